@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What a set of processes uses, from the kernel. Knows nothing of the agent or
+ * of Slurm: foretell profile and foretelld both use it. Every read of /proc
+ * and /sys goes through a root descriptor, so that a folder of gathered files is
+ * a test fixture.
+ */
+#ifndef FT_MEASURE_MEASURE_H
+#define FT_MEASURE_MEASURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "predictor/core/error.h"
+#include "predictor/record/record.h"
+
+/* How to measure; zeroed, then what differs is set. */
+struct ft_measure_settings {
+  int root_fd;          /* of "/" or of a fixture */
+  double seconds;       /* between samples; 0.1 */
+  ft_rule rule;         /* PSS is read only where it could change the answer under it */
+};
+
+/* What one instant showed, summed over the processes; negative: not measured. */
+struct ft_sample {
+  double time;          /* ft_io_monotonic */
+  double rss_bytes;
+  double pss_bytes;
+  double charge_bytes;
+  double charge_less_cache_bytes;
+  double gpu_bytes;
+  unsigned processes;
+  unsigned threads;
+};
+
+/* The processes of one job: a tree below one or more roots, and its cgroups. */
+struct ft_tree;
+
+/* A measuring context: the samplers that work here, and what each of the others lacks. */
+struct ft_measure;
+
+/* What a sampler can or cannot do here; filled once at opening. */
+struct ft_measure_report {
+  const char *name;     /* "rss", "cgroup", "perf", "papi", "io", "nvml", "pss" */
+  bool works;
+  char why[200];        /* what it uses, or what is missing and what to do */
+};
+
+/*
+ * A source of figures. OPEN and CLOSE are called for each tree, SAMPLE at each
+ * instant; STATE is the sampler's own per-tree memory of state_size bytes.
+ */
+struct ft_sampler {
+  const char *name;
+  size_t state_size;
+  bool (*probe)(struct ft_measure *measure, struct ft_measure_report *report);
+  int (*open)(struct ft_measure *measure, struct ft_tree *tree, void *state);
+  void (*sample)(struct ft_measure *measure, struct ft_tree *tree, void *state,
+                 struct ft_sample *sample);
+  void (*close)(struct ft_measure *measure, struct ft_tree *tree, void *state,
+                ft_observation *out);
+};
+
+/* Open the context and probe every sampler. Returns NULL with ERR when /proc cannot be read. */
+struct ft_measure *ft_measure_open(const struct ft_measure_settings *settings,
+                                   struct ft_error *err);
+void ft_measure_close(struct ft_measure *measure);
+
+/* The samplers' reports, COUNT of them; owned by MEASURE. */
+const struct ft_measure_report *ft_measure_reports(const struct ft_measure *measure,
+                                                   size_t *count);
+
+/*
+ * Begin to watch a tree. Roots are added with ft_tree_add_root; processes that
+ * a root's descendants leave behind are kept while they live. NULL out of memory.
+ */
+struct ft_tree *ft_tree_open(struct ft_measure *measure, struct ft_error *err);
+
+/*
+ * Add PID and everything below it. SKIP_SELF: PID's own memory does not count
+ * (slurmstepd), only its descendants'. The cgroup is found through /proc/PID/cgroup
+ * of the first descendant seen. Returns 0; -1 with ERR when there is no such process.
+ */
+int ft_tree_add_root(struct ft_tree *tree, pid_t pid, bool skip_self, struct ft_error *err);
+
+/*
+ * Take a sample of every open tree: one look for new processes serves them all.
+ * Cost with 50 processes: see tests/bench.
+ */
+void ft_measure_sample(struct ft_measure *measure);
+
+/* The latest sample of TREE. */
+const struct ft_sample *ft_tree_latest(const struct ft_tree *tree);
+
+/* What the kernel knew at a task's end and no sample can: folded into the peaks. */
+void ft_tree_note_end(struct ft_tree *tree, const ft_task_end *end);
+
+/* Whether any process of TREE still lives. */
+bool ft_tree_alive(const struct ft_tree *tree);
+
+/*
+ * End: fill what was measured into OUT (peaks, counters, I/O, threads, samples,
+ * sample_seconds, time_to_peak_seconds; nothing else) and free TREE. OUT may be NULL.
+ */
+void ft_tree_close(struct ft_tree *tree, ft_observation *out);
+
+/*
+ * The platform: hwloc's picture in one line, "AMD EPYC 7763; 2 packages, 128
+ * cores, 2 threads a core; L3 32 MiB; 512 GiB". Returns -1 with ERR.
+ */
+int ft_platform_fingerprint(char *out, size_t size, struct ft_error *err);
+
+#endif

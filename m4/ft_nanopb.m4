@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# FT_NANOPB: the codec of every record that crosses a process boundary. The
+# generator is needed only where the generated sources are not there yet.
+AC_DEFUN([FT_NANOPB], [
+  AC_CHECK_HEADER([pb_decode.h], [],
+    [AC_MSG_ERROR([nanopb not found; on Debian: apt-get install libnanopb-dev])])
+  AC_CHECK_LIB([protobuf-nanopb], [pb_decode], [NANOPB_LIBS=-lprotobuf-nanopb],
+    [AC_MSG_ERROR([libprotobuf-nanopb not found; on Debian: apt-get install libnanopb-dev])])
+  AC_SUBST([NANOPB_LIBS])
+  AC_PATH_PROG([PROTOC], [protoc])
+  AC_PATH_PROG([PROTOC_GEN_NANOPB], [protoc-gen-nanopb])
+  AS_IF([test ! -f "$srcdir/predictor/record/foretell.pb.c"],
+    [AS_IF([test -z "$PROTOC" || test -z "$PROTOC_GEN_NANOPB"],
+      [AC_MSG_ERROR([protoc with the nanopb generator not found; on Debian: apt-get install nanopb protobuf-compiler])])])
+])

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "predictor/core/io.h"
+
+int ft_io_open_regular(int dirfd, const char *name, struct ft_error *err)
+{
+  int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+  struct stat st;
+
+  if (fd < 0)
+    return ft_error_errno(err, "%s", name);
+  if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+    close(fd);
+    errno = EINVAL;
+    return ft_error_set(err, "%s: not a regular file", name);
+  }
+  return fd;
+}
+
+int ft_io_read_fd(int fd, struct ft_buf *buf, struct ft_error *err)
+{
+  char chunk[16384];
+
+  for (;;) {
+    ssize_t got = read(fd, chunk, sizeof chunk);
+
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got < 0)
+      return ft_error_errno(err, "read");
+    if (got == 0)
+      return 0;
+    if (ft_buf_add(buf, chunk, (size_t)got) < 0) {
+      errno = EFBIG;
+      return ft_error_set(err, "larger than %zu bytes", buf->limit);
+    }
+  }
+}
+
+int ft_io_read_file(int dirfd, const char *name, struct ft_buf *buf, struct ft_error *err)
+{
+  struct ft_error why;
+  int fd = ft_io_open_regular(dirfd, name, err), status, saved;
+
+  if (fd < 0)
+    return -1;
+  ft_buf_free(buf);
+  status = ft_io_read_fd(fd, buf, &why);
+  saved = errno;
+  close(fd);
+  errno = saved;
+  return status < 0 ? ft_error_set(err, "%s: %s", name, why.text) : 0;
+}
+
+int ft_io_write_all(int fd, const void *data, size_t length)
+{
+  const char *p = data;
+
+  while (length) {
+    ssize_t put = write(fd, p, length);
+
+    if (put < 0 && errno == EINTR)
+      continue;
+    if (put < 0)
+      return -1;
+    p += put;
+    length -= (size_t)put;
+  }
+  return 0;
+}
+
+int ft_io_write_file(int dirfd, const char *name, const void *data, size_t length, mode_t mode,
+                     struct ft_error *err)
+{
+  char beside[NAME_MAX + 1];
+  int fd, saved;
+
+  if ((size_t)snprintf(beside, sizeof beside, ".%s.%ld", name, (long)getpid()) >= sizeof beside) {
+    errno = ENAMETOOLONG;
+    return ft_error_errno(err, "%s", name);
+  }
+  (void)unlinkat(dirfd, beside, 0);
+  fd = openat(dirfd, beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+  if (fd < 0)
+    return ft_error_errno(err, "%s", name);
+  if (fchmod(fd, mode) < 0 || ft_io_write_all(fd, data, length) < 0 || fdatasync(fd) < 0)
+    goto fail;
+  if (close(fd) < 0) {
+    fd = -1;
+    goto fail;
+  }
+  fd = -1;
+  if (renameat(dirfd, beside, dirfd, name) < 0)
+    goto fail;
+  return 0;
+fail:
+  saved = errno;
+  if (fd >= 0)
+    close(fd);
+  (void)unlinkat(dirfd, beside, 0);
+  errno = saved;
+  return ft_error_errno(err, "%s", name);
+}
+
+int ft_io_make_path(const char *path, mode_t mode, struct ft_error *err)
+{
+  char part[PATH_MAX];
+  size_t length = strlen(path);
+
+  if (length >= sizeof part) {
+    errno = ENAMETOOLONG;
+    return ft_error_errno(err, "%s", path);
+  }
+  for (size_t i = 1; i <= length; i++) {
+    if (path[i] != '/' && path[i] != '\0')
+      continue;
+    memcpy(part, path, i);
+    part[i] = '\0';
+    if (mkdir(part, mode) < 0 && errno != EEXIST)
+      return ft_error_errno(err, "mkdir %s", part);
+  }
+  return 0;
+}
+
+static double clock_seconds(clockid_t clock)
+{
+  struct timespec t;
+
+  clock_gettime(clock, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+double ft_io_monotonic(void)
+{
+  return clock_seconds(CLOCK_MONOTONIC);
+}
+
+double ft_io_now(void)
+{
+  return clock_seconds(CLOCK_REALTIME);
+}

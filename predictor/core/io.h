@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reading files with a bound and writing them so that no half is ever seen. */
+#ifndef FT_CORE_IO_H
+#define FT_CORE_IO_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "predictor/core/buf.h"
+#include "predictor/core/error.h"
+
+/*
+ * Open NAME under directory DIRFD (or AT_FDCWD) for reading if it is a regular
+ * file; never waits for a FIFO or a device, follows no link in the last part.
+ * Returns a descriptor with close-on-exec; -1 with errno (ENOENT: not there).
+ */
+int ft_io_open_regular(int dirfd, const char *name, struct ft_error *err);
+
+/*
+ * Read a whole regular file, at most BUF's limit, into BUF (emptied first).
+ * Returns 0; -1 with errno, EFBIG when it is larger.
+ */
+int ft_io_read_file(int dirfd, const char *name, struct ft_buf *buf, struct ft_error *err);
+
+/* Read all that FD still gives, at most BUF's limit. Returns as above. */
+int ft_io_read_fd(int fd, struct ft_buf *buf, struct ft_error *err);
+
+/*
+ * Put DATA into NAME under DIRFD with MODE: written beside it under a name of
+ * its own, synced, then renamed. Readers see the old file or the new one.
+ * On failure the old file stands and nothing is left beside it.
+ */
+int ft_io_write_file(int dirfd, const char *name, const void *data, size_t length, mode_t mode,
+                     struct ft_error *err);
+
+/* Write everything or fail with errno. */
+int ft_io_write_all(int fd, const void *data, size_t length);
+
+/* Make PATH and its missing parents with MODE, as mkdir -p. */
+int ft_io_make_path(const char *path, mode_t mode, struct ft_error *err);
+
+/* Seconds on CLOCK_MONOTONIC; seconds since the epoch (UTC). */
+double ft_io_monotonic(void);
+double ft_io_now(void);
+
+#endif

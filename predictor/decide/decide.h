@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Estimate + request + site policy -> a decision with its reason. Pure.
+ * The explicit user wins: what was typed changes only in a mode chosen by name.
+ */
+#ifndef FT_DECIDE_DECIDE_H
+#define FT_DECIDE_DECIDE_H
+
+#include <stdbool.h>
+
+#include "predictor/estimate/estimate.h"
+#include "predictor/record/record.h"
+
+/*
+ * The policy that holds for a job: the site's, overridden by its partition's,
+ * then account's, then user's, field by field. Names as typed; a list of
+ * partitions counts as its first; an empty one as the default partition.
+ */
+void ft_policy_resolve(const ft_site *site, const char *partition, const char *account,
+                       const char *user, ft_policy *out);
+
+struct ft_question {
+  ft_mode mode;          /* the user's; FT_MODE_UNSET: the policy's */
+  const char *app;
+  const ft_request *request;
+  const struct ft_estimate *estimate; /* NULL: there is none */
+  const ft_policy *policy;            /* resolved */
+  const ft_partition *partition;      /* NULL: not known */
+  bool memory_is_consumable;
+  ft_rule rule;
+};
+
+/*
+ * The bytes a node of the job would have under REQUEST in PARTITION, for its
+ * least favourable node; 0 when memory is not limited or not known.
+ */
+uint64_t ft_decide_limit(const struct ft_question *question);
+
+/* Decide. OUT is filled whole; out->mem_bytes is in out->mem_unit, the user's own unit where there is one. */
+void ft_decide(const struct ft_question *question, ft_decision *out);
+
+enum { FT_EXPLAIN_LINES = 3, FT_EXPLAIN_SIZE = 512 };
+
+struct ft_explanation {
+  int count;   /* 0: nothing to say */
+  bool error;  /* a rejection: the lines are errors */
+  char line[FT_EXPLAIN_LINES][FT_EXPLAIN_SIZE]; /* without "foretell: " */
+};
+
+/* What the user is told about DECISION, in the voice of ARCHITECTURE.md. */
+void ft_explain(const struct ft_question *question, const ft_decision *decision,
+                struct ft_explanation *out);
+
+#endif

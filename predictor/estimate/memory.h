@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Peak memory on one node, from an app's model and the features of a submission. */
+#ifndef FT_ESTIMATE_MEMORY_H
+#define FT_ESTIMATE_MEMORY_H
+
+#include "predictor/core/error.h"
+#include "predictor/estimate/estimate.h"
+#include "predictor/record/record.h"
+
+/*
+ * Evaluate MODEL for COUNT features. Pure: libc and libm only, no allocation,
+ * under 20 microseconds. A feature the model does not know is ignored; one it
+ * knows but is not given stands at its mean and widens the distribution.
+ * Returns 0; -1 with ERR when the model has no completed run or is not sound.
+ */
+int ft_estimate_memory(const ft_model *model, const ft_feature *features, size_t count,
+                       struct ft_estimate *out, struct ft_error *err);
+
+#endif

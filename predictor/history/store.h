@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Observations in SQLite. One writer (the agent or an import), any readers. */
+#ifndef FT_HISTORY_STORE_H
+#define FT_HISTORY_STORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "predictor/core/error.h"
+#include "predictor/record/record.h"
+
+struct ft_store;
+
+/*
+ * Open PATH; with CREATE make it (mode 0600) or bring an older schema up to
+ * date. A newer schema is refused. Returns NULL with ERR on failure.
+ */
+struct ft_store *ft_store_open(const char *path, bool create, struct ft_error *err);
+void ft_store_close(struct ft_store *store);
+
+/*
+ * Put OBSERVATION. One of the same key is completed: a field that the new one
+ * has replaces the old one's, a field it lacks stays; a known outcome is never
+ * replaced by an unknown one, nor an agent's peak by a sampled one.
+ * MERGED (may be NULL) gets what the store now holds. Durable on return.
+ */
+int ft_store_put(struct ft_store *store, const ft_observation *observation,
+                 ft_observation *merged, struct ft_error *err);
+
+/* Many at once: between these two, puts are one transaction. */
+int ft_store_begin(struct ft_store *store, struct ft_error *err);
+int ft_store_commit(struct ft_store *store, struct ft_error *err);
+
+/* What to look at; zero fields do not restrict. */
+struct ft_store_filter {
+  const char *app;
+  bool by_uid;
+  uint32_t uid;
+  uint32_t job_id;
+  double since;         /* end_time, UTC */
+  uint64_t limit;       /* newest first when set, oldest first else */
+};
+
+/* Call VISIT for each; it returns false to stop. The observation is valid during the call. */
+int ft_store_each(struct ft_store *store, const struct ft_store_filter *filter,
+                  bool (*visit)(const ft_observation *observation, void *data), void *data,
+                  struct ft_error *err);
+
+struct ft_store_app {
+  char app[128];
+  uint32_t uid;
+  char user[64];
+  uint64_t runs, completed, censored;
+  double last_time;
+  double max_bytes;
+};
+
+/* Call VISIT for each app of each user, most recent first. */
+int ft_store_apps(struct ft_store *store,
+                  bool (*visit)(const struct ft_store_app *app, void *data), void *data,
+                  struct ft_error *err);
+
+/* Keep only the newest KEEP observations of each app. */
+int ft_store_trim(struct ft_store *store, uint64_t keep, struct ft_error *err);
+
+/* Rebuild a model from the store: every observation of UID's APP in order of end_time. */
+int ft_store_model(struct ft_store *store, uint32_t uid, const char *app, ft_rule rule,
+                   ft_model *model, struct ft_error *err);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Model + observation -> model. Pure: the same for agent, import and replay;
+ * no clock, no file, no random number.
+ */
+#ifndef FT_ONLINE_ONLINE_H
+#define FT_ONLINE_ONLINE_H
+
+#include "predictor/core/error.h"
+#include "predictor/record/record.h"
+
+/* An empty model of user UID's APP that learns the peak that counts under RULE. */
+void ft_online_init(ft_model *model, const char *app, uint32_t uid, ft_rule rule);
+
+/*
+ * Learn from OBSERVATION: predict it first with what is known (the honest
+ * residual), then add it to the history, or replace the run of the same key,
+ * and refit the evaluator. A censored run or a peak_is_bound run is a lower
+ * bound. Without a peak under the model's rule, or with an absurd one (0, or
+ * over 2^50 bytes), nothing changes. Returns 1 when the model changed, 0 when
+ * not, -1 with ERR out of memory, the model being as before.
+ */
+int ft_online_update(ft_model *model, const ft_observation *observation, struct ft_error *err);
+
+#endif

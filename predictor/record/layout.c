@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "predictor/core/hash.h"
+#include "predictor/core/text.h"
+#include "predictor/record/layout.h"
+
+static bool plain(char c)
+{
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+         c == '_' || c == '-';
+}
+
+static void file_name(const char *name, const char *suffix, char out[FT_LAYOUT_NAME_SIZE])
+{
+  size_t used = 0, seen = 0;
+
+  for (const char *p = name; *p && seen < 64; p++, seen++)
+    if (plain(*p) && (used || *p != '.'))
+      out[used++] = *p;
+  (void)snprintf(out + used, FT_LAYOUT_NAME_SIZE - used, "-%016" PRIx64 "%s",
+                 ft_hash64(FT_HASH_SEED, name, strlen(name)), suffix);
+}
+
+void ft_layout_model_name(const char *app, char out[FT_LAYOUT_NAME_SIZE])
+{
+  file_name(app, ".model", out);
+}
+
+void ft_layout_partition_name(const char *partition, char out[FT_LAYOUT_NAME_SIZE])
+{
+  file_name(partition, "", out);
+}
+
+static int read_named(int state_fd, const char *folder, const char *app, ft_model *model,
+                      struct ft_error *err)
+{
+  char name[FT_LAYOUT_NAME_SIZE], path[FT_LAYOUT_NAME_SIZE + 64];
+
+  ft_layout_model_name(app, name);
+  (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+  if (ft_record_read(FT_RECORD_MODEL, state_fd, path, model, err) < 0)
+    return -1;
+  if (strcmp(model->app, app) != 0) {
+    errno = ENOENT;
+    return ft_error_set(err, "%s: the model of another app", path);
+  }
+  return 0;
+}
+
+int ft_layout_read_model(int state_fd, uint32_t uid, const char *app, ft_model *model,
+                         struct ft_error *err)
+{
+  char folder[48];
+
+  (void)snprintf(folder, sizeof folder, FT_LAYOUT_MODELS "/%" PRIu32, uid);
+  if (read_named(state_fd, folder, app, model, err) == 0)
+    return 0;
+  if (errno != ENOENT)
+    return -1;
+  return read_named(state_fd, FT_LAYOUT_SHARED, app, model, err);
+}
+
+int ft_layout_read_site(int state_fd, ft_site *site, struct ft_error *err)
+{
+  return ft_record_read(FT_RECORD_SITE, state_fd, FT_LAYOUT_SITE, site, err);
+}
+
+int ft_layout_read_partition(int state_fd, const ft_site *site, const char *typed,
+                             ft_partition *partition, struct ft_error *err)
+{
+  char name[FT_LAYOUT_NAME_SIZE], path[FT_LAYOUT_NAME_SIZE + 16], first[64];
+  struct ft_text list = ft_text_from(typed), piece;
+
+  if (!ft_text_until(&list, ',', &piece))
+    piece = ft_text_from(site->default_partition);
+  if (!ft_text_copy(piece, first, sizeof first) || !first[0]) {
+    errno = ENOENT;
+    return ft_error_set(err, "no partition named and no default one known");
+  }
+  ft_layout_partition_name(first, name);
+  (void)snprintf(path, sizeof path, FT_LAYOUT_PARTITIONS "/%s", name);
+  return ft_record_read(FT_RECORD_PARTITION, state_fd, path, partition, err);
+}
+
+int ft_layout_read_apps(int state_fd, const ft_site *site, ft_apps *apps, struct ft_error *err)
+{
+  if (site->apps)
+    return ft_record_read(FT_RECORD_APPS, state_fd, FT_LAYOUT_APPS, apps, err);
+  *apps = (ft_apps){ .schema = FT_SCHEMA };
+  return 0;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Where things lie in the state folder:
+ *   site                      the site file: cluster and policy
+ *   apps                      the site's declared apps
+ *   partitions/NAME           each partition: its limits and kinds of nodes
+ *   models/UID/NAME.model     a user's apps; only that user may read the folder (ACL)
+ *   models/site/NAME.model    apps that the site shares
+ *   store.db                  the agent's observations
+ */
+#ifndef FT_RECORD_LAYOUT_H
+#define FT_RECORD_LAYOUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "predictor/record/record.h"
+
+#define FT_LAYOUT_SITE "site"
+#define FT_LAYOUT_APPS "apps"
+#define FT_LAYOUT_PARTITIONS "partitions"
+#define FT_LAYOUT_MODELS "models"
+#define FT_LAYOUT_SHARED "models/site"
+#define FT_LAYOUT_STORE "store.db"
+
+/* Room for any name that ft_layout_model gives. */
+#define FT_LAYOUT_NAME_SIZE 128
+
+/*
+ * The file name of APP's model: the letters, digits, '.', '_' and '-' of its
+ * first 64 bytes (never a dot first), a '-' and 16 hexadecimal digits of its hash.
+ */
+void ft_layout_model_name(const char *app, char out[FT_LAYOUT_NAME_SIZE]);
+
+/* The same for a partition's file, without ".model". */
+void ft_layout_partition_name(const char *partition, char out[FT_LAYOUT_NAME_SIZE]);
+
+/*
+ * Read the model of user UID's APP under the state folder STATE_FD: his own,
+ * else the site's. Returns 0; -1 with ERR, errno being ENOENT where there is
+ * none. A file that names another app counts as none.
+ */
+int ft_layout_read_model(int state_fd, uint32_t uid, const char *app, ft_model *model,
+                         struct ft_error *err);
+
+/* Read the site file. Returns as ft_record_read. */
+int ft_layout_read_site(int state_fd, ft_site *site, struct ft_error *err);
+
+/*
+ * Read the partition that a job typed as PARTITION goes to: the first of a
+ * list, SITE's default one when empty. Returns as ft_record_read.
+ */
+int ft_layout_read_partition(int state_fd, const ft_site *site, const char *typed,
+                             ft_partition *partition, struct ft_error *err);
+
+/* Read the site's declared apps; none where SITE says so. Returns as ft_record_read. */
+int ft_layout_read_apps(int state_fd, const ft_site *site, ft_apps *apps, struct ft_error *err);
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The records of foretell.proto, to bytes and back. The generated structs are
+ * the types that every room uses; their fields are documented in the schema.
+ */
+#ifndef FT_RECORD_RECORD_H
+#define FT_RECORD_RECORD_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "predictor/core/buf.h"
+#include "predictor/core/error.h"
+#include "predictor/record/foretell.pb.h"
+
+/* The newest schema this build writes and understands, of every record. */
+#define FT_SCHEMA 1
+
+enum ft_record {
+  FT_RECORD_SUBMISSION,
+  FT_RECORD_OBSERVATION,
+  FT_RECORD_MODEL,
+  FT_RECORD_SITE,
+  FT_RECORD_PARTITION,
+  FT_RECORD_APPS,
+  FT_RECORD_ANNOUNCEMENT
+};
+
+/*
+ * Encode MESSAGE, a struct of the kind RECORD, at the end of OUT.
+ * Returns 0, or -1 with ERR when it does not fit OUT's limit.
+ */
+int ft_record_encode(enum ft_record record, const void *message, struct ft_buf *out,
+                     struct ft_error *err);
+
+/*
+ * Decode LENGTH bytes into MESSAGE, which is overwritten whole. Strings end in
+ * NUL, lists keep their bounds, the schema is not newer than FT_SCHEMA, enums
+ * are of the schema's values and no number is a NaN or infinite, but for x of a
+ * run. Returns 0, or -1 with ERR; MESSAGE then holds nothing to be used.
+ */
+int ft_record_decode(enum ft_record record, const void *data, size_t length, void *message,
+                     struct ft_error *err);
+
+/*
+ * A record as a file: a header of 20 bytes (magic "foretell", kind, schema,
+ * length, CRC-32; little-endian), then the encoding. Replaced by rename.
+ */
+int ft_record_write(enum ft_record record, const void *message, int dirfd, const char *name,
+                    mode_t mode, struct ft_error *err);
+
+/*
+ * Read such a file with bounded pread, never waiting for anything but a disk.
+ * Returns 0; -1 with ERR, errno being ENOENT where there is no such file.
+ */
+int ft_record_read(enum ft_record record, int dirfd, const char *name, void *message,
+                   struct ft_error *err);
+
+/* A submission as it travels in the environment: base64. TEXT is added to OUT. */
+int ft_submission_to_text(const ft_submission *submission, struct ft_buf *out,
+                          struct ft_error *err);
+int ft_submission_from_text(const char *text, ft_submission *submission, struct ft_error *err);
+
+/* Names of enum values as shown and stored: "completed", "raise", "cgroup". Unknown ones: "unknown". */
+const char *ft_outcome_name(ft_outcome outcome);
+const char *ft_mode_name(ft_mode mode);
+const char *ft_action_name(ft_action action);
+const char *ft_rule_name(ft_rule rule);
+const char *ft_source_name(ft_source source);
+
+/* The other way; -1 when NAME is none of them. */
+int ft_outcome_from_name(const char *name);
+int ft_mode_from_name(const char *name);
+int ft_rule_from_name(const char *name);
+
+/* The peak that counts under RULE, in bytes; 0 when OBSERVATION has no evidence of it. */
+double ft_observation_peak(const ft_observation *observation, ft_rule rule);
+
+/* A hash of the key that names an observation: one run of one job on one node. */
+uint64_t ft_observation_key(const ft_observation *observation);
+
+/* Put a number or a category among FEATURES (COUNT of at most LIMIT); replaces one of that name. False when full. */
+bool ft_feature_number(ft_feature *features, pb_size_t *count, size_t limit, const char *name,
+                       double number);
+bool ft_feature_category(ft_feature *features, pb_size_t *count, size_t limit, const char *name,
+                         const char *category);
+
+/* The feature called NAME, or NULL. */
+const ft_feature *ft_feature_find(const ft_feature *features, size_t count, const char *name);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * From what was submitted to an app and its features. Pure: given the text of
+ * the script and the words of the command line, nothing is opened or executed.
+ * Files that count are named in a list; ft_describe_files (in the foretell
+ * child, never in the plugin) then looks at them.
+ */
+#ifndef FT_REQUEST_DESCRIBE_H
+#define FT_REQUEST_DESCRIBE_H
+
+#include <stddef.h>
+
+#include "predictor/record/record.h"
+
+/* What was submitted; everything borrowed, NULL where there is none. */
+struct ft_description {
+  const char *app;       /* --predict-app */
+  const char *params;    /* --predict-params: name=value,name=value */
+  const char *user;
+  const char *job_name;
+  const char *directory; /* where relative paths begin */
+  const char *script;    /* text of the batch script or of --wrap */
+  size_t script_length;
+  const char *const *arguments; /* of the script; or the command and arguments of srun */
+  size_t argument_count;
+  const ft_declared_app *apps;  /* the user's first, then the site's: the first match counts */
+  size_t app_count;
+};
+
+enum { FT_FILE_QUERIES = 64, FT_FILE_PATH = 1024 };
+
+/* One file to be looked at. */
+struct ft_file_query {
+  char path[FT_FILE_PATH];
+  char counts[64];  /* "bytes", "lines", "key:NAME" */
+  char feature[48]; /* bytes of several files add up in one feature */
+};
+
+struct ft_file_queries {
+  size_t count;
+  struct ft_file_query query[FT_FILE_QUERIES];
+};
+
+/*
+ * Fill OUT's schema, version, app, features, request and job name. The app is,
+ * in this order: the explicit one, the first declared one whose pattern matches,
+ * else user + job name + the script normalised (comments and directives
+ * dropped, numbers and paths replaced), shown as "jobname-hash". An app name of
+ * more than 127 bytes is cut and ends in its hash. Features are, in order of
+ * precedence: params, arguments, nodes/tasks/cpus/container of REQUEST.
+ * Returns 0; -1 with ERR when params cannot be understood; OUT is then still
+ * usable, without them. FILES may be NULL.
+ */
+int ft_describe(const struct ft_description *what, const ft_request *request, ft_submission *out,
+                struct ft_file_queries *files, struct ft_error *err);
+
+/*
+ * Look at FILES and put what counts among OUT's features: only regular files
+ * are opened, for "lines" and "key:" at most 64 MiB are read, and nothing is begun
+ * after DEADLINE (ft_io_monotonic). Not to be called in the plugin.
+ */
+void ft_describe_files(const struct ft_file_queries *files, const char *directory,
+                       double deadline, ft_submission *out);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * foretell.conf and apps.conf, read with libconfuse. An unknown key or a value
+ * out of range refuses the whole file, with file and line; nothing is applied
+ * before everything was checked. Only the agent and the command read these
+ * files; the plugin reads the site file that the agent publishes from them.
+ */
+#ifndef FT_SITE_CONFIG_H
+#define FT_SITE_CONFIG_H
+
+#include <limits.h>
+
+#include "predictor/record/record.h"
+
+struct ft_config {
+  char state_directory[PATH_MAX];
+  char socket[108];      /* sun_path */
+  char cluster[64];      /* empty: as slurm.conf says */
+  char platform[64];     /* the site's name for this kind of node; empty: the fingerprint */
+  double sample_hertz;   /* 10 */
+  double cluster_seconds; /* between two looks at the cluster: 300 */
+  ft_rule rule;          /* FT_RULE_UNKNOWN: found out from Slurm's configuration */
+  char slurm_bin[PATH_MAX]; /* where scontrol and sacct are; empty: PATH */
+  uint32_t helper_milliseconds; /* deadline of the foretell child: 500 */
+  bool user_apps;        /* ~/.config/foretell/apps.conf counts */
+  uint64_t max_runs;     /* observations kept a app in the store: 10000; 0: all */
+  ft_policy policy;      /* every field set */
+  pb_size_t override_count;
+  ft_override overrides[64];
+  pb_size_t app_count;
+  ft_declared_app apps[32];
+};
+
+/* Fill CONFIG with the defaults that foretell.conf(5) states. */
+void ft_config_defaults(struct ft_config *config);
+
+/*
+ * Read PATH (NULL: the configured foretell.conf). Returns 0; -1 with ERR naming
+ * file, line and what was expected, CONFIG being left as it was.
+ */
+int ft_config_read(const char *path, struct ft_config *config, struct ft_error *err);
+
+/*
+ * Read a user's apps.conf: only app sections are allowed there. Puts at most
+ * LIMIT into APPS and their number into COUNT. Returns as above.
+ */
+int ft_config_read_apps(const char *path, ft_declared_app *apps, size_t limit, size_t *count,
+                        struct ft_error *err);
+
+/* Put what CONFIG says into SITE (policy, overrides, user_apps, deadline, cluster, rule) and APPS. */
+void ft_config_to_site(const struct ft_config *config, ft_site *site, ft_apps *apps);
+
+#endif

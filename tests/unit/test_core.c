@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "predictor/core/base64.h"
+#include "predictor/core/buf.h"
+#include "predictor/core/hash.h"
+#include "predictor/core/io.h"
+#include "predictor/core/random.h"
+#include "predictor/core/units.h"
+
+static void bytes_as_slurm_writes_them(void **state)
+{
+  static const struct {
+    const char *text;
+    uint64_t bytes;
+    bool good;
+  } cases[] = {
+    { "4G", 4 * FT_GIB, true },        { "4g", 4 * FT_GIB, true },
+    { "100", 100 * FT_MIB, true },     { "1.5G", 3 * FT_GIB / 2, true },
+    { " 512M ", 512 * FT_MIB, true },  { "2T", 2048 * FT_GIB, true },
+    { "12GiB", 12 * FT_GIB, true },    { "0", 0, true },
+    { "", 0, false },                  { "-1G", 0, false },
+    { "4X", 0, false },                { "4GG", 0, false },
+    { "9999999999999P", 0, false },    { "G", 0, false },
+    { "nan", 0, false },               { "1e400", 0, false }
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    uint64_t bytes = 0;
+
+    if (ft_units_bytes(ft_text_from(cases[i].text), FT_MIB, &bytes) != cases[i].good ||
+        bytes != cases[i].bytes)
+      fail_msg("'%s' gave %llu", cases[i].text, (unsigned long long)bytes);
+  }
+}
+
+static void durations_as_slurm_writes_them(void **state)
+{
+  static const struct {
+    const char *text;
+    double seconds;
+  } cases[] = { { "10", 600 },          { "10:30", 630 },       { "1:10:30", 4230 },
+                { "2-3", 183600 },      { "2-3:30", 185400 },   { "1-00:00:01", 86401 },
+                { "00:01.500", 1.5 },   { "UNLIMITED", -1 },    { "INVALID", -1 },
+                { "1:2:3:4", -1 },      { "", -1 },             { "5-", -1 } };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    double seconds = -1;
+    bool good = ft_units_seconds(ft_text_from(cases[i].text), &seconds);
+
+    if (good != (cases[i].seconds >= 0) || fabs(seconds - cases[i].seconds) > 1e-9)
+      fail_msg("'%s' gave %g", cases[i].text, seconds);
+  }
+}
+
+static void sizes_read_well(void **state)
+{
+  char out[32];
+
+  (void)state;
+  assert_string_equal(ft_units_show_bytes(12026000000ull, out, sizeof out), "11.2 GiB");
+  assert_string_equal(ft_units_show_bytes(640 * FT_MIB, out, sizeof out), "640 MiB");
+  assert_string_equal(ft_units_show_bytes(0, out, sizeof out), "0 B");
+  assert_string_equal(ft_units_show_bytes(UINT64_MAX, out, sizeof out), "16 EiB");
+  assert_string_equal(ft_units_slurm_bytes(64 * FT_GIB, out, sizeof out), "64G");
+  assert_string_equal(ft_units_slurm_bytes(12900 * FT_MIB - 1, out, sizeof out), "12900M");
+  assert_string_equal(ft_units_slurm_bytes(0, out, sizeof out), "0M");
+  assert_string_equal(ft_units_show_seconds(37, out, sizeof out), "37 s");
+  assert_string_equal(ft_units_show_seconds(252, out, sizeof out), "4.20 min");
+}
+
+static void numbers_keep_their_bounds(void **state)
+{
+  struct ft_text t = ft_text_from("18446744073709551615x");
+  uint64_t v;
+  double d;
+
+  (void)state;
+  assert_true(ft_text_u64(&t, UINT64_MAX, &v));
+  assert_true(v == UINT64_MAX);
+  t = ft_text_from("18446744073709551616");
+  assert_false(ft_text_u64(&t, UINT64_MAX, &v));
+  t = ft_text_from("11");
+  assert_false(ft_text_u64(&t, 10, &v));
+  assert_true(ft_text_is_double(ft_text_from("-1.25e-3"), &d));
+  assert_near(d, -1.25e-3, 1e-15);
+  assert_true(ft_text_is_double(ft_text_from("123456789012345678901234567890"), &d));
+  assert_near(d, 1.2345678901234568e29, 1e-15);
+  assert_true(ft_text_is_double(ft_text_from("1e-320"), &d));
+  assert_true(ft_text_is_double(ft_text_from("0e99999"), &d));
+  assert_true(d == 0);
+  assert_false(ft_text_is_double(ft_text_from("1e999"), &d));
+  assert_false(ft_text_is_double(ft_text_from("1e"), &d));
+  assert_false(ft_text_is_double(ft_text_from("."), &d));
+}
+
+static void text_is_cut_at_its_ends(void **state)
+{
+  struct ft_text t = ft_text_from("a\r\nb\n\nc"), line;
+  char out[8];
+  int lines = 0;
+
+  (void)state;
+  while (ft_text_line(&t, &line))
+    lines++;
+  assert_int_equal(lines, 4);
+  t = ft_text_from("  one\ttwo  ");
+  assert_true(ft_text_word(&t, &line) && ft_text_equals(line, "one"));
+  assert_true(ft_text_word(&t, &line) && ft_text_equals(line, "two"));
+  assert_false(ft_text_word(&t, &line));
+  assert_false(ft_text_copy(ft_text_from("12345678"), out, sizeof out));
+  assert_string_equal(out, "1234567");
+  t = ft_text_from(NULL);
+  assert_false(ft_text_line(&t, &line));
+}
+
+static void buffer_stops_at_its_limit(void **state)
+{
+  struct ft_buf buf;
+
+  (void)state;
+  ft_buf_init(&buf, 10);
+  assert_string_equal(ft_buf_text(&buf), "");
+  assert_int_equal(ft_buf_printf(&buf, "%s", "12345"), 0);
+  assert_int_equal(ft_buf_add(&buf, "67890", 5), 0);
+  assert_int_equal(ft_buf_add(&buf, "!", 1), -1);
+  assert_true(buf.failed);
+  assert_string_equal(ft_buf_text(&buf), "1234567890");
+  ft_buf_free(&buf);
+}
+
+static void base64_goes_both_ways(void **state)
+{
+  static const char *const bad[] = { "A", "AAA", "A===", "AA=A", "AA==AAAA", "AA*A" };
+  uint8_t in[64], out[64];
+  char text[FT_BASE64_SIZE(64)];
+
+  (void)state;
+  for (size_t n = 0; n < sizeof in; n++) {
+    in[n] = (uint8_t)(n * 37 + 1);
+    ft_base64_encode(in, n, text);
+    assert_int_equal(strlen(text) + 1, FT_BASE64_SIZE(n));
+    assert_int_equal(ft_base64_decode(text, out, sizeof out), (ssize_t)n);
+    assert_memory_equal(in, out, n);
+  }
+  for (size_t i = 0; i < COUNT_OF(bad); i++)
+    assert_int_equal(ft_base64_decode(bad[i], out, sizeof out), -1);
+  assert_int_equal(ft_base64_decode("AAAA", out, 2), -1);
+}
+
+static void hashes_are_the_published_ones(void **state)
+{
+  (void)state;
+  assert_true(ft_hash64(FT_HASH_SEED, "foobar", 6) == UINT64_C(0x85944171f73967e8));
+  assert_true(ft_crc32("123456789", 9) == 0xcbf43926);
+}
+
+static void random_numbers_repeat_and_spread(void **state)
+{
+  struct ft_random a, b;
+  double sum = 0, squares = 0;
+
+  (void)state;
+  ft_random_seed(&a, 7);
+  ft_random_seed(&b, 7);
+  for (int i = 0; i < 100000; i++) {
+    double x = ft_random_normal(&a);
+
+    assert_true(x == ft_random_normal(&b));
+    sum += x;
+    squares += x * x;
+  }
+  assert_true(fabs(sum / 100000) < 0.02);
+  assert_near(squares / 100000, 1, 0.02);
+  for (int i = 0; i < 1000; i++)
+    assert_true(ft_random_below(&a, 3) < 3);
+}
+
+static void files_are_replaced_whole(void **state)
+{
+  char folder[] = "/tmp/foretell-test-XXXXXX";
+  struct ft_error err;
+  struct ft_buf buf;
+  struct dirent *entry;
+  int dirfd, files = 0;
+  DIR *dir;
+
+  (void)state;
+  assert_non_null(mkdtemp(folder));
+  dirfd = open(folder, O_RDONLY | O_DIRECTORY);
+  ft_buf_init(&buf, 16);
+  assert_int_equal(ft_io_write_file(dirfd, "a", "first", 5, 0644, &err), 0);
+  assert_int_equal(ft_io_write_file(dirfd, "a", "second", 6, 0644, &err), 0);
+  assert_int_equal(ft_io_read_file(dirfd, "a", &buf, &err), 0);
+  assert_string_equal(ft_buf_text(&buf), "second");
+  assert_int_equal(mkfifoat(dirfd, "fifo", 0600), 0);
+  assert_int_equal(ft_io_read_file(dirfd, "fifo", &buf, &err), -1);
+  assert_int_equal(ft_io_read_file(dirfd, "absent", &buf, &err), -1);
+  assert_int_equal(errno, ENOENT);
+  assert_int_equal(ft_io_write_file(dirfd, "b", "0123456789abcdefg", 17, 0600, &err), 0);
+  assert_int_equal(ft_io_read_file(dirfd, "b", &buf, &err), -1);
+  assert_int_equal(errno, EFBIG);
+  dir = opendir(folder);
+  while ((entry = readdir(dir)))
+    files += entry->d_name[0] != '.';
+  closedir(dir);
+  assert_int_equal(files, 3);
+  unlinkat(dirfd, "a", 0);
+  unlinkat(dirfd, "b", 0);
+  unlinkat(dirfd, "fifo", 0);
+  close(dirfd);
+  assert_int_equal(rmdir(folder), 0);
+  ft_buf_free(&buf);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(bytes_as_slurm_writes_them),
+    cmocka_unit_test(durations_as_slurm_writes_them),
+    cmocka_unit_test(sizes_read_well),
+    cmocka_unit_test(numbers_keep_their_bounds),
+    cmocka_unit_test(text_is_cut_at_its_ends),
+    cmocka_unit_test(buffer_stops_at_its_limit),
+    cmocka_unit_test(base64_goes_both_ways),
+    cmocka_unit_test(hashes_are_the_published_ones),
+    cmocka_unit_test(random_numbers_repeat_and_spread),
+    cmocka_unit_test(files_are_replaced_whole)
+  };
+
+  return cmocka_run_group_tests_name("core", tests, NULL, NULL);
+}

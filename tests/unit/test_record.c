@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "predictor/core/io.h"
+#include "predictor/record/layout.h"
+
+static ft_model *sample_model(void)
+{
+  ft_model *m = calloc(1, sizeof *m);
+
+  assert_non_null(m);
+  m->schema = FT_SCHEMA;
+  strcpy(m->app, "unet3d");
+  m->uid = 1000;
+  m->rule = FT_RULE_CGROUP;
+  m->completed = m->runs = 2;
+  m->has_evaluator = true;
+  strcpy(m->evaluator.method, "quantiles");
+  m->evaluator.residuals_count = 2;
+  m->evaluator.residuals[0] = -0.1;
+  m->evaluator.residuals[1] = 0.1;
+  return m;
+}
+
+static void every_record_goes_both_ways(void **state)
+{
+  ft_submission in = { .schema = FT_SCHEMA }, out;
+  struct ft_error err;
+  struct ft_buf buf;
+
+  (void)state;
+  strcpy(in.app, "sort-1234");
+  assert_true(ft_feature_number(in.features, &in.features_count, 24, "batch", 32));
+  assert_true(ft_feature_category(in.features, &in.features_count, 24, "arch", "resnet50"));
+  assert_true(ft_feature_number(in.features, &in.features_count, 24, "batch", 64));
+  assert_int_equal(in.features_count, 2);
+  in.has_request = true;
+  in.request.mem_unit = FT_MEM_CPU;
+  in.request.mem_bytes = 1 << 30;
+  ft_buf_init(&buf, FT_LIMIT_ENVIRONMENT);
+  assert_int_equal(ft_submission_to_text(&in, &buf, &err), 0);
+  assert_int_equal(ft_submission_from_text(ft_buf_text(&buf), &out, &err), 0);
+  assert_string_equal(out.app, "sort-1234");
+  assert_true(ft_feature_find(out.features, out.features_count, "batch")->number == 64);
+  assert_null(ft_feature_find(out.features, out.features_count, "batches"));
+  assert_int_equal(out.request.mem_unit, FT_MEM_CPU);
+  ft_buf_free(&buf);
+}
+
+static void hostile_bytes_are_refused(void **state)
+{
+  ft_submission in = { .schema = FT_SCHEMA }, out;
+  struct ft_error err;
+  struct ft_buf buf;
+
+  (void)state;
+  ft_buf_init(&buf, FT_LIMIT_ENVIRONMENT);
+  strcpy(in.app, "bad\033[31m");
+  assert_int_equal(ft_record_encode(FT_RECORD_SUBMISSION, &in, &buf, &err), 0);
+  assert_int_equal(ft_record_decode(FT_RECORD_SUBMISSION, buf.data, buf.length, &out, &err), -1);
+  ft_buf_free(&buf);
+  in = (ft_submission){ .schema = FT_SCHEMA + 1 };
+  assert_int_equal(ft_record_encode(FT_RECORD_SUBMISSION, &in, &buf, &err), 0);
+  assert_int_equal(ft_record_decode(FT_RECORD_SUBMISSION, buf.data, buf.length, &out, &err), -1);
+  assert_non_null(strstr(err.text, "schema 2"));
+  ft_buf_free(&buf);
+  in = (ft_submission){ .schema = FT_SCHEMA, .features_count = 1 };
+  strcpy(in.features[0].name, "x");
+  in.features[0].has_number = true;
+  in.features[0].number = NAN;
+  assert_int_equal(ft_record_encode(FT_RECORD_SUBMISSION, &in, &buf, &err), 0);
+  assert_int_equal(ft_record_decode(FT_RECORD_SUBMISSION, buf.data, buf.length, &out, &err), -1);
+  ft_buf_free(&buf);
+  assert_int_equal(ft_submission_from_text("not base64!", &out, &err), -1);
+}
+
+static void damage_anywhere_is_noticed(void **state)
+{
+  char folder[] = "/tmp/foretell-test-XXXXXX";
+  ft_model *in = sample_model(), *out = calloc(1, sizeof *out);
+  struct ft_error err;
+  struct ft_buf buf;
+  int dirfd;
+
+  (void)state;
+  assert_non_null(mkdtemp(folder));
+  dirfd = open(folder, O_RDONLY | O_DIRECTORY);
+  ft_buf_init(&buf, FT_LIMIT_RECORD);
+  assert_int_equal(ft_record_write(FT_RECORD_MODEL, in, dirfd, "m", 0644, &err), 0);
+  assert_int_equal(ft_record_read(FT_RECORD_MODEL, dirfd, "m", out, &err), 0);
+  assert_string_equal(out->app, in->app);
+  assert_int_equal(ft_record_read(FT_RECORD_SITE, dirfd, "m", out, &err), -1);
+  assert_int_equal(ft_record_read(FT_RECORD_MODEL, dirfd, "absent", out, &err), -1);
+  assert_int_equal(errno, ENOENT);
+  assert_int_equal(ft_io_read_file(dirfd, "m", &buf, &err), 0);
+  for (size_t i = 0; i < buf.length; i++) {
+    buf.data[i] ^= 0x55;
+    assert_int_equal(ft_io_write_file(dirfd, "d", buf.data, buf.length, 0644, &err), 0);
+    buf.data[i] ^= 0x55;
+    assert_int_equal(ft_record_read(FT_RECORD_MODEL, dirfd, "d", out, &err), -1);
+    assert_int_equal(ft_io_write_file(dirfd, "d", buf.data, i, 0644, &err), 0);
+    assert_int_equal(ft_record_read(FT_RECORD_MODEL, dirfd, "d", out, &err), -1);
+  }
+  unlinkat(dirfd, "m", 0);
+  unlinkat(dirfd, "d", 0);
+  close(dirfd);
+  rmdir(folder);
+  ft_buf_free(&buf);
+  free(in);
+  free(out);
+}
+
+static void model_names_are_safe_and_apart(void **state)
+{
+  static const char *const apps[] = { "a", "../../etc/passwd", ".hidden", "", "a b", "ab",
+                                      "caf\xc3\xa9/\n" };
+  char names[COUNT_OF(apps)][FT_LAYOUT_NAME_SIZE];
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(apps); i++) {
+    ft_layout_model_name(apps[i], names[i]);
+    assert_null(strchr(names[i], '/'));
+    assert_true(names[i][0] != '.');
+    for (size_t j = 0; j < i; j++)
+      assert_string_not_equal(names[i], names[j]);
+  }
+}
+
+static void own_model_before_the_sites(void **state)
+{
+  char folder[] = "/tmp/foretell-test-XXXXXX", name[FT_LAYOUT_NAME_SIZE];
+  ft_model *in = sample_model(), *out = calloc(1, sizeof *out);
+  struct ft_error err;
+  int state_fd, models;
+
+  (void)state;
+  assert_non_null(mkdtemp(folder));
+  state_fd = open(folder, O_RDONLY | O_DIRECTORY);
+  ft_layout_model_name("unet3d", name);
+  assert_int_equal(mkdirat(state_fd, "models", 0755), 0);
+  assert_int_equal(mkdirat(state_fd, "models/site", 0755), 0);
+  assert_int_equal(mkdirat(state_fd, "models/1000", 0755), 0);
+  assert_int_equal(ft_layout_read_model(state_fd, 1000, "unet3d", out, &err), -1);
+  assert_int_equal(errno, ENOENT);
+  models = openat(state_fd, "models/site", O_RDONLY | O_DIRECTORY);
+  in->runs = 9;
+  assert_int_equal(ft_record_write(FT_RECORD_MODEL, in, models, name, 0644, &err), 0);
+  close(models);
+  assert_int_equal(ft_layout_read_model(state_fd, 1000, "unet3d", out, &err), 0);
+  assert_int_equal(out->runs, 9);
+  models = openat(state_fd, "models/1000", O_RDONLY | O_DIRECTORY);
+  in->runs = 2;
+  assert_int_equal(ft_record_write(FT_RECORD_MODEL, in, models, name, 0644, &err), 0);
+  assert_int_equal(ft_layout_read_model(state_fd, 1000, "unet3d", out, &err), 0);
+  assert_int_equal(out->runs, 2);
+  strcpy(in->app, "another");
+  assert_int_equal(ft_record_write(FT_RECORD_MODEL, in, models, name, 0644, &err), 0);
+  assert_int_equal(ft_layout_read_model(state_fd, 1000, "unet3d", out, &err), 0);
+  assert_int_equal(out->runs, 9);
+  unlinkat(models, name, 0);
+  close(models);
+  models = openat(state_fd, "models/site", O_RDONLY | O_DIRECTORY);
+  unlinkat(models, name, 0);
+  close(models);
+  unlinkat(state_fd, "models/1000", AT_REMOVEDIR);
+  unlinkat(state_fd, "models/site", AT_REMOVEDIR);
+  unlinkat(state_fd, "models", AT_REMOVEDIR);
+  close(state_fd);
+  rmdir(folder);
+  free(in);
+  free(out);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = { cmocka_unit_test(every_record_goes_both_ways),
+                                      cmocka_unit_test(hostile_bytes_are_refused),
+                                      cmocka_unit_test(damage_anywhere_is_noticed),
+                                      cmocka_unit_test(model_names_are_safe_and_apart),
+                                      cmocka_unit_test(own_model_before_the_sites) };
+
+  return cmocka_run_group_tests_name("record", tests, NULL, NULL);
+}
