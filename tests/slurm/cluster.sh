@@ -16,6 +16,8 @@
 #   FT_PLUGIN_ARGS   the plugin's arguments in plugstack.conf
 #   FT_AGENT         path of foretelld; empty: no agent
 #   FT_FORETELL_CONF lines of foretell.conf
+#   FT_ADDRESS       of every daemon
+#   FT_SLURMD_PREFIX a command that runs slurmd, for the cgroup it should be in
 # After it: $scratch, $SLURM_CONF (exported), $cluster_work (writable by all).
 
 : "${FT_ENFORCE=none}"
@@ -27,6 +29,8 @@
 : "${FT_PLUGIN_ARGS=}"
 : "${FT_AGENT=}"
 : "${FT_FORETELL_CONF=}"
+: "${FT_ADDRESS=127.0.0.1}"
+: "${FT_SLURMD_PREFIX=}"
 
 # wait_until SECONDS COMMAND...: poll it until it succeeds; 1 when it never did
 wait_until() {
@@ -105,7 +109,7 @@ cluster_write_config() {
   {
     cat <<END
 ClusterName=foretell
-SlurmctldHost=$host(127.0.0.1)
+SlurmctldHost=$host($FT_ADDRESS)
 SlurmctldPort=$ctld_port
 SlurmUser=root
 SlurmdUser=root
@@ -158,7 +162,7 @@ END
       node=$(cluster_node "${name%:down}")
       cluster_port || return 1
       nodes=$nodes${nodes:+,}$node
-      echo "NodeName=$node NodeHostname=$host NodeAddr=127.0.0.1 Port=$cluster_found_port" \
+      echo "NodeName=$node NodeHostname=$host NodeAddr=$FT_ADDRESS Port=$cluster_found_port" \
         "CPUs=$cpus RealMemory=$mib $rest"
     done <<<"$FT_NODES"
     if [ -n "$FT_PARTITIONS" ]; then
@@ -174,6 +178,7 @@ END
 CgroupPlugin=$(cluster_cgroup_version)
 CgroupMountpoint=/sys/fs/cgroup
 CgroupAutomount=no
+IgnoreSystemd=yes
 ConstrainRAMSpace=yes
 ConstrainCores=no
 END
@@ -236,7 +241,7 @@ cluster_start_slurmd() {
     '' | *:down) continue ;;
     esac
     mkdir -p "$scratch/spool/$(cluster_node "$name")"
-    cluster_spawn "slurmd-$name" slurmd -D -f "$SLURM_CONF" -N "$(cluster_node "$name")" \
+    cluster_spawn "slurmd-$name" $FT_SLURMD_PREFIX slurmd -D -f "$SLURM_CONF" -N "$(cluster_node "$name")" \
       -L "$scratch/log/slurmd-$name.log"
   done <<<"$FT_NODES"
 }
@@ -303,11 +308,18 @@ cluster_ours() {
   for environ in /proc/[0-9]*/environ; do
     pid=${environ#/proc/}
     pid=${pid%/environ}
-    [ "$pid" = $$ ] || [ "$pid" = "$BASHPID" ] && continue
     grep -qzxF "SLURM_CONF=$SLURM_CONF" "$environ" 2>/dev/null || continue
-    # a sub-shell of the test itself carries the variable, too
-    [ "$(ps -o sid= -p "$pid" 2>/dev/null)" != "$(ps -o sid= -p $$)" ] && echo "$pid"
+    # the test itself and its sub-shells carry the variable, too
+    [ "$(process_session "$pid")" != "$(process_session $$)" ] && echo "$pid"
   done
+}
+
+# process_session PID: its session, from /proc
+process_session() {
+  local line
+  { read -r line <"/proc/$1/stat"; } 2>/dev/null || return 1
+  set -- ${line##*) }
+  echo "$4"
 }
 
 cluster_no_jobs() {
