@@ -5,8 +5,11 @@
 . "$(dirname "$0")/play.sh"
 FT_ENFORCE=rss
 FT_PARTITIONS='PartitionName=main Nodes=@one@ Default=YES DefMemPerCPU=10 MaxTime=60'
-FT_FORETELL_CONF='policy { min_runs = 3
-  reject_probability = 0.5 }'
+FT_FORETELL_CONF='mode = "check"
+min_runs = 4
+reject_probability = 0.5
+floor = "16M"
+round = "1M"'
 FT_PLUGSTACK=required
 play_begin
 
@@ -30,8 +33,7 @@ for id in $ids; do
   is "$(job_wait "$id")" COMPLETED "it completes"
 done
 sort_learned() {
-  sort_app=$(sqlite3 "file:$scratch/state/store.db?mode=ro" \
-    "select app from observation where job_id = $id") && has_runs "$sort_app" 4
+  sort_app=$(observed "$id" app) && has_runs "$sort_app" 4
 }
 wait_until 15 sort_learned
 ok $? "four runs are learned as one app"

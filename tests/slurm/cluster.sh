@@ -11,11 +11,13 @@
 #                    On real names "-PID" is appended, for cgroups carry the node's name.
 #   FT_PARTITIONS    lines of slurm.conf, with @NAME@ for a node's name; empty: one "main"
 #   FT_SLURM_CONF    more lines of slurm.conf
+#   FT_GRES_CONF     lines of gres.conf, with @NAME@ likewise
 #   FT_PLUGIN        path of spank_foretell.so; empty: no plugin
 #   FT_PLUGSTACK     optional | required
 #   FT_PLUGIN_ARGS   the plugin's arguments in plugstack.conf
 #   FT_AGENT         path of foretelld; empty: no agent
 #   FT_FORETELL_CONF lines of foretell.conf
+#   FT_STATE         its state folder; empty: in the scratch folder
 #   FT_ADDRESS       of every daemon
 #   FT_SLURMD_PREFIX a command that runs slurmd, for the cgroup it should be in
 # After it: $scratch, $SLURM_CONF (exported), $cluster_work (writable by all).
@@ -24,6 +26,7 @@
 : "${FT_NODES=one 8 8000}"
 : "${FT_PARTITIONS=}"
 : "${FT_SLURM_CONF=}"
+: "${FT_GRES_CONF=}"
 : "${FT_PLUGIN=}"
 : "${FT_PLUGSTACK=optional}"
 : "${FT_PLUGIN_ARGS=}"
@@ -57,6 +60,7 @@ cluster_open() {
   scratch=$(mktemp -d "${TMPDIR:-/tmp}/ft-XXXXXX") || return 1
   chmod 0755 "$scratch"
   mkdir "$scratch"/{etc,log,munge,run,ctld,spool,state}
+  : "${FT_STATE:=$scratch/state}"
   cluster_work=$scratch/work
   mkdir -m 1777 "$cluster_work"
   cluster_ports=
@@ -166,7 +170,7 @@ END
         "CPUs=$cpus RealMemory=$mib $rest"
     done <<<"$FT_NODES"
     if [ -n "$FT_PARTITIONS" ]; then
-      sed -E "s/@([A-Za-z0-9]+)@/\\1-$$/g" <<<"$FT_PARTITIONS"
+      cluster_names <<<"$FT_PARTITIONS"
     else
       echo "PartitionName=main Nodes=$nodes Default=YES MaxTime=60"
     fi
@@ -184,7 +188,13 @@ ConstrainCores=no
 END
   fi
 
+  [ -z "$FT_GRES_CONF" ] || cluster_names <<<"$FT_GRES_CONF" >"$scratch/etc/gres.conf"
   cluster_write_plugstack
+}
+
+# @NAME@ in standard input becomes the node's name in Slurm
+cluster_names() {
+  sed -E "s/@([A-Za-z0-9]+)@/\\1-$$/g"
 }
 
 cluster_write_plugstack() {
@@ -260,7 +270,7 @@ cluster_start_agent() {
 
 cluster_write_foretell_conf() {
   cat >"$scratch/etc/foretell.conf" <<END
-state_directory = "$scratch/state"
+state_dir = "$FT_STATE"
 socket = "$scratch/run/agent.sock"
 $FT_FORETELL_CONF
 END

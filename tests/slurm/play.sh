@@ -24,7 +24,7 @@ play_begin() {
   cluster_open || exit 1
   : "${FT_PLUGIN:=$FT_PLUGIN_BUILT}"
   : "${FT_AGENT:=$FT_ROOT/sbin/foretelld}"
-  : "${FT_PLUGIN_ARGS:=state=$scratch/state socket=$scratch/run/agent.sock helper=$foretell}"
+  : "${FT_PLUGIN_ARGS:=state=$FT_STATE socket=$scratch/run/agent.sock helper=$foretell}"
   [ "$FT_PLUGIN" != none ] || FT_PLUGIN=
   [ "$FT_AGENT" != none ] || FT_AGENT=
   cluster_start || { ok 1 "the cluster starts"; tap_done; exit 1; }
@@ -85,16 +85,36 @@ between() {
 # model_file APP [UID]
 model_file() {
   local file
-  for file in "$scratch/state/models/${2:-0}/$1"-????????????????.model; do
+  for file in "$FT_STATE/models/${2:-0}/$1"-????????????????.model; do
     [ -e "$file" ] && echo "$file" && return 0
   done
   return 1
 }
 
+# store SQL: asked of the agent's observations
+store() {
+  sqlite3 "file:$FT_STATE/store.db?mode=ro" "$1" 2>/dev/null
+}
+
+# observed ID COLUMN: of a job's observation
+observed() {
+  store "select $2 from observation where job_id = $1"
+}
+
 # runs_of APP: how many runs of it the store has
 runs_of() {
-  sqlite3 "file:$scratch/state/store.db?mode=ro" \
-    "select count(*) from observation where app = '$1'" 2>/dev/null || echo 0
+  local runs
+  runs=$(store "select count(*) from observation where app = '$1'")
+  echo "${runs:-0}"
+}
+
+# waits until the store has the job's observation
+wait_observed() {
+  wait_until "${2:-15}" test_observed "$1"
+}
+
+test_observed() {
+  [ -n "$(observed "$1" outcome)" ]
 }
 
 has_runs() {
