@@ -63,8 +63,7 @@ static double at_y(const struct ft_chart *chart, double value)
 
 static cairo_status_t collect(void *closure, const unsigned char *data, unsigned length)
 {
-  return ft_buf_add(closure, data, length) == 0 ? CAIRO_STATUS_SUCCESS
-                                                : CAIRO_STATUS_WRITE_ERROR;
+  return ft_buf_add(closure, data, length) == 0 ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_WRITE_ERROR;
 }
 
 static double width_of(cairo_t *c, const char *text)
@@ -174,8 +173,7 @@ struct ft_chart *ft_chart_open(bool png, const char *title, const char *subtitle
   ft_axis_fit(&chart->y);
   ft_buf_init(&chart->out, FT_LIMIT_OUTPUT);
   if (png) {
-    chart->surface =
-        cairo_image_surface_create(CAIRO_FORMAT_RGB24, SCALE * WIDTH, SCALE * HEIGHT);
+    chart->surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, SCALE * WIDTH, SCALE * HEIGHT);
   } else {
     chart->surface = cairo_svg_surface_create_for_stream(collect, &chart->out, WIDTH, HEIGHT);
     cairo_svg_surface_set_document_unit(chart->surface, CAIRO_SVG_UNIT_PX);
@@ -321,8 +319,8 @@ void ft_chart_note(struct ft_chart *chart, double x, double y, const char *text)
 static int deliver(const struct ft_buf *out, const char *path, struct ft_error *err)
 {
   const char *name = path ? path : "standard output";
-  int fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666)
-                : STDOUT_FILENO;
+  int fd =
+      path ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666) : STDOUT_FILENO;
   bool failed = fd < 0 || ft_io_write_all(fd, out->data, out->length) < 0;
 
   if (failed)

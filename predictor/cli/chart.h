@@ -15,7 +15,7 @@ enum { FT_AXIS_TICKS = 32 };
 
 struct ft_axis {
   enum ft_axis_kind kind;
-  const char *title;        /* without the unit, which the axis adds */
+  const char *title; /* without the unit, which the axis adds */
   bool log;
   bool tight;               /* ends where the data end, not at a tick */
   double low, high;         /* given: of the data; then: what is drawn */
@@ -37,7 +37,14 @@ const char *ft_axis_label(const struct ft_axis *axis, size_t index, char out[64]
 struct ft_chart;
 
 /* What marks a series, also in the legend. */
-enum ft_mark { FT_MARK_LINE, FT_MARK_AREA, FT_MARK_BAND, FT_MARK_POINT, FT_MARK_BOUND, FT_MARK_SAME };
+enum ft_mark {
+  FT_MARK_LINE,
+  FT_MARK_AREA,
+  FT_MARK_BAND,
+  FT_MARK_POINT,
+  FT_MARK_BOUND,
+  FT_MARK_SAME
+};
 
 /*
  * Begin a chart: PNG or else SVG, with both axes fitted and drawn. SUBTITLE may
@@ -58,7 +65,8 @@ void ft_chart_legend(struct ft_chart *chart, enum ft_mark mark, const char *text
 void ft_chart_note(struct ft_chart *chart, double x, double y, const char *text);
 
 /*
- * Finish the chart and write it to PATH, or to standard output when it is NULL. CHART is released. Returns 0; -1 with ERR.
+ * Finish the chart and write it to PATH, or to standard output when it is NULL. CHART is released.
+ * Returns 0; -1 with ERR.
  */
 int ft_chart_close(struct ft_chart *chart, const char *path, struct ft_error *err);
 

@@ -60,7 +60,8 @@ static size_t least(size_t a, size_t b)
   return a < b ? a : b;
 }
 
-/* Levenshtein's distance, of words of up to 15 letters; longer ones are far away, a beginning is near. */
+/* Levenshtein's distance, of words of up to 15 letters; longer ones are far away, a beginning is
+ * near. */
 static size_t distance(const char *a, const char *b)
 {
   enum { LONGEST = 15 };

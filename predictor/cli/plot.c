@@ -32,8 +32,7 @@ static int check_output(const struct ft_plot *plot, const char *name)
   if (!plot->output && plot->json)
     return ft_complain(name, FT_EXIT_USAGE, "--json needs --output=FILE");
   if (!plot->output && isatty(STDOUT_FILENO))
-    return ft_complain(name, FT_EXIT_USAGE,
-                       "--output=FILE is needed: SVG is not for a terminal");
+    return ft_complain(name, FT_EXIT_USAGE, "--output=FILE is needed: SVG is not for a terminal");
   return FT_EXIT_DONE;
 }
 
@@ -41,8 +40,9 @@ int ft_command_plot(int argc, char **argv)
 {
   struct ft_plot plot = { 0 };
   const struct ft_option options[] = {
-    { 'o', "output", "FILE", "write to FILE, ending in .svg or .png; default: SVG to standard output",
-      FT_OPTION_STRING, &plot.output },
+    { 'o', "output", "FILE",
+      "write to FILE, ending in .svg or .png; default: SVG to standard output", FT_OPTION_STRING,
+      &plot.output },
     { 0, "app", "NAME", "draw the fit of this app", FT_OPTION_STRING, &plot.app },
     { 0, "by", "FEATURE", "draw its peaks against FEATURE", FT_OPTION_STRING, &plot.by },
     { 0, "user", "USER", "whose app; default: yours", FT_OPTION_STRING, &plot.user },
@@ -66,8 +66,8 @@ int ft_command_plot(int argc, char **argv)
     return status;
 
   plot.png = plot.output && ends(plot.output, ".png");
-  status = plot.app ? ft_plot_fit(&plot, &drawn, &err)
-                    : ft_plot_run(&plot, argv[first], &drawn, &err);
+  status =
+      plot.app ? ft_plot_fit(&plot, &drawn, &err) : ft_plot_run(&plot, argv[first], &drawn, &err);
   if (status != FT_EXIT_DONE)
     return ft_complain(argv[0], status, "%s", err.text);
   if (plot.json)

@@ -19,8 +19,7 @@ struct ft_plot {
  * status, ERR being filled unless it is 0; DRAWN gets a new object that says what
  * was drawn, for --json.
  */
-int ft_plot_run(const struct ft_plot *plot, const char *name, json_t **drawn,
-                struct ft_error *err);
+int ft_plot_run(const struct ft_plot *plot, const char *name, json_t **drawn, struct ft_error *err);
 int ft_plot_fit(const struct ft_plot *plot, json_t **drawn, struct ft_error *err);
 
 #endif

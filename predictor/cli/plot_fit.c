@@ -231,8 +231,8 @@ static int draw_categories(struct fit *fit, struct ft_chart *chart, size_t colum
 }
 
 /* The curve over the numbers seen: its values widen the y axis, so it is made before the axes. */
-static int make_curve(struct fit *fit, size_t column, const struct ft_axis *x,
-                      struct curve *curve, struct ft_error *err)
+static int make_curve(struct fit *fit, size_t column, const struct ft_axis *x, struct curve *curve,
+                      struct ft_error *err)
 {
   for (size_t i = 0; i < CURVE; i++) {
     double part = (double)i / (CURVE - 1);
@@ -327,12 +327,14 @@ static int plot_fit(struct fit *fit, struct ft_error *err)
       add_run(fit, run, run->has_predicted_log ? exp((double)run->predicted_log) : NAN);
   }
   if (fit->count == 0) {
-    ft_error_set(err, fit->plot->by ? "%s: no completed run to draw"
-                                    : "%s: no completed run that was predicted before it ran",
+    ft_error_set(err,
+                 fit->plot->by ? "%s: no completed run to draw"
+                               : "%s: no completed run that was predicted before it ran",
                  fit->plot->app);
     return FT_EXIT_NO;
   }
-  drawn = fit->plot->by ? draw_against_feature(fit, column, err) : draw_against_prediction(fit, err);
+  drawn =
+      fit->plot->by ? draw_against_feature(fit, column, err) : draw_against_prediction(fit, err);
   return drawn < 0 ? FT_EXIT_SYSTEM : FT_EXIT_DONE;
 }
 
@@ -362,11 +364,10 @@ int ft_plot_fit(const struct ft_plot *plot, json_t **drawn, struct ft_error *err
   }
   status = plot_fit(fit, err);
   if (status == FT_EXIT_DONE)
-    *drawn = json_pack("{s:s?, s:s, s:s, s:s?, s:I, s:I, s:I}", "output", plot->output, "kind",
-                       "fit", "app", plot->app, "by", plot->by, "runs",
-                       (json_int_t)fit->model.runs, "drawn",
-                       (json_int_t)(fit->count + fit->bounds), "lower_bounds",
-                       (json_int_t)fit->bounds);
+    *drawn =
+        json_pack("{s:s?, s:s, s:s, s:s?, s:I, s:I, s:I}", "output", plot->output, "kind", "fit",
+                  "app", plot->app, "by", plot->by, "runs", (json_int_t)fit->model.runs, "drawn",
+                  (json_int_t)(fit->count + fit->bounds), "lower_bounds", (json_int_t)fit->bounds);
 out:
   if (state_fd >= 0)
     close(state_fd);

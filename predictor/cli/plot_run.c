@@ -136,8 +136,7 @@ static void thin(struct run *run)
   run->count = kept;
 }
 
-static int draw(const struct ft_plot *plot, const char *name, struct run *run,
-                struct ft_error *err)
+static int draw(const struct ft_plot *plot, const char *name, struct run *run, struct ft_error *err)
 {
   double peak = run->bytes[run->peak], peak_at = run->seconds[run->peak];
   double length = run->seconds[run->count - 1];
@@ -149,8 +148,7 @@ static int draw(const struct ft_plot *plot, const char *name, struct run *run,
   if (length <= 0)
     x.high = 1;
   (void)snprintf(subtitle, sizeof subtitle, "%zu sample%s in %s", run->count,
-                 run->count == 1 ? "" : "s",
-                 ft_units_show_seconds(length, took, sizeof took));
+                 run->count == 1 ? "" : "s", ft_units_show_seconds(length, took, sizeof took));
   ft_axis_fit(&x);
   (void)snprintf(note, sizeof note, "%s after %.3g %s",
                  ft_units_show_bytes((uint64_t)peak, shown, sizeof shown), peak_at / x.unit,
@@ -164,8 +162,7 @@ static int draw(const struct ft_plot *plot, const char *name, struct run *run,
   return ft_chart_close(chart, plot->output, err);
 }
 
-int ft_plot_run(const struct ft_plot *plot, const char *name, json_t **drawn,
-                struct ft_error *err)
+int ft_plot_run(const struct ft_plot *plot, const char *name, json_t **drawn, struct ft_error *err)
 {
   struct run run = { 0 };
   int status = FT_EXIT_USAGE;

@@ -119,7 +119,8 @@ static int describe(struct question *q, const ft_request *request, struct ft_err
   return 0;
 }
 
-/* The estimate, where there is one. Returns -1 with ERR when a model is there and cannot be used. */
+/* The estimate, where there is one. Returns -1 with ERR when a model is there and cannot be used.
+ */
 static int estimate(struct question *q, struct ft_error *err)
 {
   if (ft_layout_read_model(q->state_fd, q->user.uid, q->submission.app, &q->model, err) < 0)
@@ -239,12 +240,11 @@ static int predict(struct question *q)
   gather_apps(q);
   if (describe(q, &request, &err) < 0)
     return ft_complain(q->name, FT_EXIT_USAGE, "%s", err.text);
-  q->has_partition = ft_layout_read_partition(q->state_fd, &q->site, request.partition,
-                                              &q->partition, NULL) == 0;
+  q->has_partition =
+      ft_layout_read_partition(q->state_fd, &q->site, request.partition, &q->partition, NULL) == 0;
   if (estimate(q, &err) < 0)
     return ft_complain(q->name, FT_EXIT_SYSTEM, "%s", err.text);
-  ft_policy_resolve(&q->site, request.partition, request.account, q->user.name,
-                    &q->policy);
+  ft_policy_resolve(&q->site, request.partition, request.account, q->user.name, &q->policy);
   return answer(q);
 }
 

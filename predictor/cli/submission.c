@@ -63,8 +63,8 @@ static const char summary[] =
 
 static void begin(struct ft_asked *asked)
 {
-  *asked = (struct ft_asked){ .mem = NOT_GIVEN, .mem_per_cpu = NOT_GIVEN,
-                              .mem_per_gpu = NOT_GIVEN };
+  *asked =
+      (struct ft_asked){ .mem = NOT_GIVEN, .mem_per_cpu = NOT_GIVEN, .mem_per_gpu = NOT_GIVEN };
 }
 
 /* One word of a directive: quotes are taken off. Returns false at the line's end. */
@@ -328,7 +328,8 @@ static int count_gpus(const char *text, uint32_t *gpus, struct ft_error *err)
 static int fill_memory(const struct ft_asked *asked, ft_request *request, struct ft_error *err)
 {
   if ((asked->mem != NOT_GIVEN) + (asked->mem_per_cpu != NOT_GIVEN) +
-          (asked->mem_per_gpu != NOT_GIVEN) > 1)
+          (asked->mem_per_gpu != NOT_GIVEN) >
+      1)
     return ft_error_set(err, "--mem, --mem-per-cpu and --mem-per-gpu exclude one another");
   if (asked->mem != NOT_GIVEN) {
     request->mem_unit = asked->mem ? FT_MEM_NODE : FT_MEM_ALL;

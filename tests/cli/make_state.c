@@ -47,8 +47,8 @@ static void fill_runs(ft_model *model)
 
     *run = (ft_run){ .key = (uint64_t)i + 1, .time = 1.76e9 + 3600 * i, .runtime_seconds = 600 };
     run->censored = i % 13 == 12;
-    run->bytes = exp(centre(batch, arch) + 0.06 * ft_random_normal(&random)) *
-                 (run->censored ? 0.7 : 1);
+    run->bytes =
+        exp(centre(batch, arch) + 0.06 * ft_random_normal(&random)) * (run->censored ? 0.7 : 1);
     run->x_count = 2;
     run->x[0] = (float)batch;
     run->x[1] = (float)arch;
@@ -63,8 +63,13 @@ static void fill_model(ft_model *model, uint32_t uid)
   static const char *const names[] = { "unet", "resnet50", "vgg" };
   ft_evaluator *e = &model->evaluator;
 
-  *model = (ft_model){ .schema = FT_SCHEMA, .uid = uid, .rule = FT_RULE_CGROUP, .runs = RUNS,
-                       .columns_count = 2, .has_evaluator = true, .history_count = RUNS,
+  *model = (ft_model){ .schema = FT_SCHEMA,
+                       .uid = uid,
+                       .rule = FT_RULE_CGROUP,
+                       .runs = RUNS,
+                       .columns_count = 2,
+                       .has_evaluator = true,
+                       .history_count = RUNS,
                        .updated = 1.76e9 + 3600 * RUNS };
   (void)ft_string_copy("unet3d", model->app, sizeof model->app);
   (void)ft_string_copy("batch", model->columns[0].name, sizeof model->columns[0].name);
@@ -80,10 +85,14 @@ static void fill_model(ft_model *model, uint32_t uid)
   e->log_target = true;
   e->intercept = log(2.0 * (double)FT_GIB) + 0.9 * 2 / log(33);
   e->terms_count = 2;
-  e->terms[0] = (ft_term){ .column = 0, .log = true, .mean = 2, .scale = 1,
-                           .coefficient = 0.9 / log(33), .low = 1, .high = 64 };
-  e->terms[1] = (ft_term){ .column = 1, .levels_count = 3, .levels = { 0, 0.25, 0.5 },
-                           .high = 2 };
+  e->terms[0] = (ft_term){ .column = 0,
+                           .log = true,
+                           .mean = 2,
+                           .scale = 1,
+                           .coefficient = 0.9 / log(33),
+                           .low = 1,
+                           .high = 64 };
+  e->terms[1] = (ft_term){ .column = 1, .levels_count = 3, .levels = { 0, 0.25, 0.5 }, .high = 2 };
   e->residuals_count = model->completed;
   for (pb_size_t i = 0; i < e->residuals_count; i++)
     e->residuals[i] = 0.06 * 4 * ((i + 0.5) / e->residuals_count - 0.5);
@@ -110,11 +119,14 @@ static int write_site(int fd)
   static struct ft_config config;
   static ft_apps apps;
   static ft_site site;
-  static ft_partition partition = { .schema = FT_SCHEMA, .name = "main", .is_default = true,
-                                    .def_mem_bytes = 4 * FT_GIB, .nodes_count = 1,
-                                    .nodes = { { .count = 4, .cpus = 64,
-                                                 .mem_bytes = 256 * FT_GIB,
-                                                 .threads_per_core = 2 } } };
+  static ft_partition partition = {
+    .schema = FT_SCHEMA,
+    .name = "main",
+    .is_default = true,
+    .def_mem_bytes = 4 * FT_GIB,
+    .nodes_count = 1,
+    .nodes = { { .count = 4, .cpus = 64, .mem_bytes = 256 * FT_GIB, .threads_per_core = 2 } }
+  };
   char name[FT_LAYOUT_NAME_SIZE];
 
   ft_config_defaults(&config);
