@@ -60,7 +60,8 @@ static size_t least(size_t a, size_t b)
   return a < b ? a : b;
 }
 
-/* Levenshtein's distance, of words of up to 15 letters; longer ones count as far away. */
+/* Levenshtein's distance, of words of up to 15 letters; longer ones are far away, a beginning is
+ * near. */
 static size_t distance(const char *a, const char *b)
 {
   enum { LONGEST = 15 };
@@ -68,6 +69,8 @@ static size_t distance(const char *a, const char *b)
 
   if (m > LONGEST || n > LONGEST)
     return LONGEST;
+  if (m >= 3 && strncmp(a, b, m) == 0)
+    return 0;
   for (size_t j = 0; j <= n; j++)
     row[j] = j;
   for (size_t i = 1; i <= m; i++) {

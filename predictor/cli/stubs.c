@@ -12,7 +12,6 @@
   }
 
 STUB(predict)
-STUB(plot)
 STUB(doctor)
 STUB(history)
 STUB(profile)
