@@ -133,12 +133,12 @@ for kind in 'exec sleep 300' 'trap "" TERM; while :; do sleep 1; done' 'kill -SE
   'head -c 30000000 /dev/urandom' 'yes foretell: nonsense | head -n 100000 >&2' 'sleep 300 & exec sleep 300'; do
   printf '%s\n' '#!/bin/bash' "$kind" >"$scratch/helper"
   chmod 0755 "$scratch/helper"
-  FT_PLUGIN_ARGS="state=$FT_STATE socket=$scratch/run/agent.sock helper=$scratch/helper" cluster_write_plugstack
+  FT_PLUGIN_ARGS="state=$FT_STATE socket=$FT_AGENT_SOCKET helper=$scratch/helper" cluster_write_plugstack
   with_input "a helper that does: $kind"
 done
 wait_until 3 sh -c "! pgrep -f '^/bin/bash $scratch/helper'"
 ok $? "none of them is left behind"
-FT_PLUGIN_ARGS="state=$FT_STATE socket=$scratch/run/agent.sock helper=/nowhere" cluster_write_plugstack
+FT_PLUGIN_ARGS="state=$FT_STATE socket=$FT_AGENT_SOCKET helper=/nowhere" cluster_write_plugstack
 with_input "no helper"
 cluster_write_plugstack
 with_input "the true helper"

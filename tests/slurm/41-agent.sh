@@ -93,8 +93,8 @@ else
 fi
 
 # ---- a configuration that is wrong
-cp "$scratch/etc/foretell.conf" "$scratch/good.conf"
-echo 'no_such_key = 1' >>"$scratch/etc/foretell.conf"
+cp "$FT_AGENT_CONF" "$scratch/good.conf"
+echo 'no_such_key = 1' >>"$FT_AGENT_CONF"
 pid=$(cluster_pid foretelld)
 kill -HUP "$pid"
 wait_until 10 grep -q 'no_such_key' "$scratch"/log/foretelld.*

@@ -24,7 +24,7 @@ play_begin() {
   cluster_open || exit 1
   : "${FT_PLUGIN:=$FT_PLUGIN_BUILT}"
   : "${FT_AGENT:=$FT_ROOT/sbin/foretelld}"
-  : "${FT_PLUGIN_ARGS:=state=$FT_STATE socket=$scratch/run/agent.sock helper=$foretell}"
+  : "${FT_PLUGIN_ARGS:=state=$FT_STATE socket=$FT_AGENT_SOCKET helper=$foretell}"
   [ "$FT_PLUGIN" != none ] || FT_PLUGIN=
   [ "$FT_AGENT" != none ] || FT_AGENT=
   cluster_start || { ok 1 "the cluster starts"; tap_done; exit 1; }
