@@ -30,6 +30,19 @@ submit srun --overlap hostname
 is "$status $out" "0 $(hostname)" "srun runs"
 submit salloc true
 is "$status" 0 "salloc runs"
+grep -q "$FT_PLUGIN" "/proc/$(cluster_pid slurmd-one)/maps"
+ok $? "slurmd has it loaded"
+submit sbatch --parsable --output=/dev/null --wrap 'sleep 30'
+stepd_has_it() {
+  local pid
+  for pid in $(pgrep slurmstepd); do
+    grep -q "$FT_PLUGIN" "/proc/$pid/maps" 2>/dev/null && return 0
+  done
+  return 1
+}
+wait_until 10 stepd_has_it
+ok $? "slurmstepd has it loaded"
+scancel "$id"
 for log in "$scratch"/log/slurmd-*.log; do
   unlike "$(cat "$log")" 'spank.*(error|fail)|foretell.*error|plugin.*foretell.*(fail|error)' \
     "slurmd and slurmstepd load it without complaint"
