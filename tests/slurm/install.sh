@@ -30,7 +30,7 @@ install_foretell() {
 install_hog() {
   local hog=${FT_HOG-$FT_TOP_BUILDDIR/tests/slurm/hog}
   [ -x "$hog" ] || {
-    mkdir -p "${hog%/*}" && ${CC:-cc} -O1 -o "$hog" "$FT_TOP_SRCDIR/tests/slurm/hog.c" || return 1
+    mkdir -p "${hog%/*}" && ${CC:-cc} -O1 -I"$FT_TOP_BUILDDIR" -o "$hog" "$FT_TOP_SRCDIR/tests/slurm/hog.c" || return 1
   }
   echo "$hog"
 }
