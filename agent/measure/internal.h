@@ -130,6 +130,9 @@ void ft_discovery_look(struct ft_measure *measure);
 /* Forget the members marked gone, after every sampler saw them so. */
 void ft_tree_sweep(struct ft_tree *tree);
 
+/* Tell the samplers that a root was added: the last thing that ft_tree_add_root does. */
+void ft_tree_added(struct ft_tree *tree);
+
 /* Release the members of TREE. */
 void ft_tree_forget(struct ft_tree *tree);
 

@@ -149,6 +149,13 @@ static int open_samplers(struct ft_tree *tree, struct ft_error *err)
   return 0;
 }
 
+void ft_tree_added(struct ft_tree *tree)
+{
+  for (size_t i = 0; i < SAMPLERS; i++)
+    if (tree->states[i] && samplers[i]->added)
+      samplers[i]->added(tree->measure, tree, tree->states[i]);
+}
+
 struct ft_tree *ft_tree_open(struct ft_measure *measure, struct ft_error *err)
 {
   struct ft_tree *tree = calloc(1, sizeof *tree);

@@ -33,6 +33,7 @@ int ft_tree_add_root(struct ft_tree *tree, pid_t pid, bool skip_self, struct ft_
     return ft_error_set(err, "out of memory");
   tree->members = members;
   members[tree->count++] = (struct ft_member){ .pid = pid, .fresh = true, .root = true, .skipped = skip_self };
+  ft_tree_added(tree);
   return 0;
 }
 
