@@ -143,5 +143,6 @@ struct ft_member *ft_tree_find(const struct ft_tree *tree, pid_t pid);
 void ft_most(double *most, double value);
 
 extern const struct ft_sampler ft_sampler_rss, ft_sampler_pss, ft_sampler_cgroup, ft_sampler_io;
+extern const struct ft_sampler ft_sampler_papi, ft_sampler_perf, ft_sampler_nvml;
 
 #endif

@@ -17,13 +17,16 @@
 
 /*
  * Every source of figures, in the order in which they see an instant: rss first,
- * whose per-process figures others read.
+ * whose per-process figures others read; perf after papi, whose counters it would take.
  */
 static const struct ft_sampler *const samplers[] = {
   &ft_sampler_rss,
   &ft_sampler_pss,
   &ft_sampler_cgroup,
   &ft_sampler_io,
+  &ft_sampler_papi,
+  &ft_sampler_perf,
+  &ft_sampler_nvml,
 };
 
 #define SAMPLERS (sizeof samplers / sizeof *samplers)
