@@ -138,14 +138,6 @@ static size_t list_children(const struct ft_measure *measure, pid_t pid, pid_t t
   return count;
 }
 
-static int read_stat(const struct ft_measure *measure, pid_t pid, struct ft_stat *stat)
-{
-  char text[1024];
-  ssize_t length = ft_proc_read_pid(measure, pid, "stat", text, sizeof text);
-
-  return length < 0 ? -1 : ft_stat_parse(text, (size_t)length, measure->tick_seconds, stat);
-}
-
 /*
  * PID with all its threads, then what runs below it. Children are listed first:
  * those on the list began before and are walked, later ones inherit.
@@ -162,14 +154,15 @@ static void attach_process(struct walk *walk, pid_t pid, bool root, bool skipped
     free(tids);
     return;
   }
-  if (read_stat(walk->measure, pid, &stat) == 0) {
+  if (ft_stat_read(walk->measure, pid, &stat) == 0) {
     threads = list_threads(walk->measure, pid, tids, FT_ATTACH_LIMIT);
     for (size_t i = 0; i < threads; i++)
       count = list_children(walk->measure, pid, tids[i], children, count, LISTED_LIMIT);
     for (size_t i = 0; i < threads; i++)
       attach_one(walk, tids[i], &stat, root && tids[i] == pid, skipped);
     if (!skipped)
-      walk->attach->missed_seconds += stat.totals[FT_TOTAL_CPU_SECONDS];
+      walk->attach->missed_seconds +=
+          stat.own[FT_TOTAL_CPU_SECONDS] + stat.children[FT_TOTAL_CPU_SECONDS];
     if (threads == FT_ATTACH_LIMIT || count == LISTED_LIMIT)
       walk->attach->incomplete = true;
     walk->depth++;

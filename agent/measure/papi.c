@@ -6,7 +6,7 @@
  * libpapi and libpfm are 3 MiB resident and needed only while a tree is open:
  * they are loaded then and let go of after (measured: dlopen, initialise and
  * dlclose leave the process where it was). Of a root that does not count itself
- * (slurmstepd) PAPI counts the little it does after it was added.
+ * (slurmstepd) a second set, not inherited, tells what is to be taken off.
  */
 #include "config.h"
 
@@ -61,6 +61,7 @@ struct set {
   int id;
   size_t of[PRESETS]; /* which preset each of its values is of */
   int count;
+  double sign; /* -1: what it counts is not the tree's */
 };
 
 struct state {
@@ -147,18 +148,19 @@ static void set_free(struct set *set)
   papi.PAPI_destroy_eventset(&set->id);
 }
 
-/* An event set of the presets that WANTED names, multiplexed, inherited. Returns 0, -1. */
-static int set_make(struct set *set, const bool *wanted)
+/* A multiplexed event set of the presets in WANTED; INHERIT: passed on to what is forked. Returns 0, -1. */
+static int set_make(struct set *set, const bool *wanted, bool inherit)
 {
   PAPI_option_t option;
 
   set->id = PAPI_NULL;
   set->count = 0;
+  set->sign = inherit ? 1 : -1;
   if (papi.PAPI_create_eventset(&set->id) != PAPI_OK)
     return -1;
   memset(&option, 0, sizeof option);
   option.inherit.eventset = set->id;
-  option.inherit.inherit = PAPI_INHERIT_ALL;
+  option.inherit.inherit = inherit ? PAPI_INHERIT_ALL : PAPI_INHERIT_NONE;
   if (papi.PAPI_assign_eventset_component(set->id, papi.component) != PAPI_OK ||
       papi.PAPI_set_multiplex(set->id) != PAPI_OK ||
       papi.PAPI_set_opt(PAPI_INHERIT, &option) != PAPI_OK) {
@@ -185,7 +187,7 @@ static bool try_preset(size_t i)
   if (papi.PAPI_query_event((int)presets[i].code) != PAPI_OK)
     return false;
   wanted[i] = true;
-  if (set_make(&set, wanted) < 0)
+  if (set_make(&set, wanted, true) < 0)
     return false;
   works = papi.PAPI_start(set.id) == PAPI_OK;
   if (works)
@@ -242,19 +244,17 @@ bool ft_papi_probe(const char *library, struct ft_measure_report *report)
   return works > 0;
 }
 
-static int attach_thread(void *data, pid_t tid, bool skipped)
+static int attach_set(struct state *state, pid_t tid, bool inherit)
 {
-  struct state *state = data;
   struct set *sets = realloc(state->sets, (state->count + 1) * sizeof *sets);
   struct set set;
 
-  (void)skipped;
   errno = ENOMEM;
   if (!sets)
     return -1;
   state->sets = sets;
   errno = EIO;
-  if (set_make(&set, papi.counts) < 0)
+  if (set_make(&set, papi.counts, inherit) < 0)
     return -1;
   if (papi.PAPI_attach(set.id, (unsigned long)tid) != PAPI_OK || papi.PAPI_start(set.id) != PAPI_OK) {
     set_free(&set);
@@ -263,6 +263,11 @@ static int attach_thread(void *data, pid_t tid, bool skipped)
   }
   sets[state->count++] = set;
   return 0;
+}
+
+static int attach_thread(void *data, pid_t tid, bool skipped)
+{
+  return attach_set(data, tid, true) < 0 || (skipped && attach_set(data, tid, false) < 0) ? -1 : 0;
 }
 
 static int papi_open(struct ft_measure *measure, struct ft_tree *tree, void *data)
@@ -306,12 +311,13 @@ static void papi_close(struct ft_measure *measure, struct ft_tree *tree, void *d
     if (papi.PAPI_stop(state->sets[s].id, values) != PAPI_OK)
       whole = false;
     for (int i = 0; i < state->sets[s].count; i++)
-      sums[state->sets[s].of[i]] += (double)values[i];
+      sums[state->sets[s].of[i]] += state->sets[s].sign * (double)values[i];
     set_free(&state->sets[s]);
   }
+  whole = whole && (sums[INSTRUCTIONS] > 0 || !papi.counts[INSTRUCTIONS]);
   for (size_t i = 0; i < PRESETS; i++)
-    if (whole && papi.counts[i] && (sums[INSTRUCTIONS] > 0 || !papi.counts[INSTRUCTIONS]))
-      ft_counter_add(out, presets[i].name, sums[i]);
+    if (whole && papi.counts[i])
+      ft_counter_add(out, presets[i].name, sums[i] > 0 ? sums[i] : 0);
   free(state->sets);
   ft_attach_free(&state->attach);
   if (state->loaded)
