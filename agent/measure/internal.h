@@ -150,6 +150,9 @@ void ft_discovery_look(struct ft_measure *measure);
 /* Forget the members marked gone, after every sampler saw them so. */
 void ft_tree_sweep(struct ft_tree *tree);
 
+/* Tell the samplers that a root was added: the last thing that ft_tree_add_root does. */
+void ft_tree_added(struct ft_tree *tree);
+
 /* Release the members of TREE. */
 void ft_tree_forget(struct ft_tree *tree);
 
@@ -166,5 +169,6 @@ void ft_cgroup_forget(struct ft_measure *measure);
 void ft_most(double *most, double value);
 
 extern const struct ft_sampler ft_sampler_rss, ft_sampler_pss, ft_sampler_cgroup, ft_sampler_io;
+extern const struct ft_sampler ft_sampler_papi, ft_sampler_perf, ft_sampler_nvml;
 
 #endif

@@ -17,13 +17,16 @@
 
 /*
  * Every source of figures, in the order in which they see an instant: rss first,
- * whose per-process figures others read.
+ * whose per-process figures others read; perf after papi, whose counters it would take.
  */
 static const struct ft_sampler *const samplers[] = {
   &ft_sampler_rss,
   &ft_sampler_pss,
   &ft_sampler_cgroup,
   &ft_sampler_io,
+  &ft_sampler_papi,
+  &ft_sampler_perf,
+  &ft_sampler_nvml,
 };
 
 #define SAMPLERS (sizeof samplers / sizeof *samplers)
@@ -151,6 +154,13 @@ static int open_samplers(struct ft_tree *tree, struct ft_error *err)
     }
   }
   return 0;
+}
+
+void ft_tree_added(struct ft_tree *tree)
+{
+  for (size_t i = 0; i < SAMPLERS; i++)
+    if (tree->states[i] && samplers[i]->added)
+      samplers[i]->added(tree->measure, tree, tree->states[i]);
 }
 
 struct ft_tree *ft_tree_open(struct ft_measure *measure, struct ft_error *err)

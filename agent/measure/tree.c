@@ -224,6 +224,7 @@ int ft_tree_add_root(struct ft_tree *tree, pid_t pid, bool skip_self, struct ft_
   member->skipped = skip_self;
   tree->command |= measure->own_proc && pid == getpid();
   forget_known(measure->discovery);
+  ft_tree_added(tree);
   return 0;
 }
 
