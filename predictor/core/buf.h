@@ -14,6 +14,7 @@ enum {
   FT_LIMIT_RECORD = 1 << 20,   /* an encoded record: model file, site file, observation */
   FT_LIMIT_ENVIRONMENT = 64 << 10, /* the submission record in the environment, base64 */
   FT_LIMIT_COMMAND = 64 << 20, /* what a Slurm command prints about a cluster */
+  FT_LIMIT_CONFIG = 1 << 20,   /* foretell.conf, apps.conf */
   FT_LIMIT_PROC = 64 << 10,    /* one file of /proc or /sys */
   FT_LIMIT_LINE = 1 << 20,     /* one line of an imported table */
   FT_LIMIT_OUTPUT = 64 << 20   /* what the command prints, SVG included */

@@ -2,6 +2,8 @@
 // hog --mib N [--seconds S] [--fork N] [--burst-ms MS]: a job of known size.
 // Touches N MiB and holds them S seconds; with --fork the memory is split among
 // that many children, with --burst-ms a child holds it for that long only.
+#include "config.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

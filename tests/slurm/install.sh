@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The build tree's foretell, installed where the tests can run it; sourced.
-# After install_foretell: FT_ROOT (its prefix) and FT_PLUGIN_BUILT.
+# After install_foretell: FT_ROOT (its prefix) and FT_PLUGIN_BUILT; where both, and
+# FT_HOG, are set beforehand, that installation is tested.
 
 : "${FT_TOP_BUILDDIR=$FT_TOP_SRCDIR/build}"
 
@@ -8,6 +9,7 @@
 # something there is newer than what was installed
 install_foretell() {
   local dest=$FT_TOP_BUILDDIR/tests/scratch/install stamp
+  [ -z "${FT_ROOT-}" ] || [ -z "${FT_PLUGIN_BUILT-}" ] || return 0
   stamp=$dest/stamp
   mkdir -p "$dest" || return 1
   (
@@ -26,9 +28,9 @@ install_foretell() {
 
 # install_hog: prints the path of hog, built here when the build has not
 install_hog() {
-  local hog=$FT_TOP_BUILDDIR/tests/slurm/hog
+  local hog=${FT_HOG-$FT_TOP_BUILDDIR/tests/slurm/hog}
   [ -x "$hog" ] || {
-    mkdir -p "${hog%/*}" && ${CC:-cc} -O1 -o "$hog" "$FT_TOP_SRCDIR/tests/slurm/hog.c" || return 1
+    mkdir -p "${hog%/*}" && ${CC:-cc} -O1 -I"$FT_TOP_BUILDDIR" -o "$hog" "$FT_TOP_SRCDIR/tests/slurm/hog.c" || return 1
   }
   echo "$hog"
 }

@@ -4,13 +4,8 @@
 # kernel emulated by qemu, with this machine's own Slurm, munge and foretell in an
 # initrd. The tests themselves are in guest.sh; their TAP comes over the serial line.
 FT_TOP_SRCDIR=${FT_TOP_SRCDIR-$(cd "$(dirname "$0")/../../.." && pwd)}
-. "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
-. "$FT_TOP_SRCDIR/tests/slurm/cluster.sh"
-. "$FT_TOP_SRCDIR/tests/slurm/install.sh"
-
-[ -z "${FT_NO_SLURM-}" ] || { echo "1..0 # SKIP FT_NO_SLURM is set"; exit 0; }
 [ "$(uname -m)" = x86_64 ] || { echo "1..0 # SKIP the guest is x86_64"; exit 0; }
-missing=$(cluster_missing) && tap_skip_all "$missing is not installed"
+. "$FT_TOP_SRCDIR/tests/slurm/play.sh"
 for program in qemu-system-x86_64 apt-get dpkg-deb cpio gzip; do
   command -v $program >/dev/null || tap_skip_all "$program is not installed"
 done
@@ -70,7 +65,7 @@ build_initrd() {
   put /bin/bash
   ln -sf bash "$initrd/bin/sh"
   for program in munged munge slurmctld slurmd slurmstepd sbatch srun scontrol sinfo squeue scancel \
-    setpriv; do
+    setpriv sqlite3; do
     put "$(PATH=$PATH:/usr/sbin:/sbin type -P $program)" || return 1
   done
   plugins=$(dirname "$(ldd "$(type -P sbatch)" | grep -o '/[^ ]*libslurmfull.so')")
@@ -80,13 +75,15 @@ build_initrd() {
     "$plugins"/{jobcomp_none,launch_slurm,mcs_none,mpi_none,power_none,preempt_none}.so \
     "$plugins"/{prep_script,priority_basic,proctrack_cgroup,route_default,sched_backfill}.so \
     "$plugins"/{select_cons_tres,site_factor_none,switch_none,task_cgroup,topology_none}.so 2>/dev/null
-  [ -n "${FT_BARE-}" ] || put "$FT_ROOT/sbin/foretelld" "$FT_ROOT/bin/foretell" "$FT_PLUGIN_BUILT"
+  put "$FT_ROOT/sbin/foretelld" "$FT_ROOT/bin/foretell" "$FT_PLUGIN_BUILT"
+  mkdir -p "$initrd/test/tests/slurm"
   cp -L "$hog" "$initrd/test/hog"
-  cp "$FT_TOP_SRCDIR/tests/slurm/tap.sh" "$FT_TOP_SRCDIR/tests/slurm/cluster.sh" \
-    "$FT_TOP_SRCDIR/tests/guest/x86/guest.sh" "$initrd/test"
+  cp "$FT_TOP_SRCDIR"/tests/slurm/{tap,cluster,install,play,oom}.sh "$initrd/test/tests/slurm"
+  cp "$FT_TOP_SRCDIR/tests/guest/x86/guest.sh" "$initrd/test"
   cp "$FT_TOP_SRCDIR/tests/guest/x86/init" "$initrd/sbin/init"
   chmod 0755 "$initrd/sbin/init"
-  printf '%s\n' "FT_ROOT=$FT_ROOT" "FT_PLUGIN_BUILT=$FT_PLUGIN_BUILT" >"$initrd/test/settings"
+  printf '%s\n' "FT_ROOT=$FT_ROOT" "FT_PLUGIN_BUILT=$FT_PLUGIN_BUILT" FT_HOG=/test/hog FT_CI=1 \
+    >"$initrd/test/settings"
   printf '%s\n' root:x:0:0:root:/root:/bin/sh nobody:x:65534:65534:nobody:/tmp:/bin/sh \
     >"$initrd/etc/passwd"
   printf '%s\n' root:x:0: nogroup:x:65534: >"$initrd/etc/group"
@@ -95,8 +92,6 @@ build_initrd() {
   (cd "$initrd" && find . | cpio -o -H newc --quiet | gzip -1) >"$work/initrd.gz"
 }
 
-hog=$(install_hog) || tap_skip_all "hog cannot be built"
-[ -n "${FT_BARE-}" ] || install_foretell || tap_skip_all "foretell is not installed in the build tree"
 build_initrd || { echo "1..1"; echo "not ok 1 - the initrd can be made"; exit 1; }
 
 timeout 300 qemu-system-x86_64 -cpu max -m 1500 -nographic -nodefaults -serial stdio \
