@@ -19,7 +19,7 @@
 
 #include "agent/measure/attach.h"
 
-#define CACHE_READ_MISS(cache)                                                                   \
+#define CACHE_READ_MISS(cache)                                                                     \
   ((cache) | (PERF_COUNT_HW_CACHE_OP_READ << 8) | (PERF_COUNT_HW_CACHE_RESULT_MISS << 16))
 
 enum event_kind {
