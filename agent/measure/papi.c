@@ -55,8 +55,7 @@ enum { EXERCISE_BYTES = 512 << 10, EXERCISE_TURNS = 20000 };
                   call(PAPI_stop) call(PAPI_cleanup_eventset) call(PAPI_destroy_eventset)          \
                       call(PAPI_strerror)
 
-/* libpapi keeps one state a process, and so does this file: how many trees need it, and what works.
- */
+/* libpapi keeps one state a process, and so does this file: users are trees. */
 static struct {
   void *handle;
   unsigned users;
@@ -163,8 +162,7 @@ static void set_free(struct set *set)
   papi.PAPI_destroy_eventset(&set->id);
 }
 
-/* A multiplexed event set of the presets in WANTED; INHERIT: passed on to what is forked. Returns
- * 0, -1. */
+/* A multiplexed set of the presets in WANTED; INHERIT: passed on to what is forked. Or -1. */
 static int set_make(struct set *set, const bool *wanted, bool inherit)
 {
   PAPI_option_t option;

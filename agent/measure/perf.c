@@ -271,9 +271,10 @@ static double total(const struct state *state, size_t i)
   return sum;
 }
 
+/* What is read of /proc misses who ended between two samples: the higher of both is nearer. */
 static void put_faults(double count, bool *has, uint64_t *faults)
 {
-  if (*has || count < 0)
+  if (count < 0 || (*has && (double)*faults >= count))
     return;
   *has = true;
   *faults = (uint64_t)count;
