@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -32,6 +33,7 @@ struct child {
 
 struct ft_children {
   struct ft_loop *loop;
+  char **environment;
   struct child *list;
   unsigned count;
 };
@@ -155,6 +157,28 @@ static void reaped(pid_t pid, int status, void *data)
     }
 }
 
+/* Ours, but for times in UTC and of Slurm's own form, and messages that are not translated. */
+static char **make_environment(void)
+{
+  static char tz[] = "TZ=UTC0", format[] = "SLURM_TIME_FORMAT=standard", locale[] = "LC_ALL=C";
+  size_t count = 0, used = 0;
+  char **out;
+
+  while (environ[count])
+    count++;
+  out = calloc(count + 4, sizeof *out);
+  if (!out)
+    return NULL;
+  for (size_t i = 0; i < count; i++)
+    if (strncmp(environ[i], "TZ=", 3) != 0 && strncmp(environ[i], "LC_ALL=", 7) != 0 &&
+        strncmp(environ[i], "SLURM_TIME_FORMAT=", 18) != 0)
+      out[used++] = environ[i];
+  out[used++] = tz;
+  out[used++] = format;
+  out[used] = locale;
+  return out;
+}
+
 struct ft_children *ft_children_open(struct ft_loop *loop)
 {
   struct ft_children *children = calloc(1, sizeof *children);
@@ -162,6 +186,11 @@ struct ft_children *ft_children_open(struct ft_loop *loop)
   if (!children)
     return NULL;
   children->loop = loop;
+  children->environment = make_environment();
+  if (!children->environment) {
+    free(children);
+    return NULL;
+  }
   ft_loop_on_child(loop, reaped, children);
   return children;
 }
@@ -175,6 +204,7 @@ void ft_children_close(struct ft_children *children)
     forget(children->list);
   }
   ft_loop_on_child(children->loop, NULL, NULL);
+  free(children->environment);
   free(children);
 }
 
@@ -197,7 +227,8 @@ static int spawn(struct child *c, const char *const *argv, int output)
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
-  status = posix_spawnp(&c->pid, words[0], &actions, &attributes, words, environ);
+  status = posix_spawnp(&c->pid, words[0], &actions, &attributes, words,
+                        c->children->environment);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return status;
