@@ -14,7 +14,6 @@
 STUB(predict)
 STUB(doctor)
 STUB(history)
-STUB(profile)
 STUB(report)
 STUB(import)
 STUB(export)
