@@ -47,8 +47,9 @@ struct ft_member {
   double open_files;
   double swap_bytes, hugetlb_bytes;
   double own[FT_TOTALS];           /* its life's totals, waited-for children included */
-  double before[FT_TOTALS];        /* what stood there when a root was added: not the tree's */
+  double before[FT_TOTALS];        /* of a skipped root when it was added: not the tree's */
   double owed[FT_TOTALS];          /* of members below it that ended, until its totals show them */
+  bool owing;
 };
 
 struct ft_measure {
@@ -63,6 +64,13 @@ struct ft_measure {
   size_t report_count;
   struct ft_tree *trees;
   struct ft_discovery *discovery; /* tree.c's own */
+  struct ft_cgroup_mounts *mounts; /* cgroup.c's own */
+};
+
+/* The totals of one slurmstepd's or task's rusage, which grow from one end to the next. */
+struct ft_end {
+  uint32_t pid;
+  double totals[FT_TOTALS];
 };
 
 struct ft_tree {
@@ -77,15 +85,23 @@ struct ft_tree {
 
   /* the highest that each sum of struct ft_sample ever was; negative: never measured */
   struct ft_sample most;
-  double peak_time;    /* when the sum that counts under the rule was highest */
-  double end_rss_bytes, end_charge_bytes; /* what ft_tree_note_end told; negative: nothing */
-  double end_totals[FT_TOTALS];
-  double spike_bytes;  /* RSS seen only by the kernel's high water marks; negative: none */
-  double ended[FT_TOTALS]; /* of members that ended where no member's totals show them */
-  double shown[FT_TOTALS]; /* the highest sum of totals so far */
+  double rss_time, pss_time, charge_time; /* when they were; charge less cache */
+  double spike_bytes;  /* RSS that only the kernel's high water marks saw; negative: none */
+  double spike_time;
+  double largest_bytes; /* of one process */
   uint32_t most_processes, most_threads;
   double most_open_files, most_swap_bytes, most_hugetlb_bytes;
-  bool has_io, has_open_files;
+  double ended[FT_TOTALS]; /* of members that ended where no living member's totals show them */
+  double shown[FT_TOTALS]; /* the highest sum of totals so far */
+
+  /* what ft_tree_note_end told; negative: nothing */
+  double end_rss_bytes, end_charge_bytes;
+  struct ft_end *ends; /* totals by the pid that tells them */
+  size_t end_count;
+
+  bool command;        /* a root is the measuring process itself: a command, not a job */
+  char *cgroup;        /* path in its hierarchy of the cgroup whose charge counts; NULL: none */
+  bool cgroup_v1;
 
   void *states[FT_SAMPLERS_LIMIT]; /* by report; NULL where the sampler does not work here */
 };
@@ -107,7 +123,7 @@ ssize_t ft_proc_read_pid(const struct ft_measure *measure, pid_t pid, const char
 bool ft_proc_value(const char *text, const char *key, double *value);
 
 /* One number alone, as in memory.current; "max" reads as negative. False when it is neither. */
-bool ft_proc_number(int fd, double *value);
+bool ft_proc_number(const char *text, double *value);
 
 /* What one look at /proc/PID/stat tells. */
 struct ft_stat {
@@ -116,11 +132,15 @@ struct ft_stat {
   bool thread; /* PID is a thread other than its process's first */
   uint64_t start;
   unsigned threads;
-  double totals[FT_TOTALS]; /* up to FT_TOTAL_MAJOR_FAULTS */
+  double own[FT_TOTALS];      /* up to FT_TOTAL_MAJOR_FAULTS; the rest stays 0 */
+  double children[FT_TOTALS]; /* the same of children waited for */
 };
 
 /* Parse the text of a stat file. Returns 0, -1 when it is not one. */
 int ft_stat_parse(const char *text, size_t length, double tick_seconds, struct ft_stat *stat);
+
+/* Read and parse PID's. Returns -1 where there is no such process. */
+int ft_stat_read(const struct ft_measure *measure, pid_t pid, struct ft_stat *stat);
 
 /* A context's discovery, and one look for new and ended processes of all its trees. */
 struct ft_discovery *ft_discovery_new(struct ft_measure *measure);
@@ -130,15 +150,25 @@ void ft_discovery_look(struct ft_measure *measure);
 /* Forget the members marked gone, after every sampler saw them so. */
 void ft_tree_sweep(struct ft_tree *tree);
 
+/* Tell the samplers that a root was added: the last thing that ft_tree_add_root does. */
+void ft_tree_added(struct ft_tree *tree);
+
 /* Release the members of TREE. */
 void ft_tree_forget(struct ft_tree *tree);
 
 /* The member called PID, or NULL. */
 struct ft_member *ft_tree_find(const struct ft_tree *tree, pid_t pid);
 
+/* Whether PID is in the cgroup that is TREE's alone, or below it. */
+bool ft_cgroup_holds(const struct ft_tree *tree, pid_t pid);
+
+/* Release what the cgroup sampler's probe found. */
+void ft_cgroup_forget(struct ft_measure *measure);
+
 /* Put VALUE into MOST where it is higher (or the first). */
 void ft_most(double *most, double value);
 
 extern const struct ft_sampler ft_sampler_rss, ft_sampler_pss, ft_sampler_cgroup, ft_sampler_io;
+extern const struct ft_sampler ft_sampler_papi, ft_sampler_perf, ft_sampler_nvml;
 
 #endif

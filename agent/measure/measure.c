@@ -17,18 +17,24 @@
 
 /*
  * Every source of figures, in the order in which they see an instant: rss first,
- * whose per-process figures others read.
+ * whose per-process figures others read; perf after papi, whose counters it would take.
  */
 static const struct ft_sampler *const samplers[] = {
   &ft_sampler_rss,
   &ft_sampler_pss,
   &ft_sampler_cgroup,
   &ft_sampler_io,
+  &ft_sampler_papi,
+  &ft_sampler_perf,
+  &ft_sampler_nvml,
 };
 
 #define SAMPLERS (sizeof samplers / sizeof *samplers)
 
 _Static_assert(SAMPLERS <= FT_SAMPLERS_LIMIT, "internal.h has room for every sampler");
+
+/* Tasks of one job on one node whose end is remembered by itself. */
+#define ENDS_LIMIT 65536
 
 /* Descriptors that the rest of the process may want beside the kept ones. */
 #define DESCRIPTORS_RESERVED 256
@@ -111,6 +117,7 @@ void ft_measure_close(struct ft_measure *measure)
   while (measure->trees)
     ft_tree_close(measure->trees, NULL);
   ft_discovery_free(measure->discovery);
+  ft_cgroup_forget(measure);
   if (measure->proc_fd >= 0)
     close(measure->proc_fd);
   free(measure);
@@ -149,6 +156,13 @@ static int open_samplers(struct ft_tree *tree, struct ft_error *err)
   return 0;
 }
 
+void ft_tree_added(struct ft_tree *tree)
+{
+  for (size_t i = 0; i < SAMPLERS; i++)
+    if (tree->states[i] && samplers[i]->added)
+      samplers[i]->added(tree->measure, tree, tree->states[i]);
+}
+
 struct ft_tree *ft_tree_open(struct ft_measure *measure, struct ft_error *err)
 {
   struct ft_tree *tree = calloc(1, sizeof *tree);
@@ -159,8 +173,8 @@ struct ft_tree *ft_tree_open(struct ft_measure *measure, struct ft_error *err)
   }
   tree->measure = measure;
   tree->started = ft_io_monotonic();
-  tree->peak_time = -1;
-  tree->end_rss_bytes = tree->end_charge_bytes = tree->spike_bytes = -1;
+  tree->rss_time = tree->started;
+  tree->end_rss_bytes = tree->end_charge_bytes = tree->spike_bytes = tree->largest_bytes = -1;
   tree->most_open_files = tree->most_swap_bytes = tree->most_hugetlb_bytes = -1;
   sample_clear(&tree->latest);
   sample_clear(&tree->most);
@@ -173,14 +187,12 @@ struct ft_tree *ft_tree_open(struct ft_measure *measure, struct ft_error *err)
   return tree;
 }
 
-/* The sum that the rule counts, where it was measured; else the one nearest to it. */
-static double counted(const struct ft_measure *measure, const struct ft_sample *sample)
+static void keep(double *most, double *when, double value, double now)
 {
-  if (measure->settings.rule == FT_RULE_CGROUP && sample->charge_less_cache_bytes >= 0)
-    return sample->charge_less_cache_bytes;
-  if (measure->settings.rule == FT_RULE_PSS && sample->pss_bytes >= 0)
-    return sample->pss_bytes;
-  return sample->rss_bytes;
+  if (value <= *most)
+    return;
+  *most = value;
+  *when = now;
 }
 
 static void keep_most(struct ft_tree *tree)
@@ -188,12 +200,11 @@ static void keep_most(struct ft_tree *tree)
   const struct ft_sample *sample = &tree->latest;
   struct ft_sample *most = &tree->most;
 
-  if (counted(tree->measure, sample) > counted(tree->measure, most))
-    tree->peak_time = sample->time;
-  ft_most(&most->rss_bytes, sample->rss_bytes);
-  ft_most(&most->pss_bytes, sample->pss_bytes);
+  keep(&most->rss_bytes, &tree->rss_time, sample->rss_bytes, sample->time);
+  keep(&most->pss_bytes, &tree->pss_time, sample->pss_bytes, sample->time);
+  keep(&most->charge_less_cache_bytes, &tree->charge_time, sample->charge_less_cache_bytes,
+       sample->time);
   ft_most(&most->charge_bytes, sample->charge_bytes);
-  ft_most(&most->charge_less_cache_bytes, sample->charge_less_cache_bytes);
   ft_most(&most->gpu_bytes, sample->gpu_bytes);
   if (sample->processes > tree->most_processes)
     tree->most_processes = sample->processes;
@@ -227,18 +238,40 @@ bool ft_tree_alive(const struct ft_tree *tree)
   return tree->alive > 0;
 }
 
+/* The rusage of a slurmstepd's children grows from task to task: the last one holds them all. */
+static void note_totals(struct ft_tree *tree, const ft_task_end *end)
+{
+  struct ft_end *at = NULL;
+
+  for (size_t i = 0; i < tree->end_count && !at; i++)
+    if (tree->ends[i].pid == end->pid)
+      at = &tree->ends[i];
+  if (!at && tree->end_count < ENDS_LIMIT) {
+    struct ft_end *ends = realloc(tree->ends, (tree->end_count + 1) * sizeof *ends);
+
+    if (!ends)
+      return;
+    tree->ends = ends;
+    at = &ends[tree->end_count++];
+    *at = (struct ft_end){ .pid = end->pid };
+  }
+  if (!at)
+    return;
+  if (end->has_cpu_seconds)
+    ft_most(&at->totals[FT_TOTAL_CPU_SECONDS], end->cpu_seconds);
+  if (end->has_minor_faults)
+    ft_most(&at->totals[FT_TOTAL_MINOR_FAULTS], (double)end->minor_faults);
+  if (end->has_major_faults)
+    ft_most(&at->totals[FT_TOTAL_MAJOR_FAULTS], (double)end->major_faults);
+}
+
 void ft_tree_note_end(struct ft_tree *tree, const ft_task_end *end)
 {
   if (end->has_largest_process_bytes)
     ft_most(&tree->end_rss_bytes, (double)end->largest_process_bytes);
   if (end->has_charge_bytes)
     ft_most(&tree->end_charge_bytes, (double)end->charge_bytes);
-  if (end->has_cpu_seconds)
-    tree->end_totals[FT_TOTAL_CPU_SECONDS] += end->cpu_seconds;
-  if (end->has_minor_faults)
-    tree->end_totals[FT_TOTAL_MINOR_FAULTS] += (double)end->minor_faults;
-  if (end->has_major_faults)
-    tree->end_totals[FT_TOTAL_MAJOR_FAULTS] += (double)end->major_faults;
+  note_totals(tree, end);
 }
 
 static void unlink_tree(struct ft_tree *tree)
@@ -248,6 +281,18 @@ static void unlink_tree(struct ft_tree *tree)
   while (*at != tree)
     at = &(*at)->next;
   *at = tree->next;
+}
+
+/* When the sum that the rule counts was highest, where it was measured; else RSS. */
+static double peak_time(const struct ft_tree *tree)
+{
+  ft_rule rule = tree->measure->settings.rule;
+
+  if (rule == FT_RULE_CGROUP && tree->most.charge_less_cache_bytes >= 0)
+    return tree->charge_time;
+  if (rule == FT_RULE_PSS && tree->most.pss_bytes >= 0)
+    return tree->pss_time;
+  return tree->spike_bytes > tree->most.rss_bytes ? tree->spike_time : tree->rss_time;
 }
 
 void ft_tree_close(struct ft_tree *tree, ft_observation *out)
@@ -270,12 +315,14 @@ void ft_tree_close(struct ft_tree *tree, ft_observation *out)
     out->processes = tree->most_processes;
     out->threads = tree->most_threads;
   }
-  if (out && tree->peak_time >= 0) {
+  if (out && tree->samples) {
     out->has_time_to_peak_seconds = true;
-    out->time_to_peak_seconds = tree->peak_time - tree->started;
+    out->time_to_peak_seconds = peak_time(tree) - tree->started;
   }
   free(scratch);
   unlink_tree(tree);
   ft_tree_forget(tree);
+  free(tree->ends);
+  free(tree->cgroup);
   free(tree);
 }
