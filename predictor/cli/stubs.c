@@ -12,7 +12,6 @@
   }
 
 STUB(predict)
-STUB(doctor)
 STUB(history)
 STUB(report)
 STUB(import)
