@@ -13,7 +13,6 @@
 
 STUB(predict)
 STUB(history)
-STUB(profile)
 STUB(report)
 STUB(import)
 STUB(export)
