@@ -139,8 +139,8 @@ static void check_slurm(struct ft_doctor *doctor, struct slurm *slurm)
                   doctor->slurmd_here ? "slurmd runs here" : "no slurmd on this host");
   else
     ft_doctor_add(doctor, "slurm", FT_FINDING_WARN,
-                  "version not known: scontrol is not in %s; set slurm_bin in foretell.conf",
-                  doctor->config.slurm_bin[0] ? doctor->config.slurm_bin : "PATH");
+                  "version not known: scontrol (%s) does not answer; is there a slurm.conf?",
+                  doctor->config.slurm_bin[0] ? doctor->config.slurm_bin : "in PATH");
 }
 
 /* "Key = value" or "key=value": the value of KEY in a line, letters of any case. */

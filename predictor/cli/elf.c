@@ -68,11 +68,9 @@ static bool value_of(const struct ft_buf *file, const Elf64_Ehdr *head, const El
   Elf64_Shdr section;
   uint32_t number;
 
-  if (!section_at(file, head, symbol->st_shndx, &section) ||
-      symbol->st_value < section.sh_addr || section.sh_type == SHT_NOBITS ||
-      section.sh_offset > file->length ||
-      !take(file, section.sh_offset + (symbol->st_value - section.sh_addr), &number,
-            sizeof number))
+  if (!section_at(file, head, symbol->st_shndx, &section) || symbol->st_value < section.sh_addr ||
+      section.sh_type == SHT_NOBITS || section.sh_offset > file->length ||
+      !take(file, section.sh_offset + (symbol->st_value - section.sh_addr), &number, sizeof number))
     return false;
   *value = number;
   return true;
