@@ -38,8 +38,9 @@ static void say_bytes(struct voice *v, double bytes)
 {
   char text[32];
 
-  say(v, "%s", ft_units_show_bytes(bytes < 0x1p63 ? (uint64_t)fmax(bytes, 0) : INT64_MAX, text,
-                                   sizeof text));
+  say(v, "%s",
+      ft_units_show_bytes(bytes < 0x1p63 ? (uint64_t)fmax(bytes, 0) : INT64_MAX, text,
+                          sizeof text));
 }
 
 static void say_slurm(struct voice *v, uint64_t bytes)
@@ -108,10 +109,12 @@ static const char *partition_name(const struct voice *v)
   return v->q->partition && v->q->partition->name[0] ? v->q->partition->name : "it goes to";
 }
 
-/* What it has without foretell: "--mem=4G", "the default of partition main, 1 GiB"; FOLLOWS: the sentence goes on. */
+/* What it has without foretell: "--mem=4G", "the default of partition main, 1 GiB"; FOLLOWS: the
+ * sentence goes on. */
 static void say_limit(struct voice *v, const char *follows)
 {
-  bool apposed = v->plan->limit_kind == FT_LIMIT_DEFAULT || v->plan->limit_kind == FT_LIMIT_WHOLE_NODE;
+  bool apposed =
+      v->plan->limit_kind == FT_LIMIT_DEFAULT || v->plan->limit_kind == FT_LIMIT_WHOLE_NODE;
 
   switch (v->plan->limit_kind) {
   case FT_LIMIT_ASKED:
@@ -182,7 +185,7 @@ static void explain_low(struct voice *v)
   say_need(v);
   say(v, "; with ");
   say_limit(v, p->p_limit < 0 || p->p_limit > 0.5 ? " it would run out of memory"
-                                                   : " it may run out of memory");
+                                                  : " it may run out of memory");
   if (p->p_limit >= 0) {
     say(v, " (");
     say_chance(v, p->p_limit);

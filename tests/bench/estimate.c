@@ -52,8 +52,11 @@ static void teach(ft_model *model)
   ft_random_seed(&random, 1);
   ft_online_init(model, "app", getuid(), FT_RULE_RSS);
   for (unsigned turn = 0; turn < 2 * RUNS; turn++) {
-    ft_observation o = { .schema = 1, .job_id = turn + 1, .end_time = turn + 1.0,
-                         .outcome = FT_OUTCOME_COMPLETED, .has_rss_bytes = true };
+    ft_observation o = { .schema = 1,
+                         .job_id = turn + 1,
+                         .end_time = turn + 1.0,
+                         .outcome = FT_OUTCOME_COMPLETED,
+                         .has_rss_bytes = true };
     double start;
 
     o.rss_bytes = (uint64_t)run_linear(&random, turn, &o);
