@@ -15,6 +15,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(default)
+
 /* One line of text saying what went wrong: file, position, what was expected. */
 struct ft_error {
   char text[512];
@@ -66,6 +68,8 @@ unsigned ft_prediction_runs(const ft_prediction *prediction);
 
 /* By which method: "quantiles", "regression". Owned by PREDICTION. */
 const char *ft_prediction_method(const ft_prediction *prediction);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

@@ -5,8 +5,8 @@
  * before everything was checked. Only the agent and the command read these
  * files; the plugin reads the site file that the agent publishes from them.
  */
-#ifndef FT_SITE_CONFIG_H
-#define FT_SITE_CONFIG_H
+#ifndef FT_SITE_CONF_H
+#define FT_SITE_CONF_H
 
 #include <limits.h>
 

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* foretell(1): finds the sub-command and hands it its own argv. */
+#include "config.h"
+
+#include <locale.h>
+#include <string.h>
+
+#include "predictor/cli/cli.h"
+
+struct command {
+  const char *name;
+  int (*run)(int argc, char **argv);
+  const char *summary; /* NULL: not for people */
+};
+
+static const struct command commands[] = {
+  { "predict", ft_command_predict, "what a submission would need and what would be decided" },
+  { "history", ft_command_history, "list apps, their runs and what was learnt from them" },
+  { "profile", ft_command_profile, "measure a command with the agent's samplers" },
+  { "plot", ft_command_plot, "draw a run or an app's fit as SVG or PNG" },
+  { "report", ft_command_report, "what predictions got right, saved and cost" },
+  { "import", ft_command_import, "learn from sacct output or a CSV table" },
+  { "export", ft_command_export, "write the observations out" },
+  { "fit", ft_command_fit, "find an equation for a column of any table" },
+  { "doctor", ft_command_doctor, "check the installation and say what to do" },
+  { "helper", ft_command_helper, NULL },
+};
+
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static int print_help(void)
+{
+  printf("Usage: foretell COMMAND [OPTION]... [ARGUMENT]...\n"
+         "Predicts what a Slurm job will need from what its past runs needed.\n\n");
+  for (int i = 0; i < COMMANDS; i++)
+    if (commands[i].summary)
+      printf("  %-9s %s\n", commands[i].name, commands[i].summary);
+  printf("\n"
+         "  -h, --help     show this help and exit\n"
+         "      --version  show the version and exit\n\n"
+         "foretell COMMAND --help shows a command's options, man foretell-COMMAND all about it.\n");
+  return fflush(stdout) == 0 ? FT_EXIT_DONE : FT_EXIT_SYSTEM;
+}
+
+static int print_version(void)
+{
+  printf("foretell %s\n", PACKAGE_VERSION);
+  return fflush(stdout) == 0 ? FT_EXIT_DONE : FT_EXIT_SYSTEM;
+}
+
+static const struct command *find(const char *name)
+{
+  for (int i = 0; i < COMMANDS; i++)
+    if (strcmp(commands[i].name, name) == 0)
+      return &commands[i];
+  return NULL;
+}
+
+static size_t least(size_t a, size_t b)
+{
+  return a < b ? a : b;
+}
+
+/* Levenshtein's distance, of words of up to 15 letters; longer ones are far away, a beginning is
+ * near. */
+static size_t distance(const char *a, const char *b)
+{
+  enum { LONGEST = 15 };
+  size_t row[LONGEST + 1], m = strlen(a), n = strlen(b);
+
+  if (m > LONGEST || n > LONGEST)
+    return LONGEST;
+  if (m >= 3 && strncmp(a, b, m) == 0)
+    return 0;
+  for (size_t j = 0; j <= n; j++)
+    row[j] = j;
+  for (size_t i = 1; i <= m; i++) {
+    size_t diagonal = row[0];
+
+    row[0] = i;
+    for (size_t j = 1; j <= n; j++) {
+      size_t above = row[j];
+
+      row[j] = least(diagonal + (a[i - 1] != b[j - 1]), 1 + least(above, row[j - 1]));
+      diagonal = above;
+    }
+  }
+  return row[n];
+}
+
+static int unknown(const char *name)
+{
+  const char *nearest = NULL;
+  size_t best = 3; /* more than two slips are another word */
+
+  for (int i = 0; i < COMMANDS; i++) {
+    size_t d = commands[i].summary ? distance(name, commands[i].name) : best;
+
+    if (d < best) {
+      best = d;
+      nearest = commands[i].name;
+    }
+  }
+  if (nearest)
+    return ft_complain(NULL, FT_EXIT_USAGE, "no command \"%s\"; did you mean \"%s\"?", name,
+                       nearest);
+  return ft_complain(NULL, FT_EXIT_USAGE, "no command \"%s\"; see foretell --help", name);
+}
+
+static int help_on(const char *name)
+{
+  const struct command *command = find(name);
+  char help[] = "--help", called[16];
+  char *argv[] = { called, help, NULL };
+
+  if (!command)
+    return unknown(name);
+  (void)snprintf(called, sizeof called, "%s", command->name);
+  return command->run(2, argv);
+}
+
+int main(int argc, char **argv)
+{
+  const struct command *command;
+
+  /* letters as the terminal shows them, numbers as files need them */
+  (void)setlocale(LC_CTYPE, "");
+  if (argc < 2) {
+    (void)ft_complain(NULL, 0, "which command? see foretell --help");
+    return FT_EXIT_USAGE;
+  }
+  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+    return print_help();
+  if (strcmp(argv[1], "--version") == 0)
+    return print_version();
+  if (strcmp(argv[1], "help") == 0)
+    return argc > 2 ? help_on(argv[2]) : print_help();
+  command = find(argv[1]);
+  return command ? command->run(argc - 1, argv + 1) : unknown(argv[1]);
+}

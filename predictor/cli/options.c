@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A sub-command's options: one table gives the parser, --help and, through the
+ * docs check, the man page and the completion. getopt_long does the walking.
+ */
+#include "config.h"
+
+#include <getopt.h>
+#include <limits.h>
+#include <string.h>
+
+#include "predictor/cli/cli.h"
+#include "predictor/core/text.h"
+#include "predictor/core/units.h"
+
+enum {
+  LIMIT = 48,     /* options of one sub-command */
+  LONG_ONLY = 256 /* getopt's value of the first option, past every letter */
+};
+
+static void print_option(char letter, const char *name, const char *argument, const char *help)
+{
+  char left[64];
+  int used = letter ? snprintf(left, sizeof left, "  -%c, --%s", letter, name)
+                    : snprintf(left, sizeof left, "      --%s", name);
+
+  if (argument && used > 0 && (size_t)used < sizeof left)
+    (void)snprintf(left + used, sizeof left - (size_t)used, "=%s", argument);
+  printf("%-26s  %s\n", left, help);
+}
+
+static int print_help(const struct ft_option *options, const char *name, const char *usage,
+                      const char *summary)
+{
+  printf("Usage: foretell %s %s\n%s\n\n", name, usage, summary);
+  for (const struct ft_option *o = options; o->name; o++)
+    print_option(o->letter, o->name, o->argument, o->help);
+  print_option('h', "help", NULL, "show this help and exit");
+  return fflush(stdout) == 0 && !ferror(stdout) ? FT_EXIT_DONE : FT_EXIT_SYSTEM;
+}
+
+/* Put TEXT where OPTION wants it. Returns 0; -1 having complained. */
+static int store(const struct ft_option *option, const char *text, const char *command)
+{
+  struct ft_text cursor = ft_text_from(text);
+  const char *expected;
+  uint64_t number;
+
+  switch (option->type) {
+  case FT_OPTION_FLAG:
+    *(bool *)option->target = true;
+    return 0;
+  case FT_OPTION_STRING:
+    *(const char **)option->target = text;
+    return 0;
+  case FT_OPTION_DOUBLE:
+    if (ft_text_is_double(cursor, option->target))
+      return 0;
+    expected = "a number";
+    break;
+  case FT_OPTION_COUNT:
+    if (ft_text_u64(&cursor, ULONG_MAX, &number) && ft_text_left(&cursor) == 0) {
+      *(unsigned long *)option->target = (unsigned long)number;
+      return 0;
+    }
+    expected = "a whole number, 0 or more";
+    break;
+  default:
+    if (ft_units_bytes(cursor, FT_MIB, option->target))
+      return 0;
+    expected = "a size such as 4000M or 12G";
+    break;
+  }
+  return ft_complain(command, -1, "--%s=%s: expected %s", option->name, text, expected);
+}
+
+/* What getopt found wrong with the word before optind. */
+static int refuse(int found, const char *name, char **argv)
+{
+  const char *word = argv[optind - 1];
+
+  if (found == ':' && strncmp(word, "--", 2) != 0)
+    ft_complain(name, 0, "-%c needs an argument", optopt);
+  else if (found == ':')
+    ft_complain(name, 0, "%s needs an argument", word);
+  else if (optopt >= LONG_ONLY || (optopt && strncmp(word, "--", 2) == 0))
+    ft_complain(name, 0, "%.*s takes no argument", (int)strcspn(word, "="), word);
+  else if (optopt)
+    ft_complain(name, 0, "no option -%c; see foretell %s --help", optopt, name);
+  else
+    ft_complain(name, 0, "no option %.*s; see foretell %s --help", (int)strcspn(word, "="), word,
+                name);
+  return FT_EXIT_USAGE;
+}
+
+/* getopt's tables for OPTIONS. Returns how many there are. */
+static int tables(const struct ft_option *options, bool stop, struct option *words,
+                  char letters[2 * LIMIT + 8])
+{
+  size_t used = 0;
+  int count = 0;
+
+  if (stop)
+    letters[used++] = '+';
+  letters[used++] = ':';
+  letters[used++] = 'h';
+  for (const struct ft_option *o = options; o->name && count < LIMIT; o++, count++) {
+    words[count] =
+        (struct option){ .name = o->name,
+                         .has_arg = o->type == FT_OPTION_FLAG ? no_argument : required_argument,
+                         .val = LONG_ONLY + count };
+    if (o->letter)
+      letters[used++] = o->letter;
+    if (o->letter && o->type != FT_OPTION_FLAG)
+      letters[used++] = ':';
+  }
+  words[count] = (struct option){ .name = "help", .has_arg = no_argument, .val = 'h' };
+  words[count + 1] = (struct option){ 0 };
+  letters[used] = '\0';
+  return count;
+}
+
+int ft_options_parse(const struct ft_option *options, const char *usage, const char *summary,
+                     bool stop, int argc, char **argv, int *status)
+{
+  struct option words[LIMIT + 2];
+  char letters[2 * LIMIT + 8];
+  int count = tables(options, stop, words, letters), found;
+
+  optind = 0; /* glibc: begin anew, whatever was parsed before */
+  opterr = 0;
+  while ((found = getopt_long(argc, argv, letters, words, NULL)) != -1) {
+    int which = found - LONG_ONLY;
+
+    if (found == 'h') {
+      *status = print_help(options, argv[0], usage, summary);
+      return -1;
+    }
+    for (int i = 0; which < 0 && i < count; i++)
+      if (options[i].letter && options[i].letter == found)
+        which = i;
+    if (which < 0) {
+      *status = refuse(found, argv[0], argv);
+      return -1;
+    }
+    if (store(&options[which], optarg, argv[0]) < 0) {
+      *status = FT_EXIT_USAGE;
+      return -1;
+    }
+  }
+  return optind;
+}

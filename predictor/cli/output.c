@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What every sub-command prints with: complaints, JSON, progress, times. */
+#include "config.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "predictor/cli/cli.h"
+#include "predictor/core/io.h"
+
+int ft_complain(const char *name, int status, const char *format, ...)
+{
+  char text[1024];
+  va_list args;
+
+  va_start(args, format);
+  (void)vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  for (char *p = text; *p; p++)
+    if ((unsigned char)*p < ' ' || *p == 0x7f)
+      *p = '?'; /* names come from anywhere: none may begin a line of its own */
+  fprintf(stderr, "foretell%s%s: %s\n", name ? " " : "", name ? name : "", text);
+  return status;
+}
+
+int ft_json_print(json_t *object)
+{
+  size_t flags = JSON_REAL_PRECISION(15) | (isatty(STDOUT_FILENO) ? JSON_INDENT(2) : 0);
+  int failed;
+
+  if (!object)
+    return ft_complain(NULL, FT_EXIT_SYSTEM, "out of memory");
+  failed = json_dumpf(object, stdout, flags);
+  json_decref(object);
+  if (failed < 0 || putchar('\n') == EOF || fflush(stdout) != 0)
+    return ft_complain(NULL, FT_EXIT_SYSTEM, "standard output: %s", "cannot be written");
+  return FT_EXIT_DONE;
+}
+
+json_t *ft_json_number(bool has, double value)
+{
+  if (!has || !isfinite(value))
+    return json_null();
+  if (value == floor(value) && fabs(value) <= 0x1p53)
+    return json_integer((json_int_t)value);
+  return json_real(value);
+}
+
+static void draw(const struct ft_progress *progress, double done)
+{
+  enum { WIDTH = 30 };
+  static const char full[] = "##############################";
+  double part = progress->total > 0 ? fmin(fmax(done / progress->total, 0), 1) : 0;
+  int filled = (int)(part * WIDTH);
+
+  if (progress->total > 0)
+    fprintf(stderr, "\r%s [%.*s%*s] %3.0f %%", progress->what, filled, full, WIDTH - filled, "",
+            100 * part);
+  else
+    fprintf(stderr, "\r%s: %.0f", progress->what, done);
+  fflush(stderr);
+}
+
+void ft_progress_start(struct ft_progress *progress, const char *what, double total)
+{
+  *progress = (struct ft_progress){ .what = what, .total = total };
+  /* what is over within half a second needs no bar; off a terminal there is none */
+  progress->next = isatty(STDERR_FILENO) ? ft_io_monotonic() + 0.5 : INFINITY;
+}
+
+void ft_progress_step(struct ft_progress *progress, double done)
+{
+  double now;
+
+  if (progress->next == INFINITY || (now = ft_io_monotonic()) < progress->next)
+    return;
+  draw(progress, done);
+  progress->next = now + 0.1;
+  progress->shown = true;
+}
+
+void ft_progress_end(struct ft_progress *progress)
+{
+  if (progress->shown)
+    fprintf(stderr, "\r\033[K");
+  progress->shown = false;
+}
+
+const char *ft_show_time(double time, char out[32])
+{
+  struct tm parts;
+  time_t seconds;
+
+  /* past the year 9999 the form itself ends; 0 is a time that nobody knows */
+  if (!(time > 0 && time < 253402300800.0)) {
+    (void)snprintf(out, 32, "-");
+    return out;
+  }
+  seconds = (time_t)time;
+  if (!gmtime_r(&seconds, &parts) || strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0)
+    (void)snprintf(out, 32, "-");
+  return out;
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "predictor/core/buf.h"
+#include "predictor/core/csv.h"
+
+enum { CHUNK = 64 << 10 };
+
+void ft_csv_init(struct ft_csv *csv, int fd, const char *name, char separator, bool quotes)
+{
+  *csv = (struct ft_csv){ .name = name, .fd = fd, .separator = separator, .quotes = quotes };
+}
+
+void ft_csv_free(struct ft_csv *csv)
+{
+  free(csv->data);
+  csv->data = NULL;
+  csv->count = 0;
+}
+
+/* line and column, from 1, of the byte at OFFSET of the current record, which begins at START */
+static int fail_at(const struct ft_csv *csv, size_t offset, struct ft_error *err, const char *text)
+{
+  uint64_t line = csv->line, column = 1;
+
+  for (size_t i = csv->start; i < offset; i++) {
+    column++;
+    if (csv->data[i] == '\n') {
+      line++;
+      column = 1;
+    }
+  }
+  return ft_error_set(err, "%s: line %" PRIu64 ", column %" PRIu64 ": %s", csv->name, line, column,
+                      text);
+}
+
+int ft_csv_fail(const struct ft_csv *csv, size_t field, const char *what, struct ft_error *err,
+                const char *text)
+{
+  uint64_t column = field < csv->count ? csv->at[field] + 1 : 1;
+  char shown[48] = "";
+  size_t used = 0;
+
+  for (const char *p = field < csv->count ? csv->field[field] : ""; *p && used < 40; p++)
+    shown[used++] = (unsigned char)*p < ' ' || *p == 0x7f ? '?' : *p;
+  return ft_error_set(err, "%s: line %" PRIu64 ", column %" PRIu64 ": %s '%s%s': %s", csv->name,
+                      csv->line, column, what, shown, used == 40 ? "..." : "", text);
+}
+
+/* More bytes behind what there is. Returns 1; 0 at the end of the file; -1 with ERR. */
+static int fill(struct ft_csv *csv, struct ft_error *err)
+{
+  size_t kept = csv->end - csv->start;
+  ssize_t got;
+
+  if (csv->last)
+    return 0;
+  if (kept)
+    memmove(csv->data, csv->data + csv->start, kept);
+  csv->start = 0;
+  csv->end = kept;
+  if (csv->size - kept < CHUNK + 1) {
+    size_t size = csv->size ? 2 * csv->size : 2 * CHUNK;
+    char *data = realloc(csv->data, size);
+
+    if (!data) {
+      csv->broken = true;
+      return ft_error_set(err, "%s: out of memory", csv->name);
+    }
+    csv->data = data;
+    csv->size = size;
+  }
+  do
+    got = read(csv->fd, csv->data + csv->end, CHUNK);
+  while (got < 0 && errno == EINTR);
+  if (got < 0) {
+    csv->broken = true;
+    return ft_error_errno(err, "%s", csv->name);
+  }
+  csv->last = got == 0;
+  csv->done += (uint64_t)got;
+  csv->end += (size_t)got;
+  return got > 0;
+}
+
+/*
+ * Find the end of the record that begins at START: *LENGTH without its line
+ * end, *WHOLE with it. Returns 1; 0 when nothing is left; -1 with ERR.
+ */
+static int extent(struct ft_csv *csv, size_t *length, size_t *whole, struct ft_error *err)
+{
+  bool inside = false, may_open = true;
+  size_t i = 0;
+  int more;
+
+  for (;;) {
+    for (; csv->start + i < csv->end; i++) {
+      char c = csv->data[csv->start + i];
+
+      if (c == '\n' && !inside)
+        goto found;
+      /* a quote opens a field at its beginning alone, or again, when it was doubled */
+      if (c == '"' && csv->quotes && (inside || may_open)) {
+        inside = !inside;
+        may_open = true;
+      } else {
+        may_open = c == csv->separator;
+      }
+    }
+    if (i > FT_LIMIT_LINE)
+      break;
+    more = fill(csv, err);
+    if (more < 0)
+      return -1;
+    if (!more && !i)
+      return 0;
+    if (!more && !inside)
+      goto found;
+    if (!more)
+      return fail_at(csv, csv->start, err, "a quoted field that begins here never ends");
+  }
+  return fail_at(csv, csv->start, err, inside ? "a quoted field that begins here never ends"
+                                              : "longer than 1048576 bytes");
+found:
+  *whole = csv->start + i < csv->end ? i + 1 : i;
+  if (i && csv->data[csv->start + i - 1] == '\r')
+    i--;
+  *length = i;
+  return 1;
+}
+
+/* a quoted field from AT (behind its first quote): *AT becomes the byte behind its last one */
+static int check_quoted(const struct ft_csv *csv, size_t *at, size_t stop, struct ft_error *err)
+{
+  size_t i = *at;
+
+  for (;; i++) {
+    if (i == stop)
+      return fail_at(csv, *at - 1, err, "a quoted field that begins here never ends");
+    if (csv->data[i] != '"')
+      continue;
+    if (i + 1 < stop && csv->data[i + 1] == '"')
+      i++;
+    else
+      break;
+  }
+  i++;
+  if (i < stop && csv->data[i] != csv->separator)
+    return fail_at(csv, i, err, "expected a separator behind the closing quote");
+  *at = i;
+  return 0;
+}
+
+/* Find the fields in START..STOP without changing a byte, so that an error can go back. */
+static int split(struct ft_csv *csv, size_t stop, struct ft_error *err)
+{
+  size_t i = csv->start;
+
+  csv->count = 0;
+  for (;;) {
+    if (csv->count == FT_CSV_FIELDS)
+      return fail_at(csv, i, err, "more than 512 fields");
+    csv->at[csv->count] = i - csv->start;
+    csv->field[csv->count++] = csv->data + i;
+    if (csv->quotes && i < stop && csv->data[i] == '"') {
+      i++;
+      if (check_quoted(csv, &i, stop, err) < 0)
+        return -1;
+    }
+    for (; i < stop && csv->data[i] != csv->separator; i++)
+      if (csv->data[i] == '\0' || (csv->quotes && csv->data[i] == '"'))
+        return fail_at(csv, i, err, csv->data[i] ? "a quote inside a field that is not quoted"
+                                                 : "a NUL byte: this is no text");
+    if (i == stop)
+      return 0;
+    i++;
+  }
+}
+
+static void unquote(char *field, size_t length)
+{
+  size_t used = 0;
+
+  for (size_t i = 1; i + 1 < length; i++) {
+    field[used++] = field[i];
+    if (field[i] == '"')
+      i++;
+  }
+  field[used] = '\0';
+}
+
+static void finish(struct ft_csv *csv, size_t length)
+{
+  for (size_t f = 0; f < csv->count; f++) {
+    size_t end = f + 1 < csv->count ? csv->at[f + 1] - 1 : length;
+
+    csv->field[f][end - csv->at[f]] = '\0';
+    if (csv->quotes && csv->field[f][0] == '"')
+      unquote(csv->field[f], end - csv->at[f]);
+  }
+}
+
+static uint64_t line_ends(const char *data, size_t length)
+{
+  uint64_t count = 0;
+
+  for (size_t i = 0; i < length; i++)
+    count += data[i] == '\n';
+  return count;
+}
+
+/* Step over the line on which the bad record began. */
+static int skip_line(struct ft_csv *csv)
+{
+  struct ft_error ignored;
+
+  csv->count = 0;
+  for (;;) {
+    char *at = csv->data + csv->start;
+    char *stop = csv->end > csv->start ? memchr(at, '\n', csv->end - csv->start) : NULL;
+
+    if (stop) {
+      csv->start = (size_t)(stop - csv->data) + 1;
+      csv->lines++;
+      return -1;
+    }
+    csv->start = csv->end;
+    if (fill(csv, &ignored) <= 0)
+      return -1;
+  }
+}
+
+static bool has_nul(const struct ft_csv *csv, size_t length)
+{
+  return length && memchr(csv->data + csv->start, '\0', length);
+}
+
+/* a byte order mark, as spreadsheets write it, is no text */
+static int begin(struct ft_csv *csv, struct ft_error *err)
+{
+  if (fill(csv, err) < 0)
+    return -1;
+  if (csv->end >= 3 && memcmp(csv->data, "\xef\xbb\xbf", 3) == 0)
+    csv->start = 3;
+  return 0;
+}
+
+int ft_csv_next(struct ft_csv *csv, struct ft_error *err)
+{
+  size_t length = 0, whole = 0;
+  int status;
+
+  csv->count = 0;
+  if (csv->broken)
+    return 0;
+  if (!csv->done && begin(csv, err) < 0)
+    return -1;
+  do {
+    csv->start += whole;
+    csv->lines += whole > 0;
+    csv->line = csv->lines + 1;
+    status = extent(csv, &length, &whole, err);
+    if (status == 0)
+      return 0;
+    if (status < 0)
+      return csv->broken ? -1 : skip_line(csv);
+  } while (length == 0);
+  if (has_nul(csv, length)) {
+    size_t offset = (size_t)((char *)memchr(csv->data + csv->start, '\0', length) - csv->data);
+
+    fail_at(csv, offset, err, "a NUL byte: this is no text");
+    return skip_line(csv);
+  }
+  if (split(csv, csv->start + length, err) < 0)
+    return skip_line(csv);
+  csv->lines += line_ends(csv->data + csv->start, whole);
+  csv->start += whole;
+  finish(csv, length);
+  return 1;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Local times to UTC in any time zone, without touching the process's own:
+ * TZif files (RFC 8536) with the rule at their end, and fixed offsets.
+ */
+#ifndef FT_CORE_ZONE_H
+#define FT_CORE_ZONE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "predictor/core/error.h"
+#include "predictor/core/text.h"
+
+struct ft_zone;
+
+/*
+ * NAME is "UTC" or "Z", an offset ("+02:00", "-0530", "+2"), "local" (this
+ * machine's /etc/localtime) or a name such as "Europe/Berlin", looked for under
+ * FOLDER (NULL: /usr/share/zoneinfo). Returns NULL with ERR. Released with ft_zone_close.
+ */
+struct ft_zone *ft_zone_open(const char *name, const char *folder, struct ft_error *err);
+void ft_zone_close(struct ft_zone *zone);
+
+/* Seconds east of UTC at the instant UTC. */
+long ft_zone_offset(const struct ft_zone *zone, int64_t utc);
+
+/*
+ * LOCAL, seconds since 1970 as a clock on the wall counts them, to UTC. Of an
+ * hour that came twice the first is meant; one that was left out counts as if
+ * the clock had not been put forward.
+ */
+int64_t ft_zone_to_utc(const struct ft_zone *zone, int64_t local);
+
+/*
+ * A time: "2026-11-20T21:30:00" (or a blank for the T) in ZONE; with "Z",
+ * "+01:00" or "+0100" behind it in that; or a whole number of seconds since 1970.
+ * Returns 1; 0 when it is local and ZONE is NULL; -1 when TEXT is no time.
+ */
+int ft_time_parse(struct ft_text text, const struct ft_zone *zone, double *utc);
+
+#endif

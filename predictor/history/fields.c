@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "predictor/core/text.h"
+#include "predictor/history/fields.h"
+
+static const char *command_name(unsigned v)
+{
+  static const char *const names[] = { "unknown", "sbatch", "salloc", "srun" };
+
+  return v < sizeof names / sizeof *names ? names[v] : "unknown";
+}
+
+static const char *unit_name(unsigned v)
+{
+  static const char *const names[] = { "none", "node", "cpu", "gpu", "all" };
+
+  return v < sizeof names / sizeof *names ? names[v] : "none";
+}
+
+static const char *rule_name(unsigned v)
+{
+  return ft_rule_name((ft_rule)v);
+}
+
+static const char *mode_name(unsigned v)
+{
+  return ft_mode_name((ft_mode)v);
+}
+
+static const char *action_name(unsigned v)
+{
+  return ft_action_name((ft_action)v);
+}
+
+static const char *outcome_name(unsigned v)
+{
+  return ft_outcome_name((ft_outcome)v);
+}
+
+static const char *source_name(unsigned v)
+{
+  return ft_source_name((ft_source)v);
+}
+
+#define AT(member) offsetof(ft_observation, member), 0, sizeof(((ft_observation *)0)->member)
+#define HAS(member) \
+  offsetof(ft_observation, member), offsetof(ft_observation, has_##member), \
+      sizeof(((ft_observation *)0)->member)
+#define IN(message, member) \
+  offsetof(ft_observation, message.member), 0, sizeof(((ft_observation *)0)->message.member)
+#define HAS_IN(message, member) \
+  offsetof(ft_observation, message.member), offsetof(ft_observation, message.has_##member), \
+      sizeof(((ft_observation *)0)->message.member)
+
+#define TEXT(n, p) { #n, FT_FIELD_TEXT, p, AT(n), NULL, 0, 1 }
+#define U32(n, p) { #n, FT_FIELD_U32, p, AT(n), NULL, 0, 1 }
+#define I32(n, p) { #n, FT_FIELD_I32, p, AT(n), NULL, 0, 1 }
+#define REAL(n, p) { #n, FT_FIELD_DOUBLE, p, AT(n), NULL, 0, 1 }
+#define FLAG(n, p) { #n, FT_FIELD_BOOL, p, AT(n), NULL, 0, 1 }
+#define NAMED(n, p, f, m) { #n, FT_FIELD_ENUM, p, AT(n), f, m, 1 }
+#define OPTIONAL(n, t, p) { #n, t, p, HAS(n), NULL, 0, 1 }
+#define REQUEST(n, t) { "request_" #n, t, FT_PART_REQUEST, IN(request, n), NULL, 0, 1 }
+#define REQUEST_NAMED(n, f, m) \
+  { "request_" #n, FT_FIELD_ENUM, FT_PART_REQUEST, IN(request, n), f, m, 1 }
+#define DECISION(n, t) { "decision_" #n, t, FT_PART_DECISION, IN(decision, n), NULL, 0, 1 }
+#define DECISION_HAS(n, t) { "decision_" #n, t, FT_PART_DECISION, HAS_IN(decision, n), NULL, 0, 1 }
+#define DECISION_NAMED(n, f, m) \
+  { "decision_" #n, FT_FIELD_ENUM, FT_PART_DECISION, IN(decision, n), f, m, 1 }
+
+/* a row's `since` is never changed; a new field comes last, with the store's next schema */
+const struct ft_field ft_fields[] = {
+  U32(schema, FT_PART_SUBMIT),
+  TEXT(cluster, FT_PART_KEY),
+  U32(job_id, FT_PART_KEY),
+  REAL(submit_time, FT_PART_KEY),
+  U32(restart_count, FT_PART_KEY),
+  U32(het_offset, FT_PART_KEY),
+  U32(array_job_id, FT_PART_KEY),
+  U32(array_task_id, FT_PART_KEY),
+  TEXT(node, FT_PART_KEY),
+  TEXT(app, FT_PART_SUBMIT),
+  U32(uid, FT_PART_SUBMIT),
+  TEXT(user, FT_PART_SUBMIT),
+  TEXT(account, FT_PART_SUBMIT),
+  TEXT(partition, FT_PART_SUBMIT),
+  TEXT(job_name, FT_PART_SUBMIT),
+  { "features", FT_FIELD_FEATURES, FT_PART_SUBMIT, AT(features), NULL, 0, 1 },
+  NAMED(source, FT_PART_SOURCE, source_name, _ft_source_MAX),
+  NAMED(rule, FT_PART_SUBMIT, rule_name, _ft_rule_MAX),
+  REQUEST_NAMED(command, command_name, _ft_command_MAX),
+  REQUEST_NAMED(mem_unit, unit_name, _ft_mem_unit_MAX),
+  REQUEST(mem_bytes, FT_FIELD_U64),
+  REQUEST(exclusive, FT_FIELD_BOOL),
+  REQUEST(nodes, FT_FIELD_U32),
+  REQUEST(tasks, FT_FIELD_U32),
+  REQUEST(cpus_per_task, FT_FIELD_U32),
+  REQUEST(tasks_per_node, FT_FIELD_U32),
+  REQUEST(gpus_per_node, FT_FIELD_U32),
+  REQUEST(partition, FT_FIELD_TEXT),
+  REQUEST(account, FT_FIELD_TEXT),
+  REQUEST(qos, FT_FIELD_TEXT),
+  REQUEST(constraint, FT_FIELD_TEXT),
+  REQUEST(gres, FT_FIELD_TEXT),
+  REQUEST(time_limit_seconds, FT_FIELD_DOUBLE),
+  REQUEST(array_tasks, FT_FIELD_U32),
+  REQUEST(container, FT_FIELD_TEXT),
+  REQUEST(threads_per_core, FT_FIELD_U32),
+  OPTIONAL(partition_default_bytes, FT_FIELD_U64, FT_PART_SUBMIT),
+  OPTIONAL(limit_bytes, FT_FIELD_U64, FT_PART_SUBMIT),
+  DECISION_NAMED(action, action_name, _ft_action_MAX),
+  DECISION_NAMED(mode, mode_name, _ft_mode_MAX),
+  DECISION_NAMED(mem_unit, unit_name, _ft_mem_unit_MAX),
+  DECISION(mem_bytes, FT_FIELD_U64),
+  DECISION_HAS(p_oom, FT_FIELD_DOUBLE),
+  DECISION(reason, FT_FIELD_TEXT),
+  DECISION_HAS(p05_bytes, FT_FIELD_DOUBLE),
+  DECISION_HAS(p50_bytes, FT_FIELD_DOUBLE),
+  DECISION_HAS(p95_bytes, FT_FIELD_DOUBLE),
+  DECISION(runs, FT_FIELD_U32),
+  DECISION(method, FT_FIELD_TEXT),
+  REAL(start_time, FT_PART_TIME),
+  REAL(end_time, FT_PART_TIME),
+  REAL(runtime_seconds, FT_PART_TIME),
+  NAMED(outcome, FT_PART_OUTCOME, outcome_name, _ft_outcome_MAX),
+  FLAG(censored, FT_PART_OUTCOME),
+  I32(exit_code, FT_PART_OUTCOME),
+  I32(signal, FT_PART_OUTCOME),
+  FLAG(peak_is_bound, FT_PART_SOURCE),
+  OPTIONAL(rss_bytes, FT_FIELD_U64, FT_PART_MEASURED),
+  OPTIONAL(pss_bytes, FT_FIELD_U64, FT_PART_MEASURED),
+  OPTIONAL(charge_bytes, FT_FIELD_U64, FT_PART_MEASURED),
+  OPTIONAL(charge_less_cache_bytes, FT_FIELD_U64, FT_PART_MEASURED),
+  OPTIONAL(swap_bytes, FT_FIELD_U64, FT_PART_MEASURED),
+  OPTIONAL(hugetlb_bytes, FT_FIELD_U64, FT_PART_MEASURED),
+  OPTIONAL(shmem_bytes, FT_FIELD_U64, FT_PART_MEASURED),
+  OPTIONAL(largest_process_bytes, FT_FIELD_U64, FT_PART_MEASURED),
+  OPTIONAL(time_to_peak_seconds, FT_FIELD_DOUBLE, FT_PART_MEASURED),
+  OPTIONAL(cpu_seconds, FT_FIELD_DOUBLE, FT_PART_MEASURED),
+  U32(cpus, FT_PART_SUBMIT),
+  U32(threads_per_core, FT_PART_SUBMIT),
+  OPTIONAL(threads, FT_FIELD_U32, FT_PART_MEASURED),
+  OPTIONAL(processes, FT_FIELD_U32, FT_PART_MEASURED),
+  OPTIONAL(open_files, FT_FIELD_U32, FT_PART_MEASURED),
+  OPTIONAL(read_bytes, FT_FIELD_U64, FT_PART_MEASURED),
+  OPTIONAL(write_bytes, FT_FIELD_U64, FT_PART_MEASURED),
+  OPTIONAL(minor_faults, FT_FIELD_U64, FT_PART_MEASURED),
+  OPTIONAL(major_faults, FT_FIELD_U64, FT_PART_MEASURED),
+  { "counters", FT_FIELD_COUNTERS, FT_PART_MEASURED, AT(counters), NULL, 0, 1 },
+  OPTIONAL(gpu_memory_bytes, FT_FIELD_U64, FT_PART_MEASURED),
+  OPTIONAL(gpu_utilisation, FT_FIELD_DOUBLE, FT_PART_MEASURED),
+  OPTIONAL(gpu_energy_joules, FT_FIELD_DOUBLE, FT_PART_MEASURED),
+  TEXT(gpu_name, FT_PART_SUBMIT),
+  TEXT(mig_profile, FT_PART_SUBMIT),
+  TEXT(container, FT_PART_SUBMIT),
+  TEXT(platform, FT_PART_SUBMIT),
+  TEXT(fingerprint, FT_PART_SUBMIT),
+  TEXT(foretell_version, FT_PART_SUBMIT),
+  TEXT(slurm_version, FT_PART_SUBMIT),
+  TEXT(kernel_version, FT_PART_SUBMIT),
+  U32(samples, FT_PART_MEASURED),
+  REAL(sample_seconds, FT_PART_MEASURED)
+};
+
+const size_t ft_field_count = sizeof ft_fields / sizeof *ft_fields;
+
+const struct ft_field *ft_field_find(const char *name)
+{
+  for (size_t i = 0; i < ft_field_count; i++)
+    if (strcmp(ft_fields[i].name, name) == 0)
+      return &ft_fields[i];
+  return NULL;
+}
+
+static const void *place(const ft_observation *o, const struct ft_field *field)
+{
+  return (const char *)o + field->offset;
+}
+
+static bool flag(const ft_observation *o, size_t offset)
+{
+  return *(const bool *)((const char *)o + offset);
+}
+
+static bool message_present(const ft_observation *o, const struct ft_field *field)
+{
+  return !(field->part == FT_PART_REQUEST && !o->has_request) &&
+         !(field->part == FT_PART_DECISION && !o->has_decision);
+}
+
+bool ft_field_present(const ft_observation *o, const struct ft_field *field)
+{
+  if (!message_present(o, field))
+    return false;
+  if (field->has)
+    return flag(o, field->has);
+  switch (field->type) {
+  case FT_FIELD_TEXT:
+    return *(const char *)place(o, field) != '\0';
+  case FT_FIELD_FEATURES:
+    return o->features_count > 0;
+  case FT_FIELD_COUNTERS:
+    return o->counters_count > 0;
+  case FT_FIELD_DOUBLE:
+    return ft_field_number(o, field) != 0;
+  default:
+    return ft_field_integer(o, field) != 0;
+  }
+}
+
+bool ft_field_shown(const ft_observation *o, const struct ft_field *field)
+{
+  switch (field->type) {
+  case FT_FIELD_TEXT:
+  case FT_FIELD_FEATURES:
+  case FT_FIELD_COUNTERS:
+    return ft_field_present(o, field);
+  default:
+    return message_present(o, field) && (!field->has || flag(o, field->has));
+  }
+}
+
+uint64_t ft_field_integer(const ft_observation *o, const struct ft_field *field)
+{
+  const void *p = place(o, field);
+
+  switch (field->type) {
+  case FT_FIELD_U64:
+    return *(const uint64_t *)p;
+  case FT_FIELD_U32:
+    return *(const uint32_t *)p;
+  case FT_FIELD_I32:
+    return (uint64_t)(int64_t)(*(const int32_t *)p);
+  case FT_FIELD_BOOL:
+    return *(const bool *)p;
+  case FT_FIELD_ENUM:
+    return *(const unsigned *)p;
+  default:
+    return 0;
+  }
+}
+
+double ft_field_number(const ft_observation *o, const struct ft_field *field)
+{
+  if (field->type == FT_FIELD_DOUBLE)
+    return *(const double *)place(o, field);
+  if (field->type == FT_FIELD_I32)
+    return *(const int32_t *)place(o, field);
+  return (double)ft_field_integer(o, field);
+}
+
+const char *ft_field_text(const ft_observation *o, const struct ft_field *field)
+{
+  if (field->type == FT_FIELD_ENUM)
+    return field->enum_name((unsigned)ft_field_integer(o, field));
+  return field->type == FT_FIELD_TEXT ? place(o, field) : "";
+}
+
+static void *mark(ft_observation *o, const struct ft_field *field)
+{
+  if (field->part == FT_PART_REQUEST)
+    o->has_request = true;
+  if (field->part == FT_PART_DECISION)
+    o->has_decision = true;
+  if (field->has)
+    *(bool *)((char *)o + field->has) = true;
+  return (char *)o + field->offset;
+}
+
+bool ft_field_set_integer(ft_observation *o, const struct ft_field *field, int64_t value)
+{
+  switch (field->type) {
+  case FT_FIELD_U64:
+    if (value < 0)
+      return false;
+    *(uint64_t *)mark(o, field) = (uint64_t)value;
+    return true;
+  case FT_FIELD_U32:
+    if (value < 0 || value > UINT32_MAX)
+      return false;
+    *(uint32_t *)mark(o, field) = (uint32_t)value;
+    return true;
+  case FT_FIELD_I32:
+    if (value < INT32_MIN || value > INT32_MAX)
+      return false;
+    *(int32_t *)mark(o, field) = (int32_t)value;
+    return true;
+  case FT_FIELD_BOOL:
+    if (value != 0 && value != 1)
+      return false;
+    *(bool *)mark(o, field) = value;
+    return true;
+  case FT_FIELD_DOUBLE:
+    *(double *)mark(o, field) = (double)value;
+    return true;
+  default:
+    return false;
+  }
+}
+
+bool ft_field_set_number(ft_observation *o, const struct ft_field *field, double value)
+{
+  if (!isfinite(value))
+    return false;
+  if (field->type == FT_FIELD_DOUBLE) {
+    *(double *)mark(o, field) = value;
+    return true;
+  }
+  if (value <= -0x1p63 || value >= 0x1p63)
+    return false;
+  return ft_field_set_integer(o, field, (int64_t)llround(value));
+}
+
+static bool printable(const char *text)
+{
+  for (; *text; text++)
+    if ((unsigned char)*text < ' ' || *text == 0x7f)
+      return false;
+  return true;
+}
+
+bool ft_field_set_text(ft_observation *o, const struct ft_field *field, const char *value)
+{
+  if (field->type == FT_FIELD_TEXT) {
+    if (strlen(value) >= field->size || !printable(value))
+      return false;
+    return ft_string_copy(value, mark(o, field), field->size);
+  }
+  if (field->type != FT_FIELD_ENUM)
+    return false;
+  for (unsigned v = 0; v <= field->enum_max; v++)
+    if (strcmp(field->enum_name(v), value) == 0) {
+      memcpy(mark(o, field), &v, sizeof v);
+      return true;
+    }
+  return false;
+}
+
+void ft_field_copy(ft_observation *to, const ft_observation *from, const struct ft_field *field)
+{
+  memcpy((char *)to + field->offset, place(from, field), field->size);
+  if (field->has)
+    *(bool *)((char *)to + field->has) = flag(from, field->has);
+  if (field->type == FT_FIELD_FEATURES)
+    to->features_count = from->features_count;
+  if (field->type == FT_FIELD_COUNTERS)
+    to->counters_count = from->counters_count;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/core/text.h"
+#include "predictor/history/fields.h"
+#include "predictor/history/json.h"
+
+json_t *ft_json_text(const char *text)
+{
+  json_t *string = json_string(text);
+  char *clean;
+
+  if (string)
+    return string;
+  clean = strdup(text);
+  if (!clean)
+    return NULL;
+  for (char *p = clean; *p; p++)
+    if ((unsigned char)*p >= 0x80)
+      *p = '?';
+  string = json_string(clean);
+  free(clean);
+  return string;
+}
+
+json_t *ft_json_real(double value)
+{
+  if (!isfinite(value))
+    return json_null();
+  if (value == floor(value) && fabs(value) < 0x1p53)
+    return json_integer((json_int_t)value);
+  return json_real(value);
+}
+
+static char *key_of(const char *name)
+{
+  char *key = strdup(name);
+
+  for (char *p = key; p && *p; p++)
+    if ((unsigned char)*p >= 0x80)
+      *p = '?';
+  return key;
+}
+
+/* names need not be UTF-8: setting a key that is not one fails */
+static int set(json_t *object, const char *name, json_t *value)
+{
+  char *key;
+  int status;
+
+  if (!value)
+    return -1;
+  json_incref(value);
+  status = json_object_set_new(object, name, value);
+  if (status < 0) {
+    key = key_of(name);
+    json_incref(value);
+    status = key ? json_object_set_new(object, key, value) : (json_decref(value), -1);
+    free(key);
+  }
+  json_decref(value);
+  return status;
+}
+
+json_t *ft_json_features(const ft_feature *features, size_t count)
+{
+  json_t *object = json_object();
+
+  for (size_t i = 0; object && i < count; i++) {
+    const ft_feature *f = &features[i];
+
+    if (set(object, f->name, f->has_number ? ft_json_real(f->number) : ft_json_text(f->category)) <
+        0) {
+      json_decref(object);
+      return NULL;
+    }
+  }
+  return object;
+}
+
+json_t *ft_json_counters(const ft_counter *counters, size_t count)
+{
+  json_t *object = json_object();
+
+  for (size_t i = 0; object && i < count; i++)
+    if (set(object, counters[i].name, ft_json_real(counters[i].value)) < 0) {
+      json_decref(object);
+      return NULL;
+    }
+  return object;
+}
+
+static json_t *object_of(const char *text, struct ft_error *err)
+{
+  json_error_t why;
+  json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, &why);
+
+  if (!object)
+    ft_error_set(err, "character %d: %s", why.position, why.text);
+  else if (!json_is_object(object))
+    ft_error_set(err, "expected a JSON object");
+  else
+    return object;
+  json_decref(object);
+  return NULL;
+}
+
+int ft_json_read_features(const char *text, ft_observation *o, struct ft_error *err)
+{
+  json_t *object = object_of(text, err), *value;
+  size_t limit = sizeof o->features / sizeof *o->features;
+  const char *name;
+  int status = 0;
+
+  if (!object)
+    return -1;
+  o->features_count = 0;
+  json_object_foreach(object, name, value) {
+    bool good = strlen(name) < sizeof o->features->name;
+
+    if (good && json_is_number(value))
+      good = ft_feature_number(o->features, &o->features_count, limit, name,
+                               json_number_value(value));
+    else if (good && json_is_string(value))
+      good = json_string_length(value) < sizeof o->features->category &&
+             ft_feature_category(o->features, &o->features_count, limit, name,
+                                 json_string_value(value));
+    else
+      good = false;
+    if (!good) {
+      status = ft_error_set(err, "'%.48s': expected at most %zu numbers and short strings", name,
+                            limit);
+      break;
+    }
+  }
+  json_decref(object);
+  return status;
+}
+
+int ft_json_read_counters(const char *text, ft_observation *o, struct ft_error *err)
+{
+  json_t *object = object_of(text, err), *value;
+  size_t limit = sizeof o->counters / sizeof *o->counters;
+  const char *name;
+  int status = 0;
+
+  if (!object)
+    return -1;
+  o->counters_count = 0;
+  json_object_foreach(object, name, value) {
+    ft_counter *counter = &o->counters[o->counters_count];
+
+    if (o->counters_count == limit || !json_is_number(value) ||
+        !ft_string_copy(name, counter->name, sizeof counter->name)) {
+      status = ft_error_set(err, "'%.48s': expected at most %zu numbers", name, limit);
+      break;
+    }
+    counter->value = json_number_value(value);
+    o->counters_count++;
+  }
+  json_decref(object);
+  return status;
+}
+
+static json_t *value_of(const ft_observation *o, const struct ft_field *field)
+{
+  if (field->type == FT_FIELD_FEATURES)
+    return ft_json_features(o->features, o->features_count);
+  if (field->type == FT_FIELD_COUNTERS)
+    return ft_json_counters(o->counters, o->counters_count);
+  if (!ft_field_shown(o, field))
+    return json_null();
+  switch (field->type) {
+  case FT_FIELD_TEXT:
+  case FT_FIELD_ENUM:
+    return ft_json_text(ft_field_text(o, field));
+  case FT_FIELD_BOOL:
+    return json_boolean(ft_field_integer(o, field));
+  case FT_FIELD_DOUBLE:
+    return ft_json_real(ft_field_number(o, field));
+  default:
+    return json_integer((json_int_t)ft_field_integer(o, field));
+  }
+}
+
+json_t *ft_json_observation(const ft_observation *o)
+{
+  json_t *object = json_object();
+
+  for (size_t i = 0; object && i < ft_field_count; i++)
+    if (set(object, ft_fields[i].name, value_of(o, &ft_fields[i])) < 0) {
+      json_decref(object);
+      return NULL;
+    }
+  return object;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "predictor/core/buf.h"
+#include "predictor/core/io.h"
+#include "predictor/history/fields.h"
+#include "predictor/history/schema.h"
+
+enum {
+  APPLICATION_ID = 0x6674656c, /* "ftel": what file(1) and we know the store by */
+  BUSY_MILLISECONDS = 1000,    /* how long a writer waits for another: the agent does not sample meanwhile */
+  SQL_LIMIT = 64 << 10
+};
+
+/*
+ * What each schema adds beside the columns whose `since` it is. Rows are only
+ * ever added. In the key, job_id comes first: it alone tells most runs apart,
+ * and one index serves both.
+ */
+static const struct migration {
+  int version;
+  const char *sql;
+} migrations[] = {
+  { 1, "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
+       "CREATE UNIQUE INDEX observation_key ON observation (job_id, cluster, submit_time,"
+       " restart_count, het_offset, array_job_id, array_task_id, node);"
+       "CREATE INDEX observation_app ON observation (app, uid, end_time);"
+       "CREATE INDEX observation_end ON observation (end_time);"
+       "INSERT INTO meta VALUES ('created', strftime('%Y-%m-%dT%H:%M:%SZ', 'now'));"
+       "INSERT INTO meta VALUES ('created_by', 'foretell " PACKAGE_VERSION "');" },
+};
+
+int ft_schema_error(struct ft_error *err, sqlite3 *db, const char *path, const char *doing)
+{
+  int code = sqlite3_extended_errcode(db), system = sqlite3_system_errno(db);
+
+  switch (code & 0xff) {
+  case SQLITE_FULL:
+    return ft_error_set(err, "%s: %s: the disk is full; nothing was changed", path, doing);
+  case SQLITE_BUSY:
+  case SQLITE_LOCKED:
+    return ft_error_set(err, "%s: %s: locked by another process for more than %d s", path, doing,
+                        BUSY_MILLISECONDS / 1000);
+  case SQLITE_READONLY:
+    return ft_error_set(err, "%s: %s: it may only be read here (file, folder or file system)",
+                        path, doing);
+  case SQLITE_NOTADB:
+  case SQLITE_CORRUPT:
+    return ft_error_set(err, "%s: %s: damaged (%s); move it away or restore it from a backup",
+                        path, doing, sqlite3_errmsg(db));
+  case SQLITE_IOERR:
+    return ft_error_set(err, "%s: %s: %s%s%s", path, doing, sqlite3_errmsg(db),
+                        system ? ": " : "", system ? strerror(system) : "");
+  default:
+    return ft_error_set(err, "%s: %s: %s", path, doing, sqlite3_errmsg(db));
+  }
+}
+
+int ft_schema_run(sqlite3 *db, const char *path, const char *sql, const char *doing,
+                  struct ft_error *err)
+{
+  if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
+    return ft_schema_error(err, db, path, doing);
+  return 0;
+}
+
+static int pragma(sqlite3 *db, const char *path, const char *sql, int *value, struct ft_error *err)
+{
+  sqlite3_stmt *statement = NULL;
+  int status = -1;
+
+  if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL) == SQLITE_OK &&
+      sqlite3_step(statement) == SQLITE_ROW) {
+    *value = sqlite3_column_int(statement, 0);
+    status = 0;
+  } else {
+    ft_schema_error(err, db, path, "open");
+  }
+  sqlite3_finalize(statement);
+  return status;
+}
+
+static const char *column_type(const struct ft_field *field)
+{
+  if (field->part == FT_PART_KEY)
+    return field->type == FT_FIELD_TEXT ? "TEXT NOT NULL"
+           : field->type == FT_FIELD_DOUBLE ? "REAL NOT NULL"
+                                            : "INTEGER NOT NULL";
+  switch (field->type) {
+  case FT_FIELD_DOUBLE:
+    return "REAL";
+  case FT_FIELD_TEXT:
+  case FT_FIELD_ENUM:
+  case FT_FIELD_FEATURES:
+  case FT_FIELD_COUNTERS:
+    return "TEXT";
+  default:
+    return "INTEGER";
+  }
+}
+
+/* peak_bytes is the peak that counts under the row's own rule, for whoever asks the store in SQL */
+static int add_columns(struct ft_buf *sql, int version)
+{
+  if (version == 1 &&
+      ft_buf_printf(sql, "CREATE TABLE observation (id INTEGER PRIMARY KEY, peak_bytes REAL") < 0)
+    return -1;
+  for (size_t i = 0; i < ft_field_count; i++) {
+    const struct ft_field *field = &ft_fields[i];
+
+    if (field->since != version)
+      continue;
+    if (ft_buf_printf(sql, version == 1 ? ", \"%s\" %s"
+                                        : "ALTER TABLE observation ADD COLUMN \"%s\" %s;",
+                      field->name, column_type(field)) < 0)
+      return -1;
+  }
+  return version == 1 ? ft_buf_printf(sql, ");") : 0;
+}
+
+static int migrate(sqlite3 *db, const char *path, int from, struct ft_error *err)
+{
+  struct ft_buf sql;
+  int status = -1;
+
+  ft_buf_init(&sql, SQL_LIMIT);
+  for (size_t i = 0; i < sizeof migrations / sizeof *migrations; i++) {
+    const struct migration *m = &migrations[i];
+
+    if (m->version > from && (add_columns(&sql, m->version) < 0 ||
+                              ft_buf_printf(&sql, "%s", m->sql) < 0)) {
+      ft_error_set(err, "%s: open: out of memory", path);
+      goto out;
+    }
+  }
+  if (ft_buf_printf(&sql,
+                    "INSERT OR REPLACE INTO meta VALUES ('schema', '%d');"
+                    "PRAGMA user_version = %d; PRAGMA application_id = %d;",
+                    FT_STORE_SCHEMA, FT_STORE_SCHEMA, APPLICATION_ID) < 0) {
+    ft_error_set(err, "%s: open: out of memory", path);
+    goto out;
+  }
+  status = ft_schema_run(db, path, ft_buf_text(&sql), "bring up to date", err);
+out:
+  ft_buf_free(&sql);
+  return status;
+}
+
+/* VERSION becomes the file's schema, 0 for an empty file */
+static int check(sqlite3 *db, const char *path, int *version, struct ft_error *err)
+{
+  int application, tables;
+
+  if (pragma(db, path, "PRAGMA user_version", version, err) < 0 ||
+      pragma(db, path, "PRAGMA application_id", &application, err) < 0 ||
+      pragma(db, path, "SELECT COUNT(*) FROM sqlite_master", &tables, err) < 0)
+    return -1;
+  if (tables == 0 && *version == 0)
+    return 0;
+  if (application != APPLICATION_ID)
+    return ft_error_set(err, "%s: open: an SQLite file, but not a store of foretell", path);
+  if (*version < 1 || *version > FT_STORE_SCHEMA)
+    return ft_error_set(err, "%s: open: schema %d, but this foretell knows 1 to %d", path,
+                        *version, FT_STORE_SCHEMA);
+  return 0;
+}
+
+static int prepare(sqlite3 *db, const char *path, bool create, struct ft_error *err)
+{
+  int version;
+
+  sqlite3_extended_result_codes(db, 1);
+  sqlite3_busy_timeout(db, BUSY_MILLISECONDS);
+  if (ft_schema_run(db, path, "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;", "open",
+                    err) < 0 ||
+      check(db, path, &version, err) < 0)
+    return -1;
+  if (!create && version < FT_STORE_SCHEMA)
+    return ft_error_set(err, "%s: open: %s", path,
+                        version ? "an older schema; foretelld or foretell import brings it up to"
+                                  " date"
+                                : "an empty file");
+  if (!create)
+    return 0;
+  /* FULL: in WAL mode a commit is on the disk when it returns, at one fsync */
+  if (ft_schema_run(db, path, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;", "open",
+                    err) < 0)
+    return -1;
+  if (version == FT_STORE_SCHEMA)
+    return 0;
+  /* another process may be at it too: look again under the lock */
+  if (ft_schema_run(db, path, "BEGIN IMMEDIATE", "open", err) < 0)
+    return -1;
+  if (check(db, path, &version, err) < 0 ||
+      (version < FT_STORE_SCHEMA && migrate(db, path, version, err) < 0) ||
+      ft_schema_run(db, path, "COMMIT", "bring up to date", err) < 0) {
+    (void)sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+    return -1;
+  }
+  return 0;
+}
+
+/* 1 when PATH was made, 0 when it was there */
+static int make_file(const char *path, struct ft_error *err)
+{
+  int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+  if (fd >= 0)
+    return close(fd), 1;
+  return errno == EEXIST ? 0 : ft_error_errno(err, "%s", path);
+}
+
+static void unmake_file(const char *path)
+{
+  static const char *const suffix[] = { "", "-wal", "-shm" };
+  char name[4096];
+
+  for (size_t i = 0; i < sizeof suffix / sizeof *suffix; i++)
+    if (snprintf(name, sizeof name, "%s%s", path, suffix[i]) < (int)sizeof name)
+      (void)unlink(name);
+}
+
+sqlite3 *ft_schema_open(const char *path, bool create, struct ft_error *err)
+{
+  int flags = create ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
+  int made = create ? make_file(path, err) : 0;
+  sqlite3 *db = NULL;
+  struct stat st;
+
+  if (made < 0)
+    return NULL;
+  if (stat(path, &st) < 0 || access(path, create ? R_OK | W_OK : R_OK) < 0) {
+    ft_error_errno(err, "%s", path);
+    return NULL;
+  }
+  if (!S_ISREG(st.st_mode)) {
+    errno = EINVAL;
+    ft_error_set(err, "%s: not a regular file", path);
+    return NULL;
+  }
+  if (sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
+    if (db)
+      ft_schema_error(err, db, path, "open");
+    else
+      ft_error_set(err, "%s: open: out of memory", path);
+  } else if (prepare(db, path, create, err) == 0) {
+    return db;
+  }
+  (void)sqlite3_close(db);
+  if (made)
+    unmake_file(path);
+  return NULL;
+}

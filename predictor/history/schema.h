@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The store's file: opened, checked, created and brought up to date. */
+#ifndef FT_HISTORY_SCHEMA_H
+#define FT_HISTORY_SCHEMA_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+
+#include "predictor/core/error.h"
+
+/* The newest schema of the store that this build knows: PRAGMA user_version. */
+#define FT_STORE_SCHEMA 1
+
+/* Open PATH as ft_store_open says. Returns NULL with ERR; nothing is left behind that was not there. */
+sqlite3 *ft_schema_open(const char *path, bool create, struct ft_error *err);
+
+/*
+ * Put in one line why the last call on DB failed while DOING ("put", "read"):
+ * PATH, what, SQLite's reason, and what to do where that is known. Returns -1.
+ */
+int ft_schema_error(struct ft_error *err, sqlite3 *db, const char *path, const char *doing);
+
+/* Run SQL that gives no rows. Returns 0; -1 with ERR as above. */
+int ft_schema_run(sqlite3 *db, const char *path, const char *sql, const char *doing,
+                  struct ft_error *err);
+
+#endif

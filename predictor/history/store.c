@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/core/buf.h"
+#include "predictor/core/text.h"
+#include "predictor/history/merge.h"
+#include "predictor/history/row.h"
+#include "predictor/history/schema.h"
+#include "predictor/history/store.h"
+
+enum { SQL_LIMIT = 64 << 10 };
+
+struct ft_store {
+  sqlite3 *db;
+  char *path;
+  bool inside;          /* between begin and commit */
+  sqlite3_stmt *find;   /* by key, for put */
+  sqlite3_stmt *put;
+};
+
+struct ft_store *ft_store_open(const char *path, bool create, struct ft_error *err)
+{
+  struct ft_store *store = calloc(1, sizeof *store);
+
+  if (store)
+    store->path = strdup(path);
+  if (!store || !store->path) {
+    ft_error_set(err, "%s: out of memory", path);
+    free(store);
+    return NULL;
+  }
+  store->db = ft_schema_open(path, create, err);
+  if (store->db)
+    return store;
+  ft_store_close(store);
+  return NULL;
+}
+
+void ft_store_close(struct ft_store *store)
+{
+  if (!store)
+    return;
+  sqlite3_finalize(store->find);
+  sqlite3_finalize(store->put);
+  (void)sqlite3_close(store->db);
+  free(store->path);
+  free(store);
+}
+
+static int failed(struct ft_store *store, const char *doing, struct ft_error *err)
+{
+  return ft_schema_error(err, store->db, store->path, doing);
+}
+
+/* Prepare HEAD, the observation's columns and TAIL as one statement. */
+static sqlite3_stmt *prepare(struct ft_store *store, const char *head, const char *tail,
+                             struct ft_error *err)
+{
+  sqlite3_stmt *statement = NULL;
+  struct ft_buf sql;
+
+  ft_buf_init(&sql, SQL_LIMIT);
+  if (ft_buf_printf(&sql, "%s", head) < 0 || ft_row_columns(&sql, "") < 0 ||
+      ft_buf_printf(&sql, "%s", tail) < 0)
+    ft_error_set(err, "%s: out of memory", store->path);
+  else if (sqlite3_prepare_v3(store->db, sql.data, (int)sql.length, SQLITE_PREPARE_PERSISTENT,
+                              &statement, NULL) != SQLITE_OK)
+    failed(store, "prepare", err);
+  ft_buf_free(&sql);
+  return statement;
+}
+
+static int prepare_put(struct ft_store *store, struct ft_error *err)
+{
+  struct ft_buf tail;
+
+  if (!store->find)
+    store->find = prepare(store, "SELECT id, ",
+                          " FROM observation WHERE job_id = ?1 AND cluster = ?2"
+                          " AND submit_time = ?3 AND restart_count = ?4 AND het_offset = ?5"
+                          " AND array_job_id = ?6 AND array_task_id = ?7 AND node = ?8",
+                          err);
+  if (!store->find)
+    return -1;
+  if (store->put)
+    return 0;
+  ft_buf_init(&tail, SQL_LIMIT);
+  (void)ft_buf_printf(&tail, ") VALUES (?1, ?2");
+  for (int i = 0; i < sqlite3_column_count(store->find) - 1; i++)
+    (void)ft_buf_printf(&tail, ", ?%d", i + 3);
+  if (ft_buf_printf(&tail, ")") < 0)
+    ft_error_set(err, "%s: out of memory", store->path);
+  else
+    store->put = prepare(store, "INSERT OR REPLACE INTO observation (id, peak_bytes, ",
+                         ft_buf_text(&tail), err);
+  ft_buf_free(&tail);
+  return store->put ? 0 : -1;
+}
+
+/* Whole seconds, as Slurm has them: the key of two records of one run must agree. */
+static double whole(double time)
+{
+  return time > 0 ? floor(time) : 0;
+}
+
+/* ID and OLD become the stored run of the same key. Returns 1; 0 when there is none; -1 with ERR. */
+static int find(struct ft_store *store, const ft_observation *o, sqlite3_int64 *id,
+                ft_observation *old, struct ft_error *err)
+{
+  sqlite3_stmt *s = store->find;
+  struct ft_error why;
+  int status, step;
+
+  sqlite3_bind_int64(s, 1, o->job_id);
+  sqlite3_bind_text(s, 2, o->cluster, -1, SQLITE_STATIC);
+  sqlite3_bind_double(s, 3, whole(o->submit_time));
+  sqlite3_bind_int64(s, 4, o->restart_count);
+  sqlite3_bind_int64(s, 5, o->het_offset);
+  sqlite3_bind_int64(s, 6, o->array_job_id);
+  sqlite3_bind_int64(s, 7, o->array_task_id);
+  sqlite3_bind_text(s, 8, o->node, -1, SQLITE_STATIC);
+  step = sqlite3_step(s);
+  if (step == SQLITE_ROW) {
+    *id = sqlite3_column_int64(s, 0);
+    status = 1;
+    if (ft_row_read(s, 1, old, &why) < 0)
+      status = ft_error_set(err, "%s: row %lld: %s", store->path, (long long)*id, why.text);
+  } else if (step == SQLITE_DONE) {
+    status = 0;
+  } else {
+    status = failed(store, "put", err);
+  }
+  sqlite3_reset(s);
+  return status;
+}
+
+static int write_row(struct ft_store *store, bool replaces, sqlite3_int64 id,
+                     const ft_observation *o, struct ft_error *err)
+{
+  double peak = ft_observation_peak(o, o->rule);
+  sqlite3_stmt *s = store->put;
+  struct ft_error why;
+  int status = 0;
+
+  if (replaces)
+    sqlite3_bind_int64(s, 1, id);
+  else
+    sqlite3_bind_null(s, 1);
+  if (peak > 0)
+    sqlite3_bind_double(s, 2, peak);
+  else
+    sqlite3_bind_null(s, 2);
+  if (ft_row_bind(s, 3, o, &why) < 0)
+    status = ft_error_set(err, "%s: put: %s", store->path, why.text);
+  else if (sqlite3_step(s) != SQLITE_DONE)
+    status = failed(store, "put", err);
+  sqlite3_reset(s);
+  sqlite3_clear_bindings(s);
+  return status;
+}
+
+static int put_inside(struct ft_store *store, const ft_observation *o, ft_observation *merged,
+                      struct ft_error *err)
+{
+  sqlite3_int64 id = 0;
+  int found = find(store, o, &id, merged, err);
+
+  if (found < 0)
+    return -1;
+  if (found)
+    ft_observation_merge(merged, o);
+  else
+    *merged = *o;
+  merged->schema = FT_SCHEMA;
+  merged->submit_time = whole(merged->submit_time);
+  return write_row(store, found, id, merged, err);
+}
+
+static int begin(struct ft_store *store, struct ft_error *err)
+{
+  return ft_schema_run(store->db, store->path, "BEGIN IMMEDIATE", "put", err);
+}
+
+static int commit(struct ft_store *store, struct ft_error *err)
+{
+  if (ft_schema_run(store->db, store->path, "COMMIT", "put", err) == 0)
+    return 0;
+  (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+  return -1;
+}
+
+/* a full disk may have undone the whole transaction, not the last statement alone */
+static int still_inside(struct ft_store *store, struct ft_error *err)
+{
+  if (!store->inside)
+    return ft_error_set(err, "%s: commit without begin", store->path);
+  if (!sqlite3_get_autocommit(store->db))
+    return 0;
+  return ft_error_set(err, "%s: put: the transaction was undone by an earlier failure",
+                      store->path);
+}
+
+int ft_store_put(struct ft_store *store, const ft_observation *observation,
+                 ft_observation *merged, struct ft_error *err)
+{
+  ft_observation *result = merged ? merged : malloc(sizeof *result);
+  int status = -1;
+
+  if (!result)
+    return ft_error_set(err, "%s: out of memory", store->path);
+  if (prepare_put(store, err) < 0)
+    goto out;
+  if (store->inside) {
+    if (still_inside(store, err) == 0)
+      status = put_inside(store, observation, result, err);
+    goto out;
+  }
+  if (begin(store, err) < 0)
+    goto out;
+  status = put_inside(store, observation, result, err);
+  if (status == 0)
+    status = commit(store, err);
+  else
+    (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+out:
+  if (!merged)
+    free(result);
+  return status;
+}
+
+int ft_store_begin(struct ft_store *store, struct ft_error *err)
+{
+  if (store->inside)
+    return ft_error_set(err, "%s: begin inside begin", store->path);
+  if (begin(store, err) < 0)
+    return -1;
+  store->inside = true;
+  return 0;
+}
+
+int ft_store_commit(struct ft_store *store, struct ft_error *err)
+{
+  int status = still_inside(store, err);
+
+  store->inside = false;
+  return status < 0 ? -1 : commit(store, err);
+}
+
+static sqlite3_stmt *select_runs(struct ft_store *store, const struct ft_store_filter *filter,
+                                 struct ft_error *err)
+{
+  const char *order = filter->limit ? "DESC" : "ASC";
+  sqlite3_stmt *s;
+  char tail[512];
+
+  (void)snprintf(tail, sizeof tail,
+                 " FROM observation WHERE 1%s%s%s%s ORDER BY end_time %s, id %s%s",
+                 filter->app ? " AND app = ?1" : "", filter->by_uid ? " AND uid = ?2" : "",
+                 filter->job_id ? " AND job_id = ?3" : "",
+                 filter->since > 0 ? " AND end_time >= ?4" : "", order, order,
+                 filter->limit ? " LIMIT ?5" : "");
+  s = prepare(store, "SELECT id, ", tail, err);
+  if (!s)
+    return NULL;
+  if (filter->app)
+    sqlite3_bind_text(s, 1, filter->app, -1, SQLITE_STATIC);
+  if (filter->by_uid)
+    sqlite3_bind_int64(s, 2, filter->uid);
+  if (filter->job_id)
+    sqlite3_bind_int64(s, 3, filter->job_id);
+  if (filter->since > 0)
+    sqlite3_bind_double(s, 4, filter->since);
+  if (filter->limit)
+    sqlite3_bind_int64(s, 5, filter->limit > INT64_MAX ? INT64_MAX : (sqlite3_int64)filter->limit);
+  return s;
+}
+
+int ft_store_each(struct ft_store *store, const struct ft_store_filter *filter,
+                  bool (*visit)(const ft_observation *observation, void *data), void *data,
+                  struct ft_error *err)
+{
+  sqlite3_stmt *s = select_runs(store, filter, err);
+  ft_observation *o = malloc(sizeof *o);
+  struct ft_error why;
+  int status = -1, step = SQLITE_DONE;
+
+  if (!s)
+    goto out;
+  if (!o) {
+    ft_error_set(err, "%s: out of memory", store->path);
+    goto out;
+  }
+  while ((step = sqlite3_step(s)) == SQLITE_ROW) {
+    if (ft_row_read(s, 1, o, &why) < 0) {
+      ft_error_set(err, "%s: row %lld: %s", store->path, (long long)sqlite3_column_int64(s, 0),
+                   why.text);
+      goto out;
+    }
+    if (!visit(o, data)) {
+      step = SQLITE_DONE;
+      break;
+    }
+  }
+  status = step == SQLITE_DONE ? 0 : failed(store, "read", err);
+out:
+  sqlite3_finalize(s);
+  free(o);
+  return status;
+}
+
+static void read_app(sqlite3_stmt *s, struct ft_store_app *app)
+{
+  *app = (struct ft_store_app){ .uid = (uint32_t)sqlite3_column_int64(s, 1) };
+  (void)ft_string_copy((const char *)sqlite3_column_text(s, 0), app->app, sizeof app->app);
+  (void)ft_string_copy((const char *)sqlite3_column_text(s, 2), app->user, sizeof app->user);
+  app->runs = (uint64_t)sqlite3_column_int64(s, 3);
+  app->completed = (uint64_t)sqlite3_column_int64(s, 4);
+  app->censored = (uint64_t)sqlite3_column_int64(s, 5);
+  app->last_time = sqlite3_column_double(s, 6);
+  app->max_bytes = sqlite3_column_double(s, 7);
+}
+
+int ft_store_apps(struct ft_store *store,
+                  bool (*visit)(const struct ft_store_app *app, void *data), void *data,
+                  struct ft_error *err)
+{
+  static const char sql[] = "SELECT app, uid, MAX(user), COUNT(*), SUM(outcome = 'completed'),"
+                            " SUM(censored), MAX(end_time) AS last, MAX(peak_bytes)"
+                            " FROM observation GROUP BY app, uid ORDER BY last DESC, app, uid";
+  sqlite3_stmt *s = NULL;
+  struct ft_store_app app;
+  int status = 0, step;
+
+  if (sqlite3_prepare_v2(store->db, sql, sizeof sql, &s, NULL) != SQLITE_OK)
+    return failed(store, "read", err);
+  while ((step = sqlite3_step(s)) == SQLITE_ROW) {
+    read_app(s, &app);
+    if (!visit(&app, data)) {
+      step = SQLITE_DONE;
+      break;
+    }
+  }
+  if (step != SQLITE_DONE)
+    status = failed(store, "read", err);
+  sqlite3_finalize(s);
+  return status;
+}
+
+int ft_store_trim(struct ft_store *store, uint64_t keep, struct ft_error *err)
+{
+  static const char sql[] =
+      "DELETE FROM observation WHERE id IN (SELECT id FROM (SELECT id, row_number() OVER"
+      " (PARTITION BY app, uid ORDER BY end_time DESC, id DESC) AS place FROM observation)"
+      " WHERE place > ?1)";
+  sqlite3_stmt *s = NULL;
+  int status = 0;
+
+  if (!keep)
+    return 0;
+  if (sqlite3_prepare_v2(store->db, sql, sizeof sql, &s, NULL) != SQLITE_OK)
+    return failed(store, "trim", err);
+  sqlite3_bind_int64(s, 1, keep > INT64_MAX ? INT64_MAX : (sqlite3_int64)keep);
+  if (sqlite3_step(s) != SQLITE_DONE)
+    status = failed(store, "trim", err);
+  sqlite3_finalize(s);
+  return status;
+}

@@ -1,0 +1,558 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * libconfuse parses; every value is checked while it does, so that an error
+ * carries its line. Only a file that is right from end to end is applied.
+ */
+#include "config.h"
+
+#include <confuse.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/core/io.h"
+#include "predictor/core/units.h"
+#include "predictor/site/conf.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* libconfuse's error callback has no user pointer: the parse in progress on this thread. */
+static _Thread_local struct parse {
+  const char *path;
+  struct ft_error *err;
+  bool failed;
+} parse;
+
+/* One key: how its value is checked and, for numbers, between which bounds. */
+struct key {
+  const char *name;
+  enum { KEY_NUMBER, KEY_INTEGER, KEY_BYTES, KEY_MODE, KEY_RULE, KEY_NAME, KEY_PATH, KEY_BOOL } type;
+  double low, high;
+};
+
+static const struct key policy_keys[] = {
+  { "mode", KEY_MODE, 0, 0 },
+  { "min_runs", KEY_INTEGER, 1, 100000 },
+  { "trim_runs", KEY_INTEGER, 1, 100000 },
+  { "oom_probability", KEY_NUMBER, 1e-6, 0.5 },
+  { "reject_probability", KEY_NUMBER, 0, 1 },
+  { "floor", KEY_BYTES, 0, 0x1p50 },
+  { "round", KEY_BYTES, 0x1p20, 0x1p40 },
+  { "trim_factor", KEY_NUMBER, 1, 1000 },
+  { "quiet", KEY_BOOL, 0, 0 }
+};
+
+static const struct key site_keys[] = {
+  { "state_dir", KEY_PATH, 0, PATH_MAX },
+  { "socket", KEY_PATH, 0, 108 }, /* unix(7): sun_path */
+  { "cluster", KEY_NAME, 0, 64 },
+  { "platform", KEY_NAME, 0, 64 },
+  { "sample_hz", KEY_NUMBER, 0.1, 100 },
+  { "cluster_refresh", KEY_INTEGER, 10, 86400 },
+  { "memory_rule", KEY_RULE, 0, 0 },
+  { "slurm_bin", KEY_PATH, 0, PATH_MAX },
+  { "helper_timeout_ms", KEY_INTEGER, 10, 10000 },
+  { "user_apps", KEY_BOOL, 0, 0 },
+  { "max_runs", KEY_INTEGER, 0, 10000000 }
+};
+
+static const struct key *find_key(const char *name)
+{
+  for (size_t i = 0; i < COUNT(policy_keys); i++)
+    if (strcmp(policy_keys[i].name, name) == 0)
+      return &policy_keys[i];
+  for (size_t i = 0; i < COUNT(site_keys); i++)
+    if (strcmp(site_keys[i].name, name) == 0)
+      return &site_keys[i];
+  return NULL;
+}
+
+/*
+ * libconfuse takes the end of the file for the end of a section. A last line
+ * that is only known outside of sections tells them apart.
+ */
+#define END_MARK "end_of_file"
+
+/* The first error is the one to mend; what follows from it is not said. */
+static void on_error(cfg_t *cfg, const char *format, va_list ap)
+{
+  char text[300];
+
+  if (parse.failed)
+    return;
+  parse.failed = true;
+  (void)vsnprintf(text, sizeof text, format, ap);
+  if (strstr(text, END_MARK))
+    (void)ft_string_copy("expected \"}\" before the end of the file", text, sizeof text);
+  ft_error_set(parse.err, "%s: line %d: %s", parse.path, cfg->line, text);
+}
+
+static int check_text(cfg_t *cfg, const struct key *key, const char *text)
+{
+  uint64_t bytes;
+  int mode;
+
+  switch (key->type) {
+  case KEY_MODE:
+    mode = ft_mode_from_name(text);
+    if (mode >= FT_MODE_OFF && mode <= FT_MODE_TRIM)
+      return 0;
+    cfg_error(cfg, "mode: expected off, check, set, raise or trim, not \"%s\"", text);
+    return -1;
+  case KEY_RULE:
+    if (strcmp(text, "auto") == 0 || ft_rule_from_name(text) > FT_RULE_UNKNOWN)
+      return 0;
+    cfg_error(cfg, "memory_rule: expected auto, none, rss, pss or cgroup, not \"%s\"", text);
+    return -1;
+  case KEY_BYTES:
+    if (ft_units_bytes(ft_text_from(text), FT_MIB, &bytes) && (double)bytes >= key->low &&
+        (double)bytes <= key->high)
+      return 0;
+    cfg_error(cfg, "%s: expected a size such as 100M or 4G, not \"%s\"", key->name, text);
+    return -1;
+  case KEY_PATH:
+    if ((text[0] == '/' || !text[0]) && strlen(text) < (size_t)key->high)
+      return 0;
+    cfg_error(cfg, "%s: expected an absolute path of less than %.0f bytes", key->name, key->high);
+    return -1;
+  default:
+    for (const char *p = text; *p; p++)
+      if ((unsigned char)*p < ' ' || *p == 0x7f) {
+        cfg_error(cfg, "%s: control characters are not allowed", key->name);
+        return -1;
+      }
+    if (strlen(text) < (size_t)key->high)
+      return 0;
+    cfg_error(cfg, "%s: expected a name of less than %.0f bytes", key->name, key->high);
+    return -1;
+  }
+}
+
+static int check_value(cfg_t *cfg, cfg_opt_t *opt)
+{
+  const struct key *key = find_key(cfg_opt_name(opt));
+  double value;
+
+  if (!key || key->type == KEY_BOOL)
+    return 0;
+  if (key->type != KEY_NUMBER && key->type != KEY_INTEGER)
+    return check_text(cfg, key, cfg_opt_getnstr(opt, 0));
+  value = key->type == KEY_INTEGER ? (double)cfg_opt_getnint(opt, 0) : cfg_opt_getnfloat(opt, 0);
+  if (value >= key->low && value <= key->high)
+    return 0;
+  cfg_error(cfg, "%s: expected a number from %g to %g, not %g", key->name, key->low, key->high,
+            value);
+  return -1;
+}
+
+static bool fits(cfg_t *cfg, const char *what, const char *text, size_t size)
+{
+  if (text && text[0] && strlen(text) < size)
+    return true;
+  cfg_error(cfg, "%s: expected 1 to %zu bytes", what, size - 1);
+  return false;
+}
+
+/* "--batch", "--batch:size" (feature "size"), "2": a word of an app section. */
+static bool split_argument(cfg_t *cfg, const char *text, char *name, size_t name_size,
+                           char *feature, size_t feature_size)
+{
+  struct ft_text rest = ft_text_from(text), first;
+
+  if (!ft_text_until(&rest, ':', &first) || !ft_text_copy(first, name, name_size) || !name[0] ||
+      !ft_text_copy(rest, feature, feature_size)) {
+    cfg_error(cfg, "\"%s\": expected ARGUMENT or ARGUMENT:FEATURE, each under %zu bytes", text,
+              name_size);
+    return false;
+  }
+  return true;
+}
+
+static bool take_arguments(cfg_t *section, const char *key, bool categorical, ft_declared_app *app)
+{
+  for (unsigned i = 0; i < cfg_size(section, key); i++) {
+    ft_declared_argument *a = &app->arguments[app->arguments_count];
+
+    if (app->arguments_count == COUNT(app->arguments)) {
+      cfg_error(section, "app \"%s\": more than %zu arguments", app->name, COUNT(app->arguments));
+      return false;
+    }
+    *a = (ft_declared_argument){ .categorical = categorical };
+    if (!split_argument(section, cfg_getnstr(section, key, i), a->name, sizeof a->name,
+                        a->feature, sizeof a->feature))
+      return false;
+    app->arguments_count++;
+  }
+  return true;
+}
+
+/* "--input", "--input bytes", "1 lines:reads", "--config key:n_cells:cells" */
+static bool take_file(cfg_t *section, const char *text, ft_declared_file *file)
+{
+  struct ft_text rest = ft_text_from(text), word, kind;
+  bool good;
+
+  *file = (ft_declared_file){ 0 };
+  good = ft_text_word(&rest, &word) &&
+         ft_text_copy(word, file->argument, sizeof file->argument);
+  rest = ft_text_trim(rest);
+  if (good && ft_text_skip(&rest, "key:")) {
+    struct ft_text counted;
+
+    good = ft_text_until(&rest, ':', &kind) && ft_text_left(&kind) > 0;
+    counted = good ? ft_text_of(kind.at - 4, ft_text_left(&kind) + 4) : rest;
+    good = good && ft_text_copy(counted, file->counts, sizeof file->counts);
+  } else if (good && ft_text_left(&rest)) {
+    good = ft_text_until(&rest, ':', &kind) &&
+           (ft_text_equals(kind, "bytes") || ft_text_equals(kind, "lines")) &&
+           ft_text_copy(kind, file->counts, sizeof file->counts);
+  } else if (good) {
+    (void)ft_string_copy("bytes", file->counts, sizeof file->counts);
+  }
+  if (!good || !ft_text_copy(rest, file->feature, sizeof file->feature)) {
+    cfg_error(section,
+              "\"%s\": expected \"ARGUMENT [bytes|lines|key:NAME][:FEATURE]\"", text);
+    return false;
+  }
+  return true;
+}
+
+static int check_app(cfg_t *cfg, cfg_opt_t *opt)
+{
+  cfg_t *section = cfg_opt_getnsec(opt, cfg_opt_size(opt) - 1);
+  ft_declared_app app = { 0 };
+
+  (void)cfg;
+  if (!fits(section, "app", cfg_title(section), sizeof app.name) ||
+      !fits(section, "command", cfg_getstr(section, "command"), sizeof app.command) ||
+      !take_arguments(section, "number", false, &app) ||
+      !take_arguments(section, "category", true, &app))
+    return -1;
+  if (cfg_size(section, "file") > COUNT(app.files)) {
+    cfg_error(section, "app \"%s\": more than %zu files", cfg_title(section), COUNT(app.files));
+    return -1;
+  }
+  for (unsigned i = 0; i < cfg_size(section, "file"); i++)
+    if (!take_file(section, cfg_getnstr(section, "file", i), &app.files[i]))
+      return -1;
+  return 0;
+}
+
+/* Of an app section that check_app has passed. */
+static void read_app(cfg_t *section, ft_declared_app *app)
+{
+  *app = (ft_declared_app){ 0 };
+  (void)ft_string_copy(cfg_title(section), app->name, sizeof app->name);
+  (void)ft_string_copy(cfg_getstr(section, "command"), app->command, sizeof app->command);
+  (void)take_arguments(section, "number", false, app);
+  (void)take_arguments(section, "category", true, app);
+  for (unsigned i = 0; i < cfg_size(section, "file"); i++)
+    (void)take_file(section, cfg_getnstr(section, "file", i), &app->files[app->files_count++]);
+}
+
+static uint64_t bytes_of(cfg_t *cfg, const char *key)
+{
+  uint64_t bytes = 0;
+
+  (void)ft_units_bytes(ft_text_from(cfg_getstr(cfg, key)), FT_MIB, &bytes);
+  return bytes;
+}
+
+#define SET(cfg, key) (cfg_size(cfg, key) > 0)
+
+static void read_policy(cfg_t *cfg, ft_policy *p)
+{
+  if (SET(cfg, "mode"))
+    p->mode = (ft_mode)ft_mode_from_name(cfg_getstr(cfg, "mode"));
+  if ((p->has_min_runs |= SET(cfg, "min_runs")) && SET(cfg, "min_runs"))
+    p->min_runs = (uint32_t)cfg_getint(cfg, "min_runs");
+  if ((p->has_trim_runs |= SET(cfg, "trim_runs")) && SET(cfg, "trim_runs"))
+    p->trim_runs = (uint32_t)cfg_getint(cfg, "trim_runs");
+  if ((p->has_oom_probability |= SET(cfg, "oom_probability")) && SET(cfg, "oom_probability"))
+    p->oom_probability = cfg_getfloat(cfg, "oom_probability");
+  if ((p->has_reject_probability |= SET(cfg, "reject_probability")) &&
+      SET(cfg, "reject_probability"))
+    p->reject_probability = cfg_getfloat(cfg, "reject_probability");
+  if ((p->has_floor_bytes |= SET(cfg, "floor")) && SET(cfg, "floor"))
+    p->floor_bytes = bytes_of(cfg, "floor");
+  if ((p->has_round_bytes |= SET(cfg, "round")) && SET(cfg, "round"))
+    p->round_bytes = bytes_of(cfg, "round");
+  if ((p->has_trim_factor |= SET(cfg, "trim_factor")) && SET(cfg, "trim_factor"))
+    p->trim_factor = cfg_getfloat(cfg, "trim_factor");
+  if ((p->has_quiet |= SET(cfg, "quiet")) && SET(cfg, "quiet"))
+    p->quiet = cfg_getbool(cfg, "quiet");
+}
+
+#define POLICY_OPTIONS                                                                   \
+  CFG_STR("mode", NULL, CFGF_NODEFAULT), CFG_INT("min_runs", 0, CFGF_NODEFAULT),         \
+      CFG_INT("trim_runs", 0, CFGF_NODEFAULT),                                           \
+      CFG_FLOAT("oom_probability", 0, CFGF_NODEFAULT),                                   \
+      CFG_FLOAT("reject_probability", 0, CFGF_NODEFAULT),                                \
+      CFG_STR("floor", NULL, CFGF_NODEFAULT), CFG_STR("round", NULL, CFGF_NODEFAULT),    \
+      CFG_FLOAT("trim_factor", 0, CFGF_NODEFAULT), CFG_BOOL("quiet", cfg_false, CFGF_NODEFAULT)
+
+static cfg_opt_t app_options[] = { CFG_STR("command", NULL, CFGF_NODEFAULT),
+                                   CFG_STR_LIST("number", NULL, CFGF_NODEFAULT),
+                                   CFG_STR_LIST("category", NULL, CFGF_NODEFAULT),
+                                   CFG_STR_LIST("file", NULL, CFGF_NODEFAULT), CFG_END() };
+
+static cfg_opt_t override_options[] = { POLICY_OPTIONS, CFG_END() };
+
+enum { SECTION_FLAGS = CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES };
+
+static cfg_opt_t site_options[] = {
+  CFG_STR("state_dir", NULL, CFGF_NODEFAULT),
+  CFG_STR("socket", NULL, CFGF_NODEFAULT),
+  CFG_STR("cluster", NULL, CFGF_NODEFAULT),
+  CFG_STR("platform", NULL, CFGF_NODEFAULT),
+  CFG_FLOAT("sample_hz", 0, CFGF_NODEFAULT),
+  CFG_INT("cluster_refresh", 0, CFGF_NODEFAULT),
+  CFG_STR("memory_rule", NULL, CFGF_NODEFAULT),
+  CFG_STR("slurm_bin", NULL, CFGF_NODEFAULT),
+  CFG_INT("helper_timeout_ms", 0, CFGF_NODEFAULT),
+  CFG_BOOL("user_apps", cfg_true, CFGF_NODEFAULT),
+  CFG_INT("max_runs", 0, CFGF_NODEFAULT),
+  POLICY_OPTIONS,
+  CFG_SEC("partition", override_options, SECTION_FLAGS),
+  CFG_SEC("account", override_options, SECTION_FLAGS),
+  CFG_SEC("user", override_options, SECTION_FLAGS),
+  CFG_SEC("app", app_options, SECTION_FLAGS),
+  CFG_BOOL(END_MARK, cfg_false, CFGF_NODEFAULT),
+  CFG_END()
+};
+
+static cfg_opt_t user_options[] = { CFG_SEC("app", app_options, SECTION_FLAGS),
+                                    CFG_BOOL(END_MARK, cfg_false, CFGF_NODEFAULT), CFG_END() };
+
+static const char *const override_sections[] = { "partition", "account", "user" };
+
+static void watch_policy(cfg_t *cfg, const char *section)
+{
+  char path[64];
+
+  for (size_t i = 0; i < COUNT(policy_keys); i++) {
+    (void)snprintf(path, sizeof path, "%s%s%s", section, section[0] ? "|" : "",
+                   policy_keys[i].name);
+    cfg_set_validate_func(cfg, path, check_value);
+  }
+}
+
+/* Parse PATH by OPTIONS. The caller frees the result with cfg_free. */
+static cfg_t *parse_file(const char *path, cfg_opt_t *options, bool site, struct ft_error *err)
+{
+  struct ft_buf text;
+  FILE *stream = NULL;
+  cfg_t *cfg = NULL;
+  int status = CFG_PARSE_ERROR;
+
+  ft_buf_init(&text, FT_LIMIT_CONFIG);
+  if (ft_io_read_file(AT_FDCWD, path, &text, err) < 0)
+    goto out;
+  if (strlen(ft_buf_text(&text)) != text.length) {
+    ft_error_set(err, "%s: byte %zu: expected text, not a NUL", path, strlen(text.data));
+    goto out;
+  }
+  cfg = cfg_init(options, CFGF_NONE);
+  if (ft_buf_printf(&text, "\n%s = true\n", END_MARK) == 0)
+    stream = fmemopen(text.data, text.length, "r");
+  if (!cfg || !stream || !(cfg->filename = strdup(path))) {
+    ft_error_errno(err, "%s", path);
+    goto out;
+  }
+  parse = (struct parse){ .path = path, .err = err };
+  cfg_set_error_function(cfg, on_error);
+  cfg_set_validate_func(cfg, "app", check_app);
+  if (site) {
+    watch_policy(cfg, "");
+    for (size_t i = 0; i < COUNT(override_sections); i++)
+      watch_policy(cfg, override_sections[i]);
+    for (size_t i = 0; i < COUNT(site_keys); i++)
+      cfg_set_validate_func(cfg, site_keys[i].name, check_value);
+  }
+  status = cfg_parse_fp(cfg, stream);
+  if (status == CFG_SUCCESS && !cfg_size(cfg, END_MARK))
+    status = CFG_PARSE_ERROR; /* a comment that never ends swallowed it */
+  if (status != CFG_SUCCESS && !parse.failed)
+    ft_error_set(err, "%s: line %d: cannot be understood", path, cfg->line);
+out:
+  if (stream)
+    fclose(stream);
+  ft_buf_free(&text);
+  if (status == CFG_SUCCESS)
+    return cfg;
+  if (cfg)
+    cfg_free(cfg);
+  return NULL;
+}
+
+void ft_config_defaults(struct ft_config *config)
+{
+  *config = (struct ft_config){ .sample_hertz = 10,
+                                .cluster_seconds = 300,
+                                .helper_milliseconds = 500,
+                                .user_apps = true,
+                                .max_runs = 10000 };
+  (void)ft_string_copy(FT_STATE_DIRECTORY, config->state_directory,
+                       sizeof config->state_directory);
+  (void)ft_string_copy(FT_SOCKET, config->socket, sizeof config->socket);
+  config->policy = (ft_policy){ .mode = FT_MODE_OFF,
+                                .has_min_runs = true,
+                                .min_runs = 5,
+                                .has_trim_runs = true,
+                                .trim_runs = 20,
+                                .has_oom_probability = true,
+                                .oom_probability = 0.01,
+                                .has_reject_probability = true,
+                                .reject_probability = 0,
+                                .has_floor_bytes = true,
+                                .floor_bytes = 100 * FT_MIB,
+                                .has_round_bytes = true,
+                                .round_bytes = 100 * FT_MIB,
+                                .has_trim_factor = true,
+                                .trim_factor = 2,
+                                .has_quiet = true,
+                                .quiet = false };
+}
+
+static void read_names(cfg_t *cfg, struct ft_config *config)
+{
+  static const char unset[] = "";
+  const struct {
+    const char *key;
+    char *to;
+    size_t size;
+  } names[] = { { "state_dir", config->state_directory, sizeof config->state_directory },
+                { "socket", config->socket, sizeof config->socket },
+                { "cluster", config->cluster, sizeof config->cluster },
+                { "platform", config->platform, sizeof config->platform },
+                { "slurm_bin", config->slurm_bin, sizeof config->slurm_bin } };
+
+  for (size_t i = 0; i < COUNT(names); i++)
+    if (SET(cfg, names[i].key)) {
+      const char *text = cfg_getstr(cfg, names[i].key);
+
+      (void)ft_string_copy(text ? text : unset, names[i].to, names[i].size);
+    }
+}
+
+static void read_numbers(cfg_t *cfg, struct ft_config *config)
+{
+  if (SET(cfg, "sample_hz"))
+    config->sample_hertz = cfg_getfloat(cfg, "sample_hz");
+  if (SET(cfg, "cluster_refresh"))
+    config->cluster_seconds = (double)cfg_getint(cfg, "cluster_refresh");
+  if (SET(cfg, "helper_timeout_ms"))
+    config->helper_milliseconds = (uint32_t)cfg_getint(cfg, "helper_timeout_ms");
+  if (SET(cfg, "max_runs"))
+    config->max_runs = (uint64_t)cfg_getint(cfg, "max_runs");
+  if (SET(cfg, "user_apps"))
+    config->user_apps = cfg_getbool(cfg, "user_apps");
+  if (SET(cfg, "memory_rule")) {
+    const char *rule = cfg_getstr(cfg, "memory_rule");
+
+    config->rule = strcmp(rule, "auto") == 0 ? FT_RULE_UNKNOWN : (ft_rule)ft_rule_from_name(rule);
+  }
+}
+
+static int read_overrides(cfg_t *cfg, const char *path, struct ft_config *config,
+                          struct ft_error *err)
+{
+  for (size_t s = 0; s < COUNT(override_sections); s++)
+    for (unsigned i = 0; i < cfg_size(cfg, override_sections[s]); i++) {
+      cfg_t *section = cfg_getnsec(cfg, override_sections[s], i);
+      ft_override *o = &config->overrides[config->override_count];
+      char *name[] = { o->partition, o->account, o->user };
+
+      if (config->override_count == COUNT(config->overrides))
+        return ft_error_set(err, "%s: line %d: more than %zu partition, account and user sections",
+                            path, section->line, COUNT(config->overrides));
+      *o = (ft_override){ .has_policy = true };
+      if (!ft_string_copy(cfg_title(section), name[s], sizeof o->partition) || !name[s][0])
+        return ft_error_set(err, "%s: line %d: %s: expected a name of 1 to %zu bytes", path,
+                            section->line, override_sections[s], sizeof o->partition - 1);
+      read_policy(section, &o->policy);
+      config->override_count++;
+    }
+  return 0;
+}
+
+static int read_apps(cfg_t *cfg, const char *path, ft_declared_app *apps, size_t limit,
+                     size_t *count, struct ft_error *err)
+{
+  if (cfg_size(cfg, "app") > limit)
+    return ft_error_set(err, "%s: line %d: more than %zu apps", path, cfg->line, limit);
+  *count = cfg_size(cfg, "app");
+  for (size_t i = 0; i < *count; i++)
+    read_app(cfg_getnsec(cfg, "app", (unsigned)i), &apps[i]);
+  return 0;
+}
+
+int ft_config_read(const char *path, struct ft_config *config, struct ft_error *err)
+{
+  struct ft_config *read = malloc(sizeof *read);
+  cfg_t *cfg = NULL;
+  int status = -1;
+  size_t apps;
+
+  if (!path)
+    path = FT_CONFIG_FILE;
+  if (!read) {
+    ft_error_errno(err, "%s", path);
+    goto out;
+  }
+  cfg = parse_file(path, site_options, true, err);
+  if (!cfg)
+    goto out;
+  ft_config_defaults(read);
+  read_names(cfg, read);
+  read_numbers(cfg, read);
+  read_policy(cfg, &read->policy);
+  if (read_overrides(cfg, path, read, err) < 0 ||
+      read_apps(cfg, path, read->apps, COUNT(read->apps), &apps, err) < 0)
+    goto out;
+  read->app_count = (pb_size_t)apps;
+  if (!read->state_directory[0] || !read->socket[0]) {
+    ft_error_set(err, "%s: state_dir and socket must not be empty", path);
+    goto out;
+  }
+  *config = *read;
+  status = 0;
+out:
+  if (cfg)
+    cfg_free(cfg);
+  free(read);
+  return status;
+}
+
+int ft_config_read_apps(const char *path, ft_declared_app *apps, size_t limit, size_t *count,
+                        struct ft_error *err)
+{
+  cfg_t *cfg = parse_file(path, user_options, false, err);
+  int status;
+
+  if (!cfg)
+    return -1;
+  status = read_apps(cfg, path, apps, limit, count, err);
+  cfg_free(cfg);
+  return status;
+}
+
+void ft_config_to_site(const struct ft_config *config, ft_site *site, ft_apps *apps)
+{
+  site->schema = FT_SCHEMA;
+  if (config->cluster[0])
+    (void)ft_string_copy(config->cluster, site->cluster, sizeof site->cluster);
+  if (config->rule != FT_RULE_UNKNOWN)
+    site->rule = config->rule;
+  site->has_policy = true;
+  site->policy = config->policy;
+  site->overrides_count = config->override_count;
+  memcpy(site->overrides, config->overrides, sizeof site->overrides);
+  site->user_apps = config->user_apps;
+  site->helper_milliseconds = config->helper_milliseconds;
+  site->apps = config->app_count;
+  *apps = (ft_apps){ .schema = FT_SCHEMA, .apps_count = config->app_count };
+  memcpy(apps->apps, config->apps, sizeof apps->apps);
+}

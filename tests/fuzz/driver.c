@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Runs a fuzz target over its corpus, and over each file cut short and damaged, where libFuzzer is not at hand. */
+#include "config.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "predictor/core/buf.h"
+#include "predictor/core/io.h"
+#include "predictor/core/random.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { CHANGES = 200 };
+
+/* A copy of just the right size, so that a sanitizer sees a read past the end. */
+static void run(const char *data, size_t size)
+{
+  uint8_t *copy = malloc(size ? size : 1);
+
+  if (!copy)
+    abort();
+  if (size)
+    memcpy(copy, data, size);
+  LLVMFuzzerTestOneInput(copy, size);
+  free(copy);
+}
+
+static void run_variants(struct ft_buf *file, struct ft_random *random)
+{
+  run(ft_buf_text(file), file->length);
+  for (int i = 0; i < CHANGES && file->length; i++) {
+    size_t at = ft_random_below(random, file->length);
+    char kept = file->data[at];
+
+    run(file->data, at);
+    file->data[at] = (char)ft_random_u64(random);
+    run(file->data, file->length);
+    file->data[at] = kept;
+  }
+}
+
+int main(int argc, char **argv)
+{
+  const char *name = strrchr(argv[0], '/');
+  const char *top = getenv("FT_TOP_SRCDIR");
+  struct ft_random random;
+  struct ft_error err;
+  struct ft_buf file;
+  struct dirent *entry;
+  char folder[4096];
+  int files = 0;
+  DIR *dir;
+
+  name = name ? name + 1 : argv[0];
+  if (strncmp(name, "fuzz_", 5) == 0)
+    name += 5;
+  if (argc > 1)
+    (void)snprintf(folder, sizeof folder, "%s", argv[1]);
+  else
+    (void)snprintf(folder, sizeof folder, "%s/tests/fuzz/corpus/%s", top ? top : ".", name);
+  dir = opendir(folder);
+  if (!dir) {
+    printf("1..1\nnot ok 1 - corpus %s\n", folder);
+    return 1;
+  }
+  ft_random_seed(&random, 1);
+  ft_buf_init(&file, 1 << 20);
+  run("", 0);
+  while ((entry = readdir(dir)))
+    if (entry->d_name[0] != '.' && ft_io_read_file(dirfd(dir), entry->d_name, &file, &err) == 0) {
+      run_variants(&file, &random);
+      files++;
+    }
+  closedir(dir);
+  ft_buf_free(&file);
+  printf("1..1\n%sok 1 - %s survives %d files, each cut and changed %d times\n",
+         files ? "" : "not ", name, files, CHANGES);
+  return files ? 0 : 1;
+}

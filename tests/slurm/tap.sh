@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The Test Anything Protocol for shell tests; sourced. Each test prints its
+# plan at the end with tap_done, or tap_skip_all and leaves.
+
+tap_count=0
+tap_failed=0
+
+# ok STATUS NAME: 0 is good
+ok() {
+  tap_count=$((tap_count + 1))
+  if [ "$1" = 0 ]; then
+    echo "ok $tap_count - $2"
+  else
+    tap_failed=$((tap_failed + 1))
+    echo "not ok $tap_count - $2"
+    return 1
+  fi
+}
+
+# diag: standard input, or the words, as comments
+diag() {
+  if [ $# -gt 0 ]; then
+    echo "$*" | sed 's/^/# /'
+  else
+    sed 's/^/# /'
+  fi
+}
+
+# is GOT WANTED NAME
+is() {
+  if [ "$1" = "$2" ]; then
+    ok 0 "$3"
+  else
+    ok 1 "$3"
+    diag "got:    $1"
+    diag "wanted: $2"
+    return 1
+  fi
+}
+
+# like TEXT PATTERN NAME: an extended regular expression, matched line by line
+like() {
+  if printf '%s\n' "$1" | grep -Eq -- "$2"; then
+    ok 0 "$3"
+  else
+    ok 1 "$3"
+    diag "text:    $1"
+    diag "pattern: $2"
+    return 1
+  fi
+}
+
+# unlike TEXT PATTERN NAME
+unlike() {
+  if printf '%s\n' "$1" | grep -Eq -- "$2"; then
+    ok 1 "$3"
+    diag "text:     $1"
+    diag "unwanted: $2"
+    return 1
+  fi
+  ok 0 "$3"
+}
+
+# skip NAME REASON
+skip() {
+  tap_count=$((tap_count + 1))
+  echo "ok $tap_count - $1 # SKIP $2"
+}
+
+# tap_skip_all REASON: nothing here can run. In CI, where every tool was
+# installed, that is a failure.
+tap_skip_all() {
+  if [ -n "${FT_CI-}" ]; then
+    echo "1..1"
+    echo "not ok 1 - $1"
+    exit 1
+  fi
+  echo "1..0 # SKIP $1"
+  exit 0
+}
+
+tap_done() {
+  echo "1..$tap_count"
+  [ "$tap_failed" = 0 ]
+}

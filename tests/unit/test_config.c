@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "predictor/core/io.h"
+#include "predictor/core/units.h"
+#include "predictor/site/conf.h"
+
+static char path[] = "/tmp/foretell-test-XXXXXX";
+
+static int make_file(void **state)
+{
+  int fd = mkstemp(path);
+
+  (void)state;
+  return fd < 0 ? -1 : close(fd);
+}
+
+static int remove_file(void **state)
+{
+  (void)state;
+  return unlink(path);
+}
+
+static void put(const char *text)
+{
+  FILE *f = fopen(path, "w");
+
+  assert_non_null(f);
+  assert_true(fputs(text, f) >= 0);
+  assert_int_equal(fclose(f), 0);
+}
+
+static void empty_file_means_defaults(void **state)
+{
+  struct ft_config read, defaults;
+  struct ft_error err;
+
+  (void)state;
+  put("");
+  memset(&read, 1, sizeof read);
+  assert_int_equal(ft_config_read(path, &read, &err), 0);
+  ft_config_defaults(&defaults);
+  assert_string_equal(read.state_directory, defaults.state_directory);
+  assert_int_equal(read.policy.min_runs, 5);
+  assert_int_equal(read.policy.mode, FT_MODE_OFF);
+  assert_true(read.policy.reject_probability == 0);
+  assert_int_equal(read.override_count, 0);
+}
+
+static void every_key_is_read(void **state)
+{
+  struct ft_config c;
+  struct ft_error err;
+
+  (void)state;
+  put("# a comment\n"
+      "state_dir = /srv/foretell\nsocket = /run/x.sock\ncluster = alpha\nplatform = \"milan\"\n"
+      "sample_hz = 5\ncluster_refresh = 60\nmemory_rule = cgroup\nslurm_bin = /opt/slurm/bin\n"
+      "helper_timeout_ms = 250\nuser_apps = no\nmax_runs = 0\n"
+      "mode = check\nmin_runs = 3\ntrim_runs = 30\noom_probability = 0.02\n"
+      "reject_probability = 0.9\nfloor = 1G\nround = 64M\ntrim_factor = 3.5\nquiet = yes\n"
+      "partition \"gpu\" { mode = raise }\n"
+      "account physics { reject_probability = 0 }\n"
+      "user alice { quiet = no  min_runs = 7 }\n"
+      "app unet3d {\n  command = \"python*train.py*\"\n"
+      "  number = {\"--batch\", \"--edge:size\"}\n  category = {\"--arch\"}\n"
+      "  file = {\"--data\", \"1 lines:reads\", \"--config key:n_cells:cells\"}\n}\n");
+  assert_int_equal(ft_config_read(path, &c, &err), 0);
+  assert_string_equal(c.state_directory, "/srv/foretell");
+  assert_string_equal(c.socket, "/run/x.sock");
+  assert_string_equal(c.cluster, "alpha");
+  assert_string_equal(c.platform, "milan");
+  assert_string_equal(c.slurm_bin, "/opt/slurm/bin");
+  assert_true(c.sample_hertz == 5 && c.cluster_seconds == 60);
+  assert_int_equal(c.rule, FT_RULE_CGROUP);
+  assert_int_equal(c.helper_milliseconds, 250);
+  assert_false(c.user_apps);
+  assert_true(c.max_runs == 0);
+  assert_int_equal(c.policy.mode, FT_MODE_CHECK);
+  assert_int_equal(c.policy.min_runs, 3);
+  assert_int_equal(c.policy.trim_runs, 30);
+  assert_true(c.policy.oom_probability == 0.02 && c.policy.reject_probability == 0.9);
+  assert_true(c.policy.floor_bytes == FT_GIB && c.policy.round_bytes == 64 * FT_MIB);
+  assert_true(c.policy.trim_factor == 3.5 && c.policy.quiet);
+  assert_int_equal(c.override_count, 3);
+  assert_string_equal(c.overrides[0].partition, "gpu");
+  assert_int_equal(c.overrides[0].policy.mode, FT_MODE_RAISE);
+  assert_false(c.overrides[0].policy.has_min_runs);
+  assert_string_equal(c.overrides[1].account, "physics");
+  assert_true(c.overrides[1].policy.has_reject_probability);
+  assert_string_equal(c.overrides[2].user, "alice");
+  assert_true(c.overrides[2].policy.has_quiet && !c.overrides[2].policy.quiet);
+  assert_int_equal(c.app_count, 1);
+  assert_string_equal(c.apps[0].name, "unet3d");
+  assert_int_equal(c.apps[0].arguments_count, 3);
+  assert_string_equal(c.apps[0].arguments[1].name, "--edge");
+  assert_string_equal(c.apps[0].arguments[1].feature, "size");
+  assert_true(c.apps[0].arguments[2].categorical);
+  assert_int_equal(c.apps[0].files_count, 3);
+  assert_string_equal(c.apps[0].files[0].counts, "bytes");
+  assert_string_equal(c.apps[0].files[1].counts, "lines");
+  assert_string_equal(c.apps[0].files[1].feature, "reads");
+  assert_string_equal(c.apps[0].files[2].counts, "key:n_cells");
+  assert_string_equal(c.apps[0].files[2].feature, "cells");
+}
+
+static void what_is_wrong_is_named_with_its_line(void **state)
+{
+  static const struct {
+    const char *text;
+    const char *said[2];
+  } cases[] = {
+    { "mode = check\nmemry = 4\n", { "line 2", "memry" } },
+    { "\n\nmin_runs = 0\n", { "line 3", "min_runs" } },
+    { "min_runs = many\n", { "line 1", "min_runs" } },
+    { "oom_probability = 0.9\n", { "line 1", "oom_probability" } },
+    { "mode = sometimes\n", { "line 1", "sometimes" } },
+    { "mode = force\n", { "line 1", "force" } },
+    { "floor = -3\n", { "line 1", "floor" } },
+    { "state_dir = here\n", { "line 1", "absolute" } },
+    { "memory_rule = unknown\n", { "line 1", "memory_rule" } },
+    { "partition gpu {\n mode = never\n}\n", { "line 2", "never" } },
+    { "partition gpu { color = red }\n", { "line 1", "color" } },
+    { "app x {\n number = {\"--a\"}\n}\n", { "line 3", "command" } },
+    { "app x { command = \"y\" file = {\"--in words\"} }\n", { "line 1", "--in words" } },
+    { "partition gpu {\n", { "line", "" } },
+    { "mode = \"unterminated\n", { "line", "" } },
+    { "mode = set /* never closed\n", { "line", "" } },
+    { "}\n", { "line 1", "" } }
+  };
+  struct ft_config before, c;
+  struct ft_error err;
+
+  (void)state;
+  ft_config_defaults(&before);
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    c = before;
+    put(cases[i].text);
+    err.text[0] = '\0';
+    if (ft_config_read(path, &c, &err) == 0)
+      fail_msg("accepted: %s", cases[i].text);
+    if (!strstr(err.text, path) || !strstr(err.text, cases[i].said[0]) ||
+        !strstr(err.text, cases[i].said[1]))
+      fail_msg("'%s' said: %s", cases[i].text, err.text);
+    assert_memory_equal(&c, &before, sizeof c);
+  }
+  assert_int_equal(ft_config_read("/nonexistent/foretell.conf", &c, &err), -1);
+  assert_int_equal(errno, ENOENT);
+}
+
+static void users_file_may_only_declare_apps(void **state)
+{
+  ft_declared_app apps[2];
+  struct ft_error err;
+  size_t count = 9;
+
+  (void)state;
+  put("app a { command = \"a *\" number = {\"1\"} }\n");
+  assert_int_equal(ft_config_read_apps(path, apps, 2, &count, &err), 0);
+  assert_int_equal(count, 1);
+  assert_string_equal(apps[0].arguments[0].name, "1");
+  put("mode = raise\n");
+  assert_int_equal(ft_config_read_apps(path, apps, 2, &count, &err), -1);
+  put("app a { command = \"a\" }\napp b { command = \"b\" }\napp c { command = \"c\" }\n");
+  assert_int_equal(ft_config_read_apps(path, apps, 2, &count, &err), -1);
+  put("app a { command = \"a\" }\napp a { command = \"b\" }\n");
+  assert_int_equal(ft_config_read_apps(path, apps, 2, &count, &err), -1);
+}
+
+static void site_file_says_what_the_configuration_says(void **state)
+{
+  static ft_site site;
+  static ft_apps apps;
+  struct ft_config c;
+  struct ft_error err;
+
+  (void)state;
+  put("cluster = beta\nmode = set\nuser root { mode = off }\napp a { command = \"a\" }\n");
+  assert_int_equal(ft_config_read(path, &c, &err), 0);
+  site.rule = FT_RULE_RSS;
+  ft_config_to_site(&c, &site, &apps);
+  assert_string_equal(site.cluster, "beta");
+  assert_int_equal(site.rule, FT_RULE_RSS);
+  assert_int_equal(site.policy.mode, FT_MODE_SET);
+  assert_int_equal(site.overrides_count, 1);
+  assert_int_equal(site.apps, 1);
+  assert_string_equal(apps.apps[0].command, "a");
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(empty_file_means_defaults),
+    cmocka_unit_test(every_key_is_read),
+    cmocka_unit_test(what_is_wrong_is_named_with_its_line),
+    cmocka_unit_test(users_file_may_only_declare_apps),
+    cmocka_unit_test(site_file_says_what_the_configuration_says)
+  };
+
+  return cmocka_run_group_tests_name("config", tests, make_file, remove_file);
+}

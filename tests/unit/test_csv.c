@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "predictor/core/buf.h"
+#include "predictor/core/csv.h"
+#include "predictor/core/io.h"
+
+static int file_of(const char *data, size_t length)
+{
+  int fd = memfd_create("csv", MFD_CLOEXEC);
+
+  assert_true(fd >= 0);
+  assert_int_equal(ft_io_write_all(fd, data, length), 0);
+  assert_true(lseek(fd, 0, SEEK_SET) == 0);
+  return fd;
+}
+
+/* everything that was read: fields joined by '/', records by ';', "!line" for an error */
+static void read_all(const char *data, size_t length, char separator, bool quotes,
+                     struct ft_buf *out, struct ft_error *err)
+{
+  int fd = file_of(data, length), status;
+  struct ft_csv csv;
+
+  ft_csv_init(&csv, fd, "t.csv", separator, quotes);
+  ft_buf_init(out, FT_LIMIT_OUTPUT);
+  while ((status = ft_csv_next(&csv, err)) != 0) {
+    if (status < 0)
+      ft_buf_printf(out, "!%d;", (int)csv.line);
+    for (size_t i = 0; i < csv.count; i++)
+      ft_buf_printf(out, "%s%s", csv.field[i], i + 1 < csv.count ? "/" : ";");
+  }
+  assert_true(csv.done == length);
+  ft_csv_free(&csv);
+  close(fd);
+}
+
+static void records_as_rfc_4180_has_them(void **state)
+{
+  static const struct {
+    const char *text, *read, *error;
+  } cases[] = {
+    { "", "", NULL },
+    { "\n\r\n\n", "", NULL },
+    { "a,b\n1,2\n", "a/b;1/2;", NULL },
+    { "a,b\r\n1,2", "a/b;1/2;", NULL },
+    { "\xef\xbb\xbf" "a,b\n", "a/b;", NULL },
+    { ",\n,,", "/;//;", NULL },
+    { "\"a,b\",\"c\"\"d\",\"\"\n", "a,b/c\"d/;", NULL },
+    { "\"two\nlines\",x\ny,z\n", "two\nlines/x;y/z;", NULL },
+    { "\"\"\"\"\n", "\";", NULL },
+    { "a\n\"b\nc,d\ne\n", "a;!2;c/d;e;", "t.csv: line 2, column 1: a quoted field" },
+    { "a\nb,c\"d\ne\n", "a;!2;e;", "t.csv: line 2, column 4: a quote inside" },
+    { "a\nb,\"c\"d\ne\n", "a;!2;e;", "t.csv: line 2, column 6: expected a separator" },
+    { "a\n\"b\nc\",\"d\"e\nf\n", "a;!2;!3;f;", "t.csv: line 3, column 2: a quote inside" },
+    { "a\n\"", "a;!2;", "t.csv: line 2, column 1" },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_error err = { "" };
+    struct ft_buf out;
+
+    read_all(cases[i].text, strlen(cases[i].text), ',', true, &out, &err);
+    if (strcmp(ft_buf_text(&out), cases[i].read) != 0)
+      fail_msg("case %zu: '%s', expected '%s'", i, ft_buf_text(&out), cases[i].read);
+    if (cases[i].error && strncmp(err.text, cases[i].error, strlen(cases[i].error)) != 0)
+      fail_msg("case %zu: '%s', expected '%s'", i, err.text, cases[i].error);
+    ft_buf_free(&out);
+  }
+}
+
+static void quotes_mean_nothing_to_sacct(void **state)
+{
+  struct ft_error err;
+  struct ft_buf out;
+
+  (void)state;
+  read_all("a|b\n\"x|y\"\n", 9, '|', false, &out, &err);
+  assert_string_equal(ft_buf_text(&out), "a/b;\"x/y\";");
+  ft_buf_free(&out);
+}
+
+static void nul_bytes_are_refused(void **state)
+{
+  struct ft_error err;
+  struct ft_buf out;
+
+  (void)state;
+  read_all("a,b\nc\0,d\ne\n", 11, ',', true, &out, &err);
+  assert_string_equal(ft_buf_text(&out), "a/b;!2;e;");
+  assert_non_null(strstr(err.text, "line 2, column 2: a NUL byte"));
+  ft_buf_free(&out);
+}
+
+static void what_has_no_end_is_bounded(void **state)
+{
+  size_t length = 5 << 20;
+  char *text = malloc(length);
+  struct ft_error err;
+  struct ft_buf out;
+
+  (void)state;
+  assert_non_null(text);
+  memset(text, 'x', length);
+  memcpy(text + length - 5, "\na,b\n", 5);
+  read_all(text, length, ',', true, &out, &err);
+  assert_string_equal(ft_buf_text(&out), "!1;a/b;");
+  assert_non_null(strstr(err.text, "longer than 1048576 bytes"));
+  ft_buf_free(&out);
+  memset(text, ',', 2000);
+  memcpy(text + 2000, "\n1,2\n", 5);
+  read_all(text, 2005, ',', true, &out, &err);
+  assert_string_equal(ft_buf_text(&out), "!1;1/2;");
+  assert_non_null(strstr(err.text, "more than 512 fields"));
+  ft_buf_free(&out);
+  free(text);
+}
+
+static void long_tables_are_streamed(void **state)
+{
+  enum { ROWS = 200000 };
+  struct ft_error err;
+  struct ft_buf text;
+  struct ft_csv csv;
+  int fd, rows = 0;
+
+  (void)state;
+  ft_buf_init(&text, FT_LIMIT_OUTPUT);
+  for (int i = 0; i < ROWS; i++)
+    assert_int_equal(ft_buf_printf(&text, "%d,\"%d\"\"\",%d\r\n", i, i, 2 * i), 0);
+  fd = file_of(text.data, text.length);
+  ft_csv_init(&csv, fd, "t.csv", ',', true);
+  while (ft_csv_next(&csv, &err) == 1) {
+    char expected[32];
+
+    (void)snprintf(expected, sizeof expected, "%d\"", rows);
+    assert_int_equal(csv.count, 3);
+    assert_string_equal(csv.field[1], expected);
+    assert_int_equal(csv.line, rows + 1);
+    rows++;
+  }
+  assert_int_equal(rows, ROWS);
+  assert_true(csv.size < 1 << 20);
+  ft_csv_free(&csv);
+  ft_buf_free(&text);
+  close(fd);
+}
+
+static void values_are_shown_in_one_line(void **state)
+{
+  int fd = file_of("a,\"b\n\033[31m\"\n", 13);
+  struct ft_error err;
+  struct ft_csv csv;
+
+  (void)state;
+  ft_csv_init(&csv, fd, "t.csv", ',', true);
+  assert_int_equal(ft_csv_next(&csv, &err), 1);
+  assert_int_equal(ft_csv_fail(&csv, 1, "runtime", &err, "expected seconds"), -1);
+  assert_string_equal(err.text, "t.csv: line 1, column 3: runtime 'b??[31m': expected seconds");
+  ft_csv_free(&csv);
+  close(fd);
+  ft_csv_init(&csv, -1, "t.csv", ',', true);
+  assert_int_equal(ft_csv_next(&csv, &err), -1);
+  assert_true(csv.broken);
+  assert_int_equal(ft_csv_next(&csv, &err), 0);
+  ft_csv_free(&csv);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = { cmocka_unit_test(records_as_rfc_4180_has_them),
+                                      cmocka_unit_test(quotes_mean_nothing_to_sacct),
+                                      cmocka_unit_test(nul_bytes_are_refused),
+                                      cmocka_unit_test(what_has_no_end_is_bounded),
+                                      cmocka_unit_test(long_tables_are_streamed),
+                                      cmocka_unit_test(values_are_shown_in_one_line) };
+
+  return cmocka_run_group_tests_name("csv", tests, NULL, NULL);
+}

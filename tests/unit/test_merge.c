@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include "predictor/history/fields.h"
+#include "predictor/history/merge.h"
+
+#define AGENT FT_SOURCE_AGENT
+#define TRACE FT_SOURCE_TRACE
+#define TOTAL FT_SOURCE_SACCT_TOTAL
+#define SACCT FT_SOURCE_SACCT
+#define NONE FT_OUTCOME_UNKNOWN
+#define DONE FT_OUTCOME_COMPLETED
+#define FAILED FT_OUTCOME_FAILED
+#define CANCELLED FT_OUTCOME_CANCELLED
+#define OOM FT_OUTCOME_OUT_OF_MEMORY
+#define TIMEOUT FT_OUTCOME_TIMEOUT
+
+/* what one side of a merge says; 0: nothing */
+struct side {
+  ft_source source;
+  ft_outcome outcome;
+  uint64_t rss;
+  bool bound;
+  double end;
+  const char *app;
+};
+
+static void fill(ft_observation *o, const struct side *side)
+{
+  *o = (ft_observation){ .schema = 1, .job_id = 7, .source = side->source,
+                         .outcome = side->outcome, .peak_is_bound = side->bound,
+                         .end_time = side->end };
+  o->censored = side->outcome != FT_OUTCOME_COMPLETED;
+  o->has_rss_bytes = side->rss > 0;
+  o->rss_bytes = side->rss;
+  if (side->app)
+    (void)ft_field_set_text(o, ft_field_find("app"), side->app);
+}
+
+static void later_record_completes_the_earlier(void **state)
+{
+  static const struct {
+    const char *what;
+    struct side old, newer, merged;
+  } cases[] = {
+    { "Slurm tells the end that the node could not",
+      { AGENT, NONE, 100, false, 0, "a" }, { SACCT, DONE, 60, true, 9, "u/job" },
+      { AGENT, DONE, 100, false, 9, "a" } },
+    { "the agent's record comes after Slurm's",
+      { SACCT, DONE, 60, true, 9, "u/job" }, { AGENT, NONE, 100, false, 0, "a" },
+      { AGENT, DONE, 100, false, 9, "a" } },
+    { "OverMemoryKill is called failed by Slurm",
+      { AGENT, OOM, 100, false, 8, "a" }, { SACCT, FAILED, 0, true, 9, NULL },
+      { AGENT, OOM, 100, false, 9, "a" } },
+    { "OverMemoryKill is called cancelled by Slurm",
+      { AGENT, OOM, 100, false, 8, "a" }, { SACCT, CANCELLED, 0, true, 9, NULL },
+      { AGENT, OOM, 100, false, 9, "a" } },
+    { "the kernel's kill is known to Slurm alone",
+      { AGENT, FAILED, 100, false, 8, "a" }, { SACCT, OOM, 0, true, 9, NULL },
+      { AGENT, OOM, 100, false, 9, "a" } },
+    { "a job that completed was not killed",
+      { AGENT, OOM, 100, false, 8, "a" }, { SACCT, DONE, 0, true, 9, NULL },
+      { AGENT, DONE, 100, false, 9, "a" } },
+    { "a known end is not forgotten",
+      { AGENT, TIMEOUT, 100, false, 8, "a" }, { AGENT, NONE, 0, false, 0, NULL },
+      { AGENT, TIMEOUT, 100, false, 8, "a" } },
+    { "the agent measured nothing",
+      { AGENT, DONE, 0, false, 8, "a" }, { SACCT, DONE, 60, true, 9, "u/job" },
+      { SACCT, DONE, 60, true, 9, "a" } },
+    { "totals replace sampled maxima",
+      { SACCT, DONE, 60, true, 9, "u/job" }, { TOTAL, DONE, 90, false, 9, "u/job" },
+      { TOTAL, DONE, 90, false, 9, "u/job" } },
+    { "sampled maxima do not replace totals",
+      { TOTAL, DONE, 90, false, 9, "u/job" }, { SACCT, DONE, 60, true, 9, "u/job" },
+      { TOTAL, DONE, 90, false, 9, "u/job" } },
+    { "a record without a peak leaves whose it is",
+      { SACCT, DONE, 60, true, 9, "u/job" }, { TRACE, DONE, 0, false, 9, "b" },
+      { SACCT, DONE, 60, true, 9, "b" } },
+    { "the newest of the same source holds",
+      { AGENT, DONE, 100, false, 8, "a" }, { AGENT, DONE, 120, false, 9, NULL },
+      { AGENT, DONE, 120, false, 9, "a" } }
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    ft_observation old, newer;
+
+    fill(&old, &cases[i].old);
+    fill(&newer, &cases[i].newer);
+    ft_observation_merge(&old, &newer);
+    if (old.source != cases[i].merged.source || old.outcome != cases[i].merged.outcome ||
+        old.rss_bytes != cases[i].merged.rss || old.peak_is_bound != cases[i].merged.bound ||
+        old.end_time != cases[i].merged.end || strcmp(old.app, cases[i].merged.app) != 0 ||
+        old.censored != (old.outcome != FT_OUTCOME_COMPLETED))
+      fail_msg("%s: source %s, outcome %s, rss %llu, bound %d, end %g, app %s", cases[i].what,
+               ft_source_name(old.source), ft_outcome_name(old.outcome),
+               (unsigned long long)old.rss_bytes, old.peak_is_bound, old.end_time, old.app);
+  }
+}
+
+static void request_and_decision_stay_whole(void **state)
+{
+  ft_observation agent = { .schema = 1, .has_request = true, .has_decision = true };
+  ft_observation sacct = { .schema = 1, .source = FT_SOURCE_SACCT, .has_request = true };
+  ft_observation both;
+
+  (void)state;
+  agent.request.mem_unit = FT_MEM_NONE;
+  agent.decision.action = FT_ACTION_SET;
+  sacct.request.mem_unit = FT_MEM_NODE;
+  sacct.request.mem_bytes = 4096;
+  both = agent;
+  ft_observation_merge(&both, &sacct);
+  assert_int_equal(both.request.mem_unit, FT_MEM_NONE);
+  assert_true(both.request.mem_bytes == 0);
+  both = sacct;
+  ft_observation_merge(&both, &agent);
+  assert_int_equal(both.request.mem_unit, FT_MEM_NONE);
+  assert_true(both.request.mem_bytes == 0);
+  assert_true(both.has_decision && both.decision.action == FT_ACTION_SET);
+}
+
+static void every_measured_field_is_filled_in(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < ft_field_count; i++) {
+    const struct ft_field *field = &ft_fields[i];
+    ft_observation old = { .schema = 1 }, newer = { .schema = 1, .source = FT_SOURCE_SACCT };
+
+    if (field->part != FT_PART_MEASURED || field->type == FT_FIELD_COUNTERS)
+      continue;
+    assert_true(ft_field_set_number(&newer, field, 5));
+    ft_observation_merge(&old, &newer);
+    if (ft_field_number(&old, field) != 5)
+      fail_msg("%s was not filled in", field->name);
+    assert_true(ft_field_set_number(&old, field, 7));
+    old.source = FT_SOURCE_AGENT;
+    old.has_rss_bytes = true;
+    ft_observation_merge(&old, &newer);
+    if (ft_field_number(&old, field) != 7)
+      fail_msg("%s of the agent was replaced", field->name);
+  }
+}
+
+static void fields_name_all_of_an_observation(void **state)
+{
+  /* the columns and the flags cover the struct, but for counts, has_request, has_decision, padding */
+  size_t covered = 0;
+
+  (void)state;
+  for (size_t i = 0; i < ft_field_count; i++) {
+    covered += ft_fields[i].size + (ft_fields[i].has ? sizeof(bool) : 0);
+    assert_ptr_equal(ft_field_find(ft_fields[i].name), &ft_fields[i]);
+    for (size_t j = 0; j < i; j++)
+      assert_true(ft_fields[i].offset != ft_fields[j].offset);
+  }
+  assert_true(covered <= sizeof(ft_observation));
+  assert_true(sizeof(ft_observation) - covered < 300);
+  assert_null(ft_field_find("nonsense"));
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = { cmocka_unit_test(later_record_completes_the_earlier),
+                                      cmocka_unit_test(request_and_decision_stay_whole),
+                                      cmocka_unit_test(every_measured_field_is_filled_in),
+                                      cmocka_unit_test(fields_name_all_of_an_observation) };
+
+  return cmocka_run_group_tests_name("merge", tests, NULL, NULL);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The installed header and the shared library alone: what a program of a user sees. */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include <unistd.h>
+
+#include "predictor/foretell.h"
+
+static char folder[] = "/tmp/foretell-test-XXXXXX";
+
+static void an_empty_state_folder_knows_nothing(void **state)
+{
+  const struct ft_value values[] = { { "batch", 32, NULL }, { "arch", 0, "resnet50" } };
+  struct ft_error err = { "" };
+  ft_predictor *predictor = ft_predictor_open(folder, &err);
+
+  (void)state;
+  assert_non_null(predictor);
+  assert_null(ft_predict_memory(predictor, 1000, "unet3d", values, 2, &err));
+  assert_true(err.text[0] != '\0');
+  assert_null(ft_predict_memory(predictor, 1000, "unet3d", NULL, 0, NULL));
+  ft_predictor_close(predictor);
+}
+
+static void what_is_not_there_is_said(void **state)
+{
+  struct ft_error err = { "" };
+
+  (void)state;
+  assert_null(ft_predictor_open("/nonexistent/foretell", &err));
+  assert_non_null(strstr(err.text, "/nonexistent/foretell"));
+  ft_predictor_close(NULL);
+  ft_prediction_free(NULL);
+}
+
+static void a_value_that_is_no_number_is_refused(void **state)
+{
+  const struct ft_value bad = { "batch", NAN, NULL };
+  struct ft_error err = { "" };
+  ft_predictor *predictor = ft_predictor_open(folder, &err);
+
+  (void)state;
+  assert_null(ft_predict_memory(predictor, 1000, "unet3d", &bad, 1, &err));
+  assert_non_null(strstr(err.text, "batch"));
+  ft_predictor_close(predictor);
+}
+
+static int set_up(void **state)
+{
+  (void)state;
+  return mkdtemp(folder) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+  (void)state;
+  return rmdir(folder);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = { cmocka_unit_test(an_empty_state_folder_knows_nothing),
+                                      cmocka_unit_test(what_is_not_there_is_said),
+                                      cmocka_unit_test(a_value_that_is_no_number_is_refused) };
+
+  return cmocka_run_group_tests_name("public", tests, set_up, tear_down);
+}

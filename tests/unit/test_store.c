@@ -1,0 +1,613 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "predictor/core/io.h"
+#include "predictor/history/store.h"
+
+static char folder[] = "/tmp/foretell-test-XXXXXX";
+static char path[64];
+
+static int set_up(void **state)
+{
+  (void)state;
+  strcpy(folder + strlen(folder) - 6, "XXXXXX");
+  if (!mkdtemp(folder))
+    return -1;
+  (void)snprintf(path, sizeof path, "%s/store.db", folder);
+  return 0;
+}
+
+static int tear_down(void **state)
+{
+  static const char *const suffix[] = { "", "-wal", "-shm", "-journal" };
+  char name[96];
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(suffix); i++) {
+    (void)snprintf(name, sizeof name, "%s%s", path, suffix[i]);
+    (void)unlink(name);
+  }
+  return rmdir(folder);
+}
+
+static struct ft_store *must_open(bool create)
+{
+  struct ft_error err = { "" };
+  struct ft_store *store = ft_store_open(path, create, &err);
+
+  if (!store)
+    fail_msg("%s", err.text);
+  return store;
+}
+
+/* one line, that names the file and holds EXPECTED */
+static void assert_line(const struct ft_error *err, const char *expected)
+{
+  if (!strstr(err->text, expected) || !strstr(err->text, path) || strchr(err->text, '\n'))
+    fail_msg("'%s', expected '%s'", err->text, expected);
+}
+
+static ft_observation run(uint32_t job, const char *app, uint64_t rss)
+{
+  ft_observation o = { .schema = FT_SCHEMA, .job_id = job, .submit_time = 1e9 + job,
+                       .start_time = 1e9 + job, .end_time = 1e9 + job + 10,
+                       .runtime_seconds = 10, .outcome = FT_OUTCOME_COMPLETED, .uid = 1000,
+                       .rule = FT_RULE_RSS, .has_rss_bytes = true, .rss_bytes = rss };
+
+  strcpy(o.cluster, "c");
+  strcpy(o.node, "n1");
+  strcpy(o.user, "alice");
+  strcpy(o.app, app);
+  return o;
+}
+
+static ft_observation everything(void)
+{
+  ft_observation o = run(42, "unet3d", 12000);
+
+  o.het_offset = 1;
+  o.array_job_id = 40;
+  o.array_task_id = 2;
+  o.restart_count = 3;
+  o.exit_code = -1;
+  o.signal = 9;
+  assert_true(ft_feature_number(o.features, &o.features_count, 24, "batch", 32));
+  assert_true(ft_feature_number(o.features, &o.features_count, 24, "rate", 0.1));
+  assert_true(ft_feature_category(o.features, &o.features_count, 24, "ar\"ch", "res'net;\\50"));
+  o.counters_count = 2;
+  strcpy(o.counters[0].name, "instructions");
+  o.counters[0].value = 12000015;
+  strcpy(o.counters[1].name, "PAPI_L1_DCM");
+  o.counters[1].value = 1.5e20;
+  o.has_request = o.has_decision = true;
+  o.request.command = FT_COMMAND_SRUN;
+  o.request.mem_unit = FT_MEM_CPU;
+  o.request.mem_bytes = UINT64_C(1) << 40;
+  o.request.exclusive = true;
+  strcpy(o.request.partition, "a,b");
+  o.decision.action = FT_ACTION_RAISE;
+  o.decision.mode = FT_MODE_RAISE;
+  o.decision.has_p_oom = true;
+  o.decision.p_oom = 0.013;
+  strcpy(o.decision.reason, "asked for too little");
+  o.has_limit_bytes = true;
+  o.limit_bytes = 0;
+  o.has_swap_bytes = true;
+  o.swap_bytes = INT64_MAX;
+  o.has_gpu_utilisation = true;
+  o.gpu_utilisation = 0.25;
+  strcpy(o.fingerprint, "AMD EPYC 7763; 2 packages");
+  o.samples = 100;
+  o.sample_seconds = 0.1;
+  return o;
+}
+
+struct seen {
+  unsigned count;
+  unsigned stop_at;
+  uint32_t first, last;
+  ft_observation one;
+};
+
+static bool look(const ft_observation *o, void *data)
+{
+  struct seen *seen = data;
+
+  if (!seen->count++)
+    seen->first = o->job_id;
+  seen->last = o->job_id;
+  seen->one = *o;
+  return seen->count != seen->stop_at;
+}
+
+static unsigned count(struct ft_store *store)
+{
+  struct ft_store_filter filter = { 0 };
+  struct seen seen = { 0 };
+  struct ft_error err = { "" };
+
+  if (ft_store_each(store, &filter, look, &seen, &err) < 0)
+    fail_msg("%s", err.text);
+  return seen.count;
+}
+
+static void what_is_put_comes_back_whole(void **state)
+{
+  ft_observation in = everything(), merged;
+  struct ft_store *store = must_open(true);
+  struct ft_store_filter filter = { .job_id = 42 };
+  struct seen seen = { 0 };
+  struct ft_error err;
+  struct stat st;
+
+  (void)state;
+  assert_int_equal(ft_store_put(store, &in, &merged, &err), 0);
+  assert_memory_equal(&in, &merged, sizeof in);
+  ft_store_close(store);
+  assert_int_equal(stat(path, &st), 0);
+  assert_int_equal(st.st_mode & 0777, 0600);
+  store = must_open(false);
+  assert_int_equal(ft_store_each(store, &filter, look, &seen, &err), 0);
+  assert_int_equal(seen.count, 1);
+  assert_int_equal(seen.one.features_count, 3);
+  assert_string_equal(ft_feature_find(seen.one.features, 3, "ar\"ch")->category, "res'net;\\50");
+  assert_true(ft_feature_find(seen.one.features, 3, "rate")->number == 0.1);
+  for (size_t i = 0; i < sizeof in; i++)
+    if (((char *)&in)[i] != ((char *)&seen.one)[i])
+      fail_msg("byte %zu of the observation differs", i);
+  ft_store_close(store);
+}
+
+static void same_run_is_one_row(void **state)
+{
+  struct ft_store *store = must_open(true);
+  ft_observation o = run(1, "a", 100), merged;
+  struct ft_error err;
+
+  (void)state;
+  o.outcome = FT_OUTCOME_UNKNOWN;
+  o.censored = true;
+  assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
+  o = run(1, "guess", 50);
+  o.source = FT_SOURCE_SACCT;
+  o.submit_time += 0.25;
+  assert_int_equal(ft_store_put(store, &o, &merged, &err), 0);
+  assert_int_equal(count(store), 1);
+  assert_string_equal(merged.app, "a");
+  assert_true(merged.rss_bytes == 100 && !merged.censored);
+  o.restart_count = 1;
+  assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
+  strcpy(o.node, "n2");
+  assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
+  o.array_task_id = 5;
+  assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
+  strcpy(o.cluster, "");
+  assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
+  assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
+  assert_int_equal(count(store), 5);
+  ft_store_close(store);
+}
+
+static void filters_restrict(void **state)
+{
+  static const struct {
+    struct ft_store_filter filter;
+    unsigned count;
+    uint32_t first, last;
+  } cases[] = { { { 0 }, 20, 1, 20 },
+                { { .app = "odd" }, 10, 1, 19 },
+                { { .app = "none" }, 0, 0, 0 },
+                { { .by_uid = true, .uid = 0 }, 0, 0, 0 },
+                { { .by_uid = true, .uid = 1000 }, 20, 1, 20 },
+                { { .since = 1e9 + 25 }, 6, 15, 20 },
+                { { .limit = 3 }, 3, 20, 18 },
+                { { .app = "even", .limit = 2, .since = 5, .by_uid = true, .uid = 1000 },
+                  2, 20, 18 },
+                { { .job_id = 7 }, 1, 7, 7 } };
+  struct ft_store *store = must_open(true);
+  struct ft_error err;
+
+  (void)state;
+  assert_int_equal(ft_store_begin(store, &err), 0);
+  for (uint32_t job = 20; job; job--) {
+    ft_observation o = run(job, job % 2 ? "odd" : "even", job * 100);
+
+    assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
+  }
+  assert_int_equal(ft_store_commit(store, &err), 0);
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct seen seen = { 0 };
+
+    assert_int_equal(ft_store_each(store, &cases[i].filter, look, &seen, &err), 0);
+    if (seen.count != cases[i].count || seen.first != cases[i].first ||
+        seen.last != cases[i].last)
+      fail_msg("case %zu: %u from %u to %u", i, seen.count, seen.first, seen.last);
+  }
+  ft_store_close(store);
+}
+
+struct apps {
+  unsigned count;
+  struct ft_store_app app[4];
+};
+
+static bool note_app(const struct ft_store_app *app, void *data)
+{
+  struct apps *apps = data;
+
+  apps->app[apps->count++] = *app;
+  return apps->count < 4;
+}
+
+static void apps_are_counted_and_trimmed(void **state)
+{
+  struct ft_store *store = must_open(true);
+  struct apps apps = { 0 };
+  struct ft_error err;
+
+  (void)state;
+  for (uint32_t job = 1; job <= 12; job++) {
+    ft_observation o = run(job, job <= 4 ? "old" : "new", job * 100);
+
+    if (job == 12)
+      o.uid = 1001;
+    if (job % 2)
+      o.outcome = FT_OUTCOME_FAILED;
+    o.censored = job % 2;
+    assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
+  }
+  assert_int_equal(ft_store_apps(store, note_app, &apps, &err), 0);
+  assert_int_equal(apps.count, 3);
+  assert_int_equal(apps.app[0].uid, 1001);
+  assert_string_equal(apps.app[1].app, "new");
+  assert_string_equal(apps.app[1].user, "alice");
+  assert_true(apps.app[1].runs == 7 && apps.app[1].completed == 3 && apps.app[1].censored == 4);
+  assert_true(apps.app[1].max_bytes == 1100 && apps.app[1].last_time == 1e9 + 21);
+  assert_string_equal(apps.app[2].app, "old");
+  assert_int_equal(ft_store_trim(store, 0, &err), 0);
+  assert_int_equal(count(store), 12);
+  assert_int_equal(ft_store_trim(store, 2, &err), 0);
+  assert_int_equal(count(store), 5);
+  ft_store_close(store);
+}
+
+static void unfinished_transaction_is_undone(void **state)
+{
+  struct ft_store *store = must_open(true);
+  ft_observation o = run(1, "a", 1);
+  struct ft_error err;
+
+  (void)state;
+  assert_int_equal(ft_store_commit(store, &err), -1);
+  assert_line(&err, "commit without begin");
+  assert_int_equal(ft_store_begin(store, &err), 0);
+  assert_int_equal(ft_store_begin(store, &err), -1);
+  assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
+  ft_store_close(store);
+  store = must_open(false);
+  assert_int_equal(count(store), 0);
+  assert_int_equal(ft_store_put(store, &o, NULL, &err), -1);
+  assert_line(&err, "only be read");
+  ft_store_close(store);
+}
+
+static void sql(const char *text)
+{
+  sqlite3 *db;
+
+  assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+  assert_int_equal(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
+  sqlite3_close(db);
+}
+
+static void strange_files_are_refused_in_one_line(void **state)
+{
+  static const struct {
+    const char *sql, *expected;
+  } cases[] = {
+    { "PRAGMA user_version = 99", "schema 99, but this foretell knows 1 to 1" },
+    { "PRAGMA user_version = -1", "schema -1" },
+    { "PRAGMA application_id = 1", "not a store of foretell" },
+  };
+  struct ft_error err;
+  int fd;
+
+  (void)state;
+  assert_null(ft_store_open(path, false, &err));
+  assert_line(&err, "No such file");
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    ft_store_close(must_open(true));
+    sql(cases[i].sql);
+    assert_null(ft_store_open(path, true, &err));
+    assert_line(&err, cases[i].expected);
+    assert_null(ft_store_open(path, false, &err));
+    assert_line(&err, cases[i].expected);
+    unlink(path);
+  }
+  fd = open(path, O_CREAT | O_WRONLY, 0600);
+  assert_null(ft_store_open(path, false, &err));
+  assert_line(&err, "empty file");
+  assert_int_equal(write(fd, "this is no SQLite file, although it is as long as its header would "
+                             "have to be, which is one hundred bytes", 105), 105);
+  close(fd);
+  assert_null(ft_store_open(path, true, &err));
+  assert_line(&err, "damaged");
+  unlink(path);
+  assert_int_equal(mkfifo(path, 0600), 0);
+  assert_null(ft_store_open(path, true, &err));
+  assert_line(&err, "not a regular file");
+}
+
+static void damaged_rows_are_named(void **state)
+{
+  static const struct {
+    const char *sql, *expected;
+  } cases[] = {
+    { "UPDATE observation SET outcome = 'exploded'", "row 1: column outcome" },
+    { "UPDATE observation SET uid = -5", "row 1: column uid" },
+    { "UPDATE observation SET runtime_seconds = 'long'", "row 1: column runtime_seconds" },
+    { "UPDATE observation SET features = '{\"x\":'", "row 1: column features" },
+    { "UPDATE observation SET features = '{\"x\":[]}'", "row 1: column features" },
+    { "UPDATE observation SET counters = '7'", "row 1: column counters" },
+    { "UPDATE observation SET app = hex(zeroblob(200))", "row 1: column app" },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_store *store = must_open(true);
+    struct ft_store_filter filter = { 0 };
+    ft_observation o = everything();
+    struct seen seen = { 0 };
+    struct ft_error err;
+
+    assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
+    sql(cases[i].sql);
+    assert_int_equal(ft_store_each(store, &filter, look, &seen, &err), -1);
+    assert_line(&err, cases[i].expected);
+    ft_store_close(store);
+    unlink(path);
+  }
+}
+
+static void damaged_pages_do_not_crash(void **state)
+{
+  unsigned char page[4096];
+  struct ft_error err;
+
+  (void)state;
+  for (off_t damaged = 0; damaged < 12; damaged++) {
+    struct ft_store *store = must_open(true);
+    ft_observation o;
+    int fd;
+
+    for (uint32_t job = 1; job <= 50; job++) {
+      o = run(job, "a", job);
+      assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
+    }
+    ft_store_close(store);
+    fd = open(path, O_RDWR);
+    memset(page, 0xa5, sizeof page);
+    assert_int_equal(pwrite(fd, page, damaged ? sizeof page : 3000, damaged ? damaged * 4096 : 1096),
+                     damaged ? (ssize_t)sizeof page : 3000);
+    close(fd);
+    store = ft_store_open(path, true, &err);
+    if (store) {
+      struct ft_store_filter filter = { 0 };
+      struct seen seen = { 0 };
+
+      if (ft_store_each(store, &filter, look, &seen, &err) < 0)
+        assert_line(&err, "");
+      if (ft_store_put(store, &o, NULL, &err) < 0)
+        assert_line(&err, "");
+    } else {
+      assert_line(&err, "");
+    }
+    ft_store_close(store);
+    unlink(path);
+  }
+}
+
+/* What a child process says through its exit status: 0 when all held. */
+static void in_child(int (*body)(void))
+{
+  int status;
+  pid_t child = fork();
+
+  if (child == 0)
+    _exit(body());
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status));
+  assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* put until the file may not grow; the last put must be refused and leave no trace */
+static int fill_up(void)
+{
+  struct rlimit limit = { 400 << 10, 400 << 10 };
+  struct ft_error err;
+  struct ft_store *store = ft_store_open(path, true, &err);
+  uint32_t job = 0;
+  unsigned kept;
+
+  signal(SIGXFSZ, SIG_IGN);
+  if (!store || setrlimit(RLIMIT_FSIZE, &limit) < 0)
+    return 1;
+  for (; job < 10000; job++) {
+    ft_observation o = run(job + 1, "a", 100);
+
+    if (ft_store_put(store, &o, NULL, &err) < 0)
+      break;
+  }
+  if (job == 0 || job == 10000 || !strstr(err.text, path) || strchr(err.text, '\n'))
+    return 2;
+  kept = count(store);
+  ft_store_close(store);
+  return kept == job ? 0 : 3;
+}
+
+static void file_that_may_not_grow_keeps_what_it_has(void **state)
+{
+  struct ft_error err;
+  struct ft_store *store;
+  ft_observation o = run(99999, "b", 5);
+  unsigned before;
+
+  (void)state;
+  in_child(fill_up);
+  store = must_open(true);
+  before = count(store);
+  assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
+  assert_int_equal(count(store), before + 1);
+  ft_store_close(store);
+}
+
+static void full_disk_keeps_what_it_has(void **state)
+{
+  struct ft_store *store;
+  struct ft_error err = { "" };
+  uint32_t job = 0;
+
+  (void)state;
+  if (mount("foretell-test", folder, "tmpfs", 0, "size=1m") < 0)
+    skip();
+  store = must_open(true);
+  for (; job < 10000; job++) {
+    ft_observation o = run(job + 1, "a", 100);
+
+    if (ft_store_put(store, &o, NULL, &err) < 0)
+      break;
+  }
+  assert_true(job > 0 && job < 10000);
+  assert_line(&err, "the disk is full");
+  assert_int_equal(count(store), job);
+  ft_store_close(store);
+  store = must_open(false);
+  assert_int_equal(count(store), job);
+  ft_store_close(store);
+  assert_int_equal(umount(folder), 0);
+}
+
+static void full_disk_leaves_no_new_file(void **state)
+{
+  struct ft_error err = { "" };
+  char other[96];
+  int fd;
+
+  (void)state;
+  if (mount("foretell-test", folder, "tmpfs", 0, "size=16k") < 0)
+    skip();
+  (void)snprintf(other, sizeof other, "%s/other", folder);
+  fd = open(other, O_CREAT | O_WRONLY, 0600);
+  while (write(fd, other, sizeof other) > 0)
+    continue;
+  close(fd);
+  assert_null(ft_store_open(path, true, &err));
+  assert_line(&err, "full");
+  assert_int_equal(access(path, F_OK), -1);
+  assert_int_equal(umount(folder), 0);
+}
+
+static void read_only_disk_is_told(void **state)
+{
+  struct ft_error err = { "" };
+  struct ft_store *store;
+  ft_observation o = run(1, "a", 100);
+
+  (void)state;
+  if (mount("foretell-test", folder, "tmpfs", 0, "size=1m") < 0)
+    skip();
+  store = must_open(true);
+  assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
+  ft_store_close(store);
+  assert_int_equal(mount("foretell-test", folder, "tmpfs", MS_REMOUNT | MS_RDONLY, NULL), 0);
+  store = ft_store_open(path, true, &err);
+  assert_null(store);
+  assert_line(&err, "Read-only file system");
+  assert_int_equal(umount(folder), 0);
+}
+
+static void locked_store_is_told_and_then_works(void **state)
+{
+  struct ft_store *store = must_open(true), *other = must_open(true);
+  ft_observation o = run(1, "a", 100);
+  struct ft_error err;
+
+  (void)state;
+  assert_int_equal(ft_store_begin(other, &err), 0);
+  assert_int_equal(ft_store_put(other, &o, NULL, &err), 0);
+  assert_int_equal(count(store), 0);
+  assert_int_equal(ft_store_put(store, &o, NULL, &err), -1);
+  assert_line(&err, "locked by another process");
+  assert_int_equal(ft_store_commit(other, &err), 0);
+  assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
+  assert_int_equal(count(store), 1);
+  ft_store_close(other);
+  ft_store_close(store);
+}
+
+/* what the process had put is there after it was killed without warning */
+static int put_and_die(void)
+{
+  struct ft_error err;
+  struct ft_store *store = ft_store_open(path, true, &err);
+
+  for (uint32_t job = 1; store && job <= 10; job++) {
+    ft_observation o = run(job, "a", job);
+
+    if (ft_store_put(store, &o, NULL, &err) < 0)
+      return 1;
+  }
+  return store ? 0 : 2;
+}
+
+static void what_was_put_outlives_its_process(void **state)
+{
+  struct ft_store *store;
+
+  (void)state;
+  in_child(put_and_die);
+  store = must_open(false);
+  assert_int_equal(count(store), 10);
+  ft_store_close(store);
+}
+
+static void closing_nothing_is_allowed(void **state)
+{
+  (void)state;
+  ft_store_close(NULL);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = { TEST(what_is_put_comes_back_whole),
+                                      TEST(same_run_is_one_row),
+                                      TEST(filters_restrict),
+                                      TEST(apps_are_counted_and_trimmed),
+                                      TEST(unfinished_transaction_is_undone),
+                                      TEST(strange_files_are_refused_in_one_line),
+                                      TEST(damaged_rows_are_named),
+                                      TEST(damaged_pages_do_not_crash),
+                                      TEST(file_that_may_not_grow_keeps_what_it_has),
+                                      TEST(full_disk_keeps_what_it_has),
+                                      TEST(full_disk_leaves_no_new_file),
+                                      TEST(read_only_disk_is_told),
+                                      TEST(locked_store_is_told_and_then_works),
+                                      TEST(what_was_put_outlives_its_process),
+                                      cmocka_unit_test(closing_nothing_is_allowed) };
+
+  return cmocka_run_group_tests_name("store", tests, NULL, NULL);
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Each allocation of ours is made to fail in turn: the call must say so and
+ * leave nothing behind, and the same call without failures must succeed.
+ * The linker's --wrap puts these in place of malloc, calloc and realloc.
+ */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "predictor/record/layout.h"
+#include "predictor/site/conf.h"
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+
+static long countdown = -1; /* below 0: nothing fails */
+
+static bool fails(void)
+{
+  if (countdown < 0 || countdown-- > 0)
+    return false;
+  errno = ENOMEM;
+  return true;
+}
+
+void *__wrap_malloc(size_t size)
+{
+  return fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+  return fails() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+  return fails() ? NULL : __real_realloc(old, size);
+}
+
+static char folder[] = "/tmp/foretell-test-XXXXXX";
+static int folder_fd;
+static ft_model model, copy;
+
+/* A call under torture: 0 when it succeeded, -1 with ERR when not. */
+typedef int call(struct ft_error *err);
+
+static void torture(call *what)
+{
+  struct ft_error err;
+
+  for (long n = 0; n < 10000; n++) {
+    int status;
+
+    err.text[0] = '\0';
+    countdown = n;
+    status = what(&err);
+    if (countdown >= 0) { /* not one allocation was refused */
+      countdown = -1;
+      assert_int_equal(status, 0);
+      return;
+    }
+    countdown = -1;
+    if (status < 0)
+      assert_true(err.text[0] != '\0');
+  }
+  fail_msg("never ended");
+}
+
+static int write_model(struct ft_error *err)
+{
+  return ft_record_write(FT_RECORD_MODEL, &model, folder_fd, "m", 0600, err);
+}
+
+static int read_model(struct ft_error *err)
+{
+  return ft_record_read(FT_RECORD_MODEL, folder_fd, "m", &copy, err);
+}
+
+static int submission_as_text(struct ft_error *err)
+{
+  static ft_submission submission = { .schema = FT_SCHEMA };
+  struct ft_buf out;
+  int status;
+
+  ft_buf_init(&out, FT_LIMIT_ENVIRONMENT);
+  status = ft_submission_to_text(&submission, &out, err);
+  ft_buf_free(&out);
+  return status;
+}
+
+static int read_config(struct ft_error *err)
+{
+  static struct ft_config config;
+  char path[64];
+
+  (void)snprintf(path, sizeof path, "%s/c", folder);
+  return ft_config_read(path, &config, err);
+}
+
+static int predict(struct ft_error *err)
+{
+  const struct ft_value values[] = { { "batch", 32, NULL }, { "arch", 0, "resnet50" } };
+  ft_predictor *predictor = ft_predictor_open(folder, err);
+  ft_prediction *prediction;
+  int status = -1;
+
+  if (!predictor)
+    return -1;
+  prediction = ft_predict_memory(predictor, 0, "absent", values, 2, err);
+  if (!prediction && errno == ENOENT)
+    status = 0; /* there is no such model: the answer expected here */
+  ft_prediction_free(prediction);
+  ft_predictor_close(predictor);
+  return status;
+}
+
+static void records_survive(void **state)
+{
+  (void)state;
+  torture(write_model);
+  torture(read_model);
+  torture(submission_as_text);
+  assert_int_equal(strcmp(copy.app, "unet3d"), 0);
+}
+
+static void configuration_survives(void **state)
+{
+  FILE *f;
+  char path[64];
+
+  (void)state;
+  (void)snprintf(path, sizeof path, "%s/c", folder);
+  f = fopen(path, "w");
+  assert_non_null(f);
+  assert_true(fputs("mode = set\npartition gpu { mode = off }\n", f) > 0);
+  assert_int_equal(fclose(f), 0);
+  torture(read_config);
+  unlink(path);
+}
+
+static void prediction_survives(void **state)
+{
+  (void)state;
+  torture(predict);
+}
+
+static int set_up(void **state)
+{
+  (void)state;
+  if (!mkdtemp(folder))
+    return -1;
+  folder_fd = open(folder, O_RDONLY | O_DIRECTORY);
+  model.schema = FT_SCHEMA;
+  strcpy(model.app, "unet3d");
+  return folder_fd < 0 ? -1 : 0;
+}
+
+static int tear_down(void **state)
+{
+  (void)state;
+  unlinkat(folder_fd, "m", 0);
+  close(folder_fd);
+  return rmdir(folder);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = { cmocka_unit_test(records_survive),
+                                      cmocka_unit_test(configuration_survives),
+                                      cmocka_unit_test(prediction_survives) };
+
+  return cmocka_run_group_tests_name("torture", tests, set_up, tear_down);
+}
