@@ -213,8 +213,9 @@ static int map_column(struct reader *r, size_t i, struct ft_error *err)
                                         : listed(import->features, r->csv.field[i]));
   if (!ft_text_copy(ft_text_trim(ft_text_from(r->csv.field[i])), c->name, 48) && c->feature)
     return ft_csv_fail(&r->csv, i, "feature", err, "expected a name of at most 47 bytes");
-  if (c->feature && !c->name[0])
-    return ft_csv_fail(&r->csv, i, "feature", err, "expected a name");
+  for (const char *p = c->name; c->feature && (p == c->name || *p); p++)
+    if ((unsigned char)*p < ' ' || *p == 0x7f)
+      return ft_csv_fail(&r->csv, i, "feature", err, "expected a printable name");
   return 0;
 }
 

@@ -2,6 +2,7 @@
 /* The importers. Bits of the first byte: 1 a CSV table, else sacct's output; 2 keep going; 4 a zone is known. */
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -20,8 +21,10 @@ static int put(const ft_observation *o, void *data, struct ft_error *err)
 
   ft_buf_init(&buf, FT_LIMIT_RECORD);
   if (ft_record_encode(FT_RECORD_OBSERVATION, o, &buf, err) < 0 ||
-      ft_record_decode(FT_RECORD_OBSERVATION, buf.data, buf.length, copy, err) < 0)
+      ft_record_decode(FT_RECORD_OBSERVATION, buf.data, buf.length, copy, err) < 0) {
+    fprintf(stderr, "%s\n", err->text);
     abort();
+  }
   ft_buf_free(&buf);
   return 0;
 }
