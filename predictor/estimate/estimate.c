@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "predictor/estimate/estimate.h"
+#include "predictor/learn/distribution.h"
 
 const double ft_estimate_levels[FT_ESTIMATE_LEVELS] = { 0.001, 0.01, 0.05,  0.1,   0.25,  0.5,   0.75,
                                                         0.9,   0.95, 0.99, 0.995, 0.999, 0.9999 };
@@ -17,22 +18,6 @@ static const double scores[FT_ESTIMATE_LEVELS] = { -3.090232306168, -2.326347874
                                                    2.575829303549,  3.090232306168,
                                                    3.719016485456 };
 
-/* The inverse of the normal distribution by bisection on erfc: 60 halvings of [-9, 9]. */
-static double score_of(double probability)
-{
-  double low = -9, high = 9;
-
-  for (int i = 0; i < 60; i++) {
-    double middle = (low + high) / 2;
-
-    if (0.5 * erfc(-middle * M_SQRT1_2) < probability)
-      low = middle;
-    else
-      high = middle;
-  }
-  return (low + high) / 2;
-}
-
 /* The pair of levels whose line is used at X, given the levels' own X values. */
 static int segment(const double *x, double at)
 {
@@ -45,7 +30,7 @@ static int segment(const double *x, double at)
 
 double ft_estimate_quantile(const struct ft_estimate *estimate, double probability)
 {
-  double score = score_of(probability), low, high;
+  double score = ft_normal_quantile(probability), low, high;
   int i = segment(scores, score);
 
   low = log(estimate->quantile[i]);
@@ -68,5 +53,5 @@ double ft_estimate_exceeds(const struct ft_estimate *estimate, double value)
     score = scores[i] + (scores[i + 1] - scores[i]) * (at - low) / (high - low);
   else
     score = at < low ? -9 : at > high ? 9 : scores[i + 1];
-  return 0.5 * erfc(score * M_SQRT1_2);
+  return ft_normal_probability(-score);
 }

@@ -11,7 +11,9 @@
  * Evaluate MODEL for COUNT features. Pure: libc and libm only, no allocation,
  * under 20 microseconds. A feature the model does not know is ignored; one it
  * knows but is not given stands at its mean and widens the distribution.
- * Returns 0; -1 with ERR when the model has no completed run or is not sound.
+ * A model whose every run was killed for its memory gives an estimate of 0 runs
+ * above what they died at. Returns 0; -1 with ERR when the model has neither or
+ * is not sound.
  */
 int ft_estimate_memory(const ft_model *model, const ft_feature *features, size_t count,
                        struct ft_estimate *out, struct ft_error *err);

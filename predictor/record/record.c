@@ -141,7 +141,7 @@ static bool sorted(const double *value, size_t count)
 static int check_evaluator(const ft_evaluator *e, size_t columns, struct ft_error *err)
 {
   if (!isfinite(e->intercept) || !isfinite(e->max_bytes) || !isfinite(e->bound_bytes) ||
-      !printable(e->method))
+      !isfinite(e->bound_log) || !printable(e->method))
     return bad(err, "evaluator");
   if (!sorted(e->residuals, e->residuals_count))
     return bad(err, "residuals");

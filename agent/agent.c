@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <math.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/agent.h"
+#include "agent/ask.h"
+#include "agent/child.h"
+#include "agent/jobs.h"
+#include "agent/ledger.h"
+#include "agent/listener.h"
+#include "agent/log.h"
+#include "agent/loop.h"
+#include "agent/measure/measure.h"
+#include "agent/publish.h"
+#include "predictor/core/io.h"
+#include "predictor/core/text.h"
+#include "predictor/record/layout.h"
+#include "predictor/site/conf.h"
+
+/* Between two tries of what the store would not take. */
+#define RETRY_SECONDS 5.0
+/* Without a process, before Slurm is asked whether the job is over. */
+#define GRACE_SECONDS 30.0
+/* After a job's end, before Slurm's record is worth a look: its own epilog and accounting come first. */
+#define ASK_SECONDS 1.0
+#define LOCK_FILE "agent.lock"
+
+struct ft_agent {
+  const char *config_path;
+  struct ft_config config;
+  ft_site site;
+  char fingerprint[256], kernel[64], host[64];
+  int state_fd, lock_fd, root_fd;
+  struct ft_loop *loop;
+  struct ft_children *children;
+  struct ft_asker *asker;
+  struct ft_publisher *publisher;
+  struct ft_ledger *ledger;
+  struct ft_measure *measure;
+  struct ft_jobs *jobs;
+  struct ft_listener *listener;
+  struct ft_timer sample, tick, retry;
+  ft_observation finished;
+};
+
+static struct ft_instant instant(void)
+{
+  return (struct ft_instant){ ft_io_monotonic(), ft_io_now() };
+}
+
+/* ---- timers ---- */
+
+/* Samples are taken only while there is something to see: an idle node is not woken. */
+static void arm_sampling(struct ft_agent *agent)
+{
+  if (!ft_jobs_watched(agent->jobs))
+    ft_loop_cancel(agent->loop, &agent->sample);
+  else if (!agent->sample.armed)
+    ft_loop_at(agent->loop, &agent->sample, ft_io_monotonic());
+}
+
+static void sample(void *data)
+{
+  struct ft_agent *agent = data;
+  double period = 1 / agent->config.sample_hertz, now;
+
+  ft_measure_sample(agent->measure);
+  now = ft_io_monotonic();
+  /* in step with the clock; instants that were missed are not made up for */
+  if (ft_jobs_watched(agent->jobs))
+    ft_loop_at(agent->loop, &agent->sample,
+               agent->sample.due + period * (1 + floor((now - agent->sample.due) / period)));
+}
+
+static void tick(void *data)
+{
+  struct ft_agent *agent = data;
+
+  ft_loop_at(agent->loop, &agent->tick, ft_jobs_tick(agent->jobs, instant()));
+  arm_sampling(agent);
+  if (!ft_jobs_watched(agent->jobs))
+    (void)malloc_trim(0);
+}
+
+static void tick_soon(struct ft_agent *agent)
+{
+  ft_loop_at(agent->loop, &agent->tick, ft_io_monotonic());
+}
+
+static void retry(void *data)
+{
+  struct ft_agent *agent = data;
+
+  if (ft_ledger_retry(agent->ledger))
+    ft_loop_at(agent->loop, &agent->retry, ft_io_monotonic() + RETRY_SECONDS);
+}
+
+/* ---- jobs ---- */
+
+/* What the run would have got without asking for memory, from its partition's file. */
+static void fill_default(struct ft_agent *agent, ft_observation *o)
+{
+  ft_partition *partition = malloc(sizeof *partition);
+  struct ft_error err;
+
+  if (partition && o->partition[0] &&
+      ft_layout_read_partition(agent->state_fd, &agent->site, o->partition, partition, &err) == 0) {
+    uint64_t bytes = partition->def_mem_bytes * (partition->def_per_cpu ? o->cpus : 1);
+
+    if (!bytes && partition->nodes_count == 1)
+      bytes = partition->nodes[0].mem_bytes;
+    o->has_partition_default_bytes = bytes > 0;
+    o->partition_default_bytes = bytes;
+  }
+  free(partition);
+}
+
+static void fill_user(ft_observation *o)
+{
+  struct passwd entry, *found = NULL;
+  char buffer[4096];
+
+  if (!o->user[0] && getpwuid_r(o->uid, &entry, buffer, sizeof buffer, &found) == 0 && found)
+    (void)ft_string_copy(found->pw_name, o->user, sizeof o->user);
+}
+
+static void finished(const ft_observation *observation, void *data)
+{
+  struct ft_agent *agent = data;
+  ft_observation *o = &agent->finished;
+
+  *o = *observation;
+  (void)ft_string_copy(agent->site.cluster, o->cluster, sizeof o->cluster);
+  (void)ft_string_copy(agent->site.slurm_version, o->slurm_version, sizeof o->slurm_version);
+  (void)ft_string_copy(PACKAGE_VERSION, o->foretell_version, sizeof o->foretell_version);
+  (void)ft_string_copy(agent->kernel, o->kernel_version, sizeof o->kernel_version);
+  (void)ft_string_copy(agent->fingerprint, o->fingerprint, sizeof o->fingerprint);
+  (void)ft_string_copy(agent->config.platform[0] ? agent->config.platform : agent->fingerprint,
+                       o->platform, sizeof o->platform);
+  if (!o->node[0])
+    (void)ft_string_copy(agent->host, o->node, sizeof o->node);
+  fill_user(o);
+  fill_default(agent, o);
+  ft_ledger_take(agent->ledger, o);
+  if (ft_ledger_waits(agent->ledger) && !agent->retry.armed)
+    ft_loop_at(agent->loop, &agent->retry, ft_io_monotonic() + RETRY_SECONDS);
+}
+
+static void ask(uint32_t job_id, void *data)
+{
+  struct ft_agent *agent = data;
+
+  ft_asker_ask(agent->asker, job_id);
+}
+
+static void forget(uint32_t job_id, uint32_t restart_count, void *data)
+{
+  (void)job_id;
+  (void)restart_count;
+  (void)data;
+}
+
+static void answered(uint32_t job_id, const struct ft_slurm_job *answer, void *data)
+{
+  struct ft_agent *agent = data;
+
+  ft_jobs_answer(agent->jobs, job_id, answer, instant());
+  tick_soon(agent);
+}
+
+static void announced(const ft_announcement *announcement, pid_t peer, const void *packet,
+                      size_t length, void *data)
+{
+  struct ft_agent *agent = data;
+
+  (void)packet;
+  (void)length;
+  ft_jobs_announce(agent->jobs, announcement, peer, false, instant());
+  arm_sampling(agent);
+  tick_soon(agent);
+}
+
+/* ---- configuration ---- */
+
+static int read_config(const char *path, struct ft_config *config, struct ft_error *err)
+{
+  ft_config_defaults(config);
+  if (ft_config_read(path, config, err) == 0)
+    return 0;
+  /* without a file of his own choice, a user has the defaults */
+  if (!path && access(FT_CONFIG_FILE, F_OK) < 0 && errno == ENOENT)
+    return 0;
+  return -1;
+}
+
+static void publish_site(struct ft_agent *agent)
+{
+  ft_apps *apps = calloc(1, sizeof *apps);
+  struct ft_error err;
+
+  if (!apps)
+    return;
+  ft_config_to_site(&agent->config, &agent->site, apps);
+  agent->site.updated = ft_io_now();
+  if (ft_publish_site(agent->publisher, &agent->site, apps, &err) < 0)
+    ft_log(LOG_ERR, "%s", err.text);
+  free(apps);
+}
+
+static void apply_config(struct ft_agent *agent)
+{
+  ft_asker_set_folder(agent->asker, agent->config.slurm_bin);
+  ft_ledger_set_keep(agent->ledger, agent->config.max_runs);
+  publish_site(agent);
+  ft_jobs_set_rule(agent->jobs, agent->site.rule);
+}
+
+/* SIGHUP: all of the file or nothing of it; what is taken once at the start stays. */
+static void reload(struct ft_agent *agent)
+{
+  struct ft_config *config = malloc(sizeof *config);
+  struct ft_error err;
+
+  if (!config)
+    return;
+  if (read_config(agent->config_path, config, &err) < 0) {
+    ft_log(LOG_ERR, "%s; the old configuration stays", err.text);
+    goto out;
+  }
+  if (strcmp(config->state_directory, agent->config.state_directory) != 0 ||
+      strcmp(config->socket, agent->config.socket) != 0 ||
+      config->sample_hertz != agent->config.sample_hertz)
+    ft_log(LOG_WARNING, "state folder, socket and sampling rate stay as they are until a restart");
+  memcpy(config->state_directory, agent->config.state_directory, sizeof config->state_directory);
+  memcpy(config->socket, agent->config.socket, sizeof config->socket);
+  config->sample_hertz = agent->config.sample_hertz;
+  agent->config = *config;
+  apply_config(agent);
+  ft_log(LOG_INFO, "configuration read again");
+out:
+  free(config);
+}
+
+static void signalled(int signal, void *data)
+{
+  struct ft_agent *agent = data;
+
+  if (signal == SIGHUP) {
+    reload(agent);
+    return;
+  }
+  ft_log(LOG_INFO, "stopping");
+  ft_loop_stop(agent->loop);
+}
+
+/* ---- opening ---- */
+
+static int take_state_folder(struct ft_agent *agent, struct ft_error *err)
+{
+  const char *path = agent->config.state_directory;
+
+  if (ft_io_make_path(path, 0755, err) < 0)
+    return -1;
+  agent->state_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (agent->state_fd < 0)
+    return ft_error_errno(err, "%s", path);
+  agent->lock_fd = openat(agent->state_fd, LOCK_FILE, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (agent->lock_fd < 0)
+    return ft_error_errno(err, "%s/" LOCK_FILE, path);
+  if (flock(agent->lock_fd, LOCK_EX | LOCK_NB) < 0)
+    return errno == EWOULDBLOCK ? ft_error_set(err, "%s: another foretelld works there", path)
+                                : ft_error_errno(err, "%s/" LOCK_FILE, path);
+  return 0;
+}
+
+/* In a child of its own: hwloc takes megabytes that would stay with us. */
+static void read_fingerprint(struct ft_agent *agent)
+{
+  struct ft_error err;
+  ssize_t got = 0;
+  int ends[2];
+  pid_t pid;
+
+  if (pipe2(ends, O_CLOEXEC) < 0)
+    return;
+  pid = fork();
+  if (pid == 0) {
+    char line[256] = "";
+
+    if (ft_platform_fingerprint(line, sizeof line, &err) < 0)
+      ft_log(LOG_WARNING, "platform: %s", err.text);
+    (void)ft_io_write_all(ends[1], line, strlen(line));
+    _exit(0);
+  }
+  close(ends[1]);
+  if (pid > 0) {
+    got = read(ends[0], agent->fingerprint, sizeof agent->fingerprint - 1);
+    (void)waitpid(pid, NULL, 0);
+  }
+  agent->fingerprint[got > 0 ? got : 0] = '\0';
+  close(ends[0]);
+}
+
+static void read_host(struct ft_agent *agent)
+{
+  struct utsname name;
+
+  if (uname(&name) < 0)
+    return;
+  (void)ft_string_copy(name.release, agent->kernel, sizeof agent->kernel);
+  /* Slurm's own names of nodes are short ones */
+  name.nodename[strcspn(name.nodename, ".")] = '\0';
+  (void)ft_string_copy(name.nodename, agent->host, sizeof agent->host);
+}
+
+static int open_parts(struct ft_agent *agent, struct ft_error *err)
+{
+  static const int signals[] = { SIGTERM, SIGINT, SIGHUP, 0 };
+  struct ft_measure_settings measure = { .seconds = 1 / agent->config.sample_hertz,
+                                         .rule = agent->site.rule };
+  struct ft_jobs_settings jobs = { .rule = agent->site.rule,
+                                   .grace_seconds = GRACE_SECONDS,
+                                   .ask_seconds = ASK_SECONDS,
+                                   .finished = finished,
+                                   .ask = ask,
+                                   .forget = forget,
+                                   .data = agent };
+
+  agent->root_fd = measure.root_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (agent->root_fd < 0)
+    return ft_error_errno(err, "/");
+  agent->loop = ft_loop_open(signals, err);
+  if (!agent->loop)
+    return -1;
+  ft_loop_on_signal(agent->loop, signalled, agent);
+  agent->sample = (struct ft_timer){ .fire = sample, .data = agent };
+  agent->tick = (struct ft_timer){ .fire = tick, .data = agent };
+  agent->retry = (struct ft_timer){ .fire = retry, .data = agent };
+  agent->children = ft_children_open(agent->loop);
+  agent->asker = agent->children
+                   ? ft_asker_open(agent->loop, agent->children, answered, agent)
+                   : NULL;
+  if (!agent->asker)
+    return ft_error_set(err, "out of memory");
+  agent->publisher = ft_publisher_open(agent->state_fd, err);
+  if (!agent->publisher)
+    return -1;
+  agent->ledger = ft_ledger_open(agent->state_fd, agent->config.state_directory, agent->publisher, err);
+  if (!agent->ledger)
+    return -1;
+  agent->measure = jobs.measure = ft_measure_open(&measure, err);
+  if (!agent->measure)
+    return -1;
+  agent->jobs = ft_jobs_open(&jobs, err);
+  return agent->jobs ? 0 : -1;
+}
+
+static void say_reports(struct ft_agent *agent)
+{
+  size_t count;
+  const struct ft_measure_report *report = ft_measure_reports(agent->measure, &count);
+
+  for (size_t i = 0; i < count; i++)
+    ft_log(report[i].works ? LOG_DEBUG : LOG_INFO, "%s: %s%s", report[i].name,
+           report[i].works ? "" : "not measured here: ", report[i].why);
+}
+
+struct ft_agent *ft_agent_open(const char *config_path, struct ft_error *err)
+{
+  struct ft_agent *agent = calloc(1, sizeof *agent);
+  struct ft_error why;
+
+  if (!agent) {
+    ft_error_errno(err, "foretelld");
+    return NULL;
+  }
+  agent->state_fd = agent->lock_fd = agent->root_fd = -1;
+  agent->config_path = config_path;
+  if (read_config(config_path, &agent->config, err) < 0 || take_state_folder(agent, err) < 0)
+    goto fail;
+  read_host(agent);
+  read_fingerprint(agent);
+  /* what the cluster was holds until Slurm says what it is */
+  if (ft_layout_read_site(agent->state_fd, &agent->site, &why) < 0)
+    agent->site = (ft_site){ .schema = FT_SCHEMA };
+  if (open_parts(agent, err) < 0)
+    goto fail;
+  apply_config(agent);
+  say_reports(agent);
+  agent->listener = ft_listener_open(agent->loop, agent->config.socket, announced, agent, err);
+  if (!agent->listener)
+    goto fail;
+  retry(agent);
+  ft_log(LOG_INFO, "listening at %s, state in %s", agent->config.socket,
+         agent->config.state_directory);
+  (void)malloc_trim(0);
+  return agent;
+fail:
+  ft_agent_close(agent);
+  return NULL;
+}
+
+int ft_agent_run(struct ft_agent *agent, struct ft_error *err)
+{
+  return ft_loop_run(agent->loop, err);
+}
+
+void ft_agent_close(struct ft_agent *agent)
+{
+  if (!agent)
+    return;
+  ft_listener_close(agent->listener);
+  ft_jobs_close(agent->jobs);
+  ft_measure_close(agent->measure);
+  ft_ledger_close(agent->ledger);
+  ft_publisher_close(agent->publisher);
+  ft_asker_close(agent->asker);
+  ft_children_close(agent->children);
+  ft_loop_close(agent->loop);
+  if (agent->root_fd >= 0)
+    close(agent->root_fd);
+  if (agent->lock_fd >= 0)
+    close(agent->lock_fd);
+  if (agent->state_fd >= 0)
+    close(agent->state_fd);
+  free(agent);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A command run beside the loop: what it prints, bounded, before a deadline. */
+#ifndef FT_AGENT_CHILD_H
+#define FT_AGENT_CHILD_H
+
+#include "agent/loop.h"
+#include "predictor/core/buf.h"
+
+struct ft_children;
+
+/*
+ * How a command ended: OK when it exited 0 in time. TEXT, LENGTH is what it
+ * printed on both outputs; WHY says in one line what went wrong otherwise.
+ */
+struct ft_child_result {
+  bool ok;
+  const char *text;
+  size_t length;
+  char why[256];
+};
+
+typedef void ft_child_call(const struct ft_child_result *result, void *data);
+
+/* All commands of LOOP, whose SIGCHLD they take. NULL out of memory. */
+struct ft_children *ft_children_open(struct ft_loop *loop);
+
+/* Kill what still runs, without a call. */
+void ft_children_close(struct ft_children *children);
+
+/*
+ * Run ARGV (argv[0] is looked up in PATH unless it has a slash; at most 15
+ * words) for at most SECONDS, then CALL once, never from inside this function.
+ * Returns 0, or -1 with ERR when it cannot be started; CALL is then not called.
+ */
+int ft_child_run(struct ft_children *children, const char *const *argv, double seconds,
+                 ft_child_call *call, void *data, struct ft_error *err);
+
+/* How many run now. */
+unsigned ft_children_count(const struct ft_children *children);
+
+#endif

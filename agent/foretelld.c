@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* foretelld(8): options; the agent itself is in agent.c. */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/agent.h"
+#include "agent/log.h"
+
+enum { EXIT_DONE = 0, EXIT_USAGE = 2, EXIT_SYSTEM = 3 };
+
+static const char usage[] =
+  "Usage: foretelld [OPTION]...\n"
+  "Measure the jobs of this node and learn what their apps need.\n"
+  "\n"
+  "  -c, --config=FILE  read FILE instead of " FT_CONFIG_FILE "\n"
+  "  -d, --daemon       go to the background once listening, and log to syslog\n"
+  "  -f, --foreground   stay in the foreground, and log to standard error (the default)\n"
+  "  -v, --verbose      log more\n"
+  "  -V, --version      print the version\n"
+  "  -h, --help         print this\n";
+
+struct options {
+  const char *config;
+  bool daemon, verbose;
+};
+
+/* Returns -1 to go on, else the exit status. */
+static int parse(int argc, char **argv, struct options *out)
+{
+  static const struct option longs[] = { { "config", required_argument, NULL, 'c' },
+                                         { "daemon", no_argument, NULL, 'd' },
+                                         { "foreground", no_argument, NULL, 'f' },
+                                         { "verbose", no_argument, NULL, 'v' },
+                                         { "version", no_argument, NULL, 'V' },
+                                         { "help", no_argument, NULL, 'h' },
+                                         { 0 } };
+  int option;
+
+  while ((option = getopt_long(argc, argv, "c:dfvVh", longs, NULL)) != -1)
+    switch (option) {
+    case 'c':
+      out->config = optarg;
+      break;
+    case 'd':
+      out->daemon = true;
+      break;
+    case 'f':
+      out->daemon = false;
+      break;
+    case 'v':
+      out->verbose = true;
+      break;
+    case 'V':
+      puts("foretelld " PACKAGE_VERSION);
+      return EXIT_DONE;
+    case 'h':
+      fputs(usage, stdout);
+      return EXIT_DONE;
+    default:
+      fputs("foretelld: try --help\n", stderr);
+      return EXIT_USAGE;
+    }
+  if (optind < argc) {
+    fprintf(stderr, "foretelld: %s: no operand was expected; try --help\n", argv[optind]);
+    return EXIT_USAGE;
+  }
+  return -1;
+}
+
+/* The parent waits until the child listens or has failed, and exits with its status. */
+static int detach(int *ready)
+{
+  int ends[2], null;
+  char status = EXIT_SYSTEM;
+  pid_t pid;
+
+  if (pipe2(ends, O_CLOEXEC) < 0 || (pid = fork()) < 0) {
+    fprintf(stderr, "foretelld: %s\n", strerror(errno));
+    exit(EXIT_SYSTEM);
+  }
+  if (pid > 0) {
+    close(ends[1]);
+    (void)!read(ends[0], &status, 1);
+    _exit(status);
+  }
+  close(ends[0]);
+  *ready = ends[1];
+  if (setsid() < 0 || chdir("/") < 0)
+    return -1;
+  null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (null < 0)
+    return -1;
+  (void)dup2(null, STDIN_FILENO);
+  (void)dup2(null, STDOUT_FILENO);
+  close(null);
+  return 0;
+}
+
+/* Tell the waiting parent STATUS; standard error is its own until then. */
+static void release(int *ready, char status)
+{
+  if (*ready < 0)
+    return;
+  (void)!write(*ready, &status, 1);
+  close(*ready);
+  *ready = -1;
+  (void)dup2(STDIN_FILENO, STDERR_FILENO);
+}
+
+int main(int argc, char **argv)
+{
+  struct options options = { 0 };
+  struct ft_agent *agent;
+  struct ft_error err;
+  int status = parse(argc, argv, &options), ready = -1;
+  char *config = NULL;
+
+  if (status >= 0)
+    return status;
+  if (options.config && !(config = realpath(options.config, NULL))) {
+    fprintf(stderr, "foretelld: %s: %s\n", options.config, strerror(errno));
+    return EXIT_USAGE;
+  }
+  (void)umask(022);
+  ft_log_open(false, options.verbose);
+  if (options.daemon && detach(&ready) < 0) {
+    ft_log(LOG_ERR, "cannot go to the background: %s", strerror(errno));
+    return EXIT_SYSTEM;
+  }
+  agent = ft_agent_open(config, &err);
+  if (!agent) {
+    ft_log(LOG_ERR, "%s", err.text);
+    release(&ready, EXIT_SYSTEM);
+    free(config);
+    return EXIT_SYSTEM;
+  }
+  if (options.daemon)
+    ft_log_open(true, options.verbose);
+  release(&ready, EXIT_DONE);
+  status = ft_agent_run(agent, &err) < 0 ? EXIT_SYSTEM : EXIT_DONE;
+  if (status)
+    ft_log(LOG_ERR, "%s", err.text);
+  ft_agent_close(agent);
+  free(config);
+  return status;
+}

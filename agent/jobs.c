@@ -1,0 +1,626 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "agent/ending.h"
+#include "agent/jobs.h"
+#include "agent/log.h"
+#include "predictor/core/text.h"
+
+/* Slurm's numbers of steps that are none of srun's (slurm.h of 22.05). */
+#define STEP_BATCH UINT32_C(0xfffffffb)
+#define STEP_EXTERN UINT32_C(0xfffffffc)
+
+/* Between two looks whether anything of a job still lives, where nothing is announced. */
+#define LOOK_SECONDS 10.0
+/* Slurm forgets a job MinJobAge (300 s by default, slurm.conf(5)) after its end: asking is no use then. */
+#define ASK_NO_MORE_SECONDS 300.0
+#define ASK_LONGEST_SECONDS 600.0
+/* Slurm's failures to answer before an observation is taken without its submit time. */
+#define SUBMIT_TIME_TRIES 3
+/* A job that is complete is known a while longer, for what is announced late. */
+#define LINGER_SECONDS 60.0
+
+struct step {
+  uint32_t id;
+  uint32_t tasks, ended;
+  struct step *next;
+};
+
+enum phase {
+  PHASE_LIVE,
+  PHASE_UNKEYED, /* over, but the submit time is missing, which is part of the key */
+  PHASE_DONE     /* handed over; Slurm may still complete it */
+};
+
+struct job {
+  enum phase phase;
+  bool resumed, batch_over, has_status, asking;
+  int status;
+  uint64_t oom_kills, step_limit_bytes;
+  unsigned step_count, failures;
+  struct step *steps;
+  struct ft_tree *tree;
+  struct ft_verdict verdict;
+  double time_limit_seconds;
+  double started, idle_since, ended; /* monotonic */
+  double next_ask, ask_interval;     /* INFINITY: nothing to ask */
+  double drop_at;
+  ft_observation o;
+  struct job *next;
+};
+
+struct ft_jobs {
+  struct ft_jobs_settings settings;
+  struct job *list;
+  size_t count, watched;
+  bool told_full;
+};
+
+struct ft_jobs *ft_jobs_open(const struct ft_jobs_settings *settings, struct ft_error *err)
+{
+  struct ft_jobs *jobs = calloc(1, sizeof *jobs);
+
+  if (!jobs) {
+    ft_error_errno(err, "jobs");
+    return NULL;
+  }
+  jobs->settings = *settings;
+  return jobs;
+}
+
+static void close_tree(struct ft_jobs *jobs, struct job *job)
+{
+  if (!job->tree)
+    return;
+  ft_tree_close(job->tree, &job->o);
+  job->tree = NULL;
+  jobs->watched--;
+}
+
+static void forget_steps(struct job *job)
+{
+  while (job->steps) {
+    struct step *step = job->steps;
+
+    job->steps = step->next;
+    free(step);
+  }
+  job->step_count = 0;
+}
+
+static void drop(struct ft_jobs *jobs, struct job *job)
+{
+  struct job **at = &jobs->list;
+
+  while (*at != job)
+    at = &(*at)->next;
+  *at = job->next;
+  jobs->count--;
+  close_tree(jobs, job);
+  forget_steps(job);
+  free(job);
+}
+
+void ft_jobs_close(struct ft_jobs *jobs)
+{
+  if (!jobs)
+    return;
+  while (jobs->list)
+    drop(jobs, jobs->list);
+  free(jobs);
+}
+
+void ft_jobs_set_rule(struct ft_jobs *jobs, ft_rule rule)
+{
+  jobs->settings.rule = rule;
+}
+
+size_t ft_jobs_watched(const struct ft_jobs *jobs)
+{
+  return jobs->watched;
+}
+
+/* The latest run of JOB_ID that we know; NULL. */
+static struct job *find(struct ft_jobs *jobs, uint32_t job_id)
+{
+  struct job *found = NULL;
+
+  for (struct job *job = jobs->list; job; job = job->next)
+    if (job->o.job_id == job_id && (!found || job->o.restart_count > found->o.restart_count))
+      found = job;
+  return found;
+}
+
+/* ---- what is announced about a job as such ---- */
+
+static void set_once(const char *from, char *to, size_t size)
+{
+  if (!to[0])
+    (void)ft_string_copy(from, to, size);
+}
+
+static void take_submission(struct job *job, const void *data, size_t length)
+{
+  ft_submission *s;
+  struct ft_error err;
+
+  if (!length || job->o.app[0])
+    return;
+  s = malloc(sizeof *s);
+  if (!s)
+    return;
+  if (ft_record_decode(FT_RECORD_SUBMISSION, data, length, s, &err) < 0) {
+    ft_log(LOG_WARNING, "job %" PRIu32 ": %s; it is measured without", job->o.job_id, err.text);
+    goto out;
+  }
+  (void)ft_string_copy(s->app, job->o.app, sizeof job->o.app);
+  (void)ft_string_copy(s->job_name, job->o.job_name, sizeof job->o.job_name);
+  (void)ft_string_copy(s->request.container, job->o.container, sizeof job->o.container);
+  memcpy(job->o.features, s->features, sizeof job->o.features);
+  job->o.features_count = s->features_count;
+  job->o.has_request = s->has_request;
+  job->o.request = s->request;
+  job->o.has_decision = s->has_decision;
+  job->o.decision = s->decision;
+  if (!job->o.het_offset)
+    job->o.het_offset = s->het_offset;
+  job->o.threads_per_core = s->request.threads_per_core;
+  job->time_limit_seconds = s->request.time_limit_seconds;
+out:
+  free(s);
+}
+
+static void take_common(struct job *job, const ft_announcement *a)
+{
+  ft_observation *o = &job->o;
+
+  o->uid = a->uid;
+  if (a->array_job_id) {
+    o->array_job_id = a->array_job_id;
+    o->array_task_id = a->array_task_id;
+  }
+  if (a->het_offset)
+    o->het_offset = a->het_offset;
+  if (a->cpus)
+    o->cpus = a->cpus;
+  if (a->alloc_mem_bytes) {
+    o->has_limit_bytes = true;
+    o->limit_bytes = a->alloc_mem_bytes;
+  }
+  set_once(a->node, o->node, sizeof o->node);
+  set_once(a->partition, o->partition, sizeof o->partition);
+  set_once(a->account, o->account, sizeof o->account);
+}
+
+static struct job *begin(struct ft_jobs *jobs, const ft_announcement *a, bool resumed,
+                         struct ft_instant now)
+{
+  struct job *job = jobs->count < FT_JOBS_LIMIT ? calloc(1, sizeof *job) : NULL;
+
+  if (!job) {
+    if (!jobs->told_full)
+      ft_log(LOG_ERR, "job %" PRIu32 " and others are not measured: %zu are known already",
+             a->job_id, jobs->count);
+    jobs->told_full = true;
+    return NULL;
+  }
+  jobs->told_full = false;
+  job->o.schema = FT_SCHEMA;
+  job->o.job_id = a->job_id;
+  job->o.restart_count = a->restart_count;
+  job->o.rule = jobs->settings.rule;
+  job->resumed = resumed;
+  job->o.start_time = now.utc;
+  job->started = job->idle_since = now.monotonic;
+  job->next_ask = now.monotonic; /* for the submit time */
+  job->ask_interval = jobs->settings.ask_seconds;
+  job->drop_at = INFINITY;
+  job->next = jobs->list;
+  jobs->list = job;
+  jobs->count++;
+  return job;
+}
+
+/* ---- the end ---- */
+
+static void hand_over(struct ft_jobs *jobs, struct job *job)
+{
+  job->phase = PHASE_DONE;
+  job->o.outcome = job->verdict.outcome;
+  job->o.censored = job->verdict.outcome != FT_OUTCOME_COMPLETED;
+  jobs->settings.finished(&job->o, jobs->settings.data);
+  jobs->settings.forget(job->o.job_id, job->o.restart_count, jobs->settings.data);
+}
+
+static void judge(struct job *job)
+{
+  struct ft_ending ending = { .has_status = job->has_status,
+                              .status = job->status,
+                              .batch = job->batch_over,
+                              .oom_kills = job->oom_kills,
+                              .peak_bytes = ft_observation_peak(&job->o, job->o.rule),
+                              .limit_bytes = job->o.limit_bytes,
+                              .rule = job->o.rule,
+                              .runtime_seconds = job->o.runtime_seconds,
+                              .time_limit_seconds = job->time_limit_seconds };
+
+  job->verdict = ft_ending_judge(&ending);
+  if (job->has_status && WIFEXITED(job->status))
+    job->o.exit_code = WEXITSTATUS(job->status);
+  if (job->has_status && WIFSIGNALED(job->status))
+    job->o.signal = WTERMSIG(job->status);
+}
+
+static void finish(struct ft_jobs *jobs, struct job *job, struct ft_instant now)
+{
+  close_tree(jobs, job);
+  forget_steps(job);
+  job->ended = now.monotonic;
+  job->o.end_time = now.utc;
+  job->o.runtime_seconds = now.monotonic - job->started;
+  job->o.peak_is_bound = job->o.peak_is_bound || job->resumed;
+  if (!job->o.has_limit_bytes && job->step_limit_bytes) {
+    job->o.has_limit_bytes = true;
+    job->o.limit_bytes = job->step_limit_bytes;
+  }
+  judge(job);
+  job->ask_interval = jobs->settings.ask_seconds;
+  job->drop_at = now.monotonic + (job->verdict.settled ? LINGER_SECONDS : ASK_NO_MORE_SECONDS);
+  if (job->o.submit_time <= 0 && job->failures < SUBMIT_TIME_TRIES) {
+    job->phase = PHASE_UNKEYED;
+    if (!job->asking)
+      job->next_ask = fmin(job->next_ask, now.monotonic);
+    return;
+  }
+  job->next_ask = job->verdict.settled ? INFINITY : now.monotonic + job->ask_interval;
+  hand_over(jobs, job);
+}
+
+static bool over(const struct job *job)
+{
+  return job->phase == PHASE_LIVE && job->batch_over && !job->steps;
+}
+
+/* ---- steps and tasks ---- */
+
+static struct step *find_step(struct job *job, uint32_t id)
+{
+  for (struct step *step = job->steps; step; step = step->next)
+    if (step->id == id)
+      return step;
+  return NULL;
+}
+
+static void end_step(struct job *job, uint32_t id, struct ft_instant now)
+{
+  for (struct step **at = &job->steps; *at; at = &(*at)->next)
+    if ((*at)->id == id) {
+      struct step *step = *at;
+
+      *at = step->next;
+      free(step);
+      job->step_count--;
+      break;
+    }
+  if (!job->steps)
+    job->idle_since = now.monotonic;
+}
+
+static struct step *begin_step(struct job *job, uint32_t id)
+{
+  struct step *step = find_step(job, id);
+
+  if (step || job->step_count >= FT_JOBS_STEPS)
+    return step;
+  step = calloc(1, sizeof *step);
+  if (!step)
+    return NULL;
+  step->id = id;
+  step->next = job->steps;
+  job->steps = step;
+  job->step_count++;
+  return step;
+}
+
+static bool open_tree(struct ft_jobs *jobs, struct job *job, struct ft_instant now)
+{
+  struct ft_error err;
+
+  if (job->tree)
+    return true;
+  job->tree = ft_tree_open(jobs->settings.measure, &err);
+  if (!job->tree) {
+    ft_log(LOG_ERR, "job %" PRIu32 ": not measured: %s", job->o.job_id, err.text);
+    return false;
+  }
+  jobs->watched++;
+  job->started = now.monotonic;
+  job->o.start_time = now.utc;
+  return true;
+}
+
+static void task_start(struct ft_jobs *jobs, struct job *job, const ft_announcement *a, pid_t peer,
+                       struct ft_instant now)
+{
+  const ft_task_start *start = &a->event.task_start;
+  struct ft_error err;
+  struct step *step;
+
+  take_submission(job, start->submission.bytes, start->submission.size);
+  if (a->step_id == STEP_EXTERN)
+    return;
+  if (start->limit_bytes > job->step_limit_bytes)
+    job->step_limit_bytes = start->limit_bytes;
+  step = begin_step(job, a->step_id);
+  if (step && start->tasks > step->tasks)
+    step->tasks = start->tasks;
+  if (!open_tree(jobs, job, now) || !start->pid || start->pid > INT32_MAX)
+    return;
+  /* who announces his own pid is slurmstepd, whose memory is not the job's */
+  if (ft_tree_add_root(job->tree, (pid_t)start->pid, (pid_t)start->pid == peer, &err) < 0)
+    ft_log(LOG_DEBUG, "job %" PRIu32 ": %s", job->o.job_id, err.text);
+}
+
+/* The worse of two ends: a signal, then a status that is not 0. */
+static int worse(int a, int b)
+{
+  if (ft_ending_signal(a) || ft_ending_signal(b))
+    return ft_ending_signal(a) ? a : b;
+  return a ? a : b;
+}
+
+static void task_end(struct ft_jobs *jobs, struct job *job, const ft_announcement *a,
+                     struct ft_instant now)
+{
+  const ft_task_end *end = &a->event.task_end;
+  struct step *step = find_step(job, a->step_id);
+
+  if (a->step_id == STEP_EXTERN)
+    return;
+  if (end->has_oom_kills)
+    job->oom_kills += end->oom_kills;
+  if (!step && !job->has_status)
+    job->resumed = true; /* its start was told to nobody */
+  if (open_tree(jobs, job, now))
+    ft_tree_note_end(job->tree, end);
+  if (end->has_cgroup_limit_bytes && end->cgroup_limit_bytes > job->step_limit_bytes)
+    job->step_limit_bytes = end->cgroup_limit_bytes;
+  if (a->step_id == STEP_BATCH) {
+    job->batch_over = true;
+    job->status = end->status;
+  } else if (!job->batch_over) {
+    job->status = job->has_status ? worse(job->status, end->status) : end->status;
+  }
+  job->has_status = true;
+  if (step)
+    step->ended++;
+  if (!step || end->last || (step->tasks && step->ended >= step->tasks))
+    end_step(job, a->step_id, now);
+  if (over(job))
+    finish(jobs, job, now);
+}
+
+static void job_end(struct ft_jobs *jobs, struct job *job, const ft_announcement *a,
+                    struct ft_instant now)
+{
+  const ft_job_end *end = &a->event.job_end;
+
+  take_submission(job, end->submission.bytes, end->submission.size);
+  if (job->phase != PHASE_LIVE) {
+    /* Slurm's record is complete about now */
+    if (!job->verdict.settled && !job->asking)
+      job->next_ask = fmin(job->next_ask, now.monotonic + jobs->settings.ask_seconds);
+    return;
+  }
+  if (end->has_exit_code && !job->has_status) {
+    job->status = (end->exit_code & 0xff) << 8;
+    job->has_status = true;
+  }
+  if (!job->tree) {
+    /* nothing of it ever ran here */
+    jobs->settings.forget(job->o.job_id, job->o.restart_count, jobs->settings.data);
+    drop(jobs, job);
+    return;
+  }
+  finish(jobs, job, now);
+}
+
+/* A run of a job that has been started again since: Slurm has requeued it. */
+static void supersede(struct ft_jobs *jobs, struct job *job, struct ft_instant now)
+{
+  if (job->phase == PHASE_LIVE && job->tree) {
+    finish(jobs, job, now);
+    job->verdict = (struct ft_verdict){ FT_OUTCOME_REQUEUED, true };
+    if (job->phase == PHASE_DONE)
+      hand_over(jobs, job);
+  }
+}
+
+bool ft_jobs_announce(struct ft_jobs *jobs, const ft_announcement *a, pid_t peer, bool resumed,
+                      struct ft_instant now)
+{
+  struct job *job = find(jobs, a->job_id);
+  bool begins = a->which_event == ft_announcement_job_start_tag ||
+                a->which_event == ft_announcement_task_start_tag;
+
+  if (job && begins && a->restart_count > job->o.restart_count) {
+    /* the prolog does not know the count: what only it has announced is this run */
+    if (job->phase == PHASE_LIVE && !job->tree) {
+      job->o.restart_count = a->restart_count;
+    } else {
+      supersede(jobs, job, now);
+      job = NULL;
+    }
+  }
+  if (job && job->phase != PHASE_LIVE && begins && !job->steps &&
+      a->which_event == ft_announcement_job_start_tag)
+    job = NULL; /* a job id that has come round again */
+  if (!job && a->which_event == ft_announcement_job_end_tag)
+    return false;
+  if (!job)
+    job = begin(jobs, a, resumed, now);
+  if (!job)
+    return false;
+  take_common(job, a);
+  if (job->phase != PHASE_LIVE && a->which_event != ft_announcement_job_end_tag)
+    return false; /* too late to count */
+  switch (a->which_event) {
+  case ft_announcement_job_start_tag:
+    take_submission(job, a->event.job_start.submission.bytes, a->event.job_start.submission.size);
+    break;
+  case ft_announcement_task_start_tag:
+    task_start(jobs, job, a, peer, now);
+    break;
+  case ft_announcement_task_end_tag:
+    task_end(jobs, job, a, now);
+    break;
+  case ft_announcement_job_end_tag:
+    job_end(jobs, job, a, now);
+    break;
+  default:
+    break;
+  }
+  return begins;
+}
+
+/* ---- Slurm's record ---- */
+
+static void take_record(struct job *job, const struct ft_slurm_job *answer)
+{
+  ft_observation *o = &job->o;
+
+  /* a requeued job has a new submit time */
+  if (answer->restart_count != o->restart_count)
+    return;
+  if (answer->submit_time > 0)
+    o->submit_time = answer->submit_time;
+  if (answer->time_limit_seconds > 0)
+    job->time_limit_seconds = answer->time_limit_seconds;
+  if (answer->uid == o->uid)
+    (void)ft_string_copy(answer->user, o->user, sizeof o->user);
+  if (answer->account[0])
+    (void)ft_string_copy(answer->account, o->account, sizeof o->account);
+  if (answer->partition[0] && !strchr(answer->partition, ','))
+    (void)ft_string_copy(answer->partition, o->partition, sizeof o->partition);
+  set_once(answer->name, o->job_name, sizeof o->job_name);
+}
+
+static void ask_later(struct job *job, struct ft_instant now)
+{
+  job->next_ask = now.monotonic + job->ask_interval;
+  job->ask_interval = fmin(2 * job->ask_interval, ASK_LONGEST_SECONDS);
+}
+
+static void answer_live(struct ft_jobs *jobs, struct job *job, const struct ft_slurm_job *answer,
+                        struct ft_instant now)
+{
+  bool idle = !job->steps || !job->tree || !ft_tree_alive(job->tree);
+
+  if (answer && idle && (answer->over || answer->restart_count > job->o.restart_count)) {
+    if (job->tree) {
+      finish(jobs, job, now);
+      if (job->phase == PHASE_DONE)
+        ft_jobs_answer(jobs, job->o.job_id, answer, now);
+      return;
+    }
+    jobs->settings.forget(job->o.job_id, job->o.restart_count, jobs->settings.data);
+    drop(jobs, job);
+    return;
+  }
+  /* ft_jobs_tick asks again when nothing has lived for a while */
+  if (job->o.submit_time > 0 && !(idle && now.monotonic - job->idle_since >= jobs->settings.grace_seconds))
+    job->next_ask = INFINITY;
+  else
+    ask_later(job, now);
+}
+
+static void answer_done(struct ft_jobs *jobs, struct job *job, const struct ft_slurm_job *answer,
+                        struct ft_instant now)
+{
+  struct ft_verdict verdict = job->verdict;
+
+  if (answer)
+    verdict = ft_ending_correct(verdict, job->o.restart_count, answer);
+  job->verdict = verdict;
+  if (job->phase == PHASE_UNKEYED) {
+    if (job->o.submit_time <= 0 && job->failures < SUBMIT_TIME_TRIES && !(answer && verdict.settled)) {
+      ask_later(job, now);
+      return;
+    }
+    hand_over(jobs, job);
+  } else if (verdict.outcome != job->o.outcome) {
+    hand_over(jobs, job);
+  }
+  if (verdict.settled) {
+    job->next_ask = INFINITY;
+    job->drop_at = fmin(job->drop_at, now.monotonic + LINGER_SECONDS);
+  } else {
+    ask_later(job, now);
+  }
+}
+
+void ft_jobs_answer(struct ft_jobs *jobs, uint32_t job_id, const struct ft_slurm_job *answer,
+                    struct ft_instant now)
+{
+  struct job *next;
+
+  for (struct job *job = jobs->list; job; job = next) {
+    next = job->next;
+    if (job->o.job_id != job_id)
+      continue;
+    job->asking = false;
+    if (answer)
+      take_record(job, answer);
+    else
+      job->failures++;
+    if (job->phase == PHASE_LIVE)
+      answer_live(jobs, job, answer, now);
+    else
+      answer_done(jobs, job, answer, now);
+  }
+}
+
+/* ---- time ---- */
+
+static void look(struct ft_jobs *jobs, struct job *job, struct ft_instant now)
+{
+  if (job->phase != PHASE_LIVE)
+    return;
+  if (job->steps && job->tree && ft_tree_alive(job->tree))
+    job->idle_since = now.monotonic;
+  else if (now.monotonic - job->idle_since >= jobs->settings.grace_seconds && !job->asking &&
+           job->next_ask == INFINITY)
+    job->next_ask = now.monotonic;
+}
+
+double ft_jobs_tick(struct ft_jobs *jobs, struct ft_instant now)
+{
+  double due = INFINITY;
+  struct job *next;
+
+  for (struct job *job = jobs->list; job; job = next) {
+    next = job->next;
+    if (now.monotonic >= job->drop_at) {
+      if (job->phase == PHASE_UNKEYED)
+        hand_over(jobs, job);
+      drop(jobs, job);
+      continue;
+    }
+    look(jobs, job, now);
+    if (!job->asking && now.monotonic >= job->next_ask) {
+      job->asking = true;
+      job->next_ask = INFINITY;
+      jobs->settings.ask(job->o.job_id, jobs->settings.data);
+    }
+    due = fmin(due, fmin(job->next_ask, job->drop_at));
+    if (job->phase == PHASE_LIVE)
+      due = fmin(due, now.monotonic + LOOK_SECONDS);
+  }
+  return due;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The jobs alive on this node: given announcements, Slurm's answers and the
+ * time, it watches one tree a job and gives one observation a run. No clock, no
+ * file and no process of its own: whoever owns it brings all of these.
+ */
+#ifndef FT_AGENT_JOBS_H
+#define FT_AGENT_JOBS_H
+
+#include "agent/measure/measure.h"
+#include "agent/scontrol.h"
+#include "predictor/record/record.h"
+
+enum {
+  FT_JOBS_LIMIT = 4096,  /* at once on one node, those that are over but not yet complete included */
+  FT_JOBS_STEPS = 1024   /* live ones of one job */
+};
+
+/* The same instant on both clocks: ft_io_monotonic, ft_io_now. */
+struct ft_instant {
+  double monotonic, utc;
+};
+
+struct ft_jobs_settings {
+  struct ft_measure *measure;
+  ft_rule rule;
+  double grace_seconds; /* without a process, before Slurm is asked whether the job is over */
+  double ask_seconds;   /* before Slurm is asked the second time, then doubled */
+  /*
+   * A run is over. Called again for the same run when Slurm's record told more
+   * about it. The callee fills what it knows of the node, not of the run.
+   */
+  void (*finished)(const ft_observation *observation, void *data);
+  /* Ask Slurm about JOB_ID; the answer comes by ft_jobs_answer, never from inside the call. */
+  void (*ask)(uint32_t job_id, void *data);
+  /* The agent need not remember this job any longer, should it be started again. */
+  void (*forget)(uint32_t job_id, uint32_t restart_count, void *data);
+  void *data;
+};
+
+struct ft_jobs;
+
+struct ft_jobs *ft_jobs_open(const struct ft_jobs_settings *settings, struct ft_error *err);
+
+/* Forget all jobs; their trees are closed, nothing is finished. */
+void ft_jobs_close(struct ft_jobs *jobs);
+
+/*
+ * The plugin has said something; PEER is the process that said it. RESUMED: it said so to
+ * an agent before this one, so part of the run was not seen.
+ * Returns whether a job is there that was not before, or one has got a new process.
+ */
+bool ft_jobs_announce(struct ft_jobs *jobs, const ft_announcement *announcement, pid_t peer,
+                      bool resumed, struct ft_instant now);
+
+/* Slurm's answer about JOB_ID; NULL: there was none. */
+void ft_jobs_answer(struct ft_jobs *jobs, uint32_t job_id, const struct ft_slurm_job *answer,
+                    struct ft_instant now);
+
+/* Do what is due. Returns when to come again (monotonic), INFINITY: not before an announcement. */
+double ft_jobs_tick(struct ft_jobs *jobs, struct ft_instant now);
+
+/* Which memory counts from now on; that of jobs that have begun stays. */
+void ft_jobs_set_rule(struct ft_jobs *jobs, ft_rule rule);
+
+/* How many trees are being watched: 0 means no sample need be taken. */
+size_t ft_jobs_watched(const struct ft_jobs *jobs);
+
+#endif

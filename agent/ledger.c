@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/ledger.h"
+#include "agent/log.h"
+#include "agent/spool.h"
+#include "predictor/core/units.h"
+#include "predictor/history/store.h"
+#include "predictor/online/online.h"
+#include "predictor/record/layout.h"
+
+/* Observations between two trims of the store. */
+#define TRIM_EVERY 256
+
+struct ft_ledger {
+  int state_fd;
+  char store_path[PATH_MAX];
+  struct ft_publisher *publisher;
+  struct ft_store *store; /* NULL while it cannot be opened */
+  struct ft_spool *spool;
+  uint64_t keep;
+  unsigned since_trim;
+  bool told; /* that the store refuses */
+  ft_observation merged;
+  ft_model model;
+};
+
+static bool have_store(struct ft_ledger *ledger, struct ft_error *err)
+{
+  if (!ledger->store)
+    ledger->store = ft_store_open(ledger->store_path, true, err);
+  return ledger->store != NULL;
+}
+
+struct ft_ledger *ft_ledger_open(int state_fd, const char *state_path,
+                                 struct ft_publisher *publisher, struct ft_error *err)
+{
+  struct ft_ledger *ledger = calloc(1, sizeof *ledger);
+  struct ft_error why;
+
+  if (!ledger) {
+    ft_error_errno(err, "ledger");
+    return NULL;
+  }
+  ledger->state_fd = state_fd;
+  ledger->publisher = publisher;
+  if (snprintf(ledger->store_path, sizeof ledger->store_path, "%s/" FT_LAYOUT_STORE, state_path) >=
+      (int)sizeof ledger->store_path) {
+    ft_error_set(err, "%s: too long a path", state_path);
+    goto fail;
+  }
+  ledger->spool = ft_spool_open(state_fd, err);
+  if (!ledger->spool)
+    goto fail;
+  if (!have_store(ledger, &why)) {
+    ft_log(LOG_ERR, "%s; observations wait in the spool", why.text);
+    ledger->told = true;
+  }
+  return ledger;
+fail:
+  ft_ledger_close(ledger);
+  return NULL;
+}
+
+void ft_ledger_close(struct ft_ledger *ledger)
+{
+  if (!ledger)
+    return;
+  ft_spool_close(ledger->spool);
+  ft_store_close(ledger->store);
+  free(ledger);
+}
+
+void ft_ledger_set_keep(struct ft_ledger *ledger, uint64_t keep)
+{
+  ledger->keep = keep;
+}
+
+/* The user's own model as published; the site's shared one is another. */
+static bool read_model(struct ft_ledger *ledger, const ft_observation *o)
+{
+  struct ft_error err;
+
+  return ft_layout_read_model(ledger->state_fd, o->uid, o->app, &ledger->model, &err) == 0 &&
+         ledger->model.uid == o->uid && ledger->model.rule == o->rule;
+}
+
+/* Learn from what the store now holds of O's run and publish. Returns 0 or -1 with ERR. */
+static int refine(struct ft_ledger *ledger, const ft_observation *o, struct ft_error *err)
+{
+  int changed;
+
+  if (!o->app[0])
+    return 0;
+  if (read_model(ledger, o)) {
+    changed = ft_online_update(&ledger->model, o, err);
+    if (changed <= 0)
+      return changed;
+  } else if (ft_store_model(ledger->store, o->uid, o->app, o->rule, &ledger->model, err) < 0) {
+    return -1;
+  }
+  return ft_publish_model(ledger->publisher, &ledger->model, err);
+}
+
+static void say(const ft_observation *o)
+{
+  char bytes[32];
+
+  ft_log(LOG_INFO, "job %" PRIu32 ": %s, %s, %s in %.1f s, %u samples", o->job_id,
+         o->app[0] ? o->app : "no app", ft_outcome_name(o->outcome),
+         ft_units_show_bytes((uint64_t)ft_observation_peak(o, o->rule), bytes, sizeof bytes),
+         o->runtime_seconds, o->samples);
+}
+
+static void trim(struct ft_ledger *ledger)
+{
+  struct ft_error err;
+
+  if (!ledger->keep || ++ledger->since_trim < TRIM_EVERY)
+    return;
+  ledger->since_trim = 0;
+  if (ft_store_trim(ledger->store, ledger->keep, &err) < 0)
+    ft_log(LOG_WARNING, "%s", err.text);
+}
+
+/* Store, learn, publish. Returns 0 when nothing is left to do, -1 with ERR. */
+static int put(struct ft_ledger *ledger, const ft_observation *o, struct ft_error *err)
+{
+  if (!have_store(ledger, err))
+    return -1;
+  if (ft_store_put(ledger->store, o, &ledger->merged, err) < 0)
+    return -1;
+  if (refine(ledger, &ledger->merged, err) < 0)
+    return -1;
+  trim(ledger);
+  return 0;
+}
+
+void ft_ledger_take(struct ft_ledger *ledger, const ft_observation *o)
+{
+  struct ft_error err, why;
+  int status;
+
+  say(o);
+  if (put(ledger, o, &err) == 0)
+    return;
+  status = ft_spool_put(ledger->spool, o, &why);
+  if (status < 0)
+    ft_log(LOG_ERR, "job %" PRIu32 ": its observation is lost: %s; %s", o->job_id, err.text,
+           why.text);
+  else if (!ledger->told)
+    ft_log(LOG_ERR, "%s; observations wait %s", err.text,
+           status == 0 ? "in the spool" : "in memory");
+  ledger->told = true;
+}
+
+static int take_again(const ft_observation *o, void *data)
+{
+  struct ft_ledger *ledger = data;
+  struct ft_error err;
+  int status = put(ledger, o, &err);
+
+  if (status < 0)
+    ft_log(LOG_DEBUG, "still waiting: %s", err.text);
+  return status;
+}
+
+bool ft_ledger_retry(struct ft_ledger *ledger)
+{
+  if (ft_spool_empty(ledger->spool))
+    return false;
+  if (ft_spool_offer(ledger->spool, take_again, ledger) > 0)
+    return true;
+  if (ledger->told)
+    ft_log(LOG_INFO, "the store takes observations again; none waits");
+  ledger->told = false;
+  return false;
+}
+
+bool ft_ledger_waits(const struct ft_ledger *ledger)
+{
+  return !ft_spool_empty(ledger->spool);
+}

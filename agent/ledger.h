@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What becomes of a finished observation: it is stored, its app's model learns
+ * from it, and the model file is replaced. What cannot be stored now waits in
+ * the spool; no observation is lost while memory or disk has room.
+ */
+#ifndef FT_AGENT_LEDGER_H
+#define FT_AGENT_LEDGER_H
+
+#include <stdbool.h>
+
+#include "agent/publish.h"
+#include "predictor/record/record.h"
+
+struct ft_ledger;
+
+/* Over the state folder STATE_FD, whose path is STATE_PATH (both borrowed). NULL with ERR. */
+struct ft_ledger *ft_ledger_open(int state_fd, const char *state_path,
+                                 struct ft_publisher *publisher, struct ft_error *err);
+void ft_ledger_close(struct ft_ledger *ledger);
+
+/* At most KEEP observations an app stay in the store; 0: all. */
+void ft_ledger_set_keep(struct ft_ledger *ledger, uint64_t keep);
+
+/* Take OBSERVATION, which is complete as far as the agent knows. */
+void ft_ledger_take(struct ft_ledger *ledger, const ft_observation *observation);
+
+/* Try again what waits. Returns whether something still does. */
+bool ft_ledger_retry(struct ft_ledger *ledger);
+
+/* Whether something waits. */
+bool ft_ledger_waits(const struct ft_ledger *ledger);
+
+#endif

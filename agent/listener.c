@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "agent/listener.h"
+#include "agent/log.h"
+#include "predictor/core/io.h"
+#include "predictor/core/text.h"
+
+/* How often refused packets are spoken of, in seconds. */
+#define COMPLAIN_SECONDS 60.0
+
+struct connection {
+  struct ft_watch watch;
+  struct ft_listener *listener;
+  pid_t peer;
+  struct connection *next, *previous;
+};
+
+struct ft_listener {
+  struct ft_loop *loop;
+  struct ft_watch watch;
+  char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+  ft_listener_call *call;
+  void *data;
+  uid_t extra_uid; /* (uid_t)-1: none */
+  struct connection list; /* ring; the longest idle one first */
+  unsigned connections;
+  unsigned refused;      /* since the last complaint */
+  double next_complaint;
+  ft_announcement announcement;
+  unsigned char packet[FT_LISTENER_PACKET];
+};
+
+static void refuse(struct ft_listener *listener, const char *why)
+{
+  double now = ft_io_monotonic();
+
+  listener->refused++;
+  if (now < listener->next_complaint)
+    return;
+  ft_log(LOG_WARNING, "%s: dropped %u packet%s or connection%s; the last: %s", listener->path,
+         listener->refused, listener->refused == 1 ? "" : "s", listener->refused == 1 ? "" : "s",
+         why);
+  listener->refused = 0;
+  listener->next_complaint = now + COMPLAIN_SECONDS;
+}
+
+static void drop(struct connection *c)
+{
+  ft_loop_unwatch(c->listener->loop, &c->watch);
+  close(c->watch.fd);
+  c->previous->next = c->next;
+  c->next->previous = c->previous;
+  c->listener->connections--;
+  free(c);
+}
+
+static void append(struct ft_listener *listener, struct connection *c)
+{
+  c->previous = listener->list.previous;
+  c->next = &listener->list;
+  c->previous->next = c;
+  listener->list.previous = c;
+}
+
+static void receive(struct ft_watch *watch)
+{
+  struct connection *c = watch->data;
+  struct ft_listener *listener = c->listener;
+  struct ft_error err;
+  ssize_t got;
+
+  for (;;) {
+    got = recv(c->watch.fd, listener->packet, sizeof listener->packet, MSG_DONTWAIT | MSG_TRUNC);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got < 0 && errno == EAGAIN)
+      return;
+    if (got <= 0)
+      break;
+    if ((size_t)got > sizeof listener->packet) {
+      refuse(listener, "longer than any announcement");
+      continue;
+    }
+    if (ft_record_decode(FT_RECORD_ANNOUNCEMENT, listener->packet, (size_t)got,
+                         &listener->announcement, &err) < 0) {
+      refuse(listener, err.text);
+      continue;
+    }
+    listener->call(&listener->announcement, c->peer, listener->packet, (size_t)got,
+                   listener->data);
+  }
+  drop(c);
+}
+
+static bool may_announce(const struct ft_listener *listener, int fd, struct ucred *peer)
+{
+  socklen_t length = sizeof *peer;
+
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, peer, &length) < 0)
+    return false;
+  return peer->uid == 0 || peer->uid == geteuid() ||
+         (listener->extra_uid != (uid_t)-1 && peer->uid == listener->extra_uid);
+}
+
+static void accept_one(struct ft_watch *watch)
+{
+  struct ft_listener *listener = watch->data;
+  int fd = accept4(watch->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  struct connection *c;
+  struct ucred peer;
+
+  if (fd < 0) {
+    /* out of descriptors: without room nothing could ever be accepted again */
+    if ((errno == EMFILE || errno == ENFILE) && listener->connections)
+      drop(listener->list.next);
+    if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+      refuse(listener, strerror(errno));
+    return;
+  }
+  if (!may_announce(listener, fd, &peer)) {
+    refuse(listener, "the peer is neither root nor SlurmdUser");
+    close(fd);
+    return;
+  }
+  c = calloc(1, sizeof *c);
+  if (!c) {
+    refuse(listener, "out of memory");
+    close(fd);
+    return;
+  }
+  if (listener->connections >= FT_LISTENER_CONNECTIONS) {
+    refuse(listener, "too many connections at once");
+    drop(listener->list.next);
+  }
+  *c = (struct connection){ .watch = { fd, receive, c }, .listener = listener, .peer = peer.pid };
+  append(listener, c);
+  listener->connections++;
+  if (ft_loop_watch(listener->loop, &c->watch) < 0) {
+    refuse(listener, strerror(errno));
+    drop(c);
+    return;
+  }
+  /* what is there already is read in the order of the connections: a task's end after its start */
+  receive(&c->watch);
+}
+
+/* Whether somebody listens at ADDRESS. */
+static bool answers(const struct sockaddr_un *address)
+{
+  int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  bool yes;
+
+  if (fd < 0)
+    return false;
+  yes = connect(fd, (const struct sockaddr *)address, sizeof *address) == 0 || errno == EAGAIN;
+  close(fd);
+  return yes;
+}
+
+static int make_folder(const char *path, struct ft_error *err)
+{
+  char folder[PATH_MAX];
+  const char *slash = strrchr(path, '/');
+
+  if (!slash || slash == path)
+    return 0;
+  (void)ft_text_copy(ft_text_of(path, (size_t)(slash - path)), folder, sizeof folder);
+  return ft_io_make_path(folder, 0755, err);
+}
+
+static int bind_to(struct ft_listener *listener, const char *path, struct ft_error *err)
+{
+  struct sockaddr_un address = { .sun_family = AF_UNIX };
+  struct stat st;
+  mode_t mask;
+  int status;
+
+  if (!ft_string_copy(path, address.sun_path, sizeof address.sun_path))
+    return ft_error_set(err, "%s: longer than the %zu bytes a socket's name may have", path,
+                        sizeof address.sun_path - 1);
+  if (make_folder(path, err) < 0)
+    return -1;
+  listener->watch.fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (listener->watch.fd < 0)
+    return ft_error_errno(err, "%s", path);
+  if (lstat(path, &st) == 0) {
+    if (!S_ISSOCK(st.st_mode))
+      return ft_error_set(err, "%s: is there and is no socket", path);
+    if (answers(&address))
+      return ft_error_set(err, "%s: another process listens there", path);
+    (void)unlink(path);
+  }
+  mask = umask(0177);
+  status = bind(listener->watch.fd, (const struct sockaddr *)&address, sizeof address);
+  (void)umask(mask);
+  if (status < 0)
+    return ft_error_errno(err, "%s", path);
+  memcpy(listener->path, address.sun_path, sizeof listener->path);
+  if (listen(listener->watch.fd, SOMAXCONN) < 0 ||
+      ft_loop_watch(listener->loop, &listener->watch) < 0)
+    return ft_error_errno(err, "%s", path);
+  return 0;
+}
+
+struct ft_listener *ft_listener_open(struct ft_loop *loop, const char *path,
+                                     ft_listener_call *call, void *data, struct ft_error *err)
+{
+  struct ft_listener *listener = calloc(1, sizeof *listener);
+
+  if (!listener) {
+    ft_error_errno(err, "%s", path);
+    return NULL;
+  }
+  listener->loop = loop;
+  listener->call = call;
+  listener->data = data;
+  listener->extra_uid = (uid_t)-1;
+  listener->list.next = listener->list.previous = &listener->list;
+  listener->watch = (struct ft_watch){ -1, accept_one, listener };
+  if (bind_to(listener, path, err) < 0) {
+    ft_listener_close(listener);
+    return NULL;
+  }
+  return listener;
+}
+
+void ft_listener_allow(struct ft_listener *listener, uid_t uid)
+{
+  if (listener->extra_uid == uid || uid == 0 || uid == geteuid())
+    return;
+  if (chown(listener->path, uid, (gid_t)-1) < 0) {
+    ft_log(LOG_WARNING, "%s: cannot be given to SlurmdUser (uid %u): %s", listener->path,
+           (unsigned)uid, strerror(errno));
+    return;
+  }
+  listener->extra_uid = uid;
+}
+
+void ft_listener_close(struct ft_listener *listener)
+{
+  if (!listener)
+    return;
+  while (listener->list.next != &listener->list)
+    drop(listener->list.next);
+  if (listener->watch.fd >= 0) {
+    ft_loop_unwatch(listener->loop, &listener->watch);
+    close(listener->watch.fd);
+  }
+  if (listener->path[0])
+    (void)unlink(listener->path);
+  free(listener);
+}

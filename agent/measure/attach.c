@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Which threads of a tree counters must be attached to. A process inherits the
+ * counters of the thread that forked it, so the question is always: did it
+ * begin before that thread was attached to?
+ */
+#include "config.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/measure/attach.h"
+
+/* Processes below one that are listed in one go, and how deep: a tree just begun has few. */
+#define LISTED_LIMIT 256
+#define DEPTH_LIMIT 32
+
+/* Part of a run's CPU time that may go uncounted before its counts say nothing of the run. */
+#define MISSED_PART 0.02
+
+/* What is handed from one level of the tree to the next. */
+struct walk {
+  struct ft_attach *attach;
+  const struct ft_measure *measure;
+  ft_attach_thread *attach_thread;
+  void *state;
+  unsigned depth;
+};
+
+/* Now, on the clock of field 22 of stat. */
+static uint64_t ticks_now(const struct ft_measure *measure)
+{
+  struct timespec now;
+
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return (uint64_t)(((double)now.tv_sec + 1e-9 * (double)now.tv_nsec) / measure->tick_seconds);
+}
+
+static const struct ft_attached *find(const struct ft_attach *attach, pid_t tid)
+{
+  for (size_t i = 0; i < attach->count; i++)
+    if (attach->threads[i].tid == tid)
+      return &attach->threads[i];
+  return NULL;
+}
+
+static int remember(struct ft_attach *attach, struct ft_attached thread)
+{
+  if (attach->count == attach->size) {
+    size_t size = attach->size ? 2 * attach->size : 8;
+    struct ft_attached *threads = realloc(attach->threads, size * sizeof *threads);
+
+    if (!threads)
+      return -1;
+    attach->threads = threads;
+    attach->size = size;
+  }
+  attach->threads[attach->count++] = thread;
+  return 0;
+}
+
+static void attach_one(struct walk *walk, pid_t tid, const struct ft_stat *stat, bool root,
+                       bool skipped)
+{
+  struct ft_attach *attach = walk->attach;
+  const struct ft_attached *known = find(attach, tid);
+  struct ft_attached thread = {
+    .tid = tid, .start = stat->start, .ticks = ticks_now(walk->measure), .root = root
+  };
+
+  if (known && known->start == stat->start)
+    return;
+  if (attach->count >= FT_ATTACH_LIMIT) {
+    attach->incomplete = true;
+    return;
+  }
+  if (walk->attach_thread(walk->state, tid, skipped) < 0) {
+    attach->incomplete = attach->incomplete || errno != ESRCH;
+    return;
+  }
+  if (remember(attach, thread) < 0)
+    attach->incomplete = true;
+}
+
+/* The threads of PID into TIDS; how many. */
+static size_t list_threads(const struct ft_measure *measure, pid_t pid, pid_t *tids, size_t limit)
+{
+  char name[32];
+  size_t count = 0;
+  struct dirent *entry;
+  DIR *dir;
+  int fd;
+
+  snprintf(name, sizeof name, "%d/task", (int)pid);
+  fd = openat(measure->proc_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0)
+    return 0;
+  dir = fdopendir(fd);
+  if (!dir) {
+    close(fd);
+    return 0;
+  }
+  while (count < limit && (entry = readdir(dir))) {
+    struct ft_text text = ft_text_from(entry->d_name);
+    uint64_t tid;
+
+    if (ft_text_u64(&text, INT32_MAX, &tid) && !ft_text_left(&text))
+      tids[count++] = (pid_t)tid;
+  }
+  closedir(dir);
+  return count;
+}
+
+/* Add the children of thread TID of PID to the COUNT that are in PIDS; how many are then. */
+static size_t list_children(const struct ft_measure *measure, pid_t pid, pid_t tid, pid_t *pids,
+                            size_t count, size_t limit)
+{
+  char name[64], text[4096];
+  struct ft_text list, word;
+  ssize_t length;
+
+  snprintf(name, sizeof name, "%d/task/%d/children", (int)pid, (int)tid);
+  length = ft_proc_read(measure->proc_fd, name, text, sizeof text);
+  list = ft_text_of(text, length > 0 ? (size_t)length : 0);
+  while (count < limit && ft_text_word(&list, &word)) {
+    uint64_t child;
+
+    if (ft_text_u64(&word, INT32_MAX, &child))
+      pids[count++] = (pid_t)child;
+  }
+  return count;
+}
+
+/*
+ * PID with all its threads, then what runs below it. Children are listed first:
+ * those on the list began before and are walked, later ones inherit.
+ */
+static void attach_process(struct walk *walk, pid_t pid, bool root, bool skipped)
+{
+  struct ft_stat stat;
+  pid_t *tids = malloc((FT_ATTACH_LIMIT + LISTED_LIMIT) * sizeof *tids);
+  pid_t *children = tids ? tids + FT_ATTACH_LIMIT : NULL;
+  size_t threads, count = 0;
+
+  if (!tids || walk->depth >= DEPTH_LIMIT) {
+    walk->attach->incomplete = true;
+    free(tids);
+    return;
+  }
+  if (ft_stat_read(walk->measure, pid, &stat) == 0) {
+    threads = list_threads(walk->measure, pid, tids, FT_ATTACH_LIMIT);
+    for (size_t i = 0; i < threads; i++)
+      count = list_children(walk->measure, pid, tids[i], children, count, LISTED_LIMIT);
+    for (size_t i = 0; i < threads; i++)
+      attach_one(walk, tids[i], &stat, root && tids[i] == pid, skipped);
+    if (!skipped)
+      walk->attach->missed_seconds +=
+          stat.own[FT_TOTAL_CPU_SECONDS] + stat.children[FT_TOTAL_CPU_SECONDS];
+    if (threads == FT_ATTACH_LIMIT || count == LISTED_LIMIT)
+      walk->attach->incomplete = true;
+    walk->depth++;
+    for (size_t i = 0; i < count; i++)
+      if (!find(walk->attach, children[i]))
+        attach_process(walk, children[i], false, false);
+    walk->depth--;
+  }
+  free(tids);
+}
+
+/* The attached thread that MEMBER descends from, as far as its parents are known; or NULL. */
+static const struct ft_attached *above(const struct ft_attach *attach, const struct ft_tree *tree,
+                                       const struct ft_member *member)
+{
+  for (unsigned depth = 0; member && depth < DEPTH_LIMIT; depth++) {
+    const struct ft_attached *known = find(attach, member->parent);
+
+    if (known)
+      return known;
+    member = ft_tree_find(tree, member->parent);
+  }
+  return NULL;
+}
+
+static const struct ft_attached *first_root(const struct ft_attach *attach)
+{
+  for (size_t i = 0; i < attach->count; i++)
+    if (attach->threads[i].root)
+      return &attach->threads[i];
+  return NULL;
+}
+
+/*
+ * Whether no counter reaches MEMBER: it is a root below none, or it began before
+ * the thread above it was attached to. Within one tick of that it counts as
+ * forked later, for what ran before was on the list of its parent's children.
+ */
+static bool must_attach(const struct ft_attach *attach, const struct ft_tree *tree,
+                        const struct ft_member *member)
+{
+  const struct ft_attached *from = above(attach, tree, member);
+
+  if (!from && member->root)
+    return true;
+  if (!from)
+    from = first_root(attach);
+  return from && member->start + 1 < from->ticks;
+}
+
+void ft_attach_tree(struct ft_attach *attach, const struct ft_measure *measure,
+                    const struct ft_tree *tree, ft_attach_thread *attach_thread, void *state)
+{
+  struct walk walk = {
+    .attach = attach, .measure = measure, .attach_thread = attach_thread, .state = state
+  };
+
+  for (size_t i = 0; i < tree->count; i++) {
+    const struct ft_member *member = &tree->members[i];
+    const struct ft_attached *known = find(attach, member->pid);
+
+    if (!member->fresh || member->gone || member->zombie)
+      continue;
+    if (known && known->start == member->start)
+      continue;
+    if (must_attach(attach, tree, member))
+      attach_process(&walk, member->pid, member->root, member->skipped);
+  }
+}
+
+bool ft_attach_is_whole(const struct ft_attach *attach, double cpu_seconds)
+{
+  if (attach->incomplete || !attach->count)
+    return false;
+  return cpu_seconds < 0 || attach->missed_seconds <= 0 ||
+         attach->missed_seconds <= MISSED_PART * (attach->missed_seconds + cpu_seconds);
+}
+
+void ft_attach_free(struct ft_attach *attach)
+{
+  free(attach->threads);
+  *attach = (struct ft_attach){ 0 };
+}
+
+int ft_counter_add(ft_observation *out, const char *name, double value)
+{
+  for (pb_size_t i = 0; i < out->counters_count; i++)
+    if (strcmp(out->counters[i].name, name) == 0) {
+      out->counters[i].value += value;
+      return 0;
+    }
+  if (out->counters_count >= sizeof out->counters / sizeof *out->counters)
+    return -1;
+  ft_string_copy(name, out->counters[out->counters_count].name, sizeof out->counters[0].name);
+  out->counters[out->counters_count++].value = value;
+  return 0;
+}

@@ -1,0 +1,630 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A tree's cgroup: what is charged to it, with and without the page cache that the
+ * kernel would drop before it kills. Given a member's /proc/PID/cgroup and the mounts of
+ * this process; v1, v2 and both at once. Paths are never made up from a template.
+ *
+ * Which level counts:
+ * - A tree that is a job (its roots are Slurm's or the job's own processes): the
+ *   ancestor called job_NUMBER, where Slurm limits and charges all of a job's steps.
+ * - Else, and for a command that this process itself began, the topmost cgroup above a
+ *   member that holds no process outside the tree. There is none in a login
+ *   session: its charge is not the command's.
+ */
+#include "config.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/measure/internal.h"
+#include "predictor/core/buf.h"
+#include "predictor/core/io.h"
+
+/* A share of a core that memory.stat may take: reading it makes the kernel add up all CPUs' counts. */
+#define STAT_BUDGET 0.001
+#define STAT_CREDIT_LIMIT 0.05
+#define STAT_SECONDS 1.0 /* it is read at least so often: the cache is to be known around a peak */
+
+/* Between two searches for a tree's cgroup; doubled each time. */
+#define SEARCH_FIRST_SECONDS 0.2
+#define SEARCH_LONGEST_SECONDS 10.0
+
+enum { DEPTH_LIMIT = 16, FOLDERS_LIMIT = 256, HUGETLB_LIMIT = 4 };
+
+/* No limit reads as the largest page-aligned number in v1 (PAGE_COUNTER_MAX); no node has an exabyte. */
+#define UNLIMITED_BYTES 1.15e18
+
+struct ft_cgroup_mounts {
+  bool v1;                /* the memory controller's own hierarchy; else the unified one */
+  char point[PATH_MAX];   /* where it is mounted, without the leading '/' */
+  char root[PATH_MAX];    /* which of its cgroups is mounted there */
+};
+
+struct cgroup {
+  double next_search, search_interval;
+  bool job;               /* job_NUMBER: nothing else is ever in it */
+  int usage_fd, stat_fd, peak_fd, swap_fd;
+  int hugetlb_fds[HUGETLB_LIMIT];
+  char folder[PATH_MAX];  /* below the root descriptor */
+  double peak_before;     /* its peak when it was found */
+  double peak_bytes, limit_bytes;
+  double most_cache, most_swap, most_hugetlb, most_shmem;
+  double credit, last, next_stat;
+};
+
+/* ---- where the controller is mounted ---- */
+
+/* mountinfo writes blanks and backslashes as three octal digits (proc(5)). */
+static bool unescape(struct ft_text text, char *out, size_t size)
+{
+  size_t length = 0;
+
+  while (text.at < text.end && length + 1 < size) {
+    if (*text.at == '\\' && text.end - text.at >= 4) {
+      out[length++] =
+          (char)((text.at[1] - '0') * 64 + (text.at[2] - '0') * 8 + (text.at[3] - '0'));
+      text.at += 4;
+    } else {
+      out[length++] = *text.at++;
+    }
+  }
+  out[length] = '\0';
+  return text.at == text.end;
+}
+
+static bool has_word(struct ft_text list, const char *word)
+{
+  struct ft_text piece;
+
+  while (ft_text_until(&list, ',', &piece))
+    if (ft_text_equals(piece, word))
+      return true;
+  return false;
+}
+
+/* One line of mountinfo: id parent device root point options [tags] - type source options. */
+static bool parse_mount(struct ft_text line, struct ft_cgroup_mounts *mount)
+{
+  struct ft_text word, root, point;
+
+  for (int i = 0; i < 3; i++)
+    if (!ft_text_word(&line, &word))
+      return false;
+  if (!ft_text_word(&line, &root) || !ft_text_word(&line, &point))
+    return false;
+  while (ft_text_word(&line, &word) && !ft_text_equals(word, "-"))
+    ;
+  if (!ft_text_word(&line, &word))
+    return false;
+  mount->v1 = ft_text_equals(word, "cgroup");
+  if (!mount->v1 && !ft_text_equals(word, "cgroup2"))
+    return false;
+  if (!ft_text_word(&line, &word) || !ft_text_word(&line, &word) ||
+      (mount->v1 && !has_word(word, "memory")))
+    return false;
+  ft_text_skip(&point, "/");
+  return unescape(root, mount->root, sizeof mount->root) &&
+         unescape(point, mount->point, sizeof mount->point);
+}
+
+/* Where both kinds are mounted the memory controller is in the one that names it. */
+static bool find_mount(struct ft_measure *measure, struct ft_cgroup_mounts *mounts)
+{
+  struct ft_buf buf;
+  struct ft_text rest, line;
+  bool found = false;
+
+  ft_buf_init(&buf, FT_LIMIT_PROC);
+  /* a node with thousands of mounts: cut, and the line that is cut is refused or not reached */
+  ft_io_read_file(measure->proc_fd, "self/mountinfo", &buf, NULL);
+  rest = ft_text_of(ft_buf_text(&buf), buf.length);
+  while (!(found && mounts->v1) && ft_text_line(&rest, &line)) {
+    struct ft_cgroup_mounts mount;
+
+    if (!parse_mount(line, &mount) || (found && !mount.v1))
+      continue;
+    *mounts = mount;
+    found = true;
+  }
+  ft_buf_free(&buf);
+  return found;
+}
+
+static bool probe(struct ft_measure *measure, struct ft_measure_report *report)
+{
+  char name[PATH_MAX + 32], text[512];
+  struct ft_cgroup_mounts *mounts = malloc(sizeof *mounts);
+
+  if (!mounts || !find_mount(measure, mounts)) {
+    free(mounts);
+    snprintf(report->why, sizeof report->why, "no cgroup file system is mounted");
+    return false;
+  }
+  if (!mounts->v1) {
+    snprintf(name, sizeof name, "%s/cgroup.controllers", mounts->point);
+    if (ft_proc_read(measure->settings.root_fd, name, text, sizeof text) < 0 ||
+        !strstr(text, "memory")) {
+      snprintf(report->why, sizeof report->why,
+               "no memory controller at /%.100s: see cgroup_disable= on the kernel's command line",
+               mounts->point);
+      free(mounts);
+      return false;
+    }
+  }
+  measure->mounts = mounts;
+  snprintf(report->why, sizeof report->why, "version %d at /%.100s", mounts->v1 ? 1 : 2,
+           mounts->point);
+  return true;
+}
+
+void ft_cgroup_forget(struct ft_measure *measure)
+{
+  free(measure->mounts);
+}
+
+/* ---- a process's cgroup ---- */
+
+/* PID's path in the memory controller's hierarchy, from lines "ID:CONTROLLERS:PATH". */
+static bool path_of(const struct ft_measure *measure, bool v1, pid_t pid, char *path, size_t size)
+{
+  char text[8192];
+  struct ft_text rest = { 0 }, line, id, controllers;
+
+  if (ft_proc_read_pid(measure, pid, "cgroup", text, sizeof text) < 0)
+    return false;
+  rest = ft_text_from(text);
+  while (ft_text_line(&rest, &line)) {
+    if (!ft_text_until(&line, ':', &id) || !ft_text_until(&line, ':', &controllers))
+      continue;
+    if (v1 ? !has_word(controllers, "memory") : !ft_text_equals(id, "0"))
+      continue;
+    /* a path that climbs is outside of what our cgroup namespace shows */
+    return ft_text_copy(line, path, size) && path[0] == '/' && !strstr(path, "/..");
+  }
+  return false;
+}
+
+bool ft_cgroup_holds(const struct ft_tree *tree, pid_t pid)
+{
+  char path[PATH_MAX];
+  size_t length;
+
+  if (!tree->cgroup || !path_of(tree->measure, tree->cgroup_v1, pid, path, sizeof path))
+    return false;
+  length = strlen(tree->cgroup);
+  return strncmp(path, tree->cgroup, length) == 0 && (path[length] == '/' || !path[length]);
+}
+
+/* The folder of the cgroup PATH, below the root descriptor. */
+static bool folder_of(const struct ft_cgroup_mounts *mounts, const char *path, char *folder,
+                      size_t size)
+{
+  size_t length = strlen(mounts->root);
+  int put;
+
+  if (length == 1)
+    length = 0;
+  else if (strncmp(path, mounts->root, length) != 0 || (path[length] && path[length] != '/'))
+    return false;
+  put = snprintf(folder, size, "%s%s", mounts->point, strcmp(path, "/") ? path + length : "");
+  return put > 0 && (size_t)put < size;
+}
+
+static const char *usage_name(const struct ft_cgroup_mounts *mounts)
+{
+  return mounts->v1 ? "memory.usage_in_bytes" : "memory.current";
+}
+
+static bool read_number(const struct ft_measure *measure, const char *folder, const char *name,
+                        double *value)
+{
+  char path[PATH_MAX + 64], text[64];
+
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  return ft_proc_read(measure->settings.root_fd, path, text, sizeof text) > 0 &&
+         ft_proc_number(text, value);
+}
+
+/* ---- which level ---- */
+
+/* Cut PATH after a component job_NUMBER, as Slurm names them in v1 and v2. */
+static bool cut_at_job(char *path)
+{
+  for (char *at = path; (at = strstr(at, "/job_")); at++) {
+    struct ft_text rest = ft_text_from(at + 5);
+    uint64_t job;
+
+    if (!ft_text_u64(&rest, UINT32_MAX, &job) || (ft_text_left(&rest) && *rest.at != '/'))
+      continue;
+    path[rest.at - path] = '\0';
+    return true;
+  }
+  return false;
+}
+
+/* A process born since the look is the tree's if its ancestors lead there. */
+static bool is_ours(const struct ft_tree *tree, pid_t pid)
+{
+  struct ft_stat stat;
+
+  for (int i = 0; i < DEPTH_LIMIT && pid > 1; i++) {
+    if (ft_tree_find(tree, pid))
+      return true;
+    if (ft_stat_read(tree->measure, pid, &stat) < 0)
+      return i == 0; /* ended since it was listed */
+    pid = stat.parent;
+  }
+  return false;
+}
+
+static bool holds_only(const struct ft_tree *tree, const char *folder, int depth, int *folders);
+
+/* Go on below FOLDER, whose own processes are all the tree's. */
+static bool holds_only_below(const struct ft_tree *tree, const char *folder, int depth,
+                             int *folders)
+{
+  int fd = openat(tree->measure->settings.root_fd, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+  struct dirent *entry;
+  bool only = true;
+
+  if (!dir) {
+    if (fd >= 0)
+      close(fd);
+    return false;
+  }
+  while (only && (entry = readdir(dir))) {
+    char below[PATH_MAX];
+    int put;
+
+    if (entry->d_name[0] == '.' || entry->d_type != DT_DIR)
+      continue;
+    put = snprintf(below, sizeof below, "%s/%s", folder, entry->d_name);
+    only = put > 0 && (size_t)put < sizeof below && holds_only(tree, below, depth + 1, folders);
+  }
+  closedir(dir);
+  return only;
+}
+
+/* Whether every process in FOLDER and below is TREE's; what is too deep or too wide is not. */
+static bool holds_only(const struct ft_tree *tree, const char *folder, int depth, int *folders)
+{
+  char *path = NULL;
+  struct ft_buf procs;
+  struct ft_text rest, line;
+  bool only = false;
+
+  if (depth > DEPTH_LIMIT || ++*folders > FOLDERS_LIMIT ||
+      asprintf(&path, "%s/cgroup.procs", folder) < 0)
+    return false;
+  ft_buf_init(&procs, FT_LIMIT_PROC);
+  if (ft_io_read_file(tree->measure->settings.root_fd, path, &procs, NULL) < 0)
+    goto out;
+  rest = ft_text_of(ft_buf_text(&procs), procs.length);
+  while (ft_text_line(&rest, &line)) {
+    uint64_t pid;
+
+    if (!ft_text_u64(&line, INT32_MAX, &pid) || !is_ours(tree, (pid_t)pid))
+      goto out;
+  }
+  only = holds_only_below(tree, folder, depth, folders);
+
+out:
+  ft_buf_free(&procs);
+  free(path);
+  return only;
+}
+
+/* Cut PATH at the topmost level that is TREE's alone and is charged. */
+static bool cut_at_own(const struct ft_tree *tree, char *path, size_t size)
+{
+  const struct ft_measure *measure = tree->measure;
+  char at[PATH_MAX], folder[PATH_MAX];
+  bool found = false;
+  double usage;
+
+  ft_string_copy(path, at, sizeof at);
+  for (;;) {
+    char *slash = strrchr(at, '/');
+    int folders = 0;
+
+    if (!folder_of(measure->mounts, at, folder, sizeof folder))
+      return found;
+    if (read_number(measure, folder, usage_name(measure->mounts), &usage)) {
+      if (!holds_only(tree, folder, 0, &folders))
+        return found;
+      found = ft_string_copy(at, path, size);
+    }
+    if (!slash || !at[1])
+      return found;
+    slash[slash == at] = '\0';
+  }
+}
+
+/*
+ * Whether the charge at FOLDER holds that of the cgroups below it: always in v2, and
+ * in v1 unless use_hierarchy is off (possible up to Linux 5.10).
+ */
+static bool is_hierarchical(const struct ft_measure *measure, const char *folder)
+{
+  double value;
+
+  return !measure->mounts->v1 || !read_number(measure, folder, "memory.use_hierarchy", &value) ||
+         value > 0;
+}
+
+/* ---- a tree's cgroup ---- */
+
+static int open_file(const struct ft_measure *measure, const char *folder, const char *name)
+{
+  char path[PATH_MAX + 64];
+
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  return openat(measure->settings.root_fd, path, O_RDONLY | O_CLOEXEC);
+}
+
+static void close_file(int *fd)
+{
+  if (*fd >= 0)
+    close(*fd);
+  *fd = -1;
+}
+
+static void leave(struct ft_tree *tree, struct cgroup *cgroup)
+{
+  close_file(&cgroup->usage_fd);
+  close_file(&cgroup->stat_fd);
+  close_file(&cgroup->peak_fd);
+  close_file(&cgroup->swap_fd);
+  for (size_t i = 0; i < HUGETLB_LIMIT; i++)
+    close_file(&cgroup->hugetlb_fds[i]);
+  free(tree->cgroup);
+  tree->cgroup = NULL;
+  cgroup->job = false;
+}
+
+/* v2 counts huge pages in files of their own, one a page size: hugetlb.2MB.current. */
+static void open_hugetlb(const struct ft_measure *measure, struct cgroup *cgroup)
+{
+  int fd = openat(measure->settings.root_fd, cgroup->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+  struct dirent *entry;
+  size_t count = 0;
+
+  if (!dir) {
+    if (fd >= 0)
+      close(fd);
+    return;
+  }
+  while (count < HUGETLB_LIMIT && (entry = readdir(dir))) {
+    struct ft_text name = ft_text_from(entry->d_name), size, rest;
+
+    if (!ft_text_skip(&name, "hugetlb.") || !ft_text_until(&name, '.', &size))
+      continue;
+    rest = name;
+    if (ft_text_equals(rest, "current"))
+      cgroup->hugetlb_fds[count++] = open_file(measure, cgroup->folder, entry->d_name);
+  }
+  closedir(dir);
+}
+
+/* The least limit of the cgroup and those above it; negative: none. */
+static double least_limit(const struct ft_measure *measure, const char *path)
+{
+  const char *name = measure->mounts->v1 ? "memory.limit_in_bytes" : "memory.max";
+  char at[PATH_MAX], folder[PATH_MAX];
+  double least = -1, value;
+
+  ft_string_copy(path, at, sizeof at);
+  for (char *slash; (slash = strrchr(at, '/')) && at[1]; slash[slash == at] = '\0')
+    if (folder_of(measure->mounts, at, folder, sizeof folder) &&
+        read_number(measure, folder, name, &value) && value >= 0 && value < UNLIMITED_BYTES &&
+        (least < 0 || value < least))
+      least = value;
+  return least;
+}
+
+static void enter(struct ft_tree *tree, struct cgroup *cgroup, const char *path)
+{
+  struct ft_measure *measure = tree->measure;
+  bool v1 = measure->mounts->v1;
+  char text[64];
+
+  tree->cgroup = strdup(path);
+  tree->cgroup_v1 = v1;
+  cgroup->usage_fd = open_file(measure, cgroup->folder, usage_name(measure->mounts));
+  cgroup->stat_fd = open_file(measure, cgroup->folder, "memory.stat");
+  /* memory.peak: since Linux 5.19 */
+  cgroup->peak_fd =
+      open_file(measure, cgroup->folder, v1 ? "memory.max_usage_in_bytes" : "memory.peak");
+  cgroup->swap_fd = v1 ? -1 : open_file(measure, cgroup->folder, "memory.swap.current");
+  if (!v1)
+    open_hugetlb(measure, cgroup);
+  cgroup->peak_before = -1;
+  if (cgroup->peak_fd >= 0 && ft_proc_reread(cgroup->peak_fd, text, sizeof text) > 0)
+    ft_proc_number(text, &cgroup->peak_before);
+  cgroup->limit_bytes = least_limit(measure, path);
+}
+
+/* Find the tree's cgroup through its first member that counts; keep what was found before. */
+static void search(struct ft_tree *tree, struct cgroup *cgroup)
+{
+  struct ft_measure *measure = tree->measure;
+  char own[PATH_MAX], path[PATH_MAX], folder[PATH_MAX];
+  const struct ft_member *member = NULL;
+  bool job;
+
+  for (size_t i = 0; i < tree->count && !member; i++)
+    if (!tree->members[i].skipped && !tree->members[i].gone)
+      member = &tree->members[i];
+  if (!member || !path_of(measure, measure->mounts->v1, member->pid, own, sizeof own))
+    return;
+  ft_string_copy(own, path, sizeof path);
+  job = !tree->command && cut_at_job(path);
+  if ((!job && !cut_at_own(tree, path, sizeof path)) ||
+      !folder_of(measure->mounts, path, folder, sizeof folder) ||
+      (strcmp(own, path) && !is_hierarchical(measure, folder))) {
+    leave(tree, cgroup);
+    return;
+  }
+  if (tree->cgroup && strcmp(tree->cgroup, path) == 0)
+    return;
+  leave(tree, cgroup);
+  cgroup->job = job;
+  ft_string_copy(folder, cgroup->folder, sizeof cgroup->folder);
+  enter(tree, cgroup, path);
+}
+
+static int open_(struct ft_measure *measure, struct ft_tree *tree, void *state)
+{
+  struct cgroup *cgroup = state;
+
+  (void)measure;
+  cgroup->usage_fd = cgroup->stat_fd = cgroup->peak_fd = cgroup->swap_fd = -1;
+  for (size_t i = 0; i < HUGETLB_LIMIT; i++)
+    cgroup->hugetlb_fds[i] = -1;
+  cgroup->peak_bytes = cgroup->limit_bytes = cgroup->most_cache = -1;
+  cgroup->most_swap = cgroup->most_hugetlb = cgroup->most_shmem = -1;
+  cgroup->search_interval = SEARCH_FIRST_SECONDS;
+  cgroup->credit = STAT_CREDIT_LIMIT;
+  cgroup->last = tree->started;
+  return 0;
+}
+
+static double reread_number(int fd)
+{
+  char text[64];
+  double value;
+
+  return fd >= 0 && ft_proc_reread(fd, text, sizeof text) > 0 && ft_proc_number(text, &value)
+             ? value
+             : -1;
+}
+
+/*
+ * memory.stat: file pages on the LRU lists are the cache that is dropped before
+ * anything is killed; shared memory and tmpfs are "cache" too, but not there and not
+ * droppable. In v1 only the keys with total_ hold what is below the cgroup.
+ */
+static void read_stat(struct ft_tree *tree, struct cgroup *cgroup, struct ft_sample *sample)
+{
+  bool v1 = tree->cgroup_v1;
+  char text[16384];
+  double active, inactive, value, hugetlb = -1;
+
+  if (cgroup->stat_fd < 0 || ft_proc_reread(cgroup->stat_fd, text, sizeof text) <= 0)
+    return;
+  if (ft_proc_value(text, v1 ? "total_active_file" : "active_file", &active) &&
+      ft_proc_value(text, v1 ? "total_inactive_file" : "inactive_file", &inactive)) {
+    double less = sample->charge_bytes - active - inactive;
+
+    ft_most(&cgroup->most_cache, active + inactive);
+    sample->charge_less_cache_bytes = less > 0 ? less : 0;
+  }
+  if (ft_proc_value(text, v1 ? "total_shmem" : "shmem", &value))
+    ft_most(&cgroup->most_shmem, value);
+  if (v1 && ft_proc_value(text, "total_swap", &value))
+    ft_most(&cgroup->most_swap, value);
+  ft_most(&cgroup->most_swap, reread_number(cgroup->swap_fd));
+  for (size_t i = 0; i < HUGETLB_LIMIT; i++)
+    if ((value = reread_number(cgroup->hugetlb_fds[i])) >= 0)
+      hugetlb = (hugetlb < 0 ? 0 : hugetlb) + value;
+  ft_most(&cgroup->most_hugetlb, hugetlb);
+}
+
+/*
+ * A cgroup that is not a job's may have held others before: its peak tells of this
+ * tree only what it has grown by since it was found.
+ */
+static void read_peak(struct cgroup *cgroup)
+{
+  double peak = reread_number(cgroup->peak_fd);
+
+  if (cgroup->job || peak > cgroup->peak_before)
+    ft_most(&cgroup->peak_bytes, peak);
+}
+
+static void sample(struct ft_measure *measure, struct ft_tree *tree, void *state,
+                   struct ft_sample *sample)
+{
+  struct cgroup *cgroup = state;
+  double start;
+
+  if (!cgroup->job && measure->now >= cgroup->next_search) {
+    search(tree, cgroup);
+    cgroup->next_search = measure->now + cgroup->search_interval;
+    cgroup->search_interval *= 2;
+    if (cgroup->search_interval > SEARCH_LONGEST_SECONDS)
+      cgroup->search_interval = SEARCH_LONGEST_SECONDS;
+  }
+  if (!tree->cgroup)
+    return;
+  sample->charge_bytes = reread_number(cgroup->usage_fd);
+  if (sample->charge_bytes < 0) {
+    /* removed, with its processes */
+    leave(tree, cgroup);
+    return;
+  }
+  read_peak(cgroup);
+  cgroup->credit += (measure->now - cgroup->last) * STAT_BUDGET;
+  if (cgroup->credit > STAT_CREDIT_LIMIT)
+    cgroup->credit = STAT_CREDIT_LIMIT;
+  cgroup->last = measure->now;
+  /* less cache than the charge: no new peak hides below the one known */
+  if (cgroup->credit <= 0 || (sample->charge_bytes <= tree->most.charge_less_cache_bytes &&
+                              measure->now < cgroup->next_stat))
+    return;
+  start = ft_io_monotonic();
+  read_stat(tree, cgroup, sample);
+  cgroup->credit -= ft_io_monotonic() - start;
+  cgroup->next_stat = measure->now + STAT_SECONDS;
+}
+
+static void put(bool *has, uint64_t *field, double value)
+{
+  if (value < 0)
+    return;
+  *has = true;
+  *field = (uint64_t)value;
+}
+
+/*
+ * The kernel's own peak of the charge misses no instant. What was cache at that
+ * instant it does not tell; taking off the most droppable cache that was ever seen gives a
+ * lower bound of the charge less cache there, and the samples give another.
+ */
+static void close_(struct ft_measure *measure, struct ft_tree *tree, void *state,
+                   ft_observation *out)
+{
+  struct cgroup *cgroup = state;
+  double charge = tree->most.charge_bytes, less = tree->most.charge_less_cache_bytes;
+
+  (void)measure;
+  read_peak(cgroup);
+  ft_most(&cgroup->peak_bytes, tree->end_charge_bytes);
+  ft_most(&charge, cgroup->peak_bytes);
+  if (cgroup->most_cache >= 0)
+    ft_most(&less, cgroup->peak_bytes - cgroup->most_cache);
+  put(&out->has_charge_bytes, &out->charge_bytes, charge);
+  put(&out->has_charge_less_cache_bytes, &out->charge_less_cache_bytes, less);
+  put(&out->has_shmem_bytes, &out->shmem_bytes, cgroup->most_shmem);
+  /* of all processes at once, ended ones and shared pages included: better than rss's sums */
+  put(&out->has_swap_bytes, &out->swap_bytes, cgroup->most_swap);
+  put(&out->has_hugetlb_bytes, &out->hugetlb_bytes, cgroup->most_hugetlb);
+  if (!out->has_limit_bytes)
+    put(&out->has_limit_bytes, &out->limit_bytes, cgroup->limit_bytes);
+  leave(tree, cgroup);
+}
+
+const struct ft_sampler ft_sampler_cgroup = { .name = "cgroup",
+                                              .state_size = sizeof(struct cgroup),
+                                              .probe = probe,
+                                              .open = open_,
+                                              .sample = sample,
+                                              .close = close_ };

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The sampler "nvml": what a tree's processes use of NVIDIA GPUs. One look at all
+ * GPUs serves all trees and takes at most 1 % of a core. The library is loaded
+ * while a tree is open: an idle agent holds neither its memory nor the driver.
+ * Energy and utilisation are of the whole GPU, so they count only while nobody
+ * else computes on it and it is not divided by MIG; energy from the first look
+ * that finds the job there.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/measure/internal.h"
+#include "agent/measure/nvml.h"
+#include "predictor/core/io.h"
+
+/* The part of a core that looking may take. */
+#define LOOK_PART 0.01
+
+/* A GPU that the tree computes on or has computed on. */
+struct device {
+  unsigned index;
+  bool whole; /* so far nobody else, no MIG */
+  bool has_energy;
+  double first_joules, last_joules;
+};
+
+struct state {
+  bool loaded;
+  double looked; /* which look this tree has seen */
+  double bytes;  /* at that look; negative before the tree was seen on any GPU */
+  double most_bytes;
+  double utilisation; /* sum over looks and GPUs */
+  unsigned utilisations;
+  struct device devices[FT_NVML_DEVICES];
+  unsigned count;
+  char name[64], profile[32];
+};
+
+/* NVML keeps one state a process, and so does this file. */
+static struct {
+  const char *library;
+  struct ft_nvml *nvml;
+  unsigned users;
+  double looked, next_look;
+  struct ft_nvml_use *uses;
+  size_t count;
+} gpu;
+
+bool ft_nvml_probe(const char *library, struct ft_measure_report *report)
+{
+  struct ft_error err;
+  struct ft_nvml *nvml = ft_nvml_open(library, &err);
+  char name[64] = "a GPU without a name";
+
+  if (!nvml) {
+    ft_string_copy(err.text, report->why, sizeof report->why);
+    return false;
+  }
+  ft_nvml_name(nvml, 0, name, sizeof name);
+  snprintf(report->why, sizeof report->why, "%u %s", ft_nvml_devices(nvml), name);
+  ft_nvml_close(nvml);
+  gpu.library = library;
+  return true;
+}
+
+static bool gpu_probe(struct ft_measure *measure, struct ft_measure_report *report)
+{
+  if (measure->own_proc)
+    return ft_nvml_probe(FT_NVML_LIBRARY, report);
+  snprintf(report->why, sizeof report->why, "the processes are not of this system");
+  return false;
+}
+
+static void release(void)
+{
+  if (gpu.users && --gpu.users)
+    return;
+  ft_nvml_close(gpu.nvml);
+  free(gpu.uses);
+  gpu.nvml = NULL;
+  gpu.uses = NULL;
+  gpu.count = 0;
+  gpu.looked = gpu.next_look = 0;
+}
+
+static int gpu_open(struct ft_measure *measure, struct ft_tree *tree, void *data)
+{
+  struct state *state = data;
+
+  (void)measure;
+  (void)tree;
+  if (!gpu.users) {
+    gpu.nvml = ft_nvml_open(gpu.library, NULL);
+    gpu.uses = calloc(FT_NVML_USES, sizeof *gpu.uses);
+    if (!gpu.nvml || !gpu.uses) {
+      release();
+      return -1;
+    }
+  }
+  gpu.users++;
+  state->loaded = true;
+  state->bytes = state->most_bytes = -1;
+  return 0;
+}
+
+static void look(double now)
+{
+  double begun;
+
+  if (now < gpu.next_look)
+    return;
+  begun = ft_io_monotonic();
+  gpu.count = ft_nvml_look(gpu.nvml, gpu.uses, FT_NVML_USES);
+  gpu.looked = now;
+  gpu.next_look = now + (ft_io_monotonic() - begun) / LOOK_PART;
+}
+
+/* The tree's record of the GPU that USE is on, begun when it is new; NULL past the limit. */
+static struct device *device_of(struct state *state, const struct ft_nvml_use *use)
+{
+  struct device *device;
+
+  for (unsigned i = 0; i < state->count; i++)
+    if (state->devices[i].index == use->device)
+      return &state->devices[i];
+  if (state->count == FT_NVML_DEVICES)
+    return NULL;
+  device = &state->devices[state->count++];
+  *device = (struct device){ .index = use->device, .whole = true };
+  device->has_energy = ft_nvml_energy(gpu.nvml, use->device, &device->first_joules);
+  device->last_joules = device->first_joules;
+  if (!state->name[0])
+    ft_nvml_name(gpu.nvml, use->device, state->name, sizeof state->name);
+  if (!state->profile[0])
+    ft_nvml_mig_profile(gpu.nvml, use->device, use->instance, state->profile,
+                        sizeof state->profile);
+  return device;
+}
+
+/* Whether the GPU is the tree's alone at this look. */
+static bool alone(const struct ft_tree *tree, unsigned index)
+{
+  for (size_t i = 0; i < gpu.count; i++)
+    if (gpu.uses[i].device == index &&
+        (gpu.uses[i].instance >= 0 || !ft_tree_find(tree, gpu.uses[i].pid)))
+      return false;
+  return true;
+}
+
+/* Follow the GPUs that were seen in use: what they take is still the job's between two kernels. */
+static void follow(struct state *state, const struct ft_tree *tree)
+{
+  for (unsigned i = 0; i < state->count; i++) {
+    struct device *device = &state->devices[i];
+    double part;
+
+    device->whole = device->whole && alone(tree, device->index);
+    if (!device->whole)
+      continue;
+    if (device->has_energy)
+      ft_nvml_energy(gpu.nvml, device->index, &device->last_joules);
+    if (ft_nvml_utilisation(gpu.nvml, device->index, &part)) {
+      state->utilisation += part;
+      state->utilisations++;
+    }
+  }
+}
+
+static void gpu_sample(struct ft_measure *measure, struct ft_tree *tree, void *data,
+                       struct ft_sample *sample)
+{
+  struct state *state = data;
+  double bytes = state->bytes >= 0 ? 0 : -1;
+
+  look(measure->now);
+  if (state->looked != gpu.looked) {
+    state->looked = gpu.looked;
+    for (size_t i = 0; i < gpu.count; i++) {
+      const struct ft_nvml_use *use = &gpu.uses[i];
+
+      if (!ft_tree_find(tree, use->pid) || !device_of(state, use) || use->bytes < 0)
+        continue;
+      bytes = (bytes < 0 ? 0 : bytes) + use->bytes;
+    }
+    follow(state, tree);
+    state->bytes = bytes;
+    ft_most(&state->most_bytes, bytes);
+  }
+  sample->gpu_bytes = state->bytes;
+}
+
+static void gpu_close(struct ft_measure *measure, struct ft_tree *tree, void *data,
+                      ft_observation *out)
+{
+  struct state *state = data;
+  bool whole = state->count > 0, has_energy = whole;
+  double joules = 0;
+
+  (void)measure;
+  (void)tree;
+  for (unsigned i = 0; i < state->count; i++) {
+    const struct device *device = &state->devices[i];
+
+    whole = whole && device->whole;
+    has_energy = has_energy && device->has_energy && device->last_joules >= device->first_joules;
+    joules += device->last_joules - device->first_joules;
+  }
+  if (whole && has_energy) {
+    out->has_gpu_energy_joules = true;
+    out->gpu_energy_joules = joules;
+  }
+  if (whole && state->utilisations) {
+    out->has_gpu_utilisation = true;
+    out->gpu_utilisation = state->utilisation / state->utilisations;
+  }
+  if (state->most_bytes >= 0) {
+    out->has_gpu_memory_bytes = true;
+    out->gpu_memory_bytes = (uint64_t)state->most_bytes;
+  }
+  ft_string_copy(state->name, out->gpu_name, sizeof out->gpu_name);
+  ft_string_copy(state->profile, out->mig_profile, sizeof out->mig_profile);
+  if (state->loaded)
+    release();
+}
+
+const struct ft_sampler ft_sampler_nvml = { .name = "nvml",
+                                            .state_size = sizeof(struct state),
+                                            .probe = gpu_probe,
+                                            .open = gpu_open,
+                                            .sample = gpu_sample,
+                                            .close = gpu_close };

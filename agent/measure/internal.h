@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What the samplers see of a tree: its members, found anew at each instant by
+ * tree.c, and the bounded reads of /proc and /sys that all of them share.
+ */
+#ifndef FT_MEASURE_INTERNAL_H
+#define FT_MEASURE_INTERNAL_H
+
+#include "agent/measure/measure.h"
+#include "predictor/core/text.h"
+
+/* Every sampler there can be; the table is in measure.c. */
+enum { FT_SAMPLERS_LIMIT = 16 };
+
+/* What the kernel adds up over a process's life and its waited-for children's. */
+enum ft_total {
+  FT_TOTAL_CPU_SECONDS,
+  FT_TOTAL_MINOR_FAULTS,
+  FT_TOTAL_MAJOR_FAULTS,
+  FT_TOTAL_READ_BYTES,
+  FT_TOTAL_WRITE_BYTES,
+  FT_TOTALS
+};
+
+/*
+ * A process of a tree. The array of them is packed anew at each sample: keep the
+ * pid and start, not the address. A pid alone may be reused; with start it is not.
+ */
+struct ft_member {
+  pid_t pid;
+  pid_t parent;
+  uint64_t start;      /* clock ticks after boot: field 22 of stat */
+  bool fresh;          /* first seen by this sample */
+  bool root;           /* given to ft_tree_add_root */
+  bool skipped;        /* its own memory and totals do not count */
+  bool zombie;         /* ended, not yet waited for: it uses no memory */
+  bool gone;           /* ended since the sample before; leaves the array after this one */
+  bool look;           /* the costly files are due at this sample */
+
+  /* kept by tree.c and the samplers of this folder */
+  int statm_fd;        /* -1: none kept, it is opened each time */
+  double next_look, look_interval; /* seconds */
+  double rss_bytes, shared_bytes;  /* latest statm */
+  double most_rss_bytes;           /* the highest of them */
+  double others_bytes;             /* least RSS of the others at a sample since the last look */
+  unsigned threads;
+  double open_files;
+  double swap_bytes, hugetlb_bytes;
+  double own[FT_TOTALS];           /* its life's totals, waited-for children included */
+  double before[FT_TOTALS];        /* of a skipped root when it was added: not the tree's */
+  double owed[FT_TOTALS];          /* of members below it that ended, until its totals show them */
+  bool owing;
+};
+
+struct ft_measure {
+  struct ft_measure_settings settings;
+  int proc_fd;         /* of root_fd's proc */
+  double now;          /* ft_io_monotonic of the sample being taken */
+  double page_bytes;
+  double tick_seconds; /* of the times in stat */
+  bool own_proc;       /* proc is the running kernel's, of our own pid namespace */
+  size_t descriptors, descriptors_limit; /* statm descriptors kept, and how many may be */
+  struct ft_measure_report reports[FT_SAMPLERS_LIMIT];
+  size_t report_count;
+  struct ft_tree *trees;
+  struct ft_discovery *discovery; /* tree.c's own */
+  struct ft_cgroup_mounts *mounts; /* cgroup.c's own */
+};
+
+/* The totals of one slurmstepd's or task's rusage, which grow from one end to the next. */
+struct ft_end {
+  uint32_t pid;
+  double totals[FT_TOTALS];
+};
+
+struct ft_tree {
+  struct ft_measure *measure;
+  struct ft_tree *next;
+  struct ft_member *members;
+  size_t count, size;
+  size_t alive;        /* members that live, skipped ones included */
+  double started;      /* ft_io_monotonic */
+  struct ft_sample latest;
+  uint32_t samples;
+
+  /* the highest that each sum of struct ft_sample ever was; negative: never measured */
+  struct ft_sample most;
+  double rss_time, pss_time, charge_time; /* when they were; charge less cache */
+  double spike_bytes;  /* RSS that only the kernel's high water marks saw; negative: none */
+  double spike_time;
+  double largest_bytes; /* of one process */
+  uint32_t most_processes, most_threads;
+  double most_open_files, most_swap_bytes, most_hugetlb_bytes;
+  double ended[FT_TOTALS]; /* of members that ended where no living member's totals show them */
+  double shown[FT_TOTALS]; /* the highest sum of totals so far */
+
+  /* what ft_tree_note_end told; negative: nothing */
+  double end_rss_bytes, end_charge_bytes;
+  struct ft_end *ends; /* totals by the pid that tells them */
+  size_t end_count;
+
+  bool command;        /* a root is the measuring process itself: a command, not a job */
+  char *cgroup;        /* path in its hierarchy of the cgroup whose charge counts; NULL: none */
+  bool cgroup_v1;
+
+  void *states[FT_SAMPLERS_LIMIT]; /* by report; NULL where the sampler does not work here */
+};
+
+/*
+ * Read the file NAME (a path without a leading '/', below FD) into TEXT of SIZE
+ * bytes, cut there and ended by NUL. Returns the length, or -1 with errno.
+ */
+ssize_t ft_proc_read(int fd, const char *name, char *text, size_t size);
+
+/* The same for a kept descriptor, from its beginning. */
+ssize_t ft_proc_reread(int fd, char *text, size_t size);
+
+/* The same for proc/PID/NAME. */
+ssize_t ft_proc_read_pid(const struct ft_measure *measure, pid_t pid, const char *name, char *text,
+                         size_t size);
+
+/* The number after KEY at the beginning of a line, as in memory.stat and status; false when absent. */
+bool ft_proc_value(const char *text, const char *key, double *value);
+
+/* One number alone, as in memory.current; "max" reads as negative. False when it is neither. */
+bool ft_proc_number(const char *text, double *value);
+
+/* Whether other users' io, fd and smaps_rollup may be read: CAP_SYS_PTRACE is effective (or not known). */
+bool ft_proc_may_trace(const struct ft_measure *measure);
+
+/* What one look at /proc/PID/stat tells. */
+struct ft_stat {
+  pid_t parent, group, session;
+  bool zombie;
+  bool thread; /* PID is a thread other than its process's first */
+  uint64_t start;
+  unsigned threads;
+  double own[FT_TOTALS];      /* up to FT_TOTAL_MAJOR_FAULTS; the rest stays 0 */
+  double children[FT_TOTALS]; /* the same of children waited for */
+};
+
+/* Parse the text of a stat file. Returns 0, -1 when it is not one. */
+int ft_stat_parse(const char *text, size_t length, double tick_seconds, struct ft_stat *stat);
+
+/* Read and parse PID's. Returns -1 where there is no such process. */
+int ft_stat_read(const struct ft_measure *measure, pid_t pid, struct ft_stat *stat);
+
+/* A context's discovery, and one look for new and ended processes of all its trees. */
+struct ft_discovery *ft_discovery_new(struct ft_measure *measure);
+void ft_discovery_free(struct ft_discovery *discovery);
+void ft_discovery_look(struct ft_measure *measure);
+
+/* Forget the members marked gone, after every sampler saw them so. */
+void ft_tree_sweep(struct ft_tree *tree);
+
+/* Tell the samplers that a root was added: the last thing that ft_tree_add_root does. */
+void ft_tree_added(struct ft_tree *tree);
+
+/* Release the members of TREE. */
+void ft_tree_forget(struct ft_tree *tree);
+
+/* The member called PID, or NULL. */
+struct ft_member *ft_tree_find(const struct ft_tree *tree, pid_t pid);
+
+/* Whether PID is in the cgroup that is TREE's alone, or below it. */
+bool ft_cgroup_holds(const struct ft_tree *tree, pid_t pid);
+
+/* Release what the cgroup sampler's probe found. */
+void ft_cgroup_forget(struct ft_measure *measure);
+
+/* Put VALUE into MOST where it is higher (or the first). */
+void ft_most(double *most, double value);
+
+extern const struct ft_sampler ft_sampler_rss, ft_sampler_pss, ft_sampler_cgroup, ft_sampler_io;
+extern const struct ft_sampler ft_sampler_papi, ft_sampler_perf, ft_sampler_nvml;
+
+#endif

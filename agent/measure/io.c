@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What adds up over a run: processor time, page faults, bytes read from and
+ * written to storage; and open files and threads at most. Given the members whose
+ * look is due (1 s after birth, then less and less often, and at the end).
+ *
+ * The kernel puts a waited-for child's totals into its parent's, /proc/PID/io included
+ * (kernel/exit.c: wait_task_zombie), so living members' totals count nothing twice;
+ * what ended is added only where no living member's totals show it.
+ */
+#include "config.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/measure/internal.h"
+
+struct io {
+  bool any; /* some process's io file could be read */
+};
+
+static bool probe(struct ft_measure *measure, struct ft_measure_report *report)
+{
+  char text[512];
+
+  if (ft_proc_read(measure->proc_fd, "self/io", text, sizeof text) < 0 && errno == ENOENT &&
+      measure->own_proc)
+    snprintf(report->why, sizeof report->why,
+             "/proc/PID/stat; no bytes: needs a kernel with CONFIG_TASK_IO_ACCOUNTING");
+  else if (!ft_proc_may_trace(measure))
+    snprintf(report->why, sizeof report->why,
+             "/proc/PID/stat, io and fd; bytes and files of this user's processes only: others' "
+             "need CAP_SYS_PTRACE");
+  else
+    snprintf(report->why, sizeof report->why, "/proc/PID/stat, io and fd");
+  return true;
+}
+
+/* How many files a process has open, or -1. The size of the folder says it since Linux 6.2. */
+static double count_files(const struct ft_measure *measure, pid_t pid)
+{
+  char name[32];
+  struct stat st;
+  struct dirent *entry;
+  double count = 0;
+  DIR *dir;
+  int fd;
+
+  snprintf(name, sizeof name, "%d/fd", (int)pid);
+  fd = openat(measure->proc_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0)
+    return -1;
+  if (measure->own_proc && fstat(fd, &st) == 0 && st.st_size > 0) {
+    close(fd);
+    return (double)st.st_size;
+  }
+  dir = fdopendir(fd);
+  if (!dir) {
+    close(fd);
+    return -1;
+  }
+  while ((entry = readdir(dir)))
+    count += entry->d_name[0] != '.';
+  closedir(dir);
+  return count;
+}
+
+static bool is_there(const struct ft_measure *measure, const struct ft_member *member)
+{
+  struct ft_stat stat;
+
+  return ft_stat_read(measure, member->pid, &stat) == 0 && stat.start == member->start;
+}
+
+/*
+ * Bring a member's totals up to date. Of a skipped root only the waited-for children's
+ * count; /proc/PID/io does not tell them apart, so there what the root had done before it
+ * was added is taken off.
+ */
+static void read_totals(struct ft_measure *measure, struct io *io, struct ft_member *member)
+{
+  static const char *const keys[] = { "read_bytes:", "write_bytes:" };
+  char text[1024];
+  struct ft_stat stat;
+
+  if (ft_stat_read(measure, member->pid, &stat) < 0 || stat.start != member->start)
+    return;
+  member->parent = stat.parent;
+  member->threads = stat.threads;
+  for (size_t i = FT_TOTAL_CPU_SECONDS; i <= FT_TOTAL_MAJOR_FAULTS; i++)
+    member->own[i] = stat.children[i] + (member->skipped ? 0 : stat.own[i]);
+  if (ft_proc_read_pid(measure, member->pid, "io", text, sizeof text) < 0)
+    return;
+  io->any = true;
+  for (size_t i = 0; i < 2; i++) {
+    double value, *before = &member->before[FT_TOTAL_READ_BYTES + i];
+
+    if (!ft_proc_value(text, keys[i], &value))
+      continue;
+    if (member->skipped && member->fresh)
+      *before = value;
+    member->own[FT_TOTAL_READ_BYTES + i] = value - *before;
+  }
+}
+
+/* The nearest living member above MEMBER, in whose totals the kernel may have put its own. */
+static struct ft_member *heir_of(const struct ft_tree *tree, const struct ft_member *member)
+{
+  pid_t parent = member->parent;
+
+  for (size_t generation = 0; generation < tree->count; generation++) {
+    const struct ft_member *next = NULL;
+
+    for (size_t i = 0; i < tree->count && !next; i++)
+      if (tree->members[i].pid == parent)
+        next = &tree->members[i];
+    if (!next)
+      return NULL;
+    if (!next->gone)
+      return ft_tree_find(tree, parent);
+    parent = next->parent;
+  }
+  return NULL;
+}
+
+/*
+ * What a member that ended had reached is owed by its heir, whose totals must have
+ * grown by as much since they were read; where they have not (it ignores SIGCHLD, someone
+ * else waited), the rest is kept here. The heir's own growth may hide some of it.
+ */
+static void settle(struct ft_measure *measure, struct ft_tree *tree, struct io *io)
+{
+  bool owing = false;
+
+  for (size_t i = 0; i < tree->count; i++) {
+    struct ft_member *heir;
+
+    if (!tree->members[i].gone)
+      continue;
+    heir = heir_of(tree, &tree->members[i]);
+    for (size_t k = 0; k < FT_TOTALS; k++)
+      *(heir ? &heir->owed[k] : &tree->ended[k]) += tree->members[i].own[k];
+    if (heir)
+      heir->owing = owing = true;
+  }
+  for (size_t i = 0; owing && i < tree->count; i++) {
+    struct ft_member *member = &tree->members[i];
+    double old[FT_TOTALS];
+
+    if (!member->owing)
+      continue;
+    for (size_t k = 0; k < FT_TOTALS; k++)
+      old[k] = member->own[k];
+    read_totals(measure, io, member);
+    for (size_t k = 0; k < FT_TOTALS; k++) {
+      double missing = member->owed[k] - (member->own[k] - old[k]);
+
+      if (missing > 0)
+        tree->ended[k] += missing;
+      member->owed[k] = 0;
+    }
+    member->owing = false;
+  }
+}
+
+static void add_up(struct ft_tree *tree)
+{
+  for (size_t k = 0; k < FT_TOTALS; k++) {
+    double sum = tree->ended[k];
+
+    for (size_t i = 0; i < tree->count; i++)
+      sum += tree->members[i].gone ? 0 : tree->members[i].own[k];
+    ft_most(&tree->shown[k], sum);
+  }
+}
+
+static void sample(struct ft_measure *measure, struct ft_tree *tree, void *state,
+                   struct ft_sample *sample)
+{
+  struct io *io = state;
+  double files = -1;
+  bool changed = false;
+
+  settle(measure, tree, io);
+  for (size_t i = 0; i < tree->count; i++) {
+    struct ft_member *member = &tree->members[i];
+
+    changed |= member->look || member->gone || member->fresh;
+    if (!member->gone && (member->look || (member->skipped && member->fresh))) {
+      read_totals(measure, io, member);
+      member->open_files = count_files(measure, member->pid);
+    }
+    if (member->gone || member->zombie || member->skipped)
+      continue;
+    sample->threads += member->threads;
+    if (member->open_files >= 0)
+      files = (files < 0 ? 0 : files) + member->open_files;
+  }
+  ft_most(&tree->most_open_files, files);
+  if (changed)
+    add_up(tree);
+}
+
+static void put(bool *has, uint64_t *field, double value)
+{
+  *has = true;
+  *field = (uint64_t)value;
+}
+
+/* A job's last figures: what still lives is read once more; a task's own rusage may know more. */
+static void close_(struct ft_measure *measure, struct ft_tree *tree, void *state,
+                   ft_observation *out)
+{
+  struct io *io = state;
+
+  /* as at a sample: first who ended since, then what the others show */
+  for (size_t i = 0; i < tree->count; i++)
+    tree->members[i].gone |= !is_there(measure, &tree->members[i]);
+  settle(measure, tree, io);
+  for (size_t i = 0; i < tree->count; i++)
+    if (!tree->members[i].gone)
+      read_totals(measure, io, &tree->members[i]);
+  add_up(tree);
+  for (size_t k = 0; k < FT_TOTALS; k++) {
+    double told = 0;
+
+    for (size_t i = 0; i < tree->end_count; i++)
+      told += tree->ends[i].totals[k];
+    ft_most(&tree->shown[k], told);
+  }
+  out->has_cpu_seconds = true;
+  out->cpu_seconds = tree->shown[FT_TOTAL_CPU_SECONDS];
+  put(&out->has_minor_faults, &out->minor_faults, tree->shown[FT_TOTAL_MINOR_FAULTS]);
+  put(&out->has_major_faults, &out->major_faults, tree->shown[FT_TOTAL_MAJOR_FAULTS]);
+  if (io->any) {
+    put(&out->has_read_bytes, &out->read_bytes, tree->shown[FT_TOTAL_READ_BYTES]);
+    put(&out->has_write_bytes, &out->write_bytes, tree->shown[FT_TOTAL_WRITE_BYTES]);
+  }
+  if (tree->most_open_files >= 0) {
+    out->has_open_files = true;
+    out->open_files = (uint32_t)tree->most_open_files;
+  }
+}
+
+const struct ft_sampler ft_sampler_io = { .name = "io",
+                                          .state_size = sizeof(struct io),
+                                          .probe = probe,
+                                          .sample = sample,
+                                          .close = close_ };

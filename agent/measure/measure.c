@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The measuring context: given trees of processes, it asks every sampler at each
+ * instant and keeps the highest of each sum. What a sampler reads is its own affair.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "agent/measure/internal.h"
+#include "predictor/core/io.h"
+
+/*
+ * Every source of figures, in the order in which they see an instant: rss first,
+ * whose per-process figures others read; perf after papi, whose counters it would take.
+ */
+static const struct ft_sampler *const samplers[] = {
+  &ft_sampler_rss,
+  &ft_sampler_pss,
+  &ft_sampler_cgroup,
+  &ft_sampler_io,
+  &ft_sampler_papi,
+  &ft_sampler_perf,
+  &ft_sampler_nvml,
+};
+
+#define SAMPLERS (sizeof samplers / sizeof *samplers)
+
+_Static_assert(SAMPLERS <= FT_SAMPLERS_LIMIT, "internal.h has room for every sampler");
+
+/* Tasks of one job on one node whose end is remembered by itself. */
+#define ENDS_LIMIT 65536
+
+/* Descriptors that the rest of the process may want beside the kept ones. */
+#define DESCRIPTORS_RESERVED 256
+
+void ft_most(double *most, double value)
+{
+  if (value > *most)
+    *most = value;
+}
+
+/*
+ * The newest pid in loadavg is of the reader's pid namespace: it says something of
+ * this proc only where the reader finds himself there.
+ */
+static bool proc_is_own(const struct ft_measure *measure)
+{
+  char link[32];
+  ssize_t length = readlinkat(measure->proc_fd, "self", link, sizeof link);
+  struct ft_text text;
+  uint64_t pid;
+
+  if (length <= 0)
+    return false;
+  text = ft_text_of(link, (size_t)length);
+  return ft_text_u64(&text, INT32_MAX, &pid) && !ft_text_left(&text) && (pid_t)pid == getpid();
+}
+
+static size_t descriptors_limit(void)
+{
+  struct rlimit limit;
+
+  if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur <= DESCRIPTORS_RESERVED)
+    return 0;
+  return limit.rlim_cur == RLIM_INFINITY ? SIZE_MAX : limit.rlim_cur - DESCRIPTORS_RESERVED;
+}
+
+struct ft_measure *ft_measure_open(const struct ft_measure_settings *settings,
+                                   struct ft_error *err)
+{
+  struct ft_measure *measure = calloc(1, sizeof *measure);
+
+  if (!measure) {
+    ft_error_set(err, "out of memory");
+    return NULL;
+  }
+  measure->settings = *settings;
+  measure->proc_fd = openat(settings->root_fd, "proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (measure->proc_fd < 0) {
+    ft_error_errno(err, "/proc");
+    goto fail;
+  }
+  if (!(measure->settings.seconds > 0))
+    measure->settings.seconds = 0.1;
+  measure->page_bytes = (double)sysconf(_SC_PAGESIZE);
+  measure->tick_seconds = 1.0 / (double)sysconf(_SC_CLK_TCK);
+  measure->own_proc = proc_is_own(measure);
+  measure->descriptors_limit = descriptors_limit();
+  measure->discovery = ft_discovery_new(measure);
+  if (!measure->discovery) {
+    ft_error_set(err, "out of memory");
+    goto fail;
+  }
+  for (size_t i = 0; i < SAMPLERS; i++) {
+    struct ft_measure_report *report = &measure->reports[measure->report_count++];
+
+    report->name = samplers[i]->name;
+    report->works = samplers[i]->probe(measure, report);
+  }
+  return measure;
+
+fail:
+  ft_measure_close(measure);
+  return NULL;
+}
+
+void ft_measure_close(struct ft_measure *measure)
+{
+  if (!measure)
+    return;
+  while (measure->trees)
+    ft_tree_close(measure->trees, NULL);
+  ft_discovery_free(measure->discovery);
+  ft_cgroup_forget(measure);
+  if (measure->proc_fd >= 0)
+    close(measure->proc_fd);
+  free(measure);
+}
+
+const struct ft_measure_report *ft_measure_reports(const struct ft_measure *measure,
+                                                   size_t *count)
+{
+  *count = measure->report_count;
+  return measure->reports;
+}
+
+static void sample_clear(struct ft_sample *sample)
+{
+  *sample = (struct ft_sample){ .rss_bytes = -1,
+                                .pss_bytes = -1,
+                                .charge_bytes = -1,
+                                .charge_less_cache_bytes = -1,
+                                .gpu_bytes = -1 };
+}
+
+/* A sampler that cannot begin with this tree leaves it to the others. */
+static int open_samplers(struct ft_tree *tree, struct ft_error *err)
+{
+  for (size_t i = 0; i < SAMPLERS; i++) {
+    if (!tree->measure->reports[i].works)
+      continue;
+    tree->states[i] = calloc(1, samplers[i]->state_size ? samplers[i]->state_size : 1);
+    if (!tree->states[i])
+      return ft_error_set(err, "out of memory");
+    if (samplers[i]->open && samplers[i]->open(tree->measure, tree, tree->states[i]) < 0) {
+      free(tree->states[i]);
+      tree->states[i] = NULL;
+    }
+  }
+  return 0;
+}
+
+void ft_tree_added(struct ft_tree *tree)
+{
+  for (size_t i = 0; i < SAMPLERS; i++)
+    if (tree->states[i] && samplers[i]->added)
+      samplers[i]->added(tree->measure, tree, tree->states[i]);
+}
+
+struct ft_tree *ft_tree_open(struct ft_measure *measure, struct ft_error *err)
+{
+  struct ft_tree *tree = calloc(1, sizeof *tree);
+
+  if (!tree) {
+    ft_error_set(err, "out of memory");
+    return NULL;
+  }
+  tree->measure = measure;
+  tree->started = ft_io_monotonic();
+  tree->rss_time = tree->started;
+  tree->end_rss_bytes = tree->end_charge_bytes = tree->spike_bytes = tree->largest_bytes = -1;
+  tree->most_open_files = tree->most_swap_bytes = tree->most_hugetlb_bytes = -1;
+  sample_clear(&tree->latest);
+  sample_clear(&tree->most);
+  tree->next = measure->trees;
+  measure->trees = tree;
+  if (open_samplers(tree, err) < 0) {
+    ft_tree_close(tree, NULL);
+    return NULL;
+  }
+  return tree;
+}
+
+static void keep(double *most, double *when, double value, double now)
+{
+  if (value <= *most)
+    return;
+  *most = value;
+  *when = now;
+}
+
+static void keep_most(struct ft_tree *tree)
+{
+  const struct ft_sample *sample = &tree->latest;
+  struct ft_sample *most = &tree->most;
+
+  keep(&most->rss_bytes, &tree->rss_time, sample->rss_bytes, sample->time);
+  keep(&most->pss_bytes, &tree->pss_time, sample->pss_bytes, sample->time);
+  keep(&most->charge_less_cache_bytes, &tree->charge_time, sample->charge_less_cache_bytes,
+       sample->time);
+  ft_most(&most->charge_bytes, sample->charge_bytes);
+  ft_most(&most->gpu_bytes, sample->gpu_bytes);
+  if (sample->processes > tree->most_processes)
+    tree->most_processes = sample->processes;
+  if (sample->threads > tree->most_threads)
+    tree->most_threads = sample->threads;
+  tree->samples++;
+}
+
+void ft_measure_sample(struct ft_measure *measure)
+{
+  measure->now = ft_io_monotonic();
+  ft_discovery_look(measure);
+  for (struct ft_tree *tree = measure->trees; tree; tree = tree->next) {
+    sample_clear(&tree->latest);
+    tree->latest.time = measure->now;
+    for (size_t i = 0; i < SAMPLERS; i++)
+      if (tree->states[i])
+        samplers[i]->sample(measure, tree, tree->states[i], &tree->latest);
+    keep_most(tree);
+    ft_tree_sweep(tree);
+  }
+}
+
+const struct ft_sample *ft_tree_latest(const struct ft_tree *tree)
+{
+  return &tree->latest;
+}
+
+bool ft_tree_alive(const struct ft_tree *tree)
+{
+  return tree->alive > 0;
+}
+
+/* The rusage of a slurmstepd's children grows from task to task: the last one holds them all. */
+static void note_totals(struct ft_tree *tree, const ft_task_end *end)
+{
+  struct ft_end *at = NULL;
+
+  for (size_t i = 0; i < tree->end_count && !at; i++)
+    if (tree->ends[i].pid == end->pid)
+      at = &tree->ends[i];
+  if (!at && tree->end_count < ENDS_LIMIT) {
+    struct ft_end *ends = realloc(tree->ends, (tree->end_count + 1) * sizeof *ends);
+
+    if (!ends)
+      return;
+    tree->ends = ends;
+    at = &ends[tree->end_count++];
+    *at = (struct ft_end){ .pid = end->pid };
+  }
+  if (!at)
+    return;
+  if (end->has_cpu_seconds)
+    ft_most(&at->totals[FT_TOTAL_CPU_SECONDS], end->cpu_seconds);
+  if (end->has_minor_faults)
+    ft_most(&at->totals[FT_TOTAL_MINOR_FAULTS], (double)end->minor_faults);
+  if (end->has_major_faults)
+    ft_most(&at->totals[FT_TOTAL_MAJOR_FAULTS], (double)end->major_faults);
+}
+
+void ft_tree_note_end(struct ft_tree *tree, const ft_task_end *end)
+{
+  if (end->has_largest_process_bytes)
+    ft_most(&tree->end_rss_bytes, (double)end->largest_process_bytes);
+  if (end->has_charge_bytes)
+    ft_most(&tree->end_charge_bytes, (double)end->charge_bytes);
+  note_totals(tree, end);
+}
+
+static void unlink_tree(struct ft_tree *tree)
+{
+  struct ft_tree **at = &tree->measure->trees;
+
+  while (*at != tree)
+    at = &(*at)->next;
+  *at = tree->next;
+}
+
+/* When the sum that the rule counts was highest, where it was measured; else RSS. */
+static double peak_time(const struct ft_tree *tree)
+{
+  ft_rule rule = tree->measure->settings.rule;
+
+  if (rule == FT_RULE_CGROUP && tree->most.charge_less_cache_bytes >= 0)
+    return tree->charge_time;
+  if (rule == FT_RULE_PSS && tree->most.pss_bytes >= 0)
+    return tree->pss_time;
+  return tree->spike_bytes > tree->most.rss_bytes ? tree->spike_time : tree->rss_time;
+}
+
+void ft_tree_close(struct ft_tree *tree, ft_observation *out)
+{
+  ft_observation *scratch = NULL;
+
+  if (!tree)
+    return;
+  if (!out)
+    out = scratch = calloc(1, sizeof *scratch);
+  for (size_t i = 0; i < SAMPLERS; i++) {
+    if (tree->states[i] && out && samplers[i]->close)
+      samplers[i]->close(tree->measure, tree, tree->states[i], out);
+    free(tree->states[i]);
+  }
+  if (out && tree->samples) {
+    out->samples = tree->samples;
+    out->sample_seconds = tree->measure->settings.seconds;
+    out->has_processes = out->has_threads = true;
+    out->processes = tree->most_processes;
+    out->threads = tree->most_threads;
+  }
+  if (out && tree->samples) {
+    out->has_time_to_peak_seconds = true;
+    out->time_to_peak_seconds = peak_time(tree) - tree->started;
+  }
+  free(scratch);
+  unlink_tree(tree);
+  ft_tree_forget(tree);
+  free(tree->ends);
+  free(tree->cgroup);
+  free(tree);
+}

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * PAPI's presets, counted for a whole tree: an event set is attached to each
+ * thread that lives when a root is added, and what is forked later inherits it.
+ * The sets are multiplexed, which the kernel does only when they do not fit.
+ * libpapi and libpfm are 3 MiB resident and needed only while a tree is open:
+ * they are loaded then and let go of after (measured: dlopen, initialise and
+ * dlclose leave the process where it was). Of a root that does not count itself
+ * (slurmstepd) a second set, not inherited, tells what is to be taken off.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/measure/attach.h"
+#include "agent/measure/papi.h"
+
+#ifdef HAVE_PAPI
+#include <dlfcn.h>
+#include <errno.h>
+#include <papi.h>
+#include <signal.h>
+
+/* What is asked for, as PAPI calls it; FP_INS only where there is no FP_OPS. */
+static const struct preset {
+  const char *name;
+  unsigned code;
+  bool may_be_zero; /* though exercise() did what it counts */
+} presets[] = {
+  { "PAPI_TOT_INS", (unsigned)PAPI_TOT_INS, false },
+  { "PAPI_TOT_CYC", (unsigned)PAPI_TOT_CYC, false },
+  { "PAPI_LD_INS", (unsigned)PAPI_LD_INS, false },
+  { "PAPI_SR_INS", (unsigned)PAPI_SR_INS, false },
+  { "PAPI_BR_INS", (unsigned)PAPI_BR_INS, false },
+  { "PAPI_BR_MSP", (unsigned)PAPI_BR_MSP, false },
+  { "PAPI_L1_DCM", (unsigned)PAPI_L1_DCM, false },
+  { "PAPI_L3_TCM", (unsigned)PAPI_L3_TCM, true },
+  { "PAPI_FP_OPS", (unsigned)PAPI_FP_OPS, false },
+  { "PAPI_FP_INS", (unsigned)PAPI_FP_INS, false },
+};
+
+enum { PRESETS = sizeof presets / sizeof *presets, INSTRUCTIONS = 0, FP_OPS = 8, FP_INS = 9 };
+
+/* Bytes that exercise() walks through: more than any L1 data cache. */
+enum { EXERCISE_BYTES = 512 << 10, EXERCISE_TURNS = 20000 };
+
+/* The calls that are made, each resolved by its own name. */
+#define CALLS(call)                                                                                \
+  call(PAPI_library_init) call(PAPI_shutdown) call(PAPI_set_debug) call(PAPI_multiplex_init)       \
+      call(PAPI_get_component_index) call(PAPI_get_component_info) call(PAPI_query_event)          \
+          call(PAPI_create_eventset) call(PAPI_assign_eventset_component) call(PAPI_set_multiplex) \
+              call(PAPI_set_opt) call(PAPI_add_event) call(PAPI_attach) call(PAPI_start)           \
+                  call(PAPI_stop) call(PAPI_cleanup_eventset) call(PAPI_destroy_eventset)          \
+                      call(PAPI_strerror)
+
+/* libpapi keeps one state a process, and so does this file: users are trees. */
+static struct {
+  void *handle;
+  unsigned users;
+  int component;
+  bool counts[PRESETS];
+#define MEMBER(name) __typeof__(&name) name;
+  CALLS(MEMBER)
+#undef MEMBER
+} papi;
+
+/* An event set attached to a thread. */
+struct set {
+  int id;
+  size_t of[PRESETS]; /* which preset each of its values is of */
+  int count;
+  double sign; /* -1: what it counts is not the tree's */
+};
+
+struct state {
+  struct ft_attach attach;
+  struct set *sets;
+  size_t count;
+  bool loaded;
+};
+
+static int resolve(struct ft_error *err)
+{
+#define RESOLVE(name)                                                                              \
+  *(void **)&papi.name = dlsym(papi.handle, #name);                                                \
+  if (!papi.name)                                                                                  \
+    return ft_error_set(err, "libpapi has no %s", #name);
+  CALLS(RESOLVE)
+#undef RESOLVE
+  return 0;
+}
+
+/* The perf_event component, if it works; PAPI speaks through return values only. */
+static int initialise(struct ft_error *err)
+{
+  const PAPI_component_info_t *info;
+  int version = papi.PAPI_library_init(PAPI_VER_CURRENT);
+
+  if (version != PAPI_VER_CURRENT)
+    return ft_error_set(err, "PAPI_library_init: %s",
+                        version > 0 ? "another version than this was built with"
+                                    : papi.PAPI_strerror(version));
+  papi.PAPI_set_debug(PAPI_QUIET);
+  papi.component = papi.PAPI_get_component_index("perf_event");
+  info = papi.component < 0 ? NULL : papi.PAPI_get_component_info(papi.component);
+  if (!info || info->disabled) {
+    const char *reason = info && info->disabled_reason[0] ? info->disabled_reason : "not built in";
+
+    /* PAPI looks at the setting alone, whatever the process may do (7.0, perf_event.c) */
+    return ft_error_set(err, "PAPI's perf_event component is disabled: %s%s", reason,
+                        strstr(reason, "paranoid") ? "; set kernel.perf_event_paranoid to 2" : "");
+  }
+  if (papi.PAPI_multiplex_init() != PAPI_OK)
+    return ft_error_set(err, "PAPI cannot multiplex here");
+  return 0;
+}
+
+static void release(void)
+{
+  if (papi.users && --papi.users)
+    return;
+  if (papi.PAPI_shutdown)
+    papi.PAPI_shutdown();
+  if (papi.handle)
+    dlclose(papi.handle);
+  papi.handle = NULL;
+  papi.PAPI_shutdown = NULL;
+}
+
+/*
+ * Have LIBRARY loaded once more; by default the one that papi.h belongs to, for
+ * its soname changes with each minor version. Returns -1 with ERR, nothing being
+ * loaded then.
+ */
+static int acquire(const char *library, struct ft_error *err)
+{
+  const int major = PAPI_VERSION_MAJOR(PAPI_VERSION), minor = PAPI_VERSION_MINOR(PAPI_VERSION);
+  char name[32];
+
+  if (papi.users) {
+    papi.users++;
+    return 0;
+  }
+  snprintf(name, sizeof name, "libpapi.so.%d.%d", major, minor);
+  library = library ? library : name;
+  papi.handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  if (!papi.handle)
+    return ft_error_set(err, "%s; on Debian: apt-get install libpapi%d.%d", dlerror(), major,
+                        minor);
+  papi.users = 1;
+  if (resolve(err) == 0 && initialise(err) == 0)
+    return 0;
+  release();
+  return -1;
+}
+
+static void set_free(struct set *set)
+{
+  papi.PAPI_cleanup_eventset(set->id);
+  papi.PAPI_destroy_eventset(&set->id);
+}
+
+/* A multiplexed set of the presets in WANTED; INHERIT: passed on to what is forked. Or -1. */
+static int set_make(struct set *set, const bool *wanted, bool inherit)
+{
+  PAPI_option_t option;
+
+  set->id = PAPI_NULL;
+  set->count = 0;
+  set->sign = inherit ? 1 : -1;
+  if (papi.PAPI_create_eventset(&set->id) != PAPI_OK)
+    return -1;
+  memset(&option, 0, sizeof option);
+  option.inherit.eventset = set->id;
+  option.inherit.inherit = inherit ? PAPI_INHERIT_ALL : PAPI_INHERIT_NONE;
+  if (papi.PAPI_assign_eventset_component(set->id, papi.component) != PAPI_OK ||
+      papi.PAPI_set_multiplex(set->id) != PAPI_OK ||
+      papi.PAPI_set_opt(PAPI_INHERIT, &option) != PAPI_OK) {
+    set_free(set);
+    return -1;
+  }
+  for (size_t i = 0; i < PRESETS; i++)
+    if (wanted[i] && papi.PAPI_add_event(set->id, (int)presets[i].code) == PAPI_OK)
+      set->of[set->count++] = i;
+  if (set->count)
+    return 0;
+  set_free(set);
+  return -1;
+}
+
+/* Some of everything: loads that miss, stores, branches that cannot be foretold, additions. */
+static void exercise(void)
+{
+  volatile unsigned char *memory = malloc(EXERCISE_BYTES);
+  volatile double sum = 0;
+  uint32_t random = 2463534242; /* xorshift32, Marsaglia 2003 */
+
+  for (unsigned i = 0; memory && i < EXERCISE_TURNS; i++) {
+    random ^= random << 13;
+    random ^= random >> 17;
+    random ^= random << 5;
+    if (random & 64)
+      sum = sum + 1.5;
+    memory[random % EXERCISE_BYTES]++;
+  }
+  free((void *)memory);
+}
+
+/*
+ * Whether preset I counts here, tried on ourselves: the kernel lets events be
+ * opened that a processor or an emulator does not have, and they stay at zero.
+ */
+static bool try_preset(size_t i)
+{
+  bool wanted[PRESETS] = { false };
+  long long values[PRESETS] = { 0 };
+  struct set set;
+  bool works;
+
+  if (papi.PAPI_query_event((int)presets[i].code) != PAPI_OK)
+    return false;
+  wanted[i] = true;
+  if (set_make(&set, wanted, true) < 0)
+    return false;
+  works = papi.PAPI_start(set.id) == PAPI_OK;
+  if (works) {
+    exercise();
+    works = papi.PAPI_stop(set.id, values) == PAPI_OK && (values[0] > 0 || presets[i].may_be_zero);
+  }
+  set_free(&set);
+  return works;
+}
+
+/* "A, B and C": the presets for which works is WHICH. Returns how many. */
+static size_t list_presets(bool which, char *out, size_t size)
+{
+  size_t count = 0, total = 0, used = 0;
+
+  for (size_t i = 0; i < PRESETS; i++)
+    total += papi.counts[i] == which;
+  out[0] = 0;
+  for (size_t i = 0; i < PRESETS; i++) {
+    int length;
+
+    if (papi.counts[i] != which)
+      continue;
+    length = snprintf(out + used, size - used, "%s%s",
+                      !count               ? ""
+                      : count + 1 == total ? " and "
+                                           : ", ",
+                      presets[i].name);
+    used += length > 0 && (size_t)length < size - used ? (size_t)length : 0;
+    count++;
+  }
+  return total;
+}
+
+bool ft_papi_probe(const char *library, struct ft_measure_report *report)
+{
+  struct ft_error err;
+  char missing[160];
+  size_t absent, works;
+
+  memset(papi.counts, 0, sizeof papi.counts);
+  if (acquire(library, &err) < 0) {
+    ft_string_copy(err.text, report->why, sizeof report->why);
+    return false;
+  }
+  for (size_t i = 0; i < PRESETS; i++)
+    papi.counts[i] = try_preset(i);
+  release();
+  absent = list_presets(false, missing, sizeof missing);
+  if (papi.counts[FP_OPS])
+    papi.counts[FP_INS] = false;
+  works = PRESETS - absent;
+  if (!works)
+    snprintf(report->why, sizeof report->why,
+             "none of PAPI's presets is available on this processor, or in this virtual machine");
+  else if (!absent)
+    snprintf(report->why, sizeof report->why, "all presets are counted");
+  else
+    snprintf(report->why, sizeof report->why, "%s %s not available on this processor", missing,
+             absent == 1 ? "is" : "are");
+  return works > 0;
+}
+
+static int attach_set(struct state *state, pid_t tid, bool inherit)
+{
+  struct set *sets = realloc(state->sets, (state->count + 1) * sizeof *sets);
+  struct set set;
+
+  errno = ENOMEM;
+  if (!sets)
+    return -1;
+  state->sets = sets;
+  errno = EIO;
+  if (set_make(&set, papi.counts, inherit) < 0)
+    return -1;
+  if (papi.PAPI_attach(set.id, (unsigned long)tid) != PAPI_OK ||
+      papi.PAPI_start(set.id) != PAPI_OK) {
+    set_free(&set);
+    errno = kill(tid, 0) < 0 && errno == ESRCH ? ESRCH : EIO;
+    return -1;
+  }
+  sets[state->count++] = set;
+  return 0;
+}
+
+static int attach_thread(void *data, pid_t tid, bool skipped)
+{
+  return attach_set(data, tid, true) < 0 || (skipped && attach_set(data, tid, false) < 0) ? -1 : 0;
+}
+
+static int papi_open(struct ft_measure *measure, struct ft_tree *tree, void *data)
+{
+  struct state *state = data;
+
+  (void)measure;
+  (void)tree;
+  if (acquire(NULL, NULL) < 0)
+    return -1;
+  state->loaded = true;
+  return 0;
+}
+
+static void papi_added(struct ft_measure *measure, struct ft_tree *tree, void *data)
+{
+  struct state *state = data;
+
+  ft_attach_tree(&state->attach, measure, tree, attach_thread, state);
+}
+
+static void papi_sample(struct ft_measure *measure, struct ft_tree *tree, void *data,
+                        struct ft_sample *sample)
+{
+  (void)sample;
+  papi_added(measure, tree, data);
+}
+
+static void papi_close(struct ft_measure *measure, struct ft_tree *tree, void *data,
+                       ft_observation *out)
+{
+  struct state *state = data;
+  double sums[PRESETS] = { 0 };
+  bool whole = ft_attach_is_whole(&state->attach, out->has_cpu_seconds ? out->cpu_seconds : -1);
+
+  (void)measure;
+  (void)tree;
+  for (size_t s = 0; s < state->count; s++) {
+    long long values[PRESETS] = { 0 };
+
+    if (papi.PAPI_stop(state->sets[s].id, values) != PAPI_OK)
+      whole = false;
+    for (int i = 0; i < state->sets[s].count; i++)
+      sums[state->sets[s].of[i]] += state->sets[s].sign * (double)values[i];
+    set_free(&state->sets[s]);
+  }
+  whole = whole && (sums[INSTRUCTIONS] > 0 || !papi.counts[INSTRUCTIONS]);
+  for (size_t i = 0; i < PRESETS; i++)
+    if (whole && papi.counts[i])
+      ft_counter_add(out, presets[i].name, sums[i] > 0 ? sums[i] : 0);
+  free(state->sets);
+  ft_attach_free(&state->attach);
+  if (state->loaded)
+    release();
+}
+
+#else
+
+bool ft_papi_probe(const char *library, struct ft_measure_report *report)
+{
+  (void)library;
+  snprintf(report->why, sizeof report->why,
+           "built without PAPI; on Debian: apt-get install libpapi-dev, then configure again");
+  return false;
+}
+
+#endif
+
+static bool papi_probe(struct ft_measure *measure, struct ft_measure_report *report)
+{
+  if (measure->own_proc)
+    return ft_papi_probe(NULL, report);
+  snprintf(report->why, sizeof report->why, "the processes are not of this system");
+  return false;
+}
+
+const struct ft_sampler ft_sampler_papi = { .name = "papi",
+                                            .probe = papi_probe,
+#ifdef HAVE_PAPI
+                                            .state_size = sizeof(struct state),
+                                            .open = papi_open,
+                                            .added = papi_added,
+                                            .sample = papi_sample,
+                                            .close = papi_close
+#endif
+};

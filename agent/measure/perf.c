@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * perf_event_open(2): what the kernel counts for a tree by itself (task clock,
+ * context switches, CPU migrations, page faults) and, where PAPI does not serve,
+ * what the processor counts. Events are opened on the threads that live when a
+ * root is added and pass on to all that is forked later; nothing is read before
+ * the tree closes. Counters carry the names that perf(1) gives them; "task-clock"
+ * is in nanoseconds, the others are counts.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/measure/attach.h"
+
+#define CACHE_READ_MISS(cache)                                                                     \
+  ((cache) | (PERF_COUNT_HW_CACHE_OP_READ << 8) | (PERF_COUNT_HW_CACHE_RESULT_MISS << 16))
+
+enum event_kind {
+  EVENT_USER,   /* software, counted in user mode too */
+  EVENT_KERNEL, /* software, happens in the kernel: zero without the right to look there */
+  EVENT_HARDWARE
+};
+
+static const struct event {
+  const char *name;
+  uint32_t type;
+  uint64_t config;
+  enum event_kind kind;
+} events[] = {
+  { "task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, EVENT_USER },
+  { "minor-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN, EVENT_KERNEL },
+  { "major-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MAJ, EVENT_KERNEL },
+  { "context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, EVENT_KERNEL },
+  { "cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS, EVENT_KERNEL },
+  { "instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, EVENT_HARDWARE },
+  { "cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, EVENT_HARDWARE },
+  { "branches", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS, EVENT_HARDWARE },
+  { "branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES, EVENT_HARDWARE },
+  { "L1-dcache-load-misses", PERF_TYPE_HW_CACHE, CACHE_READ_MISS(PERF_COUNT_HW_CACHE_L1D),
+    EVENT_HARDWARE },
+  { "LLC-load-misses", PERF_TYPE_HW_CACHE, CACHE_READ_MISS(PERF_COUNT_HW_CACHE_LL),
+    EVENT_HARDWARE },
+};
+
+enum { EVENTS = sizeof events / sizeof *events, TASK_CLOCK = 0, MINOR = 1, MAJOR = 2 };
+
+/* One attached thread: a descriptor an event, -1 where there is none. */
+struct thread {
+  int fd[EVENTS];
+};
+
+struct state {
+  struct ft_attach attach;
+  struct ft_measure *measure;
+  struct thread *threads;
+  size_t count;
+};
+
+/* What the probe found; the same for every context of this process. */
+static struct {
+  bool opens[EVENTS];
+  bool user_only;
+} works;
+
+/*
+ * Open EVENT on TID (0: the caller), to pass to what it begins. SKIPPED: what TID
+ * itself does is not counted, a program that it forks and executes is.
+ */
+static int event_open(const struct event *event, pid_t tid, bool skipped)
+{
+  struct perf_event_attr attr = { .size = sizeof attr,
+                                  .type = event->type,
+                                  .config = event->config,
+                                  .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED |
+                                                 PERF_FORMAT_TOTAL_TIME_RUNNING,
+                                  .inherit = 1,
+                                  .exclude_hv = 1,
+                                  .disabled = skipped,
+                                  .enable_on_exec = skipped };
+
+  attr.exclude_kernel = event->kind == EVENT_HARDWARE || works.user_only;
+  return (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* Why the kernel refuses with ERROR, and what to do. */
+static void explain(const struct ft_measure *measure, int error, char *why, size_t size)
+{
+  char text[4096];
+  struct ft_text level;
+  ssize_t length;
+  double seccomp = 0;
+
+  length = ft_proc_read_pid(measure, getpid(), "status", text, sizeof text);
+  if (length > 0)
+    ft_proc_value(text, "Seccomp:", &seccomp);
+  length = ft_proc_read(measure->proc_fd, "sys/kernel/perf_event_paranoid", text, sizeof text);
+  level = ft_text_trim(ft_text_of(text, length > 0 ? (size_t)length : 0));
+  if (error == ENOSYS || length < 0)
+    snprintf(why, size, "this kernel is built without perf events (CONFIG_PERF_EVENTS)");
+  else if (error != EACCES && error != EPERM)
+    snprintf(why, size, "perf_event_open: %s", strerror(error));
+  else if (seccomp > 0)
+    snprintf(why, size,
+             "perf_event_open is refused by a seccomp filter; allow it in the container's profile "
+             "and add CAP_PERFMON (docker run --cap-add PERFMON)");
+  else
+    snprintf(why, size,
+             "perf_event_open is refused; give the agent CAP_PERFMON (CAP_SYS_ADMIN before Linux "
+             "5.8) or set kernel.perf_event_paranoid, now %.*s, to 1",
+             (int)ft_text_left(&level), level.at);
+}
+
+static bool try_event(size_t i)
+{
+  int fd = event_open(&events[i], 0, false);
+
+  if (fd >= 0)
+    close(fd);
+  works.opens[i] = fd >= 0;
+  return fd >= 0;
+}
+
+static bool papi_serves(const struct ft_measure *measure)
+{
+  for (size_t i = 0; i < measure->report_count; i++)
+    if (measure->reports[i].works && strcmp(measure->reports[i].name, "papi") == 0)
+      return true;
+  return false;
+}
+
+/* The processor's events, unless PAPI has them; into TEXT as it is reported. */
+static void probe_hardware(const struct ft_measure *measure, char *text, size_t size)
+{
+  size_t used = 0, found = 0;
+  int error = ENOENT;
+
+  if (papi_serves(measure)) {
+    snprintf(text, size, "hardware counters through PAPI");
+    return;
+  }
+  text[0] = 0;
+  for (size_t i = 0; i < EVENTS; i++) {
+    int length;
+
+    if (events[i].kind != EVENT_HARDWARE)
+      continue;
+    if (!try_event(i)) {
+      error = errno;
+      continue;
+    }
+    length = snprintf(text + used, size - used, "%s%s", found++ ? ", " : "", events[i].name);
+    if (length > 0 && (size_t)length < size - used)
+      used += (size_t)length;
+  }
+  if (!found)
+    snprintf(text, size, "no hardware counters: %s",
+             error == ENOENT || error == ENODEV || error == EOPNOTSUPP
+                 ? "this processor, or this virtual machine, has none"
+                 : strerror(error));
+}
+
+static bool perf_probe(struct ft_measure *measure, struct ft_measure_report *report)
+{
+  char hardware[140];
+
+  memset(&works, 0, sizeof works);
+  if (!measure->own_proc) {
+    snprintf(report->why, sizeof report->why, "the processes are not of this system");
+    return false;
+  }
+  if (!try_event(TASK_CLOCK)) {
+    int error = errno;
+
+    works.user_only = true;
+    if (!try_event(TASK_CLOCK)) {
+      explain(measure, error, report->why, sizeof report->why);
+      return false;
+    }
+  }
+  for (size_t i = 0; i < EVENTS; i++)
+    if (events[i].kind == EVENT_KERNEL && !works.user_only)
+      try_event(i);
+  probe_hardware(measure, hardware, sizeof hardware);
+  snprintf(report->why, sizeof report->why, "%s; %s",
+           works.user_only ? "task clock; faults and switches need kernel.perf_event_paranoid 1"
+                           : "task clock, switches, faults",
+           hardware);
+  return true;
+}
+
+static int attach_thread(void *data, pid_t tid, bool skipped)
+{
+  struct state *state = data;
+  struct thread *threads = realloc(state->threads, (state->count + 1) * sizeof *threads);
+  struct thread *thread;
+
+  if (!threads)
+    return -1;
+  state->threads = threads;
+  thread = &threads[state->count];
+  for (size_t i = 0; i < EVENTS; i++)
+    thread->fd[i] = -1;
+  state->count++;
+  for (size_t i = 0; i < EVENTS; i++) {
+    if (!works.opens[i])
+      continue;
+    if (state->measure->descriptors >= state->measure->descriptors_limit) {
+      errno = EMFILE;
+      return -1;
+    }
+    thread->fd[i] = event_open(&events[i], tid, skipped);
+    if (thread->fd[i] < 0)
+      return -1;
+    state->measure->descriptors++;
+  }
+  return 0;
+}
+
+static int perf_open(struct ft_measure *measure, struct ft_tree *tree, void *data)
+{
+  struct state *state = data;
+
+  (void)tree;
+  state->measure = measure;
+  return 0;
+}
+
+static void perf_added(struct ft_measure *measure, struct ft_tree *tree, void *data)
+{
+  struct state *state = data;
+
+  ft_attach_tree(&state->attach, measure, tree, attach_thread, state);
+}
+
+static void perf_sample(struct ft_measure *measure, struct ft_tree *tree, void *data,
+                        struct ft_sample *sample)
+{
+  (void)sample;
+  perf_added(measure, tree, data);
+}
+
+/*
+ * Event I over all threads, each scaled to the time that it should have been
+ * counted (perf_event_open(2), read_format); negative when it never was.
+ */
+static double total(const struct state *state, size_t i)
+{
+  double sum = -1;
+
+  for (size_t t = 0; t < state->count; t++) {
+    struct {
+      uint64_t value, enabled, running;
+    } read_out;
+
+    if (state->threads[t].fd[i] < 0 ||
+        read(state->threads[t].fd[i], &read_out, sizeof read_out) != (ssize_t)sizeof read_out)
+      continue;
+    if (read_out.enabled && !read_out.running)
+      continue;
+    sum = sum < 0 ? 0 : sum;
+    if (read_out.running)
+      sum += (double)read_out.value * ((double)read_out.enabled / (double)read_out.running);
+  }
+  return sum;
+}
+
+/* What is read of /proc misses who ended between two samples: the higher of both is nearer. */
+static void put_faults(double count, bool *has, uint64_t *faults)
+{
+  if (count < 0 || (*has && (double)*faults >= count))
+    return;
+  *has = true;
+  *faults = (uint64_t)count;
+}
+
+static void perf_close(struct ft_measure *measure, struct ft_tree *tree, void *data,
+                       ft_observation *out)
+{
+  struct state *state = data;
+  double counts[EVENTS];
+
+  (void)tree;
+  for (size_t i = 0; i < EVENTS; i++)
+    counts[i] = total(state, i);
+  if (ft_attach_is_whole(&state->attach, 1e-9 * counts[TASK_CLOCK])) {
+    put_faults(counts[MINOR], &out->has_minor_faults, &out->minor_faults);
+    put_faults(counts[MAJOR], &out->has_major_faults, &out->major_faults);
+    for (size_t i = 0; i < EVENTS; i++)
+      if (i != MINOR && i != MAJOR && counts[i] >= 0)
+        ft_counter_add(out, events[i].name, counts[i]);
+  }
+  for (size_t t = 0; t < state->count; t++)
+    for (size_t i = 0; i < EVENTS; i++)
+      if (state->threads[t].fd[i] >= 0) {
+        close(state->threads[t].fd[i]);
+        measure->descriptors--;
+      }
+  free(state->threads);
+  ft_attach_free(&state->attach);
+}
+
+const struct ft_sampler ft_sampler_perf = { .name = "perf",
+                                            .state_size = sizeof(struct state),
+                                            .probe = perf_probe,
+                                            .open = perf_open,
+                                            .added = perf_added,
+                                            .sample = perf_sample,
+                                            .close = perf_close };

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Bounded reads of /proc and /sys. Given a name below a root or a kept descriptor,
+ * one read into the caller's array: no file of the kernel that is read here can
+ * make it grow.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/measure/internal.h"
+
+ssize_t ft_proc_reread(int fd, char *text, size_t size)
+{
+  ssize_t length;
+
+  do
+    length = pread(fd, text, size - 1, 0);
+  while (length < 0 && errno == EINTR);
+  text[length < 0 ? 0 : length] = '\0';
+  return length;
+}
+
+ssize_t ft_proc_read(int fd, const char *name, char *text, size_t size)
+{
+  int file = openat(fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  ssize_t length = 0;
+  int saved;
+
+  text[0] = '\0';
+  if (file < 0)
+    return -1;
+  /* a /proc file of several pages comes a page at a time */
+  while ((size_t)length < size - 1) {
+    ssize_t got = read(file, text + length, size - 1 - (size_t)length);
+
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got <= 0) {
+      length = got < 0 ? -1 : length;
+      break;
+    }
+    length += got;
+  }
+  text[length < 0 ? 0 : length] = '\0';
+  saved = errno;
+  close(file);
+  errno = saved;
+  return length;
+}
+
+ssize_t ft_proc_read_pid(const struct ft_measure *measure, pid_t pid, const char *name, char *text,
+                         size_t size)
+{
+  char path[64];
+
+  snprintf(path, sizeof path, "%d/%s", (int)pid, name);
+  return ft_proc_read(measure->proc_fd, path, text, size);
+}
+
+bool ft_proc_value(const char *text, const char *key, double *value)
+{
+  struct ft_text rest = ft_text_from(text), line, word;
+
+  while (ft_text_line(&rest, &line)) {
+    uint64_t number;
+
+    if (!ft_text_word(&line, &word) || !ft_text_equals(word, key))
+      continue;
+    if (!ft_text_word(&line, &word) || !ft_text_u64(&word, UINT64_MAX, &number))
+      return false;
+    *value = (double)number;
+    return true;
+  }
+  return false;
+}
+
+bool ft_proc_number(const char *text, double *value)
+{
+  struct ft_text rest = ft_text_trim(ft_text_from(text));
+  uint64_t number;
+
+  if (ft_text_equals(rest, "max")) {
+    *value = -1;
+    return true;
+  }
+  if (!ft_text_u64(&rest, UINT64_MAX, &number) || ft_text_left(&rest))
+    return false;
+  *value = (double)number;
+  return true;
+}
+
+/* A word of a stat file; what is not a number reads as 0. */
+static int64_t signed_number(struct ft_text word)
+{
+  bool negative = ft_text_skip(&word, "-");
+  uint64_t number = 0;
+
+  if (!ft_text_u64(&word, INT64_MAX, &number))
+    return 0;
+  return negative ? -(int64_t)number : (int64_t)number;
+}
+
+int ft_stat_parse(const char *text, size_t length, double tick_seconds, struct ft_stat *stat)
+{
+  /* the command may hold blanks and ')' itself: the last one ends it */
+  const char *close = memrchr(text, ')', length);
+  struct ft_text rest, word;
+  int64_t field[39] = { 0 };
+  int last = 2;
+
+  if (!close)
+    return -1;
+  rest = ft_text_of(close + 1, length - (size_t)(close + 1 - text));
+  *stat = (struct ft_stat){ 0 };
+  while (last < 38 && ft_text_word(&rest, &word)) {
+    last++;
+    if (last == 3)
+      stat->zombie = ft_text_equals(word, "Z") || ft_text_equals(word, "X");
+    else
+      field[last] = signed_number(word);
+  }
+  if (last < 38)
+    return -1;
+  /* proc(5): 4 ppid, 5 pgrp, 6 session, 10-13 faults, 14-17 times, 20 threads, 22 start */
+  stat->parent = (pid_t)field[4];
+  stat->group = (pid_t)field[5];
+  stat->session = (pid_t)field[6];
+  stat->threads = (unsigned)field[20];
+  stat->start = (uint64_t)field[22];
+  /* exit_signal is -1 for every thread but the first (kernel/fork.c: copy_process) */
+  stat->thread = field[38] == -1;
+  stat->own[FT_TOTAL_MINOR_FAULTS] = (double)field[10];
+  stat->children[FT_TOTAL_MINOR_FAULTS] = (double)field[11];
+  stat->own[FT_TOTAL_MAJOR_FAULTS] = (double)field[12];
+  stat->children[FT_TOTAL_MAJOR_FAULTS] = (double)field[13];
+  stat->own[FT_TOTAL_CPU_SECONDS] = (double)(field[14] + field[15]) * tick_seconds;
+  stat->children[FT_TOTAL_CPU_SECONDS] = (double)(field[16] + field[17]) * tick_seconds;
+  return 0;
+}
+
+int ft_stat_read(const struct ft_measure *measure, pid_t pid, struct ft_stat *stat)
+{
+  char text[1024];
+  ssize_t length = ft_proc_read_pid(measure, pid, "stat", text, sizeof text);
+
+  return length < 0 ? -1 : ft_stat_parse(text, (size_t)length, measure->tick_seconds, stat);
+}
+
+bool ft_proc_may_trace(const struct ft_measure *measure)
+{
+  enum { CAP_SYS_PTRACE = 19 }; /* linux/capability.h */
+  char text[8192];
+  const char *at;
+  uint64_t set;
+
+  if (ft_proc_read(measure->proc_fd, "self/status", text, sizeof text) < 0 ||
+      !(at = strstr(text, "\nCapEff:")))
+    return true;
+  set = strtoull(at + strlen("\nCapEff:"), NULL, 16);
+  return set & (UINT64_C(1) << CAP_SYS_PTRACE);
+}

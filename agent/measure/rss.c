@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Resident memory, summed over the members at each instant, from the statm that
+ * the discovery has read; and what a member held between two instants, from its
+ * high water mark. Swap and huge pages come with the latter.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/measure/internal.h"
+#include "predictor/core/units.h"
+
+/* Below this a fresh child is not compared with its parent: small programs are alike. */
+#define LIKENESS_BYTES (16.0 * FT_MIB)
+
+static bool probe(struct ft_measure *measure, struct ft_measure_report *report)
+{
+  snprintf(report->why, sizeof report->why, "/proc/PID/statm%s",
+           measure->own_proc ? "" : "; every sample lists /proc: it is not of this pid namespace");
+  return true;
+}
+
+/*
+ * A child seen at the first instant of its life with just its parent's pages has
+ * not called exec yet: vfork lends them, fork shares them. Counted, one instant of a
+ * large program that starts small ones would read as twice its memory. Below a skipped
+ * root (slurmstepd, foretell profile) the first instant is always such an image.
+ */
+static bool is_parents_image(const struct ft_tree *tree, const struct ft_member *member)
+{
+  const struct ft_member *parent;
+
+  if (!member->fresh || member->root)
+    return false;
+  parent = ft_tree_find(tree, member->parent);
+  if (!parent || parent->skipped || member->rss_bytes < LIKENESS_BYTES)
+    return parent && parent->skipped;
+  return fabs(parent->rss_bytes - member->rss_bytes) <= parent->rss_bytes / 64;
+}
+
+static bool counts(const struct ft_member *member)
+{
+  return !member->skipped && !member->gone && !member->zombie;
+}
+
+/*
+ * A member's high water mark above all that was sampled of it was reached between
+ * two samples since the last look. The others then held what they held at the samples
+ * around it; the least of those is what is added.
+ */
+static void look_between(struct ft_measure *measure, struct ft_tree *tree,
+                         struct ft_member *member, double total)
+{
+  char text[4096];
+  double high, others = member->others_bytes;
+
+  if (ft_proc_read_pid(measure, member->pid, "status", text, sizeof text) < 0)
+    return;
+  if (ft_proc_value(text, "VmHWM:", &high) && high * FT_KIB > member->most_rss_bytes) {
+    member->most_rss_bytes = high * FT_KIB;
+    if (others >= 0 && member->most_rss_bytes + others > tree->spike_bytes) {
+      tree->spike_bytes = member->most_rss_bytes + others;
+      tree->spike_time = measure->now;
+    }
+    ft_most(&tree->largest_bytes, member->most_rss_bytes);
+  }
+  if (ft_proc_value(text, "VmSwap:", &member->swap_bytes))
+    member->swap_bytes *= FT_KIB;
+  if (ft_proc_value(text, "HugetlbPages:", &member->hugetlb_bytes))
+    member->hugetlb_bytes *= FT_KIB;
+  member->others_bytes = total - member->rss_bytes;
+}
+
+static void sample(struct ft_measure *measure, struct ft_tree *tree, void *state,
+                   struct ft_sample *sample)
+{
+  double total = 0, swap = 0, hugetlb = 0;
+
+  (void)state;
+  for (size_t i = 0; i < tree->count; i++) {
+    struct ft_member *member = &tree->members[i];
+
+    if (!counts(member))
+      continue;
+    sample->processes++;
+    if (is_parents_image(tree, member))
+      continue;
+    total += member->rss_bytes;
+    ft_most(&member->most_rss_bytes, member->rss_bytes);
+    ft_most(&tree->largest_bytes, member->rss_bytes);
+  }
+  sample->rss_bytes = total;
+
+  for (size_t i = 0; i < tree->count; i++) {
+    struct ft_member *member = &tree->members[i];
+    double others = total - member->rss_bytes;
+
+    if (!counts(member))
+      continue;
+    if (member->others_bytes < 0 || others < member->others_bytes)
+      member->others_bytes = others > 0 ? others : 0;
+    if (member->look)
+      look_between(measure, tree, member, total);
+    swap += member->swap_bytes;
+    hugetlb += member->hugetlb_bytes;
+  }
+  ft_most(&tree->most_swap_bytes, swap);
+  ft_most(&tree->most_hugetlb_bytes, hugetlb);
+}
+
+static void put(bool *has, uint64_t *field, double value)
+{
+  if (value < 0)
+    return;
+  *has = true;
+  *field = (uint64_t)value;
+}
+
+/*
+ * The largest process by the kernel's account bounds the sum from below, whenever it
+ * lived: a task that began and ended between two samples is in it.
+ */
+static void close_(struct ft_measure *measure, struct ft_tree *tree, void *state,
+                   ft_observation *out)
+{
+  double peak = tree->most.rss_bytes;
+
+  (void)measure;
+  (void)state;
+  ft_most(&tree->largest_bytes, tree->end_rss_bytes);
+  ft_most(&peak, tree->spike_bytes);
+  ft_most(&peak, tree->end_rss_bytes);
+  put(&out->has_rss_bytes, &out->rss_bytes, peak);
+  put(&out->has_largest_process_bytes, &out->largest_process_bytes, tree->largest_bytes);
+  put(&out->has_swap_bytes, &out->swap_bytes, tree->most_swap_bytes);
+  put(&out->has_hugetlb_bytes, &out->hugetlb_bytes, tree->most_hugetlb_bytes);
+}
+
+const struct ft_sampler ft_sampler_rss = {
+  .name = "rss", .probe = probe, .sample = sample, .close = close_
+};

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <acl/libacl.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/acl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/log.h"
+#include "agent/publish.h"
+#include "predictor/record/layout.h"
+
+struct ft_publisher {
+  int state_fd, models_fd, partitions_fd;
+  bool told; /* that users cannot read their models here */
+  /* the folder used last: runs of one user come in bursts */
+  uint32_t uid;
+  int user_fd;
+};
+
+static int open_folder(int parent, const char *name, mode_t mode, struct ft_error *err)
+{
+  int fd;
+
+  if (mkdirat(parent, name, mode) < 0 && errno != EEXIST)
+    return ft_error_errno(err, "mkdir %s", name);
+  fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+  return fd < 0 ? ft_error_errno(err, "%s", name) : fd;
+}
+
+struct ft_publisher *ft_publisher_open(int state_fd, struct ft_error *err)
+{
+  struct ft_publisher *p = calloc(1, sizeof *p);
+  int shared;
+
+  if (!p) {
+    ft_error_errno(err, "publisher");
+    return NULL;
+  }
+  p->state_fd = state_fd;
+  p->user_fd = p->partitions_fd = -1;
+  p->models_fd = open_folder(state_fd, FT_LAYOUT_MODELS, 0755, err);
+  if (p->models_fd < 0)
+    goto fail;
+  shared = open_folder(state_fd, FT_LAYOUT_SHARED, 0755, err);
+  if (shared < 0)
+    goto fail;
+  close(shared);
+  p->partitions_fd = open_folder(state_fd, FT_LAYOUT_PARTITIONS, 0755, err);
+  if (p->partitions_fd < 0)
+    goto fail;
+  return p;
+fail:
+  ft_publisher_close(p);
+  return NULL;
+}
+
+void ft_publisher_close(struct ft_publisher *p)
+{
+  if (!p)
+    return;
+  if (p->models_fd >= 0)
+    close(p->models_fd);
+  if (p->partitions_fd >= 0)
+    close(p->partitions_fd);
+  if (p->user_fd >= 0)
+    close(p->user_fd);
+  free(p);
+}
+
+/* Put "user UID may PERMISSIONS" (of TEXT's form) on the folder at PATH. */
+static int set_acl(const char *path, acl_type_t type, const char *text)
+{
+  acl_t acl = acl_from_text(text);
+  int status, saved;
+
+  if (!acl)
+    return -1;
+  status = acl_set_file(path, type, acl);
+  saved = errno;
+  acl_free(acl);
+  errno = saved;
+  return status;
+}
+
+/* Make UID the one other reader of the folder FD and of the files that come into it. */
+static int let_read(int fd, uint32_t uid)
+{
+  char path[64], text[128];
+
+  /* libacl sets default entries by path alone */
+  (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  (void)snprintf(text, sizeof text, "u::rwx,u:%" PRIu32 ":r-x,g::---,m::r-x,o::---", uid);
+  if (set_acl(path, ACL_TYPE_ACCESS, text) < 0)
+    return -1;
+  (void)snprintf(text, sizeof text, "u::rw-,u:%" PRIu32 ":r--,g::---,m::r--,o::---", uid);
+  return set_acl(path, ACL_TYPE_DEFAULT, text);
+}
+
+static int open_user_folder(struct ft_publisher *p, uint32_t uid, struct ft_error *err)
+{
+  char name[16];
+  struct stat st;
+  int fd;
+
+  (void)snprintf(name, sizeof name, "%" PRIu32, uid);
+  fd = open_folder(p->models_fd, name, 0700, err);
+  if (fd < 0)
+    return -1;
+  if (uid == geteuid())
+    return fd;
+  if (fstat(fd, &st) == 0 && st.st_uid == uid)
+    return fd; /* given to the user before */
+  if (let_read(fd, uid) == 0)
+    return fd;
+  if (geteuid() == 0 && fchown(fd, uid, (gid_t)-1) == 0)
+    return fd;
+  if (!p->told)
+    ft_log(LOG_WARNING, "models/%s: its user cannot be let in: %s; expected a filesystem with "
+                        "POSIX ACLs, or to run as root",
+           name, strerror(errno));
+  p->told = true;
+  return fd;
+}
+
+int ft_publish_model(struct ft_publisher *p, const ft_model *model, struct ft_error *err)
+{
+  char name[FT_LAYOUT_NAME_SIZE];
+
+  if (p->user_fd < 0 || p->uid != model->uid) {
+    if (p->user_fd >= 0)
+      close(p->user_fd);
+    p->user_fd = open_user_folder(p, model->uid, err);
+    p->uid = model->uid;
+    if (p->user_fd < 0)
+      return -1;
+  }
+  ft_layout_model_name(model->app, name);
+  /* the group bits are the ACL's mask; who gets no entry is kept out by the folder */
+  if (ft_record_write(FT_RECORD_MODEL, model, p->user_fd, name, 0644, err) == 0)
+    return 0;
+  /* the folder may have been removed under us: it is made anew the next time */
+  close(p->user_fd);
+  p->user_fd = -1;
+  return -1;
+}
+
+int ft_publish_site(struct ft_publisher *p, const ft_site *site, const ft_apps *apps,
+                    struct ft_error *err)
+{
+  /* the apps first: a site file that names them must find them */
+  if (ft_record_write(FT_RECORD_APPS, apps, p->state_fd, FT_LAYOUT_APPS, 0644, err) < 0)
+    return -1;
+  return ft_record_write(FT_RECORD_SITE, site, p->state_fd, FT_LAYOUT_SITE, 0644, err);
+}
+
+int ft_publish_partition(struct ft_publisher *p, const ft_partition *partition,
+                         struct ft_error *err)
+{
+  char name[FT_LAYOUT_NAME_SIZE];
+
+  ft_layout_partition_name(partition->name, name);
+  return ft_record_write(FT_RECORD_PARTITION, partition, p->partitions_fd, name, 0644, err);
+}
+
+static bool is_one_of(const char *file, const ft_partition *partitions, size_t count)
+{
+  char name[FT_LAYOUT_NAME_SIZE];
+
+  for (size_t i = 0; i < count; i++) {
+    ft_layout_partition_name(partitions[i].name, name);
+    if (strcmp(name, file) == 0)
+      return true;
+  }
+  return false;
+}
+
+void ft_publish_forget_partitions(struct ft_publisher *p, const ft_partition *partitions,
+                                  size_t count)
+{
+  int fd = openat(p->partitions_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+  struct dirent *entry;
+
+  if (!folder) {
+    if (fd >= 0)
+      close(fd);
+    return;
+  }
+  while ((entry = readdir(folder)))
+    if (entry->d_name[0] != '.' && !is_one_of(entry->d_name, partitions, count))
+      (void)unlinkat(p->partitions_fd, entry->d_name, 0);
+  closedir(folder);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What submissions read: model files, each user's readable by that user alone,
+ * and the files of the site. Every one is replaced by rename.
+ */
+#ifndef FT_AGENT_PUBLISH_H
+#define FT_AGENT_PUBLISH_H
+
+#include "predictor/record/record.h"
+
+struct ft_publisher;
+
+/* Publish under the state folder STATE_FD (borrowed); makes its folders. NULL with ERR. */
+struct ft_publisher *ft_publisher_open(int state_fd, struct ft_error *err);
+void ft_publisher_close(struct ft_publisher *publisher);
+
+/*
+ * Replace the model file of MODEL's app and user. The user's folder is ours
+ * (0700) and has an ACL entry that lets him read it; where the filesystem has
+ * no ACLs it is given to him instead, which only root can do.
+ */
+int ft_publish_model(struct ft_publisher *publisher, const ft_model *model, struct ft_error *err);
+
+/* Replace the site file and the file of declared apps. */
+int ft_publish_site(struct ft_publisher *publisher, const ft_site *site, const ft_apps *apps,
+                    struct ft_error *err);
+
+/* Replace one partition's file. */
+int ft_publish_partition(struct ft_publisher *publisher, const ft_partition *partition,
+                         struct ft_error *err);
+
+/* Remove the files of partitions that are none of COUNT's NAMES. */
+void ft_publish_forget_partitions(struct ft_publisher *publisher, const ft_partition *partitions,
+                                  size_t count);
+
+#endif

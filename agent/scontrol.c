@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "agent/scontrol.h"
+#include "predictor/core/units.h"
+
+/* The states a job cannot leave (slurm.h, job_states); DEADLINE is a time limit, too. */
+static const struct {
+  const char *name;
+  ft_outcome outcome;
+} states[] = { { "COMPLETED", FT_OUTCOME_COMPLETED },
+               { "FAILED", FT_OUTCOME_FAILED },
+               { "OUT_OF_MEMORY", FT_OUTCOME_OUT_OF_MEMORY },
+               { "CANCELLED", FT_OUTCOME_CANCELLED },
+               { "TIMEOUT", FT_OUTCOME_TIMEOUT },
+               { "DEADLINE", FT_OUTCOME_TIMEOUT },
+               { "PREEMPTED", FT_OUTCOME_PREEMPTED },
+               { "REQUEUED", FT_OUTCOME_REQUEUED },
+               { "NODE_FAIL", FT_OUTCOME_NODE_FAIL },
+               { "BOOT_FAIL", FT_OUTCOME_NODE_FAIL } };
+
+/* Take the number that the whole of TEXT is. */
+static bool whole_number(struct ft_text text, uint64_t max, uint64_t *value)
+{
+  return ft_text_u64(&text, max, value) && !ft_text_left(&text);
+}
+
+/* "2026-11-20T21:30:00" in UTC. */
+static bool utc_time(struct ft_text text, double *seconds)
+{
+  static const char separators[] = "--T::";
+  uint64_t part[6];
+  struct tm tm = { 0 };
+
+  for (int i = 0; i < 6; i++) {
+    if (!ft_text_u64(&text, 9999, &part[i]))
+      return false;
+    if (i < 5 && (!ft_text_left(&text) || *text.at++ != separators[i]))
+      return false;
+  }
+  if (part[0] < 1970 || part[1] < 1 || part[1] > 12 || part[2] < 1 || part[2] > 31 ||
+      part[3] > 23 || part[4] > 59 || part[5] > 60 || ft_text_left(&text))
+    return false;
+  tm.tm_year = (int)part[0] - 1900;
+  tm.tm_mon = (int)part[1] - 1;
+  tm.tm_mday = (int)part[2];
+  tm.tm_hour = (int)part[3];
+  tm.tm_min = (int)part[4];
+  tm.tm_sec = (int)part[5];
+  *seconds = (double)timegm(&tm);
+  return true;
+}
+
+/* "name(1000)". */
+static void take_user(struct ft_text value, struct ft_slurm_job *out)
+{
+  struct ft_text name;
+  uint64_t uid;
+
+  if (!ft_text_until(&value, '(', &name) || !ft_text_u64(&value, UINT32_MAX, &uid))
+    return;
+  out->uid = (uint32_t)uid;
+  (void)ft_text_copy(name, out->user, sizeof out->user);
+}
+
+static void take_name(struct ft_text value, char *out, size_t size)
+{
+  if (!ft_text_equals(value, "(null)"))
+    (void)ft_text_copy(value, out, size);
+}
+
+static void take_state(struct ft_text value, struct ft_slurm_job *out)
+{
+  for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+    if (ft_text_equals(value, states[i].name)) {
+      out->over = true;
+      out->outcome = states[i].outcome;
+    }
+}
+
+static void take_job_field(struct ft_text key, struct ft_text value, struct ft_slurm_job *out)
+{
+  uint64_t number;
+
+  if (ft_text_equals(key, "UserId"))
+    take_user(value, out);
+  else if (ft_text_equals(key, "Account"))
+    take_name(value, out->account, sizeof out->account);
+  else if (ft_text_equals(key, "Partition"))
+    take_name(value, out->partition, sizeof out->partition);
+  else if (ft_text_equals(key, "JobState"))
+    take_state(value, out);
+  else if (ft_text_equals(key, "Restarts") && whole_number(value, UINT32_MAX, &number))
+    out->restart_count = (uint32_t)number;
+  else if (ft_text_equals(key, "SubmitTime"))
+    (void)utc_time(value, &out->submit_time);
+  else if (ft_text_equals(key, "TimeLimit"))
+    (void)ft_units_seconds(value, &out->time_limit_seconds);
+}
+
+/*
+ * The fields of one line. A job's name may hold blanks and "=": what follows it begins at
+ * " UserId=". What a user can forge by such a name is the record of his own job.
+ */
+static void take_job(struct ft_text line, struct ft_slurm_job *out)
+{
+  struct ft_text word, key;
+  bool seen_user = false;
+
+  while (ft_text_word(&line, &word)) {
+    if (!ft_text_until(&word, '=', &key))
+      continue;
+    if (ft_text_equals(key, "JobName"))
+      take_name(word, out->name, sizeof out->name);
+    if (ft_text_equals(key, "UserId"))
+      seen_user = true;
+    /* from here on, paths and comments: a user's own words */
+    if (ft_text_equals(key, "Command") || ft_text_equals(key, "Comment"))
+      return;
+    if (seen_user)
+      take_job_field(key, word, out);
+  }
+}
+
+int ft_scontrol_job(struct ft_text text, uint32_t job_id, struct ft_slurm_job *out,
+                    struct ft_error *err)
+{
+  struct ft_text line, word;
+  uint64_t number;
+
+  *out = (struct ft_slurm_job){ .job_id = job_id };
+  while (ft_text_line(&text, &line)) {
+    struct ft_text rest = line;
+
+    /* an array's or a het job's first id lists all of its members */
+    if (ft_text_word(&rest, &word) && ft_text_skip(&word, "JobId=") &&
+        whole_number(word, UINT32_MAX, &number) && number == job_id) {
+      take_job(rest, out);
+      return 0;
+    }
+  }
+  return ft_error_set(err, "scontrol show job: expected a line that begins with JobId=%" PRIu32,
+                      job_id);
+}

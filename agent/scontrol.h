@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What scontrol prints, read. Pure: text in, records out. */
+#ifndef FT_AGENT_SCONTROL_H
+#define FT_AGENT_SCONTROL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "predictor/core/error.h"
+#include "predictor/core/text.h"
+#include "predictor/record/record.h"
+
+/* "scontrol show job -o ID", printed with TZ=UTC. */
+struct ft_slurm_job {
+  uint32_t job_id;
+  uint32_t restart_count;
+  uint32_t uid;
+  char user[64], account[64], partition[64], name[128];
+  bool over;                 /* the state is a last one, and the record is complete */
+  ft_outcome outcome;        /* of a job that is over */
+  double submit_time;        /* 0: not known */
+  double time_limit_seconds; /* 0: unlimited or not known */
+};
+
+/* Returns 0; -1 with ERR when TEXT holds no such job. */
+int ft_scontrol_job(struct ft_text text, uint32_t job_id, struct ft_slurm_job *out,
+                    struct ft_error *err);
+
+/* "scontrol show config". */
+struct ft_slurm_config {
+  char cluster[64], version[24];
+  bool memory_is_consumable;
+  ft_rule rule;
+  uint32_t slurmd_uid;     /* SlurmdUser */
+  uint64_t def_mem_bytes;  /* for partitions that say nothing; 0: unlimited */
+  bool def_per_cpu;
+  uint64_t max_mem_bytes;
+  bool max_per_cpu;
+};
+
+/* Returns 0; -1 with ERR when TEXT has no ClusterName. */
+int ft_scontrol_config(struct ft_text text, struct ft_slurm_config *out, struct ft_error *err);
+
+enum { FT_SCONTROL_PARTITIONS = 256 };
+
+/*
+ * "scontrol show partition -o" and "scontrol show node -o" into OUT, an array of LIMIT
+ * partitions, with CONFIG's inherited defaults. More than 8 kinds of nodes: the least ones
+ * by memory are kept. COUNT gets their number, PLATFORM their kinds' platform where all
+ * nodes are like this one ("": unknown). Returns 0; -1 with ERR when there is no partition.
+ */
+int ft_scontrol_partitions(struct ft_text partitions, struct ft_text nodes,
+                           const struct ft_slurm_config *config, ft_partition *out, size_t limit,
+                           size_t *count, struct ft_error *err);
+
+#endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/log.h"
+#include "agent/spool.h"
+
+#define SPOOL_FOLDER "spool"
+#define SPOOL_SUFFIX ".obs"
+
+struct kept {
+  ft_observation observation;
+  struct kept *next;
+};
+
+struct ft_spool {
+  int state_fd;
+  struct kept *memory;
+  unsigned in_memory;
+  bool has_files; /* as far as we know: looked at once at opening */
+};
+
+static void name_of(const ft_observation *o, char out[32])
+{
+  (void)snprintf(out, 32, "%016" PRIx64 SPOOL_SUFFIX, ft_observation_key(o));
+}
+
+static bool is_observation(const char *name)
+{
+  size_t length = strlen(name), suffix = strlen(SPOOL_SUFFIX);
+
+  return name[0] != '.' && length > suffix && strcmp(name + length - suffix, SPOOL_SUFFIX) == 0;
+}
+
+/* The folder, or -1 with errno; made when MAKE. */
+static int open_folder(const struct ft_spool *spool, bool make)
+{
+  if (make && mkdirat(spool->state_fd, SPOOL_FOLDER, 0700) < 0 && errno != EEXIST)
+    return -1;
+  return openat(spool->state_fd, SPOOL_FOLDER, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+}
+
+struct ft_spool *ft_spool_open(int state_fd, struct ft_error *err)
+{
+  struct ft_spool *spool = calloc(1, sizeof *spool);
+  int fd;
+
+  if (!spool) {
+    ft_error_errno(err, "spool");
+    return NULL;
+  }
+  spool->state_fd = state_fd;
+  fd = open_folder(spool, false);
+  spool->has_files = fd >= 0;
+  if (fd >= 0)
+    close(fd);
+  return spool;
+}
+
+static int write_file(struct ft_spool *spool, const ft_observation *o, struct ft_error *err)
+{
+  int fd = open_folder(spool, true), status;
+  char name[32];
+
+  if (fd < 0)
+    return ft_error_errno(err, SPOOL_FOLDER);
+  name_of(o, name);
+  status = ft_record_write(FT_RECORD_OBSERVATION, o, fd, name, 0600, err);
+  close(fd);
+  if (status == 0)
+    spool->has_files = true;
+  return status;
+}
+
+void ft_spool_close(struct ft_spool *spool)
+{
+  struct ft_error err;
+
+  if (!spool)
+    return;
+  while (spool->memory) {
+    struct kept *k = spool->memory;
+
+    if (write_file(spool, &k->observation, &err) < 0)
+      ft_log(LOG_ERR, "job %" PRIu32 ": its observation is lost: %s", k->observation.job_id,
+             err.text);
+    spool->memory = k->next;
+    free(k);
+  }
+  free(spool);
+}
+
+static void forget_in_memory(struct ft_spool *spool, uint64_t key)
+{
+  for (struct kept **at = &spool->memory; *at; at = &(*at)->next)
+    if (ft_observation_key(&(*at)->observation) == key) {
+      struct kept *k = *at;
+
+      *at = k->next;
+      free(k);
+      spool->in_memory--;
+      return;
+    }
+}
+
+int ft_spool_put(struct ft_spool *spool, const ft_observation *o, struct ft_error *err)
+{
+  struct kept *k;
+
+  forget_in_memory(spool, ft_observation_key(o));
+  if (write_file(spool, o, err) == 0)
+    return 0;
+  k = spool->in_memory < FT_SPOOL_MEMORY ? malloc(sizeof *k) : NULL;
+  if (!k)
+    return ft_error_set(err, "%u observations are already kept in memory", spool->in_memory);
+  k->observation = *o;
+  k->next = spool->memory;
+  spool->memory = k;
+  spool->in_memory++;
+  return 1;
+}
+
+/* Offer one file. Returns 0 when it is gone, -1 when it was not taken. */
+static int offer_file(int folder, const char *name,
+                      int (*take)(const ft_observation *, void *), void *data)
+{
+  ft_observation *o = malloc(sizeof *o);
+  char bad[NAME_MAX + 1];
+  struct ft_error err;
+  int status = -1;
+
+  if (!o)
+    return -1;
+  if (ft_record_read(FT_RECORD_OBSERVATION, folder, name, o, &err) == 0) {
+    status = take(o, data);
+    if (status == 0)
+      (void)unlinkat(folder, name, 0);
+  } else if (errno == EBADMSG || errno == EINVAL) {
+    ft_log(LOG_WARNING, SPOOL_FOLDER "/%s; set aside", err.text);
+    (void)snprintf(bad, sizeof bad, "%.240s.bad", name);
+    status = renameat(folder, name, folder, bad);
+  } else {
+    ft_log(LOG_WARNING, SPOOL_FOLDER "/%s", err.text);
+    status = 0; /* from a newer version, or unreadable now: it stays for the next start */
+  }
+  free(o);
+  return status;
+}
+
+/* Returns how many files are left, and in *ENDED whether one was not taken. */
+static size_t offer_files(struct ft_spool *spool, bool *ended,
+                          int (*take)(const ft_observation *, void *), void *data)
+{
+  int fd = open_folder(spool, false);
+  DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+  struct dirent *entry;
+  size_t left = 0;
+
+  if (!folder) {
+    if (fd >= 0)
+      close(fd);
+    return 0;
+  }
+  while ((entry = readdir(folder))) {
+    int status;
+
+    if (!is_observation(entry->d_name))
+      continue;
+    status = *ended ? 1 : offer_file(dirfd(folder), entry->d_name, take, data);
+    if (status < 0)
+      *ended = true;
+    left += status != 0;
+  }
+  closedir(folder);
+  return left;
+}
+
+size_t ft_spool_offer(struct ft_spool *spool,
+                      int (*take)(const ft_observation *observation, void *data), void *data)
+{
+  bool ended = false;
+  size_t left = 0;
+
+  if (spool->has_files) {
+    left = offer_files(spool, &ended, take, data);
+    spool->has_files = left > 0;
+  }
+  while (spool->memory && !ended) {
+    struct kept *k = spool->memory;
+
+    if (take(&k->observation, data) < 0) {
+      ended = true;
+    } else {
+      spool->memory = k->next;
+      spool->in_memory--;
+      free(k);
+    }
+  }
+  return left + spool->in_memory;
+}
+
+bool ft_spool_empty(const struct ft_spool *spool)
+{
+  return !spool->has_files && !spool->memory;
+}

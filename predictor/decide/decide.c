@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include "predictor/core/text.h"
+#include "predictor/decide/plan.h"
+
+uint64_t ft_decide_limit(const struct ft_question *question)
+{
+  struct ft_question q = *question;
+  ft_policy policy = { .mode = FT_MODE_OFF };
+  struct ft_plan plan;
+
+  q.mode = FT_MODE_OFF;
+  q.policy = &policy;
+  ft_plan_make(&q, &plan);
+  return plan.limit;
+}
+
+void ft_decide(const struct ft_question *question, ft_decision *out)
+{
+  const struct ft_estimate *e = question->estimate;
+  struct ft_plan plan;
+  double p;
+
+  ft_plan_make(question, &plan);
+  *out = (ft_decision){ .action = plan.action, .mode = plan.mode, .mem_unit = plan.unit };
+  (void)ft_string_copy(plan.reason, out->reason, sizeof out->reason);
+  if (e && plan.mode != FT_MODE_OFF) {
+    out->runs = e->runs;
+    (void)ft_string_copy(e->method, out->method, sizeof out->method);
+  }
+  if (!plan.claimed)
+    return;
+  p = plan.p_limit;
+  if (plan.action == FT_ACTION_SET || plan.action == FT_ACTION_RAISE ||
+      plan.action == FT_ACTION_TRIM) {
+    out->mem_bytes = plan.unit_amount;
+    p = plan.p_amount;
+  }
+  if (p >= 0) {
+    out->has_p_oom = true;
+    out->p_oom = p;
+  }
+  if (plan.by_bound)
+    return;
+  out->has_p05_bytes = out->has_p50_bytes = out->has_p95_bytes = true;
+  out->p05_bytes = ft_estimate_quantile(e, 0.05);
+  out->p50_bytes = ft_estimate_quantile(e, 0.5);
+  out->p95_bytes = ft_estimate_quantile(e, 0.95);
+}

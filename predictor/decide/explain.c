@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The voice: one line for what was done, in the user's units, with the evidence. */
+#include "config.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "predictor/core/units.h"
+#include "predictor/decide/plan.h"
+
+struct voice {
+  const struct ft_question *q;
+  const struct ft_plan *plan;
+  struct ft_explanation *out;
+};
+
+/* Go on with the current line. */
+__attribute__((format(printf, 2, 3))) static void say(struct voice *v, const char *format, ...)
+{
+  char *line = v->out->line[v->out->count - 1];
+  size_t used = strlen(line);
+  va_list ap;
+
+  va_start(ap, format);
+  (void)vsnprintf(line + used, FT_EXPLAIN_SIZE - used, format, ap);
+  va_end(ap);
+}
+
+static void new_line(struct voice *v)
+{
+  if (v->out->count < FT_EXPLAIN_LINES)
+    v->out->line[v->out->count++][0] = '\0';
+}
+
+static void say_bytes(struct voice *v, double bytes)
+{
+  char text[32];
+
+  say(v, "%s", ft_units_show_bytes(bytes < 0x1p63 ? (uint64_t)fmax(bytes, 0) : INT64_MAX, text,
+                                   sizeof text));
+}
+
+static void say_slurm(struct voice *v, uint64_t bytes)
+{
+  char text[32];
+
+  say(v, "%s", ft_units_slurm_bytes(bytes, text, sizeof text));
+}
+
+static void say_percent(struct voice *v, double p)
+{
+  if (p < 0.001)
+    say(v, "under 0.1 %%");
+  else if (p > 0.999)
+    say(v, "over 99.9 %%");
+  else
+    say(v, p < 0.0995 || p > 0.9 ? "%.1f %%" : "%.0f %%", 100 * p);
+}
+
+/* "99.7 %", and for an array "3.0 % for one element, 26 % for any of 10". */
+static void say_chance(struct voice *v, double p)
+{
+  uint32_t elements = v->q->request->array_tasks;
+
+  say_percent(v, p);
+  if (elements < 2)
+    return;
+  say(v, " for one element, ");
+  say_percent(v, ft_plan_any(p, elements));
+  say(v, " for any of %u", (unsigned)elements);
+}
+
+static const char *option(ft_mem_unit unit)
+{
+  return unit == FT_MEM_CPU ? "--mem-per-cpu" : unit == FT_MEM_GPU ? "--mem-per-gpu" : "--mem";
+}
+
+static void say_runs(struct voice *v)
+{
+  unsigned runs = v->q->estimate->runs;
+
+  say(v, "(%u run%s%s)", runs, runs == 1 ? "" : "s",
+      v->q->estimate->extrapolated ? ", none of them quite like it" : "");
+}
+
+/* "unet3d needs 11.2 GiB, 95 % below 12.6 GiB (42 runs)" */
+static void say_need(struct voice *v)
+{
+  const struct ft_estimate *e = v->q->estimate;
+
+  if (v->plan->by_bound) {
+    say(v, "%s has died at ", v->q->app);
+    say_bytes(v, e->bound_bytes);
+    return;
+  }
+  say(v, "%s needs ", v->q->app);
+  say_bytes(v, ft_estimate_quantile(e, 0.5));
+  say(v, ", 95 %% below ");
+  say_bytes(v, ft_estimate_quantile(e, 0.95));
+  say(v, " ");
+  say_runs(v);
+}
+
+static const char *partition_name(const struct voice *v)
+{
+  return v->q->partition && v->q->partition->name[0] ? v->q->partition->name : "it goes to";
+}
+
+/* What it has without foretell: "--mem=4G", "the default of partition main, 1 GiB". */
+static void say_limit(struct voice *v)
+{
+  switch (v->plan->limit_kind) {
+  case FT_LIMIT_ASKED:
+    say(v, "%s=", option(v->plan->unit));
+    say_slurm(v, v->q->request->mem_bytes);
+    return;
+  case FT_LIMIT_DEFAULT:
+    say(v, "the default of partition %s, ", partition_name(v));
+    say_bytes(v, (double)v->plan->limit);
+    return;
+  case FT_LIMIT_WHOLE_NODE:
+    say(v, "%sa whole node, ", v->q->request->mem_unit == FT_MEM_ALL ? "--mem=0, " : "");
+    say_bytes(v, (double)v->plan->limit);
+    return;
+  case FT_LIMIT_UNKNOWN:
+  case FT_LIMIT_NONE:
+    break;
+  }
+  say(v, "what it has");
+}
+
+static void say_amount(struct voice *v)
+{
+  say(v, "%s=", option(v->plan->unit));
+  say_slurm(v, v->plan->unit_amount);
+}
+
+static void say_no_node(struct voice *v)
+{
+  say(v, "no node of partition %s has more than ", partition_name(v));
+  say_bytes(v, (double)v->plan->node_most);
+}
+
+/* Set, raised or lowered. */
+static void say_change(struct voice *v)
+{
+  const struct ft_plan *p = v->plan;
+
+  say(v, "; %s ", option(p->unit));
+  if (p->action == FT_ACTION_SET) {
+    say(v, "set to ");
+  } else {
+    say(v, p->action == FT_ACTION_RAISE ? "raised from " : "lowered from ");
+    if (p->limit_kind == FT_LIMIT_ASKED)
+      say_slurm(v, v->q->request->mem_bytes);
+    else
+      say(v, "0 (a whole node)");
+    say(v, " to ");
+  }
+  say_slurm(v, p->unit_amount);
+  if (p->no_node) {
+    say(v, ", but ");
+    say_no_node(v);
+  } else if (p->capped) {
+    say(v, ", the most that partition %s allows", partition_name(v));
+  }
+  if (p->p_amount >= 0 && (p->capped || v->q->request->array_tasks > 1)) {
+    say(v, "; out of memory: ");
+    say_chance(v, p->p_amount);
+  }
+}
+
+static void explain_low(struct voice *v)
+{
+  const struct ft_plan *p = v->plan;
+
+  say_need(v);
+  say(v, "; with ");
+  say_limit(v);
+  say(v, ", it %s run out of memory", p->p_limit < 0 || p->p_limit > 0.5 ? "would" : "may");
+  if (p->p_limit >= 0) {
+    say(v, " (");
+    say_chance(v, p->p_limit);
+    say(v, ")");
+  }
+  if (p->no_node) {
+    say(v, "; ");
+    say_no_node(v);
+  } else if (p->would_reject) {
+    say(v, " and be rejected; ask for ");
+    say_amount(v);
+  } else {
+    say(v, "; ask for ");
+    say_amount(v);
+  }
+}
+
+/* "unet3d needs 11.2 GiB (42 runs); you asked for --mem=64G, 50 GiB more than it has ever used" */
+static void explain_high(struct voice *v)
+{
+  const struct ft_estimate *e = v->q->estimate;
+  double used = fmax(e->max_bytes, ft_estimate_quantile(e, 0.5));
+
+  say(v, "%s needs ", v->q->app);
+  say_bytes(v, ft_estimate_quantile(e, 0.5));
+  say(v, " ");
+  say_runs(v);
+  say(v, v->q->request->mem_unit == FT_MEM_NONE ? "; it has " : "; you asked for ");
+  say_limit(v);
+  if ((double)v->plan->limit > used) {
+    say(v, ", ");
+    say_bytes(v, (double)v->plan->limit - used);
+    say(v, " more than it has ever used");
+  }
+}
+
+static void explain_warning(struct voice *v)
+{
+  if (v->plan->too_low) {
+    explain_low(v);
+  } else if (v->plan->too_high) {
+    explain_high(v);
+  } else {
+    say_need(v);
+    say(v, "; ");
+    say_no_node(v);
+  }
+}
+
+static void explain_rejection(struct voice *v)
+{
+  const struct ft_plan *p = v->plan;
+  double p_oom = p->no_node && p->amount > p->limit ? p->p_amount : p->p_limit;
+  bool passes = p->p_amount <= v->q->policy->reject_probability;
+
+  v->out->error = true;
+  say(v, "not submitted: ");
+  say_limit(v);
+  say(v, ", but %s has needed ", v->q->app);
+  say_bytes(v, ft_estimate_quantile(v->q->estimate, 0.5));
+  say(v, " ");
+  say_runs(v);
+  say(v, ": it would run out of memory (");
+  say_chance(v, p_oom);
+  say(v, ").");
+  new_line(v);
+  if (passes) {
+    say(v, "ask for ");
+    say_amount(v);
+    say(v, ", or");
+  } else {
+    if (p->no_node)
+      say_no_node(v);
+    else
+      say(v, "no request that partition %s allows is enough", partition_name(v));
+    say(v, ";");
+  }
+  say(v, " submit it all the same with --predict-mem=force");
+}
+
+/* The user asked to be told, and nothing is wrong. */
+static void explain_nothing_done(struct voice *v)
+{
+  const struct ft_plan *p = v->plan;
+
+  if (!p->claimed) {
+    if (v->q->estimate)
+      say(v, "%s: %u of the %u runs that a prediction takes are known", v->q->app,
+          v->q->estimate->runs, (unsigned)v->q->policy->min_runs);
+    else
+      say(v, "%s: no run of it is known yet", v->q->app);
+    return;
+  }
+  say_need(v);
+  if (!p->kills) {
+    say(v, "; nothing here kills a job for its memory");
+  } else if (p->limit && p->p_limit >= 0) {
+    say(v, "; ");
+    say_limit(v);
+    say(v, ", is enough (out of memory: ");
+    say_chance(v, p->p_limit);
+    say(v, ")");
+  }
+}
+
+void ft_explain(const struct ft_question *question, const ft_decision *decision,
+                struct ft_explanation *out)
+{
+  struct ft_plan plan;
+  struct voice v = { question, &plan, out };
+  ft_action action;
+
+  out->count = 0;
+  out->error = false;
+  ft_plan_make(question, &plan);
+  if (plan.mode == FT_MODE_OFF)
+    return;
+  action = plan.claimed ? decision->action : FT_ACTION_LEAVE;
+  if (question->policy->quiet && !(plan.typed && plan.mode == FT_MODE_CHECK) &&
+      (action == FT_ACTION_LEAVE || action == FT_ACTION_WARN))
+    return;
+  if (action == FT_ACTION_LEAVE && !plan.typed)
+    return;
+  new_line(&v);
+  switch (action) {
+  case FT_ACTION_SET:
+  case FT_ACTION_RAISE:
+  case FT_ACTION_TRIM:
+    say_need(&v);
+    say_change(&v);
+    break;
+  case FT_ACTION_WARN:
+    explain_warning(&v);
+    break;
+  case FT_ACTION_REJECT:
+    explain_rejection(&v);
+    break;
+  case FT_ACTION_LEAVE:
+    explain_nothing_done(&v);
+    break;
+  }
+}

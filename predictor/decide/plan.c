@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+
+#include "predictor/core/units.h"
+#include "predictor/decide/plan.h"
+
+/* Above what a job died at: at least this much, before rounding; half as much again while nothing else is known. */
+#define BOUND_MARGIN 1.2
+#define BOUND_GROWTH 1.5
+/* A limit is too low where the chance to run out is over twice the one aimed at, and over 5 %. */
+#define LOW_TIMES 2
+#define LOW_LEAST 0.05
+/* No evidence is certainty. */
+#define SURE 1e-6
+
+/* ---- the nodes of the job ---- */
+
+struct nodes {
+  uint64_t cpus; /* allocated on the least favourable node */
+  uint64_t least_bytes, most_bytes; /* of those that have as many CPUs; 0: not known */
+};
+
+static uint64_t times(uint64_t a, uint64_t b)
+{
+  return a && b > UINT64_MAX / a ? UINT64_MAX : a * b;
+}
+
+static uint64_t largest_cpus(const ft_partition *partition)
+{
+  uint64_t most = 0;
+
+  for (size_t i = 0; partition && i < partition->nodes_count; i++)
+    if (partition->nodes[i].cpus > most)
+      most = partition->nodes[i].cpus;
+  return most;
+}
+
+/*
+ * Tasks are spread over the nodes asked for; where none are, Slurm fills as
+ * few nodes as it can. The least favourable one has the fewest.
+ */
+static uint64_t cpus_on_node(const ft_request *r, uint64_t node_cpus)
+{
+  uint64_t cpus = r->cpus_per_task ? r->cpus_per_task : 1, nodes = r->nodes ? r->nodes : 1;
+  uint64_t tasks = r->tasks, fit = node_cpus / cpus;
+
+  if (!tasks)
+    tasks = r->tasks_per_node ? r->tasks_per_node * nodes : nodes;
+  if (r->tasks_per_node && nodes < (tasks + r->tasks_per_node - 1) / r->tasks_per_node)
+    nodes = (tasks + r->tasks_per_node - 1) / r->tasks_per_node;
+  if (fit && nodes < (tasks + fit - 1) / fit)
+    nodes = (tasks + fit - 1) / fit;
+  return cpus * (tasks > nodes ? tasks / nodes : 1);
+}
+
+static bool exclusive(const struct ft_question *q)
+{
+  return q->request->exclusive || (q->partition && q->partition->exclusive);
+}
+
+static struct nodes nodes_of(const struct ft_question *q)
+{
+  struct nodes n = { .cpus = cpus_on_node(q->request, largest_cpus(q->partition)) };
+  uint64_t whole = 0;
+
+  for (int pass = 0; pass < 2 && q->partition && !n.most_bytes; pass++)
+    for (size_t i = 0; i < q->partition->nodes_count; i++) {
+      const ft_node_kind *kind = &q->partition->nodes[i];
+
+      /* where no node has as many CPUs, all count: Slurm will say so itself */
+      if ((pass == 0 && kind->cpus && kind->cpus < n.cpus) || !kind->mem_bytes)
+        continue;
+      if (!n.least_bytes || kind->mem_bytes < n.least_bytes)
+        n.least_bytes = kind->mem_bytes;
+      if (kind->mem_bytes > n.most_bytes)
+        n.most_bytes = kind->mem_bytes;
+      if (kind->cpus && (!whole || kind->cpus < whole))
+        whole = kind->cpus;
+    }
+  if (exclusive(q) && whole > n.cpus)
+    n.cpus = whole;
+  return n;
+}
+
+/* ---- what it has without foretell ---- */
+
+static void whole_node(struct ft_plan *plan, const struct nodes *n)
+{
+  plan->limit = n->least_bytes;
+  plan->limit_kind = n->least_bytes ? FT_LIMIT_WHOLE_NODE : FT_LIMIT_UNKNOWN;
+}
+
+static void default_limit(const struct ft_question *q, struct ft_plan *plan,
+                          const struct nodes *n)
+{
+  const ft_partition *p = q->partition;
+
+  if (!p)
+    return;
+  if (p->def_mem_bytes) {
+    plan->limit = times(p->def_mem_bytes, p->def_per_cpu ? n->cpus : 1);
+    plan->limit_kind = FT_LIMIT_DEFAULT;
+  } else if (q->memory_is_consumable) {
+    whole_node(plan, n);
+  } else {
+    plan->limit_kind = FT_LIMIT_NONE;
+  }
+}
+
+static void find_limit(const struct ft_question *q, struct ft_plan *plan, const struct nodes *n)
+{
+  const ft_request *r = q->request;
+
+  plan->unit = FT_MEM_NODE;
+  plan->per_node = 1;
+  if (r->mem_unit == FT_MEM_NONE) {
+    default_limit(q, plan, n);
+    return;
+  }
+  if (r->mem_unit == FT_MEM_ALL || !r->mem_bytes) {
+    whole_node(plan, n);
+    return;
+  }
+  plan->unit = r->mem_unit;
+  if (r->mem_unit == FT_MEM_CPU)
+    plan->per_node = n->cpus;
+  else if (r->mem_unit == FT_MEM_GPU)
+    plan->per_node = r->gpus_per_node ? r->gpus_per_node : 1;
+  plan->limit = times(r->mem_bytes, plan->per_node);
+  plan->limit_kind = FT_LIMIT_ASKED;
+}
+
+static void find_most(const struct ft_question *q, struct ft_plan *plan, const struct nodes *n)
+{
+  const ft_partition *p = q->partition;
+  uint64_t most;
+
+  plan->node_most = plan->most = n->most_bytes;
+  if (!p || !p->max_mem_bytes)
+    return;
+  most = times(p->max_mem_bytes, p->max_per_cpu ? n->cpus : 1);
+  if (!plan->most || most < plan->most)
+    plan->most = most;
+}
+
+/* ---- what it should have ---- */
+
+static double chance(const struct ft_question *q, const struct ft_plan *plan, uint64_t bytes)
+{
+  if (!plan->kills || plan->by_bound || !bytes)
+    return -1;
+  return fmin(fmax(ft_estimate_exceeds(q->estimate, (double)bytes), SURE), 1 - SURE);
+}
+
+static double target(const ft_policy *policy)
+{
+  double p = policy->oom_probability;
+
+  /* what is proposed must not be refused */
+  if (policy->reject_probability > 0)
+    p = fmin(p, policy->reject_probability);
+  return fmin(fmax(p, SURE), 0.5);
+}
+
+static uint64_t rounded_up(double bytes, uint64_t to)
+{
+  if (!to)
+    to = FT_MIB;
+  if (!(bytes < 0x1p60))
+    return UINT64_C(1) << 60;
+  return times((uint64_t)ceil(bytes / (double)to), to);
+}
+
+static void find_amount(const struct ft_question *q, struct ft_plan *plan)
+{
+  const struct ft_estimate *e = q->estimate;
+  double need = plan->by_bound ? e->bound_bytes * BOUND_GROWTH
+                               : ft_estimate_quantile(e, 1 - target(q->policy));
+
+  need = fmax(need, e->bound_bytes * BOUND_MARGIN);
+  need = fmax(need, (double)q->policy->floor_bytes);
+  plan->amount = rounded_up(need, q->policy->round_bytes);
+  if (plan->most && plan->amount > plan->most) {
+    plan->capped = (double)plan->most < need;
+    plan->amount = plan->most / FT_MIB * FT_MIB;
+  }
+  plan->unit_amount = plan->amount;
+  if (plan->per_node > 1) {
+    plan->unit_amount = rounded_up((double)plan->amount / (double)plan->per_node, FT_MIB);
+    if (plan->most && plan->unit_amount > plan->most / plan->per_node)
+      plan->unit_amount = plan->most / plan->per_node / FT_MIB * FT_MIB;
+    plan->amount = times(plan->unit_amount, plan->per_node);
+  }
+  plan->no_node = !plan->by_bound && plan->node_most &&
+                  ft_estimate_exceeds(e, (double)plan->node_most) > 0.5;
+}
+
+static void judge_limit(const struct ft_question *q, struct ft_plan *plan)
+{
+  const ft_policy *policy = q->policy;
+  double factor = fmax(policy->trim_factor, 1);
+
+  plan->p_limit = chance(q, plan, plan->limit);
+  plan->p_amount = chance(q, plan, plan->amount);
+  if (plan->by_bound)
+    plan->too_low = plan->kills && plan->limit &&
+                    (double)plan->limit < q->estimate->bound_bytes * BOUND_MARGIN;
+  else
+    plan->too_low = plan->p_limit > fmax(LOW_LEAST, LOW_TIMES * policy->oom_probability);
+  plan->too_high = !plan->by_bound && plan->limit && q->memory_is_consumable && !exclusive(q) &&
+                   (double)plan->limit > factor * (double)plan->amount;
+}
+
+/* ---- what is done ---- */
+
+static void act(struct ft_plan *plan, ft_action action, const char *reason)
+{
+  plan->action = action;
+  plan->reason = reason;
+}
+
+/* Nothing was asked for and the mode may set. */
+static void set_memory(const struct ft_question *q, struct ft_plan *plan)
+{
+  if (!plan->kills && !q->memory_is_consumable)
+    act(plan, FT_ACTION_LEAVE, "memory is neither allocated nor enforced here");
+  else if (plan->limit && plan->amount > plan->limit)
+    act(plan, FT_ACTION_SET, "no memory was asked for and it would have got too little");
+  else if (plan->limit && plan->amount == plan->limit)
+    act(plan, FT_ACTION_LEAVE, "what it gets without asking is right");
+  else if (plan->by_bound || q->estimate->runs < q->policy->trim_runs)
+    act(plan, plan->too_low ? FT_ACTION_WARN : FT_ACTION_LEAVE,
+        "too few runs to give it less than it would have got");
+  else if (!q->memory_is_consumable || exclusive(q))
+    act(plan, plan->too_low ? FT_ACTION_WARN : FT_ACTION_LEAVE,
+        "asking for less would free nothing");
+  else
+    act(plan, FT_ACTION_SET, "no memory was asked for");
+}
+
+static void keep_request(struct ft_plan *plan)
+{
+  if (plan->too_low)
+    act(plan, FT_ACTION_WARN, "it is likely to run out of memory");
+  else if (plan->too_high && plan->limit_kind != FT_LIMIT_DEFAULT)
+    act(plan, FT_ACTION_WARN, "it has far more memory than it needs");
+  else
+    act(plan, FT_ACTION_LEAVE, "it has enough memory");
+}
+
+static void choose(const struct ft_question *q, struct ft_plan *plan)
+{
+  bool asked = q->request->mem_unit != FT_MEM_NONE;
+  bool may_raise = plan->mode == FT_MODE_RAISE || plan->mode == FT_MODE_TRIM;
+
+  if (plan->mode == FT_MODE_CHECK)
+    keep_request(plan);
+  else if (!asked)
+    set_memory(q, plan);
+  else if (plan->too_low && may_raise && plan->amount > plan->limit)
+    act(plan, FT_ACTION_RAISE, "what was asked for is too little");
+  else if (plan->too_high && plan->mode == FT_MODE_TRIM &&
+           q->estimate->runs >= q->policy->trim_runs)
+    act(plan, FT_ACTION_TRIM, "far more was asked for than it needs");
+  else
+    keep_request(plan);
+  if (plan->no_node && plan->action == FT_ACTION_LEAVE)
+    act(plan, FT_ACTION_WARN, "no node of the partition is large enough");
+}
+
+static bool changes(ft_action action)
+{
+  return action == FT_ACTION_SET || action == FT_ACTION_RAISE || action == FT_ACTION_TRIM;
+}
+
+static void perhaps_reject(const struct ft_question *q, struct ft_plan *plan)
+{
+  double p = changes(plan->action) ? plan->p_amount : plan->p_limit;
+
+  if (!(q->policy->reject_probability > 0) || !(p > q->policy->reject_probability) ||
+      plan->mode == FT_MODE_FORCE)
+    return;
+  if (plan->mode == FT_MODE_CHECK && plan->typed)
+    plan->would_reject = true;
+  else
+    act(plan, FT_ACTION_REJECT, "it would run out of memory");
+}
+
+void ft_plan_make(const struct ft_question *q, struct ft_plan *plan)
+{
+  const struct ft_estimate *e = q->estimate;
+  struct nodes n = nodes_of(q);
+
+  *plan = (struct ft_plan){ .mode = q->mode, .typed = true, .p_limit = -1, .p_amount = -1 };
+  if (plan->mode == FT_MODE_UNSET) {
+    plan->mode = q->policy->mode;
+    plan->typed = false;
+  }
+  if (plan->mode == FT_MODE_UNSET)
+    plan->mode = FT_MODE_OFF;
+  plan->kills = q->rule != FT_RULE_NONE;
+  find_limit(q, plan, &n);
+  find_most(q, plan, &n);
+  if (plan->mode == FT_MODE_OFF) {
+    act(plan, FT_ACTION_LEAVE, "off");
+    return;
+  }
+  plan->by_bound = e && e->runs < q->policy->min_runs && e->bound_bytes > 0;
+  plan->claimed = e && ((e->runs >= q->policy->min_runs && e->runs > 0) || plan->by_bound);
+  if (!plan->claimed) {
+    act(plan, FT_ACTION_LEAVE, e ? "too few runs are known" : "nothing is known of this app");
+    return;
+  }
+  find_amount(q, plan);
+  judge_limit(q, plan);
+  choose(q, plan);
+  perhaps_reject(q, plan);
+}
+
+double ft_plan_any(double p, uint32_t count)
+{
+  return count > 1 ? -expm1((double)count * log1p(-p)) : p;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <string.h>
+
+#include "predictor/core/text.h"
+#include "predictor/core/units.h"
+#include "predictor/decide/decide.h"
+
+/* What holds where a site says nothing; as foretell.conf(5) states. */
+static const ft_policy defaults = { .mode = FT_MODE_OFF,
+                                    .has_min_runs = true,
+                                    .min_runs = 5,
+                                    .has_trim_runs = true,
+                                    .trim_runs = 20,
+                                    .has_oom_probability = true,
+                                    .oom_probability = 0.01,
+                                    .has_reject_probability = true,
+                                    .reject_probability = 0,
+                                    .has_floor_bytes = true,
+                                    .floor_bytes = 100 * FT_MIB,
+                                    .has_round_bytes = true,
+                                    .round_bytes = 100 * FT_MIB,
+                                    .has_trim_factor = true,
+                                    .trim_factor = 2,
+                                    .has_quiet = true,
+                                    .quiet = false };
+
+static void override(ft_policy *out, const ft_policy *with)
+{
+  if (with->mode != FT_MODE_UNSET)
+    out->mode = with->mode;
+  if (with->has_min_runs)
+    out->min_runs = with->min_runs;
+  if (with->has_trim_runs)
+    out->trim_runs = with->trim_runs;
+  if (with->has_oom_probability)
+    out->oom_probability = with->oom_probability;
+  if (with->has_reject_probability)
+    out->reject_probability = with->reject_probability;
+  if (with->has_floor_bytes)
+    out->floor_bytes = with->floor_bytes;
+  if (with->has_round_bytes)
+    out->round_bytes = with->round_bytes;
+  if (with->has_trim_factor)
+    out->trim_factor = with->trim_factor;
+  if (with->has_quiet)
+    out->quiet = with->quiet;
+}
+
+static bool first_is(const char *list, const char *name)
+{
+  struct ft_text text = ft_text_from(list), piece;
+
+  return ft_text_until(&text, ',', &piece) && ft_text_equals(piece, name);
+}
+
+static bool is(const char *given, const char *name)
+{
+  return given && name[0] && strcmp(given, name) == 0;
+}
+
+void ft_policy_resolve(const ft_site *site, const char *partition, const char *account,
+                       const char *user, ft_policy *out)
+{
+  *out = defaults;
+  if (!site)
+    return;
+  if (!partition || !partition[0])
+    partition = site->default_partition;
+  if (site->has_policy)
+    override(out, &site->policy);
+  for (size_t i = 0; i < site->overrides_count; i++)
+    if (site->overrides[i].partition[0] && first_is(partition, site->overrides[i].partition))
+      override(out, &site->overrides[i].policy);
+  for (size_t i = 0; i < site->overrides_count; i++)
+    if (is(account, site->overrides[i].account))
+      override(out, &site->overrides[i].policy);
+  for (size_t i = 0; i < site->overrides_count; i++)
+    if (is(user, site->overrides[i].user))
+      override(out, &site->overrides[i].policy);
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/core/text.h"
+#include "predictor/estimate/evaluate.h"
+#include "predictor/estimate/memory.h"
+#include "predictor/online/online.h"
+#include "predictor/online/refit.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+enum {
+  MOST_RUNS = COUNT(((ft_model *)NULL)->history),
+  MOST_COLUMNS = COUNT(((ft_model *)NULL)->columns),
+  MOST_LEVELS = COUNT(((ft_column *)NULL)->categories)
+};
+
+/* No job on one node has used a pebibyte. */
+#define ABSURD_BYTES 0x1p50
+/* A killed run whose end nobody could tell had reached this part of its limit. */
+#define NEAR_LIMIT 0.95
+
+void ft_online_init(ft_model *model, const char *app, uint32_t uid, ft_rule rule)
+{
+  *model = (ft_model){ .schema = FT_SCHEMA, .uid = uid, .rule = rule };
+  (void)ft_string_copy(app, model->app, sizeof model->app);
+  (void)ft_string_copy(PACKAGE_VERSION, model->version, sizeof model->version);
+}
+
+/* ---- columns ---- */
+
+static bool column_used(const ft_model *model, size_t column)
+{
+  for (size_t i = 0; i < model->history_count; i++)
+    if (column < model->history[i].x_count && !isnan(model->history[i].x[column]))
+      return true;
+  return false;
+}
+
+static ft_column *column_of(ft_model *model, const ft_feature *feature)
+{
+  ft_column *column = NULL;
+
+  for (size_t j = 0; j < model->columns_count; j++)
+    if (strcmp(model->columns[j].name, feature->name) == 0)
+      return &model->columns[j];
+  if (model->columns_count < MOST_COLUMNS)
+    column = &model->columns[model->columns_count++];
+  for (size_t j = 0; !column && j < MOST_COLUMNS; j++)
+    if (!column_used(model, j))
+      column = &model->columns[j];
+  if (!column)
+    return NULL;
+  *column = (ft_column){ .categorical = !feature->has_number };
+  (void)ft_string_copy(feature->name, column->name, sizeof column->name);
+  return column;
+}
+
+static bool level_used(const ft_model *model, size_t column, size_t level)
+{
+  for (size_t i = 0; i < model->history_count; i++)
+    if (column < model->history[i].x_count && model->history[i].x[column] == (float)level)
+      return true;
+  return false;
+}
+
+static void learn_level(ft_model *model, ft_column *column, const ft_feature *feature)
+{
+  size_t index = (size_t)(column - model->columns), level;
+  char category[sizeof column->categories[0]];
+
+  ft_column_category(feature, category);
+  if (ft_column_level(column, category) >= 0)
+    return;
+  for (level = 0; level < column->categories_count; level++)
+    if (column->categories_count == MOST_LEVELS && !level_used(model, index, level))
+      break;
+  if (level == MOST_LEVELS)
+    return;
+  (void)ft_string_copy(category, column->categories[level], sizeof column->categories[level]);
+  if (level == column->categories_count)
+    column->categories_count++;
+}
+
+static void learn_columns(ft_model *model, const ft_observation *observation)
+{
+  for (size_t i = 0; i < observation->features_count; i++) {
+    const ft_feature *feature = &observation->features[i];
+    ft_column *column = column_of(model, feature);
+
+    if (column && column->categorical)
+      learn_level(model, column, feature);
+  }
+}
+
+/* ---- history ---- */
+
+static bool died_of_memory(const ft_observation *o, double bytes)
+{
+  if (o->outcome == FT_OUTCOME_OUT_OF_MEMORY)
+    return true;
+  /* OverMemoryKill is a plain SIGKILL, not told apart from scancel on the node */
+  return o->censored && o->has_limit_bytes && o->limit_bytes > 0 &&
+         bytes >= NEAR_LIMIT * (double)o->limit_bytes &&
+         (o->outcome == FT_OUTCOME_UNKNOWN || o->outcome == FT_OUTCOME_FAILED ||
+          o->outcome == FT_OUTCOME_CANCELLED);
+}
+
+static bool sized_by_foretell(const ft_observation *o)
+{
+  return o->has_decision &&
+         (o->decision.action == FT_ACTION_SET || o->decision.action == FT_ACTION_RAISE ||
+          o->decision.action == FT_ACTION_TRIM);
+}
+
+static double or_zero(double value)
+{
+  return isfinite(value) ? value : 0;
+}
+
+static ft_run run_of(const ft_observation *o, double bytes)
+{
+  ft_run run = { .key = ft_observation_key(o),
+                 .time = or_zero(o->end_time),
+                 .bytes = bytes,
+                 .own_figure = sized_by_foretell(o),
+                 .out_of_memory = died_of_memory(o, bytes),
+                 .runtime_seconds = or_zero(o->runtime_seconds) };
+
+  run.censored = o->censored || run.out_of_memory;
+  run.sampled = !run.censored && o->peak_is_bound;
+  return run;
+}
+
+static void predict(const ft_model *model, const ft_observation *o, ft_run *run)
+{
+  struct ft_estimate estimate;
+
+  if (ft_estimate_memory(model, o->features, o->features_count, &estimate, NULL) < 0)
+    return;
+  run->has_predicted_log = true;
+  run->predicted_log = (float)log(ft_estimate_quantile(&estimate, 0.5));
+}
+
+static void count_run(ft_model *model, const ft_run *run, int by)
+{
+  uint32_t *kind = run->censored ? &model->censored : &model->completed;
+
+  if (by > 0 ? *kind < UINT32_MAX : *kind > 0)
+    *kind += (uint32_t)by;
+  if (by > 0 ? model->runs < UINT32_MAX : model->runs > 0)
+    model->runs += (uint32_t)by;
+}
+
+static void remove_run(ft_model *model, size_t at)
+{
+  model->history_count--;
+  memmove(&model->history[at], &model->history[at + 1],
+          (model->history_count - at) * sizeof *model->history);
+}
+
+/* Put RUN among the history in order of time; of too many the oldest leaves. */
+static void insert_run(ft_model *model, const ft_run *run)
+{
+  size_t at;
+
+  if (model->history_count == MOST_RUNS) {
+    if (run->time < model->history[0].time)
+      return;
+    remove_run(model, 0);
+  }
+  for (at = model->history_count; at > 0 && model->history[at - 1].time > run->time; at--)
+    ;
+  memmove(&model->history[at + 1], &model->history[at],
+          (model->history_count - at) * sizeof *model->history);
+  model->history[at] = *run;
+  model->history_count++;
+}
+
+int ft_online_update(ft_model *model, const ft_observation *observation, struct ft_error *err)
+{
+  double bytes = ft_observation_peak(observation, model->rule);
+  struct ft_refit *work;
+  ft_run run;
+
+  if (!(bytes > 0 && bytes <= ABSURD_BYTES))
+    return 0;
+  work = ft_refit_new();
+  if (!work)
+    return ft_error_errno(err, "%s: update", model->app);
+  run = run_of(observation, bytes);
+  predict(model, observation, &run);
+  for (size_t i = 0; i < model->history_count; i++) {
+    if (model->history[i].key != run.key)
+      continue;
+    /* what was said before anything of this run was known stands */
+    run.has_predicted_log = model->history[i].has_predicted_log;
+    run.predicted_log = model->history[i].predicted_log;
+    count_run(model, &model->history[i], -1);
+    remove_run(model, i);
+    break;
+  }
+  learn_columns(model, observation);
+  run.x_count = model->columns_count;
+  ft_columns_fill(model->columns, model->columns_count, observation->features,
+                  observation->features_count, run.x);
+  count_run(model, &run, 1);
+  insert_run(model, &run);
+  model->updated = fmax(model->updated, run.time);
+  ft_refit_model(model, work);
+  free(work);
+  return 1;
+}

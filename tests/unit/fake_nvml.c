@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A stand-in for libnvidia-ml.so.1 with three GPUs, as FT_FAKE_NVML tells:
+ *   "gpus"    0: whole, 1: divided by MIG, 2: fallen off the bus
+ *   "nobody"  the same, without a process on any
+ *   "shared"  as gpus, a stranger being on GPU 0 too
+ *   "none"    no GPU
+ *   "driver"  the driver is not loaded
+ * The process on them is FT_FAKE_NVML_PID. GPU 0 uses 1.5 J between two questions.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+enum {
+  SUCCESS = 0,
+  INVALID = 2,
+  NOT_SUPPORTED = 3,
+  NOT_FOUND = 6,
+  DRIVER_NOT_LOADED = 9,
+  LOST = 15
+};
+enum { WHOLE, DIVIDED, FALLEN, SMALL, LARGE, UNITS };
+
+static char units[UNITS];
+static unsigned long long energy = 7000000;
+
+struct process {
+  unsigned pid;
+  unsigned long long bytes;
+  unsigned gpu_instance, compute_instance;
+};
+
+struct memory {
+  unsigned long long total, free, used;
+};
+
+struct rates {
+  unsigned gpu, memory;
+};
+
+struct attributes {
+  unsigned engines[6], gpu_slices, compute_slices;
+  unsigned long long memory_mib;
+};
+
+EXPORT int nvmlInit_v2(void);
+EXPORT int nvmlShutdown(void);
+EXPORT const char *nvmlErrorString(int status);
+EXPORT int nvmlDeviceGetCount_v2(unsigned *count);
+EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned index, char **unit);
+EXPORT int nvmlDeviceGetName(const char *unit, char *name, unsigned size);
+EXPORT int nvmlDeviceGetMemoryInfo(const char *unit, struct memory *memory);
+EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(const char *unit, unsigned *count,
+                                                   struct process *processes);
+EXPORT int nvmlDeviceGetUtilizationRates(const char *unit, struct rates *rates);
+EXPORT int nvmlDeviceGetTotalEnergyConsumption(const char *unit, unsigned long long *millijoules);
+EXPORT int nvmlDeviceGetMigMode(const char *unit, unsigned *current, unsigned *pending);
+EXPORT int nvmlDeviceGetMaxMigDeviceCount(const char *unit, unsigned *count);
+EXPORT int nvmlDeviceGetMigDeviceHandleByIndex(const char *unit, unsigned index, char **instance);
+EXPORT int nvmlDeviceGetAttributes_v2(const char *unit, struct attributes *attributes);
+
+static int is_script(const char *name)
+{
+  const char *script = getenv("FT_FAKE_NVML");
+
+  return script && strcmp(script, name) == 0;
+}
+
+int nvmlInit_v2(void)
+{
+  return is_script("driver") ? DRIVER_NOT_LOADED : SUCCESS;
+}
+
+int nvmlShutdown(void)
+{
+  return SUCCESS;
+}
+
+const char *nvmlErrorString(int status)
+{
+  return status == DRIVER_NOT_LOADED ? "Driver Not Loaded" : "Unknown Error";
+}
+
+int nvmlDeviceGetCount_v2(unsigned *count)
+{
+  *count = is_script("none") ? 0 : 3;
+  return SUCCESS;
+}
+
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, char **unit)
+{
+  if (index >= FALLEN)
+    return index == FALLEN ? LOST : INVALID;
+  *unit = &units[index];
+  return SUCCESS;
+}
+
+int nvmlDeviceGetName(const char *unit, char *name, unsigned size)
+{
+  static const char *const names[UNITS] = { "NVIDIA A100-SXM4-40GB", "NVIDIA A100-SXM4-40GB", "",
+                                            "NVIDIA A100-SXM4-40GB MIG 1g.5gb",
+                                            "NVIDIA A100-SXM4-40GB" };
+
+  if (strlen(names[unit - units]) >= size)
+    return INVALID;
+  strcpy(name, names[unit - units]);
+  return SUCCESS;
+}
+
+int nvmlDeviceGetMemoryInfo(const char *unit, struct memory *memory)
+{
+  (void)unit;
+  memory->total = 40536ULL << 20;
+  memory->used = memory->free = memory->total / 2;
+  return SUCCESS;
+}
+
+int nvmlDeviceGetComputeRunningProcesses_v3(const char *unit, unsigned *count,
+                                            struct process *processes)
+{
+  const char *pid = getenv("FT_FAKE_NVML_PID");
+  unsigned found = 0;
+
+  if (is_script("nobody") || !pid || unit == &units[DIVIDED]) {
+    *count = 0;
+    return SUCCESS;
+  }
+  if (unit == &units[WHOLE] && is_script("shared"))
+    processes[found++] = (struct process){ 1, ~0ULL, ~0U, ~0U };
+  if (unit == &units[WHOLE])
+    processes[found++] = (struct process){ (unsigned)atoi(pid), 3ULL << 30, ~0U, ~0U };
+  if (unit == &units[LARGE] && getenv("FT_FAKE_NVML_MIG"))
+    processes[found++] = (struct process){ (unsigned)atoi(pid), 1ULL << 30, 2, 0 };
+  *count = found;
+  return SUCCESS;
+}
+
+int nvmlDeviceGetUtilizationRates(const char *unit, struct rates *rates)
+{
+  rates->gpu = 50;
+  rates->memory = 10;
+  return unit == &units[WHOLE] ? SUCCESS : NOT_SUPPORTED;
+}
+
+int nvmlDeviceGetTotalEnergyConsumption(const char *unit, unsigned long long *millijoules)
+{
+  *millijoules = energy;
+  energy += 1500;
+  return unit == &units[WHOLE] || unit == &units[DIVIDED] ? SUCCESS : NOT_SUPPORTED;
+}
+
+int nvmlDeviceGetMigMode(const char *unit, unsigned *current, unsigned *pending)
+{
+  *current = *pending = unit == &units[DIVIDED];
+  return SUCCESS;
+}
+
+int nvmlDeviceGetMaxMigDeviceCount(const char *unit, unsigned *count)
+{
+  *count = unit == &units[DIVIDED] ? 7 : 0;
+  return SUCCESS;
+}
+
+int nvmlDeviceGetMigDeviceHandleByIndex(const char *unit, unsigned index, char **instance)
+{
+  if (unit != &units[DIVIDED] || index > 1)
+    return NOT_FOUND;
+  *instance = &units[SMALL + index];
+  return SUCCESS;
+}
+
+int nvmlDeviceGetAttributes_v2(const char *unit, struct attributes *attributes)
+{
+  memset(attributes, 0, sizeof *attributes);
+  attributes->gpu_slices = 3;
+  attributes->compute_slices = unit == &units[LARGE] ? 2 : 3;
+  attributes->memory_mib = 19968;
+  return SUCCESS;
+}
