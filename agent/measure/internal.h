@@ -125,6 +125,9 @@ bool ft_proc_value(const char *text, const char *key, double *value);
 /* One number alone, as in memory.current; "max" reads as negative. False when it is neither. */
 bool ft_proc_number(const char *text, double *value);
 
+/* Whether other users' io, fd and smaps_rollup may be read: CAP_SYS_PTRACE is effective (or not known). */
+bool ft_proc_may_trace(const struct ft_measure *measure);
+
 /* What one look at /proc/PID/stat tells. */
 struct ft_stat {
   pid_t parent, group, session;

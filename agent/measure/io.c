@@ -31,7 +31,7 @@ static bool probe(struct ft_measure *measure, struct ft_measure_report *report)
       measure->own_proc)
     snprintf(report->why, sizeof report->why,
              "/proc/PID/stat; no bytes: needs a kernel with CONFIG_TASK_IO_ACCOUNTING");
-  else if (ft_proc_read(measure->proc_fd, "1/io", text, sizeof text) < 0 && errno == EACCES)
+  else if (!ft_proc_may_trace(measure))
     snprintf(report->why, sizeof report->why,
              "/proc/PID/stat, io and fd; bytes and files of this user's processes only: others' "
              "need CAP_SYS_PTRACE");

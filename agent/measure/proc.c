@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -149,4 +150,18 @@ int ft_stat_read(const struct ft_measure *measure, pid_t pid, struct ft_stat *st
   ssize_t length = ft_proc_read_pid(measure, pid, "stat", text, sizeof text);
 
   return length < 0 ? -1 : ft_stat_parse(text, (size_t)length, measure->tick_seconds, stat);
+}
+
+bool ft_proc_may_trace(const struct ft_measure *measure)
+{
+  enum { CAP_SYS_PTRACE = 19 }; /* linux/capability.h */
+  char text[8192];
+  const char *at;
+  uint64_t set;
+
+  if (ft_proc_read(measure->proc_fd, "self/status", text, sizeof text) < 0 ||
+      !(at = strstr(text, "\nCapEff:")))
+    return true;
+  set = strtoull(at + strlen("\nCapEff:"), NULL, 16);
+  return set & (UINT64_C(1) << CAP_SYS_PTRACE);
 }

@@ -18,10 +18,12 @@
 #define CREDIT_FIRST 0.005  /* seconds: a small job is read at once */
 #define CREDIT_LIMIT 0.1    /* seconds saved up while nothing could change */
 #define SHARED_PART 0.1     /* of the summed RSS counted more than once: worth a look */
+#define NEAR_PEAK 0.95      /* of the highest summed RSS: a reading below it says nothing of the peak */
 
 struct pss {
   double credit; /* seconds; below 0 it must be earned back first */
   double last;
+  double rss_bytes; /* highest summed RSS at an instant with a reading */
   bool denied;
 };
 
@@ -30,13 +32,11 @@ static bool probe(struct ft_measure *measure, struct ft_measure_report *report)
   char text[8];
   bool there = ft_proc_read(measure->proc_fd, "self/smaps_rollup", text, sizeof text) >= 0 ||
                errno == EACCES;
-  bool denied = ft_proc_read(measure->proc_fd, "1/smaps_rollup", text, sizeof text) < 0 &&
-                errno == EACCES;
 
   if (!there && measure->own_proc)
     snprintf(report->why, sizeof report->why,
              "no /proc/PID/smaps_rollup: needs Linux 4.14 with CONFIG_PROC_PAGE_MONITOR");
-  else if (denied)
+  else if (!ft_proc_may_trace(measure))
     snprintf(report->why, sizeof report->why,
              "/proc/PID/smaps_rollup, of this user's processes only: others' need CAP_SYS_PTRACE");
   else
@@ -121,15 +121,19 @@ static void sample(struct ft_measure *measure, struct ft_tree *tree, void *state
     return;
   start = ft_io_monotonic();
   sample->pss_bytes = read_all(measure, tree, pss);
+  if (sample->pss_bytes >= 0)
+    ft_most(&pss->rss_bytes, sample->rss_bytes);
   pss->credit -= ft_io_monotonic() - start;
 }
 
+/* Where the budget let no reading be made near the peak, none is given: RSS stands for it. */
 static void close_(struct ft_measure *measure, struct ft_tree *tree, void *state,
                    ft_observation *out)
 {
+  const struct pss *pss = state;
+
   (void)measure;
-  (void)state;
-  if (tree->most.pss_bytes < 0)
+  if (tree->most.pss_bytes < 0 || pss->rss_bytes < NEAR_PEAK * tree->most.rss_bytes)
     return;
   out->has_pss_bytes = true;
   out->pss_bytes = (uint64_t)tree->most.pss_bytes;

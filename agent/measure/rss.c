@@ -27,16 +27,19 @@ static bool probe(struct ft_measure *measure, struct ft_measure_report *report)
 /*
  * A child seen at the first instant of its life with just its parent's pages has
  * not called exec yet: vfork lends them, fork shares them. Counted, one instant of a
- * large program that starts small ones would read as twice its memory.
+ * large program that starts small ones would read as twice its memory. Below a skipped
+ * root (slurmstepd, foretell profile) the first instant is always such an image.
  */
 static bool is_parents_image(const struct ft_tree *tree, const struct ft_member *member)
 {
   const struct ft_member *parent;
 
-  if (!member->fresh || member->root || member->rss_bytes < LIKENESS_BYTES)
+  if (!member->fresh || member->root)
     return false;
   parent = ft_tree_find(tree, member->parent);
-  return parent && fabs(parent->rss_bytes - member->rss_bytes) <= parent->rss_bytes / 64;
+  if (!parent || parent->skipped || member->rss_bytes < LIKENESS_BYTES)
+    return parent && parent->skipped;
+  return fabs(parent->rss_bytes - member->rss_bytes) <= parent->rss_bytes / 64;
 }
 
 static bool counts(const struct ft_member *member)

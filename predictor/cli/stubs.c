@@ -11,11 +11,7 @@
     return ft_complain(argv[0], FT_EXIT_SYSTEM, "not in this build");                         \
   }
 
-STUB(predict)
-STUB(plot)
-STUB(doctor)
 STUB(history)
-STUB(profile)
 STUB(report)
 STUB(import)
 STUB(export)

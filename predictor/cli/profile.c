@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * foretell profile: runs any command and measures it with the agent's samplers,
+ * without the agent. Given a command line, it gives what the command used, as one
+ * line, as JSON, and as a file that mprof plot reads; its exit status is the command's.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/measure/measure.h"
+#include "predictor/cli/cli.h"
+#include "predictor/core/io.h"
+#include "predictor/core/units.h"
+
+/* Between two samples: a CPU does nothing else below the one, nothing is learnt above the other. */
+#define SECONDS_LEAST 0.001
+#define SECONDS_MOST 3600.0
+
+/* What a shell answers where a command cannot be run, and where there is none (POSIX 2.8.2). */
+enum { EXIT_NOT_RUN = 126, EXIT_NOT_FOUND = 127, EXIT_SIGNAL = 128 };
+
+struct options {
+  double seconds;
+  const char *output;
+  bool no_output, json, quiet;
+};
+
+struct profile {
+  struct options options;
+  char **command;
+  char name[64];          /* of the default output */
+  FILE *output;           /* NULL: none */
+  struct ft_measure *measure;
+  struct ft_tree *tree;
+  int go_fd;              /* a byte here lets the command begin */
+  int error_fd;           /* its errno where it could not */
+  pid_t pid;
+  bool ended;
+  int status;             /* as of waitpid */
+  double begun, runtime;
+  double most_rss_bytes;  /* as sampled so far */
+  bool shown;             /* the progress line stands on the terminal */
+  double next_show;
+  sigset_t signals, inherited;
+};
+
+/* ---- the file ---- */
+
+/* One line whatever the words hold; mprof shows it as the plot's title. */
+static void write_command(FILE *file, char **command)
+{
+  fputs("CMDLINE", file);
+  for (char **word = command; *word; word++) {
+    fputc(' ', file);
+    for (const char *p = *word; *p; p++)
+      fputc((unsigned char)*p < ' ' ? '?' : *p, file);
+  }
+  fputc('\n', file);
+}
+
+static int open_output(struct profile *profile)
+{
+  const char *name = profile->options.output;
+  time_t now = time(NULL);
+  struct tm parts;
+  int fd;
+
+  if (profile->options.no_output)
+    return 0;
+  if (!name) {
+    if (!localtime_r(&now, &parts) ||
+        !strftime(profile->name, sizeof profile->name, "foretell_profile_%Y%m%d%H%M%S.dat", &parts))
+      return ft_complain("profile", -1, "no name for today: give one with --output");
+    name = profile->options.output = profile->name;
+  }
+  fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+  profile->output = fd < 0 ? NULL : fdopen(fd, "w");
+  if (!profile->output) {
+    int saved = errno;
+
+    if (fd >= 0)
+      close(fd);
+    return ft_complain("profile", -1, "%s: %s; --no-output does without", name, strerror(saved));
+  }
+  setvbuf(profile->output, NULL, _IOLBF, 0);
+  write_command(profile->output, profile->command);
+  return 0;
+}
+
+/* A full disk ends the file, not the command. */
+static void write_sample(struct profile *profile, const struct ft_sample *sample)
+{
+  if (!profile->output)
+    return;
+  fprintf(profile->output, "MEM %.6f %.4f\n", sample->rss_bytes / (double)FT_MIB, ft_io_now());
+  if (!ferror(profile->output))
+    return;
+  ft_complain("profile", 0, "%s: %s; measuring goes on without it", profile->options.output,
+              strerror(errno));
+  fclose(profile->output);
+  profile->output = NULL;
+}
+
+/* ---- the command ---- */
+
+/* In the child: wait until it is watched, then become the command. */
+static void become(const struct profile *profile, int go_fd, int error_fd)
+{
+  char byte;
+  ssize_t got;
+
+  do
+    got = read(go_fd, &byte, 1);
+  while (got < 0 && errno == EINTR);
+  if (got != 1)
+    _exit(EXIT_NOT_RUN); /* foretell ended before it began */
+  sigprocmask(SIG_SETMASK, &profile->inherited, NULL);
+  execvp(profile->command[0], profile->command);
+  (void)!write(error_fd, &errno, sizeof errno);
+  _exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN);
+}
+
+/* Fork the command and hold it before its exec. */
+static int prepare(struct profile *profile)
+{
+  int go[2] = { -1, -1 }, error[2] = { -1, -1 };
+
+  if (pipe2(go, O_CLOEXEC) < 0 || pipe2(error, O_CLOEXEC) < 0)
+    goto fail;
+  profile->pid = fork();
+  if (profile->pid < 0)
+    goto fail;
+  if (profile->pid == 0) {
+    close(go[1]);
+    become(profile, go[0], error[1]);
+  }
+  close(go[0]);
+  close(error[1]);
+  profile->go_fd = go[1];
+  profile->error_fd = error[0];
+  return 0;
+
+fail:
+  for (int i = 0; i < 2; i++) {
+    if (go[i] >= 0)
+      close(go[i]);
+    if (error[i] >= 0)
+      close(error[i]);
+  }
+  return ft_complain("profile", -1, "the command cannot be started: %s", strerror(errno));
+}
+
+/* Let it go. Returns 0, or its exit status (126, 127) having complained when its exec failed. */
+static int start(struct profile *profile)
+{
+  int code = 0;
+  ssize_t got;
+
+  profile->begun = ft_io_monotonic();
+  (void)!write(profile->go_fd, "", 1);
+  close(profile->go_fd);
+  profile->go_fd = -1;
+  do
+    got = read(profile->error_fd, &code, sizeof code);
+  while (got < 0 && errno == EINTR);
+  if (got != sizeof code)
+    return 0;
+  ft_complain("profile", 0, "%s: %s", profile->command[0], strerror(code));
+  return code == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN;
+}
+
+/*
+ * Wait for what has ended: the command, or a process that it left behind (we are its
+ * subreaper). The kernel's account of all of them goes to the tree.
+ */
+static void reap(struct profile *profile)
+{
+  int status;
+  pid_t pid;
+
+  while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+    if (pid != profile->pid)
+      continue;
+    profile->ended = true;
+    profile->status = status;
+    profile->runtime = ft_io_monotonic() - profile->begun;
+  }
+}
+
+static void note_end(struct profile *profile)
+{
+  struct rusage usage;
+  ft_task_end end = ft_task_end_init_zero;
+
+  if (getrusage(RUSAGE_CHILDREN, &usage) < 0)
+    return;
+  end.pid = (uint32_t)getpid();
+  end.status = profile->status;
+  end.has_largest_process_bytes = end.has_cpu_seconds = true;
+  end.has_minor_faults = end.has_major_faults = true;
+  end.largest_process_bytes = (uint64_t)usage.ru_maxrss * FT_KIB;
+  end.cpu_seconds = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+                    1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+  end.minor_faults = (uint64_t)usage.ru_minflt;
+  end.major_faults = (uint64_t)usage.ru_majflt;
+  end.last = true;
+  ft_tree_note_end(profile->tree, &end);
+}
+
+/*
+ * A signal for the command: what the terminal sends goes to its whole foreground group,
+ * the command too, so it is not sent twice.
+ */
+static void forward(const struct profile *profile, const siginfo_t *info)
+{
+  if (info->si_code != SI_KERNEL && !profile->ended)
+    kill(profile->pid, info->si_signo);
+}
+
+/* ---- watching ---- */
+
+static void show_progress(struct profile *profile, const struct ft_sample *sample)
+{
+  char elapsed[32], rss[32], peak[32];
+
+  if (profile->options.quiet || !isatty(STDERR_FILENO) || sample->time < profile->next_show)
+    return;
+  ft_units_show_seconds(sample->time - profile->begun, elapsed, sizeof elapsed);
+  ft_units_show_bytes((uint64_t)fmax(sample->rss_bytes, 0), rss, sizeof rss);
+  ft_units_show_bytes((uint64_t)fmax(profile->most_rss_bytes, 0), peak, sizeof peak);
+  fprintf(stderr, "\r\033[K%s  now %s  peak %s  %u processes", elapsed, rss, peak,
+          sample->processes);
+  fflush(stderr);
+  profile->shown = true;
+  profile->next_show = sample->time + 0.1;
+}
+
+static void take_sample(struct profile *profile)
+{
+  const struct ft_sample *sample;
+
+  ft_measure_sample(profile->measure);
+  sample = ft_tree_latest(profile->tree);
+  profile->most_rss_bytes = fmax(profile->most_rss_bytes, sample->rss_bytes);
+  write_sample(profile, sample);
+  show_progress(profile, sample);
+}
+
+/* Until TIME, or until the command has ended. */
+static void wait_until(struct profile *profile, double time)
+{
+  while (!profile->ended) {
+    double left = time - ft_io_monotonic();
+    struct timespec timeout;
+    siginfo_t info;
+    int signal;
+
+    if (left <= 0)
+      return;
+    timeout.tv_sec = (time_t)left;
+    timeout.tv_nsec = (long)((left - floor(left)) * 1e9);
+    signal = sigtimedwait(&profile->signals, &info, &timeout);
+    if (signal == SIGCHLD)
+      reap(profile);
+    else if (signal > 0)
+      forward(profile, &info);
+  }
+}
+
+/* Samples keep to their grid; those that a busy node has made late are left out. */
+static void watch(struct profile *profile)
+{
+  double next = profile->begun;
+
+  for (;;) {
+    double now = ft_io_monotonic();
+
+    next += profile->options.seconds;
+    if (next < now)
+      next = now;
+    wait_until(profile, next);
+    if (profile->ended)
+      return;
+    take_sample(profile);
+  }
+}
+
+/* ---- what is said ---- */
+
+/* JSON wants UTF-8; the words of a command need not be. */
+static json_t *json_word(const char *word)
+{
+  json_t *string = json_string(word);
+  char *copy;
+
+  if (string || !(copy = strdup(word)))
+    return string ? string : json_null();
+  for (char *p = copy; *p; p++)
+    if ((unsigned char)*p >= 0x80)
+      *p = '?';
+  string = json_string(copy);
+  free(copy);
+  return string;
+}
+
+static json_t *json_command(char **command)
+{
+  json_t *words = json_array();
+
+  for (; *command; command++)
+    json_array_append_new(words, json_word(*command));
+  return words;
+}
+
+static json_t *json_counters(const ft_observation *seen)
+{
+  json_t *counters = json_object();
+
+  for (pb_size_t i = 0; i < seen->counters_count; i++)
+    json_object_set_new(counters, seen->counters[i].name,
+                        ft_json_number(true, seen->counters[i].value));
+  return counters;
+}
+
+static json_t *json_samplers(const struct ft_measure *measure)
+{
+  json_t *samplers = json_array();
+  size_t count;
+  const struct ft_measure_report *reports = ft_measure_reports(measure, &count);
+
+  for (size_t i = 0; i < count; i++)
+    json_array_append_new(samplers, json_pack("{s:s, s:b, s:o}", "name", reports[i].name, "works",
+                                              (int)reports[i].works, "why",
+                                              json_word(reports[i].why)));
+  return samplers;
+}
+
+#define NUMBER(object, key, seen, field)                                                      \
+  json_object_set_new(object, key, ft_json_number((seen)->has_##field, (double)(seen)->field))
+
+static json_t *json_peaks(const ft_observation *seen)
+{
+  json_t *peaks = json_object();
+
+  NUMBER(peaks, "rss_bytes", seen, rss_bytes);
+  NUMBER(peaks, "pss_bytes", seen, pss_bytes);
+  NUMBER(peaks, "charge_bytes", seen, charge_bytes);
+  NUMBER(peaks, "charge_less_cache_bytes", seen, charge_less_cache_bytes);
+  NUMBER(peaks, "largest_process_bytes", seen, largest_process_bytes);
+  return peaks;
+}
+
+static json_t *json_profile(const struct profile *profile, const ft_observation *seen)
+{
+  char platform[256];
+  json_t *object = json_object();
+  bool exited = WIFEXITED(profile->status);
+
+  json_object_set_new(object, "command", json_command(profile->command));
+  json_object_set_new(object, "exit_status", ft_json_number(exited, WEXITSTATUS(profile->status)));
+  json_object_set_new(object, "signal", ft_json_number(!exited, WTERMSIG(profile->status)));
+  json_object_set_new(object, "runtime_seconds", ft_json_number(true, profile->runtime));
+  json_object_set_new(object, "peak_memory_bytes", json_peaks(seen));
+  NUMBER(object, "time_to_peak_seconds", seen, time_to_peak_seconds);
+  NUMBER(object, "swap_bytes", seen, swap_bytes);
+  NUMBER(object, "hugetlb_bytes", seen, hugetlb_bytes);
+  NUMBER(object, "shmem_bytes", seen, shmem_bytes);
+  NUMBER(object, "limit_bytes", seen, limit_bytes);
+  NUMBER(object, "cpu_seconds", seen, cpu_seconds);
+  NUMBER(object, "processes", seen, processes);
+  NUMBER(object, "threads", seen, threads);
+  NUMBER(object, "open_files", seen, open_files);
+  NUMBER(object, "read_bytes", seen, read_bytes);
+  NUMBER(object, "write_bytes", seen, write_bytes);
+  NUMBER(object, "minor_faults", seen, minor_faults);
+  NUMBER(object, "major_faults", seen, major_faults);
+  NUMBER(object, "gpu_memory_bytes", seen, gpu_memory_bytes);
+  NUMBER(object, "gpu_utilisation", seen, gpu_utilisation);
+  NUMBER(object, "gpu_energy_joules", seen, gpu_energy_joules);
+  json_object_set_new(object, "counters", json_counters(seen));
+  json_object_set_new(object, "platform",
+                      ft_platform_fingerprint(platform, sizeof platform, NULL) == 0
+                          ? json_word(platform)
+                          : json_null());
+  json_object_set_new(object, "samples", json_integer(seen->samples));
+  json_object_set_new(object, "sample_seconds", ft_json_number(true, profile->options.seconds));
+  json_object_set_new(object, "output",
+                      profile->output ? json_word(profile->options.output) : json_null());
+  json_object_set_new(object, "samplers", json_samplers(profile->measure));
+  return object;
+}
+
+static void say(const struct profile *profile, const ft_observation *seen)
+{
+  char peak[32], runtime[32];
+
+  if (profile->shown)
+    fputs("\r\033[K", stderr);
+  if (profile->options.quiet)
+    return;
+  ft_units_show_bytes(seen->has_rss_bytes ? seen->rss_bytes : 0, peak, sizeof peak);
+  ft_units_show_seconds(profile->runtime, runtime, sizeof runtime);
+  fprintf(stderr, "foretell: peak %s (RSS) in %s, %u samples%s%s\n", peak, runtime, seen->samples,
+          profile->output ? ", in " : "", profile->output ? profile->options.output : "");
+}
+
+/* ---- putting it together ---- */
+
+static int open_measure(struct profile *profile)
+{
+  struct ft_measure_settings settings = { .seconds = profile->options.seconds };
+  struct ft_error err;
+
+  settings.root_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (settings.root_fd < 0)
+    return ft_complain("profile", -1, "/: %s", strerror(errno));
+  profile->measure = ft_measure_open(&settings, &err);
+  profile->tree = profile->measure ? ft_tree_open(profile->measure, &err) : NULL;
+  return profile->tree ? 0 : ft_complain("profile", -1, "%s", err.text);
+}
+
+/* Everything that ends a process unless it is asked; kept from us so that the command hears of it. */
+static void block_signals(struct profile *profile)
+{
+  static const int wanted[] = { SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2 };
+
+  sigemptyset(&profile->signals);
+  for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+    sigaddset(&profile->signals, wanted[i]);
+  sigprocmask(SIG_BLOCK, &profile->signals, &profile->inherited);
+}
+
+static int run(struct profile *profile)
+{
+  struct ft_error err;
+  ft_observation *seen = calloc(1, sizeof *seen);
+  int status = FT_EXIT_SYSTEM, failed;
+
+  if (!seen)
+    return ft_complain("profile", FT_EXIT_SYSTEM, "out of memory");
+  /* what the command leaves behind comes to us, and stays in sight */
+  prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  block_signals(profile);
+  if (prepare(profile) < 0)
+    goto out;
+  if (ft_tree_add_root(profile->tree, getpid(), true, &err) < 0) {
+    ft_complain("profile", 0, "%s", err.text);
+    goto out;
+  }
+  /* the first sample finds the command before it begins, so that its counters miss nothing */
+  ft_measure_sample(profile->measure);
+  failed = start(profile);
+  if (failed) {
+    status = failed;
+    goto out;
+  }
+  watch(profile);
+  note_end(profile);
+  ft_tree_close(profile->tree, seen);
+  profile->tree = NULL;
+  say(profile, seen);
+  status = WIFSIGNALED(profile->status) ? EXIT_SIGNAL + WTERMSIG(profile->status)
+                                        : WEXITSTATUS(profile->status);
+  if (profile->options.json && ft_json_print(json_profile(profile, seen)) != FT_EXIT_DONE)
+    status = FT_EXIT_SYSTEM;
+
+out:
+  free(seen);
+  return status;
+}
+
+int ft_command_profile(int argc, char **argv)
+{
+  struct profile profile = { .options.seconds = 0.1, .go_fd = -1, .error_fd = -1 };
+  struct options *options = &profile.options;
+  const struct ft_option table[] = {
+    { 'i', "interval", "SECONDS", "time between two samples (0.1)", FT_OPTION_DOUBLE,
+      &options->seconds },
+    { 'o', "output", "FILE", "where samples go, for mprof plot (foretell_profile_TIME.dat)",
+      FT_OPTION_STRING, &options->output },
+    { 0, "no-output", NULL, "write no file", FT_OPTION_FLAG, &options->no_output },
+    { 0, "json", NULL, "print what was measured as one JSON object, after the command's output",
+      FT_OPTION_FLAG, &options->json },
+    { 'q', "quiet", NULL, "show no progress and no summary", FT_OPTION_FLAG, &options->quiet },
+    { 0 }
+  };
+  int status = FT_EXIT_USAGE;
+  int first = ft_options_parse(table, "[OPTION]... [--] COMMAND [ARGUMENT]...",
+                               "Runs COMMAND and measures it as the agent measures a job.", true,
+                               argc, argv, &status);
+
+  if (first < 0)
+    return status;
+  if (first >= argc)
+    return ft_complain("profile", FT_EXIT_USAGE, "which command? see foretell profile --help");
+  if (!(options->seconds >= SECONDS_LEAST && options->seconds <= SECONDS_MOST))
+    return ft_complain("profile", FT_EXIT_USAGE, "--interval=%g: expected %g to %g seconds",
+                       options->seconds, SECONDS_LEAST, SECONDS_MOST);
+  if (options->output && options->no_output)
+    return ft_complain("profile", FT_EXIT_USAGE, "--output and --no-output exclude one another");
+  profile.command = argv + first;
+  if (open_output(&profile) < 0)
+    return FT_EXIT_USAGE;
+  status = open_measure(&profile) < 0 ? FT_EXIT_SYSTEM : run(&profile);
+  ft_tree_close(profile.tree, NULL);
+  ft_measure_close(profile.measure);
+  if (profile.output && fclose(profile.output) != 0)
+    ft_complain("profile", 0, "%s: %s", options->output, strerror(errno));
+  if (profile.go_fd >= 0)
+    close(profile.go_fd);
+  if (profile.error_fd >= 0)
+    close(profile.error_fd);
+  return status;
+}
