@@ -464,7 +464,7 @@ static bool job_end(struct ft_jobs *jobs, struct job *job, const ft_announcement
     return false;
   }
   if (end->has_exit_code && !job->has_status) {
-    job->status = (end->exit_code & 0xff) << 8;
+    job->status = end->exit_code;
     job->has_status = true;
   }
   if (!job->tree) {
