@@ -16,7 +16,7 @@
 #include "predictor/core/io.h"
 
 /* All lengths are CSS pixels of an SVG; a PNG has SCALE times as many each way. */
-enum { WIDTH = 800, HEIGHT = 500, LEFT = 64, RIGHT = 28, TOP = 92, BOTTOM = 58, SCALE = 2 };
+enum { WIDTH = 800, HEIGHT = 500, LEFT = 64, RIGHT = 28, BOTTOM = 58, SCALE = 2 };
 
 struct colour {
   double red, green, blue;
@@ -26,12 +26,15 @@ static const struct colour ink = { 0.13, 0.15, 0.19 }, faint = { 0.42, 0.45, 0.5
                            rule = { 0.88, 0.89, 0.91 }, blue = { 0.13, 0.40, 0.67 },
                            orange = { 0.84, 0.37, 0.05 };
 
+typedef void point_function(cairo_t *c, double x, double y);
+
 struct ft_chart {
   bool png;
   cairo_surface_t *surface;
   cairo_t *c;
   struct ft_buf out;
   struct ft_axis x, y;
+  double top; /* of the plot itself */
   double legend_x;
 };
 
@@ -58,7 +61,7 @@ static double at_x(const struct ft_chart *chart, double value)
 
 static double at_y(const struct ft_chart *chart, double value)
 {
-  return place(&chart->y, value, HEIGHT - BOTTOM, TOP);
+  return place(&chart->y, value, HEIGHT - BOTTOM, chart->top);
 }
 
 static cairo_status_t collect(void *closure, const unsigned char *data, unsigned length)
@@ -153,10 +156,10 @@ static void draw_axes(struct ft_chart *chart)
   line(c, LEFT, HEIGHT - BOTTOM, WIDTH - RIGHT, HEIGHT - BOTTOM);
   use(c, ink, 1);
   write_text(c, (LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 14, 0.5, axis_title(&chart->x, text));
-  write_text(c, 20, TOP - 12, 0, axis_title(&chart->y, text));
+  write_text(c, 20, chart->top - 12, 0, axis_title(&chart->y, text));
 }
 
-struct ft_chart *ft_chart_open(bool png, const char *title, const char *subtitle,
+struct ft_chart *ft_chart_open(bool png, bool legend, const char *title, const char *subtitle,
                                const struct ft_axis *x, const struct ft_axis *y,
                                struct ft_error *err)
 {
@@ -167,6 +170,7 @@ struct ft_chart *ft_chart_open(bool png, const char *title, const char *subtitle
     return NULL;
   }
   chart->png = png;
+  chart->top = legend ? 116 : 92;
   chart->x = *x;
   chart->y = *y;
   ft_axis_fit(&chart->x);
@@ -202,12 +206,22 @@ static void path(struct ft_chart *chart, const double *x, const double *y, size_
     cairo_line_to(chart->c, at_x(chart, x[i]), at_y(chart, y[i]));
 }
 
-static void draw_point(cairo_t *c, double x, double y)
+static void draw_dot(cairo_t *c, double x, double y, double alpha)
 {
   cairo_new_sub_path(c);
   cairo_arc(c, x, y, 3.2, 0, 2 * M_PI);
-  use(c, blue, 0.75);
+  use(c, blue, alpha);
   cairo_fill(c);
+}
+
+static void draw_point(cairo_t *c, double x, double y)
+{
+  draw_dot(c, x, y, 0.8);
+}
+
+static void draw_faint(cairo_t *c, double x, double y)
+{
+  draw_dot(c, x, y, 0.3);
 }
 
 /* A lower bound: an open triangle that points to where the truth lies. */
@@ -247,20 +261,39 @@ static void draw_area(struct ft_chart *chart, const double *x, const double *y, 
   cairo_fill(chart->c);
 }
 
+static point_function *point_of(enum ft_mark mark)
+{
+  switch (mark) {
+  case FT_MARK_POINT:
+    return draw_point;
+  case FT_MARK_FAINT:
+    return draw_faint;
+  case FT_MARK_BOUND:
+    return draw_bound;
+  default:
+    return NULL;
+  }
+}
+
 void ft_chart_series(struct ft_chart *chart, enum ft_mark mark, const double *x, const double *y,
                      const double *low, size_t count)
 {
+  point_function *point = point_of(mark);
   cairo_t *c = chart->c;
 
   if (count == 0)
     return;
   cairo_save(c);
-  cairo_rectangle(c, LEFT - 6, TOP - 6, WIDTH - LEFT - RIGHT + 12, HEIGHT - TOP - BOTTOM + 6);
+  if (point)
+    cairo_rectangle(c, LEFT - 6, chart->top - 6, WIDTH - LEFT - RIGHT + 12, HEIGHT);
+  else
+    cairo_rectangle(c, LEFT, chart->top - 1, WIDTH - LEFT - RIGHT,
+                    HEIGHT - BOTTOM - chart->top + 1);
   cairo_clip(c);
   cairo_new_path(c);
-  if (mark == FT_MARK_POINT || mark == FT_MARK_BOUND) {
+  if (point) {
     for (size_t i = 0; i < count; i++)
-      (mark == FT_MARK_POINT ? draw_point : draw_bound)(c, at_x(chart, x[i]), at_y(chart, y[i]));
+      point(c, at_x(chart, x[i]), at_y(chart, y[i]));
   } else if (mark == FT_MARK_BAND) {
     path(chart, x, y, count);
     for (size_t i = count; i-- > 0;)
@@ -279,15 +312,14 @@ void ft_chart_series(struct ft_chart *chart, enum ft_mark mark, const double *x,
 
 void ft_chart_legend(struct ft_chart *chart, enum ft_mark mark, const char *text)
 {
-  enum { KEY = 18, BASE = 68 };
+  enum { KEY = 18, BASE = 71 };
+  point_function *point = point_of(mark);
   cairo_t *c = chart->c;
   double x = chart->legend_x, y = BASE - 4;
 
   cairo_new_path(c);
-  if (mark == FT_MARK_POINT) {
-    draw_point(c, x + KEY / 2.0, y);
-  } else if (mark == FT_MARK_BOUND) {
-    draw_bound(c, x + KEY / 2.0, y);
+  if (point) {
+    point(c, x + KEY / 2.0, y);
   } else if (mark == FT_MARK_BAND) {
     cairo_rectangle(c, x, y - 5, KEY, 10);
     use(c, blue, 0.16);
@@ -312,7 +344,7 @@ void ft_chart_note(struct ft_chart *chart, double x, double y, const char *text)
   width = width_of(c, text);
   draw_point(c, px, py);
   use(c, ink, 1);
-  write_text(c, px + (px + width + 10 > WIDTH - RIGHT ? -8 : 8), fmax(py - 8, TOP - 4),
+  write_text(c, px + (px + width + 10 > WIDTH - RIGHT ? -8 : 8), fmax(py - 8, chart->top - 4),
              px + width + 10 > WIDTH - RIGHT ? 1 : 0, text);
 }
 

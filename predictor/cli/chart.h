@@ -42,15 +42,16 @@ enum ft_mark {
   FT_MARK_AREA,
   FT_MARK_BAND,
   FT_MARK_POINT,
+  FT_MARK_FAINT, /* a point that matters less */
   FT_MARK_BOUND,
   FT_MARK_SAME
 };
 
 /*
- * Begin a chart: PNG or else SVG, with both axes fitted and drawn. SUBTITLE may
- * be NULL. Returns NULL with ERR out of memory.
+ * Begin a chart: PNG or else SVG, with both axes fitted and drawn, and room for
+ * a legend. SUBTITLE may be NULL. Returns NULL with ERR out of memory.
  */
-struct ft_chart *ft_chart_open(bool png, const char *title, const char *subtitle,
+struct ft_chart *ft_chart_open(bool png, bool legend, const char *title, const char *subtitle,
                                const struct ft_axis *x, const struct ft_axis *y,
                                struct ft_error *err);
 

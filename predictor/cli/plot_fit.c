@@ -28,32 +28,38 @@ struct fit {
   struct ft_config config;
   struct ft_user user;
   ft_model model;
-  double x[RUNS], y[RUNS];             /* of completed runs */
-  double bound_x[RUNS], bound_y[RUNS]; /* of those that did not complete */
-  size_t count, bounds;
+  struct points {
+    double x[RUNS], y[RUNS];
+    size_t count;
+  } full, faint, bounds; /* completed runs, those that matter less, those that did not complete */
   double low, high, y_low, y_high; /* of all of them */
 };
 
-static double value_of(const ft_run *run, size_t column)
+/* A category beyond those that the model keeps has no place of its own. */
+static double value_of(const ft_model *model, const ft_run *run, size_t column)
 {
-  return column < run->x_count ? (double)run->x[column] : NAN;
+  double x = column < run->x_count ? (double)run->x[column] : NAN;
+
+  return model->columns[column].categorical && x < 0 ? NAN : x;
 }
 
-static void add_run(struct fit *fit, const ft_run *run, double x)
+static void add_run(struct fit *fit, const ft_run *run, double x, bool faint)
 {
+  struct points *points = run->censored ? &fit->bounds : faint ? &fit->faint : &fit->full;
+
   if (!isfinite(x) || !(run->bytes > 0))
     return;
   fit->low = fmin(fit->low, x);
   fit->high = fmax(fit->high, x);
   fit->y_low = fmin(fit->y_low, run->bytes);
   fit->y_high = fmax(fit->y_high, run->bytes);
-  if (run->censored) {
-    fit->bound_x[fit->bounds] = x;
-    fit->bound_y[fit->bounds++] = run->bytes;
-  } else {
-    fit->x[fit->count] = x;
-    fit->y[fit->count++] = run->bytes;
-  }
+  points->x[points->count] = x;
+  points->y[points->count++] = run->bytes;
+}
+
+static size_t shown(const struct fit *fit)
+{
+  return fit->full.count + fit->faint.count + fit->bounds.count;
 }
 
 static int compare(const void *a, const void *b)
@@ -70,8 +76,8 @@ static double usual(const ft_model *model, size_t column)
   size_t count = 0, longest = 0;
 
   for (pb_size_t i = 0; i < model->history_count; i++)
-    if (!isnan(value_of(&model->history[i], column)))
-      values[count++] = value_of(&model->history[i], column);
+    if (!isnan(value_of(model, &model->history[i], column)))
+      values[count++] = value_of(model, &model->history[i], column);
   if (count == 0)
     return NAN;
   qsort(values, count, sizeof *values, compare);
@@ -86,6 +92,16 @@ static double usual(const ft_model *model, size_t column)
     }
   }
   return best;
+}
+
+/* Whether RUN differs in a category from what the curve over COLUMN is drawn for. */
+static bool of_another_category(const ft_model *model, const ft_run *run, size_t column)
+{
+  for (size_t i = 0; i < model->columns_count; i++)
+    if (i != column && model->columns[i].categorical &&
+        fabs(value_of(model, run, i) - usual(model, i)) > 0.5)
+      return true;
+  return false;
 }
 
 static void put_feature(const ft_model *model, size_t column, double value, ft_feature *features,
@@ -113,19 +129,23 @@ static int evaluate(const struct fit *fit, size_t column, double value, struct f
   return ft_estimate_memory(&fit->model, features, count, out, err);
 }
 
-static void legend(struct ft_chart *chart, const struct fit *fit, const char *middle)
+static void legend(struct ft_chart *chart, const struct fit *fit)
 {
-  ft_chart_legend(chart, FT_MARK_POINT, "run");
-  if (fit->bounds)
+  ft_chart_legend(chart, FT_MARK_POINT, fit->plot->by ? "run" : "later half of the runs");
+  if (fit->faint.count)
+    ft_chart_legend(chart, FT_MARK_FAINT, fit->plot->by ? "of another category" : "earlier half");
+  if (fit->bounds.count)
     ft_chart_legend(chart, FT_MARK_BOUND, "did not complete: at least this");
-  ft_chart_legend(chart, fit->plot->by ? FT_MARK_LINE : FT_MARK_SAME, middle);
+  ft_chart_legend(chart, fit->plot->by ? FT_MARK_LINE : FT_MARK_SAME,
+                  fit->plot->by ? "predicted now" : "as predicted");
   ft_chart_legend(chart, FT_MARK_BAND, "90 % of runs");
 }
 
 static void draw_runs(struct ft_chart *chart, const struct fit *fit)
 {
-  ft_chart_series(chart, FT_MARK_POINT, fit->x, fit->y, NULL, fit->count);
-  ft_chart_series(chart, FT_MARK_BOUND, fit->bound_x, fit->bound_y, NULL, fit->bounds);
+  ft_chart_series(chart, FT_MARK_FAINT, fit->faint.x, fit->faint.y, NULL, fit->faint.count);
+  ft_chart_series(chart, FT_MARK_POINT, fit->full.x, fit->full.y, NULL, fit->full.count);
+  ft_chart_series(chart, FT_MARK_BOUND, fit->bounds.x, fit->bounds.y, NULL, fit->bounds.count);
 }
 
 /* Whether values so far apart are better seen on a logarithmic axis. */
@@ -157,8 +177,8 @@ static int draw_against_prediction(struct fit *fit, struct ft_error *err)
   (void)snprintf(title, sizeof title, "%s: observed against predicted peak memory", model->app);
   (void)snprintf(subtitle, sizeof subtitle,
                  "%zu of the last %u runs, each predicted from the runs before it; %u runs in all",
-                 fit->count + fit->bounds, (unsigned)model->history_count, (unsigned)model->runs);
-  chart = ft_chart_open(fit->plot->png, title, subtitle, &x, &y, err);
+                 shown(fit), (unsigned)model->history_count, (unsigned)model->runs);
+  chart = ft_chart_open(fit->plot->png, true, title, subtitle, &x, &y, err);
   if (!chart)
     return -1;
   ft_axis_fit(&x);
@@ -171,7 +191,7 @@ static int draw_against_prediction(struct fit *fit, struct ft_error *err)
   ft_chart_series(chart, FT_MARK_BAND, edge, upper, lower, 2);
   ft_chart_series(chart, FT_MARK_SAME, edge, edge, NULL, 2);
   draw_runs(chart, fit);
-  legend(chart, fit, "as predicted");
+  legend(chart, fit);
   return ft_chart_close(chart, fit->plot->output, err);
 }
 
@@ -245,6 +265,29 @@ static int make_curve(struct fit *fit, size_t column, const struct ft_axis *x, s
   return 0;
 }
 
+/* "42 of 42 runs; predicted for arch=unet, batch=4" */
+static void describe_usual(const struct fit *fit, size_t column, char *out, size_t size)
+{
+  const ft_model *model = &fit->model;
+  const char *before = "; predicted for ";
+  size_t used;
+
+  (void)snprintf(out, size, "%zu of %u runs", shown(fit), (unsigned)model->runs);
+  for (size_t i = 0; i < model->columns_count; i++) {
+    double value = usual(model, i);
+
+    used = strlen(out);
+    if (i == column || isnan(value) || used + 2 > size)
+      continue;
+    if (model->columns[i].categorical)
+      (void)snprintf(out + used, size - used, "%s%s=%s", before, model->columns[i].name,
+                     model->columns[i].categories[(size_t)value]);
+    else
+      (void)snprintf(out + used, size - used, "%s%s=%.4g", before, model->columns[i].name, value);
+    before = ", ";
+  }
+}
+
 static int draw_against_feature(struct fit *fit, size_t column, struct ft_error *err)
 {
   const ft_column *c = &fit->model.columns[column];
@@ -255,7 +298,7 @@ static int draw_against_feature(struct fit *fit, size_t column, struct ft_error 
                        .name_count = c->categories_count };
   struct ft_axis y = { .kind = FT_AXIS_BYTES, .title = "Peak memory" };
   struct curve curve = { 0 };
-  char title[192], subtitle[192];
+  char title[192], subtitle[384];
   struct ft_chart *chart;
 
   for (size_t i = 0; i < c->categories_count; i++)
@@ -275,11 +318,8 @@ static int draw_against_feature(struct fit *fit, size_t column, struct ft_error 
   y.low = y.log ? fit->y_low : 0;
   y.high = fit->y_high;
   (void)snprintf(title, sizeof title, "%s: peak memory by %s", fit->model.app, c->name);
-  (void)snprintf(subtitle, sizeof subtitle, "the last %zu of %u runs%s", fit->count + fit->bounds,
-                 (unsigned)fit->model.runs,
-                 fit->model.columns_count > 1 ? "; the curve is for the other features as usual"
-                                              : "");
-  chart = ft_chart_open(fit->plot->png, title, subtitle, &x, &y, err);
+  describe_usual(fit, column, subtitle, sizeof subtitle);
+  chart = ft_chart_open(fit->plot->png, true, title, subtitle, &x, &y, err);
   if (!chart)
     return -1;
   if (c->categorical && draw_categories(fit, chart, column, err) < 0) {
@@ -288,7 +328,7 @@ static int draw_against_feature(struct fit *fit, size_t column, struct ft_error 
   }
   draw_curve(chart, &curve);
   draw_runs(chart, fit);
-  legend(chart, fit, "predicted now");
+  legend(chart, fit);
   return ft_chart_close(chart, fit->plot->output, err);
 }
 
@@ -309,7 +349,7 @@ static int plot_fit(struct fit *fit, struct ft_error *err)
 {
   const ft_model *model = &fit->model;
   size_t column = 0;
-  int drawn;
+  int done;
 
   while (fit->plot->by && column < model->columns_count &&
          strcmp(model->columns[column].name, fit->plot->by) != 0)
@@ -322,20 +362,20 @@ static int plot_fit(struct fit *fit, struct ft_error *err)
     const ft_run *run = &model->history[i];
 
     if (fit->plot->by)
-      add_run(fit, run, value_of(run, column));
+      add_run(fit, run, value_of(model, run, column), of_another_category(model, run, column));
     else
-      add_run(fit, run, run->has_predicted_log ? exp((double)run->predicted_log) : NAN);
+      add_run(fit, run, run->has_predicted_log ? exp((double)run->predicted_log) : NAN,
+              2 * i < model->history_count);
   }
-  if (fit->count == 0) {
+  if (fit->full.count + fit->faint.count == 0) {
     ft_error_set(err,
                  fit->plot->by ? "%s: no completed run to draw"
                                : "%s: no completed run that was predicted before it ran",
                  fit->plot->app);
     return FT_EXIT_NO;
   }
-  drawn =
-      fit->plot->by ? draw_against_feature(fit, column, err) : draw_against_prediction(fit, err);
-  return drawn < 0 ? FT_EXIT_SYSTEM : FT_EXIT_DONE;
+  done = fit->plot->by ? draw_against_feature(fit, column, err) : draw_against_prediction(fit, err);
+  return done < 0 ? FT_EXIT_SYSTEM : FT_EXIT_DONE;
 }
 
 int ft_plot_fit(const struct ft_plot *plot, json_t **drawn, struct ft_error *err)
@@ -367,7 +407,7 @@ int ft_plot_fit(const struct ft_plot *plot, json_t **drawn, struct ft_error *err
     *drawn =
         json_pack("{s:s?, s:s, s:s, s:s?, s:I, s:I, s:I}", "output", plot->output, "kind", "fit",
                   "app", plot->app, "by", plot->by, "runs", (json_int_t)fit->model.runs, "drawn",
-                  (json_int_t)(fit->count + fit->bounds), "lower_bounds", (json_int_t)fit->bounds);
+                  (json_int_t)shown(fit), "lower_bounds", (json_int_t)fit->bounds.count);
 out:
   if (state_fd >= 0)
     close(state_fd);

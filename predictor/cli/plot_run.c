@@ -153,7 +153,8 @@ static int draw(const struct ft_plot *plot, const char *name, struct run *run, s
   (void)snprintf(note, sizeof note, "%s after %.3g %s",
                  ft_units_show_bytes((uint64_t)peak, shown, sizeof shown), peak_at / x.unit,
                  x.unit_name);
-  chart = ft_chart_open(plot->png, run->command[0] ? run->command : name, subtitle, &x, &y, err);
+  chart =
+      ft_chart_open(plot->png, false, run->command[0] ? run->command : name, subtitle, &x, &y, err);
   if (!chart)
     return -1;
   thin(run);

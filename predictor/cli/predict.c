@@ -119,28 +119,23 @@ static int describe(struct question *q, const ft_request *request, struct ft_err
   return 0;
 }
 
-/* The estimate, where there is one. Returns -1 with ERR when a model is there and cannot be used.
- */
+/* The estimate, where there is one. -1 with ERR: there is a model and it cannot be read. */
 static int estimate(struct question *q, struct ft_error *err)
 {
   if (ft_layout_read_model(q->state_fd, q->user.uid, q->submission.app, &q->model, err) < 0)
     return errno == ENOENT ? 0 : -1;
-  if (q->model.completed == 0)
-    return 0; /* censored runs alone are no evidence of what it needs */
-  if (ft_estimate_memory(&q->model, q->submission.features, q->submission.features_count,
-                         &q->estimate, err) < 0)
-    return -1;
-  q->has_estimate = true;
+  q->has_estimate = ft_estimate_memory(&q->model, q->submission.features,
+                                       q->submission.features_count, &q->estimate, NULL) == 0;
   return 0;
 }
 
-/* What --predict-mem alone would do where the site's own mode is to do nothing. */
+/* As typed or as the site has it; what --predict-mem alone would do where the site's is off. */
 static ft_mode mode_of(const struct question *q)
 {
   if (q->asked.mode)
     return (ft_mode)ft_mode_from_name(q->asked.mode);
   return q->policy.mode == FT_MODE_UNSET || q->policy.mode == FT_MODE_OFF ? FT_MODE_SET
-                                                                          : q->policy.mode;
+                                                                          : FT_MODE_UNSET;
 }
 
 /* Below the least number of runs nothing is claimed. */

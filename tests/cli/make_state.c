@@ -16,6 +16,7 @@
 #include "predictor/core/random.h"
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
+#include "predictor/online/online.h"
 #include "predictor/record/layout.h"
 #include "predictor/site/conf.h"
 
@@ -35,68 +36,47 @@ static double centre(double batch, int arch)
   return log(2.0 * (double)FT_GIB) + 0.9 * log(1 + batch) / log(33) + 0.25 * arch;
 }
 
-static void fill_runs(ft_model *model)
+/* One run; every thirteenth was cancelled when it had used 0.7 of what it needed. */
+static void make_run(ft_observation *run, int index, struct ft_random *random)
 {
+  static const char *const names[] = { "unet", "resnet50", "vgg" };
+  enum { FEATURES = sizeof run->features / sizeof *run->features };
+  double batch = (double)(UINT64_C(1) << ft_random_below(random, 7));
+  int arch = (int)ft_random_below(random, 3);
+
+  *run = (ft_observation){ .schema = FT_SCHEMA,
+                           .job_id = 100 + (uint32_t)index,
+                           .submit_time = 1.76e9 + 3600 * index,
+                           .start_time = 1.76e9 + 3600 * index + 5,
+                           .end_time = 1.76e9 + 3600 * index + 605,
+                           .runtime_seconds = 600,
+                           .rule = FT_RULE_CGROUP,
+                           .outcome = FT_OUTCOME_COMPLETED,
+                           .has_charge_less_cache_bytes = true };
+  run->charge_less_cache_bytes =
+      (uint64_t)exp(centre(batch, arch) + 0.06 * ft_random_normal(random));
+  if (index % 13 == 12) {
+    run->censored = true;
+    run->outcome = FT_OUTCOME_CANCELLED;
+    run->charge_less_cache_bytes = run->charge_less_cache_bytes / 10 * 7;
+  }
+  (void)ft_feature_number(run->features, &run->features_count, FEATURES, "batch", batch);
+  (void)ft_feature_category(run->features, &run->features_count, FEATURES, "arch", names[arch]);
+}
+
+static int fill_model(ft_model *model, uint32_t uid)
+{
+  static ft_observation run;
   struct ft_random random;
 
   ft_random_seed(&random, 7);
+  ft_online_init(model, "unet3d", uid, FT_RULE_CGROUP);
   for (int i = 0; i < RUNS; i++) {
-    ft_run *run = &model->history[i];
-    double batch = (double)(UINT64_C(1) << ft_random_below(&random, 7));
-    int arch = (int)ft_random_below(&random, 3);
-
-    *run = (ft_run){ .key = (uint64_t)i + 1, .time = 1.76e9 + 3600 * i, .runtime_seconds = 600 };
-    run->censored = i % 13 == 12;
-    run->bytes =
-        exp(centre(batch, arch) + 0.06 * ft_random_normal(&random)) * (run->censored ? 0.7 : 1);
-    run->x_count = 2;
-    run->x[0] = (float)batch;
-    run->x[1] = (float)arch;
-    run->has_predicted_log = i >= 5;
-    run->predicted_log = (float)(centre(batch, arch) + 0.02 * ft_random_normal(&random));
-    model->censored += run->censored;
+    make_run(&run, i, &random);
+    if (ft_online_update(model, &run, &err) < 0)
+      return -1;
   }
-}
-
-static void fill_model(ft_model *model, uint32_t uid)
-{
-  static const char *const names[] = { "unet", "resnet50", "vgg" };
-  ft_evaluator *e = &model->evaluator;
-
-  *model = (ft_model){ .schema = FT_SCHEMA,
-                       .uid = uid,
-                       .rule = FT_RULE_CGROUP,
-                       .runs = RUNS,
-                       .columns_count = 2,
-                       .has_evaluator = true,
-                       .history_count = RUNS,
-                       .updated = 1.76e9 + 3600 * RUNS };
-  (void)ft_string_copy("unet3d", model->app, sizeof model->app);
-  (void)ft_string_copy("batch", model->columns[0].name, sizeof model->columns[0].name);
-  (void)ft_string_copy("arch", model->columns[1].name, sizeof model->columns[1].name);
-  model->columns[1].categorical = true;
-  model->columns[1].categories_count = 3;
-  for (int i = 0; i < 3; i++)
-    (void)ft_string_copy(names[i], model->columns[1].categories[i],
-                         sizeof model->columns[1].categories[i]);
-  fill_runs(model);
-  model->completed = model->runs - model->censored;
-  (void)ft_string_copy("regression", e->method, sizeof e->method);
-  e->log_target = true;
-  e->intercept = log(2.0 * (double)FT_GIB) + 0.9 * 2 / log(33);
-  e->terms_count = 2;
-  e->terms[0] = (ft_term){ .column = 0,
-                           .log = true,
-                           .mean = 2,
-                           .scale = 1,
-                           .coefficient = 0.9 / log(33),
-                           .low = 1,
-                           .high = 64 };
-  e->terms[1] = (ft_term){ .column = 1, .levels_count = 3, .levels = { 0, 0.25, 0.5 }, .high = 2 };
-  e->residuals_count = model->completed;
-  for (pb_size_t i = 0; i < e->residuals_count; i++)
-    e->residuals[i] = 0.06 * 4 * ((i + 0.5) / e->residuals_count - 0.5);
-  e->max_bytes = 12.0 * (double)FT_GIB;
+  return 0;
 }
 
 /* Make FOLDER under FD and put the record NAME there. */
@@ -164,10 +144,10 @@ int main(int argc, char **argv)
     return fail();
   }
   (void)mkdirat(fd, FT_LAYOUT_MODELS, 0755);
-  fill_model(&model, (uint32_t)uid);
   ft_layout_model_name("unet3d", name);
   (void)snprintf(folder, sizeof folder, FT_LAYOUT_MODELS "/%lu", (unsigned long)uid);
-  status = write_site(fd) < 0 || write_below(FT_RECORD_MODEL, &model, fd, folder, name) < 0;
+  status = fill_model(&model, (uint32_t)uid) < 0 || write_site(fd) < 0 ||
+           write_below(FT_RECORD_MODEL, &model, fd, folder, name) < 0;
   close(fd);
   return status ? fail() : 0;
 }
