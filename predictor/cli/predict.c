@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -144,14 +145,17 @@ static bool claimed(const struct question *q)
   return q->has_estimate && q->estimate.runs >= q->policy.min_runs;
 }
 
+static json_t *whole_bytes(const struct question *q, double probability)
+{
+  return ft_json_number(true, round(ft_estimate_quantile(&q->estimate, probability)));
+}
+
 static json_t *quantiles(const struct question *q)
 {
   if (!claimed(q))
     return json_null();
-  return json_pack("{s:o, s:o, s:o}", "p05",
-                   ft_json_number(true, ft_estimate_quantile(&q->estimate, 0.05)), "p50",
-                   ft_json_number(true, ft_estimate_quantile(&q->estimate, 0.5)), "p95",
-                   ft_json_number(true, ft_estimate_quantile(&q->estimate, 0.95)));
+  return json_pack("{s:o, s:o, s:o}", "p05", whole_bytes(q, 0.05), "p50", whole_bytes(q, 0.5),
+                   "p95", whole_bytes(q, 0.95));
 }
 
 static int print_json(const struct question *q, const ft_decision *decision)
@@ -186,7 +190,8 @@ static void print_summary(const struct question *q, const ft_decision *decision)
     ft_units_show_bytes((uint64_t)ft_estimate_quantile(&q->estimate, 0.5), middle, sizeof middle);
     ft_units_show_bytes((uint64_t)ft_estimate_quantile(&q->estimate, 0.95), high, sizeof high);
     printf("%s needs %s, 95 %% below %s (%u runs)%s%s\n", app, middle, high, q->estimate.runs,
-           decision->reason[0] ? "; " : "", decision->reason);
+           decision->reason[0] ? "; " : "",
+           decision->mode == FT_MODE_OFF ? "nothing is done in mode off" : decision->reason);
   }
 }
 
