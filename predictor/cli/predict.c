@@ -19,6 +19,7 @@
 #include "predictor/core/units.h"
 #include "predictor/decide/decide.h"
 #include "predictor/estimate/memory.h"
+#include "predictor/history/json.h"
 #include "predictor/record/layout.h"
 #include "predictor/request/describe.h"
 
@@ -160,17 +161,17 @@ static json_t *quantiles(const struct question *q)
 
 static int print_json(const struct question *q, const ft_decision *decision)
 {
+  const char *reason = decision->reason[0] ? decision->reason : NULL;
+  const char *method = claimed(q) ? q->estimate.method : NULL;
   json_t *chosen =
-      json_pack("{s:s, s:o, s:o, s:s*}", "action", ft_action_name(decision->action), "mem_bytes",
+      json_pack("{s:s, s:o, s:o, s:o}", "action", ft_action_name(decision->action), "mem_bytes",
                 ft_json_number(decision->mem_bytes > 0, (double)decision->mem_bytes), "p_oom",
                 ft_json_number(decision->has_p_oom, decision->p_oom), "reason",
-                decision->reason[0] ? decision->reason : NULL);
+                reason ? ft_json_text(reason) : json_null());
 
-  if (chosen && !decision->reason[0])
-    json_object_set_new(chosen, "reason", json_null());
   return ft_json_print(json_pack(
-      "{s:s, s:I, s:s?, s:o, s:n, s:n, s:n, s:n, s:[], s:o}", "app", q->submission.app, "runs",
-      (json_int_t)q->model.completed, "method", claimed(q) ? q->estimate.method : NULL,
+      "{s:o, s:I, s:o, s:o, s:n, s:n, s:n, s:n, s:[], s:o}", "app", ft_json_text(q->submission.app),
+      "runs", (json_int_t)q->model.completed, "method", method ? ft_json_text(method) : json_null(),
       "peak_memory_bytes", quantiles(q), "gpu_memory_bytes", "runtime_seconds", "energy_joules",
       "mig", "relative", "decision", chosen));
 }
