@@ -24,6 +24,7 @@
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
+#include "predictor/history/json.h"
 #include "predictor/history/store.h"
 #include "predictor/record/layout.h"
 
@@ -326,9 +327,9 @@ static int print_json(const struct ft_doctor *doctor)
   json_t *checks = json_array();
 
   for (size_t i = 0; i < doctor->count; i++)
-    (void)json_array_append_new(checks, json_pack("{s:s, s:s, s:s}", "name", doctor->check[i].name,
+    (void)json_array_append_new(checks, json_pack("{s:s, s:s, s:o}", "name", doctor->check[i].name,
                                                   "status", statuses[doctor->check[i].finding],
-                                                  "text", doctor->check[i].text));
+                                                  "text", ft_json_text(doctor->check[i].text)));
   return ft_json_print(json_pack("{s:o}", "checks", checks));
 }
 

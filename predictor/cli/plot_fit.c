@@ -14,6 +14,7 @@
 #include "predictor/cli/state.h"
 #include "predictor/core/text.h"
 #include "predictor/estimate/memory.h"
+#include "predictor/history/json.h"
 #include "predictor/record/layout.h"
 
 enum {
@@ -405,9 +406,11 @@ int ft_plot_fit(const struct ft_plot *plot, json_t **drawn, struct ft_error *err
   status = plot_fit(fit, err);
   if (status == FT_EXIT_DONE)
     *drawn =
-        json_pack("{s:s?, s:s, s:s, s:s?, s:I, s:I, s:I}", "output", plot->output, "kind", "fit",
-                  "app", plot->app, "by", plot->by, "runs", (json_int_t)fit->model.runs, "drawn",
-                  (json_int_t)shown(fit), "lower_bounds", (json_int_t)fit->bounds.count);
+        json_pack("{s:o, s:s, s:o, s:o, s:I, s:I, s:I}", "output",
+                  plot->output ? ft_json_text(plot->output) : json_null(), "kind", "fit", "app",
+                  ft_json_text(plot->app), "by", plot->by ? ft_json_text(plot->by) : json_null(),
+                  "runs", (json_int_t)fit->model.runs, "drawn", (json_int_t)shown(fit),
+                  "lower_bounds", (json_int_t)fit->bounds.count);
 out:
   if (state_fd >= 0)
     close(state_fd);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -187,10 +188,29 @@ static int apply_directives(struct ft_asked *asked, const struct ft_option *tabl
   return ft_options_parse(table, usage, summary, true, argc, argv, status) < 0 ? -1 : 0;
 }
 
+/* As sbatch: in the working directory, else along PATH. */
+static int open_script(const char *name)
+{
+  struct ft_text list = ft_text_from(getenv("PATH")), folder;
+  int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  int fd = open(name, flags), first = errno;
+  char path[PATH_MAX];
+
+  while (fd < 0 && !strchr(name, '/') && ft_text_until(&list, ':', &folder)) {
+    int length =
+        snprintf(path, sizeof path, "%.*s/%s", (int)ft_text_left(&folder), folder.at, name);
+
+    if (length > 0 && (size_t)length < sizeof path)
+      fd = open(path, flags);
+  }
+  errno = first;
+  return fd;
+}
+
 static int read_script(struct ft_asked *asked, const char *path, struct ft_error *err)
 {
   struct stat about;
-  int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : STDIN_FILENO;
+  int fd = path ? open_script(path) : STDIN_FILENO;
   int result = -1;
 
   if (fd < 0)
