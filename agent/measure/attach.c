@@ -17,7 +17,7 @@
 
 #include "agent/measure/attach.h"
 
-/* Processes below one root that are listed in one go, and how deep; a tree that was just begun has few. */
+/* Processes below one that are listed in one go, and how deep: a tree just begun has few. */
 #define LISTED_LIMIT 256
 #define DEPTH_LIMIT 32
 
@@ -70,10 +70,9 @@ static void attach_one(struct walk *walk, pid_t tid, const struct ft_stat *stat,
 {
   struct ft_attach *attach = walk->attach;
   const struct ft_attached *known = find(attach, tid);
-  struct ft_attached thread = { .tid = tid,
-                                .start = stat->start,
-                                .ticks = ticks_now(walk->measure),
-                                .root = root };
+  struct ft_attached thread = {
+    .tid = tid, .start = stat->start, .ticks = ticks_now(walk->measure), .root = root
+  };
 
   if (known && known->start == stat->start)
     return;
@@ -118,7 +117,7 @@ static size_t list_threads(const struct ft_measure *measure, pid_t pid, pid_t *t
   return count;
 }
 
-/* The children of thread TID of PID into PIDS after COUNT that are there; how many are there now. */
+/* Add the children of thread TID of PID to the COUNT that are in PIDS; how many are then. */
 static size_t list_children(const struct ft_measure *measure, pid_t pid, pid_t tid, pid_t *pids,
                             size_t count, size_t limit)
 {

@@ -15,9 +15,9 @@ enum { FT_ATTACH_LIMIT = 256 };
 /* A thread that was handed out, and when its process began. */
 struct ft_attached {
   pid_t tid;
-  uint64_t start;  /* clock ticks after boot */
-  uint64_t ticks;  /* the same clock when it was handed out */
-  bool root;       /* the first thread of a root */
+  uint64_t start; /* clock ticks after boot */
+  uint64_t ticks; /* the same clock when it was handed out */
+  bool root;      /* the first thread of a root */
 };
 
 /* Zeroed to begin; freed with ft_attach_free. */

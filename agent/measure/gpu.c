@@ -23,15 +23,15 @@
 /* A GPU that the tree computes on or has computed on. */
 struct device {
   unsigned index;
-  bool whole;  /* so far nobody else, no MIG */
+  bool whole; /* so far nobody else, no MIG */
   bool has_energy;
   double first_joules, last_joules;
 };
 
 struct state {
   bool loaded;
-  double looked;      /* which look this tree has seen */
-  double bytes;       /* at that look; negative before the tree was seen on any GPU */
+  double looked; /* which look this tree has seen */
+  double bytes;  /* at that look; negative before the tree was seen on any GPU */
   double most_bytes;
   double utilisation; /* sum over looks and GPUs */
   unsigned utilisations;

@@ -129,7 +129,7 @@ struct ft_nvml *ft_nvml_open(const char *library, struct ft_error *err)
   }
   nvml->handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
   if (!nvml->handle) {
-    ft_error_set(err, "no NVIDIA driver: %s is not there", library);
+    ft_error_set(err, "no NVIDIA driver: %s", dlerror());
     goto fail;
   }
   if (!resolve(nvml, err)) {

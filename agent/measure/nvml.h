@@ -21,9 +21,9 @@ enum { FT_NVML_DEVICES = 32, FT_NVML_UNITS = 256, FT_NVML_USES = 1024 };
 /* A process on a GPU or on a MIG instance of one. */
 struct ft_nvml_use {
   pid_t pid;
-  unsigned device;   /* index of the GPU */
-  int instance;      /* index of the MIG device on it; -1: the whole GPU */
-  double bytes;      /* GPU memory; negative where the driver cannot say */
+  unsigned device; /* index of the GPU */
+  int instance;    /* index of the MIG device on it; -1: the whole GPU */
+  double bytes;    /* GPU memory; negative where the driver cannot say */
 };
 
 struct ft_nvml;
@@ -38,7 +38,10 @@ void ft_nvml_close(struct ft_nvml *nvml);
 /* How many GPUs there are. */
 unsigned ft_nvml_devices(const struct ft_nvml *nvml);
 
-/* Every process that computes on any GPU now, at most LIMIT of them; how many. A GPU that fails is left out. */
+/*
+ * Every process that computes on any GPU now, at most LIMIT of them; how many.
+ * A GPU that fails is left out.
+ */
 size_t ft_nvml_look(struct ft_nvml *nvml, struct ft_nvml_use *uses, size_t limit);
 
 /* The GPU's product name, "NVIDIA H200". */
@@ -54,7 +57,7 @@ bool ft_nvml_energy(struct ft_nvml *nvml, unsigned device, double *joules);
 /* Part of the last second or less in which the GPU computed, 0 to 1; not under MIG. */
 bool ft_nvml_utilisation(struct ft_nvml *nvml, unsigned device, double *part);
 
-/* Whether LIBRARY works here; the sampler uses that one from then on. It must outlive the sampler. */
+/* Whether LIBRARY works here. The sampler uses that one from then on; the name is kept as it is. */
 bool ft_nvml_probe(const char *library, struct ft_measure_report *report);
 
 #endif

@@ -19,7 +19,7 @@
 
 #include "agent/measure/attach.h"
 
-#define CACHE_READ_MISS(cache)                                                                   \
+#define CACHE_READ_MISS(cache)                                                                     \
   ((cache) | (PERF_COUNT_HW_CACHE_OP_READ << 8) | (PERF_COUNT_HW_CACHE_RESULT_MISS << 16))
 
 enum event_kind {
@@ -271,9 +271,10 @@ static double total(const struct state *state, size_t i)
   return sum;
 }
 
+/* What is read of /proc misses who ended between two samples: the higher of both is nearer. */
 static void put_faults(double count, bool *has, uint64_t *faults)
 {
-  if (*has || count < 0)
+  if (count < 0 || (*has && (double)*faults >= count))
     return;
   *has = true;
   *faults = (uint64_t)count;

@@ -60,8 +60,8 @@ static void tidy_model(const char *name, char *out, size_t size)
       word.end = mark;
     if (is_filler(word))
       continue;
-    length = snprintf(out + used, size - used, "%s%.*s", used ? " " : "",
-                      (int)ft_text_left(&word), word.at);
+    length = snprintf(out + used, size - used, "%s%.*s", used ? " " : "", (int)ft_text_left(&word),
+                      word.at);
     if (length < 0 || (size_t)length >= size - used)
       return;
     used += (size_t)length;

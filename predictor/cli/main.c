@@ -21,6 +21,7 @@ static const struct command commands[] = {
   { "report", ft_command_report, "what predictions got right, saved and cost" },
   { "import", ft_command_import, "learn from sacct output or a CSV table" },
   { "export", ft_command_export, "write the observations out" },
+  { "fit", ft_command_fit, "find an equation for a column of any table" },
   { "doctor", ft_command_doctor, "check the installation and say what to do" },
   { "helper", ft_command_helper, NULL },
 };
@@ -60,7 +61,8 @@ static size_t least(size_t a, size_t b)
   return a < b ? a : b;
 }
 
-/* Levenshtein's distance, of words of up to 15 letters; longer ones count as far away. */
+/* Levenshtein's distance, of words of up to 15 letters; longer ones are far away, a beginning is
+ * near. */
 static size_t distance(const char *a, const char *b)
 {
   enum { LONGEST = 15 };
@@ -68,6 +70,8 @@ static size_t distance(const char *a, const char *b)
 
   if (m > LONGEST || n > LONGEST)
     return LONGEST;
+  if (m >= 3 && strncmp(a, b, m) == 0)
+    return 0;
   for (size_t j = 0; j <= n; j++)
     row[j] = j;
   for (size_t i = 1; i <= m; i++) {

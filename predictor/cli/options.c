@@ -14,7 +14,7 @@
 #include "predictor/core/units.h"
 
 enum {
-  LIMIT = 48,    /* options of one sub-command */
+  LIMIT = 48,     /* options of one sub-command */
   LONG_ONLY = 256 /* getopt's value of the first option, past every letter */
 };
 
@@ -105,10 +105,10 @@ static int tables(const struct ft_option *options, bool stop, struct option *wor
   letters[used++] = ':';
   letters[used++] = 'h';
   for (const struct ft_option *o = options; o->name && count < LIMIT; o++, count++) {
-    words[count] = (struct option){ .name = o->name,
-                                    .has_arg = o->type == FT_OPTION_FLAG ? no_argument
-                                                                         : required_argument,
-                                    .val = LONG_ONLY + count };
+    words[count] =
+        (struct option){ .name = o->name,
+                         .has_arg = o->type == FT_OPTION_FLAG ? no_argument : required_argument,
+                         .val = LONG_ONLY + count };
     if (o->letter)
       letters[used++] = o->letter;
     if (o->letter && o->type != FT_OPTION_FLAG)

@@ -11,9 +11,6 @@
     return ft_complain(argv[0], FT_EXIT_SYSTEM, "not in this build");                         \
   }
 
-STUB(predict)
-STUB(plot)
-STUB(doctor)
 STUB(history)
 STUB(report)
 STUB(import)

@@ -9,6 +9,8 @@
 /* Every limit of a growing buffer in foretell, in bytes. */
 enum {
   FT_LIMIT_SCRIPT = 4 << 20,   /* a batch script (Slurm's own default limit: 4 MB, slurm.conf MaxScriptSize) */
+  FT_LIMIT_ANALYSED = 256 << 10, /* as much of a script, or of a command line, as is looked at */
+  FT_LIMIT_FRAME = 1 << 20,    /* what the plugin hands its child */
   FT_LIMIT_RECORD = 1 << 20,   /* an encoded record: model file, site file, observation */
   FT_LIMIT_ENVIRONMENT = 64 << 10, /* the submission record in the environment, base64 */
   FT_LIMIT_COMMAND = 64 << 20, /* what a Slurm command prints about a cluster */

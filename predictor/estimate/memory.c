@@ -50,7 +50,8 @@ int ft_estimate_memory(const ft_model *model, const ft_feature *features, size_t
   ft_columns_fill(model->columns, model->columns_count, features, count, x);
   ft_evaluate_centre(e, x, model->columns_count, &centre);
   least = LEAST_PART + LEAST_BYTES / exp(fmax(centre.log, log(FT_MIB)));
-  ft_spread_quantiles(e->residuals, e->residuals_count, evidence, PRIOR, least,
+  ft_spread_quantiles(e->residuals, e->residuals_count,
+                      evidence < e->residuals_count ? evidence : e->residuals_count, PRIOR, least,
                       ft_estimate_levels, FT_ESTIMATE_LEVELS, out->quantile);
   widen(out->quantile, centre.doubt);
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++) {

@@ -24,6 +24,8 @@ enum {
 #define NO_ERROR 0.002
 /* 95 % efficient at the normal distribution (Huber 1964). */
 #define HUBER 1.345
+/* Weights that all change by less are at rest. */
+#define SETTLED 0.02
 
 struct candidate {
   size_t column, levels;
@@ -496,11 +498,12 @@ static double leverage(const struct ft_additive_work *w, size_t width, size_t ro
   return w->weight[row] * sum;
 }
 
-/* Leave-one-out residuals of the solution, and the rows' next weights. */
-static void judge(struct ft_additive_work *w, struct attempt *a, size_t width)
+/* Leave-one-out residuals of the solution, and the rows' next weights. Returns whether these changed. */
+static bool judge(struct ft_additive_work *w, struct attempt *a, size_t width)
 {
   size_t runs = w->data->runs;
   double centre, scale;
+  bool changed = false;
 
   for (size_t i = 0; i < runs; i++) {
     double fit = 0, h = fmin(leverage(w, width, i), 0.95), loo;
@@ -519,9 +522,12 @@ static void judge(struct ft_additive_work *w, struct attempt *a, size_t width)
   scale = fmax(1.4826 * median(w->sorted, runs), 1e-3);
   for (size_t i = 0; i < runs; i++) {
     double away = fabs(a->residual[i] - centre) / scale;
+    double weight = w->row[i] * w->row[i] * (away > HUBER ? HUBER / away : 1);
 
-    w->weight[i] = w->row[i] * w->row[i] * (away > HUBER ? HUBER / away : 1);
+    changed |= !(fabs(weight - w->weight[i]) <= SETTLED * w->weight[i]);
+    w->weight[i] = weight;
   }
+  return changed;
 }
 
 static void fit(struct ft_additive_work *w, struct attempt *a)
@@ -540,7 +546,8 @@ static void fit(struct ft_additive_work *w, struct attempt *a)
   }
   for (int round = 0; round < ROUNDS; round++) {
     solve(w, width, penalty);
-    judge(w, a, width);
+    if (!judge(w, a, width))
+      break;
   }
   a->error = 0;
   for (size_t i = 0; i < runs; i++)

@@ -16,12 +16,14 @@ enum {
   ENOUGH_EXACT = 10, /* exactly measured runs, from which on sampled peaks are but bounds */
   FRESH = 5,         /* a bound counts in full until so many runs have completed since */
   RECENT = 4,        /* completed runs that a fresh bound is weighed against */
-  WINDOW = 8,        /* residuals that the centre follows when they drift */
-  DRIFT_RUNS = 20    /* least number of runs to see a drift in */
+  FRESH_LIST = 100,  /* residuals where there are fresh bounds */
+  WINDOW = 5,        /* residuals that the centre follows when they drift */
+  DRIFT_FIRST = 2,   /* residuals before the first that is judged so */
+  DRIFT_RUNS = 10    /* least number of runs to see a drift in */
 };
 
 /* Following the last residuals has to reduce the error to this part. */
-#define DRIFT_GAIN 0.9
+#define DRIFT_GAIN 0.95
 /* A run killed for its memory needed at least a tenth more than it had, and at a mean a fifth above that (a Pareto tail). */
 #define KILLED_MARGIN 0.1
 #define KILLED_MEAN 0.2
@@ -33,15 +35,22 @@ enum {
 /* What a category never seen may do in an app that has had only one, in log units. */
 #define UNTRIED_LEVEL 0.3
 
+/* A residual, or what one was at least. */
+struct ft_bound {
+  double above;
+  bool bound;
+};
+
 struct ft_refit {
   struct ft_additive_data data;
   struct ft_additive fit;
   size_t rows;         /* observed ones; bounds that join come after them */
   size_t row[RUNS];    /* of the history */
   double above[RUNS];  /* by run: log(bytes / centre) */
-  double residual[2 * RUNS];
+  double residual[RUNS]; /* sorted */
   size_t residuals;
   double sorted[RUNS];
+  struct ft_bound bound[RUNS];
   double work[]; /* of ft_additive_fit */
 };
 
@@ -203,14 +212,15 @@ static bool join_bounds(const ft_model *model, struct ft_refit *r)
 
 /* ---- residuals ---- */
 
-/* The mean of the WINDOW residuals before ROW. */
+/* The mean of up to WINDOW residuals before ROW, which is 1 or more. */
 static double level_before(const double *residual, size_t row)
 {
+  size_t first = row > WINDOW ? row - WINDOW : 0;
   double sum = 0;
 
-  for (size_t k = row - WINDOW; k < row; k++)
+  for (size_t k = first; k < row; k++)
     sum += residual[k];
-  return sum / WINDOW;
+  return sum / (double)(row - first);
 }
 
 /* By how much the centre moves to follow the last residuals; 0 where that would not have helped. */
@@ -221,7 +231,7 @@ static double drift(struct ft_refit *r)
 
   if (r->rows < DRIFT_RUNS)
     return 0;
-  for (size_t i = WINDOW; i < r->rows; i++) {
+  for (size_t i = DRIFT_FIRST; i < r->rows; i++) {
     still += fmin(fabs(residual[i]), 1);
     moving += fmin(fabs(residual[i] - level_before(residual, i)), 1);
   }
@@ -253,7 +263,7 @@ static void collect(ft_model *model, struct ft_refit *r)
   double by = drift(r);
 
   r->residuals = 0;
-  for (size_t i = by != 0 ? WINDOW : 0; i < r->rows; i++)
+  for (size_t i = by != 0 ? DRIFT_FIRST : 0; i < r->rows; i++)
     r->residual[r->residuals++] =
         r->fit.residual[i] - (by != 0 ? level_before(r->fit.residual, i) : 0);
   if (by != 0) {
@@ -283,29 +293,6 @@ static size_t completed_since(const ft_model *model, size_t i)
   return count;
 }
 
-/* The Kth point of a sequence that fills (0, 1) evenly at any length (van der Corput, base 2). */
-static double even(unsigned k)
-{
-  double value = 0, part = 0.5;
-
-  for (k++; k; k >>= 1, part /= 2)
-    value += (k & 1) * part;
-  return value;
-}
-
-/* An old bound goes where a completed run above it would lie. */
-static double redistributed(const struct ft_refit *r, size_t observed_count, double above,
-                            const ft_run *run, unsigned turn)
-{
-  size_t first = 0;
-
-  while (first < observed_count && r->residual[first] < above)
-    first++;
-  if (first < observed_count)
-    return fmax(above, ft_spread_between(r->residual + first, observed_count - first, even(turn)));
-  return above + log(joining_bytes(run) / run->bytes);
-}
-
 struct fresh {
   size_t count; /* of runs */
   size_t again; /* of them, killed at the same peak as another */
@@ -324,14 +311,21 @@ static void note_fresh(struct fresh *f, const ft_run *run, double above)
   }
 }
 
-/* Thin the COUNT observed residuals to KEEP evenly spaced ones. */
-static size_t thin(double *residual, size_t count, size_t keep)
+/* Make the list COUNT long: its quantiles at evenly spaced probabilities. */
+static void resample(struct ft_refit *r, size_t count)
 {
-  if (count <= keep)
-    return count;
-  for (size_t i = 0; i < keep; i++)
-    residual[i] = residual[(2 * i + 1) * count / (2 * keep)];
-  return keep;
+  for (size_t i = 0; i < r->residuals; i++)
+    r->sorted[i] = r->residual[i];
+  for (size_t i = 0; i < count && r->residuals; i++)
+    r->residual[i] = ft_spread_between(r->sorted, r->residuals,
+                                       ((double)i + 0.5) / (double)count);
+  r->residuals = r->residuals ? count : 0;
+}
+
+/* The Kth of COUNT evenly spaced values of an exponential tail of MEAN. */
+static double tail_value(size_t k, size_t count, double mean)
+{
+  return -mean * log1p(-((double)k + 0.5) / (double)count);
 }
 
 /*
@@ -340,26 +334,62 @@ static size_t thin(double *residual, size_t count, size_t keep)
  */
 static void add_fresh(struct ft_refit *r, const struct fresh *f)
 {
-  size_t recent = r->rows < RECENT ? r->rows : RECENT, copies, kept;
-  double share = (double)f->count / (double)(f->count + recent);
+  size_t recent = r->rows < RECENT ? r->rows : RECENT;
+  size_t copies = (size_t)ceil((double)f->count / (double)(f->count + recent) * FRESH_LIST);
   double margin = f->killed ? KILLED_MARGIN + AGAIN * (double)f->again : STOPPED_MARGIN;
   double mean = f->killed ? KILLED_MEAN : STOPPED_MEAN;
 
-  kept = thin(r->residual, r->residuals, (size_t)((1 - share) * RUNS));
-  copies = kept ? (size_t)ceil((double)kept * share / (1 - share)) : 2 * WINDOW;
-  for (size_t k = 0; k < copies && kept + k < RUNS; k++)
-    r->residual[kept + k] =
-        f->above + margin - mean * log1p(-((double)k + 0.5) / (double)copies);
-  r->residuals = kept + copies < RUNS ? kept + copies : RUNS;
+  resample(r, FRESH_LIST - copies);
+  for (size_t k = 0; k < copies; k++)
+    r->residual[r->residuals++] = f->above + margin + tail_value(k, copies, mean);
+}
+
+/* ---- older bounds: the product-limit estimate (Kaplan and Meier 1958) ---- */
+
+static int rising_above(const void *a, const void *b)
+{
+  const struct ft_bound *x = a, *y = b;
+
+  if (x->above != y->above)
+    return (x->above > y->above) - (x->above < y->above);
+  return x->bound - y->bound; /* a bound lies just above an equal value */
+}
+
+/*
+ * The residuals and COUNT bounds, sorted, become as many residuals again: each
+ * bound's probability goes to what lies above it, and that of bounds above
+ * which nothing completed to a tail of their own.
+ */
+static void redistribute(struct ft_refit *r, size_t count, bool killed)
+{
+  size_t total = r->residuals + count, limit = total < RUNS ? total : RUNS, made = 0;
+  double left = 1, mass = 0, last = 0;
+
+  for (size_t i = 0; i < r->residuals; i++)
+    r->bound[count + i] = (struct ft_bound){ .above = r->residual[i] };
+  qsort(r->bound, total, sizeof *r->bound, rising_above);
+  for (size_t k = 0; k < total; k++) {
+    last = r->bound[k].above;
+    if (r->bound[k].bound)
+      continue;
+    mass += left / (double)(total - k);
+    left -= left / (double)(total - k);
+    while (made < limit && ((double)made + 0.5) / (double)limit < mass)
+      r->residual[made++] = last;
+  }
+  for (size_t k = 0, rest = limit - made; k < rest; k++)
+    r->residual[made++] = last + (killed ? KILLED_MARGIN : STOPPED_MARGIN) +
+                          tail_value(k, rest, killed ? KILLED_MEAN : STOPPED_MEAN);
+  r->residuals = made;
 }
 
 static void add_bounds(ft_model *model, struct ft_refit *r)
 {
   ft_evaluator *e = &model->evaluator;
-  size_t observed_count = r->residuals;
   double most_completed = 0;
   struct fresh fresh = { 0 };
-  unsigned turn = 0;
+  bool killed = false, sampled = sampled_count(model);
+  size_t older = 0;
 
   for (size_t i = 0; i < model->history_count; i++)
     if (!model->history[i].censored)
@@ -367,17 +397,20 @@ static void add_bounds(ft_model *model, struct ft_refit *r)
   for (size_t i = 0; i < model->history_count; i++) {
     const ft_run *run = &model->history[i];
 
-    if (!run->censored)
+    if (observed(run, sampled))
       continue;
     if (run->bytes > most_completed)
       e->bound_bytes = fmax(e->bound_bytes, run->bytes);
-    if (!passed(model, r, i) && completed_since(model, i) < FRESH &&
-        (observed_count || run->out_of_memory))
+    if (run->censored && !passed(model, r, i) && completed_since(model, i) < FRESH &&
+        (r->rows || run->out_of_memory)) {
       note_fresh(&fresh, run, r->above[i]);
-    else if (observed_count && r->residuals < RUNS && r->above[i] > r->residual[0])
-      r->residual[r->residuals++] =
-          redistributed(r, observed_count, r->above[i], run, turn++);
+    } else if (r->residuals && r->above[i] > r->residual[0]) {
+      r->bound[older++] = (struct ft_bound){ .above = r->above[i], .bound = true };
+      killed |= run->out_of_memory;
+    }
   }
+  if (older)
+    redistribute(r, older, killed);
   if (fresh.count) {
     e->has_bound_log = true;
     e->bound_log = fresh.above;

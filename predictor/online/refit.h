@@ -14,11 +14,11 @@ struct ft_refit *ft_refit_new(void);
  * Make MODEL's evaluator anew from its history, which is in order of time.
  *
  * Runs that did not complete are lower bounds. One that stays below the centre
- * says nothing. One above it joins the fit at a value that it may have needed,
- * and the residuals too: for its share of the probability (Efron 1967,
- * redistribution to the right), or, while fewer than 5 runs have completed
- * since and none above it, for at least a fifth of it: whoever's job died is
- * likely to submit it again.
+ * says nothing about it. One above it joins the fit at a value that it may have
+ * needed. Among the residuals a bound's probability goes to what lies above it
+ * (Kaplan and Meier 1958); while nothing has completed above it and fewer than 5
+ * runs have completed since, it has at least a fifth of all: whoever's job died
+ * is likely to submit it again.
  *
  * Where the residuals run together in time, the centre follows the last 8.
  */

@@ -8,25 +8,32 @@
 # What is wanted is said by variables before cluster_start:
 #   FT_ENFORCE       none | rss (OverMemoryKill) | cgroup (task/cgroup, v1 or v2 as mounted)
 #   FT_NODES         lines "NAME CPUS MIB"; NAME may be followed by ":down" (never started).
-#                    On real names "-PID" is appended, for cgroups carry the node's name.
+#                    In Slurm "-PID" is appended, for cgroups carry the node's name.
 #   FT_PARTITIONS    lines of slurm.conf, with @NAME@ for a node's name; empty: one "main"
 #   FT_SLURM_CONF    more lines of slurm.conf
+#   FT_GRES_CONF     lines of gres.conf, with @NAME@ likewise
 #   FT_PLUGIN        path of spank_foretell.so; empty: no plugin
 #   FT_PLUGSTACK     optional | required
 #   FT_PLUGIN_ARGS   the plugin's arguments in plugstack.conf
 #   FT_AGENT         path of foretelld; empty: no agent
 #   FT_FORETELL_CONF lines of foretell.conf
+#   FT_STATE, FT_AGENT_CONF, FT_AGENT_SOCKET  where they lie; empty: in the scratch folder
+#   FT_ADDRESS       of every daemon
+#   FT_SLURMD_PREFIX a command that runs slurmd, for the cgroup it should be in
 # After it: $scratch, $SLURM_CONF (exported), $cluster_work (writable by all).
 
 : "${FT_ENFORCE=none}"
 : "${FT_NODES=one 8 8000}"
 : "${FT_PARTITIONS=}"
 : "${FT_SLURM_CONF=}"
+: "${FT_GRES_CONF=}"
 : "${FT_PLUGIN=}"
 : "${FT_PLUGSTACK=optional}"
 : "${FT_PLUGIN_ARGS=}"
 : "${FT_AGENT=}"
 : "${FT_FORETELL_CONF=}"
+: "${FT_ADDRESS=127.0.0.1}"
+: "${FT_SLURMD_PREFIX=}"
 
 # wait_until SECONDS COMMAND...: poll it until it succeeds; 1 when it never did
 wait_until() {
@@ -53,8 +60,12 @@ cluster_open() {
   scratch=$(mktemp -d "${TMPDIR:-/tmp}/ft-XXXXXX") || return 1
   chmod 0755 "$scratch"
   mkdir "$scratch"/{etc,log,munge,run,ctld,spool,state}
+  : "${FT_STATE:=$scratch/state}" "${FT_AGENT_CONF:=$scratch/etc/foretell.conf}"
+  : "${FT_AGENT_SOCKET:=$scratch/run/agent.sock}"
   cluster_work=$scratch/work
   mkdir -m 1777 "$cluster_work"
+  cluster_id=$$
+  echo $cluster_id >"$scratch/run/id"
   cluster_ports=
   trap 'cluster_close' EXIT
   trap 'exit 130' INT
@@ -84,7 +95,7 @@ cluster_port() {
 
 # cluster_node NAME: what NAME of FT_NODES is called in Slurm
 cluster_node() {
-  echo "$1-$$"
+  echo "$1-$cluster_id"
 }
 
 cluster_cgroup_version() {
@@ -105,7 +116,7 @@ cluster_write_config() {
   {
     cat <<END
 ClusterName=foretell
-SlurmctldHost=$host(127.0.0.1)
+SlurmctldHost=$host($FT_ADDRESS)
 SlurmctldPort=$ctld_port
 SlurmUser=root
 SlurmdUser=root
@@ -158,11 +169,11 @@ END
       node=$(cluster_node "${name%:down}")
       cluster_port || return 1
       nodes=$nodes${nodes:+,}$node
-      echo "NodeName=$node NodeHostname=$host NodeAddr=127.0.0.1 Port=$cluster_found_port" \
+      echo "NodeName=$node NodeHostname=$host NodeAddr=$FT_ADDRESS Port=$cluster_found_port" \
         "CPUs=$cpus RealMemory=$mib $rest"
     done <<<"$FT_NODES"
     if [ -n "$FT_PARTITIONS" ]; then
-      sed -E "s/@([A-Za-z0-9]+)@/\\1-$$/g" <<<"$FT_PARTITIONS"
+      cluster_names <<<"$FT_PARTITIONS"
     else
       echo "PartitionName=main Nodes=$nodes Default=YES MaxTime=60"
     fi
@@ -174,12 +185,19 @@ END
 CgroupPlugin=$(cluster_cgroup_version)
 CgroupMountpoint=/sys/fs/cgroup
 CgroupAutomount=no
+IgnoreSystemd=yes
 ConstrainRAMSpace=yes
 ConstrainCores=no
 END
   fi
 
+  [ -z "$FT_GRES_CONF" ] || cluster_names <<<"$FT_GRES_CONF" >"$scratch/etc/gres.conf"
   cluster_write_plugstack
+}
+
+# @NAME@ in standard input becomes the node's name in Slurm
+cluster_names() {
+  sed -E "s/@([A-Za-z0-9]+)@/\\1-$cluster_id/g"
 }
 
 cluster_write_plugstack() {
@@ -236,7 +254,7 @@ cluster_start_slurmd() {
     '' | *:down) continue ;;
     esac
     mkdir -p "$scratch/spool/$(cluster_node "$name")"
-    cluster_spawn "slurmd-$name" slurmd -D -f "$SLURM_CONF" -N "$(cluster_node "$name")" \
+    cluster_spawn "slurmd-$name" $FT_SLURMD_PREFIX slurmd -D -f "$SLURM_CONF" -N "$(cluster_node "$name")" \
       -L "$scratch/log/slurmd-$name.log"
   done <<<"$FT_NODES"
 }
@@ -249,14 +267,16 @@ cluster_start_slurmctld() {
 cluster_start_agent() {
   [ -n "$FT_AGENT" ] || return 0
   cluster_write_foretell_conf
-  cluster_spawn foretelld "$FT_AGENT" --config="$scratch/etc/foretell.conf"
-  wait_until 15 test -S "$scratch/run/agent.sock"
+  mkdir -p "$FT_STATE" "${FT_AGENT_SOCKET%/*}"
+  cluster_spawn foretelld "$FT_AGENT" --config="$FT_AGENT_CONF"
+  wait_until 15 test -S "$FT_AGENT_SOCKET"
 }
 
 cluster_write_foretell_conf() {
-  cat >"$scratch/etc/foretell.conf" <<END
-state_directory = "$scratch/state"
-socket = "$scratch/run/agent.sock"
+  mkdir -p "${FT_AGENT_CONF%/*}"
+  cat >"$FT_AGENT_CONF" <<END
+state_dir = "$FT_STATE"
+socket = "$FT_AGENT_SOCKET"
 $FT_FORETELL_CONF
 END
 }
@@ -303,11 +323,18 @@ cluster_ours() {
   for environ in /proc/[0-9]*/environ; do
     pid=${environ#/proc/}
     pid=${pid%/environ}
-    [ "$pid" = $$ ] || [ "$pid" = "$BASHPID" ] && continue
     grep -qzxF "SLURM_CONF=$SLURM_CONF" "$environ" 2>/dev/null || continue
-    # a sub-shell of the test itself carries the variable, too
-    [ "$(ps -o sid= -p "$pid" 2>/dev/null)" != "$(ps -o sid= -p $$)" ] && echo "$pid"
+    # the test itself and its sub-shells carry the variable, too
+    [ "$(process_session "$pid")" != "$(process_session $$)" ] && echo "$pid"
   done
+}
+
+# process_session PID: its session, from /proc
+process_session() {
+  local line
+  { read -r line <"/proc/$1/stat"; } 2>/dev/null || return 1
+  set -- ${line##*) }
+  echo "$4"
 }
 
 cluster_no_jobs() {
@@ -334,7 +361,7 @@ cluster_stop() {
   for pid in $(cluster_ours); do
     kill -KILL "$pid" 2>/dev/null
   done
-  find /sys/fs/cgroup -depth -type d -path "*/slurm_*-$$*" -exec rmdir {} + 2>/dev/null
+  find /sys/fs/cgroup -depth -type d -path "*/slurm_*-$cluster_id*" -exec rmdir {} + 2>/dev/null
   rm -rf $cluster_ports
   cluster_ports=
 }

@@ -13,7 +13,14 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { SUCCESS = 0, INVALID = 2, NOT_SUPPORTED = 3, NOT_FOUND = 6, DRIVER_NOT_LOADED = 9, LOST = 15 };
+enum {
+  SUCCESS = 0,
+  INVALID = 2,
+  NOT_SUPPORTED = 3,
+  NOT_FOUND = 6,
+  DRIVER_NOT_LOADED = 9,
+  LOST = 15
+};
 enum { WHOLE, DIVIDED, FALLEN, SMALL, LARGE, UNITS };
 
 static char units[UNITS];

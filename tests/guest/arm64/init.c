@@ -25,6 +25,10 @@
 #define TURN 6
 #define TURNS 4000000
 
+/* Loops of the program that measure_skipped() begins: its dynamic linker takes 95,000 instructions.
+ */
+#define PROGRAM_LOOPS 10
+
 /* How far a count may be from what the loops take: forking and waiting take a few thousand. */
 #define TOLERANCE 1e-3
 
@@ -139,6 +143,41 @@ static void check_count(const ft_observation *observation, const char *name, uns
         100 * (counted / expected - 1));
 }
 
+/*
+ * A root whose own work does not count (slurmstepd): it loops itself, then begins
+ * a program that loops.
+ */
+static void measure_skipped(struct ft_measure *measure, const char *instructions)
+{
+  ft_observation *seen = calloc(1, sizeof *seen);
+  struct ft_tree *tree;
+  struct ft_error err;
+  int start[2];
+  pid_t root;
+
+  if (pipe(start) < 0)
+    abort();
+  root = fork();
+  if (root == 0) {
+    wait_for_start(start[0]);
+    loop(TURNS);
+    if (fork() == 0)
+      execl("/proc/self/exe", "init", "loop", NULL);
+    wait(NULL);
+    loop(TURNS);
+    _exit(0);
+  }
+  tree = ft_tree_open(measure, &err);
+  if (!tree || ft_tree_add_root(tree, root, true, &err) < 0 || write(start[1], "g", 1) != 1)
+    check(false, "%s", err.text);
+  waitpid(root, NULL, 0);
+  ft_tree_close(tree, seen);
+  check_count(seen, instructions, PROGRAM_LOOPS);
+  close(start[0]);
+  close(start[1]);
+  free(seen);
+}
+
 /* Measure two trees at once, attached from outside. */
 static void measure_trees(struct ft_measure *measure, const char *instructions, const char *cycles)
 {
@@ -171,8 +210,7 @@ static void measure_trees(struct ft_measure *measure, const char *instructions, 
   free(seen);
 }
 
-static const struct ft_measure_report *report_of(const struct ft_measure *measure,
-                                                 const char *name)
+static const struct ft_measure_report *report_of(const struct ft_measure *measure, const char *name)
 {
   size_t count;
   const struct ft_measure_report *reports = ft_measure_reports(measure, &count);
@@ -181,6 +219,15 @@ static const struct ft_measure_report *report_of(const struct ft_measure *measur
     if (strcmp(reports[i].name, name) == 0)
       return &reports[i];
   abort();
+}
+
+static void check_perf(struct ft_measure *measure)
+{
+  const struct ft_measure_report *perf = report_of(measure, "perf");
+
+  check(perf->works && strstr(perf->why, "instructions"), "perf counts instead: %s", perf->why);
+  measure_trees(measure, "instructions", "cycles");
+  measure_skipped(measure, "instructions");
 }
 
 static struct ft_measure *open_measure(void)
@@ -195,46 +242,80 @@ static struct ft_measure *open_measure(void)
   return measure;
 }
 
-static void with_papi(void)
+/* Debian's kernels begin with kernel.perf_event_paranoid at 3, which PAPI takes for a no to root
+ * too. */
+static void papi_disabled(void)
 {
   struct ft_measure *measure = open_measure();
   const struct ft_measure_report *papi = report_of(measure, "papi");
 
-  check(papi->works, "PAPI counts here: %s", papi->why);
+  check(!papi->works && strstr(papi->why, "set kernel.perf_event_paranoid to 2"),
+        "PAPI disabled: %s", papi->why);
+  check_perf(measure);
+  ft_measure_close(measure);
+}
+
+static void papi_works(void)
+{
+  struct ft_measure *measure = open_measure();
+  const struct ft_measure_report *papi = report_of(measure, "papi");
+
+  check(papi->works, "PAPI counts: %s", papi->why);
   check(strstr(papi->why, "PAPI_L3_TCM") && strstr(papi->why, "not available on this processor"),
         "presets that this processor lacks are named");
   check(!strstr(papi->why, "PAPI_TOT_INS"), "those it has are not");
   measure_trees(measure, "PAPI_TOT_INS", "PAPI_TOT_CYC");
+  measure_skipped(measure, "PAPI_TOT_INS");
   measure_trees(measure, "PAPI_TOT_INS", "PAPI_TOT_CYC");
   ft_measure_close(measure);
 }
 
-static void without_papi(void)
+static void papi_missing(void)
 {
   struct ft_measure *measure = open_measure();
   const struct ft_measure_report *papi = report_of(measure, "papi");
-  const struct ft_measure_report *perf = report_of(measure, "perf");
 
-  check(!papi->works && strstr(papi->why, "libpapi"), "without libpapi: %s", papi->why);
-  check(perf->works && strstr(perf->why, "instructions"), "perf counts instead: %s", perf->why);
-  measure_trees(measure, "instructions", "cycles");
+  check(!papi->works && strstr(papi->why, "libpapi"), "PAPI missing: %s", papi->why);
+  check_perf(measure);
   ft_measure_close(measure);
 }
 
-int main(void)
+static void set_paranoid(const char *level)
+{
+  int fd = open("/proc/sys/kernel/perf_event_paranoid", O_WRONLY);
+
+  if (fd < 0 || write(fd, level, strlen(level)) < 0)
+    check(false, "kernel.perf_event_paranoid cannot be set");
+  close(fd);
+}
+
+static void run_agent(void)
+{
+  set_paranoid("3");
+  papi_disabled();
+  set_paranoid("2");
+  papi_works();
+  rename("/lib/papi", "/lib/no-papi");
+  papi_missing();
+  printf("TAP 1..%u\n", tests);
+  fflush(stdout);
+}
+
+int main(int argc, char **argv)
 {
   pid_t agent;
   int status = 0;
 
+  if (argc > 1 && strcmp(argv[1], "loop") == 0) {
+    for (int i = 0; i < PROGRAM_LOOPS; i++)
+      loop(TURNS);
+    return 0;
+  }
   mount("proc", "/proc", "proc", 0, NULL);
   mount("sysfs", "/sys", "sysfs", 0, NULL);
   agent = fork();
   if (agent == 0) {
-    with_papi();
-    rename("/lib/papi", "/lib/no-papi");
-    without_papi();
-    printf("TAP 1..%u\n", tests);
-    fflush(stdout);
+    run_agent();
     _exit(failed);
   }
   if (waitpid(agent, &status, 0) != agent || !WIFEXITED(status))

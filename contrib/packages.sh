@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What foretell needs of Debian 12, in one place; sourced. Two sets: to build
+# and run it with a Slurm, and what the checks add.
+packages_build='build-essential autoconf automake libtool pkg-config
+  nanopb protobuf-compiler libnanopb-dev libslurm-dev libconfuse-dev libsqlite3-dev libjansson-dev
+  libacl1-dev libhwloc-dev libpapi-dev libgsl-dev libcairo2-dev libcmocka-dev
+  munge slurm-client slurm-wlm-basic-plugins slurmctld slurmd
+  acl iproute2 procps util-linux xz-utils'
+packages_check='clang libclang-rt-dev valgrind git python3 man-db sqlite3 binutils file
+  busybox-static cpio qemu-system-x86 qemu-system-arm gcc-aarch64-linux-gnu libc6-dev-arm64-cross'
+
+# install_packages NAME...: those that are not installed; nothing is asked, no service is started
+install_packages() {
+  local name absent= policy=/usr/sbin/policy-rc.d made=
+  for name in "$@"; do
+    dpkg-query -W -f '${Status}' "$name" 2>/dev/null | grep -q 'ok installed' ||
+      absent="$absent $name"
+  done
+  [ -n "$absent" ] || return 0
+  [ "$(id -u)" = 0 ] || { echo "not root; install first:$absent" >&2; return 1; }
+  if [ ! -e $policy ]; then
+    printf '#!/bin/sh\nexit 101\n' >$policy && chmod 0755 $policy && made=1
+  fi
+  apt-get -qq update &&
+    DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends \
+      -o Dpkg::Use-Pty=0 install $absent </dev/null
+  set -- $?
+  [ -z "$made" ] || rm -f $policy
+  return "$1"
+}

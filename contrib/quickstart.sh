@@ -1,0 +1,172 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# foretell in a minute or two, on a bare Debian 12 as root: installs packages,
+# builds, starts a private one-node Slurm (munge, slurmctld, slurmd, foretelld) in a
+# scratch folder, and plays the main job on a real program. Everything it started
+# is stopped and removed at the end.
+#
+#   contrib/quickstart.sh [--keep]
+#
+#   --keep   leave it running, and say how to use it and how to stop it
+set -u
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+. "$top/contrib/packages.sh"
+. "$top/tests/slurm/cluster.sh"
+
+keep=
+case "${1-}" in
+'') ;;
+--keep) keep=1 ;;
+--stop) # how --keep is ended: --stop FOLDER
+  scratch=${2-}
+  [ -d "$scratch/run" ] && [ -f "$scratch/etc/slurm.conf" ] || { echo "quickstart: no cluster in $scratch" >&2; exit 2; }
+  export SLURM_CONF=$scratch/etc/slurm.conf
+  cluster_id=$(cat "$scratch/run/id")
+  cluster_ports=
+  cluster_stop
+  rm -rf "$scratch"
+  exit 0
+  ;;
+*) sed -n 's/^# \{0,1\}//; 2,/^ *--keep/p' "$0"; [ "$1" = --help ]; exit ;;
+esac
+[ "$(id -u)" = 0 ] || { echo "quickstart: to be run as root: slurmd starts jobs as their users" >&2; exit 1; }
+
+if [ -t 1 ]; then bold=$'\e[1m' dim=$'\e[2m' red=$'\e[31m' plain=$'\e[0m'; else bold='' dim='' red='' plain=''; fi
+step() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
+say() { printf '%s\n' "$*"; }
+show() { sed "s/^/    $dim/; s/\$/$plain/"; }
+wrong() {
+  printf '%squickstart: %s%s\n' "$red" "$*" "$plain" >&2
+  exit 1
+}
+quietly() { # quietly WHAT COMMAND...: one line, and the log only if it fails
+  local what=$1 begun=$SECONDS
+  shift
+  printf '  %s ... ' "$what"
+  "$@" >"$scratch/log/quietly" 2>&1 </dev/null || {
+    echo failed
+    tail -n 40 "$scratch/log/quietly"
+    wrong "$what: failed"
+  }
+  echo "$((SECONDS - begun)) s"
+}
+
+# as_user COMMAND...: shows the command as typed; sets status, out and id; shows what the terminal showed
+user=nobody
+as_user() {
+  printf '  %s$ %s%s\n' "$bold" "$*" "$plain"
+  out=$(cluster_as $user "$@" 2>&1)
+  status=$?
+  printf '%s\n' "$out" | show
+  id=$(sed -n 's/^Submitted batch job //p' <<<"$out")
+}
+
+build() {
+  cd "$scratch/build" &&
+    { [ -x "$top/configure" ] || "$top/autogen.sh"; } &&
+    "$top/configure" -q --prefix="$scratch/root" --sysconfdir="$scratch/etc" \
+      --localstatedir="$scratch/var" --runstatedir="$scratch/run" &&
+    make -s -j"$(nproc)" && make -s install
+}
+
+stop_or_keep() {
+  local result=$?
+  if [ -n "$keep" ] && [ $result = 0 ]; then
+    trap - EXIT
+    rm -rf $cluster_ports
+    exit 0
+  fi
+  (exit $result)
+  cluster_close
+}
+
+step "1  Packages and build"
+cluster_open || exit 1
+trap stop_or_keep EXIT
+mkdir "$scratch/build"
+quietly "packages from Debian" install_packages $packages_build
+quietly "build into $scratch/root" build
+
+step "2  A private Slurm of one node"
+FT_ENFORCE=rss
+[ "$(cluster_cgroup_version)" = cgroup/v1 ] && [ -w /sys/fs/cgroup/memory ] && FT_ENFORCE=cgroup
+FT_PARTITIONS='PartitionName=main Nodes=@one@ Default=YES DefMemPerCPU=100 MaxTime=60'
+FT_PLUGIN=$scratch/root/lib/slurm/spank_foretell.so
+FT_PLUGSTACK=required
+FT_AGENT=$scratch/root/sbin/foretelld
+FT_STATE=$scratch/var/lib/foretell
+FT_AGENT_CONF=$scratch/etc/foretell/foretell.conf
+FT_AGENT_SOCKET=$scratch/run/foretell/agent.sock
+FT_FORETELL_CONF='mode = "check"
+reject_probability = 0.5
+floor = "16M"
+round = "1M"'
+cluster_start || wrong "Slurm could not be started"
+export PATH=$scratch/root/bin:$PATH
+case $FT_ENFORCE in
+cgroup) say "  munge, slurmctld, slurmd and foretelld run; the kernel kills what outgrows its memory (task/cgroup)" ;;
+rss) say "  munge, slurmctld, slurmd and foretelld run; Slurm kills what outgrows its memory (OverMemoryKill)" ;;
+esac
+say "  foretell.conf: every job is checked; one likelier than not to run out of memory is refused"
+
+step "3  Five runs that nobody predicts"
+cd "$cluster_work" || exit 1
+cat >sort.sh <<'END'
+#!/bin/bash
+#SBATCH --output=/dev/null
+sort --parallel=1 --buffer-size=2G --output=/dev/null "$1"
+END
+say "  sort.sh sorts a file, wholly in memory:"
+show <sort.sh
+for size in 8 16 24 32 40 48; do
+  base64 -w 30 </dev/urandom | head -c ${size}000000 >words-$size.txt
+done
+last() { # last APPS-RUN: until the agent has as many runs
+  [ "$(runs)" -ge "$1" ]
+}
+runs() {
+  foretell history --json 2>/dev/null | grep -o '"runs": *[0-9]*' | head -n 1 | grep -o '[0-9]*$' || echo 0
+}
+for size in 8 16 24 32 48; do
+  as_user sbatch --mem=1G sort.sh words-$size.txt
+  [ -n "$id" ] || wrong "the job was not submitted"
+  [ "$(job_wait "$id")" = COMPLETED ] || wrong "job $id: $(job_field "$id" JobState)"
+done
+wait_until 15 last 5 || wrong "five runs were not learned"
+say "  what foretell learned:"
+foretell history 2>&1 | show
+
+step "4  The next one asks for nothing but a prediction"
+as_user sbatch --predict-mem sort.sh words-40.txt
+grep -q 'foretell: .*--mem set to' <<<"$out" || wrong "no memory was set"
+say "  what Slurm holds: job $id, MinMemoryNode=$(job_field "$id" MinMemoryNode)"
+state=$(job_wait "$id")
+say "  how it ended: $state"
+[ "$state" = COMPLETED ] || wrong "the predicted job did not complete"
+wait_until 15 last 6 || wrong "its run was not learned"
+say "  what the agent says of it:"
+grep -hE "job $id\b" "$scratch"/log/foretelld.* | tail -n 2 | show
+
+step "5  One that asks too little"
+before=$(squeue -h -t all -o %i | wc -l)
+as_user sbatch --mem=30M sort.sh words-40.txt
+[ $status != 0 ] || wrong "it should have been refused"
+grep -q 'foretell: not submitted' <<<"$out" || wrong "it was refused, but not by foretell"
+[ "$(squeue -h -t all -o %i | wc -l)" = "$before" ] || wrong "a job exists all the same"
+say "  sbatch exits $status, and no job exists. The same with what it suggests:"
+suggestion=$(sed -nE 's/.*ask for (--mem=[0-9]+[MG]).*/\1/p' <<<"$out")
+as_user sbatch "$suggestion" sort.sh words-40.txt
+[ "$(job_wait "$id")" = COMPLETED ] || wrong "what was suggested did not suffice"
+say "  job $id: COMPLETED"
+wait_until 15 last 7 || wrong "its run was not learned"
+
+step "6  The sum"
+foretell report 2>&1 | show
+
+if [ -n "$keep" ]; then
+  step "It is left running"
+  say "  export SLURM_CONF=$SLURM_CONF PATH=$scratch/root/bin:\$PATH"
+  say "  cd $cluster_work; sbatch --predict-mem sort.sh words-32.txt; foretell history"
+  say "  $0 --stop $scratch     stops and removes it"
+fi
+step "Done in $SECONDS s"

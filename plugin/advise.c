@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <slurm/spank.h>
+
+#include "plugin/advise.h"
+
+bool ft_advise_decision(const struct ft_question *question, const ft_decision *decision)
+{
+  struct ft_explanation say;
+
+  ft_explain(question, decision, &say);
+  for (int i = 0; i < say.count; i++) {
+    if (say.error)
+      slurm_error("foretell: %s", say.line[i]);
+    else
+      slurm_info("foretell: %s", say.line[i]);
+  }
+  return say.count > 0;
+}
+
+void ft_advise_failure(bool asked, const struct ft_error *why)
+{
+  if (asked)
+    slurm_info("foretell: no prediction: %s", why->text);
+}

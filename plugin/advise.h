@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the user is told, through Slurm's own log: "sbatch: foretell: ...". */
+#ifndef FT_PLUGIN_ADVISE_H
+#define FT_PLUGIN_ADVISE_H
+
+#include "predictor/core/error.h"
+#include "predictor/decide/decide.h"
+
+/* Say what was decided; returns false when there was nothing to say. */
+bool ft_advise_decision(const struct ft_question *question, const ft_decision *decision);
+
+/* Say in one line why there is no prediction, to a user who has ASKED for one. */
+void ft_advise_failure(bool asked, const struct ft_error *why);
+
+#endif

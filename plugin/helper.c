@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "plugin/helper.h"
+#include "predictor/core/io.h"
+#include "predictor/request/frame.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define HELPER_BYTES RLIM_INFINITY
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HELPER_BYTES RLIM_INFINITY
+#endif
+#endif
+#ifndef HELPER_BYTES
+#define HELPER_BYTES ((rlim_t)1 << 30)
+#endif
+
+/* fork() without the SIGCHLD: the host neither sees a signal nor an unknown child. */
+static pid_t quiet_fork(void)
+{
+  return (pid_t)syscall(SYS_clone, 0UL, 0UL, 0UL, 0UL, 0UL);
+}
+
+/* Wait until FD is ready for EVENTS; false once DEADLINE has passed. */
+static bool ready(int fd, short events, double deadline)
+{
+  for (;;) {
+    double left = deadline - ft_io_monotonic();
+    struct pollfd p = { .fd = fd, .events = events };
+    int n;
+
+    if (left <= 0)
+      return false;
+    n = poll(&p, 1, (int)(left * 1000) + 1);
+    if (n > 0)
+      return true;
+    if (n < 0 && errno != EINTR)
+      return false;
+  }
+}
+
+/* End PID and take its status, unless it cannot die: then init will. */
+static void reap(pid_t pid)
+{
+  const struct timespec pause = { .tv_nsec = 50000 };
+
+  (void)kill(pid, SIGKILL);
+  for (int i = 0; i < 40 && waitpid(pid, NULL, __WALL | WNOHANG) == 0; i++)
+    (void)nanosleep(&pause, NULL);
+}
+
+bool ft_helper_exists(const char *path, double seconds)
+{
+  double deadline = ft_io_monotonic() + seconds;
+  char answer = 0;
+  int ends[2];
+  pid_t pid;
+
+  if (pipe2(ends, O_CLOEXEC) < 0)
+    return false;
+  pid = quiet_fork();
+  if (pid == 0) {
+    answer = access(path, F_OK) == 0;
+    _exit(write(ends[1], &answer, 1) == 1 ? 0 : 1);
+  }
+  close(ends[1]);
+  if (pid > 0) {
+    if (!ready(ends[0], POLLIN, deadline) || read(ends[0], &answer, 1) != 1)
+      answer = 0;
+    reap(pid);
+  }
+  close(ends[0]);
+  return answer;
+}
+
+static void limit(int resource, rlim_t most)
+{
+  struct rlimit now;
+
+  if (getrlimit(resource, &now) < 0)
+    return;
+  if (now.rlim_max == RLIM_INFINITY || now.rlim_max > most)
+    now.rlim_max = most;
+  now.rlim_cur = now.rlim_max;
+  (void)setrlimit(resource, &now);
+}
+
+static void close_from(int first)
+{
+#ifdef SYS_close_range
+  if (syscall(SYS_close_range, (unsigned)first, ~0U, 0U) == 0)
+    return;
+#endif
+  for (int fd = first; fd < 4096; fd++)
+    close(fd);
+}
+
+/* In the child, after quiet_fork: only what is safe there. Does not return. */
+static void become_helper(const struct ft_helper *helper, int end)
+{
+  char milliseconds[24];
+  char *const argv[] = { (char *)"foretell",
+                         (char *)"helper",
+                         (char *)"--state",
+                         (char *)helper->state,
+                         (char *)"--milliseconds",
+                         milliseconds,
+                         helper->user_apps ? (char *)"--user-apps" : NULL,
+                         NULL };
+  sigset_t none;
+  int fd;
+
+  (void)snprintf(milliseconds, sizeof milliseconds, "%u", helper->milliseconds);
+  for (int s = 1; s < NSIG; s++)
+    (void)signal(s, SIG_DFL);
+  (void)sigemptyset(&none);
+  (void)sigprocmask(SIG_SETMASK, &none, NULL);
+  end = fcntl(end, F_DUPFD, 3);
+  fd = open("/dev/null", O_WRONLY);
+  if (end < 0 || dup2(end, STDIN_FILENO) < 0 || dup2(end, STDOUT_FILENO) < 0 ||
+      (fd >= 0 && fd != STDERR_FILENO && dup2(fd, STDERR_FILENO) < 0))
+    _exit(127);
+  close_from(3);
+  limit(RLIMIT_AS, HELPER_BYTES);
+  limit(RLIMIT_CPU, 1 + helper->milliseconds / 1000);
+  limit(RLIMIT_CORE, 0);
+  execv(helper->path, argv);
+  _exit(127);
+}
+
+static pid_t start(const struct ft_helper *helper, int end)
+{
+  sigset_t all, saved;
+  pid_t pid;
+
+  /* none of the host's handlers may run in the child */
+  (void)sigfillset(&all);
+  (void)sigprocmask(SIG_SETMASK, &all, &saved);
+  pid = quiet_fork();
+  if (pid == 0)
+    become_helper(helper, end);
+  (void)sigprocmask(SIG_SETMASK, &saved, NULL);
+  return pid;
+}
+
+static int put(int fd, const struct ft_buf *frame, double deadline)
+{
+  size_t done = 0;
+
+  while (done < frame->length) {
+    ssize_t n = send(fd, frame->data + done, frame->length - done, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+    if (n > 0)
+      done += (size_t)n;
+    else if (n < 0 && errno != EAGAIN && errno != EINTR)
+      return -1;
+    else if (!ready(fd, POLLOUT, deadline))
+      return -1;
+  }
+  return shutdown(fd, SHUT_WR);
+}
+
+static int get(int fd, struct ft_buf *answer, double deadline)
+{
+  char chunk[4096];
+
+  for (;;) {
+    ssize_t n = recv(fd, chunk, sizeof chunk, MSG_DONTWAIT);
+
+    if (n == 0)
+      return 0;
+    if (n > 0 && ft_buf_add(answer, chunk, (size_t)n) < 0)
+      return -1;
+    if (n < 0 && errno != EAGAIN && errno != EINTR)
+      return -1;
+    if (n < 0 && !ready(fd, POLLIN, deadline))
+      return -1;
+  }
+}
+
+int ft_helper_describe(const struct ft_helper *helper, const struct ft_description *what,
+                       const ft_request *request, ft_submission *out, struct ft_error *err)
+{
+  double deadline = ft_io_monotonic() + helper->milliseconds / 1000.0;
+  ft_submission *described = NULL;
+  struct ft_buf frame, answer;
+  int ends[2] = { -1, -1 }, status = -1;
+  pid_t pid;
+
+  ft_buf_init(&frame, FT_LIMIT_FRAME);
+  ft_buf_init(&answer, FT_LIMIT_ENVIRONMENT);
+  if (ft_frame_write(what, request, &frame, err) < 0)
+    goto out;
+  described = malloc(sizeof *described);
+  if (!described || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) {
+    ft_error_errno(err, "%s", helper->path);
+    goto out;
+  }
+  pid = start(helper, ends[1]);
+  if (pid < 0) {
+    ft_error_errno(err, "%s", helper->path);
+    goto out;
+  }
+  close(ends[1]);
+  ends[1] = -1;
+  if (put(ends[0], &frame, deadline) < 0 || get(ends[0], &answer, deadline) < 0)
+    ft_error_set(err, "%s: no answer within %u ms", helper->path, helper->milliseconds);
+  else
+    status = ft_record_decode(FT_RECORD_SUBMISSION, ft_buf_text(&answer), answer.length,
+                              described, err);
+  reap(pid);
+  if (status == 0)
+    *out = *described;
+out:
+  for (int i = 0; i < 2; i++)
+    if (ends[i] >= 0)
+      close(ends[i]);
+  free(described);
+  ft_buf_free(&frame);
+  ft_buf_free(&answer);
+  return status;
+}

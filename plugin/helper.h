@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Whatever may wait for a user's files is done in a process of its own, with a
+ * deadline and limits, and abandoned when late. No child makes a SIGCHLD or is
+ * seen by the host's own wait(): it exits with no signal (clone(2)).
+ */
+#ifndef FT_PLUGIN_HELPER_H
+#define FT_PLUGIN_HELPER_H
+
+#include <stdbool.h>
+
+#include "predictor/core/error.h"
+#include "predictor/request/describe.h"
+
+/* Whether PATH exists, as far as can be said within SECONDS; a hung disk says no. */
+bool ft_helper_exists(const char *path, double seconds);
+
+struct ft_helper {
+  const char *path;    /* of the foretell command */
+  const char *state;   /* the state folder */
+  bool user_apps;      /* the user's apps.conf counts */
+  unsigned milliseconds;
+};
+
+/*
+ * Have WHAT described by `foretell helper`: declared apps of the user too, and
+ * the files looked at. Returns 0; -1 with ERR, OUT being as it was.
+ */
+int ft_helper_describe(const struct ft_helper *helper, const struct ft_description *what,
+                       const ft_request *request, ft_submission *out, struct ft_error *err);
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plugin/options.h"
+#include "predictor/core/text.h"
+
+#define MODES "check, set, raise, trim, off or force"
+#define RECORD_NAME "FORETELL"
+
+enum { OPTION_MEM, OPTION_APP, OPTION_PARAMS };
+
+enum { APP_SIZE = 1024, PARAMS_SIZE = 4096 };
+
+static struct {
+  ft_mode mode;
+  bool has_app, has_params;
+  char app[APP_SIZE];
+  char params[PARAMS_SIZE];
+} given, surroundings;
+
+static int take(int which, const char *argument, int remote);
+
+static struct spank_option table[] = {
+  { (char *)"predict-mem", (char *)"MODE",
+    (char *)"[foretell] memory from what the app's past runs needed: set (the default MODE) sets it "
+            "when none is asked for, check only tells, raise also raises a request that is too "
+            "low, trim also lowers one far too high, off does nothing, force submits what the "
+            "site would refuse",
+    optional_argument, OPTION_MEM, take },
+  { (char *)"predict-app", (char *)"NAME",
+    (char *)"[foretell] the app whose runs this job is compared with", required_argument,
+    OPTION_APP, take },
+  { (char *)"predict-params", (char *)"LIST",
+    (char *)"[foretell] what about this job counts, as name=value,name=value", required_argument,
+    OPTION_PARAMS, take }
+};
+
+/* A bare option, or one that Slurm replays from an environment, where it writes NULL as "(null)". */
+static bool bare(const char *argument)
+{
+  return !argument || !*argument || strcmp(argument, "(null)") == 0;
+}
+
+static ft_mode mode_of(const char *name)
+{
+  int mode = bare(name) ? FT_MODE_SET : ft_mode_from_name(name);
+
+  return mode < 0 ? FT_MODE_UNSET : (ft_mode)mode;
+}
+
+static int keep(const char *option, const char *argument, char *out, size_t size, bool *has)
+{
+  if (!argument || !ft_string_copy(argument, out, size)) {
+    slurm_error("foretell: --%s: expected at most %zu characters", option, size - 1);
+    return -1;
+  }
+  *has = true;
+  return 0;
+}
+
+static int take(int which, const char *argument, int remote)
+{
+  ft_mode mode;
+
+  if (remote)
+    return 0;
+  switch (which) {
+  case OPTION_MEM:
+    mode = mode_of(argument);
+    if (mode == FT_MODE_UNSET) {
+      slurm_error("foretell: --predict-mem=%.64s: expected " MODES, argument);
+      return -1;
+    }
+    given.mode = mode;
+    return 0;
+  case OPTION_APP:
+    return keep("predict-app", argument, given.app, sizeof given.app, &given.has_app);
+  case OPTION_PARAMS:
+    return keep("predict-params", argument, given.params, sizeof given.params,
+                &given.has_params);
+  }
+  return 0;
+}
+
+void ft_settings_read(int ac, char **av, struct ft_settings *out)
+{
+  *out = (struct ft_settings){ .state = FT_STATE_DIRECTORY,
+                               .socket = FT_SOCKET,
+                               .helper = FT_BINDIR "/foretell",
+                               .reject = true };
+  for (int i = 0; i < ac; i++) {
+    struct ft_text word = ft_text_from(av[i]);
+
+    if (ft_text_skip(&word, "state="))
+      out->state = word.at;
+    else if (ft_text_skip(&word, "socket="))
+      out->socket = word.at;
+    else if (ft_text_skip(&word, "helper="))
+      out->helper = word.at;
+    else if (ft_text_skip(&word, "reject="))
+      out->reject = !ft_text_equals(word, "no");
+    else
+      slurm_error("foretell: plugstack.conf: \"%s\": expected state=DIR, socket=PATH, "
+                  "helper=PATH or reject=yes|no",
+                  av[i]);
+  }
+}
+
+int ft_options_register(spank_t spank)
+{
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+    if (spank_option_register(spank, &table[i]) != ESPANK_SUCCESS)
+      return -1;
+  return 0;
+}
+
+void ft_options_forget_outer(spank_t spank, bool record)
+{
+  /* Slurm's own carriers of plugin options: see _opt_env_name in its plugstack.c */
+  static const char *const carriers[] = { "_SLURM_SPANK_OPTION_foretell_predict_mem",
+                                          "_SLURM_SPANK_OPTION_foretell_predict_app",
+                                          "_SLURM_SPANK_OPTION_foretell_predict_params" };
+
+  for (size_t i = 0; i < sizeof carriers / sizeof *carriers; i++) {
+    char exported[96] = "SLURM_SPANK_";
+
+    (void)ft_string_copy(carriers[i], exported + 12, sizeof exported - 12);
+    (void)unsetenv(exported);
+    (void)unsetenv(carriers[i]);
+    (void)spank_job_control_unsetenv(spank, carriers[i]);
+  }
+  if (!record)
+    return;
+  (void)unsetenv("SLURM_SPANK_" RECORD_NAME);
+  (void)unsetenv("SPANK_" RECORD_NAME);
+  (void)spank_job_control_unsetenv(spank, RECORD_NAME);
+}
+
+/* An empty variable counts as none: that is how scripts switch one off. */
+static const char *from_environment(const char *name)
+{
+  const char *value = getenv(name);
+
+  return value && *value ? value : NULL;
+}
+
+/*
+ * App and params describe this submission, not those its job will make: they
+ * are taken out of the environment that the job inherits.
+ */
+static void consume(const char *name, char *out, size_t size, bool *has)
+{
+  const char *value = from_environment(name);
+
+  if (!value)
+    return;
+  *has = ft_string_copy(value, out, size);
+  if (!*has)
+    slurm_error("foretell: %s: expected at most %zu characters", name, size - 1);
+  (void)unsetenv(name);
+}
+
+void ft_options_read(struct ft_options *out)
+{
+  const char *mode = from_environment("FORETELL_PREDICT_MEM");
+
+  consume("FORETELL_PREDICT_APP", surroundings.app, APP_SIZE, &surroundings.has_app);
+  consume("FORETELL_PREDICT_PARAMS", surroundings.params, PARAMS_SIZE, &surroundings.has_params);
+  out->mode = given.mode;
+  out->app = given.has_app ? given.app : surroundings.has_app ? surroundings.app : NULL;
+  out->params = given.has_params          ? given.params
+                : surroundings.has_params ? surroundings.params
+                                          : NULL;
+  if (out->mode == FT_MODE_UNSET && mode) {
+    out->mode = mode_of(mode);
+    if (out->mode == FT_MODE_UNSET)
+      slurm_error("foretell: FORETELL_PREDICT_MEM=%.64s: expected " MODES, mode);
+  }
+}
+
+void ft_options_next(void)
+{
+  given.has_app = given.has_params = false;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What the site wrote after the plugin's name in plugstack.conf, and what the
+ * user said with --predict-mem, --predict-app and --predict-params (command
+ * line, #SBATCH lines) or, where a flag is not given, with FORETELL_PREDICT_*.
+ */
+#ifndef FT_PLUGIN_OPTIONS_H
+#define FT_PLUGIN_OPTIONS_H
+
+#include <slurm/spank.h>
+#include <stdbool.h>
+
+#include "predictor/record/record.h"
+
+struct ft_settings {
+  const char *state;  /* state=DIR */
+  const char *socket; /* socket=PATH */
+  const char *helper; /* helper=PATH of the foretell command */
+  bool reject;        /* reject=no: Slurm ignores an optional plugin's refusal, so warn instead */
+};
+
+struct ft_options {
+  ft_mode mode;       /* FT_MODE_UNSET: not given, which is not "off" */
+  const char *app;    /* NULL: not given */
+  const char *params; /* NULL: not given */
+};
+
+/* Read the arguments of plugstack.conf; what is not named keeps its default. Borrowed from AV. */
+void ft_settings_read(int ac, char **av, struct ft_settings *out);
+
+/* Register the options; in every context in which Slurm may hand one over. Returns 0 or -1. */
+int ft_options_register(spank_t spank);
+
+/*
+ * Drop what an outer job left in the environment, so that a submission made
+ * inside it inherits neither its record nor its options. RECORD: the record too.
+ */
+void ft_options_forget_outer(spank_t spank, bool record);
+
+/*
+ * What holds for the component that is being submitted. A value of the
+ * environment that is not understood is said once and does not count.
+ */
+void ft_options_read(struct ft_options *out);
+
+/* Ready for the next component of a heterogeneous job: the mode stays, app and params are a component's own. */
+void ft_options_next(void);
+
+#endif

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "plugin/advise.h"
+#include "plugin/bridge.h"
+#include "plugin/helper.h"
+#include "plugin/predict.h"
+#include "plugin/submission.h"
+#include "predictor/estimate/memory.h"
+#include "predictor/record/layout.h"
+
+enum {
+  HOME_MILLISECONDS = 50,    /* for a look at ~/.config/foretell/apps.conf */
+  HELPER_MILLISECONDS = 500, /* where the site file does not say */
+  HELPER_MOST_MILLISECONDS = 10000
+};
+
+/* All that one submission needs; too large for somebody else's stack. */
+struct work {
+  struct ft_bridge bridge;
+  struct ft_options options;
+  struct ft_collected collected;
+  struct ft_file_queries files;
+  ft_site site;
+  ft_apps apps;
+  ft_partition partition;
+  ft_model model;
+  struct ft_estimate estimate;
+  ft_policy policy;
+  ft_submission submission;
+  bool has_site;
+  struct ft_error why; /* the first thing that went wrong; empty: nothing */
+};
+
+static void note(struct work *w, const struct ft_error *err)
+{
+  if (!w->why.text[0])
+    w->why = *err;
+}
+
+/* The site file and the declared apps; without a site file there is nothing to decide by. */
+static void read_site(struct work *w, int state_fd, const char *state)
+{
+  struct ft_error err;
+
+  if (state_fd < 0) {
+    ft_error_errno(&err, "%s", state);
+    note(w, &err);
+    return;
+  }
+  w->has_site = ft_layout_read_site(state_fd, &w->site, &err) == 0;
+  if (!w->has_site || ft_layout_read_apps(state_fd, &w->site, &w->apps, &err) < 0)
+    note(w, &err);
+}
+
+/* The user's own declarations count where the site allows them and no app was named. */
+static bool has_user_apps(const struct work *w)
+{
+  const char *home = getenv("HOME");
+  char path[FT_FILE_PATH];
+
+  if ((w->has_site && !w->site.user_apps) || w->options.app || !home || !*home)
+    return false;
+  if ((size_t)snprintf(path, sizeof path, "%s/.config/foretell/apps.conf", home) >= sizeof path)
+    return false;
+  return ft_helper_exists(path, HOME_MILLISECONDS / 1000.0);
+}
+
+/* App and features: here, and by the child when a user's file has a say. */
+static void describe(struct work *w, const struct ft_settings *settings)
+{
+  struct ft_description *what = &w->collected.description;
+  struct ft_helper helper = { .path = settings->helper,
+                              .state = settings->state,
+                              .milliseconds = HELPER_MILLISECONDS };
+  struct ft_error err;
+
+  what->apps = w->apps.apps;
+  what->app_count = w->apps.apps_count;
+  if (ft_describe(what, &w->collected.request, &w->submission, &w->files, &err) < 0)
+    note(w, &err);
+  helper.user_apps = has_user_apps(w);
+  if (!w->files.count && !helper.user_apps)
+    return;
+  if (w->has_site && w->site.helper_milliseconds)
+    helper.milliseconds = w->site.helper_milliseconds;
+  if (helper.milliseconds > HELPER_MOST_MILLISECONDS)
+    helper.milliseconds = HELPER_MOST_MILLISECONDS;
+  if (ft_helper_describe(&helper, what, &w->collected.request, &w->submission, &err) < 0)
+    note(w, &err);
+}
+
+/* The estimate; NULL where nothing is known. A model that cannot be read is noted, and *BROKEN. */
+static const struct ft_estimate *estimate(struct work *w, int state_fd, bool *broken)
+{
+  const ft_submission *s = &w->submission;
+  struct ft_error err;
+
+  if (ft_layout_read_model(state_fd, w->collected.uid, s->app, &w->model, &err) < 0) {
+    *broken = errno != ENOENT;
+    if (*broken) {
+      w->why = err;
+    }
+    return NULL;
+  }
+  if (ft_estimate_memory(&w->model, s->features, s->features_count, &w->estimate, &err) < 0)
+    return NULL;
+  return &w->estimate;
+}
+
+/* Put what was decided into effect. Returns 0, or -1 when the job is refused. */
+static int apply(struct work *w, ft_decision *decision)
+{
+  struct ft_error err;
+
+  switch (decision->action) {
+  case FT_ACTION_SET:
+  case FT_ACTION_RAISE:
+  case FT_ACTION_TRIM:
+    if (ft_bridge_set_memory(&w->bridge, decision->mem_unit, decision->mem_bytes) == 0)
+      return 0;
+    ft_error_set(&err, "Slurm did not take the memory");
+    w->why = err;
+    decision->action = FT_ACTION_LEAVE;
+    decision->mem_bytes = 0;
+    return 0;
+  case FT_ACTION_REJECT:
+    return -1;
+  case FT_ACTION_LEAVE:
+  case FT_ACTION_WARN:
+    break;
+  }
+  return 0;
+}
+
+static int decide(struct work *w, const struct ft_settings *settings, int state_fd)
+{
+  ft_submission *s = &w->submission;
+  ft_request *request = &s->request;
+  struct ft_question question = { .mode = w->options.mode,
+                                  .app = s->app,
+                                  .request = request,
+                                  .policy = &w->policy,
+                                  .memory_is_consumable = w->site.memory_is_consumable,
+                                  .rule = w->site.rule };
+  bool broken = false;
+  ft_mode mode;
+  int status;
+
+  ft_policy_resolve(&w->site, request->partition, request->account, w->collected.user,
+                    &w->policy);
+  mode = w->options.mode != FT_MODE_UNSET ? w->options.mode : w->policy.mode;
+  s->decision.mode = mode;
+  s->has_decision = true;
+  if ((mode == FT_MODE_OFF || mode == FT_MODE_UNSET) && !(w->policy.reject_probability > 0))
+    return 0;
+  if (ft_layout_read_partition(state_fd, &w->site, request->partition, &w->partition, NULL) == 0)
+    question.partition = &w->partition;
+  question.estimate = estimate(w, state_fd, &broken);
+  if (broken)
+    return 0;
+  ft_decide(&question, &s->decision);
+  if (s->decision.action == FT_ACTION_REJECT && !settings->reject)
+    s->decision.action = FT_ACTION_WARN;
+  status = apply(w, &s->decision);
+  if (ft_advise_decision(&question, &s->decision))
+    w->why.text[0] = '\0';
+  return status;
+}
+
+/* The record travels as one value; Slurm exports it as SLURM_SPANK_FORETELL, under --export=NONE too. */
+static void carry(spank_t spank, struct work *w)
+{
+  struct ft_error err;
+  struct ft_buf text;
+
+  ft_buf_init(&text, FT_LIMIT_ENVIRONMENT);
+  if (ft_submission_to_text(&w->submission, &text, &err) == 0)
+    (void)spank_job_control_setenv(spank, "FORETELL", ft_buf_text(&text), 1);
+  ft_buf_free(&text);
+}
+
+static int predict(spank_t spank, struct work *w, const struct ft_settings *settings, bool local,
+                   unsigned component)
+{
+  int state_fd = open(settings->state, O_PATH | O_DIRECTORY | O_CLOEXEC), status = 0;
+  bool asked;
+
+  ft_options_read(&w->options);
+  asked = w->options.mode != FT_MODE_UNSET && w->options.mode != FT_MODE_OFF;
+  read_site(w, state_fd, settings->state);
+  ft_collect(&w->bridge, &w->options, local, component, &w->collected);
+  describe(w, settings);
+  w->submission.het_offset = component;
+  if (w->has_site)
+    status = decide(w, settings, state_fd);
+  if (w->why.text[0])
+    ft_advise_failure(asked, &w->why);
+  if (status == 0)
+    carry(spank, w);
+  ft_collect_free(&w->collected);
+  if (state_fd >= 0)
+    close(state_fd);
+  return status;
+}
+
+int ft_predict(spank_t spank, const struct ft_settings *settings, bool local, unsigned component)
+{
+  struct ft_bridge bridge;
+  struct work *w;
+  int status;
+
+  if (!ft_bridge_open(&bridge) || ft_collect_is_step(&bridge, local))
+    return 0;
+  w = calloc(1, sizeof *w);
+  if (!w)
+    return 0;
+  w->bridge = bridge;
+  status = predict(spank, w, settings, local, component);
+  free(w);
+  return status;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Slurm's entry points: one switch on where the plugin has been loaded. */
+#include "config.h"
+
+#include <stdlib.h>
+
+/* everything else of ours is hidden */
+#pragma GCC visibility push(default)
+#include <slurm/spank.h>
+
+SPANK_PLUGIN(foretell, 1)
+#pragma GCC visibility pop
+
+#include "plugin/options.h"
+#include "plugin/predict.h"
+#include "plugin/step.h"
+
+/* of a heterogeneous job: post_opt is called once for each */
+static unsigned component;
+
+int slurm_spank_init(spank_t spank, int ac, char *av[])
+{
+  bool step;
+
+  (void)ac;
+  (void)av;
+  switch (spank_context()) {
+  case S_CTX_LOCAL:
+    /* inside an allocation the record is the job's own, and its steps want it */
+    step = getenv("SLURM_JOB_ID") || getenv("SLURM_JOBID");
+    ft_options_forget_outer(spank, !step);
+    return ft_options_register(spank);
+  case S_CTX_ALLOCATOR:
+    ft_options_forget_outer(spank, true);
+    return ft_options_register(spank);
+  case S_CTX_REMOTE:
+    return ft_options_register(spank);
+  default:
+    return 0;
+  }
+}
+
+int slurm_spank_init_post_opt(spank_t spank, int ac, char *av[])
+{
+  spank_context_t context = spank_context();
+  struct ft_settings settings;
+  int status;
+
+  if (context != S_CTX_LOCAL && context != S_CTX_ALLOCATOR)
+    return 0;
+  ft_settings_read(ac, av, &settings);
+  status = ft_predict(spank, &settings, context == S_CTX_LOCAL, component++);
+  ft_options_next();
+  return status;
+}
+
+/* Run one of the announcements; whatever comes of it, the job goes on. */
+static int tell(void (*what)(spank_t spank, const char *socket), spank_t spank, int ac, char **av)
+{
+  struct ft_settings settings;
+
+  ft_settings_read(ac, av, &settings);
+  what(spank, settings.socket);
+  return 0;
+}
+
+int slurm_spank_job_prolog(spank_t spank, int ac, char *av[])
+{
+  return tell(ft_step_job_start, spank, ac, av);
+}
+
+int slurm_spank_job_epilog(spank_t spank, int ac, char *av[])
+{
+  return tell(ft_step_job_end, spank, ac, av);
+}
+
+int slurm_spank_task_post_fork(spank_t spank, int ac, char *av[])
+{
+  return tell(ft_step_task_start, spank, ac, av);
+}
+
+int slurm_spank_task_exit(spank_t spank, int ac, char *av[])
+{
+  return tell(ft_step_task_end, spank, ac, av);
+}
+
+int slurm_spank_exit(spank_t spank, int ac, char *av[])
+{
+  (void)spank;
+  (void)ac;
+  (void)av;
+  ft_step_forget();
+  return 0;
+}

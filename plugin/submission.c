@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "plugin/submission.h"
+#include "predictor/core/text.h"
+
+bool ft_collect_is_step(const struct ft_bridge *bridge, bool local)
+{
+  return local && (getenv("SLURM_JOB_ID") || getenv("SLURM_JOBID") ||
+                   ft_bridge_isset(bridge, "jobid"));
+}
+
+/* At most what is analysed; PREAD: from the start, the offset staying where it is. */
+static void read_start(int fd, bool from_start, struct ft_buf *out)
+{
+  char chunk[16384];
+  off_t offset = 0;
+
+  while (out->length < out->limit) {
+    size_t want = out->limit - out->length;
+    ssize_t got;
+
+    if (want > sizeof chunk)
+      want = sizeof chunk;
+    got = from_start ? pread(fd, chunk, want, offset) : read(fd, chunk, want);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got <= 0 || ft_buf_add(out, chunk, (size_t)got) < 0)
+      return;
+    offset += got;
+  }
+}
+
+static void read_command_line(struct ft_buf *out)
+{
+  int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+
+  if (fd < 0)
+    return;
+  read_start(fd, false, out);
+  close(fd);
+}
+
+/* Point WORDS at the words of the command line; returns how many. */
+static int split_words(struct ft_buf *line, char **words)
+{
+  int count = 0;
+
+  for (size_t i = 0; i < line->length && count < FT_WORDS; i += strlen(line->data + i) + 1)
+    words[count++] = line->data + i;
+  words[count] = NULL;
+  return count;
+}
+
+/*
+ * sbatch drops every ":" and then takes the first word that is no option for
+ * the script: its operands are the whole job's.
+ */
+static int sbatch_operands(const struct ft_bridge *bridge, int count, char **words,
+                           const char **image)
+{
+  int kept = 0, first;
+
+  for (int i = 0; i < count; i++)
+    if (strcmp(words[i], ":") != 0)
+      words[kept++] = words[i];
+  words[kept] = NULL;
+  first = ft_bridge_operands(bridge, kept, words, image);
+  return first < 0 ? kept : first;
+}
+
+/*
+ * srun and salloc: a component reaches to the next ":" and has a command of
+ * its own. Returns where it begins; *END is where it ends.
+ */
+static int own_operands(const struct ft_bridge *bridge, unsigned component, int count,
+                        char **words, int *end, const char **image)
+{
+  int begin = 0, first;
+  char *after;
+
+  for (; component && begin < count; component--)
+    do
+      begin++;
+    while (begin < count && strcmp(words[begin], ":") != 0);
+  if (begin >= count)
+    return *end = count;
+  for (*end = begin + 1; *end < count && strcmp(words[*end], ":") != 0;)
+    ++*end;
+  after = words[*end];
+  words[*end] = NULL;
+  first = ft_bridge_operands(bridge, *end - begin, words + begin, image);
+  words[*end] = after;
+  return first < 0 ? *end : begin + first;
+}
+
+/* Follows links, as sbatch does; a FIFO is not opened, for that alone can wake its writer. */
+static int open_regular(const char *path)
+{
+  struct stat st;
+
+  if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+    return -1;
+  return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+/* The script as sbatch finds it: in the working directory, else along PATH, else by its name. */
+static int open_script(const char *directory, const char *name)
+{
+  struct ft_text list = ft_text_from(getenv("PATH")), piece = ft_text_from(directory);
+  char path[FT_FILE_PATH];
+  struct stat st;
+
+  if (name[0] == '.' || name[0] == '/')
+    return open_regular(name);
+  do {
+    int length = snprintf(path, sizeof path, "%.*s/%s", (int)ft_text_left(&piece), piece.at, name);
+
+    if (length > 0 && (size_t)length < sizeof path && stat(path, &st) == 0 &&
+        !S_ISDIR(st.st_mode))
+      return open_regular(path);
+  } while (ft_text_until(&list, ':', &piece));
+  return open_regular(name);
+}
+
+static void read_script(const char *directory, const char *name, struct ft_buf *out)
+{
+  struct stat st;
+  int fd = name ? open_script(directory, name) : STDIN_FILENO;
+
+  if (fd < 0)
+    return;
+  if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+    read_start(fd, true, out);
+  if (name)
+    close(fd);
+}
+
+/* Who submits: root may do so for another user (--uid). */
+static void find_user(const struct ft_bridge *bridge, struct ft_collected *out)
+{
+  char buffer[4096], value[32];
+  struct passwd entry, *found = NULL;
+  struct ft_text text;
+  uint64_t number;
+
+  out->uid = (uint32_t)getuid();
+  if (ft_bridge_isset(bridge, "uid") && ft_bridge_get(bridge, "uid", value, sizeof value)) {
+    text = ft_text_from(value);
+    if (ft_text_u64(&text, UINT32_MAX - 1, &number))
+      out->uid = (uint32_t)number;
+  }
+  if (getpwuid_r(out->uid, &entry, buffer, sizeof buffer, &found) == 0 && found)
+    (void)ft_string_copy(entry.pw_name, out->user, sizeof out->user);
+  else
+    (void)snprintf(out->user, sizeof out->user, "%u", (unsigned)out->uid);
+}
+
+static void find_directory(const struct ft_bridge *bridge, struct ft_collected *out)
+{
+  if (!ft_bridge_isset(bridge, "chdir") ||
+      !ft_bridge_get(bridge, "chdir", out->directory, sizeof out->directory)) {
+    if (!getcwd(out->directory, sizeof out->directory))
+      out->directory[0] = '\0';
+  }
+}
+
+/* sbatch: the script is --wrap's, the first operand's, or standard input's. */
+static void collect_script(const struct ft_bridge *bridge, struct ft_collected *out, int first,
+                           int count)
+{
+  char *wrap = NULL;
+
+  if (ft_bridge_isset(bridge, "wrap"))
+    wrap = bridge->get(bridge->opt, "wrap");
+  if (wrap) {
+    size_t length = strlen(wrap);
+
+    (void)ft_buf_add(&out->script, wrap,
+                     length < out->script.limit ? length : out->script.limit);
+    bridge->xfree((void **)&wrap);
+  } else {
+    read_script(out->directory, first < count ? out->words[first] : NULL, &out->script);
+  }
+  out->description.script = ft_buf_text(&out->script);
+  out->description.script_length = out->script.length;
+  if (first < count)
+    first++;
+  out->description.arguments = (const char *const *)out->words + first;
+  out->description.argument_count = (size_t)(count - first);
+}
+
+void ft_collect(const struct ft_bridge *bridge, const struct ft_options *options, bool local,
+                unsigned component, struct ft_collected *out)
+{
+  const char *image = NULL;
+  int count, first, end;
+
+  *out = (struct ft_collected){ 0 };
+  ft_buf_init(&out->command_line, FT_LIMIT_ANALYSED);
+  ft_buf_init(&out->script, FT_LIMIT_ANALYSED);
+  ft_bridge_request(bridge, local, &out->request);
+  find_user(bridge, out);
+  find_directory(bridge, out);
+  (void)ft_bridge_get(bridge, "job-name", out->job_name, sizeof out->job_name);
+  read_command_line(&out->command_line);
+  count = split_words(&out->command_line, out->words);
+  if (out->request.command == FT_COMMAND_SBATCH) {
+    first = sbatch_operands(bridge, count, out->words, &image);
+    for (end = first; out->words[end];)
+      end++;
+    collect_script(bridge, out, first, end);
+  } else {
+    first = own_operands(bridge, component, count, out->words, &end, &image);
+    out->description.arguments = (const char *const *)out->words + first;
+    out->description.argument_count = (size_t)(end - first);
+  }
+  if (image && !out->request.container[0])
+    (void)ft_string_copy(image, out->request.container, sizeof out->request.container);
+  out->description.app = options->app;
+  out->description.params = options->params;
+  out->description.user = out->user;
+  out->description.job_name = out->job_name;
+  out->description.directory = out->directory;
+}
+
+void ft_collect_free(struct ft_collected *collected)
+{
+  ft_buf_free(&collected->command_line);
+  ft_buf_free(&collected->script);
+}

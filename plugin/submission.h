@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What is being submitted: the command line's operands and the text of the script. */
+#ifndef FT_PLUGIN_SUBMISSION_H
+#define FT_PLUGIN_SUBMISSION_H
+
+#include "plugin/bridge.h"
+#include "plugin/options.h"
+#include "predictor/core/buf.h"
+#include "predictor/request/describe.h"
+
+enum { FT_WORDS = 1024 };
+
+struct ft_collected {
+  ft_request request;
+  uint32_t uid;
+  struct ft_description description; /* borrows from what follows */
+  char user[64];
+  char job_name[256];
+  char directory[FT_FILE_PATH];
+  struct ft_buf command_line; /* words, each ended by a NUL */
+  struct ft_buf script;
+  char *words[FT_WORDS + 1];
+};
+
+/* Whether this is srun inside an allocation, which submits nothing. */
+bool ft_collect_is_step(const struct ft_bridge *bridge, bool local);
+
+/*
+ * Collect component COMPONENT (0 first) of what is being submitted. Never
+ * waits: only regular files are read, standard input without moving its offset, and
+ * what cannot be had is left out. OUT is released with ft_collect_free.
+ */
+void ft_collect(const struct ft_bridge *bridge, const struct ft_options *options, bool local,
+                unsigned component, struct ft_collected *out);
+void ft_collect_free(struct ft_collected *collected);
+
+#endif

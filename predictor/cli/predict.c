@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * foretell predict: what the plugin would answer in sbatch, for people and for
+ * scripts. The same functions decide; only the way in and out differs.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "predictor/cli/cli.h"
+#include "predictor/cli/state.h"
+#include "predictor/cli/submission.h"
+#include "predictor/core/io.h"
+#include "predictor/core/units.h"
+#include "predictor/decide/decide.h"
+#include "predictor/estimate/memory.h"
+#include "predictor/record/layout.h"
+#include "predictor/request/describe.h"
+
+enum { APPS = 64 }; /* the user's declared apps and the site's */
+
+/* All that an answer needs; too large for a stack. */
+struct question {
+  struct ft_asked asked;
+  const char *name; /* of the command, for complaints */
+  int state_fd;
+  struct ft_user user;
+  char directory[PATH_MAX];
+  struct ft_config config;
+  ft_site site;
+  ft_apps site_apps;
+  ft_declared_app apps[APPS];
+  size_t app_count;
+  ft_partition partition;
+  bool has_partition;
+  ft_submission submission;
+  struct ft_file_queries files;
+  ft_model model;
+  struct ft_estimate estimate;
+  bool has_estimate;
+  ft_policy policy;
+  ft_mode mode;
+};
+
+/* The state folder and what lies in it: site and declared apps. */
+static int look_at_site(struct question *q, struct ft_error *err)
+{
+  q->state_fd = ft_open_state(q->asked.state, &q->config, err);
+  if (q->state_fd < 0)
+    return -1;
+  if (ft_layout_read_site(q->state_fd, &q->site, err) < 0) {
+    if (errno != ENOENT)
+      return -1;
+    ft_complain(q->name, 0, "no site file in %s: does foretelld run? The defaults hold",
+                q->config.state_directory);
+    q->site = (ft_site){ 0 };
+    ft_config_to_site(&q->config, &q->site, &q->site_apps);
+    return 0;
+  }
+  return ft_layout_read_apps(q->state_fd, &q->site, &q->site_apps, err);
+}
+
+/* The user's declared apps come first. A broken apps.conf is said, and counts for nothing. */
+static void gather_apps(struct question *q)
+{
+  char path[PATH_MAX + 32];
+  struct ft_error err;
+
+  (void)snprintf(path, sizeof path, "%s/.config/foretell/apps.conf", q->user.home);
+  if (q->site.user_apps && q->user.home[0] && access(path, R_OK) == 0 &&
+      ft_config_read_apps(path, q->apps, APPS / 2, &q->app_count, &err) < 0) {
+    ft_complain(q->name, 0, "%s", err.text);
+    q->app_count = 0;
+  }
+  for (pb_size_t i = 0; i < q->site_apps.apps_count && q->app_count < APPS; i++)
+    q->apps[q->app_count++] = q->site_apps.apps[i];
+}
+
+/* As sbatch names a job that was given no name: by its script, "wrap" or "sbatch". */
+static const char *job_name(const struct ft_asked *asked)
+{
+  const char *path = asked->script_name, *slash;
+
+  if (asked->job_name)
+    return asked->job_name;
+  if (asked->wrap)
+    return "wrap";
+  if (asked->srun && asked->argument_count)
+    path = asked->arguments[0];
+  if (!path)
+    return "sbatch";
+  slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+static int describe(struct question *q, const ft_request *request, struct ft_error *err)
+{
+  struct ft_description what = { .app = q->asked.app,
+                                 .params = q->asked.params,
+                                 .user = q->user.name,
+                                 .job_name = job_name(&q->asked),
+                                 .script = ft_buf_text(&q->asked.script),
+                                 .script_length = q->asked.script.length,
+                                 .arguments = q->asked.arguments,
+                                 .argument_count = q->asked.argument_count,
+                                 .apps = q->apps,
+                                 .app_count = q->app_count };
+
+  if (getcwd(q->directory, sizeof q->directory))
+    what.directory = q->directory;
+  if (ft_describe(&what, request, &q->submission, &q->files, err) < 0)
+    return -1;
+  ft_describe_files(&q->files, what.directory,
+                    ft_io_monotonic() + 1e-3 * q->site.helper_milliseconds, &q->submission);
+  return 0;
+}
+
+/* The estimate, where there is one. -1 with ERR: there is a model and it cannot be read. */
+static int estimate(struct question *q, struct ft_error *err)
+{
+  if (ft_layout_read_model(q->state_fd, q->user.uid, q->submission.app, &q->model, err) < 0)
+    return errno == ENOENT ? 0 : -1;
+  q->has_estimate = ft_estimate_memory(&q->model, q->submission.features,
+                                       q->submission.features_count, &q->estimate, NULL) == 0;
+  return 0;
+}
+
+/* As typed or as the site has it; what --predict-mem alone would do where the site's is off. */
+static ft_mode mode_of(const struct question *q)
+{
+  if (q->asked.mode)
+    return (ft_mode)ft_mode_from_name(q->asked.mode);
+  return q->policy.mode == FT_MODE_UNSET || q->policy.mode == FT_MODE_OFF ? FT_MODE_SET
+                                                                          : FT_MODE_UNSET;
+}
+
+/* Below the least number of runs nothing is claimed. */
+static bool claimed(const struct question *q)
+{
+  return q->has_estimate && q->estimate.runs >= q->policy.min_runs;
+}
+
+static json_t *quantiles(const struct question *q)
+{
+  if (!claimed(q))
+    return json_null();
+  return json_pack("{s:o, s:o, s:o}", "p05",
+                   ft_json_number(true, ft_estimate_quantile(&q->estimate, 0.05)), "p50",
+                   ft_json_number(true, ft_estimate_quantile(&q->estimate, 0.5)), "p95",
+                   ft_json_number(true, ft_estimate_quantile(&q->estimate, 0.95)));
+}
+
+static int print_json(const struct question *q, const ft_decision *decision)
+{
+  json_t *chosen =
+      json_pack("{s:s, s:o, s:o, s:s*}", "action", ft_action_name(decision->action), "mem_bytes",
+                ft_json_number(decision->mem_bytes > 0, (double)decision->mem_bytes), "p_oom",
+                ft_json_number(decision->has_p_oom, decision->p_oom), "reason",
+                decision->reason[0] ? decision->reason : NULL);
+
+  if (chosen && !decision->reason[0])
+    json_object_set_new(chosen, "reason", json_null());
+  return ft_json_print(json_pack(
+      "{s:s, s:I, s:s?, s:o, s:n, s:n, s:n, s:n, s:[], s:o}", "app", q->submission.app, "runs",
+      (json_int_t)q->model.completed, "method", claimed(q) ? q->estimate.method : NULL,
+      "peak_memory_bytes", quantiles(q), "gpu_memory_bytes", "runtime_seconds", "energy_joules",
+      "mig", "relative", "decision", chosen));
+}
+
+/* The plugin is silent where there is nothing to say; who asks gets an answer. */
+static void print_summary(const struct question *q, const ft_decision *decision)
+{
+  char middle[32], high[32];
+  const char *app = q->submission.app;
+
+  if (!q->has_estimate) {
+    printf("%s: nothing known of it: no completed run by %s\n", app, q->user.name);
+  } else if (!claimed(q)) {
+    printf("%s: %u of the %u runs seen that it takes before anything is claimed\n", app,
+           q->estimate.runs, (unsigned)q->policy.min_runs);
+  } else {
+    ft_units_show_bytes((uint64_t)ft_estimate_quantile(&q->estimate, 0.5), middle, sizeof middle);
+    ft_units_show_bytes((uint64_t)ft_estimate_quantile(&q->estimate, 0.95), high, sizeof high);
+    printf("%s needs %s, 95 %% below %s (%u runs)%s%s\n", app, middle, high, q->estimate.runs,
+           decision->reason[0] ? "; " : "", decision->reason);
+  }
+}
+
+static int answer(struct question *q)
+{
+  struct ft_question question = { .mode = mode_of(q),
+                                  .app = q->submission.app,
+                                  .request = &q->submission.request,
+                                  .estimate = q->has_estimate ? &q->estimate : NULL,
+                                  .policy = &q->policy,
+                                  .partition = q->has_partition ? &q->partition : NULL,
+                                  .memory_is_consumable = q->site.memory_is_consumable,
+                                  .rule = q->site.rule };
+  struct ft_explanation said;
+  ft_decision decision;
+  int status = FT_EXIT_DONE;
+
+  ft_decide(&question, &decision);
+  if (q->asked.json) {
+    status = print_json(q, &decision);
+  } else {
+    ft_explain(&question, &decision, &said);
+    for (int i = 0; i < said.count; i++)
+      printf("%s\n", said.line[i]);
+    if (said.count == 0)
+      print_summary(q, &decision);
+    if (fflush(stdout) != 0)
+      status = ft_complain(q->name, FT_EXIT_SYSTEM, "standard output cannot be written");
+  }
+  return status == FT_EXIT_DONE && decision.action == FT_ACTION_REJECT ? FT_EXIT_NO : status;
+}
+
+static int predict(struct question *q)
+{
+  struct ft_error err;
+  ft_request request;
+
+  if (q->asked.mode && ft_mode_from_name(q->asked.mode) <= FT_MODE_UNSET)
+    return ft_complain(q->name, FT_EXIT_USAGE,
+                       "--mode=%s: expected check, set, raise, trim, off or force", q->asked.mode);
+  if (ft_asked_request(&q->asked, &request, &err) < 0 ||
+      ft_find_user(q->asked.user, &q->user, &err) < 0)
+    return ft_complain(q->name, FT_EXIT_USAGE, "%s", err.text);
+  if (look_at_site(q, &err) < 0)
+    return ft_complain(q->name, FT_EXIT_SYSTEM, "%s", err.text);
+  gather_apps(q);
+  if (describe(q, &request, &err) < 0)
+    return ft_complain(q->name, FT_EXIT_USAGE, "%s", err.text);
+  q->has_partition =
+      ft_layout_read_partition(q->state_fd, &q->site, request.partition, &q->partition, NULL) == 0;
+  if (estimate(q, &err) < 0)
+    return ft_complain(q->name, FT_EXIT_SYSTEM, "%s", err.text);
+  ft_policy_resolve(&q->site, request.partition, request.account, q->user.name, &q->policy);
+  return answer(q);
+}
+
+int ft_command_predict(int argc, char **argv)
+{
+  struct question *q = calloc(1, sizeof *q);
+  int status = FT_EXIT_SYSTEM;
+
+  if (!q)
+    return ft_complain(argv[0], FT_EXIT_SYSTEM, "out of memory");
+  q->name = argv[0];
+  q->state_fd = -1;
+  if (ft_asked_parse(&q->asked, argc, argv, &status) == 0)
+    status = predict(q);
+  if (q->state_fd >= 0)
+    close(q->state_fd);
+  ft_asked_free(&q->asked);
+  free(q);
+  return status;
+}

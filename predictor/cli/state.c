@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "predictor/cli/state.h"
+#include "predictor/core/text.h"
+
+int ft_find_user(const char *name, struct ft_user *user, struct ft_error *err)
+{
+  struct ft_text number = ft_text_from(name);
+  const struct passwd *entry;
+  uint64_t uid = getuid();
+
+  *user = (struct ft_user){ 0 };
+  if (name && !(ft_text_u64(&number, UINT32_MAX, &uid) && ft_text_left(&number) == 0)) {
+    entry = getpwnam(name);
+    if (!entry)
+      return ft_error_set(err, "--user=%s: no such user", name);
+  } else {
+    entry = getpwuid((uid_t)uid);
+  }
+  user->uid = entry ? entry->pw_uid : (uid_t)uid;
+  if (!entry)
+    (void)snprintf(user->name, sizeof user->name, "%lu", (unsigned long)user->uid);
+  else if (!ft_string_copy(entry->pw_name, user->name, sizeof user->name) ||
+           !ft_string_copy(entry->pw_dir, user->home, sizeof user->home))
+    return ft_error_set(err, "user %lu: a name or a home that is too long",
+                        (unsigned long)user->uid);
+  return 0;
+}
+
+int ft_open_state(const char *name, struct ft_config *config, struct ft_error *err)
+{
+  int fd;
+
+  ft_config_defaults(config);
+  /* a file that the agent refuses too leaves the defaults in force; foretell doctor says why */
+  (void)ft_config_read(NULL, config, NULL);
+  if (name && !ft_string_copy(name, config->state_directory, sizeof config->state_directory))
+    return ft_error_set(err, "state folder: a path that is too long");
+  fd = open(config->state_directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0)
+    return ft_error_errno(err, "state folder %s", config->state_directory);
+  return fd;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Whose apps and which state folder: what --user and --state name, and what holds without them. */
+#ifndef FT_CLI_STATE_H
+#define FT_CLI_STATE_H
+
+#include <limits.h>
+#include <sys/types.h>
+
+#include "predictor/core/error.h"
+#include "predictor/site/conf.h"
+
+struct ft_user {
+  uid_t uid;
+  char name[64];       /* the number where there is no name */
+  char home[PATH_MAX]; /* empty: not known */
+};
+
+/* The user called NAME or numbered so; NULL: who runs this. Returns 0; -1 with ERR. */
+int ft_find_user(const char *name, struct ft_user *user, struct ft_error *err);
+
+/*
+ * Open the state folder NAME; NULL: foretell.conf's, or the built-in one where
+ * there is no such file that can be read. CONFIG is filled, with defaults where need
+ * be, its state_directory being the folder. Returns a descriptor; -1 with ERR.
+ */
+int ft_open_state(const char *name, struct ft_config *config, struct ft_error *err);
+
+#endif

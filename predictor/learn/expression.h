@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * An equation as bytecode: postfix symbols over variables and constants, wrapped
+ * as intercept + slope * code. It evaluates without allocating; nothing here fits.
+ */
+#ifndef FT_LEARN_EXPRESSION_H
+#define FT_LEARN_EXPRESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "predictor/core/buf.h"
+
+enum ft_symbol {
+  FT_SYMBOL_CONSTANT,
+  FT_SYMBOL_VARIABLE,
+  FT_SYMBOL_ADD,
+  FT_SYMBOL_MULTIPLY,
+  FT_SYMBOL_SQUARE,
+  FT_SYMBOL_CUBE,
+  FT_SYMBOL_SUBTRACT,
+  FT_SYMBOL_DIVIDE,
+  FT_SYMBOL_ROOT, /* of the absolute value */
+  FT_SYMBOL_LOG,  /* of 1 + the absolute value */
+  FT_SYMBOLS
+};
+
+enum {
+  FT_EXPRESSION_NODES = 40,    /* of one equation */
+  FT_EXPRESSION_DEPTH = 16,    /* of its stack */
+  FT_EXPRESSION_VARIABLES = 24
+};
+
+struct ft_expression {
+  uint8_t length;
+  uint8_t symbol[FT_EXPRESSION_NODES];
+  uint8_t variable[FT_EXPRESSION_NODES];  /* of a FT_SYMBOL_VARIABLE */
+  double constant[FT_EXPRESSION_NODES];   /* of a FT_SYMBOL_CONSTANT */
+  double intercept, slope;
+  double scale[FT_EXPRESSION_VARIABLES];  /* a variable stands divided by its scale */
+};
+
+/* How many operands SYMBOL takes: 0, 1 or 2. */
+int ft_symbol_arity(enum ft_symbol symbol);
+
+/* Whether EXPRESSION is one whole tree within its bounds, over VARIABLES variables. */
+bool ft_expression_valid(const struct ft_expression *expression, size_t variables);
+
+/* The value at X, one number a variable. EXPRESSION must be valid. */
+double ft_expression_evaluate(const struct ft_expression *expression, const double *x);
+
+/*
+ * Print with NAMES of the variables and UNIT of the value ("" for none), as plain text
+ * or LATEX. Sums, products and powers are multiplied out into a polynomial;
+ * anything else is printed as it stands. Returns 0, or -1 past OUT's limit.
+ */
+int ft_expression_print(const struct ft_expression *expression, const char *const *names,
+                        const char *unit, bool latex, struct ft_buf *out);
+
+#endif

@@ -1,0 +1,768 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The population is an array of postfix trees; a subtree is a contiguous run of
+ * symbols, so crossover and mutation are moves of memory. Rows are evaluated in
+ * blocks, symbol by symbol, and the gradient by one sweep back over the same code.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/core/random.h"
+#include "predictor/learn/symbolic.h"
+
+enum {
+  BLOCK = 64,        /* rows at once: the values of a tree fit the first-level cache */
+  CONSTANTS = 10,    /* fitted in one tree; more would only fit noise */
+  PARAMETERS = CONSTANTS + 2, /* with intercept and slope */
+  EARLY_STEPS = 3,   /* of Levenberg-Marquardt while evolving */
+  LATE_STEPS = 60,   /* on the front */
+  FOLDS = 5,
+  FIRST_DEPTH = 3    /* of the first trees, ramped from 1 */
+};
+
+struct tree {
+  struct ft_expression code; /* scales are the data's and never change */
+  double mape;
+  bool known;
+};
+
+struct search {
+  const double *x;   /* scaled, column by column */
+  const double *y;   /* scaled */
+  const double *weight; /* 1 / |y|; 0: the row is held out */
+  size_t rows, columns;
+  struct ft_symbolic_settings set;
+  struct ft_random random;
+  uint8_t terminals[2], unary[FT_SYMBOLS], binary[FT_SYMBOLS];
+  int unary_count, binary_count;
+};
+
+void ft_symbolic_defaults(struct ft_symbolic_settings *settings)
+{
+  *settings = (struct ft_symbolic_settings){
+    .population = 300,
+    .generations = 150,
+    .fitness_size = 3,
+    .parsimony_size = 1.1,
+    .crossover = 1,
+    .mutation = 0.5,
+    .primitives = 1u << FT_SYMBOL_ADD | 1u << FT_SYMBOL_MULTIPLY | 1u << FT_SYMBOL_SQUARE |
+                  1u << FT_SYMBOL_CUBE,
+    .constants = true,
+    .seed = 1
+  };
+}
+
+/* ---- evaluation ---- */
+
+struct sweep {
+  double value[FT_EXPRESSION_NODES][BLOCK];
+  double adjoint[FT_EXPRESSION_NODES][BLOCK];
+  int left[FT_EXPRESSION_NODES], right[FT_EXPRESSION_NODES]; /* operands' nodes */
+};
+
+/* Which nodes are whose operands. */
+static void link_nodes(const struct ft_expression *e, struct sweep *s)
+{
+  int stack[FT_EXPRESSION_NODES], top = 0;
+
+  for (int i = 0; i < e->length; i++) {
+    int arity = ft_symbol_arity(e->symbol[i]);
+
+    s->right[i] = arity == 2 ? stack[--top] : -1;
+    s->left[i] = arity >= 1 ? stack[--top] : -1;
+    stack[top++] = i;
+  }
+}
+
+static void forward(const struct search *f, const struct ft_expression *e, struct sweep *s,
+                    size_t first, size_t count)
+{
+  for (int i = 0; i < e->length; i++) {
+    const double *a = s->left[i] >= 0 ? s->value[s->left[i]] : NULL;
+    const double *b = s->right[i] >= 0 ? s->value[s->right[i]] : NULL;
+    const double *column = f->x + e->variable[i] * f->rows + first;
+    double *v = s->value[i];
+
+#define EACH(expression)                   \
+  for (size_t r = 0; r < count; r++)       \
+    v[r] = (expression);                   \
+  break
+    switch ((enum ft_symbol)e->symbol[i]) {
+    case FT_SYMBOL_CONSTANT:
+      EACH(e->constant[i]);
+    case FT_SYMBOL_VARIABLE:
+      EACH(column[r]);
+    case FT_SYMBOL_ADD:
+      EACH(a[r] + b[r]);
+    case FT_SYMBOL_MULTIPLY:
+      EACH(a[r] * b[r]);
+    case FT_SYMBOL_SQUARE:
+      EACH(a[r] * a[r]);
+    case FT_SYMBOL_CUBE:
+      EACH(a[r] * a[r] * a[r]);
+    case FT_SYMBOL_SUBTRACT:
+      EACH(a[r] - b[r]);
+    case FT_SYMBOL_DIVIDE:
+      EACH(a[r] / b[r]);
+    case FT_SYMBOL_ROOT:
+      EACH(sqrt(fabs(a[r])));
+    default:
+      EACH(log1p(fabs(a[r])));
+    }
+#undef EACH
+  }
+}
+
+/* The derivative of the root by every node, given the values of a forward sweep. */
+static void backward(const struct ft_expression *e, struct sweep *s, size_t count)
+{
+  for (int i = 0; i < e->length; i++)
+    for (size_t r = 0; r < count; r++)
+      s->adjoint[i][r] = i == e->length - 1;
+  for (int i = e->length - 1; i >= 0; i--) {
+    int l = s->left[i], k = s->right[i];
+    const double *d = s->adjoint[i], *v = s->value[i];
+    const double *a = l >= 0 ? s->value[l] : NULL, *b = k >= 0 ? s->value[k] : NULL;
+    double *da = l >= 0 ? s->adjoint[l] : NULL, *db = k >= 0 ? s->adjoint[k] : NULL;
+
+#define EACH(first, second)              \
+  for (size_t r = 0; r < count; r++) {   \
+    da[r] = (first);                     \
+    second;                              \
+  }                                      \
+  break
+    switch ((enum ft_symbol)e->symbol[i]) {
+    case FT_SYMBOL_ADD:
+      EACH(d[r], db[r] = d[r]);
+    case FT_SYMBOL_SUBTRACT:
+      EACH(d[r], db[r] = -d[r]);
+    case FT_SYMBOL_MULTIPLY:
+      EACH(d[r] * b[r], db[r] = d[r] * a[r]);
+    case FT_SYMBOL_DIVIDE:
+      EACH(d[r] / b[r], db[r] = -d[r] * v[r] / b[r]);
+    case FT_SYMBOL_SQUARE:
+      EACH(2 * d[r] * a[r], (void)v);
+    case FT_SYMBOL_CUBE:
+      EACH(3 * d[r] * a[r] * a[r], (void)v);
+    case FT_SYMBOL_ROOT:
+      EACH(v[r] > 0 ? d[r] * copysign(0.5, a[r]) / v[r] : 0, (void)v);
+    case FT_SYMBOL_LOG:
+      EACH(d[r] * copysign(1, a[r]) / (1 + fabs(a[r])), (void)v);
+    default:
+      break;
+    }
+#undef EACH
+  }
+}
+
+/* Mean absolute percentage error (a fraction) over the rows with weight; infinite when undefined. */
+static double mape_of(const struct search *f, const struct ft_expression *e, struct sweep *s)
+{
+  double total = 0;
+  size_t counted = 0;
+
+  link_nodes(e, s);
+  for (size_t first = 0; first < f->rows; first += BLOCK) {
+    size_t count = f->rows - first < BLOCK ? f->rows - first : BLOCK;
+    const double *root = s->value[e->length - 1];
+
+    forward(f, e, s, first, count);
+    for (size_t r = 0; r < count; r++) {
+      double w = f->weight[first + r];
+
+      if (w > 0) {
+        total += w * fabs(e->intercept + e->slope * root[r] - f->y[first + r]);
+        counted++;
+      }
+    }
+  }
+  return counted && isfinite(total) ? total / (double)counted : INFINITY;
+}
+
+/* ---- constants: Levenberg-Marquardt on the relative residuals ---- */
+
+struct normal {
+  int count, node[CONSTANTS];      /* constants' nodes; two more parameters follow */
+  double h[PARAMETERS][PARAMETERS]; /* J'J */
+  double g[PARAMETERS];             /* J'r */
+  double squares;
+};
+
+static void gather(const struct search *f, const struct ft_expression *e, struct sweep *s,
+                   struct normal *n)
+{
+  double row[PARAMETERS];
+  int size = n->count + 2;
+
+  memset(n->h, 0, sizeof n->h);
+  memset(n->g, 0, sizeof n->g);
+  n->squares = 0;
+  for (size_t first = 0; first < f->rows; first += BLOCK) {
+    size_t count = f->rows - first < BLOCK ? f->rows - first : BLOCK;
+    const double *root = s->value[e->length - 1];
+
+    forward(f, e, s, first, count);
+    if (n->count)
+      backward(e, s, count);
+    for (size_t r = 0; r < count; r++) {
+      double w = f->weight[first + r];
+      double residual = w * (f->y[first + r] - e->intercept - e->slope * root[r]);
+
+      if (w == 0)
+        continue;
+      for (int i = 0; i < n->count; i++)
+        row[i] = w * e->slope * s->adjoint[n->node[i]][r];
+      row[n->count] = w;
+      row[n->count + 1] = w * root[r];
+      n->squares += residual * residual;
+      for (int i = 0; i < size; i++) {
+        n->g[i] += row[i] * residual;
+        for (int j = 0; j <= i; j++)
+          n->h[i][j] += row[i] * row[j];
+      }
+    }
+  }
+}
+
+/* Solve (H + lambda diag H) step = g by Cholesky. False when H is not positive. */
+static bool solve(const struct normal *n, double lambda, double *step)
+{
+  double l[PARAMETERS][PARAMETERS];
+  int size = n->count + 2;
+
+  for (int i = 0; i < size; i++)
+    for (int j = 0; j <= i; j++) {
+      double v = n->h[i][j];
+
+      if (i == j)
+        v += lambda * v + DBL_MIN + 1e-14;
+      for (int k = 0; k < j; k++)
+        v -= l[i][k] * l[j][k];
+      if (i == j && !(v > 0))
+        return false;
+      l[i][j] = i == j ? sqrt(v) : v / l[j][j];
+    }
+  for (int i = 0; i < size; i++) {
+    step[i] = n->g[i];
+    for (int k = 0; k < i; k++)
+      step[i] -= l[i][k] * step[k];
+    step[i] /= l[i][i];
+  }
+  for (int i = size - 1; i >= 0; i--) {
+    for (int k = i + 1; k < size; k++)
+      step[i] -= l[k][i] * step[k];
+    step[i] /= l[i][i];
+  }
+  return true;
+}
+
+static void move(struct ft_expression *e, const struct normal *n, const double *step)
+{
+  for (int i = 0; i < n->count; i++)
+    e->constant[n->node[i]] += step[i];
+  e->intercept += step[n->count];
+  e->slope += step[n->count + 1];
+}
+
+static void fit_constants(const struct search *f, struct ft_expression *e, struct sweep *s,
+                          int steps)
+{
+  struct normal now, next;
+  double lambda = 1e-3;
+
+  now.count = 0;
+  for (int i = 0; i < e->length && now.count < CONSTANTS; i++)
+    if (e->symbol[i] == FT_SYMBOL_CONSTANT)
+      now.node[now.count++] = i;
+  if (now.count == 0)
+    steps = 1; /* linear in what is left: one step is exact */
+  link_nodes(e, s);
+  gather(f, e, s, &now);
+  next = now;
+  for (int i = 0; i < steps && isfinite(now.squares) && lambda < 1e12; i++) {
+    struct ft_expression moved = *e;
+    double step[PARAMETERS], before = now.squares;
+
+    if (!solve(&now, now.count ? lambda : 0, step)) {
+      lambda *= 100;
+      continue;
+    }
+    move(&moved, &now, step);
+    gather(f, &moved, s, &next);
+    if (next.squares < now.squares) {
+      *e = moved;
+      now = next;
+      lambda /= 10;
+      if (before - now.squares < 1e-9 * before)
+        break;
+    } else {
+      lambda *= 10;
+    }
+  }
+}
+
+static void measure(const struct search *f, struct tree *t, struct sweep *s)
+{
+  if (t->known)
+    return;
+  if (f->set.constants)
+    fit_constants(f, &t->code, s, EARLY_STEPS);
+  t->mape = mape_of(f, &t->code, s);
+  t->known = true;
+}
+
+/* ---- trees ---- */
+
+static double draw_constant(struct search *f)
+{
+  return exp(ft_random_normal(&f->random));
+}
+
+static void add_terminal(struct search *f, struct ft_expression *e)
+{
+  int at = e->length++;
+
+  /* as many constants as one more variable would bring */
+  e->variable[at] = (uint8_t)ft_random_below(&f->random, f->columns + 1);
+  if (e->variable[at] == f->columns) {
+    e->symbol[at] = FT_SYMBOL_CONSTANT;
+    e->constant[at] = draw_constant(f);
+    e->variable[at] = 0;
+  } else {
+    e->symbol[at] = FT_SYMBOL_VARIABLE;
+  }
+}
+
+static uint8_t draw_operator(struct search *f)
+{
+  uint64_t i = ft_random_below(&f->random, (uint64_t)(f->unary_count + f->binary_count));
+
+  return i < (uint64_t)f->unary_count ? f->unary[i] : f->binary[i - (uint64_t)f->unary_count];
+}
+
+/* Append a random tree of at most DEPTH levels. */
+static void grow(struct search *f, struct ft_expression *e, int depth)
+{
+  uint8_t symbol;
+
+  if (depth <= 0 || e->length > FT_EXPRESSION_NODES / 2 ||
+      ft_random_double(&f->random) < 0.2) {
+    add_terminal(f, e);
+    return;
+  }
+  symbol = draw_operator(f);
+  for (int i = 0; i < ft_symbol_arity(symbol); i++)
+    grow(f, e, depth - 1);
+  e->variable[e->length] = 0;
+  e->symbol[e->length++] = symbol;
+}
+
+static void begin(const struct search *f, struct ft_expression *e)
+{
+  memset(e, 0, sizeof *e);
+  e->slope = 1;
+  for (size_t i = 0; i < f->columns; i++)
+    e->scale[i] = 1;
+}
+
+static int start_of(const struct ft_expression *e, int i)
+{
+  int need = 1;
+
+  for (; need; i--)
+    need += ft_symbol_arity(e->symbol[i]) - 1;
+  return i + 1;
+}
+
+/*
+ * Put nodes FROM..TO-1 of SOURCE in place of FIRST..LAST of TARGET. False, and
+ * nothing changed, when the result would be too long or too deep.
+ */
+static bool splice(struct ft_expression *target, int first, int last,
+                   const struct ft_expression *source, int from, int to)
+{
+  struct ft_expression e = *target;
+  int added = to - from, tail = target->length - last - 1;
+  int depth = 0, deepest = 0;
+
+  if (first + added + tail > FT_EXPRESSION_NODES)
+    return false;
+  memcpy(e.symbol + first, source->symbol + from, (size_t)added);
+  memcpy(e.variable + first, source->variable + from, (size_t)added);
+  memcpy(e.constant + first, source->constant + from, (size_t)added * sizeof *e.constant);
+  memcpy(e.symbol + first + added, target->symbol + last + 1, (size_t)tail);
+  memcpy(e.variable + first + added, target->variable + last + 1, (size_t)tail);
+  memcpy(e.constant + first + added, target->constant + last + 1,
+         (size_t)tail * sizeof *e.constant);
+  e.length = (uint8_t)(first + added + tail);
+  for (int i = 0; i < e.length; i++) {
+    depth += 1 - ft_symbol_arity(e.symbol[i]);
+    if (depth > deepest)
+      deepest = depth;
+  }
+  if (deepest > FT_EXPRESSION_DEPTH)
+    return false;
+  *target = e;
+  return true;
+}
+
+static int draw_node(struct search *f, const struct ft_expression *e)
+{
+  return (int)ft_random_below(&f->random, e->length);
+}
+
+static void cross(struct search *f, struct tree *a, struct tree *b)
+{
+  int i = draw_node(f, &a->code), j = draw_node(f, &b->code);
+  struct ft_expression old = a->code;
+
+  if (splice(&a->code, start_of(&a->code, i), i, &b->code, start_of(&b->code, j), j + 1))
+    a->known = false;
+  if (splice(&b->code, start_of(&b->code, j), j, &old, start_of(&old, i), i + 1))
+    b->known = false;
+}
+
+/* A random tree takes a subtree's place. */
+static bool mutate_subtree(struct search *f, struct ft_expression *e)
+{
+  struct ft_expression grown;
+  int i = draw_node(f, e);
+
+  begin(f, &grown);
+  grow(f, &grown, 2);
+  return splice(e, start_of(e, i), i, &grown, 0, grown.length);
+}
+
+/* A symbol becomes another of as many operands. */
+static bool mutate_node(struct search *f, struct ft_expression *e)
+{
+  int i = draw_node(f, e), arity = ft_symbol_arity(e->symbol[i]);
+
+  if (arity == 0) {
+    uint8_t length = e->length;
+
+    e->length = (uint8_t)i;
+    add_terminal(f, e);
+    e->length = length;
+  } else if (arity == 1) {
+    e->symbol[i] = f->unary[ft_random_below(&f->random, (uint64_t)f->unary_count)];
+  } else {
+    e->symbol[i] = f->binary[ft_random_below(&f->random, (uint64_t)f->binary_count)];
+  }
+  return true;
+}
+
+/* A new symbol is put above a subtree. */
+static bool mutate_insert(struct search *f, struct ft_expression *e)
+{
+  struct ft_expression put;
+  int i = draw_node(f, e), start = start_of(e, i);
+  uint8_t symbol = draw_operator(f);
+
+  begin(f, &put);
+  memcpy(put.symbol, e->symbol + start, (size_t)(i + 1 - start));
+  memcpy(put.variable, e->variable + start, (size_t)(i + 1 - start));
+  memcpy(put.constant, e->constant + start, (size_t)(i + 1 - start) * sizeof *e->constant);
+  put.length = (uint8_t)(i + 1 - start);
+  if (put.length + 2 > FT_EXPRESSION_NODES)
+    return false;
+  if (ft_symbol_arity(symbol) == 2)
+    add_terminal(f, &put);
+  put.variable[put.length] = 0;
+  put.symbol[put.length++] = symbol;
+  return splice(e, start, i, &put, 0, put.length);
+}
+
+/* A symbol gives way to one of its operands. */
+static bool mutate_shrink(struct search *f, struct ft_expression *e)
+{
+  int i = draw_node(f, e), arity = ft_symbol_arity(e->symbol[i]), last = i - 1;
+  struct ft_expression old = *e;
+
+  if (!arity)
+    return false;
+  if (arity == 2 && ft_random_below(&f->random, 2))
+    last = start_of(e, last) - 1;
+  return splice(e, start_of(e, i), i, &old, start_of(&old, last), last + 1);
+}
+
+/* Every constant is drawn anew, or nudged. */
+static bool mutate_constants(struct search *f, struct ft_expression *e)
+{
+  bool changed = false;
+
+  for (int i = 0; i < e->length; i++)
+    if (e->symbol[i] == FT_SYMBOL_CONSTANT) {
+      e->constant[i] = ft_random_below(&f->random, 2)
+                           ? draw_constant(f)
+                           : e->constant[i] * (1 + 0.1 * ft_random_normal(&f->random));
+      changed = true;
+    }
+  return changed;
+}
+
+static void mutate(struct search *f, struct tree *t)
+{
+  static bool (*const operators[])(struct search *, struct ft_expression *) = {
+    mutate_subtree, mutate_node, mutate_insert, mutate_shrink, mutate_constants
+  };
+  uint64_t which = ft_random_below(&f->random, sizeof operators / sizeof *operators);
+
+  if (operators[which](f, &t->code))
+    t->known = false;
+}
+
+/* ---- selection ---- */
+
+static const struct tree *by_fitness(struct search *f, const struct tree *from, size_t count)
+{
+  const struct tree *best = &from[ft_random_below(&f->random, count)];
+
+  for (unsigned i = 1; i < f->set.fitness_size; i++) {
+    const struct tree *other = &from[ft_random_below(&f->random, count)];
+
+    if (other->mape < best->mape)
+      best = other;
+  }
+  return best;
+}
+
+/* Double tournament, fitness first (Luke and Panait 2002). */
+static const struct tree *choose(struct search *f, const struct tree *from, size_t count)
+{
+  const struct tree *a = by_fitness(f, from, count), *b = by_fitness(f, from, count);
+  const struct tree *shorter = a->code.length <= b->code.length ? a : b;
+  const struct tree *longer = shorter == a ? b : a;
+
+  if (a->code.length == b->code.length)
+    return ft_random_below(&f->random, 2) ? a : b;
+  return ft_random_double(&f->random) < f->set.parsimony_size / 2 ? shorter : longer;
+}
+
+/* The best tree of each length so far. */
+static void remember(struct tree *best, const struct tree *t)
+{
+  struct tree *b = &best[t->code.length];
+
+  if (!b->known || t->mape < b->mape)
+    *b = *t;
+}
+
+/* One generation: parents at the front of POOL, offspring behind them, then both selected from. */
+static void generation(struct search *f, struct tree *pool, struct tree *next, struct tree *best,
+                       struct sweep *s)
+{
+  size_t n = f->set.population;
+
+  for (size_t i = 0; i < n; i++)
+    pool[n + i] = pool[i];
+  for (size_t i = n; i + 1 < 2 * n; i += 2)
+    if (ft_random_double(&f->random) < f->set.crossover)
+      cross(f, &pool[i], &pool[i + 1]);
+  for (size_t i = n; i < 2 * n; i++) {
+    if (ft_random_double(&f->random) < f->set.mutation)
+      mutate(f, &pool[i]);
+    measure(f, &pool[i], s);
+    remember(best, &pool[i]);
+  }
+  for (size_t i = 0; i < n; i++)
+    next[i] = *choose(f, pool, 2 * n);
+  memcpy(pool, next, n * sizeof *pool);
+  for (size_t i = n - 1; i > 0; i--) { /* neighbours are crossed: shuffle them */
+    size_t j = ft_random_below(&f->random, i + 1);
+    struct tree t = pool[i];
+
+    pool[i] = pool[j];
+    pool[j] = t;
+  }
+}
+
+/* ---- the front ---- */
+
+/* MAPE over the rows held out in turn, and its standard error. */
+static double validate(const struct search *f, const struct ft_expression *e, double *fold_weight,
+                       struct sweep *s, double *standard_error)
+{
+  double total = 0, squares = 0;
+  size_t counted = 0, folds = f->rows < FOLDS ? f->rows : FOLDS;
+
+  for (size_t k = 0; k < folds; k++) {
+    struct search part = *f;
+    struct ft_expression refit = *e;
+
+    for (size_t r = 0; r < f->rows; r++)
+      fold_weight[r] = r % folds == k ? 0 : f->weight[r];
+    part.weight = fold_weight;
+    if (f->set.constants)
+      fit_constants(&part, &refit, s, LATE_STEPS);
+    for (size_t r = k; r < f->rows; r += folds) {
+      double x[FT_EXPRESSION_VARIABLES], error;
+
+      for (size_t c = 0; c < f->columns; c++)
+        x[c] = f->x[c * f->rows + r];
+      error = f->weight[r] * fabs(ft_expression_evaluate(&refit, x) - f->y[r]);
+      total += error;
+      squares += error * error;
+      counted++;
+    }
+  }
+  total /= (double)counted;
+  *standard_error = sqrt(fmax(squares / (double)counted - total * total, 0) / (double)counted);
+  return isfinite(total) ? total : INFINITY;
+}
+
+/* Turn the best of each length into the front; the simplest within one standard error is chosen. */
+static void conclude(const struct search *f, struct tree *best, double *fold_weight,
+                     struct sweep *s, struct ft_symbolic_result *out)
+{
+  double least = INFINITY, lowest = INFINITY, margin = 0, error;
+
+  out->count = 0;
+  for (int length = 1; length <= FT_EXPRESSION_NODES; length++) {
+    struct ft_symbolic_point *p = &out->front[out->count];
+
+    if (!best[length].known)
+      continue;
+    if (f->set.constants)
+      fit_constants(f, &best[length].code, s, LATE_STEPS);
+    best[length].mape = mape_of(f, &best[length].code, s);
+    if (!(best[length].mape < least * (1 - 1e-6)))
+      continue;
+    least = best[length].mape;
+    p->expression = best[length].code;
+    p->mape = least;
+    p->validated = validate(f, &best[length].code, fold_weight, s, &error);
+    if (p->validated < lowest) {
+      lowest = p->validated;
+      margin = error;
+    }
+    out->count++;
+  }
+  /* one standard error: Breiman, Friedman, Olshen, Stone 1984 */
+  for (out->chosen = 0; out->chosen + 1 < out->count; out->chosen++)
+    if (out->front[out->chosen].validated <= lowest + margin)
+      break;
+}
+
+/* ---- the whole ---- */
+
+static int prepare(struct search *f, const double *x, const double *y, double *copy, double *scale,
+                   struct ft_error *err)
+{
+  double *sx = copy, *sy = copy + f->rows * f->columns, *w = sy + f->rows;
+
+  for (size_t c = 0; c <= f->columns; c++) {
+    double total = 0;
+
+    for (size_t r = 0; r < f->rows; r++)
+      total += fabs(c < f->columns ? x[r * f->columns + c] : y[r]);
+    if (!isfinite(total))
+      return ft_error_set(err, "symbolic regression: a value is not finite");
+    scale[c] = total > 0 ? total / (double)f->rows : 1;
+  }
+  for (size_t r = 0; r < f->rows; r++) {
+    if (y[r] == 0)
+      return ft_error_set(err, "symbolic regression: row %zu: the target is 0, and MAPE divides by it",
+                          r + 1);
+    for (size_t c = 0; c < f->columns; c++)
+      sx[c * f->rows + r] = x[r * f->columns + c] / scale[c];
+    sy[r] = y[r] / scale[f->columns];
+    w[r] = 1 / fabs(sy[r]);
+  }
+  f->x = sx;
+  f->y = sy;
+  f->weight = w;
+  for (int symbol = FT_SYMBOL_ADD; symbol < FT_SYMBOLS; symbol++)
+    if (f->set.primitives & 1u << symbol) {
+      if (ft_symbol_arity(symbol) == 1)
+        f->unary[f->unary_count++] = (uint8_t)symbol;
+      else
+        f->binary[f->binary_count++] = (uint8_t)symbol;
+    }
+  if (!f->binary_count && !f->unary_count)
+    return ft_error_set(err, "symbolic regression: no primitives");
+  return 0;
+}
+
+static void unscale(struct ft_symbolic_result *out, const double *scale, size_t columns)
+{
+  for (unsigned i = 0; i < out->count; i++) {
+    struct ft_expression *e = &out->front[i].expression;
+
+    for (size_t c = 0; c < columns; c++)
+      e->scale[c] = scale[c];
+    e->intercept *= scale[columns];
+    e->slope *= scale[columns];
+  }
+}
+
+static bool evolve(struct search *f, struct tree *pool, struct tree *next, struct tree *best,
+                   struct sweep *s)
+{
+  for (size_t i = 0; i < f->set.population; i++) {
+    begin(f, &pool[i].code);
+    pool[i].known = false;
+    grow(f, &pool[i].code, 1 + (int)(i % FIRST_DEPTH));
+    measure(f, &pool[i], s);
+    remember(best, &pool[i]);
+  }
+  for (unsigned g = 0; g < f->set.generations; g++) {
+    double least = INFINITY;
+
+    generation(f, pool, next, best, s);
+    for (int length = 1; length <= FT_EXPRESSION_NODES; length++)
+      if (best[length].known && best[length].mape < least)
+        least = best[length].mape;
+    if (f->set.progress && !f->set.progress(f->set.data, g + 1, least))
+      return false;
+  }
+  return true;
+}
+
+int ft_symbolic_fit(const double *x, const double *y, size_t rows, size_t columns,
+                    const struct ft_symbolic_settings *settings,
+                    struct ft_symbolic_result *result, struct ft_error *err)
+{
+  struct search f = { .rows = rows, .columns = columns, .set = *settings };
+  double scale[FT_EXPRESSION_VARIABLES + 1], *copy = NULL;
+  struct tree *pool = NULL, *next = NULL, *best = NULL;
+  struct sweep *sweep = NULL;
+  int status = -1;
+
+  if (rows < 2 || columns < 1 || columns > FT_EXPRESSION_VARIABLES || settings->population < 2 ||
+      settings->population > 1000000 || rows > SIZE_MAX / 64 / (columns + 3))
+    return ft_error_set(err,
+                        "symbolic regression: expected 2 or more rows, 1 to %d columns and a "
+                        "population of 2 to 1000000",
+                        FT_EXPRESSION_VARIABLES);
+  copy = malloc(rows * (columns + 3) * sizeof *copy);
+  pool = calloc(2 * (size_t)settings->population, sizeof *pool);
+  next = calloc(settings->population, sizeof *next);
+  best = calloc(FT_EXPRESSION_NODES + 1, sizeof *best);
+  sweep = malloc(sizeof *sweep);
+  if (!copy || !pool || !next || !best || !sweep) {
+    ft_error_errno(err, "symbolic regression");
+    goto out;
+  }
+  if (prepare(&f, x, y, copy, scale, err) < 0)
+    goto out;
+  ft_random_seed(&f.random, settings->seed);
+  result->cancelled = !evolve(&f, pool, next, best, sweep);
+  conclude(&f, best, copy + rows * (columns + 2), sweep, result);
+  unscale(result, scale, columns);
+  status = result->count ? 0 : ft_error_set(err, "symbolic regression: no equation is defined "
+                                                 "on all rows");
+out:
+  free(sweep);
+  free(best);
+  free(next);
+  free(pool);
+  free(copy);
+  return status;
+}

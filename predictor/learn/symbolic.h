@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Symbolic regression by genetic programming, as the memory-modelling paper
+ * (Chenna, Patel, Lam: Memory Consumption Modeling of Deep Learning Workloads,
+ * Dell 2023) describes Pandora: plus-selection, double tournament, one-point
+ * crossover, five mutation operators, constants by Levenberg-Marquardt, MAPE.
+ */
+#ifndef FT_LEARN_SYMBOLIC_H
+#define FT_LEARN_SYMBOLIC_H
+
+#include "predictor/core/error.h"
+#include "predictor/learn/expression.h"
+
+struct ft_symbolic_settings {
+  unsigned population;    /* 300 */
+  unsigned generations;   /* 150 */
+  unsigned fitness_size;  /* of the double tournament: 3 */
+  double parsimony_size;  /* 1.1: the shorter of two wins with probability 0.55 */
+  double crossover;       /* probability 1.0 */
+  double mutation;        /* probability 0.5 */
+  unsigned primitives;    /* bits 1 << FT_SYMBOL_...: add, multiply, square, cube */
+  bool constants;         /* fit them; false: only those that were drawn */
+  uint64_t seed;
+  /* Called once a generation; returning false cancels. May be NULL. */
+  bool (*progress)(void *data, unsigned generation, double best);
+  void *data;
+};
+
+enum { FT_SYMBOLIC_FRONT = FT_EXPRESSION_NODES };
+
+struct ft_symbolic_point {
+  struct ft_expression expression;
+  double mape;       /* over the rows that were given */
+  double validated;  /* MAPE in 5 folds, the constants fitted without the fold */
+};
+
+struct ft_symbolic_result {
+  unsigned count;    /* of the Pareto front of error against length, shortest first */
+  struct ft_symbolic_point front[FT_SYMBOLIC_FRONT];
+  unsigned chosen;   /* the shortest within one standard error of the best validated */
+  bool cancelled;
+};
+
+/* The paper's values. */
+void ft_symbolic_defaults(struct ft_symbolic_settings *settings);
+
+/*
+ * Find y = f(x) for ROWS rows; X[row * COLUMNS + column]. Every y must be
+ * finite and not 0, for MAPE divides by it. The same seed gives the same result.
+ * RESULT is some 40 KB. Returns 0; -1 with ERR.
+ */
+int ft_symbolic_fit(const double *x, const double *y, size_t rows, size_t columns,
+                    const struct ft_symbolic_settings *settings,
+                    struct ft_symbolic_result *result, struct ft_error *err);
+
+#endif

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "predictor/core/hash.h"
+#include "predictor/request/describe.h"
+#include "predictor/request/features.h"
+#include "predictor/request/normal.h"
+
+enum {
+  LINE_SIZE = 1024,      /* of a command line that patterns are matched with */
+  LINES_MATCHED = 256,   /* commands that patterns are matched with */
+  NAME_SIZE = sizeof((ft_submission *)NULL)->app
+};
+
+/* One reading of a script: the hash of it normalised, and what its commands say. */
+struct reading {
+  const struct ft_description *what;
+  uint64_t hash;
+  size_t matched;         /* of the declared apps, the first that matched; app_count: none */
+  unsigned lines;
+  struct ft_found found;  /* undeclared */
+  struct ft_found declared;
+  const char *image;
+  char image_text[128];
+  struct ft_shell shell;
+  struct ft_command command;
+};
+
+static void hash_body(struct ft_text line, void *data)
+{
+  struct reading *r = data;
+
+  r->hash = ft_normal_line(r->hash, line);
+}
+
+/* A command as it would be typed, from its word FIRST on, with single blanks. */
+static void join(const struct ft_command *c, size_t first, bool base, char out[LINE_SIZE])
+{
+  size_t used = 0;
+
+  out[0] = '\0';
+  for (size_t i = first; i < c->count; i++) {
+    const char *text = c->word[i].text, *slash = strrchr(text, '/');
+    int length;
+
+    if (base && i == first && slash)
+      text = slash + 1;
+    length = snprintf(out + used, LINE_SIZE - used, "%s%s", i > first ? " " : "", text);
+    if (length < 0 || (size_t)length >= LINE_SIZE - used)
+      return;
+    used += (size_t)length;
+  }
+}
+
+static bool matches(const ft_declared_app *app, const struct ft_command *c,
+                    const struct ft_parts *parts)
+{
+  const size_t first[] = { parts->program, parts->program, 0 };
+  char line[LINE_SIZE];
+
+  for (int i = 0; i < 3; i++) {
+    if (i == 2 && !parts->program)
+      break;
+    join(c, first[i], i == 1, line);
+    if (fnmatch(app->command, line, 0) == 0)
+      return true;
+  }
+  return false;
+}
+
+static void match_apps(struct reading *r, const struct ft_parts *parts)
+{
+  if (r->what->app || r->lines++ >= LINES_MATCHED)
+    return;
+  for (size_t i = 0; i < r->matched; i++) {
+    if (!matches(&r->what->apps[i], &r->command, parts))
+      continue;
+    r->matched = i;
+    r->declared.count = 0;
+    r->declared.files->count = 0;
+    (void)ft_string_copy(r->found.directory, r->declared.directory, FT_FILE_PATH);
+    r->declared.lost = r->found.lost;
+    ft_found_declared(&r->declared, &r->command, parts, &r->what->apps[i]);
+    return;
+  }
+}
+
+static void take_command(struct reading *r)
+{
+  const struct ft_command *c = &r->command;
+  const char *directory;
+  struct ft_parts parts;
+  bool runs = ft_parts_find(&r->shell, c, &parts, &directory);
+
+  for (size_t i = 0; i < c->count; i++)
+    r->hash = ft_normal_word(r->hash, c->word[i].raw,
+                             runs && (i == parts.program || i == parts.script));
+  r->hash = ft_hash64(r->hash, "\n", 1);
+  if (directory)
+    ft_found_directory(&r->found, directory);
+  if (!runs)
+    return;
+  if (parts.image && *parts.image && !r->image) {
+    (void)ft_string_copy(parts.image, r->image_text, sizeof r->image_text);
+    r->image = r->image_text;
+  }
+  match_apps(r, &parts);
+  ft_found_arguments(&r->found, c, &parts, false);
+}
+
+/* The words of WHAT's arguments as a command; texts are borrowed. */
+static void arguments_as_command(const struct ft_description *what, struct ft_command *out)
+{
+  out->count = 0;
+  out->input = NULL;
+  for (size_t i = 0; i < what->argument_count && out->count < FT_SHELL_WORDS; i++)
+    out->word[out->count++] = (struct ft_word){ .raw = ft_text_from(what->arguments[i]),
+                                                .text = what->arguments[i] };
+}
+
+static void read_all(struct reading *r)
+{
+  const struct ft_description *what = r->what;
+  size_t length = what->script_length;
+
+  if (!what->script) {
+    ft_shell_begin(&r->shell, ft_text_from(""), NULL, 0);
+    arguments_as_command(what, &r->command);
+    if (r->command.count)
+      take_command(r);
+    return;
+  }
+  if (length > FT_LIMIT_ANALYSED)
+    length = FT_LIMIT_ANALYSED;
+  ft_shell_begin(&r->shell, ft_text_of(what->script, length), what->arguments,
+                 what->argument_count);
+  while (ft_shell_next(&r->shell, &r->command, hash_body, r))
+    take_command(r);
+  arguments_as_command(what, &r->command);
+  ft_found_arguments(&r->found, &r->command, &(struct ft_parts){ 0 }, true);
+}
+
+/* Copy at most KEEP bytes; what cannot be shown becomes '_'. */
+static void show(const char *name, size_t keep, char *out)
+{
+  size_t i = 0;
+
+  for (; name && name[i] && i < keep; i++)
+    out[i] = (unsigned char)name[i] < ' ' || name[i] == 0x7f ? '_' : name[i];
+  out[i] = '\0';
+}
+
+/* A name that is too long is cut and ends in its hash. */
+static void set_app(const char *name, char out[NAME_SIZE])
+{
+  size_t length = strlen(name), kept = length < NAME_SIZE ? length : NAME_SIZE - 18;
+
+  show(name, kept, out);
+  if (kept < length)
+    (void)snprintf(out + kept, NAME_SIZE - kept, "-%016" PRIx64,
+                   ft_hash64(FT_HASH_SEED, name, length));
+}
+
+static void hashed_app(const struct reading *r, char out[NAME_SIZE])
+{
+  const char *user = r->what->user ? r->what->user : "";
+  char name[NAME_SIZE - 16];
+  uint64_t hash = r->hash;
+
+  ft_normal_name(r->what->job_name && *r->what->job_name ? r->what->job_name : "job", name,
+                 sizeof name);
+  hash = ft_hash64(hash, name, strlen(name) + 1);
+  hash = ft_hash64(hash, user, strlen(user) + 1);
+  (void)snprintf(out, NAME_SIZE, "%s-%08" PRIx32, name, (uint32_t)(hash ^ hash >> 32));
+}
+
+/* "name=value,name=value". Nothing of it counts unless all of it is understood. */
+static int take_params(const char *params, ft_submission *out, struct ft_error *err)
+{
+  struct ft_text text = ft_text_from(params), piece, name;
+  struct ft_found found = { 0 };
+  size_t seen = 0;
+
+  while (ft_text_until(&text, ',', &piece)) {
+    char key[48], value[64];
+
+    piece = ft_text_trim(piece);
+    if (piece.at == piece.end)
+      continue;
+    if (!ft_text_until(&piece, '=', &name) || !ft_text_copy(name, key, sizeof key) || !key[0] ||
+        !ft_text_copy(piece, value, sizeof value) || !value[0])
+      return ft_error_set(err, "params: \"%.64s\": expected name=value of at most 47 and 63 "
+                               "characters, separated by commas", name.at);
+    ft_found_value(&found, key, value);
+    if (found.count == seen)
+      return ft_error_set(err, "params: \"%.48s\": expected a new name, a number or a word without "
+                               "blanks, and at most %d of them", key, (int)FT_FEATURES_FOUND);
+    seen = found.count;
+  }
+  memcpy(out->features, found.features, found.count * sizeof *found.features);
+  out->features_count = found.count;
+  return 0;
+}
+
+/* Features that are not yet there by that name, in their order. */
+static void append(ft_submission *out, const ft_feature *features, size_t count, size_t limit)
+{
+  for (size_t i = 0; i < count && out->features_count < limit; i++)
+    if (!ft_feature_find(out->features, out->features_count, features[i].name))
+      out->features[out->features_count++] = features[i];
+}
+
+static void append_request(ft_submission *out)
+{
+  const ft_request *r = &out->request;
+  const struct {
+    const char *name;
+    uint32_t value;
+  } numbers[] = { { "nodes", r->nodes }, { "tasks", r->tasks }, { "cpus", r->cpus_per_task } };
+  ft_feature feature[4];
+  pb_size_t count = 0;
+
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    if (numbers[i].value)
+      (void)ft_feature_number(feature, &count, 4, numbers[i].name, numbers[i].value);
+  if (r->container[0])
+    (void)ft_feature_category(feature, &count, 4, "container", r->container);
+  append(out, feature, count, FT_FEATURES);
+}
+
+int ft_describe(const struct ft_description *what, const ft_request *request, ft_submission *out,
+                struct ft_file_queries *files, struct ft_error *err)
+{
+  struct ft_file_queries declared_files = { 0 };
+  struct reading r = { .what = what, .hash = FT_HASH_SEED, .matched = what->app_count };
+  const struct ft_found *found;
+  int status = 0;
+
+  if (files)
+    files->count = 0;
+  r.found.files = files;
+  r.declared.files = &declared_files;
+  read_all(&r);
+  *out = (ft_submission){ .schema = FT_SCHEMA, .has_request = true, .request = *request };
+  (void)ft_string_copy(PACKAGE_VERSION, out->version, sizeof out->version);
+  show(what->job_name, sizeof out->job_name - 1, out->job_name);
+  if (r.image && !out->request.container[0])
+    (void)ft_string_copy(r.image, out->request.container, sizeof out->request.container);
+  if (what->app && *what->app)
+    set_app(what->app, out->app);
+  else if (r.matched < what->app_count)
+    set_app(what->apps[r.matched].name, out->app);
+  else
+    hashed_app(&r, out->app);
+  found = r.matched < what->app_count ? &r.declared : &r.found;
+  if (files && found == &r.declared)
+    *files = declared_files;
+  if (what->params && *what->params)
+    status = take_params(what->params, out, err);
+  append(out, found->features, found->count, FT_FEATURES_FOUND);
+  append_request(out);
+  return status;
+}

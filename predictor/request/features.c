@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "predictor/core/units.h"
+#include "predictor/request/features.h"
+#include "predictor/request/normal.h"
+
+/* Options that tell where output goes or how a run is called, never how much it needs. */
+static const char *const idle[] = { "o",    "out",  "output", "outfile", "outdir", "output-dir",
+                                    "output_dir", "log", "logfile", "log-file", "logdir",
+                                    "log-dir", "name", "run-name", "run_name", "seed", "port",
+                                    "help", "version", "verbose", "quiet", NULL };
+
+static bool is_idle(const char *name)
+{
+  for (const char *const *p = idle; *p; p++)
+    if (strcmp(*p, name) == 0)
+      return true;
+  return false;
+}
+
+/* A number, or a size with K, M, G, T or P as Slurm and most programs write it, in bytes. */
+static bool number_of(const char *value, double *number)
+{
+  struct ft_text text = ft_text_from(value);
+  uint64_t bytes;
+
+  if (ft_text_is_double(text, number))
+    return true;
+  if (!ft_units_bytes(text, 1, &bytes))
+    return false;
+  *number = (double)bytes;
+  return true;
+}
+
+/* A name as features may have: letters, digits, '.', '_', '-'. */
+static bool clean_name(const char *name, char out[48])
+{
+  size_t used = 0;
+
+  while (*name == '-')
+    name++;
+  for (; *name; name++) {
+    char c = *name;
+    bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                c == '.' || c == '_' || c == '-';
+
+    if (used == 47)
+      return false;
+    out[used++] = good ? c : '_';
+  }
+  out[used] = '\0';
+  return used > 0;
+}
+
+static bool is_category(const char *value)
+{
+  size_t length = strlen(value);
+
+  if (!length || length >= sizeof((ft_feature *)NULL)->category)
+    return false;
+  for (; *value; value++)
+    if ((unsigned char)*value <= ' ' || *value == 0x7f)
+      return false;
+  return true;
+}
+
+void ft_found_value(struct ft_found *found, const char *name, const char *value)
+{
+  double number;
+  char clean[48];
+
+  if (!clean_name(name, clean) || ft_feature_find(found->features, found->count, clean))
+    return;
+  if (number_of(value, &number))
+    (void)ft_feature_number(found->features, &found->count, FT_FEATURES_FOUND, clean, number);
+  else if (is_category(value))
+    (void)ft_feature_category(found->features, &found->count, FT_FEATURES_FOUND, clean, value);
+}
+
+static bool is_path(const char *value)
+{
+  return ft_normal_is_path(ft_text_from(value));
+}
+
+void ft_found_file(struct ft_found *found, const char *path, const char *counts,
+                   const char *feature)
+{
+  struct ft_file_queries *files = found->files;
+  struct ft_file_query query = { 0 };
+  bool here = path[0] == '/' || !found->directory[0];
+
+  if (!files || (found->lost && path[0] != '/') || files->count == FT_FILE_QUERIES)
+    return;
+  if ((size_t)snprintf(query.path, sizeof query.path, "%s%s%s", here ? "" : found->directory,
+                       here ? "" : "/", path) >= sizeof query.path)
+    return;
+  (void)ft_string_copy(counts, query.counts, sizeof query.counts);
+  (void)ft_string_copy(feature, query.feature, sizeof query.feature);
+  for (size_t i = 0; i < files->count; i++)
+    if (strcmp(files->query[i].path, query.path) == 0 &&
+        strcmp(files->query[i].feature, query.feature) == 0)
+      return;
+  files->query[files->count++] = query;
+}
+
+void ft_found_directory(struct ft_found *found, const char *path)
+{
+  char joined[FT_FILE_PATH];
+  bool fresh = path[0] == '/' || !found->directory[0];
+  int length;
+
+  if (!path[0] || strcmp(path, "-") == 0 || (found->lost && path[0] != '/')) {
+    found->lost = true;
+    return;
+  }
+  length = snprintf(joined, sizeof joined, "%s%s%s", fresh ? "" : found->directory,
+                    fresh ? "" : "/", path);
+  found->lost = (size_t)length >= sizeof joined;
+  if (!found->lost)
+    (void)ft_string_copy(joined, found->directory, sizeof found->directory);
+}
+
+/* The value of the option NAME: a file, or a feature. */
+static void take_value(struct ft_found *found, const char *name, const struct ft_word *word,
+                       const char *value)
+{
+  double number;
+  char clean[48];
+
+  if (!clean_name(name, clean) || is_idle(clean))
+    return;
+  if (is_path(value) && !number_of(value, &number)) {
+    ft_found_file(found, value, "bytes", "input_bytes");
+    return;
+  }
+  if (word->argument && word->argument <= 64)
+    found->arguments_named |= UINT64_C(1) << (word->argument - 1);
+  ft_found_value(found, name, value);
+}
+
+/* Whether WORD, behind an option without '=', is its value. */
+static bool is_value(const struct ft_word *word)
+{
+  double number;
+
+  return !word->unknown && word->text[0] &&
+         (word->text[0] != '-' || number_of(word->text, &number));
+}
+
+/* "NAME=VALUE": the name is cut out into OUT. */
+static const char *split_equals(const char *text, char out[64])
+{
+  const char *equals = strchr(text, '=');
+  size_t length = equals ? (size_t)(equals - text) : 0;
+
+  if (!length || length >= 64)
+    return NULL;
+  memcpy(out, text, length);
+  out[length] = '\0';
+  return equals + 1;
+}
+
+/* "-j8", "-Xmx4g": letters, then a number or size. */
+static const char *split_attached(const char *text, char out[64])
+{
+  const char *p = text + 1;
+  double number;
+  size_t length;
+
+  while ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z'))
+    p++;
+  length = (size_t)(p - text);
+  if (length < 2 || length >= 64 || !number_of(p, &number))
+    return NULL;
+  memcpy(out, text, length);
+  out[length] = '\0';
+  return p;
+}
+
+/* An option at I. Returns the index of the last word that belongs to it. */
+static size_t take_option(struct ft_found *found, const struct ft_command *c, size_t i,
+                          size_t script)
+{
+  const struct ft_word *word = &c->word[i], *next = NULL;
+  const char *value;
+  char name[64];
+  double number;
+
+  if (i + 1 < c->count && i + 1 != script)
+    next = &c->word[i + 1];
+  value = split_equals(word->text, name);
+  if (!value && word->text[1] != '-')
+    value = split_attached(word->text, name);
+  if (value) {
+    take_value(found, name, word, value);
+    return i;
+  }
+  if (word->text[1] != '-') {
+    if (!next || next->unknown || !number_of(next->text, &number))
+      return i;
+    take_value(found, word->text, next, next->text);
+    return i + 1;
+  }
+  if (next && is_value(next)) {
+    take_value(found, word->text, next, next->text);
+    return i + 1;
+  }
+  if (!next || !next->unknown)
+    take_value(found, word->text, word, "yes");
+  return i;
+}
+
+void ft_found_arguments(struct ft_found *found, const struct ft_command *c,
+                        const struct ft_parts *parts, bool own)
+{
+  size_t first = own ? 0 : parts->program + 1, script = own ? c->count : parts->script;
+  unsigned operands = 0;
+
+  for (size_t i = first; i < c->count; i++) {
+    const struct ft_word *word = &c->word[i];
+    const char *value;
+    char name[64];
+    double number;
+
+    if (i == script || word->unknown)
+      continue;
+    if (word->text[0] == '-' && word->text[1] && !number_of(word->text, &number)) {
+      i = take_option(found, c, i, script);
+      continue;
+    }
+    operands++;
+    value = split_equals(word->text, name);
+    if (value && !strchr(name, '/')) {
+      take_value(found, name, word, value);
+    } else if (is_path(word->text)) {
+      ft_found_file(found, word->text, "bytes", "input_bytes");
+    } else if (number_of(word->text, &number) && (own || !word->argument)) {
+      /* already there under the name of the option that it is handed to */
+      if (own && i < 64 && (found->arguments_named & UINT64_C(1) << i))
+        continue;
+      (void)snprintf(name, sizeof name, "arg%u", operands);
+      ft_found_value(found, name, word->text);
+    }
+  }
+  if (!own && c->input && is_path(c->input))
+    ft_found_file(found, c->input, "bytes", "input_bytes");
+}
+
+/* The value of the argument NAME, "--batch" or the position "2"; NULL where it is not there. */
+static const char *declared_value(const struct ft_command *c, const struct ft_parts *parts,
+                                  const char *name, const bool *taken)
+{
+  struct ft_text digits = ft_text_from(name);
+  size_t length = strlen(name), operands = 0;
+  uint64_t position = 0;
+
+  if (!ft_text_u64(&digits, FT_SHELL_WORDS, &position) || digits.at != digits.end)
+    position = 0;
+  for (size_t i = parts->program + 1; i < c->count; i++) {
+    const char *text = c->word[i].text;
+
+    if (position) {
+      if (!taken[i] && (text[0] != '-' || !text[1]) && ++operands == position)
+        return c->word[i].unknown ? NULL : text;
+      continue;
+    }
+    if (strncmp(text, name, length) != 0)
+      continue;
+    if (text[length] == '=')
+      return text + length + 1;
+    if (text[length] == '\0' && i + 1 < c->count && !c->word[i + 1].unknown)
+      return c->word[i + 1].text;
+  }
+  return NULL;
+}
+
+/* Mark the values of declared options, so that they are not counted as positions. */
+static void mark(const struct ft_command *c, const struct ft_parts *parts, const char *name,
+                 bool *taken)
+{
+  if (name[0] != '-')
+    return;
+  for (size_t i = parts->program + 1; i + 1 < c->count; i++)
+    if (strcmp(c->word[i].text, name) == 0)
+      taken[i + 1] = true;
+}
+
+static void declared_feature(struct ft_found *found, const ft_declared_argument *argument,
+                             const char *value)
+{
+  char name[48];
+  double number;
+
+  if (!clean_name(argument->feature[0] ? argument->feature : argument->name, name))
+    return;
+  if (name[0] >= '0' && name[0] <= '9' && !argument->feature[0])
+    (void)snprintf(name, sizeof name, "arg%.40s", argument->name);
+  if (ft_feature_find(found->features, found->count, name))
+    return;
+  if (!argument->categorical && number_of(value, &number))
+    (void)ft_feature_number(found->features, &found->count, FT_FEATURES_FOUND, name, number);
+  else if (argument->categorical && is_category(value))
+    (void)ft_feature_category(found->features, &found->count, FT_FEATURES_FOUND, name, value);
+}
+
+void ft_found_declared(struct ft_found *found, const struct ft_command *c,
+                       const struct ft_parts *parts, const ft_declared_app *app)
+{
+  bool taken[FT_SHELL_WORDS] = { false };
+  const char *value;
+
+  for (size_t i = 0; i < app->arguments_count; i++)
+    mark(c, parts, app->arguments[i].name, taken);
+  for (size_t i = 0; i < app->files_count; i++)
+    mark(c, parts, app->files[i].argument, taken);
+  for (size_t i = 0; i < app->arguments_count; i++) {
+    value = declared_value(c, parts, app->arguments[i].name, taken);
+    if (value)
+      declared_feature(found, &app->arguments[i], value);
+  }
+  for (size_t i = 0; i < app->files_count; i++) {
+    const ft_declared_file *file = &app->files[i];
+    const char *feature = file->feature;
+
+    if (!*feature)
+      feature = strcmp(file->counts, "bytes") == 0   ? "input_bytes"
+                : strcmp(file->counts, "lines") == 0 ? "input_lines"
+                                                     : file->counts + strlen("key:");
+    value = declared_value(c, parts, file->argument, taken);
+    if (value && *value)
+      ft_found_file(found, value, file->counts, feature);
+  }
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From the arguments of a command to features, and to files that are to be looked at. */
+#ifndef FT_REQUEST_FEATURES_H
+#define FT_REQUEST_FEATURES_H
+
+#include "predictor/request/command.h"
+#include "predictor/request/describe.h"
+
+enum {
+  FT_FEATURES = sizeof((ft_submission *)NULL)->features / sizeof(ft_feature),
+  FT_FEATURES_FOUND = FT_FEATURES - 6 /* the others are kept for input_* and the request's own */
+};
+
+/* What is found while a script is read. */
+struct ft_found {
+  pb_size_t count;
+  ft_feature features[FT_FEATURES];
+  struct ft_file_queries *files; /* or NULL */
+  char directory[FT_FILE_PATH];  /* that a cd has led to, relative to the submission's; "": there */
+  bool lost;                     /* a cd to where nobody knows */
+  uint64_t arguments_named;      /* bit k - 1: the script's k-th argument is a named feature's value */
+};
+
+/* NAME is what VALUE says: a number or a size in bytes, else a category; the first of a name counts. */
+void ft_found_value(struct ft_found *found, const char *name, const char *value);
+
+/* Add COMMAND's arguments. OWN: they are the script's own, not of a command in it. */
+void ft_found_arguments(struct ft_found *found, const struct ft_command *command,
+                        const struct ft_parts *parts, bool own);
+
+/* Add what APP declares to count of COMMAND. */
+void ft_found_declared(struct ft_found *found, const struct ft_command *command,
+                       const struct ft_parts *parts, const ft_declared_app *app);
+
+/* Ask for COUNTS of the file PATH, to be added to FEATURE. */
+void ft_found_file(struct ft_found *found, const char *path, const char *counts,
+                   const char *feature);
+
+/* A cd to PATH; "": to where nobody knows. */
+void ft_found_directory(struct ft_found *found, const char *path);
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <string.h>
+
+#include "predictor/core/hash.h"
+#include "predictor/request/normal.h"
+
+static bool is_digit(char c)
+{
+  return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c)
+{
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c & 0x80);
+}
+
+/* Step over a unit that is followed by no letter or digit; stays put where there is none. */
+static void skip_unit(struct ft_text *text)
+{
+  static const char *const units[] = { "ms", "min", "s", "h", "%" };
+  struct ft_text rest = *text;
+  size_t i = 0;
+
+  if (rest.at < rest.end && memchr("KMGTPkmgtp", *rest.at, 10)) {
+    rest.at++;
+    (void)(ft_text_skip(&rest, "iB") || ft_text_skip(&rest, "ib") || ft_text_skip(&rest, "B") ||
+           ft_text_skip(&rest, "b"));
+  }
+  while (rest.at == text->at && i < sizeof units / sizeof *units)
+    (void)ft_text_skip(&rest, units[i++]);
+  if (rest.at == rest.end || !(is_letter(*rest.at) || is_digit(*rest.at)))
+    *text = rest;
+}
+
+bool ft_normal_number(struct ft_text *text, char previous)
+{
+  struct ft_text rest = *text;
+  double value;
+
+  if (is_letter(previous) || is_digit(previous) || rest.at == rest.end || !is_digit(*rest.at))
+    return false;
+  if (!ft_text_double(&rest, &value)) {
+    /* past what a double holds: still a number */
+    while (rest.at < rest.end && is_digit(*rest.at))
+      rest.at++;
+  }
+  skip_unit(&rest);
+  if (rest.at < rest.end && is_letter(*rest.at))
+    return false;
+  *text = rest;
+  return true;
+}
+
+static struct ft_text unquoted(struct ft_text word)
+{
+  if (ft_text_left(&word) >= 2 && (*word.at == '"' || *word.at == '\'') &&
+      word.end[-1] == *word.at) {
+    word.at++;
+    word.end--;
+  }
+  return word;
+}
+
+static bool is_number(struct ft_text word)
+{
+  if (word.at < word.end && (*word.at == '-' || *word.at == '+'))
+    word.at++;
+  return ft_normal_number(&word, '\0') && word.at == word.end;
+}
+
+/* ".gz", ".h5", ".jsonl": one to eight letters and digits, a letter among them. */
+static bool has_extension(struct ft_text word)
+{
+  const char *p = word.end;
+  bool letter = false;
+
+  while (p > word.at && (is_letter(p[-1]) || is_digit(p[-1]))) {
+    p--;
+    letter = letter || is_letter(*p);
+  }
+  return letter && word.end - p <= 8 && p - word.at >= 2 && p[-1] == '.';
+}
+
+bool ft_normal_is_path(struct ft_text word)
+{
+  size_t length;
+
+  word = unquoted(word);
+  length = ft_text_left(&word);
+  if (!length || length > 1000 || *word.at == '-')
+    return false;
+  for (const char *p = word.at; p < word.end; p++)
+    if ((unsigned char)*p <= ' ' || *p == '*' || *p == '?' ||
+        (*p == ':' && word.end - p > 2 && p[1] == '/' && p[2] == '/'))
+      return false;
+  return !is_number(word) && (memchr(word.at, '/', length) || has_extension(word));
+}
+
+static uint64_t add(uint64_t hash, const char *data, size_t length)
+{
+  return ft_hash64(hash, data, length);
+}
+
+static uint64_t add_numbers_out(uint64_t hash, struct ft_text text)
+{
+  char previous = '\0';
+
+  while (text.at < text.end) {
+    const char *from = text.at;
+
+    if (ft_normal_number(&text, previous)) {
+      hash = add(hash, "0", 1);
+      previous = '0';
+      continue;
+    }
+    /* a run of digits that belongs to a name is stepped over whole */
+    do
+      previous = *text.at++;
+    while (text.at < text.end && is_digit(previous) && is_digit(*text.at));
+    hash = add(hash, from, (size_t)(text.at - from));
+  }
+  return hash;
+}
+
+static struct ft_text base_name(struct ft_text path)
+{
+  const char *p = path.end;
+
+  while (p > path.at && p[-1] != '/')
+    p--;
+  return (struct ft_text){ p, path.end };
+}
+
+uint64_t ft_normal_word(uint64_t hash, struct ft_text raw, bool keep)
+{
+  const char *equals = ft_text_left(&raw) ? memchr(raw.at, '=', ft_text_left(&raw)) : NULL;
+
+  if (keep)
+    return add(add_numbers_out(hash, base_name(unquoted(raw))), " ", 1);
+  if (equals && !memchr(raw.at, '/', (size_t)(equals - raw.at))) {
+    hash = add_numbers_out(hash, (struct ft_text){ raw.at, equals + 1 });
+    raw.at = equals + 1;
+  }
+  if (ft_normal_is_path(raw))
+    return add(hash, "/ ", 2);
+  return add(add_numbers_out(hash, unquoted(raw)), " ", 1);
+}
+
+uint64_t ft_normal_line(uint64_t hash, struct ft_text line)
+{
+  struct ft_text word;
+
+  while (ft_text_word(&line, &word))
+    hash = ft_normal_word(hash, word, false);
+  return add(hash, "\n", 1);
+}
+
+void ft_normal_name(const char *name, char *out, size_t size)
+{
+  struct ft_text text = ft_text_from(name);
+  char previous = '\0';
+  size_t used = 0;
+
+  while (text.at < text.end && used + 1 < size) {
+    if (ft_normal_number(&text, previous)) {
+      out[used++] = previous = '0';
+      continue;
+    }
+    previous = *text.at++;
+    out[used++] = (unsigned char)previous <= ' ' || previous == 0x7f ? '_' : previous;
+  }
+  out[used] = '\0';
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What of a text stays when it is run again with other numbers and files: a
+ * number becomes "0", a path "/". A hash of that is what tells undeclared apps apart.
+ */
+#ifndef FT_REQUEST_NORMAL_H
+#define FT_REQUEST_NORMAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "predictor/core/text.h"
+
+/*
+ * Take a number with its unit ("10", "0.5", "1e-3", "4G", "512MiB", "30s", "5%") that
+ * stands alone: no letter before it (PREVIOUS: the byte there) nor after.
+ */
+bool ft_normal_number(struct ft_text *text, char previous);
+
+/* Whether a word may name a file: it has a '/' or an extension, and is no number and no URL. */
+bool ft_normal_is_path(struct ft_text word);
+
+/* Add the word RAW, as it stands in a script, to HASH. KEEP: a program's name, whose folder alone may change. */
+uint64_t ft_normal_word(uint64_t hash, struct ft_text raw, bool keep);
+
+/* Add every word of a line. */
+uint64_t ft_normal_line(uint64_t hash, struct ft_text line);
+
+/* The name of a job with its numbers replaced and what cannot be shown as '_', cut to SIZE. */
+void ft_normal_name(const char *name, char *out, size_t size);
+
+#endif

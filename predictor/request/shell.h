@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A shell script as a row of simple commands. Nothing is run: quotes are
+ * removed, NAME=value assignments and the script's own arguments are put in, and a
+ * word that holds anything else ($(...), an unknown variable) is marked. One pass, in
+ * time linear in the text; what is beyond the bounds below is dropped.
+ */
+#ifndef FT_REQUEST_SHELL_H
+#define FT_REQUEST_SHELL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "predictor/core/text.h"
+
+enum {
+  FT_SHELL_WORDS = 128,      /* of one command */
+  FT_SHELL_TEXT = 16 << 10,  /* bytes of one command's words */
+  FT_SHELL_VARIABLES = 64,
+  FT_SHELL_VALUE = 256       /* bytes of one variable */
+};
+
+struct ft_word {
+  struct ft_text raw; /* as written */
+  const char *text;   /* expanded; "" where it is not known */
+  bool unknown;       /* holds what only running it could tell */
+  unsigned argument;  /* k: its value is that of the script's k-th argument, and no more */
+};
+
+struct ft_command {
+  struct ft_word word[FT_SHELL_WORDS];
+  size_t count;
+  const char *input; /* the file standard input comes from, or NULL */
+};
+
+struct ft_shell {
+  struct ft_text rest;
+  const char *const *arguments;
+  size_t argument_count;
+  size_t variable_count;
+  struct {
+    char name[48];
+    char value[FT_SHELL_VALUE];
+  } variable[FT_SHELL_VARIABLES];
+  struct ft_text heredoc[4]; /* the words that end the documents begun on this line */
+  size_t heredoc_count;
+  char text[FT_SHELL_TEXT];
+  size_t used;
+};
+
+/* Begin to read SCRIPT, which is borrowed as ARGUMENTS are. */
+void ft_shell_begin(struct ft_shell *shell, struct ft_text script, const char *const *arguments,
+                    size_t argument_count);
+
+/*
+ * The next command with at least one word; its texts are valid until the next
+ * call. BODY, if not NULL, is called for each line of a document (<<) on the way.
+ * Returns false at the end.
+ */
+bool ft_shell_next(struct ft_shell *shell, struct ft_command *command,
+                   void (*body)(struct ft_text line, void *data), void *data);
+
+/* Remember NAME as VALUE; forget it where VALUE is NULL. */
+void ft_shell_assign(struct ft_shell *shell, struct ft_text name, const char *value);
+
+/* If TEXT is NAME=... with the name of a variable, take NAME and step over '='. */
+bool ft_shell_assignment(struct ft_text *text, struct ft_text *name);
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * make_state DIR UID: a state folder as the agent publishes it, for the tests of
+ * the command: a site, a partition, and an app "unet3d" of user UID with 42 runs
+ * whose peak grows with batch and differs by arch.
+ */
+#include "config.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "predictor/core/io.h"
+#include "predictor/core/random.h"
+#include "predictor/core/text.h"
+#include "predictor/core/units.h"
+#include "predictor/online/online.h"
+#include "predictor/record/layout.h"
+#include "predictor/site/conf.h"
+
+enum { RUNS = 42 };
+
+static struct ft_error err;
+
+static int fail(void)
+{
+  fprintf(stderr, "make_state: %s\n", err.text);
+  return 1;
+}
+
+/* log(bytes) of the noiseless peak */
+static double centre(double batch, int arch)
+{
+  return log(2.0 * (double)FT_GIB) + 0.9 * log(1 + batch) / log(33) + 0.25 * arch;
+}
+
+/* One run; every thirteenth was cancelled when it had used 0.7 of what it needed. */
+static void make_run(ft_observation *run, int index, struct ft_random *random)
+{
+  static const char *const names[] = { "unet", "resnet50", "vgg" };
+  enum { FEATURES = sizeof run->features / sizeof *run->features };
+  double batch = (double)(UINT64_C(1) << ft_random_below(random, 7));
+  int arch = (int)ft_random_below(random, 3);
+
+  *run = (ft_observation){ .schema = FT_SCHEMA,
+                           .job_id = 100 + (uint32_t)index,
+                           .submit_time = 1.76e9 + 3600 * index,
+                           .start_time = 1.76e9 + 3600 * index + 5,
+                           .end_time = 1.76e9 + 3600 * index + 605,
+                           .runtime_seconds = 600,
+                           .rule = FT_RULE_CGROUP,
+                           .outcome = FT_OUTCOME_COMPLETED,
+                           .has_charge_less_cache_bytes = true };
+  run->charge_less_cache_bytes =
+      (uint64_t)exp(centre(batch, arch) + 0.06 * ft_random_normal(random));
+  if (index % 13 == 12) {
+    run->censored = true;
+    run->outcome = FT_OUTCOME_CANCELLED;
+    run->charge_less_cache_bytes = run->charge_less_cache_bytes / 10 * 7;
+  }
+  (void)ft_feature_number(run->features, &run->features_count, FEATURES, "batch", batch);
+  (void)ft_feature_category(run->features, &run->features_count, FEATURES, "arch", names[arch]);
+}
+
+static int fill_model(ft_model *model, uint32_t uid)
+{
+  static ft_observation run;
+  struct ft_random random;
+
+  ft_random_seed(&random, 7);
+  ft_online_init(model, "unet3d", uid, FT_RULE_CGROUP);
+  for (int i = 0; i < RUNS; i++) {
+    make_run(&run, i, &random);
+    if (ft_online_update(model, &run, &err) < 0)
+      return -1;
+  }
+  return 0;
+}
+
+/* Make FOLDER under FD and put the record NAME there. */
+static int write_below(enum ft_record record, const void *message, int fd, const char *folder,
+                       const char *name)
+{
+  int below, status;
+
+  (void)mkdirat(fd, folder, 0755);
+  below = openat(fd, folder, O_RDONLY | O_DIRECTORY);
+  if (below < 0)
+    return ft_error_errno(&err, "%s", folder);
+  status = ft_record_write(record, message, below, name, 0644, &err);
+  close(below);
+  return status;
+}
+
+static int write_site(int fd)
+{
+  static struct ft_config config;
+  static ft_apps apps;
+  static ft_site site;
+  static ft_partition partition = {
+    .schema = FT_SCHEMA,
+    .name = "main",
+    .is_default = true,
+    .def_mem_bytes = 4 * FT_GIB,
+    .nodes_count = 1,
+    .nodes = { { .count = 4, .cpus = 64, .mem_bytes = 256 * FT_GIB, .threads_per_core = 2 } }
+  };
+  char name[FT_LAYOUT_NAME_SIZE];
+
+  ft_config_defaults(&config);
+  config.policy.reject_probability = 0.9;
+  ft_config_to_site(&config, &site, &apps);
+  site.updated = 1.76e9;
+  site.rule = FT_RULE_CGROUP;
+  site.memory_is_consumable = true;
+  (void)ft_string_copy("main", site.default_partition, sizeof site.default_partition);
+  (void)ft_string_copy("test", site.cluster, sizeof site.cluster);
+  (void)ft_string_copy("22.05.8", site.slurm_version, sizeof site.slurm_version);
+  ft_layout_partition_name("main", name);
+  if (ft_record_write(FT_RECORD_SITE, &site, fd, FT_LAYOUT_SITE, 0644, &err) < 0)
+    return -1;
+  return write_below(FT_RECORD_PARTITION, &partition, fd, FT_LAYOUT_PARTITIONS, name);
+}
+
+int main(int argc, char **argv)
+{
+  static ft_model model;
+  char folder[64], name[FT_LAYOUT_NAME_SIZE];
+  struct ft_text number = ft_text_from(argc == 3 ? argv[2] : "");
+  uint64_t uid;
+  int fd, status;
+
+  if (!ft_text_u64(&number, UINT32_MAX, &uid)) {
+    fprintf(stderr, "usage: make_state DIR UID\n");
+    return 2;
+  }
+  if (ft_io_make_path(argv[1], 0755, &err) < 0)
+    return fail();
+  fd = open(argv[1], O_RDONLY | O_DIRECTORY);
+  if (fd < 0) {
+    ft_error_errno(&err, "%s", argv[1]);
+    return fail();
+  }
+  (void)mkdirat(fd, FT_LAYOUT_MODELS, 0755);
+  ft_layout_model_name("unet3d", name);
+  (void)snprintf(folder, sizeof folder, FT_LAYOUT_MODELS "/%lu", (unsigned long)uid);
+  status = fill_model(&model, (uint32_t)uid) < 0 || write_site(fd) < 0 ||
+           write_below(FT_RECORD_MODEL, &model, fd, folder, name) < 0;
+  close(fd);
+  return status ? fail() : 0;
+}

@@ -1,0 +1,105 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# A machine with nothing but cgroup v2, and a whole Slurm in it: Debian's cloud
+# kernel emulated by qemu, with this machine's own Slurm, munge and foretell in an
+# initrd. The tests themselves are in guest.sh; their TAP comes over the serial line.
+FT_TOP_SRCDIR=${FT_TOP_SRCDIR-$(cd "$(dirname "$0")/../../.." && pwd)}
+[ "$(uname -m)" = x86_64 ] || { echo "1..0 # SKIP the guest is x86_64"; exit 0; }
+. "$FT_TOP_SRCDIR/tests/slurm/play.sh"
+for program in qemu-system-x86_64 apt-get dpkg-deb cpio gzip; do
+  command -v $program >/dev/null || tap_skip_all "$program is not installed"
+done
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/ft-guest-XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+
+# Kernel and busybox are kept between runs
+cache=${FT_CACHE-${XDG_CACHE_HOME-${HOME-/root}/.cache}/foretell}/guest-x86
+mkdir -p "$cache" || exit 1
+apt_get() {
+  apt-get -qq -o APT::Sandbox::User=root -o Dir::State::Lists="$cache/lists" \
+    -o Dir::Cache="$cache" "$@"
+}
+if [ ! -s "$cache/vmlinuz" ] || [ ! -s "$cache/busybox" ]; then
+  rm -rf "$cache/lists"
+  mkdir -p "$cache/lists/partial" "$cache/archives/partial"
+  (
+    cd "$work" && apt_get update &&
+      kernel=$(apt-cache -o Dir::State::Lists="$cache/lists" -o Dir::Cache="$cache" \
+        depends linux-image-cloud-amd64 | sed -n 's/.*Depends: \(linux-image-.*\)/\1/p' | head -n 1) &&
+      apt_get download "$kernel" busybox-static &&
+      dpkg-deb -x linux-image-*.deb kernel && dpkg-deb -x busybox-static*.deb busybox &&
+      cp busybox/bin/busybox "$cache/busybox" && cp kernel/boot/vmlinuz-* "$cache/vmlinuz"
+  ) >"$work/apt.log" 2>&1 || {
+    diag <"$work/apt.log"
+    tap_skip_all "the guest's kernel cannot be downloaded"
+  }
+  rm -rf "$cache/lists" "$cache/archives" "$cache"/*.bin
+fi
+
+# ---- the initrd
+initrd=$work/initrd
+
+# put FILE...: at the same place in the guest, with the libraries it needs
+put() {
+  local file library
+  for file in "$@"; do
+    [ -e "$initrd$file" ] && continue
+    mkdir -p "$initrd$(dirname "$file")"
+    cp -L "$file" "$initrd$file"
+    for library in $(ldd "$file" 2>/dev/null | grep -o '/[^ ]*'); do
+      put "$library"
+    done
+  done
+}
+
+build_initrd() {
+  local plugins program
+  mkdir -p "$initrd"/{bin,sbin,dev,proc,sys,tmp,root,etc,run,test} || return 1
+  ln -s sbin/init "$initrd/init"
+  cp "$cache/busybox" "$initrd/bin/busybox"
+  for program in $("$initrd/bin/busybox" --list); do
+    [ -e "$initrd/bin/$program" ] || ln -s busybox "$initrd/bin/$program"
+  done
+  rm -f "$initrd/bin/sh" "$initrd/bin/bash" "$initrd/bin/setpriv"
+  put /bin/bash
+  ln -sf bash "$initrd/bin/sh"
+  for program in munged munge slurmctld slurmd slurmstepd sbatch srun scontrol sinfo squeue scancel \
+    setpriv sqlite3; do
+    put "$(PATH=$PATH:/usr/sbin:/sbin type -P $program)" || return 1
+  done
+  plugins=$(dirname "$(ldd "$(type -P sbatch)" | grep -o '/[^ ]*libslurmfull.so')")
+  put "$plugins"/{accounting_storage_none,acct_gather_*_none,auth_munge,burst_buffer_*,cgroup_v2}.so \
+    "$plugins"/{cli_filter_none,core_spec_none,cred_munge,ext_sensors_none,gpu_generic,gres_gpu}.so \
+    "$plugins"/{hash_k12,job_container_none,job_submit_defaults,jobacct_gather_cgroup}.so \
+    "$plugins"/{jobcomp_none,launch_slurm,mcs_none,mpi_none,power_none,preempt_none}.so \
+    "$plugins"/{prep_script,priority_basic,proctrack_cgroup,route_default,sched_backfill}.so \
+    "$plugins"/{select_cons_tres,site_factor_none,switch_none,task_cgroup,topology_none}.so 2>/dev/null
+  put "$FT_ROOT/sbin/foretelld" "$FT_ROOT/bin/foretell" "$FT_PLUGIN_BUILT"
+  mkdir -p "$initrd/test/tests/slurm"
+  cp -L "$hog" "$initrd/test/hog"
+  cp "$FT_TOP_SRCDIR"/tests/slurm/{tap,cluster,install,play,oom}.sh "$initrd/test/tests/slurm"
+  cp "$FT_TOP_SRCDIR/tests/guest/x86/guest.sh" "$initrd/test"
+  cp "$FT_TOP_SRCDIR/tests/guest/x86/init" "$initrd/sbin/init"
+  chmod 0755 "$initrd/sbin/init"
+  printf '%s\n' "FT_ROOT=$FT_ROOT" "FT_PLUGIN_BUILT=$FT_PLUGIN_BUILT" FT_HOG=/test/hog FT_CI=1 \
+    >"$initrd/test/settings"
+  printf '%s\n' root:x:0:0:root:/root:/bin/sh nobody:x:65534:65534:nobody:/tmp:/bin/sh \
+    >"$initrd/etc/passwd"
+  printf '%s\n' root:x:0: nogroup:x:65534: >"$initrd/etc/group"
+  printf '%s\n' '127.0.0.1 localhost' '10.9.9.9 guest' >"$initrd/etc/hosts"
+  printf '%s\n' 'passwd: files' 'group: files' 'hosts: files' >"$initrd/etc/nsswitch.conf"
+  (cd "$initrd" && find . | cpio -o -H newc --quiet | gzip -1) >"$work/initrd.gz"
+}
+
+build_initrd || { echo "1..1"; echo "not ok 1 - the initrd can be made"; exit 1; }
+
+timeout 300 qemu-system-x86_64 -cpu max -m 1500 -nographic -nodefaults -serial stdio \
+  -kernel "$cache/vmlinuz" -initrd "$work/initrd.gz" -append "console=ttyS0 quiet panic=-1" \
+  -no-reboot </dev/null 2>&1 | tr -d '\r' | tee "$work/console" |
+  sed -nE '/^(ok|not ok|1\.\.|#)/p'
+grep -q '^1\.\.' "$work/console" || {
+  tail -n 40 "$work/console" | diag
+  echo "Bail out! the guest did not finish"
+  exit 1
+}

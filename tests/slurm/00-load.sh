@@ -1,0 +1,69 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The plugin loads wherever Slurm loads it, brings nothing along, and leaks nothing.
+. "$(dirname "$0")/play.sh"
+FT_SLURM_CONF='PrologFlags=Contain'
+play_begin
+
+symbols=$(nm -D --defined-only "$FT_PLUGIN_BUILT" | awk '{print $3}' | grep -Ev '^(plugin_|slurm_spank_|spank_plugin)')
+is "$symbols" "" "only SPANK's symbols are exported"
+needs=$(readelf -d "$FT_PLUGIN_BUILT" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -Ev '^(libc|libm)\.so\.6$')
+if nm -D "$FT_PLUGIN_BUILT" | grep -q __asan; then
+  skip "nothing is needed but libc and libm" "built with sanitizers"
+else
+  is "$needs" "" "nothing is needed but libc and libm"
+fi
+
+for command in sbatch srun salloc; do
+  like "$($command --help)" 'predict-mem' "$command shows --predict-mem in its help"
+done
+options=$(sbatch --help | sed -n '/provided by plugins/,$p')
+for option in predict-mem predict-app predict-params; do
+  like "$options" "--$option.*foretell" "--$option stands there with the plugin's name"
+done
+
+submit sbatch --parsable --wrap 'srun hostname; hostname'
+is "$status" 0 "sbatch submits"
+is "$(job_wait "$id")" COMPLETED "a batch job with a step completes"
+is "$(wc -l <slurm-"$id".out)" 2 "with its own output and nothing else"
+submit srun --overlap hostname
+is "$status $out" "0 $(hostname)" "srun runs"
+submit salloc true
+is "$status" 0 "salloc runs"
+grep -q "$FT_PLUGIN" "/proc/$(cluster_pid slurmd-one)/maps"
+ok $? "slurmd has it loaded"
+submit sbatch --parsable --output=/dev/null --wrap 'sleep 30'
+stepd_has_it() {
+  local pid
+  for pid in $(pgrep slurmstepd); do
+    grep -q "$FT_PLUGIN" "/proc/$pid/maps" 2>/dev/null && return 0
+  done
+  return 1
+}
+wait_until 10 stepd_has_it
+ok $? "slurmstepd has it loaded"
+scancel "$id"
+for log in "$scratch"/log/slurmd-*.log; do
+  unlike "$(cat "$log")" 'spank.*(error|fail)|foretell.*error|plugin.*foretell.*(fail|error)' \
+    "slurmd and slurmstepd load it without complaint"
+done
+
+if command -v valgrind >/dev/null; then
+  valgrind --leak-check=full --show-leak-kinds=definite,indirect,possible \
+    --keep-debuginfo=yes --log-file="$scratch/valgrind" sbatch --predict-mem --mem=100M --wrap true >/dev/null 2>&1
+  ok $? "sbatch runs under valgrind"
+  is "$(grep -c 'spank_foretell.so\|ft_[a-z_]* (' "$scratch/valgrind")" 0 "which sees nothing of ours leak or go wrong" ||
+    grep -B 8 -A 4 'spank_foretell\|ft_' "$scratch/valgrind" | head -n 60 | diag
+  like "$(cat "$scratch/valgrind")" 'HEAP SUMMARY' "and did look"
+else
+  [ -z "${FT_CI-}" ]
+  ok $? "valgrind is installed"
+fi
+
+# ---- without the agent
+cluster_kill foretelld
+submit sbatch --parsable --predict-mem --wrap 'srun true'
+is "$status" 0 "without an agent sbatch submits"
+is "$(job_wait "$id")" COMPLETED "and the job completes"
+between "$(said)" 0 1 "at most one line is said"
+play_end

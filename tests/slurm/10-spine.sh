@@ -1,0 +1,91 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The main job, on real programs: what ran unpredicted is learned, the next one is
+# set, and one that asks too little is refused.
+. "$(dirname "$0")/play.sh"
+FT_ENFORCE=rss
+FT_PARTITIONS='PartitionName=main Nodes=@one@ Default=YES DefMemPerCPU=10 MaxTime=60'
+FT_FORETELL_CONF='mode = "check"
+min_runs = 4
+reject_probability = 0.5
+floor = "16M"
+round = "1M"'
+FT_PLUGSTACK=required
+play_begin
+
+# ---- sort: memory grows with its input, which foretell finds without being told
+cat >sort.sh <<'END'
+#!/bin/bash
+#SBATCH --output=/dev/null
+LC_ALL=C sort --parallel=1 --buffer-size=2G --output=/dev/null "$1"
+END
+for size in 8 16 24 32 40; do
+  base64 -w 30 </dev/urandom | head -c ${size}000000 >words-$size
+done
+ids=
+for size in 8 16 24 40; do
+  submit sbatch --mem=1000M sort.sh words-$size
+  is "$status $(said)" "0 0" "sort of $size MB: unpredicted, nothing is said"
+  is "$(asked "$id")" 1000M "and it has what it asked for"
+  ids="$ids $id"
+done
+for id in $ids; do
+  is "$(job_wait "$id")" COMPLETED "it completes"
+done
+sort_learned() {
+  sort_app=$(observed "$id" app) && has_runs "$sort_app" 4
+}
+wait_until 15 sort_learned
+ok $? "four runs are learned as one app"
+
+submit sbatch --predict-mem sort.sh words-32
+like "$err" '^sbatch: foretell: .* needs .*\(4 runs\); --mem set to [0-9]+[MG]$' "the next is predicted, and told"
+is "$(said)" 1 "in one line"
+between "$(mib "$(asked "$id")")" 90 600 "its memory is set, from its input's size"
+diag "$err"
+is "$(job_wait "$id")" COMPLETED "and it completes under OverMemoryKill"
+
+submit sbatch --mem=40M sort.sh words-32
+is "$status" 1 "one that asks too little is refused: sbatch exits 1"
+is "$id" "" "no job exists"
+like "$err" '^sbatch: error: foretell: not submitted: --mem=40M, but .*\([0-9]+ runs\)' "the reason names request, estimate and evidence"
+like "$err" '^sbatch: error: foretell: ask for --mem=[0-9]+[MG], or .*--predict-mem=force' "and what would pass"
+suggestion=$(sed -nE 's/.*ask for (--mem=[0-9]+[MG]).*/\1/p' <<<"$err")
+submit sbatch "$suggestion" sort.sh words-32
+is "$status" 0 "what it suggests does pass"
+is "$(job_wait "$id")" COMPLETED "and completes"
+submit sbatch --mem=40M --predict-mem=force sort.sh words-32
+is "$status" 0 "--predict-mem=force submits it all the same"
+unlike "$(job_wait "$id")" COMPLETED "and Slurm kills it"
+
+# ---- xz, python3: real programs whose memory is one of their parameters
+cat >xz.sh <<'END'
+#!/bin/bash
+#SBATCH --output=/dev/null
+xz --compress --stdout --threads=1 --lzma2=preset=0,dict="$2"MiB "$1" >/dev/null
+END
+head -c 3000000 words-8 >small
+cat >arrays.sh <<'END'
+#!/bin/bash
+#SBATCH --output=/dev/null
+python3 arrays.py --size "$1"
+END
+cat >arrays.py <<'END'
+import sys, time
+data = bytearray(b"1") * (int(sys.argv[sys.argv.index("--size") + 1]) << 20)
+time.sleep(0.3)
+END
+ids=
+for n in 16 32 48 64; do
+  ids="$ids $(sbatch --parsable --mem=1000M --predict-app=arrays arrays.sh $n)"
+  ids="$ids $(sbatch --parsable --mem=1000M --predict-app=xz xz.sh small $n)"
+done
+for id in $ids; do job_wait "$id" >/dev/null; done
+wait_until 15 has_runs arrays 4 && wait_until 15 has_runs xz 4
+ok $? "python3 and xz are learned"
+submit sbatch --predict-mem --predict-app=arrays arrays.sh 40
+between "$(mib "$(asked "$id")")" 45 200 "python3 is predicted from --size"
+is "$(job_wait "$id")" COMPLETED "and completes"
+submit sbatch --predict-mem --predict-app=xz xz.sh small 40
+is "$(job_wait "$id")" COMPLETED "so does xz"
+play_end

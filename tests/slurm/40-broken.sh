@@ -1,0 +1,153 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Whatever is broken: the job is submitted and runs, nothing is lost, at most one
+# line is said, and nobody waits.
+. "$(dirname "$0")/play.sh"
+FT_ENFORCE=none
+FT_PARTITIONS='PartitionName=main Nodes=@one@ Default=YES DefMemPerCPU=10 MaxTime=60'
+FT_FORETELL_CONF='min_runs = 3
+floor = "16M"
+round = "1M"
+helper_timeout_ms = 500'
+play_begin
+learn steady 100 101 99 100
+ok $? "four runs are learned"
+file=$(model_file steady)
+cp "$file" "$scratch/good.model"
+cp -a "$FT_STATE/site" "$scratch/good.site"
+
+# suffers NAME [COMMAND...]: a submission meets what was just broken
+suffers() {
+  local name=$1 begun=${EPOCHREALTIME/./} spent
+  shift
+  [ $# -gt 0 ] || set -- sbatch --parsable --output=/dev/null --predict-mem --predict-app=steady --wrap true
+  submit timeout 20 "$@"
+  spent=$(((${EPOCHREALTIME/./} - begun) / 1000))
+  if [ "$status" = 0 ] && [ -n "$id" ] && [ "$(said)" -le 1 ] && [ $spent -lt 1500 ] &&
+    [ "$(job_wait "$id")" = COMPLETED ]; then
+    ok 0 "$name: submitted, runs, $(said) line"
+  else
+    ok 1 "$name: submitted, runs, at most one line"
+    diag "exit $status, job $id $(job_field "$id" JobState), ${spent} ms, $(said) lines: $err"
+  fi
+}
+# model TEXT...: put standard input in the model file's place
+put_model() {
+  rm -rf "$file"
+  cat >"$file"
+}
+restore() {
+  rm -rf "$file"
+  cp "$scratch/good.model" "$file"
+}
+
+suffers "nothing broken"
+size=$(stat -c %s "$file")
+for n in 0 1 7 $((size / 2)) $((size - 1)); do
+  head -c "$n" "$scratch/good.model" | put_model
+  suffers "model of $n of $size bytes"
+done
+head -c 4096 /dev/urandom | put_model
+suffers "model of noise"
+{ head -c $((size / 2)) "$scratch/good.model"; head -c $((size - size / 2)) /dev/urandom; } | put_model
+suffers "model whose second half is noise"
+rm -f "$file"; truncate -s 8G "$file"
+suffers "model of 8 GiB of nothing"
+rm -f "$file"; mkdir "$file"
+suffers "a folder in the model's place"
+rm -rf "$file"; ln -s "$file" "$file"
+suffers "a symbolic link to itself"
+rm -f "$file"; mkfifo "$file"
+suffers "a FIFO, as a hung mount would be"
+rm -f "$file"; ln -s /dev/zero "$file"
+suffers "a device"
+# a header from the future: 4 bytes of magic, then the version
+python3 - "$scratch/good.model" "$file" <<'END'
+import os, sys
+data = bytearray(open(sys.argv[1], "rb").read())
+data[4:8] = (0x7fffffff).to_bytes(4, "little")
+os.unlink(sys.argv[2])
+open(sys.argv[2], "wb").write(data)
+END
+suffers "a model from a newer version"
+restore
+for n in $(seq 1 25); do
+  python3 - "$scratch/good.model" "$file" "$n" <<'END'
+import random, sys
+random.seed(int(sys.argv[3]))
+data = bytearray(open(sys.argv[1], "rb").read())
+for _ in range(4):
+    data[random.randrange(len(data))] ^= 1 << random.randrange(8)
+open(sys.argv[2], "wb").write(data)
+END
+  submit timeout 20 sbatch --parsable --output=/dev/null --predict-mem=check --predict-app=steady --wrap true
+  [ "$status" = 0 ] && [ "$(said)" -le 1 ] || break
+done
+is "$n $status" "25 0" "25 models with flipped bits: submitted, at most one line each"
+
+# ---- while it is being read
+(
+  while [ ! -e "$scratch/enough" ]; do
+    for n in 10 $((size / 2)) $size; do
+      head -c "$n" "$scratch/good.model" >"$file"
+    done
+  done
+) &
+for n in $(seq 1 40); do
+  submit timeout 20 sbatch --parsable --output=/dev/null --predict-mem=check --predict-app=steady --wrap true
+  [ "$status" = 0 ] && [ "$(said)" -le 1 ] || break
+done
+touch "$scratch/enough"
+wait $!
+is "$n $status" "40 0" "a model that changes while it is read: submitted, at most one line each"
+restore
+
+# ---- another user, unreadable
+submit cluster_as nobody cat "$file"
+is "$([ "$status" != 0 ] && echo no)" no "another user cannot read the model"
+suffers "a user who may not read any model" \
+  cluster_as nobody sbatch --parsable --output=/dev/null --predict-mem --predict-app=steady --wrap true
+chmod 0 "$FT_STATE/site"
+suffers "a user who may not read the site file" \
+  cluster_as nobody sbatch --parsable --output=/dev/null --predict-mem --predict-app=steady --wrap true
+chmod 0644 "$FT_STATE/site"
+
+# ---- the site file and the partition's
+for broken in "$FT_STATE/site" "$FT_STATE"/partitions/*; do
+  mv "$broken" "$scratch/aside"
+  suffers "no ${broken#"$FT_STATE"/}"
+  head -c 5 "$scratch/aside" >"$broken"
+  suffers "${broken#"$FT_STATE"/} cut off"
+  rm -f "$broken"; mkfifo "$broken"
+  suffers "${broken#"$FT_STATE"/} a FIFO"
+  rm -f "$broken"; mv "$scratch/aside" "$broken"
+done
+
+# ---- the helper
+seq 1000 >input
+with_input() {
+  suffers "$1" sbatch --parsable --output=/dev/null --predict-mem --predict-app=steady script.sh input
+}
+printf '%s\n' '#!/bin/bash' 'wc -l "$1"' >script.sh
+for kind in 'exec sleep 300' 'trap "" TERM; while :; do sleep 1; done' 'kill -SEGV $$' 'exit 3' \
+  'head -c 30000000 /dev/urandom' 'yes foretell: nonsense | head -n 100000 >&2' 'sleep 300 & exec sleep 300'; do
+  printf '%s\n' '#!/bin/bash' "$kind" >"$scratch/helper"
+  chmod 0755 "$scratch/helper"
+  FT_PLUGIN_ARGS="state=$FT_STATE socket=$FT_AGENT_SOCKET helper=$scratch/helper" cluster_write_plugstack
+  with_input "a helper that does: $kind"
+done
+wait_until 3 sh -c "! pgrep -f '^/bin/bash $scratch/helper'"
+ok $? "none of them is left behind"
+FT_PLUGIN_ARGS="state=$FT_STATE socket=$FT_AGENT_SOCKET helper=/nowhere" cluster_write_plugstack
+with_input "no helper"
+cluster_write_plugstack
+with_input "the true helper"
+rm -f input; mkfifo input
+with_input "a FIFO among the job's inputs"
+rm -f input
+
+# ---- no state folder at all
+mv "$FT_STATE" "$FT_STATE.aside"
+suffers "no state folder"
+mv "$FT_STATE.aside" "$FT_STATE"
+play_end

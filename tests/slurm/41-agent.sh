@@ -1,0 +1,109 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The agent dies, hangs, comes back, and meets a full disk: no job notices, and
+# nothing that was learned is lost.
+. "$(dirname "$0")/play.sh"
+FT_ENFORCE=none
+FT_PARTITIONS='PartitionName=main Nodes=@one@ Default=YES DefMemPerCPU=10 MaxTime=60'
+FT_FORETELL_CONF='min_runs = 3
+floor = "16M"
+round = "1M"'
+cluster_open || exit 1
+mkdir "$scratch/mnt"
+if mount -t tmpfs -o size=6m,mode=0755 tmpfs "$scratch/mnt" 2>/dev/null; then
+  FT_STATE=$scratch/mnt/state
+  mkdir "$FT_STATE"
+fi
+play_begin
+learn steady 100 101 99 100
+ok $? "four runs are learned"
+
+run() {
+  submit sbatch --parsable --output=/dev/null --mem=500M --predict-app=steady --wrap "$hog --mib 100 --seconds ${1:-0.4}"
+}
+
+# ---- killed in the middle of a job
+run 3
+wait_until 10 job_running "$id"
+wait_until 5 pgrep -f "$hog --mib 100 --seconds 3"
+cluster_kill foretelld KILL
+is "$(job_wait "$id")" COMPLETED "the agent is killed in the middle of a job: the job completes"
+like "$(job_field "$id" ExitCode)" '0:0' "with its own exit code"
+killed=$id
+run
+is "$(job_wait "$id")" COMPLETED "without an agent a job completes"
+submit sbatch --parsable --output=/dev/null --predict-mem --predict-app=steady --wrap true
+between "$(mib "$(asked "$id")")" 100 400 "the model is still there for submissions"
+cluster_start_agent
+ok $? "the agent comes back"
+is "$(store 'pragma integrity_check')" ok "its store is sound"
+between "$(runs_of steady)" 4 9 "and has lost nothing"
+before=$(runs_of steady)
+run
+is "$(job_wait "$id")" COMPLETED "a job runs under it"
+wait_observed "$id"
+is "$(observed "$id" outcome)" "$(store 'select outcome from observation limit 1')" "and is observed"
+
+# ---- killed and back while the job runs
+run 4
+wait_until 5 pgrep -f "$hog --mib 100 --seconds 4"
+cluster_kill foretelld KILL
+cluster_start_agent
+is "$(job_wait "$id")" COMPLETED "an agent that comes back in the middle of a job does not disturb it"
+wait_until 8 test_observed "$id"
+diag "its observation: rss $(observed "$id" rss_bytes), outcome $(observed "$id" outcome), bound $(observed "$id" peak_is_bound)"
+
+# ---- hung
+pid=$(cluster_pid foretelld)
+kill -STOP "$pid"
+begun=${EPOCHREALTIME/./}
+for n in 1 2 3 4 5; do
+  run 0
+  job_wait "$id" 15 >/dev/null
+done
+spent=$(((${EPOCHREALTIME/./} - begun) / 1000))
+is "$(job_field "$id" JobState)" COMPLETED "a hung agent: jobs complete"
+between "$spent" 0 15000 "and do not wait for it"
+kill -CONT "$pid"
+last=$id
+wait_until 15 test_observed "$last"
+ok $? "what it was told meanwhile is not lost"
+
+# ---- a full disk
+if [ "$FT_STATE" = "$scratch/mnt/state" ]; then
+  before=$(runs_of steady)
+  cat /dev/zero >"$scratch/mnt/ballast" 2>/dev/null
+  is "$(df --output=avail "$scratch/mnt" | tail -n 1 | tr -d ' ')" 0 "the disk is full"
+  run
+  is "$(job_wait "$id")" COMPLETED "the store's disk is full: a job completes"
+  full=$id
+  submit sbatch --parsable --output=/dev/null --predict-mem --predict-app=steady --wrap true
+  between "$(mib "$(asked "$id")")" 100 400 "submissions are still predicted"
+  between "$(said)" 0 1 "with at most one line"
+  cluster_pid foretelld >/dev/null
+  ok $? "the agent lives"
+  wait_until 10 grep -qiE 'full|no space' "$scratch"/log/foretelld.*
+  ok $? "and says that the disk is full"
+  rm -f "$scratch/mnt/ballast"
+  wait_until 75 test_observed "$full"
+  ok $? "once there is room again, what it saw is stored"
+  is "$(store 'pragma integrity_check')" ok "the store is sound"
+else
+  skip "a full disk" "tmpfs cannot be mounted here"
+fi
+
+# ---- a configuration that is wrong
+cp "$FT_AGENT_CONF" "$scratch/good.conf"
+echo 'no_such_key = 1' >>"$FT_AGENT_CONF"
+pid=$(cluster_pid foretelld)
+kill -HUP "$pid"
+wait_until 10 grep -q 'no_such_key' "$scratch"/log/foretelld.*
+ok $? "a wrong key is refused by name when the configuration is read again"
+is "$(cluster_pid foretelld)" "$pid" "and the old one stays"
+run
+job_wait "$id" >/dev/null
+wait_observed "$id"
+ok $? "under which jobs are still observed"
+cluster_kill foretelld
+ok $? "TERM ends the agent"
+play_end

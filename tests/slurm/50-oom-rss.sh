@@ -1,0 +1,8 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Slurm itself kills: JobAcctGatherParams=OverMemoryKill.
+FT_ENFORCE=rss
+. "$(dirname "$0")/oom.sh"
+play_begin
+story
+play_end

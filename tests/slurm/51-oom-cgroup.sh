@@ -1,0 +1,12 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The kernel kills: task/cgroup with ConstrainRAMSpace.
+FT_ENFORCE=cgroup
+. "$(dirname "$0")/oom.sh"
+cluster_cgroup_version >/dev/null && [ -w /sys/fs/cgroup ] || {
+  echo "1..0 # SKIP no memory controller of cgroups is mounted; tests/guest has one"
+  exit 0
+}
+play_begin
+story
+play_end

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// hog --mib N [--seconds S] [--fork N] [--burst-ms MS]: a job of known size.
+// Touches N MiB and holds them S seconds; with --fork the memory is split among
+// that many children, with --burst-ms a child holds it for that long only.
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static double number(const char *text)
+{
+  char *end;
+  double value = strtod(text, &end);
+
+  if (*text == '\0' || *end != '\0' || !(value >= 0) || value > 1e7) {
+    fprintf(stderr, "hog: not a number from 0 to 1e7: %s\n", text);
+    exit(2);
+  }
+  return value;
+}
+
+static void hold(double mib, double seconds)
+{
+  size_t size = (size_t)(mib * 1048576.0);
+  struct timespec rest = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+  volatile unsigned char *memory;
+
+  if (size > 0) {
+    memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+      fprintf(stderr, "hog: %zu bytes: %s\n", size, strerror(errno));
+      exit(3);
+    }
+    for (size_t i = 0; i < size; i += 4096)
+      memory[i] = (unsigned char)(i >> 12 | 1);
+  }
+  while (nanosleep(&rest, &rest) < 0 && errno == EINTR)
+    ;
+}
+
+/* Run CHILDREN processes that hold MIB together; 0 when all ended well. */
+static int spread(int children, double mib, double seconds)
+{
+  int bad = 0, status;
+
+  for (int i = 0; i < children; i++) {
+    pid_t pid = fork();
+
+    if (pid < 0) {
+      perror("hog: fork");
+      return 3;
+    }
+    if (pid == 0) {
+      hold(mib / children, seconds);
+      _exit(0);
+    }
+  }
+  while (wait(&status) > 0)
+    bad |= status != 0;
+  return bad;
+}
+
+int main(int argc, char **argv)
+{
+  double mib = 0, seconds = 0, burst = 0;
+  int children = 0;
+
+  for (int i = 1; i + 1 < argc; i += 2) {
+    double value = number(argv[i + 1]);
+
+    if (strcmp(argv[i], "--mib") == 0)
+      mib = value;
+    else if (strcmp(argv[i], "--seconds") == 0)
+      seconds = value;
+    else if (strcmp(argv[i], "--fork") == 0)
+      children = (int)value;
+    else if (strcmp(argv[i], "--burst-ms") == 0)
+      burst = value;
+    else {
+      fprintf(stderr, "hog: unknown option %s\n", argv[i]);
+      return 2;
+    }
+  }
+  if (burst > 0) {
+    int bad = spread(1, mib, burst / 1000);
+
+    hold(0, seconds);
+    return bad;
+  }
+  if (children > 0)
+    return spread(children, mib, seconds);
+  hold(mib, seconds);
+  return 0;
+}

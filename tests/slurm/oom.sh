@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Jobs that are really killed for their memory, under FT_ENFORCE: seen as censored,
+# and the next --predict-mem submission survives. Sourced by 50- and 51-.
+. "${BASH_SOURCE[0]%/*}/play.sh"
+FT_PARTITIONS='PartitionName=main Nodes=@one@ Default=YES DefMemPerCPU=10 MaxTime=60'
+FT_FORETELL_CONF='min_runs = 3
+floor = "16M"
+round = "1M"'
+
+story() {
+  local size job jobs= killed
+
+  # memory grows with a feature; the largest so far was killed
+  learn grows 40 60 80 100
+  ok $? "$FT_ENFORCE: four runs are learned"
+  submit sbatch --parsable --output=/dev/null --mem=110M --predict-app=grows --wrap "$hog --mib 180 --seconds 4"
+  killed=$id
+  like "$(job_wait "$id")" '^(OUT_OF_MEMORY|FAILED|CANCELLED)$' "$FT_ENFORCE: a job over its memory is killed"
+  wait_observed "$id"
+  is "$(observed "$id" censored)" 1 "$FT_ENFORCE: it is seen as censored"
+  diag "Slurm: $(job_field "$id" JobState); outcome $(observed "$id" outcome), limit $(observed "$id" limit_bytes)," \
+    "rss $(observed "$id" rss_bytes), charge $(observed "$id" charge_bytes)," \
+    "less cache $(observed "$id" charge_less_cache_bytes), rule $(observed "$id" rule)"
+  wait_until 10 test_out_of_memory "$id"
+  ok $? "$FT_ENFORCE: and as out of memory"
+  submit sbatch --parsable --output=/dev/null --predict-mem --predict-app=grows --wrap "exec $hog --mib 180 --seconds 1"
+  diag "$err; asked $(asked "$id")"
+  is "$(job_wait "$id")" COMPLETED "$FT_ENFORCE: the next --predict-mem submission survives"
+
+  # the same job over and over, only ever killed
+  submit sbatch --parsable --output=/dev/null --mem=60M --predict-app=dies --wrap "exec $hog --mib 90 --seconds 4"
+  like "$(job_wait "$id")" '^(OUT_OF_MEMORY|FAILED|CANCELLED)$' "$FT_ENFORCE: an app whose only run was killed"
+  wait_observed "$id"
+  wait_until 10 model_file dies
+  for size in 1 2 3 4; do
+    submit sbatch --parsable --output=/dev/null --predict-mem=raise --mem=60M --predict-app=dies --wrap "exec $hog --mib 90 --seconds 2"
+    diag "attempt $size: $err; asked $(asked "$id")"
+    [ "$(job_wait "$id")" != COMPLETED ] || break
+    wait_observed "$id"
+    wait_until 3 false
+  done
+  is "$(job_field "$id" JobState)" COMPLETED "$FT_ENFORCE: survives within four attempts"
+
+  # cancelled is not out of memory
+  submit sbatch --parsable --output=/dev/null --mem=500M --predict-app=cancelled --wrap "exec $hog --mib 50 --seconds 60"
+  wait_until 10 pgrep -f "$hog --mib 50 --seconds 60"
+  wait_until 1 false
+  scancel "$id"
+  wait_observed "$id"
+  is "$(observed "$id" censored)" 1 "$FT_ENFORCE: a cancelled job is censored"
+  wait_until 10 test_cancelled "$id"
+  ok $? "$FT_ENFORCE: and told from one that was killed for its memory"
+  submit sbatch --parsable --output=/dev/null --mem=500M --predict-app=fails --wrap "$hog --mib 50 --seconds 0.5; exit 3"
+  is "$(job_wait "$id")" FAILED "$FT_ENFORCE: a job fails"
+  wait_observed "$id"
+  is "$(observed "$id" censored)" 1 "$FT_ENFORCE: and is censored"
+}
+
+# outcomes by their numbers in foretell.proto
+test_out_of_memory() {
+  case $(observed "$1" outcome) in 3 | out_of_memory) ;; *) return 1 ;; esac
+}
+test_cancelled() {
+  case $(observed "$1" outcome) in 4 | cancelled) ;; *) return 1 ;; esac
+}

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What every tests/slurm/NN-*.sh begins with; sourced. Skips where there is no
+# Slurm, installs the build tree's foretell beside it, and gives the verbs that the
+# tests are told in: submit, learn, runs_of.
+
+FT_TOP_SRCDIR=${FT_TOP_SRCDIR-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}
+. "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
+. "$FT_TOP_SRCDIR/tests/slurm/cluster.sh"
+. "$FT_TOP_SRCDIR/tests/slurm/install.sh"
+
+[ -z "${FT_NO_SLURM-}" ] || { echo "1..0 # SKIP FT_NO_SLURM is set"; exit 0; }
+[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP slurmd needs root"; exit 0; }
+play_missing=$(cluster_missing) && tap_skip_all "$play_missing is not installed"
+install_foretell || {
+  echo "1..1"
+  echo "not ok 1 - foretell can be installed from $FT_TOP_BUILDDIR"
+  exit 1
+}
+hog=$(install_hog) || exit 1
+foretell=$FT_ROOT/bin/foretell
+
+# play_begin: the cluster with plugin and agent, unless the test set them otherwise
+play_begin() {
+  cluster_open || exit 1
+  : "${FT_PLUGIN:=$FT_PLUGIN_BUILT}"
+  : "${FT_AGENT:=$FT_ROOT/sbin/foretelld}"
+  : "${FT_PLUGIN_ARGS:=state=$FT_STATE socket=$FT_AGENT_SOCKET helper=$foretell}"
+  [ "$FT_PLUGIN" != none ] || FT_PLUGIN=
+  [ "$FT_AGENT" != none ] || FT_AGENT=
+  cluster_start || { ok 1 "the cluster starts"; tap_done; exit 1; }
+  cp "$hog" "$cluster_work/hog"
+  chmod 0755 "$cluster_work/hog"
+  hog=$cluster_work/hog
+  cd "$cluster_work" || exit 1
+}
+
+# play_end: the plan; the status of the test
+play_end() {
+  [ "$tap_failed" = 0 ] || cluster_logs 30
+  tap_done
+  exit $?
+}
+
+# submit COMMAND...: runs it; sets out, err, status, and id of the job it submitted
+submit() {
+  "$@" >"$scratch/stdout" 2>"$scratch/stderr"
+  status=$?
+  out=$(cat "$scratch/stdout")
+  err=$(cat "$scratch/stderr")
+  id=$(sed -nE 's/^(Submitted batch job )?([0-9]+).*/\2/p' "$scratch/stdout" | head -n 1)
+  [ -n "$id" ] || id=$(sed -nE 's/.*job(id)? ([0-9]+).*/\2/p' "$scratch/stderr" | head -n 1)
+}
+
+# said: how many lines of the last submit were foretell's
+said() {
+  grep -c 'foretell: ' <<<"$err"
+}
+
+# asked ID: the memory the job asks for, as scontrol shows it ("300M", or "20M per cpu")
+asked() {
+  local node
+  node=$(job_field "$1" MinMemoryNode)
+  [ -n "$node" ] && echo "$node" || echo "$(job_field "$1" MinMemoryCPU) per cpu"
+}
+
+# mib TEXT: Slurm's "300M", "1.5G" or "1G per cpu" in whole MiB
+mib() {
+  awk -v text="$1" 'BEGIN {
+    n = text + 0; unit = text; sub(/^[0-9.]*/, "", unit); unit = substr(unit, 1, 1)
+    if (unit == "G") n *= 1024; else if (unit == "T") n *= 1048576; else if (unit == "K") n /= 1024
+    printf "%d\n", n }'
+}
+
+# between VALUE LOW HIGH NAME: an integer test, shown when it fails
+between() {
+  if [ "${1:-x}" -ge "$2" ] 2>/dev/null && [ "$1" -le "$3" ]; then
+    ok 0 "$4"
+  else
+    ok 1 "$4"
+    diag "got $1, wanted $2 to $3"
+    return 1
+  fi
+}
+
+# model_file APP [UID]
+model_file() {
+  local file
+  for file in "$FT_STATE/models/${2:-0}/$1"-????????????????.model; do
+    [ -e "$file" ] && echo "$file" && return 0
+  done
+  return 1
+}
+
+# store SQL: asked of the agent's observations
+store() {
+  sqlite3 "file:$FT_STATE/store.db?mode=ro" "$1" 2>/dev/null
+}
+
+# observed ID COLUMN: of a job's observation
+observed() {
+  store "select $2 from observation where job_id = $1"
+}
+
+# runs_of APP: how many runs of it the store has
+runs_of() {
+  local runs
+  runs=$(store "select count(*) from observation where app = '$1'")
+  echo "${runs:-0}"
+}
+
+# waits until the store has the job's observation
+wait_observed() {
+  wait_until "${2:-15}" test_observed "$1"
+}
+
+test_observed() {
+  [ -n "$(observed "$1" outcome)" ]
+}
+
+has_runs() {
+  [ "$(runs_of "$1")" -ge "$2" ] && model_file "$1" "${3:-0}"
+}
+
+# learn APP MIB...: one unpredicted run of each size, side by side; until the model has them all
+learn() {
+  local app=$1 before ids= size job
+  shift
+  before=$(runs_of "$app")
+  for size in "$@"; do
+    job=$(sbatch --parsable --output=/dev/null --mem=1000M --predict-mem=off --predict-app="$app" \
+      --wrap "$hog --mib $size --seconds 0.5") || return 1
+    ids="$ids $job"
+  done
+  for job in $ids; do
+    job_wait "$job" >/dev/null
+  done
+  wait_until 15 has_runs "$app" $((before + $#))
+}

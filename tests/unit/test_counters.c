@@ -1,0 +1,719 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The samplers that count: perf's software events against what the kernel tells a
+ * parent of its children, NVML against a stand-in, PAPI as far as this machine has
+ * counters (tests/guest/arm64 has some), hwloc against machines kept as XML.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/measure/attach.h"
+#include "agent/measure/nvml.h"
+#include "agent/measure/papi.h"
+#include "predictor/core/units.h"
+#include "tests/unit/unit.h"
+
+/* ---- trees that work when told to ---- */
+
+static char self[4096];
+
+static double cpu_seconds(void)
+{
+  struct timespec now;
+
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void spin(double seconds)
+{
+  while (cpu_seconds() < seconds)
+    ;
+}
+
+static void touch(size_t pages)
+{
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  char *memory =
+      mmap(NULL, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+  madvise(memory, pages * page, MADV_NOHUGEPAGE);
+  for (size_t i = 0; i < pages; i++)
+    memory[i * page] = 1;
+  munmap(memory, pages * page);
+}
+
+static void await(int fd)
+{
+  char byte;
+
+  if (read(fd, &byte, 1) != 1)
+    _exit(1);
+}
+
+struct worker {
+  pid_t pid;
+  int start; /* a byte lets one process of it go */
+};
+
+/* Begin a process that does WORK(fd) when it has begun; it waits on fd itself. */
+static struct worker begin(void (*work)(int))
+{
+  struct worker worker;
+  int pipes[2];
+
+  assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
+  worker.pid = fork();
+  if (worker.pid == 0) {
+    close(pipes[1]);
+    work(pipes[0]);
+    _exit(0);
+  }
+  close(pipes[0]);
+  worker.start = pipes[1];
+  return worker;
+}
+
+static void go(const struct worker *worker, size_t processes)
+{
+  assert_int_equal(write(worker->start, "goon", processes), (ssize_t)processes);
+}
+
+static void settle(void)
+{
+  usleep(50000);
+}
+
+static void work_forks(int fd)
+{
+  await(fd);
+  for (int i = 0; i < 3; i++) {
+    if (fork() == 0) {
+      spin(0.05);
+      touch(500);
+      for (int n = 0; n < 20; n++)
+        usleep(500);
+      _exit(0);
+    }
+  }
+  spin(0.05);
+  while (wait(NULL) > 0)
+    ;
+}
+
+/* Two processes, one below the other, before anything is attached; both wait. */
+static void work_had_child(int fd)
+{
+  if (fork() == 0) {
+    await(fd);
+    if (fork() == 0) {
+      spin(0.1);
+      _exit(0);
+    }
+    wait(NULL);
+    _exit(0);
+  }
+  await(fd);
+  spin(0.1);
+  wait(NULL);
+}
+
+static void work_executes(int fd)
+{
+  await(fd);
+  spin(0.15);
+  if (fork() == 0)
+    execl(self, self, "spin", NULL);
+  wait(NULL);
+}
+
+static void work_late(int fd)
+{
+  spin(0.1);
+  await(fd);
+  spin(0.1);
+}
+
+/* ---- measuring them ---- */
+
+static struct ft_measure *open_measure(void)
+{
+  struct ft_measure_settings settings = { .seconds = 0.1 };
+  struct ft_error err;
+  struct ft_measure *measure;
+
+  settings.root_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  measure = ft_measure_open(&settings, &err);
+  if (!measure)
+    fail_msg("%s", err.text);
+  return measure;
+}
+
+static void close_measure(struct ft_measure *measure)
+{
+  int root = measure->settings.root_fd;
+
+  ft_measure_close(measure);
+  close(root);
+}
+
+static const struct ft_measure_report *report_of(const struct ft_measure *measure, const char *name)
+{
+  size_t count;
+  const struct ft_measure_report *reports = ft_measure_reports(measure, &count);
+
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(reports[i].name, name) == 0)
+      return &reports[i];
+  fail_msg("no sampler %s", name);
+  return NULL;
+}
+
+static double counter(const ft_observation *out, const char *name)
+{
+  for (pb_size_t i = 0; i < out->counters_count; i++)
+    if (strcmp(out->counters[i].name, name) == 0)
+      return out->counters[i].value;
+  return -1;
+}
+
+static struct ft_tree *open_tree(struct ft_measure *measure, pid_t root, bool skip_self)
+{
+  struct ft_error err;
+  struct ft_tree *tree = ft_tree_open(measure, &err);
+
+  if (!tree || ft_tree_add_root(tree, root, skip_self, &err) < 0)
+    fail_msg("%s", err.text);
+  return tree;
+}
+
+static double clock_of(const struct rusage *usage)
+{
+  return (double)usage->ru_utime.tv_sec + (double)usage->ru_stime.tv_sec +
+         1e-6 * (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);
+}
+
+/* Sample until WORKER ends; what the kernel tells of it and its waited-for children. */
+static struct rusage follow(struct ft_measure *measure, const struct worker *worker)
+{
+  struct rusage usage;
+  int status;
+
+  while (wait4(worker->pid, &status, WNOHANG, &usage) == 0) {
+    ft_measure_sample(measure);
+    usleep(5000);
+  }
+  close(worker->start);
+  assert_int_equal(status, 0);
+  return usage;
+}
+
+static void skip_without_perf(struct ft_measure *measure)
+{
+  const struct ft_measure_report *report = report_of(measure, "perf");
+
+  if (report->works && !strstr(report->why, "paranoid"))
+    return;
+  print_message("perf: %s\n", report->why);
+  close_measure(measure);
+  skip();
+}
+
+/* ---- perf ---- */
+
+static void test_perf_counts_each_process_once(void **unused)
+{
+  static ft_observation out;
+  struct ft_measure *measure = open_measure();
+  struct worker worker;
+  struct ft_tree *tree;
+  struct rusage usage;
+
+  (void)unused;
+  skip_without_perf(measure);
+  memset(&out, 0, sizeof out);
+  worker = begin(work_forks);
+  tree = open_tree(measure, worker.pid, false);
+  go(&worker, 1);
+  usage = follow(measure, &worker);
+  ft_tree_close(tree, &out);
+  assert_near(1e-9 * counter(&out, "task-clock"), clock_of(&usage), 0.1);
+  assert_near(counter(&out, "context-switches"), (double)(usage.ru_nvcsw + usage.ru_nivcsw), 0.1);
+  assert_true(counter(&out, "cpu-migrations") >= 0);
+  assert_true(out.has_minor_faults && out.has_major_faults);
+  assert_in_range(out.minor_faults, 1500, (uint64_t)(1.1 * (double)usage.ru_minflt));
+  assert_int_equal(measure->descriptors, 0);
+  close_measure(measure);
+}
+
+static void test_perf_counts_faults_as_the_kernel_does(void **unused)
+{
+  static ft_observation out;
+  struct ft_measure *measure = open_measure();
+  struct worker worker;
+  struct ft_tree *tree;
+  void *state = calloc(1, ft_sampler_perf.state_size);
+  struct rusage usage;
+  struct ft_error err;
+
+  (void)unused;
+  skip_without_perf(measure);
+  memset(&out, 0, sizeof out);
+  worker = begin(work_forks);
+  settle();
+  tree = ft_tree_open(measure, &err);
+  assert_non_null(tree);
+  assert_int_equal(ft_sampler_perf.open(measure, tree, state), 0);
+  assert_int_equal(ft_tree_add_root(tree, worker.pid, false, &err), 0);
+  ft_sampler_perf.added(measure, tree, state);
+  go(&worker, 1);
+  usage = follow(measure, &worker);
+  ft_sampler_perf.close(measure, tree, state, &out);
+  /* the kernel's figure holds what the worker did before it was attached to, a fork's few dozen */
+  assert_in_range(out.minor_faults, (uint64_t)usage.ru_minflt - 300, (uint64_t)usage.ru_minflt);
+  assert_int_equal(out.major_faults, usage.ru_majflt);
+  free(state);
+  ft_tree_close(tree, NULL);
+  close_measure(measure);
+}
+
+static void test_perf_attaches_to_what_ran_before(void **unused)
+{
+  static ft_observation out;
+  struct ft_measure *measure = open_measure();
+  struct worker worker;
+  struct ft_tree *tree;
+
+  (void)unused;
+  skip_without_perf(measure);
+  memset(&out, 0, sizeof out);
+  worker = begin(work_had_child);
+  settle();
+  tree = open_tree(measure, worker.pid, false);
+  go(&worker, 2);
+  follow(measure, &worker);
+  ft_tree_close(tree, &out);
+  assert_near(1e-9 * counter(&out, "task-clock"), 0.2, 0.1);
+  close_measure(measure);
+}
+
+static void test_perf_leaves_out_a_skipped_root(void **unused)
+{
+  static ft_observation out;
+  struct ft_measure *measure = open_measure();
+  struct worker worker;
+  struct ft_tree *tree;
+  struct rusage usage;
+
+  (void)unused;
+  skip_without_perf(measure);
+  memset(&out, 0, sizeof out);
+  worker = begin(work_executes);
+  tree = open_tree(measure, worker.pid, true);
+  go(&worker, 1);
+  usage = follow(measure, &worker);
+  ft_tree_close(tree, &out);
+  assert_true(clock_of(&usage) > 0.24);
+  /* the program spins to 0.1 s of its own process's clock, which an exec does not set back */
+  assert_near(1e-9 * counter(&out, "task-clock"), 0.1, 0.15);
+  close_measure(measure);
+}
+
+static void test_perf_counts_several_trees_apart(void **unused)
+{
+  static ft_observation out[2];
+  struct ft_measure *measure = open_measure();
+  struct worker workers[2];
+  struct ft_tree *trees[2];
+
+  (void)unused;
+  skip_without_perf(measure);
+  memset(out, 0, sizeof out);
+  workers[0] = begin(work_forks);
+  workers[1] = begin(work_had_child);
+  settle();
+  for (int i = 0; i < 2; i++)
+    trees[i] = open_tree(measure, workers[i].pid, false);
+  go(&workers[0], 1);
+  go(&workers[1], 2);
+  for (int i = 0; i < 2; i++) {
+    follow(measure, &workers[i]);
+    ft_tree_close(trees[i], &out[i]);
+  }
+  assert_near(1e-9 * counter(&out[0], "task-clock"), 0.2, 0.15);
+  assert_near(1e-9 * counter(&out[1], "task-clock"), 0.2, 0.15);
+  close_measure(measure);
+}
+
+static void test_counts_of_part_of_a_run_are_not_told(void **unused)
+{
+  static ft_observation out;
+  struct ft_measure *measure = open_measure();
+  struct worker worker;
+  struct ft_tree *tree;
+
+  (void)unused;
+  skip_without_perf(measure);
+  memset(&out, 0, sizeof out);
+  worker = begin(work_late);
+  usleep(200000);
+  tree = open_tree(measure, worker.pid, false);
+  go(&worker, 1);
+  follow(measure, &worker);
+  ft_tree_close(tree, &out);
+  assert_true(counter(&out, "task-clock") < 0);
+  close_measure(measure);
+}
+
+static void refuse_perf(void)
+{
+  struct sock_filter filter[] = {
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  struct sock_fprog program = { .len = COUNT_OF(filter), .filter = filter };
+
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+      prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+    _exit(2);
+}
+
+static void test_perf_says_who_refuses_it(void **unused)
+{
+  pid_t pid = fork();
+  int status;
+
+  (void)unused;
+  if (pid == 0) {
+    struct ft_measure *measure;
+    const struct ft_measure_report *perf;
+
+    refuse_perf();
+    measure = open_measure();
+    perf = report_of(measure, "perf");
+    _exit(!perf->works && strstr(perf->why, "seccomp") ? 0 : 1);
+  }
+  assert_int_equal(waitpid(pid, &status, 0), pid);
+  assert_int_equal(status, 0);
+}
+
+/* ---- PAPI ---- */
+
+static double resident_bytes(void)
+{
+  char text[128];
+  struct ft_text line;
+  uint64_t size, resident;
+  int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+
+  assert_true(ft_proc_reread(fd, text, sizeof text) > 0);
+  close(fd);
+  line = ft_text_from(text);
+  assert_true(ft_text_u64(&line, UINT64_MAX, &size) && ft_text_skip(&line, " ") &&
+              ft_text_u64(&line, UINT64_MAX, &resident));
+  return (double)resident * (double)sysconf(_SC_PAGESIZE);
+}
+
+static void test_papi_missing_is_said(void **unused)
+{
+  struct ft_measure_report report = { 0 };
+
+  (void)unused;
+  assert_false(ft_papi_probe("libpapi-of-nobody.so.0", &report));
+  assert_true(strstr(report.why, "apt-get install"));
+}
+
+static void test_papi_is_quiet_and_leaves_no_memory(void **unused)
+{
+  struct ft_measure_report report = { 0 };
+  FILE *caught = tmpfile();
+  int kept = dup(STDERR_FILENO);
+  double before;
+  long said;
+  bool works;
+
+  (void)unused;
+  fflush(stderr);
+  dup2(fileno(caught), STDERR_FILENO);
+  works = ft_papi_probe(NULL, &report);
+  before = resident_bytes();
+  for (int i = 0; i < 20; i++)
+    assert_true(ft_papi_probe(NULL, &report) == works);
+  said = lseek(STDERR_FILENO, 0, SEEK_CUR);
+  dup2(kept, STDERR_FILENO);
+  close(kept);
+  fclose(caught);
+  assert_int_equal(said, 0);
+  assert_true(report.why[0]);
+#ifndef __SANITIZE_ADDRESS__
+  assert_true(resident_bytes() - before < 512 << 10);
+#else
+  (void)before;
+#endif
+}
+
+static void test_papi_or_perf_counts_instructions_where_there_are_any(void **unused)
+{
+  static ft_observation out;
+  struct ft_measure *measure = open_measure();
+  const char *name = report_of(measure, "papi")->works ? "PAPI_TOT_INS" : "instructions";
+  bool has = report_of(measure, "papi")->works || strstr(report_of(measure, "perf")->why, name);
+  struct worker worker;
+  struct ft_tree *tree;
+
+  (void)unused;
+  memset(&out, 0, sizeof out);
+  worker = begin(work_forks);
+  tree = open_tree(measure, worker.pid, false);
+  go(&worker, 1);
+  follow(measure, &worker);
+  ft_tree_close(tree, &out);
+  if (has)
+    assert_true(counter(&out, name) > 1e6);
+  else
+    assert_true(counter(&out, name) < 0);
+  close_measure(measure);
+}
+
+static void test_counters_stop_at_their_limit(void **unused)
+{
+  static ft_observation out;
+  const size_t limit = COUNT_OF(out.counters);
+  char name[16];
+
+  (void)unused;
+  memset(&out, 0, sizeof out);
+  for (size_t i = 0; i < limit; i++) {
+    snprintf(name, sizeof name, "counter %zu", i);
+    assert_int_equal(ft_counter_add(&out, name, 1), 0);
+  }
+  assert_int_equal(ft_counter_add(&out, "one more", 1), -1);
+  assert_int_equal(ft_counter_add(&out, "counter 3", 2), 0);
+  assert_near(counter(&out, "counter 3"), 3, 0);
+}
+
+/* ---- NVML, of a stand-in ---- */
+
+static const char *fake(void)
+{
+  static char path[4096];
+
+  snprintf(path, sizeof path, "%s/tests/unit/.libs/libfakenvml.so", getenv("FT_TOP_BUILDDIR"));
+  return path;
+}
+
+static void script(const char *name, bool mig)
+{
+  char pid[16];
+
+  snprintf(pid, sizeof pid, "%d", (int)getpid());
+  setenv("FT_FAKE_NVML", name, 1);
+  setenv("FT_FAKE_NVML_PID", pid, 1);
+  if (mig)
+    setenv("FT_FAKE_NVML_MIG", "1", 1);
+  else
+    unsetenv("FT_FAKE_NVML_MIG");
+}
+
+/* What the sampler makes of LOOKS at the scripted GPUs for a tree of this process alone. */
+static void sample_gpus(int looks, ft_observation *out, struct ft_sample *sample)
+{
+  struct ft_measure_report report;
+  struct ft_member member = { .pid = getpid(), .fresh = true, .root = true, .statm_fd = -1 };
+  struct ft_measure measure = { .now = 1 };
+  struct ft_tree tree = { .measure = &measure, .members = &member, .count = 1, .size = 1 };
+  void *state = calloc(1, ft_sampler_nvml.state_size);
+
+  memset(out, 0, sizeof *out);
+  assert_true(ft_nvml_probe(fake(), &report));
+  assert_int_equal(ft_sampler_nvml.open(&measure, &tree, state), 0);
+  for (int i = 0; i < looks; i++) {
+    sample->gpu_bytes = -1;
+    ft_sampler_nvml.sample(&measure, &tree, state, sample);
+    measure.now += 10;
+  }
+  ft_sampler_nvml.close(&measure, &tree, state, out);
+  free(state);
+}
+
+static void test_nvml_measures_a_job_on_a_gpu(void **unused)
+{
+  static ft_observation out;
+  struct ft_sample sample;
+
+  (void)unused;
+  script("gpus", false);
+  sample_gpus(4, &out, &sample);
+  assert_near(sample.gpu_bytes, 3.0 * (double)FT_GIB, 0);
+  assert_true(out.has_gpu_memory_bytes);
+  assert_int_equal(out.gpu_memory_bytes, 3 * FT_GIB);
+  assert_string_equal(out.gpu_name, "NVIDIA A100-SXM4-40GB");
+  assert_string_equal(out.mig_profile, "");
+  assert_true(out.has_gpu_energy_joules && out.has_gpu_utilisation);
+  assert_near(out.gpu_energy_joules, 4 * 1.5, 1e-9);
+  assert_near(out.gpu_utilisation, 0.5, 1e-9);
+}
+
+static void test_nvml_counts_a_shared_gpu_for_nobody(void **unused)
+{
+  static ft_observation out;
+  struct ft_sample sample;
+
+  (void)unused;
+  script("shared", false);
+  sample_gpus(4, &out, &sample);
+  assert_int_equal(out.gpu_memory_bytes, 3 * FT_GIB);
+  assert_false(out.has_gpu_energy_joules || out.has_gpu_utilisation);
+}
+
+static void test_nvml_measures_a_mig_instance(void **unused)
+{
+  static ft_observation out;
+  struct ft_sample sample;
+  struct ft_nvml *nvml;
+  char profile[32];
+
+  (void)unused;
+  script("gpus", true);
+  sample_gpus(2, &out, &sample);
+  assert_int_equal(out.gpu_memory_bytes, 4 * FT_GIB); /* on both GPUs */
+  assert_false(out.has_gpu_energy_joules || out.has_gpu_utilisation);
+
+  nvml = ft_nvml_open(fake(), NULL);
+  assert_int_equal(ft_nvml_devices(nvml), 2); /* the third has fallen off the bus */
+  assert_true(ft_nvml_mig_profile(nvml, 1, 0, profile, sizeof profile));
+  assert_string_equal(profile, "1g.5gb"); /* as the driver calls it */
+  assert_true(ft_nvml_mig_profile(nvml, 1, 1, profile, sizeof profile));
+  assert_string_equal(profile, "2c.3g.20gb"); /* from its slices and memory */
+  assert_false(ft_nvml_mig_profile(nvml, 1, 2, profile, sizeof profile));
+  assert_false(ft_nvml_mig_profile(nvml, 0, -1, profile, sizeof profile));
+  assert_false(ft_nvml_mig_profile(nvml, 7, 0, profile, sizeof profile));
+  ft_nvml_close(nvml);
+}
+
+static void test_nvml_tells_nothing_of_a_job_without_gpu(void **unused)
+{
+  static ft_observation out;
+  struct ft_sample sample;
+
+  (void)unused;
+  script("nobody", false);
+  sample_gpus(3, &out, &sample);
+  assert_true(sample.gpu_bytes < 0);
+  assert_false(out.has_gpu_memory_bytes || out.has_gpu_energy_joules || out.has_gpu_utilisation);
+  assert_string_equal(out.gpu_name, "");
+}
+
+static void test_nvml_says_what_is_missing(void **unused)
+{
+  const struct {
+    const char *library, *script, *says;
+  } cases[] = {
+    { "libnvidia-ml-of-nobody.so.1", "gpus", "no NVIDIA driver" },
+    { "libm.so.6", "gpus", "has no nvmlInit_v2" },
+    { NULL, "driver", "Driver Not Loaded" },
+    { NULL, "none", "finds no GPU" },
+  };
+  struct ft_measure_report report;
+
+  (void)unused;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    script(cases[i].script, false);
+    assert_false(ft_nvml_probe(cases[i].library ? cases[i].library : fake(), &report));
+    if (!strstr(report.why, cases[i].says))
+      fail_msg("\"%s\" does not say \"%s\"", report.why, cases[i].says);
+  }
+}
+
+/* ---- the fingerprint ---- */
+
+static void test_fingerprint_of_a_kept_machine(void **unused)
+{
+  const struct {
+    const char *file, *line;
+  } cases[] = {
+    { "two-packages.xml",
+      "AMD EPYC 7763; 2 packages, 8 cores, 2 threads a core; L3 32 MiB; 512 GiB" },
+    { "no-threads.xml", "Intel Xeon Gold 6130; 1 package, 4 cores; L3 22 MiB; 192 GiB" },
+    { "arm64.xml", "aarch64 implementer 0x41 part 0xd0c; 1 package, 4 cores; 64 GiB" },
+  };
+  char path[4096], line[256];
+  struct ft_error err;
+
+  (void)unused;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    snprintf(path, sizeof path, "%s/tests/fixtures/hwloc/%s", getenv("FT_TOP_SRCDIR"),
+             cases[i].file);
+    setenv("HWLOC_XMLFILE", path, 1);
+    assert_int_equal(ft_platform_fingerprint(line, sizeof line, &err), 0);
+    assert_string_equal(line, cases[i].line);
+    assert_int_equal(ft_platform_fingerprint(line, 12, &err), 0);
+    assert_int_equal(strlen(line), 11);
+  }
+  unsetenv("HWLOC_XMLFILE");
+}
+
+static void test_fingerprint_leaves_no_memory(void **unused)
+{
+  char line[256];
+  struct ft_error err;
+  double before;
+
+  (void)unused;
+  assert_int_equal(ft_platform_fingerprint(line, sizeof line, &err), 0);
+  assert_true(strstr(line, "package") && strstr(line, "core"));
+  before = resident_bytes();
+  for (int i = 0; i < 20; i++)
+    assert_int_equal(ft_platform_fingerprint(line, sizeof line, &err), 0);
+#ifndef __SANITIZE_ADDRESS__
+  assert_true(resident_bytes() - before < 256 << 10);
+#else
+  (void)before;
+#endif
+}
+
+int main(int argc, char **argv)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_perf_counts_each_process_once),
+    cmocka_unit_test(test_perf_counts_faults_as_the_kernel_does),
+    cmocka_unit_test(test_perf_attaches_to_what_ran_before),
+    cmocka_unit_test(test_perf_leaves_out_a_skipped_root),
+    cmocka_unit_test(test_perf_counts_several_trees_apart),
+    cmocka_unit_test(test_counts_of_part_of_a_run_are_not_told),
+    cmocka_unit_test(test_perf_says_who_refuses_it),
+    cmocka_unit_test(test_papi_missing_is_said),
+    cmocka_unit_test(test_papi_is_quiet_and_leaves_no_memory),
+    cmocka_unit_test(test_papi_or_perf_counts_instructions_where_there_are_any),
+    cmocka_unit_test(test_counters_stop_at_their_limit),
+    cmocka_unit_test(test_nvml_measures_a_job_on_a_gpu),
+    cmocka_unit_test(test_nvml_counts_a_shared_gpu_for_nobody),
+    cmocka_unit_test(test_nvml_measures_a_mig_instance),
+    cmocka_unit_test(test_nvml_tells_nothing_of_a_job_without_gpu),
+    cmocka_unit_test(test_nvml_says_what_is_missing),
+    cmocka_unit_test(test_fingerprint_of_a_kept_machine),
+    cmocka_unit_test(test_fingerprint_leaves_no_memory),
+  };
+
+  if (argc == 2 && strcmp(argv[1], "spin") == 0) {
+    spin(0.1);
+    return 0;
+  }
+  if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
+    return 1;
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

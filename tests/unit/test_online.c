@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include "predictor/estimate/memory.h"
+#include "predictor/online/online.h"
+#include "tests/unit/simulate.h"
+
+static bool memory_is_out;
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+
+void *__wrap_malloc(size_t size)
+{
+  return memory_is_out ? NULL : __real_malloc(size);
+}
+
+static ft_model model;
+
+static ft_observation observation_of(unsigned turn, double bytes)
+{
+  return (ft_observation){ .schema = 1,
+                           .job_id = turn + 1,
+                           .submit_time = turn,
+                           .end_time = turn + 1.0,
+                           .outcome = FT_OUTCOME_COMPLETED,
+                           .has_rss_bytes = true,
+                           .rss_bytes = (uint64_t)bytes };
+}
+
+static void learn(ft_observation *o)
+{
+  struct ft_error err = { "" };
+
+  if (ft_online_update(&model, o, &err) != 1)
+    fail_msg("not learned: %s", err.text);
+}
+
+static void complete(unsigned turn, double bytes)
+{
+  ft_observation o = observation_of(turn, bytes);
+
+  learn(&o);
+}
+
+static void die(unsigned turn, double bytes, ft_outcome outcome)
+{
+  ft_observation o = observation_of(turn, bytes);
+
+  o.censored = true;
+  o.outcome = outcome;
+  learn(&o);
+}
+
+static struct ft_estimate estimate_for(const ft_observation *o)
+{
+  struct ft_estimate estimate;
+  struct ft_error err;
+
+  if (ft_estimate_memory(&model, o ? o->features : NULL, o ? o->features_count : 0, &estimate,
+                         &err) < 0)
+    fail_msg("%s", err.text);
+  for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
+    if (!(estimate.quantile[i] > 0) || !isfinite(estimate.quantile[i]) ||
+        (i && estimate.quantile[i] < estimate.quantile[i - 1]))
+      fail_msg("quantile %d is %g", i, estimate.quantile[i]);
+  return estimate;
+}
+
+static int start(void **state)
+{
+  (void)state;
+  memory_is_out = false;
+  ft_online_init(&model, "app", 1000, FT_RULE_RSS);
+  return 0;
+}
+
+/* ---- calibration ---- */
+
+/* Shares of 90 % intervals that hold, from the 11th run and from the 31st, over seeds. */
+struct tally {
+  double early, early_count, late, late_count, error, error_count;
+};
+
+static void play(const struct app *app, uint64_t seed, struct tally *t)
+{
+  struct ft_random random;
+
+  ft_random_seed(&random, seed);
+  ft_online_init(&model, app->name, 1000, FT_RULE_RSS);
+  for (unsigned turn = 0; turn < 200; turn++) {
+    ft_observation o = observation_of(turn, 1);
+    double need = app->run(&random, turn, &o);
+
+    o.rss_bytes = (uint64_t)need;
+    if (turn >= 10) {
+      struct ft_estimate e = estimate_for(&o);
+      bool within = need >= ft_estimate_quantile(&e, 0.05) &&
+                    need <= ft_estimate_quantile(&e, 0.95);
+
+      *(turn < 30 ? &t->early : &t->late) += within;
+      *(turn < 30 ? &t->early_count : &t->late_count) += 1;
+      if (turn >= 50) {
+        t->error += fabs(log(need / ft_estimate_quantile(&e, 0.5)));
+        t->error_count++;
+      }
+    }
+    learn(&o);
+  }
+}
+
+static void intervals_hold_what_they_say(void **state)
+{
+  static const struct app apps[] = {
+    { "constant", run_constant, 0.85, 0.95, 0.04 },     { "linear", run_linear, 0.85, 0.95, 0.04 },
+    { "power", run_power, 0.85, 0.95, 0.075 },          { "heavy", run_heavy, 0.85, 0.95, 0.35 },
+    { "categories", run_categories, 0.85, 0.95, 0.05 }, { "drift", run_drift, 0.80, 0.95, 0.05 }
+  };
+
+  (void)state;
+  for (size_t a = 0; a < COUNT_OF(apps); a++) {
+    struct tally t = { 0 };
+    double early, late, error;
+
+    for (uint64_t seed = 1; seed <= 12; seed++)
+      play(&apps[a], 100 * a + seed, &t);
+    early = t.early / t.early_count;
+    late = t.late / t.late_count;
+    error = t.error / t.error_count;
+    print_message("# %-10s 90 %% interval holds %.1f %% (runs 11-30), %.1f %% (31-200); error %.3f\n",
+                  apps[a].name, 100 * early, 100 * late, error);
+    if (early < apps[a].least || early > apps[a].most || late < 0.85 || late > 0.95)
+      fail_msg("%s: coverage %.3f, %.3f", apps[a].name, early, late);
+    if (error > apps[a].error)
+      fail_msg("%s: error %.3f", apps[a].name, error);
+  }
+}
+
+/* Limits at random kill a third of the runs; what they needed is known here alone. */
+static void many_killed_runs_do_not_pull_the_estimate_down(void **state)
+{
+  struct ft_random random;
+  double sum = 0, above = 0, count = 0;
+
+  (void)state;
+  for (uint64_t seed = 1; seed <= 8; seed++) {
+    ft_random_seed(&random, seed);
+    (void)start(NULL);
+    for (unsigned turn = 0; turn < 120; turn++) {
+      double need = 4 * GIB * exp(0.2 * ft_random_normal(&random));
+      double limit = 4 * GIB * exp(0.1 + 0.25 * ft_random_normal(&random));
+
+      if (turn >= 20) {
+        struct ft_estimate e = estimate_for(NULL);
+
+        sum += log(ft_estimate_quantile(&e, 0.5) / (4 * GIB));
+        above += need > ft_estimate_quantile(&e, 0.95);
+        count++;
+      }
+      if (need > limit)
+        die(turn, limit, FT_OUTCOME_OUT_OF_MEMORY);
+      else
+        complete(turn, need);
+    }
+  }
+  print_message("# a third killed: median off by %+.3f, %.1f %% above the 95 %% quantile\n",
+                sum / count, 100 * above / count);
+  assert_true(sum / count > -0.05 && sum / count < 0.25);
+  assert_true(above / count < 0.07);
+}
+
+/* ---- bounds ---- */
+
+static void after_a_kill_the_next_amount_is_clearly_more(void **state)
+{
+  static const unsigned completed[] = { 0, 1, 2, 3, 5, 10, 50, 200 };
+  static const double kill[] = { 1.05, 1.5, 4 };
+
+  (void)state;
+  for (size_t c = 0; c < COUNT_OF(completed); c++)
+    for (size_t k = 0; k < COUNT_OF(kill); k++) {
+      unsigned turn = 0;
+      double bytes = 100 * 0x1p20;
+      struct ft_estimate e;
+
+      (void)start(NULL);
+      for (; turn < completed[c]; turn++)
+        complete(turn, bytes * (1 + 0.01 * (turn % 3)));
+      die(turn, bytes * kill[k], FT_OUTCOME_OUT_OF_MEMORY);
+      e = estimate_for(NULL);
+      assert_near(e.bound_bytes, bytes * kill[k], 0.01);
+      if (ft_estimate_quantile(&e, 0.99) < 1.3 * bytes * kill[k] ||
+          ft_estimate_quantile(&e, 0.95) < 1.1 * bytes * kill[k])
+        fail_msg("%u completed, died at %g: 99 %% below %g", completed[c], bytes * kill[k],
+                 ft_estimate_quantile(&e, 0.99));
+    }
+}
+
+static void kills_converge_upward(void **state)
+{
+  static const double reached[] = { 1, 0.6 }; /* of the limit, as sampled */
+
+  (void)state;
+  for (size_t r = 0; r < COUNT_OF(reached); r++) {
+    double limit = 100 * 0x1p20, need = 3e9;
+    unsigned turn = 0;
+
+    (void)start(NULL);
+    for (; limit < need; turn++) {
+      struct ft_estimate e;
+
+      if (turn > 12)
+        fail_msg("%u kills and still at %g", turn, limit);
+      die(turn, limit * reached[r], FT_OUTCOME_OUT_OF_MEMORY);
+      e = estimate_for(NULL);
+      limit = fmax(ft_estimate_quantile(&e, 0.99), limit * reached[r] * 1.2);
+    }
+    complete(turn, need);
+  }
+}
+
+static void a_run_that_stopped_early_says_nothing(void **state)
+{
+  struct ft_estimate before, after;
+
+  (void)state;
+  for (unsigned turn = 0; turn < 20; turn++)
+    complete(turn, GIB * (1 + 0.02 * (turn % 5)));
+  before = estimate_for(NULL);
+  for (unsigned turn = 20; turn < 40; turn++)
+    die(turn, 5e6, turn % 2 ? FT_OUTCOME_CANCELLED : FT_OUTCOME_OUT_OF_MEMORY);
+  after = estimate_for(NULL);
+  for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
+    assert_near(after.quantile[i], before.quantile[i], 1e-9);
+  assert_int_equal(after.runs, 20);
+}
+
+static void an_old_kill_is_outlived(void **state)
+{
+  struct ft_estimate e;
+
+  (void)state;
+  for (unsigned turn = 0; turn < 50; turn++)
+    complete(turn, GIB * (1 + 0.02 * (turn % 5)));
+  die(50, 8 * GIB, FT_OUTCOME_OUT_OF_MEMORY);
+  for (unsigned turn = 51; turn < 57; turn++)
+    complete(turn, GIB);
+  e = estimate_for(NULL);
+  assert_true(e.bound_bytes == 0);
+  assert_true(ft_estimate_quantile(&e, 0.95) < 1.5 * GIB);
+  assert_near(e.max_bytes, 8 * GIB, 1e-9);
+}
+
+static void a_kill_counts_at_its_own_features(void **state)
+{
+  struct ft_random random;
+  struct ft_estimate small, large;
+  ft_observation o;
+
+  (void)state;
+  ft_random_seed(&random, 1);
+  for (unsigned turn = 0; turn < 60; turn++) {
+    double batch = 1 + (double)ft_random_below(&random, 64);
+
+    o = observation_of(turn, 0.2 * GIB * batch * exp(0.03 * ft_random_normal(&random)));
+    feature(&o, "batch", batch);
+    learn(&o);
+  }
+  o = observation_of(60, 16 * GIB);
+  feature(&o, "batch", 64);
+  o.censored = true;
+  o.outcome = FT_OUTCOME_OUT_OF_MEMORY;
+  learn(&o);
+  large = estimate_for(&o);
+  assert_near(large.bound_bytes, 16 * GIB, 0.01);
+  assert_true(ft_estimate_quantile(&large, 0.99) > 1.3 * 16 * GIB);
+  o.features_count = 0;
+  feature(&o, "batch", 4);
+  small = estimate_for(&o);
+  assert_true(ft_estimate_quantile(&small, 0.99) < 3 * GIB);
+}
+
+/* ---- evidence ---- */
+
+static void few_runs_look_like_few(void **state)
+{
+  static const unsigned runs[] = { 1, 2, 3, 5, 10, 30, 200 };
+  double last = INFINITY;
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(runs); i++) {
+    struct ft_estimate e;
+    double width;
+
+    (void)start(NULL);
+    for (unsigned turn = 0; turn < runs[i]; turn++)
+      complete(turn, 2 * GIB);
+    e = estimate_for(NULL);
+    width = log(ft_estimate_quantile(&e, 0.95) / ft_estimate_quantile(&e, 0.05));
+    assert_int_equal(e.runs, runs[i]);
+    assert_true(width > 0.016 && width < last);
+    last = width;
+  }
+}
+
+static void what_was_not_seen_widens(void **state)
+{
+  struct ft_random random;
+  ft_observation o, other;
+  struct ft_estimate known, e;
+  double width;
+  static const char *const arch[] = { "small", "large" };
+
+  (void)state;
+  ft_random_seed(&random, 2);
+  for (unsigned turn = 0; turn < 80; turn++) {
+    double batch = 1 + (double)ft_random_below(&random, 32);
+    uint64_t a = ft_random_below(&random, 2);
+
+    o = observation_of(turn, (1 + 0.3 * batch) * (a ? 4 : 1) * GIB *
+                                 exp(0.03 * ft_random_normal(&random)));
+    feature(&o, "batch", batch);
+    feature(&o, "cpus", 4);
+    category(&o, "arch", arch[a]);
+    learn(&o);
+  }
+  o.features_count = 0;
+  feature(&o, "batch", 16);
+  feature(&o, "cpus", 4);
+  category(&o, "arch", "small");
+  known = estimate_for(&o);
+  assert_string_equal(known.method, "regression");
+  assert_false(known.extrapolated);
+  width = known.quantile[7] / known.quantile[3];
+  for (int what = 0; what < 5; what++) {
+    other = o;
+    if (what == 0)
+      category(&other, "arch", "unheard-of");
+    else if (what == 1)
+      feature(&other, "batch", 320);
+    else if (what == 2)
+      feature(&other, "cpus", 64);
+    else
+      other.features_count -= what == 3 ? 1 : 3;
+    e = estimate_for(&other);
+    if (e.quantile[7] / e.quantile[3] < 1.1 * width || e.extrapolated != (what < 3))
+      fail_msg("case %d: %g, known %g", what, e.quantile[7] / e.quantile[3], width);
+  }
+  feature(&o, "unknown_to_the_model", 7);
+  e = estimate_for(&o);
+  assert_memory_equal(e.quantile, known.quantile, sizeof e.quantile);
+}
+
+static void sampled_peaks_count_until_better_ones_come(void **state)
+{
+  struct ft_estimate e;
+
+  (void)state;
+  for (unsigned turn = 0; turn < 20; turn++) {
+    ft_observation o = observation_of(turn, 0.8 * GIB);
+
+    o.peak_is_bound = true;
+    learn(&o);
+  }
+  e = estimate_for(NULL);
+  assert_int_equal(e.runs, 20);
+  assert_near(ft_estimate_quantile(&e, 0.5), 0.8 * GIB, 0.05);
+  for (unsigned turn = 20; turn < 32; turn++)
+    complete(turn, GIB);
+  e = estimate_for(NULL);
+  assert_near(ft_estimate_quantile(&e, 0.5), GIB, 0.02);
+}
+
+/* ---- history ---- */
+
+static void a_later_record_replaces_an_earlier_one(void **state)
+{
+  (void)state;
+  for (unsigned turn = 0; turn < 6; turn++)
+    complete(turn, GIB);
+  die(6, 2 * GIB, FT_OUTCOME_UNKNOWN);
+  assert_int_equal(model.censored, 1);
+  complete(6, 2 * GIB);
+  assert_int_equal(model.runs, 7);
+  assert_int_equal(model.completed, 7);
+  assert_int_equal(model.censored, 0);
+  assert_int_equal(model.history_count, 7);
+  assert_true(model.history[6].has_predicted_log);
+  assert_near(exp((double)model.history[6].predicted_log), GIB, 0.05);
+}
+
+static void the_first_run_has_no_prediction(void **state)
+{
+  struct ft_estimate e;
+
+  (void)state;
+  assert_int_equal(ft_estimate_memory(&model, NULL, 0, &e, NULL), -1);
+  die(0, GIB, FT_OUTCOME_CANCELLED);
+  assert_int_equal(ft_estimate_memory(&model, NULL, 0, &e, NULL), -1);
+  complete(1, GIB);
+  assert_false(model.history[1].has_predicted_log);
+  complete(2, GIB);
+  assert_true(model.history[2].has_predicted_log);
+}
+
+static void history_stays_bounded_and_in_order(void **state)
+{
+  (void)state;
+  for (unsigned turn = 0; turn < 450; turn++)
+    complete(turn % 2 ? turn : turn + 37, GIB + turn * 1e6);
+  assert_int_equal(model.history_count, 200);
+  for (unsigned i = 1; i < 200; i++)
+    assert_true(model.history[i].time >= model.history[i - 1].time);
+}
+
+static void columns_and_categories_stay_bounded(void **state)
+{
+  char name[64];
+
+  (void)state;
+  for (unsigned turn = 0; turn < 300; turn++) {
+    ft_observation o = observation_of(turn, GIB);
+
+    for (unsigned j = 0; j < 24; j++) {
+      (void)snprintf(name, sizeof name, "feature%u", (turn / 10 + j) % 60);
+      feature(&o, name, j == 3 ? 1e300 : j);
+    }
+    (void)snprintf(name, sizeof name, "a/long/path/with/the/same/beginning/for/all/file%u", turn);
+    o.features_count = 23;
+    category(&o, "file", name);
+    learn(&o);
+  }
+  assert_true(model.columns_count <= 24);
+  for (size_t j = 0; j < model.columns_count; j++)
+    assert_true(model.columns[j].categories_count <= 16);
+}
+
+static void what_is_no_evidence_changes_nothing(void **state)
+{
+  static const double absurd[] = { 0, 0x1p51, 1.8e19 };
+  static ft_model before;
+  ft_observation o;
+
+  (void)state;
+  complete(0, GIB);
+  before = model;
+  for (size_t i = 0; i < COUNT_OF(absurd); i++) {
+    o = observation_of(9, absurd[i]);
+    assert_int_equal(ft_online_update(&model, &o, NULL), 0);
+    assert_memory_equal(&model, &before, sizeof model);
+  }
+  o = observation_of(9, GIB);
+  o.has_rss_bytes = false;
+  assert_int_equal(ft_online_update(&model, &o, NULL), 0);
+}
+
+static void out_of_memory_leaves_the_model_as_it_was(void **state)
+{
+  static ft_model before;
+  struct ft_error err = { "" };
+  ft_observation o = observation_of(3, GIB);
+
+  (void)state;
+  complete(0, GIB);
+  before = model;
+  memory_is_out = true;
+  assert_int_equal(ft_online_update(&model, &o, &err), -1);
+  assert_memory_equal(&model, &before, sizeof model);
+  assert_true(err.text[0] != '\0');
+  (void)estimate_for(&o); /* allocates nothing */
+  memory_is_out = false;
+  learn(&o);
+}
+
+/* Whatever comes, the model can be written, read again, and gives the same estimate. */
+static void hostile_histories_give_sound_models(void **state)
+{
+  static ft_model again;
+  struct ft_random random;
+
+  (void)state;
+  for (uint64_t seed = 1; seed <= 6; seed++) {
+    ft_random_seed(&random, seed);
+    (void)start(NULL);
+    for (unsigned turn = 0; turn < 220; turn++) {
+      ft_observation o = observation_of((unsigned)ft_random_below(&random, 300),
+                                        exp2(50 * ft_random_double(&random)));
+      struct ft_buf buf;
+      struct ft_error err;
+
+      o.censored = ft_random_below(&random, 3) == 0;
+      o.peak_is_bound = ft_random_below(&random, 4) == 0;
+      o.outcome = (ft_outcome)ft_random_below(&random, _ft_outcome_MAX + 1);
+      for (unsigned j = 0; j < 8; j++) {
+        char name[8];
+
+        (void)snprintf(name, sizeof name, "f%u", (unsigned)ft_random_below(&random, 30));
+        if (ft_random_below(&random, 2))
+          feature(&o, name, (ft_random_double(&random) - 0.5) * exp2(1000 * ft_random_double(&random)));
+        else
+          category(&o, name, ft_random_below(&random, 2) ? "yes" : "no");
+      }
+      (void)ft_online_update(&model, &o, NULL);
+      if (turn % 20)
+        continue;
+      ft_buf_init(&buf, FT_LIMIT_RECORD);
+      assert_int_equal(ft_record_encode(FT_RECORD_MODEL, &model, &buf, &err), 0);
+      if (ft_record_decode(FT_RECORD_MODEL, buf.data, buf.length, &again, &err) < 0)
+        fail_msg("turn %u: %s", turn, err.text);
+      ft_buf_free(&buf);
+      if (model.has_evaluator && (model.completed || model.evaluator.has_bound_log))
+        (void)estimate_for(&o);
+    }
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test_setup(intervals_hold_what_they_say, start),
+    cmocka_unit_test_setup(many_killed_runs_do_not_pull_the_estimate_down, start),
+    cmocka_unit_test_setup(after_a_kill_the_next_amount_is_clearly_more, start),
+    cmocka_unit_test_setup(kills_converge_upward, start),
+    cmocka_unit_test_setup(a_run_that_stopped_early_says_nothing, start),
+    cmocka_unit_test_setup(an_old_kill_is_outlived, start),
+    cmocka_unit_test_setup(a_kill_counts_at_its_own_features, start),
+    cmocka_unit_test_setup(few_runs_look_like_few, start),
+    cmocka_unit_test_setup(what_was_not_seen_widens, start),
+    cmocka_unit_test_setup(sampled_peaks_count_until_better_ones_come, start),
+    cmocka_unit_test_setup(a_later_record_replaces_an_earlier_one, start),
+    cmocka_unit_test_setup(the_first_run_has_no_prediction, start),
+    cmocka_unit_test_setup(history_stays_bounded_and_in_order, start),
+    cmocka_unit_test_setup(columns_and_categories_stay_bounded, start),
+    cmocka_unit_test_setup(what_is_no_evidence_changes_nothing, start),
+    cmocka_unit_test_setup(out_of_memory_leaves_the_model_as_it_was, start),
+    cmocka_unit_test_setup(hostile_histories_give_sound_models, start),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
