@@ -153,6 +153,9 @@ struct ft_discovery *ft_discovery_new(struct ft_measure *measure);
 void ft_discovery_free(struct ft_discovery *discovery);
 void ft_discovery_look(struct ft_measure *measure);
 
+/* At the next look every process of the node is looked at again. */
+void ft_discovery_restart(struct ft_discovery *discovery);
+
 /* Forget the members marked gone, after every sampler saw them so. */
 void ft_tree_sweep(struct ft_tree *tree);
 

@@ -110,7 +110,7 @@ static void set_known(struct ft_discovery *discovery, pid_t pid)
 }
 
 /* A new root may have old descendants, and after a wrap a known pid may be someone else. */
-static void forget_known(struct ft_discovery *discovery)
+void ft_discovery_restart(struct ft_discovery *discovery)
 {
   uint8_t *fresh = calloc(PID_LIMIT / 8, 1);
 
@@ -239,7 +239,7 @@ int ft_tree_add_root(struct ft_tree *tree, pid_t pid, bool skip_self, struct ft_
   member->root = true;
   member->skipped = skip_self;
   tree->command |= measure->own_proc && pid == getpid();
-  forget_known(measure->discovery);
+  ft_discovery_restart(measure->discovery);
   ft_tree_added(tree);
   return 0;
 }
@@ -411,7 +411,7 @@ static void find_candidates(struct ft_measure *measure)
 
   discovery->count = 0;
   if (newest && newest < last)
-    forget_known(discovery);
+    ft_discovery_restart(discovery);
   if (!newest || !discovery->newest || newest - last > PROBE_LIMIT ||
       measure->now >= discovery->next_scan) {
     discovery->retries = 0;
