@@ -185,13 +185,12 @@ static void explain_low(struct voice *v)
     say_chance(v, p->p_limit);
     say(v, ")");
   }
+  if (p->would_reject)
+    say(v, " and be rejected");
   if (p->no_node) {
     say(v, "; ");
     say_no_node(v);
-  } else if (p->would_reject) {
-    say(v, " and be rejected; ask for ");
-    say_amount(v);
-  } else {
+  } else if (p->amount > p->limit) {
     say(v, "; ask for ");
     say_amount(v);
   }
@@ -229,35 +228,39 @@ static void explain_warning(struct voice *v)
   }
 }
 
+/* "--mem=4G, but unet3d has needed 11.2 GiB (42 runs)"; or the partition allows too little. */
 static void explain_rejection(struct voice *v)
 {
   const struct ft_plan *p = v->plan;
-  double p_oom = p->no_node && p->amount > p->limit ? p->p_amount : p->p_limit;
-  bool passes = p->p_amount <= v->q->policy->reject_probability;
+  bool passes = p->p_amount >= 0 && p->p_amount <= v->q->policy->reject_probability;
 
   v->out->error = true;
   say(v, "not submitted: ");
-  say_limit(v);
-  say(v, ", but %s has needed ", v->q->app);
+  if (passes) {
+    say_limit(v);
+    say(v, ", but ");
+  }
+  say(v, "%s has needed ", v->q->app);
   say_bytes(v, ft_estimate_quantile(v->q->estimate, 0.5));
   say(v, " ");
   say_runs(v);
+  if (!passes && p->no_node) {
+    say(v, ", but ");
+    say_no_node(v);
+  } else if (!passes) {
+    say(v, ", but partition %s allows no more than ", partition_name(v));
+    say_bytes(v, (double)p->most);
+  }
   say(v, ": it would run out of memory (");
-  say_chance(v, p_oom);
+  say_chance(v, p->p_oom);
   say(v, ").");
   new_line(v);
   if (passes) {
     say(v, "ask for ");
     say_amount(v);
-    say(v, ", or");
-  } else {
-    if (p->no_node)
-      say_no_node(v);
-    else
-      say(v, "no request that partition %s allows is enough", partition_name(v));
-    say(v, ";");
+    say(v, ", or ");
   }
-  say(v, " submit it all the same with --predict-mem=force");
+  say(v, "submit it all the same with --predict-mem=force");
 }
 
 /* The user asked to be told, and nothing is wrong. */

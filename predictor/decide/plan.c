@@ -231,11 +231,9 @@ static void set_memory(const struct ft_question *q, struct ft_plan *plan)
   else if (plan->limit && plan->amount == plan->limit)
     act(plan, FT_ACTION_LEAVE, "what it gets without asking is right");
   else if (plan->by_bound || q->estimate->runs < q->policy->trim_runs)
-    act(plan, plan->too_low ? FT_ACTION_WARN : FT_ACTION_LEAVE,
-        "too few runs to give it less than it would have got");
+    act(plan, FT_ACTION_LEAVE, "too few runs to give it less than it would have got");
   else if (!q->memory_is_consumable || exclusive(q))
-    act(plan, plan->too_low ? FT_ACTION_WARN : FT_ACTION_LEAVE,
-        "asking for less would free nothing");
+    act(plan, FT_ACTION_LEAVE, "asking for less would free nothing");
   else
     act(plan, FT_ACTION_SET, "no memory was asked for");
 }
@@ -266,8 +264,10 @@ static void choose(const struct ft_question *q, struct ft_plan *plan)
     act(plan, FT_ACTION_TRIM, "far more was asked for than it needs");
   else
     keep_request(plan);
-  if (plan->no_node && plan->action == FT_ACTION_LEAVE)
+  if (plan->action == FT_ACTION_LEAVE && plan->no_node)
     act(plan, FT_ACTION_WARN, "no node of the partition is large enough");
+  else if (plan->action == FT_ACTION_LEAVE && plan->too_low)
+    act(plan, FT_ACTION_WARN, "it is likely to run out of memory");
 }
 
 static bool changes(ft_action action)
@@ -277,10 +277,9 @@ static bool changes(ft_action action)
 
 static void perhaps_reject(const struct ft_question *q, struct ft_plan *plan)
 {
-  double p = changes(plan->action) ? plan->p_amount : plan->p_limit;
-
-  if (!(q->policy->reject_probability > 0) || !(p > q->policy->reject_probability) ||
-      plan->mode == FT_MODE_FORCE)
+  plan->p_oom = changes(plan->action) ? plan->p_amount : plan->p_limit;
+  if (!(q->policy->reject_probability > 0) || plan->mode == FT_MODE_FORCE ||
+      !(plan->p_oom > q->policy->reject_probability))
     return;
   if (plan->mode == FT_MODE_CHECK && plan->typed)
     plan->would_reject = true;
@@ -293,7 +292,8 @@ void ft_plan_make(const struct ft_question *q, struct ft_plan *plan)
   const struct ft_estimate *e = q->estimate;
   struct nodes n = nodes_of(q);
 
-  *plan = (struct ft_plan){ .mode = q->mode, .typed = true, .p_limit = -1, .p_amount = -1 };
+  *plan = (struct ft_plan){ .mode = q->mode, .typed = true, .p_limit = -1, .p_amount = -1,
+                            .p_oom = -1 };
   if (plan->mode == FT_MODE_UNSET) {
     plan->mode = q->policy->mode;
     plan->typed = false;

@@ -36,6 +36,7 @@ struct ft_plan {
   bool too_low, too_high;
   double p_limit;       /* of running out of memory under `limit`; negative: not known */
   double p_amount;      /* under `amount` */
+  double p_oom;         /* under what it will have, or would have had if it is not rejected */
 
   ft_action action;
   bool would_reject;    /* but for the mode check */
