@@ -11,8 +11,4 @@
     return ft_complain(argv[0], FT_EXIT_SYSTEM, "not in this build");                         \
   }
 
-STUB(history)
-STUB(report)
-STUB(import)
-STUB(export)
 STUB(helper)

@@ -393,7 +393,7 @@ static int read_column(const struct reader *r, size_t i, ft_observation *o, stru
   case REQUEST:
     if (read_bytes(r, i, &number, err) < 0)
       return -1;
-    if (c->kind == REQUEST && number > 0)
+    if (c->kind == REQUEST && number > 0 && !has_column(r, "request_mem_unit"))
       o->request.mem_unit = FT_MEM_NODE;
     break;
   }
@@ -444,7 +444,7 @@ static int complete(const struct reader *r, ft_observation *o, struct ft_error *
   if (!has_column(r, "uid") &&
       (!o->user[0] || !import->find_uid || import->find_uid(o->user, &o->uid, import->data) < 0))
     return ft_error_set(err, "%s: line %" PRIu64 ": '%.60s' is not a user of this machine: expected"
-                             " a column uid or --user=NAME", import->name, r->csv.line, o->user);
+                             " one that is, or a column uid", import->name, r->csv.line, o->user);
   if (!o->cluster[0] && import->cluster)
     (void)ft_string_copy(import->cluster, o->cluster, sizeof o->cluster);
   if (!has_column(r, "job_id"))

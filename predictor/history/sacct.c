@@ -45,7 +45,7 @@ struct job {
   ft_observation o;
   char base[48];
   uint64_t line;
-  uint32_t nodes;
+  uint32_t nodes, cpus;
   double largest;      /* of any task: where it ran is where the observation is placed */
   bool total, sampled; /* a step with TRESUsageInTot; one without */
   bool untimed;        /* a step whose times are not known */
@@ -443,8 +443,10 @@ static int finish_job(struct reader *r, struct ft_error *err)
   (void)ft_feature_number(o->features, &o->features_count, 24, "nodes", job->nodes);
   if (o->request.tasks)
     (void)ft_feature_number(o->features, &o->features_count, 24, "tasks", o->request.tasks);
-  if (o->cpus)
-    (void)ft_feature_number(o->features, &o->features_count, 24, "cpus", o->cpus);
+  /* as a submission has it: of each task */
+  if (job->cpus && o->request.tasks && job->cpus % o->request.tasks == 0)
+    (void)ft_feature_number(o->features, &o->features_count, 24, "cpus",
+                            job->cpus / o->request.tasks);
   import->runs++;
   return import->put(o, import->data, err);
 }
@@ -475,7 +477,8 @@ static int read_job(struct reader *r, const struct ft_sacct_id *id, struct ft_er
       read_u32(r, RESTARTS, &o->restart_count, err) < 0)
     return -1;
   job->nodes = job->nodes ? job->nodes : 1;
-  o->cpus = (o->cpus + job->nodes - 1) / job->nodes;
+  job->cpus = o->cpus;
+  o->cpus = o->cpus / job->nodes + (o->cpus % job->nodes != 0);
   read_name(r, CLUSTER, o->cluster, sizeof o->cluster);
   if (!o->cluster[0] && r->import->cluster)
     (void)ft_string_copy(r->import->cluster, o->cluster, sizeof o->cluster);
