@@ -14,7 +14,7 @@
 #include "predictor/core/io.h"
 #include "predictor/record/layout.h"
 #include "predictor/request/frame.h"
-#include "predictor/site/config.h"
+#include "predictor/site/conf.h"
 
 enum { USER_APPS = 32, SITE_APPS = 32, ANSWER_PART = 10 };
 
