@@ -36,6 +36,7 @@ struct ft_member {
   bool zombie;         /* ended, not yet waited for: it uses no memory */
   bool gone;           /* ended since the sample before; leaves the array after this one */
   bool look;           /* the costly files are due at this sample */
+  bool counted;        /* its RSS is in this sample's sum */
 
   /* kept by tree.c and the samplers of this folder */
   int statm_fd;        /* -1: none kept, it is opened each time */
@@ -133,6 +134,7 @@ bool ft_proc_may_trace(const struct ft_measure *measure);
 
 /* What one look at /proc/PID/stat tells. */
 struct ft_stat {
+  char command[16]; /* TASK_COMM_LEN */
   pid_t parent, group, session;
   bool zombie;
   bool thread; /* PID is a thread other than its process's first */

@@ -290,6 +290,15 @@ static bool may_wait(const struct ft_measure *measure, const struct ft_member *m
          (measure->instants + (uint32_t)member->pid) % STILL_PART;
 }
 
+/* A kept descriptor fails when its process has ended; a pid alone may have been given out again. */
+static bool is_same(const struct ft_measure *measure, const struct ft_member *member)
+{
+  struct ft_stat stat;
+
+  return member->statm_fd >= 0 || ft_stat_read(measure, member->pid, &stat) < 0 ||
+         stat.start == member->start;
+}
+
 static void look_at_member(struct ft_measure *measure, struct ft_member *member)
 {
   member->look = false;
@@ -298,6 +307,10 @@ static void look_at_member(struct ft_measure *measure, struct ft_member *member)
   member->gone = !read_statm(measure, member);
   member->look = !member->gone && measure->now >= member->next_look &&
                  (member->changed || measure->now >= member->next_look + LOOK_IDLE_SECONDS);
+  if (member->look && !is_same(measure, member)) {
+    member->gone = true;
+    member->look = false;
+  }
   if (!member->look)
     return;
   member->changed = false;
@@ -426,8 +439,8 @@ static void find_candidates(struct ft_measure *measure)
  * The tree that CANDIDATE belongs to. A parent that is a member decides. Where the
  * parent ended before it was seen, the leader of the process group or session does,
  * if he is a member (a pid is not given out again while it names either), or the
- * cgroup, if it is the tree's alone. A skipped root leads nobody: a shell's pipeline
- * puts strangers into its group.
+ * cgroup, if it is the tree's alone: but for a slurmstepd, which is added as a root when it
+ * is announced. A skipped root leads nobody: a shell's pipeline puts strangers into its group.
  */
 static struct ft_tree *home_of(struct ft_measure *measure, const struct candidate *candidate)
 {
@@ -442,7 +455,8 @@ static struct ft_tree *home_of(struct ft_measure *measure, const struct candidat
 
     if ((group && !group->skipped) || (session && !session->skipped))
       return tree;
-    if (stat->parent == 1 && ft_cgroup_holds(tree, candidate->pid))
+    if (stat->parent == 1 && !ft_text_starts(ft_text_from(stat->command), "slurmstepd") &&
+        ft_cgroup_holds(tree, candidate->pid))
       return tree;
   }
   return NULL;
