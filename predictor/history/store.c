@@ -324,6 +324,7 @@ static void read_app(sqlite3_stmt *s, struct ft_store_app *app)
   app->censored = (uint64_t)sqlite3_column_int64(s, 5);
   app->last_time = sqlite3_column_double(s, 6);
   app->max_bytes = sqlite3_column_double(s, 7);
+  app->min_bytes = sqlite3_column_double(s, 8);
 }
 
 int ft_store_apps(struct ft_store *store,
@@ -331,7 +332,8 @@ int ft_store_apps(struct ft_store *store,
                   struct ft_error *err)
 {
   static const char sql[] = "SELECT app, uid, MAX(user), COUNT(*), SUM(outcome = 'completed'),"
-                            " SUM(censored), MAX(end_time) AS last, MAX(peak_bytes)"
+                            " SUM(censored), MAX(end_time) AS last, MAX(peak_bytes),"
+                            " MIN(CASE WHEN outcome = 'completed' THEN peak_bytes END)"
                             " FROM observation GROUP BY app, uid ORDER BY last DESC, app, uid";
   sqlite3_stmt *s = NULL;
   struct ft_store_app app;

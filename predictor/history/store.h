@@ -52,7 +52,8 @@ struct ft_store_app {
   char user[64];
   uint64_t runs, completed, censored;
   double last_time;
-  double max_bytes;
+  double max_bytes;     /* the largest peak */
+  double min_bytes;     /* the smallest peak of a completed run; 0: none */
 };
 
 /* Call VISIT for each app of each user, most recent first. */

@@ -274,7 +274,7 @@ static void apps_are_counted_and_trimmed(void **state)
   assert_string_equal(apps.app[1].app, "new");
   assert_string_equal(apps.app[1].user, "alice");
   assert_true(apps.app[1].runs == 7 && apps.app[1].completed == 3 && apps.app[1].censored == 4);
-  assert_true(apps.app[1].max_bytes == 1100 && apps.app[1].last_time == 1e9 + 21);
+  assert_true(apps.app[1].min_bytes == 600 && apps.app[1].max_bytes == 1100 && apps.app[1].last_time == 1e9 + 21);
   assert_string_equal(apps.app[2].app, "old");
   assert_int_equal(ft_store_trim(store, 0, &err), 0);
   assert_int_equal(count(store), 12);

@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/core/csv.h"
+#include "predictor/core/hash.h"
+#include "predictor/core/units.h"
+#include "predictor/history/fields.h"
+#include "predictor/history/import.h"
+#include "predictor/history/json.h"
+#include "predictor/history/sacct_text.h"
+
+enum { MOST_FEATURES = 24, NAME = 64 };
+
+/* how a column's text becomes its field's value */
+enum kind {
+  IGNORED,
+  PLAIN,     /* text, enum, number times scale */
+  BYTES,     /* a number times scale, or with a suffix of its own; scale 0: it must have one */
+  SECONDS,   /* a number times scale, or Slurm's h:min:sec */
+  TIME,
+  OUTCOME,   /* sacct's states and foretell's outcomes */
+  REQUEST    /* memory asked for on a node, as BYTES */
+};
+
+struct column {
+  enum kind kind;
+  const struct ft_field *field;
+  double scale;
+  bool feature;
+  char name[NAME];
+};
+
+struct reader {
+  struct ft_import *import;
+  struct ft_csv csv;
+  size_t count;
+  struct column column[FT_CSV_FIELDS];
+};
+
+static const struct {
+  const char *suffix;
+  double scale;
+} byte_units[] = { { "_bytes", 1 },     { "_b", 1 },          { "_kb", 1e3 },
+                   { "_mb", 1e6 },      { "_gb", 1e9 },       { "_tb", 1e12 },
+                   { "_kib", 0x1p10 },  { "_mib", 0x1p20 },   { "_gib", 0x1p30 },
+                   { "_tib", 0x1p40 },  { "", 0 } },
+  second_units[] = { { "_seconds", 1 }, { "_sec", 1 },        { "_s", 1 },
+                     { "_ms", 1e-3 },   { "_minutes", 60 },   { "_min", 60 },
+                     { "_hours", 3600 }, { "_h", 3600 },      { "", 1 } };
+
+/* Usual names of what an observation has. A name with a unit comes without it here. */
+static const struct {
+  const char *name, *field;
+  enum kind kind;
+} usual[] = {
+  { "process", "app", PLAIN },        { "application", "app", PLAIN },
+  { "program", "app", PLAIN },        { "tool", "app", PLAIN },
+  { "jobname", "job_name", PLAIN },   { "jobid", "job_id", PLAIN },
+  { "username", "user", PLAIN },      { "host", "node", PLAIN },
+  { "hostname", "node", PLAIN },      { "cores", "cpus", PLAIN },
+  { "ncpus", "cpus", PLAIN },         { "alloccpus", "cpus", PLAIN },
+  { "exitcode", "exit_code", PLAIN }, { "state", "outcome", OUTCOME },
+  { "status", "outcome", OUTCOME },   { "submit", "submit_time", TIME },
+  { "start", "start_time", TIME },    { "end", "end_time", TIME },
+  { "time", "end_time", TIME },       { "timestamp", "end_time", TIME },
+  { "peak", "rss_bytes", BYTES },     { "peak_memory", "rss_bytes", BYTES },
+  { "peak_rss", "rss_bytes", BYTES }, { "maxrss", "rss_bytes", BYTES },
+  { "max_rss", "rss_bytes", BYTES },  { "peak_mem", "rss_bytes", BYTES },
+  { "limit", "limit_bytes", BYTES },  { "memory_limit", "limit_bytes", BYTES },
+  { "request", "request_mem_bytes", REQUEST },
+  { "requested", "request_mem_bytes", REQUEST },
+  { "requested_memory", "request_mem_bytes", REQUEST },
+  { "request_mem", "request_mem_bytes", REQUEST },
+  { "elapsed", "runtime_seconds", SECONDS },
+  { "duration", "runtime_seconds", SECONDS },
+  { "walltime", "runtime_seconds", SECONDS },
+  { "realtime", "runtime_seconds", SECONDS },
+  { "cputime", "cpu_seconds", SECONDS },
+};
+
+static void normalise(const char *name, char out[NAME])
+{
+  struct ft_text text = ft_text_trim(ft_text_from(name));
+
+  (void)ft_text_copy(text, out, NAME);
+  for (; *out; out++) {
+    if (*out >= 'A' && *out <= 'Z')
+      *out = (char)(*out | 0x20);
+    else if (*out == ' ' || *out == '-' || *out == '.')
+      *out = '_';
+  }
+}
+
+static bool ends(const char *name, const char *suffix)
+{
+  size_t n = strlen(name), s = strlen(suffix);
+
+  return n > s && strcmp(name + n - s, suffix) == 0;
+}
+
+static enum kind kind_of(const struct ft_field *field)
+{
+  if (strcmp(field->name, "outcome") == 0)
+    return OUTCOME;
+  if (strcmp(field->name, "request_mem_bytes") == 0)
+    return REQUEST;
+  if (ends(field->name, "_time") && field->type == FT_FIELD_DOUBLE)
+    return TIME;
+  if (ends(field->name, "_bytes"))
+    return BYTES;
+  if (ends(field->name, "_seconds"))
+    return SECONDS;
+  return PLAIN;
+}
+
+/* NAME without SUFFIX, then with the field's own: "swap_mb" is "swap_bytes" */
+static const struct ft_field *with_suffix(const char *name, const char *suffix, const char *own)
+{
+  char whole[2 * NAME];
+
+  (void)snprintf(whole, sizeof whole, "%.*s%s", (int)(strlen(name) - strlen(suffix)), name, own);
+  return ft_field_find(whole);
+}
+
+static const struct ft_field *usual_name(const char *name, size_t length, enum kind *kind)
+{
+  for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+    if (strlen(usual[i].name) == length && strncmp(usual[i].name, name, length) == 0) {
+      *kind = usual[i].kind;
+      return ft_field_find(usual[i].field);
+    }
+  return NULL;
+}
+
+/* What a column called NAME (normalised) is. IGNORED where nothing fits. */
+static struct column meaning(const char *name)
+{
+  struct column c = { .scale = 1 };
+
+  c.field = ft_field_find(name);
+  if (c.field) {
+    c.kind = kind_of(c.field);
+    return c;
+  }
+  for (size_t i = 0; i < sizeof byte_units / sizeof *byte_units; i++) {
+    const char *suffix = byte_units[i].suffix;
+
+    if (!ends(name, suffix))
+      continue;
+    c.field = with_suffix(name, suffix, "_bytes");
+    c.kind = c.field ? kind_of(c.field) : IGNORED;
+    if (!c.field)
+      c.field = usual_name(name, strlen(name) - strlen(suffix), &c.kind);
+    c.scale = byte_units[i].scale;
+    if (c.field && (c.kind == BYTES || c.kind == REQUEST))
+      return c;
+  }
+  for (size_t i = 0; i < sizeof second_units / sizeof *second_units; i++) {
+    const char *suffix = second_units[i].suffix;
+
+    if (!ends(name, suffix))
+      continue;
+    c.field = with_suffix(name, suffix, "_seconds");
+    c.kind = c.field ? kind_of(c.field) : IGNORED;
+    if (!c.field)
+      c.field = usual_name(name, strlen(name) - strlen(suffix), &c.kind);
+    c.scale = second_units[i].scale;
+    if (c.field && c.kind == SECONDS)
+      return c;
+  }
+  c.field = usual_name(name, strlen(name), &c.kind);
+  c.scale = 1;
+  if (!c.field || c.kind == BYTES || c.kind == REQUEST || c.kind == SECONDS)
+    c.kind = IGNORED;
+  return c;
+}
+
+/* Whether the list "a,b" names NAME. */
+static bool listed(const char *list, const char *name)
+{
+  struct ft_text cursor = ft_text_from(list), item;
+
+  while (ft_text_until(&cursor, ',', &item))
+    if (ft_text_equals(ft_text_trim(item), name))
+      return true;
+  return false;
+}
+
+static int map_column(struct reader *r, size_t i, struct ft_error *err)
+{
+  const struct ft_import *import = r->import;
+  char name[NAME], field[NAME];
+  struct column *c = &r->column[i];
+
+  normalise(r->csv.field[i], name);
+  *c = meaning(name);
+  for (size_t m = 0; m < import->map_count; m++)
+    if (strcmp(import->maps[m].column, r->csv.field[i]) == 0) {
+      normalise(import->maps[m].field, field);
+      *c = meaning(field);
+      if (c->kind == IGNORED)
+        return ft_error_set(err, "--map %.60s=%.60s: no such field", import->maps[m].column,
+                            import->maps[m].field);
+    }
+  c->feature = import->features && (strcmp(import->features, "*") == 0
+                                        ? c->kind == IGNORED
+                                        : listed(import->features, r->csv.field[i]));
+  if (!ft_text_copy(ft_text_trim(ft_text_from(r->csv.field[i])), c->name, 48) && c->feature)
+    return ft_csv_fail(&r->csv, i, "feature", err, "expected a name of at most 47 bytes");
+  for (const char *p = c->name; c->feature && (p == c->name || *p); p++)
+    if ((unsigned char)*p < ' ' || *p == 0x7f)
+      return ft_csv_fail(&r->csv, i, "feature", err, "expected a printable name");
+  return 0;
+}
+
+static bool has_column(const struct reader *r, const char *field)
+{
+  for (size_t i = 0; i < r->count; i++)
+    if (r->column[i].kind != IGNORED && strcmp(r->column[i].field->name, field) == 0)
+      return true;
+  return false;
+}
+
+static bool in_header(const struct reader *r, struct ft_text name)
+{
+  for (size_t i = 0; i < r->count; i++)
+    if (ft_text_equals(name, r->csv.field[i]))
+      return true;
+  return false;
+}
+
+/* what the command line names must be there */
+static int check_names(const struct reader *r, struct ft_error *err)
+{
+  const struct ft_import *import = r->import;
+  struct ft_text cursor = ft_text_from(import->features), item;
+
+  for (size_t m = 0; m < import->map_count; m++)
+    if (!in_header(r, ft_text_from(import->maps[m].column)))
+      return ft_error_set(err, "%s: line %" PRIu64 ": no column '%.60s', which --map names",
+                          import->name, r->csv.line, import->maps[m].column);
+  if (!import->features || strcmp(import->features, "*") == 0)
+    return 0;
+  while (ft_text_until(&cursor, ',', &item))
+    if (!in_header(r, ft_text_trim(item)))
+      return ft_error_set(err, "%s: line %" PRIu64 ": no column '%.*s', which --features names",
+                          import->name, r->csv.line, (int)ft_text_left(&item), item.at);
+  return 0;
+}
+
+static int read_header(struct reader *r, struct ft_error *err)
+{
+  const char *name = r->import->name;
+  size_t features = 0;
+  int status = ft_csv_next(&r->csv, err);
+
+  if (status <= 0)
+    return status < 0 ? -1
+                      : ft_error_set(err, "%s: empty; expected a header of column names", name);
+  r->count = r->csv.count;
+  for (size_t i = 0; i < r->count; i++) {
+    if (map_column(r, i, err) < 0)
+      return -1;
+    features += r->column[i].feature;
+  }
+  if (check_names(r, err) < 0)
+    return -1;
+  if (features > MOST_FEATURES)
+    return ft_error_set(err, "%s: line %" PRIu64 ": %zu features; expected at most %d", name,
+                        r->csv.line, features, MOST_FEATURES);
+  if (!r->import->app && !has_column(r, "app"))
+    return ft_error_set(err, "%s: line %" PRIu64 ": expected a column app, --map COLUMN=app or"
+                             " --app=NAME", name, r->csv.line);
+  if (!has_column(r, "rss_bytes") && !has_column(r, "pss_bytes") &&
+      !has_column(r, "charge_less_cache_bytes") && !has_column(r, "runtime_seconds"))
+    return ft_error_set(err, "%s: line %" PRIu64 ": expected a column peak_mb, peak_bytes, ... or"
+                             " runtime_seconds, or a --map to one", name, r->csv.line);
+  return 0;
+}
+
+static int bad(const struct reader *r, size_t i, struct ft_error *err, const char *expected)
+{
+  return ft_csv_fail(&r->csv, i, r->column[i].name[0] ? r->column[i].name : "column", err,
+                     expected);
+}
+
+static int read_bytes(const struct reader *r, size_t i, double *bytes, struct ft_error *err)
+{
+  struct ft_text text = ft_text_trim(ft_text_from(r->csv.field[i]));
+  double number, scale = r->column[i].scale;
+  uint64_t whole;
+
+  if (ft_text_is_double(text, &number)) {
+    if (scale == 0)
+      return bad(r, i, err, "expected a unit: 12G here, or _bytes, _mb, _gib ... in the column's"
+                            " name");
+    *bytes = number * scale;
+  } else if (ft_units_bytes(text, 1, &whole)) {
+    *bytes = (double)whole;
+  } else {
+    return bad(r, i, err, "expected a size");
+  }
+  if (*bytes < 0 || *bytes >= 0x1p62)
+    return bad(r, i, err, "expected a size from 0 to 4 EiB");
+  return 0;
+}
+
+static int read_seconds(const struct reader *r, size_t i, double *seconds, struct ft_error *err)
+{
+  struct ft_text text = ft_text_trim(ft_text_from(r->csv.field[i]));
+
+  if (ft_text_is_double(text, seconds))
+    *seconds *= r->column[i].scale;
+  else if (!ft_units_seconds(text, seconds))
+    return bad(r, i, err, "expected a number of seconds, or h:min:sec");
+  if (*seconds < 0 || *seconds > 1e12)
+    return bad(r, i, err, "expected a duration from 0 to 1e12 seconds");
+  return 0;
+}
+
+static int read_outcome(const struct reader *r, size_t i, ft_observation *o, struct ft_error *err)
+{
+  const char *text = r->csv.field[i];
+  int known = ft_outcome_from_name(text);
+  ft_outcome outcome;
+
+  if (known >= 0)
+    o->outcome = (ft_outcome)known;
+  else if (ft_sacct_state(text, &outcome) == FT_SACCT_ENDED)
+    o->outcome = outcome;
+  else
+    return bad(r, i, err, "expected completed, failed, out_of_memory, cancelled, timeout,"
+                          " preempted, requeued, node_fail or a state of sacct");
+  return 0;
+}
+
+static int read_plain(const struct reader *r, size_t i, ft_observation *o, struct ft_error *err)
+{
+  const struct ft_field *field = r->column[i].field;
+  const char *text = r->csv.field[i];
+  struct ft_error why;
+  double number;
+
+  if (field->type == FT_FIELD_FEATURES)
+    return ft_json_read_features(text, o, &why) < 0 ? bad(r, i, err, why.text) : 0;
+  if (field->type == FT_FIELD_COUNTERS)
+    return ft_json_read_counters(text, o, &why) < 0 ? bad(r, i, err, why.text) : 0;
+  if (field->type == FT_FIELD_TEXT || field->type == FT_FIELD_ENUM)
+    return ft_field_set_text(o, field, text) ? 0
+                                             : bad(r, i, err, field->type == FT_FIELD_ENUM
+                                                                  ? "not a name it may have"
+                                                                  : "too long, or not printable");
+  if (field->type == FT_FIELD_BOOL && (strcmp(text, "true") == 0 || strcmp(text, "yes") == 0))
+    return ft_field_set_integer(o, field, 1) ? 0 : -1;
+  if (field->type == FT_FIELD_BOOL && (strcmp(text, "false") == 0 || strcmp(text, "no") == 0))
+    return ft_field_set_integer(o, field, 0) ? 0 : -1;
+  if (!ft_text_is_double(ft_text_trim(ft_text_from(text)), &number) ||
+      (field->type != FT_FIELD_DOUBLE && number != floor(number)) ||
+      !ft_field_set_number(o, field, number))
+    return bad(r, i, err, "expected a number in this field's range");
+  return 0;
+}
+
+static int read_column(const struct reader *r, size_t i, ft_observation *o, struct ft_error *err)
+{
+  const struct column *c = &r->column[i];
+  double number;
+
+  switch (c->kind) {
+  case IGNORED:
+    return 0;
+  case PLAIN:
+    return read_plain(r, i, o, err);
+  case OUTCOME:
+    return read_outcome(r, i, o, err);
+  case SECONDS:
+    if (read_seconds(r, i, &number, err) < 0)
+      return -1;
+    break;
+  case TIME:
+    if (ft_time_parse(ft_text_from(r->csv.field[i]), r->import->zone, &number) == 1)
+      break;
+    return bad(r, i, err, r->import->zone ? "expected a time such as 2026-11-20T21:30:00"
+                                          : "expected a time with its zone, such as"
+                                            " 2026-11-20T21:30:00Z, or --timezone");
+  case BYTES:
+  case REQUEST:
+    if (read_bytes(r, i, &number, err) < 0)
+      return -1;
+    if (c->kind == REQUEST && number > 0 && !has_column(r, "request_mem_unit"))
+      o->request.mem_unit = FT_MEM_NODE;
+    break;
+  }
+  return ft_field_set_number(o, c->field, number) ? 0 : bad(r, i, err, "out of range");
+}
+
+static void read_feature(const struct reader *r, size_t i, ft_observation *o)
+{
+  struct ft_text text = ft_text_trim(ft_text_from(r->csv.field[i]));
+  char category[64];
+  double number;
+
+  if (text.at == text.end)
+    return;
+  if (ft_text_is_double(text, &number)) {
+    (void)ft_feature_number(o->features, &o->features_count, MOST_FEATURES, r->column[i].name,
+                            number);
+    return;
+  }
+  (void)ft_text_copy(text, category, sizeof category);
+  for (char *p = category; *p; p++)
+    if ((unsigned char)*p < ' ' || *p == 0x7f)
+      *p = '?';
+  (void)ft_feature_category(o->features, &o->features_count, MOST_FEATURES, r->column[i].name,
+                            category);
+}
+
+/* A run without an id gets one from its row and line: read again, it is the same run. */
+static uint32_t id_of(const struct reader *r)
+{
+  uint64_t hash = ft_hash64(FT_HASH_SEED, &r->csv.line, sizeof r->csv.line);
+
+  for (size_t i = 0; i < r->csv.count; i++)
+    hash = ft_hash64(hash, r->csv.field[i], strlen(r->csv.field[i]) + 1);
+  return (uint32_t)(hash ^ hash >> 32);
+}
+
+static int complete(const struct reader *r, ft_observation *o, struct ft_error *err)
+{
+  const struct ft_import *import = r->import;
+
+  if (import->app)
+    (void)ft_string_copy(import->app, o->app, sizeof o->app);
+  if (!o->app[0])
+    return ft_error_set(err, "%s: line %" PRIu64 ": expected an app", import->name, r->csv.line);
+  if (!o->user[0] && import->user)
+    (void)ft_string_copy(import->user, o->user, sizeof o->user);
+  if (!has_column(r, "uid") &&
+      (!o->user[0] || !import->find_uid || import->find_uid(o->user, &o->uid, import->data) < 0))
+    return ft_error_set(err, "%s: line %" PRIu64 ": '%.60s' is not a user of this machine: expected"
+                             " one that is, or a column uid", import->name, r->csv.line, o->user);
+  if (!o->cluster[0] && import->cluster)
+    (void)ft_string_copy(import->cluster, o->cluster, sizeof o->cluster);
+  if (!has_column(r, "job_id"))
+    o->job_id = id_of(r);
+  /* a table of runs that does not say how they ended is one of runs that did */
+  if (o->outcome == FT_OUTCOME_UNKNOWN && !has_column(r, "outcome"))
+    o->outcome = o->exit_code ? FT_OUTCOME_FAILED : FT_OUTCOME_COMPLETED;
+  o->censored = o->outcome != FT_OUTCOME_COMPLETED;
+  if (!has_column(r, "source"))
+    o->source = FT_SOURCE_TRACE;
+  o->schema = FT_SCHEMA;
+  return 0;
+}
+
+static int read_row(struct reader *r, struct ft_error *err)
+{
+  ft_observation o = { .schema = FT_SCHEMA };
+
+  if (r->csv.count != r->count)
+    return ft_error_set(err, "%s: line %" PRIu64 ": expected %zu columns as in the header, found"
+                             " %zu", r->import->name, r->csv.line, r->count, r->csv.count);
+  for (size_t i = 0; i < r->count; i++) {
+    if (r->csv.field[i][0] && read_column(r, i, &o, err) < 0)
+      return -1;
+    if (r->column[i].feature)
+      read_feature(r, i, &o);
+  }
+  if (complete(r, &o, err) < 0)
+    return -1;
+  r->import->runs++;
+  return r->import->put(&o, r->import->data, err) < 0 ? -2 : 0;
+}
+
+int ft_import_csv(struct ft_import *import, struct ft_error *err)
+{
+  struct reader *r = calloc(1, sizeof *r);
+  int status = -1;
+
+  if (!r)
+    return ft_error_set(err, "%s: out of memory", import->name);
+  r->import = import;
+  ft_csv_init(&r->csv, import->fd, import->name, ',', true);
+  if (read_header(r, err) < 0)
+    goto out;
+  while ((status = ft_csv_next(&r->csv, err)) != 0) {
+    if (status > 0)
+      status = read_row(r, err);
+    if (status == -2 || (status < 0 && (!import->keep_going || r->csv.broken)))
+      goto out;
+    if (status < 0) {
+      import->bad++;
+      import->skipped(err, import->data);
+    }
+    if (import->progress)
+      import->progress(r->csv.done, import->data);
+  }
+out:
+  ft_csv_free(&r->csv);
+  free(r);
+  return status < 0 ? -1 : 0;
+}

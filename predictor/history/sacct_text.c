@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <string.h>
+
+#include "predictor/core/text.h"
+#include "predictor/core/units.h"
+#include "predictor/history/sacct_text.h"
+
+static bool take_u32(struct ft_text *text, uint32_t *value)
+{
+  uint64_t wide;
+
+  if (!ft_text_u64(text, UINT32_MAX, &wide))
+    return false;
+  *value = (uint32_t)wide;
+  return true;
+}
+
+bool ft_sacct_id(const char *text, struct ft_sacct_id *id)
+{
+  struct ft_text cursor = ft_text_from(text), rest;
+
+  *id = (struct ft_sacct_id){ 0 };
+  rest = cursor;
+  if (!take_u32(&rest, &id->job) || id->job == 0)
+    return false;
+  if (ft_text_skip(&rest, "_")) {
+    id->is_array = true;
+    if (ft_text_skip(&rest, "[")) {
+      struct ft_text range;
+
+      id->pending = true;
+      return ft_text_until(&rest, ']', &range) && rest.at[-1] == ']' && rest.at == rest.end;
+    }
+    if (!take_u32(&rest, &id->array_task))
+      return false;
+  }
+  if (ft_text_skip(&rest, "+")) {
+    id->is_het = true;
+    if (!take_u32(&rest, &id->het_offset))
+      return false;
+  }
+  cursor.end = rest.at;
+  if (!ft_text_copy(cursor, id->base, sizeof id->base))
+    return false;
+  if (rest.at == rest.end)
+    return true;
+  return ft_text_skip(&rest, ".") && ft_text_left(&rest) &&
+         ft_text_copy(rest, id->step, sizeof id->step);
+}
+
+enum ft_sacct_state ft_sacct_state(const char *text, ft_outcome *outcome)
+{
+  /* sacct(1), JOB STATE CODES, and the base states of slurm.h that it may print too */
+  static const struct {
+    const char *name;
+    enum ft_sacct_state state;
+    ft_outcome outcome;
+  } states[] = {
+    { "COMPLETED", FT_SACCT_ENDED, FT_OUTCOME_COMPLETED },
+    { "FAILED", FT_SACCT_ENDED, FT_OUTCOME_FAILED },
+    { "OUT_OF_MEMORY", FT_SACCT_ENDED, FT_OUTCOME_OUT_OF_MEMORY },
+    { "CANCELLED", FT_SACCT_ENDED, FT_OUTCOME_CANCELLED },
+    { "TIMEOUT", FT_SACCT_ENDED, FT_OUTCOME_TIMEOUT },
+    { "DEADLINE", FT_SACCT_ENDED, FT_OUTCOME_TIMEOUT },
+    { "PREEMPTED", FT_SACCT_ENDED, FT_OUTCOME_PREEMPTED },
+    { "REQUEUED", FT_SACCT_ENDED, FT_OUTCOME_REQUEUED },
+    { "NODE_FAIL", FT_SACCT_ENDED, FT_OUTCOME_NODE_FAIL },
+    { "BOOT_FAIL", FT_SACCT_ENDED, FT_OUTCOME_NODE_FAIL },
+    { "LAUNCH_FAILED", FT_SACCT_ENDED, FT_OUTCOME_FAILED },
+    { "RECONFIG_FAIL", FT_SACCT_ENDED, FT_OUTCOME_FAILED },
+    { "PENDING", FT_SACCT_NOT_ENDED, FT_OUTCOME_UNKNOWN },
+    { "RUNNING", FT_SACCT_NOT_ENDED, FT_OUTCOME_UNKNOWN },
+    { "SUSPENDED", FT_SACCT_NOT_ENDED, FT_OUTCOME_UNKNOWN },
+    { "RESIZING", FT_SACCT_NOT_ENDED, FT_OUTCOME_UNKNOWN },
+    { "REVOKED", FT_SACCT_NOT_ENDED, FT_OUTCOME_UNKNOWN },
+    { "CONFIGURING", FT_SACCT_NOT_ENDED, FT_OUTCOME_UNKNOWN },
+    { "COMPLETING", FT_SACCT_NOT_ENDED, FT_OUTCOME_UNKNOWN },
+    { "STOPPED", FT_SACCT_NOT_ENDED, FT_OUTCOME_UNKNOWN },
+    { "SIGNALING", FT_SACCT_NOT_ENDED, FT_OUTCOME_UNKNOWN },
+    { "STAGE_OUT", FT_SACCT_NOT_ENDED, FT_OUTCOME_UNKNOWN },
+    { "REQUEUE_HOLD", FT_SACCT_NOT_ENDED, FT_OUTCOME_UNKNOWN },
+    { "REQUEUE_FED", FT_SACCT_NOT_ENDED, FT_OUTCOME_UNKNOWN },
+    { "SPECIAL_EXIT", FT_SACCT_NOT_ENDED, FT_OUTCOME_UNKNOWN },
+    { "RESV_DEL_HOLD", FT_SACCT_NOT_ENDED, FT_OUTCOME_UNKNOWN },
+  };
+  struct ft_text cursor = ft_text_from(text), word;
+
+  if (!ft_text_word(&cursor, &word))
+    return FT_SACCT_UNKNOWN_STATE;
+  /* a narrow column cuts "CANCELLED by 1000" to "CANCELLED+" */
+  if (word.end[-1] == '+')
+    word.end--;
+  for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+    if (ft_text_equals(word, states[i].name)) {
+      *outcome = states[i].outcome;
+      return states[i].state;
+    }
+  return FT_SACCT_UNKNOWN_STATE;
+}
+
+bool ft_sacct_exit(const char *text, int32_t *code, int32_t *signal)
+{
+  struct ft_text cursor = ft_text_from(text);
+  uint64_t c, s;
+
+  if (!ft_text_u64(&cursor, INT32_MAX, &c) || !ft_text_skip(&cursor, ":") ||
+      !ft_text_u64(&cursor, INT32_MAX, &s) || cursor.at != cursor.end)
+    return false;
+  *code = (int32_t)c;
+  *signal = (int32_t)s;
+  return true;
+}
+
+bool ft_sacct_bytes(const char *text, uint64_t *bytes)
+{
+  return ft_units_bytes(ft_text_from(text), 1, bytes);
+}
+
+bool ft_sacct_reqmem(const char *text, uint64_t *bytes, char *unit)
+{
+  struct ft_text cursor = ft_text_trim(ft_text_from(text));
+
+  *unit = 0;
+  if (cursor.end > cursor.at && (cursor.end[-1] == 'n' || cursor.end[-1] == 'c'))
+    *unit = *--cursor.end;
+  /* without a suffix Slurm's memory is in MiB */
+  return ft_units_bytes(cursor, FT_MIB, bytes);
+}
+
+int ft_sacct_tres(const char *list, const char *name, uint64_t *amount)
+{
+  struct ft_text cursor = ft_text_from(list), item;
+
+  while (ft_text_until(&cursor, ',', &item))
+    if (ft_text_skip(&item, name) && ft_text_skip(&item, "="))
+      return ft_units_bytes(item, 1, amount) ? 1 : -1;
+  return 0;
+}
+
+bool ft_sacct_first_node(const char *list, char *out, size_t size)
+{
+  const char *bracket = strpbrk(list, "[,");
+  size_t prefix = bracket ? (size_t)(bracket - list) : strlen(list);
+  size_t number = bracket && *bracket == '[' ? strcspn(bracket + 1, "-,]") : 0;
+
+  if (prefix + number >= size)
+    return false;
+  memcpy(out, list, prefix);
+  if (number)
+    memcpy(out + prefix, bracket + 1, number);
+  out[prefix + number] = '\0';
+  return prefix > 0;
+}
