@@ -3,22 +3,23 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <malloc.h>
 #include <math.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/utsname.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent/agent.h"
 #include "agent/ask.h"
 #include "agent/child.h"
+#include "agent/cluster.h"
+#include "agent/host.h"
 #include "agent/jobs.h"
 #include "agent/ledger.h"
+#include "agent/live.h"
 #include "agent/listener.h"
 #include "agent/log.h"
 #include "agent/loop.h"
@@ -41,15 +42,17 @@ struct ft_agent {
   const char *config_path;
   struct ft_config config;
   ft_site site;
-  char fingerprint[256], kernel[64], host[64];
+  struct ft_host host;
   int state_fd, lock_fd, root_fd;
   struct ft_loop *loop;
   struct ft_children *children;
   struct ft_asker *asker;
+  struct ft_cluster *cluster;
   struct ft_publisher *publisher;
   struct ft_ledger *ledger;
   struct ft_measure *measure;
   struct ft_jobs *jobs;
+  struct ft_live *live;
   struct ft_listener *listener;
   struct ft_timer sample, tick, retry;
   ft_observation finished;
@@ -109,50 +112,13 @@ static void retry(void *data)
 
 /* ---- jobs ---- */
 
-/* What the run would have got without asking for memory, from its partition's file. */
-static void fill_default(struct ft_agent *agent, ft_observation *o)
-{
-  ft_partition *partition = malloc(sizeof *partition);
-  struct ft_error err;
-
-  if (partition && o->partition[0] &&
-      ft_layout_read_partition(agent->state_fd, &agent->site, o->partition, partition, &err) == 0) {
-    uint64_t bytes = partition->def_mem_bytes * (partition->def_per_cpu ? o->cpus : 1);
-
-    if (!bytes && partition->nodes_count == 1)
-      bytes = partition->nodes[0].mem_bytes;
-    o->has_partition_default_bytes = bytes > 0;
-    o->partition_default_bytes = bytes;
-  }
-  free(partition);
-}
-
-static void fill_user(ft_observation *o)
-{
-  struct passwd entry, *found = NULL;
-  char buffer[4096];
-
-  if (!o->user[0] && getpwuid_r(o->uid, &entry, buffer, sizeof buffer, &found) == 0 && found)
-    (void)ft_string_copy(found->pw_name, o->user, sizeof o->user);
-}
-
 static void finished(const ft_observation *observation, void *data)
 {
   struct ft_agent *agent = data;
   ft_observation *o = &agent->finished;
 
   *o = *observation;
-  (void)ft_string_copy(agent->site.cluster, o->cluster, sizeof o->cluster);
-  (void)ft_string_copy(agent->site.slurm_version, o->slurm_version, sizeof o->slurm_version);
-  (void)ft_string_copy(PACKAGE_VERSION, o->foretell_version, sizeof o->foretell_version);
-  (void)ft_string_copy(agent->kernel, o->kernel_version, sizeof o->kernel_version);
-  (void)ft_string_copy(agent->fingerprint, o->fingerprint, sizeof o->fingerprint);
-  (void)ft_string_copy(agent->config.platform[0] ? agent->config.platform : agent->fingerprint,
-                       o->platform, sizeof o->platform);
-  if (!o->node[0])
-    (void)ft_string_copy(agent->host, o->node, sizeof o->node);
-  fill_user(o);
-  fill_default(agent, o);
+  ft_host_complete(&agent->host, &agent->site, agent->state_fd, agent->config.platform, o);
   ft_ledger_take(agent->ledger, o);
   if (ft_ledger_waits(agent->ledger) && !agent->retry.armed)
     ft_loop_at(agent->loop, &agent->retry, ft_io_monotonic() + RETRY_SECONDS);
@@ -165,11 +131,21 @@ static void ask(uint32_t job_id, void *data)
   ft_asker_ask(agent->asker, job_id);
 }
 
-static void forget(uint32_t job_id, uint32_t restart_count, void *data)
+static void forget(uint32_t job_id, void *data)
 {
-  (void)job_id;
-  (void)restart_count;
-  (void)data;
+  struct ft_agent *agent = data;
+
+  ft_live_forget(agent->live, job_id);
+}
+
+static void suspend(const ft_observation *observation, void *data)
+{
+  struct ft_agent *agent = data;
+  struct ft_error err;
+
+  if (ft_live_suspend(agent->live, observation, &err) < 0)
+    ft_log(LOG_ERR, "job %" PRIu32 ": what was measured so far is lost: %s", observation->job_id,
+           err.text);
 }
 
 static void answered(uint32_t job_id, const struct ft_slurm_job *answer, void *data)
@@ -184,10 +160,44 @@ static void announced(const ft_announcement *announcement, pid_t peer, const voi
                       size_t length, void *data)
 {
   struct ft_agent *agent = data;
+  struct ft_instant now = instant();
+  struct ft_error err;
 
-  (void)packet;
-  (void)length;
-  ft_jobs_announce(agent->jobs, announcement, peer, false, instant());
+  if (ft_jobs_announce(agent->jobs, announcement, peer, false, now) &&
+      ft_live_add(agent->live, announcement->job_id, peer, now.utc, packet, length, &err) < 0)
+    ft_log(LOG_WARNING, "job %" PRIu32 ": not found again should the agent be restarted: %s",
+           announcement->job_id, err.text);
+  arm_sampling(agent);
+  tick_soon(agent);
+}
+
+/* What an agent before us was told, at its own time. */
+static void replayed(const ft_announcement *announcement, pid_t peer, double utc, void *data)
+{
+  struct ft_agent *agent = data;
+  struct ft_instant now = instant();
+  double ago = utc < now.utc ? now.utc - utc : 0;
+
+  (void)ft_jobs_announce(agent->jobs, announcement, peer, true,
+                         (struct ft_instant){ now.monotonic - ago, now.utc - ago });
+}
+
+static void resumed(const ft_observation *observation, void *data)
+{
+  struct ft_agent *agent = data;
+
+  ft_jobs_resume(agent->jobs, observation);
+}
+
+static void resume(struct ft_agent *agent)
+{
+  const struct ft_live_calls calls = { replayed, resumed, agent };
+  size_t watched;
+
+  ft_live_replay(agent->live, &calls);
+  watched = ft_jobs_watched(agent->jobs);
+  if (watched)
+    ft_log(LOG_INFO, "%zu job%s found again", watched, watched == 1 ? "" : "s");
   arm_sampling(agent);
   tick_soon(agent);
 }
@@ -219,11 +229,45 @@ static void publish_site(struct ft_agent *agent)
   free(apps);
 }
 
+/* Slurm has said what the cluster is: the site file and a file a partition. */
+static void cluster_known(const struct ft_slurm_config *config, const ft_partition *partitions,
+                          size_t count, void *data)
+{
+  struct ft_agent *agent = data;
+  struct ft_error err;
+
+  if (!config)
+    return;
+  (void)ft_string_copy(config->cluster, agent->site.cluster, sizeof agent->site.cluster);
+  (void)ft_string_copy(config->version, agent->site.slurm_version,
+                       sizeof agent->site.slurm_version);
+  agent->site.rule = config->rule;
+  agent->site.memory_is_consumable = config->memory_is_consumable;
+  agent->site.default_partition[0] = '\0';
+  for (size_t i = 0; i < count; i++) {
+    if (partitions[i].is_default)
+      (void)ft_string_copy(partitions[i].name, agent->site.default_partition,
+                           sizeof agent->site.default_partition);
+    if (ft_publish_partition(agent->publisher, &partitions[i], &err) < 0)
+      ft_log(LOG_ERR, "%s", err.text);
+  }
+  ft_publish_forget_partitions(agent->publisher, partitions, count);
+  publish_site(agent);
+  ft_measure_set_rule(agent->measure, agent->site.rule);
+  ft_jobs_set_rule(agent->jobs, agent->site.rule);
+  ft_listener_allow(agent->listener, config->slurmd_uid);
+  (void)malloc_trim(0);
+}
+
 static void apply_config(struct ft_agent *agent)
 {
+  struct ft_scontrol_host host = { agent->host.name, agent->config.platform };
+
+  ft_cluster_set(agent->cluster, agent->config.slurm_bin, agent->config.cluster_seconds, &host);
   ft_asker_set_folder(agent->asker, agent->config.slurm_bin);
   ft_ledger_set_keep(agent->ledger, agent->config.max_runs);
   publish_site(agent);
+  ft_measure_set_rule(agent->measure, agent->site.rule);
   ft_jobs_set_rule(agent->jobs, agent->site.rule);
 }
 
@@ -248,6 +292,7 @@ static void reload(struct ft_agent *agent)
   config->sample_hertz = agent->config.sample_hertz;
   agent->config = *config;
   apply_config(agent);
+  ft_cluster_refresh(agent->cluster);
   ft_log(LOG_INFO, "configuration read again");
 out:
   free(config);
@@ -285,46 +330,6 @@ static int take_state_folder(struct ft_agent *agent, struct ft_error *err)
   return 0;
 }
 
-/* In a child of its own: hwloc takes megabytes that would stay with us. */
-static void read_fingerprint(struct ft_agent *agent)
-{
-  struct ft_error err;
-  ssize_t got = 0;
-  int ends[2];
-  pid_t pid;
-
-  if (pipe2(ends, O_CLOEXEC) < 0)
-    return;
-  pid = fork();
-  if (pid == 0) {
-    char line[256] = "";
-
-    if (ft_platform_fingerprint(line, sizeof line, &err) < 0)
-      ft_log(LOG_WARNING, "platform: %s", err.text);
-    (void)ft_io_write_all(ends[1], line, strlen(line));
-    _exit(0);
-  }
-  close(ends[1]);
-  if (pid > 0) {
-    got = read(ends[0], agent->fingerprint, sizeof agent->fingerprint - 1);
-    (void)waitpid(pid, NULL, 0);
-  }
-  agent->fingerprint[got > 0 ? got : 0] = '\0';
-  close(ends[0]);
-}
-
-static void read_host(struct ft_agent *agent)
-{
-  struct utsname name;
-
-  if (uname(&name) < 0)
-    return;
-  (void)ft_string_copy(name.release, agent->kernel, sizeof agent->kernel);
-  /* Slurm's own names of nodes are short ones */
-  name.nodename[strcspn(name.nodename, ".")] = '\0';
-  (void)ft_string_copy(name.nodename, agent->host, sizeof agent->host);
-}
-
 static int open_parts(struct ft_agent *agent, struct ft_error *err)
 {
   static const int signals[] = { SIGTERM, SIGINT, SIGHUP, 0 };
@@ -336,6 +341,7 @@ static int open_parts(struct ft_agent *agent, struct ft_error *err)
                                    .finished = finished,
                                    .ask = ask,
                                    .forget = forget,
+                                   .suspend = suspend,
                                    .data = agent };
 
   agent->root_fd = measure.root_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -352,7 +358,9 @@ static int open_parts(struct ft_agent *agent, struct ft_error *err)
   agent->asker = agent->children
                    ? ft_asker_open(agent->loop, agent->children, answered, agent)
                    : NULL;
-  if (!agent->asker)
+  if (agent->asker)
+    agent->cluster = ft_cluster_open(agent->loop, agent->children, cluster_known, agent);
+  if (!agent->cluster)
     return ft_error_set(err, "out of memory");
   agent->publisher = ft_publisher_open(agent->state_fd, err);
   if (!agent->publisher)
@@ -362,6 +370,9 @@ static int open_parts(struct ft_agent *agent, struct ft_error *err)
     return -1;
   agent->measure = jobs.measure = ft_measure_open(&measure, err);
   if (!agent->measure)
+    return -1;
+  agent->live = ft_live_open(agent->state_fd, err);
+  if (!agent->live)
     return -1;
   agent->jobs = ft_jobs_open(&jobs, err);
   return agent->jobs ? 0 : -1;
@@ -390,8 +401,7 @@ struct ft_agent *ft_agent_open(const char *config_path, struct ft_error *err)
   agent->config_path = config_path;
   if (read_config(config_path, &agent->config, err) < 0 || take_state_folder(agent, err) < 0)
     goto fail;
-  read_host(agent);
-  read_fingerprint(agent);
+  ft_host_read(&agent->host);
   /* what the cluster was holds until Slurm says what it is */
   if (ft_layout_read_site(agent->state_fd, &agent->site, &why) < 0)
     agent->site = (ft_site){ .schema = FT_SCHEMA };
@@ -402,7 +412,9 @@ struct ft_agent *ft_agent_open(const char *config_path, struct ft_error *err)
   agent->listener = ft_listener_open(agent->loop, agent->config.socket, announced, agent, err);
   if (!agent->listener)
     goto fail;
+  resume(agent);
   retry(agent);
+  ft_cluster_refresh(agent->cluster);
   ft_log(LOG_INFO, "listening at %s, state in %s", agent->config.socket,
          agent->config.state_directory);
   (void)malloc_trim(0);
@@ -423,9 +435,11 @@ void ft_agent_close(struct ft_agent *agent)
     return;
   ft_listener_close(agent->listener);
   ft_jobs_close(agent->jobs);
+  ft_live_close(agent->live);
   ft_measure_close(agent->measure);
   ft_ledger_close(agent->ledger);
   ft_publisher_close(agent->publisher);
+  ft_cluster_close(agent->cluster);
   ft_asker_close(agent->asker);
   ft_children_close(agent->children);
   ft_loop_close(agent->loop);

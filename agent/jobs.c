@@ -23,6 +23,8 @@
 #define ASK_LONGEST_SECONDS 600.0
 /* Slurm's failures to answer before an observation is taken without its submit time. */
 #define SUBMIT_TIME_TRIES 3
+/* Without a process and without an answer, before a run is taken for over. */
+#define GIVE_UP_SECONDS 3600.0
 /* A job that is complete is known a while longer, for what is announced late. */
 #define LINGER_SECONDS 60.0
 
@@ -48,9 +50,10 @@ struct job {
   struct ft_tree *tree;
   struct ft_verdict verdict;
   double time_limit_seconds;
-  double started, idle_since, ended; /* monotonic */
+  double started, idle_since;        /* monotonic */
   double next_ask, ask_interval;     /* INFINITY: nothing to ask */
   double drop_at;
+  ft_observation *earlier; /* what an agent before us measured; NULL: nothing */
   ft_observation o;
   struct job *next;
 };
@@ -72,6 +75,17 @@ struct ft_jobs *ft_jobs_open(const struct ft_jobs_settings *settings, struct ft_
   }
   jobs->settings = *settings;
   return jobs;
+}
+
+/* The latest run of JOB_ID that we know; NULL. */
+static struct job *find(struct ft_jobs *jobs, uint32_t job_id)
+{
+  struct job *found = NULL;
+
+  for (struct job *job = jobs->list; job; job = job->next)
+    if (job->o.job_id == job_id && (!found || job->o.restart_count > found->o.restart_count))
+      found = job;
+  return found;
 }
 
 static void close_tree(struct ft_jobs *jobs, struct job *job)
@@ -104,16 +118,15 @@ static void drop(struct ft_jobs *jobs, struct job *job)
   jobs->count--;
   close_tree(jobs, job);
   forget_steps(job);
+  free(job->earlier);
   free(job);
 }
 
-void ft_jobs_close(struct ft_jobs *jobs)
+/* Only of the latest run: the packets of an earlier one of the same job are gone by then. */
+static void forget_packets(struct ft_jobs *jobs, const struct job *job)
 {
-  if (!jobs)
-    return;
-  while (jobs->list)
-    drop(jobs, jobs->list);
-  free(jobs);
+  if (find(jobs, job->o.job_id) == job)
+    jobs->settings.forget(job->o.job_id, jobs->settings.data);
 }
 
 void ft_jobs_set_rule(struct ft_jobs *jobs, ft_rule rule)
@@ -124,17 +137,6 @@ void ft_jobs_set_rule(struct ft_jobs *jobs, ft_rule rule)
 size_t ft_jobs_watched(const struct ft_jobs *jobs)
 {
   return jobs->watched;
-}
-
-/* The latest run of JOB_ID that we know; NULL. */
-static struct job *find(struct ft_jobs *jobs, uint32_t job_id)
-{
-  struct job *found = NULL;
-
-  for (struct job *job = jobs->list; job; job = job->next)
-    if (job->o.job_id == job_id && (!found || job->o.restart_count > found->o.restart_count))
-      found = job;
-  return found;
 }
 
 /* ---- what is announced about a job as such ---- */
@@ -235,7 +237,7 @@ static void hand_over(struct ft_jobs *jobs, struct job *job)
   job->o.outcome = job->verdict.outcome;
   job->o.censored = job->verdict.outcome != FT_OUTCOME_COMPLETED;
   jobs->settings.finished(&job->o, jobs->settings.data);
-  jobs->settings.forget(job->o.job_id, job->o.restart_count, jobs->settings.data);
+  forget_packets(jobs, job);
 }
 
 static void judge(struct job *job)
@@ -257,11 +259,54 @@ static void judge(struct job *job)
     job->o.signal = WTERMSIG(job->status);
 }
 
+static void most_u64(bool *has, uint64_t *value, bool other_has, uint64_t other)
+{
+  if (other_has && (!*has || other > *value))
+    *value = other;
+  *has = *has || other_has;
+}
+
+static void most_double(bool *has, double *value, bool other_has, double other)
+{
+  if (other_has && (!*has || other > *value))
+    *value = other;
+  *has = *has || other_has;
+}
+
+/* The kernel's totals go on across agents, peaks are the higher ones: the greater of each is a lower bound. */
+static void fold_earlier(struct job *job)
+{
+  ft_observation *o = &job->o;
+  const ft_observation *e = job->earlier;
+
+  if (!e)
+    return;
+#define MOST(field) most_u64(&o->has_##field, &o->field, e->has_##field, e->field)
+  MOST(rss_bytes);
+  MOST(pss_bytes);
+  MOST(charge_bytes);
+  MOST(charge_less_cache_bytes);
+  MOST(swap_bytes);
+  MOST(hugetlb_bytes);
+  MOST(shmem_bytes);
+  MOST(largest_process_bytes);
+  MOST(read_bytes);
+  MOST(write_bytes);
+  MOST(minor_faults);
+  MOST(major_faults);
+  MOST(gpu_memory_bytes);
+#undef MOST
+  most_double(&o->has_cpu_seconds, &o->cpu_seconds, e->has_cpu_seconds, e->cpu_seconds);
+  o->samples += e->samples;
+}
+
 static void finish(struct ft_jobs *jobs, struct job *job, struct ft_instant now)
 {
   close_tree(jobs, job);
+  fold_earlier(job);
   forget_steps(job);
-  job->ended = now.monotonic;
+  if (job->o.rule == FT_RULE_UNKNOWN)
+    job->o.rule = jobs->settings.rule;
   job->o.end_time = now.utc;
   job->o.runtime_seconds = now.monotonic - job->started;
   job->o.peak_is_bound = job->o.peak_is_bound || job->resumed;
@@ -406,7 +451,7 @@ static void task_end(struct ft_jobs *jobs, struct job *job, const ft_announcemen
     finish(jobs, job, now);
 }
 
-static void job_end(struct ft_jobs *jobs, struct job *job, const ft_announcement *a,
+static bool job_end(struct ft_jobs *jobs, struct job *job, const ft_announcement *a,
                     struct ft_instant now)
 {
   const ft_job_end *end = &a->event.job_end;
@@ -416,19 +461,20 @@ static void job_end(struct ft_jobs *jobs, struct job *job, const ft_announcement
     /* Slurm's record is complete about now */
     if (!job->verdict.settled && !job->asking)
       job->next_ask = fmin(job->next_ask, now.monotonic + jobs->settings.ask_seconds);
-    return;
+    return false;
   }
   if (end->has_exit_code && !job->has_status) {
-    job->status = (end->exit_code & 0xff) << 8;
+    job->status = end->exit_code;
     job->has_status = true;
   }
   if (!job->tree) {
     /* nothing of it ever ran here */
-    jobs->settings.forget(job->o.job_id, job->o.restart_count, jobs->settings.data);
+    forget_packets(jobs, job);
     drop(jobs, job);
-    return;
+    return false;
   }
   finish(jobs, job, now);
+  return job->phase == PHASE_LIVE;
 }
 
 /* A run of a job that has been started again since: Slurm has requeued it. */
@@ -439,6 +485,8 @@ static void supersede(struct ft_jobs *jobs, struct job *job, struct ft_instant n
     job->verdict = (struct ft_verdict){ FT_OUTCOME_REQUEUED, true };
     if (job->phase == PHASE_DONE)
       hand_over(jobs, job);
+    else
+      forget_packets(jobs, job);
   }
 }
 
@@ -481,12 +529,11 @@ bool ft_jobs_announce(struct ft_jobs *jobs, const ft_announcement *a, pid_t peer
     task_end(jobs, job, a, now);
     break;
   case ft_announcement_job_end_tag:
-    job_end(jobs, job, a, now);
-    break;
+    return job_end(jobs, job, a, now);
   default:
     break;
   }
-  return begins;
+  return job->phase == PHASE_LIVE;
 }
 
 /* ---- Slurm's record ---- */
@@ -495,6 +542,10 @@ static void take_record(struct job *job, const struct ft_slurm_job *answer)
 {
   ft_observation *o = &job->o;
 
+  /* the batch script may have lost the variable that counts */
+  if (job->phase == PHASE_LIVE && job->steps && answer->running &&
+      answer->restart_count > o->restart_count)
+    o->restart_count = answer->restart_count;
   /* a requeued job has a new submit time */
   if (answer->restart_count != o->restart_count)
     return;
@@ -511,33 +562,20 @@ static void take_record(struct job *job, const struct ft_slurm_job *answer)
   set_once(answer->name, o->job_name, sizeof o->job_name);
 }
 
+/* The end that nobody announced, by Slurm's clock. */
+static void take_end(struct job *job, const struct ft_slurm_job *answer)
+{
+  if (!answer || !answer->over || answer->end_time < job->o.start_time ||
+      answer->end_time > job->o.end_time)
+    return;
+  job->o.end_time = answer->end_time;
+  job->o.runtime_seconds = answer->end_time - job->o.start_time;
+}
+
 static void ask_later(struct job *job, struct ft_instant now)
 {
   job->next_ask = now.monotonic + job->ask_interval;
   job->ask_interval = fmin(2 * job->ask_interval, ASK_LONGEST_SECONDS);
-}
-
-static void answer_live(struct ft_jobs *jobs, struct job *job, const struct ft_slurm_job *answer,
-                        struct ft_instant now)
-{
-  bool idle = !job->steps || !job->tree || !ft_tree_alive(job->tree);
-
-  if (answer && idle && (answer->over || answer->restart_count > job->o.restart_count)) {
-    if (job->tree) {
-      finish(jobs, job, now);
-      if (job->phase == PHASE_DONE)
-        ft_jobs_answer(jobs, job->o.job_id, answer, now);
-      return;
-    }
-    jobs->settings.forget(job->o.job_id, job->o.restart_count, jobs->settings.data);
-    drop(jobs, job);
-    return;
-  }
-  /* ft_jobs_tick asks again when nothing has lived for a while */
-  if (job->o.submit_time > 0 && !(idle && now.monotonic - job->idle_since >= jobs->settings.grace_seconds))
-    job->next_ask = INFINITY;
-  else
-    ask_later(job, now);
 }
 
 static void answer_done(struct ft_jobs *jobs, struct job *job, const struct ft_slurm_job *answer,
@@ -563,6 +601,35 @@ static void answer_done(struct ft_jobs *jobs, struct job *job, const struct ft_s
   } else {
     ask_later(job, now);
   }
+}
+
+static void answer_live(struct ft_jobs *jobs, struct job *job, const struct ft_slurm_job *answer,
+                        struct ft_instant now)
+{
+  bool idle = !job->steps || !job->tree || !ft_tree_alive(job->tree);
+
+  bool over = answer && (answer->over || answer->restart_count > job->o.restart_count);
+
+  /* nobody can say any more: Slurm has forgotten the job, or is gone */
+  if (!answer && now.monotonic - job->idle_since >= GIVE_UP_SECONDS)
+    over = true;
+  if (idle && over && !job->tree) {
+    forget_packets(jobs, job);
+    drop(jobs, job);
+    return;
+  }
+  if (idle && over) {
+    finish(jobs, job, now);
+    take_end(job, answer);
+    if (job->phase != PHASE_LIVE)
+      answer_done(jobs, job, answer, now);
+    return;
+  }
+  /* ft_jobs_tick asks again when nothing has lived for a while */
+  if (job->o.submit_time > 0 && !(idle && now.monotonic - job->idle_since >= jobs->settings.grace_seconds))
+    job->next_ask = INFINITY;
+  else
+    ask_later(job, now);
 }
 
 void ft_jobs_answer(struct ft_jobs *jobs, uint32_t job_id, const struct ft_slurm_job *answer,
@@ -623,4 +690,34 @@ double ft_jobs_tick(struct ft_jobs *jobs, struct ft_instant now)
       due = fmin(due, now.monotonic + LOOK_SECONDS);
   }
   return due;
+}
+
+void ft_jobs_resume(struct ft_jobs *jobs, const ft_observation *observation)
+{
+  struct job *job = find(jobs, observation->job_id);
+
+  if (!job || job->earlier || job->o.restart_count != observation->restart_count)
+    return;
+  job->earlier = malloc(sizeof *job->earlier);
+  if (job->earlier)
+    *job->earlier = *observation;
+}
+
+void ft_jobs_close(struct ft_jobs *jobs)
+{
+  if (!jobs)
+    return;
+  while (jobs->list) {
+    struct job *job = jobs->list;
+
+    if (job->phase == PHASE_UNKEYED) {
+      hand_over(jobs, job);
+    } else if (job->phase == PHASE_LIVE && job->tree) {
+      close_tree(jobs, job);
+      fold_earlier(job);
+      jobs->settings.suspend(&job->o, jobs->settings.data);
+    }
+    drop(jobs, job);
+  }
+  free(jobs);
 }

@@ -33,8 +33,10 @@ struct ft_jobs_settings {
   void (*finished)(const ft_observation *observation, void *data);
   /* Ask Slurm about JOB_ID; the answer comes by ft_jobs_answer, never from inside the call. */
   void (*ask)(uint32_t job_id, void *data);
-  /* The agent need not remember this job any longer, should it be started again. */
-  void (*forget)(uint32_t job_id, uint32_t restart_count, void *data);
+  /* The packets about JOB_ID so far need not be kept any longer. */
+  void (*forget)(uint32_t job_id, void *data);
+  /* The agent stops while this run goes on: what was measured so far. */
+  void (*suspend)(const ft_observation *observation, void *data);
   void *data;
 };
 
@@ -42,16 +44,19 @@ struct ft_jobs;
 
 struct ft_jobs *ft_jobs_open(const struct ft_jobs_settings *settings, struct ft_error *err);
 
-/* Forget all jobs; their trees are closed, nothing is finished. */
+/* Forget all jobs: those that are over are finished as they are, the others suspended. */
 void ft_jobs_close(struct ft_jobs *jobs);
 
 /*
  * The plugin has said something; PEER is the process that said it. RESUMED: it said so to
  * an agent before this one, so part of the run was not seen.
- * Returns whether a job is there that was not before, or one has got a new process.
+ * Returns whether the run goes on, so that this packet should be kept.
  */
 bool ft_jobs_announce(struct ft_jobs *jobs, const ft_announcement *announcement, pid_t peer,
                       bool resumed, struct ft_instant now);
+
+/* What an agent before this one had measured of OBSERVATION's run; kept to its end. */
+void ft_jobs_resume(struct ft_jobs *jobs, const ft_observation *observation);
 
 /* Slurm's answer about JOB_ID; NULL: there was none. */
 void ft_jobs_answer(struct ft_jobs *jobs, uint32_t job_id, const struct ft_slurm_job *answer,

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 #include "agent/scontrol.h"
@@ -75,6 +76,8 @@ static void take_name(struct ft_text value, char *out, size_t size)
 
 static void take_state(struct ft_text value, struct ft_slurm_job *out)
 {
+  out->over = false;
+  out->running = ft_text_equals(value, "RUNNING");
   for (size_t i = 0; i < sizeof states / sizeof *states; i++)
     if (ft_text_equals(value, states[i].name)) {
       out->over = true;
@@ -98,13 +101,15 @@ static void take_job_field(struct ft_text key, struct ft_text value, struct ft_s
     out->restart_count = (uint32_t)number;
   else if (ft_text_equals(key, "SubmitTime"))
     (void)utc_time(value, &out->submit_time);
+  else if (ft_text_equals(key, "EndTime"))
+    (void)utc_time(value, &out->end_time);
   else if (ft_text_equals(key, "TimeLimit"))
     (void)ft_units_seconds(value, &out->time_limit_seconds);
 }
 
 /*
- * The fields of one line. A job's name may hold blanks and "=": what follows it begins at
- * " UserId=". What a user can forge by such a name is the record of his own job.
+ * The fields of one line. A job's name may hold blanks and "=", so that it looks like
+ * fields; the real ones come after it, and the last of a kind counts.
  */
 static void take_job(struct ft_text line, struct ft_slurm_job *out)
 {
@@ -145,4 +150,97 @@ int ft_scontrol_job(struct ft_text text, uint32_t job_id, struct ft_slurm_job *o
   }
   return ft_error_set(err, "scontrol show job: expected a line that begins with JobId=%" PRIu32,
                       job_id);
+}
+
+/* ---- scontrol show config ---- */
+
+/* Whether WORD is among the words of LIST between commas, in any case. */
+static bool lists(struct ft_text list, const char *word)
+{
+  struct ft_text piece;
+
+  while (ft_text_until(&list, ',', &piece))
+    if (ft_text_left(&piece) == strlen(word) &&
+        strncasecmp(piece.at, word, ft_text_left(&piece)) == 0)
+      return true;
+  return false;
+}
+
+static bool holds(struct ft_text text, const char *part)
+{
+  size_t length = strlen(part);
+
+  for (; ft_text_left(&text) >= length; text.at++)
+    if (strncasecmp(text.at, part, length) == 0)
+      return true;
+  return false;
+}
+
+/* A number of MiB; UNLIMITED and 0 are no limit. */
+static void take_mib(struct ft_text value, uint64_t *bytes)
+{
+  uint64_t mib;
+
+  if (whole_number(value, UINT64_MAX / FT_MIB, &mib))
+    *bytes = mib * FT_MIB;
+}
+
+/* What of the configuration decides the rule. */
+struct enforcement {
+  bool over_memory_kill, pss, constrain, task_cgroup;
+};
+
+static ft_rule rule_of(const struct enforcement *e)
+{
+  if (e->constrain && e->task_cgroup)
+    return FT_RULE_CGROUP;
+  if (e->over_memory_kill)
+    return e->pss ? FT_RULE_PSS : FT_RULE_RSS;
+  return FT_RULE_NONE;
+}
+
+static void take_setting(struct ft_text key, struct ft_text value, struct enforcement *e,
+                         struct ft_slurm_config *out)
+{
+  struct ft_text name;
+  uint64_t uid;
+
+  if (ft_text_equals(key, "ClusterName")) {
+    take_name(value, out->cluster, sizeof out->cluster);
+  } else if (ft_text_equals(key, "SLURM_VERSION")) {
+    (void)ft_text_copy(value, out->version, sizeof out->version);
+  } else if (ft_text_equals(key, "SelectTypeParameters")) {
+    out->memory_is_consumable = holds(value, "_MEMORY");
+  } else if (ft_text_equals(key, "SlurmdUser")) {
+    if (ft_text_until(&value, '(', &name) && ft_text_u64(&value, UINT32_MAX, &uid))
+      out->slurmd_uid = (uint32_t)uid;
+  } else if (ft_text_equals(key, "JobAcctGatherParams")) {
+    e->over_memory_kill = lists(value, "OverMemoryKill");
+    e->pss = lists(value, "UsePss");
+  } else if (ft_text_equals(key, "TaskPlugin")) {
+    e->task_cgroup = holds(value, "cgroup");
+  } else if (ft_text_equals(key, "ConstrainRAMSpace")) {
+    e->constrain = lists(value, "yes");
+  } else if (ft_text_equals(key, "DefMemPerNode") || ft_text_equals(key, "DefMemPerCPU")) {
+    take_mib(value, &out->def_mem_bytes);
+    out->def_per_cpu = ft_text_equals(key, "DefMemPerCPU");
+  } else if (ft_text_equals(key, "MaxMemPerNode") || ft_text_equals(key, "MaxMemPerCPU")) {
+    take_mib(value, &out->max_mem_bytes);
+    out->max_per_cpu = ft_text_equals(key, "MaxMemPerCPU");
+  }
+}
+
+int ft_scontrol_config(struct ft_text text, struct ft_slurm_config *out, struct ft_error *err)
+{
+  struct enforcement enforcement = { 0 };
+  struct ft_text line, key;
+
+  *out = (struct ft_slurm_config){ 0 };
+  while (ft_text_line(&text, &line))
+    if (ft_text_until(&line, '=', &key))
+      take_setting(ft_text_trim(key), ft_text_trim(line), &enforcement, out);
+  if (!out->cluster[0])
+    return ft_error_set(err, "scontrol show config: expected a line \"ClusterName = NAME\"");
+  out->rule = rule_of(&enforcement);
+  return 0;
 }

@@ -17,9 +17,11 @@ struct ft_slurm_job {
   uint32_t restart_count;
   uint32_t uid;
   char user[64], account[64], partition[64], name[128];
+  bool running;
   bool over;                 /* the state is a last one, and the record is complete */
   ft_outcome outcome;        /* of a job that is over */
   double submit_time;        /* 0: not known */
+  double end_time;           /* of a job that is over; 0: not known */
   double time_limit_seconds; /* 0: unlimited or not known */
 };
 
@@ -42,16 +44,24 @@ struct ft_slurm_config {
 /* Returns 0; -1 with ERR when TEXT has no ClusterName. */
 int ft_scontrol_config(struct ft_text text, struct ft_slurm_config *out, struct ft_error *err);
 
+/* As many partitions are known; no cluster is known to have more. */
 enum { FT_SCONTROL_PARTITIONS = 256 };
 
+/* This node, as far as it concerns the kinds of nodes. */
+struct ft_scontrol_host {
+  const char *name;     /* its host name */
+  const char *platform; /* the site's name for its kind; "": none */
+};
+
 /*
- * "scontrol show partition -o" and "scontrol show node -o" into OUT, an array of LIMIT
- * partitions, with CONFIG's inherited defaults. More than 8 kinds of nodes: the least ones
- * by memory are kept. COUNT gets their number, PLATFORM their kinds' platform where all
- * nodes are like this one ("": unknown). Returns 0; -1 with ERR when there is no partition.
+ * Read "scontrol show partition -o" and "scontrol show node -o" into OUT, which has room for
+ * LIMIT partitions, and their number into COUNT. A partition without its own DefMem or MaxMem
+ * gets CONFIG's. Of more than 8 kinds of nodes in one, the 7 least in memory and the
+ * greatest are kept. Returns 0; -1 with ERR when there is no partition, or too many.
  */
 int ft_scontrol_partitions(struct ft_text partitions, struct ft_text nodes,
-                           const struct ft_slurm_config *config, ft_partition *out, size_t limit,
+                           const struct ft_slurm_config *config,
+                           const struct ft_scontrol_host *host, ft_partition *out, size_t limit,
                            size_t *count, struct ft_error *err);
 
 #endif

@@ -123,6 +123,11 @@ void ft_measure_close(struct ft_measure *measure)
   free(measure);
 }
 
+void ft_measure_set_rule(struct ft_measure *measure, ft_rule rule)
+{
+  measure->settings.rule = rule;
+}
+
 const struct ft_measure_report *ft_measure_reports(const struct ft_measure *measure,
                                                    size_t *count)
 {

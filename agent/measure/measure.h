@@ -71,6 +71,9 @@ struct ft_measure *ft_measure_open(const struct ft_measure_settings *settings,
                                    struct ft_error *err);
 void ft_measure_close(struct ft_measure *measure);
 
+/* Another rule holds from now on, also for trees that are open. */
+void ft_measure_set_rule(struct ft_measure *measure, ft_rule rule);
+
 /* The samplers' reports, COUNT of them; owned by MEASURE. */
 const struct ft_measure_report *ft_measure_reports(const struct ft_measure *measure,
                                                    size_t *count);

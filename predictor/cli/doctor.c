@@ -24,6 +24,7 @@
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
+#include "predictor/history/json.h"
 #include "predictor/history/store.h"
 #include "predictor/record/layout.h"
 
@@ -276,20 +277,6 @@ static void check_state(struct ft_doctor *doctor)
   close(fd);
 }
 
-/* The plugin starts it where a submission's files have to be looked at. */
-static void check_command(struct ft_doctor *doctor)
-{
-  static const char command[] = FT_BINDIR "/foretell";
-  char path[PATH_MAX];
-
-  if (access(ft_doctor_path(doctor, command, path), X_OK) == 0)
-    ft_doctor_add(doctor, "foretell", FT_FINDING_OK, "%s, version %s", command, PACKAGE_VERSION);
-  else
-    ft_doctor_add(doctor, "foretell", FT_FINDING_FAIL,
-                  "%s: %s; without it no file that a job reads counts: make install", command,
-                  strerror(errno));
-}
-
 static void check_samplers(struct ft_doctor *doctor)
 {
   struct ft_measure_settings settings = { .seconds = 1 / doctor->config.sample_hertz,
@@ -326,9 +313,9 @@ static int print_json(const struct ft_doctor *doctor)
   json_t *checks = json_array();
 
   for (size_t i = 0; i < doctor->count; i++)
-    (void)json_array_append_new(checks, json_pack("{s:s, s:s, s:s}", "name", doctor->check[i].name,
+    (void)json_array_append_new(checks, json_pack("{s:s, s:s, s:o}", "name", doctor->check[i].name,
                                                   "status", statuses[doctor->check[i].finding],
-                                                  "text", doctor->check[i].text));
+                                                  "text", ft_json_text(doctor->check[i].text)));
   return ft_json_print(json_pack("{s:o}", "checks", checks));
 }
 
@@ -370,7 +357,6 @@ int ft_command_doctor(int argc, char **argv)
   doctor->slurmd_here = find_slurmd(doctor);
   check_agent(doctor);
   check_state(doctor);
-  check_command(doctor);
   ft_doctor_slurm(doctor);
   check_samplers(doctor);
 

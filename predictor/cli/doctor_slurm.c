@@ -33,8 +33,11 @@ struct slurm {
   char plugin_dir[PATH_MAX]; /* slurm.conf's PluginDir; empty: not said */
   char plugin[PATH_MAX];     /* as plugstack.conf names it */
   char file[PATH_MAX];       /* the file that does */
+  char state[PATH_MAX];      /* its argument state=; empty: the built-in folder */
+  char helper[PATH_MAX];     /* its argument helper=; empty: the built-in path */
   bool required;
-  int lines; /* how many name it */
+  bool warns; /* its argument reject=no */
+  int lines;  /* how many name it */
 };
 
 /* Read what a child writes until it ends; false when late. */
@@ -270,6 +273,13 @@ static void read_plugstack(struct ft_doctor *doctor, struct slurm *slurm, const 
     slurm->required = ft_text_equals(word, "required");
     (void)ft_string_copy(plugin, slurm->plugin, sizeof slurm->plugin);
     (void)ft_string_copy(name, slurm->file, sizeof slurm->file);
+    while (ft_text_word(&line, &word))
+      if (ft_text_skip(&word, "state="))
+        (void)ft_text_copy(word, slurm->state, sizeof slurm->state);
+      else if (ft_text_skip(&word, "helper="))
+        (void)ft_text_copy(word, slurm->helper, sizeof slurm->helper);
+      else if (ft_text_equals(word, "reject=no"))
+        slurm->warns = true;
   }
 out:
   ft_buf_free(&text);
@@ -307,10 +317,17 @@ static void check_plugstack(struct ft_doctor *doctor, struct slurm *slurm)
                   "%s: required on a host that runs slurmd: if the plugin cannot load, slurmd does "
                   "not start; make it optional",
                   slurm->file);
-  else if (!slurm->required && rejects(doctor) && !doctor->slurmd_here)
+  else if (strcmp(slurm->state[0] ? slurm->state : FT_STATE_DIRECTORY,
+                  doctor->config.state_directory) != 0)
+    ft_doctor_add(
+        doctor, name, FT_FINDING_FAIL,
+        "%s: the plugin reads %s, but foretell.conf's state_dir is %s: say state=%s there",
+        slurm->file, slurm->state[0] ? slurm->state : FT_STATE_DIRECTORY,
+        doctor->config.state_directory, doctor->config.state_directory);
+  else if (!slurm->required && !slurm->warns && rejects(doctor) && !doctor->slurmd_here)
     ft_doctor_add(doctor, name, FT_FINDING_WARN,
                   "%s: optional, so that a rejection is said but the job submitted; where users "
-                  "log in, include %s/plugstack-required.conf instead",
+                  "log in, include %s/plugstack-required.conf instead, or say reject=no",
                   slurm->file, FT_CONFIG_FOLDER);
   else
     ft_doctor_add(doctor, name, FT_FINDING_OK, "%s: %s", slurm->file,
@@ -343,6 +360,20 @@ static void check_plugin(struct ft_doctor *doctor, const struct slurm *slurm)
     ft_doctor_add(doctor, "plugin", FT_FINDING_OK, "%s, built for Slurm %s", named, built);
 }
 
+/* The plugin starts it where a submission's files have to be looked at. */
+static void check_command(struct ft_doctor *doctor, const struct slurm *slurm)
+{
+  const char *command = slurm->helper[0] ? slurm->helper : FT_BINDIR "/foretell";
+  char path[PATH_MAX];
+
+  if (access(ft_doctor_path(doctor, command, path), X_OK) == 0)
+    ft_doctor_add(doctor, "foretell", FT_FINDING_OK, "%s is where the plugin starts it", command);
+  else
+    ft_doctor_add(doctor, "foretell", FT_FINDING_FAIL,
+                  "%s: %s; without it no file that a job reads counts: make install", command,
+                  strerror(errno));
+}
+
 void ft_doctor_slurm(struct ft_doctor *doctor)
 {
   struct slurm *slurm = calloc(1, sizeof *slurm);
@@ -354,5 +385,6 @@ void ft_doctor_slurm(struct ft_doctor *doctor)
   check_slurm(doctor, slurm);
   check_plugstack(doctor, slurm);
   check_plugin(doctor, slurm);
+  check_command(doctor, slurm);
   free(slurm);
 }

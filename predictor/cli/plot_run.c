@@ -18,6 +18,7 @@
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
+#include "predictor/history/json.h"
 
 enum { COLUMNS = 1400 }; /* about two points for each pixel across: more would not show */
 
@@ -169,7 +170,8 @@ int ft_plot_run(const struct ft_plot *plot, const char *name, json_t **drawn, st
   int status = FT_EXIT_USAGE;
 
   if (read_run(name, &run, err) == 0) {
-    *drawn = json_pack("{s:s?, s:s, s:I, s:o, s:o, s:o}", "output", plot->output, "kind", "run",
+    *drawn = json_pack("{s:o, s:s, s:I, s:o, s:o, s:o}", "output",
+                       plot->output ? ft_json_text(plot->output) : json_null(), "kind", "run",
                        "samples", (json_int_t)run.count, "seconds",
                        ft_json_number(true, run.seconds[run.count - 1]), "peak_bytes",
                        ft_json_number(true, run.bytes[run.peak]), "seconds_to_peak",

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@
 #include "predictor/core/units.h"
 #include "predictor/decide/decide.h"
 #include "predictor/estimate/memory.h"
+#include "predictor/history/json.h"
 #include "predictor/record/layout.h"
 #include "predictor/request/describe.h"
 
@@ -80,7 +82,7 @@ static void gather_apps(struct question *q)
     q->apps[q->app_count++] = q->site_apps.apps[i];
 }
 
-/* As sbatch names a job that was given no name: by its script, "wrap" or "sbatch". */
+/* As sbatch names a job that was given no name: by its script or "wrap"; else it has none. */
 static const char *job_name(const struct ft_asked *asked)
 {
   const char *path = asked->script_name, *slash;
@@ -92,7 +94,7 @@ static const char *job_name(const struct ft_asked *asked)
   if (asked->srun && asked->argument_count)
     path = asked->arguments[0];
   if (!path)
-    return "sbatch";
+    return NULL;
   slash = strrchr(path, '/');
   return slash ? slash + 1 : path;
 }
@@ -103,7 +105,7 @@ static int describe(struct question *q, const ft_request *request, struct ft_err
                                  .params = q->asked.params,
                                  .user = q->user.name,
                                  .job_name = job_name(&q->asked),
-                                 .script = ft_buf_text(&q->asked.script),
+                                 .script = q->asked.script.data,
                                  .script_length = q->asked.script.length,
                                  .arguments = q->asked.arguments,
                                  .argument_count = q->asked.argument_count,
@@ -144,29 +146,32 @@ static bool claimed(const struct question *q)
   return q->has_estimate && q->estimate.runs >= q->policy.min_runs;
 }
 
+static json_t *whole_bytes(const struct question *q, double probability)
+{
+  return ft_json_number(true, round(ft_estimate_quantile(&q->estimate, probability)));
+}
+
 static json_t *quantiles(const struct question *q)
 {
   if (!claimed(q))
     return json_null();
-  return json_pack("{s:o, s:o, s:o}", "p05",
-                   ft_json_number(true, ft_estimate_quantile(&q->estimate, 0.05)), "p50",
-                   ft_json_number(true, ft_estimate_quantile(&q->estimate, 0.5)), "p95",
-                   ft_json_number(true, ft_estimate_quantile(&q->estimate, 0.95)));
+  return json_pack("{s:o, s:o, s:o}", "p05", whole_bytes(q, 0.05), "p50", whole_bytes(q, 0.5),
+                   "p95", whole_bytes(q, 0.95));
 }
 
 static int print_json(const struct question *q, const ft_decision *decision)
 {
+  const char *reason = decision->reason[0] ? decision->reason : NULL;
+  const char *method = claimed(q) ? q->estimate.method : NULL;
   json_t *chosen =
-      json_pack("{s:s, s:o, s:o, s:s*}", "action", ft_action_name(decision->action), "mem_bytes",
+      json_pack("{s:s, s:o, s:o, s:o}", "action", ft_action_name(decision->action), "mem_bytes",
                 ft_json_number(decision->mem_bytes > 0, (double)decision->mem_bytes), "p_oom",
                 ft_json_number(decision->has_p_oom, decision->p_oom), "reason",
-                decision->reason[0] ? decision->reason : NULL);
+                reason ? ft_json_text(reason) : json_null());
 
-  if (chosen && !decision->reason[0])
-    json_object_set_new(chosen, "reason", json_null());
   return ft_json_print(json_pack(
-      "{s:s, s:I, s:s?, s:o, s:n, s:n, s:n, s:n, s:[], s:o}", "app", q->submission.app, "runs",
-      (json_int_t)q->model.completed, "method", claimed(q) ? q->estimate.method : NULL,
+      "{s:o, s:I, s:o, s:o, s:n, s:n, s:n, s:n, s:[], s:o}", "app", ft_json_text(q->submission.app),
+      "runs", (json_int_t)q->model.completed, "method", method ? ft_json_text(method) : json_null(),
       "peak_memory_bytes", quantiles(q), "gpu_memory_bytes", "runtime_seconds", "energy_joules",
       "mig", "relative", "decision", chosen));
 }
@@ -178,15 +183,16 @@ static void print_summary(const struct question *q, const ft_decision *decision)
   const char *app = q->submission.app;
 
   if (!q->has_estimate) {
-    printf("%s: nothing known of it: no completed run by %s\n", app, q->user.name);
+    printf("%s: no run of it is known yet\n", app);
   } else if (!claimed(q)) {
-    printf("%s: %u of the %u runs seen that it takes before anything is claimed\n", app,
-           q->estimate.runs, (unsigned)q->policy.min_runs);
+    printf("%s: %u of the %u runs that a prediction takes are known\n", app, q->estimate.runs,
+           (unsigned)q->policy.min_runs);
   } else {
     ft_units_show_bytes((uint64_t)ft_estimate_quantile(&q->estimate, 0.5), middle, sizeof middle);
     ft_units_show_bytes((uint64_t)ft_estimate_quantile(&q->estimate, 0.95), high, sizeof high);
     printf("%s needs %s, 95 %% below %s (%u runs)%s%s\n", app, middle, high, q->estimate.runs,
-           decision->reason[0] ? "; " : "", decision->reason);
+           decision->reason[0] ? "; " : "",
+           decision->mode == FT_MODE_OFF ? "nothing is done in mode off" : decision->reason);
   }
 }
 

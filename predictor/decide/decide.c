@@ -20,7 +20,6 @@ void ft_decide(const struct ft_question *question, ft_decision *out)
 {
   const struct ft_estimate *e = question->estimate;
   struct ft_plan plan;
-  double p;
 
   ft_plan_make(question, &plan);
   *out = (ft_decision){ .action = plan.action, .mode = plan.mode, .mem_unit = plan.unit };
@@ -31,15 +30,12 @@ void ft_decide(const struct ft_question *question, ft_decision *out)
   }
   if (!plan.claimed)
     return;
-  p = plan.p_limit;
   if (plan.action == FT_ACTION_SET || plan.action == FT_ACTION_RAISE ||
-      plan.action == FT_ACTION_TRIM) {
+      plan.action == FT_ACTION_TRIM)
     out->mem_bytes = plan.unit_amount;
-    p = plan.p_amount;
-  }
-  if (p >= 0) {
+  if (plan.p_oom >= 0) {
     out->has_p_oom = true;
-    out->p_oom = p;
+    out->p_oom = plan.p_oom;
   }
   if (plan.by_bound)
     return;

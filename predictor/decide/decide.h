@@ -36,7 +36,25 @@ struct ft_question {
  */
 uint64_t ft_decide_limit(const struct ft_question *question);
 
-/* Decide. OUT is filled whole; out->mem_bytes is in out->mem_unit, the user's own unit where there is one. */
+/*
+ * Decide. OUT is filled whole; out->mem_bytes is in out->mem_unit, the user's own
+ * unit where there is one.
+ *
+ * The amount is the quantile that is passed with oom_probability, at least
+ * the floor and a fifth more than what a job like it lately died at, rounded up,
+ * and never more than the partition's maximum or its largest node. Below
+ * min_runs nothing is claimed but that: one that died gets half as much again.
+ * - A limit is too low when the chance to run out of memory under it is over
+ *   5 % and over twice oom_probability; far too high when it is more than
+ *   trim_factor times the amount.
+ * - set, force: memory is set where none was asked for; below trim_runs, on an
+ *   exclusive node, or where memory is not allocated, only upward. raise: also
+ *   upward where too little was asked for. trim: also downward, from trim_runs on.
+ * - A chance over reject_probability, under the memory the job will then have,
+ *   rejects it, except in the mode force and in a check that the user typed; in
+ *   the site's own check it does.
+ * Chances are within [1e-6, 1 - 1e-6]; none is given where nothing kills.
+ */
 void ft_decide(const struct ft_question *question, ft_decision *out);
 
 enum { FT_EXPLAIN_LINES = 3, FT_EXPLAIN_SIZE = 512 };

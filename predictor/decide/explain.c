@@ -38,8 +38,9 @@ static void say_bytes(struct voice *v, double bytes)
 {
   char text[32];
 
-  say(v, "%s", ft_units_show_bytes(bytes < 0x1p63 ? (uint64_t)fmax(bytes, 0) : INT64_MAX, text,
-                                   sizeof text));
+  say(v, "%s",
+      ft_units_show_bytes(bytes < 0x1p63 ? (uint64_t)fmax(bytes, 0) : INT64_MAX, text,
+                          sizeof text));
 }
 
 static void say_slurm(struct voice *v, uint64_t bytes)
@@ -108,27 +109,32 @@ static const char *partition_name(const struct voice *v)
   return v->q->partition && v->q->partition->name[0] ? v->q->partition->name : "it goes to";
 }
 
-/* What it has without foretell: "--mem=4G", "the default of partition main, 1 GiB". */
-static void say_limit(struct voice *v)
+/* What it has without foretell: "--mem=4G", "the default of partition main, 1 GiB"; FOLLOWS: the
+ * sentence goes on. */
+static void say_limit(struct voice *v, const char *follows)
 {
+  bool apposed =
+      v->plan->limit_kind == FT_LIMIT_DEFAULT || v->plan->limit_kind == FT_LIMIT_WHOLE_NODE;
+
   switch (v->plan->limit_kind) {
   case FT_LIMIT_ASKED:
     say(v, "%s=", option(v->plan->unit));
     say_slurm(v, v->q->request->mem_bytes);
-    return;
+    break;
   case FT_LIMIT_DEFAULT:
     say(v, "the default of partition %s, ", partition_name(v));
     say_bytes(v, (double)v->plan->limit);
-    return;
+    break;
   case FT_LIMIT_WHOLE_NODE:
     say(v, "%sa whole node, ", v->q->request->mem_unit == FT_MEM_ALL ? "--mem=0, " : "");
     say_bytes(v, (double)v->plan->limit);
-    return;
+    break;
   case FT_LIMIT_UNKNOWN:
   case FT_LIMIT_NONE:
+    say(v, "what it has");
     break;
   }
-  say(v, "what it has");
+  say(v, "%s%s", apposed && follows[0] == ' ' ? "," : "", follows);
 }
 
 static void say_amount(struct voice *v)
@@ -178,20 +184,19 @@ static void explain_low(struct voice *v)
 
   say_need(v);
   say(v, "; with ");
-  say_limit(v);
-  say(v, ", it %s run out of memory", p->p_limit < 0 || p->p_limit > 0.5 ? "would" : "may");
+  say_limit(v, p->p_limit < 0 || p->p_limit > 0.5 ? " it would run out of memory"
+                                                  : " it may run out of memory");
   if (p->p_limit >= 0) {
     say(v, " (");
     say_chance(v, p->p_limit);
     say(v, ")");
   }
+  if (p->would_reject)
+    say(v, " and be rejected");
   if (p->no_node) {
     say(v, "; ");
     say_no_node(v);
-  } else if (p->would_reject) {
-    say(v, " and be rejected; ask for ");
-    say_amount(v);
-  } else {
+  } else if (p->amount > p->limit) {
     say(v, "; ask for ");
     say_amount(v);
   }
@@ -208,7 +213,7 @@ static void explain_high(struct voice *v)
   say(v, " ");
   say_runs(v);
   say(v, v->q->request->mem_unit == FT_MEM_NONE ? "; it has " : "; you asked for ");
-  say_limit(v);
+  say_limit(v, "");
   if ((double)v->plan->limit > used) {
     say(v, ", ");
     say_bytes(v, (double)v->plan->limit - used);
@@ -229,35 +234,38 @@ static void explain_warning(struct voice *v)
   }
 }
 
+/* "--mem=4G, but unet3d has needed 11.2 GiB (42 runs)"; or the partition allows too little. */
 static void explain_rejection(struct voice *v)
 {
   const struct ft_plan *p = v->plan;
-  double p_oom = p->no_node && p->amount > p->limit ? p->p_amount : p->p_limit;
-  bool passes = p->p_amount <= v->q->policy->reject_probability;
+  bool passes = p->p_amount >= 0 && p->p_amount <= v->q->policy->reject_probability;
 
   v->out->error = true;
   say(v, "not submitted: ");
-  say_limit(v);
-  say(v, ", but %s has needed ", v->q->app);
+  if (passes) {
+    say_limit(v, ", but ");
+  }
+  say(v, "%s has needed ", v->q->app);
   say_bytes(v, ft_estimate_quantile(v->q->estimate, 0.5));
   say(v, " ");
   say_runs(v);
+  if (!passes && p->no_node) {
+    say(v, ", but ");
+    say_no_node(v);
+  } else if (!passes) {
+    say(v, ", but partition %s allows no more than ", partition_name(v));
+    say_bytes(v, (double)p->most);
+  }
   say(v, ": it would run out of memory (");
-  say_chance(v, p_oom);
+  say_chance(v, p->p_oom);
   say(v, ").");
   new_line(v);
   if (passes) {
     say(v, "ask for ");
     say_amount(v);
-    say(v, ", or");
-  } else {
-    if (p->no_node)
-      say_no_node(v);
-    else
-      say(v, "no request that partition %s allows is enough", partition_name(v));
-    say(v, ";");
+    say(v, ", or ");
   }
-  say(v, " submit it all the same with --predict-mem=force");
+  say(v, "submit it all the same with --predict-mem=force");
 }
 
 /* The user asked to be told, and nothing is wrong. */
@@ -278,8 +286,7 @@ static void explain_nothing_done(struct voice *v)
     say(v, "; nothing here kills a job for its memory");
   } else if (p->limit && p->p_limit >= 0) {
     say(v, "; ");
-    say_limit(v);
-    say(v, ", is enough (out of memory: ");
+    say_limit(v, " is enough (out of memory: ");
     say_chance(v, p->p_limit);
     say(v, ")");
   }

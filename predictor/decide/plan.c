@@ -6,7 +6,8 @@
 #include "predictor/core/units.h"
 #include "predictor/decide/plan.h"
 
-/* Above what a job died at: at least this much, before rounding; half as much again while nothing else is known. */
+/* Above what a job died at: at least this much, before rounding; half as much again while nothing
+ * else is known. */
 #define BOUND_MARGIN 1.2
 #define BOUND_GROWTH 1.5
 /* A limit is too low where the chance to run out is over twice the one aimed at, and over 5 %. */
@@ -18,7 +19,7 @@
 /* ---- the nodes of the job ---- */
 
 struct nodes {
-  uint64_t cpus; /* allocated on the least favourable node */
+  uint64_t cpus;                    /* allocated on the least favourable node */
   uint64_t least_bytes, most_bytes; /* of those that have as many CPUs; 0: not known */
 };
 
@@ -92,8 +93,7 @@ static void whole_node(struct ft_plan *plan, const struct nodes *n)
   plan->limit_kind = n->least_bytes ? FT_LIMIT_WHOLE_NODE : FT_LIMIT_UNKNOWN;
 }
 
-static void default_limit(const struct ft_question *q, struct ft_plan *plan,
-                          const struct nodes *n)
+static void default_limit(const struct ft_question *q, struct ft_plan *plan, const struct nodes *n)
 {
   const ft_partition *p = q->partition;
 
@@ -193,8 +193,8 @@ static void find_amount(const struct ft_question *q, struct ft_plan *plan)
       plan->unit_amount = plan->most / plan->per_node / FT_MIB * FT_MIB;
     plan->amount = times(plan->unit_amount, plan->per_node);
   }
-  plan->no_node = !plan->by_bound && plan->node_most &&
-                  ft_estimate_exceeds(e, (double)plan->node_most) > 0.5;
+  plan->no_node =
+      !plan->by_bound && plan->node_most && ft_estimate_exceeds(e, (double)plan->node_most) > 0.5;
 }
 
 static void judge_limit(const struct ft_question *q, struct ft_plan *plan)
@@ -205,8 +205,8 @@ static void judge_limit(const struct ft_question *q, struct ft_plan *plan)
   plan->p_limit = chance(q, plan, plan->limit);
   plan->p_amount = chance(q, plan, plan->amount);
   if (plan->by_bound)
-    plan->too_low = plan->kills && plan->limit &&
-                    (double)plan->limit < q->estimate->bound_bytes * BOUND_MARGIN;
+    plan->too_low =
+        plan->kills && plan->limit && (double)plan->limit < q->estimate->bound_bytes * BOUND_MARGIN;
   else
     plan->too_low = plan->p_limit > fmax(LOW_LEAST, LOW_TIMES * policy->oom_probability);
   plan->too_high = !plan->by_bound && plan->limit && q->memory_is_consumable && !exclusive(q) &&
@@ -231,11 +231,9 @@ static void set_memory(const struct ft_question *q, struct ft_plan *plan)
   else if (plan->limit && plan->amount == plan->limit)
     act(plan, FT_ACTION_LEAVE, "what it gets without asking is right");
   else if (plan->by_bound || q->estimate->runs < q->policy->trim_runs)
-    act(plan, plan->too_low ? FT_ACTION_WARN : FT_ACTION_LEAVE,
-        "too few runs to give it less than it would have got");
+    act(plan, FT_ACTION_LEAVE, "too few runs to give it less than it would have got");
   else if (!q->memory_is_consumable || exclusive(q))
-    act(plan, plan->too_low ? FT_ACTION_WARN : FT_ACTION_LEAVE,
-        "asking for less would free nothing");
+    act(plan, FT_ACTION_LEAVE, "asking for less would free nothing");
   else
     act(plan, FT_ACTION_SET, "no memory was asked for");
 }
@@ -266,8 +264,10 @@ static void choose(const struct ft_question *q, struct ft_plan *plan)
     act(plan, FT_ACTION_TRIM, "far more was asked for than it needs");
   else
     keep_request(plan);
-  if (plan->no_node && plan->action == FT_ACTION_LEAVE)
+  if (plan->action == FT_ACTION_LEAVE && plan->no_node)
     act(plan, FT_ACTION_WARN, "no node of the partition is large enough");
+  else if (plan->action == FT_ACTION_LEAVE && plan->too_low)
+    act(plan, FT_ACTION_WARN, "it is likely to run out of memory");
 }
 
 static bool changes(ft_action action)
@@ -277,10 +277,9 @@ static bool changes(ft_action action)
 
 static void perhaps_reject(const struct ft_question *q, struct ft_plan *plan)
 {
-  double p = changes(plan->action) ? plan->p_amount : plan->p_limit;
-
-  if (!(q->policy->reject_probability > 0) || !(p > q->policy->reject_probability) ||
-      plan->mode == FT_MODE_FORCE)
+  plan->p_oom = changes(plan->action) ? plan->p_amount : plan->p_limit;
+  if (!(q->policy->reject_probability > 0) || plan->mode == FT_MODE_FORCE ||
+      !(plan->p_oom > q->policy->reject_probability))
     return;
   if (plan->mode == FT_MODE_CHECK && plan->typed)
     plan->would_reject = true;
@@ -293,7 +292,9 @@ void ft_plan_make(const struct ft_question *q, struct ft_plan *plan)
   const struct ft_estimate *e = q->estimate;
   struct nodes n = nodes_of(q);
 
-  *plan = (struct ft_plan){ .mode = q->mode, .typed = true, .p_limit = -1, .p_amount = -1 };
+  *plan = (struct ft_plan){
+    .mode = q->mode, .typed = true, .p_limit = -1, .p_amount = -1, .p_oom = -1
+  };
   if (plan->mode == FT_MODE_UNSET) {
     plan->mode = q->policy->mode;
     plan->typed = false;

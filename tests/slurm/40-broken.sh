@@ -16,22 +16,30 @@ file=$(model_file steady)
 cp "$file" "$scratch/good.model"
 cp -a "$FT_STATE/site" "$scratch/good.site"
 
-# suffers NAME [COMMAND...]: a submission meets what was just broken
+# suffers NAME [COMMAND...]: a submission meets what was just broken. Its job is held, so
+# that no run of it mends what is broken next; all are released at the end.
+held=
 suffers() {
   local name=$1 begun=${EPOCHREALTIME/./} spent
   shift
-  [ $# -gt 0 ] || set -- sbatch --parsable --output=/dev/null --predict-mem --predict-app=steady --wrap true
-  submit timeout 20 "$@"
+  [ $# -gt 0 ] || set -- sbatch --predict-mem --wrap true
+  submit "$@"
   spent=$(((${EPOCHREALTIME/./} - begun) / 1000))
-  if [ "$status" = 0 ] && [ -n "$id" ] && [ "$(said)" -le 1 ] && [ $spent -lt 1500 ] &&
-    [ "$(job_wait "$id")" = COMPLETED ]; then
-    ok 0 "$name: submitted, runs, $(said) line"
+  held="$held $id"
+  if [ "$status" = 0 ] && [ -n "$id" ] && [ "$(said)" -le 1 ] && [ $spent -lt 1500 ]; then
+    ok 0 "$name: submitted, $(said) line"
   else
-    ok 1 "$name: submitted, runs, at most one line"
-    diag "exit $status, job $id $(job_field "$id" JobState), ${spent} ms, $(said) lines: $err"
+    ok 1 "$name: submitted, at most one line"
+    diag "exit $status, job $id, $spent ms, $(said) lines: $err"
   fi
 }
-# model TEXT...: put standard input in the model file's place
+sbatch() {
+  command timeout 20 sbatch --parsable --hold --output=/dev/null --predict-app=steady "$@"
+}
+as_nobody() {
+  cluster_as nobody timeout 20 sbatch --parsable --hold --output=/dev/null --predict-app=steady "$@"
+}
+# standard input in the model file's place
 put_model() {
   rm -rf "$file"
   cat >"$file"
@@ -80,7 +88,7 @@ for _ in range(4):
     data[random.randrange(len(data))] ^= 1 << random.randrange(8)
 open(sys.argv[2], "wb").write(data)
 END
-  submit timeout 20 sbatch --parsable --output=/dev/null --predict-mem=check --predict-app=steady --wrap true
+  submit sbatch --predict-mem=check --wrap true
   [ "$status" = 0 ] && [ "$(said)" -le 1 ] || break
 done
 is "$n $status" "25 0" "25 models with flipped bits: submitted, at most one line each"
@@ -94,7 +102,7 @@ is "$n $status" "25 0" "25 models with flipped bits: submitted, at most one line
   done
 ) &
 for n in $(seq 1 40); do
-  submit timeout 20 sbatch --parsable --output=/dev/null --predict-mem=check --predict-app=steady --wrap true
+  submit sbatch --predict-mem=check --wrap true
   [ "$status" = 0 ] && [ "$(said)" -le 1 ] || break
 done
 touch "$scratch/enough"
@@ -106,10 +114,10 @@ restore
 submit cluster_as nobody cat "$file"
 is "$([ "$status" != 0 ] && echo no)" no "another user cannot read the model"
 suffers "a user who may not read any model" \
-  cluster_as nobody sbatch --parsable --output=/dev/null --predict-mem --predict-app=steady --wrap true
+  as_nobody --predict-mem --wrap true
 chmod 0 "$FT_STATE/site"
 suffers "a user who may not read the site file" \
-  cluster_as nobody sbatch --parsable --output=/dev/null --predict-mem --predict-app=steady --wrap true
+  as_nobody --predict-mem --wrap true
 chmod 0644 "$FT_STATE/site"
 
 # ---- the site file and the partition's
@@ -126,9 +134,9 @@ done
 # ---- the helper
 seq 1000 >input
 with_input() {
-  suffers "$1" sbatch --parsable --output=/dev/null --predict-mem --predict-app=steady script.sh input
+  suffers "$1" sbatch --predict-mem script.sh input
 }
-printf '%s\n' '#!/bin/bash' 'wc -l "$1"' >script.sh
+printf '%s\n' '#!/bin/bash' 'test "$1" = input' >script.sh
 for kind in 'exec sleep 300' 'trap "" TERM; while :; do sleep 1; done' 'kill -SEGV $$' 'exit 3' \
   'head -c 30000000 /dev/urandom' 'yes foretell: nonsense | head -n 100000 >&2' 'sleep 300 & exec sleep 300'; do
   printf '%s\n' '#!/bin/bash' "$kind" >"$scratch/helper"
@@ -150,4 +158,32 @@ rm -f input
 mv "$FT_STATE" "$FT_STATE.aside"
 suffers "no state folder"
 mv "$FT_STATE.aside" "$FT_STATE"
+
+# ---- they run
+scontrol release $(tr ' ' ',' <<<"${held# }")
+bad=
+for id in $held; do
+  [ "$(job_wait "$id")" = COMPLETED ] || bad="$bad $id"
+done
+is "$bad" "" "all of these jobs run and complete"
+
+# ---- what is broken when a run ends is whole again after it
+unset -f sbatch
+heal() {
+  local name=$1 before
+  before=$(runs_of steady)
+  submit sbatch --parsable --output=/dev/null --mem=500M --predict-app=steady --wrap "exec $hog --mib 100 --seconds 0.3"
+  is "$(job_wait "$id")" COMPLETED "$name when a run ends: it completes"
+  wait_until 15 has_runs steady $((before + 1)) && wait_until 5 predicted
+  ok $? "it is learned, and the model whole again"
+}
+predicted() {
+  sbatch --test-only --predict-mem=check --predict-app=steady --wrap true 2>&1 | grep -q 'steady needs'
+}
+head -c 100 "$scratch/good.model" | put_model
+heal "a model cut off"
+rm -f "$file"; mkfifo "$file"
+heal "a FIFO in the model's place"
+rm -f "$file"
+heal "no model"
 play_end

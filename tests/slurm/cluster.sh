@@ -312,6 +312,9 @@ cluster_logs() {
   local log
   for log in "$scratch"/log/*; do
     [ -s "$log" ] || continue
+    # what stands in a daemon's own log was said on its standard error, too
+    [ "${log%.out}" = "$log" ] || [ ! -s "${log%.out}.log" ] || continue
+    [ "${log%munged.log}" = "$log" ] || continue
     echo "# ---- ${log##*/}"
     tail -n "${1:-15}" "$log" | sed 's/^/#   /'
   done

@@ -36,7 +36,6 @@ play_begin() {
 
 # play_end: the plan; the status of the test
 play_end() {
-  [ "$tap_failed" = 0 ] || cluster_logs 30
   tap_done
   exit $?
 }

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What the cluster is, asked of slurmctld now and then by this one process, so that no
+ * submission has to: three scontrol commands, one after another, beside the loop.
+ */
+#ifndef FT_AGENT_CLUSTER_H
+#define FT_AGENT_CLUSTER_H
+
+#include "agent/child.h"
+#include "agent/scontrol.h"
+
+struct ft_cluster;
+
+/* Called with what was found; CONFIG is NULL when Slurm did not answer: what was known holds. */
+typedef void ft_cluster_call(const struct ft_slurm_config *config, const ft_partition *partitions,
+                             size_t count, void *data);
+
+/* NULL out of memory. */
+struct ft_cluster *ft_cluster_open(struct ft_loop *loop, struct ft_children *children,
+                                   ft_cluster_call *call, void *data);
+void ft_cluster_close(struct ft_cluster *cluster);
+
+/* Where scontrol is ("": PATH), between two looks, and what this node is called; takes effect with the next look. */
+void ft_cluster_set(struct ft_cluster *cluster, const char *folder, double seconds,
+                    const struct ft_scontrol_host *host);
+
+/* Look now, then every so many seconds; a look that is under way is enough. */
+void ft_cluster_refresh(struct ft_cluster *cluster);
+
+#endif

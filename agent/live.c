@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "agent/listener.h"
+#include "agent/live.h"
+#include "agent/log.h"
+#include "predictor/core/hash.h"
+#include "predictor/core/io.h"
+#include "predictor/core/text.h"
+
+#define LIVE_FOLDER "live"
+#define PART_SUFFIX ".part"
+
+/* Packets of one run that are kept: a run of very many steps is found again by the first of them. */
+#define FILE_LIMIT (4 << 20)
+
+struct ft_live {
+  int fd;
+};
+
+/* Before each packet; only ever read by the machine that wrote it, in its own byte order. */
+struct entry {
+  uint32_t length;
+  uint32_t crc;     /* of the packet */
+  int32_t peer;
+  int32_t reserved;
+  uint64_t started; /* of the process that the packet names: /proc/PID/stat, starttime; 0: none */
+  double utc;
+};
+
+struct ft_live *ft_live_open(int state_fd, struct ft_error *err)
+{
+  struct ft_live *live = calloc(1, sizeof *live);
+
+  if (!live) {
+    ft_error_errno(err, LIVE_FOLDER);
+    return NULL;
+  }
+  live->fd = -1;
+  if (mkdirat(state_fd, LIVE_FOLDER, 0700) == 0 || errno == EEXIST)
+    live->fd = openat(state_fd, LIVE_FOLDER, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+  if (live->fd < 0) {
+    ft_error_errno(err, LIVE_FOLDER);
+    free(live);
+    return NULL;
+  }
+  return live;
+}
+
+void ft_live_close(struct ft_live *live)
+{
+  if (!live)
+    return;
+  close(live->fd);
+  free(live);
+}
+
+static void name_of(uint32_t job_id, const char *suffix, char out[32])
+{
+  (void)snprintf(out, 32, "%" PRIu32 "%s", job_id, suffix);
+}
+
+/* When PID began, in clock ticks since boot (proc(5), stat, field 22); 0: there is none. */
+static uint64_t start_of(uint32_t pid)
+{
+  char path[32];
+  struct ft_buf buf;
+  struct ft_text text, word;
+  uint64_t ticks = 0;
+  const char *parenthesis;
+
+  (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/stat", pid);
+  ft_buf_init(&buf, FT_LIMIT_PROC);
+  if (pid && ft_io_read_file(AT_FDCWD, path, &buf, NULL) == 0 &&
+      (parenthesis = strrchr(ft_buf_text(&buf), ')'))) {
+    text = ft_text_from(parenthesis + 1);
+    for (int field = 3; field <= 22; field++)
+      if (!ft_text_word(&text, &word))
+        word = (struct ft_text){ 0 };
+    if (!ft_text_u64(&word, UINT64_MAX, &ticks))
+      ticks = 0;
+  }
+  ft_buf_free(&buf);
+  return ticks;
+}
+
+static uint32_t pid_of(const ft_announcement *a)
+{
+  return a->which_event == ft_announcement_task_start_tag ? a->event.task_start.pid : 0;
+}
+
+static int append(int fd, struct entry *entry, const void *packet, struct ft_error *err)
+{
+  struct iovec parts[2] = { { entry, sizeof *entry },
+                            { (void *)(uintptr_t)packet, entry->length } };
+  struct stat st;
+
+  if (fstat(fd, &st) < 0)
+    return ft_error_errno(err, LIVE_FOLDER);
+  if (st.st_size > FILE_LIMIT)
+    return 0;
+  /* in one call: what a crash cuts is at the end and shows by its checksum */
+  if (writev(fd, parts, 2) == (ssize_t)(sizeof *entry + entry->length))
+    return 0;
+  ft_error_errno(err, LIVE_FOLDER);
+  (void)!ftruncate(fd, st.st_size);
+  return -1;
+}
+
+int ft_live_add(struct ft_live *live, uint32_t job_id, pid_t peer, double utc,
+                const void *packet, size_t length, struct ft_error *err)
+{
+  struct entry entry = { .length = (uint32_t)length,
+                         .crc = ft_crc32(packet, length),
+                         .peer = (int32_t)peer,
+                         .utc = utc };
+  ft_announcement *a = malloc(sizeof *a);
+  int fd, status;
+  char name[32];
+
+  if (a && ft_record_decode(FT_RECORD_ANNOUNCEMENT, packet, length, a, NULL) == 0)
+    entry.started = start_of(pid_of(a));
+  free(a);
+  name_of(job_id, "", name);
+  fd = openat(live->fd, name, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0)
+    return ft_error_errno(err, LIVE_FOLDER "/%s", name);
+  status = append(fd, &entry, packet, err);
+  close(fd);
+  return status;
+}
+
+int ft_live_suspend(struct ft_live *live, const ft_observation *o, struct ft_error *err)
+{
+  char name[32];
+
+  name_of(o->job_id, PART_SUFFIX, name);
+  return ft_record_write(FT_RECORD_OBSERVATION, o, live->fd, name, 0600, err);
+}
+
+void ft_live_forget(struct ft_live *live, uint32_t job_id)
+{
+  char name[32];
+
+  name_of(job_id, "", name);
+  (void)unlinkat(live->fd, name, 0);
+  name_of(job_id, PART_SUFFIX, name);
+  (void)unlinkat(live->fd, name, 0);
+}
+
+/* Everything that replay reads into, on the heap: it is needed once. */
+struct replay {
+  const struct ft_live_calls *calls;
+  ft_announcement announcement;
+  ft_observation observation;
+};
+
+static void replay_packets(struct replay *replay, const struct ft_buf *file)
+{
+  const char *at = ft_buf_text(file), *end = at + file->length;
+  ft_announcement *a = &replay->announcement;
+  struct entry entry;
+
+  while ((size_t)(end - at) >= sizeof entry) {
+    memcpy(&entry, at, sizeof entry);
+    at += sizeof entry;
+    if (entry.length > FT_LISTENER_PACKET || entry.length > (size_t)(end - at) ||
+        ft_crc32(at, entry.length) != entry.crc ||
+        ft_record_decode(FT_RECORD_ANNOUNCEMENT, at, entry.length, a, NULL) < 0)
+      return;
+    at += entry.length;
+    if (a->which_event == ft_announcement_task_start_tag &&
+        (!entry.started || start_of(pid_of(a)) != entry.started))
+      a->event.task_start.pid = 0;
+    replay->calls->packet(a, entry.peer, entry.utc, replay->calls->data);
+  }
+}
+
+static void replay_run(struct ft_live *live, struct replay *replay, const char *name)
+{
+  char part[NAME_MAX + sizeof PART_SUFFIX];
+  struct ft_error err;
+  struct ft_buf file;
+
+  ft_buf_init(&file, FILE_LIMIT + FT_LISTENER_PACKET + sizeof(struct entry));
+  if (ft_io_read_file(live->fd, name, &file, &err) == 0)
+    replay_packets(replay, &file);
+  else
+    ft_log(LOG_WARNING, LIVE_FOLDER "/%s", err.text);
+  ft_buf_free(&file);
+  (void)snprintf(part, sizeof part, "%s" PART_SUFFIX, name);
+  if (ft_record_read(FT_RECORD_OBSERVATION, live->fd, part, &replay->observation, &err) == 0)
+    replay->calls->suspended(&replay->observation, replay->calls->data);
+  else if (errno != ENOENT)
+    ft_log(LOG_WARNING, LIVE_FOLDER "/%s", err.text);
+}
+
+void ft_live_replay(struct ft_live *live, const struct ft_live_calls *calls)
+{
+  int fd = openat(live->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+  struct replay *replay = malloc(sizeof *replay);
+  struct dirent *entry;
+
+  if (replay)
+    replay->calls = calls;
+  while (folder && replay && (entry = readdir(folder)))
+    if (!strchr(entry->d_name, '.'))
+      replay_run(live, replay, entry->d_name);
+  free(replay);
+  if (folder)
+    closedir(folder);
+  else if (fd >= 0)
+    close(fd);
+}

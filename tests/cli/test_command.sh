@@ -1,0 +1,135 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# foretell(1) as people and scripts call it: what it prints, and what it exits with.
+. "${FT_TOP_SRCDIR:-.}/tests/slurm/tap.sh"
+
+build=${FT_TOP_BUILDDIR:-build}
+foretell=$build/predictor/cli/foretell
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+state=$scratch/state
+uid=$(id -u)
+export HOME=$scratch LC_ALL=C
+# fontconfig keeps its caches until the process ends, which is no leak of ours
+echo leak:libfontconfig >"$scratch/lsan"
+export LSAN_OPTIONS=$LSAN_OPTIONS:print_suppressions=0:suppressions=$scratch/lsan
+
+# run WORDS...: $out, $err and $status
+run() {
+  out=$("$foretell" "$@" 2>"$scratch/err")
+  status=$?
+  err=$(cat "$scratch/err")
+}
+
+# jq is not everywhere, python3 is where the schema is compiled
+json() {
+  printf '%s' "$out" | python3 -c 'import json, sys
+value = json.load(sys.stdin)
+for word in filter(None, sys.argv[1].split(".")):
+    value = value[int(word)] if isinstance(value, list) else value[word]
+print(" ".join(value) if isinstance(value, dict) else json.dumps(value))' "$1" 2>&1
+}
+
+"$build/tests/cli/make_state" "$state" "$uid" || exit 1
+
+run --help
+is "$status" 0 "foretell --help is done"
+like "$out" '^  predict   what a submission would need' "it lists the commands"
+unlike "$out" helper "what is not for people is not listed"
+run --version
+like "$out" '^foretell [0-9]+\.[0-9]+\.[0-9]+$' "foretell --version"
+run help plot
+like "$out" '^Usage: foretell plot ' "foretell help COMMAND shows its options"
+run predit
+is "$status:$err" '2:foretell: no command "predit"; did you mean "predict"?' \
+  "an unknown command is told the nearest"
+run xyzzy
+is "$status:$err" '2:foretell: no command "xyzzy"; see foretell --help' "or where to look"
+run
+is "$status" 2 "no command is wrong usage"
+run predict --help
+is "$status" 0 "a command's --help is done"
+like "$out" '^  -N, --nodes=N +nodes$' "it lists options"
+
+app="--state=$state --app=unet3d --params=batch=32,arch=vgg"
+run predict $app --json
+is "$(json .)" 'app runs method peak_memory_bytes gpu_memory_bytes runtime_seconds energy_joules mig relative decision' \
+  "predict --json has the keys that scripts rely on"
+is "$(json peak_memory_bytes)" "p05 p50 p95" "peak_memory_bytes holds quantiles"
+is "$(json decision)" "action mem_bytes p_oom reason" "decision has its keys"
+is "$(json decision.action)" '"set"' "memory is set where none is asked for"
+is "$(json gpu_memory_bytes)$(json mig)$(json relative)" "nullnull[]" "what is not known is null"
+like "$(json peak_memory_bytes.p50)" '^[0-9]{10}$' "bytes are whole"
+is "$(printf '%s\n' "$out" | wc -l)" 1 "off a terminal it is one line"
+
+run predict $app
+like "$out" '^unet3d needs 8\.[0-9]+ GiB, 95 % below 9\.[0-9]+ GiB \(39 runs\); --mem set to [0-9]+M$' \
+  "predict speaks as the plugin does"
+run predict $app --mem=4G
+is "$status" 1 "what would be rejected is a negative answer"
+like "$out" '^not submitted: --mem=4G, but unet3d has needed' "and says so"
+run predict $app --mem=4G --mode=force
+is "$status" 0 "force is not rejected"
+run predict $app --mem=4G --mem-per-cpu=1G
+is "$status" 2 "units of memory exclude one another"
+run predict $app --mode=much
+is "$status:$err" \
+  '2:foretell predict: --mode=much: expected check, set, raise, trim, off or force' \
+  "a mode that is none is refused"
+run predict --state="$state" --app=nothing --json
+is "$status:$(json runs)$(json method)$(json peak_memory_bytes)" 0:0nullnull \
+  "an app that nothing is known of is answered, not an error"
+run predict --state="$scratch/none" --app=x
+is "$status" 3 "a state folder that is not there is the system's fault"
+
+cat >"$scratch/job.sh" <<'END'
+#!/bin/sh
+#SBATCH --mem=2G --ntasks 2
+#SBATCH --predict-app=unet3d --output=x.out
+python3 train.py --batch 16 --arch unet
+#SBATCH --mem=64G
+END
+run predict --state="$state" "$scratch/job.sh"
+like "$out" '^not submitted: --mem=2G, but unet3d has needed 4' "directives and arguments of a script count"
+run predict --state="$state" --mem-per-cpu=4G "$scratch/job.sh"
+like "$out" '--mem-per-cpu=4G, is enough' "what is typed wins over directives"
+out=$("$foretell" predict --state="$state" <"$scratch/job.sh")
+is "$?" 1 "a script comes on standard input too"
+run predict --state="$state" --wrap='python3 train.py --batch 16 --arch unet' --app unet3d
+like "$out" '^unet3d needs 4' "or with --wrap"
+run predict --state="$state" "$scratch/none.sh"
+is "$status" 2 "a script that is not there is wrong input"
+mkfifo "$scratch/fifo"
+run predict --state="$state" "$scratch/fifo"
+is "$status" 2 "a FIFO is no script and is not waited for"
+
+{
+  echo "CMDLINE ./solve input"
+  for i in $(seq 0 99); do echo "MEM $((i * 10)).5 $((1700000000 + i)).25"; done
+} >"$scratch/run.dat"
+run plot "$scratch/run.dat" -o "$scratch/run.svg" --json
+is "$status:$(json kind)$(json samples)" '0:"run"100' "plot draws a run"
+like "$(head -c 300 "$scratch/run.svg")" '<svg ' "as SVG"
+run plot "$scratch/run.dat" -o "$scratch/run.png"
+is "$(head -c 4 "$scratch/run.png" | od -An -c | tr -d ' ')" '211PNG' "or PNG"
+for by in "" --by=batch --by=arch; do
+  run plot --app=unet3d --state="$state" $by -o "$scratch/fit.svg" --json
+  is "$status:$(json kind)$(json lower_bounds)" '0:"fit"3' "plot draws a fit ${by:-against the prediction}"
+done
+run plot --app=unet3d --state="$state" --by=colour -o "$scratch/fit.svg"
+is "$status:$err" "2:foretell plot: --by=colour: unet3d has the features batch, arch" \
+  "a feature that is none is refused, with those there are"
+run plot --app=nothing --state="$state" -o "$scratch/fit.svg"
+is "$status" 1 "nothing to draw is a negative answer"
+printf 'MEM 1 2\nMEM x 3\n' >"$scratch/bad.dat"
+run plot "$scratch/bad.dat" -o "$scratch/bad.svg"
+is "$status:$err" "2:foretell plot: $scratch/bad.dat: line 2: expected MEM, MiB and seconds since 1970" \
+  "a bad line is named"
+[ ! -e "$scratch/bad.svg" ]
+ok $? "and nothing is written"
+run plot "$scratch/run.dat" -o "$scratch/run.gif"
+is "$status" 2 "only .svg and .png are drawn"
+run plot "$scratch/run.dat" -o "$scratch/none/run.svg"
+is "$status" 3 "a drawing that cannot be written is the system's fault"
+
+tap_done

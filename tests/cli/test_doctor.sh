@@ -1,0 +1,108 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# foretell doctor, on folders that stand for a node.
+. "${FT_TOP_SRCDIR:-.}/tests/slurm/tap.sh"
+
+build=${FT_TOP_BUILDDIR:-build}
+foretell=$build/predictor/cli/foretell
+plugin=$build/.libs/spank_foretell.so
+root=$(mktemp -d) || exit 1
+trap 'rm -rf "$root"' EXIT
+export LC_ALL=C
+unset SLURM_CONF
+
+# run: $out and $status
+run() {
+  out=$("$foretell" doctor --root="$root" --config=/foretell.conf "$@" 2>&1)
+  status=$?
+}
+
+mkdir -p "$root"/{proc/self,proc/77,etc/slurm/plugstack.d,usr/lib/slurm}
+echo bash >"$root/proc/77/comm"
+cat >"$root/foretell.conf" <<'END'
+state_dir = /state
+socket = /agent.sock
+END
+"$build/tests/cli/make_state" "$root/state" 4711 || exit 1
+chmod 0750 "$root/state/models/4711"
+cat >"$root/etc/slurm/slurm.conf" <<'END'
+ClusterName=test
+PluginDir=/usr/lib/slurm
+END
+echo 'include plugstack.d/*.conf' >"$root/etc/slurm/plugstack.conf"
+echo 'optional spank_foretell.so state=/state reject=no' >"$root/etc/slurm/plugstack.d/foretell.conf"
+cp "$plugin" "$root/usr/lib/slurm/" || exit 1
+
+run
+like "$out" '^ok   foretell.conf: /foretell.conf, mode off' "the configuration is read"
+like "$out" '^ok   agent: none runs here, and none is needed' "no agent is needed where no slurmd is"
+like "$out" '^ok   state: ' "the state folder is found"
+like "$out" '^warn site: cluster test was last looked at .* ago' "an old site file is warned of"
+like "$out" '^ok   plugstack.conf: /etc/slurm/plugstack.d/foretell.conf: optional' \
+  "plugstack.conf and what it includes are read"
+like "$out" '^ok   plugin: /usr/lib/slurm/spank_foretell.so, built for Slurm [0-9.]+' \
+  "the plugin's Slurm is read from the file"
+if [ "$(id -u)" = 0 ]; then
+  like "$out" '^FAIL models: .*/4711 cannot be read by its user' "a folder that its user cannot read fails"
+  if setfacl -m u:4711:rx "$root/state/models/4711" 2>/dev/null; then
+    run
+    like "$out" '^ok   models: of 1 user' "with an access control list it is right"
+  else
+    skip "with an access control list it is right" "no setfacl, or none on this file system"
+  fi
+else
+  skip "a folder that its user cannot read fails" "not root"
+  skip "with an access control list it is right" "not root"
+fi
+chmod 0755 "$root/state/models/4711"
+run
+like "$out" '^FAIL models: .*/4711 can be read by everybody' "a folder that all can read fails"
+is "$status" 1 "and the answer is negative"
+
+echo slurmd >"$root/proc/77/comm"
+run
+like "$out" '^FAIL agent: /agent.sock: ' "where slurmd runs an agent is needed"
+echo 'required spank_foretell.so state=/state' >"$root/etc/slurm/plugstack.d/foretell.conf"
+run
+like "$out" '^FAIL plugstack.conf: .* required on a host that runs slurmd' \
+  "required has no place where slurmd runs"
+echo bash >"$root/proc/77/comm"
+run
+like "$out" '^ok   plugstack.conf: .*: required' "but where users log in"
+echo 'optional /elsewhere/spank_foretell.so' >>"$root/etc/slurm/plugstack.conf"
+run
+like "$out" '^FAIL plugstack.conf: .* is named 2 times' "it is named once only"
+like "$out" '^FAIL plugin: ' "a plugin that is not there fails"
+echo '# nothing' >"$root/etc/slurm/plugstack.conf"
+run
+like "$out" '^FAIL plugstack.conf: /etc/slurm/plugstack.conf does not name spank_foretell.so; add: include ' \
+  "where it is not named, what to add is said"
+echo 'reject_probability = 0.9' >>"$root/foretell.conf"
+echo 'optional spank_foretell.so' >"$root/etc/slurm/plugstack.conf"
+run
+like "$out" '^FAIL plugstack.conf: .* state_dir is /state: say state=/state there' \
+  "plugin and agent have to mean the same folder"
+echo 'optional spank_foretell.so state=/state' >"$root/etc/slurm/plugstack.conf"
+run
+like "$out" '^warn plugstack.conf: .* optional, so that a rejection is said' \
+  "rejecting through an optional plugin is warned of"
+head -c 3000 "$plugin" >"$root/usr/lib/slurm/spank_foretell.so"
+run
+like "$out" '^FAIL plugin: .* not a SPANK plugin' "a plugin that is cut off fails"
+cp /bin/true "$root/usr/lib/slurm/spank_foretell.so"
+run
+like "$out" '^FAIL plugin: .* no symbol plugin_version' "so does another program"
+echo 'modus = off' >>"$root/foretell.conf"
+run
+like "$out" '^FAIL foretell.conf: .*: line [0-9]+: ' "a configuration that is wrong is named by its line"
+
+run --json
+printf '%s' "$out" | python3 -c 'import json, sys
+checks = json.load(sys.stdin)["checks"]
+assert checks and all(set(c) == {"name", "status", "text"} for c in checks)
+assert {c["status"] for c in checks} <= {"ok", "warn", "fail"}'
+ok $? "--json gives name, status and text of each check"
+"$foretell" doctor --nothing 2>/dev/null
+is "$?" 2 "an unknown option is wrong usage"
+
+tap_done

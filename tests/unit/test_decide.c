@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include "predictor/core/units.h"
+#include "predictor/decide/decide.h"
+#include "predictor/learn/distribution.h"
+
+#define MB FT_MIB
+#define GB FT_GIB
+
+/* 11.2 GiB, 95 % below 12.6 GiB: the job of ARCHITECTURE.md. */
+static struct ft_estimate estimate_of(double bytes, unsigned runs)
+{
+  struct ft_estimate e = { .runs = runs, .method = "quantiles", .max_bytes = 1.25 * bytes };
+
+  for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
+    e.quantile[i] = bytes * exp(0.0714 * ft_normal_quantile(ft_estimate_levels[i]));
+  return e;
+}
+
+/* ---- the limit ---- */
+
+static const ft_partition two_kinds = { .name = "main",
+                                        .def_mem_bytes = 1 * GB,
+                                        .def_per_cpu = true,
+                                        .nodes_count = 2,
+                                        .nodes = { { .count = 9, .cpus = 16, .mem_bytes = 60 * GB },
+                                                   { .count = 1, .cpus = 64,
+                                                     .mem_bytes = 250 * GB } } };
+static const ft_partition per_node = { .name = "main",
+                                       .def_mem_bytes = 2 * GB,
+                                       .nodes_count = 1,
+                                       .nodes = { { .count = 4, .cpus = 8,
+                                         .mem_bytes = 100 * GB } } };
+static const ft_partition no_default = { .name = "main",
+                                         .nodes_count = 1,
+                                         .nodes = { { .count = 4, .cpus = 8,
+                                           .mem_bytes = 100 * GB } } };
+static const ft_partition alone = { .name = "main",
+                                    .exclusive = true,
+                                    .def_mem_bytes = 1 * GB,
+                                    .def_per_cpu = true,
+                                    .nodes_count = 1,
+                                    .nodes = { { .count = 4, .cpus = 32,
+                                      .mem_bytes = 100 * GB } } };
+static const ft_partition at_most_per_cpu = { .name = "main",
+                                              .def_mem_bytes = 1 * GB,
+                                              .def_per_cpu = true,
+                                              .max_mem_bytes = 2 * GB,
+                                              .max_per_cpu = true,
+                                              .nodes_count = 1,
+                                              .nodes = { { .cpus = 8, .mem_bytes = 100 * GB } } };
+static const ft_partition at_most = { .name = "main",
+                                      .def_mem_bytes = 2 * GB,
+                                      .max_mem_bytes = 8 * GB,
+                                      .nodes_count = 1,
+                                      .nodes = { { .cpus = 8, .mem_bytes = 100 * GB } } };
+static const ft_partition tiny = { .name = "main",
+                                   .def_mem_bytes = 2 * GB,
+                                   .nodes_count = 1,
+                                   .nodes = { { .cpus = 8, .mem_bytes = 8 * GB } } };
+
+static void limits_follow_tasks_nodes_and_cpus(void **state)
+{
+  static const struct {
+    ft_request request;
+    const ft_partition *partition;
+    uint64_t limit;
+    bool not_consumable;
+  } cases[] = {
+    { { .mem_unit = FT_MEM_NODE, .mem_bytes = 4 * GB, .nodes = 3 }, &two_kinds, 4 * GB, 0 },
+    { { .mem_unit = FT_MEM_CPU, .mem_bytes = 1 * GB, .cpus_per_task = 4 }, &two_kinds, 4 * GB, 0 },
+    /* tasks go to as few nodes as hold them, or evenly to those asked for */
+    { { .mem_unit = FT_MEM_CPU, .mem_bytes = 1 * GB, .tasks = 8 }, &two_kinds, 8 * GB, 0 },
+    { { .mem_unit = FT_MEM_CPU, .mem_bytes = 1 * GB, .tasks = 8, .nodes = 3 }, &two_kinds,
+      2 * GB, 0 },
+    { { .mem_unit = FT_MEM_CPU, .mem_bytes = 1 * GB, .tasks = 2, .nodes = 4 }, &two_kinds,
+      1 * GB, 0 },
+    { { .mem_unit = FT_MEM_CPU, .mem_bytes = 1 * GB, .tasks = 8, .tasks_per_node = 4,
+        .cpus_per_task = 2 }, &two_kinds, 8 * GB, 0 },
+    { { .mem_unit = FT_MEM_CPU, .mem_bytes = 1 * GB, .tasks = 100 }, &two_kinds, 50 * GB, 0 },
+    { { .mem_unit = FT_MEM_CPU, .mem_bytes = 1 * GB, .nodes = 2, .tasks_per_node = 3 }, NULL,
+      3 * GB, 0 },
+    { { .mem_unit = FT_MEM_CPU, .mem_bytes = 1 * GB, .exclusive = true }, &two_kinds, 16 * GB, 0 },
+    { { .mem_unit = FT_MEM_GPU, .mem_bytes = 8 * GB, .gpus_per_node = 4 }, &two_kinds, 32 * GB, 0 },
+    { { .mem_unit = FT_MEM_GPU, .mem_bytes = 8 * GB }, NULL, 8 * GB, 0 },
+    { { .mem_unit = FT_MEM_ALL }, &two_kinds, 60 * GB, 0 },
+    { { .mem_unit = FT_MEM_ALL, .cpus_per_task = 32 }, &two_kinds, 250 * GB, 0 },
+    { { .mem_unit = FT_MEM_NODE, .mem_bytes = 0 }, &two_kinds, 60 * GB, 0 },
+    { { .mem_unit = FT_MEM_ALL }, NULL, 0, 0 },
+    { { .mem_unit = FT_MEM_NONE, .cpus_per_task = 4 }, &two_kinds, 4 * GB, 0 },
+    { { .mem_unit = FT_MEM_NONE, .exclusive = true }, &two_kinds, 16 * GB, 0 },
+    { { .mem_unit = FT_MEM_NONE }, &alone, 32 * GB, 0 },
+    { { .mem_unit = FT_MEM_NONE, .tasks = 4 }, &per_node, 2 * GB, 0 },
+    { { .mem_unit = FT_MEM_NONE }, &no_default, 100 * GB, 0 },
+    { { .mem_unit = FT_MEM_NONE }, &no_default, 0, true },
+    { { .mem_unit = FT_MEM_NONE }, NULL, 0, 0 },
+    { { .mem_unit = FT_MEM_CPU, .mem_bytes = UINT64_MAX / 2, .cpus_per_task = 4 }, NULL,
+      UINT64_MAX, 0 },
+    { { .mem_unit = FT_MEM_CPU, .mem_bytes = 1, .tasks = UINT32_MAX, .cpus_per_task = UINT32_MAX,
+        .tasks_per_node = UINT32_MAX, .nodes = UINT32_MAX }, &two_kinds, UINT32_MAX, 0 }
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_question q = { .request = &cases[i].request,
+                             .partition = cases[i].partition,
+                             .memory_is_consumable = !cases[i].not_consumable };
+    uint64_t limit = ft_decide_limit(&q);
+
+    if (limit != cases[i].limit)
+      fail_msg("case %zu: %llu MiB, expected %llu", i, (unsigned long long)(limit / MB),
+               (unsigned long long)(cases[i].limit / MB));
+  }
+}
+
+/* ---- what is decided and said ---- */
+
+struct scene {
+  const char *name;
+  ft_mode mode;       /* the user's */
+  ft_mode site_mode;
+  ft_request request;
+  const ft_partition *partition;
+  unsigned runs;      /* 0: no estimate */
+  double need;        /* GiB; 0: 11.2 */
+  double died_at;     /* GiB */
+  double oom, reject;
+  bool quiet, not_consumable, no_kill, extrapolated;
+  ft_action action;
+  uint64_t mem_bytes;
+  const char *line[2];
+};
+
+#define NODE(bytes) { .mem_unit = FT_MEM_NODE, .mem_bytes = (bytes) }
+#define NEEDS "unet3d needs 11.2 GiB, 95 % below 12.6 GiB (42 runs)"
+
+static const struct scene scenes[] = {
+  { .name = "set where nothing was asked", .mode = FT_MODE_SET, .partition = &per_node, .runs = 42,
+    .action = FT_ACTION_SET, .mem_bytes = 12900 * MB, .line = { NEEDS "; --mem set to 12900M" } },
+  { .name = "the site's mode does the same", .site_mode = FT_MODE_SET, .partition = &per_node,
+    .runs = 42, .action = FT_ACTION_SET, .mem_bytes = 12900 * MB,
+    .line = { NEEDS "; --mem set to 12900M" } },
+  { .name = "force sets too", .mode = FT_MODE_FORCE, .partition = &per_node, .runs = 42,
+    .reject = 0.06, .action = FT_ACTION_SET, .mem_bytes = 12900 * MB,
+    .line = { NEEDS "; --mem set to 12900M" } },
+  { .name = "off is off", .mode = FT_MODE_OFF, .site_mode = FT_MODE_SET, .partition = &per_node,
+    .runs = 42, .reject = 0.1, .request = NODE(1 * GB), .action = FT_ACTION_LEAVE },
+  { .name = "no mode at all is off", .partition = &per_node, .runs = 42,
+    .action = FT_ACTION_LEAVE },
+  { .name = "quiet still says what changes", .mode = FT_MODE_SET, .partition = &per_node,
+    .runs = 42,
+    .quiet = true, .action = FT_ACTION_SET, .mem_bytes = 12900 * MB,
+    .line = { NEEDS "; --mem set to 12900M" } },
+  { .name = "the explicit user wins", .mode = FT_MODE_SET, .partition = &per_node, .runs = 42,
+    .request = NODE(16 * GB), .action = FT_ACTION_LEAVE,
+    .line = { NEEDS "; --mem=16G is enough (out of memory: under 0.1 %)" } },
+  { .name = "nobody asked, nothing to say", .site_mode = FT_MODE_SET, .partition = &per_node,
+    .runs = 42, .request = NODE(16 * GB), .action = FT_ACTION_LEAVE },
+  { .name = "set warns of too little", .mode = FT_MODE_SET, .partition = &per_node, .runs = 42,
+    .request = NODE(10 * GB), .action = FT_ACTION_WARN,
+    .line = { NEEDS "; with --mem=10G it would run out of memory (94.4 %); ask for "
+              "--mem=12900M" } },
+  { .name = "and quietly does not", .mode = FT_MODE_SET, .partition = &per_node, .runs = 42,
+    .quiet = true, .request = NODE(10 * GB), .action = FT_ACTION_WARN },
+  { .name = "far too much", .mode = FT_MODE_SET, .partition = &per_node, .runs = 42,
+    .request = NODE(64 * GB), .action = FT_ACTION_WARN,
+    .line = { "unet3d needs 11.2 GiB (42 runs); you asked for --mem=64G, 50 GiB more than it has "
+              "ever used" } },
+  { .name = "raise raises", .mode = FT_MODE_RAISE, .partition = &per_node, .runs = 42,
+    .request = NODE(4 * GB), .reject = 0.5, .action = FT_ACTION_RAISE, .mem_bytes = 12900 * MB,
+    .line = { NEEDS "; --mem raised from 4G to 12900M" } },
+  { .name = "raise does not lower", .mode = FT_MODE_RAISE, .partition = &per_node, .runs = 42,
+    .request = NODE(64 * GB), .action = FT_ACTION_WARN,
+    .line = { "unet3d needs 11.2 GiB (42 runs); you asked for --mem=64G, 50 GiB more than it has "
+              "ever used" } },
+  { .name = "trim lowers", .mode = FT_MODE_TRIM, .partition = &per_node, .runs = 42,
+    .request = NODE(64 * GB), .action = FT_ACTION_TRIM, .mem_bytes = 12900 * MB,
+    .line = { NEEDS "; --mem lowered from 64G to 12900M" } },
+  { .name = "trim raises too", .mode = FT_MODE_TRIM, .partition = &per_node, .runs = 42,
+    .request = NODE(4 * GB), .action = FT_ACTION_RAISE, .mem_bytes = 12900 * MB,
+    .line = { NEEDS "; --mem raised from 4G to 12900M" } },
+  { .name = "no trimming on few runs", .mode = FT_MODE_TRIM, .partition = &per_node, .runs = 19,
+    .request = NODE(64 * GB), .action = FT_ACTION_WARN,
+    .line = { "unet3d needs 11.2 GiB (19 runs); you asked for --mem=64G, 50 GiB more than it has "
+              "ever used" } },
+  { .name = "a whole node can be trimmed", .mode = FT_MODE_TRIM, .partition = &per_node, .runs = 42,
+    .request = { .mem_unit = FT_MEM_ALL }, .action = FT_ACTION_TRIM, .mem_bytes = 12900 * MB,
+    .line = { NEEDS "; --mem lowered from 0 (a whole node) to 12900M" } },
+  { .name = "not an exclusive one", .mode = FT_MODE_TRIM, .partition = &per_node, .runs = 42,
+    .request = { .mem_unit = FT_MEM_ALL, .exclusive = true }, .action = FT_ACTION_LEAVE,
+    .line = { NEEDS "; --mem=0, a whole node, 100 GiB, is enough (out of memory: under 0.1 %)" } },
+  { .name = "no default is a whole node, which few runs do not make smaller", .mode = FT_MODE_SET,
+    .partition = &no_default, .runs = 19, .action = FT_ACTION_LEAVE,
+    .line = { "unet3d needs 11.2 GiB, 95 % below 12.6 GiB (19 runs); a whole node, 100 GiB, is "
+              "enough (out of memory: under 0.1 %)" } },
+  { .name = "but many do", .mode = FT_MODE_SET, .partition = &no_default, .runs = 42,
+    .action = FT_ACTION_SET, .mem_bytes = 12900 * MB, .line = { NEEDS "; --mem set to 12900M" } },
+  { .name = "an exclusive job is not made smaller", .mode = FT_MODE_SET, .partition = &alone,
+    .runs = 42, .action = FT_ACTION_LEAVE,
+    .line = { NEEDS "; the default of partition main, 32 GiB, is enough (out of memory: under 0.1 "
+              "%)" } },
+  { .name = "an unknown partition may give more", .mode = FT_MODE_SET, .runs = 19,
+    .action = FT_ACTION_LEAVE, .line = { "unet3d needs 11.2 GiB, 95 % below 12.6 GiB (19 runs)" } },
+  { .name = "per cpu stays per cpu", .mode = FT_MODE_RAISE, .partition = &two_kinds, .runs = 42,
+    .request = { .mem_unit = FT_MEM_CPU, .mem_bytes = 1 * GB, .cpus_per_task = 4 },
+    .action = FT_ACTION_RAISE, .mem_bytes = 3225 * MB,
+    .line = { NEEDS "; --mem-per-cpu raised from 1G to 3225M" } },
+  { .name = "per gpu stays per gpu", .mode = FT_MODE_RAISE, .partition = &two_kinds, .runs = 42,
+    .request = { .mem_unit = FT_MEM_GPU, .mem_bytes = 1 * GB, .gpus_per_node = 2 },
+    .action = FT_ACTION_RAISE, .mem_bytes = 6450 * MB,
+    .line = { NEEDS "; --mem-per-gpu raised from 1G to 6450M" } },
+  { .name = "MaxMemPerCPU is never crossed", .mode = FT_MODE_RAISE, .partition = &at_most_per_cpu,
+    .runs = 42, .request = { .mem_unit = FT_MEM_CPU, .mem_bytes = 1 * GB, .cpus_per_task = 5 },
+    .action = FT_ACTION_RAISE, .mem_bytes = 2 * GB,
+    .line = { NEEDS "; --mem-per-cpu raised from 1G to 2G, the most that partition main allows; "
+              "out "
+              "of memory: 94.4 %" } },
+  { .name = "nor MaxMemPerNode", .mode = FT_MODE_SET, .partition = &at_most, .runs = 42,
+    .action = FT_ACTION_SET, .mem_bytes = 8 * GB,
+    .line = { NEEDS "; --mem set to 8G, the most that partition main allows; out of memory: over "
+              "99.9 %" } },
+  { .name = "no node is large enough", .mode = FT_MODE_SET, .partition = &tiny, .runs = 42,
+    .action = FT_ACTION_SET, .mem_bytes = 8 * GB,
+    .line = { NEEDS "; --mem set to 8G, but no node of partition main has more than 8 GiB; out of "
+              "memory: over 99.9 %" } },
+  { .name = "and that is refused", .mode = FT_MODE_SET, .partition = &tiny, .runs = 42,
+    .reject = 0.9,
+    .action = FT_ACTION_REJECT,
+    .line = { "not submitted: unet3d has needed 11.2 GiB (42 runs), but no node of partition main "
+              "has "
+              "more than 8 GiB: it would run out of memory (over 99.9 %).",
+              "submit it all the same with --predict-mem=force" } },
+  { .name = "a maximum too low is refused", .mode = FT_MODE_SET, .partition = &at_most, .runs = 42,
+    .reject = 0.9, .action = FT_ACTION_REJECT,
+    .line = { "not submitted: unet3d has needed 11.2 GiB (42 runs), but partition main allows no "
+              "more "
+              "than 8 GiB: it would run out of memory (over 99.9 %).",
+              "submit it all the same with --predict-mem=force" } },
+  { .name = "too little is refused", .mode = FT_MODE_SET, .partition = &per_node, .runs = 42,
+    .request = NODE(10 * GB), .reject = 0.9, .action = FT_ACTION_REJECT,
+    .line = { "not submitted: --mem=10G, but unet3d has needed 11.2 GiB (42 runs): it would run "
+              "out of "
+              "memory (94.4 %).",
+              "ask for --mem=12900M, or submit it all the same with --predict-mem=force" } },
+  { .name = "not below the site's probability", .mode = FT_MODE_SET, .partition = &per_node,
+    .runs = 42, .request = NODE(10 * GB), .reject = 0.95, .action = FT_ACTION_WARN,
+    .line = { NEEDS "; with --mem=10G it would run out of memory (94.4 %); ask for "
+              "--mem=12900M" } },
+  { .name = "force is never refused", .mode = FT_MODE_FORCE, .partition = &per_node, .runs = 42,
+    .request = NODE(10 * GB), .reject = 0.9, .action = FT_ACTION_WARN,
+    .line = { NEEDS "; with --mem=10G it would run out of memory (94.4 %); ask for "
+              "--mem=12900M" } },
+  { .name = "a check says what would be", .mode = FT_MODE_CHECK, .partition = &per_node, .runs = 42,
+    .request = NODE(10 * GB), .reject = 0.9, .action = FT_ACTION_WARN,
+    .line = { NEEDS "; with --mem=10G it would run out of memory (94.4 %) and be rejected; ask for "
+              "--mem=12900M" } },
+  { .name = "the site's check refuses a default that is too low", .site_mode = FT_MODE_CHECK,
+    .partition = &per_node, .runs = 42, .reject = 0.9, .action = FT_ACTION_REJECT,
+    .line = { "not submitted: the default of partition main, 2 GiB, but unet3d has needed 11.2 "
+              "GiB (42 "
+              "runs): it would run out of memory (over 99.9 %).",
+              "ask for --mem=12900M, or submit it all the same with --predict-mem=force" } },
+  { .name = "a check changes nothing", .mode = FT_MODE_CHECK, .partition = &per_node, .runs = 42,
+    .action = FT_ACTION_WARN,
+    .line = { NEEDS "; with the default of partition main, 2 GiB, it would run out of memory (over "
+              "99.9 %); ask for --mem=12900M" } },
+  { .name = "arrays: one and any", .mode = FT_MODE_SET, .partition = &per_node, .runs = 42,
+    .request = { .array_tasks = 10 }, .action = FT_ACTION_SET, .mem_bytes = 12900 * MB,
+    .line = { NEEDS "; --mem set to 12900M; out of memory: 5.0 % for one element, 40 % for any of "
+              "10" } },
+  { .name = "no evidence, nothing claimed", .mode = FT_MODE_SET, .partition = &per_node,
+    .action = FT_ACTION_LEAVE, .line = { "unet3d: no run of it is known yet" } },
+  { .name = "nor anything said unasked", .site_mode = FT_MODE_SET, .partition = &per_node,
+    .action = FT_ACTION_LEAVE },
+  { .name = "too few runs", .mode = FT_MODE_RAISE, .partition = &per_node, .runs = 4,
+    .request = NODE(1 * GB), .reject = 0.1, .action = FT_ACTION_LEAVE,
+    .line = { "unet3d: 4 of the 5 runs that a prediction takes are known" } },
+  { .name = "what it died at is known at once", .mode = FT_MODE_SET, .partition = &per_node,
+    .runs = 1, .died_at = 2, .action = FT_ACTION_SET, .mem_bytes = 3100 * MB,
+    .line = { "unet3d has died at 2 GiB; --mem set to 3100M" } },
+  { .name = "and may be passed by what was asked", .mode = FT_MODE_RAISE, .partition = &per_node,
+    .runs = 1, .died_at = 2, .request = NODE(4 * GB), .action = FT_ACTION_LEAVE,
+    .line = { "unet3d has died at 2 GiB" } },
+  { .name = "or not", .mode = FT_MODE_SET, .partition = &per_node, .runs = 1, .died_at = 2,
+    .reject = 0.01, .request = NODE(2 * GB), .action = FT_ACTION_WARN,
+    .line = { "unet3d has died at 2 GiB; with --mem=2G it would run out of memory; ask for "
+              "--mem=3100M" } },
+  { .name = "an amount passes what it lately died at", .mode = FT_MODE_SET, .partition = &per_node,
+    .runs = 42, .died_at = 20, .action = FT_ACTION_SET, .mem_bytes = 24600 * MB,
+    .line = { NEEDS "; --mem set to 24600M" } },
+  { .name = "nothing kills, but memory is allocated", .mode = FT_MODE_SET, .partition = &per_node,
+    .runs = 42, .no_kill = true, .reject = 0.1, .action = FT_ACTION_SET, .mem_bytes = 12900 * MB,
+    .line = { NEEDS "; --mem set to 12900M" } },
+  { .name = "nothing kills and too little was asked", .mode = FT_MODE_SET, .partition = &per_node,
+    .runs = 42, .no_kill = true, .reject = 0.1, .request = NODE(1 * GB), .action = FT_ACTION_LEAVE,
+    .line = { NEEDS "; nothing here kills a job for its memory" } },
+  { .name = "neither kills nor allocates", .mode = FT_MODE_SET, .partition = &per_node, .runs = 42,
+    .no_kill = true, .not_consumable = true, .action = FT_ACTION_LEAVE,
+    .line = { NEEDS "; nothing here kills a job for its memory" } },
+  { .name = "kills but does not allocate: no limit is put where there was none",
+    .mode = FT_MODE_SET,
+    .partition = &no_default, .runs = 42, .not_consumable = true, .action = FT_ACTION_LEAVE,
+    .line = { NEEDS } },
+  { .name = "kills but does not allocate: a low default is raised", .mode = FT_MODE_SET,
+    .partition = &per_node, .runs = 42, .not_consumable = true, .action = FT_ACTION_SET,
+    .mem_bytes = 12900 * MB, .line = { NEEDS "; --mem set to 12900M" } },
+  { .name = "small needs get the floor", .mode = FT_MODE_SET, .partition = &no_default, .runs = 42,
+    .need = 0.01, .action = FT_ACTION_SET, .mem_bytes = 100 * MB,
+    .line = { "unet3d needs 10.2 MiB, 95 % below 11.5 MiB (42 runs); --mem set to 100M" } },
+  { .name = "beyond the evidence", .mode = FT_MODE_SET, .partition = &per_node, .runs = 42,
+    .extrapolated = true, .action = FT_ACTION_SET, .mem_bytes = 12900 * MB,
+    .line = { "unet3d needs 11.2 GiB, 95 % below 12.6 GiB (42 runs, none of them quite like it); "
+              "--mem "
+              "set to 12900M" } },
+};
+
+static void play(const struct scene *s, ft_decision *decision, struct ft_explanation *said)
+{
+  ft_site site = { .has_policy = true,
+                   .policy = { .mode = s->site_mode,
+                               .has_oom_probability = true,
+                               .oom_probability = s->oom > 0 ? s->oom : 0.05,
+                               .has_reject_probability = true,
+                               .reject_probability = s->reject,
+                               .has_quiet = true,
+                               .quiet = s->quiet } };
+  struct ft_estimate e = estimate_of((s->need > 0 ? s->need : 11.2) * (double)GB, s->runs);
+  ft_policy policy;
+  struct ft_question q = { .mode = s->mode,
+                           .app = "unet3d",
+                           .request = &s->request,
+                           .estimate = s->runs ? &e : NULL,
+                           .policy = &policy,
+                           .partition = s->partition,
+                           .memory_is_consumable = !s->not_consumable,
+                           .rule = s->no_kill ? FT_RULE_NONE : FT_RULE_CGROUP };
+
+  e.bound_bytes = s->died_at * (double)GB;
+  e.extrapolated = s->extrapolated;
+  ft_policy_resolve(&site, NULL, NULL, NULL, &policy);
+  if (s->site_mode == FT_MODE_UNSET)
+    policy.mode = FT_MODE_OFF;
+  ft_decide(&q, decision);
+  ft_explain(&q, decision, said);
+}
+
+static void every_scene_ends_as_written(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(scenes); i++) {
+    const struct scene *s = &scenes[i];
+    struct ft_explanation said;
+    ft_decision d;
+
+    play(s, &d, &said);
+    if (d.action != s->action || d.mem_bytes != s->mem_bytes)
+      fail_msg("%s: %s %llu MiB (%s)", s->name, ft_action_name(d.action),
+               (unsigned long long)(d.mem_bytes / MB), d.reason);
+    for (int l = 0; l < 2; l++)
+      if (strcmp(l < said.count ? said.line[l] : "", s->line[l] ? s->line[l] : "") != 0)
+        fail_msg("%s: said '%s'", s->name, l < said.count ? said.line[l] : "");
+    if (said.error != (s->action == FT_ACTION_REJECT))
+      fail_msg("%s: error %d", s->name, said.error);
+  }
+}
+
+/* ---- what must hold whatever is asked ---- */
+
+static bool smaller_than_without(const struct ft_question *q, const ft_decision *d)
+{
+  struct ft_question without = *q;
+  uint64_t before = ft_decide_limit(&without), after;
+  ft_request request = *q->request;
+
+  request.mem_unit = d->mem_unit;
+  request.mem_bytes = d->mem_bytes;
+  without.request = &request;
+  after = ft_decide_limit(&without);
+  return !before || after < before;
+}
+
+static void check_laws(const struct ft_question *q, const ft_decision *d,
+                       const struct ft_explanation *said)
+{
+  ft_mode mode = q->mode ? q->mode : q->policy->mode;
+  bool asked = q->request->mem_unit != FT_MEM_NONE;
+  bool changed = d->mem_bytes > 0;
+
+  assert_int_equal(d->mode, mode);
+  assert_true(d->reason[0] != '\0');
+  assert_true(changed == (d->action == FT_ACTION_SET || d->action == FT_ACTION_RAISE ||
+                          d->action == FT_ACTION_TRIM));
+  assert_true(said->error == (d->action == FT_ACTION_REJECT));
+  for (int l = 0; l < said->count; l++)
+    assert_true(said->line[l][0] && strlen(said->line[l]) < FT_EXPLAIN_SIZE - 1);
+  if (mode == FT_MODE_OFF)
+    assert_true(d->action == FT_ACTION_LEAVE && !said->count && !d->has_p_oom);
+  if (mode == FT_MODE_CHECK || (asked && mode != FT_MODE_RAISE && mode != FT_MODE_TRIM))
+    assert_false(changed);
+  if (changed && asked && q->request->mem_unit != FT_MEM_ALL)
+    assert_int_equal(d->mem_unit, q->request->mem_unit);
+  if (changed && (q->estimate->runs < q->policy->trim_runs || q->request->exclusive))
+    assert_false(smaller_than_without(q, d));
+  if (changed && q->partition && q->partition->max_mem_bytes && q->partition->max_per_cpu &&
+      d->mem_unit == FT_MEM_CPU)
+    assert_true(d->mem_bytes <= q->partition->max_mem_bytes);
+  if (d->has_p_oom)
+    assert_true(d->p_oom > 0 && d->p_oom < 1 && q->rule != FT_RULE_NONE);
+  if (d->action == FT_ACTION_REJECT) {
+    assert_true(d->p_oom > q->policy->reject_probability && q->policy->reject_probability > 0);
+    assert_true(mode != FT_MODE_FORCE && q->mode != FT_MODE_CHECK);
+    assert_true(q->estimate->runs >= q->policy->min_runs && q->estimate->runs > 0);
+    assert_int_equal(said->count, 2);
+    assert_non_null(strstr(said->line[1], "--predict-mem=force"));
+  } else {
+    assert_true(said->count <= 1);
+  }
+  if (q->policy->quiet && !changed && d->action != FT_ACTION_REJECT && q->mode != FT_MODE_CHECK)
+    assert_int_equal(said->count, 0);
+}
+
+static void the_laws_hold_for_every_combination(void **state)
+{
+  static const ft_partition *const partitions[] = { NULL,   &two_kinds, &per_node, &no_default,
+                                                    &alone, &at_most_per_cpu, &at_most, &tiny };
+  static const uint64_t sizes[] = { 1 * MB, 2 * GB, 13 * GB, 500 * GB };
+  static const double reject[] = { 0, 0.02, 0.9 };
+  static const unsigned runs[] = { 0, 4, 10, 100 };
+  size_t count = 0;
+
+  (void)state;
+  for (unsigned n = 0; n < 7 * 5 * 4 * 8 * 3 * 4 * 64; n++) {
+    unsigned k = n;
+    ft_policy policy;
+    ft_request request = { 0 };
+    struct ft_estimate e;
+    struct ft_question q = { .app = "a", .request = &request, .policy = &policy };
+    struct ft_explanation said;
+    ft_decision d;
+
+    ft_policy_resolve(NULL, NULL, NULL, NULL, &policy);
+    q.mode = (ft_mode)(k % 7), k /= 7;
+    request.mem_unit = (ft_mem_unit)(k % 5), k /= 5;
+    if (request.mem_unit != FT_MEM_NONE && request.mem_unit != FT_MEM_ALL)
+      request.mem_bytes = sizes[k % 4];
+    k /= 4;
+    q.partition = partitions[k % 8], k /= 8;
+    policy.reject_probability = reject[k % 3], k /= 3;
+    e = estimate_of(11.2 * (double)GB, runs[k % 4]), k /= 4;
+    q.memory_is_consumable = k & 1;
+    q.rule = k & 2 ? FT_RULE_NONE : FT_RULE_RSS;
+    policy.quiet = k & 4;
+    request.exclusive = k & 8;
+    policy.mode = k & 16 ? FT_MODE_TRIM : FT_MODE_CHECK;
+    request.cpus_per_task = 1 + (k & 8);
+    e.bound_bytes = k & 32 ? 9 * (double)GB : 0;
+    request.array_tasks = k & 4 ? 20 : 0;
+    q.estimate = e.runs || e.bound_bytes > 0 ? &e : NULL;
+    ft_decide(&q, &d);
+    ft_explain(&q, &d, &said);
+    check_laws(&q, &d, &said);
+    count++;
+  }
+  assert_true(count > 100000);
+}
+
+static void long_names_are_cut_not_overrun(void **state)
+{
+  char app[128];
+  struct scene s = scenes[0];
+  struct ft_estimate e = estimate_of(11.2 * (double)GB, 42);
+  struct ft_explanation said;
+  ft_partition partition = tiny;
+  ft_policy policy;
+  ft_decision d;
+  struct ft_question q = { .mode = FT_MODE_SET, .app = app, .request = &s.request, .estimate = &e,
+                           .policy = &policy, .partition = &partition,
+                           .memory_is_consumable = true, .rule = FT_RULE_RSS };
+
+  (void)state;
+  memset(app, 'a', sizeof app - 1);
+  app[sizeof app - 1] = '\0';
+  memset(partition.name, 'p', sizeof partition.name - 1);
+  s.request.array_tasks = UINT32_MAX;
+  e.extrapolated = true;
+  ft_policy_resolve(NULL, NULL, NULL, NULL, &policy);
+  policy.reject_probability = 0.5;
+  ft_decide(&q, &d);
+  ft_explain(&q, &d, &said);
+  assert_int_equal(said.count, 2);
+  assert_true(strlen(said.line[0]) < FT_EXPLAIN_SIZE - 1);
+}
+
+/* ---- policy ---- */
+
+static void overrides_hold_in_order_field_by_field(void **state)
+{
+  static const ft_site site = {
+    .has_policy = true,
+    .default_partition = "main",
+    .policy = { .mode = FT_MODE_CHECK, .has_min_runs = true, .min_runs = 7 },
+    .overrides_count = 4,
+    .overrides = { { .user = "alice", .has_policy = true,
+                     .policy = { .has_quiet = true, .quiet = true } },
+                   { .account = "physics", .has_policy = true,
+                     .policy = { .mode = FT_MODE_RAISE, .has_min_runs = true, .min_runs = 9 } },
+                   { .partition = "main", .has_policy = true,
+                     .policy = { .mode = FT_MODE_SET, .has_reject_probability = true,
+                                 .reject_probability = 0.9 } },
+                   { .partition = "gpu", .has_policy = true, .policy = { .mode = FT_MODE_TRIM } } }
+  };
+  static const struct {
+    const char *partition, *account, *user;
+    ft_mode mode;
+    unsigned min_runs;
+    double reject;
+    bool quiet;
+  } cases[] = { { "", "", "bob", FT_MODE_SET, 7, 0.9, false },
+                { NULL, NULL, NULL, FT_MODE_SET, 7, 0.9, false },
+                { "other", NULL, NULL, FT_MODE_CHECK, 7, 0, false },
+                { "gpu,main", NULL, NULL, FT_MODE_TRIM, 7, 0, false },
+                { "main", "physics", NULL, FT_MODE_RAISE, 9, 0.9, false },
+                { "gpux", "physics", "alice", FT_MODE_RAISE, 9, 0, true } };
+  ft_policy p;
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    ft_policy_resolve(&site, cases[i].partition, cases[i].account, cases[i].user, &p);
+    if (p.mode != cases[i].mode || p.min_runs != cases[i].min_runs ||
+        p.reject_probability != cases[i].reject || p.quiet != cases[i].quiet)
+      fail_msg("case %zu: %s %u %g %d", i, ft_mode_name(p.mode), (unsigned)p.min_runs,
+               p.reject_probability, p.quiet);
+    assert_true(p.has_trim_runs && p.trim_runs == 20 && p.round_bytes == 100 * MB);
+  }
+}
+
+static void exceedance_and_quantile_are_inverse(void **state)
+{
+  struct ft_estimate e = estimate_of(1e9, 10);
+  static const double p[] = { 1e-5, 0.001, 0.04, 0.3, 0.5, 0.8, 0.97, 0.9999, 0.999999 };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(p); i++)
+    assert_near(ft_estimate_exceeds(&e, ft_estimate_quantile(&e, p[i])), 1 - p[i], 1e-6);
+  assert_true(ft_estimate_exceeds(&e, 0) == 1);
+  for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
+    e.quantile[i] = 5;
+  assert_true(ft_estimate_exceeds(&e, 6) < 0.001 && ft_estimate_exceeds(&e, 4) > 0.999);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(limits_follow_tasks_nodes_and_cpus),
+    cmocka_unit_test(every_scene_ends_as_written),
+    cmocka_unit_test(the_laws_hold_for_every_combination),
+    cmocka_unit_test(long_names_are_cut_not_overrun),
+    cmocka_unit_test(overrides_hold_in_order_field_by_field),
+    cmocka_unit_test(exceedance_and_quantile_are_inverse),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
