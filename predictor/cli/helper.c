@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * foretell helper: the plugin's child, never typed by anybody. A description
+ * comes on standard input, the submission record with what users' files say goes to
+ * standard output. Whoever started it may stop listening at any time.
+ */
+#include "config.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "predictor/cli/cli.h"
+#include "predictor/core/io.h"
+#include "predictor/record/layout.h"
+#include "predictor/request/frame.h"
+#include "predictor/site/conf.h"
+
+enum { USER_APPS = 32, SITE_APPS = 32, ANSWER_PART = 10 };
+
+struct asked {
+  const char *state;
+  unsigned long milliseconds;
+  bool user_apps;
+};
+
+static int parse(int argc, char **argv, struct asked *asked)
+{
+  const struct ft_option options[] = {
+    { 0, "state", "DIR", "the state folder", FT_OPTION_STRING, &asked->state },
+    { 0, "milliseconds", "N", "when the plugin stops listening", FT_OPTION_COUNT,
+      &asked->milliseconds },
+    { 0, "user-apps", NULL, "the user's apps.conf counts", FT_OPTION_FLAG, &asked->user_apps },
+    { 0 }
+  };
+  int status = FT_EXIT_DONE;
+  int first = ft_options_parse(options, "[OPTION]...", "What the plugin asks; not for people.",
+                               false, argc, argv, &status);
+
+  if (first >= 0 && first < argc) {
+    ft_complain("helper", FT_EXIT_USAGE, "%s: no operand was expected", argv[first]);
+    return FT_EXIT_USAGE;
+  }
+  return first < 0 ? (status == FT_EXIT_DONE ? -1 : status) : FT_EXIT_DONE;
+}
+
+/* The user's declared apps, then the site's. Those that cannot be read do not count. */
+static size_t read_apps(const struct asked *asked, ft_declared_app *apps, struct ft_error *err)
+{
+  const char *home = getenv("HOME");
+  size_t count = 0;
+  char path[PATH_MAX];
+  ft_apps *site = NULL;
+  int fd;
+
+  if (asked->user_apps && home &&
+      (size_t)snprintf(path, sizeof path, "%s/.config/foretell/apps.conf", home) < sizeof path &&
+      ft_config_read_apps(path, apps, USER_APPS, &count, err) < 0)
+    count = 0;
+  fd = open(asked->state, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  site = malloc(sizeof *site);
+  if (fd >= 0 && site && ft_record_read(FT_RECORD_APPS, fd, FT_LAYOUT_APPS, site, err) == 0)
+    for (pb_size_t i = 0; i < site->apps_count; i++)
+      apps[count++] = site->apps[i];
+  free(site);
+  if (fd >= 0)
+    close(fd);
+  return count;
+}
+
+static int answer(const ft_submission *submission, struct ft_error *err)
+{
+  struct ft_buf out;
+  int status;
+
+  ft_buf_init(&out, FT_LIMIT_ENVIRONMENT);
+  status = ft_record_encode(FT_RECORD_SUBMISSION, submission, &out, err);
+  if (status == 0 && ft_io_write_all(STDOUT_FILENO, out.data, out.length) < 0)
+    status = ft_error_errno(err, "standard output");
+  ft_buf_free(&out);
+  return status;
+}
+
+int ft_command_helper(int argc, char **argv)
+{
+  double begun = ft_io_monotonic();
+  struct asked asked = { .state = FT_STATE_DIRECTORY, .milliseconds = 500 };
+  struct ft_file_queries *files = malloc(sizeof *files);
+  struct ft_frame *frame = malloc(sizeof *frame);
+  ft_declared_app *apps = malloc((USER_APPS + SITE_APPS) * sizeof *apps);
+  ft_submission *submission = malloc(sizeof *submission);
+  struct ft_error err = { "" };
+  struct ft_buf input;
+  double deadline;
+  int status = parse(argc, argv, &asked);
+
+  ft_buf_init(&input, FT_LIMIT_FRAME);
+  if (status != FT_EXIT_DONE) {
+    status = status < 0 ? FT_EXIT_DONE : status;
+    goto out;
+  }
+  status = FT_EXIT_SYSTEM;
+  if (!files || !frame || !apps || !submission) {
+    ft_complain("helper", FT_EXIT_SYSTEM, "out of memory");
+    goto out;
+  }
+  if (ft_io_read_fd(STDIN_FILENO, &input, &err) < 0 ||
+      ft_frame_read(input.data, input.length, frame, &err) < 0) {
+    status = ft_complain("helper", FT_EXIT_USAGE, "standard input: %s", err.text);
+    goto out;
+  }
+  frame->description.apps = apps;
+  frame->description.app_count = read_apps(&asked, apps, &err);
+  /* params that are not understood were the plugin's to complain of */
+  (void)ft_describe(&frame->description, &frame->request, submission, files, &err);
+  /* a tenth of the time is the answer's */
+  deadline = begun + (double)asked.milliseconds * (1 - 1.0 / ANSWER_PART) / 1000;
+  ft_describe_files(files, frame->description.directory, deadline, submission);
+  if (answer(submission, &err) < 0)
+    ft_complain("helper", FT_EXIT_SYSTEM, "%s", err.text);
+  else
+    status = FT_EXIT_DONE;
+out:
+  ft_buf_free(&input);
+  free(files);
+  free(frame);
+  free(apps);
+  free(submission);
+  return status;
+}
