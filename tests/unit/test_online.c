@@ -97,8 +97,8 @@ static void play(const struct app *app, uint64_t seed, struct tally *t)
     o.rss_bytes = (uint64_t)need;
     if (turn >= 10) {
       struct ft_estimate e = estimate_for(&o);
-      bool within = need >= ft_estimate_quantile(&e, 0.05) &&
-                    need <= ft_estimate_quantile(&e, 0.95);
+      bool within =
+          need >= ft_estimate_quantile(&e, 0.05) && need <= ft_estimate_quantile(&e, 0.95);
 
       *(turn < 30 ? &t->early : &t->late) += within;
       *(turn < 30 ? &t->early_count : &t->late_count) += 1;
@@ -129,8 +129,9 @@ static void intervals_hold_what_they_say(void **state)
     early = t.early / t.early_count;
     late = t.late / t.late_count;
     error = t.error / t.error_count;
-    print_message("# %-10s 90 %% interval holds %.1f %% (runs 11-30), %.1f %% (31-200); error %.3f\n",
-                  apps[a].name, 100 * early, 100 * late, error);
+    print_message(
+        "# %-10s 90 %% interval holds %.1f %% (runs 11-30), %.1f %% (31-200); error %.3f\n",
+        apps[a].name, 100 * early, 100 * late, error);
     if (early < apps[a].least || early > apps[a].most || late < 0.85 || late > 0.95)
       fail_msg("%s: coverage %.3f, %.3f", apps[a].name, early, late);
     if (error > apps[a].error)
@@ -498,7 +499,8 @@ static void hostile_histories_give_sound_models(void **state)
 
         (void)snprintf(name, sizeof name, "f%u", (unsigned)ft_random_below(&random, 30));
         if (ft_random_below(&random, 2))
-          feature(&o, name, (ft_random_double(&random) - 0.5) * exp2(1000 * ft_random_double(&random)));
+          feature(&o, name,
+                  (ft_random_double(&random) - 0.5) * exp2(1000 * ft_random_double(&random)));
         else
           category(&o, name, ft_random_below(&random, 2) ? "yes" : "no");
       }
