@@ -36,6 +36,7 @@ struct ft_member {
   bool zombie;         /* ended, not yet waited for: it uses no memory */
   bool gone;           /* ended since the sample before; leaves the array after this one */
   bool look;           /* the costly files are due at this sample */
+  bool counted;        /* its RSS is in this sample's sum */
 
   /* kept by tree.c and the samplers of this folder */
   int statm_fd;        /* -1: none kept, it is opened each time */
@@ -133,6 +134,7 @@ bool ft_proc_may_trace(const struct ft_measure *measure);
 
 /* What one look at /proc/PID/stat tells. */
 struct ft_stat {
+  char command[16]; /* TASK_COMM_LEN */
   pid_t parent, group, session;
   bool zombie;
   bool thread; /* PID is a thread other than its process's first */
@@ -152,6 +154,9 @@ int ft_stat_read(const struct ft_measure *measure, pid_t pid, struct ft_stat *st
 struct ft_discovery *ft_discovery_new(struct ft_measure *measure);
 void ft_discovery_free(struct ft_discovery *discovery);
 void ft_discovery_look(struct ft_measure *measure);
+
+/* At the next look every process of the node is looked at again. */
+void ft_discovery_restart(struct ft_discovery *discovery);
 
 /* Forget the members marked gone, after every sampler saw them so. */
 void ft_tree_sweep(struct ft_tree *tree);

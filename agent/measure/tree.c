@@ -110,7 +110,7 @@ static void set_known(struct ft_discovery *discovery, pid_t pid)
 }
 
 /* A new root may have old descendants, and after a wrap a known pid may be someone else. */
-static void forget_known(struct ft_discovery *discovery)
+void ft_discovery_restart(struct ft_discovery *discovery)
 {
   uint8_t *fresh = calloc(PID_LIMIT / 8, 1);
 
@@ -239,7 +239,7 @@ int ft_tree_add_root(struct ft_tree *tree, pid_t pid, bool skip_self, struct ft_
   member->root = true;
   member->skipped = skip_self;
   tree->command |= measure->own_proc && pid == getpid();
-  forget_known(measure->discovery);
+  ft_discovery_restart(measure->discovery);
   ft_tree_added(tree);
   return 0;
 }
@@ -290,6 +290,15 @@ static bool may_wait(const struct ft_measure *measure, const struct ft_member *m
          (measure->instants + (uint32_t)member->pid) % STILL_PART;
 }
 
+/* A kept descriptor fails when its process has ended; a pid alone may have been given out again. */
+static bool is_same(const struct ft_measure *measure, const struct ft_member *member)
+{
+  struct ft_stat stat;
+
+  return member->statm_fd >= 0 || ft_stat_read(measure, member->pid, &stat) < 0 ||
+         stat.start == member->start;
+}
+
 static void look_at_member(struct ft_measure *measure, struct ft_member *member)
 {
   member->look = false;
@@ -298,6 +307,10 @@ static void look_at_member(struct ft_measure *measure, struct ft_member *member)
   member->gone = !read_statm(measure, member);
   member->look = !member->gone && measure->now >= member->next_look &&
                  (member->changed || measure->now >= member->next_look + LOOK_IDLE_SECONDS);
+  if (member->look && !is_same(measure, member)) {
+    member->gone = true;
+    member->look = false;
+  }
   if (!member->look)
     return;
   member->changed = false;
@@ -411,7 +424,7 @@ static void find_candidates(struct ft_measure *measure)
 
   discovery->count = 0;
   if (newest && newest < last)
-    forget_known(discovery);
+    ft_discovery_restart(discovery);
   if (!newest || !discovery->newest || newest - last > PROBE_LIMIT ||
       measure->now >= discovery->next_scan) {
     discovery->retries = 0;
@@ -426,8 +439,8 @@ static void find_candidates(struct ft_measure *measure)
  * The tree that CANDIDATE belongs to. A parent that is a member decides. Where the
  * parent ended before it was seen, the leader of the process group or session does,
  * if he is a member (a pid is not given out again while it names either), or the
- * cgroup, if it is the tree's alone. A skipped root leads nobody: a shell's pipeline
- * puts strangers into its group.
+ * cgroup, if it is the tree's alone: but for a slurmstepd, which is added as a root when it
+ * is announced. A skipped root leads nobody: a shell's pipeline puts strangers into its group.
  */
 static struct ft_tree *home_of(struct ft_measure *measure, const struct candidate *candidate)
 {
@@ -442,7 +455,8 @@ static struct ft_tree *home_of(struct ft_measure *measure, const struct candidat
 
     if ((group && !group->skipped) || (session && !session->skipped))
       return tree;
-    if (stat->parent == 1 && ft_cgroup_holds(tree, candidate->pid))
+    if (stat->parent == 1 && !ft_text_starts(ft_text_from(stat->command), "slurmstepd") &&
+        ft_cgroup_holds(tree, candidate->pid))
       return tree;
   }
   return NULL;

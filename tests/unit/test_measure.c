@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The samplers of memory, cgroups and totals, on gathered nodes. */
+#include "config.h"
+
+#include "tests/unit/fixture.h"
+
+#include "agent/measure/internal.h"
+#include "predictor/core/units.h"
+
+#define MIB ((double)FT_MIB)
+
+struct node {
+  char folder[64];
+  int root_fd;
+  struct ft_measure *measure;
+  struct ft_tree *tree;
+  ft_observation seen;
+};
+
+static void node_open_folder(struct node *node, ft_rule rule)
+{
+  struct ft_measure_settings settings = { .seconds = 0.1, .rule = rule };
+  struct ft_error err;
+
+  node->root_fd = settings.root_fd = open(node->folder, O_RDONLY | O_DIRECTORY);
+  assert_true(node->root_fd >= 0);
+  node->measure = ft_measure_open(&settings, &err);
+  assert_non_null(node->measure);
+  assert_false(node->measure->own_proc);
+  /* the files of a fixture that were removed are not to live on in descriptors */
+  node->measure->descriptors_limit = 0;
+  node->tree = ft_tree_open(node->measure, &err);
+  assert_non_null(node->tree);
+}
+
+static void node_open(struct node *node, const char *fixture, ft_rule rule)
+{
+  memset(node, 0, sizeof *node);
+  fixture_make(fixture, node->folder);
+  node_open_folder(node, rule);
+}
+
+static void node_root(struct node *node, pid_t pid, bool skip)
+{
+  struct ft_error err = { "" };
+
+  if (ft_tree_add_root(node->tree, pid, skip, &err) < 0)
+    fail_msg("%s", err.text);
+}
+
+/* A sample at which every costly file is due. */
+static void node_look(struct node *node)
+{
+  ft_measure_sample(node->measure);
+  for (size_t i = 0; i < node->tree->count; i++) {
+    node->tree->members[i].next_look = 0;
+    node->tree->members[i].changed = true;
+    node->tree->members[i].still = 0;
+  }
+  ft_measure_sample(node->measure);
+}
+
+static void node_finish(struct node *node)
+{
+  ft_tree_close(node->tree, &node->seen);
+  ft_measure_close(node->measure);
+  close(node->root_fd);
+  fixture_remove(node->folder);
+}
+
+static void node_put(struct node *node, const char *file, const char *text)
+{
+  fixture_put(node->folder, file, text, strlen(text));
+}
+
+static void node_drop(struct node *node, const char *file)
+{
+  char path[256];
+
+  snprintf(path, sizeof path, "%s/%s", node->folder, file);
+  fixture_remove(path);
+}
+
+static double pages(const struct node *node, double count)
+{
+  return count * node->measure->page_bytes;
+}
+
+/* ---- processes ---- */
+
+static void steps_of_a_job_add_up_without_their_slurmstepd(void **state)
+{
+  struct node node;
+  const struct ft_sample *sample;
+  double total, page;
+
+  (void)state;
+  node_open(&node, "proc-v1", FT_RULE_RSS);
+  node_root(&node, 2101, true);
+  node_root(&node, 2201, true);
+  node_look(&node);
+  page = pages(&node, 1);
+  total = 800 + 60000 + 25000;
+  sample = ft_tree_latest(node.tree);
+  assert_near(sample->rss_bytes, total * page, 0);
+  assert_int_equal(sample->processes, 3);
+  assert_int_equal(sample->threads, 5);
+  assert_true(ft_tree_alive(node.tree));
+  assert_null(ft_tree_find(node.tree, 3000));
+  node_finish(&node);
+  assert_near((double)node.seen.rss_bytes, total * page, 0);
+  assert_near((double)node.seen.largest_process_bytes, 60000 * page, 0);
+  assert_int_equal(node.seen.processes, 3);
+  assert_int_equal(node.seen.samples, 2);
+  assert_true(node.seen.has_time_to_peak_seconds);
+}
+
+static void an_image_before_its_exec_is_not_counted(void **state)
+{
+  struct node node;
+
+  (void)state;
+  node_open(&node, "proc-v1", FT_RULE_RSS);
+  node_root(&node, 2101, true);
+  ft_measure_sample(node.measure);
+  /* 2110 is a child of the skipped root; 2111 is not */
+  assert_near(ft_tree_latest(node.tree)->rss_bytes, pages(&node, 60000), 0);
+  ft_measure_sample(node.measure);
+  assert_near(ft_tree_latest(node.tree)->rss_bytes, pages(&node, 60800), 0);
+  node_finish(&node);
+}
+
+static void a_process_without_parent_is_found_by_its_cgroup(void **state)
+{
+  struct node node;
+
+  (void)state;
+  node_open(&node, "proc-v2", FT_RULE_CGROUP);
+  node_root(&node, 2101, true);
+  node_look(&node);
+  assert_non_null(ft_tree_find(node.tree, 2150));
+  assert_near(ft_tree_latest(node.tree)->rss_bytes, pages(&node, 40000 + 30000 + 5000), 0);
+  assert_null(ft_tree_find(node.tree, 3000));
+  node_finish(&node);
+}
+
+static void members_stay_when_they_are_re_parented(void **state)
+{
+  struct node node;
+
+  (void)state;
+  node_open(&node, "proc-v1", FT_RULE_RSS);
+  node_root(&node, 2101, true);
+  ft_measure_sample(node.measure);
+  node_drop(&node, "proc/2110");
+  node_put(&node, "proc/2111/stat",
+           "2111 (python3 (worker) x) S 1 2110 2110 0 -1 4194560 70000 0 12 0 800 200 0 0 20 0 3 0 "
+           "9050 0 60000 0 0 0 0 0 0 0 0 0 0 0 0 0 17 3 0 0 0 0 0 0 0 0 0 0 0 0 0\n");
+  ft_measure_sample(node.measure);
+  assert_non_null(ft_tree_find(node.tree, 2111));
+  assert_null(ft_tree_find(node.tree, 2110));
+  node_drop(&node, "proc/2111");
+  node_drop(&node, "proc/2101");
+  ft_measure_sample(node.measure);
+  assert_false(ft_tree_alive(node.tree));
+  node_finish(&node);
+}
+
+static void a_thread_is_no_process(void **state)
+{
+  struct ft_stat stat;
+  static const char text[] =
+      "77 (a ) b) R 1 2 3 0 -1 0 5 6 7 8 100 50 30 20 20 0 9 0 4711 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 "
+      "-1 3 0 0 0 0 0\n";
+
+  (void)state;
+  assert_int_equal(ft_stat_parse(text, strlen(text), 0.01, &stat), 0);
+  assert_true(stat.thread);
+  assert_int_equal(stat.parent, 1);
+  assert_int_equal(stat.start, 4711);
+  assert_int_equal(stat.threads, 9);
+  assert_near(stat.own[FT_TOTAL_CPU_SECONDS], 1.5, 1e-9);
+  assert_near(stat.children[FT_TOTAL_CPU_SECONDS], 0.5, 1e-9);
+  assert_int_equal(ft_stat_parse(text, 40, 0.01, &stat), -1);
+}
+
+static void no_such_root_is_refused(void **state)
+{
+  struct node node;
+  struct ft_error err;
+
+  (void)state;
+  node_open(&node, "proc-v1", FT_RULE_RSS);
+  assert_int_equal(ft_tree_add_root(node.tree, 4321, false, &err), -1);
+  assert_int_equal(ft_tree_add_root(node.tree, -1, false, &err), -1);
+  assert_int_equal(ft_tree_add_root(node.tree, INT32_MAX, false, &err), -1);
+  node_finish(&node);
+  assert_false(node.seen.has_rss_bytes);
+}
+
+/* ---- between two instants ---- */
+
+static void a_high_water_mark_adds_to_what_the_others_held(void **state)
+{
+  struct node node;
+  double expected;
+
+  (void)state;
+  node_open(&node, "proc-v2", FT_RULE_RSS);
+  node_root(&node, 2101, true);
+  node_look(&node);
+  expected = pages(&node, 52000 * 4096.0 / node.measure->page_bytes + 30000 + 5000);
+  node_finish(&node);
+  assert_near((double)node.seen.rss_bytes, expected, 1e-9);
+}
+
+static void what_only_the_end_tells_is_in_the_peaks(void **state)
+{
+  struct node node;
+  ft_task_end end = ft_task_end_init_zero;
+
+  (void)state;
+  node_open(&node, "proc-v2", FT_RULE_CGROUP);
+  node_root(&node, 2101, true);
+  node_look(&node);
+  end.pid = 2101;
+  end.has_largest_process_bytes = end.has_cpu_seconds = end.has_charge_bytes = true;
+  end.largest_process_bytes = 900 * FT_MIB;
+  end.charge_bytes = 980 * FT_MIB;
+  end.cpu_seconds = 50;
+  ft_tree_note_end(node.tree, &end);
+  end.cpu_seconds = 70; /* the same slurmstepd's children, later */
+  ft_tree_note_end(node.tree, &end);
+  node_finish(&node);
+  assert_near((double)node.seen.rss_bytes, 900 * MIB, 0);
+  assert_near((double)node.seen.largest_process_bytes, 900 * MIB, 0);
+  assert_near((double)node.seen.charge_bytes, 980 * MIB, 0);
+  assert_near((double)node.seen.charge_less_cache_bytes, 780 * MIB, 0);
+  assert_near(node.seen.cpu_seconds, 70, 0);
+}
+
+/* ---- cgroups ---- */
+
+/* MiB of a field, -1 where it is absent. */
+#define MIB_OF(seen, field) ((seen).has_##field ? (double)(seen).field / MIB : -1)
+
+static void each_layout_gives_the_charge_of_the_right_level(void **state)
+{
+  static const struct {
+    const char *fixture;
+    pid_t roots[3]; /* the skipped ones negative */
+    bool command;
+    double charge, less_cache, swap, hugetlb, shmem, limit; /* MiB; negative: none */
+  } cases[] = {
+    { "proc-v1", { -2101, -2201 }, false, 1000, 750, 3, 4, 5, 2048 },
+    { "proc-v1", { -2101 }, false, 1000, 750, 3, 0, 5, 2048 },
+    { "proc-v2", { -2101 }, false, 900, 700, 2, 8, 7, 1024 },
+    /* no memory.peak before Linux 5.19 */
+    { "proc-v2-5.10", { -2101 }, false, 600, 400, 2, 0, 7, 1024 },
+    /* a login session, shared with its shell */
+    { "proc-v2", { 500 }, false, -1, -1, 0, 0, -1, -1 },
+    /* a scope of its own; its peak may be of what was there before */
+    { "proc-v2", { 950 }, false, 100, 80, 0, 0, 0, -1 },
+    /* a command within a job's step: not the job's charge, but that of its own task */
+    { "proc-v2", { 2111 }, true, 200, 200, 0, 0, 0, 1024 },
+    { "proc-v2", { 2110 }, true, -1, -1, 0, 0, -1, -1 },
+    { "proc-hybrid", { -6954, -6955 }, false, 336003072 / MIB, 237424640 / MIB, 0, 0, 0, 1024 },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct node node;
+    double found[6], expected[6] = { cases[i].charge,  cases[i].less_cache, cases[i].swap,
+                                     cases[i].hugetlb, cases[i].shmem,      cases[i].limit };
+
+    node_open(&node, cases[i].fixture, FT_RULE_CGROUP);
+    for (size_t k = 0; cases[i].roots[k]; k++)
+      node_root(&node, abs(cases[i].roots[k]), cases[i].roots[k] < 0);
+    node.tree->command = cases[i].command;
+    node_look(&node);
+    node_finish(&node);
+    found[0] = MIB_OF(node.seen, charge_bytes);
+    found[1] = MIB_OF(node.seen, charge_less_cache_bytes);
+    found[2] = MIB_OF(node.seen, swap_bytes);
+    found[3] = MIB_OF(node.seen, hugetlb_bytes);
+    found[4] = MIB_OF(node.seen, shmem_bytes);
+    found[5] = MIB_OF(node.seen, limit_bytes);
+    for (size_t k = 0; k < 6; k++)
+      if (fabs(found[k] - expected[k]) > 1e-6)
+        fail_msg("case %zu, column %zu: %g MiB, expected %g", i, k, found[k], expected[k]);
+  }
+}
+
+static void a_peak_counts_that_grew_while_we_watched(void **state)
+{
+  struct node node;
+
+  (void)state;
+  node_open(&node, "proc-v2", FT_RULE_CGROUP);
+  node_root(&node, 950, false);
+  node_look(&node);
+  node_put(&node, "sys/fs/cgroup/system.slice/run-rfe2.scope/memory.peak", "209715200\n");
+  ft_measure_sample(node.measure);
+  node_finish(&node);
+  assert_near(MIB_OF(node.seen, charge_bytes), 200, 0);
+  assert_near(MIB_OF(node.seen, charge_less_cache_bytes), 180, 0);
+}
+
+static void a_charge_without_hierarchy_is_not_the_jobs(void **state)
+{
+  struct node node;
+
+  (void)state;
+  node_open(&node, "proc-v1", FT_RULE_CGROUP);
+  node_put(&node, "sys/fs/cgroup/memory/slurm/uid_1000/job_57/memory.use_hierarchy", "0\n");
+  node_root(&node, 2101, true);
+  node_look(&node);
+  node_finish(&node);
+  assert_false(node.seen.has_charge_bytes);
+  assert_true(node.seen.has_rss_bytes);
+}
+
+/* ---- proportional set size ---- */
+
+static void pss_is_read_where_it_may_change_the_answer(void **state)
+{
+  static const struct {
+    ft_rule rule;
+    pid_t root;
+    double kib; /* negative: not read */
+  } cases[] = { { FT_RULE_PSS, 2101, 1200 + 234000 },
+                { FT_RULE_PSS, 2201, 97000 },
+                { FT_RULE_RSS, 2101, -1 },  /* 500 of 60800 pages are counted twice */
+                { FT_RULE_RSS, 2201, -1 } };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct node node;
+
+    node_open(&node, "proc-v1", cases[i].rule);
+    node_root(&node, cases[i].root, true);
+    ft_measure_sample(node.measure);
+    node_look(&node);
+    node_finish(&node);
+    if (node.seen.has_pss_bytes != (cases[i].kib >= 0) ||
+        (node.seen.has_pss_bytes && (double)node.seen.pss_bytes != cases[i].kib * FT_KIB))
+      fail_msg("case %zu: %d %llu", i, node.seen.has_pss_bytes,
+               (unsigned long long)node.seen.pss_bytes);
+  }
+}
+
+static void shared_pages_of_several_processes_are_worth_a_reading(void **state)
+{
+  struct node node;
+
+  (void)state;
+  node_open(&node, "proc-v2", FT_RULE_RSS);
+  node_put(&node, "proc/2110/statm", "100000 40000 30000 20 0 50000 0\n");
+  node_put(&node, "proc/2111/statm", "100000 30000 30000 20 0 50000 0\n");
+  node_root(&node, 2101, true);
+  ft_measure_sample(node.measure);
+  node_look(&node);
+  node_finish(&node);
+  assert_true(node.seen.has_pss_bytes);
+  assert_near((double)node.seen.pss_bytes, (40000 + 30000 + 5000) * 4096.0, 0);
+}
+
+/* ---- totals ---- */
+
+static const double tick = 0.01;
+
+static void totals_of_living_processes_add_up(void **state)
+{
+  struct node node;
+
+  (void)state;
+  node_open(&node, "proc-v1", FT_RULE_RSS);
+  node.measure->tick_seconds = tick;
+  node_root(&node, 2101, true);
+  node_root(&node, 2201, true);
+  node_look(&node);
+  node_finish(&node);
+  /* of a slurmstepd only what its ended children used */
+  assert_near(node.seen.cpu_seconds, tick * (120 + 15 + 1000 + 305), 1e-9);
+  assert_int_equal(node.seen.minor_faults, 5000 + 100 + 70000 + 100);
+  assert_int_equal(node.seen.major_faults, 9 + 2 + 12 + 2);
+  assert_int_equal(node.seen.read_bytes, 4096 + 1048576);
+  assert_int_equal(node.seen.write_bytes, 65536);
+  assert_int_equal(node.seen.open_files, 4 + 7);
+}
+
+static void what_ended_counts_once_whoever_waited(void **state)
+{
+  static const struct {
+    int waited;      /* ticks of children that 2110 has waited for */
+    double expected; /* ticks in all: 120 of 2101's, 15 of 2110, 1000 of 2111 */
+  } cases[] = { { 0, 120 + 15 + 1000 }, { 1000, 120 + 15 + 1000 }, { 1007, 120 + 15 + 1007 },
+                { 400, 120 + 15 + 1000 } };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct node node;
+    char text[512];
+
+    node_open(&node, "proc-v1", FT_RULE_RSS);
+    node.measure->tick_seconds = tick;
+    node_root(&node, 2101, true);
+    node_look(&node);
+    node_drop(&node, "proc/2111");
+    snprintf(text, sizeof text,
+             "2110 (slurm_script) S 2101 2110 2110 0 -1 0 100 0 2 0 10 5 %d 0 20 0 1 0 9010 0 800 "
+             "0 0 0 0 0 0 0 0 0 0 0 0 0 17 3 0 0 0 0 0\n",
+             cases[i].waited);
+    node_put(&node, "proc/2110/stat", text);
+    ft_measure_sample(node.measure);
+    node_look(&node);
+    node_finish(&node);
+    if (fabs(node.seen.cpu_seconds - tick * cases[i].expected) > 1e-9)
+      fail_msg("case %zu: %g s", i, node.seen.cpu_seconds);
+    assert_int_equal(node.seen.read_bytes, 4096 + 1048576);
+  }
+}
+
+static void a_pid_given_out_again_is_someone_else(void **state)
+{
+  struct node node;
+
+  (void)state;
+  node_open(&node, "proc-v1", FT_RULE_RSS);
+  node.measure->tick_seconds = tick;
+  node_root(&node, 2101, true);
+  node_look(&node);
+  node_put(&node, "proc/2111/stat",
+           "2111 (other) S 1 2111 2111 0 -1 0 9 0 9 0 99999 0 0 0 20 0 1 0 777777 0 800 "
+           "0 0 0 0 0 0 0 0 0 0 0 0 0 17 3 0 0 0 0 0\n");
+  node_put(&node, "proc/2111/cgroup", "8:memory:/system.slice/cron.service\n");
+  node_look(&node);
+  assert_null(ft_tree_find(node.tree, 2111));
+  node_finish(&node);
+  assert_near(node.seen.cpu_seconds, tick * (120 + 15 + 1000), 1e-9);
+}
+
+/* ---- whatever stands there ---- */
+
+static const char *const damages[] = {
+  "", "\n", "(", ") (", "0::/../..\n5:memory:/..\n", "99999999999999999999999 18446744073709551615",
+  "1 2 3 4 5 6 7 - cgroup2 x y\n1 2 3 / /sys/fs/cgroup - cgroup2", "read_bytes: x\nVmHWM:\n-1 -1"
+};
+
+struct damage {
+  struct node *node;
+  size_t next;
+};
+
+static void damage_one(void *state, const char *file, const char *text, size_t length)
+{
+  struct damage *damage = state;
+  struct node *node = damage->node;
+  struct ft_error err;
+
+  node_put(node, file, damages[damage->next++ % COUNT_OF(damages)]);
+  node_open_folder(node, FT_RULE_PSS);
+  if (ft_tree_add_root(node->tree, 2101, true, &err) == 0)
+    node_look(node);
+  ft_tree_close(node->tree, &node->seen);
+  ft_measure_close(node->measure);
+  close(node->root_fd);
+  fixture_put(node->folder, file, text, length);
+}
+
+static void any_file_may_hold_anything(void **state)
+{
+  static const char *const fixtures[] = { "proc-v1", "proc-v2" };
+
+  (void)state;
+  for (size_t f = 0; f < COUNT_OF(fixtures); f++)
+    for (size_t i = 0; i < 3; i++) {
+      struct node node = { .root_fd = -1 };
+      struct damage damage = { &node, 3 * i };
+
+      fixture_make(fixtures[f], node.folder);
+      fixture_each(fixtures[f], &damage, damage_one);
+      fixture_remove(node.folder);
+    }
+}
+
+static void a_node_without_proc_is_refused(void **state)
+{
+  char folder[] = "/tmp/foretell-fixture-XXXXXX";
+  struct ft_measure_settings settings = { .seconds = 0.1 };
+  struct ft_error err;
+
+  (void)state;
+  assert_non_null(mkdtemp(folder));
+  settings.root_fd = open(folder, O_RDONLY | O_DIRECTORY);
+  assert_null(ft_measure_open(&settings, &err));
+  assert_non_null(strstr(err.text, "/proc"));
+  close(settings.root_fd);
+  fixture_remove(folder);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(steps_of_a_job_add_up_without_their_slurmstepd),
+    cmocka_unit_test(an_image_before_its_exec_is_not_counted),
+    cmocka_unit_test(a_process_without_parent_is_found_by_its_cgroup),
+    cmocka_unit_test(members_stay_when_they_are_re_parented),
+    cmocka_unit_test(a_thread_is_no_process),
+    cmocka_unit_test(no_such_root_is_refused),
+    cmocka_unit_test(a_high_water_mark_adds_to_what_the_others_held),
+    cmocka_unit_test(what_only_the_end_tells_is_in_the_peaks),
+    cmocka_unit_test(each_layout_gives_the_charge_of_the_right_level),
+    cmocka_unit_test(a_peak_counts_that_grew_while_we_watched),
+    cmocka_unit_test(a_charge_without_hierarchy_is_not_the_jobs),
+    cmocka_unit_test(pss_is_read_where_it_may_change_the_answer),
+    cmocka_unit_test(shared_pages_of_several_processes_are_worth_a_reading),
+    cmocka_unit_test(totals_of_living_processes_add_up),
+    cmocka_unit_test(what_ended_counts_once_whoever_waited),
+    cmocka_unit_test(a_pid_given_out_again_is_someone_else),
+    cmocka_unit_test(any_file_may_hold_anything),
+    cmocka_unit_test(a_node_without_proc_is_refused),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
