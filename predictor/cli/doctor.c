@@ -277,20 +277,6 @@ static void check_state(struct ft_doctor *doctor)
   close(fd);
 }
 
-/* The plugin starts it where a submission's files have to be looked at. */
-static void check_command(struct ft_doctor *doctor)
-{
-  static const char command[] = FT_BINDIR "/foretell";
-  char path[PATH_MAX];
-
-  if (access(ft_doctor_path(doctor, command, path), X_OK) == 0)
-    ft_doctor_add(doctor, "foretell", FT_FINDING_OK, "%s, version %s", command, PACKAGE_VERSION);
-  else
-    ft_doctor_add(doctor, "foretell", FT_FINDING_FAIL,
-                  "%s: %s; without it no file that a job reads counts: make install", command,
-                  strerror(errno));
-}
-
 static void check_samplers(struct ft_doctor *doctor)
 {
   struct ft_measure_settings settings = { .seconds = 1 / doctor->config.sample_hertz,
@@ -371,7 +357,6 @@ int ft_command_doctor(int argc, char **argv)
   doctor->slurmd_here = find_slurmd(doctor);
   check_agent(doctor);
   check_state(doctor);
-  check_command(doctor);
   ft_doctor_slurm(doctor);
   check_samplers(doctor);
 

@@ -39,7 +39,7 @@ void ft_doctor_add(struct ft_doctor *doctor, const char *name, enum ft_finding f
 /* The path of NAME below the root. Returns OUT. */
 const char *ft_doctor_path(const struct ft_doctor *doctor, const char *name, char out[PATH_MAX]);
 
-/* Slurm's side: its version, the plugin, plugstack.conf. */
+/* Slurm's side: its version, plugstack.conf, the plugin and the command that it starts. */
 void ft_doctor_slurm(struct ft_doctor *doctor);
 
 /*

@@ -34,6 +34,7 @@ struct slurm {
   char plugin[PATH_MAX];     /* as plugstack.conf names it */
   char file[PATH_MAX];       /* the file that does */
   char state[PATH_MAX];      /* its argument state=; empty: the built-in folder */
+  char helper[PATH_MAX];     /* its argument helper=; empty: the built-in path */
   bool required;
   bool warns; /* its argument reject=no */
   int lines;  /* how many name it */
@@ -275,6 +276,8 @@ static void read_plugstack(struct ft_doctor *doctor, struct slurm *slurm, const 
     while (ft_text_word(&line, &word))
       if (ft_text_skip(&word, "state="))
         (void)ft_text_copy(word, slurm->state, sizeof slurm->state);
+      else if (ft_text_skip(&word, "helper="))
+        (void)ft_text_copy(word, slurm->helper, sizeof slurm->helper);
       else if (ft_text_equals(word, "reject=no"))
         slurm->warns = true;
   }
@@ -357,6 +360,20 @@ static void check_plugin(struct ft_doctor *doctor, const struct slurm *slurm)
     ft_doctor_add(doctor, "plugin", FT_FINDING_OK, "%s, built for Slurm %s", named, built);
 }
 
+/* The plugin starts it where a submission's files have to be looked at. */
+static void check_command(struct ft_doctor *doctor, const struct slurm *slurm)
+{
+  const char *command = slurm->helper[0] ? slurm->helper : FT_BINDIR "/foretell";
+  char path[PATH_MAX];
+
+  if (access(ft_doctor_path(doctor, command, path), X_OK) == 0)
+    ft_doctor_add(doctor, "foretell", FT_FINDING_OK, "%s is where the plugin starts it", command);
+  else
+    ft_doctor_add(doctor, "foretell", FT_FINDING_FAIL,
+                  "%s: %s; without it no file that a job reads counts: make install", command,
+                  strerror(errno));
+}
+
 void ft_doctor_slurm(struct ft_doctor *doctor)
 {
   struct slurm *slurm = calloc(1, sizeof *slurm);
@@ -368,5 +385,6 @@ void ft_doctor_slurm(struct ft_doctor *doctor)
   check_slurm(doctor, slurm);
   check_plugstack(doctor, slurm);
   check_plugin(doctor, slurm);
+  check_command(doctor, slurm);
   free(slurm);
 }

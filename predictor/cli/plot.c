@@ -68,8 +68,10 @@ int ft_command_plot(int argc, char **argv)
   plot.png = plot.output && ends(plot.output, ".png");
   status =
       plot.app ? ft_plot_fit(&plot, &drawn, &err) : ft_plot_run(&plot, argv[first], &drawn, &err);
-  if (status != FT_EXIT_DONE)
+  if (status != FT_EXIT_DONE) {
+    json_decref(drawn);
     return ft_complain(argv[0], status, "%s", err.text);
+  }
   if (plot.json)
     return ft_json_print(drawn);
   json_decref(drawn);

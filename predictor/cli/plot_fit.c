@@ -266,7 +266,16 @@ static int make_curve(struct fit *fit, size_t column, const struct ft_axis *x, s
   return 0;
 }
 
-/* "42 of 42 runs; predicted for arch=unet, batch=4" */
+/* Whether the runs differ in COLUMN. */
+static bool varies(const ft_model *model, size_t column)
+{
+  for (pb_size_t i = 0; i < model->history_count; i++)
+    if (fabs(value_of(model, &model->history[i], column) - usual(model, column)) > 0)
+      return true;
+  return false;
+}
+
+/* "42 of 42 runs; predicted for arch=unet, batch=4": of the features that differ between runs. */
 static void describe_usual(const struct fit *fit, size_t column, char *out, size_t size)
 {
   const ft_model *model = &fit->model;
@@ -278,13 +287,13 @@ static void describe_usual(const struct fit *fit, size_t column, char *out, size
     double value = usual(model, i);
 
     used = strlen(out);
-    if (i == column || isnan(value) || used + 2 > size)
+    if (i == column || !varies(model, i) || used + 2 > size)
       continue;
     if (model->columns[i].categorical)
       (void)snprintf(out + used, size - used, "%s%s=%s", before, model->columns[i].name,
                      model->columns[i].categories[(size_t)value]);
     else
-      (void)snprintf(out + used, size - used, "%s%s=%.4g", before, model->columns[i].name, value);
+      (void)snprintf(out + used, size - used, "%s%s=%.10g", before, model->columns[i].name, value);
     before = ", ";
   }
 }

@@ -82,7 +82,7 @@ static void gather_apps(struct question *q)
     q->apps[q->app_count++] = q->site_apps.apps[i];
 }
 
-/* As sbatch names a job that was given no name: by its script, "wrap" or "sbatch". */
+/* As sbatch names a job that was given no name: by its script or "wrap"; else it has none. */
 static const char *job_name(const struct ft_asked *asked)
 {
   const char *path = asked->script_name, *slash;
@@ -94,7 +94,7 @@ static const char *job_name(const struct ft_asked *asked)
   if (asked->srun && asked->argument_count)
     path = asked->arguments[0];
   if (!path)
-    return "sbatch";
+    return NULL;
   slash = strrchr(path, '/');
   return slash ? slash + 1 : path;
 }
@@ -105,7 +105,7 @@ static int describe(struct question *q, const ft_request *request, struct ft_err
                                  .params = q->asked.params,
                                  .user = q->user.name,
                                  .job_name = job_name(&q->asked),
-                                 .script = ft_buf_text(&q->asked.script),
+                                 .script = q->asked.script.data,
                                  .script_length = q->asked.script.length,
                                  .arguments = q->asked.arguments,
                                  .argument_count = q->asked.argument_count,
@@ -183,10 +183,10 @@ static void print_summary(const struct question *q, const ft_decision *decision)
   const char *app = q->submission.app;
 
   if (!q->has_estimate) {
-    printf("%s: nothing known of it: no completed run by %s\n", app, q->user.name);
+    printf("%s: no run of it is known yet\n", app);
   } else if (!claimed(q)) {
-    printf("%s: %u of the %u runs seen that it takes before anything is claimed\n", app,
-           q->estimate.runs, (unsigned)q->policy.min_runs);
+    printf("%s: %u of the %u runs that a prediction takes are known\n", app, q->estimate.runs,
+           (unsigned)q->policy.min_runs);
   } else {
     ft_units_show_bytes((uint64_t)ft_estimate_quantile(&q->estimate, 0.5), middle, sizeof middle);
     ft_units_show_bytes((uint64_t)ft_estimate_quantile(&q->estimate, 0.95), high, sizeof high);

@@ -34,6 +34,7 @@ static void fill_table(struct ft_asked *a, struct ft_option table[TABLE])
     { 'q', "qos", "NAME", "quality of service", FT_OPTION_STRING, &a->qos },
     { 'C', "constraint", "LIST", "features of nodes", FT_OPTION_STRING, &a->constraint },
     { 0, "gres", "LIST", "generic resources", FT_OPTION_STRING, &a->gres },
+    { 'G', "gpus", "N", "GPUs", FT_OPTION_STRING, &a->gpus },
     { 0, "gpus-per-node", "N", "GPUs per node", FT_OPTION_STRING, &a->gpus_per_node },
     { 'N', "nodes", "N", "nodes", FT_OPTION_STRING, &a->nodes },
     { 'n', "ntasks", "N", "tasks", FT_OPTION_COUNT, &a->tasks },
@@ -327,21 +328,45 @@ static int least_nodes(const char *text, uint32_t *nodes, struct ft_error *err)
   return 0;
 }
 
-static int count_gpus(const char *text, uint32_t *gpus, struct ft_error *err)
+/* The sum of "2", "a100:2"; WHICH: of those pieces alone that begin with this name, 1 where no
+ * number is. */
+static int count_gpus(const char *option, const char *text, const char *which, uint32_t *gpus,
+                      struct ft_error *err)
 {
   struct ft_text cursor = ft_text_from(text), piece;
-  uint64_t total = 0, number;
+  uint64_t total = 0;
 
   while (ft_text_until(&cursor, ',', &piece)) {
     struct ft_text part = piece, last = piece;
+    uint64_t number = 1;
+    bool counted;
 
+    (void)ft_text_skip(&piece, "gres:");
     while (ft_text_until(&part, ':', &last))
       continue;
-    if (!ft_text_u64(&last, 1024, &number) || ft_text_left(&last))
-      return ft_error_set(err, "--gpus-per-node=%s: expected a number or TYPE:NUMBER", text);
-    total += number;
+    counted = ft_text_u64(&last, 1024, &number) && ft_text_left(&last) == 0;
+    if (!which && !counted)
+      return ft_error_set(err, "--%s=%s: expected a number or TYPE:NUMBER", option, text);
+    if (!which || (ft_text_skip(&piece, which) && (ft_text_left(&piece) == 0 || *piece.at == ':')))
+      total += number;
   }
   *gpus = (uint32_t)total;
+  return 0;
+}
+
+static int fill_gpus(const struct ft_asked *asked, ft_request *request, struct ft_error *err)
+{
+  uint32_t all, nodes = request->nodes ? request->nodes : 1;
+
+  if (asked->gres && count_gpus("gres", asked->gres, "gpu", &request->gpus_per_node, err) < 0)
+    return -1;
+  if (asked->gpus_per_node)
+    return count_gpus("gpus-per-node", asked->gpus_per_node, NULL, &request->gpus_per_node, err);
+  if (!request->gpus_per_node && asked->gpus) {
+    if (count_gpus("gpus", asked->gpus, NULL, &all, err) < 0)
+      return -1;
+    request->gpus_per_node = (all + nodes - 1) / nodes;
+  }
   return 0;
 }
 
@@ -394,8 +419,7 @@ int ft_asked_request(const struct ft_asked *a, ft_request *r, struct ft_error *e
   if (a->time && !ft_units_seconds(ft_text_from(a->time), &r->time_limit_seconds))
     return ft_error_set(err, "--time=%s: expected minutes, h:min:s or d-h:min:s", a->time);
   if ((a->nodes && least_nodes(a->nodes, &r->nodes, err) < 0) ||
-      (a->array && count_elements(a->array, &r->array_tasks, err) < 0) ||
-      (a->gpus_per_node && count_gpus(a->gpus_per_node, &r->gpus_per_node, err) < 0))
+      (a->array && count_elements(a->array, &r->array_tasks, err) < 0) || fill_gpus(a, r, err) < 0)
     return -1;
   return fill_memory(a, r, err);
 }

@@ -17,7 +17,7 @@
 /* Strings are of argv or of the script's text and live as long as those. */
 struct ft_asked {
   const char *app, *params, *mode, *user, *state;
-  const char *partition, *account, *qos, *constraint, *gres, *gpus_per_node, *nodes;
+  const char *partition, *account, *qos, *constraint, *gres, *gpus, *gpus_per_node, *nodes;
   const char *time, *array, *job_name, *wrap, *container;
   unsigned long tasks, cpus_per_task, tasks_per_node, threads_per_core;
   uint64_t mem, mem_per_cpu, mem_per_gpu; /* UINT64_MAX: not given */

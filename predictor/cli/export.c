@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* foretell export: the observations as CSV or as JSON lines. */
+#include "config.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/cli/cli.h"
+#include "predictor/cli/records.h"
+#include "predictor/core/text.h"
+#include "predictor/history/fields.h"
+#include "predictor/history/json.h"
+
+struct output {
+  bool lines;  /* JSON lines, else CSV */
+  bool failed; /* out of memory, or standard output cannot be written */
+};
+
+static void print_quoted(const char *text)
+{
+  if (!strpbrk(text, ",\"\r\n")) {
+    fputs(text, stdout);
+    return;
+  }
+  putchar('"');
+  for (; *text; text++) {
+    if (*text == '"')
+      putchar('"');
+    putchar(*text);
+  }
+  putchar('"');
+}
+
+/* the shortest that reads back as the same number */
+static void print_number(double value)
+{
+  char text[32];
+  double again;
+
+  (void)snprintf(text, sizeof text, "%.15g", value);
+  if (!ft_text_is_double(ft_text_from(text), &again) || again != value)
+    (void)snprintf(text, sizeof text, "%.17g", value);
+  fputs(text, stdout);
+}
+
+static int print_json(json_t *object)
+{
+  char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+
+  json_decref(object);
+  if (!text)
+    return -1;
+  print_quoted(text);
+  free(text);
+  return 0;
+}
+
+static int print_field(const ft_observation *o, const struct ft_field *field)
+{
+  if (!ft_field_shown(o, field))
+    return 0;
+  switch (field->type) {
+  case FT_FIELD_FEATURES:
+    return print_json(ft_json_features(o->features, o->features_count));
+  case FT_FIELD_COUNTERS:
+    return print_json(ft_json_counters(o->counters, o->counters_count));
+  case FT_FIELD_TEXT:
+  case FT_FIELD_ENUM:
+    print_quoted(ft_field_text(o, field));
+    return 0;
+  case FT_FIELD_DOUBLE:
+    print_number(ft_field_number(o, field));
+    return 0;
+  case FT_FIELD_I32:
+    printf("%" PRId64, (int64_t)ft_field_integer(o, field));
+    return 0;
+  default:
+    printf("%" PRIu64, ft_field_integer(o, field));
+    return 0;
+  }
+}
+
+static bool print_run(const ft_observation *o, void *data)
+{
+  struct output *output = data;
+
+  if (output->lines) {
+    json_t *object = ft_json_observation(o);
+
+    output->failed = !object || json_dumpf(object, stdout, JSON_COMPACT) < 0;
+    json_decref(object);
+  } else {
+    for (size_t i = 0; i < ft_field_count; i++) {
+      if (i)
+        putchar(',');
+      output->failed = output->failed || print_field(o, &ft_fields[i]) < 0;
+    }
+  }
+  putchar('\n');
+  output->failed = output->failed || ferror(stdout);
+  return !output->failed;
+}
+
+static int export_runs(const char *name, const char *state, const struct ft_store_filter *filter,
+                       struct output *output)
+{
+  struct ft_records *records = calloc(1, sizeof *records);
+  int status = FT_EXIT_SYSTEM;
+  struct ft_error err;
+
+  if (!records)
+    return ft_complain(name, FT_EXIT_SYSTEM, "out of memory");
+  if (ft_records_open(records, state, false, &err) < 0) {
+    ft_complain(name, 0, "%s", err.text);
+    goto out;
+  }
+  if (!output->lines) {
+    for (size_t i = 0; i < ft_field_count; i++)
+      printf("%s%s", i ? "," : "", ft_fields[i].name);
+    putchar('\n');
+  }
+  if (ft_store_each(records->store, filter, print_run, output, &err) < 0)
+    ft_complain(name, 0, "%s", err.text);
+  else if (fflush(stdout) != 0 || ferror(stdout))
+    ft_complain(name, 0, "standard output: %s", strerror(errno));
+  else if (output->failed)
+    ft_complain(name, 0, "out of memory");
+  else
+    status = FT_EXIT_DONE;
+out:
+  ft_records_close(records);
+  free(records);
+  return status;
+}
+
+int ft_command_export(int argc, char **argv)
+{
+  const char *format = "csv", *app = NULL, *user = NULL, *since = NULL, *state = NULL;
+  bool json = false;
+  const struct ft_option options[] = {
+    { 0, "format", "FORMAT", "csv, or jsonl: one JSON object a line", FT_OPTION_STRING, &format },
+    { 0, "json", NULL, "the same as --format=jsonl", FT_OPTION_FLAG, &json },
+    { 0, "app", "NAME", "runs of this app", FT_OPTION_STRING, &app },
+    { 0, "user", "USER", "runs of this user", FT_OPTION_STRING, &user },
+    { 0, "since", "TIME", "runs that ended since a day, a time or an age such as 30d",
+      FT_OPTION_STRING, &since },
+    { 0, "state", "DIR", "the state folder", FT_OPTION_STRING, &state },
+    { 0 }
+  };
+  struct ft_store_filter filter;
+  struct output output = { 0 };
+  struct ft_error err;
+  int status, first;
+
+  first = ft_options_parse(options, "[OPTION]...",
+                           "Write observations to standard output, the oldest first.", false, argc,
+                           argv, &status);
+  if (first < 0)
+    return status;
+  if (first < argc)
+    return ft_complain(argv[0], FT_EXIT_USAGE, "'%s': nothing was expected here", argv[first]);
+  output.lines = json || strcmp(format, "jsonl") == 0;
+  if (!output.lines && strcmp(format, "csv") != 0)
+    return ft_complain(argv[0], FT_EXIT_USAGE, "--format=%s: expected csv or jsonl", format);
+  if (ft_records_filter(app, user, since, &filter, &err) < 0)
+    return ft_complain(argv[0], FT_EXIT_USAGE, "%s", err.text);
+  return export_runs(argv[0], state, &filter, &output);
+}

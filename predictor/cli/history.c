@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * foretell history: the apps, an app's runs and what was learnt from them. The
+ * store is the agent's: whoever may not read it sees his own model files instead.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/cli/cli.h"
+#include "predictor/cli/history.h"
+#include "predictor/cli/records.h"
+#include "predictor/core/units.h"
+#include "predictor/history/json.h"
+#include "predictor/record/layout.h"
+
+struct look {
+  const char *name; /* of the command */
+  const char *app, *user, *since, *state;
+  unsigned long limit;
+  bool fit, json;
+  struct ft_store_filter filter;
+  struct ft_records records;
+  struct ft_user viewer;
+  json_t *list; /* of apps or runs, with --json */
+  unsigned long shown;
+  uint32_t owner; /* of the app, the most recent one */
+  unsigned owners;
+};
+
+static const char *bytes(double value, char out[32])
+{
+  if (value <= 0)
+    return "-";
+  return ft_units_show_bytes((uint64_t)value, out, 32);
+}
+
+static bool show_app(const struct ft_store_app *app, void *data)
+{
+  struct look *look = data;
+  char low[32], high[32], time[32];
+
+  if (app->last_time < look->filter.since ||
+      (look->filter.by_uid && app->uid != look->filter.uid) ||
+      (look->limit && look->shown == look->limit))
+    return true;
+  if (look->json) {
+    json_array_append_new(look->list,
+                          json_pack("{s:o, s:I, s:o, s:I, s:I, s:I, s:o, s:o, s:o}", "app",
+                                    ft_json_text(app->app), "uid", (json_int_t)app->uid, "user",
+                                    app->user[0] ? ft_json_text(app->user) : json_null(), "runs",
+                                    (json_int_t)app->runs, "completed", (json_int_t)app->completed,
+                                    "censored", (json_int_t)app->censored, "last_time",
+                                    ft_json_number(app->last_time > 0, app->last_time), "min_bytes",
+                                    ft_json_number(app->min_bytes > 0, app->min_bytes), "max_bytes",
+                                    ft_json_number(app->max_bytes > 0, app->max_bytes)));
+  } else {
+    if (!look->shown)
+      printf("%-32s %-10s %6s %9s %8s  %-20s  %s\n", "APP", "USER", "RUNS", "COMPLETED", "CENSORED",
+             "LAST", "PEAK");
+    printf("%-32s %-10s %6" PRIu64 " %9" PRIu64 " %8" PRIu64 "  %-20s  %s to %s\n", app->app,
+           app->user, app->runs, app->completed, app->censored, ft_show_time(app->last_time, time),
+           bytes(app->min_bytes, low), bytes(app->max_bytes, high));
+  }
+  look->shown++;
+  return true;
+}
+
+static bool find_owner(const struct ft_store_app *app, void *data)
+{
+  struct look *look = data;
+
+  if (strcmp(app->app, look->app) != 0 || (look->filter.by_uid && app->uid != look->filter.uid))
+    return true;
+  if (!look->owners++)
+    look->owner = app->uid;
+  return true;
+}
+
+static void print_features(const ft_observation *o)
+{
+  for (size_t i = 0; i < o->features_count; i++) {
+    const ft_feature *f = &o->features[i];
+
+    if (f->has_number)
+      printf("%s%s=%.10g", i ? "," : "", f->name, f->number);
+    else
+      printf("%s%s=%s", i ? "," : "", f->name, f->category);
+  }
+}
+
+static bool show_run(const ft_observation *o, void *data)
+{
+  double peak = ft_observation_peak(o, o->rule);
+  const ft_decision *d = &o->decision;
+  struct look *look = data;
+  char text[5][32];
+
+  if (look->json) {
+    json_t *run = ft_json_observation(o);
+
+    json_object_set_new(run, "peak_bytes", ft_json_number(peak > 0, peak));
+    json_array_append_new(look->list, run);
+    look->shown++;
+    return true;
+  }
+  if (!look->shown++)
+    printf("%-20s %10s %-12s %-13s %9s %9s %9s %9s  %s\n", "END", "JOB", "NODE", "OUTCOME", "PEAK",
+           "PREDICTED", "LIMIT", "TIME", "FEATURES");
+  printf("%-20s %10" PRIu32 " %-12s %-13s %9s %9s %9s %9s  ", ft_show_time(o->end_time, text[0]),
+         o->job_id, o->node, ft_outcome_name(o->outcome), bytes(peak, text[1]),
+         bytes(o->has_decision && d->has_p50_bytes ? d->p50_bytes : 0, text[2]),
+         bytes(o->has_limit_bytes ? (double)o->limit_bytes : 0, text[3]),
+         o->runtime_seconds > 0 ? ft_units_show_seconds(o->runtime_seconds, text[4], 32) : "-");
+  print_features(o);
+  printf("%s\n", o->peak_is_bound && !o->censored ? " (at least)" : "");
+  return true;
+}
+
+/* the newest first, as the store gives them */
+static void show_remembered(struct look *look, const ft_model *model)
+{
+  char peak[32], time[32];
+
+  for (size_t i = model->history_count; i > 0; i--) {
+    const ft_run *run = &model->history[i - 1];
+    const char *outcome = run->out_of_memory ? "out_of_memory"
+                          : run->censored    ? "censored"
+                                             : "completed";
+
+    if (run->time < look->filter.since || (look->limit && look->shown == look->limit))
+      continue;
+    if (look->json) {
+      json_array_append_new(
+          look->list, json_pack("{s:o, s:s, s:b, s:o, s:o}", "end_time",
+                                ft_json_number(run->time > 0, run->time), "outcome", outcome,
+                                "censored", run->censored, "peak_bytes",
+                                ft_json_number(run->bytes > 0, run->bytes), "runtime_seconds",
+                                ft_json_number(run->runtime_seconds > 0, run->runtime_seconds)));
+    } else {
+      if (!look->shown)
+        printf("%-20s %-13s %9s\n", "END", "OUTCOME", "PEAK");
+      printf("%-20s %-13s %9s\n", ft_show_time(run->time, time), outcome, bytes(run->bytes, peak));
+    }
+    look->shown++;
+  }
+}
+
+/* the published model, else one made from the store as the agent would */
+static int find_model(struct look *look, ft_model *model, struct ft_error *err)
+{
+  ft_rule rule = look->records.config.rule;
+  uint32_t uid = look->owners          ? look->owner
+                 : look->filter.by_uid ? look->filter.uid
+                                       : look->viewer.uid;
+  ft_site *site;
+
+  if (ft_layout_read_model(look->records.state_fd, uid, look->app, model, err) == 0)
+    return 0;
+  if (!look->records.store || !look->owners)
+    return -1;
+  site = malloc(sizeof *site);
+  if (site && rule == FT_RULE_UNKNOWN &&
+      ft_layout_read_site(look->records.state_fd, site, NULL) == 0)
+    rule = site->rule;
+  free(site);
+  return ft_store_model(look->records.store, uid, look->app, rule, model, err);
+}
+
+static int end(struct look *look, json_t *answer)
+{
+  if (look->json)
+    return ft_json_print(answer);
+  return fflush(stdout) == 0
+             ? FT_EXIT_DONE
+             : ft_complain(look->name, FT_EXIT_SYSTEM, "standard output: %s", strerror(errno));
+}
+
+static int list_apps(struct look *look)
+{
+  uint32_t uid = look->filter.by_uid ? look->filter.uid : look->viewer.uid;
+  struct ft_error err;
+  int status;
+
+  if (look->records.store)
+    status = ft_store_apps(look->records.store, show_app, look, &err);
+  else
+    status = ft_models_each(look->records.state_fd, uid, show_app, look, &err);
+  if (status < 0)
+    return ft_complain(look->name, FT_EXIT_SYSTEM, "%s", err.text);
+  if (!look->shown && !look->json)
+    printf("no runs yet\n");
+  return end(look, look->json ? json_pack("{s:O}", "apps", look->list) : NULL);
+}
+
+static int show_one(struct look *look, ft_model *model)
+{
+  bool from_store = look->records.store, learnt = false;
+  struct ft_error err, why = { "" };
+  json_t *fit;
+
+  if (from_store && (ft_store_apps(look->records.store, find_owner, look, &err) < 0 ||
+                     ft_store_each(look->records.store, &look->filter, show_run, look, &err) < 0))
+    return ft_complain(look->name, FT_EXIT_SYSTEM, "%s", err.text);
+  if (from_store && !look->owners)
+    return ft_complain(look->name, FT_EXIT_NO, "%s: no run of such an app", look->app);
+  if (look->fit && look->owners > 1)
+    return ft_complain(look->name, FT_EXIT_USAGE,
+                       "%s: %u users have such an app; say which with"
+                       " --user",
+                       look->app, look->owners);
+  if (look->fit || !from_store)
+    learnt = find_model(look, model, &why) == 0;
+  if (!from_store && !learnt)
+    return ft_complain(look->name, FT_EXIT_NO, "%s: no model of such an app: %s", look->app,
+                       why.text);
+  if (!from_store)
+    show_remembered(look, model);
+  if (look->fit && !learnt && !look->json)
+    ft_complain(look->name, 0, "%s: %s", look->app, why.text);
+  if (look->fit && learnt && !look->json)
+    ft_fit_print(model);
+  if (!look->json)
+    return end(look, NULL);
+  fit = look->fit && learnt ? ft_fit_json(model) : json_null();
+  return end(look, json_pack("{s:o, s:O, s:o}", "app", ft_json_text(look->app), "runs", look->list,
+                             "fit", fit));
+}
+
+static int show(struct look *look)
+{
+  struct ft_error err;
+  ft_model *model;
+  int status;
+
+  if (ft_records_filter(look->app, look->user, look->since, &look->filter, &err) < 0 ||
+      ft_find_user(NULL, &look->viewer, &err) < 0)
+    return ft_complain(look->name, FT_EXIT_USAGE, "%s", err.text);
+  look->filter.limit = look->limit;
+  if (ft_records_open(&look->records, look->state, false, &err) < 0) {
+    if (look->records.state_fd < 0)
+      return ft_complain(look->name, FT_EXIT_SYSTEM, "%s", err.text);
+    ft_complain(look->name, 0, "%s; what follows is from model files", err.text);
+  }
+  look->list = json_array();
+  if (!look->app)
+    return list_apps(look);
+  model = malloc(sizeof *model);
+  if (!model)
+    return ft_complain(look->name, FT_EXIT_SYSTEM, "out of memory");
+  status = show_one(look, model);
+  free(model);
+  return status;
+}
+
+int ft_command_history(int argc, char **argv)
+{
+  struct look *look = calloc(1, sizeof *look);
+  int first, status;
+
+  if (!look)
+    return ft_complain(argv[0], FT_EXIT_SYSTEM, "out of memory");
+  *look = (struct look){ .name = argv[0], .limit = 20, .records.state_fd = -1 };
+  const struct ft_option options[] = {
+    { 0, "fit", NULL, "show what was learnt from the app's runs", FT_OPTION_FLAG, &look->fit },
+    { 0, "user", "USER", "apps and runs of this user", FT_OPTION_STRING, &look->user },
+    { 0, "since", "TIME", "what ended since a day, a time or an age such as 30d", FT_OPTION_STRING,
+      &look->since },
+    { 'n', "limit", "N", "at most so many, the newest (20; 0: all)", FT_OPTION_COUNT,
+      &look->limit },
+    { 0, "state", "DIR", "the state folder", FT_OPTION_STRING, &look->state },
+    { 0, "json", NULL, "answer in JSON", FT_OPTION_FLAG, &look->json },
+    { 0 }
+  };
+
+  first = ft_options_parse(options, "[OPTION]... [APP]",
+                           "List the apps, or the runs of one and with --fit its model.", false,
+                           argc, argv, &status);
+  if (first >= 0) {
+    look->app = first < argc ? argv[first] : NULL;
+    if (argc - first > 1)
+      status = ft_complain(argv[0], FT_EXIT_USAGE, "'%s': one app was expected", argv[first + 1]);
+    else if (look->fit && !look->app)
+      status = ft_complain(argv[0], FT_EXIT_USAGE, "--fit: expected an app");
+    else
+      status = show(look);
+  }
+  ft_records_close(&look->records);
+  json_decref(look->list);
+  free(look);
+  return status;
+}

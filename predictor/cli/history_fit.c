@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "predictor/cli/cli.h"
+#include "predictor/cli/history.h"
+#include "predictor/core/text.h"
+#include "predictor/core/units.h"
+#include "predictor/estimate/memory.h"
+#include "predictor/history/json.h"
+#include "predictor/record/layout.h"
+
+static const char *bytes(double value, char out[32])
+{
+  return ft_units_show_bytes((uint64_t)fmin(fmax(value, 0), 0x1p63), out, 32);
+}
+
+/* where the target is a logarithm an effect is a factor */
+static double effect(const ft_evaluator *e, double offset)
+{
+  return e->log_target ? exp(offset) : offset;
+}
+
+/* what was seen but changed nothing */
+static bool idle(const ft_term *term)
+{
+  for (size_t i = 0; i < term->levels_count; i++)
+    if (term->levels[i] != 0)
+      return false;
+  return term->coefficient == 0;
+}
+
+static void print_term(const ft_model *model, const ft_term *term)
+{
+  const ft_column *column = &model->columns[term->column];
+  const char *sign = model->evaluator.log_target ? "x" : "";
+
+  printf("  %-20s", column->name);
+  if (column->categorical) {
+    for (size_t i = 0; i < term->levels_count && i < column->categories_count; i++)
+      printf(" %s %s%.3g", column->categories[i], sign, effect(&model->evaluator, term->levels[i]));
+    printf("\n");
+    return;
+  }
+  printf(" %s%.3g for each %.4g of %s around %.4g, seen from %.6g to %.6g\n", sign,
+         effect(&model->evaluator, term->coefficient), term->scale, term->log ? "log(1+x)" : "it",
+         term->mean, term->low, term->high);
+}
+
+void ft_fit_print(const ft_model *model)
+{
+  const ft_evaluator *e = &model->evaluator;
+  struct ft_estimate estimate;
+  struct ft_error why;
+  char text[4][32];
+
+  printf("%s of uid %" PRIu32 ": %" PRIu32 " runs, %" PRIu32 " completed, %" PRIu32
+         " censored; rule %s; updated %s\n",
+         model->app, model->uid, model->runs, model->completed, model->censored,
+         ft_rule_name(model->rule), ft_show_time(model->updated, text[0]));
+  if (ft_estimate_memory(model, NULL, 0, &estimate, &why) < 0) {
+    printf("  no estimate: %s\n", why.text);
+    return;
+  }
+  printf("  method %s, %zu residuals; the most ever seen is %s\n", e->method,
+         (size_t)e->residuals_count, bytes(e->max_bytes, text[3]));
+  printf("  with usual features %s, from %s (5 %%) to %s (95 %%)\n",
+         bytes(ft_estimate_quantile(&estimate, 0.5), text[0]),
+         bytes(ft_estimate_quantile(&estimate, 0.05), text[1]),
+         bytes(ft_estimate_quantile(&estimate, 0.95), text[2]));
+  for (size_t i = 0; i < e->terms_count; i++)
+    if (!idle(&e->terms[i]))
+      print_term(model, &e->terms[i]);
+}
+
+static json_t *json_of_term(const ft_model *model, const ft_term *term)
+{
+  const ft_column *column = &model->columns[term->column];
+  json_t *levels = column->categorical ? json_object() : json_null();
+
+  for (size_t i = 0; i < term->levels_count && i < column->categories_count; i++)
+    (void)json_object_set_new_nocheck(levels, column->categories[i], json_real(term->levels[i]));
+  return json_pack("{s:o, s:b, s:b, s:f, s:f, s:f, s:f, s:f, s:o}", "feature",
+                   ft_json_text(column->name), "categorical", column->categorical, "log", term->log,
+                   "mean", term->mean, "scale", term->scale, "coefficient", term->coefficient,
+                   "low", term->low, "high", term->high, "levels", levels);
+}
+
+json_t *ft_fit_json(const ft_model *model)
+{
+  const ft_evaluator *e = &model->evaluator;
+  json_t *terms = json_array(), *peak = json_null();
+  struct ft_estimate estimate;
+
+  for (size_t i = 0; i < e->terms_count; i++)
+    json_array_append_new(terms, json_of_term(model, &e->terms[i]));
+  if (ft_estimate_memory(model, NULL, 0, &estimate, NULL) == 0)
+    peak = json_pack("{s:f, s:f, s:f}", "p05", ft_estimate_quantile(&estimate, 0.05), "p50",
+                     ft_estimate_quantile(&estimate, 0.5), "p95",
+                     ft_estimate_quantile(&estimate, 0.95));
+  return json_pack(
+      "{s:o, s:I, s:s, s:I, s:I, s:I, s:o, s:o, s:b, s:f, s:o, s:I, s:o, s:o}", "app",
+      ft_json_text(model->app), "uid", (json_int_t)model->uid, "rule", ft_rule_name(model->rule),
+      "runs", (json_int_t)model->runs, "completed", (json_int_t)model->completed, "censored",
+      (json_int_t)model->censored, "updated", ft_json_number(model->updated > 0, model->updated),
+      "method", e->method[0] ? ft_json_text(e->method) : json_null(), "log_target", e->log_target,
+      "intercept", e->intercept, "terms", terms, "residuals", (json_int_t)e->residuals_count,
+      "max_bytes", ft_json_number(e->max_bytes > 0, e->max_bytes), "peak_memory_bytes", peak);
+}
+
+static void count_runs(const ft_model *model, struct ft_store_app *app)
+{
+  const struct passwd *entry = getpwuid(model->uid);
+
+  *app = (struct ft_store_app){ .uid = model->uid,
+                                .runs = model->runs,
+                                .completed = model->completed,
+                                .censored = model->censored,
+                                .last_time = model->updated };
+  (void)ft_string_copy(model->app, app->app, sizeof app->app);
+  (void)ft_string_copy(entry ? entry->pw_name : "", app->user, sizeof app->user);
+  for (size_t i = 0; i < model->history_count; i++) {
+    const ft_run *run = &model->history[i];
+
+    app->last_time = fmax(app->last_time, run->time);
+    app->max_bytes = fmax(app->max_bytes, run->bytes);
+    if (!run->censored && (app->min_bytes <= 0 || run->bytes < app->min_bytes))
+      app->min_bytes = run->bytes;
+  }
+}
+
+/* 0; 1 when VISIT has enough; -1 with ERR when FOLDER is there but may not be read */
+static int each_in(int state_fd, const char *folder, ft_model *model,
+                   bool (*visit)(const struct ft_store_app *app, void *data), void *data,
+                   struct ft_error *err)
+{
+  int fd = openat(state_fd, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+  struct ft_store_app app;
+  struct dirent *entry;
+  int status = 0;
+
+  if (!dir) {
+    status = errno == ENOENT ? 0 : ft_error_errno(err, "%s", folder);
+    if (fd >= 0)
+      close(fd);
+    return status;
+  }
+  while (status == 0 && (entry = readdir(dir))) {
+    size_t length = strlen(entry->d_name);
+
+    /* one that cannot be read is the doctor's matter, not a reason to hide the others */
+    if (entry->d_name[0] == '.' || length < 6 ||
+        strcmp(entry->d_name + length - 6, ".model") != 0 ||
+        ft_record_read(FT_RECORD_MODEL, fd, entry->d_name, model, NULL) < 0)
+      continue;
+    count_runs(model, &app);
+    status = visit(&app, data) ? 0 : 1;
+  }
+  closedir(dir);
+  return status;
+}
+
+int ft_models_each(int state_fd, uint32_t uid,
+                   bool (*visit)(const struct ft_store_app *app, void *data), void *data,
+                   struct ft_error *err)
+{
+  ft_model *model = malloc(sizeof *model);
+  char folder[48];
+  int status;
+
+  if (!model)
+    return ft_error_set(err, "out of memory");
+  (void)snprintf(folder, sizeof folder, FT_LAYOUT_MODELS "/%" PRIu32, uid);
+  status = each_in(state_fd, folder, model, visit, data, err);
+  /* the site's own folder is a gift: without it there is no complaint */
+  if (status == 0)
+    (void)each_in(state_fd, FT_LAYOUT_SHARED, model, visit, data, NULL);
+  free(model);
+  return status < 0 ? -1 : 0;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What history, report, import and export share: the store, whose runs, since when. */
+#ifndef FT_CLI_RECORDS_H
+#define FT_CLI_RECORDS_H
+
+#include <jansson.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "predictor/cli/state.h"
+#include "predictor/core/error.h"
+#include "predictor/history/store.h"
+
+struct ft_records {
+  struct ft_config config; /* its state_directory is the folder */
+  char path[PATH_MAX];     /* of the store */
+  int state_fd;
+  struct ft_store *store; /* NULL: it could not be opened */
+};
+
+/*
+ * Open the state folder STATE (NULL: the configured one) and the store in it, for
+ * writing with CREATE. Returns 0; -1 with ERR where there is no such folder, or, with
+ * state_fd >= 0, no store that may be read. Released with ft_records_close either way.
+ */
+int ft_records_open(struct ft_records *records, const char *state, bool create,
+                    struct ft_error *err);
+void ft_records_close(struct ft_records *records);
+
+/*
+ * A filter from --app, --user and --since, each NULL where it was not given.
+ * Since is a day, a time (this machine's zone unless it has one) or an age: "30d", "12h".
+ * The strings must outlive FILTER. Returns 0; -1 with ERR.
+ */
+int ft_records_filter(const char *app, const char *user, const char *since,
+                      struct ft_store_filter *filter, struct ft_error *err);
+
+/* What the job would have had on its node without foretell, in bytes; 0: not known. */
+double ft_records_asked(const ft_observation *observation);
+
+/* Apps of users, each once, numbered as they come. Zeroed to begin with. */
+struct ft_app_set {
+  struct ft_app_name {
+    char app[128];
+    uint32_t uid;
+  } * name;
+  size_t count, room;
+  uint32_t *slot; /* number + 1; 0: free */
+  size_t slots;
+};
+
+/* The number of UID's APP, added when it is new; -1 out of memory. */
+long ft_app_set_add(struct ft_app_set *set, const char *app, uint32_t uid);
+void ft_app_set_free(struct ft_app_set *set);
+
+#endif

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * foretell report: what predictions got right, saved and cost. The words are
+ * defined here and, the same, in foretell-report(1).
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/cli/cli.h"
+#include "predictor/cli/records.h"
+#include "predictor/core/text.h"
+#include "predictor/history/json.h"
+
+/*
+ * Of an app, or of all. A run is one observation: a job, or an element of an
+ * array, on one node. Its peak is the one that counts under its site's rule.
+ */
+struct tally {
+  char user[64];
+  uint64_t runs, completed, censored;
+  /*
+   * Predicted: completed, its peak measured and no lower bound, and an estimate
+   * made at submission. Its error is |p50 - peak| / peak; it is covered where
+   * p05 <= peak <= p95, which a sound estimate is for 90 % of runs.
+   */
+  uint64_t predicted, with_interval, covered;
+  double *error;
+  size_t errors, room;
+  /*
+   * Memory times run time, 10^9 bytes times hours. asked: what the job would
+   * have had on its node without foretell (its request, else its partition's
+   * default); given: its limit; used: its peak. saved: asked less given, over the runs for
+   * which foretell changed the request; where it raised or set more, that is negative.
+   */
+  double asked, used, saved;
+  uint64_t weighed;  /* runs with all of asked, peak and run time: they make asked and used */
+  uint64_t suffered; /* ended out of memory */
+  uint64_t caused; /* of those: under a limit that foretell's decision had set, raised or trimmed */
+  /*
+   * did not run out of memory, at a peak above what was asked, for foretell had set or raised it
+   * above
+   */
+  uint64_t avoided;
+};
+
+struct report {
+  struct ft_app_set apps;
+  struct tally *tally; /* by number in apps */
+  size_t room;
+  struct tally total;
+  bool failed;
+};
+
+static bool changed(const ft_observation *o)
+{
+  return o->has_decision && o->decision.mem_bytes > 0 &&
+         (o->decision.action == FT_ACTION_SET || o->decision.action == FT_ACTION_RAISE ||
+          o->decision.action == FT_ACTION_TRIM);
+}
+
+static int add_error(struct tally *t, double error)
+{
+  if (t->errors == t->room) {
+    size_t room = t->room ? 2 * t->room : 16;
+    double *grown = realloc(t->error, room * sizeof *grown);
+
+    if (!grown)
+      return -1;
+    t->error = grown;
+    t->room = room;
+  }
+  t->error[t->errors++] = error;
+  return 0;
+}
+
+static int add_prediction(struct tally *t, const ft_observation *o, double peak)
+{
+  const ft_decision *d = &o->decision;
+
+  if (o->outcome != FT_OUTCOME_COMPLETED || o->peak_is_bound || peak <= 0 || !o->has_decision ||
+      !d->has_p50_bytes)
+    return 0;
+  t->predicted++;
+  if (d->has_p05_bytes && d->has_p95_bytes) {
+    t->with_interval++;
+    t->covered += d->p05_bytes <= peak && peak <= d->p95_bytes;
+  }
+  return add_error(t, fabs(d->p50_bytes - peak) / peak);
+}
+
+static void add_memory(struct tally *t, const ft_observation *o, double peak)
+{
+  double asked = ft_records_asked(o), gbh = o->runtime_seconds / 3600 / 1e9;
+
+  if (asked > 0 && peak > 0 && gbh > 0) {
+    t->weighed++;
+    t->asked += asked * gbh;
+    t->used += peak * gbh;
+  }
+  if (asked > 0 && gbh > 0 && changed(o) && o->has_limit_bytes && o->limit_bytes > 0)
+    t->saved += (asked - (double)o->limit_bytes) * gbh;
+}
+
+static void add_oom(struct tally *t, const ft_observation *o, double peak)
+{
+  double asked = ft_records_asked(o);
+
+  if (o->outcome == FT_OUTCOME_OUT_OF_MEMORY) {
+    t->suffered++;
+    t->caused += changed(o);
+  } else if (changed(o) && asked > 0 && peak > asked && o->has_limit_bytes &&
+             (double)o->limit_bytes >= peak) {
+    t->avoided++;
+  }
+}
+
+static int add(struct tally *t, const ft_observation *o)
+{
+  double peak = ft_observation_peak(o, o->rule);
+
+  t->runs++;
+  t->completed += o->outcome == FT_OUTCOME_COMPLETED;
+  t->censored += o->censored;
+  if (o->user[0])
+    (void)ft_string_copy(o->user, t->user, sizeof t->user);
+  add_memory(t, o, peak);
+  add_oom(t, o, peak);
+  return add_prediction(t, o, peak);
+}
+
+static bool visit(const ft_observation *o, void *data)
+{
+  struct report *report = data;
+  long number = ft_app_set_add(&report->apps, o->app, o->uid);
+
+  if (number >= 0 && (size_t)number >= report->room) {
+    size_t room = report->apps.room;
+    struct tally *grown = realloc(report->tally, room * sizeof *grown);
+
+    if (grown) {
+      memset(grown + report->room, 0, (room - report->room) * sizeof *grown);
+      report->tally = grown;
+      report->room = room;
+    } else {
+      number = -1;
+    }
+  }
+  report->failed = number < 0 || add(&report->tally[number], o) < 0 || add(&report->total, o) < 0;
+  return !report->failed;
+}
+
+static int by_value(const void *a, const void *b)
+{
+  double x = *(const double *)a, y = *(const double *)b;
+
+  return x < y ? -1 : x > y;
+}
+
+/* of the absolute errors; negative: there are none */
+static double median(struct tally *t)
+{
+  if (!t->errors)
+    return -1;
+  qsort(t->error, t->errors, sizeof *t->error, by_value);
+  return (t->error[(t->errors - 1) / 2] + t->error[t->errors / 2]) / 2;
+}
+
+static json_t *json_of(struct tally *t)
+{
+  double error = median(t);
+
+  return json_pack(
+      "{s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I}", "runs", (json_int_t)t->runs,
+      "completed", (json_int_t)t->completed, "censored", (json_int_t)t->censored, "predicted",
+      (json_int_t)t->predicted, "median_error", ft_json_number(error >= 0, error), "coverage90",
+      ft_json_number(t->with_interval,
+                     t->with_interval ? (double)t->covered / (double)t->with_interval : 0),
+      "asked_gbh", ft_json_number(t->weighed, t->asked), "used_gbh",
+      ft_json_number(t->weighed, t->used), "saved_gbh",
+      ft_json_number(t->weighed || t->saved != 0, t->saved), "ooms_suffered",
+      (json_int_t)t->suffered, "ooms_avoided", (json_int_t)t->avoided, "ooms_caused",
+      (json_int_t)t->caused);
+}
+
+static int print_json(struct report *report)
+{
+  json_t *apps = json_array();
+
+  for (size_t i = 0; i < report->apps.count; i++) {
+    const struct ft_app_name *name = &report->apps.name[i];
+    json_t *app = json_of(&report->tally[i]);
+
+    json_object_set_new(app, "app", ft_json_text(name->app));
+    json_object_set_new(app, "uid", json_integer(name->uid));
+    json_object_set_new(
+        app, "user", report->tally[i].user[0] ? ft_json_text(report->tally[i].user) : json_null());
+    json_array_append_new(apps, app);
+  }
+  return ft_json_print(json_pack("{s:o, s:o}", "apps", apps, "total", json_of(&report->total)));
+}
+
+static const char *percent(bool has, double part, char out[16])
+{
+  (void)snprintf(out, 16, has ? "%.*f %%" : "-", part < 0.0995 ? 1 : 0, 100 * part);
+  return out;
+}
+
+static const char *amount(bool has, double gbh, char out[16])
+{
+  (void)snprintf(out, 16, has ? "%.*f" : "-", fabs(gbh) < 99.5 ? 2 : 0, gbh);
+  return out;
+}
+
+static void print_row(const char *app, const char *user, struct tally *t)
+{
+  double error = median(t);
+  char text[5][16];
+
+  printf("%-28.28s %-10.10s %7" PRIu64 " %7s %8s %10s %10s %10s %5" PRIu64 " %7" PRIu64 " %6" PRIu64
+         "\n",
+         app, user, t->runs, percent(error >= 0, error, text[0]),
+         percent(t->with_interval,
+                 t->with_interval ? (double)t->covered / (double)t->with_interval : 0, text[1]),
+         amount(t->weighed, t->asked, text[2]), amount(t->weighed, t->used, text[3]),
+         amount(t->weighed || t->saved != 0, t->saved, text[4]), t->suffered, t->avoided,
+         t->caused);
+}
+
+static int print_table(const char *name, struct report *report)
+{
+  printf("%-28s %-10s %7s %7s %8s %10s %10s %10s %5s %7s %6s\n", "APP", "USER", "RUNS", "ERROR",
+         "COVERAGE", "ASKED GBh", "USED GBh", "SAVED GBh", "OOMS", "AVOIDED", "CAUSED");
+  for (size_t i = 0; i < report->apps.count; i++)
+    print_row(report->apps.name[i].app, report->tally[i].user, &report->tally[i]);
+  print_row("total", "", &report->total);
+  return fflush(stdout) == 0
+             ? FT_EXIT_DONE
+             : ft_complain(name, FT_EXIT_SYSTEM, "standard output: %s", strerror(errno));
+}
+
+static int make_report(const char *name, const char *state, const struct ft_store_filter *filter,
+                       bool json)
+{
+  struct ft_records *records = calloc(1, sizeof *records);
+  struct report report = { 0 };
+  int status = FT_EXIT_SYSTEM;
+  struct ft_error err;
+
+  if (!records)
+    return ft_complain(name, FT_EXIT_SYSTEM, "out of memory");
+  if (ft_records_open(records, state, false, &err) < 0 ||
+      ft_store_each(records->store, filter, visit, &report, &err) < 0)
+    ft_complain(name, 0, "%s", err.text);
+  else if (report.failed)
+    ft_complain(name, 0, "out of memory");
+  else
+    status = json ? print_json(&report) : print_table(name, &report);
+  for (size_t i = 0; i < report.apps.count && i < report.room; i++)
+    free(report.tally[i].error);
+  free(report.tally);
+  free(report.total.error);
+  ft_app_set_free(&report.apps);
+  ft_records_close(records);
+  free(records);
+  return status;
+}
+
+int ft_command_report(int argc, char **argv)
+{
+  const char *app = NULL, *user = NULL, *since = NULL, *state = NULL;
+  bool json = false;
+  const struct ft_option options[] = {
+    { 0, "app", "NAME", "runs of this app", FT_OPTION_STRING, &app },
+    { 0, "user", "USER", "runs of this user", FT_OPTION_STRING, &user },
+    { 0, "since", "TIME", "runs that ended since a day, a time or an age such as 30d",
+      FT_OPTION_STRING, &since },
+    { 0, "state", "DIR", "the state folder", FT_OPTION_STRING, &state },
+    { 0, "json", NULL, "answer in JSON", FT_OPTION_FLAG, &json },
+    { 0 }
+  };
+  struct ft_store_filter filter;
+  struct ft_error err;
+  int status, first;
+
+  first = ft_options_parse(options, "[OPTION]...",
+                           "Say per app and in total how good predictions were, what memory they"
+                           " saved and what they cost.",
+                           false, argc, argv, &status);
+  if (first < 0)
+    return status;
+  if (first < argc)
+    return ft_complain(argv[0], FT_EXIT_USAGE, "'%s': nothing was expected here", argv[first]);
+  if (ft_records_filter(app, user, since, &filter, &err) < 0)
+    return ft_complain(argv[0], FT_EXIT_USAGE, "%s", err.text);
+  return make_report(argv[0], state, &filter, json);
+}

@@ -1,0 +1,96 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# foretell import, history, report and export, on a state folder of their own.
+. "${FT_TOP_SRCDIR:-.}/tests/slurm/tap.sh"
+
+foretell=${FT_TOP_BUILDDIR:-build}/predictor/cli/foretell
+fixtures=${FT_TOP_SRCDIR:-.}/tests/fixtures
+scratch=$(mktemp -d) || exit 99
+trap 'rm -rf "$scratch"' EXIT
+state=$scratch/state
+mkdir "$state"
+
+run() {
+  "$foretell" "$@" --state="$state" 2>"$scratch/err"
+}
+
+out=$(run import "$fixtures/sacct/slurm-22.05-full.txt")
+is $? 2 "local times without a zone are refused"
+like "$(cat "$scratch/err")" "line 2, column .*--timezone.*nothing was imported" "and it is said"
+like "$(run history)" "no runs yet" "of a refused file nothing is in the store"
+
+out=$(run import --timezone=+02:00 "$fixtures/sacct/slurm-22.05-full.txt")
+is $? 0 "sacct's output is imported"
+like "$out" ": 12 runs, 3 jobs not ended" "and counted"
+run import --timezone=+02:00 "$fixtures/sacct/slurm-22.05-full.txt" >/dev/null
+like "$(run history)" "^alice/train +alice +9 +3 +6 " "a file that is imported again changes nothing"
+is "$(stat -c %a "$state/store.db")" 600 "the store is root's alone"
+
+{ cat "$fixtures/sacct/concatenated.txt"; echo "403|EXPLODED|alice|1000|||cl1"; } >"$scratch/bad.txt"
+out=$(run import "$scratch/bad.txt")
+is $? 2 "one bad line refuses a file"
+out=$(run import --keep-going "$scratch/bad.txt")
+like "$out" ": 2 runs, 1 lines passed over" "unless it is told to keep going"
+is "$(wc -l <"$scratch/err")" 1 "and the line is named"
+
+awk 'BEGIN { print "app,batch,arch,peak_mb,runtime";
+  for (i = 0; i < 40; i++) {
+    b = 8 * (1 + i % 8); a = i % 3 ? "vgg" : "resnet";
+    printf "net,%d,%s,%.1f,%d\n", b, a, 500 + b * (i % 3 ? 30 : 15) + i % 5, 60 } }' >"$scratch/net.csv"
+out=$(run import --features='*' "$scratch/net.csv")
+is $? 0 "a CSV table is imported"
+out=$(run history --fit --limit=1 net)
+like "$out" "batch=[0-9]+,arch=" "a run is shown with its features"
+like "$out" "method [a-z]" "a fit is shown with its method"
+json=$(run history --fit --json net)
+is "$(printf %s "$json" | python3 -c 'import json, sys
+d = json.load(sys.stdin)
+print(d["app"], len(d["runs"]), d["fit"]["completed"], d["runs"][0]["swap_bytes"])')" \
+  "net 20 40 None" "history answers in JSON"
+run history nonsense >/dev/null
+is $? 1 "an app that never ran is none"
+
+run export >"$scratch/all.csv"
+state=$scratch/other
+mkdir "$state"
+out=$(run import "$scratch/all.csv")
+run export >"$scratch/again.csv"
+cmp -s "$scratch/all.csv" "$scratch/again.csv"
+ok $? "what is exported comes back unchanged"
+is "$(run export --format=jsonl --app=net | python3 -c 'import json, sys
+print(sum(json.loads(line)["rss_bytes"] > 0 for line in sys.stdin))')" 40 "JSON lines are JSON"
+state=$scratch/state
+
+# asked 1 GiB for an hour: one was raised and lived, one was set and died, one was trimmed
+cat >"$scratch/decided.csv" <<'CSV'
+app,runtime,state,peak_mib,request_mib,limit_mib,decision_action,decision_mem_bytes,decision_p05_bytes,decision_p50_bytes,decision_p95_bytes
+d,3600,completed,1536,1024,2048,raise,2147483648,1500000000,1600000000,1700000000
+d,3600,out_of_memory,2048,,2048,set,2147483648,1500000000,1600000000,1700000000
+d,3600,completed,256,1024,512,trim,536870912,200000000,268435456,300000000
+d,3600,out_of_memory,1024,1024,1024,leave,0,,,
+CSV
+run import "$scratch/decided.csv" >/dev/null
+is "$(run report --json --app=d | python3 -c 'import json, sys
+t = json.load(sys.stdin)["total"]
+print(t["runs"], t["predicted"], t["ooms_suffered"], t["ooms_avoided"], t["ooms_caused"],
+      round(t["median_error"], 4), t["coverage90"], round(t["asked_gbh"], 3), round(t["used_gbh"], 3),
+      round(t["saved_gbh"], 3))')" \
+  "4 2 2 1 1 0.0033 1 3.221 2.953 -0.537" "the report counts what it says it counts"
+like "$(run report --app=d)" "^total +4 " "and prints it"
+is "$(run report --json --since=2100-01-01 | python3 -c 'import json, sys
+print(json.load(sys.stdin)["total"]["median_error"])')" None "no evidence is null"
+
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+  chmod 755 "$scratch" "$state"
+  out=$(setpriv --reuid=65534 --regid=65534 --clear-groups "$foretell" history --state="$state" 2>&1)
+  like "$out" "store.db: Permission denied; what follows is from model files" \
+    "who may not read the store is told so"
+  setpriv --reuid=65534 --regid=65534 --clear-groups "$foretell" report --state="$state" 2>/dev/null
+  is $? 3 "and has no report"
+else
+  skip "who may not read the store is told so" "not root"
+fi
+
+run export >/dev/full
+is $? 3 "a full standard output is told"
+tap_done
