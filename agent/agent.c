@@ -253,6 +253,7 @@ static void cluster_known(const struct ft_slurm_config *config, const ft_partiti
   }
   ft_publish_forget_partitions(agent->publisher, partitions, count);
   publish_site(agent);
+  ft_measure_set_rule(agent->measure, agent->site.rule);
   ft_jobs_set_rule(agent->jobs, agent->site.rule);
   ft_listener_allow(agent->listener, config->slurmd_uid);
   (void)malloc_trim(0);
@@ -266,6 +267,7 @@ static void apply_config(struct ft_agent *agent)
   ft_asker_set_folder(agent->asker, agent->config.slurm_bin);
   ft_ledger_set_keep(agent->ledger, agent->config.max_runs);
   publish_site(agent);
+  ft_measure_set_rule(agent->measure, agent->site.rule);
   ft_jobs_set_rule(agent->jobs, agent->site.rule);
 }
 

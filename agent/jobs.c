@@ -50,7 +50,7 @@ struct job {
   struct ft_tree *tree;
   struct ft_verdict verdict;
   double time_limit_seconds;
-  double started, idle_since, ended; /* monotonic */
+  double started, idle_since;        /* monotonic */
   double next_ask, ask_interval;     /* INFINITY: nothing to ask */
   double drop_at;
   ft_observation *earlier; /* what an agent before us measured; NULL: nothing */
@@ -305,7 +305,8 @@ static void finish(struct ft_jobs *jobs, struct job *job, struct ft_instant now)
   close_tree(jobs, job);
   fold_earlier(job);
   forget_steps(job);
-  job->ended = now.monotonic;
+  if (job->o.rule == FT_RULE_UNKNOWN)
+    job->o.rule = jobs->settings.rule;
   job->o.end_time = now.utc;
   job->o.runtime_seconds = now.monotonic - job->started;
   job->o.peak_is_bound = job->o.peak_is_bound || job->resumed;
@@ -463,7 +464,7 @@ static bool job_end(struct ft_jobs *jobs, struct job *job, const ft_announcement
     return false;
   }
   if (end->has_exit_code && !job->has_status) {
-    job->status = (end->exit_code & 0xff) << 8;
+    job->status = end->exit_code;
     job->has_status = true;
   }
   if (!job->tree) {
@@ -541,6 +542,10 @@ static void take_record(struct job *job, const struct ft_slurm_job *answer)
 {
   ft_observation *o = &job->o;
 
+  /* the batch script may have lost the variable that counts */
+  if (job->phase == PHASE_LIVE && job->steps && answer->running &&
+      answer->restart_count > o->restart_count)
+    o->restart_count = answer->restart_count;
   /* a requeued job has a new submit time */
   if (answer->restart_count != o->restart_count)
     return;

@@ -77,6 +77,7 @@ static void take_name(struct ft_text value, char *out, size_t size)
 static void take_state(struct ft_text value, struct ft_slurm_job *out)
 {
   out->over = false;
+  out->running = ft_text_equals(value, "RUNNING");
   for (size_t i = 0; i < sizeof states / sizeof *states; i++)
     if (ft_text_equals(value, states[i].name)) {
       out->over = true;

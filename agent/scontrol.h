@@ -17,6 +17,7 @@ struct ft_slurm_job {
   uint32_t restart_count;
   uint32_t uid;
   char user[64], account[64], partition[64], name[128];
+  bool running;
   bool over;                 /* the state is a last one, and the record is complete */
   ft_outcome outcome;        /* of a job that is over */
   double submit_time;        /* 0: not known */

@@ -450,6 +450,8 @@ static void enter(struct ft_tree *tree, struct cgroup *cgroup, const char *path)
   if (cgroup->peak_fd >= 0 && ft_proc_reread(cgroup->peak_fd, text, sizeof text) > 0)
     ft_proc_number(text, &cgroup->peak_before);
   cgroup->limit_bytes = least_limit(measure, path);
+  /* who was passed over as nobody's child may be known by the cgroup now */
+  ft_discovery_restart(measure->discovery);
 }
 
 /* Find the tree's cgroup through its first member that counts; keep what was found before. */

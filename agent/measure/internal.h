@@ -39,8 +39,10 @@ struct ft_member {
 
   /* kept by tree.c and the samplers of this folder */
   int statm_fd;        /* -1: none kept, it is opened each time */
-  double next_look, look_interval; /* seconds */
-  double rss_bytes, shared_bytes;  /* latest statm */
+  double looked, next_look, look_interval; /* seconds */
+  double size_bytes, rss_bytes, shared_bytes; /* latest statm */
+  bool changed;                    /* size or RSS, since the last look */
+  unsigned still;                  /* for how many readings they have been the same */
   double most_rss_bytes;           /* the highest of them */
   double others_bytes;             /* least RSS of the others at a sample since the last look */
   unsigned threads;
@@ -58,6 +60,7 @@ struct ft_measure {
   double now;          /* ft_io_monotonic of the sample being taken */
   double page_bytes;
   double tick_seconds; /* of the times in stat */
+  uint32_t instants;   /* sampled so far */
   bool own_proc;       /* proc is the running kernel's, of our own pid namespace */
   size_t descriptors, descriptors_limit; /* statm descriptors kept, and how many may be */
   struct ft_measure_report reports[FT_SAMPLERS_LIMIT];
@@ -149,6 +152,9 @@ int ft_stat_read(const struct ft_measure *measure, pid_t pid, struct ft_stat *st
 struct ft_discovery *ft_discovery_new(struct ft_measure *measure);
 void ft_discovery_free(struct ft_discovery *discovery);
 void ft_discovery_look(struct ft_measure *measure);
+
+/* At the next look every process of the node is looked at again. */
+void ft_discovery_restart(struct ft_discovery *discovery);
 
 /* Forget the members marked gone, after every sampler saw them so. */
 void ft_tree_sweep(struct ft_tree *tree);

@@ -18,10 +18,13 @@
 #include "agent/measure/papi.h"
 
 #ifdef HAVE_PAPI
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <papi.h>
 #include <signal.h>
+#include <unistd.h>
 
 /* What is asked for, as PAPI calls it; FP_INS only where there is no FP_OPS. */
 static const struct preset {
@@ -42,6 +45,9 @@ static const struct preset {
 };
 
 enum { PRESETS = sizeof presets / sizeof *presets, INSTRUCTIONS = 0, FP_OPS = 8, FP_INS = 9 };
+
+/* What /proc/self/fd shows of a descriptor of perf_event_open(2). */
+#define PERF_LINK "anon_inode:[perf_event]"
 
 /* Bytes that exercise() walks through: more than any L1 data cache. */
 enum { EXERCISE_BYTES = 512 << 10, EXERCISE_TURNS = 20000 };
@@ -325,11 +331,38 @@ static int papi_open(struct ft_measure *measure, struct ft_tree *tree, void *dat
   return 0;
 }
 
+/* PAPI leaves its descriptors open for whatever this process executes. */
+static void keep_descriptors(const struct ft_measure *measure)
+{
+  int fd = openat(measure->proc_fd, "self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+  struct dirent *entry;
+
+  if (!dir && fd >= 0)
+    close(fd);
+  while (dir && (entry = readdir(dir))) {
+    struct ft_text name = ft_text_from(entry->d_name);
+    char link[32];
+    uint64_t number;
+
+    if (!ft_text_u64(&name, INT32_MAX, &number) || fcntl((int)number, F_GETFD) != 0)
+      continue;
+    if (readlinkat(dirfd(dir), entry->d_name, link, sizeof link) == sizeof PERF_LINK - 1 &&
+        memcmp(link, PERF_LINK, sizeof PERF_LINK - 1) == 0)
+      fcntl((int)number, F_SETFD, FD_CLOEXEC);
+  }
+  if (dir)
+    closedir(dir);
+}
+
 static void papi_added(struct ft_measure *measure, struct ft_tree *tree, void *data)
 {
   struct state *state = data;
+  size_t before = state->count;
 
   ft_attach_tree(&state->attach, measure, tree, attach_thread, state);
+  if (state->count > before)
+    keep_descriptors(measure);
 }
 
 static void papi_sample(struct ft_measure *measure, struct ft_tree *tree, void *data,

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "agent/measure/measure.h"
 #include "predictor/core/text.h"
@@ -102,6 +103,19 @@ static uint64_t installed_bytes(uint64_t bytes)
   return (bytes + step - 1) / step * step;
 }
 
+/*
+ * The kernel's own sum where this machine is asked about: the sum over its NUMA
+ * nodes, which is hwloc's, leaves out memory that a virtual machine was given later.
+ */
+static uint64_t memory_of(hwloc_topology_t topology)
+{
+  uint64_t bytes = hwloc_get_root_obj(topology)->total_memory;
+  long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  uint64_t physical = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
+
+  return hwloc_topology_is_thissystem(topology) && physical > bytes ? physical : bytes;
+}
+
 static unsigned count_of(hwloc_topology_t topology, hwloc_obj_type_t type)
 {
   int count = hwloc_get_nbobjs_by_type(topology, type);
@@ -152,7 +166,7 @@ int ft_platform_fingerprint(char *out, size_t size, struct ft_error *err)
              ft_units_show_bytes(cache->attr->cache.size, shown, sizeof shown));
     put_part(out, size, "; ", part);
   }
-  memory = hwloc_get_root_obj(topology)->total_memory;
+  memory = memory_of(topology);
   if (memory)
     put_part(out, size, "; ", ft_units_show_bytes(installed_bytes(memory), shown, sizeof shown));
   hwloc_topology_destroy(topology);

@@ -15,6 +15,7 @@
 
 #include "agent/measure/internal.h"
 
+/* What the kernel shows by single_open comes whole in one read (fs/seq_file.c). */
 ssize_t ft_proc_reread(int fd, char *text, size_t size)
 {
   ssize_t length;
@@ -29,25 +30,13 @@ ssize_t ft_proc_reread(int fd, char *text, size_t size)
 ssize_t ft_proc_read(int fd, const char *name, char *text, size_t size)
 {
   int file = openat(fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  ssize_t length = 0;
+  ssize_t length;
   int saved;
 
   text[0] = '\0';
   if (file < 0)
     return -1;
-  /* a /proc file of several pages comes a page at a time */
-  while ((size_t)length < size - 1) {
-    ssize_t got = read(file, text + length, size - 1 - (size_t)length);
-
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got <= 0) {
-      length = got < 0 ? -1 : length;
-      break;
-    }
-    length += got;
-  }
-  text[length < 0 ? 0 : length] = '\0';
+  length = ft_proc_reread(file, text, size);
   saved = errno;
   close(file);
   errno = saved;

@@ -18,12 +18,15 @@
 #define CREDIT_FIRST 0.005  /* seconds: a small job is read at once */
 #define CREDIT_LIMIT 0.1    /* seconds saved up while nothing could change */
 #define SHARED_PART 0.1     /* of the summed RSS counted more than once: worth a look */
+#define NEWS_PART 0.02      /* of RSS above that of the last reading: another reading may differ */
+#define NEWS_SECONDS 10.0   /* pages cease to be shared without any RSS growing; where PSS kills, look again */
 #define NEAR_PEAK 0.95      /* of the highest summed RSS: a reading below it says nothing of the peak */
 
 struct pss {
   double credit; /* seconds; below 0 it must be earned back first */
   double last;
   double rss_bytes; /* highest summed RSS at an instant with a reading */
+  double read_at;
   bool denied;
 };
 
@@ -60,15 +63,16 @@ static int open_(struct ft_measure *measure, struct ft_tree *tree, void *state)
  * that share much; where the cgroup's charge is, the charge has counted every page once.
  */
 static bool could_matter(const struct ft_measure *measure, const struct ft_tree *tree,
-                         const struct ft_sample *sample)
+                         const struct pss *pss, const struct ft_sample *sample)
 {
   double shared = 0, most_shared = 0;
+  bool news = sample->rss_bytes > (1 + NEWS_PART) * pss->rss_bytes;
 
   if (sample->rss_bytes <= 0 || sample->rss_bytes <= tree->most.pss_bytes)
     return false;
   if (measure->settings.rule == FT_RULE_PSS)
-    return true;
-  if (sample->processes < 2 ||
+    return news || measure->now - pss->read_at >= NEWS_SECONDS;
+  if (!news || sample->processes < 2 ||
       (measure->settings.rule == FT_RULE_CGROUP && tree->most.charge_bytes >= 0))
     return false;
   for (size_t i = 0; i < tree->count; i++) {
@@ -117,13 +121,14 @@ static void sample(struct ft_measure *measure, struct ft_tree *tree, void *state
   if (pss->credit > CREDIT_LIMIT)
     pss->credit = CREDIT_LIMIT;
   pss->last = measure->now;
-  if (pss->denied || pss->credit <= 0 || !could_matter(measure, tree, sample))
+  if (pss->denied || pss->credit <= 0 || !could_matter(measure, tree, pss, sample))
     return;
   start = ft_io_monotonic();
   sample->pss_bytes = read_all(measure, tree, pss);
   if (sample->pss_bytes >= 0)
     ft_most(&pss->rss_bytes, sample->rss_bytes);
   pss->credit -= ft_io_monotonic() - start;
+  pss->read_at = measure->now;
 }
 
 /* Where the budget let no reading be made near the peak, none is given: RSS stands for it. */

@@ -9,6 +9,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +20,8 @@
 
 enum {
   PID_LIMIT = 4 << 20,     /* PID_MAX_LIMIT of a 64-bit kernel (include/linux/threads.h) */
-  PROBE_LIMIT = 128,       /* pids born since the last look that are tried one by one */
+  PROBE_LIMIT = 512,       /* pids given out since the last look that are tried one by one */
+  RETRY_LIMIT = 16,        /* of them, the newest, that may not be visible yet */
   MEMBERS_LIMIT = 1 << 20, /* of one tree: far above any kernel.threads-max in use */
   CANDIDATES_LIMIT = PID_LIMIT
 };
@@ -26,9 +29,22 @@ enum {
 /* Births that no advance of the newest pid tells (clone3 with set_tid, a race) wait this long. */
 #define SCAN_SECONDS 30.0
 
-/* A process's first look at the costly files, and the longest wait between two later ones. */
+/*
+ * A process's first look at the costly files, and the longest wait between two later ones:
+ * while its size and RSS change (a thread brings a stack), and while neither does.
+ */
 #define LOOK_FIRST_SECONDS 1.0
 #define LOOK_LONGEST_SECONDS 8.0
+#define LOOK_IDLE_SECONDS 32.0
+
+/*
+ * A process whose statm said the same so often is read at every fourth instant only, where
+ * instants are as dense as that; as soon as it differs, its high water mark is looked at,
+ * which holds whatever was between.
+ */
+#define STILL_SAMPLES 10
+#define STILL_PART 4
+#define STILL_SECONDS 0.5 /* no process goes unread for longer */
 
 /* A process that may be new to a tree. */
 struct candidate {
@@ -42,7 +58,7 @@ struct ft_discovery {
   pid_t newest;        /* the newest pid at the last look; 0: not known */
   double next_scan;
   uint8_t *known;      /* a bit for each pid looked at since pids last wrapped: never looked at twice */
-  pid_t retry[PROBE_LIMIT]; /* pids given out but not yet visible at the last look */
+  pid_t retry[RETRY_LIMIT]; /* pids given out but not yet visible at the last look */
   size_t retries;
   struct candidate *candidates;
   size_t count, size;
@@ -94,7 +110,7 @@ static void set_known(struct ft_discovery *discovery, pid_t pid)
 }
 
 /* A new root may have old descendants, and after a wrap a known pid may be someone else. */
-static void forget_known(struct ft_discovery *discovery)
+void ft_discovery_restart(struct ft_discovery *discovery)
 {
   uint8_t *fresh = calloc(PID_LIMIT / 8, 1);
 
@@ -223,7 +239,7 @@ int ft_tree_add_root(struct ft_tree *tree, pid_t pid, bool skip_self, struct ft_
   member->root = true;
   member->skipped = skip_self;
   tree->command |= measure->own_proc && pid == getpid();
-  forget_known(measure->discovery);
+  ft_discovery_restart(measure->discovery);
   ft_tree_added(tree);
   return 0;
 }
@@ -247,22 +263,45 @@ static bool read_statm(struct ft_measure *measure, struct ft_member *member)
       !ft_text_u64(&cursor, UINT64_MAX, &resident) || !ft_text_skip(&cursor, " ") ||
       !ft_text_u64(&cursor, UINT64_MAX, &shared))
     return true;
+  if ((double)resident * measure->page_bytes != member->rss_bytes ||
+      (double)size * measure->page_bytes != member->size_bytes) {
+    member->changed = true;
+    if (member->still >= STILL_SAMPLES)
+      member->next_look = fmin(member->next_look, member->looked + LOOK_FIRST_SECONDS);
+    member->still = 0;
+  } else if (member->still < STILL_SAMPLES) {
+    member->still++;
+  }
   /* an ended process that nobody has waited for has no memory, but its last totals */
   if (size == 0 && !member->zombie) {
     member->zombie = true;
     member->next_look = 0;
   }
+  member->size_bytes = (double)size * measure->page_bytes;
   member->rss_bytes = (double)resident * measure->page_bytes;
   member->shared_bytes = (double)shared * measure->page_bytes;
   return true;
 }
 
+static bool may_wait(const struct ft_measure *measure, const struct ft_member *member)
+{
+  return member->still >= STILL_SAMPLES &&
+         measure->settings.seconds * STILL_PART <= STILL_SECONDS &&
+         (measure->instants + (uint32_t)member->pid) % STILL_PART;
+}
+
 static void look_at_member(struct ft_measure *measure, struct ft_member *member)
 {
+  member->look = false;
+  if (may_wait(measure, member))
+    return;
   member->gone = !read_statm(measure, member);
-  member->look = !member->gone && measure->now >= member->next_look;
+  member->look = !member->gone && measure->now >= member->next_look &&
+                 (member->changed || measure->now >= member->next_look + LOOK_IDLE_SECONDS);
   if (!member->look)
     return;
+  member->changed = false;
+  member->looked = measure->now;
   member->look_interval *= 2;
   if (member->look_interval > LOOK_LONGEST_SECONDS)
     member->look_interval = LOOK_LONGEST_SECONDS;
@@ -296,7 +335,7 @@ static void add_candidate(struct ft_discovery *discovery, pid_t pid, const struc
   discovery->candidates[discovery->count++] = (struct candidate){ .pid = pid, .stat = *stat };
 }
 
-/* Returns false where PID is not there (yet). */
+/* Returns false where PID is not there (yet); asking kill(2) costs a tenth of opening a file that is not. */
 static bool probe_pid(struct ft_measure *measure, pid_t pid)
 {
   struct ft_discovery *discovery = measure->discovery;
@@ -304,6 +343,8 @@ static bool probe_pid(struct ft_measure *measure, pid_t pid)
 
   if (pid <= 0 || pid >= PID_LIMIT || is_known(discovery, pid))
     return true;
+  if (discovery->loadavg_fd >= 0 && kill(pid, 0) < 0 && errno == ESRCH)
+    return false;
   if (ft_stat_read(measure, pid, &stat) < 0)
     return false;
   if (discovery->loadavg_fd >= 0)
@@ -348,7 +389,7 @@ static pid_t newest_pid(const struct ft_discovery *discovery)
 
 /*
  * A pid counts as given out before the process can be seen under it
- * (copy_process calls alloc_pid early), so what is not there is tried once more.
+ * (copy_process calls alloc_pid early), so the newest that are not there are tried once more.
  */
 static void probe_range(struct ft_measure *measure, pid_t from, pid_t to)
 {
@@ -358,7 +399,7 @@ static void probe_range(struct ft_measure *measure, pid_t from, pid_t to)
     probe_pid(measure, discovery->retry[i]);
   discovery->retries = 0;
   for (pid_t pid = from; pid <= to; pid++)
-    if (!probe_pid(measure, pid))
+    if (!probe_pid(measure, pid) && to - pid < RETRY_LIMIT)
       discovery->retry[discovery->retries++] = pid;
 }
 
@@ -370,7 +411,7 @@ static void find_candidates(struct ft_measure *measure)
 
   discovery->count = 0;
   if (newest && newest < last)
-    forget_known(discovery);
+    ft_discovery_restart(discovery);
   if (!newest || !discovery->newest || newest - last > PROBE_LIMIT ||
       measure->now >= discovery->next_scan) {
     discovery->retries = 0;
@@ -438,6 +479,7 @@ void ft_discovery_look(struct ft_measure *measure)
 {
   if (!measure->trees)
     return;
+  measure->instants++;
   for (struct ft_tree *tree = measure->trees; tree; tree = tree->next)
     look_at_members(tree);
   find_candidates(measure);

@@ -37,7 +37,8 @@ struct ft_question {
 uint64_t ft_decide_limit(const struct ft_question *question);
 
 /*
- * Decide. OUT is filled whole; out->mem_bytes is in out->mem_unit, the user's own unit where there is one.
+ * Decide. OUT is filled whole; out->mem_bytes is in out->mem_unit, the user's own
+ * unit where there is one.
  *
  * The amount is the quantile that is passed with oom_probability, at least
  * the floor and a fifth more than what a job like it lately died at, rounded up,

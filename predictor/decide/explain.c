@@ -38,8 +38,9 @@ static void say_bytes(struct voice *v, double bytes)
 {
   char text[32];
 
-  say(v, "%s", ft_units_show_bytes(bytes < 0x1p63 ? (uint64_t)fmax(bytes, 0) : INT64_MAX, text,
-                                   sizeof text));
+  say(v, "%s",
+      ft_units_show_bytes(bytes < 0x1p63 ? (uint64_t)fmax(bytes, 0) : INT64_MAX, text,
+                          sizeof text));
 }
 
 static void say_slurm(struct voice *v, uint64_t bytes)
@@ -108,27 +109,32 @@ static const char *partition_name(const struct voice *v)
   return v->q->partition && v->q->partition->name[0] ? v->q->partition->name : "it goes to";
 }
 
-/* What it has without foretell: "--mem=4G", "the default of partition main, 1 GiB". */
-static void say_limit(struct voice *v)
+/* What it has without foretell: "--mem=4G", "the default of partition main, 1 GiB"; FOLLOWS: the
+ * sentence goes on. */
+static void say_limit(struct voice *v, const char *follows)
 {
+  bool apposed =
+      v->plan->limit_kind == FT_LIMIT_DEFAULT || v->plan->limit_kind == FT_LIMIT_WHOLE_NODE;
+
   switch (v->plan->limit_kind) {
   case FT_LIMIT_ASKED:
     say(v, "%s=", option(v->plan->unit));
     say_slurm(v, v->q->request->mem_bytes);
-    return;
+    break;
   case FT_LIMIT_DEFAULT:
     say(v, "the default of partition %s, ", partition_name(v));
     say_bytes(v, (double)v->plan->limit);
-    return;
+    break;
   case FT_LIMIT_WHOLE_NODE:
     say(v, "%sa whole node, ", v->q->request->mem_unit == FT_MEM_ALL ? "--mem=0, " : "");
     say_bytes(v, (double)v->plan->limit);
-    return;
+    break;
   case FT_LIMIT_UNKNOWN:
   case FT_LIMIT_NONE:
+    say(v, "what it has");
     break;
   }
-  say(v, "what it has");
+  say(v, "%s%s", apposed && follows[0] == ' ' ? "," : "", follows);
 }
 
 static void say_amount(struct voice *v)
@@ -178,8 +184,8 @@ static void explain_low(struct voice *v)
 
   say_need(v);
   say(v, "; with ");
-  say_limit(v);
-  say(v, ", it %s run out of memory", p->p_limit < 0 || p->p_limit > 0.5 ? "would" : "may");
+  say_limit(v, p->p_limit < 0 || p->p_limit > 0.5 ? " it would run out of memory"
+                                                  : " it may run out of memory");
   if (p->p_limit >= 0) {
     say(v, " (");
     say_chance(v, p->p_limit);
@@ -207,7 +213,7 @@ static void explain_high(struct voice *v)
   say(v, " ");
   say_runs(v);
   say(v, v->q->request->mem_unit == FT_MEM_NONE ? "; it has " : "; you asked for ");
-  say_limit(v);
+  say_limit(v, "");
   if ((double)v->plan->limit > used) {
     say(v, ", ");
     say_bytes(v, (double)v->plan->limit - used);
@@ -237,8 +243,7 @@ static void explain_rejection(struct voice *v)
   v->out->error = true;
   say(v, "not submitted: ");
   if (passes) {
-    say_limit(v);
-    say(v, ", but ");
+    say_limit(v, ", but ");
   }
   say(v, "%s has needed ", v->q->app);
   say_bytes(v, ft_estimate_quantile(v->q->estimate, 0.5));
@@ -281,8 +286,7 @@ static void explain_nothing_done(struct voice *v)
     say(v, "; nothing here kills a job for its memory");
   } else if (p->limit && p->p_limit >= 0) {
     say(v, "; ");
-    say_limit(v);
-    say(v, ", is enough (out of memory: ");
+    say_limit(v, " is enough (out of memory: ");
     say_chance(v, p->p_limit);
     say(v, ")");
   }

@@ -6,7 +6,8 @@
 #include "predictor/core/units.h"
 #include "predictor/decide/plan.h"
 
-/* Above what a job died at: at least this much, before rounding; half as much again while nothing else is known. */
+/* Above what a job died at: at least this much, before rounding; half as much again while nothing
+ * else is known. */
 #define BOUND_MARGIN 1.2
 #define BOUND_GROWTH 1.5
 /* A limit is too low where the chance to run out is over twice the one aimed at, and over 5 %. */
@@ -18,7 +19,7 @@
 /* ---- the nodes of the job ---- */
 
 struct nodes {
-  uint64_t cpus; /* allocated on the least favourable node */
+  uint64_t cpus;                    /* allocated on the least favourable node */
   uint64_t least_bytes, most_bytes; /* of those that have as many CPUs; 0: not known */
 };
 
@@ -92,8 +93,7 @@ static void whole_node(struct ft_plan *plan, const struct nodes *n)
   plan->limit_kind = n->least_bytes ? FT_LIMIT_WHOLE_NODE : FT_LIMIT_UNKNOWN;
 }
 
-static void default_limit(const struct ft_question *q, struct ft_plan *plan,
-                          const struct nodes *n)
+static void default_limit(const struct ft_question *q, struct ft_plan *plan, const struct nodes *n)
 {
   const ft_partition *p = q->partition;
 
@@ -193,8 +193,8 @@ static void find_amount(const struct ft_question *q, struct ft_plan *plan)
       plan->unit_amount = plan->most / plan->per_node / FT_MIB * FT_MIB;
     plan->amount = times(plan->unit_amount, plan->per_node);
   }
-  plan->no_node = !plan->by_bound && plan->node_most &&
-                  ft_estimate_exceeds(e, (double)plan->node_most) > 0.5;
+  plan->no_node =
+      !plan->by_bound && plan->node_most && ft_estimate_exceeds(e, (double)plan->node_most) > 0.5;
 }
 
 static void judge_limit(const struct ft_question *q, struct ft_plan *plan)
@@ -205,8 +205,8 @@ static void judge_limit(const struct ft_question *q, struct ft_plan *plan)
   plan->p_limit = chance(q, plan, plan->limit);
   plan->p_amount = chance(q, plan, plan->amount);
   if (plan->by_bound)
-    plan->too_low = plan->kills && plan->limit &&
-                    (double)plan->limit < q->estimate->bound_bytes * BOUND_MARGIN;
+    plan->too_low =
+        plan->kills && plan->limit && (double)plan->limit < q->estimate->bound_bytes * BOUND_MARGIN;
   else
     plan->too_low = plan->p_limit > fmax(LOW_LEAST, LOW_TIMES * policy->oom_probability);
   plan->too_high = !plan->by_bound && plan->limit && q->memory_is_consumable && !exclusive(q) &&
@@ -292,8 +292,9 @@ void ft_plan_make(const struct ft_question *q, struct ft_plan *plan)
   const struct ft_estimate *e = q->estimate;
   struct nodes n = nodes_of(q);
 
-  *plan = (struct ft_plan){ .mode = q->mode, .typed = true, .p_limit = -1, .p_amount = -1,
-                            .p_oom = -1 };
+  *plan = (struct ft_plan){
+    .mode = q->mode, .typed = true, .p_limit = -1, .p_amount = -1, .p_oom = -1
+  };
   if (plan->mode == FT_MODE_UNSET) {
     plan->mode = q->policy->mode;
     plan->typed = false;

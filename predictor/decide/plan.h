@@ -16,15 +16,15 @@ enum ft_limit_kind {
 
 struct ft_plan {
   ft_mode mode;
-  bool typed;     /* the user asked for this mode */
-  bool claimed;   /* there is enough evidence to say anything */
-  bool by_bound;  /* too few completed runs, but it has died at a known peak */
-  bool kills;     /* something here kills for memory */
+  bool typed;    /* the user asked for this mode */
+  bool claimed;  /* there is enough evidence to say anything */
+  bool by_bound; /* too few completed runs, but it has died at a known peak */
+  bool kills;    /* something here kills for memory */
 
   enum ft_limit_kind limit_kind;
-  uint64_t limit;       /* per node without foretell; 0: unknown or none */
-  uint64_t most;        /* per node: the partition's maximum and its largest node; 0: not known */
-  uint64_t node_most;   /* the largest node; 0: not known */
+  uint64_t limit;     /* per node without foretell; 0: unknown or none */
+  uint64_t most;      /* per node: the partition's maximum and its largest node; 0: not known */
+  uint64_t node_most; /* the largest node; 0: not known */
 
   ft_mem_unit unit;     /* what an amount is set in */
   uint64_t per_node;    /* such units on a node */
@@ -34,18 +34,19 @@ struct ft_plan {
   bool no_node;         /* more likely than not no node of the partition is large enough */
 
   bool too_low, too_high;
-  double p_limit;       /* of running out of memory under `limit`; negative: not known */
-  double p_amount;      /* under `amount` */
-  double p_oom;         /* under what it will have, or would have had if it is not rejected */
+  double p_limit;  /* of running out of memory under `limit`; negative: not known */
+  double p_amount; /* under `amount` */
+  double p_oom;    /* under what it will have, or would have had if it is not rejected */
 
   ft_action action;
-  bool would_reject;    /* but for the mode check */
+  bool would_reject; /* but for the mode check */
   const char *reason;
 };
 
 void ft_plan_make(const struct ft_question *question, struct ft_plan *plan);
 
-/* The chance that any of a job's array elements (COUNT; 0: no array) runs out, each with P on its own. */
+/* The chance that any of a job's array elements (COUNT; 0: no array) runs out, each with P on its
+ * own. */
 double ft_plan_any(double p, uint32_t count);
 
 #endif

@@ -6,8 +6,9 @@
 #include "predictor/estimate/estimate.h"
 #include "predictor/learn/distribution.h"
 
-const double ft_estimate_levels[FT_ESTIMATE_LEVELS] = { 0.001, 0.01, 0.05,  0.1,   0.25,  0.5,   0.75,
-                                                        0.9,   0.95, 0.99, 0.995, 0.999, 0.9999 };
+const double ft_estimate_levels[FT_ESTIMATE_LEVELS] = { 0.001, 0.01,  0.05,  0.1,  0.25,
+                                                        0.5,   0.75,  0.9,   0.95, 0.99,
+                                                        0.995, 0.999, 0.9999 };
 
 /* The normal scores of the levels, to 12 digits. */
 static const double scores[FT_ESTIMATE_LEVELS] = { -3.090232306168, -2.326347874041,

@@ -20,7 +20,8 @@ struct ft_estimate {
   char method[32];
   bool extrapolated;   /* a feature lies outside what was seen */
   double max_bytes;    /* the most a run of it has ever used; 0: not known */
-  double bound_bytes;  /* what a job like this one lately died at, nothing having completed above; 0: none */
+  /* what a job like this one lately died at, nothing having completed above; 0: none */
+  double bound_bytes;
 };
 
 /* The value not passed with PROBABILITY, in (0, 1). */

@@ -115,8 +115,7 @@ static double untried(const ft_term *t, double x)
   return UNTRIED_POWER * fmin(step, 2);
 }
 
-void ft_evaluate_centre(const ft_evaluator *e, const float *x, size_t count,
-                        struct ft_centre *out)
+void ft_evaluate_centre(const ft_evaluator *e, const float *x, size_t count, struct ft_centre *out)
 {
   double sum = e->intercept, variance = 0, power = 0, centre;
 

@@ -28,8 +28,9 @@ void ft_columns_fill(const ft_column *columns, size_t column_count, const ft_fea
                      size_t count, float *x);
 
 struct ft_centre {
-  double log;          /* of the centre, in bytes */
-  double doubt;        /* variance of it, in log units, for what is missing, unseen or beyond the evidence */
+  double log; /* of the centre, in bytes */
+  double
+      doubt; /* variance of it, in log units, for what is missing, unseen or beyond the evidence */
   bool extrapolated;
 };
 

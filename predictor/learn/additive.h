@@ -25,9 +25,10 @@ enum {
 
 struct ft_additive_data {
   size_t runs, columns;
-  double y[FT_ADDITIVE_RUNS];                      /* above 0 */
-  float x[FT_ADDITIVE_COLUMNS][FT_ADDITIVE_RUNS];  /* NaN: missing; of a categorical column: the level */
-  unsigned levels[FT_ADDITIVE_COLUMNS];            /* 0: a number */
+  double y[FT_ADDITIVE_RUNS]; /* above 0 */
+  float x[FT_ADDITIVE_COLUMNS]
+         [FT_ADDITIVE_RUNS];            /* NaN: missing; of a categorical column: the level */
+  unsigned levels[FT_ADDITIVE_COLUMNS]; /* 0: a number */
 };
 
 struct ft_additive_term {

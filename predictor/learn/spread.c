@@ -23,8 +23,7 @@ static double ranked(const double *sorted, size_t count, double level)
 {
   if (count < 2)
     return sorted[0];
-  return ft_spread_between(sorted, count,
-                           (level * (double)(count + 1) - 1) / (double)(count - 1));
+  return ft_spread_between(sorted, count, (level * (double)(count + 1) - 1) / (double)(count - 1));
 }
 
 /*
@@ -36,9 +35,9 @@ static double ranked(const double *sorted, size_t count, double level)
 static double scale_of(const double *sorted, size_t count, unsigned evidence, double centre,
                        double prior)
 {
-  double half = count ? (ft_spread_between(sorted, count, 0.75) -
-                         ft_spread_between(sorted, count, 0.25)) / 2
-                      : 0;
+  double half =
+      count ? (ft_spread_between(sorted, count, 0.75) - ft_spread_between(sorted, count, 0.25)) / 2
+            : 0;
   double limit = 5.93 * fmax(half, prior), sum = 0, degrees = evidence > 1 ? evidence - 1 : 0;
 
   for (size_t i = 0; i < count; i++) {

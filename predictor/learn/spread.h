@@ -21,7 +21,8 @@
 void ft_spread_quantiles(const double *sorted, size_t count, unsigned evidence, double prior,
                          double least, const double *levels, size_t level_count, double *out);
 
-/* The quantile of COUNT (1 or more) values in rising order at POSITION in [0, 1] between the first and the last. */
+/* The quantile of COUNT (1 or more) values in rising order at POSITION in [0, 1] between the first
+ * and the last. */
 double ft_spread_between(const double *sorted, size_t count, double position);
 
 #endif

@@ -24,7 +24,8 @@ enum {
 
 /* Following the last residuals has to reduce the error to this part. */
 #define DRIFT_GAIN 0.95
-/* A run killed for its memory needed at least a tenth more than it had, and at a mean a fifth above that (a Pareto tail). */
+/* A run killed for its memory needed at least a tenth more than it had, and at a mean a fifth above
+ * that (a Pareto tail). */
 #define KILLED_MARGIN 0.1
 #define KILLED_MEAN 0.2
 /* One that ended otherwise had perhaps all but reached its peak. */
@@ -44,9 +45,9 @@ struct ft_bound {
 struct ft_refit {
   struct ft_additive_data data;
   struct ft_additive fit;
-  size_t rows;         /* observed ones; bounds that join come after them */
-  size_t row[RUNS];    /* of the history */
-  double above[RUNS];  /* by run: log(bytes / centre) */
+  size_t rows;           /* observed ones; bounds that join come after them */
+  size_t row[RUNS];      /* of the history */
+  double above[RUNS];    /* by run: log(bytes / centre) */
   double residual[RUNS]; /* sorted */
   size_t residuals;
   double sorted[RUNS];
@@ -317,8 +318,7 @@ static void resample(struct ft_refit *r, size_t count)
   for (size_t i = 0; i < r->residuals; i++)
     r->sorted[i] = r->residual[i];
   for (size_t i = 0; i < count && r->residuals; i++)
-    r->residual[i] = ft_spread_between(r->sorted, r->residuals,
-                                       ((double)i + 0.5) / (double)count);
+    r->residual[i] = ft_spread_between(r->sorted, r->residuals, ((double)i + 0.5) / (double)count);
   r->residuals = r->residuals ? count : 0;
 }
 

@@ -57,9 +57,32 @@ model() {
   find "$state/models/${2:-$(id -u)}" -name "$1-*.model" 2>/dev/null | grep .
 }
 
+fixtures=$FT_TOP_SRCDIR/tests/fixtures/scontrol
+cp "$fixtures/rss-config" "$FT_SCONTROL/config"
+cp "$fixtures/rss-partition" "$FT_SCONTROL/partition"
+cp "$fixtures/rss-node" "$FT_SCONTROL/node"
+
+# observations of job $1 in the store, as "outcome peak_is_bound"
+stored() {
+  python3 - "$state/store.db" "$1" <<'END'
+import sqlite3, sys
+db = sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True)
+for row in db.execute("SELECT outcome, peak_is_bound FROM observation WHERE job_id = ?", (sys.argv[2],)):
+    print(*row)
+END
+}
+
+# ---- the main way
+
 config
 start
 ok $? "it listens"
+[ "$(stat -c %a "$socket")" = 600 ]
+ok $? "where only its own user and root may speak"
+wait_until 10 test -s "$state/partitions/main-"*
+ok $? "what the cluster is comes from Slurm"
+wait_until 10 grep -q 22.05.8 "$state/site"
+ok $? "and so does the site file"
 
 "$announce" "$socket" job=7 app=hog feature=batch:32 -- \
   python3 -c 'import time; a = bytearray(96 << 20); time.sleep(0.4)'
@@ -67,13 +90,129 @@ ok $? "a step can be announced"
 wait_until 10 model hog
 ok $? "its app has a model file"
 like "$(cat "$scratch/log")" 'job 7: hog, completed, 1[0-9]{2}(\.[0-9])? MiB' "the peak is the process tree's"
-
-"$announce" "$socket" job=8 app=hog status=1 -- true
+"$announce" "$socket" job=8 app=hog status=256 -- true
 wait_until 10 said 'job 8: hog, failed'
 ok $? "a failed run is seen"
 
+# ---- what it refuses
+
+"$agent" -c "$scratch/foretell.conf" 2>"$scratch/second"
+is $? 3 "a second agent on the same state folder does not start"
+like "$(cat "$scratch/second")" "another foretelld works there" "and says why"
+kill -0 "$pid"
+ok $? "the first one does not mind"
+
+config 'sample_hz = 1e9'
+kill -HUP "$pid"
+wait_until 10 said 'foretell.conf: line 4: .*; the old configuration stays'
+ok $? "a file that is not right is refused with its line"
+config 'max_runs = 100'
+kill -HUP "$pid"
+wait_until 10 said 'configuration read again'
+ok $? "one that is right is taken"
+
+python3 - "$socket" <<'END'
+import socket, sys
+for packet in (b"\xff" * 100, b"x" * 60000, b"", b"\x08\x63"):
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    s.connect(sys.argv[1])
+    s.send(packet)
+many = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(600)]
+for s in many:
+    s.connect(sys.argv[1])
+END
+wait_until 10 said 'dropped [0-9]+ packet'
+ok $? "packets that are none are dropped"
+"$announce" "$socket" job=9 app=hog -- true
+wait_until 10 said 'job 9: hog, completed'
+ok $? "600 connections that say nothing keep nobody out"
+if [ "$(id -u)" = 0 ]; then
+  chmod 0666 "$socket"
+  python3 - "$socket" <<'END'
+import os, socket, sys
+os.setresuid(65534, 65534, 65534)
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+s.connect(sys.argv[1])
+try:
+    s.send(b"\x08\x01")
+    sys.exit(0 if s.recv(1) == b"" else 1)
+except OSError:
+    sys.exit(0)
+END
+  ok $? "who is neither root nor the agent's user is not heard"
+fi
+
+# ---- the agent is stopped and killed while jobs run
+
+"$announce" "$socket" job=20 app=long -- \
+  python3 -c 'import time; a = bytearray(64 << 20); time.sleep(0.5); del a; time.sleep(3)' &
+client=$!
+wait_until 10 test -s "$state/live/20"
+sleep 0.5
 stop
 is $? 0 "SIGTERM ends it"
 [ ! -e "$socket" ]
 ok $? "and removes the socket"
+start
+wait_until 10 said '1 job found again'
+ok $? "a run that goes on is found again"
+wait "$client"
+wait_until 10 said 'job 20: long, completed, [67][0-9](\.[0-9])? MiB'
+ok $? "with what was measured before"
+is "$(stored 20)" "$(stored 7 | cut -d' ' -f1) 1" "but its peak is only a bound"
+[ ! -e "$state/live/20" ]
+ok $? "and is then over"
+
+"$announce" "$socket" job=21 app=long events=s
+wait_until 10 test -s "$state/live/21"
+echo "JobId=21 JobName=test UserId=x(0) GroupId=x(0) JobState=TIMEOUT Restarts=0" \
+  "SubmitTime=2026-01-02T03:04:05" >"$FT_SCONTROL/job_21"
+stop KILL
+start
+wait_until 20 said 'job 21: long, timeout'
+ok $? "a run that ended without an agent is what Slurm says"
+
+# ---- Slurm's record completes what the node cannot tell
+
+"$announce" "$socket" job=30 app=hog status=9 -- true
+wait_until 10 said 'job 30: hog, unknown'
+ok $? "a SIGKILL alone says nothing"
+echo "JobId=30 JobName=test UserId=x(0) GroupId=x(0) JobState=CANCELLED Restarts=0" \
+  "SubmitTime=2026-01-02T03:04:05" >"$FT_SCONTROL/job_30"
+wait_until 20 said 'job 30: hog, cancelled'
+ok $? "Slurm says the rest"
+is "$(stored 30 | wc -l)" 1 "one run is one observation"
+stop
+
+# ---- a store that cannot be written
+
+rm -rf "$state" "$scratch/log"
+mkdir -p "$state/store.db"
+start
+"$announce" "$socket" job=40 app=hog -- true
+wait_until 20 test -n "$(ls "$state/spool" 2>/dev/null)"
+wait_until 20 said 'job 40: hog, completed'
+is "$(ls "$state/spool" | wc -l)" 1 "what the store does not take waits in the spool"
+rmdir "$state/store.db"
+wait_until 20 model hog
+ok $? "until it can be stored"
+is "$(ls "$state/spool" | wc -l)" 0 "and only until then"
+is "$(stored 40 | wc -l)" 1 "nothing is lost"
+stop
+
+# ---- the background
+
+"$agent" -d -c "$scratch/foretell.conf"
+ok $? "in the background it says when it listens"
+[ -S "$socket" ]
+ok $? "and does"
+kill -TERM "$(python3 - "$socket" <<'END'
+import socket, struct, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+s.connect(sys.argv[1])
+print(struct.unpack("3i", s.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0])
+END
+)"
+wait_until 10 test ! -e "$socket"
+ok $? "SIGTERM ends it there, too"
 tap_done

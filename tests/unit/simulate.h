@@ -16,8 +16,8 @@ struct app {
 
 static inline void feature(ft_observation *o, const char *name, double value)
 {
-  (void)ft_feature_number(o->features, &o->features_count,
-                          sizeof o->features / sizeof *o->features, name, value);
+  (void)ft_feature_number(o->features, &o->features_count, sizeof o->features / sizeof *o->features,
+                          name, value);
 }
 
 static inline void category(ft_observation *o, const char *name, const char *value)

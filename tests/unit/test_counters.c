@@ -417,7 +417,7 @@ static double resident_bytes(void)
 {
   char text[128];
   struct ft_text line;
-  uint64_t size, resident;
+  uint64_t size, resident = 0;
   int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
 
   assert_true(ft_proc_reread(fd, text, sizeof text) > 0);

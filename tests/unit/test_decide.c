@@ -27,20 +27,24 @@ static const ft_partition two_kinds = { .name = "main",
                                         .def_per_cpu = true,
                                         .nodes_count = 2,
                                         .nodes = { { .count = 9, .cpus = 16, .mem_bytes = 60 * GB },
-                                                   { .count = 1, .cpus = 64, .mem_bytes = 250 * GB } } };
+                                                   { .count = 1, .cpus = 64,
+                                                     .mem_bytes = 250 * GB } } };
 static const ft_partition per_node = { .name = "main",
                                        .def_mem_bytes = 2 * GB,
                                        .nodes_count = 1,
-                                       .nodes = { { .count = 4, .cpus = 8, .mem_bytes = 100 * GB } } };
+                                       .nodes = { { .count = 4, .cpus = 8,
+                                         .mem_bytes = 100 * GB } } };
 static const ft_partition no_default = { .name = "main",
                                          .nodes_count = 1,
-                                         .nodes = { { .count = 4, .cpus = 8, .mem_bytes = 100 * GB } } };
+                                         .nodes = { { .count = 4, .cpus = 8,
+                                           .mem_bytes = 100 * GB } } };
 static const ft_partition alone = { .name = "main",
                                     .exclusive = true,
                                     .def_mem_bytes = 1 * GB,
                                     .def_per_cpu = true,
                                     .nodes_count = 1,
-                                    .nodes = { { .count = 4, .cpus = 32, .mem_bytes = 100 * GB } } };
+                                    .nodes = { { .count = 4, .cpus = 32,
+                                      .mem_bytes = 100 * GB } } };
 static const ft_partition at_most_per_cpu = { .name = "main",
                                               .def_mem_bytes = 1 * GB,
                                               .def_per_cpu = true,
@@ -70,12 +74,15 @@ static void limits_follow_tasks_nodes_and_cpus(void **state)
     { { .mem_unit = FT_MEM_CPU, .mem_bytes = 1 * GB, .cpus_per_task = 4 }, &two_kinds, 4 * GB, 0 },
     /* tasks go to as few nodes as hold them, or evenly to those asked for */
     { { .mem_unit = FT_MEM_CPU, .mem_bytes = 1 * GB, .tasks = 8 }, &two_kinds, 8 * GB, 0 },
-    { { .mem_unit = FT_MEM_CPU, .mem_bytes = 1 * GB, .tasks = 8, .nodes = 3 }, &two_kinds, 2 * GB, 0 },
-    { { .mem_unit = FT_MEM_CPU, .mem_bytes = 1 * GB, .tasks = 2, .nodes = 4 }, &two_kinds, 1 * GB, 0 },
+    { { .mem_unit = FT_MEM_CPU, .mem_bytes = 1 * GB, .tasks = 8, .nodes = 3 }, &two_kinds,
+      2 * GB, 0 },
+    { { .mem_unit = FT_MEM_CPU, .mem_bytes = 1 * GB, .tasks = 2, .nodes = 4 }, &two_kinds,
+      1 * GB, 0 },
     { { .mem_unit = FT_MEM_CPU, .mem_bytes = 1 * GB, .tasks = 8, .tasks_per_node = 4,
         .cpus_per_task = 2 }, &two_kinds, 8 * GB, 0 },
     { { .mem_unit = FT_MEM_CPU, .mem_bytes = 1 * GB, .tasks = 100 }, &two_kinds, 50 * GB, 0 },
-    { { .mem_unit = FT_MEM_CPU, .mem_bytes = 1 * GB, .nodes = 2, .tasks_per_node = 3 }, NULL, 3 * GB, 0 },
+    { { .mem_unit = FT_MEM_CPU, .mem_bytes = 1 * GB, .nodes = 2, .tasks_per_node = 3 }, NULL,
+      3 * GB, 0 },
     { { .mem_unit = FT_MEM_CPU, .mem_bytes = 1 * GB, .exclusive = true }, &two_kinds, 16 * GB, 0 },
     { { .mem_unit = FT_MEM_GPU, .mem_bytes = 8 * GB, .gpus_per_node = 4 }, &two_kinds, 32 * GB, 0 },
     { { .mem_unit = FT_MEM_GPU, .mem_bytes = 8 * GB }, NULL, 8 * GB, 0 },
@@ -90,7 +97,8 @@ static void limits_follow_tasks_nodes_and_cpus(void **state)
     { { .mem_unit = FT_MEM_NONE }, &no_default, 100 * GB, 0 },
     { { .mem_unit = FT_MEM_NONE }, &no_default, 0, true },
     { { .mem_unit = FT_MEM_NONE }, NULL, 0, 0 },
-    { { .mem_unit = FT_MEM_CPU, .mem_bytes = UINT64_MAX / 2, .cpus_per_task = 4 }, NULL, UINT64_MAX, 0 },
+    { { .mem_unit = FT_MEM_CPU, .mem_bytes = UINT64_MAX / 2, .cpus_per_task = 4 }, NULL,
+      UINT64_MAX, 0 },
     { { .mem_unit = FT_MEM_CPU, .mem_bytes = 1, .tasks = UINT32_MAX, .cpus_per_task = UINT32_MAX,
         .tasks_per_node = UINT32_MAX, .nodes = UINT32_MAX }, &two_kinds, UINT32_MAX, 0 }
   };
@@ -140,29 +148,34 @@ static const struct scene scenes[] = {
     .line = { NEEDS "; --mem set to 12900M" } },
   { .name = "off is off", .mode = FT_MODE_OFF, .site_mode = FT_MODE_SET, .partition = &per_node,
     .runs = 42, .reject = 0.1, .request = NODE(1 * GB), .action = FT_ACTION_LEAVE },
-  { .name = "no mode at all is off", .partition = &per_node, .runs = 42, .action = FT_ACTION_LEAVE },
-  { .name = "quiet still says what changes", .mode = FT_MODE_SET, .partition = &per_node, .runs = 42,
+  { .name = "no mode at all is off", .partition = &per_node, .runs = 42,
+    .action = FT_ACTION_LEAVE },
+  { .name = "quiet still says what changes", .mode = FT_MODE_SET, .partition = &per_node,
+    .runs = 42,
     .quiet = true, .action = FT_ACTION_SET, .mem_bytes = 12900 * MB,
     .line = { NEEDS "; --mem set to 12900M" } },
   { .name = "the explicit user wins", .mode = FT_MODE_SET, .partition = &per_node, .runs = 42,
     .request = NODE(16 * GB), .action = FT_ACTION_LEAVE,
-    .line = { NEEDS "; --mem=16G, is enough (out of memory: under 0.1 %)" } },
+    .line = { NEEDS "; --mem=16G is enough (out of memory: under 0.1 %)" } },
   { .name = "nobody asked, nothing to say", .site_mode = FT_MODE_SET, .partition = &per_node,
     .runs = 42, .request = NODE(16 * GB), .action = FT_ACTION_LEAVE },
   { .name = "set warns of too little", .mode = FT_MODE_SET, .partition = &per_node, .runs = 42,
     .request = NODE(10 * GB), .action = FT_ACTION_WARN,
-    .line = { NEEDS "; with --mem=10G, it would run out of memory (94.4 %); ask for --mem=12900M" } },
+    .line = { NEEDS "; with --mem=10G it would run out of memory (94.4 %); ask for "
+              "--mem=12900M" } },
   { .name = "and quietly does not", .mode = FT_MODE_SET, .partition = &per_node, .runs = 42,
     .quiet = true, .request = NODE(10 * GB), .action = FT_ACTION_WARN },
   { .name = "far too much", .mode = FT_MODE_SET, .partition = &per_node, .runs = 42,
     .request = NODE(64 * GB), .action = FT_ACTION_WARN,
-    .line = { "unet3d needs 11.2 GiB (42 runs); you asked for --mem=64G, 50 GiB more than it has ever used" } },
+    .line = { "unet3d needs 11.2 GiB (42 runs); you asked for --mem=64G, 50 GiB more than it has "
+              "ever used" } },
   { .name = "raise raises", .mode = FT_MODE_RAISE, .partition = &per_node, .runs = 42,
     .request = NODE(4 * GB), .reject = 0.5, .action = FT_ACTION_RAISE, .mem_bytes = 12900 * MB,
     .line = { NEEDS "; --mem raised from 4G to 12900M" } },
   { .name = "raise does not lower", .mode = FT_MODE_RAISE, .partition = &per_node, .runs = 42,
     .request = NODE(64 * GB), .action = FT_ACTION_WARN,
-    .line = { "unet3d needs 11.2 GiB (42 runs); you asked for --mem=64G, 50 GiB more than it has ever used" } },
+    .line = { "unet3d needs 11.2 GiB (42 runs); you asked for --mem=64G, 50 GiB more than it has "
+              "ever used" } },
   { .name = "trim lowers", .mode = FT_MODE_TRIM, .partition = &per_node, .runs = 42,
     .request = NODE(64 * GB), .action = FT_ACTION_TRIM, .mem_bytes = 12900 * MB,
     .line = { NEEDS "; --mem lowered from 64G to 12900M" } },
@@ -171,7 +184,8 @@ static const struct scene scenes[] = {
     .line = { NEEDS "; --mem raised from 4G to 12900M" } },
   { .name = "no trimming on few runs", .mode = FT_MODE_TRIM, .partition = &per_node, .runs = 19,
     .request = NODE(64 * GB), .action = FT_ACTION_WARN,
-    .line = { "unet3d needs 11.2 GiB (19 runs); you asked for --mem=64G, 50 GiB more than it has ever used" } },
+    .line = { "unet3d needs 11.2 GiB (19 runs); you asked for --mem=64G, 50 GiB more than it has "
+              "ever used" } },
   { .name = "a whole node can be trimmed", .mode = FT_MODE_TRIM, .partition = &per_node, .runs = 42,
     .request = { .mem_unit = FT_MEM_ALL }, .action = FT_ACTION_TRIM, .mem_bytes = 12900 * MB,
     .line = { NEEDS "; --mem lowered from 0 (a whole node) to 12900M" } },
@@ -186,7 +200,8 @@ static const struct scene scenes[] = {
     .action = FT_ACTION_SET, .mem_bytes = 12900 * MB, .line = { NEEDS "; --mem set to 12900M" } },
   { .name = "an exclusive job is not made smaller", .mode = FT_MODE_SET, .partition = &alone,
     .runs = 42, .action = FT_ACTION_LEAVE,
-    .line = { NEEDS "; the default of partition main, 32 GiB, is enough (out of memory: under 0.1 %)" } },
+    .line = { NEEDS "; the default of partition main, 32 GiB, is enough (out of memory: under 0.1 "
+              "%)" } },
   { .name = "an unknown partition may give more", .mode = FT_MODE_SET, .runs = 19,
     .action = FT_ACTION_LEAVE, .line = { "unet3d needs 11.2 GiB, 95 % below 12.6 GiB (19 runs)" } },
   { .name = "per cpu stays per cpu", .mode = FT_MODE_RAISE, .partition = &two_kinds, .runs = 42,
@@ -200,43 +215,52 @@ static const struct scene scenes[] = {
   { .name = "MaxMemPerCPU is never crossed", .mode = FT_MODE_RAISE, .partition = &at_most_per_cpu,
     .runs = 42, .request = { .mem_unit = FT_MEM_CPU, .mem_bytes = 1 * GB, .cpus_per_task = 5 },
     .action = FT_ACTION_RAISE, .mem_bytes = 2 * GB,
-    .line = { NEEDS "; --mem-per-cpu raised from 1G to 2G, the most that partition main allows; out "
+    .line = { NEEDS "; --mem-per-cpu raised from 1G to 2G, the most that partition main allows; "
+              "out "
               "of memory: 94.4 %" } },
   { .name = "nor MaxMemPerNode", .mode = FT_MODE_SET, .partition = &at_most, .runs = 42,
     .action = FT_ACTION_SET, .mem_bytes = 8 * GB,
-    .line = { NEEDS "; --mem set to 8G, the most that partition main allows; out of memory: over 99.9 %" } },
+    .line = { NEEDS "; --mem set to 8G, the most that partition main allows; out of memory: over "
+              "99.9 %" } },
   { .name = "no node is large enough", .mode = FT_MODE_SET, .partition = &tiny, .runs = 42,
     .action = FT_ACTION_SET, .mem_bytes = 8 * GB,
     .line = { NEEDS "; --mem set to 8G, but no node of partition main has more than 8 GiB; out of "
               "memory: over 99.9 %" } },
-  { .name = "and that is refused", .mode = FT_MODE_SET, .partition = &tiny, .runs = 42, .reject = 0.9,
+  { .name = "and that is refused", .mode = FT_MODE_SET, .partition = &tiny, .runs = 42,
+    .reject = 0.9,
     .action = FT_ACTION_REJECT,
-    .line = { "not submitted: unet3d has needed 11.2 GiB (42 runs), but no node of partition main has "
+    .line = { "not submitted: unet3d has needed 11.2 GiB (42 runs), but no node of partition main "
+              "has "
               "more than 8 GiB: it would run out of memory (over 99.9 %).",
               "submit it all the same with --predict-mem=force" } },
   { .name = "a maximum too low is refused", .mode = FT_MODE_SET, .partition = &at_most, .runs = 42,
     .reject = 0.9, .action = FT_ACTION_REJECT,
-    .line = { "not submitted: unet3d has needed 11.2 GiB (42 runs), but partition main allows no more "
+    .line = { "not submitted: unet3d has needed 11.2 GiB (42 runs), but partition main allows no "
+              "more "
               "than 8 GiB: it would run out of memory (over 99.9 %).",
               "submit it all the same with --predict-mem=force" } },
   { .name = "too little is refused", .mode = FT_MODE_SET, .partition = &per_node, .runs = 42,
     .request = NODE(10 * GB), .reject = 0.9, .action = FT_ACTION_REJECT,
-    .line = { "not submitted: --mem=10G, but unet3d has needed 11.2 GiB (42 runs): it would run out of "
+    .line = { "not submitted: --mem=10G, but unet3d has needed 11.2 GiB (42 runs): it would run "
+              "out of "
               "memory (94.4 %).",
               "ask for --mem=12900M, or submit it all the same with --predict-mem=force" } },
   { .name = "not below the site's probability", .mode = FT_MODE_SET, .partition = &per_node,
     .runs = 42, .request = NODE(10 * GB), .reject = 0.95, .action = FT_ACTION_WARN,
-    .line = { NEEDS "; with --mem=10G, it would run out of memory (94.4 %); ask for --mem=12900M" } },
+    .line = { NEEDS "; with --mem=10G it would run out of memory (94.4 %); ask for "
+              "--mem=12900M" } },
   { .name = "force is never refused", .mode = FT_MODE_FORCE, .partition = &per_node, .runs = 42,
     .request = NODE(10 * GB), .reject = 0.9, .action = FT_ACTION_WARN,
-    .line = { NEEDS "; with --mem=10G, it would run out of memory (94.4 %); ask for --mem=12900M" } },
+    .line = { NEEDS "; with --mem=10G it would run out of memory (94.4 %); ask for "
+              "--mem=12900M" } },
   { .name = "a check says what would be", .mode = FT_MODE_CHECK, .partition = &per_node, .runs = 42,
     .request = NODE(10 * GB), .reject = 0.9, .action = FT_ACTION_WARN,
-    .line = { NEEDS "; with --mem=10G, it would run out of memory (94.4 %) and be rejected; ask for "
+    .line = { NEEDS "; with --mem=10G it would run out of memory (94.4 %) and be rejected; ask for "
               "--mem=12900M" } },
   { .name = "the site's check refuses a default that is too low", .site_mode = FT_MODE_CHECK,
     .partition = &per_node, .runs = 42, .reject = 0.9, .action = FT_ACTION_REJECT,
-    .line = { "not submitted: the default of partition main, 2 GiB, but unet3d has needed 11.2 GiB (42 "
+    .line = { "not submitted: the default of partition main, 2 GiB, but unet3d has needed 11.2 "
+              "GiB (42 "
               "runs): it would run out of memory (over 99.9 %).",
               "ask for --mem=12900M, or submit it all the same with --predict-mem=force" } },
   { .name = "a check changes nothing", .mode = FT_MODE_CHECK, .partition = &per_node, .runs = 42,
@@ -245,7 +269,8 @@ static const struct scene scenes[] = {
               "99.9 %); ask for --mem=12900M" } },
   { .name = "arrays: one and any", .mode = FT_MODE_SET, .partition = &per_node, .runs = 42,
     .request = { .array_tasks = 10 }, .action = FT_ACTION_SET, .mem_bytes = 12900 * MB,
-    .line = { NEEDS "; --mem set to 12900M; out of memory: 5.0 % for one element, 40 % for any of 10" } },
+    .line = { NEEDS "; --mem set to 12900M; out of memory: 5.0 % for one element, 40 % for any of "
+              "10" } },
   { .name = "no evidence, nothing claimed", .mode = FT_MODE_SET, .partition = &per_node,
     .action = FT_ACTION_LEAVE, .line = { "unet3d: no run of it is known yet" } },
   { .name = "nor anything said unasked", .site_mode = FT_MODE_SET, .partition = &per_node,
@@ -261,7 +286,8 @@ static const struct scene scenes[] = {
     .line = { "unet3d has died at 2 GiB" } },
   { .name = "or not", .mode = FT_MODE_SET, .partition = &per_node, .runs = 1, .died_at = 2,
     .reject = 0.01, .request = NODE(2 * GB), .action = FT_ACTION_WARN,
-    .line = { "unet3d has died at 2 GiB; with --mem=2G, it would run out of memory; ask for --mem=3100M" } },
+    .line = { "unet3d has died at 2 GiB; with --mem=2G it would run out of memory; ask for "
+              "--mem=3100M" } },
   { .name = "an amount passes what it lately died at", .mode = FT_MODE_SET, .partition = &per_node,
     .runs = 42, .died_at = 20, .action = FT_ACTION_SET, .mem_bytes = 24600 * MB,
     .line = { NEEDS "; --mem set to 24600M" } },
@@ -274,7 +300,8 @@ static const struct scene scenes[] = {
   { .name = "neither kills nor allocates", .mode = FT_MODE_SET, .partition = &per_node, .runs = 42,
     .no_kill = true, .not_consumable = true, .action = FT_ACTION_LEAVE,
     .line = { NEEDS "; nothing here kills a job for its memory" } },
-  { .name = "kills but does not allocate: no limit is put where there was none", .mode = FT_MODE_SET,
+  { .name = "kills but does not allocate: no limit is put where there was none",
+    .mode = FT_MODE_SET,
     .partition = &no_default, .runs = 42, .not_consumable = true, .action = FT_ACTION_LEAVE,
     .line = { NEEDS } },
   { .name = "kills but does not allocate: a low default is raised", .mode = FT_MODE_SET,
@@ -285,7 +312,8 @@ static const struct scene scenes[] = {
     .line = { "unet3d needs 10.2 MiB, 95 % below 11.5 MiB (42 runs); --mem set to 100M" } },
   { .name = "beyond the evidence", .mode = FT_MODE_SET, .partition = &per_node, .runs = 42,
     .extrapolated = true, .action = FT_ACTION_SET, .mem_bytes = 12900 * MB,
-    .line = { "unet3d needs 11.2 GiB, 95 % below 12.6 GiB (42 runs, none of them quite like it); --mem "
+    .line = { "unet3d needs 11.2 GiB, 95 % below 12.6 GiB (42 runs, none of them quite like it); "
+              "--mem "
               "set to 12900M" } },
 };
 

@@ -3,6 +3,7 @@
 
 #include "tests/unit/unit.h"
 
+#include "predictor/core/text.h"
 #include "predictor/estimate/memory.h"
 #include "predictor/online/online.h"
 #include "tests/unit/simulate.h"
@@ -97,8 +98,8 @@ static void play(const struct app *app, uint64_t seed, struct tally *t)
     o.rss_bytes = (uint64_t)need;
     if (turn >= 10) {
       struct ft_estimate e = estimate_for(&o);
-      bool within = need >= ft_estimate_quantile(&e, 0.05) &&
-                    need <= ft_estimate_quantile(&e, 0.95);
+      bool within =
+          need >= ft_estimate_quantile(&e, 0.05) && need <= ft_estimate_quantile(&e, 0.95);
 
       *(turn < 30 ? &t->early : &t->late) += within;
       *(turn < 30 ? &t->early_count : &t->late_count) += 1;
@@ -129,8 +130,9 @@ static void intervals_hold_what_they_say(void **state)
     early = t.early / t.early_count;
     late = t.late / t.late_count;
     error = t.error / t.error_count;
-    print_message("# %-10s 90 %% interval holds %.1f %% (runs 11-30), %.1f %% (31-200); error %.3f\n",
-                  apps[a].name, 100 * early, 100 * late, error);
+    print_message(
+        "# %-10s 90 %% interval holds %.1f %% (runs 11-30), %.1f %% (31-200); error %.3f\n",
+        apps[a].name, 100 * early, 100 * late, error);
     if (early < apps[a].least || early > apps[a].most || late < 0.85 || late > 0.95)
       fail_msg("%s: coverage %.3f, %.3f", apps[a].name, early, late);
     if (error > apps[a].error)
@@ -498,7 +500,8 @@ static void hostile_histories_give_sound_models(void **state)
 
         (void)snprintf(name, sizeof name, "f%u", (unsigned)ft_random_below(&random, 30));
         if (ft_random_below(&random, 2))
-          feature(&o, name, (ft_random_double(&random) - 0.5) * exp2(1000 * ft_random_double(&random)));
+          feature(&o, name,
+                  (ft_random_double(&random) - 0.5) * exp2(1000 * ft_random_double(&random)));
         else
           category(&o, name, ft_random_below(&random, 2) ? "yes" : "no");
       }
@@ -514,6 +517,56 @@ static void hostile_histories_give_sound_models(void **state)
         (void)estimate_for(&o);
     }
   }
+}
+
+/* A model file may hold any finite numbers. */
+static void hostile_evaluators_give_sound_estimates_or_none(void **state)
+{
+  struct ft_random random;
+  ft_observation o = observation_of(0, GIB);
+  int refused = 0;
+
+  (void)state;
+  feature(&o, "a", 5);
+  ft_random_seed(&random, 99);
+  for (int turn = 0; turn < 20000; turn++) {
+    ft_evaluator *e = &model.evaluator;
+    double size = exp2(1000 * ft_random_double(&random));
+    struct ft_estimate estimate;
+    struct ft_error err;
+
+    model.has_evaluator = true;
+    model.completed = (uint32_t)ft_random_u64(&random);
+    model.columns_count = 1;
+    (void)ft_string_copy("a", model.columns[0].name, sizeof model.columns[0].name);
+    e->log_target = turn % 2;
+    e->intercept = size * (ft_random_double(&random) - 0.3);
+    e->terms_count = 1;
+    e->terms[0] = (ft_term){ .column = (uint32_t)ft_random_below(&random, 2),
+                             .log = turn % 3 == 0,
+                             .mean = size,
+                             .scale = turn % 5 ? ft_random_double(&random) - 0.5 : 0,
+                             .coefficient = -size,
+                             .levels_count = turn % 7 == 0 ? 3 : 0,
+                             .low = size,
+                             .high = -size };
+    e->residuals_count = (pb_size_t)ft_random_below(&random, 200);
+    for (unsigned i = 0; i < e->residuals_count; i++)
+      e->residuals[i] = (i ? e->residuals[i - 1] : -size) + size / 100 * ft_random_double(&random);
+    e->has_bound_log = turn % 4 == 0;
+    e->bound_log = size;
+    if (ft_estimate_memory(&model, o.features, o.features_count, &estimate, &err) < 0) {
+      refused++;
+      continue;
+    }
+    assert_true(isfinite(estimate.bound_bytes));
+    for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
+      assert_true(isfinite(estimate.quantile[i]) && estimate.quantile[i] > 0 &&
+                  (!i || estimate.quantile[i] >= estimate.quantile[i - 1]));
+    assert_true(isfinite(ft_estimate_exceeds(&estimate, 1e9)));
+    assert_true(isfinite(ft_estimate_quantile(&estimate, 0.99)));
+  }
+  assert_true(refused < 20000);
 }
 
 int main(void)
@@ -536,6 +589,7 @@ int main(void)
     cmocka_unit_test_setup(what_is_no_evidence_changes_nothing, start),
     cmocka_unit_test_setup(out_of_memory_leaves_the_model_as_it_was, start),
     cmocka_unit_test_setup(hostile_histories_give_sound_models, start),
+    cmocka_unit_test_setup(hostile_evaluators_give_sound_estimates_or_none, start),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

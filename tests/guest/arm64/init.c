@@ -178,6 +178,23 @@ static void measure_skipped(struct ft_measure *measure, const char *instructions
   free(seen);
 }
 
+/* Counters are not handed on to the programs that an agent executes. */
+static void check_descriptors(void)
+{
+  unsigned counters = 0, kept = 0;
+
+  for (int fd = 3; fd < 256; fd++) {
+    char name[32], link[64] = "";
+
+    snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+    if (readlink(name, link, sizeof link - 1) <= 0 || !strstr(link, "perf_event"))
+      continue;
+    counters++;
+    kept += fcntl(fd, F_GETFD) == FD_CLOEXEC;
+  }
+  check(counters > 0 && kept == counters, "%u of %u counters are closed on exec", kept, counters);
+}
+
 /* Measure two trees at once, attached from outside. */
 static void measure_trees(struct ft_measure *measure, const char *instructions, const char *cycles)
 {
@@ -192,6 +209,7 @@ static void measure_trees(struct ft_measure *measure, const char *instructions, 
       check(false, "%s", err.text);
   }
   ft_measure_sample(measure);
+  check_descriptors();
   for (int i = 0; i < 2; i++)
     if (write(workers[i].start, "go", 2) != 2)
       check(false, "a worker does not start");

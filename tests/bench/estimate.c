@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * From the name of an app to its estimate, through its model file, in folders
+ * of 10, 1,000 and 100,000 models: the time must not depend on their number.
+ * And what one observation costs. Not run by make check.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "predictor/core/io.h"
+#include "predictor/estimate/memory.h"
+#include "predictor/online/online.h"
+#include "predictor/record/layout.h"
+#include "tests/unit/simulate.h"
+
+enum { REAL = 50, ROUNDS = 40, RUNS = 200, LINKS = 10000 };
+
+static int rising(const void *a, const void *b)
+{
+  double x = *(const double *)a, y = *(const double *)b;
+
+  return (x > y) - (x < y);
+}
+
+static double at(double *value, size_t count, double part)
+{
+  qsort(value, count, sizeof *value, rising);
+  return value[(size_t)(part * (double)(count - 1))];
+}
+
+static void fail(const char *what)
+{
+  (void)fprintf(stderr, "estimate: %s: %s\n", what, strerror(errno));
+  exit(1);
+}
+
+/* A full history of an app with features; prints the cost of its last updates. */
+static void teach(ft_model *model)
+{
+  static double cost[RUNS];
+  struct ft_random random;
+
+  ft_random_seed(&random, 1);
+  ft_online_init(model, "app", getuid(), FT_RULE_RSS);
+  for (unsigned turn = 0; turn < 2 * RUNS; turn++) {
+    ft_observation o = { .schema = 1,
+                         .job_id = turn + 1,
+                         .end_time = turn + 1.0,
+                         .outcome = FT_OUTCOME_COMPLETED,
+                         .has_rss_bytes = true };
+    double start;
+
+    o.rss_bytes = (uint64_t)run_linear(&random, turn, &o);
+    category(&o, "arch", turn % 2 ? "resnet50" : "vgg16");
+    start = ft_io_monotonic();
+    (void)ft_online_update(model, &o, NULL);
+    cost[turn % RUNS] = 1e6 * (ft_io_monotonic() - start);
+  }
+  printf("update at %d runs, %d columns: median %.0f us, 99 %% %.0f us\n", RUNS,
+         (int)model->columns_count, at(cost, RUNS, 0.5), at(cost, RUNS, 0.99));
+}
+
+static void name_app(ft_model *model, unsigned n)
+{
+  (void)snprintf(model->app, sizeof model->app, "project-%u-train", n);
+}
+
+/* Models up to COUNT: the first ones real, the rest further names of one never read. */
+static void fill(int folder_fd, ft_model *model, unsigned from, unsigned count)
+{
+  char name[FT_LAYOUT_NAME_SIZE], first[sizeof name] = "";
+  struct ft_error err;
+
+  for (unsigned n = from; n < count; n++) {
+    name_app(model, n);
+    ft_layout_model_name(model->app, name);
+    if (n < REAL || n % LINKS == 0 || !first[0]) {
+      if (ft_record_write(FT_RECORD_MODEL, model, folder_fd, name, 0600, &err) < 0)
+        fail(err.text);
+      (void)memcpy(first, name, sizeof name);
+    } else if (linkat(folder_fd, first, folder_fd, name, 0) < 0) {
+      fail(name);
+    }
+  }
+}
+
+static double measure(int state_fd, unsigned count)
+{
+  static double cost[REAL * ROUNDS], evaluate[REAL * ROUNDS];
+  static ft_model model, name;
+  struct ft_estimate estimate;
+  ft_observation o = { 0 };
+  struct ft_error err;
+  unsigned apps = count < REAL ? count : REAL, total = apps * ROUNDS;
+  double median;
+
+  feature(&o, "batch", 16);
+  category(&o, "arch", "vgg16");
+  for (unsigned n = 0; n < total; n++) {
+    double start = ft_io_monotonic(), read;
+
+    name_app(&name, n * 7 % apps);
+    if (ft_layout_read_model(state_fd, getuid(), name.app, &model, &err) < 0)
+      fail(err.text);
+    read = ft_io_monotonic();
+    if (ft_estimate_memory(&model, o.features, o.features_count, &estimate, &err) < 0)
+      fail(err.text);
+    evaluate[n] = 1e6 * (ft_io_monotonic() - read);
+    cost[n] = 1e6 * (ft_io_monotonic() - start);
+  }
+  median = at(cost, total, 0.5);
+  printf("%7u apps: open to estimate median %.1f us, 99 %% %.1f us; evaluation alone %.1f us\n",
+         count, median, at(cost, total, 0.99), at(evaluate, total, 0.5));
+  return median;
+}
+
+static void clean(const char *directory)
+{
+  pid_t child;
+  int status;
+
+  child = fork();
+  if (child == 0) {
+    (void)execlp("rm", "rm", "-rf", directory, (char *)NULL);
+    _exit(127);
+  }
+  if (child > 0)
+    (void)waitpid(child, &status, 0);
+}
+
+int main(void)
+{
+  static const unsigned counts[] = { 10, 1000, 100000 };
+  static ft_model model;
+  char directory[] = "/tmp/foretell-bench-XXXXXX", models[64];
+  struct ft_error err;
+  double median[3];
+  unsigned have = 0;
+  int state_fd, folder_fd;
+
+  if (!mkdtemp(directory))
+    fail("mkdtemp");
+  (void)snprintf(models, sizeof models, "%s/" FT_LAYOUT_MODELS "/%u", directory,
+                 (unsigned)getuid());
+  if (ft_io_make_path(models, 0700, &err) < 0)
+    fail(err.text);
+  state_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  folder_fd = open(models, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (state_fd < 0 || folder_fd < 0)
+    fail(directory);
+  teach(&model);
+  for (int i = 0; i < 3; i++) {
+    fill(folder_fd, &model, have, counts[i]);
+    have = counts[i];
+    median[i] = measure(state_fd, counts[i]);
+  }
+  printf("ratio of 1,000 to 10: %.2f, of 100,000 to 10: %.2f\n", median[1] / median[0],
+         median[2] / median[0]);
+  (void)close(folder_fd);
+  (void)close(state_fd);
+  clean(directory);
+  return 0;
+}

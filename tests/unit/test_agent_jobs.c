@@ -1,0 +1,664 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The state machine of jobs, with trees that use what the test says and a clock that it moves. */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include <signal.h>
+
+#include "agent/ending.h"
+#include "agent/jobs.h"
+#include "agent/log.h"
+#include "predictor/core/units.h"
+
+#define BATCH UINT32_C(0xfffffffb)
+#define EXTERN UINT32_C(0xfffffffc)
+#define SLURMSTEPD 500
+
+/* ---- trees ---- */
+
+struct ft_tree {
+  int roots, skipped;
+};
+
+static struct fake {
+  int open, roots;
+  bool alive;
+  uint64_t rss;
+} fake;
+
+struct ft_tree *ft_tree_open(struct ft_measure *measure, struct ft_error *err)
+{
+  (void)measure;
+  (void)err;
+  fake.open++;
+  return calloc(1, sizeof(struct ft_tree));
+}
+
+int ft_tree_add_root(struct ft_tree *tree, pid_t pid, bool skip_self, struct ft_error *err)
+{
+  (void)pid;
+  (void)err;
+  tree->roots++;
+  tree->skipped += skip_self;
+  fake.roots = tree->roots;
+  return 0;
+}
+
+void ft_tree_note_end(struct ft_tree *tree, const ft_task_end *end)
+{
+  (void)tree;
+  (void)end;
+}
+
+bool ft_tree_alive(const struct ft_tree *tree)
+{
+  (void)tree;
+  return fake.alive;
+}
+
+void ft_tree_close(struct ft_tree *tree, ft_observation *out)
+{
+  fake.open--;
+  if (out) {
+    out->has_rss_bytes = true;
+    out->rss_bytes = fake.rss;
+    out->samples = 10;
+  }
+  free(tree);
+}
+
+/* ---- the world around ---- */
+
+static struct world {
+  struct ft_jobs *jobs;
+  struct ft_instant now;
+  unsigned finished, asked, forgotten, suspended;
+  uint32_t asked_id;
+  ft_observation last;
+} w;
+
+static void finished(const ft_observation *o, void *data)
+{
+  (void)data;
+  w.finished++;
+  w.last = *o;
+}
+
+static void ask(uint32_t job_id, void *data)
+{
+  (void)data;
+  w.asked++;
+  w.asked_id = job_id;
+}
+
+static void forget(uint32_t job_id, void *data)
+{
+  (void)job_id;
+  (void)data;
+  w.forgotten++;
+}
+
+static void suspend(const ft_observation *o, void *data)
+{
+  (void)data;
+  w.suspended++;
+  w.last = *o;
+}
+
+static void open_jobs(void)
+{
+  const struct ft_jobs_settings settings = { .rule = FT_RULE_RSS,
+                                             .grace_seconds = 30,
+                                             .ask_seconds = 1,
+                                             .finished = finished,
+                                             .ask = ask,
+                                             .forget = forget,
+                                             .suspend = suspend };
+  struct ft_error err;
+
+  w.jobs = ft_jobs_open(&settings, &err);
+}
+
+static int setup(void **state)
+{
+  (void)state;
+  w = (struct world){ .now = { 100, 5000 } };
+  fake = (struct fake){ .alive = true, .rss = 50 * FT_MIB };
+  open_jobs();
+  return w.jobs ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+  (void)state;
+  ft_jobs_close(w.jobs);
+  return fake.open;
+}
+
+static void pass(double seconds)
+{
+  w.now.monotonic += seconds;
+  w.now.utc += seconds;
+  (void)ft_jobs_tick(w.jobs, w.now);
+}
+
+static ft_announcement announcement(uint32_t job, uint32_t step)
+{
+  return (ft_announcement){ .schema = FT_SCHEMA,
+                            .job_id = job,
+                            .step_id = step,
+                            .uid = 1000,
+                            .node = "one",
+                            .cpus = 2,
+                            .alloc_mem_bytes = 100 * FT_MIB };
+}
+
+static bool say(const ft_announcement *a)
+{
+  bool keep = ft_jobs_announce(w.jobs, a, SLURMSTEPD, false, w.now);
+
+  (void)ft_jobs_tick(w.jobs, w.now);
+  return keep;
+}
+
+static bool job_start(uint32_t job)
+{
+  ft_announcement a = announcement(job, 0);
+
+  a.which_event = ft_announcement_job_start_tag;
+  return say(&a);
+}
+
+static void put_submission(ft_task_start *start)
+{
+  ft_submission s = { .schema = FT_SCHEMA, .app = "unet3d", .job_name = "train" };
+  struct ft_error err;
+  struct ft_buf buf;
+
+  s.has_request = true;
+  s.request.time_limit_seconds = 600;
+  ft_buf_init(&buf, FT_LIMIT_RECORD);
+  assert_int_equal(ft_record_encode(FT_RECORD_SUBMISSION, &s, &buf, &err), 0);
+  memcpy(start->submission.bytes, buf.data, buf.length);
+  start->submission.size = (pb_size_t)buf.length;
+  ft_buf_free(&buf);
+}
+
+static bool task_start_of(uint32_t job, uint32_t step, uint32_t restart)
+{
+  ft_announcement a = announcement(job, step);
+
+  a.restart_count = restart;
+  a.which_event = ft_announcement_task_start_tag;
+  a.event.task_start = (ft_task_start){ .pid = SLURMSTEPD, .tasks = 1 };
+  put_submission(&a.event.task_start);
+  return say(&a);
+}
+
+static bool task_start(uint32_t job, uint32_t step)
+{
+  return task_start_of(job, step, 0);
+}
+
+static bool task_end_with(uint32_t job, uint32_t step, int status, uint64_t oom_kills)
+{
+  ft_announcement a = announcement(job, step);
+
+  a.which_event = ft_announcement_task_end_tag;
+  a.event.task_end = (ft_task_end){ .status = status,
+                                    .has_oom_kills = oom_kills > 0,
+                                    .oom_kills = oom_kills,
+                                    .last = true };
+  return say(&a);
+}
+
+static bool task_end(uint32_t job, uint32_t step, int status)
+{
+  return task_end_with(job, step, status, 0);
+}
+
+static bool job_end(uint32_t job)
+{
+  ft_announcement a = announcement(job, 0);
+
+  a.which_event = ft_announcement_job_end_tag;
+  return say(&a);
+}
+
+static struct ft_slurm_job record(uint32_t job)
+{
+  return (struct ft_slurm_job){ .job_id = job, .uid = 1000, .user = "ann", .partition = "main",
+                                .account = "phys", .submit_time = 4990 };
+}
+
+static void answer(uint32_t job, bool over, ft_outcome outcome)
+{
+  struct ft_slurm_job r = record(job);
+
+  r.over = over;
+  r.outcome = outcome;
+  ft_jobs_answer(w.jobs, job, &r, w.now);
+  (void)ft_jobs_tick(w.jobs, w.now);
+}
+
+static void begin_batch(uint32_t job)
+{
+  assert_true(task_start(job, BATCH));
+  answer(job, false, 0);
+}
+
+#define EXIT(code) ((code) << 8)
+
+/* ---- what must hold ---- */
+
+static void a_batch_job_is_over_with_its_script(void **state)
+{
+  (void)state;
+  assert_true(job_start(7));
+  assert_int_equal(w.asked_id, 7);
+  begin_batch(7);
+  pass(12);
+  assert_false(task_end(7, BATCH, 0));
+  assert_int_equal(w.finished, 1);
+  assert_int_equal(w.forgotten, 1);
+  assert_int_equal(w.last.outcome, FT_OUTCOME_COMPLETED);
+  assert_false(w.last.censored);
+  assert_false(w.last.peak_is_bound);
+  assert_true(w.last.submit_time == 4990);
+  assert_true(w.last.runtime_seconds == 12);
+  assert_true(w.last.start_time == 5000 && w.last.end_time == 5012);
+  assert_string_equal(w.last.app, "unet3d");
+  assert_string_equal(w.last.user, "ann");
+  assert_string_equal(w.last.account, "phys");
+  assert_int_equal(w.last.limit_bytes, 100 * FT_MIB);
+  assert_int_equal(w.last.rss_bytes, 50 * FT_MIB);
+  assert_int_equal(w.last.rule, FT_RULE_RSS);
+  assert_false(job_end(7));
+  assert_int_equal(w.finished, 1);
+  assert_int_equal(ft_jobs_watched(w.jobs), 0);
+}
+
+static void endings_are_told_apart(void **state)
+{
+  static const struct {
+    int status;
+    uint64_t oom_kills, rss;
+    ft_outcome outcome;
+    bool asks;
+  } cases[] = {
+    { EXIT(0), 0, 50 * FT_MIB, FT_OUTCOME_COMPLETED, false },
+    { EXIT(3), 0, 50 * FT_MIB, FT_OUTCOME_FAILED, false },
+    { SIGSEGV, 0, 50 * FT_MIB, FT_OUTCOME_FAILED, false },
+    { SIGKILL, 0, 50 * FT_MIB, FT_OUTCOME_UNKNOWN, true },
+    { SIGTERM, 0, 99 * FT_MIB, FT_OUTCOME_UNKNOWN, true },
+    { SIGKILL, 0, 99 * FT_MIB, FT_OUTCOME_OUT_OF_MEMORY, true },
+    { EXIT(137), 0, 99 * FT_MIB, FT_OUTCOME_OUT_OF_MEMORY, true },
+    { EXIT(137), 0, 20 * FT_MIB, FT_OUTCOME_FAILED, true },
+    { EXIT(137), 1, 20 * FT_MIB, FT_OUTCOME_OUT_OF_MEMORY, false },
+    { EXIT(0), 2, 20 * FT_MIB, FT_OUTCOME_OUT_OF_MEMORY, false },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    uint32_t job = (uint32_t)i + 1;
+    unsigned asked;
+
+    fake.rss = cases[i].rss;
+    begin_batch(job);
+    asked = w.asked;
+    (void)task_end_with(job, BATCH, cases[i].status, cases[i].oom_kills);
+    assert_int_equal(w.finished, i + 1);
+    assert_int_equal(w.last.outcome, cases[i].outcome);
+    assert_int_equal(w.last.censored, cases[i].outcome != FT_OUTCOME_COMPLETED);
+    pass(2);
+    assert_int_equal(w.asked - asked, cases[i].asks);
+    answer(job, true, FT_OUTCOME_FAILED);
+    w.finished = (unsigned)i + 1;
+  }
+}
+
+static void slurm_completes_what_the_node_cannot_tell(void **state)
+{
+  static const ft_outcome outcomes[] = { FT_OUTCOME_CANCELLED, FT_OUTCOME_TIMEOUT,
+                                         FT_OUTCOME_PREEMPTED, FT_OUTCOME_OUT_OF_MEMORY };
+
+  (void)state;
+  for (uint32_t i = 0; i < COUNT_OF(outcomes); i++) {
+    w.finished = 0;
+    begin_batch(10 + i);
+    (void)task_end(10 + i, BATCH, SIGKILL);
+    assert_int_equal(w.finished, 1);
+    pass(1);
+    answer(10 + i, false, 0); /* still completing there */
+    assert_int_equal(w.finished, 1);
+    pass(3);
+    answer(10 + i, true, outcomes[i]);
+    assert_int_equal(w.finished, 2);
+    assert_int_equal(w.last.outcome, outcomes[i]);
+    assert_true(w.last.censored);
+  }
+}
+
+static void what_the_kernel_said_stands(void **state)
+{
+  (void)state;
+  begin_batch(7);
+  (void)task_end_with(7, BATCH, SIGKILL, 1);
+  pass(2);
+  answer(7, true, FT_OUTCOME_FAILED);
+  assert_int_equal(w.finished, 1);
+  assert_int_equal(w.last.outcome, FT_OUTCOME_OUT_OF_MEMORY);
+}
+
+static void an_inferred_oom_yields_only_to_a_better_reason(void **state)
+{
+  (void)state;
+  fake.rss = 99 * FT_MIB;
+  begin_batch(7);
+  (void)task_end(7, BATCH, SIGKILL);
+  pass(2);
+  answer(7, true, FT_OUTCOME_CANCELLED);
+  assert_int_equal(w.finished, 1);
+  assert_int_equal(w.last.outcome, FT_OUTCOME_OUT_OF_MEMORY);
+  begin_batch(8);
+  (void)task_end(8, BATCH, SIGKILL);
+  pass(2);
+  answer(8, true, FT_OUTCOME_TIMEOUT);
+  assert_int_equal(w.finished, 3);
+  assert_int_equal(w.last.outcome, FT_OUTCOME_TIMEOUT);
+}
+
+static void a_requeued_run_is_seen(void **state)
+{
+  struct ft_slurm_job r = record(7);
+
+  (void)state;
+  begin_batch(7);
+  (void)task_end(7, BATCH, SIGTERM);
+  pass(2);
+  r.restart_count = 1;
+  r.submit_time = 6000;
+  ft_jobs_answer(w.jobs, 7, &r, w.now);
+  assert_int_equal(w.last.outcome, FT_OUTCOME_REQUEUED);
+  assert_true(w.last.submit_time == 4990);
+  assert_true(task_start_of(7, BATCH, 1));
+  ft_jobs_answer(w.jobs, 7, &r, w.now);
+  w.finished = 0;
+  (void)task_end(7, BATCH, 0);
+  assert_int_equal(w.finished, 1);
+  assert_int_equal(w.last.restart_count, 1);
+  assert_true(w.last.submit_time == 6000);
+  assert_int_equal(w.last.outcome, FT_OUTCOME_COMPLETED);
+}
+
+static void a_run_started_again_ends_the_one_before(void **state)
+{
+  (void)state;
+  begin_batch(7);
+  assert_true(task_start_of(7, BATCH, 1));
+  assert_int_equal(w.last.outcome, FT_OUTCOME_REQUEUED);
+  assert_int_equal(w.last.restart_count, 0);
+  assert_int_equal(ft_jobs_watched(w.jobs), 1);
+}
+
+static void the_prolog_does_not_know_the_restart_count(void **state)
+{
+  struct ft_slurm_job r = record(7);
+
+  (void)state;
+  assert_true(job_start(7));
+  assert_true(task_start_of(7, BATCH, 2));
+  assert_int_equal(w.finished, 0);
+  r.restart_count = 2;
+  ft_jobs_answer(w.jobs, 7, &r, w.now);
+  (void)task_end(7, BATCH, 0);
+  assert_int_equal(w.finished, 1);
+  assert_int_equal(w.last.restart_count, 2);
+}
+
+static void slurm_knows_the_restart_count_of_what_runs(void **state)
+{
+  struct ft_slurm_job r = record(7);
+
+  (void)state;
+  assert_true(task_start(7, BATCH));
+  r.restart_count = 3;
+  r.running = true;
+  ft_jobs_answer(w.jobs, 7, &r, w.now);
+  (void)task_end(7, BATCH, 0);
+  assert_int_equal(w.finished, 1);
+  assert_int_equal(w.last.restart_count, 3);
+  assert_true(w.last.submit_time == 4990);
+}
+
+static void steps_are_one_tree(void **state)
+{
+  (void)state;
+  begin_batch(7);
+  assert_true(task_start(7, 0));
+  assert_true(task_start(7, 1));
+  assert_int_equal(fake.open, 1);
+  assert_int_equal(fake.roots, 3);
+  assert_true(task_end(7, 0, EXIT(1)));
+  assert_true(task_end(7, BATCH, 0)); /* a step left behind in the background */
+  assert_int_equal(w.finished, 0);
+  assert_false(task_end(7, 1, 0));
+  assert_int_equal(w.finished, 1);
+  /* the script's end counts, as in Slurm */
+  assert_int_equal(w.last.outcome, FT_OUTCOME_COMPLETED);
+}
+
+static void the_extern_step_is_none(void **state)
+{
+  (void)state;
+  assert_true(task_start(7, EXTERN));
+  assert_int_equal(ft_jobs_watched(w.jobs), 0);
+  begin_batch(7);
+  (void)task_end(7, BATCH, 0);
+  assert_int_equal(w.finished, 1);
+  (void)task_end(7, EXTERN, SIGKILL);
+  assert_int_equal(w.finished, 1);
+}
+
+static void a_job_of_srun_is_over_with_the_job(void **state)
+{
+  (void)state;
+  assert_true(task_start(7, 0));
+  answer(7, false, 0);
+  assert_true(task_end(7, 0, 0));
+  pass(3);
+  assert_true(task_start(7, 1));
+  assert_true(task_end(7, 1, EXIT(2)));
+  assert_int_equal(w.finished, 0);
+  assert_false(job_end(7));
+  assert_int_equal(w.finished, 1);
+  assert_int_equal(w.last.outcome, FT_OUTCOME_FAILED);
+  pass(1);
+  answer(7, true, FT_OUTCOME_FAILED);
+  assert_int_equal(w.finished, 1);
+}
+
+static void without_an_epilog_slurm_is_asked(void **state)
+{
+  unsigned asked;
+
+  (void)state;
+  assert_true(task_start(7, 0));
+  answer(7, false, 0);
+  (void)task_end(7, 0, 0);
+  fake.alive = false;
+  asked = w.asked;
+  for (int i = 0; i < 29; i++)
+    pass(1);
+  assert_int_equal(w.asked, asked);
+  pass(2);
+  assert_int_equal(w.asked, asked + 1);
+  answer(7, false, 0); /* salloc: the shell is still there */
+  assert_int_equal(w.finished, 0);
+  for (int i = 0; i < 100 && w.asked == asked + 1; i++)
+    pass(1);
+  assert_int_equal(w.asked, asked + 2);
+  answer(7, true, FT_OUTCOME_COMPLETED);
+  assert_int_equal(w.finished, 1);
+  assert_int_equal(w.last.outcome, FT_OUTCOME_COMPLETED);
+}
+
+static void lost_ends_are_found_by_the_dead(void **state)
+{
+  (void)state;
+  begin_batch(7);
+  pass(60);
+  assert_int_equal(w.finished, 0);
+  fake.alive = false; /* slurmstepd was killed */
+  for (int i = 0; i < 40; i++)
+    pass(1);
+  answer(7, true, FT_OUTCOME_NODE_FAIL);
+  assert_true(w.finished >= 1);
+  assert_int_equal(w.last.outcome, FT_OUTCOME_NODE_FAIL);
+}
+
+static void a_task_end_alone_makes_a_bound(void **state)
+{
+  (void)state;
+  (void)task_end(7, BATCH, 0);
+  answer(7, false, 0);
+  assert_int_equal(w.finished, 1);
+  assert_true(w.last.peak_is_bound);
+  assert_int_equal(w.last.outcome, FT_OUTCOME_COMPLETED);
+}
+
+static void without_slurm_nothing_is_lost(void **state)
+{
+  (void)state;
+  assert_true(task_start(7, BATCH));
+  ft_jobs_answer(w.jobs, 7, NULL, w.now);
+  (void)task_end(7, BATCH, SIGKILL);
+  assert_int_equal(w.finished, 0); /* waits for its submit time */
+  for (int i = 0; i < 20; i++) {
+    pass(1);
+    ft_jobs_answer(w.jobs, 7, NULL, w.now);
+  }
+  assert_int_equal(w.finished, 1);
+  assert_true(w.last.censored);
+  assert_true(w.last.submit_time == 0);
+}
+
+static void at_the_time_limit_slurm_is_believed(void **state)
+{
+  (void)state;
+  begin_batch(7);
+  pass(600);
+  (void)task_end(7, BATCH, 0); /* a script that catches SIGTERM */
+  pass(1);
+  answer(7, true, FT_OUTCOME_TIMEOUT);
+  assert_int_equal(w.last.outcome, FT_OUTCOME_TIMEOUT);
+  assert_true(w.last.censored);
+}
+
+static void an_agent_that_stops_hands_its_runs_on(void **state)
+{
+  ft_observation part;
+  ft_announcement a;
+
+  (void)state;
+  fake.rss = 80 * FT_MIB;
+  begin_batch(7);
+  pass(10);
+  ft_jobs_close(w.jobs);
+  assert_int_equal(w.finished, 0);
+  assert_int_equal(w.suspended, 1);
+  part = w.last;
+  open_jobs();
+  fake.rss = 30 * FT_MIB;
+  a = announcement(7, BATCH);
+  a.which_event = ft_announcement_task_start_tag;
+  a.event.task_start.pid = SLURMSTEPD;
+  (void)ft_jobs_announce(w.jobs, &a, SLURMSTEPD, true, (struct ft_instant){ 100, 5000 });
+  ft_jobs_resume(w.jobs, &part);
+  answer(7, false, 0);
+  pass(5);
+  (void)task_end(7, BATCH, 0);
+  assert_int_equal(w.finished, 1);
+  assert_int_equal(w.last.rss_bytes, 80 * FT_MIB);
+  assert_int_equal(w.last.samples, 20);
+  assert_true(w.last.peak_is_bound);
+  assert_true(w.last.runtime_seconds == 15);
+}
+
+static void a_job_without_a_task_leaves_no_trace(void **state)
+{
+  (void)state;
+  assert_true(job_start(7));
+  assert_false(job_end(7));
+  assert_false(job_end(8));
+  assert_int_equal(w.finished, 0);
+  assert_int_equal(w.forgotten, 1);
+  assert_true(isinf(ft_jobs_tick(w.jobs, w.now)));
+}
+
+static void a_strange_submission_is_measured_without(void **state)
+{
+  ft_announcement a = announcement(7, BATCH);
+
+  (void)state;
+  a.which_event = ft_announcement_task_start_tag;
+  a.event.task_start = (ft_task_start){ .pid = SLURMSTEPD };
+  a.event.task_start.submission.size = 5;
+  memset(a.event.task_start.submission.bytes, 0xff, 5);
+  assert_true(say(&a));
+  answer(7, false, 0);
+  (void)task_end(7, BATCH, 0);
+  assert_int_equal(w.finished, 1);
+  assert_string_equal(w.last.app, "");
+}
+
+static void jobs_without_number_are_bounded(void **state)
+{
+  (void)state;
+  for (uint32_t job = 1; job <= FT_JOBS_LIMIT + 10; job++)
+    assert_int_equal(job_start(job), job <= FT_JOBS_LIMIT);
+}
+
+static void complete_jobs_are_dropped(void **state)
+{
+  (void)state;
+  begin_batch(7);
+  (void)task_end(7, BATCH, 0);
+  pass(30);
+  assert_false(isinf(ft_jobs_tick(w.jobs, w.now)));
+  pass(31);
+  assert_true(isinf(ft_jobs_tick(w.jobs, w.now)));
+  assert_int_equal(w.finished, 1);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+  const struct CMUnitTest tests[] = {
+    TEST(a_batch_job_is_over_with_its_script),
+    TEST(endings_are_told_apart),
+    TEST(slurm_completes_what_the_node_cannot_tell),
+    TEST(what_the_kernel_said_stands),
+    TEST(an_inferred_oom_yields_only_to_a_better_reason),
+    TEST(a_requeued_run_is_seen),
+    TEST(a_run_started_again_ends_the_one_before),
+    TEST(the_prolog_does_not_know_the_restart_count),
+    TEST(slurm_knows_the_restart_count_of_what_runs),
+    TEST(steps_are_one_tree),
+    TEST(the_extern_step_is_none),
+    TEST(a_job_of_srun_is_over_with_the_job),
+    TEST(without_an_epilog_slurm_is_asked),
+    TEST(lost_ends_are_found_by_the_dead),
+    TEST(a_task_end_alone_makes_a_bound),
+    TEST(without_slurm_nothing_is_lost),
+    TEST(at_the_time_limit_slurm_is_believed),
+    TEST(an_agent_that_stops_hands_its_runs_on),
+    TEST(a_job_without_a_task_leaves_no_trace),
+    TEST(a_strange_submission_is_measured_without),
+    TEST(jobs_without_number_are_bounded),
+    TEST(complete_jobs_are_dropped),
+  };
+
+  return cmocka_run_group_tests_name("agent jobs", tests, NULL, NULL);
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "agent/publish.h"
+#include "predictor/core/io.h"
+#include "predictor/record/layout.h"
+
+static char folder[64];
+static int state_fd;
+static struct ft_publisher *publisher;
+
+static int setup(void **state)
+{
+  struct ft_error err;
+
+  (void)state;
+  (void)snprintf(folder, sizeof folder, "/tmp/foretell-test-XXXXXX");
+  if (!mkdtemp(folder) || chmod(folder, 0755) < 0)
+    return -1;
+  state_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  publisher = ft_publisher_open(state_fd, &err);
+  return publisher ? 0 : -1;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+  (void)st;
+  (void)type;
+  (void)ftw;
+  return remove(path);
+}
+
+static int teardown(void **state)
+{
+  (void)state;
+  ft_publisher_close(publisher);
+  close(state_fd);
+  return nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static ft_model *model_of(uint32_t uid)
+{
+  ft_model *model = calloc(1, sizeof *model);
+
+  assert_non_null(model);
+  model->schema = FT_SCHEMA;
+  (void)strcpy(model->app, "unet3d");
+  model->uid = uid;
+  model->runs = 3;
+  return model;
+}
+
+/* Whether a process of UID can read the model of UID 4711. */
+static bool readable_by(uid_t uid)
+{
+  pid_t pid = fork();
+  int status;
+
+  if (pid == 0) {
+    ft_model *model = calloc(1, sizeof *model);
+    struct ft_error err;
+    int fd;
+
+    if (setresgid(65534, 65534, 65534) < 0 || setresuid(uid, uid, uid) < 0)
+      _exit(2);
+    fd = open(folder, O_RDONLY | O_DIRECTORY);
+    _exit(fd >= 0 && model && ft_layout_read_model(fd, 4711, "unet3d", model, &err) == 0 &&
+              model->runs == 3
+            ? 0
+            : 1);
+  }
+  assert_int_equal(waitpid(pid, &status, 0), pid);
+  assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+  return WEXITSTATUS(status) == 0;
+}
+
+static void a_model_is_its_users_alone(void **state)
+{
+  ft_model *model = model_of(4711);
+  struct ft_error err;
+
+  (void)state;
+  if (geteuid() != 0) {
+    free(model);
+    skip();
+  }
+  assert_int_equal(ft_publish_model(publisher, model, &err), 0);
+  assert_true(readable_by(4711));
+  assert_false(readable_by(4712));
+  model->runs = 2;
+  assert_int_equal(ft_publish_model(publisher, model, &err), 0);
+  model->runs = 3;
+  assert_int_equal(ft_publish_model(publisher, model, &err), 0);
+  assert_true(readable_by(4711));
+  assert_false(readable_by(4712));
+  free(model);
+}
+
+static void its_user_cannot_change_it(void **state)
+{
+  ft_model *model = model_of(4711);
+  struct ft_error err;
+  struct stat st;
+  char path[128];
+
+  (void)state;
+  if (geteuid() != 0) {
+    free(model);
+    skip();
+  }
+  assert_int_equal(ft_publish_model(publisher, model, &err), 0);
+  (void)snprintf(path, sizeof path, "%s/models/4711", folder);
+  assert_int_equal(stat(path, &st), 0);
+  if (getxattr(path, "system.posix_acl_access", NULL, 0) < 0)
+    skip(); /* no ACLs here: the folder is the user's */
+  assert_int_equal(st.st_uid, 0);
+  assert_int_equal(st.st_mode & 07, 0);
+  free(model);
+}
+
+static void a_folder_that_was_removed_is_made_anew(void **state)
+{
+  ft_model *model = model_of(geteuid()), *read = calloc(1, sizeof *read);
+  char path[256], name[FT_LAYOUT_NAME_SIZE];
+  struct ft_error err;
+
+  (void)state;
+  assert_int_equal(ft_publish_model(publisher, model, &err), 0);
+  ft_layout_model_name(model->app, name);
+  (void)snprintf(path, sizeof path, "%s/models/%u/%s", folder, (unsigned)geteuid(), name);
+  assert_int_equal(unlink(path), 0);
+  *strrchr(path, '/') = '\0';
+  assert_int_equal(rmdir(path), 0);
+  (void)ft_publish_model(publisher, model, &err);
+  assert_int_equal(ft_publish_model(publisher, model, &err), 0);
+  assert_int_equal(ft_layout_read_model(state_fd, geteuid(), "unet3d", read, &err), 0);
+  free(model);
+  free(read);
+}
+
+static void partitions_that_are_gone_are_removed(void **state)
+{
+  ft_partition partitions[2] = { { .schema = FT_SCHEMA, .name = "main" },
+                                 { .schema = FT_SCHEMA, .name = "big" } };
+  const ft_site site = { .schema = FT_SCHEMA, .default_partition = "main" };
+  struct ft_error err;
+  ft_partition read;
+
+  (void)state;
+  for (int i = 0; i < 2; i++)
+    assert_int_equal(ft_publish_partition(publisher, &partitions[i], &err), 0);
+  assert_int_equal(ft_layout_read_partition(state_fd, &site, "big", &read, &err), 0);
+  ft_publish_forget_partitions(publisher, partitions, 1);
+  assert_int_equal(ft_layout_read_partition(state_fd, &site, "", &read, &err), 0);
+  assert_string_equal(read.name, "main");
+  assert_int_equal(ft_layout_read_partition(state_fd, &site, "big", &read, &err), -1);
+  assert_int_equal(errno, ENOENT);
+}
+
+static void the_site_is_readable_by_all(void **state)
+{
+  ft_site *site = calloc(1, sizeof *site);
+  ft_apps *apps = calloc(1, sizeof *apps);
+  struct ft_error err;
+  struct stat st;
+
+  (void)state;
+  site->schema = apps->schema = FT_SCHEMA;
+  site->apps = apps->apps_count = 1;
+  (void)strcpy(apps->apps[0].name, "unet3d");
+  assert_int_equal(ft_publish_site(publisher, site, apps, &err), 0);
+  assert_int_equal(fstatat(state_fd, FT_LAYOUT_SITE, &st, 0), 0);
+  assert_int_equal(st.st_mode & 0777, 0644);
+  memset(apps, 0, sizeof *apps);
+  assert_int_equal(ft_layout_read_site(state_fd, site, &err), 0);
+  assert_int_equal(ft_layout_read_apps(state_fd, site, apps, &err), 0);
+  assert_string_equal(apps->apps[0].name, "unet3d");
+  free(site);
+  free(apps);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+  const struct CMUnitTest tests[] = { TEST(a_model_is_its_users_alone),
+                                      TEST(its_user_cannot_change_it),
+                                      TEST(a_folder_that_was_removed_is_made_anew),
+                                      TEST(partitions_that_are_gone_are_removed),
+                                      TEST(the_site_is_readable_by_all) };
+
+  return cmocka_run_group_tests_name("publish", tests, NULL, NULL);
+}

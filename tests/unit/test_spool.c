@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/live.h"
+#include "agent/spool.h"
+#include "predictor/core/io.h"
+#include "predictor/core/random.h"
+
+static char folder[64];
+static int folder_fd;
+
+static int setup(void **state)
+{
+  (void)state;
+  (void)snprintf(folder, sizeof folder, "/tmp/foretell-test-XXXXXX");
+  if (!mkdtemp(folder))
+    return -1;
+  folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  return folder_fd < 0 ? -1 : 0;
+}
+
+static void empty_folder(const char *name)
+{
+  int fd = openat(folder_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+  struct dirent *entry;
+
+  if (!dir)
+    return;
+  while ((entry = readdir(dir)))
+    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+      (void)unlinkat(dirfd(dir), entry->d_name, 0);
+  closedir(dir);
+  (void)unlinkat(folder_fd, name, AT_REMOVEDIR);
+}
+
+static int teardown(void **state)
+{
+  (void)state;
+  empty_folder("spool");
+  empty_folder("live");
+  (void)unlinkat(folder_fd, "spool", 0);
+  close(folder_fd);
+  return rmdir(folder);
+}
+
+static ft_observation observation(uint32_t job_id)
+{
+  ft_observation o = { .schema = FT_SCHEMA, .job_id = job_id, .app = "a", .node = "n" };
+
+  o.has_rss_bytes = true;
+  o.rss_bytes = 1000 + job_id;
+  return o;
+}
+
+struct taken {
+  unsigned count, refuse_after;
+  uint32_t ids;  /* bit by job id */
+  uint64_t last_rss;
+};
+
+static int take(const ft_observation *o, void *data)
+{
+  struct taken *taken = data;
+
+  if (taken->count >= taken->refuse_after)
+    return -1;
+  taken->count++;
+  taken->ids |= 1u << o->job_id;
+  taken->last_rss = o->rss_bytes;
+  return 0;
+}
+
+static void what_is_kept_comes_back_once(void **state)
+{
+  struct taken taken = { .refuse_after = 100 };
+  struct ft_spool *spool;
+  struct ft_error err;
+
+  (void)state;
+  spool = ft_spool_open(folder_fd, &err);
+  assert_non_null(spool);
+  assert_true(ft_spool_empty(spool));
+  for (uint32_t id = 1; id <= 5; id++) {
+    ft_observation o = observation(id);
+
+    assert_int_equal(ft_spool_put(spool, &o, &err), 0);
+  }
+  ft_spool_close(spool);
+  spool = ft_spool_open(folder_fd, &err);
+  assert_false(ft_spool_empty(spool));
+  taken.refuse_after = 2;
+  assert_int_equal(ft_spool_offer(spool, take, &taken), 3);
+  taken.refuse_after = 100;
+  assert_int_equal(ft_spool_offer(spool, take, &taken), 0);
+  assert_int_equal(taken.count, 5);
+  assert_int_equal(taken.ids, 0x3e);
+  assert_true(ft_spool_empty(spool));
+  ft_spool_close(spool);
+}
+
+static void a_later_record_of_a_run_replaces_it(void **state)
+{
+  struct taken taken = { .refuse_after = 100 };
+  ft_observation o = observation(3);
+  struct ft_spool *spool;
+  struct ft_error err;
+
+  (void)state;
+  spool = ft_spool_open(folder_fd, &err);
+  assert_int_equal(ft_spool_put(spool, &o, &err), 0);
+  o.rss_bytes = 7;
+  assert_int_equal(ft_spool_put(spool, &o, &err), 0);
+  assert_int_equal(ft_spool_offer(spool, take, &taken), 0);
+  assert_int_equal(taken.count, 1);
+  assert_int_equal(taken.last_rss, 7);
+  ft_spool_close(spool);
+}
+
+static void without_a_disk_memory_keeps(void **state)
+{
+  struct taken taken = { .refuse_after = 1000 };
+  struct ft_spool *spool;
+  struct ft_error err;
+  int fd;
+
+  (void)state;
+  /* a file where the folder should be */
+  fd = openat(folder_fd, "spool", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  assert_true(fd >= 0);
+  close(fd);
+  spool = ft_spool_open(folder_fd, &err);
+  for (uint32_t id = 1; id <= FT_SPOOL_MEMORY; id++) {
+    ft_observation o = observation(id);
+
+    assert_int_equal(ft_spool_put(spool, &o, &err), 1);
+  }
+  {
+    ft_observation o = observation(FT_SPOOL_MEMORY + 1);
+
+    assert_int_equal(ft_spool_put(spool, &o, &err), -1);
+    o.job_id = 5;
+    assert_int_equal(ft_spool_put(spool, &o, &err), 1); /* in the place of the old one */
+  }
+  taken.refuse_after = 10;
+  assert_int_equal(ft_spool_offer(spool, take, &taken), FT_SPOOL_MEMORY - 10);
+  (void)unlinkat(folder_fd, "spool", 0);
+  ft_spool_close(spool); /* the disk is back: none is lost */
+  spool = ft_spool_open(folder_fd, &err);
+  taken = (struct taken){ .refuse_after = 1000 };
+  assert_int_equal(ft_spool_offer(spool, take, &taken), 0);
+  assert_int_equal(taken.count, FT_SPOOL_MEMORY - 10);
+  ft_spool_close(spool);
+}
+
+static void a_damaged_file_is_set_aside(void **state)
+{
+  struct taken taken = { .refuse_after = 100 };
+  ft_observation o = observation(1);
+  struct ft_spool *spool;
+  struct ft_error err;
+  struct stat st;
+  int spool_fd;
+
+  (void)state;
+  spool = ft_spool_open(folder_fd, &err);
+  assert_int_equal(ft_spool_put(spool, &o, &err), 0);
+  spool_fd = openat(folder_fd, "spool", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  assert_int_equal(ft_io_write_file(spool_fd, "0123.obs", "foretell?", 9, 0600, &err), 0);
+  assert_int_equal(ft_spool_offer(spool, take, &taken), 0);
+  assert_int_equal(taken.count, 1);
+  assert_int_equal(fstatat(spool_fd, "0123.obs.bad", &st, 0), 0);
+  assert_true(ft_spool_empty(spool));
+  close(spool_fd);
+  ft_spool_close(spool);
+}
+
+/* ---- what the next agent finds of runs that go on ---- */
+
+struct found {
+  unsigned packets, suspended, alive;
+  uint64_t rss;
+  pid_t peer;
+};
+
+static void packet(const ft_announcement *a, pid_t peer, double utc, void *data)
+{
+  struct found *found = data;
+
+  assert_true(utc == 1000);
+  found->packets++;
+  found->peer = peer;
+  if (a->which_event == ft_announcement_task_start_tag && a->event.task_start.pid)
+    found->alive++;
+}
+
+static void suspended(const ft_observation *o, void *data)
+{
+  struct found *found = data;
+
+  found->suspended++;
+  found->rss = o->rss_bytes;
+}
+
+static void announce(struct ft_live *live, uint32_t job_id, uint32_t pid)
+{
+  ft_announcement a = { .schema = FT_SCHEMA, .job_id = job_id };
+  struct ft_error err;
+  struct ft_buf buf;
+
+  a.which_event = ft_announcement_task_start_tag;
+  a.event.task_start.pid = pid;
+  ft_buf_init(&buf, FT_LIMIT_RECORD);
+  assert_int_equal(ft_record_encode(FT_RECORD_ANNOUNCEMENT, &a, &buf, &err), 0);
+  assert_int_equal(ft_live_add(live, job_id, 42, 1000, buf.data, buf.length, &err), 0);
+  ft_buf_free(&buf);
+}
+
+static void runs_that_go_on_are_found_again(void **state)
+{
+  struct found found = { 0 };
+  const struct ft_live_calls calls = { packet, suspended, &found };
+  ft_observation o = observation(7);
+  struct ft_live *live;
+  struct ft_error err;
+
+  (void)state;
+  live = ft_live_open(folder_fd, &err);
+  assert_non_null(live);
+  announce(live, 7, (uint32_t)getpid());
+  announce(live, 7, 0);
+  announce(live, 8, (uint32_t)getpid());
+  assert_int_equal(ft_live_suspend(live, &o, &err), 0);
+  ft_live_forget(live, 8);
+  ft_live_close(live);
+  live = ft_live_open(folder_fd, &err);
+  ft_live_replay(live, &calls);
+  assert_int_equal(found.packets, 2);
+  assert_int_equal(found.alive, 1);
+  assert_int_equal(found.peer, 42);
+  assert_int_equal(found.suspended, 1);
+  assert_int_equal(found.rss, 1007);
+  ft_live_forget(live, 7);
+  found = (struct found){ 0 };
+  ft_live_replay(live, &calls);
+  assert_int_equal(found.packets + found.suspended, 0);
+  ft_live_close(live);
+}
+
+static void a_damaged_journal_gives_what_is_whole(void **state)
+{
+  struct found found = { 0 };
+  const struct ft_live_calls calls = { packet, suspended, &found };
+  struct ft_live *live;
+  struct ft_error err;
+  struct ft_buf file;
+  int fd;
+
+  (void)state;
+  live = ft_live_open(folder_fd, &err);
+  announce(live, 7, 0);
+  announce(live, 7, 0);
+  fd = openat(folder_fd, "live", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  ft_buf_init(&file, FT_LIMIT_RECORD);
+  assert_int_equal(ft_io_read_file(fd, "7", &file, &err), 0);
+  for (size_t length = 0; length < file.length; length++) {
+    assert_int_equal(ft_io_write_file(fd, "7", file.data, length, 0600, &err), 0);
+    found.packets = 0;
+    ft_live_replay(live, &calls);
+    assert_int_equal(found.packets, length >= file.length / 2 ? 1 : 0);
+  }
+  ft_buf_free(&file);
+  close(fd);
+  ft_live_close(live);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+  const struct CMUnitTest tests[] = { TEST(what_is_kept_comes_back_once),
+                                      TEST(a_later_record_of_a_run_replaces_it),
+                                      TEST(without_a_disk_memory_keeps),
+                                      TEST(a_damaged_file_is_set_aside),
+                                      TEST(runs_that_go_on_are_found_again),
+                                      TEST(a_damaged_journal_gives_what_is_whole) };
+
+  return cmocka_run_group_tests_name("spool", tests, NULL, NULL);
+}
