@@ -196,6 +196,15 @@ static int check_site(const ft_site *s, struct ft_error *err)
   return check_policy(&s->policy, err);
 }
 
+static int check_announcement(const ft_announcement *a, struct ft_error *err)
+{
+  if (!printable(a->node) || !printable(a->partition) || !printable(a->account))
+    return bad(err, "node, partition or account");
+  if (a->which_event == ft_announcement_task_end_tag && !isfinite(a->event.task_end.cpu_seconds))
+    return bad(err, "cpu_seconds");
+  return 0;
+}
+
 static int check(enum ft_record record, const void *message, struct ft_error *err)
 {
   switch (record) {
@@ -207,9 +216,10 @@ static int check(enum ft_record record, const void *message, struct ft_error *er
     return check_model(message, err);
   case FT_RECORD_SITE:
     return check_site(message, err);
+  case FT_RECORD_ANNOUNCEMENT:
+    return check_announcement(message, err);
   case FT_RECORD_PARTITION:
   case FT_RECORD_APPS:
-  case FT_RECORD_ANNOUNCEMENT:
     break;
   }
   return 0;
