@@ -192,19 +192,57 @@ void ft_bridge_request(const struct ft_bridge *bridge, bool local, ft_request *o
   }
 }
 
+static const char *const memory_names[] = { "mem", "mem-per-cpu", "mem-per-gpu" };
+
+enum { MEMORY_NAMES = sizeof memory_names / sizeof *memory_names };
+
+/* What stands in place of what the user had written, so that it can be put back. */
+static struct {
+  size_t which;
+  char ours[64]; /* empty: nothing was replaced */
+  size_t had;    /* MEMORY_NAMES: the user had asked for none */
+  char theirs[64];
+} replaced;
+
+static void note_theirs(const struct ft_bridge *bridge)
+{
+  replaced.ours[0] = '\0';
+  for (replaced.had = 0; replaced.had < MEMORY_NAMES; replaced.had++)
+    if (value_of(bridge, memory_names[replaced.had], replaced.theirs, sizeof replaced.theirs))
+      break;
+}
+
 int ft_bridge_set_memory(const struct ft_bridge *bridge, ft_mem_unit unit, uint64_t bytes)
 {
-  static const char *const names[] = { "mem", "mem-per-cpu", "mem-per-gpu" };
   size_t which = unit == FT_MEM_CPU ? 1 : unit == FT_MEM_GPU ? 2 : 0;
   char value[32];
 
   if (!bytes)
     return -1;
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (i != which && ft_bridge_isset(bridge, names[i]))
-      (void)bridge->reset(bridge->opt, names[i]);
+  note_theirs(bridge);
+  for (size_t i = 0; i < MEMORY_NAMES; i++)
+    if (i != which && ft_bridge_isset(bridge, memory_names[i]))
+      (void)bridge->reset(bridge->opt, memory_names[i]);
   ft_units_slurm_bytes(bytes, value, sizeof value);
-  return bridge->set(bridge->opt, names[which], value, false) == 0 ? 0 : -1;
+  if (bridge->set(bridge->opt, memory_names[which], value, false) != 0)
+    return -1;
+  replaced.which = which;
+  (void)value_of(bridge, memory_names[which], replaced.ours, sizeof replaced.ours);
+  return 0;
+}
+
+void ft_bridge_restore_memory(const struct ft_bridge *bridge)
+{
+  char value[64];
+
+  if (replaced.ours[0] &&
+      value_of(bridge, memory_names[replaced.which], value, sizeof value) &&
+      strcmp(value, replaced.ours) == 0) {
+    (void)bridge->reset(bridge->opt, memory_names[replaced.which]);
+    if (replaced.had < MEMORY_NAMES)
+      (void)bridge->set(bridge->opt, memory_names[replaced.had], replaced.theirs, false);
+  }
+  replaced.ours[0] = '\0';
 }
 
 int ft_bridge_operands(const struct ft_bridge *bridge, int argc, char **argv, const char **image)

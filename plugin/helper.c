@@ -15,6 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#if __has_include(<linux/openat2.h>)
+#include <linux/openat2.h>
+#endif
+
 #include "plugin/helper.h"
 #include "predictor/core/io.h"
 #include "predictor/request/frame.h"
@@ -64,13 +68,37 @@ static void reap(pid_t pid)
     (void)nanosleep(&pause, NULL);
 }
 
+/*
+ * What the kernel's caches say of PATH, without a word to any disk or server
+ * (openat2, RESOLVE_CACHED, Linux 5.12): 1 or 0; -1 where they do not know.
+ */
+static int cached(const char *path)
+{
+#if defined(SYS_openat2) && defined(RESOLVE_CACHED)
+  struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_CACHED };
+  int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+
+  if (fd >= 0) {
+    close(fd);
+    return 1;
+  }
+  if (errno == ENOENT || errno == ENOTDIR || errno == EACCES)
+    return 0;
+#else
+  (void)path;
+#endif
+  return -1;
+}
+
 bool ft_helper_exists(const char *path, double seconds)
 {
   double deadline = ft_io_monotonic() + seconds;
+  int ends[2], known = cached(path);
   char answer = 0;
-  int ends[2];
   pid_t pid;
 
+  if (known >= 0)
+    return known;
   if (pipe2(ends, O_CLOEXEC) < 0)
     return false;
   pid = quiet_fork();

@@ -90,7 +90,7 @@ void ft_settings_read(int ac, char **av, struct ft_settings *out)
 {
   *out = (struct ft_settings){ .state = FT_STATE_DIRECTORY,
                                .socket = FT_SOCKET,
-                               .helper = FT_BINDIR "/foretell",
+                               .helper = FT_HELPER,
                                .reject = true };
   for (int i = 0; i < ac; i++) {
     struct ft_text word = ft_text_from(av[i]);

@@ -15,7 +15,7 @@
 struct ft_settings {
   const char *state;  /* state=DIR */
   const char *socket; /* socket=PATH */
-  const char *helper; /* helper=PATH of the foretell command */
+  const char *helper; /* helper=PATH of foretell-helper, or of foretell */
   bool reject;        /* reject=no: Slurm ignores an optional plugin's refusal, so warn instead */
 };
 

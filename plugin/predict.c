@@ -196,6 +196,7 @@ static int predict(spank_t spank, struct work *w, const struct ft_settings *sett
   ft_options_read(&w->options);
   asked = w->options.mode != FT_MODE_UNSET && w->options.mode != FT_MODE_OFF;
   read_site(w, state_fd, settings->state);
+  ft_bridge_restore_memory(&w->bridge);
   ft_collect(&w->bridge, &w->options, local, component, &w->collected);
   describe(w, settings);
   w->submission.het_offset = component;

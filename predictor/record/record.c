@@ -13,6 +13,7 @@
 #include "predictor/core/hash.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
+#include "predictor/core/units.h"
 #include "predictor/record/record.h"
 
 enum { HEADER_SIZE = 20 };
@@ -196,6 +197,15 @@ static int check_site(const ft_site *s, struct ft_error *err)
   return check_policy(&s->policy, err);
 }
 
+static int check_announcement(const ft_announcement *a, struct ft_error *err)
+{
+  if (!printable(a->node) || !printable(a->partition) || !printable(a->account))
+    return bad(err, "node, partition or account");
+  if (a->which_event == ft_announcement_task_end_tag && !isfinite(a->event.task_end.cpu_seconds))
+    return bad(err, "cpu_seconds");
+  return 0;
+}
+
 static int check(enum ft_record record, const void *message, struct ft_error *err)
 {
   switch (record) {
@@ -207,9 +217,10 @@ static int check(enum ft_record record, const void *message, struct ft_error *er
     return check_model(message, err);
   case FT_RECORD_SITE:
     return check_site(message, err);
+  case FT_RECORD_ANNOUNCEMENT:
+    return check_announcement(message, err);
   case FT_RECORD_PARTITION:
   case FT_RECORD_APPS:
-  case FT_RECORD_ANNOUNCEMENT:
     break;
   }
   return 0;
@@ -374,6 +385,26 @@ int ft_submission_from_text(const char *text, ft_submission *submission, struct 
     return ft_error_set(err, "submission: not base64, or longer than %zu bytes", sizeof raw);
   return ft_record_decode(FT_RECORD_SUBMISSION, raw, (size_t)length, submission, err);
 }
+
+const ft_policy ft_policy_defaults = {
+  .mode = FT_MODE_OFF,
+  .has_min_runs = true,
+  .min_runs = 5,
+  .has_trim_runs = true,
+  .trim_runs = 20,
+  .has_oom_probability = true,
+  .oom_probability = 0.01,
+  .has_reject_probability = true,
+  .reject_probability = 0,
+  .has_floor_bytes = true,
+  .floor_bytes = 100 * FT_MIB,
+  .has_round_bytes = true,
+  .round_bytes = 100 * FT_MIB,
+  .has_trim_factor = true,
+  .trim_factor = 2,
+  .has_quiet = true,
+  .quiet = false
+};
 
 static const char *const outcome_names[] = { "unknown",   "completed", "failed",
                                              "out_of_memory", "cancelled", "timeout",

@@ -62,6 +62,9 @@ int ft_submission_to_text(const ft_submission *submission, struct ft_buf *out,
                           struct ft_error *err);
 int ft_submission_from_text(const char *text, ft_submission *submission, struct ft_error *err);
 
+/* The policy that holds where a site says nothing, as foretell.conf(5) states; every field is set. */
+extern const ft_policy ft_policy_defaults;
+
 /* Names of enum values as shown and stored: "completed", "raise", "cgroup". Unknown ones: "unknown". */
 const char *ft_outcome_name(ft_outcome outcome);
 const char *ft_mode_name(ft_mode mode);

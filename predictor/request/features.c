@@ -95,6 +95,9 @@ void ft_found_file(struct ft_found *found, const char *path, const char *counts,
 
   if (!files || (found->lost && path[0] != '/') || files->count == FT_FILE_QUERIES)
     return;
+  if (strncmp(path, "/proc/", 6) == 0 || strncmp(path, "/sys/", 5) == 0 ||
+      strncmp(path, "/dev/", 5) == 0)
+    return;
   if ((size_t)snprintf(query.path, sizeof query.path, "%s%s%s", here ? "" : found->directory,
                        here ? "" : "/", path) >= sizeof query.path)
     return;

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # A real foretelld in a scratch folder, without a Slurm: announced process trees
 # become observations and model files.
+: "${FT_TOP_SRCDIR:?}" "${FT_TOP_BUILDDIR:?}"
 . "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
 agent=$FT_TOP_BUILDDIR/foretelld
 announce=$FT_TOP_BUILDDIR/tests/agent/announce

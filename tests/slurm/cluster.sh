@@ -269,7 +269,12 @@ cluster_start_agent() {
   cluster_write_foretell_conf
   mkdir -p "$FT_STATE" "${FT_AGENT_SOCKET%/*}"
   cluster_spawn foretelld "$FT_AGENT" --config="$FT_AGENT_CONF"
-  wait_until 15 test -S "$FT_AGENT_SOCKET"
+  wait_until 15 cluster_agent_ready
+}
+
+# it listens, and has published what the cluster is
+cluster_agent_ready() {
+  [ -S "$FT_AGENT_SOCKET" ] && [ -s "$FT_STATE/site" ] && [ -n "$(ls "$FT_STATE/partitions")" ]
 }
 
 cluster_write_foretell_conf() {
@@ -411,7 +416,7 @@ job_ended() {
 
 # job_wait ID [SECONDS]: until it has ended; prints how
 job_wait() {
-  wait_until "${2:-60}" job_ended "$1"
+  wait_until "${2:-30}" job_ended "$1"
   job_field "$1" JobState
 }
 

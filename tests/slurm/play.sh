@@ -21,7 +21,7 @@ foretell=$FT_ROOT/bin/foretell
 
 # play_begin: the cluster with plugin and agent, unless the test set them otherwise
 play_begin() {
-  cluster_open || exit 1
+  [ -n "${scratch-}" ] || cluster_open || exit 1
   : "${FT_PLUGIN:=$FT_PLUGIN_BUILT}"
   : "${FT_AGENT:=$FT_ROOT/sbin/foretelld}"
   : "${FT_PLUGIN_ARGS:=state=$FT_STATE socket=$FT_AGENT_SOCKET helper=$foretell}"
@@ -48,6 +48,11 @@ submit() {
   err=$(cat "$scratch/stderr")
   id=$(sed -nE 's/^(Submitted batch job )?([0-9]+).*/\2/p' "$scratch/stdout" | head -n 1)
   [ -n "$id" ] || id=$(sed -nE 's/.*job(id)? ([0-9]+).*/\2/p' "$scratch/stderr" | head -n 1)
+}
+
+# ask OPTION...: submits a job that is held, for what is said and set; no run of it is learned
+ask() {
+  submit sbatch --parsable --hold --output=/dev/null "$@"
 }
 
 # said: how many lines of the last submit were foretell's

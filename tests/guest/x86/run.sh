@@ -64,7 +64,7 @@ build_initrd() {
   rm -f "$initrd/bin/sh" "$initrd/bin/bash" "$initrd/bin/setpriv"
   put /bin/bash
   ln -sf bash "$initrd/bin/sh"
-  for program in munged munge slurmctld slurmd slurmstepd sbatch srun scontrol sinfo squeue scancel \
+  for program in munged munge slurmctld slurmd slurmstepd sbatch srun salloc scontrol sinfo squeue scancel \
     setpriv sqlite3; do
     put "$(PATH=$PATH:/usr/sbin:/sbin type -P $program)" || return 1
   done
