@@ -42,7 +42,7 @@ enum phase {
 
 struct job {
   enum phase phase;
-  bool resumed, batch_over, has_status, asking;
+  bool resumed, batch_over, has_status, asking, told;
   int status;
   uint64_t oom_kills, step_limit_bytes;
   unsigned step_count, failures;
@@ -158,7 +158,9 @@ static void take_submission(struct job *job, const void *data, size_t length)
   if (!s)
     return;
   if (ft_record_decode(FT_RECORD_SUBMISSION, data, length, s, &err) < 0) {
-    ft_log(LOG_WARNING, "job %" PRIu32 ": %s; it is measured without", job->o.job_id, err.text);
+    if (!job->told)
+      ft_log(LOG_WARNING, "job %" PRIu32 ": %s; it is measured without", job->o.job_id, err.text);
+    job->told = true;
     goto out;
   }
   (void)ft_string_copy(s->app, job->o.app, sizeof job->o.app);

@@ -104,6 +104,8 @@ between "$(said)" 0 1 "with at most one line"
 try -p capped --predict-mem
 is "$status" 0 "a partition with MaxMemPerCPU takes the job"
 between "$(job_field "$id" NumCPUs)" 1 1 "and gives it no CPU more for foretell's sake"
+between "$(mib "$(asked "$id")")" 1 60 "what is set stays below it"
+diag "$err"
 try -p small --predict-mem=set
 like "$err" 'foretell: .*(no node|small|fit)' "a job that fits no node of its partition is told so"
 

@@ -355,6 +355,22 @@ static void what_was_not_seen_widens(void **state)
   assert_memory_equal(e.quantile, known.quantile, sizeof e.quantile);
 }
 
+/* Nothing in its features tells which of the two it will be. */
+static void a_job_of_two_kinds_gets_little_more_than_the_larger(void **state)
+{
+  (void)state;
+  for (unsigned turn = 0; turn < 60; turn++) {
+    complete(turn, (turn % 5 < 3 ? 4 : 100 + turn % 4) * 0x1p20);
+    if (turn >= 10) {
+      struct ft_estimate e = estimate_for(NULL);
+
+      assert_true(ft_estimate_quantile(&e, 0.99) > 102 * 0x1p20);
+      if (ft_estimate_quantile(&e, 0.99) > 150 * 0x1p20)
+        fail_msg("%u runs: %g", turn + 1, ft_estimate_quantile(&e, 0.99));
+    }
+  }
+}
+
 static void sampled_peaks_count_until_better_ones_come(void **state)
 {
   struct ft_estimate e;
@@ -581,6 +597,7 @@ int main(void)
     cmocka_unit_test_setup(a_kill_counts_at_its_own_features, start),
     cmocka_unit_test_setup(few_runs_look_like_few, start),
     cmocka_unit_test_setup(what_was_not_seen_widens, start),
+    cmocka_unit_test_setup(a_job_of_two_kinds_gets_little_more_than_the_larger, start),
     cmocka_unit_test_setup(sampled_peaks_count_until_better_ones_come, start),
     cmocka_unit_test_setup(a_later_record_replaces_an_earlier_one, start),
     cmocka_unit_test_setup(the_first_run_has_no_prediction, start),

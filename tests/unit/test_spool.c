@@ -73,7 +73,7 @@ static int take(const ft_observation *o, void *data)
   if (taken->count >= taken->refuse_after)
     return -1;
   taken->count++;
-  taken->ids |= 1u << o->job_id;
+  taken->ids |= o->job_id < 32 ? 1u << o->job_id : 0;
   taken->last_rss = o->rss_bytes;
   return 0;
 }
