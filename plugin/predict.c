@@ -56,7 +56,7 @@ static void read_site(struct work *w, int state_fd, const char *state)
     return;
   }
   w->has_site = ft_layout_read_site(state_fd, &w->site, &err) == 0;
-  if (!w->has_site || ft_layout_read_apps(state_fd, &w->site, &w->apps, &err) < 0)
+  if (!w->has_site || (w->site.apps && ft_layout_read_apps(state_fd, &w->site, &w->apps, &err) < 0))
     note(w, &err);
 }
 

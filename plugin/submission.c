@@ -205,7 +205,7 @@ void ft_collect(const struct ft_bridge *bridge, const struct ft_options *options
   const char *image = NULL;
   int count, first, end;
 
-  *out = (struct ft_collected){ 0 };
+  out->description = (struct ft_description){ 0 };
   ft_buf_init(&out->command_line, FT_LIMIT_ANALYSED);
   ft_buf_init(&out->script, FT_LIMIT_ANALYSED);
   ft_bridge_request(bridge, local, &out->request);

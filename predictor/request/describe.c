@@ -33,6 +33,19 @@ struct reading {
   struct ft_command command;
 };
 
+/* Large and mostly never touched: what need not be zero is left alone. */
+static void begin(struct reading *r, const struct ft_description *what,
+                  struct ft_file_queries *files, struct ft_file_queries *declared_files)
+{
+  r->what = what;
+  r->hash = FT_HASH_SEED;
+  r->matched = what->app_count;
+  r->lines = 0;
+  r->image = NULL;
+  ft_found_begin(&r->found, files);
+  ft_found_begin(&r->declared, declared_files);
+}
+
 static void hash_body(struct ft_text line, void *data)
 {
   struct reading *r = data;
@@ -195,9 +208,10 @@ static void hashed_app(const struct reading *r, char out[NAME_SIZE])
 static int take_params(const char *params, ft_submission *out, struct ft_error *err)
 {
   struct ft_text text = ft_text_from(params), piece, name;
-  struct ft_found found = { 0 };
+  struct ft_found found;
   size_t seen = 0;
 
+  ft_found_begin(&found, NULL);
   while (ft_text_until(&text, ',', &piece)) {
     char key[48], value[64];
 
@@ -252,15 +266,12 @@ static void append_request(ft_submission *out)
 int ft_describe(const struct ft_description *what, const ft_request *request, ft_submission *out,
                 struct ft_file_queries *files, struct ft_error *err)
 {
-  struct ft_file_queries declared_files = { 0 };
-  struct reading r = { .what = what, .hash = FT_HASH_SEED, .matched = what->app_count };
+  struct ft_file_queries declared_files;
+  struct reading r;
   const struct ft_found *found;
   int status = 0;
 
-  if (files)
-    files->count = 0;
-  r.found.files = files;
-  r.declared.files = &declared_files;
+  begin(&r, what, files, &declared_files);
   read_all(&r);
   *out = (ft_submission){ .schema = FT_SCHEMA, .has_request = true, .request = *request };
   (void)ft_string_copy(PACKAGE_VERSION, out->version, sizeof out->version);

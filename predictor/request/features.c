@@ -22,6 +22,17 @@ static bool is_idle(const char *name)
   return false;
 }
 
+void ft_found_begin(struct ft_found *found, struct ft_file_queries *files)
+{
+  found->count = 0;
+  found->files = files;
+  found->directory[0] = '\0';
+  found->lost = false;
+  found->arguments_named = 0;
+  if (files)
+    files->count = 0;
+}
+
 /* A number, or a size with K, M, G, T or P as Slurm and most programs write it, in bytes. */
 static bool number_of(const char *value, double *number)
 {
@@ -90,7 +101,7 @@ void ft_found_file(struct ft_found *found, const char *path, const char *counts,
                    const char *feature)
 {
   struct ft_file_queries *files = found->files;
-  struct ft_file_query query = { 0 };
+  struct ft_file_query query;
   bool here = path[0] == '/' || !found->directory[0];
 
   if (!files || (found->lost && path[0] != '/') || files->count == FT_FILE_QUERIES)

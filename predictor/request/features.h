@@ -21,6 +21,9 @@ struct ft_found {
   uint64_t arguments_named;      /* bit k - 1: the script's k-th argument is a named feature's value */
 };
 
+/* Nothing found yet; files are asked for in FILES, if it is not NULL. */
+void ft_found_begin(struct ft_found *found, struct ft_file_queries *files);
+
 /* Whether VALUE may be a category: a word of at most 63 bytes without blanks. */
 bool ft_is_category(const char *value);
 
