@@ -122,7 +122,9 @@ static void read_memory(const struct ft_bridge *bridge, ft_request *out)
   static const struct {
     const char *name;
     ft_mem_unit unit;
-  } units[] = { { "mem", FT_MEM_NODE }, { "mem-per-cpu", FT_MEM_CPU }, { "mem-per-gpu", FT_MEM_GPU } };
+  } units[] = { { "mem", FT_MEM_NODE },
+                { "mem-per-cpu", FT_MEM_CPU },
+                { "mem-per-gpu", FT_MEM_GPU } };
   char value[64];
 
   for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
@@ -161,8 +163,8 @@ void ft_bridge_request(const struct ft_bridge *bridge, bool local, ft_request *o
 
   *out = (ft_request){ .command = command_of(bridge, local) };
   read_memory(bridge, out);
-  out->exclusive = value_of(bridge, "exclusive", value, sizeof value) &&
-                   strcmp(value, "exclusive") == 0;
+  out->exclusive =
+      value_of(bridge, "exclusive", value, sizeof value) && strcmp(value, "exclusive") == 0;
   out->nodes = number_of(bridge, "nodes");
   out->tasks = number_of(bridge, "ntasks");
   out->cpus_per_task = number_of(bridge, "cpus-per-task");
@@ -235,8 +237,7 @@ void ft_bridge_restore_memory(const struct ft_bridge *bridge)
 {
   char value[64];
 
-  if (replaced.ours[0] &&
-      value_of(bridge, memory_names[replaced.which], value, sizeof value) &&
+  if (replaced.ours[0] && value_of(bridge, memory_names[replaced.which], value, sizeof value) &&
       strcmp(value, replaced.ours) == 0) {
     (void)bridge->reset(bridge->opt, memory_names[replaced.which]);
     if (replaced.had < MEMORY_NAMES)

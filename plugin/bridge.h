@@ -54,7 +54,6 @@ void ft_bridge_restore_memory(const struct ft_bridge *bridge);
  * -1 where that cannot be told. IMAGE gets the value of --container-image, an
  * option of another plugin, when it is there; it points into ARGV.
  */
-int ft_bridge_operands(const struct ft_bridge *bridge, int argc, char **argv,
-                       const char **image);
+int ft_bridge_operands(const struct ft_bridge *bridge, int argc, char **argv, const char **image);
 
 #endif

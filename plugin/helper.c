@@ -248,8 +248,8 @@ int ft_helper_describe(const struct ft_helper *helper, const struct ft_descripti
   if (put(ends[0], &frame, deadline) < 0 || get(ends[0], &answer, deadline) < 0)
     ft_error_set(err, "%s: no answer within %u ms", helper->path, helper->milliseconds);
   else
-    status = ft_record_decode(FT_RECORD_SUBMISSION, ft_buf_text(&answer), answer.length,
-                              &described, err);
+    status = ft_record_decode(FT_RECORD_SUBMISSION, ft_buf_text(&answer), answer.length, &described,
+                              err);
   reap(pid);
   if (status == 0)
     *out = described;

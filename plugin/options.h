@@ -43,7 +43,8 @@ void ft_options_forget_outer(spank_t spank, bool record);
  */
 void ft_options_read(struct ft_options *out);
 
-/* Ready for the next component of a heterogeneous job: the mode stays, app and params are a component's own. */
+/* Ready for the next component of a heterogeneous job: the mode stays, app and params are a
+ * component's own. */
 void ft_options_next(void);
 
 #endif

@@ -154,8 +154,7 @@ static int decide(struct work *w, const struct ft_settings *settings, int state_
   ft_mode mode;
   int status;
 
-  ft_policy_resolve(&w->site, request->partition, request->account, w->collected.user,
-                    &w->policy);
+  ft_policy_resolve(&w->site, request->partition, request->account, w->collected.user, &w->policy);
   mode = w->options.mode != FT_MODE_UNSET ? w->options.mode : w->policy.mode;
   s->decision.mode = mode;
   s->has_decision = true;
@@ -175,7 +174,8 @@ static int decide(struct work *w, const struct ft_settings *settings, int state_
   return status;
 }
 
-/* The record travels as one value; Slurm exports it as SLURM_SPANK_FORETELL, under --export=NONE too. */
+/* The record travels as one value; Slurm exports it as SLURM_SPANK_FORETELL, under --export=NONE
+ * too. */
 static void carry(spank_t spank, struct work *w)
 {
   struct ft_error err;

@@ -33,7 +33,7 @@ static size_t task_count, tasks_alive;
 /* What earlier tasks of this step had used when they ended: the kernel only adds up. */
 static struct rusage before;
 
-/* A full backlog empties within a fraction of a millisecond: three tries, then the message is lost. */
+/* A full backlog empties within a fraction of a millisecond: after three tries it is lost. */
 static int connect_to(const char *path)
 {
   const struct timespec pause = { .tv_nsec = 200000 };
@@ -282,8 +282,8 @@ static void fill_usage(ft_task_end *out)
   out->has_largest_process_bytes = now.ru_maxrss > 0;
   out->largest_process_bytes = (uint64_t)now.ru_maxrss * FT_KIB;
   out->has_cpu_seconds = out->has_minor_faults = out->has_major_faults = true;
-  out->cpu_seconds = seconds(&now.ru_utime) - seconds(&before.ru_utime) +
-                     seconds(&now.ru_stime) - seconds(&before.ru_stime);
+  out->cpu_seconds = seconds(&now.ru_utime) - seconds(&before.ru_utime) + seconds(&now.ru_stime) -
+                     seconds(&before.ru_stime);
   out->minor_faults = (uint64_t)(now.ru_minflt - before.ru_minflt);
   out->major_faults = (uint64_t)(now.ru_majflt - before.ru_majflt);
   before = now;

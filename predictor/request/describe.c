@@ -13,8 +13,8 @@
 #include "predictor/request/normal.h"
 
 enum {
-  LINE_SIZE = 1024,      /* of a command line that patterns are matched with */
-  LINES_MATCHED = 256,   /* commands that patterns are matched with */
+  LINE_SIZE = 1024,    /* of a command line that patterns are matched with */
+  LINES_MATCHED = 256, /* commands that patterns are matched with */
   NAME_SIZE = sizeof((ft_submission *)NULL)->app,
   MOST_CATEGORY = sizeof((ft_feature *)NULL)->category - 1
 };
@@ -23,9 +23,9 @@ enum {
 struct reading {
   const struct ft_description *what;
   uint64_t hash;
-  size_t matched;         /* of the declared apps, the first that matched; app_count: none */
+  size_t matched; /* of the declared apps, the first that matched; app_count: none */
   unsigned lines;
-  struct ft_found found;  /* undeclared */
+  struct ft_found found; /* undeclared */
   struct ft_found declared;
   const char *image;
   char image_text[128];
@@ -113,8 +113,8 @@ static void take_command(struct reading *r)
   bool runs = ft_parts_find(&r->shell, c, &parts, &directory);
 
   for (size_t i = 0; i < c->count; i++)
-    r->hash = ft_normal_word(r->hash, c->word[i].raw,
-                             runs && (i == parts.program || i == parts.script));
+    r->hash =
+        ft_normal_word(r->hash, c->word[i].raw, runs && (i == parts.program || i == parts.script));
   r->hash = ft_hash64(r->hash, "\n", 1);
   if (directory)
     ft_found_directory(&r->found, directory);
@@ -134,8 +134,8 @@ static void arguments_as_command(const struct ft_description *what, struct ft_co
   out->count = 0;
   out->input = NULL;
   for (size_t i = 0; i < what->argument_count && out->count < FT_SHELL_WORDS; i++)
-    out->word[out->count++] = (struct ft_word){ .raw = ft_text_from(what->arguments[i]),
-                                                .text = what->arguments[i] };
+    out->word[out->count++] =
+        (struct ft_word){ .raw = ft_text_from(what->arguments[i]), .text = what->arguments[i] };
 }
 
 static void read_all(struct reading *r)
@@ -173,8 +173,9 @@ static void show(const char *name, size_t keep, char *out)
 /* A record with anything else in it would be refused. */
 static void make_printable(ft_request *r)
 {
-  char *const strings[] = { r->partition, r->account, r->qos, r->constraint, r->gres,
-                            r->container };
+  char *const strings[] = {
+    r->partition, r->account, r->qos, r->constraint, r->gres, r->container
+  };
 
   for (size_t i = 0; i < sizeof strings / sizeof *strings; i++)
     show(strings[i], SIZE_MAX, strings[i]);
@@ -220,12 +221,16 @@ static int take_params(const char *params, ft_submission *out, struct ft_error *
       continue;
     if (!ft_text_until(&piece, '=', &name) || !ft_text_copy(name, key, sizeof key) || !key[0] ||
         !ft_text_copy(piece, value, sizeof value) || !value[0])
-      return ft_error_set(err, "params: \"%.64s\": expected name=value of at most 47 and 63 "
-                               "characters, separated by commas", name.at);
+      return ft_error_set(err,
+                          "params: \"%.64s\": expected name=value of at most 47 and 63 "
+                          "characters, separated by commas",
+                          name.at);
     ft_found_value(&found, key, value);
     if (found.count == seen)
-      return ft_error_set(err, "params: \"%.48s\": expected a new name, a number or a word without "
-                               "blanks, and at most %d of them", key, (int)FT_FEATURES_FOUND);
+      return ft_error_set(err,
+                          "params: \"%.48s\": expected a new name, a number or a word without "
+                          "blanks, and at most %d of them",
+                          key, (int)FT_FEATURES_FOUND);
     seen = found.count;
   }
   memcpy(out->features, found.features, found.count * sizeof *found.features);

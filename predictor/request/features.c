@@ -9,10 +9,11 @@
 #include "predictor/request/normal.h"
 
 /* Options that tell where output goes or how a run is called, never how much it needs. */
-static const char *const idle[] = { "o",    "out",  "output", "outfile", "outdir", "output-dir",
-                                    "output_dir", "log", "logfile", "log-file", "logdir",
-                                    "log-dir", "name", "run-name", "run_name", "seed", "port",
-                                    "help", "version", "verbose", "quiet", NULL };
+static const char *const idle[] = { "o",          "out",        "output", "outfile",  "outdir",
+                                    "output-dir", "output_dir", "log",    "logfile",  "log-file",
+                                    "logdir",     "log-dir",    "name",   "run-name", "run_name",
+                                    "seed",       "port",       "help",   "version",  "verbose",
+                                    "quiet",      NULL };
 
 static bool is_idle(const char *name)
 {

@@ -116,20 +116,19 @@ static void numbers_and_paths_make_no_new_app(void **state)
   static const struct {
     const char *a, *b;
     bool same;
-  } cases[] = {
-    { "./sim 100 /data/a.dat\n", "./sim 2000 /other/b.csv\n", true },
-    { "./sim --n=1 in.dat\n", "./sim  --n=2e6   mesh.dat # x\n", true },
-    { "#SBATCH --mem=1G\n\n./sim 4G\n", "#SBATCH --mem=2G\n#SBATCH -n 3\n./sim 512MiB\n", true },
-    { "/opt/v1/bin/sim 1\n", "/opt/v2/bin/sim 2\n", true },
-    { "python /home/a/x.py 1\n", "python /home/b/x.py 2\n", true },
-    { "cat <<E\nn = 5\nE\n./sim\n", "cat <<E\nn = 7\nE\n./sim\n", true },
-    { "./sim 1\n", "./simulate 1\n", false },
-    { "./solver_a 1\n", "./solver_b 1\n", false },
-    { "python a.py\n", "python b.py\n", false },
-    { "./sim --arch resnet50\n", "./sim --arch resnet101\n", false },
-    { "./sim --arch a\n", "./sim --arch b\n", false },
-    { "./sim\n", "./sim\n./post\n", false }
-  };
+  } cases[] = { { "./sim 100 /data/a.dat\n", "./sim 2000 /other/b.csv\n", true },
+                { "./sim --n=1 in.dat\n", "./sim  --n=2e6   mesh.dat # x\n", true },
+                { "#SBATCH --mem=1G\n\n./sim 4G\n",
+                  "#SBATCH --mem=2G\n#SBATCH -n 3\n./sim 512MiB\n", true },
+                { "/opt/v1/bin/sim 1\n", "/opt/v2/bin/sim 2\n", true },
+                { "python /home/a/x.py 1\n", "python /home/b/x.py 2\n", true },
+                { "cat <<E\nn = 5\nE\n./sim\n", "cat <<E\nn = 7\nE\n./sim\n", true },
+                { "./sim 1\n", "./simulate 1\n", false },
+                { "./solver_a 1\n", "./solver_b 1\n", false },
+                { "python a.py\n", "python b.py\n", false },
+                { "./sim --arch resnet50\n", "./sim --arch resnet101\n", false },
+                { "./sim --arch a\n", "./sim --arch b\n", false },
+                { "./sim\n", "./sim\n./post\n", false } };
   char first[sizeof out.app];
 
   (void)state;
@@ -147,12 +146,9 @@ static void an_app_is_a_users_and_a_jobs(void **state)
 {
   static const struct {
     const char *user, *job, *name;
-  } cases[] = { { "ada", "run_17", "run_0-" },
-                { "ada", "run_18", "run_0-" },
-                { "bob", "run_17", "run_0-" },
-                { "ada", "unet3d", "unet3d-" },
-                { "ada", "", "job-" },
-                { "ada", "a\tb\033[31m", "a_b_[0-" } };
+  } cases[] = { { "ada", "run_17", "run_0-" }, { "ada", "run_18", "run_0-" },
+                { "bob", "run_17", "run_0-" }, { "ada", "unet3d", "unet3d-" },
+                { "ada", "", "job-" },         { "ada", "a\tb\033[31m", "a_b_[0-" } };
   char app[COUNT_OF(cases)][sizeof out.app];
 
   (void)state;
@@ -172,8 +168,9 @@ static void an_app_is_a_users_and_a_jobs(void **state)
 static void explicit_app_wins_and_stays_short(void **state)
 {
   static const ft_declared_app apps[] = { { .name = "declared", .command = "*" } };
-  struct ft_description what = { .script = "./x --n 3\n", .script_length = 10, .apps = apps,
-                                 .app_count = 1 };
+  struct ft_description what = {
+    .script = "./x --n 3\n", .script_length = 10, .apps = apps, .app_count = 1
+  };
   char name[300], first[sizeof out.app];
 
   (void)state;
@@ -210,8 +207,7 @@ static void params_come_first_and_whole(void **state)
   (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     what.params = cases[i].params;
-    assert_int_equal(ft_describe(&what, &no_request, &out, NULL, &err),
-                     cases[i].features ? 0 : -1);
+    assert_int_equal(ft_describe(&what, &no_request, &out, NULL, &err), cases[i].features ? 0 : -1);
     assert_string_equal(features(), cases[i].features ? cases[i].features : "batch=32 lr=0.1");
     if (!cases[i].features)
       assert_non_null(strstr(err.text, "expected"));
@@ -241,7 +237,9 @@ static void the_request_fills_what_is_left(void **state)
 static void srun_has_no_script(void **state)
 {
   const char *arguments[] = { "./solver", "--n", "5", "in.dat" };
-  struct ft_description what = { .arguments = arguments, .argument_count = 4, .job_name = "solver" };
+  struct ft_description what = { .arguments = arguments,
+                                 .argument_count = 4,
+                                 .job_name = "solver" };
 
   (void)state;
   assert_int_equal(ft_describe(&what, &no_request, &out, &files, &err), 0);
@@ -263,17 +261,18 @@ static void declared_apps_say_what_counts(void **state)
       .files_count = 2,
       .files = { { .argument = "-query", .counts = "bytes" },
                  { .argument = "1", .counts = "key:nodes", .feature = "n" } } },
-    { .name = "any", .command = "*train.py*", .arguments_count = 1, .arguments = { { .name = "2" } } }
+    { .name = "any",
+      .command = "*train.py*",
+      .arguments_count = 1,
+      .arguments = { { .name = "2" } } }
   };
   static const struct {
     const char *script, *app, *features, *files;
-  } cases[] = {
-    { "srun -n1 /opt/blastp -db nr -query q.fa -num_threads 8 -evalue 1e-5 mesh.in\n", "blast",
-      "threads=8 db=nr", "q.fa 1e-5" },
-    { "./other --x 1\nblastp -query=q.fa\n", "blast", "", "q.fa" },
-    { "python train.py 64 --lr 1\nblastp a\n", "blast", "", "a" },
-    { "python train.py 64 --lr 1\n", "any", "arg2=64", "" }
-  };
+  } cases[] = { { "srun -n1 /opt/blastp -db nr -query q.fa -num_threads 8 -evalue 1e-5 mesh.in\n",
+                  "blast", "threads=8 db=nr", "q.fa 1e-5" },
+                { "./other --x 1\nblastp -query=q.fa\n", "blast", "", "q.fa" },
+                { "python train.py 64 --lr 1\nblastp a\n", "blast", "", "a" },
+                { "python train.py 64 --lr 1\n", "any", "arg2=64", "" } };
 
   (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -297,15 +296,13 @@ static void put(int fd, const char *name, const char *text)
 static void only_regular_files_are_looked_at(void **state)
 {
   char folder[] = "/tmp/foretell-test-XXXXXX";
-  static const struct ft_file_queries ask = {
-    6,
-    { { "a", "bytes", "input_bytes" },
-      { "b", "bytes", "input_bytes" },
-      { "fifo", "lines", "fifo" },
-      { "none", "bytes", "none" },
-      { "b", "lines", "lines" },
-      { "a", "key:nodes", "nodes" } }
-  };
+  static const struct ft_file_queries ask = { 6,
+                                              { { "a", "bytes", "input_bytes" },
+                                                { "b", "bytes", "input_bytes" },
+                                                { "fifo", "lines", "fifo" },
+                                                { "none", "bytes", "none" },
+                                                { "b", "lines", "lines" },
+                                                { "a", "key:nodes", "nodes" } } };
   double begun;
   int fd;
 
@@ -332,8 +329,9 @@ static void only_regular_files_are_looked_at(void **state)
 
 static void hostile_scripts_take_no_time(void **state)
 {
-  static const char *const pieces[] = { "$(", "${", "\"", "'", "`", "((", "<<E\n", "a=$a", "\\", ";",
-                                        "<(", "x ", "\n", "${a:-", "\0", "\xff", "1", "--a " };
+  static const char *const pieces[] = { "$(",    "${",    "\"", "'",    "`",  "((",
+                                        "<<E\n", "a=$a",  "\\", ";",    "<(", "x ",
+                                        "\n",    "${a:-", "\0", "\xff", "1",  "--a " };
   const size_t size = 4 << 20;
   char *script = malloc(size);
   double begun, took = 0;

@@ -27,8 +27,8 @@ static void put(const char *path, const char *text)
   assert_int_equal(ft_io_make_path(parent, 0700, &err), 0);
   ft_buf_init(&buf, FT_LIMIT_PROC);
   for (; *text; text++)
-    assert_int_equal(ft_buf_add(&buf, *text == '@' ? folder : text, *text == '@' ? strlen(folder) : 1),
-                     0);
+    assert_int_equal(
+        ft_buf_add(&buf, *text == '@' ? folder : text, *text == '@' ? strlen(folder) : 1), 0);
   fd = open(full, O_WRONLY | O_CREAT | O_TRUNC, 0600);
   assert_true(fd >= 0);
   assert_int_equal(ft_io_write_all(fd, buf.data, buf.length), 0);
@@ -63,7 +63,8 @@ static void v1_adds_up_to_the_job(void **state)
   put("memory/slurm/memory.limit_in_bytes", "10\n");
   put("memory/slurm/uid_0/job_17/memory.max_usage_in_bytes", "5000\n");
   put("memory/slurm/uid_0/job_17/memory.limit_in_bytes", "8000\n");
-  put("memory/slurm/uid_0/job_17/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 0\n");
+  put("memory/slurm/uid_0/job_17/memory.oom_control",
+      "oom_kill_disable 0\nunder_oom 0\noom_kill 0\n");
   put("memory/slurm/uid_0/job_17/step_batch/memory.max_usage_in_bytes", "4000\n");
   put("memory/slurm/uid_0/job_17/step_batch/memory.limit_in_bytes", "7000\n");
   put("memory/slurm/uid_0/job_17/step_batch/memory.oom_control", "oom_kill 1\n");
@@ -116,8 +117,11 @@ static void a_mounted_part_is_found(void **state)
 
 static void another_ones_cgroup_does_not_count(void **state)
 {
-  static const char *const groups[] = { "0::/system.slice/slurmd.service\n", "0::/job_170/step_0\n",
-                                        "0::/\n", "", "garbage\n0:\n::\n",
+  static const char *const groups[] = { "0::/system.slice/slurmd.service\n",
+                                        "0::/job_170/step_0\n",
+                                        "0::/\n",
+                                        "",
+                                        "garbage\n0:\n::\n",
                                         "0::/uid_0/xjob_17\n" };
   struct ft_cgroup c;
 
