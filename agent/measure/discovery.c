@@ -17,8 +17,8 @@
 #include "agent/measure/internal.h"
 
 enum {
-  PROBE_LIMIT = 512,     /* pids given out since the last look that are tried one by one */
-  RETRY_LIMIT = 16,      /* of them, the newest, that may not be visible yet */
+  PROBE_LIMIT = 1024,    /* pids given out since the last look that are tried one by one */
+  RETRY_LIMIT = 8,       /* of them, the newest, that may not be visible yet */
   CANDIDATES_KEPT = 256, /* room for more is given back after the look that needed it */
   CANDIDATES_LIMIT = FT_PID_LIMIT
 };

@@ -27,12 +27,12 @@
 #define LOOK_IDLE_SECONDS 32.0
 
 /*
- * A process whose statm said the same so often is read at every fourth instant only, where
+ * A process whose statm said the same so often is read at every fifth instant only, where
  * instants are as dense as that; as soon as it differs, its high water mark is looked at,
  * which holds whatever was between.
  */
 #define STILL_SAMPLES 10
-#define STILL_PART 4
+#define STILL_PART 5
 #define STILL_SECONDS 0.5 /* no process goes unread for longer */
 
 struct ft_member *ft_tree_find(const struct ft_tree *tree, pid_t pid)

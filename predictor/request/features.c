@@ -56,7 +56,7 @@ static bool clean_name(const char *name, char out[48])
   return used > 0;
 }
 
-static bool is_category(const char *value)
+bool ft_is_category(const char *value)
 {
   size_t length = strlen(value);
 
@@ -77,7 +77,7 @@ void ft_found_value(struct ft_found *found, const char *name, const char *value)
     return;
   if (number_of(value, &number))
     (void)ft_feature_number(found->features, &found->count, FT_FEATURES_FOUND, clean, number);
-  else if (is_category(value))
+  else if (ft_is_category(value))
     (void)ft_feature_category(found->features, &found->count, FT_FEATURES_FOUND, clean, value);
 }
 
@@ -306,7 +306,7 @@ static void declared_feature(struct ft_found *found, const ft_declared_argument 
     return;
   if (!argument->categorical && number_of(value, &number))
     (void)ft_feature_number(found->features, &found->count, FT_FEATURES_FOUND, name, number);
-  else if (argument->categorical && is_category(value))
+  else if (argument->categorical && ft_is_category(value))
     (void)ft_feature_category(found->features, &found->count, FT_FEATURES_FOUND, name, value);
 }
 
