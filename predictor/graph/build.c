@@ -308,7 +308,8 @@ static int put_in_order(struct ft_build *build, struct scope *scope)
   }
   for (uint32_t i = 0; i < n; i++)
     if (waits[i])
-      return fail(build, &block->operators[i], "waits for its own result", "");
+      return fail(build, &block->operators[i], "waits for its own result,",
+                  build->graph->tensors[block->operators[i].outputs[0]].name);
   for (uint32_t i = 0; i < n; i++) {
     sorted[i] = block->operators[queue[i]];
     for (uint32_t j = 0; j < sorted[i].output_count; j++)

@@ -47,6 +47,21 @@ static const struct ft_tensor *output(const struct count *c, const struct ft_ope
 
 /* ---- parameters ---- */
 
+/* How many inputs of OP can be learnt: sizes, limits and running statistics are not. */
+static uint32_t learnt_inputs(const struct ft_operator *op)
+{
+  static const struct {
+    const char *type;
+    uint32_t count;
+  } some[] = { { "BatchNormalization", 3 }, { "Resize", 1 }, { "Upsample", 1 }, { "Pad", 1 },
+               { "Clip", 1 },               { "Dropout", 1 }, { "Range", 0 },   { "OneHot", 1 } };
+
+  for (size_t i = 0; i < sizeof some / sizeof *some; i++)
+    if (strcmp(op->type, some[i].type) == 0 && op->input_count > some[i].count)
+      return some[i].count;
+  return op->input_count;
+}
+
 /*
  * What a result depends on, other than as a running mean or variance: those are
  * kept with the weights and not learnt, nor is what they alone are computed from.
@@ -57,13 +72,11 @@ static void mark_used(struct count *c, const struct ft_block *block)
     c->role[block->outputs[i]] = ROLE_USED;
   for (uint32_t i = block->operator_count; i-- > 0;) {
     const struct ft_operator *op = &block->operators[i];
-    uint32_t inputs = op->input_count;
+    uint32_t inputs = learnt_inputs(op);
     bool used = false;
 
     for (uint32_t j = 0; j < op->output_count; j++)
       used = used || (op->outputs[j] && c->role[op->outputs[j]] == ROLE_USED);
-    if (strcmp(op->type, "BatchNormalization") == 0 && inputs > 3)
-      inputs = 3;
     for (uint32_t j = 0; used && j < inputs; j++)
       c->role[op->inputs[j]] = ROLE_USED;
     for (uint32_t j = 0; used && j < op->capture_count; j++)

@@ -137,7 +137,7 @@ void ft_graph_free(struct ft_graph *graph);
 
 /* The sizes that a file leaves open. */
 struct ft_graph_sizes {
-  int64_t batch;     /* for the first dimension of every input where it is open; 1 or more */
+  int64_t batch;     /* where a dimension called batch or N, else the first, is open; 1 or more */
   const char *input; /* NULL, or "CxHxW", "name=CxHxW,dimension=N,..." without the batch */
 };
 

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "predictor/core/buf.h"
 #include "predictor/core/text.h"
@@ -294,12 +295,28 @@ static int check_sizes(struct ft_infer *in)
   return 0;
 }
 
-/* An input's shape: what was given, else what the file says; the batch where its first is open. */
+/* Whether a dimension is the batch by its name. */
+static bool names_batch(const char *symbol)
+{
+  return symbol && (strncasecmp(symbol, "batch", 5) == 0 || strcmp(symbol, "N") == 0);
+}
+
+/* Which dimension of D is the batch: the one of that name, else the first. */
+static int batch_dimension(const struct ft_declared *d)
+{
+  for (int i = 0; d && d->symbols && i < d->rank; i++)
+    if (names_batch(d->symbols[i]))
+      return i;
+  return 0;
+}
+
+/* An input's shape: what was given, else what the file says; the batch where that is open. */
 static int set_input(struct ft_infer *in, struct ft_tensor *t, bool first)
 {
   const struct ft_declared *d = t->declared;
   int64_t given[FT_GRAPH_RANK];
   int count = given_dims(in, t->name, first, given), rank = d ? d->rank : -1;
+  int batch = batch_dimension(d);
 
   in->feed = (struct ft_operator){ .type = "input", .name = t->name, .at = d ? d->at : 0 };
   in->op = &in->feed;
@@ -318,11 +335,13 @@ static int set_input(struct ft_infer *in, struct ft_tensor *t, bool first)
     const char *symbol = d && d->symbols && i < d->rank ? d->symbols[i] : NULL;
     int64_t dim = d && i < d->rank ? d->dims[i] : -1;
 
-    if (count > 0 && i >= rank - count)
-      dim = given[i - (rank - count)];
+    if (count == rank)
+      dim = given[i];
+    else if (count > 0 && i != batch)
+      dim = given[i - (i > batch)];
     else if (dim < 0 && bound(in, symbol) >= 0)
       dim = bound(in, symbol);
-    else if (dim < 0 && i == 0)
+    else if (dim < 0 && i == batch)
       dim = in->sizes->batch;
     else if (dim < 0)
       return ft_contradiction(in, "its dimension %d (%s) is open: give it with --input", i,
