@@ -9,7 +9,7 @@
 #include "predictor/cli/cli.h"
 #include "predictor/core/io.h"
 #include "predictor/core/units.h"
-#include "predictor/graph/cost.h"
+#include "predictor/graph/memory.h"
 
 struct options {
   const char *input;
@@ -84,11 +84,24 @@ static json_t *inputs(const struct ft_graph *g)
   return object;
 }
 
+static json_t *training(const struct ft_memory *m)
+{
+  json_t *optimizers = json_object();
+
+  for (int i = 0; i < FT_OPTIMIZERS; i++)
+    json_object_set_new(optimizers, ft_optimizer_name(i), number(m->optimizer_bytes[i]));
+  return json_pack("{s:o, s:o, s:o, s:o}", "parameters_bytes", number(m->parameter_bytes),
+                   "gradients_bytes", number(m->gradient_bytes), "optimizer_bytes", optimizers,
+                   "saved_activations_bytes", number(m->saved_bytes));
+}
+
 static int print_json(const struct ft_graph *g, const struct ft_cost *cost,
-                      const struct options *o, double seconds)
+                      const struct ft_memory *m, const struct options *o, double seconds)
 {
   return ft_json_print(json_pack(
-      "{s:s, s:I, s:o, s:I, s:I, s:o, s:I, s:I, s:I, s:o, s:I, s:o, s:I, s:f, s:o}", "format",
+      "{s:o, s:o, s:o, s:b, s:s, s:I, s:o, s:I, s:I, s:o, s:I, s:I, s:I, s:o, s:I, s:o, s:I, s:f, s:o}", "weights_bytes",
+      number(m->weight_bytes), "inference_peak_bytes", number(m->inference_peak_bytes), "training",
+      training(m), "memory_complete", (int)m->complete, "format",
       g->format, "batch", (json_int_t)o->batch, "inputs", inputs(g), "operators",
       (json_int_t)cost->operators, "unresolved_operators", (json_int_t)cost->unresolved,
       "unknown_operators", unknowns(cost), "parameters", (json_int_t)cost->parameters, "buffers",
@@ -135,8 +148,26 @@ static void print_layers(const struct ft_graph *g, const struct ft_cost *cost)
   putchar('\n');
 }
 
+static void print_memory(const struct ft_memory *m)
+{
+  const char *bound = m->complete ? "" : " or more";
+  char bytes[32];
+
+  printf("inference    %s%s at its peak", ft_units_show_bytes((uint64_t)m->inference_peak_bytes, bytes, sizeof bytes),
+         bound);
+  printf(", %s of weights\n",
+         ft_units_show_bytes((uint64_t)m->weight_bytes, bytes, sizeof bytes));
+  printf("training     %s parameters, as much of gradients; ",
+         ft_units_show_bytes((uint64_t)m->parameter_bytes, bytes, sizeof bytes));
+  printf("%s%s of activations kept\n",
+         ft_units_show_bytes((uint64_t)m->saved_bytes, bytes, sizeof bytes), bound);
+  for (int i = FT_OPTIMIZER_MOMENTUM; i < FT_OPTIMIZERS; i++)
+    printf("%-12s and %s of its own\n", ft_optimizer_name(i),
+           ft_units_show_bytes((uint64_t)m->optimizer_bytes[i], bytes, sizeof bytes));
+}
+
 static int print_text(const struct ft_graph *g, const struct ft_cost *cost,
-                      const struct options *o)
+                      const struct ft_memory *m, const struct options *o)
 {
   char parameters[32], macs[32], elements[32], shown[128];
 
@@ -150,6 +181,7 @@ static int print_text(const struct ft_graph *g, const struct ft_cost *cost,
   printf("parameters   %s\n", show((int64_t)cost->parameters, parameters));
   printf("MACs         %s\n", show(cost->macs, macs));
   printf("activations  %s elements\n", show(cost->activations, elements));
+  print_memory(m);
   for (size_t i = 0; i < cost->unknown_count; i++)
     printf("unknown      %.100s%s%.100s, %" PRIu32 " of them\n", cost->unknowns[i].domain,
            cost->unknowns[i].domain[0] ? "." : "", cost->unknowns[i].type,
@@ -176,6 +208,7 @@ int ft_command_graph(int argc, char **argv)
   };
   struct ft_graph_sizes sizes;
   struct ft_graph *graph;
+  struct ft_memory memory;
   struct ft_cost cost;
   struct ft_error err;
   double begun;
@@ -193,11 +226,12 @@ int ft_command_graph(int argc, char **argv)
   sizes = (struct ft_graph_sizes){ .batch = (int64_t)o.batch, .input = o.input };
   begun = ft_io_monotonic();
   graph = ft_graph_read(argv[first], &err);
-  if (!graph || ft_graph_infer(graph, &sizes, &err) < 0 || ft_graph_cost(graph, &cost, &err) < 0)
+  if (!graph || ft_graph_infer(graph, &sizes, &err) < 0 || ft_graph_cost(graph, &cost, &err) < 0 ||
+      ft_graph_memory(graph, &cost, &memory, &err) < 0)
     status = ft_complain("graph", FT_EXIT_USAGE, "%s", err.text);
   else
-    status = o.json ? print_json(graph, &cost, &o, ft_io_monotonic() - begun)
-                    : print_text(graph, &cost, &o);
+    status = o.json ? print_json(graph, &cost, &memory, &o, ft_io_monotonic() - begun)
+                    : print_text(graph, &cost, &memory, &o);
   ft_graph_free(graph);
   return status;
 }

@@ -87,19 +87,40 @@ static void mark_used(struct count *c, const struct ft_block *block)
   }
 }
 
+static void add_parameter(struct count *c, uint32_t tensor)
+{
+  const struct ft_tensor *t = &c->graph->tensors[tensor];
+
+  c->role[tensor] = ROLE_PARAMETER;
+  c->cost->parameters += (uint64_t)ft_tensor_elements(t);
+  c->cost->parameter_bytes += (uint64_t)ft_tensor_bytes(t);
+}
+
 static void mark_constants(struct count *c, const struct ft_block *block)
 {
   for (uint32_t i = 0; i < block->constant_count; i++) {
     const struct ft_declared *d = c->graph->tensors[block->constants[i]].constant;
-    uint8_t *role = &c->role[block->constants[i]];
 
-    if (*role == ROLE_USED && ft_element_is_real(d->element))
-      *role = ROLE_PARAMETER;
-    if (*role == ROLE_PARAMETER)
-      c->cost->parameters += (uint64_t)d->elements;
+    if (c->role[block->constants[i]] == ROLE_USED && ft_element_is_real(d->element))
+      add_parameter(c, block->constants[i]);
     else
       c->cost->buffers += (uint64_t)d->elements;
   }
+}
+
+/*
+ * PyTorch's exporter writes parameters of equal values once, and an Identity for
+ * each of the others: gains and shifts that nobody has trained. Whole matrices are equal only where
+ * a module is shared, and then they are one.
+ */
+static bool is_twin(const struct count *c, const struct ft_operator *op)
+{
+  uint8_t role = op->input_count ? c->role[op->inputs[0]] : ROLE_NONE;
+
+  return strcmp(op->type, "Identity") == 0 && op->output_count && !op->data &&
+         c->graph->tensors[op->outputs[0]].rank == 1 &&
+         (role == ROLE_PARAMETER || role == ROLE_COUNTED) &&
+         c->role[op->outputs[0]] == ROLE_USED;
 }
 
 static uint64_t parameters_of(struct count *c, const struct ft_operator *op)
@@ -111,7 +132,7 @@ static uint64_t parameters_of(struct count *c, const struct ft_operator *op)
 
     if (*role != ROLE_PARAMETER)
       continue;
-    sum += (uint64_t)c->graph->tensors[op->inputs[i]].constant->elements;
+    sum += (uint64_t)ft_tensor_elements(&c->graph->tensors[op->inputs[i]]);
     *role = ROLE_COUNTED;
   }
   return sum;
@@ -310,6 +331,10 @@ static int count_operator(struct count *c, const struct ft_operator *op, int dep
 
   if (!op->kind && note_unknown(c, op) < 0)
     return -1;
+  if (is_twin(c, op)) {
+    add_parameter(c, op->outputs[0]);
+    return 0;
+  }
   layer.parameters = parameters_of(c, op);
   if (!op->data && op->kind && !layer.parameters)
     return 0;

@@ -26,6 +26,7 @@ struct ft_unknown {
 
 struct ft_cost {
   uint64_t parameters; /* elements of what is learnt; running statistics are none */
+  uint64_t parameter_bytes;
   uint64_t buffers;    /* elements of constants that are not learnt */
   int64_t macs, activations;                 /* what is known of them */
   int64_t macs_at_most, activations_at_most; /* -1: no bound */
