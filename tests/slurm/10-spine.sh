@@ -3,6 +3,7 @@
 # The main job, on real programs: what ran unpredicted is learned, the next one is
 # set, and one that asks too little is refused.
 . "$(dirname "$0")/play.sh"
+need python3 xz
 FT_ENFORCE=rss
 FT_PARTITIONS='PartitionName=main Nodes=@one@ Default=YES DefMemPerCPU=10 MaxTime=60'
 FT_FORETELL_CONF='mode = "check"

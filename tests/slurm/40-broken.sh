@@ -3,6 +3,7 @@
 # Whatever is broken: the job is submitted and runs, nothing is lost, at most one
 # line is said, and nobody waits.
 . "$(dirname "$0")/play.sh"
+need python3
 FT_ENFORCE=none
 FT_PARTITIONS='PartitionName=main Nodes=@one@ Default=YES DefMemPerCPU=10 MaxTime=60'
 FT_FORETELL_CONF='min_runs = 3

@@ -11,6 +11,7 @@ FT_TOP_SRCDIR=${FT_TOP_SRCDIR-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd
 [ -z "${FT_NO_SLURM-}" ] || { echo "1..0 # SKIP FT_NO_SLURM is set"; exit 0; }
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP slurmd needs root"; exit 0; }
 play_missing=$(cluster_missing) && tap_skip_all "$play_missing is not installed"
+need sqlite3 pgrep
 install_foretell || {
   echo "1..1"
   echo "not ok 1 - foretell can be installed from $FT_TOP_BUILDDIR"
