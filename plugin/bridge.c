@@ -250,16 +250,13 @@ int ft_bridge_operands(const struct ft_bridge *bridge, int argc, char **argv, co
   int saved_optind = optind, saved_opterr = opterr, saved_optopt = optopt;
   char *saved_optarg = optarg, *letters = NULL;
   struct option *table;
-  int letter, index = -1, first;
+  int letter, index = -1, first = -1;
 
   if (!bridge->opt || !bridge->table_create || !bridge->table_destroy)
     return -1;
   table = bridge->table_create(bridge->opt, &letters);
-  if (!table || !letters) {
-    if (table)
-      bridge->table_destroy(table);
-    return -1;
-  }
+  if (!table || !letters)
+    goto out;
   opterr = 0;
   optind = 0;
   while ((letter = getopt_long(argc, argv, letters, table, &index)) != -1) {
@@ -268,11 +265,14 @@ int ft_bridge_operands(const struct ft_bridge *bridge, int argc, char **argv, co
     index = -1;
   }
   first = optind;
-  bridge->table_destroy(table);
-  bridge->xfree((void **)&letters);
   optind = saved_optind;
   opterr = saved_opterr;
   optopt = saved_optopt;
   optarg = saved_optarg;
+out:
+  if (table)
+    bridge->table_destroy(table);
+  if (letters)
+    bridge->xfree((void **)&letters);
   return first;
 }

@@ -225,7 +225,7 @@ int ft_helper_describe(const struct ft_helper *helper, const struct ft_descripti
                        const ft_request *request, ft_submission *out, struct ft_error *err)
 {
   double deadline = ft_io_monotonic() + helper->milliseconds / 1000.0;
-  ft_submission *described = NULL;
+  ft_submission described;
   struct ft_buf frame, answer;
   int ends[2] = { -1, -1 }, status = -1;
   pid_t pid;
@@ -234,8 +234,7 @@ int ft_helper_describe(const struct ft_helper *helper, const struct ft_descripti
   ft_buf_init(&answer, FT_LIMIT_ENVIRONMENT);
   if (ft_frame_write(what, request, &frame, err) < 0)
     goto out;
-  described = malloc(sizeof *described);
-  if (!described || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) {
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) {
     ft_error_errno(err, "%s", helper->path);
     goto out;
   }
@@ -250,15 +249,14 @@ int ft_helper_describe(const struct ft_helper *helper, const struct ft_descripti
     ft_error_set(err, "%s: no answer within %u ms", helper->path, helper->milliseconds);
   else
     status = ft_record_decode(FT_RECORD_SUBMISSION, ft_buf_text(&answer), answer.length,
-                              described, err);
+                              &described, err);
   reap(pid);
   if (status == 0)
-    *out = *described;
+    *out = described;
 out:
   for (int i = 0; i < 2; i++)
     if (ends[i] >= 0)
       close(ends[i]);
-  free(described);
   ft_buf_free(&frame);
   ft_buf_free(&answer);
   return status;

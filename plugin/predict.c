@@ -103,7 +103,7 @@ static const struct ft_estimate *estimate(struct work *w, int state_fd, bool *br
   const ft_submission *s = &w->submission;
   struct ft_error err;
 
-  if (ft_layout_read_model(state_fd, w->collected.uid, s->app, &w->model, &err) < 0) {
+  if (ft_layout_read_evaluator(state_fd, w->collected.uid, s->app, &w->model, &err) < 0) {
     *broken = errno != ENOENT;
     if (*broken) {
       w->why = err;

@@ -22,6 +22,7 @@ static const struct command commands[] = {
   { "import", ft_command_import, "learn from sacct output or a CSV table" },
   { "export", ft_command_export, "write the observations out" },
   { "fit", ft_command_fit, "find an equation for a column of any table" },
+  { "graph", ft_command_graph, "what a network costs, from its model file" },
   { "doctor", ft_command_doctor, "check the installation and say what to do" },
   { "helper", ft_command_helper, NULL },
 };

@@ -19,7 +19,8 @@ static const char *const ignored[] = {
   "type",   "typeset", "ulimit", "umask",   "unalias", "unset", "wait",  "conda",  "mamba",
   "cp",     "mv",     "rm",     "mkdir",    "rmdir",  "ln",     "touch", "chmod",  "chown",
   "date",   "hostname", "whoami", "id",     "printenv", "ls",  "which",  "sleep",
-  "nvidia-smi", "scontrol", "squeue", "sacct", "sstat", NULL
+  "nvidia-smi", "scontrol", "squeue", "sacct", "sstat", "sbatch", "salloc",
+  "scancel", "sbcast", NULL
 };
 
 /*

@@ -3,6 +3,7 @@
 
 #include <fnmatch.h>
 #include <inttypes.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +15,8 @@
 enum {
   LINE_SIZE = 1024,      /* of a command line that patterns are matched with */
   LINES_MATCHED = 256,   /* commands that patterns are matched with */
-  NAME_SIZE = sizeof((ft_submission *)NULL)->app
+  NAME_SIZE = sizeof((ft_submission *)NULL)->app,
+  MOST_CATEGORY = sizeof((ft_feature *)NULL)->category - 1
 };
 
 /* One reading of a script: the hash of it normalised, and what its commands say. */
@@ -155,6 +157,16 @@ static void show(const char *name, size_t keep, char *out)
   out[i] = '\0';
 }
 
+/* A record with anything else in it would be refused. */
+static void make_printable(ft_request *r)
+{
+  char *const strings[] = { r->partition, r->account, r->qos, r->constraint, r->gres,
+                            r->container };
+
+  for (size_t i = 0; i < sizeof strings / sizeof *strings; i++)
+    show(strings[i], SIZE_MAX, strings[i]);
+}
+
 /* A name that is too long is cut and ends in its hash. */
 static void set_app(const char *name, char out[NAME_SIZE])
 {
@@ -222,14 +234,18 @@ static void append_request(ft_submission *out)
     const char *name;
     uint32_t value;
   } numbers[] = { { "nodes", r->nodes }, { "tasks", r->tasks }, { "cpus", r->cpus_per_task } };
+  const char *container = r->container;
   ft_feature feature[4];
   pb_size_t count = 0;
 
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
     if (numbers[i].value)
       (void)ft_feature_number(feature, &count, 4, numbers[i].name, numbers[i].value);
-  if (r->container[0])
-    (void)ft_feature_category(feature, &count, 4, "container", r->container);
+  /* of a long name the end tells more: registry/team/image:tag */
+  if (strlen(container) > MOST_CATEGORY)
+    container += strlen(container) - MOST_CATEGORY;
+  if (ft_is_category(container))
+    (void)ft_feature_category(feature, &count, 4, "container", container);
   append(out, feature, count, FT_FEATURES);
 }
 
@@ -251,6 +267,7 @@ int ft_describe(const struct ft_description *what, const ft_request *request, ft
   show(what->job_name, sizeof out->job_name - 1, out->job_name);
   if (r.image && !out->request.container[0])
     (void)ft_string_copy(r.image, out->request.container, sizeof out->request.container);
+  make_printable(&out->request);
   if (what->app && *what->app)
     set_app(what->app, out->app);
   else if (r.matched < what->app_count)

@@ -56,7 +56,7 @@ static bool clean_name(const char *name, char out[48])
   return used > 0;
 }
 
-static bool is_category(const char *value)
+bool ft_is_category(const char *value)
 {
   size_t length = strlen(value);
 
@@ -77,7 +77,7 @@ void ft_found_value(struct ft_found *found, const char *name, const char *value)
     return;
   if (number_of(value, &number))
     (void)ft_feature_number(found->features, &found->count, FT_FEATURES_FOUND, clean, number);
-  else if (is_category(value))
+  else if (ft_is_category(value))
     (void)ft_feature_category(found->features, &found->count, FT_FEATURES_FOUND, clean, value);
 }
 
@@ -94,6 +94,9 @@ void ft_found_file(struct ft_found *found, const char *path, const char *counts,
   bool here = path[0] == '/' || !found->directory[0];
 
   if (!files || (found->lost && path[0] != '/') || files->count == FT_FILE_QUERIES)
+    return;
+  if (strncmp(path, "/proc/", 6) == 0 || strncmp(path, "/sys/", 5) == 0 ||
+      strncmp(path, "/dev/", 5) == 0)
     return;
   if ((size_t)snprintf(query.path, sizeof query.path, "%s%s%s", here ? "" : found->directory,
                        here ? "" : "/", path) >= sizeof query.path)
@@ -303,7 +306,7 @@ static void declared_feature(struct ft_found *found, const ft_declared_argument 
     return;
   if (!argument->categorical && number_of(value, &number))
     (void)ft_feature_number(found->features, &found->count, FT_FEATURES_FOUND, name, number);
-  else if (argument->categorical && is_category(value))
+  else if (argument->categorical && ft_is_category(value))
     (void)ft_feature_category(found->features, &found->count, FT_FEATURES_FOUND, name, value);
 }
 

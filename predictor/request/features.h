@@ -21,6 +21,9 @@ struct ft_found {
   uint64_t arguments_named;      /* bit k - 1: the script's k-th argument is a named feature's value */
 };
 
+/* Whether VALUE may be a category: a word of at most 63 bytes without blanks. */
+bool ft_is_category(const char *value);
+
 /* NAME is what VALUE says: a number or a size in bytes, else a category; the first of a name counts. */
 void ft_found_value(struct ft_found *found, const char *name, const char *value);
 

@@ -38,7 +38,7 @@ struct play {
   const char *events;
   bool has_status;
   int status;
-  int models;   /* inotify; -1: not watched */
+  int models; /* inotify; -1: not watched */
   double ended;
 };
 
@@ -116,7 +116,7 @@ static void event(struct play *play, char letter, char **command)
   case 'j':
     a->which_event = ft_announcement_job_start_tag;
     a->event.job_start.submission.size = (pb_size_t)encode_submission(
-      play, a->event.job_start.submission.bytes, sizeof a->event.job_start.submission.bytes);
+        play, a->event.job_start.submission.bytes, sizeof a->event.job_start.submission.bytes);
     break;
   case 's':
     a->which_event = ft_announcement_task_start_tag;
@@ -124,7 +124,7 @@ static void event(struct play *play, char letter, char **command)
     a->event.task_start.tasks = 1;
     a->event.task_start.limit_bytes = play->limit;
     a->event.task_start.submission.size = (pb_size_t)encode_submission(
-      play, a->event.task_start.submission.bytes, sizeof a->event.task_start.submission.bytes);
+        play, a->event.task_start.submission.bytes, sizeof a->event.task_start.submission.bytes);
     break;
   case 'e':
     (void)getrusage(RUSAGE_CHILDREN, &usage);

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * foretell graph: what a network is and costs, from its model file alone.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+
+#include "predictor/cli/cli.h"
+#include "predictor/core/io.h"
+#include "predictor/core/units.h"
+#include "predictor/graph/memory.h"
+
+struct options {
+  const char *input;
+  unsigned long batch;
+  bool layers, json;
+};
+
+/* ---- JSON ---- */
+
+static json_t *number(int64_t value)
+{
+  return value < 0 ? json_null() : json_integer((json_int_t)value);
+}
+
+static const struct ft_tensor *first_output(const struct ft_graph *g, const struct ft_operator *op)
+{
+  return op->output_count ? &g->tensors[op->outputs[0]] : &g->tensors[0];
+}
+
+static json_t *shape(const struct ft_tensor *t)
+{
+  json_t *dims;
+
+  if (t->rank < 0)
+    return json_null();
+  dims = json_array();
+  for (int i = 0; i < t->rank; i++)
+    json_array_append_new(dims, number(t->dims[i]));
+  return dims;
+}
+
+static json_t *layers(const struct ft_graph *g, const struct ft_cost *cost)
+{
+  json_t *list = json_array();
+
+  for (size_t i = 0; i < cost->layer_count; i++) {
+    const struct ft_layer *l = &cost->layers[i];
+
+    json_array_append_new(
+        list, json_pack("{s:s, s:s, s:o, s:I, s:o, s:o}", "name", l->op->name, "operator",
+                        l->op->type, "shape", shape(first_output(g, l->op)), "parameters",
+                        (json_int_t)l->parameters, "macs", number(l->macs), "activations",
+                        number(l->activations)));
+  }
+  return list;
+}
+
+static json_t *unknowns(const struct ft_cost *cost)
+{
+  json_t *object = json_object();
+  char name[256];
+
+  for (size_t i = 0; i < cost->unknown_count; i++) {
+    const struct ft_unknown *u = &cost->unknowns[i];
+
+    (void)snprintf(name, sizeof name, "%.100s%s%.100s", u->domain, u->domain[0] ? "." : "",
+                   u->type);
+    json_object_set_new(object, name, json_integer(u->count));
+  }
+  return object;
+}
+
+static json_t *inputs(const struct ft_graph *g)
+{
+  json_t *object = json_object();
+
+  for (uint32_t i = 0; i < g->block.input_count; i++) {
+    const struct ft_tensor *t = &g->tensors[g->block.inputs[i]];
+
+    json_object_set_new(object, t->name, shape(t));
+  }
+  return object;
+}
+
+static json_t *training(const struct ft_memory *m)
+{
+  json_t *optimizers = json_object();
+
+  for (int i = 0; i < FT_OPTIMIZERS; i++)
+    json_object_set_new(optimizers, ft_optimizer_name(i), number(m->optimizer_bytes[i]));
+  return json_pack("{s:o, s:o, s:o, s:o}", "parameters_bytes", number(m->parameter_bytes),
+                   "gradients_bytes", number(m->gradient_bytes), "optimizer_bytes", optimizers,
+                   "saved_activations_bytes", number(m->saved_bytes));
+}
+
+static int print_json(const struct ft_graph *g, const struct ft_cost *cost,
+                      const struct ft_memory *m, const struct options *o, double seconds)
+{
+  return ft_json_print(json_pack(
+      "{s:o, s:o, s:o, s:b, s:s, s:I, s:o, s:I, s:I, s:o, s:I, s:I, s:I, s:o, s:I, s:o, s:I, s:f, s:o}", "weights_bytes",
+      number(m->weight_bytes), "inference_peak_bytes", number(m->inference_peak_bytes), "training",
+      training(m), "memory_complete", (int)m->complete, "format",
+      g->format, "batch", (json_int_t)o->batch, "inputs", inputs(g), "operators",
+      (json_int_t)cost->operators, "unresolved_operators", (json_int_t)cost->unresolved,
+      "unknown_operators", unknowns(cost), "parameters", (json_int_t)cost->parameters, "buffers",
+      (json_int_t)cost->buffers, "macs", (json_int_t)cost->macs, "macs_at_most",
+      number(cost->macs_at_most), "activations", (json_int_t)cost->activations,
+      "activations_at_most", number(cost->activations_at_most), "operator_set",
+      (json_int_t)g->version, "seconds", seconds, "layers", layers(g, cost)));
+}
+
+/* ---- text ---- */
+
+/* "4.09 G", three digits. */
+static const char *show(int64_t value, char out[32])
+{
+  static const char *const units[] = { "", " k", " M", " G", " T", " P" };
+  double scaled = (double)value;
+  int unit = 0;
+
+  for (; scaled >= 999.5 && unit < 5; unit++)
+    scaled /= 1000;
+  (void)snprintf(out, 32, unit ? "%.3g%s" : "%.0f%s", scaled, units[unit]);
+  if (value < 0)
+    (void)snprintf(out, 32, "?");
+  return out;
+}
+
+static void print_layers(const struct ft_graph *g, const struct ft_cost *cost)
+{
+  char parameters[32], macs[32], elements[32], shown[128];
+
+  printf("%-20s %-22s %10s %10s %10s  %s\n", "operator", "shape", "parameters", "MACs",
+         "activations", "name");
+  for (size_t i = 0; i < cost->layer_count; i++) {
+    const struct ft_layer *l = &cost->layers[i];
+
+    printf("%*s%-*.32s %-22s %10s %10s %11s  ", l->depth, "", 20 - l->depth, l->op->type,
+           ft_tensor_show(first_output(g, l->op), shown, sizeof shown),
+           show((int64_t)l->parameters, parameters), show(l->macs, macs),
+           show(l->activations, elements));
+    for (const char *p = l->op->name; *p; p++)
+      putchar((unsigned char)*p < ' ' || *p == 0x7f ? '?' : *p);
+    putchar('\n');
+  }
+  putchar('\n');
+}
+
+static void print_memory(const struct ft_memory *m)
+{
+  const char *bound = m->complete ? "" : " or more";
+  char bytes[32];
+
+  printf("inference    %s%s at its peak", ft_units_show_bytes((uint64_t)m->inference_peak_bytes, bytes, sizeof bytes),
+         bound);
+  printf(", %s of weights\n",
+         ft_units_show_bytes((uint64_t)m->weight_bytes, bytes, sizeof bytes));
+  printf("training     %s parameters, as much of gradients; ",
+         ft_units_show_bytes((uint64_t)m->parameter_bytes, bytes, sizeof bytes));
+  printf("%s%s of activations kept\n",
+         ft_units_show_bytes((uint64_t)m->saved_bytes, bytes, sizeof bytes), bound);
+  for (int i = FT_OPTIMIZER_MOMENTUM; i < FT_OPTIMIZERS; i++)
+    printf("%-12s and %s of its own\n", ft_optimizer_name(i),
+           ft_units_show_bytes((uint64_t)m->optimizer_bytes[i], bytes, sizeof bytes));
+}
+
+static int print_text(const struct ft_graph *g, const struct ft_cost *cost,
+                      const struct ft_memory *m, const struct options *o)
+{
+  char parameters[32], macs[32], elements[32], shown[128];
+
+  if (o->layers)
+    print_layers(g, cost);
+  printf("format       %s, operator set %" PRId64 "\n", g->format, g->version);
+  for (uint32_t i = 0; i < g->block.input_count && i < 8; i++)
+    printf("input        %s\n",
+           ft_tensor_show(&g->tensors[g->block.inputs[i]], shown, sizeof shown));
+  printf("operators    %" PRIu32 ", %zu of them layers\n", cost->operators, cost->layer_count);
+  printf("parameters   %s\n", show((int64_t)cost->parameters, parameters));
+  printf("MACs         %s\n", show(cost->macs, macs));
+  printf("activations  %s elements\n", show(cost->activations, elements));
+  print_memory(m);
+  for (size_t i = 0; i < cost->unknown_count; i++)
+    printf("unknown      %.100s%s%.100s, %" PRIu32 " of them\n", cost->unknowns[i].domain,
+           cost->unknowns[i].domain[0] ? "." : "", cost->unknowns[i].type,
+           cost->unknowns[i].count);
+  if (cost->unresolved)
+    printf("unresolved   %" PRIu32 " operators whose result has no size that can be told\n",
+           cost->unresolved);
+  if (cost->unresolved || cost->unknown)
+    printf("at most      %s MACs, %s activations\n", show(cost->macs_at_most, macs),
+           show(cost->activations_at_most, elements));
+  return fflush(stdout) == 0 && !ferror(stdout) ? FT_EXIT_DONE : FT_EXIT_SYSTEM;
+}
+
+int ft_command_graph(int argc, char **argv)
+{
+  struct options o = { .batch = 1 };
+  const struct ft_option options[] = {
+    { 'b', "batch", "N", "samples at once (1)", FT_OPTION_COUNT, &o.batch },
+    { 'i', "input", "SIZES", "CxHxW, or NAME=CxHxW,..., where the file leaves it open",
+      FT_OPTION_STRING, &o.input },
+    { 'l', "layers", NULL, "show every layer", FT_OPTION_FLAG, &o.layers },
+    { 'j', "json", NULL, "print one JSON object", FT_OPTION_FLAG, &o.json },
+    { 0 }
+  };
+  struct ft_graph_sizes sizes;
+  struct ft_graph *graph;
+  struct ft_memory memory;
+  struct ft_cost cost;
+  struct ft_error err;
+  double begun;
+  int status, first;
+
+  first = ft_options_parse(options, "[OPTION]... FILE",
+                           "Shows what a network costs, from its model file (ONNX).", false, argc,
+                           argv, &status);
+  if (first < 0)
+    return status;
+  if (argc - first != 1)
+    return ft_complain("graph", FT_EXIT_USAGE, "expected one file; see foretell graph --help");
+  if (o.batch < 1 || o.batch > (unsigned long)FT_GRAPH_DIMENSION)
+    return ft_complain("graph", FT_EXIT_USAGE, "--batch=%lu: expected 1 or more", o.batch);
+  sizes = (struct ft_graph_sizes){ .batch = (int64_t)o.batch, .input = o.input };
+  begun = ft_io_monotonic();
+  graph = ft_graph_read(argv[first], &err);
+  if (!graph || ft_graph_infer(graph, &sizes, &err) < 0 || ft_graph_cost(graph, &cost, &err) < 0 ||
+      ft_graph_memory(graph, &cost, &memory, &err) < 0)
+    status = ft_complain("graph", FT_EXIT_USAGE, "%s", err.text);
+  else
+    status = o.json ? print_json(graph, &cost, &memory, &o, ft_io_monotonic() - begun)
+                    : print_text(graph, &cost, &memory, &o);
+  ft_graph_free(graph);
+  return status;
+}

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <string.h>
+
+#include "predictor/core/buf.h"
+#include "predictor/graph/cost.h"
+#include "predictor/graph/einsum.h"
+
+struct count {
+  struct ft_graph *graph;
+  struct ft_cost *cost;
+  struct ft_error *err;
+  uint8_t *role; /* of each tensor */
+  size_t layer_room, unknown_room;
+};
+
+enum { ROLE_NONE, ROLE_USED, ROLE_PARAMETER, ROLE_COUNTED };
+
+static int exhausted(struct count *c)
+{
+  return ft_error_set(c->err, "%s: its layers need more than %d MiB, or memory is out",
+                      c->graph->file, FT_LIMIT_GRAPH >> 20);
+}
+
+static int64_t plus(int64_t a, int64_t b)
+{
+  return a < 0 || b < 0 ? -1 : a > (INT64_C(1) << 62) - b ? INT64_C(1) << 62 : a + b;
+}
+
+static const struct ft_tensor *tensor(const struct count *c, const uint32_t *list, uint32_t n,
+                                      uint32_t i)
+{
+  return i < n && list[i] ? &c->graph->tensors[list[i]] : NULL;
+}
+
+static const struct ft_tensor *input(const struct count *c, const struct ft_operator *op,
+                                     uint32_t i)
+{
+  return tensor(c, op->inputs, op->input_count, i);
+}
+
+static const struct ft_tensor *output(const struct count *c, const struct ft_operator *op)
+{
+  return tensor(c, op->outputs, op->output_count, 0);
+}
+
+/* ---- parameters ---- */
+
+/* How many inputs of OP can be learnt: sizes, limits and running statistics are not. */
+static uint32_t learnt_inputs(const struct ft_operator *op)
+{
+  static const struct {
+    const char *type;
+    uint32_t count;
+  } some[] = { { "BatchNormalization", 3 }, { "Resize", 1 }, { "Upsample", 1 }, { "Pad", 1 },
+               { "Clip", 1 },               { "Dropout", 1 }, { "Range", 0 },   { "OneHot", 1 } };
+
+  for (size_t i = 0; i < sizeof some / sizeof *some; i++)
+    if (strcmp(op->type, some[i].type) == 0 && op->input_count > some[i].count)
+      return some[i].count;
+  return op->input_count;
+}
+
+/*
+ * What a result depends on, other than as a running mean or variance: those are
+ * kept with the weights and not learnt, nor is what they alone are computed from.
+ */
+static void mark_used(struct count *c, const struct ft_block *block)
+{
+  for (uint32_t i = 0; i < block->output_count; i++)
+    c->role[block->outputs[i]] = ROLE_USED;
+  for (uint32_t i = block->operator_count; i-- > 0;) {
+    const struct ft_operator *op = &block->operators[i];
+    uint32_t inputs = learnt_inputs(op);
+    bool used = false;
+
+    for (uint32_t j = 0; j < op->output_count; j++)
+      used = used || (op->outputs[j] && c->role[op->outputs[j]] == ROLE_USED);
+    for (uint32_t j = 0; used && j < inputs; j++)
+      c->role[op->inputs[j]] = ROLE_USED;
+    for (uint32_t j = 0; used && j < op->capture_count; j++)
+      c->role[op->captures[j]] = ROLE_USED;
+    for (uint32_t j = 0; used && j < op->attribute_count; j++)
+      if (op->attributes[j].type == FT_ATTRIBUTE_BLOCK)
+        mark_used(c, op->attributes[j].block);
+  }
+}
+
+static void add_parameter(struct count *c, uint32_t tensor)
+{
+  const struct ft_tensor *t = &c->graph->tensors[tensor];
+
+  c->role[tensor] = ROLE_PARAMETER;
+  c->cost->parameters += (uint64_t)ft_tensor_elements(t);
+  c->cost->parameter_bytes += (uint64_t)ft_tensor_bytes(t);
+}
+
+static void mark_constants(struct count *c, const struct ft_block *block)
+{
+  for (uint32_t i = 0; i < block->constant_count; i++) {
+    const struct ft_declared *d = c->graph->tensors[block->constants[i]].constant;
+
+    if (c->role[block->constants[i]] == ROLE_USED && ft_element_is_real(d->element))
+      add_parameter(c, block->constants[i]);
+    else
+      c->cost->buffers += (uint64_t)d->elements;
+  }
+}
+
+/*
+ * PyTorch's exporter writes parameters of equal values once, and an Identity for
+ * each of the others: gains and shifts that nobody has trained. Whole matrices are equal only where
+ * a module is shared, and then they are one.
+ */
+static bool is_twin(const struct count *c, const struct ft_operator *op)
+{
+  uint8_t role = op->input_count ? c->role[op->inputs[0]] : ROLE_NONE;
+
+  return strcmp(op->type, "Identity") == 0 && op->output_count && !op->data &&
+         c->graph->tensors[op->outputs[0]].rank == 1 &&
+         (role == ROLE_PARAMETER || role == ROLE_COUNTED) &&
+         c->role[op->outputs[0]] == ROLE_USED;
+}
+
+static uint64_t parameters_of(struct count *c, const struct ft_operator *op)
+{
+  uint64_t sum = 0;
+
+  for (uint32_t i = 0; i < op->input_count; i++) {
+    uint8_t *role = &c->role[op->inputs[i]];
+
+    if (*role != ROLE_PARAMETER)
+      continue;
+    sum += (uint64_t)ft_tensor_elements(&c->graph->tensors[op->inputs[i]]);
+    *role = ROLE_COUNTED;
+  }
+  return sum;
+}
+
+/*
+ * ---- multiply-accumulates ----
+ * Normalisation and pooling at the rates of fvcore (fvcore/nn/jit_handles.py,
+ * norm_flop_counter, batchnorm_flop_jit), whose sums are what is mostly published: 2 an element where the
+ * statistics are there, 5 where they are taken of the data, 1 an element that is averaged.
+ */
+
+static int64_t product(const struct ft_tensor *t, int first, int last)
+{
+  int64_t result = 1;
+
+  for (int i = first; i < last; i++)
+    result = ft_times(result, t->dims[i]);
+  return result;
+}
+
+static int64_t recurrent(const struct ft_operator *op, const struct ft_tensor *x,
+                         const struct ft_tensor *w, const struct ft_tensor *r)
+{
+  if (!w || !r || x->rank != 3 || w->rank != 3 || r->rank != 3)
+    return -1;
+  (void)op;
+  /* w: directions x gates of hidden x inputs; r: the same x hidden */
+  return ft_times(ft_times(x->dims[0], x->dims[1]),
+                  plus(product(w, 0, 3), product(r, 0, 3)));
+}
+
+static int64_t attention(const struct ft_tensor *q, const struct ft_tensor *k,
+                         const struct ft_tensor *v, const struct ft_tensor *y)
+{
+  int last = q->rank - 1;
+
+  if (!k || !v || y->rank != q->rank || k->rank != q->rank || q->rank < 3)
+    return -1;
+  return ft_times(ft_times(product(q, 0, last), k->dims[last - 1]),
+                  plus(q->dims[last], y->dims[last]));
+}
+
+static int64_t einsum(const struct count *c, const struct ft_operator *op)
+{
+  struct ft_infer in = { .graph = c->graph, .op = (struct ft_operator *)op };
+  struct ft_einsum e;
+
+  return ft_einsum_read(&in, &e) < 0 ? -1 : ft_einsum_products(&e);
+}
+
+static int64_t macs_of(const struct count *c, const struct ft_operator *op)
+{
+  const struct ft_tensor *x = input(c, op, 0), *y = output(c, op), *w;
+  uint8_t work = op->kind ? op->kind->work : FT_WORK_NONE;
+
+  if (work == FT_WORK_NONE)
+    return 0;
+  w = input(c, op, op->kind->weight);
+  if (!x || !y || !w || x->rank < 0 || w->rank < 0)
+    return -1;
+  switch (work) {
+  case FT_WORK_CONV:
+    return ft_times(ft_tensor_elements(y), product(w, 1, w->rank));
+  case FT_WORK_TRANSPOSED:
+    return ft_times(ft_tensor_elements(x), product(w, 1, w->rank));
+  case FT_WORK_PRODUCT:
+    return x->rank ? ft_times(ft_tensor_elements(y), x->dims[x->rank - 1]) : -1;
+  case FT_WORK_GEMM:
+    return x->rank == 2 ? ft_times(ft_tensor_elements(y),
+                                   x->dims[ft_integer(op, "transA", 0) == 0])
+                        : -1;
+  case FT_WORK_EINSUM:
+    return einsum(c, op);
+  case FT_WORK_RECURRENT:
+    return recurrent(op, x, w, input(c, op, 2));
+  case FT_WORK_ATTENTION:
+    return attention(x, input(c, op, 1), input(c, op, 2), y);
+  case FT_WORK_NORM:
+    return ft_times(ft_tensor_elements(x), 2);
+  case FT_WORK_STATISTICS:
+    return ft_times(ft_tensor_elements(x), 5);
+  default: /* pooling of everything */
+    return ft_tensor_elements(x);
+  }
+}
+
+/* ---- layers ---- */
+
+/* The largest of the operator's inputs, in elements; -1 where one is not known. */
+static int64_t largest_input(const struct count *c, const struct ft_operator *op)
+{
+  int64_t largest = 0;
+
+  for (uint32_t i = 0; i < op->input_count; i++) {
+    const struct ft_tensor *x = input(c, op, i);
+    int64_t elements = x ? ft_tensor_elements(x) : 0;
+
+    if (elements < 0)
+      return -1;
+    largest = elements > largest ? elements : largest;
+  }
+  return largest;
+}
+
+static int64_t activations_of(const struct count *c, const struct ft_operator *op)
+{
+  int64_t sum = 0;
+
+  if (op->kind && op->kind->view)
+    return 0;
+  for (uint32_t i = 0; i < op->output_count; i++)
+    if (op->outputs[i])
+      sum = plus(sum, ft_tensor_elements(&c->graph->tensors[op->outputs[i]]));
+  return sum;
+}
+
+/*
+ * Bounds of what is not known. A result whose size cannot be told is held to be
+ * no larger than the operator's largest input; an unknown operator is taken for
+ * one whose every result needs every parameter once, as a full connection does.
+ */
+static void bound(const struct count *c, struct ft_layer *layer)
+{
+  const struct ft_operator *op = layer->op;
+
+  layer->activations_at_most = layer->activations;
+  layer->macs_at_most = layer->macs;
+  if (layer->activations < 0)
+    layer->activations_at_most = ft_times(largest_input(c, op), op->output_count);
+  if (!op->kind)
+    layer->macs_at_most =
+        ft_times(layer->activations_at_most, layer->parameters ? (int64_t)layer->parameters : 1);
+}
+
+static int note_unknown(struct count *c, const struct ft_operator *op)
+{
+  struct ft_unknown *list = c->cost->unknowns;
+
+  c->cost->unknown++;
+  for (size_t i = 0; i < c->cost->unknown_count; i++)
+    if (strcmp(list[i].type, op->type) == 0 && strcmp(list[i].domain, op->domain) == 0) {
+      list[i].count++;
+      return 0;
+    }
+  list = ft_arena_grow(&c->graph->results, list, &c->unknown_room, c->cost->unknown_count,
+                       sizeof *list);
+  if (!list)
+    return exhausted(c);
+  c->cost->unknowns = list;
+  list[c->cost->unknown_count++] = (struct ft_unknown){ op->domain, op->type, 1 };
+  return 0;
+}
+
+/* What was counted so far of a block, so that branches can be compared. */
+struct sums {
+  int64_t macs, activations, macs_at_most, activations_at_most;
+};
+
+static int count_block(struct count *c, const struct ft_block *block, int depth,
+                       struct sums *sums);
+
+/* Of two branches the dearer, of a loop's body as many as it turns; an unknown number has no bound. */
+static int count_blocks(struct count *c, const struct ft_operator *op, int depth,
+                        struct ft_layer *layer)
+{
+  for (uint32_t i = 0; i < op->attribute_count; i++) {
+    struct sums s = { 0 };
+
+    if (op->attributes[i].type != FT_ATTRIBUTE_BLOCK)
+      continue;
+    if (count_block(c, op->attributes[i].block, depth + 1, &s) < 0)
+      return -1;
+    if (op->turns < 0) {
+      s.macs_at_most = -1;
+    } else {
+      s.macs = ft_times(s.macs, op->turns);
+      s.macs_at_most = ft_times(s.macs_at_most, op->turns);
+    }
+    if (s.macs > layer->macs)
+      layer->macs = s.macs;
+    if (s.macs_at_most < 0 || s.macs_at_most > layer->macs_at_most)
+      layer->macs_at_most = s.macs_at_most;
+    if (s.activations > layer->activations)
+      layer->activations = s.activations;
+    if (s.activations_at_most < 0 || s.activations_at_most > layer->activations_at_most)
+      layer->activations_at_most = s.activations_at_most;
+  }
+  return 0;
+}
+
+static int count_operator(struct count *c, const struct ft_operator *op, int depth,
+                          struct sums *sums)
+{
+  struct ft_layer layer = { .op = op, .depth = depth }, *layers;
+
+  if (!op->kind && note_unknown(c, op) < 0)
+    return -1;
+  if (is_twin(c, op)) {
+    add_parameter(c, op->outputs[0]);
+    return 0;
+  }
+  layer.parameters = parameters_of(c, op);
+  if (!op->data && op->kind && !layer.parameters)
+    return 0;
+  if (op->kind && !op->resolved)
+    c->cost->unresolved++;
+  layer.macs = op->data ? macs_of(c, op) : 0;
+  layer.activations = op->data ? activations_of(c, op) : 0;
+  bound(c, &layer);
+  if (count_blocks(c, op, depth, &layer) < 0)
+    return -1;
+  layers = ft_arena_grow(&c->graph->results, c->cost->layers, &c->layer_room,
+                         c->cost->layer_count, sizeof *layers);
+  if (!layers)
+    return exhausted(c);
+  c->cost->layers = layers;
+  layers[c->cost->layer_count++] = layer;
+  sums->macs = plus(sums->macs, layer.macs > 0 ? layer.macs : 0);
+  sums->activations = plus(sums->activations, layer.activations > 0 ? layer.activations : 0);
+  sums->macs_at_most = plus(sums->macs_at_most, layer.macs_at_most);
+  sums->activations_at_most = plus(sums->activations_at_most, layer.activations_at_most);
+  return 0;
+}
+
+static int count_block(struct count *c, const struct ft_block *block, int depth, struct sums *sums)
+{
+  mark_constants(c, block);
+  for (uint32_t i = 0; i < block->operator_count; i++)
+    if (count_operator(c, &block->operators[i], depth, sums) < 0)
+      return -1;
+  return 0;
+}
+
+int ft_graph_cost(struct ft_graph *graph, struct ft_cost *cost, struct ft_error *err)
+{
+  struct count c = { .graph = graph, .cost = cost, .err = err };
+  struct sums sums = { 0 };
+
+  *cost = (struct ft_cost){ .operators = graph->operator_count };
+  c.role = ft_arena_take(&graph->results, graph->tensor_count);
+  if (!c.role)
+    return exhausted(&c);
+  mark_used(&c, &graph->block);
+  if (count_block(&c, &graph->block, 0, &sums) < 0)
+    return -1;
+  cost->macs = sums.macs;
+  cost->activations = sums.activations;
+  cost->macs_at_most = sums.macs_at_most;
+  cost->activations_at_most = sums.activations_at_most;
+  return 0;
+}

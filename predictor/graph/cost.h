@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What a graph costs whose shapes are known: parameters, multiply-accumulates
+ * and activations, in all and for each layer. A layer is an operator that works
+ * on what is fed to the network, or that holds parameters; what only computes sizes is none.
+ */
+#ifndef FT_GRAPH_COST_H
+#define FT_GRAPH_COST_H
+
+#include "predictor/graph/graph.h"
+
+struct ft_layer {
+  const struct ft_operator *op;
+  uint64_t parameters;   /* of those, each is counted where it is used first */
+  int64_t macs;          /* multiply-accumulates; -1 unknown */
+  int64_t activations;   /* elements it gives, 0 where that is its input's memory; -1 unknown */
+  int64_t macs_at_most;  /* as macs; what it can be at most where that is not known; -1 no bound */
+  int64_t activations_at_most;
+  int depth;             /* of blocks around it */
+};
+
+struct ft_unknown {
+  const char *domain, *type;
+  uint32_t count;
+};
+
+struct ft_cost {
+  uint64_t parameters; /* elements of what is learnt; running statistics are none */
+  uint64_t parameter_bytes;
+  uint64_t buffers;    /* elements of constants that are not learnt */
+  int64_t macs, activations;                 /* what is known of them */
+  int64_t macs_at_most, activations_at_most; /* -1: no bound */
+  uint32_t operators;  /* all, constants and what computes sizes included */
+  uint32_t unknown;    /* operators whose type is not known */
+  uint32_t unresolved; /* operators of known type whose result's size cannot be told */
+  struct ft_layer *layers;
+  size_t layer_count;
+  struct ft_unknown *unknowns; /* each type once */
+  size_t unknown_count;
+};
+
+/*
+ * Sum up GRAPH after ft_graph_infer. What COST points to lives until the next
+ * ft_graph_infer or ft_graph_free. Returns 0, or -1 when memory is out.
+ */
+int ft_graph_cost(struct ft_graph *graph, struct ft_cost *cost, struct ft_error *err);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <string.h>
+
+#include "predictor/graph/fuse.h"
+
+struct fuse {
+  struct ft_graph *graph;
+  const struct ft_block *block;
+  struct ft_fusion *fusions;
+  uint32_t *uses, *user; /* of each tensor: how many, and one of them */
+};
+
+static uint32_t input(const struct ft_operator *op, uint32_t i)
+{
+  return i < op->input_count ? op->inputs[i] : 0;
+}
+
+static bool is(const struct ft_operator *op, const char *type)
+{
+  return op && strcmp(op->type, type) == 0;
+}
+
+/* The operator of this block that gives TENSOR if it is of TYPE, else NULL. */
+static const struct ft_operator *from(const struct fuse *f, uint32_t tensor, const char *type)
+{
+  const struct ft_tensor *t = &f->graph->tensors[tensor];
+  const struct ft_operator *op;
+
+  if (!tensor || !t->producer || t->producer > f->block->operator_count)
+    return NULL;
+  op = &f->block->operators[t->producer - 1];
+  return op->output_count && op->outputs[0] == tensor && is(op, type) ? op : NULL;
+}
+
+static bool constant(const struct fuse *f, uint32_t tensor)
+{
+  return tensor && !f->graph->tensors[tensor].data;
+}
+
+/* The other operand of OP than ONE. */
+static uint32_t other(const struct ft_operator *op, uint32_t one)
+{
+  return input(op, 0) == one ? input(op, 1) : input(op, 0);
+}
+
+/* The operand of OP that is fed, the other being a constant; 0 when it is not so. */
+static uint32_t fed(const struct fuse *f, const struct ft_operator *op)
+{
+  if (constant(f, input(op, 1)) && !constant(f, input(op, 0)))
+    return input(op, 0);
+  return constant(f, input(op, 0)) && !constant(f, input(op, 1)) ? input(op, 1) : 0;
+}
+
+static void inside(struct fuse *f, const struct ft_operator *op)
+{
+  f->fusions[op - f->block->operators].kind = FT_FUSED_INSIDE;
+}
+
+static void last(struct fuse *f, const struct ft_operator *op, uint8_t kind, uint32_t tensor)
+{
+  f->fusions[op - f->block->operators] = (struct ft_fusion){ kind, tensor };
+}
+
+/* x times sigmoid(x), or hard sigmoid. */
+static bool gate(struct fuse *f, const struct ft_operator *op)
+{
+  for (uint32_t i = 0; i < 2; i++) {
+    const struct ft_operator *s = from(f, input(op, i), "Sigmoid");
+
+    s = s ? s : from(f, input(op, i), "HardSigmoid");
+    if (!s || input(s, 0) != input(op, !i) || f->uses[input(op, i)] != 1)
+      continue;
+    inside(f, s);
+    last(f, op, FT_FUSED_ACTIVATION, input(s, 0));
+    return true;
+  }
+  return false;
+}
+
+/* x times (1 + erf(x / sqrt 2)) in OP, times a half before or behind it. */
+static bool gelu(struct fuse *f, const struct ft_operator *op)
+{
+  for (uint32_t i = 0; i < 2; i++) {
+    const struct ft_operator *one = from(f, input(op, i), "Add"), *erf, *scale, *half, *end = op;
+    uint32_t x;
+
+    erf = one ? from(f, fed(f, one), "Erf") : NULL;
+    scale = erf ? from(f, input(erf, 0), "Div") : NULL;
+    scale = scale ? scale : erf ? from(f, input(erf, 0), "Mul") : NULL;
+    x = scale ? fed(f, scale) : 0;
+    if (!x)
+      continue;
+    half = from(f, input(op, !i), "Mul");
+    if (input(op, !i) == x && f->uses[op->outputs[0]] == 1) {
+      end = &f->block->operators[f->user[op->outputs[0]]];
+      if (!is(end, "Mul") || fed(f, end) != op->outputs[0])
+        continue;
+      inside(f, op);
+    } else if (half && fed(f, half) == x) {
+      inside(f, half);
+    } else {
+      continue;
+    }
+    inside(f, one);
+    inside(f, erf);
+    inside(f, scale);
+    last(f, end, FT_FUSED_ACTIVATION, x);
+    return true;
+  }
+  return false;
+}
+
+/* The only user of OP's result if it is of TYPE with a constant beside it, else OP. */
+static const struct ft_operator *affine(struct fuse *f, const struct ft_operator *op,
+                                        const char *type)
+{
+  const struct ft_operator *next;
+
+  if (f->uses[op->outputs[0]] != 1)
+    return op;
+  next = &f->block->operators[f->user[op->outputs[0]]];
+  if (!is(next, type) || !constant(f, other(next, op->outputs[0])))
+    return op;
+  inside(f, op);
+  return next;
+}
+
+/* (x - mean) / sqrt(mean of its square + epsilon), times gain plus shift. */
+static bool layer_norm(struct fuse *f, const struct ft_operator *op)
+{
+  const struct ft_operator *sub = from(f, input(op, 0), "Sub"), *root, *add, *mean, *square, *first;
+
+  root = from(f, input(op, 1), "Sqrt");
+  add = root ? from(f, input(root, 0), "Add") : NULL;
+  mean = add ? from(f, fed(f, add), "ReduceMean") : NULL;
+  square = mean ? from(f, input(mean, 0), "Pow") : NULL;
+  square = square ? square : mean ? from(f, input(mean, 0), "Mul") : NULL;
+  first = sub ? from(f, input(sub, 1), "ReduceMean") : NULL;
+  if (!square || !first || input(first, 0) != input(sub, 0) ||
+      input(square, 0) != sub->outputs[0])
+    return false;
+  inside(f, sub);
+  inside(f, root);
+  inside(f, add);
+  inside(f, mean);
+  inside(f, square);
+  inside(f, first);
+  op = affine(f, op, "Mul");
+  op = affine(f, op, "Add");
+  last(f, op, FT_FUSED_NORM, input(sub, 0));
+  return true;
+}
+
+int ft_fuse(struct ft_graph *graph, const struct ft_block *block, struct ft_fusion *fusions)
+{
+  struct fuse f = { .graph = graph, .block = block, .fusions = fusions };
+
+  f.uses = ft_arena_take(&graph->results, graph->tensor_count * sizeof *f.uses);
+  f.user = ft_arena_take(&graph->results, graph->tensor_count * sizeof *f.user);
+  if (!f.uses || !f.user)
+    return -1;
+  for (uint32_t i = 0; i < block->operator_count; i++) {
+    const struct ft_operator *op = &block->operators[i];
+
+    for (uint32_t j = 0; j < op->input_count + op->capture_count; j++) {
+      uint32_t t = j < op->input_count ? op->inputs[j] : op->captures[j - op->input_count];
+
+      f.uses[t]++;
+      f.user[t] = i;
+    }
+  }
+  for (uint32_t i = 0; i < block->output_count; i++)
+    f.uses[block->outputs[i]] += 2; /* not inside anything */
+  for (uint32_t i = 0; i < block->operator_count; i++) {
+    const struct ft_operator *op = &block->operators[i];
+
+    if (!op->data || !op->output_count || fusions[i].kind != FT_FUSED_NOT)
+      continue;
+    if (is(op, "Mul"))
+      (void)(gate(&f, op) || gelu(&f, op));
+    else if (is(op, "Div"))
+      (void)layer_norm(&f, op);
+  }
+  return 0;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "predictor/core/buf.h"
+#include "predictor/graph/graph.h"
+#include "predictor/graph/onnx.h"
+
+static const struct {
+  const char *name;
+  uint8_t bits;
+  bool real;
+} elements[FT_ELEMENT_LAST + 1] = {
+  { "unknown", 0, false },    { "float32", 32, true },    { "uint8", 8, false },
+  { "int8", 8, false },       { "uint16", 16, false },    { "int16", 16, false },
+  { "int32", 32, false },     { "int64", 64, false },     { "string", 0, false },
+  { "bool", 8, false },       { "float16", 16, true },    { "float64", 64, true },
+  { "uint32", 32, false },    { "uint64", 64, false },    { "complex64", 64, true },
+  { "complex128", 128, true }, { "bfloat16", 16, true },  { "float8e4m3fn", 8, true },
+  { "float8e4m3fnuz", 8, true }, { "float8e5m2", 8, true }, { "float8e5m2fnuz", 8, true },
+  { "uint4", 4, false },      { "int4", 4, false },       { "float4e2m1", 4, true },
+  { "float8e8m0", 8, true },  { "uint2", 2, false },      { "int2", 2, false }
+};
+
+unsigned ft_element_bits(unsigned type)
+{
+  return type <= FT_ELEMENT_LAST ? elements[type].bits : 0;
+}
+
+bool ft_element_is_real(unsigned type)
+{
+  return type <= FT_ELEMENT_LAST && elements[type].real;
+}
+
+const char *ft_element_name(unsigned type)
+{
+  return elements[type <= FT_ELEMENT_LAST ? type : 0].name;
+}
+
+int64_t ft_tensor_elements(const struct ft_tensor *tensor)
+{
+  int64_t product = 1;
+
+  if (tensor->rank < 0)
+    return -1;
+  for (int i = 0; i < tensor->rank; i++) {
+    if (tensor->dims[i] < 0)
+      return -1;
+    product *= tensor->dims[i]; /* ft_graph_infer lets no more than FT_GRAPH_ELEMENTS pass */
+  }
+  return product;
+}
+
+int64_t ft_tensor_bytes(const struct ft_tensor *tensor)
+{
+  unsigned bits = ft_element_bits(tensor->element);
+  int64_t count = ft_tensor_elements(tensor);
+
+  return count < 0 ? -1 : (count * (bits ? bits : 32) + 7) / 8;
+}
+
+const char *ft_tensor_show(const struct ft_tensor *tensor, char *out, size_t size)
+{
+  size_t used = 0;
+
+  (void)snprintf(out, size, "%s", tensor->rank < 0 ? "?" : tensor->rank == 0 ? "scalar" : "");
+  for (int i = 0; i < tensor->rank && used + 1 < size; i++) {
+    int got = tensor->dims[i] < 0
+                  ? snprintf(out + used, size - used, "%s?", i ? "x" : "")
+                  : snprintf(out + used, size - used, "%s%lld", i ? "x" : "",
+                             (long long)tensor->dims[i]);
+
+    used += got > 0 ? (size_t)got : 0;
+  }
+  return out;
+}
+
+/* Links are followed here: models are often kept as links into a cache. */
+static int open_model(const char *path, int *dirfd, struct ft_error *err)
+{
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  const char *slash = strrchr(path, '/');
+  struct stat st;
+  char *folder;
+
+  if (fd < 0)
+    return ft_error_errno(err, "%s", path);
+  if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+    close(fd);
+    errno = EINVAL;
+    return ft_error_set(err, "%s: not a regular file", path);
+  }
+  folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+  *dirfd = folder ? open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+  free(folder);
+  return fd;
+}
+
+struct ft_graph *ft_graph_read(const char *path, struct ft_error *err)
+{
+  struct ft_graph *graph;
+  struct ft_build build;
+  int dirfd = -1, fd = open_model(path, &dirfd, err), status;
+
+  if (fd < 0)
+    return NULL;
+  graph = calloc(1, sizeof *graph);
+  if (!graph) {
+    (void)ft_error_set(err, "%s: out of memory", path);
+    goto out;
+  }
+  graph->arena.limit = graph->results.limit = FT_LIMIT_GRAPH;
+  graph->file = path;
+  ft_build_init(&build, graph, err);
+  status = ft_build_name(&build, "", 0) == UINT32_MAX || ft_onnx_read(&build, fd, dirfd) < 0 ||
+                   ft_build_finish(&build) < 0
+               ? -1
+               : 0;
+  ft_build_free(&build);
+  if (status < 0) {
+    ft_graph_free(graph);
+    graph = NULL;
+  }
+out:
+  if (dirfd >= 0)
+    close(dirfd);
+  close(fd);
+  return graph;
+}
+
+void ft_graph_free(struct ft_graph *graph)
+{
+  if (!graph)
+    return;
+  ft_arena_free(&graph->arena);
+  ft_arena_free(&graph->results);
+  free(graph);
+}

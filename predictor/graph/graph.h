@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The operator graph of a network, whatever framework wrote it. The vocabulary
+ * is ONNX's (operators, attributes, element types): a reader of another format
+ * translates into it. Weights are never read.
+ *
+ *   ft_graph_read    file -> graph: operators, tensors, what the file says of shapes
+ *   ft_graph_infer   graph + sizes -> the shape of every tensor
+ *   ft_graph_cost    -> parameters, MACs, activations of every operator (cost.h)
+ */
+#ifndef FT_GRAPH_GRAPH_H
+#define FT_GRAPH_GRAPH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "predictor/core/error.h"
+#include "predictor/graph/arena.h"
+
+enum {
+  FT_GRAPH_RANK = 32,     /* dimensions of a tensor */
+  FT_GRAPH_DEPTH = 16,    /* subgraphs within each other */
+  FT_GRAPH_VALUES = 1024, /* elements of a tensor whose values are followed */
+  FT_GRAPH_NAME = 4096    /* bytes of a name */
+};
+
+/* Past these nothing is believed: elements along one dimension, and of a tensor. */
+#define FT_GRAPH_DIMENSION (INT64_C(1) << 40)
+#define FT_GRAPH_ELEMENTS (INT64_C(1) << 50)
+
+/* Element types, numbered as ONNX's TensorProto.DataType. */
+enum ft_element {
+  FT_ELEMENT_UNKNOWN = 0,
+  FT_ELEMENT_FLOAT = 1,
+  FT_ELEMENT_INT64 = 7,
+  FT_ELEMENT_BOOL = 9,
+  FT_ELEMENT_LAST = 26
+};
+
+/* Bits of one element; 0 when TYPE has no fixed size (strings, unknown). */
+unsigned ft_element_bits(unsigned type);
+bool ft_element_is_real(unsigned type);
+const char *ft_element_name(unsigned type);
+
+/* What a file says of a tensor. */
+struct ft_declared {
+  int64_t *dims;          /* -1: not given as a number */
+  const char **symbols;   /* of input dimensions with a name, else NULL */
+  const double *values;   /* of a small constant, else NULL */
+  int64_t elements;       /* of a constant */
+  uint64_t at;            /* byte position in the file */
+  int rank;               /* -1: unknown */
+  uint8_t element;        /* enum ft_element */
+};
+
+struct ft_tensor {
+  const char *name;
+  const struct ft_declared *constant; /* an initialiser or a constant's value; else NULL */
+  const struct ft_declared *declared; /* an input, or what the file says; else NULL */
+  /* since the last ft_graph_infer */
+  int64_t *dims;        /* -1: unknown */
+  const double *values; /* NULL: not followed; NAN: this one is not known. Whole numbers round past 2^53 */
+  int rank;             /* -1: unknown */
+  uint8_t element;
+  bool data;            /* depends on what is fed to the network, not on its shape alone */
+  bool input;           /* of the outermost block */
+  uint32_t producer;    /* operator in its block + 1; 0: none */
+  uint32_t block;       /* the serial number of the block that defines it */
+};
+
+enum ft_attribute_type {
+  FT_ATTRIBUTE_NONE,
+  FT_ATTRIBUTE_REAL,
+  FT_ATTRIBUTE_INTEGER,
+  FT_ATTRIBUTE_STRING,
+  FT_ATTRIBUTE_REALS,
+  FT_ATTRIBUTE_INTEGERS,
+  FT_ATTRIBUTE_TENSOR,
+  FT_ATTRIBUTE_BLOCK
+};
+
+struct ft_attribute {
+  const char *name;
+  enum ft_attribute_type type;
+  double real;
+  int64_t integer;
+  const char *string;
+  const double *reals;
+  const int64_t *integers;
+  size_t count; /* of reals, integers; FT_GRAPH_VALUES at most */
+  const struct ft_declared *tensor;
+  struct ft_block *block;
+};
+
+struct ft_operator_kind;
+
+struct ft_operator {
+  const char *name, *type, *domain; /* domain "" for ONNX's own */
+  const struct ft_operator_kind *kind; /* NULL: not known here */
+  uint32_t *inputs, *outputs;          /* tensors; 0: absent */
+  uint32_t *captures; /* tensors from outside that its blocks read */
+  struct ft_attribute *attributes;
+  uint32_t input_count, output_count, capture_count, attribute_count;
+  uint64_t at; /* byte position in the file */
+  bool resolved; /* since ft_graph_infer: the shapes of all its outputs are known */
+  bool data;     /* some input depends on what is fed to the network */
+  int64_t turns; /* of a loop; -1 unknown, 1 otherwise */
+};
+
+struct ft_block {
+  struct ft_operator *operators;
+  uint32_t *inputs, *outputs, *constants;
+  uint32_t operator_count, input_count, output_count, constant_count;
+  const struct ft_draft *draft; /* while it is read */
+};
+
+struct ft_graph {
+  const char *format; /* "onnx" */
+  const char *file;
+  const char *producer; /* what wrote it, "" when it does not say */
+  int64_t version;      /* operator set, 0 unknown */
+  struct ft_block block;
+  struct ft_tensor *tensors; /* the first stands for "absent" */
+  uint32_t tensor_count;
+  uint32_t operator_count; /* blocks within blocks included */
+  struct ft_arena arena;   /* what was read */
+  struct ft_arena results; /* what was inferred */
+};
+
+/*
+ * Read PATH, recognised by its content. Returns a graph to be released with
+ * ft_graph_free; NULL with ERR: "FILE: byte N: ...".
+ */
+struct ft_graph *ft_graph_read(const char *path, struct ft_error *err);
+void ft_graph_free(struct ft_graph *graph);
+
+/* The sizes that a file leaves open. */
+struct ft_graph_sizes {
+  int64_t batch;     /* where a dimension called batch or N, else the first, is open; 1 or more */
+  const char *input; /* NULL, or "CxHxW", "name=CxHxW,dimension=N,..." without the batch */
+};
+
+/*
+ * Find the shape of every tensor. May be called again with other sizes. Fails
+ * on contradictions, on inputs whose size nobody gave, and past FT_LIMIT_GRAPH;
+ * an operator that is not known or whose outputs cannot be told is no failure: see ft_operator.resolved.
+ */
+int ft_graph_infer(struct ft_graph *graph, const struct ft_graph_sizes *sizes,
+                   struct ft_error *err);
+
+/* Elements of TENSOR, -1 unknown. */
+int64_t ft_tensor_elements(const struct ft_tensor *tensor);
+
+/* Bytes of TENSOR (float's size where its element type is unknown), -1 unknown. */
+int64_t ft_tensor_bytes(const struct ft_tensor *tensor);
+
+/* "1x64x56x56", "?x3", "scalar", "?" into OUT. Returns OUT. */
+const char *ft_tensor_show(const struct ft_tensor *tensor, char *out, size_t size);
+
+#endif

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <string.h>
+
+#include "predictor/core/buf.h"
+#include "predictor/graph/fuse.h"
+#include "predictor/graph/kinds.h"
+#include "predictor/graph/memory.h"
+
+/* Where a tensor's elements lie. */
+struct place {
+  uint32_t owner;   /* the tensor whose memory it is; itself unless it is a view */
+  uint32_t until;   /* the last operator that reads that memory, + 1 (of the owner) */
+  int64_t bytes;    /* of the owner */
+  bool scattered;   /* a view that a reshape has to copy */
+  bool saved;       /* kept for the backward pass (of the owner) */
+};
+
+struct follow {
+  struct ft_graph *graph;
+  struct ft_memory *memory;
+  struct ft_error *err;
+  struct place *places;
+  size_t room;
+};
+
+/* What the backward pass of an operator needs (PyTorch, tools/autograd/derivatives.yaml). */
+enum {
+  SAVES_NOTHING = 0,
+  SAVES_FIRST = 1,   /* its first input */
+  SAVES_SECOND = 2,  /* its second, where the first is learnt or fed */
+  SAVES_RESULT = 4,
+  SAVES_INDICES = 8, /* where the largest were: 8 bytes for each result */
+  SAVES_MASK = 16,   /* a byte for each result */
+  SAVES_STATISTICS = 32, /* mean and deviation of each group */
+  SAVES_BOTH = 64,   /* of two operands each for the other's gradient */
+  SAVES_GATES = 128  /* a recurrence: gates and cell of each step */
+};
+
+static const struct {
+  const char *type;
+  uint8_t saves;
+} rules[] = {
+  { "Add", SAVES_NOTHING },
+  { "And", SAVES_NOTHING },
+  { "ArgMax", SAVES_NOTHING },
+  { "ArgMin", SAVES_NOTHING },
+  { "AveragePool", SAVES_FIRST },
+  { "BatchNormalization", SAVES_FIRST | SAVES_STATISTICS },
+  { "Cast", SAVES_NOTHING },
+  { "Ceil", SAVES_NOTHING },
+  { "Concat", SAVES_NOTHING },
+  { "Conv", SAVES_FIRST },
+  { "ConvTranspose", SAVES_FIRST },
+  { "CumSum", SAVES_NOTHING },
+  { "DepthToSpace", SAVES_NOTHING },
+  { "Div", SAVES_BOTH },
+  { "Dropout", SAVES_MASK },
+  { "Einsum", SAVES_BOTH },
+  { "Equal", SAVES_NOTHING },
+  { "Exp", SAVES_RESULT },
+  { "Expand", SAVES_NOTHING },
+  { "Flatten", SAVES_NOTHING },
+  { "Floor", SAVES_NOTHING },
+  { "GRU", SAVES_FIRST | SAVES_RESULT | SAVES_GATES },
+  { "Gather", SAVES_SECOND },
+  { "Gemm", SAVES_BOTH },
+  { "GlobalAveragePool", SAVES_NOTHING },
+  { "Greater", SAVES_NOTHING },
+  { "GroupNormalization", SAVES_FIRST | SAVES_STATISTICS },
+  { "Identity", SAVES_NOTHING },
+  { "InstanceNormalization", SAVES_FIRST | SAVES_STATISTICS },
+  { "LSTM", SAVES_FIRST | SAVES_RESULT | SAVES_GATES },
+  { "LayerNormalization", SAVES_FIRST | SAVES_STATISTICS },
+  { "Less", SAVES_NOTHING },
+  { "LogSoftmax", SAVES_RESULT },
+  { "MatMul", SAVES_BOTH },
+  { "MaxPool", SAVES_FIRST | SAVES_INDICES },
+  { "Mean", SAVES_NOTHING },
+  { "Mul", SAVES_BOTH },
+  { "Neg", SAVES_NOTHING },
+  { "Not", SAVES_NOTHING },
+  { "Or", SAVES_NOTHING },
+  { "Pad", SAVES_NOTHING },
+  { "RNN", SAVES_FIRST | SAVES_RESULT | SAVES_GATES },
+  { "Range", SAVES_NOTHING },
+  { "Reciprocal", SAVES_RESULT },
+  { "ReduceMean", SAVES_NOTHING },
+  { "ReduceSum", SAVES_NOTHING },
+  { "Relu", SAVES_RESULT },
+  { "Reshape", SAVES_NOTHING },
+  { "Resize", SAVES_NOTHING },
+  { "Round", SAVES_NOTHING },
+  { "Sigmoid", SAVES_RESULT },
+  { "Slice", SAVES_NOTHING },
+  { "Softmax", SAVES_RESULT },
+  { "SpaceToDepth", SAVES_NOTHING },
+  { "Split", SAVES_NOTHING },
+  { "Sqrt", SAVES_RESULT },
+  { "Squeeze", SAVES_NOTHING },
+  { "Sub", SAVES_NOTHING },
+  { "Sum", SAVES_NOTHING },
+  { "Tanh", SAVES_RESULT },
+  { "Tile", SAVES_NOTHING },
+  { "Transpose", SAVES_NOTHING },
+  { "Unsqueeze", SAVES_NOTHING },
+  { "Upsample", SAVES_NOTHING },
+};
+
+/* An operator without a rule keeps what goes in and what comes out: the most that it can. */
+static unsigned saves(const struct ft_operator *op)
+{
+  size_t low = 0, high = sizeof rules / sizeof *rules;
+
+  while (low < high) {
+    size_t middle = (low + high) / 2;
+    int order = strcmp(op->type, rules[middle].type);
+
+    if (order == 0)
+      return rules[middle].saves;
+    if (order < 0)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return op->kind ? SAVES_FIRST : SAVES_FIRST | SAVES_RESULT;
+}
+
+const char *ft_optimizer_name(enum ft_optimizer optimizer)
+{
+  static const char *const names[FT_OPTIMIZERS] = { "sgd", "momentum", "adam", "adamw" };
+
+  return names[optimizer];
+}
+
+static int64_t bytes_of(struct follow *f, uint32_t tensor)
+{
+  int64_t bytes = ft_tensor_bytes(&f->graph->tensors[tensor]);
+
+  if (bytes < 0)
+    f->memory->complete = false;
+  return bytes < 0 ? 0 : bytes;
+}
+
+/* ---- who owns what ---- */
+
+/* Whether OP gives its first input's memory another shape; PyTorch's rules of what can be a view. */
+static bool is_view(const struct follow *f, const struct ft_operator *op)
+{
+  if (!op->kind || !op->kind->view || !op->input_count || !op->data)
+    return false;
+  if (!f->graph->tensors[op->inputs[0]].data)
+    return false;
+  return !f->places[op->inputs[0]].scattered ||
+         (strcmp(op->type, "Reshape") != 0 && strcmp(op->type, "Flatten") != 0);
+}
+
+static bool scatters(const struct ft_operator *op)
+{
+  return strcmp(op->type, "Transpose") == 0 || strcmp(op->type, "Slice") == 0 ||
+         strcmp(op->type, "Split") == 0 || strcmp(op->type, "Expand") == 0;
+}
+
+static void settle(struct follow *f, const struct ft_operator *op, bool inside)
+{
+  bool view = is_view(f, op);
+
+  for (uint32_t i = 0; i < op->output_count; i++) {
+    struct place *p = &f->places[op->outputs[i]];
+
+    if (!op->outputs[i])
+      continue;
+    if (view) {
+      p->owner = f->places[op->inputs[0]].owner;
+      p->scattered = f->places[op->inputs[0]].scattered || scatters(op);
+    } else {
+      p->owner = op->outputs[i];
+      p->bytes = inside || !op->data ? 0 : bytes_of(f, op->outputs[i]);
+    }
+  }
+}
+
+static void reads(struct follow *f, uint32_t tensor, uint32_t when)
+{
+  struct place *p = &f->places[f->places[tensor].owner];
+
+  if (p->until < when)
+    p->until = when;
+}
+
+/* ---- what is kept ---- */
+
+static int64_t save(struct follow *f, uint32_t tensor)
+{
+  struct place *p = &f->places[f->places[tensor].owner];
+
+  if (!tensor || !f->graph->tensors[tensor].data || p->saved)
+    return 0;
+  p->saved = true;
+  return p->bytes;
+}
+
+/* What of an operator's own making is kept beside its tensors. */
+static int64_t extras(struct follow *f, const struct ft_operator *op, unsigned what)
+{
+  const struct ft_tensor *tensors = f->graph->tensors;
+  const struct ft_tensor *y = &tensors[op->output_count ? op->outputs[0] : 0];
+  int64_t elements = ft_tensor_elements(y), bytes = 0;
+
+  if (elements < 0)
+    return 0;
+  if (what & SAVES_INDICES)
+    bytes += 8 * elements;
+  if (what & SAVES_MASK)
+    bytes += elements;
+  if (what & SAVES_GATES) /* LSTM 4 gates and a cell, GRU 3 and 1, RNN 1 */
+    bytes += 4 * elements * (op->type[0] == 'L' ? 5 : op->type[0] == 'G' ? 4 : 1);
+  if (what & SAVES_STATISTICS && y->rank > 1) {
+    int64_t groups = strcmp(op->type, "BatchNormalization") == 0 ? y->dims[1]
+                     : strcmp(op->type, "LayerNormalization") == 0
+                         ? elements / (y->dims[y->rank - 1] ? y->dims[y->rank - 1] : 1)
+                         : y->dims[0] * y->dims[1];
+
+    bytes += 2 * 4 * groups;
+  }
+  return bytes;
+}
+
+static int64_t saved_by(struct follow *f, const struct ft_operator *op,
+                        const struct ft_fusion *fusion)
+{
+  const struct ft_tensor *tensors = f->graph->tensors;
+  unsigned what = saves(op);
+  uint32_t first = op->input_count ? op->inputs[0] : 0;
+  uint32_t second = op->input_count > 1 ? op->inputs[1] : 0;
+  int64_t bytes;
+
+  if (!op->data || fusion->kind == FT_FUSED_INSIDE)
+    return 0;
+  if (fusion->kind == FT_FUSED_ACTIVATION)
+    return save(f, fusion->input);
+  if (fusion->kind == FT_FUSED_NORM) {
+    const struct ft_tensor *x = &tensors[fusion->input];
+    int64_t elements = ft_tensor_elements(x);
+
+    bytes = save(f, fusion->input);
+    return elements > 0 && x->rank ? bytes + 8 * (elements / x->dims[x->rank - 1]) : bytes;
+  }
+  bytes = extras(f, op, what);
+  if (what & SAVES_FIRST)
+    bytes += save(f, first);
+  if (what & SAVES_SECOND)
+    bytes += save(f, second);
+  if (what & SAVES_RESULT && op->output_count)
+    bytes += save(f, op->outputs[0]);
+  /* each for the other's gradient: a number that is neither learnt nor fed needs none */
+  if (what & SAVES_BOTH) {
+    if (tensors[second].data || (tensors[second].constant && !tensors[second].producer))
+      bytes += save(f, first);
+    if (tensors[first].data || (tensors[first].constant && !tensors[first].producer) ||
+        strcmp(op->type, "Div") == 0)
+      bytes += save(f, second);
+  }
+  return bytes;
+}
+
+/* ---- over the schedule ---- */
+
+static int exhausted(struct follow *f)
+{
+  return ft_error_set(f->err, "%s: its tensors need more than %d MiB, or memory is out",
+                      f->graph->file, FT_LIMIT_GRAPH >> 20);
+}
+
+static int add_layer(struct follow *f, const struct ft_operator *op, int64_t live, int64_t saved)
+{
+  struct ft_memory *m = f->memory;
+  struct ft_memory_layer *layers = ft_arena_grow(&f->graph->results, m->layers, &f->room,
+                                                 m->layer_count, sizeof *layers);
+
+  if (!layers)
+    return exhausted(f);
+  m->layers = layers;
+  layers[m->layer_count++] = (struct ft_memory_layer){ op, live, saved };
+  return 0;
+}
+
+static int follow_block(struct follow *f, const struct ft_block *block, int depth, int64_t *peak);
+
+/* Blocks inside OP: the most that one of them needs while OP runs. */
+static int follow_inner(struct follow *f, const struct ft_operator *op, int depth, int64_t *most)
+{
+  *most = 0;
+  for (uint32_t i = 0; i < op->attribute_count; i++) {
+    int64_t peak = 0;
+
+    if (op->attributes[i].type != FT_ATTRIBUTE_BLOCK)
+      continue;
+    if (follow_block(f, op->attributes[i].block, depth + 1, &peak) < 0)
+      return -1;
+    *most = peak > *most ? peak : *most;
+  }
+  return 0;
+}
+
+/* Give every tensor its place and find when it is read last. */
+static void settle_block(struct follow *f, const struct ft_block *block,
+                         const struct ft_fusion *fusions)
+{
+  for (uint32_t i = 0; i < block->input_count; i++) {
+    f->places[block->inputs[i]].owner = block->inputs[i];
+    f->places[block->inputs[i]].bytes = bytes_of(f, block->inputs[i]);
+  }
+  for (uint32_t i = 0; i < block->operator_count; i++) {
+    const struct ft_operator *op = &block->operators[i];
+
+    settle(f, op, fusions[i].kind == FT_FUSED_INSIDE);
+    for (uint32_t j = 0; j < op->input_count; j++)
+      reads(f, op->inputs[j], i + 1);
+    for (uint32_t j = 0; j < op->capture_count; j++)
+      reads(f, op->captures[j], i + 1);
+    if (fusions[i].input)
+      reads(f, fusions[i].input, i + 1);
+  }
+  for (uint32_t i = 0; i < block->output_count; i++)
+    reads(f, block->outputs[i], UINT32_MAX);
+}
+
+/* What OP read for the last time, and results that nobody reads. */
+static int64_t released(const struct follow *f, const struct ft_operator *op, uint32_t input,
+                        uint32_t when, int64_t live)
+{
+  for (uint32_t j = 0; j < op->input_count + op->capture_count + op->output_count + 1; j++) {
+    uint32_t k = j < op->input_count ? op->inputs[j]
+                 : j < op->input_count + op->capture_count
+                     ? op->captures[j - op->input_count]
+                 : j < op->input_count + op->capture_count + op->output_count
+                     ? op->outputs[j - op->input_count - op->capture_count]
+                     : input;
+    struct place *p = &f->places[f->places[k].owner];
+
+    if (p->bytes && p->until <= when) {
+      live -= p->bytes;
+      p->bytes = 0;
+    }
+  }
+  return live;
+}
+
+static int follow_block(struct follow *f, const struct ft_block *block, int depth, int64_t *peak)
+{
+  struct ft_fusion *fusions =
+      ft_arena_take(&f->graph->results, (block->operator_count + 1) * sizeof *fusions);
+  int64_t live = 0, inner, saved;
+
+  if (!fusions || ft_fuse(f->graph, block, fusions) < 0)
+    return exhausted(f);
+  settle_block(f, block, fusions);
+  for (uint32_t i = 0; i < block->input_count; i++)
+    live += f->places[block->inputs[i]].bytes;
+  *peak = live;
+  for (uint32_t i = 0; i < block->operator_count; i++) {
+    const struct ft_operator *op = &block->operators[i];
+
+    for (uint32_t j = 0; j < op->output_count; j++)
+      if (f->places[op->outputs[j]].owner == op->outputs[j])
+        live += f->places[op->outputs[j]].bytes;
+    saved = saved_by(f, op, &fusions[i]);
+    f->memory->saved_bytes += saved;
+    if (follow_inner(f, op, depth, &inner) < 0)
+      return -1;
+    if (live + inner > *peak) {
+      *peak = live + inner;
+      if (depth == 0)
+        f->memory->peak = op;
+    }
+    if (depth == 0 && op->data && fusions[i].kind != FT_FUSED_INSIDE &&
+        add_layer(f, op, live + inner, saved) < 0)
+      return -1;
+    live = released(f, op, fusions[i].input, i + 1, live);
+  }
+  return 0;
+}
+
+static int64_t constant_bytes(const struct ft_graph *g, const struct ft_block *block)
+{
+  int64_t bytes = 0;
+
+  for (uint32_t i = 0; i < block->constant_count; i++)
+    bytes += ft_tensor_bytes(&g->tensors[block->constants[i]]);
+  return bytes;
+}
+
+int ft_graph_memory(struct ft_graph *graph, const struct ft_cost *cost, struct ft_memory *memory,
+                    struct ft_error *err)
+{
+  struct follow f = { .graph = graph, .memory = memory, .err = err };
+
+  *memory = (struct ft_memory){ .complete = !cost->unresolved && !cost->unknown };
+  f.places = ft_arena_take(&graph->results, graph->tensor_count * sizeof *f.places);
+  if (!f.places)
+    return exhausted(&f);
+  for (uint32_t i = 0; i < graph->tensor_count; i++)
+    f.places[i].owner = i;
+  if (follow_block(&f, &graph->block, 0, &memory->activation_peak_bytes) < 0)
+    return -1;
+  memory->weight_bytes = constant_bytes(graph, &graph->block);
+  memory->parameter_bytes = (int64_t)cost->parameter_bytes;
+  memory->gradient_bytes = memory->parameter_bytes;
+  memory->inference_peak_bytes = memory->weight_bytes + memory->activation_peak_bytes;
+  /* a velocity; two moments, of Adam and AdamW alike (Kingma and Ba 2015) */
+  memory->optimizer_bytes[FT_OPTIMIZER_MOMENTUM] = memory->parameter_bytes;
+  memory->optimizer_bytes[FT_OPTIMIZER_ADAM] = 2 * memory->parameter_bytes;
+  memory->optimizer_bytes[FT_OPTIMIZER_ADAMW] = 2 * memory->parameter_bytes;
+  return 0;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Whatever the bytes are: one line of error, or sums that hold together. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "predictor/core/io.h"
+#include "predictor/graph/memory.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(struct ft_graph *graph, int64_t batch)
+{
+  struct ft_graph_sizes sizes = { .batch = batch, .input = NULL };
+  struct ft_error err = { "" };
+  struct ft_memory memory;
+  struct ft_cost cost;
+
+  if (ft_graph_infer(graph, &sizes, &err) < 0 || ft_graph_cost(graph, &cost, &err) < 0 ||
+      ft_graph_memory(graph, &cost, &memory, &err) < 0) {
+    if (!err.text[0])
+      abort();
+    return;
+  }
+  if (cost.macs < 0 || cost.activations < 0 ||
+      (cost.macs_at_most >= 0 && cost.macs_at_most < cost.macs) ||
+      memory.inference_peak_bytes < memory.weight_bytes || memory.saved_bytes < 0)
+    abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+  struct ft_error err = { "" };
+  struct ft_graph *graph;
+  static char path[32];
+  static int fd = -1;
+
+  if (fd < 0) {
+    fd = memfd_create("onnx", MFD_CLOEXEC);
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  }
+  if (fd < 0 || ftruncate(fd, 0) < 0 || lseek(fd, 0, SEEK_SET) < 0 ||
+      ft_io_write_all(fd, data, size) < 0)
+    abort();
+  graph = ft_graph_read(path, &err);
+  if (!graph && !err.text[0])
+    abort();
+  if (graph) {
+    check(graph, 1);
+    check(graph, 64);
+  }
+  ft_graph_free(graph);
+  return 0;
+}

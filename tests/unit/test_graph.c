@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The files are made by tests/fixtures/graph/make-onnx; the figures are worked out by hand. */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "predictor/core/io.h"
+#include "predictor/graph/cost.h"
+
+static const char *path_of(const char *name, char out[4096])
+{
+  const char *top = getenv("FT_TOP_SRCDIR");
+
+  (void)snprintf(out, 4096, "%s/tests/fuzz/corpus/onnx/%s.onnx", top ? top : ".", name);
+  return out;
+}
+
+static struct ft_graph *open_graph(const char *name)
+{
+  char path[4096];
+  struct ft_error err = { "" };
+  struct ft_graph *graph = ft_graph_read(path_of(name, path), &err);
+
+  if (!graph)
+    fail_msg("%s: %s", name, err.text);
+  return graph;
+}
+
+static void infer(struct ft_graph *graph, int64_t batch, const char *input, struct ft_cost *cost)
+{
+  struct ft_graph_sizes sizes = { .batch = batch, .input = input };
+  struct ft_error err = { "" };
+
+  if (ft_graph_infer(graph, &sizes, &err) < 0 || ft_graph_cost(graph, cost, &err) < 0)
+    fail_msg("%s", err.text);
+}
+
+static const struct ft_tensor *find(const struct ft_graph *graph, const char *name)
+{
+  for (uint32_t i = 1; i < graph->tensor_count; i++)
+    if (strcmp(graph->tensors[i].name, name) == 0)
+      return &graph->tensors[i];
+  fail_msg("no tensor %s", name);
+  return NULL;
+}
+
+static void costs_are_those_worked_out_by_hand(void **state)
+{
+  static const struct {
+    const char *name, *input;
+    int64_t batch;
+    uint64_t parameters;
+    int64_t macs;
+  } cases[] = {
+    /* 8 16x16 maps of 27; 2 and 1 an element normalised and averaged; 8 x 10 */
+    { "convolution", "3x32x32", 1, 322, 55296 + 4096 + 2048 + 80 },
+    { "convolution", "3x32x32", 7, 322, 7 * (55296 + 4096 + 2048 + 80) },
+    { "convolution", "height=16", 1, 322, 27648 + 2048 + 1024 + 80 },
+    { "sizes", NULL, 3, 113, 3 * 10 * 7 * 16 },
+    /* s x 16 x 5; s x 16 x 48, twice s x s x 16, s x 16 x 16 */
+    { "attention", "sequence=10", 2, 1056, 2 * (800 + 7680 + 3200 + 2560) },
+    /* 5 steps of 2 x 24 x (4 + 6), and of 18 x (4 + 6) */
+    { "recurrent", NULL, 3, 756, 3 * 5 * (480 + 180) },
+    { "volume", NULL, 1, 324 + 144, 163296 + 9216 },
+    /* the dearer branch, then five times the body */
+    { "control", NULL, 2, 28, 2 * (12 + 16 + 5 * 16) },
+    { "old", NULL, 1, 15, 20 * 16 * 15 },
+    { "external", NULL, 1, 6 << 20, 6 << 20 },
+    { "disordered", NULL, 1, 0, 0 },
+    /* 16x16x216, 2 x 2048, 8x8x72, 5 x 512, 512, 8 x 5 */
+    { "torch-cnn", NULL, 1, 373, 55296 + 4096 + 4608 + 2560 + 512 + 40 },
+    { "torch-transformer", "sequence=7", 3, 2224,
+      3 * (7 * 16 * 48 + 2 * 7 * 7 * 16 + 7 * 16 * 16 + 2 * 7 * 16 * 32) },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_graph *graph = open_graph(cases[i].name);
+    struct ft_cost cost;
+
+    infer(graph, cases[i].batch, cases[i].input, &cost);
+    if (cost.parameters != cases[i].parameters || cost.macs != cases[i].macs)
+      fail_msg("%s: %llu parameters and %lld MACs, expected %llu and %lld", cases[i].name,
+               (unsigned long long)cost.parameters, (long long)cost.macs,
+               (unsigned long long)cases[i].parameters, (long long)cases[i].macs);
+    assert_int_equal(cost.macs_at_most, cost.macs);
+    assert_int_equal(cost.unknown + cost.unresolved, 0);
+    ft_graph_free(graph);
+  }
+}
+
+static void sizes_that_are_computed_are_followed(void **state)
+{
+  static const struct {
+    const char *name, *tensor, *shape;
+  } cases[] = {
+    { "sizes", "wanted", "3" },      { "sizes", "r", "4x10x12" },  { "sizes", "padded", "4x10x16" },
+    { "sizes", "positions", "6" },   { "sizes", "e", "6" },        { "sizes", "y", "4x10x7" },
+    { "recurrent", "h", "5x2x4x6" }, { "recurrent", "g", "5x1x4x6" },
+    { "volume", "c", "4x6x8x9x7" },  { "volume", "p", "4x6x4x4x4" },
+    { "volume", "t", "4x3x9x8x8" },  { "volume", "y", "4x3x18x8x16" },
+    { "control", "c", "4x4" },       { "control", "all", "5x4x4" },
+    { "old", "s", "4x3x8x6" },       { "old", "u", "4x3x20x16" },
+    { "external", "r", "4x6" },      { "unknown", "a", "4x6" },
+    { "unknown", "b", "?" },         { "unknown", "z", "2x?" },
+  };
+  char shown[128];
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_graph *graph = open_graph(cases[i].name);
+    struct ft_cost cost;
+
+    infer(graph, 1, NULL, &cost); /* what was found before leaves no trace */
+    infer(graph, 4, NULL, &cost);
+    ft_tensor_show(find(graph, cases[i].tensor), shown, sizeof shown);
+    if (strcmp(shown, cases[i].shape) != 0)
+      fail_msg("%s: %s is %s, expected %s", cases[i].name, cases[i].tensor, shown,
+               cases[i].shape);
+    ft_graph_free(graph);
+  }
+}
+
+static void unknown_operators_are_named_counted_and_bounded(void **state)
+{
+  struct ft_graph *graph = open_graph("unknown");
+  struct ft_cost cost;
+
+  (void)state;
+  infer(graph, 10, NULL, &cost);
+  assert_int_equal(cost.unknown, 2);
+  assert_int_equal(cost.unknown_count, 1);
+  assert_string_equal(cost.unknowns[0].type, "Warp");
+  assert_string_equal(cost.unknowns[0].domain, "org.example");
+  assert_int_equal(cost.unknowns[0].count, 2);
+  assert_int_equal(cost.unresolved, 1);
+  assert_int_equal(cost.parameters, 24);
+  assert_int_equal(cost.macs, 0);
+  /* each of 60 results from all 24; each of at most 60 from one */
+  assert_int_equal(cost.macs_at_most, 60 * 24 + 60);
+  assert_int_equal(cost.activations, 120);
+  assert_int_equal(cost.activations_at_most, 240);
+  ft_graph_free(graph);
+}
+
+static void bad_files_give_a_line_with_file_and_place(void **state)
+{
+  static const struct {
+    const char *name, *says;
+  } cases[] = {
+    { "hostile-cycle", "byte 15: operator Add \"a\": waits for its own result" },
+    { "hostile-twice", "byte 32: operator Neg \"y\": a second definition of \"y\"" },
+    { "hostile-nothing", "nothing gives its input \"z\"" },
+    { "hostile-dimension", "a dimension of 9223372036854775807: expected at most 2^40" },
+    { "hostile-negative", "a tensor's dimension of -9223372036854775808" },
+    { "hostile-weight", "more than 2^50 elements" },
+    { "hostile-tile", "along dimension 1: expected 0 to 2^40" },
+    { "hostile-deep", "graphs within each other more than 16 deep" },
+    { "hostile-fit", "byte 15: Add \"y\": 1x2 and 3 do not fit together" },
+    { "convolution", "its dimension 2 (height) is open: give it with --input" },
+    { "not-there", "No such file" },
+  };
+  struct ft_graph_sizes sizes = { .batch = 1, .input = NULL };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_error err = { "" };
+    struct ft_graph *graph;
+    char path[4096];
+
+    graph = ft_graph_read(path_of(cases[i].name, path), &err);
+    if (graph)
+      assert_int_equal(ft_graph_infer(graph, &sizes, &err), -1);
+    if (strncmp(err.text, path, strlen(path)) != 0 || !strstr(err.text, cases[i].says))
+      fail_msg("%s: '%s', expected '%s'", cases[i].name, err.text, cases[i].says);
+    ft_graph_free(graph);
+  }
+}
+
+static void sizes_given_are_checked(void **state)
+{
+  static const struct {
+    const char *input, *says;
+  } cases[] = {
+    { "3x32", "gives 2 sizes" },
+    { "3xx32", "expected sizes such as" },
+    { "3x0x32", "expected sizes such as" },
+    { "z=3x32x32", "has no input or dimension \"z\"" },
+    { "4x32x32", "4 channels, but filters for 3" },
+    { "3x99999999999999x32", "expected sizes such as" },
+  };
+  struct ft_graph *graph = open_graph("convolution");
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_graph_sizes sizes = { .batch = 1, .input = cases[i].input };
+    struct ft_error err = { "" };
+
+    assert_int_equal(ft_graph_infer(graph, &sizes, &err), -1);
+    if (!strstr(err.text, cases[i].says))
+      fail_msg("%s: '%s', expected '%s'", cases[i].input, err.text, cases[i].says);
+  }
+  ft_graph_free(graph);
+}
+
+/* A model of LENGTH bytes, cut anywhere: an error that names the place, never a crash. */
+static void a_file_cut_anywhere_is_refused(void **state)
+{
+  char path[4096], scratch[] = "/tmp/test-graph-XXXXXX";
+  int fd = mkstemp(scratch);
+  struct ft_error err;
+  struct ft_buf file;
+
+  (void)state;
+  assert_true(fd >= 0);
+  ft_buf_init(&file, 1 << 20);
+  assert_int_equal(ft_io_read_file(-1, path_of("sizes", path), &file, &err), 0);
+  for (size_t length = 0; length < file.length - 20; length++) {
+    struct ft_graph *graph;
+
+    assert_int_equal(ftruncate(fd, 0), 0);
+    assert_true(lseek(fd, 0, SEEK_SET) == 0);
+    assert_int_equal(ft_io_write_all(fd, file.data, length), 0);
+    graph = ft_graph_read(scratch, &err);
+    assert_null(graph);
+    assert_non_null(strstr(err.text, scratch));
+    assert_non_null(strstr(err.text, "byte "));
+  }
+  ft_buf_free(&file);
+  unlink(scratch);
+  close(fd);
+}
+
+/* A hole of 3 GiB inside a tensor is stepped over. */
+static void weights_are_never_read(void **state)
+{
+  static const uint8_t head[] = {
+    0x08, 8,                                /* ir_version */
+    0x3a, 0xbd, 0x80, 0x80, 0x80, 0x0c,     /* graph of 3 GiB + 61 */
+    0x0a, 17, 0x0a, 1, 'x', 0x0a, 1, 'w',   /* node, x w -> y, MatMul */
+    0x12, 1, 'y', 0x22, 6, 'M', 'a', 't', 'M', 'u', 'l',
+    0x2a, 0x93, 0x80, 0x80, 0x80, 0x0c,     /* initializer of 3 GiB + 19 */
+    0x08, 0x80, 0x80, 0x02, 0x08, 0x80, 0xc0, 0x01, 0x10, 1, 0x42, 1, 'w', /* 32768 x 24576 */
+    0x4a, 0x80, 0x80, 0x80, 0x80, 0x0c      /* its bytes */
+  };
+  static const uint8_t tail[] = { 0x5a, 15, 0x0a, 1,    'x', 0x12, 10, 0x0a, 8,
+                                  0x08, 1,  0x12, 4,    0x0a, 2,   0x08, 9 };
+  char scratch[] = "/tmp/test-graph-XXXXXX";
+  struct ft_error err = { "" };
+  struct ft_graph *graph;
+  int fd = mkstemp(scratch);
+  double begun;
+
+  (void)state;
+  assert_true(fd >= 0);
+  assert_int_equal(ft_io_write_all(fd, head, sizeof head), 0);
+  assert_true(lseek(fd, (off_t)3 << 30, SEEK_CUR) > 0);
+  assert_int_equal(ft_io_write_all(fd, tail, sizeof tail), 0);
+  begun = ft_io_monotonic();
+  graph = ft_graph_read(scratch, &err);
+  if (!graph)
+    fail_msg("%s", err.text);
+  assert_true(ft_io_monotonic() - begun < 0.5);
+  assert_int_equal(find(graph, "w")->constant->elements, INT64_C(32768) * 24576);
+  assert_true(graph->arena.used < 1 << 16);
+  ft_graph_free(graph);
+  unlink(scratch);
+  close(fd);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(costs_are_those_worked_out_by_hand),
+    cmocka_unit_test(sizes_that_are_computed_are_followed),
+    cmocka_unit_test(unknown_operators_are_named_counted_and_bounded),
+    cmocka_unit_test(bad_files_give_a_line_with_file_and_place),
+    cmocka_unit_test(sizes_given_are_checked),
+    cmocka_unit_test(a_file_cut_anywhere_is_refused),
+    cmocka_unit_test(weights_are_never_read),
+  };
+
+  return cmocka_run_group_tests_name("graph", tests, NULL, NULL);
+}
