@@ -16,7 +16,7 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 keep=
 case "${1-}" in
 '') ;;
---keep) keep=1 ;;
+--keep) keep=1 FT_OUTLIVE=1 ;;
 --stop) # how --keep is ended: --stop FOLDER
   scratch=${2-}
   [ -d "$scratch/run" ] && [ -f "$scratch/etc/slurm.conf" ] || { echo "quickstart: no cluster in $scratch" >&2; exit 2; }

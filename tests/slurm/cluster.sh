@@ -206,11 +206,13 @@ cluster_write_plugstack() {
   fi >"$scratch/etc/plugstack.conf"
 }
 
-# cluster_spawn NAME COMMAND...: run it in the background, standard error to its log
+# cluster_spawn NAME COMMAND...: run it in the background, standard error to its log. It
+# ends with this shell, also when that is killed, unless FT_OUTLIVE is set.
 cluster_spawn() {
-  local name=$1
+  local name=$1 with='setpriv --pdeathsig TERM'
   shift
-  setsid "$@" </dev/null >>"$scratch/log/$name.out" 2>&1 &
+  [ -z "${FT_OUTLIVE-}" ] || with=
+  setsid $with "$@" </dev/null >>"$scratch/log/$name.out" 2>&1 &
   echo $! >"$scratch/run/$name"
 }
 
@@ -378,6 +380,8 @@ cluster_stop() {
 cluster_close() {
   local status=$?
   trap - EXIT
+  # whoever read the output may be gone; what runs is stopped all the same
+  trap '' PIPE INT TERM HUP
   if [ -n "${scratch-}" ] && [ -d "$scratch" ]; then
     [ $status = 0 ] || cluster_logs
     [ -n "${SLURM_CONF-}" ] && cluster_stop
