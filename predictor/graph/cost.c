@@ -184,6 +184,12 @@ static int64_t einsum(const struct count *c, const struct ft_operator *op)
   return ft_einsum_read(&in, &e) < 0 ? -1 : ft_einsum_products(&e);
 }
 
+/* Whether OP is a batch normalisation of weights, by statistics of their own. */
+static bool standardises(const struct ft_operator *op)
+{
+  return op->kind && op->kind->work == FT_WORK_NORM && !op->data;
+}
+
 static int64_t macs_of(const struct count *c, const struct ft_operator *op)
 {
   const struct ft_tensor *x = input(c, op, 0), *y = output(c, op), *w;
@@ -211,8 +217,8 @@ static int64_t macs_of(const struct count *c, const struct ft_operator *op)
     return recurrent(op, x, w, input(c, op, 2));
   case FT_WORK_ATTENTION:
     return attention(x, input(c, op, 1), input(c, op, 2), y);
-  case FT_WORK_NORM:
-    return ft_times(ft_tensor_elements(x), 2);
+  case FT_WORK_NORM: /* of weights that are standardised anew in each pass too */
+    return ft_times(ft_tensor_elements(x), standardises(op) ? 5 : 2);
   case FT_WORK_STATISTICS:
     return ft_times(ft_tensor_elements(x), 5);
   default: /* pooling of everything */
@@ -340,7 +346,7 @@ static int count_operator(struct count *c, const struct ft_operator *op, int dep
     return 0;
   if (op->kind && !op->resolved)
     c->cost->unresolved++;
-  layer.macs = op->data ? macs_of(c, op) : 0;
+  layer.macs = op->data || standardises(op) ? macs_of(c, op) : 0;
   layer.activations = op->data ? activations_of(c, op) : 0;
   bound(c, &layer);
   if (count_blocks(c, op, depth, &layer) < 0)
