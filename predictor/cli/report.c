@@ -212,7 +212,11 @@ static const char *percent(bool has, double part, char out[16])
 
 static const char *amount(bool has, double gbh, char out[16])
 {
-  (void)snprintf(out, 16, has ? "%.*f" : "-", fabs(gbh) < 99.5 ? 2 : 0, gbh);
+  int decimals = fabs(gbh) < 0.0995 ? 4 : fabs(gbh) < 99.5 ? 2 : 0;
+
+  if (fabs(gbh) < 0.00005)
+    gbh = 0; /* no "-0.0000" */
+  (void)snprintf(out, 16, has ? "%.*f" : "-", decimals, gbh);
   return out;
 }
 
