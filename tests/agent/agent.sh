@@ -4,71 +4,10 @@
 # become observations and model files.
 : "${FT_TOP_SRCDIR:?}" "${FT_TOP_BUILDDIR:?}"
 . "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
-agent=$FT_TOP_BUILDDIR/foretelld
-announce=$FT_TOP_BUILDDIR/tests/agent/announce
-
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/ft-XXXXXX") || exit 1
-chmod 0755 "$scratch"
-export FT_SCONTROL=$scratch/slurm
-mkdir "$FT_SCONTROL"
-state=$scratch/state
-socket=$scratch/run/agent.sock
-pids=
-
-finish() {
-  local pid
-  for pid in $pids; do
-    kill -KILL "$pid" 2>/dev/null
-  done
-  [ -n "${FT_KEEP_SCRATCH-}" ] || rm -rf "$scratch"
-}
-trap finish EXIT
-
-wait_until() {
-  local end=$((SECONDS + $1))
-  shift
-  until "$@" >/dev/null 2>&1; do
-    [ $SECONDS -lt $end ] || return 1
-    sleep 0.02
-  done
-}
-
-config() {
-  printf '%s\n' "state_dir = \"$state\"" "socket = \"$socket\"" \
-    "slurm_bin = \"$FT_TOP_SRCDIR/tests/agent\"" "$@" >"$scratch/foretell.conf"
-}
-
-start() {
-  "$agent" -c "$scratch/foretell.conf" -v 2>>"$scratch/log" &
-  pid=$!
-  pids="$pids $pid"
-  wait_until 20 test -S "$socket"
-}
-
-stop() {
-  kill "-${1:-TERM}" "$pid"
-  wait "$pid"
-}
-
-said() {
-  grep -Eq -- "$1" "$scratch/log"
-}
-
-model() {
-  find "$state/models/${2:-$(id -u)}" -name "$1-*.model" 2>/dev/null | grep .
-}
-
-fixtures=$FT_TOP_SRCDIR/tests/fixtures/scontrol
-cp "$fixtures/rss-config" "$FT_SCONTROL/config"
-cp "$fixtures/rss-partition" "$FT_SCONTROL/partition"
-cp "$fixtures/rss-node" "$FT_SCONTROL/node"
+. "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
 
 partition() {
   find "$state/partitions" -name "$1-*" | grep .
-}
-
-spooled() {
-  [ "$(find "$state/spool" -name '*.obs' | wc -l)" = "$1" ]
 }
 
 # observations of job $1 in the store, as "outcome peak_is_bound"
