@@ -10,6 +10,7 @@
 #include "predictor/core/io.h"
 #include "predictor/core/units.h"
 #include "predictor/graph/memory.h"
+#include "predictor/history/json.h"
 
 struct options {
   const char *input;
@@ -41,6 +42,15 @@ static json_t *shape(const struct ft_tensor *t)
   return dims;
 }
 
+/* Names come from the file: what is no UTF-8 in them is replaced. */
+static void set(json_t *object, const char *name, json_t *value)
+{
+  json_t *text = ft_json_text(name);
+
+  json_object_set_new(object, json_string_value(text), value);
+  json_decref(text);
+}
+
 static json_t *layers(const struct ft_graph *g, const struct ft_cost *cost)
 {
   json_t *list = json_array();
@@ -49,8 +59,8 @@ static json_t *layers(const struct ft_graph *g, const struct ft_cost *cost)
     const struct ft_layer *l = &cost->layers[i];
 
     json_array_append_new(
-        list, json_pack("{s:s, s:s, s:o, s:I, s:o, s:o}", "name", l->op->name, "operator",
-                        l->op->type, "shape", shape(first_output(g, l->op)), "parameters",
+        list, json_pack("{s:o, s:o, s:o, s:I, s:o, s:o}", "name", ft_json_text(l->op->name),
+                        "operator", ft_json_text(l->op->type), "shape", shape(first_output(g, l->op)), "parameters",
                         (json_int_t)l->parameters, "macs", number(l->macs), "activations",
                         number(l->activations)));
   }
@@ -67,7 +77,7 @@ static json_t *unknowns(const struct ft_cost *cost)
 
     (void)snprintf(name, sizeof name, "%.100s%s%.100s", u->domain, u->domain[0] ? "." : "",
                    u->type);
-    json_object_set_new(object, name, json_integer(u->count));
+    set(object, name, json_integer(u->count));
   }
   return object;
 }
@@ -79,7 +89,7 @@ static json_t *inputs(const struct ft_graph *g)
   for (uint32_t i = 0; i < g->block.input_count; i++) {
     const struct ft_tensor *t = &g->tensors[g->block.inputs[i]];
 
-    json_object_set_new(object, t->name, shape(t));
+    set(object, t->name, shape(t));
   }
   return object;
 }

@@ -53,7 +53,10 @@ int64_t ft_tensor_elements(const struct ft_tensor *tensor)
   for (int i = 0; i < tensor->rank; i++) {
     if (tensor->dims[i] < 0)
       return -1;
-    product *= tensor->dims[i]; /* ft_graph_infer lets no more than FT_GRAPH_ELEMENTS pass */
+    /* what is more than FT_GRAPH_ELEMENTS is refused at once, by how much does not matter */
+    if (__builtin_mul_overflow(product, tensor->dims[i], &product) ||
+        product > 2 * FT_GRAPH_ELEMENTS)
+      product = 2 * FT_GRAPH_ELEMENTS;
   }
   return product;
 }

@@ -89,6 +89,12 @@ int ft_list(const struct ft_infer *in, const char *name, int slot, int64_t *out,
   return (int)count;
 }
 
+static int exhausted(struct ft_infer *in)
+{
+  return ft_error_set(in->err, "%s: its shapes need more than %d MiB, or memory is out",
+                      in->graph->file, FT_LIMIT_GRAPH >> 20);
+}
+
 int64_t *ft_shape(struct ft_infer *in, struct ft_tensor *tensor, int rank)
 {
   if (rank > FT_GRAPH_RANK) {
@@ -98,8 +104,7 @@ int64_t *ft_shape(struct ft_infer *in, struct ft_tensor *tensor, int rank)
   tensor->dims = ft_arena_take(&in->graph->results, (size_t)(rank + 1) * sizeof *tensor->dims);
   if (!tensor->dims) {
     tensor->rank = -1;
-    (void)ft_error_set(in->err, "%s: its shapes need more than %d MiB, or memory is out",
-                       in->graph->file, FT_LIMIT_GRAPH >> 20);
+    (void)exhausted(in);
     return NULL;
   }
   tensor->rank = rank;
@@ -135,8 +140,10 @@ double *ft_values(struct ft_infer *in, struct ft_tensor *tensor)
       return NULL;
   }
   values = ft_arena_take(&in->graph->results, (size_t)(count + 1) * sizeof *values);
-  if (!values)
+  if (!values) {
+    in->exhausted = true;
     return NULL;
+  }
   in->work += (uint64_t)count + 1;
   for (int64_t i = 0; i < count; i++)
     values[i] = NAN;
@@ -431,6 +438,8 @@ static int infer_operator(struct ft_infer *in, struct ft_operator *op)
     op->data = false;
   if (op->kind && op->kind->infer(in) < 0)
     return -1;
+  if (in->exhausted)
+    return exhausted(in);
   in->op = op;
   for (uint32_t i = 0; i < op->output_count; i++)
     if (op->outputs[i] && finish_output(in, &in->graph->tensors[op->outputs[i]]) < 0)

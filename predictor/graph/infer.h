@@ -22,7 +22,8 @@ struct ft_infer {
   struct ft_error *err;
   struct ft_binding bindings[64]; /* what named dimensions are */
   int binding_count;
-  uint64_t work; /* elements of values computed so far, bounded */
+  uint64_t work;  /* elements of values computed so far, bounded */
+  bool exhausted; /* memory was out for some */
 };
 
 /* The Ith input, NULL where it is absent; the Ith output, a spare tensor where it is. */

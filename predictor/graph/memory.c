@@ -240,13 +240,8 @@ static int64_t saved_by(struct follow *f, const struct ft_operator *op,
     return 0;
   if (fusion->kind == FT_FUSED_ACTIVATION)
     return save(f, fusion->input);
-  if (fusion->kind == FT_FUSED_NORM) {
-    const struct ft_tensor *x = &tensors[fusion->input];
-    int64_t elements = ft_tensor_elements(x);
-
-    bytes = save(f, fusion->input);
-    return elements > 0 && x->rank ? bytes + 8 * (elements / x->dims[x->rank - 1]) : bytes;
-  }
+  if (fusion->kind == FT_FUSED_NORM)
+    return save(f, fusion->input) + 8 * (fusion->groups > 0 ? fusion->groups : 0);
   bytes = extras(f, op, what);
   if (what & SAVES_FIRST)
     bytes += save(f, first);

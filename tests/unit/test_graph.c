@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "predictor/core/io.h"
-#include "predictor/graph/cost.h"
+#include "predictor/graph/memory.h"
 
 static const char *path_of(const char *name, char out[4096])
 {
@@ -146,6 +146,52 @@ static void unknown_operators_are_named_counted_and_bounded(void **state)
   ft_graph_free(graph);
 }
 
+static void memory_is_that_worked_out_by_hand(void **state)
+{
+  static const struct {
+    const char *name, *input;
+    int64_t batch, activation_peak, saved;
+  } cases[] = {
+    /* at the convolution its input and its result are live; kept: x, what is normalised, its
+     * 8 means and deviations, the result of the Relu, and what the product takes */
+    { "convolution", "3x32x32", 1, 4 * (3072 + 2048), 4 * (3072 + 2048 + 2048 + 8) + 64 },
+    { "convolution", "3x32x32", 6, 6 * 4 * (3072 + 2048),
+      6 * 4 * (3072 + 2048 + 2048 + 8) + 64 },
+    /* x, qkv whole, probabilities and what they make of v; kept: x and its statistics, normalised x, qkv, softmax, a */
+    { "attention", "sequence=10", 2, 2 * 4 * (160 + 480 + 100 + 160),
+      2 * 4 * (160 + 20 + 160 + 480 + 100 + 160) },
+    /* GELU is one: kept are x, the normalised map, hard swish's input, the pool's input and where
+     * its largest were, the convolution's input, what GroupNorm takes, GELU's input, 8 features */
+    { "torch-cnn", NULL, 1, 4 * (2048 + 2048),
+      4 * (768 + 2048 + 2048 + 2048 + 512 + 512 + 512 + 8) + 8 * 512 + 64 + 16 },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_graph *graph = open_graph(cases[i].name);
+    struct ft_memory memory;
+    struct ft_error err;
+    struct ft_cost cost;
+
+    infer(graph, cases[i].batch, cases[i].input, &cost);
+    assert_int_equal(ft_graph_memory(graph, &cost, &memory, &err), 0);
+    assert_true(memory.complete);
+    if (memory.activation_peak_bytes != cases[i].activation_peak ||
+        memory.saved_bytes != cases[i].saved)
+      fail_msg("%s: peak %lld and kept %lld, expected %lld and %lld", cases[i].name,
+               (long long)memory.activation_peak_bytes, (long long)memory.saved_bytes,
+               (long long)cases[i].activation_peak, (long long)cases[i].saved);
+    assert_int_equal(memory.parameter_bytes, 4 * cost.parameters);
+    assert_int_equal(memory.inference_peak_bytes,
+                     memory.weight_bytes + memory.activation_peak_bytes);
+    assert_int_equal(memory.optimizer_bytes[FT_OPTIMIZER_SGD], 0);
+    assert_int_equal(memory.optimizer_bytes[FT_OPTIMIZER_MOMENTUM], memory.parameter_bytes);
+    assert_int_equal(memory.optimizer_bytes[FT_OPTIMIZER_ADAM], 2 * memory.parameter_bytes);
+    assert_int_equal(memory.optimizer_bytes[FT_OPTIMIZER_ADAMW], 2 * memory.parameter_bytes);
+    ft_graph_free(graph);
+  }
+}
+
 static void bad_files_give_a_line_with_file_and_place(void **state)
 {
   static const struct {
@@ -277,6 +323,7 @@ int main(void)
     cmocka_unit_test(costs_are_those_worked_out_by_hand),
     cmocka_unit_test(sizes_that_are_computed_are_followed),
     cmocka_unit_test(unknown_operators_are_named_counted_and_bounded),
+    cmocka_unit_test(memory_is_that_worked_out_by_hand),
     cmocka_unit_test(bad_files_give_a_line_with_file_and_place),
     cmocka_unit_test(sizes_given_are_checked),
     cmocka_unit_test(a_file_cut_anywhere_is_refused),
