@@ -7,13 +7,13 @@
 #include <inttypes.h>
 
 #include "predictor/cli/cli.h"
+#include "predictor/cli/graph.h"
 #include "predictor/core/io.h"
 #include "predictor/core/units.h"
-#include "predictor/graph/memory.h"
 #include "predictor/history/json.h"
 
 struct options {
-  const char *input;
+  const char *input, *output;
   unsigned long batch;
   bool layers, json;
 };
@@ -149,7 +149,7 @@ static void print_layers(const struct ft_graph *g, const struct ft_cost *cost)
 
     printf("%*s%-*.32s %-22s %10s %10s %11s  ", l->depth, "", 20 - l->depth, l->op->type,
            ft_tensor_show(first_output(g, l->op), shown, sizeof shown),
-           show((int64_t)l->parameters, parameters), show(l->macs, macs),
+           show(l->parameters, parameters), show(l->macs, macs),
            show(l->activations, elements));
     for (const char *p = l->op->name; *p; p++)
       putchar((unsigned char)*p < ' ' || *p == 0x7f ? '?' : *p);
@@ -188,7 +188,7 @@ static int print_text(const struct ft_graph *g, const struct ft_cost *cost,
     printf("input        %s\n",
            ft_tensor_show(&g->tensors[g->block.inputs[i]], shown, sizeof shown));
   printf("operators    %" PRIu32 ", %zu of them layers\n", cost->operators, cost->layer_count);
-  printf("parameters   %s\n", show((int64_t)cost->parameters, parameters));
+  printf("parameters   %s\n", show(cost->parameters, parameters));
   printf("MACs         %s\n", show(cost->macs, macs));
   printf("activations  %s elements\n", show(cost->activations, elements));
   print_memory(m);
@@ -213,6 +213,8 @@ int ft_command_graph(int argc, char **argv)
     { 'i', "input", "SIZES", "CxHxW, or NAME=CxHxW,..., where the file leaves it open",
       FT_OPTION_STRING, &o.input },
     { 'l', "layers", NULL, "show every layer", FT_OPTION_FLAG, &o.layers },
+    { 'o', "output", "FILE", "draw memory over the layers, .svg or .png", FT_OPTION_STRING,
+      &o.output },
     { 'j', "json", NULL, "print one JSON object", FT_OPTION_FLAG, &o.json },
     { 0 }
   };
@@ -239,6 +241,8 @@ int ft_command_graph(int argc, char **argv)
   if (!graph || ft_graph_infer(graph, &sizes, &err) < 0 || ft_graph_cost(graph, &cost, &err) < 0 ||
       ft_graph_memory(graph, &cost, &memory, &err) < 0)
     status = ft_complain("graph", FT_EXIT_USAGE, "%s", err.text);
+  else if (o.output && ft_graph_picture(argv[first], &memory, o.output, &err) < 0)
+    status = ft_complain("graph", FT_EXIT_SYSTEM, "%s", err.text);
   else
     status = o.json ? print_json(graph, &cost, &memory, &o, ft_io_monotonic() - begun)
                     : print_text(graph, &cost, &memory, &o);

@@ -23,11 +23,6 @@ static int exhausted(struct count *c)
                       c->graph->file, FT_LIMIT_GRAPH >> 20);
 }
 
-static int64_t plus(int64_t a, int64_t b)
-{
-  return a < 0 || b < 0 ? -1 : a > (INT64_C(1) << 62) - b ? INT64_C(1) << 62 : a + b;
-}
-
 static const struct ft_tensor *tensor(const struct count *c, const uint32_t *list, uint32_t n,
                                       uint32_t i)
 {
@@ -92,8 +87,8 @@ static void add_parameter(struct count *c, uint32_t tensor)
   const struct ft_tensor *t = &c->graph->tensors[tensor];
 
   c->role[tensor] = ROLE_PARAMETER;
-  c->cost->parameters += (uint64_t)ft_tensor_elements(t);
-  c->cost->parameter_bytes += (uint64_t)ft_tensor_bytes(t);
+  c->cost->parameters = ft_plus(c->cost->parameters, ft_tensor_elements(t));
+  c->cost->parameter_bytes = ft_plus(c->cost->parameter_bytes, ft_tensor_bytes(t));
 }
 
 static void mark_constants(struct count *c, const struct ft_block *block)
@@ -104,7 +99,7 @@ static void mark_constants(struct count *c, const struct ft_block *block)
     if (c->role[block->constants[i]] == ROLE_USED && ft_element_is_real(d->element))
       add_parameter(c, block->constants[i]);
     else
-      c->cost->buffers += (uint64_t)d->elements;
+      c->cost->buffers = ft_plus(c->cost->buffers, d->elements);
   }
 }
 
@@ -123,16 +118,16 @@ static bool is_twin(const struct count *c, const struct ft_operator *op)
          c->role[op->outputs[0]] == ROLE_USED;
 }
 
-static uint64_t parameters_of(struct count *c, const struct ft_operator *op)
+static int64_t parameters_of(struct count *c, const struct ft_operator *op)
 {
-  uint64_t sum = 0;
+  int64_t sum = 0;
 
   for (uint32_t i = 0; i < op->input_count; i++) {
     uint8_t *role = &c->role[op->inputs[i]];
 
     if (*role != ROLE_PARAMETER)
       continue;
-    sum += (uint64_t)ft_tensor_elements(&c->graph->tensors[op->inputs[i]]);
+    sum = ft_plus(sum, ft_tensor_elements(&c->graph->tensors[op->inputs[i]]));
     *role = ROLE_COUNTED;
   }
   return sum;
@@ -162,7 +157,7 @@ static int64_t recurrent(const struct ft_operator *op, const struct ft_tensor *x
   (void)op;
   /* w: directions x gates of hidden x inputs; r: the same x hidden */
   return ft_times(ft_times(x->dims[0], x->dims[1]),
-                  plus(product(w, 0, 3), product(r, 0, 3)));
+                  ft_plus(product(w, 0, 3), product(r, 0, 3)));
 }
 
 static int64_t attention(const struct ft_tensor *q, const struct ft_tensor *k,
@@ -173,7 +168,7 @@ static int64_t attention(const struct ft_tensor *q, const struct ft_tensor *k,
   if (!k || !v || y->rank != q->rank || k->rank != q->rank || q->rank < 3)
     return -1;
   return ft_times(ft_times(product(q, 0, last), k->dims[last - 1]),
-                  plus(q->dims[last], y->dims[last]));
+                  ft_plus(q->dims[last], y->dims[last]));
 }
 
 static int64_t einsum(const struct count *c, const struct ft_operator *op)
@@ -252,7 +247,7 @@ static int64_t activations_of(const struct count *c, const struct ft_operator *o
     return 0;
   for (uint32_t i = 0; i < op->output_count; i++)
     if (op->outputs[i])
-      sum = plus(sum, ft_tensor_elements(&c->graph->tensors[op->outputs[i]]));
+      sum = ft_plus(sum, ft_tensor_elements(&c->graph->tensors[op->outputs[i]]));
   return sum;
 }
 
@@ -271,7 +266,7 @@ static void bound(const struct count *c, struct ft_layer *layer)
     layer->activations_at_most = ft_times(largest_input(c, op), op->output_count);
   if (!op->kind)
     layer->macs_at_most =
-        ft_times(layer->activations_at_most, layer->parameters ? (int64_t)layer->parameters : 1);
+        ft_times(layer->activations_at_most, layer->parameters ? layer->parameters : 1);
 }
 
 static int note_unknown(struct count *c, const struct ft_operator *op)
@@ -357,10 +352,10 @@ static int count_operator(struct count *c, const struct ft_operator *op, int dep
     return exhausted(c);
   c->cost->layers = layers;
   layers[c->cost->layer_count++] = layer;
-  sums->macs = plus(sums->macs, layer.macs > 0 ? layer.macs : 0);
-  sums->activations = plus(sums->activations, layer.activations > 0 ? layer.activations : 0);
-  sums->macs_at_most = plus(sums->macs_at_most, layer.macs_at_most);
-  sums->activations_at_most = plus(sums->activations_at_most, layer.activations_at_most);
+  sums->macs = ft_plus(sums->macs, layer.macs > 0 ? layer.macs : 0);
+  sums->activations = ft_plus(sums->activations, layer.activations > 0 ? layer.activations : 0);
+  sums->macs_at_most = ft_plus(sums->macs_at_most, layer.macs_at_most);
+  sums->activations_at_most = ft_plus(sums->activations_at_most, layer.activations_at_most);
   return 0;
 }
 

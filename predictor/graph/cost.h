@@ -11,7 +11,7 @@
 
 struct ft_layer {
   const struct ft_operator *op;
-  uint64_t parameters;   /* of those, each is counted where it is used first */
+  int64_t parameters;    /* of those, each is counted where it is used first */
   int64_t macs;          /* multiply-accumulates; -1 unknown */
   int64_t activations;   /* elements it gives, 0 where that is its input's memory; -1 unknown */
   int64_t macs_at_most;  /* as macs; what it can be at most where that is not known; -1 no bound */
@@ -25,9 +25,9 @@ struct ft_unknown {
 };
 
 struct ft_cost {
-  uint64_t parameters; /* elements of what is learnt; running statistics are none */
-  uint64_t parameter_bytes;
-  uint64_t buffers;    /* elements of constants that are not learnt */
+  int64_t parameters;  /* elements of what is learnt; running statistics are none */
+  int64_t parameter_bytes;
+  int64_t buffers;     /* elements of constants that are not learnt */
   int64_t macs, activations;                 /* what is known of them */
   int64_t macs_at_most, activations_at_most; /* -1: no bound */
   uint32_t operators;  /* all, constants and what computes sizes included */

@@ -61,6 +61,13 @@ int64_t ft_times(int64_t a, int64_t b)
                                                                               : product;
 }
 
+int64_t ft_plus(int64_t a, int64_t b)
+{
+  int64_t most = INT64_C(1) << 62;
+
+  return a < 0 || b < 0 ? -1 : a > most - b ? most : a + b;
+}
+
 int ft_list(const struct ft_infer *in, const char *name, int slot, int64_t *out, int room)
 {
   const struct ft_attribute *a = name ? ft_attribute(in->op, name) : NULL;

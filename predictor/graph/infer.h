@@ -64,6 +64,9 @@ int64_t ft_whole(double value);
 /* A x B, -1 where either is, at most 2^62. */
 int64_t ft_times(int64_t a, int64_t b);
 
+/* A + B, -1 where either is, at most 2^62. */
+int64_t ft_plus(int64_t a, int64_t b);
+
 /* AXIS of RANK dimensions, counted from the end when negative; -1 with the error when outside. */
 int ft_axis(struct ft_infer *in, int64_t axis, int rank);
 

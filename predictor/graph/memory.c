@@ -5,7 +5,7 @@
 
 #include "predictor/core/buf.h"
 #include "predictor/graph/fuse.h"
-#include "predictor/graph/kinds.h"
+#include "predictor/graph/infer.h"
 #include "predictor/graph/memory.h"
 
 /* Where a tensor's elements lie. */
@@ -336,7 +336,7 @@ static int64_t released(const struct follow *f, const struct ft_operator *op, ui
     struct place *p = &f->places[f->places[k].owner];
 
     if (p->bytes && p->until <= when) {
-      live -= p->bytes;
+      live = live > p->bytes ? live - p->bytes : 0; /* a sum that was cut may fall short */
       p->bytes = 0;
     }
   }
@@ -353,25 +353,26 @@ static int follow_block(struct follow *f, const struct ft_block *block, int dept
     return exhausted(f);
   settle_block(f, block, fusions);
   for (uint32_t i = 0; i < block->input_count; i++)
-    live += f->places[block->inputs[i]].bytes;
+    live = ft_plus(live, f->places[block->inputs[i]].bytes);
   *peak = live;
   for (uint32_t i = 0; i < block->operator_count; i++) {
     const struct ft_operator *op = &block->operators[i];
 
     for (uint32_t j = 0; j < op->output_count; j++)
       if (f->places[op->outputs[j]].owner == op->outputs[j])
-        live += f->places[op->outputs[j]].bytes;
+        live = ft_plus(live, f->places[op->outputs[j]].bytes);
     saved = saved_by(f, op, &fusions[i]);
-    f->memory->saved_bytes += saved;
+    f->memory->saved_bytes = ft_plus(f->memory->saved_bytes, saved);
     if (follow_inner(f, op, depth, &inner) < 0)
       return -1;
-    if (live + inner > *peak) {
-      *peak = live + inner;
+    inner = ft_plus(live, inner);
+    if (inner > *peak) {
+      *peak = inner;
       if (depth == 0)
         f->memory->peak = op;
     }
     if (depth == 0 && op->data && fusions[i].kind != FT_FUSED_INSIDE &&
-        add_layer(f, op, live + inner, saved) < 0)
+        add_layer(f, op, inner, saved) < 0)
       return -1;
     live = released(f, op, fusions[i].input, i + 1, live);
   }
@@ -383,7 +384,7 @@ static int64_t constant_bytes(const struct ft_graph *g, const struct ft_block *b
   int64_t bytes = 0;
 
   for (uint32_t i = 0; i < block->constant_count; i++)
-    bytes += ft_tensor_bytes(&g->tensors[block->constants[i]]);
+    bytes = ft_plus(bytes, ft_tensor_bytes(&g->tensors[block->constants[i]]));
   return bytes;
 }
 
@@ -401,12 +402,12 @@ int ft_graph_memory(struct ft_graph *graph, const struct ft_cost *cost, struct f
   if (follow_block(&f, &graph->block, 0, &memory->activation_peak_bytes) < 0)
     return -1;
   memory->weight_bytes = constant_bytes(graph, &graph->block);
-  memory->parameter_bytes = (int64_t)cost->parameter_bytes;
+  memory->parameter_bytes = cost->parameter_bytes;
   memory->gradient_bytes = memory->parameter_bytes;
-  memory->inference_peak_bytes = memory->weight_bytes + memory->activation_peak_bytes;
+  memory->inference_peak_bytes = ft_plus(memory->weight_bytes, memory->activation_peak_bytes);
   /* a velocity; two moments, of Adam and AdamW alike (Kingma and Ba 2015) */
   memory->optimizer_bytes[FT_OPTIMIZER_MOMENTUM] = memory->parameter_bytes;
-  memory->optimizer_bytes[FT_OPTIMIZER_ADAM] = 2 * memory->parameter_bytes;
-  memory->optimizer_bytes[FT_OPTIMIZER_ADAMW] = 2 * memory->parameter_bytes;
+  memory->optimizer_bytes[FT_OPTIMIZER_ADAM] = ft_times(2, memory->parameter_bytes);
+  memory->optimizer_bytes[FT_OPTIMIZER_ADAMW] = ft_times(2, memory->parameter_bytes);
   return 0;
 }

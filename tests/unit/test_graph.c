@@ -52,8 +52,7 @@ static void costs_are_those_worked_out_by_hand(void **state)
   static const struct {
     const char *name, *input;
     int64_t batch;
-    uint64_t parameters;
-    int64_t macs;
+    int64_t parameters, macs;
   } cases[] = {
     /* 8 16x16 maps of 27; 2 and 1 an element normalised and averaged; 8 x 10 */
     { "convolution", "3x32x32", 1, 322, 55296 + 4096 + 2048 + 80 },
@@ -83,9 +82,9 @@ static void costs_are_those_worked_out_by_hand(void **state)
 
     infer(graph, cases[i].batch, cases[i].input, &cost);
     if (cost.parameters != cases[i].parameters || cost.macs != cases[i].macs)
-      fail_msg("%s: %llu parameters and %lld MACs, expected %llu and %lld", cases[i].name,
-               (unsigned long long)cost.parameters, (long long)cost.macs,
-               (unsigned long long)cases[i].parameters, (long long)cases[i].macs);
+      fail_msg("%s: %lld parameters and %lld MACs, expected %lld and %lld", cases[i].name,
+               (long long)cost.parameters, (long long)cost.macs,
+               (long long)cases[i].parameters, (long long)cases[i].macs);
     assert_int_equal(cost.macs_at_most, cost.macs);
     assert_int_equal(cost.unknown + cost.unresolved, 0);
     ft_graph_free(graph);
