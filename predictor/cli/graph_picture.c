@@ -38,11 +38,15 @@ int ft_graph_picture(const char *name, const struct ft_memory *m, const char *ou
 {
   size_t length = strlen(output);
   bool png = length > 4 && strcmp(output + length - 4, ".png") == 0;
-  struct ft_axis x = { .kind = FT_AXIS_NUMBER, .title = "Layer", .tight = true, .low = 1,
+  struct ft_axis x = { .kind = FT_AXIS_NUMBER,
+                       .title = "Layer",
+                       .tight = true,
+                       .low = 1,
                        .high = m->layer_count > 1 ? (double)m->layer_count : 2 };
   struct ft_axis y = { .kind = FT_AXIS_BYTES, .title = "Activations" };
-  double *values = calloc(3 * (POINTS + 1), sizeof *values), *live, *kept;
+  double *values = calloc(4 * (POINTS + 1), sizeof *values), *live, *kept, *zeros;
   char subtitle[160], weights[32], peak[32];
+  const char *slash = strrchr(name, '/');
   struct ft_chart *chart = NULL;
   int status = -1;
   size_t count;
@@ -57,6 +61,7 @@ int ft_graph_picture(const char *name, const struct ft_memory *m, const char *ou
   }
   live = values + POINTS + 1;
   kept = live + POINTS + 1;
+  zeros = kept + POINTS + 1;
   count = collect(m, values, live, kept);
   for (size_t i = 0; i < count; i++)
     y.high = fmax(y.high, fmax(live[i], kept[i]));
@@ -65,12 +70,12 @@ int ft_graph_picture(const char *name, const struct ft_memory *m, const char *ou
                  ft_units_show_bytes((uint64_t)m->inference_peak_bytes, peak, sizeof peak));
   ft_axis_fit(&x);
   ft_axis_fit(&y);
-  chart = ft_chart_open(png, true, name, subtitle, &x, &y, err);
+  chart = ft_chart_open(png, true, slash ? slash + 1 : name, subtitle, &x, &y, err);
   if (!chart)
     goto out;
-  ft_chart_series(chart, FT_MARK_AREA, values, kept, NULL, count);
+  ft_chart_series(chart, FT_MARK_BAND, values, kept, zeros, count);
   ft_chart_series(chart, FT_MARK_LINE, values, live, NULL, count);
-  ft_chart_legend(chart, FT_MARK_AREA, "kept for the backward pass so far");
+  ft_chart_legend(chart, FT_MARK_BAND, "kept for the backward pass so far");
   ft_chart_legend(chart, FT_MARK_LINE, "live during inference");
   status = ft_chart_close(chart, output, err);
 out:

@@ -48,8 +48,14 @@ static uint32_t learnt_inputs(const struct ft_operator *op)
   static const struct {
     const char *type;
     uint32_t count;
-  } some[] = { { "BatchNormalization", 3 }, { "Resize", 1 }, { "Upsample", 1 }, { "Pad", 1 },
-               { "Clip", 1 },               { "Dropout", 1 }, { "Range", 0 },   { "OneHot", 1 } };
+  } some[] = { { "BatchNormalization", 3 },
+               { "Resize", 1 },
+               { "Upsample", 1 },
+               { "Pad", 1 },
+               { "Clip", 1 },
+               { "Dropout", 1 },
+               { "Range", 0 },
+               { "OneHot", 1 } };
 
   for (size_t i = 0; i < sizeof some / sizeof *some; i++)
     if (strcmp(op->type, some[i].type) == 0 && op->input_count > some[i].count)
@@ -114,8 +120,7 @@ static bool is_twin(const struct count *c, const struct ft_operator *op)
 
   return strcmp(op->type, "Identity") == 0 && op->output_count && !op->data &&
          c->graph->tensors[op->outputs[0]].rank == 1 &&
-         (role == ROLE_PARAMETER || role == ROLE_COUNTED) &&
-         c->role[op->outputs[0]] == ROLE_USED;
+         (role == ROLE_PARAMETER || role == ROLE_COUNTED) && c->role[op->outputs[0]] == ROLE_USED;
 }
 
 static int64_t parameters_of(struct count *c, const struct ft_operator *op)
@@ -136,8 +141,9 @@ static int64_t parameters_of(struct count *c, const struct ft_operator *op)
 /*
  * ---- multiply-accumulates ----
  * Normalisation and pooling at the rates of fvcore (fvcore/nn/jit_handles.py,
- * norm_flop_counter, batchnorm_flop_jit), whose sums are what is mostly published: 2 an element where the
- * statistics are there, 5 where they are taken of the data, 1 an element that is averaged.
+ * norm_flop_counter, batchnorm_flop_jit), whose sums are what is mostly published: 2 an element
+ * where the statistics are there, 5 where they are taken of the data, 1 an element that is
+ * averaged.
  */
 
 static int64_t product(const struct ft_tensor *t, int first, int last)
@@ -156,8 +162,7 @@ static int64_t recurrent(const struct ft_operator *op, const struct ft_tensor *x
     return -1;
   (void)op;
   /* w: directions x gates of hidden x inputs; r: the same x hidden */
-  return ft_times(ft_times(x->dims[0], x->dims[1]),
-                  ft_plus(product(w, 0, 3), product(r, 0, 3)));
+  return ft_times(ft_times(x->dims[0], x->dims[1]), ft_plus(product(w, 0, 3), product(r, 0, 3)));
 }
 
 static int64_t attention(const struct ft_tensor *q, const struct ft_tensor *k,
@@ -203,8 +208,7 @@ static int64_t macs_of(const struct count *c, const struct ft_operator *op)
   case FT_WORK_PRODUCT:
     return x->rank ? ft_times(ft_tensor_elements(y), x->dims[x->rank - 1]) : -1;
   case FT_WORK_GEMM:
-    return x->rank == 2 ? ft_times(ft_tensor_elements(y),
-                                   x->dims[ft_integer(op, "transA", 0) == 0])
+    return x->rank == 2 ? ft_times(ft_tensor_elements(y), x->dims[ft_integer(op, "transA", 0) == 0])
                         : -1;
   case FT_WORK_EINSUM:
     return einsum(c, op);
@@ -293,10 +297,10 @@ struct sums {
   int64_t macs, activations, macs_at_most, activations_at_most;
 };
 
-static int count_block(struct count *c, const struct ft_block *block, int depth,
-                       struct sums *sums);
+static int count_block(struct count *c, const struct ft_block *block, int depth, struct sums *sums);
 
-/* Of two branches the dearer, of a loop's body as many as it turns; an unknown number has no bound. */
+/* Of two branches the dearer, of a loop's body as many as it turns; an unknown number has no bound.
+ */
 static int count_blocks(struct count *c, const struct ft_operator *op, int depth,
                         struct ft_layer *layer)
 {
@@ -346,8 +350,8 @@ static int count_operator(struct count *c, const struct ft_operator *op, int dep
   bound(c, &layer);
   if (count_blocks(c, op, depth, &layer) < 0)
     return -1;
-  layers = ft_arena_grow(&c->graph->results, c->cost->layers, &c->layer_room,
-                         c->cost->layer_count, sizeof *layers);
+  layers = ft_arena_grow(&c->graph->results, c->cost->layers, &c->layer_room, c->cost->layer_count,
+                         sizeof *layers);
   if (!layers)
     return exhausted(c);
   c->cost->layers = layers;

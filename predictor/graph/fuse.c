@@ -140,8 +140,7 @@ static void layer_norm(struct fuse *f, const struct ft_operator *op)
   square = mean ? from(f, input(mean, 0), "Pow") : NULL;
   square = square ? square : mean ? from(f, input(mean, 0), "Mul") : NULL;
   first = sub ? from(f, input(sub, 1), "ReduceMean") : NULL;
-  if (!square || !first || input(first, 0) != input(sub, 0) ||
-      input(square, 0) != sub->outputs[0])
+  if (!square || !first || input(first, 0) != input(sub, 0) || input(square, 0) != sub->outputs[0])
     return;
   inside(f, sub);
   inside(f, root);
@@ -155,7 +154,8 @@ static void layer_norm(struct fuse *f, const struct ft_operator *op)
        ft_tensor_elements(&f->graph->tensors[mean->outputs[0]]));
 }
 
-/* Group normalisation: groups in place of channels, normalised, back again, times gain plus shift. */
+/* Group normalisation: groups in place of channels, normalised, back again, times gain plus shift.
+ */
 static void group_norm(struct fuse *f, const struct ft_operator *op)
 {
   const struct ft_operator *to = from(f, input(op, 0), "Reshape"), *back, *end;

@@ -21,7 +21,8 @@ struct ft_fusion {
   int64_t groups; /* of a normalisation: how many means and deviations it takes; 0 unknown */
 };
 
-/* Fill FUSIONS, one for each operator of BLOCK, all zeros before. Returns 0; -1 when memory is out. */
+/* Fill FUSIONS, one for each operator of BLOCK, all zeros before. Returns 0; -1 when memory is out.
+ */
 int ft_fuse(struct ft_graph *graph, const struct ft_block *block, struct ft_fusion *fusions);
 
 #endif

@@ -303,8 +303,7 @@ static int check_sizes(struct ft_infer *in)
       known = bind_symbol(in, called, dims[0]);
     if (!known)
       return ft_error_set(in->err, "--input=%.120s: %s has no input or dimension \"%.*s\"",
-                          in->sizes->input, in->graph->file, (int)ft_text_left(&called),
-                          called.at);
+                          in->sizes->input, in->graph->file, (int)ft_text_left(&called), called.at);
   }
   return 0;
 }
@@ -462,8 +461,7 @@ int ft_infer_block(struct ft_infer *in, struct ft_block *block)
   return 0;
 }
 
-int ft_graph_infer(struct ft_graph *graph, const struct ft_graph_sizes *sizes,
-                   struct ft_error *err)
+int ft_graph_infer(struct ft_graph *graph, const struct ft_graph_sizes *sizes, struct ft_error *err)
 {
   struct ft_infer in = { .graph = graph, .sizes = sizes, .err = err };
   struct ft_block *block = &graph->block;

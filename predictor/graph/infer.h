@@ -17,7 +17,7 @@ struct ft_binding {
 struct ft_infer {
   struct ft_graph *graph;
   const struct ft_graph_sizes *sizes;
-  struct ft_operator *op; /* the one at work */
+  struct ft_operator *op;  /* the one at work */
   struct ft_operator feed; /* stands for what gives the graph its inputs */
   struct ft_error *err;
   struct ft_binding bindings[64]; /* what named dimensions are */
@@ -74,7 +74,8 @@ int ft_axis(struct ft_infer *in, int64_t axis, int rank);
 int ft_contradiction(struct ft_infer *in, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The shape of A and B broadcast together into DIMS (FT_GRAPH_RANK); its rank, -1 with the error. */
+/* The shape of A and B broadcast together into DIMS (FT_GRAPH_RANK); its rank, -1 with the error.
+ */
 int ft_broadcast(struct ft_infer *in, const struct ft_tensor *a, const struct ft_tensor *b,
                  int64_t *dims);
 

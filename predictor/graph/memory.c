@@ -10,11 +10,11 @@
 
 /* Where a tensor's elements lie. */
 struct place {
-  uint32_t owner;   /* the tensor whose memory it is; itself unless it is a view */
-  uint32_t until;   /* the last operator that reads that memory, + 1 (of the owner) */
-  int64_t bytes;    /* of the owner */
-  bool scattered;   /* a view that a reshape has to copy */
-  bool saved;       /* kept for the backward pass (of the owner) */
+  uint32_t owner; /* the tensor whose memory it is; itself unless it is a view */
+  uint32_t until; /* the last operator that reads that memory, + 1 (of the owner) */
+  int64_t bytes;  /* of the owner */
+  bool scattered; /* a view that a reshape has to copy */
+  bool saved;     /* kept for the backward pass (of the owner) */
 };
 
 struct follow {
@@ -28,14 +28,14 @@ struct follow {
 /* What the backward pass of an operator needs (PyTorch, tools/autograd/derivatives.yaml). */
 enum {
   SAVES_NOTHING = 0,
-  SAVES_FIRST = 1,   /* its first input */
-  SAVES_SECOND = 2,  /* its second, where the first is learnt or fed */
+  SAVES_FIRST = 1,  /* its first input */
+  SAVES_SECOND = 2, /* its second, where the first is learnt or fed */
   SAVES_RESULT = 4,
-  SAVES_INDICES = 8, /* where the largest were: 8 bytes for each result */
-  SAVES_MASK = 16,   /* a byte for each result */
+  SAVES_INDICES = 8,     /* where the largest were: 8 bytes for each result */
+  SAVES_MASK = 16,       /* a byte for each result */
   SAVES_STATISTICS = 32, /* mean and deviation of each group */
-  SAVES_BOTH = 64,   /* of two operands each for the other's gradient */
-  SAVES_GATES = 128  /* a recurrence: gates and cell of each step */
+  SAVES_BOTH = 64,       /* of two operands each for the other's gradient */
+  SAVES_GATES = 128      /* a recurrence: gates and cell of each step */
 };
 
 static const struct {
@@ -145,7 +145,8 @@ static int64_t bytes_of(struct follow *f, uint32_t tensor)
 
 /* ---- who owns what ---- */
 
-/* Whether OP gives its first input's memory another shape; PyTorch's rules of what can be a view. */
+/* Whether OP gives its first input's memory another shape; PyTorch's rules of what can be a view.
+ */
 static bool is_view(const struct follow *f, const struct ft_operator *op)
 {
   if (!op->kind || !op->kind->view || !op->input_count || !op->data)
@@ -271,8 +272,8 @@ static int exhausted(struct follow *f)
 static int add_layer(struct follow *f, const struct ft_operator *op, int64_t live, int64_t saved)
 {
   struct ft_memory *m = f->memory;
-  struct ft_memory_layer *layers = ft_arena_grow(&f->graph->results, m->layers, &f->room,
-                                                 m->layer_count, sizeof *layers);
+  struct ft_memory_layer *layers =
+      ft_arena_grow(&f->graph->results, m->layers, &f->room, m->layer_count, sizeof *layers);
 
   if (!layers)
     return exhausted(f);
@@ -327,9 +328,8 @@ static int64_t released(const struct follow *f, const struct ft_operator *op, ui
                         uint32_t when, int64_t live)
 {
   for (uint32_t j = 0; j < op->input_count + op->capture_count + op->output_count + 1; j++) {
-    uint32_t k = j < op->input_count ? op->inputs[j]
-                 : j < op->input_count + op->capture_count
-                     ? op->captures[j - op->input_count]
+    uint32_t k = j < op->input_count                       ? op->inputs[j]
+                 : j < op->input_count + op->capture_count ? op->captures[j - op->input_count]
                  : j < op->input_count + op->capture_count + op->output_count
                      ? op->outputs[j - op->input_count - op->capture_count]
                      : input;
