@@ -135,8 +135,8 @@ int ft_build_block(struct ft_build *build, struct ft_block *block, const struct 
 static uint32_t define(struct ft_build *build, struct scope *scope, uint32_t name)
 {
   struct ft_graph *g = build->graph;
-  struct ft_tensor *tensors = ft_arena_grow(&g->arena, g->tensors, &build->tensor_room,
-                                            g->tensor_count, sizeof *tensors);
+  struct ft_tensor *tensors =
+      ft_arena_grow(&g->arena, g->tensors, &build->tensor_room, g->tensor_count, sizeof *tensors);
   struct shadow *shadows = ft_arena_grow(&build->arena, scope->shadows, &scope->shadow_room,
                                          scope->shadow_count, sizeof *shadows);
 
@@ -147,9 +147,8 @@ static uint32_t define(struct ft_build *build, struct scope *scope, uint32_t nam
   g->tensors = tensors;
   scope->shadows = shadows;
   shadows[scope->shadow_count++] = (struct shadow){ name, build->names[name].tensor };
-  tensors[g->tensor_count] = (struct ft_tensor){ .name = build->names[name].text,
-                                                 .rank = -1,
-                                                 .block = scope->serial };
+  tensors[g->tensor_count] =
+      (struct ft_tensor){ .name = build->names[name].text, .rank = -1, .block = scope->serial };
   build->names[name].tensor = g->tensor_count;
   return g->tensor_count++;
 }
@@ -393,8 +392,8 @@ static int resolve(struct ft_build *build, struct scope *scope, uint32_t *serial
     uint32_t tensor = build->names[draft->outputs[i].name].tensor;
 
     if (!tensor)
-      return ft_error_set(build->err, "%s: nothing gives the output \"%.120s\"",
-                          build->graph->file, ft_build_text(build, draft->outputs[i].name));
+      return ft_error_set(build->err, "%s: nothing gives the output \"%.120s\"", build->graph->file,
+                          ft_build_text(build, draft->outputs[i].name));
     block->outputs[block->output_count++] = tensor;
     if (capture(build, scope, tensor) < 0)
       return -1;
