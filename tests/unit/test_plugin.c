@@ -210,6 +210,8 @@ static void app_and_features_are_carried_without_being_asked(void **state)
     { "sbatch --ntasks=4 --container-image=img.sqsh job.sh 7", " tasks=4 container=img.sqsh\n" },
     { "sbatch --wrap ./x", ": job.sh-" },
     { "sbatch job.sh -- 7", ": job.sh-" },
+    { "sbatch --mem 4G -p x -n3 --chdir . job.sh 7", " het=0 size=7 arch=a" },
+    { "sbatch --mem 4G -p x -- job.sh 7", " het=0 size=7 arch=a" },
     { "srun ./x --n 5", " het=0 n=5\n" },
     { "salloc ./x --n 5", " het=0 n=5\n" },
     { "salloc", ": job.sh-" },
@@ -224,7 +226,7 @@ static void app_and_features_are_carried_without_being_asked(void **state)
     assert_has(output, cases[i].carried);
     assert_has(output, "post_opt 0\n");
     assert_int_equal(lines_said(output), 0);
-    if (strstr(output, "mem"))
+    if (strstr(output, "mem") && !strstr(cases[i].line, "mem"))
       fail_msg("%s: %s", cases[i].line, output);
   }
 }
