@@ -12,11 +12,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predictor/core/hash.h"
 #include "predictor/core/random.h"
 #include "predictor/learn/symbolic.h"
 
+/* clang unrolls and vectorises these loops at -O2 already; gcc takes a third longer there */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O3")
+#endif
+
 enum {
-  BLOCK = 64,        /* rows at once: the values of a tree fit the first-level cache */
+  BLOCK = 32,        /* rows at once, filled up with rows of weight 0: a tree's values stay in the cache */
+  LANES = 8,         /* partial sums of a dot product, for vector units */
+  SEEN = 4096,       /* structures that are remembered with their fitted constants */
+  ENOUGH_FITS = 3,   /* of one structure: then what was found best is taken */
   CONSTANTS = 10,    /* fitted in one tree; more would only fit noise */
   PARAMETERS = CONSTANTS + 2, /* with intercept and slope */
   EARLY_STEPS = 3,   /* of Levenberg-Marquardt while evolving */
@@ -31,11 +40,20 @@ struct tree {
   bool known;
 };
 
+/* A structure (symbols and variables) that was fitted before, and the best that came of it. */
+struct seen {
+  uint64_t hash;
+  unsigned fits;
+  struct tree best;
+};
+
 struct search {
   const double *x;   /* scaled, column by column */
   const double *y;   /* scaled */
-  const double *weight; /* 1 / |y|; 0: the row is held out */
-  size_t rows, columns;
+  const double *weight; /* 1 / |y|; 0: the row is held out, or only fills a block */
+  size_t rows, room, columns; /* room: rows up to a whole block */
+  size_t counted;             /* rows with weight */
+  struct seen *seen;
   struct ft_symbolic_settings set;
   struct ft_random random;
   uint8_t terminals[2], unary[FT_SYMBOLS], binary[FT_SYMBOLS];
@@ -81,16 +99,16 @@ static void link_nodes(const struct ft_expression *e, struct sweep *s)
 }
 
 static void forward(const struct search *f, const struct ft_expression *e, struct sweep *s,
-                    size_t first, size_t count)
+                    size_t first)
 {
   for (int i = 0; i < e->length; i++) {
-    const double *a = s->left[i] >= 0 ? s->value[s->left[i]] : NULL;
-    const double *b = s->right[i] >= 0 ? s->value[s->right[i]] : NULL;
-    const double *column = f->x + e->variable[i] * f->rows + first;
-    double *v = s->value[i];
+    const double *restrict a = s->value[s->left[i] >= 0 ? s->left[i] : 0];
+    const double *restrict b = s->value[s->right[i] >= 0 ? s->right[i] : 0];
+    const double *restrict column = f->x + e->variable[i] * f->room + first;
+    double *restrict v = s->value[i];
 
 #define EACH(expression)                   \
-  for (size_t r = 0; r < count; r++)       \
+  for (size_t r = 0; r < BLOCK; r++)       \
     v[r] = (expression);                   \
   break
     switch ((enum ft_symbol)e->symbol[i]) {
@@ -120,19 +138,18 @@ static void forward(const struct search *f, const struct ft_expression *e, struc
 }
 
 /* The derivative of the root by every node, given the values of a forward sweep. */
-static void backward(const struct ft_expression *e, struct sweep *s, size_t count)
+static void backward(const struct ft_expression *e, struct sweep *s)
 {
-  for (int i = 0; i < e->length; i++)
-    for (size_t r = 0; r < count; r++)
-      s->adjoint[i][r] = i == e->length - 1;
+  for (size_t r = 0; r < BLOCK; r++)
+    s->adjoint[e->length - 1][r] = 1;
   for (int i = e->length - 1; i >= 0; i--) {
-    int l = s->left[i], k = s->right[i];
-    const double *d = s->adjoint[i], *v = s->value[i];
-    const double *a = l >= 0 ? s->value[l] : NULL, *b = k >= 0 ? s->value[k] : NULL;
-    double *da = l >= 0 ? s->adjoint[l] : NULL, *db = k >= 0 ? s->adjoint[k] : NULL;
+    int l = s->left[i] >= 0 ? s->left[i] : 0, k = s->right[i] >= 0 ? s->right[i] : 0;
+    const double *restrict d = s->adjoint[i], *restrict v = s->value[i];
+    const double *restrict a = s->value[l], *restrict b = s->value[k];
+    double *restrict da = s->adjoint[l], *restrict db = s->adjoint[k];
 
 #define EACH(first, second)              \
-  for (size_t r = 0; r < count; r++) {   \
+  for (size_t r = 0; r < BLOCK; r++) {   \
     da[r] = (first);                     \
     second;                              \
   }                                      \
@@ -161,71 +178,68 @@ static void backward(const struct ft_expression *e, struct sweep *s, size_t coun
   }
 }
 
-/* Mean absolute percentage error (a fraction) over the rows with weight; infinite when undefined. */
-static double mape_of(const struct search *f, const struct ft_expression *e, struct sweep *s)
-{
-  double total = 0;
-  size_t counted = 0;
-
-  link_nodes(e, s);
-  for (size_t first = 0; first < f->rows; first += BLOCK) {
-    size_t count = f->rows - first < BLOCK ? f->rows - first : BLOCK;
-    const double *root = s->value[e->length - 1];
-
-    forward(f, e, s, first, count);
-    for (size_t r = 0; r < count; r++) {
-      double w = f->weight[first + r];
-
-      if (w > 0) {
-        total += w * fabs(e->intercept + e->slope * root[r] - f->y[first + r]);
-        counted++;
-      }
-    }
-  }
-  return counted && isfinite(total) ? total / (double)counted : INFINITY;
-}
-
 /* ---- constants: Levenberg-Marquardt on the relative residuals ---- */
 
 struct normal {
   int count, node[CONSTANTS];      /* constants' nodes; two more parameters follow */
   double h[PARAMETERS][PARAMETERS]; /* J'J */
   double g[PARAMETERS];             /* J'r */
-  double squares;
+  double squares, absolutes;        /* sums over the rows, weighted */
 };
+
+static inline double dot(const double *restrict a, const double *restrict b)
+{
+  double part[LANES] = { 0 }, sum = 0;
+
+  for (size_t r = 0; r < BLOCK; r += LANES)
+    for (size_t k = 0; k < LANES; k++)
+      part[k] += a[r + k] * b[r + k];
+  for (size_t k = 0; k < LANES; k++)
+    sum += part[k];
+  return sum;
+}
+
+/* The residuals of a block, and their sums. */
+static void residuals(const struct search *f, const struct ft_expression *e, const double *root,
+                      size_t first, double *residual, struct normal *n)
+{
+  const double *w = f->weight + first, *y = f->y + first;
+
+  for (size_t r = 0; r < BLOCK; r++)
+    /* what is undefined where nothing counts must not spoil the sum */
+    residual[r] = w[r] > 0 ? w[r] * (y[r] - e->intercept - e->slope * root[r]) : 0;
+  n->squares += dot(residual, residual);
+  for (size_t r = 0; r < BLOCK; r++)
+    n->absolutes += fabs(residual[r]);
+}
 
 static void gather(const struct search *f, const struct ft_expression *e, struct sweep *s,
                    struct normal *n)
 {
-  double row[PARAMETERS];
+  double jacobian[PARAMETERS][BLOCK], residual[BLOCK];
   int size = n->count + 2;
 
   memset(n->h, 0, sizeof n->h);
   memset(n->g, 0, sizeof n->g);
-  n->squares = 0;
+  n->squares = n->absolutes = 0;
   for (size_t first = 0; first < f->rows; first += BLOCK) {
-    size_t count = f->rows - first < BLOCK ? f->rows - first : BLOCK;
-    const double *root = s->value[e->length - 1];
+    const double *restrict root = s->value[e->length - 1], *restrict w = f->weight + first;
 
-    forward(f, e, s, first, count);
+    forward(f, e, s, first);
     if (n->count)
-      backward(e, s, count);
-    for (size_t r = 0; r < count; r++) {
-      double w = f->weight[first + r];
-      double residual = w * (f->y[first + r] - e->intercept - e->slope * root[r]);
-
-      if (w == 0)
-        continue;
-      for (int i = 0; i < n->count; i++)
-        row[i] = w * e->slope * s->adjoint[n->node[i]][r];
-      row[n->count] = w;
-      row[n->count + 1] = w * root[r];
-      n->squares += residual * residual;
-      for (int i = 0; i < size; i++) {
-        n->g[i] += row[i] * residual;
-        for (int j = 0; j <= i; j++)
-          n->h[i][j] += row[i] * row[j];
-      }
+      backward(e, s);
+    residuals(f, e, root, first, residual, n);
+    for (int i = 0; i < n->count; i++)
+      for (size_t r = 0; r < BLOCK; r++)
+        jacobian[i][r] = w[r] * e->slope * s->adjoint[n->node[i]][r];
+    for (size_t r = 0; r < BLOCK; r++) {
+      jacobian[n->count][r] = w[r];
+      jacobian[n->count + 1][r] = w[r] * root[r];
+    }
+    for (int i = 0; i < size; i++) {
+      n->g[i] += dot(jacobian[i], residual);
+      for (int j = 0; j <= i; j++)
+        n->h[i][j] += dot(jacobian[i], jacobian[j]);
     }
   }
 }
@@ -270,8 +284,23 @@ static void move(struct ft_expression *e, const struct normal *n, const double *
   e->slope += step[n->count + 1];
 }
 
-static void fit_constants(const struct search *f, struct ft_expression *e, struct sweep *s,
-                          int steps)
+/* Mean absolute percentage error (a fraction) over the rows with weight; infinite when undefined. */
+static double mape_of(const struct search *f, const struct ft_expression *e, struct sweep *s)
+{
+  struct normal n = { .count = 0 };
+  double residual[BLOCK];
+
+  link_nodes(e, s);
+  for (size_t first = 0; first < f->rows; first += BLOCK) {
+    forward(f, e, s, first);
+    residuals(f, e, s->value[e->length - 1], first, residual, &n);
+  }
+  return isfinite(n.absolutes) ? n.absolutes / (double)f->counted : INFINITY;
+}
+
+/* Fit E's constants in at most STEPS steps. Returns its MAPE. */
+static double fit_constants(const struct search *f, struct ft_expression *e, struct sweep *s,
+                            int steps)
 {
   struct normal now, next;
   double lambda = 1e-3;
@@ -305,16 +334,50 @@ static void fit_constants(const struct search *f, struct ft_expression *e, struc
       lambda *= 10;
     }
   }
+  return isfinite(now.absolutes) ? now.absolutes / (double)f->counted : INFINITY;
 }
 
+static bool same_structure(const struct ft_expression *a, const struct ft_expression *b)
+{
+  return a->length == b->length && memcmp(a->symbol, b->symbol, a->length) == 0 &&
+         memcmp(a->variable, b->variable, a->length) == 0;
+}
+
+static struct seen *find_seen(const struct search *f, const struct ft_expression *e)
+{
+  uint64_t hash = ft_hash64(FT_HASH_SEED, e->symbol, e->length);
+  struct seen *seen;
+
+  hash = ft_hash64(hash, e->variable, e->length);
+  seen = &f->seen[hash % SEEN];
+  if (seen->hash != hash || !same_structure(&seen->best.code, e))
+    *seen = (struct seen){ .hash = hash };
+  return seen;
+}
+
+/*
+ * The same structure comes up again and again once a population agrees: after
+ * some fits from different constants, the best of them is what it is worth.
+ */
 static void measure(const struct search *f, struct tree *t, struct sweep *s)
 {
+  struct seen *seen;
+
   if (t->known)
     return;
-  if (f->set.constants)
-    fit_constants(f, &t->code, s, EARLY_STEPS);
-  t->mape = mape_of(f, &t->code, s);
   t->known = true;
+  if (!f->set.constants) {
+    t->mape = mape_of(f, &t->code, s);
+    return;
+  }
+  seen = find_seen(f, &t->code);
+  if (seen->fits >= ENOUGH_FITS) {
+    *t = seen->best;
+    return;
+  }
+  t->mape = fit_constants(f, &t->code, s, EARLY_STEPS);
+  if (!seen->fits++ || t->mape < seen->best.mape)
+    seen->best = *t;
 }
 
 /* ---- trees ---- */
@@ -596,16 +659,17 @@ static double validate(const struct search *f, const struct ft_expression *e, do
     struct search part = *f;
     struct ft_expression refit = *e;
 
-    for (size_t r = 0; r < f->rows; r++)
+    for (size_t r = 0; r < f->room; r++)
       fold_weight[r] = r % folds == k ? 0 : f->weight[r];
     part.weight = fold_weight;
+    part.counted = f->rows - (f->rows + folds - 1 - k) / folds;
     if (f->set.constants)
-      fit_constants(&part, &refit, s, LATE_STEPS);
+      (void)fit_constants(&part, &refit, s, LATE_STEPS);
     for (size_t r = k; r < f->rows; r += folds) {
       double x[FT_EXPRESSION_VARIABLES], error;
 
       for (size_t c = 0; c < f->columns; c++)
-        x[c] = f->x[c * f->rows + r];
+        x[c] = f->x[c * f->room + r];
       error = f->weight[r] * fabs(ft_expression_evaluate(&refit, x) - f->y[r]);
       total += error;
       squares += error * error;
@@ -630,8 +694,7 @@ static void conclude(const struct search *f, struct tree *best, double *fold_wei
     if (!best[length].known)
       continue;
     if (f->set.constants)
-      fit_constants(f, &best[length].code, s, LATE_STEPS);
-    best[length].mape = mape_of(f, &best[length].code, s);
+      best[length].mape = fit_constants(f, &best[length].code, s, LATE_STEPS);
     if (!(best[length].mape < least * (1 - 1e-6)))
       continue;
     least = best[length].mape;
@@ -655,7 +718,7 @@ static void conclude(const struct search *f, struct tree *best, double *fold_wei
 static int prepare(struct search *f, const double *x, const double *y, double *copy, double *scale,
                    struct ft_error *err)
 {
-  double *sx = copy, *sy = copy + f->rows * f->columns, *w = sy + f->rows;
+  double *sx = copy, *sy = copy + f->room * f->columns, *w = sy + f->room;
 
   for (size_t c = 0; c <= f->columns; c++) {
     double total = 0;
@@ -666,18 +729,21 @@ static int prepare(struct search *f, const double *x, const double *y, double *c
       return ft_error_set(err, "symbolic regression: a value is not finite");
     scale[c] = total > 0 ? total / (double)f->rows : 1;
   }
-  for (size_t r = 0; r < f->rows; r++) {
-    if (y[r] == 0)
+  for (size_t r = 0; r < f->room; r++) {
+    bool real = r < f->rows;
+
+    if (real && y[r] == 0)
       return ft_error_set(err, "symbolic regression: row %zu: the target is 0, and MAPE divides by it",
                           r + 1);
     for (size_t c = 0; c < f->columns; c++)
-      sx[c * f->rows + r] = x[r * f->columns + c] / scale[c];
-    sy[r] = y[r] / scale[f->columns];
-    w[r] = 1 / fabs(sy[r]);
+      sx[c * f->room + r] = real ? x[r * f->columns + c] / scale[c] : 1;
+    sy[r] = real ? y[r] / scale[f->columns] : 1;
+    w[r] = real ? 1 / fabs(sy[r]) : 0;
   }
   f->x = sx;
   f->y = sy;
   f->weight = w;
+  f->counted = f->rows;
   for (int symbol = FT_SYMBOL_ADD; symbol < FT_SYMBOLS; symbol++)
     if (f->set.primitives & 1u << symbol) {
       if (ft_symbol_arity(symbol) == 1)
@@ -736,17 +802,19 @@ int ft_symbolic_fit(const double *x, const double *y, size_t rows, size_t column
   int status = -1;
 
   if (rows < 2 || columns < 1 || columns > FT_EXPRESSION_VARIABLES || settings->population < 2 ||
-      settings->population > 1000000 || rows > SIZE_MAX / 64 / (columns + 3))
+      settings->population > 1000000 || rows > SIZE_MAX / 128 / (columns + 3))
     return ft_error_set(err,
                         "symbolic regression: expected 2 or more rows, 1 to %d columns and a "
                         "population of 2 to 1000000",
                         FT_EXPRESSION_VARIABLES);
-  copy = malloc(rows * (columns + 3) * sizeof *copy);
+  f.room = (rows + BLOCK - 1) / BLOCK * BLOCK;
+  copy = malloc(f.room * (columns + 3) * sizeof *copy);
+  f.seen = calloc(SEEN, sizeof *f.seen);
   pool = calloc(2 * (size_t)settings->population, sizeof *pool);
   next = calloc(settings->population, sizeof *next);
   best = calloc(FT_EXPRESSION_NODES + 1, sizeof *best);
   sweep = malloc(sizeof *sweep);
-  if (!copy || !pool || !next || !best || !sweep) {
+  if (!copy || !f.seen || !pool || !next || !best || !sweep) {
     ft_error_errno(err, "symbolic regression");
     goto out;
   }
@@ -754,11 +822,12 @@ int ft_symbolic_fit(const double *x, const double *y, size_t rows, size_t column
     goto out;
   ft_random_seed(&f.random, settings->seed);
   result->cancelled = !evolve(&f, pool, next, best, sweep);
-  conclude(&f, best, copy + rows * (columns + 2), sweep, result);
+  conclude(&f, best, copy + f.room * (columns + 2), sweep, result);
   unscale(result, scale, columns);
   status = result->count ? 0 : ft_error_set(err, "symbolic regression: no equation is defined "
                                                  "on all rows");
 out:
+  free(f.seen);
   free(sweep);
   free(best);
   free(next);
