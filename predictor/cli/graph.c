@@ -13,6 +13,8 @@
 #include "predictor/graph/analyse.h"
 #include "predictor/history/json.h"
 
+enum { LAYERS = 50000 }; /* in JSON: ten times what the largest networks have */
+
 struct options {
   const char *input, *output;
   unsigned long batch;
@@ -56,7 +58,7 @@ static json_t *layers(const struct ft_graph *g, const struct ft_cost *cost)
 {
   json_t *list = json_array();
 
-  for (size_t i = 0; i < cost->layer_count; i++) {
+  for (size_t i = 0; i < cost->layer_count && i < LAYERS; i++) {
     const struct ft_layer *l = &cost->layers[i];
 
     json_array_append_new(
