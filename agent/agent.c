@@ -34,7 +34,8 @@
 #define RETRY_SECONDS 5.0
 /* Without a process, before Slurm is asked whether the job is over. */
 #define GRACE_SECONDS 30.0
-/* After a job's end, before Slurm's record is worth a look: its own epilog and accounting come first. */
+/* After a job's end, before Slurm's record is worth a look: its own epilog and accounting come
+ * first. */
 #define ASK_SECONDS 1.0
 #define LOCK_FILE "agent.lock"
 
@@ -321,7 +322,8 @@ static int take_state_folder(struct ft_agent *agent, struct ft_error *err)
   agent->state_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (agent->state_fd < 0)
     return ft_error_errno(err, "%s", path);
-  agent->lock_fd = openat(agent->state_fd, LOCK_FILE, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  agent->lock_fd =
+      openat(agent->state_fd, LOCK_FILE, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (agent->lock_fd < 0)
     return ft_error_errno(err, "%s/" LOCK_FILE, path);
   if (flock(agent->lock_fd, LOCK_EX | LOCK_NB) < 0)
@@ -355,9 +357,8 @@ static int open_parts(struct ft_agent *agent, struct ft_error *err)
   agent->tick = (struct ft_timer){ .fire = tick, .data = agent };
   agent->retry = (struct ft_timer){ .fire = retry, .data = agent };
   agent->children = ft_children_open(agent->loop);
-  agent->asker = agent->children
-                   ? ft_asker_open(agent->loop, agent->children, answered, agent)
-                   : NULL;
+  agent->asker =
+      agent->children ? ft_asker_open(agent->loop, agent->children, answered, agent) : NULL;
   if (agent->asker)
     agent->cluster = ft_cluster_open(agent->loop, agent->children, cluster_known, agent);
   if (!agent->cluster)
@@ -365,7 +366,8 @@ static int open_parts(struct ft_agent *agent, struct ft_error *err)
   agent->publisher = ft_publisher_open(agent->state_fd, err);
   if (!agent->publisher)
     return -1;
-  agent->ledger = ft_ledger_open(agent->state_fd, agent->config.state_directory, agent->publisher, err);
+  agent->ledger =
+      ft_ledger_open(agent->state_fd, agent->config.state_directory, agent->publisher, err);
   if (!agent->ledger)
     return -1;
   agent->measure = jobs.measure = ft_measure_open(&measure, err);

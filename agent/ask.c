@@ -10,7 +10,8 @@
 #include "agent/log.h"
 #include "predictor/core/io.h"
 
-/* slurmctld answers within milliseconds; a busy one within its MessageTimeout (10 s by default, slurm.conf(5)). */
+/* slurmctld answers within milliseconds; a busy one within its MessageTimeout (10 s by default,
+ * slurm.conf(5)). */
 #define DEADLINE_SECONDS 12.0
 enum { AT_ONCE = 4, QUEUE = 8192 };
 

@@ -227,8 +227,7 @@ static int spawn(struct child *c, const char *const *argv, int output)
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
-  status = posix_spawnp(&c->pid, words[0], &actions, &attributes, words,
-                        c->children->environment);
+  status = posix_spawnp(&c->pid, words[0], &actions, &attributes, words, c->children->environment);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return status;

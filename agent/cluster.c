@@ -11,7 +11,8 @@
 
 /* A large, busy slurmctld takes its time; nobody waits for this. */
 #define DEADLINE_SECONDS 60.0
-/* After no answer, for a start: slurmctld may come up just after us. Doubled up to the usual interval. */
+/* After no answer, for a start: slurmctld may come up just after us. Doubled up to the usual
+ * interval. */
 #define AGAIN_SECONDS 2.0
 
 enum what { WHAT_CONFIG, WHAT_PARTITION, WHAT_NODE };
@@ -55,8 +56,7 @@ static void fail(struct ft_cluster *cluster, const char *why)
 
 static void succeed(struct ft_cluster *cluster, struct ft_text nodes)
 {
-  struct ft_text text =
-    ft_text_of(ft_buf_text(&cluster->partitions), cluster->partitions.length);
+  struct ft_text text = ft_text_of(ft_buf_text(&cluster->partitions), cluster->partitions.length);
   struct ft_scontrol_host host = { cluster->host, cluster->platform };
   ft_partition *partitions = calloc(FT_SCONTROL_PARTITIONS, sizeof *partitions);
   struct ft_error err = { "out of memory" };
@@ -66,8 +66,9 @@ static void succeed(struct ft_cluster *cluster, struct ft_text nodes)
                                             FT_SCONTROL_PARTITIONS, &count, &err) < 0) {
     fail(cluster, err.text);
   } else {
-    ft_log(cluster->silent ? LOG_INFO : LOG_DEBUG, "cluster %s: Slurm %s, %zu partitions, memory %s, rule %s",
-           cluster->config.cluster, cluster->config.version, count,
+    ft_log(cluster->silent ? LOG_INFO : LOG_DEBUG,
+           "cluster %s: Slurm %s, %zu partitions, memory %s, rule %s", cluster->config.cluster,
+           cluster->config.version, count,
            cluster->config.memory_is_consumable ? "consumable" : "not consumable",
            ft_rule_name(cluster->config.rule));
     cluster->silent = false;

@@ -20,7 +20,8 @@ struct ft_cluster *ft_cluster_open(struct ft_loop *loop, struct ft_children *chi
                                    ft_cluster_call *call, void *data);
 void ft_cluster_close(struct ft_cluster *cluster);
 
-/* Where scontrol is ("": PATH), between two looks, and what this node is called; takes effect with the next look. */
+/* Where scontrol is ("": PATH), between two looks, and what this node is called; takes effect with
+ * the next look. */
 void ft_cluster_set(struct ft_cluster *cluster, const char *folder, double seconds,
                     const struct ft_scontrol_host *host);
 

@@ -6,7 +6,8 @@
 
 #include "agent/ending.h"
 
-/* Slurm looks every JobAcctGatherFrequency seconds and we ten times a second: the two peaks differ a little. */
+/* Slurm looks every JobAcctGatherFrequency seconds and we ten times a second: the two peaks differ
+ * a little. */
 #define NEAR_LIMIT 0.9
 /* A script that catches SIGTERM at its time limit can still exit 0. */
 #define NEAR_TIME_LIMIT 0.98
@@ -28,8 +29,8 @@ static bool at_limit(const struct ft_ending *e)
 
 struct ft_verdict ft_ending_judge(const struct ft_ending *e)
 {
-  bool late = e->time_limit_seconds > 0 &&
-              e->runtime_seconds >= NEAR_TIME_LIMIT * e->time_limit_seconds;
+  bool late =
+      e->time_limit_seconds > 0 && e->runtime_seconds >= NEAR_TIME_LIMIT * e->time_limit_seconds;
   int signal = ft_ending_signal(e->status);
 
   if (e->oom_kills)

@@ -11,11 +11,11 @@
 /* What the node saw. */
 struct ft_ending {
   bool has_status;
-  int status;            /* of the batch script, else the worst of all tasks; as of waitpid */
-  bool batch;            /* status is the batch script's: Slurm's state follows from it */
-  uint64_t oom_kills;    /* by the kernel, all steps */
-  double peak_bytes;     /* that counts under rule */
-  uint64_t limit_bytes;  /* 0: none known */
+  int status;           /* of the batch script, else the worst of all tasks; as of waitpid */
+  bool batch;           /* status is the batch script's: Slurm's state follows from it */
+  uint64_t oom_kills;   /* by the kernel, all steps */
+  double peak_bytes;    /* that counts under rule */
+  uint64_t limit_bytes; /* 0: none known */
   ft_rule rule;
   double runtime_seconds;
   double time_limit_seconds; /* 0: not known */
@@ -23,7 +23,7 @@ struct ft_ending {
 
 struct ft_verdict {
   ft_outcome outcome;
-  bool settled;  /* Slurm need not be asked */
+  bool settled; /* Slurm need not be asked */
 };
 
 /*
@@ -34,7 +34,8 @@ struct ft_verdict ft_ending_judge(const struct ft_ending *ending);
 
 /*
  * Correct VERDICT of the run RESTART_COUNT by Slurm's record JOB. Not settled
- * while the job is not over there. What the kernel told is never given up for "failed" or "cancelled".
+ * while the job is not over there. What the kernel told is never given up for "failed" or
+ * "cancelled".
  */
 struct ft_verdict ft_ending_correct(struct ft_verdict verdict, uint32_t restart_count,
                                     const struct ft_slurm_job *job);

@@ -17,15 +17,15 @@
 enum { EXIT_DONE = 0, EXIT_USAGE = 2, EXIT_SYSTEM = 3 };
 
 static const char usage[] =
-  "Usage: foretelld [OPTION]...\n"
-  "Measure the jobs of this node and learn what their apps need.\n"
-  "\n"
-  "  -c, --config=FILE  read FILE instead of " FT_CONFIG_FILE "\n"
-  "  -d, --daemon       go to the background once listening, and log to syslog\n"
-  "  -f, --foreground   stay in the foreground, and log to standard error (the default)\n"
-  "  -v, --verbose      log more\n"
-  "  -V, --version      print the version\n"
-  "  -h, --help         print this\n";
+    "Usage: foretelld [OPTION]...\n"
+    "Measure the jobs of this node and learn what their apps need.\n"
+    "\n"
+    "  -c, --config=FILE  read FILE instead of " FT_CONFIG_FILE "\n"
+    "  -d, --daemon       go to the background once listening, and log to syslog\n"
+    "  -f, --foreground   stay in the foreground, and log to standard error (the default)\n"
+    "  -v, --verbose      log more\n"
+    "  -V, --version      print the version\n"
+    "  -h, --help         print this\n";
 
 struct options {
   const char *config;

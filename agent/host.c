@@ -16,6 +16,9 @@
 #include "predictor/core/text.h"
 #include "predictor/record/layout.h"
 
+/* hwloc takes 0.1 s; a node whose /sys hangs is measured without a fingerprint. */
+#define FINGERPRINT_SECONDS 10
+
 /* In a child of its own: hwloc takes megabytes that would stay with us. */
 static void read_fingerprint(struct ft_host *host)
 {
@@ -30,6 +33,7 @@ static void read_fingerprint(struct ft_host *host)
   if (pid == 0) {
     char line[sizeof host->fingerprint] = "";
 
+    (void)alarm(FINGERPRINT_SECONDS);
     if (ft_platform_fingerprint(line, sizeof line, &err) < 0)
       ft_log(LOG_WARNING, "platform: %s", err.text);
     (void)ft_io_write_all(ends[1], line, strlen(line));
@@ -93,8 +97,7 @@ void ft_host_complete(const struct ft_host *host, const ft_site *site, int state
   (void)ft_string_copy(PACKAGE_VERSION, o->foretell_version, sizeof o->foretell_version);
   (void)ft_string_copy(host->kernel, o->kernel_version, sizeof o->kernel_version);
   (void)ft_string_copy(host->fingerprint, o->fingerprint, sizeof o->fingerprint);
-  (void)ft_string_copy(platform[0] ? platform : host->fingerprint, o->platform,
-                       sizeof o->platform);
+  (void)ft_string_copy(platform[0] ? platform : host->fingerprint, o->platform, sizeof o->platform);
   complete_user(o);
   complete_default(site, state_fd, o);
 }

@@ -6,7 +6,7 @@
 #include "predictor/record/record.h"
 
 struct ft_host {
-  char name[64];         /* without its domain, as Slurm's names of nodes usually are */
+  char name[64]; /* without its domain, as Slurm's names of nodes usually are */
   char kernel[64];
   char fingerprint[256]; /* empty: hwloc could not tell */
 };

@@ -4,21 +4,14 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
 
-#include "agent/ending.h"
-#include "agent/jobs.h"
+#include "agent/job.h"
 #include "agent/log.h"
-#include "predictor/core/text.h"
-
-/* Slurm's numbers of steps that are none of srun's (slurm.h of 22.05). */
-#define STEP_BATCH UINT32_C(0xfffffffb)
-#define STEP_EXTERN UINT32_C(0xfffffffc)
 
 /* Between two looks whether anything of a job still lives, where nothing is announced. */
 #define LOOK_SECONDS 10.0
-/* Slurm forgets a job MinJobAge (300 s by default, slurm.conf(5)) after its end: asking is no use then. */
+/* Slurm forgets a job MinJobAge (300 s by default, slurm.conf(5)) after its end: asking is no use
+ * then. */
 #define ASK_NO_MORE_SECONDS 300.0
 #define ASK_LONGEST_SECONDS 600.0
 /* Slurm's failures to answer before an observation is taken without its submit time. */
@@ -27,36 +20,6 @@
 #define GIVE_UP_SECONDS 3600.0
 /* A job that is complete is known a while longer, for what is announced late. */
 #define LINGER_SECONDS 60.0
-
-struct step {
-  uint32_t id;
-  uint32_t tasks, ended;
-  struct step *next;
-};
-
-enum phase {
-  PHASE_LIVE,
-  PHASE_UNKEYED, /* over, but the submit time is missing, which is part of the key */
-  PHASE_DONE     /* handed over; Slurm may still complete it */
-};
-
-struct job {
-  enum phase phase;
-  bool resumed, batch_over, has_status, asking;
-  int status;
-  uint64_t oom_kills, step_limit_bytes;
-  unsigned step_count, failures;
-  struct step *steps;
-  struct ft_tree *tree;
-  struct ft_verdict verdict;
-  double time_limit_seconds;
-  double started, idle_since;        /* monotonic */
-  double next_ask, ask_interval;     /* INFINITY: nothing to ask */
-  double drop_at;
-  ft_observation *earlier; /* what an agent before us measured; NULL: nothing */
-  ft_observation o;
-  struct job *next;
-};
 
 struct ft_jobs {
   struct ft_jobs_settings settings;
@@ -97,17 +60,6 @@ static void close_tree(struct ft_jobs *jobs, struct job *job)
   jobs->watched--;
 }
 
-static void forget_steps(struct job *job)
-{
-  while (job->steps) {
-    struct step *step = job->steps;
-
-    job->steps = step->next;
-    free(step);
-  }
-  job->step_count = 0;
-}
-
 static void drop(struct ft_jobs *jobs, struct job *job)
 {
   struct job **at = &jobs->list;
@@ -117,7 +69,7 @@ static void drop(struct ft_jobs *jobs, struct job *job)
   *at = job->next;
   jobs->count--;
   close_tree(jobs, job);
-  forget_steps(job);
+  ft_job_forget_steps(job);
   free(job->earlier);
   free(job);
 }
@@ -139,71 +91,25 @@ size_t ft_jobs_watched(const struct ft_jobs *jobs)
   return jobs->watched;
 }
 
-/* ---- what is announced about a job as such ---- */
-
-static void set_once(const char *from, char *to, size_t size)
+/* Room for another job: the one that was handed over and would be dropped first makes way. */
+static bool make_room(struct ft_jobs *jobs)
 {
-  if (!to[0])
-    (void)ft_string_copy(from, to, size);
-}
+  struct job *first = NULL;
 
-static void take_submission(struct job *job, const void *data, size_t length)
-{
-  ft_submission *s;
-  struct ft_error err;
-
-  if (!length || job->o.app[0])
-    return;
-  s = malloc(sizeof *s);
-  if (!s)
-    return;
-  if (ft_record_decode(FT_RECORD_SUBMISSION, data, length, s, &err) < 0) {
-    ft_log(LOG_WARNING, "job %" PRIu32 ": %s; it is measured without", job->o.job_id, err.text);
-    goto out;
-  }
-  (void)ft_string_copy(s->app, job->o.app, sizeof job->o.app);
-  (void)ft_string_copy(s->job_name, job->o.job_name, sizeof job->o.job_name);
-  (void)ft_string_copy(s->request.container, job->o.container, sizeof job->o.container);
-  memcpy(job->o.features, s->features, sizeof job->o.features);
-  job->o.features_count = s->features_count;
-  job->o.has_request = s->has_request;
-  job->o.request = s->request;
-  job->o.has_decision = s->has_decision;
-  job->o.decision = s->decision;
-  if (!job->o.het_offset)
-    job->o.het_offset = s->het_offset;
-  job->o.threads_per_core = s->request.threads_per_core;
-  job->time_limit_seconds = s->request.time_limit_seconds;
-out:
-  free(s);
-}
-
-static void take_common(struct job *job, const ft_announcement *a)
-{
-  ft_observation *o = &job->o;
-
-  o->uid = a->uid;
-  if (a->array_job_id) {
-    o->array_job_id = a->array_job_id;
-    o->array_task_id = a->array_task_id;
-  }
-  if (a->het_offset)
-    o->het_offset = a->het_offset;
-  if (a->cpus)
-    o->cpus = a->cpus;
-  if (a->alloc_mem_bytes) {
-    o->has_limit_bytes = true;
-    o->limit_bytes = a->alloc_mem_bytes;
-  }
-  set_once(a->node, o->node, sizeof o->node);
-  set_once(a->partition, o->partition, sizeof o->partition);
-  set_once(a->account, o->account, sizeof o->account);
+  if (jobs->count < FT_JOBS_LIMIT)
+    return true;
+  for (struct job *job = jobs->list; job; job = job->next)
+    if (job->phase == PHASE_DONE && (!first || job->drop_at < first->drop_at))
+      first = job;
+  if (first)
+    drop(jobs, first);
+  return first != NULL;
 }
 
 static struct job *begin(struct ft_jobs *jobs, const ft_announcement *a, bool resumed,
                          struct ft_instant now)
 {
-  struct job *job = jobs->count < FT_JOBS_LIMIT ? calloc(1, sizeof *job) : NULL;
+  struct job *job = make_room(jobs) ? calloc(1, sizeof *job) : NULL;
 
   if (!job) {
     if (!jobs->told_full)
@@ -240,71 +146,11 @@ static void hand_over(struct ft_jobs *jobs, struct job *job)
   forget_packets(jobs, job);
 }
 
-static void judge(struct job *job)
-{
-  struct ft_ending ending = { .has_status = job->has_status,
-                              .status = job->status,
-                              .batch = job->batch_over,
-                              .oom_kills = job->oom_kills,
-                              .peak_bytes = ft_observation_peak(&job->o, job->o.rule),
-                              .limit_bytes = job->o.limit_bytes,
-                              .rule = job->o.rule,
-                              .runtime_seconds = job->o.runtime_seconds,
-                              .time_limit_seconds = job->time_limit_seconds };
-
-  job->verdict = ft_ending_judge(&ending);
-  if (job->has_status && WIFEXITED(job->status))
-    job->o.exit_code = WEXITSTATUS(job->status);
-  if (job->has_status && WIFSIGNALED(job->status))
-    job->o.signal = WTERMSIG(job->status);
-}
-
-static void most_u64(bool *has, uint64_t *value, bool other_has, uint64_t other)
-{
-  if (other_has && (!*has || other > *value))
-    *value = other;
-  *has = *has || other_has;
-}
-
-static void most_double(bool *has, double *value, bool other_has, double other)
-{
-  if (other_has && (!*has || other > *value))
-    *value = other;
-  *has = *has || other_has;
-}
-
-/* The kernel's totals go on across agents, peaks are the higher ones: the greater of each is a lower bound. */
-static void fold_earlier(struct job *job)
-{
-  ft_observation *o = &job->o;
-  const ft_observation *e = job->earlier;
-
-  if (!e)
-    return;
-#define MOST(field) most_u64(&o->has_##field, &o->field, e->has_##field, e->field)
-  MOST(rss_bytes);
-  MOST(pss_bytes);
-  MOST(charge_bytes);
-  MOST(charge_less_cache_bytes);
-  MOST(swap_bytes);
-  MOST(hugetlb_bytes);
-  MOST(shmem_bytes);
-  MOST(largest_process_bytes);
-  MOST(read_bytes);
-  MOST(write_bytes);
-  MOST(minor_faults);
-  MOST(major_faults);
-  MOST(gpu_memory_bytes);
-#undef MOST
-  most_double(&o->has_cpu_seconds, &o->cpu_seconds, e->has_cpu_seconds, e->cpu_seconds);
-  o->samples += e->samples;
-}
-
 static void finish(struct ft_jobs *jobs, struct job *job, struct ft_instant now)
 {
   close_tree(jobs, job);
-  fold_earlier(job);
-  forget_steps(job);
+  ft_job_fold_earlier(job);
+  ft_job_forget_steps(job);
   if (job->o.rule == FT_RULE_UNKNOWN)
     job->o.rule = jobs->settings.rule;
   job->o.end_time = now.utc;
@@ -314,7 +160,7 @@ static void finish(struct ft_jobs *jobs, struct job *job, struct ft_instant now)
     job->o.has_limit_bytes = true;
     job->o.limit_bytes = job->step_limit_bytes;
   }
-  judge(job);
+  ft_job_judge(job);
   job->ask_interval = jobs->settings.ask_seconds;
   job->drop_at = now.monotonic + (job->verdict.settled ? LINGER_SECONDS : ASK_NO_MORE_SECONDS);
   if (job->o.submit_time <= 0 && job->failures < SUBMIT_TIME_TRIES) {
@@ -333,45 +179,6 @@ static bool over(const struct job *job)
 }
 
 /* ---- steps and tasks ---- */
-
-static struct step *find_step(struct job *job, uint32_t id)
-{
-  for (struct step *step = job->steps; step; step = step->next)
-    if (step->id == id)
-      return step;
-  return NULL;
-}
-
-static void end_step(struct job *job, uint32_t id, struct ft_instant now)
-{
-  for (struct step **at = &job->steps; *at; at = &(*at)->next)
-    if ((*at)->id == id) {
-      struct step *step = *at;
-
-      *at = step->next;
-      free(step);
-      job->step_count--;
-      break;
-    }
-  if (!job->steps)
-    job->idle_since = now.monotonic;
-}
-
-static struct step *begin_step(struct job *job, uint32_t id)
-{
-  struct step *step = find_step(job, id);
-
-  if (step || job->step_count >= FT_JOBS_STEPS)
-    return step;
-  step = calloc(1, sizeof *step);
-  if (!step)
-    return NULL;
-  step->id = id;
-  step->next = job->steps;
-  job->steps = step;
-  job->step_count++;
-  return step;
-}
 
 static bool open_tree(struct ft_jobs *jobs, struct job *job, struct ft_instant now)
 {
@@ -397,12 +204,12 @@ static void task_start(struct ft_jobs *jobs, struct job *job, const ft_announcem
   struct ft_error err;
   struct step *step;
 
-  take_submission(job, start->submission.bytes, start->submission.size);
-  if (a->step_id == STEP_EXTERN)
+  ft_job_take_submission(job, start->submission.bytes, start->submission.size);
+  if (a->step_id == FT_STEP_EXTERN)
     return;
   if (start->limit_bytes > job->step_limit_bytes)
     job->step_limit_bytes = start->limit_bytes;
-  step = begin_step(job, a->step_id);
+  step = ft_job_begin_step(job, a->step_id);
   if (step && start->tasks > step->tasks)
     step->tasks = start->tasks;
   if (!open_tree(jobs, job, now) || !start->pid || start->pid > INT32_MAX)
@@ -412,21 +219,13 @@ static void task_start(struct ft_jobs *jobs, struct job *job, const ft_announcem
     ft_log(LOG_DEBUG, "job %" PRIu32 ": %s", job->o.job_id, err.text);
 }
 
-/* The worse of two ends: a signal, then a status that is not 0. */
-static int worse(int a, int b)
-{
-  if (ft_ending_signal(a) || ft_ending_signal(b))
-    return ft_ending_signal(a) ? a : b;
-  return a ? a : b;
-}
-
 static void task_end(struct ft_jobs *jobs, struct job *job, const ft_announcement *a,
                      struct ft_instant now)
 {
   const ft_task_end *end = &a->event.task_end;
-  struct step *step = find_step(job, a->step_id);
+  struct step *step = ft_job_find_step(job, a->step_id);
 
-  if (a->step_id == STEP_EXTERN)
+  if (a->step_id == FT_STEP_EXTERN)
     return;
   if (end->has_oom_kills)
     job->oom_kills += end->oom_kills;
@@ -436,17 +235,11 @@ static void task_end(struct ft_jobs *jobs, struct job *job, const ft_announcemen
     ft_tree_note_end(job->tree, end);
   if (end->has_cgroup_limit_bytes && end->cgroup_limit_bytes > job->step_limit_bytes)
     job->step_limit_bytes = end->cgroup_limit_bytes;
-  if (a->step_id == STEP_BATCH) {
-    job->batch_over = true;
-    job->status = end->status;
-  } else if (!job->batch_over) {
-    job->status = job->has_status ? worse(job->status, end->status) : end->status;
-  }
-  job->has_status = true;
+  ft_job_take_status(job, a->step_id, end->status);
   if (step)
     step->ended++;
   if (!step || end->last || (step->tasks && step->ended >= step->tasks))
-    end_step(job, a->step_id, now);
+    ft_job_end_step(job, a->step_id, now);
   if (over(job))
     finish(jobs, job, now);
 }
@@ -456,7 +249,7 @@ static bool job_end(struct ft_jobs *jobs, struct job *job, const ft_announcement
 {
   const ft_job_end *end = &a->event.job_end;
 
-  take_submission(job, end->submission.bytes, end->submission.size);
+  ft_job_take_submission(job, end->submission.bytes, end->submission.size);
   if (job->phase != PHASE_LIVE) {
     /* Slurm's record is complete about now */
     if (!job->verdict.settled && !job->asking)
@@ -515,12 +308,13 @@ bool ft_jobs_announce(struct ft_jobs *jobs, const ft_announcement *a, pid_t peer
     job = begin(jobs, a, resumed, now);
   if (!job)
     return false;
-  take_common(job, a);
+  ft_job_take_common(job, a);
   if (job->phase != PHASE_LIVE && a->which_event != ft_announcement_job_end_tag)
     return false; /* too late to count */
   switch (a->which_event) {
   case ft_announcement_job_start_tag:
-    take_submission(job, a->event.job_start.submission.bytes, a->event.job_start.submission.size);
+    ft_job_take_submission(job, a->event.job_start.submission.bytes,
+                           a->event.job_start.submission.size);
     break;
   case ft_announcement_task_start_tag:
     task_start(jobs, job, a, peer, now);
@@ -538,40 +332,6 @@ bool ft_jobs_announce(struct ft_jobs *jobs, const ft_announcement *a, pid_t peer
 
 /* ---- Slurm's record ---- */
 
-static void take_record(struct job *job, const struct ft_slurm_job *answer)
-{
-  ft_observation *o = &job->o;
-
-  /* the batch script may have lost the variable that counts */
-  if (job->phase == PHASE_LIVE && job->steps && answer->running &&
-      answer->restart_count > o->restart_count)
-    o->restart_count = answer->restart_count;
-  /* a requeued job has a new submit time */
-  if (answer->restart_count != o->restart_count)
-    return;
-  if (answer->submit_time > 0)
-    o->submit_time = answer->submit_time;
-  if (answer->time_limit_seconds > 0)
-    job->time_limit_seconds = answer->time_limit_seconds;
-  if (answer->uid == o->uid)
-    (void)ft_string_copy(answer->user, o->user, sizeof o->user);
-  if (answer->account[0])
-    (void)ft_string_copy(answer->account, o->account, sizeof o->account);
-  if (answer->partition[0] && !strchr(answer->partition, ','))
-    (void)ft_string_copy(answer->partition, o->partition, sizeof o->partition);
-  set_once(answer->name, o->job_name, sizeof o->job_name);
-}
-
-/* The end that nobody announced, by Slurm's clock. */
-static void take_end(struct job *job, const struct ft_slurm_job *answer)
-{
-  if (!answer || !answer->over || answer->end_time < job->o.start_time ||
-      answer->end_time > job->o.end_time)
-    return;
-  job->o.end_time = answer->end_time;
-  job->o.runtime_seconds = answer->end_time - job->o.start_time;
-}
-
 static void ask_later(struct job *job, struct ft_instant now)
 {
   job->next_ask = now.monotonic + job->ask_interval;
@@ -587,7 +347,8 @@ static void answer_done(struct ft_jobs *jobs, struct job *job, const struct ft_s
     verdict = ft_ending_correct(verdict, job->o.restart_count, answer);
   job->verdict = verdict;
   if (job->phase == PHASE_UNKEYED) {
-    if (job->o.submit_time <= 0 && job->failures < SUBMIT_TIME_TRIES && !(answer && verdict.settled)) {
+    if (job->o.submit_time <= 0 && job->failures < SUBMIT_TIME_TRIES &&
+        !(answer && verdict.settled)) {
       ask_later(job, now);
       return;
     }
@@ -620,13 +381,14 @@ static void answer_live(struct ft_jobs *jobs, struct job *job, const struct ft_s
   }
   if (idle && over) {
     finish(jobs, job, now);
-    take_end(job, answer);
+    ft_job_take_end(job, answer);
     if (job->phase != PHASE_LIVE)
       answer_done(jobs, job, answer, now);
     return;
   }
   /* ft_jobs_tick asks again when nothing has lived for a while */
-  if (job->o.submit_time > 0 && !(idle && now.monotonic - job->idle_since >= jobs->settings.grace_seconds))
+  if (job->o.submit_time > 0 &&
+      !(idle && now.monotonic - job->idle_since >= jobs->settings.grace_seconds))
     job->next_ask = INFINITY;
   else
     ask_later(job, now);
@@ -643,7 +405,7 @@ void ft_jobs_answer(struct ft_jobs *jobs, uint32_t job_id, const struct ft_slurm
       continue;
     job->asking = false;
     if (answer)
-      take_record(job, answer);
+      ft_job_take_record(job, answer);
     else
       job->failures++;
     if (job->phase == PHASE_LIVE)
@@ -714,7 +476,7 @@ void ft_jobs_close(struct ft_jobs *jobs)
       hand_over(jobs, job);
     } else if (job->phase == PHASE_LIVE && job->tree) {
       close_tree(jobs, job);
-      fold_earlier(job);
+      ft_job_fold_earlier(job);
       jobs->settings.suspend(&job->o, jobs->settings.data);
     }
     drop(jobs, job);

@@ -12,8 +12,8 @@
 #include "predictor/record/record.h"
 
 enum {
-  FT_JOBS_LIMIT = 4096,  /* at once on one node, those that are over but not yet complete included */
-  FT_JOBS_STEPS = 1024   /* live ones of one job */
+  FT_JOBS_LIMIT = 4096, /* at once on one node, those that are over but not yet complete included */
+  FT_JOBS_STEPS = 1024  /* live ones of one job */
 };
 
 /* The same instant on both clocks: ft_io_monotonic, ft_io_now. */

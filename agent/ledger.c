@@ -86,10 +86,12 @@ void ft_ledger_set_keep(struct ft_ledger *ledger, uint64_t keep)
 /* The user's own model as published; the site's shared one is another. */
 static bool read_model(struct ft_ledger *ledger, const ft_observation *o)
 {
-  struct ft_error err;
+  char name[FT_LAYOUT_NAME_SIZE], path[FT_LAYOUT_NAME_SIZE + 32];
 
-  return ft_layout_read_model(ledger->state_fd, o->uid, o->app, &ledger->model, &err) == 0 &&
-         ledger->model.uid == o->uid && ledger->model.rule == o->rule;
+  ft_layout_model_name(o->app, name);
+  (void)snprintf(path, sizeof path, FT_LAYOUT_MODELS "/%" PRIu32 "/%s", o->uid, name);
+  return ft_record_read(FT_RECORD_MODEL, ledger->state_fd, path, &ledger->model, NULL) == 0 &&
+         strcmp(ledger->model.app, o->app) == 0 && ledger->model.rule == o->rule;
 }
 
 /* Learn from what the store now holds of O's run and publish. Returns 0 or -1 with ERR. */

@@ -31,10 +31,10 @@ struct ft_listener {
   char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
   ft_listener_call *call;
   void *data;
-  uid_t extra_uid; /* (uid_t)-1: none */
+  uid_t extra_uid;        /* (uid_t)-1: none */
   struct connection list; /* ring; the longest idle one first */
   unsigned connections;
-  unsigned refused;      /* since the last complaint */
+  unsigned refused; /* since the last complaint */
   double next_complaint;
   ft_announcement announcement;
   unsigned char packet[FT_LISTENER_PACKET];
@@ -96,8 +96,7 @@ static void receive(struct ft_watch *watch)
       refuse(listener, err.text);
       continue;
     }
-    listener->call(&listener->announcement, c->peer, listener->packet, (size_t)got,
-                   listener->data);
+    listener->call(&listener->announcement, c->peer, listener->packet, (size_t)got, listener->data);
   }
   drop(c);
 }
@@ -212,8 +211,8 @@ static int bind_to(struct ft_listener *listener, const char *path, struct ft_err
   return 0;
 }
 
-struct ft_listener *ft_listener_open(struct ft_loop *loop, const char *path,
-                                     ft_listener_call *call, void *data, struct ft_error *err)
+struct ft_listener *ft_listener_open(struct ft_loop *loop, const char *path, ft_listener_call *call,
+                                     void *data, struct ft_error *err)
 {
   struct ft_listener *listener = calloc(1, sizeof *listener);
 

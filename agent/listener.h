@@ -10,8 +10,8 @@
 #include "predictor/record/record.h"
 
 enum {
-  FT_LISTENER_PACKET = 16384,    /* no announcement is longer (ft_announcement_size is 8.5 kB) */
-  FT_LISTENER_CONNECTIONS = 512  /* at once; the longest idle one is closed for another */
+  FT_LISTENER_PACKET = 16384,   /* no announcement is longer (ft_announcement_size is 8.5 kB) */
+  FT_LISTENER_CONNECTIONS = 512 /* at once; the longest idle one is closed for another */
 };
 
 struct ft_listener;
@@ -25,8 +25,8 @@ typedef void ft_listener_call(const ft_announcement *announcement, pid_t peer, c
  * that a dead agent left is replaced. Peers may be uid 0, our own uid and
  * what ft_listener_allow adds. Returns NULL with ERR on failure.
  */
-struct ft_listener *ft_listener_open(struct ft_loop *loop, const char *path,
-                                     ft_listener_call *call, void *data, struct ft_error *err);
+struct ft_listener *ft_listener_open(struct ft_loop *loop, const char *path, ft_listener_call *call,
+                                     void *data, struct ft_error *err);
 
 /* Let UID (Slurm's SlurmdUser) announce too. */
 void ft_listener_allow(struct ft_listener *listener, uid_t uid);

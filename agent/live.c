@@ -22,7 +22,8 @@
 #define LIVE_FOLDER "live"
 #define PART_SUFFIX ".part"
 
-/* Packets of one run that are kept: a run of very many steps is found again by the first of them. */
+/* Packets of one run that are kept: a run of very many steps is found again by the first of them.
+ */
 #define FILE_LIMIT (4 << 20)
 
 struct ft_live {
@@ -32,7 +33,7 @@ struct ft_live {
 /* Before each packet; only ever read by the machine that wrote it, in its own byte order. */
 struct entry {
   uint32_t length;
-  uint32_t crc;     /* of the packet */
+  uint32_t crc; /* of the packet */
   int32_t peer;
   int32_t reserved;
   uint64_t started; /* of the process that the packet names: /proc/PID/stat, starttime; 0: none */
@@ -118,13 +119,12 @@ static int append(int fd, struct entry *entry, const void *packet, struct ft_err
   return -1;
 }
 
-int ft_live_add(struct ft_live *live, uint32_t job_id, pid_t peer, double utc,
-                const void *packet, size_t length, struct ft_error *err)
+int ft_live_add(struct ft_live *live, uint32_t job_id, pid_t peer, double utc, const void *packet,
+                size_t length, struct ft_error *err)
 {
-  struct entry entry = { .length = (uint32_t)length,
-                         .crc = ft_crc32(packet, length),
-                         .peer = (int32_t)peer,
-                         .utc = utc };
+  struct entry entry = {
+    .length = (uint32_t)length, .crc = ft_crc32(packet, length), .peer = (int32_t)peer, .utc = utc
+  };
   ft_announcement *a = malloc(sizeof *a);
   int fd, status;
   char name[32];

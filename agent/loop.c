@@ -134,11 +134,10 @@ struct ft_loop *ft_loop_open(const int *signals, struct ft_error *err)
   (void)sigprocmask(SIG_BLOCK, &set, NULL);
   loop->armed_for = INFINITY;
   loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-  loop->signals = (struct ft_watch){ signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC), signal_ready,
-                                     loop };
-  loop->clock = (struct ft_watch){
-    timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC), clock_ready, loop
-  };
+  loop->signals =
+      (struct ft_watch){ signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC), signal_ready, loop };
+  loop->clock = (struct ft_watch){ timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC),
+                                   clock_ready, loop };
   if (loop->epoll_fd < 0 || loop->signals.fd < 0 || loop->clock.fd < 0 ||
       ft_loop_watch(loop, &loop->signals) < 0 || ft_loop_watch(loop, &loop->clock) < 0) {
     ft_error_errno(err, "event loop");

@@ -123,8 +123,9 @@ static int open_user_folder(struct ft_publisher *p, uint32_t uid, struct ft_erro
   if (geteuid() == 0 && fchown(fd, uid, (gid_t)-1) == 0)
     return fd;
   if (!p->told)
-    ft_log(LOG_WARNING, "models/%s: its user cannot be let in: %s; expected a filesystem with "
-                        "POSIX ACLs, or to run as root",
+    ft_log(LOG_WARNING,
+           "models/%s: its user cannot be let in: %s; expected a filesystem with "
+           "POSIX ACLs, or to run as root",
            name, strerror(errno));
   p->told = true;
   return fd;

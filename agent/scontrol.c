@@ -56,6 +56,15 @@ static bool utc_time(struct ft_text text, double *seconds)
   return true;
 }
 
+/* Records hold printable text only. */
+static void take_text(struct ft_text value, char *out, size_t size)
+{
+  (void)ft_text_copy(value, out, size);
+  for (; *out; out++)
+    if ((unsigned char)*out < ' ' || *out == 0x7f)
+      *out = '?';
+}
+
 /* "name(1000)". */
 static void take_user(struct ft_text value, struct ft_slurm_job *out)
 {
@@ -65,13 +74,13 @@ static void take_user(struct ft_text value, struct ft_slurm_job *out)
   if (!ft_text_until(&value, '(', &name) || !ft_text_u64(&value, UINT32_MAX, &uid))
     return;
   out->uid = (uint32_t)uid;
-  (void)ft_text_copy(name, out->user, sizeof out->user);
+  take_text(name, out->user, sizeof out->user);
 }
 
 static void take_name(struct ft_text value, char *out, size_t size)
 {
   if (!ft_text_equals(value, "(null)"))
-    (void)ft_text_copy(value, out, size);
+    take_text(value, out, size);
 }
 
 static void take_state(struct ft_text value, struct ft_slurm_job *out)
@@ -208,7 +217,7 @@ static void take_setting(struct ft_text key, struct ft_text value, struct enforc
   if (ft_text_equals(key, "ClusterName")) {
     take_name(value, out->cluster, sizeof out->cluster);
   } else if (ft_text_equals(key, "SLURM_VERSION")) {
-    (void)ft_text_copy(value, out->version, sizeof out->version);
+    take_text(value, out->version, sizeof out->version);
   } else if (ft_text_equals(key, "SelectTypeParameters")) {
     out->memory_is_consumable = holds(value, "_MEMORY");
   } else if (ft_text_equals(key, "SlurmdUser")) {

@@ -34,8 +34,8 @@ struct ft_slurm_config {
   char cluster[64], version[24];
   bool memory_is_consumable;
   ft_rule rule;
-  uint32_t slurmd_uid;     /* SlurmdUser */
-  uint64_t def_mem_bytes;  /* for partitions that say nothing; 0: unlimited */
+  uint32_t slurmd_uid;    /* SlurmdUser */
+  uint64_t def_mem_bytes; /* for partitions that say nothing; 0: unlimited */
   bool def_per_cpu;
   uint64_t max_mem_bytes;
   bool max_per_cpu;

@@ -130,8 +130,8 @@ int ft_spool_put(struct ft_spool *spool, const ft_observation *o, struct ft_erro
 }
 
 /* Offer one file. Returns 0 when it is gone, -1 when it was not taken. */
-static int offer_file(int folder, const char *name,
-                      int (*take)(const ft_observation *, void *), void *data)
+static int offer_file(int folder, const char *name, int (*take)(const ft_observation *, void *),
+                      void *data)
 {
   ft_observation *o = malloc(sizeof *o);
   char bad[NAME_MAX + 1];

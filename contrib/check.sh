@@ -43,15 +43,19 @@ build() {
 check() {
   local name=$1
   shift
-  cd "$work/$name" && env "$@" make -k $jobs check
+  cd "$work/$name" && env "$@" timeout -k 30 1200 make -k $jobs check
 }
 
 distribution() {
   cd "$work/gcc" && FT_NO_SLURM=1 FT_CI= make $jobs distcheck
 }
 
+if [ -e "$work" ] && [ ! -e "$work/made-by-check.sh" ]; then
+  echo "check.sh: $work is there, and not from an earlier run" >&2
+  exit 2
+fi
 rm -rf "$work"
-mkdir -p "$work" || exit 1
+mkdir -p "$work" && touch "$work/made-by-check.sh" || exit 1
 stage packages install_packages $packages_build $packages_check || exit 1
 stage autogen "$top/autogen.sh" || exit 1
 stage gcc-build build gcc --enable-werror CC=gcc && stage gcc-check check gcc

@@ -43,11 +43,17 @@ void ft_bridge_request(const struct ft_bridge *bridge, bool local, ft_request *o
 int ft_bridge_set_memory(const struct ft_bridge *bridge, ft_mem_unit unit, uint64_t bytes);
 
 /*
+ * Slurm hands the memory of one component of a heterogeneous job on to the
+ * next that asks for none. Called before a component is read: where that is
+ * what ft_bridge_set_memory put there, the user's own request is put back.
+ */
+void ft_bridge_restore_memory(const struct ft_bridge *bridge);
+
+/*
  * The first of ARGC words that Slurm takes for no option, by its own table;
  * -1 where that cannot be told. IMAGE gets the value of --container-image, an
  * option of another plugin, when it is there; it points into ARGV.
  */
-int ft_bridge_operands(const struct ft_bridge *bridge, int argc, char **argv,
-                       const char **image);
+int ft_bridge_operands(const struct ft_bridge *bridge, int argc, char **argv, const char **image);
 
 #endif

@@ -16,9 +16,9 @@
 bool ft_helper_exists(const char *path, double seconds);
 
 struct ft_helper {
-  const char *path;    /* of the foretell command */
-  const char *state;   /* the state folder */
-  bool user_apps;      /* the user's apps.conf counts */
+  const char *path;  /* of foretell-helper, or of foretell */
+  const char *state; /* the state folder */
+  bool user_apps;    /* the user's apps.conf counts */
   unsigned milliseconds;
 };
 

@@ -26,10 +26,11 @@ static int take(int which, const char *argument, int remote);
 
 static struct spank_option table[] = {
   { (char *)"predict-mem", (char *)"MODE",
-    (char *)"[foretell] memory from what the app's past runs needed: set (the default MODE) sets it "
-            "when none is asked for, check only tells, raise also raises a request that is too "
-            "low, trim also lowers one far too high, off does nothing, force submits what the "
-            "site would refuse",
+    (char
+         *)"[foretell] memory from what the app's past runs needed: set (the default MODE) sets it "
+           "when none is asked for, check only tells, raise also raises a request that is too "
+           "low, trim also lowers one far too high, off does nothing, force submits what the "
+           "site would refuse",
     optional_argument, OPTION_MEM, take },
   { (char *)"predict-app", (char *)"NAME",
     (char *)"[foretell] the app whose runs this job is compared with", required_argument,
@@ -39,7 +40,7 @@ static struct spank_option table[] = {
     OPTION_PARAMS, take }
 };
 
-/* A bare option, or one that Slurm replays from an environment, where it writes NULL as "(null)". */
+/* A bare option; Slurm replays one from an environment as "(null)". */
 static bool bare(const char *argument)
 {
   return !argument || !*argument || strcmp(argument, "(null)") == 0;
@@ -80,18 +81,16 @@ static int take(int which, const char *argument, int remote)
   case OPTION_APP:
     return keep("predict-app", argument, given.app, sizeof given.app, &given.has_app);
   case OPTION_PARAMS:
-    return keep("predict-params", argument, given.params, sizeof given.params,
-                &given.has_params);
+    return keep("predict-params", argument, given.params, sizeof given.params, &given.has_params);
   }
   return 0;
 }
 
 void ft_settings_read(int ac, char **av, struct ft_settings *out)
 {
-  *out = (struct ft_settings){ .state = FT_STATE_DIRECTORY,
-                               .socket = FT_SOCKET,
-                               .helper = FT_BINDIR "/foretell",
-                               .reject = true };
+  *out = (struct ft_settings){
+    .state = FT_STATE_DIRECTORY, .socket = FT_SOCKET, .helper = FT_HELPER, .reject = true
+  };
   for (int i = 0; i < ac; i++) {
     struct ft_text word = ft_text_from(av[i]);
 

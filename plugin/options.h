@@ -15,7 +15,7 @@
 struct ft_settings {
   const char *state;  /* state=DIR */
   const char *socket; /* socket=PATH */
-  const char *helper; /* helper=PATH of the foretell command */
+  const char *helper; /* helper=PATH of foretell-helper, or of foretell */
   bool reject;        /* reject=no: Slurm ignores an optional plugin's refusal, so warn instead */
 };
 
@@ -43,7 +43,8 @@ void ft_options_forget_outer(spank_t spank, bool record);
  */
 void ft_options_read(struct ft_options *out);
 
-/* Ready for the next component of a heterogeneous job: the mode stays, app and params are a component's own. */
+/* Ready for the next component of a heterogeneous job: the mode stays, app and params are a
+ * component's own. */
 void ft_options_next(void);
 
 #endif

@@ -56,7 +56,7 @@ static void read_site(struct work *w, int state_fd, const char *state)
     return;
   }
   w->has_site = ft_layout_read_site(state_fd, &w->site, &err) == 0;
-  if (!w->has_site || ft_layout_read_apps(state_fd, &w->site, &w->apps, &err) < 0)
+  if (!w->has_site || (w->site.apps && ft_layout_read_apps(state_fd, &w->site, &w->apps, &err) < 0))
     note(w, &err);
 }
 
@@ -103,7 +103,7 @@ static const struct ft_estimate *estimate(struct work *w, int state_fd, bool *br
   const ft_submission *s = &w->submission;
   struct ft_error err;
 
-  if (ft_layout_read_model(state_fd, w->collected.uid, s->app, &w->model, &err) < 0) {
+  if (ft_layout_read_evaluator(state_fd, w->collected.uid, s->app, &w->model, &err) < 0) {
     *broken = errno != ENOENT;
     if (*broken) {
       w->why = err;
@@ -154,8 +154,7 @@ static int decide(struct work *w, const struct ft_settings *settings, int state_
   ft_mode mode;
   int status;
 
-  ft_policy_resolve(&w->site, request->partition, request->account, w->collected.user,
-                    &w->policy);
+  ft_policy_resolve(&w->site, request->partition, request->account, w->collected.user, &w->policy);
   mode = w->options.mode != FT_MODE_UNSET ? w->options.mode : w->policy.mode;
   s->decision.mode = mode;
   s->has_decision = true;
@@ -175,7 +174,8 @@ static int decide(struct work *w, const struct ft_settings *settings, int state_
   return status;
 }
 
-/* The record travels as one value; Slurm exports it as SLURM_SPANK_FORETELL, under --export=NONE too. */
+/* The record travels as one value; Slurm exports it as SLURM_SPANK_FORETELL, under --export=NONE
+ * too. */
 static void carry(spank_t spank, struct work *w)
 {
   struct ft_error err;
@@ -196,6 +196,7 @@ static int predict(spank_t spank, struct work *w, const struct ft_settings *sett
   ft_options_read(&w->options);
   asked = w->options.mode != FT_MODE_UNSET && w->options.mode != FT_MODE_OFF;
   read_site(w, state_fd, settings->state);
+  ft_bridge_restore_memory(&w->bridge);
   ft_collect(&w->bridge, &w->options, local, component, &w->collected);
   describe(w, settings);
   w->submission.het_offset = component;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From what is being submitted to a decision, its effect on the job, and the record the job carries. */
+/* From what is being submitted to a decision, its effect on the job, and the record the job
+ * carries. */
 #ifndef FT_PLUGIN_PREDICT_H
 #define FT_PLUGIN_PREDICT_H
 
@@ -13,7 +14,6 @@
  * wrong, the job stays as the user wrote it. Returns 0; -1 when the site's
  * policy refuses the job.
  */
-int ft_predict(spank_t spank, const struct ft_settings *settings, bool local,
-               unsigned component);
+int ft_predict(spank_t spank, const struct ft_settings *settings, bool local, unsigned component);
 
 #endif

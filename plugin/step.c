@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -21,7 +22,7 @@
 #define NONE_32 UINT32_C(0xfffffffd)
 #define NONE_64 UINT64_C(0xfffffffffffffffd)
 
-enum { MOST_TASKS = 4096 };
+enum { MOST_TASKS = 4096, MOST_COMPONENTS = 128 };
 
 static struct task {
   pid_t pid;
@@ -32,7 +33,7 @@ static size_t task_count, tasks_alive;
 /* What earlier tasks of this step had used when they ended: the kernel only adds up. */
 static struct rusage before;
 
-/* A full backlog empties within a fraction of a millisecond: three tries, then the message is lost. */
+/* A full backlog empties within a fraction of a millisecond: after three tries it is lost. */
 static int connect_to(const char *path)
 {
   const struct timespec pause = { .tv_nsec = 200000 };
@@ -110,7 +111,8 @@ static const char *look_up(struct surroundings *s, const char *name)
 
 static void fill_common(struct surroundings *s, ft_announcement *out)
 {
-  const char *node = look_up(s, "SLURMD_NODENAME");
+  /* Slurm sets it for slurmstepd itself, whatever the step's environment says */
+  const char *node = getenv("SLURMD_NODENAME");
 
   out->schema = FT_SCHEMA;
   if (node)
@@ -135,12 +137,33 @@ static void fill_script(spank_t spank, struct surroundings *s, ft_announcement *
   out->restart_count = number(look_up(s, "SLURM_RESTART_COUNT"));
   out->array_job_id = number(look_up(s, "SLURM_ARRAY_JOB_ID"));
   out->array_task_id = number(look_up(s, "SLURM_ARRAY_TASK_ID"));
-  out->het_offset = number(look_up(s, "SLURM_HET_JOB_OFFSET"));
+}
+
+/*
+ * Which component of a heterogeneous job JOB_ID is, by the batch script's
+ * environment, which srun hands to the steps of all; 0 of any other job.
+ */
+static uint32_t het_offset(struct surroundings *s, uint32_t job_id)
+{
+  char name[40];
+
+  for (uint32_t i = 0; i < MOST_COMPONENTS; i++) {
+    const char *value;
+
+    (void)snprintf(name, sizeof name, "SLURM_JOB_ID_HET_GROUP_%u", (unsigned)i);
+    value = look_up(s, name);
+    if (!value)
+      return 0;
+    if (number(value) == job_id)
+      return i;
+  }
+  return 0;
 }
 
 static void fill_step(spank_t spank, struct surroundings *s, ft_announcement *out)
 {
   uint64_t mib = 0;
+  uint32_t array_task = 0;
   uint16_t cpus = 0;
   uid_t uid = (uid_t)-1;
   gid_t gid = (gid_t)-1;
@@ -155,10 +178,17 @@ static void fill_step(spank_t spank, struct surroundings *s, ft_announcement *ou
   out->job_id = item(spank, S_JOB_ID);
   if (spank_get_item(spank, S_JOB_STEPID, &out->step_id) != ESPANK_SUCCESS)
     out->step_id = 0;
+  /* 22.05 knows it only in the environment, and there from a task's start on */
   out->restart_count = item(spank, S_SLURM_RESTART_COUNT);
-  out->array_job_id = item(spank, S_JOB_ARRAY_ID);
-  out->array_task_id = out->array_job_id ? item(spank, S_JOB_ARRAY_TASK_ID) : 0;
-  out->het_offset = number(look_up(s, "SLURM_HET_JOB_OFFSET"));
+  if (!out->restart_count)
+    out->restart_count = number(look_up(s, "SLURM_RESTART_COUNT"));
+  /* a step of a job that is no array names the job here, and no task */
+  if (spank_get_item(spank, S_JOB_ARRAY_TASK_ID, &array_task) == ESPANK_SUCCESS &&
+      array_task < NONE_32) {
+    out->array_job_id = item(spank, S_JOB_ARRAY_ID);
+    out->array_task_id = out->array_job_id ? array_task : 0;
+  }
+  out->het_offset = het_offset(s, out->job_id);
   if (spank_get_item(spank, S_JOB_ALLOC_MEM, &mib) == ESPANK_SUCCESS && mib < NONE_64 / FT_MIB)
     out->alloc_mem_bytes = mib * FT_MIB;
 }
@@ -227,8 +257,10 @@ void ft_step_task_start(spank_t spank, const char *socket)
   if (spank_get_item(spank, S_STEP_ALLOC_MEM, &mib) == ESPANK_SUCCESS && mib &&
       mib < NONE_64 / FT_MIB)
     start->limit_bytes = mib * FT_MIB;
-  take_submission(look_up(&s, "SLURM_SPANK_FORETELL"), &start->submission.size,
-                  start->submission.bytes, sizeof start->submission.bytes);
+  /* the steps of every component have the first one's record in their environment */
+  if (!a.het_offset)
+    take_submission(look_up(&s, "SLURM_SPANK_FORETELL"), &start->submission.size,
+                    start->submission.bytes, sizeof start->submission.bytes);
   announce(socket, &a);
 }
 
@@ -250,8 +282,8 @@ static void fill_usage(ft_task_end *out)
   out->has_largest_process_bytes = now.ru_maxrss > 0;
   out->largest_process_bytes = (uint64_t)now.ru_maxrss * FT_KIB;
   out->has_cpu_seconds = out->has_minor_faults = out->has_major_faults = true;
-  out->cpu_seconds = seconds(&now.ru_utime) - seconds(&before.ru_utime) +
-                     seconds(&now.ru_stime) - seconds(&before.ru_stime);
+  out->cpu_seconds = seconds(&now.ru_utime) - seconds(&before.ru_utime) + seconds(&now.ru_stime) -
+                     seconds(&before.ru_stime);
   out->minor_faults = (uint64_t)(now.ru_minflt - before.ru_minflt);
   out->major_faults = (uint64_t)(now.ru_majflt - before.ru_majflt);
   before = now;

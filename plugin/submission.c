@@ -15,8 +15,8 @@
 
 bool ft_collect_is_step(const struct ft_bridge *bridge, bool local)
 {
-  return local && (getenv("SLURM_JOB_ID") || getenv("SLURM_JOBID") ||
-                   ft_bridge_isset(bridge, "jobid"));
+  return local &&
+         (getenv("SLURM_JOB_ID") || getenv("SLURM_JOBID") || ft_bridge_isset(bridge, "jobid"));
 }
 
 /* At most what is analysed; PREAD: from the start, the offset staying where it is. */
@@ -82,8 +82,8 @@ static int sbatch_operands(const struct ft_bridge *bridge, int count, char **wor
  * srun and salloc: a component reaches to the next ":" and has a command of
  * its own. Returns where it begins; *END is where it ends.
  */
-static int own_operands(const struct ft_bridge *bridge, unsigned component, int count,
-                        char **words, int *end, const char **image)
+static int own_operands(const struct ft_bridge *bridge, unsigned component, int count, char **words,
+                        int *end, const char **image)
 {
   int begin = 0, first;
   char *after;
@@ -125,8 +125,7 @@ static int open_script(const char *directory, const char *name)
   do {
     int length = snprintf(path, sizeof path, "%.*s/%s", (int)ft_text_left(&piece), piece.at, name);
 
-    if (length > 0 && (size_t)length < sizeof path && stat(path, &st) == 0 &&
-        !S_ISDIR(st.st_mode))
+    if (length > 0 && (size_t)length < sizeof path && stat(path, &st) == 0 && !S_ISDIR(st.st_mode))
       return open_regular(path);
   } while (ft_text_until(&list, ':', &piece));
   return open_regular(name);
@@ -185,8 +184,7 @@ static void collect_script(const struct ft_bridge *bridge, struct ft_collected *
   if (wrap) {
     size_t length = strlen(wrap);
 
-    (void)ft_buf_add(&out->script, wrap,
-                     length < out->script.limit ? length : out->script.limit);
+    (void)ft_buf_add(&out->script, wrap, length < out->script.limit ? length : out->script.limit);
     bridge->xfree((void **)&wrap);
   } else {
     read_script(out->directory, first < count ? out->words[first] : NULL, &out->script);
@@ -205,7 +203,7 @@ void ft_collect(const struct ft_bridge *bridge, const struct ft_options *options
   const char *image = NULL;
   int count, first, end;
 
-  *out = (struct ft_collected){ 0 };
+  out->description = (struct ft_description){ 0 };
   ft_buf_init(&out->command_line, FT_LIMIT_ANALYSED);
   ft_buf_init(&out->script, FT_LIMIT_ANALYSED);
   ft_bridge_request(bridge, local, &out->request);

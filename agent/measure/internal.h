@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the samplers see of a tree: its members, found anew at each instant by
- * tree.c, and the bounded reads of /proc and /sys that all of them share.
+ * What the samplers see of a tree: its members, found at each instant by
+ * discovery.c, and the bounded reads of /proc and /sys that all of them share.
  */
 #ifndef FT_MEASURE_INTERNAL_H
 #define FT_MEASURE_INTERNAL_H
 
 #include "agent/measure/measure.h"
 #include "predictor/core/text.h"
+
+/* PID_MAX_LIMIT of a 64-bit kernel (include/linux/threads.h). */
+#define FT_PID_LIMIT (4 << 20)
 
 /* Every sampler there can be; the table is in measure.c. */
 enum { FT_SAMPLERS_LIMIT = 16 };
@@ -28,7 +31,7 @@ enum ft_total {
  */
 struct ft_member {
   pid_t pid;
-  pid_t parent;
+  pid_t parent, session;
   uint64_t start;      /* clock ticks after boot: field 22 of stat */
   bool fresh;          /* first seen by this sample */
   bool root;           /* given to ft_tree_add_root */
@@ -36,6 +39,7 @@ struct ft_member {
   bool zombie;         /* ended, not yet waited for: it uses no memory */
   bool gone;           /* ended since the sample before; leaves the array after this one */
   bool look;           /* the costly files are due at this sample */
+  bool counted;        /* its RSS is in this sample's sum */
 
   /* kept by tree.c and the samplers of this folder */
   int statm_fd;        /* -1: none kept, it is opened each time */
@@ -66,7 +70,7 @@ struct ft_measure {
   struct ft_measure_report reports[FT_SAMPLERS_LIMIT];
   size_t report_count;
   struct ft_tree *trees;
-  struct ft_discovery *discovery; /* tree.c's own */
+  struct ft_discovery *discovery; /* discovery.c's own */
   struct ft_cgroup_mounts *mounts; /* cgroup.c's own */
 };
 
@@ -122,17 +126,18 @@ ssize_t ft_proc_reread(int fd, char *text, size_t size);
 ssize_t ft_proc_read_pid(const struct ft_measure *measure, pid_t pid, const char *name, char *text,
                          size_t size);
 
-/* The number after KEY at the beginning of a line, as in memory.stat and status; false when absent. */
+/* The number after KEY at a line's beginning, as in memory.stat and status; false when absent. */
 bool ft_proc_value(const char *text, const char *key, double *value);
 
 /* One number alone, as in memory.current; "max" reads as negative. False when it is neither. */
 bool ft_proc_number(const char *text, double *value);
 
-/* Whether other users' io, fd and smaps_rollup may be read: CAP_SYS_PTRACE is effective (or not known). */
+/* Whether other users' io, fd and smaps_rollup may be read: CAP_SYS_PTRACE, if that is known. */
 bool ft_proc_may_trace(const struct ft_measure *measure);
 
 /* What one look at /proc/PID/stat tells. */
 struct ft_stat {
+  char command[16]; /* TASK_COMM_LEN */
   pid_t parent, group, session;
   bool zombie;
   bool thread; /* PID is a thread other than its process's first */
@@ -167,6 +172,16 @@ void ft_tree_forget(struct ft_tree *tree);
 
 /* The member called PID, or NULL. */
 struct ft_member *ft_tree_find(const struct ft_tree *tree, pid_t pid);
+
+/* The tree that PID is a member of, or NULL. */
+struct ft_tree *ft_tree_of(const struct ft_measure *measure, pid_t pid);
+
+/* Add the process PID, whose stat is STAT. NULL out of memory. */
+struct ft_member *ft_tree_add_member(struct ft_tree *tree, pid_t pid, const struct ft_stat *stat);
+
+/* Read a member's statm where it is due; mark it gone, zombie or due for a look. All of TREE's. */
+void ft_tree_look_at(struct ft_measure *measure, struct ft_member *member);
+void ft_tree_look(struct ft_tree *tree);
 
 /* Whether PID is in the cgroup that is TREE's alone, or below it. */
 bool ft_cgroup_holds(const struct ft_tree *tree, pid_t pid);

@@ -90,6 +90,7 @@ static void read_totals(struct ft_measure *measure, struct io *io, struct ft_mem
   if (ft_stat_read(measure, member->pid, &stat) < 0 || stat.start != member->start)
     return;
   member->parent = stat.parent;
+  member->session = stat.session;
   member->threads = stat.threads;
   for (size_t i = FT_TOTAL_CPU_SECONDS; i <= FT_TOTAL_MAJOR_FAULTS; i++)
     member->own[i] = stat.children[i] + (member->skipped ? 0 : stat.own[i]);

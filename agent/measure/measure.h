@@ -108,7 +108,8 @@ bool ft_tree_alive(const struct ft_tree *tree);
 
 /*
  * End: fill what was measured into OUT (peaks, counters, I/O, threads, samples,
- * sample_seconds, time_to_peak_seconds; nothing else) and free TREE. OUT may be NULL.
+ * sample_seconds, time_to_peak_seconds, and where OUT has none yet limit_bytes, that of the
+ * tree's cgroup; nothing else) and free TREE. OUT may be NULL.
  */
 void ft_tree_close(struct ft_tree *tree, ft_observation *out);
 

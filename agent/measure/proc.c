@@ -98,15 +98,17 @@ static int64_t signed_number(struct ft_text word)
 int ft_stat_parse(const char *text, size_t length, double tick_seconds, struct ft_stat *stat)
 {
   /* the command may hold blanks and ')' itself: the last one ends it */
-  const char *close = memrchr(text, ')', length);
+  const char *open = memchr(text, '(', length), *close = memrchr(text, ')', length);
   struct ft_text rest, word;
   int64_t field[39] = { 0 };
   int last = 2;
 
-  if (!close)
+  if (!open || !close || close < open)
     return -1;
   rest = ft_text_of(close + 1, length - (size_t)(close + 1 - text));
   *stat = (struct ft_stat){ 0 };
+  ft_text_copy(ft_text_of(open + 1, (size_t)(close - open - 1)), stat->command,
+               sizeof stat->command);
   while (last < 38 && ft_text_word(&rest, &word)) {
     last++;
     if (last == 3)

@@ -19,8 +19,8 @@
 #define CREDIT_LIMIT 0.1    /* seconds saved up while nothing could change */
 #define SHARED_PART 0.1     /* of the summed RSS counted more than once: worth a look */
 #define NEWS_PART 0.02      /* of RSS above that of the last reading: another reading may differ */
-#define NEWS_SECONDS 10.0   /* pages cease to be shared without any RSS growing; where PSS kills, look again */
-#define NEAR_PEAK 0.95      /* of the highest summed RSS: a reading below it says nothing of the peak */
+#define NEWS_SECONDS 10.0   /* pages cease to be shared while RSS stays: where PSS kills */
+#define NEAR_PEAK 0.95      /* of the highest summed RSS; below, a reading is not of the peak */
 
 struct pss {
   double credit; /* seconds; below 0 it must be earned back first */

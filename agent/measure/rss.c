@@ -42,7 +42,7 @@ static bool is_parents_image(const struct ft_tree *tree, const struct ft_member 
   return fabs(parent->rss_bytes - member->rss_bytes) <= parent->rss_bytes / 64;
 }
 
-static bool counts(const struct ft_member *member)
+static bool lives(const struct ft_member *member)
 {
   return !member->skipped && !member->gone && !member->zombie;
 }
@@ -84,10 +84,9 @@ static void sample(struct ft_measure *measure, struct ft_tree *tree, void *state
   for (size_t i = 0; i < tree->count; i++) {
     struct ft_member *member = &tree->members[i];
 
-    if (!counts(member))
-      continue;
-    sample->processes++;
-    if (is_parents_image(tree, member))
+    sample->processes += lives(member);
+    member->counted = lives(member) && !is_parents_image(tree, member);
+    if (!member->counted)
       continue;
     total += member->rss_bytes;
     ft_most(&member->most_rss_bytes, member->rss_bytes);
@@ -99,7 +98,7 @@ static void sample(struct ft_measure *measure, struct ft_tree *tree, void *state
     struct ft_member *member = &tree->members[i];
     double others = total - member->rss_bytes;
 
-    if (!counts(member))
+    if (!member->counted)
       continue;
     if (member->others_bytes < 0 || others < member->others_bytes)
       member->others_bytes = others > 0 ? others : 0;

@@ -14,8 +14,8 @@
 #include "predictor/history/json.h"
 
 struct output {
-  bool lines;     /* JSON lines, else CSV */
-  bool failed;    /* out of memory, or standard output cannot be written */
+  bool lines;  /* JSON lines, else CSV */
+  bool failed; /* out of memory, or standard output cannot be written */
 };
 
 static void print_quoted(const char *text)

@@ -25,9 +25,9 @@ struct look {
   struct ft_store_filter filter;
   struct ft_records records;
   struct ft_user viewer;
-  json_t *list;     /* of apps or runs, with --json */
+  json_t *list; /* of apps or runs, with --json */
   unsigned long shown;
-  uint32_t owner;   /* of the app, the most recent one */
+  uint32_t owner; /* of the app, the most recent one */
   unsigned owners;
 };
 
@@ -48,16 +48,15 @@ static bool show_app(const struct ft_store_app *app, void *data)
       (look->limit && look->shown == look->limit))
     return true;
   if (look->json) {
-    json_array_append_new(
-        look->list,
-        json_pack("{s:o, s:I, s:o, s:I, s:I, s:I, s:o, s:o, s:o}", "app", ft_json_text(app->app),
-                  "uid", (json_int_t)app->uid, "user",
-                  app->user[0] ? ft_json_text(app->user) : json_null(), "runs",
-                  (json_int_t)app->runs, "completed", (json_int_t)app->completed, "censored",
-                  (json_int_t)app->censored, "last_time",
-                  ft_json_number(app->last_time > 0, app->last_time), "min_bytes",
-                  ft_json_number(app->min_bytes > 0, app->min_bytes), "max_bytes",
-                  ft_json_number(app->max_bytes > 0, app->max_bytes)));
+    json_array_append_new(look->list,
+                          json_pack("{s:o, s:I, s:o, s:I, s:I, s:I, s:o, s:o, s:o}", "app",
+                                    ft_json_text(app->app), "uid", (json_int_t)app->uid, "user",
+                                    app->user[0] ? ft_json_text(app->user) : json_null(), "runs",
+                                    (json_int_t)app->runs, "completed", (json_int_t)app->completed,
+                                    "censored", (json_int_t)app->censored, "last_time",
+                                    ft_json_number(app->last_time > 0, app->last_time), "min_bytes",
+                                    ft_json_number(app->min_bytes > 0, app->min_bytes), "max_bytes",
+                                    ft_json_number(app->max_bytes > 0, app->max_bytes)));
   } else {
     if (!look->shown)
       printf("%-32s %-10s %6s %9s %8s  %-20s  %s\n", "APP", "USER", "RUNS", "COMPLETED", "CENSORED",
@@ -74,8 +73,7 @@ static bool find_owner(const struct ft_store_app *app, void *data)
 {
   struct look *look = data;
 
-  if (strcmp(app->app, look->app) != 0 ||
-      (look->filter.by_uid && app->uid != look->filter.uid))
+  if (strcmp(app->app, look->app) != 0 || (look->filter.by_uid && app->uid != look->filter.uid))
     return true;
   if (!look->owners++)
     look->owner = app->uid;
@@ -136,14 +134,12 @@ static void show_remembered(struct look *look, const ft_model *model)
     if (run->time < look->filter.since || (look->limit && look->shown == look->limit))
       continue;
     if (look->json) {
-      json_array_append_new(look->list,
-                            json_pack("{s:o, s:s, s:b, s:o, s:o}", "end_time",
-                                      ft_json_number(run->time > 0, run->time), "outcome", outcome,
-                                      "censored", run->censored, "peak_bytes",
-                                      ft_json_number(run->bytes > 0, run->bytes),
-                                      "runtime_seconds",
-                                      ft_json_number(run->runtime_seconds > 0,
-                                                     run->runtime_seconds)));
+      json_array_append_new(
+          look->list, json_pack("{s:o, s:s, s:b, s:o, s:o}", "end_time",
+                                ft_json_number(run->time > 0, run->time), "outcome", outcome,
+                                "censored", run->censored, "peak_bytes",
+                                ft_json_number(run->bytes > 0, run->bytes), "runtime_seconds",
+                                ft_json_number(run->runtime_seconds > 0, run->runtime_seconds)));
     } else {
       if (!look->shown)
         printf("%-20s %-13s %9s\n", "END", "OUTCOME", "PEAK");
@@ -157,7 +153,7 @@ static void show_remembered(struct look *look, const ft_model *model)
 static int find_model(struct look *look, ft_model *model, struct ft_error *err)
 {
   ft_rule rule = look->records.config.rule;
-  uint32_t uid = look->owners ? look->owner
+  uint32_t uid = look->owners          ? look->owner
                  : look->filter.by_uid ? look->filter.uid
                                        : look->viewer.uid;
   ft_site *site;
@@ -178,9 +174,9 @@ static int end(struct look *look, json_t *answer)
 {
   if (look->json)
     return ft_json_print(answer);
-  return fflush(stdout) == 0 ? FT_EXIT_DONE
-                             : ft_complain(look->name, FT_EXIT_SYSTEM, "standard output: %s",
-                                           strerror(errno));
+  return fflush(stdout) == 0
+             ? FT_EXIT_DONE
+             : ft_complain(look->name, FT_EXIT_SYSTEM, "standard output: %s", strerror(errno));
 }
 
 static int list_apps(struct look *look)
@@ -206,15 +202,16 @@ static int show_one(struct look *look, ft_model *model)
   struct ft_error err, why = { "" };
   json_t *fit;
 
-  if (from_store &&
-      (ft_store_apps(look->records.store, find_owner, look, &err) < 0 ||
-       ft_store_each(look->records.store, &look->filter, show_run, look, &err) < 0))
+  if (from_store && (ft_store_apps(look->records.store, find_owner, look, &err) < 0 ||
+                     ft_store_each(look->records.store, &look->filter, show_run, look, &err) < 0))
     return ft_complain(look->name, FT_EXIT_SYSTEM, "%s", err.text);
   if (from_store && !look->owners)
     return ft_complain(look->name, FT_EXIT_NO, "%s: no run of such an app", look->app);
   if (look->fit && look->owners > 1)
-    return ft_complain(look->name, FT_EXIT_USAGE, "%s: %u users have such an app; say which with"
-                                                  " --user", look->app, look->owners);
+    return ft_complain(look->name, FT_EXIT_USAGE,
+                       "%s: %u users have such an app; say which with"
+                       " --user",
+                       look->app, look->owners);
   if (look->fit || !from_store)
     learnt = find_model(look, model, &why) == 0;
   if (!from_store && !learnt)

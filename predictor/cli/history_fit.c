@@ -64,8 +64,9 @@ void ft_fit_print(const ft_model *model)
   char text[4][32];
 
   printf("%s of uid %" PRIu32 ": %" PRIu32 " runs, %" PRIu32 " completed, %" PRIu32
-         " censored; rule %s; updated %s\n", model->app, model->uid, model->runs, model->completed,
-         model->censored, ft_rule_name(model->rule), ft_show_time(model->updated, text[0]));
+         " censored; rule %s; updated %s\n",
+         model->app, model->uid, model->runs, model->completed, model->censored,
+         ft_rule_name(model->rule), ft_show_time(model->updated, text[0]));
   if (ft_estimate_memory(model, NULL, 0, &estimate, &why) < 0) {
     printf("  no estimate: %s\n", why.text);
     return;
@@ -106,23 +107,24 @@ json_t *ft_fit_json(const ft_model *model)
     peak = json_pack("{s:f, s:f, s:f}", "p05", ft_estimate_quantile(&estimate, 0.05), "p50",
                      ft_estimate_quantile(&estimate, 0.5), "p95",
                      ft_estimate_quantile(&estimate, 0.95));
-  return json_pack("{s:o, s:I, s:s, s:I, s:I, s:I, s:o, s:o, s:b, s:f, s:o, s:I, s:o, s:o}", "app",
-                   ft_json_text(model->app), "uid", (json_int_t)model->uid, "rule",
-                   ft_rule_name(model->rule), "runs", (json_int_t)model->runs, "completed",
-                   (json_int_t)model->completed, "censored", (json_int_t)model->censored,
-                   "updated", ft_json_number(model->updated > 0, model->updated), "method",
-                   e->method[0] ? ft_json_text(e->method) : json_null(), "log_target",
-                   e->log_target, "intercept", e->intercept, "terms", terms, "residuals",
-                   (json_int_t)e->residuals_count, "max_bytes",
-                   ft_json_number(e->max_bytes > 0, e->max_bytes), "peak_memory_bytes", peak);
+  return json_pack(
+      "{s:o, s:I, s:s, s:I, s:I, s:I, s:o, s:o, s:b, s:f, s:o, s:I, s:o, s:o}", "app",
+      ft_json_text(model->app), "uid", (json_int_t)model->uid, "rule", ft_rule_name(model->rule),
+      "runs", (json_int_t)model->runs, "completed", (json_int_t)model->completed, "censored",
+      (json_int_t)model->censored, "updated", ft_json_number(model->updated > 0, model->updated),
+      "method", e->method[0] ? ft_json_text(e->method) : json_null(), "log_target", e->log_target,
+      "intercept", e->intercept, "terms", terms, "residuals", (json_int_t)e->residuals_count,
+      "max_bytes", ft_json_number(e->max_bytes > 0, e->max_bytes), "peak_memory_bytes", peak);
 }
 
 static void count_runs(const ft_model *model, struct ft_store_app *app)
 {
   const struct passwd *entry = getpwuid(model->uid);
 
-  *app = (struct ft_store_app){ .uid = model->uid, .runs = model->runs,
-                                .completed = model->completed, .censored = model->censored,
+  *app = (struct ft_store_app){ .uid = model->uid,
+                                .runs = model->runs,
+                                .completed = model->completed,
+                                .censored = model->censored,
                                 .last_time = model->updated };
   (void)ft_string_copy(model->app, app->app, sizeof app->app);
   (void)ft_string_copy(entry ? entry->pw_name : "", app->user, sizeof app->user);

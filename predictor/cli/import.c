@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* foretell import: runs that others recorded, into the store. A file is taken whole or not at all. */
+/*
+ * foretell import: runs that others recorded, into the store. A file is taken whole or not at all.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -195,12 +197,22 @@ static int import_file(struct task *task, const char *path)
   struct ft_import import = {
     .name = standard ? "standard input" : path,
     .fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC),
-    .keep_going = task->keep_going, .zone = task->zone, .app = task->app,
+    .keep_going = task->keep_going,
+    .zone = task->zone,
+    .app = task->app,
     .cluster = task->cluster ? task->cluster : task->records.config.cluster,
     /* a table without users is the importer's own; sacct's jobs are somebody's */
-    .user = task->user ? task->user : is_csv(task, path) ? task->importer.name : NULL,
-    .maps = task->maps, .map_count = task->map_count, .features = task->features,
-    .find_uid = find_uid, .put = put, .skipped = skipped, .progress = progress, .data = task
+    .user = task->user           ? task->user
+            : is_csv(task, path) ? task->importer.name
+                                 : NULL,
+    .maps = task->maps,
+    .map_count = task->map_count,
+    .features = task->features,
+    .find_uid = find_uid,
+    .put = put,
+    .skipped = skipped,
+    .progress = progress,
+    .data = task
   };
   int status = FT_EXIT_DONE;
   struct ft_error err;
@@ -238,12 +250,12 @@ static int import_all(struct task *task, int count, char **paths)
   if (status != FT_EXIT_DONE)
     return status;
   if (task->json)
-    return ft_json_print(json_pack("{s:O, s:I}", "files", task->files, "apps",
-                                   (json_int_t)task->apps.count));
+    return ft_json_print(
+        json_pack("{s:O, s:I}", "files", task->files, "apps", (json_int_t)task->apps.count));
   printf("%zu apps have new runs\n", task->apps.count);
-  return fflush(stdout) == 0 ? FT_EXIT_DONE
-                             : ft_complain(task->name, FT_EXIT_SYSTEM, "standard output: %s",
-                                           strerror(errno));
+  return fflush(stdout) == 0
+             ? FT_EXIT_DONE
+             : ft_complain(task->name, FT_EXIT_SYSTEM, "standard output: %s", strerror(errno));
 }
 
 int ft_command_import(int argc, char **argv)
@@ -276,7 +288,8 @@ int ft_command_import(int argc, char **argv)
 
   first = ft_options_parse(options, "[OPTION]... FILE...",
                            "Learn from the output of sacct -P or from a CSV table; - is standard"
-                           " input.", false, argc, argv, &status);
+                           " input.",
+                           false, argc, argv, &status);
   if (first >= argc)
     status = ft_complain(argv[0], FT_EXIT_USAGE, "expected a file, or - for standard input");
   else if (first >= 0)

@@ -124,7 +124,7 @@ static int describe(struct question *q, const ft_request *request, struct ft_err
 /* The estimate, where there is one. -1 with ERR: there is a model and it cannot be read. */
 static int estimate(struct question *q, struct ft_error *err)
 {
-  if (ft_layout_read_model(q->state_fd, q->user.uid, q->submission.app, &q->model, err) < 0)
+  if (ft_layout_read_evaluator(q->state_fd, q->user.uid, q->submission.app, &q->model, err) < 0)
     return errno == ENOENT ? 0 : -1;
   q->has_estimate = ft_estimate_memory(&q->model, q->submission.features,
                                        q->submission.features_count, &q->estimate, NULL) == 0;

@@ -75,8 +75,10 @@ static int read_since(const char *text, double *since, struct ft_error *err)
   }
   ft_zone_close(zone);
   if (status != 1)
-    return ft_error_set(err, "--since=%.60s: expected a day such as 2026-11-20, a time or an age"
-                             " such as 30d", text);
+    return ft_error_set(err,
+                        "--since=%.60s: expected a day such as 2026-11-20, a time or an age"
+                        " such as 30d",
+                        text);
   return 0;
 }
 

@@ -16,7 +16,7 @@ struct ft_records {
   struct ft_config config; /* its state_directory is the folder */
   char path[PATH_MAX];     /* of the store */
   int state_fd;
-  struct ft_store *store;  /* NULL: it could not be opened */
+  struct ft_store *store; /* NULL: it could not be opened */
 };
 
 /*
@@ -44,7 +44,7 @@ struct ft_app_set {
   struct ft_app_name {
     char app[128];
     uint32_t uid;
-  } *name;
+  } * name;
   size_t count, room;
   uint32_t *slot; /* number + 1; 0: free */
   size_t slots;

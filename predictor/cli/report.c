@@ -38,10 +38,13 @@ struct tally {
    * which foretell changed the request; where it raised or set more, that is negative.
    */
   double asked, used, saved;
-  uint64_t weighed; /* runs with all of asked, peak and run time: they make asked and used */
+  uint64_t weighed;  /* runs with all of asked, peak and run time: they make asked and used */
   uint64_t suffered; /* ended out of memory */
-  uint64_t caused;   /* of those: under a limit that foretell's decision had set, raised or trimmed */
-  /* did not run out of memory, at a peak above what was asked, for foretell had set or raised it above */
+  uint64_t caused; /* of those: under a limit that foretell's decision had set, raised or trimmed */
+  /*
+   * did not run out of memory, at a peak above what was asked, for foretell had set or raised it
+   * above
+   */
   uint64_t avoided;
 };
 
@@ -171,18 +174,17 @@ static json_t *json_of(struct tally *t)
 {
   double error = median(t);
 
-  return json_pack("{s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I}",
-                   "runs", (json_int_t)t->runs, "completed", (json_int_t)t->completed,
-                   "censored", (json_int_t)t->censored, "predicted", (json_int_t)t->predicted,
-                   "median_error", ft_json_number(error >= 0, error),
-                   "coverage90", ft_json_number(t->with_interval, t->with_interval
-                                                ? (double)t->covered / (double)t->with_interval
-                                                : 0),
-                   "asked_gbh", ft_json_number(t->weighed, t->asked),
-                   "used_gbh", ft_json_number(t->weighed, t->used),
-                   "saved_gbh", ft_json_number(t->weighed || t->saved != 0, t->saved),
-                   "ooms_suffered", (json_int_t)t->suffered,
-                   "ooms_avoided", (json_int_t)t->avoided, "ooms_caused", (json_int_t)t->caused);
+  return json_pack(
+      "{s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I}", "runs", (json_int_t)t->runs,
+      "completed", (json_int_t)t->completed, "censored", (json_int_t)t->censored, "predicted",
+      (json_int_t)t->predicted, "median_error", ft_json_number(error >= 0, error), "coverage90",
+      ft_json_number(t->with_interval,
+                     t->with_interval ? (double)t->covered / (double)t->with_interval : 0),
+      "asked_gbh", ft_json_number(t->weighed, t->asked), "used_gbh",
+      ft_json_number(t->weighed, t->used), "saved_gbh",
+      ft_json_number(t->weighed || t->saved != 0, t->saved), "ooms_suffered",
+      (json_int_t)t->suffered, "ooms_avoided", (json_int_t)t->avoided, "ooms_caused",
+      (json_int_t)t->caused);
 }
 
 static int print_json(struct report *report)
@@ -195,9 +197,8 @@ static int print_json(struct report *report)
 
     json_object_set_new(app, "app", ft_json_text(name->app));
     json_object_set_new(app, "uid", json_integer(name->uid));
-    json_object_set_new(app, "user", report->tally[i].user[0]
-                                         ? ft_json_text(report->tally[i].user)
-                                         : json_null());
+    json_object_set_new(
+        app, "user", report->tally[i].user[0] ? ft_json_text(report->tally[i].user) : json_null());
     json_array_append_new(apps, app);
   }
   return ft_json_print(json_pack("{s:o, s:o}", "apps", apps, "total", json_of(&report->total)));
@@ -211,7 +212,11 @@ static const char *percent(bool has, double part, char out[16])
 
 static const char *amount(bool has, double gbh, char out[16])
 {
-  (void)snprintf(out, 16, has ? "%.*f" : "-", fabs(gbh) < 99.5 ? 2 : 0, gbh);
+  int decimals = fabs(gbh) < 0.0995 ? 4 : fabs(gbh) < 99.5 ? 2 : 0;
+
+  if (fabs(gbh) < 0.00005)
+    gbh = 0; /* no "-0.0000" */
+  (void)snprintf(out, 16, has ? "%.*f" : "-", decimals, gbh);
   return out;
 }
 
@@ -220,13 +225,14 @@ static void print_row(const char *app, const char *user, struct tally *t)
   double error = median(t);
   char text[5][16];
 
-  printf("%-28.28s %-10.10s %7" PRIu64 " %7s %8s %10s %10s %10s %5" PRIu64 " %7" PRIu64
-         " %6" PRIu64 "\n", app, user, t->runs, percent(error >= 0, error, text[0]),
-         percent(t->with_interval, t->with_interval
-                                       ? (double)t->covered / (double)t->with_interval
-                                       : 0, text[1]),
+  printf("%-28.28s %-10.10s %7" PRIu64 " %7s %8s %10s %10s %10s %5" PRIu64 " %7" PRIu64 " %6" PRIu64
+         "\n",
+         app, user, t->runs, percent(error >= 0, error, text[0]),
+         percent(t->with_interval,
+                 t->with_interval ? (double)t->covered / (double)t->with_interval : 0, text[1]),
          amount(t->weighed, t->asked, text[2]), amount(t->weighed, t->used, text[3]),
-         amount(t->weighed || t->saved != 0, t->saved, text[4]), t->suffered, t->avoided, t->caused);
+         amount(t->weighed || t->saved != 0, t->saved, text[4]), t->suffered, t->avoided,
+         t->caused);
 }
 
 static int print_table(const char *name, struct report *report)
@@ -236,9 +242,9 @@ static int print_table(const char *name, struct report *report)
   for (size_t i = 0; i < report->apps.count; i++)
     print_row(report->apps.name[i].app, report->tally[i].user, &report->tally[i]);
   print_row("total", "", &report->total);
-  return fflush(stdout) == 0 ? FT_EXIT_DONE
-                             : ft_complain(name, FT_EXIT_SYSTEM, "standard output: %s",
-                                           strerror(errno));
+  return fflush(stdout) == 0
+             ? FT_EXIT_DONE
+             : ft_complain(name, FT_EXIT_SYSTEM, "standard output: %s", strerror(errno));
 }
 
 static int make_report(const char *name, const char *state, const struct ft_store_filter *filter,
@@ -287,7 +293,8 @@ int ft_command_report(int argc, char **argv)
 
   first = ft_options_parse(options, "[OPTION]...",
                            "Say per app and in total how good predictions were, what memory they"
-                           " saved and what they cost.", false, argc, argv, &status);
+                           " saved and what they cost.",
+                           false, argc, argv, &status);
   if (first < 0)
     return status;
   if (first < argc)

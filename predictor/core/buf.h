@@ -16,7 +16,9 @@ enum {
   FT_LIMIT_COMMAND = 64 << 20, /* what a Slurm command prints about a cluster */
   FT_LIMIT_CONFIG = 1 << 20,   /* foretell.conf, apps.conf */
   FT_LIMIT_PROC = 64 << 10,    /* one file of /proc or /sys */
+  FT_LIMIT_MOUNTS = 4 << 20,   /* /proc/self/mountinfo of a node full of containers */
   FT_LIMIT_LINE = 1 << 20,     /* one line of an imported table */
+  FT_LIMIT_SQL = 64 << 10,     /* one statement to the store */
   FT_LIMIT_GRAPH = 128 << 20,  /* a model file's operator graph in memory, its results the same again */
   FT_LIMIT_GRAPH_READ = 256 << 20, /* as much of a model file as is read: all but weights */
   FT_LIMIT_OUTPUT = 64 << 20   /* what the command prints, SVG included */

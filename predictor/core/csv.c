@@ -126,8 +126,9 @@ static int extent(struct ft_csv *csv, size_t *length, size_t *whole, struct ft_e
     if (!more)
       return fail_at(csv, csv->start, err, "a quoted field that begins here never ends");
   }
-  return fail_at(csv, csv->start, err, inside ? "a quoted field that begins here never ends"
-                                              : "longer than 1048576 bytes");
+  return fail_at(csv, csv->start, err,
+                 inside ? "a quoted field that begins here never ends"
+                        : "longer than 1048576 bytes");
 found:
   *whole = csv->start + i < csv->end ? i + 1 : i;
   if (i && csv->data[csv->start + i - 1] == '\r')
@@ -176,8 +177,9 @@ static int split(struct ft_csv *csv, size_t stop, struct ft_error *err)
     }
     for (; i < stop && csv->data[i] != csv->separator; i++)
       if (csv->data[i] == '\0' || (csv->quotes && csv->data[i] == '"'))
-        return fail_at(csv, i, err, csv->data[i] ? "a quote inside a field that is not quoted"
-                                                 : "a NUL byte: this is no text");
+        return fail_at(csv, i, err,
+                       csv->data[i] ? "a quote inside a field that is not quoted"
+                                    : "a NUL byte: this is no text");
     if (i == stop)
       return 0;
     i++;

@@ -17,20 +17,20 @@
 enum { FT_CSV_FIELDS = 512 };
 
 struct ft_csv {
-  const char *name;   /* in complaints; not copied */
-  int fd;             /* not closed here */
+  const char *name; /* in complaints; not copied */
+  int fd;           /* not closed here */
   char separator;
-  bool quotes;        /* '"' is special, as in RFC 4180 */
-  uint64_t line;      /* where the current record begins, from 1 */
-  uint64_t done;      /* bytes read from fd */
-  bool broken;        /* it cannot be read on: the error was not in a record */
-  size_t count;       /* fields of the current record */
+  bool quotes;                /* '"' is special, as in RFC 4180 */
+  uint64_t line;              /* where the current record begins, from 1 */
+  uint64_t done;              /* bytes read from fd */
+  bool broken;                /* it cannot be read on: the error was not in a record */
+  size_t count;               /* fields of the current record */
   char *field[FT_CSV_FIELDS]; /* each ends in NUL; valid until the next record */
   /* private */
   char *data;
   size_t size, start, end, at[FT_CSV_FIELDS];
   uint64_t lines;
-  bool last;          /* the end of the file was read */
+  bool last; /* the end of the file was read */
 };
 
 /* Begin at FD's position. Allocates nothing. */
@@ -43,7 +43,9 @@ void ft_csv_init(struct ft_csv *csv, int fd, const char *name, char separator, b
  */
 int ft_csv_next(struct ft_csv *csv, struct ft_error *err);
 
-/* Fill ERR with "NAME: line L, column C: WHAT 'value': TEXT" for FIELD of the current record; -1. */
+/*
+ * Fill ERR with "NAME: line L, column C: WHAT 'value': TEXT" for FIELD of the current record; -1.
+ */
 int ft_csv_fail(const struct ft_csv *csv, size_t field, const char *what, struct ft_error *err,
                 const char *text);
 

@@ -15,24 +15,24 @@
 
 enum {
   DAY = 86400,
-  HEADER = 44,       /* RFC 8536, section 3.1 */
+  HEADER = 44, /* RFC 8536, section 3.1 */
   MOST_OFFSET = 26 * 3600,
   MOST_TRANSITIONS = 10000
 };
 
 /* One end of summer time in a POSIX TZ string: RFC 8536, section 3.3. */
 struct rule {
-  char kind;         /* 'M', 'J' or 'n' */
+  char kind; /* 'M', 'J' or 'n' */
   int month, week, day;
-  long seconds;      /* after local midnight */
+  long seconds; /* after local midnight */
 };
 
 struct ft_zone {
-  long before;       /* offset before the first transition, or always */
+  long before; /* offset before the first transition, or always */
   size_t count;
   int64_t *at;
-  long *offset;      /* from at[i] on */
-  bool ruled;        /* after the last transition the rule below holds */
+  long *offset; /* from at[i] on */
+  bool ruled;   /* after the last transition the rule below holds */
   bool summer;
   long standard, daylight;
   struct rule start, end;
@@ -285,8 +285,7 @@ static bool read_tzif(struct ft_text text, struct ft_zone *zone)
   struct counts n;
 
   /* the first block has 32-bit times, for readers of version 1 */
-  if (!read_counts(text, &n) || text.at[4] < '2' ||
-      body_size(&n, 4) > ft_text_left(&text) - HEADER)
+  if (!read_counts(text, &n) || text.at[4] < '2' || body_size(&n, 4) > ft_text_left(&text) - HEADER)
     return false;
   text.at += HEADER + body_size(&n, 4);
   if (!read_counts(text, &n) || body_size(&n, 8) > ft_text_left(&text) - HEADER)

@@ -44,8 +44,8 @@ uint64_t ft_decide_limit(const struct ft_question *question);
  * the floor and a fifth more than what a job like it lately died at, rounded up,
  * and never more than the partition's maximum or its largest node. Below
  * min_runs nothing is claimed but that: one that died gets half as much again.
- * - A limit is too low when the chance to run out of memory under it is over
- *   5 % and over twice oom_probability; far too high when it is more than
+ * - A limit is too low when the chance that more is needed is over 5 % and over
+ *   twice oom_probability; far too high when it is more than
  *   trim_factor times the amount.
  * - set, force: memory is set where none was asked for; below trim_runs, on an
  *   exclusive node, or where memory is not allocated, only upward. raise: also

@@ -183,9 +183,14 @@ static void explain_low(struct voice *v)
   const struct ft_plan *p = v->plan;
 
   say_need(v);
-  say(v, "; with ");
-  say_limit(v, p->p_limit < 0 || p->p_limit > 0.5 ? " it would run out of memory"
-                                                  : " it may run out of memory");
+  if (!p->kills) {
+    say(v, v->q->request->mem_unit == FT_MEM_NONE ? "; it has " : "; you asked for ");
+    say_limit(v, ", less than that");
+  } else {
+    say(v, "; with ");
+    say_limit(v, p->p_limit < 0 || p->p_limit > 0.5 ? " it would run out of memory"
+                                                    : " it may run out of memory");
+  }
   if (p->p_limit >= 0) {
     say(v, " (");
     say_chance(v, p->p_limit);

@@ -204,11 +204,13 @@ static void judge_limit(const struct ft_question *q, struct ft_plan *plan)
 
   plan->p_limit = chance(q, plan, plan->limit);
   plan->p_amount = chance(q, plan, plan->amount);
-  if (plan->by_bound)
-    plan->too_low =
-        plan->kills && plan->limit && (double)plan->limit < q->estimate->bound_bytes * BOUND_MARGIN;
+  if (!plan->limit || !(plan->kills || q->memory_is_consumable))
+    plan->too_low = false;
+  else if (plan->by_bound)
+    plan->too_low = (double)plan->limit < q->estimate->bound_bytes * BOUND_MARGIN;
   else
-    plan->too_low = plan->p_limit > fmax(LOW_LEAST, LOW_TIMES * policy->oom_probability);
+    plan->too_low = ft_estimate_exceeds(q->estimate, (double)plan->limit) >
+                    fmax(LOW_LEAST, LOW_TIMES * policy->oom_probability);
   plan->too_high = !plan->by_bound && plan->limit && q->memory_is_consumable && !exclusive(q) &&
                    (double)plan->limit > factor * (double)plan->amount;
 }
@@ -241,7 +243,7 @@ static void set_memory(const struct ft_question *q, struct ft_plan *plan)
 static void keep_request(struct ft_plan *plan)
 {
   if (plan->too_low)
-    act(plan, FT_ACTION_WARN, "it is likely to run out of memory");
+    act(plan, FT_ACTION_WARN, "it has less memory than it is likely to need");
   else if (plan->too_high && plan->limit_kind != FT_LIMIT_DEFAULT)
     act(plan, FT_ACTION_WARN, "it has far more memory than it needs");
   else
@@ -267,7 +269,7 @@ static void choose(const struct ft_question *q, struct ft_plan *plan)
   if (plan->action == FT_ACTION_LEAVE && plan->no_node)
     act(plan, FT_ACTION_WARN, "no node of the partition is large enough");
   else if (plan->action == FT_ACTION_LEAVE && plan->too_low)
-    act(plan, FT_ACTION_WARN, "it is likely to run out of memory");
+    act(plan, FT_ACTION_WARN, "it has less memory than it is likely to need");
 }
 
 static bool changes(ft_action action)

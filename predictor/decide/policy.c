@@ -4,27 +4,7 @@
 #include <string.h>
 
 #include "predictor/core/text.h"
-#include "predictor/core/units.h"
 #include "predictor/decide/decide.h"
-
-/* What holds where a site says nothing; as foretell.conf(5) states. */
-static const ft_policy defaults = { .mode = FT_MODE_OFF,
-                                    .has_min_runs = true,
-                                    .min_runs = 5,
-                                    .has_trim_runs = true,
-                                    .trim_runs = 20,
-                                    .has_oom_probability = true,
-                                    .oom_probability = 0.01,
-                                    .has_reject_probability = true,
-                                    .reject_probability = 0,
-                                    .has_floor_bytes = true,
-                                    .floor_bytes = 100 * FT_MIB,
-                                    .has_round_bytes = true,
-                                    .round_bytes = 100 * FT_MIB,
-                                    .has_trim_factor = true,
-                                    .trim_factor = 2,
-                                    .has_quiet = true,
-                                    .quiet = false };
 
 static void override(ft_policy *out, const ft_policy *with)
 {
@@ -63,7 +43,7 @@ static bool is(const char *given, const char *name)
 void ft_policy_resolve(const ft_site *site, const char *partition, const char *account,
                        const char *user, ft_policy *out)
 {
-  *out = defaults;
+  *out = ft_policy_defaults;
   if (!site)
     return;
   if (!partition || !partition[0])

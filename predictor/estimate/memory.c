@@ -44,7 +44,7 @@ int ft_estimate_memory(const ft_model *model, const ft_feature *features, size_t
   struct ft_centre centre;
   double least;
 
-  *out = (struct ft_estimate){ .runs = evidence };
+  *out = (struct ft_estimate){ .runs = model->completed };
   if (!model->has_evaluator || (!evidence && !e->has_bound_log))
     return ft_error_set(err, "%s: no completed run yet", model->app);
   ft_columns_fill(model->columns, model->columns_count, features, count, x);

@@ -69,7 +69,7 @@ ft_prediction *ft_predict_memory(ft_predictor *predictor, uint32_t uid, const ch
       goto fail;
     }
   }
-  if (ft_layout_read_model(predictor->state_fd, uid, app, model, err) < 0 ||
+  if (ft_layout_read_evaluator(predictor->state_fd, uid, app, model, err) < 0 ||
       ft_estimate_memory(model, features, used, &prediction->estimate, err) < 0)
     goto fail;
   free(model);

@@ -16,7 +16,7 @@
 #include "predictor/record/record.h"
 
 enum ft_field_type {
-  FT_FIELD_TEXT,     /* char[size] */
+  FT_FIELD_TEXT, /* char[size] */
   FT_FIELD_U32,
   FT_FIELD_I32,
   FT_FIELD_U64,
@@ -44,11 +44,11 @@ struct ft_field {
   enum ft_field_type type;
   enum ft_field_part part;
   size_t offset;
-  size_t has;        /* offset of its presence flag; 0: it has none of its own */
+  size_t has; /* offset of its presence flag; 0: it has none of its own */
   size_t size;
   const char *(*enum_name)(unsigned value);
   unsigned enum_max;
-  int since;         /* store schema that brought it */
+  int since; /* store schema that brought it */
 };
 
 extern const struct ft_field ft_fields[];

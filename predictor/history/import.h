@@ -20,7 +20,7 @@ struct ft_import_map {
 };
 
 struct ft_import {
-  const char *name;           /* of the file, in complaints */
+  const char *name; /* of the file, in complaints */
   int fd;
   bool keep_going;            /* a bad line is told to `skipped` and passed over */
   const struct ft_zone *zone; /* of local times; NULL: none may occur */
@@ -30,7 +30,7 @@ struct ft_import {
   /* CSV alone */
   const struct ft_import_map *maps;
   size_t map_count;
-  const char *features;       /* "a,b": these columns; "*": all that nothing else takes; NULL: none */
+  const char *features; /* "a,b": these columns; "*": all that nothing else takes; NULL: none */
   /* who USER is: 0 with *UID, or -1; NULL: nobody is known */
   int (*find_uid)(const char *user, uint32_t *uid, void *data);
   /* each run; what it returns is passed on when it is not 0 */
@@ -39,18 +39,18 @@ struct ft_import {
   void (*progress)(uint64_t bytes, void *data);
   void *data;
   /* what was found */
-  uint64_t runs;              /* given to put */
-  uint64_t not_ended;         /* jobs that still run, or never began */
-  uint64_t bad;               /* lines passed over */
+  uint64_t runs;      /* given to put */
+  uint64_t not_ended; /* jobs that still run, or never began */
+  uint64_t bad;       /* lines passed over */
 };
 
 /*
  * The output of sacct -P (--parsable2) or -p: a header that names the columns,
  * any of them in any order, JobID and State at least, User or UID. Steps belong to the job
  * whose line is before theirs. One observation a job, on the node of its largest task,
- * else its first node. Memory is the RSS of the steps that ran at the same time, added up; a step's is
- * the larger of MaxRSS (its largest task) and the mem of TRESUsageInTot (the sum of its tasks' highest marks,
- * sacct(1)). Without the latter it is a lower bound, and so it is on several nodes.
+ * else its first node. Memory is the RSS of the steps that ran at the same time, added up; a step's
+ * is the larger of MaxRSS (its largest task) and the mem of TRESUsageInTot (the sum of its tasks'
+ * highest marks, sacct(1)). Without the latter it is a lower bound, and so it is on several nodes.
  * Returns 0; -1 with ERR naming file, line, column and what was expected.
  */
 int ft_import_sacct(struct ft_import *import, struct ft_error *err);

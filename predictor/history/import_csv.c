@@ -20,12 +20,12 @@ enum { MOST_FEATURES = 24, NAME = 64 };
 /* how a column's text becomes its field's value */
 enum kind {
   IGNORED,
-  PLAIN,     /* text, enum, number times scale */
-  BYTES,     /* a number times scale, or with a suffix of its own; scale 0: it must have one */
-  SECONDS,   /* a number times scale, or Slurm's h:min:sec */
+  PLAIN,   /* text, enum, number times scale */
+  BYTES,   /* a number times scale, or with a suffix of its own; scale 0: it must have one */
+  SECONDS, /* a number times scale, or Slurm's h:min:sec */
   TIME,
-  OUTCOME,   /* sacct's states and foretell's outcomes */
-  REQUEST    /* memory asked for on a node, as BYTES */
+  OUTCOME, /* sacct's states and foretell's outcomes */
+  REQUEST  /* memory asked for on a node, as BYTES */
 };
 
 struct column {
@@ -46,33 +46,46 @@ struct reader {
 static const struct {
   const char *suffix;
   double scale;
-} byte_units[] = { { "_bytes", 1 },     { "_b", 1 },          { "_kb", 1e3 },
-                   { "_mb", 1e6 },      { "_gb", 1e9 },       { "_tb", 1e12 },
-                   { "_kib", 0x1p10 },  { "_mib", 0x1p20 },   { "_gib", 0x1p30 },
-                   { "_tib", 0x1p40 },  { "", 0 } },
-  second_units[] = { { "_seconds", 1 }, { "_sec", 1 },        { "_s", 1 },
-                     { "_ms", 1e-3 },   { "_minutes", 60 },   { "_min", 60 },
-                     { "_hours", 3600 }, { "_h", 3600 },      { "", 1 } };
+} byte_units[] = { { "_bytes", 1 },    { "_b", 1 },        { "_kb", 1e3 },     { "_mb", 1e6 },
+                   { "_gb", 1e9 },     { "_tb", 1e12 },    { "_kib", 0x1p10 }, { "_mib", 0x1p20 },
+                   { "_gib", 0x1p30 }, { "_tib", 0x1p40 }, { "", 0 } },
+  second_units[] = { { "_seconds", 1 },  { "_sec", 1 },      { "_s", 1 },
+                     { "_ms", 1e-3 },    { "_minutes", 60 }, { "_min", 60 },
+                     { "_hours", 3600 }, { "_h", 3600 },     { "", 1 } };
 
 /* Usual names of what an observation has. A name with a unit comes without it here. */
 static const struct {
   const char *name, *field;
   enum kind kind;
 } usual[] = {
-  { "process", "app", PLAIN },        { "application", "app", PLAIN },
-  { "program", "app", PLAIN },        { "tool", "app", PLAIN },
-  { "jobname", "job_name", PLAIN },   { "jobid", "job_id", PLAIN },
-  { "username", "user", PLAIN },      { "host", "node", PLAIN },
-  { "hostname", "node", PLAIN },      { "cores", "cpus", PLAIN },
-  { "ncpus", "cpus", PLAIN },         { "alloccpus", "cpus", PLAIN },
-  { "exitcode", "exit_code", PLAIN }, { "state", "outcome", OUTCOME },
-  { "status", "outcome", OUTCOME },   { "submit", "submit_time", TIME },
-  { "start", "start_time", TIME },    { "end", "end_time", TIME },
-  { "time", "end_time", TIME },       { "timestamp", "end_time", TIME },
-  { "peak", "rss_bytes", BYTES },     { "peak_memory", "rss_bytes", BYTES },
-  { "peak_rss", "rss_bytes", BYTES }, { "maxrss", "rss_bytes", BYTES },
-  { "max_rss", "rss_bytes", BYTES },  { "peak_mem", "rss_bytes", BYTES },
-  { "limit", "limit_bytes", BYTES },  { "memory_limit", "limit_bytes", BYTES },
+  { "process", "app", PLAIN },
+  { "application", "app", PLAIN },
+  { "program", "app", PLAIN },
+  { "tool", "app", PLAIN },
+  { "jobname", "job_name", PLAIN },
+  { "jobid", "job_id", PLAIN },
+  { "username", "user", PLAIN },
+  { "host", "node", PLAIN },
+  { "hostname", "node", PLAIN },
+  { "cores", "cpus", PLAIN },
+  { "ncpus", "cpus", PLAIN },
+  { "alloccpus", "cpus", PLAIN },
+  { "exitcode", "exit_code", PLAIN },
+  { "state", "outcome", OUTCOME },
+  { "status", "outcome", OUTCOME },
+  { "submit", "submit_time", TIME },
+  { "start", "start_time", TIME },
+  { "end", "end_time", TIME },
+  { "time", "end_time", TIME },
+  { "timestamp", "end_time", TIME },
+  { "peak", "rss_bytes", BYTES },
+  { "peak_memory", "rss_bytes", BYTES },
+  { "peak_rss", "rss_bytes", BYTES },
+  { "maxrss", "rss_bytes", BYTES },
+  { "max_rss", "rss_bytes", BYTES },
+  { "peak_mem", "rss_bytes", BYTES },
+  { "limit", "limit_bytes", BYTES },
+  { "memory_limit", "limit_bytes", BYTES },
   { "request", "request_mem_bytes", REQUEST },
   { "requested", "request_mem_bytes", REQUEST },
   { "requested_memory", "request_mem_bytes", REQUEST },
@@ -208,9 +221,9 @@ static int map_column(struct reader *r, size_t i, struct ft_error *err)
         return ft_error_set(err, "--map %.60s=%.60s: no such field", import->maps[m].column,
                             import->maps[m].field);
     }
-  c->feature = import->features && (strcmp(import->features, "*") == 0
-                                        ? c->kind == IGNORED
-                                        : listed(import->features, r->csv.field[i]));
+  c->feature = import->features &&
+               (strcmp(import->features, "*") == 0 ? c->kind == IGNORED
+                                                   : listed(import->features, r->csv.field[i]));
   if (!ft_text_copy(ft_text_trim(ft_text_from(r->csv.field[i])), c->name, 48) && c->feature)
     return ft_csv_fail(&r->csv, i, "feature", err, "expected a name of at most 47 bytes");
   for (const char *p = c->name; c->feature && (p == c->name || *p); p++)
@@ -275,12 +288,16 @@ static int read_header(struct reader *r, struct ft_error *err)
     return ft_error_set(err, "%s: line %" PRIu64 ": %zu features; expected at most %d", name,
                         r->csv.line, features, MOST_FEATURES);
   if (!r->import->app && !has_column(r, "app"))
-    return ft_error_set(err, "%s: line %" PRIu64 ": expected a column app, --map COLUMN=app or"
-                             " --app=NAME", name, r->csv.line);
+    return ft_error_set(err,
+                        "%s: line %" PRIu64 ": expected a column app, --map COLUMN=app or"
+                        " --app=NAME",
+                        name, r->csv.line);
   if (!has_column(r, "rss_bytes") && !has_column(r, "pss_bytes") &&
       !has_column(r, "charge_less_cache_bytes") && !has_column(r, "runtime_seconds"))
-    return ft_error_set(err, "%s: line %" PRIu64 ": expected a column peak_mb, peak_bytes, ... or"
-                             " runtime_seconds, or a --map to one", name, r->csv.line);
+    return ft_error_set(err,
+                        "%s: line %" PRIu64 ": expected a column peak_mb, peak_bytes, ... or"
+                        " runtime_seconds, or a --map to one",
+                        name, r->csv.line);
   return 0;
 }
 
@@ -298,8 +315,9 @@ static int read_bytes(const struct reader *r, size_t i, double *bytes, struct ft
 
   if (ft_text_is_double(text, &number)) {
     if (scale == 0)
-      return bad(r, i, err, "expected a unit: 12G here, or _bytes, _mb, _gib ... in the column's"
-                            " name");
+      return bad(r, i, err,
+                 "expected a unit: 12G here, or _bytes, _mb, _gib ... in the column's"
+                 " name");
     *bytes = number * scale;
   } else if (ft_units_bytes(text, 1, &whole)) {
     *bytes = (double)whole;
@@ -335,8 +353,9 @@ static int read_outcome(const struct reader *r, size_t i, ft_observation *o, str
   else if (ft_sacct_state(text, &outcome) == FT_SACCT_ENDED)
     o->outcome = outcome;
   else
-    return bad(r, i, err, "expected completed, failed, out_of_memory, cancelled, timeout,"
-                          " preempted, requeued, node_fail or a state of sacct");
+    return bad(r, i, err,
+               "expected completed, failed, out_of_memory, cancelled, timeout,"
+               " preempted, requeued, node_fail or a state of sacct");
   return 0;
 }
 
@@ -352,10 +371,11 @@ static int read_plain(const struct reader *r, size_t i, ft_observation *o, struc
   if (field->type == FT_FIELD_COUNTERS)
     return ft_json_read_counters(text, o, &why) < 0 ? bad(r, i, err, why.text) : 0;
   if (field->type == FT_FIELD_TEXT || field->type == FT_FIELD_ENUM)
-    return ft_field_set_text(o, field, text) ? 0
-                                             : bad(r, i, err, field->type == FT_FIELD_ENUM
-                                                                  ? "not a name it may have"
-                                                                  : "too long, or not printable");
+    return ft_field_set_text(o, field, text)
+               ? 0
+               : bad(r, i, err,
+                     field->type == FT_FIELD_ENUM ? "not a name it may have"
+                                                  : "too long, or not printable");
   if (field->type == FT_FIELD_BOOL && (strcmp(text, "true") == 0 || strcmp(text, "yes") == 0))
     return ft_field_set_integer(o, field, 1) ? 0 : -1;
   if (field->type == FT_FIELD_BOOL && (strcmp(text, "false") == 0 || strcmp(text, "no") == 0))
@@ -386,9 +406,10 @@ static int read_column(const struct reader *r, size_t i, ft_observation *o, stru
   case TIME:
     if (ft_time_parse(ft_text_from(r->csv.field[i]), r->import->zone, &number) == 1)
       break;
-    return bad(r, i, err, r->import->zone ? "expected a time such as 2026-11-20T21:30:00"
-                                          : "expected a time with its zone, such as"
-                                            " 2026-11-20T21:30:00Z, or --timezone");
+    return bad(r, i, err,
+               r->import->zone ? "expected a time such as 2026-11-20T21:30:00"
+                               : "expected a time with its zone, such as"
+                                 " 2026-11-20T21:30:00Z, or --timezone");
   case BYTES:
   case REQUEST:
     if (read_bytes(r, i, &number, err) < 0)
@@ -443,8 +464,10 @@ static int complete(const struct reader *r, ft_observation *o, struct ft_error *
     (void)ft_string_copy(import->user, o->user, sizeof o->user);
   if (!has_column(r, "uid") &&
       (!o->user[0] || !import->find_uid || import->find_uid(o->user, &o->uid, import->data) < 0))
-    return ft_error_set(err, "%s: line %" PRIu64 ": '%.60s' is not a user of this machine: expected"
-                             " one that is, or a column uid", import->name, r->csv.line, o->user);
+    return ft_error_set(err,
+                        "%s: line %" PRIu64 ": '%.60s' is not a user of this machine: expected"
+                        " one that is, or a column uid",
+                        import->name, r->csv.line, o->user);
   if (!o->cluster[0] && import->cluster)
     (void)ft_string_copy(import->cluster, o->cluster, sizeof o->cluster);
   if (!has_column(r, "job_id"))
@@ -464,8 +487,10 @@ static int read_row(struct reader *r, struct ft_error *err)
   ft_observation o = { .schema = FT_SCHEMA };
 
   if (r->csv.count != r->count)
-    return ft_error_set(err, "%s: line %" PRIu64 ": expected %zu columns as in the header, found"
-                             " %zu", r->import->name, r->csv.line, r->count, r->csv.count);
+    return ft_error_set(err,
+                        "%s: line %" PRIu64 ": expected %zu columns as in the header, found"
+                        " %zu",
+                        r->import->name, r->csv.line, r->count, r->csv.count);
   for (size_t i = 0; i < r->count; i++) {
     if (r->csv.field[i][0] && read_column(r, i, &o, err) < 0)
       return -1;

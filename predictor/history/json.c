@@ -119,12 +119,13 @@ int ft_json_read_features(const char *text, ft_observation *o, struct ft_error *
   if (!object)
     return -1;
   o->features_count = 0;
-  json_object_foreach(object, name, value) {
+  json_object_foreach(object, name, value)
+  {
     bool good = strlen(name) < sizeof o->features->name;
 
     if (good && json_is_number(value))
-      good = ft_feature_number(o->features, &o->features_count, limit, name,
-                               json_number_value(value));
+      good =
+          ft_feature_number(o->features, &o->features_count, limit, name, json_number_value(value));
     else if (good && json_is_string(value))
       good = json_string_length(value) < sizeof o->features->category &&
              ft_feature_category(o->features, &o->features_count, limit, name,
@@ -132,8 +133,8 @@ int ft_json_read_features(const char *text, ft_observation *o, struct ft_error *
     else
       good = false;
     if (!good) {
-      status = ft_error_set(err, "'%.48s': expected at most %zu numbers and short strings", name,
-                            limit);
+      status =
+          ft_error_set(err, "'%.48s': expected at most %zu numbers and short strings", name, limit);
       break;
     }
   }
@@ -151,7 +152,8 @@ int ft_json_read_counters(const char *text, ft_observation *o, struct ft_error *
   if (!object)
     return -1;
   o->counters_count = 0;
-  json_object_foreach(object, name, value) {
+  json_object_foreach(object, name, value)
+  {
     ft_counter *counter = &o->counters[o->counters_count];
 
     if (o->counters_count == limit || !json_is_number(value) ||

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Observations and their lists as JSON. Every json_t returned is the caller's; NULL out of memory. */
+/*
+ * Observations and their lists as JSON. Every json_t returned is the caller's; NULL out of memory.
+ */
 #ifndef FT_HISTORY_JSON_H
 #define FT_HISTORY_JSON_H
 

@@ -13,53 +13,73 @@
 #include "predictor/core/units.h"
 #include "predictor/history/import.h"
 #include "predictor/history/sacct_text.h"
-
-enum {
-  MOST_STEPS = 100000 /* of one job */
-};
+#include "predictor/history/steps.h"
 
 enum column {
-  JOB_ID, JOB_ID_RAW, JOB_NAME, USER, UID, ACCOUNT, PARTITION, CLUSTER, QOS, STATE, EXIT_CODE,
-  DERIVED_EXIT_CODE, SUBMIT, START, END, ELAPSED, ELAPSED_RAW, TIME_LIMIT, NODES, TASKS, CPUS,
-  NODE_LIST, RESTARTS, REQ_MEM, ALLOC_TRES, CONSTRAINTS, TOTAL_CPU, MAX_RSS, MAX_RSS_NODE,
-  IN_TOTAL, IN_MAX, OUT_TOTAL, COLUMNS
+  JOB_ID,
+  JOB_ID_RAW,
+  JOB_NAME,
+  USER,
+  UID,
+  ACCOUNT,
+  PARTITION,
+  CLUSTER,
+  QOS,
+  STATE,
+  EXIT_CODE,
+  DERIVED_EXIT_CODE,
+  SUBMIT,
+  START,
+  END,
+  ELAPSED,
+  ELAPSED_RAW,
+  TIME_LIMIT,
+  NODES,
+  TASKS,
+  CPUS,
+  NODE_LIST,
+  RESTARTS,
+  REQ_MEM,
+  ALLOC_TRES,
+  CONSTRAINTS,
+  TOTAL_CPU,
+  MAX_RSS,
+  MAX_RSS_NODE,
+  IN_TOTAL,
+  IN_MAX,
+  OUT_TOTAL,
+  COLUMNS
 };
 
 /* as sacct --helpformat writes them; matched in any case */
 static const char *const column_names[COLUMNS] = {
-  "JobID", "JobIDRaw", "JobName", "User", "UID", "Account", "Partition", "Cluster", "QOS", "State",
-  "ExitCode", "DerivedExitCode", "Submit", "Start", "End", "Elapsed", "ElapsedRaw", "Timelimit",
-  "NNodes", "NTasks", "AllocCPUS", "NodeList", "Restarts", "ReqMem", "AllocTRES", "Constraints",
-  "TotalCPU", "MaxRSS", "MaxRSSNode", "TRESUsageInTot", "TRESUsageInMax", "TRESUsageOutTot"
-};
-
-struct step {
-  double start, end;   /* 0: not known */
-  double bytes;        /* on its fullest node, as far as is known */
+  "JobID",          "JobIDRaw",       "JobName",   "User",     "UID",        "Account",
+  "Partition",      "Cluster",        "QOS",       "State",    "ExitCode",   "DerivedExitCode",
+  "Submit",         "Start",          "End",       "Elapsed",  "ElapsedRaw", "Timelimit",
+  "NNodes",         "NTasks",         "AllocCPUS", "NodeList", "Restarts",   "ReqMem",
+  "AllocTRES",      "Constraints",    "TotalCPU",  "MaxRSS",   "MaxRSSNode", "TRESUsageInTot",
+  "TRESUsageInMax", "TRESUsageOutTot"
 };
 
 /* The job whose lines are being read. */
 struct job {
-  bool open;           /* there is one */
-  bool drop;           /* its steps are passed over */
+  bool open; /* there is one */
+  bool drop; /* its steps are passed over */
   ft_observation o;
   char base[48];
-  uint64_t line;
   uint32_t nodes, cpus;
   double largest;      /* of any task: where it ran is where the observation is placed */
   bool total, sampled; /* a step with TRESUsageInTot; one without */
-  bool untimed;        /* a step whose times are not known */
   bool doubtful;       /* a line that may have been one of its steps could not be read */
-  bool own;            /* step[0] is the job's own line, which tells of all its steps */
-  struct step *step;
-  size_t steps, room;
+  bool own;            /* the one step is the job's own line, which tells of all its steps */
+  struct ft_steps steps;
 };
 
 struct reader {
   struct ft_import *import;
   struct ft_csv csv;
-  int at[COLUMNS];     /* -1: not there */
-  size_t header;       /* number of its columns */
+  int at[COLUMNS]; /* -1: not there */
+  size_t header;   /* number of its columns */
   struct job job;
 };
 
@@ -68,8 +88,7 @@ static const char *value(const struct reader *r, enum column c)
   return r->at[c] < 0 ? "" : r->csv.field[r->at[c]];
 }
 
-static int refuse(const struct reader *r, enum column c, const char *expected,
-                  struct ft_error *err)
+static int refuse(const struct reader *r, enum column c, const char *expected, struct ft_error *err)
 {
   return ft_csv_fail(&r->csv, r->at[c] < 0 ? FT_CSV_FIELDS : (size_t)r->at[c], column_names[c], err,
                      expected);
@@ -80,9 +99,9 @@ static int read_header(struct reader *r, struct ft_error *err)
   int status = ft_csv_next(&r->csv, err);
 
   if (status <= 0)
-    return status < 0 ? -1
-                      : ft_error_set(err, "%s: empty; expected the output of sacct -P",
-                                     r->import->name);
+    return status < 0
+               ? -1
+               : ft_error_set(err, "%s: empty; expected the output of sacct -P", r->import->name);
   for (int c = 0; c < COLUMNS; c++) {
     r->at[c] = -1;
     for (size_t i = 0; i < r->csv.count && r->at[c] < 0; i++)
@@ -309,24 +328,6 @@ static int read_memory(struct reader *r, double *bytes, struct ft_error *err)
   return 1;
 }
 
-static int add_step(struct job *job, double start, double end, double bytes, struct ft_error *err)
-{
-  if (job->steps == job->room) {
-    size_t room = job->room ? 2 * job->room : 16;
-    struct step *step = room > MOST_STEPS ? NULL : realloc(job->step, room * sizeof *step);
-
-    if (!step)
-      return ft_error_set(err, "line %" PRIu64 ": more steps than foretell follows: %zu", job->line,
-                          job->steps);
-    job->step = step;
-    job->room = room;
-  }
-  job->untimed = job->untimed || start <= 0 || end <= 0;
-  /* a step within one second has lasted some part of it */
-  job->step[job->steps++] = (struct step){ start, end > start ? end : start + 0.5, bytes };
-  return 0;
-}
-
 static void add_up(uint64_t *sum, bool *has, uint64_t more)
 {
   *sum = more > (UINT64_MAX >> 1) - *sum ? UINT64_MAX >> 1 : *sum + more;
@@ -373,51 +374,11 @@ static int read_step(struct reader *r, struct ft_error *err)
     return found;
   read_usage(r);
   if (r->job.own)
-    r->job.steps = 0;
+    ft_steps_clear(&r->job.steps);
   r->job.own = false;
-  if (add_step(&r->job, start, end, bytes, err) < 0) {
-    struct ft_error why = *err;
-
-    return ft_error_set(err, "%s: %s", r->import->name, why.text);
-  }
+  if (ft_steps_add(&r->job.steps, start, end, bytes) < 0)
+    return refuse(r, JOB_ID, "more steps of one job than foretell follows", err);
   return 0;
-}
-
-struct edge {
-  double time, bytes;
-};
-
-static int by_time(const void *a, const void *b)
-{
-  const struct edge *x = a, *y = b;
-
-  if (x->time != y->time)
-    return x->time < y->time ? -1 : 1;
-  return x->bytes < y->bytes ? -1 : x->bytes > y->bytes; /* who goes makes room first */
-}
-
-/* The most that steps at the same time had together; without times, the largest step. */
-static double peak_of(const struct job *job)
-{
-  double now = 0, peak = 0;
-  struct edge *edge = job->untimed ? NULL : malloc((2 * job->steps + 1) * sizeof *edge);
-
-  if (!edge) {
-    for (size_t i = 0; i < job->steps; i++)
-      peak = fmax(peak, job->step[i].bytes);
-    return peak;
-  }
-  for (size_t i = 0; i < job->steps; i++) {
-    edge[2 * i] = (struct edge){ job->step[i].start, job->step[i].bytes };
-    edge[2 * i + 1] = (struct edge){ job->step[i].end, -job->step[i].bytes };
-  }
-  qsort(edge, 2 * job->steps, sizeof *edge, by_time);
-  for (size_t i = 0; i < 2 * job->steps; i++) {
-    now += edge[i].bytes;
-    peak = fmax(peak, now);
-  }
-  free(edge);
-  return peak;
 }
 
 /* The job is complete: give it on. */
@@ -431,13 +392,13 @@ static int finish_job(struct reader *r, struct ft_error *err)
     return 0;
   job->open = false;
   o->source = job->total ? FT_SOURCE_SACCT_TOTAL : FT_SOURCE_SACCT;
-  if (job->steps) {
-    double peak = peak_of(job);
+  if (job->steps.count) {
+    double peak = ft_steps_peak(&job->steps);
 
     o->has_rss_bytes = peak > 0;
     o->rss_bytes = peak < 0x1p62 ? (uint64_t)peak : UINT64_C(1) << 62;
     o->peak_is_bound = job->sampled || job->doubtful || job->nodes > 1 ||
-                       (job->untimed && job->steps > 1);
+                       (job->steps.untimed && job->steps.count > 1);
   }
   o->censored = o->outcome != FT_OUTCOME_COMPLETED;
   (void)ft_feature_number(o->features, &o->features_count, 24, "nodes", job->nodes);
@@ -460,8 +421,10 @@ static int read_job(struct reader *r, const struct ft_sacct_id *id, struct ft_er
   double bytes;
   int found;
 
-  *job = (struct job){ .open = true, .drop = true, .step = job->step, .room = job->room,
-                       .line = r->csv.line, .nodes = 1, .o = { .schema = FT_SCHEMA } };
+  ft_steps_clear(&job->steps);
+  *job = (struct job){
+    .open = true, .drop = true, .steps = job->steps, .nodes = 1, .o = { .schema = FT_SCHEMA }
+  };
   (void)ft_string_copy(id->base, job->base, sizeof job->base);
   state = ft_sacct_state(value(r, STATE), &o->outcome);
   if (state == FT_SACCT_UNKNOWN_STATE)
@@ -486,8 +449,7 @@ static int read_job(struct reader *r, const struct ft_sacct_id *id, struct ft_er
   read_name(r, PARTITION, o->partition, sizeof o->partition);
   read_name(r, JOB_NAME, o->job_name, sizeof o->job_name);
   name_app(r->import, o);
-  if (*value(r, NODE_LIST) &&
-      !ft_sacct_first_node(value(r, NODE_LIST), o->node, sizeof o->node))
+  if (*value(r, NODE_LIST) && !ft_sacct_first_node(value(r, NODE_LIST), o->node, sizeof o->node))
     return refuse(r, NODE_LIST, "expected node names", err);
   clean(o->node);
   if (*value(r, TOTAL_CPU)) {
@@ -500,7 +462,9 @@ static int read_job(struct reader *r, const struct ft_sacct_id *id, struct ft_er
     return -1;
   job->drop = false;
   job->own = found > 0;
-  return job->own ? add_step(job, o->start_time, o->end_time, bytes, err) : 0;
+  if (job->own && ft_steps_add(&job->steps, o->start_time, o->end_time, bytes) < 0)
+    return ft_error_set(err, "%s: out of memory", r->import->name);
+  return 0;
 }
 
 static int read_row(struct reader *r, struct ft_error *err)
@@ -574,7 +538,7 @@ int ft_import_sacct(struct ft_import *import, struct ft_error *err)
   status = finish_job(r, err);
 out:
   ft_csv_free(&r->csv);
-  free(r->job.step);
+  ft_steps_free(&r->job.steps);
   free(r);
   return status < 0 ? -1 : 0;
 }

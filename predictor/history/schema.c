@@ -15,8 +15,7 @@
 
 enum {
   APPLICATION_ID = 0x6674656c, /* "ftel": what file(1) and we know the store by */
-  BUSY_MILLISECONDS = 1000,    /* how long a writer waits for another: the agent does not sample meanwhile */
-  SQL_LIMIT = 64 << 10
+  BUSY_MILLISECONDS = 1000 /* a writer waits so long for another; the agent samples not meanwhile */
 };
 
 /*
@@ -49,15 +48,15 @@ int ft_schema_error(struct ft_error *err, sqlite3 *db, const char *path, const c
     return ft_error_set(err, "%s: %s: locked by another process for more than %d s", path, doing,
                         BUSY_MILLISECONDS / 1000);
   case SQLITE_READONLY:
-    return ft_error_set(err, "%s: %s: it may only be read here (file, folder or file system)",
-                        path, doing);
+    return ft_error_set(err, "%s: %s: it may only be read here (file, folder or file system)", path,
+                        doing);
   case SQLITE_NOTADB:
   case SQLITE_CORRUPT:
-    return ft_error_set(err, "%s: %s: damaged (%s); move it away or restore it from a backup",
-                        path, doing, sqlite3_errmsg(db));
+    return ft_error_set(err, "%s: %s: damaged (%s); move it away or restore it from a backup", path,
+                        doing, sqlite3_errmsg(db));
   case SQLITE_IOERR:
-    return ft_error_set(err, "%s: %s: %s%s%s", path, doing, sqlite3_errmsg(db),
-                        system ? ": " : "", system ? strerror(system) : "");
+    return ft_error_set(err, "%s: %s: %s%s%s", path, doing, sqlite3_errmsg(db), system ? ": " : "",
+                        system ? strerror(system) : "");
   default:
     return ft_error_set(err, "%s: %s: %s", path, doing, sqlite3_errmsg(db));
   }
@@ -90,7 +89,7 @@ static int pragma(sqlite3 *db, const char *path, const char *sql, int *value, st
 static const char *column_type(const struct ft_field *field)
 {
   if (field->part == FT_PART_KEY)
-    return field->type == FT_FIELD_TEXT ? "TEXT NOT NULL"
+    return field->type == FT_FIELD_TEXT     ? "TEXT NOT NULL"
            : field->type == FT_FIELD_DOUBLE ? "REAL NOT NULL"
                                             : "INTEGER NOT NULL";
   switch (field->type) {
@@ -117,9 +116,9 @@ static int add_columns(struct ft_buf *sql, int version)
 
     if (field->since != version)
       continue;
-    if (ft_buf_printf(sql, version == 1 ? ", \"%s\" %s"
-                                        : "ALTER TABLE observation ADD COLUMN \"%s\" %s;",
-                      field->name, column_type(field)) < 0)
+    if (ft_buf_printf(
+            sql, version == 1 ? ", \"%s\" %s" : "ALTER TABLE observation ADD COLUMN \"%s\" %s;",
+            field->name, column_type(field)) < 0)
       return -1;
   }
   return version == 1 ? ft_buf_printf(sql, ");") : 0;
@@ -130,12 +129,12 @@ static int migrate(sqlite3 *db, const char *path, int from, struct ft_error *err
   struct ft_buf sql;
   int status = -1;
 
-  ft_buf_init(&sql, SQL_LIMIT);
+  ft_buf_init(&sql, FT_LIMIT_SQL);
   for (size_t i = 0; i < sizeof migrations / sizeof *migrations; i++) {
     const struct migration *m = &migrations[i];
 
-    if (m->version > from && (add_columns(&sql, m->version) < 0 ||
-                              ft_buf_printf(&sql, "%s", m->sql) < 0)) {
+    if (m->version > from &&
+        (add_columns(&sql, m->version) < 0 || ft_buf_printf(&sql, "%s", m->sql) < 0)) {
       ft_error_set(err, "%s: open: out of memory", path);
       goto out;
     }
@@ -167,8 +166,8 @@ static int check(sqlite3 *db, const char *path, int *version, struct ft_error *e
   if (application != APPLICATION_ID)
     return ft_error_set(err, "%s: open: an SQLite file, but not a store of foretell", path);
   if (*version < 1 || *version > FT_STORE_SCHEMA)
-    return ft_error_set(err, "%s: open: schema %d, but this foretell knows 1 to %d", path,
-                        *version, FT_STORE_SCHEMA);
+    return ft_error_set(err, "%s: open: schema %d, but this foretell knows 1 to %d", path, *version,
+                        FT_STORE_SCHEMA);
   return 0;
 }
 

@@ -11,7 +11,10 @@
 /* The newest schema of the store that this build knows: PRAGMA user_version. */
 #define FT_STORE_SCHEMA 1
 
-/* Open PATH as ft_store_open says. Returns NULL with ERR; nothing is left behind that was not there. */
+/*
+ * Open PATH as ft_store_open says. Returns NULL with ERR; nothing is left behind that was not
+ * there.
+ */
 sqlite3 *ft_schema_open(const char *path, bool create, struct ft_error *err);
 
 /*

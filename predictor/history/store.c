@@ -14,13 +14,11 @@
 #include "predictor/history/schema.h"
 #include "predictor/history/store.h"
 
-enum { SQL_LIMIT = 64 << 10 };
-
 struct ft_store {
   sqlite3 *db;
   char *path;
-  bool inside;          /* between begin and commit */
-  sqlite3_stmt *find;   /* by key, for put */
+  bool inside;        /* between begin and commit */
+  sqlite3_stmt *find; /* by key, for put */
   sqlite3_stmt *put;
 };
 
@@ -65,7 +63,7 @@ static sqlite3_stmt *prepare(struct ft_store *store, const char *head, const cha
   sqlite3_stmt *statement = NULL;
   struct ft_buf sql;
 
-  ft_buf_init(&sql, SQL_LIMIT);
+  ft_buf_init(&sql, FT_LIMIT_SQL);
   if (ft_buf_printf(&sql, "%s", head) < 0 || ft_row_columns(&sql, "") < 0 ||
       ft_buf_printf(&sql, "%s", tail) < 0)
     ft_error_set(err, "%s: out of memory", store->path);
@@ -90,7 +88,7 @@ static int prepare_put(struct ft_store *store, struct ft_error *err)
     return -1;
   if (store->put)
     return 0;
-  ft_buf_init(&tail, SQL_LIMIT);
+  ft_buf_init(&tail, FT_LIMIT_SQL);
   (void)ft_buf_printf(&tail, ") VALUES (?1, ?2");
   for (int i = 0; i < sqlite3_column_count(store->find) - 1; i++)
     (void)ft_buf_printf(&tail, ", ?%d", i + 3);
@@ -109,7 +107,9 @@ static double whole(double time)
   return time > 0 ? floor(time) : 0;
 }
 
-/* ID and OLD become the stored run of the same key. Returns 1; 0 when there is none; -1 with ERR. */
+/*
+ * ID and OLD become the stored run of the same key. Returns 1; 0 when there is none; -1 with ERR.
+ */
 static int find(struct ft_store *store, const ft_observation *o, sqlite3_int64 *id,
                 ft_observation *old, struct ft_error *err)
 {
@@ -206,8 +206,8 @@ static int still_inside(struct ft_store *store, struct ft_error *err)
                       store->path);
 }
 
-int ft_store_put(struct ft_store *store, const ft_observation *observation,
-                 ft_observation *merged, struct ft_error *err)
+int ft_store_put(struct ft_store *store, const ft_observation *observation, ft_observation *merged,
+                 struct ft_error *err)
 {
   ft_observation *result = merged ? merged : malloc(sizeof *result);
   int status = -1;
@@ -259,12 +259,11 @@ static sqlite3_stmt *select_runs(struct ft_store *store, const struct ft_store_f
   sqlite3_stmt *s;
   char tail[512];
 
-  (void)snprintf(tail, sizeof tail,
-                 " FROM observation WHERE 1%s%s%s%s ORDER BY end_time %s, id %s%s",
-                 filter->app ? " AND app = ?1" : "", filter->by_uid ? " AND uid = ?2" : "",
-                 filter->job_id ? " AND job_id = ?3" : "",
-                 filter->since > 0 ? " AND end_time >= ?4" : "", order, order,
-                 filter->limit ? " LIMIT ?5" : "");
+  (void)snprintf(
+      tail, sizeof tail, " FROM observation WHERE 1%s%s%s%s ORDER BY end_time %s, id %s%s",
+      filter->app ? " AND app = ?1" : "", filter->by_uid ? " AND uid = ?2" : "",
+      filter->job_id ? " AND job_id = ?3" : "", filter->since > 0 ? " AND end_time >= ?4" : "",
+      order, order, filter->limit ? " LIMIT ?5" : "");
   s = prepare(store, "SELECT id, ", tail, err);
   if (!s)
     return NULL;
@@ -327,9 +326,8 @@ static void read_app(sqlite3_stmt *s, struct ft_store_app *app)
   app->min_bytes = sqlite3_column_double(s, 8);
 }
 
-int ft_store_apps(struct ft_store *store,
-                  bool (*visit)(const struct ft_store_app *app, void *data), void *data,
-                  struct ft_error *err)
+int ft_store_apps(struct ft_store *store, bool (*visit)(const struct ft_store_app *app, void *data),
+                  void *data, struct ft_error *err)
 {
   static const char sql[] = "SELECT app, uid, MAX(user), COUNT(*), SUM(outcome = 'completed'),"
                             " SUM(censored), MAX(end_time) AS last, MAX(peak_bytes),"

@@ -6,7 +6,7 @@
 
 #include "predictor/learn/additive_work.h"
 
-enum { FEWEST_RUNS = 5 };
+enum { FEWEST_RUNS = 4 };
 
 /* ---- candidates ---- */
 
@@ -103,7 +103,7 @@ static double error_of(const struct ft_additive_work *w, bool log_target, const 
 
 double ft_additive_demanded(const struct ft_additive_work *w)
 {
-  return 1 - fmin(0.75, 1.2 * sqrt(log(1 + (double)w->columns_used) / (double)w->data->runs));
+  return 1 - fmin(0.85, 1.2 * sqrt(log(1 + (double)w->columns_used) / (double)w->data->runs));
 }
 
 /* ---- choosing terms ---- */

@@ -66,6 +66,21 @@ static double tail_scale(const double *sorted, size_t count, unsigned degrees, d
   return fmax(weight * anchored + (1 - weight) * scale, scale / 4);
 }
 
+/*
+ * How far beyond the largest residual the quantile for T (of which FAR is the
+ * 99 % one) may lie, given how far the upper quarter reaches up: of normal
+ * residuals 1 + 15 / COUNT times that is needed. Where many are near the
+ * largest, as in a program that does one of two things, little is.
+ */
+static double reach(const double *sorted, size_t count, int side, double prior, double t,
+                    double far)
+{
+  double end = sorted[side > 0 ? count - 1 : 0];
+  double inner = ft_spread_between(sorted, count, side > 0 ? 0.75 : 0.25);
+
+  return (1 + 15 / (double)count) * (fabs(end - inner) + prior) * fmax(t / far, 1);
+}
+
 void ft_spread_quantiles(const double *sorted, size_t count, unsigned evidence, double prior,
                          double least, const double *levels, size_t level_count, double *out)
 {
@@ -81,10 +96,15 @@ void ft_spread_quantiles(const double *sorted, size_t count, unsigned evidence, 
   for (size_t i = 0; i < level_count; i++) {
     double level = levels[i], side = level < 0.5 ? -1 : 1;
     double beyond = fmin(level, 1 - level) * (double)(count + 1);
-    double t = centre + tail[side > 0] * ft_student_quantile(level, degrees);
+    double student = ft_student_quantile(level, degrees);
+    double t = centre + tail[side > 0] * student;
     double weight = fmin(fmax((beyond - 1) / 4, 0), 1);
     double away = side * least * ft_normal_quantile(level);
 
+    if (count)
+      t = side * fmin(side * t, side * sorted[side > 0 ? count - 1 : 0] +
+                                    reach(sorted, count, (int)side, prior, fabs(student),
+                                          ft_student_quantile(0.99, degrees)));
     out[i] = weight > 0 ? weight * ranked(sorted, count, level) + (1 - weight) * t : t;
     if (count && beyond <= 0.5)
       out[i] = side > 0 ? fmax(out[i], sorted[count - 1]) : fmin(out[i], sorted[0]);

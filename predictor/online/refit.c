@@ -19,6 +19,7 @@ enum {
   FRESH_LIST = 100,  /* residuals where there are fresh bounds */
   WINDOW = 5,        /* residuals that the centre follows when they drift */
   DRIFT_FIRST = 2,   /* residuals before the first that is judged so */
+  REMEMBERED = 40,   /* runs whose needs outlast a centre that followed others down */
   DRIFT_RUNS = 10    /* least number of runs to see a drift in */
 };
 
@@ -259,6 +260,23 @@ static void move_centre(ft_evaluator *e, double by)
   }
 }
 
+/*
+ * A centre that followed the runs down does not forget what the last REMEMBERED
+ * needed: from the middle up no residual lies below theirs of the same rank.
+ */
+static void remember(struct ft_refit *r, double by)
+{
+  size_t count = r->rows < REMEMBERED ? r->rows : REMEMBERED;
+
+  for (size_t i = 0; i < count; i++)
+    r->sorted[i] = r->fit.residual[r->rows - count + i] - by;
+  qsort(r->sorted, count, sizeof *r->sorted, rising);
+  for (size_t i = r->residuals / 2; i < r->residuals; i++)
+    r->residual[i] =
+        fmax(r->residual[i],
+             ft_spread_between(r->sorted, count, (double)i / (double)(r->residuals - 1)));
+}
+
 static void collect(ft_model *model, struct ft_refit *r)
 {
   double by = drift(r);
@@ -267,11 +285,13 @@ static void collect(ft_model *model, struct ft_refit *r)
   for (size_t i = by != 0 ? DRIFT_FIRST : 0; i < r->rows; i++)
     r->residual[r->residuals++] =
         r->fit.residual[i] - (by != 0 ? level_before(r->fit.residual, i) : 0);
+  qsort(r->residual, r->residuals, sizeof *r->residual, rising);
   if (by != 0) {
     move_centre(&model->evaluator, by);
     measure_above(model, r);
   }
-  qsort(r->residual, r->residuals, sizeof *r->residual, rising);
+  if (by < 0)
+    remember(r, by);
 }
 
 /* ---- bounds ---- */

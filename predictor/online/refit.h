@@ -20,7 +20,8 @@ struct ft_refit *ft_refit_new(void);
  * runs have completed since, it has at least a fifth of all: whoever's job died
  * is likely to submit it again.
  *
- * Where the residuals run together in time, the centre follows the last 8.
+ * Where the residuals run together in time, the centre follows the last 5; the
+ * upper quantiles still cover what the last 40 needed.
  */
 void ft_refit_model(ft_model *model, struct ft_refit *work);
 

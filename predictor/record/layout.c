@@ -37,14 +37,17 @@ void ft_layout_partition_name(const char *partition, char out[FT_LAYOUT_NAME_SIZ
   file_name(partition, "", out);
 }
 
-static int read_named(int state_fd, const char *folder, const char *app, ft_model *model,
-                      struct ft_error *err)
+typedef int reader(enum ft_record record, int dirfd, const char *name, void *message,
+                   struct ft_error *err);
+
+static int read_named(reader *read, int state_fd, const char *folder, const char *app,
+                      ft_model *model, struct ft_error *err)
 {
   char name[FT_LAYOUT_NAME_SIZE], path[FT_LAYOUT_NAME_SIZE + 64];
 
   ft_layout_model_name(app, name);
   (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-  if (ft_record_read(FT_RECORD_MODEL, state_fd, path, model, err) < 0)
+  if (read(FT_RECORD_MODEL, state_fd, path, model, err) < 0)
     return -1;
   if (strcmp(model->app, app) != 0) {
     errno = ENOENT;
@@ -53,17 +56,29 @@ static int read_named(int state_fd, const char *folder, const char *app, ft_mode
   return 0;
 }
 
-int ft_layout_read_model(int state_fd, uint32_t uid, const char *app, ft_model *model,
-                         struct ft_error *err)
+static int read_model(reader *read, int state_fd, uint32_t uid, const char *app, ft_model *model,
+                      struct ft_error *err)
 {
   char folder[48];
 
   (void)snprintf(folder, sizeof folder, FT_LAYOUT_MODELS "/%" PRIu32, uid);
-  if (read_named(state_fd, folder, app, model, err) == 0)
+  if (read_named(read, state_fd, folder, app, model, err) == 0)
     return 0;
   if (errno != ENOENT)
     return -1;
-  return read_named(state_fd, FT_LAYOUT_SHARED, app, model, err);
+  return read_named(read, state_fd, FT_LAYOUT_SHARED, app, model, err);
+}
+
+int ft_layout_read_model(int state_fd, uint32_t uid, const char *app, ft_model *model,
+                         struct ft_error *err)
+{
+  return read_model(ft_record_read, state_fd, uid, app, model, err);
+}
+
+int ft_layout_read_evaluator(int state_fd, uint32_t uid, const char *app, ft_model *model,
+                             struct ft_error *err)
+{
+  return read_model(ft_record_read_head, state_fd, uid, app, model, err);
 }
 
 int ft_layout_read_site(int state_fd, ft_site *site, struct ft_error *err)
@@ -92,6 +107,7 @@ int ft_layout_read_apps(int state_fd, const ft_site *site, ft_apps *apps, struct
 {
   if (site->apps)
     return ft_record_read(FT_RECORD_APPS, state_fd, FT_LAYOUT_APPS, apps, err);
-  *apps = (ft_apps){ .schema = FT_SCHEMA };
+  apps->schema = FT_SCHEMA;
+  apps->apps_count = 0;
   return 0;
 }

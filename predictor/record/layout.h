@@ -43,6 +43,10 @@ void ft_layout_partition_name(const char *partition, char out[FT_LAYOUT_NAME_SIZ
 int ft_layout_read_model(int state_fd, uint32_t uid, const char *app, ft_model *model,
                          struct ft_error *err);
 
+/* The same without the model's history: all that an estimate needs. */
+int ft_layout_read_evaluator(int state_fd, uint32_t uid, const char *app, ft_model *model,
+                             struct ft_error *err);
+
 /* Read the site file. Returns as ft_record_read. */
 int ft_layout_read_site(int state_fd, ft_site *site, struct ft_error *err);
 

@@ -13,29 +13,25 @@
 #include "predictor/core/hash.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
+#include "predictor/core/units.h"
 #include "predictor/record/record.h"
 
-enum { HEADER_SIZE = 20 };
+enum { HEADER_SIZE = 28 };
 
 static const char magic[8] = { 'f', 'o', 'r', 'e', 't', 'e', 'l', 'l' };
 
 static const struct kind {
   const char *name;
   const pb_msgdesc_t *fields;
-  size_t size;
   size_t schema_offset;
 } kinds[] = {
-  [FT_RECORD_SUBMISSION] = { "submission", ft_submission_fields, sizeof(ft_submission),
-                             offsetof(ft_submission, schema) },
-  [FT_RECORD_OBSERVATION] = { "observation", ft_observation_fields, sizeof(ft_observation),
-                              offsetof(ft_observation, schema) },
-  [FT_RECORD_MODEL] = { "model", ft_model_fields, sizeof(ft_model), offsetof(ft_model, schema) },
-  [FT_RECORD_SITE] = { "site", ft_site_fields, sizeof(ft_site), offsetof(ft_site, schema) },
-  [FT_RECORD_PARTITION] = { "partition", ft_partition_fields, sizeof(ft_partition),
-                            offsetof(ft_partition, schema) },
-  [FT_RECORD_APPS] = { "apps", ft_apps_fields, sizeof(ft_apps), offsetof(ft_apps, schema) },
-  [FT_RECORD_ANNOUNCEMENT] = { "announcement", ft_announcement_fields, sizeof(ft_announcement),
-                               offsetof(ft_announcement, schema) }
+  [FT_RECORD_SUBMISSION] = { "submission", ft_submission_fields, offsetof(ft_submission, schema) },
+  [FT_RECORD_OBSERVATION] = { "observation", ft_observation_fields, offsetof(ft_observation, schema) },
+  [FT_RECORD_MODEL] = { "model", ft_model_fields, offsetof(ft_model, schema) },
+  [FT_RECORD_SITE] = { "site", ft_site_fields, offsetof(ft_site, schema) },
+  [FT_RECORD_PARTITION] = { "partition", ft_partition_fields, offsetof(ft_partition, schema) },
+  [FT_RECORD_APPS] = { "apps", ft_apps_fields, offsetof(ft_apps, schema) },
+  [FT_RECORD_ANNOUNCEMENT] = { "announcement", ft_announcement_fields, offsetof(ft_announcement, schema) }
 };
 
 static bool into_buf(pb_ostream_t *stream, const pb_byte_t *data, size_t length)
@@ -196,6 +192,15 @@ static int check_site(const ft_site *s, struct ft_error *err)
   return check_policy(&s->policy, err);
 }
 
+static int check_announcement(const ft_announcement *a, struct ft_error *err)
+{
+  if (!printable(a->node) || !printable(a->partition) || !printable(a->account))
+    return bad(err, "node, partition or account");
+  if (a->which_event == ft_announcement_task_end_tag && !isfinite(a->event.task_end.cpu_seconds))
+    return bad(err, "cpu_seconds");
+  return 0;
+}
+
 static int check(enum ft_record record, const void *message, struct ft_error *err)
 {
   switch (record) {
@@ -207,9 +212,10 @@ static int check(enum ft_record record, const void *message, struct ft_error *er
     return check_model(message, err);
   case FT_RECORD_SITE:
     return check_site(message, err);
+  case FT_RECORD_ANNOUNCEMENT:
+    return check_announcement(message, err);
   case FT_RECORD_PARTITION:
   case FT_RECORD_APPS:
-  case FT_RECORD_ANNOUNCEMENT:
     break;
   }
   return 0;
@@ -223,7 +229,6 @@ int ft_record_decode(enum ft_record record, const void *data, size_t length, voi
   struct ft_error why;
   uint32_t schema;
 
-  memset(message, 0, kind->size);
   if (!pb_decode(&stream, kind->fields, message)) {
     errno = EBADMSG;
     return ft_error_set(err, "%s: byte %zu of %zu: %s", kind->name, length - stream.bytes_left,
@@ -259,11 +264,37 @@ static uint32_t kind_word(enum ft_record record)
   return ((uint32_t)record + 1) | FT_SCHEMA << 16;
 }
 
+/*
+ * Where the history of an encoded model begins: nanopb writes fields in the order of
+ * their tags, and the history's is the last. Others are head from end to end.
+ */
+static size_t head_length(enum ft_record record, const char *data, size_t length)
+{
+  pb_istream_t stream = pb_istream_from_buffer((const pb_byte_t *)data, length);
+  pb_wire_type_t type;
+  uint32_t tag;
+  bool eof;
+
+  while (record == FT_RECORD_MODEL && stream.bytes_left) {
+    size_t at = length - stream.bytes_left;
+
+    if (!pb_decode_tag(&stream, &type, &tag, &eof))
+      break;
+    if (tag >= ft_model_history_tag)
+      return at;
+    if (!pb_skip_field(&stream, type))
+      break;
+  }
+  return length;
+}
+
 int ft_record_write(enum ft_record record, const void *message, int dirfd, const char *name,
                     mode_t mode, struct ft_error *err)
 {
   unsigned char header[HEADER_SIZE] = { 0 };
+  size_t length, head;
   struct ft_buf buf;
+  char *body;
   int status;
 
   ft_buf_init(&buf, FT_LIMIT_RECORD);
@@ -272,11 +303,16 @@ int ft_record_write(enum ft_record record, const void *message, int dirfd, const
     status = buf.data ? -1 : ft_error_set(err, "%s: out of memory", name);
     goto out;
   }
-  memcpy(buf.data, magic, sizeof magic);
-  put32((unsigned char *)buf.data + 8, kind_word(record));
-  put32((unsigned char *)buf.data + 12, (uint32_t)(buf.length - HEADER_SIZE));
-  put32((unsigned char *)buf.data + 16,
-        ft_crc32(buf.data + HEADER_SIZE, buf.length - HEADER_SIZE));
+  body = buf.data + HEADER_SIZE;
+  length = buf.length - HEADER_SIZE;
+  head = head_length(record, body, length);
+  memcpy(header, magic, sizeof magic);
+  put32(header + 8, kind_word(record));
+  put32(header + 12, (uint32_t)head);
+  put32(header + 16, ft_crc32(body, head));
+  put32(header + 20, (uint32_t)(length - head));
+  put32(header + 24, ft_crc32(body + head, length - head));
+  memcpy(buf.data, header, sizeof header);
   status = ft_io_write_file(dirfd, name, buf.data, buf.length, mode, err);
 out:
   ft_buf_free(&buf);
@@ -289,14 +325,40 @@ static int broken(struct ft_error *err, const char *name, const char *what)
   return ft_error_set(err, "%s: %s", name, what);
 }
 
-static int read_body(int fd, enum ft_record record, const char *name, void *message,
+/* Check and decode what a header promises: HEAD bytes, and TAIL more where WHOLE. */
+static int read_body(int fd, enum ft_record record, const char *name,
+                     const unsigned char header[HEADER_SIZE], bool whole, void *message,
+                     struct ft_error *err)
+{
+  uint32_t head = get32(header + 12), tail = get32(header + 20);
+  size_t length = whole ? (size_t)head + tail : head;
+  struct ft_error why;
+  unsigned char *body;
+  int status;
+
+  if (head > FT_LIMIT_RECORD || tail > FT_LIMIT_RECORD - head)
+    return broken(err, name, "byte 12: longer than a record may be");
+  body = malloc(length ? length : 1);
+  if (!body)
+    return ft_error_errno(err, "%s", name);
+  if (pread(fd, body, length, HEADER_SIZE) != (ssize_t)length)
+    status = broken(err, name, "truncated");
+  else if (ft_crc32(body, head) != get32(header + 16))
+    status = broken(err, name, "byte 16: the checksum does not agree with the contents");
+  else if (whole && ft_crc32(body + head, tail) != get32(header + 24))
+    status = broken(err, name, "byte 24: the checksum does not agree with the contents");
+  else if (ft_record_decode(record, body, length, message, &why) < 0)
+    status = ft_error_set(err, "%s: %s", name, why.text);
+  else
+    status = 0;
+  free(body);
+  return status;
+}
+
+static int read_file(int fd, enum ft_record record, const char *name, bool whole, void *message,
                      struct ft_error *err)
 {
   unsigned char header[HEADER_SIZE];
-  unsigned char *body;
-  struct ft_error why;
-  uint32_t length;
-  int status;
 
   if (pread(fd, header, sizeof header, 0) != sizeof header ||
       memcmp(header, magic, sizeof magic) != 0)
@@ -308,36 +370,33 @@ static int read_body(int fd, enum ft_record record, const char *name, void *mess
     return ft_error_set(err, "%s: byte 10: schema %u, but this foretell knows 1 to %d", name,
                         (unsigned)(get32(header + 8) >> 16), FT_SCHEMA);
   }
-  length = get32(header + 12);
-  if (length > FT_LIMIT_RECORD)
-    return broken(err, name, "byte 12: longer than a record may be");
-  body = malloc(length ? length : 1);
-  if (!body)
-    return ft_error_errno(err, "%s", name);
-  if (pread(fd, body, length, HEADER_SIZE) != (ssize_t)length)
-    status = broken(err, name, "truncated");
-  else if (ft_crc32(body, length) != get32(header + 16))
-    status = broken(err, name, "byte 16: the checksum does not agree with the contents");
-  else if (ft_record_decode(record, body, length, message, &why) < 0)
-    status = ft_error_set(err, "%s: %s", name, why.text);
-  else
-    status = 0;
-  free(body);
+  return read_body(fd, record, name, header, whole, message, err);
+}
+
+static int open_and_read(enum ft_record record, int dirfd, const char *name, bool whole,
+                         void *message, struct ft_error *err)
+{
+  int fd = ft_io_open_regular(dirfd, name, err), status, saved;
+
+  if (fd < 0)
+    return -1;
+  status = read_file(fd, record, name, whole, message, err);
+  saved = errno;
+  close(fd);
+  errno = saved;
   return status;
 }
 
 int ft_record_read(enum ft_record record, int dirfd, const char *name, void *message,
                    struct ft_error *err)
 {
-  int fd = ft_io_open_regular(dirfd, name, err), status, saved;
+  return open_and_read(record, dirfd, name, true, message, err);
+}
 
-  if (fd < 0)
-    return -1;
-  status = read_body(fd, record, name, message, err);
-  saved = errno;
-  close(fd);
-  errno = saved;
-  return status;
+int ft_record_read_head(enum ft_record record, int dirfd, const char *name, void *message,
+                        struct ft_error *err)
+{
+  return open_and_read(record, dirfd, name, false, message, err);
 }
 
 int ft_submission_to_text(const ft_submission *submission, struct ft_buf *out,
@@ -374,6 +433,26 @@ int ft_submission_from_text(const char *text, ft_submission *submission, struct 
     return ft_error_set(err, "submission: not base64, or longer than %zu bytes", sizeof raw);
   return ft_record_decode(FT_RECORD_SUBMISSION, raw, (size_t)length, submission, err);
 }
+
+const ft_policy ft_policy_defaults = {
+  .mode = FT_MODE_OFF,
+  .has_min_runs = true,
+  .min_runs = 5,
+  .has_trim_runs = true,
+  .trim_runs = 20,
+  .has_oom_probability = true,
+  .oom_probability = 0.01,
+  .has_reject_probability = true,
+  .reject_probability = 0,
+  .has_floor_bytes = true,
+  .floor_bytes = 100 * FT_MIB,
+  .has_round_bytes = true,
+  .round_bytes = 100 * FT_MIB,
+  .has_trim_factor = true,
+  .trim_factor = 2,
+  .has_quiet = true,
+  .quiet = false
+};
 
 static const char *const outcome_names[] = { "unknown",   "completed", "failed",
                                              "out_of_memory", "cancelled", "timeout",

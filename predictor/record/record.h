@@ -44,8 +44,9 @@ int ft_record_decode(enum ft_record record, const void *data, size_t length, voi
                      struct ft_error *err);
 
 /*
- * A record as a file: a header of 20 bytes (magic "foretell", kind, schema,
- * length, CRC-32; little-endian), then the encoding. Replaced by rename.
+ * A record as a file: a header of 28 bytes (magic "foretell", kind, schema, then length
+ * and CRC-32 of the head and of the tail; little-endian), then the encoding. The
+ * tail is a model's history, which only learning reads. Replaced by rename.
  */
 int ft_record_write(enum ft_record record, const void *message, int dirfd, const char *name,
                     mode_t mode, struct ft_error *err);
@@ -57,10 +58,17 @@ int ft_record_write(enum ft_record record, const void *message, int dirfd, const
 int ft_record_read(enum ft_record record, int dirfd, const char *name, void *message,
                    struct ft_error *err);
 
+/* The same without the tail: of a model all but its history, which is empty then. */
+int ft_record_read_head(enum ft_record record, int dirfd, const char *name, void *message,
+                        struct ft_error *err);
+
 /* A submission as it travels in the environment: base64. TEXT is added to OUT. */
 int ft_submission_to_text(const ft_submission *submission, struct ft_buf *out,
                           struct ft_error *err);
 int ft_submission_from_text(const char *text, ft_submission *submission, struct ft_error *err);
+
+/* The policy that holds where a site says nothing, as foretell.conf(5) states; every field is set. */
+extern const ft_policy ft_policy_defaults;
 
 /* Names of enum values as shown and stored: "completed", "raise", "cgroup". Unknown ones: "unknown". */
 const char *ft_outcome_name(ft_outcome outcome);

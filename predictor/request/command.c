@@ -6,20 +6,22 @@
 #include "predictor/request/command.h"
 
 /* Control words before a command, which goes on behind them. */
-static const char *const keywords[] = { "if", "then", "elif", "else", "while", "until", "do", "!",
-                                        "{",  "}",    NULL };
+static const char *const keywords[] = { "if", "then", "elif", "else", "while", "until",
+                                        "do", "!",    "{",    "}",    NULL };
 
 /* What runs no program whose memory counts. */
 static const char *const ignored[] = {
-  "for",    "case",   "select", "function", "fi",     "done",   "esac",  "in",     "[",
-  "[[",     "test",   ":",      ".",        "source", "alias",  "bg",    "break",  "continue",
-  "declare", "echo",  "eval",   "exit",     "false",  "fg",     "getopts", "hash", "jobs",
-  "kill",   "let",    "local",  "module",   "ml",     "popd",   "printf", "pushd", "pwd",
-  "read",   "readonly", "return", "set",    "shift",  "shopt",  "spack", "trap",   "true",
-  "type",   "typeset", "ulimit", "umask",   "unalias", "unset", "wait",  "conda",  "mamba",
-  "cp",     "mv",     "rm",     "mkdir",    "rmdir",  "ln",     "touch", "chmod",  "chown",
-  "date",   "hostname", "whoami", "id",     "printenv", "ls",  "which",  "sleep",
-  "nvidia-smi", "scontrol", "squeue", "sacct", "sstat", NULL
+  "for",      "case",     "select",  "function", "fi",     "done",     "esac",    "in",
+  "[",        "[[",       "test",    ":",        ".",      "source",   "alias",   "bg",
+  "break",    "continue", "declare", "echo",     "eval",   "exit",     "false",   "fg",
+  "getopts",  "hash",     "jobs",    "kill",     "let",    "local",    "module",  "ml",
+  "popd",     "printf",   "pushd",   "pwd",      "read",   "readonly", "return",  "set",
+  "shift",    "shopt",    "spack",   "trap",     "true",   "type",     "typeset", "ulimit",
+  "umask",    "unalias",  "unset",   "wait",     "conda",  "mamba",    "cp",      "mv",
+  "rm",       "mkdir",    "rmdir",   "ln",       "touch",  "chmod",    "chown",   "date",
+  "hostname", "whoami",   "id",      "printenv", "ls",     "which",    "sleep",   "nvidia-smi",
+  "scontrol", "squeue",   "sacct",   "sstat",    "sbatch", "salloc",   "scancel", "sbcast",
+  NULL
 };
 
 /*
@@ -74,9 +76,9 @@ static const struct launcher {
 static const char *const pairs[] = { "mca", "gmca", "genv", "env", NULL };
 
 static const char *const aliases[][2] = {
-  { "mpiexec", "mpirun" },       { "mpiexec.hydra", "mpirun" }, { "orterun", "mpirun" },
-  { "prterun", "mpirun" },       { "mpirun_rsh", "mpirun" },    { "apptainer", "singularity" },
-  { "podman", "docker" },        { "catchsegv", "nohup" }
+  { "mpiexec", "mpirun" }, { "mpiexec.hydra", "mpirun" }, { "orterun", "mpirun" },
+  { "prterun", "mpirun" }, { "mpirun_rsh", "mpirun" },    { "apptainer", "singularity" },
+  { "podman", "docker" },  { "catchsegv", "nohup" }
 };
 
 static bool listed(const char *const *list, const char *word)
@@ -177,7 +179,7 @@ static size_t behind(const struct launcher *launcher, const struct ft_command *c
 /* Whether NAME interprets what a word of its own names: "python3.11", "bash". */
 static bool is_interpreter(const char *name)
 {
-  static const char *const names[] = { "python", "pypy", "bash", "sh",   "zsh",     "ksh",  "dash",
+  static const char *const names[] = { "python", "pypy", "bash", "sh",    "zsh",     "ksh",  "dash",
                                        "perl",   "ruby", "node", "julia", "Rscript", "java", "R" };
 
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -226,8 +228,7 @@ static size_t take_assignments(struct ft_shell *shell, const struct ft_command *
   for (size_t i = first; at == c->count && i < at; i++) {
     raw = c->word[i].raw;
     if (ft_shell_assignment(&raw, &name))
-      ft_shell_assign(shell, name,
-                      c->word[i].unknown ? NULL : strchr(c->word[i].text, '=') + 1);
+      ft_shell_assign(shell, name, c->word[i].unknown ? NULL : strchr(c->word[i].text, '=') + 1);
   }
   return at;
 }

@@ -16,7 +16,7 @@ struct ft_parts {
  * assignments (SHELL remembers them), control words, the shell's own commands, the
  * handling of files. cd is told by *DIRECTORY, else NULL: the folder it names.
  */
-bool ft_parts_find(struct ft_shell *shell, const struct ft_command *command,
-                   struct ft_parts *out, const char **directory);
+bool ft_parts_find(struct ft_shell *shell, const struct ft_command *command, struct ft_parts *out,
+                   const char **directory);
 
 #endif

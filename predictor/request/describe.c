@@ -3,6 +3,7 @@
 
 #include <fnmatch.h>
 #include <inttypes.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,24 +13,38 @@
 #include "predictor/request/normal.h"
 
 enum {
-  LINE_SIZE = 1024,      /* of a command line that patterns are matched with */
-  LINES_MATCHED = 256,   /* commands that patterns are matched with */
-  NAME_SIZE = sizeof((ft_submission *)NULL)->app
+  LINE_SIZE = 1024,    /* of a command line that patterns are matched with */
+  LINES_MATCHED = 256, /* commands that patterns are matched with */
+  NAME_SIZE = sizeof((ft_submission *)NULL)->app,
+  MOST_CATEGORY = sizeof((ft_feature *)NULL)->category - 1
 };
 
 /* One reading of a script: the hash of it normalised, and what its commands say. */
 struct reading {
   const struct ft_description *what;
   uint64_t hash;
-  size_t matched;         /* of the declared apps, the first that matched; app_count: none */
+  size_t matched; /* of the declared apps, the first that matched; app_count: none */
   unsigned lines;
-  struct ft_found found;  /* undeclared */
+  struct ft_found found; /* undeclared */
   struct ft_found declared;
   const char *image;
   char image_text[128];
   struct ft_shell shell;
   struct ft_command command;
 };
+
+/* Large and mostly never touched: what need not be zero is left alone. */
+static void begin(struct reading *r, const struct ft_description *what,
+                  struct ft_file_queries *files, struct ft_file_queries *declared_files)
+{
+  r->what = what;
+  r->hash = FT_HASH_SEED;
+  r->matched = what->app_count;
+  r->lines = 0;
+  r->image = NULL;
+  ft_found_begin(&r->found, files);
+  ft_found_begin(&r->declared, declared_files);
+}
 
 static void hash_body(struct ft_text line, void *data)
 {
@@ -98,8 +113,8 @@ static void take_command(struct reading *r)
   bool runs = ft_parts_find(&r->shell, c, &parts, &directory);
 
   for (size_t i = 0; i < c->count; i++)
-    r->hash = ft_normal_word(r->hash, c->word[i].raw,
-                             runs && (i == parts.program || i == parts.script));
+    r->hash =
+        ft_normal_word(r->hash, c->word[i].raw, runs && (i == parts.program || i == parts.script));
   r->hash = ft_hash64(r->hash, "\n", 1);
   if (directory)
     ft_found_directory(&r->found, directory);
@@ -119,8 +134,8 @@ static void arguments_as_command(const struct ft_description *what, struct ft_co
   out->count = 0;
   out->input = NULL;
   for (size_t i = 0; i < what->argument_count && out->count < FT_SHELL_WORDS; i++)
-    out->word[out->count++] = (struct ft_word){ .raw = ft_text_from(what->arguments[i]),
-                                                .text = what->arguments[i] };
+    out->word[out->count++] =
+        (struct ft_word){ .raw = ft_text_from(what->arguments[i]), .text = what->arguments[i] };
 }
 
 static void read_all(struct reading *r)
@@ -155,6 +170,17 @@ static void show(const char *name, size_t keep, char *out)
   out[i] = '\0';
 }
 
+/* A record with anything else in it would be refused. */
+static void make_printable(ft_request *r)
+{
+  char *const strings[] = {
+    r->partition, r->account, r->qos, r->constraint, r->gres, r->container
+  };
+
+  for (size_t i = 0; i < sizeof strings / sizeof *strings; i++)
+    show(strings[i], SIZE_MAX, strings[i]);
+}
+
 /* A name that is too long is cut and ends in its hash. */
 static void set_app(const char *name, char out[NAME_SIZE])
 {
@@ -183,9 +209,10 @@ static void hashed_app(const struct reading *r, char out[NAME_SIZE])
 static int take_params(const char *params, ft_submission *out, struct ft_error *err)
 {
   struct ft_text text = ft_text_from(params), piece, name;
-  struct ft_found found = { 0 };
+  struct ft_found found;
   size_t seen = 0;
 
+  ft_found_begin(&found, NULL);
   while (ft_text_until(&text, ',', &piece)) {
     char key[48], value[64];
 
@@ -194,12 +221,16 @@ static int take_params(const char *params, ft_submission *out, struct ft_error *
       continue;
     if (!ft_text_until(&piece, '=', &name) || !ft_text_copy(name, key, sizeof key) || !key[0] ||
         !ft_text_copy(piece, value, sizeof value) || !value[0])
-      return ft_error_set(err, "params: \"%.64s\": expected name=value of at most 47 and 63 "
-                               "characters, separated by commas", name.at);
+      return ft_error_set(err,
+                          "params: \"%.64s\": expected name=value of at most 47 and 63 "
+                          "characters, separated by commas",
+                          name.at);
     ft_found_value(&found, key, value);
     if (found.count == seen)
-      return ft_error_set(err, "params: \"%.48s\": expected a new name, a number or a word without "
-                               "blanks, and at most %d of them", key, (int)FT_FEATURES_FOUND);
+      return ft_error_set(err,
+                          "params: \"%.48s\": expected a new name, a number or a word without "
+                          "blanks, and at most %d of them",
+                          key, (int)FT_FEATURES_FOUND);
     seen = found.count;
   }
   memcpy(out->features, found.features, found.count * sizeof *found.features);
@@ -222,35 +253,37 @@ static void append_request(ft_submission *out)
     const char *name;
     uint32_t value;
   } numbers[] = { { "nodes", r->nodes }, { "tasks", r->tasks }, { "cpus", r->cpus_per_task } };
+  const char *container = r->container;
   ft_feature feature[4];
   pb_size_t count = 0;
 
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
     if (numbers[i].value)
       (void)ft_feature_number(feature, &count, 4, numbers[i].name, numbers[i].value);
-  if (r->container[0])
-    (void)ft_feature_category(feature, &count, 4, "container", r->container);
+  /* of a long name the end tells more: registry/team/image:tag */
+  if (strlen(container) > MOST_CATEGORY)
+    container += strlen(container) - MOST_CATEGORY;
+  if (ft_is_category(container))
+    (void)ft_feature_category(feature, &count, 4, "container", container);
   append(out, feature, count, FT_FEATURES);
 }
 
 int ft_describe(const struct ft_description *what, const ft_request *request, ft_submission *out,
                 struct ft_file_queries *files, struct ft_error *err)
 {
-  struct ft_file_queries declared_files = { 0 };
-  struct reading r = { .what = what, .hash = FT_HASH_SEED, .matched = what->app_count };
+  struct ft_file_queries declared_files;
+  struct reading r;
   const struct ft_found *found;
   int status = 0;
 
-  if (files)
-    files->count = 0;
-  r.found.files = files;
-  r.declared.files = &declared_files;
+  begin(&r, what, files, &declared_files);
   read_all(&r);
   *out = (ft_submission){ .schema = FT_SCHEMA, .has_request = true, .request = *request };
   (void)ft_string_copy(PACKAGE_VERSION, out->version, sizeof out->version);
   show(what->job_name, sizeof out->job_name - 1, out->job_name);
   if (r.image && !out->request.container[0])
     (void)ft_string_copy(r.image, out->request.container, sizeof out->request.container);
+  make_printable(&out->request);
   if (what->app && *what->app)
     set_app(what->app, out->app);
   else if (r.matched < what->app_count)

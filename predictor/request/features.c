@@ -9,10 +9,11 @@
 #include "predictor/request/normal.h"
 
 /* Options that tell where output goes or how a run is called, never how much it needs. */
-static const char *const idle[] = { "o",    "out",  "output", "outfile", "outdir", "output-dir",
-                                    "output_dir", "log", "logfile", "log-file", "logdir",
-                                    "log-dir", "name", "run-name", "run_name", "seed", "port",
-                                    "help", "version", "verbose", "quiet", NULL };
+static const char *const idle[] = { "o",          "out",        "output", "outfile",  "outdir",
+                                    "output-dir", "output_dir", "log",    "logfile",  "log-file",
+                                    "logdir",     "log-dir",    "name",   "run-name", "run_name",
+                                    "seed",       "port",       "help",   "version",  "verbose",
+                                    "quiet",      NULL };
 
 static bool is_idle(const char *name)
 {
@@ -20,6 +21,17 @@ static bool is_idle(const char *name)
     if (strcmp(*p, name) == 0)
       return true;
   return false;
+}
+
+void ft_found_begin(struct ft_found *found, struct ft_file_queries *files)
+{
+  found->count = 0;
+  found->files = files;
+  found->directory[0] = '\0';
+  found->lost = false;
+  found->arguments_named = 0;
+  if (files)
+    files->count = 0;
 }
 
 /* A number, or a size with K, M, G, T or P as Slurm and most programs write it, in bytes. */
@@ -56,7 +68,7 @@ static bool clean_name(const char *name, char out[48])
   return used > 0;
 }
 
-static bool is_category(const char *value)
+bool ft_is_category(const char *value)
 {
   size_t length = strlen(value);
 
@@ -77,7 +89,7 @@ void ft_found_value(struct ft_found *found, const char *name, const char *value)
     return;
   if (number_of(value, &number))
     (void)ft_feature_number(found->features, &found->count, FT_FEATURES_FOUND, clean, number);
-  else if (is_category(value))
+  else if (ft_is_category(value))
     (void)ft_feature_category(found->features, &found->count, FT_FEATURES_FOUND, clean, value);
 }
 
@@ -90,10 +102,13 @@ void ft_found_file(struct ft_found *found, const char *path, const char *counts,
                    const char *feature)
 {
   struct ft_file_queries *files = found->files;
-  struct ft_file_query query = { 0 };
+  struct ft_file_query query;
   bool here = path[0] == '/' || !found->directory[0];
 
   if (!files || (found->lost && path[0] != '/') || files->count == FT_FILE_QUERIES)
+    return;
+  if (strncmp(path, "/proc/", 6) == 0 || strncmp(path, "/sys/", 5) == 0 ||
+      strncmp(path, "/dev/", 5) == 0)
     return;
   if ((size_t)snprintf(query.path, sizeof query.path, "%s%s%s", here ? "" : found->directory,
                        here ? "" : "/", path) >= sizeof query.path)
@@ -303,7 +318,7 @@ static void declared_feature(struct ft_found *found, const ft_declared_argument 
     return;
   if (!argument->categorical && number_of(value, &number))
     (void)ft_feature_number(found->features, &found->count, FT_FEATURES_FOUND, name, number);
-  else if (argument->categorical && is_category(value))
+  else if (argument->categorical && ft_is_category(value))
     (void)ft_feature_category(found->features, &found->count, FT_FEATURES_FOUND, name, value);
 }
 

@@ -18,10 +18,17 @@ struct ft_found {
   struct ft_file_queries *files; /* or NULL */
   char directory[FT_FILE_PATH];  /* that a cd has led to, relative to the submission's; "": there */
   bool lost;                     /* a cd to where nobody knows */
-  uint64_t arguments_named;      /* bit k - 1: the script's k-th argument is a named feature's value */
+  uint64_t arguments_named; /* bit k - 1: the script's k-th argument is a named feature's value */
 };
 
-/* NAME is what VALUE says: a number or a size in bytes, else a category; the first of a name counts. */
+/* Nothing found yet; files are asked for in FILES, if it is not NULL. */
+void ft_found_begin(struct ft_found *found, struct ft_file_queries *files);
+
+/* Whether VALUE may be a category: a word of at most 63 bytes without blanks. */
+bool ft_is_category(const char *value);
+
+/* NAME is what VALUE says: a number or a size in bytes, else a category; the first of a name
+ * counts. */
 void ft_found_value(struct ft_found *found, const char *name, const char *value);
 
 /* Add COMMAND's arguments. OWN: they are the script's own, not of a command in it. */

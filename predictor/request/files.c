@@ -145,8 +145,8 @@ static bool look(const struct ft_file_query *query, int directory, double deadli
   return done && (!scan.key || scan.found);
 }
 
-void ft_describe_files(const struct ft_file_queries *files, const char *directory,
-                       double deadline, ft_submission *out)
+void ft_describe_files(const struct ft_file_queries *files, const char *directory, double deadline,
+                       ft_submission *out)
 {
   enum { LIMIT = sizeof out->features / sizeof *out->features };
   char *chunk = malloc(CHUNK);

@@ -39,8 +39,8 @@ static int add_request(struct ft_buf *out, const ft_request *request, struct ft_
   return status;
 }
 
-int ft_frame_write(const struct ft_description *what, const ft_request *request,
-                   struct ft_buf *out, struct ft_error *err)
+int ft_frame_write(const struct ft_description *what, const ft_request *request, struct ft_buf *out,
+                   struct ft_error *err)
 {
   if (add_request(out, request, err) < 0 || add_string(out, 'a', what->app) < 0 ||
       add_string(out, 'p', what->params) < 0 || add_string(out, 'u', what->user) < 0 ||

@@ -23,8 +23,8 @@ struct ft_frame {
 };
 
 /* Put WHAT and REQUEST at the end of OUT. Returns 0, or -1 over OUT's limit. */
-int ft_frame_write(const struct ft_description *what, const ft_request *request,
-                   struct ft_buf *out, struct ft_error *err);
+int ft_frame_write(const struct ft_description *what, const ft_request *request, struct ft_buf *out,
+                   struct ft_error *err);
 
 /* Read LENGTH bytes. Returns 0, or -1 with ERR naming the byte at fault. */
 int ft_frame_read(const char *data, size_t length, struct ft_frame *out, struct ft_error *err);

@@ -21,7 +21,8 @@ bool ft_normal_number(struct ft_text *text, char previous);
 /* Whether a word may name a file: it has a '/' or an extension, and is no number and no URL. */
 bool ft_normal_is_path(struct ft_text word);
 
-/* Add the word RAW, as it stands in a script, to HASH. KEEP: a program's name, whose folder alone may change. */
+/* Add the word RAW, as it stands in a script, to HASH. KEEP: a program's name, whose folder alone
+ * may change. */
 uint64_t ft_normal_word(uint64_t hash, struct ft_text raw, bool keep);
 
 /* Add every word of a line. */

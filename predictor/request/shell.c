@@ -150,8 +150,7 @@ static void put(struct sink *sink, const char *data, size_t length)
 }
 
 /* The value of $NAME or $1; NULL where it is not known. *ARGUMENT gets its number. */
-static const char *value_of(const struct ft_shell *shell, struct ft_text name,
-                            unsigned *argument)
+static const char *value_of(const struct ft_shell *shell, struct ft_text name, unsigned *argument)
 {
   uint64_t number;
   struct ft_text digits = name;
@@ -285,9 +284,9 @@ static void expand_word(struct ft_shell *shell, struct ft_word *word)
 
 static bool all_arguments(struct ft_text raw)
 {
-  return ft_text_equals(raw, "\"$@\"") || ft_text_equals(raw, "$@") ||
-         ft_text_equals(raw, "$*") || ft_text_equals(raw, "\"$*\"") ||
-         ft_text_equals(raw, "${@}") || ft_text_equals(raw, "\"${@}\"");
+  return ft_text_equals(raw, "\"$@\"") || ft_text_equals(raw, "$@") || ft_text_equals(raw, "$*") ||
+         ft_text_equals(raw, "\"$*\"") || ft_text_equals(raw, "${@}") ||
+         ft_text_equals(raw, "\"${@}\"");
 }
 
 static void add_word(struct ft_shell *shell, struct ft_command *command, struct ft_text raw)
@@ -308,8 +307,8 @@ static void add_word(struct ft_shell *shell, struct ft_command *command, struct 
 }
 
 /* Step over the documents whose "<<" stood on the line that has just ended. */
-static void skip_documents(struct ft_shell *shell,
-                           void (*body)(struct ft_text line, void *data), void *data)
+static void skip_documents(struct ft_shell *shell, void (*body)(struct ft_text line, void *data),
+                           void *data)
 {
   for (size_t i = 0; i < shell->heredoc_count; i++) {
     struct ft_text line, bare;

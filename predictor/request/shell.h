@@ -14,10 +14,10 @@
 #include "predictor/core/text.h"
 
 enum {
-  FT_SHELL_WORDS = 128,      /* of one command */
-  FT_SHELL_TEXT = 16 << 10,  /* bytes of one command's words */
+  FT_SHELL_WORDS = 128,     /* of one command */
+  FT_SHELL_TEXT = 16 << 10, /* bytes of one command's words */
   FT_SHELL_VARIABLES = 64,
-  FT_SHELL_VALUE = 256       /* bytes of one variable */
+  FT_SHELL_VALUE = 256 /* bytes of one variable */
 };
 
 struct ft_word {

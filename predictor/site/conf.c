@@ -397,23 +397,7 @@ void ft_config_defaults(struct ft_config *config)
   (void)ft_string_copy(FT_STATE_DIRECTORY, config->state_directory,
                        sizeof config->state_directory);
   (void)ft_string_copy(FT_SOCKET, config->socket, sizeof config->socket);
-  config->policy = (ft_policy){ .mode = FT_MODE_OFF,
-                                .has_min_runs = true,
-                                .min_runs = 5,
-                                .has_trim_runs = true,
-                                .trim_runs = 20,
-                                .has_oom_probability = true,
-                                .oom_probability = 0.01,
-                                .has_reject_probability = true,
-                                .reject_probability = 0,
-                                .has_floor_bytes = true,
-                                .floor_bytes = 100 * FT_MIB,
-                                .has_round_bytes = true,
-                                .round_bytes = 100 * FT_MIB,
-                                .has_trim_factor = true,
-                                .trim_factor = 2,
-                                .has_quiet = true,
-                                .quiet = false };
+  config->policy = ft_policy_defaults;
 }
 
 static void read_names(cfg_t *cfg, struct ft_config *config)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # A real foretelld in a scratch folder, without a Slurm: announced process trees
 # become observations and model files.
+: "${FT_TOP_SRCDIR:?}" "${FT_TOP_BUILDDIR:?}"
 . "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
 agent=$FT_TOP_BUILDDIR/foretelld
 announce=$FT_TOP_BUILDDIR/tests/agent/announce
@@ -62,6 +63,14 @@ cp "$fixtures/rss-config" "$FT_SCONTROL/config"
 cp "$fixtures/rss-partition" "$FT_SCONTROL/partition"
 cp "$fixtures/rss-node" "$FT_SCONTROL/node"
 
+partition() {
+  find "$state/partitions" -name "$1-*" | grep .
+}
+
+spooled() {
+  [ "$(find "$state/spool" -name '*.obs' | wc -l)" = "$1" ]
+}
+
 # observations of job $1 in the store, as "outcome peak_is_bound"
 stored() {
   python3 - "$state/store.db" "$1" <<'END'
@@ -79,7 +88,7 @@ start
 ok $? "it listens"
 [ "$(stat -c %a "$socket")" = 600 ]
 ok $? "where only its own user and root may speak"
-wait_until 10 test -s "$state/partitions/main-"*
+wait_until 10 partition main
 ok $? "what the cluster is comes from Slurm"
 wait_until 10 grep -q 22.05.8 "$state/site"
 ok $? "and so does the site file"
@@ -190,13 +199,14 @@ rm -rf "$state" "$scratch/log"
 mkdir -p "$state/store.db"
 start
 "$announce" "$socket" job=40 app=hog -- true
-wait_until 20 test -n "$(ls "$state/spool" 2>/dev/null)"
 wait_until 20 said 'job 40: hog, completed'
-is "$(ls "$state/spool" | wc -l)" 1 "what the store does not take waits in the spool"
+wait_until 10 spooled 1
+ok $? "what the store does not take waits in the spool"
 rmdir "$state/store.db"
 wait_until 20 model hog
 ok $? "until it can be stored"
-is "$(ls "$state/spool" | wc -l)" 0 "and only until then"
+wait_until 10 spooled 0
+ok $? "and only until then"
 is "$(stored 40 | wc -l)" 1 "nothing is lost"
 stop
 

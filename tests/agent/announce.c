@@ -6,23 +6,27 @@
  *   announce SOCKET [KEY=VALUE]... [-- COMMAND...]
  *
  * Keys: job, step (a number or batch), uid, restart, app, node, limit (bytes), mem_alloc,
- * feature (name:number), events (letters of what is announced, in this order: j job start, s
- * task start, r run COMMAND, e task end, J job end; "sre" unless told), status (of the task, if
- * not COMMAND's), oom. Exit status: 0, 1 when nobody listens.
+ * feature (name:number), events (letters of what happens, in this order: j job start, s
+ * task start, r run COMMAND, e task end, J job end, w wait for a file that comes into the
+ * folder "models" and print the milliseconds since the end before it; "sre" unless told),
+ * status (of the task, if not COMMAND's), oom. Exit status: 0, 1 when nobody listens.
  */
 #include "config.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/record/record.h"
 
@@ -34,6 +38,8 @@ struct play {
   const char *events;
   bool has_status;
   int status;
+  int models; /* inotify; -1: not watched */
+  double ended;
 };
 
 static void die(const char *what)
@@ -91,6 +97,15 @@ static void run(struct play *play, char **command)
     play->status = status;
 }
 
+static void wait_for_model(const struct play *play)
+{
+  struct pollfd wait = { .fd = play->models, .events = POLLIN };
+
+  if (poll(&wait, 1, 10000) != 1)
+    die("no model");
+  printf("%.3f\n", 1e3 * (ft_io_monotonic() - play->ended));
+}
+
 static void event(struct play *play, char letter, char **command)
 {
   ft_announcement *a = &play->a;
@@ -101,7 +116,7 @@ static void event(struct play *play, char letter, char **command)
   case 'j':
     a->which_event = ft_announcement_job_start_tag;
     a->event.job_start.submission.size = (pb_size_t)encode_submission(
-      play, a->event.job_start.submission.bytes, sizeof a->event.job_start.submission.bytes);
+        play, a->event.job_start.submission.bytes, sizeof a->event.job_start.submission.bytes);
     break;
   case 's':
     a->which_event = ft_announcement_task_start_tag;
@@ -109,10 +124,11 @@ static void event(struct play *play, char letter, char **command)
     a->event.task_start.tasks = 1;
     a->event.task_start.limit_bytes = play->limit;
     a->event.task_start.submission.size = (pb_size_t)encode_submission(
-      play, a->event.task_start.submission.bytes, sizeof a->event.task_start.submission.bytes);
+        play, a->event.task_start.submission.bytes, sizeof a->event.task_start.submission.bytes);
     break;
   case 'e':
     (void)getrusage(RUSAGE_CHILDREN, &usage);
+    play->ended = ft_io_monotonic();
     a->which_event = ft_announcement_task_end_tag;
     a->event.task_end = (ft_task_end){ .pid = (uint32_t)getpid(),
                                        .status = play->status,
@@ -128,6 +144,9 @@ static void event(struct play *play, char letter, char **command)
   case 'r':
     if (command)
       run(play, command);
+    return;
+  case 'w':
+    wait_for_model(play);
     return;
   default:
     fprintf(stderr, "announce: no event \"%c\"\n", letter);
@@ -185,7 +204,10 @@ static void set(struct play *play, const char *key, char *value)
     play->events = value;
   else if (strcmp(key, "oom") == 0)
     play->oom_kills = number(value);
-  else if (strcmp(key, "status") == 0) {
+  else if (strcmp(key, "models") == 0) {
+    if (inotify_add_watch(play->models, value, IN_MOVED_TO) < 0)
+      die(value);
+  } else if (strcmp(key, "status") == 0) {
     play->has_status = true;
     play->status = (int)number(value);
   } else {
@@ -206,6 +228,7 @@ int main(int argc, char **argv)
   play.address.sun_family = AF_UNIX;
   (void)ft_string_copy(argv[1], play.address.sun_path, sizeof play.address.sun_path);
   play.events = "sre";
+  play.models = inotify_init1(IN_CLOEXEC);
   play.a.schema = play.submission.schema = FT_SCHEMA;
   play.a.step_id = UINT32_C(0xfffffffb);
   play.a.job_id = 1;

@@ -109,7 +109,7 @@ static double measure(int state_fd, unsigned count)
     double start = ft_io_monotonic(), read;
 
     name_app(&name, n * 7 % apps);
-    if (ft_layout_read_model(state_fd, getuid(), name.app, &model, &err) < 0)
+    if (ft_layout_read_evaluator(state_fd, getuid(), name.app, &model, &err) < 0)
       fail(err.text);
     read = ft_io_monotonic();
     if (ft_estimate_memory(&model, o.features, o.features_count, &estimate, &err) < 0)

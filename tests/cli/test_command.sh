@@ -92,7 +92,7 @@ END
 run predict --state="$state" "$scratch/job.sh"
 like "$out" '^not submitted: --mem=2G, but unet3d has needed 4' "directives and arguments of a script count"
 run predict --state="$state" --mem-per-cpu=4G "$scratch/job.sh"
-like "$out" '--mem-per-cpu=4G, is enough' "what is typed wins over directives"
+like "$out" '--mem-per-cpu=4G,? is enough' "what is typed wins over directives"
 out=$("$foretell" predict --state="$state" <"$scratch/job.sh")
 is "$?" 1 "a script comes on standard input too"
 run predict --state="$state" --wrap='python3 train.py --batch 16 --arch unet' --app unet3d

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The importers. Bits of the first byte: 1 a CSV table, else sacct's output; 2 keep going; 4 a zone is known. */
+/*
+ * The importers. Bits of the first byte: 1 a CSV table, else sacct's output; 2 keep going; 4 a zone
+ * is known.
+ */
 #include "config.h"
 
 #include <stdio.h>
@@ -47,8 +50,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   static ft_observation copy;
   static int fd = -1;
-  struct ft_import import = { .name = "fuzz", .find_uid = find_uid, .put = put,
-                              .skipped = skipped, .data = &copy, .features = "*" };
+  struct ft_import import = { .name = "fuzz",
+                              .find_uid = find_uid,
+                              .put = put,
+                              .skipped = skipped,
+                              .data = &copy,
+                              .features = "*" };
   struct ft_error err = { "" };
   int status;
 

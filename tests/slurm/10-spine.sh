@@ -3,6 +3,7 @@
 # The main job, on real programs: what ran unpredicted is learned, the next one is
 # set, and one that asks too little is refused.
 . "$(dirname "$0")/play.sh"
+need python3 xz
 FT_ENFORCE=rss
 FT_PARTITIONS='PartitionName=main Nodes=@one@ Default=YES DefMemPerCPU=10 MaxTime=60'
 FT_FORETELL_CONF='mode = "check"
@@ -83,7 +84,7 @@ for id in $ids; do job_wait "$id" >/dev/null; done
 wait_until 15 has_runs arrays 4 && wait_until 15 has_runs xz 4
 ok $? "python3 and xz are learned"
 submit sbatch --predict-mem --predict-app=arrays arrays.sh 40
-between "$(mib "$(asked "$id")")" 45 200 "python3 is predicted from --size"
+between "$(mib "$(asked "$id")")" 45 400 "python3 is predicted from --size"
 is "$(job_wait "$id")" COMPLETED "and completes"
 submit sbatch --predict-mem --predict-app=xz xz.sh numbers 40
 is "$(job_wait "$id")" COMPLETED "so does xz"

@@ -3,8 +3,10 @@
 # All ways to submit: salloc, srun, heterogeneous jobs, arrays, steps, --export,
 # standard input, a submission inside a job.
 . "$(dirname "$0")/play.sh"
-FT_ENFORCE=none
-FT_PARTITIONS='PartitionName=main Nodes=@one@ Default=YES DefMemPerCPU=10 MaxTime=60'
+FT_ENFORCE=rss
+FT_NODES='one 8 8000
+two 2 2000'
+FT_PARTITIONS='PartitionName=main Nodes=@one@,@two@ Default=YES DefMemPerCPU=10 MaxTime=60'
 FT_FORETELL_CONF='min_runs = 3
 trim_runs = 5
 floor = "16M"
@@ -14,22 +16,24 @@ learn steady 100 101 99 100 102 100
 ok $? "six runs of 100 MiB are learned"
 learn little 30 31 29 30
 ok $? "four of 30 MiB"
-submit sbatch --parsable --output=/dev/null --predict-mem --predict-app=steady --wrap true
+ask --predict-mem --predict-app=steady --wrap true
 steady=$(asked "$id")
-submit sbatch --parsable --output=/dev/null --predict-mem --predict-app=little --wrap true
+ask --predict-mem --predict-app=little --wrap true
 little=$(asked "$id")
 diag "steady: $steady, little: $little"
 unlike "$steady" "^($little|10M.*)$" "the two are told apart"
 
 # ---- salloc and srun
-submit salloc --predict-mem --predict-app=steady sh -c 'echo $SLURM_JOB_ID; srun true'
-is "$status $(asked "$out")" "0 $steady" "salloc's memory is set"
+submit salloc --predict-mem --predict-app=steady sh -c "echo \$SLURM_JOB_ID; srun $hog --mib 100 --seconds 0.3"
+is "$status" 0 "salloc runs"
+between "$(mib "$(asked "$out")")" 100 400 "its memory is set"
 is "$(said)" 1 "with one line"
 like "$err" '^salloc: foretell: steady needs' "of its own"
-submit srun --predict-mem --predict-app=steady sh -c 'echo $SLURM_JOB_ID'
-is "$status $(asked "$out")" "0 $steady" "srun's memory is set"
+submit srun --predict-mem --predict-app=steady sh -c "echo \$SLURM_JOB_ID; $hog --mib 100 --seconds 0.3"
+is "$status" 0 "srun runs"
+between "$(mib "$(asked "$out")")" 100 400 "its memory is set"
 is "$(said)" 1 "with one line"
-submit salloc --predict-mem --predict-app=steady srun --mem=5M sh -c 'echo $SLURM_MEM_PER_NODE'
+submit salloc --predict-mem --predict-app=steady srun --mem=50M true
 is "$status" 0 "a step inside an allocation is left alone"
 is "$(said)" 1 "only the allocation speaks"
 for n in 40 60 80 100; do
@@ -41,11 +45,14 @@ submit srun --predict-mem --predict-app=direct "$hog" --mib 90 --seconds 0.1
 like "$err" 'foretell: direct needs' "and predicted from its own arguments"
 
 # ---- heterogeneous jobs
-submit sbatch --parsable --output=/dev/null --predict-mem --predict-app=steady : --predict-app=little --wrap true
+ask --predict-mem --predict-app=steady --wrap true
+steady=$(asked "$id")
+ask --predict-mem --predict-app=steady : --predict-app=little --wrap true
 is "$status" 0 "a heterogeneous job is submitted"
 is "$(asked "$id")" "$steady" "its first component is predicted"
 is "$(asked "$((id + 1))")" "$little" "its second by itself"
 between "$(said)" 1 2 "one line a component"
+scancel "$id"
 submit sbatch --parsable --output=/dev/null --mem=300M --predict-app=het \
   : --mem=200M --predict-app=het --wrap "srun --het-group=0,1 $hog --mib 20 --seconds 0.5"
 is "$(job_wait "$id")" COMPLETED "one runs"
@@ -123,8 +130,9 @@ unlike "$(cat outer.out)" 'foretell:' "nothing is said"
 
 # ---- where a script comes from
 printf '%s\n' '#!/bin/bash' '#SBATCH --output=/dev/null --predict-mem --predict-app=steady' true >script.sh
-submit sbatch --parsable <script.sh
-is "$(asked "$id")" "$steady" "standard input, a file"
+ask <script.sh
+steady=$(asked "$id")
+between "$(mib "$steady")" 100 400 "standard input, a file"
 submit sh -c 'cat script.sh | sbatch --parsable'
 is "$(asked "$id")" "$steady" "standard input, a pipe"
 is "$(job_wait "$id")" COMPLETED "it runs"

@@ -3,6 +3,7 @@
 # Whatever is broken: the job is submitted and runs, nothing is lost, at most one
 # line is said, and nobody waits.
 . "$(dirname "$0")/play.sh"
+need python3
 FT_ENFORCE=none
 FT_PARTITIONS='PartitionName=main Nodes=@one@ Default=YES DefMemPerCPU=10 MaxTime=60'
 FT_FORETELL_CONF='min_runs = 3
@@ -115,6 +116,14 @@ submit cluster_as nobody cat "$file"
 is "$([ "$status" != 0 ] && echo no)" no "another user cannot read the model"
 suffers "a user who may not read any model" \
   as_nobody --predict-mem --wrap true
+uid=$(id -u nobody)
+mkdir -p "$FT_STATE/models/$uid"
+chmod 0755 "$FT_STATE/models/$uid"
+for mode in 0000 0644; do
+  install -m $mode "$scratch/good.model" "$FT_STATE/models/$uid/${file##*/}"
+  suffers "a user's own model of mode $mode" as_nobody --predict-mem --wrap true
+done
+rm -rf "${FT_STATE:?}/models/$uid"
 chmod 0 "$FT_STATE/site"
 suffers "a user who may not read the site file" \
   as_nobody --predict-mem --wrap true

@@ -206,11 +206,13 @@ cluster_write_plugstack() {
   fi >"$scratch/etc/plugstack.conf"
 }
 
-# cluster_spawn NAME COMMAND...: run it in the background, standard error to its log
+# cluster_spawn NAME COMMAND...: run it in the background, standard error to its log. It
+# ends with this shell, also when that is killed, unless FT_OUTLIVE is set.
 cluster_spawn() {
-  local name=$1
+  local name=$1 with='setpriv --pdeathsig TERM'
   shift
-  setsid "$@" </dev/null >>"$scratch/log/$name.out" 2>&1 &
+  [ -z "${FT_OUTLIVE-}" ] || with=
+  setsid $with "$@" </dev/null >>"$scratch/log/$name.out" 2>&1 &
   echo $! >"$scratch/run/$name"
 }
 
@@ -269,7 +271,12 @@ cluster_start_agent() {
   cluster_write_foretell_conf
   mkdir -p "$FT_STATE" "${FT_AGENT_SOCKET%/*}"
   cluster_spawn foretelld "$FT_AGENT" --config="$FT_AGENT_CONF"
-  wait_until 15 test -S "$FT_AGENT_SOCKET"
+  wait_until 15 cluster_agent_ready
+}
+
+# it listens, and has published what the cluster is
+cluster_agent_ready() {
+  [ -S "$FT_AGENT_SOCKET" ] && [ -s "$FT_STATE/site" ] && [ -n "$(ls "$FT_STATE/partitions")" ]
 }
 
 cluster_write_foretell_conf() {
@@ -373,6 +380,8 @@ cluster_stop() {
 cluster_close() {
   local status=$?
   trap - EXIT
+  # whoever read the output may be gone; what runs is stopped all the same
+  trap '' PIPE INT TERM HUP
   if [ -n "${scratch-}" ] && [ -d "$scratch" ]; then
     [ $status = 0 ] || cluster_logs
     [ -n "${SLURM_CONF-}" ] && cluster_stop
@@ -411,7 +420,7 @@ job_ended() {
 
 # job_wait ID [SECONDS]: until it has ended; prints how
 job_wait() {
-  wait_until "${2:-60}" job_ended "$1"
+  wait_until "${2:-30}" job_ended "$1"
   job_field "$1" JobState
 }
 

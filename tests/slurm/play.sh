@@ -11,6 +11,7 @@ FT_TOP_SRCDIR=${FT_TOP_SRCDIR-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd
 [ -z "${FT_NO_SLURM-}" ] || { echo "1..0 # SKIP FT_NO_SLURM is set"; exit 0; }
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP slurmd needs root"; exit 0; }
 play_missing=$(cluster_missing) && tap_skip_all "$play_missing is not installed"
+need sqlite3 pgrep
 install_foretell || {
   echo "1..1"
   echo "not ok 1 - foretell can be installed from $FT_TOP_BUILDDIR"
@@ -21,7 +22,7 @@ foretell=$FT_ROOT/bin/foretell
 
 # play_begin: the cluster with plugin and agent, unless the test set them otherwise
 play_begin() {
-  cluster_open || exit 1
+  [ -n "${scratch-}" ] || cluster_open || exit 1
   : "${FT_PLUGIN:=$FT_PLUGIN_BUILT}"
   : "${FT_AGENT:=$FT_ROOT/sbin/foretelld}"
   : "${FT_PLUGIN_ARGS:=state=$FT_STATE socket=$FT_AGENT_SOCKET helper=$foretell}"
@@ -48,6 +49,11 @@ submit() {
   err=$(cat "$scratch/stderr")
   id=$(sed -nE 's/^(Submitted batch job )?([0-9]+).*/\2/p' "$scratch/stdout" | head -n 1)
   [ -n "$id" ] || id=$(sed -nE 's/.*job(id)? ([0-9]+).*/\2/p' "$scratch/stderr" | head -n 1)
+}
+
+# ask OPTION...: submits a job that is held, for what is said and set; no run of it is learned
+ask() {
+  submit sbatch --parsable --hold --output=/dev/null "$@"
 }
 
 # said: how many lines of the last submit were foretell's

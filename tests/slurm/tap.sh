@@ -79,6 +79,14 @@ tap_skip_all() {
   exit 0
 }
 
+# need PROGRAM...
+need() {
+  local program
+  for program in "$@"; do
+    command -v "$program" >/dev/null || tap_skip_all "$program is not installed"
+  done
+}
+
 tap_done() {
   echo "1..$tap_count"
   [ "$tap_failed" = 0 ]

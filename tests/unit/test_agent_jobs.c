@@ -206,10 +206,9 @@ static bool task_end_with(uint32_t job, uint32_t step, int status, uint64_t oom_
   ft_announcement a = announcement(job, step);
 
   a.which_event = ft_announcement_task_end_tag;
-  a.event.task_end = (ft_task_end){ .status = status,
-                                    .has_oom_kills = oom_kills > 0,
-                                    .oom_kills = oom_kills,
-                                    .last = true };
+  a.event.task_end = (ft_task_end){
+    .status = status, .has_oom_kills = oom_kills > 0, .oom_kills = oom_kills, .last = true
+  };
   return say(&a);
 }
 
@@ -228,8 +227,12 @@ static bool job_end(uint32_t job)
 
 static struct ft_slurm_job record(uint32_t job)
 {
-  return (struct ft_slurm_job){ .job_id = job, .uid = 1000, .user = "ann", .partition = "main",
-                                .account = "phys", .submit_time = 4990 };
+  return (struct ft_slurm_job){ .job_id = job,
+                                .uid = 1000,
+                                .user = "ann",
+                                .partition = "main",
+                                .account = "phys",
+                                .submit_time = 4990 };
 }
 
 static void answer(uint32_t job, bool over, ft_outcome outcome)
@@ -620,6 +623,16 @@ static void jobs_without_number_are_bounded(void **state)
     assert_int_equal(job_start(job), job <= FT_JOBS_LIMIT);
 }
 
+static void what_is_over_makes_way(void **state)
+{
+  (void)state;
+  for (uint32_t job = 1; job <= FT_JOBS_LIMIT + 10; job++) {
+    begin_batch(job);
+    (void)task_end(job, BATCH, 0);
+    assert_int_equal(w.finished, job);
+  }
+}
+
 static void complete_jobs_are_dropped(void **state)
 {
   (void)state;
@@ -657,6 +670,7 @@ int main(void)
     TEST(a_job_without_a_task_leaves_no_trace),
     TEST(a_strange_submission_is_measured_without),
     TEST(jobs_without_number_are_bounded),
+    TEST(what_is_over_makes_way),
     TEST(complete_jobs_are_dropped),
   };
 

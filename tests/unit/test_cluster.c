@@ -192,7 +192,8 @@ static void of_many_kinds_the_extremes_stay(void **state)
     assert_int_equal(ft_buf_printf(&nodes,
                                    "NodeName=n%d CPUTot=4 RealMemory=%d ThreadsPerCore=1 "
                                    "Gres=gpu:t:1(S:0-1,3),nic:2 Partitions=a,b\n",
-                                   i, 1000 + 37 * i % 40), 0);
+                                   i, 1000 + 37 * i % 40),
+                     0);
   assert_int_equal(ft_scontrol_partitions(ft_text_from("PartitionName=a Default=NO\n"),
                                           text_of(&nodes), &config, &host, p, 1, &count, &err),
                    0);

@@ -49,7 +49,9 @@ static void records_as_rfc_4180_has_them(void **state)
     { "\n\r\n\n", "", NULL },
     { "a,b\n1,2\n", "a/b;1/2;", NULL },
     { "a,b\r\n1,2", "a/b;1/2;", NULL },
-    { "\xef\xbb\xbf" "a,b\n", "a/b;", NULL },
+    { "\xef\xbb\xbf"
+      "a,b\n",
+      "a/b;", NULL },
     { ",\n,,", "/;//;", NULL },
     { "\"a,b\",\"c\"\"d\",\"\"\n", "a,b/c\"d/;", NULL },
     { "\"two\nlines\",x\ny,z\n", "two\nlines/x;y/z;", NULL },
@@ -174,12 +176,11 @@ static void values_are_shown_in_one_line(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(records_as_rfc_4180_has_them),
-                                      cmocka_unit_test(quotes_mean_nothing_to_sacct),
-                                      cmocka_unit_test(nul_bytes_are_refused),
-                                      cmocka_unit_test(what_has_no_end_is_bounded),
-                                      cmocka_unit_test(long_tables_are_streamed),
-                                      cmocka_unit_test(values_are_shown_in_one_line) };
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(records_as_rfc_4180_has_them), cmocka_unit_test(quotes_mean_nothing_to_sacct),
+    cmocka_unit_test(nul_bytes_are_refused),        cmocka_unit_test(what_has_no_end_is_bounded),
+    cmocka_unit_test(long_tables_are_streamed),     cmocka_unit_test(values_are_shown_in_one_line)
+  };
 
   return cmocka_run_group_tests_name("csv", tests, NULL, NULL);
 }

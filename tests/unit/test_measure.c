@@ -171,7 +171,7 @@ static void a_thread_is_no_process(void **state)
   struct ft_stat stat;
   static const char text[] =
       "77 (a ) b) R 1 2 3 0 -1 0 5 6 7 8 100 50 30 20 20 0 9 0 4711 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 "
-      "0 -1 3 0 0 0 0 0\n";
+      "-1 3 0 0 0 0 0\n";
 
   (void)state;
   assert_int_equal(ft_stat_parse(text, strlen(text), 0.01, &stat), 0);
@@ -241,6 +241,9 @@ static void what_only_the_end_tells_is_in_the_peaks(void **state)
 
 /* ---- cgroups ---- */
 
+/* MiB of a field, -1 where it is absent. */
+#define MIB_OF(seen, field) ((seen).has_##field ? (double)(seen).field / MIB : -1)
+
 static void each_layout_gives_the_charge_of_the_right_level(void **state)
 {
   static const struct {
@@ -249,22 +252,26 @@ static void each_layout_gives_the_charge_of_the_right_level(void **state)
     bool command;
     double charge, less_cache, swap, hugetlb, shmem, limit; /* MiB; negative: none */
   } cases[] = {
-    { "proc-v1", { -2101, -2201 }, false, 1000, 750, 3, 16, 5, 2048 },
-    { "proc-v1", { -2101 }, false, 1000, 750, 3, 16, 5, 2048 },
+    { "proc-v1", { -2101, -2201 }, false, 1000, 750, 3, 4, 5, 2048 },
+    { "proc-v1", { -2101 }, false, 1000, 750, 3, 0, 5, 2048 },
     { "proc-v2", { -2101 }, false, 900, 700, 2, 8, 7, 1024 },
+    /* no memory.peak before Linux 5.19 */
     { "proc-v2-5.10", { -2101 }, false, 600, 400, 2, 0, 7, 1024 },
     /* a login session, shared with its shell */
     { "proc-v2", { 500 }, false, -1, -1, 0, 0, -1, -1 },
-    /* a scope of its own; its peak may be someone's before */
-    { "proc-v2", { 950 }, false, 100, 130, 0, -1, 0, -1 },
-    /* a command within a job's step: not the job's charge, but its task's */
-    { "proc-v2", { 2111 }, true, 200, 200, 0, -1, 0, 1024 },
+    /* a scope of its own; its peak may be of what was there before */
+    { "proc-v2", { 950 }, false, 100, 80, 0, 0, 0, -1 },
+    /* a command within a job's step: not the job's charge, but that of its own task */
+    { "proc-v2", { 2111 }, true, 200, 200, 0, 0, 0, 1024 },
     { "proc-v2", { 2110 }, true, -1, -1, 0, 0, -1, -1 },
+    { "proc-hybrid", { -6954, -6955 }, false, 336003072 / MIB, 237424640 / MIB, 0, 0, 0, 1024 },
   };
 
   (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     struct node node;
+    double found[6], expected[6] = { cases[i].charge,  cases[i].less_cache, cases[i].swap,
+                                     cases[i].hugetlb, cases[i].shmem,      cases[i].limit };
 
     node_open(&node, cases[i].fixture, FT_RULE_CGROUP);
     for (size_t k = 0; cases[i].roots[k]; k++)
@@ -272,19 +279,224 @@ static void each_layout_gives_the_charge_of_the_right_level(void **state)
     node.tree->command = cases[i].command;
     node_look(&node);
     node_finish(&node);
-#define CHECK(field, expected)                                                           \
-  if (node.seen.has_##field != ((expected) >= 0) ||                                      \
-      (node.seen.has_##field && (double)node.seen.field != (expected) * MIB))            \
-    fail_msg("case %zu: " #field " is %d %.1f MiB, expected %g", i, node.seen.has_##field, \
-             (double)node.seen.field / MIB, (double)(expected))
-    CHECK(charge_bytes, cases[i].charge);
-    CHECK(shmem_bytes, cases[i].shmem);
-    CHECK(limit_bytes, cases[i].limit);
-    printf("# %zu less %.0f swap %.0f hugetlb %.0f\n", i,
-           node.seen.has_charge_less_cache_bytes ? (double)node.seen.charge_less_cache_bytes / MIB : -1,
-           node.seen.has_swap_bytes ? (double)node.seen.swap_bytes / MIB : -1,
-           node.seen.has_hugetlb_bytes ? (double)node.seen.hugetlb_bytes / MIB : -1);
+    found[0] = MIB_OF(node.seen, charge_bytes);
+    found[1] = MIB_OF(node.seen, charge_less_cache_bytes);
+    found[2] = MIB_OF(node.seen, swap_bytes);
+    found[3] = MIB_OF(node.seen, hugetlb_bytes);
+    found[4] = MIB_OF(node.seen, shmem_bytes);
+    found[5] = MIB_OF(node.seen, limit_bytes);
+    for (size_t k = 0; k < 6; k++)
+      if (fabs(found[k] - expected[k]) > 1e-6)
+        fail_msg("case %zu, column %zu: %g MiB, expected %g", i, k, found[k], expected[k]);
   }
+}
+
+static void a_peak_counts_that_grew_while_we_watched(void **state)
+{
+  struct node node;
+
+  (void)state;
+  node_open(&node, "proc-v2", FT_RULE_CGROUP);
+  node_root(&node, 950, false);
+  node_look(&node);
+  node_put(&node, "sys/fs/cgroup/system.slice/run-rfe2.scope/memory.peak", "209715200\n");
+  ft_measure_sample(node.measure);
+  node_finish(&node);
+  assert_near(MIB_OF(node.seen, charge_bytes), 200, 0);
+  assert_near(MIB_OF(node.seen, charge_less_cache_bytes), 180, 0);
+}
+
+static void a_charge_without_hierarchy_is_not_the_jobs(void **state)
+{
+  struct node node;
+
+  (void)state;
+  node_open(&node, "proc-v1", FT_RULE_CGROUP);
+  node_put(&node, "sys/fs/cgroup/memory/slurm/uid_1000/job_57/memory.use_hierarchy", "0\n");
+  node_root(&node, 2101, true);
+  node_look(&node);
+  node_finish(&node);
+  assert_false(node.seen.has_charge_bytes);
+  assert_true(node.seen.has_rss_bytes);
+}
+
+/* ---- proportional set size ---- */
+
+static void pss_is_read_where_it_may_change_the_answer(void **state)
+{
+  static const struct {
+    ft_rule rule;
+    pid_t root;
+    double kib; /* negative: not read */
+  } cases[] = { { FT_RULE_PSS, 2101, 1200 + 234000 },
+                { FT_RULE_PSS, 2201, 97000 },
+                { FT_RULE_RSS, 2101, -1 },  /* 500 of 60800 pages are counted twice */
+                { FT_RULE_RSS, 2201, -1 } };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct node node;
+
+    node_open(&node, "proc-v1", cases[i].rule);
+    node_root(&node, cases[i].root, true);
+    ft_measure_sample(node.measure);
+    node_look(&node);
+    node_finish(&node);
+    if (node.seen.has_pss_bytes != (cases[i].kib >= 0) ||
+        (node.seen.has_pss_bytes && (double)node.seen.pss_bytes != cases[i].kib * FT_KIB))
+      fail_msg("case %zu: %d %llu", i, node.seen.has_pss_bytes,
+               (unsigned long long)node.seen.pss_bytes);
+  }
+}
+
+static void shared_pages_of_several_processes_are_worth_a_reading(void **state)
+{
+  struct node node;
+
+  (void)state;
+  node_open(&node, "proc-v2", FT_RULE_RSS);
+  node_put(&node, "proc/2110/statm", "100000 40000 30000 20 0 50000 0\n");
+  node_put(&node, "proc/2111/statm", "100000 30000 30000 20 0 50000 0\n");
+  node_root(&node, 2101, true);
+  ft_measure_sample(node.measure);
+  node_look(&node);
+  node_finish(&node);
+  assert_true(node.seen.has_pss_bytes);
+  assert_near((double)node.seen.pss_bytes, (40000 + 30000 + 5000) * 4096.0, 0);
+}
+
+/* ---- totals ---- */
+
+static const double tick = 0.01;
+
+static void totals_of_living_processes_add_up(void **state)
+{
+  struct node node;
+
+  (void)state;
+  node_open(&node, "proc-v1", FT_RULE_RSS);
+  node.measure->tick_seconds = tick;
+  node_root(&node, 2101, true);
+  node_root(&node, 2201, true);
+  node_look(&node);
+  node_finish(&node);
+  /* of a slurmstepd only what its ended children used */
+  assert_near(node.seen.cpu_seconds, tick * (120 + 15 + 1000 + 305), 1e-9);
+  assert_int_equal(node.seen.minor_faults, 5000 + 100 + 70000 + 100);
+  assert_int_equal(node.seen.major_faults, 9 + 2 + 12 + 2);
+  assert_int_equal(node.seen.read_bytes, 4096 + 1048576);
+  assert_int_equal(node.seen.write_bytes, 65536);
+  assert_int_equal(node.seen.open_files, 4 + 7);
+}
+
+static void what_ended_counts_once_whoever_waited(void **state)
+{
+  static const struct {
+    int waited;      /* ticks of children that 2110 has waited for */
+    double expected; /* ticks in all: 120 of 2101's, 15 of 2110, 1000 of 2111 */
+  } cases[] = { { 0, 120 + 15 + 1000 }, { 1000, 120 + 15 + 1000 }, { 1007, 120 + 15 + 1007 },
+                { 400, 120 + 15 + 1000 } };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct node node;
+    char text[512];
+
+    node_open(&node, "proc-v1", FT_RULE_RSS);
+    node.measure->tick_seconds = tick;
+    node_root(&node, 2101, true);
+    node_look(&node);
+    node_drop(&node, "proc/2111");
+    snprintf(text, sizeof text,
+             "2110 (slurm_script) S 2101 2110 2110 0 -1 0 100 0 2 0 10 5 %d 0 20 0 1 0 9010 0 800 "
+             "0 0 0 0 0 0 0 0 0 0 0 0 0 17 3 0 0 0 0 0\n",
+             cases[i].waited);
+    node_put(&node, "proc/2110/stat", text);
+    ft_measure_sample(node.measure);
+    node_look(&node);
+    node_finish(&node);
+    if (fabs(node.seen.cpu_seconds - tick * cases[i].expected) > 1e-9)
+      fail_msg("case %zu: %g s", i, node.seen.cpu_seconds);
+    assert_int_equal(node.seen.read_bytes, 4096 + 1048576);
+  }
+}
+
+static void a_pid_given_out_again_is_someone_else(void **state)
+{
+  struct node node;
+
+  (void)state;
+  node_open(&node, "proc-v1", FT_RULE_RSS);
+  node.measure->tick_seconds = tick;
+  node_root(&node, 2101, true);
+  node_look(&node);
+  node_put(&node, "proc/2111/stat",
+           "2111 (other) S 1 2111 2111 0 -1 0 9 0 9 0 99999 0 0 0 20 0 1 0 777777 0 800 "
+           "0 0 0 0 0 0 0 0 0 0 0 0 0 17 3 0 0 0 0 0\n");
+  node_put(&node, "proc/2111/cgroup", "8:memory:/system.slice/cron.service\n");
+  node_look(&node);
+  assert_null(ft_tree_find(node.tree, 2111));
+  node_finish(&node);
+  assert_near(node.seen.cpu_seconds, tick * (120 + 15 + 1000), 1e-9);
+}
+
+/* ---- whatever stands there ---- */
+
+static const char *const damages[] = {
+  "", "\n", "(", ") (", "0::/../..\n5:memory:/..\n", "99999999999999999999999 18446744073709551615",
+  "1 2 3 4 5 6 7 - cgroup2 x y\n1 2 3 / /sys/fs/cgroup - cgroup2", "read_bytes: x\nVmHWM:\n-1 -1"
+};
+
+struct damage {
+  struct node *node;
+  size_t next;
+};
+
+static void damage_one(void *state, const char *file, const char *text, size_t length)
+{
+  struct damage *damage = state;
+  struct node *node = damage->node;
+  struct ft_error err;
+
+  node_put(node, file, damages[damage->next++ % COUNT_OF(damages)]);
+  node_open_folder(node, FT_RULE_PSS);
+  if (ft_tree_add_root(node->tree, 2101, true, &err) == 0)
+    node_look(node);
+  ft_tree_close(node->tree, &node->seen);
+  ft_measure_close(node->measure);
+  close(node->root_fd);
+  fixture_put(node->folder, file, text, length);
+}
+
+static void any_file_may_hold_anything(void **state)
+{
+  static const char *const fixtures[] = { "proc-v1", "proc-v2" };
+
+  (void)state;
+  for (size_t f = 0; f < COUNT_OF(fixtures); f++)
+    for (size_t i = 0; i < 3; i++) {
+      struct node node = { .root_fd = -1 };
+      struct damage damage = { &node, 3 * i };
+
+      fixture_make(fixtures[f], node.folder);
+      fixture_each(fixtures[f], &damage, damage_one);
+      fixture_remove(node.folder);
+    }
+}
+
+static void a_node_without_proc_is_refused(void **state)
+{
+  char folder[] = "/tmp/foretell-fixture-XXXXXX";
+  struct ft_measure_settings settings = { .seconds = 0.1 };
+  struct ft_error err;
+
+  (void)state;
+  assert_non_null(mkdtemp(folder));
+  settings.root_fd = open(folder, O_RDONLY | O_DIRECTORY);
+  assert_null(ft_measure_open(&settings, &err));
+  assert_non_null(strstr(err.text, "/proc"));
+  close(settings.root_fd);
+  fixture_remove(folder);
 }
 
 int main(void)
@@ -299,6 +511,15 @@ int main(void)
     cmocka_unit_test(a_high_water_mark_adds_to_what_the_others_held),
     cmocka_unit_test(what_only_the_end_tells_is_in_the_peaks),
     cmocka_unit_test(each_layout_gives_the_charge_of_the_right_level),
+    cmocka_unit_test(a_peak_counts_that_grew_while_we_watched),
+    cmocka_unit_test(a_charge_without_hierarchy_is_not_the_jobs),
+    cmocka_unit_test(pss_is_read_where_it_may_change_the_answer),
+    cmocka_unit_test(shared_pages_of_several_processes_are_worth_a_reading),
+    cmocka_unit_test(totals_of_living_processes_add_up),
+    cmocka_unit_test(what_ended_counts_once_whoever_waited),
+    cmocka_unit_test(a_pid_given_out_again_is_someone_else),
+    cmocka_unit_test(any_file_may_hold_anything),
+    cmocka_unit_test(a_node_without_proc_is_refused),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

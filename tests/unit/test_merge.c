@@ -29,8 +29,11 @@ struct side {
 
 static void fill(ft_observation *o, const struct side *side)
 {
-  *o = (ft_observation){ .schema = 1, .job_id = 7, .source = side->source,
-                         .outcome = side->outcome, .peak_is_bound = side->bound,
+  *o = (ft_observation){ .schema = 1,
+                         .job_id = 7,
+                         .source = side->source,
+                         .outcome = side->outcome,
+                         .peak_is_bound = side->bound,
                          .end_time = side->end };
   o->censored = side->outcome != FT_OUTCOME_COMPLETED;
   o->has_rss_bytes = side->rss > 0;
@@ -44,44 +47,54 @@ static void later_record_completes_the_earlier(void **state)
   static const struct {
     const char *what;
     struct side old, newer, merged;
-  } cases[] = {
-    { "Slurm tells the end that the node could not",
-      { AGENT, NONE, 100, false, 0, "a" }, { SACCT, DONE, 60, true, 9, "u/job" },
-      { AGENT, DONE, 100, false, 9, "a" } },
-    { "the agent's record comes after Slurm's",
-      { SACCT, DONE, 60, true, 9, "u/job" }, { AGENT, NONE, 100, false, 0, "a" },
-      { AGENT, DONE, 100, false, 9, "a" } },
-    { "OverMemoryKill is called failed by Slurm",
-      { AGENT, OOM, 100, false, 8, "a" }, { SACCT, FAILED, 0, true, 9, NULL },
-      { AGENT, OOM, 100, false, 9, "a" } },
-    { "OverMemoryKill is called cancelled by Slurm",
-      { AGENT, OOM, 100, false, 8, "a" }, { SACCT, CANCELLED, 0, true, 9, NULL },
-      { AGENT, OOM, 100, false, 9, "a" } },
-    { "the kernel's kill is known to Slurm alone",
-      { AGENT, FAILED, 100, false, 8, "a" }, { SACCT, OOM, 0, true, 9, NULL },
-      { AGENT, OOM, 100, false, 9, "a" } },
-    { "a job that completed was not killed",
-      { AGENT, OOM, 100, false, 8, "a" }, { SACCT, DONE, 0, true, 9, NULL },
-      { AGENT, DONE, 100, false, 9, "a" } },
-    { "a known end is not forgotten",
-      { AGENT, TIMEOUT, 100, false, 8, "a" }, { AGENT, NONE, 0, false, 0, NULL },
-      { AGENT, TIMEOUT, 100, false, 8, "a" } },
-    { "the agent measured nothing",
-      { AGENT, DONE, 0, false, 8, "a" }, { SACCT, DONE, 60, true, 9, "u/job" },
-      { SACCT, DONE, 60, true, 9, "a" } },
-    { "totals replace sampled maxima",
-      { SACCT, DONE, 60, true, 9, "u/job" }, { TOTAL, DONE, 90, false, 9, "u/job" },
-      { TOTAL, DONE, 90, false, 9, "u/job" } },
-    { "sampled maxima do not replace totals",
-      { TOTAL, DONE, 90, false, 9, "u/job" }, { SACCT, DONE, 60, true, 9, "u/job" },
-      { TOTAL, DONE, 90, false, 9, "u/job" } },
-    { "a record without a peak leaves whose it is",
-      { SACCT, DONE, 60, true, 9, "u/job" }, { TRACE, DONE, 0, false, 9, "b" },
-      { SACCT, DONE, 60, true, 9, "b" } },
-    { "the newest of the same source holds",
-      { AGENT, DONE, 100, false, 8, "a" }, { AGENT, DONE, 120, false, 9, NULL },
-      { AGENT, DONE, 120, false, 9, "a" } }
-  };
+  } cases[] = { { "Slurm tells the end that the node could not",
+                  { AGENT, NONE, 100, false, 0, "a" },
+                  { SACCT, DONE, 60, true, 9, "u/job" },
+                  { AGENT, DONE, 100, false, 9, "a" } },
+                { "the agent's record comes after Slurm's",
+                  { SACCT, DONE, 60, true, 9, "u/job" },
+                  { AGENT, NONE, 100, false, 0, "a" },
+                  { AGENT, DONE, 100, false, 9, "a" } },
+                { "OverMemoryKill is called failed by Slurm",
+                  { AGENT, OOM, 100, false, 8, "a" },
+                  { SACCT, FAILED, 0, true, 9, NULL },
+                  { AGENT, OOM, 100, false, 9, "a" } },
+                { "OverMemoryKill is called cancelled by Slurm",
+                  { AGENT, OOM, 100, false, 8, "a" },
+                  { SACCT, CANCELLED, 0, true, 9, NULL },
+                  { AGENT, OOM, 100, false, 9, "a" } },
+                { "the kernel's kill is known to Slurm alone",
+                  { AGENT, FAILED, 100, false, 8, "a" },
+                  { SACCT, OOM, 0, true, 9, NULL },
+                  { AGENT, OOM, 100, false, 9, "a" } },
+                { "a job that completed was not killed",
+                  { AGENT, OOM, 100, false, 8, "a" },
+                  { SACCT, DONE, 0, true, 9, NULL },
+                  { AGENT, DONE, 100, false, 9, "a" } },
+                { "a known end is not forgotten",
+                  { AGENT, TIMEOUT, 100, false, 8, "a" },
+                  { AGENT, NONE, 0, false, 0, NULL },
+                  { AGENT, TIMEOUT, 100, false, 8, "a" } },
+                { "the agent measured nothing",
+                  { AGENT, DONE, 0, false, 8, "a" },
+                  { SACCT, DONE, 60, true, 9, "u/job" },
+                  { SACCT, DONE, 60, true, 9, "a" } },
+                { "totals replace sampled maxima",
+                  { SACCT, DONE, 60, true, 9, "u/job" },
+                  { TOTAL, DONE, 90, false, 9, "u/job" },
+                  { TOTAL, DONE, 90, false, 9, "u/job" } },
+                { "sampled maxima do not replace totals",
+                  { TOTAL, DONE, 90, false, 9, "u/job" },
+                  { SACCT, DONE, 60, true, 9, "u/job" },
+                  { TOTAL, DONE, 90, false, 9, "u/job" } },
+                { "a record without a peak leaves whose it is",
+                  { SACCT, DONE, 60, true, 9, "u/job" },
+                  { TRACE, DONE, 0, false, 9, "b" },
+                  { SACCT, DONE, 60, true, 9, "b" } },
+                { "the newest of the same source holds",
+                  { AGENT, DONE, 100, false, 8, "a" },
+                  { AGENT, DONE, 120, false, 9, NULL },
+                  { AGENT, DONE, 120, false, 9, "a" } } };
 
   (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -146,7 +159,9 @@ static void every_measured_field_is_filled_in(void **state)
 
 static void fields_name_all_of_an_observation(void **state)
 {
-  /* the columns and the flags cover the struct, but for counts, has_request, has_decision, padding */
+  /*
+   * the columns and the flags cover the struct, but for counts, has_request, has_decision, padding
+   */
   size_t covered = 0;
 
   (void)state;

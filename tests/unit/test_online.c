@@ -355,6 +355,45 @@ static void what_was_not_seen_widens(void **state)
   assert_memory_equal(e.quantile, known.quantile, sizeof e.quantile);
 }
 
+/* Nothing in its features tells which of the two it will be. */
+static void a_job_of_two_kinds_gets_little_more_than_the_larger(void **state)
+{
+  (void)state;
+  for (unsigned turn = 0; turn < 60; turn++) {
+    complete(turn, (turn % 5 < 3 ? 4 : 100 + turn % 4) * 0x1p20);
+    if (turn >= 10) {
+      struct ft_estimate e = estimate_for(NULL);
+
+      assert_true(ft_estimate_quantile(&e, 0.99) > 102 * 0x1p20);
+      if (ft_estimate_quantile(&e, 0.99) > 150 * 0x1p20)
+        fail_msg("%u runs: %g", turn + 1, ft_estimate_quantile(&e, 0.99));
+    }
+  }
+}
+
+/* A few cheap runs in a row do not let the next dear one be killed; many do free the memory. */
+static void what_was_needed_lately_is_not_forgotten_at_once(void **state)
+{
+  unsigned turn = 0;
+  struct ft_estimate e;
+
+  (void)state;
+  for (; turn < 20; turn++)
+    complete(turn, GIB * (1 + 0.01 * (turn % 4)));
+  for (; turn < 35; turn++)
+    complete(turn, GIB / 30);
+  e = estimate_for(NULL);
+  assert_true(ft_estimate_quantile(&e, 0.99) > GIB);
+  for (; turn < 80; turn++)
+    complete(turn, GIB / 30);
+  e = estimate_for(NULL);
+  assert_near(ft_estimate_quantile(&e, 0.5), GIB / 30, 0.1);
+  for (; turn < 240; turn++)
+    complete(turn, GIB / 30);
+  e = estimate_for(NULL);
+  assert_true(ft_estimate_quantile(&e, 0.99) < GIB / 10);
+}
+
 static void sampled_peaks_count_until_better_ones_come(void **state)
 {
   struct ft_estimate e;
@@ -581,6 +620,8 @@ int main(void)
     cmocka_unit_test_setup(a_kill_counts_at_its_own_features, start),
     cmocka_unit_test_setup(few_runs_look_like_few, start),
     cmocka_unit_test_setup(what_was_not_seen_widens, start),
+    cmocka_unit_test_setup(a_job_of_two_kinds_gets_little_more_than_the_larger, start),
+    cmocka_unit_test_setup(what_was_needed_lately_is_not_forgotten_at_once, start),
     cmocka_unit_test_setup(sampled_peaks_count_until_better_ones_come, start),
     cmocka_unit_test_setup(a_later_record_replaces_an_earlier_one, start),
     cmocka_unit_test_setup(the_first_run_has_no_prediction, start),

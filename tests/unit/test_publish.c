@@ -75,9 +75,9 @@ static bool readable_by(uid_t uid)
       _exit(2);
     fd = open(folder, O_RDONLY | O_DIRECTORY);
     _exit(fd >= 0 && model && ft_layout_read_model(fd, 4711, "unet3d", model, &err) == 0 &&
-              model->runs == 3
-            ? 0
-            : 1);
+                  model->runs == 3
+              ? 0
+              : 1);
   }
   assert_int_equal(waitpid(pid, &status, 0), pid);
   assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 2);

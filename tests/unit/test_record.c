@@ -26,6 +26,9 @@ static ft_model *sample_model(void)
   m->evaluator.residuals_count = 2;
   m->evaluator.residuals[0] = -0.1;
   m->evaluator.residuals[1] = 0.1;
+  m->history_count = 2;
+  m->history[0].bytes = 1e9;
+  m->history[1].bytes = 2e9;
   return m;
 }
 
@@ -117,6 +120,38 @@ static void damage_anywhere_is_noticed(void **state)
   free(out);
 }
 
+static void an_estimate_needs_no_history(void **state)
+{
+  char folder[] = "/tmp/foretell-test-XXXXXX";
+  ft_model *in = sample_model(), *out = calloc(1, sizeof *out);
+  struct ft_error err;
+  struct ft_buf buf;
+  int dirfd;
+
+  (void)state;
+  assert_non_null(mkdtemp(folder));
+  dirfd = open(folder, O_RDONLY | O_DIRECTORY);
+  ft_buf_init(&buf, FT_LIMIT_RECORD);
+  assert_int_equal(ft_record_write(FT_RECORD_MODEL, in, dirfd, "m", 0644, &err), 0);
+  assert_int_equal(ft_record_read(FT_RECORD_MODEL, dirfd, "m", out, &err), 0);
+  assert_int_equal(out->history_count, 2);
+  assert_true(out->history[1].bytes == 2e9);
+  assert_int_equal(ft_record_read_head(FT_RECORD_MODEL, dirfd, "m", out, &err), 0);
+  assert_int_equal(out->history_count, 0);
+  assert_int_equal(out->evaluator.residuals_count, 2);
+  assert_int_equal(ft_io_read_file(dirfd, "m", &buf, &err), 0);
+  buf.data[buf.length - 1] ^= 1;
+  assert_int_equal(ft_io_write_file(dirfd, "m", buf.data, buf.length, 0644, &err), 0);
+  assert_int_equal(ft_record_read_head(FT_RECORD_MODEL, dirfd, "m", out, &err), 0);
+  assert_int_equal(ft_record_read(FT_RECORD_MODEL, dirfd, "m", out, &err), -1);
+  unlinkat(dirfd, "m", 0);
+  close(dirfd);
+  rmdir(folder);
+  ft_buf_free(&buf);
+  free(in);
+  free(out);
+}
+
 static void model_names_are_safe_and_apart(void **state)
 {
   static const char *const apps[] = { "a", "../../etc/passwd", ".hidden", "", "a b", "ab",
@@ -183,6 +218,7 @@ int main(void)
   const struct CMUnitTest tests[] = { cmocka_unit_test(every_record_goes_both_ways),
                                       cmocka_unit_test(hostile_bytes_are_refused),
                                       cmocka_unit_test(damage_anywhere_is_noticed),
+                                      cmocka_unit_test(an_estimate_needs_no_history),
                                       cmocka_unit_test(model_names_are_safe_and_apart),
                                       cmocka_unit_test(own_model_before_the_sites) };
 

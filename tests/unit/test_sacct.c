@@ -52,8 +52,8 @@ static int find_uid(const char *user, uint32_t *uid, void *data)
 static void prepare(struct found *found)
 {
   memset(found, 0, sizeof *found);
-  found->import = (struct ft_import){ .find_uid = find_uid, .put = put, .skipped = skipped,
-                                      .data = found };
+  found->import =
+      (struct ft_import){ .find_uid = find_uid, .put = put, .skipped = skipped, .data = found };
 }
 
 static const char *fixture(const char *name)
@@ -132,11 +132,10 @@ static void job_ids_in_all_forms(void **state)
 
     if (ft_sacct_id(cases[i].text, &id) != cases[i].good)
       fail_msg("'%s'", cases[i].text);
-    if (cases[i].good &&
-        (id.job != cases[i].job || id.array_task != cases[i].task ||
-         id.het_offset != cases[i].het || id.is_array != cases[i].array ||
-         id.pending != cases[i].pending || strcmp(id.base, cases[i].base) != 0 ||
-         strcmp(id.step, cases[i].step) != 0))
+    if (cases[i].good && (id.job != cases[i].job || id.array_task != cases[i].task ||
+                          id.het_offset != cases[i].het || id.is_array != cases[i].array ||
+                          id.pending != cases[i].pending || strcmp(id.base, cases[i].base) != 0 ||
+                          strcmp(id.step, cases[i].step) != 0))
       fail_msg("'%s': job %u, task %u, het %u, base %s, step %s", cases[i].text, id.job,
                id.array_task, id.het_offset, id.base, id.step);
   }
@@ -425,14 +424,14 @@ static void csv_units_stand_in_names(void **state)
     uint64_t rss;
     double runtime;
   } cases[] = {
-    { "peak_bytes", "1000", 1000, 0 },     { "peak_kb", "1", 1000, 0 },
-    { "peak_MB", "1.5", 1500000, 0 },      { "peak_gb", "1", 1000000000, 0 },
-    { "peak_mib", "1", 1 << 20, 0 },       { "Peak RSS GiB", "1", 1 << 30, 0 },
-    { "rss_bytes", "7", 7, 0 },            { "rss_kib", "2", 2048, 0 },
-    { "maxrss", "4016K", 4016 << 10, 0 },  { "peak_mb", "2G", UINT64_C(2) << 30, 0 },
-    { "runtime", "90", 0, 90 },            { "runtime", "1:30", 0, 90 },
-    { "runtime_s", "90", 0, 90 },          { "elapsed", "1-00:00:01", 0, 86401 },
-    { "duration_ms", "90000", 0, 90 },     { "runtime_hours", "1.5", 0, 5400 },
+    { "peak_bytes", "1000", 1000, 0 },    { "peak_kb", "1", 1000, 0 },
+    { "peak_MB", "1.5", 1500000, 0 },     { "peak_gb", "1", 1000000000, 0 },
+    { "peak_mib", "1", 1 << 20, 0 },      { "Peak RSS GiB", "1", 1 << 30, 0 },
+    { "rss_bytes", "7", 7, 0 },           { "rss_kib", "2", 2048, 0 },
+    { "maxrss", "4016K", 4016 << 10, 0 }, { "peak_mb", "2G", UINT64_C(2) << 30, 0 },
+    { "runtime", "90", 0, 90 },           { "runtime", "1:30", 0, 90 },
+    { "runtime_s", "90", 0, 90 },         { "elapsed", "1-00:00:01", 0, 86401 },
+    { "duration_ms", "90000", 0, 90 },    { "runtime_hours", "1.5", 0, 5400 },
   };
 
   (void)state;

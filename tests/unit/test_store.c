@@ -61,10 +61,17 @@ static void assert_line(const struct ft_error *err, const char *expected)
 
 static ft_observation run(uint32_t job, const char *app, uint64_t rss)
 {
-  ft_observation o = { .schema = FT_SCHEMA, .job_id = job, .submit_time = 1e9 + job,
-                       .start_time = 1e9 + job, .end_time = 1e9 + job + 10,
-                       .runtime_seconds = 10, .outcome = FT_OUTCOME_COMPLETED, .uid = 1000,
-                       .rule = FT_RULE_RSS, .has_rss_bytes = true, .rss_bytes = rss };
+  ft_observation o = { .schema = FT_SCHEMA,
+                       .job_id = job,
+                       .submit_time = 1e9 + job,
+                       .start_time = 1e9 + job,
+                       .end_time = 1e9 + job + 10,
+                       .runtime_seconds = 10,
+                       .outcome = FT_OUTCOME_COMPLETED,
+                       .uid = 1000,
+                       .rule = FT_RULE_RSS,
+                       .has_rss_bytes = true,
+                       .rss_bytes = rss };
 
   strcpy(o.cluster, "c");
   strcpy(o.node, "n1");
@@ -206,16 +213,17 @@ static void filters_restrict(void **state)
     struct ft_store_filter filter;
     unsigned count;
     uint32_t first, last;
-  } cases[] = { { { 0 }, 20, 1, 20 },
-                { { .app = "odd" }, 10, 1, 19 },
-                { { .app = "none" }, 0, 0, 0 },
-                { { .by_uid = true, .uid = 0 }, 0, 0, 0 },
-                { { .by_uid = true, .uid = 1000 }, 20, 1, 20 },
-                { { .since = 1e9 + 25 }, 6, 15, 20 },
-                { { .limit = 3 }, 3, 20, 18 },
-                { { .app = "even", .limit = 2, .since = 5, .by_uid = true, .uid = 1000 },
-                  2, 20, 18 },
-                { { .job_id = 7 }, 1, 7, 7 } };
+  } cases[] = {
+    { { 0 }, 20, 1, 20 },
+    { { .app = "odd" }, 10, 1, 19 },
+    { { .app = "none" }, 0, 0, 0 },
+    { { .by_uid = true, .uid = 0 }, 0, 0, 0 },
+    { { .by_uid = true, .uid = 1000 }, 20, 1, 20 },
+    { { .since = 1e9 + 25 }, 6, 15, 20 },
+    { { .limit = 3 }, 3, 20, 18 },
+    { { .app = "even", .limit = 2, .since = 5, .by_uid = true, .uid = 1000 }, 2, 20, 18 },
+    { { .job_id = 7 }, 1, 7, 7 }
+  };
   struct ft_store *store = must_open(true);
   struct ft_error err;
 
@@ -231,8 +239,7 @@ static void filters_restrict(void **state)
     struct seen seen = { 0 };
 
     assert_int_equal(ft_store_each(store, &cases[i].filter, look, &seen, &err), 0);
-    if (seen.count != cases[i].count || seen.first != cases[i].first ||
-        seen.last != cases[i].last)
+    if (seen.count != cases[i].count || seen.first != cases[i].first || seen.last != cases[i].last)
       fail_msg("case %zu: %u from %u to %u", i, seen.count, seen.first, seen.last);
   }
   ft_store_close(store);
@@ -274,7 +281,8 @@ static void apps_are_counted_and_trimmed(void **state)
   assert_string_equal(apps.app[1].app, "new");
   assert_string_equal(apps.app[1].user, "alice");
   assert_true(apps.app[1].runs == 7 && apps.app[1].completed == 3 && apps.app[1].censored == 4);
-  assert_true(apps.app[1].min_bytes == 600 && apps.app[1].max_bytes == 1100 && apps.app[1].last_time == 1e9 + 21);
+  assert_true(apps.app[1].min_bytes == 600 && apps.app[1].max_bytes == 1100 &&
+              apps.app[1].last_time == 1e9 + 21);
   assert_string_equal(apps.app[2].app, "old");
   assert_int_equal(ft_store_trim(store, 0, &err), 0);
   assert_int_equal(count(store), 12);
@@ -339,8 +347,11 @@ static void strange_files_are_refused_in_one_line(void **state)
   fd = open(path, O_CREAT | O_WRONLY, 0600);
   assert_null(ft_store_open(path, false, &err));
   assert_line(&err, "empty file");
-  assert_int_equal(write(fd, "this is no SQLite file, although it is as long as its header would "
-                             "have to be, which is one hundred bytes", 105), 105);
+  assert_int_equal(write(fd,
+                         "this is no SQLite file, although it is as long as its header would "
+                         "have to be, which is one hundred bytes",
+                         105),
+                   105);
   close(fd);
   assert_null(ft_store_open(path, true, &err));
   assert_line(&err, "damaged");
@@ -399,8 +410,9 @@ static void damaged_pages_do_not_crash(void **state)
     ft_store_close(store);
     fd = open(path, O_RDWR);
     memset(page, 0xa5, sizeof page);
-    assert_int_equal(pwrite(fd, page, damaged ? sizeof page : 3000, damaged ? damaged * 4096 : 1096),
-                     damaged ? (ssize_t)sizeof page : 3000);
+    assert_int_equal(
+        pwrite(fd, page, damaged ? sizeof page : 3000, damaged ? damaged * 4096 : 1096),
+        damaged ? (ssize_t)sizeof page : 3000);
     close(fd);
     store = ft_store_open(path, true, &err);
     if (store) {

@@ -13,7 +13,10 @@
 #include <unistd.h>
 
 #include "predictor/graph/memory.h"
+#include "predictor/history/store.h"
+#include "predictor/online/online.h"
 #include "predictor/record/layout.h"
+#include "predictor/request/describe.h"
 #include "predictor/site/conf.h"
 
 void *__real_malloc(size_t size);
@@ -125,6 +128,74 @@ static int predict(struct ft_error *err)
   return status;
 }
 
+static int learn(struct ft_error *err)
+{
+  static ft_model learning;
+  ft_observation o = { .schema = FT_SCHEMA, .job_id = 7, .outcome = FT_OUTCOME_COMPLETED };
+  ft_model before;
+  int status;
+
+  ft_online_init(&learning, "unet3d", 1000, FT_RULE_RSS);
+  o.has_rss_bytes = true;
+  o.rss_bytes = 1 << 30;
+  before = learning;
+  status = ft_online_update(&learning, &o, err);
+  if (status < 0)
+    assert_memory_equal(&before, &learning, sizeof before);
+  return status < 0 ? -1 : 0;
+}
+
+static int describe(struct ft_error *err)
+{
+  static const char script[] = "#!/bin/sh\npython3 train.py --batch 32 --data=./in.bin\n";
+  const struct ft_description what = { .user = "alice", .job_name = "train", .directory = "/tmp",
+                                       .params = "batch=64", .script = script,
+                                       .script_length = sizeof script - 1 };
+  const ft_request request = { .nodes = 1 };
+  static struct ft_file_queries files;
+  static ft_submission out;
+
+  return ft_describe(&what, &request, &out, &files, err);
+}
+
+static int store_and_rebuild(struct ft_error *err)
+{
+  ft_observation o = { .schema = FT_SCHEMA, .job_id = 7, .uid = 1000, .app = "unet3d",
+                       .outcome = FT_OUTCOME_COMPLETED, .rss_bytes = 1 << 30 };
+  struct ft_store *store;
+  char path[64];
+  int status = -1;
+
+  o.has_rss_bytes = true;
+  (void)snprintf(path, sizeof path, "%s/store.db", folder);
+  store = ft_store_open(path, true, err);
+  if (store && ft_store_put(store, &o, NULL, err) == 0 &&
+      ft_store_model(store, 1000, "unet3d", FT_RULE_RSS, &copy, err) == 0)
+    status = 0;
+  ft_store_close(store);
+  unlink(path);
+  return status;
+}
+
+static void learning_survives(void **state)
+{
+  (void)state;
+  torture(learn);
+}
+
+static void description_survives(void **state)
+{
+  (void)state;
+  torture(describe);
+}
+
+static void store_survives(void **state)
+{
+  (void)state;
+  torture(store_and_rebuild);
+  assert_int_equal(copy.runs, 1);
+}
+
 static int analyse(struct ft_error *err)
 {
   struct ft_graph_sizes sizes = { .batch = 4, .input = NULL };
@@ -205,8 +276,11 @@ int main(void)
 {
   const struct CMUnitTest tests[] = { cmocka_unit_test(records_survive),
                                       cmocka_unit_test(configuration_survives),
-                                      cmocka_unit_test(graphs_survive),
-                                      cmocka_unit_test(prediction_survives) };
+                                      cmocka_unit_test(prediction_survives),
+                                      cmocka_unit_test(learning_survives),
+                                      cmocka_unit_test(description_survives),
+                                      cmocka_unit_test(store_survives),
+                                      cmocka_unit_test(graphs_survive) };
 
   return cmocka_run_group_tests_name("torture", tests, set_up, tear_down);
 }

@@ -37,9 +37,9 @@ static void times_become_utc(void **state)
     { "Europe/Berlin", "2026-07-20 21:30:00", 1784575800 },
     { "Europe/Berlin", "1999-07-20T21:30:00", 932499000 },
     { "Europe/Berlin", "2060-07-20T21:30:00", 2857577400 },
-    { "Europe/Berlin", "2026-10-25T02:30:00", 1792888200 },  /* came twice: the first */
+    { "Europe/Berlin", "2026-10-25T02:30:00", 1792888200 }, /* came twice: the first */
     { "Europe/Berlin", "2026-10-25T03:00:00", 1792893600 },
-    { "Europe/Berlin", "2026-03-29T02:30:00", 1774747800 },  /* left out */
+    { "Europe/Berlin", "2026-03-29T02:30:00", 1774747800 }, /* left out */
     { "Europe/Berlin", "2026-03-29T03:00:00", 1774746000 },
     { "America/New_York", "2026-07-04T12:00:00", 1783180800 },
     { "Australia/Lord_Howe", "2026-01-15T12:00:00", 1768438800 },
@@ -76,10 +76,19 @@ static void zone_is_asked_for_when_it_is_missing(void **state)
 
 static void what_is_no_time_is_refused(void **state)
 {
-  static const char *const bad[] = { "", "Unknown", "2026-13-01T00:00:00", "2026-02-29T00:00:00",
-                                     "2026-1-1T00:00:00", "2026-01-01", "2026-01-01T24:00:00",
-                                     "2026-01-01T00:00:00x", "2026-01-01T00:00:00+99:00",
-                                     "21:30:00", "99999999999999", "-5", "1969-12-31T23:59:59" };
+  static const char *const bad[] = { "",
+                                     "Unknown",
+                                     "2026-13-01T00:00:00",
+                                     "2026-02-29T00:00:00",
+                                     "2026-1-1T00:00:00",
+                                     "2026-01-01",
+                                     "2026-01-01T24:00:00",
+                                     "2026-01-01T00:00:00x",
+                                     "2026-01-01T00:00:00+99:00",
+                                     "21:30:00",
+                                     "99999999999999",
+                                     "-5",
+                                     "1969-12-31T23:59:59" };
   double utc;
 
   (void)state;
@@ -90,8 +99,10 @@ static void what_is_no_time_is_refused(void **state)
 
 static void what_is_no_zone_is_refused(void **state)
 {
-  static const char *const bad[] = { "", "/etc/passwd", "../../etc/passwd", "Nowhere/Else", "+99:00",
-                                     "+1:5", "+", "CET-1\n", "Europe" };
+  static const char *const bad[] = {
+    "",     "/etc/passwd", "../../etc/passwd", "Nowhere/Else", "+99:00",
+    "+1:5", "+",           "CET-1\n",          "Europe"
+  };
   struct ft_error err;
 
   (void)state;
@@ -104,9 +115,10 @@ static void what_is_no_zone_is_refused(void **state)
 /* every offset the system's own zone tables give, each half year for a century */
 static void offsets_agree_with_the_c_library(void **state)
 {
-  static const char *const zones[] = { "Europe/Berlin", "America/New_York", "Asia/Kolkata",
-                                       "Australia/Lord_Howe", "America/Sao_Paulo",
-                                       "Africa/Casablanca", "Europe/Dublin" };
+  static const char *const zones[] = { "Europe/Berlin",     "America/New_York",
+                                       "Asia/Kolkata",      "Australia/Lord_Howe",
+                                       "America/Sao_Paulo", "Africa/Casablanca",
+                                       "Europe/Dublin" };
   struct ft_error err;
 
   (void)state;

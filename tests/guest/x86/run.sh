@@ -6,9 +6,7 @@
 FT_TOP_SRCDIR=${FT_TOP_SRCDIR-$(cd "$(dirname "$0")/../../.." && pwd)}
 [ "$(uname -m)" = x86_64 ] || { echo "1..0 # SKIP the guest is x86_64"; exit 0; }
 . "$FT_TOP_SRCDIR/tests/slurm/play.sh"
-for program in qemu-system-x86_64 apt-get dpkg-deb cpio gzip; do
-  command -v $program >/dev/null || tap_skip_all "$program is not installed"
-done
+need qemu-system-x86_64 apt-get dpkg-deb cpio gzip
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/ft-guest-XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -64,7 +62,7 @@ build_initrd() {
   rm -f "$initrd/bin/sh" "$initrd/bin/bash" "$initrd/bin/setpriv"
   put /bin/bash
   ln -sf bash "$initrd/bin/sh"
-  for program in munged munge slurmctld slurmd slurmstepd sbatch srun scontrol sinfo squeue scancel \
+  for program in munged munge slurmctld slurmd slurmstepd sbatch srun salloc scontrol sinfo squeue scancel \
     setpriv sqlite3; do
     put "$(PATH=$PATH:/usr/sbin:/sbin type -P $program)" || return 1
   done

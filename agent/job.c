@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "agent/job.h"
+#include "agent/log.h"
+#include "predictor/core/text.h"
+
+static void set_once(const char *from, char *to, size_t size)
+{
+  if (!to[0])
+    (void)ft_string_copy(from, to, size);
+}
+
+void ft_job_take_submission(struct job *job, const void *data, size_t length)
+{
+  ft_submission *s;
+  struct ft_error err;
+
+  if (!length || job->o.app[0])
+    return;
+  s = malloc(sizeof *s);
+  if (!s)
+    return;
+  if (ft_record_decode(FT_RECORD_SUBMISSION, data, length, s, &err) < 0) {
+    if (!job->told)
+      ft_log(LOG_WARNING, "job %" PRIu32 ": %s; it is measured without", job->o.job_id, err.text);
+    job->told = true;
+    goto out;
+  }
+  (void)ft_string_copy(s->app, job->o.app, sizeof job->o.app);
+  (void)ft_string_copy(s->job_name, job->o.job_name, sizeof job->o.job_name);
+  (void)ft_string_copy(s->request.container, job->o.container, sizeof job->o.container);
+  memcpy(job->o.features, s->features, sizeof job->o.features);
+  job->o.features_count = s->features_count;
+  job->o.has_request = s->has_request;
+  job->o.request = s->request;
+  job->o.has_decision = s->has_decision;
+  job->o.decision = s->decision;
+  if (!job->o.het_offset)
+    job->o.het_offset = s->het_offset;
+  job->o.threads_per_core = s->request.threads_per_core;
+  job->time_limit_seconds = s->request.time_limit_seconds;
+out:
+  free(s);
+}
+
+void ft_job_take_common(struct job *job, const ft_announcement *a)
+{
+  ft_observation *o = &job->o;
+
+  o->uid = a->uid;
+  if (a->array_job_id) {
+    o->array_job_id = a->array_job_id;
+    o->array_task_id = a->array_task_id;
+  }
+  if (a->het_offset)
+    o->het_offset = a->het_offset;
+  if (a->cpus)
+    o->cpus = a->cpus;
+  if (a->alloc_mem_bytes) {
+    o->has_limit_bytes = true;
+    o->limit_bytes = a->alloc_mem_bytes;
+  }
+  set_once(a->node, o->node, sizeof o->node);
+  set_once(a->partition, o->partition, sizeof o->partition);
+  set_once(a->account, o->account, sizeof o->account);
+}
+
+void ft_job_take_record(struct job *job, const struct ft_slurm_job *answer)
+{
+  ft_observation *o = &job->o;
+
+  /* the batch script may have lost the variable that counts */
+  if (job->phase == PHASE_LIVE && job->steps && answer->running &&
+      answer->restart_count > o->restart_count)
+    o->restart_count = answer->restart_count;
+  /* a requeued job has a new submit time */
+  if (answer->restart_count != o->restart_count)
+    return;
+  if (answer->submit_time > 0)
+    o->submit_time = answer->submit_time;
+  if (answer->time_limit_seconds > 0)
+    job->time_limit_seconds = answer->time_limit_seconds;
+  if (answer->uid == o->uid)
+    (void)ft_string_copy(answer->user, o->user, sizeof o->user);
+  if (answer->account[0])
+    (void)ft_string_copy(answer->account, o->account, sizeof o->account);
+  if (answer->partition[0] && !strchr(answer->partition, ','))
+    (void)ft_string_copy(answer->partition, o->partition, sizeof o->partition);
+  set_once(answer->name, o->job_name, sizeof o->job_name);
+}
+
+/* The end that nobody announced, by Slurm's clock. */
+void ft_job_take_end(struct job *job, const struct ft_slurm_job *answer)
+{
+  if (!answer || !answer->over || answer->end_time < job->o.start_time ||
+      answer->end_time > job->o.end_time)
+    return;
+  job->o.end_time = answer->end_time;
+  job->o.runtime_seconds = answer->end_time - job->o.start_time;
+}
+
+struct step *ft_job_find_step(struct job *job, uint32_t id)
+{
+  for (struct step *step = job->steps; step; step = step->next)
+    if (step->id == id)
+      return step;
+  return NULL;
+}
+
+void ft_job_end_step(struct job *job, uint32_t id, struct ft_instant now)
+{
+  for (struct step **at = &job->steps; *at; at = &(*at)->next)
+    if ((*at)->id == id) {
+      struct step *step = *at;
+
+      *at = step->next;
+      free(step);
+      job->step_count--;
+      break;
+    }
+  if (!job->steps)
+    job->idle_since = now.monotonic;
+}
+
+struct step *ft_job_begin_step(struct job *job, uint32_t id)
+{
+  struct step *step = ft_job_find_step(job, id);
+
+  if (step || job->step_count >= FT_JOBS_STEPS)
+    return step;
+  step = calloc(1, sizeof *step);
+  if (!step)
+    return NULL;
+  step->id = id;
+  step->next = job->steps;
+  job->steps = step;
+  job->step_count++;
+  return step;
+}
+
+void ft_job_forget_steps(struct job *job)
+{
+  while (job->steps) {
+    struct step *step = job->steps;
+
+    job->steps = step->next;
+    free(step);
+  }
+  job->step_count = 0;
+}
+
+static void most_u64(bool *has, uint64_t *value, bool other_has, uint64_t other)
+{
+  if (other_has && (!*has || other > *value))
+    *value = other;
+  *has = *has || other_has;
+}
+
+static void most_double(bool *has, double *value, bool other_has, double other)
+{
+  if (other_has && (!*has || other > *value))
+    *value = other;
+  *has = *has || other_has;
+}
+
+/* The kernel's totals go on across agents, peaks are the higher ones: the greater of each is a
+ * lower bound. */
+void ft_job_fold_earlier(struct job *job)
+{
+  ft_observation *o = &job->o;
+  const ft_observation *e = job->earlier;
+
+  if (!e)
+    return;
+#define MOST(field) most_u64(&o->has_##field, &o->field, e->has_##field, e->field)
+  MOST(rss_bytes);
+  MOST(pss_bytes);
+  MOST(charge_bytes);
+  MOST(charge_less_cache_bytes);
+  MOST(swap_bytes);
+  MOST(hugetlb_bytes);
+  MOST(shmem_bytes);
+  MOST(largest_process_bytes);
+  MOST(read_bytes);
+  MOST(write_bytes);
+  MOST(minor_faults);
+  MOST(major_faults);
+  MOST(gpu_memory_bytes);
+#undef MOST
+  most_double(&o->has_cpu_seconds, &o->cpu_seconds, e->has_cpu_seconds, e->cpu_seconds);
+  o->samples += e->samples;
+}
+
+void ft_job_judge(struct job *job)
+{
+  struct ft_ending ending = { .has_status = job->has_status,
+                              .status = job->status,
+                              .batch = job->batch_over,
+                              .oom_kills = job->oom_kills,
+                              .peak_bytes = ft_observation_peak(&job->o, job->o.rule),
+                              .limit_bytes = job->o.limit_bytes,
+                              .rule = job->o.rule,
+                              .runtime_seconds = job->o.runtime_seconds,
+                              .time_limit_seconds = job->time_limit_seconds };
+
+  job->verdict = ft_ending_judge(&ending);
+  if (job->has_status && WIFEXITED(job->status))
+    job->o.exit_code = WEXITSTATUS(job->status);
+  if (job->has_status && WIFSIGNALED(job->status))
+    job->o.signal = WTERMSIG(job->status);
+}
+
+/* The worse of two ends: a signal, then a status that is not 0. */
+static int worse(int a, int b)
+{
+  if (ft_ending_signal(a) || ft_ending_signal(b))
+    return ft_ending_signal(a) ? a : b;
+  return a ? a : b;
+}
+
+void ft_job_take_status(struct job *job, uint32_t step_id, int status)
+{
+  if (step_id == FT_STEP_BATCH) {
+    job->batch_over = true;
+    job->status = status;
+  } else if (!job->batch_over) {
+    job->status = job->has_status ? worse(job->status, status) : status;
+  }
+  job->has_status = true;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What is known of one run of one job; jobs.c decides what follows from it. */
+#ifndef FT_AGENT_JOB_H
+#define FT_AGENT_JOB_H
+
+#include "agent/ending.h"
+#include "agent/jobs.h"
+
+/* Slurm's numbers of steps that are none of srun's (slurm.h of 22.05). */
+#define FT_STEP_BATCH UINT32_C(0xfffffffb)
+#define FT_STEP_EXTERN UINT32_C(0xfffffffc)
+
+struct step {
+  uint32_t id;
+  uint32_t tasks, ended;
+  struct step *next;
+};
+
+enum phase {
+  PHASE_LIVE,
+  PHASE_UNKEYED, /* over, but the submit time is missing, which is part of the key */
+  PHASE_DONE     /* handed over; Slurm may still complete it */
+};
+
+struct job {
+  enum phase phase;
+  bool resumed, batch_over, has_status, asking, told;
+  int status;
+  uint64_t oom_kills, step_limit_bytes;
+  unsigned step_count, failures;
+  struct step *steps;
+  struct ft_tree *tree;
+  struct ft_verdict verdict;
+  double time_limit_seconds;
+  double started, idle_since;    /* monotonic */
+  double next_ask, ask_interval; /* INFINITY: nothing to ask */
+  double drop_at;
+  ft_observation *earlier; /* what an agent before us measured; NULL: nothing */
+  ft_observation o;
+  struct job *next;
+};
+
+/* What any announcement says about the job; what an earlier one said stays where this one is
+ * silent. */
+void ft_job_take_common(struct job *job, const ft_announcement *announcement);
+
+/* App, features, request and decision, from LENGTH bytes of an encoded submission; the first
+ * counts. */
+void ft_job_take_submission(struct job *job, const void *data, size_t length);
+
+/* The end of a task: the batch script's counts, else the worst: a signal, then a status not 0. */
+void ft_job_take_status(struct job *job, uint32_t step_id, int status);
+
+/* What Slurm's record says of this run, and not of another of the same job. */
+void ft_job_take_record(struct job *job, const struct ft_slurm_job *record);
+
+/* The end that nobody announced, by Slurm's clock; RECORD may be NULL. */
+void ft_job_take_end(struct job *job, const struct ft_slurm_job *record);
+
+/* The live step ID, or NULL; begun where it is not there; NULL too when there are too many. */
+struct step *ft_job_find_step(struct job *job, uint32_t id);
+struct step *ft_job_begin_step(struct job *job, uint32_t id);
+void ft_job_end_step(struct job *job, uint32_t id, struct ft_instant now);
+void ft_job_forget_steps(struct job *job);
+
+/* Put what an agent before us had measured into the observation. */
+void ft_job_fold_earlier(struct job *job);
+
+/* Fill verdict, exit code and signal from what the node saw. */
+void ft_job_judge(struct job *job);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Which cgroup is a tree's. Paths are as in /proc/PID/cgroup, folders below the root
+ * descriptor, without a leading '/'; arrays for them have PATH_MAX bytes.
+ *
+ * Which level counts:
+ * - A tree that is a job (its roots are Slurm's or the job's own processes): the
+ *   ancestor called job_NUMBER, where Slurm limits and charges all of a job's steps.
+ * - Else, and for a command that this process itself began, the topmost cgroup above a
+ *   member that holds no process outside the tree. There is none in a login
+ *   session: its charge is not the command's.
+ */
+#ifndef FT_MEASURE_CGROUP_H
+#define FT_MEASURE_CGROUP_H
+
+#include <limits.h>
+
+#include "agent/measure/internal.h"
+
+struct ft_cgroup_mounts {
+  bool v1;                /* the memory controller's own hierarchy; else the unified one */
+  char point[PATH_MAX];   /* where it is mounted, without the leading '/' */
+  char root[PATH_MAX];    /* which of its cgroups is mounted there */
+};
+
+/*
+ * Find where the memory controller is mounted; where both kinds are, it is in the one
+ * that names it. False when there is none.
+ */
+bool ft_cgroup_find_mount(struct ft_measure *measure, struct ft_cgroup_mounts *mounts);
+
+/* PID's path in the memory controller's hierarchy. False when it cannot be told. */
+bool ft_cgroup_path_of(const struct ft_measure *measure, bool v1, pid_t pid, char *path,
+                       size_t size);
+
+/* The folder of the cgroup PATH. False where the mount does not show it. */
+bool ft_cgroup_folder_of(const struct ft_cgroup_mounts *mounts, const char *path, char *folder,
+                         size_t size);
+
+/* The name of the file with the charge. */
+const char *ft_cgroup_usage_name(const struct ft_cgroup_mounts *mounts);
+
+/* The number alone in FOLDER's file NAME. */
+bool ft_cgroup_read_number(const struct ft_measure *measure, const char *folder, const char *name,
+                           double *value);
+
+/* Cut PATH after a component job_NUMBER, as Slurm names them in v1 and v2. False without one. */
+bool ft_cgroup_cut_at_job(char *path);
+
+/* Cut PATH at the topmost level that is TREE's alone and is charged. False when none is. */
+bool ft_cgroup_cut_at_own(const struct ft_tree *tree, char *path, size_t size);
+
+/*
+ * Whether the charge at FOLDER holds that of the cgroups below it: always in v2, and
+ * in v1 unless use_hierarchy is off (possible up to Linux 5.10).
+ */
+bool ft_cgroup_is_hierarchical(const struct ft_measure *measure, const char *folder);
+
+#endif

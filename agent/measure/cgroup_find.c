@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Which cgroup is a tree's: where the memory controller is mounted, what a process's
+ * path in it is, and which level of that path counts.
+ */
+#include "config.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/measure/cgroup.h"
+#include "predictor/core/buf.h"
+#include "predictor/core/io.h"
+
+enum { DEPTH_LIMIT = 16, FOLDERS_LIMIT = 256 };
+
+/* ---- where the controller is mounted ---- */
+
+/* mountinfo writes blanks and backslashes as three octal digits (proc(5)). */
+static bool unescape(struct ft_text text, char *out, size_t size)
+{
+  size_t length = 0;
+
+  while (text.at < text.end && length + 1 < size) {
+    if (*text.at == '\\' && text.end - text.at >= 4) {
+      out[length++] =
+          (char)((text.at[1] - '0') * 64 + (text.at[2] - '0') * 8 + (text.at[3] - '0'));
+      text.at += 4;
+    } else {
+      out[length++] = *text.at++;
+    }
+  }
+  out[length] = '\0';
+  return text.at == text.end;
+}
+
+static bool has_word(struct ft_text list, const char *word)
+{
+  struct ft_text piece;
+
+  while (ft_text_until(&list, ',', &piece))
+    if (ft_text_equals(piece, word))
+      return true;
+  return false;
+}
+
+/* One line of mountinfo: id parent device root point options [tags] - type source options. */
+static bool parse_mount(struct ft_text line, struct ft_cgroup_mounts *mount)
+{
+  struct ft_text word, root, point;
+
+  for (int i = 0; i < 3; i++)
+    if (!ft_text_word(&line, &word))
+      return false;
+  if (!ft_text_word(&line, &root) || !ft_text_word(&line, &point))
+    return false;
+  while (ft_text_word(&line, &word) && !ft_text_equals(word, "-"))
+    ;
+  if (!ft_text_word(&line, &word))
+    return false;
+  mount->v1 = ft_text_equals(word, "cgroup");
+  if (!mount->v1 && !ft_text_equals(word, "cgroup2"))
+    return false;
+  if (!ft_text_word(&line, &word) || !ft_text_word(&line, &word) ||
+      (mount->v1 && !has_word(word, "memory")))
+    return false;
+  ft_text_skip(&point, "/");
+  return unescape(root, mount->root, sizeof mount->root) &&
+         unescape(point, mount->point, sizeof mount->point);
+}
+
+bool ft_cgroup_find_mount(struct ft_measure *measure, struct ft_cgroup_mounts *mounts)
+{
+  struct ft_buf buf;
+  struct ft_text rest, line;
+  bool found = false;
+
+  ft_buf_init(&buf, FT_LIMIT_MOUNTS);
+  ft_io_read_file(measure->proc_fd, "self/mountinfo", &buf, NULL);
+  rest = ft_text_of(ft_buf_text(&buf), buf.length);
+  while (!(found && mounts->v1) && ft_text_line(&rest, &line)) {
+    struct ft_cgroup_mounts mount;
+
+    if (!parse_mount(line, &mount) || (found && !mount.v1))
+      continue;
+    *mounts = mount;
+    found = true;
+  }
+  ft_buf_free(&buf);
+  return found;
+}
+
+/* ---- a process's cgroup ---- */
+
+/* From lines "ID:CONTROLLERS:PATH". */
+bool ft_cgroup_path_of(const struct ft_measure *measure, bool v1, pid_t pid, char *path,
+                       size_t size)
+{
+  char text[8192];
+  struct ft_text rest = { 0 }, line, id, controllers;
+
+  if (ft_proc_read_pid(measure, pid, "cgroup", text, sizeof text) < 0)
+    return false;
+  rest = ft_text_from(text);
+  while (ft_text_line(&rest, &line)) {
+    if (!ft_text_until(&line, ':', &id) || !ft_text_until(&line, ':', &controllers))
+      continue;
+    if (v1 ? !has_word(controllers, "memory") : !ft_text_equals(id, "0"))
+      continue;
+    /* a path that climbs is outside of what our cgroup namespace shows */
+    return ft_text_copy(line, path, size) && path[0] == '/' && !strstr(path, "/..");
+  }
+  return false;
+}
+
+bool ft_cgroup_holds(const struct ft_tree *tree, pid_t pid)
+{
+  char path[PATH_MAX];
+  size_t length;
+
+  if (!tree->cgroup || !ft_cgroup_path_of(tree->measure, tree->cgroup_v1, pid, path, sizeof path))
+    return false;
+  length = strlen(tree->cgroup);
+  return strncmp(path, tree->cgroup, length) == 0 && (path[length] == '/' || !path[length]);
+}
+
+bool ft_cgroup_folder_of(const struct ft_cgroup_mounts *mounts, const char *path, char *folder,
+                      size_t size)
+{
+  size_t length = strlen(mounts->root);
+  int put;
+
+  if (length == 1)
+    length = 0;
+  else if (strncmp(path, mounts->root, length) != 0 || (path[length] && path[length] != '/'))
+    return false;
+  put = snprintf(folder, size, "%s%s", mounts->point, strcmp(path, "/") ? path + length : "");
+  return put > 0 && (size_t)put < size;
+}
+
+const char *ft_cgroup_usage_name(const struct ft_cgroup_mounts *mounts)
+{
+  return mounts->v1 ? "memory.usage_in_bytes" : "memory.current";
+}
+
+bool ft_cgroup_read_number(const struct ft_measure *measure, const char *folder, const char *name,
+                        double *value)
+{
+  char path[PATH_MAX + 64], text[64];
+
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  return ft_proc_read(measure->settings.root_fd, path, text, sizeof text) > 0 &&
+         ft_proc_number(text, value);
+}
+
+/* ---- which level ---- */
+
+bool ft_cgroup_cut_at_job(char *path)
+{
+  for (char *at = path; (at = strstr(at, "/job_")); at++) {
+    struct ft_text rest = ft_text_from(at + 5);
+    uint64_t job;
+
+    if (!ft_text_u64(&rest, UINT32_MAX, &job) || (ft_text_left(&rest) && *rest.at != '/'))
+      continue;
+    path[rest.at - path] = '\0';
+    return true;
+  }
+  return false;
+}
+
+/* A process born since the look is the tree's if its ancestors lead there. */
+static bool is_ours(const struct ft_tree *tree, pid_t pid)
+{
+  struct ft_stat stat;
+
+  for (int i = 0; i < DEPTH_LIMIT && pid > 1; i++) {
+    if (ft_tree_find(tree, pid))
+      return true;
+    if (ft_stat_read(tree->measure, pid, &stat) < 0)
+      return i == 0; /* ended since it was listed */
+    pid = stat.parent;
+  }
+  return false;
+}
+
+static bool holds_only(const struct ft_tree *tree, const char *folder, int depth, int *folders);
+
+/* Go on below FOLDER, whose own processes are all the tree's. */
+static bool holds_only_below(const struct ft_tree *tree, const char *folder, int depth,
+                             int *folders)
+{
+  int fd = openat(tree->measure->settings.root_fd, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+  struct dirent *entry;
+  bool only = true;
+
+  if (!dir) {
+    if (fd >= 0)
+      close(fd);
+    return false;
+  }
+  while (only && (entry = readdir(dir))) {
+    char below[PATH_MAX];
+    int put;
+
+    if (entry->d_name[0] == '.' || entry->d_type != DT_DIR)
+      continue;
+    put = snprintf(below, sizeof below, "%s/%s", folder, entry->d_name);
+    only = put > 0 && (size_t)put < sizeof below && holds_only(tree, below, depth + 1, folders);
+  }
+  closedir(dir);
+  return only;
+}
+
+/* Whether every process in FOLDER and below is TREE's; what is too deep or too wide is not. */
+static bool holds_only(const struct ft_tree *tree, const char *folder, int depth, int *folders)
+{
+  char *path = NULL;
+  struct ft_buf procs;
+  struct ft_text rest, line;
+  bool only = false;
+
+  if (depth > DEPTH_LIMIT || ++*folders > FOLDERS_LIMIT ||
+      asprintf(&path, "%s/cgroup.procs", folder) < 0)
+    return false;
+  ft_buf_init(&procs, FT_LIMIT_PROC);
+  if (ft_io_read_file(tree->measure->settings.root_fd, path, &procs, NULL) < 0)
+    goto out;
+  rest = ft_text_of(ft_buf_text(&procs), procs.length);
+  while (ft_text_line(&rest, &line)) {
+    uint64_t pid;
+
+    if (!ft_text_u64(&line, INT32_MAX, &pid) || !is_ours(tree, (pid_t)pid))
+      goto out;
+  }
+  only = holds_only_below(tree, folder, depth, folders);
+
+out:
+  ft_buf_free(&procs);
+  free(path);
+  return only;
+}
+
+bool ft_cgroup_cut_at_own(const struct ft_tree *tree, char *path, size_t size)
+{
+  const struct ft_measure *measure = tree->measure;
+  char at[PATH_MAX], folder[PATH_MAX];
+  bool found = false;
+  double usage;
+
+  ft_string_copy(path, at, sizeof at);
+  for (;;) {
+    char *slash = strrchr(at, '/');
+    int folders = 0;
+
+    if (!ft_cgroup_folder_of(measure->mounts, at, folder, sizeof folder))
+      return found;
+    if (ft_cgroup_read_number(measure, folder, ft_cgroup_usage_name(measure->mounts), &usage)) {
+      if (!holds_only(tree, folder, 0, &folders))
+        return found;
+      found = ft_string_copy(at, path, size);
+    }
+    if (!slash || !at[1])
+      return found;
+    slash[slash == at] = '\0';
+  }
+}
+
+bool ft_cgroup_is_hierarchical(const struct ft_measure *measure, const char *folder)
+{
+  double value;
+
+  return !measure->mounts->v1 ||
+         !ft_cgroup_read_number(measure, folder, "memory.use_hierarchy", &value) || value > 0;
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Who is new to a tree. One look serves all trees, and costs nothing where no process
+ * was born: the newest pid of the namespace tells. Where a few were, those pids alone are
+ * tried; else /proc is listed.
+ */
+#include "config.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/measure/internal.h"
+
+enum {
+  PROBE_LIMIT = 1024,    /* pids given out since the last look that are tried one by one */
+  RETRY_LIMIT = 8,       /* of them, the newest, that may not be visible yet */
+  CANDIDATES_KEPT = 256, /* room for more is given back after the look that needed it */
+  CANDIDATES_LIMIT = FT_PID_LIMIT
+};
+
+/* Births that no advance of the newest pid tells (clone3 with set_tid) wait this long. */
+#define SCAN_SECONDS 30.0
+
+/* A process that may be new to a tree. */
+struct candidate {
+  pid_t pid;
+  struct ft_stat stat;
+};
+
+struct ft_discovery {
+  int loadavg_fd;      /* -1: every look is a scan */
+  DIR *proc;
+  pid_t newest;        /* the newest pid at the last look; 0: not known */
+  double next_scan;
+  uint8_t *known;      /* a bit for each pid: looked at since pids last wrapped, not to be again */
+  pid_t retry[RETRY_LIMIT]; /* pids given out but not yet visible at the last look */
+  size_t retries;
+  struct candidate *candidates;
+  size_t count, size;
+};
+
+struct ft_discovery *ft_discovery_new(struct ft_measure *measure)
+{
+  struct ft_discovery *discovery = calloc(1, sizeof *discovery);
+  int fd;
+
+  if (!discovery)
+    return NULL;
+  discovery->loadavg_fd =
+      measure->own_proc ? openat(measure->proc_fd, "loadavg", O_RDONLY | O_CLOEXEC) : -1;
+  fd = openat(measure->proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd >= 0)
+    discovery->proc = fdopendir(fd);
+  discovery->known = calloc(FT_PID_LIMIT / 8, 1);
+  if (!discovery->proc || !discovery->known) {
+    if (fd >= 0 && !discovery->proc)
+      close(fd);
+    ft_discovery_free(discovery);
+    return NULL;
+  }
+  return discovery;
+}
+
+void ft_discovery_free(struct ft_discovery *discovery)
+{
+  if (!discovery)
+    return;
+  if (discovery->loadavg_fd >= 0)
+    close(discovery->loadavg_fd);
+  if (discovery->proc)
+    closedir(discovery->proc);
+  free(discovery->known);
+  free(discovery->candidates);
+  free(discovery);
+}
+
+static bool is_known(const struct ft_discovery *discovery, pid_t pid)
+{
+  return discovery->known[pid >> 3] & (1u << (pid & 7));
+}
+
+static void set_known(struct ft_discovery *discovery, pid_t pid)
+{
+  discovery->known[pid >> 3] |= (uint8_t)(1u << (pid & 7));
+}
+
+/* A new root may have old descendants, and after a wrap a known pid may be someone else. */
+void ft_discovery_restart(struct ft_discovery *discovery)
+{
+  uint8_t *fresh = calloc(FT_PID_LIMIT / 8, 1);
+
+  if (fresh) {
+    free(discovery->known);
+    discovery->known = fresh;
+  } else {
+    memset(discovery->known, 0, FT_PID_LIMIT / 8);
+  }
+  discovery->newest = 0;
+}
+
+static void add_candidate(struct ft_discovery *discovery, pid_t pid, const struct ft_stat *stat)
+{
+  if (discovery->count == discovery->size) {
+    size_t size = discovery->size ? 2 * discovery->size : 64;
+    struct candidate *candidates =
+        size > CANDIDATES_LIMIT ? NULL
+                                : realloc(discovery->candidates, size * sizeof *candidates);
+
+    if (!candidates)
+      return;
+    discovery->candidates = candidates;
+    discovery->size = size;
+  }
+  discovery->candidates[discovery->count++] = (struct candidate){ .pid = pid, .stat = *stat };
+}
+
+/* Look at PID, which nobody has looked at. Returns false where it is not there (yet). */
+static bool probe_pid(struct ft_measure *measure, pid_t pid)
+{
+  struct ft_discovery *discovery = measure->discovery;
+  struct ft_stat stat;
+
+  if (pid <= 0 || pid >= FT_PID_LIMIT || is_known(discovery, pid))
+    return true;
+  if (ft_stat_read(measure, pid, &stat) < 0)
+    return false;
+  if (discovery->loadavg_fd >= 0)
+    set_known(discovery, pid);
+  if (!stat.thread && !ft_tree_of(measure, pid))
+    add_candidate(discovery, pid, &stat);
+  return true;
+}
+
+static void scan(struct ft_measure *measure)
+{
+  struct dirent *entry;
+
+  rewinddir(measure->discovery->proc);
+  while ((entry = readdir(measure->discovery->proc))) {
+    struct ft_text name = ft_text_from(entry->d_name);
+    uint64_t pid;
+
+    if (ft_text_u64(&name, FT_PID_LIMIT - 1, &pid) && !ft_text_left(&name))
+      probe_pid(measure, (pid_t)pid);
+  }
+  measure->discovery->next_scan = measure->now + SCAN_SECONDS;
+}
+
+/* The newest pid of the namespace: the last word of loadavg; 0 where that is not to be had. */
+static pid_t newest_pid(const struct ft_discovery *discovery)
+{
+  char text[128];
+  ssize_t length =
+      discovery->loadavg_fd < 0 ? -1 : ft_proc_reread(discovery->loadavg_fd, text, sizeof text);
+  struct ft_text cursor, word;
+  uint64_t pid = 0;
+
+  if (length <= 0)
+    return 0;
+  cursor = ft_text_of(text, (size_t)length);
+  for (int i = 0; i < 5; i++)
+    if (!ft_text_word(&cursor, &word))
+      return 0;
+  return ft_text_u64(&word, FT_PID_LIMIT - 1, &pid) ? (pid_t)pid : 0;
+}
+
+static bool is_members_session(const struct ft_measure *measure, pid_t session)
+{
+  for (const struct ft_tree *tree = measure->trees; tree; tree = tree->next)
+    for (size_t i = 0; i < tree->count; i++)
+      if (tree->members[i].session == session || tree->members[i].pid == session)
+        return true;
+  return false;
+}
+
+/*
+ * Whether the process PID, born as one of FROM and later, is nobody of ours by its session
+ * alone, which getsid(2) tells at a tenth of what opening its stat costs. A session is
+ * inherited or begun, never joined: so it is a stranger's where its leader lives, is older
+ * and neither he nor his session is a member's.
+ */
+static bool is_strangers_session(const struct ft_measure *measure, pid_t session, pid_t from)
+{
+  return session > 0 && session < from && (kill(session, 0) == 0 || errno == EPERM) &&
+         !is_members_session(measure, session);
+}
+
+static bool probe_new(struct ft_measure *measure, pid_t pid, pid_t from)
+{
+  pid_t session = getsid(pid);
+
+  if (session < 0 && errno == ESRCH)
+    return false;
+  if (!is_strangers_session(measure, session, from))
+    return probe_pid(measure, pid);
+  set_known(measure->discovery, pid);
+  return true;
+}
+
+/*
+ * A pid counts as given out before the process can be seen under it
+ * (copy_process calls alloc_pid early), so the newest that are not there are tried once more.
+ */
+static void probe_range(struct ft_measure *measure, pid_t from, pid_t to)
+{
+  struct ft_discovery *discovery = measure->discovery;
+
+  for (size_t i = 0; i < discovery->retries; i++)
+    probe_new(measure, discovery->retry[i], discovery->retry[0]);
+  discovery->retries = 0;
+  for (pid_t pid = from; pid <= to; pid++)
+    if (!probe_new(measure, pid, from) && to - pid < RETRY_LIMIT)
+      discovery->retry[discovery->retries++] = pid;
+}
+
+/* Gather processes that may belong to a tree, with as little work as the newest pid allows. */
+static void find_candidates(struct ft_measure *measure)
+{
+  struct ft_discovery *discovery = measure->discovery;
+  pid_t newest = newest_pid(discovery), last = discovery->newest;
+
+  discovery->count = 0;
+  if (newest && newest < last)
+    ft_discovery_restart(discovery);
+  if (!newest || !discovery->newest || newest - last > PROBE_LIMIT ||
+      measure->now >= discovery->next_scan) {
+    discovery->retries = 0;
+    scan(measure);
+  } else if (newest != last || discovery->retries) {
+    probe_range(measure, last + 1, newest);
+  }
+  discovery->newest = newest;
+}
+
+/*
+ * The tree that CANDIDATE belongs to. A parent that is a member decides. Where the
+ * parent ended before it was seen, the leader of the process group or session does,
+ * if he is a member (a pid is not given out again while it names either), or the
+ * cgroup, if it is the tree's alone: but for a slurmstepd, which is added as a root when it
+ * is announced. A skipped root leads nobody: a shell's pipeline puts strangers into its group.
+ */
+static struct ft_tree *home_of(struct ft_measure *measure, const struct candidate *candidate)
+{
+  const struct ft_stat *stat = &candidate->stat;
+  struct ft_tree *tree = ft_tree_of(measure, stat->parent);
+
+  if (tree)
+    return tree;
+  for (tree = measure->trees; tree; tree = tree->next) {
+    const struct ft_member *group = ft_tree_find(tree, stat->group);
+    const struct ft_member *session = ft_tree_find(tree, stat->session);
+
+    if ((group && !group->skipped) || (session && !session->skipped))
+      return tree;
+    if (stat->parent == 1 && !ft_text_starts(ft_text_from(stat->command), "slurmstepd") &&
+        ft_cgroup_holds(tree, candidate->pid))
+      return tree;
+  }
+  return NULL;
+}
+
+/* Children may come before their parents where pids have wrapped: again until nothing changes. */
+static void adopt_candidates(struct ft_measure *measure)
+{
+  struct ft_discovery *discovery = measure->discovery;
+  size_t left = discovery->count, before;
+
+  do {
+    size_t kept = 0;
+
+    before = left;
+    for (size_t i = 0; i < left; i++) {
+      struct candidate *candidate = &discovery->candidates[i];
+      struct ft_tree *tree = home_of(measure, candidate);
+      struct ft_member *member =
+          tree ? ft_tree_add_member(tree, candidate->pid, &candidate->stat) : NULL;
+
+      if (!member) {
+        discovery->candidates[kept++] = *candidate;
+        continue;
+      }
+      ft_tree_look_at(measure, member);
+      tree->alive += !member->gone && !member->zombie;
+    }
+    left = kept;
+  } while (left && left < before);
+}
+
+void ft_discovery_look(struct ft_measure *measure)
+{
+  if (!measure->trees)
+    return;
+  measure->instants++;
+  for (struct ft_tree *tree = measure->trees; tree; tree = tree->next)
+    ft_tree_look(tree);
+  find_candidates(measure);
+  if (measure->discovery->count)
+    adopt_candidates(measure);
+  if (measure->discovery->size > CANDIDATES_KEPT) {
+    free(measure->discovery->candidates);
+    measure->discovery->candidates = NULL;
+    measure->discovery->size = measure->discovery->count = 0;
+  }
+}

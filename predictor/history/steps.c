@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "predictor/history/steps.h"
+
+int ft_steps_add(struct ft_steps *steps, double start, double end, double bytes)
+{
+  if (steps->count == steps->room) {
+    size_t room = steps->room ? 2 * steps->room : 16;
+    struct ft_step *step =
+        steps->room >= FT_STEPS_MOST ? NULL : realloc(steps->step, room * sizeof *step);
+
+    if (!step)
+      return -1;
+    steps->step = step;
+    steps->room = room;
+  }
+  steps->untimed = steps->untimed || start <= 0 || end <= 0;
+  /* a step within one second has lasted some part of it */
+  steps->step[steps->count++] = (struct ft_step){ start, end > start ? end : start + 0.5, bytes };
+  return 0;
+}
+
+struct edge {
+  double time, bytes;
+};
+
+static int by_time(const void *a, const void *b)
+{
+  const struct edge *x = a, *y = b;
+
+  if (x->time != y->time)
+    return x->time < y->time ? -1 : 1;
+  return x->bytes < y->bytes ? -1 : x->bytes > y->bytes; /* who goes makes room first */
+}
+
+double ft_steps_peak(const struct ft_steps *steps)
+{
+  double now = 0, peak = 0;
+  struct edge *edge = steps->untimed ? NULL : malloc((2 * steps->count + 1) * sizeof *edge);
+
+  if (!edge) {
+    for (size_t i = 0; i < steps->count; i++)
+      peak = fmax(peak, steps->step[i].bytes);
+    return peak;
+  }
+  for (size_t i = 0; i < steps->count; i++) {
+    edge[2 * i] = (struct edge){ steps->step[i].start, steps->step[i].bytes };
+    edge[2 * i + 1] = (struct edge){ steps->step[i].end, -steps->step[i].bytes };
+  }
+  qsort(edge, 2 * steps->count, sizeof *edge, by_time);
+  for (size_t i = 0; i < 2 * steps->count; i++) {
+    now += edge[i].bytes;
+    peak = fmax(peak, now);
+  }
+  free(edge);
+  return peak;
+}
+
+void ft_steps_clear(struct ft_steps *steps)
+{
+  steps->count = 0;
+  steps->untimed = false;
+}
+
+void ft_steps_free(struct ft_steps *steps)
+{
+  free(steps->step);
+  *steps = (struct ft_steps){ 0 };
+}

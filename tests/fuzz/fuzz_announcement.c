@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The way of a packet into the agent: decoding, the jobs' state machine with trees that
+ * measure nothing, and what it hands over, which must encode again. One input is several
+ * packets, each with its length in two bytes before it.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "agent/jobs.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct ft_tree {
+  char unused;
+};
+
+struct ft_tree *ft_tree_open(struct ft_measure *measure, struct ft_error *err)
+{
+  (void)measure;
+  (void)err;
+  return calloc(1, sizeof(struct ft_tree));
+}
+
+int ft_tree_add_root(struct ft_tree *tree, pid_t pid, bool skip_self, struct ft_error *err)
+{
+  (void)tree;
+  (void)skip_self;
+  if (pid <= 0)
+    abort();
+  return ft_error_set(err, "%ld: no such process", (long)pid);
+}
+
+void ft_tree_note_end(struct ft_tree *tree, const ft_task_end *end)
+{
+  (void)tree;
+  (void)end;
+}
+
+bool ft_tree_alive(const struct ft_tree *tree)
+{
+  (void)tree;
+  return false;
+}
+
+void ft_tree_close(struct ft_tree *tree, ft_observation *out)
+{
+  (void)out;
+  free(tree);
+}
+
+static void finished(const ft_observation *o, void *data)
+{
+  static ft_observation again;
+  struct ft_error err;
+  struct ft_buf buf;
+
+  (void)data;
+  ft_buf_init(&buf, FT_LIMIT_RECORD);
+  if (ft_record_encode(FT_RECORD_OBSERVATION, o, &buf, &err) < 0 ||
+      ft_record_decode(FT_RECORD_OBSERVATION, buf.data, buf.length, &again, &err) < 0)
+    abort();
+  ft_buf_free(&buf);
+}
+
+static void with_job(uint32_t job_id, void *data)
+{
+  (void)job_id;
+  (void)data;
+}
+
+static void with_observation(const ft_observation *o, void *data)
+{
+  (void)o;
+  (void)data;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+  static ft_announcement announcement;
+  const struct ft_jobs_settings settings = { .rule = FT_RULE_RSS,
+                                             .grace_seconds = 30,
+                                             .ask_seconds = 1,
+                                             .finished = finished,
+                                             .ask = with_job,
+                                             .forget = with_job,
+                                             .suspend = with_observation };
+  struct ft_instant now = { 1000, 2000 };
+  struct ft_jobs *jobs = ft_jobs_open(&settings, NULL);
+
+  if (!jobs)
+    return 0;
+  while (size >= 2) {
+    size_t length = data[0] | (size_t)data[1] << 8;
+
+    data += 2;
+    size -= 2;
+    length = length < size ? length : size;
+    if (ft_record_decode(FT_RECORD_ANNOUNCEMENT, data, length, &announcement, NULL) == 0) {
+      (void)ft_jobs_announce(jobs, &announcement, 1, length % 2, now);
+      ft_jobs_answer(jobs, announcement.job_id, NULL, now);
+      now.monotonic += (double)(length % 7);
+      now.utc = now.monotonic + 1000;
+      (void)ft_jobs_tick(jobs, now);
+    }
+    data += length;
+    size -= length;
+  }
+  ft_jobs_close(jobs);
+  return 0;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The script parser, and the frame that carries a description to the child.
+ * Input: an argument a line, a NUL, the script. Whatever is described must be a record
+ * that its reader takes.
+ */
+#include "config.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/request/describe.h"
+#include "predictor/request/frame.h"
+
+enum { ARGUMENTS = 16, LINES = 4096 };
+
+static const ft_declared_app apps[] = { { .name = "declared",
+                                          .command = "declared*x",
+                                          .arguments_count = 2,
+                                          .arguments = { { .name = "--n" }, { .name = "1" } },
+                                          .files_count = 1,
+                                          .files = { { .argument = "2", .counts = "lines" } } } };
+
+static void must(int condition)
+{
+  if (!condition)
+    abort();
+}
+
+/* It goes into a record and comes out of it again. */
+static void check(const ft_submission *submission)
+{
+  static ft_submission again;
+  struct ft_error err;
+  struct ft_buf buf;
+
+  must(submission->app[0] != '\0');
+  ft_buf_init(&buf, FT_LIMIT_ENVIRONMENT);
+  must(ft_submission_to_text(submission, &buf, &err) == 0);
+  must(ft_submission_from_text(ft_buf_text(&buf), &again, &err) == 0);
+  ft_buf_free(&buf);
+}
+
+static void describe(const uint8_t *data, size_t size)
+{
+  static ft_submission submission;
+  static struct ft_file_queries files;
+  const ft_request request = { .tasks = 1 };
+  const uint8_t *nul = size ? memchr(data, '\0', size) : NULL;
+  size_t length = nul ? (size_t)(nul - data) : 0;
+  const char *arguments[ARGUMENTS];
+  char lines[LINES];
+  struct ft_description what = { .user = "u",
+                                 .job_name = "j1",
+                                 .script = nul ? (const char *)nul + 1 : (const char *)data,
+                                 .script_length = nul ? size - length - 1 : size,
+                                 .arguments = arguments,
+                                 .apps = apps,
+                                 .app_count = 1 };
+
+  if (length >= LINES)
+    length = LINES - 1;
+  if (length)
+    memcpy(lines, data, length);
+  lines[length] = '\0';
+  for (char *p = lines; *p && what.argument_count < ARGUMENTS;) {
+    arguments[what.argument_count++] = p;
+    p += strcspn(p, "\n");
+    if (*p)
+      *p++ = '\0';
+  }
+  (void)ft_describe(&what, &request, &submission, &files, NULL);
+  check(&submission);
+  if (what.argument_count) {
+    what.params = arguments[0];
+    what.app = arguments[0];
+    (void)ft_describe(&what, &request, &submission, NULL, NULL);
+    check(&submission);
+  }
+  what.script = NULL;
+  what.app = NULL;
+  (void)ft_describe(&what, &request, &submission, &files, NULL);
+  check(&submission);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+  static struct ft_frame frame;
+  struct ft_error err;
+
+  describe(data, size);
+  (void)ft_frame_read((const char *)data, size, &frame, &err);
+  return 0;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a scontrol prints, as a job, a configuration, partitions and nodes at once. */
+#include "config.h"
+
+#include "agent/scontrol.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+  static ft_partition partitions[FT_SCONTROL_PARTITIONS];
+  const struct ft_scontrol_host host = { "vm", "epyc" };
+  struct ft_text text = ft_text_of((const char *)data, size);
+  struct ft_slurm_config config = { 0 };
+  struct ft_slurm_job job;
+  size_t count;
+
+  (void)ft_scontrol_job(text, 3, &job, NULL);
+  (void)ft_scontrol_config(text, &config, NULL);
+  (void)ft_scontrol_partitions(text, text, &config, &host, partitions, FT_SCONTROL_PARTITIONS,
+                               &count, NULL);
+  return 0;
+}

@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The built plugin in a fake SPANK host. The test starts itself again under
+ * the name of a Slurm command, with a command line as a user would type it; that
+ * process loads the plugin, plays Slurm to it and prints what came of it.
+ */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "predictor/core/io.h"
+#include "predictor/core/units.h"
+#include "predictor/record/layout.h"
+#include "tests/unit/fake_spank.h"
+
+static char folder[] = "/tmp/foretell-test-XXXXXX";
+static int state_fd = -1;
+static char *self; /* of this program: /proc/self/exe would be valgrind under valgrind */
+
+static ft_model *sample_model(void)
+{
+  ft_model *m = calloc(1, sizeof *m);
+
+  assert_non_null(m);
+  m->schema = FT_SCHEMA;
+  (void)ft_string_copy("sorter", m->app, sizeof m->app);
+  m->uid = (uint32_t)getuid();
+  m->rule = FT_RULE_RSS;
+  m->runs = m->completed = 40;
+  m->has_evaluator = true;
+  (void)ft_string_copy("quantiles", m->evaluator.method, sizeof m->evaluator.method);
+  m->evaluator.log_target = true;
+  m->evaluator.intercept = log(1e9);
+  m->evaluator.max_bytes = 1.1e9;
+  m->evaluator.residuals_count = 40;
+  for (int i = 0; i < 40; i++)
+    m->evaluator.residuals[i] = (i - 20) * 0.002;
+  return m;
+}
+
+static void write_state(void)
+{
+  static ft_site site;
+  static ft_partition partition;
+  char name[FT_LAYOUT_NAME_SIZE], path[FT_LAYOUT_NAME_SIZE + 32];
+  ft_model *model = sample_model();
+  struct ft_error err;
+
+  site = (ft_site){ .schema = FT_SCHEMA,
+                    .rule = FT_RULE_RSS,
+                    .memory_is_consumable = true,
+                    .default_partition = "main",
+                    .has_policy = true,
+                    .policy = { .has_min_runs = true,
+                                .min_runs = 3,
+                                .has_trim_runs = true,
+                                .trim_runs = 20,
+                                .has_oom_probability = true,
+                                .oom_probability = 0.01,
+                                .has_round_bytes = true,
+                                .round_bytes = 100 << 20,
+                                .has_floor_bytes = true,
+                                .floor_bytes = 1 << 20,
+                                .has_trim_factor = true,
+                                .trim_factor = 2,
+                                .has_reject_probability = true,
+                                .reject_probability = 0.9 } };
+  partition = (ft_partition){ .schema = FT_SCHEMA,
+                              .name = "main",
+                              .is_default = true,
+                              .def_mem_bytes = 512 << 20,
+                              .nodes_count = 1,
+                              .nodes = { { 1, 8, UINT64_C(8) << 30, 1, "", "" } } };
+  assert_int_equal(ft_record_write(FT_RECORD_SITE, &site, state_fd, "site", 0644, &err), 0);
+  (void)mkdirat(state_fd, "partitions", 0755);
+  ft_layout_partition_name("main", name);
+  (void)snprintf(path, sizeof path, "partitions/%s", name);
+  int partitions = openat(state_fd, "partitions", O_RDONLY | O_DIRECTORY);
+  assert_int_equal(ft_record_write(FT_RECORD_PARTITION, &partition, partitions, name, 0644, &err),
+                   0);
+  close(partitions);
+  (void)mkdirat(state_fd, "models", 0755);
+  (void)mkdirat(state_fd, "models/site", 0755);
+  int models = openat(state_fd, "models/site", O_RDONLY | O_DIRECTORY);
+  ft_layout_model_name("sorter", name);
+  (void)unlinkat(models, name, 0);
+  assert_int_equal(ft_record_write(FT_RECORD_MODEL, model, models, name, 0644, &err), 0);
+  close(models);
+  free(model);
+}
+
+static void model_path(char *out, size_t size)
+{
+  char name[FT_LAYOUT_NAME_SIZE];
+
+  ft_layout_model_name("sorter", name);
+  (void)snprintf(out, size, "%s/models/site/%s", folder, name);
+}
+
+/* Start the host with LINE's words; ENVIRONMENT: "NAME=VALUE", or NULL. Returns what it prints. */
+static const char *submit(const char *line, const char *environment)
+{
+  static char output[65536];
+  char words[1024], *argv[32];
+  size_t used = 0;
+  int ends[2], argc = 0, status;
+  ssize_t got;
+  pid_t pid;
+
+  (void)ft_string_copy(line, words, sizeof words);
+  for (char *p = strtok(words, " "); p; p = strtok(NULL, " "))
+    argv[argc++] = p;
+  argv[argc] = NULL;
+  assert_int_equal(pipe(ends), 0);
+  pid = fork();
+  assert_true(pid >= 0);
+  if (pid == 0) {
+    char variable[256];
+
+    (void)dup2(ends[1], STDOUT_FILENO);
+    close(ends[0]);
+    close(ends[1]);
+    (void)setenv("FAKE_HOST", argv[0], 1);
+    if (environment && ft_string_copy(environment, variable, sizeof variable))
+      (void)putenv(variable);
+    if (strcmp(argv[0], "salloc") == 0)
+      (void)putenv((char *)"FAKE_SALLOC=1");
+    execv(self, argv);
+    _exit(126);
+  }
+  close(ends[1]);
+  while ((got = read(ends[0], output + used, sizeof output - used - 1)) > 0)
+    used += (size_t)got;
+  output[used] = '\0';
+  close(ends[0]);
+  assert_int_equal(waitpid(pid, &status, 0), pid);
+  if (status != 0)
+    fail_msg("%s: status %d: %s", line, status, output);
+  return output;
+}
+
+static size_t lines_said(const char *output)
+{
+  size_t count = 0;
+
+  for (const char *p = output; p && *p; p = strchr(p, '\n'), p += p != NULL)
+    count += strncmp(p, "info: ", 6) == 0 || strncmp(p, "error: ", 7) == 0;
+  return count;
+}
+
+#define assert_has(text, part)                                                                     \
+  do {                                                                                             \
+    if (!strstr(text, part))                                                                       \
+      fail_msg("\"%s\" is not in: %s", part, text);                                                \
+  } while (0)
+
+static int set_up(void **state)
+{
+  static char text[3][600];
+  FILE *script;
+  const char *top = getenv("FT_TOP_BUILDDIR");
+
+  (void)state;
+  assert_non_null(mkdtemp(folder));
+  state_fd = open(folder, O_RDONLY | O_DIRECTORY);
+  assert_true(state_fd >= 0);
+  assert_int_equal(chdir(folder), 0);
+  script = fopen("job.sh", "w");
+  assert_non_null(script);
+  fputs("#!/bin/sh\n#SBATCH --container-image=x\nsrun -n2 ./sorter --size $1 --arch a\n", script);
+  fclose(script);
+  (void)snprintf(text[0], sizeof text[0], "%s/.libs/spank_foretell.so", top ? top : ".");
+  (void)snprintf(text[1], sizeof text[1], "state=%s", folder);
+  (void)snprintf(text[2], sizeof text[2], "socket=%s/socket", folder);
+  setenv("FAKE_PLUGIN", text[0], 1);
+  setenv("FAKE_STATE", text[1], 1);
+  setenv("FAKE_SOCKET", text[2], 1);
+  setenv("FAKE_HELPER", "helper=/nonexistent", 1);
+  setenv("HOME", "/nonexistent", 1);
+  write_state();
+  return 0;
+}
+
+static int tear_down(void **state)
+{
+  char command[100];
+
+  (void)state;
+  close(state_fd);
+  (void)snprintf(command, sizeof command, "rm -rf %s", folder);
+  return chdir("/") != 0 || system(command) != 0;
+}
+
+static void app_and_features_are_carried_without_being_asked(void **state)
+{
+  static const struct {
+    const char *line, *carried;
+  } cases[] = {
+    { "sbatch job.sh 7", ": job.sh-" },
+    { "sbatch job.sh 7", " het=0 size=7 arch=a\n" },
+    { "sbatch --predict-app=mine --predict-params=a=1 job.sh 7", "mine het=0 a=1 size=7 arch=a\n" },
+    { "sbatch --ntasks=4 --container-image=img.sqsh job.sh 7", " tasks=4 container=img.sqsh\n" },
+    { "sbatch --wrap ./x", ": job.sh-" },
+    { "sbatch job.sh -- 7", ": job.sh-" },
+    { "sbatch --mem 4G -p x -n3 --chdir . job.sh 7", " het=0 size=7 arch=a" },
+    { "sbatch --mem 4G -p x -- job.sh 7", " het=0 size=7 arch=a" },
+    { "srun ./x --n 5", " het=0 n=5\n" },
+    { "salloc ./x --n 5", " het=0 n=5\n" },
+    { "salloc", ": job.sh-" },
+    { "sbatch nowhere.sh --n 5", " het=0 n=5\n" }
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    const char *output = submit(cases[i].line, NULL);
+
+    assert_has(output, "carried FORETELL: ");
+    assert_has(output, cases[i].carried);
+    assert_has(output, "post_opt 0\n");
+    assert_int_equal(lines_said(output), 0);
+    if (strstr(output, "mem") && !strstr(cases[i].line, "mem"))
+      fail_msg("%s: %s", cases[i].line, output);
+  }
+}
+
+static void memory_is_set_in_the_users_unit(void **state)
+{
+  static const struct {
+    const char *line, *environment, *wanted;
+    size_t lines;
+  } cases[] = {
+    { "sbatch --predict-app=sorter --predict-mem job.sh 7", NULL, "\nmem=", 1 },
+    { "sbatch --predict-app=sorter --predict-mem=check job.sh 7", NULL, "post_opt 0\n", 1 },
+    { "sbatch --predict-app=sorter --predict-mem=off job.sh 7", NULL, "post_opt 0\n", 0 },
+    { "sbatch --predict-app=sorter --predict-mem=set --mem=4G job.sh 7", NULL, "\nmem=4G\n", 1 },
+    { "sbatch --predict-app=sorter --predict-mem=raise --mem=900M job.sh 7", NULL, "\nmem=1", 1 },
+    { "sbatch --predict-app=sorter --predict-mem=trim --mem=6G job.sh 7", NULL, "\nmem=1", 1 },
+    { "sbatch --predict-app=sorter --predict-mem=raise --mem-per-cpu=900M job.sh 7", NULL,
+      "\nmem-per-cpu=1", 1 },
+    { "sbatch --predict-app=sorter job.sh 7", "FORETELL_PREDICT_MEM=set", "\nmem=1", 1 },
+    { "sbatch --predict-app=sorter --predict-mem=off job.sh 7", "FORETELL_PREDICT_MEM=set",
+      "post_opt 0\n", 0 },
+    { "sbatch --predict-mem job.sh 7", "FORETELL_PREDICT_APP=sorter", "\nmem=1", 1 },
+    { "srun --predict-app=sorter --predict-mem ./x", NULL, "\nmem=1", 1 },
+    { "srun --predict-app=sorter --predict-mem ./x", "SLURM_JOB_ID=5", "post_opt 0\n", 0 },
+    { "sbatch --predict-app=sorter job.sh 7", "FORETELL_PREDICT_MEM=nonsense", "post_opt 0\n", 1 },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    const char *output = submit(cases[i].line, cases[i].environment);
+
+    assert_has(output, cases[i].wanted);
+    assert_has(output, "post_opt 0\n");
+    if (lines_said(output) != cases[i].lines)
+      fail_msg("%s: %s", cases[i].line, output);
+  }
+}
+
+static void unknown_modes_are_refused_with_the_known_ones(void **state)
+{
+  const char *output = submit("sbatch --predict-mem=sets job.sh", NULL);
+
+  (void)state;
+  assert_has(output, "options -1\n");
+  assert_has(output, "check, set, raise, trim, off or force");
+  assert_int_equal(lines_said(output), 1);
+}
+
+static void a_job_that_would_die_is_refused(void **state)
+{
+  const char *output =
+      submit("sbatch --predict-app=sorter --predict-mem --mem=100M job.sh 7", NULL);
+
+  (void)state;
+  assert_has(output, "post_opt -1\n");
+  assert_has(output, "error: foretell: not submitted");
+  assert_has(output, "--predict-mem=force");
+  assert_null(strstr(output, "carried"));
+  output = submit("sbatch --predict-app=sorter --predict-mem=force --mem=100M job.sh 7", NULL);
+  assert_has(output, "post_opt 0\n");
+  assert_has(output, "carried");
+}
+
+static void break_site(const char *how)
+{
+  if (strcmp(how, "absent") == 0) {
+    assert_int_equal(unlinkat(state_fd, "site", 0), 0);
+  } else if (strcmp(how, "truncated") == 0) {
+    assert_int_equal(truncate("site", 30), 0);
+  } else if (strcmp(how, "fifo") == 0) {
+    assert_int_equal(unlinkat(state_fd, "site", 0), 0);
+    assert_int_equal(mkfifoat(state_fd, "site", 0644), 0);
+  }
+}
+
+static void break_model(const char *how)
+{
+  char path[400];
+  int fd;
+
+  model_path(path, sizeof path);
+  if (strcmp(how, "model fifo") == 0) {
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkfifo(path, 0644), 0);
+  } else if (strcmp(how, "model truncated") == 0) {
+    assert_int_equal(truncate(path, 60), 0);
+  } else if (strcmp(how, "model newer") == 0) {
+    fd = open(path, O_WRONLY);
+    assert_int_equal(pwrite(fd, "\x09", 1, 10), 1);
+    close(fd);
+  } else if (strcmp(how, "model corrupt") == 0) {
+    fd = open(path, O_WRONLY);
+    assert_int_equal(pwrite(fd, "\x09\x55", 2, 30), 2);
+    close(fd);
+  }
+}
+
+static void whatever_is_broken_the_job_is_submitted(void **state)
+{
+  static const char *const ways[] = { "absent",          "truncated",   "fifo",
+                                      "model truncated", "model newer", "model corrupt",
+                                      "model fifo" };
+  char text[64];
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(ways); i++) {
+    const char *output;
+
+    write_state();
+    break_site(ways[i]);
+    break_model(ways[i]);
+    output = submit("sbatch --predict-app=sorter --mem=4G job.sh 7", NULL);
+    assert_has(output, "carried FORETELL: sorter");
+    assert_has(output, "post_opt 0\nmem=4G\n");
+    assert_int_equal(lines_said(output), 0);
+    output = submit("sbatch --predict-app=sorter --predict-mem=raise --mem=900M job.sh 7", NULL);
+    assert_has(output, "carried FORETELL: sorter");
+    assert_has(output, "post_opt 0\nmem=900M\n");
+    if (lines_said(output) != 1)
+      fail_msg("%s: %s", ways[i], output);
+    (void)unlinkat(state_fd, "site", 0);
+  }
+  write_state();
+  setenv("FAKE_STATE", "state=/nonexistent/folder", 1);
+  assert_has(submit("sbatch --predict-mem job.sh 7", NULL), "post_opt 0\n");
+  (void)snprintf(text, sizeof text, "state=%s", folder);
+  setenv("FAKE_STATE", text, 1);
+}
+
+static void make_helper(const char *text)
+{
+  int fd = openat(state_fd, "helper", O_WRONLY | O_CREAT | O_TRUNC, 0755);
+  static char path[400];
+
+  assert_true(fd >= 0);
+  assert_int_equal(ft_io_write_all(fd, text, strlen(text)), 0);
+  close(fd);
+  (void)snprintf(path, sizeof path, "helper=%s/helper", folder);
+  setenv("FAKE_HELPER", path, 1);
+}
+
+static void a_late_or_broken_child_is_abandoned(void **state)
+{
+  static const char *const helpers[] = { "#!/bin/sh\nexec sleep 30\n", "#!/bin/sh\nexit 0\n",
+                                         "#!/bin/sh\nkill -9 $$\n",    "#!/bin/sh\ncat /dev/zero\n",
+                                         "#!/bin/sh\necho nonsense\n", "no program\n" };
+  double begun;
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(helpers); i++) {
+    const char *output;
+
+    make_helper(helpers[i]);
+    begun = ft_io_monotonic();
+    output = submit("sbatch job.sh ./job.sh", NULL);
+    assert_true(ft_io_monotonic() < begun + 5);
+    assert_has(output, "carried FORETELL: job.sh-");
+    assert_has(output, "post_opt 0\n");
+    assert_int_equal(lines_said(output), 0);
+  }
+}
+
+static void the_child_adds_what_files_say(void **state)
+{
+  static char path[600];
+  const char *top = getenv("FT_TOP_BUILDDIR");
+
+  (void)state;
+  (void)snprintf(path, sizeof path, "helper=%s/predictor/cli/foretell-helper", top ? top : ".");
+  setenv("FAKE_HELPER", path, 1);
+  assert_has(submit("sbatch job.sh ./job.sh", NULL), " input_bytes=75");
+  setenv("FAKE_HELPER", "helper=/nonexistent", 1);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+#ifdef SANITIZED
+  (void)state;
+  skip();
+#else
+  int n = 1;
+
+  (void)state;
+  for (; n < 500; n++) {
+    char failing[32];
+    const char *output;
+
+    (void)snprintf(failing, sizeof failing, "FAKE_FAILING=%d", n);
+    output = submit("sbatch --predict-app=sorter --predict-mem job.sh 7", failing);
+    assert_has(output, "post_opt 0\n");
+    assert_true(lines_said(output) <= 1);
+    if (strstr(output, "all done"))
+      break;
+  }
+  assert_true(n > 3 && n < 500);
+#endif
+}
+
+/* The next announcement at LISTENER. */
+static void take(int listener, ft_announcement *a)
+{
+  static char packet[65536];
+  struct pollfd p = { .fd = listener, .events = POLLIN };
+  struct ft_error err;
+  ssize_t length;
+  int fd;
+
+  assert_int_equal(poll(&p, 1, 5000), 1);
+  fd = accept(listener, NULL, NULL);
+  assert_true(fd >= 0);
+  length = recv(fd, packet, sizeof packet, 0);
+  close(fd);
+  assert_true(length > 0);
+  assert_int_equal(ft_record_decode(FT_RECORD_ANNOUNCEMENT, packet, (size_t)length, a, &err), 0);
+}
+
+static void the_agent_is_told_of_tasks_and_jobs(void **state)
+{
+  static ft_announcement a;
+  struct sockaddr_un address = { .sun_family = AF_UNIX };
+  int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  const char *output;
+
+  (void)state;
+  (void)snprintf(address.sun_path, sizeof address.sun_path, "%s/socket", folder);
+  output = submit("slurmstepd", NULL);
+  assert_has(output, "prolog 0\nepilog 0\n");
+  assert_int_equal(lines_said(output), 0);
+  assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof address), 0);
+  assert_int_equal(listen(listener, 16), 0);
+  (void)submit("slurmstepd", "SPANK_FORETELL=Zm9v");
+  take(listener, &a);
+  assert_int_equal(a.which_event, ft_announcement_task_start_tag);
+  assert_int_equal(a.job_id, 77);
+  assert_int_equal(a.step_id, 3);
+  assert_int_equal(a.uid, 1000);
+  assert_int_equal(a.cpus, 4);
+  assert_int_equal(a.array_job_id, 0);
+  assert_true(a.alloc_mem_bytes == 2000 * FT_MIB);
+  assert_true(a.event.task_start.limit_bytes == 1000 * FT_MIB);
+  assert_true(a.event.task_start.pid > 0);
+  take(listener, &a);
+  assert_int_equal(a.which_event, ft_announcement_task_end_tag);
+  assert_int_equal(a.event.task_end.status, 256);
+  assert_true(a.event.task_end.last);
+  assert_true(a.event.task_end.has_largest_process_bytes);
+  assert_false(a.event.task_end.has_charge_bytes);
+  take(listener, &a);
+  assert_int_equal(a.which_event, ft_announcement_job_start_tag);
+  assert_int_equal(a.event.job_start.submission.size, 3);
+  assert_memory_equal(a.event.job_start.submission.bytes, "foo", 3);
+  take(listener, &a);
+  assert_int_equal(a.which_event, ft_announcement_job_end_tag);
+  close(listener);
+}
+
+int main(int argc, char **argv)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(app_and_features_are_carried_without_being_asked),
+    cmocka_unit_test(memory_is_set_in_the_users_unit),
+    cmocka_unit_test(unknown_modes_are_refused_with_the_known_ones),
+    cmocka_unit_test(a_job_that_would_die_is_refused),
+    cmocka_unit_test(a_late_or_broken_child_is_abandoned),
+    cmocka_unit_test(the_child_adds_what_files_say),
+    cmocka_unit_test(every_allocation_may_fail),
+    cmocka_unit_test(the_agent_is_told_of_tasks_and_jobs),
+    cmocka_unit_test(whatever_is_broken_the_job_is_submitted)
+  };
+  int failed;
+
+  if (getenv("FAKE_HOST"))
+    return fake_spank_play(argc, argv);
+  self = realpath(argv[0], NULL);
+  failed = cmocka_run_group_tests_name("plugin", tests, set_up, tear_down);
+  free(self);
+  return failed;
+}

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "predictor/core/io.h"
+#include "predictor/request/describe.h"
+#include "predictor/request/frame.h"
+#include "predictor/request/shell.h"
+
+static struct ft_file_queries files;
+static ft_submission out;
+static struct ft_error err;
+
+static ft_request no_request;
+
+/* Describe a script with at most one argument. */
+static int describe(const char *script, const char *argument)
+{
+  const char *arguments[] = { argument };
+  struct ft_description what = { .user = "ada",
+                                 .job_name = "job.sh",
+                                 .directory = "/data",
+                                 .script = script,
+                                 .script_length = script ? strlen(script) : 0,
+                                 .arguments = arguments,
+                                 .argument_count = argument != NULL };
+
+  return ft_describe(&what, &no_request, &out, &files, &err);
+}
+
+/* The features as "name=value ...", in their order. */
+static const char *features(void)
+{
+  static char text[2048];
+  size_t used = 0;
+
+  text[0] = '\0';
+  for (size_t i = 0; i < out.features_count; i++) {
+    const ft_feature *f = &out.features[i];
+
+    used += (size_t)(f->has_number ? snprintf(text + used, sizeof text - used, "%s%s=%.12g",
+                                              i ? " " : "", f->name, f->number)
+                                   : snprintf(text + used, sizeof text - used, "%s%s=%s",
+                                              i ? " " : "", f->name, f->category));
+    assert_true(used < sizeof text);
+  }
+  return text;
+}
+
+static const char *asked_files(void)
+{
+  static char text[4096];
+  size_t used = 0;
+
+  text[0] = '\0';
+  for (size_t i = 0; i < files.count; i++)
+    used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? " " : "",
+                             files.query[i].path);
+  return text;
+}
+
+static void arguments_become_features(void **state)
+{
+  static const struct {
+    const char *script, *argument, *features, *files;
+  } cases[] = {
+    { "#!/bin/sh\n./train --batch 32 --arch=resnet50\n", NULL, "batch=32 arch=resnet50", "" },
+    { "python train.py --lr 1e-3 -n 8 -j4 --amp --data x.h5\n", NULL, "lr=0.001 n=8 j=4 amp=yes",
+      "x.h5" },
+    { "srun -n 4 --mem 2G -c2 ./solver 100 grid/a.msh\n", NULL, "arg1=100", "grid/a.msh" },
+    { "mpirun -np 8 --bind-to core --mca btl tcp,self ./solver -n 100\n", NULL, "n=100", "" },
+    { "time nice -n 5 env A=1 timeout 60 ./solver --size=4G\n", NULL, "size=4294967296", "" },
+    { "java -Xmx4g -jar app.jar --threads 2\n", NULL, "Xmx=4294967296 threads=2", "" },
+    { "dd if=/data/in of=/dev/null bs=1M count=10\n", NULL, "bs=1048576 count=10", "/data/in" },
+    { "sort -k2 < input.txt > output.txt 2>&1\n", NULL, "k=2", "input.txt" },
+    { "N=64\nARCH='vgg 16'\n./train --batch $N --arch \"$ARCH\" --size \"${S:-7}\"\n", NULL,
+      "batch=64 size=7", "" },
+    { "./train --batch $1\n", "32", "batch=32", "" },
+    { "./train $1 --n $UNKNOWN\n", "32", "arg1=32", "" },
+    { "./train \"$@\"\n", "--batch=16", "batch=16", "" },
+    { "exec ./train # --batch 9\n", NULL, "", "" },
+    { "if [ -f a.txt ]; then ./train --n 3; else ./train --n 4; fi\n", NULL, "n=3", "" },
+    { "for i in 1 2 3; do ./train --i $i --n 5; done\n", NULL, "n=5", "" },
+    { "cat <<EOF > conf\n--hidden 9\nEOF\n./train --n 5\n", NULL, "n=5", "" },
+    { "./train \\\n  --n 5 \\\n  --m 6\n", NULL, "n=5 m=6", "" },
+    { "cd sub; ./train in.csv; cd /abs && ./train in.csv\n", NULL, "", "sub/in.csv /abs/in.csv" },
+    { "cd \"$(dirname \"$0\")\"; ./train in.csv /abs/in.csv\n", NULL, "", "/abs/in.csv" },
+    { "module load x/1.2\nexport OMP_NUM_THREADS=4\n./train --threads $OMP_NUM_THREADS\n", NULL,
+      "threads=4", "" },
+    { "A=(--n 3)\n./train --m 4\nx=$((3 + 4))\n((y = 2 < 3))\n", NULL, "m=4", "" },
+    { "python -m torch.run --nproc 2 train.py\n", NULL, "nproc=2", "train.py" },
+    { "python -c 'import numpy; print(1)' 5\n", NULL, "arg1=5", "" },
+    { "./train --url http://a/b --out x.txt --seed 7 --log-dir y/z\n", NULL, "url=http://a/b", "" },
+    { "apptainer exec --nv -B /a:/b img.sif python train.py --n 2\n", NULL, "n=2 container=img.sif",
+      "" },
+    { "./train --batch 8\n./train --batch 16 --more 1\n", NULL, "batch=8 more=1", "" },
+    { "./train --neg -3 --shift -0.5 -x\n", NULL, "neg=-3 shift=-0.5", "" },
+    { "true && echo --n 3; sbatch --mem=3 x.sh\n", NULL, "", "" }
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    assert_int_equal(describe(cases[i].script, cases[i].argument), 0);
+    if (strcmp(features(), cases[i].features) != 0 || strcmp(asked_files(), cases[i].files) != 0)
+      fail_msg("%s: \"%s\" and files \"%s\"", cases[i].script, features(), asked_files());
+  }
+}
+
+static void numbers_and_paths_make_no_new_app(void **state)
+{
+  static const struct {
+    const char *a, *b;
+    bool same;
+  } cases[] = { { "./sim 100 /data/a.dat\n", "./sim 2000 /other/b.csv\n", true },
+                { "./sim --n=1 in.dat\n", "./sim  --n=2e6   mesh.dat # x\n", true },
+                { "#SBATCH --mem=1G\n\n./sim 4G\n",
+                  "#SBATCH --mem=2G\n#SBATCH -n 3\n./sim 512MiB\n", true },
+                { "/opt/v1/bin/sim 1\n", "/opt/v2/bin/sim 2\n", true },
+                { "python /home/a/x.py 1\n", "python /home/b/x.py 2\n", true },
+                { "cat <<E\nn = 5\nE\n./sim\n", "cat <<E\nn = 7\nE\n./sim\n", true },
+                { "./sim 1\n", "./simulate 1\n", false },
+                { "./solver_a 1\n", "./solver_b 1\n", false },
+                { "python a.py\n", "python b.py\n", false },
+                { "./sim --arch resnet50\n", "./sim --arch resnet101\n", false },
+                { "./sim --arch a\n", "./sim --arch b\n", false },
+                { "./sim\n", "./sim\n./post\n", false } };
+  char first[sizeof out.app];
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    assert_int_equal(describe(cases[i].a, NULL), 0);
+    memcpy(first, out.app, sizeof first);
+    assert_int_equal(strncmp(first, "job.sh-", 7), 0);
+    assert_int_equal(describe(cases[i].b, NULL), 0);
+    if ((strcmp(first, out.app) == 0) != cases[i].same)
+      fail_msg("%s and %s: %s, %s", cases[i].a, cases[i].b, first, out.app);
+  }
+}
+
+static void an_app_is_a_users_and_a_jobs(void **state)
+{
+  static const struct {
+    const char *user, *job, *name;
+  } cases[] = { { "ada", "run_17", "run_0-" }, { "ada", "run_18", "run_0-" },
+                { "bob", "run_17", "run_0-" }, { "ada", "unet3d", "unet3d-" },
+                { "ada", "", "job-" },         { "ada", "a\tb\033[31m", "a_b_[0-" } };
+  char app[COUNT_OF(cases)][sizeof out.app];
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_description what = {
+      .user = cases[i].user, .job_name = cases[i].job, .script = "./x\n", .script_length = 4
+    };
+
+    assert_int_equal(ft_describe(&what, &no_request, &out, NULL, &err), 0);
+    assert_int_equal(strncmp(out.app, cases[i].name, strlen(cases[i].name)), 0);
+    memcpy(app[i], out.app, sizeof out.app);
+  }
+  assert_string_equal(app[0], app[1]);
+  assert_string_not_equal(app[0], app[2]);
+}
+
+static void explicit_app_wins_and_stays_short(void **state)
+{
+  static const ft_declared_app apps[] = { { .name = "declared", .command = "*" } };
+  struct ft_description what = {
+    .script = "./x --n 3\n", .script_length = 10, .apps = apps, .app_count = 1
+  };
+  char name[300], first[sizeof out.app];
+
+  (void)state;
+  what.app = "mine\n";
+  assert_int_equal(ft_describe(&what, &no_request, &out, NULL, &err), 0);
+  assert_string_equal(out.app, "mine_");
+  assert_string_equal(features(), "n=3");
+  memset(name, 'a', sizeof name);
+  name[sizeof name - 1] = '\0';
+  what.app = name;
+  assert_int_equal(ft_describe(&what, &no_request, &out, NULL, &err), 0);
+  assert_int_equal(strlen(out.app), sizeof out.app - 1);
+  memcpy(first, out.app, sizeof first);
+  name[sizeof name - 2] = 'b';
+  assert_int_equal(ft_describe(&what, &no_request, &out, NULL, &err), 0);
+  assert_string_not_equal(first, out.app);
+}
+
+static void params_come_first_and_whole(void **state)
+{
+  static const struct {
+    const char *params, *features; /* NULL: refused */
+  } cases[] = { { "batch=64,arch=vgg", "batch=64 arch=vgg lr=0.1" },
+                { " a=1 , b=x ", "a=1 b=x batch=32 lr=0.1" },
+                { "size=4G,", "size=4294967296 batch=32 lr=0.1" },
+                { "seed=3", "seed=3 batch=32 lr=0.1" },
+                { "batch", NULL },
+                { "=3", NULL },
+                { "a=", NULL },
+                { "a=1,a=2", NULL },
+                { "a=x y", NULL } };
+  struct ft_description what = { .script = "./x --batch 32 --lr 0.1\n", .script_length = 24 };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    what.params = cases[i].params;
+    assert_int_equal(ft_describe(&what, &no_request, &out, NULL, &err), cases[i].features ? 0 : -1);
+    assert_string_equal(features(), cases[i].features ? cases[i].features : "batch=32 lr=0.1");
+    if (!cases[i].features)
+      assert_non_null(strstr(err.text, "expected"));
+  }
+}
+
+static void the_request_fills_what_is_left(void **state)
+{
+  const ft_request request = { .nodes = 2, .tasks = 8, .cpus_per_task = 4, .container = "img" };
+  char script[2048] = "./x", *p = script + 3;
+  struct ft_description what = { .script = script };
+
+  (void)state;
+  for (int i = 0; i < 40; i++)
+    p += sprintf(p, " --f%d %d", i, i);
+  what.script_length = strlen(script);
+  assert_int_equal(ft_describe(&what, &request, &out, NULL, &err), 0);
+  assert_true(out.features_count <= 24);
+  assert_true(ft_feature_find(out.features, out.features_count, "nodes")->number == 2);
+  assert_true(ft_feature_find(out.features, out.features_count, "tasks")->number == 8);
+  assert_true(ft_feature_find(out.features, out.features_count, "cpus")->number == 4);
+  assert_string_equal(ft_feature_find(out.features, out.features_count, "container")->category,
+                      "img");
+  assert_int_equal(out.request.tasks, 8);
+}
+
+static void srun_has_no_script(void **state)
+{
+  const char *arguments[] = { "./solver", "--n", "5", "in.dat" };
+  struct ft_description what = { .arguments = arguments,
+                                 .argument_count = 4,
+                                 .job_name = "solver" };
+
+  (void)state;
+  assert_int_equal(ft_describe(&what, &no_request, &out, &files, &err), 0);
+  assert_string_equal(features(), "n=5");
+  assert_string_equal(asked_files(), "in.dat");
+  what.argument_count = 0;
+  assert_int_equal(ft_describe(&what, &no_request, &out, &files, &err), 0);
+  assert_string_equal(features(), "");
+}
+
+static void declared_apps_say_what_counts(void **state)
+{
+  static const ft_declared_app apps[] = {
+    { .name = "blast",
+      .command = "blastp *",
+      .arguments_count = 2,
+      .arguments = { { .name = "-num_threads", .feature = "threads" },
+                     { .name = "-db", .categorical = true } },
+      .files_count = 2,
+      .files = { { .argument = "-query", .counts = "bytes" },
+                 { .argument = "1", .counts = "key:nodes", .feature = "n" } } },
+    { .name = "any",
+      .command = "*train.py*",
+      .arguments_count = 1,
+      .arguments = { { .name = "2" } } }
+  };
+  static const struct {
+    const char *script, *app, *features, *files;
+  } cases[] = { { "srun -n1 /opt/blastp -db nr -query q.fa -num_threads 8 -evalue 1e-5 mesh.in\n",
+                  "blast", "threads=8 db=nr", "q.fa 1e-5" },
+                { "./other --x 1\nblastp -query=q.fa\n", "blast", "", "q.fa" },
+                { "python train.py 64 --lr 1\nblastp a\n", "blast", "", "a" },
+                { "python train.py 64 --lr 1\n", "any", "arg2=64", "" } };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_description what = { .script = cases[i].script,
+                                   .script_length = strlen(cases[i].script),
+                                   .apps = apps,
+                                   .app_count = COUNT_OF(apps) };
+
+    assert_int_equal(ft_describe(&what, &no_request, &out, &files, &err), 0);
+    assert_string_equal(out.app, cases[i].app);
+    assert_string_equal(features(), cases[i].features);
+    assert_string_equal(asked_files(), cases[i].files);
+  }
+}
+
+static void put(int fd, const char *name, const char *text)
+{
+  assert_int_equal(ft_io_write_file(fd, name, text, strlen(text), 0600, &err), 0);
+}
+
+static void only_regular_files_are_looked_at(void **state)
+{
+  char folder[] = "/tmp/foretell-test-XXXXXX";
+  static const struct ft_file_queries ask = { 6,
+                                              { { "a", "bytes", "input_bytes" },
+                                                { "b", "bytes", "input_bytes" },
+                                                { "fifo", "lines", "fifo" },
+                                                { "none", "bytes", "none" },
+                                                { "b", "lines", "lines" },
+                                                { "a", "key:nodes", "nodes" } } };
+  double begun;
+  int fd;
+
+  (void)state;
+  assert_non_null(mkdtemp(folder));
+  fd = open(folder, O_RDONLY | O_DIRECTORY);
+  put(fd, "a", "cells 4\n\"nodes\": 12,\n");
+  put(fd, "b", "1\n2\n3");
+  assert_int_equal(mkfifoat(fd, "fifo", 0600), 0);
+  begun = ft_io_monotonic();
+  out = (ft_submission){ 0 };
+  ft_describe_files(&ask, folder, begun + 10, &out);
+  assert_string_equal(features(), "input_bytes=26 lines=3 nodes=12");
+  out = (ft_submission){ 0 };
+  ft_describe_files(&ask, folder, begun, &out);
+  assert_string_equal(features(), "");
+  assert_true(ft_io_monotonic() < begun + 5);
+  unlinkat(fd, "a", 0);
+  unlinkat(fd, "b", 0);
+  unlinkat(fd, "fifo", 0);
+  close(fd);
+  rmdir(folder);
+}
+
+static void hostile_scripts_take_no_time(void **state)
+{
+  static const char *const pieces[] = { "$(",    "${",    "\"", "'",    "`",  "((",
+                                        "<<E\n", "a=$a",  "\\", ";",    "<(", "x ",
+                                        "\n",    "${a:-", "\0", "\xff", "1",  "--a " };
+  const size_t size = 4 << 20;
+  char *script = malloc(size);
+  double begun, took = 0;
+
+  (void)state;
+  assert_non_null(script);
+  for (size_t i = 0; i < COUNT_OF(pieces); i++) {
+    struct ft_description what = { .script = script, .script_length = size };
+    size_t length = pieces[i][0] ? strlen(pieces[i]) : 1;
+
+    for (size_t j = 0; j + length <= size; j += length)
+      memcpy(script + j, pieces[i], length);
+    begun = ft_io_monotonic();
+    (void)ft_describe(&what, &no_request, &out, &files, &err);
+    if (ft_io_monotonic() - begun > took)
+      took = ft_io_monotonic() - begun;
+  }
+  free(script);
+  /* a thousand times what is usual: only a quadratic reader is caught */
+  assert_true(took < 5);
+}
+
+static void frames_go_both_ways_and_refuse_damage(void **state)
+{
+  const char *arguments[] = { "--n", "", "3" };
+  const ft_request request = { .tasks = 3, .mem_bytes = 7 };
+  struct ft_description what = { .app = "a",
+                                 .job_name = "j",
+                                 .directory = "/d",
+                                 .script = "x\0y",
+                                 .script_length = 3,
+                                 .arguments = arguments,
+                                 .argument_count = 3 };
+  struct ft_frame *frame = malloc(sizeof *frame);
+  struct ft_buf buf;
+
+  (void)state;
+  ft_buf_init(&buf, FT_LIMIT_FRAME);
+  assert_int_equal(ft_frame_write(&what, &request, &buf, &err), 0);
+  assert_int_equal(ft_frame_read(buf.data, buf.length, frame, &err), 0);
+  assert_string_equal(frame->description.app, "a");
+  assert_null(frame->description.params);
+  assert_int_equal(frame->description.script_length, 3);
+  assert_int_equal(frame->description.argument_count, 3);
+  assert_string_equal(frame->description.arguments[2], "3");
+  assert_int_equal(frame->request.tasks, 3);
+  for (size_t i = 1; i < buf.length; i++) {
+    char *cut = malloc(i);
+
+    memcpy(cut, buf.data, i);
+    (void)ft_frame_read(cut, i, frame, &err);
+    free(cut);
+  }
+  assert_int_equal(ft_frame_read("x\1\0\0\0\0", 6, frame, &err), -1);
+  assert_int_equal(ft_frame_read("a\1\0\0\0z", 6, frame, &err), -1);
+  assert_int_equal(ft_frame_read("a\377\377\377\377z", 6, frame, &err), -1);
+  ft_buf_free(&buf);
+  free(frame);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = { cmocka_unit_test(arguments_become_features),
+                                      cmocka_unit_test(numbers_and_paths_make_no_new_app),
+                                      cmocka_unit_test(an_app_is_a_users_and_a_jobs),
+                                      cmocka_unit_test(explicit_app_wins_and_stays_short),
+                                      cmocka_unit_test(params_come_first_and_whole),
+                                      cmocka_unit_test(the_request_fills_what_is_left),
+                                      cmocka_unit_test(srun_has_no_script),
+                                      cmocka_unit_test(declared_apps_say_what_counts),
+                                      cmocka_unit_test(only_regular_files_are_looked_at),
+                                      cmocka_unit_test(hostile_scripts_take_no_time),
+                                      cmocka_unit_test(frames_go_both_ways_and_refuse_damage) };
+
+  return cmocka_run_group_tests_name("request", tests, NULL, NULL);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Where a task's memory is charged, on gathered layouts of /proc and of cgroups. */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "plugin/cgroup.h"
+#include "predictor/core/io.h"
+
+static char folder[] = "/tmp/foretell-test-XXXXXX";
+
+/* Put TEXT into PATH below the scratch folder; every @ in it stands for that folder. */
+static void put(const char *path, const char *text)
+{
+  char full[512], parent[512];
+  struct ft_error err;
+  struct ft_buf buf;
+  int fd;
+
+  (void)snprintf(full, sizeof full, "%s/%s", folder, path);
+  (void)snprintf(parent, sizeof parent, "%s", full);
+  *strrchr(parent, '/') = '\0';
+  assert_int_equal(ft_io_make_path(parent, 0700, &err), 0);
+  ft_buf_init(&buf, FT_LIMIT_PROC);
+  for (; *text; text++)
+    assert_int_equal(
+        ft_buf_add(&buf, *text == '@' ? folder : text, *text == '@' ? strlen(folder) : 1), 0);
+  fd = open(full, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  assert_true(fd >= 0);
+  assert_int_equal(ft_io_write_all(fd, buf.data, buf.length), 0);
+  close(fd);
+  ft_buf_free(&buf);
+}
+
+static bool find(struct ft_cgroup *out)
+{
+  char proc[64];
+
+  (void)snprintf(proc, sizeof proc, "%s/proc", folder);
+  return ft_cgroup_find(proc, 4242, 17, out);
+}
+
+static const char v1_mounts[] =
+    "24 1 0:20 / /proc rw - proc proc rw\n"
+    "30 1 0:27 / @/cpu rw shared:9 - cgroup cgroup rw,cpu,cpuacct\n"
+    "31 1 0:28 / @/memory rw,nosuid shared:10 master:3 - cgroup cgroup rw,memory\n"
+    "32 1 0:29 / @/unified rw - cgroup2 cgroup2 rw,nsdelegate\n";
+
+static void v1_adds_up_to_the_job(void **state)
+{
+  struct ft_cgroup c;
+  ft_task_end end = { 0 };
+
+  (void)state;
+  put("proc/self/mountinfo", v1_mounts);
+  put("proc/4242/cgroup", "7:cpu,cpuacct:/\n5:memory:/slurm/uid_0/job_17/step_batch/task_0\n"
+                          "1:name=systemd:/x\n0::/\n");
+  put("memory/slurm/memory.max_usage_in_bytes", "99999\n");
+  put("memory/slurm/memory.limit_in_bytes", "10\n");
+  put("memory/slurm/uid_0/job_17/memory.max_usage_in_bytes", "5000\n");
+  put("memory/slurm/uid_0/job_17/memory.limit_in_bytes", "8000\n");
+  put("memory/slurm/uid_0/job_17/memory.oom_control",
+      "oom_kill_disable 0\nunder_oom 0\noom_kill 0\n");
+  put("memory/slurm/uid_0/job_17/step_batch/memory.max_usage_in_bytes", "4000\n");
+  put("memory/slurm/uid_0/job_17/step_batch/memory.limit_in_bytes", "7000\n");
+  put("memory/slurm/uid_0/job_17/step_batch/memory.oom_control", "oom_kill 1\n");
+  put("memory/slurm/uid_0/job_17/step_batch/task_0/memory.limit_in_bytes", "9223372036854771712\n");
+  put("memory/slurm/uid_0/job_17/step_batch/task_0/memory.oom_control", "oom_kill 2\n");
+  assert_true(find(&c));
+  ft_cgroup_read(&c, &end);
+  assert_true(end.has_charge_bytes && end.charge_bytes == 5000);
+  assert_true(end.has_cgroup_limit_bytes && end.cgroup_limit_bytes == 7000);
+  assert_true(end.has_oom_kills && end.oom_kills == 3);
+  ft_cgroup_free(&c);
+}
+
+static void v2_counts_the_jobs_own(void **state)
+{
+  struct ft_cgroup c;
+  ft_task_end end = { 0 };
+
+  (void)state;
+  put("proc/self/mountinfo", "31 1 0:28 / @/v2 rw - cgroup2 cgroup2 rw\n");
+  put("proc/4242/cgroup", "0::/system.slice/slurmstepd.scope/job_17/step_0/user/task_3\n");
+  put("v2/system.slice/slurmstepd.scope/job_17/memory.peak", "5000\n");
+  put("v2/system.slice/slurmstepd.scope/job_17/memory.max", "6000\n");
+  put("v2/system.slice/slurmstepd.scope/job_17/memory.events", "low 0\noom 1\noom_kill 4\n");
+  put("v2/system.slice/slurmstepd.scope/job_17/step_0/user/task_3/memory.max", "max\n");
+  put("v2/system.slice/slurmstepd.scope/job_17/step_0/user/task_3/memory.events", "oom_kill 2\n");
+  assert_true(find(&c));
+  assert_true(c.unified);
+  ft_cgroup_read(&c, &end);
+  assert_true(end.charge_bytes == 5000);
+  assert_true(end.cgroup_limit_bytes == 6000);
+  assert_true(end.oom_kills == 4);
+  ft_cgroup_free(&c);
+}
+
+static void a_mounted_part_is_found(void **state)
+{
+  struct ft_cgroup c;
+  ft_task_end end = { 0 };
+
+  (void)state;
+  put("proc/self/mountinfo", "31 1 0:28 /pod @/part rw - cgroup2 cgroup2 rw\n");
+  put("proc/4242/cgroup", "0::/pod/job_17/step_0\n");
+  put("part/job_17/memory.peak", "12\n");
+  assert_true(find(&c));
+  ft_cgroup_read(&c, &end);
+  assert_true(end.charge_bytes == 12);
+  ft_cgroup_free(&c);
+}
+
+static void another_ones_cgroup_does_not_count(void **state)
+{
+  static const char *const groups[] = { "0::/system.slice/slurmd.service\n",
+                                        "0::/job_170/step_0\n",
+                                        "0::/\n",
+                                        "",
+                                        "garbage\n0:\n::\n",
+                                        "0::/uid_0/xjob_17\n" };
+  struct ft_cgroup c;
+
+  (void)state;
+  put("proc/self/mountinfo", "31 1 0:28 / @/v2 rw - cgroup2 cgroup2 rw\n");
+  for (size_t i = 0; i < COUNT_OF(groups); i++) {
+    ft_task_end end = { 0 };
+
+    put("proc/4242/cgroup", groups[i]);
+    assert_false(find(&c));
+    ft_cgroup_read(&c, &end);
+    assert_false(end.has_charge_bytes);
+    ft_cgroup_free(&c);
+  }
+  put("proc/4242/cgroup", "0::/job_17\n");
+  put("proc/self/mountinfo", "31 1 0:28 / x\n - - \n");
+  assert_false(find(&c));
+  ft_cgroup_free(&c);
+}
+
+static int set_up(void **state)
+{
+  (void)state;
+  return mkdtemp(folder) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+  char command[64];
+
+  (void)state;
+  (void)snprintf(command, sizeof command, "rm -rf %s", folder);
+  return system(command);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = { cmocka_unit_test(v1_adds_up_to_the_job),
+                                      cmocka_unit_test(v2_counts_the_jobs_own),
+                                      cmocka_unit_test(a_mounted_part_is_found),
+                                      cmocka_unit_test(another_ones_cgroup_does_not_count) };
+
+  return cmocka_run_group_tests_name("cgroup of a task", tests, set_up, tear_down);
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The samplers on real processes of this machine. */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/measure/internal.h"
+#include "predictor/core/io.h"
+#include "predictor/core/units.h"
+
+struct watch {
+  int root_fd;
+  struct ft_measure *measure;
+  struct ft_tree *tree;
+  ft_observation seen;
+};
+
+static void watch_open(struct watch *watch)
+{
+  struct ft_measure_settings settings = { .seconds = 0.1, .rule = FT_RULE_RSS };
+  struct ft_error err = { "" };
+
+  memset(watch, 0, sizeof *watch);
+  watch->root_fd = settings.root_fd = open("/", O_RDONLY | O_DIRECTORY);
+  watch->measure = ft_measure_open(&settings, &err);
+  if (!watch->measure)
+    fail_msg("%s", err.text);
+  watch->tree = ft_tree_open(watch->measure, &err);
+  assert_non_null(watch->tree);
+  assert_int_equal(ft_tree_add_root(watch->tree, getpid(), true, &err), 0);
+  ft_measure_sample(watch->measure);
+}
+
+static void watch_close(struct watch *watch)
+{
+  ft_tree_close(watch->tree, &watch->seen);
+  ft_measure_close(watch->measure);
+  close(watch->root_fd);
+}
+
+/* Samples until TEST holds, 10 s at most. */
+static void sample_until(struct watch *watch, bool (*test)(struct watch *watch))
+{
+  struct timespec pause = { 0, 20000000 };
+
+  for (int i = 0; i < 500; i++) {
+    ft_measure_sample(watch->measure);
+    if (test(watch))
+      return;
+    nanosleep(&pause, NULL);
+  }
+  fail_msg("it never came to be: %u processes, %.1f MiB",
+           ft_tree_latest(watch->tree)->processes,
+           ft_tree_latest(watch->tree)->rss_bytes / (double)FT_MIB);
+}
+
+static void hold(size_t mib)
+{
+  char *memory = mmap(NULL, mib << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+  if (memory == MAP_FAILED)
+    _exit(9);
+  memset(memory, 1, mib << 20);
+}
+
+/* A child that runs BODY and then ends; its pid. */
+static pid_t begin(void (*body)(void))
+{
+  pid_t pid = fork();
+
+  assert_true(pid >= 0);
+  if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    body();
+    _exit(0);
+  }
+  return pid;
+}
+
+static void end(pid_t pid)
+{
+  kill(pid, SIGKILL);
+  assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void hold_64(void)
+{
+  hold(64);
+  pause();
+}
+
+static bool has_64(struct watch *watch)
+{
+  return ft_tree_latest(watch->tree)->rss_bytes >= 64.0 * FT_MIB;
+}
+
+static bool has_nobody(struct watch *watch)
+{
+  return ft_tree_latest(watch->tree)->processes == 0;
+}
+
+static void a_child_is_found_and_its_end_too(void **state)
+{
+  struct watch watch;
+  pid_t pid;
+
+  (void)state;
+  watch_open(&watch);
+  assert_true(watch.measure->own_proc);
+  pid = begin(hold_64);
+  sample_until(&watch, has_64);
+  assert_int_equal(ft_tree_latest(watch.tree)->processes, 1);
+  assert_true(ft_tree_latest(watch.tree)->rss_bytes < 128.0 * FT_MIB);
+  end(pid);
+  sample_until(&watch, has_nobody);
+  assert_int_equal(watch.tree->count, 1);
+  watch_close(&watch);
+  assert_true(watch.seen.rss_bytes >= 64 * FT_MIB);
+}
+
+static void *idle(void *argument)
+{
+  pause();
+  return argument;
+}
+
+static void eight_threads(void)
+{
+  pthread_t thread;
+
+  for (int i = 0; i < 8; i++)
+    if (pthread_create(&thread, NULL, idle, NULL))
+      _exit(9);
+  hold(64);
+  pause();
+}
+
+static void threads_are_no_processes(void **state)
+{
+  struct watch watch;
+  pid_t pid;
+
+  (void)state;
+  watch_open(&watch);
+  pid = begin(eight_threads);
+  sample_until(&watch, has_64);
+  assert_int_equal(ft_tree_latest(watch.tree)->processes, 1);
+  assert_true(ft_tree_latest(watch.tree)->rss_bytes < 128.0 * FT_MIB);
+  for (size_t i = 0; i < watch.tree->count; i++) {
+    watch.tree->members[i].next_look = 0;
+    watch.tree->members[i].changed = true;
+  }
+  ft_measure_sample(watch.measure);
+  assert_int_equal(ft_tree_latest(watch.tree)->threads, 9);
+  end(pid);
+  watch_close(&watch);
+}
+
+/* The child of a child that ended at once, in a session of its own. */
+static void become_daemon(void)
+{
+  if (fork() > 0)
+    _exit(0);
+  setsid();
+  if (fork() > 0)
+    _exit(0);
+  hold_64();
+}
+
+static void a_daemon_stays_in_sight_of_its_subreaper(void **state)
+{
+  struct watch watch;
+  pid_t pid, daemon = 0;
+
+  (void)state;
+  assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
+  watch_open(&watch);
+  pid = begin(become_daemon);
+  assert_int_equal(waitpid(pid, NULL, 0), pid);
+  sample_until(&watch, has_64);
+  for (size_t i = 0; i < watch.tree->count; i++)
+    if (!watch.tree->members[i].skipped && watch.tree->members[i].rss_bytes >= 64.0 * FT_MIB)
+      daemon = watch.tree->members[i].pid;
+  assert_true(daemon > 1);
+  kill(daemon, SIGKILL);
+  while (waitpid(-1, NULL, 0) > 0)
+    ;
+  prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
+  watch_close(&watch);
+}
+
+/* While it holds 64 MiB a child of it holds 96 MiB for 50 ms, without any sample. */
+static void brief_child(void)
+{
+  struct timespec pause = { 0, 50000000 };
+  pid_t pid = fork();
+
+  if (pid == 0) {
+    hold(96);
+    nanosleep(&pause, NULL);
+    _exit(0);
+  }
+  waitpid(pid, NULL, 0);
+}
+
+static void a_child_between_two_samples_is_in_the_peak(void **state)
+{
+  struct watch watch;
+  struct rusage usage;
+  ft_task_end told = ft_task_end_init_zero;
+  pid_t pid;
+
+  (void)state;
+  watch_open(&watch);
+  pid = begin(brief_child);
+  assert_int_equal(waitpid(pid, NULL, 0), pid);
+  ft_measure_sample(watch.measure);
+  assert_int_equal(ft_tree_latest(watch.tree)->processes, 0);
+  assert_int_equal(getrusage(RUSAGE_CHILDREN, &usage), 0);
+  told.has_largest_process_bytes = true;
+  told.largest_process_bytes = (uint64_t)usage.ru_maxrss * FT_KIB;
+  ft_tree_note_end(watch.tree, &told);
+  watch_close(&watch);
+  assert_true(watch.seen.rss_bytes >= 96 * FT_MIB);
+}
+
+static const char *written_name;
+
+static void write_8(void)
+{
+  static char block[1 << 20];
+  int fd;
+
+  /* two generations: the kernel adds a child's bytes to whoever waits for it */
+  if (fork() > 0) {
+    wait(NULL);
+    return;
+  }
+  fd = open(written_name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  for (int i = 0; i < 8; i++)
+    if (write(fd, block, sizeof block) < 0)
+      _exit(9);
+  fsync(fd);
+  _exit(0);
+}
+
+static void bytes_written_count_once(void **state)
+{
+  char name[] = "./written-XXXXXX";
+  struct watch watch;
+  int fd = mkstemp(name);
+
+  (void)state;
+  assert_true(fd >= 0);
+  close(fd);
+  written_name = name;
+  watch_open(&watch);
+  for (int i = 0; i < 2; i++) {
+    pid_t pid = begin(write_8);
+
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    ft_measure_sample(watch.measure);
+  }
+  unlink(name);
+  watch_close(&watch);
+  if (!watch.seen.has_write_bytes || watch.seen.write_bytes < FT_MIB)
+    skip(); /* a file system without storage */
+  assert_in_range(watch.seen.write_bytes, 16 * FT_MIB, 20 * FT_MIB);
+}
+
+static size_t open_descriptors(void)
+{
+  DIR *dir = opendir("/proc/self/fd");
+  size_t count = 0;
+
+  while (readdir(dir))
+    count++;
+  closedir(dir);
+  return count;
+}
+
+static void nothing_stays_open(void **state)
+{
+  size_t before = open_descriptors();
+  struct watch watch;
+  pid_t pid;
+
+  (void)state;
+  watch_open(&watch);
+  pid = begin(hold_64);
+  sample_until(&watch, has_64);
+  watch_close(&watch);
+  assert_int_equal(open_descriptors(), before);
+  end(pid);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_child_between_two_samples_is_in_the_peak), /* first: ru_maxrss of all children */
+    cmocka_unit_test(a_child_is_found_and_its_end_too),
+    cmocka_unit_test(threads_are_no_processes),
+    cmocka_unit_test(a_daemon_stays_in_sight_of_its_subreaper),
+    cmocka_unit_test(bytes_written_count_once),
+    cmocka_unit_test(nothing_stays_open),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
