@@ -13,6 +13,8 @@
 #include "predictor/graph/analyse.h"
 #include "predictor/history/json.h"
 
+enum { LAYERS = 50000 }; /* in JSON: ten times what the largest networks have */
+
 struct options {
   const char *input, *output;
   unsigned long batch;
@@ -56,7 +58,7 @@ static json_t *layers(const struct ft_graph *g, const struct ft_cost *cost)
 {
   json_t *list = json_array();
 
-  for (size_t i = 0; i < cost->layer_count; i++) {
+  for (size_t i = 0; i < cost->layer_count && i < LAYERS; i++) {
     const struct ft_layer *l = &cost->layers[i];
 
     json_array_append_new(
@@ -101,9 +103,10 @@ static json_t *training(const struct ft_memory *m)
 
   for (int i = 0; i < FT_OPTIMIZERS; i++)
     json_object_set_new(optimizers, ft_optimizer_name(i), number(m->optimizer_bytes[i]));
-  return json_pack("{s:o, s:o, s:o, s:o}", "parameters_bytes", number(m->parameter_bytes),
+  return json_pack("{s:o, s:o, s:o, s:o, s:o}", "parameters_bytes", number(m->parameter_bytes),
                    "gradients_bytes", number(m->gradient_bytes), "optimizer_bytes", optimizers,
-                   "saved_activations_bytes", number(m->saved_bytes));
+                   "saved_activations_bytes", number(m->saved_bytes),
+                   "attention_probabilities_bytes", number(m->attention_bytes));
 }
 
 static int print_json(const struct ft_graph *g, const struct ft_analysis *analysis,

@@ -25,6 +25,7 @@ static void scale_memory(struct ft_memory *memory, int64_t batch)
   memory->activation_peak_bytes = ft_times(memory->activation_peak_bytes, batch);
   memory->inference_peak_bytes = ft_plus(memory->weight_bytes, memory->activation_peak_bytes);
   memory->saved_bytes = ft_times(memory->saved_bytes, batch);
+  memory->attention_bytes = ft_times(memory->attention_bytes, batch);
   for (size_t i = 0; i < memory->layer_count; i++) {
     memory->layers[i].live_bytes = ft_times(memory->layers[i].live_bytes, batch);
     memory->layers[i].saved_bytes = ft_times(memory->layers[i].saved_bytes, batch);

@@ -15,6 +15,9 @@ struct ft_build_name {
   uint32_t tensor; /* what it means in the block that is being resolved; 0: nothing */
 };
 
+/* Steps past names of the same hash: a file made to collide costs no more than this. */
+enum { PROBES = 1 << 26 };
+
 /* What a name meant outside a block. */
 struct shadow {
   uint32_t name, tensor;
@@ -79,6 +82,7 @@ uint32_t ft_build_name(struct ft_build *build, const char *text, size_t length)
 {
   uint64_t hash = ft_hash64(FT_HASH_SEED, text, length);
   struct ft_build_name *names;
+  const struct ft_build_name *n;
   size_t at;
   char *kept;
 
@@ -89,8 +93,12 @@ uint32_t ft_build_name(struct ft_build *build, const char *text, size_t length)
     return UINT32_MAX;
   for (at = hash & (build->slot_count - 1); build->slots[at];
        at = (at + 1) & (build->slot_count - 1)) {
-    const struct ft_build_name *n = &build->names[build->slots[at] - 1];
-
+    if (++build->probes > PROBES) {
+      (void)ft_error_set(build->err, "%s: too many names alike: expected those of a network",
+                         build->graph->file);
+      return UINT32_MAX;
+    }
+    n = &build->names[build->slots[at] - 1];
     if (n->hash == hash && n->length == length && memcmp(n->text, text, length) == 0)
       return build->slots[at] - 1;
   }

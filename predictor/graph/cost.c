@@ -283,6 +283,8 @@ static int note_unknown(struct count *c, const struct ft_operator *op)
       list[i].count++;
       return 0;
     }
+  if (c->cost->unknown_count == FT_COST_UNKNOWNS)
+    return 0;
   list = ft_arena_grow(&c->graph->results, list, &c->unknown_room, c->cost->unknown_count,
                        sizeof *list);
   if (!list)

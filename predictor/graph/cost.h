@@ -9,6 +9,8 @@
 
 #include "predictor/graph/graph.h"
 
+enum { FT_COST_UNKNOWNS = 256 }; /* types of unknown operators that are named */
+
 struct ft_layer {
   const struct ft_operator *op;
   int64_t parameters;   /* of those, each is counted where it is used first */
@@ -35,7 +37,7 @@ struct ft_cost {
   uint32_t unresolved; /* operators of known type whose result's size cannot be told */
   struct ft_layer *layers;
   size_t layer_count;
-  struct ft_unknown *unknowns; /* each type once */
+  struct ft_unknown *unknowns; /* each type once, FT_COST_UNKNOWNS at most */
   size_t unknown_count;
 };
 

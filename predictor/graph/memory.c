@@ -228,6 +228,19 @@ static int64_t extras(struct follow *f, const struct ft_operator *op, unsigned w
   return bytes;
 }
 
+/* What the softmax gave that OP, a product, takes first; 0 where it is another operator's. */
+static int64_t probabilities(const struct follow *f, const struct ft_block *block,
+                             const struct ft_operator *op)
+{
+  const struct ft_tensor *first = &f->graph->tensors[op->input_count ? op->inputs[0] : 0];
+
+  if (!first->producer || first->producer > block->operator_count ||
+      strcmp(op->type, "MatMul") != 0 ||
+      strcmp(block->operators[first->producer - 1].type, "Softmax") != 0)
+    return 0;
+  return f->places[f->places[op->inputs[0]].owner].bytes;
+}
+
 static int64_t saved_by(struct follow *f, const struct ft_operator *op,
                         const struct ft_fusion *fusion)
 {
@@ -363,6 +376,7 @@ static int follow_block(struct follow *f, const struct ft_block *block, int dept
         live = ft_plus(live, f->places[op->outputs[j]].bytes);
     saved = saved_by(f, op, &fusions[i]);
     f->memory->saved_bytes = ft_plus(f->memory->saved_bytes, saved);
+    f->memory->attention_bytes = ft_plus(f->memory->attention_bytes, probabilities(f, block, op));
     if (follow_inner(f, op, depth, &inner) < 0)
       return -1;
     inner = ft_plus(live, inner);

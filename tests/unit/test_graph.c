@@ -185,6 +185,7 @@ static void memory_is_that_worked_out_by_hand(void **state)
     infer(graph, cases[i].batch, cases[i].input, &cost);
     assert_int_equal(ft_graph_memory(graph, &cost, &memory, &err), 0);
     assert_true(memory.complete);
+    assert_int_equal(memory.attention_bytes, i == 2 ? 2 * 4 * 100 : 0);
     if (memory.activation_peak_bytes != cases[i].activation_peak ||
         memory.saved_bytes != cases[i].saved)
       fail_msg("%s: peak %lld and kept %lld, expected %lld and %lld", cases[i].name,
