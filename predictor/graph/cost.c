@@ -243,11 +243,23 @@ static int64_t largest_input(const struct count *c, const struct ft_operator *op
   return largest;
 }
 
+/* Activation functions are computed in their input's place, as is dropout. */
+static bool in_place(const struct ft_operator *op)
+{
+  static const char *const types[] = { "Relu", "LeakyRelu", "Clip",        "Dropout",   "Elu",
+                                       "Selu", "Celu",      "HardSigmoid", "HardSwish", "PRelu" };
+
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    if (strcmp(op->type, types[i]) == 0)
+      return true;
+  return false;
+}
+
 static int64_t activations_of(const struct count *c, const struct ft_operator *op)
 {
   int64_t sum = 0;
 
-  if (op->kind && op->kind->view)
+  if (op->kind && (op->kind->view || in_place(op)))
     return 0;
   for (uint32_t i = 0; i < op->output_count; i++)
     if (op->outputs[i])
@@ -384,6 +396,12 @@ int ft_graph_cost(struct ft_graph *graph, struct ft_cost *cost, struct ft_error 
   if (!c.role)
     return exhausted(&c);
   mark_used(&c, &graph->block);
+  for (uint32_t i = 0; i < graph->block.input_count; i++) {
+    int64_t fed = ft_tensor_elements(&graph->tensors[graph->block.inputs[i]]);
+
+    sums.activations = ft_plus(sums.activations, fed > 0 ? fed : 0);
+    sums.activations_at_most = ft_plus(sums.activations_at_most, fed);
+  }
   if (count_block(&c, &graph->block, 0, &sums) < 0)
     return -1;
   cost->macs = sums.macs;
