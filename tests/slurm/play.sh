@@ -25,7 +25,7 @@ play_begin() {
   [ -n "${scratch-}" ] || cluster_open || exit 1
   : "${FT_PLUGIN:=$FT_PLUGIN_BUILT}"
   : "${FT_AGENT:=$FT_ROOT/sbin/foretelld}"
-  : "${FT_PLUGIN_ARGS:=state=$FT_STATE socket=$FT_AGENT_SOCKET helper=$foretell}"
+  : "${FT_PLUGIN_ARGS:=state=$FT_STATE socket=$FT_AGENT_SOCKET helper=$FT_ROOT/libexec/foretell/foretell-helper}"
   [ "$FT_PLUGIN" != none ] || FT_PLUGIN=
   [ "$FT_AGENT" != none ] || FT_AGENT=
   cluster_start || { ok 1 "the cluster starts"; tap_done; exit 1; }
