@@ -29,6 +29,7 @@ int ft_command_import(int argc, char **argv);
 int ft_command_export(int argc, char **argv);
 int ft_command_fit(int argc, char **argv);
 int ft_command_graph(int argc, char **argv);
+int ft_command_replay(int argc, char **argv);
 int ft_command_doctor(int argc, char **argv);
 
 /* What an option's argument is and where it goes. */

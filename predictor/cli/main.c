@@ -23,6 +23,7 @@ static const struct command commands[] = {
   { "export", ft_command_export, "write the observations out" },
   { "fit", ft_command_fit, "find an equation for a column of any table" },
   { "graph", ft_command_graph, "what a network costs, from its model file" },
+  { "replay", ft_command_replay, "what it would have saved on a trace of past jobs" },
   { "doctor", ft_command_doctor, "check the installation and say what to do" },
 };
 

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * foretell replay: what foretell, and what the simple policies, would have
+ * wasted and got wrong on a trace of past jobs.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "predictor/cli/cli.h"
+#include "predictor/history/json.h"
+#include "predictor/history/trace.h"
+
+enum { MOST_SEEDS = 1000 };
+
+struct task {
+  const char *name;
+  const char *format, *protocol, *target, *timezone;
+  unsigned long seeds, seed;
+  uint64_t node_bytes;
+  double ttf, price;
+  bool no_input, json;
+  struct ft_trace trace;
+  struct ft_zone *zone;
+  struct ft_replay_options options;
+  struct ft_progress progress;
+  double played;
+  struct ft_replay_score total[FT_REPLAY_METHODS];
+  json_t *processes;
+};
+
+static int check(struct task *task, struct ft_error *err)
+{
+  const char *const protocol = task->protocol, *const target = task->target;
+
+  if (strcmp(protocol, "arrival") != 0 && strcmp(protocol, "published") != 0)
+    return ft_error_set(err, "--protocol=%.60s: expected arrival or published", protocol);
+  if (strcmp(target, "rss") != 0 && strcmp(target, "peak_rss") != 0)
+    return ft_error_set(err, "--target=%.60s: expected rss or peak_rss", target);
+  if (task->format && strcmp(task->format, "nextflow") != 0 && strcmp(task->format, "sacct") != 0 &&
+      strcmp(task->format, "csv") != 0)
+    return ft_error_set(err, "--format=%.60s: expected nextflow, sacct or csv", task->format);
+  if (task->seeds < 1 || task->seeds > MOST_SEEDS)
+    return ft_error_set(err, "--seeds=%lu: expected 1 to %d", task->seeds, MOST_SEEDS);
+  if (!(task->ttf > 0 && task->ttf <= 1))
+    return ft_error_set(err, "--ttf=%g: expected a part of the run time, above 0 to 1", task->ttf);
+  if (!(task->price >= 0 && task->price <= 1e6))
+    return ft_error_set(err, "--price=%g: expected 0 to 1000000", task->price);
+  if (task->node_bytes == 0)
+    return ft_error_set(err, "--node=0: expected the memory of a node");
+  task->zone = ft_zone_open(task->timezone, NULL, err);
+  return task->zone ? 0 : -1;
+}
+
+/* ---- reading ---- */
+
+static void read_so_far(uint64_t bytes, void *data)
+{
+  ft_progress_step(data, (double)bytes);
+}
+
+static int format_of(const struct task *task, int fd, enum ft_trace_format *format)
+{
+  if (!task->format)
+    return ft_trace_guess(fd, format) ? 0 : -1;
+  *format = strcmp(task->format, "sacct") == 0 ? FT_TRACE_SACCT
+            : strcmp(task->format, "csv") == 0 ? FT_TRACE_CSV
+                                               : FT_TRACE_NEXTFLOW;
+  return 0;
+}
+
+static int read_file(struct task *task, const char *path)
+{
+  bool standard = strcmp(path, "-") == 0;
+  struct ft_trace_source source = { .name = standard ? "standard input" : path,
+                                    .fd =
+                                        standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC),
+                                    .peak_rss = strcmp(task->target, "peak_rss") == 0,
+                                    .no_input = task->no_input,
+                                    .zone = task->zone,
+                                    .progress = read_so_far,
+                                    .data = &task->progress };
+  struct ft_error err;
+  struct stat st;
+  int status = FT_EXIT_DONE;
+
+  if (source.fd < 0)
+    return ft_complain(task->name, FT_EXIT_USAGE, "%s: %s", path, strerror(errno));
+  if (fstat(source.fd, &st) < 0 || !S_ISREG(st.st_mode))
+    st.st_size = 0;
+  ft_progress_start(&task->progress, source.name, (double)st.st_size);
+  if (format_of(task, source.fd, &source.format) < 0)
+    status =
+        ft_complain(task->name, FT_EXIT_USAGE, "%s: name its format with --format", source.name);
+  else if (ft_trace_read(&task->trace, &source, &err) < 0)
+    status = ft_complain(task->name, FT_EXIT_USAGE, "%s", err.text);
+  ft_progress_end(&task->progress);
+  if (!standard)
+    close(source.fd);
+  return status;
+}
+
+/* ---- playing ---- */
+
+static void played(uint64_t runs, void *data)
+{
+  struct task *task = data;
+
+  task->played += (double)runs;
+  ft_progress_step(&task->progress, task->played);
+}
+
+static json_t *figures(const struct task *task,
+                       const struct ft_replay_score scores[FT_REPLAY_METHODS])
+{
+  json_t *object = json_object();
+
+  for (unsigned m = 0; m < FT_REPLAY_METHODS; m++) {
+    struct ft_replay_figures f;
+
+    ft_replay_figures_of(&scores[m], &task->options, &f);
+    json_object_set_new(object, ft_replay_method_name(m),
+                        json_pack("{s:o, s:o, s:o, s:o}", "wastage_gbh",
+                                  ft_json_number(true, f.wastage_gbh), "failures",
+                                  ft_json_number(true, f.failures), "mape",
+                                  ft_json_number(f.has_mape, f.mape), "coverage90",
+                                  ft_json_number(f.has_coverage90, f.coverage90)));
+  }
+  return object;
+}
+
+static double runs_to_play(const struct task *task)
+{
+  double runs = 0;
+
+  for (size_t i = 0; i < task->trace.count; i++)
+    if (ft_replay_plays(&task->options, task->trace.process[i].count))
+      runs += (double)task->trace.process[i].count;
+  /* of the published protocol the history is not played */
+  return task->options.published ? 0.7 * runs * task->options.seeds : runs;
+}
+
+static int play(struct task *task)
+{
+  int status = FT_EXIT_DONE;
+  struct ft_error err;
+
+  task->processes = json_object();
+  ft_progress_start(&task->progress, "playing", runs_to_play(task));
+  for (size_t i = 0; i < task->trace.count && status == FT_EXIT_DONE; i++) {
+    const struct ft_trace_process *p = &task->trace.process[i];
+    struct ft_replay_score scores[FT_REPLAY_METHODS] = { 0 };
+    json_t *object;
+
+    if (!ft_replay_plays(&task->options, p->count))
+      continue;
+    if (ft_replay_process(p->run, p->count, &task->options, scores, &err) < 0)
+      status = ft_complain(task->name, FT_EXIT_SYSTEM, "%s: %s", p->name, err.text);
+    ft_replay_add(task->total, scores);
+    object = figures(task, scores);
+    json_object_set_new(object, "runs", json_integer((json_int_t)p->count));
+    json_object_set_new_nocheck(task->processes, p->name, object);
+  }
+  ft_progress_end(&task->progress);
+  return status;
+}
+
+/* ---- telling ---- */
+
+static void tell_number(bool has, int decimals, double value)
+{
+  if (has)
+    printf("  %9.*f", decimals, value);
+  else
+    printf("  %9s", "-");
+}
+
+static int tell(const struct task *task)
+{
+  printf("%-10s  %9s  %9s  %9s  %9s\n", "", "GB.h", "failures", "MAPE %", "90 % band");
+  for (unsigned m = 0; m < FT_REPLAY_METHODS; m++) {
+    struct ft_replay_figures f;
+
+    ft_replay_figures_of(&task->total[m], &task->options, &f);
+    printf("%-10s", ft_replay_method_name(m));
+    tell_number(true, f.wastage_gbh < 100 ? 2 : 0, f.wastage_gbh);
+    tell_number(true, 1, f.failures);
+    tell_number(f.has_mape, 1, f.mape);
+    tell_number(f.has_coverage90, 1, 100 * f.coverage90);
+    printf("\n");
+  }
+  printf("%.0f runs of %zu processes", task->played, json_object_size(task->processes));
+  if (task->options.published)
+    printf(", mean of %u seeds", task->options.seeds);
+  if (task->trace.passed_over)
+    printf("; %llu rows without an end, a peak or a run time passed over",
+           (unsigned long long)task->trace.passed_over);
+  printf("\n");
+  return fflush(stdout) == 0
+             ? FT_EXIT_DONE
+             : ft_complain(task->name, FT_EXIT_SYSTEM, "standard output: %s", strerror(errno));
+}
+
+static int replay(struct task *task, int count, char **paths)
+{
+  int status = FT_EXIT_DONE;
+  struct ft_error err;
+
+  if (check(task, &err) < 0)
+    return ft_complain(task->name, FT_EXIT_USAGE, "%s", err.text);
+  for (int i = 0; i < count && status == FT_EXIT_DONE; i++)
+    status = read_file(task, paths[i]);
+  if (status != FT_EXIT_DONE)
+    return status;
+  task->options = (struct ft_replay_options){ .published = strcmp(task->protocol, "arrival") != 0,
+                                              .seeds = (unsigned)task->seeds,
+                                              .seed = task->seed,
+                                              .ttf = task->ttf,
+                                              .price = task->price,
+                                              .node_bytes = (double)task->node_bytes,
+                                              .progress = played,
+                                              .data = task };
+  status = play(task);
+  if (status != FT_EXIT_DONE)
+    return status;
+  if (task->played == 0)
+    return ft_complain(task->name, FT_EXIT_USAGE, "no process has enough runs to be played");
+  if (!task->json)
+    return tell(task);
+  return ft_json_print(
+      json_pack("{s:s, s:s, s:I, s:o, s:o, s:I, s:o, s:O}", "protocol", task->protocol, "target",
+                task->target, "seeds", (json_int_t)(task->options.published ? task->seeds : 1),
+                "ttf", ft_json_number(true, task->ttf), "price", ft_json_number(true, task->price),
+                "passed_over", (json_int_t)task->trace.passed_over, "methods",
+                figures(task, task->total), "processes", task->processes));
+}
+
+int ft_command_replay(int argc, char **argv)
+{
+  struct task task = { .name = argv[0],
+                       .protocol = "arrival",
+                       .target = "rss",
+                       .timezone = "UTC",
+                       .seeds = 5,
+                       .seed = 1,
+                       .ttf = 1,
+                       .price = 1,
+                       /* of the published comparison */
+                       .node_bytes = UINT64_C(128000000000) };
+  const struct ft_option options[] = {
+    { 0, "format", "FORMAT", "nextflow, sacct or csv; without it as the header looks",
+      FT_OPTION_STRING, &task.format },
+    { 0, "protocol", "NAME", "arrival (the default), or published: a random order, 30 % known",
+      FT_OPTION_STRING, &task.protocol },
+    { 0, "target", "NAME", "nextflow: the peak that counts, rss (the default) or peak_rss",
+      FT_OPTION_STRING, &task.target },
+    { 0, "no-input", NULL, "without features that are known after the run alone: rchar",
+      FT_OPTION_FLAG, &task.no_input },
+    { 0, "seeds", "N", "published: random orders (5)", FT_OPTION_COUNT, &task.seeds },
+    { 0, "seed", "N", "published: the first of them (1)", FT_OPTION_COUNT, &task.seed },
+    { 0, "ttf", "PART", "of the run time until a failed attempt fails (1)", FT_OPTION_DOUBLE,
+      &task.ttf },
+    { 0, "price", "P", "what foretell takes a failed attempt's cost for, times it (1)",
+      FT_OPTION_DOUBLE, &task.price },
+    { 0, "node", "SIZE", "memory of a node, as for --mem (128 GB)", FT_OPTION_BYTES,
+      &task.node_bytes },
+    { 0, "timezone", "ZONE", "of local times (UTC)", FT_OPTION_STRING, &task.timezone },
+    { 'j', "json", NULL, "answer in JSON", FT_OPTION_FLAG, &task.json },
+    { 0 }
+  };
+  int first, status;
+
+  first = ft_options_parse(options, "[OPTION]... TRACE...",
+                           "Play past jobs again: what foretell and simple policies would have"
+                           " wasted; - is standard input.",
+                           false, argc, argv, &status);
+  if (first >= argc)
+    status = ft_complain(argv[0], FT_EXIT_USAGE, "expected a trace, or - for standard input");
+  else if (first >= 0)
+    status = replay(&task, argc - first, argv + first);
+  ft_trace_free(&task.trace);
+  ft_zone_close(task.zone);
+  json_decref(task.processes);
+  return status;
+}

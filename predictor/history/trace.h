@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Traces of past jobs, kept in memory by process, to be played again. */
+#ifndef FT_HISTORY_TRACE_H
+#define FT_HISTORY_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "predictor/core/error.h"
+#include "predictor/core/zone.h"
+#include "predictor/online/replay.h"
+
+enum { FT_TRACE_RUNS = 20000000 }; /* more are refused */
+
+enum ft_trace_format {
+  FT_TRACE_NEXTFLOW, /* a table of tasks as Nextflow's -with-trace writes it, by tab or comma */
+  FT_TRACE_SACCT,
+  FT_TRACE_CSV /* as foretell import reads it */
+};
+
+/* What runs alike: a process of a workflow, an app. */
+struct ft_trace_process {
+  char *name;
+  struct ft_replay_run *run;
+  size_t count, size;
+};
+
+struct ft_trace {
+  struct ft_trace_process *process; /* in order of first appearance */
+  size_t count, size;
+  uint64_t runs;        /* kept */
+  uint64_t passed_over; /* no run time, no peak, or not completed */
+  /* private */
+  void *names;
+};
+
+struct ft_trace_source {
+  const char *name; /* of the file, in complaints */
+  int fd;
+  enum ft_trace_format format;
+  bool peak_rss;              /* nextflow: the peak is column peak_rss, else rss */
+  bool no_input;              /* without the features that only the run itself tells: rchar */
+  const struct ft_zone *zone; /* of local times */
+  void (*progress)(uint64_t bytes, void *data); /* NULL: none */
+  void *data;
+};
+
+/*
+ * The format of what FD is at the beginning of, by its header: false where it cannot tell, as for
+ * a pipe. Nothing is taken from FD.
+ */
+bool ft_trace_guess(int fd, enum ft_trace_format *format);
+
+/*
+ * Add the runs of SOURCE to TRACE, which begins as zeros. Nextflow: columns
+ * process (or name), realtime (ms, or "1m 3s"), rss or peak_rss (bytes, or "1.5 GB"), memory,
+ * rchar, submit and start (ms since 1970, or a time), the latter three if there are. Of the others
+ * runs that completed. Returns 0; -1 with ERR naming file, line, column and what was expected.
+ */
+int ft_trace_read(struct ft_trace *trace, const struct ft_trace_source *source,
+                  struct ft_error *err);
+
+void ft_trace_free(struct ft_trace *trace);
+
+#endif
