@@ -36,11 +36,18 @@ config() {
     "slurm_bin = \"$FT_TOP_SRCDIR/tests/agent\"" "$@" >"$scratch/foretell.conf"
 }
 
+listens() {
+  [ "$(grep -c ': listening at ' "$scratch/log")" -gt "$1" ]
+}
+
+# a killed agent leaves its socket behind: what the next one says counts
 start() {
+  local before
+  before=$(grep -c ': listening at ' "$scratch/log" 2>/dev/null)
   "$agent" -c "$scratch/foretell.conf" -v 2>>"$scratch/log" &
   pid=$!
   pids="$pids $pid"
-  wait_until 20 test -S "$socket"
+  wait_until 60 listens "${before:-0}"
 }
 
 stop() {
