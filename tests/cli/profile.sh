@@ -73,8 +73,12 @@ test "$rss" -ge $((96 << 20))
 ok $? "a run without a sample is in the peak ($rss)"
 "$foretell" profile --quiet --no-output --json -- true >out
 rss=$(json peak_memory_bytes rss_bytes <out)
-test "$rss" -gt 0 && test "$rss" -le $((8 << 20))
-ok $? "true is small: foretell's own image is not counted ($rss)"
+if grep -q __asan_init "$foretell"; then
+  skip "true is small: foretell's own image is not counted" "a sanitizer's is in every process"
+else
+  test "$rss" -gt 0 && test "$rss" -le $((8 << 20))
+  ok $? "true is small: foretell's own image is not counted ($rss)"
+fi
 
 "$foretell" profile --quiet --no-output --json -- sh -c '
   setsid sh -c "python3 -c \"import time; x = bytearray(64 << 20); time.sleep(0.6)\" & exit" & sleep 1' >out

@@ -3,6 +3,7 @@
 # What must hold where there is only cgroup v2; runs inside the guest.
 . ./settings
 FT_ENFORCE=cgroup
+FT_OUTLIVE=1 # busybox takes its own setpriv, which knows no --pdeathsig
 FT_ADDRESS=10.9.9.9
 FT_NODES='one 4 1000'
 FT_SLURMD_PREFIX=/test/in-slice

@@ -59,11 +59,11 @@ build_initrd() {
   for program in $("$initrd/bin/busybox" --list); do
     [ -e "$initrd/bin/$program" ] || ln -s busybox "$initrd/bin/$program"
   done
-  rm -f "$initrd/bin/sh" "$initrd/bin/bash" "$initrd/bin/setpriv"
+  rm -f "$initrd/bin/sh" "$initrd/bin/bash" "$initrd/bin/setpriv" "$initrd/bin/pgrep"
   put /bin/bash
   ln -sf bash "$initrd/bin/sh"
   for program in munged munge slurmctld slurmd slurmstepd sbatch srun salloc scontrol sinfo squeue scancel \
-    setpriv sqlite3; do
+    setpriv sqlite3 pgrep; do
     put "$(PATH=$PATH:/usr/sbin:/sbin type -P $program)" || return 1
   done
   plugins=$(dirname "$(ldd "$(type -P sbatch)" | grep -o '/[^ ]*libslurmfull.so')")
