@@ -60,7 +60,7 @@ build_initrd() {
     [ -e "$initrd/bin/$program" ] || ln -s busybox "$initrd/bin/$program"
   done
   # busybox would run its own setpriv, which knows less, from its own setsid
-  rm -f "$initrd"/bin/{sh,bash,setpriv} "$initrd"/{bin,usr/bin}/setsid
+  rm -f "$initrd"/bin/{sh,bash,setpriv,pgrep} "$initrd"/{bin,usr/bin}/setsid
   put /bin/bash
   ln -sf bash "$initrd/bin/sh"
   for program in munged munge slurmctld slurmd slurmstepd sbatch srun salloc scontrol sinfo squeue scancel \
