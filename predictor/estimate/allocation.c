@@ -18,6 +18,9 @@ enum { ENOUGH_RUNS = 8 };
 
 /* Where the distribution ends and a job has needed more nonetheless. */
 #define BEYOND 1.5
+/* Past what has failed and all that was ever seen a tail is a guess: no attempt is larger than so
+ * many times what failed. */
+#define MOST_GROWTH 2
 /* Runs count e times less with each tenth that their input differs, but never nothing. */
 #define NEAR 0.1
 #define FAR_WEIGHT 0.02
@@ -103,8 +106,8 @@ static void take_runs(const ft_evaluator *e, double centre, double place, double
       add_point(p, bytes * outside[i], mass, mass * bytes * outside[i]);
 }
 
-/* The first of the chain of allocations that wastes least. */
-static double least_waste(const struct points *p, double failure_price)
+/* The first of the chain of allocations above FAILED_BYTES that wastes least. */
+static double least_waste(const struct points *p, double failed_bytes, double failure_price)
 {
   double least[POINTS + 1], all = p->below[p->count];
   size_t first = 0;
@@ -126,15 +129,18 @@ static double least_waste(const struct points *p, double failure_price)
       }
     }
   }
-  return p->bytes[first];
+  return p->count ? p->bytes[first] : BEYOND * failed_bytes;
 }
 
 double ft_allocation(const struct ft_estimate *estimate, double failed_bytes, double failure_price)
 {
   struct points p;
+  double bytes;
 
   take_quantiles(estimate, failed_bytes, &p);
-  return p.count ? least_waste(&p, failure_price) : BEYOND * failed_bytes;
+  bytes = least_waste(&p, failed_bytes, failure_price);
+  return failed_bytes > 0 ? fmin(bytes, fmax(MOST_GROWTH * failed_bytes, estimate->max_bytes))
+                          : bytes;
 }
 
 int ft_allocate_memory(const ft_model *model, const ft_feature *features, size_t count,
@@ -158,6 +164,6 @@ int ft_allocate_memory(const ft_model *model, const ft_feature *features, size_t
   if (e->has_place_column && e->place_column < model->columns_count && !isnan(x[e->place_column]))
     place = log1p(fabs((double)x[e->place_column]));
   take_runs(e, centre.log, place, failed_bytes, &p);
-  *bytes = p.count ? least_waste(&p, failure_price) : BEYOND * failed_bytes;
+  *bytes = least_waste(&p, failed_bytes, failure_price);
   return 0;
 }

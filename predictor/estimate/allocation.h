@@ -12,7 +12,8 @@
  * attempt that succeeds wastes what it had and did not need; one that fails
  * costs FAILURE_PRICE (0 or more; 1: as much time as a run) times all that it
  * had, and is followed by the best of the larger allocations, and so on. Above
- * FAILED_BYTES, at which this job has already run out of memory; 0: it has not.
+ * FAILED_BYTES, at which this job has already run out of memory, but at most twice that, or the most
+ * that a run has ever used; 0: it has not.
  * Pure, about 10 microseconds.
  */
 double ft_allocation(const struct ft_estimate *estimate, double failed_bytes, double failure_price);

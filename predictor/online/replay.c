@@ -122,8 +122,13 @@ static void play_policy(struct play *p, const struct ft_replay_run *run, enum ft
 static bool allocate(const struct play *p, const struct ft_replay_run *run, double failed_bytes,
                      struct ft_estimate *out, double *bytes)
 {
-  return ft_allocate_memory(p->model, run->features, run->feature_count, failed_bytes,
-                            p->options->price * p->options->ttf, out, bytes, NULL) == 0;
+  if (ft_allocate_memory(p->model, run->features, run->feature_count, failed_bytes,
+                         p->options->price * p->options->ttf, out, bytes, NULL) < 0)
+    return false;
+  /* users know something too: more than they asked for only once that has failed */
+  if (run->request_bytes > failed_bytes)
+    *bytes = fmin(*bytes, run->request_bytes);
+  return true;
 }
 
 static void play_foretell(struct play *p, const struct ft_replay_run *run)
