@@ -3,16 +3,29 @@
 #ifndef FT_ESTIMATE_ALLOCATION_H
 #define FT_ESTIMATE_ALLOCATION_H
 
+#include "predictor/core/error.h"
 #include "predictor/estimate/estimate.h"
+#include "predictor/record/record.h"
 
 /*
  * The allocation, in bytes, that minimises what is expected to be wasted: an
  * attempt that succeeds wastes what it had and did not need; one that fails
- * costs FAILURE_PRICE (0 or more; 1: as much time as a run) times all that it had,
- * and is followed by the best of the larger allocations, and so on. Above
- * FAILED_BYTES, at which this job has already run out of memory; 0: it has not.
+ * costs FAILURE_PRICE (0 or more; 1: as much time as a run) times all that it
+ * had, and is followed by the best of the larger allocations, and so on. Above
+ * FAILED_BYTES, at which this job has already run out of memory, but at most twice that, or the most
+ * that a run has ever used; 0: it has not.
  * Pure, about 10 microseconds.
  */
 double ft_allocation(const struct ft_estimate *estimate, double failed_bytes, double failure_price);
+
+/*
+ * The same for COUNT features of a submission, from MODEL: past runs near to it
+ * count more, and the tails are no wider than what was seen and one run's worth beyond. While there
+ * are too few runs for that, one was killed and none has completed above it, or needs drift, as
+ * above. OUT is the estimate. Pure, about 30 microseconds. Returns as ft_estimate_memory.
+ */
+int ft_allocate_memory(const ft_model *model, const ft_feature *features, size_t count,
+                       double failed_bytes, double failure_price, struct ft_estimate *out,
+                       double *bytes, struct ft_error *err);
 
 #endif

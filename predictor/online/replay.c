@@ -7,7 +7,6 @@
 
 #include "predictor/core/random.h"
 #include "predictor/estimate/allocation.h"
-#include "predictor/estimate/memory.h"
 #include "predictor/online/online.h"
 #include "predictor/online/replay.h"
 
@@ -52,8 +51,7 @@ static double input_of(const struct ft_replay_run *run)
 
 /* ---- learning ---- */
 
-static int observe(struct play *p, const struct ft_replay_run *run, double killed_at,
-                   struct ft_error *err)
+static int observe(struct play *p, const struct ft_replay_run *run, struct ft_error *err)
 {
   ft_observation *o = p->observation;
   size_t most = sizeof o->features / sizeof *o->features;
@@ -65,15 +63,11 @@ static int observe(struct play *p, const struct ft_replay_run *run, double kille
                          .source = FT_SOURCE_TRACE,
                          .rule = FT_RULE_RSS,
                          .outcome = FT_OUTCOME_COMPLETED,
-                         .has_rss_bytes = true };
+                         .has_rss_bytes = true,
+                         .rss_bytes = (uint64_t)run->bytes };
   o->features_count = (pb_size_t)(run->feature_count < most ? run->feature_count : most);
-  memcpy(o->features, run->features, o->features_count * sizeof *o->features);
-  if (killed_at > 0) {
-    o->outcome = FT_OUTCOME_OUT_OF_MEMORY;
-    o->censored = true;
-    o->runtime_seconds *= p->options->ttf;
-  }
-  o->rss_bytes = (uint64_t)(killed_at > 0 ? killed_at : run->bytes);
+  for (size_t i = 0; i < o->features_count; i++)
+    o->features[i] = run->features[i];
   return ft_online_update(p->model, o, err) < 0 ? -1 : 0;
 }
 
@@ -83,7 +77,7 @@ static int learn(struct play *p, const struct ft_replay_run *run, struct ft_erro
 
   if (ft_past_add(&p->past, &past) < 0)
     return ft_error_set(err, "out of memory");
-  return observe(p, run, 0, err);
+  return observe(p, run, err);
 }
 
 /* ---- one run ---- */
@@ -128,13 +122,16 @@ static void play_policy(struct play *p, const struct ft_replay_run *run, enum ft
 static bool allocate(const struct play *p, const struct ft_replay_run *run, double failed_bytes,
                      struct ft_estimate *out, double *bytes)
 {
-  if (ft_estimate_memory(p->model, run->features, run->feature_count, out, NULL) < 0)
+  if (ft_allocate_memory(p->model, run->features, run->feature_count, failed_bytes,
+                         p->options->price * p->options->ttf, out, bytes, NULL) < 0)
     return false;
-  *bytes = ft_allocation(out, failed_bytes, p->options->price * p->options->ttf);
+  /* users know something too: more than they asked for only once that has failed */
+  if (run->request_bytes > failed_bytes)
+    *bytes = fmin(*bytes, run->request_bytes);
   return true;
 }
 
-static int play_foretell(struct play *p, const struct ft_replay_run *run, struct ft_error *err)
+static void play_foretell(struct play *p, const struct ft_replay_run *run)
 {
   struct ft_replay_score *s = &p->scores[FT_REPLAY_FORETELL];
   double bytes = run->request_bytes > 0 ? run->request_bytes : p->options->node_bytes;
@@ -150,24 +147,19 @@ static int play_foretell(struct play *p, const struct ft_replay_run *run, struct
     double before = bytes;
 
     failed(s, p, run, bytes);
-    if (observe(p, run, bytes, err) < 0)
-      return -1;
     if (!allocate(p, run, before, &estimate, &bytes))
       bytes = 2 * before;
   }
   succeeded(s, run, fmax(bytes, run->bytes));
-  return 0;
 }
 
-static int play_run(struct play *p, const struct ft_replay_run *run, struct ft_error *err)
+static void play_run(struct play *p, const struct ft_replay_run *run)
 {
   for (unsigned m = 0; m < FT_POLICIES; m++)
     play_policy(p, run, (enum ft_policy)m);
-  if (play_foretell(p, run, err) < 0)
-    return -1;
+  play_foretell(p, run);
   if (p->options->progress)
     p->options->progress(1, p->options->data);
-  return 0;
 }
 
 /* ---- protocols ---- */
@@ -194,10 +186,12 @@ static int play_published(struct play *p, size_t count, uint64_t seed, struct ft
     p->order[j] = other;
   }
   begin(p);
-  for (size_t i = 0; i < count; i++)
-    if ((i >= history && play_run(p, &p->runs[p->order[i]], err) < 0) ||
-        learn(p, &p->runs[p->order[i]], err) < 0)
+  for (size_t i = 0; i < count; i++) {
+    if (i >= history)
+      play_run(p, &p->runs[p->order[i]]);
+    if (learn(p, &p->runs[p->order[i]], err) < 0)
       return -1;
+  }
   return 0;
 }
 
@@ -264,7 +258,7 @@ static int play_arrival(struct play *p, size_t count, struct ft_error *err)
       ended++;
     }
     if (status == 0)
-      status = play_run(p, run, err);
+      play_run(p, run);
     if (!known && status == 0)
       status = learn(p, run, err);
   }

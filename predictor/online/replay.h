@@ -67,8 +67,8 @@ bool ft_replay_plays(const struct ft_replay_options *options, size_t count);
 
 /*
  * Play the COUNT RUNS of one process and add to SCORES, one a method. A failed attempt
- * costs allocation x run time x ttf, a success (allocation - peak) x run time. Foretell learns from
- * its own failures as from any job killed for its memory.
+ * costs allocation x run time x ttf, a success (allocation - peak) x run time. What foretell tries
+ * next counts with the failure; it learns the run once that has completed, as the policies do.
  * Returns 0, or -1 with ERR out of memory.
  */
 int ft_replay_process(const struct ft_replay_run *runs, size_t count,

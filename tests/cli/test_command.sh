@@ -132,4 +132,17 @@ is "$status" 2 "only .svg and .png are drawn"
 run plot "$scratch/run.dat" -o "$scratch/none/run.svg"
 is "$status" 3 "a drawing that cannot be written is the system's fault"
 
+printf '%s\n' process,realtime,rss A,3600000,1000000000 A,3600000,2000000000 >"$scratch/trace.csv"
+run replay "$scratch/trace.csv" --node=8G --json
+is "$(json .)" 'protocol target seeds ttf price passed_over methods processes' \
+  "replay --json has the keys that scripts rely on"
+is "$(json methods.largest)" "wastage_gbh failures mape coverage90" "and each method its own"
+is "$(json methods.largest.failures) $(json processes.A.runs)" "1 2" "the largest so far fails once"
+is "$(json methods.largest.coverage90)" null "a policy has no interval"
+run replay "$scratch/trace.csv" --target=peak_rss
+is "$status" 2 "a trace without the column that counts is wrong input"
+like "$err" 'expected a column peak_rss$' "and it is named"
+run replay "$scratch/trace.csv" --ttf=2
+is "$status" 2 "a time to failure beyond the run is wrong usage"
+
 tap_done

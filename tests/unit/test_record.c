@@ -84,6 +84,31 @@ static void hostile_bytes_are_refused(void **state)
   assert_int_equal(ft_submission_from_text("not base64!", &out, &err), -1);
 }
 
+static void needs_that_do_not_fit_together_are_refused(void **state)
+{
+  ft_model *m = sample_model(), *out = calloc(1, sizeof *out);
+  struct ft_error err;
+  struct ft_buf buf;
+
+  (void)state;
+  assert_non_null(out);
+  ft_buf_init(&buf, FT_LIMIT_RECORD);
+  for (int i = 0; i < 5; i++) {
+    m->evaluator.needs_count = m->evaluator.places_count = 2;
+    m->evaluator.needs[1] = 1;
+    m->evaluator.places_count -= i == 1;
+    m->evaluator.needs[0] = i == 2 ? 2 : 0;
+    m->evaluator.places[0] = i == 3 ? NAN : 0;
+    m->evaluator.has_place_column = i == 4;
+    assert_int_equal(ft_record_encode(FT_RECORD_MODEL, m, &buf, &err), 0);
+    assert_int_equal(ft_record_decode(FT_RECORD_MODEL, buf.data, buf.length, out, &err),
+                     i ? -1 : 0);
+    ft_buf_free(&buf);
+  }
+  free(m);
+  free(out);
+}
+
 static void damage_anywhere_is_noticed(void **state)
 {
   char folder[] = "/tmp/foretell-test-XXXXXX";
@@ -217,7 +242,8 @@ int main(void)
 {
   const struct CMUnitTest tests[] = { cmocka_unit_test(every_record_goes_both_ways),
                                       cmocka_unit_test(hostile_bytes_are_refused),
-                                      cmocka_unit_test(damage_anywhere_is_noticed),
+                                      cmocka_unit_test(needs_that_do_not_fit_together_are_refused),
+    cmocka_unit_test(damage_anywhere_is_noticed),
                                       cmocka_unit_test(an_estimate_needs_no_history),
                                       cmocka_unit_test(model_names_are_safe_and_apart),
                                       cmocka_unit_test(own_model_before_the_sites) };

@@ -10,6 +10,7 @@
 #include "predictor/core/random.h"
 #include "predictor/estimate/allocation.h"
 #include "predictor/history/trace.h"
+#include "predictor/online/online.h"
 #include "predictor/online/replay.h"
 
 #define GB 1e9
@@ -203,6 +204,62 @@ static void what_failed_is_never_asked_for_again(void **state)
     assert_true(ft_allocation(&e, failed, 1) > failed);
 }
 
+/* Inputs of 10 and of 100: the same need at its middle, but the latter's goes both ways by far. */
+static void learn_two_kinds(ft_model *model, unsigned turns)
+{
+  ft_observation *o = calloc(1, sizeof *o);
+  struct ft_error err;
+
+  assert_non_null(o);
+  ft_online_init(model, "two-kinds", 0, FT_RULE_RSS);
+  for (unsigned i = 1; i <= turns; i++) {
+    bool wide = i % 2;
+
+    *o = (ft_observation){ .schema = FT_SCHEMA,
+                           .job_id = i,
+                           .end_time = i,
+                           .runtime_seconds = 60,
+                           .outcome = FT_OUTCOME_COMPLETED,
+                           .has_rss_bytes = true };
+    o->rss_bytes = (uint64_t)(GB * (wide ? 0.5 + 0.1 * (i / 2 * 7 % 11) : 1));
+    assert_true(
+        ft_feature_number(o->features, &o->features_count, 24, "input_bytes", wide ? 100 : 10));
+    assert_int_equal(ft_online_update(model, o, &err), 1);
+  }
+  free(o);
+}
+
+static double allocated(const ft_model *model, double input, double failed)
+{
+  struct ft_estimate estimate;
+  pb_size_t count = 0;
+  ft_feature feature;
+  struct ft_error err;
+  double bytes = 0;
+
+  assert_true(ft_feature_number(&feature, &count, 1, "input_bytes", input));
+  if (ft_allocate_memory(model, &feature, 1, failed, 1, &estimate, &bytes, &err) < 0)
+    fail_msg("%s", err.text);
+  return bytes;
+}
+
+static void runs_of_a_like_input_count_most(void **state)
+{
+  ft_model *model = malloc(sizeof *model);
+
+  (void)state;
+  assert_non_null(model);
+  learn_two_kinds(model, 120);
+  assert_near(allocated(model, 10, 0), 1.002 * GB, 0.01);
+  assert_true(allocated(model, 100, 0) > 1.2 * GB);
+  for (double failed = 0.1 * GB; failed < 100 * GB; failed *= 1.1)
+    assert_true(allocated(model, 100, failed) > failed);
+  /* too few runs to follow them */
+  learn_two_kinds(model, 4);
+  assert_true(allocated(model, 10, 0) > 1.002 * GB);
+  free(model);
+}
+
 /* ---- traces ---- */
 
 static int read_text(struct ft_trace *trace, const char *text, struct ft_trace_source source,
@@ -325,6 +382,7 @@ int main(void)
     cmocka_unit_test(no_other_allocation_is_expected_to_waste_less),
     cmocka_unit_test(the_dearer_a_failure_the_larger_the_allocation),
     cmocka_unit_test(what_failed_is_never_asked_for_again),
+    cmocka_unit_test(runs_of_a_like_input_count_most),
     cmocka_unit_test(tables_of_nextflow_are_read_raw_and_as_people_have_them),
     cmocka_unit_test(a_bad_trace_is_refused_with_its_place),
     cmocka_unit_test(other_tables_give_what_completed),
