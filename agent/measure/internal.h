@@ -37,6 +37,7 @@ struct ft_member {
   bool root;           /* given to ft_tree_add_root */
   bool skipped;        /* its own memory and totals do not count */
   bool zombie;         /* ended, not yet waited for: it uses no memory */
+  bool reaped;         /* it has waited for a child since that was last looked into */
   bool gone;           /* ended since the sample before; leaves the array after this one */
   bool look;           /* the costly files are due at this sample */
   bool counted;        /* its RSS is in this sample's sum */
@@ -54,6 +55,7 @@ struct ft_member {
   double swap_bytes, hugetlb_bytes;
   double own[FT_TOTALS];           /* its life's totals, waited-for children included */
   double before[FT_TOTALS];        /* of a skipped root when it was added: not the tree's */
+  double children_faults; /* of children it has waited for, when its totals were last read */
   double owed[FT_TOTALS];          /* of members below it that ended, until its totals show them */
   bool owing;
 };

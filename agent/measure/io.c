@@ -92,6 +92,8 @@ static void read_totals(struct ft_measure *measure, struct io *io, struct ft_mem
   member->parent = stat.parent;
   member->session = stat.session;
   member->threads = stat.threads;
+  member->reaped |= stat.children[FT_TOTAL_MINOR_FAULTS] > member->children_faults;
+  member->children_faults = stat.children[FT_TOTAL_MINOR_FAULTS];
   for (size_t i = FT_TOTAL_CPU_SECONDS; i <= FT_TOTAL_MAJOR_FAULTS; i++)
     member->own[i] = stat.children[i] + (member->skipped ? 0 : stat.own[i]);
   if (ft_proc_read_pid(measure, member->pid, "io", text, sizeof text) < 0)
@@ -168,6 +170,30 @@ static void settle(struct ft_measure *measure, struct ft_tree *tree, struct io *
   }
 }
 
+/*
+ * A child that ended after it was looked at, but before its parent's totals were read,
+ * stands in these already: it owes them nothing more. No process runs without a page fault,
+ * so theirs tell whether a parent has waited for any.
+ */
+static void forgive_reaped(const struct ft_measure *measure, struct ft_tree *tree)
+{
+  bool any = false;
+
+  for (size_t i = 0; i < tree->count; i++)
+    any |= tree->members[i].reaped;
+  if (!any)
+    return;
+  for (size_t i = 0; i < tree->count; i++) {
+    struct ft_member *member = &tree->members[i];
+    const struct ft_member *parent = member->gone ? NULL : ft_tree_find(tree, member->parent);
+
+    if (parent && parent->reaped && !is_there(measure, member))
+      memset(member->own, 0, sizeof member->own);
+  }
+  for (size_t i = 0; i < tree->count; i++)
+    tree->members[i].reaped = false;
+}
+
 static void add_up(struct ft_tree *tree)
 {
   for (size_t k = 0; k < FT_TOTALS; k++) {
@@ -202,6 +228,7 @@ static void sample(struct ft_measure *measure, struct ft_tree *tree, void *state
       files = (files < 0 ? 0 : files) + member->open_files;
   }
   ft_most(&tree->most_open_files, files);
+  forgive_reaped(measure, tree);
   if (changed)
     add_up(tree);
 }
@@ -225,6 +252,7 @@ static void close_(struct ft_measure *measure, struct ft_tree *tree, void *state
   for (size_t i = 0; i < tree->count; i++)
     if (!tree->members[i].gone)
       read_totals(measure, io, &tree->members[i]);
+  forgive_reaped(measure, tree);
   add_up(tree);
   for (size_t k = 0; k < FT_TOTALS; k++) {
     double told = 0;
