@@ -9,7 +9,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "agent/agent.h"
@@ -37,7 +36,10 @@
 /* After a job's end, before Slurm's record is worth a look: its own epilog and accounting come
  * first. */
 #define ASK_SECONDS 1.0
-#define LOCK_FILE "agent.lock"
+/* Between two looks at whether others have put runs into the store. */
+#define FOLLOW_SECONDS 60.0
+/* Between two steps of publishing them, of 2 ms or so each, while jobs run here. */
+#define FOLLOW_PAUSE_SECONDS 0.008
 
 struct ft_agent {
   const char *config_path;
@@ -55,7 +57,7 @@ struct ft_agent {
   struct ft_jobs *jobs;
   struct ft_live *live;
   struct ft_listener *listener;
-  struct ft_timer sample, tick, retry;
+  struct ft_timer sample, tick, retry, follow;
   ft_observation finished;
 };
 
@@ -109,6 +111,23 @@ static void retry(void *data)
 
   if (ft_ledger_retry(agent->ledger))
     ft_loop_at(agent->loop, &agent->retry, ft_io_monotonic() + RETRY_SECONDS);
+}
+
+static void follow(void *data)
+{
+  struct ft_agent *agent = data;
+  double pause = 0;
+
+  if (!ft_ledger_follow(agent->ledger))
+    pause = FOLLOW_SECONDS;
+  else if (ft_jobs_watched(agent->jobs))
+    pause = FOLLOW_PAUSE_SECONDS;
+  ft_loop_at(agent->loop, &agent->follow, ft_io_monotonic() + pause);
+}
+
+static void follow_soon(struct ft_agent *agent)
+{
+  ft_loop_at(agent->loop, &agent->follow, ft_io_monotonic());
 }
 
 /* ---- jobs ---- */
@@ -230,6 +249,14 @@ static void publish_site(struct ft_agent *agent)
   free(apps);
 }
 
+static void apply_rule(struct ft_agent *agent)
+{
+  ft_measure_set_rule(agent->measure, agent->site.rule);
+  ft_jobs_set_rule(agent->jobs, agent->site.rule);
+  ft_ledger_set_rule(agent->ledger, agent->site.rule);
+  follow_soon(agent);
+}
+
 /* Slurm has said what the cluster is: the site file and a file a partition. */
 static void cluster_known(const struct ft_slurm_config *config, const ft_partition *partitions,
                           size_t count, void *data)
@@ -254,8 +281,7 @@ static void cluster_known(const struct ft_slurm_config *config, const ft_partiti
   }
   ft_publish_forget_partitions(agent->publisher, partitions, count);
   publish_site(agent);
-  ft_measure_set_rule(agent->measure, agent->site.rule);
-  ft_jobs_set_rule(agent->jobs, agent->site.rule);
+  apply_rule(agent);
   ft_listener_allow(agent->listener, config->slurmd_uid);
   (void)malloc_trim(0);
 }
@@ -268,8 +294,7 @@ static void apply_config(struct ft_agent *agent)
   ft_asker_set_folder(agent->asker, agent->config.slurm_bin);
   ft_ledger_set_keep(agent->ledger, agent->config.max_runs);
   publish_site(agent);
-  ft_measure_set_rule(agent->measure, agent->site.rule);
-  ft_jobs_set_rule(agent->jobs, agent->site.rule);
+  apply_rule(agent);
 }
 
 /* SIGHUP: all of the file or nothing of it; what is taken once at the start stays. */
@@ -305,6 +330,7 @@ static void signalled(int signal, void *data)
 
   if (signal == SIGHUP) {
     reload(agent);
+    follow_soon(agent);
     return;
   }
   ft_log(LOG_INFO, "stopping");
@@ -316,6 +342,7 @@ static void signalled(int signal, void *data)
 static int take_state_folder(struct ft_agent *agent, struct ft_error *err)
 {
   const char *path = agent->config.state_directory;
+  struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 
   if (ft_io_make_path(path, 0755, err) < 0)
     return -1;
@@ -323,12 +350,14 @@ static int take_state_folder(struct ft_agent *agent, struct ft_error *err)
   if (agent->state_fd < 0)
     return ft_error_errno(err, "%s", path);
   agent->lock_fd =
-      openat(agent->state_fd, LOCK_FILE, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+      openat(agent->state_fd, FT_LAYOUT_LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (agent->lock_fd < 0)
-    return ft_error_errno(err, "%s/" LOCK_FILE, path);
-  if (flock(agent->lock_fd, LOCK_EX | LOCK_NB) < 0)
-    return errno == EWOULDBLOCK ? ft_error_set(err, "%s: another foretelld works there", path)
-                                : ft_error_errno(err, "%s/" LOCK_FILE, path);
+    return ft_error_errno(err, "%s/" FT_LAYOUT_LOCK, path);
+  /* of the descriptor, not of the process; that it is held can be asked without taking it */
+  if (fcntl(agent->lock_fd, F_OFD_SETLK, &lock) < 0)
+    return errno == EAGAIN || errno == EACCES
+               ? ft_error_set(err, "%s: another foretelld works there", path)
+               : ft_error_errno(err, "%s/" FT_LAYOUT_LOCK, path);
   return 0;
 }
 
@@ -356,6 +385,7 @@ static int open_parts(struct ft_agent *agent, struct ft_error *err)
   agent->sample = (struct ft_timer){ .fire = sample, .data = agent };
   agent->tick = (struct ft_timer){ .fire = tick, .data = agent };
   agent->retry = (struct ft_timer){ .fire = retry, .data = agent };
+  agent->follow = (struct ft_timer){ .fire = follow, .data = agent };
   agent->children = ft_children_open(agent->loop);
   agent->asker =
       agent->children ? ft_asker_open(agent->loop, agent->children, answered, agent) : NULL;

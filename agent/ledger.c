@@ -8,16 +8,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/follow.h"
 #include "agent/ledger.h"
 #include "agent/log.h"
 #include "agent/spool.h"
 #include "predictor/core/units.h"
-#include "predictor/history/store.h"
+#include "predictor/history/changes.h"
+#include "predictor/history/rebuild.h"
 #include "predictor/online/online.h"
 #include "predictor/record/layout.h"
 
 /* Observations between two trims of the store. */
 #define TRIM_EVERY 256
+/* Runs of an app without a model that are learnt on the spot: no more than 2 ms. */
+#define RUNS_AT_ONCE 16
+/* Others may hold the store for long (an import): what is to be put waits in the spool, jobs are
+ * sampled meanwhile. */
+#define WAIT_MILLISECONDS 20
 
 struct ft_ledger {
   int state_fd;
@@ -25,6 +32,8 @@ struct ft_ledger {
   struct ft_publisher *publisher;
   struct ft_store *store; /* NULL while it cannot be opened */
   struct ft_spool *spool;
+  struct ft_follow *follow;
+  ft_rule rule;
   uint64_t keep;
   unsigned since_trim;
   bool told; /* that the store refuses */
@@ -34,8 +43,11 @@ struct ft_ledger {
 
 static bool have_store(struct ft_ledger *ledger, struct ft_error *err)
 {
-  if (!ledger->store)
+  if (!ledger->store) {
     ledger->store = ft_store_open(ledger->store_path, true, err);
+    if (ledger->store)
+      ft_store_set_wait(ledger->store, WAIT_MILLISECONDS);
+  }
   return ledger->store != NULL;
 }
 
@@ -59,6 +71,11 @@ struct ft_ledger *ft_ledger_open(int state_fd, const char *state_path,
   ledger->spool = ft_spool_open(state_fd, err);
   if (!ledger->spool)
     goto fail;
+  ledger->follow = ft_follow_open(publisher);
+  if (!ledger->follow) {
+    ft_error_errno(err, "ledger");
+    goto fail;
+  }
   if (!have_store(ledger, &why)) {
     ft_log(LOG_ERR, "%s; observations wait in the spool", why.text);
     ledger->told = true;
@@ -74,6 +91,7 @@ void ft_ledger_close(struct ft_ledger *ledger)
   if (!ledger)
     return;
   ft_spool_close(ledger->spool);
+  ft_follow_close(ledger->follow);
   ft_store_close(ledger->store);
   free(ledger);
 }
@@ -81,6 +99,19 @@ void ft_ledger_close(struct ft_ledger *ledger)
 void ft_ledger_set_keep(struct ft_ledger *ledger, uint64_t keep)
 {
   ledger->keep = keep;
+}
+
+void ft_ledger_set_rule(struct ft_ledger *ledger, ft_rule rule)
+{
+  ledger->rule = rule;
+  ft_follow_set_rule(ledger->follow, rule);
+}
+
+bool ft_ledger_follow(struct ft_ledger *ledger)
+{
+  struct ft_error err;
+
+  return have_store(ledger, &err) && ft_follow_step(ledger->follow, ledger->store);
 }
 
 /* The user's own model as published; the site's shared one is another. */
@@ -91,7 +122,28 @@ static bool read_model(struct ft_ledger *ledger, const ft_observation *o)
   ft_layout_model_name(o->app, name);
   (void)snprintf(path, sizeof path, FT_LAYOUT_MODELS "/%" PRIu32 "/%s", o->uid, name);
   return ft_record_read(FT_RECORD_MODEL, ledger->state_fd, path, &ledger->model, NULL) == 0 &&
-         strcmp(ledger->model.app, o->app) == 0 && ledger->model.rule == o->rule;
+         strcmp(ledger->model.app, o->app) == 0 && ledger->model.rule == ledger->rule;
+}
+
+/*
+ * Make the model from the store: here and now where that is soon done, else by and by. Returns 1
+ * when it is made, 0 when it will be, -1 with ERR.
+ */
+static int rebuild(struct ft_ledger *ledger, const ft_observation *o, struct ft_error *err)
+{
+  struct ft_rebuild *rebuild = malloc(sizeof *rebuild);
+  int status;
+
+  if (!rebuild)
+    return ft_error_errno(err, "%s", o->app);
+  ft_rebuild_begin(rebuild, o->uid, o->app, ledger->rule);
+  status = ft_rebuild_step(rebuild, ledger->store, RUNS_AT_ONCE, err);
+  if (status > 0)
+    ledger->model = rebuild->model;
+  else if (status == 0)
+    status = ft_store_mark(ledger->store, o->uid, o->app, NULL, err);
+  free(rebuild);
+  return status;
 }
 
 /* Learn from what the store now holds of O's run and publish. Returns 0 or -1 with ERR. */
@@ -101,13 +153,11 @@ static int refine(struct ft_ledger *ledger, const ft_observation *o, struct ft_e
 
   if (!o->app[0])
     return 0;
-  if (read_model(ledger, o)) {
-    changed = ft_online_update(&ledger->model, o, err);
-    if (changed <= 0)
-      return changed;
-  } else if (ft_store_model(ledger->store, o->uid, o->app, o->rule, &ledger->model, err) < 0) {
-    return -1;
-  }
+  ft_follow_learn(ledger->follow, o);
+  changed =
+      read_model(ledger, o) ? ft_online_update(&ledger->model, o, err) : rebuild(ledger, o, err);
+  if (changed <= 0)
+    return changed;
   return ft_publish_model(ledger->publisher, &ledger->model, err);
 }
 

@@ -22,6 +22,15 @@ void ft_ledger_close(struct ft_ledger *ledger);
 /* At most KEEP observations an app stay in the store; 0: all. */
 void ft_ledger_set_keep(struct ft_ledger *ledger, uint64_t keep);
 
+/* Models tell the peak that counts under RULE; every one is made anew where it was another. */
+void ft_ledger_set_rule(struct ft_ledger *ledger, ft_rule rule);
+
+/*
+ * Publish what others have put into the store, a few milliseconds' work. Returns whether there
+ * is more to do at once.
+ */
+bool ft_ledger_follow(struct ft_ledger *ledger);
+
 /* Take OBSERVATION, which is complete as far as the agent knows. */
 void ft_ledger_take(struct ft_ledger *ledger, const ft_observation *observation);
 

@@ -101,6 +101,20 @@ static void receive(struct ft_watch *watch)
   drop(c);
 }
 
+/*
+ * Read what is there in the order of the connections: a task's end, on a connection that
+ * was made after its start was sent, may be accepted while the start is still unread.
+ */
+static void receive_all(struct ft_listener *listener)
+{
+  struct connection *next;
+
+  for (struct connection *c = listener->list.next; c != &listener->list; c = next) {
+    next = c->next;
+    receive(&c->watch);
+  }
+}
+
 static bool may_announce(const struct ft_listener *listener, int fd, struct ucred *peer)
 {
   socklen_t length = sizeof *peer;
@@ -149,8 +163,7 @@ static void accept_one(struct ft_watch *watch)
     drop(c);
     return;
   }
-  /* what is there already is read in the order of the connections: a task's end after its start */
-  receive(&c->watch);
+  receive_all(listener);
 }
 
 /* Whether somebody listens at ADDRESS. */

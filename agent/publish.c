@@ -153,6 +153,15 @@ int ft_publish_model(struct ft_publisher *p, const ft_model *model, struct ft_er
   return -1;
 }
 
+void ft_publish_forget_model(struct ft_publisher *p, uint32_t uid, const char *app)
+{
+  char name[FT_LAYOUT_NAME_SIZE], path[FT_LAYOUT_NAME_SIZE + 16];
+
+  ft_layout_model_name(app, name);
+  (void)snprintf(path, sizeof path, "%" PRIu32 "/%s", uid, name);
+  (void)unlinkat(p->models_fd, path, 0);
+}
+
 int ft_publish_site(struct ft_publisher *p, const ft_site *site, const ft_apps *apps,
                     struct ft_error *err)
 {

@@ -21,6 +21,9 @@ void ft_publisher_close(struct ft_publisher *publisher);
  */
 int ft_publish_model(struct ft_publisher *publisher, const ft_model *model, struct ft_error *err);
 
+/* Remove the model file of user UID's APP, which has no run any more. */
+void ft_publish_forget_model(struct ft_publisher *publisher, uint32_t uid, const char *app);
+
 /* Replace the site file and the file of declared apps. */
 int ft_publish_site(struct ft_publisher *publisher, const ft_site *site, const ft_apps *apps,
                     struct ft_error *err);

@@ -27,7 +27,7 @@ case "${1-}" in
   rm -rf "$scratch"
   exit 0
   ;;
-*) sed -n 's/^# \{0,1\}//; 2,/^ *--keep/p' "$0"; [ "$1" = --help ]; exit ;;
+*) sed -n '3,/--keep  /s/^# \{0,1\}//p' "$0"; [ "$1" = --help ]; exit ;;
 esac
 [ "$(id -u)" = 0 ] || { echo "quickstart: to be run as root: slurmd starts jobs as their users" >&2; exit 1; }
 
@@ -166,7 +166,7 @@ foretell report 2>&1 | show
 if [ -n "$keep" ]; then
   step "It is left running"
   say "  export SLURM_CONF=$SLURM_CONF PATH=$scratch/root/bin:\$PATH"
-  say "  cd $cluster_work; sbatch --predict-mem sort.sh words-32.txt; foretell history"
+  say "  cd $cluster_work; runuser -u $user -- sbatch --predict-mem sort.sh words-32.txt; foretell history"
   say "  $0 --stop $scratch     stops and removes it"
 fi
 step "Done in $SECONDS s"

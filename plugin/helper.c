@@ -142,8 +142,7 @@ static void close_from(int first)
 static void become_helper(const struct ft_helper *helper, int end)
 {
   char milliseconds[24];
-  char *const argv[] = { (char *)"foretell",
-                         (char *)"helper",
+  char *const argv[] = { (char *)"helper",
                          (char *)"--state",
                          (char *)helper->state,
                          (char *)"--milliseconds",

@@ -31,7 +31,6 @@ int ft_command_fit(int argc, char **argv);
 int ft_command_graph(int argc, char **argv);
 int ft_command_replay(int argc, char **argv);
 int ft_command_doctor(int argc, char **argv);
-int ft_command_helper(int argc, char **argv); /* the plugin's child; not in --help */
 
 /* What an option's argument is and where it goes. */
 enum ft_option_type {

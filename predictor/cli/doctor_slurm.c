@@ -363,7 +363,7 @@ static void check_plugin(struct ft_doctor *doctor, const struct slurm *slurm)
 /* The plugin starts it where a submission's files have to be looked at. */
 static void check_command(struct ft_doctor *doctor, const struct slurm *slurm)
 {
-  const char *command = slurm->helper[0] ? slurm->helper : FT_BINDIR "/foretell";
+  const char *command = slurm->helper[0] ? slurm->helper : FT_HELPER;
   char path[PATH_MAX];
 
   if (access(ft_doctor_path(doctor, command, path), X_OK) == 0)

@@ -6,29 +6,19 @@
  */
 #include "config.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "predictor/cli/cli.h"
-#include "predictor/core/csv.h"
+#include "predictor/cli/fit_table.h"
 #include "predictor/core/io.h"
 #include "predictor/core/random.h"
 #include "predictor/core/text.h"
 #include "predictor/learn/linear.h"
 #include "predictor/learn/symbolic.h"
 
-enum { ROWS = 1000000, SEEDS = 1000 };
-
-struct table {
-  size_t rows, room, columns;
-  char names[FT_EXPRESSION_VARIABLES + 1][64]; /* the features, then the target */
-  size_t field[FT_EXPRESSION_VARIABLES + 1];
-  double *x, *y;
-};
+enum { SEEDS = 1000 };
 
 /* One split: which rows train and which test. */
 struct split {
@@ -50,120 +40,9 @@ struct options {
   bool drawn_constants, json;
 };
 
-/* ---- the table ---- */
-
-static int find_field(const struct ft_csv *csv, const char *name, size_t *field)
-{
-  for (size_t i = 0; i < csv->count; i++)
-    if (strcmp(csv->field[i], name) == 0) {
-      *field = i;
-      return 0;
-    }
-  return -1;
-}
-
-static int add_column(const struct ft_csv *csv, struct table *t, const char *name,
-                      struct ft_error *err)
-{
-  size_t at = t->columns;
-
-  if (at > FT_EXPRESSION_VARIABLES)
-    return ft_error_set(err, "more than %d features", FT_EXPRESSION_VARIABLES);
-  if (!ft_string_copy(name, t->names[at], sizeof t->names[at]))
-    return ft_error_set(err, "column \"%s\": a name of more than %zu bytes", name,
-                        sizeof t->names[at] - 1);
-  if (find_field(csv, name, &t->field[at]) < 0)
-    return ft_error_set(err, "%s: line %llu: no column \"%s\"", csv->name,
-                        (unsigned long long)csv->line, name);
-  t->columns++;
-  return 0;
-}
-
-/* The features, by name or all but the target, and then the target, which is not counted. */
-static int read_header(const struct ft_csv *csv, const struct options *o, struct table *t,
-                       struct ft_error *err)
-{
-  struct ft_text list = ft_text_from(o->features), piece;
-  char name[64];
-
-  while (o->features && ft_text_until(&list, ',', &piece)) {
-    if (!ft_text_copy(ft_text_trim(piece), name, sizeof name) || !name[0])
-      return ft_error_set(err, "--features=%s: expected names with commas between them",
-                          o->features);
-    if (add_column(csv, t, name, err) < 0)
-      return -1;
-  }
-  for (size_t i = 0; !o->features && i < csv->count; i++)
-    if (strcmp(csv->field[i], o->target) != 0 && add_column(csv, t, csv->field[i], err) < 0)
-      return -1;
-  if (!t->columns)
-    return ft_error_set(err, "%s: no column but the target", csv->name);
-  if (add_column(csv, t, o->target, err) < 0)
-    return -1;
-  t->columns--;
-  return 0;
-}
-
-static int add_row(const struct ft_csv *csv, struct table *t, struct ft_error *err)
-{
-  if (t->rows == t->room) {
-    size_t room = t->room ? 2 * t->room : 256;
-    double *x, *y;
-
-    if (room > ROWS)
-      return ft_csv_fail(csv, 0, "row", err, "more than a million rows");
-    x = realloc(t->x, room * t->columns * sizeof *x);
-    if (x)
-      t->x = x;
-    y = realloc(t->y, room * sizeof *y);
-    if (y)
-      t->y = y;
-    if (!x || !y)
-      return ft_error_errno(err, "%s", csv->name);
-    t->room = room;
-  }
-  for (size_t c = 0; c <= t->columns; c++) {
-    double *to = c < t->columns ? &t->x[t->rows * t->columns + c] : &t->y[t->rows];
-
-    if (t->field[c] >= csv->count)
-      return ft_error_set(err, "%s: line %llu: no value for \"%s\"", csv->name,
-                          (unsigned long long)csv->line, t->names[c]);
-    if (!ft_text_is_double(ft_text_trim(ft_text_from(csv->field[t->field[c]])), to))
-      return ft_csv_fail(csv, t->field[c], t->names[c], err, "expected a number");
-  }
-  if (t->y[t->rows] == 0)
-    return ft_csv_fail(csv, t->field[t->columns], t->names[t->columns], err,
-                       "the target must not be 0: errors are relative");
-  t->rows++;
-  return 0;
-}
-
-static int read_table(const char *path, const struct options *o, struct table *t,
-                      struct ft_error *err)
-{
-  struct ft_csv csv;
-  int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC), got;
-
-  if (fd < 0)
-    return ft_error_errno(err, "%s", path);
-  ft_csv_init(&csv, fd, path, ',', true);
-  got = ft_csv_next(&csv, err);
-  if (got == 0)
-    got = ft_error_set(err, "%s: empty; expected a line of column names", path);
-  else if (got > 0)
-    got = read_header(&csv, o, t, err) < 0 ? -1 : 1;
-  while (got > 0 && (got = ft_csv_next(&csv, err)) > 0)
-    got = add_row(&csv, t, err) < 0 ? -1 : 1;
-  ft_csv_free(&csv);
-  close(fd);
-  if (got == 0 && t->rows < 4)
-    return ft_error_set(err, "%s: %zu rows; 4 are the least", path, t->rows);
-  return got;
-}
-
 /* ---- splitting and scoring ---- */
 
-static int split_open(const struct table *t, struct split *s)
+static int split_open(const struct ft_table *t, struct split *s)
 {
   s->train_x = malloc(t->rows * t->columns * sizeof(double));
   s->train_y = malloc(t->rows * sizeof(double));
@@ -180,7 +59,7 @@ static void split_free(struct split *s)
   free(s->test_y);
 }
 
-static void split_draw(const struct table *t, double part, uint64_t seed, size_t *order,
+static void split_draw(const struct ft_table *t, double part, uint64_t seed, size_t *order,
                        struct split *s)
 {
   struct ft_random random;
@@ -265,7 +144,7 @@ static double linear_at(const void *model, const double *x, size_t columns)
   return l->log ? exp(v) : v;
 }
 
-static void print_linear(const struct linear *l, const struct table *t, const char *unit,
+static void print_linear(const struct linear *l, const struct ft_table *t, const char *unit,
                          struct ft_buf *out)
 {
   (void)ft_buf_printf(out, "%.4g", l->log ? exp(l->c[0]) : l->c[0]);
@@ -280,7 +159,7 @@ static void print_linear(const struct linear *l, const struct table *t, const ch
 }
 
 /* Relative least squares on the features, or least squares of logarithms. */
-static int fit_linear(bool logarithms, const struct table *t, const struct split *s,
+static int fit_linear(bool logarithms, const struct ft_table *t, const struct split *s,
                       const struct options *o, struct outcome *out, struct ft_error *err)
 {
   struct linear l = { .log = logarithms };
@@ -333,7 +212,7 @@ static bool tick(void *data, unsigned generation, double best)
   return true;
 }
 
-static int fit_symbolic(const struct table *t, const struct split *s, const struct options *o,
+static int fit_symbolic(const struct ft_table *t, const struct split *s, const struct options *o,
                         uint64_t seed, struct outcome *out, struct ft_error *err)
 {
   struct ft_symbolic_result *result = malloc(sizeof *result);
@@ -369,7 +248,7 @@ enum { SYMBOLIC, LINEAR, LOGLINEAR, METHODS };
 
 static const char *const method_names[METHODS] = { "symbolic", "linear", "loglinear" };
 
-static int fit_once(int method, const struct table *t, const struct split *s,
+static int fit_once(int method, const struct ft_table *t, const struct split *s,
                     const struct options *o, uint64_t seed, struct outcome *out,
                     struct ft_error *err)
 {
@@ -432,7 +311,7 @@ static void method_print(const char *name, const struct outcome *out, size_t cou
 }
 
 /* Fit METHOD on every split. Its outcomes are added to METHODS_JSON, or printed. */
-static int run_method(int method, const struct table *t, const struct options *o,
+static int run_method(int method, const struct ft_table *t, const struct options *o,
                       json_t *methods, struct ft_error *err)
 {
   struct outcome *out = calloc(o->seeds, sizeof *out);
@@ -534,7 +413,7 @@ static int check_options(const struct options *o)
   return 0;
 }
 
-static int run(const struct table *t, const struct options *o)
+static int run(const struct ft_table *t, const struct options *o)
 {
   json_t *methods = o->json ? json_object() : NULL;
   struct ft_error err;
@@ -597,7 +476,7 @@ int ft_command_fit(int argc, char **argv)
     { 'j', "json", NULL, "print one JSON object", FT_OPTION_FLAG, &o.json },
     { 0 }
   };
-  struct table t = { 0 };
+  struct ft_table t = { 0 };
   struct ft_error err;
   int status, first;
 
@@ -611,11 +490,10 @@ int ft_command_fit(int argc, char **argv)
     return ft_complain("fit", FT_EXIT_USAGE, "expected one table; see foretell fit --help");
   if (check_options(&o) < 0 || take_symbolic(&o) < 0)
     return FT_EXIT_USAGE;
-  if (read_table(argv[first], &o, &t, &err) < 0)
+  if (ft_table_read(argv[first], o.target, o.features, &t, &err) < 0)
     status = ft_complain("fit", FT_EXIT_USAGE, "%s", err.text);
   else
     status = run(&t, &o);
-  free(t.x);
-  free(t.y);
+  ft_table_free(&t);
   return status;
 }

@@ -7,12 +7,16 @@
 #include <inttypes.h>
 
 #include "predictor/cli/cli.h"
+#include "predictor/cli/graph.h"
 #include "predictor/core/io.h"
 #include "predictor/core/units.h"
-#include "predictor/graph/memory.h"
+#include "predictor/graph/analyse.h"
+#include "predictor/history/json.h"
+
+enum { LAYERS = 50000 }; /* in JSON: ten times what the largest networks have */
 
 struct options {
-  const char *input;
+  const char *input, *output;
   unsigned long batch;
   bool layers, json;
 };
@@ -41,18 +45,27 @@ static json_t *shape(const struct ft_tensor *t)
   return dims;
 }
 
+/* Names come from the file: what is no UTF-8 in them is replaced. */
+static void set(json_t *object, const char *name, json_t *value)
+{
+  json_t *text = ft_json_text(name);
+
+  json_object_set_new(object, json_string_value(text), value);
+  json_decref(text);
+}
+
 static json_t *layers(const struct ft_graph *g, const struct ft_cost *cost)
 {
   json_t *list = json_array();
 
-  for (size_t i = 0; i < cost->layer_count; i++) {
+  for (size_t i = 0; i < cost->layer_count && i < LAYERS; i++) {
     const struct ft_layer *l = &cost->layers[i];
 
     json_array_append_new(
-        list, json_pack("{s:s, s:s, s:o, s:I, s:o, s:o}", "name", l->op->name, "operator",
-                        l->op->type, "shape", shape(first_output(g, l->op)), "parameters",
-                        (json_int_t)l->parameters, "macs", number(l->macs), "activations",
-                        number(l->activations)));
+        list, json_pack("{s:o, s:o, s:o, s:I, s:o, s:o}", "name", ft_json_text(l->op->name),
+                        "operator", ft_json_text(l->op->type), "shape",
+                        shape(first_output(g, l->op)), "parameters", (json_int_t)l->parameters,
+                        "macs", number(l->macs), "activations", number(l->activations)));
   }
   return list;
 }
@@ -67,7 +80,7 @@ static json_t *unknowns(const struct ft_cost *cost)
 
     (void)snprintf(name, sizeof name, "%.100s%s%.100s", u->domain, u->domain[0] ? "." : "",
                    u->type);
-    json_object_set_new(object, name, json_integer(u->count));
+    set(object, name, json_integer(u->count));
   }
   return object;
 }
@@ -79,7 +92,7 @@ static json_t *inputs(const struct ft_graph *g)
   for (uint32_t i = 0; i < g->block.input_count; i++) {
     const struct ft_tensor *t = &g->tensors[g->block.inputs[i]];
 
-    json_object_set_new(object, t->name, shape(t));
+    set(object, t->name, shape(t));
   }
   return object;
 }
@@ -90,25 +103,30 @@ static json_t *training(const struct ft_memory *m)
 
   for (int i = 0; i < FT_OPTIMIZERS; i++)
     json_object_set_new(optimizers, ft_optimizer_name(i), number(m->optimizer_bytes[i]));
-  return json_pack("{s:o, s:o, s:o, s:o}", "parameters_bytes", number(m->parameter_bytes),
+  return json_pack("{s:o, s:o, s:o, s:o, s:o}", "parameters_bytes", number(m->parameter_bytes),
                    "gradients_bytes", number(m->gradient_bytes), "optimizer_bytes", optimizers,
-                   "saved_activations_bytes", number(m->saved_bytes));
+                   "saved_activations_bytes", number(m->saved_bytes),
+                   "attention_probabilities_bytes", number(m->attention_bytes));
 }
 
-static int print_json(const struct ft_graph *g, const struct ft_cost *cost,
-                      const struct ft_memory *m, const struct options *o, double seconds)
+static int print_json(const struct ft_graph *g, const struct ft_analysis *analysis,
+                      const struct options *o, double seconds)
 {
+  const struct ft_cost *cost = &analysis->cost;
+  const struct ft_memory *m = &analysis->memory;
+
   return ft_json_print(json_pack(
-      "{s:o, s:o, s:o, s:b, s:s, s:I, s:o, s:I, s:I, s:o, s:I, s:I, s:I, s:o, s:I, s:o, s:I, s:f, s:o}", "weights_bytes",
-      number(m->weight_bytes), "inference_peak_bytes", number(m->inference_peak_bytes), "training",
-      training(m), "memory_complete", (int)m->complete, "format",
-      g->format, "batch", (json_int_t)o->batch, "inputs", inputs(g), "operators",
-      (json_int_t)cost->operators, "unresolved_operators", (json_int_t)cost->unresolved,
-      "unknown_operators", unknowns(cost), "parameters", (json_int_t)cost->parameters, "buffers",
-      (json_int_t)cost->buffers, "macs", (json_int_t)cost->macs, "macs_at_most",
-      number(cost->macs_at_most), "activations", (json_int_t)cost->activations,
-      "activations_at_most", number(cost->activations_at_most), "operator_set",
-      (json_int_t)g->version, "seconds", seconds, "layers", layers(g, cost)));
+      "{s:b, s:o, s:o, s:o, s:b, s:s, s:I, s:o, s:I, s:I, s:o, s:I, s:I, s:I, s:o, s:I, s:o, s:I, "
+      "s:f, s:o}",
+      "batch_scaled", (int)analysis->scaled, "weights_bytes", number(m->weight_bytes),
+      "inference_peak_bytes", number(m->inference_peak_bytes), "training", training(m),
+      "memory_complete", (int)m->complete, "format", g->format, "batch", (json_int_t)o->batch,
+      "inputs", inputs(g), "operators", (json_int_t)cost->operators, "unresolved_operators",
+      (json_int_t)cost->unresolved, "unknown_operators", unknowns(cost), "parameters",
+      (json_int_t)cost->parameters, "buffers", (json_int_t)cost->buffers, "macs",
+      (json_int_t)cost->macs, "macs_at_most", number(cost->macs_at_most), "activations",
+      (json_int_t)cost->activations, "activations_at_most", number(cost->activations_at_most),
+      "operator_set", (json_int_t)g->version, "seconds", seconds, "layers", layers(g, cost)));
 }
 
 /* ---- text ---- */
@@ -139,8 +157,7 @@ static void print_layers(const struct ft_graph *g, const struct ft_cost *cost)
 
     printf("%*s%-*.32s %-22s %10s %10s %11s  ", l->depth, "", 20 - l->depth, l->op->type,
            ft_tensor_show(first_output(g, l->op), shown, sizeof shown),
-           show((int64_t)l->parameters, parameters), show(l->macs, macs),
-           show(l->activations, elements));
+           show(l->parameters, parameters), show(l->macs, macs), show(l->activations, elements));
     for (const char *p = l->op->name; *p; p++)
       putchar((unsigned char)*p < ' ' || *p == 0x7f ? '?' : *p);
     putchar('\n');
@@ -153,10 +170,9 @@ static void print_memory(const struct ft_memory *m)
   const char *bound = m->complete ? "" : " or more";
   char bytes[32];
 
-  printf("inference    %s%s at its peak", ft_units_show_bytes((uint64_t)m->inference_peak_bytes, bytes, sizeof bytes),
-         bound);
-  printf(", %s of weights\n",
-         ft_units_show_bytes((uint64_t)m->weight_bytes, bytes, sizeof bytes));
+  printf("inference    %s%s at its peak",
+         ft_units_show_bytes((uint64_t)m->inference_peak_bytes, bytes, sizeof bytes), bound);
+  printf(", %s of weights\n", ft_units_show_bytes((uint64_t)m->weight_bytes, bytes, sizeof bytes));
   printf("training     %s parameters, as much of gradients; ",
          ft_units_show_bytes((uint64_t)m->parameter_bytes, bytes, sizeof bytes));
   printf("%s%s of activations kept\n",
@@ -166,9 +182,10 @@ static void print_memory(const struct ft_memory *m)
            ft_units_show_bytes((uint64_t)m->optimizer_bytes[i], bytes, sizeof bytes));
 }
 
-static int print_text(const struct ft_graph *g, const struct ft_cost *cost,
-                      const struct ft_memory *m, const struct options *o)
+static int print_text(const struct ft_graph *g, const struct ft_analysis *analysis,
+                      const struct options *o)
 {
+  const struct ft_cost *cost = &analysis->cost;
   char parameters[32], macs[32], elements[32], shown[128];
 
   if (o->layers)
@@ -177,15 +194,17 @@ static int print_text(const struct ft_graph *g, const struct ft_cost *cost,
   for (uint32_t i = 0; i < g->block.input_count && i < 8; i++)
     printf("input        %s\n",
            ft_tensor_show(&g->tensors[g->block.inputs[i]], shown, sizeof shown));
+  if (analysis->scaled)
+    printf("batch        %lu times what one sample takes: the file has a batch of 1 written in\n",
+           o->batch);
   printf("operators    %" PRIu32 ", %zu of them layers\n", cost->operators, cost->layer_count);
-  printf("parameters   %s\n", show((int64_t)cost->parameters, parameters));
+  printf("parameters   %s\n", show(cost->parameters, parameters));
   printf("MACs         %s\n", show(cost->macs, macs));
   printf("activations  %s elements\n", show(cost->activations, elements));
-  print_memory(m);
+  print_memory(&analysis->memory);
   for (size_t i = 0; i < cost->unknown_count; i++)
     printf("unknown      %.100s%s%.100s, %" PRIu32 " of them\n", cost->unknowns[i].domain,
-           cost->unknowns[i].domain[0] ? "." : "", cost->unknowns[i].type,
-           cost->unknowns[i].count);
+           cost->unknowns[i].domain[0] ? "." : "", cost->unknowns[i].type, cost->unknowns[i].count);
   if (cost->unresolved)
     printf("unresolved   %" PRIu32 " operators whose result has no size that can be told\n",
            cost->unresolved);
@@ -203,13 +222,14 @@ int ft_command_graph(int argc, char **argv)
     { 'i', "input", "SIZES", "CxHxW, or NAME=CxHxW,..., where the file leaves it open",
       FT_OPTION_STRING, &o.input },
     { 'l', "layers", NULL, "show every layer", FT_OPTION_FLAG, &o.layers },
+    { 'o', "output", "FILE", "draw memory over the layers, .svg or .png", FT_OPTION_STRING,
+      &o.output },
     { 'j', "json", NULL, "print one JSON object", FT_OPTION_FLAG, &o.json },
     { 0 }
   };
   struct ft_graph_sizes sizes;
   struct ft_graph *graph;
-  struct ft_memory memory;
-  struct ft_cost cost;
+  struct ft_analysis analysis;
   struct ft_error err;
   double begun;
   int status, first;
@@ -226,12 +246,13 @@ int ft_command_graph(int argc, char **argv)
   sizes = (struct ft_graph_sizes){ .batch = (int64_t)o.batch, .input = o.input };
   begun = ft_io_monotonic();
   graph = ft_graph_read(argv[first], &err);
-  if (!graph || ft_graph_infer(graph, &sizes, &err) < 0 || ft_graph_cost(graph, &cost, &err) < 0 ||
-      ft_graph_memory(graph, &cost, &memory, &err) < 0)
+  if (!graph || ft_graph_analyse(graph, &sizes, &analysis, &err) < 0)
     status = ft_complain("graph", FT_EXIT_USAGE, "%s", err.text);
+  else if (o.output && ft_graph_picture(argv[first], &analysis.memory, o.output, &err) < 0)
+    status = ft_complain("graph", FT_EXIT_SYSTEM, "%s", err.text);
   else
-    status = o.json ? print_json(graph, &cost, &memory, &o, ft_io_monotonic() - begun)
-                    : print_text(graph, &cost, &memory, &o);
+    status = o.json ? print_json(graph, &analysis, &o, ft_io_monotonic() - begun)
+                    : print_text(graph, &analysis, &o);
   ft_graph_free(graph);
   return status;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * foretell helper: the plugin's child, never typed by anybody. A description
- * comes on standard input, the submission record with what users' files say goes to
- * standard output. Whoever started it may stop listening at any time.
+ * foretell-helper: the plugin's child, never typed by anybody, and linked with as
+ * little as can be. A description comes on standard input, the submission record with
+ * what users' files say goes to standard output. Whoever started it may stop listening
+ * at any time.
  */
 #include "config.h"
 
@@ -81,7 +82,7 @@ static int answer(const ft_submission *submission, struct ft_error *err)
   return status;
 }
 
-int ft_command_helper(int argc, char **argv)
+int main(int argc, char **argv)
 {
   double begun = ft_io_monotonic();
   struct asked asked = { .state = FT_STATE_DIRECTORY, .milliseconds = 500 };

@@ -16,6 +16,7 @@
 #include "predictor/cli/cli.h"
 #include "predictor/cli/records.h"
 #include "predictor/core/text.h"
+#include "predictor/history/changes.h"
 #include "predictor/history/import.h"
 #include "predictor/history/json.h"
 
@@ -71,6 +72,8 @@ static int put(const ft_observation *o, void *data, struct ft_error *err)
 
   task->store_failed = true;
   if (ft_store_put(task->records.store, o, &merged, err) < 0)
+    return -1;
+  if (ft_store_mark(task->records.store, merged.uid, merged.app, NULL, err) < 0)
     return -1;
   /* what a run turns out to be may be another app than the one it was taken for */
   if (ft_app_set_add(&task->apps, merged.app, merged.uid) < 0)
@@ -237,6 +240,7 @@ static int import_all(struct task *task, int count, char **paths)
 {
   struct ft_error err;
   int status = FT_EXIT_DONE;
+  bool works;
 
   if (check(task, &err) < 0)
     return ft_complain(task->name, FT_EXIT_USAGE, "%s", err.text);
@@ -249,10 +253,14 @@ static int import_all(struct task *task, int count, char **paths)
     ft_complain(task->name, 0, "passed over: %" PRIu64 " more lines", task->told - MOST_TOLD);
   if (status != FT_EXIT_DONE)
     return status;
+  works = ft_agent_works(task->records.state_fd);
   if (task->json)
-    return ft_json_print(
-        json_pack("{s:O, s:I}", "files", task->files, "apps", (json_int_t)task->apps.count));
-  printf("%zu apps have new runs\n", task->apps.count);
+    return ft_json_print(json_pack("{s:O, s:I, s:b}", "files", task->files, "apps",
+                                   (json_int_t)task->apps.count, "agent_runs", works));
+  printf("%zu app%s new runs%s\n", task->apps.count, task->apps.count == 1 ? " has" : "s have",
+         !task->apps.count ? ""
+         : works           ? "; foretelld, which runs, publishes their models within a minute or so"
+                           : "; foretelld publishes their models when it is started");
   return fflush(stdout) == 0
              ? FT_EXIT_DONE
              : ft_complain(task->name, FT_EXIT_SYSTEM, "standard output: %s", strerror(errno));

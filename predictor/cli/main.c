@@ -10,7 +10,7 @@
 struct command {
   const char *name;
   int (*run)(int argc, char **argv);
-  const char *summary; /* NULL: not for people */
+  const char *summary;
 };
 
 static const struct command commands[] = {
@@ -25,7 +25,6 @@ static const struct command commands[] = {
   { "graph", ft_command_graph, "what a network costs, from its model file" },
   { "replay", ft_command_replay, "what it would have saved on a trace of past jobs" },
   { "doctor", ft_command_doctor, "check the installation and say what to do" },
-  { "helper", ft_command_helper, NULL },
 };
 
 enum { COMMANDS = sizeof commands / sizeof *commands };
@@ -35,8 +34,7 @@ static int print_help(void)
   printf("Usage: foretell COMMAND [OPTION]... [ARGUMENT]...\n"
          "Predicts what a Slurm job will need from what its past runs needed.\n\n");
   for (int i = 0; i < COMMANDS; i++)
-    if (commands[i].summary)
-      printf("  %-9s %s\n", commands[i].name, commands[i].summary);
+    printf("  %-9s %s\n", commands[i].name, commands[i].summary);
   printf("\n"
          "  -h, --help     show this help and exit\n"
          "      --version  show the version and exit\n\n"
@@ -96,7 +94,7 @@ static int unknown(const char *name)
   size_t best = 3; /* more than two slips are another word */
 
   for (int i = 0; i < COMMANDS; i++) {
-    size_t d = commands[i].summary ? distance(name, commands[i].name) : best;
+    size_t d = distance(name, commands[i].name);
 
     if (d < best) {
       best = d;

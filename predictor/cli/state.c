@@ -8,6 +8,7 @@
 
 #include "predictor/cli/state.h"
 #include "predictor/core/text.h"
+#include "predictor/record/layout.h"
 
 int ft_find_user(const char *name, struct ft_user *user, struct ft_error *err)
 {
@@ -46,4 +47,15 @@ int ft_open_state(const char *name, struct ft_config *config, struct ft_error *e
   if (fd < 0)
     return ft_error_errno(err, "state folder %s", config->state_directory);
   return fd;
+}
+
+bool ft_agent_works(int state_fd)
+{
+  struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+  int fd = openat(state_fd, FT_LAYOUT_LOCK, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  bool works = fd >= 0 && fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+
+  if (fd >= 0)
+    close(fd);
+  return works;
 }

@@ -4,6 +4,7 @@
 #define FT_CLI_STATE_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "predictor/core/error.h"
@@ -24,5 +25,8 @@ int ft_find_user(const char *name, struct ft_user *user, struct ft_error *err);
  * be, its state_directory being the folder. Returns a descriptor; -1 with ERR.
  */
 int ft_open_state(const char *name, struct ft_config *config, struct ft_error *err);
+
+/* Whether an agent works in the state folder STATE_FD. */
+bool ft_agent_works(int state_fd);
 
 #endif

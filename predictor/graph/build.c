@@ -15,6 +15,9 @@ struct ft_build_name {
   uint32_t tensor; /* what it means in the block that is being resolved; 0: nothing */
 };
 
+/* Steps past names of the same hash: a file made to collide costs no more than this. */
+enum { PROBES = 1 << 26 };
+
 /* What a name meant outside a block. */
 struct shadow {
   uint32_t name, tensor;
@@ -79,6 +82,7 @@ uint32_t ft_build_name(struct ft_build *build, const char *text, size_t length)
 {
   uint64_t hash = ft_hash64(FT_HASH_SEED, text, length);
   struct ft_build_name *names;
+  const struct ft_build_name *n;
   size_t at;
   char *kept;
 
@@ -89,8 +93,12 @@ uint32_t ft_build_name(struct ft_build *build, const char *text, size_t length)
     return UINT32_MAX;
   for (at = hash & (build->slot_count - 1); build->slots[at];
        at = (at + 1) & (build->slot_count - 1)) {
-    const struct ft_build_name *n = &build->names[build->slots[at] - 1];
-
+    if (++build->probes > PROBES) {
+      (void)ft_error_set(build->err, "%s: too many names alike: expected those of a network",
+                         build->graph->file);
+      return UINT32_MAX;
+    }
+    n = &build->names[build->slots[at] - 1];
     if (n->hash == hash && n->length == length && memcmp(n->text, text, length) == 0)
       return build->slots[at] - 1;
   }
@@ -135,8 +143,8 @@ int ft_build_block(struct ft_build *build, struct ft_block *block, const struct 
 static uint32_t define(struct ft_build *build, struct scope *scope, uint32_t name)
 {
   struct ft_graph *g = build->graph;
-  struct ft_tensor *tensors = ft_arena_grow(&g->arena, g->tensors, &build->tensor_room,
-                                            g->tensor_count, sizeof *tensors);
+  struct ft_tensor *tensors =
+      ft_arena_grow(&g->arena, g->tensors, &build->tensor_room, g->tensor_count, sizeof *tensors);
   struct shadow *shadows = ft_arena_grow(&build->arena, scope->shadows, &scope->shadow_room,
                                          scope->shadow_count, sizeof *shadows);
 
@@ -147,9 +155,8 @@ static uint32_t define(struct ft_build *build, struct scope *scope, uint32_t nam
   g->tensors = tensors;
   scope->shadows = shadows;
   shadows[scope->shadow_count++] = (struct shadow){ name, build->names[name].tensor };
-  tensors[g->tensor_count] = (struct ft_tensor){ .name = build->names[name].text,
-                                                 .rank = -1,
-                                                 .block = scope->serial };
+  tensors[g->tensor_count] =
+      (struct ft_tensor){ .name = build->names[name].text, .rank = -1, .block = scope->serial };
   build->names[name].tensor = g->tensor_count;
   return g->tensor_count++;
 }
@@ -393,8 +400,8 @@ static int resolve(struct ft_build *build, struct scope *scope, uint32_t *serial
     uint32_t tensor = build->names[draft->outputs[i].name].tensor;
 
     if (!tensor)
-      return ft_error_set(build->err, "%s: nothing gives the output \"%.120s\"",
-                          build->graph->file, ft_build_text(build, draft->outputs[i].name));
+      return ft_error_set(build->err, "%s: nothing gives the output \"%.120s\"", build->graph->file,
+                          ft_build_text(build, draft->outputs[i].name));
     block->outputs[block->output_count++] = tensor;
     if (capture(build, scope, tensor) < 0)
       return -1;

@@ -28,7 +28,7 @@ struct ft_build {
   struct ft_arena arena; /* of what is only needed until ft_build_finish */
   struct ft_build_name *names;
   uint32_t *slots;
-  size_t name_count, name_room, slot_count, tensor_room;
+  size_t name_count, name_room, slot_count, tensor_room, probes;
 };
 
 void ft_build_init(struct ft_build *build, struct ft_graph *graph, struct ft_error *err);

@@ -23,11 +23,6 @@ static int exhausted(struct count *c)
                       c->graph->file, FT_LIMIT_GRAPH >> 20);
 }
 
-static int64_t plus(int64_t a, int64_t b)
-{
-  return a < 0 || b < 0 ? -1 : a > (INT64_C(1) << 62) - b ? INT64_C(1) << 62 : a + b;
-}
-
 static const struct ft_tensor *tensor(const struct count *c, const uint32_t *list, uint32_t n,
                                       uint32_t i)
 {
@@ -53,8 +48,14 @@ static uint32_t learnt_inputs(const struct ft_operator *op)
   static const struct {
     const char *type;
     uint32_t count;
-  } some[] = { { "BatchNormalization", 3 }, { "Resize", 1 }, { "Upsample", 1 }, { "Pad", 1 },
-               { "Clip", 1 },               { "Dropout", 1 }, { "Range", 0 },   { "OneHot", 1 } };
+  } some[] = { { "BatchNormalization", 3 },
+               { "Resize", 1 },
+               { "Upsample", 1 },
+               { "Pad", 1 },
+               { "Clip", 1 },
+               { "Dropout", 1 },
+               { "Range", 0 },
+               { "OneHot", 1 } };
 
   for (size_t i = 0; i < sizeof some / sizeof *some; i++)
     if (strcmp(op->type, some[i].type) == 0 && op->input_count > some[i].count)
@@ -92,8 +93,8 @@ static void add_parameter(struct count *c, uint32_t tensor)
   const struct ft_tensor *t = &c->graph->tensors[tensor];
 
   c->role[tensor] = ROLE_PARAMETER;
-  c->cost->parameters += (uint64_t)ft_tensor_elements(t);
-  c->cost->parameter_bytes += (uint64_t)ft_tensor_bytes(t);
+  c->cost->parameters = ft_plus(c->cost->parameters, ft_tensor_elements(t));
+  c->cost->parameter_bytes = ft_plus(c->cost->parameter_bytes, ft_tensor_bytes(t));
 }
 
 static void mark_constants(struct count *c, const struct ft_block *block)
@@ -104,7 +105,7 @@ static void mark_constants(struct count *c, const struct ft_block *block)
     if (c->role[block->constants[i]] == ROLE_USED && ft_element_is_real(d->element))
       add_parameter(c, block->constants[i]);
     else
-      c->cost->buffers += (uint64_t)d->elements;
+      c->cost->buffers = ft_plus(c->cost->buffers, d->elements);
   }
 }
 
@@ -119,20 +120,19 @@ static bool is_twin(const struct count *c, const struct ft_operator *op)
 
   return strcmp(op->type, "Identity") == 0 && op->output_count && !op->data &&
          c->graph->tensors[op->outputs[0]].rank == 1 &&
-         (role == ROLE_PARAMETER || role == ROLE_COUNTED) &&
-         c->role[op->outputs[0]] == ROLE_USED;
+         (role == ROLE_PARAMETER || role == ROLE_COUNTED) && c->role[op->outputs[0]] == ROLE_USED;
 }
 
-static uint64_t parameters_of(struct count *c, const struct ft_operator *op)
+static int64_t parameters_of(struct count *c, const struct ft_operator *op)
 {
-  uint64_t sum = 0;
+  int64_t sum = 0;
 
   for (uint32_t i = 0; i < op->input_count; i++) {
     uint8_t *role = &c->role[op->inputs[i]];
 
     if (*role != ROLE_PARAMETER)
       continue;
-    sum += (uint64_t)ft_tensor_elements(&c->graph->tensors[op->inputs[i]]);
+    sum = ft_plus(sum, ft_tensor_elements(&c->graph->tensors[op->inputs[i]]));
     *role = ROLE_COUNTED;
   }
   return sum;
@@ -141,8 +141,9 @@ static uint64_t parameters_of(struct count *c, const struct ft_operator *op)
 /*
  * ---- multiply-accumulates ----
  * Normalisation and pooling at the rates of fvcore (fvcore/nn/jit_handles.py,
- * norm_flop_counter, batchnorm_flop_jit), whose sums are what is mostly published: 2 an element where the
- * statistics are there, 5 where they are taken of the data, 1 an element that is averaged.
+ * norm_flop_counter, batchnorm_flop_jit), whose sums are what is mostly published: 2 an element
+ * where the statistics are there, 5 where they are taken of the data, 1 an element that is
+ * averaged.
  */
 
 static int64_t product(const struct ft_tensor *t, int first, int last)
@@ -161,8 +162,7 @@ static int64_t recurrent(const struct ft_operator *op, const struct ft_tensor *x
     return -1;
   (void)op;
   /* w: directions x gates of hidden x inputs; r: the same x hidden */
-  return ft_times(ft_times(x->dims[0], x->dims[1]),
-                  plus(product(w, 0, 3), product(r, 0, 3)));
+  return ft_times(ft_times(x->dims[0], x->dims[1]), ft_plus(product(w, 0, 3), product(r, 0, 3)));
 }
 
 static int64_t attention(const struct ft_tensor *q, const struct ft_tensor *k,
@@ -173,7 +173,7 @@ static int64_t attention(const struct ft_tensor *q, const struct ft_tensor *k,
   if (!k || !v || y->rank != q->rank || k->rank != q->rank || q->rank < 3)
     return -1;
   return ft_times(ft_times(product(q, 0, last), k->dims[last - 1]),
-                  plus(q->dims[last], y->dims[last]));
+                  ft_plus(q->dims[last], y->dims[last]));
 }
 
 static int64_t einsum(const struct count *c, const struct ft_operator *op)
@@ -208,8 +208,7 @@ static int64_t macs_of(const struct count *c, const struct ft_operator *op)
   case FT_WORK_PRODUCT:
     return x->rank ? ft_times(ft_tensor_elements(y), x->dims[x->rank - 1]) : -1;
   case FT_WORK_GEMM:
-    return x->rank == 2 ? ft_times(ft_tensor_elements(y),
-                                   x->dims[ft_integer(op, "transA", 0) == 0])
+    return x->rank == 2 ? ft_times(ft_tensor_elements(y), x->dims[ft_integer(op, "transA", 0) == 0])
                         : -1;
   case FT_WORK_EINSUM:
     return einsum(c, op);
@@ -244,15 +243,27 @@ static int64_t largest_input(const struct count *c, const struct ft_operator *op
   return largest;
 }
 
+/* Activation functions are computed in their input's place, as is dropout. */
+static bool in_place(const struct ft_operator *op)
+{
+  static const char *const types[] = { "Relu", "LeakyRelu", "Clip",        "Dropout",   "Elu",
+                                       "Selu", "Celu",      "HardSigmoid", "HardSwish", "PRelu" };
+
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    if (strcmp(op->type, types[i]) == 0)
+      return true;
+  return false;
+}
+
 static int64_t activations_of(const struct count *c, const struct ft_operator *op)
 {
   int64_t sum = 0;
 
-  if (op->kind && op->kind->view)
+  if (op->kind && (op->kind->view || in_place(op)))
     return 0;
   for (uint32_t i = 0; i < op->output_count; i++)
     if (op->outputs[i])
-      sum = plus(sum, ft_tensor_elements(&c->graph->tensors[op->outputs[i]]));
+      sum = ft_plus(sum, ft_tensor_elements(&c->graph->tensors[op->outputs[i]]));
   return sum;
 }
 
@@ -271,7 +282,7 @@ static void bound(const struct count *c, struct ft_layer *layer)
     layer->activations_at_most = ft_times(largest_input(c, op), op->output_count);
   if (!op->kind)
     layer->macs_at_most =
-        ft_times(layer->activations_at_most, layer->parameters ? (int64_t)layer->parameters : 1);
+        ft_times(layer->activations_at_most, layer->parameters ? layer->parameters : 1);
 }
 
 static int note_unknown(struct count *c, const struct ft_operator *op)
@@ -284,6 +295,8 @@ static int note_unknown(struct count *c, const struct ft_operator *op)
       list[i].count++;
       return 0;
     }
+  if (c->cost->unknown_count == FT_COST_UNKNOWNS)
+    return 0;
   list = ft_arena_grow(&c->graph->results, list, &c->unknown_room, c->cost->unknown_count,
                        sizeof *list);
   if (!list)
@@ -298,10 +311,10 @@ struct sums {
   int64_t macs, activations, macs_at_most, activations_at_most;
 };
 
-static int count_block(struct count *c, const struct ft_block *block, int depth,
-                       struct sums *sums);
+static int count_block(struct count *c, const struct ft_block *block, int depth, struct sums *sums);
 
-/* Of two branches the dearer, of a loop's body as many as it turns; an unknown number has no bound. */
+/* Of two branches the dearer, of a loop's body as many as it turns; an unknown number has no bound.
+ */
 static int count_blocks(struct count *c, const struct ft_operator *op, int depth,
                         struct ft_layer *layer)
 {
@@ -351,16 +364,16 @@ static int count_operator(struct count *c, const struct ft_operator *op, int dep
   bound(c, &layer);
   if (count_blocks(c, op, depth, &layer) < 0)
     return -1;
-  layers = ft_arena_grow(&c->graph->results, c->cost->layers, &c->layer_room,
-                         c->cost->layer_count, sizeof *layers);
+  layers = ft_arena_grow(&c->graph->results, c->cost->layers, &c->layer_room, c->cost->layer_count,
+                         sizeof *layers);
   if (!layers)
     return exhausted(c);
   c->cost->layers = layers;
   layers[c->cost->layer_count++] = layer;
-  sums->macs = plus(sums->macs, layer.macs > 0 ? layer.macs : 0);
-  sums->activations = plus(sums->activations, layer.activations > 0 ? layer.activations : 0);
-  sums->macs_at_most = plus(sums->macs_at_most, layer.macs_at_most);
-  sums->activations_at_most = plus(sums->activations_at_most, layer.activations_at_most);
+  sums->macs = ft_plus(sums->macs, layer.macs > 0 ? layer.macs : 0);
+  sums->activations = ft_plus(sums->activations, layer.activations > 0 ? layer.activations : 0);
+  sums->macs_at_most = ft_plus(sums->macs_at_most, layer.macs_at_most);
+  sums->activations_at_most = ft_plus(sums->activations_at_most, layer.activations_at_most);
   return 0;
 }
 
@@ -383,6 +396,12 @@ int ft_graph_cost(struct ft_graph *graph, struct ft_cost *cost, struct ft_error 
   if (!c.role)
     return exhausted(&c);
   mark_used(&c, &graph->block);
+  for (uint32_t i = 0; i < graph->block.input_count; i++) {
+    int64_t fed = ft_tensor_elements(&graph->tensors[graph->block.inputs[i]]);
+
+    sums.activations = ft_plus(sums.activations, fed > 0 ? fed : 0);
+    sums.activations_at_most = ft_plus(sums.activations_at_most, fed);
+  }
   if (count_block(&c, &graph->block, 0, &sums) < 0)
     return -1;
   cost->macs = sums.macs;

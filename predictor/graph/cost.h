@@ -9,14 +9,16 @@
 
 #include "predictor/graph/graph.h"
 
+enum { FT_COST_UNKNOWNS = 256 }; /* types of unknown operators that are named */
+
 struct ft_layer {
   const struct ft_operator *op;
-  uint64_t parameters;   /* of those, each is counted where it is used first */
-  int64_t macs;          /* multiply-accumulates; -1 unknown */
-  int64_t activations;   /* elements it gives, 0 where that is its input's memory; -1 unknown */
-  int64_t macs_at_most;  /* as macs; what it can be at most where that is not known; -1 no bound */
+  int64_t parameters;   /* of those, each is counted where it is used first */
+  int64_t macs;         /* multiply-accumulates; -1 unknown */
+  int64_t activations;  /* elements it gives, 0 where it is in its input's place; -1 unknown */
+  int64_t macs_at_most; /* as macs; what it can be at most where that is not known; -1 no bound */
   int64_t activations_at_most;
-  int depth;             /* of blocks around it */
+  int depth; /* of blocks around it */
 };
 
 struct ft_unknown {
@@ -25,17 +27,19 @@ struct ft_unknown {
 };
 
 struct ft_cost {
-  uint64_t parameters; /* elements of what is learnt; running statistics are none */
-  uint64_t parameter_bytes;
-  uint64_t buffers;    /* elements of constants that are not learnt */
-  int64_t macs, activations;                 /* what is known of them */
+  int64_t parameters; /* elements of what is learnt; running statistics are none */
+  int64_t parameter_bytes;
+  int64_t buffers; /* elements of constants that are not learnt */
+  /* activations: the inputs and what every operator gives anew */
+  int64_t macs;        /* what is known of them */
+  int64_t activations; /* elements of the inputs and of all layers, as far as known */
   int64_t macs_at_most, activations_at_most; /* -1: no bound */
-  uint32_t operators;  /* all, constants and what computes sizes included */
-  uint32_t unknown;    /* operators whose type is not known */
+  uint32_t operators;                        /* all, constants and what computes sizes included */
+  uint32_t unknown;                          /* operators whose type is not known */
   uint32_t unresolved; /* operators of known type whose result's size cannot be told */
   struct ft_layer *layers;
   size_t layer_count;
-  struct ft_unknown *unknowns; /* each type once */
+  struct ft_unknown *unknowns; /* each type once, FT_COST_UNKNOWNS at most */
   size_t unknown_count;
 };
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "predictor/graph/fuse.h"
+#include "predictor/graph/infer.h"
 
 struct fuse {
   struct ft_graph *graph;
@@ -58,9 +59,10 @@ static void inside(struct fuse *f, const struct ft_operator *op)
   f->fusions[op - f->block->operators].kind = FT_FUSED_INSIDE;
 }
 
-static void last(struct fuse *f, const struct ft_operator *op, uint8_t kind, uint32_t tensor)
+static void last(struct fuse *f, const struct ft_operator *op, uint8_t kind, uint32_t tensor,
+                 int64_t groups)
 {
-  f->fusions[op - f->block->operators] = (struct ft_fusion){ kind, tensor };
+  f->fusions[op - f->block->operators] = (struct ft_fusion){ kind, tensor, groups };
 }
 
 /* x times sigmoid(x), or hard sigmoid. */
@@ -73,7 +75,7 @@ static bool gate(struct fuse *f, const struct ft_operator *op)
     if (!s || input(s, 0) != input(op, !i) || f->uses[input(op, i)] != 1)
       continue;
     inside(f, s);
-    last(f, op, FT_FUSED_ACTIVATION, input(s, 0));
+    last(f, op, FT_FUSED_ACTIVATION, input(s, 0), 0);
     return true;
   }
   return false;
@@ -106,7 +108,7 @@ static bool gelu(struct fuse *f, const struct ft_operator *op)
     inside(f, one);
     inside(f, erf);
     inside(f, scale);
-    last(f, end, FT_FUSED_ACTIVATION, x);
+    last(f, end, FT_FUSED_ACTIVATION, x, 0);
     return true;
   }
   return false;
@@ -128,7 +130,7 @@ static const struct ft_operator *affine(struct fuse *f, const struct ft_operator
 }
 
 /* (x - mean) / sqrt(mean of its square + epsilon), times gain plus shift. */
-static bool layer_norm(struct fuse *f, const struct ft_operator *op)
+static void layer_norm(struct fuse *f, const struct ft_operator *op)
 {
   const struct ft_operator *sub = from(f, input(op, 0), "Sub"), *root, *add, *mean, *square, *first;
 
@@ -138,9 +140,8 @@ static bool layer_norm(struct fuse *f, const struct ft_operator *op)
   square = mean ? from(f, input(mean, 0), "Pow") : NULL;
   square = square ? square : mean ? from(f, input(mean, 0), "Mul") : NULL;
   first = sub ? from(f, input(sub, 1), "ReduceMean") : NULL;
-  if (!square || !first || input(first, 0) != input(sub, 0) ||
-      input(square, 0) != sub->outputs[0])
-    return false;
+  if (!square || !first || input(first, 0) != input(sub, 0) || input(square, 0) != sub->outputs[0])
+    return;
   inside(f, sub);
   inside(f, root);
   inside(f, add);
@@ -149,8 +150,28 @@ static bool layer_norm(struct fuse *f, const struct ft_operator *op)
   inside(f, first);
   op = affine(f, op, "Mul");
   op = affine(f, op, "Add");
-  last(f, op, FT_FUSED_NORM, input(sub, 0));
-  return true;
+  last(f, op, FT_FUSED_NORM, input(sub, 0),
+       ft_tensor_elements(&f->graph->tensors[mean->outputs[0]]));
+}
+
+/* Group normalisation: groups in place of channels, normalised, back again, times gain plus shift.
+ */
+static void group_norm(struct fuse *f, const struct ft_operator *op)
+{
+  const struct ft_operator *to = from(f, input(op, 0), "Reshape"), *back, *end;
+  const struct ft_tensor *x = &f->graph->tensors[input(op, 0)];
+
+  if (!to || f->uses[op->outputs[0]] != 1)
+    return;
+  back = &f->block->operators[f->user[op->outputs[0]]];
+  if (!is(back, "Reshape") || f->uses[back->outputs[0]] != 1)
+    return;
+  end = affine(f, back, "Mul");
+  end = affine(f, end, "Add");
+  if (end == back)
+    return;
+  inside(f, op);
+  last(f, end, FT_FUSED_NORM, input(to, 0), x->rank > 1 ? ft_times(x->dims[0], x->dims[1]) : 0);
 }
 
 int ft_fuse(struct ft_graph *graph, const struct ft_block *block, struct ft_fusion *fusions)
@@ -181,7 +202,9 @@ int ft_fuse(struct ft_graph *graph, const struct ft_block *block, struct ft_fusi
     if (is(op, "Mul"))
       (void)(gate(&f, op) || gelu(&f, op));
     else if (is(op, "Div"))
-      (void)layer_norm(&f, op);
+      layer_norm(&f, op);
+    else if (is(op, "InstanceNormalization"))
+      group_norm(&f, op);
   }
   return 0;
 }

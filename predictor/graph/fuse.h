@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What a framework runs as one operation though a file spells it out: GELU,
- * SiLU, hard swish, layer normalisation. Only what goes in and what comes out is memory.
+ * SiLU, hard swish, layer and group normalisation. Only what goes in and what comes out is memory.
  */
 #ifndef FT_GRAPH_FUSE_H
 #define FT_GRAPH_FUSE_H
@@ -12,15 +12,17 @@ enum ft_fused {
   FT_FUSED_NOT,
   FT_FUSED_INSIDE,     /* gives nothing that is kept */
   FT_FUSED_ACTIVATION, /* the last of GELU, SiLU, hard swish: needs its input again */
-  FT_FUSED_NORM        /* the last of a layer normalisation: its input and statistics */
+  FT_FUSED_NORM        /* the last of a normalisation: needs its input and statistics */
 };
 
 struct ft_fusion {
   uint8_t kind;
   uint32_t input; /* of the last: what went in */
+  int64_t groups; /* of a normalisation: how many means and deviations it takes; 0 unknown */
 };
 
-/* Fill FUSIONS, one for each operator of BLOCK, all zeros before. Returns 0; -1 when memory is out. */
+/* Fill FUSIONS, one for each operator of BLOCK, all zeros before. Returns 0; -1 when memory is out.
+ */
 int ft_fuse(struct ft_graph *graph, const struct ft_block *block, struct ft_fusion *fusions);
 
 #endif

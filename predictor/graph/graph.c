@@ -18,15 +18,15 @@ static const struct {
   uint8_t bits;
   bool real;
 } elements[FT_ELEMENT_LAST + 1] = {
-  { "unknown", 0, false },    { "float32", 32, true },    { "uint8", 8, false },
-  { "int8", 8, false },       { "uint16", 16, false },    { "int16", 16, false },
-  { "int32", 32, false },     { "int64", 64, false },     { "string", 0, false },
-  { "bool", 8, false },       { "float16", 16, true },    { "float64", 64, true },
-  { "uint32", 32, false },    { "uint64", 64, false },    { "complex64", 64, true },
-  { "complex128", 128, true }, { "bfloat16", 16, true },  { "float8e4m3fn", 8, true },
+  { "unknown", 0, false },       { "float32", 32, true },   { "uint8", 8, false },
+  { "int8", 8, false },          { "uint16", 16, false },   { "int16", 16, false },
+  { "int32", 32, false },        { "int64", 64, false },    { "string", 0, false },
+  { "bool", 8, false },          { "float16", 16, true },   { "float64", 64, true },
+  { "uint32", 32, false },       { "uint64", 64, false },   { "complex64", 64, true },
+  { "complex128", 128, true },   { "bfloat16", 16, true },  { "float8e4m3fn", 8, true },
   { "float8e4m3fnuz", 8, true }, { "float8e5m2", 8, true }, { "float8e5m2fnuz", 8, true },
-  { "uint4", 4, false },      { "int4", 4, false },       { "float4e2m1", 4, true },
-  { "float8e8m0", 8, true },  { "uint2", 2, false },      { "int2", 2, false }
+  { "uint4", 4, false },         { "int4", 4, false },      { "float4e2m1", 4, true },
+  { "float8e8m0", 8, true },     { "uint2", 2, false },     { "int2", 2, false }
 };
 
 unsigned ft_element_bits(unsigned type)
@@ -53,7 +53,10 @@ int64_t ft_tensor_elements(const struct ft_tensor *tensor)
   for (int i = 0; i < tensor->rank; i++) {
     if (tensor->dims[i] < 0)
       return -1;
-    product *= tensor->dims[i]; /* ft_graph_infer lets no more than FT_GRAPH_ELEMENTS pass */
+    /* what is more than FT_GRAPH_ELEMENTS is refused at once, by how much does not matter */
+    if (__builtin_mul_overflow(product, tensor->dims[i], &product) ||
+        product > 2 * FT_GRAPH_ELEMENTS)
+      product = 2 * FT_GRAPH_ELEMENTS;
   }
   return product;
 }
@@ -72,10 +75,9 @@ const char *ft_tensor_show(const struct ft_tensor *tensor, char *out, size_t siz
 
   (void)snprintf(out, size, "%s", tensor->rank < 0 ? "?" : tensor->rank == 0 ? "scalar" : "");
   for (int i = 0; i < tensor->rank && used + 1 < size; i++) {
-    int got = tensor->dims[i] < 0
-                  ? snprintf(out + used, size - used, "%s?", i ? "x" : "")
-                  : snprintf(out + used, size - used, "%s%lld", i ? "x" : "",
-                             (long long)tensor->dims[i]);
+    int got = tensor->dims[i] < 0 ? snprintf(out + used, size - used, "%s?", i ? "x" : "")
+                                  : snprintf(out + used, size - used, "%s%lld", i ? "x" : "",
+                                             (long long)tensor->dims[i]);
 
     used += got > 0 ? (size_t)got : 0;
   }

@@ -45,13 +45,13 @@ const char *ft_element_name(unsigned type);
 
 /* What a file says of a tensor. */
 struct ft_declared {
-  int64_t *dims;          /* -1: not given as a number */
-  const char **symbols;   /* of input dimensions with a name, else NULL */
-  const double *values;   /* of a small constant, else NULL */
-  int64_t elements;       /* of a constant */
-  uint64_t at;            /* byte position in the file */
-  int rank;               /* -1: unknown */
-  uint8_t element;        /* enum ft_element */
+  int64_t *dims;        /* -1: not given as a number */
+  const char **symbols; /* of input dimensions with a name, else NULL */
+  const double *values; /* of a small constant, else NULL */
+  int64_t elements;     /* of a constant */
+  uint64_t at;          /* byte position in the file */
+  int rank;             /* -1: unknown */
+  uint8_t element;      /* enum ft_element */
 };
 
 struct ft_tensor {
@@ -59,14 +59,15 @@ struct ft_tensor {
   const struct ft_declared *constant; /* an initialiser or a constant's value; else NULL */
   const struct ft_declared *declared; /* an input, or what the file says; else NULL */
   /* since the last ft_graph_infer */
-  int64_t *dims;        /* -1: unknown */
-  const double *values; /* NULL: not followed; NAN: this one is not known. Whole numbers round past 2^53 */
-  int rank;             /* -1: unknown */
+  int64_t *dims; /* -1: unknown */
+  const double
+      *values; /* NULL: not followed; NAN: this one is not known. Whole numbers round past 2^53 */
+  int rank;    /* -1: unknown */
   uint8_t element;
-  bool data;            /* depends on what is fed to the network, not on its shape alone */
-  bool input;           /* of the outermost block */
-  uint32_t producer;    /* operator in its block + 1; 0: none */
-  uint32_t block;       /* the serial number of the block that defines it */
+  bool data;         /* depends on what is fed to the network, not on its shape alone */
+  bool input;        /* of the outermost block */
+  uint32_t producer; /* operator in its block + 1; 0: none */
+  uint32_t block;    /* the serial number of the block that defines it */
 };
 
 enum ft_attribute_type {
@@ -96,13 +97,13 @@ struct ft_attribute {
 struct ft_operator_kind;
 
 struct ft_operator {
-  const char *name, *type, *domain; /* domain "" for ONNX's own */
+  const char *name, *type, *domain;    /* domain "" for ONNX's own */
   const struct ft_operator_kind *kind; /* NULL: not known here */
   uint32_t *inputs, *outputs;          /* tensors; 0: absent */
-  uint32_t *captures; /* tensors from outside that its blocks read */
+  uint32_t *captures;                  /* tensors from outside that its blocks read */
   struct ft_attribute *attributes;
   uint32_t input_count, output_count, capture_count, attribute_count;
-  uint64_t at; /* byte position in the file */
+  uint64_t at;   /* byte position in the file */
   bool resolved; /* since ft_graph_infer: the shapes of all its outputs are known */
   bool data;     /* some input depends on what is fed to the network */
   int64_t turns; /* of a loop; -1 unknown, 1 otherwise */
@@ -144,7 +145,8 @@ struct ft_graph_sizes {
 /*
  * Find the shape of every tensor. May be called again with other sizes. Fails
  * on contradictions, on inputs whose size nobody gave, and past FT_LIMIT_GRAPH;
- * an operator that is not known or whose outputs cannot be told is no failure: see ft_operator.resolved.
+ * an operator that is not known or whose outputs cannot be told is no failure: see
+ * ft_operator.resolved.
  */
 int ft_graph_infer(struct ft_graph *graph, const struct ft_graph_sizes *sizes,
                    struct ft_error *err);

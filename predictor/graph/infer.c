@@ -61,6 +61,13 @@ int64_t ft_times(int64_t a, int64_t b)
                                                                               : product;
 }
 
+int64_t ft_plus(int64_t a, int64_t b)
+{
+  int64_t most = INT64_C(1) << 62;
+
+  return a < 0 || b < 0 ? -1 : a > most - b ? most : a + b;
+}
+
 int ft_list(const struct ft_infer *in, const char *name, int slot, int64_t *out, int room)
 {
   const struct ft_attribute *a = name ? ft_attribute(in->op, name) : NULL;
@@ -89,6 +96,12 @@ int ft_list(const struct ft_infer *in, const char *name, int slot, int64_t *out,
   return (int)count;
 }
 
+static int exhausted(struct ft_infer *in)
+{
+  return ft_error_set(in->err, "%s: its shapes need more than %d MiB, or memory is out",
+                      in->graph->file, FT_LIMIT_GRAPH >> 20);
+}
+
 int64_t *ft_shape(struct ft_infer *in, struct ft_tensor *tensor, int rank)
 {
   if (rank > FT_GRAPH_RANK) {
@@ -98,8 +111,7 @@ int64_t *ft_shape(struct ft_infer *in, struct ft_tensor *tensor, int rank)
   tensor->dims = ft_arena_take(&in->graph->results, (size_t)(rank + 1) * sizeof *tensor->dims);
   if (!tensor->dims) {
     tensor->rank = -1;
-    (void)ft_error_set(in->err, "%s: its shapes need more than %d MiB, or memory is out",
-                       in->graph->file, FT_LIMIT_GRAPH >> 20);
+    (void)exhausted(in);
     return NULL;
   }
   tensor->rank = rank;
@@ -135,8 +147,10 @@ double *ft_values(struct ft_infer *in, struct ft_tensor *tensor)
       return NULL;
   }
   values = ft_arena_take(&in->graph->results, (size_t)(count + 1) * sizeof *values);
-  if (!values)
+  if (!values) {
+    in->exhausted = true;
     return NULL;
+  }
   in->work += (uint64_t)count + 1;
   for (int64_t i = 0; i < count; i++)
     values[i] = NAN;
@@ -289,8 +303,7 @@ static int check_sizes(struct ft_infer *in)
       known = bind_symbol(in, called, dims[0]);
     if (!known)
       return ft_error_set(in->err, "--input=%.120s: %s has no input or dimension \"%.*s\"",
-                          in->sizes->input, in->graph->file, (int)ft_text_left(&called),
-                          called.at);
+                          in->sizes->input, in->graph->file, (int)ft_text_left(&called), called.at);
   }
   return 0;
 }
@@ -431,6 +444,8 @@ static int infer_operator(struct ft_infer *in, struct ft_operator *op)
     op->data = false;
   if (op->kind && op->kind->infer(in) < 0)
     return -1;
+  if (in->exhausted)
+    return exhausted(in);
   in->op = op;
   for (uint32_t i = 0; i < op->output_count; i++)
     if (op->outputs[i] && finish_output(in, &in->graph->tensors[op->outputs[i]]) < 0)
@@ -446,8 +461,7 @@ int ft_infer_block(struct ft_infer *in, struct ft_block *block)
   return 0;
 }
 
-int ft_graph_infer(struct ft_graph *graph, const struct ft_graph_sizes *sizes,
-                   struct ft_error *err)
+int ft_graph_infer(struct ft_graph *graph, const struct ft_graph_sizes *sizes, struct ft_error *err)
 {
   struct ft_infer in = { .graph = graph, .sizes = sizes, .err = err };
   struct ft_block *block = &graph->block;

@@ -17,12 +17,13 @@ struct ft_binding {
 struct ft_infer {
   struct ft_graph *graph;
   const struct ft_graph_sizes *sizes;
-  struct ft_operator *op; /* the one at work */
+  struct ft_operator *op;  /* the one at work */
   struct ft_operator feed; /* stands for what gives the graph its inputs */
   struct ft_error *err;
   struct ft_binding bindings[64]; /* what named dimensions are */
   int binding_count;
-  uint64_t work; /* elements of values computed so far, bounded */
+  uint64_t work;  /* elements of values computed so far, bounded */
+  bool exhausted; /* memory was out for some */
 };
 
 /* The Ith input, NULL where it is absent; the Ith output, a spare tensor where it is. */
@@ -63,6 +64,9 @@ int64_t ft_whole(double value);
 /* A x B, -1 where either is, at most 2^62. */
 int64_t ft_times(int64_t a, int64_t b);
 
+/* A + B, -1 where either is, at most 2^62. */
+int64_t ft_plus(int64_t a, int64_t b);
+
 /* AXIS of RANK dimensions, counted from the end when negative; -1 with the error when outside. */
 int ft_axis(struct ft_infer *in, int64_t axis, int rank);
 
@@ -70,7 +74,8 @@ int ft_axis(struct ft_infer *in, int64_t axis, int rank);
 int ft_contradiction(struct ft_infer *in, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The shape of A and B broadcast together into DIMS (FT_GRAPH_RANK); its rank, -1 with the error. */
+/* The shape of A and B broadcast together into DIMS (FT_GRAPH_RANK); its rank, -1 with the error.
+ */
 int ft_broadcast(struct ft_infer *in, const struct ft_tensor *a, const struct ft_tensor *b,
                  int64_t *dims);
 

@@ -6,7 +6,9 @@
 
 #include "predictor/graph/einsum.h"
 
-enum { DOTS = 128 }; /* letters of the dimensions that "..." stands for: DOTS + place from the end */
+enum {
+  DOTS = 128
+}; /* letters of the dimensions that "..." stands for: DOTS + place from the end */
 
 static int add_letters(struct ft_infer *in, struct ft_einsum *e, const struct ft_text *term,
                        const struct ft_tensor *t)

@@ -95,9 +95,9 @@ int ft_infer_cast(struct ft_infer *in)
   y->element = to >= 0 && to <= FT_ELEMENT_LAST ? (uint8_t)to : FT_ELEMENT_UNKNOWN;
   values = x->values ? ft_values(in, y) : NULL;
   for (int64_t i = 0; values && i < ft_tensor_elements(y); i++)
-    values[i] = ft_element_is_real(y->element)    ? x->values[i]
+    values[i] = ft_element_is_real(y->element)                          ? x->values[i]
                 : y->element == FT_ELEMENT_BOOL && !isnan(x->values[i]) ? x->values[i] != 0
-                                                  : trunc(x->values[i]);
+                                                                        : trunc(x->values[i]);
   return 0;
 }
 
@@ -107,10 +107,12 @@ static char operation(const char *type)
   static const struct {
     const char *type;
     char letter;
-  } table[] = { { "Add", '+' }, { "Sub", '-' },     { "Mul", '*' },         { "Div", '/' },
-                { "Mod", '%' }, { "Pow", '^' },     { "Max", 'M' },         { "Min", 'm' },
-                { "Sum", '+' }, { "Equal", '=' },   { "Greater", '>' },     { "Less", '<' },
-                { "And", '&' }, { "Or", '|' },      { "GreaterOrEqual", 'G' }, { "LessOrEqual", 'L' } };
+  } table[] = { { "Add", '+' },        { "Sub", '-' },     { "Mul", '*' },
+                { "Div", '/' },        { "Mod", '%' },     { "Pow", '^' },
+                { "Max", 'M' },        { "Min", 'm' },     { "Sum", '+' },
+                { "Equal", '=' },      { "Greater", '>' }, { "Less", '<' },
+                { "And", '&' },        { "Or", '|' },      { "GreaterOrEqual", 'G' },
+                { "LessOrEqual", 'L' } };
 
   for (size_t i = 0; i < sizeof table / sizeof *table; i++)
     if (strcmp(type, table[i].type) == 0)

@@ -140,14 +140,13 @@ int ft_infer_conv_transpose(struct ft_infer *in)
     else if (w.same)
       y->dims[i + 2] = ft_times(x->dims[i + 2], w.stride[i]);
     else if (x->dims[i + 2] > 0 && span > 0)
-      y->dims[i + 2] = ft_times(x->dims[i + 2] - 1, w.stride[i]) / 2 + span / 2 >
-                               FT_GRAPH_DIMENSION
+      y->dims[i + 2] = ft_times(x->dims[i + 2] - 1, w.stride[i]) / 2 + span / 2 > FT_GRAPH_DIMENSION
                            ? FT_GRAPH_DIMENSION + 1
                            : ft_times(x->dims[i + 2] - 1, w.stride[i]) + w.extra[i] + span -
                                  w.before[i] - w.after[i];
     if (y->dims[i + 2] < -1)
-      return ft_contradiction(in, "a result of %lld along dimension %d",
-                              (long long)y->dims[i + 2], i + 2);
+      return ft_contradiction(in, "a result of %lld along dimension %d", (long long)y->dims[i + 2],
+                              i + 2);
   }
   return 0;
 }
@@ -238,8 +237,7 @@ int ft_infer_matmul(struct ft_infer *in)
   if (inner_a >= 0 && inner_b >= 0 && inner_a != inner_b) {
     char one[128], other[128];
 
-    return ft_contradiction(in, "%s times %s: %lld and %lld",
-                            ft_tensor_show(a, one, sizeof one),
+    return ft_contradiction(in, "%s times %s: %lld and %lld", ft_tensor_show(a, one, sizeof one),
                             ft_tensor_show(b, other, sizeof other), (long long)inner_a,
                             (long long)inner_b);
   }

@@ -41,8 +41,9 @@ int ft_infer_constant(struct ft_infer *in)
     y->element = integer ? FT_ELEMENT_INT64 : FT_ELEMENT_FLOAT;
     values = ft_values(in, y);
     for (size_t j = 0; values && j < (list ? a->count : 1); j++)
-      values[j] = list ? integer ? (double)a->integers[j] : a->reals[j]
-                       : integer ? (double)a->integer : a->real;
+      values[j] = list      ? integer ? (double)a->integers[j] : a->reals[j]
+                       : integer ? (double)a->integer
+                            : a->real;
   }
   return 0;
 }
@@ -91,7 +92,8 @@ int ft_infer_size(struct ft_infer *in)
 }
 
 /* A shape whose sizes are the values of INPUT; -1 for those that are not known. */
-static int shape_from_values(struct ft_infer *in, struct ft_tensor *y, const struct ft_tensor *input)
+static int shape_from_values(struct ft_infer *in, struct ft_tensor *y,
+                             const struct ft_tensor *input)
 {
   if (!input || input->rank != 1 || input->dims[0] < 0)
     return 0;
@@ -315,8 +317,7 @@ int ft_infer_unsqueeze(struct ft_infer *in)
   count = ft_list(in, "axes", 1, axes, FT_GRAPH_RANK);
   if (count < 0)
     return 0;
-  if (mark_axes(in, axes, count, x->rank + count, marked) < 0 ||
-      !ft_shape(in, y, x->rank + count))
+  if (mark_axes(in, axes, count, x->rank + count, marked) < 0 || !ft_shape(in, y, x->rank + count))
     return -1;
   for (int i = 0, j = 0; i < y->rank; i++)
     y->dims[i] = marked[i] || j >= x->rank ? 1 : x->dims[j++];

@@ -77,7 +77,10 @@ int ft_infer_split(struct ft_infer *in)
     y->element = x->element;
     if (ft_like(in, y, x) < 0)
       return -1;
-    y->dims[axis] = count >= 0 ? sizes[i] : count == -2 || part < 0 ? -1 : part < left ? part : left;
+    y->dims[axis] = count >= 0                ? sizes[i]
+                    : count == -2 || part < 0 ? -1
+                    : part < left             ? part
+                                              : left;
     if (y->dims[axis] < -1 || y->dims[axis] > FT_GRAPH_DIMENSION ||
         (x->dims[axis] >= 0 && y->dims[axis] > left))
       return ft_contradiction(in, "a part of %lld out of %lld", (long long)y->dims[axis],
@@ -119,9 +122,7 @@ int ft_infer_slice(struct ft_infer *in)
   named = ft_list(in, "axes", 3, axes, FT_GRAPH_RANK);
   stepped = ft_list(in, NULL, 4, steps, FT_GRAPH_RANK);
   if (named == -2 || (n >= 0 && m >= 0 && n != m) || (n < 0 && named < 0))
-    return named == -2 || n < 0 || m < 0
-               ? 0
-               : ft_contradiction(in, "%d starts and %d ends", n, m);
+    return named == -2 || n < 0 || m < 0 ? 0 : ft_contradiction(in, "%d starts and %d ends", n, m);
   if (ft_like(in, y, x) < 0)
     return -1;
   ft_steps(x, along);
@@ -268,8 +269,9 @@ int ft_infer_resize(struct ft_infer *in)
     return -1;
   given = old ? -1 : ft_list(in, NULL, 3, sizes, FT_GRAPH_RANK);
   named = ft_list(in, "axes", -1, axes, FT_GRAPH_RANK);
-  n = a && a->type == FT_ATTRIBUTE_REALS ? (int64_t)a->count
-      : scales && ft_tensor_elements(scales) > 0 ? ft_tensor_elements(scales) : 0;
+  n = a && a->type == FT_ATTRIBUTE_REALS         ? (int64_t)a->count
+      : scales && ft_tensor_elements(scales) > 0 ? ft_tensor_elements(scales)
+                                                 : 0;
   for (int i = 0; named < 0 && i < y->rank; i++)
     axes[i] = i;
   named = named < 0 ? y->rank : named;
@@ -303,11 +305,11 @@ int ft_infer_one_hot(struct ft_infer *in)
   if (axis < 0 || !ft_shape(in, y, x->rank + 1))
     return -1;
   for (int i = 0, j = 0; i < y->rank; i++)
-    y->dims[i] = i != axis                                                  ? x->dims[j++]
-                 : depth && depth->values && ft_tensor_elements(depth) > 0 &&
-                         !isnan(depth->values[0])
-                     ? ft_whole(depth->values[0])
-                     : -1;
+    y->dims[i] =
+        i != axis ? x->dims[j++]
+        : depth && depth->values && ft_tensor_elements(depth) > 0 && !isnan(depth->values[0])
+            ? ft_whole(depth->values[0])
+            : -1;
   return 0;
 }
 

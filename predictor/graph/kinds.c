@@ -8,7 +8,8 @@
 #include "predictor/graph/infer.h"
 
 /* type, shape rule, what it computes, which input is its weight, whether it is a view */
-#define KIND(type, rule, work, weight, view) { #type, ft_infer_##rule, FT_WORK_##work, weight, view }
+#define KIND(type, rule, work, weight, view) \
+  { #type, ft_infer_##rule, FT_WORK_##work, weight, view }
 
 static const struct ft_operator_kind kinds[] = {
   KIND(Abs, unary, NONE, 0, false),

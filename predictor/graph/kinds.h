@@ -9,25 +9,25 @@ struct ft_infer;
 
 /* How the multiplications of an operator are counted. */
 enum ft_work {
-  FT_WORK_NONE,      /* moves, views, element by element */
-  FT_WORK_CONV,      /* every output element: one filter */
+  FT_WORK_NONE,       /* moves, views, element by element */
+  FT_WORK_CONV,       /* every output element: one filter */
   FT_WORK_TRANSPOSED, /* every input element: one filter */
-  FT_WORK_PRODUCT,   /* matrix product: every output element, the inner dimension */
+  FT_WORK_PRODUCT,    /* matrix product: every output element, the inner dimension */
   FT_WORK_GEMM,
   FT_WORK_EINSUM,
   FT_WORK_RECURRENT,
   FT_WORK_ATTENTION,
-  FT_WORK_NORM,      /* normalisation by statistics that are there: 2 per element */
+  FT_WORK_NORM,       /* normalisation by statistics that are there: 2 per element */
   FT_WORK_STATISTICS, /* by statistics of the data: 5 per element */
-  FT_WORK_POOL       /* one per input element */
+  FT_WORK_POOL        /* one per input element */
 };
 
 struct ft_operator_kind {
   const char *type;
   int (*infer)(struct ft_infer *in); /* sets outputs; 0, or -1 with the error of a contradiction */
-  uint8_t work;    /* enum ft_work */
-  uint8_t weight;  /* with FT_WORK_CONV...: which input is the weight */
-  bool view;       /* its output is its first input's memory */
+  uint8_t work;                      /* enum ft_work */
+  uint8_t weight;                    /* with FT_WORK_CONV...: which input is the weight */
+  bool view;                         /* its output is its first input's memory */
 };
 
 /* NULL: not known. */

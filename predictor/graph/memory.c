@@ -5,16 +5,16 @@
 
 #include "predictor/core/buf.h"
 #include "predictor/graph/fuse.h"
-#include "predictor/graph/kinds.h"
+#include "predictor/graph/infer.h"
 #include "predictor/graph/memory.h"
 
 /* Where a tensor's elements lie. */
 struct place {
-  uint32_t owner;   /* the tensor whose memory it is; itself unless it is a view */
-  uint32_t until;   /* the last operator that reads that memory, + 1 (of the owner) */
-  int64_t bytes;    /* of the owner */
-  bool scattered;   /* a view that a reshape has to copy */
-  bool saved;       /* kept for the backward pass (of the owner) */
+  uint32_t owner; /* the tensor whose memory it is; itself unless it is a view */
+  uint32_t until; /* the last operator that reads that memory, + 1 (of the owner) */
+  int64_t bytes;  /* of the owner */
+  bool scattered; /* a view that a reshape has to copy */
+  bool saved;     /* kept for the backward pass (of the owner) */
 };
 
 struct follow {
@@ -28,14 +28,14 @@ struct follow {
 /* What the backward pass of an operator needs (PyTorch, tools/autograd/derivatives.yaml). */
 enum {
   SAVES_NOTHING = 0,
-  SAVES_FIRST = 1,   /* its first input */
-  SAVES_SECOND = 2,  /* its second, where the first is learnt or fed */
+  SAVES_FIRST = 1,  /* its first input */
+  SAVES_SECOND = 2, /* its second, where the first is learnt or fed */
   SAVES_RESULT = 4,
-  SAVES_INDICES = 8, /* where the largest were: 8 bytes for each result */
-  SAVES_MASK = 16,   /* a byte for each result */
+  SAVES_INDICES = 8,     /* where the largest were: 8 bytes for each result */
+  SAVES_MASK = 16,       /* a byte for each result */
   SAVES_STATISTICS = 32, /* mean and deviation of each group */
-  SAVES_BOTH = 64,   /* of two operands each for the other's gradient */
-  SAVES_GATES = 128  /* a recurrence: gates and cell of each step */
+  SAVES_BOTH = 64,       /* of two operands each for the other's gradient */
+  SAVES_GATES = 128      /* a recurrence: gates and cell of each step */
 };
 
 static const struct {
@@ -145,7 +145,8 @@ static int64_t bytes_of(struct follow *f, uint32_t tensor)
 
 /* ---- who owns what ---- */
 
-/* Whether OP gives its first input's memory another shape; PyTorch's rules of what can be a view. */
+/* Whether OP gives its first input's memory another shape; PyTorch's rules of what can be a view.
+ */
 static bool is_view(const struct follow *f, const struct ft_operator *op)
 {
   if (!op->kind || !op->kind->view || !op->input_count || !op->data)
@@ -227,6 +228,19 @@ static int64_t extras(struct follow *f, const struct ft_operator *op, unsigned w
   return bytes;
 }
 
+/* What the softmax gave that OP, a product, takes first; 0 where it is another operator's. */
+static int64_t probabilities(const struct follow *f, const struct ft_block *block,
+                             const struct ft_operator *op)
+{
+  const struct ft_tensor *first = &f->graph->tensors[op->input_count ? op->inputs[0] : 0];
+
+  if (!first->producer || first->producer > block->operator_count ||
+      strcmp(op->type, "MatMul") != 0 ||
+      strcmp(block->operators[first->producer - 1].type, "Softmax") != 0)
+    return 0;
+  return f->places[f->places[op->inputs[0]].owner].bytes;
+}
+
 static int64_t saved_by(struct follow *f, const struct ft_operator *op,
                         const struct ft_fusion *fusion)
 {
@@ -240,13 +254,8 @@ static int64_t saved_by(struct follow *f, const struct ft_operator *op,
     return 0;
   if (fusion->kind == FT_FUSED_ACTIVATION)
     return save(f, fusion->input);
-  if (fusion->kind == FT_FUSED_NORM) {
-    const struct ft_tensor *x = &tensors[fusion->input];
-    int64_t elements = ft_tensor_elements(x);
-
-    bytes = save(f, fusion->input);
-    return elements > 0 && x->rank ? bytes + 8 * (elements / x->dims[x->rank - 1]) : bytes;
-  }
+  if (fusion->kind == FT_FUSED_NORM)
+    return save(f, fusion->input) + 8 * (fusion->groups > 0 ? fusion->groups : 0);
   bytes = extras(f, op, what);
   if (what & SAVES_FIRST)
     bytes += save(f, first);
@@ -276,8 +285,8 @@ static int exhausted(struct follow *f)
 static int add_layer(struct follow *f, const struct ft_operator *op, int64_t live, int64_t saved)
 {
   struct ft_memory *m = f->memory;
-  struct ft_memory_layer *layers = ft_arena_grow(&f->graph->results, m->layers, &f->room,
-                                                 m->layer_count, sizeof *layers);
+  struct ft_memory_layer *layers =
+      ft_arena_grow(&f->graph->results, m->layers, &f->room, m->layer_count, sizeof *layers);
 
   if (!layers)
     return exhausted(f);
@@ -332,16 +341,15 @@ static int64_t released(const struct follow *f, const struct ft_operator *op, ui
                         uint32_t when, int64_t live)
 {
   for (uint32_t j = 0; j < op->input_count + op->capture_count + op->output_count + 1; j++) {
-    uint32_t k = j < op->input_count ? op->inputs[j]
-                 : j < op->input_count + op->capture_count
-                     ? op->captures[j - op->input_count]
+    uint32_t k = j < op->input_count                       ? op->inputs[j]
+                 : j < op->input_count + op->capture_count ? op->captures[j - op->input_count]
                  : j < op->input_count + op->capture_count + op->output_count
                      ? op->outputs[j - op->input_count - op->capture_count]
                      : input;
     struct place *p = &f->places[f->places[k].owner];
 
     if (p->bytes && p->until <= when) {
-      live -= p->bytes;
+      live = live > p->bytes ? live - p->bytes : 0; /* a sum that was cut may fall short */
       p->bytes = 0;
     }
   }
@@ -358,25 +366,27 @@ static int follow_block(struct follow *f, const struct ft_block *block, int dept
     return exhausted(f);
   settle_block(f, block, fusions);
   for (uint32_t i = 0; i < block->input_count; i++)
-    live += f->places[block->inputs[i]].bytes;
+    live = ft_plus(live, f->places[block->inputs[i]].bytes);
   *peak = live;
   for (uint32_t i = 0; i < block->operator_count; i++) {
     const struct ft_operator *op = &block->operators[i];
 
     for (uint32_t j = 0; j < op->output_count; j++)
       if (f->places[op->outputs[j]].owner == op->outputs[j])
-        live += f->places[op->outputs[j]].bytes;
+        live = ft_plus(live, f->places[op->outputs[j]].bytes);
     saved = saved_by(f, op, &fusions[i]);
-    f->memory->saved_bytes += saved;
+    f->memory->saved_bytes = ft_plus(f->memory->saved_bytes, saved);
+    f->memory->attention_bytes = ft_plus(f->memory->attention_bytes, probabilities(f, block, op));
     if (follow_inner(f, op, depth, &inner) < 0)
       return -1;
-    if (live + inner > *peak) {
-      *peak = live + inner;
+    inner = ft_plus(live, inner);
+    if (inner > *peak) {
+      *peak = inner;
       if (depth == 0)
         f->memory->peak = op;
     }
     if (depth == 0 && op->data && fusions[i].kind != FT_FUSED_INSIDE &&
-        add_layer(f, op, live + inner, saved) < 0)
+        add_layer(f, op, inner, saved) < 0)
       return -1;
     live = released(f, op, fusions[i].input, i + 1, live);
   }
@@ -388,7 +398,7 @@ static int64_t constant_bytes(const struct ft_graph *g, const struct ft_block *b
   int64_t bytes = 0;
 
   for (uint32_t i = 0; i < block->constant_count; i++)
-    bytes += ft_tensor_bytes(&g->tensors[block->constants[i]]);
+    bytes = ft_plus(bytes, ft_tensor_bytes(&g->tensors[block->constants[i]]));
   return bytes;
 }
 
@@ -406,12 +416,12 @@ int ft_graph_memory(struct ft_graph *graph, const struct ft_cost *cost, struct f
   if (follow_block(&f, &graph->block, 0, &memory->activation_peak_bytes) < 0)
     return -1;
   memory->weight_bytes = constant_bytes(graph, &graph->block);
-  memory->parameter_bytes = (int64_t)cost->parameter_bytes;
+  memory->parameter_bytes = cost->parameter_bytes;
   memory->gradient_bytes = memory->parameter_bytes;
-  memory->inference_peak_bytes = memory->weight_bytes + memory->activation_peak_bytes;
+  memory->inference_peak_bytes = ft_plus(memory->weight_bytes, memory->activation_peak_bytes);
   /* a velocity; two moments, of Adam and AdamW alike (Kingma and Ba 2015) */
   memory->optimizer_bytes[FT_OPTIMIZER_MOMENTUM] = memory->parameter_bytes;
-  memory->optimizer_bytes[FT_OPTIMIZER_ADAM] = 2 * memory->parameter_bytes;
-  memory->optimizer_bytes[FT_OPTIMIZER_ADAMW] = 2 * memory->parameter_bytes;
+  memory->optimizer_bytes[FT_OPTIMIZER_ADAM] = ft_times(2, memory->parameter_bytes);
+  memory->optimizer_bytes[FT_OPTIMIZER_ADAMW] = ft_times(2, memory->parameter_bytes);
   return 0;
 }

@@ -26,14 +26,16 @@ struct ft_memory_layer {
 };
 
 struct ft_memory {
-  int64_t weight_bytes;         /* parameters and constants */
-  int64_t parameter_bytes;      /* what is learnt of them */
+  int64_t weight_bytes;          /* parameters and constants */
+  int64_t parameter_bytes;       /* what is learnt of them */
   int64_t activation_peak_bytes; /* inference, by liveness over the file's order */
-  int64_t inference_peak_bytes; /* weights and that */
+  int64_t inference_peak_bytes;  /* weights and that */
   int64_t gradient_bytes;
   int64_t optimizer_bytes[FT_OPTIMIZERS];
-  int64_t saved_bytes;          /* activations kept for the backward pass */
-  bool complete;                /* every size could be told: else these are lower bounds */
+  int64_t saved_bytes; /* activations kept for the backward pass */
+  /* of those, the probabilities between the two products of attention: a fused kernel keeps none */
+  int64_t attention_bytes;
+  bool complete; /* every size could be told: else these are lower bounds */
   const struct ft_operator *peak;
   struct ft_memory_layer *layers;
   size_t layer_count;

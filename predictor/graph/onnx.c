@@ -24,8 +24,8 @@ static int take_name(struct ft_onnx *o, const struct ft_proto_field *f, uint32_t
 
 static int add_name(struct ft_onnx *o, const struct ft_proto_field *f, struct name_list *list)
 {
-  uint32_t *names = ft_arena_grow(&o->build->graph->arena, list->names, &list->room, list->count,
-                                  sizeof *names);
+  uint32_t *names =
+      ft_arena_grow(&o->build->graph->arena, list->names, &list->room, list->count, sizeof *names);
 
   if (!names)
     return ft_build_exhausted(o->build);
@@ -161,10 +161,9 @@ static int read_block(struct ft_onnx *o, uint64_t end, struct ft_attribute *a)
 /* AttributeProto.AttributeType, where the field that it names is there or left out as empty. */
 static enum ft_attribute_type attribute_type(uint64_t type)
 {
-  static const uint8_t types[] = { FT_ATTRIBUTE_NONE,     FT_ATTRIBUTE_REAL,
-                                   FT_ATTRIBUTE_INTEGER,  FT_ATTRIBUTE_STRING,
-                                   FT_ATTRIBUTE_NONE,     FT_ATTRIBUTE_NONE,
-                                   FT_ATTRIBUTE_REALS,    FT_ATTRIBUTE_INTEGERS };
+  static const uint8_t types[] = { FT_ATTRIBUTE_NONE,   FT_ATTRIBUTE_REAL,    FT_ATTRIBUTE_INTEGER,
+                                   FT_ATTRIBUTE_STRING, FT_ATTRIBUTE_NONE,    FT_ATTRIBUTE_NONE,
+                                   FT_ATTRIBUTE_REALS,  FT_ATTRIBUTE_INTEGERS };
 
   return type < sizeof types ? types[type] : FT_ATTRIBUTE_NONE;
 }

@@ -68,8 +68,7 @@ static int read_entry(struct ft_onnx *o, uint64_t end, struct place *place)
   return more;
 }
 
-static int read_dims(struct ft_onnx *o, const struct ft_proto_field *f, int64_t *dims,
-                     size_t *rank)
+static int read_dims(struct ft_onnx *o, const struct ft_proto_field *f, int64_t *dims, size_t *rank)
 {
   if (ft_proto_integers(&o->proto, f, dims, FT_GRAPH_RANK, rank) < 0)
     return -1;

@@ -9,8 +9,8 @@
 /* An ONNX file being read. */
 struct ft_onnx {
   struct ft_build *build;
-  int dirfd; /* the folder of external data */
-  int depth; /* of graphs within graphs */
+  int dirfd;                  /* the folder of external data */
+  int depth;                  /* of graphs within graphs */
   struct ft_declared *tensor; /* the last one that ft_onnx_tensor gave */
   char text[FT_GRAPH_NAME + 1];
   int64_t integers[FT_GRAPH_VALUES];
@@ -26,7 +26,8 @@ void *ft_onnx_keep(struct ft_onnx *o, const void *data, size_t size);
 
 /*
  * Read a tensor's header up to END, and its values where they are few and may
- * be sizes: whole numbers up to FT_GRAPH_VALUES, others up to 64. NAME may be NULL. Returns 0 or -1.
+ * be sizes: whole numbers up to FT_GRAPH_VALUES, others up to 64. NAME may be NULL. Returns 0 or
+ * -1.
  */
 int ft_onnx_tensor(struct ft_onnx *o, uint64_t end, const struct ft_declared **tensor,
                    uint32_t *name);

@@ -157,9 +157,9 @@ int ft_proto_next(struct ft_proto *p, uint64_t end, struct ft_proto_field *field
     if (ft_proto_varint(p, end, &field->value) < 0)
       return -1;
     if (field->value > end - p->at)
-      return ft_proto_fail(p, field->at, "field %u of %llu bytes, but its message ends at byte %llu",
-                           field->number, (unsigned long long)field->value,
-                           (unsigned long long)end);
+      return ft_proto_fail(
+          p, field->at, "field %u of %llu bytes, but its message ends at byte %llu", field->number,
+          (unsigned long long)field->value, (unsigned long long)end);
     field->end = p->at + field->value;
     return 1;
   default:

@@ -1,31 +1,99 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
-#include "predictor/history/store.h"
+#include <math.h>
+#include <stdlib.h>
+
+#include "predictor/history/rebuild.h"
+#include "predictor/history/row.h"
+#include "predictor/history/store_private.h"
 #include "predictor/online/online.h"
 
-struct rebuild {
-  ft_model *model;
-  struct ft_error *err;
-  bool failed;
-};
+enum { PAGE = 256 }; /* runs at once where nobody waits for anything else */
 
-static bool learn(const ft_observation *observation, void *data)
+void ft_rebuild_begin(struct ft_rebuild *rebuild, uint32_t uid, const char *app, ft_rule rule)
 {
-  struct rebuild *rebuild = data;
+  ft_online_init(&rebuild->model, app, uid, rule);
+  rebuild->time = -INFINITY;
+  rebuild->row = 0;
+}
 
-  rebuild->failed = ft_online_update(rebuild->model, observation, rebuild->err) < 0;
-  return !rebuild->failed;
+/* Rows of one time are told apart by their number, so that none is left out and none is twice. */
+static sqlite3_stmt *select_page(struct ft_rebuild *rebuild, struct ft_store *store, unsigned runs,
+                                 struct ft_error *err)
+{
+  sqlite3_stmt *s = store->page;
+
+  if (!s)
+    s = store->page = ft_store_prepare(store, "SELECT id, end_time, ",
+                                       " FROM observation WHERE app = ?1 AND uid = ?2"
+                                       " AND (end_time, id) > (?3, ?4)"
+                                       " ORDER BY end_time, id LIMIT ?5",
+                                       err);
+  if (!s)
+    return NULL;
+  sqlite3_bind_text(s, 1, rebuild->model.app, -1, SQLITE_STATIC);
+  sqlite3_bind_int64(s, 2, rebuild->model.uid);
+  sqlite3_bind_double(s, 3, rebuild->time);
+  sqlite3_bind_int64(s, 4, rebuild->row);
+  sqlite3_bind_int64(s, 5, runs);
+  return s;
+}
+
+int ft_rebuild_step(struct ft_rebuild *rebuild, struct ft_store *store, unsigned runs,
+                    struct ft_error *err)
+{
+  sqlite3_stmt *s = select_page(rebuild, store, runs, err);
+  ft_observation *o = malloc(sizeof *o);
+  struct ft_error why;
+  unsigned learnt = 0;
+  int status = -1, step = SQLITE_DONE;
+
+  if (!s)
+    goto out;
+  if (!o) {
+    ft_error_set(err, "%s: out of memory", store->path);
+    goto out;
+  }
+  while (learnt < runs && (step = sqlite3_step(s)) == SQLITE_ROW) {
+    int64_t row = sqlite3_column_int64(s, 0);
+
+    if (ft_row_read(s, 2, o, &why) < 0) {
+      ft_error_set(err, "%s: row %lld: %s", store->path, (long long)row, why.text);
+      goto out;
+    }
+    if (ft_online_update(&rebuild->model, o, err) < 0)
+      goto out;
+    rebuild->time = sqlite3_column_double(s, 1);
+    rebuild->row = row;
+    learnt++;
+  }
+  if (step == SQLITE_ROW || step == SQLITE_DONE)
+    status = learnt < runs;
+  else
+    ft_store_failed(store, "read", err);
+out:
+  if (s) {
+    sqlite3_reset(s);
+    sqlite3_clear_bindings(s);
+  }
+  free(o);
+  return status;
 }
 
 int ft_store_model(struct ft_store *store, uint32_t uid, const char *app, ft_rule rule,
                    ft_model *model, struct ft_error *err)
 {
-  struct ft_store_filter filter = { .app = app, .by_uid = true, .uid = uid };
-  struct rebuild rebuild = { .model = model, .err = err };
+  struct ft_rebuild *rebuild = malloc(sizeof *rebuild);
+  int status = 0;
 
-  ft_online_init(model, app, uid, rule);
-  if (ft_store_each(store, &filter, learn, &rebuild, err) < 0)
-    return -1;
-  return rebuild.failed ? -1 : 0;
+  if (!rebuild)
+    return ft_error_set(err, "%s: out of memory", app);
+  ft_rebuild_begin(rebuild, uid, app, rule);
+  while (status == 0)
+    status = ft_rebuild_step(rebuild, store, PAGE, err);
+  if (status > 0)
+    *model = rebuild->model;
+  free(rebuild);
+  return status < 0 ? -1 : 0;
 }

@@ -15,7 +15,7 @@
 
 enum {
   APPLICATION_ID = 0x6674656c, /* "ftel": what file(1) and we know the store by */
-  BUSY_MILLISECONDS = 1000 /* a writer waits so long for another; the agent samples not meanwhile */
+  BUSY_MILLISECONDS = 1000     /* a writer waits so long for another */
 };
 
 /*
@@ -34,6 +34,9 @@ static const struct migration {
        "CREATE INDEX observation_end ON observation (end_time);"
        "INSERT INTO meta VALUES ('created', strftime('%Y-%m-%dT%H:%M:%SZ', 'now'));"
        "INSERT INTO meta VALUES ('created_by', 'foretell " PACKAGE_VERSION "');" },
+  /* changes.h; a number that was given is not given again */
+  { 2, "CREATE TABLE changed (id INTEGER PRIMARY KEY AUTOINCREMENT, app TEXT NOT NULL,"
+       " uid INTEGER NOT NULL, UNIQUE (app, uid));" },
 };
 
 int ft_schema_error(struct ft_error *err, sqlite3 *db, const char *path, const char *doing)
@@ -45,8 +48,7 @@ int ft_schema_error(struct ft_error *err, sqlite3 *db, const char *path, const c
     return ft_error_set(err, "%s: %s: the disk is full; nothing was changed", path, doing);
   case SQLITE_BUSY:
   case SQLITE_LOCKED:
-    return ft_error_set(err, "%s: %s: locked by another process for more than %d s", path, doing,
-                        BUSY_MILLISECONDS / 1000);
+    return ft_error_set(err, "%s: %s: locked by another process", path, doing);
   case SQLITE_READONLY:
     return ft_error_set(err, "%s: %s: it may only be read here (file, folder or file system)", path,
                         doing);

@@ -9,18 +9,12 @@
 
 #include "predictor/core/buf.h"
 #include "predictor/core/text.h"
+#include "predictor/history/changes.h"
 #include "predictor/history/merge.h"
 #include "predictor/history/row.h"
 #include "predictor/history/schema.h"
 #include "predictor/history/store.h"
-
-struct ft_store {
-  sqlite3 *db;
-  char *path;
-  bool inside;        /* between begin and commit */
-  sqlite3_stmt *find; /* by key, for put */
-  sqlite3_stmt *put;
-};
+#include "predictor/history/store_private.h"
 
 struct ft_store *ft_store_open(const char *path, bool create, struct ft_error *err)
 {
@@ -46,19 +40,26 @@ void ft_store_close(struct ft_store *store)
     return;
   sqlite3_finalize(store->find);
   sqlite3_finalize(store->put);
+  sqlite3_finalize(store->page);
+  sqlite3_finalize(store->mark);
+  sqlite3_finalize(store->next);
   (void)sqlite3_close(store->db);
   free(store->path);
   free(store);
 }
 
-static int failed(struct ft_store *store, const char *doing, struct ft_error *err)
+void ft_store_set_wait(struct ft_store *store, int milliseconds)
+{
+  (void)sqlite3_busy_timeout(store->db, milliseconds);
+}
+
+int ft_store_failed(struct ft_store *store, const char *doing, struct ft_error *err)
 {
   return ft_schema_error(err, store->db, store->path, doing);
 }
 
-/* Prepare HEAD, the observation's columns and TAIL as one statement. */
-static sqlite3_stmt *prepare(struct ft_store *store, const char *head, const char *tail,
-                             struct ft_error *err)
+sqlite3_stmt *ft_store_prepare(struct ft_store *store, const char *head, const char *tail,
+                               struct ft_error *err)
 {
   sqlite3_stmt *statement = NULL;
   struct ft_buf sql;
@@ -69,7 +70,7 @@ static sqlite3_stmt *prepare(struct ft_store *store, const char *head, const cha
     ft_error_set(err, "%s: out of memory", store->path);
   else if (sqlite3_prepare_v3(store->db, sql.data, (int)sql.length, SQLITE_PREPARE_PERSISTENT,
                               &statement, NULL) != SQLITE_OK)
-    failed(store, "prepare", err);
+    ft_store_failed(store, "prepare", err);
   ft_buf_free(&sql);
   return statement;
 }
@@ -79,11 +80,12 @@ static int prepare_put(struct ft_store *store, struct ft_error *err)
   struct ft_buf tail;
 
   if (!store->find)
-    store->find = prepare(store, "SELECT id, ",
-                          " FROM observation WHERE job_id = ?1 AND cluster = ?2"
-                          " AND submit_time = ?3 AND restart_count = ?4 AND het_offset = ?5"
-                          " AND array_job_id = ?6 AND array_task_id = ?7 AND node = ?8",
-                          err);
+    store->find =
+        ft_store_prepare(store, "SELECT id, ",
+                         " FROM observation WHERE job_id = ?1 AND cluster = ?2"
+                         " AND submit_time = ?3 AND restart_count = ?4 AND het_offset = ?5"
+                         " AND array_job_id = ?6 AND array_task_id = ?7 AND node = ?8",
+                         err);
   if (!store->find)
     return -1;
   if (store->put)
@@ -95,8 +97,8 @@ static int prepare_put(struct ft_store *store, struct ft_error *err)
   if (ft_buf_printf(&tail, ")") < 0)
     ft_error_set(err, "%s: out of memory", store->path);
   else
-    store->put = prepare(store, "INSERT OR REPLACE INTO observation (id, peak_bytes, ",
-                         ft_buf_text(&tail), err);
+    store->put = ft_store_prepare(store, "INSERT OR REPLACE INTO observation (id, peak_bytes, ",
+                                  ft_buf_text(&tail), err);
   ft_buf_free(&tail);
   return store->put ? 0 : -1;
 }
@@ -134,7 +136,7 @@ static int find(struct ft_store *store, const ft_observation *o, sqlite3_int64 *
   } else if (step == SQLITE_DONE) {
     status = 0;
   } else {
-    status = failed(store, "put", err);
+    status = ft_store_failed(store, "put", err);
   }
   sqlite3_reset(s);
   return status;
@@ -159,7 +161,7 @@ static int write_row(struct ft_store *store, bool replaces, sqlite3_int64 id,
   if (ft_row_bind(s, 3, o, &why) < 0)
     status = ft_error_set(err, "%s: put: %s", store->path, why.text);
   else if (sqlite3_step(s) != SQLITE_DONE)
-    status = failed(store, "put", err);
+    status = ft_store_failed(store, "put", err);
   sqlite3_reset(s);
   sqlite3_clear_bindings(s);
   return status;
@@ -170,13 +172,22 @@ static int put_inside(struct ft_store *store, const ft_observation *o, ft_observ
 {
   sqlite3_int64 id = 0;
   int found = find(store, o, &id, merged, err);
+  char app[sizeof merged->app];
+  uint32_t uid;
 
   if (found < 0)
     return -1;
-  if (found)
+  if (found) {
+    memcpy(app, merged->app, sizeof app);
+    uid = merged->uid;
     ft_observation_merge(merged, o);
-  else
+    /* a run that turns out to be another app's is none of the first one's any more */
+    if ((strcmp(app, merged->app) != 0 || uid != merged->uid) &&
+        ft_store_mark(store, uid, app, NULL, err) < 0)
+      return -1;
+  } else {
     *merged = *o;
+  }
   merged->schema = FT_SCHEMA;
   merged->submit_time = whole(merged->submit_time);
   return write_row(store, found, id, merged, err);
@@ -244,6 +255,12 @@ int ft_store_begin(struct ft_store *store, struct ft_error *err)
   return 0;
 }
 
+void ft_store_undo(struct ft_store *store)
+{
+  store->inside = false;
+  (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+}
+
 int ft_store_commit(struct ft_store *store, struct ft_error *err)
 {
   int status = still_inside(store, err);
@@ -264,7 +281,7 @@ static sqlite3_stmt *select_runs(struct ft_store *store, const struct ft_store_f
       filter->app ? " AND app = ?1" : "", filter->by_uid ? " AND uid = ?2" : "",
       filter->job_id ? " AND job_id = ?3" : "", filter->since > 0 ? " AND end_time >= ?4" : "",
       order, order, filter->limit ? " LIMIT ?5" : "");
-  s = prepare(store, "SELECT id, ", tail, err);
+  s = ft_store_prepare(store, "SELECT id, ", tail, err);
   if (!s)
     return NULL;
   if (filter->app)
@@ -306,7 +323,7 @@ int ft_store_each(struct ft_store *store, const struct ft_store_filter *filter,
       break;
     }
   }
-  status = step == SQLITE_DONE ? 0 : failed(store, "read", err);
+  status = step == SQLITE_DONE ? 0 : ft_store_failed(store, "read", err);
 out:
   sqlite3_finalize(s);
   free(o);
@@ -338,7 +355,7 @@ int ft_store_apps(struct ft_store *store, bool (*visit)(const struct ft_store_ap
   int status = 0, step;
 
   if (sqlite3_prepare_v2(store->db, sql, sizeof sql, &s, NULL) != SQLITE_OK)
-    return failed(store, "read", err);
+    return ft_store_failed(store, "read", err);
   while ((step = sqlite3_step(s)) == SQLITE_ROW) {
     read_app(s, &app);
     if (!visit(&app, data)) {
@@ -347,7 +364,7 @@ int ft_store_apps(struct ft_store *store, bool (*visit)(const struct ft_store_ap
     }
   }
   if (step != SQLITE_DONE)
-    status = failed(store, "read", err);
+    status = ft_store_failed(store, "read", err);
   sqlite3_finalize(s);
   return status;
 }
@@ -364,10 +381,10 @@ int ft_store_trim(struct ft_store *store, uint64_t keep, struct ft_error *err)
   if (!keep)
     return 0;
   if (sqlite3_prepare_v2(store->db, sql, sizeof sql, &s, NULL) != SQLITE_OK)
-    return failed(store, "trim", err);
+    return ft_store_failed(store, "trim", err);
   sqlite3_bind_int64(s, 1, keep > INT64_MAX ? INT64_MAX : (sqlite3_int64)keep);
   if (sqlite3_step(s) != SQLITE_DONE)
-    status = failed(store, "trim", err);
+    status = ft_store_failed(store, "trim", err);
   sqlite3_finalize(s);
   return status;
 }

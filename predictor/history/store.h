@@ -19,10 +19,17 @@ struct ft_store *ft_store_open(const char *path, bool create, struct ft_error *e
 void ft_store_close(struct ft_store *store);
 
 /*
+ * Wait at most so long where another process writes, before a put is refused; 1000 from the
+ * beginning.
+ */
+void ft_store_set_wait(struct ft_store *store, int milliseconds);
+
+/*
  * Put OBSERVATION. One of the same key is completed: a field that the new one
  * has replaces the old one's, a field it lacks stays; a known outcome is never
  * replaced by an unknown one, nor an agent's peak by a sampled one.
- * MERGED (may be NULL) gets what the store now holds. Durable on return.
+ * MERGED (may be NULL) gets what the store now holds. Durable on return. The app of which
+ * it is no run any more is marked (changes.h).
  */
 int ft_store_put(struct ft_store *store, const ft_observation *observation,
                  ft_observation *merged, struct ft_error *err);

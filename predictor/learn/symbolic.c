@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The population is an array of postfix trees; a subtree is a contiguous run of
- * symbols, so crossover and mutation are moves of memory. Rows are evaluated in
- * blocks, symbol by symbol, and the gradient by one sweep back over the same code.
+ * symbols, so crossover and mutation are moves of memory.
  */
 #include "config.h"
 
 #include <errno.h>
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "predictor/core/hash.h"
 #include "predictor/core/random.h"
+#include "predictor/learn/constants.h"
 #include "predictor/learn/symbolic.h"
 
 enum {
-  BLOCK = 64,        /* rows at once: the values of a tree fit the first-level cache */
-  CONSTANTS = 10,    /* fitted in one tree; more would only fit noise */
-  PARAMETERS = CONSTANTS + 2, /* with intercept and slope */
-  EARLY_STEPS = 3,   /* of Levenberg-Marquardt while evolving */
-  LATE_STEPS = 60,   /* on the front */
+  SEEN = 4096,     /* structures that are remembered with their fitted constants */
+  ENOUGH_FITS = 3, /* of one structure: then what was found best is taken */
+  EARLY_STEPS = 3, /* of Levenberg-Marquardt while evolving */
+  LATE_STEPS = 60, /* on the front */
   FOLDS = 5,
-  FIRST_DEPTH = 3    /* of the first trees, ramped from 1 */
+  FIRST_DEPTH = 3  /* of the first trees, ramped from 1 */
 };
 
 struct tree {
@@ -31,14 +30,19 @@ struct tree {
   bool known;
 };
 
+/* A structure (symbols and variables) that was fitted before, and the best that came of it. */
+struct seen {
+  uint64_t hash;
+  unsigned fits;
+  struct tree best;
+};
+
 struct search {
-  const double *x;   /* scaled, column by column */
-  const double *y;   /* scaled */
-  const double *weight; /* 1 / |y|; 0: the row is held out */
-  size_t rows, columns;
+  struct ft_rows data;
+  struct seen *seen;
   struct ft_symbolic_settings set;
   struct ft_random random;
-  uint8_t terminals[2], unary[FT_SYMBOLS], binary[FT_SYMBOLS];
+  uint8_t unary[FT_SYMBOLS], binary[FT_SYMBOLS];
   int unary_count, binary_count;
 };
 
@@ -58,263 +62,49 @@ void ft_symbolic_defaults(struct ft_symbolic_settings *settings)
   };
 }
 
-/* ---- evaluation ---- */
+/* ---- what a tree is worth ---- */
 
-struct sweep {
-  double value[FT_EXPRESSION_NODES][BLOCK];
-  double adjoint[FT_EXPRESSION_NODES][BLOCK];
-  int left[FT_EXPRESSION_NODES], right[FT_EXPRESSION_NODES]; /* operands' nodes */
-};
-
-/* Which nodes are whose operands. */
-static void link_nodes(const struct ft_expression *e, struct sweep *s)
+static bool same_structure(const struct ft_expression *a, const struct ft_expression *b)
 {
-  int stack[FT_EXPRESSION_NODES], top = 0;
-
-  for (int i = 0; i < e->length; i++) {
-    int arity = ft_symbol_arity(e->symbol[i]);
-
-    s->right[i] = arity == 2 ? stack[--top] : -1;
-    s->left[i] = arity >= 1 ? stack[--top] : -1;
-    stack[top++] = i;
-  }
+  return a->length == b->length && memcmp(a->symbol, b->symbol, a->length) == 0 &&
+         memcmp(a->variable, b->variable, a->length) == 0;
 }
 
-static void forward(const struct search *f, const struct ft_expression *e, struct sweep *s,
-                    size_t first, size_t count)
+static struct seen *find_seen(const struct search *f, const struct ft_expression *e)
 {
-  for (int i = 0; i < e->length; i++) {
-    const double *a = s->left[i] >= 0 ? s->value[s->left[i]] : NULL;
-    const double *b = s->right[i] >= 0 ? s->value[s->right[i]] : NULL;
-    const double *column = f->x + e->variable[i] * f->rows + first;
-    double *v = s->value[i];
+  uint64_t hash = ft_hash64(FT_HASH_SEED, e->symbol, e->length);
+  struct seen *seen;
 
-#define EACH(expression)                   \
-  for (size_t r = 0; r < count; r++)       \
-    v[r] = (expression);                   \
-  break
-    switch ((enum ft_symbol)e->symbol[i]) {
-    case FT_SYMBOL_CONSTANT:
-      EACH(e->constant[i]);
-    case FT_SYMBOL_VARIABLE:
-      EACH(column[r]);
-    case FT_SYMBOL_ADD:
-      EACH(a[r] + b[r]);
-    case FT_SYMBOL_MULTIPLY:
-      EACH(a[r] * b[r]);
-    case FT_SYMBOL_SQUARE:
-      EACH(a[r] * a[r]);
-    case FT_SYMBOL_CUBE:
-      EACH(a[r] * a[r] * a[r]);
-    case FT_SYMBOL_SUBTRACT:
-      EACH(a[r] - b[r]);
-    case FT_SYMBOL_DIVIDE:
-      EACH(a[r] / b[r]);
-    case FT_SYMBOL_ROOT:
-      EACH(sqrt(fabs(a[r])));
-    default:
-      EACH(log1p(fabs(a[r])));
-    }
-#undef EACH
-  }
+  hash = ft_hash64(hash, e->variable, e->length);
+  seen = &f->seen[hash % SEEN];
+  if (seen->hash != hash || !same_structure(&seen->best.code, e))
+    *seen = (struct seen){ .hash = hash };
+  return seen;
 }
 
-/* The derivative of the root by every node, given the values of a forward sweep. */
-static void backward(const struct ft_expression *e, struct sweep *s, size_t count)
+/*
+ * The same structure comes up again and again once a population agrees: after
+ * some fits from different constants, the best of them is what it is worth.
+ */
+static void measure(const struct search *f, struct tree *t, struct ft_sweep *s)
 {
-  for (int i = 0; i < e->length; i++)
-    for (size_t r = 0; r < count; r++)
-      s->adjoint[i][r] = i == e->length - 1;
-  for (int i = e->length - 1; i >= 0; i--) {
-    int l = s->left[i], k = s->right[i];
-    const double *d = s->adjoint[i], *v = s->value[i];
-    const double *a = l >= 0 ? s->value[l] : NULL, *b = k >= 0 ? s->value[k] : NULL;
-    double *da = l >= 0 ? s->adjoint[l] : NULL, *db = k >= 0 ? s->adjoint[k] : NULL;
+  struct seen *seen;
 
-#define EACH(first, second)              \
-  for (size_t r = 0; r < count; r++) {   \
-    da[r] = (first);                     \
-    second;                              \
-  }                                      \
-  break
-    switch ((enum ft_symbol)e->symbol[i]) {
-    case FT_SYMBOL_ADD:
-      EACH(d[r], db[r] = d[r]);
-    case FT_SYMBOL_SUBTRACT:
-      EACH(d[r], db[r] = -d[r]);
-    case FT_SYMBOL_MULTIPLY:
-      EACH(d[r] * b[r], db[r] = d[r] * a[r]);
-    case FT_SYMBOL_DIVIDE:
-      EACH(d[r] / b[r], db[r] = -d[r] * v[r] / b[r]);
-    case FT_SYMBOL_SQUARE:
-      EACH(2 * d[r] * a[r], (void)v);
-    case FT_SYMBOL_CUBE:
-      EACH(3 * d[r] * a[r] * a[r], (void)v);
-    case FT_SYMBOL_ROOT:
-      EACH(v[r] > 0 ? d[r] * copysign(0.5, a[r]) / v[r] : 0, (void)v);
-    case FT_SYMBOL_LOG:
-      EACH(d[r] * copysign(1, a[r]) / (1 + fabs(a[r])), (void)v);
-    default:
-      break;
-    }
-#undef EACH
-  }
-}
-
-/* Mean absolute percentage error (a fraction) over the rows with weight; infinite when undefined. */
-static double mape_of(const struct search *f, const struct ft_expression *e, struct sweep *s)
-{
-  double total = 0;
-  size_t counted = 0;
-
-  link_nodes(e, s);
-  for (size_t first = 0; first < f->rows; first += BLOCK) {
-    size_t count = f->rows - first < BLOCK ? f->rows - first : BLOCK;
-    const double *root = s->value[e->length - 1];
-
-    forward(f, e, s, first, count);
-    for (size_t r = 0; r < count; r++) {
-      double w = f->weight[first + r];
-
-      if (w > 0) {
-        total += w * fabs(e->intercept + e->slope * root[r] - f->y[first + r]);
-        counted++;
-      }
-    }
-  }
-  return counted && isfinite(total) ? total / (double)counted : INFINITY;
-}
-
-/* ---- constants: Levenberg-Marquardt on the relative residuals ---- */
-
-struct normal {
-  int count, node[CONSTANTS];      /* constants' nodes; two more parameters follow */
-  double h[PARAMETERS][PARAMETERS]; /* J'J */
-  double g[PARAMETERS];             /* J'r */
-  double squares;
-};
-
-static void gather(const struct search *f, const struct ft_expression *e, struct sweep *s,
-                   struct normal *n)
-{
-  double row[PARAMETERS];
-  int size = n->count + 2;
-
-  memset(n->h, 0, sizeof n->h);
-  memset(n->g, 0, sizeof n->g);
-  n->squares = 0;
-  for (size_t first = 0; first < f->rows; first += BLOCK) {
-    size_t count = f->rows - first < BLOCK ? f->rows - first : BLOCK;
-    const double *root = s->value[e->length - 1];
-
-    forward(f, e, s, first, count);
-    if (n->count)
-      backward(e, s, count);
-    for (size_t r = 0; r < count; r++) {
-      double w = f->weight[first + r];
-      double residual = w * (f->y[first + r] - e->intercept - e->slope * root[r]);
-
-      if (w == 0)
-        continue;
-      for (int i = 0; i < n->count; i++)
-        row[i] = w * e->slope * s->adjoint[n->node[i]][r];
-      row[n->count] = w;
-      row[n->count + 1] = w * root[r];
-      n->squares += residual * residual;
-      for (int i = 0; i < size; i++) {
-        n->g[i] += row[i] * residual;
-        for (int j = 0; j <= i; j++)
-          n->h[i][j] += row[i] * row[j];
-      }
-    }
-  }
-}
-
-/* Solve (H + lambda diag H) step = g by Cholesky. False when H is not positive. */
-static bool solve(const struct normal *n, double lambda, double *step)
-{
-  double l[PARAMETERS][PARAMETERS];
-  int size = n->count + 2;
-
-  for (int i = 0; i < size; i++)
-    for (int j = 0; j <= i; j++) {
-      double v = n->h[i][j];
-
-      if (i == j)
-        v += lambda * v + DBL_MIN + 1e-14;
-      for (int k = 0; k < j; k++)
-        v -= l[i][k] * l[j][k];
-      if (i == j && !(v > 0))
-        return false;
-      l[i][j] = i == j ? sqrt(v) : v / l[j][j];
-    }
-  for (int i = 0; i < size; i++) {
-    step[i] = n->g[i];
-    for (int k = 0; k < i; k++)
-      step[i] -= l[i][k] * step[k];
-    step[i] /= l[i][i];
-  }
-  for (int i = size - 1; i >= 0; i--) {
-    for (int k = i + 1; k < size; k++)
-      step[i] -= l[k][i] * step[k];
-    step[i] /= l[i][i];
-  }
-  return true;
-}
-
-static void move(struct ft_expression *e, const struct normal *n, const double *step)
-{
-  for (int i = 0; i < n->count; i++)
-    e->constant[n->node[i]] += step[i];
-  e->intercept += step[n->count];
-  e->slope += step[n->count + 1];
-}
-
-static void fit_constants(const struct search *f, struct ft_expression *e, struct sweep *s,
-                          int steps)
-{
-  struct normal now, next;
-  double lambda = 1e-3;
-
-  now.count = 0;
-  for (int i = 0; i < e->length && now.count < CONSTANTS; i++)
-    if (e->symbol[i] == FT_SYMBOL_CONSTANT)
-      now.node[now.count++] = i;
-  if (now.count == 0)
-    steps = 1; /* linear in what is left: one step is exact */
-  link_nodes(e, s);
-  gather(f, e, s, &now);
-  next = now;
-  for (int i = 0; i < steps && isfinite(now.squares) && lambda < 1e12; i++) {
-    struct ft_expression moved = *e;
-    double step[PARAMETERS], before = now.squares;
-
-    if (!solve(&now, now.count ? lambda : 0, step)) {
-      lambda *= 100;
-      continue;
-    }
-    move(&moved, &now, step);
-    gather(f, &moved, s, &next);
-    if (next.squares < now.squares) {
-      *e = moved;
-      now = next;
-      lambda /= 10;
-      if (before - now.squares < 1e-9 * before)
-        break;
-    } else {
-      lambda *= 10;
-    }
-  }
-}
-
-static void measure(const struct search *f, struct tree *t, struct sweep *s)
-{
   if (t->known)
     return;
-  if (f->set.constants)
-    fit_constants(f, &t->code, s, EARLY_STEPS);
-  t->mape = mape_of(f, &t->code, s);
   t->known = true;
+  if (!f->set.constants) {
+    t->mape = ft_constants_error(&f->data, &t->code, s);
+    return;
+  }
+  seen = find_seen(f, &t->code);
+  if (seen->fits >= ENOUGH_FITS) {
+    *t = seen->best;
+    return;
+  }
+  t->mape = ft_constants_fit(&f->data, &t->code, s, EARLY_STEPS);
+  if (!seen->fits++ || t->mape < seen->best.mape)
+    seen->best = *t;
 }
 
 /* ---- trees ---- */
@@ -329,8 +119,8 @@ static void add_terminal(struct search *f, struct ft_expression *e)
   int at = e->length++;
 
   /* as many constants as one more variable would bring */
-  e->variable[at] = (uint8_t)ft_random_below(&f->random, f->columns + 1);
-  if (e->variable[at] == f->columns) {
+  e->variable[at] = (uint8_t)ft_random_below(&f->random, f->data.columns + 1);
+  if (e->variable[at] == f->data.columns) {
     e->symbol[at] = FT_SYMBOL_CONSTANT;
     e->constant[at] = draw_constant(f);
     e->variable[at] = 0;
@@ -367,7 +157,7 @@ static void begin(const struct search *f, struct ft_expression *e)
 {
   memset(e, 0, sizeof *e);
   e->slope = 1;
-  for (size_t i = 0; i < f->columns; i++)
+  for (size_t i = 0; i < f->data.columns; i++)
     e->scale[i] = 1;
 }
 
@@ -556,7 +346,7 @@ static void remember(struct tree *best, const struct tree *t)
 
 /* One generation: parents at the front of POOL, offspring behind them, then both selected from. */
 static void generation(struct search *f, struct tree *pool, struct tree *next, struct tree *best,
-                       struct sweep *s)
+                       struct ft_sweep *s)
 {
   size_t n = f->set.population;
 
@@ -587,26 +377,27 @@ static void generation(struct search *f, struct tree *pool, struct tree *next, s
 
 /* MAPE over the rows held out in turn, and its standard error. */
 static double validate(const struct search *f, const struct ft_expression *e, double *fold_weight,
-                       struct sweep *s, double *standard_error)
+                       struct ft_sweep *s, double *standard_error)
 {
   double total = 0, squares = 0;
-  size_t counted = 0, folds = f->rows < FOLDS ? f->rows : FOLDS;
+  size_t counted = 0, folds = f->data.rows < FOLDS ? f->data.rows : FOLDS;
 
   for (size_t k = 0; k < folds; k++) {
-    struct search part = *f;
+    struct ft_rows part = f->data;
     struct ft_expression refit = *e;
 
-    for (size_t r = 0; r < f->rows; r++)
-      fold_weight[r] = r % folds == k ? 0 : f->weight[r];
+    for (size_t r = 0; r < f->data.room; r++)
+      fold_weight[r] = r % folds == k ? 0 : f->data.weight[r];
     part.weight = fold_weight;
+    part.counted = f->data.rows - (f->data.rows + folds - 1 - k) / folds;
     if (f->set.constants)
-      fit_constants(&part, &refit, s, LATE_STEPS);
-    for (size_t r = k; r < f->rows; r += folds) {
+      (void)ft_constants_fit(&part, &refit, s, LATE_STEPS);
+    for (size_t r = k; r < f->data.rows; r += folds) {
       double x[FT_EXPRESSION_VARIABLES], error;
 
-      for (size_t c = 0; c < f->columns; c++)
-        x[c] = f->x[c * f->rows + r];
-      error = f->weight[r] * fabs(ft_expression_evaluate(&refit, x) - f->y[r]);
+      for (size_t c = 0; c < f->data.columns; c++)
+        x[c] = f->data.x[c * f->data.room + r];
+      error = f->data.weight[r] * fabs(ft_expression_evaluate(&refit, x) - f->data.y[r]);
       total += error;
       squares += error * error;
       counted++;
@@ -619,7 +410,7 @@ static double validate(const struct search *f, const struct ft_expression *e, do
 
 /* Turn the best of each length into the front; the simplest within one standard error is chosen. */
 static void conclude(const struct search *f, struct tree *best, double *fold_weight,
-                     struct sweep *s, struct ft_symbolic_result *out)
+                     struct ft_sweep *s, struct ft_symbolic_result *out)
 {
   double least = INFINITY, lowest = INFINITY, margin = 0, error;
 
@@ -630,8 +421,7 @@ static void conclude(const struct search *f, struct tree *best, double *fold_wei
     if (!best[length].known)
       continue;
     if (f->set.constants)
-      fit_constants(f, &best[length].code, s, LATE_STEPS);
-    best[length].mape = mape_of(f, &best[length].code, s);
+      best[length].mape = ft_constants_fit(&f->data, &best[length].code, s, LATE_STEPS);
     if (!(best[length].mape < least * (1 - 1e-6)))
       continue;
     least = best[length].mape;
@@ -655,29 +445,32 @@ static void conclude(const struct search *f, struct tree *best, double *fold_wei
 static int prepare(struct search *f, const double *x, const double *y, double *copy, double *scale,
                    struct ft_error *err)
 {
-  double *sx = copy, *sy = copy + f->rows * f->columns, *w = sy + f->rows;
+  double *sx = copy, *sy = copy + f->data.room * f->data.columns, *w = sy + f->data.room;
 
-  for (size_t c = 0; c <= f->columns; c++) {
+  for (size_t c = 0; c <= f->data.columns; c++) {
     double total = 0;
 
-    for (size_t r = 0; r < f->rows; r++)
-      total += fabs(c < f->columns ? x[r * f->columns + c] : y[r]);
+    for (size_t r = 0; r < f->data.rows; r++)
+      total += fabs(c < f->data.columns ? x[r * f->data.columns + c] : y[r]);
     if (!isfinite(total))
       return ft_error_set(err, "symbolic regression: a value is not finite");
-    scale[c] = total > 0 ? total / (double)f->rows : 1;
+    scale[c] = total > 0 ? total / (double)f->data.rows : 1;
   }
-  for (size_t r = 0; r < f->rows; r++) {
-    if (y[r] == 0)
+  for (size_t r = 0; r < f->data.room; r++) {
+    bool real = r < f->data.rows;
+
+    if (real && y[r] == 0)
       return ft_error_set(err, "symbolic regression: row %zu: the target is 0, and MAPE divides by it",
                           r + 1);
-    for (size_t c = 0; c < f->columns; c++)
-      sx[c * f->rows + r] = x[r * f->columns + c] / scale[c];
-    sy[r] = y[r] / scale[f->columns];
-    w[r] = 1 / fabs(sy[r]);
+    for (size_t c = 0; c < f->data.columns; c++)
+      sx[c * f->data.room + r] = real ? x[r * f->data.columns + c] / scale[c] : 1;
+    sy[r] = real ? y[r] / scale[f->data.columns] : 1;
+    w[r] = real ? 1 / fabs(sy[r]) : 0;
   }
-  f->x = sx;
-  f->y = sy;
-  f->weight = w;
+  f->data.x = sx;
+  f->data.y = sy;
+  f->data.weight = w;
+  f->data.counted = f->data.rows;
   for (int symbol = FT_SYMBOL_ADD; symbol < FT_SYMBOLS; symbol++)
     if (f->set.primitives & 1u << symbol) {
       if (ft_symbol_arity(symbol) == 1)
@@ -703,7 +496,7 @@ static void unscale(struct ft_symbolic_result *out, const double *scale, size_t 
 }
 
 static bool evolve(struct search *f, struct tree *pool, struct tree *next, struct tree *best,
-                   struct sweep *s)
+                   struct ft_sweep *s)
 {
   for (size_t i = 0; i < f->set.population; i++) {
     begin(f, &pool[i].code);
@@ -729,24 +522,26 @@ int ft_symbolic_fit(const double *x, const double *y, size_t rows, size_t column
                     const struct ft_symbolic_settings *settings,
                     struct ft_symbolic_result *result, struct ft_error *err)
 {
-  struct search f = { .rows = rows, .columns = columns, .set = *settings };
+  struct search f = { .data = { .rows = rows, .columns = columns }, .set = *settings };
   double scale[FT_EXPRESSION_VARIABLES + 1], *copy = NULL;
   struct tree *pool = NULL, *next = NULL, *best = NULL;
-  struct sweep *sweep = NULL;
+  struct ft_sweep *sweep = NULL;
   int status = -1;
 
   if (rows < 2 || columns < 1 || columns > FT_EXPRESSION_VARIABLES || settings->population < 2 ||
-      settings->population > 1000000 || rows > SIZE_MAX / 64 / (columns + 3))
+      settings->population > 1000000 || rows > SIZE_MAX / 128 / (columns + 3))
     return ft_error_set(err,
                         "symbolic regression: expected 2 or more rows, 1 to %d columns and a "
                         "population of 2 to 1000000",
                         FT_EXPRESSION_VARIABLES);
-  copy = malloc(rows * (columns + 3) * sizeof *copy);
+  f.data.room = (rows + FT_ROWS_BLOCK - 1) / FT_ROWS_BLOCK * FT_ROWS_BLOCK;
+  copy = malloc(f.data.room * (columns + 3) * sizeof *copy);
+  f.seen = calloc(SEEN, sizeof *f.seen);
   pool = calloc(2 * (size_t)settings->population, sizeof *pool);
   next = calloc(settings->population, sizeof *next);
   best = calloc(FT_EXPRESSION_NODES + 1, sizeof *best);
-  sweep = malloc(sizeof *sweep);
-  if (!copy || !pool || !next || !best || !sweep) {
+  sweep = ft_sweep_new();
+  if (!copy || !f.seen || !pool || !next || !best || !sweep) {
     ft_error_errno(err, "symbolic regression");
     goto out;
   }
@@ -754,11 +549,12 @@ int ft_symbolic_fit(const double *x, const double *y, size_t rows, size_t column
     goto out;
   ft_random_seed(&f.random, settings->seed);
   result->cancelled = !evolve(&f, pool, next, best, sweep);
-  conclude(&f, best, copy + rows * (columns + 2), sweep, result);
+  conclude(&f, best, copy + f.data.room * (columns + 2), sweep, result);
   unscale(result, scale, columns);
   status = result->count ? 0 : ft_error_set(err, "symbolic regression: no equation is defined "
                                                  "on all rows");
 out:
+  free(f.seen);
   free(sweep);
   free(best);
   free(next);

@@ -7,6 +7,7 @@
  *   models/UID/NAME.model     a user's apps; only that user may read the folder (ACL)
  *   models/site/NAME.model    apps that the site shares
  *   store.db                  the agent's observations
+ *   agent.lock                locked (fcntl) while an agent works here
  */
 #ifndef FT_RECORD_LAYOUT_H
 #define FT_RECORD_LAYOUT_H
@@ -22,6 +23,7 @@
 #define FT_LAYOUT_MODELS "models"
 #define FT_LAYOUT_SHARED "models/site"
 #define FT_LAYOUT_STORE "store.db"
+#define FT_LAYOUT_LOCK "agent.lock"
 
 /* Room for any name that ft_layout_model gives. */
 #define FT_LAYOUT_NAME_SIZE 128

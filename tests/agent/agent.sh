@@ -4,71 +4,10 @@
 # become observations and model files.
 : "${FT_TOP_SRCDIR:?}" "${FT_TOP_BUILDDIR:?}"
 . "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
-agent=$FT_TOP_BUILDDIR/foretelld
-announce=$FT_TOP_BUILDDIR/tests/agent/announce
-
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/ft-XXXXXX") || exit 1
-chmod 0755 "$scratch"
-export FT_SCONTROL=$scratch/slurm
-mkdir "$FT_SCONTROL"
-state=$scratch/state
-socket=$scratch/run/agent.sock
-pids=
-
-finish() {
-  local pid
-  for pid in $pids; do
-    kill -KILL "$pid" 2>/dev/null
-  done
-  [ -n "${FT_KEEP_SCRATCH-}" ] || rm -rf "$scratch"
-}
-trap finish EXIT
-
-wait_until() {
-  local end=$((SECONDS + $1))
-  shift
-  until "$@" >/dev/null 2>&1; do
-    [ $SECONDS -lt $end ] || return 1
-    sleep 0.02
-  done
-}
-
-config() {
-  printf '%s\n' "state_dir = \"$state\"" "socket = \"$socket\"" \
-    "slurm_bin = \"$FT_TOP_SRCDIR/tests/agent\"" "$@" >"$scratch/foretell.conf"
-}
-
-start() {
-  "$agent" -c "$scratch/foretell.conf" -v 2>>"$scratch/log" &
-  pid=$!
-  pids="$pids $pid"
-  wait_until 20 test -S "$socket"
-}
-
-stop() {
-  kill "-${1:-TERM}" "$pid"
-  wait "$pid"
-}
-
-said() {
-  grep -Eq -- "$1" "$scratch/log"
-}
-
-model() {
-  find "$state/models/${2:-$(id -u)}" -name "$1-*.model" 2>/dev/null | grep .
-}
-
-fixtures=$FT_TOP_SRCDIR/tests/fixtures/scontrol
-cp "$fixtures/rss-config" "$FT_SCONTROL/config"
-cp "$fixtures/rss-partition" "$FT_SCONTROL/partition"
-cp "$fixtures/rss-node" "$FT_SCONTROL/node"
+. "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
 
 partition() {
   find "$state/partitions" -name "$1-*" | grep .
-}
-
-spooled() {
-  [ "$(find "$state/spool" -name '*.obs' | wc -l)" = "$1" ]
 }
 
 # observations of job $1 in the store, as "outcome peak_is_bound"
@@ -96,11 +35,11 @@ ok $? "and so does the site file"
 "$announce" "$socket" job=7 app=hog feature=batch:32 -- \
   python3 -c 'import time; a = bytearray(96 << 20); time.sleep(0.4)'
 ok $? "a step can be announced"
-wait_until 10 model hog
+wait_until 60 model hog
 ok $? "its app has a model file"
 like "$(cat "$scratch/log")" 'job 7: hog, completed, 1[0-9]{2}(\.[0-9])? MiB' "the peak is the process tree's"
 "$announce" "$socket" job=8 app=hog status=256 -- true
-wait_until 10 said 'job 8: hog, failed'
+wait_until 60 said 'job 8: hog, failed'
 ok $? "a failed run is seen"
 
 # ---- what it refuses
@@ -113,11 +52,11 @@ ok $? "the first one does not mind"
 
 config 'sample_hz = 1e9'
 kill -HUP "$pid"
-wait_until 10 said 'foretell.conf: line 4: .*; the old configuration stays'
+wait_until 60 said 'foretell.conf: line 4: .*; the old configuration stays'
 ok $? "a file that is not right is refused with its line"
 config 'max_runs = 100'
 kill -HUP "$pid"
-wait_until 10 said 'configuration read again'
+wait_until 60 said 'configuration read again'
 ok $? "one that is right is taken"
 
 python3 - "$socket" <<'END'
@@ -130,10 +69,10 @@ many = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(600)
 for s in many:
     s.connect(sys.argv[1])
 END
-wait_until 10 said 'dropped [0-9]+ packet'
+wait_until 60 said 'dropped [0-9]+ packet'
 ok $? "packets that are none are dropped"
 "$announce" "$socket" job=9 app=hog -- true
-wait_until 10 said 'job 9: hog, completed'
+wait_until 60 said 'job 9: hog, completed'
 ok $? "600 connections that say nothing keep nobody out"
 if [ "$(id -u)" = 0 ]; then
   chmod 0666 "$socket"
@@ -156,39 +95,39 @@ fi
 "$announce" "$socket" job=20 app=long -- \
   python3 -c 'import time; a = bytearray(64 << 20); time.sleep(0.5); del a; time.sleep(3)' &
 client=$!
-wait_until 10 test -s "$state/live/20"
+wait_until 60 test -s "$state/live/20"
 sleep 0.5
 stop
 is $? 0 "SIGTERM ends it"
 [ ! -e "$socket" ]
 ok $? "and removes the socket"
 start
-wait_until 10 said '1 job found again'
+wait_until 60 said '1 job found again'
 ok $? "a run that goes on is found again"
 wait "$client"
-wait_until 10 said 'job 20: long, completed, [67][0-9](\.[0-9])? MiB'
+wait_until 60 said 'job 20: long, completed, [67][0-9](\.[0-9])? MiB'
 ok $? "with what was measured before"
 is "$(stored 20)" "$(stored 7 | cut -d' ' -f1) 1" "but its peak is only a bound"
 [ ! -e "$state/live/20" ]
 ok $? "and is then over"
 
 "$announce" "$socket" job=21 app=long events=s
-wait_until 10 test -s "$state/live/21"
+wait_until 60 test -s "$state/live/21"
 echo "JobId=21 JobName=test UserId=x(0) GroupId=x(0) JobState=TIMEOUT Restarts=0" \
   "SubmitTime=2026-01-02T03:04:05" >"$FT_SCONTROL/job_21"
 stop KILL
 start
-wait_until 20 said 'job 21: long, timeout'
+wait_until 60 said 'job 21: long, timeout'
 ok $? "a run that ended without an agent is what Slurm says"
 
 # ---- Slurm's record completes what the node cannot tell
 
 "$announce" "$socket" job=30 app=hog status=9 -- true
-wait_until 10 said 'job 30: hog, unknown'
+wait_until 60 said 'job 30: hog, unknown'
 ok $? "a SIGKILL alone says nothing"
 echo "JobId=30 JobName=test UserId=x(0) GroupId=x(0) JobState=CANCELLED Restarts=0" \
   "SubmitTime=2026-01-02T03:04:05" >"$FT_SCONTROL/job_30"
-wait_until 20 said 'job 30: hog, cancelled'
+wait_until 60 said 'job 30: hog, cancelled'
 ok $? "Slurm says the rest"
 is "$(stored 30 | wc -l)" 1 "one run is one observation"
 stop
@@ -199,13 +138,13 @@ rm -rf "$state" "$scratch/log"
 mkdir -p "$state/store.db"
 start
 "$announce" "$socket" job=40 app=hog -- true
-wait_until 20 said 'job 40: hog, completed'
-wait_until 10 spooled 1
+wait_until 60 said 'job 40: hog, completed'
+wait_until 60 spooled 1
 ok $? "what the store does not take waits in the spool"
 rmdir "$state/store.db"
-wait_until 20 model hog
+wait_until 60 model hog
 ok $? "until it can be stored"
-wait_until 10 spooled 0
+wait_until 60 spooled 0
 ok $? "and only until then"
 is "$(stored 40 | wc -l)" 1 "nothing is lost"
 stop
@@ -223,6 +162,6 @@ s.connect(sys.argv[1])
 print(struct.unpack("3i", s.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0])
 END
 )"
-wait_until 10 test ! -e "$socket"
+wait_until 60 test ! -e "$socket"
 ok $? "SIGTERM ends it there, too"
 tap_done

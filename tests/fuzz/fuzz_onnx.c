@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "predictor/core/io.h"
-#include "predictor/graph/memory.h"
+#include "predictor/graph/analyse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -16,18 +16,18 @@ static void check(struct ft_graph *graph, int64_t batch)
 {
   struct ft_graph_sizes sizes = { .batch = batch, .input = NULL };
   struct ft_error err = { "" };
-  struct ft_memory memory;
-  struct ft_cost cost;
+  struct ft_analysis analysis;
+  const struct ft_cost *cost = &analysis.cost;
 
-  if (ft_graph_infer(graph, &sizes, &err) < 0 || ft_graph_cost(graph, &cost, &err) < 0 ||
-      ft_graph_memory(graph, &cost, &memory, &err) < 0) {
+  if (ft_graph_analyse(graph, &sizes, &analysis, &err) < 0) {
     if (!err.text[0])
       abort();
     return;
   }
-  if (cost.macs < 0 || cost.activations < 0 ||
-      (cost.macs_at_most >= 0 && cost.macs_at_most < cost.macs) ||
-      memory.inference_peak_bytes < memory.weight_bytes || memory.saved_bytes < 0)
+  if (cost->macs < 0 || cost->activations < 0 ||
+      (cost->macs_at_most >= 0 && cost->macs_at_most < cost->macs) ||
+      analysis.memory.inference_peak_bytes < analysis.memory.weight_bytes ||
+      analysis.memory.saved_bytes < 0)
     abort();
 }
 

@@ -20,12 +20,18 @@ install_foretell || {
 hog=$(install_hog) || exit 1
 foretell=$FT_ROOT/bin/foretell
 
-# play_begin: the cluster with plugin and agent, unless the test set them otherwise
+# play_begin: the cluster with plugin and agent, unless the test set them otherwise. Both run
+# from copies: the build tree may lie where the jobs' users cannot look.
 play_begin() {
+  local copies
   [ -n "${scratch-}" ] || cluster_open || exit 1
-  : "${FT_PLUGIN:=$FT_PLUGIN_BUILT}"
-  : "${FT_AGENT:=$FT_ROOT/sbin/foretelld}"
-  : "${FT_PLUGIN_ARGS:=state=$FT_STATE socket=$FT_AGENT_SOCKET helper=$foretell}"
+  copies=$scratch/installed
+  mkdir "$copies" && cp "$FT_PLUGIN_BUILT" "$FT_ROOT/sbin/foretelld" \
+    "$FT_ROOT/libexec/foretell/foretell-helper" "$copies" || exit 1
+  play_helper=$copies/foretell-helper
+  : "${FT_PLUGIN:=$copies/spank_foretell.so}"
+  : "${FT_AGENT:=$copies/foretelld}"
+  : "${FT_PLUGIN_ARGS:=state=$FT_STATE socket=$FT_AGENT_SOCKET helper=$play_helper}"
   [ "$FT_PLUGIN" != none ] || FT_PLUGIN=
   [ "$FT_AGENT" != none ] || FT_AGENT=
   cluster_start || { ok 1 "the cluster starts"; tap_done; exit 1; }

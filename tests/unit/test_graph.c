@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "predictor/core/io.h"
-#include "predictor/graph/cost.h"
+#include "predictor/graph/analyse.h"
 
 static const char *path_of(const char *name, char out[4096])
 {
@@ -52,8 +52,7 @@ static void costs_are_those_worked_out_by_hand(void **state)
   static const struct {
     const char *name, *input;
     int64_t batch;
-    uint64_t parameters;
-    int64_t macs;
+    int64_t parameters, macs;
   } cases[] = {
     /* 8 16x16 maps of 27; 2 and 1 an element normalised and averaged; 8 x 10 */
     { "convolution", "3x32x32", 1, 322, 55296 + 4096 + 2048 + 80 },
@@ -83,9 +82,9 @@ static void costs_are_those_worked_out_by_hand(void **state)
 
     infer(graph, cases[i].batch, cases[i].input, &cost);
     if (cost.parameters != cases[i].parameters || cost.macs != cases[i].macs)
-      fail_msg("%s: %llu parameters and %lld MACs, expected %llu and %lld", cases[i].name,
-               (unsigned long long)cost.parameters, (long long)cost.macs,
-               (unsigned long long)cases[i].parameters, (long long)cases[i].macs);
+      fail_msg("%s: %lld parameters and %lld MACs, expected %lld and %lld", cases[i].name,
+               (long long)cost.parameters, (long long)cost.macs, (long long)cases[i].parameters,
+               (long long)cases[i].macs);
     assert_int_equal(cost.macs_at_most, cost.macs);
     assert_int_equal(cost.unknown + cost.unresolved, 0);
     ft_graph_free(graph);
@@ -97,15 +96,26 @@ static void sizes_that_are_computed_are_followed(void **state)
   static const struct {
     const char *name, *tensor, *shape;
   } cases[] = {
-    { "sizes", "wanted", "3" },      { "sizes", "r", "4x10x12" },  { "sizes", "padded", "4x10x16" },
-    { "sizes", "positions", "6" },   { "sizes", "e", "6" },        { "sizes", "y", "4x10x7" },
-    { "recurrent", "h", "5x2x4x6" }, { "recurrent", "g", "5x1x4x6" },
-    { "volume", "c", "4x6x8x9x7" },  { "volume", "p", "4x6x4x4x4" },
-    { "volume", "t", "4x3x9x8x8" },  { "volume", "y", "4x3x18x8x16" },
-    { "control", "c", "4x4" },       { "control", "all", "5x4x4" },
-    { "old", "s", "4x3x8x6" },       { "old", "u", "4x3x20x16" },
-    { "external", "r", "4x6" },      { "unknown", "a", "4x6" },
-    { "unknown", "b", "?" },         { "unknown", "z", "2x?" },
+    { "sizes", "wanted", "3" },
+    { "sizes", "r", "4x10x12" },
+    { "sizes", "padded", "4x10x16" },
+    { "sizes", "positions", "6" },
+    { "sizes", "e", "6" },
+    { "sizes", "y", "4x10x7" },
+    { "recurrent", "h", "5x2x4x6" },
+    { "recurrent", "g", "5x1x4x6" },
+    { "volume", "c", "4x6x8x9x7" },
+    { "volume", "p", "4x6x4x4x4" },
+    { "volume", "t", "4x3x9x8x8" },
+    { "volume", "y", "4x3x18x8x16" },
+    { "control", "c", "4x4" },
+    { "control", "all", "5x4x4" },
+    { "old", "s", "4x3x8x6" },
+    { "old", "u", "4x3x20x16" },
+    { "external", "r", "4x6" },
+    { "unknown", "a", "4x6" },
+    { "unknown", "b", "?" },
+    { "unknown", "z", "2x?" },
   };
   char shown[128];
 
@@ -118,8 +128,7 @@ static void sizes_that_are_computed_are_followed(void **state)
     infer(graph, 4, NULL, &cost);
     ft_tensor_show(find(graph, cases[i].tensor), shown, sizeof shown);
     if (strcmp(shown, cases[i].shape) != 0)
-      fail_msg("%s: %s is %s, expected %s", cases[i].name, cases[i].tensor, shown,
-               cases[i].shape);
+      fail_msg("%s: %s is %s, expected %s", cases[i].name, cases[i].tensor, shown, cases[i].shape);
     ft_graph_free(graph);
   }
 }
@@ -141,8 +150,75 @@ static void unknown_operators_are_named_counted_and_bounded(void **state)
   assert_int_equal(cost.macs, 0);
   /* each of 60 results from all 24; each of at most 60 from one */
   assert_int_equal(cost.macs_at_most, 60 * 24 + 60);
-  assert_int_equal(cost.activations, 120);
-  assert_int_equal(cost.activations_at_most, 240);
+  /* what is fed and the first's result; the second's and that of NonZero at most as much */
+  assert_int_equal(cost.activations, 40 + 60);
+  assert_int_equal(cost.activations_at_most, 40 + 60 + 60 + 60);
+  ft_graph_free(graph);
+}
+
+static void memory_is_that_worked_out_by_hand(void **state)
+{
+  static const struct {
+    const char *name, *input;
+    int64_t batch, activation_peak, saved;
+  } cases[] = {
+    /* at the convolution its input and its result are live; kept: x, what is normalised, its
+     * 8 means and deviations, the result of the Relu, and what the product takes */
+    { "convolution", "3x32x32", 1, 4 * (3072 + 2048), 4 * (3072 + 2048 + 2048 + 8) + 64 },
+    { "convolution", "3x32x32", 6, 6 * 4 * (3072 + 2048), 6 * 4 * (3072 + 2048 + 2048 + 8) + 64 },
+    /* x, qkv whole, probabilities and what they make of v; kept: x and its statistics, normalised
+       x, qkv, softmax, a */
+    { "attention", "sequence=10", 2, 2 * 4 * (160 + 480 + 100 + 160),
+      2 * 4 * (160 + 20 + 160 + 480 + 100 + 160) },
+    /* GELU is one: kept are x, the normalised map, hard swish's input, the pool's input and where
+     * its largest were, the convolution's input, what GroupNorm takes, GELU's input, 8 features */
+    { "torch-cnn", NULL, 1, 4 * (2048 + 2048),
+      4 * (768 + 2048 + 2048 + 2048 + 512 + 512 + 512 + 8) + 8 * 512 + 64 + 16 },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_graph *graph = open_graph(cases[i].name);
+    struct ft_memory memory;
+    struct ft_error err;
+    struct ft_cost cost;
+
+    infer(graph, cases[i].batch, cases[i].input, &cost);
+    assert_int_equal(ft_graph_memory(graph, &cost, &memory, &err), 0);
+    assert_true(memory.complete);
+    assert_int_equal(memory.attention_bytes, i == 2 ? 2 * 4 * 100 : 0);
+    if (memory.activation_peak_bytes != cases[i].activation_peak ||
+        memory.saved_bytes != cases[i].saved)
+      fail_msg("%s: peak %lld and kept %lld, expected %lld and %lld", cases[i].name,
+               (long long)memory.activation_peak_bytes, (long long)memory.saved_bytes,
+               (long long)cases[i].activation_peak, (long long)cases[i].saved);
+    assert_int_equal(memory.parameter_bytes, 4 * cost.parameters);
+    assert_int_equal(memory.inference_peak_bytes,
+                     memory.weight_bytes + memory.activation_peak_bytes);
+    assert_int_equal(memory.optimizer_bytes[FT_OPTIMIZER_SGD], 0);
+    assert_int_equal(memory.optimizer_bytes[FT_OPTIMIZER_MOMENTUM], memory.parameter_bytes);
+    assert_int_equal(memory.optimizer_bytes[FT_OPTIMIZER_ADAM], 2 * memory.parameter_bytes);
+    assert_int_equal(memory.optimizer_bytes[FT_OPTIMIZER_ADAMW], 2 * memory.parameter_bytes);
+    ft_graph_free(graph);
+  }
+}
+
+static void a_batch_written_into_the_file_is_scaled(void **state)
+{
+  struct ft_graph_sizes sizes = { .batch = 5, .input = NULL };
+  struct ft_graph *graph = open_graph("baked");
+  struct ft_analysis analysis;
+  struct ft_error err;
+
+  (void)state;
+  assert_int_equal(ft_graph_analyse(graph, &sizes, &analysis, &err), 0);
+  assert_true(analysis.scaled);
+  assert_int_equal(analysis.cost.macs, 5 * 6 * 4);
+  assert_int_equal(analysis.cost.parameters, 24);
+  assert_int_equal(analysis.memory.saved_bytes, 5 * 6 * 4);
+  sizes.batch = 1;
+  assert_int_equal(ft_graph_analyse(graph, &sizes, &analysis, &err), 0);
+  assert_false(analysis.scaled);
   ft_graph_free(graph);
 }
 
@@ -238,16 +314,16 @@ static void a_file_cut_anywhere_is_refused(void **state)
 static void weights_are_never_read(void **state)
 {
   static const uint8_t head[] = {
-    0x08, 8,                                /* ir_version */
-    0x3a, 0xbd, 0x80, 0x80, 0x80, 0x0c,     /* graph of 3 GiB + 61 */
-    0x0a, 17, 0x0a, 1, 'x', 0x0a, 1, 'w',   /* node, x w -> y, MatMul */
-    0x12, 1, 'y', 0x22, 6, 'M', 'a', 't', 'M', 'u', 'l',
-    0x2a, 0x93, 0x80, 0x80, 0x80, 0x0c,     /* initializer of 3 GiB + 19 */
-    0x08, 0x80, 0x80, 0x02, 0x08, 0x80, 0xc0, 0x01, 0x10, 1, 0x42, 1, 'w', /* 32768 x 24576 */
-    0x4a, 0x80, 0x80, 0x80, 0x80, 0x0c      /* its bytes */
+    0x08, 8,                                       /* ir_version */
+    0x3a, 0xbd, 0x80, 0x80, 0x80, 0x0c,            /* graph of 3 GiB + 61 */
+    0x0a, 17,   0x0a, 1,    'x',  0x0a, 1,    'w', /* node, x w -> y, MatMul */
+    0x12, 1,    'y',  0x22, 6,    'M',  'a',  't',  'M',  'u', 'l',  0x2a, 0x93,
+    0x80, 0x80, 0x80, 0x0c, /* initializer of 3 GiB + 19 */
+    0x08, 0x80, 0x80, 0x02, 0x08, 0x80, 0xc0, 0x01, 0x10, 1,   0x42, 1,    'w', /* 32768 x 24576 */
+    0x4a, 0x80, 0x80, 0x80, 0x80, 0x0c                                          /* its bytes */
   };
-  static const uint8_t tail[] = { 0x5a, 15, 0x0a, 1,    'x', 0x12, 10, 0x0a, 8,
-                                  0x08, 1,  0x12, 4,    0x0a, 2,   0x08, 9 };
+  static const uint8_t tail[] = { 0x5a, 15, 0x0a, 1, 'x',  0x12, 10,   0x0a, 8,
+                                  0x08, 1,  0x12, 4, 0x0a, 2,    0x08, 9 };
   char scratch[] = "/tmp/test-graph-XXXXXX";
   struct ft_error err = { "" };
   struct ft_graph *graph;
@@ -277,6 +353,8 @@ int main(void)
     cmocka_unit_test(costs_are_those_worked_out_by_hand),
     cmocka_unit_test(sizes_that_are_computed_are_followed),
     cmocka_unit_test(unknown_operators_are_named_counted_and_bounded),
+    cmocka_unit_test(memory_is_that_worked_out_by_hand),
+    cmocka_unit_test(a_batch_written_into_the_file_is_scaled),
     cmocka_unit_test(bad_files_give_a_line_with_file_and_place),
     cmocka_unit_test(sizes_given_are_checked),
     cmocka_unit_test(a_file_cut_anywhere_is_refused),

@@ -210,6 +210,8 @@ static void app_and_features_are_carried_without_being_asked(void **state)
     { "sbatch --ntasks=4 --container-image=img.sqsh job.sh 7", " tasks=4 container=img.sqsh\n" },
     { "sbatch --wrap ./x", ": job.sh-" },
     { "sbatch job.sh -- 7", ": job.sh-" },
+    { "sbatch --mem 4G -p x -n3 --chdir . job.sh 7", " het=0 size=7 arch=a" },
+    { "sbatch --mem 4G -p x -- job.sh 7", " het=0 size=7 arch=a" },
     { "srun ./x --n 5", " het=0 n=5\n" },
     { "salloc ./x --n 5", " het=0 n=5\n" },
     { "salloc", ": job.sh-" },
@@ -224,7 +226,7 @@ static void app_and_features_are_carried_without_being_asked(void **state)
     assert_has(output, cases[i].carried);
     assert_has(output, "post_opt 0\n");
     assert_int_equal(lines_said(output), 0);
-    if (strstr(output, "mem"))
+    if (strstr(output, "mem") && !strstr(cases[i].line, "mem"))
       fail_msg("%s: %s", cases[i].line, output);
   }
 }
@@ -399,12 +401,9 @@ static void the_child_adds_what_files_say(void **state)
   setenv("FAKE_HELPER", "helper=/nonexistent", 1);
 }
 
+#ifndef SANITIZED /* the sanitizer has put its own malloc there */
 static void every_allocation_may_fail(void **state)
 {
-#ifdef SANITIZED
-  (void)state;
-  skip();
-#else
   int n = 1;
 
   (void)state;
@@ -420,8 +419,8 @@ static void every_allocation_may_fail(void **state)
       break;
   }
   assert_true(n > 3 && n < 500);
-#endif
 }
+#endif
 
 /* The next announcement at LISTENER. */
 static void take(int listener, ft_announcement *a)
@@ -490,7 +489,9 @@ int main(int argc, char **argv)
     cmocka_unit_test(a_job_that_would_die_is_refused),
     cmocka_unit_test(a_late_or_broken_child_is_abandoned),
     cmocka_unit_test(the_child_adds_what_files_say),
+#ifndef SANITIZED
     cmocka_unit_test(every_allocation_may_fail),
+#endif
     cmocka_unit_test(the_agent_is_told_of_tasks_and_jobs),
     cmocka_unit_test(whatever_is_broken_the_job_is_submitted)
   };

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "predictor/graph/memory.h"
 #include "predictor/history/store.h"
 #include "predictor/online/online.h"
 #include "predictor/record/layout.h"
@@ -195,6 +196,33 @@ static void store_survives(void **state)
   assert_int_equal(copy.runs, 1);
 }
 
+static int analyse(struct ft_error *err)
+{
+  struct ft_graph_sizes sizes = { .batch = 4, .input = NULL };
+  const char *top = getenv("FT_TOP_SRCDIR");
+  struct ft_memory memory;
+  struct ft_graph *graph;
+  struct ft_cost cost;
+  int status = -1;
+  char path[4096];
+
+  (void)snprintf(path, sizeof path, "%s/tests/fuzz/corpus/onnx/control.onnx", top ? top : ".");
+  graph = ft_graph_read(path, err);
+  if (graph && ft_graph_infer(graph, &sizes, err) == 0 && ft_graph_cost(graph, &cost, err) == 0 &&
+      ft_graph_memory(graph, &cost, &memory, err) == 0) {
+    assert_int_equal(cost.macs, 4 * 108);
+    status = 0;
+  }
+  ft_graph_free(graph);
+  return status;
+}
+
+static void graphs_survive(void **state)
+{
+  (void)state;
+  torture(analyse);
+}
+
 static void records_survive(void **state)
 {
   (void)state;
@@ -251,7 +279,8 @@ int main(void)
                                       cmocka_unit_test(prediction_survives),
                                       cmocka_unit_test(learning_survives),
                                       cmocka_unit_test(description_survives),
-                                      cmocka_unit_test(store_survives) };
+                                      cmocka_unit_test(store_survives),
+                                      cmocka_unit_test(graphs_survive) };
 
   return cmocka_run_group_tests_name("torture", tests, set_up, tear_down);
 }

@@ -59,11 +59,12 @@ build_initrd() {
   for program in $("$initrd/bin/busybox" --list); do
     [ -e "$initrd/bin/$program" ] || ln -s busybox "$initrd/bin/$program"
   done
-  rm -f "$initrd/bin/sh" "$initrd/bin/bash" "$initrd/bin/setpriv"
+  # busybox would run its own setpriv, which knows less, from its own setsid
+  rm -f "$initrd"/bin/{sh,bash,setpriv,pgrep} "$initrd"/{bin,usr/bin}/setsid
   put /bin/bash
   ln -sf bash "$initrd/bin/sh"
   for program in munged munge slurmctld slurmd slurmstepd sbatch srun salloc scontrol sinfo squeue scancel \
-    setpriv sqlite3; do
+    setpriv setsid sqlite3 pgrep; do
     put "$(PATH=$PATH:/usr/sbin:/sbin type -P $program)" || return 1
   done
   plugins=$(dirname "$(ldd "$(type -P sbatch)" | grep -o '/[^ ]*libslurmfull.so')")
@@ -73,7 +74,8 @@ build_initrd() {
     "$plugins"/{jobcomp_none,launch_slurm,mcs_none,mpi_none,power_none,preempt_none}.so \
     "$plugins"/{prep_script,priority_basic,proctrack_cgroup,route_default,sched_backfill}.so \
     "$plugins"/{select_cons_tres,site_factor_none,switch_none,task_cgroup,topology_none}.so 2>/dev/null
-  put "$FT_ROOT/sbin/foretelld" "$FT_ROOT/bin/foretell" "$FT_PLUGIN_BUILT"
+  put "$FT_ROOT/sbin/foretelld" "$FT_ROOT/bin/foretell" "$FT_ROOT/libexec/foretell/foretell-helper" \
+    "$FT_PLUGIN_BUILT"
   mkdir -p "$initrd/test/tests/slurm"
   cp -L "$hog" "$initrd/test/hog"
   cp "$FT_TOP_SRCDIR"/tests/slurm/{tap,cluster,install,play,oom}.sh "$initrd/test/tests/slurm"

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/follow.h"
+#include "agent/log.h"
+#include "predictor/core/io.h"
+#include "predictor/history/changes.h"
+#include "predictor/history/rebuild.h"
+#include "predictor/online/online.h"
+
+/* Of work between two looks at what else there is to do. A run takes up to 1 ms to learn (24
+ * columns, 200 runs), and a model's file is written on top. */
+#define STEP_SECONDS 0.002
+enum { RUNS = 2 }; /* learnt between two looks at the clock */
+
+struct ft_follow {
+  struct ft_publisher *publisher;
+  ft_rule rule;
+  bool known;         /* what was published before us */
+  bool ready;         /* the store knows the rule */
+  bool told;          /* that it fails */
+  int64_t at, kept;   /* changes up to here are published; so the store was told */
+  int64_t limit;      /* changes from here on are for the next look; 0: there is no such */
+  uint64_t published; /* models since there was nothing to do */
+  struct ft_store_change change;
+  struct ft_rebuild *rebuild; /* of that change; NULL: none is being made */
+};
+
+struct ft_follow *ft_follow_open(struct ft_publisher *publisher)
+{
+  struct ft_follow *follow = calloc(1, sizeof *follow);
+
+  if (follow)
+    follow->publisher = publisher;
+  return follow;
+}
+
+void ft_follow_close(struct ft_follow *follow)
+{
+  if (!follow)
+    return;
+  free(follow->rebuild);
+  free(follow);
+}
+
+static void give_up(struct ft_follow *follow)
+{
+  free(follow->rebuild);
+  follow->rebuild = NULL;
+}
+
+void ft_follow_set_rule(struct ft_follow *follow, ft_rule rule)
+{
+  if (follow->rule == rule)
+    return;
+  follow->rule = rule;
+  follow->ready = false;
+  give_up(follow);
+}
+
+static int make_ready(struct ft_follow *follow, struct ft_store *store, struct ft_error *err)
+{
+  int marked;
+
+  if (follow->ready)
+    return 0;
+  if (!follow->known && ft_store_published(store, &follow->at, err) < 0)
+    return -1;
+  if (!follow->known)
+    follow->kept = follow->at;
+  follow->known = true;
+  marked = ft_store_set_rule(store, follow->rule, err);
+  if (marked < 0)
+    return -1;
+  if (marked)
+    ft_log(LOG_DEBUG, "memory counts by rule %s: every app's model is made anew",
+           ft_rule_name(follow->rule));
+  follow->ready = true;
+  return 0;
+}
+
+/* Nothing is marked any more but what could not be published just now. */
+static int end(struct ft_follow *follow, struct ft_store *store, struct ft_error *err)
+{
+  if (follow->published)
+    ft_log(LOG_INFO, "%" PRIu64 " model%s published from the store", follow->published,
+           follow->published == 1 ? "" : "s");
+  follow->published = 0;
+  if (!follow->limit)
+    follow->told = false;
+  follow->limit = 0;
+  if (follow->kept == follow->at)
+    return 0;
+  if (ft_store_keep_published(store, follow->at, err) < 0)
+    return -1;
+  follow->kept = follow->at;
+  return 0;
+}
+
+/* Returns 1 with the next change's rebuild begun, 0 when there is none, -1 with ERR. */
+static int begin(struct ft_follow *follow, struct ft_store *store, struct ft_error *err)
+{
+  int status;
+
+  if (follow->rebuild)
+    return 1;
+  status = ft_store_next_change(store, follow->at, &follow->change, err);
+  if (status < 0)
+    return -1;
+  if (status == 0 || (follow->limit && follow->change.number >= follow->limit))
+    return 0;
+  follow->rebuild = malloc(sizeof *follow->rebuild);
+  if (!follow->rebuild)
+    return ft_error_errno(err, "%s", follow->change.app);
+  ft_rebuild_begin(follow->rebuild, follow->change.uid, follow->change.app, follow->rule);
+  return 1;
+}
+
+static void pass(struct ft_follow *follow)
+{
+  follow->at = follow->change.number;
+  give_up(follow);
+}
+
+static void tell(struct ft_follow *follow, const struct ft_error *why)
+{
+  if (!follow->told)
+    ft_log(LOG_WARNING, "%s of user %" PRIu32 " has no new model: %s", follow->change.app,
+           follow->change.uid, why->text);
+  follow->told = true;
+}
+
+/* A folder that cannot be written holds up no other user: its app is marked anew, for later. */
+static int postpone(struct ft_follow *follow, struct ft_store *store, struct ft_error *err)
+{
+  int64_t number;
+
+  tell(follow, err);
+  if (ft_store_mark(store, follow->change.uid, follow->change.app, &number, err) < 0)
+    return -1;
+  if (!follow->limit)
+    follow->limit = number;
+  pass(follow);
+  return 0;
+}
+
+static int publish(struct ft_follow *follow, struct ft_store *store, struct ft_error *err)
+{
+  const ft_model *model = &follow->rebuild->model;
+
+  if (!model->runs)
+    ft_publish_forget_model(follow->publisher, model->uid, model->app);
+  else if (ft_publish_model(follow->publisher, model, err) < 0)
+    return postpone(follow, store, err);
+  else
+    follow->published++;
+  pass(follow);
+  return 0;
+}
+
+/* Returns 1 when there is more, 0 when not, -1 with ERR. */
+static int step(struct ft_follow *follow, struct ft_store *store, struct ft_error *err)
+{
+  double until = ft_io_monotonic() + STEP_SECONDS;
+  int status;
+
+  if (make_ready(follow, store, err) < 0)
+    return -1;
+  status = begin(follow, store, err);
+  if (status <= 0)
+    return status < 0 ? -1 : end(follow, store, err);
+  do
+    status = ft_rebuild_step(follow->rebuild, store, RUNS, err);
+  while (status == 0 && ft_io_monotonic() < until);
+  if (status > 0)
+    return publish(follow, store, err) < 0 ? -1 : 1;
+  if (status < 0) {
+    /* a row that cannot be read holds up no other app */
+    tell(follow, err);
+    pass(follow);
+  }
+  return 1;
+}
+
+bool ft_follow_step(struct ft_follow *follow, struct ft_store *store)
+{
+  struct ft_error err;
+  int status = step(follow, store, &err);
+
+  if (status < 0 && !follow->told)
+    ft_log(LOG_WARNING, "models do not follow the store now: %s", err.text);
+  follow->told = follow->told || status < 0;
+  return status > 0;
+}
+
+void ft_follow_learn(struct ft_follow *follow, const ft_observation *o)
+{
+  struct ft_error err;
+
+  if (!follow->rebuild || o->uid != follow->change.uid || strcmp(o->app, follow->change.app) != 0)
+    return;
+  if (ft_online_update(&follow->rebuild->model, o, &err) < 0)
+    give_up(follow); /* it begins again */
+}

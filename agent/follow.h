@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The models follow the store: what others put there (foretell import) is published, a short
+ * step at a time, and so is everything anew when the rule that memory is counted under changes.
+ */
+#ifndef FT_AGENT_FOLLOW_H
+#define FT_AGENT_FOLLOW_H
+
+#include <stdbool.h>
+
+#include "agent/publish.h"
+#include "predictor/history/store.h"
+#include "predictor/record/record.h"
+
+struct ft_follow;
+
+/* Publish with PUBLISHER (borrowed). NULL out of memory. */
+struct ft_follow *ft_follow_open(struct ft_publisher *publisher);
+void ft_follow_close(struct ft_follow *follow);
+
+/* The rule that models are made under from now on. */
+void ft_follow_set_rule(struct ft_follow *follow, ft_rule rule);
+
+/*
+ * Do a few milliseconds' work for the apps that are marked in STORE. Returns whether there is
+ * more to do at once; false also after a failure, which was logged, until somebody looks again.
+ */
+bool ft_follow_step(struct ft_follow *follow, struct ft_store *store);
+
+/*
+ * OBSERVATION was put by the agent itself, which has published it: a model that is being made
+ * of its app is to know it too.
+ */
+void ft_follow_learn(struct ft_follow *follow, const ft_observation *observation);
+
+#endif

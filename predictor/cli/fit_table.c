@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "predictor/cli/fit_table.h"
+#include "predictor/core/csv.h"
+#include "predictor/core/text.h"
+
+enum { ROWS = 1000000 };
+
+static int find_field(const struct ft_csv *csv, const char *name, size_t *field)
+{
+  for (size_t i = 0; i < csv->count; i++)
+    if (strcmp(csv->field[i], name) == 0) {
+      *field = i;
+      return 0;
+    }
+  return -1;
+}
+
+static int add_column(const struct ft_csv *csv, struct ft_table *t, const char *name,
+                      struct ft_error *err)
+{
+  size_t at = t->columns;
+
+  if (at > FT_EXPRESSION_VARIABLES)
+    return ft_error_set(err, "more than %d features", FT_EXPRESSION_VARIABLES);
+  if (!ft_string_copy(name, t->names[at], sizeof t->names[at]))
+    return ft_error_set(err, "column \"%s\": a name of more than %zu bytes", name,
+                        sizeof t->names[at] - 1);
+  if (find_field(csv, name, &t->field[at]) < 0)
+    return ft_error_set(err, "%s: line %llu: no column \"%s\"", csv->name,
+                        (unsigned long long)csv->line, name);
+  t->columns++;
+  return 0;
+}
+
+/* The features, by name or all but the target, and then the target, which is not counted. */
+static int read_header(const struct ft_csv *csv, const char *target, const char *features,
+                       struct ft_table *t, struct ft_error *err)
+{
+  struct ft_text list = ft_text_from(features), piece;
+  char name[64];
+
+  while (features && ft_text_until(&list, ',', &piece)) {
+    if (!ft_text_copy(ft_text_trim(piece), name, sizeof name) || !name[0])
+      return ft_error_set(err, "--features=%s: expected names with commas between them",
+                          features);
+    if (add_column(csv, t, name, err) < 0)
+      return -1;
+  }
+  for (size_t i = 0; !features && i < csv->count; i++)
+    if (strcmp(csv->field[i], target) != 0 && add_column(csv, t, csv->field[i], err) < 0)
+      return -1;
+  if (!t->columns)
+    return ft_error_set(err, "%s: no column but the target", csv->name);
+  if (add_column(csv, t, target, err) < 0)
+    return -1;
+  t->columns--;
+  return 0;
+}
+
+static int add_row(const struct ft_csv *csv, struct ft_table *t, struct ft_error *err)
+{
+  if (t->rows == t->room) {
+    size_t room = t->room ? 2 * t->room : 256;
+    double *x, *y;
+
+    if (room > ROWS)
+      return ft_csv_fail(csv, 0, "row", err, "more than a million rows");
+    x = realloc(t->x, room * t->columns * sizeof *x);
+    if (x)
+      t->x = x;
+    y = realloc(t->y, room * sizeof *y);
+    if (y)
+      t->y = y;
+    if (!x || !y)
+      return ft_error_errno(err, "%s", csv->name);
+    t->room = room;
+  }
+  for (size_t c = 0; c <= t->columns; c++) {
+    double *to = c < t->columns ? &t->x[t->rows * t->columns + c] : &t->y[t->rows];
+
+    if (t->field[c] >= csv->count)
+      return ft_error_set(err, "%s: line %llu: no value for \"%s\"", csv->name,
+                          (unsigned long long)csv->line, t->names[c]);
+    if (!ft_text_is_double(ft_text_trim(ft_text_from(csv->field[t->field[c]])), to))
+      return ft_csv_fail(csv, t->field[c], t->names[c], err, "expected a number");
+  }
+  if (t->y[t->rows] == 0)
+    return ft_csv_fail(csv, t->field[t->columns], t->names[t->columns], err,
+                       "the target must not be 0: errors are relative");
+  t->rows++;
+  return 0;
+}
+
+int ft_table_read(const char *path, const char *target, const char *features,
+                  struct ft_table *t, struct ft_error *err)
+{
+  struct ft_csv csv;
+  int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC), got;
+
+  if (fd < 0)
+    return ft_error_errno(err, "%s", path);
+  ft_csv_init(&csv, fd, path, ',', true);
+  got = ft_csv_next(&csv, err);
+  if (got == 0)
+    got = ft_error_set(err, "%s: empty; expected a line of column names", path);
+  else if (got > 0)
+    got = read_header(&csv, target, features, t, err) < 0 ? -1 : 1;
+  while (got > 0 && (got = ft_csv_next(&csv, err)) > 0)
+    got = add_row(&csv, t, err) < 0 ? -1 : 1;
+  ft_csv_free(&csv);
+  close(fd);
+  if (got == 0 && t->rows < 4)
+    return ft_error_set(err, "%s: %zu rows; 4 are the least", path, t->rows);
+  return got;
+}
+
+void ft_table_free(struct ft_table *table)
+{
+  free(table->x);
+  free(table->y);
+}

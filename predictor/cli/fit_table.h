@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A table of numbers from a CSV file: some columns as features, one as the target. */
+#ifndef FT_CLI_FIT_TABLE_H
+#define FT_CLI_FIT_TABLE_H
+
+#include "predictor/core/error.h"
+#include "predictor/learn/expression.h"
+
+struct ft_table {
+  size_t rows, room, columns;
+  char names[FT_EXPRESSION_VARIABLES + 1][64]; /* the features, then the target */
+  size_t field[FT_EXPRESSION_VARIABLES + 1];   /* of a record, by column */
+  double *x, *y;                               /* x[row * columns + column] */
+};
+
+/*
+ * Read PATH ("-": standard input) into TABLE, a zeroed one: TARGET's column, and those of
+ * the comma-separated FEATURES (NULL: all others). Returns 0; -1 with ERR naming file, line
+ * and column. Either way the caller releases it with ft_table_free.
+ */
+int ft_table_read(const char *path, const char *target, const char *features,
+                  struct ft_table *table, struct ft_error *err);
+void ft_table_free(struct ft_table *table);
+
+#endif

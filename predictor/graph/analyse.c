@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include "predictor/graph/analyse.h"
+#include "predictor/graph/infer.h"
+
+static void scale_cost(struct ft_cost *cost, int64_t batch)
+{
+  cost->macs = ft_times(cost->macs, batch);
+  cost->activations = ft_times(cost->activations, batch);
+  cost->macs_at_most = ft_times(cost->macs_at_most, batch);
+  cost->activations_at_most = ft_times(cost->activations_at_most, batch);
+  for (size_t i = 0; i < cost->layer_count; i++) {
+    struct ft_layer *l = &cost->layers[i];
+
+    l->macs = ft_times(l->macs, batch);
+    l->activations = ft_times(l->activations, batch);
+    l->macs_at_most = ft_times(l->macs_at_most, batch);
+    l->activations_at_most = ft_times(l->activations_at_most, batch);
+  }
+}
+
+static void scale_memory(struct ft_memory *memory, int64_t batch)
+{
+  memory->activation_peak_bytes = ft_times(memory->activation_peak_bytes, batch);
+  memory->inference_peak_bytes = ft_plus(memory->weight_bytes, memory->activation_peak_bytes);
+  memory->saved_bytes = ft_times(memory->saved_bytes, batch);
+  memory->attention_bytes = ft_times(memory->attention_bytes, batch);
+  for (size_t i = 0; i < memory->layer_count; i++) {
+    memory->layers[i].live_bytes = ft_times(memory->layers[i].live_bytes, batch);
+    memory->layers[i].saved_bytes = ft_times(memory->layers[i].saved_bytes, batch);
+  }
+}
+
+int ft_graph_analyse(struct ft_graph *graph, const struct ft_graph_sizes *sizes,
+                     struct ft_analysis *analysis, struct ft_error *err)
+{
+  struct ft_graph_sizes one = { .batch = 1, .input = sizes->input };
+  struct ft_error second;
+
+  analysis->scaled = false;
+  if (ft_graph_infer(graph, sizes, err) < 0) {
+    if (sizes->batch <= 1 || sizes->batch > FT_GRAPH_DIMENSION ||
+        ft_graph_infer(graph, &one, &second) < 0)
+      return -1;
+    analysis->scaled = true;
+  }
+  if (ft_graph_cost(graph, &analysis->cost, err) < 0 ||
+      ft_graph_memory(graph, &analysis->cost, &analysis->memory, err) < 0)
+    return -1;
+  if (analysis->scaled) {
+    scale_cost(&analysis->cost, sizes->batch);
+    scale_memory(&analysis->memory, sizes->batch);
+  }
+  return 0;
+}

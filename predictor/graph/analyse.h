@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Shapes, costs and memory of a graph in one call. */
+#ifndef FT_GRAPH_ANALYSE_H
+#define FT_GRAPH_ANALYSE_H
+
+#include "predictor/graph/memory.h"
+
+struct ft_analysis {
+  struct ft_cost cost;
+  struct ft_memory memory;
+  bool scaled; /* the file has a batch of 1 written into it: figures and layers are those, times the
+                  batch */
+};
+
+/*
+ * Infer, count and follow GRAPH. Where a batch leads to a contradiction and 1
+ * does not, the figures of 1 are multiplied; shapes are then those of 1. What ANALYSIS
+ * points to lives until the next call or ft_graph_free. Returns 0; -1 with ERR.
+ */
+int ft_graph_analyse(struct ft_graph *graph, const struct ft_graph_sizes *sizes,
+                     struct ft_analysis *analysis, struct ft_error *err);
+
+#endif

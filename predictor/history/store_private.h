@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The store's inside, for the sources of this room that are about its tables. */
+#ifndef FT_HISTORY_STORE_PRIVATE_H
+#define FT_HISTORY_STORE_PRIVATE_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+
+#include "predictor/core/error.h"
+
+struct ft_store {
+  sqlite3 *db;
+  char *path;
+  bool inside;        /* between begin and commit */
+  sqlite3_stmt *find; /* by key, for put */
+  sqlite3_stmt *put;
+  sqlite3_stmt *page; /* runs of an app after one of them */
+  sqlite3_stmt *mark;
+  sqlite3_stmt *next; /* changed app */
+};
+
+/*
+ * Prepare HEAD, the observation's columns and TAIL as one statement. Returns it, NULL with
+ * ERR.
+ */
+sqlite3_stmt *ft_store_prepare(struct ft_store *store, const char *head, const char *tail,
+                               struct ft_error *err);
+
+/* What was put since ft_store_begin is not to be. */
+void ft_store_undo(struct ft_store *store);
+
+/* Why the last call on STORE failed, while DOING what. Returns -1. */
+int ft_store_failed(struct ft_store *store, const char *doing, struct ft_error *err);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The constants of an equation, by Levenberg-Marquardt on the relative residuals: rows
+ * are evaluated in blocks, symbol by symbol, and the gradient by one sweep back over
+ * the same code. Nothing here allocates but ft_sweep_new.
+ */
+#ifndef FT_LEARN_CONSTANTS_H
+#define FT_LEARN_CONSTANTS_H
+
+#include "predictor/learn/expression.h"
+
+/* Rows at once: a tree's values stay in the first-level cache. */
+enum { FT_ROWS_BLOCK = 32 };
+
+/* A table, scaled to be of the order of 1, its rows filled up to whole blocks. */
+struct ft_rows {
+  const double *x;      /* x[column * room + row] */
+  const double *y;
+  const double *weight; /* 1 / |y|; 0: the row is held out, or only fills a block */
+  size_t rows, room, columns;
+  size_t counted;       /* rows with weight */
+};
+
+/* Working memory for one equation at a time. */
+struct ft_sweep;
+
+/* NULL with errno out of memory; to be given to free(). */
+struct ft_sweep *ft_sweep_new(void);
+
+/* Mean absolute percentage error, a fraction, over the rows with weight; infinite where undefined. */
+double ft_constants_error(const struct ft_rows *rows, const struct ft_expression *expression,
+                          struct ft_sweep *sweep);
+
+/*
+ * Fit the constants (the first ten; more would only fit noise), intercept and slope of
+ * EXPRESSION, a valid one whose scales are 1, in at most STEPS steps from where they
+ * are. Returns the error as above; it never gets larger.
+ */
+double ft_constants_fit(const struct ft_rows *rows, struct ft_expression *expression,
+                        struct ft_sweep *sweep, int steps);
+
+#endif

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+
+#include "predictor/record/check.h"
+
+static int bad(struct ft_error *err, const char *field)
+{
+  return ft_error_set(err, "%s: outside what its schema allows", field);
+}
+
+/* Names appear on terminals, in SQL results and in SVG: no control characters. */
+static bool printable(const char *string)
+{
+  for (; *string; string++)
+    if ((unsigned char)*string < ' ' || *string == 0x7f)
+      return false;
+  return true;
+}
+
+static int check_features(const ft_feature *feature, size_t count, struct ft_error *err)
+{
+  for (size_t i = 0; i < count; i++, feature++)
+    if (!feature->name[0] || !printable(feature->name) || !printable(feature->category) ||
+        (feature->has_number && !isfinite(feature->number)))
+      return bad(err, "features");
+  return 0;
+}
+
+static int check_request(const ft_request *r, struct ft_error *err)
+{
+  if ((unsigned)r->command > _ft_command_MAX || (unsigned)r->mem_unit > _ft_mem_unit_MAX ||
+      !isfinite(r->time_limit_seconds) || !printable(r->partition) || !printable(r->account) ||
+      !printable(r->qos) || !printable(r->constraint) || !printable(r->gres) ||
+      !printable(r->container))
+    return bad(err, "request");
+  return 0;
+}
+
+static int check_decision(const ft_decision *d, struct ft_error *err)
+{
+  if ((unsigned)d->action > _ft_action_MAX || (unsigned)d->mode > _ft_mode_MAX ||
+      (unsigned)d->mem_unit > _ft_mem_unit_MAX || !isfinite(d->p_oom) ||
+      !isfinite(d->p05_bytes) || !isfinite(d->p50_bytes) || !isfinite(d->p95_bytes) ||
+      !printable(d->reason) || !printable(d->method))
+    return bad(err, "decision");
+  return 0;
+}
+
+static int check_submission(const ft_submission *s, struct ft_error *err)
+{
+  if (!printable(s->app) || !printable(s->job_name) || !printable(s->version))
+    return bad(err, "app");
+  if (check_features(s->features, s->features_count, err) < 0 ||
+      check_request(&s->request, err) < 0)
+    return -1;
+  return check_decision(&s->decision, err);
+}
+
+static int check_observation(const ft_observation *o, struct ft_error *err)
+{
+  if (!printable(o->cluster) || !printable(o->node) || !printable(o->app) ||
+      !printable(o->user) || !printable(o->account) || !printable(o->partition) ||
+      !printable(o->job_name))
+    return bad(err, "name");
+  if ((unsigned)o->source > _ft_source_MAX || (unsigned)o->rule > _ft_rule_MAX ||
+      (unsigned)o->outcome > _ft_outcome_MAX)
+    return bad(err, "outcome");
+  if (!isfinite(o->submit_time) || !isfinite(o->start_time) || !isfinite(o->end_time) ||
+      !isfinite(o->runtime_seconds) || !isfinite(o->time_to_peak_seconds) ||
+      !isfinite(o->cpu_seconds) || !isfinite(o->gpu_utilisation) ||
+      !isfinite(o->gpu_energy_joules) || !isfinite(o->sample_seconds))
+    return bad(err, "time");
+  for (size_t i = 0; i < o->counters_count; i++)
+    if (!printable(o->counters[i].name) || !isfinite(o->counters[i].value))
+      return bad(err, "counters");
+  if (check_features(o->features, o->features_count, err) < 0 ||
+      check_request(&o->request, err) < 0)
+    return -1;
+  return check_decision(&o->decision, err);
+}
+
+static bool sorted(const double *value, size_t count)
+{
+  for (size_t i = 0; i < count; i++)
+    if (!isfinite(value[i]) || (i && value[i] < value[i - 1]))
+      return false;
+  return true;
+}
+
+static int check_evaluator(const ft_evaluator *e, size_t columns, struct ft_error *err)
+{
+  if (!isfinite(e->intercept) || !isfinite(e->max_bytes) || !isfinite(e->bound_bytes) ||
+      !isfinite(e->bound_log) || !printable(e->method))
+    return bad(err, "evaluator");
+  if (!sorted(e->residuals, e->residuals_count))
+    return bad(err, "residuals");
+  if (e->places_count != e->needs_count || (e->has_place_column && e->place_column >= columns))
+    return bad(err, "needs");
+  for (size_t i = 0; i < e->needs_count; i++)
+    if (!isfinite(e->needs[i]) || !isfinite(e->places[i]) || (i && e->needs[i] < e->needs[i - 1]))
+      return bad(err, "needs");
+  for (size_t i = 0; i < e->terms_count; i++) {
+    const ft_term *t = &e->terms[i];
+
+    if (t->column >= columns || !isfinite(t->mean) || !isfinite(t->scale) ||
+        !isfinite(t->coefficient) || !isfinite(t->low) || !isfinite(t->high))
+      return bad(err, "terms");
+    for (size_t j = 0; j < t->levels_count; j++)
+      if (!isfinite(t->levels[j]))
+        return bad(err, "levels");
+  }
+  return 0;
+}
+
+static int check_model(const ft_model *m, struct ft_error *err)
+{
+  if (!printable(m->app) || (unsigned)m->rule > _ft_rule_MAX || !isfinite(m->updated))
+    return bad(err, "app");
+  for (size_t i = 0; i < m->columns_count; i++)
+    if (!printable(m->columns[i].name))
+      return bad(err, "columns");
+  for (size_t i = 0; i < m->history_count; i++) {
+    const ft_run *r = &m->history[i];
+
+    if (!isfinite(r->time) || !isfinite(r->bytes) || r->bytes < 0 ||
+        !isfinite(r->predicted_log) || !isfinite(r->runtime_seconds))
+      return bad(err, "history");
+    for (size_t j = 0; j < r->x_count; j++)
+      if (isinf(r->x[j]))
+        return bad(err, "history");
+  }
+  return check_evaluator(&m->evaluator, m->columns_count, err);
+}
+
+static int check_policy(const ft_policy *p, struct ft_error *err)
+{
+  if ((unsigned)p->mode > _ft_mode_MAX || !(p->oom_probability >= 0 && p->oom_probability <= 1) ||
+      !(p->reject_probability >= 0 && p->reject_probability <= 1) || !isfinite(p->trim_factor))
+    return bad(err, "policy");
+  return 0;
+}
+
+static int check_site(const ft_site *s, struct ft_error *err)
+{
+  if ((unsigned)s->rule > _ft_rule_MAX || !isfinite(s->updated) || !printable(s->cluster))
+    return bad(err, "site");
+  for (size_t i = 0; i < s->overrides_count; i++)
+    if (check_policy(&s->overrides[i].policy, err) < 0)
+      return -1;
+  return check_policy(&s->policy, err);
+}
+
+static int check_announcement(const ft_announcement *a, struct ft_error *err)
+{
+  if (!printable(a->node) || !printable(a->partition) || !printable(a->account))
+    return bad(err, "node, partition or account");
+  if (a->which_event == ft_announcement_task_end_tag && !isfinite(a->event.task_end.cpu_seconds))
+    return bad(err, "cpu_seconds");
+  return 0;
+}
+
+static int check_partition(const ft_partition *p, struct ft_error *err)
+{
+  if (!printable(p->name))
+    return bad(err, "partition");
+  for (size_t i = 0; i < p->nodes_count; i++)
+    if (!printable(p->nodes[i].gres) || !printable(p->nodes[i].platform))
+      return bad(err, "nodes");
+  return 0;
+}
+
+static int check_apps(const ft_apps *apps, struct ft_error *err)
+{
+  for (size_t i = 0; i < apps->apps_count; i++) {
+    const ft_declared_app *a = &apps->apps[i];
+
+    if (!printable(a->name) || !printable(a->command))
+      return bad(err, "apps");
+    for (size_t j = 0; j < a->arguments_count; j++)
+      if (!printable(a->arguments[j].name) || !printable(a->arguments[j].feature))
+        return bad(err, "arguments");
+    for (size_t j = 0; j < a->files_count; j++)
+      if (!printable(a->files[j].argument) || !printable(a->files[j].counts) ||
+          !printable(a->files[j].feature))
+        return bad(err, "files");
+  }
+  return 0;
+}
+
+int ft_record_check(enum ft_record record, const void *message, struct ft_error *err)
+{
+  switch (record) {
+  case FT_RECORD_SUBMISSION:
+    return check_submission(message, err);
+  case FT_RECORD_OBSERVATION:
+    return check_observation(message, err);
+  case FT_RECORD_MODEL:
+    return check_model(message, err);
+  case FT_RECORD_SITE:
+    return check_site(message, err);
+  case FT_RECORD_ANNOUNCEMENT:
+    return check_announcement(message, err);
+  case FT_RECORD_PARTITION:
+    return check_partition(message, err);
+  case FT_RECORD_APPS:
+    return check_apps(message, err);
+  }
+  return 0;
+}

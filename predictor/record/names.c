@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What is asked of records everywhere: names of their values, features, peaks, keys, defaults. */
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "predictor/core/hash.h"
+#include "predictor/core/text.h"
+#include "predictor/core/units.h"
+#include "predictor/record/record.h"
+
+const ft_policy ft_policy_defaults = {
+  .mode = FT_MODE_OFF,
+  .has_min_runs = true,
+  .min_runs = 5,
+  .has_trim_runs = true,
+  .trim_runs = 20,
+  .has_oom_probability = true,
+  .oom_probability = 0.01,
+  .has_reject_probability = true,
+  .reject_probability = 0,
+  .has_floor_bytes = true,
+  .floor_bytes = 100 * FT_MIB,
+  .has_round_bytes = true,
+  .round_bytes = 100 * FT_MIB,
+  .has_trim_factor = true,
+  .trim_factor = 2,
+  .has_quiet = true,
+  .quiet = false
+};
+
+static const char *const outcome_names[] = { "unknown",   "completed", "failed",
+                                             "out_of_memory", "cancelled", "timeout",
+                                             "preempted", "requeued",  "node_fail" };
+static const char *const mode_names[] = { "unset", "off", "check", "set", "raise", "trim", "force" };
+static const char *const action_names[] = { "leave", "set", "raise", "trim", "warn", "reject" };
+static const char *const rule_names[] = { "unknown", "none", "rss", "pss", "cgroup" };
+static const char *const source_names[] = { "agent", "sacct", "trace", "sacct_total" };
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static const char *name_of(const char *const *names, size_t count, unsigned value)
+{
+  return value < count ? names[value] : "unknown";
+}
+
+static int value_of(const char *const *names, size_t count, const char *name)
+{
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(names[i], name) == 0)
+      return (int)i;
+  return -1;
+}
+
+const char *ft_outcome_name(ft_outcome outcome)
+{
+  return name_of(outcome_names, COUNT(outcome_names), outcome);
+}
+
+const char *ft_mode_name(ft_mode mode)
+{
+  return name_of(mode_names, COUNT(mode_names), mode);
+}
+
+const char *ft_action_name(ft_action action)
+{
+  return name_of(action_names, COUNT(action_names), action);
+}
+
+const char *ft_rule_name(ft_rule rule)
+{
+  return name_of(rule_names, COUNT(rule_names), rule);
+}
+
+const char *ft_source_name(ft_source source)
+{
+  return name_of(source_names, COUNT(source_names), source);
+}
+
+int ft_outcome_from_name(const char *name)
+{
+  return value_of(outcome_names, COUNT(outcome_names), name);
+}
+
+int ft_mode_from_name(const char *name)
+{
+  return value_of(mode_names, COUNT(mode_names), name);
+}
+
+int ft_rule_from_name(const char *name)
+{
+  return value_of(rule_names, COUNT(rule_names), name);
+}
+
+static double or_largest(bool has, uint64_t bytes, const ft_observation *o)
+{
+  double value = has ? (double)bytes : 0;
+
+  if (o->has_largest_process_bytes && (double)o->largest_process_bytes > value)
+    value = (double)o->largest_process_bytes;
+  return value;
+}
+
+double ft_observation_peak(const ft_observation *o, ft_rule rule)
+{
+  if (rule == FT_RULE_CGROUP && o->has_charge_less_cache_bytes)
+    return (double)o->charge_less_cache_bytes;
+  if (rule == FT_RULE_PSS && o->has_pss_bytes)
+    return or_largest(true, o->pss_bytes, o);
+  return or_largest(o->has_rss_bytes, o->rss_bytes, o);
+}
+
+uint64_t ft_observation_key(const ft_observation *o)
+{
+  uint32_t number[5] = { o->job_id, o->restart_count, o->het_offset, o->array_job_id,
+                         o->array_task_id };
+  uint64_t submit = (uint64_t)(o->submit_time > 0 ? o->submit_time : 0);
+  uint64_t hash = ft_hash64(FT_HASH_SEED, o->cluster, strlen(o->cluster) + 1);
+
+  hash = ft_hash64(hash, o->node, strlen(o->node) + 1);
+  hash = ft_hash64(hash, number, sizeof number);
+  return ft_hash64(hash, &submit, sizeof submit);
+}
+
+static ft_feature *slot(ft_feature *features, pb_size_t *count, size_t limit, const char *name)
+{
+  ft_feature *feature;
+
+  for (size_t i = 0; i < *count; i++)
+    if (strcmp(features[i].name, name) == 0) {
+      feature = &features[i];
+      goto found;
+    }
+  if (*count >= limit)
+    return NULL;
+  feature = &features[(*count)++];
+found:
+  *feature = (ft_feature){ 0 };
+  (void)ft_string_copy(name, feature->name, sizeof feature->name);
+  return feature;
+}
+
+bool ft_feature_number(ft_feature *features, pb_size_t *count, size_t limit, const char *name,
+                       double number)
+{
+  ft_feature *feature = isfinite(number) ? slot(features, count, limit, name) : NULL;
+
+  if (!feature)
+    return false;
+  feature->has_number = true;
+  feature->number = number;
+  return true;
+}
+
+bool ft_feature_category(ft_feature *features, pb_size_t *count, size_t limit, const char *name,
+                         const char *category)
+{
+  ft_feature *feature = slot(features, count, limit, name);
+
+  if (!feature)
+    return false;
+  (void)ft_string_copy(category, feature->category, sizeof feature->category);
+  return true;
+}
+
+const ft_feature *ft_feature_find(const ft_feature *features, size_t count, const char *name)
+{
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(features[i].name, name) == 0)
+      return &features[i];
+  return NULL;
+}

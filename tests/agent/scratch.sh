@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# A foretelld in a scratch folder, without a Slurm; sourced, as is tap.sh before it.
+# Commands: config [LINE]..., start, stop [SIGNAL], said PATTERN, model APP [UID], spooled COUNT.
+# Variables: state, socket, scratch, pid (of the agent started last).
+agent=$FT_TOP_BUILDDIR/foretelld
+announce=$FT_TOP_BUILDDIR/tests/agent/announce
+
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/ft-XXXXXX") || exit 1
+chmod 0755 "$scratch"
+export FT_SCONTROL=$scratch/slurm
+mkdir "$FT_SCONTROL"
+state=$scratch/state
+socket=$scratch/run/agent.sock
+pids=
+
+finish() {
+  local pid
+  for pid in $pids; do
+    kill -KILL "$pid" 2>/dev/null
+  done
+  [ -n "${FT_KEEP_SCRATCH-}" ] || rm -rf "$scratch"
+}
+trap finish EXIT
+
+wait_until() {
+  local end=$((SECONDS + $1))
+  shift
+  until "$@" >/dev/null 2>&1; do
+    [ $SECONDS -lt $end ] || return 1
+    sleep 0.02
+  done
+}
+
+config() {
+  printf '%s\n' "state_dir = \"$state\"" "socket = \"$socket\"" \
+    "slurm_bin = \"$FT_TOP_SRCDIR/tests/agent\"" "$@" >"$scratch/foretell.conf"
+}
+
+listens() {
+  [ "$(grep -c ': listening at ' "$scratch/log")" -gt "$1" ]
+}
+
+# a killed agent leaves its socket behind: what the next one says counts
+start() {
+  local before
+  before=$(grep -c ': listening at ' "$scratch/log" 2>/dev/null)
+  "$agent" -c "$scratch/foretell.conf" -v 2>>"$scratch/log" &
+  pid=$!
+  pids="$pids $pid"
+  wait_until 60 listens "${before:-0}"
+}
+
+stop() {
+  kill "-${1:-TERM}" "$pid"
+  wait "$pid"
+}
+
+said() {
+  grep -Eq -- "$1" "$scratch/log"
+}
+
+model() {
+  find "$state/models/${2:-$(id -u)}" -name "$1-*.model" 2>/dev/null | grep .
+}
+
+spooled() {
+  [ "$(find "$state/spool" -name '*.obs' 2>/dev/null | wc -l)" = "$1" ]
+}
+
+fixtures=$FT_TOP_SRCDIR/tests/fixtures
+cp "$fixtures/scontrol/rss-config" "$FT_SCONTROL/config"
+cp "$fixtures/scontrol/rss-partition" "$FT_SCONTROL/partition"
+cp "$fixtures/scontrol/rss-node" "$FT_SCONTROL/node"
