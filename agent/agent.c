@@ -139,7 +139,8 @@ static void finished(const ft_observation *observation, void *data)
 
   *o = *observation;
   ft_host_complete(&agent->host, &agent->site, agent->state_fd, agent->config.platform, o);
-  ft_ledger_take(agent->ledger, o);
+  if (ft_ledger_take(agent->ledger, o))
+    follow_soon(agent);
   if (ft_ledger_waits(agent->ledger) && !agent->retry.armed)
     ft_loop_at(agent->loop, &agent->retry, ft_io_monotonic() + RETRY_SECONDS);
 }

@@ -33,6 +33,7 @@ struct ft_ledger {
   struct ft_store *store; /* NULL while it cannot be opened */
   struct ft_spool *spool;
   struct ft_follow *follow;
+  bool behind; /* a model is to be made by and by */
   ft_rule rule;
   uint64_t keep;
   unsigned since_trim;
@@ -140,8 +141,10 @@ static int rebuild(struct ft_ledger *ledger, const ft_observation *o, struct ft_
   status = ft_rebuild_step(rebuild, ledger->store, RUNS_AT_ONCE, err);
   if (status > 0)
     ledger->model = rebuild->model;
-  else if (status == 0)
+  else if (status == 0) {
     status = ft_store_mark(ledger->store, o->uid, o->app, NULL, err);
+    ledger->behind = true;
+  }
   free(rebuild);
   return status;
 }
@@ -195,14 +198,15 @@ static int put(struct ft_ledger *ledger, const ft_observation *o, struct ft_erro
   return 0;
 }
 
-void ft_ledger_take(struct ft_ledger *ledger, const ft_observation *o)
+bool ft_ledger_take(struct ft_ledger *ledger, const ft_observation *o)
 {
   struct ft_error err, why;
   int status;
 
   say(o);
+  ledger->behind = false;
   if (put(ledger, o, &err) == 0)
-    return;
+    return ledger->behind;
   status = ft_spool_put(ledger->spool, o, &why);
   if (status < 0)
     ft_log(LOG_ERR, "job %" PRIu32 ": its observation is lost: %s; %s", o->job_id, err.text,
@@ -211,6 +215,7 @@ void ft_ledger_take(struct ft_ledger *ledger, const ft_observation *o)
     ft_log(LOG_ERR, "%s; observations wait %s", err.text,
            status == 0 ? "in the spool" : "in memory");
   ledger->told = true;
+  return false;
 }
 
 static int take_again(const ft_observation *o, void *data)

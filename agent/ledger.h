@@ -31,8 +31,11 @@ void ft_ledger_set_rule(struct ft_ledger *ledger, ft_rule rule);
  */
 bool ft_ledger_follow(struct ft_ledger *ledger);
 
-/* Take OBSERVATION, which is complete as far as the agent knows. */
-void ft_ledger_take(struct ft_ledger *ledger, const ft_observation *observation);
+/*
+ * Take OBSERVATION, which is complete as far as the agent knows. Returns whether
+ * ft_ledger_follow has a model to make of it.
+ */
+bool ft_ledger_take(struct ft_ledger *ledger, const ft_observation *observation);
 
 /* Try again what waits. Returns whether something still does. */
 bool ft_ledger_retry(struct ft_ledger *ledger);
