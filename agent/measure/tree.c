@@ -27,13 +27,13 @@
 #define LOOK_IDLE_SECONDS 32.0
 
 /*
- * A process whose statm said the same so often is read at every fifth instant only, where
+ * A process whose statm said the same so often is read at every tenth instant only, where
  * instants are as dense as that; as soon as it differs, its high water mark is looked at,
  * which holds whatever was between.
  */
 #define STILL_SAMPLES 10
-#define STILL_PART 5
-#define STILL_SECONDS 0.5 /* no process goes unread for longer */
+#define STILL_PART 10
+#define STILL_SECONDS 1.0 /* no process goes unread for longer */
 
 struct ft_member *ft_tree_find(const struct ft_tree *tree, pid_t pid)
 {

@@ -49,12 +49,16 @@ struct profile {
   int status;             /* as of waitpid */
   double begun, runtime;
   double most_rss_bytes;  /* as sampled so far */
+  double next_flush;      /* of output */
   bool shown;             /* the progress line stands on the terminal */
   double next_show;
   sigset_t signals, inherited;
 };
 
 /* ---- the file ---- */
+
+/* A write a line is a seventh of what a sample costs; whoever kills us loses no more than this. */
+#define FLUSH_SECONDS 1.0
 
 /* One line whatever the words hold; mprof shows it as the plot's title. */
 static void write_command(FILE *file, char **command)
@@ -92,7 +96,6 @@ static int open_output(struct profile *profile)
       close(fd);
     return ft_complain("profile", -1, "%s: %s; --no-output does without", name, strerror(saved));
   }
-  setvbuf(profile->output, NULL, _IOLBF, 0);
   write_command(profile->output, profile->command);
   return 0;
 }
@@ -103,6 +106,10 @@ static void write_sample(struct profile *profile, const struct ft_sample *sample
   if (!profile->output)
     return;
   fprintf(profile->output, "MEM %.6f %.4f\n", sample->rss_bytes / (double)FT_MIB, ft_io_now());
+  if (sample->time >= profile->next_flush) {
+    (void)fflush(profile->output);
+    profile->next_flush = sample->time + FLUSH_SECONDS;
+  }
   if (!ferror(profile->output))
     return;
   ft_complain("profile", 0, "%s: %s; measuring goes on without it", profile->options.output,
