@@ -35,7 +35,6 @@ struct ft_children {
   struct ft_loop *loop;
   char **environment;
   struct child *list;
-  unsigned count;
 };
 
 static void forget(struct child *c)
@@ -45,7 +44,6 @@ static void forget(struct child *c)
   while (*at != c)
     at = &(*at)->next;
   *at = c->next;
-  c->children->count--;
   ft_loop_cancel(c->children->loop, &c->deadline);
   if (c->pipe.fd >= 0) {
     ft_loop_unwatch(c->children->loop, &c->pipe);
@@ -265,11 +263,5 @@ int ft_child_run(struct ft_children *children, const char *const *argv, double s
   ft_loop_at(children->loop, &c->deadline, ft_io_monotonic() + seconds);
   c->next = children->list;
   children->list = c;
-  children->count++;
   return 0;
-}
-
-unsigned ft_children_count(const struct ft_children *children)
-{
-  return children->count;
 }

@@ -35,7 +35,4 @@ void ft_children_close(struct ft_children *children);
 int ft_child_run(struct ft_children *children, const char *const *argv, double seconds,
                  ft_child_call *call, void *data, struct ft_error *err);
 
-/* How many run now. */
-unsigned ft_children_count(const struct ft_children *children);
-
 #endif

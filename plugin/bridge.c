@@ -246,14 +246,6 @@ void ft_bridge_restore_memory(const struct ft_bridge *bridge)
   replaced.ours[0] = '\0';
 }
 
-static bool listed(const char *const *list, const char *word)
-{
-  for (; *list; list++)
-    if (strcmp(*list, word) == 0)
-      return true;
-  return false;
-}
-
 /*
  * How many words the option at WORD is, told without Slurm's table, which takes 60
  * microseconds to make; 0 where only the table knows. The same in sbatch, salloc and
@@ -277,7 +269,7 @@ static int words_of_option(const char *word, const char **image)
       *image = text.at;
     if (strchr(word, '='))
       return 1;
-    return listed(flags, word + 2) ? 1 : listed(valued, word + 2) ? 2 : 0;
+    return ft_string_listed(flags, word + 2) ? 1 : ft_string_listed(valued, word + 2) ? 2 : 0;
   }
   if (!strchr(letters, word[1]))
     return 0;

@@ -26,16 +26,6 @@ static struct ft_text slurp(const char *path, struct ft_buf *out)
   return ft_text_of(out->data, out->length);
 }
 
-static bool has_word(struct ft_text list, const char *word)
-{
-  struct ft_text piece;
-
-  while (ft_text_until(&list, ',', &piece))
-    if (ft_text_equals(piece, word))
-      return true;
-  return false;
-}
-
 /*
  * Where the memory controller is mounted (proc(5), mountinfo): v1's folder with
  * the option "memory", or else v2's. ROOT is the part of the hierarchy mounted there.
@@ -67,7 +57,7 @@ static bool find_mount(const char *proc, bool unified, char *point, char *root, 
         options = word;
     }
     if (unified ? ft_text_equals(type, "cgroup2")
-                : ft_text_equals(type, "cgroup") && has_word(options, "memory"))
+                : ft_text_equals(type, "cgroup") && ft_text_lists(options, "memory"))
       found = ft_text_copy(where, point, size) && ft_text_copy(from, root, size);
   }
   ft_buf_free(&data);
@@ -90,7 +80,7 @@ static bool find_path(const char *proc, pid_t pid, bool *unified, char *out, siz
 
     if (!ft_text_until(&line, ':', &number) || !ft_text_until(&line, ':', &controllers))
       continue;
-    v1 = has_word(controllers, "memory");
+    v1 = ft_text_lists(controllers, "memory");
     if (!v1 && !(ft_text_equals(number, "0") && controllers.at == controllers.end))
       continue;
     *unified = !v1;

@@ -38,16 +38,6 @@ static bool unescape(struct ft_text text, char *out, size_t size)
   return text.at == text.end;
 }
 
-static bool has_word(struct ft_text list, const char *word)
-{
-  struct ft_text piece;
-
-  while (ft_text_until(&list, ',', &piece))
-    if (ft_text_equals(piece, word))
-      return true;
-  return false;
-}
-
 /* One line of mountinfo: id parent device root point options [tags] - type source options. */
 static bool parse_mount(struct ft_text line, struct ft_cgroup_mounts *mount)
 {
@@ -66,7 +56,7 @@ static bool parse_mount(struct ft_text line, struct ft_cgroup_mounts *mount)
   if (!mount->v1 && !ft_text_equals(word, "cgroup2"))
     return false;
   if (!ft_text_word(&line, &word) || !ft_text_word(&line, &word) ||
-      (mount->v1 && !has_word(word, "memory")))
+      (mount->v1 && !ft_text_lists(word, "memory")))
     return false;
   ft_text_skip(&point, "/");
   return unescape(root, mount->root, sizeof mount->root) &&
@@ -109,7 +99,7 @@ bool ft_cgroup_path_of(const struct ft_measure *measure, bool v1, pid_t pid, cha
   while (ft_text_line(&rest, &line)) {
     if (!ft_text_until(&line, ':', &id) || !ft_text_until(&line, ':', &controllers))
       continue;
-    if (v1 ? !has_word(controllers, "memory") : !ft_text_equals(id, "0"))
+    if (v1 ? !ft_text_lists(controllers, "memory") : !ft_text_equals(id, "0"))
       continue;
     /* a path that climbs is outside of what our cgroup namespace shows */
     return ft_text_copy(line, path, size) && path[0] == '/' && !strstr(path, "/..");

@@ -13,6 +13,7 @@
 #include "predictor/cli/cli.h"
 #include "predictor/cli/fit_table.h"
 #include "predictor/core/io.h"
+#include "predictor/core/order.h"
 #include "predictor/core/random.h"
 #include "predictor/core/text.h"
 #include "predictor/learn/linear.h"
@@ -265,21 +266,13 @@ static int fit_once(int method, const struct ft_table *t, const struct split *s,
 
 /* ---- telling ---- */
 
-static int compare(const void *a, const void *b)
-{
-  double x = *(const double *)a, y = *(const double *)b;
-
-  return (x > y) - (x < y);
-}
-
 static double median(const struct outcome *out, size_t count, size_t offset)
 {
   double value[SEEDS];
 
   for (size_t i = 0; i < count; i++)
     memcpy(&value[i], (const char *)&out[i] + offset, sizeof *value);
-  qsort(value, count, sizeof *value, compare);
-  return (value[(count - 1) / 2] + value[count / 2]) / 2;
+  return ft_order_median(value, count);
 }
 
 static json_t *method_json(const struct outcome *out, size_t count)

@@ -11,6 +11,7 @@
 #include "predictor/cli/chart.h"
 #include "predictor/cli/cli.h"
 #include "predictor/cli/plot.h"
+#include "predictor/core/order.h"
 #include "predictor/cli/state.h"
 #include "predictor/core/text.h"
 #include "predictor/estimate/memory.h"
@@ -63,13 +64,6 @@ static size_t shown(const struct fit *fit)
   return fit->full.count + fit->faint.count + fit->bounds.count;
 }
 
-static int compare(const void *a, const void *b)
-{
-  double x = *(const double *)a, y = *(const double *)b;
-
-  return (x > y) - (x < y);
-}
-
 /* The usual value of a column over the runs: its median, or its most frequent category. */
 static double usual(const ft_model *model, size_t column)
 {
@@ -81,7 +75,7 @@ static double usual(const ft_model *model, size_t column)
       values[count++] = value_of(model, &model->history[i], column);
   if (count == 0)
     return NAN;
-  qsort(values, count, sizeof *values, compare);
+  qsort(values, count, sizeof *values, ft_order_rising);
   if (!model->columns[column].categorical)
     return values[count / 2];
   for (size_t i = 0, next; i < count; i = next) {

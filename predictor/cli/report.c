@@ -13,6 +13,7 @@
 
 #include "predictor/cli/cli.h"
 #include "predictor/cli/records.h"
+#include "predictor/core/order.h"
 #include "predictor/core/text.h"
 #include "predictor/history/json.h"
 
@@ -154,20 +155,12 @@ static bool visit(const ft_observation *o, void *data)
   return !report->failed;
 }
 
-static int by_value(const void *a, const void *b)
-{
-  double x = *(const double *)a, y = *(const double *)b;
-
-  return x < y ? -1 : x > y;
-}
-
 /* of the absolute errors; negative: there are none */
 static double median(struct tally *t)
 {
   if (!t->errors)
     return -1;
-  qsort(t->error, t->errors, sizeof *t->error, by_value);
-  return (t->error[(t->errors - 1) / 2] + t->error[t->errors / 2]) / 2;
+  return ft_order_median(t->error, t->errors);
 }
 
 static json_t *json_of(struct tally *t)

@@ -99,6 +99,16 @@ bool ft_text_starts(struct ft_text text, const char *prefix)
   return ft_text_left(&text) >= length && (!length || memcmp(text.at, prefix, length) == 0);
 }
 
+bool ft_text_lists(struct ft_text list, const char *word)
+{
+  struct ft_text piece;
+
+  while (ft_text_until(&list, ',', &piece))
+    if (ft_text_equals(piece, word))
+      return true;
+  return false;
+}
+
 bool ft_text_u64(struct ft_text *text, uint64_t max, uint64_t *value)
 {
   const char *p = text->at;
@@ -199,4 +209,12 @@ bool ft_text_copy(struct ft_text text, char *out, size_t size)
 bool ft_string_copy(const char *string, char *out, size_t size)
 {
   return ft_text_copy(ft_text_from(string), out, size);
+}
+
+bool ft_string_listed(const char *const *list, const char *string)
+{
+  for (; *list; list++)
+    if (strcmp(*list, string) == 0)
+      return true;
+  return false;
 }

@@ -43,6 +43,9 @@ bool ft_text_skip(struct ft_text *text, const char *literal);
 bool ft_text_equals(struct ft_text text, const char *string);
 bool ft_text_starts(struct ft_text text, const char *prefix);
 
+/* Whether WORD is one of LIST's pieces, which commas separate. */
+bool ft_text_lists(struct ft_text list, const char *word);
+
 /*
  * Take a decimal integer (no sign, no blanks before it) of at most MAX.
  * Returns false, leaving the cursor alone, when there is none or it is larger.
@@ -63,5 +66,8 @@ bool ft_text_copy(struct ft_text text, char *out, size_t size);
 
 /* The same for strings: a bounded copy that always ends in NUL. */
 bool ft_string_copy(const char *string, char *out, size_t size);
+
+/* Whether STRING is one of LIST, which NULL ends. */
+bool ft_string_listed(const char *const *list, const char *string);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predictor/core/order.h"
 #include "predictor/learn/additive_work.h"
 
 enum { ROUNDS = 4 /* of reweighting */ };
@@ -17,20 +18,6 @@ enum { ROUNDS = 4 /* of reweighting */ };
 size_t ft_additive_work_size(void)
 {
   return sizeof(struct ft_additive_work);
-}
-
-static int rising(const void *a, const void *b)
-{
-  double x = *(const double *)a, y = *(const double *)b;
-
-  return (x > y) - (x < y);
-}
-
-/* The median; VALUE is left sorted. */
-static double median(double *value, size_t count)
-{
-  qsort(value, count, sizeof *value, rising);
-  return (value[(count - 1) / 2] + value[count / 2]) / 2;
 }
 
 static size_t make_design(struct ft_additive_work *w, const struct attempt *a)
@@ -150,10 +137,10 @@ static bool judge(struct ft_additive_work *w, struct attempt *a, size_t width)
     w->row[i] = a->log_target ? 1 : 1 / fmax(fit, w->solution[0] * FT_ADDITIVE_FLOOR);
   }
   memcpy(w->sorted, a->residual, runs * sizeof *w->sorted);
-  centre = median(w->sorted, runs);
+  centre = ft_order_median(w->sorted, runs);
   for (size_t i = 0; i < runs; i++)
     w->sorted[i] = fabs(a->residual[i] - centre);
-  scale = fmax(1.4826 * median(w->sorted, runs), 1e-3);
+  scale = fmax(1.4826 * ft_order_median(w->sorted, runs), 1e-3);
   for (size_t i = 0; i < runs; i++) {
     double away = fabs(a->residual[i] - centre) / scale;
     double weight = w->row[i] * w->row[i] * (away > HUBER ? HUBER / away : 1);

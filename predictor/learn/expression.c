@@ -45,6 +45,15 @@ bool ft_expression_valid(const struct ft_expression *e, size_t variables)
   return depth == 1;
 }
 
+int ft_expression_start(const struct ft_expression *e, int i)
+{
+  int need = 1;
+
+  for (; need; i--)
+    need += ft_symbol_arity(e->symbol[i]) - 1;
+  return i + 1;
+}
+
 static double apply(enum ft_symbol symbol, double a, double b)
 {
   switch (symbol) {
@@ -282,16 +291,6 @@ static int print_polynomial(const struct polynomial *p, const char *const *names
   return first ? ft_buf_printf(out, "0") : 0;
 }
 
-/* Where the operand that ends at I begins. */
-static int start_of(const struct ft_expression *e, int i)
-{
-  int need = 1;
-
-  for (; need; i--)
-    need += ft_symbol_arity(e->symbol[i]) - 1;
-  return i + 1;
-}
-
 static int print_tree(const struct ft_expression *e, int i, const char *const *names, bool latex,
                       struct ft_buf *out)
 {
@@ -323,7 +322,7 @@ static int print_tree(const struct ft_expression *e, int i, const char *const *n
     return ft_buf_printf(out, "%s", close[symbol]);
   }
   if (ft_buf_printf(out, "(") < 0 ||
-      print_tree(e, start_of(e, i - 1) - 1, names, latex, out) < 0 ||
+      print_tree(e, ft_expression_start(e, i - 1) - 1, names, latex, out) < 0 ||
       ft_buf_printf(out, "%s", infix[symbol]) < 0 || print_tree(e, i - 1, names, latex, out) < 0)
     return -1;
   return ft_buf_printf(out, ")");

@@ -47,6 +47,9 @@ int ft_symbol_arity(enum ft_symbol symbol);
 /* Whether EXPRESSION is one whole tree within its bounds, over VARIABLES variables. */
 bool ft_expression_valid(const struct ft_expression *expression, size_t variables);
 
+/* Where the subtree whose last symbol is at I begins. EXPRESSION must be valid. */
+int ft_expression_start(const struct ft_expression *expression, int i);
+
 /* The value at X, one number a variable. EXPRESSION must be valid. */
 double ft_expression_evaluate(const struct ft_expression *expression, const double *x);
 

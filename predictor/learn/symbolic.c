@@ -161,15 +161,6 @@ static void begin(const struct search *f, struct ft_expression *e)
     e->scale[i] = 1;
 }
 
-static int start_of(const struct ft_expression *e, int i)
-{
-  int need = 1;
-
-  for (; need; i--)
-    need += ft_symbol_arity(e->symbol[i]) - 1;
-  return i + 1;
-}
-
 /*
  * Put nodes FROM..TO-1 of SOURCE in place of FIRST..LAST of TARGET. False, and
  * nothing changed, when the result would be too long or too deep.
@@ -212,9 +203,9 @@ static void cross(struct search *f, struct tree *a, struct tree *b)
   int i = draw_node(f, &a->code), j = draw_node(f, &b->code);
   struct ft_expression old = a->code;
 
-  if (splice(&a->code, start_of(&a->code, i), i, &b->code, start_of(&b->code, j), j + 1))
+  if (splice(&a->code, ft_expression_start(&a->code, i), i, &b->code, ft_expression_start(&b->code, j), j + 1))
     a->known = false;
-  if (splice(&b->code, start_of(&b->code, j), j, &old, start_of(&old, i), i + 1))
+  if (splice(&b->code, ft_expression_start(&b->code, j), j, &old, ft_expression_start(&old, i), i + 1))
     b->known = false;
 }
 
@@ -226,7 +217,7 @@ static bool mutate_subtree(struct search *f, struct ft_expression *e)
 
   begin(f, &grown);
   grow(f, &grown, 2);
-  return splice(e, start_of(e, i), i, &grown, 0, grown.length);
+  return splice(e, ft_expression_start(e, i), i, &grown, 0, grown.length);
 }
 
 /* A symbol becomes another of as many operands. */
@@ -252,7 +243,7 @@ static bool mutate_node(struct search *f, struct ft_expression *e)
 static bool mutate_insert(struct search *f, struct ft_expression *e)
 {
   struct ft_expression put;
-  int i = draw_node(f, e), start = start_of(e, i);
+  int i = draw_node(f, e), start = ft_expression_start(e, i);
   uint8_t symbol = draw_operator(f);
 
   begin(f, &put);
@@ -278,8 +269,8 @@ static bool mutate_shrink(struct search *f, struct ft_expression *e)
   if (!arity)
     return false;
   if (arity == 2 && ft_random_below(&f->random, 2))
-    last = start_of(e, last) - 1;
-  return splice(e, start_of(e, i), i, &old, start_of(&old, last), last + 1);
+    last = ft_expression_start(e, last) - 1;
+  return splice(e, ft_expression_start(e, i), i, &old, ft_expression_start(&old, last), last + 1);
 }
 
 /* Every constant is drawn anew, or nudged. */

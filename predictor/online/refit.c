@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predictor/core/order.h"
 #include "predictor/core/text.h"
 #include "predictor/estimate/evaluate.h"
 #include "predictor/learn/additive.h"
@@ -63,13 +64,6 @@ struct ft_refit {
 struct ft_refit *ft_refit_new(void)
 {
   return malloc(sizeof(struct ft_refit) + ft_additive_work_size());
-}
-
-static int rising(const void *a, const void *b)
-{
-  double x = *(const double *)a, y = *(const double *)b;
-
-  return (x > y) - (x < y);
 }
 
 static float x_of(const ft_run *run, size_t column)
@@ -274,7 +268,7 @@ static void remember(struct ft_refit *r, double by)
 
   for (size_t i = 0; i < count; i++)
     r->sorted[i] = r->fit.residual[r->rows - count + i] - by;
-  qsort(r->sorted, count, sizeof *r->sorted, rising);
+  qsort(r->sorted, count, sizeof *r->sorted, ft_order_rising);
   for (size_t i = r->residuals / 2; i < r->residuals; i++)
     r->residual[i] =
         fmax(r->residual[i],
@@ -381,7 +375,7 @@ static void collect(ft_model *model, struct ft_refit *r)
   for (size_t i = by != 0 ? DRIFT_FIRST : 0; i < r->rows; i++)
     r->residual[r->residuals++] =
         r->fit.residual[i] - (by != 0 ? level_before(r->fit.residual, i) : 0);
-  qsort(r->residual, r->residuals, sizeof *r->residual, rising);
+  qsort(r->residual, r->residuals, sizeof *r->residual, ft_order_rising);
   if (by != 0) {
     move_centre(&model->evaluator, by);
     measure_above(model, r);
@@ -534,7 +528,7 @@ static void add_bounds(ft_model *model, struct ft_refit *r)
     e->bound_log = fresh.above;
     add_fresh(r, &fresh);
   }
-  qsort(r->residual, r->residuals, sizeof *r->residual, rising);
+  qsort(r->residual, r->residuals, sizeof *r->residual, ft_order_rising);
 }
 
 void ft_refit_model(ft_model *model, struct ft_refit *r)

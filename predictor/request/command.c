@@ -81,14 +81,6 @@ static const char *const aliases[][2] = {
   { "podman", "docker" },  { "catchsegv", "nohup" }
 };
 
-static bool listed(const char *const *list, const char *word)
-{
-  for (; *list; list++)
-    if (strcmp(*list, word) == 0)
-      return true;
-  return false;
-}
-
 static const char *base_name(const char *path)
 {
   const char *slash = strrchr(path, '/');
@@ -135,7 +127,7 @@ static size_t values_of(const struct launcher *launcher, const char *option)
     name++;
   if (strchr(option, '='))
     return 0;
-  if (launcher->names[0] && listed(pairs, name) && strcmp(launcher->name, "mpirun") == 0)
+  if (launcher->names[0] && ft_string_listed(pairs, name) && strcmp(launcher->name, "mpirun") == 0)
     return 2;
   if (option[1] != '-' && option[1] && !option[2])
     return strchr(launcher->letters, option[1]) ? 1 : 0;
@@ -264,7 +256,7 @@ bool ft_parts_find(struct ft_shell *shell, const struct ft_command *c, struct ft
 
   *out = (struct ft_parts){ 0 };
   *directory = NULL;
-  while (at < c->count && listed(keywords, c->word[at].text))
+  while (at < c->count && ft_string_listed(keywords, c->word[at].text))
     at++;
   at = take_assignments(shell, c, at);
   if (at == c->count || shell_does(shell, c, at, directory))
@@ -272,7 +264,7 @@ bool ft_parts_find(struct ft_shell *shell, const struct ft_command *c, struct ft
   while (at < c->count && (launcher = find_launcher(base_name(c->word[at].text))))
     at = behind(launcher, c, at, &out->image);
   if (at >= c->count || (!c->word[at].text[0] && !c->word[at].unknown) ||
-      listed(ignored, base_name(c->word[at].text)))
+      ft_string_listed(ignored, base_name(c->word[at].text)))
     return false;
   out->program = out->script = at;
   if (is_interpreter(base_name(c->word[at].text)))

@@ -13,6 +13,7 @@
 #include "predictor/core/buf.h"
 #include "predictor/core/hash.h"
 #include "predictor/core/io.h"
+#include "predictor/core/order.h"
 #include "predictor/core/random.h"
 #include "predictor/core/units.h"
 
@@ -124,6 +125,28 @@ static void text_is_cut_at_its_ends(void **state)
   assert_false(ft_text_line(&t, &line));
 }
 
+static void lists_know_their_words(void **state)
+{
+  static const char *const list[] = { "one", "two", NULL };
+
+  (void)state;
+  assert_true(ft_text_lists(ft_text_from("rw,memory,x"), "memory"));
+  assert_false(ft_text_lists(ft_text_from("rw,memoryx"), "memory"));
+  assert_false(ft_text_lists(ft_text_from(""), "memory"));
+  assert_true(ft_string_listed(list, "two"));
+  assert_false(ft_string_listed(list, "tw"));
+}
+
+static void medians_lie_in_the_middle(void **state)
+{
+  double odd[] = { 3, 1, 2 }, even[] = { 4, 1, 3, 2 }, one[] = { 7 };
+
+  (void)state;
+  assert_true(ft_order_median(odd, 3) == 2 && odd[0] == 1 && odd[2] == 3);
+  assert_true(ft_order_median(even, 4) == 2.5);
+  assert_true(ft_order_median(one, 1) == 7);
+}
+
 static void buffer_stops_at_its_limit(void **state)
 {
   struct ft_buf buf;
@@ -231,6 +254,8 @@ int main(void)
     cmocka_unit_test(sizes_read_well),
     cmocka_unit_test(numbers_keep_their_bounds),
     cmocka_unit_test(text_is_cut_at_its_ends),
+    cmocka_unit_test(lists_know_their_words),
+    cmocka_unit_test(medians_lie_in_the_middle),
     cmocka_unit_test(buffer_stops_at_its_limit),
     cmocka_unit_test(base64_goes_both_ways),
     cmocka_unit_test(hashes_are_the_published_ones),

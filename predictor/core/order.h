@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Numbers in order. */
+#ifndef FT_CORE_ORDER_H
+#define FT_CORE_ORDER_H
+
+#include <stddef.h>
+
+/* For qsort(): doubles, rising. */
+int ft_order_rising(const void *a, const void *b);
+
+/* The median of COUNT values, at least one; VALUE is left sorted. */
+double ft_order_median(double *value, size_t count);
+
+#endif
