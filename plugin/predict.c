@@ -105,9 +105,8 @@ static const struct ft_estimate *estimate(struct work *w, int state_fd, bool *br
 
   if (ft_layout_read_evaluator(state_fd, w->collected.uid, s->app, &w->model, &err) < 0) {
     *broken = errno != ENOENT;
-    if (*broken) {
+    if (*broken)
       w->why = err;
-    }
     return NULL;
   }
   if (ft_estimate_memory(&w->model, s->features, s->features_count, &w->estimate, &err) < 0)
@@ -118,16 +117,13 @@ static const struct ft_estimate *estimate(struct work *w, int state_fd, bool *br
 /* Put what was decided into effect. Returns 0, or -1 when the job is refused. */
 static int apply(struct work *w, ft_decision *decision)
 {
-  struct ft_error err;
-
   switch (decision->action) {
   case FT_ACTION_SET:
   case FT_ACTION_RAISE:
   case FT_ACTION_TRIM:
     if (ft_bridge_set_memory(&w->bridge, decision->mem_unit, decision->mem_bytes) == 0)
       return 0;
-    ft_error_set(&err, "Slurm did not take the memory");
-    w->why = err;
+    ft_error_set(&w->why, "Slurm did not take the memory");
     decision->action = FT_ACTION_LEAVE;
     decision->mem_bytes = 0;
     return 0;
@@ -158,7 +154,7 @@ static int decide(struct work *w, const struct ft_settings *settings, int state_
   mode = w->options.mode != FT_MODE_UNSET ? w->options.mode : w->policy.mode;
   s->decision.mode = mode;
   s->has_decision = true;
-  if ((mode == FT_MODE_OFF || mode == FT_MODE_UNSET) && !(w->policy.reject_probability > 0))
+  if (mode == FT_MODE_OFF || mode == FT_MODE_UNSET)
     return 0;
   if (ft_layout_read_partition(state_fd, &w->site, request->partition, &w->partition, NULL) == 0)
     question.partition = &w->partition;
