@@ -149,7 +149,7 @@ static double by_equation(const ft_evaluator *e, const float *x, size_t count,
   at = ft_equation_log(&e->equation, &code, x, count);
   if (isnan(at))
     return 0;
-  out->log = at;
+  out->log = at + e->equation_shift;
   if (!hold(e, x, count, held))
     return 0;
   out->extrapolated = true;

@@ -114,6 +114,8 @@ static int check_evaluator(const ft_evaluator *e, size_t columns, struct ft_erro
     return bad(err, "residuals");
   if (e->places_count != e->needs_count || (e->has_place_column && e->place_column >= columns))
     return bad(err, "needs");
+  if (!isfinite(e->equation_shift))
+    return bad(err, "equation");
   if (e->has_equation && check_equation(&e->equation, columns, err) < 0)
     return -1;
   for (size_t i = 0; i < e->needs_count; i++)
