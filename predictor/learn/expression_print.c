@@ -159,7 +159,7 @@ static int print_name(const char *name, bool latex, struct ft_buf *out)
   if (ft_buf_printf(out, "\\mathrm{") < 0)
     return -1;
   for (; *name; name++)
-    if (ft_buf_printf(out, strchr("_%&#$", *name) ? "\\%c" : "%c", *name) < 0)
+    if (ft_buf_printf(out, strchr("_%&#$ ", *name) ? "\\%c" : "%c", *name) < 0)
       return -1;
   return ft_buf_printf(out, "}");
 }
@@ -199,47 +199,75 @@ static int print_polynomial(const struct polynomial *p, const char *const *names
   return first ? ft_buf_printf(out, "0") : 0;
 }
 
+/* What stands before, between and after operands; in LaTeX the second of each. */
+static const struct form {
+  const char *before[2], *between[2], *after[2];
+} forms[FT_SYMBOLS] = {
+  [FT_SYMBOL_ADD] = { { "(", "\\left(" }, { " + ", " + " }, { ")", "\\right)" } },
+  [FT_SYMBOL_SUBTRACT] = { { "(", "\\left(" }, { " - ", " - " }, { ")", "\\right)" } },
+  [FT_SYMBOL_MULTIPLY] = { { "", "" }, { "*", " \\cdot " }, { "", "" } },
+  [FT_SYMBOL_DIVIDE] = { { "(", "\\frac{" }, { "/", "}{" }, { ")", "}" } },
+  [FT_SYMBOL_SQUARE] = { { "(", "\\left(" }, { 0 }, { ")^2", "\\right)^{2}" } },
+  [FT_SYMBOL_CUBE] = { { "(", "\\left(" }, { 0 }, { ")^3", "\\right)^{3}" } },
+  [FT_SYMBOL_ROOT] = { { "sqrt|", "\\sqrt{\\left|" }, { 0 }, { "|", "\\right|}" } },
+  [FT_SYMBOL_LOG] = { { "log(1 + |", "\\log\\left(1 + \\left|" }, { 0 },
+                      { "|)", "\\right|\\right)" } },
+  [FT_SYMBOL_SINE] = { { "sin(", "\\sin\\left(" }, { 0 }, { ")", "\\right)" } },
+  [FT_SYMBOL_COSINE] = { { "cos(", "\\cos\\left(" }, { 0 }, { ")", "\\right)" } },
+  [FT_SYMBOL_EXPONENTIAL] = { { "exp(", "\\exp\\left(" }, { 0 }, { ")", "\\right)" } }
+};
+
+/* A variable divided by its scale, which most often is 1 once units are chosen. */
+static int print_variable(const struct ft_expression *e, int i, const char *const *names,
+                          bool latex, struct ft_buf *out)
+{
+  double scale = e->scale[e->variable[i]];
+  bool divided = scale != 1;
+
+  if (divided && ft_buf_printf(out, latex ? "\\frac{" : "(") < 0)
+    return -1;
+  if (print_name(names[e->variable[i]], latex, out) < 0)
+    return -1;
+  if (!divided)
+    return 0;
+  if (ft_buf_printf(out, latex ? "}{" : "/") < 0 || print_number(scale, latex, out) < 0)
+    return -1;
+  return ft_buf_printf(out, latex ? "}" : ")");
+}
+
 static int print_tree(const struct ft_expression *e, int i, const char *const *names, bool latex,
                       struct ft_buf *out)
 {
-  static const char *const infix[FT_SYMBOLS] = { [FT_SYMBOL_ADD] = " + ",
-                                                 [FT_SYMBOL_SUBTRACT] = " - ",
-                                                 [FT_SYMBOL_MULTIPLY] = "*",
-                                                 [FT_SYMBOL_DIVIDE] = "/" };
-  static const char *const open[FT_SYMBOLS] = { [FT_SYMBOL_SQUARE] = "(",
-                                                [FT_SYMBOL_CUBE] = "(",
-                                                [FT_SYMBOL_ROOT] = "sqrt|",
-                                                [FT_SYMBOL_LOG] = "log(1 + |",
-                                                [FT_SYMBOL_SINE] = "sin(",
-                                                [FT_SYMBOL_COSINE] = "cos(",
-                                                [FT_SYMBOL_EXPONENTIAL] = "exp(" };
-  static const char *const close[FT_SYMBOLS] = { [FT_SYMBOL_SQUARE] = ")^2",
-                                                 [FT_SYMBOL_CUBE] = ")^3",
-                                                 [FT_SYMBOL_ROOT] = "|",
-                                                 [FT_SYMBOL_LOG] = "|)",
-                                                 [FT_SYMBOL_SINE] = ")",
-                                                 [FT_SYMBOL_COSINE] = ")",
-                                                 [FT_SYMBOL_EXPONENTIAL] = ")" };
-  enum ft_symbol symbol = e->symbol[i];
+  const struct form *form = &forms[e->symbol[i]];
 
-  if (symbol == FT_SYMBOL_CONSTANT)
+  if (e->symbol[i] == FT_SYMBOL_CONSTANT)
     return print_number(e->constant[i], latex, out);
-  if (symbol == FT_SYMBOL_VARIABLE) {
-    if (ft_buf_printf(out, "(") < 0 || print_name(names[e->variable[i]], latex, out) < 0)
-      return -1;
-    return ft_buf_printf(out, "/%.4g)", e->scale[e->variable[i]]);
-  }
-  if (open[symbol]) {
-    if (ft_buf_printf(out, "%s", open[symbol]) < 0 ||
-        print_tree(e, i - 1, names, latex, out) < 0)
-      return -1;
-    return ft_buf_printf(out, "%s", close[symbol]);
-  }
-  if (ft_buf_printf(out, "(") < 0 ||
-      print_tree(e, ft_expression_start(e, i - 1) - 1, names, latex, out) < 0 ||
-      ft_buf_printf(out, "%s", infix[symbol]) < 0 || print_tree(e, i - 1, names, latex, out) < 0)
+  if (e->symbol[i] == FT_SYMBOL_VARIABLE)
+    return print_variable(e, i, names, latex, out);
+  if (ft_buf_printf(out, "%s", form->before[latex]) < 0)
     return -1;
-  return ft_buf_printf(out, ")");
+  if (form->between[latex] &&
+      (print_tree(e, ft_expression_start(e, i - 1) - 1, names, latex, out) < 0 ||
+       ft_buf_printf(out, "%s", form->between[latex]) < 0))
+    return -1;
+  if (print_tree(e, i - 1, names, latex, out) < 0)
+    return -1;
+  return ft_buf_printf(out, "%s", form->after[latex]);
+}
+
+/* What is no polynomial, with the constants about it only where they do something. */
+static int print_whole(const struct ft_expression *e, const char *const *names, bool latex,
+                       struct ft_buf *out)
+{
+  if (e->intercept != 0 && (print_number(e->intercept, latex, out) < 0 ||
+                            ft_buf_printf(out, e->slope < 0 ? " - " : " + ") < 0))
+    return -1;
+  if (e->intercept == 0 && e->slope < 0 && ft_buf_printf(out, "-") < 0)
+    return -1;
+  if (fabs(e->slope) != 1 && (print_number(fabs(e->slope), latex, out) < 0 ||
+                              ft_buf_printf(out, latex ? " \\cdot " : "*") < 0))
+    return -1;
+  return print_tree(e, e->length - 1, names, latex, out);
 }
 
 int ft_expression_print(const struct ft_expression *e, const char *const *names, const char *unit,
@@ -247,15 +275,12 @@ int ft_expression_print(const struct ft_expression *e, const char *const *names,
 {
   struct polynomial p;
 
-  if (expand(e, &p)) {
-    if (print_polynomial(&p, names, latex, out) < 0)
-      return -1;
-  } else if (print_number(e->intercept, latex, out) < 0 || ft_buf_printf(out, " + ") < 0 ||
-             print_number(e->slope, latex, out) < 0 || ft_buf_printf(out, "*") < 0 ||
-             print_tree(e, e->length - 1, names, latex, out) < 0) {
+  if ((expand(e, &p) ? print_polynomial(&p, names, latex, out)
+                     : print_whole(e, names, latex, out)) < 0)
     return -1;
-  }
   if (!unit || !unit[0])
     return 0;
-  return ft_buf_printf(out, latex ? "\\;\\mathrm{%s}" : " [%s]", unit);
+  if (!latex)
+    return ft_buf_printf(out, " [%s]", unit);
+  return ft_buf_printf(out, "\\;") < 0 ? -1 : print_name(unit, true, out);
 }

@@ -175,7 +175,7 @@ static bool tick(void *data, unsigned generation, double best)
   return !t->go_on || t->go_on(t->data);
 }
 
-/* The equation of all rows but those of FOLD (FOLDS: of all) into Q. */
+/* The equation of all rows but those of FOLD (FOLDS: of all) into Q; without code when there is none. */
 static int seek(const ft_model *model, struct table *t, size_t fold, ft_equation *q,
                 struct ft_error *err)
 {
@@ -193,12 +193,12 @@ static int seek(const ft_model *model, struct table *t, size_t fold, ft_equation
   settings.seed = ft_hash64(FT_HASH_SEED, model->app, strlen(model->app)) + fold;
   settings.progress = tick;
   settings.data = t;
-  if (ft_symbolic_fit(t->part_x, t->part_y, rows, t->variables, &settings, &t->result, err) < 0)
-    return -1;
+  q->code.size = 0;
+  if (ft_symbolic_fit(t->part_x, t->part_y, rows, t->variables, &settings, &t->result, NULL) < 0)
+    return 0;
   if (t->result.cancelled)
     return ft_error_set(err, "%s: the search was cancelled", model->app);
-  if (!ft_equation_pack(&t->result.front[t->result.chosen].expression, t->variable, q))
-    return ft_error_set(err, "%s: an equation of too many variables", model->app);
+  (void)ft_equation_pack(&t->result.front[t->result.chosen].expression, t->variable, q);
   return 0;
 }
 
@@ -316,7 +316,7 @@ bool ft_discover_adopt(ft_model *model, const ft_model *found)
     still += find_run(found, model->history[i].key) != NULL;
   if (!found->evaluator.has_equation || strcmp(model->app, found->app) != 0 ||
       model->uid != found->uid || model->rule != found->rule || 2 * still < found->history_count ||
-      !still || !ft_equation_open(q, &code) || !same_meaning(model, found, q))
+      !still || (q->code.size && (!ft_equation_open(q, &code) || !same_meaning(model, found, q))))
     return false;
   work = ft_refit_new();
   if (!work)
@@ -325,10 +325,11 @@ bool ft_discover_adopt(ft_model *model, const ft_model *found)
     ft_run *run = &model->history[i];
     const ft_run *judged = find_run(found, run->key);
     /* what came meanwhile was not seen by it either */
-    double says = judged ? (double)judged->equation_log
-                         : ft_equation_log(q, &code, run->x, run->x_count);
+    double says = judged ? (double)judged->equation_log : 0;
 
-    run->equation_log = isnan(says) ? 0 : (float)says;
+    if (!judged && q->code.size)
+      says = ft_equation_log(q, &code, run->x, run->x_count);
+    run->equation_log = isnan(says) || !q->code.size ? 0 : (float)says;
   }
   model->evaluator.equation = *q;
   model->evaluator.has_equation = true;

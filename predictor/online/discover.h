@@ -20,7 +20,8 @@ bool ft_discover_due(const ft_model *model);
 /*
  * Seek an equation in MODEL's history, and once more without each fifth of it, so that
  * what it says of every run is honest. FOUND gets app, columns, evaluator.equation and, of each
- * run that was used, key and equation_log: nothing else. Deterministic: the same model
+ * run that was used, key and equation_log: nothing else. An equation without code says that
+ * there is none. Deterministic: the same model
  * gives the same. GO_ON (may be NULL) is asked a few hundred times; false ends the search.
  * Returns 0; -1 with ERR when cancelled, when there is nothing to seek in, out of memory.
  */
