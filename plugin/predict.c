@@ -13,7 +13,7 @@
 #include "plugin/helper.h"
 #include "plugin/predict.h"
 #include "plugin/submission.h"
-#include "predictor/estimate/memory.h"
+#include "predictor/estimate/allocation.h"
 #include "predictor/record/layout.h"
 
 enum {
@@ -35,6 +35,7 @@ struct work {
   ft_apps *apps; /* NULL: none declared */
   ft_partition partition;
   struct ft_estimate estimate;
+  double allocation_bytes; /* that is expected to waste least; 0: not known */
   ft_policy policy;
   ft_submission submission;
   bool has_site;
@@ -103,8 +104,8 @@ static void describe_files(struct work *w, const struct ft_settings *settings,
     helper.milliseconds = w->site.helper_milliseconds;
   if (helper.milliseconds > HELPER_MOST_MILLISECONDS)
     helper.milliseconds = HELPER_MOST_MILLISECONDS;
-  if (ft_helper_describe(&helper, &w->collected.description, &w->collected.request,
-                         &w->submission, &err) < 0)
+  if (ft_helper_describe(&helper, &w->collected.description, &w->collected.request, &w->submission,
+                         &err) < 0)
     note(w, &err);
 }
 
@@ -147,7 +148,8 @@ static const struct ft_estimate *estimate(struct work *w, int state_fd, bool *br
     *broken = errno != ENOENT;
     if (*broken)
       w->why = err;
-  } else if (ft_estimate_memory(model, s->features, s->features_count, &w->estimate, &err) == 0) {
+  } else if (ft_allocate_memory(model, s->features, s->features_count, 0, 1, &w->estimate,
+                                &w->allocation_bytes, &err) == 0) {
     known = &w->estimate;
   }
   free(model);
@@ -208,6 +210,7 @@ static int decide(struct work *w, const struct ft_settings *settings, int state_
   if (ft_layout_read_partition(state_fd, &w->site, request->partition, &w->partition, NULL) == 0)
     question.partition = &w->partition;
   question.estimate = estimate(w, state_fd, &broken);
+  question.allocation_bytes = w->allocation_bytes;
   if (broken)
     return 0;
   ft_decide(&question, &s->decision);

@@ -18,7 +18,7 @@
 #include "predictor/core/io.h"
 #include "predictor/core/units.h"
 #include "predictor/decide/decide.h"
-#include "predictor/estimate/memory.h"
+#include "predictor/estimate/allocation.h"
 #include "predictor/history/json.h"
 #include "predictor/record/layout.h"
 #include "predictor/request/describe.h"
@@ -43,6 +43,7 @@ struct question {
   struct ft_file_queries files;
   ft_model model;
   struct ft_estimate estimate;
+  double allocation_bytes; /* that is expected to waste least; 0: not known */
   bool has_estimate;
   ft_policy policy;
   ft_mode mode;
@@ -126,8 +127,9 @@ static int estimate(struct question *q, struct ft_error *err)
 {
   if (ft_layout_read_evaluator(q->state_fd, q->user.uid, q->submission.app, &q->model, err) < 0)
     return errno == ENOENT ? 0 : -1;
-  q->has_estimate = ft_estimate_memory(&q->model, q->submission.features,
-                                       q->submission.features_count, &q->estimate, NULL) == 0;
+  q->has_estimate =
+      ft_allocate_memory(&q->model, q->submission.features, q->submission.features_count, 0, 1,
+                         &q->estimate, &q->allocation_bytes, NULL) == 0;
   return 0;
 }
 
@@ -202,6 +204,7 @@ static int answer(struct question *q)
                                   .app = q->submission.app,
                                   .request = &q->submission.request,
                                   .estimate = q->has_estimate ? &q->estimate : NULL,
+                                  .allocation_bytes = q->allocation_bytes,
                                   .policy = &q->policy,
                                   .partition = q->has_partition ? &q->partition : NULL,
                                   .memory_is_consumable = q->site.memory_is_consumable,

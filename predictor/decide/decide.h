@@ -24,6 +24,7 @@ struct ft_question {
   const char *app;
   const ft_request *request;
   const struct ft_estimate *estimate; /* NULL: there is none */
+  double allocation_bytes; /* what is expected to waste least (ft_allocate_memory); 0: not known */
   const ft_policy *policy;            /* resolved */
   const ft_partition *partition;      /* NULL: not known */
   bool memory_is_consumable;
@@ -40,7 +41,8 @@ uint64_t ft_decide_limit(const struct ft_question *question);
  * Decide. OUT is filled whole; out->mem_bytes is in out->mem_unit, the user's own
  * unit where there is one.
  *
- * The amount is the quantile that is passed with oom_probability, at least
+ * The amount is what is expected to waste least, but at least the quantile that is passed with
+ * oom_probability,
  * the floor and a fifth more than what a job like it lately died at, rounded up,
  * and never more than the partition's maximum or its largest node. Below
  * min_runs nothing is claimed but that: one that died gets half as much again.

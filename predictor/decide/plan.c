@@ -179,6 +179,8 @@ static void find_amount(const struct ft_question *q, struct ft_plan *plan)
   double need = plan->by_bound ? e->bound_bytes * BOUND_GROWTH
                                : ft_estimate_quantile(e, 1 - target(q->policy));
 
+  if (!plan->by_bound)
+    need = fmax(need, q->allocation_bytes);
   need = fmax(need, e->bound_bytes * BOUND_MARGIN);
   need = fmax(need, (double)q->policy->floor_bytes);
   plan->amount = rounded_up(need, q->policy->round_bytes);
