@@ -13,6 +13,7 @@
 struct step {
   uint32_t id;
   uint32_t tasks, ended;
+  uint64_t limit_bytes; /* 0: none known */
   struct step *next;
 };
 

@@ -212,11 +212,29 @@ static void task_start(struct ft_jobs *jobs, struct job *job, const ft_announcem
   step = ft_job_begin_step(job, a->step_id);
   if (step && start->tasks > step->tasks)
     step->tasks = start->tasks;
+  if (step && start->limit_bytes > step->limit_bytes)
+    step->limit_bytes = start->limit_bytes;
   if (!open_tree(jobs, job, now) || !start->pid || start->pid > INT32_MAX)
     return;
   /* who announces his own pid is slurmstepd, whose memory is not the job's */
   if (ft_tree_add_root(job->tree, (pid_t)start->pid, (pid_t)start->pid == peer, &err) < 0)
     ft_log(LOG_DEBUG, "job %" PRIu32 ": %s", job->o.job_id, err.text);
+}
+
+/* The kernel has killed in STEP (NULL: not known): what it had is what was too little. */
+static void note_kill(struct job *job, const struct step *step, const ft_task_end *end)
+{
+  uint64_t limit = end->has_cgroup_limit_bytes ? end->cgroup_limit_bytes : 0;
+
+  if (!end->has_oom_kills || !end->oom_kills)
+    return;
+  job->oom_kills += end->oom_kills;
+  if (step && step->limit_bytes && (!limit || step->limit_bytes < limit))
+    limit = step->limit_bytes;
+  if (!limit || (job->o.has_killed_at_bytes && limit <= job->o.killed_at_bytes))
+    return;
+  job->o.has_killed_at_bytes = true;
+  job->o.killed_at_bytes = limit;
 }
 
 static void task_end(struct ft_jobs *jobs, struct job *job, const ft_announcement *a,
@@ -227,8 +245,7 @@ static void task_end(struct ft_jobs *jobs, struct job *job, const ft_announcemen
 
   if (a->step_id == FT_STEP_EXTERN)
     return;
-  if (end->has_oom_kills)
-    job->oom_kills += end->oom_kills;
+  note_kill(job, step, end);
   if (!step && !job->has_status)
     job->resumed = true; /* its start was told to nobody */
   if (open_tree(jobs, job, now))

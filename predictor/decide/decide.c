@@ -4,18 +4,6 @@
 #include "predictor/core/text.h"
 #include "predictor/decide/plan.h"
 
-uint64_t ft_decide_limit(const struct ft_question *question)
-{
-  struct ft_question q = *question;
-  ft_policy policy = { .mode = FT_MODE_OFF };
-  struct ft_plan plan;
-
-  q.mode = FT_MODE_OFF;
-  q.policy = &policy;
-  ft_plan_make(&q, &plan);
-  return plan.limit;
-}
-
 void ft_decide(const struct ft_question *question, ft_decision *out)
 {
   const struct ft_estimate *e = question->estimate;

@@ -31,12 +31,6 @@ struct ft_question {
 };
 
 /*
- * The bytes a node of the job would have under REQUEST in PARTITION, for its
- * least favourable node; 0 when memory is not limited or not known.
- */
-uint64_t ft_decide_limit(const struct ft_question *question);
-
-/*
  * Decide. OUT is filled whole; out->mem_bytes is in out->mem_unit, the user's own
  * unit where there is one.
  *

@@ -191,7 +191,7 @@ static bool task_start_of(uint32_t job, uint32_t step, uint32_t restart)
 
   a.restart_count = restart;
   a.which_event = ft_announcement_task_start_tag;
-  a.event.task_start = (ft_task_start){ .pid = SLURMSTEPD, .tasks = 1 };
+  a.event.task_start = (ft_task_start){ .pid = SLURMSTEPD, .tasks = 1, .limit_bytes = 60 * FT_MIB };
   put_submission(&a.event.task_start);
   return say(&a);
 }
@@ -312,6 +312,8 @@ static void endings_are_told_apart(void **state)
     asked = w.asked;
     (void)task_end_with(job, BATCH, cases[i].status, cases[i].oom_kills);
     assert_int_equal(w.finished, i + 1);
+    /* the step's limit, not the job's */
+    assert_int_equal(w.last.killed_at_bytes, cases[i].oom_kills ? 60 * FT_MIB : 0);
     assert_int_equal(w.last.outcome, cases[i].outcome);
     assert_int_equal(w.last.censored, cases[i].outcome != FT_OUTCOME_COMPLETED);
     pass(2);
