@@ -70,6 +70,7 @@ static void drop(struct ft_jobs *jobs, struct job *job)
   jobs->count--;
   close_tree(jobs, job);
   ft_job_forget_steps(job);
+  free(job->elements);
   free(job->earlier);
   free(job);
 }
@@ -160,6 +161,7 @@ static void finish(struct ft_jobs *jobs, struct job *job, struct ft_instant now)
     job->o.has_limit_bytes = true;
     job->o.limit_bytes = job->step_limit_bytes;
   }
+  ft_job_resolve_element(job);
   ft_job_judge(job);
   job->ask_interval = jobs->settings.ask_seconds;
   job->drop_at = now.monotonic + (job->verdict.settled ? LINGER_SECONDS : ASK_NO_MORE_SECONDS);

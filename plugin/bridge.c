@@ -67,29 +67,6 @@ static uint32_t number_of(const struct ft_bridge *bridge, const char *name)
   return ft_text_u64(&text, UINT32_MAX - 2, &number) ? (uint32_t)number : 0;
 }
 
-/* "0-15:4%2,20,31": how many elements; 0 where it is not understood. */
-static uint32_t array_elements(struct ft_text text)
-{
-  struct ft_text piece;
-  uint64_t total = 0;
-
-  while (ft_text_until(&text, ',', &piece)) {
-    uint64_t low, high, step = 1;
-
-    if (!ft_text_u64(&piece, 1000000000, &low))
-      return 0;
-    high = low;
-    if (ft_text_skip(&piece, "-") && !ft_text_u64(&piece, 1000000000, &high))
-      return 0;
-    if (ft_text_skip(&piece, ":") && !ft_text_u64(&piece, 1000000000, &step))
-      return 0;
-    if (high < low || !step)
-      return 0;
-    total += (high - low) / step + 1;
-  }
-  return total > UINT32_MAX ? UINT32_MAX : (uint32_t)total;
-}
-
 /* GPUs a node: the sum of "gpu", "gpu:2", "gpu:a100:2" among gres, or a list of "a100:2" or "2". */
 static uint32_t gpus_in(const char *value, bool gres)
 {
@@ -185,13 +162,6 @@ void ft_bridge_request(const struct ft_bridge *bridge, bool local, ft_request *o
   }
   if (value_of(bridge, "time", value, sizeof value))
     (void)ft_units_seconds(ft_text_from(value), &out->time_limit_seconds);
-  if (value_of(bridge, "array", value, sizeof value)) {
-    struct ft_text list = ft_text_from(value), elements;
-
-    /* "%4": how many at once */
-    if (ft_text_until(&list, '%', &elements))
-      out->array_tasks = array_elements(elements);
-  }
 }
 
 static const char *const memory_names[] = { "mem", "mem-per-cpu", "mem-per-gpu" };

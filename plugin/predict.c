@@ -13,8 +13,10 @@
 #include "plugin/helper.h"
 #include "plugin/predict.h"
 #include "plugin/submission.h"
+#include "predictor/estimate/elements.h"
 #include "predictor/estimate/memory.h"
 #include "predictor/record/layout.h"
+#include "predictor/request/array.h"
 
 enum {
   HOME_MILLISECONDS = 50,    /* for a look at ~/.config/foretell/apps.conf */
@@ -33,6 +35,7 @@ struct work {
   ft_partition partition;
   ft_model model;
   struct ft_estimate estimate;
+  struct ft_element_estimates elements;
   ft_policy policy;
   ft_submission submission;
   bool has_site;
@@ -97,8 +100,12 @@ static void describe(struct work *w, const struct ft_settings *settings)
     note(w, &err);
 }
 
-/* The estimate; NULL where nothing is known. A model that cannot be read is noted, and *BROKEN. */
-static const struct ft_estimate *estimate(struct work *w, int state_fd, bool *broken)
+/*
+ * The estimate, of a job array's elements *ELEMENTS; NULL where nothing is known. A model that
+ * cannot be read is noted, and *BROKEN.
+ */
+static const struct ft_estimate *estimate(struct work *w, int state_fd, bool *broken,
+                                          const struct ft_element_estimates **elements)
 {
   const ft_submission *s = &w->submission;
   struct ft_error err;
@@ -108,6 +115,14 @@ static const struct ft_estimate *estimate(struct work *w, int state_fd, bool *br
     if (*broken)
       w->why = err;
     return NULL;
+  }
+  if (w->collected.description.array) {
+    w->elements.count = ft_array_choose(w->collected.description.array, s, w->elements.index,
+                                        FT_ELEMENT_ESTIMATES);
+    if (ft_estimate_elements(&w->model, s, &w->elements, &err) < 0)
+      return NULL;
+    *elements = &w->elements;
+    return w->elements.each;
   }
   if (ft_estimate_memory(&w->model, s->features, s->features_count, &w->estimate, &err) < 0)
     return NULL;
@@ -158,9 +173,12 @@ static int decide(struct work *w, const struct ft_settings *settings, int state_
     return 0;
   if (ft_layout_read_partition(state_fd, &w->site, request->partition, &w->partition, NULL) == 0)
     question.partition = &w->partition;
-  question.estimate = estimate(w, state_fd, &broken);
+  question.estimate = estimate(w, state_fd, &broken, &question.elements);
   if (broken)
     return 0;
+  if (question.elements)
+    question.estimate =
+        &question.elements->each[ft_decide_largest(question.elements, &w->policy)];
   ft_decide(&question, &s->decision);
   if (s->decision.action == FT_ACTION_REJECT && !settings->reject)
     s->decision.action = FT_ACTION_WARN;

@@ -12,6 +12,7 @@
 
 #include "plugin/submission.h"
 #include "predictor/core/text.h"
+#include "predictor/request/array.h"
 
 bool ft_collect_is_step(const struct ft_bridge *bridge, bool local)
 {
@@ -164,6 +165,22 @@ static void find_user(const struct ft_bridge *bridge, struct ft_collected *out)
     (void)snprintf(out->user, sizeof out->user, "%u", (unsigned)out->uid);
 }
 
+static void find_array(const struct ft_bridge *bridge, struct ft_collected *out)
+{
+  char *cut = NULL;
+
+  if (out->request.command != FT_COMMAND_SBATCH || !ft_bridge_isset(bridge, "array") ||
+      !ft_bridge_get(bridge, "array", out->array, sizeof out->array))
+    return;
+  if (strlen(out->array) == sizeof out->array - 1)
+    cut = strrchr(out->array, ',');
+  if (cut)
+    *cut = '\0';
+  out->request.array_tasks = ft_array_count(out->array);
+  if (out->request.array_tasks)
+    out->description.array = out->array;
+}
+
 static void find_directory(const struct ft_bridge *bridge, struct ft_collected *out)
 {
   if (!ft_bridge_isset(bridge, "chdir") ||
@@ -208,6 +225,7 @@ void ft_collect(const struct ft_bridge *bridge, const struct ft_options *options
   ft_buf_init(&out->script, FT_LIMIT_ANALYSED);
   ft_bridge_request(bridge, local, &out->request);
   find_user(bridge, out);
+  find_array(bridge, out);
   find_directory(bridge, out);
   (void)ft_bridge_get(bridge, "job-name", out->job_name, sizeof out->job_name);
   read_command_line(&out->command_line);

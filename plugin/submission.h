@@ -17,6 +17,7 @@ struct ft_collected {
   char user[64];
   char job_name[256];
   char directory[FT_FILE_PATH];
+  char array[8192]; /* a longer list counts as far as that */
   struct ft_buf command_line; /* words, each ended by a NUL */
   struct ft_buf script;
   char *words[FT_WORDS + 1];

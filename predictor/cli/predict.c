@@ -18,9 +18,11 @@
 #include "predictor/core/io.h"
 #include "predictor/core/units.h"
 #include "predictor/decide/decide.h"
+#include "predictor/estimate/elements.h"
 #include "predictor/estimate/memory.h"
 #include "predictor/history/json.h"
 #include "predictor/record/layout.h"
+#include "predictor/request/array.h"
 #include "predictor/request/describe.h"
 
 enum { APPS = 64 }; /* the user's declared apps and the site's */
@@ -42,7 +44,9 @@ struct question {
   ft_submission submission;
   struct ft_file_queries files;
   ft_model model;
-  struct ft_estimate estimate;
+  struct ft_estimate alone;
+  struct ft_element_estimates elements;
+  const struct ft_estimate *estimate; /* of a job array: the largest element's */
   bool has_estimate;
   ft_policy policy;
   ft_mode mode;
@@ -109,6 +113,7 @@ static int describe(struct question *q, const ft_request *request, struct ft_err
                                  .script_length = q->asked.script.length,
                                  .arguments = q->asked.arguments,
                                  .argument_count = q->asked.argument_count,
+                                 .array = q->asked.array,
                                  .apps = q->apps,
                                  .app_count = q->app_count };
 
@@ -116,7 +121,7 @@ static int describe(struct question *q, const ft_request *request, struct ft_err
     what.directory = q->directory;
   if (ft_describe(&what, request, &q->submission, &q->files, err) < 0)
     return -1;
-  ft_describe_files(&q->files, what.directory,
+  ft_describe_files(&q->files, what.directory, what.array,
                     ft_io_monotonic() + 1e-3 * q->site.helper_milliseconds, &q->submission);
   return 0;
 }
@@ -126,8 +131,16 @@ static int estimate(struct question *q, struct ft_error *err)
 {
   if (ft_layout_read_evaluator(q->state_fd, q->user.uid, q->submission.app, &q->model, err) < 0)
     return errno == ENOENT ? 0 : -1;
+  if (q->asked.array) {
+    q->elements.count = ft_array_choose(q->asked.array, &q->submission, q->elements.index,
+                                        FT_ELEMENT_ESTIMATES);
+    q->has_estimate = ft_estimate_elements(&q->model, &q->submission, &q->elements, NULL) == 0;
+    q->estimate = q->elements.each;
+    return 0;
+  }
+  q->estimate = &q->alone;
   q->has_estimate = ft_estimate_memory(&q->model, q->submission.features,
-                                       q->submission.features_count, &q->estimate, NULL) == 0;
+                                       q->submission.features_count, &q->alone, NULL) == 0;
   return 0;
 }
 
@@ -143,12 +156,12 @@ static ft_mode mode_of(const struct question *q)
 /* Below the least number of runs nothing is claimed. */
 static bool claimed(const struct question *q)
 {
-  return q->has_estimate && q->estimate.runs >= q->policy.min_runs;
+  return q->has_estimate && q->estimate->runs >= q->policy.min_runs;
 }
 
 static json_t *whole_bytes(const struct question *q, double probability)
 {
-  return ft_json_number(true, round(ft_estimate_quantile(&q->estimate, probability)));
+  return ft_json_number(true, round(ft_estimate_quantile(q->estimate, probability)));
 }
 
 static json_t *quantiles(const struct question *q)
@@ -159,21 +172,34 @@ static json_t *quantiles(const struct question *q)
                    "p95", whole_bytes(q, 0.95));
 }
 
+/* Of a job array: how many elements it has and were looked at, and which needs most. */
+static json_t *array(const struct question *q)
+{
+  if (!q->asked.array)
+    return json_null();
+  return json_pack("{s:I, s:I, s:o}", "elements", (json_int_t)q->submission.request.array_tasks,
+                   "looked_at", (json_int_t)(q->has_estimate ? q->elements.count : 0), "largest",
+                   claimed(q) && q->elements.count > 1
+                       ? json_integer(q->elements.index[q->estimate - q->elements.each])
+                       : json_null());
+}
+
 static int print_json(const struct question *q, const ft_decision *decision)
 {
   const char *reason = decision->reason[0] ? decision->reason : NULL;
-  const char *method = claimed(q) ? q->estimate.method : NULL;
+  const char *method = claimed(q) ? q->estimate->method : NULL;
   json_t *chosen =
-      json_pack("{s:s, s:o, s:o, s:o}", "action", ft_action_name(decision->action), "mem_bytes",
+      json_pack("{s:s, s:o, s:o, s:o, s:o}", "action", ft_action_name(decision->action), "mem_bytes",
                 ft_json_number(decision->mem_bytes > 0, (double)decision->mem_bytes), "p_oom",
-                ft_json_number(decision->has_p_oom, decision->p_oom), "reason",
+                ft_json_number(decision->has_p_oom, decision->p_oom), "p_oom_any",
+                ft_json_number(decision->has_p_oom_any, decision->p_oom_any), "reason",
                 reason ? ft_json_text(reason) : json_null());
 
   return ft_json_print(json_pack(
-      "{s:o, s:I, s:o, s:o, s:n, s:n, s:n, s:n, s:[], s:o}", "app", ft_json_text(q->submission.app),
+      "{s:o, s:I, s:o, s:o, s:n, s:n, s:n, s:n, s:[], s:o, s:o}", "app", ft_json_text(q->submission.app),
       "runs", (json_int_t)q->model.completed, "method", method ? ft_json_text(method) : json_null(),
       "peak_memory_bytes", quantiles(q), "gpu_memory_bytes", "runtime_seconds", "energy_joules",
-      "mig", "relative", "decision", chosen));
+      "mig", "relative", "array", array(q), "decision", chosen));
 }
 
 /* The plugin is silent where there is nothing to say; who asks gets an answer. */
@@ -185,12 +211,12 @@ static void print_summary(const struct question *q, const ft_decision *decision)
   if (!q->has_estimate) {
     printf("%s: no run of it is known yet\n", app);
   } else if (!claimed(q)) {
-    printf("%s: %u of the %u runs that a prediction takes are known\n", app, q->estimate.runs,
+    printf("%s: %u of the %u runs that a prediction takes are known\n", app, q->estimate->runs,
            (unsigned)q->policy.min_runs);
   } else {
-    ft_units_show_bytes((uint64_t)ft_estimate_quantile(&q->estimate, 0.5), middle, sizeof middle);
-    ft_units_show_bytes((uint64_t)ft_estimate_quantile(&q->estimate, 0.95), high, sizeof high);
-    printf("%s needs %s, 95 %% below %s (%u runs)%s%s\n", app, middle, high, q->estimate.runs,
+    ft_units_show_bytes((uint64_t)ft_estimate_quantile(q->estimate, 0.5), middle, sizeof middle);
+    ft_units_show_bytes((uint64_t)ft_estimate_quantile(q->estimate, 0.95), high, sizeof high);
+    printf("%s needs %s, 95 %% below %s (%u runs)%s%s\n", app, middle, high, q->estimate->runs,
            decision->reason[0] ? "; " : "",
            decision->mode == FT_MODE_OFF ? "nothing is done in mode off" : decision->reason);
   }
@@ -201,8 +227,10 @@ static int answer(struct question *q)
   struct ft_question question = { .mode = mode_of(q),
                                   .app = q->submission.app,
                                   .request = &q->submission.request,
-                                  .estimate = q->has_estimate ? &q->estimate : NULL,
+                                  .estimate = q->has_estimate ? q->estimate : NULL,
                                   .policy = &q->policy,
+                                  .elements =
+                                      q->has_estimate && q->asked.array ? &q->elements : NULL,
                                   .partition = q->has_partition ? &q->partition : NULL,
                                   .memory_is_consumable = q->site.memory_is_consumable,
                                   .rule = q->site.rule };
@@ -246,6 +274,8 @@ static int predict(struct question *q)
   if (estimate(q, &err) < 0)
     return ft_complain(q->name, FT_EXIT_SYSTEM, "%s", err.text);
   ft_policy_resolve(&q->site, request.partition, request.account, q->user.name, &q->policy);
+  if (q->has_estimate && q->asked.array)
+    q->estimate = &q->elements.each[ft_decide_largest(&q->elements, &q->policy)];
   return answer(q);
 }
 

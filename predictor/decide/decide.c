@@ -24,6 +24,9 @@ void ft_decide(const struct ft_question *question, ft_decision *out)
   if (plan.p_oom >= 0) {
     out->has_p_oom = true;
     out->p_oom = plan.p_oom;
+    out->has_p_oom_any = question->request->array_tasks > 0;
+    if (out->has_p_oom_any)
+      out->p_oom_any = ft_plan_any(question, plan.oom_bytes);
   }
   if (plan.by_bound)
     return;
