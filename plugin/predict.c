@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +12,7 @@
 #include "plugin/helper.h"
 #include "plugin/predict.h"
 #include "plugin/submission.h"
-#include "predictor/estimate/elements.h"
-#include "predictor/estimate/memory.h"
+#include "predictor/estimate/evidence.h"
 #include "predictor/record/layout.h"
 #include "predictor/request/array.h"
 
@@ -33,9 +31,7 @@ struct work {
   ft_site site;
   ft_apps apps;
   ft_partition partition;
-  ft_model model;
-  struct ft_estimate estimate;
-  struct ft_element_estimates elements;
+  struct ft_evidence evidence;
   ft_policy policy;
   ft_submission submission;
   bool has_site;
@@ -100,33 +96,24 @@ static void describe(struct work *w, const struct ft_settings *settings)
     note(w, &err);
 }
 
-/*
- * The estimate, of a job array's elements *ELEMENTS; NULL where nothing is known. A model that
- * cannot be read is noted, and *BROKEN.
- */
-static const struct ft_estimate *estimate(struct work *w, int state_fd, bool *broken,
-                                          const struct ft_element_estimates **elements)
+/* What is known. A model that cannot be read is noted; false then. */
+static bool find_evidence(struct work *w, int state_fd, struct ft_question *question)
 {
-  const ft_submission *s = &w->submission;
+  const char *array = w->collected.description.array;
+  struct ft_evidence *e = &w->evidence;
   struct ft_error err;
 
-  if (ft_layout_read_evaluator(state_fd, w->collected.uid, s->app, &w->model, &err) < 0) {
-    *broken = errno != ENOENT;
-    if (*broken)
-      w->why = err;
-    return NULL;
+  e->elements.count = 0;
+  if (array)
+    e->elements.count =
+        ft_array_choose(array, &w->submission, e->elements.index, FT_ELEMENT_ESTIMATES);
+  if (ft_evidence_find(state_fd, w->collected.uid, w->collected.user, &w->submission,
+                       w->policy.min_runs, e, &err) < 0) {
+    w->why = err;
+    return false;
   }
-  if (w->collected.description.array) {
-    w->elements.count = ft_array_choose(w->collected.description.array, s, w->elements.index,
-                                        FT_ELEMENT_ESTIMATES);
-    if (ft_estimate_elements(&w->model, s, &w->elements, &err) < 0)
-      return NULL;
-    *elements = &w->elements;
-    return w->elements.each;
-  }
-  if (ft_estimate_memory(&w->model, s->features, s->features_count, &w->estimate, &err) < 0)
-    return NULL;
-  return &w->estimate;
+  ft_question_take(question, e, w->submission.job_name);
+  return true;
 }
 
 /* Put what was decided into effect. Returns 0, or -1 when the job is refused. */
@@ -161,7 +148,6 @@ static int decide(struct work *w, const struct ft_settings *settings, int state_
                                   .policy = &w->policy,
                                   .memory_is_consumable = w->site.memory_is_consumable,
                                   .rule = w->site.rule };
-  bool broken = false;
   ft_mode mode;
   int status;
 
@@ -173,12 +159,8 @@ static int decide(struct work *w, const struct ft_settings *settings, int state_
     return 0;
   if (ft_layout_read_partition(state_fd, &w->site, request->partition, &w->partition, NULL) == 0)
     question.partition = &w->partition;
-  question.estimate = estimate(w, state_fd, &broken, &question.elements);
-  if (broken)
+  if (!find_evidence(w, state_fd, &question))
     return 0;
-  if (question.elements)
-    question.estimate =
-        &question.elements->each[ft_decide_largest(question.elements, &w->policy)];
   ft_decide(&question, &s->decision);
   if (s->decision.action == FT_ACTION_REJECT && !settings->reject)
     s->decision.action = FT_ACTION_WARN;

@@ -4,6 +4,20 @@
 #include "predictor/core/text.h"
 #include "predictor/decide/plan.h"
 
+void ft_question_take(struct ft_question *question, const struct ft_evidence *evidence,
+                      const char *job_name)
+{
+  const struct ft_element_estimates *elements = &evidence->elements;
+
+  question->estimate = evidence->estimate;
+  if (evidence->imported)
+    question->imported_from = job_name;
+  if (!evidence->estimate || !elements->count)
+    return;
+  question->elements = elements;
+  question->estimate = &elements->each[ft_decide_largest(elements, question->policy)];
+}
+
 void ft_decide(const struct ft_question *question, ft_decision *out)
 {
   const struct ft_estimate *e = question->estimate;

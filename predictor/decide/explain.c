@@ -90,8 +90,10 @@ static void say_runs(struct voice *v)
 {
   unsigned runs = v->q->estimate->runs;
 
-  say(v, "(%u run%s%s)", runs, runs == 1 ? "" : "s",
-      v->q->estimate->extrapolated ? ", none of them quite like it" : "");
+  say(v, "(%u %srun%s", runs, v->q->imported_from ? "imported " : "", runs == 1 ? "" : "s");
+  if (v->q->imported_from)
+    say(v, " of jobs named %s", v->q->imported_from);
+  say(v, "%s)", v->q->estimate->extrapolated ? ", none of them quite like it" : "");
 }
 
 /* Whether the elements of the array need so different amounts that the largest is to be named. */

@@ -258,6 +258,12 @@ static void act(struct ft_plan *plan, ft_action action, const char *reason)
   plan->reason = reason;
 }
 
+/* Whether enough of its own runs stand behind the estimate. */
+static bool may_lower(const struct ft_question *q)
+{
+  return !q->imported_from && q->estimate->runs >= q->policy->trim_runs;
+}
+
 /* Nothing was asked for and the mode may set. */
 static void set_memory(const struct ft_question *q, struct ft_plan *plan)
 {
@@ -267,7 +273,7 @@ static void set_memory(const struct ft_question *q, struct ft_plan *plan)
     act(plan, FT_ACTION_SET, "no memory was asked for and it would have got too little");
   else if (plan->limit && plan->amount == plan->limit)
     act(plan, FT_ACTION_LEAVE, "what it gets without asking is right");
-  else if (plan->by_bound || q->estimate->runs < q->policy->trim_runs)
+  else if (plan->by_bound || !may_lower(q))
     act(plan, FT_ACTION_LEAVE, "too few runs to give it less than it would have got");
   else if (!q->memory_is_consumable || exclusive(q))
     act(plan, FT_ACTION_LEAVE, "asking for less would free nothing");
@@ -296,8 +302,7 @@ static void choose(const struct ft_question *q, struct ft_plan *plan)
     set_memory(q, plan);
   else if (plan->too_low && may_raise && plan->amount > plan->limit)
     act(plan, FT_ACTION_RAISE, "what was asked for is too little");
-  else if (plan->too_high && plan->mode == FT_MODE_TRIM &&
-           q->estimate->runs >= q->policy->trim_runs)
+  else if (plan->too_high && plan->mode == FT_MODE_TRIM && may_lower(q))
     act(plan, FT_ACTION_TRIM, "far more was asked for than it needs");
   else
     keep_request(plan);
@@ -316,7 +321,7 @@ static void perhaps_reject(const struct ft_question *q, struct ft_plan *plan)
 {
   plan->p_oom = changes(plan->action) ? plan->p_amount : plan->p_limit;
   plan->oom_bytes = changes(plan->action) ? plan->amount : plan->limit;
-  if (!(q->policy->reject_probability > 0) || plan->mode == FT_MODE_FORCE ||
+  if (!(q->policy->reject_probability > 0) || plan->mode == FT_MODE_FORCE || q->imported_from ||
       !(plan->p_oom > q->policy->reject_probability))
     return;
   if (plan->mode == FT_MODE_CHECK && plan->typed)

@@ -311,6 +311,7 @@ int ft_describe(const struct ft_description *what, const ft_request *request, ft
     set_app(what->apps[r.matched].name, out->app);
   else
     hashed_app(&r, out->app);
+  out->default_app = !(what->app && *what->app) && r.matched == what->app_count;
   found = r.matched < what->app_count ? &r.declared : &r.found;
   if (files && found == &r.declared)
     *files = declared_files;

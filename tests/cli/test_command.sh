@@ -62,6 +62,11 @@ is "$(json gpu_memory_bytes)$(json mig)$(json relative)" "nullnull[]" "what is n
 like "$(json peak_memory_bytes.p50)" '^[0-9]{10}$' "bytes are whole"
 is "$(printf '%s\n' "$out" | wc -l)" 1 "off a terminal it is one line"
 
+run predict $app --array=1-40%4 --json
+is "$(json array)" "elements looked_at largest p_oom_any" "of a job array it tells of its elements"
+is "$(json array.elements) $(json array.looked_at) $(json array.largest)" "40 1 null" "which are all alike here"
+like "$(json array.p_oom_any)" '^0\.' "and the chance of any"
+
 run predict $app
 like "$out" '^unet3d needs 8\.[0-9]+ GiB, 95 % below 9\.[0-9]+ GiB \(39 runs\); --mem set to [0-9]+M$' \
   "predict speaks as the plugin does"

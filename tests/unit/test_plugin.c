@@ -10,6 +10,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <pwd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -69,6 +70,8 @@ static void write_state(void)
   static ft_partition partition;
   char name[FT_LAYOUT_NAME_SIZE], path[FT_LAYOUT_NAME_SIZE + 32];
   ft_model *model = sample_model();
+  const struct passwd *entry = getpwuid(getuid());
+  const char *user = entry ? entry->pw_name : "";
   struct ft_error err;
 
   site = (ft_site){ .schema = FT_SCHEMA,
@@ -112,6 +115,10 @@ static void write_state(void)
   assert_int_equal(ft_record_write(FT_RECORD_MODEL, model, models, name, 0644, &err), 0);
   make_indexed(model);
   ft_layout_model_name("indexed", name);
+  assert_int_equal(ft_record_write(FT_RECORD_MODEL, model, models, name, 0644, &err), 0);
+  ft_layout_imported_app(user, (uint32_t)getuid(), "known", model->app);
+  ft_layout_model_name(model->app, name);
+  model->completed = 25;
   assert_int_equal(ft_record_write(FT_RECORD_MODEL, model, models, name, 0644, &err), 0);
   close(models);
   free(model);
@@ -317,6 +324,29 @@ static void an_array_is_given_what_its_largest_element_needs(void **state)
   }
   assert_has(submit("sbatch --predict-app=indexed --array=1-x array.sh", NULL),
              "carried FORETELL: indexed het=0\n");
+}
+
+static void what_was_imported_for_the_jobs_name_helps_until_it_has_runs(void **state)
+{
+  const char *output = submit("sbatch --predict-mem --job-name known job.sh 7", NULL);
+
+  (void)state;
+  assert_has(output, "(25 imported runs of jobs named known)");
+  assert_int_equal(lines_said(output), 1);
+  /* they make it no smaller, and refuse nothing */
+  assert_null(strstr(output, "\nmem="));
+  output = submit("sbatch --predict-mem=trim --mem=6G --job-name known job.sh 7", NULL);
+  assert_has(output, "\nmem=6G\n");
+  output = submit("sbatch --predict-mem=set --mem=10M --job-name known job.sh 7", NULL);
+  assert_has(output, "post_opt 0\n");
+  assert_has(output, "(25 imported runs of jobs named known); with --mem=10M it would run");
+  output = submit("sbatch --predict-mem=raise --mem=10M --job-name known job.sh 7", NULL);
+  assert_has(output, "raised from 10M to ");
+  /* an app that was named is no other one's */
+  output = submit("sbatch --predict-mem --predict-app=x --job-name known job.sh 7", NULL);
+  assert_has(output, "x: no run of it is known yet");
+  output = submit("sbatch --predict-mem --job-name unknown job.sh 7", NULL);
+  assert_has(output, "no run of it is known yet");
 }
 
 static void unknown_modes_are_refused_with_the_known_ones(void **state)
@@ -540,6 +570,7 @@ int main(int argc, char **argv)
     cmocka_unit_test(app_and_features_are_carried_without_being_asked),
     cmocka_unit_test(memory_is_set_in_the_users_unit),
     cmocka_unit_test(an_array_is_given_what_its_largest_element_needs),
+    cmocka_unit_test(what_was_imported_for_the_jobs_name_helps_until_it_has_runs),
     cmocka_unit_test(unknown_modes_are_refused_with_the_known_ones),
     cmocka_unit_test(a_job_that_would_die_is_refused),
     cmocka_unit_test(a_late_or_broken_child_is_abandoned),
