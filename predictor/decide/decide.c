@@ -10,6 +10,7 @@ void ft_question_take(struct ft_question *question, const struct ft_evidence *ev
   const struct ft_element_estimates *elements = &evidence->elements;
 
   question->estimate = evidence->estimate;
+  question->pooled = evidence->pooled;
   if (evidence->imported)
     question->imported_from = job_name;
   if (!evidence->estimate || !elements->count)

@@ -26,6 +26,7 @@ struct ft_question {
   const struct ft_estimate *estimate; /* NULL: there is none; of a job array: the largest element's */
   const struct ft_element_estimates *elements; /* NULL: no array, or nothing is known */
   const char *imported_from; /* the job name that its runs were imported under; NULL: its own runs */
+  bool pooled;                        /* its runs are all users' */
   const ft_policy *policy;            /* resolved */
   const ft_partition *partition;      /* NULL: not known */
   bool memory_is_consumable;

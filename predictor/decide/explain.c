@@ -91,6 +91,8 @@ static void say_runs(struct voice *v)
   unsigned runs = v->q->estimate->runs;
 
   say(v, "(%u %srun%s", runs, v->q->imported_from ? "imported " : "", runs == 1 ? "" : "s");
+  if (v->q->pooled)
+    say(v, " of all users");
   if (v->q->imported_from)
     say(v, " of jobs named %s", v->q->imported_from);
   say(v, "%s)", v->q->estimate->extrapolated ? ", none of them quite like it" : "");

@@ -12,16 +12,18 @@ struct ft_evidence {
   struct ft_element_estimates elements; /* of a job array */
   struct ft_estimate alone;
   const struct ft_estimate *estimate; /* NULL: nothing is known; of an array: its first element's */
+  bool pooled;   /* from runs of all users of an app that the site shares */
   bool imported; /* from runs imported for the job's name, which are none of its app's own */
 };
 
 /*
  * Find what is known in the state folder STATE_FD for user UID, called USER, and SUBMISSION; of a
- * job array for the elements whose number (0: no array) and indices OUT->elements has. An app that was
- * neither named nor declared and has fewer than MIN_RUNS completed runs of its own borrows the model
- * of the jobs of its name that were imported from Slurm's accounting, unless what it has used so far
- * is beyond that: one more file is opened. Returns 0, OUT->estimate telling whether anything is known; -1 with ERR when a model is there
- * and cannot be read.
+ * job array for the elements whose number (0: no array) and indices OUT->elements has. An app
+ * that has fewer than MIN_RUNS completed runs of this user's borrows a model, unless what it has
+ * used so far is beyond that: the site's where it was named or declared, else that of the jobs of
+ * its name that were imported from Slurm's accounting. One more file is opened, only then.
+ * Returns 0, OUT->estimate telling whether anything is known; -1 with ERR when a model is there and
+ * cannot be read.
  */
 int ft_evidence_find(int state_fd, uint32_t uid, const char *user, const ft_submission *submission,
                      unsigned min_runs, struct ft_evidence *out, struct ft_error *err);

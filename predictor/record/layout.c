@@ -100,6 +100,11 @@ int ft_layout_read_own_model(int state_fd, uint32_t uid, const char *app, ft_mod
   return read_own(ft_record_read, state_fd, uid, app, model, err);
 }
 
+int ft_layout_read_shared(int state_fd, const char *app, ft_model *model, struct ft_error *err)
+{
+  return read_named(ft_record_read_head, state_fd, FT_LAYOUT_SHARED, app, model, err);
+}
+
 int ft_layout_read_evaluator(int state_fd, uint32_t uid, const char *app, ft_model *model,
                              struct ft_error *err)
 {
