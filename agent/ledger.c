@@ -118,12 +118,8 @@ bool ft_ledger_follow(struct ft_ledger *ledger)
 /* The user's own model as published; the site's shared one is another. */
 static bool read_model(struct ft_ledger *ledger, const ft_observation *o)
 {
-  char name[FT_LAYOUT_NAME_SIZE], path[FT_LAYOUT_NAME_SIZE + 32];
-
-  ft_layout_model_name(o->app, name);
-  (void)snprintf(path, sizeof path, FT_LAYOUT_MODELS "/%" PRIu32 "/%s", o->uid, name);
-  return ft_record_read(FT_RECORD_MODEL, ledger->state_fd, path, &ledger->model, NULL) == 0 &&
-         strcmp(ledger->model.app, o->app) == 0 && ledger->model.rule == ledger->rule;
+  return ft_layout_read_own_model(ledger->state_fd, o->uid, o->app, &ledger->model, NULL) == 0 &&
+         ledger->model.rule == ledger->rule;
 }
 
 /*

@@ -23,6 +23,8 @@ struct ft_publisher {
   /* the folder used last: runs of one user come in bursts */
   uint32_t uid;
   int user_fd;
+  void (*published)(const ft_model *model, void *data);
+  void *data;
 };
 
 static int open_folder(int parent, const char *name, mode_t mode, struct ft_error *err)
@@ -73,6 +75,13 @@ void ft_publisher_close(struct ft_publisher *p)
   if (p->user_fd >= 0)
     close(p->user_fd);
   free(p);
+}
+
+void ft_publisher_watch(struct ft_publisher *p,
+                        void (*published)(const ft_model *model, void *data), void *data)
+{
+  p->published = published;
+  p->data = data;
 }
 
 /* Put "user UID may PERMISSIONS" (of TEXT's form) on the folder at PATH. */
@@ -145,8 +154,11 @@ int ft_publish_model(struct ft_publisher *p, const ft_model *model, struct ft_er
   }
   ft_layout_model_name(model->app, name);
   /* the group bits are the ACL's mask; who gets no entry is kept out by the folder */
-  if (ft_record_write(FT_RECORD_MODEL, model, p->user_fd, name, 0644, err) == 0)
+  if (ft_record_write(FT_RECORD_MODEL, model, p->user_fd, name, 0644, err) == 0) {
+    if (p->published)
+      p->published(model, p->data);
     return 0;
+  }
   /* the folder may have been removed under us: it is made anew the next time */
   close(p->user_fd);
   p->user_fd = -1;

@@ -14,6 +14,10 @@ struct ft_publisher;
 struct ft_publisher *ft_publisher_open(int state_fd, struct ft_error *err);
 void ft_publisher_close(struct ft_publisher *publisher);
 
+/* Call PUBLISHED after each model that was; it may not publish one itself. */
+void ft_publisher_watch(struct ft_publisher *publisher,
+                        void (*published)(const ft_model *model, void *data), void *data);
+
 /*
  * Replace the model file of MODEL's app and user. The user's folder is ours
  * (0700) and has an ACL entry that lets him read it; where the filesystem has

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "predictor/cli/cli.h"
+#include "predictor/cli/equation.h"
 #include "predictor/cli/fit_table.h"
 #include "predictor/core/io.h"
 #include "predictor/core/order.h"
@@ -155,7 +156,7 @@ static void print_linear(const struct linear *l, const struct ft_table *t, const
     else
       (void)ft_buf_printf(out, " %c %.4g*%s", l->c[i + 1] < 0 ? '-' : '+', fabs(l->c[i + 1]),
                           t->names[i]);
-  if (unit[0])
+  if (unit && unit[0])
     (void)ft_buf_printf(out, " [%s]", unit);
 }
 
@@ -213,6 +214,16 @@ static bool tick(void *data, unsigned generation, double best)
   return true;
 }
 
+/* What the target is of the order of. */
+static double typical(const struct split *s)
+{
+  double sum = 0;
+
+  for (size_t r = 0; r < s->train; r++)
+    sum += fabs(s->train_y[r]);
+  return sum / (double)s->train;
+}
+
 static int fit_symbolic(const struct ft_table *t, const struct split *s, const struct options *o,
                         uint64_t seed, struct outcome *out, struct ft_error *err)
 {
@@ -237,8 +248,8 @@ static int fit_symbolic(const struct ft_table *t, const struct split *s, const s
       names[i] = t->names[i];
     e = &result->front[result->chosen].expression;
     score(symbolic_at, e, s, t->columns, out);
-    if (ft_expression_print(e, names, o->unit, false, &out->equation) < 0 ||
-        ft_expression_print(e, names, o->unit, true, &out->latex) < 0)
+    if (ft_show_expression(e, names, t->columns, o->unit, typical(s), false, &out->equation) < 0 ||
+        ft_show_expression(e, names, t->columns, o->unit, typical(s), true, &out->latex) < 0)
       status = ft_error_set(err, "fit: the equation is too long to print");
   }
   free(result);
@@ -440,7 +451,7 @@ static int run(const struct ft_table *t, const struct options *o)
 
 int ft_command_fit(int argc, char **argv)
 {
-  struct options o = { .method = "symbolic", .unit = "", .test = 0.3, .seed = 1, .seeds = 1,
+  struct options o = { .method = "symbolic", .test = 0.3, .seed = 1, .seeds = 1,
                        .population = 300, .generations = 150, .tournament = 3 };
   const struct ft_option options[] = {
     { 't', "target", "COLUMN", "the column to model", FT_OPTION_STRING, &o.target },
@@ -481,6 +492,8 @@ int ft_command_fit(int argc, char **argv)
     return status;
   if (argc - first != 1)
     return ft_complain("fit", FT_EXIT_USAGE, "expected one table; see foretell fit --help");
+  if (!o.unit && o.target && !ft_named_bytes(o.target))
+    o.unit = "";
   if (check_options(&o) < 0 || take_symbolic(&o) < 0)
     return FT_EXIT_USAGE;
   if (ft_table_read(argv[first], o.target, o.features, &t, &err) < 0)

@@ -76,8 +76,16 @@ static void forward(const struct ft_rows *f, const struct ft_expression *e, stru
       EACH(a[r] / b[r]);
     case FT_SYMBOL_ROOT:
       EACH(sqrt(fabs(a[r])));
-    default:
+    case FT_SYMBOL_LOG:
       EACH(log1p(fabs(a[r])));
+    case FT_SYMBOL_SINE:
+      EACH(sin(a[r]));
+    case FT_SYMBOL_COSINE:
+      EACH(cos(a[r]));
+    case FT_SYMBOL_EXPONENTIAL:
+      EACH(exp(a[r]));
+    case FT_SYMBOLS:
+      break;
     }
 #undef EACH
   }
@@ -117,7 +125,15 @@ static void backward(const struct ft_expression *e, struct ft_sweep *s)
       EACH(v[r] > 0 ? d[r] * copysign(0.5, a[r]) / v[r] : 0, (void)v);
     case FT_SYMBOL_LOG:
       EACH(d[r] * copysign(1, a[r]) / (1 + fabs(a[r])), (void)v);
-    default:
+    case FT_SYMBOL_SINE:
+      EACH(d[r] * cos(a[r]), (void)v);
+    case FT_SYMBOL_COSINE:
+      EACH(-d[r] * sin(a[r]), (void)v);
+    case FT_SYMBOL_EXPONENTIAL:
+      EACH(d[r] * v[r], (void)v);
+    case FT_SYMBOL_CONSTANT:
+    case FT_SYMBOL_VARIABLE:
+    case FT_SYMBOLS:
       break;
     }
 #undef EACH

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "predictor/core/text.h"
+#include "predictor/estimate/equation.h"
 #include "predictor/estimate/evaluate.h"
 #include "predictor/estimate/memory.h"
 #include "predictor/online/online.h"
@@ -41,6 +42,19 @@ static bool column_used(const ft_model *model, size_t column)
   return false;
 }
 
+/* What COLUMN (or its category LEVEL - 1) means changes: an equation that reads it is none any more. */
+static void forget_equation(ft_model *model, const ft_column *column, size_t level)
+{
+  ft_equation *q = &model->evaluator.equation;
+
+  for (size_t v = 0; v < q->columns_count; v++)
+    if (q->columns[v] == column - model->columns && (!level || q->levels[v] == level)) {
+      q->code.size = q->columns_count = q->levels_count = q->scales_count = 0;
+      for (size_t i = 0; i < model->history_count; i++)
+        model->history[i].equation_log = 0;
+    }
+}
+
 static ft_column *column_of(ft_model *model, const ft_feature *feature)
 {
   ft_column *column = NULL;
@@ -55,6 +69,7 @@ static ft_column *column_of(ft_model *model, const ft_feature *feature)
       column = &model->columns[j];
   if (!column)
     return NULL;
+  forget_equation(model, column, 0);
   *column = (ft_column){ .categorical = !feature->has_number };
   (void)ft_string_copy(feature->name, column->name, sizeof column->name);
   return column;
@@ -81,6 +96,7 @@ static void learn_level(ft_model *model, ft_column *column, const ft_feature *fe
       break;
   if (level == MOST_LEVELS)
     return;
+  forget_equation(model, column, level + 1);
   (void)ft_string_copy(category, column->categories[level], sizeof column->categories[level]);
   if (level == column->categories_count)
     column->categories_count++;
@@ -146,6 +162,21 @@ static void predict(const ft_model *model, const ft_observation *o, ft_run *run)
   run->predicted_log = (float)log(ft_estimate_quantile(&estimate, 0.5));
 }
 
+/* What the equation says of it, which never saw it. */
+static void predict_by_equation(const ft_model *model, const ft_observation *o, ft_run *run)
+{
+  const ft_equation *q = &model->evaluator.equation;
+  struct ft_expression code;
+  float x[MOST_COLUMNS];
+  double says;
+
+  if (!model->evaluator.has_equation || !ft_equation_open(q, &code))
+    return;
+  ft_columns_fill(model->columns, model->columns_count, o->features, o->features_count, x);
+  says = ft_equation_log(q, &code, x, model->columns_count);
+  run->equation_log = isnan(says) ? 0 : (float)says;
+}
+
 static void count_run(ft_model *model, const ft_run *run, int by)
 {
   uint32_t *kind = run->censored ? &model->censored : &model->completed;
@@ -194,12 +225,14 @@ int ft_online_update(ft_model *model, const ft_observation *observation, struct 
     return ft_error_errno(err, "%s: update", model->app);
   run = run_of(observation, bytes);
   predict(model, observation, &run);
+  predict_by_equation(model, observation, &run);
   for (size_t i = 0; i < model->history_count; i++) {
     if (model->history[i].key != run.key)
       continue;
     /* what was said before anything of this run was known stands */
     run.has_predicted_log = model->history[i].has_predicted_log;
     run.predicted_log = model->history[i].predicted_log;
+    run.equation_log = model->history[i].equation_log;
     count_run(model, &model->history[i], -1);
     remove_run(model, i);
     break;

@@ -23,7 +23,8 @@ enum {
   DRIFT_FIRST = 2,   /* residuals before the first that is judged so */
   REMEMBERED = 40,   /* runs whose needs outlast a centre that followed others down */
   DRIFT_RUNS = 10,   /* least number of runs to see a drift in */
-  PLACE_RUNS = 8     /* and to see a likeness of neighbours in */
+  PLACE_RUNS = 8,    /* and to see a likeness of neighbours in */
+  EQUATION_RUNS = 10 /* least number of runs to prefer an equation on */
 };
 
 /* Following the last residuals has to reduce the error to this part. */
@@ -35,6 +36,8 @@ enum {
 /* One that ended otherwise had perhaps all but reached its peak. */
 #define STOPPED_MARGIN 0.03
 #define STOPPED_MEAN 0.05
+/* An equation has to be better by this than the additive centre, on the same runs, both honest. */
+#define EQUATION_GAIN 0.9
 /* Killed again at the same peak: this much more each time. */
 #define AGAIN 0.3
 /* Neighbours have to be more alike than by chance: by so many times 1 / sqrt(runs). */
@@ -191,10 +194,48 @@ static void measure_above(const ft_model *model, struct ft_refit *r)
   }
 }
 
+static double capped(double residual)
+{
+  return fmin(fabs(residual), 1);
+}
+
+/* Whether the equation has been better on the runs that both have told without knowing them. */
+static bool equation_is_better(const ft_model *model, const struct ft_refit *r)
+{
+  double equation = 0, additive = 0;
+  size_t count = 0;
+
+  for (size_t i = 0; i < r->rows && model->evaluator.has_equation; i++) {
+    double says = (double)model->history[r->row[i]].equation_log;
+
+    if (says == 0)
+      continue;
+    equation += capped(log(r->data.y[i]) - says);
+    additive += capped(r->fit.residual[i]);
+    count++;
+  }
+  return count >= EQUATION_RUNS && 2 * count >= r->rows && equation < EQUATION_GAIN * additive;
+}
+
+static void prefer_equation(ft_model *model, struct ft_refit *r)
+{
+  ft_evaluator *e = &model->evaluator;
+
+  e->by_equation = equation_is_better(model, r);
+  if (!e->by_equation)
+    return;
+  (void)ft_string_copy("equation", e->method, sizeof e->method);
+  for (size_t i = 0; i < r->rows; i++)
+    if (model->history[r->row[i]].equation_log != 0)
+      r->fit.residual[i] =
+          log(r->data.y[i]) - (double)model->history[r->row[i]].equation_log;
+}
+
 static void fit(ft_model *model, struct ft_refit *r)
 {
   ft_additive_fit(&r->data, (struct ft_additive_work *)r->work, &r->fit);
   make_centre(model, r, &model->evaluator);
+  prefer_equation(model, r);
   measure_above(model, r);
 }
 
@@ -242,6 +283,7 @@ static void move_centre(ft_evaluator *e, double by)
 {
   double factor = exp(by);
 
+  e->equation_shift = e->by_equation ? by : 0;
   if (e->log_target) {
     e->intercept += by;
     return;
@@ -535,7 +577,7 @@ void ft_refit_model(ft_model *model, struct ft_refit *r)
 {
   ft_evaluator *e = &model->evaluator;
 
-  *e = (ft_evaluator){ 0 };
+  *e = (ft_evaluator){ .has_equation = e->has_equation, .equation = e->equation };
   model->has_evaluator = false;
   gather(model, r);
   if (!r->data.runs)

@@ -89,6 +89,22 @@ static bool sorted(const double *value, size_t count)
   return true;
 }
 
+/* The code itself is for whoever runs it (estimate/equation.h): records know no symbols. */
+static int check_equation(const ft_equation *q, size_t columns, struct ft_error *err)
+{
+  if (!isfinite(q->intercept) || !isfinite(q->slope) || !isfinite(q->fitted) ||
+      !(q->error >= 0 && isfinite(q->error)) || q->levels_count != q->columns_count ||
+      q->scales_count != q->columns_count)
+    return bad(err, "equation");
+  for (size_t i = 0; i < q->constants_count; i++)
+    if (!isfinite(q->constants[i]))
+      return bad(err, "constants");
+  for (size_t i = 0; i < q->columns_count; i++)
+    if (q->columns[i] >= columns || !isfinite(q->scales[i]) || q->scales[i] == 0)
+      return bad(err, "equation");
+  return 0;
+}
+
 static int check_evaluator(const ft_evaluator *e, size_t columns, struct ft_error *err)
 {
   if (!isfinite(e->intercept) || !isfinite(e->max_bytes) || !isfinite(e->bound_bytes) ||
@@ -98,6 +114,10 @@ static int check_evaluator(const ft_evaluator *e, size_t columns, struct ft_erro
     return bad(err, "residuals");
   if (e->places_count != e->needs_count || (e->has_place_column && e->place_column >= columns))
     return bad(err, "needs");
+  if (!isfinite(e->equation_shift))
+    return bad(err, "equation");
+  if (e->has_equation && check_equation(&e->equation, columns, err) < 0)
+    return -1;
   for (size_t i = 0; i < e->needs_count; i++)
     if (!isfinite(e->needs[i]) || !isfinite(e->places[i]) || (i && e->needs[i] < e->needs[i - 1]))
       return bad(err, "needs");
@@ -125,7 +145,8 @@ static int check_model(const ft_model *m, struct ft_error *err)
     const ft_run *r = &m->history[i];
 
     if (!isfinite(r->time) || !isfinite(r->bytes) || r->bytes < 0 ||
-        !isfinite(r->predicted_log) || !isfinite(r->runtime_seconds))
+        !isfinite(r->predicted_log) || !isfinite(r->runtime_seconds) ||
+        !isfinite(r->equation_log))
       return bad(err, "history");
     for (size_t j = 0; j < r->x_count; j++)
       if (isinf(r->x[j]))

@@ -56,13 +56,19 @@ static int read_named(reader *read, int state_fd, const char *folder, const char
   return 0;
 }
 
-static int read_model(reader *read, int state_fd, uint32_t uid, const char *app, ft_model *model,
-                      struct ft_error *err)
+static int read_own(reader *read, int state_fd, uint32_t uid, const char *app, ft_model *model,
+                    struct ft_error *err)
 {
   char folder[48];
 
   (void)snprintf(folder, sizeof folder, FT_LAYOUT_MODELS "/%" PRIu32, uid);
-  if (read_named(read, state_fd, folder, app, model, err) == 0)
+  return read_named(read, state_fd, folder, app, model, err);
+}
+
+static int read_model(reader *read, int state_fd, uint32_t uid, const char *app, ft_model *model,
+                      struct ft_error *err)
+{
+  if (read_own(read, state_fd, uid, app, model, err) == 0)
     return 0;
   if (errno != ENOENT)
     return -1;
@@ -73,6 +79,12 @@ int ft_layout_read_model(int state_fd, uint32_t uid, const char *app, ft_model *
                          struct ft_error *err)
 {
   return read_model(ft_record_read, state_fd, uid, app, model, err);
+}
+
+int ft_layout_read_own_model(int state_fd, uint32_t uid, const char *app, ft_model *model,
+                             struct ft_error *err)
+{
+  return read_own(ft_record_read, state_fd, uid, app, model, err);
 }
 
 int ft_layout_read_evaluator(int state_fd, uint32_t uid, const char *app, ft_model *model,

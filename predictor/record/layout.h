@@ -45,7 +45,11 @@ void ft_layout_partition_name(const char *partition, char out[FT_LAYOUT_NAME_SIZ
 int ft_layout_read_model(int state_fd, uint32_t uid, const char *app, ft_model *model,
                          struct ft_error *err);
 
-/* The same without the model's history: all that an estimate needs. */
+/* The same, of the user's own models alone. */
+int ft_layout_read_own_model(int state_fd, uint32_t uid, const char *app, ft_model *model,
+                             struct ft_error *err);
+
+/* The same as ft_layout_read_model without the model's history: all that an estimate needs. */
 int ft_layout_read_evaluator(int state_fd, uint32_t uid, const char *app, ft_model *model,
                              struct ft_error *err);
 
