@@ -173,7 +173,7 @@ static bool is_members_session(const struct ft_measure *measure, pid_t session)
 {
   for (const struct ft_tree *tree = measure->trees; tree; tree = tree->next)
     for (size_t i = 0; i < tree->count; i++)
-      if (tree->members[i].session == session || tree->members[i].pid == session)
+      if (tree->pulses[i].session == session || tree->pulses[i].pid == session)
         return true;
   return false;
 }
@@ -284,8 +284,7 @@ static void adopt_candidates(struct ft_measure *measure)
         discovery->candidates[kept++] = *candidate;
         continue;
       }
-      ft_tree_look_at(measure, member);
-      tree->alive += !member->gone && !member->zombie;
+      ft_tree_look_at(tree, member);
     }
     left = kept;
   } while (left && left < before);

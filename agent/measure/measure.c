@@ -218,16 +218,29 @@ static void keep_most(struct ft_tree *tree)
   tree->samples++;
 }
 
+/* Where no member has news, what follows from them is what it was. */
+static void sample_tree(struct ft_measure *measure, struct ft_tree *tree)
+{
+  struct ft_sample before = tree->latest, *sample = &tree->latest;
+
+  sample_clear(sample);
+  sample->time = measure->now;
+  if (!tree->news) {
+    sample->rss_bytes = before.rss_bytes;
+    sample->processes = before.processes;
+    sample->threads = before.threads;
+  }
+  for (size_t i = 0; i < SAMPLERS; i++)
+    if (tree->states[i] && (tree->news || !samplers[i]->by_members))
+      samplers[i]->sample(measure, tree, tree->states[i], sample);
+}
+
 void ft_measure_sample(struct ft_measure *measure)
 {
   measure->now = ft_io_monotonic();
   ft_discovery_look(measure);
   for (struct ft_tree *tree = measure->trees; tree; tree = tree->next) {
-    sample_clear(&tree->latest);
-    tree->latest.time = measure->now;
-    for (size_t i = 0; i < SAMPLERS; i++)
-      if (tree->states[i])
-        samplers[i]->sample(measure, tree, tree->states[i], &tree->latest);
+    sample_tree(measure, tree);
     keep_most(tree);
     ft_tree_sweep(tree);
   }

@@ -308,6 +308,7 @@ static void perf_close(struct ft_measure *measure, struct ft_tree *tree, void *d
 
 const struct ft_sampler ft_sampler_perf = { .name = "perf",
                                             .state_size = sizeof(struct state),
+                                            .by_members = true,
                                             .probe = perf_probe,
                                             .open = perf_open,
                                             .added = perf_added,

@@ -27,6 +27,7 @@ struct pss {
   double last;
   double rss_bytes; /* highest summed RSS at an instant with a reading */
   double read_at;
+  bool shares; /* several processes share much, by their latest statm */
   bool denied;
 };
 
@@ -57,23 +58,12 @@ static int open_(struct ft_measure *measure, struct ft_tree *tree, void *state)
   return 0;
 }
 
-/*
- * PSS never exceeds RSS, so no new peak of it hides where RSS is below the one known.
- * Where RSS or nothing is enforced, it tells something new only of several processes
- * that share much; where the cgroup's charge is, the charge has counted every page once.
- */
-static bool could_matter(const struct ft_measure *measure, const struct ft_tree *tree,
-                         const struct pss *pss, const struct ft_sample *sample)
+/* Whether so much of SAMPLE's RSS is counted more than once that PSS says something new. */
+static bool much_is_shared(const struct ft_tree *tree, const struct ft_sample *sample)
 {
   double shared = 0, most_shared = 0;
-  bool news = sample->rss_bytes > (1 + NEWS_PART) * pss->rss_bytes;
 
-  if (sample->rss_bytes <= 0 || sample->rss_bytes <= tree->most.pss_bytes)
-    return false;
-  if (measure->settings.rule == FT_RULE_PSS)
-    return news || measure->now - pss->read_at >= NEWS_SECONDS;
-  if (!news || sample->processes < 2 ||
-      (measure->settings.rule == FT_RULE_CGROUP && tree->most.charge_bytes >= 0))
+  if (sample->processes < 2)
     return false;
   for (size_t i = 0; i < tree->count; i++) {
     const struct ft_member *member = &tree->members[i];
@@ -84,6 +74,27 @@ static bool could_matter(const struct ft_measure *measure, const struct ft_tree 
     ft_most(&most_shared, member->shared_bytes);
   }
   return shared - most_shared > SHARED_PART * sample->rss_bytes;
+}
+
+/*
+ * PSS never exceeds RSS, so no new peak of it hides where RSS is below the one known.
+ * Where RSS or nothing is enforced, it tells something new only of several processes
+ * that share much; where the cgroup's charge is, the charge has counted every page once.
+ */
+static bool could_matter(const struct ft_measure *measure, const struct ft_tree *tree,
+                         struct pss *pss, const struct ft_sample *sample)
+{
+  bool news = sample->rss_bytes > (1 + NEWS_PART) * pss->rss_bytes;
+
+  if (sample->rss_bytes <= 0 || sample->rss_bytes <= tree->most.pss_bytes)
+    return false;
+  if (measure->settings.rule == FT_RULE_PSS)
+    return news || measure->now - pss->read_at >= NEWS_SECONDS;
+  if (!news || (measure->settings.rule == FT_RULE_CGROUP && tree->most.charge_bytes >= 0))
+    return false;
+  if (tree->news)
+    pss->shares = much_is_shared(tree, sample);
+  return pss->shares;
 }
 
 /* A process that may not be read counts with its RSS, which is never less. */

@@ -12,6 +12,7 @@ struct count {
   struct ft_cost *cost;
   struct ft_error *err;
   uint8_t *role; /* of each tensor */
+  bool *learnt;  /* of each tensor */
   size_t layer_room, unknown_room;
 };
 
@@ -93,6 +94,7 @@ static void add_parameter(struct count *c, uint32_t tensor)
   const struct ft_tensor *t = &c->graph->tensors[tensor];
 
   c->role[tensor] = ROLE_PARAMETER;
+  c->learnt[tensor] = true;
   c->cost->parameters = ft_plus(c->cost->parameters, ft_tensor_elements(t));
   c->cost->parameter_bytes = ft_plus(c->cost->parameter_bytes, ft_tensor_bytes(t));
 }
@@ -393,8 +395,10 @@ int ft_graph_cost(struct ft_graph *graph, struct ft_cost *cost, struct ft_error 
 
   *cost = (struct ft_cost){ .operators = graph->operator_count };
   c.role = ft_arena_take(&graph->results, graph->tensor_count);
-  if (!c.role)
+  c.learnt = ft_arena_take(&graph->results, graph->tensor_count * sizeof *c.learnt);
+  if (!c.role || !c.learnt)
     return exhausted(&c);
+  cost->learnt = c.learnt;
   mark_used(&c, &graph->block);
   for (uint32_t i = 0; i < graph->block.input_count; i++) {
     int64_t fed = ft_tensor_elements(&graph->tensors[graph->block.inputs[i]]);

@@ -62,7 +62,8 @@ static void inside(struct fuse *f, const struct ft_operator *op)
 static void last(struct fuse *f, const struct ft_operator *op, uint8_t kind, uint32_t tensor,
                  int64_t groups)
 {
-  f->fusions[op - f->block->operators] = (struct ft_fusion){ kind, tensor, groups };
+  f->fusions[op - f->block->operators] =
+      (struct ft_fusion){ .kind = kind, .input = tensor, .groups = groups };
 }
 
 /* x times sigmoid(x), or hard sigmoid. */
@@ -174,7 +175,66 @@ static void group_norm(struct fuse *f, const struct ft_operator *op)
   last(f, end, FT_FUSED_NORM, input(to, 0), x->rank > 1 ? ft_times(x->dims[0], x->dims[1]) : 0);
 }
 
-int ft_fuse(struct ft_graph *graph, const struct ft_block *block, struct ft_fusion *fusions)
+/* The product of queries and keys that SCORES are, scaled or shifted; NULL when they are not. */
+static const struct ft_operator *scores(struct fuse *f, uint32_t scores)
+{
+  for (int i = 0; i < 4; i++) {
+    const struct ft_operator *product = from(f, scores, "MatMul"), *op;
+    uint32_t next = 0;
+
+    if (f->uses[scores] != 1)
+      return NULL;
+    if (product)
+      return product;
+    op = from(f, scores, "Mul");
+    op = op ? op : from(f, scores, "Div");
+    next = op ? fed(f, op) : 0;
+    op = op ? op : from(f, scores, "Add");
+    if (op && !next)
+      next = fed(f, op);
+    if (!next)
+      return NULL;
+    inside(f, op);
+    scores = next;
+  }
+  return NULL;
+}
+
+/* softmax(q k' + bias) v, the last product being OP. */
+static void attention(struct fuse *f, const struct ft_operator *op)
+{
+  const struct ft_operator *softmax = from(f, input(op, 0), "Softmax"), *product, *turn, *scale;
+  struct ft_fusion *fusion = &f->fusions[op - f->block->operators];
+  const struct ft_tensor *p = &f->graph->tensors[input(op, 0)];
+  uint32_t q, k;
+
+  if (!softmax || f->uses[input(op, 0)] != 1 || p->rank < 3 || constant(f, input(op, 1)))
+    return;
+  product = scores(f, input(softmax, 0));
+  if (!product || constant(f, input(product, 0)) || constant(f, input(product, 1)))
+    return;
+  inside(f, softmax);
+  inside(f, product);
+  q = input(product, 0);
+  k = input(product, 1);
+  scale = from(f, q, "Mul");
+  if (scale && fed(f, scale) && f->uses[q] == 1) {
+    inside(f, scale);
+    q = fed(f, scale);
+  }
+  turn = from(f, k, "Transpose");
+  if (turn && f->uses[k] == 1) {
+    inside(f, turn);
+    k = input(turn, 0);
+  }
+  last(f, op, FT_FUSED_ATTENTION, q, 0);
+  fusion->keys = k;
+  fusion->values = input(op, 1);
+  fusion->groups = p->dims[p->rank - 1] > 0 ? ft_tensor_elements(p) / p->dims[p->rank - 1] : 0;
+}
+
+int ft_fuse(struct ft_graph *graph, const struct ft_block *block, bool fuse_attention,
+            struct ft_fusion *fusions)
 {
   struct fuse f = { .graph = graph, .block = block, .fusions = fusions };
 
@@ -205,6 +265,8 @@ int ft_fuse(struct ft_graph *graph, const struct ft_block *block, struct ft_fusi
       layer_norm(&f, op);
     else if (is(op, "InstanceNormalization"))
       group_norm(&f, op);
+    else if (fuse_attention && is(op, "MatMul"))
+      attention(&f, op);
   }
   return 0;
 }

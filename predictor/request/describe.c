@@ -25,12 +25,12 @@ struct reading {
   uint64_t hash;
   size_t matched; /* of the declared apps, the first that matched; app_count: none */
   unsigned lines;
-  struct ft_found found; /* undeclared */
-  struct ft_found declared;
   const char *image;
   char image_text[128];
-  struct ft_shell shell;
+  struct ft_found found; /* undeclared */
   struct ft_command command;
+  struct ft_shell shell;
+  struct ft_found declared; /* where there are declared apps */
 };
 
 /* Large and mostly never touched: what need not be zero is left alone. */
@@ -43,7 +43,8 @@ static void begin(struct reading *r, const struct ft_description *what,
   r->lines = 0;
   r->image = NULL;
   ft_found_begin(&r->found, files);
-  ft_found_begin(&r->declared, declared_files);
+  if (what->app_count)
+    ft_found_begin(&r->declared, declared_files);
 }
 
 static void hash_body(struct ft_text line, void *data)

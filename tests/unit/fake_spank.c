@@ -54,7 +54,7 @@ static int index_of(const char *name)
 
 char *slurm_option_get(struct fake_opt *o, const char *name);
 int slurm_option_set(struct fake_opt *o, const char *name, const char *value, bool early);
-bool slurm_option_isset(struct fake_opt *o, const char *name);
+bool slurm_option_get_next_set(struct fake_opt *o, char **name, char **value, size_t *state);
 bool slurm_option_reset(struct fake_opt *o, const char *name);
 struct option *slurm_option_table_create(struct fake_opt *o, char **letters);
 void slurm_option_table_destroy(struct option *table);
@@ -79,7 +79,7 @@ char *slurm_option_get(struct fake_opt *o, const char *name)
 {
   int i = index_of(name);
 
-  if (strcmp(name, "wrap") == 0 && getenv("FAKE_SALLOC"))
+  if (strcmp(name, "array") == 0 && getenv("FAKE_SALLOC"))
     return xstrdup("invalid-context");
   return i < 0 ? NULL : xstrdup(o->value[i]);
 }
@@ -97,11 +97,16 @@ int slurm_option_set(struct fake_opt *o, const char *name, const char *value, bo
   return 0;
 }
 
-bool slurm_option_isset(struct fake_opt *o, const char *name)
+bool slurm_option_get_next_set(struct fake_opt *o, char **name, char **value, size_t *state)
 {
-  int i = index_of(name);
-
-  return i >= 0 && o->set[i];
+  while (*state < NAMES && !o->set[*state])
+    ++*state;
+  if (*state == NAMES)
+    return false;
+  *name = xstrdup(option_names[*state]);
+  *value = xstrdup(o->value[*state]);
+  ++*state;
+  return true;
 }
 
 bool slurm_option_reset(struct fake_opt *o, const char *name)

@@ -533,9 +533,12 @@ static void script(const char *name, bool mig)
 static void sample_gpus(int looks, ft_observation *out, struct ft_sample *sample)
 {
   struct ft_measure_report report;
-  struct ft_member member = { .pid = getpid(), .fresh = true, .root = true, .statm_fd = -1 };
+  struct ft_member member = { .pid = getpid(), .fresh = true, .root = true };
+  struct ft_pulse pulse = { .pid = getpid(), .statm_fd = -1 };
   struct ft_measure measure = { .now = 1 };
-  struct ft_tree tree = { .measure = &measure, .members = &member, .count = 1, .size = 1 };
+  struct ft_tree tree = {
+    .measure = &measure, .members = &member, .pulses = &pulse, .count = 1, .size = 1
+  };
   void *state = calloc(1, ft_sampler_nvml.state_size);
 
   memset(out, 0, sizeof *out);
