@@ -2,7 +2,7 @@
 # What foretell needs of Debian 12, in one place; sourced. Two sets: to build
 # and run it with a Slurm, and what the checks add.
 packages_build='build-essential autoconf automake libtool pkg-config
-  nanopb protobuf-compiler libnanopb-dev libslurm-dev libconfuse-dev libsqlite3-dev libjansson-dev
+  nanopb protobuf-compiler libnanopb-dev libslurm-dev libconfuse-dev libsqlite3-dev libjansson-dev libzip-dev
   libacl1-dev libhwloc-dev libpapi-dev libgsl-dev libcairo2-dev libcmocka-dev
   munge slurm-client slurm-wlm-basic-plugins slurmctld slurmd
   acl iproute2 procps util-linux xz-utils'
