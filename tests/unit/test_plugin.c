@@ -540,6 +540,10 @@ static void the_agent_is_told_of_tasks_and_jobs(void **state)
   assert_int_equal(listen(listener, 16), 0);
   (void)submit("slurmstepd", "SPANK_FORETELL=Zm9v");
   take(listener, &a);
+  assert_int_equal(a.which_event, ft_announcement_job_start_tag);
+  assert_int_equal(a.event.job_start.submission.size, 3);
+  assert_memory_equal(a.event.job_start.submission.bytes, "foo", 3);
+  take(listener, &a);
   assert_int_equal(a.which_event, ft_announcement_task_start_tag);
   assert_int_equal(a.job_id, 77);
   assert_int_equal(a.step_id, 3);
@@ -555,10 +559,6 @@ static void the_agent_is_told_of_tasks_and_jobs(void **state)
   assert_true(a.event.task_end.last);
   assert_true(a.event.task_end.has_largest_process_bytes);
   assert_false(a.event.task_end.has_charge_bytes);
-  take(listener, &a);
-  assert_int_equal(a.which_event, ft_announcement_job_start_tag);
-  assert_int_equal(a.event.job_start.submission.size, 3);
-  assert_memory_equal(a.event.job_start.submission.bytes, "foo", 3);
   take(listener, &a);
   assert_int_equal(a.which_event, ft_announcement_job_end_tag);
   close(listener);
