@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * foretell fit: an equation for a column of any table. Rows are split at random
- * into training and test part; the test part chooses nothing. With several
+ * into training and test part, or as a column says; the test part chooses nothing. With several
  * seeds the medians over the splits are told, and every test error with --json.
  */
 #include "config.h"
@@ -35,7 +35,7 @@ struct outcome {
 };
 
 struct options {
-  const char *target, *features, *method, *unit, *primitives;
+  const char *target, *features, *held, *method, *unit, *primitives;
   double test;
   unsigned long seed, seeds, population, generations, tournament;
   struct ft_symbolic_settings symbolic; /* what follows from these */
@@ -80,7 +80,7 @@ static void split_draw(const struct ft_table *t, double part, uint64_t seed, siz
   }
   s->train = s->test = 0;
   for (size_t i = 0; i < t->rows; i++) {
-    bool tests = i < test;
+    bool tests = t->held ? t->held[order[i]] : i < test;
     double *x = tests ? s->test_x + s->test * t->columns : s->train_x + s->train * t->columns;
 
     memcpy(x, t->x + order[i] * t->columns, t->columns * sizeof *x);
@@ -417,6 +417,16 @@ static int check_options(const struct options *o)
   return 0;
 }
 
+/* The part of the rows that a column holds out. */
+static double held_part(const struct ft_table *t)
+{
+  size_t held = 0;
+
+  for (size_t r = 0; r < t->rows; r++)
+    held += t->held[r];
+  return (double)held / (double)t->rows;
+}
+
 static int run(const struct ft_table *t, const struct options *o)
 {
   json_t *methods = o->json ? json_object() : NULL;
@@ -460,6 +470,8 @@ int ft_command_fit(int argc, char **argv)
     { 'm', "method", "NAME", "symbolic (default), linear, loglinear or all", FT_OPTION_STRING,
       &o.method },
     { 0, "test", "PART", "part of the rows to hold out (0.3)", FT_OPTION_DOUBLE, &o.test },
+    { 0, "held", "COLUMN", "hold out the rows in which COLUMN is not 0, instead of a part",
+      FT_OPTION_STRING, &o.held },
     { 0, "seed", "N", "of the split and of the search (1)", FT_OPTION_COUNT, &o.seed },
     { 0, "seeds", "K", "do it for K seeds and tell medians (1)", FT_OPTION_COUNT, &o.seeds },
     { 0, "population", "N", "equations in a generation (300)", FT_OPTION_COUNT, &o.population },
@@ -496,10 +508,13 @@ int ft_command_fit(int argc, char **argv)
     o.unit = "";
   if (check_options(&o) < 0 || take_symbolic(&o) < 0)
     return FT_EXIT_USAGE;
-  if (ft_table_read(argv[first], o.target, o.features, &t, &err) < 0)
+  if (ft_table_read(argv[first], o.target, o.features, o.held, &t, &err) < 0)
     status = ft_complain("fit", FT_EXIT_USAGE, "%s", err.text);
-  else
+  else {
+    if (t.held)
+      o.test = held_part(&t);
     status = run(&t, &o);
+  }
   ft_table_free(&t);
   return status;
 }

@@ -16,10 +16,18 @@ enum { FT_ROWS_BLOCK = 32 };
 struct ft_rows {
   const double *x;      /* x[column * room + row] */
   const double *y;
-  const double *weight; /* 1 / |y|; 0: the row is held out, or only fills a block */
+  const double *weight; /* 1 / |y|; 0 where a copy of a row only fills a block */
   size_t rows, room, columns;
-  size_t counted;       /* rows with weight */
 };
+
+/* ROWS filled up to whole blocks. */
+static inline size_t ft_rows_room(size_t rows)
+{
+  return (rows + FT_ROWS_BLOCK - 1) / FT_ROWS_BLOCK * FT_ROWS_BLOCK;
+}
+
+/* Fill the last block of ROWS, whose numbers X, Y and WEIGHT are, with copies that weigh nothing. */
+void ft_rows_fill(double *x, double *y, double *weight, const struct ft_rows *rows);
 
 /* Working memory for one equation at a time. */
 struct ft_sweep;
@@ -27,16 +35,19 @@ struct ft_sweep;
 /* NULL with errno out of memory; to be given to free(). */
 struct ft_sweep *ft_sweep_new(void);
 
-/* Mean absolute percentage error, a fraction, over the rows with weight; infinite where undefined. */
+/* Mean absolute percentage error, a fraction, over the rows; infinite where undefined. */
 double ft_constants_error(const struct ft_rows *rows, const struct ft_expression *expression,
                           struct ft_sweep *sweep);
 
 /*
- * Fit the constants (the first ten; more would only fit noise), intercept and slope of
+ * Fit the constants that count (ten at most; more would only fit noise), intercept and slope of
  * EXPRESSION, a valid one whose scales are 1, in at most STEPS steps from where they
  * are. Returns the error as above; it never gets larger.
  */
 double ft_constants_fit(const struct ft_rows *rows, struct ft_expression *expression,
                         struct ft_sweep *sweep, int steps);
+
+/* How many constants the last ft_constants_fit has fitted besides intercept and slope. */
+int ft_constants_fitted(const struct ft_sweep *sweep);
 
 #endif

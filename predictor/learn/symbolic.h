@@ -26,7 +26,10 @@ struct ft_symbolic_settings {
   void *data;
 };
 
-enum { FT_SYMBOLIC_FRONT = FT_EXPRESSION_NODES };
+enum {
+  FT_SYMBOLIC_FRONT = FT_EXPRESSION_NODES,
+  FT_SYMBOLIC_POPULATION = 100000 /* at most */
+};
 
 struct ft_symbolic_point {
   struct ft_expression expression;
