@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * foretell fit: an equation for a column of any table. Rows are split at random
- * into training and test part; the test part chooses nothing. With several
+ * into training and test part, or as a column says; the test part chooses nothing. With several
  * seeds the medians over the splits are told, and every test error with --json.
  */
 #include "config.h"
@@ -20,7 +20,7 @@
 enum { SEEDS = 1000 };
 
 struct options {
-  const char *target, *features, *method, *unit, *primitives;
+  const char *target, *features, *held, *method, *unit, *primitives;
   double test;
   unsigned long seed, seeds, population, generations, tournament, digits;
   struct ft_symbolic_settings symbolic; /* what follows from these */
@@ -230,6 +230,16 @@ static int check_options(const struct options *o)
   return 0;
 }
 
+/* The part of the rows that a column holds out. */
+static double held_part(const struct ft_table *t)
+{
+  size_t held = 0;
+
+  for (size_t r = 0; r < t->rows; r++)
+    held += t->held[r];
+  return (double)held / (double)t->rows;
+}
+
 static int run(const struct ft_table *t, const struct options *o)
 {
   /* the second one ends the command as ever */
@@ -277,6 +287,8 @@ int ft_command_fit(int argc, char **argv)
     { 'm', "method", "NAME", "symbolic (default), linear, loglinear or all", FT_OPTION_STRING,
       &o.method },
     { 0, "test", "PART", "part of the rows to hold out (0.3)", FT_OPTION_DOUBLE, &o.test },
+    { 0, "held", "COLUMN", "hold out the rows in which COLUMN is not 0, instead of a part",
+      FT_OPTION_STRING, &o.held },
     { 0, "seed", "N", "of the split and of the search (1)", FT_OPTION_COUNT, &o.seed },
     { 0, "seeds", "K", "do it for K seeds and tell medians (1)", FT_OPTION_COUNT, &o.seeds },
     { 0, "population", "N", "equations in a generation (300)", FT_OPTION_COUNT, &o.population },
@@ -316,10 +328,13 @@ int ft_command_fit(int argc, char **argv)
     o.unit = "";
   if (check_options(&o) < 0 || take_symbolic(&o) < 0)
     return FT_EXIT_USAGE;
-  if (ft_table_read(argv[first], o.target, o.features, &t, &err) < 0)
+  if (ft_table_read(argv[first], o.target, o.features, o.held, &t, &err) < 0)
     status = ft_complain("fit", FT_EXIT_USAGE, "%s", err.text);
-  else
+  else {
+    if (t.held)
+      o.test = held_part(&t);
     status = run(&t, &o);
+  }
   ft_table_free(&t);
   return status;
 }

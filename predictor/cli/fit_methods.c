@@ -48,7 +48,7 @@ void ft_split_draw(const struct ft_table *t, double part, uint64_t seed, size_t 
   }
   s->train = s->test = 0;
   for (size_t i = 0; i < t->rows; i++) {
-    bool tests = i < test;
+    bool tests = t->held ? t->held[order[i]] : i < test;
     double *x = tests ? s->test_x + s->test * t->columns : s->train_x + s->train * t->columns;
 
     memcpy(x, t->x + order[i] * t->columns, t->columns * sizeof *x);

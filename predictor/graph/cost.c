@@ -104,7 +104,7 @@ static void mark_constants(struct count *c, const struct ft_block *block)
   for (uint32_t i = 0; i < block->constant_count; i++) {
     const struct ft_declared *d = c->graph->tensors[block->constants[i]].constant;
 
-    if (c->role[block->constants[i]] == ROLE_USED && ft_element_is_real(d->element))
+    if (c->role[block->constants[i]] == ROLE_USED && ft_element_is_real(d->element) && !d->kept)
       add_parameter(c, block->constants[i]);
     else
       c->cost->buffers = ft_plus(c->cost->buffers, d->elements);

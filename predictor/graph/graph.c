@@ -12,6 +12,7 @@
 #include "predictor/core/buf.h"
 #include "predictor/graph/graph.h"
 #include "predictor/graph/onnx.h"
+#include "predictor/graph/torchscript.h"
 
 static const struct {
   const char *name;
@@ -105,6 +106,29 @@ static int open_model(const char *path, int *dirfd, struct ft_error *err)
   return fd;
 }
 
+/* A zip archive: PyTorch's. */
+static int read_archive(struct ft_build *build, int fd)
+{
+  struct ft_archive archive;
+  int status;
+
+  if (ft_archive_open(&archive, fd, build->graph->file, build->err) < 0)
+    return -1;
+  status = ft_torchscript_read(build, &archive);
+  ft_archive_close(&archive);
+  return status;
+}
+
+/* Recognised by what the file begins with. */
+static int read_graph(struct ft_build *build, int fd, int dirfd)
+{
+  unsigned char head[4] = { 0 };
+
+  if (pread(fd, head, sizeof head, 0) == sizeof head && memcmp(head, "PK\3\4", 4) == 0)
+    return read_archive(build, fd);
+  return ft_onnx_read(build, fd, dirfd) < 0 || ft_build_finish(build) < 0 ? -1 : 0;
+}
+
 struct ft_graph *ft_graph_read(const char *path, struct ft_error *err)
 {
   struct ft_graph *graph;
@@ -121,10 +145,7 @@ struct ft_graph *ft_graph_read(const char *path, struct ft_error *err)
   graph->arena.limit = graph->results.limit = FT_LIMIT_GRAPH;
   graph->file = path;
   ft_build_init(&build, graph, err);
-  status = ft_build_name(&build, "", 0) == UINT32_MAX || ft_onnx_read(&build, fd, dirfd) < 0 ||
-                   ft_build_finish(&build) < 0
-               ? -1
-               : 0;
+  status = ft_build_name(&build, "", 0) == UINT32_MAX || read_graph(&build, fd, dirfd) < 0 ? -1 : 0;
   ft_build_free(&build);
   if (status < 0) {
     ft_graph_free(graph);
@@ -141,6 +162,8 @@ void ft_graph_free(struct ft_graph *graph)
 {
   if (!graph)
     return;
+  if (graph->release)
+    graph->release(graph->program);
   ft_arena_free(&graph->arena);
   ft_arena_free(&graph->results);
   free(graph);

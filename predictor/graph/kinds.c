@@ -91,6 +91,7 @@ static const struct ft_operator_kind kinds[] = {
   KIND(LeakyRelu, same, NONE, 0, false),
   KIND(Less, binary, NONE, 0, false),
   KIND(LessOrEqual, binary, NONE, 0, false),
+  KIND(Linear, linear, PRODUCT, 1, false),
   KIND(Log, unary, NONE, 0, false),
   KIND(LogSoftmax, same, NONE, 0, false),
   KIND(Loop, loop, NONE, 0, false),

@@ -7,18 +7,21 @@
 #include "predictor/graph/backward.h"
 #include "predictor/graph/fuse.h"
 #include "predictor/graph/infer.h"
+#include "predictor/graph/kinds.h"
 #include "predictor/graph/schedule.h"
+#include "predictor/graph/strides.h"
 
 /* A tensor's memory, or that of which it is a view. */
 struct place {
   uint32_t owner;  /* the tensor whose memory it is */
   uint32_t last;   /* operator + 1 that reads that memory last in the forward pass (of the owner) */
   uint32_t buffer; /* + 1; 0: none now (of the owner) */
-  uint32_t gradient; /* buffer + 1 of this tensor's gradient */
-  bool scattered;    /* a view that a reshape has to copy */
-  bool held;         /* by the forward pass (of the owner) */
-  bool fixed;        /* parameters, inputs: there all the time (of the owner) */
-  bool wanted;       /* its gradient is */
+  uint32_t gradient;                /* buffer + 1 of this tensor's gradient */
+  const struct ft_strides *strides; /* NULL: dense */
+  bool scattered;                   /* a view that a reshape has to copy */
+  bool held;                        /* by the forward pass (of the owner) */
+  bool fixed;                       /* parameters, inputs: there all the time (of the owner) */
+  bool wanted;                      /* its gradient is */
 };
 
 struct plan {
@@ -30,7 +33,8 @@ struct plan {
   struct ft_error *err;
   struct ft_fusion *fusions;
   struct place *places;
-  uint32_t *uses;       /* of each tensor */
+  uint32_t *uses; /* of each tensor: how many, and one of them */
+  const struct ft_operator **users;
   uint32_t *references; /* of each buffer */
   int64_t *sizes;       /* of each buffer */
   struct kept {
@@ -173,17 +177,57 @@ static bool selects(const struct plan *p, const struct ft_operator *op)
          !tensor(p, op->inputs[1])->data;
 }
 
-static bool is_view(const struct plan *p, const struct ft_operator *op)
+/* Padding that pooling does itself. */
+static bool pads_pool(const struct plan *p, const struct ft_operator *op)
 {
-  if (!op->kind || !op->input_count || (!op->kind->view && !selects(p, op)))
-    return false;
-  return !p->places[op->inputs[0]].scattered || (!is(op, "Reshape") && !is(op, "Flatten"));
+  const struct ft_operator *user = p->users[op->outputs[0]];
+
+  return is(op, "Pad") && p->uses[op->outputs[0]] == 1 && user &&
+         (is(user, "AveragePool") || is(user, "MaxPool"));
 }
 
-static bool scatters(const struct plan *p, const struct ft_operator *op)
+/* How T lies; dense unless it is a view of another order. */
+static struct ft_strides strides_of(const struct plan *p, uint32_t t)
 {
-  return is(op, "Transpose") || is(op, "Slice") || is(op, "Split") || is(op, "Expand") ||
-         selects(p, op);
+  struct ft_strides strides = { { 0 } };
+
+  if (p->places[t].strides)
+    return *p->places[t].strides;
+  if (tensor(p, t)->rank > 0)
+    ft_strides_dense(tensor(p, t), &strides);
+  return strides;
+}
+
+static void lies(struct plan *p, uint32_t t, const struct ft_strides *strides)
+{
+  struct ft_strides *own, dense = { { 0 } };
+  size_t size = sizeof *strides->step * (size_t)(tensor(p, t)->rank > 0 ? tensor(p, t)->rank : 0);
+
+  if (tensor(p, t)->rank <= 0)
+    return;
+  ft_strides_dense(tensor(p, t), &dense);
+  if (memcmp(&dense, strides, size) == 0)
+    return;
+  own = ft_arena_take(&p->graph->results, sizeof *own);
+  if (!own)
+    p->failed = true;
+  else
+    memcpy(own, strides, size);
+  p->places[t].strides = own;
+}
+
+/* Whether OP's results are views of its first input, and then how they lie. */
+static bool is_view(const struct plan *p, const struct ft_operator *op, struct ft_strides *strides)
+{
+  const struct ft_tensor *x = tensor(p, op->inputs[0]), *y = tensor(p, op->outputs[0]);
+  struct ft_strides from;
+
+  if (!op->kind || (!op->kind->view && !selects(p, op)) || x->rank < 0 || y->rank < 0)
+    return false;
+  from = strides_of(p, op->inputs[0]);
+  if (is(op, "Reshape") || is(op, "Flatten"))
+    return ft_strides_reshape(x, &from, y->dims, y->rank, strides);
+  return ft_strides_view(p->graph, op, &from, strides);
 }
 
 static const struct ft_operator *producer(const struct plan *p, uint32_t t)
@@ -210,16 +254,10 @@ static bool in_place(const struct plan *p, const struct ft_operator *op)
   if (adds_in_place(p, op))
     return true;
   return ft_backward_of(op).in_place && from && p->uses[op->inputs[0]] == 1 &&
-         !p->places[op->inputs[0]].scattered && !(ft_backward_of(from).saves & FT_SAVES_RESULT) &&
+         (is(op, "Relu") || is(from, "BatchNormalization") || is(from, "Conv")) &&
+         !p->places[op->inputs[0]].strides && !(ft_backward_of(from).saves & FT_SAVES_RESULT) &&
          ft_tensor_elements(tensor(p, op->inputs[0])) ==
              ft_tensor_elements(tensor(p, op->outputs[0]));
-}
-
-static bool is_attention(const struct plan *p, uint32_t t)
-{
-  const struct ft_operator *from = producer(p, t);
-
-  return from && p->fusions[from - p->block->operators].kind == FT_FUSED_ATTENTION;
 }
 
 static void reads(struct plan *p, uint32_t t, uint32_t when)
@@ -233,13 +271,52 @@ static void count_uses(struct plan *p)
   for (uint32_t i = 0; i < p->block->operator_count; i++) {
     const struct ft_operator *op = &p->block->operators[i];
 
-    for (uint32_t j = 0; j < op->input_count; j++)
+    for (uint32_t j = 0; j < op->input_count; j++) {
       p->uses[op->inputs[j]]++;
+      p->users[op->inputs[j]] = op;
+    }
     for (uint32_t j = 0; j < op->capture_count; j++)
       p->uses[op->captures[j]]++;
   }
   for (uint32_t i = 0; i < p->block->output_count; i++)
     p->uses[p->block->outputs[i]]++;
+}
+
+/* Where OP's results lie. */
+static void place(struct plan *p, const struct ft_operator *op, const struct ft_fusion *fusion)
+{
+  struct ft_strides strides = { { 0 } }, from;
+  const struct ft_tensor *y = tensor(p, op->output_count ? op->outputs[0] : 0);
+  bool view;
+
+  if (!op->output_count || !op->input_count || y->rank < 0)
+    return;
+  if (fusion->kind == FT_FUSED_ATTENTION && y->rank == 4) { /* heads side by side */
+    int64_t heads = y->dims[1], rows = y->dims[2], size = y->dims[3];
+
+    strides = (struct ft_strides){ { ft_times(rows, ft_times(heads, size)), size,
+                                     ft_times(heads, size), 1 } };
+    lies(p, op->outputs[0], &strides);
+    return;
+  }
+  if (fusion->kind != FT_FUSED_NOT || !op->inputs[0])
+    return;
+  view = is_view(p, op, &strides);
+  if (view || in_place(p, op) || pads_pool(p, op)) {
+    for (uint32_t j = 0; j < op->output_count; j++) {
+      p->places[op->outputs[j]].owner = p->places[op->inputs[0]].owner;
+      if (view)
+        lies(p, op->outputs[j], &strides);
+    }
+  } else if (p->places[op->inputs[0]].strides && tensor(p, op->inputs[0])->rank == y->rank &&
+             ft_tensor_elements(tensor(p, op->inputs[0])) == ft_tensor_elements(y) &&
+             ft_backward_of(op).gradient != FT_GRADIENT_STOPS && op->kind &&
+             op->kind->work == FT_WORK_NONE && !is(op, "Softmax") && !is(op, "Concat") &&
+             !op->kind->view) {
+    from = strides_of(p, op->inputs[0]);
+    ft_strides_like(y, &from, &strides);
+    lies(p, op->outputs[0], &strides);
+  }
 }
 
 /* Who owns what, whose gradient is wanted, and when memory is read last. */
@@ -270,15 +347,7 @@ static void settle(struct plan *p)
 
     if (!runs(p, op))
       continue;
-    if (fusion->kind == FT_FUSED_NOT && op->output_count && (is_view(p, op) || in_place(p, op)))
-      for (uint32_t j = 0; j < op->output_count; j++) {
-        struct place *place = &p->places[op->outputs[j]];
-
-        place->owner = p->places[op->inputs[0]].owner;
-        place->scattered = p->places[op->inputs[0]].scattered || scatters(p, op);
-        if (is(op, "Transpose") && is_attention(p, op->inputs[0]))
-          place->scattered = false; /* it gives heads side by side, as they are wanted next */
-      }
+    place(p, op, fusion);
     for (uint32_t j = 0; j < op->input_count; j++)
       reads(p, op->inputs[j], i + 1);
     for (uint32_t j = 0; j < op->capture_count; j++)
@@ -337,6 +406,35 @@ static void save_extras(struct plan *p, uint32_t i, unsigned saves)
   }
 }
 
+/*
+ * What a matrix product makes of operand T before it multiplies: more than three dimensions become
+ * three (two where the other is a matrix that is learnt), and where they do not lie so that is a
+ * copy, which is then kept in the operand's place (aten/src/ATen/native/LinearAlgebra.cpp, matmul).
+ */
+static uint32_t copy_of(struct plan *p, const struct ft_operator *op, uint32_t t)
+{
+  const struct ft_tensor *x = tensor(p, t), *y = tensor(p, op->outputs[0]);
+  const struct ft_tensor *other = tensor(p, op->inputs[op->inputs[0] == t]);
+  struct ft_strides from, strides;
+  int64_t dims[3] = { 1, 1, 1 }, wide = 1;
+  int kept = other->rank == 2 ? 1 : 2;
+
+  if (x->rank < 3 || (kept == 2 && y->rank < 4) || other->rank < 2)
+    return 0;
+  for (int i = 0; i < x->rank - kept; i++)
+    dims[0] = ft_times(dims[0], x->dims[i]);
+  for (int i = 0; i < y->rank - kept; i++)
+    wide = ft_times(wide, y->dims[i]);
+  for (int i = 0; i < kept; i++)
+    dims[i + 1] = x->dims[x->rank - kept + i];
+  from = strides_of(p, t);
+  if (kept == 2 && dims[0] > 0 && wide > dims[0]) /* broadcast: written out */
+    return take(p, ft_times(bytes_of(p, t), wide / dims[0]));
+  if (ft_strides_reshape(x, &from, dims, kept + 1, &strides))
+    return 0;
+  return take(p, bytes_of(p, t));
+}
+
 static void save_all(struct plan *p, uint32_t i)
 {
   const struct ft_operator *op = &p->block->operators[i];
@@ -361,6 +459,21 @@ static void save_all(struct plan *p, uint32_t i)
     keep(p, i, take(p, ft_times(4 * p->options->batch, fusion->groups)));
     return;
   }
+  if (is(op, "MatMul") && op->input_count == 2) {
+    for (uint32_t j = 0; j < 2; j++) {
+      uint32_t copy = p->places[op->inputs[j]].fixed ? 0 : copy_of(p, op, op->inputs[j]);
+
+      if (!learnt(p, op->inputs[!j]))
+        drop(p, copy);
+      else if (copy)
+        keep(p, i, copy);
+      else
+        save(p, i, op->inputs[j]);
+    }
+    return;
+  }
+  if (ft_backward_of(op).in_place && !is(op, "Relu") && !in_place(p, op))
+    saves = FT_SAVES_FIRST;
   save_extras(p, i, saves);
   if (saves & FT_SAVES_FIRST)
     save(p, i, input(op, 0));
@@ -527,11 +640,11 @@ static void give_inputs(struct plan *p, uint32_t i, uint32_t gradient)
   }
   for (uint32_t j = 0; j < op->input_count; j++) {
     uint32_t t = op->inputs[j], full = 0;
-    uint8_t how = rule.gradient;
+    uint8_t how = pads_pool(p, op) ? FT_GRADIENT_PASSES : rule.gradient;
 
     if (!t || !p->places[t].wanted)
       continue;
-    if (how == FT_GRADIENT_PASSES && op->output_count == 1 && !is(op, "Concat") &&
+    if (how == FT_GRADIENT_PASSES && op->output_count == 1 && !is(op, "Concat") && !is(op, "Pad") &&
         bytes_of(p, t) != result)
       how = FT_GRADIENT_NEW; /* a sum over what was broadcast */
     if (how == FT_GRADIENT_NEW && is(op, "Mul") && bytes_of(p, t) < result)
@@ -626,10 +739,11 @@ int ft_schedule_training(struct ft_graph *graph, const struct ft_cost *cost,
   p.fusions = ft_arena_take(&graph->results, operators * sizeof *p.fusions);
   p.places = ft_arena_take(&graph->results, graph->tensor_count * sizeof *p.places);
   p.uses = ft_arena_take(&graph->results, graph->tensor_count * sizeof *p.uses);
+  p.users = ft_arena_take(&graph->results, graph->tensor_count * sizeof *p.users);
   p.keeps = ft_arena_take(&graph->results, operators * sizeof *p.keeps);
   schedule->learnt_sizes =
       ft_arena_take(&graph->results, graph->tensor_count * sizeof *schedule->learnt_sizes);
-  if (!p.fusions || !p.places || !p.uses || !p.keeps || !schedule->learnt_sizes ||
+  if (!p.fusions || !p.places || !p.uses || !p.users || !p.keeps || !schedule->learnt_sizes ||
       ft_fuse(graph, p.block, options->fused_attention, p.fusions) < 0)
     p.failed = true;
   if (!p.failed) {

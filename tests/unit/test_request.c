@@ -314,10 +314,10 @@ static void only_regular_files_are_looked_at(void **state)
   assert_int_equal(mkfifoat(fd, "fifo", 0600), 0);
   begun = ft_io_monotonic();
   out = (ft_submission){ 0 };
-  ft_describe_files(&ask, folder, begun + 10, &out);
+  ft_describe_files(&ask, folder, NULL, begun + 10, &out);
   assert_string_equal(features(), "input_bytes=26 lines=3 nodes=12");
   out = (ft_submission){ 0 };
-  ft_describe_files(&ask, folder, begun, &out);
+  ft_describe_files(&ask, folder, NULL, begun, &out);
   assert_string_equal(features(), "");
   assert_true(ft_io_monotonic() < begun + 5);
   unlinkat(fd, "a", 0);
