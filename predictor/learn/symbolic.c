@@ -337,7 +337,7 @@ static double validate(const struct search *f, const struct ft_expression *e,
 /* Turn the best of each length into the front; the simplest within one standard error is chosen. */
 static void conclude(const struct search *f, struct ft_symbolic_result *out)
 {
-  double least = INFINITY, lowest = INFINITY, margin = 0, error;
+  double least = INFINITY, lowest = INFINITY, margin = 0;
 
   out->count = 0;
   for (int length = 1; length <= FT_EXPRESSION_NODES; length++) {
@@ -353,10 +353,10 @@ static void conclude(const struct search *f, struct ft_symbolic_result *out)
     least = t->mape;
     p->expression = t->code;
     p->mape = least;
-    p->validated = validate(f, &t->code, &error);
+    p->validated = validate(f, &t->code, &p->spread);
     if (p->validated < lowest) {
       lowest = p->validated;
-      margin = error;
+      margin = p->spread;
     }
     out->count++;
   }

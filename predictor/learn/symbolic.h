@@ -39,6 +39,7 @@ struct ft_symbolic_point {
   struct ft_expression expression;
   double mape;       /* over the rows that were given */
   double validated;  /* MAPE in 5 folds, the constants fitted without the fold */
+  double spread;     /* standard error of that */
 };
 
 struct ft_symbolic_result {
