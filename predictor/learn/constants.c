@@ -276,7 +276,10 @@ static void gather(const struct ft_rows *f, const struct ft_expression *e, struc
   }
 }
 
-/* Solve (H + lambda diag H) step = g by Cholesky. False when H is not positive. */
+/* A pivot that is left of a diagonal element by less than this part is rounding. */
+#define SINGULAR 1e-12
+
+/* Solve (H + lambda diag H) step = g by Cholesky. False when H is not positive, or singular. */
 static bool solve(const struct normal *n, double lambda, double *step)
 {
   double l[PARAMETERS][PARAMETERS];
@@ -290,7 +293,7 @@ static bool solve(const struct normal *n, double lambda, double *step)
         v += lambda * v + DBL_MIN + 1e-14;
       for (int k = 0; k < j; k++)
         v -= l[i][k] * l[j][k];
-      if (i == j && !(v > 0))
+      if (i == j && !(v > SINGULAR * n->h[i][i]))
         return false;
       l[i][j] = i == j ? sqrt(v) : v / l[j][j];
     }
@@ -459,7 +462,8 @@ double ft_constants_fit(const struct ft_rows *f, struct ft_expression *e, struct
     if (!gathered)
       gather(f, e, s, stays, &n);
     gathered = true;
-    if (!solve(&n, n.count ? lambda : 0, step)) {
+    /* a root that is constant over the rows leaves intercept and slope one parameter */
+    if (!solve(&n, n.count ? lambda : 0, step) && (n.count || !solve(&n, lambda, step))) {
       lambda *= 100;
       continue;
     }

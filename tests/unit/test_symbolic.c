@@ -110,6 +110,29 @@ static void the_front_falls_and_every_point_is_valid(void **state)
   }
 }
 
+/* A constant alone leaves slope and intercept one parameter: two that cancel fit by rounding. */
+static void errors_are_what_the_equations_do(void **state)
+{
+  struct ft_symbolic_settings settings;
+  struct ft_error err;
+
+  (void)state;
+  for (uint64_t seed = 1; seed <= 60; seed++) {
+    make_data(0.05, seed);
+    ft_symbolic_defaults(&settings);
+    settings.generations = 5;
+    settings.seed = seed;
+    assert_int_equal(ft_symbolic_fit(x, y, ROWS, 2, &settings, &result, &err), 0);
+    for (unsigned i = 0; i < result.count; i++) {
+      double error = 0;
+
+      for (int r = 0; r < ROWS; r++)
+        error += fabs(ft_expression_evaluate(&result.front[i].expression, &x[2 * r]) / y[r] - 1);
+      assert_near(error / ROWS, result.front[i].mape, 1e-9);
+    }
+  }
+}
+
 static bool stop_at_three(void *data, unsigned generation, double best)
 {
   (void)best;
@@ -211,6 +234,7 @@ int main(void)
     cmocka_unit_test(noise_is_not_learnt),
     cmocka_unit_test(the_same_seed_gives_the_same_equation),
     cmocka_unit_test(the_front_falls_and_every_point_is_valid),
+    cmocka_unit_test(errors_are_what_the_equations_do),
     cmocka_unit_test(a_search_can_be_cancelled),
     cmocka_unit_test(what_cannot_be_fitted_is_said),
     cmocka_unit_test(hostile_bytecode_is_refused),
