@@ -46,7 +46,7 @@ static void a_known_equation_is_recovered(void **state)
     assert_int_equal(ft_symbolic_fit(x, y, ROWS, 2, &settings, &result, &err), 0);
     ft_buf_free(&text);
     assert_int_equal(ft_expression_print(&result.front[result.chosen].expression, names, "B",
-                                         false, &text), 0);
+                                         false, 4, &text), 0);
     assert_string_equal(ft_buf_text(&text),
                         "812*edge^3*batch + 3e+04*edge^2*batch + 4e+08 [B]");
     assert_true(result.front[result.chosen].mape < 1e-6);
@@ -169,6 +169,11 @@ static void what_cannot_be_fitted_is_said(void **state)
   y[4] = 0;
   assert_int_equal(ft_symbolic_fit(x, y, ROWS, 2, &settings, &result, &err), -1);
   assert_non_null(strstr(err.text, "row 5"));
+  assert_non_null(strstr(err.text, "from 1e-100 to 1e+100"));
+  y[4] = 1e101;
+  assert_int_equal(ft_symbolic_fit(x, y, ROWS, 2, &settings, &result, &err), -1);
+  y[4] = NAN;
+  assert_int_equal(ft_symbolic_fit(x, y, ROWS, 2, &settings, &result, &err), -1);
   y[4] = INFINITY;
   assert_int_equal(ft_symbolic_fit(x, y, ROWS, 2, &settings, &result, &err), -1);
   y[4] = 1;
