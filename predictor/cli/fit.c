@@ -165,7 +165,7 @@ static int take_primitives(struct options *o)
     [FT_SYMBOL_SUBTRACT] = "subtract", [FT_SYMBOL_DIVIDE] = "divide",
     [FT_SYMBOL_ROOT] = "root",       [FT_SYMBOL_LOG] = "log",
     [FT_SYMBOL_SINE] = "sin",        [FT_SYMBOL_COSINE] = "cos",
-    [FT_SYMBOL_EXPONENTIAL] = "exp"
+    [FT_SYMBOL_EXPONENTIAL] = "exp", [FT_SYMBOL_MINIMUM] = "min"
   };
   struct ft_text list = ft_text_from(o->primitives), piece;
 
@@ -180,7 +180,8 @@ static int take_primitives(struct options *o)
         bit = 1u << s;
     if (!bit)
       return ft_complain("fit", -1, "--primitives=%s: expected names of add, multiply, square, "
-                                    "cube, subtract, divide, root, log, sin, cos, exp", o->primitives);
+                                    "cube, subtract, divide, root, log, sin, cos, exp, min",
+                         o->primitives);
     o->symbolic.primitives |= bit;
   }
   return 0;

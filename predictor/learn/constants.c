@@ -90,6 +90,8 @@ static void apply(enum ft_symbol symbol, const double *restrict a, const double 
     EACH(cos(a[r]));
   case FT_SYMBOL_EXPONENTIAL:
     EACH(exp(a[r]));
+  case FT_SYMBOL_MINIMUM:
+    EACH(b[r] < a[r] ? b[r] : a[r]);
   case FT_SYMBOL_CONSTANT:
   case FT_SYMBOL_VARIABLE:
   case FT_SYMBOLS:
@@ -162,6 +164,10 @@ static void derive(enum ft_symbol symbol, const double *restrict d, const double
     break;
   case FT_SYMBOL_EXPONENTIAL:
     EACH(da, d[r] * v[r]);
+    break;
+  case FT_SYMBOL_MINIMUM:
+    EACH(da, b[r] < a[r] ? 0 : d[r]);
+    EACH(db, b[r] < a[r] ? d[r] : 0);
     break;
   case FT_SYMBOL_CONSTANT:
   case FT_SYMBOL_VARIABLE:
@@ -396,6 +402,10 @@ static void pass_down(const struct ft_expression *e, const struct ft_sweep *s, s
     break;
   case FT_SYMBOL_EXPONENTIAL:
     r->role[l] = r->role[i] & SCALED ? ADDED : 0;
+    break;
+  case FT_SYMBOL_MINIMUM:
+    r->role[l] = lc ? FITTED : 0;
+    r->role[k] = kc ? FITTED : 0;
     break;
   case FT_SYMBOL_LOG:
   case FT_SYMBOL_SINE:

@@ -26,6 +26,7 @@ enum ft_symbol {
   FT_SYMBOL_SINE,
   FT_SYMBOL_COSINE,
   FT_SYMBOL_EXPONENTIAL,
+  FT_SYMBOL_MINIMUM, /* the smaller of two */
   FT_SYMBOLS
 }; /* stored in model files: only ever added to */
 
@@ -50,7 +51,8 @@ static inline int ft_symbol_arity(unsigned symbol)
   static const uint8_t arity[FT_SYMBOLS] = {
     [FT_SYMBOL_ADD] = 2,  [FT_SYMBOL_MULTIPLY] = 2, [FT_SYMBOL_SQUARE] = 1, [FT_SYMBOL_CUBE] = 1,
     [FT_SYMBOL_SUBTRACT] = 2, [FT_SYMBOL_DIVIDE] = 2, [FT_SYMBOL_ROOT] = 1, [FT_SYMBOL_LOG] = 1,
-    [FT_SYMBOL_SINE] = 1, [FT_SYMBOL_COSINE] = 1, [FT_SYMBOL_EXPONENTIAL] = 1
+    [FT_SYMBOL_SINE] = 1, [FT_SYMBOL_COSINE] = 1, [FT_SYMBOL_EXPONENTIAL] = 1,
+    [FT_SYMBOL_MINIMUM] = 2
   };
 
   return arity[symbol];

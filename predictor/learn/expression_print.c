@@ -220,7 +220,8 @@ static const struct form {
                       { "))", "\\right|\\right)" } },
   [FT_SYMBOL_SINE] = { { "sin(", "\\sin\\left(" }, { 0 }, { ")", "\\right)" } },
   [FT_SYMBOL_COSINE] = { { "cos(", "\\cos\\left(" }, { 0 }, { ")", "\\right)" } },
-  [FT_SYMBOL_EXPONENTIAL] = { { "exp(", "\\exp\\left(" }, { 0 }, { ")", "\\right)" } }
+  [FT_SYMBOL_EXPONENTIAL] = { { "exp(", "\\exp\\left(" }, { 0 }, { ")", "\\right)" } },
+  [FT_SYMBOL_MINIMUM] = { { "min(", "\\min\\left(" }, { ", ", ", " }, { ")", "\\right)" } }
 };
 
 /* A variable divided by its scale, which most often is 1 once units are chosen. */

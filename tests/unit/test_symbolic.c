@@ -133,6 +133,25 @@ static void errors_are_what_the_equations_do(void **state)
   }
 }
 
+/* Threads, of which no more work than there are blocks. */
+static void a_minimum_is_found_where_it_is_switched_on(void **state)
+{
+  struct ft_symbolic_settings settings;
+  struct ft_error err;
+
+  (void)state;
+  make_data(0, 1);
+  for (int i = 0; i < ROWS; i++)
+    y[i] = 20 + 8 * fmin(2 * x[2 * i + 1], x[2 * i] / 8);
+  for (int with = 0; with < 2; with++) {
+    ft_symbolic_defaults(&settings);
+    if (with)
+      settings.primitives |= 1u << FT_SYMBOL_MINIMUM;
+    assert_int_equal(ft_symbolic_fit(x, y, ROWS, 2, &settings, &result, &err), 0);
+    assert_int_equal(result.front[result.chosen].mape < 1e-6, with);
+  }
+}
+
 static bool stop_at_three(void *data, unsigned generation, double best)
 {
   (void)best;
@@ -240,6 +259,7 @@ int main(void)
     cmocka_unit_test(the_same_seed_gives_the_same_equation),
     cmocka_unit_test(the_front_falls_and_every_point_is_valid),
     cmocka_unit_test(errors_are_what_the_equations_do),
+    cmocka_unit_test(a_minimum_is_found_where_it_is_switched_on),
     cmocka_unit_test(a_search_can_be_cancelled),
     cmocka_unit_test(what_cannot_be_fitted_is_said),
     cmocka_unit_test(hostile_bytecode_is_refused),
