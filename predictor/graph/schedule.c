@@ -105,13 +105,15 @@ static void pass(struct ft_plan *p)
   for (uint32_t k = 0; k < p->segments; k++) {
     if (k + 1 < p->segments)
       pin_inputs(p, k);
-    forward(p, k, p->options->training && k + 1 == p->segments);
+    forward(p, k, (p->options->training || p->options->saves) && k + 1 == p->segments);
   }
   p->out->saved_bytes = p->live - before;
   p->out->forward = p->out->count;
   finish_forward(p);
   for (uint32_t k = p->options->training ? p->segments : 0; k-- > 0;)
     back(p, k);
+  for (uint32_t i = 0; i < p->block->operator_count; i++)
+    ft_plan_forget(p, i);
   p->out->backward = p->out->count;
   for (uint32_t t = 1; t < p->graph->tensor_count; t++)
     ft_plan_drop(p, p->places[t].gradient);

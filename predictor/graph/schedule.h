@@ -36,7 +36,8 @@ struct ft_workspace {
 };
 
 struct ft_schedule_options {
-  bool training;        /* else one forward pass that keeps nothing */
+  bool training;        /* else one forward pass */
+  bool saves;           /* that pass keeps what a backward pass would need; training does */
   bool fused_attention; /* no probabilities are kept (scaled_dot_product_attention) */
   bool keep_gradients;  /* they are there all the time: accumulation over several passes */
   enum ft_precision precision;
