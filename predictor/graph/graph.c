@@ -12,6 +12,7 @@
 #include "predictor/core/buf.h"
 #include "predictor/graph/graph.h"
 #include "predictor/graph/onnx.h"
+#include "predictor/graph/pt2.h"
 #include "predictor/graph/torchscript.h"
 
 static const struct {
@@ -110,11 +111,14 @@ static int open_model(const char *path, int *dirfd, struct ft_error *err)
 static int read_archive(struct ft_build *build, int fd)
 {
   struct ft_archive archive;
+  uint64_t member;
   int status;
 
   if (ft_archive_open(&archive, fd, build->graph->file, build->err) < 0)
     return -1;
-  status = ft_torchscript_read(build, &archive);
+  member = ft_pt2_find(&archive);
+  status = member < archive.count ? ft_pt2_read(build, &archive, member)
+                                  : ft_torchscript_read(build, &archive);
   ft_archive_close(&archive);
   return status;
 }
