@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include "predictor/cli/fit_table.h"
 #include "predictor/core/csv.h"
 #include "predictor/core/text.h"
+#include "predictor/learn/symbolic.h"
 
 enum { ROWS = 1000000 };
 
@@ -87,10 +89,10 @@ static int read_held(const struct ft_csv *csv, struct ft_table *t, struct ft_err
 static int add_row(const struct ft_csv *csv, struct ft_table *t, struct ft_error *err)
 {
   if (t->rows == t->room) {
-    size_t room = t->room ? 2 * t->room : 256;
+    size_t room = !t->room ? 256 : 2 * t->room < ROWS ? 2 * t->room : ROWS;
     double *x, *y;
 
-    if (room > ROWS)
+    if (t->rows == ROWS)
       return ft_csv_fail(csv, 0, "row", err, "more than a million rows");
     x = realloc(t->x, room * t->columns * sizeof *x);
     if (x)
@@ -117,8 +119,10 @@ static int add_row(const struct ft_csv *csv, struct ft_table *t, struct ft_error
                           (unsigned long long)csv->line, t->names[c]);
     if (!ft_text_is_double(ft_text_trim(ft_text_from(csv->field[t->field[c]])), to))
       return ft_csv_fail(csv, t->field[c], t->names[c], err, "expected a number");
+    if (fabs(*to) > FT_SYMBOLIC_MOST)
+      return ft_csv_fail(csv, t->field[c], t->names[c], err, "expected at most 1e100");
   }
-  if (t->y[t->rows] == 0)
+  if (fabs(t->y[t->rows]) < 1 / FT_SYMBOLIC_MOST)
     return ft_csv_fail(csv, t->field[t->columns], t->names[t->columns], err,
                        "the target must not be 0: errors are relative");
   if (t->holds && read_held(csv, t, err) < 0)

@@ -90,6 +90,8 @@ static void apply(enum ft_symbol symbol, const double *restrict a, const double 
     EACH(cos(a[r]));
   case FT_SYMBOL_EXPONENTIAL:
     EACH(exp(a[r]));
+  case FT_SYMBOL_MINIMUM:
+    EACH(b[r] < a[r] ? b[r] : a[r]);
   case FT_SYMBOL_CONSTANT:
   case FT_SYMBOL_VARIABLE:
   case FT_SYMBOLS:
@@ -162,6 +164,10 @@ static void derive(enum ft_symbol symbol, const double *restrict d, const double
     break;
   case FT_SYMBOL_EXPONENTIAL:
     EACH(da, d[r] * v[r]);
+    break;
+  case FT_SYMBOL_MINIMUM:
+    EACH(da, b[r] < a[r] ? 0 : d[r]);
+    EACH(db, b[r] < a[r] ? d[r] : 0);
     break;
   case FT_SYMBOL_CONSTANT:
   case FT_SYMBOL_VARIABLE:
@@ -276,7 +282,10 @@ static void gather(const struct ft_rows *f, const struct ft_expression *e, struc
   }
 }
 
-/* Solve (H + lambda diag H) step = g by Cholesky. False when H is not positive. */
+/* A pivot that is left of a diagonal element by less than this part is rounding. */
+#define SINGULAR 1e-12
+
+/* Solve (H + lambda diag H) step = g by Cholesky. False when H is not positive, or singular. */
 static bool solve(const struct normal *n, double lambda, double *step)
 {
   double l[PARAMETERS][PARAMETERS];
@@ -290,7 +299,7 @@ static bool solve(const struct normal *n, double lambda, double *step)
         v += lambda * v + DBL_MIN + 1e-14;
       for (int k = 0; k < j; k++)
         v -= l[i][k] * l[j][k];
-      if (i == j && !(v > 0))
+      if (i == j && !(v > SINGULAR * n->h[i][i]))
         return false;
       l[i][j] = i == j ? sqrt(v) : v / l[j][j];
     }
@@ -394,6 +403,10 @@ static void pass_down(const struct ft_expression *e, const struct ft_sweep *s, s
   case FT_SYMBOL_EXPONENTIAL:
     r->role[l] = r->role[i] & SCALED ? ADDED : 0;
     break;
+  case FT_SYMBOL_MINIMUM:
+    r->role[l] = lc ? FITTED : 0;
+    r->role[k] = kc ? FITTED : 0;
+    break;
   case FT_SYMBOL_LOG:
   case FT_SYMBOL_SINE:
   case FT_SYMBOL_COSINE:
@@ -459,7 +472,8 @@ double ft_constants_fit(const struct ft_rows *f, struct ft_expression *e, struct
     if (!gathered)
       gather(f, e, s, stays, &n);
     gathered = true;
-    if (!solve(&n, n.count ? lambda : 0, step)) {
+    /* a root that is constant over the rows leaves intercept and slope one parameter */
+    if (!solve(&n, n.count ? lambda : 0, step) && (n.count || !solve(&n, lambda, step))) {
       lambda *= 100;
       continue;
     }

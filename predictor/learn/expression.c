@@ -82,6 +82,9 @@ double ft_expression_evaluate(const struct ft_expression *e, const double *x)
     case FT_SYMBOL_EXPONENTIAL:
       *a = exp(*a);
       continue;
+    case FT_SYMBOL_MINIMUM:
+      a--, *a = a[1] < *a ? a[1] : *a;
+      continue;
     case FT_SYMBOLS:
       break;
     }

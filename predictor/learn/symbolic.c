@@ -337,7 +337,7 @@ static double validate(const struct search *f, const struct ft_expression *e,
 /* Turn the best of each length into the front; the simplest within one standard error is chosen. */
 static void conclude(const struct search *f, struct ft_symbolic_result *out)
 {
-  double least = INFINITY, lowest = INFINITY, margin = 0, error;
+  double least = INFINITY, lowest = INFINITY, margin = 0;
 
   out->count = 0;
   for (int length = 1; length <= FT_EXPRESSION_NODES; length++) {
@@ -353,10 +353,10 @@ static void conclude(const struct search *f, struct ft_symbolic_result *out)
     least = t->mape;
     p->expression = t->code;
     p->mape = least;
-    p->validated = validate(f, &t->code, &error);
+    p->validated = validate(f, &t->code, &p->spread);
     if (p->validated < lowest) {
       lowest = p->validated;
-      margin = error;
+      margin = p->spread;
     }
     out->count++;
   }
@@ -368,38 +368,59 @@ static void conclude(const struct search *f, struct ft_symbolic_result *out)
 
 /* ---- the whole ---- */
 
-static int prepare(struct search *f, const double *x, const double *y, double *scale,
-                   struct ft_error *err)
+static int check(const double *x, const double *y, size_t rows, size_t columns,
+                 struct ft_error *err)
 {
-  double *sx = f->copy, *sy = f->copy + f->data.room * f->data.columns, *w = sy + f->data.room;
+  for (size_t i = 0; i < rows * columns; i++)
+    if (!(fabs(x[i]) <= FT_SYMBOLIC_MOST))
+      return ft_error_set(err, "symbolic regression: row %zu: a value is no number within %g",
+                          i / columns + 1, FT_SYMBOLIC_MOST);
+  for (size_t r = 0; r < rows; r++)
+    if (!(fabs(y[r]) <= FT_SYMBOLIC_MOST && fabs(y[r]) >= 1 / FT_SYMBOLIC_MOST))
+      return ft_error_set(err, "symbolic regression: row %zu: the target is %g; expected a number "
+                          "from %g to %g, for MAPE divides by it", r + 1, y[r],
+                          1 / FT_SYMBOLIC_MOST, FT_SYMBOLIC_MOST);
+  return 0;
+}
 
-  for (size_t c = 0; c <= f->data.columns; c++) {
-    double total = 0;
+/* The mean of absolute values, by which they are divided. */
+static double mean_size(const double *value, size_t rows)
+{
+  double mean = 0;
 
+  for (size_t r = 0; r < rows; r++)
+    mean += fabs(value[r]) / (double)rows;
+  return mean > 1 / FT_SYMBOLIC_MOST ? mean : 1;
+}
+
+/* Copy ROWS rows, or as many drawn at random as are used (Knuth's algorithm S), and scale them. */
+static void prepare(struct search *f, const double *x, const double *y, size_t rows, double *scale)
+{
+  size_t columns = f->data.columns, room = f->data.room, to = 0;
+  double *sx = f->copy, *sy = sx + room * columns, *w = sy + room;
+  struct ft_random random;
+
+  ft_random_seed(&random, f->set.seed);
+  for (size_t r = 0; r < rows && to < f->data.rows; r++) {
+    if (rows > f->data.rows && ft_random_below(&random, rows - r) >= f->data.rows - to)
+      continue;
+    for (size_t c = 0; c < columns; c++)
+      sx[c * room + to] = x[r * columns + c];
+    sy[to++] = y[r];
+  }
+  for (size_t c = 0; c <= columns; c++) {
+    double *column = sx + c * room; /* the last is the target */
+
+    scale[c] = mean_size(column, f->data.rows);
     for (size_t r = 0; r < f->data.rows; r++)
-      total += fabs(c < f->data.columns ? x[r * f->data.columns + c] : y[r]) /
-               (double)f->data.rows;
-    if (!isfinite(total))
-      return ft_error_set(err, "symbolic regression: a value is not finite");
-    scale[c] = total > 0 ? total : 1;
+      column[r] /= scale[c];
   }
-  for (size_t r = 0; r < f->data.rows; r++) {
-    if (y[r] == 0)
-      return ft_error_set(err, "symbolic regression: row %zu: the target is 0, and MAPE divides by it",
-                          r + 1);
-    for (size_t c = 0; c < f->data.columns; c++)
-      sx[c * f->data.room + r] = x[r * f->data.columns + c] / scale[c];
-    sy[r] = y[r] / scale[f->data.columns];
+  for (size_t r = 0; r < f->data.rows; r++)
     w[r] = 1 / fabs(sy[r]);
-  }
   f->data.x = sx;
   f->data.y = sy;
   f->data.weight = w;
   ft_rows_fill(sx, sy, w, &f->data);
-  ft_grower_begin(&f->grower, f->set.seed, f->data.columns, f->set.primitives);
-  if (!f->grower.binary_count && !f->grower.unary_count)
-    return ft_error_set(err, "symbolic regression: no primitives");
-  return 0;
 }
 
 static void unscale(struct ft_symbolic_result *out, const double *scale, size_t columns)
@@ -453,19 +474,26 @@ int ft_symbolic_fit(const double *x, const double *y, size_t rows, size_t column
                     const struct ft_symbolic_settings *settings,
                     struct ft_symbolic_result *result, struct ft_error *err)
 {
-  struct search f = { .data = { .rows = rows, .columns = columns }, .set = *settings };
+  struct search f = { .data = { .columns = columns }, .set = *settings };
   double scale[FT_EXPRESSION_VARIABLES + 1];
   int status = -1;
 
   if (rows < 2 || columns < 1 || columns > FT_EXPRESSION_VARIABLES || settings->population < 2 ||
-      settings->population > FT_SYMBOLIC_POPULATION || rows > SIZE_MAX / 256 / (columns + 2))
+      settings->population > FT_SYMBOLIC_POPULATION)
     return ft_error_set(err,
                         "symbolic regression: expected 2 or more rows, 1 to %d columns and a "
                         "population of 2 to %d",
                         FT_EXPRESSION_VARIABLES, FT_SYMBOLIC_POPULATION);
-  f.data.room = ft_rows_room(rows);
-  if (open_search(&f, err) < 0 || prepare(&f, x, y, scale, err) < 0)
+  ft_grower_begin(&f.grower, f.set.seed, columns, f.set.primitives);
+  if (!f.grower.binary_count && !f.grower.unary_count)
+    return ft_error_set(err, "symbolic regression: no primitives");
+  if (check(x, y, rows, columns, err) < 0)
+    return -1;
+  f.data.rows = rows < FT_SYMBOLIC_ROWS ? rows : FT_SYMBOLIC_ROWS;
+  f.data.room = ft_rows_room(f.data.rows);
+  if (open_search(&f, err) < 0)
     goto out;
+  prepare(&f, x, y, rows, scale);
   result->cancelled = !evolve(&f);
   conclude(&f, result);
   unscale(result, scale, columns);
