@@ -81,7 +81,7 @@ static bool much_is_shared(const struct ft_tree *tree, const struct ft_sample *s
  * Where RSS or nothing is enforced, it tells something new only of several processes
  * that share much; where the cgroup's charge is, the charge has counted every page once.
  */
-static bool could_matter(const struct ft_measure *measure, const struct ft_tree *tree,
+FT_HOT static bool could_matter(const struct ft_measure *measure, const struct ft_tree *tree,
                          struct pss *pss, const struct ft_sample *sample)
 {
   bool news = sample->rss_bytes > (1 + NEWS_PART) * pss->rss_bytes;
@@ -122,7 +122,7 @@ static double read_all(struct ft_measure *measure, struct ft_tree *tree, struct 
   return any ? total : -1;
 }
 
-static void sample(struct ft_measure *measure, struct ft_tree *tree, void *state,
+FT_HOT static void sample(struct ft_measure *measure, struct ft_tree *tree, void *state,
                    struct ft_sample *sample)
 {
   struct pss *pss = state;

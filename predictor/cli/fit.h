@@ -24,7 +24,10 @@ struct ft_split {
 int ft_split_open(const struct ft_table *table, struct ft_split *split);
 void ft_split_free(struct ft_split *split);
 
-/* Draw PART of the rows to test by SEED, leaving two to train, or those that TABLE holds out. ORDER is room for as many as rows. */
+/*
+ * Draw PART of the rows to test by SEED, leaving two to train; or those that TABLE holds out.
+ * ORDER is room for as many as rows.
+ */
 void ft_split_draw(const struct ft_table *table, double part, uint64_t seed, size_t *order,
                    struct ft_split *split);
 

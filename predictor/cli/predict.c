@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "predictor/cli/cli.h"
+#include "predictor/cli/predict_model.h"
 #include "predictor/cli/state.h"
 #include "predictor/cli/submission.h"
 #include "predictor/core/io.h"
@@ -280,7 +281,7 @@ int ft_command_predict(int argc, char **argv)
   q->name = argv[0];
   q->state_fd = -1;
   if (ft_asked_parse(&q->asked, argc, argv, &status) == 0)
-    status = predict(q);
+    status = q->asked.model ? ft_predict_model(&q->asked, q->name) : predict(q);
   if (q->state_fd >= 0)
     close(q->state_fd);
   ft_asked_free(&q->asked);

@@ -25,8 +25,19 @@ static void fill_table(struct ft_asked *a, struct ft_option table[TABLE])
     { 0, "app", "NAME", "the app, as --predict-app", FT_OPTION_STRING, &a->app },
     { 0, "params", "LIST", "features, name=value,..., as --predict-params", FT_OPTION_STRING,
       &a->params },
-    { 0, "mode", "MODE", "check, set, raise, trim, off or force, as --predict-mem",
+    { 0, "mode", "MODE", "check, set, raise, trim, off or force; with --model training or inference",
       FT_OPTION_STRING, &a->mode },
+    { 0, "model", "FILE", "GPU memory of the network in this model file", FT_OPTION_STRING,
+      &a->model },
+    { 0, "input", "SIZES", "its input, CxHxW, where the file leaves it open", FT_OPTION_STRING,
+      &a->input },
+    { 0, "device", "GPU", "the GPU it is for: a100-40gb, h100-80gb, ...", FT_OPTION_STRING,
+      &a->device },
+    { 0, "optimizer", "NAME", "sgd, momentum, adam, adamw or adam8bit", FT_OPTION_STRING,
+      &a->optimizer },
+    { 0, "precision", "NAME", "fp32, tf32, amp, bf16 or fp16", FT_OPTION_STRING, &a->precision },
+    { 0, "mig-file", "FILE", "MIG profiles beside those that are known", FT_OPTION_STRING,
+      &a->mig_file },
     { 0, "mem", "SIZE", "memory per node", FT_OPTION_BYTES, &a->mem },
     { 0, "mem-per-cpu", "SIZE", "memory per CPU", FT_OPTION_BYTES, &a->mem_per_cpu },
     { 0, "mem-per-gpu", "SIZE", "memory per GPU", FT_OPTION_BYTES, &a->mem_per_gpu },
@@ -239,7 +250,7 @@ static int take_script(struct ft_asked *asked, int argc, char **argv, int first,
     return ft_buf_printf(&asked->script, "%s", asked->wrap);
   if (asked->script_name)
     return read_script(asked, asked->script_name, err);
-  if (asked->app || asked->argument_count)
+  if (asked->app || asked->model || asked->argument_count)
     return 0;
   if (asked->srun || isatty(STDIN_FILENO))
     return ft_error_set(err, "which script? or --app=NAME, or --wrap=COMMAND");

@@ -49,6 +49,14 @@ const char *ft_archive_name(const struct ft_archive *a, uint64_t i)
   return name ? name : "";
 }
 
+uint64_t ft_archive_size(const struct ft_archive *a, uint64_t i)
+{
+  zip_stat_t st;
+
+  zip_stat_init(&st);
+  return zip_stat_index(a->zip, i, 0, &st) < 0 || !(st.valid & ZIP_STAT_SIZE) ? UINT64_MAX : st.size;
+}
+
 /* As much of MEMBER as it gives, SIZE at most. */
 static size_t fill(zip_file_t *member, char *out, size_t size)
 {
@@ -67,31 +75,30 @@ static size_t fill(zip_file_t *member, char *out, size_t size)
 char *ft_archive_read(struct ft_archive *a, uint64_t i, struct ft_arena *arena, size_t *length)
 {
   zip_file_t *member;
-  zip_stat_t st;
+  uint64_t size = ft_archive_size(a, i);
   char *data;
 
-  zip_stat_init(&st);
-  if (zip_stat_index(a->zip, i, 0, &st) < 0 || !(st.valid & ZIP_STAT_SIZE)) {
+  if (size == UINT64_MAX) {
     (void)ft_error_set(a->err, "%s: member %.200s: its size cannot be told", a->file,
                        ft_archive_name(a, i));
     return NULL;
   }
-  if (st.size > FT_LIMIT_ARCHIVE || a->taken + st.size > FT_LIMIT_ARCHIVE) {
+  if (size > FT_LIMIT_ARCHIVE || a->taken + size > FT_LIMIT_ARCHIVE) {
     (void)ft_error_set(a->err, "%s: member %.200s: %llu bytes: expected %d MiB at most in all",
-                       a->file, ft_archive_name(a, i), (unsigned long long)st.size,
+                       a->file, ft_archive_name(a, i), (unsigned long long)size,
                        FT_LIMIT_ARCHIVE >> 20);
     return NULL;
   }
-  data = ft_arena_take(arena, (size_t)st.size + 1);
+  data = ft_arena_take(arena, (size_t)size + 1);
   member = data ? zip_fopen_index(a->zip, i, 0) : NULL;
-  *length = member ? fill(member, data, (size_t)st.size) : 0;
-  if (!member || *length != st.size) {
+  *length = member ? fill(member, data, (size_t)size) : 0;
+  if (!member || *length != size) {
     (void)ft_error_set(a->err, "%s: member %.200s: damaged or cut short at byte %zu", a->file,
                        ft_archive_name(a, i), *length);
     data = NULL;
   }
   if (member)
     zip_fclose(member);
-  a->taken += st.size;
+  a->taken += size;
   return data;
 }

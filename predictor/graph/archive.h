@@ -24,6 +24,9 @@ void ft_archive_close(struct ft_archive *a);
 /* The name of member I, "" where it has none; valid until ft_archive_close. */
 const char *ft_archive_name(const struct ft_archive *a, uint64_t i);
 
+/* Its size when unpacked; UINT64_MAX where that cannot be told. */
+uint64_t ft_archive_size(const struct ft_archive *a, uint64_t i);
+
 /* Its bytes, a NUL behind them, in ARENA. NULL with the error, also for one that swells past the
  * limit. */
 char *ft_archive_read(struct ft_archive *a, uint64_t i, struct ft_arena *arena, size_t *length);

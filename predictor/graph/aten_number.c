@@ -389,6 +389,8 @@ static int dictionary(struct ft_call *c, const struct ft_operand *a, const struc
 
 static int strings(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
 {
+  static const char *const shown[] = { "format", "lower", "upper",   "strip", "replace",
+                                       "join",   "str",   "percentFormat", NULL };
   const char *found;
 
   if (is(c, "len"))
@@ -405,7 +407,10 @@ static int strings(struct ft_call *c, const struct ft_operand *a, const struct f
     return give(c, ft_value_bool(strncmp(a->string, b->string, strlen(b->string)) == 0));
   if (is(c, "add") && b->type == FT_VALUE_STRING)
     return give(c, ft_value_string(ft_live_format(c->l, "%.400s%.400s", a->string, b->string)));
-  return give(c, *a); /* lower, strip, format: only ever shown */
+  for (size_t i = 0; shown[i]; i++) /* what is only ever shown */
+    if (is(c, shown[i]))
+      return give(c, *a);
+  return 1;
 }
 
 /* What does not depend on what it is asked of. */
@@ -425,6 +430,8 @@ static int facts(struct ft_call *c)
   if (is(c, "warn") || is(c, "print") || is(c, "manual_seed") || is(c, "_set_grad_enabled") ||
       is(c, "set_grad_enabled") || is(c, "annotate_"))
     return give(c, ft_value_none());
+  if ((is(c, "dict") || is(c, "list")) && !c->count)
+    return give(c, ft_value_list(c->l, c->name[0] == 'd' ? FT_VALUE_DICT : FT_VALUE_LIST, NULL, 0));
   if (is(c, "format") || is(c, "str"))
     return give(c, ft_value_string(""));
   if (is(c, "device"))

@@ -153,8 +153,16 @@ uint32_t ft_value_as_tensor(struct ft_live *l, const struct ft_operand *value)
     return ft_live_number(l, FT_ELEMENT_FLOAT, ft_value_number(value));
   case FT_VALUE_NONE:
     return 0;
+  case FT_VALUE_OPAQUE: /* something that was not followed: a tensor with nothing known of it */
+    ft_live_unknown(l, "", "Unknown");
+    return ft_live_end(l, 1);
   default:
-    (void)ft_live_fail(l, "expected a tensor, found something else");
+    (void)ft_live_fail(l, "expected a tensor, found a %s",
+                       value->type == FT_VALUE_STRING  ? "text"
+                       : value->type == FT_VALUE_NAME  ? value->string
+                       : value->type == FT_VALUE_LIST  ? "list"
+                       : value->type == FT_VALUE_TUPLE ? "tuple"
+                                                       : "module");
     return 0;
   }
 }

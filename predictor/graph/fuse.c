@@ -177,7 +177,8 @@ static void group_norm(struct fuse *f, const struct ft_operator *op)
 }
 
 /* The product of queries and keys that SCORES are, scaled or shifted; NULL when they are not. */
-static const struct ft_operator *scores(struct fuse *f, uint32_t scores)
+static const struct ft_operator *scores(struct fuse *f, uint32_t scores, bool *shifted,
+                                        const struct ft_operator **between, int *count)
 {
   for (int i = 0; i < 4; i++) {
     const struct ft_operator *product = from(f, scores, "MatMul"), *op;
@@ -191,11 +192,13 @@ static const struct ft_operator *scores(struct fuse *f, uint32_t scores)
     op = op ? op : from(f, scores, "Div");
     next = op ? fed(f, op) : 0;
     op = op ? op : from(f, scores, "Add");
-    if (op && !next)
+    if (op && !next) {
       next = fed(f, op);
+      *shifted = true;
+    }
     if (!next)
       return NULL;
-    inside(f, op);
+    between[(*count)++] = op;
     scores = next;
   }
   return NULL;
@@ -236,19 +239,26 @@ static void attention(struct fuse *f, const struct ft_operator *op)
   const struct ft_operator *softmax = from(f, p, "Softmax"), *product;
   struct ft_fusion *fusion = &f->fusions[op - f->block->operators];
   const struct ft_tensor *y = &f->graph->tensors[op->outputs[0]];
+  const struct ft_operator *between[4];
+  bool shifted = false;
+  int count = 0;
 
   if (!softmax && turned(f, input(op, 1)) && from(f, turned(f, input(op, 1)), "Softmax")) {
     p = turned(f, input(op, 1));
     v = input(op, 0);
     softmax = from(f, p, "Softmax");
   }
-  if (!softmax || f->uses[p] != 1 || y->rank != 4 || y->dims[0] != f->batch || constant(f, v))
+  if (!softmax || f->uses[p] != 1 || y->rank != 4 || constant(f, v))
     return;
-  product = scores(f, input(softmax, 0));
+  product = scores(f, input(softmax, 0), &shifted, between, &count);
+  if (shifted && y->dims[0] != f->batch)
+    return;
   if (!product || constant(f, input(product, 0)) || constant(f, input(product, 1)))
     return;
   inside(f, softmax);
   inside(f, product);
+  while (count > 0)
+    inside(f, between[--count]);
   if (p != input(op, 0))
     inside(f, from(f, input(op, 1), "Transpose"));
   q = operand(f, input(product, 0));

@@ -25,8 +25,9 @@ int ft_live_fail(struct ft_live *l, const char *format, ...)
   va_start(args, format);
   (void)vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  return ft_error_set(l->in->err, "%s: %s%s%s", l->graph->file, l->in->part ? l->in->part : "",
-                      l->in->part ? ": " : "", text);
+  return ft_error_set(l->in->err, "%s: %s%sbyte %llu: %s", l->graph->file,
+                      l->in->part ? l->in->part : "", l->in->part ? ": " : "",
+                      (unsigned long long)l->at, text);
 }
 
 void *ft_live_take(struct ft_live *l, size_t size)

@@ -27,6 +27,29 @@ static const char *keep(struct ft_build *build, const char *name)
   return number == UINT32_MAX ? NULL : ft_build_text(build, number);
 }
 
+enum { SMALL = 512, SMALLS = 4096 };
+
+/* "net/constants/12" */
+static int read_small(struct ft_build *build, struct ft_archive *archive, uint64_t i,
+                      struct ft_script *script)
+{
+  const char *key = strstr(ft_archive_name(archive, i), "/constants/");
+  struct ft_script_small *list, one = { 0 };
+
+  if (!key || script->small_count >= SMALLS || ft_archive_size(archive, i) > SMALL)
+    return 0;
+  one.key = keep(build, key + strlen("/constants/"));
+  one.data = one.key ? ft_archive_read(archive, i, &build->graph->arena, &one.length) : NULL;
+  list = one.data ? ft_arena_grow(&build->graph->arena, script->small, &script->small_room,
+                                  script->small_count, sizeof *list)
+                  : NULL;
+  if (!list)
+    return -1;
+  script->small = list;
+  list[script->small_count++] = one;
+  return 0;
+}
+
 static int read_member(struct ft_build *build, struct ft_archive *archive, uint64_t i,
                        struct ft_script *script)
 {
@@ -37,7 +60,7 @@ static int read_member(struct ft_build *build, struct ft_archive *archive, uint6
   char *text;
 
   if (!code && !pickle && !at_top(name, "constants.pkl"))
-    return 0;
+    return read_small(build, archive, i, script);
   part = strchr(name, '/');
   part = keep(build, part + 1);
   text = part ? ft_archive_read(archive, i, arena, &length) : NULL;

@@ -87,7 +87,15 @@ struct ft_script_class {
   bool tuple; /* a NamedTuple */
 };
 
+/* A constant's bytes, where they are few: a size may be among them. */
+struct ft_script_small {
+  const char *key, *data;
+  size_t length;
+};
+
 struct ft_script {
+  struct ft_script_small *small;
+  size_t small_count, small_room;
   struct ft_script_function *functions; /* by name */
   struct ft_script_class *classes;      /* by name */
   size_t function_count, function_room, class_count, class_room;
@@ -105,9 +113,10 @@ const struct ft_script_function *ft_script_function(const struct ft_script *scri
                                                     const char *name);
 const struct ft_script_class *ft_script_class(const struct ft_script *script, const char *name);
 
-/* What a pickle holds; PART is said in complaints. Returns 0 or -1. */
+/* What a pickle holds; PART is said in complaints; of CONSTANTS, where not NULL, small ones have
+ * their numbers. Returns 0 or -1. */
 int ft_pickle_read(struct ft_live *l, const char *part, const char *data, size_t length,
-                   struct ft_operand *value);
+                   const struct ft_script *constants, struct ft_operand *value);
 
 /* Follow the program: graph->expand. */
 int ft_script_run(struct ft_infer *in);

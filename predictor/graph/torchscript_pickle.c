@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "predictor/graph/torchscript.h"
@@ -14,6 +15,7 @@ enum { STACK = 1 << 20, STEPS = 1 << 24 };
 struct pickle {
   struct ft_live *l;
   const char *part;
+  const struct ft_script *constants;
   const uint8_t *data;
   size_t length, at;
   struct ft_operand *stack, *memo;
@@ -197,6 +199,46 @@ static bool is_list(const struct ft_operand *v)
   return v->type == FT_VALUE_LIST || v->type == FT_VALUE_TUPLE;
 }
 
+/* The numbers of a small constant in its member of the archive, which is called KEY. */
+static int small_values(struct pickle *p, const struct ft_operand *key, struct ft_declared *d)
+{
+  const struct ft_script_small *small = NULL;
+  unsigned bytes = ft_element_bits(d->element) / 8;
+  double *values;
+
+  for (size_t i = 0; p->constants && i < p->constants->small_count && !small; i++)
+    if (key->type == FT_VALUE_STRING && strcmp(p->constants->small[i].key, key->string) == 0)
+      small = &p->constants->small[i];
+  if (!small || !bytes || bytes > 8 || d->elements < 0 ||
+      (uint64_t)d->elements * bytes > small->length)
+    return 0;
+  values = ft_live_take(p->l, (size_t)(d->elements + 1) * sizeof *values);
+  if (!values)
+    return -1;
+  for (int64_t i = 0; i < d->elements; i++) {
+    const uint8_t *at = (const uint8_t *)small->data + (uint64_t)i * bytes;
+    uint64_t bits = 0;
+    float single;
+
+    for (unsigned j = bytes; j-- > 0;)
+      bits = bits << 8 | at[j];
+    if (d->element == FT_ELEMENT_FLOAT) {
+      uint32_t low = (uint32_t)bits;
+
+      memcpy(&single, &low, sizeof single);
+      values[i] = (double)single;
+    } else if (d->element == 11) { /* float64 */
+      memcpy(&values[i], &bits, sizeof values[i]);
+    } else if (ft_element_is_real(d->element)) {
+      values[i] = (double)NAN;
+    } else { /* a sign only in 4 and 8 bytes: sizes have others nowhere */
+      values[i] = bytes == 4 ? (double)(int32_t)bits : (double)(int64_t)bits;
+    }
+  }
+  d->values = values;
+  return 0;
+}
+
 /* (storage, offset, sizes, strides, ...); the storage is ("storage", class, key, device, count). */
 static int tensor(struct pickle *p, const struct ft_values *args)
 {
@@ -232,6 +274,8 @@ static int tensor(struct pickle *p, const struct ft_values *args)
   if (count > FT_GRAPH_ELEMENTS)
     return fail(p, "a tensor of more than 2^50 elements");
   w->declared.elements = count;
+  if (storage->list->count > 2 && small_values(p, &storage->list->items[2], &w->declared) < 0)
+    return -1;
   v.weight = w;
   return push(p, v);
 }
@@ -442,9 +486,9 @@ static int step(struct pickle *p, uint8_t code)
 }
 
 int ft_pickle_read(struct ft_live *l, const char *part, const char *data, size_t length,
-                   struct ft_operand *value)
+                   const struct ft_script *constants, struct ft_operand *value)
 {
-  struct pickle p = { .l = l, .part = part, .data = (const uint8_t *)data, .length = length };
+  struct pickle p = { .l = l, .part = part, .constants = constants, .data = (const uint8_t *)data, .length = length };
 
   for (size_t steps = 0; p.at < p.length && steps < STEPS; steps++) {
     uint8_t code = p.data[p.at++];

@@ -395,6 +395,14 @@ static bool is_constant(struct run *r, const struct ft_script_node *n, struct ft
   if (*end || which >= r->constants->count)
     return false;
   *value = r->constants->items[which];
+  if (value->type == FT_VALUE_WEIGHT && value->weight->declared.rank == 0 &&
+      value->weight->declared.values) {
+    double number = value->weight->declared.values[0];
+
+    *value = ft_element_is_real(value->weight->declared.element) ? ft_value_real(number)
+                                                                 : ft_value_int(ft_whole(number));
+    return true;
+  }
   if (value->type == FT_VALUE_WEIGHT && !value->weight->name[0]) {
     value->weight->name = n->path;
     value->weight->declared.kept = value->weight->declared.rank == 0;
@@ -954,7 +962,7 @@ static int read_constants(struct run *r, const struct ft_script *script)
   if (!script->constants)
     return 0;
   if (ft_pickle_read(&r->live, script->constants_part, script->constants,
-                     script->constants_length, &value) < 0)
+                     script->constants_length, script, &value) < 0)
     return -1;
   if (value.type == FT_VALUE_TUPLE || value.type == FT_VALUE_LIST)
     r->constants = value.list;
@@ -973,7 +981,8 @@ int ft_script_run(struct ft_infer *in)
     return ft_error_set(in->err, "%s: out of memory", in->graph->file);
   r->script = script;
   if (ft_live_begin(&r->live, in) < 0 ||
-      ft_pickle_read(&r->live, script->data_part, script->data, script->data_length, &network) < 0 ||
+      ft_pickle_read(&r->live, script->data_part, script->data, script->data_length,
+                     NULL, &network) < 0 ||
       read_constants(r, script) < 0)
     goto out;
   if (network.type != FT_VALUE_OBJECT) {

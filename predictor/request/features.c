@@ -131,6 +131,14 @@ static bool is_path(const char *value)
   return value && ft_normal_is_path(ft_text_from(value));
 }
 
+/* A word that a user typed behind his script names a file more often than not, whatever its form. */
+static bool may_be_file(const char *word)
+{
+  char path[FT_FILE_PATH];
+
+  return (size_t)snprintf(path, sizeof path, "./%s", word) < sizeof path && is_path(path);
+}
+
 void ft_found_file(struct ft_found *found, const char *path, const char *counts,
                    const char *feature)
 {
@@ -292,9 +300,12 @@ void ft_found_arguments(struct ft_found *found, const struct ft_command *c,
         continue;
       (void)snprintf(name, sizeof name, "arg%u", operands);
       ft_found_value(found, name, word->text);
+    } else if ((own || word->argument) && !number_of(word->text, &number) &&
+               may_be_file(word->text)) {
+      ft_found_file(found, word->text, "bytes", "input_bytes");
     }
   }
-  if (!own && c->input && is_path(c->input))
+  if (!own && c->input && may_be_file(c->input))
     ft_found_file(found, c->input, "bytes", "input_bytes");
 }
 

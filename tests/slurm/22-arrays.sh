@@ -6,6 +6,7 @@
 FT_ENFORCE=rss
 FT_PARTITIONS='PartitionName=main Nodes=@one@ Default=YES DefMemPerCPU=10 MaxTime=60'
 FT_FORETELL_CONF='min_runs = 4
+helper_timeout_ms = 10000
 floor = "16M"
 round = "1M"'
 play_begin

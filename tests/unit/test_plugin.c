@@ -262,6 +262,20 @@ static void app_and_features_are_carried_without_being_asked(void **state)
   }
 }
 
+static void what_slurm_carries_of_the_options_is_taken_back(void **state)
+{
+  const char *output = submit("sbatch --predict-app=mine --predict-mem=check job.sh 7", NULL);
+
+  (void)state;
+  assert_has(output, "taken back _SLURM_SPANK_OPTION_foretell_predict_mem\n");
+  assert_has(output, "taken back _SLURM_SPANK_OPTION_foretell_predict_app\n");
+  assert_null(strstr(output, "predict_params"));
+  output = submit("sbatch job.sh 7", NULL);
+  assert_null(strstr(output, "taken back"));
+  output = submit("sbatch job.sh 7", "SLURM_SPANK__SLURM_SPANK_OPTION_foretell_predict_app=outer");
+  assert_has(output, "taken back _SLURM_SPANK_OPTION_foretell_predict_app\n");
+}
+
 static void memory_is_set_in_the_users_unit(void **state)
 {
   static const struct {
@@ -568,6 +582,7 @@ int main(int argc, char **argv)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(app_and_features_are_carried_without_being_asked),
+    cmocka_unit_test(what_slurm_carries_of_the_options_is_taken_back),
     cmocka_unit_test(memory_is_set_in_the_users_unit),
     cmocka_unit_test(an_array_is_given_what_its_largest_element_needs),
     cmocka_unit_test(what_was_imported_for_the_jobs_name_helps_until_it_has_runs),

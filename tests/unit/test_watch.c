@@ -161,6 +161,7 @@ static void threads_are_no_processes(void **state)
   for (size_t i = 0; i < watch.tree->count; i++) {
     watch.tree->members[i].next_look = 0;
     watch.tree->members[i].changed = true;
+    watch.tree->pulses[i].look_due = 0;
   }
   ft_measure_sample(watch.measure);
   assert_int_equal(ft_tree_latest(watch.tree)->threads, 9);
