@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "predictor/learn/constants.h"
+#include "predictor/learn/constants_work.h"
 
 /* clang unrolls and vectorises these loops at -O2 already; gcc takes a third longer there */
 #if defined(__GNUC__) && !defined(__clang__)
@@ -25,7 +26,7 @@ struct ft_sweep {
   double value[NODES][BLOCK];
   double adjoint[NODES][BLOCK];
   const double *at[NODES];        /* a node's values: a variable's are the table's own */
-  int left[NODES], right[NODES];  /* operands' nodes */
+  struct ft_links links;
   bool moves[NODES];              /* whether a fitted constant lies below it, or is it */
   int fitted;                     /* constants, the last time */
 };
@@ -33,17 +34,6 @@ struct ft_sweep {
 struct ft_sweep *ft_sweep_new(void)
 {
   return malloc(sizeof(struct ft_sweep));
-}
-
-void ft_rows_fill(double *x, double *y, double *weight, const struct ft_rows *f)
-{
-  for (size_t r = f->rows; r < f->room; r++) {
-    /* a copy is defined wherever the rows are, so 0 times it is 0 */
-    for (size_t c = 0; c < f->columns; c++)
-      x[c * f->room + r] = x[c * f->room];
-    y[r] = y[0];
-    weight[r] = 0;
-  }
 }
 
 /* Which nodes are whose operands. */
@@ -54,8 +44,8 @@ static void link_nodes(const struct ft_expression *e, struct ft_sweep *s)
   for (int i = 0; i < e->length; i++) {
     int arity = ft_symbol_arity(e->symbol[i]);
 
-    s->right[i] = arity == 2 ? stack[--top] : -1;
-    s->left[i] = arity >= 1 ? stack[--top] : -1;
+    s->links.right[i] = arity == 2 ? stack[--top] : -1;
+    s->links.left[i] = arity >= 1 ? stack[--top] : -1;
     stack[top++] = i;
   }
 }
@@ -114,7 +104,7 @@ static void forward(const struct ft_rows *f, const struct ft_expression *e, stru
       for (size_t r = 0; r < BLOCK; r++)
         s->value[i][r] = e->constant[i];
     else
-      apply(e->symbol[i], s->at[s->left[i]], s->right[i] >= 0 ? s->at[s->right[i]] : NULL,
+      apply(e->symbol[i], s->at[s->links.left[i]], s->links.right[i] >= 0 ? s->at[s->links.right[i]] : NULL,
             s->value[i]);
   }
 }
@@ -183,7 +173,7 @@ static void backward(const struct ft_expression *e, struct ft_sweep *s)
   for (size_t r = 0; r < BLOCK; r++)
     s->adjoint[e->length - 1][r] = 1;
   for (int i = e->length - 1; i >= 0; i--) {
-    int l = s->left[i], k = s->right[i];
+    int l = s->links.left[i], k = s->links.right[i];
 
     if (l >= 0 && s->moves[i])
       derive(e->symbol[i], s->adjoint[i], s->value[i], s->at[l], k >= 0 ? s->at[k] : NULL,
@@ -336,112 +326,20 @@ double ft_constants_error(const struct ft_rows *f, const struct ft_expression *e
   return mean(f, measure(f, e, s, false));
 }
 
-/* ---- which constants are fitted ---- */
-
-/*
- * What a node's parents already do to it: with ADDED a constant may be added to its value, with
- * SCALED it may be multiplied by one, and nothing is gained by one of its own. FITTED: a constant
- * subtree whose value is a parameter.
- */
-enum { ADDED = 1, SCALED = 2, FITTED = 4 };
-
-struct roles {
-  uint8_t role[NODES];
-  int constant[NODES]; /* of a subtree without variables its first constant, else -1 */
-};
-
-static void find_constants(const struct ft_expression *e, const struct ft_sweep *s,
-                           struct roles *r)
+/* Which constants are fitted, and so which nodes move. */
+static void choose(const struct ft_expression *e, struct ft_sweep *s, struct normal *n)
 {
+  int at = 0;
+
+  n->count = ft_constants_choose(e, &s->links, CONSTANTS, n->node);
   for (int i = 0; i < e->length; i++) {
-    int l = s->left[i], k = s->right[i];
+    int l = s->links.left[i], k = s->links.right[i];
 
-    r->role[i] = 0;
-    r->constant[i] = -1;
-    if (e->symbol[i] == FT_SYMBOL_CONSTANT)
-      r->constant[i] = i;
-    else if (l >= 0 && r->constant[l] >= 0 && (k < 0 || r->constant[k] >= 0))
-      r->constant[i] = r->constant[l];
-  }
-}
-
-/* A node has operands C, without variables, and X: C is a parameter unless the parents do as much. */
-static void beside(struct roles *r, int i, int c, int x, uint8_t does, uint8_t keeps)
-{
-  r->role[c] = r->role[i] & does ? 0 : FITTED;
-  r->role[x] = does | (r->role[i] & keeps);
-}
-
-static void pass_down(const struct ft_expression *e, const struct ft_sweep *s, struct roles *r,
-                      int i)
-{
-  int l = s->left[i], k = s->right[i];
-  bool lc = l >= 0 && r->constant[l] >= 0, kc = k >= 0 && r->constant[k] >= 0;
-
-  switch ((enum ft_symbol)e->symbol[i]) {
-  case FT_SYMBOL_ADD:
-  case FT_SYMBOL_SUBTRACT:
-    if (lc || kc)
-      beside(r, i, lc ? l : k, lc ? k : l, ADDED, SCALED);
-    else
-      r->role[l] = r->role[k] = r->role[i] & ADDED;
-    break;
-  case FT_SYMBOL_MULTIPLY:
-  case FT_SYMBOL_DIVIDE:
-    if (lc && e->symbol[i] == FT_SYMBOL_DIVIDE)
-      beside(r, i, l, k, SCALED, 0);
-    else if (lc || kc)
-      beside(r, i, lc ? l : k, lc ? k : l, SCALED, ADDED);
-    else
-      r->role[l] = r->role[k] = r->role[i] & SCALED;
-    break;
-  case FT_SYMBOL_SQUARE:
-  case FT_SYMBOL_CUBE:
-  case FT_SYMBOL_ROOT:
-    r->role[l] = r->role[i] & SCALED;
-    break;
-  case FT_SYMBOL_EXPONENTIAL:
-    r->role[l] = r->role[i] & SCALED ? ADDED : 0;
-    break;
-  case FT_SYMBOL_MINIMUM:
-    r->role[l] = lc ? FITTED : 0;
-    r->role[k] = kc ? FITTED : 0;
-    break;
-  case FT_SYMBOL_LOG:
-  case FT_SYMBOL_SINE:
-  case FT_SYMBOL_COSINE:
-  case FT_SYMBOL_CONSTANT:
-  case FT_SYMBOL_VARIABLE:
-  case FT_SYMBOLS:
-    break;
-  }
-}
-
-/*
- * One constant for each subtree without variables, and none where intercept, slope or another
- * one does the same: fewer parameters, and a matrix that is not singular. Which nodes move follows.
- */
-static void choose_constants(const struct ft_expression *e, struct ft_sweep *s, struct normal *n)
-{
-  bool chosen[NODES] = { false };
-  struct roles r;
-
-  find_constants(e, s, &r);
-  r.role[e->length - 1] = ADDED | SCALED;
-  for (int i = e->length - 1; i >= 0; i--) {
-    if (r.constant[i] < 0)
-      pass_down(e, s, &r, i);
-    else if (r.role[i] & FITTED)
-      chosen[r.constant[i]] = true;
-  }
-  n->count = 0;
-  for (int i = 0; i < e->length; i++) {
-    s->moves[i] = (s->left[i] >= 0 && s->moves[s->left[i]]) ||
-                  (s->right[i] >= 0 && s->moves[s->right[i]]);
-    if (!chosen[i] || n->count == CONSTANTS)
-      continue;
-    s->moves[i] = true;
-    n->node[n->count++] = i;
+    s->moves[i] = (l >= 0 && s->moves[l]) || (k >= 0 && s->moves[k]);
+    if (at < n->count && n->node[at] == i) {
+      s->moves[i] = true;
+      at++;
+    }
   }
   s->fitted = n->count;
 }
@@ -450,8 +348,6 @@ int ft_constants_fitted(const struct ft_sweep *s)
 {
   return s->fitted;
 }
-
-/* ---- fitting them ---- */
 
 double ft_constants_fit(const struct ft_rows *f, struct ft_expression *e, struct ft_sweep *s,
                         int steps)
@@ -464,7 +360,7 @@ double ft_constants_fit(const struct ft_rows *f, struct ft_expression *e, struct
   struct normal n;
 
   link_nodes(e, s);
-  choose_constants(e, s, &n);
+  choose(e, s, &n);
   if (n.count == 0)
     steps = 1; /* linear in what is left: one step is exact */
   now = measure(f, e, s, false);

@@ -8,26 +8,7 @@
 #define FT_LEARN_CONSTANTS_H
 
 #include "predictor/learn/expression.h"
-
-/* Rows at once: a tree's values stay in the first-level cache. */
-enum { FT_ROWS_BLOCK = 32 };
-
-/* A table, scaled to be of the order of 1, its rows filled up to whole blocks. */
-struct ft_rows {
-  const double *x;      /* x[column * room + row] */
-  const double *y;
-  const double *weight; /* 1 / |y|; 0 where a copy of a row only fills a block */
-  size_t rows, room, columns;
-};
-
-/* ROWS filled up to whole blocks. */
-static inline size_t ft_rows_room(size_t rows)
-{
-  return (rows + FT_ROWS_BLOCK - 1) / FT_ROWS_BLOCK * FT_ROWS_BLOCK;
-}
-
-/* Fill the last block of ROWS, whose numbers X, Y and WEIGHT are, with copies that weigh nothing. */
-void ft_rows_fill(double *x, double *y, double *weight, const struct ft_rows *rows);
+#include "predictor/learn/rows.h"
 
 /* Working memory for one equation at a time. */
 struct ft_sweep;

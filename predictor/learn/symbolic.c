@@ -281,28 +281,6 @@ static bool evolve(struct search *f)
 
 /* ---- the front ---- */
 
-/* The rows of F but those of FOLD of FOLDS, in PART, whose numbers are put into COPY. */
-static void leave_out(const struct ft_rows *f, size_t fold, size_t folds, double *copy,
-                      struct ft_rows *part)
-{
-  double *x = copy, *y = copy + f->room * f->columns, *w = y + f->room;
-  size_t rows = 0;
-
-  for (size_t r = 0; r < f->rows; r++)
-    rows += r % folds != fold;
-  *part = (struct ft_rows){ .x = x, .y = y, .weight = w, .rows = rows, .columns = f->columns };
-  part->room = ft_rows_room(rows);
-  for (size_t r = 0, to = 0; r < f->rows; r++) {
-    if (r % folds == fold)
-      continue;
-    for (size_t c = 0; c < f->columns; c++)
-      x[c * part->room + to] = f->x[c * f->room + r];
-    y[to] = f->y[r];
-    w[to++] = f->weight[r];
-  }
-  ft_rows_fill(x, y, w, part);
-}
-
 /* MAPE over the rows held out in turn, and its standard error. */
 static double validate(const struct search *f, const struct ft_expression *e,
                        double *standard_error)
@@ -315,7 +293,7 @@ static double validate(const struct search *f, const struct ft_expression *e,
     struct ft_expression refit = *e;
     struct ft_rows part;
 
-    leave_out(&f->data, k, folds, room, &part);
+    ft_rows_leave_out(&f->data, k, folds, room, &part);
     if (f->set.constants)
       (void)ft_constants_fit(&part, &refit, f->sweep, LATE_STEPS);
     for (size_t r = k; r < f->data.rows; r += folds) {

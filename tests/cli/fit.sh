@@ -89,35 +89,6 @@ x,y 1e99,1e99 -1e99,-1e99 1e-99,1e-99 0,1 5,-1e99|huge values
 x,y 0,1 0,2 0,3 0,4 1,5|a column of zeros
 END
 
-# ---- rows that a column holds out
-
-# y = 3 x, but where it is held out y = 6 x
-{
-  echo "x,y,beyond"
-  for x in 1 2 3 4 5 6; do echo "$x,$((3 * x)),0"; done
-  for x in 7 8; do echo "$x,$((6 * x)),1"; done
-} >"$scratch/table.csv"
-
-held() {
-  "$foretell" fit "$scratch/table.csv" --target=y --method=linear --json "$@" 2>&1
-}
-told() {
-  python3 -c 'import json, sys; d = json.load(sys.stdin); m = d["methods"]["linear"]
-print(d["test"], "%.3f %.3f" % (m["train_mape"], m["test_mape"]), "beyond" in m["equation"])'
-}
-
-is "$(held --held=beyond | told)" "0.25 0.000 50.000 False" \
-  "the rows that a column marks are held out, and the column is no feature"
-is "$(held --held=beyond --seeds=5 | told)" "0.25 0.000 50.000 False" "whatever the seed"
-is "$(held --held=what)" "foretell fit: $scratch/table.csv: line 1: no column \"what\"" \
-  "a column that is not there is named"
-sed -i 's/8,48,1/8,48,yes/' "$scratch/table.csv"
-like "$(held --held=beyond)" "line 9.*expected 0, or 1 where it is held out" \
-  "what is no number is named by its line"
-sed -i -e 's/,0$/,1/' -e 's/yes/1/' "$scratch/table.csv"
-like "$(held --held=beyond)" "0 rows are not held out by \"beyond\"; 2 are the least" \
-  "nothing to learn from is refused"
-
 # ---- many rows, and an interrupt
 
 awk 'BEGIN { print "x,y"; for (i = 1; i <= 100000; i++) print i % 997 + 1 "," 3 * (i % 997 + 1) + i % 7 }' >"$scratch/long.csv"
