@@ -61,6 +61,8 @@ struct ft_member {
   double size_bytes, rss_bytes, shared_bytes; /* latest statm */
   bool changed;                    /* size or RSS, since the last look */
   double most_rss_bytes;           /* the highest of them */
+  double pss_bytes;                /* as read in that round of pss.c */
+  uint32_t pss_round;
   double others_bytes;             /* least RSS of the others at a sample since the last look */
   unsigned threads;
   double open_files;

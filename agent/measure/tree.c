@@ -188,7 +188,7 @@ int ft_tree_add_root(struct ft_tree *tree, pid_t pid, bool skip_self, struct ft_
 
 /* ---- who lives, and what it holds ---- */
 
-/* Put what STATM says into member INDEX; the counts are of pages. Text that is not one is ignored. */
+/* Put what STATM, counts of pages, says into member INDEX. Text that is not one is ignored. */
 static void take_statm(struct ft_tree *tree, size_t index, struct ft_text statm)
 {
   struct ft_pulse *pulse = &tree->pulses[index];

@@ -6,6 +6,25 @@
 #include "predictor/estimate/elements.h"
 #include "predictor/estimate/memory.h"
 
+static bool knows(const ft_model *model, const char *feature)
+{
+  for (size_t i = 0; i < model->columns_count; i++)
+    if (strcmp(model->columns[i].name, feature) == 0)
+      return true;
+  return false;
+}
+
+/* Whether the model has a column for anything that elements differ in. */
+static bool tells_apart(const ft_model *model, const ft_submission *s)
+{
+  if (s->has_elements && s->elements.index_count && knows(model, s->elements.feature))
+    return true;
+  for (size_t i = 0; i < s->features_count; i++)
+    if (s->features[i].per_element && knows(model, s->features[i].name))
+      return true;
+  return false;
+}
+
 int ft_estimate_elements(const ft_model *model, const ft_submission *s,
                          struct ft_element_estimates *out, struct ft_error *err)
 {
@@ -15,7 +34,7 @@ int ft_estimate_elements(const ft_model *model, const ft_submission *s,
 
   if (!out->count)
     return ft_error_set(err, "%s: a job array without elements", s->app);
-  if (!ft_features_vary(s->features, s->features_count, elements))
+  if (!tells_apart(model, s))
     out->count = 1;
   for (size_t i = 0; i < out->count; i++) {
     pb_size_t count = s->features_count;

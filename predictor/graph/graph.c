@@ -11,7 +11,9 @@
 
 #include "predictor/core/buf.h"
 #include "predictor/graph/graph.h"
+#include "predictor/graph/hf.h"
 #include "predictor/graph/onnx.h"
+#include "predictor/graph/paddle.h"
 #include "predictor/graph/protobuf.h"
 #include "predictor/graph/pt2.h"
 #include "predictor/graph/tensorflow.h"
@@ -99,11 +101,16 @@ static int open_model(const char *path, int *dirfd, struct ft_error *err)
   if (fd < 0)
     return ft_error_errno(err, "%s", path);
   if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
-    int inside = openat(fd, "saved_model.pb", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    static const char *const names[] = { "saved_model.pb", "config.json" };
 
-    if (inside >= 0) {
-      close(fd);
-      fd = inside;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+      int inside = openat(fd, names[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+      if (inside >= 0) {
+        close(fd);
+        fd = inside;
+        break;
+      }
     }
   }
   if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
@@ -172,6 +179,8 @@ static int read_message(struct ft_build *build, int fd, int dirfd)
   kind = message_kind(p);
   if (kind == KIND_GRAPH_DEF || kind == KIND_SAVED_MODEL)
     return ft_tensorflow_read(build, fd, kind == KIND_SAVED_MODEL);
+  if (kind == KIND_PADDLE)
+    return ft_paddle_read(build, fd);
   return ft_onnx_read(build, fd, dirfd) < 0 || ft_build_finish(build) < 0 ? -1 : 0;
 }
 
@@ -182,6 +191,8 @@ static int read_graph(struct ft_build *build, int fd, int dirfd)
 
   if (pread(fd, head, sizeof head, 0) == sizeof head && memcmp(head, "PK\3\4", 4) == 0)
     return read_archive(build, fd);
+  if (head[0] == '{')
+    return ft_hf_read(build, fd);
   return read_message(build, fd, dirfd);
 }
 

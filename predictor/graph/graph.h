@@ -84,6 +84,7 @@ enum ft_attribute_type {
 
 struct ft_attribute {
   const char *name;
+  const char *reference; /* in a function that is not in its place yet: the caller's attribute */
   enum ft_attribute_type type;
   double real;
   int64_t integer;

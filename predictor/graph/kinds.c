@@ -106,6 +106,7 @@ static const struct ft_operator_kind kinds[] = {
   KIND(MeanVarianceNormalization, same, NONE, 0, false),
   KIND(Min, variadic, NONE, 0, false),
   KIND(Mish, same, NONE, 0, false),
+  KIND(MoE, same, EXPERTS, 2, false),
   KIND(Mod, binary, NONE, 0, false),
   KIND(Mul, binary, NONE, 0, false),
   KIND(Neg, unary, NONE, 0, false),

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predictor/core/text.h"
 #include "predictor/graph/tensorflow.h"
 
 enum { CALLS = 64, TURNS = 100000, NODES = 1 << 20 };
@@ -79,11 +80,15 @@ static const struct ft_tf_node *source(const struct scope *s, struct ft_live *l,
   static const char *const seconds[] = { "indices", "batch_mean", "argmax", "idx", NULL };
   const char *colon = strchr(input, ':'), *last = strrchr(input, ':');
   const char *name = input[0] == '^' ? input + 1 : input;
+  struct ft_text number;
+  uint64_t place;
 
   *which = 0;
   if (colon) {
     name = ft_live_text(l, name, (size_t)(colon - name));
-    *which = strtoul(last + 1, NULL, 10);
+    number = ft_text_from(last + 1);
+    if (ft_text_u64(&number, UINT32_MAX, &place))
+      *which = (size_t)place;
     for (size_t i = 0; last > colon && seconds[i]; i++)
       if ((size_t)(last - colon - 1) == strlen(seconds[i]) &&
           memcmp(colon + 1, seconds[i], strlen(seconds[i])) == 0)

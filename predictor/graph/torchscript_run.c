@@ -386,13 +386,14 @@ static int gather(struct run *r, struct frame *f, const struct ft_script_node *n
 /* CONSTANTS.c3 */
 static bool is_constant(struct run *r, const struct ft_script_node *n, struct ft_operand *value)
 {
-  char *end;
-  unsigned long which;
+  struct ft_text digits;
+  uint64_t which;
 
   if (!n->path || strncmp(n->path, "CONSTANTS.c", 11) != 0 || !r->constants)
     return false;
-  which = strtoul(n->path + 11, &end, 10);
-  if (*end || which >= r->constants->count)
+  digits = ft_text_from(n->path + 11);
+  if (!ft_text_u64(&digits, UINT32_MAX, &which) || ft_text_left(&digits) ||
+      which >= r->constants->count)
     return false;
   *value = r->constants->items[which];
   if (value->type == FT_VALUE_WEIGHT && value->weight->declared.rank == 0 &&

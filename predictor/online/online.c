@@ -7,6 +7,7 @@
 
 #include "predictor/core/text.h"
 #include "predictor/estimate/equation.h"
+#include "predictor/estimate/allocation.h"
 #include "predictor/estimate/evaluate.h"
 #include "predictor/estimate/memory.h"
 #include "predictor/online/online.h"
@@ -195,6 +196,19 @@ static void predict_by_equation(const ft_model *model, const ft_observation *o, 
   run->equation_log = isnan(says) ? 0 : (float)says;
 }
 
+/* What each member of the ensemble would have wasted on RUN, had it sized it. */
+static void judge(ft_model *model, const ft_observation *o, const ft_run *run)
+{
+  const ft_evaluator *e = &model->evaluator;
+  struct ft_ensemble_question q;
+
+  if (run->censored || !model->has_evaluator || !ft_ensemble_ready(e))
+    return;
+  ft_allocation_question(model, o->features, o->features_count, 0,
+                         e->failure_price > 0 ? e->failure_price : 1, &q);
+  ft_ensemble_judge(&model->evaluator, &q, run->bytes, run->runtime_seconds);
+}
+
 static void count_run(ft_model *model, const ft_run *run, int by)
 {
   uint32_t *kind = run->censored ? &model->censored : &model->completed;
@@ -234,6 +248,7 @@ int ft_online_update(ft_model *model, const ft_observation *observation, struct 
 {
   double bytes = known_need(observation, model->rule);
   struct ft_refit *work;
+  bool known = false;
   ft_run run;
 
   if (!(bytes > 0 && bytes <= ABSURD_BYTES))
@@ -253,8 +268,11 @@ int ft_online_update(ft_model *model, const ft_observation *observation, struct 
     run.equation_log = model->history[i].equation_log;
     count_run(model, &model->history[i], -1);
     remove_run(model, i);
+    known = true;
     break;
   }
+  if (!known)
+    judge(model, observation, &run);
   learn_columns(model, observation);
   run.x_count = model->columns_count;
   ft_columns_fill(model->columns, model->columns_count, observation->features,

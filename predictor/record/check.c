@@ -116,6 +116,34 @@ static int check_equation(const ft_equation *q, size_t columns, struct ft_error 
   return 0;
 }
 
+static int check_views(const ft_evaluator *e, struct ft_error *err)
+{
+  /* a model of a version that knew none has none */
+  if (e->seconds_count && (e->seconds_count != e->needs_count || e->ages.size != e->needs_count))
+    return bad(err, "seconds");
+  for (size_t i = 0; i < e->seconds_count; i++)
+    if (!(e->seconds[i] >= 0 && isfinite(e->seconds[i])))
+      return bad(err, "seconds");
+  for (size_t v = 0; v < e->views_count; v++) {
+    const ft_view *view = &e->views[v];
+
+    if (!isfinite(view->intercept) || !isfinite(view->slope) || !isfinite(view->least) ||
+        view->needs_count != view->runs.size)
+      return bad(err, "views");
+    for (size_t i = 0; i < view->needs_count; i++)
+      if (!isfinite(view->needs[i]) || view->runs.bytes[i] >= e->seconds_count ||
+          (i && view->needs[i] < view->needs[i - 1]))
+        return bad(err, "views");
+  }
+  for (size_t i = 0; i < e->losses_count; i++)
+    if (!(e->losses[i] >= 0 && isfinite(e->losses[i])))
+      return bad(err, "losses");
+  if (!(e->judged >= 0 && isfinite(e->judged)) ||
+      !(e->failure_price >= 0 && isfinite(e->failure_price)))
+    return bad(err, "losses");
+  return 0;
+}
+
 static int check_evaluator(const ft_evaluator *e, size_t columns, struct ft_error *err)
 {
   if (!isfinite(e->intercept) || !isfinite(e->max_bytes) || !isfinite(e->bound_bytes) ||
@@ -125,6 +153,8 @@ static int check_evaluator(const ft_evaluator *e, size_t columns, struct ft_erro
     return bad(err, "residuals");
   if (e->places_count != e->needs_count || (e->has_place_column && e->place_column >= columns))
     return bad(err, "needs");
+  if (check_views(e, err) < 0)
+    return -1;
   if (!isfinite(e->equation_shift))
     return bad(err, "equation");
   if (e->has_equation && check_equation(&e->equation, columns, err) < 0)

@@ -23,15 +23,6 @@ bool ft_feature_parse(const char *value, double *number)
   return true;
 }
 
-bool ft_features_vary(const ft_feature *features, size_t count, const ft_elements *elements)
-{
-  bool vary = elements && elements->index_count > 0;
-
-  for (size_t i = 0; i < count; i++)
-    vary |= features[i].per_element;
-  return vary;
-}
-
 /* TEMPLATE with INDEX for each "%a"; false when it does not fit SIZE. */
 static bool put_index(const char *template, uint32_t index, char *out, size_t size)
 {

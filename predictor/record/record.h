@@ -103,9 +103,6 @@ const ft_feature *ft_feature_find(const ft_feature *features, size_t count, cons
  */
 bool ft_feature_parse(const char *value, double *number);
 
-/* Whether the elements of a job array differ in their FEATURES. */
-bool ft_features_vary(const ft_feature *features, size_t count, const ft_elements *elements);
-
 /*
  * Make FEATURES (COUNT of at most LIMIT), as a submission of a job array has them, those of the
  * element INDEX: "%a" becomes the index, and what ELEMENTS (NULL: nothing) says of it joins

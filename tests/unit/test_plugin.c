@@ -324,7 +324,7 @@ static void an_array_is_given_what_its_largest_element_needs(void **state)
     { "sbatch --predict-app=indexed --predict-mem --array=4 array.sh", "\nmem=100M\n",
       "needs 74.9 MiB" },
     { "sbatch --predict-app=indexed --predict-mem=check --mem=100M --array=1-4000000:4 array.sh",
-      "post_opt 0\n", "for any of 1000000, by 128 of them" }
+      "post_opt 0\n", "for any of 1000000, by 64 of them" }
   };
 
   (void)state;
