@@ -13,6 +13,7 @@
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
+#include "predictor/request/array.h"
 
 #define NOT_GIVEN UINT64_MAX
 
@@ -296,32 +297,11 @@ void ft_asked_free(struct ft_asked *asked)
   free(asked->lines);
 }
 
-/* Elements of an --array list: "0-9:3,20%4". */
 static int count_elements(const char *list, uint32_t *count, struct ft_error *err)
 {
-  enum { MOST = 4000001 }; /* slurm.conf(5): MaxArraySize may not exceed 4,000,001 */
-  struct ft_text cursor = ft_text_from(list), piece;
-  uint64_t total = 0;
-
-  while (ft_text_until(&cursor, ',', &piece)) {
-    uint64_t low, high, step = 1, at_once;
-
-    if (!ft_text_u64(&piece, MOST, &low))
-      goto bad;
-    high = low;
-    if (ft_text_skip(&piece, "-") && !ft_text_u64(&piece, MOST, &high))
-      goto bad;
-    if (ft_text_skip(&piece, ":") && (!ft_text_u64(&piece, MOST, &step) || step == 0))
-      goto bad;
-    if (ft_text_skip(&piece, "%") && !ft_text_u64(&piece, MOST, &at_once))
-      goto bad;
-    if (ft_text_left(&piece) || high < low)
-      goto bad;
-    total += (high - low) / step + 1;
-  }
-  *count = (uint32_t)(total > MOST ? MOST : total);
-  return 0;
-bad:
+  *count = ft_array_count(list);
+  if (*count)
+    return 0;
   return ft_error_set(err, "--array=%s: expected a list such as 0-9:2,20%%4", list);
 }
 

@@ -292,6 +292,8 @@ int ft_gpu_memory(struct ft_graph *graph, const struct ft_gpu *gpu, const struct
   options.batch = analysis.scaled ? run->sizes.batch : 1;
   if (ft_schedule_make(graph, &analysis.cost, &options, &schedule, err) < 0)
     return -1;
+  if (schedule.peak_bytes > FT_GRAPH_ELEMENTS)
+    return ft_error_set(err, "%s: needs more memory than any machine has", graph->file);
   memory->complete = analysis.memory.complete;
   fill_parts(memory, run, &schedule);
   if (gpu && gpu->host) {
