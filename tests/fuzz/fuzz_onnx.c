@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "predictor/core/io.h"
-#include "predictor/graph/analyse.h"
+#include "predictor/estimate/gpu_memory.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -31,6 +31,24 @@ static void check(struct ft_graph *graph, int64_t batch)
     abort();
 }
 
+static void play(struct ft_graph *graph, bool training)
+{
+  struct ft_error err = { "" };
+  struct ft_gpu_memory memory;
+  struct ft_gpu_run run;
+
+  ft_gpu_run_begin(&run);
+  run.training = training;
+  run.checkpoints = 3;
+  run.precision = FT_PRECISION_AMP;
+  if (ft_gpu_memory(graph, ft_gpu_at(0), &run, &memory, &err) < 0) {
+    if (!err.text[0])
+      abort();
+  } else if (!(memory.bytes > 0 && memory.least_bytes > 0)) {
+    abort();
+  }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   struct ft_error err = { "" };
@@ -51,6 +69,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   if (graph) {
     check(graph, 1);
     check(graph, 64);
+    play(graph, true);
+    play(graph, false);
   }
   ft_graph_free(graph);
   return 0;
