@@ -2,12 +2,12 @@
 # What foretell needs of Debian 12, in one place; sourced. Two sets: to build
 # and run it with a Slurm, and what the checks add.
 packages_build='build-essential autoconf automake libtool pkg-config
-  nanopb protobuf-compiler libnanopb-dev libslurm-dev libconfuse-dev libsqlite3-dev libjansson-dev
+  nanopb protobuf-compiler libnanopb-dev libslurm-dev libconfuse-dev libsqlite3-dev libjansson-dev libzip-dev
   libacl1-dev libhwloc-dev libpapi-dev libgsl-dev libcairo2-dev libcmocka-dev
   munge slurm-client slurm-wlm-basic-plugins slurmctld slurmd
   acl iproute2 procps util-linux xz-utils'
-packages_check='clang mandoc libclang-rt-dev valgrind git python3 man-db sqlite3 binutils file
-  busybox-static cpio qemu-system-x86 qemu-system-arm gcc-aarch64-linux-gnu libc6-dev-arm64-cross'
+packages_check='clang mandoc libclang-rt-dev valgrind git python3 python3-torch man-db sqlite3 binutils
+  file busybox-static cpio qemu-system-x86 qemu-system-arm gcc-aarch64-linux-gnu libc6-dev-arm64-cross'
 
 # install_packages NAME...: those that are not installed; nothing is asked, no service is started
 install_packages() {

@@ -8,6 +8,7 @@
 #include "plugin/bridge.h"
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
+#include "predictor/request/array.h"
 
 /* POSIX lets dlsym give a function; ISO C does not let it be cast. */
 static void find(const char *name, void *function)
@@ -100,29 +101,6 @@ static uint32_t number_of(const char *value)
   return ft_text_u64(&text, UINT32_MAX - 2, &number) ? (uint32_t)number : 0;
 }
 
-/* "0-15:4%2,20,31": how many elements; 0 where it is not understood. */
-static uint32_t array_elements(struct ft_text text)
-{
-  struct ft_text piece;
-  uint64_t total = 0;
-
-  while (ft_text_until(&text, ',', &piece)) {
-    uint64_t low, high, step = 1;
-
-    if (!ft_text_u64(&piece, 1000000000, &low))
-      return 0;
-    high = low;
-    if (ft_text_skip(&piece, "-") && !ft_text_u64(&piece, 1000000000, &high))
-      return 0;
-    if (ft_text_skip(&piece, ":") && !ft_text_u64(&piece, 1000000000, &step))
-      return 0;
-    if (high < low || !step)
-      return 0;
-    total += (high - low) / step + 1;
-  }
-  return total > UINT32_MAX ? UINT32_MAX : (uint32_t)total;
-}
-
 /* GPUs a node: the sum of "gpu", "gpu:2", "gpu:a100:2" among gres, or a list of "a100:2" or "2". */
 static uint32_t gpus_in(const char *value, bool gres)
 {
@@ -210,7 +188,6 @@ static void read_gpus(const struct ft_bridge *bridge, ft_request *out)
 void ft_bridge_request(const struct ft_bridge *bridge, bool local, ft_request *out)
 {
   char *const *value = bridge->value;
-  struct ft_text list = ft_text_from(value[FT_OPTION_ARRAY]), elements;
 
   *out = (ft_request){ .command = command_of(bridge, local) };
   read_memory(bridge, out);
@@ -229,9 +206,8 @@ void ft_bridge_request(const struct ft_bridge *bridge, bool local, ft_request *o
   read_gpus(bridge, out);
   if (value[FT_OPTION_TIME])
     (void)ft_units_seconds(ft_text_from(value[FT_OPTION_TIME]), &out->time_limit_seconds);
-  /* "%4": how many at once */
-  if (ft_text_until(&list, '%', &elements))
-    out->array_tasks = array_elements(elements);
+  if (out->command == FT_COMMAND_SBATCH && value[FT_OPTION_ARRAY])
+    out->array_tasks = ft_array_count(value[FT_OPTION_ARRAY]);
 }
 
 static const enum ft_option memory_options[] = { FT_OPTION_MEM, FT_OPTION_MEM_PER_CPU,

@@ -24,6 +24,9 @@ static struct {
   char *params;
 } given, surroundings;
 
+/* By option: whether it was ever said, and so is carried by Slurm, for every later component too. */
+static bool said[3];
+
 static int take(int which, const char *argument, int remote);
 
 static struct spank_option table[] = {
@@ -63,6 +66,8 @@ static int keep(const char *option, const char *argument, size_t size, char **ou
   }
   free(*out);
   *out = strdup(argument);
+  if (!*out)
+    slurm_error("foretell: --%s: out of memory", option);
   return 0;
 }
 
@@ -72,6 +77,7 @@ static int take(int which, const char *argument, int remote)
 
   if (remote)
     return 0;
+  said[which] = true;
   switch (which) {
   case OPTION_MEM:
     mode = mode_of(argument);
@@ -167,8 +173,6 @@ void ft_options_forget_outer(spank_t spank, bool record)
 
 void ft_options_keep_back(spank_t spank)
 {
-  const bool said[CARRIERS] = { given.mode != FT_MODE_UNSET, given.app, given.params };
-
   for (size_t i = 0; i < CARRIERS; i++)
     if (said[i])
       drop(spank, carriers[i]);

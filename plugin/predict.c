@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +12,9 @@
 #include "plugin/helper.h"
 #include "plugin/predict.h"
 #include "plugin/submission.h"
-#include "predictor/estimate/allocation.h"
+#include "predictor/estimate/evidence.h"
 #include "predictor/record/layout.h"
+#include "predictor/request/array.h"
 
 enum {
   HOME_MILLISECONDS = 50,    /* for a look at ~/.config/foretell/apps.conf */
@@ -34,8 +34,7 @@ struct work {
   ft_site site;
   ft_apps *apps; /* NULL: none declared */
   ft_partition partition;
-  struct ft_estimate estimate;
-  double allocation_bytes; /* that is expected to waste least; 0: not known */
+  struct ft_evidence *evidence; /* NULL: not looked for */
   ft_policy policy;
   ft_submission submission;
   bool has_site;
@@ -104,8 +103,8 @@ static void describe_files(struct work *w, const struct ft_settings *settings,
     helper.milliseconds = w->site.helper_milliseconds;
   if (helper.milliseconds > HELPER_MOST_MILLISECONDS)
     helper.milliseconds = HELPER_MOST_MILLISECONDS;
-  if (ft_helper_describe(&helper, &w->collected.description, &w->collected.request, &w->submission,
-                         &err) < 0)
+  if (ft_helper_describe(&helper, &w->collected.description, &w->collected.request,
+                         &w->submission, &err) < 0)
     note(w, &err);
 }
 
@@ -133,27 +132,30 @@ static void describe(struct work *w, const struct ft_settings *settings)
   free(files);
 }
 
-/* The estimate; NULL where nothing is known. A model that cannot be read is noted, and *BROKEN. */
-static const struct ft_estimate *estimate(struct work *w, int state_fd, bool *broken)
+/* What is known. A model that cannot be read is noted; false then. */
+static bool find_evidence(struct work *w, int state_fd, struct ft_question *question)
 {
-  const struct ft_estimate *known = NULL;
-  const ft_submission *s = &w->submission;
-  ft_model *model = malloc(sizeof *model);
+  const char *array = w->collected.description.array;
+  ft_submission *s = &w->submission;
   struct ft_error err;
 
-  if (!model) {
-    *broken = true;
+  w->evidence = malloc(sizeof *w->evidence);
+  if (!w->evidence) {
     ft_error_errno(&w->why, "%s", s->app);
-  } else if (ft_layout_read_evaluator(state_fd, w->collected.uid, s->app, model, &err) < 0) {
-    *broken = errno != ENOENT;
-    if (*broken)
-      w->why = err;
-  } else if (ft_allocate_memory(model, s->features, s->features_count, 0, 1, &w->estimate,
-                                &w->allocation_bytes, &err) == 0) {
-    known = &w->estimate;
+    return false;
   }
-  free(model);
-  return known;
+  w->evidence->elements.count = 0;
+  if (array)
+    w->evidence->elements.count =
+        ft_array_choose(array, s, w->evidence->elements.index, FT_ELEMENT_ESTIMATES);
+  if (ft_evidence_find(state_fd, w->collected.uid,
+                       s->default_app ? ft_collect_user(&w->collected) : "", s,
+                       w->policy.min_runs, w->evidence, &err) < 0) {
+    w->why = err;
+    return false;
+  }
+  ft_question_take(question, w->evidence, s->job_name);
+  return true;
 }
 
 /* Who submits, where the site has a policy for somebody by name; NULL where it does not matter. */
@@ -197,7 +199,6 @@ static int decide(struct work *w, const struct ft_settings *settings, int state_
                                   .policy = &w->policy,
                                   .memory_is_consumable = w->site.memory_is_consumable,
                                   .rule = w->site.rule };
-  bool broken = false;
   ft_mode mode;
   int status;
 
@@ -209,9 +210,7 @@ static int decide(struct work *w, const struct ft_settings *settings, int state_
     return 0;
   if (ft_layout_read_partition(state_fd, &w->site, request->partition, &w->partition, NULL) == 0)
     question.partition = &w->partition;
-  question.estimate = estimate(w, state_fd, &broken);
-  question.allocation_bytes = w->allocation_bytes;
-  if (broken)
+  if (!find_evidence(w, state_fd, &question))
     return 0;
   ft_decide(&question, &s->decision);
   if (s->decision.action == FT_ACTION_REJECT && !settings->reject)
@@ -255,6 +254,7 @@ static int predict(spank_t spank, struct work *w, const struct ft_settings *sett
     carry(spank, w);
   ft_collect_free(&w->collected);
   free(w->apps);
+  free(w->evidence);
   if (state_fd >= 0)
     close(state_fd);
   return status;
@@ -276,6 +276,7 @@ int ft_predict(spank_t spank, const struct ft_settings *settings, bool local, un
   if (w) {
     w->bridge = &bridge;
     w->apps = NULL;
+    w->evidence = NULL;
     w->has_site = false;
     w->why.text[0] = '\0';
     status = predict(spank, w, settings, local, component);

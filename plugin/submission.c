@@ -211,6 +211,8 @@ void ft_collect(const struct ft_bridge *bridge, const struct ft_options *options
   ft_buf_init(&out->script, FT_LIMIT_ANALYSED);
   ft_bridge_request(bridge, local, &out->request);
   find_user(bridge, out);
+  if (out->request.array_tasks)
+    out->description.array = bridge->value[FT_OPTION_ARRAY];
   find_directory(bridge, out);
   (void)ft_bridge_get(bridge, "job-name", out->job_name, sizeof out->job_name);
   read_command_line(&out->command_line);

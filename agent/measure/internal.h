@@ -7,6 +7,7 @@
 #define FT_MEASURE_INTERNAL_H
 
 #include "agent/measure/measure.h"
+#include "predictor/core/hot.h"
 #include "predictor/core/text.h"
 
 /* PID_MAX_LIMIT of a 64-bit kernel (include/linux/threads.h). */
@@ -33,6 +34,9 @@ struct ft_pulse {
   pid_t pid, session;
   int statm_fd;        /* -1: none kept, it is opened each time */
   uint32_t still;      /* for how many readings size and RSS have been the same */
+  uint32_t read_at;    /* the instant at which its statm was read last */
+  float look_due;      /* seconds after the tree was opened: whatever statm says, look then */
+  uint64_t said;       /* hash of the latest statm */
 };
 
 /*
@@ -53,11 +57,12 @@ struct ft_member {
   bool counted;        /* its RSS is in this sample's sum */
 
   /* kept by tree.c and the samplers of this folder */
-  uint32_t read_at;    /* the instant at which its statm was read last */
   double looked, next_look, look_interval; /* seconds */
   double size_bytes, rss_bytes, shared_bytes; /* latest statm */
   bool changed;                    /* size or RSS, since the last look */
   double most_rss_bytes;           /* the highest of them */
+  double pss_bytes;                /* as read in that round of pss.c */
+  uint32_t pss_round;
   double others_bytes;             /* least RSS of the others at a sample since the last look */
   unsigned threads;
   double open_files;
@@ -198,7 +203,7 @@ struct ft_member *ft_tree_add_member(struct ft_tree *tree, pid_t pid, const stru
  * Read a member's statm; mark it gone, zombie or due for a look. Or of all of TREE's that are
  * due; or of those that were not read at this instant.
  */
-void ft_tree_look_at(struct ft_tree *tree, struct ft_member *member);
+void ft_tree_look_at(struct ft_tree *tree, size_t index);
 void ft_tree_look(struct ft_tree *tree);
 void ft_tree_look_at_rest(struct ft_tree *tree);
 

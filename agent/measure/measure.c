@@ -39,7 +39,7 @@ _Static_assert(SAMPLERS <= FT_SAMPLERS_LIMIT, "internal.h has room for every sam
 /* Descriptors that the rest of the process may want beside the kept ones. */
 #define DESCRIPTORS_RESERVED 256
 
-void ft_most(double *most, double value)
+FT_HOT void ft_most(double *most, double value)
 {
   if (value > *most)
     *most = value;
@@ -135,7 +135,7 @@ const struct ft_measure_report *ft_measure_reports(const struct ft_measure *meas
   return measure->reports;
 }
 
-static void sample_clear(struct ft_sample *sample)
+FT_HOT static void sample_clear(struct ft_sample *sample)
 {
   *sample = (struct ft_sample){ .rss_bytes = -1,
                                 .pss_bytes = -1,
@@ -192,7 +192,7 @@ struct ft_tree *ft_tree_open(struct ft_measure *measure, struct ft_error *err)
   return tree;
 }
 
-static void keep(double *most, double *when, double value, double now)
+FT_HOT static void keep(double *most, double *when, double value, double now)
 {
   if (value <= *most)
     return;
@@ -200,7 +200,7 @@ static void keep(double *most, double *when, double value, double now)
   *when = now;
 }
 
-static void keep_most(struct ft_tree *tree)
+FT_HOT static void keep_most(struct ft_tree *tree)
 {
   const struct ft_sample *sample = &tree->latest;
   struct ft_sample *most = &tree->most;
@@ -219,7 +219,7 @@ static void keep_most(struct ft_tree *tree)
 }
 
 /* Where no member has news, what follows from them is what it was. */
-static void sample_tree(struct ft_measure *measure, struct ft_tree *tree)
+FT_HOT static void sample_tree(struct ft_measure *measure, struct ft_tree *tree)
 {
   struct ft_sample before = tree->latest, *sample = &tree->latest;
 
@@ -235,7 +235,7 @@ static void sample_tree(struct ft_measure *measure, struct ft_tree *tree)
       samplers[i]->sample(measure, tree, tree->states[i], sample);
 }
 
-void ft_measure_sample(struct ft_measure *measure)
+FT_HOT void ft_measure_sample(struct ft_measure *measure)
 {
   measure->now = ft_io_monotonic();
   ft_discovery_look(measure);

@@ -168,7 +168,7 @@ static void probe_hardware(const struct ft_measure *measure, char *text, size_t 
 
 static bool perf_probe(struct ft_measure *measure, struct ft_measure_report *report)
 {
-  char hardware[140];
+  char hardware[130]; /* with what stands before it in the report's 200 */
 
   memset(&works, 0, sizeof works);
   if (!measure->own_proc) {

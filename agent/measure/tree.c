@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "agent/measure/internal.h"
+#include "predictor/core/hash.h"
 
 /* Of one tree: as many as Linux has pids (PID_MAX_LIMIT) would be a node with nothing else. */
 #define MEMBERS_LIMIT (1 << 20)
@@ -27,15 +28,15 @@
 #define LOOK_IDLE_SECONDS 32.0
 
 /*
- * A process whose statm said the same so often is read at every tenth instant only, where
+ * A process whose statm said the same so often is read at every twentieth instant only, where
  * instants are as dense as that; as soon as it differs, its high water mark is looked at,
- * which holds whatever was between. So a tenth of those that are still is read at each instant;
+ * which holds whatever was between. So a twentieth of those that are still is read at each instant;
  * where one of them has grown by GROWN_PART all are, for what the ranks of one program do
  * together adds up as no high water mark can tell.
  */
 #define STILL_SAMPLES 10
-#define STILL_PART 10
-#define STILL_SECONDS 1.0 /* no process goes unread for longer */
+#define STILL_PART 20
+#define STILL_SECONDS 2.0 /* no process goes unread for longer */
 #define GROWN_PART (1.0 / 64)
 
 struct ft_member *ft_tree_find(const struct ft_tree *tree, pid_t pid)
@@ -126,7 +127,7 @@ struct ft_member *ft_tree_add_member(struct ft_tree *tree, pid_t pid, const stru
   return member;
 }
 
-void ft_tree_sweep(struct ft_tree *tree)
+FT_HOT void ft_tree_sweep(struct ft_tree *tree)
 {
   bool fresh = false;
   size_t kept = 0;
@@ -187,10 +188,11 @@ int ft_tree_add_root(struct ft_tree *tree, pid_t pid, bool skip_self, struct ft_
 
 /* ---- who lives, and what it holds ---- */
 
-/* Put what STATM says into MEMBER; the counts are of pages. Text that is not one changes nothing. */
-static void take_statm(struct ft_tree *tree, struct ft_member *member, struct ft_text statm)
+/* Put what STATM, counts of pages, says into member INDEX. Text that is not one is ignored. */
+static void take_statm(struct ft_tree *tree, size_t index, struct ft_text statm)
 {
-  struct ft_pulse *pulse = &tree->pulses[member - tree->members];
+  struct ft_pulse *pulse = &tree->pulses[index];
+  struct ft_member *member = &tree->members[index];
   double page = tree->measure->page_bytes;
   uint64_t size, resident, shared;
 
@@ -218,83 +220,89 @@ static void take_statm(struct ft_tree *tree, struct ft_member *member, struct ft
   member->shared_bytes = (double)shared * page;
 }
 
-/* Returns false when the process has ended and been waited for. */
-static bool read_statm(struct ft_tree *tree, struct ft_member *member)
-{
-  const struct ft_measure *measure = tree->measure;
-  int fd = tree->pulses[member - tree->members].statm_fd;
-  char text[128];
-  ssize_t length = fd >= 0 ? ft_proc_reread(fd, text, sizeof text)
-                           : ft_proc_read_pid(measure, member->pid, "statm", text, sizeof text);
-
-  if (length < 0)
-    return errno != ESRCH && errno != ENOENT && errno != ENODEV;
-  take_statm(tree, member, ft_text_of(text, (size_t)length));
-  return true;
-}
-
-static bool may_wait(const struct ft_measure *measure, const struct ft_pulse *pulse)
-{
-  return pulse->still >= STILL_SAMPLES &&
-         measure->settings.seconds * STILL_PART <= STILL_SECONDS &&
-         (measure->instants + (uint32_t)pulse->pid) % STILL_PART;
-}
-
 /* A kept descriptor fails when its process has ended; a pid alone may have been given out again. */
-static bool is_same(const struct ft_tree *tree, const struct ft_member *member)
+static bool is_same(const struct ft_tree *tree, size_t index)
 {
   struct ft_stat stat;
 
-  return tree->pulses[member - tree->members].statm_fd >= 0 ||
-         ft_stat_read(tree->measure, member->pid, &stat) < 0 || stat.start == member->start;
+  return tree->pulses[index].statm_fd >= 0 ||
+         ft_stat_read(tree->measure, tree->members[index].pid, &stat) < 0 ||
+         stat.start == tree->members[index].start;
 }
 
-static bool is_due(const struct ft_measure *measure, const struct ft_member *member)
+/* When the costly files are due: a while after the last look if something changed, later if not. */
+static double look_due(const struct ft_member *member)
 {
-  return measure->now >= member->next_look &&
-         (member->changed || measure->now >= member->next_look + LOOK_IDLE_SECONDS);
+  return member->next_look + (member->changed ? 0 : LOOK_IDLE_SECONDS);
 }
 
-static void schedule_look(const struct ft_measure *measure, struct ft_member *member)
+static void schedule_look(double now, struct ft_member *member)
 {
   member->look = true;
   member->changed = false;
-  member->looked = measure->now;
-  member->look_interval *= 2;
-  if (member->look_interval > LOOK_LONGEST_SECONDS)
-    member->look_interval = LOOK_LONGEST_SECONDS;
-  member->next_look = measure->now + member->look_interval;
+  member->looked = now;
+  member->look_interval = fmin(2 * member->look_interval, LOOK_LONGEST_SECONDS);
+  member->next_look = now + member->look_interval;
 }
 
-void ft_tree_look_at(struct ft_tree *tree, struct ft_member *member)
+/* What follows where statm differs, could not be read (LENGTH negative) or a look is due. */
+static void take(struct ft_tree *tree, size_t index, const char *text, ssize_t length)
 {
-  struct ft_measure *measure = tree->measure;
+  struct ft_member *member = &tree->members[index];
   bool lived = !member->gone && !member->zombie;
 
-  member->read_at = measure->instants;
-  member->gone = !read_statm(tree, member);
-  if (!member->gone && is_due(measure, member)) {
-    member->gone = !is_same(tree, member);
+  member->gone = length < 0 && (errno == ESRCH || errno == ENOENT || errno == ENODEV);
+  if (length >= 0)
+    take_statm(tree, index, ft_text_of(text, (size_t)length));
+  if (!member->gone && tree->measure->now >= look_due(member)) {
+    member->gone = !is_same(tree, index);
     if (!member->gone)
-      schedule_look(measure, member);
+      schedule_look(tree->measure->now, member);
   }
+  tree->pulses[index].look_due = (float)(look_due(member) - tree->started);
   tree->news |= member->gone || member->look;
   tree->alive -= lived && (member->gone || member->zombie);
+}
+
+FT_HOT void ft_tree_look_at(struct ft_tree *tree, size_t index)
+{
+  struct ft_measure *measure = tree->measure;
+  struct ft_pulse *pulse = &tree->pulses[index];
+  char text[128];
+  ssize_t length = pulse->statm_fd >= 0
+                       ? ft_proc_reread(pulse->statm_fd, text, sizeof text)
+                       : ft_proc_read_pid(measure, pulse->pid, "statm", text, sizeof text);
+  uint64_t said = length < 0 ? 0 : ft_hash64(FT_HASH_SEED, text, (size_t)length);
+
+  pulse->read_at = measure->instants;
+  if (length >= 0 && said == pulse->said && measure->now - tree->started < pulse->look_due) {
+    pulse->still += pulse->still < STILL_SAMPLES;
+    return;
+  }
+  pulse->said = said;
+  take(tree, index, text, length);
 }
 
 void ft_tree_look_at_rest(struct ft_tree *tree)
 {
   for (size_t i = 0; i < tree->count; i++)
-    if (tree->members[i].read_at != tree->measure->instants)
-      ft_tree_look_at(tree, &tree->members[i]);
+    if (tree->pulses[i].read_at != tree->measure->instants)
+      ft_tree_look_at(tree, i);
 }
 
-void ft_tree_look(struct ft_tree *tree)
+FT_HOT void ft_tree_look(struct ft_tree *tree)
 {
+  const struct ft_measure *measure = tree->measure;
+  bool may_wait = measure->settings.seconds * STILL_PART <= STILL_SECONDS;
+
   tree->stir = false;
-  for (size_t i = 0; i < tree->count; i++)
-    if (!may_wait(tree->measure, &tree->pulses[i]))
-      ft_tree_look_at(tree, &tree->members[i]);
+  for (size_t i = 0; i < tree->count; i++) {
+    const struct ft_pulse *pulse = &tree->pulses[i];
+
+    if (!may_wait || pulse->still < STILL_SAMPLES ||
+        (measure->instants + (uint32_t)pulse->pid) % STILL_PART == 0)
+      ft_tree_look_at(tree, i);
+  }
   if (tree->stir)
     ft_tree_look_at_rest(tree);
 }

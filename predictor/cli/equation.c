@@ -53,7 +53,7 @@ static int choose_units(struct ft_expression *e, const char *const *names, size_
 
 int ft_show_expression(const struct ft_expression *expression, const char *const *names,
                        size_t variables, const char *unit, double typical, bool latex,
-                       struct ft_buf *out)
+                       int digits, struct ft_buf *out)
 {
   struct ft_expression e = *expression;
   struct ft_buf legend;
@@ -67,7 +67,7 @@ int ft_show_expression(const struct ft_expression *expression, const char *const
     e.slope /= of;
   }
   if (ft_buf_printf(&legend, "%s", unit) == 0 && choose_units(&e, names, variables, &legend) == 0)
-    status = ft_expression_print(&e, names, ft_buf_text(&legend), latex, out);
+    status = ft_expression_print(&e, names, ft_buf_text(&legend), latex, digits, out);
   ft_buf_free(&legend);
   return status;
 }
@@ -90,7 +90,7 @@ int ft_show_equation(const ft_model *model, bool latex, struct ft_buf *out)
     names[v] = name[v];
   }
   return ft_show_expression(&e, names, q->columns_count, NULL, model->evaluator.max_bytes, latex,
-                            out);
+                            FT_EQUATION_DIGITS, out);
 }
 
 json_t *ft_equation_json(const ft_model *model)

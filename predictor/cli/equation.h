@@ -20,7 +20,10 @@ bool ft_named_bytes(const char *name);
  */
 int ft_show_expression(const struct ft_expression *expression, const char *const *names,
                        size_t variables, const char *unit, double typical, bool latex,
-                       struct ft_buf *out);
+                       int digits, struct ft_buf *out);
+
+/* Of a coefficient, for people. */
+enum { FT_EQUATION_DIGITS = 4 };
 
 /* The same for MODEL's equation; nothing is printed where it has none. */
 int ft_show_equation(const ft_model *model, bool latex, struct ft_buf *out);

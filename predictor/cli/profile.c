@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "predictor/cli/profile.h"
+#include "predictor/core/hot.h"
 #include "predictor/core/io.h"
 #include "predictor/core/units.h"
 
@@ -128,7 +129,7 @@ static void write_samples(struct profile *profile)
   profile->output = NULL;
 }
 
-static void keep_sample(struct profile *profile, const struct ft_sample *sample)
+FT_HOT static void keep_sample(struct profile *profile, const struct ft_sample *sample)
 {
   if (!profile->output)
     return;
@@ -257,7 +258,7 @@ static void forward(const struct profile *profile, const siginfo_t *info)
 
 /* ---- watching ---- */
 
-static void show_progress(struct profile *profile, const struct ft_sample *sample)
+FT_HOT static void show_progress(struct profile *profile, const struct ft_sample *sample)
 {
   char elapsed[32], rss[32], peak[32];
 
@@ -273,7 +274,7 @@ static void show_progress(struct profile *profile, const struct ft_sample *sampl
   profile->next_show = sample->time + 0.1;
 }
 
-static void take_sample(struct profile *profile)
+FT_HOT static void take_sample(struct profile *profile)
 {
   const struct ft_sample *sample;
 
@@ -285,7 +286,7 @@ static void take_sample(struct profile *profile)
 }
 
 /* Until TIME, or until the command has ended. */
-static void wait_until(struct profile *profile, double time)
+FT_HOT static void wait_until(struct profile *profile, double time)
 {
   while (!profile->ended) {
     double left = time - ft_io_monotonic();
@@ -296,7 +297,7 @@ static void wait_until(struct profile *profile, double time)
     if (left <= 0)
       return;
     timeout.tv_sec = (time_t)left;
-    timeout.tv_nsec = (long)((left - floor(left)) * 1e9);
+    timeout.tv_nsec = (long)((left - (double)timeout.tv_sec) * 1e9);
     signal = sigtimedwait(&profile->signals, &info, &timeout);
     if (signal == SIGCHLD)
       reap(profile);
@@ -306,7 +307,7 @@ static void wait_until(struct profile *profile, double time)
 }
 
 /* Samples keep to their grid; those that a busy node has made late are left out. */
-static void watch(struct profile *profile)
+FT_HOT static void watch(struct profile *profile)
 {
   double next = profile->begun;
 

@@ -21,7 +21,7 @@ static const struct rule rules[] = {
   { "BatchNormalization", { FT_SAVES_FIRST | FT_SAVES_STATISTICS, FT_GRADIENT_NEW, false } },
   { "Cast", { FT_SAVES_NOTHING, FT_GRADIENT_PASSES, false } },
   { "Ceil", { FT_SAVES_NOTHING, FT_GRADIENT_STOPS, false } },
-  { "Clip", { FT_SAVES_RESULT, FT_GRADIENT_NEW, true } },
+  { "Clip", { FT_SAVES_FIRST, FT_GRADIENT_NEW, false } },
   { "Concat", { FT_SAVES_NOTHING, FT_GRADIENT_PASSES, false } },
   { "Conv", { FT_SAVES_FIRST, FT_GRADIENT_NEW, false } },
   { "ConvTranspose", { FT_SAVES_FIRST, FT_GRADIENT_NEW, false } },

@@ -104,7 +104,7 @@ static void mark_constants(struct count *c, const struct ft_block *block)
   for (uint32_t i = 0; i < block->constant_count; i++) {
     const struct ft_declared *d = c->graph->tensors[block->constants[i]].constant;
 
-    if (c->role[block->constants[i]] == ROLE_USED && ft_element_is_real(d->element))
+    if (c->role[block->constants[i]] == ROLE_USED && ft_element_is_real(d->element) && !d->kept)
       add_parameter(c, block->constants[i]);
     else
       c->cost->buffers = ft_plus(c->cost->buffers, d->elements);
@@ -178,6 +178,18 @@ static int64_t attention(const struct ft_tensor *q, const struct ft_tensor *k,
                   ft_plus(q->dims[last], y->dims[last]));
 }
 
+/* Each word goes through K of the experts, whose weights are W and V. */
+static int64_t experts(const struct ft_operator *op, const struct ft_tensor *x,
+                       const struct ft_tensor *w, const struct ft_tensor *v)
+{
+  int64_t each;
+
+  if (!v || x->rank < 1 || w->rank != 3 || v->rank != 3 || w->dims[0] < 1)
+    return -1;
+  each = ft_plus(product(w, 1, 3), product(v, 1, 3));
+  return ft_times(ft_times(product(x, 0, x->rank - 1), ft_integer(op, "k", 1)), each);
+}
+
 static int64_t einsum(const struct count *c, const struct ft_operator *op)
 {
   struct ft_infer in = { .graph = c->graph, .op = (struct ft_operator *)op };
@@ -218,6 +230,8 @@ static int64_t macs_of(const struct count *c, const struct ft_operator *op)
     return recurrent(op, x, w, input(c, op, 2));
   case FT_WORK_ATTENTION:
     return attention(x, input(c, op, 1), input(c, op, 2), y);
+  case FT_WORK_EXPERTS:
+    return experts(op, x, w, input(c, op, 3));
   case FT_WORK_NORM: /* of weights that are standardised anew in each pass too */
     return ft_times(ft_tensor_elements(x), standardises(op) ? 5 : 2);
   case FT_WORK_STATISTICS:

@@ -11,7 +11,13 @@
 
 #include "predictor/core/buf.h"
 #include "predictor/graph/graph.h"
+#include "predictor/graph/hf.h"
 #include "predictor/graph/onnx.h"
+#include "predictor/graph/paddle.h"
+#include "predictor/graph/protobuf.h"
+#include "predictor/graph/pt2.h"
+#include "predictor/graph/tensorflow.h"
+#include "predictor/graph/torchscript.h"
 
 static const struct {
   const char *name;
@@ -94,6 +100,19 @@ static int open_model(const char *path, int *dirfd, struct ft_error *err)
 
   if (fd < 0)
     return ft_error_errno(err, "%s", path);
+  if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+    static const char *const names[] = { "saved_model.pb", "config.json" };
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+      int inside = openat(fd, names[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+      if (inside >= 0) {
+        close(fd);
+        fd = inside;
+        break;
+      }
+    }
+  }
   if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
     close(fd);
     errno = EINVAL;
@@ -103,6 +122,78 @@ static int open_model(const char *path, int *dirfd, struct ft_error *err)
   *dirfd = folder ? open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
   free(folder);
   return fd;
+}
+
+/* A zip archive: PyTorch's. */
+static int read_archive(struct ft_build *build, int fd)
+{
+  struct ft_archive archive;
+  uint64_t member;
+  int status;
+
+  if (ft_archive_open(&archive, fd, build->graph->file, build->err) < 0)
+    return -1;
+  member = ft_pt2_find(&archive);
+  status = member < archive.count ? ft_pt2_read(build, &archive, member)
+                                  : ft_torchscript_read(build, &archive);
+  ft_archive_close(&archive);
+  return status;
+}
+
+enum kind { KIND_ONNX, KIND_GRAPH_DEF, KIND_SAVED_MODEL, KIND_PADDLE };
+
+/*
+ * Which of the messages a file holds, by the first fields of each: ONNX's ModelProto has its graph
+ * in field 7; SavedModel a number and a message in 2; GraphDef nodes in 1, which begin with a name,
+ * and PaddlePaddle's ProgramDesc blocks in 1, which begin with a number.
+ */
+static enum kind message_kind(struct ft_proto *p)
+{
+  struct ft_proto_field f = { 0 }, inner = { 0 };
+  bool first = true, numbered = false, second = false;
+
+  while (ft_proto_next(p, p->size, &f) > 0) {
+    bool bytes = f.wire == FT_PROTO_BYTES;
+
+    if (first && f.number == 1 && bytes && ft_proto_next(p, f.end, &inner) > 0 && inner.number <= 2)
+      return inner.wire == FT_PROTO_VARINT ? KIND_PADDLE : KIND_GRAPH_DEF;
+    numbered = numbered || (f.number == 1 && !bytes);
+    second = second || (f.number == 2 && bytes);
+    if (f.number > 2)
+      return KIND_ONNX;
+    first = false;
+  }
+  return numbered && second ? KIND_SAVED_MODEL : KIND_ONNX;
+}
+
+static int read_message(struct ft_build *build, int fd, int dirfd)
+{
+  struct ft_proto *p = ft_arena_take(&build->arena, sizeof *p);
+  struct ft_error err;
+  enum kind kind;
+
+  if (!p)
+    return ft_build_exhausted(build);
+  if (ft_proto_init(p, fd, build->graph->file, &err) < 0)
+    return ft_error_set(build->err, "%s", err.text);
+  kind = message_kind(p);
+  if (kind == KIND_GRAPH_DEF || kind == KIND_SAVED_MODEL)
+    return ft_tensorflow_read(build, fd, kind == KIND_SAVED_MODEL);
+  if (kind == KIND_PADDLE)
+    return ft_paddle_read(build, fd);
+  return ft_onnx_read(build, fd, dirfd) < 0 || ft_build_finish(build) < 0 ? -1 : 0;
+}
+
+/* Recognised by what the file begins with. */
+static int read_graph(struct ft_build *build, int fd, int dirfd)
+{
+  unsigned char head[4] = { 0 };
+
+  if (pread(fd, head, sizeof head, 0) == sizeof head && memcmp(head, "PK\3\4", 4) == 0)
+    return read_archive(build, fd);
+  if (head[0] == '{')
+    return ft_hf_read(build, fd);
+  return read_message(build, fd, dirfd);
 }
 
 struct ft_graph *ft_graph_read(const char *path, struct ft_error *err)
@@ -121,10 +212,7 @@ struct ft_graph *ft_graph_read(const char *path, struct ft_error *err)
   graph->arena.limit = graph->results.limit = FT_LIMIT_GRAPH;
   graph->file = path;
   ft_build_init(&build, graph, err);
-  status = ft_build_name(&build, "", 0) == UINT32_MAX || ft_onnx_read(&build, fd, dirfd) < 0 ||
-                   ft_build_finish(&build) < 0
-               ? -1
-               : 0;
+  status = ft_build_name(&build, "", 0) == UINT32_MAX || read_graph(&build, fd, dirfd) < 0 ? -1 : 0;
   ft_build_free(&build);
   if (status < 0) {
     ft_graph_free(graph);
@@ -141,6 +229,8 @@ void ft_graph_free(struct ft_graph *graph)
 {
   if (!graph)
     return;
+  if (graph->release)
+    graph->release(graph->program);
   ft_arena_free(&graph->arena);
   ft_arena_free(&graph->results);
   free(graph);

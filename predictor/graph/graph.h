@@ -52,6 +52,7 @@ struct ft_declared {
   uint64_t at;          /* byte position in the file */
   int rank;             /* -1: unknown */
   uint8_t element;      /* enum ft_element */
+  bool kept;            /* the file says that it is not learnt */
 };
 
 struct ft_tensor {
@@ -83,6 +84,7 @@ enum ft_attribute_type {
 
 struct ft_attribute {
   const char *name;
+  const char *reference; /* in a function that is not in its place yet: the caller's attribute */
   enum ft_attribute_type type;
   double real;
   int64_t integer;
@@ -95,6 +97,7 @@ struct ft_attribute {
 };
 
 struct ft_operator_kind;
+struct ft_infer;
 
 struct ft_operator {
   const char *name, *type, *domain;    /* domain "" for ONNX's own */
@@ -127,6 +130,11 @@ struct ft_graph {
   uint32_t operator_count; /* blocks within blocks included */
   struct ft_arena arena;   /* what was read */
   struct ft_arena results; /* what was inferred */
+  /* a program's graph is made when its sizes are known (live.h); tensors and operators until then:
+   * none */
+  int (*expand)(struct ft_infer *in);
+  void *program;
+  void (*release)(void *program); /* what of it is not in the arena; or NULL */
 };
 
 /*

@@ -199,7 +199,8 @@ int ft_contradiction(struct ft_infer *in, const char *format, ...)
   va_start(args, format);
   (void)vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  return ft_error_set(in->err, "%s: byte %llu: %.40s \"%.80s\": %s", in->graph->file,
+  return ft_error_set(in->err, "%s: %.80s%sbyte %llu: %.40s \"%.80s\": %s", in->graph->file,
+                      in->part ? in->part : "", in->part ? ": " : "",
                       (unsigned long long)in->op->at, in->op->type, in->op->name, text);
 }
 
@@ -366,6 +367,18 @@ static int set_input(struct ft_infer *in, struct ft_tensor *t, bool first)
   return 0;
 }
 
+int ft_infer_inputs(struct ft_infer *in)
+{
+  const struct ft_block *block = &in->graph->block;
+
+  if (check_sizes(in) < 0)
+    return -1;
+  for (uint32_t i = 0; i < block->input_count; i++)
+    if (set_input(in, &in->graph->tensors[block->inputs[i]], i == 0) < 0)
+      return -1;
+  return 0;
+}
+
 /* ---- the graph ---- */
 
 static int reset(struct ft_infer *in)
@@ -428,7 +441,7 @@ static int finish_output(struct ft_infer *in, struct ft_tensor *t)
   return 0;
 }
 
-static int infer_operator(struct ft_infer *in, struct ft_operator *op)
+int ft_infer_operator(struct ft_infer *in, struct ft_operator *op)
 {
   const char *type = op->type;
 
@@ -456,7 +469,7 @@ static int infer_operator(struct ft_infer *in, struct ft_operator *op)
 int ft_infer_block(struct ft_infer *in, struct ft_block *block)
 {
   for (uint32_t i = 0; i < block->operator_count; i++)
-    if (infer_operator(in, &block->operators[i]) < 0)
+    if (ft_infer_operator(in, &block->operators[i]) < 0)
       return -1;
   return 0;
 }
@@ -464,14 +477,14 @@ int ft_infer_block(struct ft_infer *in, struct ft_block *block)
 int ft_graph_infer(struct ft_graph *graph, const struct ft_graph_sizes *sizes, struct ft_error *err)
 {
   struct ft_infer in = { .graph = graph, .sizes = sizes, .err = err };
-  struct ft_block *block = &graph->block;
 
   if (sizes->batch < 1 || sizes->batch > FT_GRAPH_DIMENSION)
     return ft_error_set(err, "a batch of %lld: expected 1 or more", (long long)sizes->batch);
-  if (reset(&in) < 0 || check_sizes(&in) < 0)
+  if (graph->expand) {
+    ft_arena_free(&graph->results);
+    return graph->expand(&in);
+  }
+  if (reset(&in) < 0 || ft_infer_inputs(&in) < 0)
     return -1;
-  for (uint32_t i = 0; i < block->input_count; i++)
-    if (set_input(&in, &graph->tensors[block->inputs[i]], i == 0) < 0)
-      return -1;
-  return ft_infer_block(&in, block);
+  return ft_infer_block(&in, &graph->block);
 }

@@ -18,6 +18,7 @@ struct ft_infer {
   struct ft_graph *graph;
   const struct ft_graph_sizes *sizes;
   struct ft_operator *op;  /* the one at work */
+  const char *part;        /* of the file, where it has parts: said in complaints */
   struct ft_operator feed; /* stands for what gives the graph its inputs */
   struct ft_error *err;
   struct ft_binding bindings[64]; /* what named dimensions are */
@@ -79,6 +80,12 @@ int ft_contradiction(struct ft_infer *in, const char *format, ...)
 int ft_broadcast(struct ft_infer *in, const struct ft_tensor *a, const struct ft_tensor *b,
                  int64_t *dims);
 
+/* Give the graph's inputs their shapes: what was asked for, else what the file says. 0 or -1. */
+int ft_infer_inputs(struct ft_infer *in);
+
+/* Infer one operator whose inputs have their shapes. Returns 0 or -1. */
+int ft_infer_operator(struct ft_infer *in, struct ft_operator *op);
+
 /* Infer the operators of a block whose inputs have their shapes. Returns 0 or -1. */
 int ft_infer_block(struct ft_infer *in, struct ft_block *block);
 
@@ -99,6 +106,7 @@ FT_RULE(pool);
 FT_RULE(global_pool);
 FT_RULE(matmul);
 FT_RULE(gemm);
+FT_RULE(linear);
 FT_RULE(einsum);
 FT_RULE(recurrent);
 FT_RULE(attention);

@@ -88,8 +88,44 @@ static int slide_all(struct ft_infer *in, const struct ft_tensor *x, const struc
   return 0;
 }
 
+/* TensorFlow's order of dimensions: batch, places, channels. Of X a copy in ours into TURNED. */
+static bool channels_last(const struct ft_infer *in)
+{
+  const struct ft_attribute *a = ft_attribute(in->op, "layout");
+
+  return a && a->type == FT_ATTRIBUTE_STRING && strcmp(a->string, "NHWC") == 0;
+}
+
+static const struct ft_tensor *channels_first(const struct ft_infer *in, const struct ft_tensor *x,
+                                              struct ft_tensor *turned, int64_t *dims)
+{
+  if (!x || x->rank < 3 || !channels_last(in))
+    return x;
+  *turned = *x;
+  turned->dims = dims;
+  dims[0] = x->dims[0];
+  dims[1] = x->dims[x->rank - 1];
+  memcpy(dims + 2, x->dims + 1, (size_t)(x->rank - 2) * sizeof *dims);
+  return turned;
+}
+
+/* A result back into the order of the input; STATUS is handed on. */
+static int back(const struct ft_infer *in, struct ft_tensor *y, int status)
+{
+  int64_t channels;
+
+  if (status < 0 || y->rank < 3 || !channels_last(in))
+    return status;
+  channels = y->dims[1];
+  memmove(y->dims + 1, y->dims + 2, (size_t)(y->rank - 2) * sizeof *y->dims);
+  y->dims[y->rank - 1] = channels;
+  return status;
+}
+
 int ft_infer_conv(struct ft_infer *in)
 {
+  int64_t dims[FT_GRAPH_RANK];
+  struct ft_tensor turned;
   unsigned weight = in->op->kind->weight;
   const struct ft_tensor *x = ft_input(in, 0), *k = ft_input(in, weight);
   int64_t group = ft_integer(in->op, "group", 1);
@@ -100,6 +136,7 @@ int ft_infer_conv(struct ft_infer *in)
     return 0;
   if (x->rank < 3 || k->rank != x->rank)
     return ft_contradiction(in, "an input of %d dimensions and filters of %d", x->rank, k->rank);
+  x = channels_first(in, x, &turned, dims);
   if (group < 1 || group > FT_GRAPH_DIMENSION)
     return ft_contradiction(in, "%lld groups", (long long)group);
   if (x->dims[1] >= 0 && k->dims[1] >= 0 && x->dims[1] != ft_times(k->dims[1], group))
@@ -112,14 +149,15 @@ int ft_infer_conv(struct ft_infer *in)
   y->dims[1] = k->dims[0];
   if (strcmp(in->op->type, "ConvInteger") == 0)
     y->element = 6;
-  return slide_all(in, x, &w, y);
+  return back(in, y, slide_all(in, x, &w, y));
 }
 
 int ft_infer_conv_transpose(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0), *k = ft_input(in, 1);
   int64_t group = ft_integer(in->op, "group", 1), sizes[FT_GRAPH_RANK];
-  struct ft_tensor *y = ft_output(in, 0);
+  struct ft_tensor *y = ft_output(in, 0), turned;
+  int64_t dims[FT_GRAPH_RANK];
   struct window w;
   int given;
 
@@ -127,6 +165,7 @@ int ft_infer_conv_transpose(struct ft_infer *in)
     return 0;
   if (x->rank < 3 || k->rank != x->rank)
     return ft_contradiction(in, "an input of %d dimensions and filters of %d", x->rank, k->rank);
+  x = channels_first(in, x, &turned, dims);
   if (read_window(in, x->rank - 2, &w) < 0 || !ft_shape(in, y, x->rank))
     return -1;
   y->dims[0] = x->dims[0];
@@ -148,26 +187,28 @@ int ft_infer_conv_transpose(struct ft_infer *in)
       return ft_contradiction(in, "a result of %lld along dimension %d", (long long)y->dims[i + 2],
                               i + 2);
   }
-  return 0;
+  return back(in, y, 0);
 }
 
 int ft_infer_pool(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0);
-  struct ft_tensor *y = ft_output(in, 0);
+  struct ft_tensor *y = ft_output(in, 0), turned;
+  int64_t dims[FT_GRAPH_RANK];
   struct window w;
 
   if (!x || x->rank < 0)
     return 0;
   if (x->rank < 3)
     return ft_contradiction(in, "an input of %d dimensions", x->rank);
+  x = channels_first(in, x, &turned, dims);
   if (read_window(in, x->rank - 2, &w) < 0 ||
       per_dimension(in, "kernel_shape", x->rank - 2, 1, 1, w.kernel) < 0 ||
       !ft_shape(in, y, x->rank))
     return -1;
   y->dims[0] = x->dims[0];
   y->dims[1] = x->dims[1];
-  if (slide_all(in, x, &w, y) < 0)
+  if (back(in, y, slide_all(in, x, &w, y)) < 0)
     return -1;
   ft_output(in, 1)->element = FT_ELEMENT_INT64; /* where the largest were */
   return in->op->output_count > 1 ? ft_like(in, ft_output(in, 1), y) : 0;
@@ -180,7 +221,7 @@ int ft_infer_global_pool(struct ft_infer *in)
 
   if (ft_like(in, y, x) < 0)
     return -1;
-  for (int i = 2; i < y->rank; i++)
+  for (int i = channels_last(in) ? 1 : 2; i < y->rank - channels_last(in); i++)
     y->dims[i] = 1;
   return 0;
 }

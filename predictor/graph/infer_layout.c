@@ -402,6 +402,7 @@ static int blocks(struct ft_infer *in, bool to_space)
   int64_t size = ft_integer(in->op, "blocksize", 1);
   const struct ft_tensor *x = ft_input(in, 0);
   struct ft_tensor *y = ft_output(in, 0);
+  bool last = ft_attribute(in->op, "layout") != NULL; /* TensorFlow's order: channels behind */
 
   if (!x || x->rank != 4)
     return 0;
@@ -411,8 +412,8 @@ static int blocks(struct ft_infer *in, bool to_space)
     return -1;
   y->dims[0] = x->dims[0];
   for (int i = 1; i < 4; i++) {
-    bool grows = (i > 1) == to_space;
-    int64_t by = i == 1 ? size * size : size;
+    bool channels = i == (last ? 3 : 1), grows = !channels == to_space;
+    int64_t by = channels ? size * size : size;
 
     if (!grows && x->dims[i] % by > 0)
       return ft_contradiction(in, "%lld in blocks of %lld", (long long)x->dims[i], (long long)by);

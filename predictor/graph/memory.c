@@ -28,7 +28,8 @@ struct follow {
 
 const char *ft_optimizer_name(enum ft_optimizer optimizer)
 {
-  static const char *const names[FT_OPTIMIZERS] = { "sgd", "momentum", "adam", "adamw" };
+  static const char *const names[FT_OPTIMIZERS] = { "sgd", "momentum", "adam", "adamw",
+                                                    "adam8bit" };
 
   return names[optimizer];
 }
@@ -322,5 +323,6 @@ int ft_graph_memory(struct ft_graph *graph, const struct ft_cost *cost, struct f
   memory->optimizer_bytes[FT_OPTIMIZER_MOMENTUM] = memory->parameter_bytes;
   memory->optimizer_bytes[FT_OPTIMIZER_ADAM] = ft_times(2, memory->parameter_bytes);
   memory->optimizer_bytes[FT_OPTIMIZER_ADAMW] = ft_times(2, memory->parameter_bytes);
+  memory->optimizer_bytes[FT_OPTIMIZER_ADAM8] = memory->parameter_bytes / 2;
   return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "predictor/core/buf.h"
 #include "predictor/graph/onnx.h"
+#include "predictor/graph/onnx_function.h"
 #include "predictor/graph/onnx_tensor.h"
 
 /* A repeated field's names, as they come. */
@@ -200,6 +201,8 @@ static int read_attribute(struct ft_onnx *o, uint64_t end, struct ft_attribute *
       status = ft_proto_integers(&o->proto, &f, o->integers, FT_GRAPH_VALUES, &integers);
     else if (f.number == 20 && f.wire == FT_PROTO_VARINT && a->type == FT_ATTRIBUTE_NONE)
       a->type = attribute_type(f.value);
+    else if (f.number == 21 && bytes)
+      status = take_text(o, &f, &a->reference);
   }
   if (status < 0 || more < 0)
     return -1;
@@ -377,8 +380,52 @@ static int read_operator_set(struct ft_onnx *o, uint64_t end)
   return more;
 }
 
+/* FunctionProto */
+static int read_function(struct ft_onnx *o, uint64_t end, struct ft_onnx_function *fn)
+{
+  struct ft_arena *arena = &o->build->graph->arena;
+  struct name_list inputs = { 0 }, outputs = { 0 };
+  struct ft_proto_field f = { 0 };
+  struct ft_operator holder = { 0 };
+  int more, status = 0;
+
+  *fn = (struct ft_onnx_function){ .name = "", .domain = "" };
+  while (status == 0 && (more = ft_proto_next(&o->proto, end, &f)) > 0) {
+    if (f.wire != FT_PROTO_BYTES)
+      continue;
+    if (f.number == 1)
+      status = take_text(o, &f, &fn->name);
+    else if (f.number == 10)
+      status = take_text(o, &f, &fn->domain);
+    else if (f.number == 4)
+      status = add_name(o, &f, &inputs);
+    else if (f.number == 5)
+      status = add_name(o, &f, &outputs);
+    else if (f.number == 11)
+      status = add_attribute(o, f.end, &holder, &fn->attribute_room);
+    else if (f.number == 7) {
+      struct ft_operator *ops = ft_arena_grow(arena, fn->operators, &fn->operator_room,
+                                              fn->operator_count, sizeof *ops);
+
+      if (!ops)
+        return ft_build_exhausted(o->build);
+      fn->operators = ops;
+      status = read_node(o, &f, &ops[fn->operator_count++]);
+    }
+  }
+  fn->inputs = inputs.names;
+  fn->input_count = inputs.count;
+  fn->outputs = outputs.names;
+  fn->output_count = outputs.count;
+  fn->attributes = holder.attributes;
+  fn->attribute_count = holder.attribute_count;
+  return status < 0 || more < 0 ? -1 : 0;
+}
+
 int ft_onnx_read(struct ft_build *build, int fd, int dirfd)
 {
+  struct ft_onnx_function *functions = NULL;
+  size_t function_count = 0, function_room = 0;
   struct ft_onnx *o = ft_arena_take(&build->arena, sizeof *o);
   struct ft_graph *g = build->graph;
   struct ft_proto_field f = { 0 };
@@ -398,7 +445,13 @@ int ft_onnx_read(struct ft_build *build, int fd, int dirfd)
       status = take_text(o, &f, &g->producer);
     else if (f.number == 8 && f.wire == FT_PROTO_BYTES)
       status = read_operator_set(o, f.end);
-    else if (f.number == 7 && f.wire == FT_PROTO_BYTES) {
+    else if (f.number == 25 && f.wire == FT_PROTO_BYTES) {
+      functions = ft_arena_grow(&build->arena, functions, &function_room, function_count,
+                                sizeof *functions);
+      if (!functions)
+        return ft_build_exhausted(build);
+      status = read_function(o, f.end, &functions[function_count++]);
+    } else if (f.number == 7 && f.wire == FT_PROTO_BYTES) {
       if (found)
         return ft_proto_fail(&o->proto, f.at, "a second graph: expected one");
       found = true;
@@ -410,5 +463,5 @@ int ft_onnx_read(struct ft_build *build, int fd, int dirfd)
   if (!found || !g->block.operator_count)
     return ft_error_set(build->err, "%s: byte 0: expected an ONNX model, found no graph in it",
                         g->file);
-  return 0;
+  return ft_onnx_inline(build, &g->block, functions, function_count);
 }

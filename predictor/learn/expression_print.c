@@ -142,19 +142,26 @@ static bool expand(const struct ft_expression *e, struct polynomial *out)
   return true;
 }
 
-/* A coefficient with four digits; in LaTeX the exponent is set as a power of ten. */
-static int print_number(double value, bool latex, struct ft_buf *out)
-{
-  int exponent = value == 0 ? 0 : (int)floor(log10(fabs(value)));
+struct style {
+  bool latex;
+  int digits; /* of a coefficient */
+};
 
-  if (latex && (exponent > 5 || exponent < -3))
-    return ft_buf_printf(out, "%.4g \\times 10^{%d}", value / pow(10, exponent), exponent);
-  return ft_buf_printf(out, "%.4g", value);
+/* In LaTeX the exponent is set as a power of ten. */
+static int print_number(double value, struct style style, struct ft_buf *out)
+{
+  /* products of what a model file may hold can be infinite */
+  int exponent = value == 0 || !isfinite(value) ? 0 : (int)floor(log10(fabs(value)));
+
+  if (style.latex && (exponent > 5 || exponent < -3))
+    return ft_buf_printf(out, "%.*g \\times 10^{%d}", style.digits, value / pow(10, exponent),
+                         exponent);
+  return ft_buf_printf(out, "%.*g", style.digits, value);
 }
 
-static int print_name(const char *name, bool latex, struct ft_buf *out)
+static int print_name(const char *name, struct style style, struct ft_buf *out)
 {
-  if (!latex)
+  if (!style.latex)
     return ft_buf_printf(out, "%s", name);
   if (ft_buf_printf(out, "\\mathrm{") < 0)
     return -1;
@@ -164,23 +171,23 @@ static int print_name(const char *name, bool latex, struct ft_buf *out)
   return ft_buf_printf(out, "}");
 }
 
-static int print_monomial(const struct monomial *m, const char *const *names, bool latex,
+static int print_monomial(const struct monomial *m, const char *const *names, struct style style,
                           struct ft_buf *out)
 {
-  if (print_number(fabs(m->coefficient), latex, out) < 0)
+  if (print_number(fabs(m->coefficient), style, out) < 0)
     return -1;
   for (int v = 0; v < FT_EXPRESSION_VARIABLES; v++) {
     if (!m->power[v])
       continue;
-    if (ft_buf_printf(out, latex ? " \\cdot " : "*") < 0 || print_name(names[v], latex, out) < 0)
+    if (ft_buf_printf(out, style.latex ? " \\cdot " : "*") < 0 || print_name(names[v], style, out) < 0)
       return -1;
-    if (m->power[v] > 1 && ft_buf_printf(out, latex ? "^{%d}" : "^%d", m->power[v]) < 0)
+    if (m->power[v] > 1 && ft_buf_printf(out, style.latex ? "^{%d}" : "^%d", m->power[v]) < 0)
       return -1;
   }
   return 0;
 }
 
-static int print_polynomial(const struct polynomial *p, const char *const *names, bool latex,
+static int print_polynomial(const struct polynomial *p, const char *const *names, struct style style,
                             struct ft_buf *out)
 {
   bool first = true;
@@ -192,7 +199,7 @@ static int print_polynomial(const struct polynomial *p, const char *const *names
       continue;
     if (ft_buf_printf(out, "%s", first ? (m->coefficient < 0 ? "-" : "")
                                        : (m->coefficient < 0 ? " - " : " + ")) < 0 ||
-        print_monomial(m, names, latex, out) < 0)
+        print_monomial(m, names, style, out) < 0)
       return -1;
     first = false;
   }
@@ -209,78 +216,80 @@ static const struct form {
   [FT_SYMBOL_DIVIDE] = { { "(", "\\frac{" }, { "/", "}{" }, { ")", "}" } },
   [FT_SYMBOL_SQUARE] = { { "(", "\\left(" }, { 0 }, { ")^2", "\\right)^{2}" } },
   [FT_SYMBOL_CUBE] = { { "(", "\\left(" }, { 0 }, { ")^3", "\\right)^{3}" } },
-  [FT_SYMBOL_ROOT] = { { "sqrt|", "\\sqrt{\\left|" }, { 0 }, { "|", "\\right|}" } },
-  [FT_SYMBOL_LOG] = { { "log(1 + |", "\\log\\left(1 + \\left|" }, { 0 },
-                      { "|)", "\\right|\\right)" } },
+  [FT_SYMBOL_ROOT] = { { "sqrt(abs(", "\\sqrt{\\left|" }, { 0 }, { "))", "\\right|}" } },
+  [FT_SYMBOL_LOG] = { { "log(1 + abs(", "\\log\\left(1 + \\left|" }, { 0 },
+                      { "))", "\\right|\\right)" } },
   [FT_SYMBOL_SINE] = { { "sin(", "\\sin\\left(" }, { 0 }, { ")", "\\right)" } },
   [FT_SYMBOL_COSINE] = { { "cos(", "\\cos\\left(" }, { 0 }, { ")", "\\right)" } },
-  [FT_SYMBOL_EXPONENTIAL] = { { "exp(", "\\exp\\left(" }, { 0 }, { ")", "\\right)" } }
+  [FT_SYMBOL_EXPONENTIAL] = { { "exp(", "\\exp\\left(" }, { 0 }, { ")", "\\right)" } },
+  [FT_SYMBOL_MINIMUM] = { { "min(", "\\min\\left(" }, { ", ", ", " }, { ")", "\\right)" } }
 };
 
 /* A variable divided by its scale, which most often is 1 once units are chosen. */
 static int print_variable(const struct ft_expression *e, int i, const char *const *names,
-                          bool latex, struct ft_buf *out)
+                          struct style style, struct ft_buf *out)
 {
   double scale = e->scale[e->variable[i]];
   bool divided = scale != 1;
 
-  if (divided && ft_buf_printf(out, latex ? "\\frac{" : "(") < 0)
+  if (divided && ft_buf_printf(out, style.latex ? "\\frac{" : "(") < 0)
     return -1;
-  if (print_name(names[e->variable[i]], latex, out) < 0)
+  if (print_name(names[e->variable[i]], style, out) < 0)
     return -1;
   if (!divided)
     return 0;
-  if (ft_buf_printf(out, latex ? "}{" : "/") < 0 || print_number(scale, latex, out) < 0)
+  if (ft_buf_printf(out, style.latex ? "}{" : "/") < 0 || print_number(scale, style, out) < 0)
     return -1;
-  return ft_buf_printf(out, latex ? "}" : ")");
+  return ft_buf_printf(out, style.latex ? "}" : ")");
 }
 
-static int print_tree(const struct ft_expression *e, int i, const char *const *names, bool latex,
+static int print_tree(const struct ft_expression *e, int i, const char *const *names, struct style style,
                       struct ft_buf *out)
 {
   const struct form *form = &forms[e->symbol[i]];
 
   if (e->symbol[i] == FT_SYMBOL_CONSTANT)
-    return print_number(e->constant[i], latex, out);
+    return print_number(e->constant[i], style, out);
   if (e->symbol[i] == FT_SYMBOL_VARIABLE)
-    return print_variable(e, i, names, latex, out);
-  if (ft_buf_printf(out, "%s", form->before[latex]) < 0)
+    return print_variable(e, i, names, style, out);
+  if (ft_buf_printf(out, "%s", form->before[style.latex]) < 0)
     return -1;
-  if (form->between[latex] &&
-      (print_tree(e, ft_expression_start(e, i - 1) - 1, names, latex, out) < 0 ||
-       ft_buf_printf(out, "%s", form->between[latex]) < 0))
+  if (form->between[style.latex] &&
+      (print_tree(e, ft_expression_start(e, i - 1) - 1, names, style, out) < 0 ||
+       ft_buf_printf(out, "%s", form->between[style.latex]) < 0))
     return -1;
-  if (print_tree(e, i - 1, names, latex, out) < 0)
+  if (print_tree(e, i - 1, names, style, out) < 0)
     return -1;
-  return ft_buf_printf(out, "%s", form->after[latex]);
+  return ft_buf_printf(out, "%s", form->after[style.latex]);
 }
 
 /* What is no polynomial, with the constants about it only where they do something. */
-static int print_whole(const struct ft_expression *e, const char *const *names, bool latex,
+static int print_whole(const struct ft_expression *e, const char *const *names, struct style style,
                        struct ft_buf *out)
 {
-  if (e->intercept != 0 && (print_number(e->intercept, latex, out) < 0 ||
+  if (e->intercept != 0 && (print_number(e->intercept, style, out) < 0 ||
                             ft_buf_printf(out, e->slope < 0 ? " - " : " + ") < 0))
     return -1;
   if (e->intercept == 0 && e->slope < 0 && ft_buf_printf(out, "-") < 0)
     return -1;
-  if (fabs(e->slope) != 1 && (print_number(fabs(e->slope), latex, out) < 0 ||
-                              ft_buf_printf(out, latex ? " \\cdot " : "*") < 0))
+  if (fabs(e->slope) != 1 && (print_number(fabs(e->slope), style, out) < 0 ||
+                              ft_buf_printf(out, style.latex ? " \\cdot " : "*") < 0))
     return -1;
-  return print_tree(e, e->length - 1, names, latex, out);
+  return print_tree(e, e->length - 1, names, style, out);
 }
 
 int ft_expression_print(const struct ft_expression *e, const char *const *names, const char *unit,
-                        bool latex, struct ft_buf *out)
+                        bool latex, int digits, struct ft_buf *out)
 {
+  const struct style style = { latex, digits };
   struct polynomial p;
 
-  if ((expand(e, &p) ? print_polynomial(&p, names, latex, out)
-                     : print_whole(e, names, latex, out)) < 0)
+  if ((expand(e, &p) ? print_polynomial(&p, names, style, out)
+                     : print_whole(e, names, style, out)) < 0)
     return -1;
   if (!unit || !unit[0])
     return 0;
   if (!latex)
     return ft_buf_printf(out, " [%s]", unit);
-  return ft_buf_printf(out, "\\;") < 0 ? -1 : print_name(unit, true, out);
+  return ft_buf_printf(out, "\\;") < 0 ? -1 : print_name(unit, style, out);
 }

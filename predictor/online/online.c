@@ -133,6 +133,25 @@ static bool died_of_memory(const ft_observation *o, double bytes)
           o->outcome == FT_OUTCOME_CANCELLED);
 }
 
+/*
+ * What the run needed at least: its peak, and where it was killed by a limit,
+ * that limit, however little of the last moments was sampled: whoever killed it
+ * had seen it pass there. Of a job on several nodes Slurm does not say on which.
+ */
+static double known_need(const ft_observation *o, ft_rule rule)
+{
+  double peak = ft_observation_peak(o, rule), limit = 0;
+
+  if (o->outcome != FT_OUTCOME_OUT_OF_MEMORY || rule == FT_RULE_NONE ||
+      (o->rule != rule && o->rule != FT_RULE_UNKNOWN))
+    return peak;
+  if (o->has_killed_at_bytes)
+    limit = (double)o->killed_at_bytes;
+  else if (o->has_limit_bytes && (o->request.nodes == 1 || o->request.tasks <= 1))
+    limit = (double)o->limit_bytes;
+  return limit <= ABSURD_BYTES ? fmax(peak, limit) : peak;
+}
+
 static bool sized_by_foretell(const ft_observation *o)
 {
   return o->has_decision &&
@@ -248,7 +267,7 @@ static void insert_run(ft_model *model, const ft_run *run)
 
 int ft_online_update(ft_model *model, const ft_observation *observation, struct ft_error *err)
 {
-  double bytes = ft_observation_peak(observation, model->rule);
+  double bytes = known_need(observation, model->rule);
   struct ft_refit *work;
   bool known = false;
   ft_run run;

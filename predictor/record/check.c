@@ -41,10 +41,21 @@ static int check_request(const ft_request *r, struct ft_error *err)
 static int check_decision(const ft_decision *d, struct ft_error *err)
 {
   if ((unsigned)d->action > _ft_action_MAX || (unsigned)d->mode > _ft_mode_MAX ||
-      (unsigned)d->mem_unit > _ft_mem_unit_MAX || !isfinite(d->p_oom) ||
+      (unsigned)d->mem_unit > _ft_mem_unit_MAX || !isfinite(d->p_oom) || !isfinite(d->p_oom_any) ||
       !isfinite(d->p05_bytes) || !isfinite(d->p50_bytes) || !isfinite(d->p95_bytes) ||
       !printable(d->reason) || !printable(d->method))
     return bad(err, "decision");
+  return 0;
+}
+
+static int check_elements(const ft_elements *e, struct ft_error *err)
+{
+  if (e->index_count != e->value_count || !printable(e->feature) ||
+      (e->index_count && !e->feature[0]))
+    return bad(err, "elements");
+  for (size_t i = 0; i < e->index_count; i++)
+    if (!isfinite(e->value[i]) || (i && e->index[i] <= e->index[i - 1]))
+      return bad(err, "elements");
   return 0;
 }
 
@@ -53,7 +64,7 @@ static int check_submission(const ft_submission *s, struct ft_error *err)
   if (!printable(s->app) || !printable(s->job_name) || !printable(s->version))
     return bad(err, "app");
   if (check_features(s->features, s->features_count, err) < 0 ||
-      check_request(&s->request, err) < 0)
+      check_request(&s->request, err) < 0 || check_elements(&s->elements, err) < 0)
     return -1;
   return check_decision(&s->decision, err);
 }

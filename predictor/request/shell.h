@@ -20,6 +20,9 @@ enum {
   FT_SHELL_VALUE = 256 /* bytes of one variable */
 };
 
+/* In an expanded word: where the index of a job array's element stands (ASCII's "substitute"). */
+#define FT_SHELL_INDEX '\x1a'
+
 struct ft_word {
   struct ft_text raw; /* as written */
   const char *text;   /* expanded; "" where it is not known */
@@ -36,6 +39,7 @@ struct ft_command {
 
 struct ft_shell {
   struct ft_text rest;
+  bool array; /* what is submitted is a job array: SLURM_ARRAY_TASK_ID is known to be its index */
   const char *const *arguments;
   size_t argument_count;
   size_t heredoc_count;

@@ -91,6 +91,19 @@ static void go(const struct worker *worker, size_t processes)
   assert_int_equal(write(worker->start, "goon", processes), (ssize_t)processes);
 }
 
+/* Wait until PID has used SECONDS of CPU, however long a loaded machine takes for that. */
+static void await_cpu(pid_t pid, double seconds)
+{
+  struct timespec used;
+  clockid_t clock;
+
+  assert_int_equal(clock_getcpuclockid(pid, &clock), 0);
+  do {
+    usleep(5000);
+    assert_int_equal(clock_gettime(clock, &used), 0);
+  } while ((double)used.tv_sec + 1e-9 * (double)used.tv_nsec < seconds);
+}
+
 static void settle(void)
 {
   usleep(50000);
@@ -368,7 +381,7 @@ static void test_counts_of_part_of_a_run_are_not_told(void **unused)
   skip_without_perf(measure);
   memset(&out, 0, sizeof out);
   worker = begin(work_late);
-  usleep(200000);
+  await_cpu(worker.pid, 0.1);
   tree = open_tree(measure, worker.pid, false);
   go(&worker, 1);
   follow(measure, &worker);

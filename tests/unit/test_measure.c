@@ -56,6 +56,7 @@ static void node_look(struct node *node)
     node->tree->members[i].next_look = 0;
     node->tree->members[i].changed = true;
     node->tree->pulses[i].still = 0;
+    node->tree->pulses[i].look_due = 0;
   }
   ft_measure_sample(node->measure);
 }

@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a program computes without tensors: numbers, lists, strings. */
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "predictor/graph/aten.h"
+
+static int give(struct ft_call *c, struct ft_operand v)
+{
+  c->result = v;
+  return 0;
+}
+
+static bool is(const struct ft_call *c, const char *name)
+{
+  return strcmp(c->name, name) == 0;
+}
+
+/* ---- numbers ---- */
+
+static int64_t divide(int64_t a, int64_t b)
+{
+  return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+/* A whole result of two whole numbers; FALSE: not this operation, or none that can be told. */
+static bool integers(const char *name, int64_t a, int64_t b, int64_t *out)
+{
+  if (strcmp(name, "add") == 0)
+    return !__builtin_add_overflow(a, b, out);
+  if (strcmp(name, "sub") == 0)
+    return !__builtin_sub_overflow(a, b, out);
+  if (strcmp(name, "mul") == 0)
+    return !__builtin_mul_overflow(a, b, out);
+  if (b == 0 || (a == INT64_MIN && b == -1))
+    return false;
+  if (strcmp(name, "floordiv") == 0 || strcmp(name, "floor_divide") == 0) {
+    *out = divide(a, b);
+    return true;
+  }
+  if (strcmp(name, "remainder") == 0 || strcmp(name, "mod") == 0 || strcmp(name, "fmod") == 0) {
+    *out = a - divide(a, b) * b;
+    return true;
+  }
+  return false;
+}
+
+static double reals(const char *name, double a, double b)
+{
+  static const char *const names[] = { "add", "sub", "mul", "div", "truediv", "pow",
+                                       "floordiv", "remainder", "floor_divide" };
+  size_t i = 0;
+
+  while (i < sizeof names / sizeof *names && strcmp(name, names[i]) != 0)
+    i++;
+  switch (i) {
+  case 0:
+    return a + b;
+  case 1:
+    return a - b;
+  case 2:
+    return a * b;
+  case 3:
+  case 4:
+    return b == 0 ? (double)NAN : a / b;
+  case 5:
+    return pow(a, b);
+  case 6:
+  case 8:
+    return b == 0 ? (double)NAN : floor(a / b);
+  case 7:
+    return b == 0 ? (double)NAN : a - b * floor(a / b);
+  default:
+    return (double)NAN;
+  }
+}
+
+static bool is_arithmetic(const char *name)
+{
+  static const char *const names[] = { "add", "sub", "mul", "div", "truediv", "pow", "floordiv",
+                                       "remainder", "floor_divide", "mod", "fmod", NULL };
+
+  for (size_t i = 0; names[i]; i++)
+    if (strcmp(name, names[i]) == 0)
+      return true;
+  return false;
+}
+
+static int arithmetic(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
+{
+  bool whole = a->type != FT_VALUE_REAL && b->type != FT_VALUE_REAL;
+  const struct ft_operand *mode = ft_arg(c, 99, "rounding_mode");
+  const char *name = c->name;
+  double value;
+  int64_t out;
+
+  if (is(c, "div") && mode->type == FT_VALUE_STRING)
+    name = "floordiv";
+  if (!a->known || !b->known)
+    return give(c, ft_value_some(whole && strcmp(name, "div") != 0 ? FT_VALUE_INT : FT_VALUE_REAL));
+  if (whole && integers(name, a->integer, b->integer, &out))
+    return give(c, ft_value_int(out));
+  value = reals(name, ft_value_number(a), ft_value_number(b));
+  if (whole && strcmp(name, "pow") == 0 && value == floor(value) && fabs(value) < 0x1p53)
+    return give(c, ft_value_int((int64_t)value));
+  if (whole && strcmp(name, "div") != 0 && strcmp(name, "truediv") != 0)
+    return give(c, ft_value_some(FT_VALUE_INT));
+  return give(c, ft_value_real(value));
+}
+
+/* ---- comparison ---- */
+
+/* Whether A and B are the same: 1, 0; -1 not known. */
+static int same(const struct ft_operand *a, const struct ft_operand *b, int depth)
+{
+  int all = 1;
+
+  if (ft_value_is_number(a) && ft_value_is_number(b))
+    return a->known && b->known ? ft_value_number(a) == ft_value_number(b) : -1;
+  if (a->type == FT_VALUE_STRING && b->type == FT_VALUE_STRING)
+    return strcmp(a->string, b->string) == 0;
+  if (a->type == FT_VALUE_OPAQUE || b->type == FT_VALUE_OPAQUE)
+    return -1;
+  if ((a->type == FT_VALUE_LIST || a->type == FT_VALUE_TUPLE) && a->type == b->type) {
+    if (a->list->count != b->list->count)
+      return 0;
+    for (size_t i = 0; i < a->list->count && all; i++) {
+      int one = depth ? same(&a->list->items[i], &b->list->items[i], depth - 1) : -1;
+
+      all = one == 0 ? 0 : one < 0 ? -1 : all;
+    }
+    return all;
+  }
+  if (a->type == FT_VALUE_NONE || b->type == FT_VALUE_NONE)
+    return a->type == b->type;
+  return a->type == b->type ? -1 : 0;
+}
+
+static int compare(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
+{
+  double x = ft_value_number(a), y = ft_value_number(b);
+  int equal;
+
+  if (is(c, "eq") || is(c, "ne")) {
+    equal = same(a, b, 8);
+    return give(c, equal < 0 ? ft_value_some(FT_VALUE_BOOL) : ft_value_bool((equal == 1) == is(c, "eq")));
+  }
+  if (isnan(x) || isnan(y))
+    return give(c, ft_value_some(FT_VALUE_BOOL));
+  return give(c, ft_value_bool(is(c, "lt")   ? x < y
+                               : is(c, "le") ? x <= y
+                               : is(c, "gt") ? x > y
+                                             : x >= y));
+}
+
+static struct ft_operand truth_of(const struct ft_call *c, const struct ft_operand *v, bool negated)
+{
+  int truth = ft_value_truth(c->l, v);
+
+  return truth < 0 ? ft_value_some(FT_VALUE_BOOL) : ft_value_bool((truth == 1) != negated);
+}
+
+/* all and any of a list of truths; the extremes and the sum of numbers */
+static int over_list(struct ft_call *c, const struct ft_values *list)
+{
+  bool all = is(c, "all"), any = is(c, "any");
+  struct ft_operand best = list->count ? list->items[0] : ft_value_none();
+  int64_t sum = 0;
+
+  for (size_t i = 0; i < list->count; i++) {
+    const struct ft_operand *v = &list->items[i];
+    int truth = ft_value_truth(c->l, v);
+
+    if (all || any) {
+      if (truth == (any ? 1 : 0))
+        return give(c, ft_value_bool(any));
+      if (truth < 0)
+        return give(c, ft_value_some(FT_VALUE_BOOL));
+      continue;
+    }
+    if (!ft_value_is_number(v) || !v->known)
+      return give(c, ft_value_some(FT_VALUE_INT));
+    if (is(c, "max") ? ft_value_number(v) > ft_value_number(&best)
+                     : ft_value_number(v) < ft_value_number(&best))
+      best = *v;
+    sum = ft_plus(sum, v->type == FT_VALUE_INT && v->integer >= 0 ? v->integer : -1);
+  }
+  if (all || any)
+    return give(c, ft_value_bool(all));
+  if (is(c, "sum"))
+    return give(c, sum < 0 ? ft_value_some(FT_VALUE_INT) : ft_value_int(sum));
+  return give(c, best);
+}
+
+static int one_number(struct ft_call *c, const struct ft_operand *a)
+{
+  double x = ft_value_number(a);
+
+  if (is(c, "neg"))
+    return give(c, !a->known                 ? *a
+                   : a->type == FT_VALUE_REAL ? ft_value_real(-x)
+                                              : ft_value_int(a->integer == INT64_MIN
+                                                                 ? INT64_MAX
+                                                                 : -a->integer));
+  if (is(c, "abs"))
+    return give(c, a->type == FT_VALUE_REAL ? ft_value_real(fabs(x))
+                   : a->known               ? ft_value_int(ft_whole(fabs(x)))
+                                            : *a);
+  if (is(c, "Int") || is(c, "int") || is(c, "trunc") || is(c, "ceil") || is(c, "floor") ||
+      is(c, "round") || is(c, "IntImplicit"))
+    return give(c, isnan(x) ? ft_value_some(FT_VALUE_INT)
+                            : ft_value_int(ft_whole(is(c, "ceil")    ? ceil(x)
+                                                    : is(c, "floor") ? floor(x)
+                                                    : is(c, "round") ? rint(x)
+                                                                     : trunc(x))));
+  if (is(c, "float") || is(c, "Float") || is(c, "FloatImplicit"))
+    return give(c, ft_value_real(x));
+  if (is(c, "sqrt") || is(c, "exp") || is(c, "log") || is(c, "log2") || is(c, "rsqrt"))
+    return give(c, ft_value_real(is(c, "sqrt")  ? sqrt(x)
+                                 : is(c, "exp") ? exp(x)
+                                 : is(c, "log") ? log(x)
+                                 : is(c, "rsqrt") ? 1 / sqrt(x)
+                                                  : log2(x)));
+  if (is(c, "NumToTensor") || is(c, "to") || is(c, "item") || is(c, "clone") || is(c, "detach") ||
+      is(c, "tensor") || is(c, "scalar_tensor") || is(c, "ScalarImplicit") || is(c, "clamp") ||
+      is(c, "as_tensor") || is(c, "type_as") || is(c, "lift_fresh"))
+    return give(c, *a);
+  return 1;
+}
+
+/* ---- lists and strings ---- */
+
+static struct ft_operand *element(const struct ft_values *list, const struct ft_operand *index)
+{
+  int64_t at = index->integer;
+
+  if (index->type != FT_VALUE_INT || !index->known)
+    return NULL;
+  at = at < 0 ? at + (int64_t)list->count : at;
+  return at < 0 || at >= (int64_t)list->count ? NULL : &list->items[at];
+}
+
+static int concatenate(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
+{
+  struct ft_operand sum = ft_value_list(c->l, a->type, a->list->items, a->list->count);
+
+  for (size_t i = 0; sum.type == a->type && i < b->list->count; i++)
+    if (ft_value_append(c->l, sum.list, b->list->items[i]) < 0)
+      return -1;
+  return give(c, sum);
+}
+
+static int times(struct ft_call *c, const struct ft_operand *a, int64_t n)
+{
+  struct ft_operand all = ft_value_list(c->l, a->type, NULL, 0);
+
+  for (int64_t i = 0; all.type == a->type && i < n; i++)
+    for (size_t j = 0; j < a->list->count; j++)
+      if (ft_value_append(c->l, all.list, a->list->items[j]) < 0)
+        return -1;
+  return give(c, all);
+}
+
+static int part(struct ft_call *c, const struct ft_operand *a)
+{
+  struct ft_operand some = ft_value_list(c->l, a->type, NULL, 0);
+  int64_t n = (int64_t)a->list->count, start = ft_arg_int(c, 1, NULL, 0);
+  int64_t end = ft_arg_int(c, 2, NULL, n), step = ft_arg_int(c, 3, NULL, 1);
+
+  if (step < 1 || start == INT64_MIN || end == INT64_MIN)
+    return give(c, ft_value_some(FT_VALUE_OPAQUE));
+  start = start < 0 ? start + n : start;
+  end = end < 0 ? end + n : end > n ? n : end;
+  step = step > n ? n + 1 : step;
+  for (int64_t i = start < 0 ? 0 : start; some.type == a->type && i < end; i += step)
+    if (ft_value_append(c->l, some.list, a->list->items[i]) < 0)
+      return -1;
+  return give(c, some);
+}
+
+static int lists(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
+{
+  bool listed = b->type == FT_VALUE_LIST || b->type == FT_VALUE_TUPLE;
+  struct ft_operand *at;
+
+  if (is(c, "len"))
+    return give(c, ft_value_int((int64_t)a->list->count / (a->type == FT_VALUE_DICT ? 2 : 1)));
+  if (a->type == FT_VALUE_DICT)
+    return 1;
+  if (is(c, "append") && c->count == 2)
+    return ft_value_append(c->l, a->list, *b) < 0 ? -1 : give(c, *a);
+  if ((is(c, "extend") || is(c, "add") || is(c, "add_")) && listed && a->list != b->list) {
+    if (is(c, "add"))
+      return concatenate(c, a, b);
+    for (size_t i = 0; i < b->list->count; i++)
+      if (ft_value_append(c->l, a->list, b->list->items[i]) < 0)
+        return -1;
+    return give(c, *a);
+  }
+  if (is(c, "mul") && b->type == FT_VALUE_INT && b->known)
+    return times(c, a, b->integer > FT_LIVE_OPERATORS ? 0 : b->integer);
+  if (is(c, "slice"))
+    return part(c, a);
+  if (is(c, "list") || is(c, "copy") || is(c, "sorted"))
+    return give(c, ft_value_list(c->l, FT_VALUE_LIST, a->list->items, a->list->count));
+  if (is(c, "pop") && a->list->count) {
+    size_t which = a->list->count - 1;
+
+    at = c->count > 1 ? element(a->list, b) : &a->list->items[which];
+    if (!at)
+      return 1;
+    which = (size_t)(at - a->list->items);
+    c->result = *at;
+    memmove(at, at + 1, (a->list->count - which - 1) * sizeof *at);
+    a->list->count--;
+    return 0;
+  }
+  if (is(c, "insert") && c->count == 3 && b->type == FT_VALUE_INT && b->known && b->integer >= 0 &&
+      b->integer <= (int64_t)a->list->count) {
+    if (ft_value_append(c->l, a->list, c->args[2]) < 0)
+      return -1;
+    at = &a->list->items[b->integer];
+    memmove(at + 1, at, (a->list->count - 1 - (size_t)b->integer) * sizeof *at);
+    *at = c->args[2];
+    return give(c, *a);
+  }
+  if (is(c, "_set_item") && c->count == 3) {
+    at = element(a->list, b);
+    if (at)
+      *at = c->args[2];
+    return give(c, *a);
+  }
+  if (is(c, "__getitem__")) {
+    at = element(a->list, b);
+    return at ? give(c, *at) : 1;
+  }
+  if (is(c, "__contains__")) {
+    for (size_t i = 0; i < a->list->count; i++)
+      if (same(&a->list->items[i], b, 4) == 1)
+        return give(c, ft_value_bool(true));
+    return give(c, ft_value_bool(false));
+  }
+  if (is(c, "max") || is(c, "min") || is(c, "all") || is(c, "any") || is(c, "sum"))
+    return over_list(c, a->list);
+  if ((is(c, "eq") || is(c, "ne")) && listed)
+    return compare(c, a, b);
+  return 1;
+}
+
+static int dictionary(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
+{
+  int first = is(c, "values") ? 1 : 0, step = 2;
+  struct ft_operand list, pair;
+
+  for (size_t i = 0; i + 1 < a->list->count && c->count > 1; i += 2) {
+    if (same(&a->list->items[i], b, 4) != 1)
+      continue;
+    if (is(c, "__contains__"))
+      return give(c, ft_value_bool(true));
+    if (is(c, "__getitem__") || is(c, "get"))
+      return give(c, a->list->items[i + 1]);
+    if (is(c, "_set_item") && c->count == 3) {
+      a->list->items[i + 1] = c->args[2];
+      return give(c, *a);
+    }
+  }
+  if (is(c, "__contains__"))
+    return give(c, ft_value_bool(false));
+  if (is(c, "get"))
+    return give(c, c->count > 2 ? c->args[2] : ft_value_none());
+  if (is(c, "_set_item") && c->count == 3)
+    return ft_value_append(c->l, a->list, *b) < 0 ||
+                   ft_value_append(c->l, a->list, c->args[2]) < 0
+               ? -1
+               : give(c, *a);
+  if (!is(c, "keys") && !is(c, "values") && !is(c, "items"))
+    return 1;
+  list = ft_value_list(c->l, FT_VALUE_LIST, NULL, 0);
+  for (size_t i = 0; list.type == FT_VALUE_LIST && i + 1 < a->list->count; i += (size_t)step) {
+    pair = is(c, "items") ? ft_value_list(c->l, FT_VALUE_TUPLE, &a->list->items[i], 2)
+                          : a->list->items[i + (size_t)first];
+    if (ft_value_append(c->l, list.list, pair) < 0)
+      return -1;
+  }
+  return give(c, list);
+}
+
+static int strings(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
+{
+  static const char *const shown[] = { "format", "lower", "upper",   "strip", "replace",
+                                       "join",   "str",   "percentFormat", NULL };
+  const char *found;
+
+  if (is(c, "len"))
+    return give(c, ft_value_int((int64_t)strlen(a->string)));
+  if (is(c, "eq") || is(c, "ne"))
+    return compare(c, a, b);
+  if (is(c, "find") && b->type == FT_VALUE_STRING) {
+    found = strstr(a->string, b->string);
+    return give(c, ft_value_int(found ? found - a->string : -1));
+  }
+  if (is(c, "__contains__") && b->type == FT_VALUE_STRING)
+    return give(c, ft_value_bool(strstr(a->string, b->string) != NULL));
+  if (is(c, "startswith") && b->type == FT_VALUE_STRING)
+    return give(c, ft_value_bool(strncmp(a->string, b->string, strlen(b->string)) == 0));
+  if (is(c, "add") && b->type == FT_VALUE_STRING)
+    return give(c, ft_value_string(ft_live_format(c->l, "%.400s%.400s", a->string, b->string)));
+  for (size_t i = 0; shown[i]; i++) /* what is only ever shown */
+    if (is(c, shown[i]))
+      return give(c, *a);
+  return 1;
+}
+
+/* What does not depend on what it is asked of. */
+static int facts(struct ft_call *c)
+{
+  static const struct {
+    const char *name;
+    int truth;
+  } known[] = { { "is_grad_enabled", 1 },     { "is_autocast_enabled", 0 },
+                { "is_scripting", 1 },        { "is_tracing", 0 },
+                { "is_autocast_cpu_enabled", 0 }, { "has_torch_function", 0 },
+                { "is_compiling", 0 },        { "_jit_internal_is_scripting", 1 } };
+
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (is(c, known[i].name))
+      return give(c, ft_value_bool(known[i].truth));
+  if (is(c, "warn") || is(c, "print") || is(c, "manual_seed") || is(c, "_set_grad_enabled") ||
+      is(c, "set_grad_enabled") || is(c, "annotate_"))
+    return give(c, ft_value_none());
+  if ((is(c, "dict") || is(c, "list")) && !c->count)
+    return give(c, ft_value_list(c->l, c->name[0] == 'd' ? FT_VALUE_DICT : FT_VALUE_LIST, NULL, 0));
+  if (is(c, "format") || is(c, "str"))
+    return give(c, ft_value_string(""));
+  if (is(c, "device"))
+    return c->count && c->args[0].type == FT_VALUE_STRING ? give(c, c->args[0]) : 1;
+  return 1;
+}
+
+int ft_aten_number(struct ft_call *c)
+{
+  const struct ft_operand *a = ft_arg(c, 0, NULL), *b = ft_arg(c, 1, NULL);
+  int status = facts(c);
+
+  if (status <= 0)
+    return status;
+  if (is(c, "__is__") || is(c, "__isnot__")) {
+    bool none = a->type == FT_VALUE_NONE;
+
+    if (a->type == FT_VALUE_OPAQUE || b->type == FT_VALUE_OPAQUE)
+      return give(c, ft_value_some(FT_VALUE_BOOL));
+    return give(c, ft_value_bool((b->type == FT_VALUE_NONE ? none : a->type == b->type &&
+                                  a->integer == b->integer) == is(c, "__is__")));
+  }
+  if (is(c, "__not__") || is(c, "Bool") || is(c, "bool") )
+    return ft_value_is_tensor(a) && !is(c, "__not__") && !is(c, "Bool")
+               ? 1
+               : give(c, truth_of(c, a, is(c, "__not__")));
+  if ((is(c, "__and__") || is(c, "__or__") || is(c, "logical_and") || is(c, "logical_or")) &&
+      a->type == FT_VALUE_BOOL && b->type == FT_VALUE_BOOL) {
+    bool or = strstr(c->name, "or") != NULL;
+
+    if (!a->known || !b->known)
+      return give(c, ft_value_some(FT_VALUE_BOOL));
+    return give(c, ft_value_bool(or ? a->integer || b->integer : a->integer && b->integer));
+  }
+  if (is(c, "__range_length") && c->count == 3) {
+    int64_t low = ft_arg_int(c, 0, NULL, 0), high = ft_arg_int(c, 1, NULL, 0),
+            step = ft_arg_int(c, 2, NULL, 1);
+
+    if (low == INT64_MIN || high == INT64_MIN || step == INT64_MIN || step == 0)
+      return give(c, ft_value_some(FT_VALUE_INT));
+    return give(c, ft_value_int(ft_whole(fmax(0, ceil(((double)high - (double)low) / (double)step)))));
+  }
+  if (is(c, "__derive_index") && c->count == 3) {
+    int64_t i = ft_arg_int(c, 0, NULL, 0), low = ft_arg_int(c, 1, NULL, 0),
+            step = ft_arg_int(c, 2, NULL, 1), product;
+
+    if (i == INT64_MIN || __builtin_mul_overflow(i, step, &product) ||
+        __builtin_add_overflow(product, low, &product))
+      return give(c, ft_value_some(FT_VALUE_INT));
+    return give(c, ft_value_int(product));
+  }
+  if (a->type == FT_VALUE_DICT && !is(c, "len"))
+    return dictionary(c, a, b);
+  if (a->type == FT_VALUE_LIST || a->type == FT_VALUE_TUPLE || a->type == FT_VALUE_DICT)
+    return lists(c, a, b);
+  if (a->type == FT_VALUE_STRING)
+    return strings(c, a, b);
+  if (is(c, "len") && ft_value_is_tensor(a)) {
+    struct ft_operand dims;
+
+    status = ft_aten_size(c);
+    dims = c->result;
+    return status < 0 ? -1
+           : give(c, dims.type == FT_VALUE_LIST && dims.list->count ? dims.list->items[0]
+                                                                  : ft_value_some(FT_VALUE_INT));
+  }
+  if (ft_value_is_number(a) && ft_value_is_number(b)) {
+    if (is_arithmetic(c->name) || is(c, "pow"))
+      return arithmetic(c, a, b);
+    if (is(c, "eq") || is(c, "ne") || is(c, "lt") || is(c, "le") || is(c, "gt") || is(c, "ge"))
+      return compare(c, a, b);
+    if (is(c, "max") || is(c, "min") || is(c, "sym_max") || is(c, "sym_min"))
+      return give(c, !a->known || !b->known ? ft_value_some(a->type)
+                     : (ft_value_number(a) > ft_value_number(b)) == (strstr(c->name, "max") != NULL)
+                         ? *a
+                         : *b);
+  }
+  if (ft_value_is_number(a)) {
+    status = one_number(c, a);
+    if (status <= 0)
+      return status;
+  }
+  if ((is(c, "eq") || is(c, "ne")) && !ft_value_is_tensor(a) && !ft_value_is_tensor(b))
+    return compare(c, a, b);
+  return 1;
+}

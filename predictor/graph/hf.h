@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Transformer language models of Hugging Face from their config.json alone: the network that
+ * transformers builds of it (5.23.0, src/transformers/models/), with every one of its parameters.
+ */
+#ifndef FT_GRAPH_HF_H
+#define FT_GRAPH_HF_H
+
+#include "predictor/graph/build.h"
+
+/* Read FD, a config.json, into BUILD's graph. Returns 0 or -1. */
+int ft_hf_read(struct ft_build *build, int fd);
+
+/* ---- between the parts of the reader (hf*.c) ---- */
+
+enum ft_hf_norm { FT_HF_LAYER, FT_HF_PLAIN /* without a shift */, FT_HF_ROOT };
+
+/* A network in numbers, whatever the family. */
+struct ft_hf {
+  const char *type;
+  int64_t hidden, layers, heads, kv_heads, head, inner, vocab, embedding;
+  int64_t positions, types;                 /* learnt ones; 0: none */
+  int64_t experts, chosen, expert_inner, shared_inner;
+  int64_t buckets, decoder_layers;          /* t5 */
+  uint8_t norm;                             /* enum ft_hf_norm */
+  int norms;                                /* of a layer: 1, 2 or 4 */
+  bool norm_after, norm_embedding, norm_final, parallel;
+  bool bias_qkv, bias_out, bias_inner, gated, norm_heads, norm_heads_whole, rotary;
+  bool shared_gate;                         /* of the shared expert */
+  bool pooler, head_transform, head_bias, tied, with_head, encoder_decoder, causal;
+  const char *activation;
+};
+
+/* graph->expand */
+int ft_hf_run(struct ft_infer *in);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <string.h>
+
+#include "predictor/graph/torchscript.h"
+
+static bool ends(const char *name, const char *with)
+{
+  size_t length = strlen(name), tail = strlen(with);
+
+  return length >= tail && strcmp(name + length - tail, with) == 0;
+}
+
+/* "net/data.pkl" with TAIL "data.pkl" and nothing between: a member of the archive's one folder. */
+static bool at_top(const char *name, const char *tail)
+{
+  const char *slash = strchr(name, '/');
+
+  return slash && strcmp(slash + 1, tail) == 0;
+}
+
+static const char *keep(struct ft_build *build, const char *name)
+{
+  uint32_t number = ft_build_name(build, name, strlen(name));
+
+  return number == UINT32_MAX ? NULL : ft_build_text(build, number);
+}
+
+enum { SMALL = 512, SMALLS = 4096 };
+
+/* "net/constants/12" */
+static int read_small(struct ft_build *build, struct ft_archive *archive, uint64_t i,
+                      struct ft_script *script)
+{
+  const char *key = strstr(ft_archive_name(archive, i), "/constants/");
+  struct ft_script_small *list, one = { 0 };
+
+  if (!key || script->small_count >= SMALLS || ft_archive_size(archive, i) > SMALL)
+    return 0;
+  one.key = keep(build, key + strlen("/constants/"));
+  one.data = one.key ? ft_archive_read(archive, i, &build->graph->arena, &one.length) : NULL;
+  list = one.data ? ft_arena_grow(&build->graph->arena, script->small, &script->small_room,
+                                  script->small_count, sizeof *list)
+                  : NULL;
+  if (!list)
+    return -1;
+  script->small = list;
+  list[script->small_count++] = one;
+  return 0;
+}
+
+static int read_member(struct ft_build *build, struct ft_archive *archive, uint64_t i,
+                       struct ft_script *script)
+{
+  struct ft_arena *arena = &build->graph->arena;
+  const char *name = ft_archive_name(archive, i), *part, **said, **data;
+  bool code = strstr(name, "/code/") && ends(name, ".py"), pickle = at_top(name, "data.pkl");
+  size_t length, *kept;
+  char *text;
+
+  if (!code && !pickle && !at_top(name, "constants.pkl"))
+    return read_small(build, archive, i, script);
+  part = strchr(name, '/');
+  part = keep(build, part + 1);
+  text = part ? ft_archive_read(archive, i, arena, &length) : NULL;
+  if (!text)
+    return -1;
+  if (code)
+    return ft_script_parse(build, script, part, text, length);
+  said = pickle ? &script->data_part : &script->constants_part;
+  data = pickle ? &script->data : &script->constants;
+  kept = pickle ? &script->data_length : &script->constants_length;
+  *said = part;
+  *data = text;
+  *kept = length;
+  return 0;
+}
+
+int ft_torchscript_read(struct ft_build *build, struct ft_archive *archive)
+{
+  struct ft_script *script = ft_arena_take(&build->graph->arena, sizeof *script);
+
+  if (!script)
+    return ft_build_exhausted(build);
+  for (uint64_t i = 0; i < archive->count; i++)
+    if (read_member(build, archive, i, script) < 0)
+      return -1;
+  if (!script->data)
+    return ft_error_set(build->err, "%s: expected a TorchScript archive, found no data.pkl in it",
+                        build->graph->file);
+  if (!script->function_count)
+    return ft_error_set(build->err,
+                        "%s: expected a program, found weights or a pickled object alone: save it "
+                        "with torch.jit.save or torch.export.save",
+                        build->graph->file);
+  ft_script_sort(script);
+  build->graph->format = "torchscript";
+  build->graph->producer = "pytorch";
+  build->graph->program = script;
+  build->graph->expand = ft_script_run;
+  return 0;
+}
