@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Whatever the bytes are: one line of error, or sums that hold together. */
 #include "config.h"
 
 #include <stdio.h>
@@ -7,14 +6,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "predictor/core/buf.h"
 #include "predictor/core/io.h"
 #include "predictor/estimate/gpu_memory.h"
+#include "predictor/graph/analyse.h"
+#include "tests/fuzz/graph.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(struct ft_graph *graph, int64_t batch)
+static void check(struct ft_graph *graph, int64_t batch, const char *input)
 {
-  struct ft_graph_sizes sizes = { .batch = batch, .input = NULL };
+  struct ft_graph_sizes sizes = { .batch = batch, .input = input };
   struct ft_error err = { "" };
   struct ft_analysis analysis;
   const struct ft_cost *cost = &analysis.cost;
@@ -49,7 +49,32 @@ static void play(struct ft_graph *graph, bool training)
   }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+void ft_fuzz_check(struct ft_graph *graph)
+{
+  check(graph, 1, NULL);
+  check(graph, 64, NULL);
+  check(graph, 2, "3x16x16");
+  check(graph, 2, "9x16");
+  check(graph, 2, "sequence=5");
+  play(graph, true);
+  play(graph, false);
+}
+
+struct ft_graph *ft_fuzz_begin(struct ft_build *build, struct ft_error *err)
+{
+  struct ft_graph *graph = calloc(1, sizeof *graph);
+
+  if (!graph)
+    abort();
+  graph->arena.limit = graph->results.limit = FT_LIMIT_GRAPH;
+  graph->file = "fuzz";
+  ft_build_init(build, graph, err);
+  if (ft_build_name(build, "", 0) == UINT32_MAX)
+    abort();
+  return graph;
+}
+
+void ft_fuzz_file(const uint8_t *data, size_t size)
 {
   struct ft_error err = { "" };
   struct ft_graph *graph;
@@ -57,7 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   static int fd = -1;
 
   if (fd < 0) {
-    fd = memfd_create("onnx", MFD_CLOEXEC);
+    fd = memfd_create("graph", MFD_CLOEXEC);
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
   }
   if (fd < 0 || ftruncate(fd, 0) < 0 || lseek(fd, 0, SEEK_SET) < 0 ||
@@ -66,12 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   graph = ft_graph_read(path, &err);
   if (!graph && !err.text[0])
     abort();
-  if (graph) {
-    check(graph, 1);
-    check(graph, 64);
-    play(graph, true);
-    play(graph, false);
-  }
+  if (graph)
+    ft_fuzz_check(graph);
   ft_graph_free(graph);
-  return 0;
 }
