@@ -373,7 +373,7 @@ static void frames_go_both_ways_and_refuse_damage(void **state)
 
   (void)state;
   ft_buf_init(&buf, FT_LIMIT_FRAME);
-  assert_int_equal(ft_frame_write(&what, &request, &buf, &err), 0);
+  assert_int_equal(ft_frame_write(&what, &request, NULL, &buf, &err), 0);
   assert_int_equal(ft_frame_read(buf.data, buf.length, frame, &err), 0);
   assert_string_equal(frame->description.app, "a");
   assert_null(frame->description.params);
