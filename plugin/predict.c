@@ -40,7 +40,7 @@ struct work {
   struct ft_estimate *host; /* of the memory that it needs; NULL: none */
   ft_policy policy;
   ft_submission submission;
-  bool has_site;
+  bool has_site, asks_network;
   struct ft_error why; /* the first thing that went wrong; empty: nothing */
 };
 
@@ -128,6 +128,7 @@ static void describe_files(struct work *w, const struct ft_settings *settings,
                               .user_apps = has_user_apps(w) };
   struct ft_error err;
 
+  w->asks_network = network;
   if (!(files && files->count) && !helper.user_apps && !network)
     return;
   /* the site's policy may be for somebody by name */
@@ -296,10 +297,11 @@ static int decide(struct work *w, const struct ft_settings *settings, int state_
   if (s->decision.action == FT_ACTION_REJECT && !settings->reject)
     s->decision.action = FT_ACTION_WARN;
   status = apply(w, &s->decision);
-  /* that nothing is known goes without saying where a network's memory was told */
-  if (w->network && w->network->lines_count && !s->decision.has_p50_bytes)
+  /* that no run is known goes without saying where a network's memory was told, or why it was not */
+  if (w->asks_network && s->decision.action == FT_ACTION_LEAVE && !s->decision.has_p50_bytes &&
+      (w->why.text[0] || (w->network && w->network->lines_count)))
     return status;
-  if (ft_advise_decision(&question, &s->decision) && !(w->network && w->network->error[0]))
+  if (ft_advise_decision(&question, &s->decision) && !w->asks_network)
     w->why.text[0] = '\0';
   return status;
 }

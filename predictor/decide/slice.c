@@ -293,7 +293,8 @@ static bool judge(const struct ft_slice_question *q, const struct ft_slice_place
     n->action = FT_ACTION_RAISE;
     new_line(n);
     say_need(q, e, n);
-    say(n, "; --%s raised from %s to %s", n->option, q->value, n->value);
+    say(n, "; --%s raised from %s:%u to %s", n->option, place->gres, (unsigned)place->count,
+        n->value);
     return false;
   }
   if (rejects) {
