@@ -235,12 +235,13 @@ static int receive(const struct ft_helper *helper, const struct ft_buf *frame,
     ft_error_errno(err, "%s", helper->path);
   close(ends[1]);
   if (pid > 0) {
-    if (put(ends[0], frame, deadline) < 0 || get(ends[0], answer, deadline) < 0)
-      ft_error_set(err, "%s: no answer within %u ms", helper->path, helper->milliseconds);
-    else if (!answer->length)
+    if (put(ends[0], frame, deadline) == 0 && get(ends[0], answer, deadline) == 0 &&
+        answer->length)
+      status = 0;
+    else if (ft_io_monotonic() < deadline)
       ft_error_set(err, "%s: ended without an answer", helper->path);
     else
-      status = 0;
+      ft_error_set(err, "%s: no answer within %u ms", helper->path, helper->milliseconds);
     reap(pid);
   }
   close(ends[0]);
