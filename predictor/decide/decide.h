@@ -27,6 +27,7 @@ struct ft_question {
   const struct ft_element_estimates *elements; /* NULL: no array, or nothing is known */
   const char *imported_from; /* the job name that its runs were imported under; NULL: its own runs */
   bool pooled;                        /* its runs are all users' */
+  const char *network; /* the estimate is of this, "training of batch 64 of net.onnx"; NULL: of runs */
   const ft_policy *policy;            /* resolved */
   const ft_partition *partition;      /* NULL: not known */
   bool memory_is_consumable;
@@ -62,6 +63,7 @@ size_t ft_decide_largest(const struct ft_element_estimates *elements, const ft_p
  *   the site's own check it does.
  * Runs that were only imported under the same job name, none of its own, never make a job smaller
  * nor reject it.
+ * So it is with what a model file says, which counts whatever min_runs is.
  * One --mem covers all elements of a job array: the amount is the largest one's, and the
  * chance that counts is the worst one's; that of any is told beside it.
  * Chances are within [1e-6, 1 - 1e-6]; none is given where nothing kills.
