@@ -24,6 +24,7 @@
 #include "agent/loop.h"
 #include "agent/measure/measure.h"
 #include "agent/publish.h"
+#include "agent/seek.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/record/layout.h"
@@ -52,6 +53,7 @@ struct ft_agent {
   struct ft_asker *asker;
   struct ft_cluster *cluster;
   struct ft_publisher *publisher;
+  struct ft_seeker *seeker;
   struct ft_ledger *ledger;
   struct ft_measure *measure;
   struct ft_jobs *jobs;
@@ -294,6 +296,7 @@ static void apply_config(struct ft_agent *agent)
   ft_cluster_set(agent->cluster, agent->config.slurm_bin, agent->config.cluster_seconds, &host);
   ft_asker_set_folder(agent->asker, agent->config.slurm_bin);
   ft_ledger_set_keep(agent->ledger, agent->config.max_runs);
+  ft_ledger_set_shared(agent->ledger, agent->config.apps, agent->config.app_count);
   publish_site(agent);
   apply_rule(agent);
 }
@@ -397,6 +400,10 @@ static int open_parts(struct ft_agent *agent, struct ft_error *err)
   agent->publisher = ft_publisher_open(agent->state_fd, err);
   if (!agent->publisher)
     return -1;
+  agent->seeker =
+      ft_seeker_open(agent->loop, agent->children, agent->state_fd, agent->publisher, err);
+  if (!agent->seeker)
+    return -1;
   agent->ledger =
       ft_ledger_open(agent->state_fd, agent->config.state_directory, agent->publisher, err);
   if (!agent->ledger)
@@ -471,6 +478,7 @@ void ft_agent_close(struct ft_agent *agent)
   ft_live_close(agent->live);
   ft_measure_close(agent->measure);
   ft_ledger_close(agent->ledger);
+  ft_seeker_close(agent->seeker);
   ft_publisher_close(agent->publisher);
   ft_cluster_close(agent->cluster);
   ft_asker_close(agent->asker);

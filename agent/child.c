@@ -3,11 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -231,28 +234,16 @@ static int spawn(struct child *c, const char *const *argv, int output)
   return status;
 }
 
-int ft_child_run(struct ft_children *children, const char *const *argv, double seconds,
-                 ft_child_call *call, void *data, struct ft_error *err)
+/* Have C, which runs by now and prints into ENDS, called for in at most SECONDS. Owns C and ENDS. */
+static int attend(struct child *c, const int *ends, int status, double seconds,
+                  struct ft_error *err)
 {
-  struct child *c = calloc(1, sizeof *c);
-  int ends[2], status;
-
-  if (!c)
-    return ft_error_errno(err, "%s", argv[0]);
-  if (pipe2(ends, O_CLOEXEC) < 0) {
-    free(c);
-    return ft_error_errno(err, "%s", argv[0]);
-  }
-  (void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
-  *c = (struct child){ .children = children, .call = call, .data = data };
-  (void)ft_string_copy(argv[0], c->name, sizeof c->name);
-  status = spawn(c, argv, ends[1]);
   close(ends[1]);
   c->pipe = (struct ft_watch){ ends[0], pipe_ready, c };
-  if (status || ft_loop_watch(children->loop, &c->pipe) < 0) {
+  if (status || ft_loop_watch(c->children->loop, &c->pipe) < 0) {
     errno = status ? status : errno;
-    status = ft_error_errno(err, "%s", argv[0]);
-    if (c->pid)
+    status = ft_error_errno(err, "%s", c->name);
+    if (c->pid > 0)
       (void)kill(-c->pid, SIGKILL);
     close(ends[0]);
     free(c);
@@ -260,8 +251,80 @@ int ft_child_run(struct ft_children *children, const char *const *argv, double s
   }
   ft_buf_init(&c->output, FT_LIMIT_COMMAND);
   c->deadline = (struct ft_timer){ .fire = too_late, .data = c };
-  ft_loop_at(children->loop, &c->deadline, ft_io_monotonic() + seconds);
-  c->next = children->list;
-  children->list = c;
+  ft_loop_at(c->children->loop, &c->deadline, ft_io_monotonic() + seconds);
+  c->next = c->children->list;
+  c->children->list = c;
   return 0;
+}
+
+static struct child *make(struct ft_children *children, const char *name, int *ends,
+                          ft_child_call *call, void *data, struct ft_error *err)
+{
+  struct child *c = calloc(1, sizeof *c);
+
+  if (!c || pipe2(ends, O_CLOEXEC) < 0) {
+    ft_error_errno(err, "%s", name);
+    free(c);
+    return NULL;
+  }
+  (void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  *c = (struct child){ .children = children, .call = call, .data = data };
+  (void)ft_string_copy(name, c->name, sizeof c->name);
+  return c;
+}
+
+int ft_child_run(struct ft_children *children, const char *const *argv, double seconds,
+                 ft_child_call *call, void *data, struct ft_error *err)
+{
+  int ends[2];
+  struct child *c = make(children, argv[0], ends, call, data, err);
+
+  return c ? attend(c, ends, spawn(c, argv, ends[1]), seconds, err) : -1;
+}
+
+/* Only WORK's own things stay open: the state folder's lock and the socket are the agent's. */
+static int close_all_but(int fd, int output)
+{
+  int folder = fcntl(fd, F_DUPFD, 3), in = open("/dev/null", O_RDONLY);
+
+  if (folder < 0 || in < 0 || dup2(output, STDOUT_FILENO) < 0 || dup2(output, STDERR_FILENO) < 0 ||
+      dup2(in, STDIN_FILENO) < 0 || dup2(folder, 3) < 0)
+    return -1;
+  return close_range(4, ~0U, 0);
+}
+
+static void be_humble(double cpu_seconds)
+{
+  rlim_t seconds = (rlim_t)ceil(cpu_seconds);
+  struct rlimit cpu = { seconds, seconds }, core = { 0, 0 };
+  sigset_t none;
+
+  (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+  (void)setpgid(0, 0);
+  (void)setpriority(PRIO_PROCESS, 0, 19);
+  (void)setrlimit(RLIMIT_CPU, &cpu);
+  (void)setrlimit(RLIMIT_CORE, &core);
+  sigemptyset(&none);
+  (void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+int ft_child_fork(struct ft_children *children, const char *name, ft_child_work *work, int fd,
+                  void *work_data, double cpu_seconds, double seconds, ft_child_call *call,
+                  void *data, struct ft_error *err)
+{
+  int ends[2], status = 0;
+  struct child *c = make(children, name, ends, call, data, err);
+
+  if (!c)
+    return -1;
+  c->pid = fork();
+  if (c->pid == 0) {
+    be_humble(cpu_seconds);
+    _exit(close_all_but(fd, ends[1]) < 0 ? 125 : work(3, work_data));
+  }
+  if (c->pid < 0)
+    status = errno;
+  else
+    (void)setpgid(c->pid, c->pid); /* by both: whoever is first */
+  return attend(c, ends, status, seconds, err);
 }

@@ -35,4 +35,15 @@ void ft_children_close(struct ft_children *children);
 int ft_child_run(struct ft_children *children, const char *const *argv, double seconds,
                  ft_child_call *call, void *data, struct ft_error *err);
 
+/* What a forked copy of the agent does; it has DATA, FD (a folder), and prints on standard output. */
+typedef int ft_child_work(int fd, void *data);
+
+/*
+ * The same with WORK in place of a command: it runs in a fork of us, at the lowest priority and
+ * with nothing of ours open but FD, uses at most CPU_SECONDS, and its result is the exit status.
+ */
+int ft_child_fork(struct ft_children *children, const char *name, ft_child_work *work, int fd,
+                  void *work_data, double cpu_seconds, double seconds, ft_child_call *call,
+                  void *data, struct ft_error *err);
+
 #endif

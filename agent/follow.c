@@ -11,6 +11,7 @@
 #include "predictor/history/changes.h"
 #include "predictor/history/rebuild.h"
 #include "predictor/online/online.h"
+#include "predictor/record/layout.h"
 
 /* Of work between two looks at what else there is to do. A run takes up to 1 ms to learn (24
  * columns, 200 runs), and a model's file is written on top. */
@@ -19,6 +20,7 @@ enum { RUNS = 2 }; /* learnt between two looks at the clock */
 
 struct ft_follow {
   struct ft_publisher *publisher;
+  const struct ft_shared_apps *shared;
   ft_rule rule;
   bool known;         /* what was published before us */
   bool ready;         /* the store knows the rule */
@@ -45,6 +47,11 @@ void ft_follow_close(struct ft_follow *follow)
     return;
   free(follow->rebuild);
   free(follow);
+}
+
+void ft_follow_set_shared(struct ft_follow *follow, const struct ft_shared_apps *shared)
+{
+  follow->shared = shared;
 }
 
 static void give_up(struct ft_follow *follow)
@@ -158,6 +165,10 @@ static int publish(struct ft_follow *follow, struct ft_store *store, struct ft_e
     return postpone(follow, store, err);
   else
     follow->published++;
+  /* what one user's model was made anew for changes that of all */
+  if (model->uid != FT_LAYOUT_POOLED && ft_shared_app(follow->shared, model->app) &&
+      ft_store_mark(store, FT_LAYOUT_POOLED, model->app, NULL, err) < 0)
+    return -1;
   pass(follow);
   return 0;
 }
@@ -201,7 +212,8 @@ void ft_follow_learn(struct ft_follow *follow, const ft_observation *o)
 {
   struct ft_error err;
 
-  if (!follow->rebuild || o->uid != follow->change.uid || strcmp(o->app, follow->change.app) != 0)
+  if (!follow->rebuild || strcmp(o->app, follow->change.app) != 0 ||
+      (o->uid != follow->change.uid && follow->change.uid != FT_LAYOUT_POOLED))
     return;
   if (ft_online_update(&follow->rebuild->model, o, &err) < 0)
     give_up(follow); /* it begins again */

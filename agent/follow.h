@@ -18,6 +18,9 @@ struct ft_follow;
 struct ft_follow *ft_follow_open(struct ft_publisher *publisher);
 void ft_follow_close(struct ft_follow *follow);
 
+/* The apps whose pooled models follow as well; borrowed, and looked at from now on. */
+void ft_follow_set_shared(struct ft_follow *follow, const struct ft_shared_apps *shared);
+
 /* The rule that models are made under from now on. */
 void ft_follow_set_rule(struct ft_follow *follow, ft_rule rule);
 

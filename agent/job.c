@@ -45,8 +45,23 @@ void ft_job_take_submission(struct job *job, const void *data, size_t length)
     job->o.het_offset = s->het_offset;
   job->o.threads_per_core = s->request.threads_per_core;
   job->time_limit_seconds = s->request.time_limit_seconds;
+  if (s->has_elements && s->elements.index_count) {
+    job->elements = malloc(sizeof *job->elements);
+    if (job->elements)
+      *job->elements = s->elements;
+  }
 out:
   free(s);
+}
+
+void ft_job_resolve_element(struct job *job)
+{
+  enum { LIMIT = sizeof job->o.features / sizeof *job->o.features };
+  const uint32_t *index = job->o.array_job_id ? &job->o.array_task_id : NULL;
+
+  ft_features_of_element(job->o.features, &job->o.features_count, LIMIT, job->elements, index);
+  free(job->elements);
+  job->elements = NULL;
 }
 
 void ft_job_take_common(struct job *job, const ft_announcement *a)

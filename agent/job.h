@@ -13,6 +13,7 @@
 struct step {
   uint32_t id;
   uint32_t tasks, ended;
+  uint64_t limit_bytes; /* 0: none known */
   struct step *next;
 };
 
@@ -35,6 +36,7 @@ struct job {
   double started, idle_since;    /* monotonic */
   double next_ask, ask_interval; /* INFINITY: nothing to ask */
   double drop_at;
+  ft_elements *elements; /* of the job array that this is one of; NULL: nothing is known of files */
   ft_observation *earlier; /* what an agent before us measured; NULL: nothing */
   ft_observation o;
   struct job *next;
@@ -62,6 +64,9 @@ struct step *ft_job_find_step(struct job *job, uint32_t id);
 struct step *ft_job_begin_step(struct job *job, uint32_t id);
 void ft_job_end_step(struct job *job, uint32_t id, struct ft_instant now);
 void ft_job_forget_steps(struct job *job);
+
+/* The features of the job array that came with the submission become those of this element. */
+void ft_job_resolve_element(struct job *job);
 
 /* Put what an agent before us had measured into the observation. */
 void ft_job_fold_earlier(struct job *job);

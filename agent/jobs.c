@@ -70,6 +70,7 @@ static void drop(struct ft_jobs *jobs, struct job *job)
   jobs->count--;
   close_tree(jobs, job);
   ft_job_forget_steps(job);
+  free(job->elements);
   free(job->earlier);
   free(job);
 }
@@ -160,6 +161,7 @@ static void finish(struct ft_jobs *jobs, struct job *job, struct ft_instant now)
     job->o.has_limit_bytes = true;
     job->o.limit_bytes = job->step_limit_bytes;
   }
+  ft_job_resolve_element(job);
   ft_job_judge(job);
   job->ask_interval = jobs->settings.ask_seconds;
   job->drop_at = now.monotonic + (job->verdict.settled ? LINGER_SECONDS : ASK_NO_MORE_SECONDS);
@@ -212,11 +214,29 @@ static void task_start(struct ft_jobs *jobs, struct job *job, const ft_announcem
   step = ft_job_begin_step(job, a->step_id);
   if (step && start->tasks > step->tasks)
     step->tasks = start->tasks;
+  if (step && start->limit_bytes > step->limit_bytes)
+    step->limit_bytes = start->limit_bytes;
   if (!open_tree(jobs, job, now) || !start->pid || start->pid > INT32_MAX)
     return;
   /* who announces his own pid is slurmstepd, whose memory is not the job's */
   if (ft_tree_add_root(job->tree, (pid_t)start->pid, (pid_t)start->pid == peer, &err) < 0)
     ft_log(LOG_DEBUG, "job %" PRIu32 ": %s", job->o.job_id, err.text);
+}
+
+/* The kernel has killed in STEP (NULL: not known): what it had is what was too little. */
+static void note_kill(struct job *job, const struct step *step, const ft_task_end *end)
+{
+  uint64_t limit = end->has_cgroup_limit_bytes ? end->cgroup_limit_bytes : 0;
+
+  if (!end->has_oom_kills || !end->oom_kills)
+    return;
+  job->oom_kills += end->oom_kills;
+  if (step && step->limit_bytes && (!limit || step->limit_bytes < limit))
+    limit = step->limit_bytes;
+  if (!limit || (job->o.has_killed_at_bytes && limit <= job->o.killed_at_bytes))
+    return;
+  job->o.has_killed_at_bytes = true;
+  job->o.killed_at_bytes = limit;
 }
 
 static void task_end(struct ft_jobs *jobs, struct job *job, const ft_announcement *a,
@@ -227,8 +247,7 @@ static void task_end(struct ft_jobs *jobs, struct job *job, const ft_announcemen
 
   if (a->step_id == FT_STEP_EXTERN)
     return;
-  if (end->has_oom_kills)
-    job->oom_kills += end->oom_kills;
+  note_kill(job, step, end);
   if (!step && !job->has_status)
     job->resumed = true; /* its start was told to nobody */
   if (open_tree(jobs, job, now))

@@ -12,6 +12,7 @@
 #include "agent/ledger.h"
 #include "agent/log.h"
 #include "agent/spool.h"
+#include "predictor/core/text.h"
 #include "predictor/core/units.h"
 #include "predictor/history/changes.h"
 #include "predictor/history/rebuild.h"
@@ -34,6 +35,7 @@ struct ft_ledger {
   struct ft_spool *spool;
   struct ft_follow *follow;
   bool behind; /* a model is to be made by and by */
+  struct ft_shared_apps shared;
   ft_rule rule;
   uint64_t keep;
   unsigned since_trim;
@@ -77,6 +79,7 @@ struct ft_ledger *ft_ledger_open(int state_fd, const char *state_path,
     ft_error_errno(err, "ledger");
     goto fail;
   }
+  ft_follow_set_shared(ledger->follow, &ledger->shared);
   if (!have_store(ledger, &why)) {
     ft_log(LOG_ERR, "%s; observations wait in the spool", why.text);
     ledger->told = true;
@@ -102,6 +105,22 @@ void ft_ledger_set_keep(struct ft_ledger *ledger, uint64_t keep)
   ledger->keep = keep;
 }
 
+void ft_ledger_set_shared(struct ft_ledger *ledger, const ft_declared_app *apps, size_t count)
+{
+  struct ft_shared_apps before = ledger->shared;
+  struct ft_error err;
+
+  ledger->shared.count = 0;
+  for (size_t i = 0; i < count; i++)
+    (void)ft_string_copy(apps[i].name, ledger->shared.name[ledger->shared.count++],
+                         sizeof ledger->shared.name[0]);
+  ft_publish_forget_shared(ledger->publisher, &ledger->shared);
+  for (size_t i = 0; i < count; i++)
+    if (!ft_shared_app(&before, apps[i].name) && have_store(ledger, &err) &&
+        ft_store_mark(ledger->store, FT_LAYOUT_POOLED, apps[i].name, NULL, &err) < 0)
+      ft_log(LOG_WARNING, "%s", err.text);
+}
+
 void ft_ledger_set_rule(struct ft_ledger *ledger, ft_rule rule)
 {
   ledger->rule = rule;
@@ -115,53 +134,58 @@ bool ft_ledger_follow(struct ft_ledger *ledger)
   return have_store(ledger, &err) && ft_follow_step(ledger->follow, ledger->store);
 }
 
-/* The user's own model as published; the site's shared one is another. */
-static bool read_model(struct ft_ledger *ledger, const ft_observation *o)
+/* The model of UID, be it the user's own or that of all, as it was published. */
+static bool read_model(struct ft_ledger *ledger, uint32_t uid, const ft_observation *o)
 {
-  char name[FT_LAYOUT_NAME_SIZE], path[FT_LAYOUT_NAME_SIZE + 32];
-
-  ft_layout_model_name(o->app, name);
-  (void)snprintf(path, sizeof path, FT_LAYOUT_MODELS "/%" PRIu32 "/%s", o->uid, name);
-  return ft_record_read(FT_RECORD_MODEL, ledger->state_fd, path, &ledger->model, NULL) == 0 &&
-         strcmp(ledger->model.app, o->app) == 0 && ledger->model.rule == ledger->rule;
+  return ft_layout_read_own_model(ledger->state_fd, uid, o->app, &ledger->model, NULL) == 0 &&
+         ledger->model.rule == ledger->rule;
 }
 
 /*
  * Make the model from the store: here and now where that is soon done, else by and by. Returns 1
  * when it is made, 0 when it will be, -1 with ERR.
  */
-static int rebuild(struct ft_ledger *ledger, const ft_observation *o, struct ft_error *err)
+static int rebuild(struct ft_ledger *ledger, uint32_t uid, const ft_observation *o,
+                   struct ft_error *err)
 {
   struct ft_rebuild *rebuild = malloc(sizeof *rebuild);
   int status;
 
   if (!rebuild)
     return ft_error_errno(err, "%s", o->app);
-  ft_rebuild_begin(rebuild, o->uid, o->app, ledger->rule);
+  ft_rebuild_begin(rebuild, uid, o->app, ledger->rule);
   status = ft_rebuild_step(rebuild, ledger->store, RUNS_AT_ONCE, err);
   if (status > 0)
     ledger->model = rebuild->model;
   else if (status == 0) {
-    status = ft_store_mark(ledger->store, o->uid, o->app, NULL, err);
+    status = ft_store_mark(ledger->store, uid, o->app, NULL, err);
     ledger->behind = true;
   }
   free(rebuild);
   return status;
 }
 
-/* Learn from what the store now holds of O's run and publish. Returns 0 or -1 with ERR. */
-static int refine(struct ft_ledger *ledger, const ft_observation *o, struct ft_error *err)
+static int refine_model(struct ft_ledger *ledger, uint32_t uid, const ft_observation *o,
+                        struct ft_error *err)
 {
-  int changed;
+  int changed = read_model(ledger, uid, o) ? ft_online_update(&ledger->model, o, err)
+                                           : rebuild(ledger, uid, o, err);
 
-  if (!o->app[0])
-    return 0;
-  ft_follow_learn(ledger->follow, o);
-  changed =
-      read_model(ledger, o) ? ft_online_update(&ledger->model, o, err) : rebuild(ledger, o, err);
   if (changed <= 0)
     return changed;
   return ft_publish_model(ledger->publisher, &ledger->model, err);
+}
+
+/* Learn from what the store now holds of O's run and publish. Returns 0 or -1 with ERR. */
+static int refine(struct ft_ledger *ledger, const ft_observation *o, struct ft_error *err)
+{
+  if (!o->app[0])
+    return 0;
+  ft_follow_learn(ledger->follow, o);
+  if (refine_model(ledger, o->uid, o, err) < 0)
+    return -1;
+  return ft_shared_app(&ledger->shared, o->app) ? refine_model(ledger, FT_LAYOUT_POOLED, o, err)
+                                                : 0;
 }
 
 static void say(const ft_observation *o)

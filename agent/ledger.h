@@ -22,6 +22,9 @@ void ft_ledger_close(struct ft_ledger *ledger);
 /* At most KEEP observations an app stay in the store; 0: all. */
 void ft_ledger_set_keep(struct ft_ledger *ledger, uint64_t keep);
 
+/* The apps of the site, COUNT of them, have a model of all users' runs beside each user's own. */
+void ft_ledger_set_shared(struct ft_ledger *ledger, const ft_declared_app *apps, size_t count);
+
 /* Models tell the peak that counts under RULE; every one is made anew where it was another. */
 void ft_ledger_set_rule(struct ft_ledger *ledger, ft_rule rule);
 

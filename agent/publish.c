@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,8 @@ struct ft_publisher {
   /* the folder used last: runs of one user come in bursts */
   uint32_t uid;
   int user_fd;
+  void (*published)(const ft_model *model, void *data);
+  void *data;
 };
 
 static int open_folder(int parent, const char *name, mode_t mode, struct ft_error *err)
@@ -75,6 +78,13 @@ void ft_publisher_close(struct ft_publisher *p)
   free(p);
 }
 
+void ft_publisher_watch(struct ft_publisher *p,
+                        void (*published)(const ft_model *model, void *data), void *data)
+{
+  p->published = published;
+  p->data = data;
+}
+
 /* Put "user UID may PERMISSIONS" (of TEXT's form) on the folder at PATH. */
 static int set_acl(const char *path, acl_type_t type, const char *text)
 {
@@ -114,7 +124,7 @@ static int open_user_folder(struct ft_publisher *p, uint32_t uid, struct ft_erro
   fd = open_folder(p->models_fd, name, 0700, err);
   if (fd < 0)
     return -1;
-  if (uid == geteuid())
+  if (uid == geteuid() || uid == FT_LAYOUT_POOLED)
     return fd;
   if (fstat(fd, &st) == 0 && st.st_uid == uid)
     return fd; /* given to the user before */
@@ -131,6 +141,26 @@ static int open_user_folder(struct ft_publisher *p, uint32_t uid, struct ft_erro
   return fd;
 }
 
+/* What everybody may read says nothing of single runs. */
+static int publish_shared(struct ft_publisher *p, const ft_model *model, const char *name,
+                          struct ft_error *err)
+{
+  int fd = open_folder(p->state_fd, FT_LAYOUT_SHARED, 0755, err), status = -1;
+  ft_model *copy = malloc(sizeof *copy);
+
+  if (!copy) {
+    ft_error_errno(err, "%s", model->app);
+  } else if (fd >= 0) {
+    *copy = *model;
+    copy->history_count = 0;
+    status = ft_record_write(FT_RECORD_MODEL, copy, fd, name, 0644, err);
+  }
+  free(copy);
+  if (fd >= 0)
+    close(fd);
+  return status;
+}
+
 int ft_publish_model(struct ft_publisher *p, const ft_model *model, struct ft_error *err)
 {
   char name[FT_LAYOUT_NAME_SIZE];
@@ -145,21 +175,78 @@ int ft_publish_model(struct ft_publisher *p, const ft_model *model, struct ft_er
   }
   ft_layout_model_name(model->app, name);
   /* the group bits are the ACL's mask; who gets no entry is kept out by the folder */
-  if (ft_record_write(FT_RECORD_MODEL, model, p->user_fd, name, 0644, err) == 0)
+  if (ft_record_write(FT_RECORD_MODEL, model, p->user_fd, name, 0644, err) == 0) {
+    if (model->uid == FT_LAYOUT_POOLED && publish_shared(p, model, name, err) < 0)
+      return -1;
+    if (p->published)
+      p->published(model, p->data);
     return 0;
+  }
   /* the folder may have been removed under us: it is made anew the next time */
   close(p->user_fd);
   p->user_fd = -1;
   return -1;
 }
 
+static void forget(struct ft_publisher *p, const char *folder, const char *name)
+{
+  char path[PATH_MAX];
+
+  if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, name) < sizeof path)
+    (void)unlinkat(p->models_fd, path, 0);
+}
+
 void ft_publish_forget_model(struct ft_publisher *p, uint32_t uid, const char *app)
 {
-  char name[FT_LAYOUT_NAME_SIZE], path[FT_LAYOUT_NAME_SIZE + 16];
+  char name[FT_LAYOUT_NAME_SIZE], folder[16];
 
   ft_layout_model_name(app, name);
-  (void)snprintf(path, sizeof path, "%" PRIu32 "/%s", uid, name);
-  (void)unlinkat(p->models_fd, path, 0);
+  (void)snprintf(folder, sizeof folder, "%" PRIu32, uid);
+  forget(p, folder, name);
+  if (uid == FT_LAYOUT_POOLED)
+    forget(p, "site", name);
+}
+
+bool ft_shared_app(const struct ft_shared_apps *shared, const char *app)
+{
+  for (size_t i = 0; shared && i < shared->count; i++)
+    if (strcmp(shared->name[i], app) == 0)
+      return true;
+  return false;
+}
+
+static bool is_shared(const char *file, const struct ft_shared_apps *shared)
+{
+  char name[FT_LAYOUT_NAME_SIZE];
+
+  for (size_t i = 0; i < shared->count; i++) {
+    ft_layout_model_name(shared->name[i], name);
+    if (strcmp(name, file) == 0)
+      return true;
+  }
+  return false;
+}
+
+void ft_publish_forget_shared(struct ft_publisher *p, const struct ft_shared_apps *shared)
+{
+  int fd = openat(p->state_fd, FT_LAYOUT_SHARED, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+  char pooled[16];
+  struct dirent *entry;
+
+  if (!folder) {
+    if (fd >= 0)
+      close(fd);
+    return;
+  }
+  (void)snprintf(pooled, sizeof pooled, "%" PRIu32, FT_LAYOUT_POOLED);
+  while ((entry = readdir(folder))) {
+    if (entry->d_name[0] == '.' || is_shared(entry->d_name, shared))
+      continue;
+    forget(p, "site", entry->d_name);
+    forget(p, pooled, entry->d_name);
+  }
+  closedir(folder);
 }
 
 int ft_publish_site(struct ft_publisher *p, const ft_site *site, const ft_apps *apps,

@@ -6,6 +6,8 @@
 #ifndef FT_AGENT_PUBLISH_H
 #define FT_AGENT_PUBLISH_H
 
+#include <stdbool.h>
+
 #include "predictor/record/record.h"
 
 struct ft_publisher;
@@ -14,12 +16,28 @@ struct ft_publisher;
 struct ft_publisher *ft_publisher_open(int state_fd, struct ft_error *err);
 void ft_publisher_close(struct ft_publisher *publisher);
 
+/* Call PUBLISHED after each model that was; it may not publish one itself. */
+void ft_publisher_watch(struct ft_publisher *publisher,
+                        void (*published)(const ft_model *model, void *data), void *data);
+
 /*
  * Replace the model file of MODEL's app and user. The user's folder is ours
  * (0700) and has an ACL entry that lets him read it; where the filesystem has
- * no ACLs it is given to him instead, which only root can do.
+ * no ACLs it is given to him instead, which only root can do. A pooled model's
+ * (FT_LAYOUT_POOLED) is ours alone, and all may read a copy without its history.
  */
 int ft_publish_model(struct ft_publisher *publisher, const ft_model *model, struct ft_error *err);
+
+/* The apps whose models are shared: those that foretell.conf declares. */
+struct ft_shared_apps {
+  size_t count;
+  char name[sizeof((ft_apps *)NULL)->apps / sizeof(ft_declared_app)][128];
+};
+
+bool ft_shared_app(const struct ft_shared_apps *shared, const char *app);
+
+/* Remove the files of shared models that are none of SHARED's. */
+void ft_publish_forget_shared(struct ft_publisher *publisher, const struct ft_shared_apps *shared);
 
 /* Remove the model file of user UID's APP, which has no run any more. */
 void ft_publish_forget_model(struct ft_publisher *publisher, uint32_t uid, const char *app);

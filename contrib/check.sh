@@ -61,8 +61,7 @@ stage autogen "$top/autogen.sh" || exit 1
 stage gcc-build build gcc --enable-werror CC=gcc && stage gcc-check check gcc
 stage clang-build build clang --enable-werror CC=clang &&
   stage clang-check check clang FT_NO_SLURM=1
-# no -Werror here: with sanitizers gcc warns of what cannot happen (its manual, -fsanitize)
-stage sanitizers-build build sanitizers CC=gcc CFLAGS='-g -O1' \
+stage sanitizers-build build sanitizers --enable-werror CC=gcc CFLAGS='-g -O1' \
   --enable-sanitizers=address,undefined &&
   stage sanitizers-check check sanitizers FT_NO_SLURM=1
 stage distcheck distribution

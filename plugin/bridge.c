@@ -8,6 +8,7 @@
 #include "plugin/bridge.h"
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
+#include "predictor/request/array.h"
 
 /* POSIX lets dlsym give a function; ISO C does not let it be cast. */
 static void find(const char *name, void *function)
@@ -21,25 +22,69 @@ bool ft_bridge_open(struct ft_bridge *bridge)
 {
   *bridge = (struct ft_bridge){ .opt = dlsym(RTLD_DEFAULT, "opt") };
   find("slurm_option_get", &bridge->get);
-  find("slurm_option_set", &bridge->set);
-  find("slurm_option_isset", &bridge->isset);
-  find("slurm_option_reset", &bridge->reset);
+  find("slurm_option_get_next_set", &bridge->next_set);
   find("slurm_xfree", &bridge->xfree);
-  find("slurm_option_table_create", &bridge->table_create);
-  find("slurm_option_table_destroy", &bridge->table_destroy);
-  if (!bridge->get || !bridge->set || !bridge->isset || !bridge->reset || !bridge->xfree)
+  if (!bridge->get || !bridge->next_set || !bridge->xfree)
     bridge->opt = NULL;
   return bridge->opt;
 }
 
-bool ft_bridge_isset(const struct ft_bridge *bridge, const char *name)
+/* By enum ft_option; arrays, so that nothing need be relocated where the plugin is loaded. */
+static const char option_names[FT_OPTIONS][20] = {
+  [FT_OPTION_ACCOUNT] = "account",
+  [FT_OPTION_ARRAY] = "array",
+  [FT_OPTION_CHDIR] = "chdir",
+  [FT_OPTION_CONSTRAINT] = "constraint",
+  [FT_OPTION_CONTAINER] = "container",
+  [FT_OPTION_CPUS_PER_TASK] = "cpus-per-task",
+  [FT_OPTION_EXCLUSIVE] = "exclusive",
+  [FT_OPTION_GPUS] = "gpus",
+  [FT_OPTION_GPUS_PER_NODE] = "gpus-per-node",
+  [FT_OPTION_GRES] = "gres",
+  [FT_OPTION_JOBID] = "jobid",
+  [FT_OPTION_MEM] = "mem",
+  [FT_OPTION_MEM_PER_CPU] = "mem-per-cpu",
+  [FT_OPTION_MEM_PER_GPU] = "mem-per-gpu",
+  [FT_OPTION_NODES] = "nodes",
+  [FT_OPTION_NTASKS] = "ntasks",
+  [FT_OPTION_NTASKS_PER_NODE] = "ntasks-per-node",
+  [FT_OPTION_PARTITION] = "partition",
+  [FT_OPTION_QOS] = "qos",
+  [FT_OPTION_THREADS_PER_CORE] = "threads-per-core",
+  [FT_OPTION_TIME] = "time",
+  [FT_OPTION_UID] = "uid",
+  [FT_OPTION_WRAP] = "wrap"
+};
+
+void ft_bridge_read(struct ft_bridge *bridge)
 {
-  return bridge->opt && bridge->isset(bridge->opt, name);
+  char *name = NULL, *value = NULL;
+  size_t state = 0;
+
+  ft_bridge_release(bridge);
+  while (bridge->next_set(bridge->opt, &name, &value, &state)) {
+    for (size_t i = 0; name && i < FT_OPTIONS; i++)
+      if (!bridge->value[i] && strcmp(name, option_names[i]) == 0) {
+        bridge->value[i] = value;
+        value = NULL;
+      }
+    if (name)
+      bridge->xfree((void **)&name);
+    if (value)
+      bridge->xfree((void **)&value);
+  }
+}
+
+void ft_bridge_release(struct ft_bridge *bridge)
+{
+  for (size_t i = 0; i < FT_OPTIONS; i++)
+    if (bridge->value[i])
+      bridge->xfree((void **)&bridge->value[i]);
 }
 
 bool ft_bridge_get(const struct ft_bridge *bridge, const char *name, char *out, size_t size)
 {
-  char *value = bridge->opt ? bridge->get(bridge->opt, name) : NULL;
+  char *value = bridge->get(bridge->opt, name);
 
   (void)ft_string_copy(value, out, size);
   if (!value)
@@ -48,46 +93,12 @@ bool ft_bridge_get(const struct ft_bridge *bridge, const char *name, char *out, 
   return true;
 }
 
-/* The value of an option that was set; false where it was not. */
-static bool value_of(const struct ft_bridge *bridge, const char *name, char *out, size_t size)
+static uint32_t number_of(const char *value)
 {
-  *out = '\0';
-  return ft_bridge_isset(bridge, name) && ft_bridge_get(bridge, name, out, size);
-}
-
-static uint32_t number_of(const struct ft_bridge *bridge, const char *name)
-{
-  char value[64];
-  struct ft_text text;
+  struct ft_text text = ft_text_from(value);
   uint64_t number;
 
-  if (!value_of(bridge, name, value, sizeof value))
-    return 0;
-  text = ft_text_from(value);
   return ft_text_u64(&text, UINT32_MAX - 2, &number) ? (uint32_t)number : 0;
-}
-
-/* "0-15:4%2,20,31": how many elements; 0 where it is not understood. */
-static uint32_t array_elements(struct ft_text text)
-{
-  struct ft_text piece;
-  uint64_t total = 0;
-
-  while (ft_text_until(&text, ',', &piece)) {
-    uint64_t low, high, step = 1;
-
-    if (!ft_text_u64(&piece, 1000000000, &low))
-      return 0;
-    high = low;
-    if (ft_text_skip(&piece, "-") && !ft_text_u64(&piece, 1000000000, &high))
-      return 0;
-    if (ft_text_skip(&piece, ":") && !ft_text_u64(&piece, 1000000000, &step))
-      return 0;
-    if (high < low || !step)
-      return 0;
-    total += (high - low) / step + 1;
-  }
-  return total > UINT32_MAX ? UINT32_MAX : (uint32_t)total;
 }
 
 /* GPUs a node: the sum of "gpu", "gpu:2", "gpu:a100:2" among gres, or a list of "a100:2" or "2". */
@@ -117,25 +128,26 @@ static uint32_t gpus_in(const char *value, bool gres)
  * --mem=0, which Slurm shows as "0?", is the whole node. Slurm shows whole
  * multiples of 1024 MiB with a suffix, and MiB without one.
  */
+static bool memory_of(const char *value, uint64_t *bytes)
+{
+  struct ft_text text = ft_text_from(value);
+
+  if (text.end > text.at && text.end[-1] == '?')
+    text.end--;
+  return value && ft_units_bytes(text, FT_MIB, bytes);
+}
+
 static void read_memory(const struct ft_bridge *bridge, ft_request *out)
 {
   static const struct {
-    const char *name;
+    enum ft_option option;
     ft_mem_unit unit;
-  } units[] = { { "mem", FT_MEM_NODE },
-                { "mem-per-cpu", FT_MEM_CPU },
-                { "mem-per-gpu", FT_MEM_GPU } };
-  char value[64];
+  } units[] = { { FT_OPTION_MEM, FT_MEM_NODE },
+                { FT_OPTION_MEM_PER_CPU, FT_MEM_CPU },
+                { FT_OPTION_MEM_PER_GPU, FT_MEM_GPU } };
 
   for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-    struct ft_text text;
-
-    if (!value_of(bridge, units[i].name, value, sizeof value))
-      continue;
-    text = ft_text_from(value);
-    if (text.end > text.at && text.end[-1] == '?')
-      text.end--;
-    if (!ft_units_bytes(text, FT_MIB, &out->mem_bytes))
+    if (!memory_of(bridge->value[units[i].option], &out->mem_bytes))
       continue;
     out->mem_unit = units[i].unit;
     if (!out->mem_bytes)
@@ -150,100 +162,128 @@ static ft_command command_of(const struct ft_bridge *bridge, bool local)
 
   if (local)
     return FT_COMMAND_SRUN;
-  /* what Slurm answers where an option is not the command's own */
-  if (ft_bridge_get(bridge, "wrap", value, sizeof value) && strcmp(value, "invalid-context") == 0)
+  /* what Slurm answers where an option is sbatch's alone; the first such in its table */
+  if (!bridge->value[FT_OPTION_ARRAY] && ft_bridge_get(bridge, "array", value, sizeof value) &&
+      strcmp(value, "invalid-context") == 0)
     return FT_COMMAND_SALLOC;
   return FT_COMMAND_SBATCH;
 }
 
-void ft_bridge_request(const struct ft_bridge *bridge, bool local, ft_request *out)
+static void read_gpus(const struct ft_bridge *bridge, ft_request *out)
 {
-  char value[1024];
+  const char *gres = bridge->value[FT_OPTION_GRES], *job = bridge->value[FT_OPTION_GPUS];
+  const char *node = bridge->value[FT_OPTION_GPUS_PER_NODE];
   uint32_t gpus;
 
-  *out = (ft_request){ .command = command_of(bridge, local) };
-  read_memory(bridge, out);
-  out->exclusive =
-      value_of(bridge, "exclusive", value, sizeof value) && strcmp(value, "exclusive") == 0;
-  out->nodes = number_of(bridge, "nodes");
-  out->tasks = number_of(bridge, "ntasks");
-  out->cpus_per_task = number_of(bridge, "cpus-per-task");
-  out->tasks_per_node = number_of(bridge, "ntasks-per-node");
-  out->threads_per_core = number_of(bridge, "threads-per-core");
-  (void)value_of(bridge, "partition", out->partition, sizeof out->partition);
-  (void)value_of(bridge, "account", out->account, sizeof out->account);
-  (void)value_of(bridge, "qos", out->qos, sizeof out->qos);
-  (void)value_of(bridge, "constraint", out->constraint, sizeof out->constraint);
-  (void)value_of(bridge, "container", out->container, sizeof out->container);
-  if (value_of(bridge, "gres", out->gres, sizeof out->gres))
-    out->gpus_per_node = gpus_in(out->gres, true);
-  if (value_of(bridge, "gpus-per-node", value, sizeof value))
-    out->gpus_per_node = gpus_in(value, false);
-  if (!out->gpus_per_node && value_of(bridge, "gpus", value, sizeof value)) {
-    gpus = gpus_in(value, false);
+  if (gres)
+    out->gpus_per_node = gpus_in(gres, true);
+  if (node)
+    out->gpus_per_node = gpus_in(node, false);
+  if (!out->gpus_per_node && job) {
+    gpus = gpus_in(job, false);
     out->gpus_per_node = out->nodes ? (gpus + out->nodes - 1) / out->nodes : gpus;
-  }
-  if (value_of(bridge, "time", value, sizeof value))
-    (void)ft_units_seconds(ft_text_from(value), &out->time_limit_seconds);
-  if (value_of(bridge, "array", value, sizeof value)) {
-    struct ft_text list = ft_text_from(value), elements;
-
-    /* "%4": how many at once */
-    if (ft_text_until(&list, '%', &elements))
-      out->array_tasks = array_elements(elements);
   }
 }
 
-static const char *const memory_names[] = { "mem", "mem-per-cpu", "mem-per-gpu" };
+void ft_bridge_request(const struct ft_bridge *bridge, bool local, ft_request *out)
+{
+  char *const *value = bridge->value;
 
-enum { MEMORY_NAMES = sizeof memory_names / sizeof *memory_names };
+  *out = (ft_request){ .command = command_of(bridge, local) };
+  read_memory(bridge, out);
+  out->exclusive = value[FT_OPTION_EXCLUSIVE] && !strcmp(value[FT_OPTION_EXCLUSIVE], "exclusive");
+  out->nodes = number_of(value[FT_OPTION_NODES]);
+  out->tasks = number_of(value[FT_OPTION_NTASKS]);
+  out->cpus_per_task = number_of(value[FT_OPTION_CPUS_PER_TASK]);
+  out->tasks_per_node = number_of(value[FT_OPTION_NTASKS_PER_NODE]);
+  out->threads_per_core = number_of(value[FT_OPTION_THREADS_PER_CORE]);
+  (void)ft_string_copy(value[FT_OPTION_PARTITION], out->partition, sizeof out->partition);
+  (void)ft_string_copy(value[FT_OPTION_ACCOUNT], out->account, sizeof out->account);
+  (void)ft_string_copy(value[FT_OPTION_QOS], out->qos, sizeof out->qos);
+  (void)ft_string_copy(value[FT_OPTION_CONSTRAINT], out->constraint, sizeof out->constraint);
+  (void)ft_string_copy(value[FT_OPTION_CONTAINER], out->container, sizeof out->container);
+  (void)ft_string_copy(value[FT_OPTION_GRES], out->gres, sizeof out->gres);
+  read_gpus(bridge, out);
+  if (value[FT_OPTION_TIME])
+    (void)ft_units_seconds(ft_text_from(value[FT_OPTION_TIME]), &out->time_limit_seconds);
+  if (out->command == FT_COMMAND_SBATCH && value[FT_OPTION_ARRAY])
+    out->array_tasks = ft_array_count(value[FT_OPTION_ARRAY]);
+}
+
+static const enum ft_option memory_options[] = { FT_OPTION_MEM, FT_OPTION_MEM_PER_CPU,
+                                                 FT_OPTION_MEM_PER_GPU };
+
+enum { MEMORY_OPTIONS = sizeof memory_options / sizeof *memory_options };
 
 /* What stands in place of what the user had written, so that it can be put back. */
 static struct {
-  size_t which;
-  char ours[64]; /* empty: nothing was replaced */
-  size_t had;    /* MEMORY_NAMES: the user had asked for none */
+  enum ft_option which;
+  uint64_t bytes;     /* 0: nothing was replaced */
+  enum ft_option had; /* FT_OPTIONS: the user had asked for none */
   char theirs[64];
 } replaced;
 
 static void note_theirs(const struct ft_bridge *bridge)
 {
-  replaced.ours[0] = '\0';
-  for (replaced.had = 0; replaced.had < MEMORY_NAMES; replaced.had++)
-    if (value_of(bridge, memory_names[replaced.had], replaced.theirs, sizeof replaced.theirs))
-      break;
+  replaced.had = FT_OPTIONS;
+  for (size_t i = 0; i < MEMORY_OPTIONS && replaced.had == FT_OPTIONS; i++)
+    if (bridge->value[memory_options[i]]) {
+      replaced.had = memory_options[i];
+      (void)ft_string_copy(bridge->value[replaced.had], replaced.theirs, sizeof replaced.theirs);
+    }
+}
+
+static bool set(const struct ft_bridge *bridge, enum ft_option option, const char *value)
+{
+  int (*function)(void *opt, const char *name, const char *value, bool early);
+
+  find("slurm_option_set", &function);
+  return function && function(bridge->opt, option_names[option], value, false) == 0;
+}
+
+static void reset(const struct ft_bridge *bridge, enum ft_option option)
+{
+  bool (*function)(void *opt, const char *name);
+
+  find("slurm_option_reset", &function);
+  if (function)
+    (void)function(bridge->opt, option_names[option]);
 }
 
 int ft_bridge_set_memory(const struct ft_bridge *bridge, ft_mem_unit unit, uint64_t bytes)
 {
-  size_t which = unit == FT_MEM_CPU ? 1 : unit == FT_MEM_GPU ? 2 : 0;
+  enum ft_option which = unit == FT_MEM_CPU   ? FT_OPTION_MEM_PER_CPU
+                         : unit == FT_MEM_GPU ? FT_OPTION_MEM_PER_GPU
+                                              : FT_OPTION_MEM;
   char value[32];
 
   if (!bytes)
     return -1;
   note_theirs(bridge);
-  for (size_t i = 0; i < MEMORY_NAMES; i++)
-    if (i != which && ft_bridge_isset(bridge, memory_names[i]))
-      (void)bridge->reset(bridge->opt, memory_names[i]);
+  for (size_t i = 0; i < MEMORY_OPTIONS; i++)
+    if (memory_options[i] != which && bridge->value[memory_options[i]])
+      reset(bridge, memory_options[i]);
   ft_units_slurm_bytes(bytes, value, sizeof value);
-  if (bridge->set(bridge->opt, memory_names[which], value, false) != 0)
+  if (!set(bridge, which, value))
     return -1;
   replaced.which = which;
-  (void)value_of(bridge, memory_names[which], replaced.ours, sizeof replaced.ours);
+  (void)memory_of(value, &replaced.bytes);
   return 0;
 }
 
-void ft_bridge_restore_memory(const struct ft_bridge *bridge)
+void ft_bridge_restore_memory(struct ft_bridge *bridge)
 {
-  char value[64];
+  uint64_t bytes;
 
-  if (replaced.ours[0] && value_of(bridge, memory_names[replaced.which], value, sizeof value) &&
-      strcmp(value, replaced.ours) == 0) {
-    (void)bridge->reset(bridge->opt, memory_names[replaced.which]);
-    if (replaced.had < MEMORY_NAMES)
-      (void)bridge->set(bridge->opt, memory_names[replaced.had], replaced.theirs, false);
+  if (!replaced.bytes)
+    return;
+  if (memory_of(bridge->value[replaced.which], &bytes) && bytes == replaced.bytes) {
+    reset(bridge, replaced.which);
+    if (replaced.had < FT_OPTIONS)
+      (void)set(bridge, replaced.had, replaced.theirs);
+    ft_bridge_read(bridge);
   }
-  replaced.ours[0] = '\0';
+  replaced.bytes = 0;
 }
 
 /*
@@ -298,14 +338,17 @@ int ft_bridge_operands(const struct ft_bridge *bridge, int argc, char **argv, co
 {
   int saved_optind = optind, saved_opterr = opterr, saved_optopt = optopt;
   char *saved_optarg = optarg, *letters = NULL;
-  struct option *table;
+  struct option *table, *(*create)(void *opt, char **opt_string);
+  void (*destroy)(struct option *table);
   int letter, index = -1, first = quick_operands(argc, argv, image);
 
   if (first >= 0)
     return first;
-  if (!bridge->opt || !bridge->table_create || !bridge->table_destroy)
+  find("slurm_option_table_create", &create);
+  find("slurm_option_table_destroy", &destroy);
+  if (!create || !destroy)
     return -1;
-  table = bridge->table_create(bridge->opt, &letters);
+  table = create(bridge->opt, &letters);
   if (!table || !letters)
     goto out;
   opterr = 0;
@@ -322,7 +365,7 @@ int ft_bridge_operands(const struct ft_bridge *bridge, int argc, char **argv, co
   optarg = saved_optarg;
 out:
   if (table)
-    bridge->table_destroy(table);
+    destroy(table);
   if (letters)
     bridge->xfree((void **)&letters);
   return first;

@@ -13,27 +13,57 @@
 
 #include "predictor/record/record.h"
 
+/* The options that have a say here. */
+enum ft_option {
+  FT_OPTION_ACCOUNT,
+  FT_OPTION_ARRAY,
+  FT_OPTION_CHDIR,
+  FT_OPTION_CONSTRAINT,
+  FT_OPTION_CONTAINER,
+  FT_OPTION_CPUS_PER_TASK,
+  FT_OPTION_EXCLUSIVE,
+  FT_OPTION_GPUS,
+  FT_OPTION_GPUS_PER_NODE,
+  FT_OPTION_GRES,
+  FT_OPTION_JOBID,
+  FT_OPTION_MEM,
+  FT_OPTION_MEM_PER_CPU,
+  FT_OPTION_MEM_PER_GPU,
+  FT_OPTION_NODES,
+  FT_OPTION_NTASKS,
+  FT_OPTION_NTASKS_PER_NODE,
+  FT_OPTION_PARTITION,
+  FT_OPTION_QOS,
+  FT_OPTION_THREADS_PER_CORE,
+  FT_OPTION_TIME,
+  FT_OPTION_UID,
+  FT_OPTION_WRAP,
+  FT_OPTIONS
+};
+
 struct ft_bridge {
   void *opt; /* the command's option object; NULL: cannot be reached */
   char *(*get)(void *opt, const char *name);
-  int (*set)(void *opt, const char *name, const char *value, bool early);
-  bool (*isset)(void *opt, const char *name);
-  bool (*reset)(void *opt, const char *name);
+  bool (*next_set)(void *opt, char **name, char **value, size_t *state);
   void (*xfree)(void **item);
-  struct option *(*table_create)(void *opt, char **opt_string);
-  void (*table_destroy)(struct option *table);
+  /* what the user, the script or the environment set, in Slurm's memory; NULL: not set */
+  char *value[FT_OPTIONS];
 };
 
-/* Find them. Returns whether option values can be read and set. */
+/* Find Slurm's functions. Returns whether option values can be read. */
 bool ft_bridge_open(struct ft_bridge *bridge);
 
-/* Whether the user, the script or the environment set option NAME. */
-bool ft_bridge_isset(const struct ft_bridge *bridge, const char *name);
+/*
+ * Read what is set now, in one pass over Slurm's table: asking by name is a search of it
+ * each time. Released with ft_bridge_release, before the next reading too.
+ */
+void ft_bridge_read(struct ft_bridge *bridge);
+void ft_bridge_release(struct ft_bridge *bridge);
 
-/* Copy the value of NAME, cut to SIZE; false, and "", where it has none. */
+/* Copy the value of NAME, set or a default, cut to SIZE; false, and "", where it has none. */
 bool ft_bridge_get(const struct ft_bridge *bridge, const char *name, char *out, size_t size);
 
-/* What is asked of Slurm. LOCAL: in srun. */
+/* What is asked of Slurm, from what was read. LOCAL: in srun. */
 void ft_bridge_request(const struct ft_bridge *bridge, bool local, ft_request *out);
 
 /*
@@ -44,10 +74,10 @@ int ft_bridge_set_memory(const struct ft_bridge *bridge, ft_mem_unit unit, uint6
 
 /*
  * Slurm hands the memory of one component of a heterogeneous job on to the
- * next that asks for none. Called before a component is read: where that is
- * what ft_bridge_set_memory put there, the user's own request is put back.
+ * next that asks for none. Called when a component has been read: where that is
+ * what ft_bridge_set_memory put there, the user's own request is put back, and read.
  */
-void ft_bridge_restore_memory(const struct ft_bridge *bridge);
+void ft_bridge_restore_memory(struct ft_bridge *bridge);
 
 /*
  * The first of ARGC words that Slurm takes for no option, by its own table;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "plugin/cgroup.h"
+#include "predictor/core/cgroup.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 
@@ -18,7 +19,7 @@ static struct ft_text slurp(const char *path, struct ft_buf *out)
 {
   int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-  ft_buf_init(out, FT_LIMIT_RECORD);
+  ft_buf_init(out, FT_LIMIT_MOUNTS);
   if (fd >= 0) {
     (void)ft_io_read_fd(fd, out, NULL);
     close(fd);
@@ -26,87 +27,42 @@ static struct ft_text slurp(const char *path, struct ft_buf *out)
   return ft_text_of(out->data, out->length);
 }
 
-/*
- * Where the memory controller is mounted (proc(5), mountinfo): v1's folder with
- * the option "memory", or else v2's. ROOT is the part of the hierarchy mounted there.
- */
-static bool find_mount(const char *proc, bool unified, char *point, char *root, size_t size)
+static bool find_mount(const char *proc, struct ft_cgroup_mounts *mounts)
 {
-  struct ft_text text, line;
   struct ft_buf data;
   char path[64];
-  bool found = false;
+  bool found;
 
   (void)snprintf(path, sizeof path, "%s/self/mountinfo", proc);
-  text = slurp(path, &data);
-  while (!found && ft_text_line(&text, &line)) {
-    struct ft_text word, from = { 0 }, where = { 0 }, type = { 0 }, options = { 0 };
-    int n = 0, after = -1;
-
-    while (ft_text_word(&line, &word)) {
-      n++;
-      if (n == 4)
-        from = word;
-      else if (n == 5)
-        where = word;
-      else if (after < 0 && n > 6 && ft_text_equals(word, "-"))
-        after = n;
-      else if (after > 0 && n == after + 1)
-        type = word;
-      else if (after > 0 && n == after + 3)
-        options = word;
-    }
-    if (unified ? ft_text_equals(type, "cgroup2")
-                : ft_text_equals(type, "cgroup") && ft_text_lists(options, "memory"))
-      found = ft_text_copy(where, point, size) && ft_text_copy(from, root, size);
-  }
+  found = ft_cgroup_parse_mounts(slurp(path, &data), mounts);
   ft_buf_free(&data);
   return found;
 }
 
-/* The path of PID in the hierarchy of the memory controller; v1's where it has one. */
-static bool find_path(const char *proc, pid_t pid, bool *unified, char *out, size_t size)
+static bool find_path(const char *proc, pid_t pid, bool v1, char *out, size_t size)
 {
-  struct ft_text text, line;
   struct ft_buf data;
   char path[64];
-  bool found = false;
+  bool found;
 
   (void)snprintf(path, sizeof path, "%s/%ld/cgroup", proc, (long)pid);
-  text = slurp(path, &data);
-  while (ft_text_line(&text, &line)) {
-    struct ft_text number, controllers = { 0 };
-    bool v1;
-
-    if (!ft_text_until(&line, ':', &number) || !ft_text_until(&line, ':', &controllers))
-      continue;
-    v1 = ft_text_lists(controllers, "memory");
-    if (!v1 && !(ft_text_equals(number, "0") && controllers.at == controllers.end))
-      continue;
-    *unified = !v1;
-    found = ft_text_copy(line, out, size);
-    if (v1)
-      break;
-  }
+  found = ft_cgroup_parse_path(slurp(path, &data), v1, out, size);
   ft_buf_free(&data);
   return found;
 }
 
 bool ft_cgroup_find(const char *proc, pid_t pid, uint32_t job_id, struct ft_cgroup *out)
 {
-  enum { PART = PATH_MAX / 4 };
-  char point[PART], root[PART], path[2 * PART], full[PATH_MAX], folder[32];
-  const char *below = path, *job;
+  struct ft_cgroup_mounts mounts;
+  char path[PATH_MAX], full[PATH_MAX] = "/", folder[32];
+  const char *job;
   size_t length;
 
   *out = (struct ft_cgroup){ 0 };
-  if (!find_path(proc, pid, &out->unified, path, sizeof path) ||
-      !find_mount(proc, out->unified, point, root, PART))
+  if (!find_mount(proc, &mounts) || !find_path(proc, pid, mounts.v1, path, sizeof path) ||
+      !ft_cgroup_folder_of(&mounts, path, full + 1, sizeof full - 1))
     return false;
-  length = strlen(root);
-  if (length > 1 && strncmp(path, root, length) == 0)
-    below = path + length;
-  (void)snprintf(full, sizeof full, "%s%s", point, below);
+  out->unified = !mounts.v1;
   length = (size_t)snprintf(folder, sizeof folder, "/job_%" PRIu32, job_id);
   job = strstr(full, folder);
   if (!job || (job[length] != '/' && job[length] != '\0'))

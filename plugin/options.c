@@ -2,8 +2,10 @@
 #include "config.h"
 
 #include <getopt.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "plugin/options.h"
 #include "predictor/core/text.h"
@@ -15,12 +17,15 @@ enum { OPTION_MEM, OPTION_APP, OPTION_PARAMS };
 
 enum { APP_SIZE = 1024, PARAMS_SIZE = 4096 };
 
+/* Owned; NULL: not said. */
 static struct {
   ft_mode mode;
-  bool has_app, has_params;
-  char app[APP_SIZE];
-  char params[PARAMS_SIZE];
+  char *app;
+  char *params;
 } given, surroundings;
+
+/* By option: whether it was ever said, and so is carried by Slurm, for every later component too. */
+static bool said[3];
 
 static int take(int which, const char *argument, int remote);
 
@@ -53,13 +58,16 @@ static ft_mode mode_of(const char *name)
   return mode < 0 ? FT_MODE_UNSET : (ft_mode)mode;
 }
 
-static int keep(const char *option, const char *argument, char *out, size_t size, bool *has)
+static int keep(const char *option, const char *argument, size_t size, char **out)
 {
-  if (!argument || !ft_string_copy(argument, out, size)) {
+  if (!argument || strlen(argument) >= size) {
     slurm_error("foretell: --%s: expected at most %zu characters", option, size - 1);
     return -1;
   }
-  *has = true;
+  free(*out);
+  *out = strdup(argument);
+  if (!*out)
+    slurm_error("foretell: --%s: out of memory", option);
   return 0;
 }
 
@@ -69,6 +77,7 @@ static int take(int which, const char *argument, int remote)
 
   if (remote)
     return 0;
+  said[which] = true;
   switch (which) {
   case OPTION_MEM:
     mode = mode_of(argument);
@@ -79,9 +88,9 @@ static int take(int which, const char *argument, int remote)
     given.mode = mode;
     return 0;
   case OPTION_APP:
-    return keep("predict-app", argument, given.app, sizeof given.app, &given.has_app);
+    return keep("predict-app", argument, APP_SIZE, &given.app);
   case OPTION_PARAMS:
-    return keep("predict-params", argument, given.params, sizeof given.params, &given.has_params);
+    return keep("predict-params", argument, PARAMS_SIZE, &given.params);
   }
   return 0;
 }
@@ -117,26 +126,56 @@ int ft_options_register(spank_t spank)
   return 0;
 }
 
+/* Slurm's own carriers of plugin options: see _opt_env_name in its plugstack.c */
+static const char *const carriers[] = { "_SLURM_SPANK_OPTION_foretell_predict_mem",
+                                        "_SLURM_SPANK_OPTION_foretell_predict_app",
+                                        "_SLURM_SPANK_OPTION_foretell_predict_params" };
+
+static const char exported[] = "SLURM_SPANK_";
+
+enum { CARRIERS = sizeof carriers / sizeof *carriers, EXPORTED = sizeof exported - 1 };
+
+/* Whether the environment has any of Slurm's variables for plugins: most often it has none. */
+static bool has_any(void)
+{
+  for (char **e = environ; e && *e; e++) {
+    const char *name = *e + (**e == '_');
+
+    if (strncmp(name, exported, EXPORTED) == 0 || strncmp(name, exported + 6, EXPORTED - 6) == 0)
+      return true;
+  }
+  return false;
+}
+
+static void drop(spank_t spank, const char *name)
+{
+  (void)unsetenv(name);
+  (void)spank_job_control_unsetenv(spank, name);
+}
+
 void ft_options_forget_outer(spank_t spank, bool record)
 {
-  /* Slurm's own carriers of plugin options: see _opt_env_name in its plugstack.c */
-  static const char *const carriers[] = { "_SLURM_SPANK_OPTION_foretell_predict_mem",
-                                          "_SLURM_SPANK_OPTION_foretell_predict_app",
-                                          "_SLURM_SPANK_OPTION_foretell_predict_params" };
+  if (!has_any())
+    return;
+  for (size_t i = 0; i < CARRIERS; i++) {
+    char name[96];
 
-  for (size_t i = 0; i < sizeof carriers / sizeof *carriers; i++) {
-    char exported[96] = "SLURM_SPANK_";
-
-    (void)ft_string_copy(carriers[i], exported + 12, sizeof exported - 12);
-    (void)unsetenv(exported);
-    (void)unsetenv(carriers[i]);
-    (void)spank_job_control_unsetenv(spank, carriers[i]);
+    (void)snprintf(name, sizeof name, "%s%s", exported, carriers[i]);
+    (void)unsetenv(name);
+    drop(spank, carriers[i]);
   }
   if (!record)
     return;
   (void)unsetenv("SLURM_SPANK_" RECORD_NAME);
   (void)unsetenv("SPANK_" RECORD_NAME);
   (void)spank_job_control_unsetenv(spank, RECORD_NAME);
+}
+
+void ft_options_keep_back(spank_t spank)
+{
+  for (size_t i = 0; i < CARRIERS; i++)
+    if (said[i])
+      drop(spank, carriers[i]);
 }
 
 /* An empty variable counts as none: that is how scripts switch one off. */
@@ -151,14 +190,15 @@ static const char *from_environment(const char *name)
  * App and params describe this submission, not those its job will make: they
  * are taken out of the environment that the job inherits.
  */
-static void consume(const char *name, char *out, size_t size, bool *has)
+static void consume(const char *name, size_t size, char **out)
 {
   const char *value = from_environment(name);
 
   if (!value)
     return;
-  *has = ft_string_copy(value, out, size);
-  if (!*has)
+  free(*out);
+  *out = strlen(value) < size ? strdup(value) : NULL;
+  if (!*out)
     slurm_error("foretell: %s: expected at most %zu characters", name, size - 1);
   (void)unsetenv(name);
 }
@@ -167,13 +207,11 @@ void ft_options_read(struct ft_options *out)
 {
   const char *mode = from_environment("FORETELL_PREDICT_MEM");
 
-  consume("FORETELL_PREDICT_APP", surroundings.app, APP_SIZE, &surroundings.has_app);
-  consume("FORETELL_PREDICT_PARAMS", surroundings.params, PARAMS_SIZE, &surroundings.has_params);
+  consume("FORETELL_PREDICT_APP", APP_SIZE, &surroundings.app);
+  consume("FORETELL_PREDICT_PARAMS", PARAMS_SIZE, &surroundings.params);
   out->mode = given.mode;
-  out->app = given.has_app ? given.app : surroundings.has_app ? surroundings.app : NULL;
-  out->params = given.has_params          ? given.params
-                : surroundings.has_params ? surroundings.params
-                                          : NULL;
+  out->app = given.app ? given.app : surroundings.app;
+  out->params = given.params ? given.params : surroundings.params;
   if (out->mode == FT_MODE_UNSET && mode) {
     out->mode = mode_of(mode);
     if (out->mode == FT_MODE_UNSET)
@@ -183,5 +221,15 @@ void ft_options_read(struct ft_options *out)
 
 void ft_options_next(void)
 {
-  given.has_app = given.has_params = false;
+  free(given.app);
+  free(given.params);
+  given.app = given.params = NULL;
+}
+
+void ft_options_free(void)
+{
+  ft_options_next();
+  free(surroundings.app);
+  free(surroundings.params);
+  surroundings.app = surroundings.params = NULL;
 }

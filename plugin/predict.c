@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +12,9 @@
 #include "plugin/helper.h"
 #include "plugin/predict.h"
 #include "plugin/submission.h"
-#include "predictor/estimate/memory.h"
+#include "predictor/estimate/evidence.h"
 #include "predictor/record/layout.h"
+#include "predictor/request/array.h"
 
 enum {
   HOME_MILLISECONDS = 50,    /* for a look at ~/.config/foretell/apps.conf */
@@ -22,17 +22,19 @@ enum {
   HELPER_MOST_MILLISECONDS = 10000
 };
 
-/* All that one submission needs; too large for somebody else's stack. */
+/*
+ * All that a submission needs from end to end, some 40 KiB: too large for somebody else's
+ * stack. What only a part of the way needs is allocated there; each piece stays below 128 KiB,
+ * above which malloc maps and unmaps pages that the heap could have shared.
+ */
 struct work {
-  struct ft_bridge bridge;
+  struct ft_bridge *bridge;
   struct ft_options options;
   struct ft_collected collected;
-  struct ft_file_queries files;
   ft_site site;
-  ft_apps apps;
+  ft_apps *apps; /* NULL: none declared */
   ft_partition partition;
-  ft_model model;
-  struct ft_estimate estimate;
+  struct ft_evidence *evidence; /* NULL: not looked for */
   ft_policy policy;
   ft_submission submission;
   bool has_site;
@@ -56,8 +58,20 @@ static void read_site(struct work *w, int state_fd, const char *state)
     return;
   }
   w->has_site = ft_layout_read_site(state_fd, &w->site, &err) == 0;
-  if (!w->has_site || (w->site.apps && ft_layout_read_apps(state_fd, &w->site, &w->apps, &err) < 0))
+  if (!w->has_site) {
     note(w, &err);
+    return;
+  }
+  if (!w->site.apps)
+    return;
+  w->apps = malloc(sizeof *w->apps);
+  if (!w->apps)
+    ft_error_errno(&err, FT_LAYOUT_APPS);
+  if (!w->apps || ft_layout_read_apps(state_fd, &w->site, w->apps, &err) < 0) {
+    note(w, &err);
+    free(w->apps);
+    w->apps = NULL;
+  }
 }
 
 /* The user's own declarations count where the site allows them and no app was named. */
@@ -73,45 +87,84 @@ static bool has_user_apps(const struct work *w)
   return ft_helper_exists(path, HOME_MILLISECONDS / 1000.0);
 }
 
-/* App and features: here, and by the child when a user's file has a say. */
-static void describe(struct work *w, const struct ft_settings *settings)
+/* By the child, where a user's file has a say. */
+static void describe_files(struct work *w, const struct ft_settings *settings,
+                           const struct ft_file_queries *files)
 {
-  struct ft_description *what = &w->collected.description;
   struct ft_helper helper = { .path = settings->helper,
                               .state = settings->state,
-                              .milliseconds = HELPER_MILLISECONDS };
+                              .milliseconds = HELPER_MILLISECONDS,
+                              .user_apps = has_user_apps(w) };
   struct ft_error err;
 
-  what->apps = w->apps.apps;
-  what->app_count = w->apps.apps_count;
-  if (ft_describe(what, &w->collected.request, &w->submission, &w->files, &err) < 0)
-    note(w, &err);
-  helper.user_apps = has_user_apps(w);
-  if (!w->files.count && !helper.user_apps)
+  if (!(files && files->count) && !helper.user_apps)
     return;
   if (w->has_site && w->site.helper_milliseconds)
     helper.milliseconds = w->site.helper_milliseconds;
   if (helper.milliseconds > HELPER_MOST_MILLISECONDS)
     helper.milliseconds = HELPER_MOST_MILLISECONDS;
-  if (ft_helper_describe(&helper, what, &w->collected.request, &w->submission, &err) < 0)
+  if (ft_helper_describe(&helper, &w->collected.description, &w->collected.request,
+                         &w->submission, &err) < 0)
     note(w, &err);
 }
 
-/* The estimate; NULL where nothing is known. A model that cannot be read is noted, and *BROKEN. */
-static const struct ft_estimate *estimate(struct work *w, int state_fd, bool *broken)
+/* App and features. */
+static void describe(struct work *w, const struct ft_settings *settings)
 {
-  const ft_submission *s = &w->submission;
+  struct ft_description *what = &w->collected.description;
+  struct ft_file_queries *files = malloc(sizeof *files);
   struct ft_error err;
 
-  if (ft_layout_read_evaluator(state_fd, w->collected.uid, s->app, &w->model, &err) < 0) {
-    *broken = errno != ENOENT;
-    if (*broken)
-      w->why = err;
-    return NULL;
+  if (!files) {
+    ft_error_errno(&err, "files");
+    note(w, &err);
   }
-  if (ft_estimate_memory(&w->model, s->features, s->features_count, &w->estimate, &err) < 0)
-    return NULL;
-  return &w->estimate;
+  if (w->apps) {
+    what->apps = w->apps->apps;
+    what->app_count = w->apps->apps_count;
+  }
+  /* an app by another name than its own does not ask whose it is */
+  if (!what->app)
+    what->user = ft_collect_user(&w->collected);
+  if (ft_describe(what, &w->collected.request, &w->submission, files, &err) < 0)
+    note(w, &err);
+  describe_files(w, settings, files);
+  free(files);
+}
+
+/* What is known. A model that cannot be read is noted; false then. */
+static bool find_evidence(struct work *w, int state_fd, struct ft_question *question)
+{
+  const char *array = w->collected.description.array;
+  ft_submission *s = &w->submission;
+  struct ft_error err;
+
+  w->evidence = malloc(sizeof *w->evidence);
+  if (!w->evidence) {
+    ft_error_errno(&w->why, "%s", s->app);
+    return false;
+  }
+  w->evidence->elements.count = 0;
+  if (array)
+    w->evidence->elements.count =
+        ft_array_choose(array, s, w->evidence->elements.index, FT_ELEMENT_ESTIMATES);
+  if (ft_evidence_find(state_fd, w->collected.uid,
+                       s->default_app ? ft_collect_user(&w->collected) : "", s,
+                       w->policy.min_runs, w->evidence, &err) < 0) {
+    w->why = err;
+    return false;
+  }
+  ft_question_take(question, w->evidence, s->job_name);
+  return true;
+}
+
+/* Who submits, where the site has a policy for somebody by name; NULL where it does not matter. */
+static const char *user_of_policy(struct work *w)
+{
+  for (size_t i = 0; i < w->site.overrides_count; i++)
+    if (w->site.overrides[i].user[0])
+      return ft_collect_user(&w->collected);
+  return NULL;
 }
 
 /* Put what was decided into effect. Returns 0, or -1 when the job is refused. */
@@ -121,7 +174,7 @@ static int apply(struct work *w, ft_decision *decision)
   case FT_ACTION_SET:
   case FT_ACTION_RAISE:
   case FT_ACTION_TRIM:
-    if (ft_bridge_set_memory(&w->bridge, decision->mem_unit, decision->mem_bytes) == 0)
+    if (ft_bridge_set_memory(w->bridge, decision->mem_unit, decision->mem_bytes) == 0)
       return 0;
     ft_error_set(&w->why, "Slurm did not take the memory");
     decision->action = FT_ACTION_LEAVE;
@@ -146,11 +199,10 @@ static int decide(struct work *w, const struct ft_settings *settings, int state_
                                   .policy = &w->policy,
                                   .memory_is_consumable = w->site.memory_is_consumable,
                                   .rule = w->site.rule };
-  bool broken = false;
   ft_mode mode;
   int status;
 
-  ft_policy_resolve(&w->site, request->partition, request->account, w->collected.user, &w->policy);
+  ft_policy_resolve(&w->site, request->partition, request->account, user_of_policy(w), &w->policy);
   mode = w->options.mode != FT_MODE_UNSET ? w->options.mode : w->policy.mode;
   s->decision.mode = mode;
   s->has_decision = true;
@@ -158,8 +210,7 @@ static int decide(struct work *w, const struct ft_settings *settings, int state_
     return 0;
   if (ft_layout_read_partition(state_fd, &w->site, request->partition, &w->partition, NULL) == 0)
     question.partition = &w->partition;
-  question.estimate = estimate(w, state_fd, &broken);
-  if (broken)
+  if (!find_evidence(w, state_fd, &question))
     return 0;
   ft_decide(&question, &s->decision);
   if (s->decision.action == FT_ACTION_REJECT && !settings->reject)
@@ -192,8 +243,7 @@ static int predict(spank_t spank, struct work *w, const struct ft_settings *sett
   ft_options_read(&w->options);
   asked = w->options.mode != FT_MODE_UNSET && w->options.mode != FT_MODE_OFF;
   read_site(w, state_fd, settings->state);
-  ft_bridge_restore_memory(&w->bridge);
-  ft_collect(&w->bridge, &w->options, local, component, &w->collected);
+  ft_collect(w->bridge, &w->options, local, component, &w->collected);
   describe(w, settings);
   w->submission.het_offset = component;
   if (w->has_site)
@@ -203,6 +253,8 @@ static int predict(spank_t spank, struct work *w, const struct ft_settings *sett
   if (status == 0)
     carry(spank, w);
   ft_collect_free(&w->collected);
+  free(w->apps);
+  free(w->evidence);
   if (state_fd >= 0)
     close(state_fd);
   return status;
@@ -211,16 +263,25 @@ static int predict(spank_t spank, struct work *w, const struct ft_settings *sett
 int ft_predict(spank_t spank, const struct ft_settings *settings, bool local, unsigned component)
 {
   struct ft_bridge bridge;
-  struct work *w;
-  int status;
+  struct work *w = NULL;
+  int status = 0;
 
-  if (!ft_bridge_open(&bridge) || ft_collect_is_step(&bridge, local))
+  if (!ft_bridge_open(&bridge))
     return 0;
-  w = calloc(1, sizeof *w);
-  if (!w)
-    return 0;
-  w->bridge = bridge;
-  status = predict(spank, w, settings, local, component);
-  free(w);
+  ft_bridge_read(&bridge);
+  if (!ft_collect_is_step(&bridge, local)) {
+    ft_bridge_restore_memory(&bridge);
+    w = malloc(sizeof *w);
+  }
+  if (w) {
+    w->bridge = &bridge;
+    w->apps = NULL;
+    w->evidence = NULL;
+    w->has_site = false;
+    w->why.text[0] = '\0';
+    status = predict(spank, w, settings, local, component);
+    free(w);
+  }
+  ft_bridge_release(&bridge);
   return status;
 }

@@ -48,6 +48,7 @@ int slurm_spank_init_post_opt(spank_t spank, int ac, char *av[])
 
   if (context != S_CTX_LOCAL && context != S_CTX_ALLOCATOR)
     return 0;
+  ft_options_keep_back(spank);
   ft_settings_read(ac, av, &settings);
   status = ft_predict(spank, &settings, context == S_CTX_LOCAL, component++);
   ft_options_next();
@@ -89,6 +90,7 @@ int slurm_spank_exit(spank_t spank, int ac, char *av[])
   (void)spank;
   (void)ac;
   (void)av;
+  ft_options_free();
   ft_step_forget();
   return 0;
 }

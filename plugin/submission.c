@@ -16,10 +16,13 @@
 bool ft_collect_is_step(const struct ft_bridge *bridge, bool local)
 {
   return local &&
-         (getenv("SLURM_JOB_ID") || getenv("SLURM_JOBID") || ft_bridge_isset(bridge, "jobid"));
+         (getenv("SLURM_JOB_ID") || getenv("SLURM_JOBID") || bridge->value[FT_OPTION_JOBID]);
 }
 
-/* At most what is analysed; PREAD: from the start, the offset staying where it is. */
+/*
+ * At most what is analysed, until a read that comes short; FROM_START: with pread, the offset
+ * staying where it is.
+ */
 static void read_start(int fd, bool from_start, struct ft_buf *out)
 {
   char chunk[16384];
@@ -34,7 +37,7 @@ static void read_start(int fd, bool from_start, struct ft_buf *out)
     got = from_start ? pread(fd, chunk, want, offset) : read(fd, chunk, want);
     if (got < 0 && errno == EINTR)
       continue;
-    if (got <= 0 || ft_buf_add(out, chunk, (size_t)got) < 0)
+    if (got <= 0 || ft_buf_add(out, chunk, (size_t)got) < 0 || (size_t)got < want)
       return;
     offset += got;
   }
@@ -104,13 +107,9 @@ static int own_operands(const struct ft_bridge *bridge, unsigned component, int 
 }
 
 /* Follows links, as sbatch does; a FIFO is not opened, for that alone can wake its writer. */
-static int open_regular(const char *path)
+static int open_regular(const char *path, const struct stat *st)
 {
-  struct stat st;
-
-  if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
-    return -1;
-  return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  return S_ISREG(st->st_mode) ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
 }
 
 /* The script as sbatch finds it: in the working directory, else along PATH, else by its name. */
@@ -120,15 +119,15 @@ static int open_script(const char *directory, const char *name)
   char path[FT_FILE_PATH];
   struct stat st;
 
-  if (name[0] == '.' || name[0] == '/')
-    return open_regular(name);
-  do {
+  while (name[0] != '.' && name[0] != '/') {
     int length = snprintf(path, sizeof path, "%.*s/%s", (int)ft_text_left(&piece), piece.at, name);
 
     if (length > 0 && (size_t)length < sizeof path && stat(path, &st) == 0 && !S_ISDIR(st.st_mode))
-      return open_regular(path);
-  } while (ft_text_until(&list, ':', &piece));
-  return open_regular(name);
+      return open_regular(path, &st);
+    if (!ft_text_until(&list, ':', &piece))
+      break;
+  }
+  return stat(name, &st) == 0 ? open_regular(name, &st) : -1;
 }
 
 static void read_script(const char *directory, const char *name, struct ft_buf *out)
@@ -147,45 +146,49 @@ static void read_script(const char *directory, const char *name, struct ft_buf *
 /* Who submits: root may do so for another user (--uid). */
 static void find_user(const struct ft_bridge *bridge, struct ft_collected *out)
 {
-  char buffer[4096], value[32];
-  struct passwd entry, *found = NULL;
-  struct ft_text text;
+  struct ft_text text = ft_text_from(bridge->value[FT_OPTION_UID]);
   uint64_t number;
 
   out->uid = (uint32_t)getuid();
-  if (ft_bridge_isset(bridge, "uid") && ft_bridge_get(bridge, "uid", value, sizeof value)) {
-    text = ft_text_from(value);
-    if (ft_text_u64(&text, UINT32_MAX - 1, &number))
-      out->uid = (uint32_t)number;
-  }
-  if (getpwuid_r(out->uid, &entry, buffer, sizeof buffer, &found) == 0 && found)
-    (void)ft_string_copy(entry.pw_name, out->user, sizeof out->user);
+  if (ft_text_u64(&text, UINT32_MAX - 1, &number))
+    out->uid = (uint32_t)number;
+  out->user[0] = '\0';
+}
+
+const char *ft_collect_user(struct ft_collected *collected)
+{
+  struct passwd entry, *found = NULL;
+  char buffer[4096];
+
+  if (collected->user[0])
+    return collected->user;
+  if (getpwuid_r(collected->uid, &entry, buffer, sizeof buffer, &found) == 0 && found)
+    (void)ft_string_copy(entry.pw_name, collected->user, sizeof collected->user);
   else
-    (void)snprintf(out->user, sizeof out->user, "%u", (unsigned)out->uid);
+    (void)snprintf(collected->user, sizeof collected->user, "%u", (unsigned)collected->uid);
+  return collected->user;
 }
 
 static void find_directory(const struct ft_bridge *bridge, struct ft_collected *out)
 {
-  if (!ft_bridge_isset(bridge, "chdir") ||
-      !ft_bridge_get(bridge, "chdir", out->directory, sizeof out->directory)) {
-    if (!getcwd(out->directory, sizeof out->directory))
-      out->directory[0] = '\0';
-  }
+  const char *asked = bridge->value[FT_OPTION_CHDIR];
+
+  if (asked)
+    (void)ft_string_copy(asked, out->directory, sizeof out->directory);
+  else if (!getcwd(out->directory, sizeof out->directory))
+    out->directory[0] = '\0';
 }
 
 /* sbatch: the script is --wrap's, the first operand's, or standard input's. */
 static void collect_script(const struct ft_bridge *bridge, struct ft_collected *out, int first,
                            int count)
 {
-  char *wrap = NULL;
+  const char *wrap = bridge->value[FT_OPTION_WRAP];
 
-  if (ft_bridge_isset(bridge, "wrap"))
-    wrap = bridge->get(bridge->opt, "wrap");
   if (wrap) {
     size_t length = strlen(wrap);
 
     (void)ft_buf_add(&out->script, wrap, length < out->script.limit ? length : out->script.limit);
-    bridge->xfree((void **)&wrap);
   } else {
     read_script(out->directory, first < count ? out->words[first] : NULL, &out->script);
   }
@@ -208,6 +211,8 @@ void ft_collect(const struct ft_bridge *bridge, const struct ft_options *options
   ft_buf_init(&out->script, FT_LIMIT_ANALYSED);
   ft_bridge_request(bridge, local, &out->request);
   find_user(bridge, out);
+  if (out->request.array_tasks)
+    out->description.array = bridge->value[FT_OPTION_ARRAY];
   find_directory(bridge, out);
   (void)ft_bridge_get(bridge, "job-name", out->job_name, sizeof out->job_name);
   read_command_line(&out->command_line);
@@ -226,7 +231,6 @@ void ft_collect(const struct ft_bridge *bridge, const struct ft_options *options
     (void)ft_string_copy(image, out->request.container, sizeof out->request.container);
   out->description.app = options->app;
   out->description.params = options->params;
-  out->description.user = out->user;
   out->description.job_name = out->job_name;
   out->description.directory = out->directory;
 }

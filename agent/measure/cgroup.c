@@ -269,7 +269,7 @@ static void read_peak(struct cgroup *cgroup)
     ft_most(&cgroup->peak_bytes, peak);
 }
 
-static void sample(struct ft_measure *measure, struct ft_tree *tree, void *state,
+FT_HOT static void sample(struct ft_measure *measure, struct ft_tree *tree, void *state,
                    struct ft_sample *sample)
 {
   struct cgroup *cgroup = state;

@@ -13,29 +13,15 @@
 #ifndef FT_MEASURE_CGROUP_H
 #define FT_MEASURE_CGROUP_H
 
-#include <limits.h>
-
 #include "agent/measure/internal.h"
+#include "predictor/core/cgroup.h"
 
-struct ft_cgroup_mounts {
-  bool v1;                /* the memory controller's own hierarchy; else the unified one */
-  char point[PATH_MAX];   /* where it is mounted, without the leading '/' */
-  char root[PATH_MAX];    /* which of its cgroups is mounted there */
-};
-
-/*
- * Find where the memory controller is mounted; where both kinds are, it is in the one
- * that names it. False when there is none.
- */
+/* Find where the memory controller is mounted, as ft_cgroup_parse_mounts. */
 bool ft_cgroup_find_mount(struct ft_measure *measure, struct ft_cgroup_mounts *mounts);
 
 /* PID's path in the memory controller's hierarchy. False when it cannot be told. */
 bool ft_cgroup_path_of(const struct ft_measure *measure, bool v1, pid_t pid, char *path,
                        size_t size);
-
-/* The folder of the cgroup PATH. False where the mount does not show it. */
-bool ft_cgroup_folder_of(const struct ft_cgroup_mounts *mounts, const char *path, char *folder,
-                         size_t size);
 
 /* The name of the file with the charge. */
 const char *ft_cgroup_usage_name(const struct ft_cgroup_mounts *mounts);

@@ -20,91 +20,27 @@ enum { DEPTH_LIMIT = 16, FOLDERS_LIMIT = 256 };
 
 /* ---- where the controller is mounted ---- */
 
-/* mountinfo writes blanks and backslashes as three octal digits (proc(5)). */
-static bool unescape(struct ft_text text, char *out, size_t size)
-{
-  size_t length = 0;
-
-  while (text.at < text.end && length + 1 < size) {
-    if (*text.at == '\\' && text.end - text.at >= 4) {
-      out[length++] =
-          (char)((text.at[1] - '0') * 64 + (text.at[2] - '0') * 8 + (text.at[3] - '0'));
-      text.at += 4;
-    } else {
-      out[length++] = *text.at++;
-    }
-  }
-  out[length] = '\0';
-  return text.at == text.end;
-}
-
-/* One line of mountinfo: id parent device root point options [tags] - type source options. */
-static bool parse_mount(struct ft_text line, struct ft_cgroup_mounts *mount)
-{
-  struct ft_text word, root, point;
-
-  for (int i = 0; i < 3; i++)
-    if (!ft_text_word(&line, &word))
-      return false;
-  if (!ft_text_word(&line, &root) || !ft_text_word(&line, &point))
-    return false;
-  while (ft_text_word(&line, &word) && !ft_text_equals(word, "-"))
-    ;
-  if (!ft_text_word(&line, &word))
-    return false;
-  mount->v1 = ft_text_equals(word, "cgroup");
-  if (!mount->v1 && !ft_text_equals(word, "cgroup2"))
-    return false;
-  if (!ft_text_word(&line, &word) || !ft_text_word(&line, &word) ||
-      (mount->v1 && !ft_text_lists(word, "memory")))
-    return false;
-  ft_text_skip(&point, "/");
-  return unescape(root, mount->root, sizeof mount->root) &&
-         unescape(point, mount->point, sizeof mount->point);
-}
-
 bool ft_cgroup_find_mount(struct ft_measure *measure, struct ft_cgroup_mounts *mounts)
 {
   struct ft_buf buf;
-  struct ft_text rest, line;
-  bool found = false;
+  bool found;
 
   ft_buf_init(&buf, FT_LIMIT_MOUNTS);
   ft_io_read_file(measure->proc_fd, "self/mountinfo", &buf, NULL);
-  rest = ft_text_of(ft_buf_text(&buf), buf.length);
-  while (!(found && mounts->v1) && ft_text_line(&rest, &line)) {
-    struct ft_cgroup_mounts mount;
-
-    if (!parse_mount(line, &mount) || (found && !mount.v1))
-      continue;
-    *mounts = mount;
-    found = true;
-  }
+  found = ft_cgroup_parse_mounts(ft_text_of(ft_buf_text(&buf), buf.length), mounts);
   ft_buf_free(&buf);
   return found;
 }
 
 /* ---- a process's cgroup ---- */
 
-/* From lines "ID:CONTROLLERS:PATH". */
 bool ft_cgroup_path_of(const struct ft_measure *measure, bool v1, pid_t pid, char *path,
                        size_t size)
 {
   char text[8192];
-  struct ft_text rest = { 0 }, line, id, controllers;
 
-  if (ft_proc_read_pid(measure, pid, "cgroup", text, sizeof text) < 0)
-    return false;
-  rest = ft_text_from(text);
-  while (ft_text_line(&rest, &line)) {
-    if (!ft_text_until(&line, ':', &id) || !ft_text_until(&line, ':', &controllers))
-      continue;
-    if (v1 ? !ft_text_lists(controllers, "memory") : !ft_text_equals(id, "0"))
-      continue;
-    /* a path that climbs is outside of what our cgroup namespace shows */
-    return ft_text_copy(line, path, size) && path[0] == '/' && !strstr(path, "/..");
-  }
-  return false;
+  return ft_proc_read_pid(measure, pid, "cgroup", text, sizeof text) >= 0 &&
+         ft_cgroup_parse_path(ft_text_from(text), v1, path, size);
 }
 
 bool ft_cgroup_holds(const struct ft_tree *tree, pid_t pid)
@@ -116,20 +52,6 @@ bool ft_cgroup_holds(const struct ft_tree *tree, pid_t pid)
     return false;
   length = strlen(tree->cgroup);
   return strncmp(path, tree->cgroup, length) == 0 && (path[length] == '/' || !path[length]);
-}
-
-bool ft_cgroup_folder_of(const struct ft_cgroup_mounts *mounts, const char *path, char *folder,
-                      size_t size)
-{
-  size_t length = strlen(mounts->root);
-  int put;
-
-  if (length == 1)
-    length = 0;
-  else if (strncmp(path, mounts->root, length) != 0 || (path[length] && path[length] != '/'))
-    return false;
-  put = snprintf(folder, size, "%s%s", mounts->point, strcmp(path, "/") ? path + length : "");
-  return put > 0 && (size_t)put < size;
 }
 
 const char *ft_cgroup_usage_name(const struct ft_cgroup_mounts *mounts)

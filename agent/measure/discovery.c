@@ -152,7 +152,7 @@ static void scan(struct ft_measure *measure)
 }
 
 /* The newest pid of the namespace: the last word of loadavg; 0 where that is not to be had. */
-static pid_t newest_pid(const struct ft_discovery *discovery)
+FT_HOT static pid_t newest_pid(const struct ft_discovery *discovery)
 {
   char text[128];
   ssize_t length =
@@ -173,30 +173,37 @@ static bool is_members_session(const struct ft_measure *measure, pid_t session)
 {
   for (const struct ft_tree *tree = measure->trees; tree; tree = tree->next)
     for (size_t i = 0; i < tree->count; i++)
-      if (tree->members[i].session == session || tree->members[i].pid == session)
+      if (tree->pulses[i].session == session || tree->pulses[i].pid == session)
         return true;
   return false;
 }
 
+/* The pids given out since the last look. */
+struct births {
+  pid_t from, to;
+};
+
 /*
- * Whether the process PID, born as one of FROM and later, is nobody of ours by its session
- * alone, which getsid(2) tells at a tenth of what opening its stat costs. A session is
- * inherited or begun, never joined: so it is a stranger's where its leader lives, is older
- * and neither he nor his session is a member's.
+ * Whether one of BIRTHS is nobody of ours by its session alone, which getsid(2) tells at a
+ * tenth of what opening its stat costs. A session is inherited or begun, never joined: so it
+ * is a stranger's where its leader lives, was there at an earlier look and neither he nor his
+ * session is a member's.
  */
-static bool is_strangers_session(const struct ft_measure *measure, pid_t session, pid_t from)
+static bool is_strangers_session(const struct ft_measure *measure, pid_t session,
+                                 const struct births *births)
 {
-  return session > 0 && session < from && (kill(session, 0) == 0 || errno == EPERM) &&
-         !is_members_session(measure, session);
+  return session > 0 && session < FT_PID_LIMIT && is_known(measure->discovery, session) &&
+         (session < births->from || session > births->to) &&
+         (kill(session, 0) == 0 || errno == EPERM) && !is_members_session(measure, session);
 }
 
-static bool probe_new(struct ft_measure *measure, pid_t pid, pid_t from)
+static bool probe_new(struct ft_measure *measure, pid_t pid, const struct births *births)
 {
   pid_t session = getsid(pid);
 
   if (session < 0 && errno == ESRCH)
     return false;
-  if (!is_strangers_session(measure, session, from))
+  if (!is_strangers_session(measure, session, births))
     return probe_pid(measure, pid);
   set_known(measure->discovery, pid);
   return true;
@@ -209,17 +216,18 @@ static bool probe_new(struct ft_measure *measure, pid_t pid, pid_t from)
 static void probe_range(struct ft_measure *measure, pid_t from, pid_t to)
 {
   struct ft_discovery *discovery = measure->discovery;
+  struct births births = { discovery->retries ? discovery->retry[0] : from, to };
 
   for (size_t i = 0; i < discovery->retries; i++)
-    probe_new(measure, discovery->retry[i], discovery->retry[0]);
+    probe_new(measure, discovery->retry[i], &births);
   discovery->retries = 0;
   for (pid_t pid = from; pid <= to; pid++)
-    if (!probe_new(measure, pid, from) && to - pid < RETRY_LIMIT)
+    if (!probe_new(measure, pid, &births) && to - pid < RETRY_LIMIT)
       discovery->retry[discovery->retries++] = pid;
 }
 
 /* Gather processes that may belong to a tree, with as little work as the newest pid allows. */
-static void find_candidates(struct ft_measure *measure)
+FT_HOT static void find_candidates(struct ft_measure *measure)
 {
   struct ft_discovery *discovery = measure->discovery;
   pid_t newest = newest_pid(discovery), last = discovery->newest;
@@ -284,14 +292,13 @@ static void adopt_candidates(struct ft_measure *measure)
         discovery->candidates[kept++] = *candidate;
         continue;
       }
-      ft_tree_look_at(measure, member);
-      tree->alive += !member->gone && !member->zombie;
+      ft_tree_look_at(tree, (size_t)(member - tree->members));
     }
     left = kept;
   } while (left && left < before);
 }
 
-void ft_discovery_look(struct ft_measure *measure)
+FT_HOT void ft_discovery_look(struct ft_measure *measure)
 {
   if (!measure->trees)
     return;

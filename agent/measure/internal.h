@@ -7,6 +7,7 @@
 #define FT_MEASURE_INTERNAL_H
 
 #include "agent/measure/measure.h"
+#include "predictor/core/hot.h"
 #include "predictor/core/text.h"
 
 /* PID_MAX_LIMIT of a 64-bit kernel (include/linux/threads.h). */
@@ -26,12 +27,25 @@ enum ft_total {
 };
 
 /*
+ * What tells whether a process is due to be read. At most instants it is all that is
+ * looked at of most members, and so small and close together.
+ */
+struct ft_pulse {
+  pid_t pid, session;
+  int statm_fd;        /* -1: none kept, it is opened each time */
+  uint32_t still;      /* for how many readings size and RSS have been the same */
+  uint32_t read_at;    /* the instant at which its statm was read last */
+  float look_due;      /* seconds after the tree was opened: whatever statm says, look then */
+  uint64_t said;       /* hash of the latest statm */
+};
+
+/*
  * A process of a tree. The array of them is packed anew at each sample: keep the
  * pid and start, not the address. A pid alone may be reused; with start it is not.
  */
 struct ft_member {
   pid_t pid;
-  pid_t parent, session;
+  pid_t parent;
   uint64_t start;      /* clock ticks after boot: field 22 of stat */
   bool fresh;          /* first seen by this sample */
   bool root;           /* given to ft_tree_add_root */
@@ -43,12 +57,12 @@ struct ft_member {
   bool counted;        /* its RSS is in this sample's sum */
 
   /* kept by tree.c and the samplers of this folder */
-  int statm_fd;        /* -1: none kept, it is opened each time */
   double looked, next_look, look_interval; /* seconds */
   double size_bytes, rss_bytes, shared_bytes; /* latest statm */
   bool changed;                    /* size or RSS, since the last look */
-  unsigned still;                  /* for how many readings they have been the same */
   double most_rss_bytes;           /* the highest of them */
+  double pss_bytes;                /* as read in that round of pss.c */
+  uint32_t pss_round;
   double others_bytes;             /* least RSS of the others at a sample since the last look */
   unsigned threads;
   double open_files;
@@ -86,9 +100,13 @@ struct ft_tree {
   struct ft_measure *measure;
   struct ft_tree *next;
   struct ft_member *members;
+  struct ft_pulse *pulses; /* by the same index */
   size_t count, size;
   size_t alive;        /* members that live, skipped ones included */
+  bool news;           /* a member is fresh or was before this instant, differs or is due for a look */
+  bool stir;           /* one that was still has grown */
   double started;      /* ft_io_monotonic */
+  double sure_bytes;   /* the highest sum of RSS at an instant at which every member was read */
   struct ft_sample latest;
   uint32_t samples;
 
@@ -163,7 +181,7 @@ void ft_discovery_look(struct ft_measure *measure);
 /* At the next look every process of the node is looked at again. */
 void ft_discovery_restart(struct ft_discovery *discovery);
 
-/* Forget the members marked gone, after every sampler saw them so. */
+/* Forget the members marked gone and what was news, after every sampler saw it. */
 void ft_tree_sweep(struct ft_tree *tree);
 
 /* Tell the samplers that a root was added: the last thing that ft_tree_add_root does. */
@@ -181,9 +199,13 @@ struct ft_tree *ft_tree_of(const struct ft_measure *measure, pid_t pid);
 /* Add the process PID, whose stat is STAT. NULL out of memory. */
 struct ft_member *ft_tree_add_member(struct ft_tree *tree, pid_t pid, const struct ft_stat *stat);
 
-/* Read a member's statm where it is due; mark it gone, zombie or due for a look. All of TREE's. */
-void ft_tree_look_at(struct ft_measure *measure, struct ft_member *member);
+/*
+ * Read a member's statm; mark it gone, zombie or due for a look. Or of all of TREE's that are
+ * due; or of those that were not read at this instant.
+ */
+void ft_tree_look_at(struct ft_tree *tree, size_t index);
 void ft_tree_look(struct ft_tree *tree);
+void ft_tree_look_at_rest(struct ft_tree *tree);
 
 /* Whether PID is in the cgroup that is TREE's alone, or below it. */
 bool ft_cgroup_holds(const struct ft_tree *tree, pid_t pid);

@@ -81,16 +81,17 @@ static bool is_there(const struct ft_measure *measure, const struct ft_member *m
  * count; /proc/PID/io does not tell them apart, so there what the root had done before it
  * was added is taken off.
  */
-static void read_totals(struct ft_measure *measure, struct io *io, struct ft_member *member)
+static void read_totals(struct ft_tree *tree, struct io *io, struct ft_member *member)
 {
   static const char *const keys[] = { "read_bytes:", "write_bytes:" };
+  const struct ft_measure *measure = tree->measure;
   char text[1024];
   struct ft_stat stat;
 
   if (ft_stat_read(measure, member->pid, &stat) < 0 || stat.start != member->start)
     return;
   member->parent = stat.parent;
-  member->session = stat.session;
+  tree->pulses[member - tree->members].session = stat.session;
   member->threads = stat.threads;
   member->reaped |= stat.children[FT_TOTAL_MINOR_FAULTS] > member->children_faults;
   member->children_faults = stat.children[FT_TOTAL_MINOR_FAULTS];
@@ -135,7 +136,7 @@ static struct ft_member *heir_of(const struct ft_tree *tree, const struct ft_mem
  * grown by as much since they were read; where they have not (it ignores SIGCHLD, someone
  * else waited), the rest is kept here. The heir's own growth may hide some of it.
  */
-static void settle(struct ft_measure *measure, struct ft_tree *tree, struct io *io)
+static void settle(struct ft_tree *tree, struct io *io)
 {
   bool owing = false;
 
@@ -158,7 +159,7 @@ static void settle(struct ft_measure *measure, struct ft_tree *tree, struct io *
       continue;
     for (size_t k = 0; k < FT_TOTALS; k++)
       old[k] = member->own[k];
-    read_totals(measure, io, member);
+    read_totals(tree, io, member);
     for (size_t k = 0; k < FT_TOTALS; k++) {
       double missing = member->owed[k] - (member->own[k] - old[k]);
 
@@ -212,13 +213,13 @@ static void sample(struct ft_measure *measure, struct ft_tree *tree, void *state
   double files = -1;
   bool changed = false;
 
-  settle(measure, tree, io);
+  settle(tree, io);
   for (size_t i = 0; i < tree->count; i++) {
     struct ft_member *member = &tree->members[i];
 
     changed |= member->look || member->gone || member->fresh;
     if (!member->gone && (member->look || (member->skipped && member->fresh))) {
-      read_totals(measure, io, member);
+      read_totals(tree, io, member);
       member->open_files = count_files(measure, member->pid);
     }
     if (member->gone || member->zombie || member->skipped)
@@ -248,10 +249,10 @@ static void close_(struct ft_measure *measure, struct ft_tree *tree, void *state
   /* as at a sample: first who ended since, then what the others show */
   for (size_t i = 0; i < tree->count; i++)
     tree->members[i].gone |= !is_there(measure, &tree->members[i]);
-  settle(measure, tree, io);
+  settle(tree, io);
   for (size_t i = 0; i < tree->count; i++)
     if (!tree->members[i].gone)
-      read_totals(measure, io, &tree->members[i]);
+      read_totals(tree, io, &tree->members[i]);
   forgive_reaped(measure, tree);
   add_up(tree);
   for (size_t k = 0; k < FT_TOTALS; k++) {
@@ -278,5 +279,6 @@ static void close_(struct ft_measure *measure, struct ft_tree *tree, void *state
 const struct ft_sampler ft_sampler_io = { .name = "io",
                                           .state_size = sizeof(struct io),
                                           .probe = probe,
+                                          .by_members = true,
                                           .sample = sample,
                                           .close = close_ };

@@ -39,7 +39,7 @@ _Static_assert(SAMPLERS <= FT_SAMPLERS_LIMIT, "internal.h has room for every sam
 /* Descriptors that the rest of the process may want beside the kept ones. */
 #define DESCRIPTORS_RESERVED 256
 
-void ft_most(double *most, double value)
+FT_HOT void ft_most(double *most, double value)
 {
   if (value > *most)
     *most = value;
@@ -135,7 +135,7 @@ const struct ft_measure_report *ft_measure_reports(const struct ft_measure *meas
   return measure->reports;
 }
 
-static void sample_clear(struct ft_sample *sample)
+FT_HOT static void sample_clear(struct ft_sample *sample)
 {
   *sample = (struct ft_sample){ .rss_bytes = -1,
                                 .pss_bytes = -1,
@@ -192,7 +192,7 @@ struct ft_tree *ft_tree_open(struct ft_measure *measure, struct ft_error *err)
   return tree;
 }
 
-static void keep(double *most, double *when, double value, double now)
+FT_HOT static void keep(double *most, double *when, double value, double now)
 {
   if (value <= *most)
     return;
@@ -200,7 +200,7 @@ static void keep(double *most, double *when, double value, double now)
   *when = now;
 }
 
-static void keep_most(struct ft_tree *tree)
+FT_HOT static void keep_most(struct ft_tree *tree)
 {
   const struct ft_sample *sample = &tree->latest;
   struct ft_sample *most = &tree->most;
@@ -218,16 +218,29 @@ static void keep_most(struct ft_tree *tree)
   tree->samples++;
 }
 
-void ft_measure_sample(struct ft_measure *measure)
+/* Where no member has news, what follows from them is what it was. */
+FT_HOT static void sample_tree(struct ft_measure *measure, struct ft_tree *tree)
+{
+  struct ft_sample before = tree->latest, *sample = &tree->latest;
+
+  sample_clear(sample);
+  sample->time = measure->now;
+  if (!tree->news) {
+    sample->rss_bytes = before.rss_bytes;
+    sample->processes = before.processes;
+    sample->threads = before.threads;
+  }
+  for (size_t i = 0; i < SAMPLERS; i++)
+    if (tree->states[i] && (tree->news || !samplers[i]->by_members))
+      samplers[i]->sample(measure, tree, tree->states[i], sample);
+}
+
+FT_HOT void ft_measure_sample(struct ft_measure *measure)
 {
   measure->now = ft_io_monotonic();
   ft_discovery_look(measure);
   for (struct ft_tree *tree = measure->trees; tree; tree = tree->next) {
-    sample_clear(&tree->latest);
-    tree->latest.time = measure->now;
-    for (size_t i = 0; i < SAMPLERS; i++)
-      if (tree->states[i])
-        samplers[i]->sample(measure, tree, tree->states[i], &tree->latest);
+    sample_tree(measure, tree);
     keep_most(tree);
     ft_tree_sweep(tree);
   }

@@ -50,13 +50,15 @@ struct ft_measure_report {
 
 /*
  * A source of figures. OPEN and CLOSE are called for each tree, SAMPLE at each
- * instant; ADDED (NULL is allowed) as soon as a root was added, for what cannot
+ * instant, of a sampler that goes BY_MEMBERS only at those at which one of them has
+ * news; ADDED (NULL is allowed) as soon as a root was added, for what cannot
  * wait for the next instant. STATE is the sampler's own per-tree memory of
  * state_size bytes.
  */
 struct ft_sampler {
   const char *name;
   size_t state_size;
+  bool by_members;
   bool (*probe)(struct ft_measure *measure, struct ft_measure_report *report);
   int (*open)(struct ft_measure *measure, struct ft_tree *tree, void *state);
   void (*added)(struct ft_measure *measure, struct ft_tree *tree, void *state);

@@ -421,6 +421,7 @@ static bool papi_probe(struct ft_measure *measure, struct ft_measure_report *rep
 }
 
 const struct ft_sampler ft_sampler_papi = { .name = "papi",
+                                            .by_members = true,
                                             .probe = papi_probe,
 #ifdef HAVE_PAPI
                                             .state_size = sizeof(struct state),

@@ -168,7 +168,7 @@ static void probe_hardware(const struct ft_measure *measure, char *text, size_t 
 
 static bool perf_probe(struct ft_measure *measure, struct ft_measure_report *report)
 {
-  char hardware[140];
+  char hardware[130]; /* with what stands before it in the report's 200 */
 
   memset(&works, 0, sizeof works);
   if (!measure->own_proc) {
@@ -308,6 +308,7 @@ static void perf_close(struct ft_measure *measure, struct ft_tree *tree, void *d
 
 const struct ft_sampler ft_sampler_perf = { .name = "perf",
                                             .state_size = sizeof(struct state),
+                                            .by_members = true,
                                             .probe = perf_probe,
                                             .open = perf_open,
                                             .added = perf_added,

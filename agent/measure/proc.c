@@ -16,7 +16,7 @@
 #include "agent/measure/internal.h"
 
 /* What the kernel shows by single_open comes whole in one read (fs/seq_file.c). */
-ssize_t ft_proc_reread(int fd, char *text, size_t size)
+FT_HOT ssize_t ft_proc_reread(int fd, char *text, size_t size)
 {
   ssize_t length;
 

@@ -17,6 +17,12 @@
 /* Below this a fresh child is not compared with its parent: small programs are alike. */
 #define LIKENESS_BYTES (16.0 * FT_MIB)
 
+/*
+ * Who was still is not read at every instant, and may have shrunk or ended since. A sum this
+ * much above the highest that is sure counts only once everybody has been read.
+ */
+#define SURE_PART (1.0 / 64)
+
 static bool probe(struct ft_measure *measure, struct ft_measure_report *report)
 {
   snprintf(report->why, sizeof report->why, "/proc/PID/statm%s",
@@ -75,31 +81,41 @@ static void look_between(struct ft_measure *measure, struct ft_tree *tree,
   member->others_bytes = total - member->rss_bytes;
 }
 
-static void sample(struct ft_measure *measure, struct ft_tree *tree, void *state,
-                   struct ft_sample *sample)
+static double add_up(struct ft_tree *tree)
 {
-  double total = 0, swap = 0, hugetlb = 0;
+  double total = 0;
 
-  (void)state;
   for (size_t i = 0; i < tree->count; i++) {
     struct ft_member *member = &tree->members[i];
 
-    sample->processes += lives(member);
     member->counted = lives(member) && !is_parents_image(tree, member);
-    if (!member->counted)
-      continue;
-    total += member->rss_bytes;
-    ft_most(&member->most_rss_bytes, member->rss_bytes);
-    ft_most(&tree->largest_bytes, member->rss_bytes);
+    if (member->counted)
+      total += member->rss_bytes;
+  }
+  return total;
+}
+
+static void sample(struct ft_measure *measure, struct ft_tree *tree, void *state,
+                   struct ft_sample *sample)
+{
+  double total = add_up(tree), swap = 0, hugetlb = 0;
+
+  (void)state;
+  if (total > (1 + SURE_PART) * tree->sure_bytes) {
+    ft_tree_look_at_rest(tree);
+    total = add_up(tree);
+    ft_most(&tree->sure_bytes, total);
   }
   sample->rss_bytes = total;
-
   for (size_t i = 0; i < tree->count; i++) {
     struct ft_member *member = &tree->members[i];
     double others = total - member->rss_bytes;
 
+    sample->processes += lives(member);
     if (!member->counted)
       continue;
+    ft_most(&member->most_rss_bytes, member->rss_bytes);
+    ft_most(&tree->largest_bytes, member->rss_bytes);
     if (member->others_bytes < 0 || others < member->others_bytes)
       member->others_bytes = others > 0 ? others : 0;
     if (member->look)
@@ -140,5 +156,5 @@ static void close_(struct ft_measure *measure, struct ft_tree *tree, void *state
 }
 
 const struct ft_sampler ft_sampler_rss = {
-  .name = "rss", .probe = probe, .sample = sample, .close = close_
+  .name = "rss", .by_members = true, .probe = probe, .sample = sample, .close = close_
 };

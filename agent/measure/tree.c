@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "agent/measure/internal.h"
+#include "predictor/core/hash.h"
 
 /* Of one tree: as many as Linux has pids (PID_MAX_LIMIT) would be a node with nothing else. */
 #define MEMBERS_LIMIT (1 << 20)
@@ -27,18 +28,21 @@
 #define LOOK_IDLE_SECONDS 32.0
 
 /*
- * A process whose statm said the same so often is read at every tenth instant only, where
+ * A process whose statm said the same so often is read at every twentieth instant only, where
  * instants are as dense as that; as soon as it differs, its high water mark is looked at,
- * which holds whatever was between.
+ * which holds whatever was between. So a twentieth of those that are still is read at each instant;
+ * where one of them has grown by GROWN_PART all are, for what the ranks of one program do
+ * together adds up as no high water mark can tell.
  */
 #define STILL_SAMPLES 10
-#define STILL_PART 10
-#define STILL_SECONDS 1.0 /* no process goes unread for longer */
+#define STILL_PART 20
+#define STILL_SECONDS 2.0 /* no process goes unread for longer */
+#define GROWN_PART (1.0 / 64)
 
 struct ft_member *ft_tree_find(const struct ft_tree *tree, pid_t pid)
 {
   for (size_t i = 0; i < tree->count; i++)
-    if (tree->members[i].pid == pid && !tree->members[i].gone)
+    if (tree->pulses[i].pid == pid && !tree->members[i].gone)
       return &tree->members[i];
   return NULL;
 }
@@ -51,12 +55,12 @@ struct ft_tree *ft_tree_of(const struct ft_measure *measure, pid_t pid)
   return NULL;
 }
 
-static void member_close(struct ft_measure *measure, struct ft_member *member)
+static void pulse_close(struct ft_measure *measure, struct ft_pulse *pulse)
 {
-  if (member->statm_fd < 0)
+  if (pulse->statm_fd < 0)
     return;
-  close(member->statm_fd);
-  member->statm_fd = -1;
+  close(pulse->statm_fd);
+  pulse->statm_fd = -1;
   measure->descriptors--;
 }
 
@@ -74,28 +78,45 @@ static int open_statm(struct ft_measure *measure, pid_t pid)
   return fd;
 }
 
+static int make_room(struct ft_tree *tree)
+{
+  size_t size = tree->size ? 2 * tree->size : 16;
+  struct ft_member *members;
+  struct ft_pulse *pulses;
+
+  if (tree->count < tree->size)
+    return 0;
+  if (size > MEMBERS_LIMIT)
+    return -1;
+  members = realloc(tree->members, size * sizeof *members);
+  if (!members)
+    return -1;
+  tree->members = members;
+  pulses = realloc(tree->pulses, size * sizeof *pulses);
+  if (!pulses)
+    return -1;
+  tree->pulses = pulses;
+  tree->size = size;
+  return 0;
+}
+
 struct ft_member *ft_tree_add_member(struct ft_tree *tree, pid_t pid, const struct ft_stat *stat)
 {
   struct ft_measure *measure = tree->measure;
   struct ft_member *member;
 
-  if (tree->count == tree->size) {
-    size_t size = tree->size ? 2 * tree->size : 16;
-    struct ft_member *members =
-        size > MEMBERS_LIMIT ? NULL : realloc(tree->members, size * sizeof *members);
-
-    if (!members)
-      return NULL;
-    tree->members = members;
-    tree->size = size;
-  }
+  if (make_room(tree) < 0)
+    return NULL;
+  tree->news = true;
+  tree->alive++;
+  tree->pulses[tree->count] = (struct ft_pulse){ .pid = pid,
+                                                 .session = stat->session,
+                                                 .statm_fd = open_statm(measure, pid) };
   member = &tree->members[tree->count++];
   *member = (struct ft_member){ .pid = pid,
                                 .parent = stat->parent,
-                                .session = stat->session,
                                 .start = stat->start,
                                 .fresh = true,
-                                .statm_fd = open_statm(measure, pid),
                                 .next_look = measure->now + LOOK_FIRST_SECONDS,
                                 .look_interval = LOOK_FIRST_SECONDS,
                                 .others_bytes = -1,
@@ -106,27 +127,38 @@ struct ft_member *ft_tree_add_member(struct ft_tree *tree, pid_t pid, const stru
   return member;
 }
 
-void ft_tree_sweep(struct ft_tree *tree)
+FT_HOT void ft_tree_sweep(struct ft_tree *tree)
 {
+  bool fresh = false;
   size_t kept = 0;
 
+  if (!tree->news)
+    return;
   for (size_t i = 0; i < tree->count; i++) {
     struct ft_member *member = &tree->members[i];
 
-    member->fresh = false;
-    if (member->gone)
-      member_close(tree->measure, member);
-    else
-      tree->members[kept++] = *member;
+    if (member->gone) {
+      pulse_close(tree->measure, &tree->pulses[i]);
+      continue;
+    }
+    fresh |= member->fresh;
+    member->fresh = member->look = false;
+    if (kept < i) {
+      tree->members[kept] = *member;
+      tree->pulses[kept] = tree->pulses[i];
+    }
+    kept++;
   }
   tree->count = kept;
+  tree->news = fresh;
 }
 
 void ft_tree_forget(struct ft_tree *tree)
 {
   for (size_t i = 0; i < tree->count; i++)
-    member_close(tree->measure, &tree->members[i]);
+    pulse_close(tree->measure, &tree->pulses[i]);
   free(tree->members);
+  free(tree->pulses);
 }
 
 int ft_tree_add_root(struct ft_tree *tree, pid_t pid, bool skip_self, struct ft_error *err)
@@ -141,14 +173,13 @@ int ft_tree_add_root(struct ft_tree *tree, pid_t pid, bool skip_self, struct ft_
   if (other && other != tree && ft_tree_find(other, pid)->start == stat.start)
     return ft_error_set(err, "process %d is being measured for another job", (int)pid);
   member = ft_tree_find(tree, pid);
-  if (!member) {
+  if (!member)
     member = ft_tree_add_member(tree, pid, &stat);
-    tree->alive++;
-  }
   if (!member)
     return ft_error_set(err, "out of memory");
   member->root = true;
   member->skipped = skip_self;
+  tree->news = true;
   tree->command |= measure->own_proc && pid == getpid();
   ft_discovery_restart(measure->discovery);
   ft_tree_added(tree);
@@ -157,86 +188,121 @@ int ft_tree_add_root(struct ft_tree *tree, pid_t pid, bool skip_self, struct ft_
 
 /* ---- who lives, and what it holds ---- */
 
-/* Read a member's statm. Returns false when the process has ended and been waited for. */
-static bool read_statm(struct ft_measure *measure, struct ft_member *member)
+/* Put what STATM, counts of pages, says into member INDEX. Text that is not one is ignored. */
+static void take_statm(struct ft_tree *tree, size_t index, struct ft_text statm)
 {
-  char text[128];
-  ssize_t length = member->statm_fd >= 0
-                       ? ft_proc_reread(member->statm_fd, text, sizeof text)
-                       : ft_proc_read_pid(measure, member->pid, "statm", text, sizeof text);
-  struct ft_text cursor;
+  struct ft_pulse *pulse = &tree->pulses[index];
+  struct ft_member *member = &tree->members[index];
+  double page = tree->measure->page_bytes;
   uint64_t size, resident, shared;
 
-  if (length < 0)
-    return errno != ESRCH && errno != ENOENT && errno != ENODEV;
-  cursor = ft_text_of(text, (size_t)length);
-  if (!ft_text_u64(&cursor, UINT64_MAX, &size) || !ft_text_skip(&cursor, " ") ||
-      !ft_text_u64(&cursor, UINT64_MAX, &resident) || !ft_text_skip(&cursor, " ") ||
-      !ft_text_u64(&cursor, UINT64_MAX, &shared))
-    return true;
-  if ((double)resident * measure->page_bytes != member->rss_bytes ||
-      (double)size * measure->page_bytes != member->size_bytes) {
-    member->changed = true;
-    if (member->still >= STILL_SAMPLES)
+  if (!ft_text_u64(&statm, UINT64_MAX, &size) || !ft_text_skip(&statm, " ") ||
+      !ft_text_u64(&statm, UINT64_MAX, &resident) || !ft_text_skip(&statm, " ") ||
+      !ft_text_u64(&statm, UINT64_MAX, &shared))
+    return;
+  if ((double)resident * page != member->rss_bytes || (double)size * page != member->size_bytes) {
+    member->changed = tree->news = true;
+    if (pulse->still >= STILL_SAMPLES) {
+      tree->stir |= (double)resident * page > (1 + GROWN_PART) * member->rss_bytes;
       member->next_look = fmin(member->next_look, member->looked + LOOK_FIRST_SECONDS);
-    member->still = 0;
-  } else if (member->still < STILL_SAMPLES) {
-    member->still++;
+    }
+    pulse->still = 0;
+  } else if (pulse->still < STILL_SAMPLES) {
+    pulse->still++;
   }
   /* an ended process that nobody has waited for has no memory, but its last totals */
   if (size == 0 && !member->zombie) {
-    member->zombie = true;
+    member->zombie = tree->news = true;
     member->next_look = 0;
   }
-  member->size_bytes = (double)size * measure->page_bytes;
-  member->rss_bytes = (double)resident * measure->page_bytes;
-  member->shared_bytes = (double)shared * measure->page_bytes;
-  return true;
-}
-
-static bool may_wait(const struct ft_measure *measure, const struct ft_member *member)
-{
-  return member->still >= STILL_SAMPLES &&
-         measure->settings.seconds * STILL_PART <= STILL_SECONDS &&
-         (measure->instants + (uint32_t)member->pid) % STILL_PART;
+  member->size_bytes = (double)size * page;
+  member->rss_bytes = (double)resident * page;
+  member->shared_bytes = (double)shared * page;
 }
 
 /* A kept descriptor fails when its process has ended; a pid alone may have been given out again. */
-static bool is_same(const struct ft_measure *measure, const struct ft_member *member)
+static bool is_same(const struct ft_tree *tree, size_t index)
 {
   struct ft_stat stat;
 
-  return member->statm_fd >= 0 || ft_stat_read(measure, member->pid, &stat) < 0 ||
-         stat.start == member->start;
+  return tree->pulses[index].statm_fd >= 0 ||
+         ft_stat_read(tree->measure, tree->members[index].pid, &stat) < 0 ||
+         stat.start == tree->members[index].start;
 }
 
-void ft_tree_look_at(struct ft_measure *measure, struct ft_member *member)
+/* When the costly files are due: a while after the last look if something changed, later if not. */
+static double look_due(const struct ft_member *member)
 {
-  member->look = false;
-  if (may_wait(measure, member))
-    return;
-  member->gone = !read_statm(measure, member);
-  member->look = !member->gone && measure->now >= member->next_look &&
-                 (member->changed || measure->now >= member->next_look + LOOK_IDLE_SECONDS);
-  if (member->look && !is_same(measure, member)) {
-    member->gone = true;
-    member->look = false;
-  }
-  if (!member->look)
-    return;
+  return member->next_look + (member->changed ? 0 : LOOK_IDLE_SECONDS);
+}
+
+static void schedule_look(double now, struct ft_member *member)
+{
+  member->look = true;
   member->changed = false;
-  member->looked = measure->now;
-  member->look_interval *= 2;
-  if (member->look_interval > LOOK_LONGEST_SECONDS)
-    member->look_interval = LOOK_LONGEST_SECONDS;
-  member->next_look = measure->now + member->look_interval;
+  member->looked = now;
+  member->look_interval = fmin(2 * member->look_interval, LOOK_LONGEST_SECONDS);
+  member->next_look = now + member->look_interval;
 }
 
-void ft_tree_look(struct ft_tree *tree)
+/* What follows where statm differs, could not be read (LENGTH negative) or a look is due. */
+static void take(struct ft_tree *tree, size_t index, const char *text, ssize_t length)
 {
-  tree->alive = 0;
-  for (size_t i = 0; i < tree->count; i++) {
-    ft_tree_look_at(tree->measure, &tree->members[i]);
-    tree->alive += !tree->members[i].gone && !tree->members[i].zombie;
+  struct ft_member *member = &tree->members[index];
+  bool lived = !member->gone && !member->zombie;
+
+  member->gone = length < 0 && (errno == ESRCH || errno == ENOENT || errno == ENODEV);
+  if (length >= 0)
+    take_statm(tree, index, ft_text_of(text, (size_t)length));
+  if (!member->gone && tree->measure->now >= look_due(member)) {
+    member->gone = !is_same(tree, index);
+    if (!member->gone)
+      schedule_look(tree->measure->now, member);
   }
+  tree->pulses[index].look_due = (float)(look_due(member) - tree->started);
+  tree->news |= member->gone || member->look;
+  tree->alive -= lived && (member->gone || member->zombie);
+}
+
+FT_HOT void ft_tree_look_at(struct ft_tree *tree, size_t index)
+{
+  struct ft_measure *measure = tree->measure;
+  struct ft_pulse *pulse = &tree->pulses[index];
+  char text[128];
+  ssize_t length = pulse->statm_fd >= 0
+                       ? ft_proc_reread(pulse->statm_fd, text, sizeof text)
+                       : ft_proc_read_pid(measure, pulse->pid, "statm", text, sizeof text);
+  uint64_t said = length < 0 ? 0 : ft_hash64(FT_HASH_SEED, text, (size_t)length);
+
+  pulse->read_at = measure->instants;
+  if (length >= 0 && said == pulse->said && measure->now - tree->started < pulse->look_due) {
+    pulse->still += pulse->still < STILL_SAMPLES;
+    return;
+  }
+  pulse->said = said;
+  take(tree, index, text, length);
+}
+
+void ft_tree_look_at_rest(struct ft_tree *tree)
+{
+  for (size_t i = 0; i < tree->count; i++)
+    if (tree->pulses[i].read_at != tree->measure->instants)
+      ft_tree_look_at(tree, i);
+}
+
+FT_HOT void ft_tree_look(struct ft_tree *tree)
+{
+  const struct ft_measure *measure = tree->measure;
+  bool may_wait = measure->settings.seconds * STILL_PART <= STILL_SECONDS;
+
+  tree->stir = false;
+  for (size_t i = 0; i < tree->count; i++) {
+    const struct ft_pulse *pulse = &tree->pulses[i];
+
+    if (!may_wait || pulse->still < STILL_SAMPLES ||
+        (measure->instants + (uint32_t)pulse->pid) % STILL_PART == 0)
+      ft_tree_look_at(tree, i);
+  }
+  if (tree->stir)
+    ft_tree_look_at_rest(tree);
 }

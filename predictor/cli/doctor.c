@@ -245,6 +245,9 @@ static void check_models(struct ft_doctor *doctor, const char *folder)
 
     if (!ft_text_u64(&number, UINT32_MAX, &uid) || ft_text_left(&number))
       continue;
+    /* what the agent learns on of all users together: whoever is the agent owns it */
+    if (uid == FT_LAYOUT_POOLED)
+      continue;
     users++;
     (void)snprintf(each, sizeof each, "%s/%s", path, entry->d_name);
     wrong = wrong_with(each, (uid_t)uid);

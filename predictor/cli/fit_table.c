@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include "predictor/cli/fit_table.h"
 #include "predictor/core/csv.h"
 #include "predictor/core/text.h"
+#include "predictor/learn/symbolic.h"
 
 enum { ROWS = 1000000 };
 
@@ -42,11 +44,15 @@ static int add_column(const struct ft_csv *csv, struct ft_table *t, const char *
 
 /* The features, by name or all but the target, and then the target, which is not counted. */
 static int read_header(const struct ft_csv *csv, const char *target, const char *features,
-                       struct ft_table *t, struct ft_error *err)
+                       const char *held, struct ft_table *t, struct ft_error *err)
 {
   struct ft_text list = ft_text_from(features), piece;
   char name[64];
 
+  t->holds = held != NULL;
+  if (held && find_field(csv, held, &t->held_field) < 0)
+    return ft_error_set(err, "%s: line %llu: no column \"%s\"", csv->name,
+                        (unsigned long long)csv->line, held);
   while (features && ft_text_until(&list, ',', &piece)) {
     if (!ft_text_copy(ft_text_trim(piece), name, sizeof name) || !name[0])
       return ft_error_set(err, "--features=%s: expected names with commas between them",
@@ -55,7 +61,8 @@ static int read_header(const struct ft_csv *csv, const char *target, const char 
       return -1;
   }
   for (size_t i = 0; !features && i < csv->count; i++)
-    if (strcmp(csv->field[i], target) != 0 && add_column(csv, t, csv->field[i], err) < 0)
+    if (strcmp(csv->field[i], target) != 0 && (!held || i != t->held_field) &&
+        add_column(csv, t, csv->field[i], err) < 0)
       return -1;
   if (!t->columns)
     return ft_error_set(err, "%s: no column but the target", csv->name);
@@ -65,13 +72,27 @@ static int read_header(const struct ft_csv *csv, const char *target, const char 
   return 0;
 }
 
+/* Whether the row is held out, by its number in the column that says so. */
+static int read_held(const struct ft_csv *csv, struct ft_table *t, struct ft_error *err)
+{
+  double value;
+
+  if (t->held_field >= csv->count)
+    return ft_error_set(err, "%s: line %llu: no value that holds it out or not", csv->name,
+                        (unsigned long long)csv->line);
+  if (!ft_text_is_double(ft_text_trim(ft_text_from(csv->field[t->held_field])), &value))
+    return ft_csv_fail(csv, t->held_field, "held", err, "expected 0, or 1 where it is held out");
+  t->held[t->rows] = value != 0;
+  return 0;
+}
+
 static int add_row(const struct ft_csv *csv, struct ft_table *t, struct ft_error *err)
 {
   if (t->rows == t->room) {
-    size_t room = t->room ? 2 * t->room : 256;
+    size_t room = !t->room ? 256 : 2 * t->room < ROWS ? 2 * t->room : ROWS;
     double *x, *y;
 
-    if (room > ROWS)
+    if (t->rows == ROWS)
       return ft_csv_fail(csv, 0, "row", err, "more than a million rows");
     x = realloc(t->x, room * t->columns * sizeof *x);
     if (x)
@@ -79,6 +100,13 @@ static int add_row(const struct ft_csv *csv, struct ft_table *t, struct ft_error
     y = realloc(t->y, room * sizeof *y);
     if (y)
       t->y = y;
+    if (t->holds) {
+      bool *h = realloc(t->held, room * sizeof *h);
+
+      if (!h)
+        return ft_error_errno(err, "%s", csv->name);
+      t->held = h;
+    }
     if (!x || !y)
       return ft_error_errno(err, "%s", csv->name);
     t->room = room;
@@ -91,18 +119,23 @@ static int add_row(const struct ft_csv *csv, struct ft_table *t, struct ft_error
                           (unsigned long long)csv->line, t->names[c]);
     if (!ft_text_is_double(ft_text_trim(ft_text_from(csv->field[t->field[c]])), to))
       return ft_csv_fail(csv, t->field[c], t->names[c], err, "expected a number");
+    if (fabs(*to) > FT_SYMBOLIC_MOST)
+      return ft_csv_fail(csv, t->field[c], t->names[c], err, "expected at most 1e100");
   }
-  if (t->y[t->rows] == 0)
+  if (fabs(t->y[t->rows]) < 1 / FT_SYMBOLIC_MOST)
     return ft_csv_fail(csv, t->field[t->columns], t->names[t->columns], err,
                        "the target must not be 0: errors are relative");
+  if (t->holds && read_held(csv, t, err) < 0)
+    return -1;
   t->rows++;
   return 0;
 }
 
-int ft_table_read(const char *path, const char *target, const char *features,
+int ft_table_read(const char *path, const char *target, const char *features, const char *held,
                   struct ft_table *t, struct ft_error *err)
 {
   struct ft_csv csv;
+  size_t trained = 0;
   int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC), got;
 
   if (fd < 0)
@@ -112,18 +145,24 @@ int ft_table_read(const char *path, const char *target, const char *features,
   if (got == 0)
     got = ft_error_set(err, "%s: empty; expected a line of column names", path);
   else if (got > 0)
-    got = read_header(&csv, target, features, t, err) < 0 ? -1 : 1;
+    got = read_header(&csv, target, features, held, t, err) < 0 ? -1 : 1;
   while (got > 0 && (got = ft_csv_next(&csv, err)) > 0)
     got = add_row(&csv, t, err) < 0 ? -1 : 1;
   ft_csv_free(&csv);
   close(fd);
   if (got == 0 && t->rows < 4)
     return ft_error_set(err, "%s: %zu rows; 4 are the least", path, t->rows);
+  for (size_t r = 0; got == 0 && r < t->rows; r++)
+    trained += !t->held || !t->held[r];
+  if (got == 0 && trained < 2)
+    return ft_error_set(err, "%s: %zu rows are not held out by \"%s\"; 2 are the least", path,
+                        trained, held);
   return got;
 }
 
 void ft_table_free(struct ft_table *table)
 {
+  free(table->held);
   free(table->x);
   free(table->y);
 }

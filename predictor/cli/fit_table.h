@@ -11,14 +11,18 @@ struct ft_table {
   char names[FT_EXPRESSION_VARIABLES + 1][64]; /* the features, then the target */
   size_t field[FT_EXPRESSION_VARIABLES + 1];   /* of a record, by column */
   double *x, *y;                               /* x[row * columns + column] */
+  bool holds;                                  /* a column says which rows are held out */
+  size_t held_field;
+  bool *held;                                  /* by row; NULL where none says it */
 };
 
 /*
  * Read PATH ("-": standard input) into TABLE, a zeroed one: TARGET's column, and those of
- * the comma-separated FEATURES (NULL: all others). Returns 0; -1 with ERR naming file, line
+ * the comma-separated FEATURES (NULL: all others). HELD, or NULL, is the column that is not 0
+ * where a row is held out; at least two rows are not. Returns 0; -1 with ERR naming file, line
  * and column. Either way the caller releases it with ft_table_free.
  */
-int ft_table_read(const char *path, const char *target, const char *features,
+int ft_table_read(const char *path, const char *target, const char *features, const char *held,
                   struct ft_table *table, struct ft_error *err);
 void ft_table_free(struct ft_table *table);
 

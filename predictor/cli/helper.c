@@ -116,7 +116,8 @@ int main(int argc, char **argv)
   (void)ft_describe(&frame->description, &frame->request, submission, files, &err);
   /* a tenth of the time is the answer's */
   deadline = begun + (double)asked.milliseconds * (1 - 1.0 / ANSWER_PART) / 1000;
-  ft_describe_files(files, frame->description.directory, deadline, submission);
+  ft_describe_files(files, frame->description.directory, frame->description.array, deadline,
+                    submission);
   if (answer(submission, &err) < 0)
     ft_complain("helper", FT_EXIT_SYSTEM, "%s", err.text);
   else

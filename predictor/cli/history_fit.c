@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "predictor/cli/cli.h"
+#include "predictor/cli/equation.h"
 #include "predictor/cli/history.h"
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
@@ -56,6 +57,19 @@ static void print_term(const ft_model *model, const ft_term *term)
          term->mean, term->low, term->high);
 }
 
+static void print_equation(const ft_model *model)
+{
+  const ft_evaluator *e = &model->evaluator;
+  struct ft_buf text;
+
+  ft_buf_init(&text, FT_LIMIT_LINE);
+  if (ft_show_equation(model, false, &text) == 0 && text.length)
+    printf("  equation from %" PRIu32 " runs, %.2g %% off%s: %s\n", e->equation.runs,
+           100 * e->equation.error, e->by_equation ? "" : " (not used: the terms are no worse)",
+           text.data);
+  ft_buf_free(&text);
+}
+
 void ft_fit_print(const ft_model *model)
 {
   const ft_evaluator *e = &model->evaluator;
@@ -77,6 +91,7 @@ void ft_fit_print(const ft_model *model)
          bytes(ft_estimate_quantile(&estimate, 0.5), text[0]),
          bytes(ft_estimate_quantile(&estimate, 0.05), text[1]),
          bytes(ft_estimate_quantile(&estimate, 0.95), text[2]));
+  print_equation(model);
   for (size_t i = 0; i < e->terms_count; i++)
     if (!idle(&e->terms[i]))
       print_term(model, &e->terms[i]);
@@ -108,12 +123,12 @@ json_t *ft_fit_json(const ft_model *model)
                      ft_estimate_quantile(&estimate, 0.5), "p95",
                      ft_estimate_quantile(&estimate, 0.95));
   return json_pack(
-      "{s:o, s:I, s:s, s:I, s:I, s:I, s:o, s:o, s:b, s:f, s:o, s:I, s:o, s:o}", "app",
+      "{s:o, s:I, s:s, s:I, s:I, s:I, s:o, s:o, s:b, s:f, s:o, s:o, s:I, s:o, s:o}", "app",
       ft_json_text(model->app), "uid", (json_int_t)model->uid, "rule", ft_rule_name(model->rule),
       "runs", (json_int_t)model->runs, "completed", (json_int_t)model->completed, "censored",
       (json_int_t)model->censored, "updated", ft_json_number(model->updated > 0, model->updated),
       "method", e->method[0] ? ft_json_text(e->method) : json_null(), "log_target", e->log_target,
-      "intercept", e->intercept, "terms", terms, "residuals", (json_int_t)e->residuals_count,
+      "intercept", e->intercept, "terms", terms, "equation", ft_equation_json(model), "residuals", (json_int_t)e->residuals_count,
       "max_bytes", ft_json_number(e->max_bytes > 0, e->max_bytes), "peak_memory_bytes", peak);
 }
 

@@ -10,6 +10,7 @@
 
 #include "predictor/cli/chart.h"
 #include "predictor/cli/cli.h"
+#include "predictor/cli/equation.h"
 #include "predictor/cli/plot.h"
 #include "predictor/core/order.h"
 #include "predictor/cli/state.h"
@@ -136,6 +137,19 @@ static void legend(struct ft_chart *chart, const struct fit *fit)
   ft_chart_legend(chart, FT_MARK_BAND, "90 % of runs");
 }
 
+/* Under the title: where an equation predicts, it is told in place of the count of runs. */
+static void tell_equation(const struct fit *fit, char *subtitle, size_t size)
+{
+  enum { SHOWN = 110 }; /* letters, that it fits the chart */
+  struct ft_buf text;
+
+  ft_buf_init(&text, FT_LIMIT_LINE);
+  if (fit->model.evaluator.by_equation && ft_show_equation(&fit->model, false, &text) == 0 &&
+      text.length && text.length <= SHOWN)
+    (void)snprintf(subtitle, size, "%s", text.data);
+  ft_buf_free(&text);
+}
+
 static void draw_runs(struct ft_chart *chart, const struct fit *fit)
 {
   ft_chart_series(chart, FT_MARK_FAINT, fit->faint.x, fit->faint.y, NULL, fit->faint.count);
@@ -173,6 +187,7 @@ static int draw_against_prediction(struct fit *fit, struct ft_error *err)
   (void)snprintf(subtitle, sizeof subtitle,
                  "%zu of the last %u runs, each predicted from the runs before it; %u runs in all",
                  shown(fit), (unsigned)model->history_count, (unsigned)model->runs);
+  tell_equation(fit, subtitle, sizeof subtitle);
   chart = ft_chart_open(fit->plot->png, true, title, subtitle, &x, &y, err);
   if (!chart)
     return -1;
@@ -195,7 +210,7 @@ static enum ft_axis_kind kind_of(const char *name)
 {
   size_t length = strlen(name);
 
-  if (length > 6 && strcmp(name + length - 6, "_bytes") == 0)
+  if (ft_named_bytes(name))
     return FT_AXIS_BYTES;
   if (length > 8 && strcmp(name + length - 8, "_seconds") == 0)
     return FT_AXIS_SECONDS;

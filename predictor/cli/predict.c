@@ -13,14 +13,15 @@
 #include <unistd.h>
 
 #include "predictor/cli/cli.h"
+#include "predictor/cli/predict_model.h"
 #include "predictor/cli/state.h"
 #include "predictor/cli/submission.h"
 #include "predictor/core/io.h"
 #include "predictor/core/units.h"
 #include "predictor/decide/decide.h"
-#include "predictor/estimate/memory.h"
 #include "predictor/history/json.h"
 #include "predictor/record/layout.h"
+#include "predictor/request/array.h"
 #include "predictor/request/describe.h"
 
 enum { APPS = 64 }; /* the user's declared apps and the site's */
@@ -41,9 +42,8 @@ struct question {
   bool has_partition;
   ft_submission submission;
   struct ft_file_queries files;
-  ft_model model;
-  struct ft_estimate estimate;
-  bool has_estimate;
+  struct ft_evidence evidence;
+  const struct ft_estimate *estimate; /* of a job array: the largest element's; NULL: none */
   ft_policy policy;
   ft_mode mode;
 };
@@ -109,6 +109,7 @@ static int describe(struct question *q, const ft_request *request, struct ft_err
                                  .script_length = q->asked.script.length,
                                  .arguments = q->asked.arguments,
                                  .argument_count = q->asked.argument_count,
+                                 .array = q->asked.array,
                                  .apps = q->apps,
                                  .app_count = q->app_count };
 
@@ -116,19 +117,22 @@ static int describe(struct question *q, const ft_request *request, struct ft_err
     what.directory = q->directory;
   if (ft_describe(&what, request, &q->submission, &q->files, err) < 0)
     return -1;
-  ft_describe_files(&q->files, what.directory,
+  ft_describe_files(&q->files, what.directory, what.array,
                     ft_io_monotonic() + 1e-3 * q->site.helper_milliseconds, &q->submission);
   return 0;
 }
 
-/* The estimate, where there is one. -1 with ERR: there is a model and it cannot be read. */
-static int estimate(struct question *q, struct ft_error *err)
+/* -1 with ERR: there is a model and it cannot be read. */
+static int find_evidence(struct question *q, struct ft_error *err)
 {
-  if (ft_layout_read_evaluator(q->state_fd, q->user.uid, q->submission.app, &q->model, err) < 0)
-    return errno == ENOENT ? 0 : -1;
-  q->has_estimate = ft_estimate_memory(&q->model, q->submission.features,
-                                       q->submission.features_count, &q->estimate, NULL) == 0;
-  return 0;
+  struct ft_evidence *e = &q->evidence;
+
+  e->elements.count = 0;
+  if (q->asked.array)
+    e->elements.count =
+        ft_array_choose(q->asked.array, &q->submission, e->elements.index, FT_ELEMENT_ESTIMATES);
+  return ft_evidence_find(q->state_fd, q->user.uid, q->user.name, &q->submission,
+                          q->policy.min_runs, e, err);
 }
 
 /* As typed or as the site has it; what --predict-mem alone would do where the site's is off. */
@@ -143,12 +147,12 @@ static ft_mode mode_of(const struct question *q)
 /* Below the least number of runs nothing is claimed. */
 static bool claimed(const struct question *q)
 {
-  return q->has_estimate && q->estimate.runs >= q->policy.min_runs;
+  return q->estimate && q->estimate->runs >= q->policy.min_runs;
 }
 
 static json_t *whole_bytes(const struct question *q, double probability)
 {
-  return ft_json_number(true, round(ft_estimate_quantile(&q->estimate, probability)));
+  return ft_json_number(true, round(ft_estimate_quantile(q->estimate, probability)));
 }
 
 static json_t *quantiles(const struct question *q)
@@ -159,10 +163,24 @@ static json_t *quantiles(const struct question *q)
                    "p95", whole_bytes(q, 0.95));
 }
 
+/* How many elements the job array has and were looked at, and which needs most. */
+static json_t *array(const struct question *q, const ft_decision *decision)
+{
+  const struct ft_element_estimates *elements = &q->evidence.elements;
+  json_t *largest = json_null();
+
+  if (claimed(q) && elements->count > 1)
+    largest = json_integer(elements->index[q->estimate - elements->each]);
+  return json_pack("{s:I, s:I, s:o, s:o}", "elements",
+                   (json_int_t)q->submission.request.array_tasks, "looked_at",
+                   (json_int_t)(q->estimate ? elements->count : 0), "largest", largest,
+                   "p_oom_any", ft_json_number(decision->has_p_oom_any, decision->p_oom_any));
+}
+
 static int print_json(const struct question *q, const ft_decision *decision)
 {
   const char *reason = decision->reason[0] ? decision->reason : NULL;
-  const char *method = claimed(q) ? q->estimate.method : NULL;
+  const char *method = claimed(q) ? q->estimate->method : NULL;
   json_t *chosen =
       json_pack("{s:s, s:o, s:o, s:o}", "action", ft_action_name(decision->action), "mem_bytes",
                 ft_json_number(decision->mem_bytes > 0, (double)decision->mem_bytes), "p_oom",
@@ -170,10 +188,12 @@ static int print_json(const struct question *q, const ft_decision *decision)
                 reason ? ft_json_text(reason) : json_null());
 
   return ft_json_print(json_pack(
-      "{s:o, s:I, s:o, s:o, s:n, s:n, s:n, s:n, s:[], s:o}", "app", ft_json_text(q->submission.app),
-      "runs", (json_int_t)q->model.completed, "method", method ? ft_json_text(method) : json_null(),
+      "{s:o, s:I, s:o, s:o, s:n, s:n, s:n, s:n, s:[], s:o, s:o*, s:o*}", "app", ft_json_text(q->submission.app),
+      "runs", (json_int_t)(q->estimate ? q->estimate->runs : 0), "method", method ? ft_json_text(method) : json_null(),
       "peak_memory_bytes", quantiles(q), "gpu_memory_bytes", "runtime_seconds", "energy_joules",
-      "mig", "relative", "decision", chosen));
+      "mig", "relative", "decision", chosen, "imported_from",
+      q->evidence.imported ? ft_json_text(q->submission.job_name) : NULL, "array",
+      q->asked.array ? array(q, decision) : NULL));
 }
 
 /* The plugin is silent where there is nothing to say; who asks gets an answer. */
@@ -182,15 +202,16 @@ static void print_summary(const struct question *q, const ft_decision *decision)
   char middle[32], high[32];
   const char *app = q->submission.app;
 
-  if (!q->has_estimate) {
+  if (!q->estimate) {
     printf("%s: no run of it is known yet\n", app);
   } else if (!claimed(q)) {
-    printf("%s: %u of the %u runs that a prediction takes are known\n", app, q->estimate.runs,
+    printf("%s: %u of the %u runs that a prediction takes are known\n", app, q->estimate->runs,
            (unsigned)q->policy.min_runs);
   } else {
-    ft_units_show_bytes((uint64_t)ft_estimate_quantile(&q->estimate, 0.5), middle, sizeof middle);
-    ft_units_show_bytes((uint64_t)ft_estimate_quantile(&q->estimate, 0.95), high, sizeof high);
-    printf("%s needs %s, 95 %% below %s (%u runs)%s%s\n", app, middle, high, q->estimate.runs,
+    ft_units_show_bytes((uint64_t)ft_estimate_quantile(q->estimate, 0.5), middle, sizeof middle);
+    ft_units_show_bytes((uint64_t)ft_estimate_quantile(q->estimate, 0.95), high, sizeof high);
+    printf("%s needs %s, 95 %% below %s (%u %sruns)%s%s\n", app, middle, high, q->estimate->runs,
+           q->evidence.imported ? "imported " : "",
            decision->reason[0] ? "; " : "",
            decision->mode == FT_MODE_OFF ? "nothing is done in mode off" : decision->reason);
   }
@@ -201,7 +222,6 @@ static int answer(struct question *q)
   struct ft_question question = { .mode = mode_of(q),
                                   .app = q->submission.app,
                                   .request = &q->submission.request,
-                                  .estimate = q->has_estimate ? &q->estimate : NULL,
                                   .policy = &q->policy,
                                   .partition = q->has_partition ? &q->partition : NULL,
                                   .memory_is_consumable = q->site.memory_is_consumable,
@@ -210,6 +230,8 @@ static int answer(struct question *q)
   ft_decision decision;
   int status = FT_EXIT_DONE;
 
+  ft_question_take(&question, &q->evidence, q->submission.job_name);
+  q->estimate = question.estimate;
   ft_decide(&question, &decision);
   if (q->asked.json) {
     status = print_json(q, &decision);
@@ -243,9 +265,9 @@ static int predict(struct question *q)
     return ft_complain(q->name, FT_EXIT_USAGE, "%s", err.text);
   q->has_partition =
       ft_layout_read_partition(q->state_fd, &q->site, request.partition, &q->partition, NULL) == 0;
-  if (estimate(q, &err) < 0)
-    return ft_complain(q->name, FT_EXIT_SYSTEM, "%s", err.text);
   ft_policy_resolve(&q->site, request.partition, request.account, q->user.name, &q->policy);
+  if (find_evidence(q, &err) < 0)
+    return ft_complain(q->name, FT_EXIT_SYSTEM, "%s", err.text);
   return answer(q);
 }
 
@@ -259,7 +281,7 @@ int ft_command_predict(int argc, char **argv)
   q->name = argv[0];
   q->state_fd = -1;
   if (ft_asked_parse(&q->asked, argc, argv, &status) == 0)
-    status = predict(q);
+    status = q->asked.model ? ft_predict_model(&q->asked, q->name) : predict(q);
   if (q->state_fd >= 0)
     close(q->state_fd);
   ft_asked_free(&q->asked);

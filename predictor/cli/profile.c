@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "predictor/cli/profile.h"
+#include "predictor/core/hot.h"
 #include "predictor/core/io.h"
 #include "predictor/core/units.h"
 
@@ -35,6 +36,13 @@ struct options {
   bool no_output, json, quiet;
 };
 
+/* Samples that wait to be written: to put numbers into decimals is a fifth of what one costs. */
+enum { WAITING_LIMIT = 64 };
+
+struct waiting {
+  double rss_bytes, time; /* seconds of UTC */
+};
+
 struct profile {
   struct options options;
   char **command;
@@ -49,7 +57,10 @@ struct profile {
   int status;             /* as of waitpid */
   double begun, runtime;
   double most_rss_bytes;  /* as sampled so far */
+  struct waiting waiting[WAITING_LIMIT];
+  size_t waiting_count;
   double next_flush;      /* of output */
+  bool progress;          /* there is a terminal to show it on */
   bool shown;             /* the progress line stands on the terminal */
   double next_show;
   sigset_t signals, inherited;
@@ -57,7 +68,7 @@ struct profile {
 
 /* ---- the file ---- */
 
-/* A write a line is a seventh of what a sample costs; whoever kills us loses no more than this. */
+/* Whoever kills us loses no more than this. */
 #define FLUSH_SECONDS 1.0
 
 /* One line whatever the words hold; mprof shows it as the plot's title. */
@@ -101,21 +112,32 @@ static int open_output(struct profile *profile)
 }
 
 /* A full disk ends the file, not the command. */
-static void write_sample(struct profile *profile, const struct ft_sample *sample)
+static void write_samples(struct profile *profile)
 {
   if (!profile->output)
     return;
-  fprintf(profile->output, "MEM %.6f %.4f\n", sample->rss_bytes / (double)FT_MIB, ft_io_now());
-  if (sample->time >= profile->next_flush) {
-    (void)fflush(profile->output);
-    profile->next_flush = sample->time + FLUSH_SECONDS;
-  }
+  for (size_t i = 0; i < profile->waiting_count; i++)
+    fprintf(profile->output, "MEM %.6f %.4f\n", profile->waiting[i].rss_bytes / (double)FT_MIB,
+            profile->waiting[i].time);
+  profile->waiting_count = 0;
+  (void)fflush(profile->output);
   if (!ferror(profile->output))
     return;
   ft_complain("profile", 0, "%s: %s; measuring goes on without it", profile->options.output,
               strerror(errno));
   fclose(profile->output);
   profile->output = NULL;
+}
+
+FT_HOT static void keep_sample(struct profile *profile, const struct ft_sample *sample)
+{
+  if (!profile->output)
+    return;
+  profile->waiting[profile->waiting_count++] = (struct waiting){ sample->rss_bytes, ft_io_now() };
+  if (sample->time < profile->next_flush && profile->waiting_count < WAITING_LIMIT)
+    return;
+  write_samples(profile);
+  profile->next_flush = sample->time + FLUSH_SECONDS;
 }
 
 /* ---- the command ---- */
@@ -236,11 +258,11 @@ static void forward(const struct profile *profile, const siginfo_t *info)
 
 /* ---- watching ---- */
 
-static void show_progress(struct profile *profile, const struct ft_sample *sample)
+FT_HOT static void show_progress(struct profile *profile, const struct ft_sample *sample)
 {
   char elapsed[32], rss[32], peak[32];
 
-  if (profile->options.quiet || !isatty(STDERR_FILENO) || sample->time < profile->next_show)
+  if (!profile->progress || sample->time < profile->next_show)
     return;
   ft_units_show_seconds(sample->time - profile->begun, elapsed, sizeof elapsed);
   ft_units_show_bytes((uint64_t)fmax(sample->rss_bytes, 0), rss, sizeof rss);
@@ -252,19 +274,19 @@ static void show_progress(struct profile *profile, const struct ft_sample *sampl
   profile->next_show = sample->time + 0.1;
 }
 
-static void take_sample(struct profile *profile)
+FT_HOT static void take_sample(struct profile *profile)
 {
   const struct ft_sample *sample;
 
   ft_measure_sample(profile->measure);
   sample = ft_tree_latest(profile->tree);
   profile->most_rss_bytes = fmax(profile->most_rss_bytes, sample->rss_bytes);
-  write_sample(profile, sample);
+  keep_sample(profile, sample);
   show_progress(profile, sample);
 }
 
 /* Until TIME, or until the command has ended. */
-static void wait_until(struct profile *profile, double time)
+FT_HOT static void wait_until(struct profile *profile, double time)
 {
   while (!profile->ended) {
     double left = time - ft_io_monotonic();
@@ -275,7 +297,7 @@ static void wait_until(struct profile *profile, double time)
     if (left <= 0)
       return;
     timeout.tv_sec = (time_t)left;
-    timeout.tv_nsec = (long)((left - floor(left)) * 1e9);
+    timeout.tv_nsec = (long)((left - (double)timeout.tv_sec) * 1e9);
     signal = sigtimedwait(&profile->signals, &info, &timeout);
     if (signal == SIGCHLD)
       reap(profile);
@@ -285,7 +307,7 @@ static void wait_until(struct profile *profile, double time)
 }
 
 /* Samples keep to their grid; those that a busy node has made late are left out. */
-static void watch(struct profile *profile)
+FT_HOT static void watch(struct profile *profile)
 {
   double next = profile->begun;
 
@@ -378,7 +400,9 @@ static int run(struct profile *profile)
     status = failed;
     goto out;
   }
+  profile->progress = !profile->options.quiet && isatty(STDERR_FILENO);
   watch(profile);
+  write_samples(profile);
   note_end(profile);
   ft_tree_close(profile->tree, seen);
   profile->tree = NULL;

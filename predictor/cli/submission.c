@@ -13,6 +13,7 @@
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
+#include "predictor/request/array.h"
 
 #define NOT_GIVEN UINT64_MAX
 
@@ -24,8 +25,19 @@ static void fill_table(struct ft_asked *a, struct ft_option table[TABLE])
     { 0, "app", "NAME", "the app, as --predict-app", FT_OPTION_STRING, &a->app },
     { 0, "params", "LIST", "features, name=value,..., as --predict-params", FT_OPTION_STRING,
       &a->params },
-    { 0, "mode", "MODE", "check, set, raise, trim, off or force, as --predict-mem",
+    { 0, "mode", "MODE", "check, set, raise, trim, off or force; with --model training or inference",
       FT_OPTION_STRING, &a->mode },
+    { 0, "model", "FILE", "GPU memory of the network in this model file", FT_OPTION_STRING,
+      &a->model },
+    { 0, "input", "SIZES", "its input, CxHxW, where the file leaves it open", FT_OPTION_STRING,
+      &a->input },
+    { 0, "device", "GPU", "the GPU it is for: a100-40gb, h100-80gb, ...", FT_OPTION_STRING,
+      &a->device },
+    { 0, "optimizer", "NAME", "sgd, momentum, adam, adamw or adam8bit", FT_OPTION_STRING,
+      &a->optimizer },
+    { 0, "precision", "NAME", "fp32, tf32, amp, bf16 or fp16", FT_OPTION_STRING, &a->precision },
+    { 0, "mig-file", "FILE", "MIG profiles beside those that are known", FT_OPTION_STRING,
+      &a->mig_file },
     { 0, "mem", "SIZE", "memory per node", FT_OPTION_BYTES, &a->mem },
     { 0, "mem-per-cpu", "SIZE", "memory per CPU", FT_OPTION_BYTES, &a->mem_per_cpu },
     { 0, "mem-per-gpu", "SIZE", "memory per GPU", FT_OPTION_BYTES, &a->mem_per_gpu },
@@ -238,7 +250,7 @@ static int take_script(struct ft_asked *asked, int argc, char **argv, int first,
     return ft_buf_printf(&asked->script, "%s", asked->wrap);
   if (asked->script_name)
     return read_script(asked, asked->script_name, err);
-  if (asked->app || asked->argument_count)
+  if (asked->app || asked->model || asked->argument_count)
     return 0;
   if (asked->srun || isatty(STDIN_FILENO))
     return ft_error_set(err, "which script? or --app=NAME, or --wrap=COMMAND");
@@ -285,32 +297,11 @@ void ft_asked_free(struct ft_asked *asked)
   free(asked->lines);
 }
 
-/* Elements of an --array list: "0-9:3,20%4". */
 static int count_elements(const char *list, uint32_t *count, struct ft_error *err)
 {
-  enum { MOST = 4000001 }; /* slurm.conf(5): MaxArraySize may not exceed 4,000,001 */
-  struct ft_text cursor = ft_text_from(list), piece;
-  uint64_t total = 0;
-
-  while (ft_text_until(&cursor, ',', &piece)) {
-    uint64_t low, high, step = 1, at_once;
-
-    if (!ft_text_u64(&piece, MOST, &low))
-      goto bad;
-    high = low;
-    if (ft_text_skip(&piece, "-") && !ft_text_u64(&piece, MOST, &high))
-      goto bad;
-    if (ft_text_skip(&piece, ":") && (!ft_text_u64(&piece, MOST, &step) || step == 0))
-      goto bad;
-    if (ft_text_skip(&piece, "%") && !ft_text_u64(&piece, MOST, &at_once))
-      goto bad;
-    if (ft_text_left(&piece) || high < low)
-      goto bad;
-    total += (high - low) / step + 1;
-  }
-  *count = (uint32_t)(total > MOST ? MOST : total);
-  return 0;
-bad:
+  *count = ft_array_count(list);
+  if (*count)
+    return 0;
   return ft_error_set(err, "--array=%s: expected a list such as 0-9:2,20%%4", list);
 }
 

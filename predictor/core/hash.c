@@ -2,8 +2,9 @@
 #include "config.h"
 
 #include "predictor/core/hash.h"
+#include "predictor/core/hot.h"
 
-uint64_t ft_hash64(uint64_t seed, const void *data, size_t length)
+FT_HOT uint64_t ft_hash64(uint64_t seed, const void *data, size_t length)
 {
   const unsigned char *p = data;
 

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "predictor/core/hot.h"
 #include "predictor/core/io.h"
 
 int ft_io_open_regular(int dirfd, const char *name, struct ft_error *err)
@@ -140,12 +141,12 @@ static double clock_seconds(clockid_t clock)
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-double ft_io_monotonic(void)
+FT_HOT double ft_io_monotonic(void)
 {
   return clock_seconds(CLOCK_MONOTONIC);
 }
 
-double ft_io_now(void)
+FT_HOT double ft_io_now(void)
 {
   return clock_seconds(CLOCK_REALTIME);
 }

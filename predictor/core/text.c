@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "predictor/core/hot.h"
 #include "predictor/core/text.h"
 
 static bool blank(char c)
@@ -57,7 +58,7 @@ bool ft_text_line(struct ft_text *text, struct ft_text *line)
   return true;
 }
 
-bool ft_text_word(struct ft_text *text, struct ft_text *word)
+FT_HOT bool ft_text_word(struct ft_text *text, struct ft_text *word)
 {
   while (text->at < text->end && blank(*text->at))
     text->at++;
@@ -79,7 +80,7 @@ struct ft_text ft_text_trim(struct ft_text text)
   return text;
 }
 
-bool ft_text_skip(struct ft_text *text, const char *literal)
+FT_HOT bool ft_text_skip(struct ft_text *text, const char *literal)
 {
   if (!ft_text_starts(*text, literal))
     return false;
@@ -109,7 +110,7 @@ bool ft_text_lists(struct ft_text list, const char *word)
   return false;
 }
 
-bool ft_text_u64(struct ft_text *text, uint64_t max, uint64_t *value)
+FT_HOT bool ft_text_u64(struct ft_text *text, uint64_t max, uint64_t *value)
 {
   const char *p = text->at;
   uint64_t v = 0;

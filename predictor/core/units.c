@@ -40,17 +40,26 @@ static void significant(double value, const char *unit, char *out, size_t size)
   (void)snprintf(out, size, "%.*f %s", decimals, value, unit);
 }
 
-const char *ft_units_show_bytes(uint64_t bytes, char *out, size_t size)
+double ft_units_of_bytes(double bytes, const char **name)
 {
   static const char *const unit[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
-  double value = (double)bytes;
+  double value = bytes;
   size_t u = 0;
 
   while (value >= 1023.5 && u < sizeof unit / sizeof *unit - 1) {
     value /= 1024;
     u++;
   }
-  significant(value, unit[u], out, size);
+  *name = unit[u];
+  return ldexp(1, 10 * (int)u);
+}
+
+const char *ft_units_show_bytes(uint64_t bytes, char *out, size_t size)
+{
+  const char *unit;
+  double of = ft_units_of_bytes((double)bytes, &unit);
+
+  significant((double)bytes / of, unit, out, size);
   return out;
 }
 

@@ -417,10 +417,9 @@ int ft_time_parse(struct ft_text text, const struct ft_zone *zone, double *utc)
   int64_t local;
   long offset;
 
-  if (ft_text_u64(&whole, UINT64_C(253402300799), &epoch) && whole.at == whole.end) {
-    *utc = (double)epoch;
+  if (ft_text_u64(&whole, UINT64_C(253402300799), &epoch) &&
+      (whole.at == whole.end || *whole.at == '.') && ft_text_is_double(text, utc))
     return 1;
-  }
   if (!take_digits(&text, 4, 1970, 9999, &year) || !ft_text_skip(&text, "-") ||
       !take_digits(&text, 2, 1, 12, &month) || !ft_text_skip(&text, "-") ||
       !take_digits(&text, 2, 1, 31, &day) || day > month_days(year, month) ||

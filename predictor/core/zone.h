@@ -34,7 +34,7 @@ int64_t ft_zone_to_utc(const struct ft_zone *zone, int64_t local);
 
 /*
  * A time: "2026-11-20T21:30:00" (or a blank for the T) in ZONE; with "Z",
- * "+01:00" or "+0100" behind it in that; or a whole number of seconds since 1970.
+ * "+01:00" or "+0100" behind it in that; or seconds since 1970, with a fraction or without.
  * Returns 1; 0 when it is local and ZONE is NULL; -1 when TEXT is no time.
  */
 int ft_time_parse(struct ft_text text, const struct ft_zone *zone, double *utc);

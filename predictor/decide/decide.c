@@ -4,16 +4,19 @@
 #include "predictor/core/text.h"
 #include "predictor/decide/plan.h"
 
-uint64_t ft_decide_limit(const struct ft_question *question)
+void ft_question_take(struct ft_question *question, const struct ft_evidence *evidence,
+                      const char *job_name)
 {
-  struct ft_question q = *question;
-  ft_policy policy = { .mode = FT_MODE_OFF };
-  struct ft_plan plan;
+  const struct ft_element_estimates *elements = &evidence->elements;
 
-  q.mode = FT_MODE_OFF;
-  q.policy = &policy;
-  ft_plan_make(&q, &plan);
-  return plan.limit;
+  question->estimate = evidence->estimate;
+  question->pooled = evidence->pooled;
+  if (evidence->imported)
+    question->imported_from = job_name;
+  if (!evidence->estimate || !elements->count)
+    return;
+  question->elements = elements;
+  question->estimate = &elements->each[ft_decide_largest(elements, question->policy)];
 }
 
 void ft_decide(const struct ft_question *question, ft_decision *out)
@@ -36,6 +39,9 @@ void ft_decide(const struct ft_question *question, ft_decision *out)
   if (plan.p_oom >= 0) {
     out->has_p_oom = true;
     out->p_oom = plan.p_oom;
+    out->has_p_oom_any = question->request->array_tasks > 0;
+    if (out->has_p_oom_any)
+      out->p_oom_any = ft_plan_any(question, plan.oom_bytes);
   }
   if (plan.by_bound)
     return;

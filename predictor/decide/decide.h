@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "predictor/estimate/estimate.h"
+#include "predictor/estimate/evidence.h"
 #include "predictor/record/record.h"
 
 /*
@@ -23,7 +23,10 @@ struct ft_question {
   ft_mode mode;          /* the user's; FT_MODE_UNSET: the policy's */
   const char *app;
   const ft_request *request;
-  const struct ft_estimate *estimate; /* NULL: there is none */
+  const struct ft_estimate *estimate; /* NULL: there is none; of a job array: the largest element's */
+  const struct ft_element_estimates *elements; /* NULL: no array, or nothing is known */
+  const char *imported_from; /* the job name that its runs were imported under; NULL: its own runs */
+  bool pooled;                        /* its runs are all users' */
   const ft_policy *policy;            /* resolved */
   const ft_partition *partition;      /* NULL: not known */
   bool memory_is_consumable;
@@ -31,10 +34,14 @@ struct ft_question {
 };
 
 /*
- * The bytes a node of the job would have under REQUEST in PARTITION, for its
- * least favourable node; 0 when memory is not limited or not known.
+ * Put EVIDENCE (which is borrowed, as JOB_NAME is) into QUESTION, whose policy is there already: of a
+ * job array's elements the largest one's estimate is its estimate.
  */
-uint64_t ft_decide_limit(const struct ft_question *question);
+void ft_question_take(struct ft_question *question, const struct ft_evidence *evidence,
+                      const char *job_name);
+
+/* Which of ELEMENTS, at least one, would be given the most under POLICY. */
+size_t ft_decide_largest(const struct ft_element_estimates *elements, const ft_policy *policy);
 
 /*
  * Decide. OUT is filled whole; out->mem_bytes is in out->mem_unit, the user's own
@@ -53,6 +60,10 @@ uint64_t ft_decide_limit(const struct ft_question *question);
  * - A chance over reject_probability, under the memory the job will then have,
  *   rejects it, except in the mode force and in a check that the user typed; in
  *   the site's own check it does.
+ * Runs that were only imported under the same job name, none of its own, never make a job smaller
+ * nor reject it.
+ * One --mem covers all elements of a job array: the amount is the largest one's, and the
+ * chance that counts is the worst one's; that of any is told beside it.
  * Chances are within [1e-6, 1 - 1e-6]; none is given where nothing kills.
  */
 void ft_decide(const struct ft_question *question, ft_decision *out);

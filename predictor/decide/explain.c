@@ -10,6 +10,9 @@
 #include "predictor/core/units.h"
 #include "predictor/decide/plan.h"
 
+/* Elements of an array whose medians are within this part of the largest need the same. */
+#define ALIKE 0.98
+
 struct voice {
   const struct ft_question *q;
   const struct ft_plan *plan;
@@ -60,8 +63,11 @@ static void say_percent(struct voice *v, double p)
     say(v, p < 0.0995 || p > 0.9 ? "%.1f %%" : "%.0f %%", 100 * p);
 }
 
-/* "99.7 %", and for an array "3.0 % for one element, 26 % for any of 10". */
-static void say_chance(struct voice *v, double p)
+/*
+ * "99.7 %" under BYTES, P being the worst element's of an array: "3.0 % for one element, 26 % for
+ * any of 10".
+ */
+static void say_chance(struct voice *v, double p, uint64_t bytes)
 {
   uint32_t elements = v->q->request->array_tasks;
 
@@ -69,8 +75,10 @@ static void say_chance(struct voice *v, double p)
   if (elements < 2)
     return;
   say(v, " for one element, ");
-  say_percent(v, ft_plan_any(p, elements));
+  say_percent(v, ft_plan_any(v->q, bytes));
   say(v, " for any of %u", (unsigned)elements);
+  if (v->q->elements && v->q->elements->count > 1 && v->q->elements->count < elements)
+    say(v, ", by %zu of them", v->q->elements->count);
 }
 
 static const char *option(ft_mem_unit unit)
@@ -82,8 +90,34 @@ static void say_runs(struct voice *v)
 {
   unsigned runs = v->q->estimate->runs;
 
-  say(v, "(%u run%s%s)", runs, runs == 1 ? "" : "s",
-      v->q->estimate->extrapolated ? ", none of them quite like it" : "");
+  say(v, "(%u %srun%s", runs, v->q->imported_from ? "imported " : "", runs == 1 ? "" : "s");
+  if (v->q->pooled)
+    say(v, " of all users");
+  if (v->q->imported_from)
+    say(v, " of jobs named %s", v->q->imported_from);
+  say(v, "%s)", v->q->estimate->extrapolated ? ", none of them quite like it" : "");
+}
+
+/* Whether the elements of the array need so different amounts that the largest is to be named. */
+static bool differ(const struct voice *v)
+{
+  double most = ft_estimate_quantile(v->q->estimate, 0.5);
+
+  for (size_t i = 0; v->q->elements && i < v->q->elements->count; i++)
+    if (ft_estimate_quantile(&v->q->elements->each[i], 0.5) < ALIKE * most)
+      return true;
+  return false;
+}
+
+/* "needs 11.2 GiB"; of an array whose elements differ "needs up to 11.2 GiB (element 7)" */
+static void say_middle(struct voice *v, const char *verb)
+{
+  const struct ft_element_estimates *all = v->q->elements;
+
+  say(v, "%s %s %s", v->q->app, verb, differ(v) ? "up to " : "");
+  say_bytes(v, ft_estimate_quantile(v->q->estimate, 0.5));
+  if (differ(v))
+    say(v, " (element %u)", (unsigned)all->index[v->q->estimate - all->each]);
 }
 
 /* "unet3d needs 11.2 GiB, 95 % below 12.6 GiB (42 runs)" */
@@ -96,8 +130,7 @@ static void say_need(struct voice *v)
     say_bytes(v, e->bound_bytes);
     return;
   }
-  say(v, "%s needs ", v->q->app);
-  say_bytes(v, ft_estimate_quantile(e, 0.5));
+  say_middle(v, "needs");
   say(v, ", 95 %% below ");
   say_bytes(v, ft_estimate_quantile(e, 0.95));
   say(v, " ");
@@ -174,7 +207,7 @@ static void say_change(struct voice *v)
   }
   if (p->p_amount >= 0 && (p->capped || v->q->request->array_tasks > 1)) {
     say(v, "; out of memory: ");
-    say_chance(v, p->p_amount);
+    say_chance(v, p->p_amount, p->amount);
   }
 }
 
@@ -193,7 +226,7 @@ static void explain_low(struct voice *v)
   }
   if (p->p_limit >= 0) {
     say(v, " (");
-    say_chance(v, p->p_limit);
+    say_chance(v, p->p_limit, p->limit);
     say(v, ")");
   }
   if (p->would_reject)
@@ -213,8 +246,7 @@ static void explain_high(struct voice *v)
   const struct ft_estimate *e = v->q->estimate;
   double used = fmax(e->max_bytes, ft_estimate_quantile(e, 0.5));
 
-  say(v, "%s needs ", v->q->app);
-  say_bytes(v, ft_estimate_quantile(e, 0.5));
+  say_middle(v, "needs");
   say(v, " ");
   say_runs(v);
   say(v, v->q->request->mem_unit == FT_MEM_NONE ? "; it has " : "; you asked for ");
@@ -250,8 +282,7 @@ static void explain_rejection(struct voice *v)
   if (passes) {
     say_limit(v, ", but ");
   }
-  say(v, "%s has needed ", v->q->app);
-  say_bytes(v, ft_estimate_quantile(v->q->estimate, 0.5));
+  say_middle(v, "has needed");
   say(v, " ");
   say_runs(v);
   if (!passes && p->no_node) {
@@ -262,7 +293,7 @@ static void explain_rejection(struct voice *v)
     say_bytes(v, (double)p->most);
   }
   say(v, ": it would run out of memory (");
-  say_chance(v, p->p_oom);
+  say_chance(v, p->p_oom, p->oom_bytes);
   say(v, ").");
   new_line(v);
   if (passes) {
@@ -292,7 +323,7 @@ static void explain_nothing_done(struct voice *v)
   } else if (p->limit && p->p_limit >= 0) {
     say(v, "; ");
     say_limit(v, " is enough (out of memory: ");
-    say_chance(v, p->p_limit);
+    say_chance(v, p->p_limit, p->limit);
     say(v, ")");
   }
 }

@@ -147,11 +147,26 @@ static void find_most(const struct ft_question *q, struct ft_plan *plan, const s
 
 /* ---- what it should have ---- */
 
+static double sure(double p)
+{
+  return fmin(fmax(p, SURE), 1 - SURE);
+}
+
+/* The chance that a run needs more than BYTES: of a job array's elements the worst one's. */
+static double exceeds(const struct ft_question *q, uint64_t bytes)
+{
+  double worst = ft_estimate_exceeds(q->estimate, (double)bytes);
+
+  for (size_t i = 0; q->elements && i < q->elements->count; i++)
+    worst = fmax(worst, ft_estimate_exceeds(&q->elements->each[i], (double)bytes));
+  return worst;
+}
+
 static double chance(const struct ft_question *q, const struct ft_plan *plan, uint64_t bytes)
 {
   if (!plan->kills || plan->by_bound || !bytes)
     return -1;
-  return fmin(fmax(ft_estimate_exceeds(q->estimate, (double)bytes), SURE), 1 - SURE);
+  return sure(exceeds(q, bytes));
 }
 
 static double target(const ft_policy *policy)
@@ -173,13 +188,34 @@ static uint64_t rounded_up(double bytes, uint64_t to)
   return times((uint64_t)ceil(bytes / (double)to), to);
 }
 
+static bool by_bound(const struct ft_estimate *e, const ft_policy *policy)
+{
+  return e->runs < policy->min_runs && e->bound_bytes > 0;
+}
+
+static double need_of(const struct ft_estimate *e, const ft_policy *policy)
+{
+  double need = by_bound(e, policy) ? e->bound_bytes * BOUND_GROWTH
+                                    : ft_estimate_quantile(e, 1 - target(policy));
+
+  return fmax(need, e->bound_bytes * BOUND_MARGIN);
+}
+
+size_t ft_decide_largest(const struct ft_element_estimates *elements, const ft_policy *policy)
+{
+  size_t largest = 0;
+
+  for (size_t i = 1; i < elements->count; i++)
+    if (need_of(&elements->each[i], policy) > need_of(&elements->each[largest], policy))
+      largest = i;
+  return largest;
+}
+
 static void find_amount(const struct ft_question *q, struct ft_plan *plan)
 {
   const struct ft_estimate *e = q->estimate;
-  double need = plan->by_bound ? e->bound_bytes * BOUND_GROWTH
-                               : ft_estimate_quantile(e, 1 - target(q->policy));
+  double need = need_of(e, q->policy);
 
-  need = fmax(need, e->bound_bytes * BOUND_MARGIN);
   need = fmax(need, (double)q->policy->floor_bytes);
   plan->amount = rounded_up(need, q->policy->round_bytes);
   if (plan->most && plan->amount > plan->most) {
@@ -209,8 +245,7 @@ static void judge_limit(const struct ft_question *q, struct ft_plan *plan)
   else if (plan->by_bound)
     plan->too_low = (double)plan->limit < q->estimate->bound_bytes * BOUND_MARGIN;
   else
-    plan->too_low = ft_estimate_exceeds(q->estimate, (double)plan->limit) >
-                    fmax(LOW_LEAST, LOW_TIMES * policy->oom_probability);
+    plan->too_low = exceeds(q, plan->limit) > fmax(LOW_LEAST, LOW_TIMES * policy->oom_probability);
   plan->too_high = !plan->by_bound && plan->limit && q->memory_is_consumable && !exclusive(q) &&
                    (double)plan->limit > factor * (double)plan->amount;
 }
@@ -223,6 +258,12 @@ static void act(struct ft_plan *plan, ft_action action, const char *reason)
   plan->reason = reason;
 }
 
+/* Whether enough of its own runs stand behind the estimate. */
+static bool may_lower(const struct ft_question *q)
+{
+  return !q->imported_from && q->estimate->runs >= q->policy->trim_runs;
+}
+
 /* Nothing was asked for and the mode may set. */
 static void set_memory(const struct ft_question *q, struct ft_plan *plan)
 {
@@ -232,7 +273,7 @@ static void set_memory(const struct ft_question *q, struct ft_plan *plan)
     act(plan, FT_ACTION_SET, "no memory was asked for and it would have got too little");
   else if (plan->limit && plan->amount == plan->limit)
     act(plan, FT_ACTION_LEAVE, "what it gets without asking is right");
-  else if (plan->by_bound || q->estimate->runs < q->policy->trim_runs)
+  else if (plan->by_bound || !may_lower(q))
     act(plan, FT_ACTION_LEAVE, "too few runs to give it less than it would have got");
   else if (!q->memory_is_consumable || exclusive(q))
     act(plan, FT_ACTION_LEAVE, "asking for less would free nothing");
@@ -261,8 +302,7 @@ static void choose(const struct ft_question *q, struct ft_plan *plan)
     set_memory(q, plan);
   else if (plan->too_low && may_raise && plan->amount > plan->limit)
     act(plan, FT_ACTION_RAISE, "what was asked for is too little");
-  else if (plan->too_high && plan->mode == FT_MODE_TRIM &&
-           q->estimate->runs >= q->policy->trim_runs)
+  else if (plan->too_high && plan->mode == FT_MODE_TRIM && may_lower(q))
     act(plan, FT_ACTION_TRIM, "far more was asked for than it needs");
   else
     keep_request(plan);
@@ -280,7 +320,8 @@ static bool changes(ft_action action)
 static void perhaps_reject(const struct ft_question *q, struct ft_plan *plan)
 {
   plan->p_oom = changes(plan->action) ? plan->p_amount : plan->p_limit;
-  if (!(q->policy->reject_probability > 0) || plan->mode == FT_MODE_FORCE ||
+  plan->oom_bytes = changes(plan->action) ? plan->amount : plan->limit;
+  if (!(q->policy->reject_probability > 0) || plan->mode == FT_MODE_FORCE || q->imported_from ||
       !(plan->p_oom > q->policy->reject_probability))
     return;
   if (plan->mode == FT_MODE_CHECK && plan->typed)
@@ -310,7 +351,7 @@ void ft_plan_make(const struct ft_question *q, struct ft_plan *plan)
     act(plan, FT_ACTION_LEAVE, "off");
     return;
   }
-  plan->by_bound = e && e->runs < q->policy->min_runs && e->bound_bytes > 0;
+  plan->by_bound = e && by_bound(e, q->policy);
   plan->claimed = e && ((e->runs >= q->policy->min_runs && e->runs > 0) || plan->by_bound);
   if (!plan->claimed) {
     act(plan, FT_ACTION_LEAVE, e ? "too few runs are known" : "nothing is known of this app");
@@ -322,7 +363,13 @@ void ft_plan_make(const struct ft_question *q, struct ft_plan *plan)
   perhaps_reject(q, plan);
 }
 
-double ft_plan_any(double p, uint32_t count)
+double ft_plan_any(const struct ft_question *q, uint64_t bytes)
 {
-  return count > 1 ? -expm1((double)count * log1p(-p)) : p;
+  double count = q->request->array_tasks > 1 ? q->request->array_tasks : 1, none = 0;
+
+  if (!q->elements)
+    return -expm1(count * log1p(-sure(ft_estimate_exceeds(q->estimate, (double)bytes))));
+  for (size_t i = 0; i < q->elements->count; i++)
+    none += log1p(-sure(ft_estimate_exceeds(&q->elements->each[i], (double)bytes)));
+  return -expm1(none * count / (double)q->elements->count);
 }

@@ -37,6 +37,7 @@ struct ft_plan {
   double p_limit;  /* of running out of memory under `limit`; negative: not known */
   double p_amount; /* under `amount` */
   double p_oom;    /* under what it will have, or would have had if it is not rejected */
+  uint64_t oom_bytes; /* which is so much */
 
   ft_action action;
   bool would_reject; /* but for the mode check */
@@ -45,8 +46,10 @@ struct ft_plan {
 
 void ft_plan_make(const struct ft_question *question, struct ft_plan *plan);
 
-/* The chance that any of a job's array elements (COUNT; 0: no array) runs out, each with P on its
- * own. */
-double ft_plan_any(double p, uint32_t count);
+/*
+ * The chance that any element of the job's array runs out under BYTES, each on its own; of elements
+ * that were not looked at, as of those that were. Of a job that is no array: that it does.
+ */
+double ft_plan_any(const struct ft_question *question, uint64_t bytes);
 
 #endif

@@ -8,7 +8,10 @@
 
 #include "predictor/core/hash.h"
 #include "predictor/core/text.h"
+#include "predictor/estimate/equation.h"
 #include "predictor/estimate/evaluate.h"
+
+enum { COLUMNS = sizeof((ft_model *)NULL)->columns / sizeof(ft_column) };
 
 /* A linear centre is never taken below this part of its intercept, none above 2^50 bytes. */
 #define LEAST_PART (1.0 / 64)
@@ -115,6 +118,45 @@ static double untried(const ft_term *t, double x)
   return UNTRIED_POWER * fmin(step, 2);
 }
 
+/* X held within the evidence, by column; whether it was beyond it in what EQUATION reads. */
+static bool hold(const ft_evaluator *e, const float *x, size_t count, float *held)
+{
+  bool beyond = false;
+
+  memcpy(held, x, count * sizeof *x);
+  for (size_t i = 0; i < e->terms_count; i++) {
+    const ft_term *t = &e->terms[i];
+
+    if (t->levels_count || t->column >= count || isnan(x[t->column]))
+      continue;
+    held[t->column] = (float)fmin(fmax((double)x[t->column], t->low), t->high);
+    for (size_t v = 0; v < e->equation.columns_count; v++)
+      beyond |= e->equation.columns[v] == t->column && held[t->column] != x[t->column];
+  }
+  return beyond;
+}
+
+/* The equation's centre in place of the additive one, where it says anything; its variance. */
+static double by_equation(const ft_evaluator *e, const float *x, size_t count,
+                          struct ft_centre *out)
+{
+  float held[COLUMNS];
+  struct ft_expression code;
+  double at, within;
+
+  if (count > COLUMNS || !ft_equation_open(&e->equation, &code))
+    return 0;
+  at = ft_equation_log(&e->equation, &code, x, count);
+  if (isnan(at))
+    return 0;
+  out->log = at + e->equation_shift;
+  if (!hold(e, x, count, held))
+    return 0;
+  out->extrapolated = true;
+  within = ft_equation_log(&e->equation, &code, held, count);
+  return isnan(within) ? 9 : BEYOND * BEYOND * (at - within) * (at - within);
+}
+
 void ft_evaluate_centre(const ft_evaluator *e, const float *x, size_t count, struct ft_centre *out)
 {
   double sum = e->intercept, variance = 0, power = 0, centre;
@@ -137,6 +179,8 @@ void ft_evaluate_centre(const ft_evaluator *e, const float *x, size_t count, str
     out->log = log(centre);
     variance /= centre * centre;
   }
+  if (e->by_equation)
+    variance = fmax(variance, by_equation(e, x, count, out));
   out->log = isnan(out->log) ? 0 : fmin(fmax(out->log, 0), MOST_LOG);
   /* nobody needs to be told of more than a factor of e^3 either way */
   out->doubt = isnan(variance + power) ? 9 : fmin(variance + power, 9);

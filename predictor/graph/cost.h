@@ -41,6 +41,7 @@ struct ft_cost {
   size_t layer_count;
   struct ft_unknown *unknowns; /* each type once, FT_COST_UNKNOWNS at most */
   size_t unknown_count;
+  const bool *learnt; /* of each tensor of the graph */
 };
 
 /*

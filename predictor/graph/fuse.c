@@ -11,6 +11,7 @@ struct fuse {
   const struct ft_block *block;
   struct ft_fusion *fusions;
   uint32_t *uses, *user; /* of each tensor: how many, and one of them */
+  int64_t batch;         /* the first dimension of what is fed */
 };
 
 static uint32_t input(const struct ft_operator *op, uint32_t i)
@@ -62,7 +63,8 @@ static void inside(struct fuse *f, const struct ft_operator *op)
 static void last(struct fuse *f, const struct ft_operator *op, uint8_t kind, uint32_t tensor,
                  int64_t groups)
 {
-  f->fusions[op - f->block->operators] = (struct ft_fusion){ kind, tensor, groups };
+  f->fusions[op - f->block->operators] =
+      (struct ft_fusion){ .kind = kind, .input = tensor, .groups = groups };
 }
 
 /* x times sigmoid(x), or hard sigmoid. */
@@ -174,9 +176,114 @@ static void group_norm(struct fuse *f, const struct ft_operator *op)
   last(f, end, FT_FUSED_NORM, input(to, 0), x->rank > 1 ? ft_times(x->dims[0], x->dims[1]) : 0);
 }
 
-int ft_fuse(struct ft_graph *graph, const struct ft_block *block, struct ft_fusion *fusions)
+/* The product of queries and keys that SCORES are, scaled or shifted; NULL when they are not. */
+static const struct ft_operator *scores(struct fuse *f, uint32_t scores, bool *shifted,
+                                        const struct ft_operator **between, int *count)
 {
-  struct fuse f = { .graph = graph, .block = block, .fusions = fusions };
+  for (int i = 0; i < 4; i++) {
+    const struct ft_operator *product = from(f, scores, "MatMul"), *op;
+    uint32_t next = 0;
+
+    if (f->uses[scores] != 1)
+      return NULL;
+    if (product)
+      return product;
+    op = from(f, scores, "Mul");
+    op = op ? op : from(f, scores, "Div");
+    next = op ? fed(f, op) : 0;
+    op = op ? op : from(f, scores, "Add");
+    if (op && !next) {
+      next = fed(f, op);
+      *shifted = true;
+    }
+    if (!next)
+      return NULL;
+    between[(*count)++] = op;
+    scores = next;
+  }
+  return NULL;
+}
+
+/* What TENSOR is the transpose of, when nobody else wants it; else 0. */
+static uint32_t turned(struct fuse *f, uint32_t tensor)
+{
+  const struct ft_operator *turn = from(f, tensor, "Transpose");
+
+  return turn && f->uses[tensor] == 1 ? input(turn, 0) : 0;
+}
+
+/* The operand of a product of attention: before it was scaled and turned. */
+static uint32_t operand(struct fuse *f, uint32_t tensor)
+{
+  const struct ft_operator *scale = from(f, tensor, "Mul");
+
+  if (scale && fed(f, scale) && f->uses[tensor] == 1) {
+    inside(f, scale);
+    tensor = fed(f, scale);
+  }
+  if (turned(f, tensor)) {
+    inside(f, from(f, tensor, "Transpose"));
+    tensor = turned(f, tensor);
+  }
+  return tensor;
+}
+
+/*
+ * softmax(q k' + bias) v, the last product being OP; or v softmax(...)'. PyTorch's kernels take
+ * batch, heads, rows and columns; attention within windows, which stand in the batch's place, is
+ * mostly spelt out.
+ */
+static void attention(struct fuse *f, const struct ft_operator *op)
+{
+  uint32_t p = input(op, 0), v = input(op, 1), q, k;
+  const struct ft_operator *softmax = from(f, p, "Softmax"), *product;
+  struct ft_fusion *fusion = &f->fusions[op - f->block->operators];
+  const struct ft_tensor *y = &f->graph->tensors[op->outputs[0]];
+  const struct ft_operator *between[4];
+  bool shifted = false;
+  int count = 0;
+
+  if (!softmax && turned(f, input(op, 1)) && from(f, turned(f, input(op, 1)), "Softmax")) {
+    p = turned(f, input(op, 1));
+    v = input(op, 0);
+    softmax = from(f, p, "Softmax");
+  }
+  if (!softmax || f->uses[p] != 1 || y->rank != 4 || constant(f, v))
+    return;
+  product = scores(f, input(softmax, 0), &shifted, between, &count);
+  if (shifted && y->dims[0] != f->batch)
+    return;
+  if (!product || constant(f, input(product, 0)) || constant(f, input(product, 1)))
+    return;
+  inside(f, softmax);
+  inside(f, product);
+  while (count > 0)
+    inside(f, between[--count]);
+  if (p != input(op, 0))
+    inside(f, from(f, input(op, 1), "Transpose"));
+  q = operand(f, input(product, 0));
+  k = operand(f, input(product, 1));
+  last(f, op, FT_FUSED_ATTENTION, q, 0);
+  fusion->keys = k;
+  fusion->values = operand(f, v);
+  y = &f->graph->tensors[p];
+  fusion->groups = y->dims[y->rank - 1] > 0 ? ft_tensor_elements(y) / y->dims[y->rank - 1] : 0;
+}
+
+/* The first dimension of what is fed. */
+static int64_t batch(const struct ft_graph *graph, const struct ft_block *block)
+{
+  const struct ft_tensor *x = &graph->tensors[block->input_count ? block->inputs[0] : 0];
+
+  return x->rank > 0 ? x->dims[0] : 0;
+}
+
+int ft_fuse(struct ft_graph *graph, const struct ft_block *block, bool fuse_attention,
+            struct ft_fusion *fusions)
+{
+  struct fuse f = {
+    .graph = graph, .block = block, .fusions = fusions, .batch = batch(graph, block)
+  };
 
   f.uses = ft_arena_take(&graph->results, graph->tensor_count * sizeof *f.uses);
   f.user = ft_arena_take(&graph->results, graph->tensor_count * sizeof *f.user);
@@ -205,6 +312,8 @@ int ft_fuse(struct ft_graph *graph, const struct ft_block *block, struct ft_fusi
       layer_norm(&f, op);
     else if (is(op, "InstanceNormalization"))
       group_norm(&f, op);
+    else if (fuse_attention && is(op, "MatMul"))
+      attention(&f, op);
   }
   return 0;
 }

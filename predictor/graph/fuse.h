@@ -12,17 +12,23 @@ enum ft_fused {
   FT_FUSED_NOT,
   FT_FUSED_INSIDE,     /* gives nothing that is kept */
   FT_FUSED_ACTIVATION, /* the last of GELU, SiLU, hard swish: needs its input again */
-  FT_FUSED_NORM        /* the last of a normalisation: needs its input and statistics */
+  FT_FUSED_NORM,       /* the last of a normalisation: needs its input and statistics */
+  FT_FUSED_ATTENTION   /* softmax between two products: needs queries, keys, values, the result */
 };
 
 struct ft_fusion {
   uint8_t kind;
-  uint32_t input; /* of the last: what went in */
-  int64_t groups; /* of a normalisation: how many means and deviations it takes; 0 unknown */
+  uint32_t input;        /* of the last: what went in; of attention the queries */
+  uint32_t keys, values; /* of attention */
+  int64_t groups; /* of a normalisation: how many means and deviations it takes; of attention: how
+                     many rows of probabilities; 0 unknown */
 };
 
-/* Fill FUSIONS, one for each operator of BLOCK, all zeros before. Returns 0; -1 when memory is out.
+/*
+ * Fill FUSIONS, one for each operator of BLOCK, all zeros before; ATTENTION: scaled dot-product
+ * attention is one of them. Returns 0; -1 when memory is out.
  */
-int ft_fuse(struct ft_graph *graph, const struct ft_block *block, struct ft_fusion *fusions);
+int ft_fuse(struct ft_graph *graph, const struct ft_block *block, bool attention,
+            struct ft_fusion *fusions);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "predictor/core/buf.h"
+#include "predictor/graph/backward.h"
 #include "predictor/graph/fuse.h"
 #include "predictor/graph/infer.h"
 #include "predictor/graph/memory.h"
@@ -25,111 +26,10 @@ struct follow {
   size_t room;
 };
 
-/* What the backward pass of an operator needs (PyTorch, tools/autograd/derivatives.yaml). */
-enum {
-  SAVES_NOTHING = 0,
-  SAVES_FIRST = 1,  /* its first input */
-  SAVES_SECOND = 2, /* its second, where the first is learnt or fed */
-  SAVES_RESULT = 4,
-  SAVES_INDICES = 8,     /* where the largest were: 8 bytes for each result */
-  SAVES_MASK = 16,       /* a byte for each result */
-  SAVES_STATISTICS = 32, /* mean and deviation of each group */
-  SAVES_BOTH = 64,       /* of two operands each for the other's gradient */
-  SAVES_GATES = 128      /* a recurrence: gates and cell of each step */
-};
-
-static const struct {
-  const char *type;
-  uint8_t saves;
-} rules[] = {
-  { "Add", SAVES_NOTHING },
-  { "And", SAVES_NOTHING },
-  { "ArgMax", SAVES_NOTHING },
-  { "ArgMin", SAVES_NOTHING },
-  { "AveragePool", SAVES_FIRST },
-  { "BatchNormalization", SAVES_FIRST | SAVES_STATISTICS },
-  { "Cast", SAVES_NOTHING },
-  { "Ceil", SAVES_NOTHING },
-  { "Concat", SAVES_NOTHING },
-  { "Conv", SAVES_FIRST },
-  { "ConvTranspose", SAVES_FIRST },
-  { "CumSum", SAVES_NOTHING },
-  { "DepthToSpace", SAVES_NOTHING },
-  { "Div", SAVES_BOTH },
-  { "Dropout", SAVES_MASK },
-  { "Einsum", SAVES_BOTH },
-  { "Equal", SAVES_NOTHING },
-  { "Exp", SAVES_RESULT },
-  { "Expand", SAVES_NOTHING },
-  { "Flatten", SAVES_NOTHING },
-  { "Floor", SAVES_NOTHING },
-  { "GRU", SAVES_FIRST | SAVES_RESULT | SAVES_GATES },
-  { "Gather", SAVES_SECOND },
-  { "Gemm", SAVES_BOTH },
-  { "GlobalAveragePool", SAVES_NOTHING },
-  { "Greater", SAVES_NOTHING },
-  { "GroupNormalization", SAVES_FIRST | SAVES_STATISTICS },
-  { "Identity", SAVES_NOTHING },
-  { "InstanceNormalization", SAVES_FIRST | SAVES_STATISTICS },
-  { "LSTM", SAVES_FIRST | SAVES_RESULT | SAVES_GATES },
-  { "LayerNormalization", SAVES_FIRST | SAVES_STATISTICS },
-  { "Less", SAVES_NOTHING },
-  { "LogSoftmax", SAVES_RESULT },
-  { "MatMul", SAVES_BOTH },
-  { "MaxPool", SAVES_FIRST | SAVES_INDICES },
-  { "Mean", SAVES_NOTHING },
-  { "Mul", SAVES_BOTH },
-  { "Neg", SAVES_NOTHING },
-  { "Not", SAVES_NOTHING },
-  { "Or", SAVES_NOTHING },
-  { "Pad", SAVES_NOTHING },
-  { "RNN", SAVES_FIRST | SAVES_RESULT | SAVES_GATES },
-  { "Range", SAVES_NOTHING },
-  { "Reciprocal", SAVES_RESULT },
-  { "ReduceMean", SAVES_NOTHING },
-  { "ReduceSum", SAVES_NOTHING },
-  { "Relu", SAVES_RESULT },
-  { "Reshape", SAVES_NOTHING },
-  { "Resize", SAVES_NOTHING },
-  { "Round", SAVES_NOTHING },
-  { "Sigmoid", SAVES_RESULT },
-  { "Slice", SAVES_NOTHING },
-  { "Softmax", SAVES_RESULT },
-  { "SpaceToDepth", SAVES_NOTHING },
-  { "Split", SAVES_NOTHING },
-  { "Sqrt", SAVES_RESULT },
-  { "Squeeze", SAVES_NOTHING },
-  { "Sub", SAVES_NOTHING },
-  { "Sum", SAVES_NOTHING },
-  { "Tanh", SAVES_RESULT },
-  { "Tile", SAVES_NOTHING },
-  { "Transpose", SAVES_NOTHING },
-  { "Unsqueeze", SAVES_NOTHING },
-  { "Upsample", SAVES_NOTHING },
-};
-
-/* An operator without a rule keeps what goes in and what comes out: the most that it can. */
-static unsigned saves(const struct ft_operator *op)
-{
-  size_t low = 0, high = sizeof rules / sizeof *rules;
-
-  while (low < high) {
-    size_t middle = (low + high) / 2;
-    int order = strcmp(op->type, rules[middle].type);
-
-    if (order == 0)
-      return rules[middle].saves;
-    if (order < 0)
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  return op->kind ? SAVES_FIRST : SAVES_FIRST | SAVES_RESULT;
-}
-
 const char *ft_optimizer_name(enum ft_optimizer optimizer)
 {
-  static const char *const names[FT_OPTIMIZERS] = { "sgd", "momentum", "adam", "adamw" };
+  static const char *const names[FT_OPTIMIZERS] = { "sgd", "momentum", "adam", "adamw",
+                                                    "adam8bit" };
 
   return names[optimizer];
 }
@@ -211,13 +111,13 @@ static int64_t extras(struct follow *f, const struct ft_operator *op, unsigned w
 
   if (elements < 0)
     return 0;
-  if (what & SAVES_INDICES)
+  if (what & FT_SAVES_INDICES)
     bytes += 8 * elements;
-  if (what & SAVES_MASK)
+  if (what & FT_SAVES_MASK)
     bytes += elements;
-  if (what & SAVES_GATES) /* LSTM 4 gates and a cell, GRU 3 and 1, RNN 1 */
+  if (what & FT_SAVES_GATES) /* LSTM 4 gates and a cell, GRU 3 and 1, RNN 1 */
     bytes += 4 * elements * (op->type[0] == 'L' ? 5 : op->type[0] == 'G' ? 4 : 1);
-  if (what & SAVES_STATISTICS && y->rank > 1) {
+  if (what & FT_SAVES_STATISTICS && y->rank > 1) {
     int64_t groups = strcmp(op->type, "BatchNormalization") == 0 ? y->dims[1]
                      : strcmp(op->type, "LayerNormalization") == 0
                          ? elements / (y->dims[y->rank - 1] ? y->dims[y->rank - 1] : 1)
@@ -245,7 +145,7 @@ static int64_t saved_by(struct follow *f, const struct ft_operator *op,
                         const struct ft_fusion *fusion)
 {
   const struct ft_tensor *tensors = f->graph->tensors;
-  unsigned what = saves(op);
+  unsigned what = ft_backward_of(op).saves;
   uint32_t first = op->input_count ? op->inputs[0] : 0;
   uint32_t second = op->input_count > 1 ? op->inputs[1] : 0;
   int64_t bytes;
@@ -257,14 +157,14 @@ static int64_t saved_by(struct follow *f, const struct ft_operator *op,
   if (fusion->kind == FT_FUSED_NORM)
     return save(f, fusion->input) + 8 * (fusion->groups > 0 ? fusion->groups : 0);
   bytes = extras(f, op, what);
-  if (what & SAVES_FIRST)
+  if (what & FT_SAVES_FIRST)
     bytes += save(f, first);
-  if (what & SAVES_SECOND)
+  if (what & FT_SAVES_SECOND)
     bytes += save(f, second);
-  if (what & SAVES_RESULT && op->output_count)
+  if (what & FT_SAVES_RESULT && op->output_count)
     bytes += save(f, op->outputs[0]);
   /* each for the other's gradient: a number that is neither learnt nor fed needs none */
-  if (what & SAVES_BOTH) {
+  if (what & FT_SAVES_BOTH) {
     if (tensors[second].data || (tensors[second].constant && !tensors[second].producer))
       bytes += save(f, first);
     if (tensors[first].data || (tensors[first].constant && !tensors[first].producer) ||
@@ -362,7 +262,7 @@ static int follow_block(struct follow *f, const struct ft_block *block, int dept
       ft_arena_take(&f->graph->results, (block->operator_count + 1) * sizeof *fusions);
   int64_t live = 0, inner, saved;
 
-  if (!fusions || ft_fuse(f->graph, block, fusions) < 0)
+  if (!fusions || ft_fuse(f->graph, block, false, fusions) < 0)
     return exhausted(f);
   settle_block(f, block, fusions);
   for (uint32_t i = 0; i < block->input_count; i++)
@@ -423,5 +323,6 @@ int ft_graph_memory(struct ft_graph *graph, const struct ft_cost *cost, struct f
   memory->optimizer_bytes[FT_OPTIMIZER_MOMENTUM] = memory->parameter_bytes;
   memory->optimizer_bytes[FT_OPTIMIZER_ADAM] = ft_times(2, memory->parameter_bytes);
   memory->optimizer_bytes[FT_OPTIMIZER_ADAMW] = ft_times(2, memory->parameter_bytes);
+  memory->optimizer_bytes[FT_OPTIMIZER_ADAM8] = memory->parameter_bytes / 2;
   return 0;
 }

@@ -13,6 +13,7 @@ enum ft_optimizer {
   FT_OPTIMIZER_MOMENTUM,
   FT_OPTIMIZER_ADAM,
   FT_OPTIMIZER_ADAMW,
+  FT_OPTIMIZER_ADAM8, /* moments in 8 bits */
   FT_OPTIMIZERS
 };
 

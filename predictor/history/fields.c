@@ -162,7 +162,8 @@ const struct ft_field ft_fields[] = {
   TEXT(slurm_version, FT_PART_SUBMIT),
   TEXT(kernel_version, FT_PART_SUBMIT),
   U32(samples, FT_PART_MEASURED),
-  REAL(sample_seconds, FT_PART_MEASURED)
+  REAL(sample_seconds, FT_PART_MEASURED),
+  { "killed_at_bytes", FT_FIELD_U64, FT_PART_MEASURED, HAS(killed_at_bytes), NULL, 0, 3 }
 };
 
 const size_t ft_field_count = sizeof ft_fields / sizeof *ft_fields;

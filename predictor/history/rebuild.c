@@ -8,6 +8,7 @@
 #include "predictor/history/row.h"
 #include "predictor/history/store_private.h"
 #include "predictor/online/online.h"
+#include "predictor/record/layout.h"
 
 enum { PAGE = 256 }; /* runs at once where nobody waits for anything else */
 
@@ -22,14 +23,18 @@ void ft_rebuild_begin(struct ft_rebuild *rebuild, uint32_t uid, const char *app,
 static sqlite3_stmt *select_page(struct ft_rebuild *rebuild, struct ft_store *store, unsigned runs,
                                  struct ft_error *err)
 {
-  sqlite3_stmt *s = store->page;
+  bool pooled = rebuild->model.uid == FT_LAYOUT_POOLED;
+  sqlite3_stmt **kept = pooled ? &store->pooled_page : &store->page, *s = *kept;
 
   if (!s)
-    s = store->page = ft_store_prepare(store, "SELECT id, end_time, ",
-                                       " FROM observation WHERE app = ?1 AND uid = ?2"
-                                       " AND (end_time, id) > (?3, ?4)"
-                                       " ORDER BY end_time, id LIMIT ?5",
-                                       err);
+    s = *kept = ft_store_prepare(store, "SELECT id, end_time, ",
+                                 pooled ? " FROM observation WHERE app = ?1 AND ?2 = ?2"
+                                          " AND (end_time, id) > (?3, ?4)"
+                                          " ORDER BY end_time, id LIMIT ?5"
+                                        : " FROM observation WHERE app = ?1 AND uid = ?2"
+                                          " AND (end_time, id) > (?3, ?4)"
+                                          " ORDER BY end_time, id LIMIT ?5",
+                                 err);
   if (!s)
     return NULL;
   sqlite3_bind_text(s, 1, rebuild->model.app, -1, SQLITE_STATIC);

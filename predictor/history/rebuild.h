@@ -13,7 +13,7 @@ struct ft_rebuild {
   int64_t row;
 };
 
-/* Begin with an empty model of UID's APP under RULE. */
+/* Begin with an empty model of UID's APP, of all users' where it is FT_LAYOUT_POOLED, under RULE. */
 void ft_rebuild_begin(struct ft_rebuild *rebuild, uint32_t uid, const char *app, ft_rule rule);
 
 /*

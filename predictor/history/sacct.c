@@ -9,11 +9,11 @@
 #include <strings.h>
 
 #include "predictor/core/csv.h"
-#include "predictor/core/hash.h"
 #include "predictor/core/units.h"
 #include "predictor/history/import.h"
 #include "predictor/history/sacct_text.h"
 #include "predictor/history/steps.h"
+#include "predictor/record/layout.h"
 
 enum column {
   JOB_ID,
@@ -197,23 +197,12 @@ static int read_user(struct reader *r, struct ft_error *err)
   return 0;
 }
 
-/* "alice/train": cut to fit, it ends in its hash, so that two stay two */
 static void name_app(const struct ft_import *import, ft_observation *o)
 {
-  char whole[256];
-  int length;
-
-  if (import->app) {
+  if (import->app)
     (void)ft_string_copy(import->app, o->app, sizeof o->app);
-    return;
-  }
-  if (o->user[0])
-    length = snprintf(whole, sizeof whole, "%s/%s", o->user, o->job_name);
   else
-    length = snprintf(whole, sizeof whole, "%" PRIu32 "/%s", o->uid, o->job_name);
-  if (!ft_string_copy(whole, o->app, sizeof o->app))
-    (void)snprintf(o->app + sizeof o->app - 18, 18, "-%016" PRIx64,
-                   ft_hash64(FT_HASH_SEED, whole, (size_t)length));
+    ft_layout_imported_app(o->user, o->uid, o->job_name, o->app);
 }
 
 static int read_request(struct reader *r, struct ft_error *err)

@@ -41,6 +41,7 @@ void ft_store_close(struct ft_store *store)
   sqlite3_finalize(store->find);
   sqlite3_finalize(store->put);
   sqlite3_finalize(store->page);
+  sqlite3_finalize(store->pooled_page);
   sqlite3_finalize(store->mark);
   sqlite3_finalize(store->next);
   (void)sqlite3_close(store->db);

@@ -15,6 +15,7 @@ struct ft_store {
   sqlite3_stmt *find; /* by key, for put */
   sqlite3_stmt *put;
   sqlite3_stmt *page; /* runs of an app after one of them */
+  sqlite3_stmt *pooled_page; /* of all users */
   sqlite3_stmt *mark;
   sqlite3_stmt *next; /* changed app */
 };

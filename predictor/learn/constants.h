@@ -8,18 +8,7 @@
 #define FT_LEARN_CONSTANTS_H
 
 #include "predictor/learn/expression.h"
-
-/* Rows at once: a tree's values stay in the first-level cache. */
-enum { FT_ROWS_BLOCK = 32 };
-
-/* A table, scaled to be of the order of 1, its rows filled up to whole blocks. */
-struct ft_rows {
-  const double *x;      /* x[column * room + row] */
-  const double *y;
-  const double *weight; /* 1 / |y|; 0: the row is held out, or only fills a block */
-  size_t rows, room, columns;
-  size_t counted;       /* rows with weight */
-};
+#include "predictor/learn/rows.h"
 
 /* Working memory for one equation at a time. */
 struct ft_sweep;
@@ -27,16 +16,19 @@ struct ft_sweep;
 /* NULL with errno out of memory; to be given to free(). */
 struct ft_sweep *ft_sweep_new(void);
 
-/* Mean absolute percentage error, a fraction, over the rows with weight; infinite where undefined. */
+/* Mean absolute percentage error, a fraction, over the rows; infinite where undefined. */
 double ft_constants_error(const struct ft_rows *rows, const struct ft_expression *expression,
                           struct ft_sweep *sweep);
 
 /*
- * Fit the constants (the first ten; more would only fit noise), intercept and slope of
+ * Fit the constants that count (ten at most; more would only fit noise), intercept and slope of
  * EXPRESSION, a valid one whose scales are 1, in at most STEPS steps from where they
  * are. Returns the error as above; it never gets larger.
  */
 double ft_constants_fit(const struct ft_rows *rows, struct ft_expression *expression,
                         struct ft_sweep *sweep, int steps);
+
+/* How many constants the last ft_constants_fit has fitted besides intercept and slope. */
+int ft_constants_fitted(const struct ft_sweep *sweep);
 
 #endif

@@ -2,25 +2,8 @@
 #include "config.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "predictor/learn/expression.h"
-
-int ft_symbol_arity(enum ft_symbol symbol)
-{
-  switch (symbol) {
-  case FT_SYMBOL_CONSTANT:
-  case FT_SYMBOL_VARIABLE:
-    return 0;
-  case FT_SYMBOL_SQUARE:
-  case FT_SYMBOL_CUBE:
-  case FT_SYMBOL_ROOT:
-  case FT_SYMBOL_LOG:
-    return 1;
-  default:
-    return 2;
-  }
-}
 
 bool ft_expression_valid(const struct ft_expression *e, size_t variables)
 {
@@ -54,294 +37,57 @@ int ft_expression_start(const struct ft_expression *e, int i)
   return i + 1;
 }
 
-static double apply(enum ft_symbol symbol, double a, double b)
-{
-  switch (symbol) {
-  case FT_SYMBOL_ADD:
-    return a + b;
-  case FT_SYMBOL_MULTIPLY:
-    return a * b;
-  case FT_SYMBOL_SQUARE:
-    return a * a;
-  case FT_SYMBOL_CUBE:
-    return a * a * a;
-  case FT_SYMBOL_SUBTRACT:
-    return a - b;
-  case FT_SYMBOL_DIVIDE:
-    return a / b;
-  case FT_SYMBOL_ROOT:
-    return sqrt(fabs(a));
-  default:
-    return log1p(fabs(a));
-  }
-}
-
 double ft_expression_evaluate(const struct ft_expression *e, const double *x)
 {
-  double stack[FT_EXPRESSION_DEPTH];
-  int top = 0;
+  double stack[FT_EXPRESSION_DEPTH], *a = stack - 1;
 
   for (int i = 0; i < e->length; i++) {
-    enum ft_symbol symbol = e->symbol[i];
-    int arity = ft_symbol_arity(symbol);
-
-    if (symbol == FT_SYMBOL_CONSTANT)
-      stack[top++] = e->constant[i];
-    else if (symbol == FT_SYMBOL_VARIABLE)
-      stack[top++] = x[e->variable[i]] / e->scale[e->variable[i]];
-    else if (arity == 1)
-      stack[top - 1] = apply(symbol, stack[top - 1], 0);
-    else
-      top--, stack[top - 1] = apply(symbol, stack[top - 1], stack[top]);
+    switch ((enum ft_symbol)e->symbol[i]) {
+    case FT_SYMBOL_CONSTANT:
+      *++a = e->constant[i];
+      continue;
+    case FT_SYMBOL_VARIABLE:
+      *++a = x[e->variable[i]] / e->scale[e->variable[i]];
+      continue;
+    case FT_SYMBOL_ADD:
+      a--, *a += a[1];
+      continue;
+    case FT_SYMBOL_MULTIPLY:
+      a--, *a *= a[1];
+      continue;
+    case FT_SYMBOL_SQUARE:
+      *a *= *a;
+      continue;
+    case FT_SYMBOL_CUBE:
+      *a *= *a * *a;
+      continue;
+    case FT_SYMBOL_SUBTRACT:
+      a--, *a -= a[1];
+      continue;
+    case FT_SYMBOL_DIVIDE:
+      a--, *a /= a[1];
+      continue;
+    case FT_SYMBOL_ROOT:
+      *a = sqrt(fabs(*a));
+      continue;
+    case FT_SYMBOL_LOG:
+      *a = log1p(fabs(*a));
+      continue;
+    case FT_SYMBOL_SINE:
+      *a = sin(*a);
+      continue;
+    case FT_SYMBOL_COSINE:
+      *a = cos(*a);
+      continue;
+    case FT_SYMBOL_EXPONENTIAL:
+      *a = exp(*a);
+      continue;
+    case FT_SYMBOL_MINIMUM:
+      a--, *a = a[1] < *a ? a[1] : *a;
+      continue;
+    case FT_SYMBOLS:
+      break;
+    }
   }
   return e->intercept + e->slope * stack[0];
-}
-
-/* ---- polynomials, for printing ---- */
-
-enum { MONOMIALS = 64, DEGREE = 12 };
-
-struct monomial {
-  double coefficient;
-  uint8_t power[FT_EXPRESSION_VARIABLES];
-};
-
-struct polynomial {
-  int count;
-  struct monomial term[MONOMIALS];
-};
-
-/* Add one term, joining it with an equal one. False when there are too many. */
-static bool add_term(struct polynomial *p, const struct monomial *m)
-{
-  for (int i = 0; i < p->count; i++)
-    if (memcmp(p->term[i].power, m->power, sizeof m->power) == 0) {
-      p->term[i].coefficient += m->coefficient;
-      return true;
-    }
-  if (p->count == MONOMIALS)
-    return false;
-  p->term[p->count++] = *m;
-  return true;
-}
-
-static bool product(const struct polynomial *a, const struct polynomial *b, struct polynomial *out)
-{
-  out->count = 0;
-  for (int i = 0; i < a->count; i++)
-    for (int j = 0; j < b->count; j++) {
-      struct monomial m = a->term[i];
-      int degree = 0;
-
-      m.coefficient *= b->term[j].coefficient;
-      for (int v = 0; v < FT_EXPRESSION_VARIABLES; v++)
-        degree += m.power[v] = (uint8_t)(m.power[v] + b->term[j].power[v]);
-      if (degree > DEGREE || !add_term(out, &m))
-        return false;
-    }
-  return true;
-}
-
-static bool sum(const struct polynomial *b, double sign, struct polynomial *a)
-{
-  for (int i = 0; i < b->count; i++) {
-    struct monomial m = b->term[i];
-
-    m.coefficient *= sign;
-    if (!add_term(a, &m))
-      return false;
-  }
-  return true;
-}
-
-/* One step on a stack of polynomials; false when the symbol is none or it grows too long. */
-static bool step(const struct ft_expression *e, int i, struct polynomial *stack, int *top)
-{
-  struct polynomial *a, result, twice;
-  struct monomial m = { .coefficient = 1 };
-
-  switch ((enum ft_symbol)e->symbol[i]) {
-  case FT_SYMBOL_CONSTANT:
-    m.coefficient = e->constant[i];
-    break;
-  case FT_SYMBOL_VARIABLE:
-    m.coefficient = 1 / e->scale[e->variable[i]];
-    m.power[e->variable[i]] = 1;
-    break;
-  case FT_SYMBOL_ADD:
-  case FT_SYMBOL_SUBTRACT:
-    --*top;
-    return sum(&stack[*top], e->symbol[i] == FT_SYMBOL_ADD ? 1 : -1, &stack[*top - 1]);
-  case FT_SYMBOL_MULTIPLY:
-    --*top;
-    a = &stack[*top - 1];
-    if (!product(a, &stack[*top], &result))
-      return false;
-    *a = result;
-    return true;
-  case FT_SYMBOL_SQUARE:
-  case FT_SYMBOL_CUBE:
-    a = &stack[*top - 1];
-    if (!product(a, a, &result))
-      return false;
-    if (e->symbol[i] == FT_SYMBOL_CUBE) {
-      if (!product(&result, a, &twice))
-        return false;
-      result = twice;
-    }
-    *a = result;
-    return true;
-  default:
-    return false;
-  }
-  stack[*top].count = 1;
-  stack[(*top)++].term[0] = m;
-  return true;
-}
-
-static int by_degree(const struct monomial *a, const struct monomial *b)
-{
-  int da = 0, db = 0;
-
-  for (int v = 0; v < FT_EXPRESSION_VARIABLES; v++) {
-    da += a->power[v];
-    db += b->power[v];
-  }
-  return da != db ? db - da : memcmp(b->power, a->power, sizeof a->power);
-}
-
-static bool expand(const struct ft_expression *e, struct polynomial *out)
-{
-  struct polynomial stack[FT_EXPRESSION_DEPTH];
-  struct monomial constant = { .coefficient = e->intercept };
-  int top = 0;
-
-  for (int i = 0; i < e->length; i++)
-    if (!step(e, i, stack, &top))
-      return false;
-  *out = stack[0];
-  for (int i = 0; i < out->count; i++)
-    out->term[i].coefficient *= e->slope;
-  if (!add_term(out, &constant))
-    return false;
-  for (int i = 1; i < out->count; i++)
-    for (int j = i; j > 0 && by_degree(&out->term[j - 1], &out->term[j]) > 0; j--) {
-      struct monomial m = out->term[j];
-
-      out->term[j] = out->term[j - 1];
-      out->term[j - 1] = m;
-    }
-  return true;
-}
-
-/* A coefficient with four digits; in LaTeX the exponent is set as a power of ten. */
-static int print_number(double value, bool latex, struct ft_buf *out)
-{
-  int exponent = value == 0 ? 0 : (int)floor(log10(fabs(value)));
-
-  if (latex && (exponent > 5 || exponent < -3))
-    return ft_buf_printf(out, "%.4g \\times 10^{%d}", value / pow(10, exponent), exponent);
-  return ft_buf_printf(out, "%.4g", value);
-}
-
-static int print_name(const char *name, bool latex, struct ft_buf *out)
-{
-  if (!latex)
-    return ft_buf_printf(out, "%s", name);
-  if (ft_buf_printf(out, "\\mathrm{") < 0)
-    return -1;
-  for (; *name; name++)
-    if (ft_buf_printf(out, strchr("_%&#$", *name) ? "\\%c" : "%c", *name) < 0)
-      return -1;
-  return ft_buf_printf(out, "}");
-}
-
-static int print_monomial(const struct monomial *m, const char *const *names, bool latex,
-                          struct ft_buf *out)
-{
-  if (print_number(fabs(m->coefficient), latex, out) < 0)
-    return -1;
-  for (int v = 0; v < FT_EXPRESSION_VARIABLES; v++) {
-    if (!m->power[v])
-      continue;
-    if (ft_buf_printf(out, latex ? " \\cdot " : "*") < 0 || print_name(names[v], latex, out) < 0)
-      return -1;
-    if (m->power[v] > 1 && ft_buf_printf(out, latex ? "^{%d}" : "^%d", m->power[v]) < 0)
-      return -1;
-  }
-  return 0;
-}
-
-static int print_polynomial(const struct polynomial *p, const char *const *names, bool latex,
-                            struct ft_buf *out)
-{
-  bool first = true;
-
-  for (int i = 0; i < p->count; i++) {
-    const struct monomial *m = &p->term[i];
-
-    if (m->coefficient == 0)
-      continue;
-    if (ft_buf_printf(out, "%s", first ? (m->coefficient < 0 ? "-" : "")
-                                       : (m->coefficient < 0 ? " - " : " + ")) < 0 ||
-        print_monomial(m, names, latex, out) < 0)
-      return -1;
-    first = false;
-  }
-  return first ? ft_buf_printf(out, "0") : 0;
-}
-
-static int print_tree(const struct ft_expression *e, int i, const char *const *names, bool latex,
-                      struct ft_buf *out)
-{
-  static const char *const infix[FT_SYMBOLS] = { [FT_SYMBOL_ADD] = " + ",
-                                                 [FT_SYMBOL_SUBTRACT] = " - ",
-                                                 [FT_SYMBOL_MULTIPLY] = "*",
-                                                 [FT_SYMBOL_DIVIDE] = "/" };
-  static const char *const open[FT_SYMBOLS] = { [FT_SYMBOL_SQUARE] = "(",
-                                                [FT_SYMBOL_CUBE] = "(",
-                                                [FT_SYMBOL_ROOT] = "sqrt|",
-                                                [FT_SYMBOL_LOG] = "log(1 + |" };
-  static const char *const close[FT_SYMBOLS] = { [FT_SYMBOL_SQUARE] = ")^2",
-                                                 [FT_SYMBOL_CUBE] = ")^3",
-                                                 [FT_SYMBOL_ROOT] = "|",
-                                                 [FT_SYMBOL_LOG] = "|)" };
-  enum ft_symbol symbol = e->symbol[i];
-
-  if (symbol == FT_SYMBOL_CONSTANT)
-    return print_number(e->constant[i], latex, out);
-  if (symbol == FT_SYMBOL_VARIABLE) {
-    if (ft_buf_printf(out, "(") < 0 || print_name(names[e->variable[i]], latex, out) < 0)
-      return -1;
-    return ft_buf_printf(out, "/%.4g)", e->scale[e->variable[i]]);
-  }
-  if (open[symbol]) {
-    if (ft_buf_printf(out, "%s", open[symbol]) < 0 ||
-        print_tree(e, i - 1, names, latex, out) < 0)
-      return -1;
-    return ft_buf_printf(out, "%s", close[symbol]);
-  }
-  if (ft_buf_printf(out, "(") < 0 ||
-      print_tree(e, ft_expression_start(e, i - 1) - 1, names, latex, out) < 0 ||
-      ft_buf_printf(out, "%s", infix[symbol]) < 0 || print_tree(e, i - 1, names, latex, out) < 0)
-    return -1;
-  return ft_buf_printf(out, ")");
-}
-
-int ft_expression_print(const struct ft_expression *e, const char *const *names, const char *unit,
-                        bool latex, struct ft_buf *out)
-{
-  struct polynomial p;
-
-  if (expand(e, &p)) {
-    if (print_polynomial(&p, names, latex, out) < 0)
-      return -1;
-  } else if (print_number(e->intercept, latex, out) < 0 || ft_buf_printf(out, " + ") < 0 ||
-             print_number(e->slope, latex, out) < 0 || ft_buf_printf(out, "*") < 0 ||
-             print_tree(e, e->length - 1, names, latex, out) < 0) {
-    return -1;
-  }
-  if (!unit || !unit[0])
-    return 0;
-  return ft_buf_printf(out, latex ? "\\;\\mathrm{%s}" : " [%s]", unit);
 }

@@ -23,8 +23,12 @@ enum ft_symbol {
   FT_SYMBOL_DIVIDE,
   FT_SYMBOL_ROOT, /* of the absolute value */
   FT_SYMBOL_LOG,  /* of 1 + the absolute value */
+  FT_SYMBOL_SINE,
+  FT_SYMBOL_COSINE,
+  FT_SYMBOL_EXPONENTIAL,
+  FT_SYMBOL_MINIMUM, /* the smaller of two */
   FT_SYMBOLS
-};
+}; /* stored in model files: only ever added to */
 
 enum {
   FT_EXPRESSION_NODES = 40,    /* of one equation */
@@ -41,8 +45,18 @@ struct ft_expression {
   double scale[FT_EXPRESSION_VARIABLES];  /* a variable stands divided by its scale */
 };
 
-/* How many operands SYMBOL takes: 0, 1 or 2. */
-int ft_symbol_arity(enum ft_symbol symbol);
+/* How many operands SYMBOL, below FT_SYMBOLS, takes: 0, 1 or 2. */
+static inline int ft_symbol_arity(unsigned symbol)
+{
+  static const uint8_t arity[FT_SYMBOLS] = {
+    [FT_SYMBOL_ADD] = 2,  [FT_SYMBOL_MULTIPLY] = 2, [FT_SYMBOL_SQUARE] = 1, [FT_SYMBOL_CUBE] = 1,
+    [FT_SYMBOL_SUBTRACT] = 2, [FT_SYMBOL_DIVIDE] = 2, [FT_SYMBOL_ROOT] = 1, [FT_SYMBOL_LOG] = 1,
+    [FT_SYMBOL_SINE] = 1, [FT_SYMBOL_COSINE] = 1, [FT_SYMBOL_EXPONENTIAL] = 1,
+    [FT_SYMBOL_MINIMUM] = 2
+  };
+
+  return arity[symbol];
+}
 
 /* Whether EXPRESSION is one whole tree within its bounds, over VARIABLES variables. */
 bool ft_expression_valid(const struct ft_expression *expression, size_t variables);
@@ -55,10 +69,10 @@ double ft_expression_evaluate(const struct ft_expression *expression, const doub
 
 /*
  * Print with NAMES of the variables and UNIT of the value ("" for none), as plain text
- * or LATEX. Sums, products and powers are multiplied out into a polynomial;
+ * (which Python, R and C read, but for "^") or LATEX, coefficients with so many DIGITS, 1 to 17. Sums, products and powers are multiplied out into a polynomial;
  * anything else is printed as it stands. Returns 0, or -1 past OUT's limit.
  */
 int ft_expression_print(const struct ft_expression *expression, const char *const *names,
-                        const char *unit, bool latex, struct ft_buf *out);
+                        const char *unit, bool latex, int digits, struct ft_buf *out);
 
 #endif

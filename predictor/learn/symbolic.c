@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The population is an array of postfix trees; a subtree is a contiguous run of
- * symbols, so crossover and mutation are moves of memory.
+ * Trees lie in slots, twice as many as the population: selection takes numbers of slots, and
+ * only offspring are copies.
  */
 #include "config.h"
 
@@ -10,19 +10,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/core/hash.h"
-#include "predictor/core/random.h"
 #include "predictor/learn/constants.h"
 #include "predictor/learn/symbolic.h"
+#include "predictor/learn/tree.h"
 
 enum {
   SEEN = 4096,     /* structures that are remembered with their fitted constants */
-  ENOUGH_FITS = 3, /* of one structure: then what was found best is taken */
+  ENOUGH_FITS = 3, /* of one structure with constants: then what was found best is taken */
   EARLY_STEPS = 3, /* of Levenberg-Marquardt while evolving */
   LATE_STEPS = 60, /* on the front */
   FOLDS = 5,
   FIRST_DEPTH = 3  /* of the first trees, ramped from 1 */
 };
+
+/* Errors that differ by less differ by rounding. */
+#define ROUNDING 1e-9
 
 struct tree {
   struct ft_expression code; /* scales are the data's and never change */
@@ -39,11 +41,17 @@ struct seen {
 
 struct search {
   struct ft_rows data;
-  struct seen *seen;
   struct ft_symbolic_settings set;
-  struct ft_random random;
-  uint8_t unary[FT_SYMBOLS], binary[FT_SYMBOLS];
-  int unary_count, binary_count;
+  struct ft_grower grower;
+  struct ft_sweep *sweep;
+  double *copy;         /* of the table, scaled; then room for the same without a fold */
+  struct seen *seen;
+  struct tree *slot;    /* 2 * population */
+  uint32_t *candidate;  /* slots: of the parents, then of their offspring */
+  uint32_t *next;
+  double *mape;         /* of the candidates, and their lengths, side by side */
+  uint8_t *length, *used;
+  struct tree *best;    /* by length */
 };
 
 void ft_symbolic_defaults(struct ft_symbolic_settings *settings)
@@ -64,21 +72,43 @@ void ft_symbolic_defaults(struct ft_symbolic_settings *settings)
 
 /* ---- what a tree is worth ---- */
 
+static void copy_tree(struct tree *to, const struct tree *from)
+{
+  ft_tree_copy(&to->code, &from->code);
+  to->code.intercept = from->code.intercept;
+  to->code.slope = from->code.slope;
+  to->mape = from->mape;
+  to->known = from->known;
+}
+
 static bool same_structure(const struct ft_expression *a, const struct ft_expression *b)
 {
   return a->length == b->length && memcmp(a->symbol, b->symbol, a->length) == 0 &&
          memcmp(a->variable, b->variable, a->length) == 0;
 }
 
+/* Eight bytes at a time: this is done for every offspring. */
+static uint64_t hash_bytes(uint64_t hash, const uint8_t *bytes, size_t count)
+{
+  for (size_t i = 0; i < count; i += sizeof hash) {
+    uint64_t word = 0;
+
+    memcpy(&word, bytes + i, count - i < sizeof word ? count - i : sizeof word);
+    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
 static struct seen *find_seen(const struct search *f, const struct ft_expression *e)
 {
-  uint64_t hash = ft_hash64(FT_HASH_SEED, e->symbol, e->length);
-  struct seen *seen;
+  uint64_t hash = hash_bytes(hash_bytes(e->length, e->symbol, e->length), e->variable, e->length);
+  struct seen *seen = &f->seen[hash % SEEN];
 
-  hash = ft_hash64(hash, e->variable, e->length);
-  seen = &f->seen[hash % SEEN];
-  if (seen->hash != hash || !same_structure(&seen->best.code, e))
-    *seen = (struct seen){ .hash = hash };
+  if (seen->hash != hash || !same_structure(&seen->best.code, e)) {
+    seen->hash = hash;
+    seen->fits = 0;
+  }
   return seen;
 }
 
@@ -86,7 +116,7 @@ static struct seen *find_seen(const struct search *f, const struct ft_expression
  * The same structure comes up again and again once a population agrees: after
  * some fits from different constants, the best of them is what it is worth.
  */
-static void measure(const struct search *f, struct tree *t, struct ft_sweep *s)
+static void measure(const struct search *f, struct tree *t)
 {
   struct seen *seen;
 
@@ -94,295 +124,178 @@ static void measure(const struct search *f, struct tree *t, struct ft_sweep *s)
     return;
   t->known = true;
   if (!f->set.constants) {
-    t->mape = ft_constants_error(&f->data, &t->code, s);
+    t->mape = ft_constants_error(&f->data, &t->code, f->sweep);
     return;
   }
   seen = find_seen(f, &t->code);
   if (seen->fits >= ENOUGH_FITS) {
-    *t = seen->best;
+    copy_tree(t, &seen->best);
     return;
   }
-  t->mape = ft_constants_fit(&f->data, &t->code, s, EARLY_STEPS);
+  t->mape = ft_constants_fit(&f->data, &t->code, f->sweep, EARLY_STEPS);
   if (!seen->fits++ || t->mape < seen->best.mape)
-    seen->best = *t;
+    copy_tree(&seen->best, t);
+  if (!ft_constants_fitted(f->sweep))
+    seen->fits = ENOUGH_FITS;
 }
 
-/* ---- trees ---- */
-
-static double draw_constant(struct search *f)
+/* The best tree of each length so far. */
+static void remember(const struct search *f, const struct tree *t)
 {
-  return exp(ft_random_normal(&f->random));
-}
+  struct tree *b = &f->best[t->code.length];
 
-static void add_terminal(struct search *f, struct ft_expression *e)
-{
-  int at = e->length++;
-
-  /* as many constants as one more variable would bring */
-  e->variable[at] = (uint8_t)ft_random_below(&f->random, f->data.columns + 1);
-  if (e->variable[at] == f->data.columns) {
-    e->symbol[at] = FT_SYMBOL_CONSTANT;
-    e->constant[at] = draw_constant(f);
-    e->variable[at] = 0;
-  } else {
-    e->symbol[at] = FT_SYMBOL_VARIABLE;
-  }
-}
-
-static uint8_t draw_operator(struct search *f)
-{
-  uint64_t i = ft_random_below(&f->random, (uint64_t)(f->unary_count + f->binary_count));
-
-  return i < (uint64_t)f->unary_count ? f->unary[i] : f->binary[i - (uint64_t)f->unary_count];
-}
-
-/* Append a random tree of at most DEPTH levels. */
-static void grow(struct search *f, struct ft_expression *e, int depth)
-{
-  uint8_t symbol;
-
-  if (depth <= 0 || e->length > FT_EXPRESSION_NODES / 2 ||
-      ft_random_double(&f->random) < 0.2) {
-    add_terminal(f, e);
-    return;
-  }
-  symbol = draw_operator(f);
-  for (int i = 0; i < ft_symbol_arity(symbol); i++)
-    grow(f, e, depth - 1);
-  e->variable[e->length] = 0;
-  e->symbol[e->length++] = symbol;
-}
-
-static void begin(const struct search *f, struct ft_expression *e)
-{
-  memset(e, 0, sizeof *e);
-  e->slope = 1;
-  for (size_t i = 0; i < f->data.columns; i++)
-    e->scale[i] = 1;
-}
-
-/*
- * Put nodes FROM..TO-1 of SOURCE in place of FIRST..LAST of TARGET. False, and
- * nothing changed, when the result would be too long or too deep.
- */
-static bool splice(struct ft_expression *target, int first, int last,
-                   const struct ft_expression *source, int from, int to)
-{
-  struct ft_expression e = *target;
-  int added = to - from, tail = target->length - last - 1;
-  int depth = 0, deepest = 0;
-
-  if (first + added + tail > FT_EXPRESSION_NODES)
-    return false;
-  memcpy(e.symbol + first, source->symbol + from, (size_t)added);
-  memcpy(e.variable + first, source->variable + from, (size_t)added);
-  memcpy(e.constant + first, source->constant + from, (size_t)added * sizeof *e.constant);
-  memcpy(e.symbol + first + added, target->symbol + last + 1, (size_t)tail);
-  memcpy(e.variable + first + added, target->variable + last + 1, (size_t)tail);
-  memcpy(e.constant + first + added, target->constant + last + 1,
-         (size_t)tail * sizeof *e.constant);
-  e.length = (uint8_t)(first + added + tail);
-  for (int i = 0; i < e.length; i++) {
-    depth += 1 - ft_symbol_arity(e.symbol[i]);
-    if (depth > deepest)
-      deepest = depth;
-  }
-  if (deepest > FT_EXPRESSION_DEPTH)
-    return false;
-  *target = e;
-  return true;
-}
-
-static int draw_node(struct search *f, const struct ft_expression *e)
-{
-  return (int)ft_random_below(&f->random, e->length);
-}
-
-static void cross(struct search *f, struct tree *a, struct tree *b)
-{
-  int i = draw_node(f, &a->code), j = draw_node(f, &b->code);
-  struct ft_expression old = a->code;
-
-  if (splice(&a->code, ft_expression_start(&a->code, i), i, &b->code, ft_expression_start(&b->code, j), j + 1))
-    a->known = false;
-  if (splice(&b->code, ft_expression_start(&b->code, j), j, &old, ft_expression_start(&old, i), i + 1))
-    b->known = false;
-}
-
-/* A random tree takes a subtree's place. */
-static bool mutate_subtree(struct search *f, struct ft_expression *e)
-{
-  struct ft_expression grown;
-  int i = draw_node(f, e);
-
-  begin(f, &grown);
-  grow(f, &grown, 2);
-  return splice(e, ft_expression_start(e, i), i, &grown, 0, grown.length);
-}
-
-/* A symbol becomes another of as many operands. */
-static bool mutate_node(struct search *f, struct ft_expression *e)
-{
-  int i = draw_node(f, e), arity = ft_symbol_arity(e->symbol[i]);
-
-  if (arity == 0) {
-    uint8_t length = e->length;
-
-    e->length = (uint8_t)i;
-    add_terminal(f, e);
-    e->length = length;
-  } else if (arity == 1) {
-    e->symbol[i] = f->unary[ft_random_below(&f->random, (uint64_t)f->unary_count)];
-  } else {
-    e->symbol[i] = f->binary[ft_random_below(&f->random, (uint64_t)f->binary_count)];
-  }
-  return true;
-}
-
-/* A new symbol is put above a subtree. */
-static bool mutate_insert(struct search *f, struct ft_expression *e)
-{
-  struct ft_expression put;
-  int i = draw_node(f, e), start = ft_expression_start(e, i);
-  uint8_t symbol = draw_operator(f);
-
-  begin(f, &put);
-  memcpy(put.symbol, e->symbol + start, (size_t)(i + 1 - start));
-  memcpy(put.variable, e->variable + start, (size_t)(i + 1 - start));
-  memcpy(put.constant, e->constant + start, (size_t)(i + 1 - start) * sizeof *e->constant);
-  put.length = (uint8_t)(i + 1 - start);
-  if (put.length + 2 > FT_EXPRESSION_NODES)
-    return false;
-  if (ft_symbol_arity(symbol) == 2)
-    add_terminal(f, &put);
-  put.variable[put.length] = 0;
-  put.symbol[put.length++] = symbol;
-  return splice(e, start, i, &put, 0, put.length);
-}
-
-/* A symbol gives way to one of its operands. */
-static bool mutate_shrink(struct search *f, struct ft_expression *e)
-{
-  int i = draw_node(f, e), arity = ft_symbol_arity(e->symbol[i]), last = i - 1;
-  struct ft_expression old = *e;
-
-  if (!arity)
-    return false;
-  if (arity == 2 && ft_random_below(&f->random, 2))
-    last = ft_expression_start(e, last) - 1;
-  return splice(e, ft_expression_start(e, i), i, &old, ft_expression_start(&old, last), last + 1);
-}
-
-/* Every constant is drawn anew, or nudged. */
-static bool mutate_constants(struct search *f, struct ft_expression *e)
-{
-  bool changed = false;
-
-  for (int i = 0; i < e->length; i++)
-    if (e->symbol[i] == FT_SYMBOL_CONSTANT) {
-      e->constant[i] = ft_random_below(&f->random, 2)
-                           ? draw_constant(f)
-                           : e->constant[i] * (1 + 0.1 * ft_random_normal(&f->random));
-      changed = true;
-    }
-  return changed;
-}
-
-static void mutate(struct search *f, struct tree *t)
-{
-  static bool (*const operators[])(struct search *, struct ft_expression *) = {
-    mutate_subtree, mutate_node, mutate_insert, mutate_shrink, mutate_constants
-  };
-  uint64_t which = ft_random_below(&f->random, sizeof operators / sizeof *operators);
-
-  if (operators[which](f, &t->code))
-    t->known = false;
+  if (!b->known || t->mape < b->mape)
+    copy_tree(b, t);
 }
 
 /* ---- selection ---- */
 
-static const struct tree *by_fitness(struct search *f, const struct tree *from, size_t count)
+/* The best of a tournament by error, as a candidate's number. */
+static uint32_t by_fitness(struct search *f, uint32_t count)
 {
-  const struct tree *best = &from[ft_random_below(&f->random, count)];
+  uint32_t best = ft_grower_below(&f->grower, count);
 
   for (unsigned i = 1; i < f->set.fitness_size; i++) {
-    const struct tree *other = &from[ft_random_below(&f->random, count)];
+    uint32_t other = ft_grower_below(&f->grower, count);
 
-    if (other->mape < best->mape)
-      best = other;
+    best = f->mape[other] < f->mape[best] ? other : best;
   }
   return best;
 }
 
 /* Double tournament, fitness first (Luke and Panait 2002). */
-static const struct tree *choose(struct search *f, const struct tree *from, size_t count)
+static uint32_t choose(struct search *f, uint32_t count)
 {
-  const struct tree *a = by_fitness(f, from, count), *b = by_fitness(f, from, count);
-  const struct tree *shorter = a->code.length <= b->code.length ? a : b;
-  const struct tree *longer = shorter == a ? b : a;
+  uint32_t a = by_fitness(f, count), b = by_fitness(f, count);
+  uint32_t shorter = f->length[a] <= f->length[b] ? a : b;
 
-  if (a->code.length == b->code.length)
-    return ft_random_below(&f->random, 2) ? a : b;
-  return ft_random_double(&f->random) < f->set.parsimony_size / 2 ? shorter : longer;
+  if (f->length[a] == f->length[b])
+    return ft_grower_below(&f->grower, 2) ? a : b;
+  return ft_grower_chance(&f->grower, f->set.parsimony_size / 2) ? shorter : a + b - shorter;
 }
 
-/* The best tree of each length so far. */
-static void remember(struct tree *best, const struct tree *t)
-{
-  struct tree *b = &best[t->code.length];
+/* ---- generations ---- */
 
-  if (!b->known || t->mape < b->mape)
-    *b = *t;
+/* Slots that no parent lies in become the offspring's. */
+static void free_slots(struct search *f)
+{
+  uint32_t n = f->set.population, found = n;
+
+  memset(f->used, 0, 2 * (size_t)n);
+  for (uint32_t i = 0; i < n; i++)
+    f->used[f->candidate[i]] = 1;
+  for (uint32_t slot = 0; slot < 2 * n && found < 2 * n; slot++)
+    if (!f->used[slot])
+      f->candidate[found++] = slot;
 }
 
-/* One generation: parents at the front of POOL, offspring behind them, then both selected from. */
-static void generation(struct search *f, struct tree *pool, struct tree *next, struct tree *best,
-                       struct ft_sweep *s)
+/* Parents I and I + 1 have offspring; a last one without a partner has a copy. */
+static void breed(struct search *f, uint32_t i)
 {
-  size_t n = f->set.population;
+  uint32_t n = f->set.population;
+  const struct tree *a = &f->slot[f->candidate[i]];
+  const struct tree *b = i + 1 < n ? &f->slot[f->candidate[i + 1]] : NULL;
+  struct tree *x = &f->slot[f->candidate[n + i]];
+  struct tree *y = b ? &f->slot[f->candidate[n + i + 1]] : NULL;
+  bool changed[2];
 
-  for (size_t i = 0; i < n; i++)
-    pool[n + i] = pool[i];
-  for (size_t i = n; i + 1 < 2 * n; i += 2)
-    if (ft_random_double(&f->random) < f->set.crossover)
-      cross(f, &pool[i], &pool[i + 1]);
-  for (size_t i = n; i < 2 * n; i++) {
-    if (ft_random_double(&f->random) < f->set.mutation)
-      mutate(f, &pool[i]);
-    measure(f, &pool[i], s);
-    remember(best, &pool[i]);
-  }
-  for (size_t i = 0; i < n; i++)
-    next[i] = *choose(f, pool, 2 * n);
-  memcpy(pool, next, n * sizeof *pool);
-  for (size_t i = n - 1; i > 0; i--) { /* neighbours are crossed: shuffle them */
-    size_t j = ft_random_below(&f->random, i + 1);
-    struct tree t = pool[i];
+  copy_tree(x, a);
+  if (!b)
+    return;
+  copy_tree(y, b);
+  if (!ft_grower_chance(&f->grower, f->set.crossover))
+    return;
+  ft_tree_cross(&f->grower, &a->code, &b->code, &x->code, &y->code, changed);
+  x->known &= !changed[0];
+  y->known &= !changed[1];
+}
 
-    pool[i] = pool[j];
-    pool[j] = t;
+/* One generation: the candidates are parents, then their offspring; parents are selected from all. */
+static void generation(struct search *f)
+{
+  uint32_t n = f->set.population;
+
+  free_slots(f);
+  for (uint32_t i = 0; i < n; i += 2)
+    breed(f, i);
+  for (uint32_t i = 0; i < 2 * n; i++) {
+    struct tree *t = &f->slot[f->candidate[i]];
+
+    if (i >= n) {
+      if (ft_grower_chance(&f->grower, f->set.mutation) && ft_tree_mutate(&f->grower, &t->code))
+        t->known = false;
+      measure(f, t);
+      remember(f, t);
+    }
+    f->mape[i] = t->mape;
+    f->length[i] = t->code.length;
   }
+  for (uint32_t i = 0; i < n; i++)
+    f->next[i] = f->candidate[choose(f, 2 * n)];
+  memcpy(f->candidate, f->next, n * sizeof *f->next);
+}
+
+static void begin_tree(const struct search *f, struct tree *t)
+{
+  t->known = false;
+  t->code.intercept = 0;
+  t->code.slope = 1;
+  for (size_t i = 0; i < f->data.columns; i++)
+    t->code.scale[i] = 1;
+}
+
+static void begin(struct search *f)
+{
+  uint32_t n = f->set.population;
+
+  for (size_t i = 0; i < 2 * (size_t)n; i++)
+    begin_tree(f, &f->slot[i]);
+  for (int i = 0; i <= FT_EXPRESSION_NODES; i++)
+    begin_tree(f, &f->best[i]);
+  for (uint32_t i = 0; i < n; i++) {
+    struct tree *t = &f->slot[i];
+
+    f->candidate[i] = i;
+    ft_tree_grow(&f->grower, &t->code, 1 + (int)(i % FIRST_DEPTH));
+    measure(f, t);
+    remember(f, t);
+  }
+}
+
+/* False when it was cancelled. */
+static bool evolve(struct search *f)
+{
+  begin(f);
+  for (unsigned g = 0; g < f->set.generations; g++) {
+    double least = INFINITY;
+
+    generation(f);
+    for (int length = 1; length <= FT_EXPRESSION_NODES; length++)
+      if (f->best[length].known && f->best[length].mape < least)
+        least = f->best[length].mape;
+    if (f->set.progress && !f->set.progress(f->set.data, g + 1, least))
+      return false;
+  }
+  return true;
 }
 
 /* ---- the front ---- */
 
 /* MAPE over the rows held out in turn, and its standard error. */
-static double validate(const struct search *f, const struct ft_expression *e, double *fold_weight,
-                       struct ft_sweep *s, double *standard_error)
+static double validate(const struct search *f, const struct ft_expression *e,
+                       double *standard_error)
 {
+  double *room = f->copy + f->data.room * (f->data.columns + 2);
   double total = 0, squares = 0;
-  size_t counted = 0, folds = f->data.rows < FOLDS ? f->data.rows : FOLDS;
+  size_t folds = f->data.rows < FOLDS ? f->data.rows : FOLDS;
 
   for (size_t k = 0; k < folds; k++) {
-    struct ft_rows part = f->data;
     struct ft_expression refit = *e;
+    struct ft_rows part;
 
-    for (size_t r = 0; r < f->data.room; r++)
-      fold_weight[r] = r % folds == k ? 0 : f->data.weight[r];
-    part.weight = fold_weight;
-    part.counted = f->data.rows - (f->data.rows + folds - 1 - k) / folds;
+    ft_rows_leave_out(&f->data, k, folds, room, &part);
     if (f->set.constants)
-      (void)ft_constants_fit(&part, &refit, s, LATE_STEPS);
+      (void)ft_constants_fit(&part, &refit, f->sweep, LATE_STEPS);
     for (size_t r = k; r < f->data.rows; r += folds) {
       double x[FT_EXPRESSION_VARIABLES], error;
 
@@ -391,87 +304,101 @@ static double validate(const struct search *f, const struct ft_expression *e, do
       error = f->data.weight[r] * fabs(ft_expression_evaluate(&refit, x) - f->data.y[r]);
       total += error;
       squares += error * error;
-      counted++;
     }
   }
-  total /= (double)counted;
-  *standard_error = sqrt(fmax(squares / (double)counted - total * total, 0) / (double)counted);
+  total /= (double)f->data.rows;
+  squares /= (double)f->data.rows;
+  *standard_error = sqrt(fmax(squares - total * total, 0) / (double)f->data.rows);
   return isfinite(total) ? total : INFINITY;
 }
 
 /* Turn the best of each length into the front; the simplest within one standard error is chosen. */
-static void conclude(const struct search *f, struct tree *best, double *fold_weight,
-                     struct ft_sweep *s, struct ft_symbolic_result *out)
+static void conclude(const struct search *f, struct ft_symbolic_result *out)
 {
-  double least = INFINITY, lowest = INFINITY, margin = 0, error;
+  double least = INFINITY, lowest = INFINITY, margin = 0;
 
   out->count = 0;
   for (int length = 1; length <= FT_EXPRESSION_NODES; length++) {
     struct ft_symbolic_point *p = &out->front[out->count];
+    struct tree *t = &f->best[length];
 
-    if (!best[length].known)
+    if (!t->known)
       continue;
     if (f->set.constants)
-      best[length].mape = ft_constants_fit(&f->data, &best[length].code, s, LATE_STEPS);
-    if (!(best[length].mape < least * (1 - 1e-6)))
+      t->mape = ft_constants_fit(&f->data, &t->code, f->sweep, LATE_STEPS);
+    if (!(t->mape < least * (1 - 1e-6)))
       continue;
-    least = best[length].mape;
-    p->expression = best[length].code;
+    least = t->mape;
+    p->expression = t->code;
     p->mape = least;
-    p->validated = validate(f, &best[length].code, fold_weight, s, &error);
+    p->validated = validate(f, &t->code, &p->spread);
     if (p->validated < lowest) {
       lowest = p->validated;
-      margin = error;
+      margin = p->spread;
     }
     out->count++;
   }
   /* one standard error: Breiman, Friedman, Olshen, Stone 1984 */
   for (out->chosen = 0; out->chosen + 1 < out->count; out->chosen++)
-    if (out->front[out->chosen].validated <= lowest + margin)
+    if (out->front[out->chosen].validated <= lowest + margin + ROUNDING)
       break;
 }
 
 /* ---- the whole ---- */
 
-static int prepare(struct search *f, const double *x, const double *y, double *copy, double *scale,
-                   struct ft_error *err)
+static int check(const double *x, const double *y, size_t rows, size_t columns,
+                 struct ft_error *err)
 {
-  double *sx = copy, *sy = copy + f->data.room * f->data.columns, *w = sy + f->data.room;
+  for (size_t i = 0; i < rows * columns; i++)
+    if (!(fabs(x[i]) <= FT_SYMBOLIC_MOST))
+      return ft_error_set(err, "symbolic regression: row %zu: a value is no number within %g",
+                          i / columns + 1, FT_SYMBOLIC_MOST);
+  for (size_t r = 0; r < rows; r++)
+    if (!(fabs(y[r]) <= FT_SYMBOLIC_MOST && fabs(y[r]) >= 1 / FT_SYMBOLIC_MOST))
+      return ft_error_set(err, "symbolic regression: row %zu: the target is %g; expected a number "
+                          "from %g to %g, for MAPE divides by it", r + 1, y[r],
+                          1 / FT_SYMBOLIC_MOST, FT_SYMBOLIC_MOST);
+  return 0;
+}
 
-  for (size_t c = 0; c <= f->data.columns; c++) {
-    double total = 0;
+/* The mean of absolute values, by which they are divided. */
+static double mean_size(const double *value, size_t rows)
+{
+  double mean = 0;
 
+  for (size_t r = 0; r < rows; r++)
+    mean += fabs(value[r]) / (double)rows;
+  return mean > 1 / FT_SYMBOLIC_MOST ? mean : 1;
+}
+
+/* Copy ROWS rows, or as many drawn at random as are used (Knuth's algorithm S), and scale them. */
+static void prepare(struct search *f, const double *x, const double *y, size_t rows, double *scale)
+{
+  size_t columns = f->data.columns, room = f->data.room, to = 0;
+  double *sx = f->copy, *sy = sx + room * columns, *w = sy + room;
+  struct ft_random random;
+
+  ft_random_seed(&random, f->set.seed);
+  for (size_t r = 0; r < rows && to < f->data.rows; r++) {
+    if (rows > f->data.rows && ft_random_below(&random, rows - r) >= f->data.rows - to)
+      continue;
+    for (size_t c = 0; c < columns; c++)
+      sx[c * room + to] = x[r * columns + c];
+    sy[to++] = y[r];
+  }
+  for (size_t c = 0; c <= columns; c++) {
+    double *column = sx + c * room; /* the last is the target */
+
+    scale[c] = mean_size(column, f->data.rows);
     for (size_t r = 0; r < f->data.rows; r++)
-      total += fabs(c < f->data.columns ? x[r * f->data.columns + c] : y[r]);
-    if (!isfinite(total))
-      return ft_error_set(err, "symbolic regression: a value is not finite");
-    scale[c] = total > 0 ? total / (double)f->data.rows : 1;
+      column[r] /= scale[c];
   }
-  for (size_t r = 0; r < f->data.room; r++) {
-    bool real = r < f->data.rows;
-
-    if (real && y[r] == 0)
-      return ft_error_set(err, "symbolic regression: row %zu: the target is 0, and MAPE divides by it",
-                          r + 1);
-    for (size_t c = 0; c < f->data.columns; c++)
-      sx[c * f->data.room + r] = real ? x[r * f->data.columns + c] / scale[c] : 1;
-    sy[r] = real ? y[r] / scale[f->data.columns] : 1;
-    w[r] = real ? 1 / fabs(sy[r]) : 0;
-  }
+  for (size_t r = 0; r < f->data.rows; r++)
+    w[r] = 1 / fabs(sy[r]);
   f->data.x = sx;
   f->data.y = sy;
   f->data.weight = w;
-  f->data.counted = f->data.rows;
-  for (int symbol = FT_SYMBOL_ADD; symbol < FT_SYMBOLS; symbol++)
-    if (f->set.primitives & 1u << symbol) {
-      if (ft_symbol_arity(symbol) == 1)
-        f->unary[f->unary_count++] = (uint8_t)symbol;
-      else
-        f->binary[f->binary_count++] = (uint8_t)symbol;
-    }
-  if (!f->binary_count && !f->unary_count)
-    return ft_error_set(err, "symbolic regression: no primitives");
-  return 0;
+  ft_rows_fill(sx, sy, w, &f->data);
 }
 
 static void unscale(struct ft_symbolic_result *out, const double *scale, size_t columns)
@@ -486,70 +413,71 @@ static void unscale(struct ft_symbolic_result *out, const double *scale, size_t 
   }
 }
 
-static bool evolve(struct search *f, struct tree *pool, struct tree *next, struct tree *best,
-                   struct ft_sweep *s)
+static int open_search(struct search *f, struct ft_error *err)
 {
-  for (size_t i = 0; i < f->set.population; i++) {
-    begin(f, &pool[i].code);
-    pool[i].known = false;
-    grow(f, &pool[i].code, 1 + (int)(i % FIRST_DEPTH));
-    measure(f, &pool[i], s);
-    remember(best, &pool[i]);
-  }
-  for (unsigned g = 0; g < f->set.generations; g++) {
-    double least = INFINITY;
+  size_t n = f->set.population;
 
-    generation(f, pool, next, best, s);
-    for (int length = 1; length <= FT_EXPRESSION_NODES; length++)
-      if (best[length].known && best[length].mape < least)
-        least = best[length].mape;
-    if (f->set.progress && !f->set.progress(f->set.data, g + 1, least))
-      return false;
-  }
-  return true;
+  /* the table and the same without a fold, which has no more rows */
+  f->copy = malloc(2 * f->data.room * (f->data.columns + 2) * sizeof *f->copy);
+  f->sweep = ft_sweep_new();
+  f->seen = f->set.constants ? calloc(SEEN, sizeof *f->seen) : NULL;
+  f->slot = malloc(2 * n * sizeof *f->slot);
+  f->best = malloc((FT_EXPRESSION_NODES + 1) * sizeof *f->best);
+  f->candidate = malloc(2 * n * sizeof *f->candidate);
+  f->next = malloc(n * sizeof *f->next);
+  f->mape = malloc(2 * n * sizeof *f->mape);
+  f->length = malloc(2 * n);
+  f->used = malloc(2 * n);
+  if (f->copy && f->sweep && (f->seen || !f->set.constants) && f->slot && f->best &&
+      f->candidate && f->next && f->mape && f->length && f->used)
+    return 0;
+  return ft_error_errno(err, "symbolic regression");
+}
+
+static void close_search(struct search *f)
+{
+  free(f->used);
+  free(f->length);
+  free(f->mape);
+  free(f->next);
+  free(f->candidate);
+  free(f->best);
+  free(f->slot);
+  free(f->seen);
+  free(f->sweep);
+  free(f->copy);
 }
 
 int ft_symbolic_fit(const double *x, const double *y, size_t rows, size_t columns,
                     const struct ft_symbolic_settings *settings,
                     struct ft_symbolic_result *result, struct ft_error *err)
 {
-  struct search f = { .data = { .rows = rows, .columns = columns }, .set = *settings };
-  double scale[FT_EXPRESSION_VARIABLES + 1], *copy = NULL;
-  struct tree *pool = NULL, *next = NULL, *best = NULL;
-  struct ft_sweep *sweep = NULL;
+  struct search f = { .data = { .columns = columns }, .set = *settings };
+  double scale[FT_EXPRESSION_VARIABLES + 1];
   int status = -1;
 
   if (rows < 2 || columns < 1 || columns > FT_EXPRESSION_VARIABLES || settings->population < 2 ||
-      settings->population > 1000000 || rows > SIZE_MAX / 128 / (columns + 3))
+      settings->population > FT_SYMBOLIC_POPULATION)
     return ft_error_set(err,
                         "symbolic regression: expected 2 or more rows, 1 to %d columns and a "
-                        "population of 2 to 1000000",
-                        FT_EXPRESSION_VARIABLES);
-  f.data.room = (rows + FT_ROWS_BLOCK - 1) / FT_ROWS_BLOCK * FT_ROWS_BLOCK;
-  copy = malloc(f.data.room * (columns + 3) * sizeof *copy);
-  f.seen = calloc(SEEN, sizeof *f.seen);
-  pool = calloc(2 * (size_t)settings->population, sizeof *pool);
-  next = calloc(settings->population, sizeof *next);
-  best = calloc(FT_EXPRESSION_NODES + 1, sizeof *best);
-  sweep = ft_sweep_new();
-  if (!copy || !f.seen || !pool || !next || !best || !sweep) {
-    ft_error_errno(err, "symbolic regression");
+                        "population of 2 to %d",
+                        FT_EXPRESSION_VARIABLES, FT_SYMBOLIC_POPULATION);
+  ft_grower_begin(&f.grower, f.set.seed, columns, f.set.primitives);
+  if (!f.grower.binary_count && !f.grower.unary_count)
+    return ft_error_set(err, "symbolic regression: no primitives");
+  if (check(x, y, rows, columns, err) < 0)
+    return -1;
+  f.data.rows = rows < FT_SYMBOLIC_ROWS ? rows : FT_SYMBOLIC_ROWS;
+  f.data.room = ft_rows_room(f.data.rows);
+  if (open_search(&f, err) < 0)
     goto out;
-  }
-  if (prepare(&f, x, y, copy, scale, err) < 0)
-    goto out;
-  ft_random_seed(&f.random, settings->seed);
-  result->cancelled = !evolve(&f, pool, next, best, sweep);
-  conclude(&f, best, copy + f.data.room * (columns + 2), sweep, result);
+  prepare(&f, x, y, rows, scale);
+  result->cancelled = !evolve(&f);
+  conclude(&f, result);
   unscale(result, scale, columns);
   status = result->count ? 0 : ft_error_set(err, "symbolic regression: no equation is defined "
                                                  "on all rows");
 out:
-  free(f.seen);
-  free(sweep);
-  free(best);
-  free(next);
-  free(pool);
-  free(copy);
+  close_search(&f);
   return status;
 }

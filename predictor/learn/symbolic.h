@@ -26,12 +26,20 @@ struct ft_symbolic_settings {
   void *data;
 };
 
-enum { FT_SYMBOLIC_FRONT = FT_EXPRESSION_NODES };
+enum {
+  FT_SYMBOLIC_FRONT = FT_EXPRESSION_NODES,
+  FT_SYMBOLIC_POPULATION = 100000, /* at most */
+  FT_SYMBOLIC_ROWS = 2000 /* of more, so many drawn at random are used: bounded time */
+};
+
+/* Values are at most of this size, targets at least of its reciprocal: squares stay finite. */
+#define FT_SYMBOLIC_MOST 1e100
 
 struct ft_symbolic_point {
   struct ft_expression expression;
   double mape;       /* over the rows that were given */
   double validated;  /* MAPE in 5 folds, the constants fitted without the fold */
+  double spread;     /* standard error of that */
 };
 
 struct ft_symbolic_result {
@@ -45,8 +53,8 @@ struct ft_symbolic_result {
 void ft_symbolic_defaults(struct ft_symbolic_settings *settings);
 
 /*
- * Find y = f(x) for ROWS rows; X[row * COLUMNS + column]. Every y must be
- * finite and not 0, for MAPE divides by it. The same seed gives the same result.
+ * Find y = f(x) for ROWS rows; X[row * COLUMNS + column]. All are at most
+ * FT_SYMBOLIC_MOST, and no y is 0, for MAPE divides by it. The same seed gives the same result.
  * RESULT is some 40 KB. Returns 0; -1 with ERR.
  */
 int ft_symbolic_fit(const double *x, const double *y, size_t rows, size_t columns,

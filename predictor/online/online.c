@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "predictor/core/text.h"
+#include "predictor/estimate/equation.h"
+#include "predictor/estimate/allocation.h"
 #include "predictor/estimate/evaluate.h"
 #include "predictor/estimate/memory.h"
 #include "predictor/online/online.h"
@@ -41,6 +43,19 @@ static bool column_used(const ft_model *model, size_t column)
   return false;
 }
 
+/* What COLUMN (or its category LEVEL - 1) means changes: an equation that reads it is none any more. */
+static void forget_equation(ft_model *model, const ft_column *column, size_t level)
+{
+  ft_equation *q = &model->evaluator.equation;
+
+  for (size_t v = 0; v < q->columns_count; v++)
+    if (q->columns[v] == column - model->columns && (!level || q->levels[v] == level)) {
+      q->code.size = q->columns_count = q->levels_count = q->scales_count = 0;
+      for (size_t i = 0; i < model->history_count; i++)
+        model->history[i].equation_log = 0;
+    }
+}
+
 static ft_column *column_of(ft_model *model, const ft_feature *feature)
 {
   ft_column *column = NULL;
@@ -55,6 +70,7 @@ static ft_column *column_of(ft_model *model, const ft_feature *feature)
       column = &model->columns[j];
   if (!column)
     return NULL;
+  forget_equation(model, column, 0);
   *column = (ft_column){ .categorical = !feature->has_number };
   (void)ft_string_copy(feature->name, column->name, sizeof column->name);
   return column;
@@ -81,6 +97,7 @@ static void learn_level(ft_model *model, ft_column *column, const ft_feature *fe
       break;
   if (level == MOST_LEVELS)
     return;
+  forget_equation(model, column, level + 1);
   (void)ft_string_copy(category, column->categories[level], sizeof column->categories[level]);
   if (level == column->categories_count)
     column->categories_count++;
@@ -108,6 +125,25 @@ static bool died_of_memory(const ft_observation *o, double bytes)
          bytes >= NEAR_LIMIT * (double)o->limit_bytes &&
          (o->outcome == FT_OUTCOME_UNKNOWN || o->outcome == FT_OUTCOME_FAILED ||
           o->outcome == FT_OUTCOME_CANCELLED);
+}
+
+/*
+ * What the run needed at least: its peak, and where it was killed by a limit,
+ * that limit, however little of the last moments was sampled: whoever killed it
+ * had seen it pass there. Of a job on several nodes Slurm does not say on which.
+ */
+static double known_need(const ft_observation *o, ft_rule rule)
+{
+  double peak = ft_observation_peak(o, rule), limit = 0;
+
+  if (o->outcome != FT_OUTCOME_OUT_OF_MEMORY || rule == FT_RULE_NONE ||
+      (o->rule != rule && o->rule != FT_RULE_UNKNOWN))
+    return peak;
+  if (o->has_killed_at_bytes)
+    limit = (double)o->killed_at_bytes;
+  else if (o->has_limit_bytes && (o->request.nodes == 1 || o->request.tasks <= 1))
+    limit = (double)o->limit_bytes;
+  return limit <= ABSURD_BYTES ? fmax(peak, limit) : peak;
 }
 
 static bool sized_by_foretell(const ft_observation *o)
@@ -144,6 +180,34 @@ static void predict(const ft_model *model, const ft_observation *o, ft_run *run)
     return;
   run->has_predicted_log = true;
   run->predicted_log = (float)log(ft_estimate_quantile(&estimate, 0.5));
+}
+
+/* What the equation says of it, which never saw it. */
+static void predict_by_equation(const ft_model *model, const ft_observation *o, ft_run *run)
+{
+  const ft_equation *q = &model->evaluator.equation;
+  struct ft_expression code;
+  float x[MOST_COLUMNS];
+  double says;
+
+  if (!model->evaluator.has_equation || !ft_equation_open(q, &code))
+    return;
+  ft_columns_fill(model->columns, model->columns_count, o->features, o->features_count, x);
+  says = ft_equation_log(q, &code, x, model->columns_count);
+  run->equation_log = isnan(says) ? 0 : (float)says;
+}
+
+/* What each member of the ensemble would have wasted on RUN, had it sized it. */
+static void judge(ft_model *model, const ft_observation *o, const ft_run *run)
+{
+  const ft_evaluator *e = &model->evaluator;
+  struct ft_ensemble_question q;
+
+  if (run->censored || !model->has_evaluator || !ft_ensemble_ready(e))
+    return;
+  ft_allocation_question(model, o->features, o->features_count, 0,
+                         e->failure_price > 0 ? e->failure_price : 1, &q);
+  ft_ensemble_judge(&model->evaluator, &q, run->bytes, run->runtime_seconds);
 }
 
 static void count_run(ft_model *model, const ft_run *run, int by)
@@ -183,8 +247,9 @@ static void insert_run(ft_model *model, const ft_run *run)
 
 int ft_online_update(ft_model *model, const ft_observation *observation, struct ft_error *err)
 {
-  double bytes = ft_observation_peak(observation, model->rule);
+  double bytes = known_need(observation, model->rule);
   struct ft_refit *work;
+  bool known = false;
   ft_run run;
 
   if (!(bytes > 0 && bytes <= ABSURD_BYTES))
@@ -194,16 +259,21 @@ int ft_online_update(ft_model *model, const ft_observation *observation, struct 
     return ft_error_errno(err, "%s: update", model->app);
   run = run_of(observation, bytes);
   predict(model, observation, &run);
+  predict_by_equation(model, observation, &run);
   for (size_t i = 0; i < model->history_count; i++) {
     if (model->history[i].key != run.key)
       continue;
     /* what was said before anything of this run was known stands */
     run.has_predicted_log = model->history[i].has_predicted_log;
     run.predicted_log = model->history[i].predicted_log;
+    run.equation_log = model->history[i].equation_log;
     count_run(model, &model->history[i], -1);
     remove_run(model, i);
+    known = true;
     break;
   }
+  if (!known)
+    judge(model, observation, &run);
   learn_columns(model, observation);
   run.x_count = model->columns_count;
   ft_columns_fill(model->columns, model->columns_count, observation->features,

@@ -15,7 +15,8 @@ void ft_online_init(ft_model *model, const char *app, uint32_t uid, ft_rule rule
 /*
  * Learn from OBSERVATION: predict it first with what is known (the honest
  * residual), then add it to the history, or replace the run of the same key,
- * and refit the evaluator. A censored run is a lower bound; so is a completed
+ * and refit the evaluator. A censored run is a lower bound, its peak, or, where it was killed
+ * by its limit, that limit; so is a completed
  * one whose peak_is_bound, once 10 exactly measured ones are there. Without a
  * peak under the model's rule, or with an absurd one (0, or over 2^50 bytes),
  * nothing changes. Returns 1 when the model changed, 0 when not, -1 with ERR out

@@ -12,6 +12,7 @@
 #include "predictor/learn/additive.h"
 #include "predictor/learn/spread.h"
 #include "predictor/online/refit.h"
+#include "predictor/online/views.h"
 
 enum {
   RUNS = FT_ADDITIVE_RUNS,
@@ -23,7 +24,7 @@ enum {
   DRIFT_FIRST = 2,   /* residuals before the first that is judged so */
   REMEMBERED = 40,   /* runs whose needs outlast a centre that followed others down */
   DRIFT_RUNS = 10,   /* least number of runs to see a drift in */
-  PLACE_RUNS = 8     /* and to see a likeness of neighbours in */
+  EQUATION_RUNS = 10 /* least number of runs to prefer an equation on */
 };
 
 /* Following the last residuals has to reduce the error to this part. */
@@ -35,10 +36,10 @@ enum {
 /* One that ended otherwise had perhaps all but reached its peak. */
 #define STOPPED_MARGIN 0.03
 #define STOPPED_MEAN 0.05
+/* An equation has to be better by this than the additive centre, on the same runs, both honest. */
+#define EQUATION_GAIN 0.9
 /* Killed again at the same peak: this much more each time. */
 #define AGAIN 0.3
-/* Neighbours have to be more alike than by chance: by so many times 1 / sqrt(runs). */
-#define PLACE_GAIN 1.0
 /* What a category never seen may do in an app that has had only one, in log units. */
 #define UNTRIED_LEVEL 0.3
 
@@ -191,10 +192,48 @@ static void measure_above(const ft_model *model, struct ft_refit *r)
   }
 }
 
+static double capped(double residual)
+{
+  return fmin(fabs(residual), 1);
+}
+
+/* Whether the equation has been better on the runs that both have told without knowing them. */
+static bool equation_is_better(const ft_model *model, const struct ft_refit *r)
+{
+  double equation = 0, additive = 0;
+  size_t count = 0;
+
+  for (size_t i = 0; i < r->rows && model->evaluator.has_equation; i++) {
+    double says = (double)model->history[r->row[i]].equation_log;
+
+    if (says == 0)
+      continue;
+    equation += capped(log(r->data.y[i]) - says);
+    additive += capped(r->fit.residual[i]);
+    count++;
+  }
+  return count >= EQUATION_RUNS && 2 * count >= r->rows && equation < EQUATION_GAIN * additive;
+}
+
+static void prefer_equation(ft_model *model, struct ft_refit *r)
+{
+  ft_evaluator *e = &model->evaluator;
+
+  e->by_equation = equation_is_better(model, r);
+  if (!e->by_equation)
+    return;
+  (void)ft_string_copy("equation", e->method, sizeof e->method);
+  for (size_t i = 0; i < r->rows; i++)
+    if (model->history[r->row[i]].equation_log != 0)
+      r->fit.residual[i] =
+          log(r->data.y[i]) - (double)model->history[r->row[i]].equation_log;
+}
+
 static void fit(ft_model *model, struct ft_refit *r)
 {
   ft_additive_fit(&r->data, (struct ft_additive_work *)r->work, &r->fit);
   make_centre(model, r, &model->evaluator);
+  prefer_equation(model, r);
   measure_above(model, r);
 }
 
@@ -242,6 +281,7 @@ static void move_centre(ft_evaluator *e, double by)
 {
   double factor = exp(by);
 
+  e->equation_shift = e->by_equation ? by : 0;
   if (e->log_target) {
     e->intercept += by;
     return;
@@ -275,96 +315,13 @@ static void remember(struct ft_refit *r, double by)
              ft_spread_between(r->sorted, count, (double)i / (double)(r->residuals - 1)));
 }
 
-struct need {
-  float need, place;
-};
-
-static int rising_need(const void *a, const void *b)
+/* What the runs that completed needed beside the centre: honest where it was fitted to them. */
+static void note_needs(ft_model *model, struct ft_refit *r, double by)
 {
-  const struct need *x = a, *y = b;
-
-  return (x->need > y->need) - (x->need < y->need);
-}
-
-static int rising_place(const void *a, const void *b)
-{
-  const struct need *x = a, *y = b;
-
-  return (x->place > y->place) - (x->place < y->place);
-}
-
-/* LIST of the runs that completed, by rising need; COLUMN of none: no places. Returns how many. */
-static size_t list_needs(const ft_model *model, const struct ft_refit *r, size_t column,
-                         struct need *list)
-{
-  size_t count = 0;
-
-  for (size_t i = 0; i < model->history_count; i++) {
-    double x = (double)x_of(&model->history[i], column);
-
-    if (!model->history[i].censored)
-      list[count++] = (struct need){ (float)r->above[i], isnan(x) ? -1 : (float)log1p(fabs(x)) };
-  }
-  qsort(list, count, sizeof *list, rising_need);
-  return count;
-}
-
-/*
- * How much neighbours in a column differ in their needs, as a part of how much
- * any two runs do: the idea of von Neumann's ratio (1941), with Gini's mean
- * difference for the variance, which no outlier rules. 1: the column says nothing.
- */
-static double unlikeness(struct need *list, size_t count)
-{
-  double any = 0, neighbours = 0;
-
-  for (size_t i = 0; i < count; i++)
-    any += (2 * (double)i - (double)count + 1) * (double)list[i].need;
-  any *= 2 / ((double)count * (double)(count - 1));
-  qsort(list, count, sizeof *list, rising_place);
-  if (!(any > 0) || list[0].place == list[count - 1].place)
-    return 1;
-  for (size_t i = 1; i < count; i++)
-    neighbours += fabs((double)list[i].need - (double)list[i - 1].need);
-  return neighbours / (double)(count - 1) / any;
-}
-
-/* The column in which runs that are near to one another are alike, if any is. */
-static void choose_place(ft_model *model, const struct ft_refit *r)
-{
-  ft_evaluator *e = &model->evaluator;
-  struct need list[RUNS];
-  double least = 1;
-
-  for (size_t j = 0; j < model->columns_count; j++) {
-    size_t count = list_needs(model, r, j, list);
-    double ratio;
-
-    if (model->columns[j].categorical || count < PLACE_RUNS)
-      continue;
-    ratio = unlikeness(list, count);
-    if (ratio >= least || ratio > 1 - PLACE_GAIN / sqrt((double)count))
-      continue;
-    least = ratio;
-    e->has_place_column = true;
-    e->place_column = (uint32_t)j;
-  }
-}
-
-/* What the runs that completed needed, and where they lay: for the allocation that wastes least. */
-static void note_needs(ft_model *model, const struct ft_refit *r)
-{
-  ft_evaluator *e = &model->evaluator;
-  struct need list[RUNS];
-  size_t count;
-
-  choose_place(model, r);
-  count = list_needs(model, r, e->has_place_column ? e->place_column : SIZE_MAX, list);
-  for (size_t i = 0; i < count; i++) {
-    e->needs[i] = list[i].need;
-    e->places[i] = list[i].place;
-  }
-  e->needs_count = e->places_count = (pb_size_t)count;
+  for (size_t i = 0; i < r->rows; i++)
+    r->above[r->row[i]] = r->fit.residual[i] - by;
+  ft_views_fill(model, r->above);
+  measure_above(model, r);
 }
 
 static void collect(ft_model *model, struct ft_refit *r)
@@ -379,11 +336,10 @@ static void collect(ft_model *model, struct ft_refit *r)
   if (by != 0) {
     move_centre(&model->evaluator, by);
     measure_above(model, r);
-  } else {
-    note_needs(model, r);
   }
   if (by < 0)
     remember(r, by);
+  note_needs(model, r, by);
 }
 
 /* ---- bounds ---- */
@@ -531,11 +487,24 @@ static void add_bounds(ft_model *model, struct ft_refit *r)
   qsort(r->residual, r->residuals, sizeof *r->residual, ft_order_rising);
 }
 
+/* What is found apart from the fit stays: the equation, and what the ensemble's members wasted. */
+static void forget_fit(ft_evaluator *e)
+{
+  ft_evaluator kept = { .has_equation = e->has_equation,
+                        .equation = e->equation,
+                        .losses_count = e->losses_count,
+                        .judged = e->judged,
+                        .failure_price = e->failure_price };
+
+  memcpy(kept.losses, e->losses, sizeof kept.losses);
+  *e = kept;
+}
+
 void ft_refit_model(ft_model *model, struct ft_refit *r)
 {
   ft_evaluator *e = &model->evaluator;
 
-  *e = (ft_evaluator){ 0 };
+  forget_fit(e);
   model->has_evaluator = false;
   gather(model, r);
   if (!r->data.runs)

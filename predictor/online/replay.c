@@ -168,6 +168,7 @@ static void begin(struct play *p)
 {
   ft_past_clear(&p->past);
   ft_online_init(p->model, "replay", 0, FT_RULE_RSS);
+  p->model->evaluator.failure_price = fmax(p->options->price * p->options->ttf, 1e-3);
   p->turn = 0;
 }
 

@@ -41,10 +41,21 @@ static int check_request(const ft_request *r, struct ft_error *err)
 static int check_decision(const ft_decision *d, struct ft_error *err)
 {
   if ((unsigned)d->action > _ft_action_MAX || (unsigned)d->mode > _ft_mode_MAX ||
-      (unsigned)d->mem_unit > _ft_mem_unit_MAX || !isfinite(d->p_oom) ||
+      (unsigned)d->mem_unit > _ft_mem_unit_MAX || !isfinite(d->p_oom) || !isfinite(d->p_oom_any) ||
       !isfinite(d->p05_bytes) || !isfinite(d->p50_bytes) || !isfinite(d->p95_bytes) ||
       !printable(d->reason) || !printable(d->method))
     return bad(err, "decision");
+  return 0;
+}
+
+static int check_elements(const ft_elements *e, struct ft_error *err)
+{
+  if (e->index_count != e->value_count || !printable(e->feature) ||
+      (e->index_count && !e->feature[0]))
+    return bad(err, "elements");
+  for (size_t i = 0; i < e->index_count; i++)
+    if (!isfinite(e->value[i]) || (i && e->index[i] <= e->index[i - 1]))
+      return bad(err, "elements");
   return 0;
 }
 
@@ -53,7 +64,7 @@ static int check_submission(const ft_submission *s, struct ft_error *err)
   if (!printable(s->app) || !printable(s->job_name) || !printable(s->version))
     return bad(err, "app");
   if (check_features(s->features, s->features_count, err) < 0 ||
-      check_request(&s->request, err) < 0)
+      check_request(&s->request, err) < 0 || check_elements(&s->elements, err) < 0)
     return -1;
   return check_decision(&s->decision, err);
 }
@@ -89,6 +100,50 @@ static bool sorted(const double *value, size_t count)
   return true;
 }
 
+/* The code itself is for whoever runs it (estimate/equation.h): records know no symbols. */
+static int check_equation(const ft_equation *q, size_t columns, struct ft_error *err)
+{
+  if (!isfinite(q->intercept) || !isfinite(q->slope) || !isfinite(q->fitted) ||
+      !(q->error >= 0 && isfinite(q->error)) || q->levels_count != q->columns_count ||
+      q->scales_count != q->columns_count)
+    return bad(err, "equation");
+  for (size_t i = 0; i < q->constants_count; i++)
+    if (!isfinite(q->constants[i]))
+      return bad(err, "constants");
+  for (size_t i = 0; i < q->columns_count; i++)
+    if (q->columns[i] >= columns || !isfinite(q->scales[i]) || q->scales[i] == 0)
+      return bad(err, "equation");
+  return 0;
+}
+
+static int check_views(const ft_evaluator *e, struct ft_error *err)
+{
+  /* a model of a version that knew none has none */
+  if (e->seconds_count && (e->seconds_count != e->needs_count || e->ages.size != e->needs_count))
+    return bad(err, "seconds");
+  for (size_t i = 0; i < e->seconds_count; i++)
+    if (!(e->seconds[i] >= 0 && isfinite(e->seconds[i])))
+      return bad(err, "seconds");
+  for (size_t v = 0; v < e->views_count; v++) {
+    const ft_view *view = &e->views[v];
+
+    if (!isfinite(view->intercept) || !isfinite(view->slope) || !isfinite(view->least) ||
+        view->needs_count != view->runs.size)
+      return bad(err, "views");
+    for (size_t i = 0; i < view->needs_count; i++)
+      if (!isfinite(view->needs[i]) || view->runs.bytes[i] >= e->seconds_count ||
+          (i && view->needs[i] < view->needs[i - 1]))
+        return bad(err, "views");
+  }
+  for (size_t i = 0; i < e->losses_count; i++)
+    if (!(e->losses[i] >= 0 && isfinite(e->losses[i])))
+      return bad(err, "losses");
+  if (!(e->judged >= 0 && isfinite(e->judged)) ||
+      !(e->failure_price >= 0 && isfinite(e->failure_price)))
+    return bad(err, "losses");
+  return 0;
+}
+
 static int check_evaluator(const ft_evaluator *e, size_t columns, struct ft_error *err)
 {
   if (!isfinite(e->intercept) || !isfinite(e->max_bytes) || !isfinite(e->bound_bytes) ||
@@ -98,6 +153,12 @@ static int check_evaluator(const ft_evaluator *e, size_t columns, struct ft_erro
     return bad(err, "residuals");
   if (e->places_count != e->needs_count || (e->has_place_column && e->place_column >= columns))
     return bad(err, "needs");
+  if (check_views(e, err) < 0)
+    return -1;
+  if (!isfinite(e->equation_shift))
+    return bad(err, "equation");
+  if (e->has_equation && check_equation(&e->equation, columns, err) < 0)
+    return -1;
   for (size_t i = 0; i < e->needs_count; i++)
     if (!isfinite(e->needs[i]) || !isfinite(e->places[i]) || (i && e->needs[i] < e->needs[i - 1]))
       return bad(err, "needs");
@@ -125,7 +186,8 @@ static int check_model(const ft_model *m, struct ft_error *err)
     const ft_run *r = &m->history[i];
 
     if (!isfinite(r->time) || !isfinite(r->bytes) || r->bytes < 0 ||
-        !isfinite(r->predicted_log) || !isfinite(r->runtime_seconds))
+        !isfinite(r->predicted_log) || !isfinite(r->runtime_seconds) ||
+        !isfinite(r->equation_log))
       return bad(err, "history");
     for (size_t j = 0; j < r->x_count; j++)
       if (isinf(r->x[j]))

@@ -32,6 +32,19 @@ void ft_layout_model_name(const char *app, char out[FT_LAYOUT_NAME_SIZE])
   file_name(app, ".model", out);
 }
 
+void ft_layout_imported_app(const char *user, uint32_t uid, const char *job_name, char out[128])
+{
+  char whole[256];
+  int length;
+
+  if (user[0])
+    length = snprintf(whole, sizeof whole, "%s/%s", user, job_name);
+  else
+    length = snprintf(whole, sizeof whole, "%" PRIu32 "/%s", uid, job_name);
+  if (!ft_string_copy(whole, out, 128) && length > 0)
+    (void)snprintf(out + 110, 18, "-%016" PRIx64, ft_hash64(FT_HASH_SEED, whole, strlen(whole)));
+}
+
 void ft_layout_partition_name(const char *partition, char out[FT_LAYOUT_NAME_SIZE])
 {
   file_name(partition, "", out);
@@ -56,13 +69,19 @@ static int read_named(reader *read, int state_fd, const char *folder, const char
   return 0;
 }
 
-static int read_model(reader *read, int state_fd, uint32_t uid, const char *app, ft_model *model,
-                      struct ft_error *err)
+static int read_own(reader *read, int state_fd, uint32_t uid, const char *app, ft_model *model,
+                    struct ft_error *err)
 {
   char folder[48];
 
   (void)snprintf(folder, sizeof folder, FT_LAYOUT_MODELS "/%" PRIu32, uid);
-  if (read_named(read, state_fd, folder, app, model, err) == 0)
+  return read_named(read, state_fd, folder, app, model, err);
+}
+
+static int read_model(reader *read, int state_fd, uint32_t uid, const char *app, ft_model *model,
+                      struct ft_error *err)
+{
+  if (read_own(read, state_fd, uid, app, model, err) == 0)
     return 0;
   if (errno != ENOENT)
     return -1;
@@ -73,6 +92,17 @@ int ft_layout_read_model(int state_fd, uint32_t uid, const char *app, ft_model *
                          struct ft_error *err)
 {
   return read_model(ft_record_read, state_fd, uid, app, model, err);
+}
+
+int ft_layout_read_own_model(int state_fd, uint32_t uid, const char *app, ft_model *model,
+                             struct ft_error *err)
+{
+  return read_own(ft_record_read, state_fd, uid, app, model, err);
+}
+
+int ft_layout_read_shared(int state_fd, const char *app, ft_model *model, struct ft_error *err)
+{
+  return read_named(ft_record_read_head, state_fd, FT_LAYOUT_SHARED, app, model, err);
 }
 
 int ft_layout_read_evaluator(int state_fd, uint32_t uid, const char *app, ft_model *model,

@@ -5,7 +5,8 @@
  *   apps                      the site's declared apps
  *   partitions/NAME           each partition: its limits and kinds of nodes
  *   models/UID/NAME.model     a user's apps; only that user may read the folder (ACL)
- *   models/site/NAME.model    apps that the site shares
+ *   models/site/NAME.model    apps that the site declares, pooled over users, without history
+ *   models/4294967295/...     the same with it, which the agent learns on
  *   store.db                  the agent's observations
  *   agent.lock                locked (fcntl) while an agent works here
  */
@@ -22,6 +23,9 @@
 #define FT_LAYOUT_PARTITIONS "partitions"
 #define FT_LAYOUT_MODELS "models"
 #define FT_LAYOUT_SHARED "models/site"
+/* Whose models those of all users together are. */
+#define FT_LAYOUT_POOLED UINT32_MAX
+
 #define FT_LAYOUT_STORE "store.db"
 #define FT_LAYOUT_LOCK "agent.lock"
 
@@ -34,6 +38,12 @@
  */
 void ft_layout_model_name(const char *app, char out[FT_LAYOUT_NAME_SIZE]);
 
+/*
+ * The app of what is imported without one: USER (his number UID where it is empty), '/' and
+ * the job's name; cut to fit, it ends in its hash.
+ */
+void ft_layout_imported_app(const char *user, uint32_t uid, const char *job_name, char out[128]);
+
 /* The same for a partition's file, without ".model". */
 void ft_layout_partition_name(const char *partition, char out[FT_LAYOUT_NAME_SIZE]);
 
@@ -45,7 +55,14 @@ void ft_layout_partition_name(const char *partition, char out[FT_LAYOUT_NAME_SIZ
 int ft_layout_read_model(int state_fd, uint32_t uid, const char *app, ft_model *model,
                          struct ft_error *err);
 
-/* The same without the model's history: all that an estimate needs. */
+/* The same, of the user's own models alone. */
+int ft_layout_read_own_model(int state_fd, uint32_t uid, const char *app, ft_model *model,
+                             struct ft_error *err);
+
+/* The site's model of APP, without history, whether the user has one or not. Returns likewise. */
+int ft_layout_read_shared(int state_fd, const char *app, ft_model *model, struct ft_error *err);
+
+/* The same as ft_layout_read_model without the model's history: all that an estimate needs. */
 int ft_layout_read_evaluator(int state_fd, uint32_t uid, const char *app, ft_model *model,
                              struct ft_error *err);
 

@@ -153,52 +153,63 @@ static int broken(struct ft_error *err, const char *name, const char *what)
   return ft_error_set(err, "%s: %s", name, what);
 }
 
-/* Check and decode what a header promises: HEAD bytes, and TAIL more where WHOLE. */
-static int read_body(int fd, enum ft_record record, const char *name,
-                     const unsigned char header[HEADER_SIZE], bool whole, void *message,
-                     struct ft_error *err)
+/* Check and decode BODY, HEAD bytes and TAIL more, of which a header says the checksums. */
+static int take_body(const unsigned char *header, const unsigned char *body, enum ft_record record,
+                     const char *name, bool whole, void *message, struct ft_error *err)
+{
+  uint32_t head = get32(header + 12), tail = get32(header + 20);
+  struct ft_error why;
+
+  if (ft_crc32(body, head) != get32(header + 16))
+    return broken(err, name, "byte 16: the checksum does not agree with the contents");
+  if (whole && ft_crc32(body + head, tail) != get32(header + 24))
+    return broken(err, name, "byte 24: the checksum does not agree with the contents");
+  if (ft_record_decode(record, body, whole ? (size_t)head + tail : head, message, &why) < 0)
+    return ft_error_set(err, "%s: %s", name, why.text);
+  return 0;
+}
+
+/* What a header promises where more than the AVAILABLE bytes of BODY are needed. */
+static int read_body(int fd, const unsigned char *header, size_t available, enum ft_record record,
+                     const char *name, bool whole, void *message, struct ft_error *err)
 {
   uint32_t head = get32(header + 12), tail = get32(header + 20);
   size_t length = whole ? (size_t)head + tail : head;
-  struct ft_error why;
   unsigned char *body;
   int status;
 
   if (head > FT_LIMIT_RECORD || tail > FT_LIMIT_RECORD - head)
     return broken(err, name, "byte 12: longer than a record may be");
-  body = malloc(length ? length : 1);
+  if (length <= available)
+    return take_body(header, header + HEADER_SIZE, record, name, whole, message, err);
+  body = malloc(length);
   if (!body)
     return ft_error_errno(err, "%s", name);
   if (pread(fd, body, length, HEADER_SIZE) != (ssize_t)length)
     status = broken(err, name, "truncated");
-  else if (ft_crc32(body, head) != get32(header + 16))
-    status = broken(err, name, "byte 16: the checksum does not agree with the contents");
-  else if (whole && ft_crc32(body + head, tail) != get32(header + 24))
-    status = broken(err, name, "byte 24: the checksum does not agree with the contents");
-  else if (ft_record_decode(record, body, length, message, &why) < 0)
-    status = ft_error_set(err, "%s: %s", name, why.text);
   else
-    status = 0;
+    status = take_body(header, body, record, name, whole, message, err);
   free(body);
   return status;
 }
 
+/* What a submission reads is so small that its first read brings all of it. */
 static int read_file(int fd, enum ft_record record, const char *name, bool whole, void *message,
                      struct ft_error *err)
 {
-  unsigned char header[HEADER_SIZE];
+  unsigned char start[4096];
+  ssize_t got = pread(fd, start, sizeof start, 0);
 
-  if (pread(fd, header, sizeof header, 0) != sizeof header ||
-      memcmp(header, magic, sizeof magic) != 0)
+  if (got < HEADER_SIZE || memcmp(start, magic, sizeof magic) != 0)
     return broken(err, name, "byte 0: expected the magic of a foretell record");
-  if ((get32(header + 8) & 0xffff) != (uint32_t)record + 1)
+  if ((get32(start + 8) & 0xffff) != (uint32_t)record + 1)
     return broken(err, name, "byte 8: another kind of record was expected");
-  if (get32(header + 8) >> 16 > FT_SCHEMA) {
+  if (get32(start + 8) >> 16 > FT_SCHEMA) {
     errno = EPROTONOSUPPORT;
     return ft_error_set(err, "%s: byte 10: schema %u, but this foretell knows 1 to %d", name,
-                        (unsigned)(get32(header + 8) >> 16), FT_SCHEMA);
+                        (unsigned)(get32(start + 8) >> 16), FT_SCHEMA);
   }
-  return read_body(fd, record, name, header, whole, message, err);
+  return read_body(fd, start, (size_t)got - HEADER_SIZE, record, name, whole, message, err);
 }
 
 static int open_and_read(enum ft_record record, int dirfd, const char *name, bool whole,
@@ -230,26 +241,16 @@ int ft_record_read_head(enum ft_record record, int dirfd, const char *name, void
 int ft_submission_to_text(const ft_submission *submission, struct ft_buf *out,
                           struct ft_error *err)
 {
-  struct ft_buf raw;
-  char *text = NULL;
-  int status = -1;
+  uint8_t raw[ft_submission_size];
+  char text[FT_BASE64_SIZE(sizeof raw)];
+  pb_ostream_t stream = pb_ostream_from_buffer(raw, sizeof raw);
 
-  ft_buf_init(&raw, FT_LIMIT_ENVIRONMENT / 2);
-  if (ft_record_encode(FT_RECORD_SUBMISSION, submission, &raw, err) < 0)
-    goto out;
-  text = malloc(FT_BASE64_SIZE(raw.length));
-  if (!text) {
-    ft_error_errno(err, "submission");
-    goto out;
-  }
-  ft_base64_encode((const uint8_t *)ft_buf_text(&raw), raw.length, text);
-  status = ft_buf_add(out, text, strlen(text));
-  if (status < 0)
-    ft_error_set(err, "submission: longer than %zu bytes", out->limit);
-out:
-  free(text);
-  ft_buf_free(&raw);
-  return status;
+  if (!pb_encode(&stream, ft_submission_fields, submission))
+    return ft_error_set(err, "submission: cannot be encoded: %s", PB_GET_ERROR(&stream));
+  ft_base64_encode(raw, stream.bytes_written, text);
+  if (ft_buf_add(out, text, strlen(text)) < 0)
+    return ft_error_set(err, "submission: longer than %zu bytes, or out of memory", out->limit);
+  return 0;
 }
 
 int ft_submission_from_text(const char *text, ft_submission *submission, struct ft_error *err)

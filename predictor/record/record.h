@@ -97,4 +97,18 @@ bool ft_feature_category(ft_feature *features, pb_size_t *count, size_t limit, c
 /* The feature called NAME, or NULL. */
 const ft_feature *ft_feature_find(const ft_feature *features, size_t count, const char *name);
 
+/*
+ * What VALUE, a word of a command line, says as a number: itself, or the bytes of a size
+ * with K, M, G, T or P. False where it is neither.
+ */
+bool ft_feature_parse(const char *value, double *number);
+
+/*
+ * Make FEATURES (COUNT of at most LIMIT), as a submission of a job array has them, those of the
+ * element INDEX: "%a" becomes the index, and what ELEMENTS (NULL: nothing) says of it joins
+ * them. INDEX may be NULL: no element, and what differs between them is left out.
+ */
+void ft_features_of_element(ft_feature *features, pb_size_t *count, size_t limit,
+                            const ft_elements *elements, const uint32_t *index);
+
 #endif

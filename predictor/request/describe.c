@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "predictor/core/hash.h"
+#include "predictor/request/array.h"
 #include "predictor/request/describe.h"
 #include "predictor/request/features.h"
 #include "predictor/request/normal.h"
@@ -25,12 +26,12 @@ struct reading {
   uint64_t hash;
   size_t matched; /* of the declared apps, the first that matched; app_count: none */
   unsigned lines;
-  struct ft_found found; /* undeclared */
-  struct ft_found declared;
   const char *image;
   char image_text[128];
-  struct ft_shell shell;
+  struct ft_found found; /* undeclared */
   struct ft_command command;
+  struct ft_shell shell;
+  struct ft_found declared; /* where there are declared apps */
 };
 
 /* Large and mostly never touched: what need not be zero is left alone. */
@@ -43,7 +44,8 @@ static void begin(struct reading *r, const struct ft_description *what,
   r->lines = 0;
   r->image = NULL;
   ft_found_begin(&r->found, files);
-  ft_found_begin(&r->declared, declared_files);
+  if (what->app_count)
+    ft_found_begin(&r->declared, declared_files);
 }
 
 static void hash_body(struct ft_text line, void *data)
@@ -154,6 +156,7 @@ static void read_all(struct reading *r)
     length = FT_LIMIT_ANALYSED;
   ft_shell_begin(&r->shell, ft_text_of(what->script, length), what->arguments,
                  what->argument_count);
+  r->shell.array = what->array && ft_array_count(what->array) > 0;
   while (ft_shell_next(&r->shell, &r->command, hash_body, r))
     take_command(r);
   arguments_as_command(what, &r->command);
@@ -268,6 +271,25 @@ static void append_request(ft_submission *out)
   append(out, feature, count, FT_FEATURES);
 }
 
+/* The index itself counts where nothing that it stands in is a number. */
+static void append_index(ft_submission *out)
+{
+  ft_feature feature = { .name = FT_ARRAY_FEATURE, .category = "%a", .per_element = true };
+  pb_size_t count = out->features_count;
+  ft_feature first[FT_FEATURES];
+  const uint32_t one = 1;
+
+  memcpy(first, out->features, sizeof first);
+  ft_features_of_element(first, &count, FT_FEATURES, NULL, &one);
+  for (size_t i = 0; i < out->features_count; i++) {
+    const ft_feature *f = ft_feature_find(first, count, out->features[i].name);
+
+    if (out->features[i].per_element && f && f->has_number)
+      return;
+  }
+  append(out, &feature, 1, FT_FEATURES);
+}
+
 int ft_describe(const struct ft_description *what, const ft_request *request, ft_submission *out,
                 struct ft_file_queries *files, struct ft_error *err)
 {
@@ -290,6 +312,7 @@ int ft_describe(const struct ft_description *what, const ft_request *request, ft
     set_app(what->apps[r.matched].name, out->app);
   else
     hashed_app(&r, out->app);
+  out->default_app = !(what->app && *what->app) && r.matched == what->app_count;
   found = r.matched < what->app_count ? &r.declared : &r.found;
   if (files && found == &r.declared)
     *files = declared_files;
@@ -297,5 +320,7 @@ int ft_describe(const struct ft_description *what, const ft_request *request, ft
     status = take_params(what->params, out, err);
   append(out, found->features, found->count, FT_FEATURES_FOUND);
   append_request(out);
+  if (r.shell.array)
+    append_index(out);
   return status;
 }

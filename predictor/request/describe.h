@@ -23,6 +23,7 @@ struct ft_description {
   size_t script_length;
   const char *const *arguments; /* of the script; or the command and arguments of srun */
   size_t argument_count;
+  const char *array;     /* --array: its elements differ in what their index stands in */
   const ft_declared_app *apps;  /* the user's first, then the site's: the first match counts */
   size_t app_count;
 };
@@ -31,7 +32,7 @@ enum { FT_FILE_QUERIES = 64, FT_FILE_PATH = 1024 };
 
 /* One file to be looked at. */
 struct ft_file_query {
-  char path[FT_FILE_PATH];
+  char path[FT_FILE_PATH]; /* FT_SHELL_INDEX where a job array's index stands */
   char counts[64];  /* "bytes", "lines", "key:NAME" */
   char feature[48]; /* bytes of several files add up in one feature */
 };
@@ -47,7 +48,9 @@ struct ft_file_queries {
  * else user + job name + the script normalised (comments and directives
  * dropped, numbers and paths replaced), shown as "jobname-hash". An app name of
  * more than 127 bytes is cut and ends in its hash. Features are, in order of
- * precedence: params, arguments, nodes/tasks/cpus/container of REQUEST.
+ * precedence: params, arguments, nodes/tasks/cpus/container of REQUEST. In a job array a
+ * value that $SLURM_ARRAY_TASK_ID stands in is per_element; where no number is, and no file
+ * either once they are looked at, the index itself is the feature "array_task_id".
  * Returns 0; -1 with ERR when params cannot be understood; OUT is then still
  * usable, without them. FILES may be NULL.
  */
@@ -57,9 +60,11 @@ int ft_describe(const struct ft_description *what, const ft_request *request, ft
 /*
  * Look at FILES and put what counts among OUT's features: only regular files
  * are opened, for "lines" and "key:" at most 64 MiB are read, and nothing is begun
- * after DEADLINE (ft_io_monotonic). Not to be called in the plugin.
+ * after DEADLINE (ft_io_monotonic). Of files that the index of ARRAY (NULL: none) names,
+ * those of all elements, or of so many evenly spread ones as a record holds, are looked at, and of
+ * several such features the first counts. Not to be called in the plugin.
  */
 void ft_describe_files(const struct ft_file_queries *files, const char *directory,
-                       double deadline, ft_submission *out);
+                       const char *array, double deadline, ft_submission *out);
 
 #endif

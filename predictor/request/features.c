@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "predictor/core/units.h"
+#include "predictor/core/text.h"
 #include "predictor/request/features.h"
 #include "predictor/request/normal.h"
 
@@ -34,18 +34,32 @@ void ft_found_begin(struct ft_found *found, struct ft_file_queries *files)
     files->count = 0;
 }
 
+/* VALUE with WITH for a job array's index, in OUT; VALUE itself where it has none; NULL: too long. */
+static const char *with_index(const char *value, const char *with, char *out, size_t size)
+{
+  size_t used = 0, length = strlen(with);
+
+  if (!strchr(value, FT_SHELL_INDEX))
+    return value;
+  for (; *value; value++) {
+    bool index = *value == FT_SHELL_INDEX;
+
+    if (used + (index ? length : 1) >= size)
+      return NULL;
+    memcpy(out + used, index ? with : value, index ? length : 1);
+    used += index ? length : 1;
+  }
+  out[used] = '\0';
+  return out;
+}
+
 /* A number, or a size with K, M, G, T or P as Slurm and most programs write it, in bytes. */
 static bool number_of(const char *value, double *number)
 {
-  struct ft_text text = ft_text_from(value);
-  uint64_t bytes;
+  char one[FT_FILE_PATH];
 
-  if (ft_text_is_double(text, number))
-    return true;
-  if (!ft_units_bytes(text, 1, &bytes))
-    return false;
-  *number = (double)bytes;
-  return true;
+  value = with_index(value, "1", one, sizeof one);
+  return value && ft_feature_parse(value, number);
 }
 
 /* A name as features may have: letters, digits, '.', '_', '-'. */
@@ -80,12 +94,28 @@ bool ft_is_category(const char *value)
   return true;
 }
 
+/* A value that holds the index of a job array's element is told of each when that is known. */
+static bool take_indexed(struct ft_found *found, const char *name, const char *value)
+{
+  char template[sizeof((ft_feature *)NULL)->category];
+  const char *text = with_index(value, "%a", template, sizeof template);
+
+  if (text == value)
+    return false;
+  if (text && ft_is_category(text) &&
+      ft_feature_category(found->features, &found->count, FT_FEATURES_FOUND, name, text))
+    found->features[found->count - 1].per_element = true;
+  return true;
+}
+
 void ft_found_value(struct ft_found *found, const char *name, const char *value)
 {
   double number;
   char clean[48];
 
   if (!clean_name(name, clean) || ft_feature_find(found->features, found->count, clean))
+    return;
+  if (take_indexed(found, clean, value))
     return;
   if (number_of(value, &number))
     (void)ft_feature_number(found->features, &found->count, FT_FEATURES_FOUND, clean, number);
@@ -95,7 +125,18 @@ void ft_found_value(struct ft_found *found, const char *name, const char *value)
 
 static bool is_path(const char *value)
 {
-  return ft_normal_is_path(ft_text_from(value));
+  char one[FT_FILE_PATH];
+
+  value = with_index(value, "1", one, sizeof one);
+  return value && ft_normal_is_path(ft_text_from(value));
+}
+
+/* A word that a user typed behind his script names a file more often than not, whatever its form. */
+static bool may_be_file(const char *word)
+{
+  char path[FT_FILE_PATH];
+
+  return (size_t)snprintf(path, sizeof path, "./%s", word) < sizeof path && is_path(path);
 }
 
 void ft_found_file(struct ft_found *found, const char *path, const char *counts,
@@ -259,9 +300,12 @@ void ft_found_arguments(struct ft_found *found, const struct ft_command *c,
         continue;
       (void)snprintf(name, sizeof name, "arg%u", operands);
       ft_found_value(found, name, word->text);
+    } else if ((own || word->argument) && !number_of(word->text, &number) &&
+               may_be_file(word->text)) {
+      ft_found_file(found, word->text, "bytes", "input_bytes");
     }
   }
-  if (!own && c->input && is_path(c->input))
+  if (!own && c->input && may_be_file(c->input))
     ft_found_file(found, c->input, "bytes", "input_bytes");
 }
 
@@ -315,6 +359,8 @@ static void declared_feature(struct ft_found *found, const ft_declared_argument 
   if (name[0] >= '0' && name[0] <= '9' && !argument->feature[0])
     (void)snprintf(name, sizeof name, "arg%.40s", argument->name);
   if (ft_feature_find(found->features, found->count, name))
+    return;
+  if (argument->categorical != number_of(value, &number) && take_indexed(found, name, value))
     return;
   if (!argument->categorical && number_of(value, &number))
     (void)ft_feature_number(found->features, &found->count, FT_FEATURES_FOUND, name, number);

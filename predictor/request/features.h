@@ -14,11 +14,11 @@ enum {
 /* What is found while a script is read. */
 struct ft_found {
   pb_size_t count;
-  ft_feature features[FT_FEATURES];
-  struct ft_file_queries *files; /* or NULL */
-  char directory[FT_FILE_PATH];  /* that a cd has led to, relative to the submission's; "": there */
   bool lost;                     /* a cd to where nobody knows */
+  struct ft_file_queries *files; /* or NULL */
   uint64_t arguments_named; /* bit k - 1: the script's k-th argument is a named feature's value */
+  char directory[FT_FILE_PATH];  /* that a cd has led to, relative to the submission's; "": there */
+  ft_feature features[FT_FEATURES];
 };
 
 /* Nothing found yet; files are asked for in FILES, if it is not NULL. */

@@ -4,7 +4,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,7 +14,9 @@
 
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
+#include "predictor/request/array.h"
 #include "predictor/request/describe.h"
+#include "predictor/request/shell.h"
 
 enum {
   CHUNK = 64 << 10,
@@ -145,35 +149,144 @@ static bool look(const struct ft_file_query *query, int directory, double deadli
   return done && (!scan.key || scan.found);
 }
 
-void ft_describe_files(const struct ft_file_queries *files, const char *directory, double deadline,
-                       ft_submission *out)
+/* What is looked at, and where. */
+struct looking {
+  const struct ft_file_queries *files;
+  int directory;
+  double deadline;
+  char *chunk;
+};
+
+/* QUERY's path for the element INDEX of a job array. */
+static bool element_path(const struct ft_file_query *query, uint32_t index,
+                         struct ft_file_query *out)
+{
+  size_t used = 0;
+
+  *out = *query;
+  for (const char *p = query->path; *p; p++) {
+    int length;
+
+    if (used >= sizeof out->path)
+      return false;
+    if (*p == FT_SHELL_INDEX)
+      length = snprintf(out->path + used, sizeof out->path - used, "%" PRIu32, index);
+    else
+      length = snprintf(out->path + used, sizeof out->path - used, "%c", *p);
+    used += (size_t)length;
+  }
+  return used < sizeof out->path;
+}
+
+/*
+ * Add up what the files of FEATURE say: those of the element INDEX, or where it is NULL those that
+ * are the same for all. False where none says anything.
+ */
+static bool add_up(const struct looking *l, const char *feature, const uint32_t *index, double *sum)
+{
+  struct ft_file_query named;
+  bool any = false;
+  double value;
+
+  for (size_t i = 0; i < l->files->count; i++) {
+    const struct ft_file_query *query = &l->files->query[i];
+    bool per_element = strchr(query->path, FT_SHELL_INDEX);
+
+    if (strcmp(query->feature, feature) != 0 || per_element != (index != NULL))
+      continue;
+    /* a part of a sum would mislead */
+    if (ft_io_monotonic() >= l->deadline)
+      return false;
+    if (per_element) {
+      if (!element_path(query, *index, &named))
+        continue;
+      query = &named;
+    }
+    if (look(query, l->directory, l->deadline, l->chunk, &value)) {
+      *sum += value;
+      any = true;
+    }
+  }
+  return any;
+}
+
+/* The files of FEATURE that a job array's index names: BASE and what they say, by element. */
+static void take_elements(const struct looking *l, const char *feature, const char *array,
+                          double base, ft_elements *out)
+{
+  enum { MOST = sizeof out->index / sizeof *out->index };
+  uint32_t index[MOST];
+  size_t count = ft_array_spread(array, index, MOST);
+
+  *out = (ft_elements){ 0 };
+  (void)ft_string_copy(feature, out->feature, sizeof out->feature);
+  for (size_t i = 0; i < count && ft_io_monotonic() < l->deadline; i++) {
+    double sum = base;
+
+    if (!add_up(l, feature, &index[i], &sum))
+      continue;
+    out->index[out->index_count++] = index[i];
+    out->value[out->value_count++] = (float)sum;
+  }
+}
+
+static bool indexed(const struct ft_file_queries *files, const char *feature)
+{
+  for (size_t i = 0; i < files->count; i++)
+    if (strcmp(files->query[i].feature, feature) == 0 &&
+        strchr(files->query[i].path, FT_SHELL_INDEX))
+      return true;
+  return false;
+}
+
+/* What files say tells elements apart: their index need not. */
+static void forget_index(ft_submission *out)
+{
+  pb_size_t kept = 0;
+
+  for (pb_size_t i = 0; i < out->features_count; i++)
+    if (!out->features[i].per_element || strcmp(out->features[i].name, FT_ARRAY_FEATURE) != 0)
+      out->features[kept++] = out->features[i];
+  out->features_count = kept;
+}
+
+static void take_feature(const struct looking *l, const char *feature, const char *array,
+                         ft_submission *out)
 {
   enum { LIMIT = sizeof out->features / sizeof *out->features };
-  char *chunk = malloc(CHUNK);
-  bool taken[FT_FILE_QUERIES] = { false };
-  int fd = open(directory && *directory ? directory : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  double sum = 0;
+  bool any = add_up(l, feature, NULL, &sum);
 
-  for (size_t i = 0; chunk && fd >= 0 && i < files->count; i++) {
-    const char *feature = files->query[i].feature;
-    double sum = 0, value;
-    bool any = false;
-
-    for (size_t j = i; j < files->count && !taken[i]; j++) {
-      if (j > i && (taken[j] || strcmp(files->query[j].feature, feature) != 0))
-        continue;
-      taken[j] = j > i;
-      if (ft_io_monotonic() >= deadline)
-        goto out;
-      if (look(&files->query[j], fd, deadline, chunk, &value)) {
-        sum += value;
-        any = true;
-      }
+  if (array && !out->has_elements && indexed(l->files, feature)) {
+    take_elements(l, feature, array, sum, &out->elements);
+    out->has_elements = out->elements.index_count > 0;
+    if (out->has_elements) {
+      forget_index(out);
+      return;
     }
-    if (any && !ft_feature_find(out->features, out->features_count, feature))
-      (void)ft_feature_number(out->features, &out->features_count, LIMIT, feature, sum);
   }
-out:
-  if (fd >= 0)
-    close(fd);
-  free(chunk);
+  if (any)
+    (void)ft_feature_number(out->features, &out->features_count, LIMIT, feature, sum);
+}
+
+void ft_describe_files(const struct ft_file_queries *files, const char *directory,
+                       const char *array, double deadline, ft_submission *out)
+{
+  struct looking l = { files, open(directory && *directory ? directory : "/",
+                                   O_PATH | O_DIRECTORY | O_CLOEXEC),
+                       deadline, malloc(CHUNK) };
+
+  for (size_t i = 0; l.chunk && l.directory >= 0 && i < files->count; i++) {
+    const char *feature = files->query[i].feature;
+    size_t first = 0;
+
+    while (strcmp(files->query[first].feature, feature) != 0)
+      first++;
+    if (first == i && ft_io_monotonic() < deadline &&
+        !ft_feature_find(out->features, out->features_count, feature))
+      take_feature(&l, feature, array, out);
+  }
+  if (l.directory >= 0)
+    close(l.directory);
+  free(l.chunk);
 }

@@ -44,7 +44,7 @@ int ft_frame_write(const struct ft_description *what, const ft_request *request,
 {
   if (add_request(out, request, err) < 0 || add_string(out, 'a', what->app) < 0 ||
       add_string(out, 'p', what->params) < 0 || add_string(out, 'u', what->user) < 0 ||
-      add_string(out, 'j', what->job_name) < 0 || add_string(out, 'd', what->directory) < 0 ||
+      add_string(out, 'j', what->job_name) < 0 || add_string(out, 'y', what->array) < 0 || add_string(out, 'd', what->directory) < 0 ||
       (what->script && add(out, 's', what->script, what->script_length) < 0))
     goto full;
   for (size_t i = 0; i < what->argument_count && i < FT_FRAME_WORDS; i++)
@@ -78,6 +78,8 @@ static const char **string_field(struct ft_description *d, char letter)
     return &d->job_name;
   case 'd':
     return &d->directory;
+  case 'y':
+    return &d->array;
   }
   return NULL;
 }

@@ -25,6 +25,7 @@ void ft_shell_begin(struct ft_shell *shell, struct ft_text script, const char *c
                     size_t argument_count)
 {
   shell->rest = script;
+  shell->array = false;
   shell->arguments = arguments;
   shell->argument_count = argument_count;
   shell->variable_count = 0;
@@ -149,6 +150,8 @@ static void put(struct sink *sink, const char *data, size_t length)
   shell->used += length;
 }
 
+static const char index_text[] = { FT_SHELL_INDEX, '\0' };
+
 /* The value of $NAME or $1; NULL where it is not known. *ARGUMENT gets its number. */
 static const char *value_of(const struct ft_shell *shell, struct ft_text name, unsigned *argument)
 {
@@ -163,6 +166,8 @@ static const char *value_of(const struct ft_shell *shell, struct ft_text name, u
     return shell->arguments[number - 1];
   }
   i = find_variable(shell, name);
+  if (i == shell->variable_count && shell->array && ft_text_equals(name, "SLURM_ARRAY_TASK_ID"))
+    return index_text;
   return i < shell->variable_count ? shell->variable[i].value : NULL;
 }
 

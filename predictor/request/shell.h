@@ -20,6 +20,9 @@ enum {
   FT_SHELL_VALUE = 256 /* bytes of one variable */
 };
 
+/* In an expanded word: where the index of a job array's element stands (ASCII's "substitute"). */
+#define FT_SHELL_INDEX '\x1a'
+
 struct ft_word {
   struct ft_text raw; /* as written */
   const char *text;   /* expanded; "" where it is not known */
@@ -27,25 +30,27 @@ struct ft_word {
   unsigned argument;  /* k: its value is that of the script's k-th argument, and no more */
 };
 
+/* Here and below what is always used stands first: of the rest most pages are never touched. */
 struct ft_command {
-  struct ft_word word[FT_SHELL_WORDS];
   size_t count;
   const char *input; /* the file standard input comes from, or NULL */
+  struct ft_word word[FT_SHELL_WORDS];
 };
 
 struct ft_shell {
   struct ft_text rest;
+  bool array; /* what is submitted is a job array: SLURM_ARRAY_TASK_ID is known to be its index */
   const char *const *arguments;
   size_t argument_count;
+  size_t heredoc_count;
+  struct ft_text heredoc[4]; /* the words that end the documents begun on this line */
   size_t variable_count;
+  size_t used;
+  char text[FT_SHELL_TEXT];
   struct {
     char name[48];
     char value[FT_SHELL_VALUE];
   } variable[FT_SHELL_VARIABLES];
-  struct ft_text heredoc[4]; /* the words that end the documents begun on this line */
-  size_t heredoc_count;
-  char text[FT_SHELL_TEXT];
-  size_t used;
 };
 
 /* Begin to read SCRIPT, which is borrowed as ARGUMENTS are. */

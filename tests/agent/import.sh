@@ -100,6 +100,16 @@ kill -HUP "$pid"
 wait_until 20 predicts alice/train "12 2048" 1000
 ok $? "twelve do"
 
+accounting 9 700 | sed "s/alice|1000/$(id -un)|$(id -u)/; s/|train|/|nightly|/" >"$scratch/sacct.txt"
+import --timezone=UTC "$scratch/sacct.txt" >/dev/null
+kill -HUP "$pid"
+wait_until 20 predicts "$(id -un)/nightly" "9 2048"
+printf '%s\n' '#!/bin/sh' './new_program' >"$scratch/new.sh"
+like "$("$foretell" predict --state="$state" --mem=1G --job-name=nightly "$scratch/new.sh")" \
+  'nightly-[0-9a-f]+ needs .*\(9 imported runs of jobs named nightly\)' "an app of that job name borrows them"
+like "$("$foretell" predict --state="$state" --mem=1G --job-name=nightly --json "$scratch/new.sh")" \
+  '"imported_from": ?"nightly"' "and says so in JSON"
+
 # ---- an agent that runs
 
 alice=$(file_of alicetrain 1000)

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "predictor/core/io.h"
+#include "predictor/estimate/equation.h"
 #include "predictor/estimate/memory.h"
 #include "predictor/online/online.h"
 #include "predictor/record/layout.h"
@@ -123,6 +124,33 @@ static double measure(int state_fd, unsigned count)
   return median;
 }
 
+/* The longest equation that a model file holds, unpacked and evaluated: a tenth of it are divisions. */
+static void time_equation(void)
+{
+  enum { TIMES = 200000 };
+  static const float x[3] = { 96, 16, 3 };
+  ft_equation q = { .intercept = 1e9, .slope = 1, .columns_count = 3, .levels_count = 3,
+                    .scales_count = 3, .columns = { 0, 1, 2 }, .scales = { 60, 6, 2 } };
+  struct ft_expression code;
+  double sum = 0, start;
+
+  q.code.bytes[q.code.size++] = 32;
+  while (q.code.size + 3 <= (int)sizeof q.code.bytes) {
+    q.code.bytes[q.code.size] = (pb_byte_t)(32 + q.code.size % 3);
+    q.code.bytes[q.code.size + 1] = FT_SYMBOL_SQUARE;
+    q.code.bytes[q.code.size + 2] = q.code.size % 9 == 1 ? FT_SYMBOL_DIVIDE : FT_SYMBOL_ADD;
+    q.code.size += 3;
+  }
+  start = ft_io_monotonic();
+  for (int i = 0; i < TIMES; i++) {
+    q.intercept += 1;
+    if (ft_equation_open(&q, &code))
+      sum += ft_equation_log(&q, &code, x, 3);
+  }
+  printf("equation of %d symbols: %.0f ns from the model file's bytes to its value (mean log %.3f)\n",
+         (int)q.code.size, 1e9 * (ft_io_monotonic() - start) / TIMES, sum / TIMES);
+}
+
 static void clean(const char *directory)
 {
   pid_t child;
@@ -157,6 +185,7 @@ int main(void)
   folder_fd = open(models, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (state_fd < 0 || folder_fd < 0)
     fail(directory);
+  time_equation();
   teach(&model);
   for (int i = 0; i < 3; i++) {
     fill(folder_fd, &model, have, counts[i]);

@@ -50,6 +50,13 @@ print(d["app"], len(d["runs"]), d["fit"]["completed"], d["runs"][0]["swap_bytes"
 run history nonsense >/dev/null
 is $? 1 "an app that never ran is none"
 
+# times and a limit as the agent has them
+printf '%s\n' app,job_id,submit,start,end,runtime,outcome,rss_bytes,killed_at_bytes \
+  exact,900001,1795224700,1795224712.9577742,1795224718.25,5.2922258,out_of_memory,73396224,73400320 \
+  >"$scratch/exact.csv"
+run import "$scratch/exact.csv" >/dev/null
+is $? 0 "times to a fraction of a second are understood"
+
 run export >"$scratch/all.csv"
 state=$scratch/other
 mkdir "$state"

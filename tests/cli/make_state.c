@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * make_state DIR UID: a state folder as the agent publishes it, for the tests of
- * the command: a site, a partition, and an app "unet3d" of user UID with 42 runs
- * whose peak grows with batch and differs by arch.
+ * make_state DIR UID [APP]: a state folder as the agent publishes it, for the tests of
+ * the command: a site, a partition, and an app (unless told "unet3d") of user UID with 42
+ * runs whose peak grows with batch and differs by arch.
  */
 #include "config.h"
 
@@ -64,13 +64,13 @@ static void make_run(ft_observation *run, int index, struct ft_random *random)
   (void)ft_feature_category(run->features, &run->features_count, FEATURES, "arch", names[arch]);
 }
 
-static int fill_model(ft_model *model, uint32_t uid)
+static int fill_model(ft_model *model, const char *app, uint32_t uid)
 {
   static ft_observation run;
   struct ft_random random;
 
   ft_random_seed(&random, 7);
-  ft_online_init(model, "unet3d", uid, FT_RULE_CGROUP);
+  ft_online_init(model, app, uid, FT_RULE_CGROUP);
   for (int i = 0; i < RUNS; i++) {
     make_run(&run, i, &random);
     if (ft_online_update(model, &run, &err) < 0)
@@ -128,12 +128,13 @@ int main(int argc, char **argv)
 {
   static ft_model model;
   char folder[64], name[FT_LAYOUT_NAME_SIZE];
-  struct ft_text number = ft_text_from(argc == 3 ? argv[2] : "");
+  struct ft_text number = ft_text_from(argc == 3 || argc == 4 ? argv[2] : "");
+  const char *app = argc == 4 ? argv[3] : "unet3d";
   uint64_t uid;
   int fd, status;
 
   if (!ft_text_u64(&number, UINT32_MAX, &uid)) {
-    fprintf(stderr, "usage: make_state DIR UID\n");
+    fprintf(stderr, "usage: make_state DIR UID [APP]\n");
     return 2;
   }
   if (ft_io_make_path(argv[1], 0755, &err) < 0)
@@ -144,9 +145,9 @@ int main(int argc, char **argv)
     return fail();
   }
   (void)mkdirat(fd, FT_LAYOUT_MODELS, 0755);
-  ft_layout_model_name("unet3d", name);
+  ft_layout_model_name(app, name);
   (void)snprintf(folder, sizeof folder, FT_LAYOUT_MODELS "/%lu", (unsigned long)uid);
-  status = fill_model(&model, (uint32_t)uid) < 0 || write_site(fd) < 0 ||
+  status = fill_model(&model, app, (uint32_t)uid) < 0 || write_site(fd) < 0 ||
            write_below(FT_RECORD_MODEL, &model, fd, folder, name) < 0;
   close(fd);
   return status ? fail() : 0;

@@ -62,6 +62,11 @@ is "$(json gpu_memory_bytes)$(json mig)$(json relative)" "nullnull[]" "what is n
 like "$(json peak_memory_bytes.p50)" '^[0-9]{10}$' "bytes are whole"
 is "$(printf '%s\n' "$out" | wc -l)" 1 "off a terminal it is one line"
 
+run predict $app --array=1-40%4 --json
+is "$(json array)" "elements looked_at largest p_oom_any" "of a job array it tells of its elements"
+is "$(json array.elements) $(json array.looked_at) $(json array.largest)" "40 1 null" "which are all alike here"
+like "$(json array.p_oom_any)" '^0\.' "and the chance of any"
+
 run predict $app
 like "$out" '^unet3d needs 8\.[0-9]+ GiB, 95 % below 9\.[0-9]+ GiB \(39 runs\); --mem set to [0-9]+M$' \
   "predict speaks as the plugin does"
@@ -144,5 +149,27 @@ is "$status" 2 "a trace without the column that counts is wrong input"
 like "$err" 'expected a column peak_rss$' "and it is named"
 run replay "$scratch/trace.csv" --ttf=2
 is "$status" 2 "a time to failure beyond the run is wrong usage"
+
+# ---- a bar on a terminal, and only there
+mkdir "$scratch/bar" "$scratch/bar2" "$scratch/bar3"
+terminal() { # COMMAND...: on a terminal of its own; prints what it would show
+  python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])' "$@" </dev/null
+}
+python3 - "$scratch/long.csv" <<'END'
+import sys
+with open(sys.argv[1], "w") as f:
+    f.write("app,job_id,peak_mib,runtime,end\n")
+    for i in range(150000):
+        f.write("long%d,%d,100,60,%d\n" % (i % 50, i + 1, 1700000000 + i))
+END
+shown=$(terminal "$foretell" import --state="$scratch/bar" "$scratch/long.csv" | tr '\r' '\n')
+like "$shown" "long.csv \[#+ +\] +[0-9]+ %" "a long import on a terminal shows a bar"
+like "$shown" "long.csv: 150000 runs" "and then what it read"
+[ "$(grep -c 'long.csv \[' <<<"$shown")" -ge 2 ]
+ok $? "which moves"
+"$foretell" import --state="$scratch/bar2" "$scratch/long.csv" >"$scratch/piped" 2>&1
+is "$(grep -c '%' "$scratch/piped")" 0 "off a terminal there is none"
+head -n 20 "$scratch/long.csv" >"$scratch/short.csv"
+is "$(terminal "$foretell" import --state="$scratch/bar3" "$scratch/short.csv" | grep -c '%')" 0 "nor where it is soon over"
 
 tap_done

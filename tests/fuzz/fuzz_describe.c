@@ -78,6 +78,9 @@ static void describe(const uint8_t *data, size_t size)
     (void)ft_describe(&what, &request, &submission, NULL, NULL);
     check(&submission);
   }
+  what.array = what.argument_count ? arguments[what.argument_count - 1] : "1-9";
+  (void)ft_describe(&what, &request, &submission, &files, NULL);
+  check(&submission);
   what.script = NULL;
   what.app = NULL;
   (void)ft_describe(&what, &request, &submission, &files, NULL);

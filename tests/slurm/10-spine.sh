@@ -1,13 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The main job, on real programs: what ran unpredicted is learned, the next one is
-# set, and one that asks too little is refused.
+# set, and one that asks too little is refused. (On a machine that is overloaded a look at the
+# input files takes long: what comes of one that is late is 40-broken's to test.)
 . "$(dirname "$0")/play.sh"
 need python3 xz
 FT_ENFORCE=rss
 FT_PARTITIONS='PartitionName=main Nodes=@one@ Default=YES DefMemPerCPU=10 MaxTime=60'
 FT_FORETELL_CONF='mode = "check"
 min_runs = 4
+helper_timeout_ms = 10000
 reject_probability = 0.5
 floor = "16M"
 round = "1M"'
@@ -20,11 +22,11 @@ cat >sort.sh <<'END'
 #SBATCH --output=/dev/null
 LC_ALL=C sort --parallel=1 --buffer-size=2G --output=/dev/null "$1"
 END
-for size in 8 16 24 32 40; do
+for size in 8 16 24 32 40 48; do
   base64 -w 30 </dev/urandom | head -c ${size}000000 >words-$size
 done
 ids=
-for size in 8 16 24 40; do
+for size in 8 16 24 40 48; do
   submit sbatch --mem=1000M sort.sh words-$size
   is "$status $(said)" "0 0" "sort of $size MB: unpredicted, nothing is said"
   is "$(asked "$id")" 1000M "and it has what it asked for"
@@ -34,15 +36,15 @@ for id in $ids; do
   is "$(job_wait "$id")" COMPLETED "it completes"
 done
 sort_learned() {
-  sort_app=$(observed "$id" app) && has_runs "$sort_app" 4
+  sort_app=$(observed "$id" app) && has_runs "$sort_app" 5
 }
 wait_until 15 sort_learned
-ok $? "four runs are learned as one app"
+ok $? "five runs are learned as one app"
 
 submit sbatch --predict-mem sort.sh words-32
-like "$err" '^sbatch: foretell: .* needs .*\(4 runs\); --mem set to [0-9]+[MG]$' "the next is predicted, and told"
+like "$err" '^sbatch: foretell: .* needs .*\(5 runs\); --mem set to [0-9]+[MG]$' "the next is predicted, and told"
 is "$(said)" 1 "in one line"
-between "$(mib "$(asked "$id")")" 90 600 "its memory is set, from its input's size"
+between "$(mib "$(asked "$id")")" 83 160 "its memory is set, from its input's size"
 diag "$err"
 is "$(job_wait "$id")" COMPLETED "and it completes under OverMemoryKill"
 

@@ -27,6 +27,17 @@ story() {
   diag "$err; asked $(asked "$id")"
   is "$(job_wait "$id")" COMPLETED "$FT_ENFORCE: the next --predict-mem submission survives"
 
+  # killed as soon as it began, when hardly a sample was taken: the limit is what it needed more than
+  submit sbatch --parsable --output=/dev/null --mem=70M --predict-app=sudden --wrap "exec $hog --mib 90 --seconds 4"
+  like "$(job_wait "$id")" '^(OUT_OF_MEMORY|FAILED|CANCELLED)$' "$FT_ENFORCE: a job that is killed at once"
+  wait_observed "$id"
+  wait_until 10 test_out_of_memory "$id"
+  wait_until 10 model_file sudden
+  diag "less cache $(observed "$id" charge_less_cache_bytes), rss $(observed "$id" rss_bytes), killed at $(observed "$id" killed_at_bytes)"
+  submit sbatch --parsable --output=/dev/null --predict-mem=raise --mem=70M --predict-app=sudden --wrap "exec $hog --mib 90 --seconds 2"
+  diag "$err; asked $(asked "$id")"
+  is "$(job_wait "$id")" COMPLETED "$FT_ENFORCE: survives the first time it is predicted"
+
   # the same job over and over, only ever killed
   submit sbatch --parsable --output=/dev/null --mem=60M --predict-app=dies --wrap "exec $hog --mib 90 --seconds 4"
   like "$(job_wait "$id")" '^(OUT_OF_MEMORY|FAILED|CANCELLED)$' "$FT_ENFORCE: an app whose only run was killed"

@@ -128,8 +128,18 @@ test_observed() {
   [ -n "$(observed "$1" outcome)" ]
 }
 
+# has_runs APP N [UID]: the store has so many, and the model that is published knows all that completed
 has_runs() {
-  [ "$(runs_of "$1")" -ge "$2" ] && model_file "$1" "${3:-0}"
+  [ "$(runs_of "$1")" -ge "$2" ] && model_file "$1" "${3:-0}" && model_knows "$1" "${3:-0}"
+}
+
+# a model that cannot be read is for the test to judge
+model_knows() {
+  local said
+  said=$("$foretell" predict --json --state="$FT_STATE" --app="$1" --user="$2" 2>/dev/null)
+  [ $? -lt 2 ] || return 0
+  [ "$(sed -nE 's/.*"runs": ?([0-9]+).*/\1/p' <<<"$said")" -ge \
+    "$(store "select count(*) from observation where app = '$1' and uid = $2 and outcome = 'completed'")" ]
 }
 
 # learn APP MIB...: one unpredicted run of each size, side by side; until the model has them all

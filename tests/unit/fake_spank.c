@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/record/record.h"
 #include "tests/unit/fake_spank.h"
@@ -54,7 +55,7 @@ static int index_of(const char *name)
 
 char *slurm_option_get(struct fake_opt *o, const char *name);
 int slurm_option_set(struct fake_opt *o, const char *name, const char *value, bool early);
-bool slurm_option_isset(struct fake_opt *o, const char *name);
+bool slurm_option_get_next_set(struct fake_opt *o, char **name, char **value, size_t *state);
 bool slurm_option_reset(struct fake_opt *o, const char *name);
 struct option *slurm_option_table_create(struct fake_opt *o, char **letters);
 void slurm_option_table_destroy(struct option *table);
@@ -79,7 +80,7 @@ char *slurm_option_get(struct fake_opt *o, const char *name)
 {
   int i = index_of(name);
 
-  if (strcmp(name, "wrap") == 0 && getenv("FAKE_SALLOC"))
+  if (strcmp(name, "array") == 0 && getenv("FAKE_SALLOC"))
     return xstrdup("invalid-context");
   return i < 0 ? NULL : xstrdup(o->value[i]);
 }
@@ -97,11 +98,16 @@ int slurm_option_set(struct fake_opt *o, const char *name, const char *value, bo
   return 0;
 }
 
-bool slurm_option_isset(struct fake_opt *o, const char *name)
+bool slurm_option_get_next_set(struct fake_opt *o, char **name, char **value, size_t *state)
 {
-  int i = index_of(name);
-
-  return i >= 0 && o->set[i];
+  while (*state < NAMES && !o->set[*state])
+    ++*state;
+  if (*state == NAMES)
+    return false;
+  *name = xstrdup(option_names[*state]);
+  *value = xstrdup(o->value[*state]);
+  ++*state;
+  return true;
 }
 
 bool slurm_option_reset(struct fake_opt *o, const char *name)
@@ -182,6 +188,8 @@ spank_err_t spank_job_control_setenv(spank_t spank, const char *name, const char
   (void)overwrite;
   if (failing_allocation >= 0)
     return ESPANK_SUCCESS;
+  if (getenv("FAKE_RAW"))
+    printf("raw %s\n", value);
   printf("carried %s", name);
   if (ft_submission_from_text(value, &s, NULL) < 0)
     printf(" broken");
@@ -198,7 +206,8 @@ spank_err_t spank_job_control_setenv(spank_t spank, const char *name, const char
 spank_err_t spank_job_control_unsetenv(spank_t spank, const char *name)
 {
   (void)spank;
-  (void)name;
+  if (failing_allocation < 0)
+    printf("taken back %s\n", name);
   return ESPANK_SUCCESS;
 }
 
@@ -356,20 +365,43 @@ static int play_submission(void *plugin, int argc, char **argv, int ac, char **a
   return 0;
 }
 
+/* Call a hook; FAKE_TIMED: say what it took, in microseconds. */
+static int call(void *plugin, const char *name, int ac, char **av)
+{
+  hook *function = find_hook(plugin, name);
+  double began = ft_io_monotonic();
+  int status = function(NULL, ac, av);
+
+  if (getenv("FAKE_TIMED"))
+    printf("%s %.1f\n", name, 1e6 * (ft_io_monotonic() - began));
+  return status;
+}
+
+/* A job of one task, in the order in which slurmd and slurmstepd come to it. */
 static int play_step(void *plugin, int ac, char **av)
 {
-  context = S_CTX_REMOTE;
-  if (find_hook(plugin, "slurm_spank_init")(NULL, ac, av) != 0)
-    return 1;
-  task_pid = fork();
-  if (task_pid == 0)
-    _exit(1);
-  (void)find_hook(plugin, "slurm_spank_task_post_fork")(NULL, ac, av);
-  (void)waitpid(task_pid, NULL, 0);
-  (void)find_hook(plugin, "slurm_spank_task_exit")(NULL, ac, av);
+  int gate[2];
+  char byte;
+
   context = S_CTX_JOB_SCRIPT;
-  printf("prolog %d\n", find_hook(plugin, "slurm_spank_job_prolog")(NULL, ac, av));
-  printf("epilog %d\n", find_hook(plugin, "slurm_spank_job_epilog")(NULL, ac, av));
+  printf("prolog %d\n", call(plugin, "slurm_spank_job_prolog", ac, av));
+  context = S_CTX_REMOTE;
+  if (find_hook(plugin, "slurm_spank_init")(NULL, ac, av) != 0 || pipe(gate) < 0)
+    return 1;
+  (void)fflush(stdout);
+  task_pid = fork();
+  if (task_pid == 0) {
+    /* as slurmstepd's tasks do, it waits until it has been announced */
+    close(gate[1]);
+    _exit(read(gate[0], &byte, 1) == 0 ? 1 : 2);
+  }
+  close(gate[0]);
+  (void)call(plugin, "slurm_spank_task_post_fork", ac, av);
+  close(gate[1]);
+  (void)waitpid(task_pid, NULL, 0);
+  (void)call(plugin, "slurm_spank_task_exit", ac, av);
+  context = S_CTX_JOB_SCRIPT;
+  printf("epilog %d\n", call(plugin, "slurm_spank_job_epilog", ac, av));
   return 0;
 }
 

@@ -191,7 +191,7 @@ static bool task_start_of(uint32_t job, uint32_t step, uint32_t restart)
 
   a.restart_count = restart;
   a.which_event = ft_announcement_task_start_tag;
-  a.event.task_start = (ft_task_start){ .pid = SLURMSTEPD, .tasks = 1 };
+  a.event.task_start = (ft_task_start){ .pid = SLURMSTEPD, .tasks = 1, .limit_bytes = 60 * FT_MIB };
   put_submission(&a.event.task_start);
   return say(&a);
 }
@@ -312,6 +312,8 @@ static void endings_are_told_apart(void **state)
     asked = w.asked;
     (void)task_end_with(job, BATCH, cases[i].status, cases[i].oom_kills);
     assert_int_equal(w.finished, i + 1);
+    /* the step's limit, not the job's */
+    assert_int_equal(w.last.killed_at_bytes, cases[i].oom_kills ? 60 * FT_MIB : 0);
     assert_int_equal(w.last.outcome, cases[i].outcome);
     assert_int_equal(w.last.censored, cases[i].outcome != FT_OUTCOME_COMPLETED);
     pass(2);
@@ -352,6 +354,47 @@ static void what_the_kernel_said_stands(void **state)
   answer(7, true, FT_OUTCOME_FAILED);
   assert_int_equal(w.finished, 1);
   assert_int_equal(w.last.outcome, FT_OUTCOME_OUT_OF_MEMORY);
+}
+
+static void an_element_of_an_array_has_its_own_features(void **state)
+{
+  ft_submission s = { .schema = FT_SCHEMA, .app = "array", .has_elements = true };
+  struct ft_error err;
+  struct ft_buf buf;
+
+  (void)state;
+  s.features_count = 2;
+  s.features[0] = (ft_feature){ .name = "n", .category = "%a0", .per_element = true };
+  s.features[1] = (ft_feature){ .name = "k", .has_number = true, .number = 3 };
+  s.elements.index_count = s.elements.value_count = 2;
+  s.elements.index[0] = 4;
+  s.elements.index[1] = 6;
+  s.elements.value[0] = 100;
+  s.elements.value[1] = 200;
+  (void)ft_string_copy("input_bytes", s.elements.feature, sizeof s.elements.feature);
+  for (uint32_t element = 4; element < 8; element++) {
+    ft_announcement a = announcement(element + 100, BATCH);
+    const ft_feature *f;
+
+    a.array_job_id = element < 7 ? 100 : 0;
+    a.array_task_id = element < 7 ? element : 0;
+    a.which_event = ft_announcement_task_start_tag;
+    a.event.task_start = (ft_task_start){ .pid = SLURMSTEPD, .tasks = 1 };
+    ft_buf_init(&buf, FT_LIMIT_RECORD);
+    assert_int_equal(ft_record_encode(FT_RECORD_SUBMISSION, &s, &buf, &err), 0);
+    memcpy(a.event.task_start.submission.bytes, buf.data, buf.length);
+    a.event.task_start.submission.size = (pb_size_t)buf.length;
+    ft_buf_free(&buf);
+    (void)say(&a);
+    answer(element + 100, false, FT_OUTCOME_UNKNOWN);
+    (void)task_end(element + 100, BATCH, 0);
+    f = ft_feature_find(w.last.features, w.last.features_count, "n");
+    assert_true(element < 7 ? f && f->has_number && f->number == element * 10 : !f);
+    f = ft_feature_find(w.last.features, w.last.features_count, "k");
+    assert_true(f && f->number == 3);
+    f = ft_feature_find(w.last.features, w.last.features_count, "input_bytes");
+    assert_true(element == 4 || element == 6 ? f && f->number == 50 * (element - 2) : !f);
+  }
 }
 
 static void an_inferred_oom_yields_only_to_a_better_reason(void **state)
@@ -653,6 +696,7 @@ int main(void)
     TEST(endings_are_told_apart),
     TEST(slurm_completes_what_the_node_cannot_tell),
     TEST(what_the_kernel_said_stands),
+    TEST(an_element_of_an_array_has_its_own_features),
     TEST(an_inferred_oom_yields_only_to_a_better_reason),
     TEST(a_requeued_run_is_seen),
     TEST(a_run_started_again_ends_the_one_before),

@@ -11,6 +11,7 @@
 
 #include "predictor/core/base64.h"
 #include "predictor/core/buf.h"
+#include "predictor/core/cgroup.h"
 #include "predictor/core/hash.h"
 #include "predictor/core/io.h"
 #include "predictor/core/order.h"
@@ -246,6 +247,70 @@ static void files_are_replaced_whole(void **state)
   ft_buf_free(&buf);
 }
 
+static void mounts_are_found_whatever_stands_around_them(void **state)
+{
+  static const struct {
+    const char *text, *root, *point; /* NULL: none found */
+    bool v1;
+  } cases[] = {
+    { "31 1 0:28 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", "/", "sys/fs/cgroup", false },
+    { "9 1 0:9 / /u rw - cgroup2 c rw\n8 1 0:8 / /m rw shared:1 master:2 - cgroup c rw,memory\n",
+      "/", "m", true },
+    { "8 1 0:8 /pod /m rw - cgroup c memory\n9 1 0:9 / /u rw - cgroup2 c rw\n", "/pod", "m", true },
+    { "8 1 0:8 / /cpu rw - cgroup c rw,cpu\n", NULL, NULL, false },
+    { "8 1 0:8 / /a\\040b\\134c rw - cgroup2 c rw", "/", "a b\\c", false },
+    { "8 1 0:8 / /a\\9zz rw - cgroup2 c rw", "/", "a\\9zz", false },
+    { "31 1 0:28 / x\n - - \n\n8 1 0:8 / /m rw cgroup2\n", NULL, NULL, false },
+    { "", NULL, NULL, false }
+  };
+  static struct ft_cgroup_mounts mounts;
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    bool found = ft_cgroup_parse_mounts(ft_text_from(cases[i].text), &mounts);
+
+    assert_int_equal(found, cases[i].root != NULL);
+    if (!found)
+      continue;
+    assert_int_equal(mounts.v1, cases[i].v1);
+    assert_string_equal(mounts.root, cases[i].root);
+    assert_string_equal(mounts.point, cases[i].point);
+  }
+}
+
+static void a_process_is_in_the_folder_that_its_mount_shows(void **state)
+{
+  static const struct {
+    const char *text;
+    bool v1;
+    const char *root, *folder; /* NULL: not shown */
+  } cases[] = {
+    { "7:cpu:/\n5:memory:/slurm/job_1\n0::/x\n", true, "/", "m/slurm/job_1" },
+    { "5:memory:/slurm/job_1\n0::/x\n", false, "/", "m/x" },
+    { "0::/\n", false, "/", "m" },
+    { "0::/pod/a\n", false, "/pod", "m/a" },
+    { "0::/pods/a\n", false, "/pod", NULL },
+    { "0::/../a\n", false, "/", NULL },
+    { "0::\n", false, "/", NULL },
+    { "5:memory\n", true, "/", NULL },
+    { "", true, "/", NULL }
+  };
+  static struct ft_cgroup_mounts mounts = { .point = "m" };
+  char path[64], folder[64];
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    bool found;
+
+    (void)ft_string_copy(cases[i].root, mounts.root, sizeof mounts.root);
+    found = ft_cgroup_parse_path(ft_text_from(cases[i].text), cases[i].v1, path, sizeof path) &&
+            ft_cgroup_folder_of(&mounts, path, folder, sizeof folder);
+    assert_int_equal(found, cases[i].folder != NULL);
+    if (found)
+      assert_string_equal(folder, cases[i].folder);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -260,7 +325,9 @@ int main(void)
     cmocka_unit_test(base64_goes_both_ways),
     cmocka_unit_test(hashes_are_the_published_ones),
     cmocka_unit_test(random_numbers_repeat_and_spread),
-    cmocka_unit_test(files_are_replaced_whole)
+    cmocka_unit_test(files_are_replaced_whole),
+    cmocka_unit_test(mounts_are_found_whatever_stands_around_them),
+    cmocka_unit_test(a_process_is_in_the_folder_that_its_mount_shows)
   };
 
   return cmocka_run_group_tests_name("core", tests, NULL, NULL);

@@ -91,6 +91,19 @@ static void go(const struct worker *worker, size_t processes)
   assert_int_equal(write(worker->start, "goon", processes), (ssize_t)processes);
 }
 
+/* Wait until PID has used SECONDS of CPU, however long a loaded machine takes for that. */
+static void await_cpu(pid_t pid, double seconds)
+{
+  struct timespec used;
+  clockid_t clock;
+
+  assert_int_equal(clock_getcpuclockid(pid, &clock), 0);
+  do {
+    usleep(5000);
+    assert_int_equal(clock_gettime(clock, &used), 0);
+  } while ((double)used.tv_sec + 1e-9 * (double)used.tv_nsec < seconds);
+}
+
 static void settle(void)
 {
   usleep(50000);
@@ -368,7 +381,7 @@ static void test_counts_of_part_of_a_run_are_not_told(void **unused)
   skip_without_perf(measure);
   memset(&out, 0, sizeof out);
   worker = begin(work_late);
-  usleep(200000);
+  await_cpu(worker.pid, 0.1);
   tree = open_tree(measure, worker.pid, false);
   go(&worker, 1);
   follow(measure, &worker);
@@ -533,9 +546,12 @@ static void script(const char *name, bool mig)
 static void sample_gpus(int looks, ft_observation *out, struct ft_sample *sample)
 {
   struct ft_measure_report report;
-  struct ft_member member = { .pid = getpid(), .fresh = true, .root = true, .statm_fd = -1 };
+  struct ft_member member = { .pid = getpid(), .fresh = true, .root = true };
+  struct ft_pulse pulse = { .pid = getpid(), .statm_fd = -1 };
   struct ft_measure measure = { .now = 1 };
-  struct ft_tree tree = { .measure = &measure, .members = &member, .count = 1, .size = 1 };
+  struct ft_tree tree = {
+    .measure = &measure, .members = &member, .pulses = &pulse, .count = 1, .size = 1
+  };
   void *state = calloc(1, ft_sampler_nvml.state_size);
 
   memset(out, 0, sizeof *out);

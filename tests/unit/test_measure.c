@@ -55,7 +55,8 @@ static void node_look(struct node *node)
   for (size_t i = 0; i < node->tree->count; i++) {
     node->tree->members[i].next_look = 0;
     node->tree->members[i].changed = true;
-    node->tree->members[i].still = 0;
+    node->tree->pulses[i].still = 0;
+    node->tree->pulses[i].look_due = 0;
   }
   ft_measure_sample(node->measure);
 }

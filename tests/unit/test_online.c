@@ -200,6 +200,51 @@ static void after_a_kill_the_next_amount_is_clearly_more(void **state)
     }
 }
 
+static void a_run_killed_by_its_limit_needed_more_than_that(void **state)
+{
+  static const struct {
+    ft_outcome outcome;
+    ft_rule rule;
+    double peak, limit, killed_at, bound; /* MiB */
+  } cases[] = {
+    { FT_OUTCOME_OUT_OF_MEMORY, FT_RULE_RSS, 3, 60, 0, 60 },
+    { FT_OUTCOME_OUT_OF_MEMORY, FT_RULE_UNKNOWN, 3, 60, 0, 60 },
+    { FT_OUTCOME_OUT_OF_MEMORY, FT_RULE_RSS, 62, 60, 0, 62 },
+    /* one step of the job had less, and it was that which killed */
+    { FT_OUTCOME_OUT_OF_MEMORY, FT_RULE_RSS, 3, 600, 50, 50 },
+    { FT_OUTCOME_OUT_OF_MEMORY, FT_RULE_RSS, 70, 600, 50, 70 },
+    /* what another rule counts may be more or less */
+    { FT_OUTCOME_OUT_OF_MEMORY, FT_RULE_CGROUP, 3, 60, 60, 3 },
+    /* nothing says that the limit had to do with it */
+    { FT_OUTCOME_CANCELLED, FT_RULE_RSS, 3, 60, 0, 0 },
+    { FT_OUTCOME_TIMEOUT, FT_RULE_RSS, 3, 60, 0, 0 },
+    { FT_OUTCOME_UNKNOWN, FT_RULE_RSS, 3, 60, 0, 0 },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    ft_observation o = observation_of(0, cases[i].peak * 0x1p20);
+    struct ft_estimate e = { 0 };
+    struct ft_error err;
+    double bound;
+
+    (void)start(NULL);
+    o.censored = true;
+    o.outcome = cases[i].outcome;
+    o.rule = cases[i].rule;
+    o.has_limit_bytes = cases[i].limit > 0;
+    o.limit_bytes = (uint64_t)(cases[i].limit * 0x1p20);
+    o.has_killed_at_bytes = cases[i].killed_at > 0;
+    o.killed_at_bytes = (uint64_t)(cases[i].killed_at * 0x1p20);
+    learn(&o);
+    if (ft_estimate_memory(&model, NULL, 0, &e, &err) < 0)
+      e.bound_bytes = 0;
+    bound = cases[i].bound * 0x1p20;
+    if (fabs(e.bound_bytes - bound) > 0.01 * bound + 1)
+      fail_msg("case %zu: bound %g MiB, expected %g", i, e.bound_bytes / 0x1p20, cases[i].bound);
+  }
+}
+
 static void kills_converge_upward(void **state)
 {
   static const double reached[] = { 1, 0.6 }; /* of the limit, as sampled */
@@ -614,6 +659,7 @@ int main(void)
     cmocka_unit_test_setup(intervals_hold_what_they_say, start),
     cmocka_unit_test_setup(many_killed_runs_do_not_pull_the_estimate_down, start),
     cmocka_unit_test_setup(after_a_kill_the_next_amount_is_clearly_more, start),
+    cmocka_unit_test_setup(a_run_killed_by_its_limit_needed_more_than_that, start),
     cmocka_unit_test_setup(kills_converge_upward, start),
     cmocka_unit_test_setup(a_run_that_stopped_early_says_nothing, start),
     cmocka_unit_test_setup(an_old_kill_is_outlived, start),

@@ -10,6 +10,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <pwd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -46,12 +47,31 @@ static ft_model *sample_model(void)
   return m;
 }
 
+/* 20 MiB an index: what --array's largest needs is what its one --mem is to be. */
+static void make_indexed(ft_model *m)
+{
+  ft_evaluator *e = &m->evaluator;
+
+  (void)ft_string_copy("indexed", m->app, sizeof m->app);
+  m->columns_count = 1;
+  (void)ft_string_copy("n", m->columns[0].name, sizeof m->columns[0].name);
+  e->log_target = false;
+  e->intercept = 105 * 0x1p20;
+  e->max_bytes = 200 * 0x1p20;
+  e->terms_count = 1;
+  e->terms[0] = (ft_term){
+    .mean = 5.5, .scale = 2.5, .coefficient = 50 * 0x1p20, .low = 1, .high = 10
+  };
+}
+
 static void write_state(void)
 {
   static ft_site site;
   static ft_partition partition;
   char name[FT_LAYOUT_NAME_SIZE], path[FT_LAYOUT_NAME_SIZE + 32];
   ft_model *model = sample_model();
+  const struct passwd *entry = getpwuid(getuid());
+  const char *user = entry ? entry->pw_name : "";
   struct ft_error err;
 
   site = (ft_site){ .schema = FT_SCHEMA,
@@ -92,6 +112,13 @@ static void write_state(void)
   int models = openat(state_fd, "models/site", O_RDONLY | O_DIRECTORY);
   ft_layout_model_name("sorter", name);
   (void)unlinkat(models, name, 0);
+  assert_int_equal(ft_record_write(FT_RECORD_MODEL, model, models, name, 0644, &err), 0);
+  make_indexed(model);
+  ft_layout_model_name("indexed", name);
+  assert_int_equal(ft_record_write(FT_RECORD_MODEL, model, models, name, 0644, &err), 0);
+  ft_layout_imported_app(user, (uint32_t)getuid(), "known", model->app);
+  ft_layout_model_name(model->app, name);
+  model->completed = 25;
   assert_int_equal(ft_record_write(FT_RECORD_MODEL, model, models, name, 0644, &err), 0);
   close(models);
   free(model);
@@ -177,6 +204,10 @@ static int set_up(void **state)
   assert_non_null(script);
   fputs("#!/bin/sh\n#SBATCH --container-image=x\nsrun -n2 ./sorter --size $1 --arch a\n", script);
   fclose(script);
+  script = fopen("array.sh", "w");
+  assert_non_null(script);
+  fputs("#!/bin/sh\n./sorter --n $SLURM_ARRAY_TASK_ID\n", script);
+  fclose(script);
   (void)snprintf(text[0], sizeof text[0], "%s/.libs/spank_foretell.so", top ? top : ".");
   (void)snprintf(text[1], sizeof text[1], "state=%s", folder);
   (void)snprintf(text[2], sizeof text[2], "socket=%s/socket", folder);
@@ -231,6 +262,20 @@ static void app_and_features_are_carried_without_being_asked(void **state)
   }
 }
 
+static void what_slurm_carries_of_the_options_is_taken_back(void **state)
+{
+  const char *output = submit("sbatch --predict-app=mine --predict-mem=check job.sh 7", NULL);
+
+  (void)state;
+  assert_has(output, "taken back _SLURM_SPANK_OPTION_foretell_predict_mem\n");
+  assert_has(output, "taken back _SLURM_SPANK_OPTION_foretell_predict_app\n");
+  assert_null(strstr(output, "predict_params"));
+  output = submit("sbatch job.sh 7", NULL);
+  assert_null(strstr(output, "taken back"));
+  output = submit("sbatch job.sh 7", "SLURM_SPANK__SLURM_SPANK_OPTION_foretell_predict_app=outer");
+  assert_has(output, "taken back _SLURM_SPANK_OPTION_foretell_predict_app\n");
+}
+
 static void memory_is_set_in_the_users_unit(void **state)
 {
   static const struct {
@@ -263,6 +308,59 @@ static void memory_is_set_in_the_users_unit(void **state)
     if (lines_said(output) != cases[i].lines)
       fail_msg("%s: %s", cases[i].line, output);
   }
+}
+
+static void an_array_is_given_what_its_largest_element_needs(void **state)
+{
+  static const struct {
+    const char *line, *wanted, *said;
+  } cases[] = {
+    { "sbatch --predict-app=indexed --predict-mem --array=1-10%2 array.sh", "\nmem=300M\n",
+      "(element 10)" },
+    { "sbatch --predict-app=indexed --predict-mem --array=10,2 array.sh", "\nmem=300M\n",
+      "(element 10)" },
+    { "sbatch --predict-app=indexed --predict-mem --array=1-4 array.sh", "\nmem=100M\n",
+      "for any of 4" },
+    { "sbatch --predict-app=indexed --predict-mem --array=4 array.sh", "\nmem=100M\n",
+      "needs 74.9 MiB" },
+    { "sbatch --predict-app=indexed --predict-mem=check --mem=100M --array=1-4000000:4 array.sh",
+      "post_opt 0\n", "for any of 1000000, by 64 of them" }
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    const char *output = submit(cases[i].line, NULL);
+
+    assert_has(output, cases[i].wanted);
+    assert_has(output, cases[i].said);
+    assert_has(output, "carried FORETELL: indexed het=0 n=%a\n");
+    assert_int_equal(lines_said(output), 1);
+  }
+  assert_has(submit("sbatch --predict-app=indexed --array=1-x array.sh", NULL),
+             "carried FORETELL: indexed het=0\n");
+}
+
+static void what_was_imported_for_the_jobs_name_helps_until_it_has_runs(void **state)
+{
+  const char *output = submit("sbatch --predict-mem --job-name known job.sh 7", NULL);
+
+  (void)state;
+  assert_has(output, "(25 imported runs of jobs named known)");
+  assert_int_equal(lines_said(output), 1);
+  /* they make it no smaller, and refuse nothing */
+  assert_null(strstr(output, "\nmem="));
+  output = submit("sbatch --predict-mem=trim --mem=6G --job-name known job.sh 7", NULL);
+  assert_has(output, "\nmem=6G\n");
+  output = submit("sbatch --predict-mem=set --mem=10M --job-name known job.sh 7", NULL);
+  assert_has(output, "post_opt 0\n");
+  assert_has(output, "(25 imported runs of jobs named known); with --mem=10M it would run");
+  output = submit("sbatch --predict-mem=raise --mem=10M --job-name known job.sh 7", NULL);
+  assert_has(output, "raised from 10M to ");
+  /* an app that was named is no other one's */
+  output = submit("sbatch --predict-mem --predict-app=x --job-name known job.sh 7", NULL);
+  assert_has(output, "x: no run of it is known yet");
+  output = submit("sbatch --predict-mem --job-name unknown job.sh 7", NULL);
+  assert_has(output, "no run of it is known yet");
 }
 
 static void unknown_modes_are_refused_with_the_known_ones(void **state)
@@ -456,6 +554,10 @@ static void the_agent_is_told_of_tasks_and_jobs(void **state)
   assert_int_equal(listen(listener, 16), 0);
   (void)submit("slurmstepd", "SPANK_FORETELL=Zm9v");
   take(listener, &a);
+  assert_int_equal(a.which_event, ft_announcement_job_start_tag);
+  assert_int_equal(a.event.job_start.submission.size, 3);
+  assert_memory_equal(a.event.job_start.submission.bytes, "foo", 3);
+  take(listener, &a);
   assert_int_equal(a.which_event, ft_announcement_task_start_tag);
   assert_int_equal(a.job_id, 77);
   assert_int_equal(a.step_id, 3);
@@ -472,10 +574,6 @@ static void the_agent_is_told_of_tasks_and_jobs(void **state)
   assert_true(a.event.task_end.has_largest_process_bytes);
   assert_false(a.event.task_end.has_charge_bytes);
   take(listener, &a);
-  assert_int_equal(a.which_event, ft_announcement_job_start_tag);
-  assert_int_equal(a.event.job_start.submission.size, 3);
-  assert_memory_equal(a.event.job_start.submission.bytes, "foo", 3);
-  take(listener, &a);
   assert_int_equal(a.which_event, ft_announcement_job_end_tag);
   close(listener);
 }
@@ -484,7 +582,10 @@ int main(int argc, char **argv)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(app_and_features_are_carried_without_being_asked),
+    cmocka_unit_test(what_slurm_carries_of_the_options_is_taken_back),
     cmocka_unit_test(memory_is_set_in_the_users_unit),
+    cmocka_unit_test(an_array_is_given_what_its_largest_element_needs),
+    cmocka_unit_test(what_was_imported_for_the_jobs_name_helps_until_it_has_runs),
     cmocka_unit_test(unknown_modes_are_refused_with_the_known_ones),
     cmocka_unit_test(a_job_that_would_die_is_refused),
     cmocka_unit_test(a_late_or_broken_child_is_abandoned),

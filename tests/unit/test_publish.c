@@ -106,6 +106,36 @@ static void a_model_is_its_users_alone(void **state)
   free(model);
 }
 
+static void a_pooled_model_is_readable_without_its_history(void **state)
+{
+  ft_model *model = model_of(FT_LAYOUT_POOLED), *read = calloc(1, sizeof *read);
+  const struct ft_shared_apps one = { 1, { "unet3d" } }, none = { 0 };
+  struct ft_error err;
+  struct stat st;
+
+  (void)state;
+  assert_non_null(read);
+  model->history_count = 3;
+  for (int i = 0; i < 3; i++)
+    model->history[i].bytes = 1e9;
+  assert_int_equal(ft_publish_model(publisher, model, &err), 0);
+  assert_int_equal(fstatat(state_fd, "models/4294967295", &st, 0), 0);
+  assert_int_equal(st.st_mode & 07777, 0700);
+  assert_int_equal(ft_layout_read_own_model(state_fd, FT_LAYOUT_POOLED, "unet3d", read, &err), 0);
+  assert_int_equal(read->history_count, 3);
+  /* of a user who has none of his own */
+  assert_int_equal(ft_layout_read_model(state_fd, 1234, "unet3d", read, &err), 0);
+  assert_int_equal(read->history_count, 0);
+  assert_int_equal(read->runs, 3);
+  ft_publish_forget_shared(publisher, &one);
+  assert_int_equal(ft_layout_read_shared(state_fd, "unet3d", read, &err), 0);
+  ft_publish_forget_shared(publisher, &none);
+  assert_int_equal(ft_layout_read_shared(state_fd, "unet3d", read, &err), -1);
+  assert_int_equal(ft_layout_read_own_model(state_fd, FT_LAYOUT_POOLED, "unet3d", read, &err), -1);
+  free(model);
+  free(read);
+}
+
 static void its_user_cannot_change_it(void **state)
 {
   ft_model *model = model_of(4711);
@@ -193,6 +223,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
   const struct CMUnitTest tests[] = { TEST(a_model_is_its_users_alone),
+                                      TEST(a_pooled_model_is_readable_without_its_history),
                                       TEST(its_user_cannot_change_it),
                                       TEST(a_folder_that_was_removed_is_made_anew),
                                       TEST(partitions_that_are_gone_are_removed),

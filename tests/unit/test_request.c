@@ -82,6 +82,9 @@ static void arguments_become_features(void **state)
       "batch=64 size=7", "" },
     { "./train --batch $1\n", "32", "batch=32", "" },
     { "./train $1 --n $UNKNOWN\n", "32", "arg1=32", "" },
+    { "sort \"$1\" >out\n", "words-8", "", "words-8" },
+    { "./run train <words\n", "data", "", "words data" },
+    { "./run\n", "*.c", "", "" },
     { "./train \"$@\"\n", "--batch=16", "batch=16", "" },
     { "exec ./train # --batch 9\n", NULL, "", "" },
     { "if [ -f a.txt ]; then ./train --n 3; else ./train --n 4; fi\n", NULL, "n=3", "" },
@@ -314,10 +317,10 @@ static void only_regular_files_are_looked_at(void **state)
   assert_int_equal(mkfifoat(fd, "fifo", 0600), 0);
   begun = ft_io_monotonic();
   out = (ft_submission){ 0 };
-  ft_describe_files(&ask, folder, begun + 10, &out);
+  ft_describe_files(&ask, folder, NULL, begun + 10, &out);
   assert_string_equal(features(), "input_bytes=26 lines=3 nodes=12");
   out = (ft_submission){ 0 };
-  ft_describe_files(&ask, folder, begun, &out);
+  ft_describe_files(&ask, folder, NULL, begun, &out);
   assert_string_equal(features(), "");
   assert_true(ft_io_monotonic() < begun + 5);
   unlinkat(fd, "a", 0);

@@ -46,11 +46,140 @@ static void a_known_equation_is_recovered(void **state)
     assert_int_equal(ft_symbolic_fit(x, y, ROWS, 2, &settings, &result, &err), 0);
     ft_buf_free(&text);
     assert_int_equal(ft_expression_print(&result.front[result.chosen].expression, names, "B",
-                                         false, &text), 0);
+                                         false, 4, &text), 0);
     assert_string_equal(ft_buf_text(&text),
                         "812*edge^3*batch + 3e+04*edge^2*batch + 4e+08 [B]");
     assert_true(result.front[result.chosen].mape < 1e-6);
   }
+  ft_buf_free(&text);
+}
+
+static double quotient(double a, double b)
+{
+  return 3 + 40 * a / b;
+}
+
+static double difference(double a, double b)
+{
+  return 1000 + a * a - 30 * b;
+}
+
+static double diagonal(double a, double b)
+{
+  return 7 * sqrt(a * a + b * b);
+}
+
+static double logarithm(double a, double b)
+{
+  return 5 + b * log1p(a);
+}
+
+static double wave(double a, double b)
+{
+  return b * (2 + sin(a));
+}
+
+static double swell(double a, double b)
+{
+  return b * (2 + cos(a));
+}
+
+static double decay(double a, double b)
+{
+  return b * exp(-a / 8);
+}
+
+static void known_functions_are_recovered(void **state)
+{
+  enum { BASE = 1 << FT_SYMBOL_ADD | 1 << FT_SYMBOL_MULTIPLY | 1 << FT_SYMBOL_SQUARE };
+  static const struct {
+    double (*f)(double, double);
+    unsigned primitives;
+  } cases[] = { { quotient, 1 << FT_SYMBOL_DIVIDE },   { difference, 1 << FT_SYMBOL_SUBTRACT },
+                { diagonal, 1 << FT_SYMBOL_ROOT },     { logarithm, 1 << FT_SYMBOL_LOG },
+                { wave, 1 << FT_SYMBOL_SINE },         { swell, 1 << FT_SYMBOL_COSINE },
+                { decay, 1 << FT_SYMBOL_EXPONENTIAL } };
+  struct ft_random random;
+  struct ft_error err;
+
+  (void)state;
+  for (size_t k = 0; k < COUNT_OF(cases); k++) {
+    struct ft_symbolic_settings settings;
+    double least = 1;
+
+    ft_random_seed(&random, k);
+    for (int i = 0; i < ROWS; i++) {
+      x[2 * i] = 1 + 5 * ft_random_double(&random);
+      x[2 * i + 1] = 1 + 5 * ft_random_double(&random);
+      y[i] = cases[k].f(x[2 * i], x[2 * i + 1]);
+    }
+    ft_symbolic_defaults(&settings);
+    settings.primitives = BASE | cases[k].primitives;
+    for (settings.seed = 1; settings.seed <= 5 && least > 1e-6; settings.seed++) {
+      assert_int_equal(ft_symbolic_fit(x, y, ROWS, 2, &settings, &result, &err), 0);
+      least = fmin(least, result.front[result.chosen].mape);
+    }
+    if (least > 1e-6)
+      fail_msg("function %zu: %g off", k, least);
+  }
+}
+
+static void of_many_rows_some_are_used(void **state)
+{
+  enum { MANY = 3 * FT_SYMBOLIC_ROWS };
+  static double many_x[MANY], many_y[MANY];
+  struct ft_symbolic_settings settings;
+  struct ft_error err;
+  double one = 1e6;
+
+  (void)state;
+  for (int i = 0; i < MANY; i++) {
+    many_x[i] = 1 + i % 1000;
+    many_y[i] = 2 + 3 * many_x[i] * many_x[i];
+  }
+  ft_symbolic_defaults(&settings);
+  settings.generations = 5;
+  assert_int_equal(ft_symbolic_fit(many_x, many_y, MANY, 1, &settings, &result, &err), 0);
+  assert_int_equal(ft_symbolic_fit(many_x, many_y, MANY, 1, &settings, &again, &err), 0);
+  assert_near(ft_expression_evaluate(&result.front[result.chosen].expression, &one), 2 + 3e12, 1e-6);
+  assert_true(result.front[result.chosen].mape == again.front[again.chosen].mape);
+  /* all of them are looked at */
+  many_y[MANY - 1] = 0;
+  assert_int_equal(ft_symbolic_fit(many_x, many_y, MANY, 1, &settings, &result, &err), -1);
+}
+
+/* root(a / 2) / (1 + 3 * sin(b)) and what of it is no polynomial */
+static void equations_print_for_people_and_programs(void **state)
+{
+  static const char *const names[] = { "input_bytes", "b" };
+  struct ft_expression e = {
+    .length = 10,
+    .symbol = { FT_SYMBOL_VARIABLE, FT_SYMBOL_ROOT, FT_SYMBOL_CONSTANT, FT_SYMBOL_CONSTANT,
+                FT_SYMBOL_VARIABLE, FT_SYMBOL_SINE, FT_SYMBOL_MULTIPLY, FT_SYMBOL_ADD,
+                FT_SYMBOL_DIVIDE, FT_SYMBOL_LOG },
+    .variable = { [0] = 0, [4] = 1 },
+    .constant = { [2] = 1, [3] = 1.0 / 3 },
+    .slope = -4e9,
+    .intercept = 0.5,
+    .scale = { 2, 1 }
+  };
+  struct ft_buf text;
+
+  (void)state;
+  assert_true(ft_expression_valid(&e, 2));
+  ft_buf_init(&text, 4096);
+  assert_int_equal(ft_expression_print(&e, names, "", false, 4, &text), 0);
+  assert_string_equal(text.data,
+                      "0.5 - 4e+09*log(1 + abs((sqrt(abs((input_bytes/2)))/(1 + 0.3333*sin(b)))))");
+  ft_buf_free(&text);
+  assert_int_equal(ft_expression_print(&e, names, "GiB", true, 2, &text), 0);
+  assert_string_equal(text.data,
+                      "0.5 - 4 \\times 10^{9} \\cdot \\log\\left(1 + \\left|\\frac{\\sqrt{\\left|"
+                      "\\frac{\\mathrm{input\\_bytes}}{2}\\right|}}{\\left(1 + 0.33 \\cdot "
+                      "\\sin\\left(\\mathrm{b}\\right)\\right)}\\right|\\right)\\;\\mathrm{GiB}");
+  ft_buf_free(&text);
+  text.limit = 20;
+  assert_int_equal(ft_expression_print(&e, names, "GiB", false, 4, &text), -1);
   ft_buf_free(&text);
 }
 
@@ -110,6 +239,48 @@ static void the_front_falls_and_every_point_is_valid(void **state)
   }
 }
 
+/* A constant alone leaves slope and intercept one parameter: two that cancel fit by rounding. */
+static void errors_are_what_the_equations_do(void **state)
+{
+  struct ft_symbolic_settings settings;
+  struct ft_error err;
+
+  (void)state;
+  for (uint64_t seed = 1; seed <= 60; seed++) {
+    make_data(0.05, seed);
+    ft_symbolic_defaults(&settings);
+    settings.generations = 5;
+    settings.seed = seed;
+    assert_int_equal(ft_symbolic_fit(x, y, ROWS, 2, &settings, &result, &err), 0);
+    for (unsigned i = 0; i < result.count; i++) {
+      double error = 0;
+
+      for (int r = 0; r < ROWS; r++)
+        error += fabs(ft_expression_evaluate(&result.front[i].expression, &x[2 * r]) / y[r] - 1);
+      assert_near(error / ROWS, result.front[i].mape, 1e-9);
+    }
+  }
+}
+
+/* Threads, of which no more work than there are blocks. */
+static void a_minimum_is_found_where_it_is_switched_on(void **state)
+{
+  struct ft_symbolic_settings settings;
+  struct ft_error err;
+
+  (void)state;
+  make_data(0, 1);
+  for (int i = 0; i < ROWS; i++)
+    y[i] = 20 + 8 * fmin(2 * x[2 * i + 1], x[2 * i] / 8);
+  for (int with = 0; with < 2; with++) {
+    ft_symbolic_defaults(&settings);
+    if (with)
+      settings.primitives |= 1u << FT_SYMBOL_MINIMUM;
+    assert_int_equal(ft_symbolic_fit(x, y, ROWS, 2, &settings, &result, &err), 0);
+    assert_int_equal(result.front[result.chosen].mape < 1e-6, with);
+  }
+}
+
 static bool stop_at_three(void *data, unsigned generation, double best)
 {
   (void)best;
@@ -146,6 +317,11 @@ static void what_cannot_be_fitted_is_said(void **state)
   y[4] = 0;
   assert_int_equal(ft_symbolic_fit(x, y, ROWS, 2, &settings, &result, &err), -1);
   assert_non_null(strstr(err.text, "row 5"));
+  assert_non_null(strstr(err.text, "from 1e-100 to 1e+100"));
+  y[4] = 1e101;
+  assert_int_equal(ft_symbolic_fit(x, y, ROWS, 2, &settings, &result, &err), -1);
+  y[4] = NAN;
+  assert_int_equal(ft_symbolic_fit(x, y, ROWS, 2, &settings, &result, &err), -1);
   y[4] = INFINITY;
   assert_int_equal(ft_symbolic_fit(x, y, ROWS, 2, &settings, &result, &err), -1);
   y[4] = 1;
@@ -208,9 +384,14 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_known_equation_is_recovered),
+    cmocka_unit_test(known_functions_are_recovered),
+    cmocka_unit_test(of_many_rows_some_are_used),
+    cmocka_unit_test(equations_print_for_people_and_programs),
     cmocka_unit_test(noise_is_not_learnt),
     cmocka_unit_test(the_same_seed_gives_the_same_equation),
     cmocka_unit_test(the_front_falls_and_every_point_is_valid),
+    cmocka_unit_test(errors_are_what_the_equations_do),
+    cmocka_unit_test(a_minimum_is_found_where_it_is_switched_on),
     cmocka_unit_test(a_search_can_be_cancelled),
     cmocka_unit_test(what_cannot_be_fitted_is_said),
     cmocka_unit_test(hostile_bytecode_is_refused),

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -61,8 +62,7 @@ static void sample_until(struct watch *watch, bool (*test)(struct watch *watch))
       return;
     nanosleep(&pause, NULL);
   }
-  fail_msg("it never came to be: %u processes, %.1f MiB",
-           ft_tree_latest(watch->tree)->processes,
+  fail_msg("it never came to be: %u processes, %.1f MiB", ft_tree_latest(watch->tree)->processes,
            ft_tree_latest(watch->tree)->rss_bytes / (double)FT_MIB);
 }
 
@@ -161,6 +161,7 @@ static void threads_are_no_processes(void **state)
   for (size_t i = 0; i < watch.tree->count; i++) {
     watch.tree->members[i].next_look = 0;
     watch.tree->members[i].changed = true;
+    watch.tree->pulses[i].look_due = 0;
   }
   ft_measure_sample(watch.measure);
   assert_int_equal(ft_tree_latest(watch.tree)->threads, 9);
@@ -236,6 +237,216 @@ static void a_child_between_two_samples_is_in_the_peak(void **state)
   assert_true(watch.seen.rss_bytes >= 96 * FT_MIB);
 }
 
+/* ---- who was still is not read at every instant ---- */
+
+/* What children wait for, a byte each, and what they tell. */
+static struct {
+  int go[2], told[2];
+} gates;
+
+static int spike_flags, spike_advice;
+
+static void doze(double seconds)
+{
+  struct timespec pause = { (time_t)seconds, (long)((seconds - floor(seconds)) * 1e9) };
+
+  while (nanosleep(&pause, &pause) < 0 && errno == EINTR)
+    ;
+}
+
+static void open_gates(void)
+{
+  assert_int_equal(pipe(gates.go), 0);
+  assert_int_equal(pipe(gates.told), 0);
+}
+
+static void close_gates(void)
+{
+  for (int i = 0; i < 2; i++) {
+    close(gates.go[i]);
+    close(gates.told[i]);
+  }
+}
+
+static void sample_for(struct watch *watch, double seconds, int samples)
+{
+  for (int i = 0; i < samples; i++) {
+    ft_measure_sample(watch->measure);
+    doze(seconds / samples);
+  }
+}
+
+static char *take_mib(size_t mib, int flags, int advice)
+{
+  char *memory = mmap(NULL, mib << 20, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
+
+  if (memory == MAP_FAILED)
+    _exit(9);
+  if (advice)
+    (void)madvise(memory, mib << 20, advice);
+  memset(memory, 1, mib << 20);
+  return memory;
+}
+
+/* Still until told, then 96 MiB for a moment; after that as before but for 1 MiB. */
+static void spike(void)
+{
+  char byte;
+
+  if (read(gates.go[0], &byte, 1) != 1)
+    _exit(9);
+  munmap(take_mib(96, spike_flags, spike_advice), 96 << 20);
+  take_mib(1, MAP_PRIVATE, 0);
+  if (write(gates.told[1], "", 1) != 1)
+    _exit(9);
+  (void)!read(gates.go[0], &byte, 1);
+}
+
+static void what_a_still_process_held_between_is_in_the_peak(void **state)
+{
+  static const struct {
+    const char *what;
+    int flags, advice;
+  } cases[] = {
+    { "memory of its own", MAP_PRIVATE, MADV_NOHUGEPAGE },
+    { "shared memory", MAP_SHARED, 0 },
+    { "huge pages", MAP_PRIVATE, MADV_HUGEPAGE },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct watch watch;
+    struct rusage usage;
+    double most;
+    pid_t pid;
+    char byte;
+
+    open_gates();
+    watch_open(&watch);
+    spike_flags = cases[i].flags;
+    spike_advice = cases[i].advice;
+    pid = begin(spike);
+    /* past its first look, after 1 s: a second lies between two */
+    sample_for(&watch, 2.3, 115);
+    assert_int_equal(write(gates.go[1], "", 1), 1);
+    assert_int_equal(read(gates.told[0], &byte, 1), 1);
+    sample_for(&watch, 0.4, 20);
+    assert_int_equal(write(gates.go[1], "", 1), 1);
+    assert_int_equal(wait4(pid, NULL, 0, &usage), pid);
+    watch_close(&watch);
+    close_gates();
+    most = (double)usage.ru_maxrss * FT_KIB;
+    if (most < 96.0 * FT_MIB || (double)watch.seen.rss_bytes < 0.98 * most ||
+        (double)watch.seen.rss_bytes > 1.02 * most)
+      fail_msg("%s: %.1f MiB, the kernel says %.1f", cases[i].what,
+               (double)watch.seen.rss_bytes / (double)FT_MIB, most / (double)FT_MIB);
+  }
+}
+
+static void rank(void)
+{
+  char byte;
+
+  if (read(gates.go[0], &byte, 1) != 1)
+    _exit(9);
+  hold(8);
+  if (write(gates.told[1], "", 1) != 1)
+    _exit(9);
+  pause();
+}
+
+static void what_ranks_do_together_adds_up_at_once(void **state)
+{
+  enum { RANKS = 40 };
+  struct watch watch;
+  pid_t pids[RANKS];
+  double before;
+  char byte;
+
+  (void)state;
+  open_gates();
+  watch_open(&watch);
+  for (size_t i = 0; i < RANKS; i++)
+    pids[i] = begin(rank);
+  sample_for(&watch, 0.5, 50);
+  assert_int_equal(ft_tree_latest(watch.tree)->processes, RANKS);
+  before = ft_tree_latest(watch.tree)->rss_bytes;
+  for (size_t i = 0; i < RANKS; i++)
+    assert_int_equal(write(gates.go[1], "", 1), 1);
+  for (size_t i = 0; i < RANKS; i++)
+    assert_int_equal(read(gates.told[0], &byte, 1), 1);
+  /* pids one after the other: at each instant two of the forty are read */
+  for (int i = 0; i < 3; i++)
+    ft_measure_sample(watch.measure);
+  assert_true(ft_tree_latest(watch.tree)->rss_bytes >= before + 8.0 * RANKS * FT_MIB);
+  for (size_t i = 0; i < RANKS; i++)
+    end(pids[i]);
+  watch_close(&watch);
+  close_gates();
+}
+
+static void who_ended_is_not_added_to_who_came_after(void **state)
+{
+  struct watch watch;
+  pid_t pid;
+
+  (void)state;
+  watch_open(&watch);
+  pid = begin(hold_64);
+  sample_until(&watch, has_64);
+  for (int round = 0; round < 3; round++) {
+    for (int i = 0; i < 15; i++)
+      ft_measure_sample(watch.measure);
+    end(pid);
+    pid = begin(hold_64);
+    for (int i = 0; i < 15; i++) {
+      ft_measure_sample(watch.measure);
+      doze(0.01);
+    }
+  }
+  end(pid);
+  watch_close(&watch);
+  assert_in_range(watch.seen.rss_bytes, 64 * FT_MIB, 90 * FT_MIB);
+}
+
+/* 64 MiB that stay, beside 300 children of 4 MiB that live for 5 ms, four at a time. */
+static void storm(void)
+{
+  hold(64);
+  for (int i = 0; i < 300; i++) {
+    if (i >= 4)
+      wait(NULL);
+    if (fork() == 0) {
+      hold(4);
+      doze(0.005);
+      _exit(0);
+    }
+  }
+  while (wait(NULL) > 0)
+    ;
+}
+
+static void a_fork_storm_neither_hides_nor_doubles_memory(void **state)
+{
+  struct watch watch;
+  struct rusage usage;
+  double most;
+  pid_t pid;
+
+  (void)state;
+  watch_open(&watch);
+  pid = begin(storm);
+  while (wait4(pid, NULL, WNOHANG, &usage) == 0) {
+    ft_measure_sample(watch.measure);
+    doze(0.02);
+  }
+  watch_close(&watch);
+  most = (double)usage.ru_maxrss * FT_KIB;
+  /* four children at most, each with its parent's pages and four of its own */
+  assert_true((double)watch.seen.rss_bytes >= 64.0 * FT_MIB);
+  assert_true((double)watch.seen.rss_bytes <= 5 * most);
+}
+
 static const char *written_name;
 
 static void write_8(void)
@@ -309,10 +520,15 @@ static void nothing_stays_open(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_child_between_two_samples_is_in_the_peak), /* first: ru_maxrss of all children */
+    cmocka_unit_test(
+        a_child_between_two_samples_is_in_the_peak), /* first: ru_maxrss of all children */
     cmocka_unit_test(a_child_is_found_and_its_end_too),
     cmocka_unit_test(threads_are_no_processes),
     cmocka_unit_test(a_daemon_stays_in_sight_of_its_subreaper),
+    cmocka_unit_test(what_a_still_process_held_between_is_in_the_peak),
+    cmocka_unit_test(what_ranks_do_together_adds_up_at_once),
+    cmocka_unit_test(who_ended_is_not_added_to_who_came_after),
+    cmocka_unit_test(a_fork_storm_neither_hides_nor_doubles_memory),
     cmocka_unit_test(bytes_written_count_once),
     cmocka_unit_test(nothing_stays_open),
   };

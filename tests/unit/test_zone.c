@@ -48,6 +48,7 @@ static void times_become_utc(void **state)
     { "Europe/Berlin", "2026-11-20T21:30:00Z", 1795210200 },
     { "Europe/Berlin", "2026-11-20T21:30:00-05:00", 1795228200 },
     { "Europe/Berlin", "1795210200", 1795210200 },
+    { "Europe/Berlin", "1795224712.9577742", 1795224712.9577742 },
   };
 
   (void)state;

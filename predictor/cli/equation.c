@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "predictor/cli/cli.h"
+#include "predictor/cli/equation.h"
+#include "predictor/core/units.h"
+#include "predictor/estimate/equation.h"
+#include "predictor/history/json.h"
+
+enum {
+  VARIABLES = sizeof((ft_equation *)NULL)->columns,
+  NAME = sizeof((ft_column *)NULL)->name + sizeof((ft_column *)NULL)->categories[0] + 1
+};
+
+bool ft_named_bytes(const char *name)
+{
+  size_t length = strlen(name);
+
+  return strcmp(name, "bytes") == 0 || (length > 6 && strcmp(name + length - 6, "_bytes") == 0);
+}
+
+static bool reads(const struct ft_expression *e, size_t variable)
+{
+  for (int i = 0; i < e->length; i++)
+    if (e->symbol[i] == FT_SYMBOL_VARIABLE && e->variable[i] == variable)
+      return true;
+  return false;
+}
+
+/* Variables in bytes are put into larger units, which are added to LEGEND. */
+static int choose_units(struct ft_expression *e, const char *const *names, size_t variables,
+                        struct ft_buf *legend)
+{
+  const char *before = legend->length ? "; " : "";
+
+  for (size_t v = 0; v < variables; v++) {
+    const char *unit;
+    double of;
+
+    if (!reads(e, v) || !ft_named_bytes(names[v]))
+      continue;
+    of = ft_units_of_bytes(fabs(e->scale[v]), &unit);
+    e->scale[v] /= of;
+    if (ft_buf_printf(legend, "%s%s in %s", before, names[v], unit) < 0)
+      return -1;
+    before = ", ";
+  }
+  return 0;
+}
+
+int ft_show_expression(const struct ft_expression *expression, const char *const *names,
+                       size_t variables, const char *unit, double typical, bool latex,
+                       int digits, struct ft_buf *out)
+{
+  struct ft_expression e = *expression;
+  struct ft_buf legend;
+  int status = -1;
+
+  ft_buf_init(&legend, out->limit);
+  if (!unit) {
+    double of = ft_units_of_bytes(fabs(typical), &unit);
+
+    e.intercept /= of;
+    e.slope /= of;
+  }
+  if (ft_buf_printf(&legend, "%s", unit) == 0 && choose_units(&e, names, variables, &legend) == 0)
+    status = ft_expression_print(&e, names, ft_buf_text(&legend), latex, digits, out);
+  ft_buf_free(&legend);
+  return status;
+}
+
+int ft_show_equation(const ft_model *model, bool latex, struct ft_buf *out)
+{
+  const ft_equation *q = &model->evaluator.equation;
+  char name[VARIABLES][NAME];
+  const char *names[VARIABLES];
+  struct ft_expression e;
+
+  if (!model->evaluator.has_equation || !ft_equation_open(q, &e))
+    return 0;
+  for (size_t v = 0; v < q->columns_count; v++) {
+    const ft_column *column = &model->columns[q->columns[v]];
+    bool level = q->levels[v] && q->levels[v] <= column->categories_count;
+
+    (void)snprintf(name[v], sizeof name[v], "%s%s%s", column->name, level ? "=" : "",
+                   level ? column->categories[q->levels[v] - 1] : "");
+    names[v] = name[v];
+  }
+  return ft_show_expression(&e, names, q->columns_count, NULL, model->evaluator.max_bytes, latex,
+                            FT_EQUATION_DIGITS, out);
+}
+
+json_t *ft_equation_json(const ft_model *model)
+{
+  const ft_equation *q = &model->evaluator.equation;
+  struct ft_buf text, latex;
+  json_t *json = NULL;
+
+  ft_buf_init(&text, FT_LIMIT_LINE);
+  ft_buf_init(&latex, FT_LIMIT_LINE);
+  if (ft_show_equation(model, false, &text) == 0 && ft_show_equation(model, true, &latex) == 0 &&
+      text.length)
+    json = json_pack("{s:o, s:o, s:f, s:I, s:f, s:b}", "equation", ft_json_text(text.data), "latex",
+                     ft_json_text(latex.data), "error", q->error, "runs", (json_int_t)q->runs,
+                     "fitted", q->fitted, "used", model->evaluator.by_equation);
+  ft_buf_free(&text);
+  ft_buf_free(&latex);
+  return json ? json : json_null();
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <string.h>
+
+#include "predictor/cli/cli.h"
+#include "predictor/cli/predict_model.h"
+#include "predictor/core/io.h"
+#include "predictor/core/text.h"
+#include "predictor/core/units.h"
+#include "predictor/history/json.h"
+
+#define MIB 1048576.0
+
+/* With this probability a slice, or the GPU, holds what is predicted. */
+static const double safe = 0.95;
+
+struct answer {
+  const struct ft_asked *asked;
+  const char *command;
+  const struct ft_gpu *gpu;
+  struct ft_gpu_run run;
+  struct ft_gpu_memory memory;
+  struct ft_mig_table mig;
+  const struct ft_mig_profile *slice;
+  struct ft_instead instead[FT_INSTEADS];
+  size_t instead_count;
+  double runs_out;
+};
+
+/* ---- what is asked ---- */
+
+static int take_setting(struct ft_gpu_run *run, struct ft_text name, struct ft_text value)
+{
+  const struct {
+    const char *name;
+    unsigned *target;
+  } numbers[] = { { "accumulate", &run->accumulate },
+                  { "checkpoint", &run->checkpoints },
+                  { "gpus", &run->gpus },
+                  { "shard", &run->shard } };
+  struct ft_text whole = value;
+  uint64_t number;
+
+  if (ft_text_equals(name, "attention"))
+    return (run->plain_attention = ft_text_equals(value, "plain")) || ft_text_equals(value, "fused")
+               ? 0
+               : -1;
+  if (ft_text_equals(name, "grad"))
+    return (run->keeps_graph = ft_text_equals(value, "on")) || ft_text_equals(value, "off") ? 0
+                                                                                            : -1;
+  if (!ft_text_u64(&whole, FT_GRAPH_DIMENSION, &number) || ft_text_left(&whole))
+    return -1;
+  if (ft_text_equals(name, "batch") && number > 0) {
+    run->sizes.batch = (int64_t)number;
+    return 0;
+  }
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    if (ft_text_equals(name, numbers[i].name) && number <= 65536) {
+      *numbers[i].target = (unsigned)number;
+      return 0;
+    }
+  return -1;
+}
+
+static int take_params(const char *params, struct ft_gpu_run *run, struct ft_error *err)
+{
+  struct ft_text list = ft_text_from(params), one;
+
+  while (ft_text_until(&list, ',', &one)) {
+    struct ft_text whole = one, name;
+
+    if (!ft_text_until(&one, '=', &name) || take_setting(run, name, one) < 0)
+      return ft_error_set(
+          err,
+          "--params: \"%.*s\": with --model expected batch, accumulate, checkpoint, "
+          "gpus, shard with a number, attention=fused or plain, grad=on or off",
+          (int)ft_text_left(&whole), whole.at);
+  }
+  return 0;
+}
+
+static int take_run(const struct ft_asked *asked, struct ft_gpu_run *run, struct ft_error *err)
+{
+  ft_gpu_run_begin(run);
+  run->sizes.input = asked->input;
+  if (asked->mode && strcmp(asked->mode, "inference") == 0)
+    run->training = false;
+  else if (asked->mode && strcmp(asked->mode, "training") != 0)
+    return ft_error_set(err, "--mode=%s: with --model expected training or inference", asked->mode);
+  if (asked->optimizer) {
+    int i = 0;
+
+    while (i < FT_OPTIMIZERS && strcmp(asked->optimizer, ft_optimizer_name(i)) != 0)
+      i++;
+    if (i == FT_OPTIMIZERS)
+      return ft_error_set(err, "--optimizer=%s: expected sgd, momentum, adam, adamw or adam8bit",
+                          asked->optimizer);
+    run->optimizer = (enum ft_optimizer)i;
+  }
+  if (asked->precision) {
+    int i = 0;
+
+    while (i < FT_PRECISIONS && strcmp(asked->precision, ft_precision_name(i)) != 0)
+      i++;
+    if (i == FT_PRECISIONS)
+      return ft_error_set(err, "--precision=%s: expected fp32, tf32, amp, bf16 or fp16",
+                          asked->precision);
+    run->precision = (enum ft_precision)i;
+  }
+  return asked->params ? take_params(asked->params, run, err) : 0;
+}
+
+static int take_device(const struct ft_asked *asked, const struct ft_gpu **gpu,
+                       struct ft_error *err)
+{
+  char names[256] = "";
+
+  *gpu = asked->device ? ft_gpu_find(asked->device) : ft_gpu_at(0);
+  if (*gpu)
+    return 0;
+  for (size_t i = 0; ft_gpu_at(i); i++) {
+    size_t length = strlen(names);
+
+    (void)snprintf(names + length, sizeof names - length, "%s%s", i ? ", " : "",
+                   ft_gpu_at(i)->name);
+  }
+  return ft_error_set(err, "--device=%s: expected one of %s", asked->device, names);
+}
+
+static int take_mig(const struct ft_asked *asked, struct ft_mig_table *table, struct ft_error *err)
+{
+  struct ft_buf text;
+  int status = 0;
+
+  ft_mig_known(table);
+  if (!asked->mig_file)
+    return 0;
+  ft_buf_init(&text, FT_LIMIT_CONFIG);
+  if (ft_io_read_file(AT_FDCWD, asked->mig_file, &text, err) < 0 ||
+      ft_mig_read(table, ft_buf_text(&text), asked->mig_file, err) < 0)
+    status = -1;
+  ft_buf_free(&text);
+  return status;
+}
+
+/* ---- what is answered ---- */
+
+static json_t *bytes_json(double bytes)
+{
+  return ft_json_number(bytes > 0, round(bytes));
+}
+
+static json_t *quantiles(const struct ft_estimate *e)
+{
+  return json_pack("{s:o, s:o, s:o}", "p05", bytes_json(ft_estimate_quantile(e, 0.05)), "p50",
+                   bytes_json(ft_estimate_quantile(e, 0.5)), "p95",
+                   bytes_json(ft_estimate_quantile(e, 0.95)));
+}
+
+static json_t *parts(const struct answer *a)
+{
+  const struct ft_gpu_memory *m = &a->memory;
+
+  return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:b}", "context_bytes",
+                   (json_int_t)m->context_bytes, "parameters_bytes", (json_int_t)m->parameter_bytes,
+                   "gradients_bytes", (json_int_t)m->gradient_bytes, "optimizer_bytes",
+                   (json_int_t)m->optimizer_bytes, "activations_bytes",
+                   (json_int_t)m->activation_bytes, "cached_bytes", (json_int_t)m->cached_bytes,
+                   "complete", (int)m->complete);
+}
+
+static json_t *slice_json(const struct answer *a)
+{
+  if (!a->slice)
+    return json_null();
+  return json_pack("{s:s, s:s, s:o}", "gpu", a->slice->gpu, "profile", a->slice->name,
+                   "memory_bytes", bytes_json(a->slice->memory_mib * MIB));
+}
+
+static json_t *instead_json(const struct answer *a)
+{
+  json_t *list = json_array();
+
+  for (size_t i = 0; i < a->instead_count; i++)
+    json_array_append_new(list,
+                          json_pack("{s:s, s:s, s:o, s:o}", "change", a->instead[i].change,
+                                    "setting", a->instead[i].setting, "gpu_memory_bytes",
+                                    bytes_json(a->instead[i].gpu_bytes), "step_time",
+                                    ft_json_number(a->instead[i].time > 0, a->instead[i].time)));
+  return list;
+}
+
+static int print_json(const struct answer *a)
+{
+  return ft_json_print(json_pack(
+      "{s:n, s:i, s:s, s:n, s:o, s:n, s:n, s:o, s:[], s:n, s:s, s:o, s:b, s:o, s:o, s:o}", "app",
+      "runs", 0, "method", a->memory.estimate.method, "peak_memory_bytes", "gpu_memory_bytes",
+      quantiles(&a->memory.estimate), "runtime_seconds", "energy_joules", "mig", slice_json(a),
+      "relative", "decision", "device", a->gpu->name, "device_bytes",
+      bytes_json(a->gpu->memory_mib * MIB), "device_measured", (int)a->gpu->measured, "p_oom",
+      ft_json_number(true, a->runs_out), "parts", parts(a), "instead", instead_json(a)));
+}
+
+static const char *show(double bytes, char out[32])
+{
+  return ft_units_show_bytes((uint64_t)(bytes > 0 ? bytes : 0), out, 32);
+}
+
+static int print_text(const struct answer *a)
+{
+  const struct ft_gpu_memory *m = &a->memory;
+  char one[32], two[32], three[32], four[32];
+
+  printf("%s of batch %lld needs %s of GPU memory, 95 %% below %s%s%s\n",
+         a->run.training ? "training" : "inference", (long long)a->run.sizes.batch,
+         show(m->bytes, one), show(ft_estimate_quantile(&m->estimate, safe), two),
+         a->gpu->measured ? "" : " (no run on this GPU is known)",
+         m->complete ? "" : "; some sizes are not known: a lower bound");
+  printf("parameters %s, gradients %s, optimiser %s", show((double)m->parameter_bytes, one),
+         show((double)m->gradient_bytes, two), show((double)m->optimizer_bytes, three));
+  printf(", activations %s", show((double)m->activation_bytes, four));
+  printf(", cached %s, context %s\n", show((double)m->cached_bytes, one),
+         show((double)m->context_bytes, two));
+  if (a->slice)
+    printf("smallest MIG slice of %s: %s (%s)\n", a->gpu->name, a->slice->name,
+           show(a->slice->memory_mib * MIB, one));
+  else
+    printf("no MIG slice of %s holds it\n", a->gpu->name);
+  if (a->instead_count)
+    printf("%s runs out of memory (%.3g %%); what would fit:\n", a->gpu->name, 100 * a->runs_out);
+  for (size_t i = 0; i < a->instead_count; i++) {
+    const struct ft_instead *x = &a->instead[i];
+
+    printf("  %s", x->setting);
+    if (x->gpu_bytes > 0)
+      printf(": %s", show(x->gpu_bytes, one));
+    if (x->time > 0)
+      printf(", a step takes x %.2f", x->time);
+    printf("\n");
+  }
+  return fflush(stdout) == 0 && !ferror(stdout) ? FT_EXIT_DONE : FT_EXIT_SYSTEM;
+}
+
+static int answer(struct answer *a, struct ft_graph *graph)
+{
+  int status;
+
+  a->slice = ft_mig_choose(&a->mig, a->gpu->name, NULL, &a->memory.estimate, safe);
+  a->runs_out = ft_gpu_memory_runs_out(&a->memory, a->gpu);
+  if (a->runs_out > 0.5)
+    a->instead_count =
+        ft_instead_find(graph, a->gpu, &a->run, a->gpu->memory_mib * MIB, safe, a->instead);
+  status = a->asked->json ? print_json(a) : print_text(a);
+  return status == FT_EXIT_DONE && a->runs_out > 0.5 ? FT_EXIT_NO : status;
+}
+
+int ft_predict_model(const struct ft_asked *asked, const char *command)
+{
+  struct answer a = { .asked = asked, .command = command };
+  struct ft_graph *graph = NULL;
+  struct ft_error err;
+  int status = FT_EXIT_USAGE;
+
+  if (take_run(asked, &a.run, &err) == 0 && take_device(asked, &a.gpu, &err) == 0 &&
+      take_mig(asked, &a.mig, &err) == 0 && (graph = ft_graph_read(asked->model, &err)) &&
+      ft_gpu_memory(graph, a.gpu, &a.run, &a.memory, &err) == 0)
+    status = answer(&a, graph);
+  else
+    (void)ft_complain(command, 0, "%s", err.text);
+  ft_graph_free(graph);
+  return status;
+}

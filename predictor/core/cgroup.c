@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "predictor/core/cgroup.h"
+
+static bool octal(char c)
+{
+  return c >= '0' && c <= '7';
+}
+
+/* mountinfo writes blanks and backslashes as three octal digits (proc(5)). */
+static bool unescape(struct ft_text text, char *out, size_t size)
+{
+  size_t length = 0;
+
+  while (text.at < text.end && length + 1 < size) {
+    const char *at = text.at;
+
+    if (*at == '\\' && text.end - at >= 4 && octal(at[1]) && octal(at[2]) && octal(at[3])) {
+      out[length++] = (char)((at[1] - '0') * 64 + (at[2] - '0') * 8 + (at[3] - '0'));
+      text.at += 4;
+    } else {
+      out[length++] = *text.at++;
+    }
+  }
+  out[length] = '\0';
+  return text.at == text.end;
+}
+
+/*
+ * One line of mountinfo: id parent device root point options [tags] - type source options.
+ * Taken when it is of a kind that is better than what was FOUND.
+ */
+static bool take_mount(struct ft_text line, bool found, struct ft_cgroup_mounts *mount)
+{
+  struct ft_text word, root, point;
+  bool v1;
+
+  for (int i = 0; i < 3; i++)
+    if (!ft_text_word(&line, &word))
+      return false;
+  if (!ft_text_word(&line, &root) || !ft_text_word(&line, &point))
+    return false;
+  while (ft_text_word(&line, &word) && !ft_text_equals(word, "-"))
+    ;
+  if (!ft_text_word(&line, &word))
+    return false;
+  v1 = ft_text_equals(word, "cgroup");
+  if (!v1 && (found || !ft_text_equals(word, "cgroup2")))
+    return false;
+  if (!ft_text_word(&line, &word) || !ft_text_word(&line, &word) ||
+      (v1 && !ft_text_lists(word, "memory")) || ft_text_left(&root) >= sizeof mount->root ||
+      ft_text_left(&point) >= sizeof mount->point)
+    return false;
+  ft_text_skip(&point, "/");
+  mount->v1 = v1;
+  return unescape(root, mount->root, sizeof mount->root) &&
+         unescape(point, mount->point, sizeof mount->point);
+}
+
+bool ft_cgroup_parse_mounts(struct ft_text mountinfo, struct ft_cgroup_mounts *mounts)
+{
+  struct ft_text line;
+  bool found = false;
+
+  while (!(found && mounts->v1) && ft_text_line(&mountinfo, &line))
+    if (take_mount(line, found, mounts))
+      found = true;
+  return found;
+}
+
+/* From lines "ID:CONTROLLERS:PATH". */
+bool ft_cgroup_parse_path(struct ft_text text, bool v1, char *path, size_t size)
+{
+  struct ft_text line, id, controllers;
+
+  while (ft_text_line(&text, &line)) {
+    if (!ft_text_until(&line, ':', &id) || !ft_text_until(&line, ':', &controllers))
+      continue;
+    if (v1 ? !ft_text_lists(controllers, "memory") : !ft_text_equals(id, "0"))
+      continue;
+    /* a path that climbs is outside of what our cgroup namespace shows */
+    return ft_text_copy(line, path, size) && path[0] == '/' && !strstr(path, "/..");
+  }
+  return false;
+}
+
+bool ft_cgroup_folder_of(const struct ft_cgroup_mounts *mounts, const char *path, char *folder,
+                         size_t size)
+{
+  size_t length = strlen(mounts->root);
+  int put;
+
+  if (length == 1)
+    length = 0;
+  else if (strncmp(path, mounts->root, length) != 0 || (path[length] && path[length] != '/'))
+    return false;
+  put = snprintf(folder, size, "%s%s", mounts->point, strcmp(path, "/") ? path + length : "");
+  return put > 0 && (size_t)put < size;
+}

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "predictor/estimate/chain.h"
+#include "predictor/estimate/ensemble.h"
+
+enum { ALL, NEAR, NEARER, NEAREST, RECENT, KERNELS = FT_ENSEMBLE_KERNELS };
+enum { RUNS = FT_ENSEMBLE_RUNS, MEMBERS = FT_ENSEMBLE_MEMBERS, MOST_ATTEMPTS = 20 };
+
+/* Runs count e times less with each so much that their places differ; the other kernels are its
+ * third and ninth power. */
+#define NEAR_WIDTH 0.3
+/* and with each so many runs since. */
+#define RECENT_RUNS 8.0
+/* but never nothing. */
+#define FAR_WEIGHT 0.003
+#define LEAST_SECONDS 1e-3F
+/* A run that needs as much as another needs a little more. */
+#define MARGIN 1.001
+/* Nor is it expected to need e to this times more than any before it. */
+#define MOST_BEYOND 0.4
+/* However alike runs were, the next may differ by so much. */
+#define LEAST_DEVIATION 0.0005
+#define LEAST_DEGREES 1.5
+#define MOST_DEGREES 30.0
+/* No t reaches further than e to this above its middle. */
+#define MOST_ABOVE 3.0
+/* What was wasted counts e times less after so many runs. */
+#define MEMORY_RUNS 100.0
+/* A member that wastes as much more a run as the best wastes in all counts e times less for each of
+ * so many runs. */
+#define SHARPNESS 1.0
+/* Members further than e to this from the best do not bend what it asks for: between two likely
+ * needs there is nothing to gain. */
+#define ALIKE 0.3
+/* No run that is judged counts for more than so many of the largest peaks, or of the mean run
+ * times, before it. */
+#define MOST_PEAKS 3.0
+#define MOST_TIMES 20.0
+/* A score that has failed is followed by one so much larger. */
+#define FURTHER 2.0
+/* Where all that was thought of has failed. */
+#define BEYOND 1.5
+/* What has failed is tried again with at least so much. */
+#define LEAST_GROWTH 1.005
+
+/* Which kernels a view is looked at through, by bits. */
+static const unsigned char kernels_of[FT_ENSEMBLE_VIEWS] = {
+  1 << ALL | 1 << NEARER | 1 << RECENT,
+  1 << ALL | 1 << NEAR | 1 << NEARER | 1 << NEAREST | 1 << RECENT,
+  1 << ALL | 1 << NEAR | 1 << NEARER,
+  1 << ALL | 1 << NEAR | 1 << NEARER,
+};
+
+struct panel {
+  const ft_evaluator *e;
+  const struct ft_ensemble_question *q;
+  bool placed;
+  float weight[KERNELS][RUNS]; /* by run, run times included */
+  /* of the view being looked at, by rising need */
+  size_t count;
+  double bytes[RUNS], logs[RUNS];
+  unsigned char run[RUNS];
+  struct ft_chain chain;
+};
+
+bool ft_ensemble_ready(const ft_evaluator *e)
+{
+  return e->needs_count >= FT_ENSEMBLE_LEAST_RUNS && e->seconds_count == e->needs_count &&
+         e->ages.size == e->needs_count;
+}
+
+/* What one run's time counts for at most: a quarter of all others together, whoever wrote it down.
+ */
+static float most_seconds(const ft_evaluator *e)
+{
+  float total = 0, largest = 0;
+
+  for (size_t i = 0; i < e->needs_count; i++) {
+    total += e->seconds[i];
+    largest = fmaxf(largest, e->seconds[i]);
+  }
+  return fmaxf((total - largest) / 4, LEAST_SECONDS);
+}
+
+/*
+ * What is far counts a little, whatever it took: a long run that is nothing like
+ * the submission says nothing of what a failure would cost.
+ */
+static void add_far(struct panel *p, unsigned kernel)
+{
+  double near = 0, seconds = 0, far;
+  float *weight = p->weight[kernel];
+  size_t count = p->e->needs_count;
+
+  for (size_t i = 0; i < count; i++) {
+    near += (double)weight[i];
+    seconds += (double)(weight[i] * p->weight[ALL][i]);
+  }
+  far = FAR_WEIGHT * (near > 1e-30 ? seconds / near : 1);
+  for (size_t i = 0; i < count; i++)
+    weight[i] = weight[i] * p->weight[ALL][i] + (float)far;
+}
+
+static void weigh(struct panel *p)
+{
+  const ft_evaluator *e = p->e;
+
+  float most = most_seconds(e);
+
+  p->placed = e->has_place_column && p->q->place >= 0;
+  for (size_t i = 0; i < e->needs_count; i++) {
+    double near = 0;
+
+    if (p->placed && e->places[i] >= 0)
+      near = exp(-fabs((double)e->places[i] - p->q->place) / NEAR_WIDTH);
+    p->weight[ALL][i] = fminf(fmaxf(e->seconds[i], LEAST_SECONDS), most);
+    p->weight[NEAR][i] = (float)near;
+    near *= near * near;
+    p->weight[NEARER][i] = (float)near;
+    near *= near * near;
+    p->weight[NEAREST][i] = (float)near;
+    p->weight[RECENT][i] = (float)exp(-(double)e->ages.bytes[i] / RECENT_RUNS);
+  }
+  for (unsigned kernel = NEAR; kernel < KERNELS; kernel++)
+    add_far(p, kernel);
+}
+
+static bool look(struct panel *p, unsigned v)
+{
+  const ft_evaluator *e = p->e;
+  const ft_view *view;
+  double centre;
+
+  if (v == 0) {
+    p->count = e->needs_count;
+    for (size_t i = 0; i < p->count; i++) {
+      p->logs[i] = p->q->centre_log + (double)e->needs[i];
+      p->bytes[i] = exp(p->logs[i]);
+      p->run[i] = (unsigned char)i;
+    }
+    return true;
+  }
+  if (v - 1 >= e->views_count || e->views[v - 1].needs_count < FT_ENSEMBLE_LEAST_RUNS)
+    return false;
+  view = &e->views[v - 1];
+  if (view->slope != 0 && !p->placed)
+    return false;
+  p->count = view->needs_count;
+  memcpy(p->run, view->runs.bytes, p->count);
+  centre = view->intercept;
+  if (view->slope != 0)
+    centre += view->slope * (view->factor ? p->q->place : expm1(p->q->place));
+  if (view->factor)
+    centre = exp(fmin(centre, 50 * M_LN2));
+  centre = fmax(centre, view->least);
+  for (size_t i = 0; i < p->count; i++) {
+    double need = (double)view->needs[i];
+
+    p->bytes[i] = fmax(view->factor ? centre * need : centre + need, 1);
+    p->logs[i] = log(p->bytes[i]);
+  }
+  return true;
+}
+
+/* Mean and deviation of the logarithms; how many runs the weights amount to. */
+struct moments {
+  double total, mean, deviation, runs;
+};
+
+static struct moments measure(const struct panel *p, const float *weight)
+{
+  double total = 0, squares = 0, sum = 0, sum2 = 0, origin = p->logs[p->count / 2];
+  struct moments m;
+
+  for (size_t i = 0; i < p->count; i++) {
+    double w = (double)weight[p->run[i]], x = p->logs[i] - origin;
+
+    total += w;
+    squares += w * w;
+    sum += w * x;
+    sum2 += w * x * x;
+  }
+  m.total = total;
+  m.runs = total * total / squares;
+  sum /= total;
+  m.mean = origin + sum;
+  m.deviation = sqrt(fmax(sum2 / total - sum * sum, 0) * m.runs / fmax(m.runs - 1, 0.5));
+  m.deviation += LEAST_DEVIATION;
+  return m;
+}
+
+/* What a run beyond all that were seen may need: deviations above the largest, and which part of
+ * such runs. */
+static const struct {
+  double above, part;
+} beyond[] = { { 0.2, 0.4 }, { 0.6, 0.3 }, { 1.5, 0.2 }, { 4, 0.1 } };
+
+/* The runs as they are, and a run's worth beyond them. */
+static double as_is(struct panel *p, const float *weight, const struct moments *m)
+{
+  double top = p->bytes[p->count - 1] * MARGIN, failed = p->q->failed_bytes;
+
+  ft_chain_start(&p->chain);
+  for (size_t i = 0; i < p->count; i++)
+    if (p->bytes[i] * MARGIN > failed)
+      ft_chain_add(&p->chain, p->bytes[i] * MARGIN, (double)weight[p->run[i]]);
+  for (size_t i = 0; i < sizeof beyond / sizeof *beyond; i++) {
+    double bytes = top * exp(fmin(beyond[i].above * m->deviation, MOST_BEYOND));
+
+    if (bytes > failed)
+      ft_chain_add(&p->chain, bytes, beyond[i].part * m->total / (m->runs + 1));
+  }
+  return p->chain.count ? ft_chain_first(&p->chain, p->q->failure_price) : BEYOND * failed;
+}
+
+/* The score at which Student's density has fallen to DENSITY. */
+static double score_at(double density, double degrees)
+{
+  double peak = 0.398942 * (1 - 1 / (4 * degrees));
+
+  if (density >= peak)
+    return 0;
+  return sqrt(degrees * (pow(peak / density, 2 / (degrees + 1)) - 1));
+}
+
+/* The probability beyond SCORE, of which the density is DENSITY. */
+static double beyond_score(double score, double density, double degrees)
+{
+  if (score < 0.3)
+    return 0.5;
+  return fmin(density * (degrees + score * score) / (degrees * score), 0.5);
+}
+
+/*
+ * Where the expected waste of a first allocation has its minimum: where the
+ * probability density times what a failure costs is the cost of a larger one.
+ */
+static double as_student(const struct panel *p, const struct moments *m)
+{
+  double degrees = fmin(fmax(m->runs - 1, LEAST_DEGREES), MOST_DEGREES);
+  double scale = m->deviation * sqrt(1 + 1 / m->runs);
+  double density = scale / (p->q->failure_price + 1.5 * scale);
+  double score = score_at(density, degrees), failed;
+
+  if (p->q->failed_bytes > 0) {
+    failed = (log(p->q->failed_bytes) - m->mean) / scale;
+    for (int i = 0; i < MOST_ATTEMPTS && score <= failed; i++) {
+      density *= beyond_score(score, density, degrees);
+      score = fmax(score_at(density, degrees), score + 0.3);
+    }
+    /* the further out, the less the tail is known */
+    score = fmax(score, FURTHER * failed + 0.5);
+  }
+  return exp(m->mean + fmin(scale * score, MOST_ABOVE));
+}
+
+static double ask(struct panel *p, unsigned member)
+{
+  unsigned kernel = member / FT_ENSEMBLE_SHAPES % KERNELS;
+  const float *weight = p->weight[kernel];
+  struct moments m = measure(p, weight);
+  double bytes = member % FT_ENSEMBLE_SHAPES ? as_student(p, &m) : as_is(p, weight, &m);
+
+  return p->q->failed_bytes > 0 ? fmax(bytes, p->q->failed_bytes * LEAST_GROWTH) : bytes;
+}
+
+static bool has_kernel(const struct panel *p, unsigned view, unsigned kernel)
+{
+  bool near = kernel == NEAR || kernel == NEARER || kernel == NEAREST;
+
+  return kernels_of[view] >> kernel & 1 && (p->placed || !near);
+}
+
+void ft_ensemble_ask(const ft_evaluator *e, const struct ft_ensemble_question *q,
+                     double bytes[FT_ENSEMBLE_MEMBERS])
+{
+  struct panel p;
+
+  p.e = e;
+  p.q = q;
+  weigh(&p);
+  for (unsigned i = 0; i < MEMBERS; i++)
+    bytes[i] = 0;
+  for (unsigned v = 0; v < FT_ENSEMBLE_VIEWS; v++) {
+    if (!look(&p, v))
+      continue;
+    for (unsigned k = 0; k < KERNELS; k++)
+      for (unsigned s = 0; has_kernel(&p, v, k) && s < FT_ENSEMBLE_SHAPES; s++) {
+        unsigned member = (v * KERNELS + k) * FT_ENSEMBLE_SHAPES + s;
+
+        bytes[member] = ask(&p, member);
+      }
+  }
+}
+
+static double loss_of(const ft_evaluator *e, unsigned member)
+{
+  return member < e->losses_count ? e->losses[member] : 0;
+}
+
+static unsigned best_of(const ft_evaluator *e, const double bytes[FT_ENSEMBLE_MEMBERS])
+{
+  unsigned best = MEMBERS;
+
+  for (unsigned i = 0; i < MEMBERS; i++)
+    if (bytes[i] > 0 && (best == MEMBERS || loss_of(e, i) < loss_of(e, best)))
+      best = i;
+  return best;
+}
+
+double ft_ensemble_agree(const ft_evaluator *e, const struct ft_ensemble_question *q)
+{
+  double bytes[MEMBERS], sum = 0, total = 0, scale;
+  unsigned best;
+
+  ft_ensemble_ask(e, q, bytes);
+  best = best_of(e, bytes);
+  if (q->failed_bytes > 0)
+    return bytes[best / FT_ENSEMBLE_SHAPES * FT_ENSEMBLE_SHAPES];
+  scale = loss_of(e, best) / fmax(e->judged, 1) + 1e-9;
+  for (unsigned i = 0; i < MEMBERS; i++) {
+    double weight = exp(-SHARPNESS * (loss_of(e, i) - loss_of(e, best)) / scale);
+
+    if (!(bytes[i] > 0) || fabs(log(bytes[i] / bytes[best])) > ALIKE)
+      continue;
+    total += weight;
+    sum += weight * log(bytes[i]);
+  }
+  return exp(sum / total);
+}
+
+/* What MEMBER would have wasted on a run that needed NEED bytes, a second. */
+static double waste_of(const ft_evaluator *e, const struct ft_ensemble_question *question,
+                       unsigned member, double bytes, double need)
+{
+  struct ft_ensemble_question q = *question;
+  struct panel p;
+  double waste = 0;
+
+  if (bytes < need) {
+    p.e = e;
+    p.q = &q;
+    weigh(&p);
+    if (!look(&p, member / FT_ENSEMBLE_SHAPES / KERNELS))
+      return 0;
+  }
+  for (int i = 0; bytes < need && i < MOST_ATTEMPTS; i++) {
+    waste += q.failure_price * bytes;
+    q.failed_bytes = bytes;
+    bytes = ask(&p, member);
+  }
+  return waste + fmax(bytes - need, 0);
+}
+
+/* BYTES and SECONDS of a run, within what the runs before it make credible. */
+static void hold(const ft_evaluator *e, double *bytes, double *seconds)
+{
+  double largest = 1, mean = LEAST_SECONDS;
+
+  for (size_t i = 0; i < e->needs_count; i++)
+    mean += fmax((double)e->seconds[i], 0) / (double)e->needs_count;
+  if (e->views_count && e->views[FT_VIEW_PEAK].needs_count)
+    largest = (double)e->views[FT_VIEW_PEAK].needs[e->views[FT_VIEW_PEAK].needs_count - 1];
+  *bytes = fmin(*bytes, MOST_PEAKS * largest);
+  *seconds = fmin(fmax(*seconds, (double)LEAST_SECONDS), MOST_TIMES * mean);
+}
+
+void ft_ensemble_judge(ft_evaluator *e, const struct ft_ensemble_question *q, double bytes,
+                       double seconds)
+{
+  double keep = exp(-1 / MEMORY_RUNS), asked[MEMBERS];
+
+  hold(e, &bytes, &seconds);
+  ft_ensemble_ask(e, q, asked);
+  while (e->losses_count < MEMBERS)
+    e->losses[e->losses_count++] = 0;
+  e->judged = e->judged * keep + 1;
+  for (unsigned i = 0; i < MEMBERS; i++)
+    if (asked[i] > 0)
+      e->losses[i] = e->losses[i] * keep + fmax(seconds, 1e-3) * waste_of(e, q, i, asked[i], bytes);
+}

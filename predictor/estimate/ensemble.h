@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The members of the ensemble that sizes an app's memory. Each looks at the
+ * completed runs around one centre (the evaluator's, or one of its views), counts
+ * those more that are near to the submission in one column or recent, takes
+ * what they needed as it is or as Student's t, and has the allocation that it expects to waste
+ * least. What each would have wasted is kept; those that wasted least decide.
+ * Pure: libc and libm, no allocation.
+ */
+#ifndef FT_ESTIMATE_ENSEMBLE_H
+#define FT_ESTIMATE_ENSEMBLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "predictor/record/record.h"
+
+enum {
+  FT_ENSEMBLE_VIEWS = 4,   /* the evaluator's centre, then e->views */
+  FT_ENSEMBLE_KERNELS = 5, /* all runs alike; near, nearer, nearest in the place column; recent */
+  FT_ENSEMBLE_SHAPES = 2,  /* as it is; Student's t */
+  FT_ENSEMBLE_MEMBERS = FT_ENSEMBLE_VIEWS * FT_ENSEMBLE_KERNELS * FT_ENSEMBLE_SHAPES,
+  FT_ENSEMBLE_RUNS = 200,
+  FT_ENSEMBLE_LEAST_RUNS = 3 /* below it there is no ensemble */
+};
+
+/* Which of e->views is what; a line and a power exist only where there is a place column. */
+enum { FT_VIEW_PEAK, FT_VIEW_LINE, FT_VIEW_POWER, FT_VIEWS };
+
+struct ft_ensemble_question {
+  double centre_log;    /* ft_evaluate_centre's */
+  double place;         /* log(1 + |x|) in the place column; below 0: it has none */
+  double failed_bytes;  /* it has run out of memory at; 0: it has not */
+  double failure_price; /* 0 or more: what a failed attempt costs, times allocation x run time */
+};
+
+/* Whether E has runs enough. */
+bool ft_ensemble_ready(const ft_evaluator *e);
+
+/* Each member's allocation in BYTES; 0: there is no such member. About 15 microseconds. */
+void ft_ensemble_ask(const ft_evaluator *e, const struct ft_ensemble_question *question,
+                     double bytes[FT_ENSEMBLE_MEMBERS]);
+
+/* The allocation that the members agree on, by what they have wasted. */
+double ft_ensemble_agree(const ft_evaluator *e, const struct ft_ensemble_question *question);
+
+/*
+ * A run like QUESTION, which has not failed yet, needed BYTES for SECONDS: add to e->losses what
+ * each member would have wasted. About 20 microseconds.
+ */
+void ft_ensemble_judge(ft_evaluator *e, const struct ft_ensemble_question *question, double bytes,
+                       double seconds);
+
+#endif

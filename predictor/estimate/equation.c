@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "predictor/estimate/equation.h"
+
+enum {
+  FIRST_VARIABLE = 32, /* bytes of the code below it are symbols */
+  VARIABLES = sizeof((ft_equation *)NULL)->columns,
+  CONSTANTS = sizeof((ft_equation *)NULL)->constants / sizeof(double)
+};
+
+#define MOST_BYTES 0x1p50
+
+bool ft_equation_open(const ft_equation *q, struct ft_expression *code)
+{
+  size_t constants = 0;
+
+  if (!q->code.size || q->code.size > FT_EXPRESSION_NODES)
+    return false;
+  code->length = (uint8_t)q->code.size;
+  code->intercept = q->intercept;
+  code->slope = q->slope;
+  for (size_t i = 0; i < q->code.size; i++) {
+    uint8_t byte = q->code.bytes[i];
+
+    code->symbol[i] = byte < FIRST_VARIABLE ? byte : FT_SYMBOL_VARIABLE;
+    code->variable[i] = byte < FIRST_VARIABLE ? 0 : (uint8_t)(byte - FIRST_VARIABLE);
+    if (byte != FT_SYMBOL_CONSTANT)
+      continue;
+    if (constants == q->constants_count)
+      return false;
+    code->constant[i] = q->constants[constants++];
+  }
+  memcpy(code->scale, q->scales, q->scales_count * sizeof *q->scales);
+  return q->columns_count == q->scales_count && q->levels_count == q->scales_count &&
+         ft_expression_valid(code, q->scales_count);
+}
+
+double ft_equation_log(const ft_equation *q, const struct ft_expression *code, const float *x,
+                       size_t count)
+{
+  double value[VARIABLES], bytes;
+
+  for (size_t v = 0; v < q->columns_count; v++) {
+    value[v] = q->columns[v] < count ? (double)x[q->columns[v]] : NAN;
+    if (q->levels[v])
+      value[v] = value[v] == q->levels[v] - 1;
+    else if (isnan(value[v]))
+      return NAN;
+  }
+  bytes = ft_expression_evaluate(code, value);
+  return bytes >= 1 && bytes <= MOST_BYTES ? log(bytes) : NAN;
+}
+
+bool ft_equation_pack(const struct ft_expression *code, const struct ft_variable *variables,
+                      ft_equation *q)
+{
+  uint8_t place[FT_EXPRESSION_VARIABLES];
+
+  memset(place, 0, sizeof place);
+  q->code.size = q->constants_count = 0;
+  q->columns_count = q->levels_count = q->scales_count = 0;
+  q->intercept = code->intercept;
+  q->slope = code->slope;
+  for (size_t i = 0; i < code->length; i++) {
+    uint8_t v = code->variable[i];
+
+    q->code.bytes[i] = code->symbol[i];
+    if (code->symbol[i] == FT_SYMBOL_CONSTANT && q->constants_count < CONSTANTS)
+      q->constants[q->constants_count++] = code->constant[i];
+    if (code->symbol[i] != FT_SYMBOL_VARIABLE)
+      continue;
+    if (!place[v]) {
+      if (q->columns_count == VARIABLES)
+        return false;
+      q->columns[q->columns_count++] = variables[v].column;
+      q->levels[q->levels_count++] = variables[v].level;
+      q->scales[q->scales_count++] = code->scale[v];
+      place[v] = (uint8_t)q->columns_count;
+    }
+    q->code.bytes[i] = (uint8_t)(FIRST_VARIABLE + place[v] - 1);
+  }
+  q->code.size = code->length;
+  return true;
+}

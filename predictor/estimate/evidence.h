@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What is known for a submission: its app's model, or what was imported under its job's name. */
+#ifndef FT_ESTIMATE_EVIDENCE_H
+#define FT_ESTIMATE_EVIDENCE_H
+
+#include "predictor/core/error.h"
+#include "predictor/estimate/elements.h"
+#include "predictor/record/record.h"
+
+struct ft_evidence {
+  ft_model model;
+  struct ft_element_estimates elements; /* of a job array */
+  struct ft_estimate alone;
+  const struct ft_estimate *estimate; /* NULL: nothing is known; of an array: its first element's */
+  bool pooled;   /* from runs of all users of an app that the site shares */
+  bool imported; /* from runs imported for the job's name, which are none of its app's own */
+};
+
+/*
+ * Find what is known in the state folder STATE_FD for user UID, called USER, and SUBMISSION; of a
+ * job array for the elements whose number (0: no array) and indices OUT->elements has. An app
+ * that has fewer than MIN_RUNS completed runs of this user's borrows a model, unless what it has
+ * used so far is beyond that: the site's where it was named or declared, else that of the jobs of
+ * its name that were imported from Slurm's accounting. One more file is opened, only then.
+ * Returns 0, OUT->estimate telling whether anything is known; -1 with ERR when a model is there and
+ * cannot be read.
+ */
+int ft_evidence_find(int state_fd, uint32_t uid, const char *user, const ft_submission *submission,
+                     unsigned min_runs, struct ft_evidence *out, struct ft_error *err);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What a network needs of a GPU's memory, from its operator graph: its passes are played on
+ * PyTorch's allocator (graph/schedule.h, graph/caching.h); context, libraries and the spread
+ * around it are learnt from measured runs.
+ */
+#ifndef FT_ESTIMATE_GPU_MEMORY_H
+#define FT_ESTIMATE_GPU_MEMORY_H
+
+#include "predictor/estimate/estimate.h"
+#include "predictor/graph/analyse.h"
+#include "predictor/graph/schedule.h"
+
+struct ft_gpu {
+  const char *name;
+  double memory_mib;  /* that a process can use of it, context included */
+  double context_mib; /* CUDA context, cuBLAS, cuDNN and what they keep */
+  bool measured;      /* that is fitted to runs on it, and not taken from another */
+};
+
+/* The GPU that a person means: "a100-40gb", "NVIDIA A100 40GB"; NULL when not known. */
+const struct ft_gpu *ft_gpu_find(const char *name);
+/* The Ith known one, NULL past the last. */
+const struct ft_gpu *ft_gpu_at(size_t i);
+
+/* What is learnt from measured runs. */
+struct ft_gpu_constants {
+  double context_mib;               /* as of a GPU that has none of its own */
+  double fed;                       /* batches that are on the device at once */
+  struct ft_workspace workspace[3]; /* of cuDNN: forward, gradient of the input, of the weight */
+};
+
+extern const struct ft_gpu_constants ft_gpu_constants;
+
+/* How a network is run. */
+struct ft_gpu_run {
+  struct ft_graph_sizes sizes;
+  bool training;
+  enum ft_optimizer optimizer;
+  enum ft_precision precision;
+  unsigned accumulate;  /* passes for one step of the optimiser; 0 as 1 */
+  unsigned checkpoints; /* segments of activation checkpointing; 0: none */
+  unsigned gpus;        /* data-parallel; 0 as 1 */
+  unsigned shard;       /* 1: optimiser state, 2: gradients too, 3: parameters too (ZeRO) */
+  bool plain_attention; /* softmax is spelt out, not one kernel */
+  const struct ft_gpu_constants *constants; /* NULL: those above */
+  bool keeps_graph; /* inference without torch.no_grad(): what training keeps stays */
+};
+
+/* As most scripts run: training, SGD with momentum, fp32; a batch of 1. */
+void ft_gpu_run_begin(struct ft_gpu_run *run);
+
+const char *ft_precision_name(enum ft_precision precision);
+
+struct ft_gpu_memory {
+  struct ft_estimate estimate; /* bytes, as nvidia-smi shows them */
+  double bytes;                /* the middle of it */
+  double least_bytes;          /* with less than this of a device it runs out */
+  int64_t context_bytes, parameter_bytes, gradient_bytes, optimizer_bytes;
+  int64_t activation_bytes; /* kept at the end of the forward pass; inference: the peak */
+  int64_t cached_bytes;     /* what the allocator holds beyond what is requested at once */
+  bool complete;            /* every tensor's size is known: else lower bounds */
+};
+
+/*
+ * What GRAPH needs on GPU (NULL: one without an end) run as RUN says; infers its shapes. Returns 0;
+ * -1 with ERR.
+ */
+int ft_gpu_memory(struct ft_graph *graph, const struct ft_gpu *gpu, const struct ft_gpu_run *run,
+                  struct ft_gpu_memory *memory, struct ft_error *err);
+
+/* The probability that it runs out on GPU. */
+double ft_gpu_memory_runs_out(const struct ft_gpu_memory *memory, const struct ft_gpu *gpu);
+
+#endif

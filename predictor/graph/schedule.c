@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include "predictor/core/buf.h"
+#include "predictor/graph/infer.h"
+#include "predictor/graph/schedule_plan.h"
+
+static void parameters(struct ft_plan *p)
+{
+  for (uint32_t t = 1; t < p->graph->tensor_count; t++) {
+    const struct ft_tensor *x = ft_plan_tensor(p, t);
+
+    if (!p->cost->learnt[t] && !(x->constant && ft_element_is_real(x->element) && x->rank > 0))
+      continue;
+    if (p->cost->learnt[t]) {
+      p->out->learnt[p->out->learnt_count++] = ft_plan_bytes(p, t);
+      p->out->learnt_bytes = ft_plus(p->out->learnt_bytes, ft_plan_bytes(p, t));
+    }
+    (void)ft_plan_take(p, ft_plan_bytes(p, t));
+    if (p->options->keep_gradients && p->options->training && p->cost->learnt[t])
+      (void)ft_plan_take(p, ft_plan_bytes(p, t));
+  }
+  p->out->parameters = p->out->count;
+}
+
+/* ---- checkpointing (torch.utils.checkpoint) ---- */
+
+static uint32_t begins(const struct ft_plan *p, uint32_t segment)
+{
+  return (uint32_t)((uint64_t)p->block->operator_count * segment / p->segments);
+}
+
+/* Let SEGMENT keep T, when that comes from before it. */
+static void pin(struct ft_plan *p, uint32_t segment, uint32_t t)
+{
+  uint32_t owner = p->places[t].owner, from = ft_plan_tensor(p, owner)->producer;
+
+  if (owner && from && from <= begins(p, segment) && p->places[owner].held)
+    ft_plan_keep(p, p->block->operator_count + segment, ft_plan_hold(p, p->places[owner].buffer));
+}
+
+/* What comes from before a segment stays until its backward pass. */
+static void pin_inputs(struct ft_plan *p, uint32_t segment)
+{
+  for (uint32_t i = begins(p, segment); i < begins(p, segment + 1); i++) {
+    const struct ft_operator *op = &p->block->operators[i];
+
+    for (uint32_t j = 0; j < op->input_count; j++)
+      pin(p, segment, op->inputs[j]);
+    pin(p, segment, p->fusions[i].input);
+    pin(p, segment, p->fusions[i].keys);
+    pin(p, segment, p->fusions[i].values);
+  }
+}
+
+static void forward(struct ft_plan *p, uint32_t segment, bool save)
+{
+  for (uint32_t i = begins(p, segment); i < begins(p, segment + 1); i++)
+    ft_plan_forward(p, i, save);
+}
+
+static void release(struct ft_plan *p, uint32_t t)
+{
+  if (!p->places[t].held)
+    return;
+  p->places[t].held = false;
+  ft_plan_drop(p, p->places[t].buffer);
+}
+
+/* A segment once more, now with all that its backward pass needs; and that. */
+static void back(struct ft_plan *p, uint32_t segment)
+{
+  uint32_t first = begins(p, segment), end = begins(p, segment + 1);
+
+  if (segment + 1 < p->segments) {
+    forward(p, segment, true);
+    for (uint32_t i = first; i < end; i++)
+      for (uint32_t j = 0; j < p->block->operators[i].output_count; j++)
+        release(p, p->block->operators[i].outputs[j]);
+  }
+  for (uint32_t i = end; i-- > first;)
+    ft_plan_backward(p, i);
+  ft_plan_forget(p, p->block->operator_count + segment);
+}
+
+/* ---- the whole pass ---- */
+
+static void finish_forward(struct ft_plan *p)
+{
+  for (uint32_t i = 0; i < p->block->output_count; i++) {
+    uint32_t t = p->block->outputs[i];
+
+    if (p->options->training && p->places[t].wanted)
+      p->places[t].gradient = ft_plan_take(p, ft_plan_bytes(p, t));
+    release(p, p->places[t].owner);
+  }
+}
+
+static void pass(struct ft_plan *p)
+{
+  int64_t before = p->live;
+
+  for (uint32_t i = 0; i < p->block->input_count; i++)
+    p->out->fed_bytes = ft_plus(p->out->fed_bytes, ft_plan_bytes(p, p->block->inputs[i]));
+  for (uint32_t k = 0; k < p->segments; k++) {
+    if (k + 1 < p->segments)
+      pin_inputs(p, k);
+    forward(p, k, (p->options->training || p->options->saves) && k + 1 == p->segments);
+  }
+  p->out->saved_bytes = p->live - before;
+  p->out->forward = p->out->count;
+  finish_forward(p);
+  for (uint32_t k = p->options->training ? p->segments : 0; k-- > 0;)
+    back(p, k);
+  for (uint32_t i = 0; i < p->block->operator_count; i++)
+    ft_plan_forget(p, i);
+  p->out->backward = p->out->count;
+  for (uint32_t t = 1; t < p->graph->tensor_count; t++)
+    ft_plan_drop(p, p->places[t].gradient);
+}
+
+int ft_schedule_make(struct ft_graph *graph, const struct ft_cost *cost,
+                     const struct ft_schedule_options *options, struct ft_schedule *schedule,
+                     struct ft_error *err)
+{
+  struct ft_plan p = { .graph = graph,
+                       .block = &graph->block,
+                       .cost = cost,
+                       .options = options,
+                       .out = schedule,
+                       .err = err };
+  size_t operators;
+
+  *schedule = (struct ft_schedule){ 0 };
+  p.segments = options->training && options->segments > 1 ? options->segments : 1;
+  if (p.segments > graph->block.operator_count)
+    p.segments = graph->block.operator_count ? graph->block.operator_count : 1;
+  operators = (size_t)graph->block.operator_count + p.segments + 1;
+  p.fusions = ft_arena_take(&graph->results, operators * sizeof *p.fusions);
+  p.places = ft_arena_take(&graph->results, graph->tensor_count * sizeof *p.places);
+  p.uses = ft_arena_take(&graph->results, graph->tensor_count * sizeof *p.uses);
+  p.users = ft_arena_take(&graph->results, graph->tensor_count * sizeof *p.users);
+  p.keeps = ft_arena_take(&graph->results, operators * sizeof *p.keeps);
+  schedule->learnt = ft_arena_take(&graph->results, graph->tensor_count * sizeof *schedule->learnt);
+  if (!p.fusions || !p.places || !p.uses || !p.users || !p.keeps || !schedule->learnt ||
+      ft_fuse(graph, p.block, options->fused_attention, p.fusions) < 0)
+    p.failed = true;
+  if (!p.failed) {
+    ft_plan_settle(&p);
+    parameters(&p);
+    pass(&p);
+  }
+  if (p.failed)
+    return ft_error_set(err, "%s: one pass of it needs more than %d MiB to follow", graph->file,
+                        FT_LIMIT_GRAPH >> 20);
+  return 0;
+}

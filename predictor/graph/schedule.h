@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * One pass of a network as PyTorch runs it, as the series of requests to its allocator: parameters;
+ * forward pass; in training backward pass in reverse and the gradients. What the optimiser holds
+ * is the player's (estimate/gpu_memory.c).
+ */
+#ifndef FT_GRAPH_SCHEDULE_H
+#define FT_GRAPH_SCHEDULE_H
+
+#include "predictor/graph/cost.h"
+
+enum ft_precision {
+  FT_PRECISION_FP32,
+  FT_PRECISION_TF32, /* products in 19 bits, memory as fp32 */
+  FT_PRECISION_AMP,  /* autocast: products in 16 bits, weights and normalisation in 32 */
+  FT_PRECISION_BF16, /* everything */
+  FT_PRECISION_FP16,
+  FT_PRECISIONS
+};
+
+enum ft_event_kind {
+  FT_EVENT_TAKE,
+  FT_EVENT_GIVE,
+  FT_EVENT_TRIED /* a convolution's first run: cuDNN's trials are followed by an empty cache */
+};
+
+struct ft_event {
+  int64_t bytes;   /* of FT_EVENT_TAKE */
+  uint32_t buffer; /* counted from 0 */
+  uint8_t kind;
+};
+
+/* Bytes of workspace for each byte of what a convolution reads, gives and learns. */
+struct ft_workspace {
+  double input, output, weight;
+};
+
+struct ft_schedule_options {
+  bool training;        /* else one forward pass */
+  bool saves;           /* that pass keeps what a backward pass would need; training does */
+  bool fused_attention; /* no probabilities are kept (scaled_dot_product_attention) */
+  bool keep_gradients;  /* they are there all the time: accumulation over several passes */
+  enum ft_precision precision;
+  unsigned segments;                /* of activation checkpointing; below 2: none */
+  int64_t batch;                    /* times what the shapes say (ft_analysis.scaled), else 1 */
+  struct ft_workspace workspace[3]; /* forward, gradient of the input, of the weight */
+};
+
+struct ft_schedule {
+  struct ft_event *events;
+  size_t count;
+  size_t parameters; /* events before this one: parameters and statistics, once */
+  size_t forward;    /* from PARAMETERS to here */
+  size_t backward;   /* from FORWARD to here; then the gradients are given back */
+  uint32_t buffers;
+  uint32_t learnt_count;
+  int64_t *learnt; /* bytes of each tensor that is learnt */
+  int64_t learnt_bytes;
+  int64_t fed_bytes;   /* of the inputs */
+  int64_t saved_bytes; /* kept at the end of the forward pass */
+  int64_t peak_bytes;  /* requested at once, rounding apart */
+};
+
+/*
+ * Write GRAPH's pass down, after ft_graph_infer and ft_graph_cost. What SCHEDULE points to lives as
+ * long as COST. Returns 0; -1 with ERR.
+ */
+int ft_schedule_make(struct ft_graph *graph, const struct ft_cost *cost,
+                     const struct ft_schedule_options *options, struct ft_schedule *schedule,
+                     struct ft_error *err);
+
+#endif

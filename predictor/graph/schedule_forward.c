@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include "predictor/graph/infer.h"
+#include "predictor/graph/kinds.h"
+#include "predictor/graph/schedule_plan.h"
+
+/* Whether mixed precision makes a copy in 16 bits of what OP takes. */
+static bool casts(const struct ft_plan *p, const struct ft_operator *op, uint32_t t)
+{
+  return p->options->precision == FT_PRECISION_AMP && op->kind && op->kind->weight &&
+         (p->cost->learnt[t] || (p->places[t].width == 4 && t != op->outputs[0]));
+}
+
+static void save(struct ft_plan *p, uint32_t op, uint32_t t)
+{
+  struct ft_place *place = ft_plan_owner(p, t);
+
+  /* a product keeps its operand as it was cast */
+  if (!t || place->fixed || !place->buffer || casts(p, &p->block->operators[op], t))
+    return;
+  ft_plan_keep(p, op, ft_plan_hold(p, place->buffer));
+}
+
+static bool learnt(const struct ft_plan *p, uint32_t t)
+{
+  return p->places[t].wanted;
+}
+
+/* What an operator makes for its backward pass beside tensors of the graph. */
+static void save_extras(struct ft_plan *p, uint32_t i, unsigned saves)
+{
+  const struct ft_operator *op = &p->block->operators[i];
+  const struct ft_tensor *y = ft_plan_tensor(p, op->outputs[0]);
+  int64_t elements = ft_times(ft_tensor_elements(y), p->options->batch);
+
+  if (elements <= 0)
+    return;
+  if (saves & FT_SAVES_INDICES)
+    ft_plan_keep(p, i, ft_plan_take(p, ft_times(8, elements)));
+  if (saves & FT_SAVES_MASK)
+    ft_plan_keep(p, i, ft_plan_take(p, elements));
+  if (saves & FT_SAVES_GATES) /* LSTM 4 gates and a cell, GRU 3 and 1, RNN 1 */
+    ft_plan_keep(p, i,
+                 ft_plan_take(p, ft_times(4 * (op->type[0] == 'L'   ? 5
+                                               : op->type[0] == 'G' ? 4
+                                                                    : 1),
+                                          elements)));
+  if (saves & FT_SAVES_STATISTICS && y->rank > 1) {
+    int64_t groups = ft_plan_is(op, "BatchNormalization") ? y->dims[1]
+                     : ft_plan_is(op, "LayerNormalization")
+                         ? elements / (y->dims[y->rank - 1] ? y->dims[y->rank - 1] : 1)
+                         : ft_times(y->dims[0], y->dims[1]);
+
+    ft_plan_keep(p, i, ft_plan_take(p, ft_times(4, groups)));
+    ft_plan_keep(p, i, ft_plan_take(p, ft_times(4, groups)));
+  }
+}
+
+/*
+ * What a matrix product makes of operand T before it multiplies: more than three dimensions become
+ * three (two where the other is a matrix that is learnt), and where they do not lie so that is a
+ * copy, which is then kept in the operand's place (aten/src/ATen/native/LinearAlgebra.cpp, matmul).
+ */
+static uint32_t copy_of(struct ft_plan *p, const struct ft_operator *op, uint32_t t)
+{
+  const struct ft_tensor *x = ft_plan_tensor(p, t), *y = ft_plan_tensor(p, op->outputs[0]);
+  const struct ft_tensor *other = ft_plan_tensor(p, op->inputs[op->inputs[0] == t]);
+  struct ft_strides from, strides;
+  int64_t dims[3] = { 1, 1, 1 }, wide = 1;
+  int kept = other->rank == 2 ? 1 : 2;
+
+  if (x->rank < 3 || (kept == 2 && y->rank < 4) || other->rank < 2)
+    return 0;
+  for (int i = 0; i < x->rank - kept; i++)
+    dims[0] = ft_times(dims[0], x->dims[i]);
+  for (int i = 0; i < y->rank - kept; i++)
+    wide = ft_times(wide, y->dims[i]);
+  for (int i = 0; i < kept; i++)
+    dims[i + 1] = x->dims[x->rank - kept + i];
+  from = ft_plan_strides(p, t);
+  if (kept == 2 && dims[0] > 0 && wide > dims[0]) /* broadcast: written out */
+    return ft_plan_take(p, ft_times(ft_plan_bytes(p, t), wide / dims[0]));
+  if (ft_strides_reshape(x, &from, dims, kept + 1, &strides))
+    return 0;
+  return ft_plan_take(p, ft_plan_bytes(p, t));
+}
+
+static void save_all(struct ft_plan *p, uint32_t i)
+{
+  const struct ft_operator *op = &p->block->operators[i];
+  const struct ft_fusion *fusion = &p->fusions[i];
+  unsigned saves = ft_backward_of(op).saves;
+
+  if (!p->places[op->outputs[0]].wanted)
+    return;
+  if (fusion->kind == FT_FUSED_ACTIVATION || fusion->kind == FT_FUSED_NORM) {
+    save(p, i, fusion->input);
+    if (fusion->kind == FT_FUSED_NORM && fusion->groups > 0) {
+      ft_plan_keep(p, i, ft_plan_take(p, ft_times(4 * p->options->batch, fusion->groups)));
+      ft_plan_keep(p, i, ft_plan_take(p, ft_times(4 * p->options->batch, fusion->groups)));
+    }
+    return;
+  }
+  if (fusion->kind == FT_FUSED_ATTENTION) {
+    save(p, i, fusion->input);
+    save(p, i, fusion->keys);
+    save(p, i, fusion->values);
+    save(p, i, op->outputs[0]);
+    ft_plan_keep(p, i, ft_plan_take(p, ft_times(4 * p->options->batch, fusion->groups)));
+    return;
+  }
+  if (ft_plan_is(op, "MatMul") && op->input_count == 2) {
+    for (uint32_t j = 0; j < 2; j++) {
+      uint32_t copy = p->places[op->inputs[j]].fixed ? 0 : copy_of(p, op, op->inputs[j]);
+
+      if (!learnt(p, op->inputs[!j]))
+        ft_plan_drop(p, copy);
+      else if (copy)
+        ft_plan_keep(p, i, copy);
+      else
+        save(p, i, op->inputs[j]);
+    }
+    return;
+  }
+  if (ft_backward_of(op).in_place && !ft_plan_is(op, "Relu") && !ft_plan_in_place(p, op))
+    saves = FT_SAVES_FIRST;
+  save_extras(p, i, saves);
+  if (saves & FT_SAVES_FIRST)
+    save(p, i, ft_plan_input(op, 0));
+  if (saves & FT_SAVES_SECOND)
+    save(p, i, ft_plan_input(op, 1));
+  if (saves & FT_SAVES_RESULT)
+    save(p, i, op->outputs[0]);
+  if (saves & FT_SAVES_BOTH) {
+    if (learnt(p, ft_plan_input(op, 1)))
+      save(p, i, ft_plan_input(op, 0));
+    if (learnt(p, ft_plan_input(op, 0)))
+      save(p, i, ft_plan_input(op, 1));
+    if (ft_plan_is(op, "Div") && learnt(p, ft_plan_input(op, 1)))
+      save(p, i, ft_plan_input(op, 1));
+  }
+}
+
+static int64_t share(double part, int64_t bytes)
+{
+  double product = part * (double)bytes;
+
+  return product > 0 && product < (double)FT_GRAPH_ELEMENTS ? (int64_t)product : 0;
+}
+
+/* Workspace of a convolution in one direction; grouped by channel PyTorch has a kernel without. */
+static int64_t workspace(const struct ft_plan *p, const struct ft_operator *op, int direction)
+{
+  const struct ft_workspace *w = &p->options->workspace[direction];
+  const struct ft_tensor *kernel = ft_plan_tensor(p, ft_plan_input(op, 1));
+  int64_t group;
+
+  if (!ft_plan_is(op, "Conv") && !ft_plan_is(op, "ConvTranspose"))
+    return 0;
+  group = ft_integer(op, "group", 1);
+  if (kernel->rank > 1 && kernel->dims[1] == 1 && group > 1)
+    return 0;
+  return ft_plus(ft_plus(share(w->input, ft_plan_bytes(p, ft_plan_input(op, 0))),
+                         share(w->output, ft_plan_bytes(p, op->outputs[0]))),
+                 share(w->weight, ft_plan_bytes(p, ft_plan_input(op, 1))));
+}
+
+void ft_plan_work(struct ft_plan *p, const struct ft_operator *op, int direction)
+{
+  int64_t bytes = workspace(p, op, direction);
+
+  if (ft_plan_is(op, "Conv"))
+    ft_plan_emit(p, FT_EVENT_TRIED, 0, 0);
+  ft_plan_drop(p, ft_plan_take(p, bytes));
+}
+
+static void release(struct ft_plan *p, uint32_t t, uint32_t when)
+{
+  struct ft_place *place = ft_plan_owner(p, t);
+
+  if (!t || !place->held || place->last > when)
+    return;
+  place->held = false;
+  ft_plan_drop(p, place->buffer);
+}
+
+/* Autocast makes 16 bits of what a product takes and keeps that (its weights until the end). */
+static void cast(struct ft_plan *p, uint32_t i)
+{
+  const struct ft_operator *op = &p->block->operators[i];
+
+  for (uint32_t j = 0; j < op->input_count; j++)
+    if (casts(p, op, op->inputs[j]))
+      ft_plan_keep(p, i, ft_plan_take(p, ft_plan_bytes(p, op->inputs[j]) / 2));
+}
+
+void ft_plan_forward(struct ft_plan *p, uint32_t i, bool saves)
+{
+  const struct ft_operator *op = &p->block->operators[i];
+  const struct ft_fusion *fusion = &p->fusions[i];
+
+  if (!ft_plan_runs(p, op) || !op->output_count)
+    return;
+  if (fusion->kind != FT_FUSED_INSIDE) {
+    for (uint32_t j = 0; j < op->output_count; j++) {
+      uint32_t t = op->outputs[j];
+
+      if (!t || p->places[t].owner != t || p->places[t].held)
+        continue;
+      p->places[t].buffer = ft_plan_take(p, ft_plan_bytes(p, t));
+      p->places[t].held = p->places[t].buffer != 0;
+    }
+    cast(p, i);
+    ft_plan_work(p, op, 0);
+    if (saves)
+      save_all(p, i);
+    else
+      ft_plan_forget(p, i);
+  }
+  for (uint32_t j = 0; j < op->input_count; j++)
+    release(p, op->inputs[j], i + 1);
+  for (uint32_t j = 0; j < op->capture_count; j++)
+    release(p, op->captures[j], i + 1);
+  release(p, fusion->input, i + 1);
+  release(p, fusion->keys, i + 1);
+  release(p, fusion->values, i + 1);
+  for (uint32_t j = 0; j < op->output_count; j++)
+    release(p, op->outputs[j], i + 1);
+}

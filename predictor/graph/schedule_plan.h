@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What the files schedule*.c share: the training step while it is written down.
+ *   schedule_plan.c      buffers with their references, sizes of tensors
+ *   schedule_place.c     who owns a tensor's memory, what is a view, when it is read last
+ *   schedule_forward.c   an operator's forward pass and what it keeps
+ *   schedule_backward.c  its backward pass
+ *   schedule.c           the order of it all
+ */
+#ifndef FT_GRAPH_SCHEDULE_PLAN_H
+#define FT_GRAPH_SCHEDULE_PLAN_H
+
+#include <string.h>
+
+#include "predictor/graph/backward.h"
+#include "predictor/graph/fuse.h"
+#include "predictor/graph/schedule.h"
+#include "predictor/graph/strides.h"
+
+/* A tensor's memory, or that of which it is a view. */
+struct ft_place {
+  uint32_t owner;  /* the tensor whose memory it is */
+  uint32_t last;   /* operator + 1 that reads that memory last in the forward pass (of the owner) */
+  uint32_t buffer; /* + 1; 0: none now (of the owner) */
+  uint32_t gradient;                /* buffer + 1 of this tensor's gradient */
+  const struct ft_strides *strides; /* NULL: dense */
+  bool held;                        /* by the forward pass (of the owner) */
+  bool fixed;                       /* parameters, inputs: there all the time (of the owner) */
+  bool wanted;                      /* its gradient is */
+  uint8_t width;                    /* bytes of an element, where it is a real number */
+};
+
+struct ft_plan {
+  struct ft_graph *graph;
+  const struct ft_block *block;
+  const struct ft_cost *cost;
+  const struct ft_schedule_options *options;
+  struct ft_schedule *out;
+  struct ft_error *err;
+  struct ft_fusion *fusions;
+  struct ft_place *places;
+  uint32_t *uses; /* of each tensor: how many, and one of them */
+  const struct ft_operator **users;
+  uint32_t *references; /* of each buffer */
+  int64_t *sizes;       /* of each buffer */
+  struct ft_kept {
+    uint32_t buffer, next;
+  } * kept;        /* what operators keep, in lists */
+  uint32_t *keeps; /* of each operator: its first + 1 */
+  size_t event_room, reference_room, size_room, kept_room, kept_count;
+  uint32_t segments; /* of the blocks' operators; what they keep of earlier ones stands behind */
+  int64_t live;
+  bool failed;
+};
+
+static inline const struct ft_tensor *ft_plan_tensor(const struct ft_plan *p, uint32_t t)
+{
+  return &p->graph->tensors[t];
+}
+
+static inline struct ft_place *ft_plan_owner(const struct ft_plan *p, uint32_t t)
+{
+  return &p->places[p->places[t].owner];
+}
+
+static inline bool ft_plan_is(const struct ft_operator *op, const char *type)
+{
+  return strcmp(op->type, type) == 0;
+}
+
+static inline uint32_t ft_plan_input(const struct ft_operator *op, uint32_t i)
+{
+  return i < op->input_count ? op->inputs[i] : 0;
+}
+
+/* A buffer of BYTES with one reference, + 1; 0 for none. */
+uint32_t ft_plan_take(struct ft_plan *p, int64_t bytes);
+/* One reference more to BUFFER, which is returned; one less, and with the last it is given back. */
+uint32_t ft_plan_hold(struct ft_plan *p, uint32_t buffer);
+void ft_plan_drop(struct ft_plan *p, uint32_t buffer);
+/* Let operator OP keep BUFFER, whose reference it takes over, until its backward pass. */
+void ft_plan_keep(struct ft_plan *p, uint32_t op, uint32_t buffer);
+void ft_plan_forget(struct ft_plan *p, uint32_t op);
+void ft_plan_emit(struct ft_plan *p, uint8_t kind, uint32_t buffer, int64_t bytes);
+
+/* Bytes of tensor T in a step, 0 where unknown. */
+int64_t ft_plan_bytes(const struct ft_plan *p, uint32_t t);
+/* Whether OP does something in a training step: it works on what is fed or what is learnt. */
+bool ft_plan_runs(const struct ft_plan *p, const struct ft_operator *op);
+
+/* One element along an axis, as unbind and indexing with a number take it. */
+bool ft_plan_selects(const struct ft_plan *p, const struct ft_operator *op);
+/* Padding that pooling does itself. */
+bool ft_plan_pads_pool(const struct ft_plan *p, const struct ft_operator *op);
+bool ft_plan_in_place(const struct ft_plan *p, const struct ft_operator *op);
+/* How T lies; dense unless it is a view of another order. */
+struct ft_strides ft_plan_strides(const struct ft_plan *p, uint32_t t);
+/* Fill places, and widths where precision is mixed. */
+void ft_plan_settle(struct ft_plan *p);
+
+/* Operator I; SAVE: with what its backward pass needs. */
+void ft_plan_forward(struct ft_plan *p, uint32_t i, bool save);
+void ft_plan_backward(struct ft_plan *p, uint32_t i);
+/* The workspace of a convolution: 0 forward, 1 gradient of the input, 2 of the weight. */
+void ft_plan_work(struct ft_plan *p, const struct ft_operator *op, int direction);
+
+#endif

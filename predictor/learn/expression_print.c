@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Equations for people: multiplied out where they are polynomials. */
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "predictor/learn/expression.h"
+
+enum { MONOMIALS = 64, DEGREE = 12 };
+
+struct monomial {
+  double coefficient;
+  uint8_t power[FT_EXPRESSION_VARIABLES];
+};
+
+struct polynomial {
+  int count;
+  struct monomial term[MONOMIALS];
+};
+
+/* Add one term, joining it with an equal one. False when there are too many. */
+static bool add_term(struct polynomial *p, const struct monomial *m)
+{
+  for (int i = 0; i < p->count; i++)
+    if (memcmp(p->term[i].power, m->power, sizeof m->power) == 0) {
+      p->term[i].coefficient += m->coefficient;
+      return true;
+    }
+  if (p->count == MONOMIALS)
+    return false;
+  p->term[p->count++] = *m;
+  return true;
+}
+
+static bool product(const struct polynomial *a, const struct polynomial *b, struct polynomial *out)
+{
+  out->count = 0;
+  for (int i = 0; i < a->count; i++)
+    for (int j = 0; j < b->count; j++) {
+      struct monomial m = a->term[i];
+      int degree = 0;
+
+      m.coefficient *= b->term[j].coefficient;
+      for (int v = 0; v < FT_EXPRESSION_VARIABLES; v++)
+        degree += m.power[v] = (uint8_t)(m.power[v] + b->term[j].power[v]);
+      if (degree > DEGREE || !add_term(out, &m))
+        return false;
+    }
+  return true;
+}
+
+static bool sum(const struct polynomial *b, double sign, struct polynomial *a)
+{
+  for (int i = 0; i < b->count; i++) {
+    struct monomial m = b->term[i];
+
+    m.coefficient *= sign;
+    if (!add_term(a, &m))
+      return false;
+  }
+  return true;
+}
+
+/* One step on a stack of polynomials; false when the symbol is none or it grows too long. */
+static bool step(const struct ft_expression *e, int i, struct polynomial *stack, int *top)
+{
+  struct polynomial *a, result, twice;
+  struct monomial m = { .coefficient = 1 };
+
+  switch ((enum ft_symbol)e->symbol[i]) {
+  case FT_SYMBOL_CONSTANT:
+    m.coefficient = e->constant[i];
+    break;
+  case FT_SYMBOL_VARIABLE:
+    m.coefficient = 1 / e->scale[e->variable[i]];
+    m.power[e->variable[i]] = 1;
+    break;
+  case FT_SYMBOL_ADD:
+  case FT_SYMBOL_SUBTRACT:
+    --*top;
+    return sum(&stack[*top], e->symbol[i] == FT_SYMBOL_ADD ? 1 : -1, &stack[*top - 1]);
+  case FT_SYMBOL_MULTIPLY:
+    --*top;
+    a = &stack[*top - 1];
+    if (!product(a, &stack[*top], &result))
+      return false;
+    *a = result;
+    return true;
+  case FT_SYMBOL_SQUARE:
+  case FT_SYMBOL_CUBE:
+    a = &stack[*top - 1];
+    if (!product(a, a, &result))
+      return false;
+    if (e->symbol[i] == FT_SYMBOL_CUBE) {
+      if (!product(&result, a, &twice))
+        return false;
+      result = twice;
+    }
+    *a = result;
+    return true;
+  default:
+    return false;
+  }
+  stack[*top].count = 1;
+  stack[(*top)++].term[0] = m;
+  return true;
+}
+
+static int by_degree(const struct monomial *a, const struct monomial *b)
+{
+  int da = 0, db = 0;
+
+  for (int v = 0; v < FT_EXPRESSION_VARIABLES; v++) {
+    da += a->power[v];
+    db += b->power[v];
+  }
+  return da != db ? db - da : memcmp(b->power, a->power, sizeof a->power);
+}
+
+static bool expand(const struct ft_expression *e, struct polynomial *out)
+{
+  struct polynomial stack[FT_EXPRESSION_DEPTH];
+  struct monomial constant = { .coefficient = e->intercept };
+  int top = 0;
+
+  for (int i = 0; i < e->length; i++)
+    if (!step(e, i, stack, &top))
+      return false;
+  *out = stack[0];
+  for (int i = 0; i < out->count; i++)
+    out->term[i].coefficient *= e->slope;
+  if (!add_term(out, &constant))
+    return false;
+  for (int i = 1; i < out->count; i++)
+    for (int j = i; j > 0 && by_degree(&out->term[j - 1], &out->term[j]) > 0; j--) {
+      struct monomial m = out->term[j];
+
+      out->term[j] = out->term[j - 1];
+      out->term[j - 1] = m;
+    }
+  return true;
+}
+
+struct style {
+  bool latex;
+  int digits; /* of a coefficient */
+};
+
+/* In LaTeX the exponent is set as a power of ten. */
+static int print_number(double value, struct style style, struct ft_buf *out)
+{
+  int exponent = value == 0 ? 0 : (int)floor(log10(fabs(value)));
+
+  if (style.latex && (exponent > 5 || exponent < -3))
+    return ft_buf_printf(out, "%.*g \\times 10^{%d}", style.digits, value / pow(10, exponent),
+                         exponent);
+  return ft_buf_printf(out, "%.*g", style.digits, value);
+}
+
+static int print_name(const char *name, struct style style, struct ft_buf *out)
+{
+  if (!style.latex)
+    return ft_buf_printf(out, "%s", name);
+  if (ft_buf_printf(out, "\\mathrm{") < 0)
+    return -1;
+  for (; *name; name++)
+    if (ft_buf_printf(out, strchr("_%&#$ ", *name) ? "\\%c" : "%c", *name) < 0)
+      return -1;
+  return ft_buf_printf(out, "}");
+}
+
+static int print_monomial(const struct monomial *m, const char *const *names, struct style style,
+                          struct ft_buf *out)
+{
+  if (print_number(fabs(m->coefficient), style, out) < 0)
+    return -1;
+  for (int v = 0; v < FT_EXPRESSION_VARIABLES; v++) {
+    if (!m->power[v])
+      continue;
+    if (ft_buf_printf(out, style.latex ? " \\cdot " : "*") < 0 || print_name(names[v], style, out) < 0)
+      return -1;
+    if (m->power[v] > 1 && ft_buf_printf(out, style.latex ? "^{%d}" : "^%d", m->power[v]) < 0)
+      return -1;
+  }
+  return 0;
+}
+
+static int print_polynomial(const struct polynomial *p, const char *const *names, struct style style,
+                            struct ft_buf *out)
+{
+  bool first = true;
+
+  for (int i = 0; i < p->count; i++) {
+    const struct monomial *m = &p->term[i];
+
+    if (m->coefficient == 0)
+      continue;
+    if (ft_buf_printf(out, "%s", first ? (m->coefficient < 0 ? "-" : "")
+                                       : (m->coefficient < 0 ? " - " : " + ")) < 0 ||
+        print_monomial(m, names, style, out) < 0)
+      return -1;
+    first = false;
+  }
+  return first ? ft_buf_printf(out, "0") : 0;
+}
+
+/* What stands before, between and after operands; in LaTeX the second of each. */
+static const struct form {
+  const char *before[2], *between[2], *after[2];
+} forms[FT_SYMBOLS] = {
+  [FT_SYMBOL_ADD] = { { "(", "\\left(" }, { " + ", " + " }, { ")", "\\right)" } },
+  [FT_SYMBOL_SUBTRACT] = { { "(", "\\left(" }, { " - ", " - " }, { ")", "\\right)" } },
+  [FT_SYMBOL_MULTIPLY] = { { "", "" }, { "*", " \\cdot " }, { "", "" } },
+  [FT_SYMBOL_DIVIDE] = { { "(", "\\frac{" }, { "/", "}{" }, { ")", "}" } },
+  [FT_SYMBOL_SQUARE] = { { "(", "\\left(" }, { 0 }, { ")^2", "\\right)^{2}" } },
+  [FT_SYMBOL_CUBE] = { { "(", "\\left(" }, { 0 }, { ")^3", "\\right)^{3}" } },
+  [FT_SYMBOL_ROOT] = { { "sqrt(abs(", "\\sqrt{\\left|" }, { 0 }, { "))", "\\right|}" } },
+  [FT_SYMBOL_LOG] = { { "log(1 + abs(", "\\log\\left(1 + \\left|" }, { 0 },
+                      { "))", "\\right|\\right)" } },
+  [FT_SYMBOL_SINE] = { { "sin(", "\\sin\\left(" }, { 0 }, { ")", "\\right)" } },
+  [FT_SYMBOL_COSINE] = { { "cos(", "\\cos\\left(" }, { 0 }, { ")", "\\right)" } },
+  [FT_SYMBOL_EXPONENTIAL] = { { "exp(", "\\exp\\left(" }, { 0 }, { ")", "\\right)" } },
+  [FT_SYMBOL_MINIMUM] = { { "min(", "\\min\\left(" }, { ", ", ", " }, { ")", "\\right)" } }
+};
+
+/* A variable divided by its scale, which most often is 1 once units are chosen. */
+static int print_variable(const struct ft_expression *e, int i, const char *const *names,
+                          struct style style, struct ft_buf *out)
+{
+  double scale = e->scale[e->variable[i]];
+  bool divided = scale != 1;
+
+  if (divided && ft_buf_printf(out, style.latex ? "\\frac{" : "(") < 0)
+    return -1;
+  if (print_name(names[e->variable[i]], style, out) < 0)
+    return -1;
+  if (!divided)
+    return 0;
+  if (ft_buf_printf(out, style.latex ? "}{" : "/") < 0 || print_number(scale, style, out) < 0)
+    return -1;
+  return ft_buf_printf(out, style.latex ? "}" : ")");
+}
+
+static int print_tree(const struct ft_expression *e, int i, const char *const *names, struct style style,
+                      struct ft_buf *out)
+{
+  const struct form *form = &forms[e->symbol[i]];
+
+  if (e->symbol[i] == FT_SYMBOL_CONSTANT)
+    return print_number(e->constant[i], style, out);
+  if (e->symbol[i] == FT_SYMBOL_VARIABLE)
+    return print_variable(e, i, names, style, out);
+  if (ft_buf_printf(out, "%s", form->before[style.latex]) < 0)
+    return -1;
+  if (form->between[style.latex] &&
+      (print_tree(e, ft_expression_start(e, i - 1) - 1, names, style, out) < 0 ||
+       ft_buf_printf(out, "%s", form->between[style.latex]) < 0))
+    return -1;
+  if (print_tree(e, i - 1, names, style, out) < 0)
+    return -1;
+  return ft_buf_printf(out, "%s", form->after[style.latex]);
+}
+
+/* What is no polynomial, with the constants about it only where they do something. */
+static int print_whole(const struct ft_expression *e, const char *const *names, struct style style,
+                       struct ft_buf *out)
+{
+  if (e->intercept != 0 && (print_number(e->intercept, style, out) < 0 ||
+                            ft_buf_printf(out, e->slope < 0 ? " - " : " + ") < 0))
+    return -1;
+  if (e->intercept == 0 && e->slope < 0 && ft_buf_printf(out, "-") < 0)
+    return -1;
+  if (fabs(e->slope) != 1 && (print_number(fabs(e->slope), style, out) < 0 ||
+                              ft_buf_printf(out, style.latex ? " \\cdot " : "*") < 0))
+    return -1;
+  return print_tree(e, e->length - 1, names, style, out);
+}
+
+int ft_expression_print(const struct ft_expression *e, const char *const *names, const char *unit,
+                        bool latex, int digits, struct ft_buf *out)
+{
+  const struct style style = { latex, digits };
+  struct polynomial p;
+
+  if ((expand(e, &p) ? print_polynomial(&p, names, style, out)
+                     : print_whole(e, names, style, out)) < 0)
+    return -1;
+  if (!unit || !unit[0])
+    return 0;
+  if (!latex)
+    return ft_buf_printf(out, " [%s]", unit);
+  return ft_buf_printf(out, "\\;") < 0 ? -1 : print_name(unit, style, out);
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "predictor/estimate/ensemble.h"
+#include "predictor/online/views.h"
+
+enum {
+  RUNS = FT_ENSEMBLE_RUNS,
+  PLACE_RUNS = 3, /* least number of runs to see a likeness of neighbours in */
+  LINE_RUNS = 4   /* and to draw a line through */
+};
+
+/* No run is taken to be moved by more than so much of its distance from the fit by leaving it out.
+ */
+#define MOST_LEVERAGE 0.6
+/* No centre is below this part of the least that was ever needed. */
+#define LEAST_PART 0.5
+
+/* No fit believes a run further from the middle half than so many times its width and so many times
+ * its ends. */
+#define FAR_QUARTERS 8
+#define FAR_TIMES 4
+
+struct need {
+  float need, place;
+  unsigned char run; /* of the completed ones, by time; then of e->needs */
+};
+
+static int rising_need(const void *a, const void *b)
+{
+  const struct need *x = a, *y = b;
+
+  if (x->need != y->need)
+    return (x->need > y->need) - (x->need < y->need);
+  return (x->run > y->run) - (x->run < y->run);
+}
+
+static int rising_place(const void *a, const void *b)
+{
+  const struct need *x = a, *y = b;
+
+  if (x->place != y->place)
+    return (x->place > y->place) - (x->place < y->place);
+  return rising_need(a, b);
+}
+
+static float place_of(const ft_run *run, size_t column)
+{
+  float x = column < run->x_count ? run->x[column] : NAN;
+
+  return isnan(x) ? -1 : (float)log1p(fabs((double)x));
+}
+
+/*
+ * How much neighbours in a column differ in their needs, as a part of how much
+ * any two runs do: the idea of von Neumann's ratio (1941), with Gini's mean
+ * difference for the variance, which no outlier rules. 1: the column says nothing.
+ */
+static double unlikeness(struct need *list, size_t count)
+{
+  double any = 0, neighbours = 0;
+
+  qsort(list, count, sizeof *list, rising_need);
+  for (size_t i = 0; i < count; i++)
+    any += (2 * (double)i - (double)count + 1) * (double)list[i].need;
+  any *= 2 / ((double)count * (double)(count - 1));
+  qsort(list, count, sizeof *list, rising_place);
+  if (list[0].place == list[count - 1].place)
+    return INFINITY;
+  for (size_t i = 1; i < count; i++)
+    neighbours += fabs((double)list[i].need - (double)list[i - 1].need);
+  return any > 0 ? neighbours / (double)(count - 1) / any : 1;
+}
+
+/* The column in which runs that are near to one another are most alike. */
+static void choose_place(ft_model *model)
+{
+  ft_evaluator *e = &model->evaluator;
+  double least = INFINITY;
+
+  for (size_t j = 0; j < model->columns_count; j++) {
+    struct need list[RUNS];
+    size_t count = 0;
+    double ratio;
+
+    if (model->columns[j].categorical)
+      continue;
+    for (size_t i = 0; i < model->history_count; i++)
+      if (!model->history[i].censored)
+        list[count++] = (struct need){ .need = (float)log(fmax(model->history[i].bytes, 1)),
+                                       .place = place_of(&model->history[i], j) };
+    if (count < PLACE_RUNS)
+      return;
+    ratio = unlikeness(list, count);
+    if (ratio >= least)
+      continue;
+    least = ratio;
+    e->has_place_column = true;
+    e->place_column = (uint32_t)j;
+  }
+}
+
+/* Sort LIST into VIEW. */
+static void put(ft_view *view, struct need *list, size_t count)
+{
+  qsort(list, count, sizeof *list, rising_need);
+  for (size_t i = 0; i < count; i++) {
+    view->needs[i] = list[i].need;
+    view->runs.bytes[i] = list[i].run;
+  }
+  view->needs_count = view->runs.size = (pb_size_t)count;
+}
+
+/* A straight line of Y over X by least squares, with what leaving a run out would change. */
+struct line {
+  double intercept, slope, middle, spread;
+  size_t count;
+};
+
+static struct line draw(const double *x, const double *y, size_t count)
+{
+  struct line l = { .count = count };
+  double sum_x = 0, sum_y = 0, xy = 0, scale = 0;
+
+  for (size_t i = 0; i < count; i++) {
+    sum_x += x[i];
+    sum_y += y[i];
+    scale = fmax(scale, fabs(x[i]));
+  }
+  l.middle = sum_x / (double)count;
+  for (size_t i = 0; i < count; i++) {
+    l.spread += (x[i] - l.middle) * (x[i] - l.middle);
+    xy += (x[i] - l.middle) * (y[i] - sum_y / (double)count);
+  }
+  l.slope = l.spread > 1e-12 * scale * scale * (double)count ? xy / l.spread : 0;
+  l.intercept = sum_y / (double)count - l.slope * l.middle;
+  return l;
+}
+
+static double left_out(const struct line *l, double x, double y)
+{
+  double leverage = 1 / (double)l->count + (x - l->middle) * (x - l->middle) / l->spread;
+
+  return (y - l->intercept - l->slope * x) / (1 - fmin(leverage, MOST_LEVERAGE));
+}
+
+/* The bytes that a fit believes: others count as the nearest of them. */
+struct credible {
+  double least, most;
+};
+
+static struct credible credible_bytes(const ft_view *peak)
+{
+  size_t count = peak->needs_count;
+  double low = (double)peak->needs[count / 4], high = (double)peak->needs[count - 1 - count / 4];
+  double span = FAR_QUARTERS * (high - low);
+
+  return (struct credible){ fmin(low - span, low / FAR_TIMES),
+                            fmax(high + span, high * FAR_TIMES) };
+}
+
+/* A line (or with FACTOR a power) through the COUNT runs of BYTES; none without a slope. */
+static void fit_view(ft_view *view, bool factor, const struct need *run, const double *bytes,
+                     size_t count, struct credible credible)
+{
+  double x[RUNS], y[RUNS], z[RUNS], least = INFINITY;
+  struct need list[RUNS];
+  struct line l;
+  size_t used = 0;
+
+  *view = (ft_view){ .factor = factor };
+  for (size_t i = 0; i < count; i++) {
+    if (run[i].place < 0)
+      continue;
+    x[used] = factor ? (double)run[i].place : expm1((double)run[i].place);
+    y[used] = factor ? log(bytes[i]) : bytes[i];
+    z[used] = fmin(fmax(bytes[i], credible.least), credible.most);
+    if (factor)
+      z[used] = log(fmax(z[used], 1));
+    least = fmin(least, bytes[i]);
+    list[used++].run = (unsigned char)i;
+  }
+  if (used < LINE_RUNS)
+    return;
+  l = draw(x, z, used);
+  if (l.slope == 0)
+    return;
+  for (size_t i = 0; i < used; i++) {
+    double need = left_out(&l, x[i], y[i]);
+
+    list[i].need = (float)(factor ? exp(fmin(fmax(need, -30), 30)) : need);
+  }
+  view->intercept = l.intercept;
+  view->slope = l.slope;
+  view->least = LEAST_PART * least;
+  put(view, list, used);
+}
+
+/* A run of a peak that is hard to believe counts for no more time than the others mean. */
+static void hold_seconds(ft_evaluator *e, const double *bytes, struct credible credible)
+{
+  size_t count = e->seconds_count, believed = 0;
+  float sum = 0, most;
+
+  for (size_t i = 0; i < count; i++)
+    if (bytes[i] <= credible.most) {
+      sum += e->seconds[i];
+      believed++;
+    }
+  most = believed ? sum / (float)believed : 1;
+  for (size_t i = 0; i < count; i++)
+    if (bytes[i] > credible.most)
+      e->seconds[i] = fminf(e->seconds[i], most);
+}
+
+static void fit_views(ft_evaluator *e, const struct need *run, const double *bytes, size_t count)
+{
+  ft_view *peak = &e->views[FT_VIEW_PEAK];
+  struct credible credible;
+  struct need list[RUNS];
+
+  *peak = (ft_view){ 0 };
+  for (size_t i = 0; i < count; i++)
+    list[i] = (struct need){ .need = (float)bytes[i], .run = (unsigned char)i };
+  put(peak, list, count);
+  e->views_count = 1;
+  if (!count)
+    return;
+  credible = credible_bytes(peak);
+  hold_seconds(e, bytes, credible);
+  if (!e->has_place_column)
+    return;
+  fit_view(&e->views[FT_VIEW_LINE], false, run, bytes, count, credible);
+  fit_view(&e->views[FT_VIEW_POWER], true, run, bytes, count, credible);
+  e->views_count = FT_VIEWS;
+}
+
+void ft_views_fill(ft_model *model, const double *above)
+{
+  ft_evaluator *e = &model->evaluator;
+  struct need list[RUNS];
+  double bytes[RUNS];
+  size_t of[RUNS], count = 0;
+
+  choose_place(model);
+  for (size_t i = 0; i < model->history_count; i++) {
+    if (model->history[i].censored)
+      continue;
+    of[count] = i;
+    list[count] =
+        (struct need){ .need = (float)above[i],
+                       .place = place_of(&model->history[i],
+                                         e->has_place_column ? e->place_column : SIZE_MAX),
+                       .run = (unsigned char)count };
+    count++;
+  }
+  qsort(list, count, sizeof *list, rising_need);
+  for (size_t i = 0; i < count; i++) {
+    const ft_run *run = &model->history[of[list[i].run]];
+
+    e->needs[i] = list[i].need;
+    e->places[i] = list[i].place;
+    e->seconds[i] = (float)fmin(fmax(run->runtime_seconds, 0), 1e9);
+    e->ages.bytes[i] = (unsigned char)(count - 1 - list[i].run);
+    bytes[i] = fmax(run->bytes, 1);
+  }
+  e->needs_count = e->places_count = e->seconds_count = e->ages.size = (pb_size_t)count;
+  fit_views(e, list, bytes, count);
+}

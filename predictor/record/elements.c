@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the elements of a job array differ in: their index, and what it names. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "predictor/core/text.h"
+#include "predictor/core/units.h"
+#include "predictor/record/record.h"
+
+bool ft_feature_parse(const char *value, double *number)
+{
+  struct ft_text text = ft_text_from(value);
+  uint64_t bytes;
+
+  if (ft_text_is_double(text, number))
+    return true;
+  if (!ft_units_bytes(text, 1, &bytes))
+    return false;
+  *number = (double)bytes;
+  return true;
+}
+
+/* TEMPLATE with INDEX for each "%a"; false when it does not fit SIZE. */
+static bool put_index(const char *template, uint32_t index, char *out, size_t size)
+{
+  size_t used = 0;
+
+  while (*template) {
+    int length;
+
+    if (used >= size)
+      return false;
+    if (strncmp(template, "%a", 2) == 0) {
+      length = snprintf(out + used, size - used, "%" PRIu32, index);
+      template += 2;
+    } else {
+      length = snprintf(out + used, size - used, "%c", *template ++);
+    }
+    used += (size_t)length;
+  }
+  return used < size;
+}
+
+/* Make F what it is for the element INDEX; false where that is nothing. */
+static bool resolve(ft_feature *f, uint32_t index)
+{
+  char text[sizeof f->category];
+
+  f->per_element = false;
+  if (!put_index(f->category, index, text, sizeof text) || !text[0])
+    return false;
+  f->has_number = ft_feature_parse(text, &f->number);
+  if (f->has_number)
+    f->category[0] = '\0';
+  else
+    (void)ft_string_copy(text, f->category, sizeof f->category);
+  return true;
+}
+
+void ft_features_of_element(ft_feature *features, pb_size_t *count, size_t limit,
+                            const ft_elements *elements, const uint32_t *index)
+{
+  pb_size_t kept = 0;
+
+  for (pb_size_t i = 0; i < *count; i++) {
+    ft_feature feature = features[i];
+
+    if (!feature.per_element || (index && resolve(&feature, *index)))
+      features[kept++] = feature;
+  }
+  *count = kept;
+  for (size_t i = 0; index && elements && i < elements->index_count; i++)
+    if (elements->index[i] == *index)
+      (void)ft_feature_number(features, count, limit, elements->feature,
+                              (double)elements->value[i]);
+}

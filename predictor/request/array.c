@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "predictor/core/text.h"
+#include "predictor/request/array.h"
+
+/* One piece of a list: COUNT indices from LOW on, STEP apart. */
+struct range {
+  uint64_t low, step, count;
+};
+
+/* Take the next piece. Returns 1; 0 at the end, -1 where it is not understood. */
+static int next_range(struct ft_text *list, struct range *r)
+{
+  struct ft_text piece;
+  uint64_t high, at_once;
+
+  if (!ft_text_until(list, ',', &piece))
+    return 0;
+  (void)ft_text_skip(&piece, "[");
+  if (!ft_text_u64(&piece, FT_ARRAY_MOST - 1, &r->low))
+    return -1;
+  high = r->low;
+  r->step = 1;
+  if (ft_text_skip(&piece, "-") && !ft_text_u64(&piece, FT_ARRAY_MOST - 1, &high))
+    return -1;
+  if (ft_text_skip(&piece, ":") && (!ft_text_u64(&piece, FT_ARRAY_MOST, &r->step) || !r->step))
+    return -1;
+  (void)ft_text_skip(&piece, "]");
+  /* "%4": how many at once */
+  if (ft_text_skip(&piece, "%") && !ft_text_u64(&piece, FT_ARRAY_MOST, &at_once))
+    return -1;
+  if (ft_text_left(&piece) || high < r->low)
+    return -1;
+  r->count = (high - r->low) / r->step + 1;
+  return 1;
+}
+
+uint32_t ft_array_count(const char *list)
+{
+  struct ft_text text = ft_text_from(list);
+  uint64_t total = 0;
+  struct range r;
+  int status;
+
+  while ((status = next_range(&text, &r)) > 0)
+    total += r.count;
+  if (status < 0)
+    return 0;
+  return total < FT_ARRAY_MOST ? (uint32_t)total : FT_ARRAY_MOST;
+}
+
+static int rising(const void *a, const void *b)
+{
+  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+  return (x > y) - (x < y);
+}
+
+/* Sort, each once. */
+static size_t tidy(uint32_t *index, size_t count)
+{
+  size_t kept = 0;
+
+  qsort(index, count, sizeof *index, rising);
+  for (size_t i = 0; i < count; i++)
+    if (!kept || index[i] != index[kept - 1])
+      index[kept++] = index[i];
+  return kept;
+}
+
+size_t ft_array_spread(const char *list, uint32_t *index, size_t limit)
+{
+  struct ft_text text = ft_text_from(list);
+  uint64_t total = ft_array_count(list), passed = 0;
+  size_t wanted = total < limit ? total : limit, taken = 0;
+  struct range r;
+
+  while (taken < wanted && next_range(&text, &r) > 0) {
+    while (taken < wanted) {
+      uint64_t place = wanted == total ? taken : taken * (total - 1) / (wanted - 1);
+
+      if (place >= passed + r.count)
+        break;
+      index[taken++] = (uint32_t)(r.low + (place - passed) * r.step);
+    }
+    passed += r.count;
+  }
+  return tidy(index, taken);
+}
+
+struct sized {
+  float value;
+  uint32_t index;
+};
+
+static int rising_value(const void *a, const void *b)
+{
+  const struct sized *x = a, *y = b;
+
+  return (x->value > y->value) - (x->value < y->value);
+}
+
+size_t ft_array_choose(const char *list, const ft_submission *submission, uint32_t *index,
+                       size_t limit)
+{
+  const ft_elements *e = &submission->elements;
+  struct sized sorted[sizeof e->index / sizeof *e->index];
+  size_t known = submission->has_elements ? e->index_count : 0, half = limit / 2, taken;
+
+  if (known < 2 || ft_array_count(list) <= limit)
+    return ft_array_spread(list, index, limit);
+  for (size_t i = 0; i < known; i++)
+    sorted[i] = (struct sized){ e->value[i], e->index[i] };
+  qsort(sorted, known, sizeof *sorted, rising_value);
+  taken = ft_array_spread(list, index, limit - half);
+  if (half > known)
+    half = known;
+  for (size_t i = 0; i < half; i++)
+    index[taken++] = sorted[i * (known - 1) / (half - 1)].index;
+  return tidy(index, taken);
+}

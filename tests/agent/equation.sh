@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# An app's runs justify an equation: a child of the agent seeks it, and the next submission has it.
+: "${FT_TOP_SRCDIR:?}" "${FT_TOP_BUILDDIR:?}"
+. "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
+. "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
+foretell=$FT_TOP_BUILDDIR/predictor/cli/foretell
+
+# $1 runs of app $2: 0.5 GiB + 256 KiB * edge^2 * batch, and 2 % of noise
+table() {
+  echo "app,job_id,peak_bytes,runtime,end,edge,batch"
+  for ((i = 0; i < $1; i++)); do
+    local edge=$((8 * (1 + i * 7 % 12))) batch=$((1 + i * 5 % 16)) noise=$((i * 37 % 81 - 40))
+    echo "$2,$i,$(((536870912 + 262144 * edge * edge * batch) / 2000 * (2000 + noise))),60,$((1700000000 + i)),$edge,$batch"
+  done
+}
+
+import() {
+  table "$1" "$2" >"$scratch/runs.csv"
+  "$foretell" import --state="$state" --features=edge,batch "$scratch/runs.csv" >"$scratch/import" 2>&1
+  kill -HUP "$pid" # it looks at its store now
+}
+
+# a field of what the model of app $1 is fitted by
+fitted() {
+  "$foretell" history --state="$state" --fit --json "$1" |
+    python3 -c 'import json, sys
+d = json.load(sys.stdin)
+d = d.get("fit", d)
+for key in sys.argv[1].split("."): d = d[int(key)] if isinstance(d, list) else d[key]
+print(d)' "$2"
+}
+
+config
+start
+ok $? "it listens"
+import 15 few
+wait_until 60 model few
+import 60 net
+wait_until 60 said 'net: an equation from 60 runs, [0-9.]+ % off$'
+ok $? "after enough runs an equation is found"
+is "$(fitted net method)" equation "and the model uses it"
+like "$(fitted net equation.equation)" '^0\.000[0-9]+\*batch\*edge\^2 \+ 0\.[0-9]+ \[GiB\]$' "it is told in units"
+like "$("$foretell" history --state="$state" --fit net)" "equation from 60 runs, .* % off: 0" \
+  "in words, too"
+p50=$("$foretell" predict --state="$state" --json --app=net --params=edge=96,batch=16 2>/dev/null |
+  python3 -c 'import json, sys; print(round(json.load(sys.stdin)["peak_memory_bytes"]["p50"] / (2**29 + 2**18 * 96 * 96 * 16), 1))')
+is "$p50" 1.0 "and a submission is told by it"
+said 'few: an equation'
+is $? 1 "few runs are left alone"
+
+# ---- the agent ends while a child seeks
+
+import 61 gone
+wait_until 60 pgrep -x -P "$pid" foretelld >/dev/null
+child=$(pgrep -x -P "$pid" foretelld | tail -n 1)
+stop
+is $? 0 "the agent ends while a child seeks"
+wait_until 10 test ! -e "/proc/${child:-0}"
+ok $? "and the child with it"
+tap_done

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What estimate/gpu_memory.c plays for many models with other constants than its own, for
+ * tests/bench/training_memory. Arguments: context MiB, batches fed, nine parts of workspace.
+ * Standard input: lines "FILE INPUT BATCH" (INPUT "-": as in the file). Prints "PEAK LEAST" in MiB,
+ * or "-" and why not, for each.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "predictor/core/text.h"
+#include "predictor/estimate/gpu_memory.h"
+
+static void answer(struct ft_text line, const struct ft_gpu_constants *constants)
+{
+  struct ft_text file, input, batch;
+  char path[4096], sizes[256];
+  struct ft_graph *graph = NULL;
+  struct ft_gpu_memory memory;
+  struct ft_gpu_run run;
+  struct ft_error err;
+  uint64_t number;
+
+  ft_gpu_run_begin(&run);
+  run.constants = constants;
+  if (!ft_text_word(&line, &file) || !ft_text_word(&line, &input) || !ft_text_word(&line, &batch) ||
+      !ft_text_copy(file, path, sizeof path) || !ft_text_copy(input, sizes, sizeof sizes) ||
+      !ft_text_u64(&batch, 1 << 20, &number)) {
+    printf("- expected FILE INPUT BATCH\n");
+    return;
+  }
+  run.sizes.batch = (int64_t)number;
+  run.sizes.input = strcmp(sizes, "-") == 0 ? NULL : sizes;
+  graph = ft_graph_read(path, &err);
+  if (!graph || ft_gpu_memory(graph, NULL, &run, &memory, &err) < 0)
+    printf("- %s\n", err.text);
+  else
+    printf("%.1f %.1f\n", memory.bytes / 1048576, memory.least_bytes / 1048576);
+  ft_graph_free(graph);
+}
+
+int main(int argc, char **argv)
+{
+  struct ft_gpu_constants constants = ft_gpu_constants;
+  double *all[] = { &constants.context_mib,         &constants.fed,
+                    &constants.workspace[0].input,  &constants.workspace[0].output,
+                    &constants.workspace[0].weight, &constants.workspace[1].input,
+                    &constants.workspace[1].output, &constants.workspace[1].weight,
+                    &constants.workspace[2].input,  &constants.workspace[2].output,
+                    &constants.workspace[2].weight };
+  char line[8192];
+
+  for (int i = 1; i < argc && i <= (int)(sizeof all / sizeof *all); i++)
+    if (!ft_text_is_double(ft_text_from(argv[i]), all[i - 1])) {
+      fprintf(stderr, "played: %s: expected a number\n", argv[i]);
+      return 2;
+    }
+  while (fgets(line, sizeof line, stdin)) {
+    answer(ft_text_from(line), &constants);
+    if (fflush(stdout) != 0)
+      return 3;
+  }
+  return 0;
+}

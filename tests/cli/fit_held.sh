@@ -1,0 +1,36 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# foretell fit: which rows a column holds out.
+. "${FT_TOP_SRCDIR:-.}/tests/slurm/tap.sh"
+
+foretell=${FT_TOP_BUILDDIR:-build}/predictor/cli/foretell
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+
+# y = 3 x, but where it is held out y = 6 x
+{
+  echo "x,y,beyond"
+  for x in 1 2 3 4 5 6; do echo "$x,$((3 * x)),0"; done
+  for x in 7 8; do echo "$x,$((6 * x)),1"; done
+} >"$scratch/table.csv"
+
+fit() {
+  "$foretell" fit "$scratch/table.csv" --target=y --method=linear --json "$@" 2>&1
+}
+value() {
+  python3 -c 'import json, sys; d = json.load(sys.stdin); m = d["methods"]["linear"]
+print(d["test"], "%.3f %.3f" % (m["train_mape"], m["test_mape"]), "beyond" in m["equation"])'
+}
+
+is "$(fit --held=beyond | value)" "0.25 0.000 50.000 False" \
+  "the rows that a column marks are held out, and the column is no feature"
+is "$(fit --held=beyond --seeds=5 | value)" "0.25 0.000 50.000 False" "whatever the seed"
+is "$(fit --held=what)" "foretell fit: $scratch/table.csv: line 1: no column \"what\"" \
+  "a column that is not there is named"
+sed -i 's/8,48,1/8,48,yes/' "$scratch/table.csv"
+like "$(fit --held=beyond)" "line 9.*expected 0, or 1 where it is held out" \
+  "what is no number is named by its line"
+sed -i -e 's/,0$/,1/' -e 's/yes/1/' "$scratch/table.csv"
+like "$(fit --held=beyond)" "0 rows are not held out by \"beyond\"; 2 are the least" \
+  "nothing to learn from is refused"
+tap_done

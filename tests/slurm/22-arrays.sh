@@ -1,0 +1,77 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Job arrays whose elements differ: each is learned by its own index or file, and one amount
+# that is the largest element's is set for all.
+. "$(dirname "$0")/play.sh"
+FT_ENFORCE=rss
+FT_PARTITIONS='PartitionName=main Nodes=@one@ Default=YES DefMemPerCPU=10 MaxTime=60'
+FT_FORETELL_CONF='min_runs = 4
+helper_timeout_ms = 10000
+floor = "16M"
+round = "1M"'
+play_begin
+
+# ---- the index is an argument
+cat >index.sh <<END
+#!/bin/bash
+#SBATCH --output=/dev/null
+exec $hog --mib \$SLURM_ARRAY_TASK_ID --seconds 0.4
+END
+submit sbatch --parsable --mem=500M --array=20,40,60,80,100 --predict-app=indexed index.sh
+first=$id
+wait_until 60 has_runs indexed 5
+ok $? "five elements of 20 to 100 MiB are learned"
+is "$(store "select group_concat(json_extract(features, '$.mib'), ' ') from (select features from observation where array_job_id = $first order by array_task_id)")" \
+  "20 40 60 80 100" "each by its own argument"
+submit sbatch --parsable --predict-mem --array=20-200:20%4 --predict-app=indexed index.sh
+array=$id
+diag "$err"
+like "$err" 'foretell: indexed needs up to .* \(element 200\), 95 % below ' "the next array is told its largest element"
+like "$err" 'out of memory: .* for one element, .* for any of 10' "and the chance for one and for any"
+is "$(said)" 1 "in one line"
+between "$(mib "$(asked "$array")")" 200 500 "its --mem is the largest element's"
+wait_until 120 has_runs indexed 15
+ok $? "its ten elements are learned"
+is "$(store "select group_concat(distinct outcome) from observation where array_job_id = $array")" completed \
+  "all complete, from 20 to 200 MiB"
+ask --predict-mem --array=20,40 --predict-app=indexed index.sh
+between "$(mib "$(asked "$id")")" 40 80 "an array of small elements is given little"
+like "$("$foretell" predict --json --state="$FT_STATE" --array=20-200:20 --app=indexed index.sh)" \
+  '"largest": 200' "foretell predict answers the same"
+
+# ---- the index names a file
+cat >file.sh <<END
+#!/bin/bash
+#SBATCH --output=/dev/null
+LC_ALL=C sort --parallel=1 --buffer-size=2G --output=/dev/null words-\${SLURM_ARRAY_TASK_ID}.txt
+END
+for n in 1 2 3 4 5; do
+  base64 -w 30 </dev/urandom | head -c $((n * 6))000000 >words-$n.txt
+done
+base64 -w 30 </dev/urandom | head -c 45000000 >words-9.txt
+submit sbatch --parsable --mem=900M --array=1-5 --predict-app=filed file.sh
+first=$id
+wait_until 60 has_runs filed 5
+ok $? "five elements that sort a file each are learned"
+is "$(store "select group_concat(json_extract(features, '$.input_bytes'), ' ') from (select features from observation where array_job_id = $first order by array_task_id)")" \
+  "6000000 12000000 18000000 24000000 30000000" "each by its own file's size"
+submit sbatch --parsable --predict-mem --array=1,2,9 --predict-app=filed file.sh
+array=$id
+diag "$err; asked $(asked "$id")"
+like "$err" 'foretell: filed needs up to .* \(element 9\)' "the largest file's element decides"
+wait_until 60 has_runs filed 8
+is "$(store "select group_concat(distinct outcome) from observation where array_job_id = $array")" completed \
+  "and all complete"
+
+# ---- the index is only seen by the program
+cat >hidden.sh <<END
+#!/bin/bash
+#SBATCH --output=/dev/null
+exec $hog --mib \$((20 + 10 * SLURM_ARRAY_TASK_ID)) --seconds 0.4
+END
+submit sbatch --parsable --mem=500M --array=0-7 --predict-app=hidden hidden.sh
+wait_until 60 has_runs hidden 8
+submit sbatch --parsable --predict-mem --array=0-7 --predict-app=hidden hidden.sh
+diag "$err; asked $(asked "$id")"
+like "$err" 'hidden needs up to .* \(element 7\)' "what the index does unseen is learned from the index itself"
+play_end

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Job arrays, from the list and the script to what is known of each element. */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "predictor/core/io.h"
+#include "predictor/core/text.h"
+#include "predictor/decide/decide.h"
+#include "predictor/request/array.h"
+#include "predictor/request/describe.h"
+#include "predictor/request/frame.h"
+
+static struct ft_file_queries files;
+static ft_submission out;
+static struct ft_error err;
+
+static void lists_are_counted_and_spread(void **state)
+{
+  static const struct {
+    const char *list;
+    uint32_t count;
+    size_t limit;
+    const char *spread;
+  } cases[] = { { "7", 1, 8, "7" },
+                { "0-3", 4, 8, "0 1 2 3" },
+                { "9,2-6:2%4", 4, 8, "2 4 6 9" },
+                { "5,5,1-5%2", 7, 8, "1 2 3 4 5" },
+                { "0-99999:7%4", 14286, 3, "0 49994 99995" },
+                { "1-10,20-29", 20, 4, "1 7 22 29" },
+                { "[1-3]", 3, 8, "1 2 3" },
+                { "0-4000000", 4000001, 2, "0 4000000" },
+                { "0-4000001", 0, 8, "" },
+                { "3-1", 0, 8, "" },
+                { "1-5:0", 0, 8, "" },
+                { "a", 0, 8, "" },
+                { "1,", 1, 8, "1" },
+                { "1-", 0, 8, "" },
+                { "", 0, 8, "" } };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    uint32_t index[8];
+    size_t count = ft_array_spread(cases[i].list, index, cases[i].limit), used = 0;
+    char text[128] = "";
+
+    assert_true(count <= cases[i].limit);
+    for (size_t k = 0; k < count; k++)
+      used += (size_t)snprintf(text + used, sizeof text - used, "%s%u", k ? " " : "",
+                               (unsigned)index[k]);
+    if (ft_array_count(cases[i].list) != cases[i].count || strcmp(text, cases[i].spread) != 0)
+      fail_msg("%s: %u elements, %s", cases[i].list, (unsigned)ft_array_count(cases[i].list), text);
+  }
+}
+
+static void describe(const char *script, const char *array)
+{
+  static const ft_declared_app apps[] = { { .name = "declared",
+                                            .command = "align *",
+                                            .arguments_count = 2,
+                                            .arguments = { { .name = "--n" },
+                                                           { .name = "--kind",
+                                                             .categorical = true } } } };
+  struct ft_description what = { .user = "ada",
+                                 .job_name = "job.sh",
+                                 .directory = "/data",
+                                 .array = array,
+                                 .script = script,
+                                 .script_length = strlen(script),
+                                 .apps = apps,
+                                 .app_count = 1 };
+  ft_request request = { 0 };
+
+  assert_int_equal(ft_describe(&what, &request, &out, &files, &err), 0);
+}
+
+/* The features of the element INDEX as "name=value ...". */
+static const char *element(const uint32_t *index)
+{
+  static char text[1024];
+  ft_feature features[COUNT_OF(out.features)];
+  pb_size_t count = out.features_count;
+  size_t used = 0;
+
+  text[0] = '\0';
+  memcpy(features, out.features, sizeof features);
+  ft_features_of_element(features, &count, COUNT_OF(features),
+                         out.has_elements ? &out.elements : NULL, index);
+  for (size_t i = 0; i < count; i++)
+    used += (size_t)(features[i].has_number
+                         ? snprintf(text + used, sizeof text - used, "%s%s=%.12g", i ? " " : "",
+                                    features[i].name, features[i].number)
+                         : snprintf(text + used, sizeof text - used, "%s%s=%s", i ? " " : "",
+                                    features[i].name, features[i].category));
+  return text;
+}
+
+static void what_holds_the_index_is_told_of_each_element(void **state)
+{
+  static const struct {
+    const char *script, *array, *features;
+  } cases[] = {
+    { "./x --n $SLURM_ARRAY_TASK_ID\n", "1-9", "n=17" },
+    { "./x --n=\"${SLURM_ARRAY_TASK_ID}0\" --m 4\n", "1-9", "n=170 m=4" },
+    { "./x --mem ${SLURM_ARRAY_TASK_ID}M\n", "1-9", "mem=17825792" },
+    { "N=$SLURM_ARRAY_TASK_ID\n./x -n $N\n", "1-9", "n=17" },
+    { "./x ${SLURM_ARRAY_TASK_ID}\n", "1-9", "arg1=17" },
+    { "./x --rate 0.${SLURM_ARRAY_TASK_ID}\n", "1-9", "rate=0.17" },
+    /* a word tells elements apart as far as it is known, their index does beyond */
+    { "./x --sample s$SLURM_ARRAY_TASK_ID\n", "1-9", "sample=s17 array_task_id=17" },
+    /* nothing that is seen tells them apart */
+    { "./x --n 3\n", "17", "n=3 array_task_id=17" },
+    { "./x --n $((SLURM_ARRAY_TASK_ID * 10))\n", "1-9", "array_task_id=17" },
+    { "F=(*.txt); ./x ${F[$SLURM_ARRAY_TASK_ID]}\n", "1-9", "array_task_id=17" },
+    /* the script's own variable of that name is another */
+    { "SLURM_ARRAY_TASK_ID=4\n./x --n $SLURM_ARRAY_TASK_ID\n", "1-9", "n=4 array_task_id=17" },
+    { "align --n $SLURM_ARRAY_TASK_ID --kind k$SLURM_ARRAY_TASK_ID\n", "1-9", "n=17 kind=k17" },
+    /* no array: nobody knows */
+    { "./x --n $SLURM_ARRAY_TASK_ID --m 4\n", NULL, "m=4" },
+    { "./x --n $SLURM_ARRAY_TASK_ID --m 4\n", "junk", "m=4" },
+  };
+  const uint32_t index = 17;
+  char app[sizeof out.app];
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    describe(cases[i].script, cases[i].array);
+    if (strcmp(element(&index), cases[i].features) != 0)
+      fail_msg("%s: %s, expected %s", cases[i].script, element(&index), cases[i].features);
+  }
+  describe(cases[0].script, "1-9");
+  memcpy(app, out.app, sizeof app);
+  assert_string_equal(element(NULL), "");
+  describe(cases[0].script, NULL);
+  assert_string_equal(out.app, app);
+}
+
+static void a_record_goes_there_and_back(void **state)
+{
+  static ft_submission again;
+  struct ft_buf text;
+
+  (void)state;
+  describe("./x --n $SLURM_ARRAY_TASK_ID\n", "1-9");
+  out.has_elements = true;
+  (void)ft_string_copy("input_bytes", out.elements.feature, sizeof out.elements.feature);
+  for (uint32_t i = 0; i < COUNT_OF(out.elements.index); i++) {
+    out.elements.index[out.elements.index_count++] = 3900000 + i;
+    out.elements.value[out.elements.value_count++] = 1e9F * (float)i;
+  }
+  ft_buf_init(&text, FT_LIMIT_ENVIRONMENT);
+  assert_int_equal(ft_submission_to_text(&out, &text, &err), 0);
+  assert_int_equal(ft_submission_from_text(ft_buf_text(&text), &again, &err), 0);
+  assert_memory_equal(&again, &out, sizeof out);
+  ft_buf_free(&text);
+  out.elements.index[5] = 1;
+  assert_int_equal(ft_submission_to_text(&out, &text, &err), 0);
+  assert_int_equal(ft_submission_from_text(ft_buf_text(&text), &again, &err), -1);
+  ft_buf_free(&text);
+}
+
+/* The fullest record still fits what the plugin carries and announces. */
+static void the_fullest_record_fits_its_packet(void **state)
+{
+  struct ft_buf buf;
+  ft_submission *s = &out;
+
+  (void)state;
+  *s = (ft_submission){ .schema = FT_SCHEMA, .has_request = true, .has_decision = true,
+                        .has_elements = true };
+#define FILL(field) memset(field, 'x', sizeof field - 1)
+  FILL(s->app);
+  FILL(s->job_name);
+  FILL(s->version);
+  FILL(s->request.partition);
+  FILL(s->request.account);
+  FILL(s->request.qos);
+  FILL(s->request.constraint);
+  FILL(s->request.gres);
+  FILL(s->request.container);
+  FILL(s->decision.reason);
+  FILL(s->decision.method);
+  FILL(s->elements.feature);
+  for (s->features_count = 0; s->features_count < COUNT_OF(s->features); s->features_count++) {
+    ft_feature *f = &s->features[s->features_count];
+
+    *f = (ft_feature){ .per_element = true };
+    FILL(f->name);
+    FILL(f->category);
+  }
+#undef FILL
+  for (uint32_t i = 0; i < COUNT_OF(s->elements.index); i++) {
+    s->elements.index[s->elements.index_count++] = 4000001 - 384 + i;
+    s->elements.value[s->elements.value_count++] = 1;
+  }
+  ft_buf_init(&buf, FT_LIMIT_RECORD);
+  assert_int_equal(ft_record_encode(FT_RECORD_SUBMISSION, s, &buf, &err), 0);
+  if (buf.length > sizeof((ft_task_start *)NULL)->submission.bytes)
+    fail_msg("%zu bytes", buf.length);
+  print_message("# %zu of %zu bytes\n", buf.length,
+                sizeof((ft_task_start *)NULL)->submission.bytes);
+  ft_buf_free(&buf);
+}
+
+static void put(int fd, const char *name, size_t size)
+{
+  char *text = calloc(1, size + 1);
+
+  assert_non_null(text);
+  assert_int_equal(ft_io_write_file(fd, name, text, size, 0600, &err), 0);
+  free(text);
+}
+
+static void files_that_the_index_names_are_looked_at(void **state)
+{
+  char folder[] = "/tmp/foretell-test-XXXXXX", name[32];
+  const uint32_t two = 2, nine = 9, hundred = 100;
+  int fd;
+
+  (void)state;
+  assert_non_null(mkdtemp(folder));
+  fd = open(folder, O_RDONLY | O_DIRECTORY);
+  for (unsigned i = 1; i <= 8; i++) {
+    (void)snprintf(name, sizeof name, "in_%u.txt", i);
+    put(fd, name, 100 * i);
+  }
+  put(fd, "all.txt", 7);
+  describe("./x all.txt in_${SLURM_ARRAY_TASK_ID}.txt --out=r$SLURM_ARRAY_TASK_ID.txt\n", "1-9");
+  ft_describe_files(&files, folder, "1-9", ft_io_monotonic() + 10, &out);
+  assert_string_equal(element(&two), "input_bytes=207");
+  assert_string_equal(element(&nine), ""); /* it is not there yet */
+  /* many: those that are looked at are spread over the list */
+  describe("./x in_${SLURM_ARRAY_TASK_ID}.txt\n", "0-3999999");
+  ft_describe_files(&files, folder, "0-3999999", ft_io_monotonic() + 10, &out);
+  assert_string_equal(element(&hundred), "array_task_id=100"); /* none was there */
+  describe("./x in_${SLURM_ARRAY_TASK_ID}.txt\n", "1-9");
+  ft_describe_files(&files, folder, "1-9", 0, &out);
+  assert_string_equal(element(&two), "array_task_id=2"); /* too late */
+  for (unsigned i = 1; i <= 8; i++) {
+    (void)snprintf(name, sizeof name, "in_%u.txt", i);
+    unlinkat(fd, name, 0);
+  }
+  unlinkat(fd, "all.txt", 0);
+  close(fd);
+  rmdir(folder);
+}
+
+static void the_largest_files_are_among_those_estimated(void **state)
+{
+  uint32_t index[16];
+  size_t count;
+  bool smallest = false, largest = false;
+
+  (void)state;
+  out = (ft_submission){ .has_elements = true };
+  for (uint32_t i = 0; i < 300; i++) {
+    out.elements.index[out.elements.index_count++] = i;
+    out.elements.value[out.elements.value_count++] = i == 117 ? 1e9F : i == 204 ? 1 : 1000;
+  }
+  count = ft_array_choose("0-299", &out, index, COUNT_OF(index));
+  assert_true(count > 8 && count <= COUNT_OF(index));
+  for (size_t i = 0; i < count; i++) {
+    smallest |= index[i] == 204;
+    largest |= index[i] == 117;
+    assert_true(!i || index[i] > index[i - 1]);
+  }
+  assert_true(smallest && largest);
+  assert_int_equal(ft_array_choose("0-9", &out, index, COUNT_OF(index)), 10);
+}
+
+static void the_child_is_told_of_the_array(void **state)
+{
+  struct ft_description what = { .array = "1-4", .script = "x", .script_length = 1 };
+  struct ft_frame *frame = malloc(sizeof *frame);
+  ft_request request = { .array_tasks = 4 };
+  struct ft_buf buf;
+
+  (void)state;
+  assert_non_null(frame);
+  ft_buf_init(&buf, FT_LIMIT_FRAME);
+  assert_int_equal(ft_frame_write(&what, &request, &buf, &err), 0);
+  assert_int_equal(ft_frame_read(buf.data, buf.length, frame, &err), 0);
+  assert_string_equal(frame->description.array, "1-4");
+  ft_buf_free(&buf);
+  free(frame);
+}
+
+/* ---- what is estimated and decided ---- */
+
+/* 20 MiB an index, two in a hundred give or take */
+static ft_model by_index(void)
+{
+  ft_model m = { .schema = FT_SCHEMA, .app = "x", .runs = 40, .completed = 40 };
+  ft_evaluator *e = &m.evaluator;
+
+  m.columns_count = 1;
+  (void)ft_string_copy("n", m.columns[0].name, sizeof m.columns[0].name);
+  m.has_evaluator = true;
+  (void)ft_string_copy("regression", e->method, sizeof e->method);
+  e->intercept = 105 * 0x1p20;
+  e->terms_count = 1;
+  e->terms[0] = (ft_term){
+    .mean = 5.5, .scale = 2.5, .coefficient = 50 * 0x1p20, .low = 1, .high = 10
+  };
+  e->max_bytes = 200 * 0x1p20;
+  e->residuals_count = 40;
+  for (int i = 0; i < 40; i++)
+    e->residuals[i] = (i - 19.5) * 0.001;
+  return m;
+}
+
+static void one_amount_for_all_is_the_largest_ones(void **state)
+{
+  static const ft_partition partition = { .name = "main",
+                                          .def_mem_bytes = UINT64_C(50) << 20,
+                                          .nodes_count = 1,
+                                          .nodes = { { .cpus = 8,
+                                                       .mem_bytes = UINT64_C(8) << 30 } } };
+  static struct ft_element_estimates elements;
+  ft_model model = by_index();
+  struct ft_explanation said;
+  ft_request request = { .array_tasks = 10 };
+  ft_policy policy;
+  ft_decision d;
+  struct ft_question q = { .mode = FT_MODE_SET, .app = "x", .request = &request,
+                           .policy = &policy, .partition = &partition, .elements = &elements,
+                           .memory_is_consumable = true, .rule = FT_RULE_RSS };
+  size_t largest;
+
+  (void)state;
+  describe("./x --n $SLURM_ARRAY_TASK_ID\n", "1-10");
+  ft_policy_resolve(NULL, NULL, NULL, NULL, &policy);
+  policy.round_bytes = 1 << 20;
+  elements.count = ft_array_choose("1-10", &out, elements.index, FT_ELEMENT_ESTIMATES);
+  assert_int_equal(ft_estimate_elements(&model, &out, &elements, &err), 0);
+  assert_int_equal(elements.count, 10);
+  largest = ft_decide_largest(&elements, &policy);
+  assert_int_equal(elements.index[largest], 10);
+  q.estimate = &elements.each[largest];
+  ft_decide(&q, &d);
+  ft_explain(&q, &d, &said);
+  assert_int_equal(d.action, FT_ACTION_SET);
+  if (d.mem_bytes < UINT64_C(195) << 20 || d.mem_bytes > UINT64_C(230) << 20)
+    fail_msg("%llu MiB", (unsigned long long)(d.mem_bytes >> 20));
+  /* only the last element can die of it: of any as of one */
+  assert_true(d.has_p_oom && d.has_p_oom_any);
+  assert_true(d.p_oom_any >= d.p_oom && d.p_oom_any < 1.2 * d.p_oom);
+  if (!strstr(said.line[0], "x needs up to 195 MiB (element 10), 95 % below ") ||
+      !strstr(said.line[0], " for one element, ") || !strstr(said.line[0], " for any of 10"))
+    fail_msg("%s", said.line[0]);
+  /* half of them die of 100 MiB: surely one, and the worst all but surely */
+  request.mem_unit = FT_MEM_NODE;
+  request.mem_bytes = UINT64_C(100) << 20;
+  policy.has_reject_probability = true;
+  policy.reject_probability = 0.5;
+  ft_decide(&q, &d);
+  ft_explain(&q, &d, &said);
+  assert_int_equal(d.action, FT_ACTION_REJECT);
+  assert_true(d.p_oom > 0.99 && d.p_oom_any >= d.p_oom);
+  if (!strstr(said.line[0], "x has needed up to 195 MiB (element 10) (40 runs)"))
+    fail_msg("%s", said.line[0]);
+}
+
+static void elements_that_do_not_differ_are_estimated_once(void **state)
+{
+  static struct ft_element_estimates elements;
+  ft_model model = by_index();
+
+  (void)state;
+  describe("./x --n 3\n", NULL);
+  elements.count = ft_array_choose("0-3999999", &out, elements.index, FT_ELEMENT_ESTIMATES);
+  assert_int_equal(elements.count, FT_ELEMENT_ESTIMATES);
+  assert_int_equal(ft_estimate_elements(&model, &out, &elements, &err), 0);
+  assert_int_equal(elements.count, 1);
+  elements.count = 0;
+  assert_int_equal(ft_estimate_elements(&model, &out, &elements, &err), -1);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(lists_are_counted_and_spread),
+    cmocka_unit_test(what_holds_the_index_is_told_of_each_element),
+    cmocka_unit_test(a_record_goes_there_and_back),
+    cmocka_unit_test(the_fullest_record_fits_its_packet),
+    cmocka_unit_test(files_that_the_index_names_are_looked_at),
+    cmocka_unit_test(the_largest_files_are_among_those_estimated),
+    cmocka_unit_test(the_child_is_told_of_the_array),
+    cmocka_unit_test(one_amount_for_all_is_the_largest_ones),
+    cmocka_unit_test(elements_that_do_not_differ_are_estimated_once)
+  };
+
+  return cmocka_run_group_tests_name("array", tests, NULL, NULL);
+}

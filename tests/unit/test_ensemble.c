@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include "predictor/core/random.h"
+#include "predictor/estimate/allocation.h"
+#include "predictor/estimate/chain.h"
+#include "predictor/online/online.h"
+
+#define GB 1e9
+
+/* ---- the chain of attempts ---- */
+
+static double by_trying_all(const struct ft_chain *c, double price)
+{
+  double rest[FT_CHAIN_POINTS + 1], best = 0;
+
+  rest[c->count] = 0;
+  for (size_t i = c->count; i-- > 0;) {
+    rest[i] = INFINITY;
+    for (size_t j = i; j < c->count; j++) {
+      double waste = c->bytes[j] * (c->below[j + 1] - c->below[i]) -
+                     (c->needed[j + 1] - c->needed[i]) +
+                     price * c->bytes[j] * (c->below[c->count] - c->below[j + 1]) + rest[j + 1];
+
+      if (waste >= rest[i])
+        continue;
+      rest[i] = waste;
+      if (i == 0)
+        best = c->bytes[j];
+    }
+  }
+  return best;
+}
+
+static void no_other_chain_is_expected_to_waste_less(void **state)
+{
+  struct ft_random random;
+
+  (void)state;
+  ft_random_seed(&random, 1);
+  for (int turn = 0; turn < 500; turn++) {
+    size_t count = 1 + (size_t)ft_random_below(&random, FT_CHAIN_POINTS);
+    double bytes = 1, price = (double)ft_random_below(&random, 40) / 10;
+    struct ft_chain chain;
+
+    ft_chain_start(&chain);
+    for (size_t i = 0; i < count; i++) {
+      bytes *= 1 + pow((double)ft_random_below(&random, 1000) / 1000, 4);
+      ft_chain_add(&chain, bytes, (double)(1 + ft_random_below(&random, 1000)) / 1000);
+    }
+    assert_near(ft_chain_first(&chain, price), by_trying_all(&chain, price), 1e-12);
+  }
+}
+
+static void a_chain_holds_no_more_than_its_points(void **state)
+{
+  struct ft_chain chain;
+
+  (void)state;
+  ft_chain_start(&chain);
+  assert_near(ft_chain_first(&chain, 1), 0, 0);
+  for (int i = 0; i < 2 * FT_CHAIN_POINTS; i++)
+    ft_chain_add(&chain, 1 + i, 1);
+  assert_int_equal(chain.count, FT_CHAIN_POINTS);
+  assert_true(ft_chain_first(&chain, 1) > 0);
+}
+
+/* ---- the ensemble over an app's runs ---- */
+
+struct app {
+  ft_model model;
+  ft_observation o;
+  uint32_t job;
+};
+
+static struct app *new_app(void)
+{
+  struct app *app = calloc(1, sizeof *app);
+
+  assert_non_null(app);
+  ft_online_init(&app->model, "app", 0, FT_RULE_RSS);
+  return app;
+}
+
+/* A run with INPUT (below 0: without) that needed BYTES for SECONDS. */
+static void ran(struct app *app, double input, double bytes, double seconds, ft_outcome outcome)
+{
+  struct ft_error err;
+
+  app->job++;
+  app->o = (ft_observation){ .schema = FT_SCHEMA,
+                             .job_id = app->job,
+                             .end_time = app->job,
+                             .runtime_seconds = seconds,
+                             .outcome = outcome,
+                             .censored = outcome != FT_OUTCOME_COMPLETED,
+                             .has_rss_bytes = true,
+                             .rss_bytes = (uint64_t)bytes };
+  if (input >= 0)
+    assert_true(ft_feature_number(app->o.features, &app->o.features_count, 24, "input", input));
+  if (ft_online_update(&app->model, &app->o, &err) < 0)
+    fail_msg("%s", err.text);
+}
+
+static double sized(const struct app *app, double input, double failed, double price)
+{
+  struct ft_estimate estimate;
+  struct ft_error err;
+  ft_feature feature;
+  pb_size_t count = 0;
+  double bytes = 0;
+
+  if (input >= 0)
+    assert_true(ft_feature_number(&feature, &count, 1, "input", input));
+  if (ft_allocate_memory(&app->model, &feature, count, failed, price, &estimate, &bytes, &err) < 0)
+    fail_msg("%s", err.text);
+  assert_true(isfinite(bytes) && bytes > failed);
+  return bytes;
+}
+
+static double straight(double x)
+{
+  return GB * (1 + 0.05 * x);
+}
+
+static double power(double x)
+{
+  return GB * pow(1 + x, 0.7);
+}
+
+static double steps(double x)
+{
+  return x < 50 ? GB : 7 * GB;
+}
+
+static double constant(double x)
+{
+  (void)x;
+  return 3 * GB;
+}
+
+static void known_functions_are_followed_closely(void **state)
+{
+  static const struct {
+    double (*of)(double);
+    double least; /* at a step it is worth while to try the lower one first */
+  } functions[] = { { straight, 0.99 }, { power, 0.99 }, { steps, 0.8 }, { constant, 0.99 } };
+
+  (void)state;
+  for (size_t f = 0; f < COUNT_OF(functions); f++) {
+    struct app *app = new_app();
+    double asked = 0, needed = 0;
+
+    for (unsigned i = 0; i < 80; i++) {
+      double x = 10 + 37 * i % 90, bytes = functions[f].of(x);
+
+      if (i >= 40) {
+        asked += sized(app, x, 0, 1);
+        needed += bytes;
+      }
+      ran(app, x, bytes, 60, FT_OUTCOME_COMPLETED);
+    }
+    if (!(asked < 1.03 * needed && asked > functions[f].least * needed))
+      fail_msg("function %zu: %g for %g", f, asked, needed);
+    free(app);
+  }
+}
+
+static void the_dearer_a_failure_the_more_is_asked_for(void **state)
+{
+  struct app *app = new_app();
+  struct ft_random random;
+  double before = 0;
+
+  (void)state;
+  ft_random_seed(&random, 3);
+  for (unsigned i = 0; i < 60; i++)
+    ran(app, -1, GB * exp(0.2 * ft_random_normal(&random)), 60, FT_OUTCOME_COMPLETED);
+  for (double price = 0.1; price < 300; price *= 3) {
+    double bytes = sized(app, -1, 0, price);
+
+    assert_true(bytes >= 0.999 * before);
+    before = bytes;
+  }
+  free(app);
+}
+
+static void no_size_is_below_a_bound_just_seen(void **state)
+{
+  struct ft_random random;
+
+  (void)state;
+  ft_random_seed(&random, 5);
+  for (unsigned turn = 0; turn < 60; turn++) {
+    struct app *app = new_app();
+    unsigned runs = (unsigned)ft_random_below(&random, 40);
+    double bound, largest = 0, x = (double)ft_random_below(&random, 100);
+
+    for (unsigned i = 0; i < runs; i++) {
+      double bytes = GB * exp(0.5 * ft_random_normal(&random));
+
+      largest = fmax(largest, bytes);
+      ran(app, (double)ft_random_below(&random, 100), bytes, 60, FT_OUTCOME_COMPLETED);
+    }
+    bound = (largest > 0 ? largest : GB) * (1.01 + (double)ft_random_below(&random, 5));
+    ran(app, x, bound, 60, FT_OUTCOME_OUT_OF_MEMORY);
+    if (!(sized(app, x, 0, 1) > bound))
+      fail_msg("turn %u, %u runs: %g, killed at %g", turn, runs, sized(app, x, 0, 1), bound);
+    free(app);
+  }
+}
+
+static void what_failed_is_never_asked_for_again(void **state)
+{
+  struct app *app = new_app();
+  struct ft_random random;
+
+  (void)state;
+  ft_random_seed(&random, 7);
+  for (unsigned i = 0; i < 30; i++)
+    ran(app, (double)ft_random_below(&random, 100), GB * exp(0.4 * ft_random_normal(&random)), 60,
+        FT_OUTCOME_COMPLETED);
+  for (double failed = 0.01 * GB; failed < 1000 * GB; failed *= 1.07)
+    (void)sized(app, 50, failed, 1);
+  free(app);
+}
+
+static void a_changed_need_is_followed_within_a_few_runs(void **state)
+{
+  struct app *app = new_app();
+
+  (void)state;
+  for (unsigned i = 0; i < 100; i++)
+    ran(app, -1, (4 + 0.01 * (i * 7 % 10)) * GB, 60, FT_OUTCOME_COMPLETED);
+  for (unsigned i = 0; i < 25; i++)
+    ran(app, -1, (8 + 0.02 * (i * 7 % 10)) * GB, 60, FT_OUTCOME_COMPLETED);
+  assert_true(sized(app, -1, 0, 1) > 8 * GB && sized(app, -1, 0, 1) < 9 * GB);
+  free(app);
+}
+
+static void one_absurd_run_moves_little(void **state)
+{
+  static const struct {
+    double input, bytes, seconds;
+  } lies[] = {
+    { 1e18, GB, 60 }, { 12, 900 * GB, 60 }, { 12, 900 * GB, 0 },
+    { 12, 1, 1e300 }, { 12, 1, -5 },        { 1e-9, 1.1e15, 1e300 },
+  };
+
+  (void)state;
+  for (size_t l = 0; l < COUNT_OF(lies); l++) {
+    struct app *app = new_app();
+    double before, after;
+
+    for (unsigned i = 0; i < 60; i++)
+      ran(app, 10 + i % 13, (1 + 0.1 * (i % 13)) * GB, 60, FT_OUTCOME_COMPLETED);
+    before = sized(app, 15, 0, 1);
+    ran(app, lies[l].input, lies[l].bytes, lies[l].seconds, FT_OUTCOME_COMPLETED);
+    after = sized(app, 15, 0, 1);
+    if (!(after > 0.9 * before && after < 1.4 * before))
+      fail_msg("lie %zu: %g becomes %g", l, before, after);
+    free(app);
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(no_other_chain_is_expected_to_waste_less),
+    cmocka_unit_test(a_chain_holds_no_more_than_its_points),
+    cmocka_unit_test(known_functions_are_followed_closely),
+    cmocka_unit_test(the_dearer_a_failure_the_more_is_asked_for),
+    cmocka_unit_test(no_size_is_below_a_bound_just_seen),
+    cmocka_unit_test(what_failed_is_never_asked_for_again),
+    cmocka_unit_test(a_changed_need_is_followed_within_a_few_runs),
+    cmocka_unit_test(one_absurd_run_moves_little),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include "predictor/core/random.h"
+#include "predictor/estimate/equation.h"
+#include "predictor/estimate/evaluate.h"
+
+/* 1e9 + 2e6 * (batch / 4) * (edge / 32)^3 + 5e8 where arch is the second category */
+static const struct ft_expression code = {
+  .length = 9,
+  .symbol = { FT_SYMBOL_VARIABLE, FT_SYMBOL_CUBE, FT_SYMBOL_VARIABLE, FT_SYMBOL_MULTIPLY,
+              FT_SYMBOL_VARIABLE, FT_SYMBOL_CONSTANT, FT_SYMBOL_MULTIPLY, FT_SYMBOL_ADD,
+              FT_SYMBOL_SQUARE },
+  .variable = { 2, 0, 5, 0, 7 },
+  .constant = { [5] = 250 },
+  .intercept = 1e9,
+  .slope = 2e6,
+  .scale = { 1, 1, 32, 1, 1, 4, 1, 1 }
+};
+static const struct ft_variable variables[8] = {
+  [2] = { .column = 3 }, [5] = { .column = 1 }, [7] = { .column = 0, .level = 2 }
+};
+
+static ft_equation packed(void)
+{
+  ft_equation q = { 0 };
+
+  assert_true(ft_equation_pack(&code, variables, &q));
+  return q;
+}
+
+static double bytes_at(const ft_equation *q, const float *x, size_t count)
+{
+  struct ft_expression e;
+
+  assert_true(ft_equation_open(q, &e));
+  return exp(ft_equation_log(q, &e, x, count));
+}
+
+static void what_is_packed_says_the_same(void **state)
+{
+  ft_equation q = packed();
+  const float x[] = { 1, 16, NAN, 64 }, other[] = { 0, 16, 5, 64 }, unseen[] = { -1, 16, 5, 64 };
+
+  (void)state;
+  assert_int_equal(q.columns_count, 3);
+  assert_int_equal(q.code.size, 9);
+  assert_near(bytes_at(&q, x, 4), 1e9 + 2e6 * (4 * 8 + 250.0) * (4 * 8 + 250.0), 1e-12);
+  assert_near(bytes_at(&q, other, 4), 1e9 + 2e6 * 32 * 32, 1e-12);
+  assert_near(bytes_at(&q, unseen, 4), 1e9 + 2e6 * 32 * 32, 1e-12);
+}
+
+static void where_a_number_is_missing_it_says_nothing(void **state)
+{
+  ft_equation q = packed();
+  struct ft_expression e;
+  const float x[] = { 1, NAN, 3, 64 }, huge[] = { 1, 16, 0, 1e20F };
+
+  (void)state;
+  assert_true(ft_equation_open(&q, &e));
+  assert_true(isnan(ft_equation_log(&q, &e, x, 4)));
+  assert_true(isnan(ft_equation_log(&q, &e, x, 1)));
+  assert_true(isnan(ft_equation_log(&q, &e, NULL, 0)));
+  assert_true(isnan(ft_equation_log(&q, &e, huge, 4)));
+}
+
+static void it_goes_through_the_model_file(void **state)
+{
+  ft_model *m = calloc(2, sizeof *m);
+  struct ft_error err;
+  struct ft_buf buf;
+
+  (void)state;
+  assert_non_null(m);
+  m->schema = FT_SCHEMA;
+  m->columns_count = 4;
+  m->has_evaluator = m->evaluator.has_equation = true;
+  m->evaluator.equation = packed();
+  m->evaluator.equation.runs = 40;
+  m->history_count = 1;
+  m->history[0].equation_log = 20.5F;
+  ft_buf_init(&buf, FT_LIMIT_RECORD);
+  assert_int_equal(ft_record_encode(FT_RECORD_MODEL, m, &buf, &err), 0);
+  assert_int_equal(ft_record_decode(FT_RECORD_MODEL, buf.data, buf.length, &m[1], &err), 0);
+  assert_memory_equal(&m[0].evaluator.equation, &m[1].evaluator.equation, sizeof(ft_equation));
+  assert_true(m[1].history[0].equation_log == 20.5F);
+  /* a column that the model lacks */
+  m->evaluator.equation.columns[1] = 4;
+  buf.length = 0;
+  assert_int_equal(ft_record_encode(FT_RECORD_MODEL, m, &buf, &err), 0);
+  assert_int_equal(ft_record_decode(FT_RECORD_MODEL, buf.data, buf.length, &m[1], &err), -1);
+  ft_buf_free(&buf);
+  free(m);
+}
+
+static void hostile_code_is_never_run(void **state)
+{
+  struct ft_random random;
+  unsigned opened = 0;
+
+  (void)state;
+  ft_random_seed(&random, 1);
+  for (int i = 0; i < 200000; i++) {
+    ft_equation q = packed();
+    struct ft_expression e;
+    const float x[] = { 1, 16, 3, 64 };
+    double value;
+
+    for (uint64_t k = ft_random_below(&random, 4); k < 5; k++) {
+      uint64_t at = ft_random_below(&random, 10);
+
+      if (at == 9)
+        q.code.size = (pb_size_t)ft_random_below(&random, 60);
+      else
+        q.code.bytes[at] = (uint8_t)ft_random_below(&random, 40);
+    }
+    if (!ft_equation_open(&q, &e))
+      continue;
+    opened++;
+    value = ft_equation_log(&q, &e, x, 4);
+    assert_true(isnan(value) || (value >= 0 && value < 40));
+  }
+  assert_true(opened > 0);
+}
+
+static void the_centre_is_the_equations_where_it_has_one(void **state)
+{
+  ft_evaluator e = { .log_target = true, .intercept = 15, .terms_count = 2, .has_equation = true };
+  const float within[] = { 1, 16, NAN, 64 }, missing[] = { 1, NAN, NAN, 64 },
+              beyond[] = { 1, 16, NAN, 128 };
+  struct ft_centre c;
+
+  (void)state;
+  e.equation = packed();
+  e.terms[0] = (ft_term){ .column = 3, .low = 16, .high = 64, .scale = 1 };
+  e.terms[1] = (ft_term){ .column = 1, .low = 1, .high = 16, .scale = 1 };
+  ft_evaluate_centre(&e, within, 4, &c);
+  assert_near(c.log, 15, 1e-12);
+  e.by_equation = true;
+  ft_evaluate_centre(&e, within, 4, &c);
+  assert_near(exp(c.log), bytes_at(&e.equation, within, 4), 1e-9);
+  assert_false(c.extrapolated);
+  assert_true(c.doubt == 0);
+  ft_evaluate_centre(&e, missing, 4, &c);
+  assert_near(c.log, 15, 1e-12);
+  ft_evaluate_centre(&e, beyond, 4, &c);
+  assert_near(exp(c.log), bytes_at(&e.equation, beyond, 4), 1e-9);
+  assert_true(c.extrapolated);
+  assert_true(c.doubt > 0.01);
+  e.equation.code.bytes[0] = 31; /* from the future: as if there were none */
+  ft_evaluate_centre(&e, within, 4, &c);
+  assert_near(c.log, 15, 1e-12);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(what_is_packed_says_the_same),
+    cmocka_unit_test(where_a_number_is_missing_it_says_nothing),
+    cmocka_unit_test(it_goes_through_the_model_file),
+    cmocka_unit_test(hostile_code_is_never_run),
+    cmocka_unit_test(the_centre_is_the_equations_where_it_has_one)
+  };
+
+  return cmocka_run_group_tests_name("equation", tests, NULL, NULL);
+}
