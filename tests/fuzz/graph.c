@@ -8,6 +8,7 @@
 
 #include "predictor/core/buf.h"
 #include "predictor/core/io.h"
+#include "predictor/estimate/gpu_memory.h"
 #include "predictor/graph/analyse.h"
 #include "tests/fuzz/graph.h"
 
@@ -30,6 +31,24 @@ static void check(struct ft_graph *graph, int64_t batch, const char *input)
     abort();
 }
 
+static void play(struct ft_graph *graph, bool training)
+{
+  struct ft_error err = { "" };
+  struct ft_gpu_memory memory;
+  struct ft_gpu_run run;
+
+  ft_gpu_run_begin(&run);
+  run.training = training;
+  run.checkpoints = 3;
+  run.precision = FT_PRECISION_AMP;
+  if (ft_gpu_memory(graph, ft_gpu_at(0), &run, &memory, &err) < 0) {
+    if (!err.text[0])
+      abort();
+  } else if (!(memory.bytes > 0 && memory.least_bytes > 0)) {
+    abort();
+  }
+}
+
 void ft_fuzz_check(struct ft_graph *graph)
 {
   check(graph, 1, NULL);
@@ -37,6 +56,8 @@ void ft_fuzz_check(struct ft_graph *graph)
   check(graph, 2, "3x16x16");
   check(graph, 2, "9x16");
   check(graph, 2, "sequence=5");
+  play(graph, true);
+  play(graph, false);
 }
 
 struct ft_graph *ft_fuzz_begin(struct ft_build *build, struct ft_error *err)
