@@ -21,7 +21,7 @@ enum {
   FT_ENSEMBLE_SHAPES = 2,  /* as it is; Student's t */
   FT_ENSEMBLE_MEMBERS = FT_ENSEMBLE_VIEWS * FT_ENSEMBLE_KERNELS * FT_ENSEMBLE_SHAPES,
   FT_ENSEMBLE_RUNS = 200,
-  FT_ENSEMBLE_LEAST_RUNS = 2 /* below it there is no ensemble */
+  FT_ENSEMBLE_LEAST_RUNS = 5 /* below it there is no ensemble */
 };
 
 /* Which of e->views is what; a line and a power exist only where there is a place column. */
