@@ -48,8 +48,8 @@ size_t ft_decide_largest(const struct ft_element_estimates *elements, const ft_p
  * Decide. OUT is filled whole; out->mem_bytes is in out->mem_unit, the user's own
  * unit where there is one.
  *
- * The amount is the quantile that is passed with oom_probability, at least
- * the floor and a fifth more than what a job like it lately died at, rounded up,
+ * The amount is what is expected to waste least where that is known, at least the quantile that is
+ * passed with oom_probability, the floor and a fifth more than what a job like it lately died at, rounded up,
  * and never more than the partition's maximum or its largest node. Below
  * min_runs nothing is claimed but that: one that died gets half as much again.
  * - A limit is too low when the chance that more is needed is over 5 % and over

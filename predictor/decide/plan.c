@@ -195,8 +195,9 @@ static bool by_bound(const struct ft_estimate *e, const ft_policy *policy)
 
 static double need_of(const struct ft_estimate *e, const ft_policy *policy)
 {
-  double need = by_bound(e, policy) ? e->bound_bytes * BOUND_GROWTH
-                                    : ft_estimate_quantile(e, 1 - target(policy));
+  double need = by_bound(e, policy)
+                    ? e->bound_bytes * BOUND_GROWTH
+                    : fmax(ft_estimate_quantile(e, 1 - target(policy)), e->allocation_bytes);
 
   return fmax(need, e->bound_bytes * BOUND_MARGIN);
 }

@@ -139,7 +139,7 @@ static int check_views(const ft_evaluator *e, struct ft_error *err)
     if (!(e->losses[i] >= 0 && isfinite(e->losses[i])))
       return bad(err, "losses");
   if (!(e->judged >= 0 && isfinite(e->judged)) ||
-      !(e->failure_price >= 0 && isfinite(e->failure_price)))
+      !(e->failure_price >= 0 && isfinite(e->failure_price)) || !isfinite(e->band))
     return bad(err, "losses");
   return 0;
 }

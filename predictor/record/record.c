@@ -198,7 +198,7 @@ static int read_body(int fd, const unsigned char *header, size_t available, enum
 static int read_file(int fd, enum ft_record record, const char *name, bool whole, void *message,
                      struct ft_error *err)
 {
-  unsigned char start[4096];
+  unsigned char start[16384];
   ssize_t got = pread(fd, start, sizeof start, 0);
 
   if (got < HEADER_SIZE || memcmp(start, magic, sizeof magic) != 0)

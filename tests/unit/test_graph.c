@@ -20,7 +20,7 @@ static const char *path_of(const char *name, char out[4096])
 
 static struct ft_graph *open_graph(const char *name)
 {
-  char path[4096];
+  static char path[4096]; /* the graph names it */
   struct ft_error err = { "" };
   struct ft_graph *graph = ft_graph_read(path_of(name, path), &err);
 
