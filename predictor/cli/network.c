@@ -99,8 +99,9 @@ static int take_params(struct work *w, struct ft_error *err)
     else if (ft_text_equals(name, "device"))
       (void)ft_text_copy(one, w->device, sizeof w->device);
     else if (ft_gpu_params_set(&w->run, name, one) < 0)
-      return ft_error_set(err, "--predict-params: \"%.*s\": with --predict-model expected " FT_GPU_PARAMS,
-                          (int)ft_text_left(&whole), whole.at);
+      return ft_error_set(
+          err, "--predict-params: \"%.*s\": with --predict-model expected " FT_GPU_PARAMS,
+          (int)ft_text_left(&whole), whole.at);
   }
   if (w->input[0])
     w->run.sizes.input = w->input;
@@ -112,7 +113,8 @@ static const struct ft_gpu *gpu_called(const struct work *w, const char *name)
   const struct ft_gpu *gpu;
 
   for (size_t i = 0; name && name[0] && (gpu = ft_gpu_at(i)); i++)
-    if (!gpu->host && ft_mig_names_gpu(&w->table, name) && ft_mig_may_be(&w->table, name, gpu->name))
+    if (!gpu->host && ft_mig_names_gpu(&w->table, name) &&
+        ft_mig_may_be(&w->table, name, gpu->name))
       return gpu;
   return NULL;
 }
@@ -138,14 +140,14 @@ static int find_gpu(struct work *w, struct ft_error *err)
   return 0;
 }
 
-/* The user's mode; where nothing was said of one and the site has none, only what there is to say. */
+/* The user's mode; where nothing was said of one and the site has none, only what there is to say.
+ */
 static ft_mode mode_of(const struct work *w)
 {
   int mode = w->network->mode ? ft_mode_from_name(w->network->mode) : FT_MODE_UNSET;
 
   if (mode == FT_MODE_OFF || mode < 0 ||
-      (mode == FT_MODE_UNSET &&
-       (w->policy.mode == FT_MODE_OFF || w->policy.mode == FT_MODE_UNSET)))
+      (mode == FT_MODE_UNSET && (w->policy.mode == FT_MODE_OFF || w->policy.mode == FT_MODE_UNSET)))
     return FT_MODE_CHECK;
   return (ft_mode)mode;
 }
@@ -230,8 +232,7 @@ static int read_runs(struct work *w, const ft_submission *submission, struct ft_
   ft_model *model = malloc(sizeof *model);
   bool found = fd >= 0 && model &&
                ft_layout_read_model(fd, (uint32_t)getuid(), submission->app, model, NULL) == 0 &&
-               ft_gpu_runs_estimate(model, &w->estimate) &&
-               w->estimate.runs >= w->policy.min_runs;
+               ft_gpu_runs_estimate(model, &w->estimate) && w->estimate.runs >= w->policy.min_runs;
 
   free(model);
   if (fd >= 0)
@@ -260,7 +261,10 @@ static void say_instead(const struct work *w, ft_network *network)
   for (size_t i = 0; i < count; i++) {
     char bytes[32], time[32] = "";
 
-    (void)ft_buf_printf(&text, "%s%s", i == 0 ? "it would fit with " : i + 1 < count ? ", " : " or ",
+    (void)ft_buf_printf(&text, "%s%s",
+                        i == 0          ? "it would fit with "
+                        : i + 1 < count ? ", "
+                                        : " or ",
                         list[i].setting);
     if (list[i].time > 0)
       (void)snprintf(time, sizeof time, ", a step takes x %.2f", list[i].time);
@@ -301,7 +305,8 @@ void ft_helper_network(const struct ft_helper_question *asked, ft_submission *su
   }
   if (!w || read_site(w, &err) < 0 || (ask(w), take_params(w, &err)) < 0 || find_gpu(w, &err) < 0)
     goto fail;
-  if ((w->network->file ? read_network(w, submission, &err) : read_runs(w, submission, &err)) == 0) {
+  if ((w->network->file ? read_network(w, submission, &err) : read_runs(w, submission, &err)) ==
+      0) {
     decide(w, network);
     goto out;
   }
