@@ -32,6 +32,11 @@ partition "strict" {
   reject_probability = 0.5
 }'
 play_begin
+# all seven partitions are published, and which is the default
+published() {
+  [ "$(ls "$FT_STATE/partitions" | wc -l)" = 7 ] && grep -aq main "$FT_STATE/site"
+}
+wait_until 15 published
 
 mkdir net
 printf '%s\n' '{"architectures": ["BertForMaskedLM"], "model_type": "bert", "hidden_size": 768,' \
@@ -107,6 +112,25 @@ is "$(squeue -h -o '%b' -j "$id" | sed 's/gres[:/]//g' | sort | tr '\n' ' ')" "N
   "the next component of a heterogeneous job does not inherit it"
 submit sbatch --parsable --output=ran --predict-model=net --predict-mig --predict-params=batch=32,input=128 --wrap 'echo yes'
 is "$(job_wait "$id") $(cat ran)" "COMPLETED yes" "such a job runs"
+
+# ---- past runs whose GPUs were measured, without a model file
+{
+  echo app,state,start,end,rss_bytes,gpu_memory_bytes
+  for n in 1 2 3 4 5 6 7 8; do
+    echo "unet,COMPLETED,2026-01-0${n}T10:00:00Z,2026-01-0${n}T10:05:00Z,100000000,$((6000 + 30 * n))000000"
+  done
+} >runs.csv
+ask --predict-mig --predict-app=unet --wrap true
+is "$status $(said) $(gres "$id")" "0 1 " "without a model file and without runs nothing is set"
+like "$err" 'unet has too few runs whose GPU memory was measured; --predict-model tells' "which is said"
+"$foretell" import --state="$FT_STATE" runs.csv >"$scratch/import" 2>&1
+ok $? "eight runs are imported"
+kill -HUP "$(cluster_pid foretelld)"
+wait_until 90 model_file unet
+ask --predict-mig --predict-app=unet --wrap true
+is "$(gres "$id")" gpu:2g.10gb:1 "past runs choose the slice"
+like "$err" 'unet needs 5.7[0-9] GiB of GPU memory, 95 % below .* \(8 runs\); --gres set to' "and are the evidence"
+diag "$err"
 
 # ---- a slice that is named
 train 32 --gres=gpu:1g.5gb:1 --predict-mem=check
