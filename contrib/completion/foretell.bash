@@ -43,7 +43,7 @@ _foretell() {
   '') ;;
   DIR) COMPREPLY=($(compgen -d -- "$cur")); return ;;
   USER) COMPREPLY=($(compgen -u -- "$cur")); return ;;
-  MODE) COMPREPLY=($(compgen -W 'check set raise trim off force' -- "$cur")); return ;;
+  MODE) COMPREPLY=($(compgen -W 'check set raise trim off force training inference' -- "$cur")); return ;;
   *) compopt -o default 2>/dev/null; return ;;
   esac
   if [[ $cur == -* ]]; then

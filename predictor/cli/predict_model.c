@@ -48,6 +48,11 @@ static int take_setting(struct ft_gpu_run *run, struct ft_text name, struct ft_t
     return (run->plain_attention = ft_text_equals(value, "plain")) || ft_text_equals(value, "fused")
                ? 0
                : -1;
+  if (ft_text_equals(name, "inplace"))
+    return (run->out_of_place = ft_text_equals(value, "off")) || ft_text_equals(value, "on") ? 0
+                                                                                             : -1;
+  if (ft_text_equals(name, "benchmark"))
+    return (run->no_trials = ft_text_equals(value, "off")) || ft_text_equals(value, "on") ? 0 : -1;
   if (ft_text_equals(name, "grad"))
     return (run->keeps_graph = ft_text_equals(value, "on")) || ft_text_equals(value, "off") ? 0
                                                                                             : -1;
@@ -76,7 +81,7 @@ static int take_params(const char *params, struct ft_gpu_run *run, struct ft_err
       return ft_error_set(
           err,
           "--params: \"%.*s\": with --model expected batch, accumulate, checkpoint, "
-          "gpus, shard with a number, attention=fused or plain, grad=on or off",
+          "gpus, shard with a number, attention=fused or plain, inplace, benchmark, grad=on or off",
           (int)ft_text_left(&whole), whole.at);
   }
   return 0;
@@ -196,12 +201,14 @@ static json_t *instead_json(const struct answer *a)
 static int print_json(const struct answer *a)
 {
   return ft_json_print(json_pack(
-      "{s:n, s:i, s:s, s:n, s:o, s:n, s:n, s:o, s:[], s:n, s:s, s:o, s:b, s:o, s:o, s:o}", "app",
-      "runs", 0, "method", a->memory.estimate.method, "peak_memory_bytes", "gpu_memory_bytes",
-      quantiles(&a->memory.estimate), "runtime_seconds", "energy_joules", "mig", slice_json(a),
-      "relative", "decision", "device", a->gpu->name, "device_bytes",
-      bytes_json(a->gpu->memory_mib * MIB), "device_measured", (int)a->gpu->measured, "p_oom",
-      ft_json_number(true, a->runs_out), "parts", parts(a), "instead", instead_json(a)));
+      "{s:n, s:i, s:s, s:o, s:o, s:n, s:n, s:o, s:[], s:n, s:s, s:o, s:b, s:o, s:o, s:o}", "app",
+      "runs", 0, "method", a->memory.estimate.method, "peak_memory_bytes",
+      a->gpu->host ? quantiles(&a->memory.estimate) : json_null(), "gpu_memory_bytes",
+      a->gpu->host ? json_null() : quantiles(&a->memory.estimate), "runtime_seconds",
+      "energy_joules", "mig", slice_json(a), "relative", "decision", "device", a->gpu->name,
+      "device_bytes", bytes_json(a->gpu->memory_mib * MIB), "device_measured",
+      (int)a->gpu->measured, "p_oom", ft_json_number(!a->gpu->host, a->runs_out), "parts", parts(a),
+      "instead", instead_json(a)));
 }
 
 static const char *show(double bytes, char out[32])
@@ -214,9 +221,10 @@ static int print_text(const struct answer *a)
   const struct ft_gpu_memory *m = &a->memory;
   char one[32], two[32], three[32], four[32];
 
-  printf("%s of batch %lld needs %s of GPU memory, 95 %% below %s%s%s\n",
+  printf("%s of batch %lld needs %s of %s, 95 %% below %s%s%s\n",
          a->run.training ? "training" : "inference", (long long)a->run.sizes.batch,
-         show(m->bytes, one), show(ft_estimate_quantile(&m->estimate, safe), two),
+         show(m->bytes, one), a->gpu->host ? "memory" : "GPU memory",
+         show(ft_estimate_quantile(&m->estimate, safe), two),
          a->gpu->measured ? "" : " (no run on this GPU is known)",
          m->complete ? "" : "; some sizes are not known: a lower bound");
   printf("parameters %s, gradients %s, optimiser %s", show((double)m->parameter_bytes, one),
@@ -227,7 +235,7 @@ static int print_text(const struct answer *a)
   if (a->slice)
     printf("smallest MIG slice of %s: %s (%s)\n", a->gpu->name, a->slice->name,
            show(a->slice->memory_mib * MIB, one));
-  else
+  else if (!a->gpu->host)
     printf("no MIG slice of %s holds it\n", a->gpu->name);
   if (a->instead_count)
     printf("%s runs out of memory (%.3g %%); what would fit:\n", a->gpu->name, 100 * a->runs_out);
@@ -248,8 +256,10 @@ static int answer(struct answer *a, struct ft_graph *graph)
 {
   int status;
 
-  a->slice = ft_mig_choose(&a->mig, a->gpu->name, NULL, &a->memory.estimate, safe);
-  a->runs_out = ft_gpu_memory_runs_out(&a->memory, a->gpu);
+  if (!a->gpu->host) {
+    a->slice = ft_mig_choose(&a->mig, a->gpu->name, NULL, &a->memory.estimate, safe);
+    a->runs_out = ft_gpu_memory_runs_out(&a->memory, a->gpu);
+  }
   if (a->runs_out > 0.5)
     a->instead_count =
         ft_instead_find(graph, a->gpu, &a->run, a->gpu->memory_mib * MIB, safe, a->instead);

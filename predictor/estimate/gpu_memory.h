@@ -16,6 +16,7 @@ struct ft_gpu {
   double memory_mib;  /* that a process can use of it, context included */
   double context_mib; /* CUDA context, cuBLAS, cuDNN and what they keep */
   bool measured;      /* that is fitted to runs on it, and not taken from another */
+  bool host;          /* "cpu": peak RSS; context is the interpreter with its libraries */
 };
 
 /* The GPU that a person means: "a100-40gb", "NVIDIA A100 40GB"; NULL when not known. */
@@ -44,7 +45,9 @@ struct ft_gpu_run {
   unsigned shard;       /* 1: optimiser state, 2: gradients too, 3: parameters too (ZeRO) */
   bool plain_attention; /* softmax is spelt out, not one kernel */
   const struct ft_gpu_constants *constants; /* NULL: those above */
-  bool keeps_graph; /* inference without torch.no_grad(): what training keeps stays */
+  bool out_of_place; /* no activation function takes its input's place (inplace=False) */
+  bool no_trials;    /* cuDNN picks by rule (torch.backends.cudnn.benchmark = False) */
+  bool keeps_graph;  /* inference without torch.no_grad(): what training keeps stays */
 };
 
 /* As most scripts run: training, SGD with momentum, fp32; a batch of 1. */

@@ -549,33 +549,35 @@ static void release(void *program)
   json_decref(program);
 }
 
-int ft_pt2_read(struct ft_build *build, struct ft_archive *archive, uint64_t i)
+int ft_pt2_parse(struct ft_build *build, const char *member, const char *text, size_t length)
 {
   struct ft_graph *g = build->graph;
   json_error_t said;
-  const json_t *module;
-  size_t length;
-  char *text = ft_archive_read(archive, i, &build->arena, &length);
   json_t *root;
 
-  if (!text)
-    return -1;
   if (weight_of(text, length) > NODES)
-    return ft_error_set(build->err, "%s: member %.100s: more than %d values", g->file,
-                        ft_archive_name(archive, i), NODES);
+    return ft_error_set(build->err, "%s: member %.100s: more than %d values", g->file, member, NODES);
   root = json_loadb(text, length, JSON_ALLOW_NUL, &said);
   if (!root)
-    return ft_error_set(build->err, "%s: member %.100s: byte %d: %.150s", g->file,
-                        ft_archive_name(archive, i), said.position, said.text);
+    return ft_error_set(build->err, "%s: member %.100s: byte %d: %.150s", g->file, member,
+                        said.position, said.text);
   g->program = root;
   g->release = release;
-  module = json_object_get(root, "graph_module");
-  if (!json_is_array(json_object_get(json_object_get(module, "graph"), "nodes")))
+  if (!json_is_array(json_object_get(
+          json_object_get(json_object_get(root, "graph_module"), "graph"), "nodes")))
     return ft_error_set(build->err,
                         "%s: member %.100s: byte 0: expected an exported program with a graph",
-                        g->file, ft_archive_name(archive, i));
+                        g->file, member);
   g->format = "torch.export";
   g->producer = "pytorch";
   g->expand = expand;
   return 0;
+}
+
+int ft_pt2_read(struct ft_build *build, struct ft_archive *archive, uint64_t member)
+{
+  size_t length;
+  const char *text = ft_archive_read(archive, member, &build->arena, &length);
+
+  return text ? ft_pt2_parse(build, ft_archive_name(archive, member), text, length) : -1;
 }

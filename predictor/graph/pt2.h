@@ -15,4 +15,7 @@ uint64_t ft_pt2_find(const struct ft_archive *archive);
 /* Read it into BUILD's graph. Returns 0 or -1. */
 int ft_pt2_read(struct ft_build *build, struct ft_archive *archive, uint64_t member);
 
+/* The same of the member's TEXT, which MEMBER is called. */
+int ft_pt2_parse(struct ft_build *build, const char *member, const char *text, size_t length);
+
 #endif

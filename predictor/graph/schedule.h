@@ -33,11 +33,13 @@ struct ft_event {
 /* Bytes of workspace for each byte of what a convolution reads, gives and learns. */
 struct ft_workspace {
   double input, output, weight;
+  double odd; /* more of what it reads and gives where channels are not in fours: padded copies */
 };
 
 struct ft_schedule_options {
   bool training;        /* else one forward pass */
   bool saves;           /* that pass keeps what a backward pass would need; training does */
+  bool out_of_place;    /* activation functions never take their input's place */
   bool fused_attention; /* no probabilities are kept (scaled_dot_product_attention) */
   bool keep_gradients;  /* they are there all the time: accumulation over several passes */
   enum ft_precision precision;

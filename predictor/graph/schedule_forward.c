@@ -149,11 +149,20 @@ static int64_t share(double part, int64_t bytes)
   return product > 0 && product < (double)FT_GRAPH_ELEMENTS ? (int64_t)product : 0;
 }
 
+/* Whether T's channels come in fours, as tensor cores take them in 32 bits. */
+static bool aligned(const struct ft_plan *p, uint32_t t)
+{
+  const struct ft_tensor *x = ft_plan_tensor(p, t);
+
+  return x->rank < 2 || x->dims[1] % 4 == 0;
+}
+
 /* Workspace of a convolution in one direction; grouped by channel PyTorch has a kernel without. */
 static int64_t workspace(const struct ft_plan *p, const struct ft_operator *op, int direction)
 {
   const struct ft_workspace *w = &p->options->workspace[direction];
   const struct ft_tensor *kernel = ft_plan_tensor(p, ft_plan_input(op, 1));
+  double odd = aligned(p, ft_plan_input(op, 0)) && aligned(p, op->outputs[0]) ? 0 : w->odd;
   int64_t group;
 
   if (!ft_plan_is(op, "Conv") && !ft_plan_is(op, "ConvTranspose"))
@@ -161,8 +170,8 @@ static int64_t workspace(const struct ft_plan *p, const struct ft_operator *op, 
   group = ft_integer(op, "group", 1);
   if (kernel->rank > 1 && kernel->dims[1] == 1 && group > 1)
     return 0;
-  return ft_plus(ft_plus(share(w->input, ft_plan_bytes(p, ft_plan_input(op, 0))),
-                         share(w->output, ft_plan_bytes(p, op->outputs[0]))),
+  return ft_plus(ft_plus(share(w->input + odd, ft_plan_bytes(p, ft_plan_input(op, 0))),
+                         share(w->output + odd, ft_plan_bytes(p, op->outputs[0]))),
                  share(w->weight, ft_plan_bytes(p, ft_plan_input(op, 1))));
 }
 

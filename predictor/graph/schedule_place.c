@@ -92,6 +92,8 @@ bool ft_plan_in_place(const struct ft_plan *p, const struct ft_operator *op)
 
   if (adds_in_place(p, op))
     return true;
+  if (p->options->out_of_place)
+    return false;
   return ft_backward_of(op).in_place && from && p->uses[op->inputs[0]] == 1 &&
          (ft_plan_is(op, "Relu") || ft_plan_is(from, "BatchNormalization") ||
           ft_plan_is(from, "Conv")) &&

@@ -59,7 +59,7 @@ void ft_plan_drop(struct ft_plan *p, uint32_t buffer)
 {
   if (!buffer || --p->references[buffer - 1])
     return;
-  p->live -= p->sizes[buffer - 1];
+  p->live = p->live > p->sizes[buffer - 1] ? p->live - p->sizes[buffer - 1] : 0;
   ft_plan_emit(p, FT_EVENT_GIVE, buffer - 1, 0);
 }
 

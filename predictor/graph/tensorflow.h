@@ -30,6 +30,9 @@ struct ft_tf_node {
   struct ft_tf_attribute *attributes;
   size_t input_count, input_room, attribute_count, attribute_room;
   uint64_t at; /* its byte in the file */
+  /* of a constant that is learnt: what it became in the expansion of that number */
+  struct ft_weight *weight;
+  uint64_t expansion;
 };
 
 /* The nodes of the graph or of a function. */
@@ -50,6 +53,7 @@ struct ft_tf_program {
   struct ft_names settled;  /* variables that are not learnt */
   const char **outputs;     /* of the signature: "node:0" */
   size_t output_count, output_room;
+  uint64_t expansion; /* counts the times that it was followed */
   bool saved_model, signed_for; /* a signature was found; serving_default was */
 };
 

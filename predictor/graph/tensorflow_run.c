@@ -151,9 +151,57 @@ static bool is_normalisation(struct scope *s, struct ft_live *l, const struct ft
 
 /* ---- order ---- */
 
+/* A loop of the first kind: the switch that EXIT ends, and the merge that it takes its value from. */
+static const struct ft_tf_node *merge_of(struct scope *s, struct ft_live *l,
+                                         const struct ft_tf_node *exit,
+                                         const struct ft_tf_node **condition)
+{
+  const struct ft_tf_node *sw = node_at(s, l, exit, 0, "Switch");
+  const struct ft_tf_node *merge = node_at(s, l, sw, 0, "Merge");
+
+  *condition = node_at(s, l, sw, 1, "LoopCond");
+  return merge && *condition && merge->input_count > 1 ? merge : NULL;
+}
+
+/* The merges of the loop with CONDITION, into LIST where that is not NULL; how many. */
+static size_t merges_of(struct scope *s, struct ft_live *l, const struct ft_tf_node *condition,
+                        const struct ft_tf_node **list)
+{
+  const struct ft_tf_function *fn = s->function;
+  size_t count = 0;
+
+  for (size_t i = 0; i < fn->node_count; i++) {
+    const struct ft_tf_node *merge;
+
+    if (strcmp(fn->nodes[i].op, "Switch") != 0 || node_at(s, l, &fn->nodes[i], 1, NULL) != condition)
+      continue;
+    merge = node_at(s, l, &fn->nodes[i], 0, "Merge");
+    if (!merge || merge->input_count < 2)
+      continue;
+    if (list)
+      list[count] = merge;
+    count++;
+  }
+  return count;
+}
+
 static const char *const *needs(struct scope *s, struct ft_live *l, const struct ft_tf_node *n,
                                 const char *room[5], size_t *count)
 {
+  const struct ft_tf_node *condition, **merges;
+  const char **wanted;
+
+  if (strcmp(n->op, "Exit") == 0 && merge_of(s, l, n, &condition)) {
+    *count = merges_of(s, l, condition, NULL);
+    merges = ft_live_take(l, (*count + 1) * sizeof *merges);
+    wanted = ft_live_take(l, (*count + 1) * sizeof *wanted);
+    if (merges && wanted) {
+      (void)merges_of(s, l, condition, merges);
+      for (size_t i = 0; i < *count; i++)
+        wanted[i] = merges[i]->inputs[0];
+      return wanted;
+    }
+  }
   *count = strcmp(n->op, "Merge") == 0 ? 1 : n->input_count; /* a loop's second is its own result */
   if (!is_normalisation(s, l, n, room))
     return n->inputs;
@@ -162,7 +210,9 @@ static const char *const *needs(struct scope *s, struct ft_live *l, const struct
 }
 
 struct visit {
-  size_t node, next;
+  size_t node, next, count;
+  const char *const *list;
+  const char *room[5];
 };
 
 /* Add the nodes that INPUT needs to ORDER, each behind what it needs itself. */
@@ -174,29 +224,28 @@ static int put_in_order(struct run *r, struct scope *s, const char *input, uint8
 
   if (!n || seen[n - nodes])
     return 0;
-  stack[depth++] = (struct visit){ (size_t)(n - nodes), 0 };
+  stack[depth++] = (struct visit){ .node = (size_t)(n - nodes) };
   seen[n - nodes] = 1;
   while (depth) {
     struct visit *v = &stack[depth - 1];
-    const char *room[5];
-    size_t wanted;
-    const char *const *list = needs(s, &r->live, &nodes[v->node], room, &wanted);
 
-    while (v->next < wanted && list[v->next][0] == '^')
+    if (!v->list)
+      v->list = needs(s, &r->live, &nodes[v->node], v->room, &v->count);
+    while (v->next < v->count && v->list[v->next][0] == '^')
       v->next++;
-    if (v->next >= wanted) {
+    if (v->next >= v->count) {
       seen[v->node] = 2;
       order[(*count)++] = v->node;
       depth--;
       continue;
     }
-    n = source(s, &r->live, list[v->next++], &which);
+    n = source(s, &r->live, v->list[v->next++], &which);
     if (!n || seen[n - nodes] == 2)
       continue;
     if (seen[n - nodes] == 1)
       return fail(r, n, "waits for its own result");
     seen[n - nodes] = 1;
-    stack[depth++] = (struct visit){ (size_t)(n - nodes), 0 };
+    stack[depth++] = (struct visit){ .node = (size_t)(n - nodes) };
   }
   return r->live.failed ? -1 : 0;
 }
@@ -409,16 +458,145 @@ static int constant(struct run *r, struct ft_tf_call *c)
   if (!a || !a->tensor)
     return fail(r, c->node, "expected a value");
   if (a->tensor->rank > 0 && ft_element_is_real(a->tensor->element)) {
-    v.weight = ft_live_take(&r->live, sizeof *v.weight);
-    if (!v.weight)
-      return -1;
-    v.weight->name = c->node->name;
-    v.weight->declared = *a->tensor;
+    struct ft_tf_node *node = (struct ft_tf_node *)c->node; /* each turn of a loop has the same */
+
+    if (node->expansion != r->program->expansion) {
+      node->weight = ft_live_take(&r->live, sizeof *node->weight);
+      if (!node->weight)
+        return -1;
+      node->weight->name = node->name;
+      node->weight->declared = *a->tensor;
+      node->expansion = r->program->expansion;
+    }
+    v.weight = node->weight;
     return ft_tf_give(c, v);
   }
   tensor = ft_live_constant(&r->live, a->tensor->element, a->tensor->rank, a->tensor->dims,
                             a->tensor->values);
   return tensor ? ft_tf_give(c, ft_value_tensor(tensor)) : -1;
+}
+
+/* ---- loops of the first kind: Enter, Merge, Switch, NextIteration, Exit ---- */
+
+static int run_nodes(struct run *r, struct scope *s, const size_t *order, size_t count);
+
+/* A turn of a loop: what its nodes gave, begun anew from what is outside. */
+struct turn {
+  struct scope inside;
+  uint8_t *seen;
+  struct visit *stack;
+  size_t *order;
+};
+
+static int begin_turn(struct run *r, const struct scope *s, struct turn *t,
+                      const struct ft_tf_node *const *merges, const struct ft_operand *state,
+                      size_t count)
+{
+  size_t n = s->function->node_count;
+
+  memcpy(t->inside.values, s->values, n * sizeof *s->values);
+  memcpy(t->inside.counts, s->counts, n * sizeof *s->counts);
+  for (size_t i = 0; i < n; i++)
+    t->seen[i] = s->counts[i] ? 2 : 0;
+  for (size_t i = 0; i < count; i++) {
+    size_t at = (size_t)(merges[i] - s->function->nodes);
+    struct ft_operand *kept = ft_live_take(&r->live, sizeof *kept);
+
+    if (!kept)
+      return -1;
+    *kept = state[i];
+    t->inside.values[at] = kept;
+    t->inside.counts[at] = 1;
+    t->seen[at] = 2;
+  }
+  return 0;
+}
+
+/* The value of INPUT within a turn. */
+static int value_in(struct run *r, struct turn *t, const char *input, struct ft_operand *value)
+{
+  size_t count = 0;
+
+  if (put_in_order(r, &t->inside, input, t->seen, t->stack, t->order, &count) < 0 ||
+      run_nodes(r, &t->inside, t->order, count) < 0)
+    return -1;
+  *value = value_of(&t->inside, &r->live, input);
+  return 0;
+}
+
+/* The loop with CONDITION, turn by turn; where its end is not known, once, in a block. */
+static int run_loop(struct run *r, struct scope *s, const struct ft_tf_node *condition)
+{
+  static const char *const names[] = { "body" };
+  struct ft_live *l = &r->live;
+  size_t n = s->function->node_count + 1, count = merges_of(s, l, condition, NULL);
+  const struct ft_tf_node **merges = ft_live_take(l, (count + 1) * sizeof *merges);
+  struct ft_operand *state = ft_live_take(l, (count + 1) * sizeof *state);
+  struct ft_operand *next = ft_live_take(l, (count + 1) * sizeof *next), value;
+  struct turn t = { .inside = *s };
+  struct ft_live_frame frame;
+  int goes_on = 1;
+
+  t.inside.values = ft_live_take(l, n * sizeof *t.inside.values);
+  t.inside.counts = ft_live_take(l, n * sizeof *t.inside.counts);
+  t.seen = ft_live_take(l, n);
+  t.stack = ft_live_take(l, n * sizeof *t.stack);
+  t.order = ft_live_take(l, n * sizeof *t.order);
+  if (!merges || !state || !next || !t.inside.values || !t.inside.counts || !t.seen || !t.stack ||
+      !t.order)
+    return -1;
+  (void)merges_of(s, l, condition, merges);
+  for (size_t i = 0; i < count; i++)
+    state[i] = value_of(s, l, merges[i]->inputs[0]);
+  for (int i = 0; i < TURNS && goes_on == 1; i++) {
+    if (begin_turn(r, s, &t, merges, state, count) < 0 ||
+        value_in(r, &t, condition->input_count ? condition->inputs[0] : "", &value) < 0)
+      return -1;
+    goes_on = ft_value_truth(l, &value);
+    if (goes_on == 0)
+      break;
+    if (goes_on < 0 && ft_live_open(l, &frame) < 0)
+      return -1;
+    for (size_t j = 0; j < count; j++) {
+      const struct ft_tf_node *again = node_at(s, l, merges[j], 1, "NextIteration");
+
+      next[j] = state[j];
+      if (again && again->input_count && value_in(r, &t, again->inputs[0], &next[j]) < 0)
+        return -1;
+    }
+    if (goes_on < 0)
+      ft_live_close(l, &frame);
+    else
+      memcpy(state, next, count * sizeof *state);
+  }
+  if (goes_on == 1)
+    return fail(r, condition, "a loop that does not end");
+  if (goes_on < 0 && !ft_live_blocks(l, "Loop", 0, &frame.block, names, 1, 0, -1))
+    return -1;
+  for (size_t i = 0; i < count; i++) { /* what it ends with stands for the merge from now on */
+    size_t at = (size_t)(merges[i] - s->function->nodes);
+    struct ft_operand *kept = ft_live_take(l, sizeof *kept);
+
+    if (!kept)
+      return -1;
+    *kept = state[i];
+    s->values[at] = kept;
+    s->counts[at] = 1;
+  }
+  return 0;
+}
+
+static int leave(struct run *r, struct scope *s, struct ft_tf_call *c)
+{
+  const struct ft_tf_node *condition, *merge = merge_of(s, &r->live, c->node, &condition);
+  size_t at = merge ? (size_t)(merge - s->function->nodes) : 0;
+
+  if (!merge)
+    return fail(r, c->node, "expected the end of a loop");
+  if (!s->counts[at] && run_loop(r, s, condition) < 0)
+    return -1;
+  return s->counts[at] ? ft_tf_give(c, s->values[at][0])
+                       : ft_tf_give(c, ft_value_some(FT_VALUE_OPAQUE));
 }
 
 static bool starts(const char *text, const char *with)
@@ -442,6 +620,8 @@ static int run_node(struct run *r, struct scope *s, struct ft_tf_call *c)
   }
   if (strcmp(op, "VarHandleOp") == 0 || starts(op, "Variable"))
     return variable(r, c);
+  if (strcmp(op, "Exit") == 0)
+    return leave(r, s, c);
   if (is_normalisation(s, &r->live, c->node, in))
     return normalise(r, s, c, in);
   args = ft_live_take(&r->live, (c->node->input_count + 1) * sizeof *args);
@@ -466,6 +646,27 @@ static int run_node(struct run *r, struct scope *s, struct ft_tf_call *c)
   return ft_tensorflow_node(c);
 }
 
+static int run_nodes(struct run *r, struct scope *s, const size_t *order, size_t count)
+{
+  struct ft_live *l = &r->live;
+
+  for (size_t i = 0; i < count; i++) {
+    struct ft_tf_call c = { .l = l, .node = &s->function->nodes[order[i]] };
+
+    if (s->counts[order[i]])
+      continue;
+    l->at = c.node->at;
+    l->scope = c.node->name;
+    if (++r->steps > NODES)
+      return ft_live_fail(l, "more than %d nodes, loops unrolled", NODES);
+    if (run_node(r, s, &c) < 0)
+      return l->in->err->text[0] ? -1 : fail(r, c.node, "cannot be followed");
+    s->values[order[i]] = c.out;
+    s->counts[order[i]] = c.out_count;
+  }
+  return 0;
+}
+
 /* What OUTPUTS of FN are, into INTO. */
 static int follow(struct run *r, const struct ft_tf_function *fn, const char *const *outputs,
                   size_t output_count, const struct ft_operand *args, size_t arg_count,
@@ -487,20 +688,8 @@ static int follow(struct run *r, const struct ft_tf_function *fn, const char *co
   for (size_t i = 0; i < output_count; i++)
     if (outputs[i] && put_in_order(r, &s, outputs[i], seen, stack, order, &count) < 0)
       return -1;
-  for (size_t i = 0; i < count; i++) {
-    struct ft_tf_call c = { .l = l, .node = &fn->nodes[order[i]] };
-
-    if (s.counts[order[i]]) /* an input, there before */
-      continue;
-    l->at = c.node->at;
-    l->scope = c.node->name;
-    if (++r->steps > NODES)
-      return ft_live_fail(l, "more than %d nodes, loops unrolled", NODES);
-    if (run_node(r, &s, &c) < 0)
-      return l->in->err->text[0] ? -1 : fail(r, c.node, "cannot be followed");
-    s.values[order[i]] = c.out;
-    s.counts[order[i]] = c.out_count;
-  }
+  if (run_nodes(r, &s, order, count) < 0)
+    return -1;
   r->depth--;
   for (size_t i = 0; i < output_count; i++)
     if (ft_tf_give(into, outputs[i] ? value_of(&s, l, outputs[i])
@@ -619,6 +808,7 @@ int ft_tensorflow_run(struct ft_infer *in)
   if (!r)
     return ft_error_set(in->err, "%s: out of memory", in->graph->file);
   r->program = in->graph->program;
+  r->program->expansion++;
   if (ft_live_begin(&r->live, in) == 0)
     status = follow_graph(r);
   if (status == 0 && r->live.failed)

@@ -90,6 +90,8 @@ int ft_constants_choose(const struct ft_expression *e, const struct ft_links *s,
   struct roles r;
   int count = 0;
 
+  if (!e->length)
+    return 0;
   find_constants(e, s, &r);
   r.role[e->length - 1] = ADDED | SCALED;
   for (int i = e->length - 1; i >= 0; i--) {

@@ -13,8 +13,11 @@ bool ft_expression_valid(const struct ft_expression *e, size_t variables)
       !isfinite(e->intercept) || !isfinite(e->slope))
     return false;
   for (int i = 0; i < e->length; i++) {
-    int arity = e->symbol[i] < FT_SYMBOLS ? ft_symbol_arity(e->symbol[i]) : 3;
+    int arity;
 
+    if (e->symbol[i] >= FT_SYMBOLS)
+      return false;
+    arity = ft_symbol_arity(e->symbol[i]);
     if (arity > depth || (e->symbol[i] == FT_SYMBOL_VARIABLE && e->variable[i] >= variables) ||
         (e->symbol[i] == FT_SYMBOL_CONSTANT && !isfinite(e->constant[i])))
       return false;
@@ -39,7 +42,7 @@ int ft_expression_start(const struct ft_expression *e, int i)
 
 double ft_expression_evaluate(const struct ft_expression *e, const double *x)
 {
-  double stack[FT_EXPRESSION_DEPTH], *a = stack - 1;
+  double stack[FT_EXPRESSION_DEPTH + 1], *a = stack; /* the first is never used */
 
   for (int i = 0; i < e->length; i++) {
     switch ((enum ft_symbol)e->symbol[i]) {
@@ -89,5 +92,5 @@ double ft_expression_evaluate(const struct ft_expression *e, const double *x)
       break;
     }
   }
-  return e->intercept + e->slope * stack[0];
+  return e->intercept + e->slope * *a;
 }

@@ -150,7 +150,8 @@ struct style {
 /* In LaTeX the exponent is set as a power of ten. */
 static int print_number(double value, struct style style, struct ft_buf *out)
 {
-  int exponent = value == 0 ? 0 : (int)floor(log10(fabs(value)));
+  /* products of what a model file may hold can be infinite */
+  int exponent = value == 0 || !isfinite(value) ? 0 : (int)floor(log10(fabs(value)));
 
   if (style.latex && (exponent > 5 || exponent < -3))
     return ft_buf_printf(out, "%.*g \\times 10^{%d}", style.digits, value / pow(10, exponent),

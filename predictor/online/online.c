@@ -129,7 +129,8 @@ static bool died_of_memory(const ft_observation *o, double bytes)
 
 /*
  * What the run needed at least: its peak, and where it was killed by a limit,
- * that limit, however little of the last moments was sampled.
+ * that limit, however little of the last moments was sampled: whoever killed it
+ * had seen it pass there. Of a job on several nodes Slurm does not say on which.
  */
 static double known_need(const ft_observation *o, ft_rule rule)
 {
@@ -140,7 +141,7 @@ static double known_need(const ft_observation *o, ft_rule rule)
     return peak;
   if (o->has_killed_at_bytes)
     limit = (double)o->killed_at_bytes;
-  else if (o->has_limit_bytes)
+  else if (o->has_limit_bytes && (o->request.nodes == 1 || o->request.tasks <= 1))
     limit = (double)o->limit_bytes;
   return limit <= ABSURD_BYTES ? fmax(peak, limit) : peak;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What estimate/gpu_memory.c plays for many models with other constants than its own, for
- * tests/bench/training_memory. Arguments: context MiB, batches fed, nine parts of workspace.
- * Standard input: lines "FILE INPUT BATCH" (INPUT "-": as in the file). Prints "PEAK LEAST" in MiB,
- * or "-" and why not, for each.
+ * tests/bench/training_memory. Arguments: context MiB, batches fed, nine parts of workspace and
+ * three for odd channels. Standard input: lines "FILE INPUT BATCH" (INPUT "-": as in the file).
+ * Prints "PEAK LEAST" in MiB, or "-" and why not, for each.
  */
 #include "config.h"
 
@@ -49,7 +49,8 @@ int main(int argc, char **argv)
                     &constants.workspace[0].weight, &constants.workspace[1].input,
                     &constants.workspace[1].output, &constants.workspace[1].weight,
                     &constants.workspace[2].input,  &constants.workspace[2].output,
-                    &constants.workspace[2].weight };
+                    &constants.workspace[2].weight, &constants.workspace[0].odd,
+                    &constants.workspace[1].odd,    &constants.workspace[2].odd };
   char line[8192];
 
   for (int i = 1; i < argc && i <= (int)(sizeof all / sizeof *all); i++)

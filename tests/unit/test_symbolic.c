@@ -339,6 +339,7 @@ static void hostile_bytecode_is_refused(void **state)
                 { 2, { FT_SYMBOL_CONSTANT, FT_SYMBOL_CONSTANT } },
                 { 1, { FT_SYMBOLS } },
                 { 1, { 255 } },
+                { 4, { FT_SYMBOL_CONSTANT, FT_SYMBOL_CONSTANT, FT_SYMBOL_CONSTANT, FT_SYMBOLS } },
                 { 200, { FT_SYMBOL_CONSTANT } },
                 { 3, { FT_SYMBOL_CONSTANT, FT_SYMBOL_ADD, FT_SYMBOL_CONSTANT } } };
   struct ft_expression e;

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Model files of the formats that are one message or text: ONNX, TensorFlow, PaddlePaddle, JSON. */
+#include "config.h"
+
+#include "tests/fuzz/graph.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+  ft_fuzz_file(data, size);
+  return 0;
+}

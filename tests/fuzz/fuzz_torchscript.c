@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * TorchScript archives, and what is in them alone, which no checksum keeps changes from: files of
+ * the program, each behind a line "#file NAME", then a NUL and the pickle.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/core/text.h"
+#include "predictor/graph/torchscript.h"
+#include "tests/fuzz/graph.h"
+
+/* Parse each file of TEXT; 0 or -1. */
+static int parse(struct ft_build *build, struct ft_script *script, struct ft_text text)
+{
+  struct ft_text line, part;
+  char name[256];
+
+  while (ft_text_line(&text, &line)) {
+    const char *begin = text.at;
+
+    if (!ft_text_skip(&line, "#file "))
+      continue;
+    (void)ft_text_copy(line, name, sizeof name);
+    part = text;
+    while (ft_text_left(&text) && !ft_text_starts(text, "#file ") && ft_text_line(&text, &line))
+      part = text;
+    if (ft_script_parse(build, script, name, begin, (size_t)(part.at - begin)) < 0)
+      return -1;
+  }
+  return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+  const uint8_t *end = size ? memchr(data, '\0', size) : NULL;
+  struct ft_script script = { .data_part = "data.pkl" };
+  struct ft_error err = { "" };
+  struct ft_build build;
+  struct ft_graph *graph;
+
+  if (!end || (size > 1 && memcmp(data, "PK", 2) == 0)) {
+    ft_fuzz_file(data, size);
+    return 0;
+  }
+  graph = ft_fuzz_begin(&build, &err);
+  script.data = (const char *)end + 1;
+  script.data_length = size - (size_t)(end + 1 - data);
+  if (parse(&build, &script, ft_text_of((const char *)data, (size_t)(end - data))) == 0) {
+    ft_script_sort(&script);
+    graph->program = &script;
+    graph->expand = ft_script_run;
+    ft_fuzz_check(graph);
+  } else if (!err.text[0]) {
+    abort();
+  }
+  ft_build_free(&build);
+  ft_graph_free(graph);
+  return 0;
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "tests/unit/unit.h"
+
+#include "predictor/graph/caching.h"
+#include "predictor/graph/strides.h"
+
+#define KIB INT64_C(1024)
+#define MIB (KIB * 1024)
+
+static struct ft_arena arena;
+
+static void open_caching(struct ft_caching *caching, int64_t capacity)
+{
+  arena = (struct ft_arena){ .limit = 64 << 20 };
+  ft_caching_init(caching, &arena, capacity);
+}
+
+static void segments_are_rounded_as_pytorch_does(void **state)
+{
+  static const struct {
+    int64_t bytes, reserved, allocated;
+  } cases[] = { { 1, 2 * MIB, 512 },
+                { 513, 2 * MIB, 1024 },
+                { MIB, 2 * MIB, MIB },
+                { MIB + 1, 20 * MIB, MIB + 512 },
+                { 10 * MIB - 512, 20 * MIB, 10 * MIB - 512 },
+                { 10 * MIB, 10 * MIB, 10 * MIB },
+                { 11 * MIB + 1, 12 * MIB, 12 * MIB } };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_caching c;
+
+    open_caching(&c, 0);
+    assert_true(ft_caching_take(&c, cases[i].bytes) > 0);
+    assert_int_equal(c.reserved, cases[i].reserved);
+    assert_int_equal(c.allocated, cases[i].allocated);
+    ft_arena_free(&arena);
+  }
+}
+
+static void freed_memory_is_split_merged_and_used_again(void **state)
+{
+  struct ft_caching c;
+  int64_t large, parts[3];
+
+  (void)state;
+  open_caching(&c, 0);
+  large = ft_caching_take(&c, 30 * MIB);
+  ft_caching_give(&c, large);
+  for (int i = 0; i < 3; i++)
+    parts[i] = ft_caching_take(&c, 10 * MIB);
+  assert_int_equal(c.reserved, 30 * MIB);
+  ft_caching_give(&c, parts[0]);
+  ft_caching_give(&c, parts[2]);
+  assert_true(ft_caching_take(&c, 11 * MIB) > 0); /* neither half is large enough */
+  assert_int_equal(c.reserved, 42 * MIB);
+  ft_caching_give(&c, parts[1]);
+  assert_true(ft_caching_take(&c, 30 * MIB) > 0); /* the three are one again */
+  assert_int_equal(c.reserved, 42 * MIB);
+  assert_int_equal(c.peak, 42 * MIB);
+  ft_arena_free(&arena);
+}
+
+static void what_is_left_of_a_large_block_stays_with_it_up_to_a_mebibyte(void **state)
+{
+  struct ft_caching c;
+  int64_t block;
+
+  (void)state;
+  open_caching(&c, 0);
+  block = ft_caching_take(&c, 12 * MIB);
+  ft_caching_give(&c, block);
+  block = ft_caching_take(&c, 11 * MIB);
+  assert_int_equal(c.allocated, 12 * MIB);
+  ft_caching_give(&c, block);
+  (void)ft_caching_take(&c, 11 * MIB - 512);
+  assert_int_equal(c.allocated, 11 * MIB - 512);
+  ft_arena_free(&arena);
+}
+
+static void a_full_device_gives_cached_segments_back_before_it_refuses(void **state)
+{
+  struct ft_caching c;
+  int64_t first;
+
+  (void)state;
+  open_caching(&c, 40 * MIB);
+  first = ft_caching_take(&c, 20 * MIB);
+  ft_caching_give(&c, first);
+  assert_true(ft_caching_take(&c, 30 * MIB) > 0);
+  assert_int_equal(c.reserved, 30 * MIB);
+  assert_int_equal(ft_caching_take(&c, 12 * MIB), -1);
+  assert_int_equal(ft_caching_take(&c, 0), 0);
+  ft_caching_give(&c, 0);
+  ft_arena_free(&arena);
+}
+
+static void an_emptied_cache_keeps_what_is_in_use(void **state)
+{
+  struct ft_caching c;
+  int64_t whole, half;
+
+  (void)state;
+  open_caching(&c, 0);
+  whole = ft_caching_take(&c, 20 * MIB);
+  half = ft_caching_take(&c, 24 * MIB);
+  ft_caching_give(&c, half);
+  half = ft_caching_take(&c, 12 * MIB);
+  ft_caching_give(&c, whole);
+  ft_caching_empty(&c);
+  assert_int_equal(c.reserved, 24 * MIB);
+  ft_caching_give(&c, half);
+  ft_caching_empty(&c);
+  assert_int_equal(c.reserved, 0);
+  assert_int_equal(c.allocated, 0);
+  ft_arena_free(&arena);
+}
+
+/* Ten thousand takes and gives: nothing is lost, nothing counted twice. */
+static void many_requests_add_up(void **state)
+{
+  static int64_t blocks[500];
+  struct ft_random random;
+  struct ft_caching c;
+
+  (void)state;
+  open_caching(&c, 0);
+  ft_random_seed(&random, 7);
+  for (int i = 0; i < 10000; i++) {
+    size_t k = ft_random_below(&random, COUNT_OF(blocks));
+
+    ft_caching_give(&c, blocks[k]);
+    blocks[k] = ft_caching_take(&c, (int64_t)ft_random_below(&random, 8 * (uint64_t)MIB));
+    assert_true(blocks[k] >= 0 && c.allocated <= c.reserved && c.reserved <= c.peak);
+  }
+  for (size_t k = 0; k < COUNT_OF(blocks); k++)
+    ft_caching_give(&c, blocks[k]);
+  assert_int_equal(c.allocated, 0);
+  ft_caching_empty(&c);
+  assert_int_equal(c.reserved, 0);
+  ft_arena_free(&arena);
+}
+
+static void a_reshape_is_a_view_where_pytorch_has_one(void **state)
+{
+  static const struct {
+    int rank, new_rank;
+    int64_t dims[4], steps[4], new_dims[4], new_steps[4];
+    bool view;
+  } cases[] = {
+    /* dense */
+    { 3, 2, { 2, 3, 4 }, { 12, 4, 1 }, { 6, 4 }, { 4, 1 }, true },
+    { 3, 4, { 2, 3, 4 }, { 12, 4, 1 }, { 2, 3, 2, 2 }, { 12, 4, 2, 1 }, true },
+    /* heads behind rows: N x C as it lies, split is a view, joining is none */
+    { 3, 2, { 2, 4, 3 }, { 12, 1, 4 }, { 2, 12 }, { 0 }, false },
+    { 3, 4, { 2, 4, 9 }, { 36, 1, 4 }, { 2, 4, 3, 3 }, { 36, 1, 12, 4 }, true },
+    /* a slice of every row */
+    { 2, 1, { 3, 2 }, { 4, 1 }, { 6 }, { 0 }, false },
+    { 2, 3, { 3, 2 }, { 4, 1 }, { 3, 1, 2 }, { 4, 2, 1 }, true },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_tensor x = { .rank = cases[i].rank, .dims = (int64_t *)cases[i].dims };
+    struct ft_strides from = { { 0 } }, found = { { 0 } };
+
+    memcpy(from.step, cases[i].steps, sizeof cases[i].steps);
+    assert_int_equal(ft_strides_reshape(&x, &from, cases[i].new_dims, cases[i].new_rank, &found),
+                     cases[i].view);
+    for (int k = 0; cases[i].view && k < cases[i].new_rank; k++)
+      if (cases[i].new_dims[k] > 1)
+        assert_int_equal(found.step[k], cases[i].new_steps[k]);
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(segments_are_rounded_as_pytorch_does),
+    cmocka_unit_test(freed_memory_is_split_merged_and_used_again),
+    cmocka_unit_test(what_is_left_of_a_large_block_stays_with_it_up_to_a_mebibyte),
+    cmocka_unit_test(a_full_device_gives_cached_segments_back_before_it_refuses),
+    cmocka_unit_test(an_emptied_cache_keeps_what_is_in_use),
+    cmocka_unit_test(many_requests_add_up),
+    cmocka_unit_test(a_reshape_is_a_view_where_pytorch_has_one),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

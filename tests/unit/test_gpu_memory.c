@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The files are made by tests/fixtures/graph/make-onnx. */
+#include "tests/unit/unit.h"
+
+#include "predictor/estimate/gpu_memory.h"
+
+static const char *const files[] = { "convolution", "attention", "torch-cnn", "baked" };
+static const char *const inputs[] = { "3x32x32", "sequence=10", NULL, NULL };
+
+static struct ft_graph *open_graph(const char *name)
+{
+  const char *top = getenv("FT_TOP_SRCDIR");
+  struct ft_error err = { "" };
+  struct ft_graph *graph;
+  char path[4096];
+
+  (void)snprintf(path, sizeof path, "%s/tests/fuzz/corpus/onnx/%s.onnx", top ? top : ".", name);
+  graph = ft_graph_read(path, &err);
+  if (!graph)
+    fail_msg("%s: %s", name, err.text);
+  return graph;
+}
+
+static void make(struct ft_graph *graph, const char *input, const struct ft_schedule_options *o,
+                 struct ft_schedule *schedule)
+{
+  struct ft_graph_sizes sizes = { .batch = 4, .input = input };
+  struct ft_schedule_options options = *o;
+  struct ft_analysis analysis;
+  struct ft_error err = { "" };
+
+  if (ft_graph_analyse(graph, &sizes, &analysis, &err) < 0)
+    fail_msg("%s", err.text);
+  options.batch = analysis.scaled ? 4 : 1;
+  if (ft_schedule_make(graph, &analysis.cost, &options, schedule, &err) < 0)
+    fail_msg("%s", err.text);
+}
+
+/* Every buffer is taken once and given back once, parameters never; nothing is given before. */
+static void a_pass_gives_back_what_it_takes(void **state)
+{
+  static const struct ft_schedule_options options[] = {
+    { .training = true },
+    { .training = true, .fused_attention = true },
+    { .training = true, .segments = 3 },
+    { .training = true, .segments = 1000 },
+    { .training = true, .keep_gradients = true },
+    { .training = true, .precision = FT_PRECISION_AMP },
+    { .training = true, .precision = FT_PRECISION_BF16, .segments = 2 },
+    { .training = false },
+    { .training = false, .saves = true },
+  };
+
+  (void)state;
+  for (size_t f = 0; f < COUNT_OF(files); f++)
+    for (size_t i = 0; i < COUNT_OF(options); i++) {
+      struct ft_graph *graph = open_graph(files[f]);
+      struct ft_schedule s;
+      uint8_t *taken;
+
+      make(graph, inputs[f], &options[i], &s);
+      taken = calloc(s.buffers + 1, 1);
+      for (size_t k = 0; k < s.count; k++) {
+        const struct ft_event *e = &s.events[k];
+
+        if (e->kind == FT_EVENT_TRIED)
+          continue;
+        assert_true(e->buffer < s.buffers);
+        assert_int_equal(taken[e->buffer], e->kind == FT_EVENT_GIVE);
+        taken[e->buffer] = e->kind == FT_EVENT_TAKE ? 1 : 2;
+        if (k >= s.parameters && e->kind == FT_EVENT_TAKE)
+          taken[e->buffer] = 1;
+      }
+      for (size_t k = 0; k < s.parameters; k++)
+        taken[s.events[k].buffer] = 2;
+      for (uint32_t k = 0; k < s.buffers; k++)
+        if (taken[k] != 2)
+          fail_msg("%s, options %zu: buffer %u is not given back", files[f], i, k);
+      free(taken);
+      ft_graph_free(graph);
+    }
+}
+
+static struct ft_gpu_memory needs(const char *file, const char *input, struct ft_gpu_run *run)
+{
+  struct ft_graph *graph = open_graph(file);
+  struct ft_gpu_memory memory;
+  struct ft_error err = { "" };
+
+  run->sizes.input = input;
+  if (ft_gpu_memory(graph, ft_gpu_at(0), run, &memory, &err) < 0)
+    fail_msg("%s: %s", file, err.text);
+  ft_graph_free(graph);
+  return memory;
+}
+
+static void more_of_everything_needs_more(void **state)
+{
+  struct ft_gpu_memory one, many, inference, adam, amp;
+  struct ft_gpu_run run;
+
+  (void)state;
+  ft_gpu_run_begin(&run);
+  run.sizes.batch = 64;
+  one = needs("torch-cnn", NULL, &run);
+  run.sizes.batch = 65536;
+  many = needs("torch-cnn", NULL, &run);
+  assert_true(many.bytes > one.bytes && many.least_bytes > one.least_bytes);
+  assert_true(many.least_bytes <= many.bytes);
+  run.precision = FT_PRECISION_AMP;
+  amp = needs("torch-cnn", NULL, &run);
+  assert_true(amp.bytes < many.bytes);
+  run.precision = FT_PRECISION_FP32;
+  run.optimizer = FT_OPTIMIZER_ADAM;
+  adam = needs("torch-cnn", NULL, &run);
+  assert_int_equal(adam.optimizer_bytes, 2 * many.optimizer_bytes);
+  run.training = false;
+  inference = needs("torch-cnn", NULL, &run);
+  assert_true(inference.bytes < many.bytes);
+  assert_int_equal(inference.gradient_bytes + inference.optimizer_bytes, 0);
+}
+
+static void checkpoints_trade_memory(void **state)
+{
+  struct ft_gpu_memory plain, checkpointed;
+  struct ft_gpu_run run;
+
+  (void)state;
+  ft_gpu_run_begin(&run);
+  run.sizes.batch = 65536;
+  plain = needs("torch-cnn", NULL, &run);
+  run.checkpoints = 4;
+  checkpointed = needs("torch-cnn", NULL, &run);
+  assert_true(checkpointed.activation_bytes < plain.activation_bytes);
+}
+
+static void attention_in_one_kernel_keeps_no_probabilities(void **state)
+{
+  struct ft_gpu_memory fused, plain;
+  struct ft_gpu_run run;
+
+  (void)state;
+  ft_gpu_run_begin(&run);
+  run.sizes.batch = 2;
+  run.plain_attention = true;
+  plain = needs("attention", "sequence=1000", &run);
+  run.plain_attention = false;
+  fused = needs("attention", "sequence=1000", &run);
+  assert_true(fused.activation_bytes <= plain.activation_bytes);
+}
+
+static void an_estimate_is_sure_of_nothing(void **state)
+{
+  struct ft_gpu_memory memory;
+  struct ft_gpu_run run;
+
+  (void)state;
+  ft_gpu_run_begin(&run);
+  memory = needs("torch-cnn", NULL, &run);
+  for (int i = 1; i < FT_ESTIMATE_LEVELS; i++)
+    assert_true(memory.estimate.quantile[i] >= memory.estimate.quantile[i - 1]);
+  assert_true(memory.estimate.quantile[0] > 0);
+  assert_near(ft_estimate_quantile(&memory.estimate, 0.5), memory.bytes, 1e-6);
+  assert_true(ft_gpu_memory_runs_out(&memory, ft_gpu_at(0)) < 1e-3);
+}
+
+static void gpus_are_found_in_any_spelling(void **state)
+{
+  (void)state;
+  assert_string_equal(ft_gpu_find("NVIDIA A100 40GB")->name, "a100-40gb");
+  assert_string_equal(ft_gpu_find("h100_80gb")->name, "h100-80gb");
+  assert_true(ft_gpu_find("CPU")->host);
+  assert_null(ft_gpu_find("a100"));
+  assert_null(ft_gpu_find(""));
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_pass_gives_back_what_it_takes),
+    cmocka_unit_test(more_of_everything_needs_more),
+    cmocka_unit_test(checkpoints_trade_memory),
+    cmocka_unit_test(attention_in_one_kernel_keeps_no_probabilities),
+    cmocka_unit_test(an_estimate_is_sure_of_nothing),
+    cmocka_unit_test(gpus_are_found_in_any_spelling),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The same networks from every framework cost the same. The files are made by
+ * tests/fixtures/graph/make-torch, make-tensorflow, make-paddle and make-hf.
+ */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "predictor/core/io.h"
+#include "predictor/graph/analyse.h"
+
+static const char *path_of(const char *name, char out[4096])
+{
+  const char *top = getenv("FT_TOP_SRCDIR");
+
+  (void)snprintf(out, 4096, "%s/tests/fuzz/corpus/%s", top ? top : ".", name);
+  return out;
+}
+
+/* The costs of NAME; the graph is to be freed. */
+static struct ft_graph *analyse(const char *name, int64_t batch, const char *input,
+                                struct ft_analysis *analysis)
+{
+  struct ft_graph_sizes sizes = { .batch = batch, .input = input };
+  struct ft_error err = { "" };
+  char path[4096];
+  struct ft_graph *graph = ft_graph_read(path_of(name, path), &err);
+
+  if (!graph || ft_graph_analyse(graph, &sizes, analysis, &err) < 0)
+    fail_msg("%s: %s", name, err.text);
+  return graph;
+}
+
+/* Within PER MILLE of each other. */
+static bool near(int64_t a, int64_t b, int64_t per_mille)
+{
+  return 1000 * llabs((long long)(a - b)) <= per_mille * b;
+}
+
+static void the_same_network_costs_the_same_from_every_framework(void **state)
+{
+  static const struct {
+    const char *network, *input, *files[6];
+    int64_t parameters; /* what each framework says itself */
+  } cases[] = {
+    { "cnn", "3x16x16", { "torchscript/net-cnn-traced.pt", "torchscript/net-cnn-scripted.pt",
+        "pt2/net-cnn.pt2", "tensorflow/net-cnn.pb", "tensorflow/net-cnn.saved.pb",
+        "paddle/net-cnn.pdmodel" }, 216 + 16 + 80 + 132 + 25 },
+    { "resnet", "3x64x64", { "torchscript/net-resnet-traced.pt", "torchscript/net-resnet-scripted.pt",
+        "pt2/net-resnet.pt2", "tensorflow/net-resnet.pb", "paddle/net-resnet.pdmodel" }, 0 },
+    { "lstm", "7x6", { "torchscript/net-lstm-traced.pt", "torchscript/net-lstm-scripted.pt",
+        "pt2/net-lstm.pt2", "tensorflow/net-lstm.pb", "tensorflow/net-lstm.saved.pb",
+        "paddle/net-lstm.pdmodel" }, 0 },
+    { "transformer", "9x16", { "torchscript/net-transformer-traced.pt",
+        "torchscript/net-transformer-scripted.pt", "pt2/net-transformer.pt2",
+        "tensorflow/net-transformer.pb", "tensorflow/net-transformer.saved.pb",
+        "paddle/net-transformer.pdmodel" }, 4 * 272 + 64 + 544 + 528 },
+    { "volume", "2x8x8x8", { "torchscript/net-volume-traced.pt",
+        "torchscript/net-volume-scripted.pt", "pt2/net-volume.pt2", "tensorflow/net-volume.pb",
+        "tensorflow/net-volume.saved.pb", "paddle/net-volume.pdmodel" }, 220 + 654 },
+    { "detection", "3x32x32", { "torchscript/net-detection-traced.pt",
+        "torchscript/net-detection-scripted.pt", "pt2/net-detection.pt2" }, 224 + 584 + 292 + 584 },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_analysis first, other;
+    struct ft_graph *graph, *second;
+    char name[64];
+
+    (void)snprintf(name, sizeof name, "onnx/net-%s.onnx", cases[i].network);
+    graph = analyse(name, 4, NULL, &first);
+    if (cases[i].parameters)
+      assert_int_equal(first.cost.parameters, cases[i].parameters);
+    for (size_t j = 0; j < COUNT_OF(cases[i].files) && cases[i].files[j]; j++) {
+      bool recurrent = strstr(cases[i].files[j], "tensorflow/net-lstm") != NULL;
+      const char *file = cases[i].files[j];
+
+      second = analyse(file, 4, strncmp(file, "torch", 5) == 0 ? cases[i].input : NULL, &other);
+      if (other.cost.unknown)
+        fail_msg("%s: unknown operators, one is %s", file, other.cost.unknowns[0].type);
+      /* Keras has one bias for each gate, PyTorch two */
+      if (other.cost.parameters + (recurrent ? 40 : 0) != first.cost.parameters ||
+          !near(other.cost.macs, first.cost.macs, 1))
+        fail_msg("%s: %lld parameters and %lld MACs; ONNX has %lld and %lld", file,
+                 (long long)other.cost.parameters, (long long)other.cost.macs,
+                 (long long)first.cost.parameters, (long long)first.cost.macs);
+      /* a bias or a normalisation may be an operator of its own, a recurrence its steps */
+      if (!recurrent && !near(other.cost.activations, first.cost.activations, 400))
+        fail_msg("%s: %lld activations; ONNX has %lld", file, (long long)other.cost.activations,
+                 (long long)first.cost.activations);
+      ft_graph_free(second);
+    }
+    ft_graph_free(graph);
+  }
+}
+
+static void a_batch_multiplies_and_may_be_asked_again(void **state)
+{
+  static const struct {
+    const char *file, *input;
+  } cases[] = { { "torchscript/net-cnn-scripted.pt", "3x16x16" },
+                { "torchscript/net-transformer-traced.pt", "9x16" },
+                { "pt2/net-detection.pt2", NULL },
+                { "tensorflow/net-resnet.pb", NULL },
+                { "tensorflow/net-lstm.saved.pb", NULL },
+                { "paddle/net-lstm.pdmodel", NULL },
+                { "hf/llama.json", "sequence=11" } };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_analysis one, many;
+    struct ft_graph *graph = analyse(cases[i].file, 1, cases[i].input, &one);
+    struct ft_graph_sizes sizes = { .batch = 3, .input = cases[i].input };
+    int64_t macs = one.cost.macs, parameters = one.cost.parameters;
+    struct ft_error err;
+
+    assert_int_equal(ft_graph_analyse(graph, &sizes, &many, &err), 0);
+    assert_false(many.scaled);
+    assert_int_equal(many.cost.macs, 3 * macs);
+    assert_int_equal(many.cost.parameters, parameters);
+    sizes.batch = 1;
+    assert_int_equal(ft_graph_analyse(graph, &sizes, &one, &err), 0);
+    assert_int_equal(one.cost.macs, macs);
+    ft_graph_free(graph);
+  }
+}
+
+static void branches_are_followed_by_size_and_kept_by_data(void **state)
+{
+  struct ft_analysis a;
+  struct ft_graph *graph = analyse("torchscript/net-branches-scripted.pt", 2, "6", &a);
+
+  (void)state;
+  /* three turns; of the branches the dearer: 6 x 12 and 12 x 6 */
+  assert_int_equal(a.cost.macs, 2 * (3 * 36 + 72 + 72));
+  assert_int_equal(a.cost.macs_at_most, a.cost.macs);
+  assert_int_equal(a.cost.parameters, 42 + 84 + 78);
+  assert_int_equal(a.cost.unknown, 0);
+  ft_graph_free(graph);
+}
+
+static void functions_of_onnx_are_put_in_their_calls_place(void **state)
+{
+  struct ft_analysis plain, called;
+  struct ft_graph *one = analyse("onnx/net-cnn.onnx", 2, NULL, &plain);
+  struct ft_graph *other = analyse("onnx/net-functions.onnx", 2, NULL, &called);
+
+  (void)state;
+  assert_int_equal(called.cost.macs, plain.cost.macs);
+  assert_int_equal(called.cost.parameters, plain.cost.parameters);
+  assert_int_equal(called.cost.unknown, 0);
+  ft_graph_free(one);
+  ft_graph_free(other);
+}
+
+static void language_models_have_the_parameters_that_transformers_counts(void **state)
+{
+  static const struct {
+    const char *name;
+    int64_t parameters;
+  } cases[] = {
+    { "bert", 21440 },
+    { "bert-head", 21604 },
+    { "roberta", 21440 },
+    { "roberta-head", 21604 },
+    { "electra", 18240 },
+    { "electra-head", 18900 },
+    { "distilbert", 20320 },
+    { "gpt2", 30720 },
+    { "gpt2-head", 30720 },
+    { "gptj", 28288 },
+    { "gptj-head", 31588 },
+    { "gpt_neox", 18272 },
+    { "gpt_neox-head", 21472 },
+    { "gpt_neo", 30528 },
+    { "gpt_neo-head", 30528 },
+    { "opt", 19808 },
+    { "opt-head", 19808 },
+    { "bloom", 28736 },
+    { "bloom-head", 28736 },
+    { "falcon", 24896 },
+    { "falcon-head", 24896 },
+    { "llama", 18720 },
+    { "llama-head", 21920 },
+    { "mistral", 18720 },
+    { "mistral-head", 21920 },
+    { "qwen2", 18848 },
+    { "qwen2-head", 22048 },
+    { "qwen3", 18752 },
+    { "qwen3-head", 21952 },
+    { "gemma", 24864 },
+    { "gemma-head", 24864 },
+    { "gemma2", 24992 },
+    { "gemma2-head", 24992 },
+    { "phi3", 18720 },
+    { "phi3-head", 21920 },
+    { "olmo2", 18816 },
+    { "olmo2-head", 22016 },
+    { "cohere", 18656 },
+    { "cohere-head", 18656 },
+    { "stablelm", 18880 },
+    { "stablelm-head", 22080 },
+    { "starcoder2", 16160 },
+    { "starcoder2-head", 16160 },
+    { "phi", 18144 },
+    { "phi-head", 21444 },
+    { "mixtral", 46624 },
+    { "mixtral-head", 49824 },
+    { "qwen2_moe", 27744 },
+    { "qwen2_moe-head", 30944 },
+    { "t5", 40704 },
+    { "t5-head", 40704 },
+  };
+  char file[64];
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_analysis a;
+    struct ft_graph *graph;
+
+    (void)snprintf(file, sizeof file, "hf/%s.json", cases[i].name);
+    graph = analyse(file, 2, "sequence=7", &a);
+    if (a.cost.parameters != cases[i].parameters)
+      fail_msg("%s: %lld parameters, transformers has %lld", file, (long long)a.cost.parameters,
+               (long long)cases[i].parameters);
+    assert_int_equal(a.cost.unknown + a.cost.unresolved, 0);
+    assert_true(a.cost.macs > 0);
+    ft_graph_free(graph);
+  }
+}
+
+/* Matrices of 4 x 32 x 32 (two of half the rows), of 3 x 32 x 48, and two products of attention. */
+static void a_llama_has_the_products_worked_out_by_hand(void **state)
+{
+  struct ft_analysis a;
+  struct ft_graph *graph = analyse("hf/llama.json", 2, "sequence=7", &a);
+  int64_t words = 2 * 7, layer = words * (2 * 1024 + 2 * 512 + 3 * 1536) + 2 * 2 * 7 * 7 * 32;
+
+  (void)state;
+  assert_int_equal(a.cost.macs, 2 * layer + 5 * 5 * words * 32);
+  ft_graph_free(graph);
+}
+
+static void bad_files_give_a_line_with_file_and_place(void **state)
+{
+  static const struct {
+    const char *file, *input, *says;
+  } cases[] = {
+    { "torchscript/weights.pt", NULL, "expected a program, found weights" },
+    { "torchscript/net-cnn-traced.pt", NULL, "does not say the size of its input \"x\"" },
+    { "torchscript/net-cnn-traced.pt", "4x16x16", "4 channels, but filters for 3" },
+    { "torchscript/net-lstm-scripted.pt", "7x5", "code/__torch__/torch/nn/modules/rnn" },
+    { "pt2/net-cnn.pt2", "3x9", "--input gives 2 sizes" },
+    { "hf/bert.json", NULL, "its dimension 1 (sequence) is open" },
+    { "hf/unknown.json", NULL, "model_type warp is not known here" },
+    { "tensorflow/net-cnn.pb", "9x9x4", "4 channels, but filters for 3" },
+    { "paddle/net-cnn.pdmodel", "4x16x16", "4 channels, but filters for 3" },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_graph_sizes sizes = { .batch = 1, .input = cases[i].input };
+    struct ft_error err = { "" };
+    struct ft_graph *graph;
+    char path[4096];
+
+    graph = ft_graph_read(path_of(cases[i].file, path), &err);
+    if (graph)
+      assert_int_equal(ft_graph_infer(graph, &sizes, &err), -1);
+    if (strncmp(err.text, path, strlen(path)) != 0 || !strstr(err.text, cases[i].says))
+      fail_msg("%s: '%s', expected '%s'", cases[i].file, err.text, cases[i].says);
+    ft_graph_free(graph);
+  }
+}
+
+/* Cut short at many places: an error or, where only the tail is missing, a graph; never a crash. */
+static void a_file_cut_anywhere_is_refused_or_understood(void **state)
+{
+  static const char *const files[] = { "torchscript/net-cnn-traced.pt", "pt2/net-cnn.pt2",
+                                       "tensorflow/net-volume.pb", "tensorflow/net-volume.saved.pb",
+                                       "paddle/net-volume.pdmodel", "hf/t5.json" };
+  char scratch[] = "/tmp/test-readers-XXXXXX", path[4096];
+  int fd = mkstemp(scratch);
+
+  (void)state;
+  assert_true(fd >= 0);
+  for (size_t i = 0; i < COUNT_OF(files); i++) {
+    struct ft_error err;
+    struct ft_buf file;
+
+    ft_buf_init(&file, 1 << 20);
+    assert_int_equal(ft_io_read_file(-1, path_of(files[i], path), &file, &err), 0);
+    for (size_t length = 0; length < file.length; length += 1 + file.length / 97) {
+      struct ft_graph_sizes sizes = { .batch = 2, .input = NULL };
+      struct ft_graph *graph;
+
+      assert_int_equal(ftruncate(fd, 0), 0);
+      assert_true(lseek(fd, 0, SEEK_SET) == 0);
+      assert_int_equal(ft_io_write_all(fd, file.data, length), 0);
+      err.text[0] = '\0';
+      graph = ft_graph_read(scratch, &err);
+      if (!graph || ft_graph_infer(graph, &sizes, &err) < 0)
+        assert_non_null(strstr(err.text, scratch));
+      ft_graph_free(graph);
+    }
+    ft_buf_free(&file);
+  }
+  unlink(scratch);
+  close(fd);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(the_same_network_costs_the_same_from_every_framework),
+    cmocka_unit_test(a_batch_multiplies_and_may_be_asked_again),
+    cmocka_unit_test(branches_are_followed_by_size_and_kept_by_data),
+    cmocka_unit_test(functions_of_onnx_are_put_in_their_calls_place),
+    cmocka_unit_test(language_models_have_the_parameters_that_transformers_counts),
+    cmocka_unit_test(a_llama_has_the_products_worked_out_by_hand),
+    cmocka_unit_test(bad_files_give_a_line_with_file_and_place),
+    cmocka_unit_test(a_file_cut_anywhere_is_refused_or_understood),
+  };
+
+  return cmocka_run_group_tests_name("readers", tests, NULL, NULL);
+}
