@@ -8,7 +8,8 @@
 #include "predictor/learn/learner.h"
 #include "predictor/learn/numbers.h"
 
-enum { CHOOSE_ROWS = 300, FOLDS = 5, OUTPUTS = 64 };
+/* NUMBERS: as a forest is kept, each of its leaves bringing two nodes of 4 numbers. */
+enum { CHOOSE_ROWS = 300, FOLDS = 5, OUTPUTS = 64, NUMBERS = 2 << 20 };
 enum ridge { NO_RIDGE, MEAN, FEW, ALL };
 
 static const struct {
@@ -83,7 +84,7 @@ static int fit_forest(const struct ft_samples *s, size_t plain, unsigned trees, 
       y[r * s->outputs + o] = s->y[r * s->outputs + o] - said[o];
   }
   /* large tables have larger leaves, so that a forest stays within its bound */
-  room = (size_t)FT_FOREST_VALUES / 2 / s->outputs / trees;
+  room = (size_t)NUMBERS / (s->outputs + 8) / trees;
   while (s->rows / settings.leaf > (room ? room : 1) && settings.leaf < s->rows)
     settings.leaf *= 2;
   settings.trees = trees;
