@@ -78,38 +78,72 @@ static int take_partitions(struct ft_text text, const struct ft_slurm_config *co
   return 0;
 }
 
-/* Typed gres without the sockets they sit on: "gpu:a100:4(S:0-1)" is "gpu:a100:4". */
-static void take_gres(struct ft_text value, char *out, size_t size)
+/* The next generic resource without the sockets it sits on: "gpu:a100:4(S:0-1)" is "gpu:a100:4". */
+static bool next_gres(struct ft_text *list, struct ft_text *gres)
 {
-  struct ft_text piece, name;
-  size_t used = 0;
+  struct ft_text piece;
 
-  out[0] = '\0';
-  if (ft_text_equals(value, "(null)"))
-    return;
-  while (ft_text_until(&value, ',', &piece)) {
-    size_t length;
-
+  if (ft_text_equals(*list, "(null)"))
+    return false;
+  while (ft_text_until(list, ',', &piece)) {
     /* the rest of a list of sockets: "...(S:0,2)" */
     if (!memchr(piece.at, '(', ft_text_left(&piece)) && ft_text_left(&piece) &&
         piece.end[-1] == ')')
       continue;
-    if (!ft_text_until(&piece, '(', &name))
-      continue;
-    length = ft_text_left(&name);
-    if (!length || used + length + 2 > size)
+    if (ft_text_until(&piece, '(', gres) && ft_text_left(gres))
+      return true;
+  }
+  return false;
+}
+
+static void take_gres(struct ft_text list, char *out, size_t size)
+{
+  struct ft_text gres;
+  size_t used = 0;
+
+  out[0] = '\0';
+  while (next_gres(&list, &gres)) {
+    size_t length = ft_text_left(&gres);
+
+    if (used + length + 2 > size)
       continue;
     if (used)
       out[used++] = ',';
-    memcpy(out + used, name.at, length);
+    memcpy(out + used, gres.at, length);
     used += length;
     out[used] = '\0';
   }
 }
 
+/* Put GRES, "gpu:a100:4", among the partition's if it has a type; those that find no room are left out. */
+static void add_gres(ft_partition *partition, struct ft_text gres)
+{
+  ft_gres *found = partition->gres, one = { .count = 1 };
+  const char *colon = memrchr(gres.at, ':', ft_text_left(&gres));
+  struct ft_text count = { colon ? colon + 1 : gres.end, gres.end };
+  uint64_t number;
+
+  if (ft_text_u64(&count, UINT32_MAX, &number) && !ft_text_left(&count)) {
+    one.count = (uint32_t)number;
+    gres.end = colon;
+  }
+  if (!memchr(gres.at, ':', ft_text_left(&gres)) || !ft_text_copy(gres, one.name, sizeof one.name))
+    return;
+  while (found < partition->gres + partition->gres_count && strcmp(found->name, one.name) != 0)
+    found++;
+  if (found == partition->gres + partition->gres_count) {
+    if (partition->gres_count == sizeof partition->gres / sizeof *partition->gres)
+      return;
+    partition->gres_count++;
+    *found = one;
+  }
+  if (one.count > found->count)
+    found->count = one.count;
+}
+
 struct node {
   ft_node_kind kind;
-  struct ft_text partitions;
+  struct ft_text partitions, gres;
   bool is_host;
 };
 
@@ -131,7 +165,7 @@ static void take_node(struct ft_text line, const struct ft_scontrol_host *host, 
     else if (ft_text_equals(key, "ThreadsPerCore"))
       out->kind.threads_per_core = (uint32_t)number_of(word, UINT32_MAX);
     else if (ft_text_equals(key, "Gres"))
-      take_gres(word, out->kind.gres, sizeof out->kind.gres);
+      take_gres(out->gres = word, out->kind.gres, sizeof out->kind.gres);
     else if (ft_text_equals(key, "NodeHostName"))
       out->is_host = ft_text_equals(word, host->name);
     else if (ft_text_equals(key, "Partitions"))
@@ -194,8 +228,13 @@ int ft_scontrol_partitions(struct ft_text partitions, struct ft_text nodes,
     take_node(line, host, &node);
     while (ft_text_until(&node.partitions, ',', &name))
       for (size_t i = 0; i < *count; i++)
-        if (ft_text_equals(name, out[i].name))
+        if (ft_text_equals(name, out[i].name)) {
+          struct ft_text list = node.gres, gres;
+
           add_kind(&out[i], &node.kind, node.is_host && host->platform[0] ? host->platform : NULL);
+          while (next_gres(&list, &gres))
+            add_gres(&out[i], gres);
+        }
   }
   return 0;
 }

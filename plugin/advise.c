@@ -24,3 +24,13 @@ void ft_advise_failure(bool asked, const struct ft_error *why)
   if (asked)
     slurm_info("foretell: no prediction: %s", why->text);
 }
+
+void ft_advise_network(const ft_network *network)
+{
+  for (pb_size_t i = 0; i < network->lines_count; i++) {
+    if (network->action == FT_ACTION_REJECT)
+      slurm_error("foretell: %s", network->lines[i]);
+    else
+      slurm_info("foretell: %s", network->lines[i]);
+  }
+}

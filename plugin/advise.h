@@ -9,6 +9,9 @@
 /* Say what was decided; returns false when there was nothing to say. */
 bool ft_advise_decision(const struct ft_question *question, const ft_decision *decision);
 
+/* Say what the child decided about GPUs. */
+void ft_advise_network(const ft_network *network);
+
 /* Say in one line why there is no prediction, to a user who has ASKED for one. */
 void ft_advise_failure(bool asked, const struct ft_error *why);
 

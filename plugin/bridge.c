@@ -271,9 +271,68 @@ int ft_bridge_set_memory(const struct ft_bridge *bridge, ft_mem_unit unit, uint6
   return 0;
 }
 
-void ft_bridge_restore_memory(struct ft_bridge *bridge)
+/* Likewise of what is asked of GPUs. */
+static struct {
+  enum ft_option which;
+  bool had;
+  char ours[256], theirs[256]; /* "": nothing was replaced */
+} gpus;
+
+int ft_bridge_set_gpus(const struct ft_bridge *bridge, const char *name, const char *value)
+{
+  static const enum ft_option where[] = { FT_OPTION_GRES, FT_OPTION_GPUS, FT_OPTION_GPUS_PER_NODE };
+  size_t i = 0;
+
+  while (i < sizeof where / sizeof *where && strcmp(name, option_names[where[i]]) != 0)
+    i++;
+  if (i == sizeof where / sizeof *where || !value[0] ||
+      value[strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                          "_.:,=+-/()")] != '\0')
+    return -1;
+  gpus.which = where[i];
+  gpus.had = bridge->value[gpus.which];
+  if (!ft_string_copy(bridge->value[gpus.which], gpus.theirs, sizeof gpus.theirs) ||
+      !ft_string_copy(value, gpus.ours, sizeof gpus.ours) || !set(bridge, gpus.which, value)) {
+    gpus.ours[0] = '\0';
+    return -1;
+  }
+  return 0;
+}
+
+/* Slurm puts "gres:" or "gres/" before each resource that is asked for in some of its releases. */
+static bool shows(const char *now, const char *ours)
+{
+  struct ft_text left = ft_text_from(now), right = ft_text_from(ours), a, b;
+
+  while (ft_text_until(&right, ',', &b)) {
+    if (!ft_text_until(&left, ',', &a))
+      return false;
+    if (!ft_text_skip(&a, "gres:"))
+      (void)ft_text_skip(&a, "gres/");
+    if (ft_text_left(&a) != ft_text_left(&b) || memcmp(a.at, b.at, ft_text_left(&a)) != 0)
+      return false;
+  }
+  return !ft_text_left(&left);
+}
+
+static void restore_gpus(struct ft_bridge *bridge)
+{
+  const char *now = bridge->value[gpus.which];
+
+  if (gpus.ours[0] && now && shows(now, gpus.ours)) {
+    reset(bridge, gpus.which);
+    if (gpus.had)
+      (void)set(bridge, gpus.which, gpus.theirs);
+    ft_bridge_read(bridge);
+  }
+  gpus.ours[0] = '\0';
+}
+
+void ft_bridge_restore(struct ft_bridge *bridge)
 {
   uint64_t bytes;
+
+  restore_gpus(bridge);
 
   if (!replaced.bytes)
     return;
@@ -293,13 +352,13 @@ void ft_bridge_restore_memory(struct ft_bridge *bridge)
  */
 static int words_of_option(const char *word, const char **image)
 {
-  static const char *const flags[] = { "exclusive", "hold",    "parsable", "predict-mem",
-                                       "quiet",     "requeue", "verbose",  NULL };
+  static const char *const flags[] = { "exclusive", "hold",    "parsable",    "predict-mem",
+                                       "predict-mig", "quiet", "requeue", "verbose", NULL };
   static const char *const valued[] = { "account", "array",       "constraint",  "cpus-per-task",
                                         "error",   "export",      "gres",        "job-name",
                                         "mem",     "mem-per-cpu", "nodes",       "ntasks",
                                         "output",  "partition",   "predict-app", "predict-params",
-                                        "qos",     "time",        "wrap",        NULL };
+                                        "predict-model", "qos", "time", "wrap", NULL };
   static const char letters[] = "nNcptJoeAqwxDCG";
 
   if (word[1] == '-') {

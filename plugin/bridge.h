@@ -72,12 +72,16 @@ void ft_bridge_request(const struct ft_bridge *bridge, bool local, ft_request *o
  */
 int ft_bridge_set_memory(const struct ft_bridge *bridge, ft_mem_unit unit, uint64_t bytes);
 
+/* Make the job ask for VALUE in the option NAME: gres, gpus or gpus-per-node. Returns 0; -1 for any
+ * other, a value of other letters than those have, and when Slurm refused. */
+int ft_bridge_set_gpus(const struct ft_bridge *bridge, const char *name, const char *value);
+
 /*
- * Slurm hands the memory of one component of a heterogeneous job on to the
+ * Slurm hands the memory and the GPUs of one component of a heterogeneous job on to the
  * next that asks for none. Called when a component has been read: where that is
- * what ft_bridge_set_memory put there, the user's own request is put back, and read.
+ * what was put there, the user's own request is put back, and read.
  */
-void ft_bridge_restore_memory(struct ft_bridge *bridge);
+void ft_bridge_restore(struct ft_bridge *bridge);
 
 /*
  * The first of ARGC words that Slurm takes for no option, by its own table;

@@ -220,42 +220,57 @@ static int get(int fd, struct ft_buf *answer, double deadline)
   }
 }
 
-int ft_helper_describe(const struct ft_helper *helper, const struct ft_description *what,
-                       const ft_request *request, ft_submission *out, struct ft_error *err)
+/* The answer to what is asked, whole, or why there is none. */
+static int receive(const struct ft_helper *helper, const struct ft_buf *frame,
+                   struct ft_buf *answer, struct ft_error *err)
 {
   double deadline = ft_io_monotonic() + helper->milliseconds / 1000.0;
-  ft_submission described;
-  struct ft_buf frame, answer;
-  int ends[2] = { -1, -1 }, status = -1;
+  int ends[2], status = -1;
   pid_t pid;
+
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+    return ft_error_errno(err, "%s", helper->path);
+  pid = start(helper, ends[1]);
+  if (pid < 0)
+    ft_error_errno(err, "%s", helper->path);
+  close(ends[1]);
+  if (pid > 0) {
+    if (put(ends[0], frame, deadline) == 0 && get(ends[0], answer, deadline) == 0 &&
+        answer->length)
+      status = 0;
+    else if (ft_io_monotonic() < deadline)
+      ft_error_set(err, "%s: ended without an answer", helper->path);
+    else
+      ft_error_set(err, "%s: no answer within %u ms", helper->path, helper->milliseconds);
+    reap(pid);
+  }
+  close(ends[0]);
+  return status;
+}
+
+int ft_helper_describe(const struct ft_helper *helper, const struct ft_description *what,
+                       const ft_request *request, const struct ft_network_asked *asked,
+                       ft_submission *out, ft_network **network, struct ft_error *err)
+{
+  ft_answer *described = malloc(sizeof *described);
+  struct ft_buf frame, answer;
+  int status = -1;
 
   ft_buf_init(&frame, FT_LIMIT_FRAME);
   ft_buf_init(&answer, FT_LIMIT_ENVIRONMENT);
-  if (ft_frame_write(what, request, &frame, err) < 0)
-    goto out;
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) {
+  *network = NULL;
+  if (!described)
     ft_error_errno(err, "%s", helper->path);
-    goto out;
-  }
-  pid = start(helper, ends[1]);
-  if (pid < 0) {
-    ft_error_errno(err, "%s", helper->path);
-    goto out;
-  }
-  close(ends[1]);
-  ends[1] = -1;
-  if (put(ends[0], &frame, deadline) < 0 || get(ends[0], &answer, deadline) < 0)
-    ft_error_set(err, "%s: no answer within %u ms", helper->path, helper->milliseconds);
-  else
-    status = ft_record_decode(FT_RECORD_SUBMISSION, ft_buf_text(&answer), answer.length, &described,
+  else if (ft_frame_write(what, request, asked, &frame, err) == 0 &&
+           receive(helper, &frame, &answer, err) == 0)
+    status = ft_record_decode(FT_RECORD_ANSWER, ft_buf_text(&answer), answer.length, described,
                               err);
-  reap(pid);
-  if (status == 0)
-    *out = described;
-out:
-  for (int i = 0; i < 2; i++)
-    if (ends[i] >= 0)
-      close(ends[i]);
+  if (status == 0) {
+    *out = described->submission;
+    if (asked && described->has_network && (*network = malloc(sizeof **network)))
+      **network = described->network;
+  }
+  free(described);
   ft_buf_free(&frame);
   ft_buf_free(&answer);
   return status;

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "predictor/core/error.h"
-#include "predictor/request/describe.h"
+#include "predictor/request/frame.h"
 
 /* Whether PATH exists, as far as can be said within SECONDS; a hung disk says no. */
 bool ft_helper_exists(const char *path, double seconds);
@@ -24,9 +24,11 @@ struct ft_helper {
 
 /*
  * Have WHAT described by `foretell helper`: declared apps of the user too, and
- * the files looked at. Returns 0; -1 with ERR, OUT being as it was.
+ * the files looked at; ASKED (NULL: nothing) about a network is answered in NETWORK, which is
+ * allocated, or NULL. Returns 0; -1 with ERR, OUT being as it was.
  */
 int ft_helper_describe(const struct ft_helper *helper, const struct ft_description *what,
-                       const ft_request *request, ft_submission *out, struct ft_error *err);
+                       const ft_request *request, const struct ft_network_asked *asked,
+                       ft_submission *out, ft_network **network, struct ft_error *err);
 
 #endif

@@ -13,19 +13,21 @@
 #define MODES "check, set, raise, trim, off or force"
 #define RECORD_NAME "FORETELL"
 
-enum { OPTION_MEM, OPTION_APP, OPTION_PARAMS };
+enum { OPTION_MEM, OPTION_APP, OPTION_PARAMS, OPTION_MODEL, OPTION_MIG, OPTIONS };
 
-enum { APP_SIZE = 1024, PARAMS_SIZE = 4096 };
+enum { APP_SIZE = 1024, PARAMS_SIZE = 4096, MODEL_SIZE = 4096, MIG_SIZE = 64 };
 
 /* Owned; NULL: not said. */
 static struct {
   ft_mode mode;
   char *app;
   char *params;
+  char *model;
+  char *mig;
 } given, surroundings;
 
 /* By option: whether it was ever said, and so is carried by Slurm, for every later component too. */
-static bool said[3];
+static bool said[OPTIONS];
 
 static int take(int which, const char *argument, int remote);
 
@@ -42,7 +44,16 @@ static struct spank_option table[] = {
     OPTION_APP, take },
   { (char *)"predict-params", (char *)"LIST",
     (char *)"[foretell] what about this job counts, as name=value,name=value", required_argument,
-    OPTION_PARAMS, take }
+    OPTION_PARAMS, take },
+  { (char *)"predict-model", (char *)"FILE",
+    (char *)"[foretell] the network that is trained or run, as ONNX, TorchScript, pt2, TensorFlow, "
+            "PaddlePaddle or a config.json folder: its memory is told from it; --predict-params "
+            "takes batch, mode, optimizer, precision",
+    required_argument, OPTION_MODEL, take },
+  { (char *)"predict-mig", (char *)"GPU",
+    (char *)"[foretell] ask for the smallest MIG slice, of GPU if it is given, that holds the "
+            "network of --predict-model",
+    optional_argument, OPTION_MIG, take }
 };
 
 /* A bare option; Slurm replays one from an environment as "(null)". */
@@ -91,6 +102,10 @@ static int take(int which, const char *argument, int remote)
     return keep("predict-app", argument, APP_SIZE, &given.app);
   case OPTION_PARAMS:
     return keep("predict-params", argument, PARAMS_SIZE, &given.params);
+  case OPTION_MODEL:
+    return keep("predict-model", argument, MODEL_SIZE, &given.model);
+  case OPTION_MIG:
+    return keep("predict-mig", bare(argument) ? "" : argument, MIG_SIZE, &given.mig);
   }
   return 0;
 }
@@ -129,7 +144,9 @@ int ft_options_register(spank_t spank)
 /* Slurm's own carriers of plugin options: see _opt_env_name in its plugstack.c */
 static const char *const carriers[] = { "_SLURM_SPANK_OPTION_foretell_predict_mem",
                                         "_SLURM_SPANK_OPTION_foretell_predict_app",
-                                        "_SLURM_SPANK_OPTION_foretell_predict_params" };
+                                        "_SLURM_SPANK_OPTION_foretell_predict_params",
+                                        "_SLURM_SPANK_OPTION_foretell_predict_model",
+                                        "_SLURM_SPANK_OPTION_foretell_predict_mig" };
 
 static const char exported[] = "SLURM_SPANK_";
 
@@ -187,7 +204,7 @@ static const char *from_environment(const char *name)
 }
 
 /*
- * App and params describe this submission, not those its job will make: they
+ * App, params and model describe this submission, not those its job will make: they
  * are taken out of the environment that the job inherits.
  */
 static void consume(const char *name, size_t size, char **out)
@@ -209,9 +226,12 @@ void ft_options_read(struct ft_options *out)
 
   consume("FORETELL_PREDICT_APP", APP_SIZE, &surroundings.app);
   consume("FORETELL_PREDICT_PARAMS", PARAMS_SIZE, &surroundings.params);
+  consume("FORETELL_PREDICT_MODEL", MODEL_SIZE, &surroundings.model);
   out->mode = given.mode;
   out->app = given.app ? given.app : surroundings.app;
   out->params = given.params ? given.params : surroundings.params;
+  out->model = given.model ? given.model : surroundings.model;
+  out->mig = given.mig;
   if (out->mode == FT_MODE_UNSET && mode) {
     out->mode = mode_of(mode);
     if (out->mode == FT_MODE_UNSET)
@@ -223,7 +243,9 @@ void ft_options_next(void)
 {
   free(given.app);
   free(given.params);
-  given.app = given.params = NULL;
+  free(given.model);
+  free(given.mig);
+  given.app = given.params = given.model = given.mig = NULL;
 }
 
 void ft_options_free(void)
@@ -231,5 +253,6 @@ void ft_options_free(void)
   ft_options_next();
   free(surroundings.app);
   free(surroundings.params);
-  surroundings.app = surroundings.params = NULL;
+  free(surroundings.model);
+  surroundings.app = surroundings.params = surroundings.model = NULL;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What the site wrote after the plugin's name in plugstack.conf, and what the
- * user said with --predict-mem, --predict-app and --predict-params (command
- * line, #SBATCH lines) or, where a flag is not given, with FORETELL_PREDICT_*.
+ * user said with --predict-mem, --predict-app, --predict-params, --predict-model and
+ * --predict-mig (command line, #SBATCH lines) or, where a flag is not given, with
+ * FORETELL_PREDICT_*.
  */
 #ifndef FT_PLUGIN_OPTIONS_H
 #define FT_PLUGIN_OPTIONS_H
@@ -23,6 +24,8 @@ struct ft_options {
   ft_mode mode;       /* FT_MODE_UNSET: not given, which is not "off" */
   const char *app;    /* NULL: not given */
   const char *params; /* NULL: not given */
+  const char *model;  /* NULL: not given */
+  const char *mig;    /* NULL: not given; "": without a GPU's name */
 };
 
 /* Read the arguments of plugstack.conf; what is not named keeps its default. Borrowed from AV. */
@@ -49,8 +52,8 @@ void ft_options_keep_back(spank_t spank);
  */
 void ft_options_read(struct ft_options *out);
 
-/* Ready for the next component of a heterogeneous job: the mode stays, app and params are a
- * component's own. */
+/* Ready for the next component of a heterogeneous job: the mode stays, all else is a component's
+ * own. */
 void ft_options_next(void);
 
 /* Release everything that was said. */

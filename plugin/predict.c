@@ -12,6 +12,7 @@
 #include "plugin/helper.h"
 #include "plugin/predict.h"
 #include "plugin/submission.h"
+#include "predictor/core/text.h"
 #include "predictor/estimate/evidence.h"
 #include "predictor/record/layout.h"
 #include "predictor/request/array.h"
@@ -35,9 +36,11 @@ struct work {
   ft_apps *apps; /* NULL: none declared */
   ft_partition partition;
   struct ft_evidence *evidence; /* NULL: not looked for */
+  ft_network *network;  /* what the child said of one; NULL: nothing */
+  struct ft_estimate *host; /* of the memory that it needs; NULL: none */
   ft_policy policy;
   ft_submission submission;
-  bool has_site;
+  bool has_site, asks_network;
   struct ft_error why; /* the first thing that went wrong; empty: nothing */
 };
 
@@ -87,24 +90,56 @@ static bool has_user_apps(const struct work *w)
   return ft_helper_exists(path, HOME_MILLISECONDS / 1000.0);
 }
 
+/* What is asked about a network; false: nothing is, or the user wants no prediction. */
+static bool asks_network(const struct work *w, const struct ft_settings *settings,
+                         struct ft_network_asked *asked)
+{
+  static const struct {
+    enum ft_option option;
+    const char *name;
+  } where[] = { { FT_OPTION_GPUS_PER_NODE, "gpus-per-node" },
+                { FT_OPTION_GPUS, "gpus" },
+                { FT_OPTION_GRES, "gres" } };
+
+  if (!w->options.mig && (!w->options.model || w->options.mode == FT_MODE_OFF))
+    return false;
+  *asked = (struct ft_network_asked){ .file = w->options.model,
+                                      .mig = w->options.mig,
+                                      .mild = settings->reject ? NULL : "" };
+  if (w->options.mode != FT_MODE_UNSET)
+    asked->mode = ft_mode_name(w->options.mode);
+  for (size_t i = 0; i < sizeof where / sizeof *where && !asked->option; i++)
+    if (w->bridge->value[where[i].option]) {
+      asked->option = where[i].name;
+      asked->value = w->bridge->value[where[i].option];
+    }
+  return true;
+}
+
 /* By the child, where a user's file has a say. */
 static void describe_files(struct work *w, const struct ft_settings *settings,
                            const struct ft_file_queries *files)
 {
+  struct ft_network_asked asked;
+  bool network = asks_network(w, settings, &asked);
   struct ft_helper helper = { .path = settings->helper,
                               .state = settings->state,
                               .milliseconds = HELPER_MILLISECONDS,
                               .user_apps = has_user_apps(w) };
   struct ft_error err;
 
-  if (!(files && files->count) && !helper.user_apps)
+  w->asks_network = network;
+  if (!(files && files->count) && !helper.user_apps && !network)
     return;
+  /* the site's policy may be for somebody by name */
+  if (network)
+    w->collected.description.user = ft_collect_user(&w->collected);
   if (w->has_site && w->site.helper_milliseconds)
     helper.milliseconds = w->site.helper_milliseconds;
   if (helper.milliseconds > HELPER_MOST_MILLISECONDS)
     helper.milliseconds = HELPER_MOST_MILLISECONDS;
   if (ft_helper_describe(&helper, &w->collected.description, &w->collected.request,
-                         &w->submission, &err) < 0)
+                         network ? &asked : NULL, &w->submission, &w->network, &err) < 0)
     note(w, &err);
 }
 
@@ -132,6 +167,27 @@ static void describe(struct work *w, const struct ft_settings *settings)
   free(files);
 }
 
+/* Where runs say too little the network's own figure counts, and it is told at least. */
+static void take_network(struct work *w, struct ft_question *question)
+{
+  const ft_network *n = w->network;
+
+  if (!n || n->quantiles_count != FT_ESTIMATE_LEVELS ||
+      (question->estimate && (question->estimate->runs >= w->policy.min_runs ||
+                              question->estimate->bound_bytes > 0)))
+    return;
+  w->host = calloc(1, sizeof *w->host);
+  if (!w->host)
+    return;
+  memcpy(w->host->quantile, n->quantiles, sizeof w->host->quantile);
+  (void)ft_string_copy("operators", w->host->method, sizeof w->host->method);
+  question->estimate = w->host;
+  question->elements = NULL;
+  question->imported_from = NULL;
+  question->pooled = false;
+  question->network = n->subject;
+}
+
 /* What is known. A model that cannot be read is noted; false then. */
 static bool find_evidence(struct work *w, int state_fd, struct ft_question *question)
 {
@@ -155,6 +211,7 @@ static bool find_evidence(struct work *w, int state_fd, struct ft_question *ques
     return false;
   }
   ft_question_take(question, w->evidence, s->job_name);
+  take_network(w, question);
   return true;
 }
 
@@ -189,6 +246,25 @@ static int apply(struct work *w, ft_decision *decision)
   return 0;
 }
 
+/* What the child decided about GPUs, put into effect. Returns 0, or -1 when the job is refused. */
+static int apply_network(struct work *w)
+{
+  ft_network *n = w->network;
+
+  if (n->error[0]) {
+    ft_error_set(&w->why, "%s", n->error);
+    return 0;
+  }
+  if (n->option[0] && ft_bridge_set_gpus(w->bridge, n->option, n->value) < 0) {
+    ft_error_set(&w->why, "Slurm did not take --%s=%.200s", n->option, n->value);
+    return 0;
+  }
+  if (n->option[0] && strcmp(n->option, "gres") == 0)
+    (void)ft_string_copy(n->value, w->submission.request.gres, sizeof w->submission.request.gres);
+  ft_advise_network(n);
+  return n->action == FT_ACTION_REJECT ? -1 : 0;
+}
+
 static int decide(struct work *w, const struct ft_settings *settings, int state_fd)
 {
   ft_submission *s = &w->submission;
@@ -204,6 +280,11 @@ static int decide(struct work *w, const struct ft_settings *settings, int state_
 
   ft_policy_resolve(&w->site, request->partition, request->account, user_of_policy(w), &w->policy);
   mode = w->options.mode != FT_MODE_UNSET ? w->options.mode : w->policy.mode;
+  if (w->network && apply_network(w) < 0)
+    return -1;
+  if (w->network && w->network->quantiles_count && w->options.mode == FT_MODE_UNSET &&
+      (mode == FT_MODE_OFF || mode == FT_MODE_UNSET))
+    question.mode = mode = FT_MODE_CHECK;
   s->decision.mode = mode;
   s->has_decision = true;
   if (mode == FT_MODE_OFF || mode == FT_MODE_UNSET)
@@ -216,7 +297,11 @@ static int decide(struct work *w, const struct ft_settings *settings, int state_
   if (s->decision.action == FT_ACTION_REJECT && !settings->reject)
     s->decision.action = FT_ACTION_WARN;
   status = apply(w, &s->decision);
-  if (ft_advise_decision(&question, &s->decision))
+  /* that no run is known goes without saying where a network's memory was told, or why it was not */
+  if (w->asks_network && s->decision.action == FT_ACTION_LEAVE && !s->decision.has_p50_bytes &&
+      (w->why.text[0] || (w->network && w->network->lines_count)))
+    return status;
+  if (ft_advise_decision(&question, &s->decision) && !w->asks_network)
     w->why.text[0] = '\0';
   return status;
 }
@@ -241,13 +326,16 @@ static int predict(spank_t spank, struct work *w, const struct ft_settings *sett
   bool asked;
 
   ft_options_read(&w->options);
-  asked = w->options.mode != FT_MODE_UNSET && w->options.mode != FT_MODE_OFF;
+  asked = (w->options.mode != FT_MODE_UNSET && w->options.mode != FT_MODE_OFF) ||
+          w->options.model || w->options.mig;
   read_site(w, state_fd, settings->state);
   ft_collect(w->bridge, &w->options, local, component, &w->collected);
   describe(w, settings);
   w->submission.het_offset = component;
   if (w->has_site)
     status = decide(w, settings, state_fd);
+  else if (w->network)
+    status = apply_network(w);
   if (w->why.text[0])
     ft_advise_failure(asked, &w->why);
   if (status == 0)
@@ -255,6 +343,8 @@ static int predict(spank_t spank, struct work *w, const struct ft_settings *sett
   ft_collect_free(&w->collected);
   free(w->apps);
   free(w->evidence);
+  free(w->network);
+  free(w->host);
   if (state_fd >= 0)
     close(state_fd);
   return status;
@@ -270,13 +360,15 @@ int ft_predict(spank_t spank, const struct ft_settings *settings, bool local, un
     return 0;
   ft_bridge_read(&bridge);
   if (!ft_collect_is_step(&bridge, local)) {
-    ft_bridge_restore_memory(&bridge);
+    ft_bridge_restore(&bridge);
     w = malloc(sizeof *w);
   }
   if (w) {
     w->bridge = &bridge;
     w->apps = NULL;
     w->evidence = NULL;
+    w->network = NULL;
+    w->host = NULL;
     w->has_site = false;
     w->why.text[0] = '\0';
     status = predict(spank, w, settings, local, component);

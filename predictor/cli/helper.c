@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * foretell-helper: the plugin's child, never typed by anybody, and linked with as
- * little as can be. A description comes on standard input, the submission record with
- * what users' files say goes to standard output. Whoever started it may stop listening
+ * foretell-helper and foretell-network: the plugin's child, never typed by anybody. A description
+ * comes on standard input, an answer with what users' files say goes to standard output. Whoever started it may stop listening
  * at any time.
  */
 #include "config.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "predictor/cli/cli.h"
+#include "predictor/cli/helper.h"
 #include "predictor/core/io.h"
 #include "predictor/record/layout.h"
 #include "predictor/request/frame.h"
@@ -69,13 +72,68 @@ static size_t read_apps(const struct asked *asked, ft_declared_app *apps, struct
   return count;
 }
 
-static int answer(const ft_submission *submission, struct ft_error *err)
+/* ---- the answer ---- */
+
+static ft_answer *reply;
+/* what is said if nothing else has been when time is up; swapped whole */
+static struct ft_buf kept[2];
+static volatile sig_atomic_t which;
+
+static int encode(struct ft_buf *out, struct ft_error *err)
+{
+  ft_buf_free(out);
+  ft_buf_init(out, FT_LIMIT_ENVIRONMENT);
+  return ft_record_encode(FT_RECORD_ANSWER, reply, out, err);
+}
+
+static void keep(void)
+{
+  int other = !which;
+
+  if (encode(&kept[other], NULL) == 0)
+    which = other;
+}
+
+static void time_is_up(int signal)
+{
+  const struct ft_buf *said = &kept[which];
+
+  (void)signal;
+  _exit(ft_io_write_all(STDOUT_FILENO, said->data, said->length) < 0 ? FT_EXIT_SYSTEM
+                                                                     : FT_EXIT_DONE);
+}
+
+/* What is asked about a network: from now on there is an answer, until DEADLINE a better one. */
+static void answer_network(const struct asked *asked, const struct ft_frame *frame, double deadline)
+{
+  double left = deadline - ft_io_monotonic();
+  struct itimerval timer = { .it_value = { (time_t)left, (suseconds_t)(1e6 * (left - (time_t)left)) } };
+  struct ft_helper_question question = {
+    .frame = frame, .state = asked->state, .milliseconds = asked->milliseconds, .keep = keep
+  };
+
+  reply->has_network = true;
+  (void)snprintf(reply->network.error, sizeof reply->network.error,
+                 "%.200s: no estimate of it within %lu ms", frame->network.file ? frame->network.file : "--predict-mig",
+                 asked->milliseconds);
+  keep();
+  if (left <= 0)
+    return;
+  (void)signal(SIGALRM, time_is_up);
+  (void)signal(SIGXCPU, time_is_up);
+  (void)setitimer(ITIMER_REAL, &timer, NULL);
+  reply->network.error[0] = '\0';
+  ft_helper_network(&question, &reply->submission, &reply->network);
+  (void)signal(SIGALRM, SIG_IGN);
+}
+
+static int answer(struct ft_error *err)
 {
   struct ft_buf out;
   int status;
 
   ft_buf_init(&out, FT_LIMIT_ENVIRONMENT);
-  status = ft_record_encode(FT_RECORD_SUBMISSION, submission, &out, err);
+  status = encode(&out, err);
   if (status == 0 && ft_io_write_all(STDOUT_FILENO, out.data, out.length) < 0)
     status = ft_error_errno(err, "standard output");
   ft_buf_free(&out);
@@ -89,7 +147,7 @@ int main(int argc, char **argv)
   struct ft_file_queries *files = malloc(sizeof *files);
   struct ft_frame *frame = malloc(sizeof *frame);
   ft_declared_app *apps = malloc((USER_APPS + SITE_APPS) * sizeof *apps);
-  ft_submission *submission = malloc(sizeof *submission);
+  ft_submission *submission;
   struct ft_error err = { "" };
   struct ft_buf input;
   double deadline;
@@ -101,7 +159,8 @@ int main(int argc, char **argv)
     goto out;
   }
   status = FT_EXIT_SYSTEM;
-  if (!files || !frame || !apps || !submission) {
+  reply = calloc(1, sizeof *reply);
+  if (!files || !frame || !apps || !reply) {
     ft_complain("helper", FT_EXIT_SYSTEM, "out of memory");
     goto out;
   }
@@ -110,6 +169,11 @@ int main(int argc, char **argv)
     status = ft_complain("helper", FT_EXIT_USAGE, "standard input: %s", err.text);
     goto out;
   }
+  if (frame->network.file || frame->network.mig)
+    ft_helper_hand_over(argv, &input);
+  reply->schema = FT_SCHEMA;
+  reply->has_submission = true;
+  submission = &reply->submission;
   frame->description.apps = apps;
   frame->description.app_count = read_apps(&asked, apps, &err);
   /* params that are not understood were the plugin's to complain of */
@@ -118,7 +182,9 @@ int main(int argc, char **argv)
   deadline = begun + (double)asked.milliseconds * (1 - 1.0 / ANSWER_PART) / 1000;
   ft_describe_files(files, frame->description.directory, frame->description.array, deadline,
                     submission);
-  if (answer(submission, &err) < 0)
+  if (frame->network.file || frame->network.mig)
+    answer_network(&asked, frame, deadline);
+  if (answer(&err) < 0)
     ft_complain("helper", FT_EXIT_SYSTEM, "%s", err.text);
   else
     status = FT_EXIT_DONE;
@@ -127,6 +193,8 @@ out:
   free(files);
   free(frame);
   free(apps);
-  free(submission);
+  free(reply);
+  ft_buf_free(&kept[0]);
+  ft_buf_free(&kept[1]);
   return status;
 }

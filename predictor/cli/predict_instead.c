@@ -24,7 +24,7 @@ static double fits(const struct search *s, const struct ft_gpu_run *run)
   struct ft_gpu_memory memory;
   struct ft_error err;
 
-  if (ft_gpu_memory(s->graph, NULL, run, &memory, &err) < 0 ||
+  if (ft_gpu_memory(s->graph, s->gpu, run, &memory, &err) < 0 ||
       ft_estimate_quantile(&memory.estimate, s->probability) > s->bytes)
     return 0;
   return memory.bytes;
@@ -136,7 +136,7 @@ static void try_offload(struct search *s, const struct ft_gpu_run *run)
   double scale, bytes;
   char setting[64];
 
-  if (!run->training || ft_gpu_memory(s->graph, NULL, run, &memory, &err) < 0)
+  if (!run->training || ft_gpu_memory(s->graph, s->gpu, run, &memory, &err) < 0)
     return;
   bytes = memory.bytes - 0.9 * (double)memory.activation_bytes; /* one layer in ten is there */
   scale = ft_estimate_quantile(&memory.estimate, s->probability) / memory.bytes;

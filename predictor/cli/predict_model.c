@@ -10,6 +10,7 @@
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
+#include "predictor/estimate/gpu_params.h"
 #include "predictor/history/json.h"
 
 #define MIB 1048576.0
@@ -32,44 +33,6 @@ struct answer {
 
 /* ---- what is asked ---- */
 
-static int take_setting(struct ft_gpu_run *run, struct ft_text name, struct ft_text value)
-{
-  const struct {
-    const char *name;
-    unsigned *target;
-  } numbers[] = { { "accumulate", &run->accumulate },
-                  { "checkpoint", &run->checkpoints },
-                  { "gpus", &run->gpus },
-                  { "shard", &run->shard } };
-  struct ft_text whole = value;
-  uint64_t number;
-
-  if (ft_text_equals(name, "attention"))
-    return (run->plain_attention = ft_text_equals(value, "plain")) || ft_text_equals(value, "fused")
-               ? 0
-               : -1;
-  if (ft_text_equals(name, "inplace"))
-    return (run->out_of_place = ft_text_equals(value, "off")) || ft_text_equals(value, "on") ? 0
-                                                                                             : -1;
-  if (ft_text_equals(name, "benchmark"))
-    return (run->no_trials = ft_text_equals(value, "off")) || ft_text_equals(value, "on") ? 0 : -1;
-  if (ft_text_equals(name, "grad"))
-    return (run->keeps_graph = ft_text_equals(value, "on")) || ft_text_equals(value, "off") ? 0
-                                                                                            : -1;
-  if (!ft_text_u64(&whole, FT_GRAPH_DIMENSION, &number) || ft_text_left(&whole))
-    return -1;
-  if (ft_text_equals(name, "batch") && number > 0) {
-    run->sizes.batch = (int64_t)number;
-    return 0;
-  }
-  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-    if (ft_text_equals(name, numbers[i].name) && number <= 65536) {
-      *numbers[i].target = (unsigned)number;
-      return 0;
-    }
-  return -1;
-}
-
 static int take_params(const char *params, struct ft_gpu_run *run, struct ft_error *err)
 {
   struct ft_text list = ft_text_from(params), one;
@@ -77,44 +40,31 @@ static int take_params(const char *params, struct ft_gpu_run *run, struct ft_err
   while (ft_text_until(&list, ',', &one)) {
     struct ft_text whole = one, name;
 
-    if (!ft_text_until(&one, '=', &name) || take_setting(run, name, one) < 0)
-      return ft_error_set(
-          err,
-          "--params: \"%.*s\": with --model expected batch, accumulate, checkpoint, "
-          "gpus, shard with a number, attention=fused or plain, inplace, benchmark, grad=on or off",
-          (int)ft_text_left(&whole), whole.at);
+    if (!ft_text_until(&one, '=', &name) || ft_gpu_params_set(run, name, one) <= 0)
+      return ft_error_set(err, "--params: \"%.*s\": with --model expected " FT_GPU_PARAMS,
+                          (int)ft_text_left(&whole), whole.at);
   }
   return 0;
+}
+
+/* VALUE of the option NAME, where it is given. */
+static int take_option(const char *name, const char *value, const char *expected,
+                       struct ft_gpu_run *run, struct ft_error *err)
+{
+  if (!value || ft_gpu_params_set(run, ft_text_from(name), ft_text_from(value)) > 0)
+    return 0;
+  return ft_error_set(err, "--%s=%s: expected %s", name, value, expected);
 }
 
 static int take_run(const struct ft_asked *asked, struct ft_gpu_run *run, struct ft_error *err)
 {
   ft_gpu_run_begin(run);
   run->sizes.input = asked->input;
-  if (asked->mode && strcmp(asked->mode, "inference") == 0)
-    run->training = false;
-  else if (asked->mode && strcmp(asked->mode, "training") != 0)
-    return ft_error_set(err, "--mode=%s: with --model expected training or inference", asked->mode);
-  if (asked->optimizer) {
-    int i = 0;
-
-    while (i < FT_OPTIMIZERS && strcmp(asked->optimizer, ft_optimizer_name(i)) != 0)
-      i++;
-    if (i == FT_OPTIMIZERS)
-      return ft_error_set(err, "--optimizer=%s: expected sgd, momentum, adam, adamw or adam8bit",
-                          asked->optimizer);
-    run->optimizer = (enum ft_optimizer)i;
-  }
-  if (asked->precision) {
-    int i = 0;
-
-    while (i < FT_PRECISIONS && strcmp(asked->precision, ft_precision_name(i)) != 0)
-      i++;
-    if (i == FT_PRECISIONS)
-      return ft_error_set(err, "--precision=%s: expected fp32, tf32, amp, bf16 or fp16",
-                          asked->precision);
-    run->precision = (enum ft_precision)i;
-  }
+  if (take_option("mode", asked->mode, "with --model training or inference", run, err) < 0 ||
+      take_option("optimizer", asked->optimizer, "sgd, momentum, adam, adamw or adam8bit", run,
+                  err) < 0 ||
+      take_option("precision", asked->precision, "fp32, tf32, amp, bf16 or fp16", run, err) < 0)
+    return -1;
   return asked->params ? take_params(asked->params, run, err) : 0;
 }
 

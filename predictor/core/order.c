@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
-#include <stdlib.h>
-
 #include "predictor/core/order.h"
 
 int ft_order_rising(const void *a, const void *b)
@@ -12,8 +10,30 @@ int ft_order_rising(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
+/* Shell's sort with Ciura's gaps (2001), continued: no call a comparison, as qsort has. */
+void ft_order_sort(double *value, size_t count)
+{
+  static const size_t first[] = { 701, 301, 132, 57, 23, 10, 4, 1 };
+  size_t gap = first[0], next = 0;
+
+  while (gap < count / 5)
+    gap = gap * 9 / 4;
+  for (;; gap = gap > first[0] ? gap * 4 / 9 : first[next++]) {
+    for (size_t i = gap; i < count; i++) {
+      double moved = value[i];
+      size_t j = i;
+
+      for (; j >= gap && value[j - gap] > moved; j -= gap)
+        value[j] = value[j - gap];
+      value[j] = moved;
+    }
+    if (gap == 1)
+      return;
+  }
+}
+
 double ft_order_median(double *value, size_t count)
 {
-  qsort(value, count, sizeof *value, ft_order_rising);
+  ft_order_sort(value, count);
   return (value[(count - 1) / 2] + value[count / 2]) / 2;
 }

@@ -27,6 +27,7 @@ struct ft_question {
   const struct ft_element_estimates *elements; /* NULL: no array, or nothing is known */
   const char *imported_from; /* the job name that its runs were imported under; NULL: its own runs */
   bool pooled;                        /* its runs are all users' */
+  const char *network; /* the estimate is of this, "training of batch 64 of net.onnx"; NULL: of runs */
   const ft_policy *policy;            /* resolved */
   const ft_partition *partition;      /* NULL: not known */
   bool memory_is_consumable;
@@ -47,8 +48,8 @@ size_t ft_decide_largest(const struct ft_element_estimates *elements, const ft_p
  * Decide. OUT is filled whole; out->mem_bytes is in out->mem_unit, the user's own
  * unit where there is one.
  *
- * The amount is the quantile that is passed with oom_probability, at least
- * the floor and a fifth more than what a job like it lately died at, rounded up,
+ * The amount is what is expected to waste least where that is known, at least the quantile that is
+ * passed with oom_probability, the floor and a fifth more than what a job like it lately died at, rounded up,
  * and never more than the partition's maximum or its largest node. Below
  * min_runs nothing is claimed but that: one that died gets half as much again.
  * - A limit is too low when the chance that more is needed is over 5 % and over
@@ -62,6 +63,7 @@ size_t ft_decide_largest(const struct ft_element_estimates *elements, const ft_p
  *   the site's own check it does.
  * Runs that were only imported under the same job name, none of its own, never make a job smaller
  * nor reject it.
+ * So it is with what a model file says, which counts whatever min_runs is.
  * One --mem covers all elements of a job array: the amount is the largest one's, and the
  * chance that counts is the worst one's; that of any is told beside it.
  * Chances are within [1e-6, 1 - 1e-6]; none is given where nothing kills.

@@ -90,6 +90,10 @@ static void say_runs(struct voice *v)
 {
   unsigned runs = v->q->estimate->runs;
 
+  if (v->q->network) {
+    say(v, "(by its operators)");
+    return;
+  }
   say(v, "(%u %srun%s", runs, v->q->imported_from ? "imported " : "", runs == 1 ? "" : "s");
   if (v->q->pooled)
     say(v, " of all users");
@@ -114,7 +118,7 @@ static void say_middle(struct voice *v, const char *verb)
 {
   const struct ft_element_estimates *all = v->q->elements;
 
-  say(v, "%s %s %s", v->q->app, verb, differ(v) ? "up to " : "");
+  say(v, "%s %s %s", v->q->network ? v->q->network : v->q->app, verb, differ(v) ? "up to " : "");
   say_bytes(v, ft_estimate_quantile(v->q->estimate, 0.5));
   if (differ(v))
     say(v, " (element %u)", (unsigned)all->index[v->q->estimate - all->each]);
@@ -254,7 +258,7 @@ static void explain_high(struct voice *v)
   if ((double)v->plan->limit > used) {
     say(v, ", ");
     say_bytes(v, (double)v->plan->limit - used);
-    say(v, " more than it has ever used");
+    say(v, v->q->network ? " more than that" : " more than it has ever used");
   }
 }
 

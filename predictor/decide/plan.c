@@ -195,8 +195,9 @@ static bool by_bound(const struct ft_estimate *e, const ft_policy *policy)
 
 static double need_of(const struct ft_estimate *e, const ft_policy *policy)
 {
-  double need = by_bound(e, policy) ? e->bound_bytes * BOUND_GROWTH
-                                    : ft_estimate_quantile(e, 1 - target(policy));
+  double need = by_bound(e, policy)
+                    ? e->bound_bytes * BOUND_GROWTH
+                    : fmax(ft_estimate_quantile(e, 1 - target(policy)), e->allocation_bytes);
 
   return fmax(need, e->bound_bytes * BOUND_MARGIN);
 }
@@ -261,7 +262,7 @@ static void act(struct ft_plan *plan, ft_action action, const char *reason)
 /* Whether enough of its own runs stand behind the estimate. */
 static bool may_lower(const struct ft_question *q)
 {
-  return !q->imported_from && q->estimate->runs >= q->policy->trim_runs;
+  return !q->imported_from && !q->network && q->estimate->runs >= q->policy->trim_runs;
 }
 
 /* Nothing was asked for and the mode may set. */
@@ -322,6 +323,7 @@ static void perhaps_reject(const struct ft_question *q, struct ft_plan *plan)
   plan->p_oom = changes(plan->action) ? plan->p_amount : plan->p_limit;
   plan->oom_bytes = changes(plan->action) ? plan->amount : plan->limit;
   if (!(q->policy->reject_probability > 0) || plan->mode == FT_MODE_FORCE || q->imported_from ||
+      q->network ||
       !(plan->p_oom > q->policy->reject_probability))
     return;
   if (plan->mode == FT_MODE_CHECK && plan->typed)
@@ -352,7 +354,8 @@ void ft_plan_make(const struct ft_question *q, struct ft_plan *plan)
     return;
   }
   plan->by_bound = e && by_bound(e, q->policy);
-  plan->claimed = e && ((e->runs >= q->policy->min_runs && e->runs > 0) || plan->by_bound);
+  plan->claimed =
+      e && ((e->runs >= q->policy->min_runs && e->runs > 0) || plan->by_bound || q->network);
   if (!plan->claimed) {
     act(plan, FT_ACTION_LEAVE, e ? "too few runs are known" : "nothing is known of this app");
     return;

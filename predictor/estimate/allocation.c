@@ -45,7 +45,7 @@ double ft_allocation(const struct ft_estimate *estimate, double failed_bytes, do
   double bytes;
 
   take_quantiles(estimate, failed_bytes, &chain);
-  bytes = ft_chain_first(&chain, failure_price);
+  bytes = ft_chain_first(&chain, failure_price, 0);
   if (!(bytes > 0))
     bytes = BEYOND * failed_bytes;
   return failed_bytes > 0 ? fmin(bytes, fmax(MOST_GROWTH * failed_bytes, estimate->max_bytes))

@@ -48,7 +48,7 @@ static int covered(const struct line *a, const struct line *b, const struct line
          (b->height - a->height) * (a->slope - c->slope);
 }
 
-double ft_chain_first(const struct ft_chain *c, double price)
+double ft_chain_first(const struct ft_chain *c, double price, double fixed)
 {
   struct line hull[FT_CHAIN_POINTS];
   size_t first = 0, end = 0, n = c->count;
@@ -58,8 +58,8 @@ double ft_chain_first(const struct ft_chain *c, double price)
     return 0;
   for (size_t i = n; i-- > 0;) {
     struct line l = { -c->bytes[i],
-                      c->bytes[i] * (c->below[i + 1] + price * (c->below[n] - c->below[i + 1])) -
-                          c->needed[i + 1] + rest,
+                      c->bytes[i] * c->below[i + 1] - c->needed[i + 1] + rest +
+                          (price * c->bytes[i] + fixed) * (c->below[n] - c->below[i + 1]),
                       i };
 
     while (end - first >= 2 && covered(&hull[end - 2], &hull[end - 1], &l))

@@ -24,10 +24,10 @@ void ft_chain_add(struct ft_chain *chain, double bytes, double mass);
 /*
  * The first of the attempts, in bytes, that are expected to waste least: one
  * that succeeds wastes what it had and did not need, one that fails costs PRICE times all that it
- * had, and the next follows. 0 without points. Exact, in time linear in the
+ * had and FIXED bytes more, and the next follows. 0 without points. Exact, in time linear in the
  * points: what remains to be wasted after a failure is a minimum over lines, so
  * their lower hull is kept (the convex hull trick).
  */
-double ft_chain_first(const struct ft_chain *chain, double price);
+double ft_chain_first(const struct ft_chain *chain, double price, double fixed);
 
 #endif

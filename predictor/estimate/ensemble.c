@@ -8,6 +8,7 @@
 #include "predictor/estimate/ensemble.h"
 
 enum { ALL, NEAR, NEARER, NEAREST, RECENT, KERNELS = FT_ENSEMBLE_KERNELS };
+enum { AS_IS, STUDENT, SHAPES = FT_ENSEMBLE_SHAPES };
 enum { RUNS = FT_ENSEMBLE_RUNS, MEMBERS = FT_ENSEMBLE_MEMBERS, MOST_ATTEMPTS = 20 };
 
 /* Runs count e times less with each so much that their places differ; the other kernels are its
@@ -59,6 +60,8 @@ struct panel {
   const ft_evaluator *e;
   const struct ft_ensemble_question *q;
   bool placed;
+  double price;                /* of a failed attempt, times its bytes, and beside that */
+  double fixed;                /* so many bytes */
   float weight[KERNELS][RUNS]; /* by run, run times included */
   /* of the view being looked at, by rising need */
   size_t count;
@@ -90,9 +93,9 @@ static float most_seconds(const ft_evaluator *e)
  * What is far counts a little, whatever it took: a long run that is nothing like
  * the submission says nothing of what a failure would cost.
  */
-static void add_far(struct panel *p, unsigned kernel)
+static double add_far(struct panel *p, unsigned kernel)
 {
-  double near = 0, seconds = 0, far;
+  double near = 0, seconds = 0;
   float *weight = p->weight[kernel];
   size_t count = p->e->needs_count;
 
@@ -100,15 +103,37 @@ static void add_far(struct panel *p, unsigned kernel)
     near += (double)weight[i];
     seconds += (double)(weight[i] * p->weight[ALL][i]);
   }
-  far = FAR_WEIGHT * (near > 1e-30 ? seconds / near : 1);
+  seconds = near > 1e-30 ? seconds / near : 1;
   for (size_t i = 0; i < count; i++)
-    weight[i] = weight[i] * p->weight[ALL][i] + (float)far;
+    weight[i] = weight[i] * p->weight[ALL][i] + (float)(FAR_WEIGHT * seconds);
+  return seconds;
+}
+
+/*
+ * Up to 1 the price is a part of what a failed attempt had. What is above 1
+ * comes on top of that, in runs of the mean cost of this app: whoever has to submit again a small
+ * job is as annoyed as of a large one.
+ */
+static void set_price(struct panel *p, double seconds)
+{
+  const ft_evaluator *e = p->e;
+  const ft_view *peak = &e->views[FT_VIEW_PEAK];
+  double cost = 0;
+
+  p->price = fmin(p->q->failure_price, 1);
+  p->fixed = 0;
+  if (!(p->q->failure_price > 1) || !e->views_count || !peak->needs_count)
+    return;
+  for (size_t i = 0; i < peak->needs_count; i++)
+    cost += (double)peak->needs[i] * (double)p->weight[ALL][peak->runs.bytes[i]];
+  p->fixed = (p->q->failure_price - 1) * cost / (double)peak->needs_count / seconds;
 }
 
 static void weigh(struct panel *p)
 {
   const ft_evaluator *e = p->e;
 
+  double seconds, total = 0;
   float most = most_seconds(e);
 
   p->placed = e->has_place_column && p->q->place >= 0;
@@ -118,6 +143,7 @@ static void weigh(struct panel *p)
     if (p->placed && e->places[i] >= 0)
       near = exp(-fabs((double)e->places[i] - p->q->place) / NEAR_WIDTH);
     p->weight[ALL][i] = fminf(fmaxf(e->seconds[i], LEAST_SECONDS), most);
+    total += (double)p->weight[ALL][i];
     p->weight[NEAR][i] = (float)near;
     near *= near * near;
     p->weight[NEARER][i] = (float)near;
@@ -125,8 +151,10 @@ static void weigh(struct panel *p)
     p->weight[NEAREST][i] = (float)near;
     p->weight[RECENT][i] = (float)exp(-(double)e->ages.bytes[i] / RECENT_RUNS);
   }
-  for (unsigned kernel = NEAR; kernel < KERNELS; kernel++)
-    add_far(p, kernel);
+  seconds = add_far(p, NEAR);
+  for (unsigned kernel = NEARER; kernel < KERNELS; kernel++)
+    (void)add_far(p, kernel);
+  set_price(p, p->placed ? seconds : total / (double)e->needs_count);
 }
 
 static bool look(struct panel *p, unsigned v)
@@ -173,7 +201,8 @@ struct moments {
 
 static struct moments measure(const struct panel *p, const float *weight)
 {
-  double total = 0, squares = 0, sum = 0, sum2 = 0, origin = p->logs[p->count / 2];
+  double total = 0, squares = 0, sum = 0, sum2 = 0;
+  double origin = p->logs[p->count / 2];
   struct moments m;
 
   for (size_t i = 0; i < p->count; i++) {
@@ -214,7 +243,7 @@ static double as_is(struct panel *p, const float *weight, const struct moments *
     if (bytes > failed)
       ft_chain_add(&p->chain, bytes, beyond[i].part * m->total / (m->runs + 1));
   }
-  return p->chain.count ? ft_chain_first(&p->chain, p->q->failure_price) : BEYOND * failed;
+  return p->chain.count ? ft_chain_first(&p->chain, p->price, p->fixed) : BEYOND * failed;
 }
 
 /* The score at which Student's density has fallen to DENSITY. */
@@ -243,7 +272,7 @@ static double as_student(const struct panel *p, const struct moments *m)
 {
   double degrees = fmin(fmax(m->runs - 1, LEAST_DEGREES), MOST_DEGREES);
   double scale = m->deviation * sqrt(1 + 1 / m->runs);
-  double density = scale / (p->q->failure_price + 1.5 * scale);
+  double density = scale / (p->price + p->fixed / exp(m->mean) + 1.5 * scale);
   double score = score_at(density, degrees), failed;
 
   if (p->q->failed_bytes > 0) {
@@ -260,15 +289,15 @@ static double as_student(const struct panel *p, const struct moments *m)
 
 static double ask(struct panel *p, unsigned member)
 {
-  unsigned kernel = member / FT_ENSEMBLE_SHAPES % KERNELS;
+  unsigned kernel = member / SHAPES % KERNELS;
   const float *weight = p->weight[kernel];
   struct moments m = measure(p, weight);
-  double bytes = member % FT_ENSEMBLE_SHAPES ? as_student(p, &m) : as_is(p, weight, &m);
+  double bytes = member % SHAPES == STUDENT ? as_student(p, &m) : as_is(p, weight, &m);
 
   return p->q->failed_bytes > 0 ? fmax(bytes, p->q->failed_bytes * LEAST_GROWTH) : bytes;
 }
 
-static bool has_kernel(const struct panel *p, unsigned view, unsigned kernel)
+static bool has_member(const struct panel *p, unsigned view, unsigned kernel)
 {
   bool near = kernel == NEAR || kernel == NEARER || kernel == NEAREST;
 
@@ -289,10 +318,11 @@ void ft_ensemble_ask(const ft_evaluator *e, const struct ft_ensemble_question *q
     if (!look(&p, v))
       continue;
     for (unsigned k = 0; k < KERNELS; k++)
-      for (unsigned s = 0; has_kernel(&p, v, k) && s < FT_ENSEMBLE_SHAPES; s++) {
-        unsigned member = (v * KERNELS + k) * FT_ENSEMBLE_SHAPES + s;
+      for (unsigned s = 0; s < SHAPES; s++) {
+        unsigned member = (v * KERNELS + k) * SHAPES + s;
 
-        bytes[member] = ask(&p, member);
+        if (has_member(&p, v, k))
+          bytes[member] = ask(&p, member);
       }
   }
 }
@@ -320,7 +350,7 @@ double ft_ensemble_agree(const ft_evaluator *e, const struct ft_ensemble_questio
   ft_ensemble_ask(e, q, bytes);
   best = best_of(e, bytes);
   if (q->failed_bytes > 0)
-    return bytes[best / FT_ENSEMBLE_SHAPES * FT_ENSEMBLE_SHAPES];
+    return bytes[best / SHAPES * SHAPES + AS_IS];
   scale = loss_of(e, best) / fmax(e->judged, 1) + 1e-9;
   for (unsigned i = 0; i < MEMBERS; i++) {
     double weight = exp(-SHARPNESS * (loss_of(e, i) - loss_of(e, best)) / scale);
@@ -345,11 +375,11 @@ static double waste_of(const ft_evaluator *e, const struct ft_ensemble_question 
     p.e = e;
     p.q = &q;
     weigh(&p);
-    if (!look(&p, member / FT_ENSEMBLE_SHAPES / KERNELS))
+    if (!look(&p, member / SHAPES / KERNELS))
       return 0;
   }
   for (int i = 0; bytes < need && i < MOST_ATTEMPTS; i++) {
-    waste += q.failure_price * bytes;
+    waste += p.price * bytes + p.fixed;
     q.failed_bytes = bytes;
     bytes = ask(&p, member);
   }

@@ -21,7 +21,7 @@ enum {
   FT_ENSEMBLE_SHAPES = 2,  /* as it is; Student's t */
   FT_ENSEMBLE_MEMBERS = FT_ENSEMBLE_VIEWS * FT_ENSEMBLE_KERNELS * FT_ENSEMBLE_SHAPES,
   FT_ENSEMBLE_RUNS = 200,
-  FT_ENSEMBLE_LEAST_RUNS = 3 /* below it there is no ensemble */
+  FT_ENSEMBLE_LEAST_RUNS = 5 /* below it there is no ensemble */
 };
 
 /* Which of e->views is what; a line and a power exist only where there is a place column. */
@@ -31,7 +31,8 @@ struct ft_ensemble_question {
   double centre_log;    /* ft_evaluate_centre's */
   double place;         /* log(1 + |x|) in the place column; below 0: it has none */
   double failed_bytes;  /* it has run out of memory at; 0: it has not */
-  double failure_price; /* 0 or more: what a failed attempt costs, times allocation x run time */
+  double failure_price; /* 0 or more; up to 1 times what a failed attempt had for its time, above
+                           that in mean runs of the app on top */
 };
 
 /* Whether E has runs enough. */

@@ -22,6 +22,8 @@ struct ft_estimate {
   double max_bytes;    /* the most a run of it has ever used; 0: not known */
   /* what a job like this one lately died at, nothing having completed above; 0: none */
   double bound_bytes;
+  /* what is expected to waste least (ft_allocate_memory); 0: not asked for */
+  double allocation_bytes;
 };
 
 /* The value not passed with PROBABILITY, in (0, 1). */

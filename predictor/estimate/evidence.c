@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "predictor/core/text.h"
+#include "predictor/estimate/allocation.h"
 #include "predictor/estimate/evidence.h"
 #include "predictor/estimate/memory.h"
 #include "predictor/record/layout.h"
@@ -20,7 +21,8 @@ static bool evaluate(const ft_submission *s, struct ft_evidence *out)
     return ft_estimate_elements(&out->model, s, &out->elements, &why) == 0;
   }
   out->estimate = &out->alone;
-  return ft_estimate_memory(&out->model, s->features, s->features_count, &out->alone, &why) == 0;
+  return ft_allocate_memory(&out->model, s->features, s->features_count, 0, 1, &out->alone,
+                            &out->alone.allocation_bytes, &why) == 0;
 }
 
 /* Read UID's own model of APP, else the site's. Returns 1; 0: nothing is known; -1 with ERR. */

@@ -7,6 +7,7 @@
 #include "predictor/core/units.h"
 #include "predictor/estimate/evaluate.h"
 #include "predictor/estimate/memory.h"
+#include "predictor/learn/distribution.h"
 #include "predictor/learn/spread.h"
 
 /*
@@ -17,6 +18,12 @@
 #define PRIOR 0.04
 #define LEAST_PART 0.005
 #define LEAST_BYTES (0.5 * FT_MIB)
+
+/* The 90 % interval, and what lies within. */
+enum { LEAST_BANDED = 2, MOST_BANDED = 8 };
+
+/* e to this times wider or narrower, not more. */
+#define MOST_BAND 2.0
 
 enum { TENTH = 3, MIDDLE = 5, NINE_TENTHS = 7, MOST_EVIDENCE = 200 };
 
@@ -33,6 +40,28 @@ static void widen(double quantile[FT_ESTIMATE_LEVELS], double doubt)
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
     if (i != MIDDLE)
       quantile[i] = quantile[MIDDLE] + (quantile[i] - quantile[MIDDLE]) * factor;
+}
+
+/*
+ * Wider or narrower about the middle by what the last runs showed. The levels
+ * beyond the interval stay where they are, and bound it: the risk of running out of memory is
+ * theirs. LEAST is a standard deviation below which it does not narrow.
+ */
+static void calibrate(double quantile[FT_ESTIMATE_LEVELS], double band, double least)
+{
+  double factor = exp(fmin(fmax(band, -MOST_BAND), MOST_BAND));
+
+  for (int i = LEAST_BANDED; i <= MOST_BANDED; i++) {
+    double away = quantile[i] - quantile[MIDDLE];
+    double narrowest = least * ft_normal_quantile(ft_estimate_levels[i]);
+
+    if (i == MIDDLE)
+      continue;
+    away = i > MIDDLE ? fmax(away * factor, fmin(narrowest, away))
+                      : fmin(away * factor, fmax(narrowest, away));
+    quantile[i] =
+        fmin(fmax(quantile[MIDDLE] + away, quantile[LEAST_BANDED - 1]), quantile[MOST_BANDED + 1]);
+  }
 }
 
 int ft_estimate_memory(const ft_model *model, const ft_feature *features, size_t count,
@@ -54,6 +83,8 @@ int ft_estimate_memory(const ft_model *model, const ft_feature *features, size_t
                       evidence < e->residuals_count ? evidence : e->residuals_count, PRIOR, least,
                       ft_estimate_levels, FT_ESTIMATE_LEVELS, out->quantile);
   widen(out->quantile, centre.doubt);
+  if (!e->has_bound_log)
+    calibrate(out->quantile, e->band, least * (1 + 2 / fmax(model->completed, 1)));
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++) {
     /* within 2^-60 and 2^60 bytes, so that every reader of it stays finite */
     out->quantile[i] = exp(fmin(fmax(centre.log + out->quantile[i], -60 * M_LN2), 60 * M_LN2));

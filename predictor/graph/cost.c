@@ -6,6 +6,7 @@
 #include "predictor/core/buf.h"
 #include "predictor/graph/cost.h"
 #include "predictor/graph/einsum.h"
+#include "predictor/graph/fuse.h"
 
 struct count {
   struct ft_graph *graph;
@@ -359,8 +360,23 @@ static int count_blocks(struct count *c, const struct ft_operator *op, int depth
   return 0;
 }
 
-static int count_operator(struct count *c, const struct ft_operator *op, int depth,
-                          struct sums *sums)
+/*
+ * A layer's normalisation that is spelled out is counted as one that is not, at its division; the
+ * other division that is part of something larger has a number below it (GELU).
+ */
+static int64_t spelled_out(const struct count *c, const struct ft_operator *op,
+                           const struct ft_fusion *fusion)
+{
+  const struct ft_tensor *below = input(c, op, 1);
+  bool within = fusion->kind == FT_FUSED_INSIDE || fusion->kind == FT_FUSED_NORM;
+
+  return within && strcmp(op->type, "Div") == 0 && below && below->data
+             ? ft_times(ft_tensor_elements(output(c, op)), 5)
+             : 0;
+}
+
+static int count_operator(struct count *c, const struct ft_operator *op,
+                          const struct ft_fusion *fusion, int depth, struct sums *sums)
 {
   struct ft_layer layer = { .op = op, .depth = depth }, *layers;
 
@@ -376,7 +392,11 @@ static int count_operator(struct count *c, const struct ft_operator *op, int dep
   if (op->kind && !op->resolved)
     c->cost->unresolved++;
   layer.macs = op->data || standardises(op) ? macs_of(c, op) : 0;
-  layer.activations = op->data ? activations_of(c, op) : 0;
+  if (layer.macs == 0)
+    layer.macs = spelled_out(c, op, fusion);
+  /* what a framework computes in one go has no memory in between */
+  layer.activations =
+      op->data && fusion->kind != FT_FUSED_INSIDE ? activations_of(c, op) : 0;
   bound(c, &layer);
   if (count_blocks(c, op, depth, &layer) < 0)
     return -1;
@@ -395,9 +415,14 @@ static int count_operator(struct count *c, const struct ft_operator *op, int dep
 
 static int count_block(struct count *c, const struct ft_block *block, int depth, struct sums *sums)
 {
+  struct ft_fusion *fusions =
+      ft_arena_take(&c->graph->results, (block->operator_count + 1) * sizeof *fusions);
+
+  if (!fusions || ft_fuse(c->graph, block, false, fusions) < 0)
+    return exhausted(c);
   mark_constants(c, block);
   for (uint32_t i = 0; i < block->operator_count; i++)
-    if (count_operator(c, &block->operators[i], depth, sums) < 0)
+    if (count_operator(c, &block->operators[i], &fusions[i], depth, sums) < 0)
       return -1;
   return 0;
 }

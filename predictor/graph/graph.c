@@ -200,6 +200,7 @@ struct ft_graph *ft_graph_read(const char *path, struct ft_error *err)
 {
   struct ft_graph *graph;
   struct ft_build build;
+  char *kept;
   int dirfd = -1, fd = open_model(path, &dirfd, err), status;
 
   if (fd < 0)
@@ -210,7 +211,10 @@ struct ft_graph *ft_graph_read(const char *path, struct ft_error *err)
     goto out;
   }
   graph->arena.limit = graph->results.limit = FT_LIMIT_GRAPH;
-  graph->file = path;
+  kept = ft_arena_take(&graph->arena, strlen(path) + 1);
+  if (kept)
+    memcpy(kept, path, strlen(path) + 1); /* complaints come after the caller's name is gone */
+  graph->file = kept ? kept : path;
   ft_build_init(&build, graph, err);
   status = ft_build_name(&build, "", 0) == UINT32_MAX || read_graph(&build, fd, dirfd) < 0 ? -1 : 0;
   ft_build_free(&build);

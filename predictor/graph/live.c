@@ -360,6 +360,50 @@ uint32_t ft_live_cast(struct ft_live *l, uint32_t x, unsigned element)
   return ft_live_end(l, 1);
 }
 
+bool ft_live_reshape_weight(struct ft_live *l, struct ft_weight *w, const int64_t *dims, int rank)
+{
+  int64_t count = 1, *kept;
+
+  if (w->tensor || rank < 1 || rank > FT_GRAPH_RANK)
+    return false;
+  for (int i = 0; i < rank; i++)
+    count = ft_times(count, dims[i]);
+  kept = count == w->declared.elements ? ft_live_take(l, (size_t)rank * sizeof *kept) : NULL;
+  if (!kept)
+    return false;
+  memcpy(kept, dims, (size_t)rank * sizeof *kept);
+  w->declared.dims = kept;
+  w->declared.rank = rank;
+  return true;
+}
+
+bool ft_live_add_bias(struct ft_live *l, uint32_t x, struct ft_weight *bias, int64_t channels)
+{
+  static const char *const layers[] = { "Conv", "ConvTranspose", "Gemm", "MatMul", NULL };
+  const struct ft_tensor *t = ft_live_of(l, x);
+  struct ft_operator *op;
+  uint32_t *in, w;
+  bool layer = false;
+
+  if (bias->tensor || !t->producer || t->block != l->serial ||
+      t->producer > l->block->operator_count || bias->declared.elements != channels)
+    return false;
+  op = &l->block->operators[t->producer - 1];
+  for (size_t i = 0; layers[i]; i++)
+    layer = layer || strcmp(op->type, layers[i]) == 0;
+  if (!layer || op->input_count != 2)
+    return false;
+  in = ft_live_take(l, 3 * sizeof *in);
+  w = in ? ft_live_weight(l, bias) : 0;
+  if (!w)
+    return false;
+  memcpy(in, op->inputs, 2 * sizeof *in);
+  in[2] = w;
+  op->inputs = in;
+  op->input_count = 3;
+  return true;
+}
+
 /* ---- blocks ---- */
 
 int ft_live_open(struct ft_live *l, struct ft_live_frame *frame)

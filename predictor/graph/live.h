@@ -89,6 +89,15 @@ uint32_t ft_live_slice(struct ft_live *l, uint32_t x, int axis, int64_t start, i
                        int64_t step);
 uint32_t ft_live_cast(struct ft_live *l, uint32_t x, unsigned element);
 
+/* Give a weight that nobody used yet other sizes for the same elements. False where it cannot be. */
+bool ft_live_reshape_weight(struct ft_live *l, struct ft_weight *w, const int64_t *dims, int rank);
+
+/*
+ * Let the layer that gives X take BIAS in, one for each of its CHANNELS, where it has none: a file
+ * may add it behind, the frameworks' kernels do both at once. False where it cannot be.
+ */
+bool ft_live_add_bias(struct ft_live *l, uint32_t x, struct ft_weight *bias, int64_t channels);
+
 /* Make a block of its own for what comes next, to be kept with ft_live_inner. */
 struct ft_live_frame {
   struct ft_block *block, *outer;

@@ -311,14 +311,29 @@ static int product(struct run *r)
   return call_and_give(r, "matmul", args, 2);
 }
 
+/* Whether the layer that gives X takes B in: of a product the last dimension is what it is for, of
+ * a convolution the second. */
+static bool takes_in(struct run *r, uint32_t x, struct ft_weight *b)
+{
+  const struct ft_tensor *t = ft_live_of(&r->live, x);
+  int channels = b->declared.rank == 1 ? t->rank - 1 : 1;
+
+  return t->rank > channels && channels >= 0 &&
+         ft_live_add_bias(&r->live, x, b, t->dims[channels]);
+}
+
 /* Y's dimensions are X's from AXIS on. */
 static int elementwise(struct run *r, const char *name)
 {
   struct ft_operand args[] = { input(r, "X"), input(r, "Y") };
   int64_t axis = integer(r, "axis", -1), dims[FT_GRAPH_RANK];
-  uint32_t x = ft_value_as_tensor(&r->live, &args[0]), y = ft_value_as_tensor(&r->live, &args[1]);
+  uint32_t x = ft_value_as_tensor(&r->live, &args[0]), y;
   int p, q;
 
+  if (x && strcmp(name, "add") == 0 && args[1].type == FT_VALUE_WEIGHT &&
+      takes_in(r, x, args[1].weight))
+    return give(r, args[0]);
+  y = ft_value_as_tensor(&r->live, &args[1]);
   if (!x || !y)
     return ft_live_fail(&r->live, "%s: expected two inputs", r->op->type);
   p = ft_live_of(&r->live, x)->rank;
@@ -341,9 +356,15 @@ static int elementwise(struct run *r, const char *name)
 static int reshape(struct run *r)
 {
   struct ft_operand args[] = { input(r, "X"), sizes(r, "ShapeTensor", "Shape", "shape") };
-  uint32_t x = ft_value_as_tensor(&r->live, &args[0]);
-  const struct ft_tensor *t = x ? ft_live_of(&r->live, x) : NULL;
+  const struct ft_pd_attribute *a = attribute(r, "shape");
+  const struct ft_tensor *t;
+  uint32_t x;
 
+  if (args[0].type == FT_VALUE_WEIGHT && a && a->integers &&
+      ft_live_reshape_weight(&r->live, args[0].weight, a->integers, (int)a->count))
+    return give(r, args[0]);
+  x = ft_value_as_tensor(&r->live, &args[0]);
+  t = x ? ft_live_of(&r->live, x) : NULL;
   if (!t)
     return -1;
   for (size_t i = 0; args[1].type == FT_VALUE_LIST && i < args[1].list->count; i++) {

@@ -215,7 +215,7 @@ void ft_plan_settle(struct ft_plan *p)
     if (ft_backward_of(op).gradient == FT_GRADIENT_STOPS)
       wanted = false;
     for (uint32_t j = 0; j < op->output_count; j++)
-      if (op->outputs[j] && ft_element_is_real(ft_plan_tensor(p, op->outputs[j])->element))
+      if (op->outputs[j] && ft_plan_real(p, op->outputs[j]))
         p->places[op->outputs[j]].wanted = p->places[op->outputs[j]].wanted || wanted;
   }
   for (uint32_t i = 0; i < p->block->operator_count; i++) {

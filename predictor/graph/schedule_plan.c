@@ -84,9 +84,8 @@ void ft_plan_keep(struct ft_plan *p, uint32_t op, uint32_t buffer)
 int64_t ft_plan_bytes(const struct ft_plan *p, uint32_t t)
 {
   const struct ft_tensor *x = ft_plan_tensor(p, t);
-  int64_t bytes = ft_element_is_real(x->element)
-                      ? ft_times(ft_tensor_elements(x), p->places[t].width)
-                      : ft_tensor_bytes(x);
+  int64_t bytes =
+      ft_plan_real(p, t) ? ft_times(ft_tensor_elements(x), p->places[t].width) : ft_tensor_bytes(x);
 
   return bytes > 0 ? ft_times(bytes, x->data ? p->options->batch : 1) : 0;
 }

@@ -63,6 +63,14 @@ static inline struct ft_place *ft_plan_owner(const struct ft_plan *p, uint32_t t
   return &p->places[p->places[t].owner];
 }
 
+/* Whether T holds real numbers, as far as is known. */
+static inline bool ft_plan_real(const struct ft_plan *p, uint32_t t)
+{
+  uint8_t element = ft_plan_tensor(p, t)->element;
+
+  return element == FT_ELEMENT_UNKNOWN || ft_element_is_real(element);
+}
+
 static inline bool ft_plan_is(const struct ft_operator *op, const char *type)
 {
   return strcmp(op->type, type) == 0;

@@ -316,11 +316,32 @@ static int einsum(struct ft_tf_call *c)
 
 /* ---- shapes ---- */
 
+static bool reshape_weight(struct ft_tf_call *c, const int64_t *dims, int n)
+{
+  const struct ft_operand *v = operand(c, 0);
+
+  return v->type == FT_VALUE_WEIGHT && ft_live_reshape_weight(c->l, v->weight, dims, n);
+}
+
+static bool take_in(struct ft_tf_call *c)
+{
+  const struct ft_operand *x = operand(c, 0), *b = operand(c, 1);
+  const struct ft_tensor *t = x->type == FT_VALUE_TENSOR ? of(c, x->tensor) : NULL;
+
+  return t && t->rank > 0 && b->type == FT_VALUE_WEIGHT &&
+         ft_live_add_bias(c->l, x->tensor, b->weight,
+                          t->dims[channels_first(c) ? 1 : t->rank - 1]);
+}
+
 static int reshape(struct ft_tf_call *c)
 {
   int64_t dims[FT_GRAPH_RANK];
-  uint32_t x = tensor(c, 0), s;
   int n = numbers(c, 1, dims, FT_GRAPH_RANK);
+  uint32_t x, s;
+
+  if (reshape_weight(c, dims, n))
+    return ft_tf_give(c, *operand(c, 0));
+  x = tensor(c, 0);
 
   if (!x)
     return -1;
@@ -344,7 +365,16 @@ static int axes(struct ft_tf_call *c, const char *type, uint32_t x, const int64_
 static int squeeze(struct ft_tf_call *c)
 {
   const struct ft_tf_attribute *a = ft_tf_attribute(c->node, "squeeze_dims");
+  const struct ft_operand *v = operand(c, 0);
+  const struct ft_declared *d = v->type == FT_VALUE_WEIGHT ? &v->weight->declared : NULL;
+  int64_t kept[FT_GRAPH_RANK];
+  int n = 0;
 
+  for (int i = 0; d && i < d->rank; i++)
+    if (d->dims[i] != 1)
+      kept[n++] = d->dims[i];
+  if (d && reshape_weight(c, kept, n)) /* whichever of its ones are meant: none is left */
+    return ft_tf_give(c, *v);
   return axes(c, "Squeeze", tensor(c, 0), a ? a->integers : NULL, a ? a->count : 0);
 }
 
@@ -796,6 +826,8 @@ static int by_table(struct ft_tf_call *c)
 
       return give(c, x ? ft_live_unary(c->l, unaries[i].type, x) : 0);
     }
+  if ((is(c, "BiasAdd") || is(c, "Add") || is(c, "AddV2")) && take_in(c))
+    return ft_tf_give(c, *operand(c, 0));
   for (size_t i = 0; i < IN(binaries); i++)
     if (is(c, binaries[i].op)) {
       uint32_t a = tensor(c, 0), b = tensor(c, 1);

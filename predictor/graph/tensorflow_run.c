@@ -12,7 +12,7 @@
 #include "predictor/core/text.h"
 #include "predictor/graph/tensorflow.h"
 
-enum { CALLS = 64, TURNS = 100000, NODES = 1 << 20 };
+enum { CALLS = 64, TURNS = 1 << 13, NODES = 1 << 18 };
 
 struct run {
   struct ft_live live;
@@ -494,6 +494,9 @@ static int begin_turn(struct run *r, const struct scope *s, struct turn *t,
 {
   size_t n = s->function->node_count;
 
+  r->steps += n / 8; /* what is copied and looked through */
+  if (r->steps > NODES)
+    return ft_live_fail(&r->live, "more than %d nodes, loops unrolled", NODES);
   memcpy(t->inside.values, s->values, n * sizeof *s->values);
   memcpy(t->inside.counts, s->counts, n * sizeof *s->counts);
   for (size_t i = 0; i < n; i++)

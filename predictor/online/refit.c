@@ -225,8 +225,7 @@ static void prefer_equation(ft_model *model, struct ft_refit *r)
   (void)ft_string_copy("equation", e->method, sizeof e->method);
   for (size_t i = 0; i < r->rows; i++)
     if (model->history[r->row[i]].equation_log != 0)
-      r->fit.residual[i] =
-          log(r->data.y[i]) - (double)model->history[r->row[i]].equation_log;
+      r->fit.residual[i] = log(r->data.y[i]) - (double)model->history[r->row[i]].equation_log;
 }
 
 static void fit(ft_model *model, struct ft_refit *r)
@@ -308,7 +307,7 @@ static void remember(struct ft_refit *r, double by)
 
   for (size_t i = 0; i < count; i++)
     r->sorted[i] = r->fit.residual[r->rows - count + i] - by;
-  qsort(r->sorted, count, sizeof *r->sorted, ft_order_rising);
+  ft_order_sort(r->sorted, count);
   for (size_t i = r->residuals / 2; i < r->residuals; i++)
     r->residual[i] =
         fmax(r->residual[i],
@@ -332,7 +331,7 @@ static void collect(ft_model *model, struct ft_refit *r)
   for (size_t i = by != 0 ? DRIFT_FIRST : 0; i < r->rows; i++)
     r->residual[r->residuals++] =
         r->fit.residual[i] - (by != 0 ? level_before(r->fit.residual, i) : 0);
-  qsort(r->residual, r->residuals, sizeof *r->residual, ft_order_rising);
+  ft_order_sort(r->residual, r->residuals);
   if (by != 0) {
     move_centre(&model->evaluator, by);
     measure_above(model, r);
@@ -484,7 +483,7 @@ static void add_bounds(ft_model *model, struct ft_refit *r)
     e->bound_log = fresh.above;
     add_fresh(r, &fresh);
   }
-  qsort(r->residual, r->residuals, sizeof *r->residual, ft_order_rising);
+  ft_order_sort(r->residual, r->residuals);
 }
 
 /* What is found apart from the fit stays: the equation, and what the ensemble's members wasted. */
@@ -494,7 +493,8 @@ static void forget_fit(ft_evaluator *e)
                         .equation = e->equation,
                         .losses_count = e->losses_count,
                         .judged = e->judged,
-                        .failure_price = e->failure_price };
+                        .failure_price = e->failure_price,
+                        .band = e->band };
 
   memcpy(kept.losses, e->losses, sizeof kept.losses);
   *e = kept;

@@ -38,7 +38,7 @@ struct ft_replay_options {
   unsigned seeds;    /* 1 or more */
   uint64_t seed;     /* the first */
   double ttf;        /* a failed attempt takes this part of the run time */
-  double price;      /* what foretell takes a failed attempt's cost for: 1 is its cost */
+  double price;      /* as ft_ensemble_question.failure_price */
   double node_bytes; /* what a node has */
   void (*progress)(uint64_t runs, void *data); /* NULL: none; RUNS played since the last call */
   void *data;

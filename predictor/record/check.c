@@ -139,7 +139,7 @@ static int check_views(const ft_evaluator *e, struct ft_error *err)
     if (!(e->losses[i] >= 0 && isfinite(e->losses[i])))
       return bad(err, "losses");
   if (!(e->judged >= 0 && isfinite(e->judged)) ||
-      !(e->failure_price >= 0 && isfinite(e->failure_price)))
+      !(e->failure_price >= 0 && isfinite(e->failure_price)) || !isfinite(e->band))
     return bad(err, "losses");
   return 0;
 }
@@ -230,6 +230,9 @@ static int check_partition(const ft_partition *p, struct ft_error *err)
   for (size_t i = 0; i < p->nodes_count; i++)
     if (!printable(p->nodes[i].gres) || !printable(p->nodes[i].platform))
       return bad(err, "nodes");
+  for (size_t i = 0; i < p->gres_count; i++)
+    if (!printable(p->gres[i].name))
+      return bad(err, "gres");
   return 0;
 }
 
@@ -251,6 +254,30 @@ static int check_apps(const ft_apps *apps, struct ft_error *err)
   return 0;
 }
 
+static int check_network(const ft_network *n, struct ft_error *err)
+{
+  if ((unsigned)n->action > _ft_action_MAX || !printable(n->error) || !printable(n->option) ||
+      !printable(n->value) || !printable(n->subject))
+    return bad(err, "network");
+  for (size_t i = 0; i < n->lines_count; i++)
+    if (!printable(n->lines[i]))
+      return bad(err, "lines");
+  for (size_t i = 0; i < n->quantiles_count; i++)
+    if (!isfinite(n->quantiles[i]) || n->quantiles[i] <= 0 ||
+        (i && n->quantiles[i] < n->quantiles[i - 1]))
+      return bad(err, "quantiles");
+  return 0;
+}
+
+static int check_answer(const ft_answer *a, struct ft_error *err)
+{
+  if (!a->has_submission || a->submission.schema < 1 || a->submission.schema > FT_SCHEMA)
+    return bad(err, "submission");
+  if (check_submission(&a->submission, err) < 0)
+    return -1;
+  return a->has_network ? check_network(&a->network, err) : 0;
+}
+
 int ft_record_check(enum ft_record record, const void *message, struct ft_error *err)
 {
   switch (record) {
@@ -268,6 +295,8 @@ int ft_record_check(enum ft_record record, const void *message, struct ft_error 
     return check_partition(message, err);
   case FT_RECORD_APPS:
     return check_apps(message, err);
+  case FT_RECORD_ANSWER:
+    return check_answer(message, err);
   }
   return 0;
 }

@@ -30,7 +30,8 @@ static const struct kind {
   [FT_RECORD_SITE] = { "site", ft_site_fields, offsetof(ft_site, schema) },
   [FT_RECORD_PARTITION] = { "partition", ft_partition_fields, offsetof(ft_partition, schema) },
   [FT_RECORD_APPS] = { "apps", ft_apps_fields, offsetof(ft_apps, schema) },
-  [FT_RECORD_ANNOUNCEMENT] = { "announcement", ft_announcement_fields, offsetof(ft_announcement, schema) }
+  [FT_RECORD_ANNOUNCEMENT] = { "announcement", ft_announcement_fields, offsetof(ft_announcement, schema) },
+  [FT_RECORD_ANSWER] = { "answer", ft_answer_fields, offsetof(ft_answer, schema) }
 };
 
 static bool into_buf(pb_ostream_t *stream, const pb_byte_t *data, size_t length)
@@ -197,7 +198,7 @@ static int read_body(int fd, const unsigned char *header, size_t available, enum
 static int read_file(int fd, enum ft_record record, const char *name, bool whole, void *message,
                      struct ft_error *err)
 {
-  unsigned char start[4096];
+  unsigned char start[16384];
   ssize_t got = pread(fd, start, sizeof start, 0);
 
   if (got < HEADER_SIZE || memcmp(start, magic, sizeof magic) != 0)

@@ -39,12 +39,27 @@ static int add_request(struct ft_buf *out, const ft_request *request, struct ft_
   return status;
 }
 
-int ft_frame_write(const struct ft_description *what, const ft_request *request, struct ft_buf *out,
+static int add_network(struct ft_buf *out, const struct ft_network_asked *network)
+{
+  if (!network)
+    return 0;
+  return add_string(out, 'f', network->file) < 0 || add_string(out, 'g', network->mig) < 0 ||
+                 add_string(out, 'm', network->mode) < 0 ||
+                 add_string(out, 'n', network->mild) < 0 ||
+                 add_string(out, 'o', network->option) < 0 ||
+                 add_string(out, 'v', network->value) < 0
+             ? -1
+             : 0;
+}
+
+int ft_frame_write(const struct ft_description *what, const ft_request *request,
+                   const struct ft_network_asked *network, struct ft_buf *out,
                    struct ft_error *err)
 {
   if (add_request(out, request, err) < 0 || add_string(out, 'a', what->app) < 0 ||
       add_string(out, 'p', what->params) < 0 || add_string(out, 'u', what->user) < 0 ||
       add_string(out, 'j', what->job_name) < 0 || add_string(out, 'y', what->array) < 0 || add_string(out, 'd', what->directory) < 0 ||
+      add_network(out, network) < 0 ||
       (what->script && add(out, 's', what->script, what->script_length) < 0))
     goto full;
   for (size_t i = 0; i < what->argument_count && i < FT_FRAME_WORDS; i++)
@@ -65,9 +80,24 @@ static int take_request(const char *data, size_t length, ft_request *out)
   return 0;
 }
 
-static const char **string_field(struct ft_description *d, char letter)
+static const char **string_field(struct ft_frame *out, char letter)
 {
+  struct ft_description *d = &out->description;
+  struct ft_network_asked *n = &out->network;
+
   switch (letter) {
+  case 'f':
+    return &n->file;
+  case 'g':
+    return &n->mig;
+  case 'm':
+    return &n->mode;
+  case 'n':
+    return &n->mild;
+  case 'o':
+    return &n->option;
+  case 'v':
+    return &n->value;
   case 'a':
     return &d->app;
   case 'p':
@@ -87,7 +117,7 @@ static const char **string_field(struct ft_description *d, char letter)
 static int take(struct ft_frame *out, char letter, const char *data, size_t length)
 {
   struct ft_description *d = &out->description;
-  const char **string = string_field(d, letter);
+  const char **string = string_field(out, letter);
 
   if (letter == 'r')
     return take_request(data, length, &out->request);

@@ -15,15 +15,28 @@
 
 enum { FT_FRAME_WORDS = 1024 };
 
+/* What is asked about a network; strings are borrowed, NULL where there is none. */
+struct ft_network_asked {
+  const char *file;   /* --predict-model */
+  const char *mig;    /* --predict-mig: a GPU, or "" for any */
+  const char *mode;   /* as typed, by name; NULL: the policy's */
+  const char *mild;   /* not NULL: Slurm would not heed a rejection, so there is none */
+  const char *option; /* where the job asks for GPUs: "gres", "gpus", "gpus-per-node" */
+  const char *value;  /* what it says there */
+};
+
 /* A description read from a frame, which it borrows from. */
 struct ft_frame {
   struct ft_description description; /* without apps */
+  struct ft_network_asked network;
   ft_request request;
   const char *words[FT_FRAME_WORDS];
 };
 
-/* Put WHAT and REQUEST at the end of OUT. Returns 0, or -1 over OUT's limit. */
-int ft_frame_write(const struct ft_description *what, const ft_request *request, struct ft_buf *out,
+/* Put WHAT, REQUEST and NETWORK (NULL: nothing is asked) at the end of OUT. Returns 0, or -1 over
+ * OUT's limit. */
+int ft_frame_write(const struct ft_description *what, const ft_request *request,
+                   const struct ft_network_asked *network, struct ft_buf *out,
                    struct ft_error *err);
 
 /* Read LENGTH bytes. Returns 0, or -1 with ERR naming the byte at fault. */

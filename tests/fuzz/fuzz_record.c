@@ -17,6 +17,7 @@ static union {
   ft_partition partition;
   ft_apps apps;
   ft_announcement announcement;
+  ft_answer answer;
 } message;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -28,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
   if (!size)
     return 0;
-  record = data[0] % (FT_RECORD_ANNOUNCEMENT + 1);
+  record = data[0] % (FT_RECORD_ANSWER + 1);
   if (ft_record_decode(record, data + 1, size - 1, &message, &err) < 0)
     return 0;
   ft_buf_init(&again, FT_LIMIT_RECORD);

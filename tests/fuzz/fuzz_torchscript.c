@@ -16,18 +16,20 @@
 static int parse(struct ft_build *build, struct ft_script *script, struct ft_text text)
 {
   struct ft_text line, part;
-  char name[256];
+  uint32_t name;
 
   while (ft_text_line(&text, &line)) {
     const char *begin = text.at;
 
     if (!ft_text_skip(&line, "#file "))
       continue;
-    (void)ft_text_copy(line, name, sizeof name);
+    name = ft_build_name(build, line.at, ft_text_left(&line));
+    if (name == UINT32_MAX)
+      abort();
     part = text;
     while (ft_text_left(&text) && !ft_text_starts(text, "#file ") && ft_text_line(&text, &line))
       part = text;
-    if (ft_script_parse(build, script, name, begin, (size_t)(part.at - begin)) < 0)
+    if (ft_script_parse(build, script, ft_build_text(build, name), begin, (size_t)(part.at - begin)) < 0)
       return -1;
   }
   return 0;

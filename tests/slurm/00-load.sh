@@ -18,7 +18,7 @@ for command in sbatch srun salloc; do
   like "$($command --help)" 'predict-mem' "$command shows --predict-mem in its help"
 done
 options=$(sbatch --help | sed -n '/provided by plugins/,$p')
-for option in predict-mem predict-app predict-params; do
+for option in predict-mem predict-app predict-params predict-model predict-mig; do
   like "$options" "--$option.*foretell" "--$option stands there with the plugin's name"
 done
 

@@ -27,7 +27,7 @@ play_begin() {
   [ -n "${scratch-}" ] || cluster_open || exit 1
   copies=$scratch/installed
   mkdir "$copies" && cp "$FT_PLUGIN_BUILT" "$FT_ROOT/sbin/foretelld" \
-    "$FT_ROOT/libexec/foretell/foretell-helper" "$copies" || exit 1
+    "$FT_ROOT/libexec/foretell/"foretell-{helper,network} "$copies" || exit 1
   play_helper=$copies/foretell-helper
   : "${FT_PLUGIN:=$copies/spank_foretell.so}"
   : "${FT_AGENT:=$copies/foretelld}"

@@ -282,7 +282,7 @@ static void the_child_is_told_of_the_array(void **state)
   (void)state;
   assert_non_null(frame);
   ft_buf_init(&buf, FT_LIMIT_FRAME);
-  assert_int_equal(ft_frame_write(&what, &request, &buf, &err), 0);
+  assert_int_equal(ft_frame_write(&what, &request, NULL, &buf, &err), 0);
   assert_int_equal(ft_frame_read(buf.data, buf.length, frame, &err), 0);
   assert_string_equal(frame->description.array, "1-4");
   ft_buf_free(&buf);

@@ -177,6 +177,39 @@ static void kinds_of_nodes_are_counted(void **state)
   free(p);
 }
 
+static void typed_gres_of_all_nodes_are_the_partitions(void **state)
+{
+  const struct ft_slurm_config config = { .cluster = "c" };
+  const struct ft_scontrol_host host = { "vm", "" };
+  struct ft_error err;
+  ft_partition p[1];
+  struct ft_buf nodes;
+  size_t count;
+
+  (void)state;
+  ft_buf_init(&nodes, FT_LIMIT_COMMAND);
+  assert_int_equal(
+      ft_buf_printf(&nodes,
+                    "NodeName=a RealMemory=1 Gres=gpu:a100_1g.5gb:2(S:0,2),nic:4 Partitions=a\n"
+                    "NodeName=b RealMemory=2 Gres=gpu:a100_1g.5gb:7(S:0),gpu:x Partitions=a\n"
+                    "NodeName=c RealMemory=3 Gres=(null) Partitions=a\n"
+                    "NodeName=d RealMemory=4 Gres=gpu:%0100d:1 Partitions=a\n",
+                    7),
+      0);
+  for (int i = 0; i < 40; i++)
+    assert_int_equal(
+        ft_buf_printf(&nodes, "NodeName=n RealMemory=9 Gres=gpu:t%d:1 Partitions=a\n", i), 0);
+  assert_int_equal(ft_scontrol_partitions(ft_text_from("PartitionName=a\n"), text_of(&nodes),
+                                          &config, &host, p, 1, &count, &err),
+                   0);
+  assert_int_equal(p[0].gres_count, 24);
+  assert_string_equal(p[0].gres[0].name, "gpu:a100_1g.5gb");
+  assert_int_equal(p[0].gres[0].count, 7);
+  assert_string_equal(p[0].gres[1].name, "gpu:x");
+  assert_string_equal(p[0].gres[2].name, "gpu:t0");
+  ft_buf_free(&nodes);
+}
+
 static void of_many_kinds_the_extremes_stay(void **state)
 {
   const struct ft_slurm_config config = { .cluster = "c" };
@@ -202,6 +235,9 @@ static void of_many_kinds_the_extremes_stay(void **state)
     assert_int_equal(p[0].nodes[i].mem_bytes, (uint64_t)(1000 + i) * FT_MIB);
   assert_int_equal(p[0].nodes[7].mem_bytes, 1039 * FT_MIB);
   assert_string_equal(p[0].nodes[0].gres, "gpu:t:1,nic:2");
+  assert_int_equal(p[0].gres_count, 1);
+  assert_string_equal(p[0].gres[0].name, "gpu:t");
+  assert_int_equal(p[0].gres[0].count, 1);
   assert_int_equal(ft_scontrol_partitions(ft_text_from("PartitionName=a\nPartitionName=b\n"),
                                           text_of(&nodes), &config, &host, p, 1, &count, &err),
                    -1);
@@ -302,6 +338,7 @@ int main(void)
                                       cmocka_unit_test(partitions_have_their_limits),
                                       cmocka_unit_test(global_defaults_are_inherited),
                                       cmocka_unit_test(kinds_of_nodes_are_counted),
+                                      cmocka_unit_test(typed_gres_of_all_nodes_are_the_partitions),
                                       cmocka_unit_test(of_many_kinds_the_extremes_stay),
                                       cmocka_unit_test(a_jobs_record_is_read),
                                       cmocka_unit_test(damage_is_survived) };

@@ -12,7 +12,7 @@ static struct ft_graph *open_graph(const char *name)
   const char *top = getenv("FT_TOP_SRCDIR");
   struct ft_error err = { "" };
   struct ft_graph *graph;
-  char path[4096];
+  static char path[4096]; /* the graph names it */
 
   (void)snprintf(path, sizeof path, "%s/tests/fuzz/corpus/onnx/%s.onnx", top ? top : ".", name);
   graph = ft_graph_read(path, &err);

@@ -276,6 +276,36 @@ static void what_slurm_carries_of_the_options_is_taken_back(void **state)
   assert_has(output, "taken back _SLURM_SPANK_OPTION_foretell_predict_app\n");
 }
 
+/* A network's question is the child's; without one, or for any answer but a true one, a line. */
+static void a_model_file_costs_a_line_at_most(void **state)
+{
+  static const struct {
+    const char *line, *environment, *said;
+    size_t lines;
+  } cases[] = {
+    { "sbatch --predict-model=net.onnx job.sh 7", NULL, "ended without an answer", 1 },
+    { "sbatch --predict-mem --predict-model=net.onnx job.sh 7", NULL, "ended without", 1 },
+    { "sbatch --predict-mig job.sh 7", NULL, "ended without an answer", 1 },
+    { "sbatch --predict-mig=a100 --predict-model=net.onnx --gres=gpu:1 job.sh 7", NULL, "ended", 1 },
+    { "sbatch job.sh 7", "FORETELL_PREDICT_MODEL=net.onnx", "ended without an answer", 1 },
+    { "sbatch --predict-mem=off --predict-model=net.onnx job.sh 7", NULL, "post_opt 0", 0 },
+    { "sbatch --predict-mem --predict-app=sorter --predict-model=net.onnx job.sh 7", NULL,
+      "\nmem=1", 2 },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    const char *output = submit(cases[i].line, cases[i].environment);
+
+    assert_has(output, cases[i].said);
+    assert_has(output, "carried FORETELL: ");
+    assert_has(output, "post_opt 0\n");
+    if (lines_said(output) != cases[i].lines)
+      fail_msg("%s: %s", cases[i].line, output);
+    assert_null(strstr(output, "gres=gpu:a"));
+  }
+}
+
 static void memory_is_set_in_the_users_unit(void **state)
 {
   static const struct {
@@ -583,6 +613,7 @@ int main(int argc, char **argv)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(app_and_features_are_carried_without_being_asked),
     cmocka_unit_test(what_slurm_carries_of_the_options_is_taken_back),
+    cmocka_unit_test(a_model_file_costs_a_line_at_most),
     cmocka_unit_test(memory_is_set_in_the_users_unit),
     cmocka_unit_test(an_array_is_given_what_its_largest_element_needs),
     cmocka_unit_test(what_was_imported_for_the_jobs_name_helps_until_it_has_runs),

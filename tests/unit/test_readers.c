@@ -53,7 +53,7 @@ static void the_same_network_costs_the_same_from_every_framework(void **state)
     { "resnet", "3x64x64", { "torchscript/net-resnet-traced.pt", "torchscript/net-resnet-scripted.pt",
         "pt2/net-resnet.pt2", "tensorflow/net-resnet.pb", "paddle/net-resnet.pdmodel" }, 0 },
     { "lstm", "7x6", { "torchscript/net-lstm-traced.pt", "torchscript/net-lstm-scripted.pt",
-        "pt2/net-lstm.pt2", "tensorflow/net-lstm.pb", "tensorflow/net-lstm.saved.pb",
+        "pt2/net-lstm.pt2", "../../fixtures/graph/tensorflow/net-lstm.pb", "../../fixtures/graph/tensorflow/net-lstm.saved.pb",
         "paddle/net-lstm.pdmodel" }, 0 },
     { "transformer", "9x16", { "torchscript/net-transformer-traced.pt",
         "torchscript/net-transformer-scripted.pt", "pt2/net-transformer.pt2",
@@ -77,7 +77,7 @@ static void the_same_network_costs_the_same_from_every_framework(void **state)
     if (cases[i].parameters)
       assert_int_equal(first.cost.parameters, cases[i].parameters);
     for (size_t j = 0; j < COUNT_OF(cases[i].files) && cases[i].files[j]; j++) {
-      bool recurrent = strstr(cases[i].files[j], "tensorflow/net-lstm") != NULL;
+      bool recurrent = strstr(cases[i].files[j], "../../fixtures/graph/tensorflow/net-lstm") != NULL;
       const char *file = cases[i].files[j];
 
       second = analyse(file, 4, strncmp(file, "torch", 5) == 0 ? cases[i].input : NULL, &other);
@@ -107,7 +107,7 @@ static void a_batch_multiplies_and_may_be_asked_again(void **state)
                 { "torchscript/net-transformer-traced.pt", "9x16" },
                 { "pt2/net-detection.pt2", NULL },
                 { "tensorflow/net-resnet.pb", NULL },
-                { "tensorflow/net-lstm.saved.pb", NULL },
+                { "../../fixtures/graph/tensorflow/net-lstm.saved.pb", NULL },
                 { "paddle/net-lstm.pdmodel", NULL },
                 { "hf/llama.json", "sequence=11" } };
 

@@ -361,6 +361,7 @@ static void frames_go_both_ways_and_refuse_damage(void **state)
 {
   const char *arguments[] = { "--n", "", "3" };
   const ft_request request = { .tasks = 3, .mem_bytes = 7 };
+  const struct ft_network_asked asked = { .file = "net.onnx", .mig = "", .option = "gres" };
   struct ft_description what = { .app = "a",
                                  .job_name = "j",
                                  .directory = "/d",
@@ -373,8 +374,12 @@ static void frames_go_both_ways_and_refuse_damage(void **state)
 
   (void)state;
   ft_buf_init(&buf, FT_LIMIT_FRAME);
-  assert_int_equal(ft_frame_write(&what, &request, &buf, &err), 0);
+  assert_int_equal(ft_frame_write(&what, &request, &asked, &buf, &err), 0);
   assert_int_equal(ft_frame_read(buf.data, buf.length, frame, &err), 0);
+  assert_string_equal(frame->network.file, "net.onnx");
+  assert_string_equal(frame->network.mig, "");
+  assert_null(frame->network.mode);
+  assert_string_equal(frame->network.option, "gres");
   assert_string_equal(frame->description.app, "a");
   assert_null(frame->description.params);
   assert_int_equal(frame->description.script_length, 3);

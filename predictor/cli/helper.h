@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The plugin's child in two programs: foretell-helper, linked with as little as can be, hands what
+ * is asked about networks over to foretell-network, which has the readers of model files.
+ */
+#ifndef FT_CLI_HELPER_H
+#define FT_CLI_HELPER_H
+
+#include "predictor/core/buf.h"
+#include "predictor/request/frame.h"
+
+/* Become the program that can answer INPUT, a frame about a network, with the same ARGV. Returns
+ * where that is this one, or where there is none. */
+void ft_helper_hand_over(char **argv, const struct ft_buf *input);
+
+struct ft_helper_question {
+  const struct ft_frame *frame;
+  const char *state;          /* the state folder */
+  unsigned long milliseconds; /* when the plugin stops listening; for a message */
+  /* called with the answer so far, which is given if there is none in time */
+  void (*keep)(void);
+};
+
+/* Answer what is asked about a network: its figures join SUBMISSION's features, NETWORK the rest. */
+void ft_helper_network(const struct ft_helper_question *question, ft_submission *submission,
+                       ft_network *network);
+
+#endif

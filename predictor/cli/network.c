@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What a submission's model file says: read here, with the submitting user's rights, by the
+ * plugin's child. Gives the network's figures as features, and what is decided about its GPU.
+ */
+#include "config.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "predictor/cli/helper.h"
+#include "predictor/cli/predict_model.h"
+#include "predictor/core/io.h"
+#include "predictor/core/text.h"
+#include "predictor/core/units.h"
+#include "predictor/decide/decide.h"
+#include "predictor/decide/slice.h"
+#include "predictor/estimate/gpu_params.h"
+#include "predictor/graph/analyse.h"
+#include "predictor/record/layout.h"
+
+/* All that an answer needs; too large for a stack. */
+struct work {
+  const struct ft_helper_question *asked;
+  const struct ft_network_asked *network;
+  ft_site site;
+  ft_partition partition;
+  ft_policy policy;
+  struct ft_mig_table table;
+  struct ft_slice_question question;
+  struct ft_slice_place place;
+  struct ft_gpu_run run;
+  char input[64], device[64]; /* of the params; "" where they say nothing */
+  const struct ft_gpu *gpu;   /* NULL: none that is known */
+  struct ft_graph *graph;
+  struct ft_gpu_memory memory;
+  char subject[160], evidence[160];
+};
+
+void ft_helper_hand_over(char **argv, const struct ft_buf *input)
+{
+  (void)argv;
+  (void)input;
+}
+
+/* ---- what is asked ---- */
+
+/* Slices that the site has added to those that are known. */
+static int read_slices(struct work *w, int state_fd, struct ft_error *err)
+{
+  struct ft_buf text;
+  int status = 0;
+
+  ft_mig_known(&w->table);
+  ft_buf_init(&text, FT_LIMIT_CONFIG);
+  if (faccessat(state_fd, FT_LAYOUT_MIG, F_OK, 0) == 0 &&
+      (ft_io_read_file(state_fd, FT_LAYOUT_MIG, &text, err) < 0 ||
+       ft_mig_read(&w->table, ft_buf_text(&text), FT_LAYOUT_MIG, err) < 0))
+    status = -1;
+  ft_buf_free(&text);
+  return status;
+}
+
+/* Cluster and policy; without a site file the defaults hold. */
+static int read_site(struct work *w, struct ft_error *err)
+{
+  int fd = open(w->asked->state, O_PATH | O_DIRECTORY | O_CLOEXEC), status;
+  const ft_request *request = &w->asked->frame->request;
+  bool known = fd >= 0 && ft_layout_read_site(fd, &w->site, NULL) == 0;
+
+  if (known && ft_layout_read_partition(fd, &w->site, request->partition, &w->partition, NULL) == 0)
+    w->question.partition = &w->partition;
+  ft_policy_resolve(known ? &w->site : NULL, request->partition, request->account,
+                    w->asked->frame->description.user, &w->policy);
+  status = read_slices(w, fd, err);
+  if (fd >= 0)
+    close(fd);
+  return status;
+}
+
+/* Of the params those about a network; the others are features like any. */
+static int take_params(struct work *w, struct ft_error *err)
+{
+  struct ft_text list = ft_text_from(w->asked->frame->description.params), one;
+
+  ft_gpu_run_begin(&w->run);
+  while (ft_text_until(&list, ',', &one)) {
+    struct ft_text whole = one = ft_text_trim(one), name;
+
+    if (!ft_text_until(&one, '=', &name))
+      continue;
+    if (ft_text_equals(name, "input"))
+      (void)ft_text_copy(one, w->input, sizeof w->input);
+    else if (ft_text_equals(name, "device"))
+      (void)ft_text_copy(one, w->device, sizeof w->device);
+    else if (ft_gpu_params_set(&w->run, name, one) < 0)
+      return ft_error_set(err, "--predict-params: \"%.*s\": with --predict-model expected " FT_GPU_PARAMS,
+                          (int)ft_text_left(&whole), whole.at);
+  }
+  if (w->input[0])
+    w->run.sizes.input = w->input;
+  return 0;
+}
+
+static const struct ft_gpu *gpu_called(const struct work *w, const char *name)
+{
+  const struct ft_gpu *gpu;
+
+  for (size_t i = 0; name && name[0] && (gpu = ft_gpu_at(i)); i++)
+    if (!gpu->host && ft_mig_names_gpu(&w->table, name) && ft_mig_may_be(&w->table, name, gpu->name))
+      return gpu;
+  return NULL;
+}
+
+/* Which GPU it runs on; "cpu" where no GPU is asked for. */
+static int find_gpu(struct work *w, struct ft_error *err)
+{
+  const struct ft_network_asked *n = w->network;
+
+  if (w->question.gpu[0] && !ft_mig_names_gpu(&w->table, w->question.gpu))
+    return ft_error_set(err, "--predict-mig=%.64s: expected a GPU with MIG, as a100 or h100-80gb",
+                        w->question.gpu);
+  ft_slice_find(&w->question, &w->place);
+  if (strcmp(w->device, "cpu") == 0 || (!n->mig && !w->place.count && !w->device[0])) {
+    w->gpu = ft_gpu_find("cpu");
+    return 0;
+  }
+  w->gpu = w->place.gpu ? ft_gpu_find(w->place.gpu) : NULL;
+  if (!w->gpu)
+    w->gpu = gpu_called(w, w->question.gpu);
+  if (!w->gpu)
+    w->gpu = gpu_called(w, w->device);
+  return 0;
+}
+
+/* The user's mode; where nothing was said of one and the site has none, only what there is to say. */
+static ft_mode mode_of(const struct work *w)
+{
+  int mode = w->network->mode ? ft_mode_from_name(w->network->mode) : FT_MODE_UNSET;
+
+  if (mode == FT_MODE_OFF || mode < 0 ||
+      (mode == FT_MODE_UNSET &&
+       (w->policy.mode == FT_MODE_OFF || w->policy.mode == FT_MODE_UNSET)))
+    return FT_MODE_CHECK;
+  return (ft_mode)mode;
+}
+
+static void ask(struct work *w)
+{
+  const struct ft_network_asked *n = w->network;
+
+  w->question.mode = mode_of(w);
+  w->question.mild = n->mild;
+  w->question.choose = n->mig;
+  w->question.gpu = n->mig ? n->mig : "";
+  w->question.option = n->option ? n->option : "";
+  w->question.value = n->value ? n->value : "";
+  w->question.policy = &w->policy;
+  w->question.table = &w->table;
+  w->question.subject = w->subject;
+  w->question.evidence = w->evidence;
+}
+
+/* ---- what is known ---- */
+
+static void add_feature(ft_submission *s, const char *name, int64_t value)
+{
+  if (value > 0)
+    (void)ft_feature_number(s->features, &s->features_count,
+                            sizeof s->features / sizeof *s->features, name, (double)value);
+}
+
+/* A name as it may stand on a terminal. */
+static void printable_name(const char *path, char out[96])
+{
+  const char *slash = strrchr(path, '/');
+
+  (void)ft_string_copy(slash && slash[1] ? slash + 1 : path, out, 96);
+  for (char *c = out; *c; c++)
+    if ((unsigned char)*c < ' ' || *c == 0x7f)
+      *c = '?';
+}
+
+/* Not even opened where it is no file: that alone can wake a FIFO's writer. */
+static int look(const char *path, struct ft_error *err)
+{
+  struct stat st;
+
+  if (stat(path, &st) < 0)
+    return ft_error_errno(err, "%s", path);
+  if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+    return ft_error_set(err, "%s: expected a file or a folder", path);
+  return 0;
+}
+
+static int read_network(struct work *w, ft_submission *submission, struct ft_error *err)
+{
+  struct ft_analysis analysis;
+  char name[96];
+
+  if (look(w->network->file, err) < 0)
+    return -1;
+  w->graph = ft_graph_read(w->network->file, err);
+  if (!w->graph || ft_graph_analyse(w->graph, &w->run.sizes, &analysis, err) < 0)
+    return -1;
+  add_feature(submission, "model_parameters", analysis.cost.parameters);
+  add_feature(submission, "model_macs", analysis.cost.macs);
+  add_feature(submission, "model_activations", analysis.cost.activations);
+  if (ft_gpu_memory(w->graph, w->gpu, &w->run, &w->memory, err) < 0)
+    return -1;
+  printable_name(w->network->file, name);
+  (void)snprintf(w->subject, sizeof w->subject, "%s of batch %lld of %s",
+                 w->run.training ? "training" : "inference", (long long)w->run.sizes.batch, name);
+  (void)snprintf(w->evidence, sizeof w->evidence, "by its operators%s%s",
+                 !w->gpu || w->gpu->measured ? "" : ", no run on this GPU is known",
+                 w->memory.complete ? "" : ", some sizes are not known: a lower bound");
+  return 0;
+}
+
+/* "it would fit with precision=amp (2.1 GiB), ... or device=cpu" */
+static void say_instead(const struct work *w, ft_network *network)
+{
+  struct ft_instead list[FT_INSTEADS];
+  size_t count = ft_instead_find(w->graph, w->gpu, &w->run, w->place.most_bytes,
+                                 ft_slice_probability(&w->policy), list);
+  struct ft_buf text;
+
+  if (!count || network->lines_count == sizeof network->lines / sizeof *network->lines)
+    return;
+  ft_buf_init(&text, sizeof network->lines[0] - 1);
+  for (size_t i = 0; i < count; i++) {
+    char bytes[32], time[32] = "";
+
+    (void)ft_buf_printf(&text, "%s%s", i == 0 ? "it would fit with " : i + 1 < count ? ", " : " or ",
+                        list[i].setting);
+    if (list[i].time > 0)
+      (void)snprintf(time, sizeof time, ", a step takes x %.2f", list[i].time);
+    if (list[i].gpu_bytes > 0)
+      (void)ft_buf_printf(&text, " (%s%s)",
+                          ft_units_show_bytes((uint64_t)list[i].gpu_bytes, bytes, sizeof bytes),
+                          time);
+  }
+  (void)ft_string_copy(ft_buf_text(&text), network->lines[network->lines_count++],
+                       sizeof network->lines[0]);
+  ft_buf_free(&text);
+}
+
+static void decide(struct work *w, ft_network *network)
+{
+  if (w->gpu && w->gpu->host) {
+    (void)ft_string_copy(w->subject, network->subject, sizeof network->subject);
+    memcpy(network->quantiles, w->memory.estimate.quantile, sizeof w->memory.estimate.quantile);
+    network->quantiles_count = FT_ESTIMATE_LEVELS;
+    return;
+  }
+  if (ft_slice_decide(&w->question, &w->place, &w->memory.estimate, network) &&
+      network->lines_count && w->place.most_bytes > 0) {
+    w->asked->keep();
+    say_instead(w, network);
+  }
+}
+
+void ft_helper_network(const struct ft_helper_question *asked, ft_submission *submission,
+                       ft_network *network)
+{
+  struct work *w = calloc(1, sizeof *w);
+  struct ft_error err = { "out of memory" };
+
+  if (w) {
+    w->asked = asked;
+    w->network = &asked->frame->network;
+  }
+  if (!w || read_site(w, &err) < 0 || (ask(w), take_params(w, &err)) < 0 || find_gpu(w, &err) < 0)
+    goto fail;
+  if (!w->network->file)
+    (void)ft_error_set(&err, "--predict-mig: which slice? There is no --predict-model");
+  else if (read_network(w, submission, &err) == 0) {
+    decide(w, network);
+    goto out;
+  }
+fail:
+  (void)ft_string_copy(err.text, network->error, sizeof network->error);
+  for (char *c = network->error; *c; c++)
+    if ((unsigned char)*c < ' ' || *c == 0x7f)
+      *c = '?';
+out:
+  if (w)
+    ft_graph_free(w->graph);
+  free(w);
+}

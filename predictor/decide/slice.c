@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "predictor/core/units.h"
+#include "predictor/decide/slice.h"
+#include "predictor/estimate/gpu_memory.h"
+
+/* As for memory (plan.c): too small where the chance is over twice the one aimed at, and over 5 %. */
+#define LOW_TIMES 2
+#define LOW_LEAST 0.05
+#define MIB 1048576.0
+
+/* ---- what is asked of GPUs ---- */
+
+/* Whether PIECE of OPTION asks for GPUs: "gpu:1" of gres, all of gpus; or names a slice. */
+static bool is_gpu(const char *option, struct ft_text piece)
+{
+  char text[96], name[FT_MIG_NAME];
+  struct ft_text kind;
+
+  if (strcmp(option, "gres") != 0)
+    return true;
+  (void)ft_text_skip(&piece, "gres:");
+  return (ft_text_copy(piece, text, sizeof text) && ft_mig_name(text, name)) ||
+         (ft_text_until(&piece, ':', &kind) &&
+          (ft_text_equals(kind, "gpu") || ft_text_starts(kind, "gpu=")));
+}
+
+/* "gpu:a100_1g.5gb:2" is 2 of "gpu:a100_1g.5gb", "a100:2" of gpus 2 of "gpu:a100", "gpu:2" 2 of any. */
+static bool take_piece(const char *option, struct ft_text piece, struct ft_slice_place *place)
+{
+  bool gres = strcmp(option, "gres") == 0;
+  struct ft_text count = piece, word;
+  const char *last = piece.at;
+  char text[96];
+  uint64_t number;
+
+  (void)ft_text_skip(&piece, "gres:");
+  last = piece.at;
+  for (const char *at = piece.at; at < piece.end; at++)
+    if (*at == ':' || *at == '=')
+      last = at + 1;
+  count = ft_text_of(last, (size_t)(piece.end - last));
+  place->count = 1;
+  if (ft_text_u64(&count, 100000, &number) && !ft_text_left(&count)) {
+    place->count = (uint32_t)number;
+    piece.end = last > piece.at ? last - 1 : last;
+  }
+  if (!ft_text_copy(piece, text, sizeof text))
+    return false;
+  word = piece;
+  if (gres && (!ft_text_until(&word, ':', &count) || !ft_text_left(&word))) {
+    char name[FT_MIG_NAME];
+
+    if (!ft_mig_name(text, name))
+      text[0] = '\0';
+  }
+  place->gres[0] = '\0';
+  if (text[0])
+    (void)snprintf(place->gres, sizeof place->gres, "%s%s", gres ? "" : "gpu:", text);
+  return true;
+}
+
+/* The first of GPU ("": any) among the partition's that is largest. */
+static struct ft_mig_offer largest(const struct ft_slice_question *q)
+{
+  struct ft_estimate any = { .quantile = { 0 } };
+  struct ft_mig_offer largest;
+
+  for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
+    any.quantile[i] = 1;
+  (void)ft_mig_offered(q->table, q->partition, q->gpu, &any, 0.5, &largest);
+  return largest;
+}
+
+/* A whole GPU: of those it can be the one with the least memory. */
+static void find_whole(const struct ft_slice_question *q, struct ft_slice_place *place)
+{
+  const struct ft_gpu *gpu;
+
+  if (!ft_mig_names_gpu(q->table, place->gres))
+    return;
+  for (size_t i = 0; (gpu = ft_gpu_at(i)); i++)
+    if (!gpu->host && ft_mig_may_be(q->table, place->gres, gpu->name) &&
+        (!place->gpu || gpu->memory_mib * MIB < place->limit_bytes)) {
+      place->gpu = gpu->name;
+      place->limit_bytes = gpu->memory_mib * MIB;
+    }
+}
+
+void ft_slice_find(const struct ft_slice_question *q, struct ft_slice_place *place)
+{
+  struct ft_text list = ft_text_from(q->value), piece;
+
+  *place = (struct ft_slice_place){ .count = 0 };
+  while (!place->count && q->option[0] && ft_text_until(&list, ',', &piece))
+    if (is_gpu(q->option, piece) && !take_piece(q->option, piece, place))
+      place->count = 1;
+  if (place->gres[0])
+    place->slice = ft_mig_of_gres(q->table, q->partition, q->gpu, place->gres);
+  if (place->slice) {
+    place->gpu = place->slice->gpu;
+    place->limit_bytes = place->slice->memory_mib * MIB;
+  } else if (place->gres[0]) {
+    find_whole(q, place);
+  } else if (q->choose && largest(q).slice) {
+    place->gpu = largest(q).slice->gpu;
+    place->most_bytes = largest(q).slice->memory_mib * MIB;
+  }
+  if (place->limit_bytes > 0)
+    place->most_bytes = place->limit_bytes;
+}
+
+double ft_slice_probability(const ft_policy *policy)
+{
+  double p = policy->oom_probability;
+
+  if (policy->reject_probability > 0)
+    p = fmin(p, policy->reject_probability);
+  return 1 - fmin(fmax(p, 1e-4), 0.5);
+}
+
+/* ---- what is said ---- */
+
+__attribute__((format(printf, 2, 3))) static void say(ft_network *n, const char *format, ...)
+{
+  char *line = n->lines[n->lines_count - 1];
+  size_t used = strlen(line);
+  va_list ap;
+
+  va_start(ap, format);
+  (void)vsnprintf(line + used, sizeof n->lines[0] - used, format, ap);
+  va_end(ap);
+}
+
+static void new_line(ft_network *n)
+{
+  n->lines[n->lines_count++][0] = '\0';
+}
+
+static const char *show(double bytes, char out[32])
+{
+  return ft_units_show_bytes(bytes < 0x1p62 ? (uint64_t)fmax(bytes, 0) : UINT64_C(1) << 62, out,
+                             32);
+}
+
+static void say_percent(ft_network *n, double p)
+{
+  say(n, p < 0.001 ? "under 0.1 %%" : p > 0.999 ? "over 99.9 %%" : "%.3g %%", 100 * p);
+}
+
+static void say_need(const struct ft_slice_question *q, const struct ft_estimate *e, ft_network *n)
+{
+  char middle[32], high[32];
+
+  say(n, "%s needs %s of GPU memory, 95 %% below %s (%s)", q->subject,
+      show(ft_estimate_quantile(e, 0.5), middle), show(ft_estimate_quantile(e, 0.95), high),
+      q->evidence);
+}
+
+static const char *partition_name(const struct ft_slice_question *q)
+{
+  return q->partition && q->partition->name[0] ? q->partition->name : "it goes to";
+}
+
+/* ---- what is asked for instead ---- */
+
+/* OFFER in the place of what is asked of GPUs, in the option where that stands. False: no room. */
+static bool ask_for(const struct ft_slice_question *q, const struct ft_slice_place *place,
+                    struct ft_mig_offer offer, ft_network *n)
+{
+  bool gres = !q->option[0] || strcmp(q->option, "gres") == 0;
+  const char *type = gres || strncmp(offer.gres, "gpu:", 4) != 0 ? offer.gres : offer.gres + 4;
+  struct ft_text list = ft_text_from(q->value), piece;
+  unsigned count = place->count ? place->count : 1;
+  size_t used = 0;
+  bool done = false;
+
+  if (!gres && type == offer.gres)
+    return false;
+  (void)ft_string_copy(gres ? "gres" : q->option, n->option, sizeof n->option);
+  while (q->option[0] && ft_text_until(&list, ',', &piece)) {
+    bool replaced = !done && is_gpu(q->option, piece);
+    int length =
+        replaced ? snprintf(n->value + used, sizeof n->value - used, "%s%s:%u", used ? "," : "",
+                            type, count)
+                 : snprintf(n->value + used, sizeof n->value - used, "%s%.*s", used ? "," : "",
+                            (int)ft_text_left(&piece), piece.at);
+
+    done = done || replaced;
+    if (length < 0 || (size_t)length >= sizeof n->value - used)
+      return false;
+    used += (size_t)length;
+  }
+  if (!done) {
+    int length = snprintf(n->value + used, sizeof n->value - used, "%s%s:%u", used ? "," : "", type,
+                          count);
+
+    if (length < 0 || (size_t)length >= sizeof n->value - used)
+      return false;
+  }
+  return true;
+}
+
+/* Nothing is set: what would have been was for the sentence. */
+static void leave(ft_network *n, ft_action action)
+{
+  n->action = action;
+  n->option[0] = n->value[0] = '\0';
+}
+
+static bool set_slice(const struct ft_slice_question *q, const struct ft_slice_place *place,
+                      struct ft_mig_offer best, struct ft_mig_offer most,
+                      const struct ft_estimate *e, ft_network *n)
+{
+  char bytes[32];
+
+  new_line(n);
+  say_need(q, e, n);
+  if (best.slice && ask_for(q, place, best, n)) {
+    n->action = FT_ACTION_SET;
+    say(n, "; --%s set to %s", n->option, n->value);
+    return false;
+  }
+  leave(n, FT_ACTION_WARN);
+  if (best.slice)
+    say(n, "; %s would hold it, but --%s cannot ask for that: use --gres", best.gres, q->option);
+  else if (most.slice)
+    say(n, "; no MIG slice of partition %s holds it, the largest, %s, has %s", partition_name(q),
+        most.gres, show(most.slice->memory_mib * MIB, bytes));
+  else
+    say(n, "; partition %s has no MIG slice%s%s that is known", partition_name(q),
+        q->gpu[0] ? " of " : "", q->gpu);
+  return most.slice && !best.slice;
+}
+
+static void reject(const struct ft_slice_question *q, const struct ft_slice_place *place,
+                   double p, const struct ft_estimate *e, ft_network *n)
+{
+  char middle[32], has[32];
+
+  n->action = FT_ACTION_REJECT;
+  new_line(n);
+  say(n, "not submitted: %s has %s, but %s needs %s of GPU memory (%s): it would run out of memory (",
+      place->gres, show(place->limit_bytes, has), q->subject,
+      show(ft_estimate_quantile(e, 0.5), middle), q->evidence);
+  say_percent(n, p);
+  say(n, ").");
+  new_line(n);
+  if (n->value[0])
+    say(n, "ask for --%s=%s, or ", n->option, n->value);
+  say(n, "submit it all the same with --predict-mem=force");
+}
+
+static void warn(const struct ft_slice_question *q, const struct ft_slice_place *place, double p,
+                 const struct ft_estimate *e, struct ft_mig_offer best, ft_network *n)
+{
+  char has[32];
+
+  new_line(n);
+  say_need(q, e, n);
+  say(n, "; %s has %s: it %s run out of memory (", place->gres, show(place->limit_bytes, has),
+      p > 0.5 ? "would" : "may");
+  say_percent(n, p);
+  say(n, ")");
+  if (n->value[0])
+    say(n, "; ask for --%s=%s", n->option, n->value);
+  else if (!best.slice)
+    say(n, "; no MIG slice of partition %s holds it", partition_name(q));
+}
+
+/* A slice is named. */
+static bool judge(const struct ft_slice_question *q, const struct ft_slice_place *place,
+                  struct ft_mig_offer best, const struct ft_estimate *e, ft_network *n)
+{
+  const ft_policy *policy = q->policy;
+  ft_mode mode = q->mode != FT_MODE_UNSET ? q->mode : policy->mode;
+  double p = ft_estimate_exceeds(e, place->limit_bytes);
+  bool low = p > fmax(LOW_LEAST, LOW_TIMES * policy->oom_probability), may_raise;
+  bool rejects = policy->reject_probability > 0 && !q->mild && p > policy->reject_probability &&
+                 mode != FT_MODE_FORCE && !(mode == FT_MODE_CHECK && q->mode != FT_MODE_UNSET);
+  char has[32];
+
+  may_raise = q->choose && (mode == FT_MODE_RAISE || mode == FT_MODE_TRIM);
+  if ((low || rejects) && best.slice && best.slice->memory_mib * MIB > place->limit_bytes)
+    (void)ask_for(q, place, best, n);
+  if (low && may_raise && n->value[0]) {
+    n->action = FT_ACTION_RAISE;
+    new_line(n);
+    say_need(q, e, n);
+    say(n, "; --%s raised from %s:%u to %s", n->option, place->gres, (unsigned)place->count,
+        n->value);
+    return false;
+  }
+  if (rejects) {
+    reject(q, place, p, e, n);
+    n->option[0] = n->value[0] = '\0';
+  } else if (low) {
+    warn(q, place, p, e, best, n);
+    leave(n, FT_ACTION_WARN);
+  } else {
+    leave(n, FT_ACTION_LEAVE);
+    new_line(n);
+    say_need(q, e, n);
+    say(n, "; %s, %s, is enough", place->gres, show(place->limit_bytes, has));
+  }
+  return p > 0.5;
+}
+
+bool ft_slice_decide(const struct ft_slice_question *q, const struct ft_slice_place *place,
+                     const struct ft_estimate *e, ft_network *n)
+{
+  bool asked = q->choose || q->mode != FT_MODE_UNSET, quiet;
+  struct ft_mig_offer best, most;
+  bool runs_out = false;
+
+  leave(n, FT_ACTION_LEAVE);
+  n->lines_count = 0;
+  best = ft_mig_offered(q->table, q->partition, q->gpu, e, ft_slice_probability(q->policy), &most);
+  if (place->limit_bytes > 0) {
+    runs_out = judge(q, place, best, e, n);
+  } else if (q->choose && !place->gres[0]) {
+    runs_out = set_slice(q, place, best, most, e, n);
+  } else {
+    new_line(n);
+    say_need(q, e, n);
+  }
+  quiet = q->policy->quiet && (n->action == FT_ACTION_WARN || n->action == FT_ACTION_LEAVE);
+  if (n->action != FT_ACTION_REJECT && (quiet || (n->action == FT_ACTION_LEAVE && !asked)))
+    n->lines_count = 0;
+  return runs_out;
+}

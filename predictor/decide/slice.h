@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * GPU memory: estimate + what is asked of GPUs + the cluster's slices -> which slice to ask for, or
+ * what is wrong with the one asked for. Pure.
+ */
+#ifndef FT_DECIDE_SLICE_H
+#define FT_DECIDE_SLICE_H
+
+#include "predictor/estimate/mig_gres.h"
+#include "predictor/record/record.h"
+
+struct ft_slice_question {
+  ft_mode mode;          /* the user's; FT_MODE_UNSET: the policy's */
+  bool mild;             /* nothing is rejected */
+  bool choose;           /* --predict-mig was given */
+  const char *gpu;       /* its value; "": any GPU */
+  const char *option;    /* where the job asks for GPUs: "gres", "gpus", "gpus-per-node"; "": nowhere */
+  const char *value;     /* what it says there */
+  const char *subject;   /* "training of batch 64 of net.onnx" */
+  const char *evidence;  /* "by its operators" */
+  const ft_policy *policy;       /* resolved */
+  const ft_partition *partition; /* NULL: not known */
+  const struct ft_mig_table *table;
+};
+
+/* What the job runs on as far as it says. */
+struct ft_slice_place {
+  char gres[96];                      /* its typed GPU: "gpu:a100_1g.5gb"; "": it names no type */
+  uint32_t count;                     /* of GPUs on a node; 0: none is asked for */
+  const struct ft_mig_profile *slice; /* NULL: it names none */
+  const char *gpu;    /* as the table calls it; where it names none, of the largest slice that it
+                         could be given; NULL: not known */
+  double limit_bytes; /* of what it names; 0: not known */
+  double most_bytes;  /* the same, or of the largest slice that it could be given; 0: not known */
+};
+
+void ft_slice_find(const struct ft_slice_question *question, struct ft_slice_place *place);
+
+/* The probability with which a slice holds what is chosen for it. */
+double ft_slice_probability(const ft_policy *policy);
+
+/*
+ * Decide about PLACE, found for QUESTION, by ESTIMATE (bytes of one GPU); NETWORK gets action,
+ * lines, option and value.
+ * - Where the job names no type of GPU, --predict-mig sets the smallest slice of the partition that
+ *   holds the estimate with the site's probability, as many as there were GPUs asked for.
+ * - A slice, or a GPU, that it names is too small when the chance is over 5 % and over twice oom_probability:
+ *   raise and trim replace it when --predict-mig was given, a chance over reject_probability
+ *   rejects the job as in ft_decide, and else it is told.
+ * Returns whether the job would run out of memory more likely than not on what it will have.
+ */
+bool ft_slice_decide(const struct ft_slice_question *question, const struct ft_slice_place *place,
+                     const struct ft_estimate *estimate, ft_network *network);
+
+#endif

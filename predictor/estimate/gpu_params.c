@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include "predictor/estimate/gpu_params.h"
+
+/* Which of COUNT names, or -1. */
+static int listed(struct ft_text value, const char *(*name)(int i), int count)
+{
+  for (int i = 0; i < count; i++)
+    if (ft_text_equals(value, name(i)))
+      return i;
+  return -1;
+}
+
+static const char *optimizer(int i)
+{
+  return ft_optimizer_name((enum ft_optimizer)i);
+}
+
+static const char *precision(int i)
+{
+  return ft_precision_name((enum ft_precision)i);
+}
+
+/* TARGET is true for YES, false for NO. */
+static int either(struct ft_text value, const char *yes, const char *no, bool *target)
+{
+  *target = ft_text_equals(value, yes);
+  return *target || ft_text_equals(value, no) ? 1 : -1;
+}
+
+static int number(struct ft_text value, uint64_t least, uint64_t most, uint64_t *out)
+{
+  return ft_text_u64(&value, most, out) && !ft_text_left(&value) && *out >= least ? 1 : -1;
+}
+
+static int set_number(struct ft_gpu_run *run, struct ft_text name, struct ft_text value)
+{
+  const struct {
+    const char *name;
+    unsigned *target;
+  } numbers[] = { { "accumulate", &run->accumulate },
+                  { "checkpoint", &run->checkpoints },
+                  { "gpus", &run->gpus },
+                  { "shard", &run->shard } };
+  uint64_t n;
+
+  if (ft_text_equals(name, "batch")) {
+    if (number(value, 1, FT_GRAPH_DIMENSION, &n) < 0)
+      return -1;
+    run->sizes.batch = (int64_t)n;
+    return 1;
+  }
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    if (ft_text_equals(name, numbers[i].name)) {
+      if (number(value, 0, 65536, &n) < 0)
+        return -1;
+      *numbers[i].target = (unsigned)n;
+      return 1;
+    }
+  return 0;
+}
+
+int ft_gpu_params_set(struct ft_gpu_run *run, struct ft_text name, struct ft_text value)
+{
+  int which;
+
+  if (ft_text_equals(name, "mode"))
+    return either(value, "training", "inference", &run->training);
+  if (ft_text_equals(name, "attention"))
+    return either(value, "plain", "fused", &run->plain_attention);
+  if (ft_text_equals(name, "inplace"))
+    return either(value, "off", "on", &run->out_of_place);
+  if (ft_text_equals(name, "benchmark"))
+    return either(value, "off", "on", &run->no_trials);
+  if (ft_text_equals(name, "grad"))
+    return either(value, "on", "off", &run->keeps_graph);
+  if (ft_text_equals(name, "optimizer")) {
+    which = listed(value, optimizer, FT_OPTIMIZERS);
+    if (which >= 0)
+      run->optimizer = (enum ft_optimizer)which;
+    return which >= 0 ? 1 : -1;
+  }
+  if (ft_text_equals(name, "precision")) {
+    which = listed(value, precision, FT_PRECISIONS);
+    if (which >= 0)
+      run->precision = (enum ft_precision)which;
+    return which >= 0 ? 1 : -1;
+  }
+  return set_number(run, name, value);
+}

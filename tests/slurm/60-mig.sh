@@ -1,0 +1,228 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# A model file tells its memory in sbatch; the MIG slice that holds it, in each spelling that sites
+# use; what is too small, told and refused; whatever stands in a model file's place.
+. "$(dirname "$0")/play.sh"
+FT_ENFORCE=none
+FT_NODES='one 8 8000 Gres=gpu:1g.5gb:2,gpu:2g.10gb:1,gpu:3g.20gb:1
+ampere:down 8 8000 Gres=gpu:a100_1g.5gb:7,gpu:a100_2g.10gb:3,gpu:a100_3g.20gb:2
+hopper:down 8 8000 Gres=gpu:nvidia_h100_80gb_hbm3_1g.10gb:7,gpu:nvidia_h100_80gb_hbm3_3g.40gb:2
+long:down 8 8000 Gres=gpu:nvidia_a100_1g.5gb:7,gpu:nvidia_a100_3g.20gb:2,gpu:a30:1,nic:8
+odd:down 8 8000 Gres=gpu:mig-1g.18gb:7,gpu:mig-3g_71gb:2
+plain:down 8 8000'
+FT_SLURM_CONF='GresTypes=gpu,nic'
+FT_GRES_CONF='NodeName=@one@ Name=gpu Type=1g.5gb File=/dev/null
+NodeName=@one@ Name=gpu Type=1g.5gb File=/dev/zero
+NodeName=@one@ Name=gpu Type=2g.10gb File=/dev/full
+NodeName=@one@ Name=gpu Type=3g.20gb File=/dev/urandom'
+FT_PARTITIONS='PartitionName=main Nodes=@one@ Default=YES MaxTime=60
+PartitionName=strict Nodes=@one@ MaxTime=60
+PartitionName=ampere Nodes=@ampere@ MaxTime=60
+PartitionName=hopper Nodes=@hopper@ MaxTime=60
+PartitionName=long Nodes=@long@ MaxTime=60
+PartitionName=odd Nodes=@odd@ MaxTime=60
+PartitionName=plain Nodes=@plain@ DefMemPerNode=100 MaxTime=60'
+FT_FORETELL_CONF='min_runs = 3
+oom_probability = 0.05
+floor = "16M"
+round = "1M"
+helper_timeout_ms = 5000
+partition "strict" {
+  mode = "check"
+  reject_probability = 0.5
+}'
+play_begin
+
+mkdir net
+printf '%s\n' '{"architectures": ["BertForMaskedLM"], "model_type": "bert", "hidden_size": 768,' \
+  '"num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072,' \
+  '"vocab_size": 30522, "max_position_embeddings": 512, "hidden_act": "gelu"}' >net/config.json
+
+# train BATCH OPTION...: submits a held job that trains the network
+train() {
+  local batch=$1
+  shift
+  ask --predict-model=net --predict-params="batch=$batch,input=128" "$@" --wrap true
+}
+# gres ID: what the job asks for, without the release's own prefixes
+gres() {
+  job_field "$1" TresPerNode | sed 's/gres[:/]//g'
+}
+
+# ---- the slice is chosen
+train 1 --predict-mig
+is "$(gres "$id")" gpu:1g.5gb:1 "a small batch gets the smallest slice"
+is "$status $(said)" "0 1" "in one line"
+like "$err" 'foretell: training of batch 1 of net needs .* of GPU memory, 95 % below .*; --gres set to gpu:1g.5gb:1$' \
+  "which says what it needs"
+diag "$err"
+train 32 --predict-mig
+is "$(gres "$id")" gpu:2g.10gb:1 "a larger one the next"
+train 128 --predict-mig
+is "$(gres "$id")" gpu:3g.20gb:1 "and the largest the third"
+train 128 --predict-mig=a100-40gb
+is "$(gres "$id")" gpu:3g.20gb:1 "the GPU may be named"
+train 32 --predict-mig -p ampere
+is "$(gres "$id")" gpu:a100_2g.10gb:1 "a100_2g.10gb is a slice"
+train 32 --predict-mig -p long
+is "$(gres "$id")" gpu:nvidia_a100_3g.20gb:1 "nvidia_a100_3g.20gb, too, where there is nothing between"
+train 1 --predict-mig -p hopper
+is "$(gres "$id")" gpu:nvidia_h100_80gb_hbm3_1g.10gb:1 "and nvidia_h100_80gb_hbm3_1g.10gb"
+train 128 --predict-mig -p odd
+is "$(gres "$id")" gpu:mig-3g_71gb:1 "a slice of 16 GiB that nobody says the GPU of is known by its name"
+train 1 --predict-mig --gres=nic:2 -p long
+is "$(gres "$id")" nic:2,gpu:nvidia_a100_1g.5gb:1 "what else was asked for stays"
+train 1 --predict-mig --gres=gpu:2
+is "$(gres "$id")" gpu:1g.5gb:2 "gpu:2 becomes two slices"
+train 1 --predict-mig --gpus-per-node=2 -p ampere
+is "$(gres "$id")" gpu:a100_1g.5gb:2 "in --gpus-per-node, too"
+train 1 --predict-mig --gpus=1
+is "$(job_field "$id" TresPerJob | sed 's/gres[:/]//g')" gpu:1g.5gb:1 "and in --gpus"
+train 1 --predict-mig -p plain
+is "$status $(gres "$id")" "0 " "where there are no slices nothing is set"
+like "$err" 'partition plain has no MIG slice' "which is said"
+train 4096 --predict-mig
+is "$status $(gres "$id")" "0 " "nothing is set where no slice is large enough"
+like "$err" 'no MIG slice of partition main holds it, the largest, gpu:3g.20gb, has 19.6 GiB' "that is said"
+like "$err" 'it would fit with .*batch=[0-9]+,accumulate=.* or device=cpu' "and what would fit"
+diag "$err"
+train 1 --predict-mig=riva128
+is "$status $(said)" "0 1" "a GPU that is none costs a line"
+like "$err" 'predict-mig=riva128: expected a GPU with MIG' "that says so"
+FORETELL_PREDICT_MODEL=net submit sbatch --parsable --hold --predict-mig --predict-params=input=128 --wrap true
+is "$(gres "$id")" gpu:1g.5gb:1 "the model file may stand in the environment"
+printf '%s\n' '#!/bin/sh' '#SBATCH --predict-model=net --predict-mig' \
+  '#SBATCH --predict-params=batch=32,input=128' true >train.sh
+ask train.sh
+is "$(gres "$id")" gpu:2g.10gb:1 "and all of it in #SBATCH lines"
+submit salloc --predict-model=net --predict-mig --predict-params=batch=32,input=128 \
+  bash -c 'scontrol -o show job $SLURM_JOB_ID | tr " " "\n" | grep TresPerNode'
+like "$out" 'gpu:2g.10gb:1' "salloc has it"
+submit srun --predict-model=net --predict-mig --predict-params=batch=32,input=128 \
+  bash -c 'scontrol -o show job $SLURM_JOB_ID | tr " " "\n" | grep TresPerNode; env'
+like "$out" 'TresPerNode=.*gpu:2g.10gb:1' "srun has it"
+unlike "$out" 'PREDICT_M' "and hands no option on"
+ask --predict-model=net --predict-mig --predict-params=batch=32,input=128 : --ntasks=1 --wrap true
+is "$(squeue -h -o '%b' -j "$id" | sed 's/gres[:/]//g' | sort | tr '\n' ' ')" "N/A gpu:2g.10gb:1 " \
+  "the next component of a heterogeneous job does not inherit it"
+submit sbatch --parsable --output=ran --predict-model=net --predict-mig --predict-params=batch=32,input=128 --wrap 'echo yes'
+is "$(job_wait "$id") $(cat ran)" "COMPLETED yes" "such a job runs"
+
+# ---- a slice that is named
+train 32 --gres=gpu:1g.5gb:1 --predict-mem=check
+is "$status $(gres "$id")" "0 gpu:1g.5gb:1" "what is named stays"
+like "$err" 'gpu:1g.5gb has 4.75 GiB: it would run out of memory .*; ask for --gres=gpu:2g.10gb:1' "too small a slice is told"
+like "$err" 'it would fit with ' "with what would fit in it"
+train 32 --gres=gpu:1g.5gb:1 --predict-mig
+is "$status $(gres "$id")" "0 gpu:1g.5gb:1" "it stays with --predict-mig, too"
+train 32 --gres=gpu:1g.5gb:1 --predict-mig --predict-mem=raise
+is "$(gres "$id")" gpu:2g.10gb:1 "the mode raise raises it"
+like "$err" 'raised from gpu:1g.5gb:1 to gpu:2g.10gb:1' "and says so"
+train 1 --gres=gpu:3g.20gb:1 --predict-mem=check
+like "$err" 'gpu:3g.20gb, 19.6 GiB, is enough' "a slice that is large enough is told to be"
+train 32 --gres=gpu:1g.5gb:1
+is "$status $(said)" "0 2" "a model file alone is reason enough to tell"
+train 32 --gres=gpu:1g.5gb:1 --predict-mem=off
+is "$status $(said)" "0 0" "off says nothing"
+train 32 --gres=gpu:nvidia_a100_1g.5gb:1 -p long --predict-mem=check
+like "$err" 'nvidia_a100_1g.5gb has 4.75 GiB: it would run out of memory' "in the site's spelling"
+train 512 --gres=gpu:a30:1 -p long --predict-mem=check
+like "$err" 'gpu:a30 has 23.5 GiB: it would run out of memory' "a whole GPU can be too small, too"
+
+# ---- refused
+before=$(squeue -h -t all -o %i | wc -l)
+FT_PLUGSTACK=required cluster_write_plugstack
+train 32 --gres=gpu:1g.5gb:1 -p strict
+is "$([ "$status" != 0 ] && echo refused)" refused "by the site's policy too small a slice is refused"
+like "$err" 'error: foretell: not submitted: gpu:1g.5gb has 4.75 GiB, but training of batch 32 of net needs' "and why"
+like "$err" 'error: foretell: ask for --gres=gpu:2g.10gb:1, or submit it all the same with --predict-mem=force' "and what would pass"
+diag "$err"
+is "$(squeue -h -t all -o %i | wc -l)" "$before" "no job exists"
+train 32 --gres=gpu:1g.5gb:1 -p strict --predict-mem=force
+is "$status" 0 "force submits it"
+train 1 --gres=gpu:1g.5gb:1 -p strict
+is "$status $(said)" "0 0" "one that is large enough passes without a word"
+cluster_write_plugstack
+FT_PLUGIN_ARGS="$FT_PLUGIN_ARGS reject=no" cluster_write_plugstack
+train 32 --gres=gpu:1g.5gb:1 -p strict
+is "$status" 0 "with reject=no it is submitted"
+unlike "$err" 'not submitted' "and not said to be refused"
+cluster_write_plugstack
+
+# ---- no GPU
+train 8 --predict-mem -p plain
+is "$status $(said)" "0 1" "a job without GPUs gets its line"
+like "$err" 'training of batch 8 of net needs .*iB, 95 % below .*by its operators.*--mem set to' "for the host's memory"
+diag "$err"
+between "$(mib "$(asked "$id")")" 1000 4000 "which is asked for"
+train 8 --predict-mem --mem=64M -p plain
+is "$status $(asked "$id")" "0 64M" "what was asked for stays"
+like "$err" 'with --mem=64M it (would|may) run out of memory|you asked for --mem=64M, less than that' "and is told to be too little"
+train 8 --predict-mem -p main
+is "$(job_field "$id" MinMemoryNode)$(job_field "$id" MinMemoryCPU)" 0 "it never gets less than it would have got"
+
+# ---- whatever stands in the model file's place
+suffers() {
+  local name=$1 file=$2 begun=${EPOCHREALTIME/./} spent
+  ask --predict-mig --predict-mem=check --predict-model="$file" --wrap true
+  spent=$(((${EPOCHREALTIME/./} - begun) / 1000))
+  if [ "$status" = 0 ] && [ -n "$id" ] && [ "$(said)" = 1 ] && [ $spent -lt 8000 ]; then
+    ok 0 "$name: submitted, one line"
+  else
+    ok 1 "$name: submitted, one line"
+  fi
+  diag "$spent ms: $err"
+}
+suffers "no such file" nowhere.onnx
+printf 'not a model' >text.onnx
+suffers "a text" text.onnx
+: >empty.onnx
+suffers "an empty file" empty.onnx
+head -c 100000 /dev/urandom >noise.onnx
+suffers "noise" noise.onnx
+mkfifo fifo.onnx
+suffers "a FIFO" fifo.onnx
+suffers "a device" /dev/zero
+truncate -s 8G sparse.onnx
+suffers "8 GiB of nothing" sparse.onnx
+mkdir folder
+suffers "an empty folder" folder
+ln -s loop.onnx loop.onnx
+suffers "a link to itself" loop.onnx
+mkdir deep
+{ printf '{"a":'; head -c 500000 /dev/zero | tr '\0' '['; } >deep/config.json
+suffers "half a million brackets" deep
+mkdir huge
+sed 's/"hidden_size": 768/"hidden_size": 9223372036854775807/' net/config.json >huge/config.json
+suffers "dimensions of 2^63" huge
+suffers "a name with a line feed" $'net\nforetell: rm -rf'
+suffers "a name of 3000 letters" "$(head -c 3000 /dev/zero | tr '\0' n)"
+install -m 0600 net/config.json secret.json
+submit cluster_as nobody sbatch --parsable --hold --predict-model=secret.json --predict-mig --wrap true
+is "$status $(said)" "0 1" "a file that the user may not read: submitted, one line"
+like "$err" 'secret.*Permission denied' "which says so"
+train many --predict-mig
+is "$status $(said)" "0 1" "a batch that is no number: submitted, one line"
+like "$err" 'batch=many": with --predict-model expected batch' "which says what is expected"
+
+# ---- the child
+for kind in 'exec sleep 300' 'kill -SEGV $$' 'exit 3' 'head -c 30000000 /dev/urandom'; do
+  printf '%s\n' '#!/bin/bash' "$kind" >"$scratch/helper"
+  chmod 0755 "$scratch/helper"
+  FT_PLUGIN_ARGS="state=$FT_STATE socket=$FT_AGENT_SOCKET helper=$scratch/helper" cluster_write_plugstack
+  suffers "a child that does: $kind" net
+done
+cluster_write_plugstack
+mv "$scratch/installed/foretell-network" "$scratch/aside"
+suffers "no foretell-network" net
+mv "$scratch/aside" "$scratch/installed/foretell-network"
+printf '%s\n' '# GPU PROFILE MIB' 'x100-10gb 1g.5gb' >"$FT_STATE/mig.conf"
+suffers "a broken mig.conf" net
+printf '%s\n' 'x100-80gb 2g.10gb 9000 4' >"$FT_STATE/mig.conf"
+train 32 --predict-mig=x100
+is "$status $(gres "$id")" "0 gpu:2g.10gb:1" "a GPU of the site's own mig.conf"
+rm "$FT_STATE/mig.conf"
+mv "$FT_STATE" "$FT_STATE.aside"
+suffers "no state folder" nowhere.onnx
+mv "$FT_STATE.aside" "$FT_STATE"
+play_end

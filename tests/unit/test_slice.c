@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "tests/unit/unit.h"
+
+#include "predictor/decide/slice.h"
+
+#define GIB (1024.0 * 1024 * 1024)
+
+static struct ft_mig_table table;
+
+static int open_table(void **state)
+{
+  (void)state;
+  ft_mig_known(&table);
+  return 0;
+}
+
+/* Its logarithm spread by 0.03 a level around GIBIBYTES. */
+static struct ft_estimate estimate_of(double gibibytes)
+{
+  struct ft_estimate e = { .runs = 0 };
+
+  for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
+    e.quantile[i] = gibibytes * GIB * exp(0.03 * (i - 5));
+  return e;
+}
+
+/* A partition whose nodes have NAMES, which commas separate. */
+static ft_partition partition_of(const char *names)
+{
+  ft_partition p = { .schema = FT_SCHEMA, .name = "gpus" };
+  struct ft_text list = ft_text_from(names), one;
+
+  while (ft_text_until(&list, ',', &one)) {
+    p.gres[p.gres_count].count = 2;
+    assert_true(ft_text_copy(one, p.gres[p.gres_count++].name, sizeof p.gres[0].name));
+  }
+  return p;
+}
+
+static void gpus_are_known_by_what_sites_call_them(void **state)
+{
+  static const struct {
+    const char *name, *gpu;
+    bool may;
+  } cases[] = { { "a100", "a100-40gb", true },
+                { "a100", "a100-80gb", true },
+                { "a100", "a30", false },
+                { "NVIDIA A100-SXM4-40GB", "a100-40gb", true },
+                { "NVIDIA A100-SXM4-40GB", "a100-80gb", false },
+                { "nvidia_a100_80gb_pcie", "a100-80gb", true },
+                { "nvidia_a100_80gb_pcie", "a100-40gb", false },
+                { "nvidia_h100_nvl", "h100-94gb", true },
+                { "nvidia_h100_80gb_hbm3", "h100-94gb", false },
+                { "nvidia_rtx_pro_6000_blackwell", "rtx-pro-6000", true },
+                { "h200", "h200", true },
+                { "h200", "h100-80gb", false },
+                { "", "a30", true },
+                { "mig", "b200", true } };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++)
+    if (ft_mig_may_be(&table, cases[i].name, cases[i].gpu) != cases[i].may)
+      fail_msg("%s as %s", cases[i].name, cases[i].gpu);
+  assert_true(ft_mig_names_gpu(&table, "gpu:nvidia_h100_nvl"));
+  assert_false(ft_mig_names_gpu(&table, "gpu:tesla_v100"));
+}
+
+static void a_slice_is_of_the_gpu_that_the_others_leave_possible(void **state)
+{
+  static const struct {
+    const char *all, *asked, *gres, *gpu;
+  } cases[] = {
+    { "", "", "gpu:1g.5gb", "a100-40gb" },
+    { "", "", "gpu:1g.10gb", "a100-80gb" }, /* the least memory of three that have one */
+    { "", "", "gpu:a100_1g.10gb", "a100-80gb" },
+    { "", "h100", "gpu:1g.10gb", "h100-80gb" },
+    { "gpu:1g.10gb,gpu:1g.5gb", "", "gpu:1g.10gb", "a100-40gb" },
+    { "gpu:1g.10gb,gpu:7g.80gb", "", "gpu:1g.10gb", "a100-80gb" },
+    { "gpu:x_1g.10gb,gpu:1g.5gb", "", "gpu:x_1g.10gb", "a100-80gb" },
+    { "", "", "gpu:nvidia_h100_80gb_hbm3_1g.10gb", "h100-80gb" },
+    { "", "", "mig-3g_71gb", "h200" },
+    { "", "", "gpu:a30_1g.5gb", NULL },
+    { "", "", "gpu:a100", NULL },
+    { "", "", "", NULL },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    ft_partition p = partition_of(cases[i].all);
+    const struct ft_mig_profile *slice =
+        ft_mig_of_gres(&table, &p, cases[i].asked, cases[i].gres);
+
+    if (!slice != !cases[i].gpu || (slice && strcmp(slice->gpu, cases[i].gpu) != 0))
+      fail_msg("%s among \"%s\": %s", cases[i].gres, cases[i].all, slice ? slice->gpu : "none");
+  }
+}
+
+#define A100 "gpu:a100_1g.5gb,gpu:a100_2g.10gb,gpu:a100_3g.20gb,gpu:a100"
+
+static const struct decided {
+  const char *gres, *option, *value;
+  double gibibytes;
+  const char *mig; /* NULL: --predict-mig was not given */
+  ft_mode mode;
+  double reject;
+  ft_action action;
+  const char *sets, *says;
+} decisions[] = {
+  { A100, "", "", 3, "", FT_MODE_UNSET, 0, FT_ACTION_SET, "gres=gpu:a100_1g.5gb:1", "set to" },
+  { A100, "", "", 4.6, "", FT_MODE_UNSET, 0, FT_ACTION_SET, "gres=gpu:a100_2g.10gb:1", "set to" },
+  { A100, "", "", 15, "a100", FT_MODE_UNSET, 0, FT_ACTION_SET, "gres=gpu:a100_3g.20gb:1", NULL },
+  { A100, "", "", 15, "h100", FT_MODE_UNSET, 0, FT_ACTION_WARN, "", "no MIG slice of h100" },
+  { A100, "", "", 25, "", FT_MODE_UNSET, 0, FT_ACTION_WARN, "", "the largest, gpu:a100_3g.20gb" },
+  { "", "", "", 3, "", FT_MODE_UNSET, 0, FT_ACTION_WARN, "", "has no MIG slice that is known" },
+  { A100, "gres", "gpu", 3, "", FT_MODE_UNSET, 0, FT_ACTION_SET, "gres=gpu:a100_1g.5gb:1", NULL },
+  { A100, "gres", "nic:1,gpu:2,craynetwork:0", 3, "", FT_MODE_UNSET, 0, FT_ACTION_SET,
+    "gres=nic:1,gpu:a100_1g.5gb:2,craynetwork:0", NULL },
+  { A100, "gres", "gres:gpu:2", 3, "", FT_MODE_UNSET, 0, FT_ACTION_SET, "gres=gpu:a100_1g.5gb:2",
+    NULL },
+  { A100, "gres", "nic:1", 3, "", FT_MODE_UNSET, 0, FT_ACTION_SET, "gres=nic:1,gpu:a100_1g.5gb:1",
+    NULL },
+  { A100, "gpus", "4", 3, "", FT_MODE_UNSET, 0, FT_ACTION_SET, "gpus=a100_1g.5gb:4", NULL },
+  { A100, "gpus-per-node", "1", 3, "", FT_MODE_UNSET, 0, FT_ACTION_SET,
+    "gpus-per-node=a100_1g.5gb:1", NULL },
+  { "mig:a100_1g.5gb", "gpus", "1", 3, "", FT_MODE_UNSET, 0, FT_ACTION_WARN, "", "use --gres" },
+  { A100, "gres", "gpu:a100_1g.5gb", 6, "", FT_MODE_UNSET, 0, FT_ACTION_WARN, "",
+    "ask for --gres=gpu:a100_2g.10gb:1" },
+  { A100, "gres", "gpu:a100_1g.5gb:3", 6, "", FT_MODE_RAISE, 0, FT_ACTION_RAISE,
+    "gres=gpu:a100_2g.10gb:3", "raised from gpu:a100_1g.5gb:3 to" },
+  { A100, "gpus", "a100_1g.5gb:3", 6, NULL, FT_MODE_CHECK, 0, FT_ACTION_WARN, "",
+    "ask for --gpus=a100_2g.10gb:3" },
+  { A100, "gres", "gpu:a100_1g.5gb", 6, NULL, FT_MODE_RAISE, 0, FT_ACTION_WARN, "", "ask for" },
+  { A100, "gres", "gpu:a100_1g.5gb", 6, NULL, FT_MODE_SET, 0.5, FT_ACTION_REJECT, "",
+    "not submitted" },
+  { A100, "gres", "gpu:a100_1g.5gb", 6, NULL, FT_MODE_UNSET, 0.5, FT_ACTION_REJECT, "",
+    "not submitted" },
+  { A100, "gres", "gpu:a100_1g.5gb", 6, NULL, FT_MODE_FORCE, 0.5, FT_ACTION_WARN, "", "would run" },
+  { A100, "gres", "gpu:a100_1g.5gb", 6, NULL, FT_MODE_CHECK, 0.5, FT_ACTION_WARN, "", "would run" },
+  { A100, "gres", "gpu:a100_1g.5gb", 6, "", FT_MODE_RAISE, 0.5, FT_ACTION_RAISE,
+    "gres=gpu:a100_2g.10gb:1", NULL },
+  { A100, "gres", "gpu:a100_3g.20gb", 25, NULL, FT_MODE_SET, 0.5, FT_ACTION_REJECT, "",
+    "not submitted" },
+  { A100, "gres", "gpu:a100_3g.20gb", 25, NULL, FT_MODE_SET, 0, FT_ACTION_WARN, "",
+    "no MIG slice of partition gpus holds it" },
+  { A100, "gres", "gpu:a100_3g.20gb", 6, NULL, FT_MODE_SET, 0.5, FT_ACTION_LEAVE, "",
+    "is enough" },
+  { A100, "gres", "gpu:a100:1", 60, NULL, FT_MODE_CHECK, 0, FT_ACTION_WARN, "", "gpu:a100 has 39" },
+  { A100, "gres", "gpu:v100:1", 60, NULL, FT_MODE_CHECK, 0, FT_ACTION_LEAVE, "", "needs 60" },
+  { A100, "gres", "gpu:a100:1", 3, "", FT_MODE_UNSET, 0, FT_ACTION_LEAVE, "", "is enough" },
+};
+
+static void slices_are_chosen_told_raised_and_refused(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(decisions); i++) {
+    const struct decided *d = &decisions[i];
+    ft_partition p = partition_of(d->gres);
+    ft_policy policy = ft_policy_defaults;
+    struct ft_estimate e = estimate_of(d->gibibytes);
+    struct ft_slice_question q = { .mode = d->mode, .choose = d->mig, .gpu = d->mig ? d->mig : "",
+                                   .option = d->option, .value = d->value, .subject = "net",
+                                   .evidence = "by its operators", .policy = &policy,
+                                   .partition = &p, .table = &table };
+    struct ft_slice_place place;
+    char sets[300] = "";
+    ft_network n = { .error = "" };
+
+    policy.oom_probability = 0.05;
+    policy.mode = FT_MODE_SET;
+    policy.reject_probability = d->reject;
+    ft_slice_find(&q, &place);
+    (void)ft_slice_decide(&q, &place, &e, &n);
+    if (n.option[0])
+      (void)snprintf(sets, sizeof sets, "%s=%s", n.option, n.value);
+    if (n.action != d->action || strcmp(sets, d->sets) != 0 || !n.lines_count ||
+        (d->says && !strstr(n.lines[0], d->says)))
+      fail_msg("row %zu: action %d, sets \"%s\", says \"%s\"", i, (int)n.action, sets,
+               n.lines_count ? n.lines[0] : "");
+  }
+}
+
+static void what_would_be_refused_passes_where_slurm_would_not_heed_it(void **state)
+{
+  ft_partition p = partition_of(A100);
+  ft_policy policy = ft_policy_defaults;
+  struct ft_estimate e = estimate_of(6);
+  struct ft_slice_question q = { .mode = FT_MODE_SET, .mild = true, .gpu = "", .option = "gres",
+                                 .value = "gpu:a100_1g.5gb", .subject = "net", .evidence = "e",
+                                 .policy = &policy, .partition = &p, .table = &table };
+  struct ft_slice_place place;
+  ft_network n;
+
+  (void)state;
+  policy.reject_probability = 0.5;
+  ft_slice_find(&q, &place);
+  assert_true(ft_slice_decide(&q, &place, &e, &n));
+  assert_int_equal(n.action, FT_ACTION_WARN);
+  assert_null(strstr(n.lines[0], "not submitted"));
+  policy.quiet = true;
+  (void)ft_slice_decide(&q, &place, &e, &n);
+  assert_int_equal(n.lines_count, 0);
+}
+
+/* Whatever a user types in --gres there is an answer, within its bounds. */
+static void any_request_is_survived(void **state)
+{
+  static const char *const values[] = { "", ",", ":", "gpu:", "gpu::", "gpu:::1", "=", "gpu=1",
+                                        "gpu:1g.5gb:99999999999999999999", "gres:", "1g.5gb",
+                                        "1g.5gb:2", ",,,gpu,,", "gpu:1g.5gb:1g.5gb" };
+  ft_partition p = partition_of(A100);
+  struct ft_estimate e = estimate_of(3);
+  char longest[400];
+
+  (void)state;
+  memset(longest, 'x', sizeof longest);
+  memcpy(longest, "gpu:", 4);
+  longest[sizeof longest - 1] = '\0';
+  for (size_t i = 0; i <= COUNT_OF(values); i++)
+    for (int j = 0; j < 3; j++) {
+      static const char *const options[] = { "gres", "gpus", "gpus-per-node" };
+      struct ft_slice_question q = {
+        .mode = FT_MODE_RAISE, .choose = true, .gpu = "", .option = options[j],
+        .value = i < COUNT_OF(values) ? values[i] : longest, .subject = "net", .evidence = "e",
+        .policy = &ft_policy_defaults, .partition = i % 2 ? &p : NULL, .table = &table
+      };
+      struct ft_slice_place place;
+      ft_network n;
+
+      ft_slice_find(&q, &place);
+      (void)ft_slice_decide(&q, &place, &e, &n);
+      assert_true(n.lines_count <= COUNT_OF(n.lines));
+      assert_true(strlen(n.value) < sizeof n.value);
+    }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(gpus_are_known_by_what_sites_call_them),
+    cmocka_unit_test(a_slice_is_of_the_gpu_that_the_others_leave_possible),
+    cmocka_unit_test(slices_are_chosen_told_raised_and_refused),
+    cmocka_unit_test(what_would_be_refused_passes_where_slurm_would_not_heed_it),
+    cmocka_unit_test(any_request_is_survived),
+  };
+
+  return cmocka_run_group_tests(tests, open_table, NULL);
+}
