@@ -24,6 +24,8 @@ static const struct command commands[] = {
   { "fit", ft_command_fit, "find an equation for a column of any table" },
   { "graph", ft_command_graph, "what a network costs, from its model file" },
   { "replay", ft_command_replay, "what it would have saved on a trace of past jobs" },
+  { "train", ft_command_train, "learn from a table how fast runs are elsewhere" },
+  { "relative", ft_command_relative, "how fast a table's runs would be on other platforms" },
   { "doctor", ft_command_doctor, "check the installation and say what to do" },
 };
 

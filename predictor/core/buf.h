@@ -22,6 +22,7 @@ enum {
   FT_LIMIT_GRAPH = 128 << 20,  /* a model file's operator graph in memory, its results the same again */
   FT_LIMIT_ARCHIVE = 64 << 20, /* what is unpacked of a model archive */
   FT_LIMIT_GRAPH_READ = 256 << 20, /* as much of a model file as is read: all but weights */
+  FT_LIMIT_RELATIVE = 128 << 20, /* a model of relative performance */
   FT_LIMIT_OUTPUT = 64 << 20   /* what the command prints, SVG included */
 };
 

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A model of relative performance: learnt from a table, asked, written and read back. */
+#include "config.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "predictor/cli/relative.h"
+#include "predictor/core/hash.h"
+#include "predictor/core/io.h"
+#include "predictor/core/text.h"
+#include "predictor/learn/numbers.h"
+
+static const char magic[] = "foretell-relative 1";
+
+static int allocate(struct ft_relative_model *m, struct ft_error *err)
+{
+  m->feature = calloc(m->features + 1, sizeof *m->feature);
+  m->platform = calloc(m->platforms + 1, sizeof *m->platform);
+  return m->feature && m->platform ? 0 : ft_error_set(err, "out of memory");
+}
+
+/* The rows that teach something, as the learners take them. X, Y and GROUP have room for all. */
+static size_t gather(const struct ft_relative_table *t, const bool *keep, size_t from, double *x,
+                     double *y, size_t *group)
+{
+  size_t rows = 0, outputs = t->platforms - 1;
+
+  for (size_t r = 0; r < t->rows; r++) {
+    const double *seconds = t->seconds + r * t->platforms;
+    double *ratio = y + rows * outputs;
+    size_t known = 0, o = 0;
+
+    if ((keep && !keep[r]) || isnan(seconds[from]))
+      continue;
+    for (size_t p = 0; p < t->platforms; p++)
+      if (p != from) {
+        ratio[o] = log(seconds[p]) - log(seconds[from]);
+        known += !isnan(ratio[o++]);
+      }
+    if (!known)
+      continue;
+    x[rows * (t->features + 1)] = seconds[from];
+    memcpy(x + rows * (t->features + 1) + 1, t->x + r * t->features, t->features * sizeof *x);
+    group[rows++] = t->group[r];
+  }
+  return rows;
+}
+
+int ft_relative_learn(const struct ft_relative_table *t, const bool *keep,
+                      const struct ft_relative_settings *settings, struct ft_relative_model *m,
+                      struct ft_error *err)
+{
+  double *x = NULL, *y = NULL;
+  size_t *group = NULL, next = 1;
+  struct ft_ratios_table table;
+  int status = -1;
+
+  *m = (struct ft_relative_model){ .features = t->features, .platforms = t->platforms };
+  if (t->platforms < 2)
+    return ft_error_set(err, "times on %zu platform%s; a ratio takes two", t->platforms,
+                        t->platforms == 1 ? "" : "s");
+  x = malloc(t->rows * (t->features + 1) * sizeof *x + 1);
+  y = malloc(t->rows * t->platforms * sizeof *y + 1);
+  group = malloc(t->rows * sizeof *group + 1);
+  if (!x || !y || !group || allocate(m, err) < 0) {
+    ft_error_set(err, "out of memory");
+    goto out;
+  }
+  memcpy(m->feature, t->feature, t->features * sizeof *m->feature);
+  memcpy(m->platform[0], t->platform[settings->from], sizeof *m->platform);
+  for (size_t p = 0; p < t->platforms; p++)
+    if (p != settings->from)
+      memcpy(m->platform[next++], t->platform[p], sizeof *m->platform);
+  table = (struct ft_ratios_table){ x, y, group, gather(t, keep, settings->from, x, y, group),
+                                    t->features + 1, t->platforms - 1 };
+  if (!table.rows) {
+    ft_error_set(err, "no row has times on %s and on another platform", m->platform[0]);
+    goto out;
+  }
+  status = ft_ratios_fit(&table, &settings->ratios, &m->ratios, err);
+out:
+  free(x);
+  free(y);
+  free(group);
+  return status;
+}
+
+int ft_relative_ask(const struct ft_relative_model *m, const double *x, const double *seconds,
+                    struct ft_relative_answer *answer, struct ft_error *err)
+{
+  static const double levels[] = { 0.05, 0.95 };
+  double row[FT_ENCODE_COLUMNS], said[FT_GAUSS_OUTPUTS], seen[FT_GAUSS_OUTPUTS];
+  double runs[FT_GAUSS_OUTPUTS], shrunk[FT_GAUSS_OUTPUTS];
+
+  row[0] = seconds[0];
+  memcpy(row + 1, x, m->features * sizeof *row);
+  ft_ratios_predict(&m->ratios, row, said);
+  for (size_t o = 0; o < m->ratios.outputs; o++) {
+    seen[o] = log(seconds[o + 1]) - log(seconds[0]);
+    runs[o] = isnan(seen[o]) ? 0 : 1;
+  }
+  if (ft_ratios_correct(&m->ratios, seen, runs, FT_RELATIVE_NOISE, said, shrunk, err) < 0)
+    return -1;
+  answer->speed[0] = answer->low[0] = answer->high[0] = 1;
+  for (size_t o = 0; o < m->ratios.outputs; o++) {
+    double spread[2];
+
+    ft_ratios_spread(&m->ratios, o, levels, 2, spread);
+    /* a ratio of times has the signs of a ratio of speeds turned round */
+    answer->speed[o + 1] = exp(-said[o]);
+    answer->low[o + 1] = exp(-said[o] - shrunk[o] * fmax(spread[1], 0));
+    answer->high[o + 1] = exp(-said[o] - shrunk[o] * fmin(spread[0], 0));
+  }
+  return 0;
+}
+
+/* PATH as a file of its folder. */
+static int put_file(const char *path, const struct ft_buf *file, struct ft_error *err)
+{
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+  char folder[4096] = ".";
+  int fd, status;
+
+  if (slash && !ft_text_copy(ft_text_of(path, (size_t)(slash - path) + 1), folder, sizeof folder))
+    return ft_error_set(err, "%s: a name too long", path);
+  fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0)
+    return ft_error_errno(err, "%s", folder);
+  status = ft_io_write_file(fd, name, file->data, file->length, 0644, err);
+  close(fd);
+  return status;
+}
+
+int ft_relative_save(const struct ft_relative_model *m, const char *path, struct ft_error *err)
+{
+  struct ft_buf file, data;
+  struct ft_numbers numbers = { &data };
+  int status = -1;
+
+  ft_buf_init(&file, FT_LIMIT_RELATIVE);
+  ft_buf_init(&data, FT_LIMIT_RELATIVE);
+  ft_ratios_save(&m->ratios, &numbers);
+  (void)ft_buf_printf(&file, "%s\n", magic);
+  for (size_t p = 0; p < m->platforms; p++)
+    (void)ft_buf_printf(&file, "platform %s\n", m->platform[p]);
+  for (size_t f = 0; f < m->features; f++)
+    (void)ft_buf_printf(&file, "feature %s\n", m->feature[f]);
+  (void)ft_buf_printf(&file, "numbers %zu %lu\n", data.length / sizeof(double),
+                      (unsigned long)ft_crc32(data.data, data.length));
+  (void)ft_buf_add(&file, data.data, data.length);
+  if (file.failed || data.failed)
+    ft_error_set(err, "%s: the model is larger than %d MiB", path, FT_LIMIT_RELATIVE >> 20);
+  else
+    status = put_file(path, &file, err);
+  ft_buf_free(&data);
+  ft_buf_free(&file);
+  return status;
+}
+
+/* One line "KEY NAME" into the next place of NAMES. */
+static int take_name(struct ft_text name, ft_relative_name *names, size_t *count, size_t most,
+                     struct ft_error *err, const char *path)
+{
+  if (*count == most || !ft_text_copy(name, names[*count], FT_RELATIVE_NAME) || !names[*count][0])
+    return ft_error_set(err, "%s: a name too long, or too many of them", path);
+  (*count)++;
+  return 0;
+}
+
+static int parse(struct ft_text text, struct ft_relative_model *m, const char *path,
+                 struct ft_error *err)
+{
+  struct ft_text line;
+  struct ft_numbers_reader in;
+  struct ft_error what;
+  uint64_t count = 0, crc = 0;
+
+  if (!ft_text_line(&text, &line) || !ft_text_equals(line, magic))
+    return ft_error_set(err, "%s: line 1: expected \"%s\"", path, magic);
+  while (ft_text_line(&text, &line)) {
+    if (ft_text_skip(&line, "platform ")) {
+      if (take_name(line, m->platform, &m->platforms, FT_RELATIVE_PLATFORMS, err, path) < 0)
+        return -1;
+    } else if (ft_text_skip(&line, "feature ")) {
+      if (take_name(line, m->feature, &m->features, FT_ENCODE_COLUMNS - 1, err, path) < 0)
+        return -1;
+    } else if (ft_text_skip(&line, "numbers ")) {
+      if (!ft_text_u64(&line, FT_LIMIT_RELATIVE / sizeof(double), &count) ||
+          !ft_text_skip(&line, " ") || !ft_text_u64(&line, UINT32_MAX, &crc))
+        return ft_error_set(err, "%s: expected \"numbers COUNT CHECKSUM\"", path);
+      break;
+    } else {
+      return ft_error_set(err, "%s: expected platform, feature or numbers", path);
+    }
+  }
+  if (ft_text_left(&text) != count * sizeof(double) || ft_crc32(text.at, ft_text_left(&text)) != crc)
+    return ft_error_set(err, "%s: cut short or damaged", path);
+  in = (struct ft_numbers_reader){ (const unsigned char *)text.at, count, false };
+  if (ft_ratios_load(&in, &m->ratios, &what) < 0)
+    return ft_error_set(err, "%s: %s", path, what.text);
+  if (m->ratios.outputs + 1 != m->platforms || m->ratios.encode.raw != m->features + 1)
+    return ft_error_set(err, "%s: its names do not fit its numbers", path);
+  return 0;
+}
+
+int ft_relative_load(const char *path, struct ft_relative_model *m, struct ft_error *err)
+{
+  struct ft_buf file;
+  int status = -1;
+
+  *m = (struct ft_relative_model){ .features = FT_ENCODE_COLUMNS, .platforms = FT_RELATIVE_PLATFORMS };
+  ft_buf_init(&file, FT_LIMIT_RELATIVE);
+  if (ft_io_read_file(AT_FDCWD, path, &file, err) == 0 && allocate(m, err) == 0) {
+    m->features = m->platforms = 0;
+    status = parse(ft_text_of(file.data, file.length), m, path, err);
+  }
+  ft_buf_free(&file);
+  return status;
+}
+
+void ft_relative_model_free(struct ft_relative_model *m)
+{
+  ft_ratios_free(&m->ratios);
+  free(m->feature);
+  free(m->platform);
+  *m = (struct ft_relative_model){ 0 };
+}

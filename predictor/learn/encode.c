@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "predictor/learn/encode.h"
+#include "predictor/learn/numbers.h"
+
+/* A column whose largest value is this many times its smallest above 0 is taken as logarithms. */
+#define SPAN 10
+/* No value counts as further than this many deviations from the mean. */
+#define FAR 6
+
+static double value_of(const struct ft_encode_column *c, double x)
+{
+  if (isnan(x) || !c->logs)
+    return x;
+  return x + c->offset > 0 ? log(x + c->offset) : NAN;
+}
+
+static double scaled(double value, double mean, double deviation)
+{
+  if (isnan(value) || !(deviation > 0))
+    return 0;
+  return fmin(fmax((value - mean) / deviation, -FAR), FAR);
+}
+
+struct moments {
+  double sum, squares, count;
+};
+
+static void add(struct moments *m, double value)
+{
+  double delta;
+
+  if (isnan(value))
+    return;
+  m->count++;
+  delta = value - m->sum;
+  m->sum += delta / m->count;
+  m->squares += delta * (value - m->sum);
+}
+
+static void settle(const struct moments *m, double *mean, double *deviation)
+{
+  *mean = m->sum;
+  *deviation = m->count > 1 ? sqrt(m->squares / m->count) : 0;
+  if (*deviation < 1e-9 * fmax(1, fabs(*mean)))
+    *deviation = 0;
+}
+
+static void fit_column(const double *x, size_t rows, size_t raw, struct ft_encode_column *c)
+{
+  double least = INFINITY, low = INFINITY, high = -INFINITY;
+  struct moments m = { 0 };
+
+  for (size_t r = 0; r < rows; r++) {
+    double v = x[r * raw];
+
+    c->indicates |= isnan(v);
+    low = fmin(low, v); /* fmin passes over NAN */
+    high = fmax(high, v);
+    if (v > 0)
+      least = fmin(least, v);
+  }
+  c->logs = low >= 0 && high > SPAN * least;
+  c->offset = c->logs && low < least ? least : 0;
+  for (size_t r = 0; r < rows; r++)
+    add(&m, value_of(c, x[r * raw]));
+  settle(&m, &c->mean, &c->deviation);
+}
+
+int ft_encode_fit(const double *x, size_t rows, size_t raw, struct ft_encode *e,
+                  struct ft_error *err)
+{
+  *e = (struct ft_encode){ .raw = raw, .plain = raw };
+  e->column = calloc(raw ? raw : 1, sizeof *e->column);
+  if (!e->column)
+    return ft_error_set(err, "features: out of memory");
+  for (size_t c = 0; c < raw; c++) {
+    fit_column(x + c, rows, raw, &e->column[c]);
+    e->plain += e->column[c].indicates;
+  }
+  e->columns = e->plain;
+  return 0;
+}
+
+static double difference(const struct ft_encode *e, const struct ft_encode_pair *p,
+                         const double *row)
+{
+  return value_of(&e->column[p->a], row[p->a]) - value_of(&e->column[p->b], row[p->b]);
+}
+
+void ft_encode_differ(struct ft_encode *e, const double *x, size_t rows, const uint32_t *column,
+                      size_t count)
+{
+  for (size_t i = 0; i < count; i++)
+    for (size_t j = 0; j < i && e->pairs < FT_ENCODE_PAIRS; j++) {
+      struct ft_encode_pair *p = &e->pair[e->pairs++];
+      struct moments m = { 0 };
+
+      *p = (struct ft_encode_pair){ .a = column[j], .b = column[i] };
+      for (size_t r = 0; r < rows; r++)
+        add(&m, difference(e, p, x + r * e->raw));
+      settle(&m, &p->mean, &p->deviation);
+    }
+  e->columns = e->plain + e->pairs;
+}
+
+void ft_encode_row(const struct ft_encode *e, const double *row, double *out)
+{
+  size_t next = e->raw;
+
+  for (size_t c = 0; c < e->raw; c++) {
+    const struct ft_encode_column *column = &e->column[c];
+
+    out[c] = scaled(value_of(column, row[c]), column->mean, column->deviation);
+    if (column->indicates)
+      out[next++] = isnan(row[c]) ? 1 : 0;
+  }
+  for (size_t p = 0; p < e->pairs; p++)
+    out[next++] = scaled(difference(e, &e->pair[p], row), e->pair[p].mean, e->pair[p].deviation);
+}
+
+void ft_encode_save(const struct ft_encode *e, struct ft_numbers *out)
+{
+  for (size_t c = 0; c < e->raw; c++) {
+    const struct ft_encode_column *column = &e->column[c];
+
+    ft_numbers_put(out, column->logs);
+    ft_numbers_put(out, column->indicates);
+    ft_numbers_put(out, column->offset);
+    ft_numbers_put(out, column->mean);
+    ft_numbers_put(out, column->deviation);
+  }
+  ft_numbers_put(out, (double)e->pairs);
+  for (size_t p = 0; p < e->pairs; p++) {
+    ft_numbers_put(out, e->pair[p].a);
+    ft_numbers_put(out, e->pair[p].b);
+    ft_numbers_put(out, e->pair[p].mean);
+    ft_numbers_put(out, e->pair[p].deviation);
+  }
+}
+
+int ft_encode_load(struct ft_numbers_reader *in, size_t raw, struct ft_encode *e,
+                   struct ft_error *err)
+{
+  *e = (struct ft_encode){ .raw = raw, .plain = raw };
+  e->column = calloc(raw ? raw : 1, sizeof *e->column);
+  if (!e->column || !raw)
+    return ft_error_set(err, "features: none, or out of memory");
+  for (size_t c = 0; c < raw; c++) {
+    struct ft_encode_column *column = &e->column[c];
+
+    column->logs = ft_numbers_take_count(in, 0, 1);
+    column->indicates = ft_numbers_take_count(in, 0, 1);
+    column->offset = ft_numbers_take(in);
+    column->mean = ft_numbers_take(in);
+    column->deviation = ft_numbers_take(in);
+    e->plain += column->indicates;
+  }
+  e->pairs = ft_numbers_take_count(in, 0, FT_ENCODE_PAIRS);
+  for (size_t p = 0; p < e->pairs; p++) {
+    e->pair[p].a = (uint32_t)ft_numbers_take_count(in, 0, raw - 1);
+    e->pair[p].b = (uint32_t)ft_numbers_take_count(in, 0, raw - 1);
+    e->pair[p].mean = ft_numbers_take(in);
+    e->pair[p].deviation = ft_numbers_take(in);
+  }
+  e->columns = e->plain + e->pairs;
+  return in->failed ? ft_error_set(err, "features: cut short or out of range") : 0;
+}
+
+void ft_encode_free(struct ft_encode *e)
+{
+  if (!e)
+    return;
+  free(e->column);
+  *e = (struct ft_encode){ 0 };
+}

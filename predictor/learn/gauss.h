@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Vectors of which some numbers are known: the rest by a normal distribution whose covariance is
+ * shrunk, as many as rows allow. What completes a table of (app, platform) and what corrects a
+ * prediction by the runs that were seen.
+ */
+#ifndef FT_LEARN_GAUSS_H
+#define FT_LEARN_GAUSS_H
+
+#include "predictor/core/error.h"
+
+enum { FT_GAUSS_OUTPUTS = 64 };
+
+struct ft_gauss {
+  size_t outputs;
+  double mean[FT_GAUSS_OUTPUTS];
+  double covariance[FT_GAUSS_OUTPUTS * FT_GAUSS_OUTPUTS]; /* row by row */
+};
+
+/*
+ * Complete OUT, where Y, rows x OUTPUTS (1 to FT_GAUSS_OUTPUTS), is NAN, and learn GAUSS from it: expectation and
+ * maximisation (Dempster, Laird, Rubin 1977), off-diagonal covariances shrunk by
+ * rows / (rows + OUTPUTS). A column without any number becomes 0. 0; -1 with ERR.
+ */
+int ft_gauss_fit(const double *y, size_t rows, size_t outputs, double *out,
+                 struct ft_gauss *gauss, struct ft_error *err);
+
+/*
+ * Given the KNOWN deviations from the mean (NAN: not known), each the mean of some runs with variance
+ * NOISE[output], the expected ones of all outputs and, unless NULL, what remains of their variance.
+ */
+int ft_gauss_condition(const struct ft_gauss *gauss, const double *known, const double *noise,
+                       double *expected, double *variance, struct ft_error *err);
+
+#endif

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/learn/learner.h"
+#include "predictor/learn/numbers.h"
+
+/* NUMBERS: as a forest is kept, each of its leaves bringing two nodes of 4 numbers. */
+enum { CHOOSE_ROWS = 300, FOLDS = 5, OUTPUTS = 64, NUMBERS = 2 << 20 };
+enum ridge { NO_RIDGE, MEAN, FEW, ALL };
+
+static const struct {
+  enum ridge ridge;
+  double lambda; /* in rows */
+  bool plain;    /* trees on plain columns alone */
+  bool process;
+  struct ft_forest_settings forest; /* trees 0: none; 1: as many as asked for */
+} kinds[FT_LEARNERS] = {
+  [FT_LEARNER_CONSTANT] = { MEAN, 1, false, false, { 0 } },
+  [FT_LEARNER_TREES] = { NO_RIDGE, 0, true, false, { 1, 1, 64, 1, 0, true, false, 0 } },
+  [FT_LEARNER_FOREST] = { NO_RIDGE, 0, false, false,
+                          { 1, 1, 64, 1.0 / 3, 0, false, true, 0 } },
+  [FT_LEARNER_BOOSTING] = { NO_RIDGE, 0, false, false,
+                            { 1, 2, 3, 0.3, 0.08, false, false, 0 } },
+  [FT_LEARNER_RIDGE] = { ALL, 10, false, false, { 0 } },
+  [FT_LEARNER_RIDGE_TREES] = { ALL, 20, false, false,
+                               { 1, 1, 64, 0.5, 0, true, false, 0 } },
+  [FT_LEARNER_FEW_TREES] = { FEW, 3, false, false,
+                             { 1, 1, 64, 0.5, 0, true, false, 0 } },
+  [FT_LEARNER_PROCESS] = { NO_RIDGE, 0, false, true, { 0 } },
+};
+
+const char *const ft_learner_names[FT_LEARNERS] = {
+  [FT_LEARNER_CONSTANT] = "constant",   [FT_LEARNER_TREES] = "trees",
+  [FT_LEARNER_FOREST] = "forest",       [FT_LEARNER_BOOSTING] = "boosting",
+  [FT_LEARNER_RIDGE] = "ridge",         [FT_LEARNER_RIDGE_TREES] = "ridge_trees",
+  [FT_LEARNER_FEW_TREES] = "few_trees", [FT_LEARNER_PROCESS] = "process",
+};
+
+static int fit_ridge(const struct ft_samples *s, const uint32_t *few, size_t count,
+                     struct ft_learner *l, struct ft_error *err)
+{
+  uint32_t *all = calloc(s->columns + 1, sizeof *all);
+  enum ridge ridge = kinds[l->kind].ridge;
+  int status;
+
+  if (!all)
+    return ft_error_set(err, "ridge regression: out of memory");
+  for (size_t c = 0; c < s->columns; c++)
+    all[c] = (uint32_t)c;
+  status = ft_ridge_fit(s, ridge == FEW ? few : all,
+                        ridge == MEAN  ? 0
+                        : ridge == FEW ? count
+                                       : s->columns,
+                        kinds[l->kind].lambda, &l->ridge, err);
+  free(all);
+  return status;
+}
+
+/* Trees on what the ridge leaves, of the first PLAIN columns or of all. */
+static int fit_forest(const struct ft_samples *s, size_t plain, unsigned trees, uint64_t seed,
+                      struct ft_learner *l, struct ft_error *err)
+{
+  size_t columns = kinds[l->kind].plain ? plain : s->columns, room;
+  double *x = calloc(s->rows * columns + 1, sizeof *x), said[OUTPUTS];
+  double *y = calloc(s->rows * s->outputs + 1, sizeof *y);
+  struct ft_forest_settings settings = kinds[l->kind].forest;
+  struct ft_samples rest = { x, y, s->rows, columns, s->outputs };
+  int status = -1;
+
+  if (!x || !y) {
+    ft_error_set(err, "a forest: out of memory");
+    goto out;
+  }
+  for (size_t r = 0; r < s->rows; r++) {
+    memcpy(x + r * columns, s->x + r * s->columns, columns * sizeof *x);
+    memset(said, 0, sizeof said);
+    if (kinds[l->kind].ridge != NO_RIDGE)
+      ft_ridge_add(&l->ridge, s->x + r * s->columns, said);
+    for (size_t o = 0; o < s->outputs; o++)
+      y[r * s->outputs + o] = s->y[r * s->outputs + o] - said[o];
+  }
+  /* large tables have larger leaves, so that a forest stays within its bound */
+  room = (size_t)NUMBERS / (s->outputs + 8) / trees;
+  while (s->rows / settings.leaf > (room ? room : 1) && settings.leaf < s->rows)
+    settings.leaf *= 2;
+  settings.trees = trees;
+  settings.seed = seed;
+  status = ft_forest_fit(&rest, &settings, &l->forest, err);
+out:
+  free(x);
+  free(y);
+  return status;
+}
+
+int ft_learner_fit(enum ft_learner_kind kind, const struct ft_samples *s, size_t plain,
+                   const uint32_t *few, size_t count, unsigned trees, uint64_t seed,
+                   struct ft_learner *l, struct ft_error *err)
+{
+  *l = (struct ft_learner){ .kind = kind, .columns = s->columns, .outputs = s->outputs };
+  if (s->outputs < 1 || s->outputs > OUTPUTS)
+    return ft_error_set(err, "%zu outputs; expected 1 to %d", s->outputs, OUTPUTS);
+  if (kinds[kind].ridge != NO_RIDGE && fit_ridge(s, few, count, l, err) < 0)
+    return -1;
+  if (kinds[kind].forest.trees && fit_forest(s, plain, trees, seed, l, err) < 0)
+    return -1;
+  return kinds[kind].process ? ft_process_fit(s, &l->process, err) : 0;
+}
+
+void ft_learner_predict(const struct ft_learner *l, const double *x, double *out)
+{
+  if (l->forest.trees)
+    ft_forest_predict(&l->forest, x, out);
+  else
+    memset(out, 0, l->outputs * sizeof *out);
+  if (l->ridge.weight)
+    ft_ridge_add(&l->ridge, x, out);
+  if (l->process.rows)
+    ft_process_add(&l->process, x, out);
+}
+
+/* ---- the columns of a ridge of a few ---- */
+
+/* Squared error on held-out groups of a ridge of COUNT columns; INFINITY where it cannot be. */
+static double held_out(const struct ft_samples *s, const size_t *group, const uint32_t *few,
+                       size_t count, double *x, double *y)
+{
+  double error = 0, said[OUTPUTS];
+
+  for (size_t fold = 0; fold < FOLDS; fold++) {
+    struct ft_samples part = { x, y, 0, count, s->outputs };
+    uint32_t all[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+    struct ft_ridge ridge;
+    struct ft_error ignored;
+
+    for (size_t r = 0; r < s->rows; r++) {
+      if (group[r] % FOLDS == fold)
+        continue;
+      for (size_t k = 0; k < count; k++)
+        x[part.rows * count + k] = s->x[r * s->columns + few[k]];
+      memcpy(y + part.rows++ * s->outputs, s->y + r * s->outputs, s->outputs * sizeof *y);
+    }
+    if (!part.rows || ft_ridge_fit(&part, all, count, 3, &ridge, &ignored) < 0) {
+      if (part.rows)
+        ft_ridge_free(&ridge);
+      return INFINITY;
+    }
+    for (size_t k = 0; k < count; k++)
+      ridge.column[k] = few[k];
+    for (size_t r = 0; r < s->rows; r++) {
+      if (group[r] % FOLDS != fold)
+        continue;
+      memset(said, 0, sizeof said);
+      ft_ridge_add(&ridge, s->x + r * s->columns, said);
+      for (size_t o = 0; o < s->outputs; o++) {
+        double e = s->y[r * s->outputs + o] - said[o];
+
+        error += e * e;
+      }
+    }
+    ft_ridge_free(&ridge);
+  }
+  return error;
+}
+
+size_t ft_learner_choose(const struct ft_samples *all, const size_t *group, size_t plain,
+                         uint32_t first, uint32_t *few, size_t most)
+{
+  struct ft_samples s = *all;
+  double *x, *y, best;
+  size_t count = 1;
+
+  few[0] = first;
+  s.rows = s.rows < CHOOSE_ROWS ? s.rows : CHOOSE_ROWS;
+  x = calloc(s.rows * most + 1, sizeof *x);
+  y = calloc(s.rows * s.outputs + 1, sizeof *y);
+  best = x && y && most <= 16 ? held_out(&s, group, few, 1, x, y) : INFINITY;
+  while (isfinite(best) && count < most) {
+    double least = best;
+    uint32_t which = 0;
+
+    for (uint32_t c = 0; c < plain; c++) {
+      double error;
+
+      few[count] = c;
+      error = held_out(&s, group, few, count + 1, x, y);
+      if (error < least) {
+        least = error;
+        which = c;
+      }
+    }
+    if (!(least < 0.99 * best))
+      break;
+    few[count++] = which;
+    best = least;
+  }
+  free(x);
+  free(y);
+  return count;
+}
+
+/* ---- kept and read back ---- */
+
+void ft_learner_save(const struct ft_learner *l, struct ft_numbers *out)
+{
+  ft_numbers_put(out, l->kind);
+  if (kinds[l->kind].ridge != NO_RIDGE)
+    ft_ridge_save(&l->ridge, out);
+  if (kinds[l->kind].forest.trees)
+    ft_forest_save(&l->forest, out);
+  if (kinds[l->kind].process)
+    ft_process_save(&l->process, out);
+}
+
+int ft_learner_load(struct ft_numbers_reader *in, size_t columns, size_t outputs,
+                    struct ft_learner *l, struct ft_error *err)
+{
+  *l = (struct ft_learner){ .columns = columns, .outputs = outputs };
+  l->kind = (enum ft_learner_kind)ft_numbers_take_count(in, 0, FT_LEARNERS - 1);
+  if (kinds[l->kind].ridge != NO_RIDGE &&
+      ft_ridge_load(in, columns, outputs, &l->ridge, err) < 0)
+    return -1;
+  if (kinds[l->kind].forest.trees && ft_forest_load(in, columns, outputs, &l->forest, err) < 0)
+    return -1;
+  return kinds[l->kind].process ? ft_process_load(in, columns, outputs, &l->process, err) : 0;
+}
+
+void ft_learner_free(struct ft_learner *l)
+{
+  if (!l)
+    return;
+  ft_ridge_free(&l->ridge);
+  ft_forest_free(&l->forest);
+  ft_process_free(&l->process);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The learners of several outputs behind one face: what each is, is a row of a table. */
+#ifndef FT_LEARN_LEARNER_H
+#define FT_LEARN_LEARNER_H
+
+#include <stdbool.h>
+
+#include "predictor/learn/encode.h"
+#include "predictor/learn/forest.h"
+#include "predictor/learn/process.h"
+#include "predictor/learn/ridge.h"
+
+enum ft_learner_kind {
+  FT_LEARNER_CONSTANT,    /* the mean */
+  FT_LEARNER_TREES,       /* extremely randomised trees on plain columns */
+  FT_LEARNER_FOREST,      /* random forest */
+  FT_LEARNER_BOOSTING,    /* gradient boosting */
+  FT_LEARNER_RIDGE,       /* of all columns */
+  FT_LEARNER_RIDGE_TREES, /* ridge of all columns, trees on what it leaves */
+  FT_LEARNER_FEW_TREES,   /* ridge of a few columns, trees on what it leaves */
+  FT_LEARNER_PROCESS,     /* Gaussian process */
+  FT_LEARNERS
+};
+
+/* Short names, for options and answers. */
+extern const char *const ft_learner_names[FT_LEARNERS];
+
+/* A fitted one. Parts that its kind has not are empty. */
+struct ft_learner {
+  enum ft_learner_kind kind;
+  size_t columns, outputs;
+  struct ft_ridge ridge;
+  struct ft_forest forest;
+  struct ft_process process;
+};
+
+/*
+ * Fit KIND to SAMPLES, whose first PLAIN columns are no differences; a ridge of a few columns takes
+ * the COUNT that FEW names. TREES are grown where there are any. LEARNER is to be freed in either
+ * case. Returns 0; -1 with ERR.
+ */
+int ft_learner_fit(enum ft_learner_kind kind, const struct ft_samples *samples, size_t plain,
+                   const uint32_t *few, size_t count, unsigned trees, uint64_t seed,
+                   struct ft_learner *learner, struct ft_error *err);
+
+/* What LEARNER says of row X, into OUT. Allocates nothing. */
+void ft_learner_predict(const struct ft_learner *learner, const double *x, double *out);
+
+/*
+ * The columns of SAMPLES, FIRST among them, that a ridge of a few does best with on groups of rows
+ * held out, taken one by one while that helps; those below PLAIN are asked. Returns how many, at most MOST.
+ */
+size_t ft_learner_choose(const struct ft_samples *samples, const size_t *group, size_t plain,
+                         uint32_t first, uint32_t *few, size_t most);
+
+void ft_learner_save(const struct ft_learner *learner, struct ft_numbers *out);
+int ft_learner_load(struct ft_numbers_reader *in, size_t columns, size_t outputs,
+                    struct ft_learner *learner, struct ft_error *err);
+void ft_learner_free(struct ft_learner *learner);
+
+#endif

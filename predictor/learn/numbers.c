@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/learn/numbers.h"
+
+void ft_numbers_put(struct ft_numbers *out, double value)
+{
+  (void)ft_buf_add(out->buf, &value, sizeof value);
+}
+
+void ft_numbers_put_all(struct ft_numbers *out, const double *value, size_t count)
+{
+  if (count)
+    (void)ft_buf_add(out->buf, value, count * sizeof *value);
+}
+
+double ft_numbers_take(struct ft_numbers_reader *in)
+{
+  double value = 0;
+
+  if (in->failed || !in->left) {
+    in->failed = true;
+    return 0;
+  }
+  memcpy(&value, in->at, sizeof value);
+  in->at += sizeof value;
+  in->left--;
+  if (!isfinite(value)) {
+    in->failed = true;
+    return 0;
+  }
+  return value;
+}
+
+size_t ft_numbers_take_count(struct ft_numbers_reader *in, size_t least, size_t most)
+{
+  double value = ft_numbers_take(in);
+
+  if (in->failed || !(value >= (double)least && value <= (double)most) || value != floor(value)) {
+    in->failed = true;
+    return least;
+  }
+  return (size_t)value;
+}
+
+double *ft_numbers_take_all(struct ft_numbers_reader *in, size_t count)
+{
+  double *value = NULL;
+
+  if (in->failed || count > in->left || !(value = malloc((count ? count : 1) * sizeof *value))) {
+    in->failed = true;
+    return NULL;
+  }
+  for (size_t i = 0; i < count; i++)
+    value[i] = ft_numbers_take(in);
+  if (in->failed) {
+    free(value);
+    value = NULL;
+  }
+  return value;
+}

@@ -1,0 +1,113 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# foretell relative and train relative: what they find, what they say of tables that are none.
+. "${FT_TOP_SRCDIR:-.}/tests/slurm/tap.sh"
+
+foretell=${FT_TOP_BUILDDIR:-build}/predictor/cli/foretell
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+export LC_ALL=C
+
+run() {
+  out=$("$foretell" "$@" 2>"$scratch/err")
+  status=$?
+  err=$(cat "$scratch/err")
+}
+
+json() {
+  printf '%s' "$out" | python3 -c 'import json, sys
+value = json.load(sys.stdin)
+for word in sys.argv[1].split("."):
+    value = value[int(word)] if isinstance(value, list) else value[word]
+print(json.dumps(value))' "$1" 2>&1
+}
+
+# whether NUMBER is from LOW to HIGH
+within() {
+  awk -v n="$1" -v l="$2" -v h="$3" 'BEGIN { exit !(n >= l && n <= h) }'
+  is $? 0 "$4 ($1)"
+}
+
+# times of two latent works on three platforms
+awk 'BEGIN {
+  srand(3); print "app,name,flops,bytes,time_us:laptop,time_us:gpu,time_us:server"
+  for (i = 0; i < 60; i++) {
+    f = exp(6 * rand()); b = exp(5 * rand())
+    printf "app%d,run %d,%.6g,%.6g,%.6g,%.6g,%.6g\n", i / 3, i, f, b, f + b, f / 20 + b / 4, f / 2 + b / 1.5
+  }
+}' >"$scratch/t.csv"
+
+run relative --from=laptop -g app --json "$scratch/t.csv"
+is "$status" 0 "rows are predicted from other groups"
+within "$(json r2)" 0.8 1 "the structure is found"
+within "$(json pairwise_order)" 0.9 1 "and the order"
+within "$(json coverage90)" 0.7 1 "the interval holds"
+is "$(json rows.0.app) $(json rows.0.speed.0) $(json from)" '"app0" 1 "laptop"' "rows are named, the source is 1"
+first=$(json rows.7.speed)
+run relative --from=laptop -g app --json "$scratch/t.csv"
+is "$(json rows.7.speed)" "$first" "the same seed gives the same"
+run relative --from=laptop -g app --plot="$scratch/p" "$scratch/t.csv"
+for what in distribution vector order roc; do
+  like "$(head -c 300 "$scratch/p-$what.svg" 2>&1)" '<svg' "$what is drawn"
+done
+run relative -g app --learner=constant "$scratch/t.csv"
+is "$status" 0 "a learner by name"
+
+run train relative --from=laptop -g app -o "$scratch/m" "$scratch/t.csv"
+is "$status" 0 "a model is written"
+like "$out" 'from laptop to 2 platforms, learnt from 60 rows; typically within a factor of 1\.' "and it is said how good it is"
+printf '%s\n' flops,bytes,time_us:laptop,time_us:gpu 1000,10,1010, 1000,10,1010,30 ,,1010, >"$scratch/new.csv"
+run relative -m "$scratch/m" --json "$scratch/new.csv"
+is "$status$(json platforms)" '0["laptop", "gpu", "server"]' "it predicts"
+within "$(json rows.0.speed.1)" 10 25 "what was never seen"
+within "$(json rows.1.speed.1)" "$(json rows.0.speed.1)" 34 "a time there corrects it"
+within "$(json rows.2.speed.2)" 0.5 3 "without any counter"
+run relative -m "$scratch/m" "$scratch/new.csv"
+like "$out" $'line 2\n  laptop +1.000 times as fast' "and says it in words"
+printf '%s\n' flops,bytes,time:laptop,time:gpu2 1000,10,1010,30 >"$scratch/renamed.csv"
+run relative -m "$scratch/m" "$scratch/renamed.csv"
+like "$err" 'platform gpu2: the model does not know it' "a renamed platform is named"
+printf '%s\n' time:laptop 1010 >"$scratch/bare.csv"
+run relative -m "$scratch/m" "$scratch/bare.csv"
+like "$status $err" "^0 .*2 of the model's 2 features are not in the table" "counters absent"
+
+head -c 3000 "$scratch/m" >"$scratch/cut"
+run relative -m "$scratch/cut" "$scratch/new.csv"
+like "$status $err" '2 .*cut: cut short or damaged' "a cut model"
+echo hello >"$scratch/none"
+run relative -m "$scratch/none" "$scratch/new.csv"
+like "$status $err" '2 .*line 1: expected "foretell-relative 1"' "none at all"
+
+sed '4s/[^,]*$/0/' "$scratch/t.csv" >"$scratch/zero.csv"
+run relative -g app --learner=ridge "$scratch/zero.csv"
+like "$status $err" '0 .*1 time of 0 left out: nothing was measured' "a time of 0"
+run relative -g app --platforms=laptop,server --json --learner=ridge "$scratch/t.csv"
+is "$(json platforms)" '["laptop", "server"]' "a retired platform is left out"
+
+while IFS='|' read -r rows pattern; do
+  IFS=' ' read -ra lines <<<"$rows"
+  printf '%s\n' "${lines[@]}" >"$scratch/b.csv"
+  run relative "$scratch/b.csv"
+  is "$status" 2 "refused: $rows"
+  like "$err" "$pattern" "and said why"
+done <<'END'
+x,time:a 1,2 2,3|times on 1 platform; a ratio takes two
+x,y 1,2 2,3|no times: expected columns named time:PLATFORM
+x,time:a,time:b 1,2,-3 2,3,4|line 2, column 5: time '-3': expected none below 0
+x,time:a,time:b 1,2,fast 2,3,4|line 2, column 5: time 'fast': expected a number
+x,time:a,time:a 1,2,3 2,3,4|a second one of that name
+x,time:a,time:b 1,2,1e300|expected at most 1e100
+x,time:a,time:b 1,2,3|one group of rows
+x,time:a,time:b 1,2,0 2,3,0 3,4,0|no row has times on a and on another
+END
+run relative --from=moon "$scratch/t.csv"
+like "$status $err" '2 .*no times on "moon"' "a source that is none"
+run relative -g app,colour "$scratch/t.csv"
+like "$status $err" '2 .*no column "colour"' "a group that is none"
+run relative --learner=oracle "$scratch/t.csv"
+like "$status $err" '2 .*expected best, or of constant' "a learner that is none"
+run train absolute "$scratch/t.csv"
+like "$status $err" '2 .*expected "relative"' "nothing else is learnt"
+run train relative "$scratch/t.csv"
+like "$status $err" '2 .*--output=FILE' "nowhere to put it"
+tap_done

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Vectors of log-ratios: a latent structure that is known is found, and nothing breaks it. */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include "predictor/core/random.h"
+#include "predictor/learn/numbers.h"
+#include "predictor/learn/ratios.h"
+
+enum { ROWS = 120, COLUMNS = 5, OUTPUTS = 4 };
+
+/*
+ * Platforms differ by rates of two latent works, flops and bytes (a roofline in logarithms): the
+ * features are the time on the reference, both works, one that tells nothing and one that is often
+ * missing.
+ */
+struct world {
+  double x[ROWS * COLUMNS], y[ROWS * OUTPUTS];
+  size_t group[ROWS];
+};
+
+static void make(struct world *w, uint64_t seed, double noise)
+{
+  static const double flop_rate[OUTPUTS] = { 0.5, 2, 8, 30 }, byte_rate[OUTPUTS] = { 0.8, 1, 4, 3 };
+  struct ft_random random;
+
+  ft_random_seed(&random, seed);
+  for (size_t r = 0; r < ROWS; r++) {
+    double flops = exp(2 * ft_random_normal(&random) + 6), bytes = exp(2 * ft_random_normal(&random) + 5);
+    double reference = flops + bytes;
+
+    w->group[r] = r / 4;
+    w->x[r * COLUMNS] = reference;
+    w->x[r * COLUMNS + 1] = flops;
+    w->x[r * COLUMNS + 2] = bytes;
+    w->x[r * COLUMNS + 3] = ft_random_normal(&random);
+    w->x[r * COLUMNS + 4] = r % 3 ? exp(ft_random_normal(&random)) : NAN;
+    for (size_t o = 0; o < OUTPUTS; o++)
+      w->y[r * OUTPUTS + o] = log((flops / flop_rate[o] + bytes / byte_rate[o]) / reference) +
+                              noise * ft_random_normal(&random);
+  }
+}
+
+static struct ft_ratios_table table_of(const struct world *w, size_t rows)
+{
+  return (struct ft_ratios_table){ w->x, w->y, w->group, rows, COLUMNS, OUTPUTS };
+}
+
+static const struct ft_ratios_settings usual = { 60, (1u << FT_LEARNERS) - 1, false, 1 };
+
+static double root_mean_square(const struct ft_ratios *m, const struct world *w)
+{
+  double said[OUTPUTS], squares = 0;
+
+  for (size_t r = 0; r < ROWS; r++) {
+    ft_ratios_predict(m, w->x + r * COLUMNS, said);
+    for (size_t o = 0; o < OUTPUTS; o++)
+      squares += pow(said[o] - w->y[r * OUTPUTS + o], 2);
+  }
+  return sqrt(squares / ROWS / OUTPUTS);
+}
+
+static double deviation(const struct world *w)
+{
+  double squares = 0;
+
+  for (size_t o = 0; o < OUTPUTS; o++) {
+    double mean = 0;
+
+    for (size_t r = 0; r < ROWS; r++)
+      mean += w->y[r * OUTPUTS + o] / ROWS;
+    for (size_t r = 0; r < ROWS; r++)
+      squares += pow(w->y[r * OUTPUTS + o] - mean, 2);
+  }
+  return sqrt(squares / ROWS / OUTPUTS);
+}
+
+static void recovers_a_latent_structure(void **state)
+{
+  static struct world learnt, unseen;
+  struct ft_ratios_table t;
+  struct ft_ratios m;
+  struct ft_error err;
+  double left;
+
+  (void)state;
+  make(&learnt, 1, 0.02);
+  make(&unseen, 2, 0);
+  t = table_of(&learnt, ROWS);
+  assert_int_equal(ft_ratios_fit(&t, &usual, &m, &err), 0);
+  left = root_mean_square(&m, &unseen) / deviation(&unseen);
+  if (!(left < 0.35)) /* R2 of 0.88 */
+    fail_msg("%.2f of the deviation is left", left);
+  /* what it says of itself holds on rows that it never saw */
+  assert_true(m.mixed > 0.5 * root_mean_square(&m, &unseen));
+  assert_true(m.mixed < 2 * root_mean_square(&m, &unseen));
+  ft_ratios_free(&m);
+}
+
+static void every_learner_beats_the_mean(void **state)
+{
+  static struct world learnt, unseen;
+  struct ft_ratios_table t;
+
+  (void)state;
+  make(&learnt, 3, 0.02);
+  make(&unseen, 4, 0);
+  t = table_of(&learnt, ROWS);
+  for (int l = FT_LEARNER_CONSTANT + 1; l < FT_LEARNERS; l++) {
+    struct ft_ratios_settings alone = { 60, 1u << l, true, 1 };
+    struct ft_ratios m;
+    struct ft_error err;
+    double left;
+
+    assert_int_equal(ft_ratios_fit(&t, &alone, &m, &err), 0);
+    left = root_mean_square(&m, &unseen) / deviation(&unseen);
+    if (!(left < 0.7))
+      fail_msg("%s leaves %.2f of the deviation", ft_learner_names[l], left);
+    ft_ratios_free(&m);
+  }
+}
+
+static void gaps_are_gaps_and_not_zeros(void **state)
+{
+  static struct world full, holes, unseen;
+  struct ft_ratios_table t;
+  struct ft_ratios m;
+  struct ft_error err;
+
+  (void)state;
+  make(&full, 5, 0.02);
+  make(&unseen, 6, 0);
+  holes = full;
+  for (size_t i = 0; i < ROWS * OUTPUTS; i++)
+    if (i % 7 == 3)
+      holes.y[i] = NAN;
+  for (size_t r = 0; r < ROWS; r += 5)
+    holes.x[r * COLUMNS + 2] = NAN;
+  t = table_of(&holes, ROWS);
+  assert_int_equal(ft_ratios_fit(&t, &usual, &m, &err), 0);
+  assert_true(root_mean_square(&m, &unseen) < 0.5 * deviation(&unseen));
+  for (size_t o = 0; o < OUTPUTS; o++)
+    assert_true(m.count[o] < ROWS);
+  /* a row of which nothing is known gets something finite */
+  {
+    double nothing[COLUMNS] = { NAN, NAN, NAN, NAN, NAN }, said[OUTPUTS];
+
+    ft_ratios_predict(&m, nothing, said);
+    for (size_t o = 0; o < OUTPUTS; o++)
+      assert_true(isfinite(said[o]));
+  }
+  ft_ratios_free(&m);
+}
+
+static void few_rows_give_wide_quantiles(void **state)
+{
+  static const double levels[] = { 0.05, 0.95 };
+  static struct world w;
+  double last = INFINITY;
+
+  (void)state;
+  make(&w, 7, 0.02);
+  for (size_t rows = 1; rows <= ROWS; rows = rows < 3 ? rows + 1 : rows * 3) {
+    struct ft_ratios_table t = table_of(&w, rows);
+    struct ft_ratios m;
+    struct ft_error err;
+    double spread[2], wide = 0;
+
+    assert_int_equal(ft_ratios_fit(&t, &usual, &m, &err), 0);
+    for (size_t o = 0; o < OUTPUTS; o++) {
+      ft_ratios_spread(&m, o, levels, 2, spread);
+      assert_true(spread[0] < 0 && spread[1] > 0 && isfinite(spread[1] - spread[0]));
+      wide += (spread[1] - spread[0]) / OUTPUTS;
+    }
+    if (rows == 1)
+      assert_true(wide > 1);
+    last = rows == ROWS || rows == 81 ? wide : last;
+    ft_ratios_free(&m);
+  }
+  assert_true(last < 1);
+}
+
+static void runs_seen_correct_it_the_more_the_more_they_are(void **state)
+{
+  static struct world w;
+  struct ft_ratios_table t;
+  struct ft_ratios m;
+  struct ft_error err;
+  double said[OUTPUTS], once[OUTPUTS], often[OUTPUTS], shrunk[OUTPUTS];
+  double seen[OUTPUTS] = { 0 }, runs[OUTPUTS] = { 0 };
+
+  (void)state;
+  make(&w, 8, 0.1);
+  t = table_of(&w, ROWS);
+  assert_int_equal(ft_ratios_fit(&t, &usual, &m, &err), 0);
+  ft_ratios_predict(&m, w.x, said);
+  memcpy(once, said, sizeof once);
+  assert_int_equal(ft_ratios_correct(&m, seen, runs, 0.1, once, shrunk, &err), 0);
+  assert_memory_equal(once, said, sizeof said);
+  assert_near(shrunk[0], 1, 1e-6);
+  seen[1] = said[1] + 0.5;
+  runs[1] = 1;
+  memcpy(once, said, sizeof once);
+  assert_int_equal(ft_ratios_correct(&m, seen, runs, 0.2, once, shrunk, &err), 0);
+  assert_true(once[1] > said[1] && once[1] < seen[1] && shrunk[1] < 1);
+  runs[1] = 50;
+  memcpy(often, said, sizeof often);
+  assert_int_equal(ft_ratios_correct(&m, seen, runs, 0.2, often, shrunk, &err), 0);
+  assert_true(often[1] > once[1] && often[1] < seen[1] + 0.05);
+  ft_ratios_free(&m);
+}
+
+static void kept_and_read_back_it_says_the_same(void **state)
+{
+  static struct world w;
+  struct ft_ratios_table t;
+  struct ft_ratios m, back;
+  struct ft_error err;
+  struct ft_buf buf;
+  struct ft_numbers numbers = { &buf };
+  struct ft_numbers_reader in;
+  double a[OUTPUTS], b[OUTPUTS];
+
+  (void)state;
+  make(&w, 9, 0.1);
+  t = table_of(&w, ROWS);
+  for (int l = -1; l < FT_LEARNERS; l++) {
+    struct ft_ratios_settings alone = { 12, 1u << (l < 0 ? 0 : l), true, 1 };
+    size_t count;
+
+    assert_int_equal(ft_ratios_fit(&t, l < 0 ? &usual : &alone, &m, &err), 0);
+    ft_buf_init(&buf, 64 << 20);
+    ft_ratios_save(&m, &numbers);
+    assert_false(buf.failed);
+    count = buf.length / sizeof(double);
+    in = (struct ft_numbers_reader){ (const unsigned char *)buf.data, count, false };
+    if (ft_ratios_load(&in, &back, &err) < 0)
+      fail_msg("%s", err.text);
+    ft_ratios_predict(&m, w.x + COLUMNS, a);
+    ft_ratios_predict(&back, w.x + COLUMNS, b);
+    assert_memory_equal(a, b, sizeof a);
+    ft_ratios_free(&back);
+
+    /* cut anywhere, it is refused; changed anywhere, it is refused or says something */
+    for (size_t cut = 0; cut < count; cut += 1 + count / 150) {
+      in = (struct ft_numbers_reader){ (const unsigned char *)buf.data, cut, false };
+      assert_int_equal(ft_ratios_load(&in, &back, &err), -1);
+      ft_ratios_free(&back);
+    }
+    for (size_t at = 0; at < count; at += 1 + count / 150) {
+      static const double wrong[] = { -1, 1e300, 0.5, 3, 1e6 };
+      double *place = (double *)(void *)buf.data + at, before = *place;
+
+      for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        *place = wrong[i];
+        in = (struct ft_numbers_reader){ (const unsigned char *)buf.data, count, false };
+        if (ft_ratios_load(&in, &back, &err) == 0 && back.encode.raw == COLUMNS &&
+            back.outputs == OUTPUTS)
+          ft_ratios_predict(&back, w.x, b);
+        ft_ratios_free(&back);
+      }
+      *place = before;
+    }
+    ft_buf_free(&buf);
+    ft_ratios_free(&m);
+  }
+}
+
+static void equal_seeds_give_equal_answers(void **state)
+{
+  static struct world w;
+  struct ft_ratios_table t;
+  double said[2][OUTPUTS];
+
+  (void)state;
+  make(&w, 10, 0.1);
+  t = table_of(&w, 60);
+  for (int i = 0; i < 2; i++) {
+    struct ft_ratios m;
+    struct ft_error err;
+
+    assert_int_equal(ft_ratios_fit(&t, &usual, &m, &err), 0);
+    ft_ratios_predict(&m, w.x + 80 * COLUMNS, said[i]);
+    ft_ratios_free(&m);
+  }
+  assert_memory_equal(said[0], said[1], sizeof said[0]);
+}
+
+static void hopeless_tables_are_refused_or_survived(void **state)
+{
+  static struct world w;
+  struct ft_ratios_table t;
+  struct ft_ratios m;
+  struct ft_error err;
+  double said[OUTPUTS];
+
+  (void)state;
+  make(&w, 11, 0.1);
+  for (size_t i = 0; i < ROWS * OUTPUTS; i++)
+    w.y[i] = NAN;
+  t = table_of(&w, ROWS);
+  assert_int_equal(ft_ratios_fit(&t, &usual, &m, &err), -1);
+  ft_ratios_free(&m);
+  for (size_t i = 0; i < ROWS * COLUMNS; i++)
+    w.x[i] = i % 2 ? 3 : NAN; /* nothing that changes */
+  for (size_t r = 0; r < ROWS; r++)
+    w.y[r * OUTPUTS + 1] = r % 2 ? 40 : -40; /* one platform alone, and extremes */
+  assert_int_equal(ft_ratios_fit(&t, &usual, &m, &err), 0);
+  ft_ratios_predict(&m, w.x, said);
+  for (size_t o = 0; o < OUTPUTS; o++)
+    assert_true(isfinite(said[o]));
+  ft_ratios_free(&m);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(recovers_a_latent_structure),
+    cmocka_unit_test(every_learner_beats_the_mean),
+    cmocka_unit_test(gaps_are_gaps_and_not_zeros),
+    cmocka_unit_test(few_rows_give_wide_quantiles),
+    cmocka_unit_test(runs_seen_correct_it_the_more_the_more_they_are),
+    cmocka_unit_test(kept_and_read_back_it_says_the_same),
+    cmocka_unit_test(equal_seeds_give_equal_answers),
+    cmocka_unit_test(hopeless_tables_are_refused_or_survived),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
