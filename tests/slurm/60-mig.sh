@@ -63,9 +63,9 @@ like "$err" 'foretell: training of batch 1 of net needs .* of GPU memory, 95 % b
 diag "$err"
 train 32 --predict-mig
 is "$(gres "$id")" gpu:2g.10gb:1 "a larger one the next"
-train 128 --predict-mig
+train 96 --predict-mig
 is "$(gres "$id")" gpu:3g.20gb:1 "and the largest the third"
-train 128 --predict-mig=a100-40gb
+train 96 --predict-mig=a100-40gb
 is "$(gres "$id")" gpu:3g.20gb:1 "the GPU may be named"
 train 32 --predict-mig -p ampere
 is "$(gres "$id")" gpu:a100_2g.10gb:1 "a100_2g.10gb is a slice"
@@ -73,7 +73,7 @@ train 32 --predict-mig -p long
 is "$(gres "$id")" gpu:nvidia_a100_3g.20gb:1 "nvidia_a100_3g.20gb, too, where there is nothing between"
 train 1 --predict-mig -p hopper
 is "$(gres "$id")" gpu:nvidia_h100_80gb_hbm3_1g.10gb:1 "and nvidia_h100_80gb_hbm3_1g.10gb"
-train 128 --predict-mig -p odd
+train 96 --predict-mig -p odd
 is "$(gres "$id")" gpu:mig-3g_71gb:1 "a slice of 16 GiB that nobody says the GPU of is known by its name"
 train 1 --predict-mig --gres=nic:2 -p long
 is "$(gres "$id")" nic:2,gpu:nvidia_a100_1g.5gb:1 "what else was asked for stays"
