@@ -63,9 +63,9 @@ like "$err" 'foretell: training of batch 1 of net needs .* of GPU memory, 95 % b
 diag "$err"
 train 32 --predict-mig
 is "$(gres "$id")" gpu:2g.10gb:1 "a larger one the next"
-train 128 --predict-mig
+train 96 --predict-mig
 is "$(gres "$id")" gpu:3g.20gb:1 "and the largest the third"
-train 128 --predict-mig=a100-40gb
+train 96 --predict-mig=a100-40gb
 is "$(gres "$id")" gpu:3g.20gb:1 "the GPU may be named"
 train 32 --predict-mig -p ampere
 is "$(gres "$id")" gpu:a100_2g.10gb:1 "a100_2g.10gb is a slice"
