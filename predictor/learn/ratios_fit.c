@@ -13,6 +13,9 @@
 /* Columns a ridge of a few takes; steps in which a mixture is made; parts for few and many rows. */
 enum { FEW = 4, STEPS = 20, FOLDS = 5, FOLDS_OF_FEW = 10, FEW_ROWS = 40 };
 
+/* What is learnt from at once: more rows are thinned evenly, that a large table takes minutes. */
+enum { MOST_ROWS = 4000, MOST_NUMBERS = 1 << 19 };
+
 /* One set of learners, fitted to some of the rows. */
 struct fitted {
   struct ft_encode encode;
@@ -77,7 +80,8 @@ static int fit_part(const struct fitter *g, size_t fold, unsigned mask, unsigned
   const struct ft_ratios_table *t = g->t;
   double *x = calloc(t->rows * t->columns + 1, sizeof *x), *encoded = NULL;
   double *y = calloc(t->rows * t->outputs + 1, sizeof *y);
-  size_t *group = calloc(t->rows + 1, sizeof *group), rows = 0, count = 0;
+  size_t *group = calloc(t->rows + 1, sizeof *group), rows = 0, count = 0, seen = 0, whole = 0;
+  size_t most = MOST_NUMBERS / t->columns < MOST_ROWS ? MOST_NUMBERS / t->columns : MOST_ROWS;
   uint32_t few[FEW] = { 0 };
   struct ft_samples s;
   int status = -1;
@@ -87,8 +91,11 @@ static int fit_part(const struct fitter *g, size_t fold, unsigned mask, unsigned
     ft_error_set(err, "out of memory");
     goto out;
   }
+  for (size_t r = 0; r < t->rows; r++)
+    whole += g->fold[r] != fold;
+  most = most < whole ? most : whole;
   for (size_t r = 0; r < t->rows; r++) {
-    if (g->fold[r] == fold)
+    if (g->fold[r] == fold || rows * whole > seen++ * most)
       continue;
     memcpy(x + rows * t->columns, t->x + r * t->columns, t->columns * sizeof *x);
     memcpy(y + rows * t->outputs, g->whole + r * t->outputs, t->outputs * sizeof *y);
