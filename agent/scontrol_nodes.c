@@ -115,7 +115,8 @@ static void take_gres(struct ft_text list, char *out, size_t size)
   }
 }
 
-/* Put GRES, "gpu:a100:4", among the partition's if it has a type; those that find no room are left out. */
+/* Put GRES, "gpu:a100:4", among the partition's if it has a type; those that find no room are left
+ * out. */
 static void add_gres(ft_partition *partition, struct ft_text gres)
 {
   ft_gres *found = partition->gres, one = { .count = 1 };

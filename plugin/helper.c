@@ -235,8 +235,7 @@ static int receive(const struct ft_helper *helper, const struct ft_buf *frame,
     ft_error_errno(err, "%s", helper->path);
   close(ends[1]);
   if (pid > 0) {
-    if (put(ends[0], frame, deadline) == 0 && get(ends[0], answer, deadline) == 0 &&
-        answer->length)
+    if (put(ends[0], frame, deadline) == 0 && get(ends[0], answer, deadline) == 0 && answer->length)
       status = 0;
     else if (ft_io_monotonic() < deadline)
       ft_error_set(err, "%s: ended without an answer", helper->path);
@@ -263,8 +262,8 @@ int ft_helper_describe(const struct ft_helper *helper, const struct ft_descripti
     ft_error_errno(err, "%s", helper->path);
   else if (ft_frame_write(what, request, asked, &frame, err) == 0 &&
            receive(helper, &frame, &answer, err) == 0)
-    status = ft_record_decode(FT_RECORD_ANSWER, ft_buf_text(&answer), answer.length, described,
-                              err);
+    status =
+        ft_record_decode(FT_RECORD_ANSWER, ft_buf_text(&answer), answer.length, described, err);
   if (status == 0) {
     *out = described->submission;
     if (asked && described->has_network && (*network = malloc(sizeof **network)))

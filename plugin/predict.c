@@ -36,8 +36,8 @@ struct work {
   ft_apps *apps; /* NULL: none declared */
   ft_partition partition;
   struct ft_evidence *evidence; /* NULL: not looked for */
-  ft_network *network;  /* what the child said of one; NULL: nothing */
-  struct ft_estimate *host; /* of the memory that it needs; NULL: none */
+  ft_network *network;          /* what the child said of one; NULL: nothing */
+  struct ft_estimate *host;     /* of the memory that it needs; NULL: none */
   ft_policy policy;
   ft_submission submission;
   bool has_site, asks_network;
@@ -173,8 +173,8 @@ static void take_network(struct work *w, struct ft_question *question)
   const ft_network *n = w->network;
 
   if (!n || n->quantiles_count != FT_ESTIMATE_LEVELS ||
-      (question->estimate && (question->estimate->runs >= w->policy.min_runs ||
-                              question->estimate->bound_bytes > 0)))
+      (question->estimate &&
+       (question->estimate->runs >= w->policy.min_runs || question->estimate->bound_bytes > 0)))
     return;
   w->host = calloc(1, sizeof *w->host);
   if (!w->host)
@@ -205,8 +205,8 @@ static bool find_evidence(struct work *w, int state_fd, struct ft_question *ques
     w->evidence->elements.count =
         ft_array_choose(array, s, w->evidence->elements.index, FT_ELEMENT_ESTIMATES);
   if (ft_evidence_find(state_fd, w->collected.uid,
-                       s->default_app ? ft_collect_user(&w->collected) : "", s,
-                       w->policy.min_runs, w->evidence, &err) < 0) {
+                       s->default_app ? ft_collect_user(&w->collected) : "", s, w->policy.min_runs,
+                       w->evidence, &err) < 0) {
     w->why = err;
     return false;
   }
@@ -249,6 +249,7 @@ static int apply(struct work *w, ft_decision *decision)
 /* What the child decided about GPUs, put into effect. Returns 0, or -1 when the job is refused. */
 static int apply_network(struct work *w)
 {
+  ft_request *request = &w->submission.request;
   ft_network *n = w->network;
 
   if (n->error[0]) {
@@ -259,8 +260,11 @@ static int apply_network(struct work *w)
     ft_error_set(&w->why, "Slurm did not take --%s=%.200s", n->option, n->value);
     return 0;
   }
-  if (n->option[0] && strcmp(n->option, "gres") == 0)
-    (void)ft_string_copy(n->value, w->submission.request.gres, sizeof w->submission.request.gres);
+  if (n->option[0] && strcmp(n->option, "gres") == 0) {
+    (void)ft_string_copy(n->value, request->gres, sizeof request->gres);
+    if (!request->gpus_per_node)
+      request->gpus_per_node = 1;
+  }
   ft_advise_network(n);
   return n->action == FT_ACTION_REJECT ? -1 : 0;
 }
@@ -297,7 +301,8 @@ static int decide(struct work *w, const struct ft_settings *settings, int state_
   if (s->decision.action == FT_ACTION_REJECT && !settings->reject)
     s->decision.action = FT_ACTION_WARN;
   status = apply(w, &s->decision);
-  /* that no run is known goes without saying where a network's memory was told, or why it was not */
+  /* that no run is known goes without saying where a network's memory was told, or why it was not
+   */
   if (w->asks_network && s->decision.action == FT_ACTION_LEAVE && !s->decision.has_p50_bytes &&
       (w->why.text[0] || (w->network && w->network->lines_count)))
     return status;

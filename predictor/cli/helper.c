@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * foretell-helper and foretell-network: the plugin's child, never typed by anybody. A description
- * comes on standard input, an answer with what users' files say goes to standard output. Whoever started it may stop listening
- * at any time.
+ * comes on standard input, an answer with what users' files say goes to standard output. Whoever
+ * started it may stop listening at any time.
  */
 #include "config.h"
 
@@ -107,15 +107,16 @@ static void time_is_up(int signal)
 static void answer_network(const struct asked *asked, const struct ft_frame *frame, double deadline)
 {
   double left = deadline - ft_io_monotonic();
-  struct itimerval timer = { .it_value = { (time_t)left, (suseconds_t)(1e6 * (left - (time_t)left)) } };
+  struct itimerval timer = { .it_value = { (time_t)left,
+                                           (suseconds_t)(1e6 * (left - (time_t)left)) } };
   struct ft_helper_question question = {
     .frame = frame, .state = asked->state, .milliseconds = asked->milliseconds, .keep = keep
   };
 
   reply->has_network = true;
   (void)snprintf(reply->network.error, sizeof reply->network.error,
-                 "%.200s: no estimate of it within %lu ms", frame->network.file ? frame->network.file : "--predict-mig",
-                 asked->milliseconds);
+                 "%.200s: no estimate of it within %lu ms",
+                 frame->network.file ? frame->network.file : "--predict-mig", asked->milliseconds);
   keep();
   if (left <= 0)
     return;

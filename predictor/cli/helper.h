@@ -21,7 +21,8 @@ struct ft_helper_question {
   void (*keep)(void);
 };
 
-/* Answer what is asked about a network: its figures join SUBMISSION's features, NETWORK the rest. */
+/* Answer what is asked about a network: its figures join SUBMISSION's features, NETWORK the rest.
+ */
 void ft_helper_network(const struct ft_helper_question *question, ft_submission *submission,
                        ft_network *network);
 

@@ -19,6 +19,7 @@
 #include "predictor/decide/decide.h"
 #include "predictor/decide/slice.h"
 #include "predictor/estimate/gpu_params.h"
+#include "predictor/estimate/gpu_runs.h"
 #include "predictor/graph/analyse.h"
 #include "predictor/record/layout.h"
 
@@ -37,6 +38,7 @@ struct work {
   const struct ft_gpu *gpu;   /* NULL: none that is known */
   struct ft_graph *graph;
   struct ft_gpu_memory memory;
+  struct ft_estimate estimate; /* of one GPU's memory, or of the host's */
   char subject[160], evidence[160];
 };
 
@@ -97,8 +99,9 @@ static int take_params(struct work *w, struct ft_error *err)
     else if (ft_text_equals(name, "device"))
       (void)ft_text_copy(one, w->device, sizeof w->device);
     else if (ft_gpu_params_set(&w->run, name, one) < 0)
-      return ft_error_set(err, "--predict-params: \"%.*s\": with --predict-model expected " FT_GPU_PARAMS,
-                          (int)ft_text_left(&whole), whole.at);
+      return ft_error_set(
+          err, "--predict-params: \"%.*s\": with --predict-model expected " FT_GPU_PARAMS,
+          (int)ft_text_left(&whole), whole.at);
   }
   if (w->input[0])
     w->run.sizes.input = w->input;
@@ -110,7 +113,8 @@ static const struct ft_gpu *gpu_called(const struct work *w, const char *name)
   const struct ft_gpu *gpu;
 
   for (size_t i = 0; name && name[0] && (gpu = ft_gpu_at(i)); i++)
-    if (!gpu->host && ft_mig_names_gpu(&w->table, name) && ft_mig_may_be(&w->table, name, gpu->name))
+    if (!gpu->host && ft_mig_names_gpu(&w->table, name) &&
+        ft_mig_may_be(&w->table, name, gpu->name))
       return gpu;
   return NULL;
 }
@@ -136,14 +140,14 @@ static int find_gpu(struct work *w, struct ft_error *err)
   return 0;
 }
 
-/* The user's mode; where nothing was said of one and the site has none, only what there is to say. */
+/* The user's mode; where nothing was said of one and the site has none, only what there is to say.
+ */
 static ft_mode mode_of(const struct work *w)
 {
   int mode = w->network->mode ? ft_mode_from_name(w->network->mode) : FT_MODE_UNSET;
 
   if (mode == FT_MODE_OFF || mode < 0 ||
-      (mode == FT_MODE_UNSET &&
-       (w->policy.mode == FT_MODE_OFF || w->policy.mode == FT_MODE_UNSET)))
+      (mode == FT_MODE_UNSET && (w->policy.mode == FT_MODE_OFF || w->policy.mode == FT_MODE_UNSET)))
     return FT_MODE_CHECK;
   return (ft_mode)mode;
 }
@@ -211,12 +215,35 @@ static int read_network(struct work *w, ft_submission *submission, struct ft_err
   add_feature(submission, "model_activations", analysis.cost.activations);
   if (ft_gpu_memory(w->graph, w->gpu, &w->run, &w->memory, err) < 0)
     return -1;
+  w->estimate = w->memory.estimate;
   printable_name(w->network->file, name);
   (void)snprintf(w->subject, sizeof w->subject, "%s of batch %lld of %s",
                  w->run.training ? "training" : "inference", (long long)w->run.sizes.batch, name);
   (void)snprintf(w->evidence, sizeof w->evidence, "by its operators%s%s",
                  !w->gpu || w->gpu->measured ? "" : ", no run on this GPU is known",
                  w->memory.complete ? "" : ", some sizes are not known: a lower bound");
+  return 0;
+}
+
+/* Without a model file the app's own past runs tell, where their GPUs were measured. */
+static int read_runs(struct work *w, const ft_submission *submission, struct ft_error *err)
+{
+  int fd = open(w->asked->state, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  ft_model *model = malloc(sizeof *model);
+  bool found = fd >= 0 && model &&
+               ft_layout_read_model(fd, (uint32_t)getuid(), submission->app, model, NULL) == 0 &&
+               ft_gpu_runs_estimate(model, &w->estimate) && w->estimate.runs >= w->policy.min_runs;
+
+  free(model);
+  if (fd >= 0)
+    close(fd);
+  if (!found)
+    return ft_error_set(err,
+                        "--predict-mig: %s has too few runs whose GPU memory was measured; "
+                        "--predict-model tells without any",
+                        submission->app);
+  (void)ft_string_copy(submission->app, w->subject, sizeof w->subject);
+  (void)snprintf(w->evidence, sizeof w->evidence, "%u runs", w->estimate.runs);
   return 0;
 }
 
@@ -234,7 +261,10 @@ static void say_instead(const struct work *w, ft_network *network)
   for (size_t i = 0; i < count; i++) {
     char bytes[32], time[32] = "";
 
-    (void)ft_buf_printf(&text, "%s%s", i == 0 ? "it would fit with " : i + 1 < count ? ", " : " or ",
+    (void)ft_buf_printf(&text, "%s%s",
+                        i == 0          ? "it would fit with "
+                        : i + 1 < count ? ", "
+                                        : " or ",
                         list[i].setting);
     if (list[i].time > 0)
       (void)snprintf(time, sizeof time, ", a step takes x %.2f", list[i].time);
@@ -250,13 +280,13 @@ static void say_instead(const struct work *w, ft_network *network)
 
 static void decide(struct work *w, ft_network *network)
 {
-  if (w->gpu && w->gpu->host) {
+  if (w->graph && w->gpu && w->gpu->host) {
     (void)ft_string_copy(w->subject, network->subject, sizeof network->subject);
-    memcpy(network->quantiles, w->memory.estimate.quantile, sizeof w->memory.estimate.quantile);
+    memcpy(network->quantiles, w->estimate.quantile, sizeof w->estimate.quantile);
     network->quantiles_count = FT_ESTIMATE_LEVELS;
     return;
   }
-  if (ft_slice_decide(&w->question, &w->place, &w->memory.estimate, network) &&
+  if (ft_slice_decide(&w->question, &w->place, &w->estimate, network) && w->graph &&
       network->lines_count && w->place.most_bytes > 0) {
     w->asked->keep();
     say_instead(w, network);
@@ -275,9 +305,8 @@ void ft_helper_network(const struct ft_helper_question *asked, ft_submission *su
   }
   if (!w || read_site(w, &err) < 0 || (ask(w), take_params(w, &err)) < 0 || find_gpu(w, &err) < 0)
     goto fail;
-  if (!w->network->file)
-    (void)ft_error_set(&err, "--predict-mig: which slice? There is no --predict-model");
-  else if (read_network(w, submission, &err) == 0) {
+  if ((w->network->file ? read_network(w, submission, &err) : read_runs(w, submission, &err)) ==
+      0) {
     decide(w, network);
     goto out;
   }

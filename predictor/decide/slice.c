@@ -10,12 +10,21 @@
 #include "predictor/decide/slice.h"
 #include "predictor/estimate/gpu_memory.h"
 
-/* As for memory (plan.c): too small where the chance is over twice the one aimed at, and over 5 %. */
+/* As for memory (plan.c): too small where the chance is over twice the one aimed at, and over 5 %.
+ */
 #define LOW_TIMES 2
 #define LOW_LEAST 0.05
 #define MIB 1048576.0
 
 /* ---- what is asked of GPUs ---- */
+
+/* Slurm puts "gres:" or, in newer releases, "gres/" before what a user typed. */
+static struct ft_text without_prefix(struct ft_text piece)
+{
+  if (!ft_text_skip(&piece, "gres:"))
+    (void)ft_text_skip(&piece, "gres/");
+  return piece;
+}
 
 /* Whether PIECE of OPTION asks for GPUs: "gpu:1" of gres, all of gpus; or names a slice. */
 static bool is_gpu(const char *option, struct ft_text piece)
@@ -25,22 +34,23 @@ static bool is_gpu(const char *option, struct ft_text piece)
 
   if (strcmp(option, "gres") != 0)
     return true;
-  (void)ft_text_skip(&piece, "gres:");
+  piece = without_prefix(piece);
   return (ft_text_copy(piece, text, sizeof text) && ft_mig_name(text, name)) ||
          (ft_text_until(&piece, ':', &kind) &&
           (ft_text_equals(kind, "gpu") || ft_text_starts(kind, "gpu=")));
 }
 
-/* "gpu:a100_1g.5gb:2" is 2 of "gpu:a100_1g.5gb", "a100:2" of gpus 2 of "gpu:a100", "gpu:2" 2 of any. */
+/* "gpu:a100_1g.5gb:2" is 2 of "gpu:a100_1g.5gb", "a100:2" of gpus 2 of "gpu:a100", "gpu:2" 2 of
+ * any. */
 static bool take_piece(const char *option, struct ft_text piece, struct ft_slice_place *place)
 {
   bool gres = strcmp(option, "gres") == 0;
-  struct ft_text count = piece, word;
-  const char *last = piece.at;
+  struct ft_text count, word;
+  const char *last;
   char text[96];
   uint64_t number;
 
-  (void)ft_text_skip(&piece, "gres:");
+  piece = without_prefix(piece);
   last = piece.at;
   for (const char *at = piece.at; at < piece.end; at++)
     if (*at == ':' || *at == '=')
@@ -186,11 +196,10 @@ static bool ask_for(const struct ft_slice_question *q, const struct ft_slice_pla
   (void)ft_string_copy(gres ? "gres" : q->option, n->option, sizeof n->option);
   while (q->option[0] && ft_text_until(&list, ',', &piece)) {
     bool replaced = !done && is_gpu(q->option, piece);
-    int length =
-        replaced ? snprintf(n->value + used, sizeof n->value - used, "%s%s:%u", used ? "," : "",
-                            type, count)
-                 : snprintf(n->value + used, sizeof n->value - used, "%s%.*s", used ? "," : "",
-                            (int)ft_text_left(&piece), piece.at);
+    int length = replaced ? snprintf(n->value + used, sizeof n->value - used, "%s%s:%u",
+                                     used ? "," : "", type, count)
+                          : snprintf(n->value + used, sizeof n->value - used, "%s%.*s",
+                                     used ? "," : "", (int)ft_text_left(&piece), piece.at);
 
     done = done || replaced;
     if (length < 0 || (size_t)length >= sizeof n->value - used)
@@ -198,8 +207,8 @@ static bool ask_for(const struct ft_slice_question *q, const struct ft_slice_pla
     used += (size_t)length;
   }
   if (!done) {
-    int length = snprintf(n->value + used, sizeof n->value - used, "%s%s:%u", used ? "," : "", type,
-                          count);
+    int length =
+        snprintf(n->value + used, sizeof n->value - used, "%s%s:%u", used ? "," : "", type, count);
 
     if (length < 0 || (size_t)length >= sizeof n->value - used)
       return false;
@@ -239,14 +248,15 @@ static bool set_slice(const struct ft_slice_question *q, const struct ft_slice_p
   return most.slice && !best.slice;
 }
 
-static void reject(const struct ft_slice_question *q, const struct ft_slice_place *place,
-                   double p, const struct ft_estimate *e, ft_network *n)
+static void reject(const struct ft_slice_question *q, const struct ft_slice_place *place, double p,
+                   const struct ft_estimate *e, ft_network *n)
 {
   char middle[32], has[32];
 
   n->action = FT_ACTION_REJECT;
   new_line(n);
-  say(n, "not submitted: %s has %s, but %s needs %s of GPU memory (%s): it would run out of memory (",
+  say(n,
+      "not submitted: %s has %s, but %s needs %s of GPU memory (%s): it would run out of memory (",
       place->gres, show(place->limit_bytes, has), q->subject,
       show(ft_estimate_quantile(e, 0.5), middle), q->evidence);
   say_percent(n, p);

@@ -10,14 +10,15 @@
 #include "predictor/record/record.h"
 
 struct ft_slice_question {
-  ft_mode mode;          /* the user's; FT_MODE_UNSET: the policy's */
-  bool mild;             /* nothing is rejected */
-  bool choose;           /* --predict-mig was given */
-  const char *gpu;       /* its value; "": any GPU */
-  const char *option;    /* where the job asks for GPUs: "gres", "gpus", "gpus-per-node"; "": nowhere */
-  const char *value;     /* what it says there */
-  const char *subject;   /* "training of batch 64 of net.onnx" */
-  const char *evidence;  /* "by its operators" */
+  ft_mode mode;    /* the user's; FT_MODE_UNSET: the policy's */
+  bool mild;       /* nothing is rejected */
+  bool choose;     /* --predict-mig was given */
+  const char *gpu; /* its value; "": any GPU */
+  const char
+      *option;       /* where the job asks for GPUs: "gres", "gpus", "gpus-per-node"; "": nowhere */
+  const char *value; /* what it says there */
+  const char *subject;           /* "training of batch 64 of net.onnx" */
+  const char *evidence;          /* "by its operators" */
   const ft_policy *policy;       /* resolved */
   const ft_partition *partition; /* NULL: not known */
   const struct ft_mig_table *table;
@@ -44,10 +45,10 @@ double ft_slice_probability(const ft_policy *policy);
  * lines, option and value.
  * - Where the job names no type of GPU, --predict-mig sets the smallest slice of the partition that
  *   holds the estimate with the site's probability, as many as there were GPUs asked for.
- * - A slice, or a GPU, that it names is too small when the chance is over 5 % and over twice oom_probability:
- *   raise and trim replace it when --predict-mig was given, a chance over reject_probability
- *   rejects the job as in ft_decide, and else it is told.
- * Returns whether the job would run out of memory more likely than not on what it will have.
+ * - A slice, or a GPU, that it names is too small when the chance is over 5 % and over twice
+ * oom_probability: raise and trim replace it when --predict-mig was given, a chance over
+ * reject_probability rejects the job as in ft_decide, and else it is told. Returns whether the job
+ * would run out of memory more likely than not on what it will have.
  */
 bool ft_slice_decide(const struct ft_slice_question *question, const struct ft_slice_place *place,
                      const struct ft_estimate *estimate, ft_network *network);

@@ -7,9 +7,9 @@
 #include "predictor/estimate/gpu_memory.h"
 
 /* What is understood, for messages. */
-#define FT_GPU_PARAMS                                                                             \
-  "batch, accumulate, checkpoint, gpus, shard with a number, mode=training or inference, "        \
-  "optimizer=sgd, momentum, adam, adamw or adam8bit, precision=fp32, tf32, amp, bf16 or fp16, "   \
+#define FT_GPU_PARAMS                                                                              \
+  "batch, accumulate, checkpoint, gpus, shard with a number, mode=training or inference, "         \
+  "optimizer=sgd, momentum, adam, adamw or adam8bit, precision=fp32, tf32, amp, bf16 or fp16, "    \
   "attention=fused or plain, inplace, benchmark, grad=on or off"
 
 /* Set what NAME=VALUE says in RUN. Returns 1; 0: there is no such name; -1: not such a value. */

@@ -75,7 +75,8 @@ bool ft_mig_may_be(const struct ft_mig_table *table, const char *name, const cha
 
 /* ---- which slice a gres is ---- */
 
-/* The part of GRES's type that stands before the profile NAME is of: "a100" of "gpu:a100_1g.5gb". */
+/* The part of GRES's type that stands before the profile NAME is of: "a100" of "gpu:a100_1g.5gb".
+ */
 static void gpu_part(const char *gres, char out[NAME])
 {
   const char *type = strchr(gres, ':');
@@ -132,8 +133,8 @@ const struct ft_mig_profile *ft_mig_of_gres(const struct ft_mig_table *table,
         !ft_mig_may_be(table, gpu, p->gpu))
       continue;
     agreed = agrees(table, partition, p->gpu, gres);
-    if (best && (best_agrees > agreed ||
-                 (best_agrees == agreed && best->memory_mib <= p->memory_mib)))
+    if (best &&
+        (best_agrees > agreed || (best_agrees == agreed && best->memory_mib <= p->memory_mib)))
       continue;
     best = p;
     best_agrees = agreed;

@@ -20,7 +20,8 @@ bool ft_mig_may_be(const struct ft_mig_table *table, const char *name, const cha
 /*
  * The slice that GRES ("gpu:a100_1g.5gb") is, NULL when it is none. Where GPUs of several sizes
  * have a slice of that name it is the one that the other slices of PARTITION (NULL: not known) and
- * GPU ("": any), what the user calls it, leave possible, and of those the one with the least memory.
+ * GPU ("": any), what the user calls it, leave possible, and of those the one with the least
+ * memory.
  */
 const struct ft_mig_profile *ft_mig_of_gres(const struct ft_mig_table *table,
                                             const ft_partition *partition, const char *gpu,
@@ -33,8 +34,8 @@ struct ft_mig_offer {
 };
 
 /*
- * The smallest slice of GPU ("": any) among PARTITION's that ESTIMATE does not pass with PROBABILITY,
- * as ft_mig_choose has it. LARGEST gets the largest that there is.
+ * The smallest slice of GPU ("": any) among PARTITION's that ESTIMATE does not pass with
+ * PROBABILITY, as ft_mig_choose has it. LARGEST gets the largest that there is.
  */
 struct ft_mig_offer ft_mig_offered(const struct ft_mig_table *table, const ft_partition *partition,
                                    const char *gpu, const struct ft_estimate *estimate,

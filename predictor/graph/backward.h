@@ -17,7 +17,8 @@ enum {
   FT_SAVES_MASK = 16,       /* a byte for each result */
   FT_SAVES_STATISTICS = 32, /* mean and deviation of each group */
   FT_SAVES_BOTH = 64,       /* of two operands each for the other's gradient */
-  FT_SAVES_GATES = 128      /* a recurrence: gates and cell of each step */
+  FT_SAVES_GATES = 128,     /* a recurrence: gates and cell of each step */
+  FT_SAVES_THIRD = 256      /* its third: the values of attention */
 };
 
 /* How the gradient of an operator's inputs comes about. */
@@ -28,7 +29,7 @@ enum ft_gradient {
 };
 
 struct ft_backward {
-  uint8_t saves;
+  uint16_t saves;
   uint8_t gradient; /* enum ft_gradient */
   bool in_place;    /* mostly computed in its input's place, whose backward then needs the result */
 };

@@ -161,6 +161,8 @@ static int64_t saved_by(struct follow *f, const struct ft_operator *op,
     bytes += save(f, first);
   if (what & FT_SAVES_SECOND)
     bytes += save(f, second);
+  if (what & FT_SAVES_THIRD && op->input_count > 2)
+    bytes += save(f, op->inputs[2]);
   if (what & FT_SAVES_RESULT && op->output_count)
     bytes += save(f, op->outputs[0]);
   /* each for the other's gradient: a number that is neither learnt nor fed needs none */

@@ -130,6 +130,8 @@ static void save_all(struct ft_plan *p, uint32_t i)
     save(p, i, ft_plan_input(op, 0));
   if (saves & FT_SAVES_SECOND)
     save(p, i, ft_plan_input(op, 1));
+  if (saves & FT_SAVES_THIRD)
+    save(p, i, ft_plan_input(op, 2));
   if (saves & FT_SAVES_RESULT)
     save(p, i, op->outputs[0]);
   if (saves & FT_SAVES_BOTH) {

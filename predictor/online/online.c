@@ -172,7 +172,10 @@ static ft_run run_of(const ft_observation *o, double bytes)
                  .own_figure = sized_by_foretell(o),
                  .out_of_memory = died_of_memory(o, bytes),
                  .runtime_seconds = or_zero(o->runtime_seconds) };
+  uint32_t gpus = o->request.gpus_per_node;
 
+  if (o->has_gpu_memory_bytes)
+    run.gpu_bytes = (float)o->gpu_memory_bytes / (float)(gpus ? gpus : 1);
   run.censored = o->censored || run.out_of_memory;
   run.sampled = !run.censored && o->peak_is_bound;
   return run;

@@ -187,7 +187,7 @@ static int check_model(const ft_model *m, struct ft_error *err)
 
     if (!isfinite(r->time) || !isfinite(r->bytes) || r->bytes < 0 ||
         !isfinite(r->predicted_log) || !isfinite(r->runtime_seconds) ||
-        !isfinite(r->equation_log))
+        !isfinite(r->equation_log) || !isfinite(r->gpu_bytes))
       return bad(err, "history");
     for (size_t j = 0; j < r->x_count; j++)
       if (isinf(r->x[j]))

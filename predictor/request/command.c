@@ -56,7 +56,7 @@ static const struct launcher {
     "gpus,gpus-per-node,gpus-per-task,gres,hint,input,jobid,job-name,mem,mem-bind,mem-per-cpu,"
     "mem-per-gpu,mpi,nodelist,nodes,ntasks,ntasks-per-core,ntasks-per-gpu,ntasks-per-node,"
     "ntasks-per-socket,output,partition,qos,relative,threads-per-core,time,wckey,het-group,"
-    "predict-app,predict-params,",
+    "predict-app,predict-params,predict-model,",
     0, 0 },
   { "mpirun", "ncNHxfpw",
     ",np,n,c,N,H,host,hosts,hostfile,machinefile,ppn,perhost,npernode,npersocket,map-by,bind-to,"

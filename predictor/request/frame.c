@@ -53,13 +53,12 @@ static int add_network(struct ft_buf *out, const struct ft_network_asked *networ
 }
 
 int ft_frame_write(const struct ft_description *what, const ft_request *request,
-                   const struct ft_network_asked *network, struct ft_buf *out,
-                   struct ft_error *err)
+                   const struct ft_network_asked *network, struct ft_buf *out, struct ft_error *err)
 {
   if (add_request(out, request, err) < 0 || add_string(out, 'a', what->app) < 0 ||
       add_string(out, 'p', what->params) < 0 || add_string(out, 'u', what->user) < 0 ||
-      add_string(out, 'j', what->job_name) < 0 || add_string(out, 'y', what->array) < 0 || add_string(out, 'd', what->directory) < 0 ||
-      add_network(out, network) < 0 ||
+      add_string(out, 'j', what->job_name) < 0 || add_string(out, 'y', what->array) < 0 ||
+      add_string(out, 'd', what->directory) < 0 || add_network(out, network) < 0 ||
       (what->script && add(out, 's', what->script, what->script_length) < 0))
     goto full;
   for (size_t i = 0; i < what->argument_count && i < FT_FRAME_WORDS; i++)

@@ -32,6 +32,11 @@ partition "strict" {
   reject_probability = 0.5
 }'
 play_begin
+# all seven partitions are published, and which is the default
+published() {
+  [ "$(ls "$FT_STATE/partitions" | wc -l)" = 7 ] && grep -aq main "$FT_STATE/site"
+}
+wait_until 15 published
 
 mkdir net
 printf '%s\n' '{"architectures": ["BertForMaskedLM"], "model_type": "bert", "hidden_size": 768,' \
@@ -58,9 +63,9 @@ like "$err" 'foretell: training of batch 1 of net needs .* of GPU memory, 95 % b
 diag "$err"
 train 32 --predict-mig
 is "$(gres "$id")" gpu:2g.10gb:1 "a larger one the next"
-train 128 --predict-mig
+train 96 --predict-mig
 is "$(gres "$id")" gpu:3g.20gb:1 "and the largest the third"
-train 128 --predict-mig=a100-40gb
+train 96 --predict-mig=a100-40gb
 is "$(gres "$id")" gpu:3g.20gb:1 "the GPU may be named"
 train 32 --predict-mig -p ampere
 is "$(gres "$id")" gpu:a100_2g.10gb:1 "a100_2g.10gb is a slice"
@@ -68,7 +73,7 @@ train 32 --predict-mig -p long
 is "$(gres "$id")" gpu:nvidia_a100_3g.20gb:1 "nvidia_a100_3g.20gb, too, where there is nothing between"
 train 1 --predict-mig -p hopper
 is "$(gres "$id")" gpu:nvidia_h100_80gb_hbm3_1g.10gb:1 "and nvidia_h100_80gb_hbm3_1g.10gb"
-train 128 --predict-mig -p odd
+train 96 --predict-mig -p odd
 is "$(gres "$id")" gpu:mig-3g_71gb:1 "a slice of 16 GiB that nobody says the GPU of is known by its name"
 train 1 --predict-mig --gres=nic:2 -p long
 is "$(gres "$id")" nic:2,gpu:nvidia_a100_1g.5gb:1 "what else was asked for stays"
@@ -107,6 +112,25 @@ is "$(squeue -h -o '%b' -j "$id" | sed 's/gres[:/]//g' | sort | tr '\n' ' ')" "N
   "the next component of a heterogeneous job does not inherit it"
 submit sbatch --parsable --output=ran --predict-model=net --predict-mig --predict-params=batch=32,input=128 --wrap 'echo yes'
 is "$(job_wait "$id") $(cat ran)" "COMPLETED yes" "such a job runs"
+
+# ---- past runs whose GPUs were measured, without a model file
+{
+  echo app,state,start,end,rss_bytes,gpu_memory_bytes
+  for n in 1 2 3 4 5 6 7 8; do
+    echo "unet,COMPLETED,2026-01-0${n}T10:00:00Z,2026-01-0${n}T10:05:00Z,100000000,$((6000 + 30 * n))000000"
+  done
+} >runs.csv
+ask --predict-mig --predict-app=unet --wrap true
+is "$status $(said) $(gres "$id")" "0 1 " "without a model file and without runs nothing is set"
+like "$err" 'unet has too few runs whose GPU memory was measured; --predict-model tells' "which is said"
+"$foretell" import --state="$FT_STATE" runs.csv >"$scratch/import" 2>&1
+ok $? "eight runs are imported"
+kill -HUP "$(cluster_pid foretelld)"
+wait_until 90 model_file unet
+ask --predict-mig --predict-app=unet --wrap true
+is "$(gres "$id")" gpu:2g.10gb:1 "past runs choose the slice"
+like "$err" 'unet needs 5.7[0-9] GiB of GPU memory, 95 % below .* \(8 runs\); --gres set to' "and are the evidence"
+diag "$err"
 
 # ---- a slice that is named
 train 32 --gres=gpu:1g.5gb:1 --predict-mem=check

@@ -87,8 +87,7 @@ static void a_slice_is_of_the_gpu_that_the_others_leave_possible(void **state)
   (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     ft_partition p = partition_of(cases[i].all);
-    const struct ft_mig_profile *slice =
-        ft_mig_of_gres(&table, &p, cases[i].asked, cases[i].gres);
+    const struct ft_mig_profile *slice = ft_mig_of_gres(&table, &p, cases[i].asked, cases[i].gres);
 
     if (!slice != !cases[i].gpu || (slice && strcmp(slice->gpu, cases[i].gpu) != 0))
       fail_msg("%s among \"%s\": %s", cases[i].gres, cases[i].all, slice ? slice->gpu : "none");
@@ -117,6 +116,8 @@ static const struct decided {
     "gres=nic:1,gpu:a100_1g.5gb:2,craynetwork:0", NULL },
   { A100, "gres", "gres:gpu:2", 3, "", FT_MODE_UNSET, 0, FT_ACTION_SET, "gres=gpu:a100_1g.5gb:2",
     NULL },
+  { A100, "gres", "gres/gpu:2", 3, "", FT_MODE_UNSET, 0, FT_ACTION_SET, "gres=gpu:a100_1g.5gb:2",
+    NULL },
   { A100, "gres", "nic:1", 3, "", FT_MODE_UNSET, 0, FT_ACTION_SET, "gres=nic:1,gpu:a100_1g.5gb:1",
     NULL },
   { A100, "gpus", "4", 3, "", FT_MODE_UNSET, 0, FT_ACTION_SET, "gpus=a100_1g.5gb:4", NULL },
@@ -142,8 +143,7 @@ static const struct decided {
     "not submitted" },
   { A100, "gres", "gpu:a100_3g.20gb", 25, NULL, FT_MODE_SET, 0, FT_ACTION_WARN, "",
     "no MIG slice of partition gpus holds it" },
-  { A100, "gres", "gpu:a100_3g.20gb", 6, NULL, FT_MODE_SET, 0.5, FT_ACTION_LEAVE, "",
-    "is enough" },
+  { A100, "gres", "gpu:a100_3g.20gb", 6, NULL, FT_MODE_SET, 0.5, FT_ACTION_LEAVE, "", "is enough" },
   { A100, "gres", "gpu:a100:1", 60, NULL, FT_MODE_CHECK, 0, FT_ACTION_WARN, "", "gpu:a100 has 39" },
   { A100, "gres", "gpu:v100:1", 60, NULL, FT_MODE_CHECK, 0, FT_ACTION_LEAVE, "", "needs 60" },
   { A100, "gres", "gpu:a100:1", 3, "", FT_MODE_UNSET, 0, FT_ACTION_LEAVE, "", "is enough" },
@@ -157,10 +157,16 @@ static void slices_are_chosen_told_raised_and_refused(void **state)
     ft_partition p = partition_of(d->gres);
     ft_policy policy = ft_policy_defaults;
     struct ft_estimate e = estimate_of(d->gibibytes);
-    struct ft_slice_question q = { .mode = d->mode, .choose = d->mig, .gpu = d->mig ? d->mig : "",
-                                   .option = d->option, .value = d->value, .subject = "net",
-                                   .evidence = "by its operators", .policy = &policy,
-                                   .partition = &p, .table = &table };
+    struct ft_slice_question q = { .mode = d->mode,
+                                   .choose = d->mig,
+                                   .gpu = d->mig ? d->mig : "",
+                                   .option = d->option,
+                                   .value = d->value,
+                                   .subject = "net",
+                                   .evidence = "by its operators",
+                                   .policy = &policy,
+                                   .partition = &p,
+                                   .table = &table };
     struct ft_slice_place place;
     char sets[300] = "";
     ft_network n = { .error = "" };
@@ -184,9 +190,16 @@ static void what_would_be_refused_passes_where_slurm_would_not_heed_it(void **st
   ft_partition p = partition_of(A100);
   ft_policy policy = ft_policy_defaults;
   struct ft_estimate e = estimate_of(6);
-  struct ft_slice_question q = { .mode = FT_MODE_SET, .mild = true, .gpu = "", .option = "gres",
-                                 .value = "gpu:a100_1g.5gb", .subject = "net", .evidence = "e",
-                                 .policy = &policy, .partition = &p, .table = &table };
+  struct ft_slice_question q = { .mode = FT_MODE_SET,
+                                 .mild = true,
+                                 .gpu = "",
+                                 .option = "gres",
+                                 .value = "gpu:a100_1g.5gb",
+                                 .subject = "net",
+                                 .evidence = "e",
+                                 .policy = &policy,
+                                 .partition = &p,
+                                 .table = &table };
   struct ft_slice_place place;
   ft_network n;
 
@@ -204,9 +217,20 @@ static void what_would_be_refused_passes_where_slurm_would_not_heed_it(void **st
 /* Whatever a user types in --gres there is an answer, within its bounds. */
 static void any_request_is_survived(void **state)
 {
-  static const char *const values[] = { "", ",", ":", "gpu:", "gpu::", "gpu:::1", "=", "gpu=1",
-                                        "gpu:1g.5gb:99999999999999999999", "gres:", "1g.5gb",
-                                        "1g.5gb:2", ",,,gpu,,", "gpu:1g.5gb:1g.5gb" };
+  static const char *const values[] = { "",
+                                        ",",
+                                        ":",
+                                        "gpu:",
+                                        "gpu::",
+                                        "gpu:::1",
+                                        "=",
+                                        "gpu=1",
+                                        "gpu:1g.5gb:99999999999999999999",
+                                        "gres:",
+                                        "1g.5gb",
+                                        "1g.5gb:2",
+                                        ",,,gpu,,",
+                                        "gpu:1g.5gb:1g.5gb" };
   ft_partition p = partition_of(A100);
   struct ft_estimate e = estimate_of(3);
   char longest[400];
@@ -218,11 +242,16 @@ static void any_request_is_survived(void **state)
   for (size_t i = 0; i <= COUNT_OF(values); i++)
     for (int j = 0; j < 3; j++) {
       static const char *const options[] = { "gres", "gpus", "gpus-per-node" };
-      struct ft_slice_question q = {
-        .mode = FT_MODE_RAISE, .choose = true, .gpu = "", .option = options[j],
-        .value = i < COUNT_OF(values) ? values[i] : longest, .subject = "net", .evidence = "e",
-        .policy = &ft_policy_defaults, .partition = i % 2 ? &p : NULL, .table = &table
-      };
+      struct ft_slice_question q = { .mode = FT_MODE_RAISE,
+                                     .choose = true,
+                                     .gpu = "",
+                                     .option = options[j],
+                                     .value = i < COUNT_OF(values) ? values[i] : longest,
+                                     .subject = "net",
+                                     .evidence = "e",
+                                     .policy = &ft_policy_defaults,
+                                     .partition = i % 2 ? &p : NULL,
+                                     .table = &table };
       struct ft_slice_place place;
       ft_network n;
 

@@ -75,7 +75,7 @@ build_initrd() {
     "$plugins"/{prep_script,priority_basic,proctrack_cgroup,route_default,sched_backfill}.so \
     "$plugins"/{select_cons_tres,site_factor_none,switch_none,task_cgroup,topology_none}.so 2>/dev/null
   put "$FT_ROOT/sbin/foretelld" "$FT_ROOT/bin/foretell" "$FT_ROOT/libexec/foretell/foretell-helper" \
-    "$FT_PLUGIN_BUILT"
+    "$FT_ROOT/libexec/foretell/foretell-network" "$FT_PLUGIN_BUILT"
   mkdir -p "$initrd/test/tests/slurm"
   cp -L "$hog" "$initrd/test/hog"
   cp "$FT_TOP_SRCDIR"/tests/slurm/{tap,cluster,install,play,oom}.sh "$initrd/test/tests/slurm"
