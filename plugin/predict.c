@@ -188,6 +188,11 @@ static void take_network(struct work *w, struct ft_question *question)
   question->network = n->subject;
 }
 
+static const char *name_of_user(void *collected)
+{
+  return ft_collect_user(collected);
+}
+
 /* What is known. A model that cannot be read is noted; false then. */
 static bool find_evidence(struct work *w, int state_fd, struct ft_question *question)
 {
@@ -204,9 +209,8 @@ static bool find_evidence(struct work *w, int state_fd, struct ft_question *ques
   if (array)
     w->evidence->elements.count =
         ft_array_choose(array, s, w->evidence->elements.index, FT_ELEMENT_ESTIMATES);
-  if (ft_evidence_find(state_fd, w->collected.uid,
-                       s->default_app ? ft_collect_user(&w->collected) : "", s, w->policy.min_runs,
-                       w->evidence, &err) < 0) {
+  if (ft_evidence_find(state_fd, w->collected.uid, name_of_user, &w->collected, s,
+                       w->policy.min_runs, w->evidence, &err) < 0) {
     w->why = err;
     return false;
   }

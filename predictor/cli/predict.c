@@ -122,6 +122,11 @@ static int describe(struct question *q, const ft_request *request, struct ft_err
   return 0;
 }
 
+static const char *name_of_user(void *question)
+{
+  return ((struct question *)question)->user.name;
+}
+
 /* -1 with ERR: there is a model and it cannot be read. */
 static int find_evidence(struct question *q, struct ft_error *err)
 {
@@ -131,7 +136,7 @@ static int find_evidence(struct question *q, struct ft_error *err)
   if (q->asked.array)
     e->elements.count =
         ft_array_choose(q->asked.array, &q->submission, e->elements.index, FT_ELEMENT_ESTIMATES);
-  return ft_evidence_find(q->state_fd, q->user.uid, q->user.name, &q->submission,
+  return ft_evidence_find(q->state_fd, q->user.uid, name_of_user, q, &q->submission,
                           q->policy.min_runs, e, err);
 }
 

@@ -34,6 +34,8 @@ enum { RUNS = FT_ENSEMBLE_RUNS, MEMBERS = FT_ENSEMBLE_MEMBERS, MOST_ATTEMPTS = 2
 /* A member that wastes as much more a run as the best wastes in all counts e times less for each of
  * so many runs. */
 #define SHARPNESS 1.0
+/* A voice that counts less than this beside the best's is not asked. */
+#define NEGLIGIBLE 1e-4
 /* Members further than e to this from the best do not bend what it asks for: between two likely
  * needs there is nothing to gain. */
 #define ALIKE 0.3
@@ -304,6 +306,29 @@ static bool has_member(const struct panel *p, unsigned view, unsigned kernel)
   return kernels_of[view] >> kernel & 1 && (p->placed || !near);
 }
 
+static double loss_of(const ft_evaluator *e, unsigned member)
+{
+  return member < e->losses_count ? e->losses[member] : 0;
+}
+
+/* Ask the members that have lost MOST at most. */
+static void ask_up_to(struct panel *p, double most, double bytes[FT_ENSEMBLE_MEMBERS])
+{
+  for (unsigned i = 0; i < MEMBERS; i++)
+    bytes[i] = 0;
+  for (unsigned v = 0; v < FT_ENSEMBLE_VIEWS; v++) {
+    if (!look(p, v))
+      continue;
+    for (unsigned k = 0; k < KERNELS; k++)
+      for (unsigned s = 0; s < SHAPES; s++) {
+        unsigned member = (v * KERNELS + k) * SHAPES + s;
+
+        if (has_member(p, v, k) && loss_of(p->e, member) <= most)
+          bytes[member] = ask(p, member);
+      }
+  }
+}
+
 void ft_ensemble_ask(const ft_evaluator *e, const struct ft_ensemble_question *q,
                      double bytes[FT_ENSEMBLE_MEMBERS])
 {
@@ -312,24 +337,20 @@ void ft_ensemble_ask(const ft_evaluator *e, const struct ft_ensemble_question *q
   p.e = e;
   p.q = q;
   weigh(&p);
-  for (unsigned i = 0; i < MEMBERS; i++)
-    bytes[i] = 0;
-  for (unsigned v = 0; v < FT_ENSEMBLE_VIEWS; v++) {
-    if (!look(&p, v))
-      continue;
-    for (unsigned k = 0; k < KERNELS; k++)
-      for (unsigned s = 0; s < SHAPES; s++) {
-        unsigned member = (v * KERNELS + k) * SHAPES + s;
-
-        if (has_member(&p, v, k))
-          bytes[member] = ask(&p, member);
-      }
-  }
+  ask_up_to(&p, INFINITY, bytes);
 }
 
-static double loss_of(const ft_evaluator *e, unsigned member)
+/* What the best of those that can be asked has lost. */
+static double least_loss(struct panel *p)
 {
-  return member < e->losses_count ? e->losses[member] : 0;
+  double least = INFINITY;
+
+  for (unsigned v = 0; v < FT_ENSEMBLE_VIEWS; v++)
+    if (look(p, v))
+      for (unsigned k = 0; k < KERNELS; k++)
+        for (unsigned s = 0; s < SHAPES && has_member(p, v, k); s++)
+          least = fmin(least, loss_of(p->e, (v * KERNELS + k) * SHAPES + s));
+  return least;
 }
 
 static unsigned best_of(const ft_evaluator *e, const double bytes[FT_ENSEMBLE_MEMBERS])
@@ -344,14 +365,21 @@ static unsigned best_of(const ft_evaluator *e, const double bytes[FT_ENSEMBLE_ME
 
 double ft_ensemble_agree(const ft_evaluator *e, const struct ft_ensemble_question *q)
 {
-  double bytes[MEMBERS], sum = 0, total = 0, scale;
+  double bytes[MEMBERS], sum = 0, total = 0, least, scale;
+  struct panel p;
   unsigned best;
 
-  ft_ensemble_ask(e, q, bytes);
+  p.e = e;
+  p.q = q;
+  weigh(&p);
+  least = least_loss(&p);
+  scale = least / fmax(e->judged, 1) + 1e-9;
+  /* after a failure a shape answers that may have lost more */
+  ask_up_to(&p, q->failed_bytes > 0 ? INFINITY : least - log(NEGLIGIBLE) / SHARPNESS * scale,
+            bytes);
   best = best_of(e, bytes);
   if (q->failed_bytes > 0)
     return bytes[best / SHAPES * SHAPES + AS_IS];
-  scale = loss_of(e, best) / fmax(e->judged, 1) + 1e-9;
   for (unsigned i = 0; i < MEMBERS; i++) {
     double weight = exp(-SHARPNESS * (loss_of(e, i) - loss_of(e, best)) / scale);
 

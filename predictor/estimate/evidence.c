@@ -35,8 +35,8 @@ static int find(int state_fd, uint32_t uid, const char *app, const ft_submission
 }
 
 /* Read what stands in while the app has too few runs. False where there is no such. */
-static bool find_other(int state_fd, uint32_t uid, const char *user, const ft_submission *s,
-                       struct ft_evidence *out)
+static bool find_other(int state_fd, uint32_t uid, const char *(*user)(void *), void *data,
+                       const ft_submission *s, struct ft_evidence *out)
 {
   char app[sizeof s->app];
   struct ft_error why;
@@ -45,12 +45,13 @@ static bool find_other(int state_fd, uint32_t uid, const char *user, const ft_su
     return ft_layout_read_shared(state_fd, s->app, &out->model, &why) == 0 && evaluate(s, out);
   if (!s->job_name[0] || ft_string_listed(nameless, s->job_name))
     return false;
-  ft_layout_imported_app(user, uid, s->job_name, app);
+  ft_layout_imported_app(user(data), uid, s->job_name, app);
   return find(state_fd, uid, app, s, out, &why) > 0;
 }
 
-int ft_evidence_find(int state_fd, uint32_t uid, const char *user, const ft_submission *s,
-                     unsigned min_runs, struct ft_evidence *out, struct ft_error *err)
+int ft_evidence_find(int state_fd, uint32_t uid, const char *(*user)(void *data), void *data,
+                     const ft_submission *s, unsigned min_runs, struct ft_evidence *out,
+                     struct ft_error *err)
 {
   double used = 0;
   unsigned runs = 0;
@@ -71,7 +72,7 @@ int ft_evidence_find(int state_fd, uint32_t uid, const char *user, const ft_subm
       out->estimate = NULL;
     return 0;
   }
-  if (find_other(state_fd, uid, user, s, out) && out->estimate->runs >= min_runs &&
+  if (find_other(state_fd, uid, user, data, s, out) && out->estimate->runs >= min_runs &&
       used <= ft_estimate_quantile(out->estimate, 0.95)) {
     out->imported = s->default_app;
     out->pooled = !s->default_app;
