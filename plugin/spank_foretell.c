@@ -91,6 +91,7 @@ int slurm_spank_exit(spank_t spank, int ac, char *av[])
   (void)ac;
   (void)av;
   ft_options_free();
+  ft_predict_forget();
   ft_step_forget();
   return 0;
 }
