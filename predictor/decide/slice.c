@@ -47,7 +47,7 @@ static bool take_piece(const char *option, struct ft_text piece, struct ft_slice
   bool gres = strcmp(option, "gres") == 0;
   struct ft_text count, word;
   const char *last;
-  char text[96];
+  char text[sizeof place->gres - sizeof "gpu:" + 1];
   uint64_t number;
 
   piece = without_prefix(piece);
