@@ -227,7 +227,7 @@ int ft_aten_upsample(struct ft_call *c)
   const struct ft_operand *factors = NULL;
   const struct ft_tensor *t;
   int n = ft_arg_ints(c, 1, "output_size", sizes, FT_GRAPH_RANK), spatial;
-  uint32_t x, list;
+  uint32_t x;
 
   t = shaped(c, &x);
   if (!t || t->rank < 3)
@@ -248,15 +248,7 @@ int ft_aten_upsample(struct ft_call *c)
       return ft_aten_unknown(c);
     all[i + 2] = factors ? ft_whole(floor((double)t->dims[i + 2] * by)) : sizes[i];
   }
-  list = ft_live_list(c->l, all, (size_t)t->rank);
-  if (!list)
-    return -1;
-  ft_live_op(c->l, "Resize");
-  ft_live_in(c->l, x);
-  ft_live_in(c->l, 0);
-  ft_live_in(c->l, 0);
-  ft_live_in(c->l, list);
-  return ft_give(c, ft_live_end(c->l, 1));
+  return ft_give(c, ft_live_resize(c->l, x, all, t->rank));
 }
 
 int ft_aten_grid_sample(struct ft_call *c)

@@ -324,6 +324,20 @@ uint32_t ft_live_reshape(struct ft_live *l, uint32_t x, const int64_t *dims, int
   return ft_live_end(l, 1);
 }
 
+uint32_t ft_live_resize(struct ft_live *l, uint32_t x, const int64_t *dims, int rank)
+{
+  uint32_t list = ft_live_list(l, dims, (size_t)rank);
+
+  if (!list)
+    return 0;
+  ft_live_op(l, "Resize");
+  ft_live_in(l, x);
+  ft_live_in(l, 0);
+  ft_live_in(l, 0);
+  ft_live_in(l, list);
+  return ft_live_end(l, 1);
+}
+
 uint32_t ft_live_transpose(struct ft_live *l, uint32_t x, const int64_t *order, int rank)
 {
   ft_live_op(l, "Transpose");

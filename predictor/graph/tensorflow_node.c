@@ -614,22 +614,14 @@ static int fill(struct ft_tf_call *c)
 static int resize(struct ft_tf_call *c)
 {
   int64_t size[2], all[4];
-  uint32_t x = tensor(c, 0), list;
+  uint32_t x = tensor(c, 0);
 
   if (!x || of(c, x)->rank != 4 || numbers(c, 1, size, 2) != 2)
     return x ? 1 : -1;
   memcpy(all, of(c, x)->dims, sizeof all);
   all[1] = size[0];
   all[2] = size[1];
-  list = ft_live_list(c->l, all, 4);
-  if (!list)
-    return -1;
-  ft_live_op(c->l, "Resize");
-  ft_live_in(c->l, x);
-  ft_live_in(c->l, 0);
-  ft_live_in(c->l, 0);
-  ft_live_in(c->l, list);
-  return give(c, ft_live_end(c->l, 1));
+  return give(c, ft_live_resize(c->l, x, all, 4));
 }
 
 /* Whether AXES are all those that a picture extends in. */
