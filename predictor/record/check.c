@@ -199,7 +199,8 @@ static int check_model(const ft_model *m, struct ft_error *err)
 static int check_policy(const ft_policy *p, struct ft_error *err)
 {
   if ((unsigned)p->mode > _ft_mode_MAX || !(p->oom_probability >= 0 && p->oom_probability <= 1) ||
-      !(p->reject_probability >= 0 && p->reject_probability <= 1) || !isfinite(p->trim_factor))
+      !(p->reject_probability >= 0 && p->reject_probability <= 1) || !isfinite(p->trim_factor) ||
+      !(p->failure_price >= 0 && p->failure_price <= 1e6))
     return bad(err, "policy");
   return 0;
 }
