@@ -237,7 +237,7 @@ static void judge(ft_model *model, const ft_observation *o, const ft_run *run)
     return;
   ft_allocation_question(model, o->features, o->features_count, 0,
                          e->failure_price > 0 ? e->failure_price : 1, &q);
-  ft_ensemble_judge(&model->evaluator, &q, run->bytes, run->runtime_seconds);
+  ft_ensemble_judge(&model->evaluator, &q, run->bytes, run->runtime_seconds, model->completed);
 }
 
 static void count_run(ft_model *model, const ft_run *run, int by)

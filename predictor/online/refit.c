@@ -251,7 +251,9 @@ void ft_refit_model(ft_model *model, struct ft_refit *r)
   if (join_bounds(model, r))
     fit(model, r);
   memcpy(r->honest, r->fit.residual, r->rows * sizeof *r->honest);
-  by = ft_refit_collect(model, r);
+  by = ft_refit_drift(r);
+  r->residuals = 0;
+  ft_refit_collect(model, r, by);
   if (by != 0)
     measure_above(model, r);
   note_needs(model, r, by);

@@ -63,6 +63,14 @@ static bool astray(const struct ft_refit *r, size_t since)
   return after > ASTRAY_TIMES * before + ASTRAY_MORE;
 }
 
+/* Where the centre stands still and every run counts, the needs are the residuals, sorted. */
+static void take_sorted(const ft_evaluator *e, double by, struct ft_refit *r)
+{
+  r->residuals = 0;
+  for (size_t i = 0; by == 0 && e->needs_count == r->rows && i < r->rows; i++)
+    r->residual[r->residuals++] = (double)e->needs[i];
+}
+
 bool ft_refit_follow(ft_model *model, struct ft_refit *r)
 {
   ft_evaluator *e = &model->evaluator;
@@ -83,13 +91,17 @@ bool ft_refit_follow(ft_model *model, struct ft_refit *r)
   gather(model, r);
   if ((since && since >= r->rows / FIT_PART) || astray(r, since))
     return false;
-  by = ft_refit_collect(model, r);
+  by = ft_refit_drift(r);
   if (!ft_views_add(model, (double)run->residual - by, before - by))
     return false;
-  for (size_t i = 0; i < model->history_count; i++)
-    r->above[i] = (double)model->history[i].residual - by;
+  take_sorted(e, by, r);
+  ft_refit_collect(model, r, by);
   e->bound_bytes = 0;
-  ft_refit_add_bounds(model, r);
+  if (r->rows < model->history_count) {
+    for (size_t i = 0; i < model->history_count; i++)
+      r->above[i] = (double)model->history[i].residual - by;
+    ft_refit_add_bounds(model, r);
+  }
   ft_refit_give(model, r);
   return true;
 }

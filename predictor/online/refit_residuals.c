@@ -30,8 +30,7 @@ static double level_before(const double *residual, size_t row)
   return sum / (double)(row - first);
 }
 
-/* By how much the centre moves to follow the last residuals; 0 where that would not have helped. */
-static double drift(struct ft_refit *r)
+double ft_refit_drift(const struct ft_refit *r)
 {
   const double *residual = r->honest;
   double still = 0, moving = 0;
@@ -83,19 +82,20 @@ static void remember(struct ft_refit *r, double by)
              ft_spread_between(r->sorted, count, (double)i / (double)(r->residuals - 1)));
 }
 
-double ft_refit_collect(ft_model *model, struct ft_refit *r)
+void ft_refit_collect(ft_model *model, struct ft_refit *r, double by)
 {
   ft_evaluator *e = &model->evaluator;
-  double by = drift(r);
+  bool known = by == 0 && r->residuals == r->rows && r->rows;
 
-  r->residuals = 0;
-  for (size_t i = by != 0 ? DRIFT_FIRST : 0; i < r->rows; i++)
+  if (!known)
+    r->residuals = 0;
+  for (size_t i = by != 0 ? DRIFT_FIRST : 0; i < r->rows && !known; i++)
     r->residual[r->residuals++] = r->honest[i] - (by != 0 ? level_before(r->honest, i) : 0);
-  ft_order_sort(r->residual, r->residuals);
+  if (!known)
+    ft_order_sort(r->residual, r->residuals);
   if (by != e->followed)
     move_centre(e, by - e->followed);
   e->followed = by;
   if (by < 0)
     remember(r, by);
-  return by;
 }

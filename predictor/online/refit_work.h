@@ -48,11 +48,15 @@ static inline bool ft_refit_observed(const ft_run *run, size_t exact)
   return !run->censored && (exact < FT_REFIT_EXACT || !run->sampled);
 }
 
+/* How far from where it was fitted the centre follows the honest residuals, in log units; 0 where
+ * that would not have helped. */
+double ft_refit_drift(const struct ft_refit *r);
+
 /*
- * From the honest residuals to those around a centre that follows them where they drift: the
- * centre is moved there. Returns how far in all, in log units.
+ * From the honest residuals to those around a centre that is BY from the one that was fitted, which
+ * is moved there. As many as there are rows are taken to be them already where BY is 0.
  */
-double ft_refit_collect(ft_model *model, struct ft_refit *r);
+void ft_refit_collect(ft_model *model, struct ft_refit *r, double by);
 
 /* Give what did not complete its part of the residuals. */
 void ft_refit_add_bounds(ft_model *model, struct ft_refit *r);
