@@ -6,6 +6,7 @@
 #include "predictor/core/buf.h"
 #include "predictor/core/hash.h"
 #include "predictor/graph/build.h"
+#include "predictor/graph/infer.h"
 #include "predictor/graph/kinds.h"
 
 struct ft_build_name {
@@ -121,6 +122,72 @@ uint32_t ft_build_name(struct ft_build *build, const char *text, size_t length)
 const char *ft_build_text(const struct ft_build *build, uint32_t name)
 {
   return name < build->name_count ? build->names[name].text : "";
+}
+
+const char *ft_build_same(struct ft_build *build, const char *text, size_t length)
+{
+  uint32_t name = ft_build_name(build, text, length);
+
+  return name == UINT32_MAX ? NULL : ft_build_text(build, name);
+}
+
+const char *ft_build_field(struct ft_build *build, struct ft_proto *proto,
+                           const struct ft_proto_field *field)
+{
+  size_t length = field->value > FT_GRAPH_NAME ? FT_GRAPH_NAME : (size_t)field->value;
+  char text[FT_GRAPH_NAME + 1];
+
+  if (ft_proto_copy(proto, field->end - field->value, text, length) < 0)
+    return NULL;
+  text[length] = '\0';
+  return ft_build_same(build, text, strlen(text));
+}
+
+/* ---- memory ---- */
+
+void *ft_build_take(struct ft_build *build, size_t size)
+{
+  void *taken = ft_arena_take(&build->graph->arena, size ? size : 1);
+
+  if (!taken)
+    (void)ft_build_exhausted(build);
+  return taken;
+}
+
+void *ft_build_keep(struct ft_build *build, const void *data, size_t size)
+{
+  void *kept = ft_build_take(build, size);
+
+  return kept && size ? memcpy(kept, data, size) : kept;
+}
+
+void *ft_build_grow(struct ft_build *build, void *data, size_t *room, size_t count, size_t size)
+{
+  void *grown = ft_arena_grow(&build->graph->arena, data, room, count, size);
+
+  if (!grown)
+    (void)ft_build_exhausted(build);
+  return grown;
+}
+
+int ft_build_shape(struct ft_build *build, uint64_t at, const int64_t *dims, int rank,
+                   struct ft_declared *d)
+{
+  d->dims = ft_build_keep(build, dims, (size_t)rank * sizeof *dims);
+  if (!d->dims)
+    return -1;
+  d->rank = rank;
+  d->elements = 1;
+  for (int i = 0; i < rank; i++) {
+    if (dims[i] < -1 || dims[i] > FT_GRAPH_DIMENSION)
+      return ft_error_set(build->err, "%s: byte %llu: a dimension of %lld: expected at most 2^40",
+                          build->graph->file, (unsigned long long)at, (long long)dims[i]);
+    d->elements = ft_times(d->elements, dims[i] < 0 ? 1 : dims[i]);
+  }
+  if (d->elements > FT_GRAPH_ELEMENTS)
+    return ft_error_set(build->err, "%s: byte %llu: a tensor of more than 2^50 elements",
+                        build->graph->file, (unsigned long long)at);
+  return 0;
 }
 
 int ft_build_block(struct ft_build *build, struct ft_block *block, const struct ft_draft *draft)

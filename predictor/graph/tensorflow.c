@@ -10,51 +10,19 @@ struct reader {
   struct ft_build *build;
   struct ft_tf_program *program;
   struct ft_proto proto;
-  char text[FT_GRAPH_NAME + 1];
   int64_t integers[FT_GRAPH_VALUES];
   double reals[FT_GRAPH_VALUES];
 };
 
-static void *take(struct reader *r, size_t size)
-{
-  void *taken = ft_arena_take(&r->build->graph->arena, size);
-
-  if (!taken)
-    (void)ft_build_exhausted(r->build);
-  return taken;
-}
-
-static void *grow(struct reader *r, void *data, size_t *room, size_t count, size_t size)
-{
-  void *grown = ft_arena_grow(&r->build->graph->arena, data, room, count, size);
-
-  if (!grown)
-    (void)ft_build_exhausted(r->build);
-  return grown;
-}
-
-/* The text of a field, cut where it is longer than a name may be (configurations are). */
-static const char *text(struct reader *r, const struct ft_proto_field *f)
-{
-  size_t length = f->value > FT_GRAPH_NAME ? FT_GRAPH_NAME : (size_t)f->value;
-  uint32_t name;
-
-  if (ft_proto_copy(&r->proto, f->end - f->value, r->text, length) < 0)
-    return NULL;
-  r->text[length] = '\0';
-  name = ft_build_name(r->build, r->text, strlen(r->text));
-  return name == UINT32_MAX ? NULL : ft_build_text(r->build, name);
-}
-
 static int add_text(struct reader *r, const struct ft_proto_field *f, const char ***list,
                     size_t *room, size_t *count)
 {
-  const char **grown = grow(r, *list, room, *count, sizeof *grown);
+  const char **grown = ft_build_grow(r->build, *list, room, *count, sizeof *grown);
 
   if (!grown)
     return -1;
   *list = grown;
-  grown[*count] = text(r, f);
+  grown[*count] = ft_build_field(r->build, &r->proto, f);
   return grown[(*count)++] ? 0 : -1;
 }
 
@@ -79,7 +47,7 @@ static int entry(struct reader *r, uint64_t end, const char **key, struct ft_pro
   *value = (struct ft_proto_field){ 0 };
   while ((more = ft_proto_next(&r->proto, end, &f)) > 0) {
     if (f.number == 1 && f.wire == FT_PROTO_BYTES) {
-      *key = text(r, &f);
+      *key = ft_build_field(r->build, &r->proto, &f);
       if (!*key)
         return -1;
     } else if (f.number == 2 && f.wire == FT_PROTO_BYTES) {
@@ -99,9 +67,6 @@ static int dimension(struct reader *r, uint64_t end, int64_t *dim)
   while ((more = ft_proto_next(&r->proto, end, &f)) > 0)
     if (f.number == 1 && f.wire == FT_PROTO_VARINT)
       *dim = (int64_t)f.value;
-  if (more == 0 && (*dim < -1 || *dim > FT_GRAPH_DIMENSION))
-    return ft_proto_fail(&r->proto, f.at, "a dimension of %lld: expected at most 2^40",
-                         (long long)*dim);
   return more;
 }
 
@@ -122,16 +87,10 @@ static int shape(struct reader *r, uint64_t end, struct ft_declared *d)
     if (dimension(r, f.end, &dims[rank++]) < 0)
       return -1;
   }
-  d->dims = take(r, (size_t)(rank + 1) * sizeof *d->dims);
-  if (more < 0 || !d->dims)
+  if (more < 0 || ft_build_shape(r->build, f.at, dims, rank, d) < 0)
     return -1;
-  memcpy(d->dims, dims, (size_t)rank * sizeof *dims);
-  d->rank = unknown ? -1 : rank;
-  d->elements = 1;
-  for (int i = 0; i < rank; i++)
-    if (__builtin_mul_overflow(d->elements, dims[i] < 0 ? 1 : dims[i], &d->elements) ||
-        d->elements > FT_GRAPH_ELEMENTS)
-      return ft_proto_fail(&r->proto, f.at, "a tensor of more than 2^50 elements");
+  if (unknown)
+    d->rank = -1;
   return 0;
 }
 
@@ -171,7 +130,7 @@ static int content(struct reader *r, const struct ft_proto_field *f, const struc
 /* TensorProto: its header, and its numbers where they are few. */
 static int tensor(struct reader *r, uint64_t end, struct ft_declared **kept)
 {
-  struct ft_declared *d = take(r, sizeof *d);
+  struct ft_declared *d = ft_build_take(r->build, sizeof *d);
   struct ft_proto_field f = { 0 };
   size_t count = 0, integers = 0;
   bool written = false;
@@ -199,7 +158,7 @@ static int tensor(struct reader *r, uint64_t end, struct ft_declared **kept)
   if (status < 0 || more < 0)
     return -1;
   if (!d->dims) {
-    d->dims = take(r, sizeof *d->dims);
+    d->dims = ft_build_take(r->build, sizeof *d->dims);
     d->elements = 1;
   }
   for (size_t i = 0; i < integers && integers <= FT_GRAPH_VALUES; i++)
@@ -210,7 +169,7 @@ static int tensor(struct reader *r, uint64_t end, struct ft_declared **kept)
   *kept = d;
   if (!d->dims || !count || count > FT_GRAPH_VALUES || d->elements > FT_GRAPH_VALUES)
     return d->dims ? 0 : -1;
-  values = take(r, (size_t)(d->elements + 1) * sizeof *values);
+  values = ft_build_take(r->build, (size_t)(d->elements + 1) * sizeof *values);
   if (!values)
     return -1;
   for (int64_t i = 0; i < d->elements; i++) /* the last one stands for the rest */
@@ -227,7 +186,7 @@ static int keep_integers(struct reader *r, struct ft_tf_attribute *a, size_t cou
 
   if (count > FT_GRAPH_VALUES)
     return 0;
-  kept = take(r, (count + 1) * sizeof *kept);
+  kept = ft_build_take(r->build, (count + 1) * sizeof *kept);
   if (!kept)
     return -1;
   memcpy(kept, r->integers, count * sizeof *kept);
@@ -247,7 +206,7 @@ static int list_value(struct reader *r, uint64_t end, struct ft_tf_attribute *a)
         ft_proto_integers(&r->proto, &f, r->integers, FT_GRAPH_VALUES, &count) < 0)
       return -1;
     if (f.number == 7 && f.wire == FT_PROTO_BYTES && !a->shape) {
-      a->shape = take(r, sizeof *a->shape);
+      a->shape = ft_build_take(r->build, sizeof *a->shape);
       if (!a->shape || shape(r, f.end, a->shape) < 0)
         return -1;
     }
@@ -262,7 +221,7 @@ static int function_name(struct reader *r, uint64_t end, struct ft_tf_attribute 
 
   while ((more = ft_proto_next(&r->proto, end, &f)) > 0)
     if (f.number == 1 && f.wire == FT_PROTO_BYTES) {
-      a->text = text(r, &f);
+      a->text = ft_build_field(r->build, &r->proto, &f);
       if (!a->text)
         return -1;
     }
@@ -281,11 +240,11 @@ static int attribute_value(struct reader *r, uint64_t end, struct ft_tf_attribut
     if (f.number == 1 && bytes)
       status = list_value(r, f.end, a);
     else if (f.number == 2 && bytes)
-      status = (a->text = text(r, &f)) ? 0 : -1;
+      status = (a->text = ft_build_field(r->build, &r->proto, &f)) ? 0 : -1;
     else if ((f.number == 3 || f.number == 5 || f.number == 6) && f.wire == FT_PROTO_VARINT)
       a->integer = (int64_t)f.value;
     else if (f.number == 7 && bytes) {
-      a->shape = take(r, sizeof *a->shape);
+      a->shape = ft_build_take(r->build, sizeof *a->shape);
       status = a->shape ? shape(r, f.end, a->shape) : -1;
     } else if (f.number == 8 && bytes)
       status = tensor(r, f.end, &a->tensor);
@@ -298,7 +257,7 @@ static int attribute_value(struct reader *r, uint64_t end, struct ft_tf_attribut
 static int add_attribute(struct reader *r, uint64_t end, struct ft_tf_node *n)
 {
   struct ft_tf_attribute *list =
-      grow(r, n->attributes, &n->attribute_room, n->attribute_count, sizeof *list);
+      ft_build_grow(r->build, n->attributes, &n->attribute_room, n->attribute_count, sizeof *list);
   struct ft_proto_field value;
   int more;
 
@@ -317,7 +276,8 @@ static int add_attribute(struct reader *r, uint64_t end, struct ft_tf_node *n)
 static int add_node(struct reader *r, const struct ft_proto_field *field,
                     struct ft_tf_function *into)
 {
-  struct ft_tf_node *list = grow(r, into->nodes, &into->node_room, into->node_count, sizeof *list),
+  struct ft_tf_node *list = ft_build_grow(r->build, into->nodes, &into->node_room, into->node_count,
+                                          sizeof *list),
                     *n;
   struct ft_proto_field f = { 0 };
   int more, status = 0;
@@ -331,9 +291,9 @@ static int add_node(struct reader *r, const struct ft_proto_field *field,
     if (f.wire != FT_PROTO_BYTES)
       continue;
     if (f.number == 1)
-      status = (n->name = text(r, &f)) ? 0 : -1;
+      status = (n->name = ft_build_field(r->build, &r->proto, &f)) ? 0 : -1;
     else if (f.number == 2)
-      status = (n->op = text(r, &f)) ? 0 : -1;
+      status = (n->op = ft_build_field(r->build, &r->proto, &f)) ? 0 : -1;
     else if (f.number == 3)
       status = add_text(r, &f, &n->inputs, &n->input_room, &n->input_count);
     else if (f.number == 5)
@@ -373,7 +333,7 @@ static int signature(struct reader *r, uint64_t end, struct ft_tf_function *fn)
     if (f.wire != FT_PROTO_BYTES)
       continue;
     if (f.number == 1)
-      status = (fn->name = text(r, &f)) ? 0 : -1;
+      status = (fn->name = ft_build_field(r->build, &r->proto, &f)) ? 0 : -1;
     else if (f.number == 2)
       status = argument(r, f.end, &fn->arguments, &fn->argument_room, &fn->argument_count);
     else if (f.number == 3)
@@ -391,11 +351,11 @@ static int result(struct reader *r, uint64_t end, struct ft_tf_function *fn)
   if (more <= 0)
     return more;
   if (!fn->results) {
-    fn->results = take(r, (fn->output_count + 1) * sizeof *fn->results);
+    fn->results = ft_build_take(r->build, (fn->output_count + 1) * sizeof *fn->results);
     if (!fn->results)
       return -1;
   }
-  what = text(r, &value);
+  what = ft_build_field(r->build, &r->proto, &value);
   for (size_t i = 0; what && i < fn->output_count; i++)
     if (strcmp(fn->outputs[i], key) == 0)
       fn->results[i] = what;
@@ -433,7 +393,8 @@ static int library(struct reader *r, uint64_t end)
 
     if (f.number != 1 || f.wire != FT_PROTO_BYTES)
       continue;
-    list = grow(r, p->functions, &p->function_room, p->function_count, sizeof *list);
+    list =
+        ft_build_grow(r->build, p->functions, &p->function_room, p->function_count, sizeof *list);
     if (!list)
       return -1;
     p->functions = list;
@@ -509,7 +470,7 @@ static int variable(struct reader *r, uint64_t end)
     if (f.number == 3 && f.wire == FT_PROTO_VARINT)
       learnt = f.value != 0;
     else if (f.number == 6 && f.wire == FT_PROTO_BYTES) {
-      name = text(r, &f);
+      name = ft_build_field(r->build, &r->proto, &f);
       if (!name)
         return -1;
     }

@@ -34,24 +34,6 @@ static int fail(struct parse *p, const char *expected)
                       p->part, (size_t)(p->at - p->begin), expected);
 }
 
-static void *take(struct parse *p, size_t size)
-{
-  void *taken = ft_arena_take(&p->build->graph->arena, size);
-
-  if (!taken)
-    (void)ft_build_exhausted(p->build);
-  return taken;
-}
-
-static void *grow(struct parse *p, void *data, size_t *room, size_t count, size_t size)
-{
-  void *grown = ft_arena_grow(&p->build->graph->arena, data, room, count, size);
-
-  if (!grown)
-    (void)ft_build_exhausted(p->build);
-  return grown;
-}
-
 /* ---- words ---- */
 
 static bool is_word(char c)
@@ -95,13 +77,6 @@ static const char *word(struct parse *p, uint32_t *number)
   return name == UINT32_MAX ? NULL : ft_build_text(p->build, name);
 }
 
-static const char *text_of(struct parse *p, const char *text, size_t length)
-{
-  uint32_t name = ft_build_name(p->build, text, length);
-
-  return name == UINT32_MAX ? NULL : ft_build_text(p->build, name);
-}
-
 static const char *join(struct parse *p, const char *a, const char *b)
 {
   char text[2 * FT_GRAPH_NAME];
@@ -111,15 +86,18 @@ static const char *join(struct parse *p, const char *a, const char *b)
     (void)fail(p, "a shorter name");
     return NULL;
   }
-  return text_of(p, text, (size_t)length);
+  return ft_build_same(p->build, text, (size_t)length);
 }
 
 /* The place of a name among the variables of the function at hand. */
 static int slot_of(struct parse *p, uint32_t name, uint32_t *slot)
 {
   while (p->slot_count <= name) {
-    uint32_t *slots = grow(p, p->slot_of, &p->slot_room, p->slot_count, sizeof *slots);
-    uint32_t *stamps = slots ? grow(p, p->stamp, &p->stamp_room, p->slot_count, sizeof *stamps) : NULL;
+    uint32_t *slots =
+        ft_build_grow(p->build, p->slot_of, &p->slot_room, p->slot_count, sizeof *slots);
+    uint32_t *stamps =
+        slots ? ft_build_grow(p->build, p->stamp, &p->stamp_room, p->slot_count, sizeof *stamps)
+              : NULL;
 
     if (!stamps)
       return -1;
@@ -139,7 +117,7 @@ static int slot_of(struct parse *p, uint32_t name, uint32_t *slot)
 
 static struct ft_script_node *node(struct parse *p, uint8_t kind)
 {
-  struct ft_script_node *n = take(p, sizeof *n);
+  struct ft_script_node *n = ft_build_take(p->build, sizeof *n);
 
   if (n)
     n->kind = kind;
@@ -149,7 +127,7 @@ static struct ft_script_node *node(struct parse *p, uint8_t kind)
 static int add_kid(struct parse *p, struct ft_script_node *n, struct ft_script_node *kid)
 {
   struct ft_script_node **kids =
-      kid ? grow(p, n->kids, &n->room, n->count, sizeof *kids) : NULL;
+      kid ? ft_build_grow(p->build, n->kids, &n->room, n->count, sizeof *kids) : NULL;
 
   if (!kids)
     return -1;
@@ -216,7 +194,7 @@ static struct ft_script_node *string(struct parse *p)
     (void)fail(p, "the end of a string");
     return NULL;
   }
-  out = n ? take(p, (size_t)(p->at - begin) + 1) : NULL;
+  out = n ? ft_build_take(p->build, (size_t)(p->at - begin) + 1) : NULL;
   if (!out)
     return NULL;
   for (const char *q = begin; q < p->at; q++) {
@@ -418,7 +396,20 @@ static const char *type(struct parse *p)
   }
   while (p->at > begin && p->at[-1] == ' ')
     p->at--;
-  return text_of(p, begin, (size_t)(p->at - begin));
+  return ft_build_same(p->build, begin, (size_t)(p->at - begin));
+}
+
+/* ": type" behind a name, where there is one. */
+static int annotation(struct parse *p)
+{
+  blanks(p, false);
+  if (p->at >= p->end || *p->at != ':')
+    return 0;
+  p->at++;
+  if (!type(p))
+    return -1;
+  blanks(p, false);
+  return 0;
 }
 
 static int block(struct parse *p, int outside, struct ft_script_body *body);
@@ -460,8 +451,8 @@ static int conditional(struct parse *p, int indent, struct ft_script_statement *
   const char *before;
 
   s->value = expression(p);
-  s->body = take(p, sizeof *s->body);
-  s->otherwise = take(p, sizeof *s->otherwise);
+  s->body = ft_build_take(p->build, sizeof *s->body);
+  s->otherwise = ft_build_take(p->build, sizeof *s->otherwise);
   if (!s->value || !s->body || !s->otherwise || colon(p) < 0 || block(p, indent, s->body) < 0)
     return -1;
   before = p->at;
@@ -480,7 +471,7 @@ static int loop(struct parse *p, int indent, struct ft_script_statement *s)
       return s->target ? fail(p, "\"in\"") : -1;
   }
   s->value = expression(p);
-  s->body = take(p, sizeof *s->body);
+  s->body = ft_build_take(p->build, sizeof *s->body);
   return !s->value || !s->body || colon(p) < 0 ? -1 : block(p, indent, s->body);
 }
 
@@ -489,15 +480,8 @@ static int simple(struct parse *p, struct ft_script_statement *s)
 {
   s->verb = FT_SCRIPT_RUN;
   s->value = targets(p);
-  blanks(p, false);
-  if (!s->value)
+  if (!s->value || annotation(p) < 0)
     return -1;
-  if (p->at < p->end && *p->at == ':') {
-    p->at++;
-    if (!type(p))
-      return -1;
-    blanks(p, false);
-  }
   if (p->at < p->end && *p->at == '=') {
     p->at++;
     s->verb = FT_SCRIPT_ASSIGN;
@@ -536,7 +520,7 @@ static int statement(struct parse *p, int indent, struct ft_script_body *body)
   callee = s.verb == FT_SCRIPT_RUN && s.value->kind == FT_SCRIPT_CALL ? s.value->kids[0] : NULL;
   if (callee && callee->path && strcmp(callee->path, "ops.prim.RaiseException") == 0)
     body->raises = true;
-  list = grow(p, body->statements, &body->room, body->count, sizeof *list);
+  list = ft_build_grow(p->build, body->statements, &body->room, body->count, sizeof *list);
   if (!list)
     return -1;
   body->statements = list;
@@ -601,7 +585,8 @@ static int parameters(struct parse *p, struct ft_script_function *f)
         return -1;
       blanks(p, true);
     }
-    list = grow(p, f->parameters, &f->parameter_room, f->parameter_count, sizeof *list);
+    list = ft_build_grow(p->build, f->parameters, &f->parameter_room, f->parameter_count,
+                         sizeof *list);
     if (!list || !one.type)
       return -1;
     f->parameters = list;
@@ -636,8 +621,8 @@ static int function(struct parse *p, int indent, const char *owner)
   if (status < 0 || colon(p) < 0 || block(p, indent, &f.body) < 0)
     return -1;
   f.slots = p->slots;
-  list = grow(p, p->script->functions, &p->script->function_room, p->script->function_count,
-              sizeof *list);
+  list = ft_build_grow(p->build, p->script->functions, &p->script->function_room,
+                       p->script->function_count, sizeof *list);
   if (!list)
     return -1;
   p->script->functions = list;
@@ -662,10 +647,10 @@ static bool constant(struct parse *p, const struct ft_script_node *n, struct ft_
   *value = (struct ft_operand){
     .type = n->kind == FT_SCRIPT_LIST ? FT_VALUE_LIST : FT_VALUE_TUPLE, .known = true
   };
-  value->list = take(p, sizeof *value->list);
+  value->list = ft_build_take(p->build, sizeof *value->list);
   if (!value->list)
     return false;
-  value->list->items = take(p, (n->count + 1) * sizeof *value->list->items);
+  value->list->items = ft_build_take(p->build, (n->count + 1) * sizeof *value->list->items);
   value->list->count = value->list->room = n->count;
   for (size_t i = 0; value->list->items && i < n->count; i++)
     if (!plain(n->kids[i], &value->list->items[i]))
@@ -677,8 +662,8 @@ static int add_buffers(struct parse *p, struct ft_script_class *class,
                        const struct ft_script_node *n)
 {
   for (size_t i = 0; i < n->count; i++) {
-    const char **list =
-        grow(p, class->buffers, &class->buffer_room, class->buffer_count, sizeof *list);
+    const char **list = ft_build_grow(p->build, class->buffers, &class->buffer_room,
+                                      class->buffer_count, sizeof *list);
 
     if (!list)
       return -1;
@@ -695,15 +680,8 @@ static int member(struct parse *p, struct ft_script_class *class)
   struct ft_script_node *target = expression(p), *value = NULL;
   struct ft_field *list, field = { 0 };
 
-  if (!target)
+  if (!target || annotation(p) < 0)
     return -1;
-  blanks(p, false);
-  if (p->at < p->end && *p->at == ':') {
-    p->at++;
-    if (!type(p))
-      return -1;
-    blanks(p, false);
-  }
   if (p->at < p->end && *p->at == '=') {
     const char *before = ++p->at;
 
@@ -728,7 +706,8 @@ static int member(struct parse *p, struct ft_script_class *class)
   if (strncmp(target->text, "__", 2) == 0 || !constant(p, value, &field.value))
     return 0;
   field.name = target->text;
-  list = grow(p, class->constants, &class->constant_room, class->constant_count, sizeof *list);
+  list = ft_build_grow(p->build, class->constants, &class->constant_room, class->constant_count,
+                       sizeof *list);
   if (!list)
     return -1;
   class->constants = list;
@@ -759,7 +738,8 @@ static int class(struct parse *p)
       return -1;
   }
   p->at = before;
-  list = grow(p, p->script->classes, &p->script->class_room, p->script->class_count, sizeof *list);
+  list = ft_build_grow(p->build, p->script->classes, &p->script->class_room, p->script->class_count,
+                       sizeof *list);
   if (!list)
     return -1;
   p->script->classes = list;
@@ -779,7 +759,7 @@ static const char *module_of(struct parse *p)
   length -= 3;
   for (size_t i = 0; i < length; i++)
     text[i] = begin[i] == '/' ? '.' : begin[i];
-  return text_of(p, text, length);
+  return ft_build_same(p->build, text, length);
 }
 
 int ft_script_parse(struct ft_build *build, struct ft_script *script, const char *part,
