@@ -3,18 +3,9 @@
 
 #include <string.h>
 
-#include "predictor/graph/protobuf.h"
-#include "predictor/graph/tensorflow.h"
+#include "predictor/graph/tensorflow_tensor.h"
 
-struct reader {
-  struct ft_build *build;
-  struct ft_tf_program *program;
-  struct ft_proto proto;
-  int64_t integers[FT_GRAPH_VALUES];
-  double reals[FT_GRAPH_VALUES];
-};
-
-static int add_text(struct reader *r, const struct ft_proto_field *f, const char ***list,
+static int add_text(struct ft_tf_reader *r, const struct ft_proto_field *f, const char ***list,
                     size_t *room, size_t *count)
 {
   const char **grown = ft_build_grow(r->build, *list, room, *count, sizeof *grown);
@@ -26,19 +17,9 @@ static int add_text(struct reader *r, const struct ft_proto_field *f, const char
   return grown[(*count)++] ? 0 : -1;
 }
 
-/* ---- shapes and tensors ---- */
-
-unsigned ft_tf_element(int64_t type)
-{
-  static const uint8_t elements[] = { 0, 1, 11, 6, 2, 5, 3, 8, 14, 7, 9, 3, 2, 6, 16, 3, 2, 4,
-                                      15, 10, 0, 0, 12, 13 };
-
-  type = type > 100 ? type - 100 : type; /* references to such */
-  return type > 0 && type < (int64_t)sizeof elements ? elements[type] : FT_ELEMENT_UNKNOWN;
-}
-
 /* A key of a map and its value: entries are messages of two fields. */
-static int entry(struct reader *r, uint64_t end, const char **key, struct ft_proto_field *value)
+static int entry(struct ft_tf_reader *r, uint64_t end, const char **key,
+                 struct ft_proto_field *value)
 {
   struct ft_proto_field f = { 0 };
   int more;
@@ -58,129 +39,9 @@ static int entry(struct reader *r, uint64_t end, const char **key, struct ft_pro
   return more;
 }
 
-static int dimension(struct reader *r, uint64_t end, int64_t *dim)
-{
-  struct ft_proto_field f = { 0 };
-  int more;
-
-  *dim = 0;
-  while ((more = ft_proto_next(&r->proto, end, &f)) > 0)
-    if (f.number == 1 && f.wire == FT_PROTO_VARINT)
-      *dim = (int64_t)f.value;
-  return more;
-}
-
-/* TensorShapeProto; without dimensions a scalar, unless it says that its rank is not known. */
-static int shape(struct reader *r, uint64_t end, struct ft_declared *d)
-{
-  struct ft_proto_field f = { 0 };
-  int64_t dims[FT_GRAPH_RANK];
-  bool unknown = false;
-  int more, rank = 0;
-
-  while ((more = ft_proto_next(&r->proto, end, &f)) > 0) {
-    unknown = unknown || (f.number == 3 && f.value);
-    if (f.number != 2 || f.wire != FT_PROTO_BYTES)
-      continue;
-    if (rank == FT_GRAPH_RANK)
-      return ft_proto_fail(&r->proto, f.at, "a shape of more than %d dimensions", FT_GRAPH_RANK);
-    if (dimension(r, f.end, &dims[rank++]) < 0)
-      return -1;
-  }
-  if (more < 0 || ft_build_shape(r->build, f.at, dims, rank, d) < 0)
-    return -1;
-  if (unknown)
-    d->rank = -1;
-  return 0;
-}
-
-/* Whole numbers in the machine's order, as tensor_content has them. */
-static int content(struct reader *r, const struct ft_proto_field *f, const struct ft_declared *d,
-                   size_t *count)
-{
-  unsigned bytes = ft_element_bits(d->element) / 8;
-  uint8_t raw[8];
-
-  if (!bytes || bytes > 8 || (ft_element_is_real(d->element) && d->elements > 64) ||
-      d->elements > FT_GRAPH_VALUES || f->value < (uint64_t)d->elements * bytes)
-    return 0;
-  for (int64_t i = 0; i < d->elements; i++) {
-    uint64_t bits = 0;
-    float single;
-
-    if (ft_proto_copy(&r->proto, f->end - f->value + (uint64_t)i * bytes, raw, bytes) < 0)
-      return -1;
-    for (unsigned j = bytes; j-- > 0;)
-      bits = bits << 8 | raw[j];
-    if (d->element == FT_ELEMENT_FLOAT) {
-      uint32_t low = (uint32_t)bits;
-
-      memcpy(&single, &low, sizeof single);
-      r->reals[i] = (double)single;
-    } else if (d->element == 11) {
-      memcpy(&r->reals[i], &bits, sizeof r->reals[i]);
-    } else {
-      r->reals[i] = bytes == 4 ? (double)(int32_t)bits : (double)(int64_t)bits;
-    }
-  }
-  *count = (size_t)d->elements;
-  return 0;
-}
-
-/* TensorProto: its header, and its numbers where they are few. */
-static int tensor(struct reader *r, uint64_t end, struct ft_declared **kept)
-{
-  struct ft_declared *d = ft_build_take(r->build, sizeof *d);
-  struct ft_proto_field f = { 0 };
-  size_t count = 0, integers = 0;
-  bool written = false;
-  int more, status = 0;
-  double *values;
-
-  if (!d)
-    return -1;
-  d->at = r->proto.at;
-  while (status == 0 && (more = ft_proto_next(&r->proto, end, &f)) > 0) {
-    written = written || f.number > 3;
-    if (f.number == 1 && f.wire == FT_PROTO_VARINT)
-      d->element = (uint8_t)ft_tf_element((int64_t)f.value);
-    else if (f.number == 2 && f.wire == FT_PROTO_BYTES)
-      status = shape(r, f.end, d);
-    else if (f.number == 4 && f.wire == FT_PROTO_BYTES && d->dims)
-      status = content(r, &f, d, &count);
-    else if (f.number == 5)
-      status = ft_proto_reals(&r->proto, &f, FT_PROTO_FIXED32, r->reals, FT_GRAPH_VALUES, &count);
-    else if (f.number == 6)
-      status = ft_proto_reals(&r->proto, &f, FT_PROTO_FIXED64, r->reals, FT_GRAPH_VALUES, &count);
-    else if (f.number == 7 || f.number == 10 || f.number == 11)
-      status = ft_proto_integers(&r->proto, &f, r->integers, FT_GRAPH_VALUES, &integers);
-  }
-  if (status < 0 || more < 0)
-    return -1;
-  if (!d->dims) {
-    d->dims = ft_build_take(r->build, sizeof *d->dims);
-    d->elements = 1;
-  }
-  for (size_t i = 0; i < integers && integers <= FT_GRAPH_VALUES; i++)
-    r->reals[i] = (double)r->integers[i];
-  count = integers ? integers : count;
-  if (!written) /* zeros are left out */
-    r->reals[count++] = 0;
-  *kept = d;
-  if (!d->dims || !count || count > FT_GRAPH_VALUES || d->elements > FT_GRAPH_VALUES)
-    return d->dims ? 0 : -1;
-  values = ft_build_take(r->build, (size_t)(d->elements + 1) * sizeof *values);
-  if (!values)
-    return -1;
-  for (int64_t i = 0; i < d->elements; i++) /* the last one stands for the rest */
-    values[i] = r->reals[(size_t)i < count ? (size_t)i : count - 1];
-  d->values = values;
-  return 0;
-}
-
 /* ---- nodes ---- */
 
-static int keep_integers(struct reader *r, struct ft_tf_attribute *a, size_t count)
+static int keep_integers(struct ft_tf_reader *r, struct ft_tf_attribute *a, size_t count)
 {
   int64_t *kept;
 
@@ -195,26 +56,25 @@ static int keep_integers(struct reader *r, struct ft_tf_attribute *a, size_t cou
   return 0;
 }
 
-static int list_value(struct reader *r, uint64_t end, struct ft_tf_attribute *a)
+static int list_value(struct ft_tf_reader *r, uint64_t end, struct ft_tf_attribute *a)
 {
   struct ft_proto_field f = { 0 };
   size_t count = 0;
   int more;
 
   while ((more = ft_proto_next(&r->proto, end, &f)) > 0) {
-    if (f.number == 3 &&
-        ft_proto_integers(&r->proto, &f, r->integers, FT_GRAPH_VALUES, &count) < 0)
+    if (f.number == 3 && ft_proto_integers(&r->proto, &f, r->integers, FT_GRAPH_VALUES, &count) < 0)
       return -1;
     if (f.number == 7 && f.wire == FT_PROTO_BYTES && !a->shape) {
       a->shape = ft_build_take(r->build, sizeof *a->shape);
-      if (!a->shape || shape(r, f.end, a->shape) < 0)
+      if (!a->shape || ft_tf_read_shape(r, f.end, a->shape) < 0)
         return -1;
     }
   }
   return more < 0 ? -1 : keep_integers(r, a, count);
 }
 
-static int function_name(struct reader *r, uint64_t end, struct ft_tf_attribute *a)
+static int function_name(struct ft_tf_reader *r, uint64_t end, struct ft_tf_attribute *a)
 {
   struct ft_proto_field f = { 0 };
   int more;
@@ -229,7 +89,7 @@ static int function_name(struct reader *r, uint64_t end, struct ft_tf_attribute 
 }
 
 /* AttrValue */
-static int attribute_value(struct reader *r, uint64_t end, struct ft_tf_attribute *a)
+static int attribute_value(struct ft_tf_reader *r, uint64_t end, struct ft_tf_attribute *a)
 {
   struct ft_proto_field f = { 0 };
   int more, status = 0;
@@ -245,16 +105,16 @@ static int attribute_value(struct reader *r, uint64_t end, struct ft_tf_attribut
       a->integer = (int64_t)f.value;
     else if (f.number == 7 && bytes) {
       a->shape = ft_build_take(r->build, sizeof *a->shape);
-      status = a->shape ? shape(r, f.end, a->shape) : -1;
+      status = a->shape ? ft_tf_read_shape(r, f.end, a->shape) : -1;
     } else if (f.number == 8 && bytes)
-      status = tensor(r, f.end, &a->tensor);
+      status = ft_tf_read_tensor(r, f.end, &a->tensor);
     else if (f.number == 10 && bytes)
       status = function_name(r, f.end, a);
   }
   return status < 0 || more < 0 ? -1 : 0;
 }
 
-static int add_attribute(struct reader *r, uint64_t end, struct ft_tf_node *n)
+static int add_attribute(struct ft_tf_reader *r, uint64_t end, struct ft_tf_node *n)
 {
   struct ft_tf_attribute *list =
       ft_build_grow(r->build, n->attributes, &n->attribute_room, n->attribute_count, sizeof *list);
@@ -273,7 +133,7 @@ static int add_attribute(struct reader *r, uint64_t end, struct ft_tf_node *n)
 }
 
 /* NodeDef */
-static int add_node(struct reader *r, const struct ft_proto_field *field,
+static int add_node(struct ft_tf_reader *r, const struct ft_proto_field *field,
                     struct ft_tf_function *into)
 {
   struct ft_tf_node *list = ft_build_grow(r->build, into->nodes, &into->node_room, into->node_count,
@@ -302,8 +162,9 @@ static int add_node(struct reader *r, const struct ft_proto_field *field,
   if (status < 0 || more < 0)
     return -1;
   if (!n->name[0] || !n->op[0])
-    return ft_proto_fail(&r->proto, field->at, "a node without a name or operator: expected a "
-                                               "TensorFlow graph");
+    return ft_proto_fail(&r->proto, field->at,
+                         "a node without a name or operator: expected a "
+                         "TensorFlow graph");
   into->node_count++;
   return 0;
 }
@@ -311,7 +172,7 @@ static int add_node(struct reader *r, const struct ft_proto_field *field,
 /* ---- functions ---- */
 
 /* ArgDef: its name */
-static int argument(struct reader *r, uint64_t end, const char ***list, size_t *room,
+static int argument(struct ft_tf_reader *r, uint64_t end, const char ***list, size_t *room,
                     size_t *count)
 {
   struct ft_proto_field f = { 0 };
@@ -324,7 +185,7 @@ static int argument(struct reader *r, uint64_t end, const char ***list, size_t *
 }
 
 /* OpDef */
-static int signature(struct reader *r, uint64_t end, struct ft_tf_function *fn)
+static int signature(struct ft_tf_reader *r, uint64_t end, struct ft_tf_function *fn)
 {
   struct ft_proto_field f = { 0 };
   int more, status = 0;
@@ -342,7 +203,7 @@ static int signature(struct reader *r, uint64_t end, struct ft_tf_function *fn)
   return status < 0 || more < 0 ? -1 : 0;
 }
 
-static int result(struct reader *r, uint64_t end, struct ft_tf_function *fn)
+static int result(struct ft_tf_reader *r, uint64_t end, struct ft_tf_function *fn)
 {
   struct ft_proto_field value;
   const char *key, *what;
@@ -363,7 +224,7 @@ static int result(struct reader *r, uint64_t end, struct ft_tf_function *fn)
 }
 
 /* FunctionDef; its signature comes first. */
-static int function(struct reader *r, uint64_t end, struct ft_tf_function *fn)
+static int function(struct ft_tf_reader *r, uint64_t end, struct ft_tf_function *fn)
 {
   struct ft_proto_field f = { 0 };
   int more, status = 0;
@@ -382,7 +243,7 @@ static int function(struct reader *r, uint64_t end, struct ft_tf_function *fn)
   return status < 0 || more < 0 ? -1 : 0;
 }
 
-static int library(struct reader *r, uint64_t end)
+static int library(struct ft_tf_reader *r, uint64_t end)
 {
   struct ft_tf_program *p = r->program;
   struct ft_proto_field f = { 0 };
@@ -404,7 +265,7 @@ static int library(struct reader *r, uint64_t end)
   return more;
 }
 
-static int graph_def(struct reader *r, uint64_t end)
+static int graph_def(struct ft_tf_reader *r, uint64_t end)
 {
   struct ft_proto_field f = { 0 };
   int more, status = 0;
@@ -421,7 +282,7 @@ static int graph_def(struct reader *r, uint64_t end)
 /* ---- saved models ---- */
 
 /* TensorInfo: its name */
-static int output_info(struct reader *r, uint64_t end)
+static int output_info(struct ft_tf_reader *r, uint64_t end)
 {
   struct ft_tf_program *p = r->program;
   struct ft_proto_field value, f = { 0 };
@@ -438,7 +299,7 @@ static int output_info(struct reader *r, uint64_t end)
 }
 
 /* The signature that is served by default, else the first that gives something. */
-static int signature_def(struct reader *r, uint64_t end)
+static int signature_def(struct ft_tf_reader *r, uint64_t end)
 {
   struct ft_proto_field value, f = { 0 };
   const char *key;
@@ -459,7 +320,7 @@ static int signature_def(struct reader *r, uint64_t end)
 }
 
 /* SavedVariable: whether it is learnt, and its name */
-static int variable(struct reader *r, uint64_t end)
+static int variable(struct ft_tf_reader *r, uint64_t end)
 {
   struct ft_proto_field f = { 0 };
   bool learnt = false;
@@ -483,7 +344,7 @@ static int variable(struct reader *r, uint64_t end)
 }
 
 /* SavedObjectGraph: of its objects the variables */
-static int objects(struct reader *r, uint64_t end)
+static int objects(struct ft_tf_reader *r, uint64_t end)
 {
   struct ft_proto_field f = { 0 }, o;
   int more, inner;
@@ -501,7 +362,7 @@ static int objects(struct reader *r, uint64_t end)
   return more;
 }
 
-static int meta_graph(struct reader *r, uint64_t end)
+static int meta_graph(struct ft_tf_reader *r, uint64_t end)
 {
   struct ft_proto_field f = { 0 };
   int more, status = 0;
@@ -519,7 +380,7 @@ static int meta_graph(struct reader *r, uint64_t end)
   return status < 0 || more < 0 ? -1 : 0;
 }
 
-static int index_nodes(struct reader *r, struct ft_tf_function *fn)
+static int index_nodes(struct ft_tf_reader *r, struct ft_tf_function *fn)
 {
   fn->by_name.arena = &r->build->graph->arena;
   for (size_t i = 0; i < fn->node_count; i++) {
@@ -534,7 +395,7 @@ static int index_nodes(struct reader *r, struct ft_tf_function *fn)
 
 int ft_tensorflow_read(struct ft_build *build, int fd, bool saved_model)
 {
-  struct reader *r = ft_arena_take(&build->arena, sizeof *r);
+  struct ft_tf_reader *r = ft_arena_take(&build->arena, sizeof *r);
   struct ft_tf_program *p = ft_arena_take(&build->graph->arena, sizeof *p);
   struct ft_proto_field f = { 0 };
   bool found = false;
