@@ -6,15 +6,6 @@
 
 #include "predictor/graph/aten.h"
 
-static int join(struct ft_call *c, const uint32_t *in, size_t count, int axis)
-{
-  ft_live_op(c->l, "Concat");
-  for (size_t i = 0; i < count; i++)
-    ft_live_in(c->l, in[i]);
-  ft_live_int(c->l, "axis", axis);
-  return ft_give(c, ft_live_end(c->l, 1));
-}
-
 static uint32_t *members(struct ft_call *c, size_t *count)
 {
   const struct ft_operand *v = ft_arg(c, 0, "tensors");
@@ -44,7 +35,7 @@ int ft_aten_cat(struct ft_call *c)
   if (rank < 0)
     return ft_aten_unknown(c);
   axis = ft_arg_axis(c, 1, "dim", 0, rank);
-  return axis < 0 ? -1 : join(c, in, count, axis);
+  return axis < 0 ? -1 : ft_give(c, ft_live_concat(c->l, in, count, axis));
 }
 
 int ft_aten_stack(struct ft_call *c)
@@ -70,7 +61,7 @@ int ft_aten_stack(struct ft_call *c)
     if (!in[i])
       return -1;
   }
-  return join(c, in, count, axis);
+  return ft_give(c, ft_live_concat(c->l, in, count, axis));
 }
 
 /* How many pieces of which sizes; -1 not known. */

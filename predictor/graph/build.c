@@ -309,10 +309,16 @@ static int define_outputs(struct ft_build *build, struct scope *scope)
 
 /* ---- order ---- */
 
-/* Whether TENSOR comes from an operator of the block; *WHICH is it. */
-static bool produced(const struct ft_build *build, const struct scope *scope, uint32_t tensor,
-                     uint32_t *which)
+static uint32_t needs(const struct ft_operator *op)
 {
+  return op->input_count + op->capture_count;
+}
+
+/* Whether what OP needs at J comes from an operator of the block; *WHICH is it. */
+static bool waits_for(const struct ft_build *build, const struct scope *scope,
+                      const struct ft_operator *op, uint32_t j, uint32_t *which)
+{
+  uint32_t tensor = j < op->input_count ? op->inputs[j] : op->captures[j - op->input_count];
   const struct ft_tensor *t = &build->graph->tensors[tensor];
 
   if (!tensor || t->block != scope->serial || !t->producer)
@@ -321,20 +327,14 @@ static bool produced(const struct ft_build *build, const struct scope *scope, ui
   return true;
 }
 
-static uint32_t need(const struct ft_operator *op, uint32_t i)
-{
-  return i < op->input_count ? op->inputs[i] : op->captures[i - op->input_count];
-}
-
 static bool in_order(const struct ft_build *build, const struct scope *scope)
 {
-  const struct ft_block *block = scope->block;
+  const struct ft_operator *ops = scope->block->operators;
   uint32_t which;
 
-  for (uint32_t i = 0; i < block->operator_count; i++)
-    for (uint32_t j = 0; j < block->operators[i].input_count + block->operators[i].capture_count;
-         j++)
-      if (produced(build, scope, need(&block->operators[i], j), &which) && which >= i)
+  for (uint32_t i = 0; i < scope->block->operator_count; i++)
+    for (uint32_t j = 0; j < needs(&ops[i]); j++)
+      if (waits_for(build, scope, &ops[i], j, &which) && which >= i)
         return false;
   return true;
 }
@@ -353,9 +353,8 @@ static int put_in_order(struct ft_build *build, struct scope *scope)
   if (!first || !sorted || !waits || !queue)
     return ft_build_exhausted(build);
   for (uint32_t i = 0; i < n; i++)
-    for (uint32_t j = 0; j < block->operators[i].input_count + block->operators[i].capture_count;
-         j++)
-      if (produced(build, scope, need(&block->operators[i], j), &which)) {
+    for (uint32_t j = 0; j < needs(&block->operators[i]); j++)
+      if (waits_for(build, scope, &block->operators[i], j, &which)) {
         first[which + 2]++;
         waits[i]++;
         edges++;
@@ -366,9 +365,8 @@ static int put_in_order(struct ft_build *build, struct scope *scope)
   for (size_t i = 2; i < n + 2; i++)
     first[i] += first[i - 1];
   for (uint32_t i = 0; i < n; i++)
-    for (uint32_t j = 0; j < block->operators[i].input_count + block->operators[i].capture_count;
-         j++)
-      if (produced(build, scope, need(&block->operators[i], j), &which))
+    for (uint32_t j = 0; j < needs(&block->operators[i]); j++)
+      if (waits_for(build, scope, &block->operators[i], j, &which))
         users[first[which + 1]++] = i;
   for (uint32_t i = 0; i < n; i++)
     if (!waits[i])

@@ -121,11 +121,7 @@ static uint32_t stack(struct ft_tf_call *c, const struct ft_operand *values, siz
   }
   if (!in || !count)
     return 0;
-  ft_live_op(c->l, "Concat");
-  for (size_t i = 0; i < count; i++)
-    ft_live_in(c->l, in[i]);
-  ft_live_int(c->l, "axis", axis);
-  return ft_live_end(c->l, 1);
+  return ft_live_concat(c->l, in, count, axis);
 }
 
 int ft_tf_pack(struct ft_tf_call *c)
