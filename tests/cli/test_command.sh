@@ -1,34 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 # foretell(1) as people and scripts call it: what it prints, and what it exits with.
-. "${FT_TOP_SRCDIR:-.}/tests/slurm/tap.sh"
+. "${FT_TOP_SRCDIR:-.}/tests/cli/command.sh"
 
 build=${FT_TOP_BUILDDIR:-build}
-foretell=$build/predictor/cli/foretell
-scratch=$(mktemp -d) || exit 1
-trap 'rm -rf "$scratch"' EXIT
 state=$scratch/state
 uid=$(id -u)
-export HOME=$scratch LC_ALL=C
+export HOME=$scratch
 # fontconfig keeps its caches until the process ends, which is no leak of ours
 echo leak:libfontconfig >"$scratch/lsan"
 export LSAN_OPTIONS=$LSAN_OPTIONS:print_suppressions=0:suppressions=$scratch/lsan
-
-# run WORDS...: $out, $err and $status
-run() {
-  out=$("$foretell" "$@" 2>"$scratch/err")
-  status=$?
-  err=$(cat "$scratch/err")
-}
-
-# jq is not everywhere, python3 is where the schema is compiled
-json() {
-  printf '%s' "$out" | python3 -c 'import json, sys
-value = json.load(sys.stdin)
-for word in filter(None, sys.argv[1].split(".")):
-    value = value[int(word)] if isinstance(value, list) else value[word]
-print(" ".join(value) if isinstance(value, dict) else json.dumps(value))' "$1" 2>&1
-}
 
 "$build/tests/cli/make_state" "$state" "$uid" || exit 1
 
