@@ -104,9 +104,10 @@ static const char *job_name(const struct ft_asked *asked)
 
 static int describe(struct question *q, const ft_request *request, struct ft_error *err)
 {
+  char number[12];
   struct ft_description what = { .app = q->asked.app,
                                  .params = q->asked.params,
-                                 .user = q->user.name,
+                                 .user = number,
                                  .job_name = job_name(&q->asked),
                                  .script = q->asked.script.data,
                                  .script_length = q->asked.script.length,
@@ -116,6 +117,7 @@ static int describe(struct question *q, const ft_request *request, struct ft_err
                                  .apps = q->apps,
                                  .app_count = q->app_count };
 
+  (void)snprintf(number, sizeof number, "%u", (unsigned)q->user.uid);
   if (getcwd(q->directory, sizeof q->directory))
     what.directory = q->directory;
   if (ft_describe(&what, request, &q->submission, &q->files, err) < 0)
