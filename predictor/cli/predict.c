@@ -142,7 +142,7 @@ static int find_evidence(struct question *q, struct ft_error *err)
     e->elements.count =
         ft_array_choose(q->asked.array, &q->submission, e->elements.index, FT_ELEMENT_ESTIMATES);
   return ft_evidence_find(q->state_fd, q->user.uid, name_of_user, q, &q->submission,
-                          q->policy.min_runs, e, err);
+                          &q->policy, e, err);
 }
 
 /* As typed or as the site has it; what --predict-mem alone would do where the site's is off. */
