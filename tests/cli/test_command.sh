@@ -83,6 +83,24 @@ out=$("$foretell" predict --state="$state" <"$scratch/job.sh")
 is "$?" 1 "a script comes on standard input too"
 run predict --state="$state" --wrap='python3 train.py --batch 16 --arch unet' --app unet3d
 like "$out" '^unet3d needs 4' "or with --wrap"
+corpus=$(cd "${FT_TOP_SRCDIR:-.}/tests/fuzz/corpus/onnx" && pwd)
+cat >"$scratch/net.sh" <<END
+#!/bin/sh
+#SBATCH --gres=gpu:a100_1g.5gb:1 --predict-mig
+#SBATCH --predict-model $corpus/net-resnet.onnx --predict-params=batch=8
+python3 train.py
+END
+run predict --state="$state" "$scratch/net.sh"
+like "$out" '^training of batch 8 of net-resnet.onnx needs .* gpu:a100_1g.5gb, 4.75 GiB, is enough$' \
+  "a network that directives name is answered for, its slice judged"
+run predict --state="$state" --json "$scratch/net.sh"
+is "$(json mig.profile) $(json gpu_memory_bytes) $(json network.action)" '"1g.5gb" p05 p50 p95 "leave"' \
+  "in JSON too"
+sed -i 's/net-resnet/none/' "$scratch/net.sh"
+run predict --state="$state" "$scratch/net.sh"
+is "$status:$err" \
+  "0:foretell predict: no prediction: $corpus/none.onnx: No such file or directory" \
+  "one that cannot be read costs a line"
 run predict --state="$state" "$scratch/none.sh"
 is "$status" 2 "a script that is not there is wrong input"
 mkfifo "$scratch/fifo"
