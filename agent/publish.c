@@ -161,18 +161,23 @@ static int publish_shared(struct ft_publisher *p, const ft_model *model, const c
   return status;
 }
 
+int ft_publish_folder(struct ft_publisher *p, uint32_t uid, struct ft_error *err)
+{
+  if (p->user_fd >= 0 && p->uid == uid)
+    return p->user_fd;
+  if (p->user_fd >= 0)
+    close(p->user_fd);
+  p->user_fd = open_user_folder(p, uid, err);
+  p->uid = uid;
+  return p->user_fd;
+}
+
 int ft_publish_model(struct ft_publisher *p, const ft_model *model, struct ft_error *err)
 {
   char name[FT_LAYOUT_NAME_SIZE];
 
-  if (p->user_fd < 0 || p->uid != model->uid) {
-    if (p->user_fd >= 0)
-      close(p->user_fd);
-    p->user_fd = open_user_folder(p, model->uid, err);
-    p->uid = model->uid;
-    if (p->user_fd < 0)
-      return -1;
-  }
+  if (ft_publish_folder(p, model->uid, err) < 0)
+    return -1;
   ft_layout_model_name(model->app, name);
   /* the group bits are the ACL's mask; who gets no entry is kept out by the folder */
   if (ft_record_write(FT_RECORD_MODEL, model, p->user_fd, name, 0644, err) == 0) {
