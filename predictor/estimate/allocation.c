@@ -87,9 +87,12 @@ int ft_allocate_memory(const ft_model *model, const ft_feature *features, size_t
     return -1;
   if (model->evaluator.has_bound_log || !ft_ensemble_ready(&model->evaluator)) {
     double price = fmin(failure_price, 1) * failure_time(&model->evaluator);
+    struct ft_estimate alike;
 
     price += fmax(failure_price - 1, 0);
-    *bytes = fmax(ft_allocation(out, failed_bytes, price), out->bound_bytes * BOUND_MARGIN);
+    if (ft_estimate_alike(model, features, count, &alike, err) < 0)
+      return -1;
+    *bytes = fmax(ft_allocation(&alike, failed_bytes, price), out->bound_bytes * BOUND_MARGIN);
     return 0;
   }
   ft_allocation_question(model, features, count, failed_bytes, failure_price, &question);

@@ -18,4 +18,9 @@
 int ft_estimate_memory(const ft_model *model, const ft_feature *features, size_t count,
                        struct ft_estimate *out, struct ft_error *err);
 
+/* The same as if the runs to come were as alike as those that are known, few as these may be: what
+ * an amount is reckoned from, for which being too small now and then costs less than being wide. */
+int ft_estimate_alike(const ft_model *model, const ft_feature *features, size_t count,
+                      struct ft_estimate *out, struct ft_error *err);
+
 #endif

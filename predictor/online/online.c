@@ -24,11 +24,13 @@ enum {
 
 /* No job on one node has used a pebibyte. */
 #define ABSURD_BYTES 0x1p50
-/* How fast the width of the 90 % interval follows what it covers, and how far: e to this. */
+/* How fast the width of the 90 % interval follows what it covers, faster by this over the number of
+ * runs, and how far: e to this. */
 #define BAND_STEP 0.15
+#define BAND_FIRST 3.0
 #define MOST_BAND 2.0
 /* Fewer runs than this say nothing of what an interval covers. */
-#define BAND_RUNS 10
+#define BAND_RUNS 5
 /* A killed run whose end nobody could tell had reached this part of its limit. */
 #define NEAR_LIMIT 0.95
 
@@ -188,16 +190,28 @@ static ft_run run_of(const ft_observation *o, double bytes)
   return run;
 }
 
+/* Whether BYTES lay within the 90 % interval that was told when the run was submitted; where none
+ * was, or it was not of this app's own runs or not of this run alone, within ESTIMATE's. */
+static bool was_within(const struct ft_estimate *estimate, const ft_observation *o, double bytes)
+{
+  const ft_decision *d = &o->decision;
+
+  if (o->has_decision && d->has_p05_bytes && d->has_p95_bytes && d->runs >= BAND_RUNS &&
+      !o->array_job_id)
+    return bytes >= d->p05_bytes && bytes <= d->p95_bytes;
+  return bytes >= ft_estimate_quantile(estimate, 0.05) &&
+         bytes <= ft_estimate_quantile(estimate, 0.95);
+}
+
 /*
  * Adaptive conformal inference (Gibbs and Candes 2021) on the width of the 90 %
  * interval: each run within it narrows it by a ninth of what one outside widens it.
  */
-static void adapt_band(ft_evaluator *e, const struct ft_estimate *estimate, double bytes)
+static void adapt_band(ft_evaluator *e, bool within, unsigned runs)
 {
-  bool within = bytes >= ft_estimate_quantile(estimate, 0.05) &&
-                bytes <= ft_estimate_quantile(estimate, 0.95);
+  double step = BAND_STEP + BAND_FIRST / runs;
 
-  e->band = fmin(fmax(e->band + (within ? -0.1 : 0.9) * BAND_STEP, -MOST_BAND), MOST_BAND);
+  e->band = fmin(fmax(e->band + (within ? -0.1 : 0.9) * step, -MOST_BAND), MOST_BAND);
 }
 
 static void predict(ft_model *model, const ft_observation *o, bool known, ft_run *run)
@@ -209,7 +223,7 @@ static void predict(ft_model *model, const ft_observation *o, bool known, ft_run
   run->has_predicted_log = true;
   run->predicted_log = (float)log(ft_estimate_quantile(&estimate, 0.5));
   if (!run->censored && !known && estimate.runs >= BAND_RUNS)
-    adapt_band(&model->evaluator, &estimate, run->bytes);
+    adapt_band(&model->evaluator, was_within(&estimate, o, run->bytes), estimate.runs);
 }
 
 /* What the equation says of it, which never saw it. */

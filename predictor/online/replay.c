@@ -17,6 +17,12 @@ enum { LEAST_RUNS = 34 };
 
 enum { MOST_ATTEMPTS = 64 };
 
+/* The interval that was told of a run before it; of 0 runs: none was. */
+struct told {
+  double low, high;
+  unsigned runs;
+};
+
 /* What is played, and what is known at this point of it. */
 struct play {
   const struct ft_replay_run *runs;
@@ -27,6 +33,7 @@ struct play {
   ft_observation *observation; /* working memory */
   uint32_t turn;               /* observations made: the order in which the model has them */
   size_t *order, *ends;
+  struct told *told; /* by run */
   uint64_t played;
 };
 
@@ -54,6 +61,7 @@ static double input_of(const struct ft_replay_run *run)
 
 static int observe(struct play *p, const struct ft_replay_run *run, struct ft_error *err)
 {
+  const struct told *told = &p->told[run - p->runs];
   ft_observation *o = p->observation;
   size_t most = sizeof o->features / sizeof *o->features;
 
@@ -69,6 +77,10 @@ static int observe(struct play *p, const struct ft_replay_run *run, struct ft_er
   o->features_count = (pb_size_t)(run->feature_count < most ? run->feature_count : most);
   for (size_t i = 0; i < o->features_count; i++)
     o->features[i] = run->features[i];
+  o->has_decision = o->decision.has_p05_bytes = o->decision.has_p95_bytes = told->runs > 0;
+  o->decision.p05_bytes = told->low;
+  o->decision.p95_bytes = told->high;
+  o->decision.runs = told->runs;
   return ft_online_update(p->model, o, err) < 0 ? -1 : 0;
 }
 
@@ -136,13 +148,16 @@ static void play_foretell(struct play *p, const struct ft_replay_run *run)
 {
   struct ft_replay_score *s = &p->scores[FT_REPLAY_FORETELL];
   double bytes = run->request_bytes > 0 ? run->request_bytes : p->options->node_bytes;
+  struct told *told = &p->told[run - p->runs];
   struct ft_estimate estimate;
 
+  told->runs = 0;
   if (allocate(p, run, 0, &estimate, &bytes)) {
+    *told = (struct told){ ft_estimate_quantile(&estimate, 0.05),
+                           ft_estimate_quantile(&estimate, 0.95), estimate.runs };
     judge(s, run, ft_estimate_quantile(&estimate, 0.5));
     s->banded++;
-    s->covered += run->bytes >= ft_estimate_quantile(&estimate, 0.05) &&
-                  run->bytes <= ft_estimate_quantile(&estimate, 0.95);
+    s->covered += run->bytes >= told->low && run->bytes <= told->high;
   }
   for (int i = 0; bytes < run->bytes && i < MOST_ATTEMPTS; i++) {
     double before = bytes;
@@ -189,6 +204,7 @@ static int play_published(struct play *p, size_t count, uint64_t seed, struct ft
     p->order[j] = other;
   }
   begin(p);
+  memset(p->told, 0, count * sizeof *p->told);
   for (size_t i = 0; i < count; i++) {
     if (i >= history)
       play_run(p, &p->runs[p->order[i]]);
@@ -281,7 +297,8 @@ int ft_replay_process(const struct ft_replay_run *runs, size_t count,
   p.observation = malloc(sizeof *p.observation);
   p.order = reallocarray(NULL, count, sizeof *p.order);
   p.ends = reallocarray(NULL, count, sizeof *p.ends);
-  if (!p.model || !p.observation || !p.order || !p.ends)
+  p.told = calloc(count, sizeof *p.told);
+  if (!p.model || !p.observation || !p.order || !p.ends || !p.told)
     status = ft_error_set(err, "out of memory");
   else if (!options->published)
     status = play_arrival(&p, count, err);
@@ -292,6 +309,7 @@ int ft_replay_process(const struct ft_replay_run *runs, size_t count,
   free(p.observation);
   free(p.order);
   free(p.ends);
+  free(p.told);
   return status;
 }
 
