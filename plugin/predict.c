@@ -189,7 +189,7 @@ static bool find_evidence(struct work *w, int state_fd, struct ft_question *ques
     w->evidence.elements.count =
         ft_array_choose(array, s, w->evidence.elements.index, FT_ELEMENT_ESTIMATES);
   if (ft_evidence_find(state_fd, w->collected.uid, name_of_user, &w->collected, s,
-                       w->policy.min_runs, &w->evidence, &err) < 0) {
+                       &w->policy, &w->evidence, &err) < 0) {
     w->why = err;
     return false;
   }

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,25 +10,34 @@
 
 void ft_numbers_put(struct ft_numbers *out, double value)
 {
-  (void)ft_buf_add(out->buf, &value, sizeof value);
+  unsigned char bytes[FT_NUMBERS_SIZE];
+  uint64_t bits;
+
+  memcpy(&bits, &value, sizeof bits);
+  for (size_t i = 0; i < sizeof bytes; i++)
+    bytes[i] = (unsigned char)(bits >> 8 * i);
+  (void)ft_buf_add(out->buf, bytes, sizeof bytes);
 }
 
 void ft_numbers_put_all(struct ft_numbers *out, const double *value, size_t count)
 {
-  if (count)
-    (void)ft_buf_add(out->buf, value, count * sizeof *value);
+  for (size_t i = 0; i < count; i++)
+    ft_numbers_put(out, value[i]);
 }
 
 double ft_numbers_take(struct ft_numbers_reader *in)
 {
-  double value = 0;
+  uint64_t bits = 0;
+  double value;
 
   if (in->failed || !in->left) {
     in->failed = true;
     return 0;
   }
-  memcpy(&value, in->at, sizeof value);
-  in->at += sizeof value;
+  for (size_t i = 0; i < FT_NUMBERS_SIZE; i++)
+    bits |= (uint64_t)in->at[i] << 8 * i;
+  memcpy(&value, &bits, sizeof value);
+  in->at += FT_NUMBERS_SIZE;
   in->left--;
   if (!isfinite(value)) {
     in->failed = true;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Fitted models as one run of doubles: how they are kept, and read with a bound at every step. */
+/*
+ * Fitted models as one run of numbers, each an IEEE 754 double of 8 bytes, the lowest first, on every
+ * machine: how they are kept, and read with a bound at every step.
+ */
 #ifndef FT_LEARN_NUMBERS_H
 #define FT_LEARN_NUMBERS_H
 
@@ -8,7 +11,9 @@
 
 #include "predictor/core/buf.h"
 
-/* Numbers are added to the end of BUF as they stand in memory. */
+enum { FT_NUMBERS_SIZE = 8 }; /* bytes of one */
+
+/* Numbers are added to the end of BUF. */
 struct ft_numbers {
   struct ft_buf *buf;
 };

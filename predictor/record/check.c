@@ -139,7 +139,8 @@ static int check_views(const ft_evaluator *e, struct ft_error *err)
     if (!(e->losses[i] >= 0 && isfinite(e->losses[i])))
       return bad(err, "losses");
   if (!(e->judged >= 0 && isfinite(e->judged)) ||
-      !(e->failure_price >= 0 && isfinite(e->failure_price)) || !isfinite(e->band))
+      !(e->failure_price >= 0 && isfinite(e->failure_price)) || !isfinite(e->band) ||
+      !(e->failure_time >= 0 && e->failure_time <= 1))
     return bad(err, "losses");
   return 0;
 }
@@ -196,10 +197,59 @@ static int check_model(const ft_model *m, struct ft_error *err)
   return check_evaluator(&m->evaluator, m->columns_count, err);
 }
 
+static int check_place(const ft_place *p, struct ft_error *err)
+{
+  if (!p->platform[0] || !printable(p->platform) || !isfinite(p->last) || !isfinite(p->log_ratio) ||
+      !(p->deviation >= 0 && isfinite(p->deviation)))
+    return bad(err, "places");
+  return 0;
+}
+
+static int check_performance(const ft_performance *p, struct ft_error *err)
+{
+  if (!printable(p->app) || !isfinite(p->updated))
+    return bad(err, "app");
+  for (size_t i = 0; i < p->places_count; i++)
+    if (check_place(&p->places[i], err) < 0)
+      return -1;
+  for (size_t i = 0; i < p->columns_count; i++)
+    if (!printable(p->columns[i].name))
+      return bad(err, "columns");
+  for (size_t i = 0; i < p->history_count; i++) {
+    const ft_timed_run *r = &p->history[i];
+
+    if (!isfinite(r->time) || !(r->seconds > 0 && isfinite(r->seconds)) ||
+        r->place >= p->places_count)
+      return bad(err, "history");
+    for (size_t j = 0; j < r->x_count; j++)
+      if (isinf(r->x[j]))
+        return bad(err, "history");
+    for (size_t j = 0; j < r->counted_count; j++)
+      if (isinf(r->counted[j]))
+        return bad(err, "history");
+  }
+  return check_evaluator(&p->pace, p->columns_count, err);
+}
+
+static int check_platforms(const ft_platforms *all, struct ft_error *err)
+{
+  if (!printable(all->currency))
+    return bad(err, "currency");
+  for (size_t i = 0; i < all->platforms_count; i++) {
+    const ft_platform *p = &all->platforms[i];
+
+    if (!p->name[0] || !printable(p->name) || !(p->price >= 0 && isfinite(p->price)) ||
+        (unsigned)p->price_unit > _ft_price_unit_MAX)
+      return bad(err, "platforms");
+  }
+  return 0;
+}
+
 static int check_policy(const ft_policy *p, struct ft_error *err)
 {
   if ((unsigned)p->mode > _ft_mode_MAX || !(p->oom_probability >= 0 && p->oom_probability <= 1) ||
-      !(p->reject_probability >= 0 && p->reject_probability <= 1) || !isfinite(p->trim_factor))
+      !(p->reject_probability >= 0 && p->reject_probability <= 1) || !isfinite(p->trim_factor) ||
+      !(p->failure_price >= 0 && p->failure_price <= 1e6))
     return bad(err, "policy");
   return 0;
 }
@@ -225,7 +275,8 @@ static int check_announcement(const ft_announcement *a, struct ft_error *err)
 
 static int check_partition(const ft_partition *p, struct ft_error *err)
 {
-  if (!printable(p->name))
+  if (!printable(p->name) || !isfinite(p->updated) ||
+      !(p->max_seconds >= 0 && isfinite(p->max_seconds)))
     return bad(err, "partition");
   for (size_t i = 0; i < p->nodes_count; i++)
     if (!printable(p->nodes[i].gres) || !printable(p->nodes[i].platform))
@@ -297,6 +348,10 @@ int ft_record_check(enum ft_record record, const void *message, struct ft_error 
     return check_apps(message, err);
   case FT_RECORD_ANSWER:
     return check_answer(message, err);
+  case FT_RECORD_PERFORMANCE:
+    return check_performance(message, err);
+  case FT_RECORD_PLATFORMS:
+    return check_platforms(message, err);
   }
   return 0;
 }

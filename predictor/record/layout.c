@@ -32,6 +32,11 @@ void ft_layout_model_name(const char *app, char out[FT_LAYOUT_NAME_SIZE])
   file_name(app, ".model", out);
 }
 
+void ft_layout_performance_name(const char *app, char out[FT_LAYOUT_NAME_SIZE])
+{
+  file_name(app, ".perf", out);
+}
+
 void ft_layout_imported_app(const char *user, uint32_t uid, const char *job_name, char out[128])
 {
   char whole[256];
@@ -109,6 +114,45 @@ int ft_layout_read_evaluator(int state_fd, uint32_t uid, const char *app, ft_mod
                              struct ft_error *err)
 {
   return read_model(ft_record_read_head, state_fd, uid, app, model, err);
+}
+
+static int read_performance(int state_fd, const char *folder, const char *app,
+                            ft_performance *performance, struct ft_error *err)
+{
+  char name[FT_LAYOUT_NAME_SIZE], path[FT_LAYOUT_NAME_SIZE + 64];
+
+  ft_layout_performance_name(app, name);
+  (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+  if (ft_record_read_head(FT_RECORD_PERFORMANCE, state_fd, path, performance, err) < 0)
+    return -1;
+  if (strcmp(performance->app, app) != 0) {
+    errno = ENOENT;
+    return ft_error_set(err, "%s: the run times of another app", path);
+  }
+  return 0;
+}
+
+int ft_layout_read_performance(int state_fd, uint32_t uid, const char *app,
+                               ft_performance *performance, struct ft_error *err)
+{
+  char folder[48];
+
+  (void)snprintf(folder, sizeof folder, FT_LAYOUT_MODELS "/%" PRIu32, uid);
+  if (read_performance(state_fd, folder, app, performance, err) == 0)
+    return 0;
+  if (errno != ENOENT)
+    return -1;
+  return read_performance(state_fd, FT_LAYOUT_SHARED, app, performance, err);
+}
+
+int ft_layout_read_platforms(int state_fd, ft_platforms *platforms, struct ft_error *err)
+{
+  if (ft_record_read(FT_RECORD_PLATFORMS, state_fd, FT_LAYOUT_PLATFORMS, platforms, err) == 0)
+    return 0;
+  if (errno != ENOENT)
+    return -1;
+  *platforms = (ft_platforms){ .schema = FT_SCHEMA };
+  return 0;
 }
 
 int ft_layout_read_site(int state_fd, ft_site *site, struct ft_error *err)

@@ -3,10 +3,13 @@
  * Where things lie in the state folder:
  *   site                      the site file: cluster and policy
  *   apps                      the site's declared apps
+ *   platforms                 what foretell.conf says of platforms: prices
  *   partitions/NAME           each partition: its limits and kinds of nodes
  *   models/UID/NAME.model     a user's apps; only that user may read the folder (ACL)
+ *   models/UID/NAME.perf      how long their runs take, here and on other platforms
  *   models/site/NAME.model    apps that the site declares, pooled over users, without history
  *   models/4294967295/...     the same with it, which the agent learns on
+ *   relative.model            how an app's run time on one platform tells it on others (estimate/relative.h)
  *   mig.conf                  the site's own MIG slices (estimate/mig.h), where it has any
  *   store.db                  the agent's observations
  *   agent.lock                locked (fcntl) while an agent works here
@@ -21,6 +24,8 @@
 
 #define FT_LAYOUT_SITE "site"
 #define FT_LAYOUT_APPS "apps"
+#define FT_LAYOUT_PLATFORMS "platforms"
+#define FT_LAYOUT_RELATIVE "relative.model"
 #define FT_LAYOUT_PARTITIONS "partitions"
 #define FT_LAYOUT_MODELS "models"
 #define FT_LAYOUT_SHARED "models/site"
@@ -67,6 +72,19 @@ int ft_layout_read_shared(int state_fd, const char *app, ft_model *model, struct
 /* The same as ft_layout_read_model without the model's history: all that an estimate needs. */
 int ft_layout_read_evaluator(int state_fd, uint32_t uid, const char *app, ft_model *model,
                              struct ft_error *err);
+
+/* The name of the file with APP's run times. */
+void ft_layout_performance_name(const char *app, char out[FT_LAYOUT_NAME_SIZE]);
+
+/*
+ * Read how long user UID's APP takes, without its history: his own, else the site's. Returns as
+ * ft_layout_read_model.
+ */
+int ft_layout_read_performance(int state_fd, uint32_t uid, const char *app,
+                               ft_performance *performance, struct ft_error *err);
+
+/* Read what is known of platforms; nothing of any where there is no such file. Returns as ft_record_read. */
+int ft_layout_read_platforms(int state_fd, ft_platforms *platforms, struct ft_error *err);
 
 /* Read the site file. Returns as ft_record_read. */
 int ft_layout_read_site(int state_fd, ft_site *site, struct ft_error *err);
