@@ -159,7 +159,19 @@ static void weigh(struct panel *p)
   set_price(p, p->placed ? seconds : total / (double)e->needs_count);
 }
 
-static bool look(struct panel *p, unsigned v)
+/* Whether V has anything to look at. */
+static bool has_view(const struct panel *p, unsigned v)
+{
+  const ft_evaluator *e = p->e;
+
+  if (v == 0)
+    return true;
+  return v - 1 < e->views_count && e->views[v - 1].needs_count >= FT_ENSEMBLE_LEAST_RUNS &&
+         (e->views[v - 1].slope == 0 || p->placed);
+}
+
+/* Look at view V, which there is. */
+static void look(struct panel *p, unsigned v)
 {
   const ft_evaluator *e = p->e;
   const ft_view *view;
@@ -172,13 +184,9 @@ static bool look(struct panel *p, unsigned v)
       p->bytes[i] = exp(p->logs[i]);
       p->run[i] = (unsigned char)i;
     }
-    return true;
+    return;
   }
-  if (v - 1 >= e->views_count || e->views[v - 1].needs_count < FT_ENSEMBLE_LEAST_RUNS)
-    return false;
   view = &e->views[v - 1];
-  if (view->slope != 0 && !p->placed)
-    return false;
   p->count = view->needs_count;
   memcpy(p->run, view->runs.bytes, p->count);
   centre = view->intercept;
@@ -193,7 +201,6 @@ static bool look(struct panel *p, unsigned v)
     p->bytes[i] = fmax(view->factor ? centre * need : centre + need, 1);
     p->logs[i] = log(p->bytes[i]);
   }
-  return true;
 }
 
 /* Mean and deviation of the logarithms; how many runs the weights amount to. */
@@ -299,11 +306,12 @@ static double ask(struct panel *p, unsigned member)
   return p->q->failed_bytes > 0 ? fmax(bytes, p->q->failed_bytes * LEAST_GROWTH) : bytes;
 }
 
+/* Whether VIEW has anything to look at, and is looked at through KERNEL. */
 static bool has_member(const struct panel *p, unsigned view, unsigned kernel)
 {
   bool near = kernel == NEAR || kernel == NEARER || kernel == NEAREST;
 
-  return kernels_of[view] >> kernel & 1 && (p->placed || !near);
+  return has_view(p, view) && kernels_of[view] >> kernel & 1 && (p->placed || !near);
 }
 
 static double loss_of(const ft_evaluator *e, unsigned member)
@@ -317,14 +325,18 @@ static void ask_up_to(struct panel *p, double most, double bytes[FT_ENSEMBLE_MEM
   for (unsigned i = 0; i < MEMBERS; i++)
     bytes[i] = 0;
   for (unsigned v = 0; v < FT_ENSEMBLE_VIEWS; v++) {
-    if (!look(p, v))
-      continue;
+    bool looked = false;
+
     for (unsigned k = 0; k < KERNELS; k++)
       for (unsigned s = 0; s < SHAPES; s++) {
         unsigned member = (v * KERNELS + k) * SHAPES + s;
 
-        if (has_member(p, v, k) && loss_of(p->e, member) <= most)
-          bytes[member] = ask(p, member);
+        if (!has_member(p, v, k) || loss_of(p->e, member) > most)
+          continue;
+        if (!looked)
+          look(p, v);
+        looked = true;
+        bytes[member] = ask(p, member);
       }
   }
 }
@@ -346,10 +358,9 @@ static double least_loss(struct panel *p)
   double least = INFINITY;
 
   for (unsigned v = 0; v < FT_ENSEMBLE_VIEWS; v++)
-    if (look(p, v))
-      for (unsigned k = 0; k < KERNELS; k++)
-        for (unsigned s = 0; s < SHAPES && has_member(p, v, k); s++)
-          least = fmin(least, loss_of(p->e, (v * KERNELS + k) * SHAPES + s));
+    for (unsigned k = 0; k < KERNELS; k++)
+      for (unsigned s = 0; s < SHAPES && has_member(p, v, k); s++)
+        least = fmin(least, loss_of(p->e, (v * KERNELS + k) * SHAPES + s));
   return least;
 }
 
@@ -403,8 +414,9 @@ static double waste_of(const ft_evaluator *e, const struct ft_ensemble_question 
     p.e = e;
     p.q = &q;
     weigh(&p);
-    if (!look(&p, member / SHAPES / KERNELS))
+    if (!has_view(&p, member / SHAPES / KERNELS))
       return 0;
+    look(&p, member / SHAPES / KERNELS);
   }
   for (int i = 0; bytes < need && i < MOST_ATTEMPTS; i++) {
     waste += p.price * bytes + p.fixed;
