@@ -10,6 +10,7 @@
 #include "predictor/core/io.h"
 #include "predictor/history/changes.h"
 #include "predictor/history/rebuild.h"
+#include "predictor/online/failure.h"
 #include "predictor/online/online.h"
 #include "predictor/record/layout.h"
 
@@ -22,6 +23,7 @@ struct ft_follow {
   struct ft_publisher *publisher;
   const struct ft_shared_apps *shared;
   ft_rule rule;
+  double price;
   bool known;         /* what was published before us */
   bool ready;         /* the store knows the rule */
   bool told;          /* that it fails */
@@ -36,8 +38,10 @@ struct ft_follow *ft_follow_open(struct ft_publisher *publisher)
 {
   struct ft_follow *follow = calloc(1, sizeof *follow);
 
-  if (follow)
-    follow->publisher = publisher;
+  if (!follow)
+    return NULL;
+  follow->publisher = publisher;
+  follow->price = 1;
   return follow;
 }
 
@@ -69,6 +73,15 @@ void ft_follow_set_rule(struct ft_follow *follow, ft_rule rule)
   give_up(follow);
 }
 
+void ft_follow_set_price(struct ft_follow *follow, double price)
+{
+  if (follow->price == price)
+    return;
+  follow->price = price;
+  follow->ready = false;
+  give_up(follow);
+}
+
 static int make_ready(struct ft_follow *follow, struct ft_store *store, struct ft_error *err)
 {
   int marked;
@@ -86,6 +99,11 @@ static int make_ready(struct ft_follow *follow, struct ft_store *store, struct f
   if (marked)
     ft_log(LOG_DEBUG, "memory counts by rule %s: every app's model is made anew",
            ft_rule_name(follow->rule));
+  marked = ft_store_set_price(store, follow->price, err);
+  if (marked < 0)
+    return -1;
+  if (marked)
+    ft_log(LOG_DEBUG, "a failure costs %g runs: every app's model is made anew", follow->price);
   follow->ready = true;
   return 0;
 }
@@ -124,6 +142,7 @@ static int begin(struct ft_follow *follow, struct ft_store *store, struct ft_err
   if (!follow->rebuild)
     return ft_error_errno(err, "%s", follow->change.app);
   ft_rebuild_begin(follow->rebuild, follow->change.uid, follow->change.app, follow->rule);
+  ft_failure_set_price(&follow->rebuild->model, follow->price);
   return 1;
 }
 

@@ -16,6 +16,7 @@
 #include "predictor/core/units.h"
 #include "predictor/history/changes.h"
 #include "predictor/history/rebuild.h"
+#include "predictor/online/failure.h"
 #include "predictor/online/online.h"
 #include "predictor/record/layout.h"
 
@@ -37,6 +38,7 @@ struct ft_ledger {
   bool behind; /* a model is to be made by and by */
   struct ft_shared_apps shared;
   ft_rule rule;
+  double price;
   uint64_t keep;
   unsigned since_trim;
   bool told; /* that the store refuses */
@@ -65,6 +67,7 @@ struct ft_ledger *ft_ledger_open(int state_fd, const char *state_path,
     return NULL;
   }
   ledger->state_fd = state_fd;
+  ledger->price = 1;
   ledger->publisher = publisher;
   if (snprintf(ledger->store_path, sizeof ledger->store_path, "%s/" FT_LAYOUT_STORE, state_path) >=
       (int)sizeof ledger->store_path) {
@@ -127,6 +130,12 @@ void ft_ledger_set_rule(struct ft_ledger *ledger, ft_rule rule)
   ft_follow_set_rule(ledger->follow, rule);
 }
 
+void ft_ledger_set_price(struct ft_ledger *ledger, double price)
+{
+  ledger->price = price;
+  ft_follow_set_price(ledger->follow, price);
+}
+
 bool ft_ledger_follow(struct ft_ledger *ledger)
 {
   struct ft_error err;
@@ -138,7 +147,7 @@ bool ft_ledger_follow(struct ft_ledger *ledger)
 static bool read_model(struct ft_ledger *ledger, uint32_t uid, const ft_observation *o)
 {
   return ft_layout_read_own_model(ledger->state_fd, uid, o->app, &ledger->model, NULL) == 0 &&
-         ledger->model.rule == ledger->rule;
+         ledger->model.rule == ledger->rule && ft_failure_has_price(&ledger->model, ledger->price);
 }
 
 /*
@@ -154,6 +163,7 @@ static int rebuild(struct ft_ledger *ledger, uint32_t uid, const ft_observation 
   if (!rebuild)
     return ft_error_errno(err, "%s", o->app);
   ft_rebuild_begin(rebuild, uid, o->app, ledger->rule);
+  ft_failure_set_price(&rebuild->model, ledger->price);
   status = ft_rebuild_step(rebuild, ledger->store, RUNS_AT_ONCE, err);
   if (status > 0)
     ledger->model = rebuild->model;

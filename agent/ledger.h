@@ -28,6 +28,9 @@ void ft_ledger_set_shared(struct ft_ledger *ledger, const ft_declared_app *apps,
 /* Models tell the peak that counts under RULE; every one is made anew where it was another. */
 void ft_ledger_set_rule(struct ft_ledger *ledger, ft_rule rule);
 
+/* So much a failed attempt costs (policy.failure_price); models are made anew where it was another. */
+void ft_ledger_set_price(struct ft_ledger *ledger, double price);
+
 /*
  * Publish what others have put into the store, a few milliseconds' work. Returns whether there
  * is more to do at once.

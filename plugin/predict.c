@@ -134,7 +134,7 @@ static void describe_files(struct work *w, const struct ft_settings *settings,
     return;
   /* the site's policy may be for somebody by name */
   if (network)
-    w->collected.description.user = ft_collect_user(&w->collected);
+    w->collected.description.user_name = ft_collect_user(&w->collected);
   if (w->has_site && w->site.helper_milliseconds)
     helper.milliseconds = w->site.helper_milliseconds;
   if (helper.milliseconds > HELPER_MOST_MILLISECONDS)
@@ -158,9 +158,6 @@ static void describe(struct work *w, const struct ft_settings *settings)
     what->apps = w->apps->apps;
     what->app_count = w->apps->apps_count;
   }
-  /* an app by another name than its own does not ask whose it is */
-  if (!what->app)
-    what->user = ft_collect_user(&w->collected);
   if (ft_describe(what, &w->collected.request, &w->submission, w->files, &err) < 0)
     note(w, &err);
   describe_files(w, settings, w->files);
@@ -211,7 +208,7 @@ static bool find_evidence(struct work *w, int state_fd, struct ft_question *ques
     w->evidence->elements.count =
         ft_array_choose(array, s, w->evidence->elements.index, FT_ELEMENT_ESTIMATES);
   if (ft_evidence_find(state_fd, w->collected.uid, name_of_user, &w->collected, s,
-                       w->policy.min_runs, w->evidence, &err) < 0) {
+                       &w->policy, w->evidence, &err) < 0) {
     w->why = err;
     return false;
   }

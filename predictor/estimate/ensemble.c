@@ -122,7 +122,7 @@ static void set_price(struct panel *p, double seconds)
   const ft_view *peak = &e->views[FT_VIEW_PEAK];
   double cost = 0;
 
-  p->price = fmin(p->q->failure_price, 1);
+  p->price = fmin(p->q->failure_price, 1) * p->q->failure_time;
   p->fixed = 0;
   if (!(p->q->failure_price > 1) || !e->views_count || !peak->needs_count)
     return;

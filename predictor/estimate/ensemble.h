@@ -33,6 +33,8 @@ struct ft_ensemble_question {
   double failed_bytes;  /* it has run out of memory at; 0: it has not */
   double failure_price; /* 0 or more; up to 1 times what a failed attempt had for its time, above
                            that in mean runs of the app on top */
+  double failure_time;  /* what a failed attempt had for its time is reckoned for this part of a
+                           run's */
 };
 
 /* Whether E has runs enough. */

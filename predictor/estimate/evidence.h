@@ -20,14 +20,14 @@ struct ft_evidence {
  * Find what is known in the state folder STATE_FD for user UID, whom USER(DATA) names
  * where that matters, and SUBMISSION; of a
  * job array for the elements whose number (0: no array) and indices OUT->elements has. An app
- * that has fewer than MIN_RUNS completed runs of this user's borrows a model, unless what it has
+ * that has fewer completed runs of this user's than POLICY's min_runs borrows a model, unless what it has
  * used so far is beyond that: the site's where it was named or declared, else that of the jobs of
  * its name that were imported from Slurm's accounting. One more file is opened, only then.
  * Returns 0, OUT->estimate telling whether anything is known; -1 with ERR when a model is there and
  * cannot be read.
  */
 int ft_evidence_find(int state_fd, uint32_t uid, const char *(*user)(void *data), void *data,
-                     const ft_submission *submission, unsigned min_runs, struct ft_evidence *out,
-                     struct ft_error *err);
+                     const ft_submission *submission, const ft_policy *policy,
+                     struct ft_evidence *out, struct ft_error *err);
 
 #endif

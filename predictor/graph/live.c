@@ -324,6 +324,15 @@ uint32_t ft_live_reshape(struct ft_live *l, uint32_t x, const int64_t *dims, int
   return ft_live_end(l, 1);
 }
 
+uint32_t ft_live_concat(struct ft_live *l, const uint32_t *tensors, size_t count, int64_t axis)
+{
+  ft_live_op(l, "Concat");
+  for (size_t i = 0; i < count; i++)
+    ft_live_in(l, tensors[i]);
+  ft_live_int(l, "axis", axis);
+  return ft_live_end(l, 1);
+}
+
 uint32_t ft_live_resize(struct ft_live *l, uint32_t x, const int64_t *dims, int rank)
 {
   uint32_t list = ft_live_list(l, dims, (size_t)rank);

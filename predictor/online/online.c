@@ -10,6 +10,7 @@
 #include "predictor/estimate/allocation.h"
 #include "predictor/estimate/evaluate.h"
 #include "predictor/estimate/memory.h"
+#include "predictor/online/failure.h"
 #include "predictor/online/online.h"
 #include "predictor/online/refit.h"
 
@@ -306,6 +307,7 @@ int ft_online_update(ft_model *model, const ft_observation *observation, struct 
   insert_run(model, &run);
   model->updated = fmax(model->updated, run.time);
   ft_refit_model(model, work);
+  ft_failure_learn_time(model);
   free(work);
   return 1;
 }

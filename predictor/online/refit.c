@@ -494,6 +494,7 @@ static void forget_fit(ft_evaluator *e)
                         .losses_count = e->losses_count,
                         .judged = e->judged,
                         .failure_price = e->failure_price,
+                        .failure_time = e->failure_time,
                         .band = e->band };
 
   memcpy(kept.losses, e->losses, sizeof kept.losses);

@@ -139,7 +139,8 @@ static int check_views(const ft_evaluator *e, struct ft_error *err)
     if (!(e->losses[i] >= 0 && isfinite(e->losses[i])))
       return bad(err, "losses");
   if (!(e->judged >= 0 && isfinite(e->judged)) ||
-      !(e->failure_price >= 0 && isfinite(e->failure_price)) || !isfinite(e->band))
+      !(e->failure_price >= 0 && isfinite(e->failure_price)) || !isfinite(e->band) ||
+      !(e->failure_time >= 0 && e->failure_time <= 1))
     return bad(err, "losses");
   return 0;
 }
@@ -247,7 +248,8 @@ static int check_platforms(const ft_platforms *all, struct ft_error *err)
 static int check_policy(const ft_policy *p, struct ft_error *err)
 {
   if ((unsigned)p->mode > _ft_mode_MAX || !(p->oom_probability >= 0 && p->oom_probability <= 1) ||
-      !(p->reject_probability >= 0 && p->reject_probability <= 1) || !isfinite(p->trim_factor))
+      !(p->reject_probability >= 0 && p->reject_probability <= 1) || !isfinite(p->trim_factor) ||
+      !(p->failure_price >= 0 && p->failure_price <= 1e6))
     return bad(err, "policy");
   return 0;
 }

@@ -41,7 +41,9 @@ static const struct key policy_keys[] = {
   { "floor", KEY_BYTES, 0, 0x1p50 },
   { "round", KEY_BYTES, 0x1p20, 0x1p40 },
   { "trim_factor", KEY_NUMBER, 1, 1000 },
-  { "quiet", KEY_BOOL, 0, 0 }
+  { "quiet", KEY_BOOL, 0, 0 },
+  { "failure_price", KEY_NUMBER, 0, 1e6 },
+  { "borrow", KEY_BOOL, 0, 0 }
 };
 
 static const struct key site_keys[] = {
@@ -283,6 +285,10 @@ static void read_policy(cfg_t *cfg, ft_policy *p)
     p->trim_factor = cfg_getfloat(cfg, "trim_factor");
   if ((p->has_quiet |= SET(cfg, "quiet")) && SET(cfg, "quiet"))
     p->quiet = cfg_getbool(cfg, "quiet");
+  if ((p->has_failure_price |= SET(cfg, "failure_price")) && SET(cfg, "failure_price"))
+    p->failure_price = cfg_getfloat(cfg, "failure_price");
+  if ((p->has_borrow |= SET(cfg, "borrow")) && SET(cfg, "borrow"))
+    p->borrow = cfg_getbool(cfg, "borrow");
 }
 
 #define POLICY_OPTIONS                                                                   \
@@ -291,7 +297,8 @@ static void read_policy(cfg_t *cfg, ft_policy *p)
       CFG_FLOAT("oom_probability", 0, CFGF_NODEFAULT),                                   \
       CFG_FLOAT("reject_probability", 0, CFGF_NODEFAULT),                                \
       CFG_STR("floor", NULL, CFGF_NODEFAULT), CFG_STR("round", NULL, CFGF_NODEFAULT),    \
-      CFG_FLOAT("trim_factor", 0, CFGF_NODEFAULT), CFG_BOOL("quiet", cfg_false, CFGF_NODEFAULT)
+      CFG_FLOAT("trim_factor", 0, CFGF_NODEFAULT), CFG_BOOL("quiet", cfg_false, CFGF_NODEFAULT), \
+      CFG_FLOAT("failure_price", 1, CFGF_NODEFAULT), CFG_BOOL("borrow", cfg_true, CFGF_NODEFAULT)
 
 static cfg_opt_t app_options[] = { CFG_STR("command", NULL, CFGF_NODEFAULT),
                                    CFG_STR_LIST("number", NULL, CFGF_NODEFAULT),

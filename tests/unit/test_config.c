@@ -64,6 +64,7 @@ static void every_key_is_read(void **state)
       "helper_timeout_ms = 250\nuser_apps = no\nmax_runs = 0\n"
       "mode = check\nmin_runs = 3\ntrim_runs = 30\noom_probability = 0.02\n"
       "reject_probability = 0.9\nfloor = 1G\nround = 64M\ntrim_factor = 3.5\nquiet = yes\n"
+      "failure_price = 4\nborrow = no\n"
       "partition \"gpu\" { mode = raise }\n"
       "account physics { reject_probability = 0 }\n"
       "user alice { quiet = no  min_runs = 7 }\n"
@@ -87,6 +88,7 @@ static void every_key_is_read(void **state)
   assert_true(c.policy.oom_probability == 0.02 && c.policy.reject_probability == 0.9);
   assert_true(c.policy.floor_bytes == FT_GIB && c.policy.round_bytes == 64 * FT_MIB);
   assert_true(c.policy.trim_factor == 3.5 && c.policy.quiet);
+  assert_true(c.policy.failure_price == 4 && !c.policy.borrow);
   assert_int_equal(c.override_count, 3);
   assert_string_equal(c.overrides[0].partition, "gpu");
   assert_int_equal(c.overrides[0].policy.mode, FT_MODE_RAISE);
