@@ -140,7 +140,7 @@ static void finished(const ft_observation *observation, void *data)
   ft_observation *o = &agent->finished;
 
   *o = *observation;
-  ft_host_complete(&agent->host, &agent->site, agent->state_fd, agent->config.platform, o);
+  ft_host_complete(&agent->host, &agent->site, agent->state_fd, agent->config.node_platform, o);
   if (ft_ledger_take(agent->ledger, o))
     follow_soon(agent);
   if (ft_ledger_waits(agent->ledger) && !agent->retry.armed)
@@ -291,7 +291,7 @@ static void cluster_known(const struct ft_slurm_config *config, const ft_partiti
 
 static void apply_config(struct ft_agent *agent)
 {
-  struct ft_scontrol_host host = { agent->host.name, agent->config.platform };
+  struct ft_scontrol_host host = { agent->host.name, agent->config.node_platform };
 
   ft_cluster_set(agent->cluster, agent->config.slurm_bin, agent->config.cluster_seconds, &host);
   ft_asker_set_folder(agent->asker, agent->config.slurm_bin);
