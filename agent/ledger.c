@@ -15,6 +15,7 @@
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
 #include "predictor/history/changes.h"
+#include "predictor/history/nodes.h"
 #include "predictor/history/rebuild.h"
 #include "predictor/online/failure.h"
 #include "predictor/online/online.h"
@@ -24,6 +25,8 @@
 #define TRIM_EVERY 256
 /* Runs of an app without a model that are learnt on the spot: no more than 2 ms. */
 #define RUNS_AT_ONCE 16
+/* Runs whose nodes are looked at, some 10 ms' work. */
+#define NODES_AT_ONCE 4096
 /* Others may hold the store for long (an import): what is to be put waits in the spool, jobs are
  * sampled meanwhile. */
 #define WAIT_MILLISECONDS 20
@@ -42,6 +45,7 @@ struct ft_ledger {
   uint64_t keep;
   unsigned since_trim;
   bool told; /* that the store refuses */
+  int64_t seen; /* up to this run its nodes were */
   ft_observation merged;
   ft_model model;
 };
@@ -278,4 +282,14 @@ bool ft_ledger_retry(struct ft_ledger *ledger)
 bool ft_ledger_waits(const struct ft_ledger *ledger)
 {
   return !ft_spool_empty(ledger->spool);
+}
+
+void ft_ledger_see_nodes(struct ft_ledger *ledger,
+                         void (*see)(const char *node, const char *platform, double time,
+                                     void *data),
+                         void *data)
+{
+  /* what cannot be read now is read the next time */
+  if (have_store(ledger, NULL))
+    (void)ft_store_nodes(ledger->store, &ledger->seen, NODES_AT_ONCE, see, data, NULL);
 }
