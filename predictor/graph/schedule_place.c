@@ -12,13 +12,13 @@ bool ft_plan_selects(const struct ft_plan *p, const struct ft_operator *op)
          ft_plan_tensor(p, op->inputs[1])->rank == 0 && !ft_plan_tensor(p, op->inputs[1])->data;
 }
 
-/* Padding that pooling does itself. */
+/* Padding that pooling does itself: an average's, which exporters spell out; a maximum's never. */
 bool ft_plan_pads_pool(const struct ft_plan *p, const struct ft_operator *op)
 {
   const struct ft_operator *user = p->users[op->outputs[0]];
 
   return ft_plan_is(op, "Pad") && p->uses[op->outputs[0]] == 1 && user &&
-         (ft_plan_is(user, "AveragePool") || ft_plan_is(user, "MaxPool"));
+         ft_plan_is(user, "AveragePool");
 }
 
 /* How T lies; dense unless it is a view of another order. */
