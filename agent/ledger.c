@@ -19,6 +19,7 @@
 #include "predictor/history/rebuild.h"
 #include "predictor/online/failure.h"
 #include "predictor/online/online.h"
+#include "predictor/online/performance.h"
 #include "predictor/record/layout.h"
 
 /* Observations between two trims of the store. */
@@ -48,6 +49,7 @@ struct ft_ledger {
   int64_t seen; /* up to this run its nodes were */
   ft_observation merged;
   ft_model model;
+  ft_performance performance;
 };
 
 static bool have_store(struct ft_ledger *ledger, struct ft_error *err)
@@ -169,9 +171,10 @@ static int rebuild(struct ft_ledger *ledger, uint32_t uid, const ft_observation 
   ft_rebuild_begin(rebuild, uid, o->app, ledger->rule);
   ft_failure_set_price(&rebuild->model, ledger->price);
   status = ft_rebuild_step(rebuild, ledger->store, RUNS_AT_ONCE, err);
-  if (status > 0)
+  if (status > 0) {
     ledger->model = rebuild->model;
-  else if (status == 0) {
+    ledger->performance = rebuild->performance;
+  } else if (status == 0) {
     status = ft_store_mark(ledger->store, uid, o->app, NULL, err);
     ledger->behind = true;
   }
@@ -179,15 +182,31 @@ static int rebuild(struct ft_ledger *ledger, uint32_t uid, const ft_observation 
   return status;
 }
 
-static int refine_model(struct ft_ledger *ledger, uint32_t uid, const ft_observation *o,
-                        struct ft_error *err)
+/* The run times of UID's app, as they were published, with O's. Returns whether they changed; -1 with ERR. */
+static int refine_performance(struct ft_ledger *ledger, uint32_t uid, const ft_observation *o,
+                              struct ft_error *err)
 {
-  int changed = read_model(ledger, uid, o) ? ft_online_update(&ledger->model, o, err)
-                                           : rebuild(ledger, uid, o, err);
+  ft_performance *p = &ledger->performance;
 
-  if (changed <= 0)
+  if (ft_layout_read_own_performance(ledger->state_fd, uid, o->app, p, NULL) < 0)
+    ft_performance_init(p, o->app, uid);
+  return ft_performance_update(p, o, err);
+}
+
+/* The model first: a submission is sooner for it. */
+static int refine_app(struct ft_ledger *ledger, uint32_t uid, const ft_observation *o,
+                      struct ft_error *err)
+{
+  bool known = read_model(ledger, uid, o);
+  int changed = known ? ft_online_update(&ledger->model, o, err) : rebuild(ledger, uid, o, err);
+
+  if (changed > 0 && ft_publish_model(ledger->publisher, &ledger->model, err) < 0)
+    return -1;
+  if (known && changed >= 0)
+    changed = refine_performance(ledger, uid, o, err);
+  if (changed <= 0 || !ledger->performance.runs)
     return changed;
-  return ft_publish_model(ledger->publisher, &ledger->model, err);
+  return ft_publish_performance(ledger->publisher, &ledger->performance, err);
 }
 
 /* Learn from what the store now holds of O's run and publish. Returns 0 or -1 with ERR. */
@@ -196,9 +215,9 @@ static int refine(struct ft_ledger *ledger, const ft_observation *o, struct ft_e
   if (!o->app[0])
     return 0;
   ft_follow_learn(ledger->follow, o);
-  if (refine_model(ledger, o->uid, o, err) < 0)
+  if (refine_app(ledger, o->uid, o, err) < 0)
     return -1;
-  return ft_shared_app(&ledger->shared, o->app) ? refine_model(ledger, FT_LAYOUT_POOLED, o, err)
+  return ft_shared_app(&ledger->shared, o->app) ? refine_app(ledger, FT_LAYOUT_POOLED, o, err)
                                                 : 0;
 }
 

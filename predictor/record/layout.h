@@ -83,6 +83,10 @@ void ft_layout_performance_name(const char *app, char out[FT_LAYOUT_NAME_SIZE]);
 int ft_layout_read_performance(int state_fd, uint32_t uid, const char *app,
                                ft_performance *performance, struct ft_error *err);
 
+/* The same with its history, of the user's own alone. */
+int ft_layout_read_own_performance(int state_fd, uint32_t uid, const char *app,
+                                   ft_performance *performance, struct ft_error *err);
+
 /* Read what is known of platforms; nothing of any where there is no such file. Returns as ft_record_read. */
 int ft_layout_read_platforms(int state_fd, ft_platforms *platforms, struct ft_error *err);
 
