@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
-#include <jansson.h>
 #include <string.h>
 
 #include "predictor/core/buf.h"
-#include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/graph/hf.h"
 #include "predictor/graph/infer.h"
+#include "predictor/graph/json.h"
 
 struct config {
   const json_t *root;
@@ -310,28 +309,15 @@ int ft_hf_read(struct ft_build *build, int fd)
   struct ft_graph *g = build->graph;
   struct ft_hf *m = ft_arena_take(&g->arena, sizeof *m);
   struct config c = { .file = g->file, .err = build->err };
-  json_error_t said;
-  struct ft_buf file;
-  json_t *root = NULL;
+  json_t *root;
   uint32_t names[2];
   int status = -1;
 
   if (!m)
     return ft_build_exhausted(build);
-  ft_buf_init(&file, FT_LIMIT_CONFIG);
-  if (ft_io_read_fd(fd, &file, build->err) < 0) {
-    char why[sizeof build->err->text];
-
-    (void)ft_string_copy(build->err->text, why, sizeof why);
-    (void)ft_error_set(build->err, "%s: %s", g->file, why);
-    goto out;
-  }
-  root = json_loadb(ft_buf_text(&file), file.length, JSON_ALLOW_NUL, &said);
-  if (!root || !json_is_object(root)) {
-    (void)ft_error_set(build->err, "%s: byte %d: expected a model's config.json: %.120s", g->file,
-                       root ? 0 : said.position, root ? "it is no object" : said.text);
-    goto out;
-  }
+  root = ft_graph_json_read(build, fd, FT_LIMIT_CONFIG);
+  if (!root)
+    return -1;
   c.root = root;
   m->type = text(&c, "model_type", "");
   if (describe(&c, m) < 0)
@@ -349,6 +335,5 @@ int ft_hf_read(struct ft_build *build, int fd)
   status = 0;
 out:
   json_decref(root);
-  ft_buf_free(&file);
   return status;
 }
