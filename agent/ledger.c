@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "agent/follow.h"
+#include "agent/kin.h"
 #include "agent/ledger.h"
 #include "agent/log.h"
 #include "agent/spool.h"
@@ -43,6 +44,7 @@ struct ft_ledger {
   struct ft_shared_apps shared;
   ft_rule rule;
   double price;
+  bool borrow; /* similar apps and what apps need at large are noted */
   uint64_t keep;
   unsigned since_trim;
   bool told; /* that the store refuses */
@@ -142,6 +144,11 @@ void ft_ledger_set_price(struct ft_ledger *ledger, double price)
   ft_follow_set_price(ledger->follow, price);
 }
 
+void ft_ledger_set_borrow(struct ft_ledger *ledger, bool borrow)
+{
+  ledger->borrow = borrow;
+}
+
 bool ft_ledger_follow(struct ft_ledger *ledger)
 {
   struct ft_error err;
@@ -217,6 +224,8 @@ static int refine(struct ft_ledger *ledger, const ft_observation *o, struct ft_e
   ft_follow_learn(ledger->follow, o);
   if (refine_app(ledger, o->uid, o, err) < 0)
     return -1;
+  if (ledger->borrow && !ledger->behind)
+    ft_kin_note(ledger->publisher, ledger->state_fd, &ledger->model, o);
   return ft_shared_app(&ledger->shared, o->app) ? refine_app(ledger, FT_LAYOUT_POOLED, o, err)
                                                 : 0;
 }
@@ -242,13 +251,14 @@ static void trim(struct ft_ledger *ledger)
     ft_log(LOG_WARNING, "%s", err.text);
 }
 
-/* Store, learn, publish. Returns 0 when nothing is left to do, -1 with ERR. */
+/* Store, learn, publish. What the store does not keep of O counts too. Returns 0 when nothing is left to do, -1 with ERR. */
 static int put(struct ft_ledger *ledger, const ft_observation *o, struct ft_error *err)
 {
   if (!have_store(ledger, err))
     return -1;
   if (ft_store_put(ledger->store, o, &ledger->merged, err) < 0)
     return -1;
+  (void)ft_string_copy(o->program, ledger->merged.program, sizeof ledger->merged.program);
   if (refine(ledger, &ledger->merged, err) < 0)
     return -1;
   trim(ledger);

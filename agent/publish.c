@@ -153,18 +153,23 @@ static int publish_shared(struct ft_publisher *p, enum ft_record record, const v
   return status;
 }
 
+int ft_publish_folder(struct ft_publisher *p, uint32_t uid, struct ft_error *err)
+{
+  if (p->user_fd >= 0 && p->uid == uid)
+    return p->user_fd;
+  if (p->user_fd >= 0)
+    close(p->user_fd);
+  p->user_fd = open_user_folder(p, uid, err);
+  p->uid = uid;
+  return p->user_fd;
+}
+
 /* Replace the file NAME of user UID with RECORD. */
 static int publish_own(struct ft_publisher *p, uint32_t uid, enum ft_record record,
                        const void *message, const char *name, struct ft_error *err)
 {
-  if (p->user_fd < 0 || p->uid != uid) {
-    if (p->user_fd >= 0)
-      close(p->user_fd);
-    p->user_fd = open_user_folder(p, uid, err);
-    p->uid = uid;
-    if (p->user_fd < 0)
-      return -1;
-  }
+  if (ft_publish_folder(p, uid, err) < 0)
+    return -1;
   /* the group bits are the ACL's mask; who gets no entry is kept out by the folder */
   if (ft_record_write(record, message, p->user_fd, name, 0644, err) == 0)
     return 0;

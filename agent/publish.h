@@ -32,6 +32,9 @@ int ft_publish_model(struct ft_publisher *publisher, const ft_model *model, stru
 int ft_publish_performance(struct ft_publisher *publisher, const ft_performance *performance,
                            struct ft_error *err);
 
+/* The folder of user UID's models, as above; borrowed. -1 with ERR. */
+int ft_publish_folder(struct ft_publisher *publisher, uint32_t uid, struct ft_error *err);
+
 /* The apps whose models are shared: those that foretell.conf declares. */
 struct ft_shared_apps {
   size_t count;
