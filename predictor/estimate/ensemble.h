@@ -49,9 +49,10 @@ double ft_ensemble_agree(const ft_evaluator *e, const struct ft_ensemble_questio
 
 /*
  * A run like QUESTION, which has not failed yet, needed BYTES for SECONDS: add to e->losses what
- * each member would have wasted. About 20 microseconds.
+ * each member would have wasted. TURN counts such runs: those that have lost far more than the
+ * best are judged in one of eight. About 20 microseconds.
  */
 void ft_ensemble_judge(ft_evaluator *e, const struct ft_ensemble_question *question, double bytes,
-                       double seconds);
+                       double seconds, unsigned turn);
 
 #endif

@@ -140,7 +140,7 @@ static int check_views(const ft_evaluator *e, struct ft_error *err)
       return bad(err, "losses");
   if (!(e->judged >= 0 && isfinite(e->judged)) ||
       !(e->failure_price >= 0 && isfinite(e->failure_price)) || !isfinite(e->band) ||
-      !(e->failure_time >= 0 && e->failure_time <= 1))
+      !(e->failure_time >= 0 && e->failure_time <= 1) || !isfinite(e->followed))
     return bad(err, "losses");
   return 0;
 }
@@ -188,7 +188,7 @@ static int check_model(const ft_model *m, struct ft_error *err)
 
     if (!isfinite(r->time) || !isfinite(r->bytes) || r->bytes < 0 ||
         !isfinite(r->predicted_log) || !isfinite(r->runtime_seconds) ||
-        !isfinite(r->equation_log) || !isfinite(r->gpu_bytes))
+        !isfinite(r->equation_log) || !isfinite(r->residual) || !isfinite(r->gpu_bytes))
       return bad(err, "history");
     for (size_t j = 0; j < r->x_count; j++)
       if (isinf(r->x[j]))
