@@ -16,7 +16,7 @@
 #include "predictor/record/record.h"
 
 enum {
-  FT_ENSEMBLE_VIEWS = 4,   /* the evaluator's centre, then e->views */
+  FT_ENSEMBLE_VIEWS = 5,   /* the evaluator's centre, e->views, a line around the submission */
   FT_ENSEMBLE_KERNELS = 5, /* all runs alike; near, nearer, nearest in the place column; recent */
   FT_ENSEMBLE_SHAPES = 2,  /* as it is; Student's t */
   FT_ENSEMBLE_MEMBERS = FT_ENSEMBLE_VIEWS * FT_ENSEMBLE_KERNELS * FT_ENSEMBLE_SHAPES,
