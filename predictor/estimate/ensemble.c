@@ -55,7 +55,7 @@ enum { RUNS = FT_ENSEMBLE_RUNS, MEMBERS = FT_ENSEMBLE_MEMBERS, MOST_ATTEMPTS = 2
 /* Where all that was thought of has failed. */
 #define BEYOND 1.5
 /* What has failed is tried again with at least so much. */
-#define LEAST_GROWTH 1.005
+#define LEAST_GROWTH 1.15
 
 /* Which kernels a view is looked at through, by bits. */
 static const unsigned char kernels_of[FT_ENSEMBLE_VIEWS] = {
@@ -409,6 +409,16 @@ static unsigned best_of(const ft_evaluator *e, const double bytes[FT_ENSEMBLE_ME
   return best;
 }
 
+static unsigned best_as_is(const ft_evaluator *e, const double bytes[FT_ENSEMBLE_MEMBERS], unsigned best)
+{
+  if (best / SHAPES / KERNELS != LOCAL) return best / SHAPES * SHAPES + AS_IS;
+  best = MEMBERS;
+  for (unsigned i = AS_IS; i < MEMBERS; i += SHAPES)
+    if (bytes[i] > 0 && (best == MEMBERS || loss_of(e, i) < loss_of(e, best)))
+      best = i;
+  return best;
+}
+
 double ft_ensemble_agree(const ft_evaluator *e, const struct ft_ensemble_question *q)
 {
   double bytes[MEMBERS], sum = 0, total = 0, least, scale;
@@ -425,7 +435,7 @@ double ft_ensemble_agree(const ft_evaluator *e, const struct ft_ensemble_questio
             bytes);
   best = best_of(e, bytes);
   if (q->failed_bytes > 0)
-    return bytes[best / SHAPES / KERNELS == LOCAL ? best : best / SHAPES * SHAPES + AS_IS];
+    return bytes[best_as_is(e, bytes, best)];
   for (unsigned i = 0; i < MEMBERS; i++) {
     double weight = exp(-SHARPNESS * (loss_of(e, i) - loss_of(e, best)) / scale);
 
