@@ -170,6 +170,7 @@ static void weigh(struct panel *p)
   set_price(p, p->placed ? seconds : total / (double)e->needs_count);
 }
 
+/* Whether V has anything to look at. */
 static bool has_view(const struct panel *p, unsigned v)
 {
   const ft_evaluator *e = p->e;
@@ -340,7 +341,7 @@ static double ask(struct panel *p, unsigned member)
   return p->q->failed_bytes > 0 ? fmax(bytes, p->q->failed_bytes * LEAST_GROWTH) : bytes;
 }
 
-/* Which view, kernel and shape a member is. */
+/* Whether MEMBER has anything to look at. */
 static bool has_member(const struct panel *p, unsigned member)
 {
   unsigned view = member / SHAPES / KERNELS, kernel = member / SHAPES % KERNELS;
