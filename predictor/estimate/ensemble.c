@@ -123,22 +123,13 @@ static double add_far(struct panel *p, unsigned kernel)
 
 /*
  * Up to 1 the price is a part of what a failed attempt had. What is above 1
- * comes on top of that, in runs of the mean cost of this app: whoever has to submit again a small
+ * comes on top of that, whatever the job: whoever has to submit again a small
  * job is as annoyed as of a large one.
  */
 static void set_price(struct panel *p, double seconds)
 {
-  const ft_evaluator *e = p->e;
-  const ft_view *peak = &e->views[FT_VIEW_PEAK];
-  double cost = 0;
-
   p->price = fmin(p->q->failure_price, 1) * p->q->failure_time;
-  p->fixed = 0;
-  if (!(p->q->failure_price > 1) || !e->views_count || !peak->needs_count)
-    return;
-  for (size_t i = 0; i < peak->needs_count; i++)
-    cost += (double)peak->needs[i] * (double)p->weight[ALL][peak->runs.bytes[i]];
-  p->fixed = (p->q->failure_price - 1) * cost / (double)peak->needs_count / seconds;
+  p->fixed = fmax(p->q->failure_price - 1, 0) * FT_FAILURE_BYTE_SECONDS / seconds;
 }
 
 static void weigh(struct panel *p)

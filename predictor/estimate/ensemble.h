@@ -27,12 +27,15 @@ enum {
 /* Which of e->views is what; a line and a power exist only where there is a place column. */
 enum { FT_VIEW_PEAK, FT_VIEW_LINE, FT_VIEW_POWER, FT_VIEWS };
 
+/* A gigabyte for a minute. */
+#define FT_FAILURE_BYTE_SECONDS (60 * 1e9)
+
 struct ft_ensemble_question {
   double centre_log;    /* ft_evaluate_centre's */
   double place;         /* log(1 + |x|) in the place column; below 0: it has none */
   double failed_bytes;  /* it has run out of memory at; 0: it has not */
   double failure_price; /* 0 or more; up to 1 times what a failed attempt had for its time, above
-                           that in mean runs of the app on top */
+                           that in FT_FAILURE_BYTE_SECONDS on top */
   double failure_time;  /* what a failed attempt had for its time is reckoned for this part of a
                            run's */
 };
