@@ -7,6 +7,7 @@
  *   models/UID/NAME.model     a user's apps; only that user may read the folder (ACL)
  *   models/site/NAME.model    apps that the site declares, pooled over users, without history
  *   models/4294967295/...     the same with it, which the agent learns on
+ *   gpus                      what networks have needed on the cluster's GPUs, nothing says whose
  *   mig.conf                  the site's own MIG slices (estimate/mig.h), where it has any
  *   store.db                  the agent's observations
  *   agent.lock                locked (fcntl) while an agent works here
@@ -28,6 +29,7 @@
 #define FT_LAYOUT_POOLED UINT32_MAX
 
 #define FT_LAYOUT_MIG "mig.conf"
+#define FT_LAYOUT_GPUS "gpus"
 #define FT_LAYOUT_STORE "store.db"
 #define FT_LAYOUT_LOCK "agent.lock"
 

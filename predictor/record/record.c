@@ -31,7 +31,8 @@ static const struct kind {
   [FT_RECORD_PARTITION] = { "partition", ft_partition_fields, offsetof(ft_partition, schema) },
   [FT_RECORD_APPS] = { "apps", ft_apps_fields, offsetof(ft_apps, schema) },
   [FT_RECORD_ANNOUNCEMENT] = { "announcement", ft_announcement_fields, offsetof(ft_announcement, schema) },
-  [FT_RECORD_ANSWER] = { "answer", ft_answer_fields, offsetof(ft_answer, schema) }
+  [FT_RECORD_ANSWER] = { "answer", ft_answer_fields, offsetof(ft_answer, schema) },
+  [FT_RECORD_GPUS] = { "gpus", ft_gpus_fields, offsetof(ft_gpus, schema) }
 };
 
 static bool into_buf(pb_ostream_t *stream, const pb_byte_t *data, size_t length)
