@@ -288,7 +288,7 @@ static int read_network(struct work *w, ft_submission *submission, struct ft_err
     add_feature(submission, FT_FEATURE_NETWORK, (int64_t)w->memory.network_bytes);
     refine(w, submission);
   }
-  w->estimate = w->memory.estimate;
+  w->estimate = w->gpu && w->gpu->host ? w->memory.estimate : w->memory.need;
   printable_name(w->network->file, name);
   (void)snprintf(w->subject, sizeof w->subject, "%s of batch %lld of %s",
                  w->run.training ? "training" : "inference", (long long)w->run.sizes.batch, name);

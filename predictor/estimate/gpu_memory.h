@@ -57,7 +57,11 @@ const char *ft_precision_name(enum ft_precision precision);
 
 struct ft_gpu_memory {
   struct ft_estimate estimate; /* bytes, as nvidia-smi shows them */
-  double bytes;                /* the middle of it */
+  /* the same without what a sampler sees while cuDNN tries its workspaces: those that do not fit
+   * are not tried, so this is what a slice has to hold */
+  struct ft_estimate need;
+  double bytes;                /* the middle of both */
+  double squeezed_bytes;       /* the least that it was played in */
   double least_bytes;          /* with less than this of a device it runs out */
   double network_bytes;        /* of the middle what the device's context does not take */
   int64_t context_bytes, parameter_bytes, gradient_bytes, optimizer_bytes;
