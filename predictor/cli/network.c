@@ -76,7 +76,7 @@ static int read_site(struct work *w, struct ft_error *err)
   if (known && ft_layout_read_partition(fd, &w->site, request->partition, &w->partition, NULL) == 0)
     w->question.partition = &w->partition;
   ft_policy_resolve(known ? &w->site : NULL, request->partition, request->account,
-                    w->asked->frame->description.user, &w->policy);
+                    w->asked->frame->description.user_name, &w->policy);
   status = read_slices(w, fd, err);
   if (fd >= 0)
     close(fd);

@@ -25,14 +25,16 @@ enum { CONTEXT_MIB = 1740, HOST_MIB = 290 };
 static const double host_kept = 0.25;
 
 /* On a CPU: oneDNN's reordered copies; glibc gives large blocks back (tests/bench/cpu_training). */
-static const struct ft_workspace host_workspace[3] = { { 1, 1, 1, 0 },
-                                                       { 1, 1, 1, 0 },
-                                                       { 1, 1, 1, 0 } };
+static const struct ft_workspace host_workspace[3] = { { 1, 1, 1, 1, 0 },
+                                                       { 1, 1, 1, 1, 0 },
+                                                       { 1, 1, 1, 1, 0 } };
 
 const struct ft_gpu_constants ft_gpu_constants = {
   .context_mib = CONTEXT_MIB,
   .fed = 3, /* this one, the next, and its bytes */
-  .workspace = { { 0.125, 0.125, 1, 0.375 }, { 0.75, 0.75, 2, 0.25 }, { 0.75, 0.75, 2, 0.25 } },
+  .workspace = { { 0.125, 0.125, 0.125, 1, 0.375 },
+                 { 1, 0.375, 0.375, 2, 0.25 },
+                 { 1, 0.375, 0.375, 2, 0.25 } },
 };
 
 /* Quantiles of ln(measured / played) at ft_estimate_levels, families held out. */
@@ -159,9 +161,11 @@ static int64_t pass(struct player *p, bool first)
       ft_caching_give(&p->caching, p->blocks[e->buffer]);
     else if (e->kind == FT_EVENT_TRIED && first && !p->run->no_trials)
       ft_caching_empty(&p->caching);
-    else if (e->kind == FT_EVENT_TAKE)
+    else if (e->kind == FT_EVENT_TAKE || e->kind == FT_EVENT_WORK)
       p->blocks[e->buffer] = ft_caching_take(&p->caching, e->bytes);
-    if (e->kind == FT_EVENT_TAKE && p->blocks[e->buffer] < 0)
+    if (e->kind == FT_EVENT_WORK && p->blocks[e->buffer] == -1)
+      p->blocks[e->buffer] = 0;
+    if (e->kind <= FT_EVENT_WORK && p->blocks[e->buffer] < 0)
       return p->blocks[e->buffer];
   }
   return 0;
@@ -191,12 +195,12 @@ static int play(const struct ft_schedule *schedule, const struct ft_gpu_run *run
   return failed < 0 ? (int)failed : 0;
 }
 
-/* The least that it can be played in, to a hundredth: between what is requested at once and PEAK.
- */
+/* The least that it can be played in, to a hundredth: between what is requested at once, without
+ * workspaces, and PEAK. */
 static int least(const struct ft_schedule *schedule, const struct ft_gpu_run *run, int64_t peak,
                  int64_t *bytes)
 {
-  int64_t low = schedule->peak_bytes < peak ? schedule->peak_bytes : peak, high = peak;
+  int64_t low = schedule->firm_bytes < peak ? schedule->firm_bytes : peak, high = peak;
   struct ft_caching caching;
 
   while (high - low > peak / 100 + 1) {

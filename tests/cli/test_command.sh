@@ -148,6 +148,28 @@ is "$status" 2 "a trace without the column that counts is wrong input"
 like "$err" 'expected a column peak_rss$' "and it is named"
 run replay "$scratch/trace.csv" --ttf=2
 is "$status" 2 "a time to failure beyond the run is wrong usage"
+price() { # ARG...: the price that foretell replay reckons with
+  run replay "$scratch/trace.csv" --node=8G --json "$@"
+  json price
+}
+echo 'failure_price = 4' >"$scratch/foretell.conf"
+is "$(price --config="$scratch/foretell.conf")" 4 "a failure costs what foretell.conf says"
+is "$(price --config="$scratch/foretell.conf" --price=0)" 0 "but --price holds over it"
+run replay "$scratch/trace.csv" --config="$scratch/none.conf"
+is "$status" 2 "a foretell.conf that is not there is wrong usage"
+{
+  echo process,realtime,rss
+  for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    echo A,3600000,$((1000000000 + i % 7 * 50000000))
+    echo A,3600000,$((1000000000 + i % 3 * 90000000))
+  done
+} >"$scratch/many.csv"
+failures() { # PRICE
+  run replay "$scratch/many.csv" --node=8G --json --price="$1"
+  json methods.foretell.failures
+}
+[ "$(failures 16)" -lt "$(failures 0)" ]
+ok $? "the dearer a failure, the fewer there are"
 
 # ---- a bar on a terminal, and only there
 mkdir "$scratch/bar" "$scratch/bar2" "$scratch/bar3"
