@@ -421,7 +421,7 @@ static int count_operator(struct count *c, const struct ft_operator *op,
     layer.macs = spelled_out(c, op, fusion);
   /* what a framework computes in one go has no memory in between */
   layer.activations =
-      op->data && fusion->kind != FT_FUSED_INSIDE ? activations_of(c, op) : 0;
+      op->data && fusion->kind != FT_FUSED_INSIDE && !fusion->bias ? activations_of(c, op) : 0;
   bound(c, &layer);
   if (count_blocks(c, op, depth, &layer) < 0)
     return -1;

@@ -67,7 +67,7 @@ bool ft_tf_is_normalisation(struct ft_tf_scope *s, struct ft_live *l, const stru
 {
   const struct ft_tf_node *scaled = ft_tf_before(s, l, n, 0, "Mul"),
                           *sub = ft_tf_before(s, l, n, 1, "Sub");
-  const struct ft_tf_node *mean = ft_tf_before(s, l, sub, 1, "Mul"), *factor, *root, *sum;
+  const struct ft_tf_node *mean = ft_tf_before(s, l, sub, 1, "Mul"), *factor, *root, *sum, *own;
 
   if (strncmp(n->op, "Add", 3) != 0 || !scaled || !sub || !mean || scaled->input_count < 2 ||
       mean->input_count < 2)
@@ -84,6 +84,10 @@ bool ft_tf_is_normalisation(struct ft_tf_scope *s, struct ft_live *l, const stru
   in[2] = sub->inputs[0];
   in[3] = mean->inputs[0];
   in[4] = sum->inputs[0];
+  /* by the data's own moments: nobody keeps what they are computed from */
+  own = ft_tf_before(s, l, mean, 0, "Mean");
+  if (own && own->input_count && strcmp(own->inputs[0], in[0]) == 0)
+    in[3] = in[4] = "";
   return true;
 }
 

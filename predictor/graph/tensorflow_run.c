@@ -68,7 +68,7 @@ static int normalise(struct ft_tf_run *r, struct ft_tf_scope *s, struct ft_tf_ca
     if (!tensors[i] && in[i][0])
       return -1;
   }
-  own = ft_live_of(&r->live, tensors[3])->data; /* the data's own mean: of a layer */
+  own = !tensors[3] || ft_live_of(&r->live, tensors[3])->data; /* a layer's own mean */
   ft_live_op(&r->live, own ? "LayerNormalization" : "BatchNormalization");
   for (int i = 0; i < (own ? 3 : 5); i++)
     ft_live_in(&r->live, tensors[i]);

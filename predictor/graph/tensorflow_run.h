@@ -45,7 +45,7 @@ const struct ft_tf_node *ft_tf_before(struct ft_tf_scope *s, struct ft_live *l,
                                       const struct ft_tf_node *n, size_t i, const char *op);
 /*
  * Normalisation spelled out, x m + (shift - mean m) with m = rsqrt(variance + e) gain: the inputs
- * x, gain, shift, mean, variance, "" where there is no gain.
+ * x, gain, shift, mean, variance, "" where there is no gain, or mean and variance are x's own.
  */
 bool ft_tf_is_normalisation(struct ft_tf_scope *s, struct ft_live *l, const struct ft_tf_node *n,
                             const char *in[5]);
