@@ -49,6 +49,15 @@ bool ft_ledger_take(struct ft_ledger *ledger, const ft_observation *observation)
 /* Try again what waits. Returns whether something still does. */
 bool ft_ledger_retry(struct ft_ledger *ledger);
 
+/*
+ * Call SEE with nodes of the store's runs, the platform they were on, and when: those that came
+ * since the last call, at most some thousands.
+ */
+void ft_ledger_see_nodes(struct ft_ledger *ledger,
+                         void (*see)(const char *node, const char *platform, double time,
+                                     void *data),
+                         void *data);
+
 /* Whether something waits. */
 bool ft_ledger_waits(const struct ft_ledger *ledger);
 

@@ -44,7 +44,7 @@ static uint64_t largest_cpus(const ft_partition *partition)
  * Tasks are spread over the nodes asked for; where none are, Slurm fills as
  * few nodes as it can. The least favourable one has the fewest.
  */
-static uint64_t cpus_on_node(const ft_request *r, uint64_t node_cpus)
+uint64_t ft_plan_cpus_on_node(const ft_request *r, uint64_t node_cpus)
 {
   uint64_t cpus = r->cpus_per_task ? r->cpus_per_task : 1, nodes = r->nodes ? r->nodes : 1;
   uint64_t tasks = r->tasks, fit = node_cpus / cpus;
@@ -65,7 +65,7 @@ static bool exclusive(const struct ft_question *q)
 
 static struct nodes nodes_of(const struct ft_question *q)
 {
-  struct nodes n = { .cpus = cpus_on_node(q->request, largest_cpus(q->partition)) };
+  struct nodes n = { .cpus = ft_plan_cpus_on_node(q->request, largest_cpus(q->partition)) };
   uint64_t whole = 0;
 
   for (int pass = 0; pass < 2 && q->partition && !n.most_bytes; pass++)

@@ -31,29 +31,7 @@ enum { LEAST_BANDED = 2, MOST_BANDED = 8 };
 /* e to this times wider or narrower, not more. */
 #define MOST_BAND 2.0
 
-enum {
-  TENTH = 3,
-  LOWER_QUARTER = 4,
-  MIDDLE = 5,
-  UPPER_QUARTER = 6,
-  NINE_TENTHS = 7,
-  MOST_EVIDENCE = 200
-};
-
-/* Wider by the doubt about the centre: variances add, the shape stays. */
-static void widen(double quantile[FT_ESTIMATE_LEVELS], double doubt)
-{
-  /* the 10 % and 90 % quantiles of a normal distribution lie 2.563 standard deviations apart */
-  double spread = (quantile[NINE_TENTHS] - quantile[TENTH]) / 2.563, factor;
-
-  if (!(doubt > 0))
-    return;
-  spread = fmax(spread, 1e-4);
-  factor = sqrt(1 + doubt / (spread * spread));
-  for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
-    if (i != MIDDLE)
-      quantile[i] = quantile[MIDDLE] + (quantile[i] - quantile[MIDDLE]) * factor;
-}
+enum { LOWER_QUARTER = 4, MIDDLE = 5, UPPER_QUARTER = 6, MOST_EVIDENCE = 200 };
 
 /*
  * Wider or narrower about the middle by what the last runs showed. The levels
@@ -122,7 +100,7 @@ static int estimate(const ft_model *model, const ft_feature *features, size_t co
   ft_spread_quantiles(e->residuals, e->residuals_count,
                       evidence < e->residuals_count ? evidence : e->residuals_count, PRIOR, least,
                       ft_estimate_levels, FT_ESTIMATE_LEVELS, out->quantile);
-  widen(out->quantile, centre.doubt);
+  ft_estimate_widen(out->quantile, centre.doubt);
   if (!e->has_bound_log && !alike)
     allow_for_few(out->quantile, model->completed);
   if (!e->has_bound_log)

@@ -10,6 +10,8 @@
 
 /* A fit holds until a part of its runs are new, */
 enum { FIT_PART = 8, ASTRAY_RUNS = 3 };
+/* a run lies beyond all before it and so many times off, which a fit knows how to weigh, */
+#define FAR_TIMES 4
 /* or the new ones' mean error is so many times that of those before, and by so much more. */
 #define ASTRAY_TIMES 1.5
 #define ASTRAY_MORE 0.01
@@ -87,6 +89,9 @@ bool ft_refit_follow(ft_model *model, struct ft_refit *r)
   run->residual = (float)(above + before);
   /* only a bound below every residual says nothing at all */
   if (run->censored && !(e->residuals_count && above <= e->residuals[0]))
+    return false;
+  if (!run->censored && e->residuals_count && fabs(above) > log(FAR_TIMES) &&
+      (above < e->residuals[0] || above > e->residuals[e->residuals_count - 1]))
     return false;
   gather(model, r);
   if ((since && since >= r->rows / FIT_PART) || astray(r, since))

@@ -173,14 +173,14 @@ int ft_layout_read_evaluator(int state_fd, uint32_t uid, const char *app, ft_mod
   return read_model(ft_record_read_head, state_fd, uid, app, model, err);
 }
 
-static int read_performance(int state_fd, const char *folder, const char *app,
+static int read_performance(reader *read, int state_fd, const char *folder, const char *app,
                             ft_performance *performance, struct ft_error *err)
 {
   char name[FT_LAYOUT_NAME_SIZE], path[FT_LAYOUT_NAME_SIZE + 64];
 
   ft_layout_performance_name(app, name);
   (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-  if (ft_record_read_head(FT_RECORD_PERFORMANCE, state_fd, path, performance, err) < 0)
+  if (read(FT_RECORD_PERFORMANCE, state_fd, path, performance, err) < 0)
     return -1;
   if (strcmp(performance->app, app) != 0) {
     errno = ENOENT;
@@ -189,17 +189,29 @@ static int read_performance(int state_fd, const char *folder, const char *app,
   return 0;
 }
 
-int ft_layout_read_performance(int state_fd, uint32_t uid, const char *app,
-                               ft_performance *performance, struct ft_error *err)
+static int read_own_performance(reader *read, int state_fd, uint32_t uid, const char *app,
+                                ft_performance *performance, struct ft_error *err)
 {
   char folder[48];
 
   (void)snprintf(folder, sizeof folder, FT_LAYOUT_MODELS "/%" PRIu32, uid);
-  if (read_performance(state_fd, folder, app, performance, err) == 0)
+  return read_performance(read, state_fd, folder, app, performance, err);
+}
+
+int ft_layout_read_own_performance(int state_fd, uint32_t uid, const char *app,
+                                   ft_performance *performance, struct ft_error *err)
+{
+  return read_own_performance(ft_record_read, state_fd, uid, app, performance, err);
+}
+
+int ft_layout_read_performance(int state_fd, uint32_t uid, const char *app,
+                               ft_performance *performance, struct ft_error *err)
+{
+  if (read_own_performance(ft_record_read_head, state_fd, uid, app, performance, err) == 0)
     return 0;
   if (errno != ENOENT)
     return -1;
-  return read_performance(state_fd, FT_LAYOUT_SHARED, app, performance, err);
+  return read_performance(ft_record_read_head, state_fd, FT_LAYOUT_SHARED, app, performance, err);
 }
 
 int ft_layout_read_platforms(int state_fd, ft_platforms *platforms, struct ft_error *err)
