@@ -7,6 +7,7 @@
 #include "predictor/estimate/allocation.h"
 #include "predictor/estimate/chain.h"
 #include "predictor/estimate/evaluate.h"
+#include "predictor/estimate/few.h"
 #include "predictor/estimate/memory.h"
 
 /* Points of a distribution: evenly spaced ones and those of the tail. */
@@ -87,6 +88,15 @@ void ft_allocation_question(const ft_model *model, const ft_feature *features, s
     out->place = log1p(fabs((double)x[e->place_column]));
 }
 
+/* Whether nothing but numbers is known of a job: a line through its few runs is all there is. */
+static bool all_numbers(const ft_model *model)
+{
+  for (size_t j = 0; j < model->columns_count; j++)
+    if (model->columns[j].categorical)
+      return false;
+  return true;
+}
+
 int ft_allocate_memory(const ft_model *model, const ft_feature *features, size_t count,
                        double failed_bytes, double failure_price, struct ft_estimate *out,
                        double *bytes, struct ft_error *err)
@@ -95,6 +105,11 @@ int ft_allocate_memory(const ft_model *model, const ft_feature *features, size_t
 
   if (ft_estimate_memory(model, features, count, out, err) < 0)
     return -1;
+  ft_allocation_question(model, features, count, failed_bytes, failure_price, &question);
+  if (!model->evaluator.has_bound_log && ft_few_has(&model->evaluator) && all_numbers(model)) {
+    *bytes = ft_few_allocate(&model->evaluator, &question);
+    return 0;
+  }
   if (model->evaluator.has_bound_log || !ft_ensemble_ready(&model->evaluator)) {
     double price = fmin(failure_price, 1) * failure_time(&model->evaluator);
     struct ft_estimate alike;
@@ -106,7 +121,6 @@ int ft_allocate_memory(const ft_model *model, const ft_feature *features, size_t
     *bytes = fmax(ft_allocation(&alike, failed_bytes, price), out->bound_bytes * BOUND_MARGIN);
     return 0;
   }
-  ft_allocation_question(model, features, count, failed_bytes, failure_price, &question);
   *bytes = ft_ensemble_agree(&model->evaluator, &question);
   return 0;
 }

@@ -25,6 +25,11 @@ enum { RUNS = FT_ENSEMBLE_RUNS, MEMBERS = FT_ENSEMBLE_MEMBERS, MOST_ATTEMPTS = 2
 #define MARGIN 1.0001
 /* Nor is it expected to need e to this times more than any before it. */
 #define MOST_BEYOND 0.4
+/* No line believes a run further from the middle half than so many times its width and e to this,
+ * or with an input further away than e to this. */
+#define FAR_QUARTERS 8
+#define FAR_NEED 1.4
+#define FAR_PLACE 10
 /* However alike runs were, the next may differ by so much. */
 #define LEAST_DEVIATION 0.0001
 #define LEAST_DEGREES 1.5
@@ -48,7 +53,7 @@ enum { RUNS = FT_ENSEMBLE_RUNS, MEMBERS = FT_ENSEMBLE_MEMBERS, MOST_ATTEMPTS = 2
 #define SELDOM 4
 /* No run that is judged counts for more than so many of the largest peaks, or of the mean run
  * times, before it. */
-#define MOST_PEAKS 3.0
+#define MOST_PEAKS 2.0
 #define MOST_TIMES 20.0
 /* A score that has failed is followed by one so much larger. */
 #define FURTHER 2.0
@@ -238,6 +243,8 @@ static struct moments measure(const struct panel *p, const float *weight)
 /* The same by a line through the runs that have a place; where there are few, what they needed. */
 static struct moments measure_line(const struct panel *p, unsigned kernel)
 {
+  double low = p->logs[p->count / 4], high = p->logs[p->count - 1 - p->count / 4];
+  double far = FAR_QUARTERS * (high - low) + FAR_NEED;
   double x[RUNS], y[RUNS], weight[RUNS];
   struct ft_local line;
   size_t count = 0;
@@ -245,7 +252,8 @@ static struct moments measure_line(const struct panel *p, unsigned kernel)
   for (size_t i = 0; i < p->count; i++) {
     double place = (double)p->e->places[p->run[i]];
 
-    if (place < 0)
+    if (place < 0 || fabs(place - p->q->place) > FAR_PLACE || p->logs[i] < low - far ||
+        p->logs[i] > high + far)
       continue;
     x[count] = place - p->q->place;
     y[count] = p->logs[i];
@@ -401,9 +409,11 @@ static unsigned best_of(const ft_evaluator *e, const double bytes[FT_ENSEMBLE_ME
   return best;
 }
 
-static unsigned best_as_is(const ft_evaluator *e, const double bytes[FT_ENSEMBLE_MEMBERS], unsigned best)
+static unsigned best_as_is(const ft_evaluator *e, const double bytes[FT_ENSEMBLE_MEMBERS],
+                           unsigned best)
 {
-  if (best / SHAPES / KERNELS != LOCAL) return best / SHAPES * SHAPES + AS_IS;
+  if (best / SHAPES / KERNELS != LOCAL)
+    return best / SHAPES * SHAPES + AS_IS;
   best = MEMBERS;
   for (unsigned i = AS_IS; i < MEMBERS; i += SHAPES)
     if (bytes[i] > 0 && (best == MEMBERS || loss_of(e, i) < loss_of(e, best)))
@@ -495,7 +505,6 @@ void ft_ensemble_judge(ft_evaluator *e, const struct ft_ensemble_question *quest
       continue;
     if (looked_at != i / SHAPES / KERNELS)
       look(&p, looked_at = i / SHAPES / KERNELS);
-    e->losses[i] +=
-        (hopeless ? SELDOM : 1) * fmax(seconds, 1e-3) * waste_of(&p, &q, i, bytes);
+    e->losses[i] += (hopeless ? SELDOM : 1) * fmax(seconds, 1e-3) * waste_of(&p, &q, i, bytes);
   }
 }

@@ -62,7 +62,7 @@ bool ft_local_fit(const double *x, const double *y, const double *weight, size_t
   out->mean = s.y - slope * s.x;
   out->runs = fmax(runs - 1, LEAST_LEFT);
   /* about the line, and of the line itself at its end */
-  out->deviation = sqrt(rest * runs / fmax(runs - 2, 0.5) *
-                        (1 + s.x * s.x / (s.xx + ridge) / (runs + 1)));
+  out->deviation =
+      sqrt(rest * runs / fmax(runs - 2, 0.5) * (1 + s.x * s.x / (s.xx + ridge) / (runs + 1)));
   return true;
 }

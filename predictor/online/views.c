@@ -99,6 +99,20 @@ static size_t by_bytes(const ft_model *model, struct need *list)
   return count;
 }
 
+/* Of few runs the first number that one of them has. */
+static void first_place(ft_model *model)
+{
+  ft_evaluator *e = &model->evaluator;
+
+  for (size_t j = 0; j < model->columns_count && !e->has_place_column; j++)
+    for (size_t i = 0; i < model->history_count && !model->columns[j].categorical; i++)
+      if (place_of(&model->history[i], j) >= 0) {
+        e->has_place_column = true;
+        e->place_column = (uint32_t)j;
+        break;
+      }
+}
+
 /* The column in which runs that are near to one another are most alike. */
 static void choose_place(ft_model *model)
 {
@@ -107,8 +121,10 @@ static void choose_place(ft_model *model)
   size_t count = by_bytes(model, rising);
   double least = INFINITY, any;
 
-  if (count < PLACE_RUNS)
+  if (count < PLACE_RUNS) {
+    first_place(model);
     return;
+  }
   any = mean_difference(rising, count);
   for (size_t j = 0; j < model->columns_count; j++) {
     double ratio;
