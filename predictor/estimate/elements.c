@@ -3,8 +3,12 @@
 
 #include <string.h>
 
+#include "predictor/estimate/allocation.h"
 #include "predictor/estimate/elements.h"
 #include "predictor/estimate/memory.h"
+
+/* By which level the largest element is found. */
+#define LARGE 0.95
 
 static bool knows(const ft_model *model, const char *feature)
 {
@@ -25,24 +29,45 @@ static bool tells_apart(const ft_model *model, const ft_submission *s)
   return false;
 }
 
-int ft_estimate_elements(const ft_model *model, const ft_submission *s,
-                         struct ft_element_estimates *out, struct ft_error *err)
+/* Of the element at AT, FEATURES with room for all. */
+static pb_size_t features_of(const ft_submission *s, uint32_t index, ft_feature *features)
 {
   enum { LIMIT = sizeof s->features / sizeof *s->features };
-  const ft_elements *elements = s->has_elements ? &s->elements : NULL;
-  ft_feature features[LIMIT];
+  pb_size_t count = s->features_count;
+
+  memcpy(features, s->features, count * sizeof *features);
+  ft_features_of_element(features, &count, LIMIT, s->has_elements ? &s->elements : NULL, &index);
+  return count;
+}
+
+static size_t largest_of(const struct ft_element_estimates *all)
+{
+  size_t largest = 0;
+
+  for (size_t i = 1; i < all->count; i++)
+    if (ft_estimate_quantile(&all->each[i], LARGE) > ft_estimate_quantile(&all->each[largest], LARGE))
+      largest = i;
+  return largest;
+}
+
+int ft_estimate_elements(const ft_model *model, const ft_submission *s, double failure_price,
+                         struct ft_element_estimates *out, struct ft_error *err)
+{
+  ft_feature features[sizeof s->features / sizeof *s->features];
+  struct ft_estimate *largest;
+  pb_size_t count;
 
   if (!out->count)
     return ft_error_set(err, "%s: a job array without elements", s->app);
   if (!tells_apart(model, s))
     out->count = 1;
   for (size_t i = 0; i < out->count; i++) {
-    pb_size_t count = s->features_count;
-
-    memcpy(features, s->features, count * sizeof *features);
-    ft_features_of_element(features, &count, LIMIT, elements, &out->index[i]);
+    count = features_of(s, out->index[i], features);
     if (ft_estimate_memory(model, features, count, &out->each[i], err) < 0)
       return -1;
   }
-  return 0;
+  largest = &out->each[largest_of(out)];
+  count = features_of(s, out->index[largest - out->each], features);
+  return ft_allocate_memory(model, features, count, 0, failure_price, largest,
+                            &largest->allocation_bytes, err);
 }

@@ -19,7 +19,8 @@ static bool evaluate(const ft_submission *s, const ft_policy *policy, struct ft_
 
   if (out->elements.count) {
     out->estimate = out->elements.each;
-    return ft_estimate_elements(&out->model, s, &out->elements, &why) == 0;
+    return ft_estimate_elements(&out->model, s, policy->failure_price, &out->elements,
+                                &why) == 0;
   }
   out->estimate = &out->alone;
   return ft_allocate_memory(&out->model, s->features, s->features_count, 0,

@@ -336,10 +336,12 @@ static void one_amount_for_all_is_the_largest_ones(void **state)
   ft_policy_resolve(NULL, NULL, NULL, NULL, &policy);
   policy.round_bytes = 1 << 20;
   elements.count = ft_array_choose("1-10", &out, elements.index, FT_ELEMENT_ESTIMATES);
-  assert_int_equal(ft_estimate_elements(&model, &out, &elements, &err), 0);
+  assert_int_equal(ft_estimate_elements(&model, &out, 1, &elements, &err), 0);
   assert_int_equal(elements.count, 10);
   largest = ft_decide_largest(&elements, &policy);
   assert_int_equal(elements.index[largest], 10);
+  for (size_t i = 0; i < elements.count; i++)
+    assert_true((elements.each[i].allocation_bytes > 0) == (i == largest));
   q.estimate = &elements.each[largest];
   ft_decide(&q, &d);
   ft_explain(&q, &d, &said);
@@ -374,10 +376,10 @@ static void elements_that_do_not_differ_are_estimated_once(void **state)
   describe("./x --n 3\n", NULL);
   elements.count = ft_array_choose("0-3999999", &out, elements.index, FT_ELEMENT_ESTIMATES);
   assert_int_equal(elements.count, FT_ELEMENT_ESTIMATES);
-  assert_int_equal(ft_estimate_elements(&model, &out, &elements, &err), 0);
+  assert_int_equal(ft_estimate_elements(&model, &out, 1, &elements, &err), 0);
   assert_int_equal(elements.count, 1);
   elements.count = 0;
-  assert_int_equal(ft_estimate_elements(&model, &out, &elements, &err), -1);
+  assert_int_equal(ft_estimate_elements(&model, &out, 1, &elements, &err), -1);
 }
 
 int main(void)
