@@ -60,20 +60,21 @@ static int tear_down(void **state)
 static void run(uint32_t uid, const char *app, const char *job_name, const char *program,
                 double mib, unsigned runs)
 {
-  static uint32_t job;
+  static uint32_t job = 1;
   struct ft_error err;
 
   ft_online_init(&model, app, uid, FT_RULE_RSS);
   for (unsigned i = 0; i < runs; i++) {
     double batch = i % 32, bytes = (mib + 0.5 * batch) * 0x1p20 * (1 + 0.01 * (i % 3));
     ft_observation o = { .schema = FT_SCHEMA,
-                         .job_id = ++job,
+                         .job_id = job,
                          .end_time = job,
                          .outcome = FT_OUTCOME_COMPLETED,
                          .runtime_seconds = 10,
                          .has_rss_bytes = true,
                          .rss_bytes = (uint64_t)bytes };
 
+    job++;
     (void)ft_feature_number(o.features, &o.features_count, 4, "batch", batch);
     (void)ft_string_copy(job_name, o.job_name, sizeof o.job_name);
     (void)ft_string_copy(program, o.program, sizeof o.program);

@@ -13,9 +13,9 @@ static ft_model model;
 
 static void learn(double mib, double seconds, bool killed)
 {
-  static uint32_t job;
+  static uint32_t job = 1;
   ft_observation o = { .schema = FT_SCHEMA,
-                       .job_id = ++job,
+                       .job_id = job,
                        .end_time = job,
                        .outcome = killed ? FT_OUTCOME_OUT_OF_MEMORY : FT_OUTCOME_COMPLETED,
                        .censored = killed,
@@ -23,6 +23,7 @@ static void learn(double mib, double seconds, bool killed)
                        .has_rss_bytes = true,
                        .rss_bytes = (uint64_t)(mib * 0x1p20) };
 
+  job++;
   assert_int_equal(ft_online_update(&model, &o, NULL), 1);
 }
 
