@@ -10,7 +10,7 @@
 #include "predictor/core/io.h"
 #include "predictor/history/changes.h"
 #include "predictor/history/rebuild.h"
-#include "predictor/online/online.h"
+#include "predictor/online/failure.h"
 #include "predictor/record/layout.h"
 
 /* Of work between two looks at what else there is to do. A run takes up to 1 ms to learn (24
@@ -22,6 +22,7 @@ struct ft_follow {
   struct ft_publisher *publisher;
   const struct ft_shared_apps *shared;
   ft_rule rule;
+  double price;
   bool known;         /* what was published before us */
   bool ready;         /* the store knows the rule */
   bool told;          /* that it fails */
@@ -36,8 +37,10 @@ struct ft_follow *ft_follow_open(struct ft_publisher *publisher)
 {
   struct ft_follow *follow = calloc(1, sizeof *follow);
 
-  if (follow)
-    follow->publisher = publisher;
+  if (!follow)
+    return NULL;
+  follow->publisher = publisher;
+  follow->price = 1;
   return follow;
 }
 
@@ -69,6 +72,15 @@ void ft_follow_set_rule(struct ft_follow *follow, ft_rule rule)
   give_up(follow);
 }
 
+void ft_follow_set_price(struct ft_follow *follow, double price)
+{
+  if (follow->price == price)
+    return;
+  follow->price = price;
+  follow->ready = false;
+  give_up(follow);
+}
+
 static int make_ready(struct ft_follow *follow, struct ft_store *store, struct ft_error *err)
 {
   int marked;
@@ -86,6 +98,11 @@ static int make_ready(struct ft_follow *follow, struct ft_store *store, struct f
   if (marked)
     ft_log(LOG_DEBUG, "memory counts by rule %s: every app's model is made anew",
            ft_rule_name(follow->rule));
+  marked = ft_store_set_price(store, follow->price, err);
+  if (marked < 0)
+    return -1;
+  if (marked)
+    ft_log(LOG_DEBUG, "a failure costs %g runs: every app's model is made anew", follow->price);
   follow->ready = true;
   return 0;
 }
@@ -124,6 +141,7 @@ static int begin(struct ft_follow *follow, struct ft_store *store, struct ft_err
   if (!follow->rebuild)
     return ft_error_errno(err, "%s", follow->change.app);
   ft_rebuild_begin(follow->rebuild, follow->change.uid, follow->change.app, follow->rule);
+  ft_failure_set_price(&follow->rebuild->model, follow->price);
   return 1;
 }
 
@@ -155,13 +173,21 @@ static int postpone(struct ft_follow *follow, struct ft_store *store, struct ft_
   return 0;
 }
 
+static int publish_performance(struct ft_follow *follow, struct ft_error *err)
+{
+  const ft_performance *performance = &follow->rebuild->performance;
+
+  return performance->runs ? ft_publish_performance(follow->publisher, performance, err) : 0;
+}
+
 static int publish(struct ft_follow *follow, struct ft_store *store, struct ft_error *err)
 {
   const ft_model *model = &follow->rebuild->model;
 
   if (!model->runs)
     ft_publish_forget_model(follow->publisher, model->uid, model->app);
-  else if (ft_publish_model(follow->publisher, model, err) < 0)
+  else if (ft_publish_model(follow->publisher, model, err) < 0 ||
+           publish_performance(follow, err) < 0)
     return postpone(follow, store, err);
   else
     follow->published++;
@@ -215,6 +241,6 @@ void ft_follow_learn(struct ft_follow *follow, const ft_observation *o)
   if (!follow->rebuild || strcmp(o->app, follow->change.app) != 0 ||
       (o->uid != follow->change.uid && follow->change.uid != FT_LAYOUT_POOLED))
     return;
-  if (ft_online_update(&follow->rebuild->model, o, &err) < 0)
+  if (ft_rebuild_learn(follow->rebuild, o, &err) < 0)
     give_up(follow); /* it begins again */
 }

@@ -21,6 +21,9 @@ void ft_follow_close(struct ft_follow *follow);
 /* The apps whose pooled models follow as well; borrowed, and looked at from now on. */
 void ft_follow_set_shared(struct ft_follow *follow, const struct ft_shared_apps *shared);
 
+/* What a failed attempt costs: every model is made anew where it was another. */
+void ft_follow_set_price(struct ft_follow *follow, double price);
+
 /* The rule that models are made under from now on. */
 void ft_follow_set_rule(struct ft_follow *follow, ft_rule rule);
 

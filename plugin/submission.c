@@ -152,6 +152,7 @@ static void find_user(const struct ft_bridge *bridge, struct ft_collected *out)
   out->uid = (uint32_t)getuid();
   if (ft_text_u64(&text, UINT32_MAX - 1, &number))
     out->uid = (uint32_t)number;
+  (void)snprintf(out->number, sizeof out->number, "%u", (unsigned)out->uid);
   out->user[0] = '\0';
 }
 
@@ -231,6 +232,7 @@ void ft_collect(const struct ft_bridge *bridge, const struct ft_options *options
     (void)ft_string_copy(image, out->request.container, sizeof out->request.container);
   out->description.app = options->app;
   out->description.params = options->params;
+  out->description.user = out->number;
   out->description.job_name = out->job_name;
   out->description.directory = out->directory;
 }

@@ -7,11 +7,19 @@
 #define FT_CLI_HELPER_H
 
 #include "predictor/core/buf.h"
+#include "predictor/estimate/mig.h"
 #include "predictor/request/frame.h"
 
 /* Become the program that can answer INPUT, a frame about a network, with the same ARGV. Returns
  * where that is this one, or where there is none. */
 void ft_helper_hand_over(char **argv, const struct ft_buf *input);
+
+/* What is known of one GPU's memory; zeros where nothing is. */
+struct ft_helper_gpu {
+  struct ft_estimate estimate;
+  bool has_estimate, has_slice;
+  struct ft_mig_profile slice; /* that the job names, or is given */
+};
 
 struct ft_helper_question {
   const struct ft_frame *frame;
@@ -19,6 +27,7 @@ struct ft_helper_question {
   unsigned long milliseconds; /* when the plugin stops listening; for a message */
   /* called with the answer so far, which is given if there is none in time */
   void (*keep)(void);
+  struct ft_helper_gpu *gpu; /* for who asks in the same process; NULL: nobody */
 };
 
 /* Answer what is asked about a network: its figures join SUBMISSION's features, NETWORK the rest.

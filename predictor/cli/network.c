@@ -81,7 +81,7 @@ static int read_site(struct work *w, struct ft_error *err)
   if (known && ft_layout_read_partition(fd, &w->site, request->partition, &w->partition, NULL) == 0)
     w->question.partition = &w->partition;
   ft_policy_resolve(known ? &w->site : NULL, request->partition, request->account,
-                    w->asked->frame->description.user, &w->policy);
+                    w->asked->frame->description.user_name, &w->policy);
   status = read_slices(w, fd, err);
   if (fd >= 0)
     close(fd);
@@ -351,6 +351,25 @@ static void say_instead(const struct work *w, ft_network *network)
   ft_buf_free(&text);
 }
 
+/* The slice that the job will have, for who asks. */
+static void show_gpu(struct work *w, const ft_network *network)
+{
+  struct ft_helper_gpu *gpu = w->asked->gpu;
+
+  if (!gpu)
+    return;
+  gpu->estimate = w->estimate;
+  gpu->has_estimate = true;
+  if (network->option[0]) {
+    w->question.option = network->option;
+    w->question.value = network->value;
+    ft_slice_find(&w->question, &w->place);
+  }
+  gpu->has_slice = w->place.slice != NULL;
+  if (gpu->has_slice)
+    gpu->slice = *w->place.slice;
+}
+
 static void decide(struct work *w, ft_network *network)
 {
   if (w->graph && w->gpu && w->gpu->host) {
@@ -364,6 +383,7 @@ static void decide(struct work *w, ft_network *network)
     w->asked->keep();
     say_instead(w, network);
   }
+  show_gpu(w, network);
 }
 
 void ft_helper_network(const struct ft_helper_question *asked, ft_submission *submission,

@@ -14,6 +14,7 @@
 
 #include "predictor/cli/cli.h"
 #include "predictor/cli/predict_model.h"
+#include "predictor/cli/predict_network.h"
 #include "predictor/cli/state.h"
 #include "predictor/cli/submission.h"
 #include "predictor/core/io.h"
@@ -43,7 +44,9 @@ struct question {
   ft_submission submission;
   struct ft_file_queries files;
   struct ft_evidence evidence;
+  struct ft_predict_network network;
   const struct ft_estimate *estimate; /* of a job array: the largest element's; NULL: none */
+  bool by_network;                    /* it is of the network, not of runs */
   ft_policy policy;
   ft_mode mode;
 };
@@ -101,9 +104,10 @@ static const char *job_name(const struct ft_asked *asked)
 
 static int describe(struct question *q, const ft_request *request, struct ft_error *err)
 {
+  char number[12];
   struct ft_description what = { .app = q->asked.app,
                                  .params = q->asked.params,
-                                 .user = q->user.name,
+                                 .user = number,
                                  .job_name = job_name(&q->asked),
                                  .script = q->asked.script.data,
                                  .script_length = q->asked.script.length,
@@ -113,6 +117,7 @@ static int describe(struct question *q, const ft_request *request, struct ft_err
                                  .apps = q->apps,
                                  .app_count = q->app_count };
 
+  (void)snprintf(number, sizeof number, "%u", (unsigned)q->user.uid);
   if (getcwd(q->directory, sizeof q->directory))
     what.directory = q->directory;
   if (ft_describe(&what, request, &q->submission, &q->files, err) < 0)
@@ -137,7 +142,7 @@ static int find_evidence(struct question *q, struct ft_error *err)
     e->elements.count =
         ft_array_choose(q->asked.array, &q->submission, e->elements.index, FT_ELEMENT_ESTIMATES);
   return ft_evidence_find(q->state_fd, q->user.uid, name_of_user, q, &q->submission,
-                          q->policy.min_runs, e, err);
+                          &q->policy, e, err);
 }
 
 /* As typed or as the site has it; what --predict-mem alone would do where the site's is off. */
@@ -149,10 +154,11 @@ static ft_mode mode_of(const struct question *q)
                                                                           : FT_MODE_UNSET;
 }
 
-/* Below the least number of runs nothing is claimed. */
+/* Below the least number of runs nothing is claimed of them. */
 static bool claimed(const struct question *q)
 {
-  return q->estimate && q->estimate->runs >= q->policy.min_runs;
+  return q->estimate && (q->by_network || q->evidence.similar ||
+                         q->estimate->runs >= q->policy.min_runs);
 }
 
 static json_t *whole_bytes(const struct question *q, double probability)
@@ -174,7 +180,7 @@ static json_t *array(const struct question *q, const ft_decision *decision)
   const struct ft_element_estimates *elements = &q->evidence.elements;
   json_t *largest = json_null();
 
-  if (claimed(q) && elements->count > 1)
+  if (claimed(q) && !q->by_network && elements->count > 1)
     largest = json_integer(elements->index[q->estimate - elements->each]);
   return json_pack("{s:I, s:I, s:o, s:o}", "elements",
                    (json_int_t)q->submission.request.array_tasks, "looked_at",
@@ -193,11 +199,14 @@ static int print_json(const struct question *q, const ft_decision *decision)
                 reason ? ft_json_text(reason) : json_null());
 
   return ft_json_print(json_pack(
-      "{s:o, s:I, s:o, s:o, s:n, s:n, s:n, s:n, s:[], s:o, s:o*, s:o*}", "app", ft_json_text(q->submission.app),
-      "runs", (json_int_t)(q->estimate ? q->estimate->runs : 0), "method", method ? ft_json_text(method) : json_null(),
-      "peak_memory_bytes", quantiles(q), "gpu_memory_bytes", "runtime_seconds", "energy_joules",
-      "mig", "relative", "decision", chosen, "imported_from",
-      q->evidence.imported ? ft_json_text(q->submission.job_name) : NULL, "array",
+      "{s:o, s:I, s:o, s:o, s:o, s:n, s:n, s:o, s:[], s:o, s:o*, s:o*, s:o*, s:o*}", "app",
+      ft_json_text(q->submission.app), "runs", (json_int_t)(q->estimate ? q->estimate->runs : 0),
+      "method", method ? ft_json_text(method) : json_null(), "peak_memory_bytes", quantiles(q),
+      "gpu_memory_bytes", ft_predict_network_gpu(&q->network), "runtime_seconds", "energy_joules",
+      "mig", ft_predict_network_slice(&q->network), "relative", "decision", chosen, "network",
+      ft_predict_network_said(&q->network), "imported_from",
+      q->evidence.imported ? ft_json_text(q->submission.job_name) : NULL, "similar_apps",
+      q->evidence.similar && !q->by_network ? json_integer(q->evidence.similar) : NULL, "array",
       q->asked.array ? array(q, decision) : NULL));
 }
 
@@ -215,11 +224,41 @@ static void print_summary(const struct question *q, const ft_decision *decision)
   } else {
     ft_units_show_bytes((uint64_t)ft_estimate_quantile(q->estimate, 0.5), middle, sizeof middle);
     ft_units_show_bytes((uint64_t)ft_estimate_quantile(q->estimate, 0.95), high, sizeof high);
-    printf("%s needs %s, 95 %% below %s (%u %sruns)%s%s\n", app, middle, high, q->estimate->runs,
+    if (q->evidence.similar)
+      printf("%s may need %s, 95 %% below %s (from %u similar app%s of yours)\n", app, middle, high,
+             q->evidence.similar, q->evidence.similar == 1 ? "" : "s");
+    else
+      printf("%s needs %s, 95 %% below %s (%u %sruns)%s%s\n", app, middle, high, q->estimate->runs,
            q->evidence.imported ? "imported " : "",
            decision->reason[0] ? "; " : "",
            decision->mode == FT_MODE_OFF ? "nothing is done in mode off" : decision->reason);
   }
+}
+
+/* What is said of the network: whether there was anything. */
+static bool print_network(const struct question *q)
+{
+  const ft_network *n = &q->network.said;
+
+  if (n->error[0])
+    ft_complain(q->name, 0, "no prediction: %s", n->error);
+  for (pb_size_t i = 0; i < n->lines_count; i++)
+    printf("%s\n", n->lines[i]);
+  return n->error[0] || n->lines_count;
+}
+
+/* A job that is refused for its GPU is not looked at further. */
+static int refused(const struct question *q)
+{
+  const ft_network *n = &q->network.said;
+  ft_decision decision = { .action = FT_ACTION_REJECT };
+
+  (void)ft_string_copy(n->lines_count ? n->lines[0] : "", decision.reason, sizeof decision.reason);
+  if (q->asked.json)
+    (void)print_json(q, &decision);
+  else
+    (void)print_network(q);
+  return fflush(stdout) == 0 ? FT_EXIT_NO : FT_EXIT_SYSTEM;
 }
 
 static int answer(struct question *q)
@@ -236,15 +275,21 @@ static int answer(struct question *q)
   int status = FT_EXIT_DONE;
 
   ft_question_take(&question, &q->evidence, q->submission.job_name);
+  q->by_network = ft_predict_network_take(&q->network, &q->policy, &question);
   q->estimate = question.estimate;
   ft_decide(&question, &decision);
   if (q->asked.json) {
     status = print_json(q, &decision);
   } else {
+    bool told = print_network(q);
+
     ft_explain(&question, &decision, &said);
+    /* that no run is known goes without saying behind that */
+    if (told && decision.action == FT_ACTION_LEAVE && !decision.has_p50_bytes)
+      said.count = 0;
     for (int i = 0; i < said.count; i++)
       printf("%s\n", said.line[i]);
-    if (said.count == 0)
+    if (said.count == 0 && !told)
       print_summary(q, &decision);
     if (fflush(stdout) != 0)
       status = ft_complain(q->name, FT_EXIT_SYSTEM, "standard output cannot be written");
@@ -268,9 +313,13 @@ static int predict(struct question *q)
   gather_apps(q);
   if (describe(q, &request, &err) < 0)
     return ft_complain(q->name, FT_EXIT_USAGE, "%s", err.text);
+  ft_predict_network_ask(&q->asked, q->config.state_directory, q->user.name, &q->submission,
+                         &q->network);
   q->has_partition =
       ft_layout_read_partition(q->state_fd, &q->site, request.partition, &q->partition, NULL) == 0;
   ft_policy_resolve(&q->site, request.partition, request.account, q->user.name, &q->policy);
+  if (q->network.said.action == FT_ACTION_REJECT)
+    return refused(q);
   if (find_evidence(q, &err) < 0)
     return ft_complain(q->name, FT_EXIT_SYSTEM, "%s", err.text);
   return answer(q);

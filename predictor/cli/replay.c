@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,12 +15,16 @@
 #include "predictor/cli/cli.h"
 #include "predictor/history/json.h"
 #include "predictor/history/trace.h"
+#include "predictor/site/conf.h"
 
 enum { MOST_SEEDS = 1000 };
 
+/* --price was not given. */
+#define UNSET (-1.0)
+
 struct task {
   const char *name;
-  const char *format, *protocol, *target, *timezone;
+  const char *format, *protocol, *target, *timezone, *config;
   unsigned long seeds, seed;
   uint64_t node_bytes;
   double ttf, price;
@@ -32,6 +37,26 @@ struct task {
   struct ft_replay_score total[FT_REPLAY_METHODS];
   json_t *processes;
 };
+
+/* Without --price a failure costs what foretell.conf says; without that, a run. */
+static int take_price(struct task *task, struct ft_error *err)
+{
+  struct ft_config *config;
+  int status = 0;
+
+  if (task->price != UNSET)
+    return 0;
+  config = malloc(sizeof *config);
+  if (!config)
+    return ft_error_set(err, "out of memory");
+  ft_config_defaults(config);
+  if ((task->config || access(FT_CONFIG_FILE, F_OK) == 0) &&
+      ft_config_read(task->config, config, err) < 0)
+    status = -1;
+  task->price = config->policy.failure_price;
+  free(config);
+  return status;
+}
 
 static int check(struct task *task, struct ft_error *err)
 {
@@ -48,8 +73,10 @@ static int check(struct task *task, struct ft_error *err)
     return ft_error_set(err, "--seeds=%lu: expected 1 to %d", task->seeds, MOST_SEEDS);
   if (!(task->ttf > 0 && task->ttf <= 1))
     return ft_error_set(err, "--ttf=%g: expected a part of the run time, above 0 to 1", task->ttf);
-  if (!(task->price >= 0 && task->price <= 1e6))
+  if (!(task->price == UNSET || (task->price >= 0 && task->price <= 1e6)))
     return ft_error_set(err, "--price=%g: expected 0 to 1000000", task->price);
+  if (take_price(task, err) < 0)
+    return -1;
   if (task->node_bytes == 0)
     return ft_error_set(err, "--node=0: expected the memory of a node");
   task->zone = ft_zone_open(task->timezone, NULL, err);
@@ -248,7 +275,7 @@ int ft_command_replay(int argc, char **argv)
                        .seeds = 5,
                        .seed = 1,
                        .ttf = 1,
-                       .price = 1,
+                       .price = UNSET,
                        /* of the published comparison */
                        .node_bytes = UINT64_C(128000000000) };
   const struct ft_option options[] = {
@@ -265,8 +292,11 @@ int ft_command_replay(int argc, char **argv)
     { 0, "ttf", "PART", "of the run time until a failed attempt fails (1)", FT_OPTION_DOUBLE,
       &task.ttf },
     { 0, "price", "P",
-      "what foretell takes a failed attempt to cost; above 1 in runs of the app (1)",
+      "what foretell takes a failed attempt to cost; above 1 in runs of the app;"
+      " default: failure_price in foretell.conf, else 1",
       FT_OPTION_DOUBLE, &task.price },
+    { 0, "config", "FILE", "that foretell.conf; default: " FT_CONFIG_FILE, FT_OPTION_STRING,
+      &task.config },
     { 0, "node", "SIZE", "memory of a node, as for --mem (128 GB)", FT_OPTION_BYTES,
       &task.node_bytes },
     { 0, "timezone", "ZONE", "of local times (UTC)", FT_OPTION_STRING, &task.timezone },

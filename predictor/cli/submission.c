@@ -167,6 +167,30 @@ static char *here(char *word)
   return strcmp(word, "--predict-mem") == 0 ? set : word;
 }
 
+/* What a script asks about its network, which this command has no words for. AFTER follows WORD;
+ * returns how many of them that took. */
+static int take_network(struct ft_asked *asked, const char *word, const char *after)
+{
+  struct ft_text text = ft_text_from(word);
+
+  if (strcmp(word, "--predict-mig") == 0) {
+    asked->mig = "";
+    return 1;
+  }
+  if (ft_text_skip(&text, "--predict-mig=")) {
+    asked->mig = text.at;
+    return 1;
+  }
+  if (ft_text_skip(&text, "--predict-model=")) {
+    asked->network = text.at;
+    return 1;
+  }
+  if (strcmp(word, "--predict-model") != 0 || !after)
+    return 0;
+  asked->network = after;
+  return 2;
+}
+
 /* Apply the script's directives; those that do not matter here are passed over. */
 static int apply_directives(struct ft_asked *asked, const struct ft_option *table, char *name,
                             int *status)
@@ -185,11 +209,17 @@ static int apply_directives(struct ft_asked *asked, const struct ft_option *tabl
   word = asked->lines;
   for (size_t i = 0; i < count && argc < DIRECTIVE_WORDS; i++, word += strlen(word) + 1) {
     bool whole = false;
+    int taken = take_network(asked, word, i + 1 < count ? word + strlen(word) + 1 : NULL);
     char *known = here(word);
     const struct ft_option *option = find(table, known, &whole);
 
-    if (!option || strcmp(option->name, "json") == 0 || strcmp(option->name, "state") == 0 ||
-        strcmp(option->name, "user") == 0 || (option->type == FT_OPTION_FLAG && whole))
+    if (taken == 2) {
+      word += strlen(word) + 1;
+      i++;
+    }
+    if (taken || !option || strcmp(option->name, "json") == 0 ||
+        strcmp(option->name, "state") == 0 || strcmp(option->name, "user") == 0 ||
+        (option->type == FT_OPTION_FLAG && whole))
       continue;
     argv[argc++] = known;
     if (option->type != FT_OPTION_FLAG && !whole && i + 1 < count) {

@@ -20,6 +20,8 @@ struct ft_asked {
   const char *partition, *account, *qos, *constraint, *gres, *gpus, *gpus_per_node, *nodes;
   const char *time, *array, *job_name, *wrap, *container;
   const char *model, *input, *device, *optimizer, *precision, *mig_file;
+  /* of the script alone: --predict-model; --predict-mig, "" for any GPU; NULL: not asked */
+  const char *network, *mig;
   unsigned long tasks, cpus_per_task, tasks_per_node, threads_per_core;
   uint64_t mem, mem_per_cpu, mem_per_gpu; /* UINT64_MAX: not given */
   bool exclusive, srun, json;

@@ -26,6 +26,10 @@ static void override(ft_policy *out, const ft_policy *with)
     out->trim_factor = with->trim_factor;
   if (with->has_quiet)
     out->quiet = with->quiet;
+  if (with->has_failure_price)
+    out->failure_price = with->failure_price;
+  if (with->has_borrow)
+    out->borrow = with->borrow;
 }
 
 static bool first_is(const char *list, const char *name)

@@ -52,6 +52,12 @@ double ft_allocation(const struct ft_estimate *estimate, double failed_bytes, do
                           : bytes;
 }
 
+/* The part of a run's time after which a failed attempt of it has failed. */
+static double failure_time(const ft_evaluator *e)
+{
+  return e->failure_time > 0 ? e->failure_time : 1;
+}
+
 void ft_allocation_question(const ft_model *model, const ft_feature *features, size_t count,
                             double failed_bytes, double failure_price,
                             struct ft_ensemble_question *out)
@@ -65,7 +71,8 @@ void ft_allocation_question(const ft_model *model, const ft_feature *features, s
   *out = (struct ft_ensemble_question){ .centre_log = centre.log,
                                         .place = -1,
                                         .failed_bytes = failed_bytes,
-                                        .failure_price = failure_price };
+                                        .failure_price = failure_price,
+                                        .failure_time = failure_time(e) };
   if (e->has_place_column && e->place_column < model->columns_count && !isnan(x[e->place_column]))
     out->place = log1p(fabs((double)x[e->place_column]));
 }
@@ -79,7 +86,10 @@ int ft_allocate_memory(const ft_model *model, const ft_feature *features, size_t
   if (ft_estimate_memory(model, features, count, out, err) < 0)
     return -1;
   if (model->evaluator.has_bound_log || !ft_ensemble_ready(&model->evaluator)) {
-    *bytes = fmax(ft_allocation(out, failed_bytes, failure_price), out->bound_bytes * BOUND_MARGIN);
+    double price = fmin(failure_price, 1) * failure_time(&model->evaluator);
+
+    price += fmax(failure_price - 1, 0);
+    *bytes = fmax(ft_allocation(out, failed_bytes, price), out->bound_bytes * BOUND_MARGIN);
     return 0;
   }
   ft_allocation_question(model, features, count, failed_bytes, failure_price, &question);

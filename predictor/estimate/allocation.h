@@ -26,7 +26,8 @@ void ft_allocation_question(const ft_model *model, const ft_feature *features, s
 /*
  * The same for COUNT features of a submission, from MODEL: what its ensemble agrees on. While
  * there are too few runs for that, or one was killed and none has completed
- * above it, as above. OUT is the estimate. Pure, under 20 microseconds. Returns as
+ * above it, as above. A failed attempt is reckoned to last as
+ * long as the model has seen them last. OUT is the estimate. Pure, under 20 microseconds. Returns as
  * ft_estimate_memory.
  */
 int ft_allocate_memory(const ft_model *model, const ft_feature *features, size_t count,

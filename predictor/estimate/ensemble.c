@@ -39,6 +39,11 @@ enum { RUNS = FT_ENSEMBLE_RUNS, MEMBERS = FT_ENSEMBLE_MEMBERS, MOST_ATTEMPTS = 2
 /* Members further than e to this from the best do not bend what it asks for: between two likely
  * needs there is nothing to gain. */
 #define ALIKE 0.3
+/* From so many judged runs on, members that have lost so many mean runs of the best more than it
+ * are judged by one run in so many, which then counts for all of them. */
+#define ALL_JUDGED 60
+#define HOPELESS 20.0
+#define SELDOM 4
 /* No run that is judged counts for more than so many of the largest peaks, or of the mean run
  * times, before it. */
 #define MOST_PEAKS 3.0
@@ -122,7 +127,7 @@ static void set_price(struct panel *p, double seconds)
   const ft_view *peak = &e->views[FT_VIEW_PEAK];
   double cost = 0;
 
-  p->price = fmin(p->q->failure_price, 1);
+  p->price = fmin(p->q->failure_price, 1) * p->q->failure_time;
   p->fixed = 0;
   if (!(p->q->failure_price > 1) || !e->views_count || !peak->needs_count)
     return;
@@ -159,7 +164,19 @@ static void weigh(struct panel *p)
   set_price(p, p->placed ? seconds : total / (double)e->needs_count);
 }
 
-static bool look(struct panel *p, unsigned v)
+/* Whether V has anything to look at. */
+static bool has_view(const struct panel *p, unsigned v)
+{
+  const ft_evaluator *e = p->e;
+
+  if (v == 0)
+    return true;
+  return v - 1 < e->views_count && e->views[v - 1].needs_count >= FT_ENSEMBLE_LEAST_RUNS &&
+         (e->views[v - 1].slope == 0 || p->placed);
+}
+
+/* Look at the runs around the centre of view V, which there is. */
+static void look(struct panel *p, unsigned v)
 {
   const ft_evaluator *e = p->e;
   const ft_view *view;
@@ -172,13 +189,9 @@ static bool look(struct panel *p, unsigned v)
       p->bytes[i] = exp(p->logs[i]);
       p->run[i] = (unsigned char)i;
     }
-    return true;
+    return;
   }
-  if (v - 1 >= e->views_count || e->views[v - 1].needs_count < FT_ENSEMBLE_LEAST_RUNS)
-    return false;
   view = &e->views[v - 1];
-  if (view->slope != 0 && !p->placed)
-    return false;
   p->count = view->needs_count;
   memcpy(p->run, view->runs.bytes, p->count);
   centre = view->intercept;
@@ -193,7 +206,6 @@ static bool look(struct panel *p, unsigned v)
     p->bytes[i] = fmax(view->factor ? centre * need : centre + need, 1);
     p->logs[i] = log(p->bytes[i]);
   }
-  return true;
 }
 
 /* Mean and deviation of the logarithms; how many runs the weights amount to. */
@@ -299,11 +311,13 @@ static double ask(struct panel *p, unsigned member)
   return p->q->failed_bytes > 0 ? fmax(bytes, p->q->failed_bytes * LEAST_GROWTH) : bytes;
 }
 
-static bool has_member(const struct panel *p, unsigned view, unsigned kernel)
+/* Whether MEMBER has anything to look at. */
+static bool has_member(const struct panel *p, unsigned member)
 {
+  unsigned view = member / SHAPES / KERNELS, kernel = member / SHAPES % KERNELS;
   bool near = kernel == NEAR || kernel == NEARER || kernel == NEAREST;
 
-  return kernels_of[view] >> kernel & 1 && (p->placed || !near);
+  return kernels_of[view] >> kernel & 1 && (p->placed || !near) && has_view(p, view);
 }
 
 static double loss_of(const ft_evaluator *e, unsigned member)
@@ -314,18 +328,15 @@ static double loss_of(const ft_evaluator *e, unsigned member)
 /* Ask the members that have lost MOST at most. */
 static void ask_up_to(struct panel *p, double most, double bytes[FT_ENSEMBLE_MEMBERS])
 {
-  for (unsigned i = 0; i < MEMBERS; i++)
-    bytes[i] = 0;
-  for (unsigned v = 0; v < FT_ENSEMBLE_VIEWS; v++) {
-    if (!look(p, v))
-      continue;
-    for (unsigned k = 0; k < KERNELS; k++)
-      for (unsigned s = 0; s < SHAPES; s++) {
-        unsigned member = (v * KERNELS + k) * SHAPES + s;
+  unsigned looked_at = FT_ENSEMBLE_VIEWS;
 
-        if (has_member(p, v, k) && loss_of(p->e, member) <= most)
-          bytes[member] = ask(p, member);
-      }
+  for (unsigned i = 0; i < MEMBERS; i++) {
+    bytes[i] = 0;
+    if (!has_member(p, i) || loss_of(p->e, i) > most)
+      continue;
+    if (looked_at != i / SHAPES / KERNELS)
+      look(p, looked_at = i / SHAPES / KERNELS);
+    bytes[i] = ask(p, i);
   }
 }
 
@@ -341,16 +352,20 @@ void ft_ensemble_ask(const ft_evaluator *e, const struct ft_ensemble_question *q
 }
 
 /* What the best of those that can be asked has lost. */
-static double least_loss(struct panel *p)
+static double least_loss(const struct panel *p)
 {
   double least = INFINITY;
 
-  for (unsigned v = 0; v < FT_ENSEMBLE_VIEWS; v++)
-    if (look(p, v))
-      for (unsigned k = 0; k < KERNELS; k++)
-        for (unsigned s = 0; s < SHAPES && has_member(p, v, k); s++)
-          least = fmin(least, loss_of(p->e, (v * KERNELS + k) * SHAPES + s));
+  for (unsigned i = 0; i < MEMBERS; i++)
+    if (has_member(p, i))
+      least = fmin(least, loss_of(p->e, i));
   return least;
+}
+
+/* A mean run's waste of the best. */
+static double scale_of(const ft_evaluator *e, double least)
+{
+  return least / fmax(e->judged, 1) + 1e-9;
 }
 
 static unsigned best_of(const ft_evaluator *e, const double bytes[FT_ENSEMBLE_MEMBERS])
@@ -373,7 +388,7 @@ double ft_ensemble_agree(const ft_evaluator *e, const struct ft_ensemble_questio
   p.q = q;
   weigh(&p);
   least = least_loss(&p);
-  scale = least / fmax(e->judged, 1) + 1e-9;
+  scale = scale_of(e, least);
   /* after a failure a shape answers that may have lost more */
   ask_up_to(&p, q->failed_bytes > 0 ? INFINITY : least - log(NEGLIGIBLE) / SHARPNESS * scale,
             bytes);
@@ -391,25 +406,18 @@ double ft_ensemble_agree(const ft_evaluator *e, const struct ft_ensemble_questio
   return exp(sum / total);
 }
 
-/* What MEMBER would have wasted on a run that needed NEED bytes, a second. */
-static double waste_of(const ft_evaluator *e, const struct ft_ensemble_question *question,
-                       unsigned member, double bytes, double need)
+/* What MEMBER would have wasted on a run that needed NEED bytes, a second; Q is P's question. */
+static double waste_of(struct panel *p, struct ft_ensemble_question *q, unsigned member,
+                       double need)
 {
-  struct ft_ensemble_question q = *question;
-  struct panel p;
-  double waste = 0;
+  double waste = 0, bytes;
 
-  if (bytes < need) {
-    p.e = e;
-    p.q = &q;
-    weigh(&p);
-    if (!look(&p, member / SHAPES / KERNELS))
-      return 0;
-  }
+  q->failed_bytes = 0;
+  bytes = ask(p, member);
   for (int i = 0; bytes < need && i < MOST_ATTEMPTS; i++) {
-    waste += p.price * bytes + p.fixed;
-    q.failed_bytes = bytes;
-    bytes = ask(&p, member);
+    waste += p->price * bytes + p->fixed;
+    q->failed_bytes = bytes;
+    bytes = ask(p, member);
   }
   return waste + fmax(bytes - need, 0);
 }
@@ -427,17 +435,34 @@ static void hold(const ft_evaluator *e, double *bytes, double *seconds)
   *seconds = fmin(fmax(*seconds, (double)LEAST_SECONDS), MOST_TIMES * mean);
 }
 
-void ft_ensemble_judge(ft_evaluator *e, const struct ft_ensemble_question *q, double bytes,
-                       double seconds)
+void ft_ensemble_judge(ft_evaluator *e, const struct ft_ensemble_question *question, double bytes,
+                       double seconds, unsigned turn)
 {
-  double keep = exp(-1 / MEMORY_RUNS), asked[MEMBERS];
+  struct ft_ensemble_question q = *question;
+  double keep = exp(-1 / MEMORY_RUNS), least, most;
+  unsigned looked_at = FT_ENSEMBLE_VIEWS;
+  struct panel p;
 
   hold(e, &bytes, &seconds);
-  ft_ensemble_ask(e, q, asked);
+  p.e = e;
+  p.q = &q;
+  weigh(&p);
   while (e->losses_count < MEMBERS)
     e->losses[e->losses_count++] = 0;
+  least = least_loss(&p);
+  most = e->judged < ALL_JUDGED ? INFINITY : least + HOPELESS * scale_of(e, least);
   e->judged = e->judged * keep + 1;
-  for (unsigned i = 0; i < MEMBERS; i++)
-    if (asked[i] > 0)
-      e->losses[i] = e->losses[i] * keep + fmax(seconds, 1e-3) * waste_of(e, q, i, asked[i], bytes);
+  for (unsigned i = 0; i < MEMBERS; i++) {
+    bool hopeless = e->losses[i] > most;
+
+    if (!has_member(&p, i))
+      continue;
+    e->losses[i] *= keep;
+    if (hopeless && (turn + i) % SELDOM != 0)
+      continue;
+    if (looked_at != i / SHAPES / KERNELS)
+      look(&p, looked_at = i / SHAPES / KERNELS);
+    e->losses[i] +=
+        (hopeless ? SELDOM : 1) * fmax(seconds, 1e-3) * waste_of(&p, &q, i, bytes);
+  }
 }

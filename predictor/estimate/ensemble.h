@@ -33,6 +33,8 @@ struct ft_ensemble_question {
   double failed_bytes;  /* it has run out of memory at; 0: it has not */
   double failure_price; /* 0 or more; up to 1 times what a failed attempt had for its time, above
                            that in mean runs of the app on top */
+  double failure_time;  /* what a failed attempt had for its time is reckoned for this part of a
+                           run's */
 };
 
 /* Whether E has runs enough. */
@@ -47,9 +49,10 @@ double ft_ensemble_agree(const ft_evaluator *e, const struct ft_ensemble_questio
 
 /*
  * A run like QUESTION, which has not failed yet, needed BYTES for SECONDS: add to e->losses what
- * each member would have wasted. About 20 microseconds.
+ * each member would have wasted. TURN counts such runs: those that have lost far more than the
+ * best are judged in one of eight. About 20 microseconds.
  */
 void ft_ensemble_judge(ft_evaluator *e, const struct ft_ensemble_question *question, double bytes,
-                       double seconds);
+                       double seconds, unsigned turn);
 
 #endif

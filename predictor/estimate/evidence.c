@@ -5,6 +5,7 @@
 
 #include "predictor/core/text.h"
 #include "predictor/estimate/allocation.h"
+#include "predictor/estimate/borrow.h"
 #include "predictor/estimate/evidence.h"
 #include "predictor/estimate/memory.h"
 #include "predictor/record/layout.h"
@@ -12,7 +13,7 @@
 /* What a job is called that was given no name says nothing of what it runs. */
 static const char *const nameless[] = { "wrap", "interactive", "bash", "sh", "sbatch", NULL };
 
-static bool evaluate(const ft_submission *s, struct ft_evidence *out)
+static bool evaluate(const ft_submission *s, const ft_policy *policy, struct ft_evidence *out)
 {
   struct ft_error why;
 
@@ -21,44 +22,71 @@ static bool evaluate(const ft_submission *s, struct ft_evidence *out)
     return ft_estimate_elements(&out->model, s, &out->elements, &why) == 0;
   }
   out->estimate = &out->alone;
-  return ft_allocate_memory(&out->model, s->features, s->features_count, 0, 1, &out->alone,
-                            &out->alone.allocation_bytes, &why) == 0;
+  return ft_allocate_memory(&out->model, s->features, s->features_count, 0,
+                            policy->failure_price, &out->alone, &out->alone.allocation_bytes,
+                            &why) == 0;
 }
 
 /* Read UID's own model of APP, else the site's. Returns 1; 0: nothing is known; -1 with ERR. */
 static int find(int state_fd, uint32_t uid, const char *app, const ft_submission *s,
-                struct ft_evidence *out, struct ft_error *err)
+                const ft_policy *policy, struct ft_evidence *out, struct ft_error *err)
 {
   if (ft_layout_read_evaluator(state_fd, uid, app, &out->model, err) < 0)
     return errno == ENOENT ? 0 : -1;
-  return evaluate(s, out);
+  return evaluate(s, policy, out);
 }
 
 /* Read what stands in while the app has too few runs. False where there is no such. */
 static bool find_other(int state_fd, uint32_t uid, const char *(*user)(void *), void *data,
-                       const ft_submission *s, struct ft_evidence *out)
+                       const ft_submission *s, const ft_policy *policy, struct ft_evidence *out)
 {
   char app[sizeof s->app];
   struct ft_error why;
 
   if (!s->default_app)
-    return ft_layout_read_shared(state_fd, s->app, &out->model, &why) == 0 && evaluate(s, out);
+    return ft_layout_read_shared(state_fd, s->app, &out->model, &why) == 0 &&
+           evaluate(s, policy, out);
   if (!s->job_name[0] || ft_string_listed(nameless, s->job_name))
     return false;
   ft_layout_imported_app(user(data), uid, s->job_name, app);
-  return find(state_fd, uid, app, s, out, &why) > 0;
+  return find(state_fd, uid, app, s, policy, out, &why) > 0;
+}
+
+static void take(struct ft_evidence *out, const struct ft_estimate *estimate)
+{
+  out->alone = *estimate;
+  out->estimate = &out->alone;
+  if (!out->elements.count)
+    return;
+  out->elements.count = 1;
+  out->elements.each[0] = *estimate;
+  out->estimate = out->elements.each;
+}
+
+/* From others, while it has too few runs of its own. */
+static void borrow(int state_fd, uint32_t uid, const ft_submission *s, struct ft_evidence *out)
+{
+  const struct ft_estimate *own = out->estimate && out->estimate->runs ? out->estimate : NULL;
+  struct ft_estimate estimate;
+
+  out->similar = ft_borrow(state_fd, uid, s, own, &out->model, &estimate);
+  if (!out->similar && !own)
+    out->at_large = ft_borrow_from_all(state_fd, &estimate);
+  if (out->similar || out->at_large)
+    take(out, &estimate);
 }
 
 int ft_evidence_find(int state_fd, uint32_t uid, const char *(*user)(void *data), void *data,
-                     const ft_submission *s, unsigned min_runs, struct ft_evidence *out,
-                     struct ft_error *err)
+                     const ft_submission *s, const ft_policy *policy,
+                     struct ft_evidence *out, struct ft_error *err)
 {
   double used = 0;
   unsigned runs = 0;
   int own;
 
   out->imported = out->pooled = false;
-  own = find(state_fd, uid, s->app, s, out, err);
+  out->similar = out->at_large = 0;
+  own = find(state_fd, uid, s->app, s, policy, out, err);
   if (own < 0)
     return -1;
   if (own) {
@@ -67,19 +95,22 @@ int ft_evidence_find(int state_fd, uint32_t uid, const char *(*user)(void *data)
     out->pooled = out->model.uid == FT_LAYOUT_POOLED;
   }
   /* what it died at says more than what others needed */
-  if (runs >= min_runs || out->pooled || (own && out->estimate->bound_bytes > 0)) {
+  if (runs >= policy->min_runs || out->pooled || (own && out->estimate->bound_bytes > 0)) {
     if (!own)
       out->estimate = NULL;
     return 0;
   }
-  if (find_other(state_fd, uid, user, data, s, out) && out->estimate->runs >= min_runs &&
+  if (find_other(state_fd, uid, user, data, s, policy, out) &&
+      out->estimate->runs >= policy->min_runs &&
       used <= ft_estimate_quantile(out->estimate, 0.95)) {
     out->imported = s->default_app;
     out->pooled = !s->default_app;
     return 0;
   }
   /* its own again */
-  if (!own || find(state_fd, uid, s->app, s, out, err) <= 0)
+  if (!own || find(state_fd, uid, s->app, s, policy, out, err) <= 0)
     out->estimate = NULL;
+  if (policy->borrow)
+    borrow(state_fd, uid, s, out);
   return 0;
 }

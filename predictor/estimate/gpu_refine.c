@@ -13,7 +13,7 @@
  * families held out do (tests/bench/training_memory), and one run of a network from another.
  */
 static const double context_deviation = 300 * MIB, slope_deviation = 0.03;
-static const double network_deviation = 0.05, run_deviation = 0.02, least_deviation = 20 * MIB;
+static const double network_deviation = 0.05, run_deviation = 0.03, least_deviation = 20 * MIB;
 
 /* Two runs within so much, in parts, are of one network. */
 static const double same = 0.002;

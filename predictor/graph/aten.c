@@ -248,6 +248,17 @@ int ft_give_many(struct ft_call *c, uint32_t first, unsigned count)
   return c->l->failed ? -1 : 0;
 }
 
+int ft_give_first(struct ft_call *c, uint32_t tensor, unsigned more)
+{
+  if (ft_give(c, tensor) < 0)
+    return -1;
+  c->result = ft_value_list(c->l, FT_VALUE_TUPLE, &c->result, 1);
+  for (unsigned i = 0; c->result.type == FT_VALUE_TUPLE && i < more; i++)
+    if (ft_value_append(c->l, c->result.list, ft_value_some(FT_VALUE_OPAQUE)) < 0)
+      return -1;
+  return c->l->failed ? -1 : 0;
+}
+
 unsigned ft_aten_element(int64_t scalar_type)
 {
   static const uint8_t elements[] = { 2, 3, 5, 6, 7, 10, 1, 11, 14, 14, 15, 9, 3, 2, 6, 16 };

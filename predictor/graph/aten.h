@@ -121,7 +121,13 @@ int ft_arg_rank(const struct ft_call *c, unsigned i);
 int ft_arg_axis(const struct ft_call *c, unsigned i, const char *key, int64_t otherwise, int rank);
 int ft_give(struct ft_call *c, uint32_t tensor);
 int ft_give_many(struct ft_call *c, uint32_t first, unsigned count);
+/* TENSOR and MORE results that nobody asks for the size of. */
+int ft_give_first(struct ft_call *c, uint32_t tensor, unsigned more);
 int ft_aten_unknown(struct ft_call *c);
+/* Argument 0 as *X, its rank known; else NULL, and the call ends with ft_aten_not_shaped. */
+const struct ft_tensor *ft_aten_shaped(struct ft_call *c, uint32_t *x);
+/* The call becomes an operator of unknown kind; -1 where X is 0. */
+int ft_aten_not_shaped(struct ft_call *c, uint32_t x);
 unsigned ft_aten_element(int64_t scalar_type); /* c10/core/ScalarType.h -> ours */
 const char *ft_aten_type(const struct ft_call *c); /* the table's second column */
 

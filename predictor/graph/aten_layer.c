@@ -191,19 +191,10 @@ static uint32_t resize(struct ft_live *l, uint32_t x, const int64_t *sizes, int 
 {
   const struct ft_tensor *t = ft_live_of(l, x);
   int64_t all[FT_GRAPH_RANK];
-  uint32_t list;
 
   for (int i = 0; i < t->rank; i++)
     all[i] = i < t->rank - n ? t->dims[i] : sizes[i - (t->rank - n)];
-  list = ft_live_list(l, all, (size_t)ft_live_of(l, x)->rank);
-  if (!list)
-    return 0;
-  ft_live_op(l, "Resize");
-  ft_live_in(l, x);
-  ft_live_in(l, 0);
-  ft_live_in(l, 0);
-  ft_live_in(l, list);
-  return ft_live_end(l, 1);
+  return ft_live_resize(l, x, all, t->rank);
 }
 
 int ft_aten_adaptive_pool(struct ft_call *c)
@@ -257,13 +248,7 @@ static int give_statistics(struct ft_call *c, uint32_t y, const char *plain)
 {
   if (strcmp(c->name, plain) == 0)
     return ft_give(c, y);
-  if (!y || ft_give_many(c, y, 1) < 0)
-    return -1;
-  c->result = ft_value_list(c->l, FT_VALUE_TUPLE, &c->result, 1);
-  for (int i = 0; i < 4 && c->result.type == FT_VALUE_TUPLE; i++)
-    if (ft_value_append(c->l, c->result.list, ft_value_some(FT_VALUE_OPAQUE)) < 0)
-      return -1;
-  return 0;
+  return ft_give_first(c, y, 4);
 }
 
 int ft_aten_batch_norm(struct ft_call *c)

@@ -272,12 +272,7 @@ int ft_aten_attention(struct ft_call *c)
   y = attend(c->l, q, k, v, masked ? ft_arg_maybe(c, 3) : 0);
   if (masked || !y)
     return ft_give(c, y);
-  c->result = ft_value_tensor(y);
-  c->result = ft_value_list(c->l, FT_VALUE_TUPLE, &c->result, 1);
-  for (int i = 0; i < 8 && c->result.type == FT_VALUE_TUPLE; i++)
-    if (ft_value_append(c->l, c->result.list, ft_value_some(FT_VALUE_OPAQUE)) < 0)
-      return -1;
-  return 0;
+  return ft_give_first(c, y, 8);
 }
 
 /* (batch, length, features) into heads: (batch, heads, length, features / heads). */

@@ -1,145 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Operators of ATen that ask for shapes or change them. */
+/* Operators of ATen that give the same elements another shape. */
 #include "config.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "predictor/graph/aten.h"
-
-/* X and its rank, which must be known: else the call becomes an operator of unknown kind. */
-static const struct ft_tensor *shaped(struct ft_call *c, uint32_t *x)
-{
-  *x = ft_arg_tensor(c, 0);
-  return *x && ft_live_of(c->l, *x)->rank >= 0 ? ft_live_of(c->l, *x) : NULL;
-}
-
-static int not_shaped(struct ft_call *c, uint32_t x)
-{
-  return x ? ft_aten_unknown(c) : -1;
-}
-
-/* ---- questions ---- */
-
-static struct ft_operand dimension(int64_t dim)
-{
-  return dim < 0 ? ft_value_some(FT_VALUE_INT) : ft_value_int(dim);
-}
-
-/* A weight answers without becoming a tensor of the graph. */
-static int dims_of(struct ft_call *c, const int64_t **dims)
-{
-  const struct ft_operand *v = ft_arg(c, 0, NULL);
-  uint32_t x;
-
-  if (v->type == FT_VALUE_WEIGHT) {
-    *dims = v->weight->declared.dims;
-    return v->weight->declared.rank;
-  }
-  x = ft_arg_tensor(c, 0);
-  *dims = x ? ft_live_of(c->l, x)->dims : NULL;
-  return x ? ft_live_of(c->l, x)->rank : -1;
-}
-
-int ft_aten_size(struct ft_call *c)
-{
-  const int64_t *dims;
-  int rank = dims_of(c, &dims), axis;
-
-  if (ft_arg_given(c, 1, "dim")) {
-    if (rank < 0) {
-      c->result = ft_value_some(FT_VALUE_INT);
-      return 0;
-    }
-    axis = ft_arg_axis(c, 1, "dim", 0, rank);
-    c->result = axis < 0 ? ft_value_none() : dimension(dims[axis]);
-    return axis < 0 ? -1 : 0;
-  }
-  if (rank < 0) {
-    c->result = ft_value_some(FT_VALUE_OPAQUE);
-    return 0;
-  }
-  c->result = ft_value_list(c->l, FT_VALUE_LIST, NULL, 0);
-  for (int i = 0; i < rank && c->result.type == FT_VALUE_LIST; i++)
-    if (ft_value_append(c->l, c->result.list, dimension(dims[i])) < 0)
-      return -1;
-  return 0;
-}
-
-int ft_aten_dim(struct ft_call *c)
-{
-  const int64_t *dims;
-
-  c->result = dimension(dims_of(c, &dims));
-  return 0;
-}
-
-int ft_aten_numel(struct ft_call *c)
-{
-  const int64_t *dims;
-  int rank = dims_of(c, &dims);
-  int64_t count = rank < 0 ? -1 : 1;
-
-  for (int i = 0; i < rank; i++)
-    count = ft_times(count, dims[i]);
-  c->result = dimension(count);
-  return 0;
-}
-
-/* ScalarType of an element type, -1 where there is none. */
-static int64_t scalar_type(unsigned element)
-{
-  for (int i = 0; i < 16; i++)
-    if (i != 9 && ft_aten_element(i) == element)
-      return i;
-  return -1;
-}
-
-/* Questions about a tensor other than for its shape. */
-int ft_aten_query(struct ft_call *c)
-{
-  const struct ft_operand *v = ft_arg(c, 0, NULL);
-  unsigned element = v->type == FT_VALUE_WEIGHT   ? v->weight->declared.element
-                     : v->type == FT_VALUE_TENSOR ? ft_live_of(c->l, v->tensor)->element
-                                                  : 0;
-  const char *name = c->name;
-
-  if (strcmp(name, "is_floating_point") == 0)
-    c->result = ft_value_bool(!element || ft_element_is_real(element));
-  else if (strcmp(name, "dtype") == 0)
-    c->result = ft_value_int(scalar_type(element ? element : FT_ELEMENT_FLOAT));
-  else if (strcmp(name, "requires_grad") == 0) /* as it is where something is learnt */
-    c->result = ft_value_bool(ft_element_is_real(element));
-  else if (strcmp(name, "device") == 0)
-    c->result = ft_value_string("cpu");
-  else if (strcmp(name, "is_cpu") == 0 || strcmp(name, "is_contiguous") == 0)
-    c->result = ft_value_bool(true);
-  else if (strncmp(name, "is_", 3) == 0)
-    c->result = ft_value_bool(false);
-  else if (strcmp(name, "layout") == 0)
-    c->result = ft_value_int(0);
-  else
-    c->result = ft_value_some(FT_VALUE_INT);
-  return 0;
-}
-
-/* The number that a tensor of one element holds. */
-int ft_aten_item(struct ft_call *c)
-{
-  const struct ft_operand *v = ft_arg(c, 0, NULL);
-  const struct ft_tensor *t = v->type == FT_VALUE_TENSOR ? ft_live_of(c->l, v->tensor) : NULL;
-  double value = t && t->values && ft_tensor_elements(t) == 1 ? t->values[0] : (double)NAN;
-
-  if (t && ft_element_is_real(t->element))
-    c->result = ft_value_real(value);
-  else if (isnan(value))
-    c->result = ft_value_some(FT_VALUE_INT);
-  else
-    c->result = ft_value_int(ft_whole(value));
-  return 0;
-}
-
-/* ---- the same elements, shaped otherwise ---- */
 
 int ft_aten_view(struct ft_call *c)
 {
@@ -161,8 +26,8 @@ int ft_aten_view(struct ft_call *c)
   }
   if (n < 0)
     return ft_aten_unknown(c);
-  if (c->args[1].type == FT_VALUE_INT && n == 1 && strncmp(c->name, "view", 4) == 0 && c->count == 2 &&
-      c->keys && c->keys[1])
+  if (c->args[1].type == FT_VALUE_INT && n == 1 && strncmp(c->name, "view", 4) == 0 &&
+      c->count == 2 && c->keys && c->keys[1])
     return ft_aten_same(c); /* view.dtype */
   return ft_give(c, ft_live_reshape(c->l, x, dims, n));
 }
@@ -184,9 +49,8 @@ int ft_aten_view_as(struct ft_call *c)
   t = ft_live_of(c->l, other);
   if (t->rank < 0 || ft_tensor_elements(t) < 0)
     return ft_aten_unknown(c);
-  return ft_give(c, strcmp(c->name, "expand_as") == 0
-                        ? expand(c->l, x, t->dims, t->rank)
-                        : ft_live_reshape(c->l, x, t->dims, t->rank));
+  return ft_give(c, strcmp(c->name, "expand_as") == 0 ? expand(c->l, x, t->dims, t->rank)
+                                                      : ft_live_reshape(c->l, x, t->dims, t->rank));
 }
 
 /* Dimensions FIRST to LAST of X become COUNT others. */
@@ -216,9 +80,9 @@ int ft_aten_flatten(struct ft_call *c)
   int first, last;
   uint32_t x;
 
-  t = shaped(c, &x);
+  t = ft_aten_shaped(c, &x);
   if (!t)
-    return not_shaped(c, x);
+    return ft_aten_not_shaped(c, x);
   if (t->rank == 0)
     return replace(c, x, 0, -1, &product, 1);
   first = ft_arg_axis(c, 1, "start_dim", 0, t->rank);
@@ -237,9 +101,9 @@ int ft_aten_unflatten(struct ft_call *c)
   int axis, n;
   uint32_t x;
 
-  t = shaped(c, &x);
+  t = ft_aten_shaped(c, &x);
   if (!t)
-    return not_shaped(c, x);
+    return ft_aten_not_shaped(c, x);
   axis = ft_arg_axis(c, 1, "dim", 0, t->rank);
   n = ft_arg_ints(c, 2, "sizes", sizes, FT_GRAPH_RANK);
   if (n < 0)
@@ -255,9 +119,9 @@ int ft_aten_transpose(struct ft_call *c)
   int a, b;
   uint32_t x;
 
-  t = shaped(c, &x);
+  t = ft_aten_shaped(c, &x);
   if (!t)
-    return not_shaped(c, x);
+    return ft_aten_not_shaped(c, x);
   if (t->rank < 2 && !given)
     return ft_aten_same(c);
   for (int i = 0; i < t->rank; i++)
@@ -292,9 +156,9 @@ int ft_aten_movedim(struct ft_call *c)
   const struct ft_tensor *t;
   uint32_t x;
 
-  t = shaped(c, &x);
+  t = ft_aten_shaped(c, &x);
   if (!t || n < 0 || ft_arg_ints(c, 2, NULL, to, FT_GRAPH_RANK) != n)
-    return not_shaped(c, x);
+    return ft_aten_not_shaped(c, x);
   for (int i = 0; i < t->rank; i++)
     order[i] = -1;
   for (int i = 0; i < n; i++) {
@@ -321,7 +185,7 @@ int ft_aten_unsqueeze(struct ft_call *c)
   int64_t at;
 
   if (rank < 0)
-    return not_shaped(c, x);
+    return ft_aten_not_shaped(c, x);
   axis = ft_arg_axis(c, 1, "dim", 0, rank + 1);
   if (axis < 0)
     return -1;
@@ -340,9 +204,9 @@ int ft_aten_squeeze(struct ft_call *c)
   const struct ft_tensor *t;
   uint32_t x;
 
-  t = shaped(c, &x);
+  t = ft_aten_shaped(c, &x);
   if (!t || n < 0)
-    return not_shaped(c, x);
+    return ft_aten_not_shaped(c, x);
   for (int i = 0; n == 0 && i < t->rank; i++)
     if (t->dims[i] == 1)
       ones[count++] = i;
@@ -367,9 +231,9 @@ int ft_aten_expand(struct ft_call *c)
   const struct ft_tensor *t;
   uint32_t x;
 
-  t = shaped(c, &x);
+  t = ft_aten_shaped(c, &x);
   if (!t || n < t->rank)
-    return not_shaped(c, x);
+    return ft_aten_not_shaped(c, x);
   for (int i = 0; i < n; i++)
     if (dims[i] == -1)
       dims[i] = i < n - t->rank ? 1 : t->dims[i - (n - t->rank)];
@@ -383,9 +247,9 @@ int ft_aten_repeat(struct ft_call *c)
   const struct ft_tensor *t;
   uint32_t x, list;
 
-  t = shaped(c, &x);
+  t = ft_aten_shaped(c, &x);
   if (!t || n < 0)
-    return not_shaped(c, x);
+    return ft_aten_not_shaped(c, x);
   more = n > t->rank ? n - t->rank : 0;
   for (int i = n - 1; n < t->rank && i >= 0; i--) /* tile: missing ones stand in front */
     times[i + t->rank - n] = times[i];
@@ -408,9 +272,9 @@ int ft_aten_repeat_interleave(struct ft_call *c)
   int axis, rank;
   uint32_t x;
 
-  t = shaped(c, &x);
+  t = ft_aten_shaped(c, &x);
   if (!t || times < 0 || t->rank == 0 || t->rank >= FT_GRAPH_RANK || !ft_arg_given(c, 2, "dim"))
-    return not_shaped(c, x);
+    return ft_aten_not_shaped(c, x);
   rank = t->rank;
   axis = ft_arg_axis(c, 2, "dim", 0, rank);
   if (axis < 0)
@@ -424,232 +288,4 @@ int ft_aten_repeat_interleave(struct ft_call *c)
   x = expand(c->l, c->result.tensor, dims, rank + 1);
   with[0] = ft_times(with[0], times);
   return x ? replace(c, x, axis, axis + 1, with, 1) : -1;
-}
-
-/* ---- joining and taking apart ---- */
-
-static int join(struct ft_call *c, const uint32_t *in, size_t count, int axis)
-{
-  ft_live_op(c->l, "Concat");
-  for (size_t i = 0; i < count; i++)
-    ft_live_in(c->l, in[i]);
-  ft_live_int(c->l, "axis", axis);
-  return ft_give(c, ft_live_end(c->l, 1));
-}
-
-static uint32_t *members(struct ft_call *c, size_t *count)
-{
-  const struct ft_operand *v = ft_arg(c, 0, "tensors");
-  uint32_t *list;
-
-  if ((v->type != FT_VALUE_LIST && v->type != FT_VALUE_TUPLE) || !v->list->count)
-    return NULL;
-  *count = v->list->count;
-  list = ft_live_take(c->l, *count * sizeof *list);
-  for (size_t i = 0; list && i < *count; i++) {
-    list[i] = ft_value_as_tensor(c->l, &v->list->items[i]);
-    if (!list[i])
-      return NULL;
-  }
-  return list;
-}
-
-int ft_aten_cat(struct ft_call *c)
-{
-  size_t count = 0;
-  uint32_t *in = members(c, &count);
-  int rank, axis;
-
-  if (!in)
-    return c->l->failed ? -1 : ft_aten_unknown(c);
-  rank = ft_live_of(c->l, in[count - 1])->rank;
-  if (rank < 0)
-    return ft_aten_unknown(c);
-  axis = ft_arg_axis(c, 1, "dim", 0, rank);
-  return axis < 0 ? -1 : join(c, in, count, axis);
-}
-
-int ft_aten_stack(struct ft_call *c)
-{
-  size_t count = 0;
-  uint32_t *in = members(c, &count);
-  int64_t at;
-  int axis;
-
-  if (!in)
-    return c->l->failed ? -1 : ft_aten_unknown(c);
-  if (ft_live_of(c->l, in[0])->rank < 0)
-    return ft_aten_unknown(c);
-  axis = ft_arg_axis(c, 1, "dim", 0, ft_live_of(c->l, in[0])->rank + 1);
-  if (axis < 0)
-    return -1;
-  at = axis;
-  for (size_t i = 0; i < count; i++) {
-    ft_live_op(c->l, "Unsqueeze");
-    ft_live_in(c->l, in[i]);
-    ft_live_ints(c->l, "axes", &at, 1);
-    in[i] = ft_live_end(c->l, 1);
-    if (!in[i])
-      return -1;
-  }
-  return join(c, in, count, axis);
-}
-
-/* How many pieces of which sizes; -1 not known. */
-static int pieces(struct ft_call *c, int64_t dim, int64_t *sizes)
-{
-  bool chunk = strstr(c->name, "chunk") || strcmp(c->name, "tensor_split") == 0;
-  const struct ft_operand *v = ft_arg(c, 1, "split_size");
-  int64_t each, left = dim;
-  int count = 0;
-
-  if (v->type == FT_VALUE_LIST || v->type == FT_VALUE_TUPLE)
-    return chunk ? -1 : ft_arg_ints(c, 1, NULL, sizes, FT_GRAPH_VALUES);
-  each = ft_arg_int(c, 1, "split_size", 1);
-  if (dim < 0 || each < 1)
-    return -1;
-  each = chunk ? (dim + each - 1) / each : each;
-  if (dim == 0 || each < 1)
-    return -1;
-  while (left > 0 && count < FT_GRAPH_VALUES) {
-    sizes[count] = left < each ? left : each;
-    left -= sizes[count++];
-  }
-  return left ? -1 : count;
-}
-
-int ft_aten_split(struct ft_call *c)
-{
-  int64_t sizes[FT_GRAPH_VALUES];
-  const struct ft_tensor *t;
-  int axis, count;
-  uint32_t x, list;
-
-  t = shaped(c, &x);
-  if (!t)
-    return not_shaped(c, x);
-  axis = ft_arg_axis(c, 2, "dim", 0, t->rank);
-  if (axis < 0)
-    return -1;
-  count = pieces(c, t->dims[axis], sizes);
-  if (count < 1)
-    return ft_aten_unknown(c);
-  list = ft_live_list(c->l, sizes, (size_t)count);
-  if (!list)
-    return -1;
-  ft_live_op(c->l, "Split");
-  ft_live_in(c->l, x);
-  ft_live_in(c->l, list);
-  ft_live_int(c->l, "axis", axis);
-  list = ft_live_end(c->l, (uint32_t)count);
-  if (!list)
-    return -1;
-  c->result = ft_value_list(c->l, FT_VALUE_LIST, NULL, 0);
-  for (int i = 0; i < count && c->result.type == FT_VALUE_LIST; i++)
-    if (ft_value_append(c->l, c->result.list, ft_value_tensor(list + (uint32_t)i)) < 0)
-      return -1;
-  return 0;
-}
-
-static uint32_t choose(struct ft_live *l, uint32_t x, int axis, int64_t index)
-{
-  uint32_t at = ft_live_number(l, FT_ELEMENT_INT64, (double)index);
-
-  if (!at)
-    return 0;
-  ft_live_op(l, "Gather");
-  ft_live_in(l, x);
-  ft_live_in(l, at);
-  ft_live_int(l, "axis", axis);
-  return ft_live_end(l, 1);
-}
-
-/* A slice of one, without its dimension: a view, as PyTorch's. */
-static uint32_t pick(struct ft_live *l, uint32_t x, int axis, int64_t index)
-{
-  int64_t at = axis;
-
-  if (ft_live_of(l, x)->values)
-    return choose(l, x, axis, index);
-  x = ft_live_slice(l, x, axis, index, index == -1 ? INT64_MAX : index + 1, 1);
-  if (!x)
-    return 0;
-  ft_live_op(l, "Squeeze");
-  ft_live_in(l, x);
-  ft_live_ints(l, "axes", &at, 1);
-  return ft_live_end(l, 1);
-}
-
-int ft_aten_unbind(struct ft_call *c)
-{
-  const struct ft_tensor *t;
-  int64_t count;
-  int axis;
-  uint32_t x;
-
-  t = shaped(c, &x);
-  if (!t || t->rank == 0)
-    return not_shaped(c, x);
-  axis = ft_arg_axis(c, 1, "dim", 0, t->rank);
-  count = axis < 0 ? -1 : t->dims[axis];
-  if (axis < 0)
-    return -1;
-  if (count < 0 || count > FT_GRAPH_VALUES)
-    return ft_aten_unknown(c);
-  c->result = ft_value_list(c->l, FT_VALUE_LIST, NULL, 0);
-  for (int64_t i = 0; i < count && c->result.type == FT_VALUE_LIST; i++) {
-    uint32_t one = pick(c->l, x, axis, i);
-
-    if (!one || ft_value_append(c->l, c->result.list, ft_value_tensor(one)) < 0)
-      return -1;
-  }
-  return c->l->failed ? -1 : 0;
-}
-
-int ft_aten_slice(struct ft_call *c)
-{
-  bool narrow = strcmp(c->name, "narrow") == 0;
-  int64_t start = ft_arg_int(c, 2, "start", 0), end = ft_arg_int(c, 3, "end", INT64_MAX);
-  int64_t step = narrow ? 1 : ft_arg_int(c, 4, "step", 1);
-  const struct ft_tensor *t;
-  uint32_t x, y;
-  int axis;
-
-  t = shaped(c, &x);
-  if (!t)
-    return not_shaped(c, x);
-  axis = ft_arg_axis(c, 1, "dim", 0, t->rank);
-  if (axis < 0)
-    return -1;
-  if (narrow && start != INT64_MIN && end != INT64_MIN && end >= 0 && end < INT64_MAX / 2 &&
-      start < INT64_MAX / 2)
-    end = start + end;
-  if (start == INT64_MIN || end == INT64_MIN || step == INT64_MIN) {
-    y = ft_live_unary(c->l, "Identity", x);
-    if (y) {
-      int64_t *dims = ft_shape(c->l->in, ft_live_of(c->l, y), t->rank);
-
-      t = ft_live_of(c->l, x);
-      for (int i = 0; dims && i < t->rank; i++)
-        dims[i] = i == axis ? -1 : t->dims[i];
-    }
-    return ft_give(c, y);
-  }
-  if (start == 0 && end == INT64_MAX && step == 1)
-    return ft_aten_same(c);
-  return ft_give(c, ft_live_slice(c->l, x, axis, start, end, step));
-}
-
-int ft_aten_select(struct ft_call *c)
-{
-  int64_t index = ft_arg_int(c, 2, "index", 0);
-  const struct ft_tensor *t;
-  uint32_t x;
-  int axis;
-
-  t = shaped(c, &x);
-  if (!t)
-    return not_shaped(c, x);
-  axis = ft_arg_axis(c, 1, "dim", 0, t->rank);
-  return axis < 0 ? -1 : ft_give(c, pick(c->l, x, axis, index == INT64_MIN ? 0 : index));
 }

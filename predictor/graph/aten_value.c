@@ -166,3 +166,14 @@ uint32_t ft_value_as_tensor(struct ft_live *l, const struct ft_operand *value)
     return 0;
   }
 }
+
+const struct ft_tensor *ft_aten_shaped(struct ft_call *c, uint32_t *x)
+{
+  *x = ft_arg_tensor(c, 0);
+  return *x && ft_live_of(c->l, *x)->rank >= 0 ? ft_live_of(c->l, *x) : NULL;
+}
+
+int ft_aten_not_shaped(struct ft_call *c, uint32_t x)
+{
+  return x ? ft_aten_unknown(c) : -1;
+}

@@ -6,6 +6,7 @@
 #include "predictor/core/buf.h"
 #include "predictor/core/hash.h"
 #include "predictor/graph/build.h"
+#include "predictor/graph/infer.h"
 #include "predictor/graph/kinds.h"
 
 struct ft_build_name {
@@ -121,6 +122,72 @@ uint32_t ft_build_name(struct ft_build *build, const char *text, size_t length)
 const char *ft_build_text(const struct ft_build *build, uint32_t name)
 {
   return name < build->name_count ? build->names[name].text : "";
+}
+
+const char *ft_build_same(struct ft_build *build, const char *text, size_t length)
+{
+  uint32_t name = ft_build_name(build, text, length);
+
+  return name == UINT32_MAX ? NULL : ft_build_text(build, name);
+}
+
+const char *ft_build_field(struct ft_build *build, struct ft_proto *proto,
+                           const struct ft_proto_field *field)
+{
+  size_t length = field->value > FT_GRAPH_NAME ? FT_GRAPH_NAME : (size_t)field->value;
+  char text[FT_GRAPH_NAME + 1];
+
+  if (ft_proto_copy(proto, field->end - field->value, text, length) < 0)
+    return NULL;
+  text[length] = '\0';
+  return ft_build_same(build, text, strlen(text));
+}
+
+/* ---- memory ---- */
+
+void *ft_build_take(struct ft_build *build, size_t size)
+{
+  void *taken = ft_arena_take(&build->graph->arena, size ? size : 1);
+
+  if (!taken)
+    (void)ft_build_exhausted(build);
+  return taken;
+}
+
+void *ft_build_keep(struct ft_build *build, const void *data, size_t size)
+{
+  void *kept = ft_build_take(build, size);
+
+  return kept && size ? memcpy(kept, data, size) : kept;
+}
+
+void *ft_build_grow(struct ft_build *build, void *data, size_t *room, size_t count, size_t size)
+{
+  void *grown = ft_arena_grow(&build->graph->arena, data, room, count, size);
+
+  if (!grown)
+    (void)ft_build_exhausted(build);
+  return grown;
+}
+
+int ft_build_shape(struct ft_build *build, uint64_t at, const int64_t *dims, int rank,
+                   struct ft_declared *d)
+{
+  d->dims = ft_build_keep(build, dims, (size_t)rank * sizeof *dims);
+  if (!d->dims)
+    return -1;
+  d->rank = rank;
+  d->elements = 1;
+  for (int i = 0; i < rank; i++) {
+    if (dims[i] < -1 || dims[i] > FT_GRAPH_DIMENSION)
+      return ft_error_set(build->err, "%s: byte %llu: a dimension of %lld: expected at most 2^40",
+                          build->graph->file, (unsigned long long)at, (long long)dims[i]);
+    d->elements = ft_times(d->elements, dims[i] < 0 ? 1 : dims[i]);
+  }
+  if (d->elements > FT_GRAPH_ELEMENTS)
+    return ft_error_set(build->err, "%s: byte %llu: a tensor of more than 2^50 elements",
+                        build->graph->file, (unsigned long long)at);
+  return 0;
 }
 
 int ft_build_block(struct ft_build *build, struct ft_block *block, const struct ft_draft *draft)
@@ -242,10 +309,16 @@ static int define_outputs(struct ft_build *build, struct scope *scope)
 
 /* ---- order ---- */
 
-/* Whether TENSOR comes from an operator of the block; *WHICH is it. */
-static bool produced(const struct ft_build *build, const struct scope *scope, uint32_t tensor,
-                     uint32_t *which)
+static uint32_t needs(const struct ft_operator *op)
 {
+  return op->input_count + op->capture_count;
+}
+
+/* Whether what OP needs at J comes from an operator of the block; *WHICH is it. */
+static bool waits_for(const struct ft_build *build, const struct scope *scope,
+                      const struct ft_operator *op, uint32_t j, uint32_t *which)
+{
+  uint32_t tensor = j < op->input_count ? op->inputs[j] : op->captures[j - op->input_count];
   const struct ft_tensor *t = &build->graph->tensors[tensor];
 
   if (!tensor || t->block != scope->serial || !t->producer)
@@ -254,20 +327,14 @@ static bool produced(const struct ft_build *build, const struct scope *scope, ui
   return true;
 }
 
-static uint32_t need(const struct ft_operator *op, uint32_t i)
-{
-  return i < op->input_count ? op->inputs[i] : op->captures[i - op->input_count];
-}
-
 static bool in_order(const struct ft_build *build, const struct scope *scope)
 {
-  const struct ft_block *block = scope->block;
+  const struct ft_operator *ops = scope->block->operators;
   uint32_t which;
 
-  for (uint32_t i = 0; i < block->operator_count; i++)
-    for (uint32_t j = 0; j < block->operators[i].input_count + block->operators[i].capture_count;
-         j++)
-      if (produced(build, scope, need(&block->operators[i], j), &which) && which >= i)
+  for (uint32_t i = 0; i < scope->block->operator_count; i++)
+    for (uint32_t j = 0; j < needs(&ops[i]); j++)
+      if (waits_for(build, scope, &ops[i], j, &which) && which >= i)
         return false;
   return true;
 }
@@ -286,9 +353,8 @@ static int put_in_order(struct ft_build *build, struct scope *scope)
   if (!first || !sorted || !waits || !queue)
     return ft_build_exhausted(build);
   for (uint32_t i = 0; i < n; i++)
-    for (uint32_t j = 0; j < block->operators[i].input_count + block->operators[i].capture_count;
-         j++)
-      if (produced(build, scope, need(&block->operators[i], j), &which)) {
+    for (uint32_t j = 0; j < needs(&block->operators[i]); j++)
+      if (waits_for(build, scope, &block->operators[i], j, &which)) {
         first[which + 2]++;
         waits[i]++;
         edges++;
@@ -299,9 +365,8 @@ static int put_in_order(struct ft_build *build, struct scope *scope)
   for (size_t i = 2; i < n + 2; i++)
     first[i] += first[i - 1];
   for (uint32_t i = 0; i < n; i++)
-    for (uint32_t j = 0; j < block->operators[i].input_count + block->operators[i].capture_count;
-         j++)
-      if (produced(build, scope, need(&block->operators[i], j), &which))
+    for (uint32_t j = 0; j < needs(&block->operators[i]); j++)
+      if (waits_for(build, scope, &block->operators[i], j, &which))
         users[first[which + 1]++] = i;
   for (uint32_t i = 0; i < n; i++)
     if (!waits[i])

@@ -122,6 +122,16 @@ static int back(const struct ft_infer *in, struct ft_tensor *y, int status)
   return status;
 }
 
+/* Whether input X and filters K are of sizes that are known: 1, 0; -1 where they contradict. */
+static int filtered(struct ft_infer *in, const struct ft_tensor *x, const struct ft_tensor *k)
+{
+  if (!x || !k || x->rank < 0 || k->rank < 0)
+    return 0;
+  if (x->rank < 3 || k->rank != x->rank)
+    return ft_contradiction(in, "an input of %d dimensions and filters of %d", x->rank, k->rank);
+  return 1;
+}
+
 int ft_infer_conv(struct ft_infer *in)
 {
   int64_t dims[FT_GRAPH_RANK];
@@ -130,12 +140,11 @@ int ft_infer_conv(struct ft_infer *in)
   const struct ft_tensor *x = ft_input(in, 0), *k = ft_input(in, weight);
   int64_t group = ft_integer(in->op, "group", 1);
   struct ft_tensor *y = ft_output(in, 0);
+  int known = filtered(in, x, k);
   struct window w;
 
-  if (!x || !k || x->rank < 0 || k->rank < 0)
-    return 0;
-  if (x->rank < 3 || k->rank != x->rank)
-    return ft_contradiction(in, "an input of %d dimensions and filters of %d", x->rank, k->rank);
+  if (known <= 0)
+    return known;
   x = channels_first(in, x, &turned, dims);
   if (group < 1 || group > FT_GRAPH_DIMENSION)
     return ft_contradiction(in, "%lld groups", (long long)group);
@@ -158,13 +167,11 @@ int ft_infer_conv_transpose(struct ft_infer *in)
   int64_t group = ft_integer(in->op, "group", 1), sizes[FT_GRAPH_RANK];
   struct ft_tensor *y = ft_output(in, 0), turned;
   int64_t dims[FT_GRAPH_RANK];
+  int given, known = filtered(in, x, k);
   struct window w;
-  int given;
 
-  if (!x || !k || x->rank < 0 || k->rank < 0)
-    return 0;
-  if (x->rank < 3 || k->rank != x->rank)
-    return ft_contradiction(in, "an input of %d dimensions and filters of %d", x->rank, k->rank);
+  if (known <= 0)
+    return known;
   x = channels_first(in, x, &turned, dims);
   if (read_window(in, x->rank - 2, &w) < 0 || !ft_shape(in, y, x->rank))
     return -1;

@@ -84,6 +84,8 @@ uint32_t ft_live_end(struct ft_live *l, uint32_t outputs);
 uint32_t ft_live_unary(struct ft_live *l, const char *type, uint32_t x);
 uint32_t ft_live_binary(struct ft_live *l, const char *type, uint32_t a, uint32_t b);
 uint32_t ft_live_reshape(struct ft_live *l, uint32_t x, const int64_t *dims, int rank);
+/* The COUNT TENSORS one behind the other along AXIS. */
+uint32_t ft_live_concat(struct ft_live *l, const uint32_t *tensors, size_t count, int64_t axis);
 uint32_t ft_live_resize(struct ft_live *l, uint32_t x, const int64_t *dims, int rank);
 uint32_t ft_live_transpose(struct ft_live *l, uint32_t x, const int64_t *order, int rank);
 uint32_t ft_live_slice(struct ft_live *l, uint32_t x, int axis, int64_t start, int64_t end,

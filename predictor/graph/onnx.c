@@ -25,11 +25,10 @@ static int take_name(struct ft_onnx *o, const struct ft_proto_field *f, uint32_t
 
 static int add_name(struct ft_onnx *o, const struct ft_proto_field *f, struct name_list *list)
 {
-  uint32_t *names =
-      ft_arena_grow(&o->build->graph->arena, list->names, &list->room, list->count, sizeof *names);
+  uint32_t *names = ft_build_grow(o->build, list->names, &list->room, list->count, sizeof *names);
 
   if (!names)
-    return ft_build_exhausted(o->build);
+    return -1;
   list->names = names;
   if (take_name(o, f, &names[list->count]) < 0)
     return -1;
@@ -87,10 +86,10 @@ static int read_shape(struct ft_onnx *o, uint64_t end, struct ft_declared *d)
   }
   if (more < 0)
     return -1;
-  d->dims = ft_arena_take(&o->build->graph->arena, (size_t)(rank + 1) * sizeof *dims);
-  d->symbols = ft_arena_take(&o->build->graph->arena, (size_t)(rank + 1) * sizeof *symbols);
+  d->dims = ft_build_take(o->build, (size_t)(rank + 1) * sizeof *dims);
+  d->symbols = ft_build_take(o->build, (size_t)(rank + 1) * sizeof *symbols);
   if (!d->dims || !d->symbols)
-    return ft_build_exhausted(o->build);
+    return -1;
   memcpy(d->dims, dims, (size_t)rank * sizeof *dims);
   memcpy(d->symbols, symbols, (size_t)rank * sizeof *symbols);
   d->rank = rank;
@@ -121,12 +120,12 @@ static int read_type(struct ft_onnx *o, uint64_t end, struct ft_declared *d)
 
 static int read_value_info(struct ft_onnx *o, uint64_t end, struct ft_named *named)
 {
-  struct ft_declared *d = ft_arena_take(&o->build->graph->arena, sizeof *d);
+  struct ft_declared *d = ft_build_take(o->build, sizeof *d);
   struct ft_proto_field f = { 0 };
   int more;
 
   if (!d)
-    return ft_build_exhausted(o->build);
+    return -1;
   d->rank = -1;
   d->at = o->proto.at;
   *named = (struct ft_named){ .declared = d };
@@ -150,9 +149,9 @@ static int read_block(struct ft_onnx *o, uint64_t end, struct ft_attribute *a)
   if (o->depth == FT_GRAPH_DEPTH)
     return ft_proto_fail(&o->proto, o->proto.at, "graphs within each other more than %d deep",
                          FT_GRAPH_DEPTH);
-  a->block = ft_arena_take(&o->build->graph->arena, sizeof *a->block);
+  a->block = ft_build_take(o->build, sizeof *a->block);
   if (!a->block)
-    return ft_build_exhausted(o->build);
+    return -1;
   o->depth++;
   status = read_graph(o, end, a->block);
   o->depth--;
@@ -208,13 +207,13 @@ static int read_attribute(struct ft_onnx *o, uint64_t end, struct ft_attribute *
     return -1;
   if (integers && integers <= FT_GRAPH_VALUES) {
     a->type = FT_ATTRIBUTE_INTEGERS;
-    a->integers = ft_onnx_keep(o, o->integers, integers * sizeof *o->integers);
+    a->integers = ft_build_keep(o->build, o->integers, integers * sizeof *o->integers);
     a->count = integers;
     return a->integers ? 0 : -1;
   }
   if (reals && reals <= FT_GRAPH_VALUES) {
     a->type = FT_ATTRIBUTE_REALS;
-    a->reals = ft_onnx_keep(o, o->reals, reals * sizeof *o->reals);
+    a->reals = ft_build_keep(o->build, o->reals, reals * sizeof *o->reals);
     a->count = reals;
     return a->reals ? 0 : -1;
   }
@@ -223,11 +222,11 @@ static int read_attribute(struct ft_onnx *o, uint64_t end, struct ft_attribute *
 
 static int add_attribute(struct ft_onnx *o, uint64_t end, struct ft_operator *op, size_t *room)
 {
-  struct ft_attribute *attributes = ft_arena_grow(&o->build->graph->arena, op->attributes, room,
-                                                  op->attribute_count, sizeof *attributes);
+  struct ft_attribute *attributes =
+      ft_build_grow(o->build, op->attributes, room, op->attribute_count, sizeof *attributes);
 
   if (!attributes)
-    return ft_build_exhausted(o->build);
+    return -1;
   op->attributes = attributes;
   return read_attribute(o, end, &attributes[op->attribute_count++]);
 }
@@ -273,12 +272,11 @@ static int read_node(struct ft_onnx *o, const struct ft_proto_field *node, struc
 
 static int add_operator(struct ft_onnx *o, const struct ft_proto_field *f, struct ft_draft *draft)
 {
-  struct ft_operator *ops =
-      ft_arena_grow(&o->build->graph->arena, draft->operators, &draft->operator_room,
-                    draft->operator_count, sizeof *ops);
+  struct ft_operator *ops = ft_build_grow(o->build, draft->operators, &draft->operator_room,
+                                          draft->operator_count, sizeof *ops);
 
   if (!ops)
-    return ft_build_exhausted(o->build);
+    return -1;
   draft->operators = ops;
   return read_node(o, f, &ops[draft->operator_count++]);
 }

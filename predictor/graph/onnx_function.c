@@ -29,14 +29,14 @@ static const struct ft_onnx_function *find(const struct inlining *in, const stru
 
 static int add(struct inlining *in, const struct ft_operator *op)
 {
-  struct ft_operator *list = ft_arena_grow(&in->build->graph->arena, in->operators,
-                                           &in->operator_room, in->operator_count, sizeof *list);
+  struct ft_operator *list =
+      ft_build_grow(in->build, in->operators, &in->operator_room, in->operator_count, sizeof *list);
 
   if (++in->total > OPERATORS)
     return ft_error_set(in->build->err, "%s: byte %llu: functions that grow past %d operators",
                         in->build->graph->file, (unsigned long long)op->at, OPERATORS);
   if (!list)
-    return ft_build_exhausted(in->build);
+    return -1;
   in->operators = list;
   list[in->operator_count++] = *op;
   return 0;
@@ -71,12 +71,10 @@ static uint32_t *rename_all(struct inlining *in, const struct ft_onnx_function *
                             const struct ft_operator *caller, size_t call, const uint32_t *names,
                             uint32_t count)
 {
-  uint32_t *renamed = ft_arena_take(&in->build->graph->arena, (count + 1) * sizeof *renamed);
+  uint32_t *renamed = ft_build_take(in->build, (count + 1) * sizeof *renamed);
 
-  if (!renamed) {
-    (void)ft_build_exhausted(in->build);
+  if (!renamed)
     return NULL;
-  }
   for (uint32_t i = 0; i < count; i++) {
     renamed[i] = names[i];
     if (rename_one(in, f, caller, call, &renamed[i]) < 0)
@@ -98,12 +96,11 @@ static const struct ft_attribute *attribute_of(const struct ft_attribute *list, 
 static int settle_attributes(struct inlining *in, const struct ft_onnx_function *f,
                              const struct ft_operator *caller, struct ft_operator *op)
 {
-  struct ft_attribute *list =
-      ft_arena_take(&in->build->graph->arena, (op->attribute_count + 1) * sizeof *list);
+  struct ft_attribute *list = ft_build_take(in->build, (op->attribute_count + 1) * sizeof *list);
   uint32_t kept = 0;
 
   if (!list)
-    return ft_build_exhausted(in->build);
+    return -1;
   for (uint32_t i = 0; i < op->attribute_count; i++) {
     const struct ft_attribute *a = &op->attributes[i], *given;
 

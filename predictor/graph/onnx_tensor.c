@@ -31,17 +31,6 @@ int ft_onnx_string(struct ft_onnx *o, const struct ft_proto_field *field)
   return 0;
 }
 
-void *ft_onnx_keep(struct ft_onnx *o, const void *data, size_t size)
-{
-  void *kept = ft_arena_take(&o->build->graph->arena, size ? size : 1);
-
-  if (!kept)
-    (void)ft_build_exhausted(o->build);
-  else if (size)
-    memcpy(kept, data, size);
-  return kept;
-}
-
 /* StringStringEntryProto of external data (onnx, docs/ExternalData.md). */
 static int read_entry(struct ft_onnx *o, uint64_t end, struct place *place)
 {
@@ -212,9 +201,9 @@ static int keep_values(struct ft_onnx *o, struct ft_declared *d, const struct pl
   } else if ((real ? place->reals : place->integers) != count) {
     return 0;
   }
-  values = ft_arena_take(&o->build->graph->arena, count * sizeof *values);
+  values = ft_build_take(o->build, count * sizeof *values);
   if (!values)
-    return ft_build_exhausted(o->build);
+    return -1;
   for (size_t i = 0; i < count; i++)
     values[i] = place->raw_length || place->external ? decode(data + i * width, d->element, width)
                 : real                               ? o->reals[i]
@@ -226,19 +215,19 @@ static int keep_values(struct ft_onnx *o, struct ft_declared *d, const struct pl
 int ft_onnx_tensor(struct ft_onnx *o, uint64_t end, const struct ft_declared **tensor,
                    uint32_t *name)
 {
-  struct ft_declared *d = ft_arena_take(&o->build->graph->arena, sizeof *d);
+  struct ft_declared *d = ft_build_take(o->build, sizeof *d);
   struct place place = { .raw_at = 0 };
   uint64_t at = o->proto.at;
   int64_t dims[FT_GRAPH_RANK];
   size_t rank = 0;
 
   if (!d)
-    return ft_build_exhausted(o->build);
+    return -1;
   d->at = at;
   if (read_fields(o, end, d, &place, dims, &rank, name) < 0)
     return -1;
   d->rank = (int)rank;
-  d->dims = ft_onnx_keep(o, dims, rank * sizeof *dims);
+  d->dims = ft_build_keep(o->build, dims, rank * sizeof *dims);
   if (!d->dims || count_elements(o, d, at) < 0 || keep_values(o, d, &place) < 0)
     return -1;
   *tensor = o->tensor = d;

@@ -21,9 +21,6 @@ struct ft_onnx {
 /* Read the string of FIELD into text. Returns 0; -1 past FT_GRAPH_NAME. */
 int ft_onnx_string(struct ft_onnx *o, const struct ft_proto_field *field);
 
-/* A copy in the graph's memory; NULL with the error when that is out. */
-void *ft_onnx_keep(struct ft_onnx *o, const void *data, size_t size);
-
 /*
  * Read a tensor's header up to END, and its values where they are few and may
  * be sizes: whole numbers up to FT_GRAPH_VALUES, others up to 64. NAME may be NULL. Returns 0 or

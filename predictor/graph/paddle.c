@@ -10,43 +10,9 @@ struct reader {
   struct ft_build *build;
   struct ft_pd_program *program;
   struct ft_proto proto;
-  char text[FT_GRAPH_NAME + 1];
   int64_t integers[FT_GRAPH_VALUES];
   double reals[FT_GRAPH_VALUES];
 };
-
-static void *grow(struct reader *r, void *data, size_t *room, size_t count, size_t size)
-{
-  void *grown = ft_arena_grow(&r->build->graph->arena, data, room, count, size);
-
-  if (!grown)
-    (void)ft_build_exhausted(r->build);
-  return grown;
-}
-
-static void *keep(struct reader *r, const void *data, size_t size)
-{
-  void *kept = ft_arena_take(&r->build->graph->arena, size ? size : 1);
-
-  if (!kept)
-    (void)ft_build_exhausted(r->build);
-  else if (size)
-    memcpy(kept, data, size);
-  return kept;
-}
-
-/* The text of a field, cut where it is longer than a name may be (call stacks are). */
-static const char *text(struct reader *r, const struct ft_proto_field *f)
-{
-  size_t length = f->value > FT_GRAPH_NAME ? FT_GRAPH_NAME : (size_t)f->value;
-  uint32_t name;
-
-  if (ft_proto_copy(&r->proto, f->end - f->value, r->text, length) < 0)
-    return NULL;
-  r->text[length] = '\0';
-  name = ft_build_name(r->build, r->text, strlen(r->text));
-  return name == UINT32_MAX ? NULL : ft_build_text(r->build, name);
-}
 
 unsigned ft_pd_element(int64_t type)
 {
@@ -76,19 +42,7 @@ static int tensor(struct reader *r, uint64_t end, struct ft_declared *d)
     return -1;
   if (rank > FT_GRAPH_RANK)
     return ft_proto_fail(&r->proto, end, "a shape of more than %d dimensions", FT_GRAPH_RANK);
-  d->rank = (int)rank;
-  d->elements = 1;
-  for (size_t i = 0; i < rank; i++) {
-    if (r->integers[i] < -1 || r->integers[i] > FT_GRAPH_DIMENSION)
-      return ft_proto_fail(&r->proto, end, "a dimension of %lld: expected at most 2^40",
-                           (long long)r->integers[i]);
-    if (__builtin_mul_overflow(d->elements, r->integers[i] < 0 ? 1 : r->integers[i],
-                               &d->elements) ||
-        d->elements > FT_GRAPH_ELEMENTS)
-      return ft_proto_fail(&r->proto, end, "a tensor of more than 2^50 elements");
-  }
-  d->dims = keep(r, r->integers, (rank + 1) * sizeof *d->dims);
-  return d->dims ? 0 : -1;
+  return ft_build_shape(r->build, end, r->integers, (int)rank, d);
 }
 
 /* VarType: of tensors (3) their description (1) */
@@ -116,7 +70,7 @@ static int add_variable(struct reader *r, const struct ft_proto_field *field,
                         struct ft_pd_block *b)
 {
   struct ft_pd_variable *list =
-      grow(r, b->variables, &b->variable_room, b->variable_count, sizeof *list);
+      ft_build_grow(r->build, b->variables, &b->variable_room, b->variable_count, sizeof *list);
   struct ft_proto_field f = { 0 };
   struct ft_pd_variable *v;
   int more, status = 0;
@@ -128,7 +82,7 @@ static int add_variable(struct reader *r, const struct ft_proto_field *field,
   *v = (struct ft_pd_variable){ .name = "", .declared = { .rank = -1, .at = field->at } };
   while (status == 0 && (more = ft_proto_next(&r->proto, field->end, &f)) > 0) {
     if (f.number == 1 && f.wire == FT_PROTO_BYTES)
-      status = (v->name = text(r, &f)) ? 0 : -1;
+      status = (v->name = ft_build_field(r->build, &r->proto, &f)) ? 0 : -1;
     else if (f.number == 2 && f.wire == FT_PROTO_BYTES)
       status = type(r, f.end, v);
     else if (f.number == 3 && f.wire == FT_PROTO_VARINT)
@@ -143,7 +97,7 @@ static int add_variable(struct reader *r, const struct ft_proto_field *field,
 static int add_slot(struct reader *r, uint64_t end, struct ft_pd_slot **slots, size_t *room,
                     size_t *count)
 {
-  struct ft_pd_slot *list = grow(r, *slots, room, *count, sizeof *list), *s;
+  struct ft_pd_slot *list = ft_build_grow(r->build, *slots, room, *count, sizeof *list), *s;
   struct ft_proto_field f = { 0 };
   int more;
 
@@ -156,16 +110,16 @@ static int add_slot(struct reader *r, uint64_t end, struct ft_pd_slot **slots, s
     if (f.wire != FT_PROTO_BYTES)
       continue;
     if (f.number == 1) {
-      s->name = text(r, &f);
+      s->name = ft_build_field(r->build, &r->proto, &f);
       if (!s->name)
         return -1;
     } else if (f.number == 2) {
-      const char **names = grow(r, s->variables, &s->room, s->count, sizeof *names);
+      const char **names = ft_build_grow(r->build, s->variables, &s->room, s->count, sizeof *names);
 
       if (!names)
         return -1;
       s->variables = names;
-      names[s->count] = text(r, &f);
+      names[s->count] = ft_build_field(r->build, &r->proto, &f);
       if (!names[s->count++])
         return -1;
     }
@@ -175,8 +129,8 @@ static int add_slot(struct reader *r, uint64_t end, struct ft_pd_slot **slots, s
 
 static int add_attribute(struct reader *r, uint64_t end, struct ft_pd_operator *op)
 {
-  struct ft_pd_attribute *list =
-      grow(r, op->attributes, &op->attribute_room, op->attribute_count, sizeof *list);
+  struct ft_pd_attribute *list = ft_build_grow(r->build, op->attributes, &op->attribute_room,
+                                               op->attribute_count, sizeof *list);
   struct ft_proto_field f = { 0 };
   size_t integers = 0, reals = 0;
   struct ft_pd_attribute *a;
@@ -191,13 +145,13 @@ static int add_attribute(struct reader *r, uint64_t end, struct ft_pd_operator *
     bool bytes = f.wire == FT_PROTO_BYTES;
 
     if (f.number == 1 && bytes)
-      status = (a->name = text(r, &f)) ? 0 : -1;
+      status = (a->name = ft_build_field(r->build, &r->proto, &f)) ? 0 : -1;
     else if ((f.number == 3 || f.number == 10 || f.number == 12 || f.number == 13) && !bytes)
       a->integer = f.number == 3 ? (int64_t)(int32_t)f.value : (int64_t)f.value;
     else if (f.number == 4 && f.wire == FT_PROTO_FIXED32)
       status = ft_proto_reals(&r->proto, &f, FT_PROTO_FIXED32, &a->real, 1, &(size_t){ 0 });
     else if (f.number == 5 && bytes)
-      status = (a->text = text(r, &f)) ? 0 : -1;
+      status = (a->text = ft_build_field(r->build, &r->proto, &f)) ? 0 : -1;
     else if (f.number == 6 || f.number == 15)
       status = ft_proto_integers(&r->proto, &f, r->integers, FT_GRAPH_VALUES, &integers);
     else if (f.number == 7)
@@ -206,12 +160,12 @@ static int add_attribute(struct reader *r, uint64_t end, struct ft_pd_operator *
   if (status < 0 || more < 0)
     return -1;
   if (integers && integers <= FT_GRAPH_VALUES) {
-    a->integers = keep(r, r->integers, integers * sizeof *a->integers);
+    a->integers = ft_build_keep(r->build, r->integers, integers * sizeof *a->integers);
     a->count = integers;
     return a->integers ? 0 : -1;
   }
   if (reals && reals <= FT_GRAPH_VALUES) {
-    a->reals = keep(r, r->reals, reals * sizeof *a->reals);
+    a->reals = ft_build_keep(r->build, r->reals, reals * sizeof *a->reals);
     a->count = reals;
     return a->reals ? 0 : -1;
   }
@@ -222,7 +176,7 @@ static int add_operator(struct reader *r, const struct ft_proto_field *field,
                         struct ft_pd_block *b)
 {
   struct ft_pd_operator *list =
-      grow(r, b->operators, &b->operator_room, b->operator_count, sizeof *list);
+      ft_build_grow(r->build, b->operators, &b->operator_room, b->operator_count, sizeof *list);
   struct ft_proto_field f = { 0 };
   struct ft_pd_operator *op;
   int more, status = 0;
@@ -240,7 +194,7 @@ static int add_operator(struct reader *r, const struct ft_proto_field *field,
     else if (f.number == 2)
       status = add_slot(r, f.end, &op->outputs, &op->output_room, &op->output_count);
     else if (f.number == 3)
-      status = (op->type = text(r, &f)) ? 0 : -1;
+      status = (op->type = ft_build_field(r->build, &r->proto, &f)) ? 0 : -1;
     else if (f.number == 4)
       status = add_attribute(r, f.end, op);
   }
@@ -254,7 +208,8 @@ static int add_operator(struct reader *r, const struct ft_proto_field *field,
 static int add_block(struct reader *r, uint64_t end)
 {
   struct ft_pd_program *p = r->program;
-  struct ft_pd_block *list = grow(r, p->blocks, &p->room, p->count, sizeof *list), *b;
+  struct ft_pd_block *list = ft_build_grow(r->build, p->blocks, &p->room, p->count, sizeof *list),
+                     *b;
   struct ft_proto_field f = { 0 };
   int more, status = 0;
 
@@ -270,6 +225,14 @@ static int add_block(struct reader *r, uint64_t end)
       status = add_operator(r, &f, b);
   }
   return status < 0 || more < 0 ? -1 : 0;
+}
+
+void ft_paddle_keep(struct ft_build *build, struct ft_pd_program *program)
+{
+  build->graph->format = "paddle";
+  build->graph->producer = "paddlepaddle";
+  build->graph->program = program;
+  build->graph->expand = ft_paddle_run;
 }
 
 int ft_paddle_read(struct ft_build *build, int fd)
@@ -294,9 +257,6 @@ int ft_paddle_read(struct ft_build *build, int fd)
     return ft_error_set(build->err, "%s: byte 0: expected a PaddlePaddle program, found no "
                                     "operator in it",
                         build->graph->file);
-  build->graph->format = "paddle";
-  build->graph->producer = "paddlepaddle";
-  build->graph->program = p;
-  build->graph->expand = ft_paddle_run;
+  ft_paddle_keep(build, p);
   return 0;
 }

@@ -3,74 +3,23 @@
 
 #include <string.h>
 
-#include "predictor/graph/protobuf.h"
-#include "predictor/graph/tensorflow.h"
+#include "predictor/graph/tensorflow_tensor.h"
 
-struct reader {
-  struct ft_build *build;
-  struct ft_tf_program *program;
-  struct ft_proto proto;
-  char text[FT_GRAPH_NAME + 1];
-  int64_t integers[FT_GRAPH_VALUES];
-  double reals[FT_GRAPH_VALUES];
-};
-
-static void *take(struct reader *r, size_t size)
-{
-  void *taken = ft_arena_take(&r->build->graph->arena, size);
-
-  if (!taken)
-    (void)ft_build_exhausted(r->build);
-  return taken;
-}
-
-static void *grow(struct reader *r, void *data, size_t *room, size_t count, size_t size)
-{
-  void *grown = ft_arena_grow(&r->build->graph->arena, data, room, count, size);
-
-  if (!grown)
-    (void)ft_build_exhausted(r->build);
-  return grown;
-}
-
-/* The text of a field, cut where it is longer than a name may be (configurations are). */
-static const char *text(struct reader *r, const struct ft_proto_field *f)
-{
-  size_t length = f->value > FT_GRAPH_NAME ? FT_GRAPH_NAME : (size_t)f->value;
-  uint32_t name;
-
-  if (ft_proto_copy(&r->proto, f->end - f->value, r->text, length) < 0)
-    return NULL;
-  r->text[length] = '\0';
-  name = ft_build_name(r->build, r->text, strlen(r->text));
-  return name == UINT32_MAX ? NULL : ft_build_text(r->build, name);
-}
-
-static int add_text(struct reader *r, const struct ft_proto_field *f, const char ***list,
+static int add_text(struct ft_tf_reader *r, const struct ft_proto_field *f, const char ***list,
                     size_t *room, size_t *count)
 {
-  const char **grown = grow(r, *list, room, *count, sizeof *grown);
+  const char **grown = ft_build_grow(r->build, *list, room, *count, sizeof *grown);
 
   if (!grown)
     return -1;
   *list = grown;
-  grown[*count] = text(r, f);
+  grown[*count] = ft_build_field(r->build, &r->proto, f);
   return grown[(*count)++] ? 0 : -1;
 }
 
-/* ---- shapes and tensors ---- */
-
-unsigned ft_tf_element(int64_t type)
-{
-  static const uint8_t elements[] = { 0, 1, 11, 6, 2, 5, 3, 8, 14, 7, 9, 3, 2, 6, 16, 3, 2, 4,
-                                      15, 10, 0, 0, 12, 13 };
-
-  type = type > 100 ? type - 100 : type; /* references to such */
-  return type > 0 && type < (int64_t)sizeof elements ? elements[type] : FT_ELEMENT_UNKNOWN;
-}
-
 /* A key of a map and its value: entries are messages of two fields. */
-static int entry(struct reader *r, uint64_t end, const char **key, struct ft_proto_field *value)
+static int entry(struct ft_tf_reader *r, uint64_t end, const char **key,
+                 struct ft_proto_field *value)
 {
   struct ft_proto_field f = { 0 };
   int more;
@@ -79,7 +28,7 @@ static int entry(struct reader *r, uint64_t end, const char **key, struct ft_pro
   *value = (struct ft_proto_field){ 0 };
   while ((more = ft_proto_next(&r->proto, end, &f)) > 0) {
     if (f.number == 1 && f.wire == FT_PROTO_BYTES) {
-      *key = text(r, &f);
+      *key = ft_build_field(r->build, &r->proto, &f);
       if (!*key)
         return -1;
     } else if (f.number == 2 && f.wire == FT_PROTO_BYTES) {
@@ -90,144 +39,15 @@ static int entry(struct reader *r, uint64_t end, const char **key, struct ft_pro
   return more;
 }
 
-static int dimension(struct reader *r, uint64_t end, int64_t *dim)
-{
-  struct ft_proto_field f = { 0 };
-  int more;
-
-  *dim = 0;
-  while ((more = ft_proto_next(&r->proto, end, &f)) > 0)
-    if (f.number == 1 && f.wire == FT_PROTO_VARINT)
-      *dim = (int64_t)f.value;
-  if (more == 0 && (*dim < -1 || *dim > FT_GRAPH_DIMENSION))
-    return ft_proto_fail(&r->proto, f.at, "a dimension of %lld: expected at most 2^40",
-                         (long long)*dim);
-  return more;
-}
-
-/* TensorShapeProto; without dimensions a scalar, unless it says that its rank is not known. */
-static int shape(struct reader *r, uint64_t end, struct ft_declared *d)
-{
-  struct ft_proto_field f = { 0 };
-  int64_t dims[FT_GRAPH_RANK];
-  bool unknown = false;
-  int more, rank = 0;
-
-  while ((more = ft_proto_next(&r->proto, end, &f)) > 0) {
-    unknown = unknown || (f.number == 3 && f.value);
-    if (f.number != 2 || f.wire != FT_PROTO_BYTES)
-      continue;
-    if (rank == FT_GRAPH_RANK)
-      return ft_proto_fail(&r->proto, f.at, "a shape of more than %d dimensions", FT_GRAPH_RANK);
-    if (dimension(r, f.end, &dims[rank++]) < 0)
-      return -1;
-  }
-  d->dims = take(r, (size_t)(rank + 1) * sizeof *d->dims);
-  if (more < 0 || !d->dims)
-    return -1;
-  memcpy(d->dims, dims, (size_t)rank * sizeof *dims);
-  d->rank = unknown ? -1 : rank;
-  d->elements = 1;
-  for (int i = 0; i < rank; i++)
-    if (__builtin_mul_overflow(d->elements, dims[i] < 0 ? 1 : dims[i], &d->elements) ||
-        d->elements > FT_GRAPH_ELEMENTS)
-      return ft_proto_fail(&r->proto, f.at, "a tensor of more than 2^50 elements");
-  return 0;
-}
-
-/* Whole numbers in the machine's order, as tensor_content has them. */
-static int content(struct reader *r, const struct ft_proto_field *f, const struct ft_declared *d,
-                   size_t *count)
-{
-  unsigned bytes = ft_element_bits(d->element) / 8;
-  uint8_t raw[8];
-
-  if (!bytes || bytes > 8 || (ft_element_is_real(d->element) && d->elements > 64) ||
-      d->elements > FT_GRAPH_VALUES || f->value < (uint64_t)d->elements * bytes)
-    return 0;
-  for (int64_t i = 0; i < d->elements; i++) {
-    uint64_t bits = 0;
-    float single;
-
-    if (ft_proto_copy(&r->proto, f->end - f->value + (uint64_t)i * bytes, raw, bytes) < 0)
-      return -1;
-    for (unsigned j = bytes; j-- > 0;)
-      bits = bits << 8 | raw[j];
-    if (d->element == FT_ELEMENT_FLOAT) {
-      uint32_t low = (uint32_t)bits;
-
-      memcpy(&single, &low, sizeof single);
-      r->reals[i] = (double)single;
-    } else if (d->element == 11) {
-      memcpy(&r->reals[i], &bits, sizeof r->reals[i]);
-    } else {
-      r->reals[i] = bytes == 4 ? (double)(int32_t)bits : (double)(int64_t)bits;
-    }
-  }
-  *count = (size_t)d->elements;
-  return 0;
-}
-
-/* TensorProto: its header, and its numbers where they are few. */
-static int tensor(struct reader *r, uint64_t end, struct ft_declared **kept)
-{
-  struct ft_declared *d = take(r, sizeof *d);
-  struct ft_proto_field f = { 0 };
-  size_t count = 0, integers = 0;
-  bool written = false;
-  int more, status = 0;
-  double *values;
-
-  if (!d)
-    return -1;
-  d->at = r->proto.at;
-  while (status == 0 && (more = ft_proto_next(&r->proto, end, &f)) > 0) {
-    written = written || f.number > 3;
-    if (f.number == 1 && f.wire == FT_PROTO_VARINT)
-      d->element = (uint8_t)ft_tf_element((int64_t)f.value);
-    else if (f.number == 2 && f.wire == FT_PROTO_BYTES)
-      status = shape(r, f.end, d);
-    else if (f.number == 4 && f.wire == FT_PROTO_BYTES && d->dims)
-      status = content(r, &f, d, &count);
-    else if (f.number == 5)
-      status = ft_proto_reals(&r->proto, &f, FT_PROTO_FIXED32, r->reals, FT_GRAPH_VALUES, &count);
-    else if (f.number == 6)
-      status = ft_proto_reals(&r->proto, &f, FT_PROTO_FIXED64, r->reals, FT_GRAPH_VALUES, &count);
-    else if (f.number == 7 || f.number == 10 || f.number == 11)
-      status = ft_proto_integers(&r->proto, &f, r->integers, FT_GRAPH_VALUES, &integers);
-  }
-  if (status < 0 || more < 0)
-    return -1;
-  if (!d->dims) {
-    d->dims = take(r, sizeof *d->dims);
-    d->elements = 1;
-  }
-  for (size_t i = 0; i < integers && integers <= FT_GRAPH_VALUES; i++)
-    r->reals[i] = (double)r->integers[i];
-  count = integers ? integers : count;
-  if (!written) /* zeros are left out */
-    r->reals[count++] = 0;
-  *kept = d;
-  if (!d->dims || !count || count > FT_GRAPH_VALUES || d->elements > FT_GRAPH_VALUES)
-    return d->dims ? 0 : -1;
-  values = take(r, (size_t)(d->elements + 1) * sizeof *values);
-  if (!values)
-    return -1;
-  for (int64_t i = 0; i < d->elements; i++) /* the last one stands for the rest */
-    values[i] = r->reals[(size_t)i < count ? (size_t)i : count - 1];
-  d->values = values;
-  return 0;
-}
-
 /* ---- nodes ---- */
 
-static int keep_integers(struct reader *r, struct ft_tf_attribute *a, size_t count)
+static int keep_integers(struct ft_tf_reader *r, struct ft_tf_attribute *a, size_t count)
 {
   int64_t *kept;
 
   if (count > FT_GRAPH_VALUES)
     return 0;
-  kept = take(r, (count + 1) * sizeof *kept);
+  kept = ft_build_take(r->build, (count + 1) * sizeof *kept);
   if (!kept)
     return -1;
   memcpy(kept, r->integers, count * sizeof *kept);
@@ -236,33 +56,32 @@ static int keep_integers(struct reader *r, struct ft_tf_attribute *a, size_t cou
   return 0;
 }
 
-static int list_value(struct reader *r, uint64_t end, struct ft_tf_attribute *a)
+static int list_value(struct ft_tf_reader *r, uint64_t end, struct ft_tf_attribute *a)
 {
   struct ft_proto_field f = { 0 };
   size_t count = 0;
   int more;
 
   while ((more = ft_proto_next(&r->proto, end, &f)) > 0) {
-    if (f.number == 3 &&
-        ft_proto_integers(&r->proto, &f, r->integers, FT_GRAPH_VALUES, &count) < 0)
+    if (f.number == 3 && ft_proto_integers(&r->proto, &f, r->integers, FT_GRAPH_VALUES, &count) < 0)
       return -1;
     if (f.number == 7 && f.wire == FT_PROTO_BYTES && !a->shape) {
-      a->shape = take(r, sizeof *a->shape);
-      if (!a->shape || shape(r, f.end, a->shape) < 0)
+      a->shape = ft_build_take(r->build, sizeof *a->shape);
+      if (!a->shape || ft_tf_read_shape(r, f.end, a->shape) < 0)
         return -1;
     }
   }
   return more < 0 ? -1 : keep_integers(r, a, count);
 }
 
-static int function_name(struct reader *r, uint64_t end, struct ft_tf_attribute *a)
+static int function_name(struct ft_tf_reader *r, uint64_t end, struct ft_tf_attribute *a)
 {
   struct ft_proto_field f = { 0 };
   int more;
 
   while ((more = ft_proto_next(&r->proto, end, &f)) > 0)
     if (f.number == 1 && f.wire == FT_PROTO_BYTES) {
-      a->text = text(r, &f);
+      a->text = ft_build_field(r->build, &r->proto, &f);
       if (!a->text)
         return -1;
     }
@@ -270,7 +89,7 @@ static int function_name(struct reader *r, uint64_t end, struct ft_tf_attribute 
 }
 
 /* AttrValue */
-static int attribute_value(struct reader *r, uint64_t end, struct ft_tf_attribute *a)
+static int attribute_value(struct ft_tf_reader *r, uint64_t end, struct ft_tf_attribute *a)
 {
   struct ft_proto_field f = { 0 };
   int more, status = 0;
@@ -281,24 +100,24 @@ static int attribute_value(struct reader *r, uint64_t end, struct ft_tf_attribut
     if (f.number == 1 && bytes)
       status = list_value(r, f.end, a);
     else if (f.number == 2 && bytes)
-      status = (a->text = text(r, &f)) ? 0 : -1;
+      status = (a->text = ft_build_field(r->build, &r->proto, &f)) ? 0 : -1;
     else if ((f.number == 3 || f.number == 5 || f.number == 6) && f.wire == FT_PROTO_VARINT)
       a->integer = (int64_t)f.value;
     else if (f.number == 7 && bytes) {
-      a->shape = take(r, sizeof *a->shape);
-      status = a->shape ? shape(r, f.end, a->shape) : -1;
+      a->shape = ft_build_take(r->build, sizeof *a->shape);
+      status = a->shape ? ft_tf_read_shape(r, f.end, a->shape) : -1;
     } else if (f.number == 8 && bytes)
-      status = tensor(r, f.end, &a->tensor);
+      status = ft_tf_read_tensor(r, f.end, &a->tensor);
     else if (f.number == 10 && bytes)
       status = function_name(r, f.end, a);
   }
   return status < 0 || more < 0 ? -1 : 0;
 }
 
-static int add_attribute(struct reader *r, uint64_t end, struct ft_tf_node *n)
+static int add_attribute(struct ft_tf_reader *r, uint64_t end, struct ft_tf_node *n)
 {
   struct ft_tf_attribute *list =
-      grow(r, n->attributes, &n->attribute_room, n->attribute_count, sizeof *list);
+      ft_build_grow(r->build, n->attributes, &n->attribute_room, n->attribute_count, sizeof *list);
   struct ft_proto_field value;
   int more;
 
@@ -314,10 +133,11 @@ static int add_attribute(struct reader *r, uint64_t end, struct ft_tf_node *n)
 }
 
 /* NodeDef */
-static int add_node(struct reader *r, const struct ft_proto_field *field,
+static int add_node(struct ft_tf_reader *r, const struct ft_proto_field *field,
                     struct ft_tf_function *into)
 {
-  struct ft_tf_node *list = grow(r, into->nodes, &into->node_room, into->node_count, sizeof *list),
+  struct ft_tf_node *list = ft_build_grow(r->build, into->nodes, &into->node_room, into->node_count,
+                                          sizeof *list),
                     *n;
   struct ft_proto_field f = { 0 };
   int more, status = 0;
@@ -331,9 +151,9 @@ static int add_node(struct reader *r, const struct ft_proto_field *field,
     if (f.wire != FT_PROTO_BYTES)
       continue;
     if (f.number == 1)
-      status = (n->name = text(r, &f)) ? 0 : -1;
+      status = (n->name = ft_build_field(r->build, &r->proto, &f)) ? 0 : -1;
     else if (f.number == 2)
-      status = (n->op = text(r, &f)) ? 0 : -1;
+      status = (n->op = ft_build_field(r->build, &r->proto, &f)) ? 0 : -1;
     else if (f.number == 3)
       status = add_text(r, &f, &n->inputs, &n->input_room, &n->input_count);
     else if (f.number == 5)
@@ -342,8 +162,9 @@ static int add_node(struct reader *r, const struct ft_proto_field *field,
   if (status < 0 || more < 0)
     return -1;
   if (!n->name[0] || !n->op[0])
-    return ft_proto_fail(&r->proto, field->at, "a node without a name or operator: expected a "
-                                               "TensorFlow graph");
+    return ft_proto_fail(&r->proto, field->at,
+                         "a node without a name or operator: expected a "
+                         "TensorFlow graph");
   into->node_count++;
   return 0;
 }
@@ -351,7 +172,7 @@ static int add_node(struct reader *r, const struct ft_proto_field *field,
 /* ---- functions ---- */
 
 /* ArgDef: its name */
-static int argument(struct reader *r, uint64_t end, const char ***list, size_t *room,
+static int argument(struct ft_tf_reader *r, uint64_t end, const char ***list, size_t *room,
                     size_t *count)
 {
   struct ft_proto_field f = { 0 };
@@ -364,7 +185,7 @@ static int argument(struct reader *r, uint64_t end, const char ***list, size_t *
 }
 
 /* OpDef */
-static int signature(struct reader *r, uint64_t end, struct ft_tf_function *fn)
+static int signature(struct ft_tf_reader *r, uint64_t end, struct ft_tf_function *fn)
 {
   struct ft_proto_field f = { 0 };
   int more, status = 0;
@@ -373,7 +194,7 @@ static int signature(struct reader *r, uint64_t end, struct ft_tf_function *fn)
     if (f.wire != FT_PROTO_BYTES)
       continue;
     if (f.number == 1)
-      status = (fn->name = text(r, &f)) ? 0 : -1;
+      status = (fn->name = ft_build_field(r->build, &r->proto, &f)) ? 0 : -1;
     else if (f.number == 2)
       status = argument(r, f.end, &fn->arguments, &fn->argument_room, &fn->argument_count);
     else if (f.number == 3)
@@ -382,7 +203,7 @@ static int signature(struct reader *r, uint64_t end, struct ft_tf_function *fn)
   return status < 0 || more < 0 ? -1 : 0;
 }
 
-static int result(struct reader *r, uint64_t end, struct ft_tf_function *fn)
+static int result(struct ft_tf_reader *r, uint64_t end, struct ft_tf_function *fn)
 {
   struct ft_proto_field value;
   const char *key, *what;
@@ -391,11 +212,11 @@ static int result(struct reader *r, uint64_t end, struct ft_tf_function *fn)
   if (more <= 0)
     return more;
   if (!fn->results) {
-    fn->results = take(r, (fn->output_count + 1) * sizeof *fn->results);
+    fn->results = ft_build_take(r->build, (fn->output_count + 1) * sizeof *fn->results);
     if (!fn->results)
       return -1;
   }
-  what = text(r, &value);
+  what = ft_build_field(r->build, &r->proto, &value);
   for (size_t i = 0; what && i < fn->output_count; i++)
     if (strcmp(fn->outputs[i], key) == 0)
       fn->results[i] = what;
@@ -403,7 +224,7 @@ static int result(struct reader *r, uint64_t end, struct ft_tf_function *fn)
 }
 
 /* FunctionDef; its signature comes first. */
-static int function(struct reader *r, uint64_t end, struct ft_tf_function *fn)
+static int function(struct ft_tf_reader *r, uint64_t end, struct ft_tf_function *fn)
 {
   struct ft_proto_field f = { 0 };
   int more, status = 0;
@@ -422,7 +243,7 @@ static int function(struct reader *r, uint64_t end, struct ft_tf_function *fn)
   return status < 0 || more < 0 ? -1 : 0;
 }
 
-static int library(struct reader *r, uint64_t end)
+static int library(struct ft_tf_reader *r, uint64_t end)
 {
   struct ft_tf_program *p = r->program;
   struct ft_proto_field f = { 0 };
@@ -433,7 +254,8 @@ static int library(struct reader *r, uint64_t end)
 
     if (f.number != 1 || f.wire != FT_PROTO_BYTES)
       continue;
-    list = grow(r, p->functions, &p->function_room, p->function_count, sizeof *list);
+    list =
+        ft_build_grow(r->build, p->functions, &p->function_room, p->function_count, sizeof *list);
     if (!list)
       return -1;
     p->functions = list;
@@ -443,7 +265,7 @@ static int library(struct reader *r, uint64_t end)
   return more;
 }
 
-static int graph_def(struct reader *r, uint64_t end)
+static int graph_def(struct ft_tf_reader *r, uint64_t end)
 {
   struct ft_proto_field f = { 0 };
   int more, status = 0;
@@ -460,7 +282,7 @@ static int graph_def(struct reader *r, uint64_t end)
 /* ---- saved models ---- */
 
 /* TensorInfo: its name */
-static int output_info(struct reader *r, uint64_t end)
+static int output_info(struct ft_tf_reader *r, uint64_t end)
 {
   struct ft_tf_program *p = r->program;
   struct ft_proto_field value, f = { 0 };
@@ -477,7 +299,7 @@ static int output_info(struct reader *r, uint64_t end)
 }
 
 /* The signature that is served by default, else the first that gives something. */
-static int signature_def(struct reader *r, uint64_t end)
+static int signature_def(struct ft_tf_reader *r, uint64_t end)
 {
   struct ft_proto_field value, f = { 0 };
   const char *key;
@@ -498,7 +320,7 @@ static int signature_def(struct reader *r, uint64_t end)
 }
 
 /* SavedVariable: whether it is learnt, and its name */
-static int variable(struct reader *r, uint64_t end)
+static int variable(struct ft_tf_reader *r, uint64_t end)
 {
   struct ft_proto_field f = { 0 };
   bool learnt = false;
@@ -509,7 +331,7 @@ static int variable(struct reader *r, uint64_t end)
     if (f.number == 3 && f.wire == FT_PROTO_VARINT)
       learnt = f.value != 0;
     else if (f.number == 6 && f.wire == FT_PROTO_BYTES) {
-      name = text(r, &f);
+      name = ft_build_field(r->build, &r->proto, &f);
       if (!name)
         return -1;
     }
@@ -522,7 +344,7 @@ static int variable(struct reader *r, uint64_t end)
 }
 
 /* SavedObjectGraph: of its objects the variables */
-static int objects(struct reader *r, uint64_t end)
+static int objects(struct ft_tf_reader *r, uint64_t end)
 {
   struct ft_proto_field f = { 0 }, o;
   int more, inner;
@@ -540,7 +362,7 @@ static int objects(struct reader *r, uint64_t end)
   return more;
 }
 
-static int meta_graph(struct reader *r, uint64_t end)
+static int meta_graph(struct ft_tf_reader *r, uint64_t end)
 {
   struct ft_proto_field f = { 0 };
   int more, status = 0;
@@ -558,7 +380,7 @@ static int meta_graph(struct reader *r, uint64_t end)
   return status < 0 || more < 0 ? -1 : 0;
 }
 
-static int index_nodes(struct reader *r, struct ft_tf_function *fn)
+static int index_nodes(struct ft_tf_reader *r, struct ft_tf_function *fn)
 {
   fn->by_name.arena = &r->build->graph->arena;
   for (size_t i = 0; i < fn->node_count; i++) {
@@ -573,7 +395,7 @@ static int index_nodes(struct reader *r, struct ft_tf_function *fn)
 
 int ft_tensorflow_read(struct ft_build *build, int fd, bool saved_model)
 {
-  struct reader *r = ft_arena_take(&build->arena, sizeof *r);
+  struct ft_tf_reader *r = ft_arena_take(&build->arena, sizeof *r);
   struct ft_tf_program *p = ft_arena_take(&build->graph->arena, sizeof *p);
   struct ft_proto_field f = { 0 };
   bool found = false;

@@ -1,9 +1,53 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "predictor/graph/torchscript.h"
+
+/* ---- looking up ---- */
+
+static int by_function(const void *a, const void *b)
+{
+  return strcmp(((const struct ft_script_function *)a)->name,
+                ((const struct ft_script_function *)b)->name);
+}
+
+static int by_class(const void *a, const void *b)
+{
+  return strcmp(((const struct ft_script_class *)a)->name,
+                ((const struct ft_script_class *)b)->name);
+}
+
+void ft_script_sort(struct ft_script *script)
+{
+  if (script->function_count)
+    qsort(script->functions, script->function_count, sizeof *script->functions, by_function);
+  if (script->class_count)
+    qsort(script->classes, script->class_count, sizeof *script->classes, by_class);
+}
+
+const struct ft_script_function *ft_script_function(const struct ft_script *script,
+                                                    const char *name)
+{
+  struct ft_script_function key = { .name = name };
+
+  return script->function_count ? bsearch(&key, script->functions, script->function_count,
+                                          sizeof key, by_function)
+                                : NULL;
+}
+
+const struct ft_script_class *ft_script_class(const struct ft_script *script, const char *name)
+{
+  struct ft_script_class key = { .name = name };
+
+  return script->class_count
+             ? bsearch(&key, script->classes, script->class_count, sizeof key, by_class)
+             : NULL;
+}
+
+/* ---- the archive ---- */
 
 static bool ends(const char *name, const char *with)
 {
@@ -20,13 +64,6 @@ static bool at_top(const char *name, const char *tail)
   return slash && strcmp(slash + 1, tail) == 0;
 }
 
-static const char *keep(struct ft_build *build, const char *name)
-{
-  uint32_t number = ft_build_name(build, name, strlen(name));
-
-  return number == UINT32_MAX ? NULL : ft_build_text(build, number);
-}
-
 enum { SMALL = 512, SMALLS = 4096 };
 
 /* "net/constants/12" */
@@ -38,10 +75,11 @@ static int read_small(struct ft_build *build, struct ft_archive *archive, uint64
 
   if (!key || script->small_count >= SMALLS || ft_archive_size(archive, i) > SMALL)
     return 0;
-  one.key = keep(build, key + strlen("/constants/"));
+  key += strlen("/constants/");
+  one.key = ft_build_same(build, key, strlen(key));
   one.data = one.key ? ft_archive_read(archive, i, &build->graph->arena, &one.length) : NULL;
-  list = one.data ? ft_arena_grow(&build->graph->arena, script->small, &script->small_room,
-                                  script->small_count, sizeof *list)
+  list = one.data ? ft_build_grow(build, script->small, &script->small_room, script->small_count,
+                                  sizeof *list)
                   : NULL;
   if (!list)
     return -1;
@@ -61,8 +99,8 @@ static int read_member(struct ft_build *build, struct ft_archive *archive, uint6
 
   if (!code && !pickle && !at_top(name, "constants.pkl"))
     return read_small(build, archive, i, script);
-  part = strchr(name, '/');
-  part = keep(build, part + 1);
+  part = strchr(name, '/') + 1;
+  part = ft_build_same(build, part, strlen(part));
   text = part ? ft_archive_read(archive, i, arena, &length) : NULL;
   if (!text)
     return -1;
@@ -79,10 +117,10 @@ static int read_member(struct ft_build *build, struct ft_archive *archive, uint6
 
 int ft_torchscript_read(struct ft_build *build, struct ft_archive *archive)
 {
-  struct ft_script *script = ft_arena_take(&build->graph->arena, sizeof *script);
+  struct ft_script *script = ft_build_take(build, sizeof *script);
 
   if (!script)
-    return ft_build_exhausted(build);
+    return -1;
   for (uint64_t i = 0; i < archive->count; i++)
     if (read_member(build, archive, i, script) < 0)
       return -1;

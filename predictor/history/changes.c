@@ -12,6 +12,7 @@
 /* keys of the table meta */
 #define PUBLISHED "published"
 #define RULE "rule"
+#define PRICE "failure_price"
 
 static int prepare_once(struct ft_store *store, sqlite3_stmt **statement, const char *sql,
                         struct ft_error *err)
@@ -134,6 +135,23 @@ int ft_store_keep_published(struct ft_store *store, int64_t number, struct ft_er
   return write_meta(store, PUBLISHED, text, err);
 }
 
+/* Keep TEXT under NAME and mark every app, in one transaction. Returns 1 or -1 with ERR. */
+static int mark_all(struct ft_store *store, const char *name, const char *text,
+                    struct ft_error *err)
+{
+  if (ft_store_begin(store, err) < 0)
+    return -1;
+  if (ft_schema_run(store->db, store->path,
+                    "INSERT OR REPLACE INTO changed (app, uid)"
+                    " SELECT DISTINCT app, uid FROM observation WHERE app > ''",
+                    "mark", err) < 0 ||
+      write_meta(store, name, text, err) < 0) {
+    ft_store_undo(store);
+    return -1;
+  }
+  return ft_store_commit(store, err) < 0 ? -1 : 1;
+}
+
 int ft_store_set_rule(struct ft_store *store, ft_rule rule, struct ft_error *err)
 {
   char text[32];
@@ -142,15 +160,17 @@ int ft_store_set_rule(struct ft_store *store, ft_rule rule, struct ft_error *err
     return -1;
   if (strcmp(text, ft_rule_name(rule)) == 0)
     return 0;
-  if (ft_store_begin(store, err) < 0)
+  return mark_all(store, RULE, ft_rule_name(rule), err);
+}
+
+int ft_store_set_price(struct ft_store *store, double price, struct ft_error *err)
+{
+  char before[32], text[32];
+
+  if (read_meta(store, PRICE, before, sizeof before, err) < 0)
     return -1;
-  if (ft_schema_run(store->db, store->path,
-                    "INSERT OR REPLACE INTO changed (app, uid)"
-                    " SELECT DISTINCT app, uid FROM observation WHERE app > ''",
-                    "mark", err) < 0 ||
-      write_meta(store, RULE, ft_rule_name(rule), err) < 0) {
-    ft_store_undo(store);
-    return -1;
-  }
-  return ft_store_commit(store, err) < 0 ? -1 : 1;
+  (void)snprintf(text, sizeof text, "%.9g", price);
+  if (strcmp(before[0] ? before : "1", text) == 0)
+    return 0;
+  return mark_all(store, PRICE, text, err);
 }

@@ -41,4 +41,7 @@ int ft_store_keep_published(struct ft_store *store, int64_t number, struct ft_er
  */
 int ft_store_set_rule(struct ft_store *store, ft_rule rule, struct ft_error *err);
 
+/* The same for what a failed attempt costs; where nothing is known of it, it was 1. */
+int ft_store_set_price(struct ft_store *store, double price, struct ft_error *err);
+
 #endif

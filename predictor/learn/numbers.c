@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,25 +10,49 @@
 
 void ft_numbers_put(struct ft_numbers *out, double value)
 {
-  (void)ft_buf_add(out->buf, &value, sizeof value);
+  unsigned char bytes[FT_NUMBERS_SIZE];
+  uint64_t bits;
+
+  memcpy(&bits, &value, sizeof bits);
+  for (size_t i = 0; i < sizeof bytes; i++)
+    bytes[i] = (unsigned char)(bits >> 8 * i);
+  (void)ft_buf_add(out->buf, bytes, sizeof bytes);
 }
 
 void ft_numbers_put_all(struct ft_numbers *out, const double *value, size_t count)
 {
-  if (count)
-    (void)ft_buf_add(out->buf, value, count * sizeof *value);
+  for (size_t i = 0; i < count; i++)
+    ft_numbers_put(out, value[i]);
+}
+
+void ft_numbers_put_floats(struct ft_numbers *out, const float *value, size_t count)
+{
+  unsigned char bytes[sizeof(float)];
+  uint32_t bits;
+
+  for (size_t i = 0; i < (count + 1) / 2 * 2; i++) {
+    float v = i < count ? value[i] : 0;
+
+    memcpy(&bits, &v, sizeof bits);
+    for (size_t k = 0; k < sizeof bytes; k++)
+      bytes[k] = (unsigned char)(bits >> 8 * k);
+    (void)ft_buf_add(out->buf, bytes, sizeof bytes);
+  }
 }
 
 double ft_numbers_take(struct ft_numbers_reader *in)
 {
-  double value = 0;
+  uint64_t bits = 0;
+  double value;
 
   if (in->failed || !in->left) {
     in->failed = true;
     return 0;
   }
-  memcpy(&value, in->at, sizeof value);
-  in->at += sizeof value;
+  for (size_t i = 0; i < FT_NUMBERS_SIZE; i++)
+    bits |= (uint64_t)in->at[i] << 8 * i;
+  memcpy(&value, &bits, sizeof value);
+  in->at += FT_NUMBERS_SIZE;
   in->left--;
   if (!isfinite(value)) {
     in->failed = true;
@@ -61,5 +86,30 @@ double *ft_numbers_take_all(struct ft_numbers_reader *in, size_t count)
     free(value);
     value = NULL;
   }
+  return value;
+}
+
+float *ft_numbers_take_floats(struct ft_numbers_reader *in, size_t count)
+{
+  size_t places = count / 2 + count % 2;
+  float *value = NULL;
+
+  if (in->failed || places > in->left || !(value = malloc((count ? count : 1) * sizeof *value)))
+    in->failed = true;
+  for (size_t i = 0; !in->failed && i < count; i++) {
+    const unsigned char *at = in->at + i * sizeof(float);
+    uint32_t bits = 0;
+
+    for (size_t k = 0; k < sizeof bits; k++)
+      bits |= (uint32_t)at[k] << 8 * k;
+    memcpy(&value[i], &bits, sizeof bits);
+    in->failed = !isfinite(value[i]);
+  }
+  if (in->failed) {
+    free(value);
+    return NULL;
+  }
+  in->at += places * FT_NUMBERS_SIZE;
+  in->left -= places;
   return value;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Fitted models as one run of doubles: how they are kept, and read with a bound at every step. */
+/*
+ * Fitted models as one run of numbers, each an IEEE 754 double of 8 bytes, the lowest first, on every
+ * machine: how they are kept, and read with a bound at every step.
+ */
 #ifndef FT_LEARN_NUMBERS_H
 #define FT_LEARN_NUMBERS_H
 
@@ -8,7 +11,9 @@
 
 #include "predictor/core/buf.h"
 
-/* Numbers are added to the end of BUF as they stand in memory. */
+enum { FT_NUMBERS_SIZE = 8 }; /* bytes of one */
+
+/* Numbers are added to the end of BUF. */
 struct ft_numbers {
   struct ft_buf *buf;
 };
@@ -22,6 +27,9 @@ struct ft_numbers_reader {
 void ft_numbers_put(struct ft_numbers *out, double value);
 void ft_numbers_put_all(struct ft_numbers *out, const double *value, size_t count);
 
+/* COUNT of single precision, two in the place of a number; the last place is filled with 0. */
+void ft_numbers_put_floats(struct ft_numbers *out, const float *value, size_t count);
+
 /* The next number; it must be finite. 0 once failed. */
 double ft_numbers_take(struct ft_numbers_reader *in);
 
@@ -33,5 +41,8 @@ size_t ft_numbers_take_count(struct ft_numbers_reader *in, size_t least, size_t 
  * and failed, when there are not as many or memory is out.
  */
 double *ft_numbers_take_all(struct ft_numbers_reader *in, size_t count);
+
+/* The same of COUNT of single precision. */
+float *ft_numbers_take_floats(struct ft_numbers_reader *in, size_t count);
 
 #endif

@@ -64,6 +64,7 @@ void ft_ratios_save(const struct ft_ratios *m, struct ft_numbers *out)
 {
   size_t n = m->outputs;
 
+  ft_numbers_put(out, FT_RATIOS_FORMAT);
   ft_numbers_put(out, (double)n);
   ft_numbers_put(out, (double)m->rows);
   ft_numbers_put(out, (double)m->encode.raw);
@@ -103,10 +104,13 @@ static int load_learners(struct ft_numbers_reader *in, struct ft_ratios *m, stru
 
 int ft_ratios_load(struct ft_numbers_reader *in, struct ft_ratios *m, struct ft_error *err)
 {
+  double format = ft_numbers_take(in), *mean, *covariance;
   size_t n = ft_numbers_take_count(in, 1, FT_GAUSS_OUTPUTS), raw;
-  double *mean, *covariance;
 
   *m = (struct ft_ratios){ .outputs = n };
+  if (!in->failed && format != FT_RATIOS_FORMAT)
+    return ft_error_set(err, "format %g; expected %d: the model is of another version", format,
+                        FT_RATIOS_FORMAT);
   m->rows = ft_numbers_take_count(in, 1, ROWS);
   raw = ft_numbers_take_count(in, 1, FT_ENCODE_COLUMNS);
   if (in->failed)

@@ -7,6 +7,7 @@
 
 #include "predictor/core/random.h"
 #include "predictor/estimate/allocation.h"
+#include "predictor/online/failure.h"
 #include "predictor/online/online.h"
 #include "predictor/online/replay.h"
 
@@ -123,7 +124,7 @@ static bool allocate(const struct play *p, const struct ft_replay_run *run, doub
                      struct ft_estimate *out, double *bytes)
 {
   if (ft_allocate_memory(p->model, run->features, run->feature_count, failed_bytes,
-                         p->options->price * p->options->ttf, out, bytes, NULL) < 0)
+                         p->options->price, out, bytes, NULL) < 0)
     return false;
   /* users know something too: more than they asked for only once that has failed */
   if (run->request_bytes > failed_bytes)
@@ -168,7 +169,8 @@ static void begin(struct play *p)
 {
   ft_past_clear(&p->past);
   ft_online_init(p->model, "replay", 0, FT_RULE_RSS);
-  p->model->evaluator.failure_price = fmax(p->options->price * p->options->ttf, 1e-3);
+  ft_failure_set_price(p->model, p->options->price);
+  p->model->evaluator.failure_time = p->options->ttf;
   p->turn = 0;
 }
 

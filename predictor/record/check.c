@@ -61,7 +61,8 @@ static int check_elements(const ft_elements *e, struct ft_error *err)
 
 static int check_submission(const ft_submission *s, struct ft_error *err)
 {
-  if (!printable(s->app) || !printable(s->job_name) || !printable(s->version))
+  if (!printable(s->app) || !printable(s->job_name) || !printable(s->version) ||
+      !printable(s->program))
     return bad(err, "app");
   if (check_features(s->features, s->features_count, err) < 0 ||
       check_request(&s->request, err) < 0 || check_elements(&s->elements, err) < 0)
@@ -73,7 +74,7 @@ static int check_observation(const ft_observation *o, struct ft_error *err)
 {
   if (!printable(o->cluster) || !printable(o->node) || !printable(o->app) ||
       !printable(o->user) || !printable(o->account) || !printable(o->partition) ||
-      !printable(o->job_name))
+      !printable(o->job_name) || !printable(o->program))
     return bad(err, "name");
   if ((unsigned)o->source > _ft_source_MAX || (unsigned)o->rule > _ft_rule_MAX ||
       (unsigned)o->outcome > _ft_outcome_MAX)
@@ -139,7 +140,8 @@ static int check_views(const ft_evaluator *e, struct ft_error *err)
     if (!(e->losses[i] >= 0 && isfinite(e->losses[i])))
       return bad(err, "losses");
   if (!(e->judged >= 0 && isfinite(e->judged)) ||
-      !(e->failure_price >= 0 && isfinite(e->failure_price)) || !isfinite(e->band))
+      !(e->failure_price >= 0 && isfinite(e->failure_price)) || !isfinite(e->band) ||
+      !(e->failure_time >= 0 && e->failure_time <= 1) || !isfinite(e->followed))
     return bad(err, "losses");
   return 0;
 }
@@ -187,7 +189,8 @@ static int check_model(const ft_model *m, struct ft_error *err)
 
     if (!isfinite(r->time) || !isfinite(r->bytes) || r->bytes < 0 ||
         !isfinite(r->predicted_log) || !isfinite(r->runtime_seconds) ||
-        !isfinite(r->equation_log) || !isfinite(r->gpu_bytes) || !isfinite(r->network_bytes))
+        !isfinite(r->equation_log) || !isfinite(r->residual) || !isfinite(r->gpu_bytes) ||
+        !isfinite(r->network_bytes))
       return bad(err, "history");
     for (size_t j = 0; j < r->x_count; j++)
       if (isinf(r->x[j]))
@@ -196,10 +199,81 @@ static int check_model(const ft_model *m, struct ft_error *err)
   return check_evaluator(&m->evaluator, m->columns_count, err);
 }
 
+static int check_place(const ft_place *p, struct ft_error *err)
+{
+  if (!p->platform[0] || !printable(p->platform) || !isfinite(p->last) || !isfinite(p->log_ratio) ||
+      !(p->deviation >= 0 && isfinite(p->deviation)))
+    return bad(err, "places");
+  return 0;
+}
+
+static int check_performance(const ft_performance *p, struct ft_error *err)
+{
+  if (!printable(p->app) || !isfinite(p->updated))
+    return bad(err, "app");
+  for (size_t i = 0; i < p->places_count; i++)
+    if (check_place(&p->places[i], err) < 0)
+      return -1;
+  for (size_t i = 0; i < p->columns_count; i++)
+    if (!printable(p->columns[i].name))
+      return bad(err, "columns");
+  for (size_t i = 0; i < p->history_count; i++) {
+    const ft_timed_run *r = &p->history[i];
+
+    if (!isfinite(r->time) || !(r->seconds > 0 && isfinite(r->seconds)) ||
+        r->place >= p->places_count)
+      return bad(err, "history");
+    for (size_t j = 0; j < r->x_count; j++)
+      if (isinf(r->x[j]))
+        return bad(err, "history");
+    for (size_t j = 0; j < r->counted_count; j++)
+      if (isinf(r->counted[j]))
+        return bad(err, "history");
+  }
+  return check_evaluator(&p->pace, p->columns_count, err);
+}
+
+static int check_platforms(const ft_platforms *all, struct ft_error *err)
+{
+  if (!printable(all->currency))
+    return bad(err, "currency");
+  for (size_t i = 0; i < all->platforms_count; i++) {
+    const ft_platform *p = &all->platforms[i];
+
+    if (!p->name[0] || !printable(p->name) || !(p->price >= 0 && isfinite(p->price)) ||
+        (unsigned)p->price_unit > _ft_price_unit_MAX)
+      return bad(err, "platforms");
+  }
+  return 0;
+}
+
+static int check_kin(const ft_kin *k, struct ft_error *err)
+{
+  if (!printable(k->likeness))
+    return bad(err, "likeness");
+  for (size_t i = 0; i < k->apps_count; i++)
+    if (!k->apps[i].app[0] || !printable(k->apps[i].app) || !isfinite(k->apps[i].updated))
+      return bad(err, "apps");
+  return 0;
+}
+
+static int check_prior(const ft_prior *p, struct ft_error *err)
+{
+  if (!sorted(p->bytes, p->bytes_count) || (p->bytes_count && !(p->bytes[0] > 0)) ||
+      !(p->spread >= 0 && isfinite(p->spread)))
+    return bad(err, "bytes");
+  for (size_t i = 0; i < p->known_count; i++)
+    if (!isfinite(p->known[i].log_bytes) ||
+        !(p->known[i].spread >= 0 && isfinite(p->known[i].spread)))
+      return bad(err, "known");
+  return 0;
+}
+
 static int check_policy(const ft_policy *p, struct ft_error *err)
 {
   if ((unsigned)p->mode > _ft_mode_MAX || !(p->oom_probability >= 0 && p->oom_probability <= 1) ||
-      !(p->reject_probability >= 0 && p->reject_probability <= 1) || !isfinite(p->trim_factor))
+      !(p->reject_probability >= 0 && p->reject_probability <= 1) || !isfinite(p->trim_factor) ||
+      !(p->failure_price >= 0 && p->failure_price <= 1e6))
     return bad(err, "policy");
   return 0;
 }
@@ -225,7 +299,8 @@ static int check_announcement(const ft_announcement *a, struct ft_error *err)
 
 static int check_partition(const ft_partition *p, struct ft_error *err)
 {
-  if (!printable(p->name))
+  if (!printable(p->name) || !isfinite(p->updated) ||
+      !(p->max_seconds >= 0 && isfinite(p->max_seconds)))
     return bad(err, "partition");
   for (size_t i = 0; i < p->nodes_count; i++)
     if (!printable(p->nodes[i].gres) || !printable(p->nodes[i].platform))
@@ -310,6 +385,14 @@ int ft_record_check(enum ft_record record, const void *message, struct ft_error 
     return check_apps(message, err);
   case FT_RECORD_ANSWER:
     return check_answer(message, err);
+  case FT_RECORD_PERFORMANCE:
+    return check_performance(message, err);
+  case FT_RECORD_PLATFORMS:
+    return check_platforms(message, err);
+  case FT_RECORD_KIN:
+    return check_kin(message, err);
+  case FT_RECORD_PRIOR:
+    return check_prior(message, err);
   case FT_RECORD_GPUS:
     return check_gpus(message, err);
   }

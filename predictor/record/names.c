@@ -27,7 +27,11 @@ const ft_policy ft_policy_defaults = {
   .has_trim_factor = true,
   .trim_factor = 2,
   .has_quiet = true,
-  .quiet = false
+  .quiet = false,
+  .has_failure_price = true,
+  .failure_price = 1,
+  .has_borrow = true,
+  .borrow = true
 };
 
 static const char *const outcome_names[] = { "unknown",   "completed", "failed",

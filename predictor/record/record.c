@@ -32,6 +32,10 @@ static const struct kind {
   [FT_RECORD_APPS] = { "apps", ft_apps_fields, offsetof(ft_apps, schema) },
   [FT_RECORD_ANNOUNCEMENT] = { "announcement", ft_announcement_fields, offsetof(ft_announcement, schema) },
   [FT_RECORD_ANSWER] = { "answer", ft_answer_fields, offsetof(ft_answer, schema) },
+  [FT_RECORD_PERFORMANCE] = { "performance", ft_performance_fields, offsetof(ft_performance, schema) },
+  [FT_RECORD_PLATFORMS] = { "platforms", ft_platforms_fields, offsetof(ft_platforms, schema) },
+  [FT_RECORD_KIN] = { "kin", ft_kin_fields, offsetof(ft_kin, schema) },
+  [FT_RECORD_PRIOR] = { "prior", ft_prior_fields, offsetof(ft_prior, schema) },
   [FT_RECORD_GPUS] = { "gpus", ft_gpus_fields, offsetof(ft_gpus, schema) }
 };
 
@@ -95,22 +99,25 @@ static uint32_t kind_word(enum ft_record record)
 }
 
 /*
- * Where the history of an encoded model begins: nanopb writes fields in the order of
+ * Where the history of an encoded model or performance begins: nanopb writes fields in the order of
  * their tags, and the history's is the last. Others are head from end to end.
  */
 static size_t head_length(enum ft_record record, const char *data, size_t length)
 {
+  uint32_t history = record == FT_RECORD_MODEL         ? ft_model_history_tag
+                     : record == FT_RECORD_PERFORMANCE ? ft_performance_history_tag
+                                                       : UINT32_MAX;
   pb_istream_t stream = pb_istream_from_buffer((const pb_byte_t *)data, length);
   pb_wire_type_t type;
   uint32_t tag;
   bool eof;
 
-  while (record == FT_RECORD_MODEL && stream.bytes_left) {
+  while (history < UINT32_MAX && stream.bytes_left) {
     size_t at = length - stream.bytes_left;
 
     if (!pb_decode_tag(&stream, &type, &tag, &eof))
       break;
-    if (tag >= ft_model_history_tag)
+    if (tag >= history)
       return at;
     if (!pb_skip_field(&stream, type))
       break;

@@ -26,6 +26,10 @@ enum ft_record {
   FT_RECORD_APPS,
   FT_RECORD_ANNOUNCEMENT,
   FT_RECORD_ANSWER,
+  FT_RECORD_PERFORMANCE,
+  FT_RECORD_PLATFORMS,
+  FT_RECORD_KIN,
+  FT_RECORD_PRIOR,
   FT_RECORD_GPUS
 };
 
@@ -48,7 +52,7 @@ int ft_record_decode(enum ft_record record, const void *data, size_t length, voi
 /*
  * A record as a file: a header of 28 bytes (magic "foretell", kind, schema, then length
  * and CRC-32 of the head and of the tail; little-endian), then the encoding. The
- * tail is a model's history, which only learning reads. Replaced by rename.
+ * tail is a model's or a performance's history, which only learning reads. Replaced by rename.
  */
 int ft_record_write(enum ft_record record, const void *message, int dirfd, const char *name,
                     mode_t mode, struct ft_error *err);
@@ -60,7 +64,7 @@ int ft_record_write(enum ft_record record, const void *message, int dirfd, const
 int ft_record_read(enum ft_record record, int dirfd, const char *name, void *message,
                    struct ft_error *err);
 
-/* The same without the tail: of a model all but its history, which is empty then. */
+/* The same without the tail: of what has a history all but that, which is empty then. */
 int ft_record_read_head(enum ft_record record, int dirfd, const char *name, void *message,
                         struct ft_error *err);
 

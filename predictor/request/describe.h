@@ -16,7 +16,8 @@
 struct ft_description {
   const char *app;       /* --predict-app */
   const char *params;    /* --predict-params: name=value,name=value */
-  const char *user;
+  const char *user;      /* whose: their number, in decimal, for to look up a name takes a while */
+  const char *user_name; /* where a network is asked about: policies may name its user */
   const char *job_name;
   const char *directory; /* where relative paths begin */
   const char *script;    /* text of the batch script or of --wrap */

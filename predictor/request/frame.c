@@ -57,6 +57,7 @@ int ft_frame_write(const struct ft_description *what, const ft_request *request,
 {
   if (add_request(out, request, err) < 0 || add_string(out, 'a', what->app) < 0 ||
       add_string(out, 'p', what->params) < 0 || add_string(out, 'u', what->user) < 0 ||
+      add_string(out, 'U', what->user_name) < 0 ||
       add_string(out, 'j', what->job_name) < 0 || add_string(out, 'y', what->array) < 0 ||
       add_string(out, 'd', what->directory) < 0 || add_network(out, network) < 0 ||
       (what->script && add(out, 's', what->script, what->script_length) < 0))
@@ -103,6 +104,8 @@ static const char **string_field(struct ft_frame *out, char letter)
     return &d->params;
   case 'u':
     return &d->user;
+  case 'U':
+    return &d->user_name;
   case 'j':
     return &d->job_name;
   case 'd':

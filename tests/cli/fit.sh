@@ -1,26 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 # foretell fit: what it finds, what it says of tables that are none, and that it can be interrupted.
-. "${FT_TOP_SRCDIR:-.}/tests/slurm/tap.sh"
-
-foretell=${FT_TOP_BUILDDIR:-build}/predictor/cli/foretell
-scratch=$(mktemp -d) || exit 1
-trap 'rm -rf "$scratch"' EXIT
-export LC_ALL=C
-
-run() {
-  out=$("$foretell" fit "$@" 2>"$scratch/err")
-  status=$?
-  err=$(cat "$scratch/err")
-}
-
-json() {
-  printf '%s' "$out" | python3 -c 'import json, sys
-value = json.load(sys.stdin)
-for word in sys.argv[1].split("."):
-    value = value[int(word)] if isinstance(value, list) else value[word]
-print(json.dumps(value))' "$1" 2>&1
-}
+. "${FT_TOP_SRCDIR:-.}/tests/cli/command.sh"
 
 # a table of the rows given
 table() {
@@ -36,29 +17,29 @@ table() {
   done
 } >"$scratch/net.csv"
 
-run --target=peak_bytes --features=edge,batch "$scratch/net.csv" --json
+run fit --target=peak_bytes --features=edge,batch "$scratch/net.csv" --json
 is "$status" 0 "an equation is found"
 is "$(json methods.symbolic.equation)" '"7.562e-07*edge^3*batch + 0.3725 [GiB]"' "the right one, in GiB"
 like "$(json methods.symbolic.latex)" 'edge.*\^\{3\} .*mathrm\{GiB\}' "in LaTeX, too"
 is "$(json methods.symbolic.cancelled) $(json methods.symbolic.front.0.length)" "false 1" "with its front"
 first=$(json methods.symbolic.test_mapes)
-run --target=peak_bytes --features=edge,batch "$scratch/net.csv" --json
+run fit --target=peak_bytes --features=edge,batch "$scratch/net.csv" --json
 is "$(json methods.symbolic.test_mapes)" "$first" "the same seed gives the same"
-run --target=peak_bytes --features=edge,batch -m all --seeds=3 --unit=B --digits=8 "$scratch/net.csv"
+run fit --target=peak_bytes --features=edge,batch -m all --seeds=3 --unit=B --digits=8 "$scratch/net.csv"
 is "$status$(grep -c ' s  ' <<<"$out")" 03 "all methods tell theirs"
 like "$out" '812\*edge\^3\*batch \+ 4e\+08 \[B\]' "in the unit that is asked for"
-run --target=peak_bytes --features=edge,batch --front --test=0 "$scratch/net.csv"
+run fit --target=peak_bytes --features=edge,batch --front --test=0 "$scratch/net.csv"
 like "$out" $'\n>  +[0-9]+ ' "the front is shown, and which was chosen"
 unlike "$out" nan "nothing is told of a test part that is empty"
 
 table input_bytes,runtime_seconds 1048576,3 2097152,5 3145728,7 4194304,9 5242880,11
-run -t runtime_seconds --test=0 "$scratch/t.csv"
+run fit -t runtime_seconds --test=0 "$scratch/t.csv"
 like "$out" '2\*input_bytes \+ 1 \[input_bytes in MiB\]' "features in bytes are told in their unit"
 
 while IFS='|' read -r rows pattern; do
   IFS=' ' read -ra lines <<<"$rows"
   table "${lines[@]}"
-  run -t y "$scratch/t.csv"
+  run fit -t y "$scratch/t.csv"
   is "$status" 2 "refused: $rows"
   like "$err" "$pattern" "and said why"
 done <<'END'
@@ -71,15 +52,15 @@ x,y 1,2 2 3,4 4,5|line 3: no value for "y"
 x,z 1,2 2,3 3,4 4,5|no column "y"
 y 1 2 3 4|no column but the target
 END
-run -t y --digits=18 "$scratch/t.csv"
+run fit -t y --digits=18 "$scratch/t.csv"
 is "$status" 2 "more digits than there are"
-run -t y --primitives=add,tan "$scratch/t.csv"
+run fit -t y --primitives=add,tan "$scratch/t.csv"
 like "$err" 'sin, cos, exp' "primitives are named"
 
 while IFS='|' read -r rows what; do
   IFS=' ' read -ra lines <<<"$rows"
   table "${lines[@]}"
-  run -t y --json "$scratch/t.csv" --primitives=add,subtract,multiply,divide,square,cube,root,log,sin,cos,exp
+  run fit -t y --json "$scratch/t.csv" --primitives=add,subtract,multiply,divide,square,cube,root,log,sin,cos,exp
   is "$status" 0 "$what"
   unlike "$out" 'inf|nan' "without a number that is none"
 done <<'END'
@@ -92,7 +73,7 @@ END
 # ---- many rows, and an interrupt
 
 awk 'BEGIN { print "x,y"; for (i = 1; i <= 100000; i++) print i % 997 + 1 "," 3 * (i % 997 + 1) + i % 7 }' >"$scratch/long.csv"
-run -t y "$scratch/long.csv" --generations=20
+run fit -t y "$scratch/long.csv" --generations=20
 is "$status" 0 "a hundred thousand rows"
 "$foretell" fit -t y --generations=100000 --test=0 --json "$scratch/net.csv" -t peak_bytes -f edge,batch >"$scratch/out" &
 pid=$!

@@ -1,26 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 # foretell relative and train relative: what they find, what they say of tables that are none.
-. "${FT_TOP_SRCDIR:-.}/tests/slurm/tap.sh"
-
-foretell=${FT_TOP_BUILDDIR:-build}/predictor/cli/foretell
-scratch=$(mktemp -d) || exit 1
-trap 'rm -rf "$scratch"' EXIT
-export LC_ALL=C
-
-run() {
-  out=$("$foretell" "$@" 2>"$scratch/err")
-  status=$?
-  err=$(cat "$scratch/err")
-}
-
-json() {
-  printf '%s' "$out" | python3 -c 'import json, sys
-value = json.load(sys.stdin)
-for word in sys.argv[1].split("."):
-    value = value[int(word)] if isinstance(value, list) else value[word]
-print(json.dumps(value))' "$1" 2>&1
-}
+. "${FT_TOP_SRCDIR:-.}/tests/cli/command.sh"
 
 # whether NUMBER is from LOW to HIGH
 within() {

@@ -1,34 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 # foretell(1) as people and scripts call it: what it prints, and what it exits with.
-. "${FT_TOP_SRCDIR:-.}/tests/slurm/tap.sh"
+. "${FT_TOP_SRCDIR:-.}/tests/cli/command.sh"
 
 build=${FT_TOP_BUILDDIR:-build}
-foretell=$build/predictor/cli/foretell
-scratch=$(mktemp -d) || exit 1
-trap 'rm -rf "$scratch"' EXIT
 state=$scratch/state
 uid=$(id -u)
-export HOME=$scratch LC_ALL=C
+export HOME=$scratch
 # fontconfig keeps its caches until the process ends, which is no leak of ours
 echo leak:libfontconfig >"$scratch/lsan"
 export LSAN_OPTIONS=$LSAN_OPTIONS:print_suppressions=0:suppressions=$scratch/lsan
-
-# run WORDS...: $out, $err and $status
-run() {
-  out=$("$foretell" "$@" 2>"$scratch/err")
-  status=$?
-  err=$(cat "$scratch/err")
-}
-
-# jq is not everywhere, python3 is where the schema is compiled
-json() {
-  printf '%s' "$out" | python3 -c 'import json, sys
-value = json.load(sys.stdin)
-for word in filter(None, sys.argv[1].split(".")):
-    value = value[int(word)] if isinstance(value, list) else value[word]
-print(" ".join(value) if isinstance(value, dict) else json.dumps(value))' "$1" 2>&1
-}
 
 "$build/tests/cli/make_state" "$state" "$uid" || exit 1
 
@@ -102,6 +83,24 @@ out=$("$foretell" predict --state="$state" <"$scratch/job.sh")
 is "$?" 1 "a script comes on standard input too"
 run predict --state="$state" --wrap='python3 train.py --batch 16 --arch unet' --app unet3d
 like "$out" '^unet3d needs 4' "or with --wrap"
+corpus=$(cd "${FT_TOP_SRCDIR:-.}/tests/fuzz/corpus/onnx" && pwd)
+cat >"$scratch/net.sh" <<END
+#!/bin/sh
+#SBATCH --gres=gpu:a100_1g.5gb:1 --predict-mig
+#SBATCH --predict-model $corpus/net-resnet.onnx --predict-params=batch=8
+python3 train.py
+END
+run predict --state="$state" "$scratch/net.sh"
+like "$out" '^training of batch 8 of net-resnet.onnx needs .* gpu:a100_1g.5gb, 4.75 GiB, is enough$' \
+  "a network that directives name is answered for, its slice judged"
+run predict --state="$state" --json "$scratch/net.sh"
+is "$(json mig.profile) $(json gpu_memory_bytes) $(json network.action)" '"1g.5gb" p05 p50 p95 "leave"' \
+  "in JSON too"
+sed -i 's/net-resnet/none/' "$scratch/net.sh"
+run predict --state="$state" "$scratch/net.sh"
+is "$status:$err" \
+  "0:foretell predict: no prediction: $corpus/none.onnx: No such file or directory" \
+  "one that cannot be read costs a line"
 run predict --state="$state" "$scratch/none.sh"
 is "$status" 2 "a script that is not there is wrong input"
 mkfifo "$scratch/fifo"
@@ -149,6 +148,28 @@ is "$status" 2 "a trace without the column that counts is wrong input"
 like "$err" 'expected a column peak_rss$' "and it is named"
 run replay "$scratch/trace.csv" --ttf=2
 is "$status" 2 "a time to failure beyond the run is wrong usage"
+price() { # ARG...: the price that foretell replay reckons with
+  run replay "$scratch/trace.csv" --node=8G --json "$@"
+  json price
+}
+echo 'failure_price = 4' >"$scratch/foretell.conf"
+is "$(price --config="$scratch/foretell.conf")" 4 "a failure costs what foretell.conf says"
+is "$(price --config="$scratch/foretell.conf" --price=0)" 0 "but --price holds over it"
+run replay "$scratch/trace.csv" --config="$scratch/none.conf"
+is "$status" 2 "a foretell.conf that is not there is wrong usage"
+{
+  echo process,realtime,rss
+  for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    echo A,3600000,$((1000000000 + i % 7 * 50000000))
+    echo A,3600000,$((1000000000 + i % 3 * 90000000))
+  done
+} >"$scratch/many.csv"
+failures() { # PRICE
+  run replay "$scratch/many.csv" --node=8G --json --price="$1"
+  json methods.foretell.failures
+}
+[ "$(failures 16)" -lt "$(failures 0)" ]
+ok $? "the dearer a failure, the fewer there are"
 
 # ---- a bar on a terminal, and only there
 mkdir "$scratch/bar" "$scratch/bar2" "$scratch/bar3"

@@ -218,6 +218,18 @@ static void another_writer_is_waited_for_as_long_as_is_said(void **state)
   ft_store_close(other);
 }
 
+static void another_price_marks_every_app_once(void **state)
+{
+  struct ft_error err;
+
+  (void)state;
+  put(1, "a", 1);
+  assert_int_equal(ft_store_set_price(store, 1, &err), 0);
+  assert_int_equal(ft_store_set_price(store, 4, &err), 1);
+  assert_int_equal(ft_store_set_price(store, 4, &err), 0);
+  assert_int_equal(ft_store_set_price(store, 1, &err), 1);
+}
+
 static void a_model_made_in_steps_is_the_same(void **state)
 {
   static const unsigned runs[] = { 1, 7, 60, 1000 };
@@ -260,6 +272,7 @@ int main(void)
                                       TEST(a_run_that_becomes_another_apps_marks_the_first),
                                       TEST(what_is_published_is_kept),
                                       TEST(another_rule_marks_every_app_once),
+                                      TEST(another_price_marks_every_app_once),
                                       TEST(a_store_of_schema_1_is_brought_up_to_date),
                                       TEST(another_writer_is_waited_for_as_long_as_is_said),
                                       TEST(a_model_made_in_steps_is_the_same) };

@@ -15,6 +15,7 @@ enum { UID = 1000, MIN_RUNS = 5 };
 
 static char folder[] = "/tmp/foretell-test-XXXXXX";
 static int state_fd, models_fd;
+static const ft_policy policy = { .min_runs = MIN_RUNS, .failure_price = 1 };
 static struct ft_evidence evidence;
 static ft_model model;
 
@@ -92,7 +93,7 @@ static void jobs_of_its_name_stand_in_while_it_has_too_few_runs(void **state)
     if (cases[i].imported)
       publish("ada/train", cases[i].imported, 300, false);
     evidence.elements.count = 0;
-    assert_int_equal(ft_evidence_find(state_fd, UID, ada, NULL, &s, MIN_RUNS, &evidence, &err), 0);
+    assert_int_equal(ft_evidence_find(state_fd, UID, ada, NULL, &s, &policy, &evidence, &err), 0);
     mib = evidence.estimate ? ft_estimate_quantile(evidence.estimate, 0.5) / 0x1p20 : 0;
     if (fabs(mib - cases[i].mib) > 0.02 * cases[i].mib || evidence.imported != cases[i].borrowed)
       fail_msg("%s: %g MiB, borrowed %d", cases[i].what, mib, evidence.imported);
@@ -111,15 +112,15 @@ static void a_broken_model_of_its_own_is_an_error_and_a_borrowed_one_is_not(void
   ft_layout_model_name("ada/b", name);
   assert_int_equal(ftruncate(openat(models_fd, name, O_WRONLY), 40), 0);
   evidence.elements.count = 0;
-  assert_int_equal(ft_evidence_find(state_fd, UID, ada, NULL, &s, MIN_RUNS, &evidence, &err), 0);
+  assert_int_equal(ft_evidence_find(state_fd, UID, ada, NULL, &s, &policy, &evidence, &err), 0);
   assert_null(evidence.estimate);
   publish("a", 3, 100, false);
-  assert_int_equal(ft_evidence_find(state_fd, UID, ada, NULL, &s, MIN_RUNS, &evidence, &err), 0);
+  assert_int_equal(ft_evidence_find(state_fd, UID, ada, NULL, &s, &policy, &evidence, &err), 0);
   assert_non_null(evidence.estimate);
   assert_int_equal(evidence.estimate->runs, 3);
   ft_layout_model_name("a", name);
   assert_int_equal(ftruncate(openat(models_fd, name, O_WRONLY), 40), 0);
-  assert_int_equal(ft_evidence_find(state_fd, UID, ada, NULL, &s, MIN_RUNS, &evidence, &err), -1);
+  assert_int_equal(ft_evidence_find(state_fd, UID, ada, NULL, &s, &policy, &evidence, &err), -1);
 }
 
 static void long_names_stay_two(void **state)

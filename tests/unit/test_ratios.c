@@ -47,7 +47,9 @@ static struct ft_ratios_table table_of(const struct world *w, size_t rows)
   return (struct ft_ratios_table){ w->x, w->y, w->group, rows, COLUMNS, OUTPUTS };
 }
 
-static const struct ft_ratios_settings usual = { 60, (1u << FT_LEARNERS) - 1, false, 1 };
+static const struct ft_ratios_settings usual = { .trees = 60,
+                                                 .learners = (1u << FT_LEARNER_AUTOENCODER) - 1,
+                                                 .seed = 1 };
 
 static double root_mean_square(const struct ft_ratios *m, const struct world *w)
 {
@@ -108,7 +110,7 @@ static void every_learner_beats_the_mean(void **state)
   make(&unseen, 4, 0);
   t = table_of(&learnt, ROWS);
   for (int l = FT_LEARNER_CONSTANT + 1; l < FT_LEARNERS; l++) {
-    struct ft_ratios_settings alone = { 60, 1u << l, true, 1 };
+    struct ft_ratios_settings alone = { .trees = 60, .learners = 1u << l, .untried = true, .seed = 1 };
     struct ft_ratios m;
     struct ft_error err;
     double left;
@@ -226,7 +228,7 @@ static void kept_and_read_back_it_says_the_same(void **state)
   make(&w, 9, 0.1);
   t = table_of(&w, ROWS);
   for (int l = -1; l < FT_LEARNERS; l++) {
-    struct ft_ratios_settings alone = { 12, 1u << (l < 0 ? 0 : l), true, 1 };
+    struct ft_ratios_settings alone = { .trees = 12, .learners = 1u << (l < 0 ? 0 : l), .untried = true, .seed = 1 };
     size_t count;
 
     assert_int_equal(ft_ratios_fit(&t, l < 0 ? &usual : &alone, &m, &err), 0);
@@ -265,6 +267,58 @@ static void kept_and_read_back_it_says_the_same(void **state)
     ft_buf_free(&buf);
     ft_ratios_free(&m);
   }
+}
+
+static void numbers_are_little_endian_and_bounded(void **state)
+{
+  static const struct {
+    double value;
+    unsigned char bytes[FT_NUMBERS_SIZE];
+  } kept[] = {
+    { 1, { 0, 0, 0, 0, 0, 0, 0xf0, 0x3f } },
+    { -2.5, { 0, 0, 0, 0, 0, 0, 4, 0xc0 } },
+    { 0x1.23456789abcdep+4, { 0xde, 0xbc, 0x9a, 0x78, 0x56, 0x34, 0x32, 0x40 } },
+  };
+  static const unsigned char infinite[] = { 0, 0, 0, 0, 0, 0, 0xf0, 0x7f };
+  struct ft_numbers_reader in;
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(kept); i++) {
+    struct ft_buf buf;
+    struct ft_numbers numbers = { &buf };
+
+    ft_buf_init(&buf, 100);
+    ft_numbers_put_all(&numbers, &kept[i].value, 1);
+    assert_int_equal(buf.length, FT_NUMBERS_SIZE);
+    assert_memory_equal(buf.data, kept[i].bytes, FT_NUMBERS_SIZE);
+    in = (struct ft_numbers_reader){ kept[i].bytes, 1, false };
+    assert_true(ft_numbers_take(&in) == kept[i].value && !in.failed);
+    assert_true(ft_numbers_take(&in) == 0 && in.failed);
+    ft_buf_free(&buf);
+  }
+  in = (struct ft_numbers_reader){ infinite, 1, false };
+  assert_true(ft_numbers_take(&in) == 0 && in.failed);
+  in = (struct ft_numbers_reader){ kept[1].bytes, 1, false };
+  assert_true(ft_numbers_take_count(&in, 3, 9) == 3 && in.failed);
+}
+
+static void another_format_is_refused(void **state)
+{
+  struct ft_ratios m = { .outputs = 1 };
+  struct ft_error err;
+  struct ft_buf buf;
+  struct ft_numbers numbers = { &buf };
+  struct ft_numbers_reader in;
+
+  (void)state;
+  ft_buf_init(&buf, 100);
+  ft_numbers_put(&numbers, FT_RATIOS_FORMAT + 1);
+  ft_numbers_put(&numbers, 1);
+  in = (struct ft_numbers_reader){ (const unsigned char *)buf.data, 2, false };
+  assert_int_equal(ft_ratios_load(&in, &m, &err), -1);
+  assert_non_null(strstr(err.text, "another version"));
+  ft_ratios_free(&m);
+  ft_buf_free(&buf);
 }
 
 static void equal_seeds_give_equal_answers(void **state)
@@ -322,6 +376,8 @@ int main(void)
     cmocka_unit_test(few_rows_give_wide_quantiles),
     cmocka_unit_test(runs_seen_correct_it_the_more_the_more_they_are),
     cmocka_unit_test(kept_and_read_back_it_says_the_same),
+    cmocka_unit_test(numbers_are_little_endian_and_bounded),
+    cmocka_unit_test(another_format_is_refused),
     cmocka_unit_test(equal_seeds_give_equal_answers),
     cmocka_unit_test(hopeless_tables_are_refused_or_survived),
   };

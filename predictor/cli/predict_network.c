@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/cli/predict_network.h"
+#include "predictor/core/text.h"
+#include "predictor/history/json.h"
+
+#define MIB 1048576.0
+
+static void keep_nothing(void)
+{
+}
+
+/* As the plugin looks for it (plugin/predict.c). */
+static void find_option(const struct ft_asked *asked, struct ft_network_asked *network)
+{
+  const struct {
+    const char *name, *value;
+  } where[] = { { "gpus-per-node", asked->gpus_per_node },
+                { "gpus", asked->gpus },
+                { "gres", asked->gres } };
+
+  for (size_t i = 0; i < sizeof where / sizeof *where && !network->option; i++)
+    if (where[i].value) {
+      network->option = where[i].name;
+      network->value = where[i].value;
+    }
+}
+
+/* What would be set becomes a part of the request. */
+static void apply(const ft_network *said, ft_request *request)
+{
+  if (strcmp(said->option, "gres") != 0)
+    return;
+  (void)ft_string_copy(said->value, request->gres, sizeof request->gres);
+  if (!request->gpus_per_node)
+    request->gpus_per_node = 1;
+}
+
+void ft_predict_network_ask(const struct ft_asked *asked, const char *state, const char *user,
+                            ft_submission *submission, struct ft_predict_network *network)
+{
+  struct ft_frame *frame;
+  struct ft_helper_question question = { .state = state,
+                                         .keep = keep_nothing,
+                                         .gpu = &network->gpu };
+  bool off = asked->mode && ft_mode_from_name(asked->mode) == FT_MODE_OFF;
+
+  network->asked = asked->mig || (asked->network && !off);
+  if (!network->asked)
+    return;
+  frame = calloc(1, sizeof *frame);
+  if (!frame) {
+    (void)ft_string_copy("out of memory", network->said.error, sizeof network->said.error);
+    return;
+  }
+  frame->description = (struct ft_description){ .params = asked->params, .user = user };
+  frame->request = submission->request;
+  frame->network =
+      (struct ft_network_asked){ .file = asked->network, .mig = asked->mig, .mode = asked->mode };
+  find_option(asked, &frame->network);
+  question.frame = frame;
+  ft_helper_network(&question, submission, &network->said);
+  apply(&network->said, &submission->request);
+  free(frame);
+}
+
+bool ft_predict_network_take(struct ft_predict_network *network, const ft_policy *policy,
+                             struct ft_question *question)
+{
+  const struct ft_estimate *runs = question->estimate;
+
+  if (network->said.quantiles_count != FT_ESTIMATE_LEVELS ||
+      (runs && (runs->runs >= policy->min_runs || runs->bound_bytes > 0)))
+    return false;
+  memcpy(network->host.quantile, network->said.quantiles, sizeof network->host.quantile);
+  (void)ft_string_copy("operators", network->host.method, sizeof network->host.method);
+  question->estimate = &network->host;
+  question->elements = NULL;
+  question->imported_from = NULL;
+  question->pooled = false;
+  question->similar = question->at_large = 0;
+  question->network = network->said.subject;
+  return true;
+}
+
+/* ---- JSON ---- */
+
+static json_t *whole(const struct ft_estimate *e, double probability)
+{
+  return ft_json_number(true, round(ft_estimate_quantile(e, probability)));
+}
+
+json_t *ft_predict_network_gpu(const struct ft_predict_network *network)
+{
+  const struct ft_estimate *e = &network->gpu.estimate;
+
+  return network->gpu.has_estimate ? json_pack("{s:o, s:o, s:o}", "p05", whole(e, 0.05), "p50",
+                                               whole(e, 0.5), "p95", whole(e, 0.95))
+                                   : json_null();
+}
+
+json_t *ft_predict_network_slice(const struct ft_predict_network *network)
+{
+  const struct ft_mig_profile *slice = &network->gpu.slice;
+
+  return network->gpu.has_slice
+             ? json_pack("{s:s, s:s, s:o}", "gpu", slice->gpu, "profile", slice->name,
+                         "memory_bytes", ft_json_number(true, round(slice->memory_mib * MIB)))
+             : json_null();
+}
+
+json_t *ft_predict_network_said(const struct ft_predict_network *network)
+{
+  const ft_network *n = &network->said;
+  json_t *lines;
+
+  if (!network->asked)
+    return NULL;
+  lines = json_array();
+  for (pb_size_t i = 0; i < n->lines_count; i++)
+    json_array_append_new(lines, ft_json_text(n->lines[i]));
+  return json_pack("{s:s, s:o, s:o, s:o, s:o}", "action", ft_action_name(n->action), "option",
+                   n->option[0] ? ft_json_text(n->option) : json_null(), "value",
+                   n->value[0] ? ft_json_text(n->value) : json_null(), "lines", lines, "error",
+                   n->error[0] ? ft_json_text(n->error) : json_null());
+}

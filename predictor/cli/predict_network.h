@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* foretell predict of a script that asks about its network, --predict-model or --predict-mig. */
+#ifndef FT_CLI_PREDICT_NETWORK_H
+#define FT_CLI_PREDICT_NETWORK_H
+
+#include <jansson.h>
+
+#include "predictor/cli/helper.h"
+#include "predictor/cli/submission.h"
+#include "predictor/decide/decide.h"
+
+struct ft_predict_network {
+  ft_network said; /* what the plugin's child would have said */
+  struct ft_helper_gpu gpu;
+  struct ft_estimate host; /* of a job without GPUs: the memory it needs */
+  bool asked;
+};
+
+/*
+ * Ask what the script of ASKED asks about a network, as USER, with the state folder STATE. Figures
+ * join SUBMISSION's features, a GPU that would be set its request.
+ */
+void ft_predict_network_ask(const struct ft_asked *asked, const char *state, const char *user,
+                            ft_submission *submission, struct ft_predict_network *network);
+
+/* Where runs say less than POLICY asks for, QUESTION is of the network's own figure: true. */
+bool ft_predict_network_take(struct ft_predict_network *network, const ft_policy *policy,
+                             struct ft_question *question);
+
+/* For --json, new references: {"p05", "p50", "p95"}; {"gpu", "profile", "memory_bytes"}; what was
+ * decided about GPUs. The first two are null where they are not known, the last NULL. */
+json_t *ft_predict_network_gpu(const struct ft_predict_network *network);
+json_t *ft_predict_network_slice(const struct ft_predict_network *network);
+json_t *ft_predict_network_said(const struct ft_predict_network *network);
+
+#endif
