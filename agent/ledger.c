@@ -50,8 +50,8 @@ struct ft_ledger {
   uint64_t keep;
   unsigned since_trim;
   bool told; /* that the store refuses */
-  ft_gpus gpus;
   int64_t seen; /* up to this run its nodes were */
+  ft_gpus gpus;
   ft_observation merged;
   ft_model model;
   ft_performance performance;
@@ -59,6 +59,7 @@ struct ft_ledger {
 
 /* Observations of so many seconds tell of the GPUs where no file of them is there. */
 #define GPU_SECONDS (30 * 86400.0)
+
 
 static bool have_store(struct ft_ledger *ledger, struct ft_error *err)
 {

@@ -311,16 +311,16 @@ int ft_publish_site(struct ft_publisher *p, const ft_site *site, const ft_apps *
   return ft_record_write(FT_RECORD_SITE, site, p->state_fd, FT_LAYOUT_SITE, 0644, err);
 }
 
-int ft_publish_gpus(struct ft_publisher *p, const ft_gpus *gpus, struct ft_error *err)
-{
-  return ft_record_write(FT_RECORD_GPUS, gpus, p->state_fd, FT_LAYOUT_GPUS, 0644, err);
-}
-
 int ft_publish_platforms(struct ft_publisher *p, const ft_platforms *platforms,
                          struct ft_error *err)
 {
   return ft_record_write(FT_RECORD_PLATFORMS, platforms, p->state_fd, FT_LAYOUT_PLATFORMS, 0644,
                          err);
+}
+
+int ft_publish_gpus(struct ft_publisher *p, const ft_gpus *gpus, struct ft_error *err)
+{
+  return ft_record_write(FT_RECORD_GPUS, gpus, p->state_fd, FT_LAYOUT_GPUS, 0644, err);
 }
 
 int ft_publish_partition(struct ft_publisher *p, const ft_partition *partition,

@@ -53,12 +53,12 @@ void ft_publish_forget_model(struct ft_publisher *publisher, uint32_t uid, const
 int ft_publish_site(struct ft_publisher *publisher, const ft_site *site, const ft_apps *apps,
                     struct ft_error *err);
 
-/* Replace the file of what networks have needed on the cluster's GPUs. */
-int ft_publish_gpus(struct ft_publisher *publisher, const ft_gpus *gpus, struct ft_error *err);
-
 /* Replace the file of platforms. */
 int ft_publish_platforms(struct ft_publisher *publisher, const ft_platforms *platforms,
                          struct ft_error *err);
+
+/* Replace the file of what networks have needed on the cluster's GPUs. */
+int ft_publish_gpus(struct ft_publisher *publisher, const ft_gpus *gpus, struct ft_error *err);
 
 /* Replace one partition's file. */
 int ft_publish_partition(struct ft_publisher *publisher, const ft_partition *partition,
