@@ -60,7 +60,6 @@ struct ft_ledger {
 /* Observations of so many seconds tell of the GPUs where no file of them is there. */
 #define GPU_SECONDS (30 * 86400.0)
 
-
 static bool have_store(struct ft_ledger *ledger, struct ft_error *err)
 {
   if (!ledger->store) {

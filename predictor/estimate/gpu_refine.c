@@ -13,7 +13,7 @@
  * families held out do (tests/bench/training_memory), and one run of a network from another.
  */
 static const double context_deviation = 300 * MIB, slope_deviation = 0.03;
-static const double network_deviation = 0.05, run_deviation = 0.02, least_deviation = 20 * MIB;
+static const double network_deviation = 0.05, run_deviation = 0.03, least_deviation = 20 * MIB;
 
 /* Two runs within so much, in parts, are of one network. */
 static const double same = 0.002;
@@ -71,11 +71,10 @@ void ft_gpu_device_fit(const ft_network_run *runs, size_t count, double context_
     context = context_bytes;
     slope = 1;
   }
-  *device = (struct ft_gpu_device){ .context_bytes = context,
-                                    .slope = slope,
-                                    .runs = (unsigned)count };
-  device->deviation = sqrt(fmax(0, d - 2 * b * network_bytes + a * network_bytes * network_bytes) /
-                           determinant);
+  *device =
+      (struct ft_gpu_device){ .context_bytes = context, .slope = slope, .runs = (unsigned)count };
+  device->deviation =
+      sqrt(fmax(0, d - 2 * b * network_bytes + a * network_bytes * network_bytes) / determinant);
 }
 
 /* ---- one app ---- */
@@ -151,7 +150,6 @@ void ft_gpu_refine(struct ft_gpu_memory *memory, const struct ft_gpu *gpu,
   if (!gpu || !gpu->measured)
     more = fmin(ft_gpu_memory_unmeasured, device->deviation / memory->bytes);
   memory->estimate.runs = used;
-  ft_gpu_memory_spread(memory,
-                       hypot(deviation, run_deviation) / hypot(network_deviation, run_deviation),
-                       more);
+  ft_gpu_memory_spread(
+      memory, hypot(deviation, run_deviation) / hypot(network_deviation, run_deviation), more);
 }

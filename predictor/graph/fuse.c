@@ -156,7 +156,8 @@ static void layer_norm(struct fuse *f, const struct ft_operator *op)
        ft_tensor_elements(&f->graph->tensors[mean->outputs[0]]));
 }
 
-/* torch.var, as exporters spell it: the mean of (x - mean) times itself. Its kernel keeps x alone. */
+/* torch.var, as exporters spell it: the mean of (x - mean) times itself. Its kernel keeps x alone.
+ */
 static bool variance(struct fuse *f, const struct ft_operator *op)
 {
   const struct ft_operator *square = from(f, input(op, 0), "Mul"), *sub, *mean;
@@ -256,7 +257,7 @@ struct attention {
   const struct ft_operator *softmax, *product; /* of queries and keys */
   const struct ft_operator *between[4];        /* scales and shifts of the scores */
   int count;
-  bool turned;                                 /* the probabilities stand second */
+  bool turned; /* the probabilities stand second */
   uint32_t probabilities, values;
 };
 

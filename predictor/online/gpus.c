@@ -81,8 +81,7 @@ bool ft_gpus_learn(ft_gpus *gpus, const ft_observation *o)
   ft_gpu_kind *kind;
 
   if (!network || !network->has_number || !(network->number > 0 && network->number < 0x1p60) ||
-      !(run.gpu_bytes > 0) || !o->gpu_name[0] || o->censored ||
-      o->outcome != FT_OUTCOME_COMPLETED)
+      !(run.gpu_bytes > 0) || !o->gpu_name[0] || o->censored || o->outcome != FT_OUTCOME_COMPLETED)
     return false;
   run.network_bytes = (float)network->number;
   kind = kind_of(gpus, o->gpu_name);

@@ -43,7 +43,7 @@ if [ "$(id -u)" = 0 ] && setpriv --bounding-set="-all,$kept" --no-new-privs true
   ok $? "it measures a job"
   wait_until 10 model closed 65534
   ok $? "and publishes its user's model"
-  like "$(getfacl -cpn "$(dirname "$(ls "$state"/models/65534/closed-*)")" 2>/dev/null)" '^user:65534:r-x' \
+  like "$(getfacl -cpn "$(dirname "$(ls "$state"/models/65534/closed-*.model)")" 2>/dev/null)" '^user:65534:r-x' \
     "which that user is let read"
   stop
 else

@@ -73,7 +73,7 @@ train 32 --predict-mig -p long
 is "$(gres "$id")" gpu:nvidia_a100_3g.20gb:1 "nvidia_a100_3g.20gb, too, where there is nothing between"
 train 1 --predict-mig -p hopper
 is "$(gres "$id")" gpu:nvidia_h100_80gb_hbm3_1g.10gb:1 "and nvidia_h100_80gb_hbm3_1g.10gb"
-train 96 --predict-mig -p odd
+train 160 --predict-mig -p odd
 is "$(gres "$id")" gpu:mig-3g_71gb:1 "a slice of 16 GiB that nobody says the GPU of is known by its name"
 train 1 --predict-mig --gres=nic:2 -p long
 is "$(gres "$id")" nic:2,gpu:nvidia_a100_1g.5gb:1 "what else was asked for stays"

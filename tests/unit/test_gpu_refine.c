@@ -77,8 +77,11 @@ static void networks_on_a_gpu_tell_its_context(void **state)
   static const struct {
     double context, slope, within;
     unsigned runs;
-  } cases[] = { { 2400, 1, 0.05, 4 }, { 2400, 1, 0.02, 12 },  { 900, 1, 0.04, 12 },
-                { 1740, 1, 0.005, 12 }, { 2000, 1.1, 0.03, 24 } };
+  } cases[] = { { 2400, 1, 0.05, 4 },
+                { 2400, 1, 0.02, 12 },
+                { 900, 1, 0.04, 12 },
+                { 1740, 1, 0.005, 12 },
+                { 2000, 1.1, 0.03, 24 } };
 
   (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
