@@ -93,6 +93,19 @@ int ft_value_truth(const struct ft_live *l, const struct ft_operand *value);
 /* VALUE as a tensor (a number becomes a constant); 0: it is none, or the error is set (l->failed). */
 uint32_t ft_value_as_tensor(struct ft_live *l, const struct ft_operand *value);
 
+/* One side of a branch: a closed block (ft_live_close) and what it gives. */
+struct ft_side {
+  struct ft_block *block;
+  const struct ft_operand *values;
+  size_t count;
+};
+/*
+ * Both SIDES of a branch by CONDITION: a list of results, alike to what the first gives. Tensors
+ * are new ones, other values the first's. FT_VALUE_NONE with the error.
+ */
+struct ft_operand ft_value_either(struct ft_live *l, const struct ft_operand *condition,
+                                  const struct ft_side sides[2]);
+
 /*
  * Carry out CALL. Returns 0 with its result; -1 with the error of what contradicts itself. A name
  * that is not known gives an operator of unknown kind and a result of unknown shape.

@@ -177,3 +177,45 @@ int ft_aten_not_shaped(struct ft_call *c, uint32_t x)
 {
   return x ? ft_aten_unknown(c) : -1;
 }
+
+/* ---- branches ---- */
+
+/* The tensors among a side's values become its block's outputs. */
+static int end_side(struct ft_live *l, const struct ft_side *side)
+{
+  struct ft_block *block = side->block;
+
+  block->outputs = ft_live_take(l, (side->count + 1) * sizeof *block->outputs);
+  if (!block->outputs)
+    return -1;
+  for (size_t i = 0; i < side->count; i++)
+    if (side->values[i].type == FT_VALUE_TENSOR)
+      block->outputs[block->output_count++] = side->values[i].tensor;
+  return 0;
+}
+
+struct ft_operand ft_value_either(struct ft_live *l, const struct ft_operand *condition,
+                                  const struct ft_side sides[2])
+{
+  static const char *const names[] = { "then_branch", "else_branch" };
+  struct ft_block *const blocks[2] = { sides[0].block, sides[1].block };
+  struct ft_operand list = ft_value_list(l, FT_VALUE_TUPLE, sides[0].values, sides[0].count);
+  uint32_t result;
+
+  if (list.type != FT_VALUE_TUPLE || end_side(l, &sides[0]) < 0 || end_side(l, &sides[1]) < 0)
+    return ft_value_none();
+  result = ft_live_blocks(l, "If", condition->type == FT_VALUE_TENSOR ? condition->tensor : 0,
+                          blocks, names, 2, blocks[0]->output_count, 1);
+  if (!result)
+    return ft_value_none();
+  for (size_t i = 0; i < list.list->count; i++) {
+    struct ft_operand *v = &list.list->items[i];
+
+    if (v->type != FT_VALUE_TENSOR)
+      continue;
+    if (ft_like(l->in, ft_live_of(l, result), ft_live_of(l, v->tensor)) < 0)
+      return ft_value_none();
+    *v = ft_value_tensor(result++);
+  }
+  return list;
+}

@@ -47,7 +47,7 @@ static int add_slot(struct ft_pir *r, struct ft_pd_slot **slots, size_t *room, s
   return 0;
 }
 
-static int add_input(struct ft_pir *r, struct ft_pd_operator *op, const char *name,
+int ft_pir_add_input(struct ft_pir *r, struct ft_pd_operator *op, const char *name,
                      const char **variables, size_t count)
 {
   return add_slot(r, &op->inputs, &op->input_room, &op->input_count, name, variables, count);
@@ -91,11 +91,16 @@ static int convert(struct ft_pir *r, const json_t *op);
 const char *ft_pir_name(struct ft_pir *r, struct ft_pir_value *v)
 {
   const json_t *made = v->made;
+  size_t block = r->block;
+  int status;
 
   if (v->name || !made)
     return v->name;
   v->made = NULL;
-  return convert(r, made) < 0 ? NULL : v->name;
+  r->block = v->block; /* where others find it too */
+  status = convert(r, made);
+  r->block = block;
+  return status < 0 ? NULL : v->name;
 }
 
 /* The variables of the operand ID, one or many, into *LIST; how many, -1 with the error. */
@@ -142,7 +147,7 @@ static int add_operand(struct ft_pir *r, struct ft_pd_operator *op, struct ft_te
     slot = ft_build_same(r->build, name.at, ft_text_left(&name));
   }
   count = slot ? variables_of(r, id, &variables) : -1;
-  return count <= 0 ? count : add_input(r, op, slot, variables, (size_t)count);
+  return count <= 0 ? count : ft_pir_add_input(r, op, slot, variables, (size_t)count);
 }
 
 /* A result of type TYPE becomes variable, or variables, of their own. */

@@ -15,6 +15,7 @@ struct ft_pir_value {
   size_t count;               /* of the list */
   struct ft_pd_attribute set; /* of a constant: as an attribute */
   const json_t *made;         /* of a constant: the operator that gives it */
+  size_t block;               /* and the block that it stands in */
 };
 
 struct ft_pir {
@@ -53,6 +54,8 @@ int ft_pir_attribute_of(struct ft_pir *r, const json_t *op, const char *name,
 /* ---- operators (paddle_json.c) ---- */
 
 struct ft_pd_operator *ft_pir_add_operator(struct ft_pir *r, const char *type);
+int ft_pir_add_input(struct ft_pir *r, struct ft_pd_operator *op, const char *name,
+                     const char **variables, size_t count);
 int ft_pir_add_output(struct ft_pir *r, struct ft_pd_operator *op, const char *name,
                       const char **variables, size_t count);
 int ft_pir_add_attribute(struct ft_pir *r, struct ft_pd_operator *op, const char *name,
@@ -75,7 +78,7 @@ int ft_pir_constant(struct ft_pir *r, const json_t *op);
 int ft_pir_combine(struct ft_pir *r, const json_t *op);
 /* "split" and "slice" of builtin: a list's members, all or that of attribute index. */
 int ft_pir_take_apart(struct ft_pir *r, const json_t *op);
-/* "if": its first region is followed, as if the condition held; "while": its body once. */
+/* "if": both regions; "while": its body once. */
 int ft_pir_control(struct ft_pir *r, const json_t *op, bool loop);
 
 #endif

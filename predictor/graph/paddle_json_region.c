@@ -76,6 +76,7 @@ int ft_pir_constant(struct ft_pir *r, const json_t *op)
     v->set.real = v->set.reals[0];
   }
   v->made = op;
+  v->block = r->block;
   return 0;
 }
 
@@ -188,16 +189,74 @@ static int end_region(struct ft_pir *r, const json_t *op, struct ft_pd_operator 
   return 0;
 }
 
-/* "if": its first region is followed, as if the condition held; "while": its body once. */
+/* The names of what LIST has operands of. */
+static const char **names_of(struct ft_pir *r, const json_t *list)
+{
+  const char **names = ft_build_take(r->build, json_array_size(list) * sizeof *names);
+  const json_t *operand;
+  size_t i;
+
+  json_array_foreach(list, i, operand)
+  {
+    struct ft_pir_value *v = ft_pir_value(r, ft_pir_id(operand));
+
+    if (!names)
+      return NULL;
+    names[i] = v ? ft_pir_name(r, v) : NULL;
+    if (!names[i]) {
+      if (!r->build->err->text[0])
+        (void)ft_pir_fail(r, "a list as what a region ends with");
+      return NULL;
+    }
+  }
+  return names;
+}
+
+/* Of a branch with two regions: its condition, what each gives, and OP's results. */
+static int end_either(struct ft_pir *r, const json_t *op, struct ft_pd_operator *made,
+                      const json_t *const yields[2])
+{
+  const json_t *outputs = json_object_get(op, "O"), *output;
+  static const char *const slots[] = { "Then", "Else" };
+  const char **names;
+  size_t i;
+
+  for (i = 0; i < 2; i++) {
+    names = names_of(r, yields[i]);
+    if (!names || ft_pir_add_input(r, made, slots[i], names, json_array_size(yields[i])) < 0)
+      return -1;
+  }
+  names = names_of(r, json_object_get(op, "I"));
+  if (!names || ft_pir_add_input(r, made, "Cond", names, 1) < 0)
+    return -1;
+  names = ft_build_take(r->build, json_array_size(outputs) * sizeof *names);
+  if (!names || ft_pir_add_output(r, made, "Out", names, json_array_size(outputs)) < 0)
+    return -1;
+  json_array_foreach(outputs, i, output)
+  {
+    names[i] = ft_pir_number(r, ft_pir_id(output));
+    if (!names[i] || !ft_pir_define(r, ft_pir_id(output), names[i]))
+      return -1;
+  }
+  return 0;
+}
+
+/* "if": both regions; "while": its body once. */
 int ft_pir_control(struct ft_pir *r, const json_t *op, bool loop)
 {
-  const json_t *operands = json_object_get(op, "I"), *yields = NULL;
-  int number = add_region(r, op, 0, operands, 1, &yields);
+  const json_t *operands = json_object_get(op, "I"), *yields[2] = { NULL, NULL };
   struct ft_pd_operator made = { .type = loop ? "while" : "conditional_block", .at = r->at }, *kept;
-  struct ft_pd_attribute which = { .integer = number };
+  bool two = !loop && json_array_size(json_object_get(op, "regions")) > 1;
+  static const char *const blocks[] = { "sub_block", "else_block" };
 
-  if (number < 0 || ft_pir_add_attribute(r, &made, "sub_block", &which) < 0 ||
-      end_region(r, op, &made, yields, loop) < 0)
+  for (size_t i = 0; i < 1u + two; i++) {
+    int number = add_region(r, op, i, operands, 1, &yields[i]);
+    struct ft_pd_attribute which = { .integer = number };
+
+    if (number < 0 || ft_pir_add_attribute(r, &made, blocks[i], &which) < 0)
+      return -1;
+  }
+  if (two ? end_either(r, op, &made, yields) < 0 : end_region(r, op, &made, yields[0], loop) < 0)
     return -1;
   kept = ft_pir_add_operator(r, made.type);
   if (!kept)

@@ -7,7 +7,7 @@
 
 #include "predictor/graph/paddle_run.h"
 
-enum { BLOCKS = 16, TENSOR = 7 };
+enum { BLOCKS = 16, TENSOR = 7, STEPS = 1 << 20 };
 
 /* ---- what an operator has ---- */
 
@@ -337,17 +337,53 @@ static int end_loop(struct ft_pd_run *r, struct ft_block *body)
   return 0;
 }
 
-/* A condition's block is followed as if it held, a loop's once, in a block of its own. */
+/* Both blocks of a branch that depends on data, else that which is taken. */
+static int either(struct ft_pd_run *r, const struct ft_pd_block *taken,
+                  const struct ft_pd_block *otherwise)
+{
+  static const char *const names[] = { "Then", "Else" };
+  const struct ft_pd_block *const blocks[2] = { taken, otherwise };
+  const struct ft_pd_operator *op = r->op;
+  struct ft_operand condition = ft_pd_input(r, "Cond"), given;
+  int truth = ft_value_truth(&r->live, &condition);
+  struct ft_side sides[2];
+
+  for (int i = 0; i < 2; i++) {
+    struct ft_live_frame frame;
+
+    if (truth >= 0 && i == truth)
+      continue;
+    if ((truth < 0 && ft_live_open(&r->live, &frame) < 0) || run_block(r, blocks[i]) < 0)
+      return -1;
+    r->op = op;
+    given = ft_pd_input_list(r, names[i]);
+    if (given.type != FT_VALUE_LIST)
+      return -1;
+    if (truth >= 0)
+      return ft_pd_give_list(r, "Out", &given);
+    ft_live_close(&r->live, &frame);
+    sides[i] = (struct ft_side){ .block = frame.block,
+                                 .values = given.list->items,
+                                 .count = given.list->count };
+  }
+  given = ft_value_either(&r->live, &condition, sides);
+  return given.type == FT_VALUE_TUPLE ? ft_pd_give_list(r, "Out", &given) : -1;
+}
+
+/* A condition's block is followed as if it held, where there is no other; a loop's once, in a block
+ * of its own. */
 static int inner(struct ft_pd_run *r)
 {
   const struct ft_pd_operator *op = r->op;
-  int64_t which = ft_pd_integer(r, "sub_block", -1);
+  int64_t which = ft_pd_integer(r, "sub_block", -1), other = ft_pd_integer(r, "else_block", -1);
   bool loop = strcmp(op->type, "while") == 0;
   struct ft_live_frame frame;
 
   if (which < 1 || which >= (int64_t)r->program->count)
     return ft_live_fail(&r->live, "%s: block %lld of %zu", op->type, (long long)which,
                         r->program->count);
+  if (other >= 1 && other < (int64_t)r->program->count)
+    return either(r, &r->program->blocks[which], &r->program->blocks[other]);
   if (!loop)
     return run_block(r, &r->program->blocks[which]);
   if (ft_live_open(&r->live, &frame) < 0 || run_block(r, &r->program->blocks[which]) < 0)
@@ -362,6 +398,8 @@ static int run_operator(struct ft_pd_run *r)
   const char *type = r->op->type;
   int status;
 
+  if (++r->steps > STEPS)
+    return ft_live_fail(&r->live, "more than %d operators, blocks followed", STEPS);
   if (strcmp(type, "feed") == 0 || strcmp(type, "print") == 0 || strcmp(type, "assert") == 0)
     return 0;
   if (strcmp(type, "fetch") == 0) {

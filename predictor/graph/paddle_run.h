@@ -13,6 +13,7 @@ struct ft_pd_run {
   const struct ft_pd_program *program;
   const struct ft_pd_operator *op;
   int depth;
+  size_t steps; /* operators so far, those of a block as often as it is entered */
 };
 
 /* ---- what an operator has (paddle_run.c) ---- */

@@ -306,49 +306,25 @@ static int inner_graph(struct follow *f, const json_t *arg, const json_t *inputs
 /* torch.ops.higher_order.cond(predicate, true graph, false graph, operands): both are kept. */
 static int conditional(struct follow *f, const json_t *inputs, struct ft_operand *result)
 {
-  static const char *const names[] = { "then_branch", "else_branch" };
-  struct ft_operand predicate, sides[2];
-  struct ft_block *blocks[2];
-  struct ft_live_frame frame;
-  uint32_t first, count = 0;
-  size_t room = 0;
+  struct ft_operand predicate, given;
+  struct ft_side sides[2];
 
   if (argument(f, json_object_get(json_array_get(inputs, 0), "arg"), &predicate) < 0)
     return -1;
   for (unsigned i = 0; i < 2; i++) {
+    struct ft_live_frame frame;
+
     if (ft_live_open(&f->live, &frame) < 0 ||
-        inner_graph(f, json_object_get(json_array_get(inputs, 1 + i), "arg"), inputs, 3,
-                    &sides[i]) < 0)
+        inner_graph(f, json_object_get(json_array_get(inputs, 1 + i), "arg"), inputs, 3, &given) <
+            0)
       return -1;
     ft_live_close(&f->live, &frame);
-    blocks[i] = frame.block;
-    for (size_t j = 0; j < sides[i].list->count; j++)
-      if (sides[i].list->items[j].type == FT_VALUE_TENSOR) {
-        uint32_t *outputs = ft_live_grow(&f->live, blocks[i]->outputs, &room,
-                                         blocks[i]->output_count, sizeof *outputs);
-
-        if (!outputs)
-          return -1;
-        blocks[i]->outputs = outputs;
-        outputs[blocks[i]->output_count++] = sides[i].list->items[j].tensor;
-      }
-    count = blocks[i]->output_count;
-    room = 0;
+    sides[i] = (struct ft_side){ .block = frame.block,
+                                 .values = given.list->items,
+                                 .count = given.list->count };
   }
-  first = ft_live_blocks(&f->live, "If",
-                         predicate.type == FT_VALUE_TENSOR ? predicate.tensor : 0, blocks, names, 2,
-                         count, 1);
-  if (!first)
-    return -1;
-  for (uint32_t i = 0; i < count; i++)
-    if (ft_like(f->live.in, ft_live_of(&f->live, first + i),
-                ft_live_of(&f->live, blocks[1]->outputs[i])) < 0)
-      return -1;
-  *result = ft_value_list(&f->live, FT_VALUE_TUPLE, NULL, 0);
-  for (uint32_t i = 0; i < count && result->type == FT_VALUE_TUPLE; i++)
-    if (ft_value_append(&f->live, result->list, ft_value_tensor(first + i)) < 0)
-      return -1;
-  return f->live.failed ? -1 : 0;
+  *result = ft_value_either(&f->live, &predicate, sides);
+  return result->type == FT_VALUE_TUPLE ? 0 : -1;
 }
 
 /* An operator that runs graphs. 1: it is none. */

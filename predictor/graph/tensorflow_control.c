@@ -94,41 +94,29 @@ int ft_tf_either(struct ft_tf_run *r, struct ft_tf_call *c)
 {
   static const char *const names[] = { "then_branch", "else_branch" };
   int taken = c->in_count ? ft_value_truth(&r->live, &c->in[0]) : -1;
-  struct ft_block *blocks[2];
-  struct ft_live_frame frame;
-  struct ft_tf_call sides[2];
-  uint32_t first;
+  struct ft_side sides[2];
+  struct ft_operand result;
 
   if (!c->in_count)
     return ft_tf_fail(r, c->node, "expected a condition");
   if (taken >= 0)
-    return ft_tf_run_function(r, c, taken ? "then_branch" : "else_branch", c->in + 1,
-                              c->in_count - 1);
+    return ft_tf_run_function(r, c, names[!taken], c->in + 1, c->in_count - 1);
   for (int i = 0; i < 2; i++) {
-    sides[i] = (struct ft_tf_call){ .l = &r->live, .node = c->node };
+    struct ft_tf_call side = { .l = &r->live, .node = c->node };
+    struct ft_live_frame frame;
+
     if (ft_live_open(&r->live, &frame) < 0 ||
-        ft_tf_run_function(r, &sides[i], names[i], c->in + 1, c->in_count - 1) < 0)
+        ft_tf_run_function(r, &side, names[i], c->in + 1, c->in_count - 1) < 0)
       return -1;
     ft_live_close(&r->live, &frame);
-    blocks[i] = frame.block;
-    blocks[i]->outputs = ft_live_take(&r->live, (sides[i].out_count + 1) * sizeof(uint32_t));
-    for (size_t j = 0; blocks[i]->outputs && j < sides[i].out_count; j++)
-      if (sides[i].out[j].type == FT_VALUE_TENSOR)
-        blocks[i]->outputs[blocks[i]->output_count++] = sides[i].out[j].tensor;
+    sides[i] =
+        (struct ft_side){ .block = frame.block, .values = side.out, .count = side.out_count };
   }
-  first = ft_live_blocks(&r->live, "If", c->in[0].type == FT_VALUE_TENSOR ? c->in[0].tensor : 0,
-                         blocks, names, 2, (uint32_t)sides[0].out_count, 1);
-  if (!first)
-    return -1;
-  for (size_t i = 0; i < sides[0].out_count; i++) {
-    if (sides[0].out[i].type == FT_VALUE_TENSOR &&
-        ft_like(r->live.in, ft_live_of(&r->live, first + (uint32_t)i),
-                ft_live_of(&r->live, sides[0].out[i].tensor)) < 0)
+  result = ft_value_either(&r->live, &c->in[0], sides);
+  for (size_t i = 0; result.type == FT_VALUE_TUPLE && i < result.list->count; i++)
+    if (ft_tf_give(c, result.list->items[i]) < 0)
       return -1;
-    if (ft_tf_give(c, ft_value_tensor(first + (uint32_t)i)) < 0)
-      return -1;
-  }
-  return 0;
+  return result.type == FT_VALUE_TUPLE ? 0 : -1;
 }
 
 /* ---- loops of the first kind: Enter, Merge, Switch, NextIteration, Exit ---- */

@@ -172,7 +172,7 @@ static void regions_of_paddle_are_followed(void **state)
   struct ft_graph *graph = analyse("paddle/net-control.json", 2, NULL, &a);
 
   (void)state;
-  /* one turn of the loop and the branch with layers */
+  /* one turn of the loop, of the branches the one with layers */
   assert_int_equal(a.cost.macs, 2 * (36 + 72 + 72));
   assert_int_equal(a.cost.parameters, 42 + 84 + 78);
   assert_int_equal(a.cost.unknown, 0);
