@@ -30,7 +30,7 @@ static int settings_of(const struct options *o, const struct ft_relative_table *
 
   *s = (struct ft_relative_settings){ 0 };
   s->ratios = (struct ft_ratios_settings){ (unsigned)o->trees, (1u << FT_LEARNERS) - 1, false,
-                                           o->seed };
+                                           o->seed, NULL, NULL };
   if (strcmp(o->learner, "best") != 0) {
     s->ratios.learners = 0;
     s->ratios.untried = true;
@@ -40,7 +40,7 @@ static int settings_of(const struct options *o, const struct ft_relative_table *
     if (!s->ratios.learners)
       return ft_complain(command, FT_EXIT_USAGE,
                          "--learner=%s: expected best, or of constant, trees, forest, boosting, "
-                         "ridge, ridge_trees, few_trees, process",
+                         "ridge, ridge_trees, few_trees, process, autoencoder",
                          o->learner);
   }
   if (o->trees < 3 || o->trees > TREES_MOST || o->folds > FOLDS_MOST)

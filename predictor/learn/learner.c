@@ -17,20 +17,18 @@ static const struct {
   double lambda; /* in rows */
   bool plain;    /* trees on plain columns alone */
   bool process;
+  bool network;
   struct ft_forest_settings forest; /* trees 0: none; 1: as many as asked for */
 } kinds[FT_LEARNERS] = {
-  [FT_LEARNER_CONSTANT] = { MEAN, 1, false, false, { 0 } },
-  [FT_LEARNER_TREES] = { NO_RIDGE, 0, true, false, { 1, 1, 64, 1, 0, true, false, 0 } },
-  [FT_LEARNER_FOREST] = { NO_RIDGE, 0, false, false,
-                          { 1, 1, 64, 1.0 / 3, 0, false, true, 0 } },
-  [FT_LEARNER_BOOSTING] = { NO_RIDGE, 0, false, false,
-                            { 1, 2, 3, 0.3, 0.08, false, false, 0 } },
-  [FT_LEARNER_RIDGE] = { ALL, 10, false, false, { 0 } },
-  [FT_LEARNER_RIDGE_TREES] = { ALL, 20, false, false,
-                               { 1, 1, 64, 0.5, 0, true, false, 0 } },
-  [FT_LEARNER_FEW_TREES] = { FEW, 3, false, false,
-                             { 1, 1, 64, 0.5, 0, true, false, 0 } },
-  [FT_LEARNER_PROCESS] = { NO_RIDGE, 0, false, true, { 0 } },
+  [FT_LEARNER_CONSTANT] = { .ridge = MEAN, .lambda = 1 },
+  [FT_LEARNER_TREES] = { .plain = true, .forest = { 1, 1, 64, 1, 0, true, false, 0 } },
+  [FT_LEARNER_FOREST] = { .forest = { 1, 1, 64, 1.0 / 3, 0, false, true, 0 } },
+  [FT_LEARNER_BOOSTING] = { .forest = { 1, 2, 3, 0.3, 0.08, false, false, 0 } },
+  [FT_LEARNER_RIDGE] = { .ridge = ALL, .lambda = 10 },
+  [FT_LEARNER_RIDGE_TREES] = { .ridge = ALL, .lambda = 20, .forest = { 1, 1, 64, 0.5, 0, true, false, 0 } },
+  [FT_LEARNER_FEW_TREES] = { .ridge = FEW, .lambda = 3, .forest = { 1, 1, 64, 0.5, 0, true, false, 0 } },
+  [FT_LEARNER_PROCESS] = { .process = true },
+  [FT_LEARNER_AUTOENCODER] = { .network = true },
 };
 
 const char *const ft_learner_names[FT_LEARNERS] = {
@@ -38,6 +36,7 @@ const char *const ft_learner_names[FT_LEARNERS] = {
   [FT_LEARNER_FOREST] = "forest",       [FT_LEARNER_BOOSTING] = "boosting",
   [FT_LEARNER_RIDGE] = "ridge",         [FT_LEARNER_RIDGE_TREES] = "ridge_trees",
   [FT_LEARNER_FEW_TREES] = "few_trees", [FT_LEARNER_PROCESS] = "process",
+  [FT_LEARNER_AUTOENCODER] = "autoencoder",
 };
 
 static int fit_ridge(const struct ft_samples *s, const uint32_t *few, size_t count,
@@ -96,18 +95,48 @@ out:
   return status;
 }
 
-int ft_learner_fit(enum ft_learner_kind kind, const struct ft_samples *s, size_t plain,
-                   const uint32_t *few, size_t count, unsigned trees, uint64_t seed,
-                   struct ft_learner *l, struct ft_error *err)
+bool ft_learner_slow(enum ft_learner_kind kind)
+{
+  return kinds[kind].network;
+}
+
+static bool stop_network(void *data, const struct ft_autoencoder_told *told)
+{
+  const struct ft_learner_settings *settings = data;
+
+  (void)told;
+  return settings->stop(settings->data);
+}
+
+static int fit_network(const struct ft_samples *s, const struct ft_learner_settings *settings,
+                       struct ft_learner *l, struct ft_error *err)
+{
+  struct ft_autoencoder_settings network = ft_autoencoder_usual;
+  struct ft_learner_settings copy = *settings;
+
+  network.seed = settings->seed;
+  network.stop = settings->stop ? stop_network : NULL;
+  network.data = &copy;
+  return ft_autoencoder_fit(s, &network, &l->autoencoder, err);
+}
+
+int ft_learner_fit(enum ft_learner_kind kind, const struct ft_samples *s,
+                   const struct ft_learner_settings *settings, struct ft_learner *l,
+                   struct ft_error *err)
 {
   *l = (struct ft_learner){ .kind = kind, .columns = s->columns, .outputs = s->outputs };
   if (s->outputs < 1 || s->outputs > OUTPUTS)
     return ft_error_set(err, "%zu outputs; expected 1 to %d", s->outputs, OUTPUTS);
-  if (kinds[kind].ridge != NO_RIDGE && fit_ridge(s, few, count, l, err) < 0)
+  if (settings->stop && settings->stop(settings->data))
+    return ft_error_set(err, "%s: stopped", ft_learner_names[kind]);
+  if (kinds[kind].ridge != NO_RIDGE && fit_ridge(s, settings->few, settings->count, l, err) < 0)
     return -1;
-  if (kinds[kind].forest.trees && fit_forest(s, plain, trees, seed, l, err) < 0)
+  if (kinds[kind].forest.trees &&
+      fit_forest(s, settings->plain, settings->trees, settings->seed, l, err) < 0)
     return -1;
-  return kinds[kind].process ? ft_process_fit(s, &l->process, err) : 0;
+  if (kinds[kind].process && ft_process_fit(s, &l->process, err) < 0)
+    return -1;
+  return kinds[kind].network ? fit_network(s, settings, l, err) : 0;
 }
 
 void ft_learner_predict(const struct ft_learner *l, const double *x, double *out)
@@ -120,6 +149,8 @@ void ft_learner_predict(const struct ft_learner *l, const double *x, double *out
     ft_ridge_add(&l->ridge, x, out);
   if (l->process.rows)
     ft_process_add(&l->process, x, out);
+  if (l->autoencoder.latent)
+    ft_autoencoder_add(&l->autoencoder, x, out);
 }
 
 /* ---- the columns of a ridge of a few ---- */
@@ -213,6 +244,8 @@ void ft_learner_save(const struct ft_learner *l, struct ft_numbers *out)
     ft_forest_save(&l->forest, out);
   if (kinds[l->kind].process)
     ft_process_save(&l->process, out);
+  if (kinds[l->kind].network)
+    ft_autoencoder_save(&l->autoencoder, out);
 }
 
 int ft_learner_load(struct ft_numbers_reader *in, size_t columns, size_t outputs,
@@ -225,7 +258,9 @@ int ft_learner_load(struct ft_numbers_reader *in, size_t columns, size_t outputs
     return -1;
   if (kinds[l->kind].forest.trees && ft_forest_load(in, columns, outputs, &l->forest, err) < 0)
     return -1;
-  return kinds[l->kind].process ? ft_process_load(in, columns, outputs, &l->process, err) : 0;
+  if (kinds[l->kind].process && ft_process_load(in, columns, outputs, &l->process, err) < 0)
+    return -1;
+  return kinds[l->kind].network ? ft_autoencoder_load(in, columns, outputs, &l->autoencoder, err) : 0;
 }
 
 void ft_learner_free(struct ft_learner *l)
@@ -235,4 +270,5 @@ void ft_learner_free(struct ft_learner *l)
   ft_ridge_free(&l->ridge);
   ft_forest_free(&l->forest);
   ft_process_free(&l->process);
+  ft_autoencoder_free(&l->autoencoder);
 }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "predictor/learn/autoencoder.h"
 #include "predictor/learn/encode.h"
 #include "predictor/learn/forest.h"
 #include "predictor/learn/process.h"
@@ -19,6 +20,7 @@ enum ft_learner_kind {
   FT_LEARNER_RIDGE_TREES, /* ridge of all columns, trees on what it leaves */
   FT_LEARNER_FEW_TREES,   /* ridge of a few columns, trees on what it leaves */
   FT_LEARNER_PROCESS,     /* Gaussian process */
+  FT_LEARNER_AUTOENCODER, /* variational auto-encoder and a network of three layers */
   FT_LEARNERS
 };
 
@@ -32,16 +34,26 @@ struct ft_learner {
   struct ft_ridge ridge;
   struct ft_forest forest;
   struct ft_process process;
+  struct ft_autoencoder autoencoder;
 };
 
-/*
- * Fit KIND to SAMPLES, whose first PLAIN columns are no differences; a ridge of a few columns takes
- * the COUNT that FEW names. TREES are grown where there are any. LEARNER is to be freed in either
- * case. Returns 0; -1 with ERR.
- */
-int ft_learner_fit(enum ft_learner_kind kind, const struct ft_samples *samples, size_t plain,
-                   const uint32_t *few, size_t count, unsigned trees, uint64_t seed,
-                   struct ft_learner *learner, struct ft_error *err);
+struct ft_learner_settings {
+  size_t plain;        /* of the columns: those that are no differences */
+  const uint32_t *few; /* what a ridge of a few columns takes */
+  size_t count;        /* so many */
+  unsigned trees;      /* grown where there are any */
+  uint64_t seed;
+  bool (*stop)(void *data); /* asked now and then: true to give up; or NULL */
+  void *data;
+};
+
+/* Fit KIND to SAMPLES. LEARNER is to be freed in either case. Returns 0; -1 with ERR, also when stopped. */
+int ft_learner_fit(enum ft_learner_kind kind, const struct ft_samples *samples,
+                   const struct ft_learner_settings *settings, struct ft_learner *learner,
+                   struct ft_error *err);
+
+/* Whether KIND takes seconds to fit and near a millisecond to ask: to be taken only where it is the best. */
+bool ft_learner_slow(enum ft_learner_kind kind);
 
 /* What LEARNER says of row X, into OUT. Allocates nothing. */
 void ft_learner_predict(const struct ft_learner *learner, const double *x, double *out);

@@ -25,6 +25,21 @@ void ft_numbers_put_all(struct ft_numbers *out, const double *value, size_t coun
     ft_numbers_put(out, value[i]);
 }
 
+void ft_numbers_put_floats(struct ft_numbers *out, const float *value, size_t count)
+{
+  unsigned char bytes[sizeof(float)];
+  uint32_t bits;
+
+  for (size_t i = 0; i < (count + 1) / 2 * 2; i++) {
+    float v = i < count ? value[i] : 0;
+
+    memcpy(&bits, &v, sizeof bits);
+    for (size_t k = 0; k < sizeof bytes; k++)
+      bytes[k] = (unsigned char)(bits >> 8 * k);
+    (void)ft_buf_add(out->buf, bytes, sizeof bytes);
+  }
+}
+
 double ft_numbers_take(struct ft_numbers_reader *in)
 {
   uint64_t bits = 0;
@@ -71,5 +86,30 @@ double *ft_numbers_take_all(struct ft_numbers_reader *in, size_t count)
     free(value);
     value = NULL;
   }
+  return value;
+}
+
+float *ft_numbers_take_floats(struct ft_numbers_reader *in, size_t count)
+{
+  size_t places = count / 2 + count % 2;
+  float *value = NULL;
+
+  if (in->failed || places > in->left || !(value = malloc((count ? count : 1) * sizeof *value)))
+    in->failed = true;
+  for (size_t i = 0; !in->failed && i < count; i++) {
+    const unsigned char *at = in->at + i * sizeof(float);
+    uint32_t bits = 0;
+
+    for (size_t k = 0; k < sizeof bits; k++)
+      bits |= (uint32_t)at[k] << 8 * k;
+    memcpy(&value[i], &bits, sizeof bits);
+    in->failed = !isfinite(value[i]);
+  }
+  if (in->failed) {
+    free(value);
+    return NULL;
+  }
+  in->at += places * FT_NUMBERS_SIZE;
+  in->left -= places;
   return value;
 }

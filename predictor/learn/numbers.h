@@ -27,6 +27,9 @@ struct ft_numbers_reader {
 void ft_numbers_put(struct ft_numbers *out, double value);
 void ft_numbers_put_all(struct ft_numbers *out, const double *value, size_t count);
 
+/* COUNT of single precision, two in the place of a number; the last place is filled with 0. */
+void ft_numbers_put_floats(struct ft_numbers *out, const float *value, size_t count);
+
 /* The next number; it must be finite. 0 once failed. */
 double ft_numbers_take(struct ft_numbers_reader *in);
 
@@ -38,5 +41,8 @@ size_t ft_numbers_take_count(struct ft_numbers_reader *in, size_t least, size_t 
  * and failed, when there are not as many or memory is out.
  */
 double *ft_numbers_take_all(struct ft_numbers_reader *in, size_t count);
+
+/* The same of COUNT of single precision. */
+float *ft_numbers_take_floats(struct ft_numbers_reader *in, size_t count);
 
 #endif

@@ -21,6 +21,8 @@ struct ft_ratios_settings {
   unsigned learners; /* bits 1 << FT_LEARNER_...: those to be tried */
   bool untried; /* take those, at least one, as they are: no row is held out, no error known */
   uint64_t seed;
+  bool (*stop)(void *data); /* asked now and then: true to give up; or NULL */
+  void *data;
 };
 
 /* Of few residuals, one imagined: a factor of 2. */
@@ -65,7 +67,7 @@ void ft_ratios_spread(const struct ft_ratios *ratios, size_t output, const doubl
  * the learners; above FT_GAUSS_OUTPUTS, which stood there once. Another one, and whatever is cut, too long or out of range, is refused: -1 with ERR; RATIOS is
  * to be freed in either case.
  */
-enum { FT_RATIOS_FORMAT = 102 };
+enum { FT_RATIOS_FORMAT = 103 };
 void ft_ratios_save(const struct ft_ratios *ratios, struct ft_numbers *out);
 int ft_ratios_load(struct ft_numbers_reader *in, struct ft_ratios *ratios, struct ft_error *err);
 void ft_ratios_free(struct ft_ratios *ratios);

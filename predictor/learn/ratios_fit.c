@@ -86,6 +86,7 @@ static int fit_part(const struct fitter *g, size_t fold, unsigned mask, unsigned
   size_t *group = calloc(t->rows + 1, sizeof *group), rows = 0, count = 0, seen = 0, whole = 0;
   size_t most = MOST_NUMBERS / t->columns < MOST_ROWS ? MOST_NUMBERS / t->columns : MOST_ROWS;
   uint32_t few[FEW] = { 0 };
+  struct ft_learner_settings how;
   struct ft_samples s;
   int status = -1;
 
@@ -107,10 +108,11 @@ static int fit_part(const struct fitter *g, size_t fold, unsigned mask, unsigned
   if (encode(f, x, y, group, rows, t, few, &count, &encoded, err) < 0)
     goto out;
   s = (struct ft_samples){ encoded, y, rows, f->encode.columns, t->outputs };
+  how = (struct ft_learner_settings){ f->encode.plain, few, count, trees, g->settings->seed,
+                                      g->settings->stop, g->settings->data };
   for (int l = 0; l < FT_LEARNERS; l++)
     if (mask & 1u << l &&
-        ft_learner_fit((enum ft_learner_kind)l, &s, f->encode.plain, few, count, trees,
-                       g->settings->seed, &f->learner[l], err) < 0)
+        ft_learner_fit((enum ft_learner_kind)l, &s, &how, &f->learner[l], err) < 0)
       goto out;
   status = 0;
 out:
@@ -170,6 +172,31 @@ static int deal(struct fitter *g, struct ft_error *err)
   return 0;
 }
 
+/*
+ * The slow ones of MASK that are not near the best of the rest on the rows of FOLD are not worth the
+ * other folds (a race: Maron and Moore 1994): NAN is what they say. Returns the rest.
+ */
+static unsigned race(struct fitter *g, size_t fold, unsigned mask)
+{
+  const struct ft_ratios_table *t = g->t;
+  double squares[FT_LEARNERS] = { 0 }, best = INFINITY;
+
+  for (int l = 0; l < FT_LEARNERS; l++) {
+    for (size_t i = 0; mask & 1u << l && i < t->rows * t->outputs; i++)
+      if (g->fold[i / t->outputs] == fold && !isnan(t->y[i]))
+        squares[l] += pow(t->y[i] - g->said[l][i], 2);
+    if (mask & 1u << l && !ft_learner_slow((enum ft_learner_kind)l))
+      best = fmin(best, squares[l]);
+  }
+  for (int l = 0; l < FT_LEARNERS; l++)
+    if (mask & 1u << l && ft_learner_slow((enum ft_learner_kind)l) && squares[l] > NEAR * NEAR * best) {
+      mask &= ~(1u << l);
+      for (size_t i = 0; i < t->rows * t->outputs; i++)
+        g->said[l][i] = NAN;
+    }
+  return mask;
+}
+
 /* What each learner says of rows that it has not seen. */
 static int hold_out(struct fitter *g, unsigned mask, struct ft_error *err)
 {
@@ -192,6 +219,8 @@ static int hold_out(struct fitter *g, unsigned mask, struct ft_error *err)
           ft_learner_predict(&f.learner[l], row, g->said[l] + r * t->outputs);
     }
     fitted_free(&f);
+    if (fold == 0)
+      mask = race(g, fold, mask);
   }
   return 0;
 }
@@ -210,7 +239,7 @@ static double miss(const struct ft_ratios_table *t, const double *sum, const dou
     squares += e * e;
     count++;
   }
-  return count > 0 ? sqrt(squares / count) : INFINITY;
+  return count > 0 ? sqrt(squares / count) : NAN;
 }
 
 /*
@@ -236,6 +265,19 @@ static void mix_near(const struct fitter *g, unsigned mask, double *sum, struct 
   out->mixed = miss(g->t, sum, NULL, STEPS);
 }
 
+/* MASK without the slow ones that are not the best, or fell out of the race. */
+static unsigned without_slow(const struct ft_ratios *out, unsigned mask)
+{
+  double best = INFINITY;
+
+  for (int l = 0; l < FT_LEARNERS; l++)
+    best = mask & 1u << l && out->error[l] < best ? out->error[l] : best;
+  for (int l = 0; l < FT_LEARNERS; l++)
+    if (ft_learner_slow((enum ft_learner_kind)l) && !(out->error[l] <= best))
+      mask &= ~(1u << l);
+  return mask;
+}
+
 /*
  * A mixture by forward selection with replacement (Caruana and others 2004): step by step, the learner
  * is added that makes the mixture's error on rows held out smallest.
@@ -246,6 +288,7 @@ static void mix(const struct fitter *g, unsigned mask, double *sum, struct ft_ra
 
   for (int l = 0; l < FT_LEARNERS; l++)
     out->error[l] = mask & 1u << l ? miss(t, g->said[l], NULL, 1) : NAN;
+  mask = without_slow(out, mask);
   if (t->rows <= FEW_ROWS) {
     mix_near(g, mask, sum, out);
     return;

@@ -47,7 +47,9 @@ static struct ft_ratios_table table_of(const struct world *w, size_t rows)
   return (struct ft_ratios_table){ w->x, w->y, w->group, rows, COLUMNS, OUTPUTS };
 }
 
-static const struct ft_ratios_settings usual = { 60, (1u << FT_LEARNERS) - 1, false, 1 };
+static const struct ft_ratios_settings usual = { .trees = 60,
+                                                 .learners = (1u << FT_LEARNER_AUTOENCODER) - 1,
+                                                 .seed = 1 };
 
 static double root_mean_square(const struct ft_ratios *m, const struct world *w)
 {
@@ -108,7 +110,7 @@ static void every_learner_beats_the_mean(void **state)
   make(&unseen, 4, 0);
   t = table_of(&learnt, ROWS);
   for (int l = FT_LEARNER_CONSTANT + 1; l < FT_LEARNERS; l++) {
-    struct ft_ratios_settings alone = { 60, 1u << l, true, 1 };
+    struct ft_ratios_settings alone = { .trees = 60, .learners = 1u << l, .untried = true, .seed = 1 };
     struct ft_ratios m;
     struct ft_error err;
     double left;
@@ -226,7 +228,7 @@ static void kept_and_read_back_it_says_the_same(void **state)
   make(&w, 9, 0.1);
   t = table_of(&w, ROWS);
   for (int l = -1; l < FT_LEARNERS; l++) {
-    struct ft_ratios_settings alone = { 12, 1u << (l < 0 ? 0 : l), true, 1 };
+    struct ft_ratios_settings alone = { .trees = 12, .learners = 1u << (l < 0 ? 0 : l), .untried = true, .seed = 1 };
     size_t count;
 
     assert_int_equal(ft_ratios_fit(&t, l < 0 ? &usual : &alone, &m, &err), 0);

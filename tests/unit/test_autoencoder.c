@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Networks and the auto-encoder: slopes are the slopes, what is hidden is found, what is kept answers. */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include "predictor/learn/autoencoder_work.h"
+#include "predictor/learn/numbers.h"
+
+enum { ROWS = 200, COLUMNS = 12, OUTPUTS = 3, HIDDEN = 2 };
+
+/* Features and ratios that two hidden numbers make, with noise. */
+struct world {
+  double hidden[ROWS * HIDDEN], x[ROWS * COLUMNS], y[ROWS * OUTPUTS];
+};
+
+static void make(struct world *w, uint64_t seed)
+{
+  struct ft_random random, fixed;
+  double loading[COLUMNS * HIDDEN];
+
+  ft_random_seed(&random, seed);
+  ft_random_seed(&fixed, 99);
+  for (size_t i = 0; i < COLUMNS * HIDDEN; i++)
+    loading[i] = ft_random_normal(&fixed) / sqrt(HIDDEN);
+  for (size_t r = 0; r < ROWS; r++) {
+    double *h = w->hidden + r * HIDDEN;
+
+    h[0] = ft_random_normal(&random);
+    h[1] = ft_random_normal(&random);
+    for (size_t c = 0; c < COLUMNS; c++)
+      w->x[r * COLUMNS + c] = loading[c * HIDDEN] * h[0] + loading[c * HIDDEN + 1] * h[1] +
+                              0.1 * ft_random_normal(&random);
+    w->y[r * OUTPUTS] = h[0] + 2;
+    w->y[r * OUTPUTS + 1] = fabs(h[1]);
+    w->y[r * OUTPUTS + 2] = 3 * h[0] * h[1];
+  }
+}
+
+/* The loss, and its slope along a direction that the seed draws, against a difference. */
+static void check_slope(struct ft_autoencoder_work *w, enum ft_autoencoder_part part,
+                        enum ft_autoencoder_phase phase, const float *x, const float *y, size_t rows,
+                        double kl)
+{
+  struct ft_network *n = &w->part[part];
+  struct ft_autoencoder_told told;
+  struct ft_random random;
+  float *kept = malloc(n->parameters * sizeof *kept), *way = malloc(n->parameters * sizeof *way);
+  double slope = 0, loss[2], h = 2e-3, length = 0;
+
+  assert_non_null(kept);
+  assert_non_null(way);
+  ft_random_seed(&random, 5);
+  memcpy(kept, n->parameter, n->parameters * sizeof *kept);
+  for (size_t p = 0; p < FT_AUTOENCODER_PARTS; p++)
+    memset(w->adam[p].gradient, 0, w->part[p].parameters * sizeof(float));
+  (void)ft_autoencoder_loss(w, phase, x, y, rows, kl, &told);
+  for (size_t i = 0; i < n->parameters; i++)
+    length += (double)w->adam[part].gradient[i] * (double)w->adam[part].gradient[i];
+  /* mostly along the gradient, where the difference is largest against rounding */
+  for (size_t i = 0; i < n->parameters; i++) {
+    way[i] = (float)((double)w->adam[part].gradient[i] / sqrt(length) +
+                     0.3 * ft_random_normal(&random) / sqrt((double)n->parameters));
+    slope += (double)way[i] * (double)w->adam[part].gradient[i];
+  }
+  for (int side = 0; side < 2; side++) {
+    for (size_t i = 0; i < n->parameters; i++)
+      n->parameter[i] = kept[i] + (side ? 1 : -1) * (float)h * way[i];
+    loss[side] = ft_autoencoder_loss(w, phase, x, y, rows, kl, &told);
+  }
+  memcpy(n->parameter, kept, n->parameters * sizeof *kept);
+  assert_near((loss[1] - loss[0]) / (2 * h), slope, 0.01);
+  free(kept);
+  free(way);
+}
+
+static void slopes_are_those_of_finite_differences(void **state)
+{
+  static const struct {
+    enum ft_autoencoder_phase phase;
+    enum ft_autoencoder_part part;
+    double kl;
+  } cases[] = {
+    { FT_AUTOENCODER_CALIBRATE, FT_ENCODER, 0 }, { FT_AUTOENCODER_CALIBRATE, FT_DECODER, 0 },
+    { FT_AUTOENCODER_ANNEAL, FT_ENCODER, 0.4 },  { FT_AUTOENCODER_ANNEAL, FT_ENCODER, 50 },
+    { FT_AUTOENCODER_FEEDBACK, FT_ENCODER, 1 },  { FT_AUTOENCODER_FEEDBACK, FT_DECODER, 1 },
+    { FT_AUTOENCODER_FEEDBACK, FT_REGRESSOR, 1 }, { FT_AUTOENCODER_REGRESS, FT_REGRESSOR, 1 },
+  };
+  struct ft_autoencoder_settings settings = ft_autoencoder_usual;
+  struct ft_autoencoder_work w;
+  struct ft_random random;
+  struct ft_error err;
+  float x[20 * COLUMNS], y[20 * OUTPUTS];
+
+  (void)state;
+  ft_random_seed(&random, 1);
+  settings.units = 40;
+  settings.hidden = 24;
+  for (size_t i = 0; i < COUNT_OF(x); i++)
+    x[i] = (float)ft_random_normal(&random);
+  for (size_t i = 0; i < COUNT_OF(y); i++)
+    y[i] = (float)ft_random_normal(&random);
+  assert_int_equal(ft_autoencoder_work_make(&w, &settings, COLUMNS, OUTPUTS, &random, &err), 0);
+  for (size_t i = 0; i < 20 * settings.latent; i++)
+    w.noise[i] = (float)ft_random_normal(&random);
+  for (size_t i = 0; i < COUNT_OF(cases); i++)
+    check_slope(&w, cases[i].part, cases[i].phase, x, y, 20, cases[i].kl);
+  ft_autoencoder_work_free(&w);
+}
+
+static void adam_finds_the_least_squares(void **state)
+{
+  const size_t width[] = { 3, 1 };
+  float x[30 * 3], y[30], out;
+  struct ft_network n;
+  struct ft_network_pass pass;
+  struct ft_adam adam;
+  struct ft_blas blas;
+  struct ft_random random;
+  struct ft_error err;
+
+  (void)state;
+  ft_random_seed(&random, 2);
+  for (size_t r = 0; r < 30; r++) {
+    for (size_t c = 0; c < 3; c++)
+      x[3 * r + c] = (float)ft_random_normal(&random);
+    y[r] = 1 + 2 * x[3 * r] - 0.5F * x[3 * r + 2];
+  }
+  assert_int_equal(ft_blas_open(&blas, &err), 0);
+  assert_int_equal(ft_network_make(&n, width, 1, &random, &err), 0);
+  assert_int_equal(ft_network_pass_make(&pass, &n, 30, &err), 0);
+  assert_int_equal(ft_adam_make(&adam, &n, &err), 0);
+  for (size_t step = 0; step < 3000; step++) {
+    ft_network_forward(&blas, &n, x, 30, &pass);
+    for (size_t r = 0; r < 30; r++)
+      pass.slope[0][r] = (pass.out[0][r] - y[r]) / 30;
+    ft_network_backward(&blas, &n, &pass, adam.gradient, NULL);
+    ft_adam_step(&adam, &n, 1e-2F);
+  }
+  assert_near((double)n.parameter[0], 2, 1e-3);
+  assert_near((double)n.parameter[2], -0.5, 1e-3);
+  assert_near((double)n.parameter[3], 1, 1e-3);
+  /* asked without OpenBLAS it says the same */
+  ft_network_predict(&n, x, &out);
+  assert_near((double)out, (double)pass.out[0][0], 1e-3);
+  ft_adam_free(&adam);
+  ft_network_pass_free(&pass);
+  ft_network_free(&n);
+  ft_blas_close(&blas);
+}
+
+/* The bounds and errors that were told, summed over the first and the last tenth of each phase. */
+struct story {
+  size_t steps[FT_AUTOENCODER_PHASES], told[FT_AUTOENCODER_PHASES];
+  double bound[FT_AUTOENCODER_PHASES][2], missed[FT_AUTOENCODER_PHASES][2];
+};
+
+static bool listen(void *data, const struct ft_autoencoder_told *told)
+{
+  struct story *s = data;
+  size_t step = s->told[told->phase]++, tenth = s->steps[told->phase] / 10;
+
+  for (int end = 0; end < 2; end++)
+    if (end ? step >= s->steps[told->phase] - tenth : step < tenth) {
+      s->bound[told->phase][end] += told->bound / (double)tenth;
+      s->missed[told->phase][end] += told->missed / (double)tenth;
+    }
+  return false;
+}
+
+static struct ft_autoencoder_settings small(struct story *story)
+{
+  struct ft_autoencoder_settings s = ft_autoencoder_usual;
+
+  s.latent = 4;
+  s.units = 64;
+  s.seed = 1;
+  s.steps[FT_AUTOENCODER_FEEDBACK] = 100;
+  s.steps[FT_AUTOENCODER_REGRESS] = 400;
+  s.stop = story ? listen : NULL;
+  s.data = story;
+  for (int p = 0; story && p < FT_AUTOENCODER_PHASES; p++)
+    story->steps[p] = s.steps[p];
+  return s;
+}
+
+/* The part of the variance of TRUTH[row * STRIDE] that a linear function of the places explains. */
+static double explained(const struct ft_autoencoder *m, const struct world *w, size_t hidden)
+{
+  float z[ROWS][FT_AUTOENCODER_LATENT];
+  double a[HIDDEN + 8][HIDDEN + 8] = { { 0 } }, b[HIDDEN + 8] = { 0 }, left = 0, all = 0;
+  size_t n = m->latent + 1;
+
+  for (size_t r = 0; r < ROWS; r++) {
+    ft_autoencoder_place(m, w->x + r * COLUMNS, z[r]);
+    z[r][m->latent] = 1;
+    for (size_t i = 0; i < n; i++) {
+      for (size_t j = 0; j < n; j++)
+        a[i][j] += (double)z[r][i] * (double)z[r][j];
+      b[i] += (double)z[r][i] * w->hidden[r * HIDDEN + hidden];
+    }
+  }
+  for (size_t i = 0; i < n; i++)
+    a[i][i] += 1e-3;
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = i + 1; j < n; j++) {
+      double f = a[j][i] / a[i][i];
+
+      for (size_t k = i; k < n; k++)
+        a[j][k] -= f * a[i][k];
+      b[j] -= f * b[i];
+    }
+  for (size_t i = n; i-- > 0;) {
+    for (size_t k = i + 1; k < n; k++)
+      b[i] -= a[i][k] * b[k];
+    b[i] /= a[i][i];
+  }
+  for (size_t r = 0; r < ROWS; r++) {
+    double truth = w->hidden[r * HIDDEN + hidden], said = 0;
+
+    for (size_t i = 0; i < n; i++)
+      said += b[i] * (double)z[r][i];
+    left += (truth - said) * (truth - said);
+    all += truth * truth;
+  }
+  return 1 - left / all;
+}
+
+static void a_latent_structure_is_found_and_the_bound_rises(void **state)
+{
+  static struct world learnt, unseen;
+  struct ft_samples samples = { learnt.x, learnt.y, ROWS, COLUMNS, OUTPUTS };
+  static struct story story;
+  struct ft_autoencoder_settings settings = small(&story);
+  struct ft_autoencoder m;
+  struct ft_error err;
+  double left = 0, all = 0;
+
+  (void)state;
+  make(&learnt, 1);
+  make(&unseen, 2);
+  assert_int_equal(ft_autoencoder_fit(&samples, &settings, &m, &err), 0);
+  /* the bound, whose KL term the loss does not hold while it is calibrated */
+  assert_true(story.bound[FT_AUTOENCODER_ANNEAL][1] > story.bound[FT_AUTOENCODER_ANNEAL][0]);
+  assert_true(story.bound[FT_AUTOENCODER_FEEDBACK][1] > story.bound[FT_AUTOENCODER_CALIBRATE][0] + 5);
+  assert_true(story.missed[FT_AUTOENCODER_FEEDBACK][1] < story.missed[FT_AUTOENCODER_FEEDBACK][0]);
+  assert_true(story.missed[FT_AUTOENCODER_REGRESS][1] < story.missed[FT_AUTOENCODER_FEEDBACK][1]);
+  /* both hidden numbers stand in the latent space of rows that were not learnt from */
+  for (size_t h = 0; h < HIDDEN; h++)
+    if (!(explained(&m, &unseen, h) > 0.9))
+      fail_msg("hidden number %zu: %.2f", h, explained(&m, &unseen, h));
+  for (size_t r = 0; r < ROWS; r++) {
+    double said[OUTPUTS] = { 0 };
+
+    ft_autoencoder_add(&m, unseen.x + r * COLUMNS, said);
+    for (size_t o = 0; o < OUTPUTS; o++) {
+      left += pow(said[o] - unseen.y[r * OUTPUTS + o], 2);
+      all += pow(m.mean[o] - unseen.y[r * OUTPUTS + o], 2);
+    }
+  }
+  if (!(left < 0.15 * all))
+    fail_msg("%.2f of the variance is left", left / all);
+  ft_autoencoder_free(&m);
+}
+
+static bool stop_at_once(void *data, const struct ft_autoencoder_told *told)
+{
+  (void)told;
+  (*(size_t *)data)++;
+  return true;
+}
+
+static void it_can_be_stopped(void **state)
+{
+  static struct world w;
+  struct ft_samples samples = { w.x, w.y, ROWS, COLUMNS, OUTPUTS };
+  struct ft_autoencoder_settings settings = small(NULL);
+  struct ft_autoencoder m;
+  struct ft_error err;
+  size_t asked = 0;
+
+  (void)state;
+  make(&w, 3);
+  settings.stop = stop_at_once;
+  settings.data = &asked;
+  assert_int_equal(ft_autoencoder_fit(&samples, &settings, &m, &err), -1);
+  assert_int_equal(asked, 1);
+  ft_autoencoder_free(&m);
+}
+
+static void kept_and_read_back_it_says_the_same_and_equal_seeds_too(void **state)
+{
+  static struct world w;
+  struct ft_samples samples = { w.x, w.y, ROWS, COLUMNS, OUTPUTS };
+  struct ft_autoencoder_settings settings = small(NULL);
+  struct ft_autoencoder m[2], back;
+  struct ft_numbers_reader in;
+  struct ft_error err;
+  struct ft_buf buf;
+  struct ft_numbers numbers = { &buf };
+  double said[3][OUTPUTS] = { { 0 } };
+
+  (void)state;
+  make(&w, 4);
+  settings.units = 1024;
+  for (int p = 0; p < FT_AUTOENCODER_PHASES; p++)
+    settings.steps[p] = 5;
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(ft_autoencoder_fit(&samples, &settings, &m[i], &err), 0);
+    ft_autoencoder_add(&m[i], w.x, said[i]);
+  }
+  assert_memory_equal(said[0], said[1], sizeof said[0]);
+  ft_buf_init(&buf, 64 << 20);
+  ft_autoencoder_save(&m[0], &numbers);
+  assert_false(buf.failed);
+  for (size_t cut = 1; cut < 1000; cut *= 3) {
+    in = (struct ft_numbers_reader){ (const unsigned char *)buf.data, buf.length / 8 - cut, false };
+    assert_int_equal(ft_autoencoder_load(&in, COLUMNS, OUTPUTS, &back, &err), -1);
+    ft_autoencoder_free(&back);
+  }
+  in = (struct ft_numbers_reader){ (const unsigned char *)buf.data, buf.length / 8, false };
+  assert_int_equal(ft_autoencoder_load(&in, COLUMNS, OUTPUTS, &back, &err), 0);
+  assert_int_equal(in.left, 0);
+  ft_autoencoder_add(&back, w.x, said[2]);
+  assert_memory_equal(said[0], said[2], sizeof said[0]);
+  ft_autoencoder_free(&back);
+  ft_autoencoder_free(&m[0]);
+  ft_autoencoder_free(&m[1]);
+  ft_buf_free(&buf);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(slopes_are_those_of_finite_differences),
+    cmocka_unit_test(adam_finds_the_least_squares),
+    cmocka_unit_test(a_latent_structure_is_found_and_the_bound_rises),
+    cmocka_unit_test(it_can_be_stopped),
+    cmocka_unit_test(kept_and_read_back_it_says_the_same_and_equal_seeds_too),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
