@@ -178,9 +178,9 @@ static bool is_members_session(const struct ft_measure *measure, pid_t session)
   return false;
 }
 
-/* The pids given out since the last look. */
+/* The pids given out since the last look, and the session that was a stranger's last; 0: none. */
 struct births {
-  pid_t from, to;
+  pid_t from, to, stranger;
 };
 
 /*
@@ -192,12 +192,14 @@ struct births {
 static bool is_strangers_session(const struct ft_measure *measure, pid_t session,
                                  const struct births *births)
 {
+  if (session == births->stranger && session)
+    return true;
   return session > 0 && session < FT_PID_LIMIT && is_known(measure->discovery, session) &&
          (session < births->from || session > births->to) &&
          (kill(session, 0) == 0 || errno == EPERM) && !is_members_session(measure, session);
 }
 
-static bool probe_new(struct ft_measure *measure, pid_t pid, const struct births *births)
+static bool probe_new(struct ft_measure *measure, pid_t pid, struct births *births)
 {
   pid_t session = getsid(pid);
 
@@ -205,6 +207,7 @@ static bool probe_new(struct ft_measure *measure, pid_t pid, const struct births
     return false;
   if (!is_strangers_session(measure, session, births))
     return probe_pid(measure, pid);
+  births->stranger = session;
   set_known(measure->discovery, pid);
   return true;
 }
@@ -216,7 +219,7 @@ static bool probe_new(struct ft_measure *measure, pid_t pid, const struct births
 static void probe_range(struct ft_measure *measure, pid_t from, pid_t to)
 {
   struct ft_discovery *discovery = measure->discovery;
-  struct births births = { discovery->retries ? discovery->retry[0] : from, to };
+  struct births births = { discovery->retries ? discovery->retry[0] : from, to, 0 };
 
   for (size_t i = 0; i < discovery->retries; i++)
     probe_new(measure, discovery->retry[i], &births);

@@ -65,3 +65,28 @@ uint32_t ft_crc32(const void *data, size_t length)
     crc = next_byte(crc, *p++);
   return ~crc;
 }
+
+uint32_t ft_checksum(const void *data, size_t length)
+{
+  const unsigned char *p = data;
+  uint64_t sum = FT_HASH_SEED ^ length;
+
+  while (length) {
+    size_t taken = length < 8 ? length : 8;
+    uint64_t word = 0;
+
+    if (taken == 8)
+      word = (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 |
+             (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 |
+             (uint64_t)p[7] << 56;
+    else
+      for (size_t i = 0; i < taken; i++)
+        word |= (uint64_t)p[i] << 8 * i;
+    /* each step is one to one, so what has once differed differs to the end */
+    sum = (sum ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    sum ^= sum >> 32;
+    p += taken;
+    length -= taken;
+  }
+  return (uint32_t)sum;
+}

@@ -149,9 +149,9 @@ int ft_record_write(enum ft_record record, const void *message, int dirfd, const
   memcpy(header, magic, sizeof magic);
   put32(header + 8, kind_word(record));
   put32(header + 12, (uint32_t)head);
-  put32(header + 16, ft_crc32(body, head));
+  put32(header + 16, ft_checksum(body, head));
   put32(header + 20, (uint32_t)(length - head));
-  put32(header + 24, ft_crc32(body + head, length - head));
+  put32(header + 24, ft_checksum(body + head, length - head));
   memcpy(buf.data, header, sizeof header);
   status = ft_io_write_file(dirfd, name, buf.data, buf.length, mode, err);
 out:
@@ -172,9 +172,9 @@ static int take_body(const unsigned char *header, const unsigned char *body, enu
   uint32_t head = get32(header + 12), tail = get32(header + 20);
   struct ft_error why;
 
-  if (ft_crc32(body, head) != get32(header + 16))
+  if (ft_checksum(body, head) != get32(header + 16))
     return broken(err, name, "byte 16: the checksum does not agree with the contents");
-  if (whole && ft_crc32(body + head, tail) != get32(header + 24))
+  if (whole && ft_checksum(body + head, tail) != get32(header + 24))
     return broken(err, name, "byte 24: the checksum does not agree with the contents");
   if (ft_record_decode(record, body, whole ? (size_t)head + tail : head, message, &why) < 0)
     return ft_error_set(err, "%s: %s", name, why.text);

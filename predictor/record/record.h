@@ -51,7 +51,7 @@ int ft_record_decode(enum ft_record record, const void *data, size_t length, voi
 
 /*
  * A record as a file: a header of 28 bytes (magic "foretell", kind, schema, then length
- * and CRC-32 of the head and of the tail; little-endian), then the encoding. The
+ * and ft_checksum of the head and of the tail; little-endian), then the encoding. The
  * tail is a model's or a performance's history, which only learning reads. Replaced by rename.
  */
 int ft_record_write(enum ft_record record, const void *message, int dirfd, const char *name,

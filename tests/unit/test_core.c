@@ -196,6 +196,31 @@ static void hashes_are_the_published_ones(void **state)
   assert_true(ft_crc32("123456789", 9) == 0xcbf43926);
 }
 
+static void a_checksum_tells_every_bit_and_every_length(void **state)
+{
+  unsigned char data[64];
+  uint32_t sums[1 + 8 * sizeof data + sizeof data];
+  size_t count = 0;
+
+  (void)state;
+  for (size_t i = 0; i < sizeof data; i++)
+    data[i] = (unsigned char)(37 * i);
+  sums[count++] = ft_checksum(data, sizeof data);
+  for (size_t bit = 0; bit < 8 * sizeof data; bit++) {
+    data[bit / 8] ^= (unsigned char)(1 << bit % 8);
+    sums[count++] = ft_checksum(data, sizeof data);
+    data[bit / 8] ^= (unsigned char)(1 << bit % 8);
+  }
+  memset(data, 0, sizeof data);
+  for (size_t length = 0; length < sizeof data; length++)
+    sums[count++] = ft_checksum(data, length);
+  for (size_t i = 0; i < count; i++)
+    for (size_t j = 0; j < i; j++)
+      assert_true(sums[i] != sums[j]);
+  /* the same on every machine, for files travel */
+  assert_int_equal(ft_checksum("123456789", 9), 0x06215efe);
+}
+
 static void random_numbers_repeat_and_spread(void **state)
 {
   struct ft_random a, b;
@@ -331,6 +356,7 @@ int main(void)
     cmocka_unit_test(buffer_stops_at_its_limit),
     cmocka_unit_test(base64_goes_both_ways),
     cmocka_unit_test(hashes_are_the_published_ones),
+    cmocka_unit_test(a_checksum_tells_every_bit_and_every_length),
     cmocka_unit_test(random_numbers_repeat_and_spread),
     cmocka_unit_test(files_are_replaced_whole),
     cmocka_unit_test(mounts_are_found_whatever_stands_around_them),
