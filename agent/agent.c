@@ -23,6 +23,7 @@
 #include "agent/log.h"
 #include "agent/loop.h"
 #include "agent/measure/measure.h"
+#include "agent/platforms.h"
 #include "agent/publish.h"
 #include "agent/seek.h"
 #include "predictor/core/io.h"
@@ -52,6 +53,7 @@ struct ft_agent {
   struct ft_children *children;
   struct ft_asker *asker;
   struct ft_cluster *cluster;
+  struct ft_platform_map *platforms;
   struct ft_publisher *publisher;
   struct ft_seeker *seeker;
   struct ft_ledger *ledger;
@@ -138,9 +140,12 @@ static void finished(const ft_observation *observation, void *data)
 {
   struct ft_agent *agent = data;
   ft_observation *o = &agent->finished;
+  const char *platform = ft_cluster_platform(agent->cluster, observation->node);
 
   *o = *observation;
-  ft_host_complete(&agent->host, &agent->site, agent->state_fd, agent->config.platform, o);
+  ft_host_complete(&agent->host, &agent->site, agent->state_fd,
+                   platform ? platform : agent->config.node_platform, o);
+  ft_platform_map_see(agent->platforms, o->node, o->platform, o->end_time);
   if (ft_ledger_take(agent->ledger, o))
     follow_soon(agent);
   if (ft_ledger_waits(agent->ledger) && !agent->retry.armed)
@@ -238,13 +243,24 @@ static int read_config(const char *path, struct ft_config *config, struct ft_err
   return -1;
 }
 
+static void see_node(const char *node, const char *platform, double time, void *data)
+{
+  struct ft_agent *agent = data;
+
+  ft_platform_map_see(agent->platforms, node, platform, time);
+}
+
 static void publish_site(struct ft_agent *agent)
 {
   ft_apps *apps = calloc(1, sizeof *apps);
+  ft_platforms platforms;
   struct ft_error err;
 
   if (!apps)
     return;
+  ft_config_to_platforms(&agent->config, &platforms);
+  if (ft_publish_platforms(agent->publisher, &platforms, &err) < 0)
+    ft_log(LOG_ERR, "%s", err.text);
   ft_config_to_site(&agent->config, &agent->site, apps);
   agent->site.updated = ft_io_now();
   if (ft_publish_site(agent->publisher, &agent->site, apps, &err) < 0)
@@ -284,6 +300,7 @@ static void cluster_known(const struct ft_slurm_config *config, const ft_partiti
   }
   ft_publish_forget_partitions(agent->publisher, partitions, count);
   publish_site(agent);
+  ft_ledger_see_nodes(agent->ledger, see_node, agent);
   apply_rule(agent);
   ft_listener_allow(agent->listener, config->slurmd_uid);
   (void)malloc_trim(0);
@@ -291,11 +308,14 @@ static void cluster_known(const struct ft_slurm_config *config, const ft_partiti
 
 static void apply_config(struct ft_agent *agent)
 {
-  struct ft_scontrol_host host = { agent->host.name, agent->config.platform };
+  struct ft_scontrol_host host = { agent->host.name, agent->config.node_platform,
+                                   agent->platforms };
 
+  ft_platform_map_set(agent->platforms, agent->config.platforms, agent->config.platform_count);
   ft_cluster_set(agent->cluster, agent->config.slurm_bin, agent->config.cluster_seconds, &host);
   ft_asker_set_folder(agent->asker, agent->config.slurm_bin);
   ft_ledger_set_keep(agent->ledger, agent->config.max_runs);
+  ft_ledger_set_borrow(agent->ledger, agent->config.policy.borrow);
   ft_ledger_set_price(agent->ledger, agent->config.policy.failure_price);
   ft_ledger_set_shared(agent->ledger, agent->config.apps, agent->config.app_count);
   publish_site(agent);
@@ -398,6 +418,9 @@ static int open_parts(struct ft_agent *agent, struct ft_error *err)
     agent->cluster = ft_cluster_open(agent->loop, agent->children, cluster_known, agent);
   if (!agent->cluster)
     return ft_error_set(err, "out of memory");
+  agent->platforms = ft_platform_map_open();
+  if (!agent->platforms)
+    return ft_error_set(err, "out of memory");
   agent->publisher = ft_publisher_open(agent->state_fd, err);
   if (!agent->publisher)
     return -1;
@@ -455,6 +478,7 @@ struct ft_agent *ft_agent_open(const char *config_path, struct ft_error *err)
     goto fail;
   resume(agent);
   retry(agent);
+  ft_ledger_see_nodes(agent->ledger, see_node, agent);
   ft_cluster_refresh(agent->cluster);
   ft_log(LOG_INFO, "listening at %s, state in %s", agent->config.socket,
          agent->config.state_directory);
@@ -482,6 +506,7 @@ void ft_agent_close(struct ft_agent *agent)
   ft_seeker_close(agent->seeker);
   ft_publisher_close(agent->publisher);
   ft_cluster_close(agent->cluster);
+  ft_platform_map_close(agent->platforms);
   ft_asker_close(agent->asker);
   ft_children_close(agent->children);
   ft_loop_close(agent->loop);

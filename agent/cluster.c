@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "agent/ask.h"
 #include "agent/cluster.h"
@@ -15,15 +16,21 @@
  * interval. */
 #define AGAIN_SECONDS 2.0
 
-enum what { WHAT_CONFIG, WHAT_PARTITION, WHAT_NODE };
+/* As many of Slurm's nodes are on one host: emulated ones of a test. */
+#define OWN_NODES 64
 
-static const char *const words[] = { "config", "partition", "node" };
+enum what { WHAT_CONFIG, WHAT_HOSTNAMES, WHAT_PARTITION, WHAT_NODE };
+
+static const char *const words[] = { "config", "hostnames", "partition", "node" };
 
 struct ft_cluster {
   struct ft_loop *loop;
   struct ft_children *children;
+  struct ft_platform_map *map;
   ft_cluster_call *call;
   void *data;
+  struct ft_scontrol_own own[OWN_NODES];
+  size_t own_count;
   char program[PATH_MAX], host[64], platform[64];
   double seconds, again;
   struct ft_timer timer;
@@ -57,7 +64,7 @@ static void fail(struct ft_cluster *cluster, const char *why)
 static void succeed(struct ft_cluster *cluster, struct ft_text nodes)
 {
   struct ft_text text = ft_text_of(ft_buf_text(&cluster->partitions), cluster->partitions.length);
-  struct ft_scontrol_host host = { cluster->host, cluster->platform };
+  struct ft_scontrol_host host = { cluster->host, cluster->platform, cluster->map };
   ft_partition *partitions = calloc(FT_SCONTROL_PARTITIONS, sizeof *partitions);
   struct ft_error err = { "out of memory" };
   size_t count = 0;
@@ -73,6 +80,9 @@ static void succeed(struct ft_cluster *cluster, struct ft_text nodes)
            ft_rule_name(cluster->config.rule));
     cluster->silent = false;
     cluster->again = AGAIN_SECONDS;
+    cluster->own_count = ft_scontrol_own_nodes(nodes, &host, cluster->own, OWN_NODES);
+    for (size_t i = 0; i < count; i++)
+      partitions[i].updated = ft_io_now();
     end(cluster, cluster->seconds);
     cluster->call(&cluster->config, partitions, count, cluster->data);
   }
@@ -85,7 +95,7 @@ static void printed(const struct ft_child_result *result, void *data)
   struct ft_text text = ft_text_of(result->text, result->length);
   struct ft_error err;
 
-  if (!result->ok) {
+  if (!result->ok && cluster->what != WHAT_HOSTNAMES) {
     fail(cluster, result->why);
     return;
   }
@@ -95,6 +105,13 @@ static void printed(const struct ft_child_result *result, void *data)
       fail(cluster, err.text);
       return;
     }
+    break;
+  case WHAT_HOSTNAMES:
+    /* without them nodes are told by their features and by what ran there */
+    if (!result->ok)
+      ft_log(LOG_ERR, "the nodes of platform sections: %s", result->why);
+    else if (ft_platform_map_answer(cluster->map, text, &err) < 0)
+      ft_log(LOG_ERR, "the nodes of platform sections: %s", err.text);
     break;
   case WHAT_PARTITION:
     if (ft_buf_add(&cluster->partitions, result->text, result->length) < 0) {
@@ -112,9 +129,17 @@ static void printed(const struct ft_child_result *result, void *data)
 
 static void step(struct ft_cluster *cluster)
 {
-  const char *argv[] = { cluster->program, "show", words[cluster->what],
-                         cluster->what == WHAT_CONFIG ? NULL : "-o", NULL };
+  char lists[FT_PLATFORM_LISTS];
+  const char *argv[] = { cluster->program, "show", NULL, NULL, NULL };
   struct ft_error err;
+
+  if (cluster->what == WHAT_HOSTNAMES && !ft_platform_map_question(cluster->map, lists))
+    cluster->what++;
+  argv[2] = words[cluster->what];
+  if (cluster->what == WHAT_HOSTNAMES)
+    argv[3] = lists;
+  else if (cluster->what != WHAT_CONFIG)
+    argv[3] = "-o";
 
   if (ft_child_run(cluster->children, argv, DEADLINE_SECONDS, printed, cluster, &err) < 0)
     fail(cluster, err.text);
@@ -164,6 +189,15 @@ void ft_cluster_set(struct ft_cluster *cluster, const char *folder, double secon
   cluster->seconds = seconds;
   (void)ft_string_copy(host->name, cluster->host, sizeof cluster->host);
   (void)ft_string_copy(host->platform, cluster->platform, sizeof cluster->platform);
+  cluster->map = host->map;
+}
+
+const char *ft_cluster_platform(const struct ft_cluster *cluster, const char *node)
+{
+  for (size_t i = 0; i < cluster->own_count; i++)
+    if (strcmp(cluster->own[i].node, node) == 0 && cluster->own[i].platform[0])
+      return cluster->own[i].platform;
+  return NULL;
 }
 
 void ft_cluster_refresh(struct ft_cluster *cluster)

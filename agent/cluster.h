@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What the cluster is, asked of slurmctld now and then by this one process, so that no
- * submission has to: three scontrol commands, one after another, beside the loop.
+ * submission has to: some scontrol commands, one after another, beside the loop.
  */
 #ifndef FT_AGENT_CLUSTER_H
 #define FT_AGENT_CLUSTER_H
@@ -20,10 +20,14 @@ struct ft_cluster *ft_cluster_open(struct ft_loop *loop, struct ft_children *chi
                                    ft_cluster_call *call, void *data);
 void ft_cluster_close(struct ft_cluster *cluster);
 
-/* Where scontrol is ("": PATH), between two looks, and what this node is called; takes effect with
- * the next look. */
+/* Where scontrol is ("": PATH), between two looks, and what tells platforms (its map is borrowed);
+ * takes effect with the next look. */
 void ft_cluster_set(struct ft_cluster *cluster, const char *folder, double seconds,
                     const struct ft_scontrol_host *host);
+
+/* The platform that foretell.conf gives NODE of Slurm's, which is on this host; NULL: none, or Slurm
+ * has not been heard yet. */
+const char *ft_cluster_platform(const struct ft_cluster *cluster, const char *node);
 
 /* Look now, then every so many seconds; a look that is under way is enough. */
 void ft_cluster_refresh(struct ft_cluster *cluster);

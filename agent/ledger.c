@@ -7,23 +7,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "agent/follow.h"
+#include "agent/kin.h"
 #include "agent/ledger.h"
 #include "agent/log.h"
 #include "agent/spool.h"
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
 #include "predictor/history/changes.h"
+#include "predictor/history/nodes.h"
 #include "predictor/history/rebuild.h"
 #include "predictor/online/failure.h"
+#include "predictor/online/gpus.h"
 #include "predictor/online/online.h"
+#include "predictor/online/performance.h"
 #include "predictor/record/layout.h"
 
 /* Observations between two trims of the store. */
 #define TRIM_EVERY 256
 /* Runs of an app without a model that are learnt on the spot: no more than 2 ms. */
 #define RUNS_AT_ONCE 16
+/* Runs whose nodes are looked at, some 10 ms' work. */
+#define NODES_AT_ONCE 4096
 /* Others may hold the store for long (an import): what is to be put waits in the spool, jobs are
  * sampled meanwhile. */
 #define WAIT_MILLISECONDS 20
@@ -39,12 +46,20 @@ struct ft_ledger {
   struct ft_shared_apps shared;
   ft_rule rule;
   double price;
+  bool borrow; /* similar apps and what apps need at large are noted */
   uint64_t keep;
   unsigned since_trim;
   bool told; /* that the store refuses */
+  int64_t seen; /* up to this run its nodes were */
+  ft_gpus gpus;
   ft_observation merged;
   ft_model model;
+  ft_performance performance;
 };
+
+/* Observations of so many seconds tell of the GPUs where no file of them is there. */
+#define GPU_SECONDS (30 * 86400.0)
+
 
 static bool have_store(struct ft_ledger *ledger, struct ft_error *err)
 {
@@ -54,6 +69,25 @@ static bool have_store(struct ft_ledger *ledger, struct ft_error *err)
       ft_store_set_wait(ledger->store, WAIT_MILLISECONDS);
   }
   return ledger->store != NULL;
+}
+
+static bool learn_gpu(const ft_observation *o, void *data)
+{
+  (void)ft_gpus_learn(data, o);
+  return true;
+}
+
+/* What was published of the GPUs before; else what the store still tells of them. */
+static void read_gpus(struct ft_ledger *ledger)
+{
+  struct ft_store_filter lately = { .since = (double)time(NULL) - GPU_SECONDS };
+  struct ft_error err;
+
+  if (ft_record_read(FT_RECORD_GPUS, ledger->state_fd, FT_LAYOUT_GPUS, &ledger->gpus, &err) == 0)
+    return;
+  ledger->gpus = (ft_gpus){ .schema = FT_SCHEMA };
+  if (ledger->store && ft_store_each(ledger->store, &lately, learn_gpu, &ledger->gpus, &err) < 0)
+    ft_log(LOG_WARNING, "%s", err.text);
 }
 
 struct ft_ledger *ft_ledger_open(int state_fd, const char *state_path,
@@ -87,6 +121,7 @@ struct ft_ledger *ft_ledger_open(int state_fd, const char *state_path,
     ft_log(LOG_ERR, "%s; observations wait in the spool", why.text);
     ledger->told = true;
   }
+  read_gpus(ledger);
   return ledger;
 fail:
   ft_ledger_close(ledger);
@@ -136,6 +171,11 @@ void ft_ledger_set_price(struct ft_ledger *ledger, double price)
   ft_follow_set_price(ledger->follow, price);
 }
 
+void ft_ledger_set_borrow(struct ft_ledger *ledger, bool borrow)
+{
+  ledger->borrow = borrow;
+}
+
 bool ft_ledger_follow(struct ft_ledger *ledger)
 {
   struct ft_error err;
@@ -165,9 +205,10 @@ static int rebuild(struct ft_ledger *ledger, uint32_t uid, const ft_observation 
   ft_rebuild_begin(rebuild, uid, o->app, ledger->rule);
   ft_failure_set_price(&rebuild->model, ledger->price);
   status = ft_rebuild_step(rebuild, ledger->store, RUNS_AT_ONCE, err);
-  if (status > 0)
+  if (status > 0) {
     ledger->model = rebuild->model;
-  else if (status == 0) {
+    ledger->performance = rebuild->performance;
+  } else if (status == 0) {
     status = ft_store_mark(ledger->store, uid, o->app, NULL, err);
     ledger->behind = true;
   }
@@ -175,26 +216,46 @@ static int rebuild(struct ft_ledger *ledger, uint32_t uid, const ft_observation 
   return status;
 }
 
-static int refine_model(struct ft_ledger *ledger, uint32_t uid, const ft_observation *o,
-                        struct ft_error *err)
+/* The run times of UID's app, as they were published, with O's. Returns whether they changed; -1 with ERR. */
+static int refine_performance(struct ft_ledger *ledger, uint32_t uid, const ft_observation *o,
+                              struct ft_error *err)
 {
-  int changed = read_model(ledger, uid, o) ? ft_online_update(&ledger->model, o, err)
-                                           : rebuild(ledger, uid, o, err);
+  ft_performance *p = &ledger->performance;
 
-  if (changed <= 0)
+  if (ft_layout_read_own_performance(ledger->state_fd, uid, o->app, p, NULL) < 0)
+    ft_performance_init(p, o->app, uid);
+  return ft_performance_update(p, o, err);
+}
+
+/* The model first: a submission is sooner for it. */
+static int refine_app(struct ft_ledger *ledger, uint32_t uid, const ft_observation *o,
+                      struct ft_error *err)
+{
+  bool known = read_model(ledger, uid, o);
+  int changed = known ? ft_online_update(&ledger->model, o, err) : rebuild(ledger, uid, o, err);
+
+  if (changed > 0 && ft_publish_model(ledger->publisher, &ledger->model, err) < 0)
+    return -1;
+  if (known && changed >= 0)
+    changed = refine_performance(ledger, uid, o, err);
+  if (changed <= 0 || !ledger->performance.runs)
     return changed;
-  return ft_publish_model(ledger->publisher, &ledger->model, err);
+  return ft_publish_performance(ledger->publisher, &ledger->performance, err);
 }
 
 /* Learn from what the store now holds of O's run and publish. Returns 0 or -1 with ERR. */
 static int refine(struct ft_ledger *ledger, const ft_observation *o, struct ft_error *err)
 {
+  if (ft_gpus_learn(&ledger->gpus, o) && ft_publish_gpus(ledger->publisher, &ledger->gpus, err) < 0)
+    return -1;
   if (!o->app[0])
     return 0;
   ft_follow_learn(ledger->follow, o);
-  if (refine_model(ledger, o->uid, o, err) < 0)
+  if (refine_app(ledger, o->uid, o, err) < 0)
     return -1;
-  return ft_shared_app(&ledger->shared, o->app) ? refine_model(ledger, FT_LAYOUT_POOLED, o, err)
+  if (ledger->borrow && !ledger->behind)
+    ft_kin_note(ledger->publisher, ledger->state_fd, &ledger->model, o);
+  return ft_shared_app(&ledger->shared, o->app) ? refine_app(ledger, FT_LAYOUT_POOLED, o, err)
                                                 : 0;
 }
 
@@ -219,13 +280,14 @@ static void trim(struct ft_ledger *ledger)
     ft_log(LOG_WARNING, "%s", err.text);
 }
 
-/* Store, learn, publish. Returns 0 when nothing is left to do, -1 with ERR. */
+/* Store, learn, publish. What the store does not keep of O counts too. Returns 0 when nothing is left to do, -1 with ERR. */
 static int put(struct ft_ledger *ledger, const ft_observation *o, struct ft_error *err)
 {
   if (!have_store(ledger, err))
     return -1;
   if (ft_store_put(ledger->store, o, &ledger->merged, err) < 0)
     return -1;
+  (void)ft_string_copy(o->program, ledger->merged.program, sizeof ledger->merged.program);
   if (refine(ledger, &ledger->merged, err) < 0)
     return -1;
   trim(ledger);
@@ -278,4 +340,14 @@ bool ft_ledger_retry(struct ft_ledger *ledger)
 bool ft_ledger_waits(const struct ft_ledger *ledger)
 {
   return !ft_spool_empty(ledger->spool);
+}
+
+void ft_ledger_see_nodes(struct ft_ledger *ledger,
+                         void (*see)(const char *node, const char *platform, double time,
+                                     void *data),
+                         void *data)
+{
+  /* what cannot be read now is read the next time */
+  if (have_store(ledger, NULL))
+    (void)ft_store_nodes(ledger->store, &ledger->seen, NODES_AT_ONCE, see, data, NULL);
 }

@@ -31,6 +31,9 @@ void ft_ledger_set_rule(struct ft_ledger *ledger, ft_rule rule);
 /* So much a failed attempt costs (policy.failure_price); models are made anew where it was another. */
 void ft_ledger_set_price(struct ft_ledger *ledger, double price);
 
+/* Whether it is noted which apps are alike and what apps need at large (policy.borrow). */
+void ft_ledger_set_borrow(struct ft_ledger *ledger, bool borrow);
+
 /*
  * Publish what others have put into the store, a few milliseconds' work. Returns whether there
  * is more to do at once.
@@ -45,6 +48,15 @@ bool ft_ledger_take(struct ft_ledger *ledger, const ft_observation *observation)
 
 /* Try again what waits. Returns whether something still does. */
 bool ft_ledger_retry(struct ft_ledger *ledger);
+
+/*
+ * Call SEE with nodes of the store's runs, the platform they were on, and when: those that came
+ * since the last call, at most some thousands.
+ */
+void ft_ledger_see_nodes(struct ft_ledger *ledger,
+                         void (*see)(const char *node, const char *platform, double time,
+                                     void *data),
+                         void *data);
 
 /* Whether something waits. */
 bool ft_ledger_waits(const struct ft_ledger *ledger);

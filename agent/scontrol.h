@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/platforms.h"
 #include "predictor/core/error.h"
 #include "predictor/core/text.h"
 #include "predictor/record/record.h"
@@ -47,21 +48,33 @@ int ft_scontrol_config(struct ft_text text, struct ft_slurm_config *out, struct 
 /* As many partitions are known; no cluster is known to have more. */
 enum { FT_SCONTROL_PARTITIONS = 256 };
 
-/* This node, as far as it concerns the kinds of nodes. */
+/* What tells a node's platform. */
 struct ft_scontrol_host {
-  const char *name;     /* its host name */
-  const char *platform; /* the site's name for its kind; "": none */
+  const char *name;     /* this host's */
+  const char *platform; /* what it calls its own kind; "": nothing */
+  struct ft_platform_map *map; /* NULL: no other node's is known */
+};
+
+/* A node of Slurm's that is on this host. */
+struct ft_scontrol_own {
+  char node[64];
+  char platform[64]; /* that a section of foretell.conf gives it; "": none does */
 };
 
 /*
  * Read "scontrol show partition -o" and "scontrol show node -o" into OUT, which has room for
  * LIMIT partitions, and their number into COUNT. A partition without its own DefMem or MaxMem
  * gets CONFIG's. Of more than 8 kinds of nodes in one, the 7 least in memory and the
- * greatest are kept. Returns 0; -1 with ERR when there is no partition, or too many.
+ * greatest are kept. Nodes whose platform no section declares are of that of the others of the same
+ * hardware in the partition, where those are of one. Returns 0; -1 with ERR when there is no partition, or too many.
  */
 int ft_scontrol_partitions(struct ft_text partitions, struct ft_text nodes,
                            const struct ft_slurm_config *config,
                            const struct ft_scontrol_host *host, ft_partition *out, size_t limit,
                            size_t *count, struct ft_error *err);
+
+/* The nodes of HOST in "scontrol show node -o": at most LIMIT, into OUT. Returns how many. */
+size_t ft_scontrol_own_nodes(struct ft_text nodes, const struct ft_scontrol_host *host,
+                             struct ft_scontrol_own *out, size_t limit);
 
 #endif

@@ -39,6 +39,11 @@ static void take_partition(struct ft_text line, const struct ft_slurm_config *co
     } else if (ft_text_equals(key, "MaxMemPerNode") || ft_text_equals(key, "MaxMemPerCPU")) {
       out->max_mem_bytes = mib_of(word);
       out->max_per_cpu = ft_text_equals(key, "MaxMemPerCPU");
+    } else if (ft_text_equals(key, "MaxTime")) {
+      if (!ft_units_seconds(word, &out->max_seconds))
+        out->max_seconds = 0; /* UNLIMITED */
+    } else if (ft_text_equals(key, "State")) {
+      out->closed = !ft_text_equals(word, "UP");
     }
   }
   /* what a partition does not say holds from slurm.conf's global values */
@@ -144,21 +149,54 @@ static void add_gres(ft_partition *partition, struct ft_text gres)
 
 struct node {
   ft_node_kind kind;
-  struct ft_text partitions, gres;
-  bool is_host;
+  struct ft_text name, features, partitions, gres;
+  uint64_t used_cpus, cpus;
+  bool is_host, idle, takes_jobs;
 };
 
-static void take_node(struct ft_text line, const struct ft_scontrol_host *host, struct node *out)
+/*
+ * "IDLE", "MIXED+CLOUD", "IDLE*": whether it runs nothing, and whether a job could begin there. What
+ * a flag that is not known here means is: no.
+ */
+static void take_state(struct ft_text state, struct node *out)
+{
+  static const char *const harmless[] = { "CLOUD",        "DYNAMIC_NORM", "DYNAMIC_FUTURE",
+                                          "POWERED_DOWN", "POWERING_UP",  NULL };
+  struct ft_text flag;
+  char name[32];
+
+  if (!ft_text_until(&state, '+', &flag))
+    return;
+  out->takes_jobs = ft_text_equals(flag, "IDLE") || ft_text_equals(flag, "MIXED");
+  out->idle = ft_text_equals(flag, "IDLE");
+  while (ft_text_until(&state, '+', &flag))
+    if (!ft_text_copy(flag, name, sizeof name) || !ft_string_listed(harmless, name))
+      out->takes_jobs = false;
+  out->idle = out->idle && out->takes_jobs;
+}
+
+/* A line of "scontrol show node -o"; false where it is none. */
+static bool take_node(struct ft_text line, const struct ft_scontrol_host *host, struct node *out)
 {
   struct ft_text word, key;
   uint64_t reserved = 0;
 
   *out = (struct node){ .kind.count = 1 };
+  if (!ft_text_word(&line, &out->name) || !ft_text_skip(&out->name, "NodeName="))
+    return false;
   while (ft_text_word(&line, &word)) {
     if (!ft_text_until(&word, '=', &key))
       continue;
     if (ft_text_equals(key, "CPUTot"))
       out->kind.cpus = (uint32_t)number_of(word, UINT32_MAX);
+    else if (ft_text_equals(key, "CPUEfctv"))
+      out->cpus = number_of(word, UINT32_MAX);
+    else if (ft_text_equals(key, "CPUAlloc"))
+      out->used_cpus = number_of(word, UINT32_MAX);
+    else if (ft_text_equals(key, "State"))
+      take_state(word, out);
+    else if (ft_text_equals(key, "ActiveFeatures"))
+      out->features = word;
     else if (ft_text_equals(key, "RealMemory"))
       out->kind.mem_bytes = mib_of(word);
     else if (ft_text_equals(key, "MemSpecLimit"))
@@ -173,26 +211,44 @@ static void take_node(struct ft_text line, const struct ft_scontrol_host *host, 
       out->partitions = word;
   }
   out->kind.mem_bytes -= reserved < out->kind.mem_bytes ? reserved : out->kind.mem_bytes;
+  if (!out->cpus)
+    out->cpus = out->kind.cpus; /* before 22.05 */
+  return true;
 }
 
-static bool same_kind(const ft_node_kind *a, const ft_node_kind *b)
+static const char *declared_platform(const struct node *node, const struct ft_scontrol_host *host)
+{
+  return host->map ? ft_platform_map_declared(host->map, node->name, node->features) : NULL;
+}
+
+/* Its platform; NULL: not known. */
+static const char *platform_of(const struct node *node, const struct ft_scontrol_host *host)
+{
+  const char *name = declared_platform(node, host);
+
+  if (!name && node->is_host && host->platform[0])
+    name = host->platform;
+  if (!name && host->map)
+    name = ft_platform_map_seen(host->map, node->name);
+  return name;
+}
+
+static bool same_hardware(const ft_node_kind *a, const ft_node_kind *b)
 {
   return a->cpus == b->cpus && a->mem_bytes == b->mem_bytes &&
          a->threads_per_core == b->threads_per_core && strcmp(a->gres, b->gres) == 0;
 }
 
 /* Put KIND among the partition's, which are in order of memory. */
-static void add_kind(ft_partition *partition, const ft_node_kind *kind, const char *platform)
+static void add_kind(ft_partition *partition, const ft_node_kind *kind)
 {
   ft_node_kind kinds[KINDS + 1];
   size_t count = partition->nodes_count, at = count;
 
   for (size_t i = 0; i < count; i++)
-    if (same_kind(&partition->nodes[i], kind)) {
+    if (same_hardware(&partition->nodes[i], kind) &&
+        strcmp(partition->nodes[i].platform, kind->platform) == 0) {
       partition->nodes[i].count++;
-      if (platform)
-        (void)ft_string_copy(platform, partition->nodes[i].platform,
-                             sizeof partition->nodes[i].platform);
       return;
     }
   memcpy(kinds, partition->nodes, count * sizeof *kinds);
@@ -201,8 +257,6 @@ static void add_kind(ft_partition *partition, const ft_node_kind *kind, const ch
     at--;
   }
   kinds[at] = *kind;
-  if (platform)
-    (void)ft_string_copy(platform, kinds[at].platform, sizeof kinds[at].platform);
   count++;
   if (count > KINDS) {
     /* the least decide what fits everywhere, the greatest what fits at all */
@@ -213,29 +267,82 @@ static void add_kind(ft_partition *partition, const ft_node_kind *kind, const ch
   partition->nodes_count = (pb_size_t)count;
 }
 
+/* Nodes that nothing is known of are as the others of their hardware, where those are of one
+ * platform that was seen; a section of foretell.conf means what it lists and no more. */
+static void complete_kinds(ft_partition *partition, const struct ft_platform_map *map)
+{
+  ft_node_kind *kind = partition->nodes;
+
+  for (size_t i = 0; i < partition->nodes_count; i++) {
+    size_t like = 0, found = 0;
+
+    for (size_t j = 0; j < partition->nodes_count; j++)
+      if (!kind[i].platform[0] && kind[j].platform[0] && same_hardware(&kind[i], &kind[j])) {
+        found = j;
+        like++;
+      }
+    if (like != 1 || (map && ft_platform_map_has_section(map, kind[found].platform)))
+      continue;
+    kind[found].count += kind[i].count;
+    partition->nodes_count--;
+    memmove(kind + i, kind + i + 1, (partition->nodes_count - i) * sizeof *kind);
+    i--;
+  }
+}
+
+static void add_node(ft_partition *partition, const struct node *node)
+{
+  struct ft_text list = node->gres, gres;
+
+  add_kind(partition, &node->kind);
+  while (next_gres(&list, &gres))
+    add_gres(partition, gres);
+  partition->idle_nodes += node->idle;
+  if (node->takes_jobs && node->cpus > node->used_cpus)
+    partition->idle_cpus += (uint32_t)(node->cpus - node->used_cpus);
+}
+
 int ft_scontrol_partitions(struct ft_text partitions, struct ft_text nodes,
                            const struct ft_slurm_config *config,
                            const struct ft_scontrol_host *host, ft_partition *out, size_t limit,
                            size_t *count, struct ft_error *err)
 {
-  struct ft_text line, word, name;
+  struct ft_text line, name;
   struct node node;
 
   if (take_partitions(partitions, config, out, limit, count, err) < 0)
     return -1;
+  for (size_t i = 0; i < *count; i++)
+    out[i].has_idle_nodes = out[i].has_idle_cpus = true;
   while (ft_text_line(&nodes, &line)) {
-    if (!ft_text_word(&line, &word) || !ft_text_starts(word, "NodeName="))
+    if (!take_node(line, host, &node))
       continue;
-    take_node(line, host, &node);
+    (void)ft_string_copy(platform_of(&node, host), node.kind.platform,
+                         sizeof node.kind.platform);
     while (ft_text_until(&node.partitions, ',', &name))
       for (size_t i = 0; i < *count; i++)
-        if (ft_text_equals(name, out[i].name)) {
-          struct ft_text list = node.gres, gres;
-
-          add_kind(&out[i], &node.kind, node.is_host && host->platform[0] ? host->platform : NULL);
-          while (next_gres(&list, &gres))
-            add_gres(&out[i], gres);
-        }
+        if (ft_text_equals(name, out[i].name))
+          add_node(&out[i], &node);
   }
+  for (size_t i = 0; i < *count; i++)
+    complete_kinds(&out[i], host->map);
   return 0;
+}
+
+size_t ft_scontrol_own_nodes(struct ft_text nodes, const struct ft_scontrol_host *host,
+                             struct ft_scontrol_own *out, size_t limit)
+{
+  struct ft_text line;
+  struct node node;
+  size_t count = 0;
+
+  while (count < limit && ft_text_line(&nodes, &line)) {
+    if (!take_node(line, host, &node) || !node.is_host ||
+        !ft_text_copy(node.name, out[count].node, sizeof out[count].node))
+      continue;
+    (void)ft_string_copy(declared_platform(&node, host), out[count].platform,
+                         sizeof out[count].platform);
+    count++;
+  }
+  return count;
 }

@@ -9,6 +9,7 @@
 
 #include "plugin/advise.h"
 #include "plugin/bridge.h"
+#include "plugin/elsewhere.h"
 #include "plugin/helper.h"
 #include "plugin/predict.h"
 #include "plugin/submission.h"
@@ -24,26 +25,27 @@ enum {
 };
 
 /*
- * All that a submission needs from end to end, some 40 KiB: too large for somebody else's
- * stack. What only a part of the way needs is allocated there; each piece stays below 128 KiB,
- * above which malloc maps and unmaps pages that the heap could have shared.
+ * All that a submission needs from end to end, too large for somebody else's stack. It is
+ * static: of it only the pages that are used cost anything, in sbatch alone, and the host's heap
+ * stays as it is. Slurm zeroes 256 KiB at its end for each variable it sets; whatever else stands
+ * there makes that up to 45 page faults more.
  */
-struct work {
+static struct work {
   struct ft_bridge *bridge;
   struct ft_options options;
   struct ft_collected collected;
   ft_site site;
-  ft_apps *apps;                 /* NULL: none declared */
-  struct ft_file_queries *files; /* NULL: no memory for them, or done with */
-  ft_partition partition;
-  struct ft_evidence *evidence; /* NULL: not looked for */
-  ft_network *network;          /* what the child said of one; NULL: nothing */
-  struct ft_estimate *host;     /* of the memory that it needs; NULL: none */
   ft_policy policy;
   ft_submission submission;
-  bool has_site, asks_network;
+  ft_network *network; /* what the child said of one; NULL: nothing */
+  bool has_site, has_apps, asks_network;
   struct ft_error why; /* the first thing that went wrong; empty: nothing */
-};
+  ft_partition partition;
+  struct ft_evidence evidence;
+  struct ft_estimate host; /* of the memory that a network needs */
+  struct ft_file_queries files;
+  ft_apps apps; /* where has_apps */
+} work;
 
 static void note(struct work *w, const struct ft_error *err)
 {
@@ -68,14 +70,9 @@ static void read_site(struct work *w, int state_fd, const char *state)
   }
   if (!w->site.apps)
     return;
-  w->apps = malloc(sizeof *w->apps);
-  if (!w->apps)
-    ft_error_errno(&err, FT_LAYOUT_APPS);
-  if (!w->apps || ft_layout_read_apps(state_fd, &w->site, w->apps, &err) < 0) {
+  w->has_apps = ft_layout_read_apps(state_fd, &w->site, &w->apps, &err) == 0;
+  if (!w->has_apps)
     note(w, &err);
-    free(w->apps);
-    w->apps = NULL;
-  }
 }
 
 /* The user's own declarations count where the site allows them and no app was named. */
@@ -118,8 +115,7 @@ static bool asks_network(const struct work *w, const struct ft_settings *setting
 }
 
 /* By the child, where a user's file has a say. */
-static void describe_files(struct work *w, const struct ft_settings *settings,
-                           const struct ft_file_queries *files)
+static void describe_files(struct work *w, const struct ft_settings *settings)
 {
   struct ft_network_asked asked;
   bool network = asks_network(w, settings, &asked);
@@ -130,7 +126,7 @@ static void describe_files(struct work *w, const struct ft_settings *settings,
   struct ft_error err;
 
   w->asks_network = network;
-  if (!(files && files->count) && !helper.user_apps && !network)
+  if (!w->files.count && !helper.user_apps && !network)
     return;
   /* the site's policy may be for somebody by name */
   if (network)
@@ -150,19 +146,13 @@ static void describe(struct work *w, const struct ft_settings *settings)
   struct ft_description *what = &w->collected.description;
   struct ft_error err;
 
-  if (!w->files) {
-    ft_error_errno(&err, "files");
-    note(w, &err);
+  if (w->has_apps) {
+    what->apps = w->apps.apps;
+    what->app_count = w->apps.apps_count;
   }
-  if (w->apps) {
-    what->apps = w->apps->apps;
-    what->app_count = w->apps->apps_count;
-  }
-  if (ft_describe(what, &w->collected.request, &w->submission, w->files, &err) < 0)
+  if (ft_describe(what, &w->collected.request, &w->submission, &w->files, &err) < 0)
     note(w, &err);
-  describe_files(w, settings, w->files);
-  free(w->files);
-  w->files = NULL;
+  describe_files(w, settings);
 }
 
 /* Where runs say too little the network's own figure counts, and it is told at least. */
@@ -174,15 +164,13 @@ static void take_network(struct work *w, struct ft_question *question)
       (question->estimate &&
        (question->estimate->runs >= w->policy.min_runs || question->estimate->bound_bytes > 0)))
     return;
-  w->host = calloc(1, sizeof *w->host);
-  if (!w->host)
-    return;
-  memcpy(w->host->quantile, n->quantiles, sizeof w->host->quantile);
-  (void)ft_string_copy("operators", w->host->method, sizeof w->host->method);
-  question->estimate = w->host;
+  w->host = (struct ft_estimate){ .method = "operators" };
+  memcpy(w->host.quantile, n->quantiles, sizeof w->host.quantile);
+  question->estimate = &w->host;
   question->elements = NULL;
   question->imported_from = NULL;
   question->pooled = false;
+  question->similar = question->at_large = 0;
   question->network = n->subject;
 }
 
@@ -198,21 +186,16 @@ static bool find_evidence(struct work *w, int state_fd, struct ft_question *ques
   ft_submission *s = &w->submission;
   struct ft_error err;
 
-  w->evidence = malloc(sizeof *w->evidence);
-  if (!w->evidence) {
-    ft_error_errno(&w->why, "%s", s->app);
-    return false;
-  }
-  w->evidence->elements.count = 0;
+  w->evidence.elements.count = 0;
   if (array)
-    w->evidence->elements.count =
-        ft_array_choose(array, s, w->evidence->elements.index, FT_ELEMENT_ESTIMATES);
+    w->evidence.elements.count =
+        ft_array_choose(array, s, w->evidence.elements.index, FT_ELEMENT_ESTIMATES);
   if (ft_evidence_find(state_fd, w->collected.uid, name_of_user, &w->collected, s,
-                       &w->policy, w->evidence, &err) < 0) {
+                       &w->policy, &w->evidence, &err) < 0) {
     w->why = err;
     return false;
   }
-  ft_question_take(question, w->evidence, s->job_name);
+  ft_question_take(question, &w->evidence, s->job_name);
   take_network(w, question);
   return true;
 }
@@ -269,6 +252,22 @@ static int apply_network(struct work *w)
   }
   ft_advise_network(n);
   return n->action == FT_ACTION_REJECT ? -1 : 0;
+}
+
+/* What --predict-perf and --predict-partition ask for; the partition may be another afterwards. */
+static void look_elsewhere(struct work *w, int state_fd)
+{
+  struct ft_question question = { .policy = &w->policy };
+  const ft_request *request = &w->submission.request;
+  struct ft_error err;
+
+  ft_policy_resolve(&w->site, request->partition, request->account, user_of_policy(w), &w->policy);
+  (void)find_evidence(w, state_fd, &question);
+  if (question.estimate && question.estimate->runs < w->policy.min_runs && !question.network)
+    question.estimate = NULL;
+  if (ft_elsewhere_apply(w->bridge, &w->options, state_fd, &w->site, w->collected.uid,
+                         question.estimate, &w->submission, &err) < 0)
+    ft_advise_failure(true, &err);
 }
 
 static int decide(struct work *w, const struct ft_settings *settings, int state_fd)
@@ -334,11 +333,13 @@ static int predict(spank_t spank, struct work *w, const struct ft_settings *sett
 
   ft_options_read(&w->options);
   asked = (w->options.mode != FT_MODE_UNSET && w->options.mode != FT_MODE_OFF) ||
-          w->options.model || w->options.mig;
+          w->options.model || w->options.mig || w->options.perf || w->options.partition;
   read_site(w, state_fd, settings->state);
   ft_collect(w->bridge, &w->options, local, component, &w->collected);
   describe(w, settings);
   w->submission.het_offset = component;
+  if (w->has_site && (w->options.perf || w->options.partition))
+    look_elsewhere(w, state_fd);
   if (w->has_site)
     status = decide(w, settings, state_fd);
   else if (w->network)
@@ -348,58 +349,49 @@ static int predict(spank_t spank, struct work *w, const struct ft_settings *sett
   if (status == 0)
     carry(spank, w);
   ft_collect_free(&w->collected);
-  free(w->apps);
-  free(w->evidence);
   free(w->network);
-  free(w->host);
   if (state_fd >= 0)
     close(state_fd);
   return status;
 }
 
-/*
- * Kept for the next component, and above what was freed: there the host's small allocations
- * find room. They would else break up the end of its heap, on which Slurm zeroes 256 KiB
- * for each variable it sets: up to 45 page faults more in sbatch.
- */
-static struct work *kept;
+/* A free place in the host's heap, and what keeps it from being its end. */
+static void *volatile room, *post;
+
+enum { ROOM = 16 << 10 };
+
+static void leave_room(void)
+{
+  room = malloc(ROOM);
+  if (!post)
+    post = malloc(ROOM);
+  free(room);
+}
+
+void ft_predict_forget(void)
+{
+  free(post);
+  post = NULL;
+}
 
 int ft_predict(spank_t spank, const struct ft_settings *settings, bool local, unsigned component)
 {
-  struct ft_file_queries *files;
   struct ft_bridge bridge;
   int status = 0;
 
   if (!ft_bridge_open(&bridge))
     return 0;
+  leave_room();
   ft_bridge_read(&bridge);
   if (ft_collect_is_step(&bridge, local))
     goto out;
   ft_bridge_restore(&bridge);
-  files = malloc(sizeof *files);
-  if (!kept)
-    kept = malloc(sizeof *kept);
-  if (!kept) {
-    free(files);
-    goto out;
-  }
-  kept->bridge = &bridge;
-  kept->files = files;
-  kept->apps = NULL;
-  kept->evidence = NULL;
-  kept->network = NULL;
-  kept->host = NULL;
-  kept->has_site = false;
-  kept->why.text[0] = '\0';
-  status = predict(spank, kept, settings, local, component);
-  free(kept->files);
+  work.bridge = &bridge;
+  work.network = NULL;
+  work.has_site = work.has_apps = work.asks_network = false;
+  work.why.text[0] = '\0';
+  status = predict(spank, &work, settings, local, component);
 out:
   ft_bridge_release(&bridge);
   return status;
-}
-
-void ft_predict_forget(void)
-{
-  free(kept);
-  kept = NULL;
 }

@@ -37,3 +37,45 @@ double ft_order_median(double *value, size_t count)
   ft_order_sort(value, count);
   return (value[(count - 1) / 2] + value[count / 2]) / 2;
 }
+
+/* Hoare's FIND (1961): the value of rank K, those before it being no larger. */
+static double find(double *value, ptrdiff_t count, ptrdiff_t k)
+{
+  ptrdiff_t low = 0, high = count - 1;
+
+  while (low < high) {
+    double pivot = value[k];
+    ptrdiff_t i = low, j = high;
+
+    while (i <= j) {
+      while (value[i] < pivot)
+        i++;
+      while (pivot < value[j])
+        j--;
+      if (i <= j) {
+        double moved = value[i];
+
+        value[i++] = value[j];
+        value[j--] = moved;
+      }
+    }
+    if (j < k)
+      low = i;
+    if (k < i)
+      high = j;
+  }
+  return value[k];
+}
+
+double ft_order_middle(double *value, size_t count)
+{
+  size_t half = count / 2;
+  double above = find(value, (ptrdiff_t)count, (ptrdiff_t)half), below;
+
+  if (count % 2)
+    return above;
+  below = value[0];
+  for (size_t i = 1; i < half; i++)
+    below = value[i] > below ? value[i] : below;
+  return (below + above) / 2;
+}

@@ -46,6 +46,9 @@ struct ft_plan {
 
 void ft_plan_make(const struct ft_question *question, struct ft_plan *plan);
 
+/* How many CPUs REQUEST takes on the node where it takes the fewest, nodes having NODE_CPUS. */
+uint64_t ft_plan_cpus_on_node(const ft_request *request, uint64_t node_cpus);
+
 /*
  * The chance that any element of the job's array runs out under BYTES, each on its own; of elements
  * that were not looked at, as of those that were. Of a job that is no array: that it does.

@@ -3,8 +3,8 @@
 
 #include "predictor/estimate/chain.h"
 
-/* Needs closer than this are one. */
-#define SAME 1e-6
+/* Needs within this of the least of them are one, as large as the largest. */
+#define SAME 0.002
 
 void ft_chain_start(struct ft_chain *c)
 {
@@ -16,13 +16,15 @@ void ft_chain_add(struct ft_chain *c, double bytes, double mass)
 {
   size_t i = c->count;
 
-  if (i && bytes <= c->bytes[i - 1] * (1 + SAME)) {
+  if (i && bytes <= c->same) {
+    c->bytes[i - 1] = bytes;
     c->below[i] += mass;
-    c->needed[i] += mass * c->bytes[i - 1];
+    c->needed[i] += mass * bytes;
     return;
   }
   if (i == FT_CHAIN_POINTS)
     return;
+  c->same = bytes * (1 + SAME);
   c->bytes[i] = bytes;
   c->below[i + 1] = c->below[i] + mass;
   c->needed[i + 1] = c->needed[i] + mass * bytes;

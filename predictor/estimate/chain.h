@@ -10,6 +10,7 @@ enum { FT_CHAIN_POINTS = 212 };
 /* What may be needed, and how likely: points by rising bytes. */
 struct ft_chain {
   size_t count;
+  double same; /* up to here a need joins the last point */
   double bytes[FT_CHAIN_POINTS];
   double below[FT_CHAIN_POINTS + 1];  /* probability of all points before each */
   double needed[FT_CHAIN_POINTS + 1]; /* and the bytes they need, weighted by it */

@@ -6,9 +6,11 @@
 
 #include "predictor/estimate/chain.h"
 #include "predictor/estimate/ensemble.h"
+#include "predictor/estimate/local.h"
 
 enum { ALL, NEAR, NEARER, NEAREST, RECENT, KERNELS = FT_ENSEMBLE_KERNELS };
 enum { AS_IS, STUDENT, SHAPES = FT_ENSEMBLE_SHAPES };
+enum { LOCAL = FT_ENSEMBLE_VIEWS - 1 }; /* the view of a line around each submission */
 enum { RUNS = FT_ENSEMBLE_RUNS, MEMBERS = FT_ENSEMBLE_MEMBERS, MOST_ATTEMPTS = 20 };
 
 /* Runs count e times less with each so much that their places differ; the other kernels are its
@@ -20,11 +22,11 @@ enum { RUNS = FT_ENSEMBLE_RUNS, MEMBERS = FT_ENSEMBLE_MEMBERS, MOST_ATTEMPTS = 2
 #define FAR_WEIGHT 0.003
 #define LEAST_SECONDS 1e-3F
 /* A run that needs as much as another needs a little more. */
-#define MARGIN 1.001
+#define MARGIN 1.0001
 /* Nor is it expected to need e to this times more than any before it. */
 #define MOST_BEYOND 0.4
 /* However alike runs were, the next may differ by so much. */
-#define LEAST_DEVIATION 0.0005
+#define LEAST_DEVIATION 0.0001
 #define LEAST_DEGREES 1.5
 #define MOST_DEGREES 30.0
 /* No t reaches further than e to this above its middle. */
@@ -39,6 +41,11 @@ enum { RUNS = FT_ENSEMBLE_RUNS, MEMBERS = FT_ENSEMBLE_MEMBERS, MOST_ATTEMPTS = 2
 /* Members further than e to this from the best do not bend what it asks for: between two likely
  * needs there is nothing to gain. */
 #define ALIKE 0.3
+/* From so many judged runs on, members that have lost so many mean runs of the best more than it
+ * are judged by one run in so many, which then counts for all of them. */
+#define ALL_JUDGED 60
+#define HOPELESS 20.0
+#define SELDOM 4
 /* No run that is judged counts for more than so many of the largest peaks, or of the mean run
  * times, before it. */
 #define MOST_PEAKS 3.0
@@ -48,7 +55,7 @@ enum { RUNS = FT_ENSEMBLE_RUNS, MEMBERS = FT_ENSEMBLE_MEMBERS, MOST_ATTEMPTS = 2
 /* Where all that was thought of has failed. */
 #define BEYOND 1.5
 /* What has failed is tried again with at least so much. */
-#define LEAST_GROWTH 1.005
+#define LEAST_GROWTH 1.15
 
 /* Which kernels a view is looked at through, by bits. */
 static const unsigned char kernels_of[FT_ENSEMBLE_VIEWS] = {
@@ -56,6 +63,7 @@ static const unsigned char kernels_of[FT_ENSEMBLE_VIEWS] = {
   1 << ALL | 1 << NEAR | 1 << NEARER | 1 << NEAREST | 1 << RECENT,
   1 << ALL | 1 << NEAR | 1 << NEARER,
   1 << ALL | 1 << NEAR | 1 << NEARER,
+  1 << ALL | 1 << NEAR | 1 << NEARER | 1 << NEAREST,
 };
 
 struct panel {
@@ -65,6 +73,7 @@ struct panel {
   double price;                /* of a failed attempt, times its bytes, and beside that */
   double fixed;                /* so many bytes */
   float weight[KERNELS][RUNS]; /* by run, run times included */
+  double far[KERNELS];         /* what of it the far ones have too */
   /* of the view being looked at, by rising need */
   size_t count;
   double bytes[RUNS], logs[RUNS];
@@ -106,29 +115,21 @@ static double add_far(struct panel *p, unsigned kernel)
     seconds += (double)(weight[i] * p->weight[ALL][i]);
   }
   seconds = near > 1e-30 ? seconds / near : 1;
+  p->far[kernel] = FAR_WEIGHT * seconds;
   for (size_t i = 0; i < count; i++)
-    weight[i] = weight[i] * p->weight[ALL][i] + (float)(FAR_WEIGHT * seconds);
+    weight[i] = weight[i] * p->weight[ALL][i] + (float)p->far[kernel];
   return seconds;
 }
 
 /*
  * Up to 1 the price is a part of what a failed attempt had. What is above 1
- * comes on top of that, in runs of the mean cost of this app: whoever has to submit again a small
+ * comes on top of that, whatever the job: whoever has to submit again a small
  * job is as annoyed as of a large one.
  */
 static void set_price(struct panel *p, double seconds)
 {
-  const ft_evaluator *e = p->e;
-  const ft_view *peak = &e->views[FT_VIEW_PEAK];
-  double cost = 0;
-
   p->price = fmin(p->q->failure_price, 1) * p->q->failure_time;
-  p->fixed = 0;
-  if (!(p->q->failure_price > 1) || !e->views_count || !peak->needs_count)
-    return;
-  for (size_t i = 0; i < peak->needs_count; i++)
-    cost += (double)peak->needs[i] * (double)p->weight[ALL][peak->runs.bytes[i]];
-  p->fixed = (p->q->failure_price - 1) * cost / (double)peak->needs_count / seconds;
+  p->fixed = fmax(p->q->failure_price - 1, 0) * FT_FAILURE_BYTE_SECONDS / seconds;
 }
 
 static void weigh(struct panel *p)
@@ -153,13 +154,28 @@ static void weigh(struct panel *p)
     p->weight[NEAREST][i] = (float)near;
     p->weight[RECENT][i] = (float)exp(-(double)e->ages.bytes[i] / RECENT_RUNS);
   }
+  p->far[ALL] = 0;
   seconds = add_far(p, NEAR);
   for (unsigned kernel = NEARER; kernel < KERNELS; kernel++)
     (void)add_far(p, kernel);
   set_price(p, p->placed ? seconds : total / (double)e->needs_count);
 }
 
-static bool look(struct panel *p, unsigned v)
+/* Whether V has anything to look at. */
+static bool has_view(const struct panel *p, unsigned v)
+{
+  const ft_evaluator *e = p->e;
+
+  if (v == 0)
+    return true;
+  if (v == LOCAL)
+    return p->placed && has_view(p, 1 + FT_VIEW_PEAK);
+  return v - 1 < e->views_count && e->views[v - 1].needs_count >= FT_ENSEMBLE_LEAST_RUNS &&
+         (e->views[v - 1].slope == 0 || p->placed);
+}
+
+/* Look at the runs around the centre of view V, which there is. */
+static void look(struct panel *p, unsigned v)
 {
   const ft_evaluator *e = p->e;
   const ft_view *view;
@@ -172,13 +188,9 @@ static bool look(struct panel *p, unsigned v)
       p->bytes[i] = exp(p->logs[i]);
       p->run[i] = (unsigned char)i;
     }
-    return true;
+    return;
   }
-  if (v - 1 >= e->views_count || e->views[v - 1].needs_count < FT_ENSEMBLE_LEAST_RUNS)
-    return false;
-  view = &e->views[v - 1];
-  if (view->slope != 0 && !p->placed)
-    return false;
+  view = &e->views[v == LOCAL ? FT_VIEW_PEAK : v - 1];
   p->count = view->needs_count;
   memcpy(p->run, view->runs.bytes, p->count);
   centre = view->intercept;
@@ -193,7 +205,6 @@ static bool look(struct panel *p, unsigned v)
     p->bytes[i] = fmax(view->factor ? centre * need : centre + need, 1);
     p->logs[i] = log(p->bytes[i]);
   }
-  return true;
 }
 
 /* Mean and deviation of the logarithms; how many runs the weights amount to. */
@@ -222,6 +233,27 @@ static struct moments measure(const struct panel *p, const float *weight)
   m.deviation = sqrt(fmax(sum2 / total - sum * sum, 0) * m.runs / fmax(m.runs - 1, 0.5));
   m.deviation += LEAST_DEVIATION;
   return m;
+}
+
+/* The same by a line through the runs that have a place; where there are few, what they needed. */
+static struct moments measure_line(const struct panel *p, unsigned kernel)
+{
+  double x[RUNS], y[RUNS], weight[RUNS];
+  struct ft_local line;
+  size_t count = 0;
+
+  for (size_t i = 0; i < p->count; i++) {
+    double place = (double)p->e->places[p->run[i]];
+
+    if (place < 0)
+      continue;
+    x[count] = place - p->q->place;
+    y[count] = p->logs[i];
+    weight[count++] = fmax((double)p->weight[kernel][p->run[i]] - p->far[kernel], 0);
+  }
+  if (!ft_local_fit(x, y, weight, count, &line))
+    return measure(p, p->weight[kernel]);
+  return (struct moments){ line.total, line.mean, line.deviation + LEAST_DEVIATION, line.runs };
 }
 
 /* What a run beyond all that were seen may need: deviations above the largest, and which part of
@@ -293,17 +325,22 @@ static double ask(struct panel *p, unsigned member)
 {
   unsigned kernel = member / SHAPES % KERNELS;
   const float *weight = p->weight[kernel];
-  struct moments m = measure(p, weight);
+  struct moments m =
+      member / SHAPES / KERNELS == LOCAL ? measure_line(p, kernel) : measure(p, weight);
   double bytes = member % SHAPES == STUDENT ? as_student(p, &m) : as_is(p, weight, &m);
 
   return p->q->failed_bytes > 0 ? fmax(bytes, p->q->failed_bytes * LEAST_GROWTH) : bytes;
 }
 
-static bool has_member(const struct panel *p, unsigned view, unsigned kernel)
+/* Whether MEMBER has anything to look at. */
+static bool has_member(const struct panel *p, unsigned member)
 {
+  unsigned view = member / SHAPES / KERNELS, kernel = member / SHAPES % KERNELS;
   bool near = kernel == NEAR || kernel == NEARER || kernel == NEAREST;
 
-  return kernels_of[view] >> kernel & 1 && (p->placed || !near);
+  if (view == LOCAL && member % SHAPES == AS_IS)
+    return false;
+  return kernels_of[view] >> kernel & 1 && (p->placed || !near) && has_view(p, view);
 }
 
 static double loss_of(const ft_evaluator *e, unsigned member)
@@ -314,18 +351,15 @@ static double loss_of(const ft_evaluator *e, unsigned member)
 /* Ask the members that have lost MOST at most. */
 static void ask_up_to(struct panel *p, double most, double bytes[FT_ENSEMBLE_MEMBERS])
 {
-  for (unsigned i = 0; i < MEMBERS; i++)
-    bytes[i] = 0;
-  for (unsigned v = 0; v < FT_ENSEMBLE_VIEWS; v++) {
-    if (!look(p, v))
-      continue;
-    for (unsigned k = 0; k < KERNELS; k++)
-      for (unsigned s = 0; s < SHAPES; s++) {
-        unsigned member = (v * KERNELS + k) * SHAPES + s;
+  unsigned looked_at = FT_ENSEMBLE_VIEWS;
 
-        if (has_member(p, v, k) && loss_of(p->e, member) <= most)
-          bytes[member] = ask(p, member);
-      }
+  for (unsigned i = 0; i < MEMBERS; i++) {
+    bytes[i] = 0;
+    if (!has_member(p, i) || loss_of(p->e, i) > most)
+      continue;
+    if (looked_at != i / SHAPES / KERNELS)
+      look(p, looked_at = i / SHAPES / KERNELS);
+    bytes[i] = ask(p, i);
   }
 }
 
@@ -341,16 +375,20 @@ void ft_ensemble_ask(const ft_evaluator *e, const struct ft_ensemble_question *q
 }
 
 /* What the best of those that can be asked has lost. */
-static double least_loss(struct panel *p)
+static double least_loss(const struct panel *p)
 {
   double least = INFINITY;
 
-  for (unsigned v = 0; v < FT_ENSEMBLE_VIEWS; v++)
-    if (look(p, v))
-      for (unsigned k = 0; k < KERNELS; k++)
-        for (unsigned s = 0; s < SHAPES && has_member(p, v, k); s++)
-          least = fmin(least, loss_of(p->e, (v * KERNELS + k) * SHAPES + s));
+  for (unsigned i = 0; i < MEMBERS; i++)
+    if (has_member(p, i))
+      least = fmin(least, loss_of(p->e, i));
   return least;
+}
+
+/* A mean run's waste of the best. */
+static double scale_of(const ft_evaluator *e, double least)
+{
+  return least / fmax(e->judged, 1) + 1e-9;
 }
 
 static unsigned best_of(const ft_evaluator *e, const double bytes[FT_ENSEMBLE_MEMBERS])
@@ -358,6 +396,16 @@ static unsigned best_of(const ft_evaluator *e, const double bytes[FT_ENSEMBLE_ME
   unsigned best = MEMBERS;
 
   for (unsigned i = 0; i < MEMBERS; i++)
+    if (bytes[i] > 0 && (best == MEMBERS || loss_of(e, i) < loss_of(e, best)))
+      best = i;
+  return best;
+}
+
+static unsigned best_as_is(const ft_evaluator *e, const double bytes[FT_ENSEMBLE_MEMBERS], unsigned best)
+{
+  if (best / SHAPES / KERNELS != LOCAL) return best / SHAPES * SHAPES + AS_IS;
+  best = MEMBERS;
+  for (unsigned i = AS_IS; i < MEMBERS; i += SHAPES)
     if (bytes[i] > 0 && (best == MEMBERS || loss_of(e, i) < loss_of(e, best)))
       best = i;
   return best;
@@ -373,13 +421,13 @@ double ft_ensemble_agree(const ft_evaluator *e, const struct ft_ensemble_questio
   p.q = q;
   weigh(&p);
   least = least_loss(&p);
-  scale = least / fmax(e->judged, 1) + 1e-9;
+  scale = scale_of(e, least);
   /* after a failure a shape answers that may have lost more */
   ask_up_to(&p, q->failed_bytes > 0 ? INFINITY : least - log(NEGLIGIBLE) / SHARPNESS * scale,
             bytes);
   best = best_of(e, bytes);
   if (q->failed_bytes > 0)
-    return bytes[best / SHAPES * SHAPES + AS_IS];
+    return bytes[best_as_is(e, bytes, best)];
   for (unsigned i = 0; i < MEMBERS; i++) {
     double weight = exp(-SHARPNESS * (loss_of(e, i) - loss_of(e, best)) / scale);
 
@@ -391,25 +439,18 @@ double ft_ensemble_agree(const ft_evaluator *e, const struct ft_ensemble_questio
   return exp(sum / total);
 }
 
-/* What MEMBER would have wasted on a run that needed NEED bytes, a second. */
-static double waste_of(const ft_evaluator *e, const struct ft_ensemble_question *question,
-                       unsigned member, double bytes, double need)
+/* What MEMBER would have wasted on a run that needed NEED bytes, a second; Q is P's question. */
+static double waste_of(struct panel *p, struct ft_ensemble_question *q, unsigned member,
+                       double need)
 {
-  struct ft_ensemble_question q = *question;
-  struct panel p;
-  double waste = 0;
+  double waste = 0, bytes;
 
-  if (bytes < need) {
-    p.e = e;
-    p.q = &q;
-    weigh(&p);
-    if (!look(&p, member / SHAPES / KERNELS))
-      return 0;
-  }
+  q->failed_bytes = 0;
+  bytes = ask(p, member);
   for (int i = 0; bytes < need && i < MOST_ATTEMPTS; i++) {
-    waste += p.price * bytes + p.fixed;
-    q.failed_bytes = bytes;
-    bytes = ask(&p, member);
+    waste += p->price * bytes + p->fixed;
+    q->failed_bytes = bytes;
+    bytes = ask(p, member);
   }
   return waste + fmax(bytes - need, 0);
 }
@@ -427,17 +468,34 @@ static void hold(const ft_evaluator *e, double *bytes, double *seconds)
   *seconds = fmin(fmax(*seconds, (double)LEAST_SECONDS), MOST_TIMES * mean);
 }
 
-void ft_ensemble_judge(ft_evaluator *e, const struct ft_ensemble_question *q, double bytes,
-                       double seconds)
+void ft_ensemble_judge(ft_evaluator *e, const struct ft_ensemble_question *question, double bytes,
+                       double seconds, unsigned turn)
 {
-  double keep = exp(-1 / MEMORY_RUNS), asked[MEMBERS];
+  struct ft_ensemble_question q = *question;
+  double keep = exp(-1 / MEMORY_RUNS), least, most;
+  unsigned looked_at = FT_ENSEMBLE_VIEWS;
+  struct panel p;
 
   hold(e, &bytes, &seconds);
-  ft_ensemble_ask(e, q, asked);
+  p.e = e;
+  p.q = &q;
+  weigh(&p);
   while (e->losses_count < MEMBERS)
     e->losses[e->losses_count++] = 0;
+  least = least_loss(&p);
+  most = e->judged < ALL_JUDGED ? INFINITY : least + HOPELESS * scale_of(e, least);
   e->judged = e->judged * keep + 1;
-  for (unsigned i = 0; i < MEMBERS; i++)
-    if (asked[i] > 0)
-      e->losses[i] = e->losses[i] * keep + fmax(seconds, 1e-3) * waste_of(e, q, i, asked[i], bytes);
+  for (unsigned i = 0; i < MEMBERS; i++) {
+    bool hopeless = e->losses[i] > most;
+
+    if (!has_member(&p, i))
+      continue;
+    e->losses[i] *= keep;
+    if (hopeless && (turn + i) % SELDOM != 0)
+      continue;
+    if (looked_at != i / SHAPES / KERNELS)
+      look(&p, looked_at = i / SHAPES / KERNELS);
+    e->losses[i] +=
+        (hopeless ? SELDOM : 1) * fmax(seconds, 1e-3) * waste_of(&p, &q, i, bytes);
+  }
 }

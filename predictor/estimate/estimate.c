@@ -56,3 +56,18 @@ double ft_estimate_exceeds(const struct ft_estimate *estimate, double value)
     score = at < low ? -9 : at > high ? 9 : scores[i + 1];
   return ft_normal_probability(-score);
 }
+
+void ft_estimate_widen(double quantile[FT_ESTIMATE_LEVELS], double variance)
+{
+  enum { TENTH = 3, MIDDLE = 5, NINE_TENTHS = 7 };
+  double spread = (quantile[NINE_TENTHS] - quantile[TENTH]) / (scores[NINE_TENTHS] - scores[TENTH]);
+  double factor;
+
+  if (!(variance > 0))
+    return;
+  spread = fmax(spread, 1e-4);
+  factor = sqrt(1 + variance / (spread * spread));
+  for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
+    if (i != MIDDLE)
+      quantile[i] = quantile[MIDDLE] + (quantile[i] - quantile[MIDDLE]) * factor;
+}

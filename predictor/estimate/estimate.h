@@ -32,4 +32,10 @@ double ft_estimate_quantile(const struct ft_estimate *estimate, double probabili
 /* The probability, 0 to 1, that the quantity exceeds VALUE. */
 double ft_estimate_exceeds(const struct ft_estimate *estimate, double value);
 
+/*
+ * Make QUANTILE, logarithms by level, wider about the middle by a doubt with VARIANCE: variances
+ * add, the shape stays. 0 or less changes nothing.
+ */
+void ft_estimate_widen(double quantile[FT_ESTIMATE_LEVELS], double variance);
+
 #endif

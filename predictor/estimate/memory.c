@@ -25,22 +25,7 @@ enum { LEAST_BANDED = 2, MOST_BANDED = 8 };
 /* e to this times wider or narrower, not more. */
 #define MOST_BAND 2.0
 
-enum { TENTH = 3, MIDDLE = 5, NINE_TENTHS = 7, MOST_EVIDENCE = 200 };
-
-/* Wider by the doubt about the centre: variances add, the shape stays. */
-static void widen(double quantile[FT_ESTIMATE_LEVELS], double doubt)
-{
-  /* the 10 % and 90 % quantiles of a normal distribution lie 2.563 standard deviations apart */
-  double spread = (quantile[NINE_TENTHS] - quantile[TENTH]) / 2.563, factor;
-
-  if (!(doubt > 0))
-    return;
-  spread = fmax(spread, 1e-4);
-  factor = sqrt(1 + doubt / (spread * spread));
-  for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
-    if (i != MIDDLE)
-      quantile[i] = quantile[MIDDLE] + (quantile[i] - quantile[MIDDLE]) * factor;
-}
+enum { MIDDLE = 5, MOST_EVIDENCE = 200 };
 
 /*
  * Wider or narrower about the middle by what the last runs showed. The levels
@@ -82,7 +67,7 @@ int ft_estimate_memory(const ft_model *model, const ft_feature *features, size_t
   ft_spread_quantiles(e->residuals, e->residuals_count,
                       evidence < e->residuals_count ? evidence : e->residuals_count, PRIOR, least,
                       ft_estimate_levels, FT_ESTIMATE_LEVELS, out->quantile);
-  widen(out->quantile, centre.doubt);
+  ft_estimate_widen(out->quantile, centre.doubt);
   if (!e->has_bound_log)
     calibrate(out->quantile, e->band, least * (1 + 2 / fmax(model->completed, 1)));
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++) {

@@ -11,6 +11,9 @@
 /* The most platforms that a performance names (foretell.options). */
 #define FT_RUNTIME_PLACES 16
 
+/* Log of the largest ratio of run times that is believed: 1 to 22,000. */
+#define FT_RUNTIME_MOST_RATIO 10.0
+
 struct ft_runtime_place {
   const char *platform; /* borrowed from the performance */
   unsigned runs;        /* completed there; 0: told from other platforms' runs */
@@ -21,7 +24,7 @@ struct ft_runtime_place {
 };
 
 /*
- * What PERFORMANCE, as read, says of a job with FEATURES, into OUT in the order of its places.
+ * What PERFORMANCE, as read, whose pace is in microseconds, says of a job with FEATURES, into OUT in the order of its places.
  * Returns how many; 0: it knows no run time. Allocates nothing.
  */
 size_t ft_runtime_estimate(const ft_performance *performance, const ft_feature *features,

@@ -156,6 +156,24 @@ static void layer_norm(struct fuse *f, const struct ft_operator *op)
        ft_tensor_elements(&f->graph->tensors[mean->outputs[0]]));
 }
 
+/* torch.var, as exporters spell it: the mean of (x - mean) times itself. Its kernel keeps x alone. */
+static bool variance(struct fuse *f, const struct ft_operator *op)
+{
+  const struct ft_operator *square = from(f, input(op, 0), "Mul"), *sub, *mean;
+
+  sub = square && input(square, 0) == input(square, 1) ? from(f, input(square, 0), "Sub") : NULL;
+  mean = sub ? from(f, input(sub, 1), "ReduceMean") : NULL;
+  if (!mean || input(mean, 0) != input(sub, 0) || f->uses[sub->outputs[0]] != 2 ||
+      f->uses[square->outputs[0]] != 1)
+    return false;
+  inside(f, sub);
+  inside(f, square);
+  if (f->uses[mean->outputs[0]] == 1)
+    inside(f, mean);
+  last(f, op, FT_FUSED_NORM, input(sub, 0), 0);
+  return true;
+}
+
 /* Group normalisation: groups in place of channels, normalised, back again, times gain plus shift.
  */
 static void group_norm(struct fuse *f, const struct ft_operator *op)
@@ -177,7 +195,7 @@ static void group_norm(struct fuse *f, const struct ft_operator *op)
 }
 
 /* The product of queries and keys that SCORES are, scaled or shifted; NULL when they are not. */
-static const struct ft_operator *scores(struct fuse *f, uint32_t scores, bool *shifted,
+static const struct ft_operator *scores(struct fuse *f, uint32_t scores,
                                         const struct ft_operator **between, int *count)
 {
   for (int i = 0; i < 4; i++) {
@@ -192,16 +210,21 @@ static const struct ft_operator *scores(struct fuse *f, uint32_t scores, bool *s
     op = op ? op : from(f, scores, "Div");
     next = op ? fed(f, op) : 0;
     op = op ? op : from(f, scores, "Add");
-    if (op && !next) {
-      next = fed(f, op);
-      *shifted = true;
-    }
+    next = op && !next ? fed(f, op) : next;
     if (!next)
       return NULL;
     between[(*count)++] = op;
     scores = next;
   }
   return NULL;
+}
+
+/* A bias behind a product, as layers on more than two dimensions are exported. */
+static bool biased(const struct fuse *f, const struct ft_operator *op)
+{
+  uint32_t x = fed(f, op), b = x ? other(op, x) : 0;
+
+  return x && from(f, x, "MatMul") && f->uses[x] == 1 && f->graph->tensors[b].rank == 1;
 }
 
 /* What TENSOR is the transpose of, when nobody else wants it; else 0. */
@@ -228,46 +251,75 @@ static uint32_t operand(struct fuse *f, uint32_t tensor)
   return tensor;
 }
 
+/* softmax(q k' + bias) v; or v softmax(...)'. */
+struct attention {
+  const struct ft_operator *softmax, *product; /* of queries and keys */
+  const struct ft_operator *between[4];        /* scales and shifts of the scores */
+  int count;
+  bool turned;                                 /* the probabilities stand second */
+  uint32_t probabilities, values;
+};
+
+/* Whether the last product of one is OP. PyTorch's kernels take batch, heads, rows and columns. */
+static bool find_attention(struct fuse *f, const struct ft_operator *op, struct attention *a)
+{
+  uint32_t first = input(op, 0), second = input(op, 1);
+
+  *a = (struct attention){ .probabilities = first, .values = second };
+  a->softmax = from(f, first, "Softmax");
+  if (!a->softmax && turned(f, second) && from(f, turned(f, second), "Softmax")) {
+    a->turned = true;
+    a->probabilities = turned(f, second);
+    a->values = first;
+    a->softmax = from(f, a->probabilities, "Softmax");
+  }
+  if (!a->softmax || f->uses[a->probabilities] != 1 ||
+      f->graph->tensors[op->outputs[0]].rank != 4 || constant(f, a->values))
+    return false;
+  a->product = scores(f, input(a->softmax, 0), a->between, &a->count);
+  return a->product && !constant(f, input(a->product, 0)) && !constant(f, input(a->product, 1));
+}
+
 /*
- * softmax(q k' + bias) v, the last product being OP; or v softmax(...)'. PyTorch's kernels take
- * batch, heads, rows and columns; attention within windows, which stand in the batch's place, is
- * mostly spelt out.
+ * Attention within windows or patches, which stand in the batch's place, is mostly spelt out; a
+ * network that has it somewhere spells it out where one window is all there is, too.
  */
+static bool has_windows(struct fuse *f)
+{
+  struct attention a;
+
+  for (uint32_t i = 0; i < f->block->operator_count; i++) {
+    const struct ft_operator *op = &f->block->operators[i];
+
+    if (op->data && op->output_count && is(op, "MatMul") && find_attention(f, op, &a) &&
+        f->graph->tensors[op->outputs[0]].dims[0] != f->batch)
+      return true;
+  }
+  return false;
+}
+
 static void attention(struct fuse *f, const struct ft_operator *op)
 {
-  uint32_t p = input(op, 0), v = input(op, 1), q, k;
-  const struct ft_operator *softmax = from(f, p, "Softmax"), *product;
   struct ft_fusion *fusion = &f->fusions[op - f->block->operators];
-  const struct ft_tensor *y = &f->graph->tensors[op->outputs[0]];
-  const struct ft_operator *between[4];
-  bool shifted = false;
-  int count = 0;
+  const struct ft_tensor *p;
+  struct attention a;
+  uint32_t q, k;
 
-  if (!softmax && turned(f, input(op, 1)) && from(f, turned(f, input(op, 1)), "Softmax")) {
-    p = turned(f, input(op, 1));
-    v = input(op, 0);
-    softmax = from(f, p, "Softmax");
-  }
-  if (!softmax || f->uses[p] != 1 || y->rank != 4 || constant(f, v))
+  if (!find_attention(f, op, &a))
     return;
-  product = scores(f, input(softmax, 0), &shifted, between, &count);
-  if (shifted && y->dims[0] != f->batch)
-    return;
-  if (!product || constant(f, input(product, 0)) || constant(f, input(product, 1)))
-    return;
-  inside(f, softmax);
-  inside(f, product);
-  while (count > 0)
-    inside(f, between[--count]);
-  if (p != input(op, 0))
+  inside(f, a.softmax);
+  inside(f, a.product);
+  while (a.count > 0)
+    inside(f, a.between[--a.count]);
+  if (a.turned)
     inside(f, from(f, input(op, 1), "Transpose"));
-  q = operand(f, input(product, 0));
-  k = operand(f, input(product, 1));
+  q = operand(f, input(a.product, 0));
+  k = operand(f, input(a.product, 1));
   last(f, op, FT_FUSED_ATTENTION, q, 0);
   fusion->keys = k;
-  fusion->values = operand(f, v);
-  y = &f->graph->tensors[p];
-  fusion->groups = y->dims[y->rank - 1] > 0 ? ft_tensor_elements(y) / y->dims[y->rank - 1] : 0;
+  fusion->values = operand(f, a.values);
+  p = &f->graph->tensors[a.probabilities];
+  fusion->groups = p->dims[p->rank - 1] > 0 ? ft_tensor_elements(p) / p->dims[p->rank - 1] : 0;
 }
 
 /* The first dimension of what is fed. */
@@ -301,15 +353,19 @@ int ft_fuse(struct ft_graph *graph, const struct ft_block *block, bool fuse_atte
   }
   for (uint32_t i = 0; i < block->output_count; i++)
     f.uses[block->outputs[i]] += 2; /* not inside anything */
+  fuse_attention = fuse_attention && !has_windows(&f);
   for (uint32_t i = 0; i < block->operator_count; i++) {
     const struct ft_operator *op = &block->operators[i];
 
     if (!op->data || !op->output_count || fusions[i].kind != FT_FUSED_NOT)
       continue;
+    fusions[i].bias = is(op, "Add") && biased(&f, op);
     if (is(op, "Mul"))
       (void)(gate(&f, op) || gelu(&f, op));
     else if (is(op, "Div"))
       layer_norm(&f, op);
+    else if (is(op, "ReduceMean"))
+      (void)variance(&f, op);
     else if (is(op, "InstanceNormalization"))
       group_norm(&f, op);
     else if (fuse_attention && is(op, "MatMul"))

@@ -187,12 +187,14 @@ static int read_message(struct ft_build *build, int fd, int dirfd)
 /* Recognised by what the file begins with. */
 static int read_graph(struct ft_build *build, int fd, int dirfd)
 {
-  unsigned char head[4] = { 0 };
+  char head[512] = "";
+  ssize_t length = pread(fd, head, sizeof head, 0);
 
-  if (pread(fd, head, sizeof head, 0) == sizeof head && memcmp(head, "PK\3\4", 4) == 0)
+  if (length >= 4 && memcmp(head, "PK\3\4", 4) == 0)
     return read_archive(build, fd);
   if (head[0] == '{')
-    return ft_hf_read(build, fd);
+    return ft_paddle_is_json(head, (size_t)length) ? ft_paddle_read_json(build, fd)
+                                                   : ft_hf_read(build, fd);
   return read_message(build, fd, dirfd);
 }
 

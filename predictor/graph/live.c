@@ -386,15 +386,23 @@ uint32_t ft_live_cast(struct ft_live *l, uint32_t x, unsigned element)
 bool ft_live_reshape_weight(struct ft_live *l, struct ft_weight *w, const int64_t *dims, int rank)
 {
   int64_t count = 1, *kept;
+  int open = -1; /* the one that is not said */
 
   if (w->tensor || rank < 1 || rank > FT_GRAPH_RANK)
     return false;
   for (int i = 0; i < rank; i++)
-    count = ft_times(count, dims[i]);
-  kept = count == w->declared.elements ? ft_live_take(l, (size_t)rank * sizeof *kept) : NULL;
+    if (dims[i] == -1 && open < 0)
+      open = i;
+    else
+      count = ft_times(count, dims[i]);
+  if (count < 1 || (open < 0 ? count != w->declared.elements : w->declared.elements % count != 0))
+    return false;
+  kept = ft_live_take(l, (size_t)rank * sizeof *kept);
   if (!kept)
     return false;
   memcpy(kept, dims, (size_t)rank * sizeof *kept);
+  if (open >= 0)
+    kept[open] = w->declared.elements / count;
   w->declared.dims = kept;
   w->declared.rank = rank;
   return true;

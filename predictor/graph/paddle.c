@@ -227,6 +227,14 @@ static int add_block(struct reader *r, uint64_t end)
   return status < 0 || more < 0 ? -1 : 0;
 }
 
+void ft_paddle_keep(struct ft_build *build, struct ft_pd_program *program)
+{
+  build->graph->format = "paddle";
+  build->graph->producer = "paddlepaddle";
+  build->graph->program = program;
+  build->graph->expand = ft_paddle_run;
+}
+
 int ft_paddle_read(struct ft_build *build, int fd)
 {
   struct reader *r = ft_arena_take(&build->arena, sizeof *r);
@@ -249,9 +257,6 @@ int ft_paddle_read(struct ft_build *build, int fd)
     return ft_error_set(build->err, "%s: byte 0: expected a PaddlePaddle program, found no "
                                     "operator in it",
                         build->graph->file);
-  build->graph->format = "paddle";
-  build->graph->producer = "paddlepaddle";
-  build->graph->program = p;
-  build->graph->expand = ft_paddle_run;
+  ft_paddle_keep(build, p);
   return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* PaddlePaddle's .pdmodel: a ProgramDesc (paddle/fluid/framework/framework.proto). */
+/* PaddlePaddle's .pdmodel, a ProgramDesc (paddle/fluid/framework/framework.proto), and the JSON of
+ * version 3. */
 #ifndef FT_GRAPH_PADDLE_H
 #define FT_GRAPH_PADDLE_H
 
@@ -8,6 +9,9 @@
 
 /* Read FD into BUILD's graph. Returns 0 or -1. */
 int ft_paddle_read(struct ft_build *build, int fd);
+int ft_paddle_read_json(struct ft_build *build, int fd);
+/* Whether a JSON file that begins with HEAD is a program of version 3. */
+bool ft_paddle_is_json(const char *head, size_t length);
 
 /* ---- between the parts of the reader (paddle*.c) ---- */
 
@@ -51,6 +55,9 @@ struct ft_pd_program {
   struct ft_pd_block *blocks;
   size_t count, room;
 };
+
+/* PROGRAM is what BUILD's graph is followed by. */
+void ft_paddle_keep(struct ft_build *build, struct ft_pd_program *program);
 
 /* graph->expand */
 int ft_paddle_run(struct ft_infer *in);

@@ -249,6 +249,7 @@ static const struct {
                  { "slice", ft_pd_slice },
                  { "strided_slice", ft_pd_slice },
                  { "fill_constant", ft_pd_fill },
+                 { "assign_value", ft_pd_assign_value },
                  { "bilinear_interp_v2", ft_pd_resize },
                  { "nearest_interp_v2", ft_pd_resize },
                  { "bicubic_interp_v2", ft_pd_resize },
@@ -305,14 +306,44 @@ static int unknown(struct ft_pd_run *r)
 
 static int run_block(struct ft_pd_run *r, const struct ft_pd_block *block);
 
+/* A loop of BODY, whose results are what its variables are there. */
+static int end_loop(struct ft_pd_run *r, struct ft_block *body)
+{
+  static const char *const names[] = { "body" };
+  const struct ft_pd_slot *out = ft_pd_slot(r->op->outputs, r->op->output_count, "Out");
+  size_t count = out ? out->count : 0;
+  const char **changed = ft_live_take(&r->live, (count + 1) * sizeof *changed);
+  uint32_t first;
+
+  body->outputs = ft_live_take(&r->live, (count + 1) * sizeof *body->outputs);
+  if (!changed || !body->outputs)
+    return -1;
+  for (size_t i = 0; i < count; i++) {
+    struct ft_operand v = ft_pd_value(r, out->variables[i]);
+
+    if (v.type != FT_VALUE_TENSOR)
+      continue;
+    changed[body->output_count] = out->variables[i];
+    body->outputs[body->output_count++] = v.tensor;
+  }
+  first = ft_live_blocks(&r->live, "Loop", 0, &body, names, 1, body->output_count, -1);
+  if (!first)
+    return -1;
+  for (uint32_t i = 0; i < body->output_count; i++)
+    if (ft_like(r->live.in, ft_live_of(&r->live, first + i),
+                ft_live_of(&r->live, body->outputs[i])) < 0 ||
+        ft_pd_bind(r, changed[i], ft_value_tensor(first + i)) < 0)
+      return -1;
+  return 0;
+}
+
 /* A condition's block is followed as if it held, a loop's once, in a block of its own. */
 static int inner(struct ft_pd_run *r)
 {
-  static const char *const names[] = { "body" };
   const struct ft_pd_operator *op = r->op;
   int64_t which = ft_pd_integer(r, "sub_block", -1);
-  struct ft_live_frame frame;
   bool loop = strcmp(op->type, "while") == 0;
+  struct ft_live_frame frame;
 
   if (which < 1 || which >= (int64_t)r->program->count)
     return ft_live_fail(&r->live, "%s: block %lld of %zu", op->type, (long long)which,
@@ -322,7 +353,8 @@ static int inner(struct ft_pd_run *r)
   if (ft_live_open(&r->live, &frame) < 0 || run_block(r, &r->program->blocks[which]) < 0)
     return -1;
   ft_live_close(&r->live, &frame);
-  return ft_live_blocks(&r->live, "Loop", 0, &frame.block, names, 1, 0, -1) ? 0 : -1;
+  r->op = op;
+  return end_loop(r, frame.block);
 }
 
 static int run_operator(struct ft_pd_run *r)

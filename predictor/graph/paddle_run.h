@@ -55,6 +55,7 @@ int ft_pd_elementwise(struct ft_pd_run *r, const char *name);
 int ft_pd_reshape(struct ft_pd_run *r);
 int ft_pd_slice(struct ft_pd_run *r);
 int ft_pd_fill(struct ft_pd_run *r);
+int ft_pd_assign_value(struct ft_pd_run *r);
 int ft_pd_resize(struct ft_pd_run *r);
 int ft_pd_shape(struct ft_pd_run *r);
 int ft_pd_split(struct ft_pd_run *r);

@@ -82,6 +82,37 @@ int ft_pd_fill(struct ft_pd_run *r)
   return ft_pd_give(r, result);
 }
 
+/* A list of numbers in the file, under the name of their type or, of version 3, as "value". */
+int ft_pd_assign_value(struct ft_pd_run *r)
+{
+  static const char *const names[] = { "value", "int64_values", "int32_values", "fp32_values",
+                                       "bool_values" };
+  const struct ft_pd_attribute *shape = ft_pd_attribute(r, "shape"), *a = NULL;
+  double values[FT_GRAPH_VALUES];
+  int64_t dims[FT_GRAPH_RANK];
+  int64_t count = 1;
+  int rank = 1;
+  uint32_t y;
+
+  for (size_t i = 0; i < sizeof names / sizeof *names && !(a && a->count); i++)
+    a = ft_pd_attribute(r, names[i]);
+  dims[0] = a ? (int64_t)a->count : 0;
+  for (size_t i = 0; a && i < a->count && i < FT_GRAPH_VALUES; i++)
+    values[i] = a->integers ? (double)a->integers[i] : a->reals[i];
+  if (shape && shape->integers && shape->count <= FT_GRAPH_RANK) {
+    rank = (int)shape->count;
+    memcpy(dims, shape->integers, shape->count * sizeof *dims);
+  }
+  for (int i = 0; i < rank; i++) {
+    if (dims[i] < 0 || dims[i] > FT_GRAPH_DIMENSION)
+      return ft_live_fail(&r->live, "a size of %lld", (long long)dims[i]);
+    count = ft_times(count, dims[i]);
+  }
+  y = ft_live_constant(&r->live, ft_pd_element(ft_pd_integer(r, "dtype", 3)), rank, dims,
+                       a && count == (int64_t)a->count ? values : NULL);
+  return y ? ft_pd_give(r, ft_value_tensor(y)) : -1;
+}
+
 int ft_pd_resize(struct ft_pd_run *r)
 {
   const struct ft_pd_attribute *scale = ft_pd_attribute(r, "scale");

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
-#include <jansson.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "predictor/core/buf.h"
 #include "predictor/graph/aten.h"
+#include "predictor/graph/json.h"
 #include "predictor/graph/names.h"
 #include "predictor/graph/pt2.h"
 
-enum { DEPTH = 16, NODES = 4 << 20 };
+enum { DEPTH = 16 };
 
 struct follow {
   struct ft_live live;
@@ -17,25 +18,6 @@ struct follow {
   const json_t *tensors; /* what the file says of each: sizes, element type */
   int depth, nested;
 };
-
-/* ---- JSON ---- */
-
-static const char *text_in(const json_t *object, const char *key)
-{
-  const char *text = json_string_value(json_object_get(object, key));
-
-  return text ? text : "";
-}
-
-/* How many values there may be in TEXT: what parsing it will cost. */
-static size_t weight_of(const char *text, size_t length)
-{
-  size_t count = 0;
-
-  for (size_t i = 0; i < length; i++)
-    count += text[i] == ',' || text[i] == '[' || text[i] == '{';
-  return count;
-}
 
 uint64_t ft_pt2_find(const struct ft_archive *archive)
 {
@@ -64,7 +46,7 @@ static unsigned element_of(const json_t *dtype)
 /* The letter of "Symbol('s77', ...)"; NULL where it is a whole expression. */
 static const char *symbol_of(struct follow *f, const json_t *expression)
 {
-  const char *text = text_in(expression, "expr_str"), *end;
+  const char *text = ft_graph_json_text(expression, "expr_str"), *end;
 
   if (strncmp(text, "Symbol('", 8) == 0) {
     end = strchr(text + 8, '\'');
@@ -146,7 +128,7 @@ static int symbolic(struct follow *f, const json_t *arg, struct ft_operand *valu
   else if (json_is_real(json_object_get(arg, "as_float")))
     *value = ft_value_real(json_real_value(json_object_get(arg, "as_float")));
   else
-    return look_up(f, text_in(arg, "as_name"), value);
+    return look_up(f, ft_graph_json_text(arg, "as_name"), value);
   return 0;
 }
 
@@ -162,7 +144,7 @@ static int member(struct follow *f, const json_t *item, struct ft_operand *value
   else if (json_is_string(item))
     *value = ft_value_string(json_string_value(item));
   else if (json_object_get(item, "name"))
-    return look_up(f, text_in(item, "name"), value);
+    return look_up(f, ft_graph_json_text(item, "name"), value);
   else if (json_object_get(item, "as_name") || json_object_get(item, "as_int"))
     return symbolic(f, item, value);
   else
@@ -237,7 +219,7 @@ static int bind_output(struct follow *f, const json_t *output, struct ft_operand
     bool part = (value.type == FT_VALUE_LIST || value.type == FT_VALUE_TUPLE) &&
                 i < value.list->count;
 
-    if (bind(f, text_in(inner ? inner : item, "name"),
+    if (bind(f, ft_graph_json_text(inner ? inner : item, "name"),
              part ? value.list->items[i] : ft_value_some(FT_VALUE_OPAQUE)) < 0)
       return -1;
   }
@@ -283,7 +265,7 @@ static const char *operator_name(struct follow *f, const char *target)
 /* The module that a node was traced in: "L__self__tr,tr,torch.nn.modules..." at the end. */
 static const char *scope_of(struct follow *f, const json_t *node)
 {
-  const char *stack = text_in(json_object_get(node, "metadata"), "nn_module_stack");
+  const char *stack = ft_graph_json_text(json_object_get(node, "metadata"), "nn_module_stack");
   const char *last = strrchr(stack, ';'), *comma = strchr(last ? last : stack, ',');
   const char *end = comma ? strchr(comma + 1, ',') : NULL;
 
@@ -309,7 +291,7 @@ static int inner_graph(struct follow *f, const json_t *arg, const json_t *inputs
 
     if (!name)
       continue;
-    if (list ? look_up(f, text_in(json_array_get(list, i), "name"), &value) < 0
+    if (list ? look_up(f, ft_graph_json_text(json_array_get(list, i), "name"), &value) < 0
              : argument(f, operand, &value) < 0)
       return -1;
     if (bind(f, name, value) < 0)
@@ -399,7 +381,7 @@ static int higher_order(struct follow *f, const char *target, const json_t *inpu
 static int follow_node(struct follow *f, const json_t *node)
 {
   const json_t *inputs = json_object_get(node, "inputs"), *outputs, *input;
-  const char *target = text_in(node, "target"), **keys;
+  const char *target = ft_graph_json_text(node, "target"), **keys;
   size_t count = json_array_size(inputs), i;
   struct ft_call call = { .l = &f->live, .count = count };
   struct ft_operand *args;
@@ -419,7 +401,7 @@ static int follow_node(struct follow *f, const json_t *node)
     if (argument(f, json_object_get(input, "arg"), &args[i]) < 0)
       return -1;
     if (json_integer_value(json_object_get(input, "kind")) == 2) /* older files do not say */
-      keys[i] = text_in(input, "name");
+      keys[i] = ft_graph_json_text(input, "name");
   }
   call.args = args;
   call.keys = keys;
@@ -495,8 +477,8 @@ static int add_input(struct follow *f, const json_t *spec)
     const json_t *w = json_object_get(spec, weights[i].kind);
 
     if (w)
-      return add_weight(f, text_in(json_object_get(w, "arg"), "name"),
-                        text_in(w, weights[i].called), weights[i].learnt);
+      return add_weight(f, ft_graph_json_text(json_object_get(w, "arg"), "name"),
+                        ft_graph_json_text(w, weights[i].called), weights[i].learnt);
   }
   arg = json_object_get(json_object_get(spec, "user_input"), "arg");
   name = result_name(arg);
@@ -552,15 +534,13 @@ static void release(void *program)
 int ft_pt2_parse(struct ft_build *build, const char *member, const char *text, size_t length)
 {
   struct ft_graph *g = build->graph;
-  json_error_t said;
+  char where[128];
   json_t *root;
 
-  if (weight_of(text, length) > NODES)
-    return ft_error_set(build->err, "%s: member %.100s: more than %d values", g->file, member, NODES);
-  root = json_loadb(text, length, JSON_ALLOW_NUL, &said);
+  (void)snprintf(where, sizeof where, "member %.100s: ", member);
+  root = ft_graph_json_parse(build, where, text, length);
   if (!root)
-    return ft_error_set(build->err, "%s: member %.100s: byte %d: %.150s", g->file, member,
-                        said.position, said.text);
+    return -1;
   g->program = root;
   g->release = release;
   if (!json_is_array(json_object_get(

@@ -20,19 +20,26 @@ enum ft_precision {
 
 enum ft_event_kind {
   FT_EVENT_TAKE,
+  FT_EVENT_WORK, /* a workspace is taken: without room cuDNN's next choice needs less (Conv_v8.cpp) */
   FT_EVENT_GIVE,
   FT_EVENT_TRIED /* a convolution's first run: cuDNN's trials are followed by an empty cache */
 };
 
 struct ft_event {
-  int64_t bytes;   /* of FT_EVENT_TAKE */
+  int64_t bytes;   /* of what is taken */
   uint32_t buffer; /* counted from 0 */
   uint8_t kind;
 };
 
-/* Bytes of workspace for each byte of what a convolution reads, gives and learns. */
+/*
+ * Bytes of workspace for each byte of what a convolution reads and gives (cuDNN's copies of them
+ * with channels last, and parts of copies), by its kind, and of what it learns.
+ */
 struct ft_workspace {
-  double input, output, weight;
+  double spatial;   /* a kernel of more than one element */
+  double pointwise; /* of one */
+  double grouped;
+  double weight;
   double odd; /* more of what it reads and gives where channels are not in fours: padded copies */
 };
 
@@ -61,6 +68,7 @@ struct ft_schedule {
   int64_t fed_bytes;   /* of the inputs */
   int64_t saved_bytes; /* kept at the end of the forward pass */
   int64_t peak_bytes;  /* requested at once, rounding apart */
+  int64_t firm_bytes;  /* the same without workspaces */
 };
 
 /*

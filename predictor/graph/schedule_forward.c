@@ -159,31 +159,48 @@ static bool aligned(const struct ft_plan *p, uint32_t t)
   return x->rank < 2 || x->dims[1] % 4 == 0;
 }
 
+static double part_of(const struct ft_workspace *w, const struct ft_tensor *kernel, int64_t group)
+{
+  if (group > 1)
+    return w->grouped;
+  for (int i = 2; i < kernel->rank; i++)
+    if (kernel->dims[i] > 1)
+      return w->spatial;
+  return w->pointwise;
+}
+
 /* Workspace of a convolution in one direction; grouped by channel PyTorch has a kernel without. */
 static int64_t workspace(const struct ft_plan *p, const struct ft_operator *op, int direction)
 {
   const struct ft_workspace *w = &p->options->workspace[direction];
   const struct ft_tensor *kernel = ft_plan_tensor(p, ft_plan_input(op, 1));
-  double odd = aligned(p, ft_plan_input(op, 0)) && aligned(p, op->outputs[0]) ? 0 : w->odd;
-  int64_t group;
+  int64_t group, both;
+  double part;
 
   if (!ft_plan_is(op, "Conv") && !ft_plan_is(op, "ConvTranspose"))
     return 0;
   group = ft_integer(op, "group", 1);
   if (kernel->rank > 1 && kernel->dims[1] == 1 && group > 1)
     return 0;
-  return ft_plus(ft_plus(share(w->input + odd, ft_plan_bytes(p, ft_plan_input(op, 0))),
-                         share(w->output + odd, ft_plan_bytes(p, op->outputs[0]))),
-                 share(w->weight, ft_plan_bytes(p, ft_plan_input(op, 1))));
+  part = part_of(w, kernel, group);
+  if (!aligned(p, ft_plan_input(op, 0)) || !aligned(p, op->outputs[0]))
+    part += w->odd;
+  both = ft_plus(ft_plan_bytes(p, ft_plan_input(op, 0)), ft_plan_bytes(p, op->outputs[0]));
+  return ft_plus(share(part, both), share(w->weight, ft_plan_bytes(p, ft_plan_input(op, 1))));
 }
 
 void ft_plan_work(struct ft_plan *p, const struct ft_operator *op, int direction)
 {
-  int64_t bytes = workspace(p, op, direction);
+  int64_t bytes = workspace(p, op, direction), firm = p->out->firm_bytes;
+  uint32_t buffer;
 
   if (ft_plan_is(op, "Conv"))
     ft_plan_emit(p, FT_EVENT_TRIED, 0, 0);
-  ft_plan_drop(p, ft_plan_take(p, bytes));
+  buffer = ft_plan_take(p, bytes);
+  if (buffer && !p->failed)
+    p->out->events[p->out->count - 1].kind = FT_EVENT_WORK;
+  p->out->firm_bytes = firm;
+  ft_plan_drop(p, buffer);
 }
 
 static void release(struct ft_plan *p, uint32_t t, uint32_t when)

@@ -12,13 +12,13 @@ bool ft_plan_selects(const struct ft_plan *p, const struct ft_operator *op)
          ft_plan_tensor(p, op->inputs[1])->rank == 0 && !ft_plan_tensor(p, op->inputs[1])->data;
 }
 
-/* Padding that pooling does itself. */
+/* Padding that pooling does itself: an average's, which exporters spell out; a maximum's never. */
 bool ft_plan_pads_pool(const struct ft_plan *p, const struct ft_operator *op)
 {
   const struct ft_operator *user = p->users[op->outputs[0]];
 
   return ft_plan_is(op, "Pad") && p->uses[op->outputs[0]] == 1 && user &&
-         (ft_plan_is(user, "AveragePool") || ft_plan_is(user, "MaxPool"));
+         ft_plan_is(user, "AveragePool");
 }
 
 /* How T lies; dense unless it is a view of another order. */
@@ -52,6 +52,13 @@ static void lies(struct ft_plan *p, uint32_t t, const struct ft_strides *strides
   p->places[t].strides = own;
 }
 
+/* A cast to what it is already gives the same tensor. */
+static bool casts_nothing(const struct ft_plan *p, const struct ft_operator *op)
+{
+  return ft_plan_is(op, "Cast") && ft_plan_tensor(p, op->inputs[0])->element ==
+                                       ft_plan_tensor(p, op->outputs[0])->element;
+}
+
 /* Whether OP's results are views of its first input, and then how they lie. */
 static bool is_view(const struct ft_plan *p, const struct ft_operator *op,
                     struct ft_strides *strides)
@@ -60,9 +67,14 @@ static bool is_view(const struct ft_plan *p, const struct ft_operator *op,
                          *y = ft_plan_tensor(p, op->outputs[0]);
   struct ft_strides from;
 
-  if (!op->kind || (!op->kind->view && !ft_plan_selects(p, op)) || x->rank < 0 || y->rank < 0)
+  if (!op->kind || x->rank < 0 || y->rank < 0 ||
+      (!op->kind->view && !ft_plan_selects(p, op) && !casts_nothing(p, op)))
     return false;
   from = ft_plan_strides(p, op->inputs[0]);
+  if (casts_nothing(p, op)) {
+    *strides = from;
+    return true;
+  }
   if (ft_plan_is(op, "Reshape") || ft_plan_is(op, "Flatten"))
     return ft_strides_reshape(x, &from, y->dims, y->rank, strides);
   return ft_strides_view(p->graph, op, &from, strides);

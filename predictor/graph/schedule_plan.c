@@ -44,6 +44,8 @@ uint32_t ft_plan_take(struct ft_plan *p, int64_t bytes)
   p->live = ft_plus(p->live, bytes);
   if (p->live > p->out->peak_bytes)
     p->out->peak_bytes = p->live;
+  if (p->live > p->out->firm_bytes)
+    p->out->firm_bytes = p->live;
   ft_plan_emit(p, FT_EVENT_TAKE, buffer, bytes);
   return buffer + 1;
 }

@@ -11,6 +11,7 @@
 #include "predictor/estimate/evaluate.h"
 #include "predictor/estimate/memory.h"
 #include "predictor/online/failure.h"
+#include "predictor/online/gpus.h"
 #include "predictor/online/online.h"
 #include "predictor/online/refit.h"
 
@@ -63,7 +64,7 @@ static void forget_equation(ft_model *model, const ft_column *column, size_t lev
     }
 }
 
-static ft_column *column_of(ft_model *model, const ft_feature *feature)
+static ft_column *column_of(ft_model *model, const ft_feature *feature, bool *changed)
 {
   ft_column *column = NULL;
 
@@ -77,6 +78,7 @@ static ft_column *column_of(ft_model *model, const ft_feature *feature)
       column = &model->columns[j];
   if (!column)
     return NULL;
+  *changed = true;
   forget_equation(model, column, 0);
   *column = (ft_column){ .categorical = !feature->has_number };
   (void)ft_string_copy(feature->name, column->name, sizeof column->name);
@@ -91,34 +93,39 @@ static bool level_used(const ft_model *model, size_t column, size_t level)
   return false;
 }
 
-static void learn_level(ft_model *model, ft_column *column, const ft_feature *feature)
+static bool learn_level(ft_model *model, ft_column *column, const ft_feature *feature)
 {
   size_t index = (size_t)(column - model->columns), level;
   char category[sizeof column->categories[0]];
 
   ft_column_category(feature, category);
   if (ft_column_level(column, category) >= 0)
-    return;
+    return false;
   for (level = 0; level < column->categories_count; level++)
     if (column->categories_count == MOST_LEVELS && !level_used(model, index, level))
       break;
   if (level == MOST_LEVELS)
-    return;
+    return false;
   forget_equation(model, column, level + 1);
   (void)ft_string_copy(category, column->categories[level], sizeof column->categories[level]);
   if (level == column->categories_count)
     column->categories_count++;
+  return true;
 }
 
-static void learn_columns(ft_model *model, const ft_observation *observation)
+/* Whether any column, or a level of one, means something else now. */
+static bool learn_columns(ft_model *model, const ft_observation *observation)
 {
+  bool changed = false;
+
   for (size_t i = 0; i < observation->features_count; i++) {
     const ft_feature *feature = &observation->features[i];
-    ft_column *column = column_of(model, feature);
+    ft_column *column = column_of(model, feature, &changed);
 
     if (column && column->categorical)
-      learn_level(model, column, feature);
+      changed |= learn_level(model, column, feature);
   }
+  return changed;
 }
 
 /* ---- history ---- */
@@ -173,10 +180,13 @@ static ft_run run_of(const ft_observation *o, double bytes)
                  .own_figure = sized_by_foretell(o),
                  .out_of_memory = died_of_memory(o, bytes),
                  .runtime_seconds = or_zero(o->runtime_seconds) };
-  uint32_t gpus = o->request.gpus_per_node;
+  const ft_feature *network =
+      ft_feature_find(o->features, o->features_count, FT_FEATURE_NETWORK);
 
-  if (o->has_gpu_memory_bytes)
-    run.gpu_bytes = (float)o->gpu_memory_bytes / (float)(gpus ? gpus : 1);
+  run.gpu_bytes = (float)ft_observation_gpu_bytes(o);
+  if (network && network->has_number && network->number > 0 && network->number < ABSURD_BYTES)
+    run.network_bytes = (float)network->number;
+  run.gpu = ft_gpus_hash(o->gpu_name);
   run.censored = o->censored || run.out_of_memory;
   run.sampled = !run.censored && o->peak_is_bound;
   return run;
@@ -231,7 +241,7 @@ static void judge(ft_model *model, const ft_observation *o, const ft_run *run)
     return;
   ft_allocation_question(model, o->features, o->features_count, 0,
                          e->failure_price > 0 ? e->failure_price : 1, &q);
-  ft_ensemble_judge(&model->evaluator, &q, run->bytes, run->runtime_seconds);
+  ft_ensemble_judge(&model->evaluator, &q, run->bytes, run->runtime_seconds, model->completed);
 }
 
 static void count_run(ft_model *model, const ft_run *run, int by)
@@ -251,14 +261,15 @@ static void remove_run(ft_model *model, size_t at)
           (model->history_count - at) * sizeof *model->history);
 }
 
-/* Put RUN among the history in order of time; of too many the oldest leaves. */
-static void insert_run(ft_model *model, const ft_run *run)
+/* Put RUN among the history in order of time; of too many the oldest leaves. Whether it is the
+ * newest. */
+static bool insert_run(ft_model *model, const ft_run *run)
 {
   size_t at;
 
   if (model->history_count == MOST_RUNS) {
     if (run->time < model->history[0].time)
-      return;
+      return false;
     remove_run(model, 0);
   }
   for (at = model->history_count; at > 0 && model->history[at - 1].time > run->time; at--)
@@ -267,13 +278,14 @@ static void insert_run(ft_model *model, const ft_run *run)
           (model->history_count - at) * sizeof *model->history);
   model->history[at] = *run;
   model->history_count++;
+  return at + 1 == model->history_count;
 }
 
 int ft_online_update(ft_model *model, const ft_observation *observation, struct ft_error *err)
 {
   double bytes = known_need(observation, model->rule);
   struct ft_refit *work;
-  bool known = false;
+  bool known = false, follows;
   ft_run run;
 
   if (!(bytes > 0 && bytes <= ABSURD_BYTES))
@@ -299,15 +311,17 @@ int ft_online_update(ft_model *model, const ft_observation *observation, struct 
   }
   if (!known)
     judge(model, observation, &run);
-  learn_columns(model, observation);
+  follows = !learn_columns(model, observation) && !known;
   run.x_count = model->columns_count;
   ft_columns_fill(model->columns, model->columns_count, observation->features,
                   observation->features_count, run.x);
   count_run(model, &run, 1);
-  insert_run(model, &run);
+  follows &= insert_run(model, &run);
   model->updated = fmax(model->updated, run.time);
-  ft_refit_model(model, work);
-  ft_failure_learn_time(model);
+  if (!follows || !ft_refit_follow(model, work)) {
+    ft_refit_model(model, work);
+    ft_failure_learn_time(model);
+  }
   free(work);
   return 1;
 }

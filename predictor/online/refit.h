@@ -25,4 +25,12 @@ struct ft_refit *ft_refit_new(void);
  */
 void ft_refit_model(ft_model *model, struct ft_refit *work);
 
+/*
+ * The newest run has just joined MODEL's history: take it into the evaluator by the centre that was
+ * fitted last, in a tenth of the time. False where the model has to be made anew: an eighth of
+ * its runs are new since the fit, they lie further from it than those before, the run has what no
+ * run had or did not complete and says something, or a bound is fresh.
+ */
+bool ft_refit_follow(ft_model *model, struct ft_refit *work);
+
 #endif

@@ -2,7 +2,7 @@
 #include "config.h"
 
 #include <math.h>
-#include <stdlib.h>
+#include <stdbool.h>
 
 #include "predictor/estimate/ensemble.h"
 #include "predictor/online/views.h"
@@ -29,22 +29,27 @@ struct need {
   unsigned char run; /* of the completed ones, by time; then of e->needs */
 };
 
-static int rising_need(const void *a, const void *b)
+static bool below(const struct need *x, const struct need *y, bool by_place)
 {
-  const struct need *x = a, *y = b;
-
-  if (x->need != y->need)
-    return (x->need > y->need) - (x->need < y->need);
-  return (x->run > y->run) - (x->run < y->run);
+  if (by_place && x->place != y->place)
+    return x->place < y->place;
+  return x->need != y->need ? x->need < y->need : x->run < y->run;
 }
 
-static int rising_place(const void *a, const void *b)
+/* Rising by need, or by place and then need; Shell's sort with Ciura's gaps (2001). */
+static void sort(struct need *list, size_t count, bool by_place)
 {
-  const struct need *x = a, *y = b;
+  static const size_t gaps[] = { 132, 57, 23, 10, 4, 1 };
 
-  if (x->place != y->place)
-    return (x->place > y->place) - (x->place < y->place);
-  return rising_need(a, b);
+  for (size_t g = 0; g < sizeof gaps / sizeof *gaps; g++)
+    for (size_t i = gaps[g]; i < count; i++) {
+      struct need moved = list[i];
+      size_t k = i;
+
+      for (; k >= gaps[g] && below(&moved, &list[k - gaps[g]], by_place); k -= gaps[g])
+        list[k] = list[k - gaps[g]];
+      list[k] = moved;
+    }
 }
 
 static float place_of(const ft_run *run, size_t column)
@@ -59,15 +64,11 @@ static float place_of(const ft_run *run, size_t column)
  * any two runs do: the idea of von Neumann's ratio (1941), with Gini's mean
  * difference for the variance, which no outlier rules. 1: the column says nothing.
  */
-static double unlikeness(struct need *list, size_t count)
+static double unlikeness(struct need *list, size_t count, double any)
 {
-  double any = 0, neighbours = 0;
+  double neighbours = 0;
 
-  qsort(list, count, sizeof *list, rising_need);
-  for (size_t i = 0; i < count; i++)
-    any += (2 * (double)i - (double)count + 1) * (double)list[i].need;
-  any *= 2 / ((double)count * (double)(count - 1));
-  qsort(list, count, sizeof *list, rising_place);
+  sort(list, count, true);
   if (list[0].place == list[count - 1].place)
     return INFINITY;
   for (size_t i = 1; i < count; i++)
@@ -75,26 +76,50 @@ static double unlikeness(struct need *list, size_t count)
   return any > 0 ? neighbours / (double)(count - 1) / any : 1;
 }
 
+/* Gini's mean difference of the needs, which rise. */
+static double mean_difference(const struct need *list, size_t count)
+{
+  double sum = 0;
+
+  for (size_t i = 0; i < count; i++)
+    sum += (2 * (double)i - (double)count + 1) * (double)list[i].need;
+  return sum * 2 / ((double)count * (double)(count - 1));
+}
+
+/* The completed runs by the logarithm of their bytes, and by which run of the history each is. */
+static size_t by_bytes(const ft_model *model, struct need *list)
+{
+  size_t count = 0;
+
+  for (size_t i = 0; i < model->history_count; i++)
+    if (!model->history[i].censored)
+      list[count++] = (struct need){ .need = (float)log(fmax(model->history[i].bytes, 1)),
+                                     .run = (unsigned char)i };
+  sort(list, count, false);
+  return count;
+}
+
 /* The column in which runs that are near to one another are most alike. */
 static void choose_place(ft_model *model)
 {
   ft_evaluator *e = &model->evaluator;
-  double least = INFINITY;
+  struct need rising[RUNS], list[RUNS];
+  size_t count = by_bytes(model, rising);
+  double least = INFINITY, any;
 
+  if (count < PLACE_RUNS)
+    return;
+  any = mean_difference(rising, count);
   for (size_t j = 0; j < model->columns_count; j++) {
-    struct need list[RUNS];
-    size_t count = 0;
     double ratio;
 
     if (model->columns[j].categorical)
       continue;
-    for (size_t i = 0; i < model->history_count; i++)
-      if (!model->history[i].censored)
-        list[count++] = (struct need){ .need = (float)log(fmax(model->history[i].bytes, 1)),
-                                       .place = place_of(&model->history[i], j) };
-    if (count < PLACE_RUNS)
-      return;
-    ratio = unlikeness(list, count);
+    for (size_t i = 0; i < count; i++) {
+      list[i] = rising[i];
+      list[i].place = place_of(&model->history[rising[i].run], j);
+    }
+    ratio = unlikeness(list, count, any);
     if (ratio >= least)
       continue;
     least = ratio;
@@ -106,7 +131,7 @@ static void choose_place(ft_model *model)
 /* Sort LIST into VIEW. */
 static void put(ft_view *view, struct need *list, size_t count)
 {
-  qsort(list, count, sizeof *list, rising_need);
+  sort(list, count, false);
   for (size_t i = 0; i < count; i++) {
     view->needs[i] = list[i].need;
     view->runs.bytes[i] = list[i].run;
@@ -257,7 +282,7 @@ void ft_views_fill(ft_model *model, const double *above)
                        .run = (unsigned char)count };
     count++;
   }
-  qsort(list, count, sizeof *list, rising_need);
+  sort(list, count, false);
   for (size_t i = 0; i < count; i++) {
     const ft_run *run = &model->history[of[list[i].run]];
 

@@ -16,4 +16,12 @@
  */
 void ft_views_fill(ft_model *model, const double *above);
 
+/*
+ * Add the newest run of the history, where it completed, ABOVE being its log(bytes / centre); the
+ * evaluator's centre has been moved by -SHIFT, to its logarithm, since the others were put there.
+ * Place column and fits stay. What has left the history leaves. False, and nothing changes, where
+ * the needs are of other runs.
+ */
+bool ft_views_add(ft_model *model, double above, double shift);
+
 #endif

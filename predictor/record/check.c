@@ -61,7 +61,8 @@ static int check_elements(const ft_elements *e, struct ft_error *err)
 
 static int check_submission(const ft_submission *s, struct ft_error *err)
 {
-  if (!printable(s->app) || !printable(s->job_name) || !printable(s->version))
+  if (!printable(s->app) || !printable(s->job_name) || !printable(s->version) ||
+      !printable(s->program))
     return bad(err, "app");
   if (check_features(s->features, s->features_count, err) < 0 ||
       check_request(&s->request, err) < 0 || check_elements(&s->elements, err) < 0)
@@ -73,7 +74,7 @@ static int check_observation(const ft_observation *o, struct ft_error *err)
 {
   if (!printable(o->cluster) || !printable(o->node) || !printable(o->app) ||
       !printable(o->user) || !printable(o->account) || !printable(o->partition) ||
-      !printable(o->job_name))
+      !printable(o->job_name) || !printable(o->program))
     return bad(err, "name");
   if ((unsigned)o->source > _ft_source_MAX || (unsigned)o->rule > _ft_rule_MAX ||
       (unsigned)o->outcome > _ft_outcome_MAX)
@@ -140,7 +141,7 @@ static int check_views(const ft_evaluator *e, struct ft_error *err)
       return bad(err, "losses");
   if (!(e->judged >= 0 && isfinite(e->judged)) ||
       !(e->failure_price >= 0 && isfinite(e->failure_price)) || !isfinite(e->band) ||
-      !(e->failure_time >= 0 && e->failure_time <= 1))
+      !(e->failure_time >= 0 && e->failure_time <= 1) || !isfinite(e->followed))
     return bad(err, "losses");
   return 0;
 }
@@ -188,7 +189,8 @@ static int check_model(const ft_model *m, struct ft_error *err)
 
     if (!isfinite(r->time) || !isfinite(r->bytes) || r->bytes < 0 ||
         !isfinite(r->predicted_log) || !isfinite(r->runtime_seconds) ||
-        !isfinite(r->equation_log) || !isfinite(r->gpu_bytes))
+        !isfinite(r->equation_log) || !isfinite(r->residual) || !isfinite(r->gpu_bytes) ||
+        !isfinite(r->network_bytes))
       return bad(err, "history");
     for (size_t j = 0; j < r->x_count; j++)
       if (isinf(r->x[j]))
@@ -242,6 +244,28 @@ static int check_platforms(const ft_platforms *all, struct ft_error *err)
         (unsigned)p->price_unit > _ft_price_unit_MAX)
       return bad(err, "platforms");
   }
+  return 0;
+}
+
+static int check_kin(const ft_kin *k, struct ft_error *err)
+{
+  if (!printable(k->likeness))
+    return bad(err, "likeness");
+  for (size_t i = 0; i < k->apps_count; i++)
+    if (!k->apps[i].app[0] || !printable(k->apps[i].app) || !isfinite(k->apps[i].updated))
+      return bad(err, "apps");
+  return 0;
+}
+
+static int check_prior(const ft_prior *p, struct ft_error *err)
+{
+  if (!sorted(p->bytes, p->bytes_count) || (p->bytes_count && !(p->bytes[0] > 0)) ||
+      !(p->spread >= 0 && isfinite(p->spread)))
+    return bad(err, "bytes");
+  for (size_t i = 0; i < p->known_count; i++)
+    if (!isfinite(p->known[i].log_bytes) ||
+        !(p->known[i].spread >= 0 && isfinite(p->known[i].spread)))
+      return bad(err, "known");
   return 0;
 }
 
@@ -329,6 +353,19 @@ static int check_answer(const ft_answer *a, struct ft_error *err)
   return a->has_network ? check_network(&a->network, err) : 0;
 }
 
+static int check_gpus(const ft_gpus *g, struct ft_error *err)
+{
+  for (size_t i = 0; i < g->kinds_count; i++) {
+    if (!printable(g->kinds[i].name))
+      return bad(err, "kinds");
+    for (size_t j = 0; j < g->kinds[i].runs_count; j++)
+      if (!(isfinite(g->kinds[i].runs[j].network_bytes) && g->kinds[i].runs[j].network_bytes > 0 &&
+            isfinite(g->kinds[i].runs[j].gpu_bytes) && g->kinds[i].runs[j].gpu_bytes > 0))
+        return bad(err, "runs");
+  }
+  return 0;
+}
+
 int ft_record_check(enum ft_record record, const void *message, struct ft_error *err)
 {
   switch (record) {
@@ -352,6 +389,12 @@ int ft_record_check(enum ft_record record, const void *message, struct ft_error 
     return check_performance(message, err);
   case FT_RECORD_PLATFORMS:
     return check_platforms(message, err);
+  case FT_RECORD_KIN:
+    return check_kin(message, err);
+  case FT_RECORD_PRIOR:
+    return check_prior(message, err);
+  case FT_RECORD_GPUS:
+    return check_gpus(message, err);
   }
   return 0;
 }

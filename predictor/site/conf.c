@@ -15,6 +15,7 @@
 #include "predictor/core/io.h"
 #include "predictor/core/units.h"
 #include "predictor/site/conf.h"
+#include "predictor/site/conf_platforms.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -50,7 +51,8 @@ static const struct key site_keys[] = {
   { "state_dir", KEY_PATH, 0, PATH_MAX },
   { "socket", KEY_PATH, 0, 108 }, /* unix(7): sun_path */
   { "cluster", KEY_NAME, 0, 64 },
-  { "platform", KEY_NAME, 0, 64 },
+  { "node_platform", KEY_NAME, 0, 64 },
+  { "currency", KEY_NAME, 0, 16 },
   { "sample_hz", KEY_NUMBER, 0.1, 100 },
   { "cluster_refresh", KEY_INTEGER, 10, 86400 },
   { "memory_rule", KEY_RULE, 0, 0 },
@@ -88,6 +90,10 @@ static void on_error(cfg_t *cfg, const char *format, va_list ap)
   (void)vsnprintf(text, sizeof text, format, ap);
   if (strstr(text, END_MARK))
     (void)ft_string_copy("expected \"}\" before the end of the file", text, sizeof text);
+  else if (strstr(text, "title") && strstr(text, "'platform'"))
+    (void)ft_string_copy("expected platform \"NAME\" { ... }; what this node is called is said by "
+                         "node_platform = \"NAME\"",
+                         text, sizeof text);
   ft_error_set(parse.err, "%s: line %d: %s", parse.path, cfg->line, text);
 }
 
@@ -313,7 +319,8 @@ static cfg_opt_t site_options[] = {
   CFG_STR("state_dir", NULL, CFGF_NODEFAULT),
   CFG_STR("socket", NULL, CFGF_NODEFAULT),
   CFG_STR("cluster", NULL, CFGF_NODEFAULT),
-  CFG_STR("platform", NULL, CFGF_NODEFAULT),
+  CFG_STR("node_platform", NULL, CFGF_NODEFAULT),
+  CFG_STR("currency", NULL, CFGF_NODEFAULT),
   CFG_FLOAT("sample_hz", 0, CFGF_NODEFAULT),
   CFG_INT("cluster_refresh", 0, CFGF_NODEFAULT),
   CFG_STR("memory_rule", NULL, CFGF_NODEFAULT),
@@ -326,6 +333,7 @@ static cfg_opt_t site_options[] = {
   CFG_SEC("account", override_options, SECTION_FLAGS),
   CFG_SEC("user", override_options, SECTION_FLAGS),
   CFG_SEC("app", app_options, SECTION_FLAGS),
+  CFG_SEC("platform", ft_conf_platform_options, SECTION_FLAGS),
   CFG_BOOL(END_MARK, cfg_false, CFGF_NODEFAULT),
   CFG_END()
 };
@@ -373,6 +381,7 @@ static cfg_t *parse_file(const char *path, cfg_opt_t *options, bool site, struct
   cfg_set_validate_func(cfg, "app", check_app);
   if (site) {
     watch_policy(cfg, "");
+    ft_conf_platforms_watch(cfg);
     for (size_t i = 0; i < COUNT(override_sections); i++)
       watch_policy(cfg, override_sections[i]);
     for (size_t i = 0; i < COUNT(site_keys); i++)
@@ -417,7 +426,8 @@ static void read_names(cfg_t *cfg, struct ft_config *config)
   } names[] = { { "state_dir", config->state_directory, sizeof config->state_directory },
                 { "socket", config->socket, sizeof config->socket },
                 { "cluster", config->cluster, sizeof config->cluster },
-                { "platform", config->platform, sizeof config->platform },
+                { "node_platform", config->node_platform, sizeof config->node_platform },
+                { "currency", config->currency, sizeof config->currency },
                 { "slurm_bin", config->slurm_bin, sizeof config->slurm_bin } };
 
   for (size_t i = 0; i < COUNT(names); i++)
@@ -501,6 +511,7 @@ int ft_config_read(const char *path, struct ft_config *config, struct ft_error *
   read_numbers(cfg, read);
   read_policy(cfg, &read->policy);
   if (read_overrides(cfg, path, read, err) < 0 ||
+      ft_conf_platforms_read(cfg, path, read, err) < 0 ||
       read_apps(cfg, path, read->apps, COUNT(read->apps), &apps, err) < 0)
     goto out;
   read->app_count = (pb_size_t)apps;

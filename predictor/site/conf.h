@@ -12,11 +12,22 @@
 
 #include "predictor/record/record.h"
 
+/* A platform section. */
+struct ft_config_platform {
+  char name[64];
+  double price; /* an hour of one price_unit; FT_PRICE_NONE: no price is known */
+  ft_price_unit price_unit;
+  char nodes[512];  /* a host list as Slurm writes it, or patterns (fnmatch), commas between; empty: none */
+  char feature[64]; /* of nodes, as in slurm.conf; empty: none */
+};
+
 struct ft_config {
   char state_directory[PATH_MAX];
   char socket[108];      /* sun_path */
   char cluster[64];      /* empty: as slurm.conf says */
-  char platform[64];     /* the site's name for this kind of node; empty: the fingerprint */
+  /* the site's name for this kind of node; empty: a platform section's, else the fingerprint */
+  char node_platform[64];
+  char currency[16]; /* of prices; empty: not said */
   double sample_hertz;   /* 10 */
   double cluster_seconds; /* between two looks at the cluster: 300 */
   ft_rule rule;          /* FT_RULE_UNKNOWN: found out from Slurm's configuration */
@@ -29,6 +40,8 @@ struct ft_config {
   ft_override overrides[64];
   pb_size_t app_count;
   ft_declared_app apps[32];
+  pb_size_t platform_count;
+  struct ft_config_platform platforms[32];
 };
 
 /* Fill CONFIG with the defaults that foretell.conf(5) states. */
@@ -49,5 +62,8 @@ int ft_config_read_apps(const char *path, ft_declared_app *apps, size_t limit, s
 
 /* Put what CONFIG says into SITE (policy, overrides, user_apps, deadline, cluster, rule) and APPS. */
 void ft_config_to_site(const struct ft_config *config, ft_site *site, ft_apps *apps);
+
+/* Put what CONFIG says of platforms that concerns submissions into OUT. */
+void ft_config_to_platforms(const struct ft_config *config, ft_platforms *out);
 
 #endif

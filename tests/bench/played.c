@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What estimate/gpu_memory.c plays for many models with other constants than its own, for
- * tests/bench/training_memory. Arguments: context MiB, batches fed, nine parts of workspace and
- * three for odd channels. Standard input: lines "FILE INPUT BATCH" (INPUT "-": as in the file).
- * Prints "PEAK LEAST" in MiB, or "-" and why not, for each.
+ * tests/bench/training_memory. Arguments: context MiB, batches fed, and five parts of workspace
+ * (schedule.h) in each of three directions. Standard input: lines "FILE INPUT BATCH" (INPUT "-": as
+ * in the file). Prints "PEAK SQUEEZED LEAST" in MiB, or "-" and why not, for each.
  */
 #include "config.h"
 
@@ -37,20 +37,20 @@ static void answer(struct ft_text line, const struct ft_gpu_constants *constants
   if (!graph || ft_gpu_memory(graph, NULL, &run, &memory, &err) < 0)
     printf("- %s\n", err.text);
   else
-    printf("%.1f %.1f\n", memory.bytes / 1048576, memory.least_bytes / 1048576);
+    printf("%.1f %.1f %.1f\n", memory.bytes / 1048576, memory.squeezed_bytes / 1048576,
+           memory.least_bytes / 1048576);
   ft_graph_free(graph);
 }
 
 int main(int argc, char **argv)
 {
   struct ft_gpu_constants constants = ft_gpu_constants;
-  double *all[] = { &constants.context_mib,         &constants.fed,
-                    &constants.workspace[0].input,  &constants.workspace[0].output,
-                    &constants.workspace[0].weight, &constants.workspace[1].input,
-                    &constants.workspace[1].output, &constants.workspace[1].weight,
-                    &constants.workspace[2].input,  &constants.workspace[2].output,
-                    &constants.workspace[2].weight, &constants.workspace[0].odd,
-                    &constants.workspace[1].odd,    &constants.workspace[2].odd };
+  struct ft_workspace *w = constants.workspace;
+  double *all[] = { &constants.context_mib, &constants.fed,   &w[0].spatial,   &w[0].pointwise,
+                    &w[0].grouped,          &w[0].weight,     &w[0].odd,       &w[1].spatial,
+                    &w[1].pointwise,        &w[1].grouped,    &w[1].weight,    &w[1].odd,
+                    &w[2].spatial,          &w[2].pointwise,  &w[2].grouped,   &w[2].weight,
+                    &w[2].odd };
   char line[8192];
 
   for (int i = 1; i < argc && i <= (int)(sizeof all / sizeof *all); i++)

@@ -9,9 +9,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   static ft_partition partitions[FT_SCONTROL_PARTITIONS];
-  const struct ft_scontrol_host host = { "vm", "epyc" };
+  const struct ft_scontrol_host host = { "vm", "epyc", NULL };
   struct ft_text text = ft_text_of((const char *)data, size);
   struct ft_slurm_config config = { 0 };
+  struct ft_platform_map *map = ft_platform_map_open();
   struct ft_slurm_job job;
   size_t count;
 
@@ -19,5 +20,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   (void)ft_scontrol_config(text, &config, NULL);
   (void)ft_scontrol_partitions(text, text, &config, &host, partitions, FT_SCONTROL_PARTITIONS,
                                &count, NULL);
+  if (map)
+    (void)ft_platform_map_answer(map, text, NULL);
+  ft_platform_map_close(map);
   return 0;
 }

@@ -94,7 +94,7 @@ static ft_partition *partitions_of(const char *kind, size_t *count)
 {
   char config_name[64], partition_name[64];
   ft_partition *out = calloc(FT_SCONTROL_PARTITIONS, sizeof *out);
-  const struct ft_scontrol_host host = { "vm", "epyc" };
+  const struct ft_scontrol_host host = { "vm", "epyc", NULL };
   struct ft_buf config_text, partitions, nodes = fixture("rss-node");
   struct ft_slurm_config config;
   struct ft_error err;
@@ -180,7 +180,7 @@ static void kinds_of_nodes_are_counted(void **state)
 static void typed_gres_of_all_nodes_are_the_partitions(void **state)
 {
   const struct ft_slurm_config config = { .cluster = "c" };
-  const struct ft_scontrol_host host = { "vm", "" };
+  const struct ft_scontrol_host host = { "vm", "", NULL };
   struct ft_error err;
   ft_partition p[1];
   struct ft_buf nodes;
@@ -213,7 +213,7 @@ static void typed_gres_of_all_nodes_are_the_partitions(void **state)
 static void of_many_kinds_the_extremes_stay(void **state)
 {
   const struct ft_slurm_config config = { .cluster = "c" };
-  const struct ft_scontrol_host host = { "vm", "" };
+  const struct ft_scontrol_host host = { "vm", "", NULL };
   struct ft_error err;
   ft_partition p[1];
   struct ft_buf nodes;
@@ -246,6 +246,175 @@ static void of_many_kinds_the_extremes_stay(void **state)
                                           &host, p, 1, &count, &err),
                    -1);
   ft_buf_free(&nodes);
+}
+
+/* Five nodes in two partitions; n3 and n4 are of n2's hardware. */
+static const char some_partitions[] =
+    "PartitionName=a MaxTime=1-00:00:00 State=UP\nPartitionName=b MaxTime=UNLIMITED State=DOWN\n";
+static const char some_nodes[] =
+    "NodeName=n1 CPUTot=8 CPUEfctv=6 CPUAlloc=2 RealMemory=100 ThreadsPerCore=2 NodeHostName=vm "
+    "ActiveFeatures=ib,milan State=MIXED Partitions=a,b\n"
+    "NodeName=n2 CPUTot=4 CPUAlloc=0 RealMemory=200 ThreadsPerCore=1 NodeHostName=vm2 "
+    "State=IDLE+CLOUD Partitions=a\n"
+    "NodeName=n3 CPUTot=4 CPUAlloc=0 RealMemory=200 ThreadsPerCore=1 State=IDLE+DRAIN Partitions=a\n"
+    "NodeName=n4 CPUTot=4 CPUAlloc=4 RealMemory=200 ThreadsPerCore=1 State=ALLOCATED Partitions=a\n"
+    "NodeName=n5 CPUTot=4 CPUAlloc=0 RealMemory=300 ThreadsPerCore=1 State=IDLE* Partitions=b\n";
+
+static void read_some(const struct ft_scontrol_host *host, ft_partition out[2])
+{
+  const struct ft_slurm_config config = { .cluster = "c" };
+  struct ft_error err;
+  size_t count;
+
+  if (ft_scontrol_partitions(ft_text_from(some_partitions), ft_text_from(some_nodes), &config, host,
+                             out, 2, &count, &err) < 0)
+    fail_msg("%s", err.text);
+  assert_int_equal(count, 2);
+}
+
+static void what_is_free_is_counted(void **state)
+{
+  const struct ft_scontrol_host host = { "vm", "", NULL };
+  ft_partition p[2];
+
+  (void)state;
+  read_some(&host, p);
+  assert_true(p[0].max_seconds == 86400 && p[1].max_seconds == 0);
+  assert_true(!p[0].closed && p[1].closed);
+  assert_true(p[0].has_idle_nodes && p[0].has_idle_cpus);
+  assert_int_equal(p[0].idle_nodes, 1);
+  /* 4 of n1, of 6 that jobs may have, and n2's; neither the drained nor the silent node's */
+  assert_int_equal(p[0].idle_cpus, 8);
+  assert_int_equal(p[1].idle_nodes, 0);
+  assert_int_equal(p[1].idle_cpus, 4);
+}
+
+static void set_sections(struct ft_platform_map *map)
+{
+  static const struct ft_config_platform sections[] = {
+    { .name = "listed", .nodes = "n[2-3],x1" },
+    { .name = "second", .nodes = "x[1-2]" },
+    { .name = "featured", .feature = "milan" },
+    { .name = "pattern", .nodes = "y?,*5" },
+  };
+  char question[FT_PLATFORM_LISTS];
+  struct ft_error err;
+
+  ft_platform_map_set(map, sections, COUNT_OF(sections));
+  assert_true(ft_platform_map_question(map, question));
+  assert_string_equal(question, "n[2-3],x1,foretell.section.0,x[1-2],foretell.section.1");
+  if (ft_platform_map_answer(map,
+                             ft_text_from("n2\nn3\nx1\nforetell.section.0\nx1\nx2\n"
+                                          "foretell.section.1\n"),
+                             &err) < 0)
+    fail_msg("%s", err.text);
+  assert_false(ft_platform_map_question(map, question));
+}
+
+static void a_node_is_of_the_platform_that_a_section_says(void **state)
+{
+  static const struct {
+    const char *node, *features, *platform;
+  } cases[] = {
+    { "n2", "", "listed" },   { "n3", "milan", "listed" },     { "n4", "ib,milan", "featured" },
+    { "x1", "", "listed" },   { "x2", "", "second" },          { "y7", "", "pattern" },
+    { "y77", "", NULL },      { "n5", "milanx", "pattern" },   { "n", "", NULL },
+    { "n22", "(null)", NULL }, { "foretell.section.0", "", NULL },
+  };
+  struct ft_platform_map *map = ft_platform_map_open();
+
+  (void)state;
+  assert_non_null(map);
+  set_sections(map);
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    const char *got = ft_platform_map_declared(map, ft_text_from(cases[i].node),
+                                               ft_text_from(cases[i].features));
+
+    if (!got || !cases[i].platform ? got != cases[i].platform : strcmp(got, cases[i].platform) != 0)
+      fail_msg("%s: %s", cases[i].node, got ? got : "none");
+  }
+  ft_platform_map_close(map);
+}
+
+static void a_host_list_that_slurm_does_not_take_is_an_error(void **state)
+{
+  static const char *const answers[] = { "", "Invalid hostlist\n", "n2\nn3\n",
+                                         "n2\nforetell.section.99\n" };
+  const struct ft_config_platform section = { .name = "p", .nodes = "n[2-3]" };
+  struct ft_platform_map *map = ft_platform_map_open();
+  struct ft_error err;
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(answers); i++) {
+    ft_platform_map_set(map, &section, 1);
+    assert_int_equal(ft_platform_map_answer(map, ft_text_from(answers[i]), &err), -1);
+    assert_null(ft_platform_map_declared(map, ft_text_from("n2"), ft_text_from("")));
+  }
+  ft_platform_map_close(map);
+}
+
+static void the_latest_run_on_a_node_tells_its_platform(void **state)
+{
+  struct ft_platform_map *map = ft_platform_map_open();
+  char name[16];
+
+  (void)state;
+  for (int i = 0; i < 100; i++) {
+    (void)snprintf(name, sizeof name, "c%d", i * 37 % 100);
+    ft_platform_map_see(map, name, i % 2 ? "odd" : "even", 5);
+  }
+  ft_platform_map_see(map, "c3", "new", 6);
+  ft_platform_map_see(map, "c3", "old", 4);
+  ft_platform_map_see(map, "", "none", 9);
+  ft_platform_map_see(map, "c4", "", 9);
+  for (int i = 0; i < 100; i++) {
+    int n = i * 37 % 100;
+
+    (void)snprintf(name, sizeof name, "c%d", n);
+    assert_string_equal(ft_platform_map_seen(map, ft_text_from(name)),
+                        n == 3 ? "new" : i % 2 ? "odd" : "even");
+  }
+  assert_null(ft_platform_map_seen(map, ft_text_from("c100")));
+  ft_platform_map_close(map);
+}
+
+static void partitions_have_their_platforms(void **state)
+{
+  struct ft_platform_map *map = ft_platform_map_open();
+  struct ft_scontrol_host host = { "vm", "mine", map };
+  struct ft_scontrol_own own[2];
+  ft_partition p[2];
+
+  (void)state;
+  /* nothing is known but of this host */
+  read_some(&host, p);
+  assert_int_equal(p[0].nodes_count, 2);
+  assert_string_equal(p[0].nodes[0].platform, "mine");
+  assert_string_equal(p[0].nodes[1].platform, "");
+  assert_int_equal(p[0].nodes[1].count, 3);
+  /* a run on one node of a kind tells what its like are */
+  ft_platform_map_see(map, "n3", "rome", 1);
+  read_some(&host, p);
+  assert_int_equal(p[0].nodes_count, 2);
+  assert_string_equal(p[0].nodes[1].platform, "rome");
+  assert_int_equal(p[0].nodes[1].count, 3);
+  assert_string_equal(p[1].nodes[1].platform, "");
+  /* not where they differ */
+  ft_platform_map_see(map, "n4", "naples", 1);
+  read_some(&host, p);
+  assert_int_equal(p[0].nodes_count, 4);
+  /* a section means the nodes that it lists */
+  set_sections(map);
+  host.platform = "";
+  read_some(&host, p);
+  assert_int_equal(p[0].nodes_count, 3);
+  assert_string_equal(p[0].nodes[0].platform, "featured");
+  assert_int_equal(p[0].nodes[1].count + p[0].nodes[2].count, 3);
+  assert_string_equal(p[1].nodes[1].platform, "pattern");
+  assert_int_equal(ft_scontrol_own_nodes(ft_text_from(some_nodes), &host, own, 2), 1);
+  assert_string_equal(own[0].node, "n1");
+  assert_string_equal(own[0].platform, "featured");
+  ft_platform_map_close(map);
 }
 
 static void a_jobs_record_is_read(void **state)
@@ -297,7 +466,7 @@ static void a_jobs_record_is_read(void **state)
 static void damage_is_survived(void **state)
 {
   static const char *const names[] = { "jobs", "rss-config", "rss-partition", "rss-node" };
-  const struct ft_scontrol_host host = { "vm", "p" };
+  const struct ft_scontrol_host host = { "vm", "p", NULL };
   ft_partition *p = calloc(FT_SCONTROL_PARTITIONS, sizeof *p);
   struct ft_slurm_config config = { .cluster = "c" };
   struct ft_random random;
@@ -340,6 +509,11 @@ int main(void)
                                       cmocka_unit_test(kinds_of_nodes_are_counted),
                                       cmocka_unit_test(typed_gres_of_all_nodes_are_the_partitions),
                                       cmocka_unit_test(of_many_kinds_the_extremes_stay),
+                                      cmocka_unit_test(what_is_free_is_counted),
+                                      cmocka_unit_test(a_node_is_of_the_platform_that_a_section_says),
+                                      cmocka_unit_test(a_host_list_that_slurm_does_not_take_is_an_error),
+                                      cmocka_unit_test(the_latest_run_on_a_node_tells_its_platform),
+                                      cmocka_unit_test(partitions_have_their_platforms),
                                       cmocka_unit_test(a_jobs_record_is_read),
                                       cmocka_unit_test(damage_is_survived) };
 

@@ -59,7 +59,7 @@ static void every_key_is_read(void **state)
 
   (void)state;
   put("# a comment\n"
-      "state_dir = /srv/foretell\nsocket = /run/x.sock\ncluster = alpha\nplatform = \"milan\"\n"
+      "state_dir = /srv/foretell\nsocket = /run/x.sock\ncluster = alpha\nnode_platform = \"milan\"\n"
       "sample_hz = 5\ncluster_refresh = 60\nmemory_rule = cgroup\nslurm_bin = /opt/slurm/bin\n"
       "helper_timeout_ms = 250\nuser_apps = no\nmax_runs = 0\n"
       "mode = check\nmin_runs = 3\ntrim_runs = 30\noom_probability = 0.02\n"
@@ -75,7 +75,7 @@ static void every_key_is_read(void **state)
   assert_string_equal(c.state_directory, "/srv/foretell");
   assert_string_equal(c.socket, "/run/x.sock");
   assert_string_equal(c.cluster, "alpha");
-  assert_string_equal(c.platform, "milan");
+  assert_string_equal(c.node_platform, "milan");
   assert_string_equal(c.slurm_bin, "/opt/slurm/bin");
   assert_true(c.sample_hertz == 5 && c.cluster_seconds == 60);
   assert_int_equal(c.rule, FT_RULE_CGROUP);
@@ -133,7 +133,20 @@ static void what_is_wrong_is_named_with_its_line(void **state)
     { "partition gpu {\n", { "line", "" } },
     { "mode = \"unterminated\n", { "line", "" } },
     { "mode = set /* never closed\n", { "line", "" } },
-    { "}\n", { "line 1", "" } }
+    { "}\n", { "line 1", "" } },
+    { "mode = set\nplatform = \"milan\"\n", { "line 2", "node_platform" } },
+    { "platform milan {\n price = -1\n}\n", { "line 2", "price" } },
+    { "platform milan {\n price = cheap\n}\n", { "line 2", "price" } },
+    { "platform milan { price = 1 }\n", { "line 1", "price_per" } },
+    { "platform milan { price_per = cpu }\n", { "line 1", "price_per" } },
+    { "platform milan {\n price = 1\n price_per = core\n}\n", { "line 3", "core" } },
+    { "platform milan {\n nodes = \"a b\"\n}\n", { "line 2", "nodes" } },
+    { "platform milan {\n nodes = \"--yes\"\n}\n", { "line 2", "nodes" } },
+    { "platform milan {\n feature = \"\"\n}\n", { "line 2", "feature" } },
+    { "platform \"two words\" { }\n", { "line 1", "platform" } },
+    { "platform milan { colour = red }\n", { "line 1", "colour" } },
+    { "platform a { }\nplatform a { }\n", { "line 2", "" } },
+    { "currency = \"more than sixteen\"\n", { "line 1", "currency" } }
   };
   struct ft_config before, c;
   struct ft_error err;
@@ -194,6 +207,55 @@ static void site_file_says_what_the_configuration_says(void **state)
   assert_string_equal(apps.apps[0].command, "a");
 }
 
+static void platforms_are_described(void **state)
+{
+  struct ft_config c;
+  ft_platforms published;
+  struct ft_error err;
+
+  (void)state;
+  put("currency = \"EUR\"\n"
+      "platform \"milan\" { price = 0.04  price_per = cpu  nodes = \"c[001-064],d1\" }\n"
+      "platform rome { feature = rome nodes = \"r*\" }\n"
+      "platform h100 { price = 2.5 price_per = gpu }\nplatform old { price = 0 price_per = node }\n");
+  if (ft_config_read(path, &c, &err) < 0)
+    fail_msg("%s", err.text);
+  assert_int_equal(c.platform_count, 4);
+  assert_string_equal(c.platforms[0].nodes, "c[001-064],d1");
+  assert_string_equal(c.platforms[0].feature, "");
+  assert_string_equal(c.platforms[1].feature, "rome");
+  assert_string_equal(c.platforms[1].nodes, "r*");
+  ft_config_to_platforms(&c, &published);
+  assert_int_equal(published.schema, FT_SCHEMA);
+  assert_string_equal(published.currency, "EUR");
+  assert_int_equal(published.platforms_count, 4);
+  assert_string_equal(published.platforms[0].name, "milan");
+  assert_true(published.platforms[0].price == 0.04);
+  assert_int_equal(published.platforms[0].price_unit, FT_PRICE_CPU);
+  assert_int_equal(published.platforms[1].price_unit, FT_PRICE_NONE);
+  assert_int_equal(published.platforms[2].price_unit, FT_PRICE_GPU);
+  /* nothing is a price */
+  assert_int_equal(published.platforms[3].price_unit, FT_PRICE_NODE);
+}
+
+static void there_are_at_most_32_platforms(void **state)
+{
+  char text[32 * 33] = "";
+  struct ft_config c;
+  struct ft_error err;
+
+  (void)state;
+  for (int i = 0; i < 33; i++) {
+    put(text);
+    assert_int_equal(ft_config_read(path, &c, &err), 0);
+    assert_int_equal(c.platform_count, i);
+    (void)snprintf(text + strlen(text), sizeof text - strlen(text), "platform p%d { }\n", i);
+  }
+  put(text);
+  assert_int_equal(ft_config_read(path, &c, &err), -1);
+  assert_non_null(strstr(err.text, "line 33: more than 32 platforms"));
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -201,7 +263,9 @@ int main(void)
     cmocka_unit_test(every_key_is_read),
     cmocka_unit_test(what_is_wrong_is_named_with_its_line),
     cmocka_unit_test(users_file_may_only_declare_apps),
-    cmocka_unit_test(site_file_says_what_the_configuration_says)
+    cmocka_unit_test(site_file_says_what_the_configuration_says),
+    cmocka_unit_test(platforms_are_described),
+    cmocka_unit_test(there_are_at_most_32_platforms)
   };
 
   return cmocka_run_group_tests_name("config", tests, make_file, remove_file);

@@ -146,6 +146,13 @@ static void medians_lie_in_the_middle(void **state)
   assert_true(ft_order_median(odd, 3) == 2 && odd[0] == 1 && odd[2] == 3);
   assert_true(ft_order_median(even, 4) == 2.5);
   assert_true(ft_order_median(one, 1) == 7);
+  for (size_t count = 1; count <= 60; count++) {
+    double value[60], sorted[60];
+
+    for (size_t i = 0; i < count; i++)
+      sorted[i] = value[i] = (double)(i * 7919 % 31);
+    assert_true(ft_order_middle(value, count) == ft_order_median(sorted, count));
+  }
 }
 
 static void buffer_stops_at_its_limit(void **state)

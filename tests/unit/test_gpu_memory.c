@@ -67,7 +67,7 @@ static void a_pass_gives_back_what_it_takes(void **state)
           continue;
         assert_true(e->buffer < s.buffers);
         assert_int_equal(taken[e->buffer], e->kind == FT_EVENT_GIVE);
-        taken[e->buffer] = e->kind == FT_EVENT_TAKE ? 1 : 2;
+        taken[e->buffer] = e->kind == FT_EVENT_GIVE ? 2 : 1;
         if (k >= s.parameters && e->kind == FT_EVENT_TAKE)
           taken[e->buffer] = 1;
       }

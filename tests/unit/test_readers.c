@@ -44,26 +44,45 @@ static bool near(int64_t a, int64_t b, int64_t per_mille)
 static void the_same_network_costs_the_same_from_every_framework(void **state)
 {
   static const struct {
-    const char *network, *input, *files[6];
+    const char *network, *input, *files[8];
     int64_t parameters; /* what each framework says itself */
   } cases[] = {
-    { "cnn", "3x16x16", { "torchscript/net-cnn-traced.pt", "torchscript/net-cnn-scripted.pt",
-        "pt2/net-cnn.pt2", "tensorflow/net-cnn.pb", "tensorflow/net-cnn.saved.pb",
-        "paddle/net-cnn.pdmodel" }, 216 + 16 + 80 + 132 + 25 },
-    { "resnet", "3x64x64", { "torchscript/net-resnet-traced.pt", "torchscript/net-resnet-scripted.pt",
-        "pt2/net-resnet.pt2", "tensorflow/net-resnet.pb", "paddle/net-resnet.pdmodel" }, 0 },
-    { "lstm", "7x6", { "torchscript/net-lstm-traced.pt", "torchscript/net-lstm-scripted.pt",
-        "pt2/net-lstm.pt2", "../../fixtures/graph/tensorflow/net-lstm.pb", "../../fixtures/graph/tensorflow/net-lstm.saved.pb",
-        "paddle/net-lstm.pdmodel" }, 0 },
-    { "transformer", "9x16", { "torchscript/net-transformer-traced.pt",
-        "torchscript/net-transformer-scripted.pt", "pt2/net-transformer.pt2",
-        "tensorflow/net-transformer.pb", "tensorflow/net-transformer.saved.pb",
-        "paddle/net-transformer.pdmodel" }, 4 * 272 + 64 + 544 + 528 },
-    { "volume", "2x8x8x8", { "torchscript/net-volume-traced.pt",
-        "torchscript/net-volume-scripted.pt", "pt2/net-volume.pt2", "tensorflow/net-volume.pb",
-        "tensorflow/net-volume.saved.pb", "paddle/net-volume.pdmodel" }, 220 + 654 },
-    { "detection", "3x32x32", { "torchscript/net-detection-traced.pt",
-        "torchscript/net-detection-scripted.pt", "pt2/net-detection.pt2" }, 224 + 584 + 292 + 584 },
+    { "cnn",
+      "3x16x16",
+      { "torchscript/net-cnn-traced.pt", "torchscript/net-cnn-scripted.pt", "pt2/net-cnn.pt2",
+        "tensorflow/net-cnn.pb", "tensorflow/net-cnn.saved.pb", "paddle/net-cnn.pdmodel",
+        "paddle/net-cnn.json" },
+      216 + 16 + 80 + 132 + 25 },
+    { "resnet",
+      "3x64x64",
+      { "torchscript/net-resnet-traced.pt", "torchscript/net-resnet-scripted.pt",
+        "pt2/net-resnet.pt2", "tensorflow/net-resnet.pb", "paddle/net-resnet.pdmodel" },
+      0 },
+    { "lstm",
+      "7x6",
+      { "torchscript/net-lstm-traced.pt", "torchscript/net-lstm-scripted.pt", "pt2/net-lstm.pt2",
+        "../../fixtures/graph/tensorflow/net-lstm.pb",
+        "../../fixtures/graph/tensorflow/net-lstm.saved.pb", "paddle/net-lstm.pdmodel",
+        "paddle/net-lstm.json" },
+      0 },
+    { "transformer",
+      "9x16",
+      { "torchscript/net-transformer-traced.pt", "torchscript/net-transformer-scripted.pt",
+        "pt2/net-transformer.pt2", "tensorflow/net-transformer.pb",
+        "tensorflow/net-transformer.saved.pb", "paddle/net-transformer.pdmodel",
+        "paddle/net-transformer.json" },
+      4 * 272 + 64 + 544 + 528 },
+    { "volume",
+      "2x8x8x8",
+      { "torchscript/net-volume-traced.pt", "torchscript/net-volume-scripted.pt",
+        "pt2/net-volume.pt2", "tensorflow/net-volume.pb", "tensorflow/net-volume.saved.pb",
+        "paddle/net-volume.pdmodel", "paddle/net-volume.json" },
+      220 + 654 },
+    { "detection",
+      "3x32x32",
+      { "torchscript/net-detection-traced.pt", "torchscript/net-detection-scripted.pt",
+        "pt2/net-detection.pt2" },
+      224 + 584 + 292 + 584 },
   };
 
   (void)state;
@@ -89,8 +108,10 @@ static void the_same_network_costs_the_same_from_every_framework(void **state)
         fail_msg("%s: %lld parameters and %lld MACs; ONNX has %lld and %lld", file,
                  (long long)other.cost.parameters, (long long)other.cost.macs,
                  (long long)first.cost.parameters, (long long)first.cost.macs);
-      /* a bias or a normalisation may be an operator of its own, a recurrence its steps */
-      if (!recurrent && !near(other.cost.activations, first.cost.activations, 400))
+      /* of TensorFlow's recurrence the steps are seen; of detection ONNX casts what TopK gives */
+      if (!recurrent &&
+          other.cost.activations + (strcmp(cases[i].network, "detection") == 0 ? 80 : 0) !=
+              first.cost.activations)
         fail_msg("%s: %lld activations; ONNX has %lld", file, (long long)other.cost.activations,
                  (long long)first.cost.activations);
       ft_graph_free(second);
@@ -109,6 +130,7 @@ static void a_batch_multiplies_and_may_be_asked_again(void **state)
                 { "tensorflow/net-resnet.pb", NULL },
                 { "../../fixtures/graph/tensorflow/net-lstm.saved.pb", NULL },
                 { "paddle/net-lstm.pdmodel", NULL },
+                { "paddle/net-transformer.json", NULL },
                 { "hf/llama.json", "sequence=11" } };
 
   (void)state;
@@ -139,6 +161,19 @@ static void branches_are_followed_by_size_and_kept_by_data(void **state)
   /* three turns; of the branches the dearer: 6 x 12 and 12 x 6 */
   assert_int_equal(a.cost.macs, 2 * (3 * 36 + 72 + 72));
   assert_int_equal(a.cost.macs_at_most, a.cost.macs);
+  assert_int_equal(a.cost.parameters, 42 + 84 + 78);
+  assert_int_equal(a.cost.unknown, 0);
+  ft_graph_free(graph);
+}
+
+static void regions_of_paddle_are_followed(void **state)
+{
+  struct ft_analysis a;
+  struct ft_graph *graph = analyse("paddle/net-control.json", 2, NULL, &a);
+
+  (void)state;
+  /* one turn of the loop and the branch with layers */
+  assert_int_equal(a.cost.macs, 2 * (36 + 72 + 72));
   assert_int_equal(a.cost.parameters, 42 + 84 + 78);
   assert_int_equal(a.cost.unknown, 0);
   ft_graph_free(graph);
@@ -215,6 +250,29 @@ static void language_models_have_the_parameters_that_transformers_counts(void **
     { "qwen2_moe-head", 30944 },
     { "t5", 40704 },
     { "t5-head", 40704 },
+    { "mt5", 46848 },
+    { "mt5-head", 46848 },
+    { "albert", 11792 },
+    { "albert-head", 11396 },
+    { "deberta-v2", 18848 },
+    { "deberta-v2-head", 20068 },
+    { "deberta", 25440 },
+    { "deberta-head", 26660 },
+    { "bart", 56376 },
+    { "bart-head", 56376 },
+    { "mbart", 56504 },
+    { "mbart-head", 56504 },
+    { "pegasus", 56248 },
+    { "pegasus-head", 56248 },
+    { "marian", 56120 },
+    { "marian-head", 56120 },
+    { "whisper", 57144 },
+    { "whisper-head", 57144 },
+    { "vit", 22880 },
+    { "vit-head", 21890 },
+    { "clip", 43713 },
+    { "mamba", 18528 },
+    { "mamba-head", 18528 },
   };
   char file[64];
 
@@ -224,7 +282,7 @@ static void language_models_have_the_parameters_that_transformers_counts(void **
     struct ft_graph *graph;
 
     (void)snprintf(file, sizeof file, "hf/%s.json", cases[i].name);
-    graph = analyse(file, 2, "sequence=7", &a);
+    graph = analyse(file, 2, strncmp(cases[i].name, "vit", 3) == 0 ? NULL : "sequence=7", &a);
     if (a.cost.parameters != cases[i].parameters)
       fail_msg("%s: %lld parameters, transformers has %lld", file, (long long)a.cost.parameters,
                (long long)cases[i].parameters);
@@ -260,6 +318,7 @@ static void bad_files_give_a_line_with_file_and_place(void **state)
     { "hf/unknown.json", NULL, "model_type warp is not known here" },
     { "tensorflow/net-cnn.pb", "9x9x4", "4 channels, but filters for 3" },
     { "paddle/net-cnn.pdmodel", "4x16x16", "4 channels, but filters for 3" },
+    { "paddle/net-cnn.json", "4x16x16", "4 channels, but filters for 3" },
   };
 
   (void)state;
@@ -281,9 +340,13 @@ static void bad_files_give_a_line_with_file_and_place(void **state)
 /* Cut short at many places: an error or, where only the tail is missing, a graph; never a crash. */
 static void a_file_cut_anywhere_is_refused_or_understood(void **state)
 {
-  static const char *const files[] = { "torchscript/net-cnn-traced.pt", "pt2/net-cnn.pt2",
-                                       "tensorflow/net-volume.pb", "tensorflow/net-volume.saved.pb",
-                                       "paddle/net-volume.pdmodel", "hf/t5.json" };
+  static const char *const files[] = { "torchscript/net-cnn-traced.pt",
+                                       "pt2/net-cnn.pt2",
+                                       "tensorflow/net-volume.pb",
+                                       "tensorflow/net-volume.saved.pb",
+                                       "paddle/net-volume.pdmodel",
+                                       "paddle/net-control.json",
+                                       "hf/t5.json" };
   char scratch[] = "/tmp/test-readers-XXXXXX", path[4096];
   int fd = mkstemp(scratch);
 
@@ -320,6 +383,7 @@ int main(void)
     cmocka_unit_test(the_same_network_costs_the_same_from_every_framework),
     cmocka_unit_test(a_batch_multiplies_and_may_be_asked_again),
     cmocka_unit_test(branches_are_followed_by_size_and_kept_by_data),
+    cmocka_unit_test(regions_of_paddle_are_followed),
     cmocka_unit_test(functions_of_onnx_are_put_in_their_calls_place),
     cmocka_unit_test(language_models_have_the_parameters_that_transformers_counts),
     cmocka_unit_test(a_llama_has_the_products_worked_out_by_hand),

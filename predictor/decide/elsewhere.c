@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "predictor/core/text.h"
+#include "predictor/decide/elsewhere.h"
+#include "predictor/decide/plan.h"
+
+/* As in ft_decide: a chance above which something is told. */
+#define HARDLY 0.05
+/* 95 % of a normal distribution lie below so many standard deviations. */
+#define SCORE95 1.644853626951
+
+#define SECONDS_PER_HOUR 3600.0
+
+/* ---- what the job is ---- */
+
+/* How many tasks it has at least. */
+static double tasks_of(const ft_request *r)
+{
+  double nodes = r->nodes ? r->nodes : 1;
+
+  if (r->tasks)
+    return r->tasks;
+  return r->tasks_per_node ? nodes * r->tasks_per_node : nodes;
+}
+
+static double cpus_of(const ft_request *r)
+{
+  return tasks_of(r) * (r->cpus_per_task ? r->cpus_per_task : 1);
+}
+
+/* How many nodes of CPUS (0: not known) CPUs it takes. */
+static double nodes_of(const ft_request *r, double cpus)
+{
+  double nodes = r->nodes ? r->nodes : 1, per_task = r->cpus_per_task ? r->cpus_per_task : 1;
+  double fit = floor(cpus / per_task);
+
+  if (r->tasks_per_node)
+    nodes = fmax(nodes, ceil(tasks_of(r) / r->tasks_per_node));
+  if (fit >= 1)
+    nodes = fmax(nodes, ceil(tasks_of(r) / fit));
+  return nodes;
+}
+
+/* ---- a row ---- */
+
+/* What is known of a partition's nodes of one platform. */
+struct nodes {
+  uint64_t memory_bytes; /* of the largest that has CPUs enough */
+  uint32_t most_cpus;
+  bool gpus;
+};
+
+static struct nodes nodes_of_row(const ft_partition *p, const char *platform, const ft_request *r)
+{
+  uint32_t needed = r->cpus_per_task ? r->cpus_per_task : 1;
+  struct nodes n = { 0 };
+
+  for (size_t i = 0; i < p->nodes_count; i++) {
+    const ft_node_kind *kind = &p->nodes[i];
+
+    if (strcmp(kind->platform, platform) != 0)
+      continue;
+    if (kind->cpus > n.most_cpus)
+      n.most_cpus = kind->cpus;
+    if (kind->mem_bytes > n.memory_bytes && (kind->cpus >= needed || !kind->cpus))
+      n.memory_bytes = kind->mem_bytes;
+    n.gpus |= strncmp(kind->gres, "gpu", 3) == 0 || strstr(kind->gres, ",gpu");
+  }
+  return n;
+}
+
+static enum ft_suits suits(const struct ft_estimate *estimate, double limit)
+{
+  double p = ft_estimate_exceeds(estimate, limit);
+
+  return p > 0.5 ? FT_SUITS_NOT : p > HARDLY ? FT_SUITS_HARDLY : FT_SUITS;
+}
+
+/* Memory of a node that the user asks for; 0: for none. */
+static double asked_bytes(const ft_request *r, double cpus)
+{
+  double bytes = (double)r->mem_bytes;
+
+  switch (r->mem_unit) {
+  case FT_MEM_NODE:
+    return bytes;
+  case FT_MEM_CPU:
+    return bytes * cpus;
+  case FT_MEM_GPU:
+    return bytes * (r->gpus_per_node ? r->gpus_per_node : 1);
+  case FT_MEM_NONE:
+  case FT_MEM_ALL:
+    break;
+  }
+  return 0;
+}
+
+static void fill_memory(const struct ft_elsewhere_question *q, const ft_partition *p,
+                        const struct nodes *n, struct ft_elsewhere_row *row)
+{
+  const ft_request *r = &q->submission->request;
+  double cpus = (double)ft_plan_cpus_on_node(r, n->most_cpus);
+  double most = (double)p->max_mem_bytes * (p->max_per_cpu ? cpus : 1);
+
+  row->memory_bytes = n->memory_bytes;
+  if (most > 0 && (!row->memory_bytes || most < (double)row->memory_bytes))
+    row->memory_bytes = (uint64_t)most;
+  if (!row->memory_bytes)
+    return;
+  if (q->memory)
+    row->memory = suits(q->memory, (double)row->memory_bytes);
+  if (asked_bytes(r, cpus) > (double)row->memory_bytes)
+    row->memory = FT_SUITS_NOT;
+}
+
+static void fill_time(const struct ft_elsewhere_question *q, const ft_partition *p,
+                      struct ft_elsewhere_row *row)
+{
+  double limit = q->submission->request.time_limit_seconds;
+
+  if (limit > 0 && p->max_seconds > 0 && limit > p->max_seconds) {
+    row->time = FT_SUITS_NOT;
+    return;
+  }
+  if (!(limit > 0))
+    limit = p->max_seconds;
+  if (!(limit > 0))
+    row->time = FT_SUITS;
+  else if (row->place)
+    row->time = suits(&row->place->seconds, limit);
+}
+
+static void fill_price(const struct ft_elsewhere_question *q, const ft_partition *p,
+                       const struct nodes *n, struct ft_elsewhere_row *row)
+{
+  const ft_request *r = &q->submission->request;
+  const ft_platforms *all = &q->evidence->platforms;
+  double nodes = nodes_of(r, n->most_cpus), units = 0;
+  size_t i = 0;
+
+  row->price_each = row->price = -1;
+  while (i < all->platforms_count && strcmp(all->platforms[i].name, row->platform) != 0)
+    i++;
+  if (i == all->platforms_count)
+    return;
+  switch (all->platforms[i].price_unit) {
+  case FT_PRICE_CPU:
+    units = r->exclusive || p->exclusive ? nodes * n->most_cpus : cpus_of(r);
+    break;
+  case FT_PRICE_NODE:
+    units = nodes;
+    break;
+  case FT_PRICE_GPU:
+    units = nodes * r->gpus_per_node;
+    break;
+  case FT_PRICE_NONE:
+    return;
+  }
+  row->price_each = all->platforms[i].price;
+  /* a job without GPUs has no price by the GPU */
+  if (row->place && units > 0)
+    row->price = row->price_each * units * ft_estimate_quantile(&row->place->seconds, 0.5) /
+                 SECONDS_PER_HOUR;
+}
+
+static const struct ft_runtime_place *find_place(const struct ft_elsewhere *e, const char *platform)
+{
+  for (size_t i = 0; i < e->place_count && platform[0]; i++)
+    if (e->place[i].known && strcmp(e->place[i].platform, platform) == 0)
+      return &e->place[i];
+  return NULL;
+}
+
+static void add_row(const struct ft_elsewhere_question *q, size_t partition, const char *platform,
+                    struct ft_elsewhere *out)
+{
+  const ft_partition *p = &q->evidence->partition[partition];
+  const ft_request *r = &q->submission->request;
+  struct nodes n = nodes_of_row(p, platform, r);
+  struct ft_elsewhere_row *row = &out->row[out->count];
+
+  if (out->count == FT_ELSEWHERE_ROWS)
+    return;
+  out->count++;
+  *row = (struct ft_elsewhere_row){ .partition = partition,
+                                    .platform = platform,
+                                    .place = find_place(out, platform) };
+  fill_memory(q, p, &n, row);
+  fill_time(q, p, row);
+  fill_price(q, p, &n, row);
+  if (p->closed)
+    row->obstacle = "it starts no jobs now";
+  else if (n.most_cpus && r->cpus_per_task > n.most_cpus)
+    row->obstacle = "too few CPUs";
+  else if (r->gpus_per_node && p->nodes_count && !n.gpus)
+    row->obstacle = "no GPUs";
+  row->suits = !row->obstacle && row->memory != FT_SUITS_NOT && row->time != FT_SUITS_NOT;
+}
+
+static void add_rows(const struct ft_elsewhere_question *q, size_t partition,
+                     struct ft_elsewhere *out)
+{
+  const ft_partition *p = &q->evidence->partition[partition];
+
+  if (!p->nodes_count)
+    add_row(q, partition, "", out);
+  for (size_t i = 0; i < p->nodes_count; i++) {
+    size_t j = 0;
+
+    while (j < i && strcmp(p->nodes[j].platform, p->nodes[i].platform) != 0)
+      j++;
+    if (j == i)
+      add_row(q, partition, p->nodes[i].platform, out);
+  }
+}
+
+/* ---- compared ---- */
+
+static double median_of(const struct ft_elsewhere_row *row)
+{
+  return ft_estimate_quantile(&row->place->seconds, 0.5);
+}
+
+static double deviation_of(const struct ft_runtime_place *place)
+{
+  return log(place->speed_p95 / place->speed_p05) / (2 * SCORE95);
+}
+
+double ft_elsewhere_deviation(const struct ft_elsewhere_row *a, const struct ft_elsewhere_row *b)
+{
+  return a->place == b->place ? 0 : hypot(deviation_of(a->place), deviation_of(b->place));
+}
+
+const struct ft_elsewhere_row *ft_elsewhere_worst(const struct ft_elsewhere *e, size_t partition,
+                                                  bool by_price)
+{
+  const struct ft_elsewhere_row *worst = NULL;
+
+  for (size_t i = 0; i < e->count; i++) {
+    const struct ft_elsewhere_row *row = &e->row[i];
+
+    if (row->partition != partition || !row->suits)
+      continue;
+    if (!row->place || (by_price && row->price < 0))
+      return NULL;
+    if (!worst || (by_price ? row->price > worst->price : median_of(row) > median_of(worst)))
+      worst = row;
+  }
+  return worst;
+}
+
+const struct ft_elsewhere_row *ft_elsewhere_home(const struct ft_elsewhere *e, size_t home)
+{
+  const struct ft_elsewhere_row *slowest = NULL;
+
+  for (size_t i = 0; i < e->count; i++) {
+    if (e->row[i].partition != home)
+      continue;
+    if (!e->row[i].place)
+      return NULL;
+    if (!slowest || median_of(&e->row[i]) > median_of(slowest))
+      slowest = &e->row[i];
+  }
+  return slowest;
+}
+
+void ft_elsewhere_compare(struct ft_elsewhere_row *row, const struct ft_elsewhere_row *base)
+{
+  double spread = exp(SCORE95 * ft_elsewhere_deviation(row, base));
+
+  row->compared = true;
+  row->speed = row->place == base->place ? 1 : row->place->speed / base->place->speed;
+  row->speed_p05 = row->speed / spread;
+  row->speed_p95 = row->speed * spread;
+}
+
+static size_t best(const struct ft_elsewhere_question *q, const struct ft_elsewhere *e,
+                   bool by_price)
+{
+  size_t found = FT_ELSEWHERE_PARTITIONS;
+  double least = 0;
+
+  for (size_t i = 0; i < q->evidence->partition_count; i++) {
+    const struct ft_elsewhere_row *row = ft_elsewhere_worst(e, i, by_price);
+    double value = !row ? 0 : by_price ? row->price : median_of(row);
+
+    if (row && (found == FT_ELSEWHERE_PARTITIONS || value < least)) {
+      found = i;
+      least = value;
+    }
+  }
+  return found;
+}
+
+void ft_elsewhere_look(const struct ft_elsewhere_question *q, struct ft_elsewhere *out)
+{
+  const struct ft_elsewhere_row *home;
+
+  out->count = 0;
+  out->place_count = ft_runtime_estimate(&q->evidence->performance, q->submission->features,
+                                         q->submission->features_count, out->place);
+  for (size_t i = 0; i < q->evidence->partition_count; i++)
+    add_rows(q, i, out);
+  home = ft_elsewhere_home(out, q->evidence->home);
+  for (size_t i = 0; i < out->count && home; i++)
+    if (out->row[i].place)
+      ft_elsewhere_compare(&out->row[i], home);
+  out->fastest = best(q, out, false);
+  out->cheapest = best(q, out, true);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "predictor/core/text.h"
+#include "predictor/decide/elsewhere.h"
+#include "predictor/record/layout.h"
+
+static size_t find_partition(const struct ft_elsewhere_evidence *e, struct ft_text name)
+{
+  size_t i = 0;
+
+  while (i < e->partition_count && !ft_text_equals(name, e->partition[i].name))
+    i++;
+  return i;
+}
+
+/* Read the partition NAME unless it is there. Returns where it is; the number of them: nowhere. */
+static size_t add_named(int state_fd, const ft_site *site, struct ft_text name,
+                        struct ft_elsewhere_evidence *out)
+{
+  size_t at = find_partition(out, name);
+  char typed[64];
+
+  if (at < out->partition_count)
+    return at;
+  if (at == FT_ELSEWHERE_PARTITIONS || !ft_text_left(&name) ||
+      !ft_text_copy(name, typed, sizeof typed) ||
+      ft_layout_read_partition(state_fd, site, typed, &out->partition[at], NULL) < 0)
+    return FT_ELSEWHERE_PARTITIONS;
+  out->partition_count++;
+  return at;
+}
+
+static int by_name(const void *a, const void *b)
+{
+  const ft_partition *left = a, *right = b;
+
+  return strcmp(left->name, right->name);
+}
+
+/* Every partition that there is, in order of names behind those that are there. */
+static void add_all(int state_fd, struct ft_elsewhere_evidence *out)
+{
+  int fd = openat(state_fd, FT_LAYOUT_PARTITIONS, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+  size_t first = out->partition_count;
+  const struct dirent *entry;
+
+  if (!folder) {
+    if (fd >= 0)
+      close(fd);
+    return;
+  }
+  while (out->partition_count < FT_ELSEWHERE_PARTITIONS && (entry = readdir(folder))) {
+    ft_partition *one = &out->partition[out->partition_count];
+
+    if (entry->d_name[0] != '.' &&
+        ft_record_read(FT_RECORD_PARTITION, fd, entry->d_name, one, NULL) == 0 &&
+        find_partition(out, ft_text_from(one->name)) == out->partition_count)
+      out->partition_count++;
+  }
+  closedir(folder);
+  qsort(out->partition + first, out->partition_count - first, sizeof *out->partition, by_name);
+}
+
+int ft_elsewhere_find(int state_fd, const ft_site *site, uint32_t uid,
+                      const ft_submission *submission, const char *list,
+                      struct ft_elsewhere_evidence *out, struct ft_error *err)
+{
+  struct ft_text typed = ft_text_from(submission->request.partition), rest = ft_text_from(list);
+  struct ft_text name;
+
+  out->partition_count = 0;
+  if (!ft_text_until(&typed, ',', &name))
+    name = ft_text_from(site->default_partition);
+  out->home = add_named(state_fd, site, name, out);
+  while (ft_text_until(&rest, ',', &name))
+    (void)add_named(state_fd, site, name, out);
+  if (!list || !*list)
+    add_all(state_fd, out);
+  if (out->home == FT_ELSEWHERE_PARTITIONS)
+    out->home = out->partition_count;
+  if (ft_layout_read_platforms(state_fd, &out->platforms, err) < 0)
+    return -1;
+  if (ft_layout_read_performance(state_fd, uid, submission->app, &out->performance, err) == 0)
+    return 0;
+  if (errno != ENOENT)
+    return -1;
+  out->performance.runs = 0;
+  out->performance.places_count = 0;
+  return 0;
+}

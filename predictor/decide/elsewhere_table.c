@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What --predict-perf prints. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "predictor/core/text.h"
+#include "predictor/core/units.h"
+#include "predictor/decide/elsewhere.h"
+
+enum { COLUMNS = 8, CELL = 64, NAME = 24, LINE = COLUMNS * (CELL + 2) };
+
+enum column { PARTITION, PLATFORM, SPEED, SECONDS, RUNS, PRICE, MEMORY, FREE };
+
+static const char *const titles[COLUMNS] = { "partition", "platform", "speed",  "run time",
+                                             "runs",      "price",    "memory", "free" };
+
+/* "2.17", "21.7", "217": three significant digits; "0.0012" of what is less than a hundredth. */
+static void show_number(double value, char *out, size_t size)
+{
+  double rounded = fabs(value - round(value)) < 1e-9 ? round(value) : value;
+  int decimals = rounded == floor(rounded) ? 0 : rounded < 9.995 ? 2 : rounded < 99.95 ? 1 : 0;
+
+  if (value > 0 && value < 0.00995)
+    (void)snprintf(out, size, "%.2g", value);
+  else
+    (void)snprintf(out, size, "%.*f", decimals, rounded);
+}
+
+/* "2.6 min (2.2-3.1)" */
+static void show_seconds(const struct ft_estimate *e, char *out, size_t size)
+{
+  static const struct {
+    double seconds;
+    const char *name;
+  } units[] = { { 86400, "d" }, { 3600, "h" }, { 60, "min" }, { 1, "s" } };
+  double middle = ft_estimate_quantile(e, 0.5);
+  char text[3][16];
+  size_t u = 0;
+
+  while (u < sizeof units / sizeof *units - 1 && middle < 1.5 * units[u].seconds)
+    u++;
+  show_number(middle / units[u].seconds, text[0], sizeof *text);
+  show_number(ft_estimate_quantile(e, 0.05) / units[u].seconds, text[1], sizeof *text);
+  show_number(ft_estimate_quantile(e, 0.95) / units[u].seconds, text[2], sizeof *text);
+  (void)snprintf(out, size, "%s %s (%s-%s)", text[0], units[u].name, text[1], text[2]);
+}
+
+static void show_speed(const struct ft_elsewhere_row *row, char *out, size_t size)
+{
+  char text[3][16];
+
+  show_number(row->speed, text[0], sizeof *text);
+  show_number(row->speed_p05, text[1], sizeof *text);
+  show_number(row->speed_p95, text[2], sizeof *text);
+  if (row->speed_p05 < row->speed_p95)
+    (void)snprintf(out, size, "%s (%s-%s)", text[0], text[1], text[2]);
+  else
+    (void)snprintf(out, size, "%s", text[0]);
+}
+
+const char *ft_elsewhere_show_price(const struct ft_elsewhere_question *q, double price, char *out,
+                                    size_t size)
+{
+  const char *currency = q->evidence->platforms.currency;
+  char number[16];
+
+  show_number(price, number, sizeof number);
+  (void)snprintf(out, size, "%s%s%s", number, currency[0] ? " " : "", currency);
+  return out;
+}
+
+static void show_memory(const struct ft_elsewhere_row *row, char *out, size_t size)
+{
+  static const char *const words[] = { "", ", fits", ", may be too little", ", too little" };
+  char text[32];
+
+  (void)snprintf(out, size, "%s%s", ft_units_show_bytes(row->memory_bytes, text, sizeof text),
+                 words[row->memory]);
+}
+
+/* Whether it could begin at once, as far as CPUs and nodes tell, and when that was so. */
+static void show_free(const struct ft_elsewhere_question *q, const struct ft_elsewhere_row *row,
+                      char *out, size_t size)
+{
+  const ft_partition *p = &q->evidence->partition[row->partition];
+  const ft_request *r = &q->submission->request;
+  double age = q->now - p->updated, tasks = r->tasks ? r->tasks : r->nodes ? r->nodes : 1;
+  bool nodes = r->exclusive || p->exclusive, free;
+  char ago[32];
+
+  if (!p->has_idle_cpus || !p->has_idle_nodes || !(p->updated > 0) || age < -60)
+    return;
+  free = nodes ? p->idle_nodes >= (r->nodes ? r->nodes : 1)
+               : p->idle_cpus >= tasks * (r->cpus_per_task ? r->cpus_per_task : 1);
+  (void)snprintf(out, size, "%s, %s ago", free ? "yes" : "no",
+                 ft_units_show_seconds(round(fmax(age, 0)), ago, sizeof ago));
+}
+
+/* What speaks against it; "" where nothing does. */
+static const char *objection(const struct ft_elsewhere_question *q,
+                             const struct ft_elsewhere_row *row)
+{
+  if (row->obstacle)
+    return row->obstacle;
+  if (row->time == FT_SUITS_NOT)
+    return q->submission->request.time_limit_seconds > 0 ? "not within --time"
+                                                         : "not within its time limit";
+  return row->time == FT_SUITS_HARDLY ? "may pass the time limit" : "";
+}
+
+static void fill(const struct ft_elsewhere_question *q, const struct ft_elsewhere_row *row,
+                 char cell[COLUMNS][CELL])
+{
+  const char *against = objection(q, row);
+
+  for (int i = 0; i < COLUMNS; i++)
+    (void)ft_string_copy("?", cell[i], CELL);
+  (void)ft_string_copy(q->evidence->partition[row->partition].name, cell[PARTITION], CELL);
+  /* a fingerprint is longer than the rest of the table */
+  if (row->platform[0])
+    (void)ft_string_copy(row->platform, cell[PLATFORM], NAME);
+  if (row->compared)
+    show_speed(row, cell[SPEED], CELL);
+  if (row->place) {
+    show_seconds(&row->place->seconds, cell[SECONDS], CELL);
+    (void)snprintf(cell[RUNS], CELL, "%u", row->place->runs);
+  }
+  if (row->price >= 0)
+    (void)ft_elsewhere_show_price(q, row->price, cell[PRICE], CELL);
+  if (row->memory_bytes)
+    show_memory(row, cell[MEMORY], CELL);
+  show_free(q, row, cell[FREE], CELL);
+  if (against[0])
+    (void)snprintf(cell[FREE] + strlen(cell[FREE]), CELL - strlen(cell[FREE]), "; %s", against);
+}
+
+/* Columns of bytes: the continuation bytes of a name in UTF-8 take no room. */
+static int shown(const char *text)
+{
+  int width = 0;
+
+  for (; *text; text++)
+    width += ((unsigned char)*text & 0xc0) != 0x80;
+  return width;
+}
+
+static void print_line(char cell[COLUMNS][CELL], const int *width,
+                       void (*say)(const char *line, void *data), void *data)
+{
+  char line[LINE];
+  size_t used = 0;
+
+  for (int i = 0; i < COLUMNS; i++)
+    used += (size_t)snprintf(line + used, sizeof line - used, "%s%*s", cell[i],
+                             i + 1 < COLUMNS ? width[i] + 2 - shown(cell[i]) : 0, "");
+  say(line, data);
+}
+
+__attribute__((format(printf, 3, 4))) static void say_line(void (*say)(const char *, void *),
+                                                           void *data, const char *format, ...)
+{
+  char line[512];
+  va_list ap;
+
+  va_start(ap, format);
+  (void)vsnprintf(line, sizeof line, format, ap);
+  va_end(ap);
+  say(line, data);
+}
+
+/* Why every run time is a question mark: its runs were on platforms that no partition has (now). */
+static bool say_absent(const struct ft_elsewhere_question *q, const struct ft_elsewhere *e,
+                       void (*say)(const char *, void *), void *data)
+{
+  for (size_t i = 0; i < e->count; i++)
+    if (e->row[i].place)
+      return false;
+  if (!e->place_count)
+    say_line(say, data, "%s: no run time of it is known yet", q->submission->app);
+  else
+    say_line(say, data, "%s: %u run%s %s known, on %s%.*s, which none of these partitions has",
+             q->submission->app, e->place[0].runs, e->place[0].runs == 1 ? "" : "s",
+             e->place[0].runs == 1 ? "is" : "are", e->place_count > 1 ? "above all " : "",
+             NAME - 1, e->place[0].platform);
+  return true;
+}
+
+static const char *name_of(const struct ft_elsewhere_question *q, size_t partition)
+{
+  return q->evidence->partition[partition].name;
+}
+
+static void say_best(const struct ft_elsewhere_question *q, const struct ft_elsewhere *e,
+                     void (*say)(const char *, void *), void *data)
+{
+  char text[256] = "", price[64];
+  size_t used = 0;
+  bool compared = false;
+
+  for (size_t i = 0; i < e->count; i++)
+    compared |= e->row[i].compared;
+  if (compared)
+    used = (size_t)snprintf(text, sizeof text, "speed is relative to %s",
+                            name_of(q, q->evidence->home));
+  if (e->fastest < FT_ELSEWHERE_PARTITIONS)
+    used += (size_t)snprintf(text + used, sizeof text - used, "%sfastest: %s", used ? "; " : "",
+                             name_of(q, e->fastest));
+  else
+    used += (size_t)snprintf(text + used, sizeof text - used,
+                             "%snowhere does it fit where its run time is known", used ? "; " : "");
+  if (e->cheapest < FT_ELSEWHERE_PARTITIONS)
+    (void)snprintf(text + used, sizeof text - used, "; cheapest: %s (%s%s)",
+                   name_of(q, e->cheapest),
+                   ft_elsewhere_show_price(
+                       q, ft_elsewhere_worst(e, e->cheapest, true)->price, price, sizeof price),
+                   q->submission->request.array_tasks > 1 ? " an element" : "");
+  say_line(say, data, "%s", text);
+}
+
+void ft_elsewhere_table(const struct ft_elsewhere_question *q, const struct ft_elsewhere *e,
+                        void (*say)(const char *line, void *data), void *data)
+{
+  char cell[COLUMNS][CELL];
+  int width[COLUMNS];
+
+  if (!e->count) {
+    say_line(say, data, "no partition is known: does foretelld run?");
+    return;
+  }
+  for (int i = 0; i < COLUMNS; i++)
+    width[i] = shown(titles[i]);
+  for (size_t r = 0; r < e->count; r++) {
+    fill(q, &e->row[r], cell);
+    for (int i = 0; i < COLUMNS; i++)
+      if (shown(cell[i]) > width[i])
+        width[i] = shown(cell[i]);
+  }
+  for (int i = 0; i < COLUMNS; i++)
+    (void)ft_string_copy(titles[i], cell[i], CELL);
+  print_line(cell, width, say, data);
+  for (size_t r = 0; r < e->count; r++) {
+    fill(q, &e->row[r], cell);
+    print_line(cell, width, say, data);
+  }
+  if (!say_absent(q, e, say, data))
+    say_best(q, e, say, data);
+}

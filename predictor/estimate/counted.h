@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What of a run tells how fast it would be elsewhere: Table I of Nichols, Yeom and Bhatele,
+ * "Predicting Cross-Platform Relative Performance" (2022), as far as the agent measures it.
+ */
+#ifndef FT_ESTIMATE_COUNTED_H
+#define FT_ESTIMATE_COUNTED_H
+
+#include "predictor/record/record.h"
+
+/* ft_timed_run.counted: never more than it has room for. */
+enum { FT_COUNTED = 24 };
+
+/* Their names, as columns of a table. */
+extern const char *const ft_counted_names[FT_COUNTED];
+
+/* What OBSERVATION has of them, into OUT; NAN where it was not measured, never 0 for that. */
+void ft_counted_fill(const ft_observation *observation, float out[FT_COUNTED]);
+
+#endif

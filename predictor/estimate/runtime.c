@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+
+#include "predictor/core/text.h"
+#include "predictor/estimate/evaluate.h"
+#include "predictor/estimate/runtime.h"
+#include "predictor/learn/spread.h"
+
+/*
+ * However alike the runs were: time differs more than memory, by what else ran on the node. One
+ * imagined residual of 10 %, and a standard deviation of never less than 1 %.
+ */
+#define PRIOR 0.1
+#define LEAST 0.01
+
+/* 95 % of a normal distribution lie below so many standard deviations. */
+#define SCORE95 1.644853626951
+
+#define MICROSECONDS 1e6
+
+/* Log of microseconds on the first place, by level. */
+static void pace(const ft_performance *p, const ft_feature *features, size_t count,
+                 double quantile[FT_ESTIMATE_LEVELS], struct ft_centre *centre)
+{
+  const ft_evaluator *e = &p->pace;
+  float x[sizeof p->columns / sizeof *p->columns];
+  unsigned evidence = p->runs < e->residuals_count ? p->runs : e->residuals_count;
+
+  ft_columns_fill(p->columns, p->columns_count, features, count, x);
+  ft_evaluate_centre(e, x, p->columns_count, centre);
+  ft_spread_quantiles(e->residuals, e->residuals_count, evidence, PRIOR, LEAST, ft_estimate_levels,
+                      FT_ESTIMATE_LEVELS, quantile);
+  ft_estimate_widen(quantile, centre->doubt);
+}
+
+static void fill(const ft_performance *p, const ft_place *place,
+                 const double quantile[FT_ESTIMATE_LEVELS], const struct ft_centre *centre,
+                 struct ft_runtime_place *out)
+{
+  double shifted[FT_ESTIMATE_LEVELS];
+
+  out->known = true;
+  out->speed = exp(-place->log_ratio);
+  out->speed_p05 = exp(-place->log_ratio - SCORE95 * place->deviation);
+  out->speed_p95 = exp(-place->log_ratio + SCORE95 * place->deviation);
+  for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
+    shifted[i] = quantile[i];
+  ft_estimate_widen(shifted, place->deviation * place->deviation);
+  for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
+    out->seconds.quantile[i] = exp(centre->log + place->log_ratio + shifted[i]) / MICROSECONDS;
+  out->seconds.runs = p->runs;
+  out->seconds.extrapolated = centre->extrapolated;
+  (void)ft_string_copy(p->pace.method, out->seconds.method, sizeof out->seconds.method);
+}
+
+size_t ft_runtime_estimate(const ft_performance *performance, const ft_feature *features,
+                           size_t count, struct ft_runtime_place out[FT_RUNTIME_PLACES])
+{
+  double quantile[FT_ESTIMATE_LEVELS];
+  struct ft_centre centre;
+
+  if (!performance->runs || !performance->has_pace || !performance->places_count)
+    return 0;
+  pace(performance, features, count, quantile, &centre);
+  for (size_t i = 0; i < performance->places_count; i++) {
+    ft_place place = performance->places[i];
+
+    if (i == 0) {
+      place.has_log_ratio = true;
+      place.log_ratio = place.deviation = 0;
+    }
+    place.log_ratio = fmin(fmax(place.log_ratio, -FT_RUNTIME_MOST_RATIO), FT_RUNTIME_MOST_RATIO);
+    place.deviation = fmin(place.deviation, FT_RUNTIME_MOST_RATIO);
+    out[i] = (struct ft_runtime_place){ .platform = performance->places[i].platform,
+                                        .runs = place.runs };
+    if (place.has_log_ratio)
+      fill(performance, &place, quantile, &centre, &out[i]);
+  }
+  return performance->places_count;
+}

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/core/order.h"
+#include "predictor/core/text.h"
+#include "predictor/estimate/counted.h"
+#include "predictor/estimate/evaluate.h"
+#include "predictor/online/online.h"
+#include "predictor/online/performance.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+enum {
+  MOST_RUNS = COUNT(((ft_performance *)NULL)->history), /* fewer than a model has */
+  MOST_PLACES = COUNT(((ft_performance *)NULL)->places)
+};
+
+#define MICROSECONDS 1e6
+/* A year: no run takes longer. */
+#define ABSURD_SECONDS 3.2e7
+/* By how much runs of one app on one platform differ, where too few tell: as a deviation of logarithms. */
+#define PRIOR_SPREAD 0.1
+/* However many runs agree, what they share (a node, a week) may differ from the next by so much. */
+#define LEAST_DEVIATION 0.02
+/* The median absolute deviation of a normal distribution, times this, is its standard deviation. */
+#define MAD 1.4826
+/* Another place is the first only with this many times the runs. */
+#define MORE_RUNS 1.5
+
+void ft_performance_init(ft_performance *p, const char *app, uint32_t uid)
+{
+  *p = (ft_performance){ .schema = FT_SCHEMA, .uid = uid };
+  (void)ft_string_copy(app, p->app, sizeof p->app);
+  (void)ft_string_copy(PACKAGE_VERSION, p->version, sizeof p->version);
+}
+
+/* ---- places ---- */
+
+static void count_runs(ft_performance *p)
+{
+  for (size_t i = 0; i < p->places_count; i++)
+    p->places[i].runs = 0;
+  for (size_t i = 0; i < p->history_count; i++) {
+    ft_place *place = &p->places[p->history[i].place];
+
+    place->runs++;
+    place->last = fmax(place->last, p->history[i].time);
+  }
+}
+
+static void remove_place(ft_performance *p, uint32_t at)
+{
+  size_t kept = 0;
+
+  for (size_t i = 0; i < p->history_count; i++) {
+    ft_timed_run run = p->history[i];
+
+    if (run.place == at)
+      continue;
+    run.place -= run.place > at;
+    p->history[kept++] = run;
+  }
+  p->history_count = (pb_size_t)kept;
+  p->places_count--;
+  memmove(&p->places[at], &p->places[at + 1], (p->places_count - at) * sizeof *p->places);
+}
+
+static uint32_t find_place(const ft_performance *p, const char *platform)
+{
+  uint32_t i = 0;
+
+  while (i < p->places_count && strcmp(p->places[i].platform, platform) != 0)
+    i++;
+  return i;
+}
+
+static uint32_t place_of(ft_performance *p, const char *platform)
+{
+  uint32_t at = find_place(p, platform), oldest = 1;
+
+  if (at < p->places_count)
+    return at;
+  if (at == MOST_PLACES) {
+    for (uint32_t i = 2; i < MOST_PLACES; i++)
+      if (p->places[i].last < p->places[oldest].last)
+        oldest = i;
+    remove_place(p, oldest);
+    at--;
+  }
+  p->places_count++;
+  p->places[at] = (ft_place){ 0 };
+  (void)ft_string_copy(platform, p->places[at].platform, sizeof p->places[at].platform);
+  return at;
+}
+
+/* The place with the most runs becomes the first, and ratios are to it; the pace is to be made anew. */
+static void choose_first(ft_performance *p)
+{
+  uint32_t most = 0;
+  ft_place first;
+  double ratio;
+
+  for (uint32_t i = 1; i < p->places_count; i++)
+    if (p->places[i].runs > p->places[most].runs)
+      most = i;
+  if (!most || p->places[most].runs < MORE_RUNS * p->places[0].runs)
+    return;
+  ratio = p->places[most].log_ratio;
+  first = p->places[0];
+  p->places[0] = p->places[most];
+  p->places[most] = first;
+  for (uint32_t i = 0; i < p->places_count; i++)
+    p->places[i].log_ratio = i ? p->places[i].log_ratio - ratio : 0;
+  p->places[most].has_log_ratio = true;
+  for (size_t i = 0; i < p->history_count; i++)
+    if (p->history[i].place == 0 || p->history[i].place == most)
+      p->history[i].place = most - p->history[i].place;
+  p->has_pace = false;
+  p->pace = (ft_evaluator){ 0 };
+}
+
+/* ---- pace ---- */
+
+static double ratio_of(const ft_performance *p, uint32_t place)
+{
+  return place && p->places[place].has_log_ratio ? p->places[place].log_ratio : 0;
+}
+
+/*
+ * The regression is the memory model's: its bytes are here microseconds, each as it would have
+ * been on the first place.
+ */
+static void to_model(const ft_performance *p, ft_model *model)
+{
+  ft_online_init(model, p->app, p->uid, FT_RULE_RSS);
+  model->columns_count = p->columns_count;
+  memcpy(model->columns, p->columns, sizeof p->columns);
+  model->has_evaluator = p->has_pace;
+  model->evaluator = p->pace;
+  model->runs = model->completed = p->runs;
+  model->history_count = p->history_count;
+  for (size_t i = 0; i < p->history_count; i++) {
+    const ft_timed_run *run = &p->history[i];
+    ft_run *to = &model->history[i];
+
+    *to = (ft_run){ .key = run->key,
+                    .time = run->time,
+                    .bytes = run->seconds * MICROSECONDS * exp(-ratio_of(p, run->place)),
+                    .runtime_seconds = 1,
+                    .x_count = run->x_count };
+    memcpy(to->x, run->x, sizeof run->x);
+  }
+}
+
+/* What the memory model's update is shown of O. */
+static int update_model(const ft_performance *p, const ft_observation *o, uint32_t place,
+                        ft_model *model, struct ft_error *err)
+{
+  ft_observation *shown = malloc(sizeof *shown);
+  int status;
+
+  if (!shown)
+    return ft_error_errno(err, "%s: update", p->app);
+  *shown = *o;
+  shown->rule = FT_RULE_RSS;
+  shown->peak_is_bound = shown->has_killed_at_bytes = shown->has_gpu_memory_bytes = false;
+  shown->runtime_seconds = 1;
+  shown->has_rss_bytes = true;
+  shown->rss_bytes =
+      (uint64_t)ceil(o->runtime_seconds * MICROSECONDS * exp(-ratio_of(p, place)));
+  status = ft_online_update(model, shown, err);
+  free(shown);
+  return status;
+}
+
+/* Runs and columns as the model has them now; times and places are BEFORE's, and RUN's. */
+static void from_model(const ft_model *model, const ft_performance *before,
+                       const ft_timed_run *run, ft_performance *p)
+{
+  size_t skip = model->history_count > MOST_RUNS ? model->history_count - MOST_RUNS : 0;
+  const ft_timed_run *known = before->history;
+
+  for (size_t i = 0; i < model->history_count; i++) {
+    const ft_run *from = &model->history[i];
+    const ft_timed_run *one = run;
+
+    if (from->key != run->key) {
+      /* both are in order of time, and the model has none but these */
+      while (known->key != from->key)
+        known++;
+      one = known++;
+    }
+    if (i < skip)
+      continue;
+    p->history[i - skip] = *one;
+    p->history[i - skip].x_count = from->x_count;
+    memcpy(p->history[i - skip].x, from->x, sizeof from->x);
+  }
+  p->history_count = (pb_size_t)(model->history_count - skip);
+  p->columns_count = model->columns_count;
+  memcpy(p->columns, model->columns, sizeof p->columns);
+  p->has_pace = model->has_evaluator;
+  p->pace = model->evaluator;
+}
+
+/* ---- ratios ---- */
+
+struct residuals {
+  double value[MOST_RUNS];
+  size_t count;
+};
+
+/* What the runs at PLACE took beside the pace of the first place: logarithms. */
+static void residuals_at(const ft_performance *p, uint32_t place, struct residuals *out)
+{
+  struct ft_centre centre;
+
+  out->count = 0;
+  for (size_t i = 0; i < p->history_count; i++) {
+    const ft_timed_run *run = &p->history[i];
+
+    if (run->place != place)
+      continue;
+    ft_evaluate_centre(&p->pace, run->x, run->x_count, &centre);
+    out->value[out->count++] = log(run->seconds * MICROSECONDS) - centre.log;
+  }
+}
+
+/* The median, and how far it may be off. */
+static double middle(struct residuals *r, double *deviation)
+{
+  double median = ft_order_median(r->value, r->count), spread, n = (double)r->count;
+
+  for (size_t i = 0; i < r->count; i++)
+    r->value[i] = fabs(r->value[i] - median);
+  spread = MAD * ft_order_median(r->value, r->count);
+  /* together with one imagined run */
+  spread = sqrt((n * spread * spread + PRIOR_SPREAD * PRIOR_SPREAD) / (n + 1));
+  *deviation = spread / sqrt(n) + LEAST_DEVIATION;
+  return median;
+}
+
+static void measure_ratios(ft_performance *p)
+{
+  struct residuals r;
+  double first, off;
+
+  residuals_at(p, 0, &r);
+  if (!r.count)
+    return;
+  first = middle(&r, &off);
+  for (uint32_t i = 1; i < p->places_count; i++) {
+    ft_place *place = &p->places[i];
+    double deviation;
+
+    residuals_at(p, i, &r);
+    place->has_log_ratio = r.count > 0;
+    place->log_ratio = place->deviation = 0;
+    if (!r.count)
+      continue;
+    place->log_ratio = middle(&r, &deviation) - first;
+    place->deviation = hypot(deviation, off);
+  }
+  p->places[0].has_log_ratio = false;
+  p->places[0].log_ratio = p->places[0].deviation = 0;
+}
+
+/* ---- all of it ---- */
+
+static bool counts(const ft_observation *o)
+{
+  return o->outcome == FT_OUTCOME_COMPLETED && !o->censored && o->platform[0] &&
+         o->runtime_seconds > 0 && o->runtime_seconds < ABSURD_SECONDS && isfinite(o->end_time);
+}
+
+/* A place's first run says its ratio before the pace is made with it. */
+static void guess_ratio(ft_performance *p, const ft_observation *o, uint32_t at)
+{
+  float x[COUNT(p->columns)];
+  struct ft_centre centre;
+
+  if (!at || p->places[at].has_log_ratio || !p->has_pace)
+    return;
+  ft_columns_fill(p->columns, p->columns_count, o->features, o->features_count, x);
+  ft_evaluate_centre(&p->pace, x, p->columns_count, &centre);
+  p->places[at].has_log_ratio = true;
+  p->places[at].log_ratio = log(o->runtime_seconds * MICROSECONDS) - centre.log;
+}
+
+/* All that an update needs beside what it changes. */
+struct work {
+  ft_performance next, before;
+  ft_model model;
+};
+
+static int learn(struct work *w, const ft_observation *o, struct ft_error *err)
+{
+  ft_performance *p = &w->next;
+  ft_timed_run run = { .key = ft_observation_key(o),
+                       .time = o->end_time,
+                       .seconds = o->runtime_seconds,
+                       .counted_count = FT_COUNTED };
+  ft_place *place;
+  uint32_t at = place_of(p, o->platform);
+
+  guess_ratio(p, o, at);
+  choose_first(p);
+  at = find_place(p, o->platform);
+  run.place = at;
+  ft_counted_fill(o, run.counted);
+  w->before = *p;
+  to_model(p, &w->model);
+  if (update_model(p, o, at, &w->model, err) <= 0)
+    return -1;
+  from_model(&w->model, &w->before, &run, p);
+  p->runs = w->model.completed;
+  p->updated = fmax(p->updated, run.time);
+  count_runs(p);
+  place = &p->places[at];
+  place->bytes = (uint64_t)fmax((double)place->bytes, ft_observation_peak(o, o->rule));
+  measure_ratios(p);
+  return 1;
+}
+
+int ft_performance_update(ft_performance *p, const ft_observation *o, struct ft_error *err)
+{
+  struct work *w;
+  int status;
+
+  if (!counts(o))
+    return 0;
+  w = malloc(sizeof *w);
+  if (!w)
+    return ft_error_errno(err, "%s: update", p->app);
+  w->next = *p;
+  status = learn(w, o, err);
+  if (status > 0)
+    *p = w->next;
+  free(w);
+  return status;
+}
+
+void ft_performance_tell(ft_performance *p, const char *platform, double log_ratio,
+                         double deviation)
+{
+  uint32_t at = find_place(p, platform);
+  double told, measured;
+  ft_place *place;
+
+  if (!at || at == MOST_PLACES || !p->places_count || !isfinite(log_ratio) ||
+      !(deviation > 0 && isfinite(deviation)))
+    return;
+  place = &p->places[place_of(p, platform)];
+  if (!place->runs) {
+    place->has_log_ratio = true;
+    place->log_ratio = log_ratio;
+    place->deviation = deviation;
+    return;
+  }
+  told = 1 / (deviation * deviation);
+  measured = 1 / (place->deviation * place->deviation);
+  place->log_ratio = (told * log_ratio + measured * place->log_ratio) / (told + measured);
+  place->deviation = 1 / sqrt(told + measured);
+}
+
+void ft_performance_counted(const ft_performance *p, double *mean, size_t count)
+{
+  for (size_t c = 0; c < count; c++) {
+    double sum = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->history_count; i++) {
+      const ft_timed_run *run = &p->history[i];
+
+      if (run->place == 0 && c < run->counted_count && !isnan(run->counted[c])) {
+        sum += (double)run->counted[c];
+        n++;
+      }
+    }
+    mean[c] = n ? sum / (double)n : NAN;
+  }
+}

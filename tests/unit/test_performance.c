@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include "predictor/core/random.h"
+#include "predictor/core/text.h"
+#include "predictor/estimate/counted.h"
+#include "predictor/estimate/runtime.h"
+#include "predictor/online/performance.h"
+
+static ft_observation run(unsigned job, const char *platform, double n, double seconds)
+{
+  ft_observation o = { .schema = FT_SCHEMA,
+                       .job_id = job,
+                       .end_time = 1000.0 + job,
+                       .outcome = FT_OUTCOME_COMPLETED,
+                       .rule = FT_RULE_RSS,
+                       .has_rss_bytes = true,
+                       .rss_bytes = 1 << 20,
+                       .runtime_seconds = seconds,
+                       .features_count = 1,
+                       .features = { { .name = "n", .has_number = true, .number = n } } };
+
+  (void)ft_string_copy(platform, o.platform, sizeof o.platform);
+  return o;
+}
+
+/* 2 s and half a second for each of n on "slow"; a third of it on "fast"; a hundredth of noise. */
+static double law(const char *platform, double n, struct ft_random *random)
+{
+  double seconds = (2 + 0.5 * n) * exp(0.01 * ft_random_normal(random));
+
+  return platform[0] == 'f' ? seconds / 3 : seconds;
+}
+
+static ft_performance *learnt(unsigned runs, unsigned seed)
+{
+  ft_performance *p = malloc(sizeof *p);
+  struct ft_random random;
+
+  assert_non_null(p);
+  ft_random_seed(&random, seed);
+  ft_performance_init(p, "app", 7);
+  for (unsigned i = 0; i < runs; i++) {
+    const char *platform = i % 3 == 2 ? "fast" : "slow";
+    double n = 1 + 10 * ft_random_double(&random);
+    ft_observation o = run(i, platform, n, law(platform, n, &random));
+
+    assert_int_equal(ft_performance_update(p, &o, NULL), 1);
+  }
+  return p;
+}
+
+static void pace_and_ratio_are_found(void **state)
+{
+  ft_performance *p = learnt(60, 3);
+  ft_feature n = { .name = "n", .has_number = true, .number = 6 };
+  struct ft_runtime_place place[FT_RUNTIME_PLACES];
+
+  (void)state;
+  assert_int_equal(ft_runtime_estimate(p, &n, 1, place), 2);
+  assert_string_equal(place[0].platform, "slow");
+  assert_int_equal(place[0].runs, 40);
+  assert_int_equal(place[1].runs, 20);
+  assert_near(place[0].seconds.quantile[5], 5, 0.02);
+  assert_near(place[1].seconds.quantile[5], 5.0 / 3, 0.03);
+  assert_near(place[1].speed, 3, 0.02);
+  assert_true(place[1].speed_p05 < 3 && place[1].speed_p95 > 3);
+  free(p);
+}
+
+static void only_what_completed_and_took_time_counts(void **state)
+{
+  ft_performance *p = learnt(10, 1);
+  ft_observation o = run(50, "slow", 5, 0);
+
+  (void)state;
+  assert_int_equal(ft_performance_update(p, &o, NULL), 0);
+  o = run(50, "slow", 5, 4);
+  o.outcome = FT_OUTCOME_TIMEOUT;
+  assert_int_equal(ft_performance_update(p, &o, NULL), 0);
+  o = run(50, "", 5, 4);
+  assert_int_equal(ft_performance_update(p, &o, NULL), 0);
+  o = run(50, "slow", 5, 1e12);
+  assert_int_equal(ft_performance_update(p, &o, NULL), 0);
+  assert_int_equal(p->history_count, 10);
+  free(p);
+}
+
+static void a_later_record_of_a_run_replaces_it(void **state)
+{
+  ft_performance *p = learnt(10, 1);
+  ft_observation o = run(4, "slow", 5, 4.5);
+
+  (void)state;
+  assert_int_equal(ft_performance_update(p, &o, NULL), 1);
+  assert_int_equal(p->history_count, 10);
+  assert_int_equal(p->places[0].runs + p->places[1].runs, 10);
+  free(p);
+}
+
+/* Records come late and in any order; none is lost, the last hundred stay. */
+static void runs_stay_in_order_of_time(void **state)
+{
+  ft_performance *p = malloc(sizeof *p);
+
+  (void)state;
+  assert_non_null(p);
+  ft_performance_init(p, "app", 7);
+  for (unsigned i = 0; i < 150; i++) {
+    ft_observation o = run(i * 67 % 150, i % 2 ? "a" : "b", 1, 2 + i % 5);
+
+    assert_int_equal(ft_performance_update(p, &o, NULL), 1);
+  }
+  assert_int_equal(p->history_count, 100);
+  for (unsigned i = 1; i < 100; i++)
+    assert_true(p->history[i].time > p->history[i - 1].time);
+  free(p);
+}
+
+static void an_absurd_time_moves_little(void **state)
+{
+  ft_performance *p = learnt(60, 3);
+  ft_feature n = { .name = "n", .has_number = true, .number = 6 };
+  struct ft_runtime_place place[FT_RUNTIME_PLACES];
+  ft_observation o = run(1000, "fast", 6, 1e6);
+
+  (void)state;
+  assert_int_equal(ft_performance_update(p, &o, NULL), 1);
+  (void)ft_runtime_estimate(p, &n, 1, place);
+  assert_near(place[0].seconds.quantile[5], 5, 0.05);
+  assert_near(place[1].speed, 3, 0.05);
+  free(p);
+}
+
+static void what_is_told_gives_way_to_runs(void **state)
+{
+  ft_performance *p = learnt(60, 3);
+  struct ft_runtime_place place[FT_RUNTIME_PLACES];
+
+  (void)state;
+  ft_performance_tell(p, "new", log(0.5), 0.3);
+  ft_performance_tell(p, "fast", log(2), 0.3);
+  ft_performance_tell(p, "slow", log(9), 0.3);
+  assert_int_equal(ft_runtime_estimate(p, NULL, 0, place), 3);
+  assert_near(place[0].speed, 1, 1e-9);
+  assert_near(place[1].speed, 3, 0.05);
+  assert_string_equal(place[2].platform, "new");
+  assert_int_equal(place[2].runs, 0);
+  assert_near(place[2].speed, 2, 1e-9);
+  free(p);
+}
+
+static void the_place_with_most_runs_becomes_the_first(void **state)
+{
+  ft_performance *p = learnt(6, 3);
+  struct ft_runtime_place place[FT_RUNTIME_PLACES];
+  struct ft_random random;
+
+  (void)state;
+  ft_random_seed(&random, 9);
+  for (unsigned i = 0; i < 20; i++) {
+    double n = 1 + 10 * ft_random_double(&random);
+    ft_observation o = run(100 + i, "fast", n, law("fast", n, &random));
+
+    assert_int_equal(ft_performance_update(p, &o, NULL), 1);
+  }
+  assert_int_equal(ft_runtime_estimate(p, NULL, 0, place), 2);
+  assert_string_equal(place[0].platform, "fast");
+  assert_near(place[1].speed, 1.0 / 3, 0.05);
+  free(p);
+}
+
+static void of_too_many_places_the_stalest_leaves(void **state)
+{
+  ft_performance *p = malloc(sizeof *p);
+
+  (void)state;
+  assert_non_null(p);
+  ft_performance_init(p, "app", 7);
+  for (unsigned i = 0; i < 40; i++) {
+    char name[8];
+    ft_observation o;
+
+    (void)snprintf(name, sizeof name, "p%u", i / 2);
+    o = run(i, name, 1, 2);
+    assert_int_equal(ft_performance_update(p, &o, NULL), 1);
+  }
+  assert_int_equal(p->places_count, 16);
+  assert_string_equal(p->places[0].platform, "p0");
+  assert_string_equal(p->places[15].platform, "p19");
+  for (unsigned i = 0; i < p->history_count; i++)
+    assert_true(p->history[i].place < 16);
+  free(p);
+}
+
+static void what_was_not_counted_is_missing_not_0(void **state)
+{
+  ft_observation o = run(1, "a", 1, 4);
+  float x[FT_COUNTED];
+
+  (void)state;
+  o.counters_count = 3;
+  (void)ft_string_copy("PAPI_TOT_INS", o.counters[0].name, sizeof o.counters[0].name);
+  (void)ft_string_copy("PAPI_BR_INS", o.counters[1].name, sizeof o.counters[1].name);
+  (void)ft_string_copy("context-switches", o.counters[2].name, sizeof o.counters[2].name);
+  o.counters[0].value = 1000;
+  o.counters[1].value = 100;
+  o.counters[2].value = 8;
+  ft_counted_fill(&o, x);
+  for (int i = 0; i < FT_COUNTED; i++) {
+    const char *name = ft_counted_names[i];
+
+    if (strcmp(name, "instructions") == 0)
+      assert_near(x[i], 1000, 1e-6);
+    else if (strcmp(name, "branch_ratio") == 0)
+      assert_near(x[i], 0.1, 1e-6);
+    else if (strcmp(name, "context_switches_per_second") == 0)
+      assert_near(x[i], 2, 1e-6);
+    else if (strcmp(name, "peak_memory_bytes") == 0)
+      assert_near(x[i], 1 << 20, 1e-6);
+    else
+      assert_true(isnan(x[i]));
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(pace_and_ratio_are_found),
+    cmocka_unit_test(only_what_completed_and_took_time_counts),
+    cmocka_unit_test(a_later_record_of_a_run_replaces_it),
+    cmocka_unit_test(runs_stay_in_order_of_time),
+    cmocka_unit_test(an_absurd_time_moves_little),
+    cmocka_unit_test(what_is_told_gives_way_to_runs),
+    cmocka_unit_test(the_place_with_most_runs_becomes_the_first),
+    cmocka_unit_test(of_too_many_places_the_stalest_leaves),
+    cmocka_unit_test(what_was_not_counted_is_missing_not_0)
+  };
+
+  return cmocka_run_group_tests_name("performance", tests, NULL, NULL);
+}

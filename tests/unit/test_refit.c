@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Runs that are taken in by the last fit: the model stays what a fit of the same runs would be. */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "predictor/estimate/memory.h"
+#include "predictor/online/online.h"
+#include "predictor/online/refit.h"
+#include "predictor/record/check.h"
+#include "tests/unit/simulate.h"
+#include "tests/unit/unit.h"
+
+static ft_model model, anew;
+
+enum { TURNS = 500 };
+
+struct kind {
+  const char *name;
+  double (*run)(struct ft_random *random, unsigned turn, ft_observation *o);
+  double median, tail; /* how far both may be apart, on average, in log units */
+};
+
+static double run_step(struct ft_random *random, unsigned turn, ft_observation *o)
+{
+  return run_linear(random, turn, o) * (turn % 200 < 100 ? 1 : 1.7);
+}
+
+/* Each of the needs is of another run of the history, with its time and its place. */
+static void needs_are_the_historys(const char *name, unsigned turn)
+{
+  const ft_evaluator *e = &model.evaluator;
+  const ft_run *completed[sizeof model.history / sizeof *model.history];
+  size_t count = 0;
+
+  for (size_t i = 0; i < model.history_count; i++)
+    if (!model.history[i].censored)
+      completed[count++] = &model.history[i];
+  if (e->needs_count != count || e->views[0].needs_count != count)
+    fail_msg("%s, turn %u: %d needs of %zu runs", name, turn, (int)e->needs_count, count);
+  for (size_t i = 0; i < count; i++) {
+    const ft_run *run = completed[count - 1 - e->ages.bytes[i]];
+
+    completed[count - 1 - e->ages.bytes[i]] = NULL;
+    if (!run || fabs((double)e->seconds[i] - run->runtime_seconds) > 1e-3)
+      fail_msg("%s, turn %u: need %zu is of no run", name, turn, i);
+    for (size_t k = 0; k < count; k++)
+      if (e->views[0].runs.bytes[k] == i)
+        assert_true((double)e->views[0].needs[k] == (double)(float)run->bytes);
+  }
+}
+
+static double distance(const struct ft_estimate *a, const struct ft_estimate *b, int level)
+{
+  return fabs(log(a->quantile[level] / b->quantile[level]));
+}
+
+static void learn(const struct kind *kind, unsigned turn, struct ft_random *random)
+{
+  ft_observation o = { .schema = FT_SCHEMA,
+                       .job_id = turn + 1,
+                       .end_time = turn + 1.0,
+                       .runtime_seconds = 100 + turn,
+                       .outcome = FT_OUTCOME_COMPLETED,
+                       .has_rss_bytes = true };
+
+  o.rss_bytes = (uint64_t)kind->run(random, turn, &o);
+  if (turn % 37 == 36) {
+    o.censored = true;
+    o.outcome = FT_OUTCOME_CANCELLED;
+    o.rss_bytes /= 4;
+  }
+  assert_int_equal(ft_online_update(&model, &o, NULL), 1);
+}
+
+static void what_follows_a_fit_is_as_if_it_were_fitted(void **state)
+{
+  static const struct kind kinds[] = {
+    { "constant", run_constant, 0.01, 0.06 },
+    { "linear", run_linear, 0.02, 0.06 },
+    { "categories", run_categories, 0.02, 0.08 },
+    { "steps", run_step, 0.05, 0.15 },
+  };
+  struct ft_refit *work = ft_refit_new();
+
+  (void)state;
+  assert_non_null(work);
+  for (size_t k = 0; k < COUNT_OF(kinds); k++) {
+    double median = 0, tail = 0;
+    struct ft_random random;
+    unsigned follows = 0;
+
+    ft_random_seed(&random, 3);
+    ft_online_init(&model, "app", 1000, FT_RULE_RSS);
+    for (unsigned turn = 0; turn < TURNS; turn++) {
+      struct ft_estimate here, there;
+      ft_observation o = { 0 };
+
+      learn(&kinds[k], turn, &random);
+      assert_int_equal(ft_record_check(FT_RECORD_MODEL, &model, NULL), 0);
+      needs_are_the_historys(kinds[k].name, turn);
+      follows += model.evaluator.fitted != model.completed;
+      anew = model;
+      ft_refit_model(&anew, work);
+      (void)kinds[k].run(&random, turn, &o);
+      assert_int_equal(ft_estimate_memory(&model, o.features, o.features_count, &here, NULL), 0);
+      assert_int_equal(ft_estimate_memory(&anew, o.features, o.features_count, &there, NULL), 0);
+      median += distance(&here, &there, 5) / TURNS;
+      tail += distance(&here, &there, 8) / TURNS;
+    }
+    print_message("# %-10s %u of %d runs without a fit; median off by %.4f, 95 %% by %.4f\n",
+                  kinds[k].name, follows, TURNS, median, tail);
+    assert_true(follows > TURNS * 3 / 4);
+    assert_true(median < kinds[k].median && tail < kinds[k].tail);
+  }
+  free(work);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(what_follows_a_fit_is_as_if_it_were_fitted),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include "predictor/estimate/runtime.h"
+
+/* 4 s and as much again for each unit of n / 8, on "old"; "new" is twice as fast, of "odd" nothing is known. */
+static ft_performance performance(void)
+{
+  ft_performance p = { .schema = FT_SCHEMA,
+                       .runs = 40,
+                       .places_count = 3,
+                       .places = { { .platform = "old", .runs = 30 },
+                                   { .platform = "new",
+                                     .runs = 10,
+                                     .has_log_ratio = true,
+                                     .log_ratio = -M_LN2,
+                                     .deviation = 0.1 },
+                                   { .platform = "odd" } },
+                       .columns_count = 1,
+                       .columns = { { .name = "n" } },
+                       .has_pace = true,
+                       .pace = { .method = "regression",
+                                 .intercept = 4e6,
+                                 .terms_count = 1,
+                                 .terms = { { .coefficient = 4e6, .scale = 8, .high = 64 } },
+                                 .residuals_count = 40 } };
+
+  for (int i = 0; i < 40; i++)
+    p.pace.residuals[i] = 0.002 * (i - 20);
+  return p;
+}
+
+static ft_feature number(double n)
+{
+  return (ft_feature){ .name = "n", .has_number = true, .number = n };
+}
+
+static void a_run_is_told_on_every_place_that_is_known(void **state)
+{
+  ft_performance p = performance();
+  ft_feature n = number(8);
+  struct ft_runtime_place place[FT_RUNTIME_PLACES];
+
+  (void)state;
+  assert_int_equal(ft_runtime_estimate(&p, &n, 1, place), 3);
+  assert_true(place[0].known && place[1].known && !place[2].known);
+  assert_string_equal(place[1].platform, "new");
+  assert_int_equal(place[1].runs, 10);
+  assert_near(place[0].speed, 1, 1e-12);
+  assert_near(place[0].speed_p95, 1, 1e-12);
+  assert_near(place[1].speed, 2, 1e-12);
+  assert_near(place[1].speed_p05, 2 * exp(-0.1644853626951), 1e-9);
+  assert_near(ft_estimate_quantile(&place[0].seconds, 0.5), 8, 0.01);
+  assert_near(ft_estimate_quantile(&place[1].seconds, 0.5), 4, 0.01);
+  assert_string_equal(place[1].seconds.method, "regression");
+}
+
+static void what_is_less_sure_is_wider(void **state)
+{
+  ft_performance p = performance();
+  ft_feature n = number(8), far = number(1e6);
+  struct ft_runtime_place near[FT_RUNTIME_PLACES], beyond[FT_RUNTIME_PLACES];
+  double here, there;
+
+  (void)state;
+  (void)ft_runtime_estimate(&p, &n, 1, near);
+  here = log(near[0].seconds.quantile[8] / near[0].seconds.quantile[2]);
+  there = log(near[1].seconds.quantile[8] / near[1].seconds.quantile[2]);
+  assert_true(there > here && there > 2 * 0.164);
+  (void)ft_runtime_estimate(&p, &far, 1, beyond);
+  assert_true(beyond[0].seconds.extrapolated);
+  for (int i = 1; i < FT_ESTIMATE_LEVELS; i++)
+    assert_true(beyond[1].seconds.quantile[i] >= beyond[1].seconds.quantile[i - 1]);
+}
+
+static void without_runs_nothing_is_told(void **state)
+{
+  ft_performance p = performance();
+  struct ft_runtime_place place[FT_RUNTIME_PLACES];
+
+  (void)state;
+  p.runs = 0;
+  assert_int_equal(ft_runtime_estimate(&p, NULL, 0, place), 0);
+}
+
+static void what_no_platform_can_be_is_bounded(void **state)
+{
+  ft_performance p = performance();
+  struct ft_runtime_place place[FT_RUNTIME_PLACES];
+
+  (void)state;
+  p.places[1].log_ratio = 1e300;
+  p.places[1].deviation = 1e300;
+  assert_int_equal(ft_runtime_estimate(&p, NULL, 0, place), 3);
+  for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
+    assert_true(isfinite(place[1].seconds.quantile[i]));
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_run_is_told_on_every_place_that_is_known),
+    cmocka_unit_test(what_is_less_sure_is_wider),
+    cmocka_unit_test(without_runs_nothing_is_told),
+    cmocka_unit_test(what_no_platform_can_be_is_bounded)
+  };
+
+  return cmocka_run_group_tests_name("runtime", tests, NULL, NULL);
+}
