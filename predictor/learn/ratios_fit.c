@@ -37,6 +37,7 @@ struct fitter {
   double *whole; /* Y without gaps */
   size_t *fold;  /* by row */
   size_t folds;
+  bool rates; /* some column is a rate */
   double *said[FT_LEARNERS]; /* of rows held out */
 };
 
@@ -217,6 +218,7 @@ static int hold_out(struct fitter *g, unsigned mask, struct ft_error *err)
       fitted_free(&f);
       return -1;
     }
+    g->rates |= f.encode.rates > 0;
     for (size_t r = 0; r < t->rows; r++) {
       if (g->fold[r] != fold)
         continue;
@@ -260,6 +262,8 @@ static void mix_near(const struct fitter *g, unsigned mask, double *sum, struct 
 
   for (int l = 0; l < FT_LEARNERS; l++)
     best = mask & 1u << l ? fmin(best, out->error[l]) : best;
+  if (out->error[FT_LEARNER_CONSTANT] > best) /* near is not enough for what says the same of every row */
+    mask &= ~(1u << FT_LEARNER_CONSTANT);
   for (int l = 0; l < FT_LEARNERS; l++)
     near += mask & 1u << l && out->error[l] <= NEAR * best;
   for (int l = 0; l < FT_LEARNERS; l++) {
@@ -283,6 +287,16 @@ static unsigned without_slow(const struct ft_ratios *out, unsigned mask)
     if (ft_learner_slow((enum ft_learner_kind)l) && !(out->error[l] <= best))
       mask &= ~(1u << l);
   return mask;
+}
+
+/*
+ * Of at most FEW_ROWS rows, where there are rates: what learns from them alone, and the mean. All the
+ * columns are too many for so few rows (timm's networks on a new GPU from ten: median error 5.6 against 6.1 %).
+ */
+static unsigned with_rates(unsigned mask)
+{
+  return mask & (1u << FT_LEARNER_CONSTANT | 1u << FT_LEARNER_RATE_TREES |
+                 1u << FT_LEARNER_RATE_PROCESS);
 }
 
 /*
@@ -312,6 +326,8 @@ static void mix(const struct fitter *g, unsigned mask, double *sum, struct ft_ra
   if (t->rows <= EQUAL_ROWS) {
     if (t->rows > FEW_ROWS)
       mask = with_linear(mask);
+    else if (g->rates)
+      mask = with_rates(mask);
     mix_near(g, mask, sum, out);
     return;
   }
