@@ -40,7 +40,8 @@ static int settings_of(const struct options *o, const struct ft_relative_table *
     if (!s->ratios.learners)
       return ft_complain(command, FT_EXIT_USAGE,
                          "--learner=%s: expected best, or of constant, trees, forest, boosting, "
-                         "ridge, ridge_trees, few_trees, process, autoencoder",
+                         "ridge, ridge_trees, few_trees, process, rate_trees, "
+                         "rate_process, autoencoder",
                          o->learner);
   }
   if (o->trees < 3 || o->trees > TREES_MOST || o->folds > FOLDS_MOST)

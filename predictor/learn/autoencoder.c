@@ -12,7 +12,7 @@
 
 void ft_autoencoder_place(const struct ft_autoencoder *m, const double *x, float *z)
 {
-  float in[2 * FT_ENCODE_COLUMNS + FT_ENCODE_PAIRS], out[2 * FT_AUTOENCODER_LATENT];
+  float in[FT_ENCODE_MOST], out[2 * FT_AUTOENCODER_LATENT];
 
   for (size_t c = 0; c < m->columns; c++)
     in[c] = (float)x[c];

@@ -92,20 +92,36 @@ static double difference(const struct ft_encode *e, const struct ft_encode_pair 
   return value_of(&e->column[p->a], row[p->a]) - value_of(&e->column[p->b], row[p->b]);
 }
 
+/* One more difference, of the logarithms of raw columns A and B. */
+static void add_pair(struct ft_encode *e, const double *x, size_t rows, uint32_t a, uint32_t b)
+{
+  struct ft_encode_pair *p = &e->pair[e->pairs + e->rates];
+  struct moments m = { 0 };
+
+  *p = (struct ft_encode_pair){ .a = a, .b = b };
+  for (size_t r = 0; r < rows; r++)
+    add(&m, difference(e, p, x + r * e->raw));
+  settle(&m, &p->mean, &p->deviation);
+  e->columns++;
+}
+
 void ft_encode_differ(struct ft_encode *e, const double *x, size_t rows, const uint32_t *column,
                       size_t count)
 {
   for (size_t i = 0; i < count; i++)
     for (size_t j = 0; j < i && e->pairs < FT_ENCODE_PAIRS; j++) {
-      struct ft_encode_pair *p = &e->pair[e->pairs++];
-      struct moments m = { 0 };
-
-      *p = (struct ft_encode_pair){ .a = column[j], .b = column[i] };
-      for (size_t r = 0; r < rows; r++)
-        add(&m, difference(e, p, x + r * e->raw));
-      settle(&m, &p->mean, &p->deviation);
+      add_pair(e, x, rows, column[j], column[i]);
+      e->pairs++;
     }
-  e->columns = e->plain + e->pairs;
+}
+
+void ft_encode_rate(struct ft_encode *e, const double *x, size_t rows)
+{
+  for (uint32_t c = 1; e->column[0].logs && c < e->raw && e->rates < FT_ENCODE_RATES; c++)
+    if (e->column[c].logs) {
+      add_pair(e, x, rows, 0, c);
+      e->rates++;
+    }
 }
 
 void ft_encode_row(const struct ft_encode *e, const double *row, double *out)
@@ -119,7 +135,7 @@ void ft_encode_row(const struct ft_encode *e, const double *row, double *out)
     if (column->indicates)
       out[next++] = isnan(row[c]) ? 1 : 0;
   }
-  for (size_t p = 0; p < e->pairs; p++)
+  for (size_t p = 0; p < e->pairs + e->rates; p++)
     out[next++] = scaled(difference(e, &e->pair[p], row), e->pair[p].mean, e->pair[p].deviation);
 }
 
@@ -135,7 +151,8 @@ void ft_encode_save(const struct ft_encode *e, struct ft_numbers *out)
     ft_numbers_put(out, column->deviation);
   }
   ft_numbers_put(out, (double)e->pairs);
-  for (size_t p = 0; p < e->pairs; p++) {
+  ft_numbers_put(out, (double)e->rates);
+  for (size_t p = 0; p < e->pairs + e->rates; p++) {
     ft_numbers_put(out, e->pair[p].a);
     ft_numbers_put(out, e->pair[p].b);
     ft_numbers_put(out, e->pair[p].mean);
@@ -161,13 +178,14 @@ int ft_encode_load(struct ft_numbers_reader *in, size_t raw, struct ft_encode *e
     e->plain += column->indicates;
   }
   e->pairs = ft_numbers_take_count(in, 0, FT_ENCODE_PAIRS);
-  for (size_t p = 0; p < e->pairs; p++) {
+  e->rates = ft_numbers_take_count(in, 0, FT_ENCODE_RATES);
+  for (size_t p = 0; p < e->pairs + e->rates; p++) {
     e->pair[p].a = (uint32_t)ft_numbers_take_count(in, 0, raw - 1);
     e->pair[p].b = (uint32_t)ft_numbers_take_count(in, 0, raw - 1);
     e->pair[p].mean = ft_numbers_take(in);
     e->pair[p].deviation = ft_numbers_take(in);
   }
-  e->columns = e->plain + e->pairs;
+  e->columns = e->plain + e->pairs + e->rates;
   return in->failed ? ft_error_set(err, "features: cut short or out of range") : 0;
 }
 

@@ -11,23 +11,26 @@
 /* NUMBERS: as a forest is kept, each of its leaves bringing two nodes of 4 numbers. */
 enum { CHOOSE_ROWS = 300, FOLDS = 5, OUTPUTS = 64, NUMBERS = 2 << 20 };
 enum ridge { NO_RIDGE, MEAN, FEW, ALL };
+enum span { USUAL, PLAIN, RATES }; /* all but rates; no differences; rates alone */
 
 static const struct {
   enum ridge ridge;
   double lambda; /* in rows */
-  bool plain;    /* trees on plain columns alone */
+  enum span span;
   bool process;
   bool network;
   struct ft_forest_settings forest; /* trees 0: none; 1: as many as asked for */
 } kinds[FT_LEARNERS] = {
   [FT_LEARNER_CONSTANT] = { .ridge = MEAN, .lambda = 1 },
-  [FT_LEARNER_TREES] = { .plain = true, .forest = { 1, 1, 64, 1, 0, true, false, 0 } },
+  [FT_LEARNER_TREES] = { .span = PLAIN, .forest = { 1, 1, 64, 1, 0, true, false, 0 } },
   [FT_LEARNER_FOREST] = { .forest = { 1, 1, 64, 1.0 / 3, 0, false, true, 0 } },
   [FT_LEARNER_BOOSTING] = { .forest = { 1, 2, 3, 0.3, 0.08, false, false, 0 } },
   [FT_LEARNER_RIDGE] = { .ridge = ALL, .lambda = 10 },
   [FT_LEARNER_RIDGE_TREES] = { .ridge = ALL, .lambda = 20, .forest = { 1, 1, 64, 0.5, 0, true, false, 0 } },
   [FT_LEARNER_FEW_TREES] = { .ridge = FEW, .lambda = 3, .forest = { 1, 1, 64, 0.5, 0, true, false, 0 } },
   [FT_LEARNER_PROCESS] = { .process = true },
+  [FT_LEARNER_RATE_TREES] = { .span = RATES, .forest = { 1, 1, 64, 1, 0, true, false, 0 } },
+  [FT_LEARNER_RATE_PROCESS] = { .span = RATES, .process = true },
   [FT_LEARNER_AUTOENCODER] = { .network = true },
 };
 
@@ -36,6 +39,8 @@ const char *const ft_learner_names[FT_LEARNERS] = {
   [FT_LEARNER_FOREST] = "forest",       [FT_LEARNER_BOOSTING] = "boosting",
   [FT_LEARNER_RIDGE] = "ridge",         [FT_LEARNER_RIDGE_TREES] = "ridge_trees",
   [FT_LEARNER_FEW_TREES] = "few_trees", [FT_LEARNER_PROCESS] = "process",
+  [FT_LEARNER_RATE_TREES] = "rate_trees",
+  [FT_LEARNER_RATE_PROCESS] = "rate_process",
   [FT_LEARNER_AUTOENCODER] = "autoencoder",
 };
 
@@ -59,23 +64,22 @@ static int fit_ridge(const struct ft_samples *s, const uint32_t *few, size_t cou
   return status;
 }
 
-/* Trees on what the ridge leaves, of the first PLAIN columns or of all. */
-static int fit_forest(const struct ft_samples *s, size_t plain, unsigned trees, uint64_t seed,
-                      struct ft_learner *l, struct ft_error *err)
+/* Trees on what the ridge leaves. */
+static int fit_forest(const struct ft_samples *s, unsigned trees, uint64_t seed, struct ft_learner *l,
+                      struct ft_error *err)
 {
-  size_t columns = kinds[l->kind].plain ? plain : s->columns, room;
-  double *x = calloc(s->rows * columns + 1, sizeof *x), said[OUTPUTS];
+  double said[OUTPUTS];
+  size_t room;
   double *y = calloc(s->rows * s->outputs + 1, sizeof *y);
   struct ft_forest_settings settings = kinds[l->kind].forest;
-  struct ft_samples rest = { x, y, s->rows, columns, s->outputs };
+  struct ft_samples rest = { s->x, y, s->rows, s->columns, s->outputs };
   int status = -1;
 
-  if (!x || !y) {
+  if (!y) {
     ft_error_set(err, "a forest: out of memory");
     goto out;
   }
   for (size_t r = 0; r < s->rows; r++) {
-    memcpy(x + r * columns, s->x + r * s->columns, columns * sizeof *x);
     memset(said, 0, sizeof said);
     if (kinds[l->kind].ridge != NO_RIDGE)
       ft_ridge_add(&l->ridge, s->x + r * s->columns, said);
@@ -90,7 +94,6 @@ static int fit_forest(const struct ft_samples *s, size_t plain, unsigned trees, 
   settings.seed = seed;
   status = ft_forest_fit(&rest, &settings, &l->forest, err);
 out:
-  free(x);
   free(y);
   return status;
 }
@@ -98,6 +101,12 @@ out:
 bool ft_learner_slow(enum ft_learner_kind kind)
 {
   return kinds[kind].network;
+}
+
+bool ft_learner_linear(enum ft_learner_kind kind)
+{
+  /* a process has a linear kernel among its own */
+  return kinds[kind].ridge == FEW || kinds[kind].ridge == ALL || kinds[kind].process;
 }
 
 static bool stop_network(void *data, const struct ft_autoencoder_told *told)
@@ -120,27 +129,60 @@ static int fit_network(const struct ft_samples *s, const struct ft_learner_setti
   return ft_autoencoder_fit(s, &network, &l->autoencoder, err);
 }
 
+/* Which of the columns that ENCODE makes are L's. */
+static void take_span(const struct ft_encode *encode, struct ft_learner *l)
+{
+  enum span span = kinds[l->kind].span;
+
+  l->columns = span == PLAIN ? encode->plain : encode->columns - encode->rates;
+  if (span == RATES && encode->rates) {
+    l->from = l->columns;
+    l->columns = encode->rates;
+  }
+}
+
+static int fit_kind(const struct ft_samples *s, const struct ft_learner_settings *settings,
+                    struct ft_learner *l, struct ft_error *err)
+{
+  if (kinds[l->kind].ridge != NO_RIDGE && fit_ridge(s, settings->few, settings->count, l, err) < 0)
+    return -1;
+  if (kinds[l->kind].forest.trees && fit_forest(s, settings->trees, settings->seed, l, err) < 0)
+    return -1;
+  if (kinds[l->kind].process && ft_process_fit(s, &l->process, err) < 0)
+    return -1;
+  return kinds[l->kind].network ? fit_network(s, settings, l, err) : 0;
+}
+
 int ft_learner_fit(enum ft_learner_kind kind, const struct ft_samples *s,
                    const struct ft_learner_settings *settings, struct ft_learner *l,
                    struct ft_error *err)
 {
-  *l = (struct ft_learner){ .kind = kind, .columns = s->columns, .outputs = s->outputs };
+  struct ft_samples part = *s;
+  double *x;
+  int status;
+
+  *l = (struct ft_learner){ .kind = kind, .outputs = s->outputs };
+  take_span(settings->encode, l);
   if (s->outputs < 1 || s->outputs > OUTPUTS)
     return ft_error_set(err, "%zu outputs; expected 1 to %d", s->outputs, OUTPUTS);
   if (settings->stop && settings->stop(settings->data))
     return ft_error_set(err, "%s: stopped", ft_learner_names[kind]);
-  if (kinds[kind].ridge != NO_RIDGE && fit_ridge(s, settings->few, settings->count, l, err) < 0)
-    return -1;
-  if (kinds[kind].forest.trees &&
-      fit_forest(s, settings->plain, settings->trees, settings->seed, l, err) < 0)
-    return -1;
-  if (kinds[kind].process && ft_process_fit(s, &l->process, err) < 0)
-    return -1;
-  return kinds[kind].network ? fit_network(s, settings, l, err) : 0;
+  x = calloc(s->rows * l->columns + 1, sizeof *x);
+  if (!x)
+    return ft_error_set(err, "%s: out of memory", ft_learner_names[kind]);
+  for (size_t r = 0; r < s->rows; r++)
+    memcpy(x + r * l->columns, s->x + r * s->columns + l->from, l->columns * sizeof *x);
+  part.x = x;
+  part.columns = l->columns;
+  status = fit_kind(&part, settings, l, err);
+  free(x);
+  return status;
 }
 
-void ft_learner_predict(const struct ft_learner *l, const double *x, double *out)
+void ft_learner_predict(const struct ft_learner *l, const double *row, double *out)
 {
+  const double *x = row + l->from;
+
   if (l->forest.trees)
     ft_forest_predict(&l->forest, x, out);
   else
@@ -248,11 +290,15 @@ void ft_learner_save(const struct ft_learner *l, struct ft_numbers *out)
     ft_autoencoder_save(&l->autoencoder, out);
 }
 
-int ft_learner_load(struct ft_numbers_reader *in, size_t columns, size_t outputs,
+int ft_learner_load(struct ft_numbers_reader *in, const struct ft_encode *encode, size_t outputs,
                     struct ft_learner *l, struct ft_error *err)
 {
-  *l = (struct ft_learner){ .columns = columns, .outputs = outputs };
+  size_t columns;
+
+  *l = (struct ft_learner){ .outputs = outputs };
   l->kind = (enum ft_learner_kind)ft_numbers_take_count(in, 0, FT_LEARNERS - 1);
+  take_span(encode, l);
+  columns = l->columns;
   if (kinds[l->kind].ridge != NO_RIDGE &&
       ft_ridge_load(in, columns, outputs, &l->ridge, err) < 0)
     return -1;

@@ -20,6 +20,8 @@ enum ft_learner_kind {
   FT_LEARNER_RIDGE_TREES, /* ridge of all columns, trees on what it leaves */
   FT_LEARNER_FEW_TREES,   /* ridge of a few columns, trees on what it leaves */
   FT_LEARNER_PROCESS,     /* Gaussian process */
+  FT_LEARNER_RATE_TREES,  /* extremely randomised trees on rates alone */
+  FT_LEARNER_RATE_PROCESS, /* Gaussian process on rates alone */
   FT_LEARNER_AUTOENCODER, /* variational auto-encoder and a network of three layers */
   FT_LEARNERS
 };
@@ -30,7 +32,7 @@ extern const char *const ft_learner_names[FT_LEARNERS];
 /* A fitted one. Parts that its kind has not are empty. */
 struct ft_learner {
   enum ft_learner_kind kind;
-  size_t columns, outputs;
+  size_t from, columns, outputs; /* of the encoded columns: so many from there on */
   struct ft_ridge ridge;
   struct ft_forest forest;
   struct ft_process process;
@@ -38,7 +40,7 @@ struct ft_learner {
 };
 
 struct ft_learner_settings {
-  size_t plain;        /* of the columns: those that are no differences */
+  const struct ft_encode *encode; /* by which the samples' columns are what they are */
   const uint32_t *few; /* what a ridge of a few columns takes */
   size_t count;        /* so many */
   unsigned trees;      /* grown where there are any */
@@ -51,6 +53,9 @@ struct ft_learner_settings {
 int ft_learner_fit(enum ft_learner_kind kind, const struct ft_samples *samples,
                    const struct ft_learner_settings *settings, struct ft_learner *learner,
                    struct ft_error *err);
+
+/* Whether KIND goes on in a line where its rows end. */
+bool ft_learner_linear(enum ft_learner_kind kind);
 
 /* Whether KIND takes seconds to fit and near a millisecond to ask: to be taken only where it is the best. */
 bool ft_learner_slow(enum ft_learner_kind kind);
@@ -66,7 +71,7 @@ size_t ft_learner_choose(const struct ft_samples *samples, const size_t *group, 
                          uint32_t first, uint32_t *few, size_t most);
 
 void ft_learner_save(const struct ft_learner *learner, struct ft_numbers *out);
-int ft_learner_load(struct ft_numbers_reader *in, size_t columns, size_t outputs,
+int ft_learner_load(struct ft_numbers_reader *in, const struct ft_encode *encode, size_t outputs,
                     struct ft_learner *learner, struct ft_error *err);
 void ft_learner_free(struct ft_learner *learner);
 

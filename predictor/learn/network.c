@@ -11,6 +11,9 @@
 /* Inputs of a network, at most: every column of a row and what comes beside it. */
 enum { INPUTS = 2048 };
 
+/* Loops of this constant length the compiler takes as vectors. */
+enum { RUN = 16 };
+
 /* Kingma and Ba 2015, section 2: their good default settings. */
 #define BETA1 0.9F
 #define BETA2 0.999F
@@ -147,25 +150,35 @@ void ft_network_backward(const struct ft_blas *blas, const struct ft_network *n,
   }
 }
 
-void ft_adam_step(struct ft_adam *adam, struct ft_network *n, float rate)
+/* COUNT parameters from I on; see RUN. */
+static inline void step(struct ft_adam *adam, struct ft_network *n, float scale, size_t i, size_t count)
 {
-  double steps = (double)++adam->steps;
-  float scale = rate * (float)(sqrt(1 - pow(BETA2, steps)) / (1 - pow(BETA1, steps)));
+  float *gradient = adam->gradient + i, *mean = adam->mean + i, *square = adam->square + i;
 
-  for (size_t i = 0; i < n->parameters; i++) {
-    float g = adam->gradient[i];
+  for (size_t k = 0; k < count; k++) {
+    float g = gradient[k];
 
-    adam->mean[i] = BETA1 * adam->mean[i] + (1 - BETA1) * g;
-    adam->square[i] = BETA2 * adam->square[i] + (1 - BETA2) * g * g;
-    n->parameter[i] -= scale * adam->mean[i] / (sqrtf(adam->square[i]) + EPSILON);
-    adam->gradient[i] = 0;
+    mean[k] = BETA1 * mean[k] + (1 - BETA1) * g;
+    square[k] = BETA2 * square[k] + (1 - BETA2) * g * g;
+    n->parameter[i + k] -= scale * mean[k] / (sqrtf(square[k]) + EPSILON);
+    gradient[k] = 0;
   }
 }
 
-/* OUT += X * WEIGHT; runs of a constant length, which the compiler takes as vectors. */
+void ft_adam_step(struct ft_adam *adam, struct ft_network *n, float rate)
+{
+  double steps = (double)++adam->steps;
+  float scale = rate * (float)(sqrt(1 - pow((double)BETA2, steps)) / (1 - pow((double)BETA1, steps)));
+  size_t i = 0;
+
+  for (; i + RUN <= n->parameters; i += RUN)
+    step(adam, n, scale, i, RUN);
+  step(adam, n, scale, i, n->parameters - i);
+}
+
+/* OUT += X * WEIGHT. */
 static void add_row(float x, const float *weight, size_t count, float *out)
 {
-  enum { RUN = 16 };
   size_t i = 0;
 
   for (; i + RUN <= count; i += RUN)

@@ -17,7 +17,7 @@ enum { ROWS = 1 << 20 }; /* rows a model was learnt from, at most */
 
 void ft_ratios_predict(const struct ft_ratios *m, const double *x, double *out)
 {
-  double row[2 * FT_ENCODE_COLUMNS + FT_ENCODE_PAIRS], said[FT_GAUSS_OUTPUTS];
+  double row[FT_ENCODE_MOST], said[FT_GAUSS_OUTPUTS];
 
   ft_encode_row(&m->encode, x, row);
   memset(out, 0, m->outputs * sizeof *out);
@@ -93,7 +93,7 @@ static int load_learners(struct ft_numbers_reader *in, struct ft_ratios *m, stru
     if (!(m->weight[l] >= 0 && m->weight[l] <= 1.01) || in->failed)
       return ft_error_set(err, "a learner's weight: cut short or out of range");
     if (m->weight[l] > 0) {
-      if (ft_learner_load(in, m->encode.columns, m->outputs, &m->learner[l], err) < 0)
+      if (ft_learner_load(in, &m->encode, m->outputs, &m->learner[l], err) < 0)
         return -1;
       if (m->learner[l].kind != (enum ft_learner_kind)l)
         return ft_error_set(err, "learner %d: another one stands there", l);
