@@ -8,13 +8,47 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "predictor/cli/relative.h"
 #include "predictor/core/hash.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
+#include "predictor/estimate/relative.h"
 #include "predictor/learn/numbers.h"
 
 static const char magic[] = "foretell-relative 1";
+
+size_t ft_relative_source(const struct ft_relative_table *t, const char *name, struct ft_error *err)
+{
+  size_t best = SIZE_MAX, most = 0;
+
+  for (size_t p = 0; p < t->platforms; p++) {
+    size_t known = 0;
+
+    for (size_t r = 0; r < t->rows; r++)
+      known += !isnan(t->seconds[r * t->platforms + p]);
+    if (name && strcmp(t->platform[p], name) == 0)
+      return p;
+    if (!name && known > most) {
+      most = known;
+      best = p;
+    }
+  }
+  if (best == SIZE_MAX && name)
+    ft_error_set(err, "no times on \"%s\": expected a column time:%s", name, name);
+  else if (best == SIZE_MAX)
+    ft_error_set(err, "no times: expected columns named time:PLATFORM");
+  return best;
+}
+
+void ft_relative_table_free(struct ft_relative_table *t)
+{
+  free(t->feature);
+  free(t->platform);
+  free(t->label);
+  free(t->x);
+  free(t->seconds);
+  free(t->group);
+  *t = (struct ft_relative_table){ 0 };
+}
 
 static int allocate(struct ft_relative_model *m, struct ft_error *err)
 {
