@@ -153,7 +153,7 @@ int ft_relative_ask(const struct ft_relative_model *m, const double *x, const do
 }
 
 /* PATH as a file of its folder. */
-static int put_file(const char *path, const struct ft_buf *file, struct ft_error *err)
+static int put_file(const char *path, const struct ft_buf *file, mode_t mode, struct ft_error *err)
 {
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
   char folder[4096] = ".";
@@ -164,12 +164,13 @@ static int put_file(const char *path, const struct ft_buf *file, struct ft_error
   fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0)
     return ft_error_errno(err, "%s", folder);
-  status = ft_io_write_file(fd, name, file->data, file->length, 0644, err);
+  status = ft_io_write_file(fd, name, file->data, file->length, mode, err);
   close(fd);
   return status;
 }
 
-int ft_relative_save(const struct ft_relative_model *m, const char *path, struct ft_error *err)
+int ft_relative_save(const struct ft_relative_model *m, const char *path, mode_t mode,
+                     struct ft_error *err)
 {
   struct ft_buf file, data;
   struct ft_numbers numbers = { &data };
@@ -189,7 +190,7 @@ int ft_relative_save(const struct ft_relative_model *m, const char *path, struct
   if (file.failed || data.failed)
     ft_error_set(err, "%s: the model is larger than %d MiB", path, FT_LIMIT_RELATIVE >> 20);
   else
-    status = put_file(path, &file, err);
+    status = put_file(path, &file, mode, err);
   ft_buf_free(&data);
   ft_buf_free(&file);
   return status;

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "predictor/learn/ratios.h"
 
@@ -68,7 +69,9 @@ struct ft_relative_answer {
 int ft_relative_ask(const struct ft_relative_model *model, const double *x, const double *seconds,
                     struct ft_relative_answer *answer, struct ft_error *err);
 
-int ft_relative_save(const struct ft_relative_model *model, const char *path, struct ft_error *err);
+/* Replace PATH, of MODE, by rename: it holds what was counted of single apps, unnamed. 0; -1 with ERR. */
+int ft_relative_save(const struct ft_relative_model *model, const char *path, mode_t mode,
+                     struct ft_error *err);
 int ft_relative_load(const char *path, struct ft_relative_model *model, struct ft_error *err);
 void ft_relative_model_free(struct ft_relative_model *model);
 
