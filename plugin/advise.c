@@ -19,6 +19,11 @@ bool ft_advise_decision(const struct ft_question *question, const ft_decision *d
   return say.count > 0;
 }
 
+void ft_advise_line(const char *line)
+{
+  slurm_info("foretell: %s", line);
+}
+
 void ft_advise_failure(bool asked, const struct ft_error *why)
 {
   if (asked)

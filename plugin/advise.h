@@ -12,6 +12,9 @@ bool ft_advise_decision(const struct ft_question *question, const ft_decision *d
 /* Say what the child decided about GPUs. */
 void ft_advise_network(const ft_network *network);
 
+/* Say LINE. */
+void ft_advise_line(const char *line);
+
 /* Say in one line why there is no prediction, to a user who has ASKED for one. */
 void ft_advise_failure(bool asked, const struct ft_error *why);
 

@@ -328,12 +328,45 @@ static void restore_gpus(struct ft_bridge *bridge)
   gpus.ours[0] = '\0';
 }
 
+/* And of the partition. */
+static struct {
+  bool had;
+  char ours[1024], theirs[1024]; /* "": nothing was replaced */
+} partition;
+
+int ft_bridge_set_partition(const struct ft_bridge *bridge, const char *list)
+{
+  const char *now = bridge->value[FT_OPTION_PARTITION];
+
+  partition.had = now;
+  if (!list[0] || !ft_string_copy(now, partition.theirs, sizeof partition.theirs) ||
+      !ft_string_copy(list, partition.ours, sizeof partition.ours) ||
+      !set(bridge, FT_OPTION_PARTITION, list)) {
+    partition.ours[0] = '\0';
+    return -1;
+  }
+  return 0;
+}
+
+static void restore_partition(struct ft_bridge *bridge)
+{
+  const char *now = bridge->value[FT_OPTION_PARTITION];
+
+  if (partition.ours[0] && now && strcmp(now, partition.ours) == 0) {
+    reset(bridge, FT_OPTION_PARTITION);
+    if (partition.had)
+      (void)set(bridge, FT_OPTION_PARTITION, partition.theirs);
+    ft_bridge_read(bridge);
+  }
+  partition.ours[0] = '\0';
+}
+
 void ft_bridge_restore(struct ft_bridge *bridge)
 {
   uint64_t bytes;
 
   restore_gpus(bridge);
-
+  restore_partition(bridge);
   if (!replaced.bytes)
     return;
   if (memory_of(bridge->value[replaced.which], &bytes) && bytes == replaced.bytes) {
@@ -353,12 +386,14 @@ void ft_bridge_restore(struct ft_bridge *bridge)
 static int words_of_option(const char *word, const char **image)
 {
   static const char *const flags[] = { "exclusive", "hold",    "parsable",    "predict-mem",
-                                       "predict-mig", "quiet", "requeue", "verbose", NULL };
+                                       "predict-mig", "predict-perf",
+                                       "quiet", "requeue", "verbose", NULL };
   static const char *const valued[] = { "account", "array",       "constraint",  "cpus-per-task",
                                         "error",   "export",      "gres",        "job-name",
                                         "mem",     "mem-per-cpu", "nodes",       "ntasks",
                                         "output",  "partition",   "predict-app", "predict-params",
-                                        "predict-model", "qos", "time", "wrap", NULL };
+                                        "predict-model", "predict-partition", "qos", "time", "wrap",
+                                        NULL };
   static const char letters[] = "nNcptJoeAqwxDCG";
 
   if (word[1] == '-') {

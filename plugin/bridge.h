@@ -76,8 +76,11 @@ int ft_bridge_set_memory(const struct ft_bridge *bridge, ft_mem_unit unit, uint6
  * other, a value of other letters than those have, and when Slurm refused. */
 int ft_bridge_set_gpus(const struct ft_bridge *bridge, const char *name, const char *value);
 
+/* Make the job ask for the partitions LIST. Returns 0; -1 when Slurm refused. */
+int ft_bridge_set_partition(const struct ft_bridge *bridge, const char *list);
+
 /*
- * Slurm hands the memory and the GPUs of one component of a heterogeneous job on to the
+ * Slurm hands the memory, the GPUs and the partition of one component of a heterogeneous job on to the
  * next that asks for none. Called when a component has been read: where that is
  * what was put there, the user's own request is put back, and read.
  */

@@ -9,13 +9,31 @@
 
 #include "plugin/options.h"
 #include "predictor/core/text.h"
+#include "predictor/decide/elsewhere.h"
 
 #define MODES "check, set, raise, trim, off or force"
 #define RECORD_NAME "FORETELL"
 
-enum { OPTION_MEM, OPTION_APP, OPTION_PARAMS, OPTION_MODEL, OPTION_MIG, OPTIONS };
+#define WISHES "fastest, cheapest, or either with :LIST of partitions"
 
-enum { APP_SIZE = 1024, PARAMS_SIZE = 4096, MODEL_SIZE = 4096, MIG_SIZE = 64 };
+enum {
+  OPTION_MEM,
+  OPTION_APP,
+  OPTION_PARAMS,
+  OPTION_MODEL,
+  OPTION_MIG,
+  OPTION_PERF,
+  OPTION_PARTITION,
+  OPTIONS
+};
+
+enum {
+  APP_SIZE = 1024,
+  PARAMS_SIZE = 4096,
+  MODEL_SIZE = 4096,
+  MIG_SIZE = 64,
+  PARTITION_SIZE = 1024
+};
 
 /* Owned; NULL: not said. */
 static struct {
@@ -24,6 +42,8 @@ static struct {
   char *params;
   char *model;
   char *mig;
+  char *partition;
+  bool perf;
 } given, surroundings;
 
 /* By option: whether it was ever said, and so is carried by Slurm, for every later component too. */
@@ -53,7 +73,15 @@ static struct spank_option table[] = {
   { (char *)"predict-mig", (char *)"GPU",
     (char *)"[foretell] ask for the smallest MIG slice, of GPU if it is given, that holds the "
             "network of --predict-model",
-    optional_argument, OPTION_MIG, take }
+    optional_argument, OPTION_MIG, take },
+  { (char *)"predict-perf", NULL,
+    (char *)"[foretell] print how long the job would take in each partition, what that costs, and "
+            "where it fits",
+    no_argument, OPTION_PERF, take },
+  { (char *)"predict-partition", (char *)"WHICH",
+    (char *)"[foretell] choose the fastest or the cheapest of the partitions in --partition, or in "
+            "WHICH=fastest:LIST or cheapest:LIST",
+    required_argument, OPTION_PARTITION, take }
 };
 
 /* A bare option; Slurm replays one from an environment as "(null)". */
@@ -82,6 +110,13 @@ static int keep(const char *option, const char *argument, size_t size, char **ou
   return 0;
 }
 
+static bool is_wish(const char *text)
+{
+  const char *list;
+
+  return ft_elsewhere_wish(text, &list) != FT_WISH_NONE;
+}
+
 static int take(int which, const char *argument, int remote)
 {
   ft_mode mode;
@@ -106,6 +141,15 @@ static int take(int which, const char *argument, int remote)
     return keep("predict-model", argument, MODEL_SIZE, &given.model);
   case OPTION_MIG:
     return keep("predict-mig", bare(argument) ? "" : argument, MIG_SIZE, &given.mig);
+  case OPTION_PERF:
+    given.perf = true;
+    return 0;
+  case OPTION_PARTITION:
+    if (!is_wish(argument)) {
+      slurm_error("foretell: --predict-partition=%.64s: expected " WISHES, argument);
+      return -1;
+    }
+    return keep("predict-partition", argument, PARTITION_SIZE, &given.partition);
   }
   return 0;
 }
@@ -146,7 +190,9 @@ static const char *const carriers[] = { "_SLURM_SPANK_OPTION_foretell_predict_me
                                         "_SLURM_SPANK_OPTION_foretell_predict_app",
                                         "_SLURM_SPANK_OPTION_foretell_predict_params",
                                         "_SLURM_SPANK_OPTION_foretell_predict_model",
-                                        "_SLURM_SPANK_OPTION_foretell_predict_mig" };
+                                        "_SLURM_SPANK_OPTION_foretell_predict_mig",
+                                        "_SLURM_SPANK_OPTION_foretell_predict_perf",
+                                        "_SLURM_SPANK_OPTION_foretell_predict_partition" };
 
 static const char exported[] = "SLURM_SPANK_";
 
@@ -220,6 +266,22 @@ static void consume(const char *name, size_t size, char **out)
   (void)unsetenv(name);
 }
 
+static void read_elsewhere(struct ft_options *out)
+{
+  const char *perf = from_environment("FORETELL_PREDICT_PERF");
+  const char *wish = from_environment("FORETELL_PREDICT_PARTITION");
+
+  out->perf = given.perf || (perf && strcmp(perf, "0") != 0 && strcmp(perf, "no") != 0);
+  out->partition = given.partition;
+  out->partition_typed = given.partition;
+  if (out->partition || !wish)
+    return;
+  if (is_wish(wish))
+    out->partition = wish;
+  else
+    slurm_error("foretell: FORETELL_PREDICT_PARTITION=%.64s: expected " WISHES, wish);
+}
+
 void ft_options_read(struct ft_options *out)
 {
   const char *mode = from_environment("FORETELL_PREDICT_MEM");
@@ -232,6 +294,7 @@ void ft_options_read(struct ft_options *out)
   out->params = given.params ? given.params : surroundings.params;
   out->model = given.model ? given.model : surroundings.model;
   out->mig = given.mig;
+  read_elsewhere(out);
   if (out->mode == FT_MODE_UNSET && mode) {
     out->mode = mode_of(mode);
     if (out->mode == FT_MODE_UNSET)
@@ -245,7 +308,9 @@ void ft_options_next(void)
   free(given.params);
   free(given.model);
   free(given.mig);
-  given.app = given.params = given.model = given.mig = NULL;
+  free(given.partition);
+  given.app = given.params = given.model = given.mig = given.partition = NULL;
+  given.perf = false;
 }
 
 void ft_options_free(void)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What the site wrote after the plugin's name in plugstack.conf, and what the
- * user said with --predict-mem, --predict-app, --predict-params, --predict-model and
- * --predict-mig (command line, #SBATCH lines) or, where a flag is not given, with
- * FORETELL_PREDICT_*.
+ * user said with --predict-mem, --predict-app, --predict-params, --predict-model, --predict-mig,
+ * --predict-perf and --predict-partition (command line, #SBATCH lines) or, where a flag is not
+ * given, with FORETELL_PREDICT_*.
  */
 #ifndef FT_PLUGIN_OPTIONS_H
 #define FT_PLUGIN_OPTIONS_H
@@ -26,6 +26,9 @@ struct ft_options {
   const char *params; /* NULL: not given */
   const char *model;  /* NULL: not given */
   const char *mig;    /* NULL: not given; "": without a GPU's name */
+  bool perf;
+  const char *partition; /* NULL: not given; one that ft_elsewhere_wish takes */
+  bool partition_typed;  /* not of the environment */
 };
 
 /* Read the arguments of plugstack.conf; what is not named keeps its default. Borrowed from AV. */

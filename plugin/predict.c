@@ -9,6 +9,7 @@
 
 #include "plugin/advise.h"
 #include "plugin/bridge.h"
+#include "plugin/elsewhere.h"
 #include "plugin/helper.h"
 #include "plugin/predict.h"
 #include "plugin/submission.h"
@@ -253,6 +254,22 @@ static int apply_network(struct work *w)
   return n->action == FT_ACTION_REJECT ? -1 : 0;
 }
 
+/* What --predict-perf and --predict-partition ask for; the partition may be another afterwards. */
+static void look_elsewhere(struct work *w, int state_fd)
+{
+  struct ft_question question = { .policy = &w->policy };
+  const ft_request *request = &w->submission.request;
+  struct ft_error err;
+
+  ft_policy_resolve(&w->site, request->partition, request->account, user_of_policy(w), &w->policy);
+  (void)find_evidence(w, state_fd, &question);
+  if (question.estimate && question.estimate->runs < w->policy.min_runs && !question.network)
+    question.estimate = NULL;
+  if (ft_elsewhere_apply(w->bridge, &w->options, state_fd, &w->site, w->collected.uid,
+                         question.estimate, &w->submission, &err) < 0)
+    ft_advise_failure(true, &err);
+}
+
 static int decide(struct work *w, const struct ft_settings *settings, int state_fd)
 {
   ft_submission *s = &w->submission;
@@ -316,11 +333,13 @@ static int predict(spank_t spank, struct work *w, const struct ft_settings *sett
 
   ft_options_read(&w->options);
   asked = (w->options.mode != FT_MODE_UNSET && w->options.mode != FT_MODE_OFF) ||
-          w->options.model || w->options.mig;
+          w->options.model || w->options.mig || w->options.perf || w->options.partition;
   read_site(w, state_fd, settings->state);
   ft_collect(w->bridge, &w->options, local, component, &w->collected);
   describe(w, settings);
   w->submission.het_offset = component;
+  if (w->has_site && (w->options.perf || w->options.partition))
+    look_elsewhere(w, state_fd);
   if (w->has_site)
     status = decide(w, settings, state_fd);
   else if (w->network)

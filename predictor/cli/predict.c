@@ -14,6 +14,7 @@
 
 #include "predictor/cli/cli.h"
 #include "predictor/cli/predict_model.h"
+#include "predictor/cli/predict_perf.h"
 #include "predictor/cli/predict_network.h"
 #include "predictor/cli/state.h"
 #include "predictor/cli/submission.h"
@@ -47,6 +48,7 @@ struct question {
   struct ft_predict_network network;
   const struct ft_estimate *estimate; /* of a job array: the largest element's; NULL: none */
   bool by_network;                    /* it is of the network, not of runs */
+  struct ft_perf perf;
   ft_policy policy;
   ft_mode mode;
 };
@@ -199,11 +201,13 @@ static int print_json(const struct question *q, const ft_decision *decision)
                 reason ? ft_json_text(reason) : json_null());
 
   return ft_json_print(json_pack(
-      "{s:o, s:I, s:o, s:o, s:o, s:n, s:n, s:o, s:[], s:o, s:o*, s:o*, s:o*, s:o*}", "app",
+      "{s:o, s:I, s:o, s:o, s:o, s:o, s:n, s:o, s:o, s:o, s:o*, s:o*, s:o*, s:o*, s:o*}", "app",
       ft_json_text(q->submission.app), "runs", (json_int_t)(q->estimate ? q->estimate->runs : 0),
       "method", method ? ft_json_text(method) : json_null(), "peak_memory_bytes", quantiles(q),
-      "gpu_memory_bytes", ft_predict_network_gpu(&q->network), "runtime_seconds", "energy_joules",
-      "mig", ft_predict_network_slice(&q->network), "relative", "decision", chosen, "network",
+      "gpu_memory_bytes", ft_predict_network_gpu(&q->network), "runtime_seconds",
+      ft_perf_runtime(&q->perf), "energy_joules", "mig", ft_predict_network_slice(&q->network),
+      "relative", ft_perf_relative(&q->perf), "decision", chosen, "elsewhere",
+      ft_perf_elsewhere(&q->perf), "network",
       ft_predict_network_said(&q->network), "imported_from",
       q->evidence.imported ? ft_json_text(q->submission.job_name) : NULL, "similar_apps",
       q->evidence.similar && !q->by_network ? json_integer(q->evidence.similar) : NULL, "array",
@@ -283,6 +287,7 @@ static int answer(struct question *q)
   } else {
     bool told = print_network(q);
 
+    ft_perf_print(&q->perf);
     ft_explain(&question, &decision, &said);
     /* that no run is known goes without saying behind that */
     if (told && decision.action == FT_ACTION_LEAVE && !decision.has_p50_bytes)
@@ -297,6 +302,26 @@ static int answer(struct question *q)
   return status == FT_EXIT_DONE && decision.action == FT_ACTION_REJECT ? FT_EXIT_NO : status;
 }
 
+/* Run times; the partition, and with it what is known of it, may be another afterwards. */
+static int look_elsewhere(struct question *q, struct ft_error *err)
+{
+  struct ft_question question = { .policy = &q->policy };
+  const ft_request *request = &q->submission.request;
+
+  ft_question_take(&question, &q->evidence, q->submission.job_name);
+  q->by_network = ft_predict_network_take(&q->network, &q->policy, &question);
+  q->estimate = question.estimate;
+  if (ft_perf_find(&q->asked, q->state_fd, &q->site, q->user.uid, claimed(q) ? q->estimate : NULL,
+                   &q->submission, &q->perf, err) < 0)
+    return -1;
+  if (!q->perf.choice.partitions[0])
+    return 0;
+  q->has_partition = ft_layout_read_partition(q->state_fd, &q->site, request->partition,
+                                              &q->partition, NULL) == 0;
+  ft_policy_resolve(&q->site, request->partition, request->account, q->user.name, &q->policy);
+  return find_evidence(q, err);
+}
+
 static int predict(struct question *q)
 {
   struct ft_error err;
@@ -305,6 +330,10 @@ static int predict(struct question *q)
   if (q->asked.mode && ft_mode_from_name(q->asked.mode) <= FT_MODE_UNSET)
     return ft_complain(q->name, FT_EXIT_USAGE,
                        "--mode=%s: expected check, set, raise, trim, off or force", q->asked.mode);
+  if (q->asked.choose && !ft_perf_is_choice(q->asked.choose))
+    return ft_complain(q->name, FT_EXIT_USAGE,
+                       "--choose=%.64s: expected fastest or cheapest, or either with :LIST",
+                       q->asked.choose);
   if (ft_asked_request(&q->asked, &request, &err) < 0 ||
       ft_find_user(q->asked.user, &q->user, &err) < 0)
     return ft_complain(q->name, FT_EXIT_USAGE, "%s", err.text);
@@ -320,7 +349,7 @@ static int predict(struct question *q)
   ft_policy_resolve(&q->site, request.partition, request.account, q->user.name, &q->policy);
   if (q->network.said.action == FT_ACTION_REJECT)
     return refused(q);
-  if (find_evidence(q, &err) < 0)
+  if (find_evidence(q, &err) < 0 || look_elsewhere(q, &err) < 0)
     return ft_complain(q->name, FT_EXIT_SYSTEM, "%s", err.text);
   return answer(q);
 }

@@ -63,6 +63,10 @@ static void fill_table(struct ft_asked *a, struct ft_option table[TABLE])
       &a->srun },
     { 0, "user", "USER", "whose app; default: yours", FT_OPTION_STRING, &a->user },
     { 0, "state", "DIR", "state folder; default: as configured", FT_OPTION_STRING, &a->state },
+    { 0, "perf", NULL, "how long it would take in each partition, as --predict-perf",
+      FT_OPTION_FLAG, &a->perf },
+    { 0, "choose", "WHICH", "a partition: fastest or cheapest[:LIST], as --predict-partition",
+      FT_OPTION_STRING, &a->choose },
     { 0, "json", NULL, "answer in JSON", FT_OPTION_FLAG, &a->json },
     { 0 },
   };
@@ -155,7 +159,9 @@ static char *here(char *word)
     const char *there, *here;
   } names[] = { { "--predict-mem=", "--mode=" },
                 { "--predict-app=", "--app=" },
-                { "--predict-params=", "--params=" } };
+                { "--predict-params=", "--params=" },
+                { "--predict-perf", "--perf" },
+                { "--predict-partition", "--choose" } };
   static char set[] = "--mode=set";
 
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

@@ -24,7 +24,8 @@ struct ft_asked {
   const char *network, *mig;
   unsigned long tasks, cpus_per_task, tasks_per_node, threads_per_core;
   uint64_t mem, mem_per_cpu, mem_per_gpu; /* UINT64_MAX: not given */
-  bool exclusive, srun, json;
+  const char *choose;                     /* NULL: not asked */
+  bool exclusive, srun, perf, json;
 
   const char *script_name; /* NULL: none, standard input, or --wrap */
   struct ft_buf script;

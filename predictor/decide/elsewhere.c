@@ -253,31 +253,29 @@ const struct ft_elsewhere_row *ft_elsewhere_worst(const struct ft_elsewhere *e, 
   return worst;
 }
 
-/* With the slowest platform of the partition that it goes to, whether it suits there or not. */
-static void compare(const struct ft_elsewhere_question *q, struct ft_elsewhere *out)
+const struct ft_elsewhere_row *ft_elsewhere_home(const struct ft_elsewhere *e, size_t home)
 {
-  const struct ft_elsewhere_row *home = NULL;
+  const struct ft_elsewhere_row *slowest = NULL;
 
-  for (size_t i = 0; i < out->count; i++) {
-    if (out->row[i].partition != q->evidence->home)
+  for (size_t i = 0; i < e->count; i++) {
+    if (e->row[i].partition != home)
       continue;
-    if (!out->row[i].place)
-      return;
-    if (!home || median_of(&out->row[i]) > median_of(home))
-      home = &out->row[i];
+    if (!e->row[i].place)
+      return NULL;
+    if (!slowest || median_of(&e->row[i]) > median_of(slowest))
+      slowest = &e->row[i];
   }
-  for (size_t i = 0; i < out->count && home; i++) {
-    struct ft_elsewhere_row *row = &out->row[i];
-    double spread;
+  return slowest;
+}
 
-    row->compared = row->place;
-    if (!row->compared)
-      continue;
-    spread = exp(SCORE95 * ft_elsewhere_deviation(row, home));
-    row->speed = row->place == home->place ? 1 : row->place->speed / home->place->speed;
-    row->speed_p05 = row->speed / spread;
-    row->speed_p95 = row->speed * spread;
-  }
+void ft_elsewhere_compare(struct ft_elsewhere_row *row, const struct ft_elsewhere_row *base)
+{
+  double spread = exp(SCORE95 * ft_elsewhere_deviation(row, base));
+
+  row->compared = true;
+  row->speed = row->place == base->place ? 1 : row->place->speed / base->place->speed;
+  row->speed_p05 = row->speed / spread;
+  row->speed_p95 = row->speed * spread;
 }
 
 static size_t best(const struct ft_elsewhere_question *q, const struct ft_elsewhere *e,
@@ -300,12 +298,17 @@ static size_t best(const struct ft_elsewhere_question *q, const struct ft_elsewh
 
 void ft_elsewhere_look(const struct ft_elsewhere_question *q, struct ft_elsewhere *out)
 {
+  const struct ft_elsewhere_row *home;
+
   out->count = 0;
   out->place_count = ft_runtime_estimate(&q->evidence->performance, q->submission->features,
                                          q->submission->features_count, out->place);
   for (size_t i = 0; i < q->evidence->partition_count; i++)
     add_rows(q, i, out);
-  compare(q, out);
+  home = ft_elsewhere_home(out, q->evidence->home);
+  for (size_t i = 0; i < out->count && home; i++)
+    if (out->row[i].place)
+      ft_elsewhere_compare(&out->row[i], home);
   out->fastest = best(q, out, false);
   out->cheapest = best(q, out, true);
 }

@@ -77,6 +77,12 @@ struct ft_elsewhere {
 
 void ft_elsewhere_look(const struct ft_elsewhere_question *question, struct ft_elsewhere *out);
 
+/* Put the speed of ROW against BASE into ROW; both are known. */
+void ft_elsewhere_compare(struct ft_elsewhere_row *row, const struct ft_elsewhere_row *base);
+
+/* The slowest row of the partition HOME, whether it suits there or not; NULL: not known. */
+const struct ft_elsewhere_row *ft_elsewhere_home(const struct ft_elsewhere *elsewhere, size_t home);
+
 /* The row that tells of PARTITION as a whole: where a job may come onto several platforms, the one
  * that is worse; NULL: one of them is not known, or it suits nowhere there. */
 const struct ft_elsewhere_row *ft_elsewhere_worst(const struct ft_elsewhere *elsewhere,

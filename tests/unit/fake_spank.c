@@ -39,7 +39,7 @@ extern struct fake_opt opt;
 struct fake_opt opt;
 
 static spank_context_t context;
-static struct spank_option *registered[8];
+static struct spank_option *registered[12];
 static size_t registered_count;
 static pid_t task_pid;
 static int failing_allocation = -1, allocations;
@@ -124,7 +124,7 @@ bool slurm_option_reset(struct fake_opt *o, const char *name)
 
 struct option *slurm_option_table_create(struct fake_opt *o, char **letters)
 {
-  struct option *table = calloc(NAMES + 9, sizeof *table);
+  struct option *table = calloc(NAMES + 12, sizeof *table);
 
   (void)o;
   *letters = xstrdup("+p:n:");
@@ -359,7 +359,7 @@ static int play_submission(void *plugin, int argc, char **argv, int ac, char **a
     printf("all done\n");
   failing_allocation = -1;
   printf("post_opt %d\n", status);
-  for (int i = 0; i < 3; i++)
+  for (int i = 0; i < 4; i++)
     if (opt.set[i])
       printf("%s=%s\n", option_names[i], opt.value[i]);
   return 0;

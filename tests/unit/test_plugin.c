@@ -21,10 +21,10 @@
 #include "predictor/core/units.h"
 #include "predictor/record/layout.h"
 #include "tests/unit/fake_spank.h"
+#include "tests/unit/play_plugin.h"
 
 static char folder[] = "/tmp/foretell-test-XXXXXX";
 static int state_fd = -1;
-static char *self; /* of this program: /proc/self/exe would be valgrind under valgrind */
 
 static ft_model *sample_model(void)
 {
@@ -131,63 +131,6 @@ static void model_path(char *out, size_t size)
   ft_layout_model_name("sorter", name);
   (void)snprintf(out, size, "%s/models/site/%s", folder, name);
 }
-
-/* Start the host with LINE's words; ENVIRONMENT: "NAME=VALUE", or NULL. Returns what it prints. */
-static const char *submit(const char *line, const char *environment)
-{
-  static char output[65536];
-  char words[1024], *argv[32];
-  size_t used = 0;
-  int ends[2], argc = 0, status;
-  ssize_t got;
-  pid_t pid;
-
-  (void)ft_string_copy(line, words, sizeof words);
-  for (char *p = strtok(words, " "); p; p = strtok(NULL, " "))
-    argv[argc++] = p;
-  argv[argc] = NULL;
-  assert_int_equal(pipe(ends), 0);
-  pid = fork();
-  assert_true(pid >= 0);
-  if (pid == 0) {
-    char variable[256];
-
-    (void)dup2(ends[1], STDOUT_FILENO);
-    close(ends[0]);
-    close(ends[1]);
-    (void)setenv("FAKE_HOST", argv[0], 1);
-    if (environment && ft_string_copy(environment, variable, sizeof variable))
-      (void)putenv(variable);
-    if (strcmp(argv[0], "salloc") == 0)
-      (void)putenv((char *)"FAKE_SALLOC=1");
-    execv(self, argv);
-    _exit(126);
-  }
-  close(ends[1]);
-  while ((got = read(ends[0], output + used, sizeof output - used - 1)) > 0)
-    used += (size_t)got;
-  output[used] = '\0';
-  close(ends[0]);
-  assert_int_equal(waitpid(pid, &status, 0), pid);
-  if (status != 0)
-    fail_msg("%s: status %d: %s", line, status, output);
-  return output;
-}
-
-static size_t lines_said(const char *output)
-{
-  size_t count = 0;
-
-  for (const char *p = output; p && *p; p = strchr(p, '\n'), p += p != NULL)
-    count += strncmp(p, "info: ", 6) == 0 || strncmp(p, "error: ", 7) == 0;
-  return count;
-}
-
-#define assert_has(text, part)                                                                     \
-  do {                                                                                             \
-    if (!strstr(text, part))                                                                       \
-      fail_msg("\"%s\" is not in: %s", part, text);                                                \
-  } while (0)
 
 static int set_up(void **state)
 {
@@ -631,8 +574,8 @@ int main(int argc, char **argv)
 
   if (getenv("FAKE_HOST"))
     return fake_spank_play(argc, argv);
-  self = realpath(argv[0], NULL);
+  play_plugin_self = realpath(argv[0], NULL);
   failed = cmocka_run_group_tests_name("plugin", tests, set_up, tear_down);
-  free(self);
+  free(play_plugin_self);
   return failed;
 }

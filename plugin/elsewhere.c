@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "plugin/advise.h"
+#include "plugin/elsewhere.h"
+#include "predictor/core/io.h"
+#include "predictor/core/text.h"
+#include "predictor/decide/elsewhere.h"
+
+/* Only who asks pays for them. */
+struct told {
+  struct ft_elsewhere_evidence evidence;
+  struct ft_elsewhere elsewhere;
+  struct ft_elsewhere_choice choice;
+};
+
+static void say(const char *line, void *data)
+{
+  (void)data;
+  ft_advise_line(line);
+}
+
+static int choose(const struct ft_bridge *bridge, const struct ft_options *options,
+                  const struct ft_elsewhere_question *q, struct told *t, ft_submission *submission,
+                  struct ft_error *err)
+{
+  const char *list;
+  enum ft_wish wish = ft_elsewhere_wish(options->partition, &list);
+
+  ft_elsewhere_choose(q, &t->elsewhere, wish, list, options->partition_typed, &t->choice);
+  if (t->choice.partitions[0] && ft_bridge_set_partition(bridge, t->choice.partitions) < 0)
+    return ft_error_set(err, "Slurm did not take --partition=%.200s", t->choice.partitions);
+  if (t->choice.partitions[0])
+    (void)ft_string_copy(t->choice.partitions, submission->request.partition,
+                         sizeof submission->request.partition);
+  ft_advise_line(t->choice.line);
+  return 0;
+}
+
+/* The partitions to look at: where several are named those, else all. */
+static const char *named(const struct ft_options *options, const ft_submission *submission)
+{
+  const char *list = NULL;
+
+  if (options->partition)
+    (void)ft_elsewhere_wish(options->partition, &list);
+  if (!list && strchr(submission->request.partition, ','))
+    list = submission->request.partition;
+  return list || options->perf ? list : submission->request.partition;
+}
+
+int ft_elsewhere_apply(const struct ft_bridge *bridge, const struct ft_options *options,
+                       int state_fd, const ft_site *site, uint32_t uid,
+                       const struct ft_estimate *memory, ft_submission *submission,
+                       struct ft_error *err)
+{
+  struct told *t = malloc(sizeof *t);
+  struct ft_elsewhere_question q = { .submission = submission, .memory = memory };
+  int status = -1;
+
+  if (!t)
+    return ft_error_set(err, "out of memory");
+  q.evidence = &t->evidence;
+  q.now = ft_io_now();
+  if (ft_elsewhere_find(state_fd, site, uid, submission, named(options, submission), &t->evidence,
+                        err) < 0)
+    goto out;
+  ft_elsewhere_look(&q, &t->elsewhere);
+  if (options->perf)
+    ft_elsewhere_table(&q, &t->elsewhere, say, NULL);
+  status = options->partition ? choose(bridge, options, &q, t, submission, err) : 0;
+out:
+  free(t);
+  return status;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * make_perf DIR UID APP PLATFORM[=RATIO[~DEVIATION]]...: put into the state folder DIR that user
+ * UID's APP took 100 s on the first platform in each of 40 runs, and on the others RATIO times as
+ * long; without RATIO it is not known.
+ */
+#include "config.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "predictor/core/text.h"
+#include "predictor/record/layout.h"
+
+static bool take_place(const char *word, ft_place *place)
+{
+  struct ft_text text = ft_text_from(word), name, number;
+  double ratio;
+
+  if (!ft_text_until(&text, '=', &name) ||
+      !ft_text_copy(name, place->platform, sizeof place->platform))
+    return false;
+  if (!ft_text_left(&text))
+    return true;
+  place->has_log_ratio = true;
+  if (!ft_text_until(&text, '~', &number) || !ft_text_is_double(number, &ratio))
+    return false;
+  place->log_ratio = log(ratio);
+  return !ft_text_left(&text) || ft_text_is_double(text, &place->deviation);
+}
+
+int main(int argc, char **argv)
+{
+  static ft_performance p = { .schema = FT_SCHEMA,
+                              .runs = 40,
+                              .has_pace = true,
+                              .pace = { .method = "regression",
+                                        .intercept = 100e6,
+                                        .residuals_count = 40 } };
+  struct ft_text number = ft_text_from(argc > 4 ? argv[2] : "");
+  char path[4096], name[FT_LAYOUT_NAME_SIZE];
+  struct ft_error err = { "usage: make_perf DIR UID APP PLATFORM[=RATIO[~DEVIATION]]..." };
+  uint64_t uid;
+  int fd;
+
+  if (!ft_text_u64(&number, UINT32_MAX, &uid) || !ft_string_copy(argv[3], p.app, sizeof p.app) ||
+      argc - 4 > (int)(sizeof p.places / sizeof *p.places))
+    goto fail;
+  for (int i = 4; i < argc; i++)
+    if (!take_place(argv[i], &p.places[p.places_count++]))
+      goto fail;
+  p.places[0].runs = 40;
+  for (int i = 0; i < 40; i++)
+    p.pace.residuals[i] = 0.002 * (i - 20);
+  (void)snprintf(path, sizeof path, "%s/" FT_LAYOUT_MODELS "/%lu", argv[1], (unsigned long)uid);
+  (void)mkdir(path, 0755);
+  fd = open(path, O_RDONLY | O_DIRECTORY);
+  ft_layout_performance_name(p.app, name);
+  if (fd < 0)
+    ft_error_errno(&err, "%s", path);
+  if (fd < 0 || ft_record_write(FT_RECORD_PERFORMANCE, &p, fd, name, 0644, &err) < 0)
+    goto fail;
+  close(fd);
+  return 0;
+fail:
+  fprintf(stderr, "make_perf: %s\n", err.text);
+  return 1;
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* --predict-perf and --predict-partition of the built plugin, in a fake SPANK host. */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "predictor/record/layout.h"
+#include "tests/unit/fake_spank.h"
+#include "tests/unit/platforms.h"
+#include "tests/unit/play_plugin.h"
+
+static char folder[] = "/tmp/foretell-test-XXXXXX";
+static int state_fd = -1;
+
+static void put(enum ft_record record, const void *message, const char *where, const char *name)
+{
+  int fd = openat(state_fd, where, O_RDONLY | O_DIRECTORY);
+  struct ft_error err;
+
+  assert_true(fd >= 0);
+  if (ft_record_write(record, message, fd, name, 0644, &err) < 0)
+    fail_msg("%s", err.text);
+  close(fd);
+}
+
+static void put_partition(const char *name, const char *platform, uint64_t mib)
+{
+  ft_partition p = some_partition(name, platform, mib);
+  char file[FT_LAYOUT_NAME_SIZE];
+
+  p.updated = 0;
+  p.def_mem_bytes = strcmp(name, "fast") == 0 ? UINT64_C(512) << 20 : UINT64_C(7000) << 20;
+  ft_layout_partition_name(name, file);
+  put(FT_RECORD_PARTITION, &p, "partitions", file);
+}
+
+/* Without these a job of the app has only the memory that its 40 runs needed. */
+static void put_performance(void)
+{
+  static ft_performance p;
+  char file[FT_LAYOUT_NAME_SIZE];
+
+  p = some_performance("sorter");
+  ft_layout_performance_name("sorter", file);
+  put(FT_RECORD_PERFORMANCE, &p, "models/site", file);
+}
+
+static void put_model(void)
+{
+  ft_model *m = calloc(1, sizeof *m);
+  char file[FT_LAYOUT_NAME_SIZE];
+
+  assert_non_null(m);
+  *m = (ft_model){ .schema = FT_SCHEMA,
+                   .app = "sorter",
+                   .rule = FT_RULE_RSS,
+                   .runs = 40,
+                   .completed = 40,
+                   .has_evaluator = true,
+                   .evaluator = { .method = "quantiles",
+                                  .log_target = true,
+                                  .intercept = log(1e9),
+                                  .max_bytes = 1.1e9,
+                                  .residuals_count = 40 } };
+  for (int i = 0; i < 40; i++)
+    m->evaluator.residuals[i] = (i - 20) * 0.002;
+  ft_layout_model_name("sorter", file);
+  put(FT_RECORD_MODEL, m, "models/site", file);
+  free(m);
+}
+
+static void put_all(void)
+{
+  const ft_platforms platforms = some_platforms();
+  const ft_site site = { .schema = FT_SCHEMA,
+                         .rule = FT_RULE_RSS,
+                         .memory_is_consumable = true,
+                         .default_partition = "main",
+                         .has_policy = true,
+                         .policy = { .mode = FT_MODE_OFF } };
+
+  put(FT_RECORD_SITE, &site, ".", FT_LAYOUT_SITE);
+  put(FT_RECORD_PLATFORMS, &platforms, ".", FT_LAYOUT_PLATFORMS);
+  put_partition("main", "old", 8000);
+  put_partition("fast", "new", 16000);
+  put_partition("near", "near", 8000);
+  put_partition("small", "new", 500);
+  put_performance();
+  put_model();
+}
+
+static int set_up(void **state)
+{
+  static char text[3][600];
+  const char *top = getenv("FT_TOP_BUILDDIR");
+
+  (void)state;
+  assert_non_null(mkdtemp(folder));
+  state_fd = open(folder, O_RDONLY | O_DIRECTORY);
+  assert_true(state_fd >= 0);
+  assert_int_equal(chdir(folder), 0);
+  assert_int_equal(mkdir("partitions", 0755), 0);
+  assert_int_equal(mkdir("models", 0755), 0);
+  assert_int_equal(mkdir("models/site", 0755), 0);
+  (void)snprintf(text[0], sizeof text[0], "%s/.libs/spank_foretell.so", top ? top : ".");
+  (void)snprintf(text[1], sizeof text[1], "state=%s", folder);
+  (void)snprintf(text[2], sizeof text[2], "socket=%s/socket", folder);
+  setenv("FAKE_PLUGIN", text[0], 1);
+  setenv("FAKE_STATE", text[1], 1);
+  setenv("FAKE_SOCKET", text[2], 1);
+  setenv("FAKE_HELPER", "helper=/nonexistent", 1);
+  setenv("HOME", "/nonexistent", 1);
+  put_all();
+  return 0;
+}
+
+static int tear_down(void **state)
+{
+  char command[100];
+
+  (void)state;
+  close(state_fd);
+  (void)snprintf(command, sizeof command, "rm -rf %s", folder);
+  return chdir("/") != 0 || system(command) != 0;
+}
+
+#define SBATCH "sbatch --predict-app=sorter "
+
+static void what_is_asked_for_is_told_and_set(void **state)
+{
+  static const struct {
+    const char *line, *environment, *has;
+    size_t lines;
+  } cases[] = {
+    { SBATCH "--predict-perf --wrap x", NULL, "info: foretell: main       old       1  ", 6 },
+    { SBATCH "--predict-perf --wrap x", NULL,
+      "info: foretell: speed is relative to main; fastest: fast; cheapest: near (", 6 },
+    { SBATCH "--predict-perf --partition near --wrap x", NULL, "relative to near; fastest: fast", 6 },
+    { SBATCH "--predict-perf --partition near,main --wrap x", NULL, "fastest: near", 4 },
+    { SBATCH "--wrap x", "FORETELL_PREDICT_PERF=1", "fastest: fast", 6 },
+    { SBATCH "--wrap x", "FORETELL_PREDICT_PERF=no", "post_opt 0", 0 },
+    { "salloc --predict-app=sorter --predict-perf", NULL, "fastest: fast", 6 },
+    { "srun --predict-app=sorter --predict-perf ./x", NULL, "fastest: fast", 6 },
+    { SBATCH "--predict-partition=fastest:main,fast --wrap x", NULL, "\npartition=fast\n", 1 },
+    { SBATCH "--predict-partition fastest:main,fast --wrap x", NULL, "\npartition=fast\n", 1 },
+    { SBATCH "--predict-partition=fastest:main,fast --partition main --wrap x", NULL,
+      "\npartition=fast\n", 1 },
+    { SBATCH "--predict-partition=fastest --partition main,small,fast --wrap x", NULL,
+      "\npartition=fast\n", 1 },
+    { SBATCH "--predict-partition=fastest --partition main --wrap x", NULL,
+      "\npartition=main\n", 1 },
+    { SBATCH "--predict-partition=fastest --wrap x", NULL, "none is named\n", 1 },
+    { SBATCH "--predict-partition=cheapest:fast,near --partition fast --wrap x", NULL,
+      "\npartition=near\n", 1 },
+    { SBATCH "--wrap x", "FORETELL_PREDICT_PARTITION=fastest:main,fast", "\npartition=fast\n", 1 },
+    { SBATCH "--partition main --wrap x", "FORETELL_PREDICT_PARTITION=fastest:main,fast",
+      "\npartition=main\n", 1 },
+    { SBATCH "--wrap x", "FORETELL_PREDICT_PARTITION=slowest", "error: foretell: FORETELL_PREDICT_", 1 },
+    { SBATCH "--predict-partition=slowest --wrap x", NULL, "options -1", 1 },
+    { SBATCH "--predict-perf --predict-partition=fastest:main,fast --wrap x", NULL,
+      "--partition set to fast", 5 },
+    /* memory is then told of where it goes: the default of fast is too little, that of main is not */
+    { SBATCH "--predict-partition=fastest:main,fast --predict-mem=check --wrap x", NULL,
+      "the default of partition fast, 512 MiB", 2 },
+    { "srun --predict-app=sorter --predict-partition=fastest:main,fast ./x", NULL,
+      "\npartition=fast\n", 1 },
+    { "salloc --predict-app=sorter --predict-partition=fastest:main,fast", NULL,
+      "\npartition=fast\n", 1 },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    const char *output = submit(cases[i].line, cases[i].environment);
+
+    if (!strstr(output, cases[i].has) || lines_said(output) != cases[i].lines)
+      fail_msg("case %zu: %s (%s): %s", i, cases[i].line,
+               cases[i].environment ? cases[i].environment : "", output);
+  }
+}
+
+static void without_a_site_or_runs_the_job_stays(void **state)
+{
+  char name[FT_LAYOUT_NAME_SIZE], path[FT_LAYOUT_NAME_SIZE + 16];
+  const char *output;
+
+  (void)state;
+  output = submit("sbatch --predict-app=other --predict-partition=fastest:main,fast --wrap x", NULL);
+  assert_has(output, "other: no run time of it is known yet; --partition stays\n");
+  assert_null(strstr(output, "partition="));
+  output = submit("sbatch --predict-app=other --predict-perf --wrap x", NULL);
+  assert_has(output, "other: no run time of it is known yet\n");
+  ft_layout_performance_name("sorter", name);
+  (void)snprintf(path, sizeof path, "models/site/%s", name);
+  assert_int_equal(truncate(path, 100), 0);
+  output = submit(SBATCH "--predict-partition=fastest:main,fast --wrap x", NULL);
+  assert_has(output, "info: foretell: no prediction: ");
+  assert_int_equal(lines_said(output), 1);
+  assert_has(output, "post_opt 0\n");
+  assert_int_equal(unlink("site"), 0);
+  output = submit(SBATCH "--predict-perf --wrap x", NULL);
+  assert_has(output, "info: foretell: no prediction: ");
+  assert_int_equal(lines_said(output), 1);
+  put_all();
+}
+
+#ifndef SANITIZED
+static void every_allocation_may_fail(void **state)
+{
+  int n;
+
+  (void)state;
+  for (n = 1; n < 500; n++) {
+    char failing[32];
+    const char *output;
+
+    (void)snprintf(failing, sizeof failing, "FAKE_FAILING=%d", n);
+    output = submit(SBATCH "--predict-partition=fastest:main,fast --wrap x", failing);
+    assert_has(output, "post_opt 0\n");
+    assert_true(lines_said(output) <= 2);
+    if (strstr(output, "all done"))
+      break;
+  }
+  assert_true(n > 3 && n < 500);
+}
+#endif
+
+int main(int argc, char **argv)
+{
+  const struct CMUnitTest tests[] = { cmocka_unit_test(what_is_asked_for_is_told_and_set),
+#ifndef SANITIZED
+                                      cmocka_unit_test(every_allocation_may_fail),
+#endif
+                                      cmocka_unit_test(without_a_site_or_runs_the_job_stays) };
+  int failed;
+
+  if (getenv("FAKE_HOST"))
+    return fake_spank_play(argc, argv);
+  play_plugin_self = realpath(argv[0], NULL);
+  failed = cmocka_run_group_tests_name("plugin elsewhere", tests, set_up, tear_down);
+  free(play_plugin_self);
+  return failed;
+}
