@@ -25,6 +25,7 @@
 #include "agent/measure/measure.h"
 #include "agent/platforms.h"
 #include "agent/publish.h"
+#include "agent/relate.h"
 #include "agent/seek.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
@@ -56,6 +57,7 @@ struct ft_agent {
   struct ft_platform_map *platforms;
   struct ft_publisher *publisher;
   struct ft_seeker *seeker;
+  struct ft_relater *relater;
   struct ft_ledger *ledger;
   struct ft_measure *measure;
   struct ft_jobs *jobs;
@@ -428,6 +430,10 @@ static int open_parts(struct ft_agent *agent, struct ft_error *err)
       ft_seeker_open(agent->loop, agent->children, agent->state_fd, agent->publisher, err);
   if (!agent->seeker)
     return -1;
+  agent->relater = ft_relater_open(agent->loop, agent->children, agent->state_fd,
+                                   agent->config.state_directory, agent->publisher, err);
+  if (!agent->relater)
+    return -1;
   agent->ledger =
       ft_ledger_open(agent->state_fd, agent->config.state_directory, agent->publisher, err);
   if (!agent->ledger)
@@ -503,6 +509,7 @@ void ft_agent_close(struct ft_agent *agent)
   ft_live_close(agent->live);
   ft_measure_close(agent->measure);
   ft_ledger_close(agent->ledger);
+  ft_relater_close(agent->relater);
   ft_seeker_close(agent->seeker);
   ft_publisher_close(agent->publisher);
   ft_cluster_close(agent->cluster);

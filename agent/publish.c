@@ -26,6 +26,8 @@ struct ft_publisher {
   int user_fd;
   void (*published)(const ft_model *model, void *data);
   void *data;
+  void (*timed)(const ft_performance *performance, void *data);
+  void *timed_data;
 };
 
 static int open_folder(int parent, const char *name, mode_t mode, struct ft_error *err)
@@ -83,6 +85,14 @@ void ft_publisher_watch(struct ft_publisher *p,
 {
   p->published = published;
   p->data = data;
+}
+
+void ft_publisher_watch_times(struct ft_publisher *p,
+                              void (*timed)(const ft_performance *performance, void *data),
+                              void *data)
+{
+  p->timed = timed;
+  p->timed_data = data;
 }
 
 /* Put "user UID may PERMISSIONS" (of TEXT's form) on the folder at PATH. */
@@ -232,7 +242,11 @@ int ft_publish_performance(struct ft_publisher *p, const ft_performance *perform
   ft_layout_performance_name(performance->app, name);
   if (publish_own(p, performance->uid, FT_RECORD_PERFORMANCE, performance, name, err) < 0)
     return -1;
-  return performance->uid == FT_LAYOUT_POOLED ? share_performance(p, performance, name, err) : 0;
+  if (performance->uid == FT_LAYOUT_POOLED && share_performance(p, performance, name, err) < 0)
+    return -1;
+  if (p->timed)
+    p->timed(performance, p->timed_data);
+  return 0;
 }
 
 static void forget(struct ft_publisher *p, const char *folder, const char *name)

@@ -20,6 +20,11 @@ void ft_publisher_close(struct ft_publisher *publisher);
 void ft_publisher_watch(struct ft_publisher *publisher,
                         void (*published)(const ft_model *model, void *data), void *data);
 
+/* Call TIMED after each file of run times that was; it may not publish one itself. */
+void ft_publisher_watch_times(struct ft_publisher *publisher,
+                              void (*timed)(const ft_performance *performance, void *data),
+                              void *data);
+
 /*
  * Replace the model file of MODEL's app and user. The user's folder is ours
  * (0700) and has an ACL entry that lets him read it; where the filesystem has

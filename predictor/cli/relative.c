@@ -6,18 +6,21 @@
  */
 #include "config.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "predictor/cli/records.h"
 #include "predictor/cli/relative.h"
 #include "predictor/core/text.h"
+#include "predictor/record/layout.h"
 
 struct options {
   struct ft_relative_reading reading;
-  const char *from, *learner, *model, *output, *plot;
+  const char *from, *learner, *model, *output, *plot, *state;
   unsigned long trees, seed, folds;
-  bool json;
+  bool json, store;
 };
 
 enum { TREES_MOST = 2000, FOLDS_MOST = 1000 };
@@ -259,6 +262,28 @@ out:
   return status;
 }
 
+/* The table: the store's, or of the file that ARGV says beside NOUNS other words. */
+static int read_table(const struct options *o, int argc, char **argv, int first, int nouns,
+                      struct ft_records *records, struct ft_relative_table *t)
+{
+  struct ft_error err;
+  int status;
+
+  if (argc - first != nouns + !o->store)
+    return ft_complain(argv[0], FT_EXIT_USAGE, "expected one DATA.csv, or --store without any");
+  if (o->store && (o->reading.features || o->reading.groups || o->reading.platforms))
+    return ft_complain(argv[0], FT_EXIT_USAGE,
+                       "--features, --group and --platforms are of a table: not with --store");
+  if (o->state && !o->store)
+    return ft_complain(argv[0], FT_EXIT_USAGE, "--state is of the store: not without --store");
+  status = o->store ? ft_relative_read_store(o->state, records, t, &err)
+                    : ft_relative_read(argv[first + nouns], &o->reading, t, &err);
+  if (status < 0)
+    return ft_complain(argv[0], FT_EXIT_USAGE, "%s", err.text);
+  tell_zeros(t, argv[0]);
+  return FT_EXIT_DONE;
+}
+
 int ft_command_relative(int argc, char **argv)
 {
   struct options o = { .learner = "best", .trees = 150, .seed = 1 };
@@ -281,29 +306,27 @@ int ft_command_relative(int argc, char **argv)
     { 0, "seed", "N", "of all that is drawn (1)", FT_OPTION_COUNT, &o.seed },
     { 0, "plot", "PREFIX", "draw PREFIX-distribution.svg, -vector.svg, -order.svg and -roc.svg",
       FT_OPTION_STRING, &o.plot },
+    { 0, "store", NULL, "of the agent's observations, in place of a table", FT_OPTION_FLAG, &o.store },
+    { 0, "state", "DIR", "the state folder with them", FT_OPTION_STRING, &o.state },
     { 'j', "json", NULL, "print one JSON object", FT_OPTION_FLAG, &o.json },
     { 0 }
   };
-  struct ft_relative_table t;
-  struct ft_error err;
+  struct ft_relative_table t = { 0 };
+  struct ft_records records = { .state_fd = -1 };
   int status, first;
 
-  first = ft_options_parse(options, "[OPTION]... DATA.csv",
+  first = ft_options_parse(options, "[OPTION]... DATA.csv|--store",
                            "How fast the runs of a table would be on other platforms.", false, argc,
                            argv, &status);
   if (first < 0)
     return status;
-  if (argc - first != 1)
-    return ft_complain(argv[0], FT_EXIT_USAGE, "expected one DATA.csv");
   if (o.model && o.plot)
     return ft_complain(argv[0], FT_EXIT_USAGE, "--plot shows rows held out: not with --model");
-  if (ft_relative_read(argv[first], &o.reading, &t, &err) < 0) {
-    status = ft_complain(argv[0], FT_EXIT_USAGE, "%s", err.text);
-  } else {
-    tell_zeros(&t, argv[0]);
+  status = read_table(&o, argc, argv, first, 0, &records, &t);
+  if (status == FT_EXIT_DONE)
     status = o.model ? run_model(&o, &t) : run_trial(&o, &t);
-  }
   ft_relative_table_free(&t);
+  ft_records_close(&records);
   return status;
 }
 
@@ -320,7 +343,7 @@ static int train(const struct options *o, const struct ft_relative_table *t)
     return status;
   status = FT_EXIT_USAGE;
   if (ft_relative_learn(t, NULL, &settings, &m, &err) < 0 ||
-      ft_relative_save(&m, o->output, &err) < 0) {
+      ft_relative_save(&m, o->output, o->store ? 0600 : 0644, &err) < 0) {
     (void)ft_complain("train", 0, "%s", err.text);
   } else if (o->json) {
     status = ft_json_print(json_pack("{s:o, s:s, s:i, s:o, s:o}", "platforms",
@@ -347,7 +370,7 @@ int ft_command_train(int argc, char **argv)
 {
   struct options o = { .learner = "best", .trees = 150, .seed = 1 };
   const struct ft_option options[] = {
-    { 'o', "output", "FILE", "where the model goes; needed", FT_OPTION_STRING, &o.output },
+    { 'o', "output", "FILE", "where the model goes; of the store: relative.model beside it", FT_OPTION_STRING, &o.output },
     { 0, "from", "PLATFORM", "whose time is known; default: the one most measured",
       FT_OPTION_STRING, &o.from },
     { 'g', "group", "LIST", "columns that make a group, held out together", FT_OPTION_STRING,
@@ -360,28 +383,33 @@ int ft_command_train(int argc, char **argv)
       &o.learner },
     { 0, "trees", "N", "in a forest, 3 to 2000 (150)", FT_OPTION_COUNT, &o.trees },
     { 0, "seed", "N", "of all that is drawn (1)", FT_OPTION_COUNT, &o.seed },
+    { 0, "store", NULL, "of the agent's observations, in place of a table", FT_OPTION_FLAG, &o.store },
+    { 0, "state", "DIR", "the state folder with them", FT_OPTION_STRING, &o.state },
     { 'j', "json", NULL, "print one JSON object", FT_OPTION_FLAG, &o.json },
     { 0 }
   };
-  struct ft_relative_table t;
-  struct ft_error err;
+  struct ft_relative_table t = { 0 };
+  struct ft_records records = { .state_fd = -1 };
+  char path[PATH_MAX + sizeof FT_LAYOUT_RELATIVE];
   int status, first;
 
-  first = ft_options_parse(options, "relative [OPTION]... DATA.csv",
+  first = ft_options_parse(options, "relative [OPTION]... DATA.csv|--store",
                            "Learns from a table what foretell relative predicts.", false, argc,
                            argv, &status);
   if (first < 0)
     return status;
-  if (argc - first != 2 || strcmp(argv[first], "relative") != 0)
+  if (argc == first || strcmp(argv[first], "relative") != 0)
     return ft_complain(argv[0], FT_EXIT_USAGE, "expected \"relative\" and one DATA.csv");
-  if (!o.output)
+  if (!o.output && !o.store)
     return ft_complain(argv[0], FT_EXIT_USAGE, "where to? --output=FILE");
-  if (ft_relative_read(argv[first + 1], &o.reading, &t, &err) < 0) {
-    status = ft_complain(argv[0], FT_EXIT_USAGE, "%s", err.text);
-  } else {
-    tell_zeros(&t, argv[0]);
+  status = read_table(&o, argc, argv, first, 1, &records, &t);
+  if (status == FT_EXIT_DONE) {
+    if (!o.output)
+      (void)snprintf(path, sizeof path, "%s/" FT_LAYOUT_RELATIVE, records.config.state_directory);
+    o.output = o.output ? o.output : path;
     status = train(&o, &t);
   }
   ft_relative_table_free(&t);
+  ft_records_close(&records);
   return status;
 }

@@ -302,37 +302,3 @@ out:
     close(fd);
   return got;
 }
-
-size_t ft_relative_source(const struct ft_relative_table *t, const char *name, struct ft_error *err)
-{
-  size_t best = SIZE_MAX, most = 0;
-
-  for (size_t p = 0; p < t->platforms; p++) {
-    size_t known = 0;
-
-    for (size_t r = 0; r < t->rows; r++)
-      known += !isnan(t->seconds[r * t->platforms + p]);
-    if (name && strcmp(t->platform[p], name) == 0)
-      return p;
-    if (!name && known > most) {
-      most = known;
-      best = p;
-    }
-  }
-  if (best == SIZE_MAX && name)
-    ft_error_set(err, "no times on \"%s\": expected a column time:%s", name, name);
-  else if (best == SIZE_MAX)
-    ft_error_set(err, "no times: expected columns named time:PLATFORM");
-  return best;
-}
-
-void ft_relative_table_free(struct ft_relative_table *t)
-{
-  free(t->feature);
-  free(t->platform);
-  free(t->label);
-  free(t->x);
-  free(t->seconds);
-  free(t->group);
-  *t = (struct ft_relative_table){ 0 };
-}

@@ -113,9 +113,12 @@ static void choose_first(ft_performance *p)
   first = p->places[0];
   p->places[0] = p->places[most];
   p->places[most] = first;
-  for (uint32_t i = 0; i < p->places_count; i++)
+  for (uint32_t i = 0; i < p->places_count; i++) {
     p->places[i].log_ratio = i ? p->places[i].log_ratio - ratio : 0;
+    p->places[i].told_log_ratio -= ratio;
+  }
   p->places[most].has_log_ratio = true;
+  p->places[0].has_told_log_ratio = false;
   for (size_t i = 0; i < p->history_count; i++)
     if (p->history[i].place == 0 || p->history[i].place == most)
       p->history[i].place = most - p->history[i].place;
@@ -230,6 +233,25 @@ static void residuals_at(const ft_performance *p, uint32_t place, struct residua
   }
 }
 
+/* What is measured at PLACE, if anything, and what is told of it, by their precision. */
+static void weigh(ft_place *place, bool measured)
+{
+  double told, runs, off;
+
+  place->has_log_ratio = measured || place->has_told_log_ratio;
+  if (!measured) {
+    place->log_ratio = place->has_told_log_ratio ? place->told_log_ratio : 0;
+    place->deviation = place->has_told_log_ratio ? place->told_deviation : 0;
+  } else if (place->has_told_log_ratio) {
+    /* off by more than it says, it is believed less */
+    off = fabs(place->told_log_ratio - place->log_ratio) / 2;
+    told = pow(fmax(fmax(place->told_deviation, LEAST_DEVIATION), off), -2);
+    runs = 1 / (place->deviation * place->deviation);
+    place->log_ratio = (told * place->told_log_ratio + runs * place->log_ratio) / (told + runs);
+    place->deviation = 1 / sqrt(told + runs);
+  }
+}
+
 /* The median, and how far it may be off. */
 static double middle(struct residuals *r, double *deviation)
 {
@@ -258,12 +280,11 @@ static void measure_ratios(ft_performance *p)
     double deviation;
 
     residuals_at(p, i, &r);
-    place->has_log_ratio = r.count > 0;
-    place->log_ratio = place->deviation = 0;
-    if (!r.count)
-      continue;
-    place->log_ratio = middle(&r, &deviation) - first;
-    place->deviation = hypot(deviation, off);
+    if (r.count) {
+      place->log_ratio = middle(&r, &deviation) - first;
+      place->deviation = hypot(deviation, off);
+    }
+    weigh(place, r.count > 0);
   }
   p->places[0].has_log_ratio = false;
   p->places[0].log_ratio = p->places[0].deviation = 0;
@@ -344,27 +365,30 @@ int ft_performance_update(ft_performance *p, const ft_observation *o, struct ft_
   return status;
 }
 
+void ft_performance_untell(ft_performance *p)
+{
+  for (uint32_t i = 0; i < p->places_count; i++)
+    p->places[i].has_told_log_ratio = false;
+  for (uint32_t i = p->places_count; i-- > 1;)
+    if (!p->places[i].runs)
+      remove_place(p, i);
+  measure_ratios(p);
+}
+
 void ft_performance_tell(ft_performance *p, const char *platform, double log_ratio,
                          double deviation)
 {
   uint32_t at = find_place(p, platform);
-  double told, measured;
   ft_place *place;
 
-  if (!at || at == MOST_PLACES || !p->places_count || !isfinite(log_ratio) ||
-      !(deviation > 0 && isfinite(deviation)))
+  if (!at || at == MOST_PLACES || !p->places_count || !p->has_pace || !isfinite(log_ratio) ||
+      !(deviation >= LEAST_DEVIATION && isfinite(deviation)))
     return;
   place = &p->places[place_of(p, platform)];
-  if (!place->runs) {
-    place->has_log_ratio = true;
-    place->log_ratio = log_ratio;
-    place->deviation = deviation;
-    return;
-  }
-  told = 1 / (deviation * deviation);
-  measured = 1 / (place->deviation * place->deviation);
-  place->log_ratio = (told * log_ratio + measured * place->log_ratio) / (told + measured);
-  place->deviation = 1 / sqrt(told + measured);
+  place->has_told_log_ratio = true;
+  place->told_log_ratio = log_ratio;
+  place->told_deviation = deviation;
+  measure_ratios(p);
 }
 
 void ft_performance_counted(const ft_performance *p, double *mean, size_t count)

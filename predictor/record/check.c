@@ -202,7 +202,8 @@ static int check_model(const ft_model *m, struct ft_error *err)
 static int check_place(const ft_place *p, struct ft_error *err)
 {
   if (!p->platform[0] || !printable(p->platform) || !isfinite(p->last) || !isfinite(p->log_ratio) ||
-      !(p->deviation >= 0 && isfinite(p->deviation)))
+      !(p->deviation >= 0 && isfinite(p->deviation)) || !isfinite(p->told_log_ratio) ||
+      !(p->told_deviation >= 0 && isfinite(p->told_deviation)))
     return bad(err, "places");
   return 0;
 }

@@ -87,6 +87,34 @@ run relative -g app,colour "$scratch/t.csv"
 like "$status $err" '2 .*no column "colour"' "a group that is none"
 run relative --learner=oracle "$scratch/t.csv"
 like "$status $err" '2 .*expected best, or of constant' "a learner that is none"
+
+# the same of the store: apps that use one to two cores, on two platforms; and one that has run on one alone
+mkdir "$scratch/state"
+awk 'BEGIN {
+  print "app,job_id,peak_mib,runtime,end,uid,platform,cpu_seconds"
+  for (i = 0; i < 90; i++) {
+    c = 1 + i % 30 / 29; n = 1700000000 + i
+    printf "app%d,%d,100,%.3f,%d,7,two,%.3f\napp%d,%d,100,%.3f,%d,7,one,%.3f\n", i % 30, 2 * i + 1, 10, n, 10 * c, i % 30, 2 * i + 2, 10 * c, n, 10 * c
+  }
+  print "alone,999,100,10,1700001000,7,two,15"
+}' >"$scratch/runs.csv"
+run train relative --store --state="$scratch/state" --learner=few_trees
+like "$status $err" '2 .*store.db' "a store that is none"
+run import --state="$scratch/state" "$scratch/runs.csv"
+diag "$out $err"
+run relative --store --state="$scratch/state" --learner=few_trees --json
+is "$status $(json rows | tr '}' '\n' | grep -c app)" "0 30" "a row for each app on several platforms"
+within "$(json median_error)" 0 0.05 "what was counted tells how fast it is elsewhere"
+run train relative --store --state="$scratch/state" --learner=few_trees
+like "$status $out" '^0 .*/relative\.model: from .* to 1 platforms, learnt from 30 rows' "and teaches the site's model"
+is "$(stat -c %a "$scratch/state/relative.model")" 600 "which is no one else's to read"
+run relative --store --state="$scratch/state" -m "$scratch/state/relative.model"
+like "$out" 'app3
+  .* 1\.000 times' "which answers for them"
+run relative --store "$scratch/t.csv"
+like "$status $err" '2 .*--store without any' "either a table or the store"
+run relative --state="$scratch/state" "$scratch/t.csv"
+like "$status $err" '2 .*not without --store' "a state folder is the store's"
 run train absolute "$scratch/t.csv"
 like "$status $err" '2 .*expected "relative"' "nothing else is learnt"
 run train relative "$scratch/t.csv"

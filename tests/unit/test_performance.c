@@ -152,6 +152,28 @@ static void what_is_told_gives_way_to_runs(void **state)
   free(p);
 }
 
+static void what_is_told_stays_until_it_is_forgotten(void **state)
+{
+  ft_performance *p = learnt(60, 3);
+  ft_observation o = run(1000, "slow", 6, 5);
+
+  (void)state;
+  ft_performance_tell(p, "new", log(0.5), 0.3);
+  assert_int_equal(ft_performance_update(p, &o, NULL), 1);
+  assert_int_equal(p->places_count, 3);
+  assert_near(p->places[2].log_ratio, log(0.5), 1e-9);
+  o = run(1001, "new", 6, 5 * 0.3);
+  assert_int_equal(ft_performance_update(p, &o, NULL), 1);
+  assert_true(p->places[2].log_ratio < log(0.45) && p->places[2].log_ratio > log(0.29));
+  ft_performance_untell(p);
+  assert_near(p->places[2].log_ratio, log(0.3), 0.05);
+  ft_performance_tell(p, "gone", log(0.5), 0.3);
+  assert_int_equal(p->places_count, 4);
+  ft_performance_untell(p);
+  assert_int_equal(p->places_count, 3);
+  free(p);
+}
+
 static void the_place_with_most_runs_becomes_the_first(void **state)
 {
   ft_performance *p = learnt(6, 3);
@@ -234,6 +256,7 @@ int main(void)
     cmocka_unit_test(runs_stay_in_order_of_time),
     cmocka_unit_test(an_absurd_time_moves_little),
     cmocka_unit_test(what_is_told_gives_way_to_runs),
+    cmocka_unit_test(what_is_told_stays_until_it_is_forgotten),
     cmocka_unit_test(the_place_with_most_runs_becomes_the_first),
     cmocka_unit_test(of_too_many_places_the_stalest_leaves),
     cmocka_unit_test(what_was_not_counted_is_missing_not_0)

@@ -8,13 +8,47 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "predictor/cli/relative.h"
 #include "predictor/core/hash.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
+#include "predictor/estimate/relative.h"
 #include "predictor/learn/numbers.h"
 
 static const char magic[] = "foretell-relative 1";
+
+size_t ft_relative_source(const struct ft_relative_table *t, const char *name, struct ft_error *err)
+{
+  size_t best = SIZE_MAX, most = 0;
+
+  for (size_t p = 0; p < t->platforms; p++) {
+    size_t known = 0;
+
+    for (size_t r = 0; r < t->rows; r++)
+      known += !isnan(t->seconds[r * t->platforms + p]);
+    if (name && strcmp(t->platform[p], name) == 0)
+      return p;
+    if (!name && known > most) {
+      most = known;
+      best = p;
+    }
+  }
+  if (best == SIZE_MAX && name)
+    ft_error_set(err, "no times on \"%s\": expected a column time:%s", name, name);
+  else if (best == SIZE_MAX)
+    ft_error_set(err, "no times: expected columns named time:PLATFORM");
+  return best;
+}
+
+void ft_relative_table_free(struct ft_relative_table *t)
+{
+  free(t->feature);
+  free(t->platform);
+  free(t->label);
+  free(t->x);
+  free(t->seconds);
+  free(t->group);
+  *t = (struct ft_relative_table){ 0 };
+}
 
 static int allocate(struct ft_relative_model *m, struct ft_error *err)
 {
@@ -119,7 +153,7 @@ int ft_relative_ask(const struct ft_relative_model *m, const double *x, const do
 }
 
 /* PATH as a file of its folder. */
-static int put_file(const char *path, const struct ft_buf *file, struct ft_error *err)
+static int put_file(const char *path, const struct ft_buf *file, mode_t mode, struct ft_error *err)
 {
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
   char folder[4096] = ".";
@@ -130,12 +164,13 @@ static int put_file(const char *path, const struct ft_buf *file, struct ft_error
   fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0)
     return ft_error_errno(err, "%s", folder);
-  status = ft_io_write_file(fd, name, file->data, file->length, 0644, err);
+  status = ft_io_write_file(fd, name, file->data, file->length, mode, err);
   close(fd);
   return status;
 }
 
-int ft_relative_save(const struct ft_relative_model *m, const char *path, struct ft_error *err)
+int ft_relative_save(const struct ft_relative_model *m, const char *path, mode_t mode,
+                     struct ft_error *err)
 {
   struct ft_buf file, data;
   struct ft_numbers numbers = { &data };
@@ -155,7 +190,7 @@ int ft_relative_save(const struct ft_relative_model *m, const char *path, struct
   if (file.failed || data.failed)
     ft_error_set(err, "%s: the model is larger than %d MiB", path, FT_LIMIT_RELATIVE >> 20);
   else
-    status = put_file(path, &file, err);
+    status = put_file(path, &file, mode, err);
   ft_buf_free(&data);
   ft_buf_free(&file);
   return status;
