@@ -11,7 +11,6 @@
 #include "predictor/history/changes.h"
 #include "predictor/history/rebuild.h"
 #include "predictor/online/failure.h"
-#include "predictor/online/online.h"
 #include "predictor/record/layout.h"
 
 /* Of work between two looks at what else there is to do. A run takes up to 1 ms to learn (24
@@ -174,13 +173,21 @@ static int postpone(struct ft_follow *follow, struct ft_store *store, struct ft_
   return 0;
 }
 
+static int publish_performance(struct ft_follow *follow, struct ft_error *err)
+{
+  const ft_performance *performance = &follow->rebuild->performance;
+
+  return performance->runs ? ft_publish_performance(follow->publisher, performance, err) : 0;
+}
+
 static int publish(struct ft_follow *follow, struct ft_store *store, struct ft_error *err)
 {
   const ft_model *model = &follow->rebuild->model;
 
   if (!model->runs)
     ft_publish_forget_model(follow->publisher, model->uid, model->app);
-  else if (ft_publish_model(follow->publisher, model, err) < 0)
+  else if (ft_publish_model(follow->publisher, model, err) < 0 ||
+           publish_performance(follow, err) < 0)
     return postpone(follow, store, err);
   else
     follow->published++;
@@ -234,6 +241,6 @@ void ft_follow_learn(struct ft_follow *follow, const ft_observation *o)
   if (!follow->rebuild || strcmp(o->app, follow->change.app) != 0 ||
       (o->uid != follow->change.uid && follow->change.uid != FT_LAYOUT_POOLED))
     return;
-  if (ft_online_update(&follow->rebuild->model, o, &err) < 0)
+  if (ft_rebuild_learn(follow->rebuild, o, &err) < 0)
     give_up(follow); /* it begins again */
 }

@@ -34,6 +34,7 @@ void ft_job_take_submission(struct job *job, const void *data, size_t length)
   }
   (void)ft_string_copy(s->app, job->o.app, sizeof job->o.app);
   (void)ft_string_copy(s->job_name, job->o.job_name, sizeof job->o.job_name);
+  (void)ft_string_copy(s->program, job->o.program, sizeof job->o.program);
   (void)ft_string_copy(s->request.container, job->o.container, sizeof job->o.container);
   memcpy(job->o.features, s->features, sizeof job->o.features);
   job->o.features_count = s->features_count;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "agent/follow.h"
+#include "agent/kin.h"
 #include "agent/ledger.h"
 #include "agent/log.h"
 #include "agent/spool.h"
@@ -19,6 +20,7 @@
 #include "predictor/history/rebuild.h"
 #include "predictor/online/failure.h"
 #include "predictor/online/online.h"
+#include "predictor/online/performance.h"
 #include "predictor/record/layout.h"
 
 /* Observations between two trims of the store. */
@@ -42,12 +44,14 @@ struct ft_ledger {
   struct ft_shared_apps shared;
   ft_rule rule;
   double price;
+  bool borrow; /* similar apps and what apps need at large are noted */
   uint64_t keep;
   unsigned since_trim;
   bool told; /* that the store refuses */
   int64_t seen; /* up to this run its nodes were */
   ft_observation merged;
   ft_model model;
+  ft_performance performance;
 };
 
 static bool have_store(struct ft_ledger *ledger, struct ft_error *err)
@@ -140,6 +144,11 @@ void ft_ledger_set_price(struct ft_ledger *ledger, double price)
   ft_follow_set_price(ledger->follow, price);
 }
 
+void ft_ledger_set_borrow(struct ft_ledger *ledger, bool borrow)
+{
+  ledger->borrow = borrow;
+}
+
 bool ft_ledger_follow(struct ft_ledger *ledger)
 {
   struct ft_error err;
@@ -169,9 +178,10 @@ static int rebuild(struct ft_ledger *ledger, uint32_t uid, const ft_observation 
   ft_rebuild_begin(rebuild, uid, o->app, ledger->rule);
   ft_failure_set_price(&rebuild->model, ledger->price);
   status = ft_rebuild_step(rebuild, ledger->store, RUNS_AT_ONCE, err);
-  if (status > 0)
+  if (status > 0) {
     ledger->model = rebuild->model;
-  else if (status == 0) {
+    ledger->performance = rebuild->performance;
+  } else if (status == 0) {
     status = ft_store_mark(ledger->store, uid, o->app, NULL, err);
     ledger->behind = true;
   }
@@ -179,15 +189,31 @@ static int rebuild(struct ft_ledger *ledger, uint32_t uid, const ft_observation 
   return status;
 }
 
-static int refine_model(struct ft_ledger *ledger, uint32_t uid, const ft_observation *o,
-                        struct ft_error *err)
+/* The run times of UID's app, as they were published, with O's. Returns whether they changed; -1 with ERR. */
+static int refine_performance(struct ft_ledger *ledger, uint32_t uid, const ft_observation *o,
+                              struct ft_error *err)
 {
-  int changed = read_model(ledger, uid, o) ? ft_online_update(&ledger->model, o, err)
-                                           : rebuild(ledger, uid, o, err);
+  ft_performance *p = &ledger->performance;
 
-  if (changed <= 0)
+  if (ft_layout_read_own_performance(ledger->state_fd, uid, o->app, p, NULL) < 0)
+    ft_performance_init(p, o->app, uid);
+  return ft_performance_update(p, o, err);
+}
+
+/* The model first: a submission is sooner for it. */
+static int refine_app(struct ft_ledger *ledger, uint32_t uid, const ft_observation *o,
+                      struct ft_error *err)
+{
+  bool known = read_model(ledger, uid, o);
+  int changed = known ? ft_online_update(&ledger->model, o, err) : rebuild(ledger, uid, o, err);
+
+  if (changed > 0 && ft_publish_model(ledger->publisher, &ledger->model, err) < 0)
+    return -1;
+  if (known && changed >= 0)
+    changed = refine_performance(ledger, uid, o, err);
+  if (changed <= 0 || !ledger->performance.runs)
     return changed;
-  return ft_publish_model(ledger->publisher, &ledger->model, err);
+  return ft_publish_performance(ledger->publisher, &ledger->performance, err);
 }
 
 /* Learn from what the store now holds of O's run and publish. Returns 0 or -1 with ERR. */
@@ -196,9 +222,11 @@ static int refine(struct ft_ledger *ledger, const ft_observation *o, struct ft_e
   if (!o->app[0])
     return 0;
   ft_follow_learn(ledger->follow, o);
-  if (refine_model(ledger, o->uid, o, err) < 0)
+  if (refine_app(ledger, o->uid, o, err) < 0)
     return -1;
-  return ft_shared_app(&ledger->shared, o->app) ? refine_model(ledger, FT_LAYOUT_POOLED, o, err)
+  if (ledger->borrow && !ledger->behind)
+    ft_kin_note(ledger->publisher, ledger->state_fd, &ledger->model, o);
+  return ft_shared_app(&ledger->shared, o->app) ? refine_app(ledger, FT_LAYOUT_POOLED, o, err)
                                                 : 0;
 }
 
@@ -223,13 +251,14 @@ static void trim(struct ft_ledger *ledger)
     ft_log(LOG_WARNING, "%s", err.text);
 }
 
-/* Store, learn, publish. Returns 0 when nothing is left to do, -1 with ERR. */
+/* Store, learn, publish. What the store does not keep of O counts too. Returns 0 when nothing is left to do, -1 with ERR. */
 static int put(struct ft_ledger *ledger, const ft_observation *o, struct ft_error *err)
 {
   if (!have_store(ledger, err))
     return -1;
   if (ft_store_put(ledger->store, o, &ledger->merged, err) < 0)
     return -1;
+  (void)ft_string_copy(o->program, ledger->merged.program, sizeof ledger->merged.program);
   if (refine(ledger, &ledger->merged, err) < 0)
     return -1;
   trim(ledger);

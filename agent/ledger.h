@@ -31,6 +31,9 @@ void ft_ledger_set_rule(struct ft_ledger *ledger, ft_rule rule);
 /* So much a failed attempt costs (policy.failure_price); models are made anew where it was another. */
 void ft_ledger_set_price(struct ft_ledger *ledger, double price);
 
+/* Whether it is noted which apps are alike and what apps need at large (policy.borrow). */
+void ft_ledger_set_borrow(struct ft_ledger *ledger, bool borrow);
+
 /*
  * Publish what others have put into the store, a few milliseconds' work. Returns whether there
  * is more to do at once.

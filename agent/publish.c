@@ -141,23 +141,57 @@ static int open_user_folder(struct ft_publisher *p, uint32_t uid, struct ft_erro
   return fd;
 }
 
-/* What everybody may read says nothing of single runs. */
-static int publish_shared(struct ft_publisher *p, const ft_model *model, const char *name,
-                          struct ft_error *err)
+static int publish_shared(struct ft_publisher *p, enum ft_record record, const void *message,
+                          const char *name, struct ft_error *err)
 {
-  int fd = open_folder(p->state_fd, FT_LAYOUT_SHARED, 0755, err), status = -1;
-  ft_model *copy = malloc(sizeof *copy);
+  int fd = open_folder(p->state_fd, FT_LAYOUT_SHARED, 0755, err), status;
 
-  if (!copy) {
-    ft_error_errno(err, "%s", model->app);
-  } else if (fd >= 0) {
-    *copy = *model;
-    copy->history_count = 0;
-    status = ft_record_write(FT_RECORD_MODEL, copy, fd, name, 0644, err);
-  }
+  if (fd < 0)
+    return -1;
+  status = ft_record_write(record, message, fd, name, 0644, err);
+  close(fd);
+  return status;
+}
+
+int ft_publish_folder(struct ft_publisher *p, uint32_t uid, struct ft_error *err)
+{
+  if (p->user_fd >= 0 && p->uid == uid)
+    return p->user_fd;
+  if (p->user_fd >= 0)
+    close(p->user_fd);
+  p->user_fd = open_user_folder(p, uid, err);
+  p->uid = uid;
+  return p->user_fd;
+}
+
+/* Replace the file NAME of user UID with RECORD. */
+static int publish_own(struct ft_publisher *p, uint32_t uid, enum ft_record record,
+                       const void *message, const char *name, struct ft_error *err)
+{
+  if (ft_publish_folder(p, uid, err) < 0)
+    return -1;
+  /* the group bits are the ACL's mask; who gets no entry is kept out by the folder */
+  if (ft_record_write(record, message, p->user_fd, name, 0644, err) == 0)
+    return 0;
+  /* the folder may have been removed under us: it is made anew the next time */
+  close(p->user_fd);
+  p->user_fd = -1;
+  return -1;
+}
+
+/* What everybody may read says nothing of single runs. */
+static int share_model(struct ft_publisher *p, const ft_model *model, const char *name,
+                       struct ft_error *err)
+{
+  ft_model *copy = malloc(sizeof *copy);
+  int status;
+
+  if (!copy)
+    return ft_error_errno(err, "%s", model->app);
+  *copy = *model;
+  copy->history_count = 0;
+  status = publish_shared(p, FT_RECORD_MODEL, copy, name, err);
   free(copy);
-  if (fd >= 0)
-    close(fd);
   return status;
 }
 
@@ -165,27 +199,40 @@ int ft_publish_model(struct ft_publisher *p, const ft_model *model, struct ft_er
 {
   char name[FT_LAYOUT_NAME_SIZE];
 
-  if (p->user_fd < 0 || p->uid != model->uid) {
-    if (p->user_fd >= 0)
-      close(p->user_fd);
-    p->user_fd = open_user_folder(p, model->uid, err);
-    p->uid = model->uid;
-    if (p->user_fd < 0)
-      return -1;
-  }
   ft_layout_model_name(model->app, name);
-  /* the group bits are the ACL's mask; who gets no entry is kept out by the folder */
-  if (ft_record_write(FT_RECORD_MODEL, model, p->user_fd, name, 0644, err) == 0) {
-    if (model->uid == FT_LAYOUT_POOLED && publish_shared(p, model, name, err) < 0)
-      return -1;
-    if (p->published)
-      p->published(model, p->data);
-    return 0;
-  }
-  /* the folder may have been removed under us: it is made anew the next time */
-  close(p->user_fd);
-  p->user_fd = -1;
-  return -1;
+  if (publish_own(p, model->uid, FT_RECORD_MODEL, model, name, err) < 0)
+    return -1;
+  if (model->uid == FT_LAYOUT_POOLED && share_model(p, model, name, err) < 0)
+    return -1;
+  if (p->published)
+    p->published(model, p->data);
+  return 0;
+}
+
+static int share_performance(struct ft_publisher *p, const ft_performance *performance,
+                             const char *name, struct ft_error *err)
+{
+  ft_performance *copy = malloc(sizeof *copy);
+  int status;
+
+  if (!copy)
+    return ft_error_errno(err, "%s", performance->app);
+  *copy = *performance;
+  copy->history_count = 0;
+  status = publish_shared(p, FT_RECORD_PERFORMANCE, copy, name, err);
+  free(copy);
+  return status;
+}
+
+int ft_publish_performance(struct ft_publisher *p, const ft_performance *performance,
+                           struct ft_error *err)
+{
+  char name[FT_LAYOUT_NAME_SIZE];
+
+  ft_layout_performance_name(performance->app, name);
+  if (publish_own(p, performance->uid, FT_RECORD_PERFORMANCE, performance, name, err) < 0)
+    return -1;
+  return performance->uid == FT_LAYOUT_POOLED ? share_performance(p, performance, name, err) : 0;
 }
 
 static void forget(struct ft_publisher *p, const char *folder, const char *name)
@@ -198,13 +245,16 @@ static void forget(struct ft_publisher *p, const char *folder, const char *name)
 
 void ft_publish_forget_model(struct ft_publisher *p, uint32_t uid, const char *app)
 {
-  char name[FT_LAYOUT_NAME_SIZE], folder[16];
+  char name[2][FT_LAYOUT_NAME_SIZE], folder[16];
 
-  ft_layout_model_name(app, name);
+  ft_layout_model_name(app, name[0]);
+  ft_layout_performance_name(app, name[1]);
   (void)snprintf(folder, sizeof folder, "%" PRIu32, uid);
-  forget(p, folder, name);
-  if (uid == FT_LAYOUT_POOLED)
-    forget(p, "site", name);
+  for (int i = 0; i < 2; i++) {
+    forget(p, folder, name[i]);
+    if (uid == FT_LAYOUT_POOLED)
+      forget(p, "site", name[i]);
+  }
 }
 
 bool ft_shared_app(const struct ft_shared_apps *shared, const char *app)
@@ -221,6 +271,9 @@ static bool is_shared(const char *file, const struct ft_shared_apps *shared)
 
   for (size_t i = 0; i < shared->count; i++) {
     ft_layout_model_name(shared->name[i], name);
+    if (strcmp(name, file) == 0)
+      return true;
+    ft_layout_performance_name(shared->name[i], name);
     if (strcmp(name, file) == 0)
       return true;
   }

@@ -28,6 +28,13 @@ void ft_publisher_watch(struct ft_publisher *publisher,
  */
 int ft_publish_model(struct ft_publisher *publisher, const ft_model *model, struct ft_error *err);
 
+/* The same of the file with its run times, beside the model's. */
+int ft_publish_performance(struct ft_publisher *publisher, const ft_performance *performance,
+                           struct ft_error *err);
+
+/* The folder of user UID's models, as above; borrowed. -1 with ERR. */
+int ft_publish_folder(struct ft_publisher *publisher, uint32_t uid, struct ft_error *err);
+
 /* The apps whose models are shared: those that foretell.conf declares. */
 struct ft_shared_apps {
   size_t count;
@@ -36,10 +43,10 @@ struct ft_shared_apps {
 
 bool ft_shared_app(const struct ft_shared_apps *shared, const char *app);
 
-/* Remove the files of shared models that are none of SHARED's. */
+/* Remove the files of shared apps that are none of SHARED's. */
 void ft_publish_forget_shared(struct ft_publisher *publisher, const struct ft_shared_apps *shared);
 
-/* Remove the model file of user UID's APP, which has no run any more. */
+/* Remove the files of user UID's APP, which has no run any more. */
 void ft_publish_forget_model(struct ft_publisher *publisher, uint32_t uid, const char *app);
 
 /* Replace the site file and the file of declared apps. */

@@ -170,6 +170,7 @@ static void take_network(struct work *w, struct ft_question *question)
   question->elements = NULL;
   question->imported_from = NULL;
   question->pooled = false;
+  question->similar = question->at_large = 0;
   question->network = n->subject;
 }
 

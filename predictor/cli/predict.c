@@ -159,7 +159,8 @@ static ft_mode mode_of(const struct question *q)
 /* Below the least number of runs nothing is claimed of them. */
 static bool claimed(const struct question *q)
 {
-  return q->estimate && (q->by_network || q->estimate->runs >= q->policy.min_runs);
+  return q->estimate && (q->by_network || q->evidence.similar ||
+                         q->estimate->runs >= q->policy.min_runs);
 }
 
 static json_t *whole_bytes(const struct question *q, double probability)
@@ -200,7 +201,7 @@ static int print_json(const struct question *q, const ft_decision *decision)
                 reason ? ft_json_text(reason) : json_null());
 
   return ft_json_print(json_pack(
-      "{s:o, s:I, s:o, s:o, s:o, s:o, s:n, s:o, s:o, s:o, s:o*, s:o*, s:o*, s:o*}", "app",
+      "{s:o, s:I, s:o, s:o, s:o, s:o, s:n, s:o, s:o, s:o, s:o*, s:o*, s:o*, s:o*, s:o*}", "app",
       ft_json_text(q->submission.app), "runs", (json_int_t)(q->estimate ? q->estimate->runs : 0),
       "method", method ? ft_json_text(method) : json_null(), "peak_memory_bytes", quantiles(q),
       "gpu_memory_bytes", ft_predict_network_gpu(&q->network), "runtime_seconds",
@@ -208,7 +209,8 @@ static int print_json(const struct question *q, const ft_decision *decision)
       "relative", ft_perf_relative(&q->perf), "decision", chosen, "elsewhere",
       ft_perf_elsewhere(&q->perf), "network",
       ft_predict_network_said(&q->network), "imported_from",
-      q->evidence.imported ? ft_json_text(q->submission.job_name) : NULL, "array",
+      q->evidence.imported ? ft_json_text(q->submission.job_name) : NULL, "similar_apps",
+      q->evidence.similar && !q->by_network ? json_integer(q->evidence.similar) : NULL, "array",
       q->asked.array ? array(q, decision) : NULL));
 }
 
@@ -226,7 +228,11 @@ static void print_summary(const struct question *q, const ft_decision *decision)
   } else {
     ft_units_show_bytes((uint64_t)ft_estimate_quantile(q->estimate, 0.5), middle, sizeof middle);
     ft_units_show_bytes((uint64_t)ft_estimate_quantile(q->estimate, 0.95), high, sizeof high);
-    printf("%s needs %s, 95 %% below %s (%u %sruns)%s%s\n", app, middle, high, q->estimate->runs,
+    if (q->evidence.similar)
+      printf("%s may need %s, 95 %% below %s (from %u similar app%s of yours)\n", app, middle, high,
+             q->evidence.similar, q->evidence.similar == 1 ? "" : "s");
+    else
+      printf("%s needs %s, 95 %% below %s (%u %sruns)%s%s\n", app, middle, high, q->estimate->runs,
            q->evidence.imported ? "imported " : "",
            decision->reason[0] ? "; " : "",
            decision->mode == FT_MODE_OFF ? "nothing is done in mode off" : decision->reason);

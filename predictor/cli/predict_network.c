@@ -83,6 +83,7 @@ bool ft_predict_network_take(struct ft_predict_network *network, const ft_policy
   question->elements = NULL;
   question->imported_from = NULL;
   question->pooled = false;
+  question->similar = question->at_large = 0;
   question->network = network->said.subject;
   return true;
 }

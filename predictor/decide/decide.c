@@ -11,6 +11,8 @@ void ft_question_take(struct ft_question *question, const struct ft_evidence *ev
 
   question->estimate = evidence->estimate;
   question->pooled = evidence->pooled;
+  question->similar = evidence->similar;
+  question->at_large = evidence->at_large;
   if (evidence->imported)
     question->imported_from = job_name;
   if (!evidence->estimate || !elements->count)

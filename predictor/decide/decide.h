@@ -27,6 +27,8 @@ struct ft_question {
   const struct ft_element_estimates *elements; /* NULL: no array, or nothing is known */
   const char *imported_from; /* the job name that its runs were imported under; NULL: its own runs */
   bool pooled;                        /* its runs are all users' */
+  unsigned similar;  /* it is from so many similar apps; 0: it is not */
+  unsigned at_large; /* it is what so many apps of the site need, and no claim; 0: it is not */
   const char *network; /* the estimate is of this, "training of batch 64 of net.onnx"; NULL: of runs */
   const ft_policy *policy;            /* resolved */
   const ft_partition *partition;      /* NULL: not known */
@@ -62,7 +64,8 @@ size_t ft_decide_largest(const struct ft_element_estimates *elements, const ft_p
  *   rejects it, except in the mode force and in a check that the user typed; in
  *   the site's own check it does.
  * Runs that were only imported under the same job name, none of its own, never make a job smaller
- * nor reject it.
+ * nor reject it. From similar apps memory is set where none was asked for and too little would be
+ * had, and else only told where it is likelier than not that more is needed.
  * So it is with what a model file says, which counts whatever min_runs is.
  * One --mem covers all elements of a job array: the amount is the largest one's, and the
  * chance that counts is the worst one's; that of any is told beside it.

@@ -94,6 +94,10 @@ static void say_runs(struct voice *v)
     say(v, "(by its operators)");
     return;
   }
+  if (v->q->similar) {
+    say(v, "(from %u similar app%s of yours)", v->q->similar, v->q->similar == 1 ? "" : "s");
+    return;
+  }
   say(v, "(%u %srun%s", runs, v->q->imported_from ? "imported " : "", runs == 1 ? "" : "s");
   if (v->q->pooled)
     say(v, " of all users");
@@ -134,7 +138,7 @@ static void say_need(struct voice *v)
     say_bytes(v, e->bound_bytes);
     return;
   }
-  say_middle(v, "needs");
+  say_middle(v, v->q->similar ? "may need" : "needs");
   say(v, ", 95 %% below ");
   say_bytes(v, ft_estimate_quantile(e, 0.95));
   say(v, " ");
@@ -308,13 +312,24 @@ static void explain_rejection(struct voice *v)
   say(v, "submit it all the same with --predict-mem=force");
 }
 
+/* "x: no run of it is known yet; half of the 57 apps here need 1.2 GiB or less, 95 % at most 30 GiB" */
+static void say_at_large(struct voice *v)
+{
+  say(v, "%s: no run of it is known yet; half of %u apps here need ", v->q->app, v->q->at_large);
+  say_bytes(v, ft_estimate_quantile(v->q->estimate, 0.5));
+  say(v, " or less, 95 %% of them ");
+  say_bytes(v, ft_estimate_quantile(v->q->estimate, 0.95));
+}
+
 /* The user asked to be told, and nothing is wrong. */
 static void explain_nothing_done(struct voice *v)
 {
   const struct ft_plan *p = v->plan;
 
   if (!p->claimed) {
-    if (v->q->estimate)
+    if (v->q->at_large)
+      say_at_large(v);
+    else if (v->q->estimate)
       say(v, "%s: %u of the %u runs that a prediction takes are known", v->q->app,
           v->q->estimate->runs, (unsigned)v->q->policy->min_runs);
     else

@@ -13,6 +13,8 @@
 /* A limit is too low where the chance to run out is over twice the one aimed at, and over 5 %. */
 #define LOW_TIMES 2
 #define LOW_LEAST 0.05
+/* By what similar apps need. */
+#define LOW_SIMILAR 0.5
 /* No evidence is certainty. */
 #define SURE 1e-6
 
@@ -246,8 +248,10 @@ static void judge_limit(const struct ft_question *q, struct ft_plan *plan)
   else if (plan->by_bound)
     plan->too_low = (double)plan->limit < q->estimate->bound_bytes * BOUND_MARGIN;
   else
-    plan->too_low = exceeds(q, plan->limit) > fmax(LOW_LEAST, LOW_TIMES * policy->oom_probability);
-  plan->too_high = !plan->by_bound && plan->limit && q->memory_is_consumable && !exclusive(q) &&
+    plan->too_low = exceeds(q, plan->limit) >
+                    (q->similar ? LOW_SIMILAR
+                                : fmax(LOW_LEAST, LOW_TIMES * policy->oom_probability));
+  plan->too_high = !plan->by_bound && !q->similar && plan->limit && q->memory_is_consumable && !exclusive(q) &&
                    (double)plan->limit > factor * (double)plan->amount;
 }
 
@@ -262,7 +266,7 @@ static void act(struct ft_plan *plan, ft_action action, const char *reason)
 /* Whether enough of its own runs stand behind the estimate. */
 static bool may_lower(const struct ft_question *q)
 {
-  return !q->imported_from && !q->network && q->estimate->runs >= q->policy->trim_runs;
+  return !q->imported_from && !q->network && !q->similar && q->estimate->runs >= q->policy->trim_runs;
 }
 
 /* Nothing was asked for and the mode may set. */
@@ -295,7 +299,7 @@ static void keep_request(struct ft_plan *plan)
 static void choose(const struct ft_question *q, struct ft_plan *plan)
 {
   bool asked = q->request->mem_unit != FT_MEM_NONE;
-  bool may_raise = plan->mode == FT_MODE_RAISE || plan->mode == FT_MODE_TRIM;
+  bool may_raise = (plan->mode == FT_MODE_RAISE || plan->mode == FT_MODE_TRIM) && !q->similar;
 
   if (plan->mode == FT_MODE_CHECK)
     keep_request(plan);
@@ -323,7 +327,7 @@ static void perhaps_reject(const struct ft_question *q, struct ft_plan *plan)
   plan->p_oom = changes(plan->action) ? plan->p_amount : plan->p_limit;
   plan->oom_bytes = changes(plan->action) ? plan->amount : plan->limit;
   if (!(q->policy->reject_probability > 0) || plan->mode == FT_MODE_FORCE || q->imported_from ||
-      q->network ||
+      q->network || q->similar ||
       !(plan->p_oom > q->policy->reject_probability))
     return;
   if (plan->mode == FT_MODE_CHECK && plan->typed)
@@ -355,7 +359,8 @@ void ft_plan_make(const struct ft_question *q, struct ft_plan *plan)
   }
   plan->by_bound = e && by_bound(e, q->policy);
   plan->claimed =
-      e && ((e->runs >= q->policy->min_runs && e->runs > 0) || plan->by_bound || q->network);
+      e && ((e->runs >= q->policy->min_runs && e->runs > 0) || plan->by_bound || q->network ||
+            q->similar);
   if (!plan->claimed) {
     act(plan, FT_ACTION_LEAVE, e ? "too few runs are known" : "nothing is known of this app");
     return;

@@ -5,6 +5,7 @@
 
 #include "predictor/core/text.h"
 #include "predictor/estimate/allocation.h"
+#include "predictor/estimate/borrow.h"
 #include "predictor/estimate/evidence.h"
 #include "predictor/estimate/memory.h"
 #include "predictor/record/layout.h"
@@ -51,6 +52,30 @@ static bool find_other(int state_fd, uint32_t uid, const char *(*user)(void *), 
   return find(state_fd, uid, app, s, policy, out, &why) > 0;
 }
 
+static void take(struct ft_evidence *out, const struct ft_estimate *estimate)
+{
+  out->alone = *estimate;
+  out->estimate = &out->alone;
+  if (!out->elements.count)
+    return;
+  out->elements.count = 1;
+  out->elements.each[0] = *estimate;
+  out->estimate = out->elements.each;
+}
+
+/* From others, while it has too few runs of its own. */
+static void borrow(int state_fd, uint32_t uid, const ft_submission *s, struct ft_evidence *out)
+{
+  const struct ft_estimate *own = out->estimate && out->estimate->runs ? out->estimate : NULL;
+  struct ft_estimate estimate;
+
+  out->similar = ft_borrow(state_fd, uid, s, own, &out->model, &estimate);
+  if (!out->similar && !own)
+    out->at_large = ft_borrow_from_all(state_fd, &estimate);
+  if (out->similar || out->at_large)
+    take(out, &estimate);
+}
+
 int ft_evidence_find(int state_fd, uint32_t uid, const char *(*user)(void *data), void *data,
                      const ft_submission *s, const ft_policy *policy,
                      struct ft_evidence *out, struct ft_error *err)
@@ -60,6 +85,7 @@ int ft_evidence_find(int state_fd, uint32_t uid, const char *(*user)(void *data)
   int own;
 
   out->imported = out->pooled = false;
+  out->similar = out->at_large = 0;
   own = find(state_fd, uid, s->app, s, policy, out, err);
   if (own < 0)
     return -1;
@@ -74,7 +100,8 @@ int ft_evidence_find(int state_fd, uint32_t uid, const char *(*user)(void *data)
       out->estimate = NULL;
     return 0;
   }
-  if (find_other(state_fd, uid, user, data, s, policy, out) && out->estimate->runs >= policy->min_runs &&
+  if (find_other(state_fd, uid, user, data, s, policy, out) &&
+      out->estimate->runs >= policy->min_runs &&
       used <= ft_estimate_quantile(out->estimate, 0.95)) {
     out->imported = s->default_app;
     out->pooled = !s->default_app;
@@ -83,5 +110,7 @@ int ft_evidence_find(int state_fd, uint32_t uid, const char *(*user)(void *data)
   /* its own again */
   if (!own || find(state_fd, uid, s->app, s, policy, out, err) <= 0)
     out->estimate = NULL;
+  if (policy->borrow)
+    borrow(state_fd, uid, s, out);
   return 0;
 }

@@ -14,7 +14,15 @@ struct config {
   const char *file;
   struct ft_error *err;
   bool failed;
+  struct ft_hf *more; /* for what has two */
 };
+
+static void refuse(struct config *c, const char *what)
+{
+  if (!c->failed)
+    (void)ft_error_set(c->err, "%s: %s", c->file, what);
+  c->failed = true;
+}
 
 /* The first of KEYS, which "|" separates, that holds a whole number; OTHERWISE where none does. */
 static int64_t number(struct config *c, const char *keys, int64_t otherwise)
@@ -61,11 +69,14 @@ static const char *text(const struct config *c, const char *key, const char *oth
 
 static void common(struct config *c, struct ft_hf *m)
 {
+  bool heads = strcmp(m->type, "mamba") != 0, words = strcmp(m->type, "vit") != 0;
+
   m->hidden = number(c, "hidden_size|n_embd|d_model|dim", -1);
-  m->layers = number(c, "num_hidden_layers|n_layer|num_layers|n_layers", -1);
-  m->heads = number(c, "num_attention_heads|n_head|num_heads|n_heads", -1);
+  m->layers = number(c, "num_hidden_layers|n_layer|num_layers|n_layers|encoder_layers", -1);
+  m->heads = number(c, "num_attention_heads|n_head|num_heads|n_heads|encoder_attention_heads",
+                    heads ? -1 : 1);
   m->kv_heads = number(c, "num_key_value_heads", m->heads);
-  m->vocab = number(c, "vocab_size", -1);
+  m->vocab = number(c, "vocab_size", words ? -1 : 1);
   m->embedding = number(c, "embedding_size", m->hidden);
   m->inner = number(c, "intermediate_size|n_inner|ffn_dim|hidden_dim|ffn_hidden_size|d_ff",
                     4 * m->hidden);
@@ -245,7 +256,8 @@ static void t5(struct config *c, struct ft_hf *m)
   const char *inner = text(c, "feed_forward_proj", "relu");
 
   m->norm = FT_HF_ROOT;
-  m->norm_final = m->encoder_decoder = true;
+  m->kind = FT_HF_T5;
+  m->norm_final = true;
   m->gated = strncmp(inner, "gated-", 6) == 0;
   m->activation = m->gated ? inner + 6 : inner;
   m->buckets = number(c, "relative_attention_num_buckets", 32);
@@ -254,26 +266,202 @@ static void t5(struct config *c, struct ft_hf *m)
   m->tied = truth(c, "tie_word_embeddings", true);
 }
 
+static void albert(struct config *c, struct ft_hf *m)
+{
+  bert(c, m);
+  m->embedding = number(c, "embedding_size", 128);
+  m->inner = number(c, "intermediate_size", 16384);
+  m->shared = m->pooler = true;
+  if (number(c, "num_hidden_groups", 1) != 1 || number(c, "inner_group_num", 1) != 1)
+    refuse(c, "num_hidden_groups, inner_group_num: expected 1");
+}
+
+static void deberta(struct config *c, struct ft_hf *m)
+{
+  bool first = strcmp(m->type, "deberta") == 0;
+  int64_t buckets = number(c, "position_buckets|max_relative_positions", 0);
+
+  bert(c, m);
+  m->pooler = false;
+  m->types = number(c, "type_vocab_size", 0);
+  m->positions = truth(c, "position_biased_input", true) ? m->positions : 0;
+  m->relative = truth(c, "relative_attention", false)
+                    ? 2 * (buckets ? buckets : number(c, "max_position_embeddings", 512))
+                    : 0;
+  m->plain_key = first; /* queries and values have a bias */
+  m->relative_norm = strstr(text(c, "norm_rel_ebd", "none"), "layer_norm") != NULL;
+  if (m->relative && !first && !truth(c, "share_att_key", false))
+    refuse(c, "share_att_key: expected true");
+  if (number(c, "conv_kernel_size", 0))
+    refuse(c, "conv_kernel_size: expected 0");
+}
+
+/* An encoder and a decoder with learnt positions. */
+static void sides(struct config *c, struct ft_hf *m)
+{
+  bool bart = strcmp(m->type, "bart") == 0, many = strcmp(m->type, "mbart") == 0;
+
+  m->kind = FT_HF_SIDES;
+  m->layers = number(c, "encoder_layers", 12);
+  m->decoder_layers = number(c, "decoder_layers", 12);
+  m->heads = m->kv_heads = number(c, "encoder_attention_heads", 16);
+  m->decoder_heads = number(c, "decoder_attention_heads", 16);
+  m->inner = number(c, "encoder_ffn_dim", 4096);
+  m->decoder_inner = number(c, "decoder_ffn_dim", 4096);
+  m->head = m->heads ? m->hidden / m->heads : 0;
+  m->positions = number(c, "max_position_embeddings|max_target_positions", 1024);
+  if (bart || many)
+    m->positions += 2;
+  m->norm_embedding = bart || many;
+  m->norm_after = bart || strcmp(m->type, "marian") == 0;
+  m->norm_final = !m->norm_after;
+  m->bias_qkv = m->bias_out = m->bias_inner = true;
+  m->tied = truth(c, "tie_word_embeddings", true);
+  if (!m->decoder_heads || m->hidden % m->decoder_heads)
+    refuse(c, "decoder_attention_heads: no such network");
+}
+
+static void whisper(struct config *c, struct ft_hf *m)
+{
+  sides(c, m);
+  m->positions = number(c, "max_target_positions", 448);
+  m->mels = number(c, "num_mel_bins", 80);
+  m->frames = number(c, "max_source_positions", 1500);
+  m->plain_key = true;
+}
+
+static void mamba(struct config *c, struct ft_hf *m)
+{
+  m->kind = FT_HF_MAMBA;
+  m->norm = FT_HF_ROOT;
+  m->state = number(c, "state_size", 16);
+  m->window = number(c, "conv_kernel", 4);
+  m->inner = number(c, "intermediate_size", 0);
+  m->inner = m->inner ? m->inner : number(c, "expand", 2) * m->hidden;
+  m->rank = number(c, "time_step_rank", (m->hidden + 15) / 16);
+  m->bias_inner = truth(c, "use_bias", false);
+  m->bias_conv = truth(c, "use_conv_bias", true);
+  m->activation = text(c, "hidden_act", "silu");
+  m->tied = truth(c, "tie_word_embeddings", true);
+  if (!m->state || !m->window || !m->rank)
+    refuse(c, "state_size, conv_kernel, time_step_rank: expected at least 1");
+}
+
+/* ---- pictures ---- */
+
+static void picture(struct config *c, struct ft_hf *m)
+{
+  m->image = number(c, "image_size", 224);
+  m->channels = number(c, "num_channels", 3);
+  m->patch = number(c, "patch_size", 16);
+  if (m->patch < 1 || m->patch > m->image || m->image > 1 << 16 || m->channels > 1 << 16)
+    refuse(c, "patch_size, image_size: expected pictures of whole patches");
+  m->bias_out = m->bias_inner = true;
+  m->bias_qkv = truth(c, "qkv_bias", true);
+  m->causal = false;
+}
+
+static void vit(struct config *c, struct ft_hf *m)
+{
+  const char *saved =
+      json_string_value(json_array_get(json_object_get(c->root, "architectures"), 0));
+  size_t named = json_object_size(json_object_get(c->root, "id2label"));
+
+  picture(c, m);
+  m->kind = FT_HF_VIT;
+  m->inner = number(c, "intermediate_size", 3072);
+  m->bias_conv = m->pooler = true;
+  if (saved && strstr(saved, "ForImageClassification"))
+    m->labels = number(c, "num_labels", named ? (int64_t)named : 2);
+}
+
+/* One side of clip, with its own configuration within C's. */
+static void clip_side(struct config *c, const char *key, const int64_t usual[4], struct ft_hf *m)
+{
+  struct config inner = { .root = json_object_get(c->root, key), .file = c->file, .err = c->err };
+
+  m->hidden = m->embedding = number(&inner, "hidden_size", usual[0]);
+  m->inner = number(&inner, "intermediate_size", usual[1]);
+  m->layers = number(&inner, "num_hidden_layers", usual[2]);
+  m->heads = m->kv_heads = number(&inner, "num_attention_heads", usual[3]);
+  m->head = m->heads ? m->hidden / m->heads : 0;
+  m->activation = text(&inner, "hidden_act", "quick_gelu");
+  m->norms = 2;
+  m->vocab = number(&inner, "vocab_size", 49408);
+  m->positions = number(&inner, "max_position_embeddings", 77);
+  if (strcmp(key, "vision_config") == 0)
+    picture(&inner, m);
+  m->bias_qkv = m->bias_out = m->bias_inner = true;
+  c->failed = c->failed || inner.failed;
+}
+
+static void clip(struct config *c, struct ft_hf *m)
+{
+  static const int64_t words[] = { 512, 2048, 12, 8 }, pictures[] = { 768, 3072, 12, 12 };
+  struct ft_hf *vision = c->more;
+
+  clip_side(c, "text_config", words, m);
+  clip_side(c, "vision_config", pictures, vision);
+  vision->type = m->type;
+  m->kind = FT_HF_CLIP;
+  m->projection = number(c, "projection_dim", 512);
+  m->vision = vision;
+  if (!vision->hidden || !vision->heads || !vision->head || vision->layers > 10000)
+    refuse(c, "vision_config: no such network");
+}
+
 static const struct {
   const char *type;
   void (*read)(struct config *c, struct ft_hf *m);
-} families[] = { { "bert", bert },           { "roberta", bert },       { "xlm-roberta", bert },
-                 { "camembert", bert },      { "distilbert", bert },    { "electra", bert },
-                 { "gpt2", gpt2 },           { "gpt_neo", gpt2 },       { "gptj", gptj },
-                 { "gpt_neox", gpt_neox },   { "opt", opt },            { "bloom", bloom },
-                 { "falcon", falcon },       { "llama", llama },        { "mistral", llama },
-                 { "gemma", llama },         { "phi3", llama },         { "gemma2", gemma2 },
-                 { "qwen2", qwen },          { "qwen3", qwen },         { "olmo2", olmo2 },
-                 { "cohere", cohere },       { "stablelm", stablelm },  { "starcoder2", starcoder2 },
-                 { "phi", phi },             { "mixtral", mixtral },    { "qwen2_moe", qwen_moe },
-                 { "qwen3_moe", qwen_moe },  { "t5", t5 },              { "mt5", t5 } };
+} families[] = { { "bert", bert },
+                 { "roberta", bert },
+                 { "xlm-roberta", bert },
+                 { "camembert", bert },
+                 { "distilbert", bert },
+                 { "electra", bert },
+                 { "gpt2", gpt2 },
+                 { "gpt_neo", gpt2 },
+                 { "gptj", gptj },
+                 { "gpt_neox", gpt_neox },
+                 { "opt", opt },
+                 { "bloom", bloom },
+                 { "falcon", falcon },
+                 { "llama", llama },
+                 { "mistral", llama },
+                 { "gemma", llama },
+                 { "phi3", llama },
+                 { "gemma2", gemma2 },
+                 { "qwen2", qwen },
+                 { "qwen3", qwen },
+                 { "olmo2", olmo2 },
+                 { "cohere", cohere },
+                 { "stablelm", stablelm },
+                 { "starcoder2", starcoder2 },
+                 { "phi", phi },
+                 { "mixtral", mixtral },
+                 { "qwen2_moe", qwen_moe },
+                 { "qwen3_moe", qwen_moe },
+                 { "t5", t5 },
+                 { "mt5", t5 },
+                 { "albert", albert },
+                 { "deberta", deberta },
+                 { "deberta-v2", deberta },
+                 { "bart", sides },
+                 { "mbart", sides },
+                 { "pegasus", sides },
+                 { "marian", sides },
+                 { "whisper", whisper },
+                 { "mamba", mamba },
+                 { "vit", vit },
+                 { "clip", clip } };
 
 /* Whether the file is of a model that gives a chance for each word: what it was saved from. */
 static bool with_head(const json_t *root)
 {
   const char *saved = json_string_value(json_array_get(json_object_get(root, "architectures"), 0));
 
-  return saved && (strstr(saved, "LMHead") || strstr(saved, "CausalLM") || strstr(saved, "MaskedLM") ||
+  return saved && (strstr(saved, "LMHead") || strstr(saved, "CausalLM") ||
+                   strstr(saved, "MaskedLM") || strstr(saved, "MTModel") ||
                    strstr(saved, "ForConditionalGeneration") || strstr(saved, "ForPreTraining"));
 }
 
@@ -288,7 +476,8 @@ static int describe(struct config *c, struct ft_hf *m)
                         "%s: model_type %.60s is not known here: expected bert, gpt2, llama, t5 or "
                         "one of %zu others",
                         c->file, m->type[0] ? m->type : "(none)", i - 4);
-  common(c, m);
+  if (families[i].read != clip)
+    common(c, m);
   if (!c->failed)
     families[i].read(c, m);
   m->with_head = with_head(c->root);
@@ -304,30 +493,33 @@ static int describe(struct config *c, struct ft_hf *m)
   return 0;
 }
 
+/* What is said in the file outlives it. */
+static int keep_texts(struct ft_build *build, struct ft_hf *m)
+{
+  const char *type = m->type ? m->type : "", *activation = m->activation ? m->activation : "";
+
+  m->type = ft_build_same(build, type, strlen(type));
+  m->activation = ft_build_same(build, activation, strlen(activation));
+  return m->type && m->activation ? 0 : -1;
+}
+
 int ft_hf_read(struct ft_build *build, int fd)
 {
   struct ft_graph *g = build->graph;
-  struct ft_hf *m = ft_arena_take(&g->arena, sizeof *m);
-  struct config c = { .file = g->file, .err = build->err };
-  json_t *root;
-  uint32_t names[2];
+  struct ft_hf *m = ft_build_take(build, sizeof *m);
+  struct config c = { .file = g->file, .err = build->err, .more = ft_build_take(build, sizeof *m) };
   int status = -1;
+  json_t *root;
 
-  if (!m)
-    return ft_build_exhausted(build);
+  if (!m || !c.more)
+    return -1;
   root = ft_graph_json_read(build, fd, FT_LIMIT_CONFIG);
   if (!root)
     return -1;
   c.root = root;
   m->type = text(&c, "model_type", "");
-  if (describe(&c, m) < 0)
+  if (describe(&c, m) < 0 || keep_texts(build, m) < 0 || keep_texts(build, c.more) < 0)
     goto out;
-  names[0] = ft_build_name(build, m->type, strlen(m->type));
-  names[1] = ft_build_name(build, m->activation, strlen(m->activation));
-  if (names[0] == UINT32_MAX || names[1] == UINT32_MAX)
-    goto out;
-  m->type = ft_build_text(build, names[0]);
-  m->activation = ft_build_text(build, names[1]);
   g->format = "hugging face config";
   g->producer = "transformers";
   g->program = m;

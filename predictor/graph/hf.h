@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Transformer language models of Hugging Face from their config.json alone: the network that
+ * Networks of Hugging Face from their config.json alone, most of them of words: what
  * transformers builds of it (5.23.0, src/transformers/models/), with every one of its parameters.
  */
 #ifndef FT_GRAPH_HF_H
@@ -13,6 +13,16 @@ int ft_hf_read(struct ft_build *build, int fd);
 
 /* ---- between the parts of the reader (hf*.c) ---- */
 
+/* Which function puts it together (hf_run.h). */
+enum ft_hf_kind {
+  FT_HF_LANGUAGE,
+  FT_HF_T5,
+  FT_HF_SIDES, /* encoder and decoder */
+  FT_HF_VIT,
+  FT_HF_CLIP,
+  FT_HF_MAMBA
+};
+
 enum ft_hf_norm { FT_HF_LAYER, FT_HF_PLAIN /* without a shift */, FT_HF_ROOT };
 
 /* A network in numbers, whatever the family. */
@@ -21,13 +31,21 @@ struct ft_hf {
   int64_t hidden, layers, heads, kv_heads, head, inner, vocab, embedding;
   int64_t positions, types;                 /* learnt ones; 0: none */
   int64_t experts, chosen, expert_inner, shared_inner;
-  int64_t buckets, decoder_layers;          /* t5 */
-  uint8_t norm;                             /* enum ft_hf_norm */
+  int64_t buckets, decoder_layers, decoder_heads, decoder_inner;
+  int64_t relative;     /* distances that deberta tells apart; 0: none */
+  int64_t mels, frames; /* of whisper's sound; 0: words */
+  int64_t image, patch, channels, labels, projection;
+  int64_t state, window, rank;              /* mamba */
+  const struct ft_hf *vision;               /* clip */
+  uint8_t kind, norm;                       /* enum ft_hf_kind, enum ft_hf_norm */
   int norms;                                /* of a layer: 1, 2 or 4 */
   bool norm_after, norm_embedding, norm_final, parallel;
   bool bias_qkv, bias_out, bias_inner, gated, norm_heads, norm_heads_whole, rotary;
   bool shared_gate;                         /* of the shared expert */
-  bool pooler, head_transform, head_bias, tied, with_head, encoder_decoder, causal;
+  bool pooler, head_transform, head_bias, tied, with_head, causal;
+  bool shared;    /* every layer has the same weights: albert */
+  bool plain_key; /* keys have no bias */
+  bool relative_norm, bias_conv;
   const char *activation;
 };
 

@@ -5,25 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/graph/hf.h"
-#include "predictor/graph/live.h"
+#include "predictor/graph/hf_run.h"
 
-struct run {
-  struct ft_live live;
-  const struct ft_hf *m;
-  const char *where; /* "layer.3." */
-};
-
-/* A weight of ROWS x COLUMNS, of ROWS alone where COLUMNS is 0; DEPTH x these where that is given. */
-static uint32_t weight(struct run *r, const char *name, int64_t rows, int64_t columns,
-                       int64_t depth)
+uint32_t ft_hf_weight(struct ft_hf_run *r, const char *name, int64_t rows, int64_t columns,
+                      int64_t depth)
 {
-  struct ft_weight *w = ft_live_take(&r->live, sizeof *w);
+  const char *whole = ft_live_format(&r->live, "%s%s", r->where, name);
+  struct ft_weight *w = ft_names_get(&r->weights, whole);
   int rank = 0;
 
-  if (!w)
+  if (w)
+    return ft_live_weight(&r->live, w);
+  w = ft_live_take(&r->live, sizeof *w);
+  if (!w || ft_names_put(&r->weights, whole, w) < 0)
     return 0;
-  w->name = ft_live_format(&r->live, "%s%s", r->where, name);
+  w->name = whole;
   w->declared.dims = ft_live_take(&r->live, 4 * sizeof *w->declared.dims);
   if (!w->declared.dims)
     return 0;
@@ -42,12 +38,12 @@ static uint32_t weight(struct run *r, const char *name, int64_t rows, int64_t co
   return ft_live_weight(&r->live, w);
 }
 
-static void scope(struct run *r, const char *name)
+void ft_hf_scope(struct ft_hf_run *r, const char *name)
 {
   r->live.scope = ft_live_format(&r->live, "%s%s", r->where, name);
 }
 
-static uint32_t connect_with(struct run *r, uint32_t x, uint32_t w, uint32_t b)
+uint32_t ft_hf_connect_with(struct ft_hf_run *r, uint32_t x, uint32_t w, uint32_t b)
 {
   if (!x || !w)
     return 0;
@@ -59,34 +55,34 @@ static uint32_t connect_with(struct run *r, uint32_t x, uint32_t w, uint32_t b)
   return ft_live_end(&r->live, 1);
 }
 
-static uint32_t connect(struct run *r, uint32_t x, const char *name, int64_t out, bool biased)
+uint32_t ft_hf_connect(struct ft_hf_run *r, uint32_t x, const char *name, int64_t out, bool biased)
 {
   int64_t in = x ? ft_live_of(&r->live, x)->dims[ft_live_of(&r->live, x)->rank - 1] : 0;
   uint32_t w, b = 0;
 
-  scope(r, name);
-  w = x ? weight(r, name, out, in, 0) : 0;
+  ft_hf_scope(r, name);
+  w = x ? ft_hf_weight(r, name, out, in, 0) : 0;
   if (biased)
-    b = weight(r, "bias", out, 0, 0);
-  return connect_with(r, x, w, b);
+    b = ft_hf_weight(r, ft_live_format(&r->live, "%s.bias", name), out, 0, 0);
+  return ft_hf_connect_with(r, x, w, b);
 }
 
-static uint32_t two(struct run *r, const char *type, uint32_t a, uint32_t b)
+uint32_t ft_hf_both(struct ft_hf_run *r, const char *type, uint32_t a, uint32_t b)
 {
   return a && b ? ft_live_binary(&r->live, type, a, b) : 0;
 }
 
 /* Over the last dimension of X. */
-static uint32_t normalise(struct run *r, uint32_t x, const char *name)
+uint32_t ft_hf_normalise(struct ft_hf_run *r, uint32_t x, const char *name)
 {
   const struct ft_hf *m = r->m;
   int64_t size = x ? ft_live_of(&r->live, x)->dims[ft_live_of(&r->live, x)->rank - 1] : 0;
   uint32_t w, b = 0;
 
-  scope(r, name);
-  w = x ? weight(r, name, size, 0, 0) : 0;
+  ft_hf_scope(r, name);
+  w = x ? ft_hf_weight(r, name, size, 0, 0) : 0;
   if (m->norm == FT_HF_LAYER)
-    b = weight(r, "shift", size, 0, 0);
+    b = ft_hf_weight(r, ft_live_format(&r->live, "%s.shift", name), size, 0, 0);
   if (!w || !x)
     return 0;
   ft_live_op(&r->live, m->norm == FT_HF_ROOT ? "RMSNormalization" : "LayerNormalization");
@@ -98,7 +94,7 @@ static uint32_t normalise(struct run *r, uint32_t x, const char *name)
   return ft_live_end(&r->live, 1);
 }
 
-static uint32_t activate(struct run *r, uint32_t x)
+uint32_t ft_hf_activate(struct ft_hf_run *r, uint32_t x)
 {
   const char *name = r->m->activation;
   const char *type = strstr(name, "gelu")      ? "Gelu"
@@ -112,7 +108,7 @@ static uint32_t activate(struct run *r, uint32_t x)
 /* ---- attention ---- */
 
 /* (batch, length, features) as (batch, heads, length, features of a head) */
-static uint32_t heads_of(struct run *r, uint32_t x, int64_t heads)
+static uint32_t heads_of(struct ft_hf_run *r, uint32_t x, int64_t heads)
 {
   static const int64_t order[] = { 0, 2, 1, 3 };
   const struct ft_hf *m = r->m;
@@ -123,21 +119,73 @@ static uint32_t heads_of(struct run *r, uint32_t x, int64_t heads)
   return x ? ft_live_transpose(&r->live, x, order, 4) : 0;
 }
 
-static uint32_t project(struct run *r, uint32_t x, const char *name, int64_t heads, bool turned)
+static uint32_t project(struct ft_hf_run *r, uint32_t x, const char *name, int64_t heads,
+                        bool turned)
 {
   const struct ft_hf *m = r->m;
 
-  x = connect(r, x, name, heads * m->head, m->bias_qkv);
+  x = ft_hf_connect(r, x, name, heads * m->head, m->bias_qkv && (name[0] != 'k' || !m->plain_key));
   if (x && turned && m->norm_heads_whole)
-    x = normalise(r, x, name[0] == 'q' ? "q_norm" : "k_norm");
+    x = ft_hf_normalise(r, x, name[0] == 'q' ? "q_norm" : "k_norm");
   x = x ? heads_of(r, x, heads) : 0;
   if (x && turned && m->norm_heads)
-    x = normalise(r, x, name[0] == 'q' ? "q_norm" : "k_norm");
+    x = ft_hf_normalise(r, x, name[0] == 'q' ? "q_norm" : "k_norm");
   return x && turned && m->rotary ? ft_live_unary(&r->live, "RotaryEmbedding", x) : x;
 }
 
+/* What the distances between words add to the scores of Q and K (He et al. 2021): each by the rows
+ * of the table that the other's places choose. */
+static uint32_t relative(struct ft_hf_run *r, uint32_t q, uint32_t k)
+{
+  static const int64_t order[] = { 0, 1, 3, 2 };
+  const struct ft_hf *m = r->m;
+  const char *where = r->where;
+  int64_t rows[3] = { 1, m->relative, m->hidden };
+  uint32_t table, sides[2], scores[2] = { 0, 0 }, with[2] = { q, k };
+
+  r->where = "encoder.";
+  table = ft_hf_weight(r, "rel_embeddings", m->relative, m->hidden, 0);
+  if (m->relative_norm)
+    table = ft_hf_normalise(r, table, "norm");
+  r->where = where;
+  if (table && q && m->plain_key && ft_live_of(&r->live, q)->dims[2] < m->relative / 2) {
+    rows[1] = 2 * ft_live_of(&r->live, q)->dims[2]; /* deberta takes those within reach */
+    table = ft_live_slice(&r->live, table, 0, (m->relative - rows[1]) / 2,
+                          (m->relative + rows[1]) / 2, 1);
+  }
+  table = table ? ft_live_reshape(&r->live, table, rows, 3) : 0;
+  if (!table)
+    return 0;
+  ft_live_of(&r->live, table)->data = true; /* nobody computes this beforehand */
+  sides[0] = m->plain_key ? ft_hf_connect(r, table, "pos_proj", m->hidden, false)
+                          : ft_hf_connect(r, table, "key", m->hidden, true);
+  sides[1] = ft_hf_connect(r, table, m->plain_key ? "pos_q_proj" : "query", m->hidden, true);
+  for (int i = 0; i < 2; i++) {
+    int64_t length = q ? ft_live_of(&r->live, q)->dims[2] : 0, places[4] = { 1, 1, length, length };
+    uint32_t which;
+
+    sides[i] = sides[i] ? heads_of(r, sides[i], m->heads) : 0;
+    sides[i] = sides[i] ? ft_live_transpose(&r->live, sides[i], order, 4) : 0;
+    sides[i] = ft_hf_both(r, "MatMul", with[i], sides[i]);
+    which = ft_live_constant(&r->live, FT_ELEMENT_INT64, 4, places, NULL);
+    if (!sides[i] || !which)
+      return 0;
+    places[0] = ft_live_of(&r->live, q)->dims[0];
+    places[1] = m->heads;
+    which = ft_hf_both(r, "Expand", which, ft_live_list(&r->live, places, 4));
+    if (!which)
+      return 0;
+    ft_live_op(&r->live, "GatherElements");
+    ft_live_in(&r->live, sides[i]);
+    ft_live_in(&r->live, which);
+    ft_live_int(&r->live, "axis", -1);
+    scores[i] = ft_live_end(&r->live, 1);
+  }
+  return ft_hf_both(r, "Add", scores[0], scores[1]);
+}
+
 /* Queries of X, keys and values of FROM; BIAS is added to the scores where it is given. */
-static uint32_t attend(struct run *r, uint32_t x, uint32_t from, uint32_t bias)
+uint32_t ft_hf_attend(struct ft_hf_run *r, uint32_t x, uint32_t from, uint32_t bias)
 {
   static const int64_t order[] = { 0, 2, 1, 3 };
   const struct ft_hf *m = r->m;
@@ -151,9 +199,11 @@ static uint32_t attend(struct run *r, uint32_t x, uint32_t from, uint32_t bias)
   q = project(r, x, "query", m->heads, true);
   k = project(r, from, "key", m->kv_heads, true);
   v = project(r, from, "value", m->kv_heads, false);
-  if (!q || !k || !v)
+  if (m->relative)
+    bias = relative(r, q, k);
+  if (!q || !k || !v || (m->relative && !bias))
     return 0;
-  scope(r, "attention");
+  ft_hf_scope(r, "attention");
   ft_live_op(&r->live, "Attention");
   ft_live_in(&r->live, q);
   ft_live_in(&r->live, k);
@@ -163,32 +213,33 @@ static uint32_t attend(struct run *r, uint32_t x, uint32_t from, uint32_t bias)
   y = ft_live_end(&r->live, 1);
   y = y ? ft_live_transpose(&r->live, y, order, 4) : 0;
   y = y ? ft_live_reshape(&r->live, y, dims, 3) : 0;
-  return connect(r, y, "output", m->hidden, m->bias_out);
+  return ft_hf_connect(r, y, "output", m->hidden, m->bias_out);
 }
 
 /* ---- what follows attention ---- */
 
-static uint32_t widen(struct run *r, uint32_t x, int64_t inner)
+static uint32_t widen(struct ft_hf_run *r, uint32_t x, int64_t inner)
 {
   const struct ft_hf *m = r->m;
-  uint32_t y = activate(r, connect(r, x, m->gated ? "gate" : "up", inner, m->bias_inner));
+  uint32_t y =
+      ft_hf_activate(r, ft_hf_connect(r, x, m->gated ? "gate" : "up", inner, m->bias_inner));
 
   if (m->gated)
-    y = two(r, "Mul", y, connect(r, x, "up", inner, m->bias_inner));
-  return connect(r, y, "down", m->hidden, m->bias_inner);
+    y = ft_hf_both(r, "Mul", y, ft_hf_connect(r, x, "up", inner, m->bias_inner));
+  return ft_hf_connect(r, y, "down", m->hidden, m->bias_inner);
 }
 
 /* A few experts for each word, chosen by the router (Shazeer et al. 2017). */
-static uint32_t experts(struct run *r, uint32_t x)
+static uint32_t experts(struct ft_hf_run *r, uint32_t x)
 {
   const struct ft_hf *m = r->m;
-  uint32_t router = connect(r, x, "router", m->experts, false), up, down, y, shared;
+  uint32_t router = ft_hf_connect(r, x, "router", m->experts, false), up, down, y, shared;
 
-  up = weight(r, "experts.gate_up", 2 * m->expert_inner, m->hidden, m->experts);
-  down = weight(r, "experts.down", m->hidden, m->expert_inner, m->experts);
+  up = ft_hf_weight(r, "experts.gate_up", 2 * m->expert_inner, m->hidden, m->experts);
+  down = ft_hf_weight(r, "experts.down", m->hidden, m->expert_inner, m->experts);
   if (!router || !up || !down)
     return 0;
-  scope(r, "experts");
+  ft_hf_scope(r, "experts");
   ft_live_op(&r->live, "MoE");
   ft_live_in(&r->live, x);
   ft_live_in(&r->live, router);
@@ -200,128 +251,103 @@ static uint32_t experts(struct run *r, uint32_t x)
     return y;
   shared = widen(r, x, m->shared_inner);
   if (m->shared_gate) {
-    uint32_t gate = connect(r, x, "shared_gate", 1, false);
+    uint32_t gate = ft_hf_connect(r, x, "shared_gate", 1, false);
 
-    shared = two(r, "Mul", gate ? ft_live_unary(&r->live, "Sigmoid", gate) : 0, shared);
+    shared = ft_hf_both(r, "Mul", gate ? ft_live_unary(&r->live, "Sigmoid", gate) : 0, shared);
   }
-  return two(r, "Add", y, shared);
+  return ft_hf_both(r, "Add", y, shared);
 }
 
-static uint32_t feed_forward(struct run *r, uint32_t x)
+uint32_t ft_hf_feed_forward(struct ft_hf_run *r, uint32_t x)
 {
   return r->m->experts ? experts(r, x) : widen(r, x, r->m->inner);
 }
 
 /* ---- layers ---- */
 
-/* One layer of every family but t5. */
-static uint32_t layer(struct run *r, uint32_t x)
+uint32_t ft_hf_layer(struct ft_hf_run *r, uint32_t x)
 {
   const struct ft_hf *m = r->m;
   uint32_t a, y;
 
   if (m->norm_heads_whole) { /* olmo2: what is added is normalised */
-    x = two(r, "Add", x, normalise(r, attend(r, x, x, 0), "attention_norm"));
-    return two(r, "Add", x, normalise(r, feed_forward(r, x), "norm"));
+    x = ft_hf_both(r, "Add", x, ft_hf_normalise(r, ft_hf_attend(r, x, x, 0), "attention_norm"));
+    return ft_hf_both(r, "Add", x, ft_hf_normalise(r, ft_hf_feed_forward(r, x), "norm"));
   }
   if (m->norm_after) {
-    x = normalise(r, two(r, "Add", attend(r, x, x, 0), x), "attention_norm");
-    return normalise(r, two(r, "Add", feed_forward(r, x), x), "norm");
+    x = ft_hf_normalise(r, ft_hf_both(r, "Add", ft_hf_attend(r, x, x, 0), x), "attention_norm");
+    return ft_hf_normalise(r, ft_hf_both(r, "Add", ft_hf_feed_forward(r, x), x), "norm");
   }
-  y = normalise(r, x, "attention_norm");
-  a = attend(r, y, y, 0);
+  y = ft_hf_normalise(r, x, "attention_norm");
+  a = ft_hf_attend(r, y, y, 0);
   if (m->norms == 4)
-    a = normalise(r, a, "after_attention_norm");
+    a = ft_hf_normalise(r, a, "after_attention_norm");
   if (m->parallel) {
-    y = m->norms == 1 ? y : normalise(r, x, "norm");
-    return two(r, "Add", two(r, "Add", a, feed_forward(r, y)), x);
+    y = m->norms == 1 ? y : ft_hf_normalise(r, x, "norm");
+    return ft_hf_both(r, "Add", ft_hf_both(r, "Add", a, ft_hf_feed_forward(r, y)), x);
   }
-  x = two(r, "Add", x, a);
-  y = feed_forward(r, normalise(r, x, "norm"));
+  x = ft_hf_both(r, "Add", x, a);
+  y = ft_hf_feed_forward(r, ft_hf_normalise(r, x, "norm"));
   if (m->norms == 4)
-    y = normalise(r, y, "after_norm");
-  return two(r, "Add", x, y);
-}
-
-/* Encoder and decoder of t5, the latter attending to MEMORY too; positions enter the scores. */
-static uint32_t stack_t5(struct run *r, uint32_t x, uint32_t memory, const char *name,
-                         int64_t layers)
-{
-  const struct ft_hf *m = r->m;
-  int64_t dims[4] = { 1, m->heads, 0, 0 }, length = x ? ft_live_of(&r->live, x)->dims[1] : 0;
-  static const int64_t order[] = { 2, 0, 1 };
-  uint32_t table, bias = 0, y;
-
-  dims[2] = dims[3] = length;
-  r->where = ft_live_format(&r->live, "%s.", name);
-  scope(r, "relative_attention_bias");
-  table = weight(r, "relative_attention_bias", m->buckets, m->heads, 0);
-  bias = ft_live_constant(&r->live, FT_ELEMENT_INT64, 2, dims + 2, NULL);
-  bias = two(r, "Gather", table, bias);
-  bias = bias ? ft_live_transpose(&r->live, bias, order, 3) : 0;
-  bias = bias ? ft_live_reshape(&r->live, bias, dims, 4) : 0;
-  if (!bias)
-    return 0;
-  for (int64_t i = 0; x && i < layers; i++) {
-    r->where = ft_live_format(&r->live, "%s.%lld.", name, (long long)i);
-    y = normalise(r, x, "attention_norm");
-    x = two(r, "Add", x, attend(r, y, y, bias));
-    if (memory) {
-      r->where = ft_live_format(&r->live, "%s.%lld.cross.", name, (long long)i);
-      x = two(r, "Add", x, attend(r, normalise(r, x, "norm"), memory, 0));
-      r->where = ft_live_format(&r->live, "%s.%lld.", name, (long long)i);
-    }
-    x = two(r, "Add", x, feed_forward(r, normalise(r, x, "norm")));
-  }
-  r->where = ft_live_format(&r->live, "%s.", name);
-  return normalise(r, x, "final_norm");
+    y = ft_hf_normalise(r, y, "after_norm");
+  return ft_hf_both(r, "Add", x, y);
 }
 
 /* ---- the network ---- */
 
-static uint32_t look_up(struct run *r, const char *name, uint32_t table, uint32_t which)
+uint32_t ft_hf_look_up(struct ft_hf_run *r, const char *name, uint32_t table, uint32_t which)
 {
-  scope(r, name);
-  return two(r, "Gather", table, which);
+  ft_hf_scope(r, name);
+  return ft_hf_both(r, "Gather", table, which);
 }
 
-/* Positions or types of SIZE kinds, one for each word: numbers that nobody feeds. */
-static uint32_t beside(struct run *r, const char *name, int64_t size, int64_t length)
+/* Rows of NAME for LENGTH words: numbers that nobody feeds. */
+static uint32_t beside(struct ft_hf_run *r, const char *name, int64_t size, int64_t features,
+                       int64_t length)
 {
   int64_t dims[2] = { 1, length };
-  uint32_t table = weight(r, name, size, r->m->embedding == r->m->hidden || r->m->types
-                                             ? r->m->embedding
-                                             : r->m->hidden, 0);
+  uint32_t table = ft_hf_weight(r, name, size, features, 0);
   uint32_t which = ft_live_constant(&r->live, FT_ELEMENT_INT64, 2, dims, NULL);
 
-  return look_up(r, name, table, which);
+  return ft_hf_look_up(r, name, table, which);
 }
 
-static uint32_t embed(struct run *r, uint32_t ids, uint32_t *table)
+uint32_t ft_hf_positions(struct ft_hf_run *r, uint32_t x, const char *name, int64_t rows)
+{
+  const int64_t *dims = x ? ft_live_of(&r->live, x)->dims : NULL;
+
+  return x ? ft_hf_both(r, "Add", x, beside(r, name, rows, dims[2], dims[1])) : 0;
+}
+
+uint32_t ft_hf_words(struct ft_hf_run *r, uint32_t ids, uint32_t *table)
+{
+  *table = *table ? *table : ft_hf_weight(r, "words", r->m->vocab, r->m->embedding, 0);
+  return ft_hf_look_up(r, "words", *table, ids);
+}
+
+static uint32_t embed(struct ft_hf_run *r, uint32_t ids, uint32_t *table)
 {
   const struct ft_hf *m = r->m;
-  int64_t length = ft_live_of(&r->live, ids)->dims[1];
   bool early = m->types > 0 || m->embedding == m->hidden; /* opt widens before it adds positions */
   uint32_t x;
 
   r->where = "embeddings.";
-  *table = *table ? *table : weight(r, "words", m->vocab, m->embedding, 0);
-  x = look_up(r, "words", *table, ids);
+  x = ft_hf_words(r, ids, table);
   if (!early)
-    x = connect(r, x, "project_in", m->hidden, false);
+    x = ft_hf_connect(r, x, "project_in", m->hidden, false);
   if (m->positions)
-    x = two(r, "Add", x, beside(r, "positions", m->positions, length));
+    x = ft_hf_positions(r, x, "positions", m->positions);
   if (m->types)
-    x = two(r, "Add", x, beside(r, "types", m->types, length));
+    x = ft_hf_positions(r, x, "types", m->types);
   if (m->norm_embedding)
-    x = normalise(r, x, "norm");
+    x = ft_hf_normalise(r, x, "norm");
   if (early && m->embedding != m->hidden)
-    x = connect(r, x, "project", m->hidden, true);
+    x = ft_hf_connect(r, x, "project", m->hidden, true);
   return x;
 }
 
 /* What each word's chances are computed with. */
-static uint32_t language_head(struct run *r, uint32_t x, uint32_t table)
+uint32_t ft_hf_language_head(struct ft_hf_run *r, uint32_t x, uint32_t table)
 {
   const struct ft_hf *m = r->m;
   uint32_t b = 0;
@@ -330,74 +356,84 @@ static uint32_t language_head(struct run *r, uint32_t x, uint32_t table)
   if (!m->with_head)
     return x;
   if (m->head_transform) {
-    x = connect(r, x, "transform", m->embedding, true);
-    x = normalise(r, activate(r, x), "norm");
+    x = ft_hf_connect(r, x, "transform", m->embedding, true);
+    x = ft_hf_normalise(r, ft_hf_activate(r, x), "norm");
   }
   if (m->head_bias)
-    b = weight(r, "bias", m->vocab, 0, 0);
-  scope(r, "words");
-  return connect_with(r, x, m->tied ? table : weight(r, "words", m->vocab, m->embedding, 0), b);
+    b = ft_hf_weight(r, "bias", m->vocab, 0, 0);
+  ft_hf_scope(r, "words");
+  return ft_hf_connect_with(
+      r, x, m->tied ? table : ft_hf_weight(r, "words", m->vocab, m->embedding, 0), b);
 }
 
-static uint32_t input(struct run *r, const char *name)
+uint32_t ft_hf_input(struct ft_hf_run *r, const char *name, unsigned element, int rank,
+                     const int64_t *dims)
 {
-  static int64_t open[] = { -1, -1 };
-  static const char *symbols[] = { "batch", "sequence" };
+  static const char *symbols[FT_GRAPH_RANK] = { "batch", "sequence" };
   struct ft_declared *d = ft_live_take(&r->live, sizeof *d);
 
   if (!d)
     return 0;
-  *d = (struct ft_declared){ .rank = 2, .dims = open, .symbols = symbols,
-                             .element = FT_ELEMENT_INT64 };
+  *d = (struct ft_declared){ .rank = rank + 1, .symbols = symbols, .element = (uint8_t)element };
+  d->dims = ft_live_take(&r->live, (size_t)(rank + 1) * sizeof *d->dims);
+  if (!d->dims)
+    return 0;
+  d->dims[0] = -1;
+  memcpy(d->dims + 1, dims, (size_t)rank * sizeof *dims);
   return ft_live_input(&r->live, name, d);
 }
 
-static uint32_t network(struct run *r, uint32_t ids, uint32_t more)
+uint32_t ft_hf_ids(struct ft_hf_run *r, const char *name)
+{
+  static const int64_t open[] = { -1 };
+
+  return ft_hf_input(r, name, FT_ELEMENT_INT64, 1, open);
+}
+
+/* Layers on top of each other between words and their chances. */
+static uint32_t language(struct ft_hf_run *r)
 {
   const struct ft_hf *m = r->m;
-  uint32_t table = 0, x = embed(r, ids, &table);
+  uint32_t table = 0, ids = ft_hf_ids(r, "input_ids"), x;
 
-  if (m->encoder_decoder) {
-    uint32_t memory = stack_t5(r, x, 0, "encoder", m->layers);
-
-    x = stack_t5(r, embed(r, more, &table), memory, "decoder", m->decoder_layers);
-    return language_head(r, x, table);
-  }
+  if (!ids || ft_infer_inputs(r->live.in) < 0)
+    return 0;
+  x = embed(r, ids, &table);
   for (int64_t i = 0; x && i < m->layers; i++) {
-    r->where = ft_live_format(&r->live, "layer.%lld.", (long long)i);
-    x = layer(r, x);
+    r->where = m->shared ? "layer." : ft_live_format(&r->live, "layer.%lld.", (long long)i);
+    x = ft_hf_layer(r, x);
   }
   r->where = "";
   if (m->norm_final)
-    x = normalise(r, x, "final_norm");
+    x = ft_hf_normalise(r, x, "final_norm");
   if (m->embedding != m->hidden && !m->types)
-    x = connect(r, x, "project_out", m->embedding, false);
+    x = ft_hf_connect(r, x, "project_out", m->embedding, false);
   if (x && m->pooler) {
     x = ft_live_slice(&r->live, x, 1, 0, 1, 1);
-    x = connect(r, x, "pooler", m->hidden, true);
+    x = ft_hf_connect(r, x, "pooler", m->hidden, true);
     x = x ? ft_live_unary(&r->live, "Tanh", x) : 0;
   }
-  return language_head(r, x, table);
+  return ft_hf_language_head(r, x, table);
 }
 
 int ft_hf_run(struct ft_infer *in)
 {
-  struct run *r = calloc(1, sizeof *r);
-  uint32_t ids, more = 0, y;
+  static uint32_t (*const networks[])(struct ft_hf_run * r) = {
+    [FT_HF_LANGUAGE] = language, [FT_HF_T5] = ft_hf_t5,     [FT_HF_SIDES] = ft_hf_sides,
+    [FT_HF_VIT] = ft_hf_vit,     [FT_HF_CLIP] = ft_hf_clip, [FT_HF_MAMBA] = ft_hf_mamba,
+  };
+  struct ft_hf_run *r = calloc(1, sizeof *r);
   int status = -1;
+  uint32_t y;
 
   if (!r)
     return ft_error_set(in->err, "%s: out of memory", in->graph->file);
   r->m = in->graph->program;
   r->where = "";
+  r->weights.arena = &in->graph->results;
   if (ft_live_begin(&r->live, in) < 0)
     goto out;
-  ids = input(r, "input_ids");
-  if (r->m->encoder_decoder)
-    more = input(r, "decoder_input_ids");
-  if (!ids || (r->m->encoder_decoder && !more) || ft_infer_inputs(in) < 0)
-    goto out;
-  y = network(r, ids, more);
+  y = networks[r->m->kind](r);
   if (y && ft_live_output(&r->live, y) == 0 && !r->live.failed)
     status = 0;
 out:

@@ -6,8 +6,6 @@
  */
 #include "config.h"
 
-#include "config.h"
-
 #include <string.h>
 
 #include "predictor/core/buf.h"

@@ -8,6 +8,7 @@
 #include "predictor/history/row.h"
 #include "predictor/history/store_private.h"
 #include "predictor/online/online.h"
+#include "predictor/online/performance.h"
 #include "predictor/record/layout.h"
 
 enum { PAGE = 256 }; /* runs at once where nobody waits for anything else */
@@ -15,6 +16,7 @@ enum { PAGE = 256 }; /* runs at once where nobody waits for anything else */
 void ft_rebuild_begin(struct ft_rebuild *rebuild, uint32_t uid, const char *app, ft_rule rule)
 {
   ft_online_init(&rebuild->model, app, uid, rule);
+  ft_performance_init(&rebuild->performance, app, uid);
   rebuild->time = -INFINITY;
   rebuild->row = 0;
 }
@@ -45,6 +47,13 @@ static sqlite3_stmt *select_page(struct ft_rebuild *rebuild, struct ft_store *st
   return s;
 }
 
+int ft_rebuild_learn(struct ft_rebuild *rebuild, const ft_observation *o, struct ft_error *err)
+{
+  if (ft_online_update(&rebuild->model, o, err) < 0)
+    return -1;
+  return ft_performance_update(&rebuild->performance, o, err) < 0 ? -1 : 0;
+}
+
 int ft_rebuild_step(struct ft_rebuild *rebuild, struct ft_store *store, unsigned runs,
                     struct ft_error *err)
 {
@@ -67,7 +76,7 @@ int ft_rebuild_step(struct ft_rebuild *rebuild, struct ft_store *store, unsigned
       ft_error_set(err, "%s: row %lld: %s", store->path, (long long)row, why.text);
       goto out;
     }
-    if (ft_online_update(&rebuild->model, o, err) < 0)
+    if (ft_rebuild_learn(rebuild, o, err) < 0)
       goto out;
     rebuild->time = sqlite3_column_double(s, 1);
     rebuild->row = row;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A model made from the store a few runs at a time. */
+/* A model, and run times, made from the store a few runs at a time. */
 #ifndef FT_HISTORY_REBUILD_H
 #define FT_HISTORY_REBUILD_H
 
@@ -9,6 +9,7 @@
 
 struct ft_rebuild {
   ft_model model; /* what is learnt so far */
+  ft_performance performance;
   double time;    /* of the last run that was, and its row */
   int64_t row;
 };
@@ -23,5 +24,9 @@ void ft_rebuild_begin(struct ft_rebuild *rebuild, uint32_t uid, const char *app,
  */
 int ft_rebuild_step(struct ft_rebuild *rebuild, struct ft_store *store, unsigned runs,
                     struct ft_error *err);
+
+/* Such a run. Returns 0; -1 with ERR out of memory. */
+int ft_rebuild_learn(struct ft_rebuild *rebuild, const ft_observation *observation,
+                     struct ft_error *err);
 
 #endif

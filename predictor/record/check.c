@@ -61,7 +61,8 @@ static int check_elements(const ft_elements *e, struct ft_error *err)
 
 static int check_submission(const ft_submission *s, struct ft_error *err)
 {
-  if (!printable(s->app) || !printable(s->job_name) || !printable(s->version))
+  if (!printable(s->app) || !printable(s->job_name) || !printable(s->version) ||
+      !printable(s->program))
     return bad(err, "app");
   if (check_features(s->features, s->features_count, err) < 0 ||
       check_request(&s->request, err) < 0 || check_elements(&s->elements, err) < 0)
@@ -73,7 +74,7 @@ static int check_observation(const ft_observation *o, struct ft_error *err)
 {
   if (!printable(o->cluster) || !printable(o->node) || !printable(o->app) ||
       !printable(o->user) || !printable(o->account) || !printable(o->partition) ||
-      !printable(o->job_name))
+      !printable(o->job_name) || !printable(o->program))
     return bad(err, "name");
   if ((unsigned)o->source > _ft_source_MAX || (unsigned)o->rule > _ft_rule_MAX ||
       (unsigned)o->outcome > _ft_outcome_MAX)
@@ -245,6 +246,28 @@ static int check_platforms(const ft_platforms *all, struct ft_error *err)
   return 0;
 }
 
+static int check_kin(const ft_kin *k, struct ft_error *err)
+{
+  if (!printable(k->likeness))
+    return bad(err, "likeness");
+  for (size_t i = 0; i < k->apps_count; i++)
+    if (!k->apps[i].app[0] || !printable(k->apps[i].app) || !isfinite(k->apps[i].updated))
+      return bad(err, "apps");
+  return 0;
+}
+
+static int check_prior(const ft_prior *p, struct ft_error *err)
+{
+  if (!sorted(p->bytes, p->bytes_count) || (p->bytes_count && !(p->bytes[0] > 0)) ||
+      !(p->spread >= 0 && isfinite(p->spread)))
+    return bad(err, "bytes");
+  for (size_t i = 0; i < p->known_count; i++)
+    if (!isfinite(p->known[i].log_bytes) ||
+        !(p->known[i].spread >= 0 && isfinite(p->known[i].spread)))
+      return bad(err, "known");
+  return 0;
+}
+
 static int check_policy(const ft_policy *p, struct ft_error *err)
 {
   if ((unsigned)p->mode > _ft_mode_MAX || !(p->oom_probability >= 0 && p->oom_probability <= 1) ||
@@ -352,6 +375,10 @@ int ft_record_check(enum ft_record record, const void *message, struct ft_error 
     return check_performance(message, err);
   case FT_RECORD_PLATFORMS:
     return check_platforms(message, err);
+  case FT_RECORD_KIN:
+    return check_kin(message, err);
+  case FT_RECORD_PRIOR:
+    return check_prior(message, err);
   }
   return 0;
 }

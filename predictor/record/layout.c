@@ -37,6 +37,63 @@ void ft_layout_performance_name(const char *app, char out[FT_LAYOUT_NAME_SIZE])
   file_name(app, ".perf", out);
 }
 
+/* What a job is called that was given no name, or runs that runs anything. */
+static const char *const nameless[] = { "wrap", "interactive", "bash", "sh", "sbatch", "job",
+                                        "run", "test", "python", "perl", "java", "rscript",
+                                        "srun", "mpirun", "mpiexec", NULL };
+
+static bool letter(char c)
+{
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80;
+}
+
+bool ft_layout_likeness(enum ft_likeness kind, const char *text, char out[80])
+{
+  static const char *const kinds[FT_LIKENESSES] = { "name:", "program:" };
+  size_t first = strlen(kinds[kind]), used = first;
+  const char *end = strrchr(text, '.');
+
+  if (!end || end == text)
+    end = text + strlen(text);
+  (void)ft_string_copy(kinds[kind], out, 80);
+  for (const char *p = text; p < end; p++) {
+    const char *word = p;
+
+    while (p < end && letter(*p))
+      p++;
+    /* a letter alone belongs to a number: "v2" */
+    if (p - word < 2 || used + (size_t)(p - word) > 77)
+      continue;
+    if (used > first)
+      out[used++] = '-';
+    for (; word < p; word++)
+      out[used++] = *word >= 'A' && *word <= 'Z' ? (char)(*word - 'A' + 'a') : *word;
+  }
+  out[used] = '\0';
+  return used > first && !ft_string_listed(nameless, out + first);
+}
+
+void ft_layout_kin_name(const char *likeness, char out[FT_LAYOUT_NAME_SIZE])
+{
+  file_name(likeness, ".kin", out);
+}
+
+int ft_layout_read_kin(int state_fd, uint32_t uid, const char *likeness, ft_kin *kin,
+                       struct ft_error *err)
+{
+  char name[FT_LAYOUT_NAME_SIZE], path[FT_LAYOUT_NAME_SIZE + 64];
+
+  ft_layout_kin_name(likeness, name);
+  (void)snprintf(path, sizeof path, FT_LAYOUT_MODELS "/%" PRIu32 "/%s", uid, name);
+  if (ft_record_read(FT_RECORD_KIN, state_fd, path, kin, err) < 0)
+    return -1;
+  if (strcmp(kin->likeness, likeness) != 0) {
+    errno = ENOENT;
+    return ft_error_set(err, "%s: of another likeness", path);
+  }
+  return 0;
+}
+
 void ft_layout_imported_app(const char *user, uint32_t uid, const char *job_name, char out[128])
 {
   char whole[256];
@@ -116,14 +173,14 @@ int ft_layout_read_evaluator(int state_fd, uint32_t uid, const char *app, ft_mod
   return read_model(ft_record_read_head, state_fd, uid, app, model, err);
 }
 
-static int read_performance(int state_fd, const char *folder, const char *app,
+static int read_performance(reader *read, int state_fd, const char *folder, const char *app,
                             ft_performance *performance, struct ft_error *err)
 {
   char name[FT_LAYOUT_NAME_SIZE], path[FT_LAYOUT_NAME_SIZE + 64];
 
   ft_layout_performance_name(app, name);
   (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-  if (ft_record_read_head(FT_RECORD_PERFORMANCE, state_fd, path, performance, err) < 0)
+  if (read(FT_RECORD_PERFORMANCE, state_fd, path, performance, err) < 0)
     return -1;
   if (strcmp(performance->app, app) != 0) {
     errno = ENOENT;
@@ -132,17 +189,29 @@ static int read_performance(int state_fd, const char *folder, const char *app,
   return 0;
 }
 
-int ft_layout_read_performance(int state_fd, uint32_t uid, const char *app,
-                               ft_performance *performance, struct ft_error *err)
+static int read_own_performance(reader *read, int state_fd, uint32_t uid, const char *app,
+                                ft_performance *performance, struct ft_error *err)
 {
   char folder[48];
 
   (void)snprintf(folder, sizeof folder, FT_LAYOUT_MODELS "/%" PRIu32, uid);
-  if (read_performance(state_fd, folder, app, performance, err) == 0)
+  return read_performance(read, state_fd, folder, app, performance, err);
+}
+
+int ft_layout_read_own_performance(int state_fd, uint32_t uid, const char *app,
+                                   ft_performance *performance, struct ft_error *err)
+{
+  return read_own_performance(ft_record_read, state_fd, uid, app, performance, err);
+}
+
+int ft_layout_read_performance(int state_fd, uint32_t uid, const char *app,
+                               ft_performance *performance, struct ft_error *err)
+{
+  if (read_own_performance(ft_record_read_head, state_fd, uid, app, performance, err) == 0)
     return 0;
   if (errno != ENOENT)
     return -1;
-  return read_performance(state_fd, FT_LAYOUT_SHARED, app, performance, err);
+  return read_performance(ft_record_read_head, state_fd, FT_LAYOUT_SHARED, app, performance, err);
 }
 
 int ft_layout_read_platforms(int state_fd, ft_platforms *platforms, struct ft_error *err)

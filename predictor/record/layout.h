@@ -6,10 +6,13 @@
  *   platforms                 what foretell.conf says of platforms: prices
  *   partitions/NAME           each partition: its limits and kinds of nodes
  *   models/UID/NAME.model     a user's apps; only that user may read the folder (ACL)
+ *   models/UID/LIKENESS.kin   which of them are alike in their job's name or their program
  *   models/UID/NAME.perf      how long their runs take, here and on other platforms
  *   models/site/NAME.model    apps that the site declares, pooled over users, without history
  *   models/4294967295/...     the same with it, which the agent learns on
  *   relative.model            how an app's run time on one platform tells it on others (estimate/relative.h)
+ *   prior                     what the site's apps need at large; nobody is named in it
+ *   prior.apps                the same with each app's hash: the agent's own
  *   mig.conf                  the site's own MIG slices (estimate/mig.h), where it has any
  *   store.db                  the agent's observations
  *   agent.lock                locked (fcntl) while an agent works here
@@ -32,6 +35,8 @@
 /* Whose models those of all users together are. */
 #define FT_LAYOUT_POOLED UINT32_MAX
 
+#define FT_LAYOUT_PRIOR "prior"
+#define FT_LAYOUT_PRIOR_APPS "prior.apps"
 #define FT_LAYOUT_MIG "mig.conf"
 #define FT_LAYOUT_STORE "store.db"
 #define FT_LAYOUT_LOCK "agent.lock"
@@ -73,6 +78,21 @@ int ft_layout_read_shared(int state_fd, const char *app, ft_model *model, struct
 int ft_layout_read_evaluator(int state_fd, uint32_t uid, const char *app, ft_model *model,
                              struct ft_error *err);
 
+enum ft_likeness { FT_LIKE_NAME, FT_LIKE_PROGRAM, FT_LIKENESSES };
+
+/*
+ * How apps with TEXT for a job's name or a program are alike: "name:train" for "Train_v2-17", without
+ * its numbers and what separates them. False where TEXT says nothing of what is run.
+ */
+bool ft_layout_likeness(enum ft_likeness kind, const char *text, char out[80]);
+
+/* The name of the file with the apps of LIKENESS. */
+void ft_layout_kin_name(const char *likeness, char out[FT_LAYOUT_NAME_SIZE]);
+
+/* Read user UID's apps of LIKENESS. Returns as ft_layout_read_model. */
+int ft_layout_read_kin(int state_fd, uint32_t uid, const char *likeness, ft_kin *kin,
+                       struct ft_error *err);
+
 /* The name of the file with APP's run times. */
 void ft_layout_performance_name(const char *app, char out[FT_LAYOUT_NAME_SIZE]);
 
@@ -82,6 +102,10 @@ void ft_layout_performance_name(const char *app, char out[FT_LAYOUT_NAME_SIZE]);
  */
 int ft_layout_read_performance(int state_fd, uint32_t uid, const char *app,
                                ft_performance *performance, struct ft_error *err);
+
+/* The same with its history, of the user's own alone. */
+int ft_layout_read_own_performance(int state_fd, uint32_t uid, const char *app,
+                                   ft_performance *performance, struct ft_error *err);
 
 /* Read what is known of platforms; nothing of any where there is no such file. Returns as ft_record_read. */
 int ft_layout_read_platforms(int state_fd, ft_platforms *platforms, struct ft_error *err);

@@ -33,7 +33,9 @@ static const struct kind {
   [FT_RECORD_ANNOUNCEMENT] = { "announcement", ft_announcement_fields, offsetof(ft_announcement, schema) },
   [FT_RECORD_ANSWER] = { "answer", ft_answer_fields, offsetof(ft_answer, schema) },
   [FT_RECORD_PERFORMANCE] = { "performance", ft_performance_fields, offsetof(ft_performance, schema) },
-  [FT_RECORD_PLATFORMS] = { "platforms", ft_platforms_fields, offsetof(ft_platforms, schema) }
+  [FT_RECORD_PLATFORMS] = { "platforms", ft_platforms_fields, offsetof(ft_platforms, schema) },
+  [FT_RECORD_KIN] = { "kin", ft_kin_fields, offsetof(ft_kin, schema) },
+  [FT_RECORD_PRIOR] = { "prior", ft_prior_fields, offsetof(ft_prior, schema) }
 };
 
 static bool into_buf(pb_ostream_t *stream, const pb_byte_t *data, size_t length)

@@ -28,11 +28,22 @@ struct reading {
   unsigned lines;
   const char *image;
   char image_text[128];
+  char program[sizeof((ft_submission *)NULL)->program]; /* of the last command that runs one */
   struct ft_found found; /* undeclared */
   struct ft_command command;
   struct ft_shell shell;
   struct ft_found declared; /* where there are declared apps */
 };
+
+/* Copy at most KEEP bytes; what cannot be shown becomes '_'. */
+static void show(const char *name, size_t keep, char *out)
+{
+  size_t i = 0;
+
+  for (; name && name[i] && i < keep; i++)
+    out[i] = (unsigned char)name[i] < ' ' || name[i] == 0x7f ? '_' : name[i];
+  out[i] = '\0';
+}
 
 /* Large and mostly never touched: what need not be zero is left alone. */
 static void begin(struct reading *r, const struct ft_description *what,
@@ -43,6 +54,7 @@ static void begin(struct reading *r, const struct ft_description *what,
   r->matched = what->app_count;
   r->lines = 0;
   r->image = NULL;
+  r->program[0] = '\0';
   ft_found_begin(&r->found, files);
   if (what->app_count)
     ft_found_begin(&r->declared, declared_files);
@@ -107,6 +119,13 @@ static void match_apps(struct reading *r, const struct ft_parts *parts)
   }
 }
 
+static void note_program(struct reading *r, const struct ft_parts *parts)
+{
+  const char *text = r->command.word[parts->script].text, *slash = strrchr(text, '/');
+
+  show(slash ? slash + 1 : text, sizeof r->program - 1, r->program);
+}
+
 static void take_command(struct reading *r)
 {
   const struct ft_command *c = &r->command;
@@ -122,6 +141,7 @@ static void take_command(struct reading *r)
     ft_found_directory(&r->found, directory);
   if (!runs)
     return;
+  note_program(r, &parts);
   if (parts.image && *parts.image && !r->image) {
     (void)ft_string_copy(parts.image, r->image_text, sizeof r->image_text);
     r->image = r->image_text;
@@ -161,16 +181,6 @@ static void read_all(struct reading *r)
     take_command(r);
   arguments_as_command(what, &r->command);
   ft_found_arguments(&r->found, &r->command, &(struct ft_parts){ 0 }, true);
-}
-
-/* Copy at most KEEP bytes; what cannot be shown becomes '_'. */
-static void show(const char *name, size_t keep, char *out)
-{
-  size_t i = 0;
-
-  for (; name && name[i] && i < keep; i++)
-    out[i] = (unsigned char)name[i] < ' ' || name[i] == 0x7f ? '_' : name[i];
-  out[i] = '\0';
 }
 
 /* A record with anything else in it would be refused. */
@@ -303,6 +313,7 @@ int ft_describe(const struct ft_description *what, const ft_request *request, ft
   *out = (ft_submission){ .schema = FT_SCHEMA, .has_request = true, .request = *request };
   (void)ft_string_copy(PACKAGE_VERSION, out->version, sizeof out->version);
   show(what->job_name, sizeof out->job_name - 1, out->job_name);
+  (void)ft_string_copy(r.program, out->program, sizeof out->program);
   if (r.image && !out->request.container[0])
     (void)ft_string_copy(r.image, out->request.container, sizeof out->request.container);
   make_printable(&out->request);

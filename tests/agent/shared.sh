@@ -19,11 +19,11 @@ predicts_from() {
 }
 
 {
-  echo "app,job_id,peak_mib,runtime,end,uid"
+  echo "app,job_id,peak_mib,runtime,end,uid,platform"
   for i in 1 2 3 4; do
-    echo "blast,$((100 + i)),300,60,$((1700000000 + i)),1001"
-    echo "blast,$((200 + i)),310,60,$((1700000100 + i)),1002"
-    echo "alone,$((300 + i)),310,60,$((1700000200 + i)),1002"
+    echo "blast,$((100 + i)),300,60,$((1700000000 + i)),1001,old"
+    echo "blast,$((200 + i)),310,60,$((1700000100 + i)),1002,new"
+    echo "alone,$((300 + i)),310,60,$((1700000200 + i)),1002,new"
   done
 } >"$scratch/runs.csv"
 cp "$fixtures/scontrol/rss-config" "$FT_SCONTROL/config" 2>/dev/null
@@ -38,9 +38,15 @@ like "$(predicts 1001)" '\(8 runs of all users\)' "who has too few of his own is
 is "$(stat -c %a "$(shared_model blast)" "$state/models/site" | tr '\n' ' ')" "644 755 " "all may read it"
 is "$(stat -c %a "$state/models/4294967295")" 700 "what it is learned on only the agent may"
 is "$(shared_model alone)" "" "an app that the site does not declare is not shared"
-before=$(stat -c %s "$(ls "$state"/models/4294967295/blast-*)")
+before=$(stat -c %s "$(ls "$state"/models/4294967295/blast-*.model)")
 [ "$before" -gt "$(stat -c %s "$(shared_model blast)")" ]
 ok $? "single runs are not in what all may read"
+
+is "$(ls "$state"/models/*/*.perf | sed "s,.*models/,,; s,-[^-]*perf,,")" "1001/blast
+1002/alone
+1002/blast
+4294967295/blast
+site/blast" "run times lie beside every model"
 
 "$announce" "$socket" job=59 app=blast -- true
 wait_until 20 said 'job 59: blast, completed'

@@ -23,6 +23,16 @@ little=$(asked "$id")
 diag "steady: $steady, little: $little"
 unlike "$steady" "^($little|10M.*)$" "the two are told apart"
 
+# ---- a new app, told from those that run the same program
+ask --predict-mem --predict-app=unheard --wrap "$hog --mib 60 --seconds 0.1"
+like "$err" '^sbatch: foretell: unheard may need .*, 95 % below .* \(from 2 similar apps of yours\)' \
+  "a new app is told from similar ones"
+between "$(mib "$(asked "$id")")" 200 8000 "and set generously"
+ask --predict-mem --predict-app=unheard --mem=500M --wrap "$hog --mib 60 --seconds 0.1"
+is "$(asked "$id"):$(said)" 500M:1 "what is asked for stays"
+ask --predict-mem --predict-app=unheard --wrap true
+is "$(said):$(grep -c 'no run of it is known yet' <<<"$err")" 1:1 "of another program nothing is told"
+
 # ---- salloc and srun
 submit salloc --predict-mem --predict-app=steady sh -c "echo \$SLURM_JOB_ID; srun $hog --mib 100 --seconds 0.3"
 is "$status" 0 "salloc runs"

@@ -136,6 +136,44 @@ static void a_pooled_model_is_readable_without_its_history(void **state)
   free(read);
 }
 
+static void run_times_lie_beside_the_model(void **state)
+{
+  ft_performance *p = calloc(1, sizeof *p), *read = calloc(1, sizeof *read);
+  const struct ft_shared_apps one = { 1, { "unet3d" } }, none = { 0 };
+  struct ft_error err;
+
+  (void)state;
+  assert_true(p && read);
+  *p = (ft_performance){ .schema = FT_SCHEMA,
+                         .app = "unet3d",
+                         .uid = FT_LAYOUT_POOLED,
+                         .runs = 1,
+                         .places_count = 1,
+                         .places = { { .platform = "epyc" } },
+                         .history_count = 1,
+                         .history = { { .seconds = 2 } } };
+  assert_int_equal(ft_publish_performance(publisher, p, &err), 0);
+  assert_int_equal(
+      ft_layout_read_own_performance(state_fd, FT_LAYOUT_POOLED, "unet3d", read, &err), 0);
+  assert_int_equal(read->history_count, 1);
+  /* what all may read says nothing of single runs */
+  assert_int_equal(ft_layout_read_performance(state_fd, 1234, "unet3d", read, &err), 0);
+  assert_string_equal(read->places[0].platform, "epyc");
+  assert_int_equal(read->history_count, 0);
+  ft_publish_forget_shared(publisher, &one);
+  assert_int_equal(ft_layout_read_performance(state_fd, 1234, "unet3d", read, &err), 0);
+  ft_publish_forget_shared(publisher, &none);
+  assert_int_equal(ft_layout_read_performance(state_fd, 1234, "unet3d", read, &err), -1);
+  p->uid = 4711;
+  assert_int_equal(ft_publish_performance(publisher, p, &err), 0);
+  assert_int_equal(ft_layout_read_performance(state_fd, 4711, "unet3d", read, &err), 0);
+  ft_publish_forget_model(publisher, 4711, "unet3d");
+  assert_int_equal(ft_layout_read_performance(state_fd, 4711, "unet3d", read, &err), -1);
+  assert_int_equal(errno, ENOENT);
+  free(p);
+  free(read);
+}
+
 static void its_user_cannot_change_it(void **state)
 {
   ft_model *model = model_of(4711);
@@ -224,6 +262,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
   const struct CMUnitTest tests[] = { TEST(a_model_is_its_users_alone),
                                       TEST(a_pooled_model_is_readable_without_its_history),
+                                      TEST(run_times_lie_beside_the_model),
                                       TEST(its_user_cannot_change_it),
                                       TEST(a_folder_that_was_removed_is_made_anew),
                                       TEST(partitions_that_are_gone_are_removed),

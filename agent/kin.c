@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/kin.h"
+#include "agent/log.h"
+#include "predictor/core/hash.h"
+#include "predictor/core/order.h"
+#include "predictor/core/text.h"
+#include "predictor/record/layout.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+enum {
+  MOST_APPS = COUNT(((ft_kin *)NULL)->apps),
+  MOST_KNOWN = COUNT(((ft_prior *)NULL)->known),
+  RUNS = COUNT(((ft_model *)NULL)->history),
+  APP_RUNS = 5,    /* completed runs from which on an app's needs count among the site's */
+  LEAST_APPS = 20  /* below so many nobody is told: one app might be made out */
+};
+
+static void tell(const char *what, const struct ft_error *why)
+{
+  ft_log(LOG_WARNING, "%s: %s", what, why->text);
+}
+
+/* ---- alike apps of a user ---- */
+
+/* APP's place in KIN: its own, a new one, or that of the one noted longest ago. */
+static ft_kin_app *place_of(ft_kin *kin, const char *app)
+{
+  ft_kin_app *oldest = kin->apps;
+
+  for (size_t i = 0; i < kin->apps_count; i++) {
+    if (strcmp(kin->apps[i].app, app) == 0)
+      return &kin->apps[i];
+    if (kin->apps[i].updated < oldest->updated)
+      oldest = &kin->apps[i];
+  }
+  return kin->apps_count < MOST_APPS ? &kin->apps[kin->apps_count++] : oldest;
+}
+
+static int note_likeness(struct ft_publisher *publisher, int state_fd, const char *likeness,
+                         const ft_model *model, struct ft_error *err)
+{
+  char name[FT_LAYOUT_NAME_SIZE];
+  struct ft_error why;
+  ft_kin *kin = malloc(sizeof *kin);
+  ft_kin_app *app;
+  int folder, status = -1;
+
+  if (!kin)
+    return ft_error_errno(err, "%s", likeness);
+  if (ft_layout_read_kin(state_fd, model->uid, likeness, kin, &why) < 0) {
+    *kin = (ft_kin){ .schema = FT_SCHEMA };
+    (void)ft_string_copy(likeness, kin->likeness, sizeof kin->likeness);
+  }
+  app = place_of(kin, model->app);
+  *app = (ft_kin_app){ .runs = model->completed, .updated = model->updated };
+  (void)ft_string_copy(model->app, app->app, sizeof app->app);
+  ft_layout_kin_name(likeness, name);
+  folder = ft_publish_folder(publisher, model->uid, err);
+  if (folder >= 0)
+    status = ft_record_write(FT_RECORD_KIN, kin, folder, name, 0644, err);
+  free(kin);
+  return status;
+}
+
+/* ---- what the site's apps need ---- */
+
+static bool needs_of(const ft_model *model, ft_prior_app *out)
+{
+  double value[RUNS];
+  size_t count = 0;
+
+  for (size_t i = 0; i < model->history_count; i++)
+    if (!model->history[i].censored && model->history[i].bytes > 0)
+      value[count++] = log(model->history[i].bytes);
+  if (count < APP_RUNS)
+    return false;
+  ft_order_sort(value, count);
+  *out = (ft_prior_app){ .key = ft_hash64(ft_hash64(FT_HASH_SEED, model->app, strlen(model->app)),
+                                          (const char *)&model->uid, sizeof model->uid),
+                         .log_bytes = value[count / 2] };
+  /* the middle half of a normal distribution is 1.349 standard deviations wide */
+  out->spread = (value[count - 1 - count / 4] - value[count / 4]) / 1.349;
+  return true;
+}
+
+/* Among as many as fit, by their hashes: an app's stays, another's comes or not by chance. */
+static void put(ft_prior *prior, const ft_prior_app *app)
+{
+  ft_prior_app *largest = prior->known;
+
+  for (size_t i = 0; i < prior->known_count; i++) {
+    if (prior->known[i].key == app->key) {
+      prior->known[i] = *app;
+      return;
+    }
+    if (prior->known[i].key > largest->key)
+      largest = &prior->known[i];
+  }
+  if (prior->known_count < MOST_KNOWN)
+    prior->known[prior->known_count++] = *app;
+  else if (app->key < largest->key)
+    *largest = *app;
+}
+
+static void summarise(const ft_prior *from, ft_prior *out)
+{
+  static const double parts[COUNT(out->bytes)] = { 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95 };
+  double needs[MOST_KNOWN], spreads[MOST_KNOWN];
+
+  *out = (ft_prior){ .schema = FT_SCHEMA, .apps = from->known_count };
+  for (size_t i = 0; i < from->known_count; i++) {
+    needs[i] = from->known[i].log_bytes;
+    spreads[i] = from->known[i].spread;
+  }
+  ft_order_sort(needs, from->known_count);
+  out->spread = ft_order_middle(spreads, from->known_count);
+  for (size_t i = 0; i < COUNT(parts); i++)
+    out->bytes[out->bytes_count++] = exp(needs[(size_t)(parts[i] * (from->known_count - 1) + 0.5)]);
+}
+
+static int note_needs(int state_fd, const ft_model *model, struct ft_error *err)
+{
+  ft_prior *prior = malloc(2 * sizeof *prior), *told;
+  ft_prior_app app;
+  int status = 0;
+
+  if (!prior)
+    return ft_error_errno(err, FT_LAYOUT_PRIOR);
+  told = prior + 1;
+  if (!needs_of(model, &app))
+    goto out;
+  if (ft_record_read(FT_RECORD_PRIOR, state_fd, FT_LAYOUT_PRIOR_APPS, prior, NULL) < 0)
+    *prior = (ft_prior){ .schema = FT_SCHEMA };
+  put(prior, &app);
+  status = ft_record_write(FT_RECORD_PRIOR, prior, state_fd, FT_LAYOUT_PRIOR_APPS, 0600, err);
+  if (status == 0 && prior->known_count >= LEAST_APPS) {
+    summarise(prior, told);
+    status = ft_record_write(FT_RECORD_PRIOR, told, state_fd, FT_LAYOUT_PRIOR, 0644, err);
+  }
+out:
+  free(prior);
+  return status;
+}
+
+void ft_kin_note(struct ft_publisher *publisher, int state_fd, const ft_model *model,
+                 const ft_observation *o)
+{
+  const char *const text[FT_LIKENESSES] = { o->job_name, o->program };
+  uint32_t runs = model->completed;
+  char likeness[80];
+  struct ft_error err;
+
+  if (model->uid == FT_LAYOUT_POOLED || !runs || o->censored)
+    return;
+  for (unsigned k = 0; k < FT_LIKENESSES && !(runs & (runs - 1)); k++)
+    if (ft_layout_likeness((enum ft_likeness)k, text[k], likeness) &&
+        note_likeness(publisher, state_fd, likeness, model, &err) < 0)
+      tell(likeness, &err);
+  if ((runs == APP_RUNS || (runs > APP_RUNS && !(runs & (runs - 1)))) &&
+      note_needs(state_fd, model, &err) < 0)
+    tell(FT_LAYOUT_PRIOR, &err);
+}
