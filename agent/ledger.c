@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "agent/follow.h"
 #include "agent/kin.h"
@@ -19,6 +20,7 @@
 #include "predictor/history/nodes.h"
 #include "predictor/history/rebuild.h"
 #include "predictor/online/failure.h"
+#include "predictor/online/gpus.h"
 #include "predictor/online/online.h"
 #include "predictor/online/performance.h"
 #include "predictor/record/layout.h"
@@ -49,10 +51,15 @@ struct ft_ledger {
   unsigned since_trim;
   bool told; /* that the store refuses */
   int64_t seen; /* up to this run its nodes were */
+  ft_gpus gpus;
   ft_observation merged;
   ft_model model;
   ft_performance performance;
 };
+
+/* Observations of so many seconds tell of the GPUs where no file of them is there. */
+#define GPU_SECONDS (30 * 86400.0)
+
 
 static bool have_store(struct ft_ledger *ledger, struct ft_error *err)
 {
@@ -62,6 +69,25 @@ static bool have_store(struct ft_ledger *ledger, struct ft_error *err)
       ft_store_set_wait(ledger->store, WAIT_MILLISECONDS);
   }
   return ledger->store != NULL;
+}
+
+static bool learn_gpu(const ft_observation *o, void *data)
+{
+  (void)ft_gpus_learn(data, o);
+  return true;
+}
+
+/* What was published of the GPUs before; else what the store still tells of them. */
+static void read_gpus(struct ft_ledger *ledger)
+{
+  struct ft_store_filter lately = { .since = (double)time(NULL) - GPU_SECONDS };
+  struct ft_error err;
+
+  if (ft_record_read(FT_RECORD_GPUS, ledger->state_fd, FT_LAYOUT_GPUS, &ledger->gpus, &err) == 0)
+    return;
+  ledger->gpus = (ft_gpus){ .schema = FT_SCHEMA };
+  if (ledger->store && ft_store_each(ledger->store, &lately, learn_gpu, &ledger->gpus, &err) < 0)
+    ft_log(LOG_WARNING, "%s", err.text);
 }
 
 struct ft_ledger *ft_ledger_open(int state_fd, const char *state_path,
@@ -95,6 +121,7 @@ struct ft_ledger *ft_ledger_open(int state_fd, const char *state_path,
     ft_log(LOG_ERR, "%s; observations wait in the spool", why.text);
     ledger->told = true;
   }
+  read_gpus(ledger);
   return ledger;
 fail:
   ft_ledger_close(ledger);
@@ -219,6 +246,8 @@ static int refine_app(struct ft_ledger *ledger, uint32_t uid, const ft_observati
 /* Learn from what the store now holds of O's run and publish. Returns 0 or -1 with ERR. */
 static int refine(struct ft_ledger *ledger, const ft_observation *o, struct ft_error *err)
 {
+  if (ft_gpus_learn(&ledger->gpus, o) && ft_publish_gpus(ledger->publisher, &ledger->gpus, err) < 0)
+    return -1;
   if (!o->app[0])
     return 0;
   ft_follow_learn(ledger->follow, o);

@@ -318,6 +318,11 @@ int ft_publish_platforms(struct ft_publisher *p, const ft_platforms *platforms,
                          err);
 }
 
+int ft_publish_gpus(struct ft_publisher *p, const ft_gpus *gpus, struct ft_error *err)
+{
+  return ft_record_write(FT_RECORD_GPUS, gpus, p->state_fd, FT_LAYOUT_GPUS, 0644, err);
+}
+
 int ft_publish_partition(struct ft_publisher *p, const ft_partition *partition,
                          struct ft_error *err)
 {

@@ -57,6 +57,9 @@ int ft_publish_site(struct ft_publisher *publisher, const ft_site *site, const f
 int ft_publish_platforms(struct ft_publisher *publisher, const ft_platforms *platforms,
                          struct ft_error *err);
 
+/* Replace the file of what networks have needed on the cluster's GPUs. */
+int ft_publish_gpus(struct ft_publisher *publisher, const ft_gpus *gpus, struct ft_error *err);
+
 /* Replace one partition's file. */
 int ft_publish_partition(struct ft_publisher *publisher, const ft_partition *partition,
                          struct ft_error *err);

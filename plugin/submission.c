@@ -43,6 +43,22 @@ static void read_start(int fd, bool from_start, struct ft_buf *out)
   }
 }
 
+/* The words of the command line where the kernel has put them, one behind the other. */
+static struct {
+  char *begin, *end;
+} given;
+
+#ifdef __GLIBC__
+/* glibc calls it with what main is called with, here before the host can change its array. */
+__attribute__((constructor)) static void find_given(int argc, char **argv)
+{
+  for (int i = 0; i < argc && argv[i] && (!i || argv[i] == given.end); i++)
+    given.end = argv[i] + strlen(argv[i]) + 1;
+  if (argc > 0 && argv[argc - 1] && given.end == argv[argc - 1] + strlen(argv[argc - 1]) + 1)
+    given.begin = argv[0];
+}
+#endif
+
 static void read_command_line(struct ft_buf *out)
 {
   int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
@@ -53,13 +69,21 @@ static void read_command_line(struct ft_buf *out)
   close(fd);
 }
 
-/* Point WORDS at the words of the command line; returns how many. */
-static int split_words(struct ft_buf *line, char **words)
+/* Point WORDS at the words of the command line, of which there is BUF where one has to be read;
+ * returns how many. */
+static int find_words(struct ft_buf *buf, char **words)
 {
+  char *at = given.begin, *end = given.end;
   int count = 0;
 
-  for (size_t i = 0; i < line->length && count < FT_WORDS; i += strlen(line->data + i) + 1)
-    words[count++] = line->data + i;
+  if (!at)
+    read_command_line(buf);
+  if (buf->length) {
+    at = buf->data;
+    end = at + buf->length;
+  }
+  for (; at && at < end && count < FT_WORDS; at += strlen(at) + 1)
+    words[count++] = at;
   words[count] = NULL;
   return count;
 }
@@ -216,8 +240,7 @@ void ft_collect(const struct ft_bridge *bridge, const struct ft_options *options
     out->description.array = bridge->value[FT_OPTION_ARRAY];
   find_directory(bridge, out);
   (void)ft_bridge_get(bridge, "job-name", out->job_name, sizeof out->job_name);
-  read_command_line(&out->command_line);
-  count = split_words(&out->command_line, out->words);
+  count = find_words(&out->command_line, out->words);
   if (out->request.command == FT_COMMAND_SBATCH) {
     first = sbatch_operands(bridge, count, out->words, &image);
     for (end = first; out->words[end];)

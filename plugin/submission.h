@@ -18,7 +18,7 @@ struct ft_collected {
   char user[64];   /* ft_collect_user */
   char job_name[256];
   char directory[FT_FILE_PATH];
-  struct ft_buf command_line; /* words, each ended by a NUL */
+  struct ft_buf command_line; /* words, each ended by a NUL; empty where it need not be read */
   struct ft_buf script;
   char *words[FT_WORDS + 1];
 };

@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +20,10 @@
 #include "predictor/decide/decide.h"
 #include "predictor/decide/slice.h"
 #include "predictor/estimate/gpu_params.h"
+#include "predictor/estimate/gpu_refine.h"
 #include "predictor/estimate/gpu_runs.h"
 #include "predictor/graph/analyse.h"
+#include "predictor/online/gpus.h"
 #include "predictor/record/layout.h"
 
 /* All that an answer needs; too large for a stack. */
@@ -38,6 +41,8 @@ struct work {
   const struct ft_gpu *gpu;   /* NULL: none that is known */
   struct ft_graph *graph;
   struct ft_gpu_memory memory;
+  ft_gpus gpus; /* what networks have needed on the cluster's */
+  ft_model model;
   struct ft_estimate estimate; /* of one GPU's memory, or of the host's */
   char subject[160], evidence[160];
 };
@@ -200,6 +205,68 @@ static int look(const char *path, struct ft_error *err)
   return 0;
 }
 
+/* Letters and digits of NAME alone, small. */
+static void plain(const char *name, char *out, size_t size)
+{
+  size_t length = 0;
+
+  for (; *name && length + 1 < size; name++)
+    if (isalnum((unsigned char)*name))
+      out[length++] = (char)tolower((unsigned char)*name);
+  out[length] = '\0';
+}
+
+/* Whether what NVML calls MEASURED is the GPU that it runs on. */
+static bool is_kind(const struct work *w, const char *measured)
+{
+  const char *typed = w->device[0] ? w->device : w->place.gres;
+  char name[96], nvml[64];
+
+  if (w->gpu)
+    return ft_mig_names_gpu(&w->table, measured) &&
+           ft_mig_may_be(&w->table, measured, w->gpu->name);
+  plain(strncmp(typed, "gpu:", 4) == 0 ? typed + 4 : typed, name, sizeof name);
+  plain(measured, nvml, sizeof nvml);
+  return name[0] ? strstr(nvml, name) != NULL : w->gpus.kinds_count == 1;
+}
+
+/* What was measured here of this app and of other networks on such a GPU. */
+static void refine(struct work *w, const ft_submission *submission)
+{
+  enum { KINDS = sizeof w->gpus.kinds / sizeof *w->gpus.kinds };
+  ft_network_run runs[4 * sizeof w->gpus.kinds->runs / sizeof *w->gpus.kinds->runs];
+  int fd = open(w->asked->state, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  const double context = (double)w->memory.context_bytes;
+  struct ft_gpu_device device;
+  uint32_t hashes[KINDS];
+  size_t count = 0, names = 0;
+  bool known = false;
+
+  if (fd >= 0) {
+    if (ft_record_read(FT_RECORD_GPUS, fd, FT_LAYOUT_GPUS, &w->gpus, NULL) < 0)
+      w->gpus.kinds_count = 0;
+    known = ft_layout_read_model(fd, (uint32_t)getuid(), submission->app, &w->model, NULL) == 0;
+    close(fd);
+  }
+  for (size_t i = 0; i < w->gpus.kinds_count; i++) {
+    const ft_gpu_kind *kind = &w->gpus.kinds[i];
+
+    if (!is_kind(w, kind->name))
+      continue;
+    hashes[names++] = ft_gpus_hash(kind->name);
+    for (size_t j = 0; j < kind->runs_count && count < sizeof runs / sizeof *runs; j++)
+      runs[count++] = kind->runs[j];
+  }
+  ft_gpu_device_fit(runs, count, context, w->memory.network_bytes, &device);
+  ft_gpu_refine(&w->memory, w->gpu, &device, known ? &w->model : NULL, hashes, names);
+  if (w->memory.estimate.runs)
+    (void)snprintf(w->evidence, sizeof w->evidence, "by its operators, %u runs of it%s",
+                   w->memory.estimate.runs, count ? " and others on this GPU" : "");
+  else if (count)
+    (void)snprintf(w->evidence, sizeof w->evidence,
+                   "by its operators, %zu runs of networks on this GPU", count);
+}
+
 static int read_network(struct work *w, ft_submission *submission, struct ft_error *err)
 {
   struct ft_analysis analysis;
@@ -215,13 +282,19 @@ static int read_network(struct work *w, ft_submission *submission, struct ft_err
   add_feature(submission, "model_activations", analysis.cost.activations);
   if (ft_gpu_memory(w->graph, w->gpu, &w->run, &w->memory, err) < 0)
     return -1;
-  w->estimate = w->memory.estimate;
+  (void)snprintf(w->evidence, sizeof w->evidence, "by its operators%s",
+                 !w->gpu || w->gpu->measured ? "" : ", no run on this GPU is known");
+  if (!w->gpu || !w->gpu->host) {
+    add_feature(submission, FT_FEATURE_NETWORK, (int64_t)w->memory.network_bytes);
+    refine(w, submission);
+  }
+  w->estimate = w->gpu && w->gpu->host ? w->memory.estimate : w->memory.need;
   printable_name(w->network->file, name);
   (void)snprintf(w->subject, sizeof w->subject, "%s of batch %lld of %s",
                  w->run.training ? "training" : "inference", (long long)w->run.sizes.batch, name);
-  (void)snprintf(w->evidence, sizeof w->evidence, "by its operators%s%s",
-                 !w->gpu || w->gpu->measured ? "" : ", no run on this GPU is known",
-                 w->memory.complete ? "" : ", some sizes are not known: a lower bound");
+  if (!w->memory.complete)
+    (void)snprintf(w->evidence + strlen(w->evidence), sizeof w->evidence - strlen(w->evidence),
+                   ", some sizes are not known: a lower bound");
   return 0;
 }
 

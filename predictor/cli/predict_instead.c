@@ -25,7 +25,7 @@ static double fits(const struct search *s, const struct ft_gpu_run *run)
   struct ft_error err;
 
   if (ft_gpu_memory(s->graph, s->gpu, run, &memory, &err) < 0 ||
-      ft_estimate_quantile(&memory.estimate, s->probability) > s->bytes)
+      ft_estimate_quantile(&memory.need, s->probability) > s->bytes)
     return 0;
   return memory.bytes;
 }

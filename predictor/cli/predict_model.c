@@ -207,7 +207,7 @@ static int answer(struct answer *a, struct ft_graph *graph)
   int status;
 
   if (!a->gpu->host) {
-    a->slice = ft_mig_choose(&a->mig, a->gpu->name, NULL, &a->memory.estimate, safe);
+    a->slice = ft_mig_choose(&a->mig, a->gpu->name, NULL, &a->memory.need, safe);
     a->runs_out = ft_gpu_memory_runs_out(&a->memory, a->gpu);
   }
   if (a->runs_out > 0.5)

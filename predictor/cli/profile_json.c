@@ -2,11 +2,13 @@
 /* foretell profile --json: what was measured of a command, absent evidence as null. */
 #include "config.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
 #include "predictor/cli/profile.h"
+#include "predictor/estimate/counted.h"
 
 /* JSON wants UTF-8; the words of a command need not be. */
 static json_t *json_word(const char *word)
@@ -41,6 +43,25 @@ static json_t *json_counters(const ft_observation *seen)
     json_object_set_new(counters, seen->counters[i].name,
                         ft_json_number(true, seen->counters[i].value));
   return counters;
+}
+
+/* By what it would be told how fast the command is elsewhere. */
+static json_t *json_counted(const struct ft_profile *profile, const ft_observation *seen)
+{
+  ft_observation *o = malloc(sizeof *o);
+  json_t *counted = json_object();
+  float value[FT_COUNTED];
+
+  if (!o)
+    return counted;
+  *o = *seen;
+  o->runtime_seconds = profile->runtime;
+  ft_counted_fill(o, value);
+  free(o);
+  for (int i = 0; i < FT_COUNTED; i++)
+    json_object_set_new(counted, ft_counted_names[i],
+                        ft_json_number(!isnan(value[i]), (double)value[i]));
+  return counted;
 }
 
 static json_t *json_samplers(const struct ft_measure *measure)
@@ -99,6 +120,7 @@ json_t *ft_profile_json(const struct ft_profile *profile, const ft_observation *
   NUMBER(object, "gpu_utilisation", seen, gpu_utilisation);
   NUMBER(object, "gpu_energy_joules", seen, gpu_energy_joules);
   json_object_set_new(object, "counters", json_counters(seen));
+  json_object_set_new(object, "counted", json_counted(profile, seen));
   json_object_set_new(object, "platform",
                       ft_platform_fingerprint(platform, sizeof platform, NULL) == 0
                           ? json_word(platform)

@@ -58,6 +58,16 @@ static double failure_time(const ft_evaluator *e)
   return e->failure_time > 0 ? e->failure_time : 1;
 }
 
+/* What a run takes on average; where nothing is known of it, an hour. */
+static double run_seconds(const ft_evaluator *e)
+{
+  double sum = 0;
+
+  for (size_t i = 0; i < e->seconds_count; i++)
+    sum += (double)e->seconds[i] / (double)e->seconds_count;
+  return sum > 0 ? fmax(sum, 1) : 3600;
+}
+
 void ft_allocation_question(const ft_model *model, const ft_feature *features, size_t count,
                             double failed_bytes, double failure_price,
                             struct ft_ensemble_question *out)
@@ -88,7 +98,8 @@ int ft_allocate_memory(const ft_model *model, const ft_feature *features, size_t
   if (model->evaluator.has_bound_log || !ft_ensemble_ready(&model->evaluator)) {
     double price = fmin(failure_price, 1) * failure_time(&model->evaluator);
 
-    price += fmax(failure_price - 1, 0);
+    price += fmax(failure_price - 1, 0) * FT_FAILURE_BYTE_SECONDS /
+             (run_seconds(&model->evaluator) * ft_estimate_quantile(out, 0.5));
     *bytes = fmax(ft_allocation(out, failed_bytes, price), out->bound_bytes * BOUND_MARGIN);
     return 0;
   }

@@ -6,9 +6,11 @@
 
 #include "predictor/estimate/chain.h"
 #include "predictor/estimate/ensemble.h"
+#include "predictor/estimate/local.h"
 
 enum { ALL, NEAR, NEARER, NEAREST, RECENT, KERNELS = FT_ENSEMBLE_KERNELS };
 enum { AS_IS, STUDENT, SHAPES = FT_ENSEMBLE_SHAPES };
+enum { LOCAL = FT_ENSEMBLE_VIEWS - 1 }; /* the view of a line around each submission */
 enum { RUNS = FT_ENSEMBLE_RUNS, MEMBERS = FT_ENSEMBLE_MEMBERS, MOST_ATTEMPTS = 20 };
 
 /* Runs count e times less with each so much that their places differ; the other kernels are its
@@ -20,11 +22,11 @@ enum { RUNS = FT_ENSEMBLE_RUNS, MEMBERS = FT_ENSEMBLE_MEMBERS, MOST_ATTEMPTS = 2
 #define FAR_WEIGHT 0.003
 #define LEAST_SECONDS 1e-3F
 /* A run that needs as much as another needs a little more. */
-#define MARGIN 1.001
+#define MARGIN 1.0001
 /* Nor is it expected to need e to this times more than any before it. */
 #define MOST_BEYOND 0.4
 /* However alike runs were, the next may differ by so much. */
-#define LEAST_DEVIATION 0.0005
+#define LEAST_DEVIATION 0.0001
 #define LEAST_DEGREES 1.5
 #define MOST_DEGREES 30.0
 /* No t reaches further than e to this above its middle. */
@@ -53,7 +55,7 @@ enum { RUNS = FT_ENSEMBLE_RUNS, MEMBERS = FT_ENSEMBLE_MEMBERS, MOST_ATTEMPTS = 2
 /* Where all that was thought of has failed. */
 #define BEYOND 1.5
 /* What has failed is tried again with at least so much. */
-#define LEAST_GROWTH 1.005
+#define LEAST_GROWTH 1.15
 
 /* Which kernels a view is looked at through, by bits. */
 static const unsigned char kernels_of[FT_ENSEMBLE_VIEWS] = {
@@ -61,6 +63,7 @@ static const unsigned char kernels_of[FT_ENSEMBLE_VIEWS] = {
   1 << ALL | 1 << NEAR | 1 << NEARER | 1 << NEAREST | 1 << RECENT,
   1 << ALL | 1 << NEAR | 1 << NEARER,
   1 << ALL | 1 << NEAR | 1 << NEARER,
+  1 << ALL | 1 << NEAR | 1 << NEARER | 1 << NEAREST,
 };
 
 struct panel {
@@ -70,6 +73,7 @@ struct panel {
   double price;                /* of a failed attempt, times its bytes, and beside that */
   double fixed;                /* so many bytes */
   float weight[KERNELS][RUNS]; /* by run, run times included */
+  double far[KERNELS];         /* what of it the far ones have too */
   /* of the view being looked at, by rising need */
   size_t count;
   double bytes[RUNS], logs[RUNS];
@@ -111,29 +115,21 @@ static double add_far(struct panel *p, unsigned kernel)
     seconds += (double)(weight[i] * p->weight[ALL][i]);
   }
   seconds = near > 1e-30 ? seconds / near : 1;
+  p->far[kernel] = FAR_WEIGHT * seconds;
   for (size_t i = 0; i < count; i++)
-    weight[i] = weight[i] * p->weight[ALL][i] + (float)(FAR_WEIGHT * seconds);
+    weight[i] = weight[i] * p->weight[ALL][i] + (float)p->far[kernel];
   return seconds;
 }
 
 /*
  * Up to 1 the price is a part of what a failed attempt had. What is above 1
- * comes on top of that, in runs of the mean cost of this app: whoever has to submit again a small
+ * comes on top of that, whatever the job: whoever has to submit again a small
  * job is as annoyed as of a large one.
  */
 static void set_price(struct panel *p, double seconds)
 {
-  const ft_evaluator *e = p->e;
-  const ft_view *peak = &e->views[FT_VIEW_PEAK];
-  double cost = 0;
-
   p->price = fmin(p->q->failure_price, 1) * p->q->failure_time;
-  p->fixed = 0;
-  if (!(p->q->failure_price > 1) || !e->views_count || !peak->needs_count)
-    return;
-  for (size_t i = 0; i < peak->needs_count; i++)
-    cost += (double)peak->needs[i] * (double)p->weight[ALL][peak->runs.bytes[i]];
-  p->fixed = (p->q->failure_price - 1) * cost / (double)peak->needs_count / seconds;
+  p->fixed = fmax(p->q->failure_price - 1, 0) * FT_FAILURE_BYTE_SECONDS / seconds;
 }
 
 static void weigh(struct panel *p)
@@ -158,6 +154,7 @@ static void weigh(struct panel *p)
     p->weight[NEAREST][i] = (float)near;
     p->weight[RECENT][i] = (float)exp(-(double)e->ages.bytes[i] / RECENT_RUNS);
   }
+  p->far[ALL] = 0;
   seconds = add_far(p, NEAR);
   for (unsigned kernel = NEARER; kernel < KERNELS; kernel++)
     (void)add_far(p, kernel);
@@ -171,6 +168,8 @@ static bool has_view(const struct panel *p, unsigned v)
 
   if (v == 0)
     return true;
+  if (v == LOCAL)
+    return p->placed && has_view(p, 1 + FT_VIEW_PEAK);
   return v - 1 < e->views_count && e->views[v - 1].needs_count >= FT_ENSEMBLE_LEAST_RUNS &&
          (e->views[v - 1].slope == 0 || p->placed);
 }
@@ -191,7 +190,7 @@ static void look(struct panel *p, unsigned v)
     }
     return;
   }
-  view = &e->views[v - 1];
+  view = &e->views[v == LOCAL ? FT_VIEW_PEAK : v - 1];
   p->count = view->needs_count;
   memcpy(p->run, view->runs.bytes, p->count);
   centre = view->intercept;
@@ -234,6 +233,27 @@ static struct moments measure(const struct panel *p, const float *weight)
   m.deviation = sqrt(fmax(sum2 / total - sum * sum, 0) * m.runs / fmax(m.runs - 1, 0.5));
   m.deviation += LEAST_DEVIATION;
   return m;
+}
+
+/* The same by a line through the runs that have a place; where there are few, what they needed. */
+static struct moments measure_line(const struct panel *p, unsigned kernel)
+{
+  double x[RUNS], y[RUNS], weight[RUNS];
+  struct ft_local line;
+  size_t count = 0;
+
+  for (size_t i = 0; i < p->count; i++) {
+    double place = (double)p->e->places[p->run[i]];
+
+    if (place < 0)
+      continue;
+    x[count] = place - p->q->place;
+    y[count] = p->logs[i];
+    weight[count++] = fmax((double)p->weight[kernel][p->run[i]] - p->far[kernel], 0);
+  }
+  if (!ft_local_fit(x, y, weight, count, &line))
+    return measure(p, p->weight[kernel]);
+  return (struct moments){ line.total, line.mean, line.deviation + LEAST_DEVIATION, line.runs };
 }
 
 /* What a run beyond all that were seen may need: deviations above the largest, and which part of
@@ -305,7 +325,8 @@ static double ask(struct panel *p, unsigned member)
 {
   unsigned kernel = member / SHAPES % KERNELS;
   const float *weight = p->weight[kernel];
-  struct moments m = measure(p, weight);
+  struct moments m =
+      member / SHAPES / KERNELS == LOCAL ? measure_line(p, kernel) : measure(p, weight);
   double bytes = member % SHAPES == STUDENT ? as_student(p, &m) : as_is(p, weight, &m);
 
   return p->q->failed_bytes > 0 ? fmax(bytes, p->q->failed_bytes * LEAST_GROWTH) : bytes;
@@ -317,6 +338,8 @@ static bool has_member(const struct panel *p, unsigned member)
   unsigned view = member / SHAPES / KERNELS, kernel = member / SHAPES % KERNELS;
   bool near = kernel == NEAR || kernel == NEARER || kernel == NEAREST;
 
+  if (view == LOCAL && member % SHAPES == AS_IS)
+    return false;
   return kernels_of[view] >> kernel & 1 && (p->placed || !near) && has_view(p, view);
 }
 
@@ -378,6 +401,16 @@ static unsigned best_of(const ft_evaluator *e, const double bytes[FT_ENSEMBLE_ME
   return best;
 }
 
+static unsigned best_as_is(const ft_evaluator *e, const double bytes[FT_ENSEMBLE_MEMBERS], unsigned best)
+{
+  if (best / SHAPES / KERNELS != LOCAL) return best / SHAPES * SHAPES + AS_IS;
+  best = MEMBERS;
+  for (unsigned i = AS_IS; i < MEMBERS; i += SHAPES)
+    if (bytes[i] > 0 && (best == MEMBERS || loss_of(e, i) < loss_of(e, best)))
+      best = i;
+  return best;
+}
+
 double ft_ensemble_agree(const ft_evaluator *e, const struct ft_ensemble_question *q)
 {
   double bytes[MEMBERS], sum = 0, total = 0, least, scale;
@@ -394,7 +427,7 @@ double ft_ensemble_agree(const ft_evaluator *e, const struct ft_ensemble_questio
             bytes);
   best = best_of(e, bytes);
   if (q->failed_bytes > 0)
-    return bytes[best / SHAPES * SHAPES + AS_IS];
+    return bytes[best_as_is(e, bytes, best)];
   for (unsigned i = 0; i < MEMBERS; i++) {
     double weight = exp(-SHARPNESS * (loss_of(e, i) - loss_of(e, best)) / scale);
 

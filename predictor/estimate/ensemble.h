@@ -16,7 +16,7 @@
 #include "predictor/record/record.h"
 
 enum {
-  FT_ENSEMBLE_VIEWS = 4,   /* the evaluator's centre, then e->views */
+  FT_ENSEMBLE_VIEWS = 5,   /* the evaluator's centre, e->views, a line around the submission */
   FT_ENSEMBLE_KERNELS = 5, /* all runs alike; near, nearer, nearest in the place column; recent */
   FT_ENSEMBLE_SHAPES = 2,  /* as it is; Student's t */
   FT_ENSEMBLE_MEMBERS = FT_ENSEMBLE_VIEWS * FT_ENSEMBLE_KERNELS * FT_ENSEMBLE_SHAPES,
@@ -27,12 +27,15 @@ enum {
 /* Which of e->views is what; a line and a power exist only where there is a place column. */
 enum { FT_VIEW_PEAK, FT_VIEW_LINE, FT_VIEW_POWER, FT_VIEWS };
 
+/* A gigabyte for a minute. */
+#define FT_FAILURE_BYTE_SECONDS (60 * 1e9)
+
 struct ft_ensemble_question {
   double centre_log;    /* ft_evaluate_centre's */
   double place;         /* log(1 + |x|) in the place column; below 0: it has none */
   double failed_bytes;  /* it has run out of memory at; 0: it has not */
   double failure_price; /* 0 or more; up to 1 times what a failed attempt had for its time, above
-                           that in mean runs of the app on top */
+                           that in FT_FAILURE_BYTE_SECONDS on top */
   double failure_time;  /* what a failed attempt had for its time is reckoned for this part of a
                            run's */
 };

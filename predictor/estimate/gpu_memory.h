@@ -57,8 +57,13 @@ const char *ft_precision_name(enum ft_precision precision);
 
 struct ft_gpu_memory {
   struct ft_estimate estimate; /* bytes, as nvidia-smi shows them */
-  double bytes;                /* the middle of it */
+  /* the same without what a sampler sees while cuDNN tries its workspaces: those that do not fit
+   * are not tried, so this is what a slice has to hold */
+  struct ft_estimate need;
+  double bytes;                /* the middle of both */
+  double squeezed_bytes;       /* the least that it was played in */
   double least_bytes;          /* with less than this of a device it runs out */
+  double network_bytes;        /* of the middle what the device's context does not take */
   int64_t context_bytes, parameter_bytes, gradient_bytes, optimizer_bytes;
   int64_t activation_bytes; /* kept at the end of the forward pass; inference: the peak */
   int64_t cached_bytes;     /* what the allocator holds beyond what is requested at once */
@@ -71,6 +76,19 @@ struct ft_gpu_memory {
  */
 int ft_gpu_memory(struct ft_graph *graph, const struct ft_gpu *gpu, const struct ft_gpu_run *run,
                   struct ft_gpu_memory *memory, struct ft_error *err);
+
+/*
+ * Give MEMORY the quantiles around its middle: as wide as families that took no part lie, times
+ * NARROW, and by MORE of a logarithm wider on either side.
+ */
+void ft_gpu_memory_spread(struct ft_gpu_memory *memory, double narrow, double more);
+
+/* Not more than GPU (NULL: any) has, where it would run there: the allocator gives back and tries
+ * again. */
+void ft_gpu_memory_cap(struct ft_gpu_memory *memory, const struct ft_gpu *gpu);
+
+/* How much wider the estimate is, of a logarithm, on a GPU that no run is known of. */
+extern const double ft_gpu_memory_unmeasured;
 
 /* The probability that it runs out on GPU. */
 double ft_gpu_memory_runs_out(const struct ft_gpu_memory *memory, const struct ft_gpu *gpu);

@@ -9,9 +9,13 @@
 #include "predictor/estimate/mig.h"
 
 /*
- * Profiles: NVIDIA Multi-Instance GPU User Guide, "Supported MIG Profiles". Memory: what
- * `nvidia-smi mig -lgip` prints, in GiB, as shown there and in published listings; those of the
- * H100 of 94 and 96 GB and of the H200 above one slice are rounded down to a quarter.
+ * Profiles and how many of each: NVIDIA Multi-Instance GPU User Guide, "Supported MIG Profiles".
+ * The guide gives memory as parts of the GPU's; the GiB are what `nvidia-smi mig -lgip` prints, in
+ * published listings (H100 NVL of 94 GB: OpenNebula's manual; 96 GB: a GH200's). In the guide's own
+ * example two of 3g.20gb show 20224 and 20096 MiB. Drivers differ by up to half a GiB: of the
+ * A100-40GB there are listings with 9.62, 19.50 and 39.25, of the A100-80GB with 78.75; a site's
+ * figures go into mig.conf. Of the H200 (3g and more) and the B200 (3g and more) no listing was
+ * found to check these against.
  */
 static const struct known {
   const char *gpu, *name;
@@ -44,20 +48,20 @@ static const struct known {
   { "h100-80gb", "3g.40gb", 2, 39.50 },
   { "h100-80gb", "4g.40gb", 1, 39.50 },
   { "h100-80gb", "7g.80gb", 1, 79.25 },
-  { "h100-94gb", "1g.12gb", 7, 10.75 },
-  { "h100-94gb", "1g.12gb+me", 1, 10.75 },
+  { "h100-94gb", "1g.12gb", 7, 10.62 },
+  { "h100-94gb", "1g.12gb+me", 1, 10.62 },
   { "h100-94gb", "1g.24gb", 4, 21.50 },
   { "h100-94gb", "2g.24gb", 3, 21.50 },
-  { "h100-94gb", "3g.47gb", 2, 46.25 },
-  { "h100-94gb", "4g.47gb", 1, 46.25 },
-  { "h100-94gb", "7g.94gb", 1, 93.00 },
+  { "h100-94gb", "3g.47gb", 2, 46.12 },
+  { "h100-94gb", "4g.47gb", 1, 46.12 },
+  { "h100-94gb", "7g.94gb", 1, 92.62 },
   { "h100-96gb", "1g.12gb", 7, 11.00 },
   { "h100-96gb", "1g.12gb+me", 1, 11.00 },
   { "h100-96gb", "1g.24gb", 4, 23.00 },
   { "h100-96gb", "2g.24gb", 3, 23.00 },
   { "h100-96gb", "3g.48gb", 2, 46.50 },
   { "h100-96gb", "4g.48gb", 1, 46.50 },
-  { "h100-96gb", "7g.96gb", 1, 94.50 },
+  { "h100-96gb", "7g.96gb", 1, 93.00 },
   { "h200", "1g.18gb", 7, 16.00 },
   { "h200", "1g.18gb+me", 1, 16.00 },
   { "h200", "1g.35gb", 4, 32.50 },

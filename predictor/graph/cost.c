@@ -57,7 +57,10 @@ static uint32_t learnt_inputs(const struct ft_operator *op)
                { "Clip", 1 },
                { "Dropout", 1 },
                { "Range", 0 },
-               { "OneHot", 1 } };
+               { "OneHot", 1 },
+               { "RotaryEmbedding", 1 },
+               { "STFT", 1 },
+               { "MelWeightMatrix", 0 } };
 
   for (size_t i = 0; i < sizeof some / sizeof *some; i++)
     if (strcmp(op->type, some[i].type) == 0 && op->input_count > some[i].count)
@@ -169,14 +172,34 @@ static int64_t recurrent(const struct ft_operator *op, const struct ft_tensor *x
 }
 
 static int64_t attention(const struct ft_tensor *q, const struct ft_tensor *k,
-                         const struct ft_tensor *v, const struct ft_tensor *y)
+                         const struct ft_tensor *v, const struct ft_tensor *past,
+                         const struct ft_tensor *y)
 {
   int last = q->rank - 1;
+  int64_t before = past && past->rank == 4 ? past->dims[2] : 0;
 
   if (!k || !v || y->rank != q->rank || k->rank != q->rank || q->rank < 3)
     return -1;
-  return ft_times(ft_times(product(q, 0, last), k->dims[last - 1]),
+  if (k->dims[last - 1] < 0 || before < 0)
+    return -1;
+  return ft_times(ft_times(product(q, 0, last), ft_plus(k->dims[last - 1], before)),
                   ft_plus(q->dims[last], y->dims[last]));
+}
+
+/* For each word and head of keys K a state of as many rows as a key and columns as a value of V has
+ * is changed, by the delta rule read before too; for each head of queries it is read. */
+static int64_t states(const struct ft_operator *op, const struct ft_tensor *q,
+                      const struct ft_tensor *k, const struct ft_tensor *v)
+{
+  const struct ft_attribute *rule = ft_attribute(op, "update_rule");
+  int64_t heads = ft_integer(op, "q_num_heads", 0), kv = ft_integer(op, "kv_num_heads", 0), each;
+  bool delta = !rule || !rule->string || strstr(rule->string, "delta");
+
+  if (!k || !v || q->rank != 3 || k->rank != 3 || v->rank != 3 || kv < 1 || k->dims[2] < 0 ||
+      v->dims[2] < 0)
+    return -1;
+  each = ft_times(k->dims[2] / kv, v->dims[2] / kv);
+  return ft_times(ft_times(product(q, 0, 2), each), ft_plus(ft_times(delta ? 2 : 1, kv), heads));
 }
 
 /* Each word goes through K of the experts, whose weights are W and V. */
@@ -230,7 +253,9 @@ static int64_t macs_of(const struct count *c, const struct ft_operator *op)
   case FT_WORK_RECURRENT:
     return recurrent(op, x, w, input(c, op, 2));
   case FT_WORK_ATTENTION:
-    return attention(x, input(c, op, 1), input(c, op, 2), y);
+    return attention(x, input(c, op, 1), input(c, op, 2), input(c, op, 4), y);
+  case FT_WORK_STATES:
+    return states(op, x, input(c, op, 1), input(c, op, 2));
   case FT_WORK_EXPERTS:
     return experts(op, x, w, input(c, op, 3));
   case FT_WORK_NORM: /* of weights that are standardised anew in each pass too */
@@ -396,7 +421,7 @@ static int count_operator(struct count *c, const struct ft_operator *op,
     layer.macs = spelled_out(c, op, fusion);
   /* what a framework computes in one go has no memory in between */
   layer.activations =
-      op->data && fusion->kind != FT_FUSED_INSIDE ? activations_of(c, op) : 0;
+      op->data && fusion->kind != FT_FUSED_INSIDE && !fusion->bias ? activations_of(c, op) : 0;
   bound(c, &layer);
   if (count_blocks(c, op, depth, &layer) < 0)
     return -1;

@@ -219,6 +219,14 @@ static const struct ft_operator *scores(struct fuse *f, uint32_t scores,
   return NULL;
 }
 
+/* A bias behind a product, as layers on more than two dimensions are exported. */
+static bool biased(const struct fuse *f, const struct ft_operator *op)
+{
+  uint32_t x = fed(f, op), b = x ? other(op, x) : 0;
+
+  return x && from(f, x, "MatMul") && f->uses[x] == 1 && f->graph->tensors[b].rank == 1;
+}
+
 /* What TENSOR is the transpose of, when nobody else wants it; else 0. */
 static uint32_t turned(struct fuse *f, uint32_t tensor)
 {
@@ -351,6 +359,7 @@ int ft_fuse(struct ft_graph *graph, const struct ft_block *block, bool fuse_atte
 
     if (!op->data || !op->output_count || fusions[i].kind != FT_FUSED_NOT)
       continue;
+    fusions[i].bias = is(op, "Add") && biased(&f, op);
     if (is(op, "Mul"))
       (void)(gate(&f, op) || gelu(&f, op));
     else if (is(op, "Div"))

@@ -363,20 +363,3 @@ int ft_infer_recurrent(struct ft_infer *in)
   }
   return 0;
 }
-
-/* Attention of operator set 23: queries, keys and values of 3 or 4 dimensions. */
-int ft_infer_attention(struct ft_infer *in)
-{
-  const struct ft_tensor *q = ft_input(in, 0), *v = ft_input(in, 2);
-  int64_t heads = ft_integer(in->op, "q_num_heads", 0), kv = ft_integer(in->op, "kv_num_heads", 0);
-  struct ft_tensor *y = ft_output(in, 0);
-
-  if (!q || !v || q->rank < 3 || v->rank != q->rank)
-    return 0;
-  if (ft_like(in, y, q) < 0)
-    return -1;
-  y->dims[q->rank - 1] = v->dims[q->rank - 1];
-  if (q->rank == 3 && heads > 0 && kv > 0 && v->dims[2] >= 0)
-    y->dims[2] = ft_times(v->dims[2] / kv, heads);
-  return 0;
-}

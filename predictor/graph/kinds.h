@@ -17,6 +17,7 @@ enum ft_work {
   FT_WORK_EINSUM,
   FT_WORK_RECURRENT,
   FT_WORK_ATTENTION,
+  FT_WORK_STATES,     /* a state is changed and read for every word */
   FT_WORK_EXPERTS,    /* a few of the experts of two weights for each word */
   FT_WORK_NORM,       /* normalisation by statistics that are there: 2 per element */
   FT_WORK_STATISTICS, /* by statistics of the data: 5 per element */

@@ -390,7 +390,7 @@ static int index_nodes(struct ft_tf_reader *r, struct ft_tf_function *fn)
     if (ft_names_put(&fn->by_name, fn->nodes[i].name, &fn->nodes[i]) < 0)
       return ft_build_exhausted(r->build);
   }
-  return 0;
+  return ft_tf_link_all(r->build, fn);
 }
 
 int ft_tensorflow_read(struct ft_build *build, int fd, bool saved_model)

@@ -30,9 +30,17 @@ struct ft_tf_node {
   struct ft_tf_attribute *attributes;
   size_t input_count, input_room, attribute_count, attribute_room;
   uint64_t at; /* its byte in the file */
-  /* of a constant that is learnt: what it became in the expansion of that number */
+  /* of a constant: what it became in the expansion of that number, learnt or not */
   struct ft_weight *weight;
+  uint32_t tensor;
   uint64_t expansion;
+};
+
+/* What an input, which is the same text wherever it stands, names. */
+struct ft_tf_link {
+  const char *input; /* NULL: nothing stands here */
+  const struct ft_tf_node *node;
+  uint32_t which, argument; /* of the node's results; of the function's arguments, from 1 on */
 };
 
 /* The nodes of the graph or of a function. */
@@ -43,6 +51,9 @@ struct ft_tf_function {
   size_t node_count, node_room, argument_count, argument_room, output_count, output_room;
   size_t result_room;
   struct ft_names by_name;
+  struct ft_tf_link *links; /* by their text's address */
+  size_t link_room;         /* a power of two */
+  size_t *order, ordered;   /* of what the results need, once that is known */
 };
 
 struct ft_tf_program {
@@ -62,6 +73,9 @@ int64_t ft_tf_integer(const struct ft_tf_node *node, const char *key, int64_t ot
 const char *ft_tf_text(const struct ft_tf_node *node, const char *key, const char *otherwise);
 /* DataType (types.proto) as ours. */
 unsigned ft_tf_element(int64_t type);
+
+/* Look up once what the inputs and results of FN name, its nodes being known by name. 0 or -1. */
+int ft_tf_link_all(struct ft_build *build, struct ft_tf_function *fn);
 
 /* graph->expand */
 int ft_tensorflow_run(struct ft_infer *in);

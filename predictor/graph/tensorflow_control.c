@@ -177,7 +177,7 @@ static int value_in(struct ft_tf_run *r, struct turn *t, const char *input,
   if (ft_tf_order(r, &t->inside, input, t->seen, t->stack, t->order, &count) < 0 ||
       ft_tf_run_nodes(r, &t->inside, t->order, count) < 0)
     return -1;
-  *value = ft_tf_value(&t->inside, &r->live, input);
+  *value = ft_tf_value(&t->inside, input);
   return 0;
 }
 
@@ -186,7 +186,7 @@ static int run_loop(struct ft_tf_run *r, struct ft_tf_scope *s, const struct ft_
 {
   static const char *const names[] = { "body" };
   struct ft_live *l = &r->live;
-  size_t n = s->function->node_count + 1, count = ft_tf_merges(s, l, condition, NULL);
+  size_t n = s->function->node_count + 1, count = ft_tf_merges(s, condition, NULL);
   const struct ft_tf_node **merges = ft_live_take(l, (count + 1) * sizeof *merges);
   struct ft_operand *state = ft_live_take(l, (count + 1) * sizeof *state);
   struct ft_operand *next = ft_live_take(l, (count + 1) * sizeof *next), value;
@@ -202,9 +202,9 @@ static int run_loop(struct ft_tf_run *r, struct ft_tf_scope *s, const struct ft_
   if (!merges || !state || !next || !t.inside.values || !t.inside.counts || !t.seen || !t.stack ||
       !t.order)
     return -1;
-  (void)ft_tf_merges(s, l, condition, merges);
+  (void)ft_tf_merges(s, condition, merges);
   for (size_t i = 0; i < count; i++)
-    state[i] = ft_tf_value(s, l, merges[i]->inputs[0]);
+    state[i] = ft_tf_value(s, merges[i]->inputs[0]);
   for (int i = 0; i < TURNS && goes_on == 1; i++) {
     if (begin_turn(r, s, &t, merges, state, count) < 0 ||
         value_in(r, &t, condition->input_count ? condition->inputs[0] : "", &value) < 0)
@@ -215,7 +215,7 @@ static int run_loop(struct ft_tf_run *r, struct ft_tf_scope *s, const struct ft_
     if (goes_on < 0 && ft_live_open(l, &frame) < 0)
       return -1;
     for (size_t j = 0; j < count; j++) {
-      const struct ft_tf_node *again = ft_tf_before(s, l, merges[j], 1, "NextIteration");
+      const struct ft_tf_node *again = ft_tf_before(s, merges[j], 1, "NextIteration");
 
       next[j] = state[j];
       if (again && again->input_count && value_in(r, &t, again->inputs[0], &next[j]) < 0)
@@ -245,7 +245,7 @@ static int run_loop(struct ft_tf_run *r, struct ft_tf_scope *s, const struct ft_
 
 int ft_tf_leave(struct ft_tf_run *r, struct ft_tf_scope *s, struct ft_tf_call *c)
 {
-  const struct ft_tf_node *condition, *merge = ft_tf_merge(s, &r->live, c->node, &condition);
+  const struct ft_tf_node *condition, *merge = ft_tf_merge(s, c->node, &condition);
   size_t at = merge ? (size_t)(merge - s->function->nodes) : 0;
 
   if (!merge)

@@ -63,12 +63,12 @@ static int normalise(struct ft_tf_run *r, struct ft_tf_scope *s, struct ft_tf_ca
   bool own;
 
   for (int i = 0; i < 5; i++) {
-    values[i] = in[i][0] ? ft_tf_value(s, &r->live, in[i]) : ft_value_none();
+    values[i] = in[i][0] ? ft_tf_value(s, in[i]) : ft_value_none();
     tensors[i] = ft_value_as_tensor(&r->live, &values[i]);
     if (!tensors[i] && in[i][0])
       return -1;
   }
-  own = ft_live_of(&r->live, tensors[3])->data; /* the data's own mean: of a layer */
+  own = !tensors[3] || ft_live_of(&r->live, tensors[3])->data; /* a layer's own mean */
   ft_live_op(&r->live, own ? "LayerNormalization" : "BatchNormalization");
   for (int i = 0; i < (own ? 3 : 5); i++)
     ft_live_in(&r->live, tensors[i]);
@@ -132,14 +132,13 @@ static int input(struct ft_tf_run *r, struct ft_tf_call *c)
 static int constant(struct ft_tf_run *r, struct ft_tf_call *c)
 {
   const struct ft_tf_attribute *a = ft_tf_attribute(c->node, "value");
+  struct ft_tf_node *node = (struct ft_tf_node *)c->node; /* each turn of a loop has the same */
+  bool known = node->expansion == r->program->expansion;
   struct ft_operand v = { .type = FT_VALUE_WEIGHT };
-  uint32_t tensor;
 
   if (!a || !a->tensor)
     return ft_tf_fail(r, c->node, "expected a value");
   if (a->tensor->rank > 0 && ft_element_is_real(a->tensor->element)) {
-    struct ft_tf_node *node = (struct ft_tf_node *)c->node; /* each turn of a loop has the same */
-
     if (node->expansion != r->program->expansion) {
       node->weight = ft_live_take(&r->live, sizeof *node->weight);
       if (!node->weight)
@@ -151,14 +150,46 @@ static int constant(struct ft_tf_run *r, struct ft_tf_call *c)
     v.weight = node->weight;
     return ft_tf_give(c, v);
   }
-  tensor = ft_live_constant(&r->live, a->tensor->element, a->tensor->rank, a->tensor->dims,
-                            a->tensor->values);
-  return tensor ? ft_tf_give(c, ft_value_tensor(tensor)) : -1;
+  if (!known || !node->tensor || ft_live_of(&r->live, node->tensor)->block != r->live.serial)
+    node->tensor = ft_live_constant(&r->live, a->tensor->element, a->tensor->rank, a->tensor->dims,
+                                    a->tensor->values);
+  node->expansion = r->program->expansion;
+  return node->tensor ? ft_tf_give(c, ft_value_tensor(node->tensor)) : -1;
 }
 
 static bool starts(const char *text, const char *with)
 {
   return strncmp(text, with, strlen(with)) == 0;
+}
+
+static bool calls(const struct ft_tf_run *r, const char *op)
+{
+  static const char *const some[] = { "PartitionedCall",
+                                      "StatefulPartitionedCall",
+                                      "While",
+                                      "StatelessWhile",
+                                      "If",
+                                      "StatelessIf",
+                                      NULL };
+
+  for (size_t i = 0; some[i]; i++)
+    if (strcmp(op, some[i]) == 0)
+      return true;
+  return ft_names_get(&r->program->by_name, op) != NULL;
+}
+
+/* Room for what goes into N: shared by all that call nothing, and so are done before the next. */
+static struct ft_operand *inputs_of(struct ft_tf_run *r, const struct ft_tf_node *n)
+{
+  size_t count = n->input_count + 1;
+
+  if (calls(r, n->op))
+    return ft_live_take(&r->live, count * sizeof *r->inputs);
+  if (count > r->input_room) {
+    r->inputs = ft_live_take(&r->live, 2 * count * sizeof *r->inputs);
+    r->input_room = r->inputs ? 2 * count : 0;
+  }
+  return r->inputs;
 }
 
 static int run_node(struct ft_tf_run *r, struct ft_tf_scope *s, struct ft_tf_call *c)
@@ -179,14 +210,14 @@ static int run_node(struct ft_tf_run *r, struct ft_tf_scope *s, struct ft_tf_cal
     return variable(r, c);
   if (strcmp(op, "Exit") == 0)
     return ft_tf_leave(r, s, c);
-  if (ft_tf_is_normalisation(s, &r->live, c->node, in))
+  if (ft_tf_is_normalisation(s, c->node, in))
     return normalise(r, s, c, in);
-  args = ft_live_take(&r->live, (c->node->input_count + 1) * sizeof *args);
+  args = inputs_of(r, c->node);
   if (!args)
     return -1;
   for (size_t i = 0; i < c->node->input_count; i++)
     if (c->node->inputs[i][0] != '^')
-      args[count++] = ft_tf_value(s, &r->live, c->node->inputs[i]);
+      args[count++] = ft_tf_value(s, c->node->inputs[i]);
   c->in = args;
   c->in_count = count;
   if (strcmp(op, "PartitionedCall") == 0 || strcmp(op, "StatefulPartitionedCall") == 0)
@@ -216,12 +247,44 @@ int ft_tf_run_nodes(struct ft_tf_run *r, struct ft_tf_scope *s, const size_t *or
     l->scope = c.node->name;
     if (++r->steps > FT_TF_NODES)
       return ft_live_fail(l, "more than %d nodes, loops unrolled", FT_TF_NODES);
-    if (run_node(r, s, &c) < 0)
+    c.out = ft_live_take(l, sizeof *c.out); /* most give one */
+    c.out_room = c.out != NULL;
+    if (!c.out || run_node(r, s, &c) < 0)
       return l->in->err->text[0] ? -1 : ft_tf_fail(r, c.node, "cannot be followed");
     s->values[order[i]] = c.out;
     s->counts[order[i]] = c.out_count;
   }
   return 0;
+}
+
+/* The nodes that OUTPUTS need; of a function's results they are kept, for loops ask again. */
+static const size_t *put_in_order(struct ft_tf_run *r, struct ft_tf_scope *s,
+                                  const char *const *outputs, size_t output_count, size_t *count)
+{
+  struct ft_tf_function *fn = (struct ft_tf_function *)s->function;
+  struct ft_live *l = &r->live;
+  size_t n = fn->node_count + 1, *order;
+  struct ft_tf_visit *stack;
+  uint8_t *seen;
+
+  *count = fn->ordered;
+  if (fn->order && outputs == fn->results)
+    return fn->order;
+  seen = ft_live_take(l, n);
+  stack = ft_live_take(l, n * sizeof *stack);
+  order = ft_arena_take(outputs == fn->results ? &l->graph->arena : &l->graph->results,
+                        n * sizeof *order);
+  if (!seen || !stack || !order)
+    return NULL;
+  *count = 0;
+  for (size_t i = 0; i < output_count; i++)
+    if (outputs[i] && ft_tf_order(r, s, outputs[i], seen, stack, order, count) < 0)
+      return NULL;
+  if (outputs == fn->results) {
+    fn->order = order;
+    fn->ordered = *count;
+  }
+  return order;
 }
 
 /* What OUTPUTS of FN are, into INTO. */
@@ -231,26 +294,21 @@ int ft_tf_follow(struct ft_tf_run *r, const struct ft_tf_function *fn, const cha
 {
   struct ft_tf_scope s = { .function = fn, .arguments = args, .argument_count = arg_count };
   struct ft_live *l = &r->live;
-  size_t n = fn->node_count + 1, count = 0;
-  uint8_t *seen = ft_live_take(l, n);
-  struct ft_tf_visit *stack = ft_live_take(l, n * sizeof *stack);
-  size_t *order = ft_live_take(l, n * sizeof *order);
+  size_t n = fn->node_count + 1, count;
+  const size_t *order = put_in_order(r, &s, outputs, output_count, &count);
 
   s.values = ft_live_take(l, n * sizeof *s.values);
   s.counts = ft_live_take(l, n * sizeof *s.counts);
-  if (!seen || !stack || !order || !s.values || !s.counts)
+  if (!order || !s.values || !s.counts)
     return -1;
   if (++r->depth > CALLS)
     return ft_live_fail(l, "functions within each other more than %d deep", CALLS);
-  for (size_t i = 0; i < output_count; i++)
-    if (outputs[i] && ft_tf_order(r, &s, outputs[i], seen, stack, order, &count) < 0)
-      return -1;
   if (ft_tf_run_nodes(r, &s, order, count) < 0)
     return -1;
   r->depth--;
   for (size_t i = 0; i < output_count; i++)
-    if (ft_tf_give(into, outputs[i] ? ft_tf_value(&s, l, outputs[i])
-                                    : ft_value_some(FT_VALUE_OPAQUE)) < 0)
+    if (ft_tf_give(into,
+                   outputs[i] ? ft_tf_value(&s, outputs[i]) : ft_value_some(FT_VALUE_OPAQUE)) < 0)
       return -1;
   return 0;
 }
@@ -266,13 +324,13 @@ static const char **loose_ends(struct ft_tf_run *r, size_t *count)
   const char **ends = ft_live_take(&r->live, (g->node_count + 1) * sizeof *ends);
   uint8_t *used = ft_live_take(&r->live, g->node_count + 1);
   struct ft_tf_scope s = { .function = g };
-  size_t which;
+  uint32_t which;
 
   if (!ends || !used)
     return NULL;
   for (size_t i = 0; i < g->node_count; i++)
     for (size_t j = 0; j < g->nodes[i].input_count; j++) {
-      const struct ft_tf_node *n = ft_tf_source(&s, &r->live, g->nodes[i].inputs[j], &which);
+      const struct ft_tf_node *n = ft_tf_source(&s, g->nodes[i].inputs[j], &which);
 
       if (n)
         used[n - g->nodes] = 1;

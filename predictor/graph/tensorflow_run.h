@@ -14,6 +14,8 @@ struct ft_tf_run {
   struct ft_tf_program *program;
   int depth;
   size_t steps;
+  struct ft_operand *inputs; /* of the node at hand, where it is no call */
+  size_t input_room;
 };
 
 /* A function being followed, or the graph: what its nodes gave. */
@@ -37,25 +39,23 @@ int ft_tf_fail(struct ft_tf_run *r, const struct ft_tf_node *n, const char *what
 /* ---- order (tensorflow_order.c) ---- */
 
 /* "^node", "node", "node:1", "node:output:1": the node's part of it, and which result. */
-const struct ft_tf_node *ft_tf_source(const struct ft_tf_scope *s, struct ft_live *l,
-                                      const char *input, size_t *which);
-struct ft_operand ft_tf_value(struct ft_tf_scope *s, struct ft_live *l, const char *input);
+const struct ft_tf_node *ft_tf_source(const struct ft_tf_scope *s, const char *input,
+                                      uint32_t *which);
+struct ft_operand ft_tf_value(struct ft_tf_scope *s, const char *input);
 /* The node before N at its input I, if it is an OP (or begins so); NULL: any. */
-const struct ft_tf_node *ft_tf_before(struct ft_tf_scope *s, struct ft_live *l,
-                                      const struct ft_tf_node *n, size_t i, const char *op);
+const struct ft_tf_node *ft_tf_before(struct ft_tf_scope *s, const struct ft_tf_node *n, size_t i,
+                                      const char *op);
 /*
  * Normalisation spelled out, x m + (shift - mean m) with m = rsqrt(variance + e) gain: the inputs
- * x, gain, shift, mean, variance, "" where there is no gain.
+ * x, gain, shift, mean, variance, "" where there is no gain, or mean and variance are x's own.
  */
-bool ft_tf_is_normalisation(struct ft_tf_scope *s, struct ft_live *l, const struct ft_tf_node *n,
-                            const char *in[5]);
+bool ft_tf_is_normalisation(struct ft_tf_scope *s, const struct ft_tf_node *n, const char *in[5]);
 /* A loop of the first kind: the switch that EXIT ends, and the merge that it takes its value from.
  */
-const struct ft_tf_node *ft_tf_merge(struct ft_tf_scope *s, struct ft_live *l,
-                                     const struct ft_tf_node *exit,
+const struct ft_tf_node *ft_tf_merge(struct ft_tf_scope *s, const struct ft_tf_node *exit,
                                      const struct ft_tf_node **condition);
 /* The merges of the loop with CONDITION, into LIST where that is not NULL; how many. */
-size_t ft_tf_merges(struct ft_tf_scope *s, struct ft_live *l, const struct ft_tf_node *condition,
+size_t ft_tf_merges(struct ft_tf_scope *s, const struct ft_tf_node *condition,
                     const struct ft_tf_node **list);
 /* Add the nodes that INPUT needs to ORDER, each behind what it needs itself. */
 int ft_tf_order(struct ft_tf_run *r, struct ft_tf_scope *s, const char *input, uint8_t *seen,

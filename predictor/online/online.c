@@ -11,6 +11,7 @@
 #include "predictor/estimate/evaluate.h"
 #include "predictor/estimate/memory.h"
 #include "predictor/online/failure.h"
+#include "predictor/online/gpus.h"
 #include "predictor/online/online.h"
 #include "predictor/online/refit.h"
 
@@ -179,10 +180,13 @@ static ft_run run_of(const ft_observation *o, double bytes)
                  .own_figure = sized_by_foretell(o),
                  .out_of_memory = died_of_memory(o, bytes),
                  .runtime_seconds = or_zero(o->runtime_seconds) };
-  uint32_t gpus = o->request.gpus_per_node;
+  const ft_feature *network =
+      ft_feature_find(o->features, o->features_count, FT_FEATURE_NETWORK);
 
-  if (o->has_gpu_memory_bytes)
-    run.gpu_bytes = (float)o->gpu_memory_bytes / (float)(gpus ? gpus : 1);
+  run.gpu_bytes = (float)ft_observation_gpu_bytes(o);
+  if (network && network->has_number && network->number > 0 && network->number < ABSURD_BYTES)
+    run.network_bytes = (float)network->number;
+  run.gpu = ft_gpus_hash(o->gpu_name);
   run.censored = o->censored || run.out_of_memory;
   run.sampled = !run.censored && o->peak_is_bound;
   return run;

@@ -189,7 +189,8 @@ static int check_model(const ft_model *m, struct ft_error *err)
 
     if (!isfinite(r->time) || !isfinite(r->bytes) || r->bytes < 0 ||
         !isfinite(r->predicted_log) || !isfinite(r->runtime_seconds) ||
-        !isfinite(r->equation_log) || !isfinite(r->residual) || !isfinite(r->gpu_bytes))
+        !isfinite(r->equation_log) || !isfinite(r->residual) || !isfinite(r->gpu_bytes) ||
+        !isfinite(r->network_bytes))
       return bad(err, "history");
     for (size_t j = 0; j < r->x_count; j++)
       if (isinf(r->x[j]))
@@ -352,6 +353,19 @@ static int check_answer(const ft_answer *a, struct ft_error *err)
   return a->has_network ? check_network(&a->network, err) : 0;
 }
 
+static int check_gpus(const ft_gpus *g, struct ft_error *err)
+{
+  for (size_t i = 0; i < g->kinds_count; i++) {
+    if (!printable(g->kinds[i].name))
+      return bad(err, "kinds");
+    for (size_t j = 0; j < g->kinds[i].runs_count; j++)
+      if (!(isfinite(g->kinds[i].runs[j].network_bytes) && g->kinds[i].runs[j].network_bytes > 0 &&
+            isfinite(g->kinds[i].runs[j].gpu_bytes) && g->kinds[i].runs[j].gpu_bytes > 0))
+        return bad(err, "runs");
+  }
+  return 0;
+}
+
 int ft_record_check(enum ft_record record, const void *message, struct ft_error *err)
 {
   switch (record) {
@@ -379,6 +393,8 @@ int ft_record_check(enum ft_record record, const void *message, struct ft_error 
     return check_kin(message, err);
   case FT_RECORD_PRIOR:
     return check_prior(message, err);
+  case FT_RECORD_GPUS:
+    return check_gpus(message, err);
   }
   return 0;
 }

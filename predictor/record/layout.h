@@ -13,6 +13,7 @@
  *   relative.model            how an app's run time on one platform tells it on others (estimate/relative.h)
  *   prior                     what the site's apps need at large; nobody is named in it
  *   prior.apps                the same with each app's hash: the agent's own
+ *   gpus                      what networks have needed on the cluster's GPUs, nothing says whose
  *   mig.conf                  the site's own MIG slices (estimate/mig.h), where it has any
  *   store.db                  the agent's observations
  *   agent.lock                locked (fcntl) while an agent works here
@@ -38,6 +39,7 @@
 #define FT_LAYOUT_PRIOR "prior"
 #define FT_LAYOUT_PRIOR_APPS "prior.apps"
 #define FT_LAYOUT_MIG "mig.conf"
+#define FT_LAYOUT_GPUS "gpus"
 #define FT_LAYOUT_STORE "store.db"
 #define FT_LAYOUT_LOCK "agent.lock"
 

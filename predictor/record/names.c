@@ -115,6 +115,13 @@ double ft_observation_peak(const ft_observation *o, ft_rule rule)
   return or_largest(o->has_rss_bytes, o->rss_bytes, o);
 }
 
+double ft_observation_gpu_bytes(const ft_observation *o)
+{
+  uint32_t gpus = o->request.gpus_per_node;
+
+  return o->has_gpu_memory_bytes ? (double)o->gpu_memory_bytes / (gpus ? gpus : 1) : 0;
+}
+
 uint64_t ft_observation_key(const ft_observation *o)
 {
   uint32_t number[5] = { o->job_id, o->restart_count, o->het_offset, o->array_job_id,

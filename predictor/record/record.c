@@ -13,6 +13,7 @@
 #include "predictor/core/hash.h"
 #include "predictor/core/io.h"
 #include "predictor/record/check.h"
+#include "predictor/record/packed.h"
 #include "predictor/record/record.h"
 
 enum { HEADER_SIZE = 28 };
@@ -35,7 +36,8 @@ static const struct kind {
   [FT_RECORD_PERFORMANCE] = { "performance", ft_performance_fields, offsetof(ft_performance, schema) },
   [FT_RECORD_PLATFORMS] = { "platforms", ft_platforms_fields, offsetof(ft_platforms, schema) },
   [FT_RECORD_KIN] = { "kin", ft_kin_fields, offsetof(ft_kin, schema) },
-  [FT_RECORD_PRIOR] = { "prior", ft_prior_fields, offsetof(ft_prior, schema) }
+  [FT_RECORD_PRIOR] = { "prior", ft_prior_fields, offsetof(ft_prior, schema) },
+  [FT_RECORD_GPUS] = { "gpus", ft_gpus_fields, offsetof(ft_gpus, schema) }
 };
 
 static bool into_buf(pb_ostream_t *stream, const pb_byte_t *data, size_t length)
@@ -61,8 +63,10 @@ int ft_record_decode(enum ft_record record, const void *data, size_t length, voi
   pb_istream_t stream = pb_istream_from_buffer(data, length);
   struct ft_error why;
   uint32_t schema;
+  bool done = record == FT_RECORD_MODEL ? ft_packed_decode_model(&stream, message)
+                                        : pb_decode(&stream, kind->fields, message);
 
-  if (!pb_decode(&stream, kind->fields, message)) {
+  if (!done) {
     errno = EBADMSG;
     return ft_error_set(err, "%s: byte %zu of %zu: %s", kind->name, length - stream.bytes_left,
                         length, PB_GET_ERROR(&stream));

@@ -29,7 +29,8 @@ enum ft_record {
   FT_RECORD_PERFORMANCE,
   FT_RECORD_PLATFORMS,
   FT_RECORD_KIN,
-  FT_RECORD_PRIOR
+  FT_RECORD_PRIOR,
+  FT_RECORD_GPUS
 };
 
 /*
@@ -89,6 +90,12 @@ int ft_rule_from_name(const char *name);
 
 /* The peak that counts under RULE, in bytes; 0 when OBSERVATION has no evidence of it. */
 double ft_observation_peak(const ft_observation *observation, ft_rule rule);
+
+/* The feature that says what a submission's model file needs of a GPU, without the GPU's context. */
+#define FT_FEATURE_NETWORK "model_gpu_bytes"
+
+/* What OBSERVATION took of one GPU's memory, in bytes; 0 where that was not measured. */
+double ft_observation_gpu_bytes(const ft_observation *observation);
 
 /* A hash of the key that names an observation: one run of one job on one node. */
 uint64_t ft_observation_key(const ft_observation *observation);

@@ -3,7 +3,7 @@
  * What estimate/gpu_memory.c plays for many models with other constants than its own, for
  * tests/bench/training_memory. Arguments: context MiB, batches fed, and five parts of workspace
  * (schedule.h) in each of three directions. Standard input: lines "FILE INPUT BATCH" (INPUT "-": as
- * in the file). Prints "PEAK LEAST" in MiB, or "-" and why not, for each.
+ * in the file). Prints "PEAK SQUEEZED LEAST" in MiB, or "-" and why not, for each.
  */
 #include "config.h"
 
@@ -37,7 +37,8 @@ static void answer(struct ft_text line, const struct ft_gpu_constants *constants
   if (!graph || ft_gpu_memory(graph, NULL, &run, &memory, &err) < 0)
     printf("- %s\n", err.text);
   else
-    printf("%.1f %.1f\n", memory.bytes / 1048576, memory.least_bytes / 1048576);
+    printf("%.1f %.1f %.1f\n", memory.bytes / 1048576, memory.squeezed_bytes / 1048576,
+           memory.least_bytes / 1048576);
   ft_graph_free(graph);
 }
 

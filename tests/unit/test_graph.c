@@ -134,6 +134,44 @@ static void sizes_that_are_computed_are_followed(void **state)
   }
 }
 
+/* Shapes by onnx 1.23.2, STFT's by the specification: onesided is the default. */
+static void operators_up_to_opset_28_are_known(void **state)
+{
+  static const struct {
+    const char *name, *shape;
+  } cases[] = { { "la", "2x5x24" },   { "ls", "2x2x4x6" }, { "cc", "2x6x9" },
+                { "cs", "2x6x3" },    { "a", "2x3x4x8" },  { "pk", "2x3x10x8" },
+                { "pv", "2x3x10x8" }, { "s", "2x3x4x10" }, { "g", "2x5x24" },
+                { "ts", "2x3x6x8" },  { "re", "2x3x4x8" }, { "im", "2x3x4x4" },
+                { "cr", "2x3x6x2" },  { "mu", "2x3x8x8" }, { "st", "2x7x9x2" },
+                { "df", "2x33x2" },   { "hw", "16" },      { "me", "9x5" },
+                { "de", "2" },        { "ag", "2x5x6x2" }, { "dq", "2x5x24" },
+                { "ds", "scalar" },   { "mn", "2x3" },     { "lo", "scalar" },
+                { "lp", "2x7" },      { "nl", "2" },       { "un", "?" } };
+  struct ft_graph *graph = open_graph("recent");
+  struct ft_cost cost;
+  char shape[64];
+
+  (void)state;
+  infer(graph, 2, NULL, &cost);
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    uint32_t t = 1;
+
+    while (t < graph->tensor_count && strcmp(graph->tensors[t].name, cases[i].name) != 0)
+      t++;
+    assert_true(t < graph->tensor_count);
+    if (strcmp(ft_tensor_show(&graph->tensors[t], shape, sizeof shape), cases[i].shape) != 0)
+      fail_msg("%s: %s, expected %s", cases[i].name, shape, cases[i].shape);
+  }
+  assert_int_equal(cost.unknown, 0);
+  assert_int_equal(cost.parameters, 6 * 4 + 24);
+  /* states of 4 x 6, twice for each head of keys, once of queries; filters of 4; 4 + 6 keys;
+   * normalised */
+  assert_int_equal(cost.macs,
+                   2 * 5 * 24 * (2 * 2 + 4) + 2 * 6 * 9 * 4 + 2 * 3 * 4 * 10 * 16 + 5 * 2 * 5 * 24);
+  ft_graph_free(graph);
+}
+
 static void unknown_operators_are_named_counted_and_bounded(void **state)
 {
   struct ft_graph *graph = open_graph("unknown");
@@ -353,6 +391,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(costs_are_those_worked_out_by_hand),
     cmocka_unit_test(sizes_that_are_computed_are_followed),
+    cmocka_unit_test(operators_up_to_opset_28_are_known),
     cmocka_unit_test(unknown_operators_are_named_counted_and_bounded),
     cmocka_unit_test(memory_is_that_worked_out_by_hand),
     cmocka_unit_test(a_batch_written_into_the_file_is_scaled),

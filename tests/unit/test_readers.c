@@ -108,8 +108,10 @@ static void the_same_network_costs_the_same_from_every_framework(void **state)
         fail_msg("%s: %lld parameters and %lld MACs; ONNX has %lld and %lld", file,
                  (long long)other.cost.parameters, (long long)other.cost.macs,
                  (long long)first.cost.parameters, (long long)first.cost.macs);
-      /* a bias or a normalisation may be an operator of its own, a recurrence its steps */
-      if (!recurrent && !near(other.cost.activations, first.cost.activations, 400))
+      /* of TensorFlow's recurrence the steps are seen; of detection ONNX casts what TopK gives */
+      if (!recurrent &&
+          other.cost.activations + (strcmp(cases[i].network, "detection") == 0 ? 80 : 0) !=
+              first.cost.activations)
         fail_msg("%s: %lld activations; ONNX has %lld", file, (long long)other.cost.activations,
                  (long long)first.cost.activations);
       ft_graph_free(second);

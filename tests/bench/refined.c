@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A site that has just got a GPU, for tests/bench/refine: runs of networks arrive one by one, each
+ * is estimated by what was measured before it (estimate/gpu_refine.c), then learnt. Standard input:
+ * lines "APP NETWORK MEASURED", the latter in MiB, the first without context. Prints "P05 P50 P95"
+ * in MiB for each.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/core/text.h"
+#include "predictor/estimate/gpu_refine.h"
+#include "predictor/online/gpus.h"
+
+#define MIB 1048576.0
+
+enum { APPS = 1024 };
+
+static struct site {
+  ft_gpus gpus;
+  char names[APPS][64];
+  ft_model models[APPS];
+  size_t apps;
+} site;
+
+static ft_model *model_of(const char *app)
+{
+  for (size_t i = 0; i < site.apps; i++)
+    if (strcmp(site.names[i], app) == 0)
+      return &site.models[i];
+  if (site.apps == APPS) {
+    fprintf(stderr, "refined: more than %d apps\n", APPS);
+    exit(2);
+  }
+  (void)ft_string_copy(app, site.names[site.apps], sizeof site.names[0]);
+  return &site.models[site.apps++];
+}
+
+static void estimate(const ft_model *model, double network, double measured, uint32_t job)
+{
+  const struct ft_gpu *gpu = ft_gpu_find("h100-80gb");
+  const ft_gpu_kind *kind = &site.gpus.kinds[0];
+  struct ft_gpu_memory memory = { .context_bytes = (int64_t)(gpu->context_mib * MIB),
+                                  .network_bytes = network };
+  ft_observation o = { .job_id = job,
+                       .outcome = FT_OUTCOME_COMPLETED,
+                       .gpu_name = "NVIDIA H100 80GB HBM3",
+                       .has_gpu_memory_bytes = true,
+                       .gpu_memory_bytes = (uint64_t)measured };
+  uint32_t hash = ft_gpus_hash(o.gpu_name);
+  struct ft_gpu_device device;
+
+  memory.bytes = (double)memory.context_bytes + network;
+  memory.least_bytes = memory.squeezed_bytes = memory.bytes;
+  ft_gpu_device_fit(kind->runs, kind->runs_count, (double)memory.context_bytes, network, &device);
+  ft_gpu_refine(&memory, gpu, &device, model, &hash, 1);
+  printf("%.1f %.1f %.1f\n", ft_estimate_quantile(&memory.estimate, 0.05) / MIB,
+         ft_estimate_quantile(&memory.estimate, 0.5) / MIB,
+         ft_estimate_quantile(&memory.estimate, 0.95) / MIB);
+  (void)ft_feature_number(o.features, &o.features_count, 1, FT_FEATURE_NETWORK, network);
+  (void)ft_gpus_learn(&site.gpus, &o);
+}
+
+int main(void)
+{
+  struct ft_text app, network, measured;
+  char line[256], name[64];
+  double x, y;
+
+  for (uint32_t job = 1; fgets(line, sizeof line, stdin); job++) {
+    struct ft_text text = ft_text_from(line);
+    ft_model *model;
+
+    if (!ft_text_word(&text, &app) || !ft_text_word(&text, &network) ||
+        !ft_text_word(&text, &measured) || !ft_text_copy(app, name, sizeof name) ||
+        !ft_text_is_double(network, &x) || !ft_text_is_double(measured, &y)) {
+      fprintf(stderr, "refined: line %u: expected APP NETWORK MEASURED\n", job);
+      return 2;
+    }
+    model = model_of(name);
+    estimate(model, x * MIB, y * MIB, job);
+    if (model->history_count < sizeof model->history / sizeof *model->history)
+      model->history[model->history_count++] =
+          (ft_run){ .gpu_bytes = (float)(y * MIB),
+                    .network_bytes = (float)(x * MIB),
+                    .gpu = ft_gpus_hash(site.gpus.kinds[0].name) };
+  }
+  return 0;
+}
