@@ -67,13 +67,14 @@ static void run(uint32_t uid, const char *app, const char *job_name, const char 
   for (unsigned i = 0; i < runs; i++) {
     double batch = i % 32, bytes = (mib + 0.5 * batch) * 0x1p20 * (1 + 0.01 * (i % 3));
     ft_observation o = { .schema = FT_SCHEMA,
-                         .job_id = ++job,
-                         .end_time = job,
+                         .job_id = job + 1,
+                         .end_time = job + 1,
                          .outcome = FT_OUTCOME_COMPLETED,
                          .runtime_seconds = 10,
                          .has_rss_bytes = true,
                          .rss_bytes = (uint64_t)bytes };
 
+    job++;
     (void)ft_feature_number(o.features, &o.features_count, 4, "batch", batch);
     (void)ft_string_copy(job_name, o.job_name, sizeof o.job_name);
     (void)ft_string_copy(program, o.program, sizeof o.program);
