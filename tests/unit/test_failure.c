@@ -15,14 +15,15 @@ static void learn(double mib, double seconds, bool killed)
 {
   static uint32_t job;
   ft_observation o = { .schema = FT_SCHEMA,
-                       .job_id = ++job,
-                       .end_time = job,
+                       .job_id = job + 1,
+                       .end_time = job + 1,
                        .outcome = killed ? FT_OUTCOME_OUT_OF_MEMORY : FT_OUTCOME_COMPLETED,
                        .censored = killed,
                        .runtime_seconds = seconds,
                        .has_rss_bytes = true,
                        .rss_bytes = (uint64_t)(mib * 0x1p20) };
 
+  job++;
   assert_int_equal(ft_online_update(&model, &o, NULL), 1);
 }
 
