@@ -171,6 +171,7 @@ static int update_model(const ft_performance *p, const ft_observation *o, uint32
   *shown = *o;
   shown->rule = FT_RULE_RSS;
   shown->peak_is_bound = shown->has_killed_at_bytes = shown->has_gpu_memory_bytes = false;
+  shown->has_largest_process_bytes = false; /* it is a peak, too: 100 MB would be 100 s */
   shown->runtime_seconds = 1;
   shown->has_rss_bytes = true;
   shown->rss_bytes =

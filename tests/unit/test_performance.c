@@ -70,6 +70,25 @@ static void pace_and_ratio_are_found(void **state)
   free(p);
 }
 
+static void the_memory_of_a_run_says_nothing_of_its_time(void **state)
+{
+  ft_performance *p = malloc(sizeof *p);
+
+  (void)state;
+  assert_non_null(p);
+  ft_performance_init(p, "app", 7);
+  for (unsigned i = 0; i < 4; i++) {
+    ft_observation o = run(i, "slow", 1, 2);
+
+    o.has_largest_process_bytes = true;
+    o.largest_process_bytes = 100 << 20; /* as microseconds 105 s */
+    assert_int_equal(ft_performance_update(p, &o, NULL), 1);
+  }
+  for (size_t i = 0; i < p->pace.residuals_count; i++)
+    assert_true(fabs(p->pace.residuals[i]) < 0.01);
+  free(p);
+}
+
 static void only_what_completed_and_took_time_counts(void **state)
 {
   ft_performance *p = learnt(10, 1);
@@ -251,6 +270,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(pace_and_ratio_are_found),
+    cmocka_unit_test(the_memory_of_a_run_says_nothing_of_its_time),
     cmocka_unit_test(only_what_completed_and_took_time_counts),
     cmocka_unit_test(a_later_record_of_a_run_replaces_it),
     cmocka_unit_test(runs_stay_in_order_of_time),

@@ -1,0 +1,184 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Three partitions of different (declared) platforms: runs on two of them are measured, and sbatch, salloc
+# and srun then tell and choose; whatever is not known changes nothing.
+. "$(dirname "$0")/play.sh"
+FT_ENFORCE=none
+FT_NODES='slow 4 8000
+fast 4 8000
+small 4 60 Feature=tiny
+strange:down 4 8000'
+FT_PARTITIONS='PartitionName=slow Nodes=@slow@ Default=YES MaxTime=60
+PartitionName=fast Nodes=@fast@ MaxTime=60
+PartitionName=small Nodes=@small@ MaxTime=60
+PartitionName=strange Nodes=@strange@ MaxTime=60
+PartitionName=both Nodes=@slow@,@fast@ MaxTime=60
+PartitionName=shut Nodes=@fast@ MaxTime=60 State=DOWN'
+# the nodes' names end in the number of this shell (cluster.sh)
+conf='min_runs = 3
+cluster_refresh = 10
+floor = "16M"
+round = "1M"
+currency = "EUR"
+platform "small" { feature = "tiny"  price = 36  price_per = node }'
+slow='platform "old" { nodes = "slow-['$$'-'$$']"  price = 36  price_per = cpu }'
+fast='platform "new" { nodes = "fast-*"  price = 360  price_per = cpu }'
+FT_FORETELL_CONF="$conf
+$slow
+$fast"
+play_begin
+published() {
+  [ "$(ls "$FT_STATE/partitions" | wc -l)" = 6 ] && [ -s "$FT_STATE/platforms" ]
+}
+wait_until 15 published
+
+# reconfigure LINE...: foretell.conf with these; until partition "slow" is written anew
+reconfigure() {
+  local before
+  before=$(stat -c %Y.%i "$FT_STATE"/partitions/slow-*)
+  FT_FORETELL_CONF=$conf$(printf '\n%s' "$@")
+  cluster_write_foretell_conf
+  kill -HUP "$(cluster_pid foretelld)"
+  wait_until 15 changed "$before"
+}
+changed() {
+  [ "$(stat -c %Y.%i "$FT_STATE"/partitions/slow-*)" != "$1" ]
+}
+# partition ID: where the job goes
+partition() {
+  job_field "$1" Partition
+}
+# choose WHICH OPTION...: a held job of the app
+choose() {
+  local which=$1
+  shift
+  ask --predict-app=nap --predict-partition="$which" "$@" --wrap true
+}
+
+# ---- nothing is known yet
+ask --predict-app=nap --predict-perf --wrap true
+like "$err" 'foretell: nap: no run time of it is known yet' "without runs the table says so"
+like "$err" 'foretell: slow +old +\? ' "and knows the platforms all the same"
+choose fastest:slow,fast
+is "$(partition "$id") $(said)" "slow 1" "nothing is chosen"
+like "$err" 'nap: no run time of it is known yet; --partition stays$' "which is said"
+
+# ---- runs on two platforms, as the agent measures them
+cat >nap.sh <<END
+#!/bin/sh
+case \$SLURMD_NODENAME in
+slow*) exec $hog --mib 100 --seconds 4 ;;
+*) exec $hog --mib 100 --seconds 1 ;;
+esac
+END
+ids=
+for turn in 1 2 3 4; do
+  for where in slow fast; do
+    submit sbatch --parsable --output=/dev/null -p $where --mem=200M --predict-app=nap nap.sh
+    ids="$ids $id"
+  done
+done
+for id in $ids; do
+  job_wait "$id" >/dev/null
+done
+wait_until 15 has_runs nap 8
+is "$(store "select group_concat(p) from (select platform || '=' || count(*) as p from observation where app = 'nap' group by platform order by 1)")" \
+  new=4,old=4 "each run is of the platform that its node is declared to be of"
+times_known() {
+  "$foretell" predict --json --state="$FT_STATE" --app=nap -p fast | grep -q '"relative": *\[ *{'
+}
+wait_until 15 times_known
+ok $? "run times are published"
+
+ask --predict-app=nap --predict-perf --wrap true
+diag "$err"
+is "$(grep -cE 'foretell: (slow|fast|small|strange|both|shut) ' <<<"$err")" 7 "a line for each platform of each partition"
+like "$err" 'foretell: slow +old +1 +[0-9.]+ s \(.*\) +4 +0\.0[0-9]+ EUR +7.81 GiB, fits +yes, ' "where it goes: speed 1"
+like "$err" 'foretell: fast +new +[234](\.[0-9]+)?( \(.*\))? +[01].* s .* EUR' "the other is some three times as fast"
+like "$err" 'foretell: small +small +\? +\? +\? +\? +60 MiB, too little' "memory that is too little"
+like "$err" 'foretell: strange +\? +\? ' "a platform that is not known"
+like "$err" 'foretell: shut .*; it starts no jobs now' "a partition that is down"
+like "$err" 'foretell: speed is relative to slow; fastest: fast; cheapest: slow \(' "the fastest and the cheapest"
+is "$(partition "$id")" slow "--predict-perf changes nothing"
+
+# ---- a choice
+choose fastest:slow,fast
+is "$(partition "$id")" fast "the fastest is chosen"
+like "$err" 'foretell: nap: --partition set to fast, the fastest \(.* times as fast as slow\)$' "and said why"
+diag "$err"
+choose cheapest:slow,fast -p fast
+is "$(partition "$id")" slow "the cheapest, though another was typed"
+choose fastest -p slow,fast,small
+is "$(partition "$id")" fast "of those in --partition"
+choose fastest -p slow
+is "$(partition "$id") $(said)" "slow 1" "a single partition that was typed stays"
+FORETELL_PREDICT_PARTITION=fastest:slow,fast ask --predict-app=nap -p slow --wrap true
+is "$(partition "$id")" slow "also against the environment"
+FORETELL_PREDICT_PARTITION=fastest:slow,fast ask --predict-app=nap --wrap true
+is "$(partition "$id")" fast "which else counts"
+choose fastest:fast,both
+is "$(partition "$id")" fast "where a job may come onto the slow nodes it is slow"
+choose fastest:strange,small
+is "$(partition "$id") $(said)" "slow 1" "what is not known, or does not fit, is not chosen"
+choose fastest:slow,strange -p strange
+is "$(partition "$id")" strange "nor left"
+choose fastest:shut,slow -p shut
+is "$(partition "$id")" slow "but one that starts no jobs is"
+choose fastest:slow,fast --mem=9000M
+like "$err" 'it fits into none of slow,fast; --partition stays' "memory that fits nowhere"
+is "$(said)" 1 "in one line"
+printf '%s\n' '#!/bin/sh' '#SBATCH --predict-app=nap --predict-perf' \
+  '#SBATCH --predict-partition=fastest:slow,fast' true >job.sh
+ask job.sh
+is "$(partition "$id") $(said)" "fast 5" "both in #SBATCH lines"
+show='scontrol -o show job $SLURM_JOB_ID | tr " " "\n" | grep ^Partition='
+submit salloc --predict-app=nap --predict-partition=fastest:slow,fast bash -c "$show"
+is "$out" Partition=fast "salloc has it"
+submit srun --predict-app=nap --predict-partition=fastest:slow,fast bash -c "$show; env"
+like "$out" '^Partition=fast$' "srun has it"
+unlike "$out" 'PREDICT_P' "and hands no option on"
+choose fastest:slow,fast : --ntasks=1
+is "$(squeue -h -o '%P' -j "$id" | sort | tr '\n' ' ')" "fast slow " \
+  "the next component of a heterogeneous job does not inherit it"
+choose fastest:slow,fast --predict-mem=check --mem=60M
+like "$err" 'nap needs .*--mem=60M' "memory is told after that"
+run_json() {
+  "$foretell" predict --json --perf --state="$FT_STATE" --app=nap -p fast
+}
+like "$(run_json)" '"fastest": *"fast".*"cheapest": *"slow"' "foretell predict says the same"
+
+# ---- prices, names and models that go
+reconfigure "platform \"old\" { nodes = \"slow-*\" }" "$fast"
+choose cheapest:slow,fast
+is "$(partition "$id")" slow "without a price where it goes it stays"
+like "$err" 'it is not known what slow costs; it stays there' "and that is said"
+reconfigure "${slow/old/renamed}" "$fast"
+choose fastest:slow,fast
+is "$(partition "$id")" slow "a platform under a new name is not known"
+like "$err" 'not known how long it takes on slow; it stays there' "which is said"
+ask --predict-app=nap --predict-perf --wrap true
+like "$err" 'foretell: slow +renamed +\? +\? ' "in the table, too"
+reconfigure "${slow/old/renamed}" "${fast/new/newer}"
+ask --predict-app=nap --predict-perf --wrap true
+like "$err" 'runs are known, on (above all )?(old|new), which none of these partitions has' \
+  "a retired platform is named"
+reconfigure "$slow" "$fast"
+choose fastest:slow,fast
+is "$(partition "$id")" fast "with the old names it is as before"
+for file in "$FT_STATE"/models/0/nap-*.perf; do
+  truncate -s 50 "$file"
+done
+choose fastest:slow,fast
+is "$status $(partition "$id") $(said)" "0 slow 1" "broken run times cost a line"
+rm "$FT_STATE"/models/0/nap-*.perf
+choose fastest:slow,fast
+is "$status $(partition "$id") $(said)" "0 slow 1" "so do missing ones"
+cluster_kill foretelld
+rm -r "$FT_STATE/partitions" "$FT_STATE/platforms"
+choose fastest:slow,fast --predict-perf
+is "$status $(partition "$id")" "0 slow" "without partitions, too, it is submitted"
+like "$err" 'no partition is known' "and that is said"
+rm "$FT_STATE/site"
+choose fastest:slow,fast
+is "$status $(partition "$id") $(said)" "0 slow 1" "and without a site file"
+play_end
