@@ -71,10 +71,9 @@ static void check_config(struct ft_doctor *doctor, const char *file)
     ft_doctor_add(doctor, "foretell.conf", FT_FINDING_FAIL, "%s; the agent keeps the old one",
                   err.text);
   else
-    ft_doctor_add(doctor, "foretell.conf", FT_FINDING_OK, "%s, mode %s, a failure costs %g run%s, %d override%s, %d app%s",
+    ft_doctor_add(doctor, "foretell.conf", FT_FINDING_OK, "%s, mode %s, failure price %g, %d override%s, %d app%s",
                   file, ft_mode_name(doctor->config.policy.mode),
                   doctor->config.policy.failure_price,
-                  doctor->config.policy.failure_price == 1 ? "" : "s",
                   (int)doctor->config.override_count, doctor->config.override_count == 1 ? "" : "s",
                   (int)doctor->config.app_count, doctor->config.app_count == 1 ? "" : "s");
 }

@@ -292,7 +292,7 @@ int ft_command_replay(int argc, char **argv)
     { 0, "ttf", "PART", "of the run time until a failed attempt fails (1)", FT_OPTION_DOUBLE,
       &task.ttf },
     { 0, "price", "P",
-      "what foretell takes a failed attempt to cost; above 1 in runs of the app;"
+      "what foretell takes a failed attempt to cost; above 1 in GB minutes;"
       " default: failure_price in foretell.conf, else 1",
       FT_OPTION_DOUBLE, &task.price },
     { 0, "config", "FILE", "that foretell.conf; default: " FT_CONFIG_FILE, FT_OPTION_STRING,
