@@ -425,7 +425,7 @@ static void long_names_stay_within_their_lines(void **state)
   memset(c->s.request.partition, ',', 10);
   ft_elsewhere_look(&c->q, &c->e);
   ft_elsewhere_choose(&c->q, &c->e, FT_WISH_FASTEST, list, true, &choice);
-  (void)snprintf(c->s.request.partition, sizeof c->s.request.partition, "%s", list);
+  (void)ft_string_copy(list, c->s.request.partition, sizeof c->s.request.partition);
   ft_elsewhere_choose(&c->q, &c->e, FT_WISH_FASTEST, NULL, true, &choice);
   free(c);
 }
