@@ -151,6 +151,7 @@ static int open_user_folder(struct ft_publisher *p, uint32_t uid, struct ft_erro
   return fd;
 }
 
+/* What everybody may read says nothing of single runs. */
 static int publish_shared(struct ft_publisher *p, enum ft_record record, const void *message,
                           const char *name, struct ft_error *err)
 {
@@ -158,7 +159,7 @@ static int publish_shared(struct ft_publisher *p, enum ft_record record, const v
 
   if (fd < 0)
     return -1;
-  status = ft_record_write(record, message, fd, name, 0644, err);
+  status = ft_record_write_head(record, message, fd, name, 0644, err);
   close(fd);
   return status;
 }
@@ -189,22 +190,6 @@ static int publish_own(struct ft_publisher *p, uint32_t uid, enum ft_record reco
   return -1;
 }
 
-/* What everybody may read says nothing of single runs. */
-static int share_model(struct ft_publisher *p, const ft_model *model, const char *name,
-                       struct ft_error *err)
-{
-  ft_model *copy = malloc(sizeof *copy);
-  int status;
-
-  if (!copy)
-    return ft_error_errno(err, "%s", model->app);
-  *copy = *model;
-  copy->history_count = 0;
-  status = publish_shared(p, FT_RECORD_MODEL, copy, name, err);
-  free(copy);
-  return status;
-}
-
 int ft_publish_model(struct ft_publisher *p, const ft_model *model, struct ft_error *err)
 {
   char name[FT_LAYOUT_NAME_SIZE];
@@ -212,26 +197,12 @@ int ft_publish_model(struct ft_publisher *p, const ft_model *model, struct ft_er
   ft_layout_model_name(model->app, name);
   if (publish_own(p, model->uid, FT_RECORD_MODEL, model, name, err) < 0)
     return -1;
-  if (model->uid == FT_LAYOUT_POOLED && share_model(p, model, name, err) < 0)
+  if (model->uid == FT_LAYOUT_POOLED &&
+      publish_shared(p, FT_RECORD_MODEL, model, name, err) < 0)
     return -1;
   if (p->published)
     p->published(model, p->data);
   return 0;
-}
-
-static int share_performance(struct ft_publisher *p, const ft_performance *performance,
-                             const char *name, struct ft_error *err)
-{
-  ft_performance *copy = malloc(sizeof *copy);
-  int status;
-
-  if (!copy)
-    return ft_error_errno(err, "%s", performance->app);
-  *copy = *performance;
-  copy->history_count = 0;
-  status = publish_shared(p, FT_RECORD_PERFORMANCE, copy, name, err);
-  free(copy);
-  return status;
 }
 
 int ft_publish_performance(struct ft_publisher *p, const ft_performance *performance,
@@ -242,7 +213,8 @@ int ft_publish_performance(struct ft_publisher *p, const ft_performance *perform
   ft_layout_performance_name(performance->app, name);
   if (publish_own(p, performance->uid, FT_RECORD_PERFORMANCE, performance, name, err) < 0)
     return -1;
-  if (performance->uid == FT_LAYOUT_POOLED && share_performance(p, performance, name, err) < 0)
+  if (performance->uid == FT_LAYOUT_POOLED &&
+      publish_shared(p, FT_RECORD_PERFORMANCE, performance, name, err) < 0)
     return -1;
   if (p->timed)
     p->timed(performance, p->timed_data);

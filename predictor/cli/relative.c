@@ -25,6 +25,26 @@ struct options {
 
 enum { TREES_MOST = 2000, FOLDS_MOST = 1000 };
 
+/* What the two commands have in common. */
+#define TABLE_OPTIONS(o) \
+  { 0, "from", "PLATFORM", "whose time is known; default: the one most measured", \
+    FT_OPTION_STRING, &(o).from }, \
+  { 'g', "group", "LIST", "columns that make a group, held out together", FT_OPTION_STRING, \
+    &(o).reading.groups }, \
+  { 'f', "features", "LIST", "columns to predict from; default: all of numbers", \
+    FT_OPTION_STRING, &(o).reading.features }, \
+  { 0, "platforms", "LIST", "the platforms that count; default: all", FT_OPTION_STRING, \
+    &(o).reading.platforms }
+#define LEARNER_OPTIONS(o) \
+  { 0, "learner", "LIST", "take these, untried; default: best, a mixture", FT_OPTION_STRING, \
+    &(o).learner }, \
+  { 0, "trees", "N", "in a forest, 3 to 2000 (150)", FT_OPTION_COUNT, &(o).trees }, \
+  { 0, "seed", "N", "of all that is drawn (1)", FT_OPTION_COUNT, &(o).seed }
+#define STORE_OPTIONS(o) \
+  { 0, "store", NULL, "of the agent's observations, in place of a table", FT_OPTION_FLAG, &(o).store }, \
+  { 0, "state", "DIR", "the state folder with them", FT_OPTION_STRING, &(o).state }, \
+  { 'j', "json", NULL, "print one JSON object", FT_OPTION_FLAG, &(o).json }
+
 /* What the options ask the learners to be. */
 static int settings_of(const struct options *o, const struct ft_relative_table *t,
                        const char *command, struct ft_relative_settings *s)
@@ -290,25 +310,13 @@ int ft_command_relative(int argc, char **argv)
   const struct ft_option options[] = {
     { 'm', "model", "FILE", "predict by this model, of foretell train relative", FT_OPTION_STRING,
       &o.model },
-    { 0, "from", "PLATFORM", "whose time is known; default: the one most measured",
-      FT_OPTION_STRING, &o.from },
-    { 'g', "group", "LIST", "columns that make a group, held out together", FT_OPTION_STRING,
-      &o.reading.groups },
-    { 'f', "features", "LIST", "columns to predict from; default: all of numbers",
-      FT_OPTION_STRING, &o.reading.features },
-    { 0, "platforms", "LIST", "the platforms that count; default: all", FT_OPTION_STRING,
-      &o.reading.platforms },
+    TABLE_OPTIONS(o),
     { 0, "folds", "N", "parts to hold out; default: each group, 10 parts of more than 60",
       FT_OPTION_COUNT, &o.folds },
-    { 0, "learner", "LIST", "take these, untried; default: best, a mixture", FT_OPTION_STRING,
-      &o.learner },
-    { 0, "trees", "N", "in a forest, 3 to 2000 (150)", FT_OPTION_COUNT, &o.trees },
-    { 0, "seed", "N", "of all that is drawn (1)", FT_OPTION_COUNT, &o.seed },
+    LEARNER_OPTIONS(o),
     { 0, "plot", "PREFIX", "draw PREFIX-distribution.svg, -vector.svg, -order.svg and -roc.svg",
       FT_OPTION_STRING, &o.plot },
-    { 0, "store", NULL, "of the agent's observations, in place of a table", FT_OPTION_FLAG, &o.store },
-    { 0, "state", "DIR", "the state folder with them", FT_OPTION_STRING, &o.state },
-    { 'j', "json", NULL, "print one JSON object", FT_OPTION_FLAG, &o.json },
+    STORE_OPTIONS(o),
     { 0 }
   };
   struct ft_relative_table t = { 0 };
@@ -371,21 +379,9 @@ int ft_command_train(int argc, char **argv)
   struct options o = { .learner = "best", .trees = 150, .seed = 1 };
   const struct ft_option options[] = {
     { 'o', "output", "FILE", "where the model goes; of the store: relative.model beside it", FT_OPTION_STRING, &o.output },
-    { 0, "from", "PLATFORM", "whose time is known; default: the one most measured",
-      FT_OPTION_STRING, &o.from },
-    { 'g', "group", "LIST", "columns that make a group, held out together", FT_OPTION_STRING,
-      &o.reading.groups },
-    { 'f', "features", "LIST", "columns to predict from; default: all of numbers",
-      FT_OPTION_STRING, &o.reading.features },
-    { 0, "platforms", "LIST", "the platforms that count; default: all", FT_OPTION_STRING,
-      &o.reading.platforms },
-    { 0, "learner", "LIST", "take these, untried; default: best, a mixture", FT_OPTION_STRING,
-      &o.learner },
-    { 0, "trees", "N", "in a forest, 3 to 2000 (150)", FT_OPTION_COUNT, &o.trees },
-    { 0, "seed", "N", "of all that is drawn (1)", FT_OPTION_COUNT, &o.seed },
-    { 0, "store", NULL, "of the agent's observations, in place of a table", FT_OPTION_FLAG, &o.store },
-    { 0, "state", "DIR", "the state folder with them", FT_OPTION_STRING, &o.state },
-    { 'j', "json", NULL, "print one JSON object", FT_OPTION_FLAG, &o.json },
+    TABLE_OPTIONS(o),
+    LEARNER_OPTIONS(o),
+    STORE_OPTIONS(o),
     { 0 }
   };
   struct ft_relative_table t = { 0 };

@@ -371,17 +371,6 @@ static void ask_up_to(struct panel *p, double most, double bytes[FT_ENSEMBLE_MEM
   }
 }
 
-void ft_ensemble_ask(const ft_evaluator *e, const struct ft_ensemble_question *q,
-                     double bytes[FT_ENSEMBLE_MEMBERS])
-{
-  struct panel p;
-
-  p.e = e;
-  p.q = q;
-  weigh(&p);
-  ask_up_to(&p, INFINITY, bytes);
-}
-
 /* What the best of those that can be asked has lost. */
 static double least_loss(const struct panel *p)
 {

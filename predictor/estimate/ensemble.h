@@ -43,10 +43,6 @@ struct ft_ensemble_question {
 /* Whether E has runs enough. */
 bool ft_ensemble_ready(const ft_evaluator *e);
 
-/* Each member's allocation in BYTES; 0: there is no such member. About 15 microseconds. */
-void ft_ensemble_ask(const ft_evaluator *e, const struct ft_ensemble_question *question,
-                     double bytes[FT_ENSEMBLE_MEMBERS]);
-
 /* The allocation that the members agree on, by what they have wasted. */
 double ft_ensemble_agree(const ft_evaluator *e, const struct ft_ensemble_question *question);
 

@@ -128,8 +128,8 @@ static size_t head_length(enum ft_record record, const char *data, size_t length
   return length;
 }
 
-int ft_record_write(enum ft_record record, const void *message, int dirfd, const char *name,
-                    mode_t mode, struct ft_error *err)
+static int encode_and_write(enum ft_record record, const void *message, bool whole, int dirfd,
+                            const char *name, mode_t mode, struct ft_error *err)
 {
   unsigned char header[HEADER_SIZE] = { 0 };
   size_t length, head;
@@ -146,6 +146,8 @@ int ft_record_write(enum ft_record record, const void *message, int dirfd, const
   body = buf.data + HEADER_SIZE;
   length = buf.length - HEADER_SIZE;
   head = head_length(record, body, length);
+  if (!whole)
+    length = head;
   memcpy(header, magic, sizeof magic);
   put32(header + 8, kind_word(record));
   put32(header + 12, (uint32_t)head);
@@ -153,10 +155,22 @@ int ft_record_write(enum ft_record record, const void *message, int dirfd, const
   put32(header + 20, (uint32_t)(length - head));
   put32(header + 24, ft_checksum(body + head, length - head));
   memcpy(buf.data, header, sizeof header);
-  status = ft_io_write_file(dirfd, name, buf.data, buf.length, mode, err);
+  status = ft_io_write_file(dirfd, name, buf.data, HEADER_SIZE + length, mode, err);
 out:
   ft_buf_free(&buf);
   return status;
+}
+
+int ft_record_write(enum ft_record record, const void *message, int dirfd, const char *name,
+                    mode_t mode, struct ft_error *err)
+{
+  return encode_and_write(record, message, true, dirfd, name, mode, err);
+}
+
+int ft_record_write_head(enum ft_record record, const void *message, int dirfd, const char *name,
+                         mode_t mode, struct ft_error *err)
+{
+  return encode_and_write(record, message, false, dirfd, name, mode, err);
 }
 
 static int broken(struct ft_error *err, const char *name, const char *what)

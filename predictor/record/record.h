@@ -57,6 +57,10 @@ int ft_record_decode(enum ft_record record, const void *data, size_t length, voi
 int ft_record_write(enum ft_record record, const void *message, int dirfd, const char *name,
                     mode_t mode, struct ft_error *err);
 
+/* The same without the tail: what has a history is read back with none. */
+int ft_record_write_head(enum ft_record record, const void *message, int dirfd, const char *name,
+                         mode_t mode, struct ft_error *err);
+
 /*
  * Read such a file with bounded pread, never waiting for anything but a disk.
  * Returns 0; -1 with ERR, errno being ENOENT where there is no such file.

@@ -6,6 +6,7 @@
 #ifndef FT_TESTS_PLAY_PLUGIN_H
 #define FT_TESTS_PLAY_PLUGIN_H
 
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +14,38 @@
 
 /* Of this program: /proc/self/exe would be valgrind under valgrind. */
 static char *play_plugin_self;
+
+/* Go into the new folder FOLDER, a template of mkdtemp, as a host whose plugin has it for its state. */
+static int play_plugin_set_up(char *folder)
+{
+  static char text[3][600];
+  const char *top = getenv("FT_TOP_BUILDDIR");
+  int fd;
+
+  assert_non_null(mkdtemp(folder));
+  fd = open(folder, O_RDONLY | O_DIRECTORY);
+  assert_true(fd >= 0);
+  assert_int_equal(chdir(folder), 0);
+  (void)snprintf(text[0], sizeof text[0], "%s/.libs/spank_foretell.so", top ? top : ".");
+  (void)snprintf(text[1], sizeof text[1], "state=%s", folder);
+  (void)snprintf(text[2], sizeof text[2], "socket=%s/socket", folder);
+  setenv("FAKE_PLUGIN", text[0], 1);
+  setenv("FAKE_STATE", text[1], 1);
+  setenv("FAKE_SOCKET", text[2], 1);
+  setenv("FAKE_HELPER", "helper=/nonexistent", 1);
+  setenv("HOME", "/nonexistent", 1);
+  return fd;
+}
+
+/* Returns 0, or other where it stays. */
+static int play_plugin_tear_down(const char *folder, int fd)
+{
+  char command[100];
+
+  close(fd);
+  (void)snprintf(command, sizeof command, "rm -rf %s", folder);
+  return chdir("/") != 0 || system(command) != 0;
+}
 
 /* Start the host with LINE's words; ENVIRONMENT: "NAME=VALUE", or NULL. Returns what it prints. */
 static const char *submit(const char *line, const char *environment)

@@ -134,15 +134,10 @@ static void model_path(char *out, size_t size)
 
 static int set_up(void **state)
 {
-  static char text[3][600];
   FILE *script;
-  const char *top = getenv("FT_TOP_BUILDDIR");
 
   (void)state;
-  assert_non_null(mkdtemp(folder));
-  state_fd = open(folder, O_RDONLY | O_DIRECTORY);
-  assert_true(state_fd >= 0);
-  assert_int_equal(chdir(folder), 0);
+  state_fd = play_plugin_set_up(folder);
   script = fopen("job.sh", "w");
   assert_non_null(script);
   fputs("#!/bin/sh\n#SBATCH --container-image=x\nsrun -n2 ./sorter --size $1 --arch a\n", script);
@@ -151,26 +146,14 @@ static int set_up(void **state)
   assert_non_null(script);
   fputs("#!/bin/sh\n./sorter --n $SLURM_ARRAY_TASK_ID\n", script);
   fclose(script);
-  (void)snprintf(text[0], sizeof text[0], "%s/.libs/spank_foretell.so", top ? top : ".");
-  (void)snprintf(text[1], sizeof text[1], "state=%s", folder);
-  (void)snprintf(text[2], sizeof text[2], "socket=%s/socket", folder);
-  setenv("FAKE_PLUGIN", text[0], 1);
-  setenv("FAKE_STATE", text[1], 1);
-  setenv("FAKE_SOCKET", text[2], 1);
-  setenv("FAKE_HELPER", "helper=/nonexistent", 1);
-  setenv("HOME", "/nonexistent", 1);
   write_state();
   return 0;
 }
 
 static int tear_down(void **state)
 {
-  char command[100];
-
   (void)state;
-  close(state_fd);
-  (void)snprintf(command, sizeof command, "rm -rf %s", folder);
-  return chdir("/") != 0 || system(command) != 0;
+  return play_plugin_tear_down(folder, state_fd);
 }
 
 static void app_and_features_are_carried_without_being_asked(void **state)

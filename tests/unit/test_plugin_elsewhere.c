@@ -4,7 +4,6 @@
 
 #include "tests/unit/unit.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "predictor/record/layout.h"
@@ -94,37 +93,19 @@ static void put_all(void)
 
 static int set_up(void **state)
 {
-  static char text[3][600];
-  const char *top = getenv("FT_TOP_BUILDDIR");
-
   (void)state;
-  assert_non_null(mkdtemp(folder));
-  state_fd = open(folder, O_RDONLY | O_DIRECTORY);
-  assert_true(state_fd >= 0);
-  assert_int_equal(chdir(folder), 0);
+  state_fd = play_plugin_set_up(folder);
   assert_int_equal(mkdir("partitions", 0755), 0);
   assert_int_equal(mkdir("models", 0755), 0);
   assert_int_equal(mkdir("models/site", 0755), 0);
-  (void)snprintf(text[0], sizeof text[0], "%s/.libs/spank_foretell.so", top ? top : ".");
-  (void)snprintf(text[1], sizeof text[1], "state=%s", folder);
-  (void)snprintf(text[2], sizeof text[2], "socket=%s/socket", folder);
-  setenv("FAKE_PLUGIN", text[0], 1);
-  setenv("FAKE_STATE", text[1], 1);
-  setenv("FAKE_SOCKET", text[2], 1);
-  setenv("FAKE_HELPER", "helper=/nonexistent", 1);
-  setenv("HOME", "/nonexistent", 1);
   put_all();
   return 0;
 }
 
 static int tear_down(void **state)
 {
-  char command[100];
-
   (void)state;
-  close(state_fd);
-  (void)snprintf(command, sizeof command, "rm -rf %s", folder);
-  return chdir("/") != 0 || system(command) != 0;
+  return play_plugin_tear_down(folder, state_fd);
 }
 
 #define SBATCH "sbatch --predict-app=sorter "
