@@ -352,6 +352,8 @@ static int check_answer(const ft_answer *a, struct ft_error *err)
 {
   if (!a->has_submission || a->submission.schema < 1 || a->submission.schema > FT_SCHEMA)
     return bad(err, "submission");
+  if (!printable(a->error))
+    return bad(err, "error");
   if (check_submission(&a->submission, err) < 0)
     return -1;
   return a->has_network ? check_network(&a->network, err) : 0;
