@@ -3,34 +3,6 @@
 
 #include "predictor/estimate/chain.h"
 
-/* Needs within this of the least of them are one, as large as the largest. */
-#define SAME 0.002
-
-void ft_chain_start(struct ft_chain *c)
-{
-  c->count = 0;
-  c->below[0] = c->needed[0] = 0;
-}
-
-void ft_chain_add(struct ft_chain *c, double bytes, double mass)
-{
-  size_t i = c->count;
-
-  if (i && bytes <= c->same) {
-    c->bytes[i - 1] = bytes;
-    c->below[i] += mass;
-    c->needed[i] += mass * bytes;
-    return;
-  }
-  if (i == FT_CHAIN_POINTS)
-    return;
-  c->same = bytes * (1 + SAME);
-  c->bytes[i] = bytes;
-  c->below[i + 1] = c->below[i] + mass;
-  c->needed[i + 1] = c->needed[i] + mass * bytes;
-  c->count++;
-}
-
 /* What allocating the bytes of POINT wastes, as a line over the probability that has failed before.
  */
 struct line {
