@@ -18,7 +18,7 @@ static void accumulate(struct ft_plan *p, uint32_t t, uint32_t buffer)
     return;
   }
   if (buffer && p->references[*gradient - 1] > 1) {
-    sum = ft_plan_take(p, p->sizes[*gradient - 1]);
+    sum = ft_plan_take(p, ft_plan_bytes(p, t)); /* a part of another gradient: a view of it */
     ft_plan_drop(p, *gradient);
     *gradient = sum;
   }
