@@ -69,8 +69,10 @@ static const struct ft_gpu gpus[] = {
   { .name = "h100-80gb", .memory_mib = 81090, .context_mib = CONTEXT_MIB },
   { .name = "h100-94gb", .memory_mib = 95320, .context_mib = CONTEXT_MIB },
   { .name = "h100-96gb", .memory_mib = 96800, .context_mib = CONTEXT_MIB },
+  { .name = "gh200", .memory_mib = 96800, .context_mib = CONTEXT_MIB },
   { .name = "h200", .memory_mib = 143160, .context_mib = CONTEXT_MIB },
   { .name = "b200", .memory_mib = 182780, .context_mib = CONTEXT_MIB },
+  { .name = "gb200", .memory_mib = 188890, .context_mib = CONTEXT_MIB },
   { .name = "rtx-pro-6000", .memory_mib = 97250, .context_mib = CONTEXT_MIB },
   { .name = "cpu", .context_mib = HOST_MIB, .measured = true, .host = true },
 };
