@@ -304,7 +304,8 @@ static int check_partition(const ft_partition *p, struct ft_error *err)
       !(p->max_seconds >= 0 && isfinite(p->max_seconds)))
     return bad(err, "partition");
   for (size_t i = 0; i < p->nodes_count; i++)
-    if (!printable(p->nodes[i].gres) || !printable(p->nodes[i].platform))
+    if (!printable(p->nodes[i].gres) || !printable(p->nodes[i].platform) ||
+        !printable(p->nodes[i].features))
       return bad(err, "nodes");
   for (size_t i = 0; i < p->gres_count; i++)
     if (!printable(p->gres[i].name))
