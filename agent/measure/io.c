@@ -280,8 +280,9 @@ static void close_(struct ft_measure *measure, struct ft_tree *tree, void *state
       told += tree->ends[i].totals[k];
     ft_most(&tree->shown[k], told);
   }
-  out->has_cpu_seconds = true;
+  out->has_cpu_seconds = out->has_system_seconds = true;
   out->cpu_seconds = tree->shown[FT_TOTAL_CPU_SECONDS];
+  out->system_seconds = tree->shown[FT_TOTAL_SYSTEM_SECONDS];
   put(&out->has_minor_faults, &out->minor_faults, tree->shown[FT_TOTAL_MINOR_FAULTS]);
   put(&out->has_major_faults, &out->major_faults, tree->shown[FT_TOTAL_MAJOR_FAULTS]);
   if (io->any) {
