@@ -28,6 +28,10 @@ enum { LEAST_BANDED = 2, MOST_BANDED = 8 };
 #define FEW_RUNS 6.0
 #define FEW_POWER 1.5
 
+/* However alike the runs were, the interval is no narrower than that. So many runs say more of how
+ * alike they are: twice as many allow half of it. */
+#define SURE_RUNS 20.0
+
 /* e to this times wider or narrower, not more. */
 #define MOST_BAND 2.0
 
@@ -104,7 +108,8 @@ static int estimate(const ft_model *model, const ft_feature *features, size_t co
   if (!e->has_bound_log && !alike)
     allow_for_few(out->quantile, model->completed);
   if (!e->has_bound_log)
-    calibrate(out->quantile, e->band, least * (1 + 2 / fmax(model->completed, 1)));
+    calibrate(out->quantile, e->band,
+              least * fmin(1 + 2 / fmax(evidence, 1), SURE_RUNS / fmax(evidence, 1)));
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++) {
     /* within 2^-60 and 2^60 bytes, so that every reader of it stays finite */
     out->quantile[i] = exp(fmin(fmax(centre.log + out->quantile[i], -60 * M_LN2), 60 * M_LN2));
