@@ -65,8 +65,11 @@ static int check_submission(const ft_submission *s, struct ft_error *err)
       !printable(s->program))
     return bad(err, "app");
   if (check_features(s->features, s->features_count, err) < 0 ||
-      check_request(&s->request, err) < 0 || check_elements(&s->elements, err) < 0)
+      check_request(&s->request, err) < 0)
     return -1;
+  for (size_t i = 0; i < s->elements_count; i++)
+    if (check_elements(&s->elements[i], err) < 0)
+      return -1;
   return check_decision(&s->decision, err);
 }
 
@@ -351,6 +354,8 @@ static int check_answer(const ft_answer *a, struct ft_error *err)
 {
   if (!a->has_submission || a->submission.schema < 1 || a->submission.schema > FT_SCHEMA)
     return bad(err, "submission");
+  if (!printable(a->error))
+    return bad(err, "error");
   if (check_submission(&a->submission, err) < 0)
     return -1;
   return a->has_network ? check_network(&a->network, err) : 0;

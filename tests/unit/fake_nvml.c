@@ -6,9 +6,11 @@
  *   "shared"  as gpus, a stranger being on GPU 0 too
  *   "none"    no GPU
  *   "driver"  the driver is not loaded
- * The process on them is FT_FAKE_NVML_PID. GPU 0 uses 1.5 J, sends 1000 bytes and
- * receives 500 between two questions; what it has sent is counted in 32 bits, which are nearly full.
+ * The process on them is FT_FAKE_NVML_PID, with 3 GiB on GPU 0; or what the file FT_FAKE_NVML_FILE
+ * says at the time, "PID MIB". GPU 0 uses 1.5 J, sends 1000 bytes and receives 500 between two
+ * questions; what it has sent is counted in 32 bits, which are nearly full.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,22 +132,42 @@ int nvmlDeviceGetMemoryInfo(const char *unit, struct memory *memory)
   return SUCCESS;
 }
 
+/* The process on the GPUs, with its memory on the first; its pid is 0 while there is none. */
+static struct process running(void)
+{
+  const char *pid = getenv("FT_FAKE_NVML_PID"), *path = getenv("FT_FAKE_NVML_FILE");
+  struct process who = { 0, 3ULL << 30, ~0U, ~0U };
+  char line[64] = "", *end;
+  FILE *file = path ? fopen(path, "re") : NULL;
+
+  if (file) {
+    pid = fgets(line, sizeof line, file);
+    fclose(file);
+  }
+  if (!pid)
+    return who;
+  who.pid = (unsigned)strtoul(pid, &end, 10);
+  if (*end == ' ')
+    who.bytes = strtoull(end, NULL, 10) << 20;
+  return who;
+}
+
 int nvmlDeviceGetComputeRunningProcesses_v3(const char *unit, unsigned *count,
                                             struct process *processes)
 {
-  const char *pid = getenv("FT_FAKE_NVML_PID");
+  struct process who = running();
   unsigned found = 0;
 
-  if (is_script("nobody") || !pid || unit == &units[DIVIDED]) {
+  if (is_script("nobody") || !who.pid || unit == &units[DIVIDED]) {
     *count = 0;
     return SUCCESS;
   }
   if (unit == &units[WHOLE] && is_script("shared"))
     processes[found++] = (struct process){ 1, ~0ULL, ~0U, ~0U };
   if (unit == &units[WHOLE])
-    processes[found++] = (struct process){ (unsigned)atoi(pid), 3ULL << 30, ~0U, ~0U };
+    processes[found++] = who;
   if (unit == &units[LARGE] && getenv("FT_FAKE_NVML_MIG"))
-    processes[found++] = (struct process){ (unsigned)atoi(pid), 1ULL << 30, 2, 0 };
+    processes[found++] = (struct process){ who.pid, 1ULL << 30, 2, 0 };
   *count = found;
   return SUCCESS;
 }
