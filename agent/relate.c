@@ -20,7 +20,7 @@
 #include "predictor/record/layout.h"
 
 enum {
-  WAITING = 64,        /* apps; one that finds no room is seen again with its next run */
+  WAITING = 64,        /* apps; where one finds no room, all are told again */
   LEAST = WAITING / 2, /* of all apps, at a time, however many wait */
   LEARN_RUNS = 10,     /* of apps on several platforms, since the model was learnt */
   LEARN_APPS = 3,      /* from fewer nothing is learnt */
@@ -64,7 +64,9 @@ struct ft_relater {
   struct ft_timer start;
   double rest_until, learn_from; /* monotonic seconds: no child, no new model before */
   unsigned runs;                 /* of apps on several platforms */
-  bool busy, adopting, all;      /* not all apps were told by the last model */
+  bool busy, adopting;
+  bool missed;                   /* an app found no room among those that wait */
+  bool all;                      /* not all apps were told by the last model */
   struct place told;             /* the last of those that were */
   struct task waiting, given;
   ft_performance performance;
@@ -297,7 +299,7 @@ static int relate(int state_fd, void *data)
 
 static void arm(struct ft_relater *r)
 {
-  if ((r->waiting.count || r->all) && !r->busy && !r->start.armed)
+  if ((r->waiting.count || r->all || r->missed) && !r->busy && !r->start.armed)
     ft_loop_at(r->loop, &r->start, fmax(ft_io_monotonic() + PAUSE_SECONDS, r->rest_until));
 }
 
@@ -377,8 +379,13 @@ static void start(void *data)
   double now = ft_io_monotonic();
   struct ft_error err;
 
-  if (r->busy || !(r->waiting.count || r->all))
+  if (r->busy || !(r->waiting.count || r->all || r->missed))
     return;
+  if (r->missed && !r->all) {
+    r->all = true;
+    r->told.file[0] = '\0';
+    r->missed = false;
+  }
   r->waiting.learn = r->runs >= LEARN_RUNS && now >= r->learn_from;
   r->waiting.all = r->all;
   r->waiting.after = r->told;
@@ -415,8 +422,10 @@ static void published(const ft_performance *p, void *data)
   for (size_t i = 0; i < w->count; i++)
     if (w->app[i].uid == p->uid && strcmp(w->app[i].name, p->app) == 0)
       return;
-  if (w->count == WAITING)
+  if (w->count == WAITING) {
+    r->missed = true;
     return;
+  }
   w->app[w->count].uid = p->uid;
   (void)ft_string_copy(p->app, w->app[w->count++].name, sizeof w->app->name);
   arm(r);
