@@ -25,16 +25,16 @@ enum { CONTEXT_MIB = 1740, HOST_MIB = 290 };
 static const double host_kept = 0.25;
 
 /* On a CPU: oneDNN's reordered copies; glibc gives large blocks back (tests/bench/cpu_training). */
-static const struct ft_workspace host_workspace[3] = { { 1, 1, 1, 1, 0 },
-                                                       { 1, 1, 1, 1, 0 },
-                                                       { 1, 1, 1, 1, 0 } };
+static const struct ft_workspace host_workspace[3] = { { 1, 1, 1, 1, 0, 1 },
+                                                       { 1, 1, 1, 1, 0, 1 },
+                                                       { 1, 1, 1, 1, 0, 1 } };
 
 const struct ft_gpu_constants ft_gpu_constants = {
   .context_mib = CONTEXT_MIB,
   .fed = 3, /* this one, the next, and its bytes */
-  .workspace = { { 0.0625, 0.0625, 0.0625, 0.5, 0.375 },
-                 { 1.125, 0.5, 1, 1.25, 0.2 },
-                 { 1, 0.5, 1, 1.25, 0 } },
+  .workspace = { { 0.0625, 0.0625, 0.0625, 0.5, 0.375, 0.375 },
+                 { 1.125, 0.5, 1, 1.25, 0.2, 0.5 },
+                 { 1, 0.5, 1, 1.25, 0, 1 } },
 };
 
 /*
