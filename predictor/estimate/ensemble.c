@@ -23,7 +23,7 @@ enum { RUNS = FT_ENSEMBLE_RUNS, MEMBERS = FT_ENSEMBLE_MEMBERS, MOST_ATTEMPTS = 2
 #define FAR_WEIGHT 0.003
 #define LEAST_SECONDS 1e-3F
 /* A run that needs as much as another needs a little more. */
-#define MARGIN 1.0001
+#define MARGIN 1.001
 /* Nor is it expected to need e to this times more than any before it. */
 #define MOST_BEYOND 0.4
 /* No line believes a run further from the middle half than so many times its width and e to this,
@@ -43,9 +43,9 @@ enum { RUNS = FT_ENSEMBLE_RUNS, MEMBERS = FT_ENSEMBLE_MEMBERS, MOST_ATTEMPTS = 2
 #define MEMORY_RUNS 100.0
 /* A member that wastes as much more a run as the best wastes in all counts e times less for each of
  * so many runs. */
-#define SHARPNESS 1.0
+#define SHARPNESS 0.3
 /* A voice that counts less than this beside the best's is not asked. */
-#define NEGLIGIBLE 1e-4
+#define NEGLIGIBLE 0.05
 /* Members further than e to this from the best do not bend what it asks for: between two likely
  * needs there is nothing to gain. */
 #define ALIKE 0.3
@@ -64,6 +64,8 @@ enum { RUNS = FT_ENSEMBLE_RUNS, MEMBERS = FT_ENSEMBLE_MEMBERS, MOST_ATTEMPTS = 2
 #define BEYOND 1.5
 /* What has failed is tried again with at least so much. */
 #define LEAST_GROWTH 1.15
+/* and, past the most that a run has used, where every tail is a guess, with at most so much. */
+#define MOST_GROWTH 1.5
 
 /* Which kernels a view is looked at through, by bits. */
 static const unsigned char kernels_of[FT_ENSEMBLE_VIEWS] = {
@@ -498,7 +500,8 @@ double ft_ensemble_agree(const ft_evaluator *e, const struct ft_ensemble_questio
             bytes);
   best = best_of(e, bytes);
   if (q->failed_bytes > 0)
-    return bytes[best_as_is(e, bytes, best)];
+    return fmin(bytes[best_as_is(e, bytes, best)],
+                fmax(MOST_GROWTH * q->failed_bytes, e->max_bytes));
   for (unsigned i = 0; i < MEMBERS; i++) {
     double weight = exp(-SHARPNESS * (loss_of(e, i) - loss_of(e, best)) / scale);
 
