@@ -233,10 +233,12 @@ static int refine_app(struct ft_ledger *ledger, uint32_t uid, const ft_observati
   bool known = read_model(ledger, uid, o);
   int changed = known ? ft_online_update(&ledger->model, o, err) : rebuild(ledger, uid, o, err);
 
+  ft_online_hold_times(&ledger->model, (double)time(NULL));
   if (changed > 0 && ft_publish_model(ledger->publisher, &ledger->model, err) < 0)
     return -1;
   if (known && changed >= 0)
     changed = refine_performance(ledger, uid, o, err);
+  ft_performance_hold_times(&ledger->performance, (double)time(NULL));
   if (changed <= 0 || !ledger->performance.runs)
     return changed;
   return ft_publish_performance(ledger->publisher, &ledger->performance, err);

@@ -22,7 +22,7 @@ struct ft_zone;
 struct ft_zone *ft_zone_open(const char *name, const char *folder, struct ft_error *err);
 void ft_zone_close(struct ft_zone *zone);
 
-/* Seconds east of UTC at the instant UTC. */
+/* Seconds east of UTC at the instant UTC, of the years 0 to 9999, as below. */
 long ft_zone_offset(const struct ft_zone *zone, int64_t utc);
 
 /*

@@ -33,6 +33,8 @@ enum { RUNS = FT_ENSEMBLE_RUNS, MEMBERS = FT_ENSEMBLE_MEMBERS, MOST_ATTEMPTS = 2
 #define FAR_QUARTERS 8
 #define FAR_NEED 1.4
 #define FAR_PLACE 10
+/* No view's centre is above so many bytes, whatever a submission says of itself. */
+#define MOST_CENTRE 0x1p50
 /* However alike runs were, the next may differ by so much. */
 #define LEAST_DEVIATION 0.0001
 #define LEAST_DEGREES 1.5
@@ -246,7 +248,7 @@ static void look_at_view(struct panel *p, const ft_view *view)
     centre += view->slope * (view->factor ? p->q->place : expm1(p->q->place));
   if (view->factor)
     centre = exp(fmin(centre, 50 * M_LN2));
-  centre = fmax(centre, view->least);
+  centre = fmin(fmax(centre, view->least), MOST_CENTRE);
   for (size_t i = 0; i < p->count; i++) {
     double need = (double)view->needs[i];
     double bytes = view->factor ? centre * need : centre + need;

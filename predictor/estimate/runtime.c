@@ -41,15 +41,20 @@ static void fill(const ft_performance *p, const ft_place *place,
 {
   double shifted[FT_ESTIMATE_LEVELS];
 
-  out->known = true;
   out->speed = exp(-place->log_ratio);
   out->speed_p05 = exp(-place->log_ratio - SCORE95 * place->deviation);
   out->speed_p95 = exp(-place->log_ratio + SCORE95 * place->deviation);
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
     shifted[i] = quantile[i];
   ft_estimate_widen(shifted, place->deviation * place->deviation);
-  for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
-    out->seconds.quantile[i] = exp(centre->log + place->log_ratio + shifted[i]) / MICROSECONDS;
+  out->known = true;
+  for (int i = 0; i < FT_ESTIMATE_LEVELS; i++) {
+    double at = centre->log + place->log_ratio + shifted[i];
+
+    /* finite for every reader of it, as the memory's; what does not rise is no distribution */
+    out->seconds.quantile[i] = exp(fmin(fmax(at, -60 * M_LN2), 60 * M_LN2)) / MICROSECONDS;
+    out->known &= !i || out->seconds.quantile[i] >= out->seconds.quantile[i - 1];
+  }
   out->seconds.runs = p->runs;
   out->seconds.extrapolated = centre->extrapolated;
   (void)ft_string_copy(p->pace.method, out->seconds.method, sizeof out->seconds.method);

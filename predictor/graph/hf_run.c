@@ -43,7 +43,8 @@ void ft_hf_scope(struct ft_hf_run *r, const char *name)
   r->live.scope = ft_live_format(&r->live, "%s%s", r->where, name);
 }
 
-uint32_t ft_hf_connect_with(struct ft_hf_run *r, uint32_t x, uint32_t w, uint32_t b)
+/* X by the matrix W, and the bias B unless it is 0. */
+static uint32_t connect_with(struct ft_hf_run *r, uint32_t x, uint32_t w, uint32_t b)
 {
   if (!x || !w)
     return 0;
@@ -64,7 +65,7 @@ uint32_t ft_hf_connect(struct ft_hf_run *r, uint32_t x, const char *name, int64_
   w = x ? ft_hf_weight(r, name, out, in, 0) : 0;
   if (biased)
     b = ft_hf_weight(r, ft_live_format(&r->live, "%s.bias", name), out, 0, 0);
-  return ft_hf_connect_with(r, x, w, b);
+  return connect_with(r, x, w, b);
 }
 
 uint32_t ft_hf_both(struct ft_hf_run *r, const char *type, uint32_t a, uint32_t b)
@@ -295,7 +296,8 @@ uint32_t ft_hf_layer(struct ft_hf_run *r, uint32_t x)
 
 /* ---- the network ---- */
 
-uint32_t ft_hf_look_up(struct ft_hf_run *r, const char *name, uint32_t table, uint32_t which)
+/* Rows of TABLE. */
+static uint32_t look_up(struct ft_hf_run *r, const char *name, uint32_t table, uint32_t which)
 {
   ft_hf_scope(r, name);
   return ft_hf_both(r, "Gather", table, which);
@@ -309,7 +311,7 @@ static uint32_t beside(struct ft_hf_run *r, const char *name, int64_t size, int6
   uint32_t table = ft_hf_weight(r, name, size, features, 0);
   uint32_t which = ft_live_constant(&r->live, FT_ELEMENT_INT64, 2, dims, NULL);
 
-  return ft_hf_look_up(r, name, table, which);
+  return look_up(r, name, table, which);
 }
 
 uint32_t ft_hf_positions(struct ft_hf_run *r, uint32_t x, const char *name, int64_t rows)
@@ -322,7 +324,7 @@ uint32_t ft_hf_positions(struct ft_hf_run *r, uint32_t x, const char *name, int6
 uint32_t ft_hf_words(struct ft_hf_run *r, uint32_t ids, uint32_t *table)
 {
   *table = *table ? *table : ft_hf_weight(r, "words", r->m->vocab, r->m->embedding, 0);
-  return ft_hf_look_up(r, "words", *table, ids);
+  return look_up(r, "words", *table, ids);
 }
 
 static uint32_t embed(struct ft_hf_run *r, uint32_t ids, uint32_t *table)
@@ -362,7 +364,7 @@ uint32_t ft_hf_language_head(struct ft_hf_run *r, uint32_t x, uint32_t table)
   if (m->head_bias)
     b = ft_hf_weight(r, "bias", m->vocab, 0, 0);
   ft_hf_scope(r, "words");
-  return ft_hf_connect_with(
+  return connect_with(
       r, x, m->tied ? table : ft_hf_weight(r, "words", m->vocab, m->embedding, 0), b);
 }
 

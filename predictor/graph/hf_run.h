@@ -25,8 +25,6 @@ uint32_t ft_hf_weight(struct ft_hf_run *r, const char *name, int64_t rows, int64
                       int64_t depth);
 /* X by a matrix of OUT rows, and a bias. */
 uint32_t ft_hf_connect(struct ft_hf_run *r, uint32_t x, const char *name, int64_t out, bool biased);
-/* The same with W, and B unless it is 0. */
-uint32_t ft_hf_connect_with(struct ft_hf_run *r, uint32_t x, uint32_t w, uint32_t b);
 /* An operator TYPE of A and B. */
 uint32_t ft_hf_both(struct ft_hf_run *r, const char *type, uint32_t a, uint32_t b);
 /* Over the last dimension of X. */
@@ -35,8 +33,6 @@ uint32_t ft_hf_activate(struct ft_hf_run *r, uint32_t x);
 /* Queries of X, keys and values of FROM; BIAS is added to the scores where it is given. */
 uint32_t ft_hf_attend(struct ft_hf_run *r, uint32_t x, uint32_t from, uint32_t bias);
 uint32_t ft_hf_feed_forward(struct ft_hf_run *r, uint32_t x);
-/* Rows of TABLE. */
-uint32_t ft_hf_look_up(struct ft_hf_run *r, const char *name, uint32_t table, uint32_t which);
 /* One layer whose norms stand before or behind, as the configuration says. */
 uint32_t ft_hf_layer(struct ft_hf_run *r, uint32_t x);
 /* TABLE's rows from the first on are added to X (batch, length, features). */

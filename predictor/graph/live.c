@@ -72,23 +72,8 @@ void *ft_live_grow(struct ft_live *l, void *data, size_t *room, size_t count, si
 
 /* ---- tensors ---- */
 
-int ft_live_begin(struct ft_live *l, struct ft_infer *in)
-{
-  struct ft_graph *g = in->graph;
-
-  *l = (struct ft_live){ .in = in, .graph = g, .block = &g->block, .scope = "" };
-  l->serial = l->serials = 1;
-  g->block = (struct ft_block){ 0 };
-  in->err->text[0] = '\0';
-  g->tensors = NULL;
-  g->tensor_count = g->operator_count = 0;
-  if (ft_live_tensor(l, "") == UINT32_MAX)
-    return -1;
-  g->tensors[0].block = 0;
-  return l->failed ? -1 : 0;
-}
-
-uint32_t ft_live_tensor(struct ft_live *l, const char *name)
+/* A tensor of the current block with nothing known of it. */
+static uint32_t add_tensor(struct ft_live *l, const char *name)
 {
   struct ft_graph *g = l->graph;
   struct ft_tensor *tensors =
@@ -99,6 +84,22 @@ uint32_t ft_live_tensor(struct ft_live *l, const char *name)
   g->tensors = tensors;
   tensors[g->tensor_count] = (struct ft_tensor){ .name = name, .rank = -1, .block = l->serial };
   return g->tensor_count++;
+}
+
+int ft_live_begin(struct ft_live *l, struct ft_infer *in)
+{
+  struct ft_graph *g = in->graph;
+
+  *l = (struct ft_live){ .in = in, .graph = g, .block = &g->block, .scope = "" };
+  l->serial = l->serials = 1;
+  g->block = (struct ft_block){ 0 };
+  in->err->text[0] = '\0';
+  g->tensors = NULL;
+  g->tensor_count = g->operator_count = 0;
+  if (add_tensor(l, "") == UINT32_MAX)
+    return -1;
+  g->tensors[0].block = 0;
+  return l->failed ? -1 : 0;
 }
 
 static int add_index(struct ft_live *l, uint32_t **list, size_t *room, uint32_t *count,
@@ -115,7 +116,7 @@ static int add_index(struct ft_live *l, uint32_t **list, size_t *room, uint32_t 
 
 uint32_t ft_live_input(struct ft_live *l, const char *name, const struct ft_declared *declared)
 {
-  uint32_t tensor = ft_live_tensor(l, name);
+  uint32_t tensor = add_tensor(l, name);
 
   if (!tensor || add_index(l, &l->graph->block.inputs, &l->input_room,
                            &l->graph->block.input_count, tensor) < 0)
@@ -174,7 +175,7 @@ uint32_t ft_live_weight(struct ft_live *l, struct ft_weight *weight)
 
   if (weight->tensor)
     return weight->tensor;
-  weight->tensor = ft_live_tensor(l, weight->name);
+  weight->tensor = add_tensor(l, weight->name);
   if (!weight->tensor || add_index(l, &block->constants, &l->constant_room, &block->constant_count,
                                    weight->tensor) < 0)
     return 0;
@@ -309,7 +310,7 @@ static struct ft_operator *append(struct ft_live *l, uint32_t outputs)
   op.attribute_count = l->attribute_count;
   op.output_count = outputs;
   for (uint32_t i = 0; i < outputs; i++) {
-    op.outputs[i] = ft_live_tensor(l, l->scope);
+    op.outputs[i] = add_tensor(l, l->scope);
     if (!op.outputs[i])
       return NULL;
     ft_live_of(l, op.outputs[i])->producer = b->operator_count + 1;

@@ -76,8 +76,6 @@ uint32_t ft_live_constant(struct ft_live *l, unsigned element, int rank, const i
                           const double *values);
 uint32_t ft_live_number(struct ft_live *l, unsigned element, double value);
 uint32_t ft_live_list(struct ft_live *l, const int64_t *values, size_t count);
-/* A tensor of the current block with nothing known of it. */
-uint32_t ft_live_tensor(struct ft_live *l, const char *name);
 
 /* Put an operator together: its type, inputs (0: absent) and attributes; then run it. */
 void ft_live_op(struct ft_live *l, const char *type);

@@ -34,7 +34,7 @@ const struct ft_pd_slot *ft_pd_slot(const struct ft_pd_slot *slots, size_t count
   return NULL;
 }
 
-int ft_pd_bind(struct ft_pd_run *r, const char *name, struct ft_operand value)
+static int bind_name(struct ft_pd_run *r, const char *name, struct ft_operand value)
 {
   struct ft_operand *kept = ft_live_take(&r->live, sizeof *kept);
 
@@ -102,7 +102,7 @@ int ft_pd_give_at(struct ft_pd_run *r, const char *name, size_t i, struct ft_ope
 {
   const struct ft_pd_slot *s = ft_pd_slot(r->op->outputs, r->op->output_count, name);
 
-  return s && i < s->count ? ft_pd_bind(r, s->variables[i], value) : 0;
+  return s && i < s->count ? bind_name(r, s->variables[i], value) : 0;
 }
 
 /* The result, by whatever name the operator has for it. */
@@ -297,7 +297,7 @@ static int unknown(struct ft_pd_run *r)
   y = ft_live_end(&r->live, (uint32_t)outputs);
   for (size_t i = 0; y && i < r->op->output_count; i++)
     for (size_t j = 0; j < r->op->outputs[i].count; j++)
-      if (ft_pd_bind(r, r->op->outputs[i].variables[j], ft_value_tensor(y++)) < 0)
+      if (bind_name(r, r->op->outputs[i].variables[j], ft_value_tensor(y++)) < 0)
         return -1;
   return y ? 0 : -1;
 }
@@ -332,7 +332,7 @@ static int end_loop(struct ft_pd_run *r, struct ft_block *body)
   for (uint32_t i = 0; i < body->output_count; i++)
     if (ft_like(r->live.in, ft_live_of(&r->live, first + i),
                 ft_live_of(&r->live, body->outputs[i])) < 0 ||
-        ft_pd_bind(r, changed[i], ft_value_tensor(first + i)) < 0)
+        bind_name(r, changed[i], ft_value_tensor(first + i)) < 0)
       return -1;
   return 0;
 }
@@ -458,7 +458,7 @@ static int add_variables(struct ft_pd_run *r, const struct ft_pd_block *block)
       return -1;
     value.weight->name = v->name;
     value.weight->declared = v->declared;
-    if (ft_pd_bind(r, v->name, value) < 0)
+    if (bind_name(r, v->name, value) < 0)
       return -1;
   }
   return 0;
@@ -483,7 +483,7 @@ static int add_inputs(struct ft_pd_run *r, const struct ft_pd_block *block)
       if (strcmp(block->variables[j].name, out->variables[0]) == 0)
         *d = block->variables[j].declared;
     tensor = ft_live_input(&r->live, out->variables[0], d);
-    if (!tensor || ft_pd_bind(r, out->variables[0], ft_value_tensor(tensor)) < 0)
+    if (!tensor || bind_name(r, out->variables[0], ft_value_tensor(tensor)) < 0)
       return -1;
   }
   return ft_infer_inputs(r->live.in);

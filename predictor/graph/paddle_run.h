@@ -23,7 +23,6 @@ int64_t ft_pd_integer(const struct ft_pd_run *r, const char *name, int64_t other
 /* A list of whole numbers; empty where there is none. */
 struct ft_operand ft_pd_integers(struct ft_pd_run *r, const char *name);
 const struct ft_pd_slot *ft_pd_slot(const struct ft_pd_slot *slots, size_t count, const char *name);
-int ft_pd_bind(struct ft_pd_run *r, const char *name, struct ft_operand value);
 struct ft_operand ft_pd_value(struct ft_pd_run *r, const char *name);
 struct ft_operand ft_pd_input_at(struct ft_pd_run *r, const char *name, size_t i);
 struct ft_operand ft_pd_input(struct ft_pd_run *r, const char *name);

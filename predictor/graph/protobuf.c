@@ -94,7 +94,8 @@ int ft_proto_copy(struct ft_proto *p, uint64_t at, void *out, size_t length)
   return 0;
 }
 
-int ft_proto_varint(struct ft_proto *p, uint64_t end, uint64_t *value)
+/* Take a varint that must end before END. Returns 0 or -1. */
+static int take_varint(struct ft_proto *p, uint64_t end, uint64_t *value)
 {
   uint64_t begin = p->at, result = 0;
   uint8_t b = 0;
@@ -140,7 +141,7 @@ int ft_proto_next(struct ft_proto *p, uint64_t end, struct ft_proto_field *field
   if (p->at >= end)
     return 0;
   field->at = p->at;
-  if (ft_proto_varint(p, end, &tag) < 0)
+  if (take_varint(p, end, &tag) < 0)
     return -1;
   field->wire = tag & 7;
   if (tag >> 3 == 0 || tag >> 3 > 0x1fffffff)
@@ -148,13 +149,13 @@ int ft_proto_next(struct ft_proto *p, uint64_t end, struct ft_proto_field *field
   field->number = (uint32_t)(tag >> 3);
   switch (field->wire) {
   case FT_PROTO_VARINT:
-    return ft_proto_varint(p, end, &field->value) < 0 ? -1 : 1;
+    return take_varint(p, end, &field->value) < 0 ? -1 : 1;
   case FT_PROTO_FIXED64:
     return fixed(p, end, 8, &field->value) < 0 ? -1 : 1;
   case FT_PROTO_FIXED32:
     return fixed(p, end, 4, &field->value) < 0 ? -1 : 1;
   case FT_PROTO_BYTES:
-    if (ft_proto_varint(p, end, &field->value) < 0)
+    if (take_varint(p, end, &field->value) < 0)
       return -1;
     if (field->value > end - p->at)
       return ft_proto_fail(
@@ -182,7 +183,7 @@ int ft_proto_integers(struct ft_proto *p, const struct ft_proto_field *field, in
   if (field->wire != FT_PROTO_BYTES)
     return ft_proto_fail(p, field->at, "expected whole numbers in field %u", field->number);
   while (p->at < field->end && *count <= room) {
-    if (ft_proto_varint(p, field->end, &value) < 0)
+    if (take_varint(p, field->end, &value) < 0)
       return -1;
     if (*count < room)
       out[*count] = (int64_t)value;

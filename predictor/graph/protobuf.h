@@ -47,9 +47,6 @@ int ft_proto_init(struct ft_proto *p, int fd, const char *name, struct ft_error 
  */
 int ft_proto_next(struct ft_proto *p, uint64_t end, struct ft_proto_field *field);
 
-/* Take a varint that must end before END. Returns 0 or -1. */
-int ft_proto_varint(struct ft_proto *p, uint64_t end, uint64_t *value);
-
 /* Copy LENGTH bytes from AT; the cursor ends behind them. Returns 0 or -1. */
 int ft_proto_copy(struct ft_proto *p, uint64_t at, void *out, size_t length);
 

@@ -27,7 +27,8 @@ json_t *ft_json_text(const char *text)
   return string;
 }
 
-json_t *ft_json_real(double value)
+/* A number; a whole one below 2^53 is an integer. */
+static json_t *real_or_null(double value)
 {
   if (!isfinite(value))
     return json_null();
@@ -73,7 +74,7 @@ json_t *ft_json_features(const ft_feature *features, size_t count)
   for (size_t i = 0; object && i < count; i++) {
     const ft_feature *f = &features[i];
 
-    if (set(object, f->name, f->has_number ? ft_json_real(f->number) : ft_json_text(f->category)) <
+    if (set(object, f->name, f->has_number ? real_or_null(f->number) : ft_json_text(f->category)) <
         0) {
       json_decref(object);
       return NULL;
@@ -87,7 +88,7 @@ json_t *ft_json_counters(const ft_counter *counters, size_t count)
   json_t *object = json_object();
 
   for (size_t i = 0; object && i < count; i++)
-    if (set(object, counters[i].name, ft_json_real(counters[i].value)) < 0) {
+    if (set(object, counters[i].name, real_or_null(counters[i].value)) < 0) {
       json_decref(object);
       return NULL;
     }
@@ -183,7 +184,7 @@ static json_t *value_of(const ft_observation *o, const struct ft_field *field)
   case FT_FIELD_BOOL:
     return json_boolean(ft_field_integer(o, field));
   case FT_FIELD_DOUBLE:
-    return ft_json_real(ft_field_number(o, field));
+    return real_or_null(ft_field_number(o, field));
   default:
     return json_integer((json_int_t)ft_field_integer(o, field));
   }

@@ -13,9 +13,6 @@
 /* A string of JSON; a byte that is not UTF-8 becomes '?'. */
 json_t *ft_json_text(const char *text);
 
-/* A number; a whole one below 2^53 is an integer. */
-json_t *ft_json_real(double value);
-
 /* {"batch": 32, "arch": "resnet50"} */
 json_t *ft_json_features(const ft_feature *features, size_t count);
 json_t *ft_json_counters(const ft_counter *counters, size_t count);

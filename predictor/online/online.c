@@ -339,3 +339,10 @@ int ft_online_update(ft_model *model, const ft_observation *observation, struct 
   free(work);
   return 1;
 }
+
+void ft_online_hold_times(ft_model *model, double latest)
+{
+  for (size_t i = 0; i < model->history_count; i++)
+    model->history[i].time = fmin(model->history[i].time, latest);
+  model->updated = fmin(model->updated, latest);
+}

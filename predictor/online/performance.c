@@ -22,6 +22,7 @@ enum {
 #define MICROSECONDS 1e6
 /* A year: no run takes longer. */
 #define ABSURD_SECONDS 3.2e7
+#define MOST_MICROSECONDS 0x1p50
 /* By how much runs of one app on one platform differ, where too few tell: as a deviation of logarithms. */
 #define PRIOR_SPREAD 0.1
 /* However many runs agree, what they share (a node, a week) may differ from the next by so much. */
@@ -133,6 +134,13 @@ static double ratio_of(const ft_performance *p, uint32_t place)
   return place && p->places[place].has_log_ratio ? p->places[place].log_ratio : 0;
 }
 
+/* Microseconds of a run of SECONDS at PLACE, had it run on the first; no more nor less than the
+ * memory model takes for bytes. */
+static double on_first(const ft_performance *p, double seconds, uint32_t place)
+{
+  return fmin(fmax(seconds * MICROSECONDS * exp(-ratio_of(p, place)), 1), MOST_MICROSECONDS);
+}
+
 /*
  * The regression is the memory model's: its bytes are here microseconds, each as it would have
  * been on the first place.
@@ -152,7 +160,7 @@ static void to_model(const ft_performance *p, ft_model *model)
 
     *to = (ft_run){ .key = run->key,
                     .time = run->time,
-                    .bytes = run->seconds * MICROSECONDS * exp(-ratio_of(p, run->place)),
+                    .bytes = on_first(p, run->seconds, run->place),
                     .runtime_seconds = 1,
                     .x_count = run->x_count };
     memcpy(to->x, run->x, sizeof run->x);
@@ -174,8 +182,7 @@ static int update_model(const ft_performance *p, const ft_observation *o, uint32
   shown->has_largest_process_bytes = false; /* it is a peak, too: 100 MB would be 100 s */
   shown->runtime_seconds = 1;
   shown->has_rss_bytes = true;
-  shown->rss_bytes =
-      (uint64_t)ceil(o->runtime_seconds * MICROSECONDS * exp(-ratio_of(p, place)));
+  shown->rss_bytes = (uint64_t)ceil(on_first(p, o->runtime_seconds, place));
   status = ft_online_update(model, shown, err);
   free(shown);
   return status;
@@ -364,6 +371,15 @@ int ft_performance_update(ft_performance *p, const ft_observation *o, struct ft_
     *p = w->next;
   free(w);
   return status;
+}
+
+void ft_performance_hold_times(ft_performance *p, double latest)
+{
+  for (size_t i = 0; i < p->history_count; i++)
+    p->history[i].time = fmin(p->history[i].time, latest);
+  for (size_t i = 0; i < p->places_count; i++)
+    p->places[i].last = fmin(p->places[i].last, latest);
+  p->updated = fmin(p->updated, latest);
 }
 
 void ft_performance_untell(ft_performance *p)

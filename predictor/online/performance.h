@@ -24,6 +24,9 @@ void ft_performance_init(ft_performance *performance, const char *app, uint32_t 
 int ft_performance_update(ft_performance *performance, const ft_observation *observation,
                           struct ft_error *err);
 
+/* As ft_online_hold_times. */
+void ft_performance_hold_times(ft_performance *performance, double latest);
+
 /*
  * Take what is told of PLATFORM from elsewhere: the logarithm of the run time there over that on
  * the first place, with its deviation, 0.02 or more. It stays; where the app has run there, both count

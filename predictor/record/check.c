@@ -5,6 +5,9 @@
 
 #include "predictor/record/check.h"
 
+/* No job on one node has used a pebibyte; what learns takes no more either. */
+#define MOST_BYTES 0x1p50
+
 static int bad(struct ft_error *err, const char *field)
 {
   return ft_error_set(err, "%s: outside what its schema allows", field);
@@ -126,7 +129,7 @@ static int check_views(const ft_evaluator *e, struct ft_error *err)
   if (e->seconds_count && (e->seconds_count != e->needs_count || e->ages.size != e->needs_count))
     return bad(err, "seconds");
   for (size_t i = 0; i < e->seconds_count; i++)
-    if (!(e->seconds[i] >= 0 && isfinite(e->seconds[i])))
+    if (!(e->seconds[i] >= 0 && isfinite(e->seconds[i])) || e->ages.bytes[i] >= e->seconds_count)
       return bad(err, "seconds");
   for (size_t v = 0; v < e->views_count; v++) {
     const ft_view *view = &e->views[v];
@@ -180,6 +183,19 @@ static int check_evaluator(const ft_evaluator *e, size_t columns, struct ft_erro
   return 0;
 }
 
+/* A run's values by column: NaN where it has none, a level of a category or -1 for one not known. */
+static bool are_values(const float *x, size_t count, const ft_column *columns, size_t column_count)
+{
+  for (size_t j = 0; j < count; j++) {
+    double most = j < column_count && columns[j].categorical ? columns[j].categories_count - 1.0
+                                                             : INFINITY;
+
+    if (isinf(x[j]) || (double)x[j] > most || (most < INFINITY && x[j] < -1))
+      return false;
+  }
+  return true;
+}
+
 static int check_model(const ft_model *m, struct ft_error *err)
 {
   if (!printable(m->app) || (unsigned)m->rule > _ft_rule_MAX || !isfinite(m->updated))
@@ -190,14 +206,13 @@ static int check_model(const ft_model *m, struct ft_error *err)
   for (size_t i = 0; i < m->history_count; i++) {
     const ft_run *r = &m->history[i];
 
-    if (!isfinite(r->time) || !isfinite(r->bytes) || r->bytes < 0 ||
+    if (!isfinite(r->time) || !(r->bytes >= 0 && r->bytes <= MOST_BYTES) ||
         !isfinite(r->predicted_log) || !isfinite(r->runtime_seconds) ||
         !isfinite(r->equation_log) || !isfinite(r->residual) || !isfinite(r->gpu_bytes) ||
         !isfinite(r->network_bytes))
       return bad(err, "history");
-    for (size_t j = 0; j < r->x_count; j++)
-      if (isinf(r->x[j]))
-        return bad(err, "history");
+    if (!are_values(r->x, r->x_count, m->columns, m->columns_count))
+      return bad(err, "history");
   }
   return check_evaluator(&m->evaluator, m->columns_count, err);
 }
@@ -225,11 +240,9 @@ static int check_performance(const ft_performance *p, struct ft_error *err)
     const ft_timed_run *r = &p->history[i];
 
     if (!isfinite(r->time) || !(r->seconds > 0 && isfinite(r->seconds)) ||
-        r->place >= p->places_count)
+        r->place >= p->places_count ||
+        !are_values(r->x, r->x_count, p->columns, p->columns_count))
       return bad(err, "history");
-    for (size_t j = 0; j < r->x_count; j++)
-      if (isinf(r->x[j]))
-        return bad(err, "history");
     for (size_t j = 0; j < r->counted_count; j++)
       if (isinf(r->counted[j]))
         return bad(err, "history");

@@ -78,22 +78,6 @@ void ft_layout_kin_name(const char *likeness, char out[FT_LAYOUT_NAME_SIZE])
   file_name(likeness, ".kin", out);
 }
 
-int ft_layout_read_kin(int state_fd, uint32_t uid, const char *likeness, ft_kin *kin,
-                       struct ft_error *err)
-{
-  char name[FT_LAYOUT_NAME_SIZE], path[FT_LAYOUT_NAME_SIZE + 64];
-
-  ft_layout_kin_name(likeness, name);
-  (void)snprintf(path, sizeof path, FT_LAYOUT_MODELS "/%" PRIu32 "/%s", uid, name);
-  if (ft_record_read(FT_RECORD_KIN, state_fd, path, kin, err) < 0)
-    return -1;
-  if (strcmp(kin->likeness, likeness) != 0) {
-    errno = ENOENT;
-    return ft_error_set(err, "%s: of another likeness", path);
-  }
-  return 0;
-}
-
 void ft_layout_imported_app(const char *user, uint32_t uid, const char *job_name, char out[128])
 {
   char whole[256];
@@ -115,103 +99,93 @@ void ft_layout_partition_name(const char *partition, char out[FT_LAYOUT_NAME_SIZ
 typedef int reader(enum ft_record record, int dirfd, const char *name, void *message,
                    struct ft_error *err);
 
-static int read_named(reader *read, int state_fd, const char *folder, const char *app,
-                      ft_model *model, struct ft_error *err)
+/* A kind of file that is named after what it is of; two names may make one file. */
+static const struct kind {
+  enum ft_record record;
+  void (*file)(const char *subject, char out[FT_LAYOUT_NAME_SIZE]);
+  size_t subject; /* where the message says what it is of */
+  const char *another;
+} a_model = { FT_RECORD_MODEL, ft_layout_model_name, offsetof(ft_model, app),
+              "the model of another app" },
+  run_times = { FT_RECORD_PERFORMANCE, ft_layout_performance_name, offsetof(ft_performance, app),
+                "the run times of another app" },
+  kin_list = { FT_RECORD_KIN, ft_layout_kin_name, offsetof(ft_kin, likeness),
+               "of another likeness" };
+
+static int read_in(reader *read, const struct kind *kind, int state_fd, const char *folder,
+                   const char *subject, void *message, struct ft_error *err)
 {
   char name[FT_LAYOUT_NAME_SIZE], path[FT_LAYOUT_NAME_SIZE + 64];
 
-  ft_layout_model_name(app, name);
+  kind->file(subject, name);
   (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-  if (read(FT_RECORD_MODEL, state_fd, path, model, err) < 0)
+  if (read(kind->record, state_fd, path, message, err) < 0)
     return -1;
-  if (strcmp(model->app, app) != 0) {
+  if (strcmp((const char *)message + kind->subject, subject) != 0) {
     errno = ENOENT;
-    return ft_error_set(err, "%s: the model of another app", path);
+    return ft_error_set(err, "%s: %s", path, kind->another);
   }
   return 0;
 }
 
-static int read_own(reader *read, int state_fd, uint32_t uid, const char *app, ft_model *model,
-                    struct ft_error *err)
+static int read_own(reader *read, const struct kind *kind, int state_fd, uint32_t uid,
+                    const char *subject, void *message, struct ft_error *err)
 {
   char folder[48];
 
   (void)snprintf(folder, sizeof folder, FT_LAYOUT_MODELS "/%" PRIu32, uid);
-  return read_named(read, state_fd, folder, app, model, err);
+  return read_in(read, kind, state_fd, folder, subject, message, err);
 }
 
-static int read_model(reader *read, int state_fd, uint32_t uid, const char *app, ft_model *model,
-                      struct ft_error *err)
+static int read_own_or_shared(reader *read, const struct kind *kind, int state_fd, uint32_t uid,
+                              const char *subject, void *message, struct ft_error *err)
 {
-  if (read_own(read, state_fd, uid, app, model, err) == 0)
+  if (read_own(read, kind, state_fd, uid, subject, message, err) == 0)
     return 0;
   if (errno != ENOENT)
     return -1;
-  return read_named(read, state_fd, FT_LAYOUT_SHARED, app, model, err);
+  return read_in(read, kind, state_fd, FT_LAYOUT_SHARED, subject, message, err);
+}
+
+int ft_layout_read_kin(int state_fd, uint32_t uid, const char *likeness, ft_kin *kin,
+                       struct ft_error *err)
+{
+  return read_own(ft_record_read, &kin_list, state_fd, uid, likeness, kin, err);
 }
 
 int ft_layout_read_model(int state_fd, uint32_t uid, const char *app, ft_model *model,
                          struct ft_error *err)
 {
-  return read_model(ft_record_read, state_fd, uid, app, model, err);
+  return read_own_or_shared(ft_record_read, &a_model, state_fd, uid, app, model, err);
 }
 
 int ft_layout_read_own_model(int state_fd, uint32_t uid, const char *app, ft_model *model,
                              struct ft_error *err)
 {
-  return read_own(ft_record_read, state_fd, uid, app, model, err);
+  return read_own(ft_record_read, &a_model, state_fd, uid, app, model, err);
 }
 
 int ft_layout_read_shared(int state_fd, const char *app, ft_model *model, struct ft_error *err)
 {
-  return read_named(ft_record_read_head, state_fd, FT_LAYOUT_SHARED, app, model, err);
+  return read_in(ft_record_read_head, &a_model, state_fd, FT_LAYOUT_SHARED, app, model, err);
 }
 
 int ft_layout_read_evaluator(int state_fd, uint32_t uid, const char *app, ft_model *model,
                              struct ft_error *err)
 {
-  return read_model(ft_record_read_head, state_fd, uid, app, model, err);
-}
-
-static int read_performance(reader *read, int state_fd, const char *folder, const char *app,
-                            ft_performance *performance, struct ft_error *err)
-{
-  char name[FT_LAYOUT_NAME_SIZE], path[FT_LAYOUT_NAME_SIZE + 64];
-
-  ft_layout_performance_name(app, name);
-  (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-  if (read(FT_RECORD_PERFORMANCE, state_fd, path, performance, err) < 0)
-    return -1;
-  if (strcmp(performance->app, app) != 0) {
-    errno = ENOENT;
-    return ft_error_set(err, "%s: the run times of another app", path);
-  }
-  return 0;
-}
-
-static int read_own_performance(reader *read, int state_fd, uint32_t uid, const char *app,
-                                ft_performance *performance, struct ft_error *err)
-{
-  char folder[48];
-
-  (void)snprintf(folder, sizeof folder, FT_LAYOUT_MODELS "/%" PRIu32, uid);
-  return read_performance(read, state_fd, folder, app, performance, err);
+  return read_own_or_shared(ft_record_read_head, &a_model, state_fd, uid, app, model, err);
 }
 
 int ft_layout_read_own_performance(int state_fd, uint32_t uid, const char *app,
                                    ft_performance *performance, struct ft_error *err)
 {
-  return read_own_performance(ft_record_read, state_fd, uid, app, performance, err);
+  return read_own(ft_record_read, &run_times, state_fd, uid, app, performance, err);
 }
 
 int ft_layout_read_performance(int state_fd, uint32_t uid, const char *app,
                                ft_performance *performance, struct ft_error *err)
 {
-  if (read_own_performance(ft_record_read_head, state_fd, uid, app, performance, err) == 0)
-    return 0;
-  if (errno != ENOENT)
-    return -1;
-  return read_performance(ft_record_read_head, state_fd, FT_LAYOUT_SHARED, app, performance, err);
+  return read_own_or_shared(ft_record_read_head, &run_times, state_fd, uid, app, performance, err);
 }
 
 int ft_layout_read_platforms(int state_fd, ft_platforms *platforms, struct ft_error *err)

@@ -139,8 +139,9 @@ static bool may_be_file(const char *word)
   return (size_t)snprintf(path, sizeof path, "./%s", word) < sizeof path && is_path(path);
 }
 
-void ft_found_file(struct ft_found *found, const char *path, const char *counts,
-                   const char *feature)
+/* Ask for COUNTS of the file PATH, to be added to FEATURE. */
+static void ask_file(struct ft_found *found, const char *path, const char *counts,
+                     const char *feature)
 {
   struct ft_file_queries *files = found->files;
   struct ft_file_query query;
@@ -190,7 +191,7 @@ static void take_value(struct ft_found *found, const char *name, const struct ft
   if (!clean_name(name, clean) || is_idle(clean))
     return;
   if (is_path(value) && !number_of(value, &number)) {
-    ft_found_file(found, value, "bytes", "input_bytes");
+    ask_file(found, value, "bytes", "input_bytes");
     return;
   }
   if (word->argument && word->argument <= 64)
@@ -293,7 +294,7 @@ void ft_found_arguments(struct ft_found *found, const struct ft_command *c,
     if (value && !strchr(name, '/')) {
       take_value(found, name, word, value);
     } else if (is_path(word->text)) {
-      ft_found_file(found, word->text, "bytes", "input_bytes");
+      ask_file(found, word->text, "bytes", "input_bytes");
     } else if (number_of(word->text, &number) && (own || !word->argument)) {
       /* already there under the name of the option that it is handed to */
       if (own && i < 64 && (found->arguments_named & UINT64_C(1) << i))
@@ -302,11 +303,11 @@ void ft_found_arguments(struct ft_found *found, const struct ft_command *c,
       ft_found_value(found, name, word->text);
     } else if ((own || word->argument) && !number_of(word->text, &number) &&
                may_be_file(word->text)) {
-      ft_found_file(found, word->text, "bytes", "input_bytes");
+      ask_file(found, word->text, "bytes", "input_bytes");
     }
   }
   if (!own && c->input && may_be_file(c->input))
-    ft_found_file(found, c->input, "bytes", "input_bytes");
+    ask_file(found, c->input, "bytes", "input_bytes");
 }
 
 /* The value of the argument NAME, "--batch" or the position "2"; NULL where it is not there. */
@@ -393,6 +394,6 @@ void ft_found_declared(struct ft_found *found, const struct ft_command *c,
                                                      : file->counts + strlen("key:");
     value = declared_value(c, parts, file->argument, taken);
     if (value && *value)
-      ft_found_file(found, value, file->counts, feature);
+      ask_file(found, value, file->counts, feature);
   }
 }

@@ -39,10 +39,6 @@ void ft_found_arguments(struct ft_found *found, const struct ft_command *command
 void ft_found_declared(struct ft_found *found, const struct ft_command *command,
                        const struct ft_parts *parts, const ft_declared_app *app);
 
-/* Ask for COUNTS of the file PATH, to be added to FEATURE. */
-void ft_found_file(struct ft_found *found, const char *path, const char *counts,
-                   const char *feature);
-
 /* A cd to PATH; "": to where nobody knows. */
 void ft_found_directory(struct ft_found *found, const char *path);
 

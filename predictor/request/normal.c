@@ -34,7 +34,11 @@ static void skip_unit(struct ft_text *text)
     *text = rest;
 }
 
-bool ft_normal_number(struct ft_text *text, char previous)
+/*
+ * Take a number with its unit ("10", "0.5", "1e-3", "4G", "512MiB", "30s", "5%") that
+ * stands alone: no letter before it (PREVIOUS: the byte there) nor after.
+ */
+static bool take_number(struct ft_text *text, char previous)
 {
   struct ft_text rest = *text;
   double value;
@@ -67,7 +71,7 @@ static bool is_number(struct ft_text word)
 {
   if (word.at < word.end && (*word.at == '-' || *word.at == '+'))
     word.at++;
-  return ft_normal_number(&word, '\0') && word.at == word.end;
+  return take_number(&word, '\0') && word.at == word.end;
 }
 
 /* ".gz", ".h5", ".jsonl": one to eight letters and digits, a letter among them. */
@@ -110,7 +114,7 @@ static uint64_t add_numbers_out(uint64_t hash, struct ft_text text)
   while (text.at < text.end) {
     const char *from = text.at;
 
-    if (ft_normal_number(&text, previous)) {
+    if (take_number(&text, previous)) {
       hash = add(hash, "0", 1);
       previous = '0';
       continue;
@@ -164,7 +168,7 @@ void ft_normal_name(const char *name, char *out, size_t size)
   size_t used = 0;
 
   while (text.at < text.end && used + 1 < size) {
-    if (ft_normal_number(&text, previous)) {
+    if (take_number(&text, previous)) {
       out[used++] = previous = '0';
       continue;
     }

@@ -12,12 +12,6 @@
 
 #include "predictor/core/text.h"
 
-/*
- * Take a number with its unit ("10", "0.5", "1e-3", "4G", "512MiB", "30s", "5%") that
- * stands alone: no letter before it (PREVIOUS: the byte there) nor after.
- */
-bool ft_normal_number(struct ft_text *text, char previous);
-
 /* Whether a word may name a file: it has a '/' or an extension, and is no number and no URL. */
 bool ft_normal_is_path(struct ft_text word);
 

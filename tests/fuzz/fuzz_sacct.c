@@ -8,11 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "predictor/core/io.h"
 #include "predictor/history/import.h"
+#include "tests/fuzz/input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -49,7 +47,6 @@ static void skipped(const struct ft_error *why, void *data)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   static ft_observation copy;
-  static int fd = -1;
   struct ft_import import = { .name = "fuzz",
                               .find_uid = find_uid,
                               .put = put,
@@ -59,14 +56,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   struct ft_error err = { "" };
   int status;
 
-  if (fd < 0)
-    fd = memfd_create("fuzz", MFD_CLOEXEC);
   if (size < 2)
     return 0;
-  if (fd < 0 || ftruncate(fd, 0) < 0 || lseek(fd, 0, SEEK_SET) < 0 ||
-      ft_io_write_all(fd, data + 1, size - 1) < 0 || lseek(fd, 0, SEEK_SET) < 0)
-    abort();
-  import.fd = fd;
+  import.fd = fuzz_fd(data + 1, size - 1);
   import.keep_going = data[0] & 2;
   import.zone = data[0] & 4 ? ft_zone_open("+01:00", NULL, &err) : NULL;
   status = data[0] & 1 ? ft_import_csv(&import, &err) : ft_import_sacct(&import, &err);

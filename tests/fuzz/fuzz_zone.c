@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A time zone's file (RFC 8536): whatever it says, offsets are less than a day or so, and times finite. */
+#include "config.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include "predictor/core/zone.h"
+#include "tests/fuzz/input.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static char folder[] = "/tmp/fuzz-zone-XXXXXX";
+static char path[sizeof folder + 8];
+
+static void clean(void)
+{
+  (void)unlink(path);
+  (void)rmdir(folder);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+  static const int64_t instants[] = { -62167219200, -1, 0, 1795210200, 253402300799 };
+  struct ft_error err = { "" };
+  struct ft_zone *zone;
+  static int fd = -1;
+
+  if (fd < 0) {
+    fuzz_must(mkdtemp(folder) != NULL);
+    (void)snprintf(path, sizeof path, "%s/zone", folder);
+    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    (void)atexit(clean);
+  }
+  fuzz_fill(fd, data, size);
+  zone = ft_zone_open("zone", folder, &err);
+  if (!zone)
+    fuzz_refused(&err);
+  for (size_t i = 0; zone && i < sizeof instants / sizeof *instants; i++) {
+    fuzz_must(labs(ft_zone_offset(zone, instants[i])) <= 7 * 86400);
+    (void)ft_zone_to_utc(zone, instants[i]);
+  }
+  ft_zone_close(zone);
+  return 0;
+}

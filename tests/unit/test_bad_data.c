@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What is reported wrongly, twice, in disorder or by a liar has bounded influence on the next
+ * amount. */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include "predictor/core/text.h"
+#include "predictor/estimate/allocation.h"
+#include "predictor/online/failure.h"
+#include "predictor/online/online.h"
+#include "predictor/online/performance.h"
+#include "tests/unit/simulate.h"
+
+enum { ABROAD = 1000000 /* a clock that far ahead */ };
+
+static ft_model model;
+static uint32_t jobs;
+static double price; /* of a failure */
+
+static int start(void **state)
+{
+  (void)state;
+  jobs = 0;
+  price = 1;
+  ft_online_init(&model, "app", 0, FT_RULE_RSS);
+  return 0;
+}
+
+/* A run of BATCH (below 0: none) that ended at TIME. */
+static ft_observation run_of(double batch, double time, double bytes)
+{
+  ft_observation o = { .schema = FT_SCHEMA,
+                       .job_id = ++jobs,
+                       .end_time = time,
+                       .runtime_seconds = 60,
+                       .outcome = FT_OUTCOME_COMPLETED,
+                       .has_rss_bytes = true,
+                       .rss_bytes = (uint64_t)bytes };
+
+  feature(&o, "cpus", 4);
+  if (batch >= 0)
+    feature(&o, "batch", batch);
+  return o;
+}
+
+static void learn(const ft_observation *o)
+{
+  struct ft_error err = { "" };
+
+  if (ft_online_update(&model, o, &err) < 0)
+    fail_msg("%s", err.text);
+}
+
+static void ran(double batch, double bytes)
+{
+  ft_observation o = run_of(batch, jobs + 1.0, bytes);
+
+  learn(&o);
+}
+
+static double amount(double batch)
+{
+  ft_observation o = run_of(batch, 0, 0);
+  struct ft_estimate estimate;
+  struct ft_error err;
+  double bytes = 0;
+
+  jobs--;
+  if (ft_allocate_memory(&model, o.features, o.features_count, 0, price, &estimate, &bytes, &err) <
+      0)
+    fail_msg("%s", err.text);
+  return bytes;
+}
+
+static double line(double batch)
+{
+  return (1 + 0.2 * batch) * GIB;
+}
+
+static void about(double value, double expected, double factor, const char *what)
+{
+  if (!(value > expected / factor && value < expected * factor))
+    fail_msg("%s: %g, expected about %g", what, value, expected);
+}
+
+static void a_report_that_comes_three_times_counts_once(void **state)
+{
+  static ft_model once;
+
+  (void)state;
+  for (int times = 1; times <= 3; times += 2) {
+    struct ft_random random;
+
+    ft_random_seed(&random, 4);
+    (void)start(NULL);
+    for (unsigned i = 0; i < 90; i++) {
+      double batch = 1 + (double)ft_random_below(&random, 64);
+      ft_observation o =
+          run_of(batch, jobs + 1.0, line(batch) * exp(0.05 * ft_random_normal(&random)));
+
+      for (int t = 0; t < times; t++)
+        learn(&o);
+    }
+    if (times == 1)
+      once = model;
+  }
+  assert_int_equal(model.runs, once.runs);
+  assert_int_equal(model.completed, once.completed);
+  assert_int_equal(model.history_count, once.history_count);
+  assert_near(model.evaluator.judged, once.evaluator.judged, 1e-9);
+  for (double batch = 1; batch <= 64; batch *= 2) {
+    double thrice = amount(batch);
+    static ft_model other;
+
+    other = model;
+    model = once;
+    about(thrice, amount(batch), 1.03, "reported three times");
+    model = other;
+  }
+}
+
+static void absurd_reports_move_little(void **state)
+{
+  static const struct {
+    double batch, bytes, seconds, time;
+  } absurd[] = {
+    { 16, 1, 60, 0 },           { 16, 0x1p50, 60, 0 },       { 16, 4 * GIB, -1e9, 0 },
+    { 16, 4 * GIB, 1e300, 0 },  { 16, 4 * GIB, NAN, 0 },     { -1, 900 * GIB, 60, 0 },
+    { 1e300, GIB, 60, 0 },      { 16, 4 * GIB, 60, -1e300 }, { 16, 4 * GIB, 60, 1e300 },
+    { 0, 500 * GIB, 1e9, NAN },
+  };
+
+  (void)state;
+  for (size_t a = 0; a < COUNT_OF(absurd); a++) {
+    double before;
+    ft_observation o;
+
+    (void)start(NULL);
+    for (unsigned i = 0; i < 80; i++)
+      ran(1 + i * 7 % 32, line(1 + i * 7 % 32));
+    before = amount(20);
+    o = run_of(absurd[a].batch, absurd[a].time == 0 ? jobs : absurd[a].time, absurd[a].bytes);
+    o.runtime_seconds = absurd[a].seconds;
+    learn(&o);
+    about(amount(20), before, 1.25, "after an absurd report");
+    for (unsigned i = 0; i < 5; i++)
+      ran(1 + i * 7 % 32, line(1 + i * 7 % 32));
+    about(amount(20), before, 1.25, "five runs later");
+  }
+}
+
+static void a_clock_that_was_ahead_stops_no_learning(void **state)
+{
+  (void)state;
+  for (unsigned i = 0; i < 250; i++) {
+    ft_observation o = run_of(-1, ABROAD + i, GIB);
+
+    learn(&o);
+  }
+  for (unsigned i = 0; i < 40; i++) {
+    ft_observation o = run_of(-1, i, 6 * GIB);
+
+    learn(&o);
+    ft_online_hold_times(&model, i);
+  }
+  assert_true(model.updated <= 40);
+  about(amount(-1), 6 * GIB, 1.2, "after the clock was put right");
+}
+
+static void a_clock_that_is_behind_moves_little(void **state)
+{
+  (void)state;
+  for (unsigned i = 0; i < 250; i++)
+    ran(-1, 4 * GIB * (1 + 0.01 * (i % 7)));
+  for (unsigned i = 0; i < 50; i++) {
+    ft_observation o = run_of(-1, i % 2 ? -1e9 : 0, GIB);
+
+    learn(&o);
+  }
+  assert_int_equal(model.history_count, 200);
+  about(amount(-1), 4.2 * GIB, 1.1, "beside runs of 1970");
+}
+
+static void run_times_are_learnt_after_a_clock_was_ahead(void **state)
+{
+  static ft_performance p;
+
+  (void)state;
+  ft_performance_init(&p, "app", 0);
+  for (unsigned i = 0; i < 160; i++) {
+    ft_observation o = run_of(-1, i < 120 ? ABROAD + i : i, GIB);
+
+    o.runtime_seconds = i < 120 ? 100 : 500;
+    (void)ft_string_copy("here", o.platform, sizeof o.platform);
+    assert_int_equal(ft_performance_update(&p, &o, NULL), 1);
+    if (i >= 120)
+      ft_performance_hold_times(&p, i);
+  }
+  assert_near(p.history[p.history_count - 1].seconds, 500, 0);
+  assert_near(p.history[p.history_count - 30].seconds, 500, 0);
+  assert_true(p.updated <= 160);
+}
+
+/* The same features, another program: what needed more needs less, and the other way round. */
+static void an_app_that_means_something_else_overnight_is_learnt_anew(void **state)
+{
+  unsigned failed = 0;
+
+  (void)state;
+  ft_failure_set_price(&model, price = 100);
+  for (unsigned i = 0; i < 150; i++)
+    ran(1 + i * 7 % 32, line(1 + i * 7 % 32));
+  for (unsigned i = 0; i < 60; i++) {
+    double batch = 1 + i * 7 % 32, need = 60 * GIB / (1 + 0.2 * batch), asked = amount(batch);
+
+    /* never more than twice the most that either has needed */
+    assert_true(asked < 2 * 60 * GIB);
+    failed += i >= 20 && asked < need;
+    ran(batch, need);
+  }
+  print_message("# %u of the last 40 amounts too small\n", failed);
+  assert_true(failed <= 8);
+}
+
+static void a_liar_harms_hardly_anyone_else(void **state)
+{
+  static const double lies[] = { 0, 1, 1e6, 1e30 };
+
+  (void)state;
+  for (size_t l = 0; l < COUNT_OF(lies); l++) {
+    struct ft_random random;
+    double before;
+
+    ft_random_seed(&random, 8);
+    (void)start(NULL);
+    for (unsigned i = 0; i < 120; i++) {
+      double batch = 1 + (double)ft_random_below(&random, 32);
+
+      ran(batch, line(batch));
+      /* one in twelve says another batch than it has */
+      if (i % 12 == 5)
+        ran(lies[l], line(1 + (double)ft_random_below(&random, 32)));
+    }
+    before = amount(24);
+    about(before, line(24), 1.35, "beside a liar");
+  }
+}
+
+/* Who lies about one submission is told no more than a pebibyte, and a finite one. */
+static void a_lie_is_answered_within_reason(void **state)
+{
+  static const double lies[] = { 0, 1e-300, 1e6, 1e30, 1e300, -5e9 };
+
+  (void)state;
+  for (unsigned i = 0; i < 120; i++)
+    ran(1 + i * 7 % 32, line(1 + i * 7 % 32));
+  for (size_t l = 0; l < COUNT_OF(lies); l++) {
+    double bytes = amount(lies[l]);
+
+    if (!(bytes > 0.01 * GIB && bytes <= 0x1p51))
+      fail_msg("batch=%g: %g bytes", lies[l], bytes);
+  }
+}
+
+/* Whatever ten thousand runs say, their model is of one size, as a file too. */
+static void the_model_of_an_app_is_bounded(void **state)
+{
+  struct ft_random random;
+  struct ft_buf buf;
+  struct ft_error err;
+  char name[48];
+
+  (void)state;
+  ft_random_seed(&random, 2);
+  for (unsigned i = 0; i < 2000; i++) {
+    ft_observation o = run_of((double)ft_random_below(&random, 1000), i,
+                              1e6 * (double)(1 + ft_random_below(&random, 1000000)));
+
+    for (unsigned j = 0; j < 16; j++) {
+      (void)snprintf(name, sizeof name, "f%u", (unsigned)ft_random_below(&random, 200));
+      if (j % 2)
+        feature(&o, name, (double)ft_random_below(&random, 1 << 20));
+      else
+        category(&o, name, name + ft_random_below(&random, 2));
+    }
+    learn(&o);
+  }
+  assert_int_equal(model.history_count, 200);
+  ft_buf_init(&buf, FT_LIMIT_RECORD);
+  assert_int_equal(ft_record_encode(FT_RECORD_MODEL, &model, &buf, &err), 0);
+  print_message("# 2,000 runs of any features: %zu bytes in a file\n", buf.length);
+  assert_true(buf.length < sizeof model);
+  ft_buf_free(&buf);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test_setup(a_report_that_comes_three_times_counts_once, start),
+    cmocka_unit_test_setup(absurd_reports_move_little, start),
+    cmocka_unit_test_setup(a_clock_that_was_ahead_stops_no_learning, start),
+    cmocka_unit_test_setup(a_clock_that_is_behind_moves_little, start),
+    cmocka_unit_test_setup(run_times_are_learnt_after_a_clock_was_ahead, start),
+    cmocka_unit_test_setup(an_app_that_means_something_else_overnight_is_learnt_anew, start),
+    cmocka_unit_test_setup(a_liar_harms_hardly_anyone_else, start),
+    cmocka_unit_test_setup(a_lie_is_answered_within_reason, start),
+    cmocka_unit_test_setup(the_model_of_an_app_is_bounded, start),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
