@@ -236,6 +236,7 @@ FT_HOT static void find_candidates(struct ft_measure *measure)
   pid_t newest = newest_pid(discovery), last = discovery->newest;
 
   discovery->count = 0;
+  measure->born = !newest || newest != last;
   if (newest && newest < last)
     ft_discovery_restart(discovery);
   if (!newest || !discovery->newest || newest - last > PROBE_LIMIT ||
