@@ -194,6 +194,9 @@ static bool is_strangers_session(const struct ft_measure *measure, pid_t session
 {
   if (session == births->stranger && session)
     return true;
+  /* of no leader (what init began): only a child of one in it is in it */
+  if (session == 0)
+    return !is_members_session(measure, 0);
   return session > 0 && session < FT_PID_LIMIT && is_known(measure->discovery, session) &&
          (session < births->from || session > births->to) &&
          (kill(session, 0) == 0 || errno == EPERM) && !is_members_session(measure, session);

@@ -92,7 +92,7 @@ static void close_(struct ft_measure *measure, struct ft_tree *tree, void *data,
 /* ---- whose they are ---- */
 
 /* The member called PID, one that ended since the sample before too. */
-static struct ft_member *member_of(const struct ft_tree *tree, pid_t pid)
+FT_HOT static struct ft_member *member_of(const struct ft_tree *tree, pid_t pid)
 {
   for (size_t i = 0; i < tree->count; i++)
     if (tree->pulses[i].pid == pid)
@@ -101,7 +101,7 @@ static struct ft_member *member_of(const struct ft_tree *tree, pid_t pid)
 }
 
 /* The end of PID among the COUNT, or -1: a parent ends after its children more often than not. */
-static ptrdiff_t end_of(const struct ft_exits *exits, size_t count, pid_t pid)
+FT_HOT static ptrdiff_t end_of(const struct ft_exits *exits, size_t count, pid_t pid)
 {
   for (size_t i = count; i-- > 0;)
     if (exits->of[i].pid == pid)
@@ -110,7 +110,7 @@ static ptrdiff_t end_of(const struct ft_exits *exits, size_t count, pid_t pid)
 }
 
 /* Mark those of TREE. Returns whether there are any. */
-static bool find_mine(const struct ft_tree *tree, struct ft_exits *exits, size_t count)
+FT_HOT static bool find_mine(const struct ft_tree *tree, struct ft_exits *exits, size_t count)
 {
   bool any = false, more = true;
 
@@ -216,7 +216,7 @@ static void take(struct ft_tree *tree, struct state *state, const struct ft_exit
     ft_most(&tree->may_bytes, most + brief);
 }
 
-static size_t index_of(const struct ft_measure *measure)
+FT_HOT static size_t index_of(const struct ft_measure *measure)
 {
   size_t i = 0;
 
@@ -226,7 +226,7 @@ static size_t index_of(const struct ft_measure *measure)
 }
 
 /* Read what has ended, for all trees: a record is told once. */
-static void read_all(struct ft_measure *measure)
+FT_HOT static void read_all(struct ft_measure *measure)
 {
   struct ft_exits *exits = measure->exits;
   size_t at = index_of(measure);

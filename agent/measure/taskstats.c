@@ -61,7 +61,8 @@ struct request {
 };
 
 /* The attribute of TYPE among the LENGTH bytes at TEXT; its content's length, or -1. */
-static ssize_t find_attribute(const char *text, size_t length, int type, const char **content)
+FT_HOT static ssize_t find_attribute(const char *text, size_t length, int type,
+                                     const char **content)
 {
   struct nlattr attribute;
 
@@ -219,11 +220,18 @@ struct record {
   struct ft_exit exit;
 };
 
-static bool parse(const char *text, size_t length, struct record *out)
+/* A field of the struct taskstats at CONTENT, wherever that lies. */
+#define FIELD(content, type, field, out)                                                           \
+  memcpy(out, (content) + offsetof(struct taskstats, field), sizeof(type))
+
+FT_HOT static bool parse(const char *text, size_t length, struct record *out)
 {
-  struct taskstats stats = { 0 };
   struct nlmsghdr header;
   const char *group, *content;
+  uint32_t pid, process, parent;
+  uint64_t high, faults;
+  uint16_t version;
+  uint8_t flags;
   ssize_t size;
 
   if (length < NLMSG_HDRLEN + GENL_HDRLEN)
@@ -234,19 +242,25 @@ static bool parse(const char *text, size_t length, struct record *out)
   size = find_attribute(text + NLMSG_HDRLEN + GENL_HDRLEN, length - NLMSG_HDRLEN - GENL_HDRLEN,
                         TASKSTATS_TYPE_AGGR_PID, &group);
   size = size < 0 ? -1 : find_attribute(group, (size_t)size, TASKSTATS_TYPE_STATS, &content);
-  if (size < (ssize_t)(offsetof(struct taskstats, ac_tgid) + sizeof stats.ac_tgid))
+  if (size < (ssize_t)(offsetof(struct taskstats, ac_tgid) + sizeof process))
     return false;
-  memcpy(&stats, content, (size_t)size < sizeof stats ? (size_t)size : sizeof stats);
-  if (stats.version < 12)
+  FIELD(content, version, version, &version);
+  FIELD(content, flags, ac_flag, &flags);
+  FIELD(content, pid, ac_pid, &pid);
+  FIELD(content, process, ac_tgid, &process);
+  FIELD(content, parent, ac_ppid, &parent);
+  FIELD(content, high, hiwater_rss, &high);
+  FIELD(content, faults, ac_minflt, &faults);
+  if (version < 12)
     return false;
   *out = (struct record){
-    .thread = (pid_t)stats.ac_pid,
-    .last = stats.ac_flag & AGROUP,
-    .exit = { .pid = (pid_t)stats.ac_tgid,
-              .parent = (pid_t)stats.ac_ppid,
-              .forked = stats.ac_flag & AFORK,
-              .high_bytes = (double)stats.hiwater_rss * FT_KIB,
-              .fault_bytes = (double)stats.ac_minflt * (double)sysconf(_SC_PAGESIZE) },
+    .thread = (pid_t)pid,
+    .last = flags & AGROUP,
+    .exit = { .pid = (pid_t)process,
+              .parent = (pid_t)parent,
+              .forked = flags & AFORK,
+              .high_bytes = (double)high * FT_KIB,
+              .fault_bytes = (double)faults * (double)sysconf(_SC_PAGESIZE) },
   };
   return true;
 }
@@ -271,7 +285,7 @@ static bool was_forked(const struct leaders *leaders, pid_t pid)
 }
 
 /* Whether RECORD is a process's end: into OUT. */
-static bool take(const struct record *record, struct leaders *leaders, struct ft_exit *out)
+FT_HOT static bool take(const struct record *record, struct leaders *leaders, struct ft_exit *out)
 {
   bool leader = record->thread == record->exit.pid;
 
@@ -287,7 +301,7 @@ static bool take(const struct record *record, struct leaders *leaders, struct ft
   return false;
 }
 
-size_t ft_taskstats_read(int fd, struct ft_exit *exits, bool *more)
+FT_HOT size_t ft_taskstats_read(int fd, struct ft_exit *exits, bool *more)
 {
   char text[MESSAGES_AT_ONCE][MESSAGE_LIMIT];
   struct iovec parts[MESSAGES_AT_ONCE];
