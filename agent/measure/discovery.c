@@ -194,6 +194,9 @@ static bool is_strangers_session(const struct ft_measure *measure, pid_t session
 {
   if (session == births->stranger && session)
     return true;
+  /* of no leader (what init began): only a child of one in it is in it */
+  if (session == 0)
+    return !is_members_session(measure, 0);
   return session > 0 && session < FT_PID_LIMIT && is_known(measure->discovery, session) &&
          (session < births->from || session > births->to) &&
          (kill(session, 0) == 0 || errno == EPERM) && !is_members_session(measure, session);
@@ -236,6 +239,7 @@ FT_HOT static void find_candidates(struct ft_measure *measure)
   pid_t newest = newest_pid(discovery), last = discovery->newest;
 
   discovery->count = 0;
+  measure->born = !newest || newest != last;
   if (newest && newest < last)
     ft_discovery_restart(discovery);
   if (!newest || !discovery->newest || newest - last > PROBE_LIMIT ||

@@ -55,18 +55,20 @@ struct ft_member {
   bool reaped;         /* it has waited for a child since that was last looked into */
   bool gone;           /* ended since the sample before; leaves the array after this one */
   bool look;           /* the costly files are due at this sample */
-  bool counted;        /* its RSS is in this sample's sum */
+  bool counted;        /* all of its RSS is in this sample's sum */
+  bool forked;         /* it had not called exec when it was first seen */
 
   /* kept by tree.c and the samplers of this folder */
   double looked, next_look, look_interval; /* seconds */
   double size_bytes, rss_bytes, shared_bytes; /* latest statm */
   bool changed;                    /* size or RSS, since the last look */
   double most_rss_bytes;           /* the highest of them */
+  double held_bytes;               /* what of it the latest sum holds in which it lived */
   double pss_bytes;                /* as read in that round of pss.c */
   uint32_t pss_round;
   double others_bytes;             /* least RSS of the others at a sample since the last look */
   unsigned threads;
-  double open_files;
+  double open_files; /* NAN: not counted yet; negative: they cannot be */
   double swap_bytes, hugetlb_bytes;
   double own[FT_TOTALS];           /* its life's totals, waited-for children included */
   double before[FT_TOTALS];        /* of a skipped root when it was added: not the tree's */
@@ -83,12 +85,14 @@ struct ft_measure {
   double tick_seconds; /* of the times in stat */
   uint32_t instants;   /* sampled so far */
   bool own_proc;       /* proc is the running kernel's, of our own pid namespace */
+  bool born;           /* pids were given out since the look before, as far as can be known */
   size_t descriptors, descriptors_limit; /* statm descriptors kept, and how many may be */
   struct ft_measure_report reports[FT_SAMPLERS_LIMIT];
   size_t report_count;
   struct ft_tree *trees;
   struct ft_discovery *discovery; /* discovery.c's own */
   struct ft_cgroup_mounts *mounts; /* cgroup.c's own */
+  struct ft_exits *exits;          /* exits.c's own */
 };
 
 /* The totals of one slurmstepd's or task's rusage, which grow from one end to the next. */
@@ -116,6 +120,7 @@ struct ft_tree {
   double rss_time, pss_time, charge_time; /* when they were; charge less cache */
   double spike_bytes;  /* RSS that only the kernel's high water marks saw; negative: none */
   double spike_time;
+  double may_bytes;    /* what it may have been at most while brief children lived */
   double largest_bytes; /* of one process */
   uint32_t most_processes, most_threads;
   double most_open_files, most_swap_bytes, most_hugetlb_bytes;
@@ -161,6 +166,7 @@ struct ft_stat {
   char command[16]; /* TASK_COMM_LEN */
   pid_t parent, group, session;
   bool zombie;
+  bool forked; /* it has not called exec */
   bool thread; /* PID is a thread other than its process's first */
   uint64_t start;
   unsigned threads;
@@ -211,6 +217,9 @@ void ft_tree_look_at_rest(struct ft_tree *tree);
 /* Whether PID is in the cgroup that is TREE's alone, or below it. */
 bool ft_cgroup_holds(const struct ft_tree *tree, pid_t pid);
 
+/* Release what exits.c holds for the context. */
+void ft_exits_forget(struct ft_measure *measure);
+
 /* Release what the cgroup sampler's probe found. */
 void ft_cgroup_forget(struct ft_measure *measure);
 
@@ -218,6 +227,7 @@ void ft_cgroup_forget(struct ft_measure *measure);
 void ft_most(double *most, double value);
 
 extern const struct ft_sampler ft_sampler_rss, ft_sampler_pss, ft_sampler_cgroup, ft_sampler_io;
+extern const struct ft_sampler ft_sampler_exits;
 extern const struct ft_sampler ft_sampler_papi, ft_sampler_perf, ft_sampler_nvml;
 
 #endif

@@ -13,6 +13,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -238,6 +239,9 @@ static void sample(struct ft_measure *measure, struct ft_tree *tree, void *state
     changed |= member->look || member->gone || member->fresh;
     if (!member->gone && (member->look || (member->skipped && member->fresh))) {
       read_totals(tree, io, member);
+      member->open_files = count_files(measure, member->pid);
+    } else if (!member->gone && !member->fresh && isnan(member->open_files)) {
+      /* its first look is a second away: a short run would have none */
       member->open_files = count_files(measure, member->pid);
     }
     if (member->gone || member->zombie || member->skipped)

@@ -21,6 +21,7 @@
  */
 static const struct ft_sampler *const samplers[] = {
   &ft_sampler_rss,
+  &ft_sampler_exits,
   &ft_sampler_pss,
   &ft_sampler_cgroup,
   &ft_sampler_io,
@@ -118,6 +119,7 @@ void ft_measure_close(struct ft_measure *measure)
     ft_tree_close(measure->trees, NULL);
   ft_discovery_free(measure->discovery);
   ft_cgroup_forget(measure);
+  ft_exits_forget(measure);
   if (measure->proc_fd >= 0)
     close(measure->proc_fd);
   free(measure);
@@ -323,6 +325,9 @@ void ft_tree_close(struct ft_tree *tree, ft_observation *out)
     return;
   if (!out)
     out = scratch = calloc(1, sizeof *scratch);
+  for (size_t i = 0; i < SAMPLERS; i++)
+    if (tree->states[i] && samplers[i]->last)
+      samplers[i]->last(tree->measure, tree, tree->states[i]);
   for (size_t i = 0; i < SAMPLERS; i++) {
     if (tree->states[i] && out && samplers[i]->close)
       samplers[i]->close(tree->measure, tree, tree->states[i], out);

@@ -43,7 +43,7 @@ struct ft_measure;
 
 /* What a sampler can or cannot do here; filled once at opening. */
 struct ft_measure_report {
-  const char *name;     /* "rss", "cgroup", "perf", "papi", "io", "nvml", "pss" */
+  const char *name;     /* "rss", "exits", "cgroup", "perf", "papi", "io", "nvml", "pss" */
   bool works;
   char why[200];        /* what it uses, or what is missing and what to do */
 };
@@ -52,8 +52,8 @@ struct ft_measure_report {
  * A source of figures. OPEN and CLOSE are called for each tree, SAMPLE at each
  * instant, of a sampler that goes BY_MEMBERS only at those at which one of them has
  * news; ADDED (NULL is allowed) as soon as a root was added, for what cannot
- * wait for the next instant. STATE is the sampler's own per-tree memory of
- * state_size bytes.
+ * wait for the next instant, LAST (the same) before any is closed. STATE is the sampler's
+ * own per-tree memory of state_size bytes.
  */
 struct ft_sampler {
   const char *name;
@@ -64,6 +64,7 @@ struct ft_sampler {
   void (*added)(struct ft_measure *measure, struct ft_tree *tree, void *state);
   void (*sample)(struct ft_measure *measure, struct ft_tree *tree, void *state,
                  struct ft_sample *sample);
+  void (*last)(struct ft_measure *measure, struct ft_tree *tree, void *state);
   void (*close)(struct ft_measure *measure, struct ft_tree *tree, void *state,
                 ft_observation *out);
 };
@@ -110,8 +111,9 @@ bool ft_tree_alive(const struct ft_tree *tree);
 
 /*
  * End: fill what was measured into OUT (peaks, counters, I/O, threads, samples,
- * sample_seconds, time_to_peak_seconds, and where OUT has none yet limit_bytes, that of the
- * tree's cgroup; nothing else) and free TREE. OUT may be NULL.
+ * sample_seconds, time_to_peak_seconds, peak_is_bound where children too brief to be sampled
+ * may have made it higher, and where OUT has none yet limit_bytes, that of the tree's cgroup;
+ * nothing else) and free TREE. OUT may be NULL.
  */
 void ft_tree_close(struct ft_tree *tree, ft_observation *out);
 

@@ -95,6 +95,9 @@ static int64_t signed_number(struct ft_text word)
   return negative ? -(int64_t)number : (int64_t)number;
 }
 
+/* Of a process's flags, since Linux 2.6.13 (linux/sched.h). */
+enum { PF_FORKNOEXEC = 0x40 };
+
 int ft_stat_parse(const char *text, size_t length, double tick_seconds, struct ft_stat *stat)
 {
   /* the command may hold blanks and ')' itself: the last one ends it */
@@ -118,12 +121,13 @@ int ft_stat_parse(const char *text, size_t length, double tick_seconds, struct f
   }
   if (last < 38)
     return -1;
-  /* proc(5): 4 ppid, 5 pgrp, 6 session, 10-13 faults, 14-17 times, 20 threads, 22 start */
+  /* proc(5): 4 ppid, 5 pgrp, 6 session, 9 flags, 10-13 faults, 14-17 times, 20 threads, 22 start */
   stat->parent = (pid_t)field[4];
   stat->group = (pid_t)field[5];
   stat->session = (pid_t)field[6];
   stat->threads = (unsigned)field[20];
   stat->start = (uint64_t)field[22];
+  stat->forked = field[9] & PF_FORKNOEXEC;
   /* exit_signal is -1 for every thread but the first (kernel/fork.c: copy_process) */
   stat->thread = field[38] == -1;
   stat->own[FT_TOTAL_MINOR_FAULTS] = (double)field[10];

@@ -14,8 +14,9 @@
 #include "agent/measure/internal.h"
 #include "predictor/core/units.h"
 
-/* Below this a fresh child is not compared with its parent: small programs are alike. */
-#define LIKENESS_BYTES (16.0 * FT_MIB)
+/* A peak that brief children may have passed by so much, both ways, is told as a bound. */
+#define BOUND_PART 0.1
+#define BOUND_BYTES (32.0 * FT_MIB)
 
 /*
  * Who was still is not read at every instant, and may have shrunk or ended since. A sum this
@@ -30,27 +31,28 @@ static bool probe(struct ft_measure *measure, struct ft_measure_report *report)
   return true;
 }
 
-/*
- * A child seen at the first instant of its life with just its parent's pages has
- * not called exec yet: vfork lends them, fork shares them. Counted, one instant of a
- * large program that starts small ones would read as twice its memory. Below a skipped
- * root (slurmstepd, foretell profile) the first instant is always such an image.
- */
-static bool is_parents_image(const struct ft_tree *tree, const struct ft_member *member)
-{
-  const struct ft_member *parent;
-
-  if (!member->fresh || member->root)
-    return false;
-  parent = ft_tree_find(tree, member->parent);
-  if (!parent || parent->skipped || member->rss_bytes < LIKENESS_BYTES)
-    return parent && parent->skipped;
-  return fabs(parent->rss_bytes - member->rss_bytes) <= parent->rss_bytes / 64;
-}
-
 static bool lives(const struct ft_member *member)
 {
   return !member->skipped && !member->gone && !member->zombie;
+}
+
+/*
+ * What of a living member's RSS counts. A child seen at the first instant of its life that
+ * has not called exec yet has its parent's pages: vfork lends them, fork shares them. Counted, one
+ * instant of a large program that starts small ones would read as twice its memory; so only
+ * what it has above its parent does. Below a skipped root (slurmstepd, foretell profile) the
+ * first instant is always such an image.
+ */
+static double part_of(const struct ft_tree *tree, struct ft_member *member)
+{
+  const struct ft_member *parent = NULL;
+
+  if (member->fresh && !member->root)
+    parent = ft_tree_find(tree, member->parent);
+  member->counted = !parent || (!parent->skipped && !member->forked);
+  if (member->counted)
+    return member->rss_bytes;
+  return parent->skipped ? 0 : fmax(member->rss_bytes - parent->rss_bytes, 0);
 }
 
 /*
@@ -88,9 +90,11 @@ static double add_up(struct ft_tree *tree)
   for (size_t i = 0; i < tree->count; i++) {
     struct ft_member *member = &tree->members[i];
 
-    member->counted = lives(member) && !is_parents_image(tree, member);
-    if (member->counted)
-      total += member->rss_bytes;
+    member->counted = false;
+    if (!lives(member))
+      continue;
+    member->held_bytes = part_of(tree, member);
+    total += member->held_bytes;
   }
   return total;
 }
@@ -150,6 +154,7 @@ static void close_(struct ft_measure *measure, struct ft_tree *tree, void *state
   ft_most(&peak, tree->spike_bytes);
   ft_most(&peak, tree->end_rss_bytes);
   put(&out->has_rss_bytes, &out->rss_bytes, peak);
+  out->peak_is_bound |= tree->may_bytes - peak > fmax(BOUND_PART * peak, BOUND_BYTES);
   put(&out->has_largest_process_bytes, &out->largest_process_bytes, tree->largest_bytes);
   put(&out->has_swap_bytes, &out->swap_bytes, tree->most_swap_bytes);
   put(&out->has_hugetlb_bytes, &out->hugetlb_bytes, tree->most_hugetlb_bytes);

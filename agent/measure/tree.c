@@ -117,10 +117,11 @@ struct ft_member *ft_tree_add_member(struct ft_tree *tree, pid_t pid, const stru
                                 .parent = stat->parent,
                                 .start = stat->start,
                                 .fresh = true,
+                                .forked = stat->forked,
                                 .next_look = measure->now + LOOK_FIRST_SECONDS,
                                 .look_interval = LOOK_FIRST_SECONDS,
                                 .others_bytes = -1,
-                                .open_files = -1,
+                                .open_files = NAN,
                                 .threads = stat->threads };
   for (size_t i = 0; i < FT_TOTALS; i++)
     member->own[i] = stat->own[i] + stat->children[i];

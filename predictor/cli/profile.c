@@ -335,7 +335,8 @@ static void say(const struct profile *profile, const ft_observation *seen)
     return;
   ft_units_show_bytes(seen->has_rss_bytes ? seen->rss_bytes : 0, peak, sizeof peak);
   ft_units_show_seconds(profile->runtime, runtime, sizeof runtime);
-  fprintf(stderr, "foretell: peak %s (RSS) in %s, %u samples%s%s\n", peak, runtime, seen->samples,
+  fprintf(stderr, "foretell: peak %s%s (RSS) in %s, %u samples%s%s\n",
+          seen->peak_is_bound ? "at least " : "", peak, runtime, seen->samples,
           profile->output ? ", in " : "", profile->output ? profile->options.output : "");
 }
 

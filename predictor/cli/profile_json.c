@@ -103,6 +103,7 @@ json_t *ft_profile_json(const struct ft_profile *profile, const ft_observation *
   json_object_set_new(object, "signal", ft_json_number(!exited, WTERMSIG(profile->status)));
   json_object_set_new(object, "runtime_seconds", ft_json_number(true, profile->runtime));
   json_object_set_new(object, "peak_memory_bytes", json_peaks(seen));
+  json_object_set_new(object, "peak_is_bound", json_boolean(seen->peak_is_bound));
   NUMBER(object, "time_to_peak_seconds", seen, time_to_peak_seconds);
   NUMBER(object, "swap_bytes", seen, swap_bytes);
   NUMBER(object, "hugetlb_bytes", seen, hugetlb_bytes);

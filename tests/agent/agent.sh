@@ -41,6 +41,19 @@ like "$(cat "$scratch/log")" 'job 7: hog, completed, 1[0-9]{2}(\.[0-9])? MiB' "t
 "$announce" "$socket" job=8 app=hog status=256 -- true
 wait_until 60 said 'job 8: hog, failed'
 ok $? "a failed run is seen"
+"$announce" "$socket" job=6 app=brief -- python3 -S -c 'import subprocess, sys, time
+a = bytearray(200 << 20)
+time.sleep(0.3)
+subprocess.run([sys.executable, "-S", "-c", "b = bytes(1) * (150 << 20)"])
+subprocess.run(["true"])
+time.sleep(0.2)'
+wait_until 60 said 'job 6: brief, completed'
+if said 'exits: not measured here'; then
+  ok 0 "a brief child may be missed, and that is said"
+else
+  said 'job 6: brief, completed, 3[5-7][0-9](\.[0-9])? MiB'
+  ok $? "a child of 50 ms above its parent is in the peak"
+fi
 
 # ---- what it refuses
 

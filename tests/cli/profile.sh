@@ -71,6 +71,24 @@ x = bytearray(96 << 20)' >out
 rss=$(json peak_memory_bytes rss_bytes <out)
 test "$rss" -ge $((96 << 20))
 ok $? "a run without a sample is in the peak ($rss)"
+# a child of 50 ms above a large parent, sampled ten times a second: it is there at one of them or none
+brief='import subprocess, sys, time
+parent = bytearray(200 << 20)
+time.sleep(0.3)
+subprocess.run([sys.executable, "-S", "-c", "b = bytes(1) * (150 << 20)"])
+for i in range(5):
+    subprocess.run(["true"])
+time.sleep(0.3)'
+"$foretell" profile --quiet --no-output --json -- python3 -S -c "$brief" >out
+like "$(json open_files <out)" '^[1-9]' "open files are counted in a run below a second"
+like "$(json counted open_files <out)" '^[1-9]' "and told to who predicts elsewhere"
+if tail -n 1 out | grep -q '"name": "exits", "works": true'; then
+  rss=$(json peak_memory_bytes rss_bytes <out)
+  test "$rss" -ge $((350 << 20)) && test "$rss" -le $((380 << 20))
+  ok $? "a brief child is in its job's peak ($rss)"
+else
+  like "$(tail -n 1 out)" 'a child that ends between two samples may be missed' "what is missing is said"
+fi
 "$foretell" profile --quiet --no-output --json -- true >out
 rss=$(json peak_memory_bytes rss_bytes <out)
 own=$(python3 -c 'import resource, subprocess, sys

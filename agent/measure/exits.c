@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Children that begin and end between two samples. Given the kernel's records of processes
+ * that ended (taskstats.c), it finds those of each tree, by their parents, and adds what they
+ * held to what the others held then, as far as that is sure: the least that the order of the ends
+ * and the sums of the samples around them allow. What several such children may have held together
+ * is kept beside it, so that a peak that they made is told as a bound.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/measure/internal.h"
+#include "agent/measure/taskstats.h"
+#include "predictor/core/units.h"
+
+/* Without a birth nothing brief has ended; but the records of others fill the queue. */
+#define READ_SECONDS 1.0
+
+/* Reads of one instant: the rest waits for the next. */
+enum { READS_LIMIT = 8 };
+
+struct ft_exits {
+  int fd;
+  size_t trees; /* open; without one the kernel is not asked */
+  double next_read;
+  uint32_t instant; /* at which it was read last */
+  struct ft_exit of[FT_EXITS_LIMIT];
+  bool mine[FT_EXITS_LIMIT]; /* of the tree being looked at, a member or below one */
+};
+
+/* Of one tree. */
+struct state {
+  double before_bytes; /* its sum at the sample before */
+  double ended_bytes;  /* what of it is known to have ended since */
+};
+
+static bool probe(struct ft_measure *measure, struct ft_measure_report *report)
+{
+  struct ft_error err = { "" };
+  int fd;
+
+  if (!measure->own_proc) {
+    snprintf(report->why, sizeof report->why, "the processes are not of this system");
+    return false;
+  }
+  fd = ft_taskstats_open(measure->settings.root_fd, &err);
+  ft_taskstats_close(fd);
+  snprintf(report->why, sizeof report->why, "%.110s%s", fd < 0 ? err.text : "taskstats",
+           fd < 0 ? "; a child that ends between two samples may be missed" : "");
+  return fd >= 0;
+}
+
+static int open_(struct ft_measure *measure, struct ft_tree *tree, void *data)
+{
+  struct ft_exits *exits = measure->exits;
+
+  (void)tree;
+  (void)data;
+  if (!exits) {
+    exits = measure->exits = calloc(1, sizeof *exits);
+    if (!exits)
+      return -1;
+    exits->fd = ft_taskstats_open(measure->settings.root_fd, NULL);
+  }
+  exits->trees++;
+  return 0;
+}
+
+void ft_exits_forget(struct ft_measure *measure)
+{
+  if (!measure->exits)
+    return;
+  ft_taskstats_close(measure->exits->fd);
+  free(measure->exits);
+  measure->exits = NULL;
+}
+
+static void close_(struct ft_measure *measure, struct ft_tree *tree, void *data,
+                   ft_observation *out)
+{
+  (void)tree;
+  (void)data;
+  (void)out;
+  if (--measure->exits->trees == 0)
+    ft_exits_forget(measure);
+}
+
+/* ---- whose they are ---- */
+
+/* The member called PID, one that ended since the sample before too. */
+FT_HOT static struct ft_member *member_of(const struct ft_tree *tree, pid_t pid)
+{
+  for (size_t i = 0; i < tree->count; i++)
+    if (tree->pulses[i].pid == pid)
+      return &tree->members[i];
+  return NULL;
+}
+
+/* The end of PID among the COUNT, or -1: a parent ends after its children more often than not. */
+FT_HOT static ptrdiff_t end_of(const struct ft_exits *exits, size_t count, pid_t pid)
+{
+  for (size_t i = count; i-- > 0;)
+    if (exits->of[i].pid == pid)
+      return (ptrdiff_t)i;
+  return -1;
+}
+
+/* Mark those of TREE. Returns whether there are any. */
+FT_HOT static bool find_mine(const struct ft_tree *tree, struct ft_exits *exits, size_t count)
+{
+  bool any = false, more = true;
+
+  for (size_t i = 0; i < count; i++) {
+    exits->mine[i] = member_of(tree, exits->of[i].parent) || member_of(tree, exits->of[i].pid);
+    any |= exits->mine[i];
+  }
+  while (any && more) {
+    more = false;
+    for (size_t i = count; i-- > 0;) {
+      ptrdiff_t parent = exits->mine[i] ? -1 : end_of(exits, count, exits->of[i].parent);
+
+      if (parent >= 0 && exits->mine[parent])
+        more = exits->mine[i] = true;
+    }
+  }
+  return any;
+}
+
+/* ---- what they held ---- */
+
+/* What EXIT's parent may have shared with it. */
+static double shared_of(const struct ft_tree *tree, const struct ft_exits *exits, size_t count,
+                        const struct ft_exit *exit)
+{
+  const struct ft_member *parent = member_of(tree, exit->parent);
+  ptrdiff_t ended = parent ? -1 : end_of(exits, count, exit->parent);
+
+  if (parent)
+    return fmax(parent->most_rss_bytes, parent->rss_bytes);
+  return ended < 0 ? 0 : exits->of[ended].high_bytes;
+}
+
+static void note(struct ft_tree *tree, double bytes)
+{
+  if (bytes <= tree->spike_bytes)
+    return;
+  tree->spike_bytes = bytes;
+  tree->spike_time = tree->measure->now;
+}
+
+/*
+ * One that no sum has held. Of a fork without exec the part above its parent's pages is
+ * its own; so may be what it wrote of these, a page a fault, which its mark does not tell.
+ * Returns what it may have held at most.
+ */
+static double take_brief(struct ft_tree *tree, const struct ft_exits *exits, size_t count,
+                         const struct ft_exit *exit, double others)
+{
+  double own = exit->high_bytes;
+
+  if (exit->forked)
+    own = fmax(own - shared_of(tree, exits, count, exit), 0);
+  note(tree, others + own);
+  ft_most(&tree->largest_bytes, own);
+  return exit->forked ? fmax(own, fmin(exit->fault_bytes, exit->high_bytes)) : own;
+}
+
+/* One that sums have held: since its mark was looked at it may have grown. */
+static void take_member(struct ft_tree *tree, struct ft_member *member, const struct ft_exit *exit,
+                        double others)
+{
+  if (exit->high_bytes <= member->most_rss_bytes)
+    return;
+  member->most_rss_bytes = exit->high_bytes;
+  ft_most(&tree->largest_bytes, exit->high_bytes);
+  note(tree, exit->high_bytes + fmin(fmax(others - member->held_bytes, 0), member->others_bytes));
+}
+
+static void take(struct ft_tree *tree, struct state *state, const struct ft_exits *exits,
+                 size_t count)
+{
+  double living = 0, later = 0, most, brief = 0;
+
+  for (size_t i = 0; i < tree->count; i++) {
+    const struct ft_member *member = &tree->members[i];
+    bool ended = end_of(exits, count, member->pid) >= 0;
+
+    if (member->skipped)
+      continue;
+    later += ended ? member->held_bytes : 0;
+    living += ended || member->gone || member->zombie ? 0 : member->held_bytes;
+  }
+  most = fmax(state->before_bytes, living + later);
+  for (size_t i = 0; i < count; i++) {
+    const struct ft_exit *exit = &exits->of[i];
+    struct ft_member *member = exits->mine[i] ? member_of(tree, exit->pid) : NULL;
+    double others = fmin(state->before_bytes - state->ended_bytes, living + later);
+
+    if (!exits->mine[i] || (member && member->skipped))
+      continue;
+    if (member && member->others_bytes >= 0)
+      take_member(tree, member, exit, others);
+    else
+      brief +=
+          take_brief(tree, exits, count, exit, fmax(others - (member ? member->held_bytes : 0), 0));
+    if (member) {
+      later -= member->held_bytes;
+      state->ended_bytes += member->held_bytes;
+    }
+  }
+  if (brief > 0)
+    ft_most(&tree->may_bytes, most + brief);
+}
+
+FT_HOT static size_t index_of(const struct ft_measure *measure)
+{
+  size_t i = 0;
+
+  while (strcmp(measure->reports[i].name, ft_sampler_exits.name) != 0)
+    i++;
+  return i;
+}
+
+/* Read what has ended, for all trees: a record is told once. */
+FT_HOT static void read_all(struct ft_measure *measure)
+{
+  struct ft_exits *exits = measure->exits;
+  size_t at = index_of(measure);
+  bool more = exits->fd >= 0;
+
+  for (int reads = 0; more && reads < READS_LIMIT; reads++) {
+    size_t count = ft_taskstats_read(exits->fd, exits->of, &more);
+
+    for (struct ft_tree *tree = measure->trees; tree && count; tree = tree->next)
+      if (tree->states[at] && find_mine(tree, exits, count))
+        take(tree, tree->states[at], exits, count);
+  }
+  exits->next_read = measure->now + READ_SECONDS;
+}
+
+FT_HOT static void sample(struct ft_measure *measure, struct ft_tree *tree, void *data,
+                          struct ft_sample *sample)
+{
+  struct ft_exits *exits = measure->exits;
+  struct state *state = data;
+
+  if (exits->instant != measure->instants &&
+      (measure->born || tree->news || measure->now >= exits->next_read)) {
+    exits->instant = measure->instants;
+    read_all(measure);
+  }
+  state->before_bytes = sample->rss_bytes;
+  state->ended_bytes = 0;
+}
+
+static void last(struct ft_measure *measure, struct ft_tree *tree, void *data)
+{
+  (void)tree;
+  (void)data;
+  read_all(measure);
+}
+
+const struct ft_sampler ft_sampler_exits = { .name = "exits",
+                                             .state_size = sizeof(struct state),
+                                             .probe = probe,
+                                             .open = open_,
+                                             .sample = sample,
+                                             .last = last,
+                                             .close = close_ };

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * taskstats by generic netlink: one question for the family's number, one to be told of
+ * ends on every processor, and then a message a thread that ends. Given the descriptor, it
+ * gives the processes among them, each with its last thread's record, in which the
+ * memory's high water mark is final.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <linux/acct.h>
+#include <linux/genetlink.h>
+#include <linux/netlink.h>
+#include <linux/taskstats.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "agent/measure/internal.h"
+#include "agent/measure/taskstats.h"
+#include "predictor/core/units.h"
+
+/* Of memory, while messages wait: some 4,000 of them; a tenth of a second is 40,000 ends a second.
+ */
+#define QUEUE_BYTES (4 << 20)
+
+/* As long as a kernel may make it: sysfs shows a page. */
+enum { CPUS_LIMIT = 4096, MESSAGE_LIMIT = 2048, MESSAGES_AT_ONCE = 8, LEADERS_LIMIT = 64 };
+
+#if TASKSTATS_VERSION < 12
+
+int ft_taskstats_open(int root_fd, struct ft_error *err)
+{
+  (void)root_fd;
+  return ft_error_set(err, "built with headers older than Linux 5.19's");
+}
+
+void ft_taskstats_close(int fd)
+{
+  (void)fd;
+}
+
+size_t ft_taskstats_read(int fd, struct ft_exit *exits, bool *more)
+{
+  (void)fd;
+  (void)exits;
+  *more = false;
+  return 0;
+}
+
+#else
+
+/* ---- asking ---- */
+
+struct request {
+  struct nlmsghdr header;
+  struct genlmsghdr command;
+  struct nlattr attribute;
+  char text[CPUS_LIMIT];
+};
+
+/* The attribute of TYPE among the LENGTH bytes at TEXT; its content's length, or -1. */
+FT_HOT static ssize_t find_attribute(const char *text, size_t length, int type,
+                                     const char **content)
+{
+  struct nlattr attribute;
+
+  while (length >= NLA_HDRLEN) {
+    size_t step;
+
+    memcpy(&attribute, text, sizeof attribute);
+    if (attribute.nla_len < NLA_HDRLEN || attribute.nla_len > length)
+      return -1;
+    if ((attribute.nla_type & NLA_TYPE_MASK) == type) {
+      *content = text + NLA_HDRLEN;
+      return attribute.nla_len - NLA_HDRLEN;
+    }
+    step = NLA_ALIGN((size_t)attribute.nla_len);
+    if (step > length)
+      return -1;
+    text += step;
+    length -= step;
+  }
+  return -1;
+}
+
+/*
+ * Send a command with one attribute, a string, and wait for what the kernel answers, into
+ * REPLY of SIZE bytes; what others end meanwhile is passed over. Returns its length, 0 for
+ * an acknowledgement, or -1 with errno.
+ */
+static ssize_t ask(int fd, uint16_t family, uint8_t command, uint16_t attribute, const char *value,
+                   char *reply, size_t size)
+{
+  static const struct timeval patience = { .tv_sec = 1 };
+  struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
+  size_t length = strlen(value) + 1;
+  struct request request = {
+    .header = { .nlmsg_len = (uint32_t)(offsetof(struct request, text) + NLA_ALIGN(length)),
+                .nlmsg_type = family,
+                .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK,
+                .nlmsg_seq = 1 },
+    .command = { .cmd = command, .version = TASKSTATS_GENL_VERSION },
+    .attribute = { .nla_len = (uint16_t)(NLA_HDRLEN + length), .nla_type = attribute },
+  };
+  ssize_t answer = 0;
+
+  if (length > sizeof request.text) {
+    errno = E2BIG;
+    return -1;
+  }
+  memcpy(request.text, value, length);
+  (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  if (sendto(fd, &request, request.header.nlmsg_len, 0, (struct sockaddr *)&kernel, sizeof kernel) <
+      0)
+    return -1;
+  for (;;) {
+    char text[MESSAGE_LIMIT];
+    ssize_t got = recv(fd, text, sizeof text, 0);
+    struct nlmsghdr header;
+    struct nlmsgerr error;
+
+    if (got < 0)
+      return -1;
+    if ((size_t)got < sizeof header)
+      continue;
+    memcpy(&header, text, sizeof header);
+    if (header.nlmsg_seq != 1)
+      continue;
+    if (header.nlmsg_type != NLMSG_ERROR) {
+      answer = (size_t)got < size ? got : (ssize_t)size;
+      memcpy(reply, text, (size_t)answer);
+      continue;
+    }
+    if ((size_t)got < NLMSG_HDRLEN + sizeof error.error)
+      continue;
+    memcpy(&error.error, text + NLMSG_HDRLEN, sizeof error.error);
+    errno = -error.error;
+    return error.error ? -1 : answer;
+  }
+}
+
+/* The number by which taskstats goes here, or -1 with errno. */
+static int family_of(int fd)
+{
+  char reply[1024];
+  ssize_t length = ask(fd, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME,
+                       TASKSTATS_GENL_NAME, reply, sizeof reply);
+  const char *content;
+  uint16_t family;
+
+  if (length < 0)
+    return -1;
+  if (length < (ssize_t)(NLMSG_HDRLEN + GENL_HDRLEN) ||
+      find_attribute(reply + NLMSG_HDRLEN + GENL_HDRLEN,
+                     (size_t)length - NLMSG_HDRLEN - GENL_HDRLEN, CTRL_ATTR_FAMILY_ID,
+                     &content) < (ssize_t)sizeof family) {
+    errno = EPROTO;
+    return -1;
+  }
+  memcpy(&family, content, sizeof family);
+  return family;
+}
+
+static int refuse(struct ft_error *err)
+{
+  if (errno == ENOENT)
+    return ft_error_set(err, "no taskstats in this kernel (CONFIG_TASKSTATS) or network namespace");
+  if (errno == EPERM || errno == EACCES)
+    return ft_error_set(err, "taskstats is refused: needs CAP_NET_ADMIN");
+  if (errno == EINVAL)
+    return ft_error_set(err, "taskstats is refused within a container's pid namespace");
+  return ft_error_errno(err, "taskstats");
+}
+
+int ft_taskstats_open(int root_fd, struct ft_error *err)
+{
+  char cpus[CPUS_LIMIT], reply[MESSAGE_LIMIT];
+  int queue = QUEUE_BYTES, family, fd;
+  ssize_t length;
+
+  fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
+  if (fd < 0)
+    return refuse(err);
+  length = ft_proc_read(root_fd, "sys/devices/system/cpu/possible", cpus, sizeof cpus);
+  if (length <= 0) {
+    ft_error_errno(err, "/sys/devices/system/cpu/possible");
+    goto fail;
+  }
+  cpus[strcspn(cpus, "\n")] = '\0';
+  if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &queue, sizeof queue) < 0)
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &queue, sizeof queue);
+  family = family_of(fd);
+  if (family < 0 || ask(fd, (uint16_t)family, TASKSTATS_CMD_GET,
+                        TASKSTATS_CMD_ATTR_REGISTER_CPUMASK, cpus, reply, sizeof reply) < 0) {
+    refuse(err);
+    goto fail;
+  }
+  return fd;
+
+fail:
+  close(fd);
+  return -1;
+}
+
+/* The kernel forgets who listens at the first end that it cannot tell him of. */
+void ft_taskstats_close(int fd)
+{
+  if (fd >= 0)
+    close(fd);
+}
+
+/* ---- being told ---- */
+
+/* One thread's end. */
+struct record {
+  pid_t thread;
+  bool last; /* of its process */
+  struct ft_exit exit;
+};
+
+/* A field of the struct taskstats at CONTENT, wherever that lies. */
+#define FIELD(content, type, field, out)                                                           \
+  memcpy(out, (content) + offsetof(struct taskstats, field), sizeof(type))
+
+FT_HOT static bool parse(const char *text, size_t length, struct record *out)
+{
+  struct nlmsghdr header;
+  const char *group, *content;
+  uint32_t pid, process, parent;
+  uint64_t high, faults;
+  uint16_t version;
+  uint8_t flags;
+  ssize_t size;
+
+  if (length < NLMSG_HDRLEN + GENL_HDRLEN)
+    return false;
+  memcpy(&header, text, sizeof header);
+  if (header.nlmsg_len > length || header.nlmsg_type == NLMSG_ERROR)
+    return false;
+  size = find_attribute(text + NLMSG_HDRLEN + GENL_HDRLEN, length - NLMSG_HDRLEN - GENL_HDRLEN,
+                        TASKSTATS_TYPE_AGGR_PID, &group);
+  size = size < 0 ? -1 : find_attribute(group, (size_t)size, TASKSTATS_TYPE_STATS, &content);
+  if (size < (ssize_t)(offsetof(struct taskstats, ac_tgid) + sizeof process))
+    return false;
+  FIELD(content, version, version, &version);
+  FIELD(content, flags, ac_flag, &flags);
+  FIELD(content, pid, ac_pid, &pid);
+  FIELD(content, process, ac_tgid, &process);
+  FIELD(content, parent, ac_ppid, &parent);
+  FIELD(content, high, hiwater_rss, &high);
+  FIELD(content, faults, ac_minflt, &faults);
+  if (version < 12)
+    return false;
+  *out = (struct record){
+    .thread = (pid_t)pid,
+    .last = flags & AGROUP,
+    .exit = { .pid = (pid_t)process,
+              .parent = (pid_t)parent,
+              .forked = flags & AFORK,
+              .high_bytes = (double)high * FT_KIB,
+              .fault_bytes = (double)faults * (double)sysconf(_SC_PAGESIZE) },
+  };
+  return true;
+}
+
+/* First threads that ended before their process: only their records tell of its exec. */
+struct leaders {
+  struct {
+    pid_t pid;
+    bool forked;
+  } of[LEADERS_LIMIT];
+  size_t count;
+};
+
+/* Whether PID never called exec; where its first thread's record is not at hand, that is taken on.
+ */
+static bool was_forked(const struct leaders *leaders, pid_t pid)
+{
+  for (size_t i = leaders->count; i-- > 0;)
+    if (leaders->of[i].pid == pid)
+      return leaders->of[i].forked;
+  return true;
+}
+
+/* Whether RECORD is a process's end: into OUT. */
+FT_HOT static bool take(const struct record *record, struct leaders *leaders, struct ft_exit *out)
+{
+  bool leader = record->thread == record->exit.pid;
+
+  if (record->last) {
+    *out = record->exit;
+    out->forked = leader ? record->exit.forked : was_forked(leaders, record->exit.pid);
+    return true;
+  }
+  if (leader && leaders->count < LEADERS_LIMIT) {
+    leaders->of[leaders->count].pid = record->thread;
+    leaders->of[leaders->count++].forked = record->exit.forked;
+  }
+  return false;
+}
+
+FT_HOT size_t ft_taskstats_read(int fd, struct ft_exit *exits, bool *more)
+{
+  char text[MESSAGES_AT_ONCE][MESSAGE_LIMIT];
+  struct iovec parts[MESSAGES_AT_ONCE];
+  struct mmsghdr messages[MESSAGES_AT_ONCE] = { 0 };
+  struct leaders leaders = { .count = 0 };
+  size_t count = 0;
+
+  for (size_t i = 0; i < MESSAGES_AT_ONCE; i++) {
+    parts[i] = (struct iovec){ text[i], sizeof text[i] };
+    messages[i].msg_hdr = (struct msghdr){ .msg_iov = &parts[i], .msg_iovlen = 1 };
+  }
+  *more = true;
+  for (int turn = 0; turn < FT_EXITS_LIMIT / MESSAGES_AT_ONCE; turn++) {
+    int got = recvmmsg(fd, messages, MESSAGES_AT_ONCE, MSG_DONTWAIT, NULL);
+    struct record record;
+
+    if (got < 0 && (errno == ENOBUFS || errno == EINTR))
+      continue; /* some were lost; the others follow */
+    for (int i = 0; i < got; i++)
+      if (parse(text[i], messages[i].msg_len, &record) && take(&record, &leaders, &exits[count]))
+        count++;
+    if (got < MESSAGES_AT_ONCE) {
+      *more = false;
+      break;
+    }
+  }
+  return count;
+}
+
+#endif
