@@ -212,8 +212,10 @@ void ft_job_fold_earlier(struct job *job)
   MOST(minor_faults);
   MOST(major_faults);
   MOST(gpu_memory_bytes);
+  MOST(gpu_transfer_bytes);
 #undef MOST
   most_double(&o->has_cpu_seconds, &o->cpu_seconds, e->has_cpu_seconds, e->cpu_seconds);
+  most_double(&o->has_system_seconds, &o->system_seconds, e->has_system_seconds, e->system_seconds);
   o->samples += e->samples;
 }
 
