@@ -20,10 +20,10 @@
 #include "predictor/record/layout.h"
 
 enum {
-  WAITING = 64,    /* apps; one that finds no room is seen again with its next run */
+  WAITING = 64,        /* apps; where one finds no room, all are told again */
   LEAST = WAITING / 2, /* of all apps, at a time, however many wait */
-  LEARN_RUNS = 10, /* of apps on several platforms, since the model was learnt */
-  LEARN_APPS = 3,  /* from fewer nothing is learnt */
+  LEARN_RUNS = 10,     /* of apps on several platforms, since the model was learnt */
+  LEARN_APPS = 3,      /* from fewer nothing is learnt */
   TREES = 150
 };
 
@@ -64,15 +64,17 @@ struct ft_relater {
   struct ft_timer start;
   double rest_until, learn_from; /* monotonic seconds: no child, no new model before */
   unsigned runs;                 /* of apps on several platforms */
-  bool busy, adopting, all; /* not all apps were told by the last model */
-  struct place told;        /* the last of those that were */
+  bool busy, adopting;
+  bool missed;                   /* an app found no room among those that wait */
+  bool all;                      /* not all apps were told by the last model */
+  struct place told;             /* the last of those that were */
   struct task waiting, given;
   ft_performance performance;
 };
 
 /* ---- in the child ---- */
 
-/* What is done with each file of run times; FD is of its folder, which is PLACE's user's. Returns 0; -1 with ERR. */
+/* What is done with each file of run times; FD is of its folder, PLACE's user's. 0; -1 with ERR. */
 typedef int visit(const struct place *place, int fd, void *data, struct ft_error *err);
 
 static int visit_user(uint32_t uid, int fd, visit *call, void *data, struct ft_error *err)
@@ -97,8 +99,8 @@ static int visit_user(uint32_t uid, int fd, visit *call, void *data, struct ft_e
 }
 
 /*
- * Every file of run times. What was published, not the store: a fork of a process that has an SQLite
- * database open cannot open it too.
+ * Every file of run times. What was published, not the store: a fork of a process that has an
+ * SQLite database open cannot open it too.
  */
 static int visit_all(int state_fd, visit *call, void *data, struct ft_error *err)
 {
@@ -181,15 +183,15 @@ static int line_up(const struct place *place, int fd, void *data, struct ft_erro
   return 0;
 }
 
-/* Returns 1 with the model learnt and kept, 0 where there is too little to learn from, -1 with ERR. */
-static int learn(int state_fd, const char *path, struct ft_relative_model *m,
-                 struct ft_error *err)
+/* Returns 1 with the model learnt and kept, 0 where there is too little to learn from, -1 with ERR.
+ */
+static int learn(int state_fd, const char *path, struct ft_relative_model *m, struct ft_error *err)
 {
   struct ft_relative_settings settings = { .ratios = { .trees = TREES, .seed = 1 } };
   struct lesson *lesson = calloc(1, sizeof *lesson);
   struct ft_relative_table *table = lesson ? &lesson->table : NULL;
-  int status = lesson ? visit_all(state_fd, add_lesson, lesson, err)
-                      : ft_error_set(err, "out of memory");
+  int status =
+      lesson ? visit_all(state_fd, add_lesson, lesson, err) : ft_error_set(err, "out of memory");
 
   for (int l = 0; l < FT_LEARNERS; l++)
     if (!ft_learner_slow((enum ft_learner_kind)l))
@@ -297,7 +299,7 @@ static int relate(int state_fd, void *data)
 
 static void arm(struct ft_relater *r)
 {
-  if ((r->waiting.count || r->all) && !r->busy && !r->start.armed)
+  if ((r->waiting.count || r->all || r->missed) && !r->busy && !r->start.armed)
     ft_loop_at(r->loop, &r->start, fmax(ft_io_monotonic() + PAUSE_SECONDS, r->rest_until));
 }
 
@@ -377,8 +379,13 @@ static void start(void *data)
   double now = ft_io_monotonic();
   struct ft_error err;
 
-  if (r->busy || !(r->waiting.count || r->all))
+  if (r->busy || !(r->waiting.count || r->all || r->missed))
     return;
+  if (r->missed && !r->all) {
+    r->all = true;
+    r->told.file[0] = '\0';
+    r->missed = false;
+  }
   r->waiting.learn = r->runs >= LEARN_RUNS && now >= r->learn_from;
   r->waiting.all = r->all;
   r->waiting.after = r->told;
@@ -415,8 +422,10 @@ static void published(const ft_performance *p, void *data)
   for (size_t i = 0; i < w->count; i++)
     if (w->app[i].uid == p->uid && strcmp(w->app[i].name, p->app) == 0)
       return;
-  if (w->count == WAITING)
+  if (w->count == WAITING) {
+    r->missed = true;
     return;
+  }
   w->app[w->count].uid = p->uid;
   (void)ft_string_copy(p->app, w->app[w->count++].name, sizeof w->app->name);
   arm(r);

@@ -55,8 +55,8 @@ bool ft_nvml_mig_profile(struct ft_nvml *nvml, unsigned device, int instance, ch
 bool ft_nvml_energy(struct ft_nvml *nvml, unsigned device, double *joules);
 
 /*
- * What has gone over its PCIe link, both ways, in bytes; a counter may begin anew at any time, and does
- * at WRAP. Half a millisecond. Older drivers do not count it.
+ * What has gone over its PCIe link, out and in, in bytes; a counter may begin anew at any time,
+ * and does at its WRAP. Half a millisecond. Older drivers do not count it.
  */
 bool ft_nvml_transferred(struct ft_nvml *nvml, unsigned device, double out[2], double wrap[2]);
 

@@ -53,11 +53,11 @@ static bool either(struct reading *r, int depth)
   bool found = one(r, depth);
 
   while (!r->broken && r->rest.at < r->rest.end && !strchr(")]", *r->rest.at)) {
-    bool next, or = ft_text_skip(&r->rest, "|");
+    bool next, any = ft_text_skip(&r->rest, "|");
 
-    r->broken |= !or && !ft_text_skip(&r->rest, "&") && !ft_text_skip(&r->rest, ",");
+    r->broken |= !any && !ft_text_skip(&r->rest, "&") && !ft_text_skip(&r->rest, ",");
     next = !r->broken && one(r, depth);
-    found = or || r->spread ? found || next : found && next;
+    found = any || r->spread ? found || next : found && next;
   }
   return found;
 }

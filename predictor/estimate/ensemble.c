@@ -11,7 +11,9 @@
 
 enum { ALL, NEAR, NEARER, NEAREST, RECENT, KERNELS = FT_ENSEMBLE_KERNELS };
 enum { AS_IS, STUDENT, SHAPES = FT_ENSEMBLE_SHAPES };
-enum { LOCAL = FT_ENSEMBLE_VIEWS - 1 }; /* the view of a line around each submission */
+/* The view of a line around each submission: Student's t, and in the place of AS_IS a narrower one.
+ */
+enum { LOCAL = FT_ENSEMBLE_VIEWS - 1 };
 enum { RUNS = FT_ENSEMBLE_RUNS, MEMBERS = FT_ENSEMBLE_MEMBERS, MOST_ATTEMPTS = 20 };
 
 /* Runs count e times less with each so much that their places differ; the other kernels are its
@@ -35,6 +37,8 @@ enum { RUNS = FT_ENSEMBLE_RUNS, MEMBERS = FT_ENSEMBLE_MEMBERS, MOST_ATTEMPTS = 2
 #define LEAST_DEVIATION 0.0001
 #define LEAST_DEGREES 1.5
 #define MOST_DEGREES 30.0
+/* Where the runs lie well on a line, those further off make it look less certain than it is. */
+#define NARROWER 0.7
 /* No t reaches further than e to this above its middle. */
 #define MOST_ABOVE 3.0
 /* What was wasted counts e times less after so many runs. */
@@ -74,7 +78,8 @@ static const unsigned char kernels_of[FT_ENSEMBLE_VIEWS] = {
   1 << ALL | 1 << NEAR | 1 << NEARER | 1 << NEAREST,
 };
 
-/* The order in which views are looked at: the line around a submission sees the runs of the peaks. */
+/* The order in which views are looked at: the line around a submission sees the runs of the peaks.
+ */
 static const unsigned char order[FT_ENSEMBLE_VIEWS] = { 0, 1 + FT_VIEW_PEAK, LOCAL,
                                                         1 + FT_VIEW_LINE, 1 + FT_VIEW_POWER };
 
@@ -93,8 +98,8 @@ struct panel {
   double near[RUNS];           /* by run: 1 where it lies with the submission, down to 0 */
   float weight[KERNELS][RUNS]; /* by run, run times included */
   bool weighed[KERNELS];
-  double far[KERNELS];         /* what of it the far ones have too */
-  unsigned looked_at;          /* a view; of its runs, by rising need: */
+  double far[KERNELS]; /* what of it the far ones have too */
+  unsigned looked_at;  /* a view; of its runs, by rising need: */
   size_t count;
   double bytes[RUNS], logs[RUNS];
   unsigned char run[RUNS];
@@ -377,10 +382,10 @@ static double beyond_score(double score, double density, double degrees)
  * Where the expected waste of a first allocation has its minimum: where the
  * probability density times what a failure costs is the cost of a larger one.
  */
-static double as_student(const struct panel *p, const struct moments *m)
+static double as_student(const struct panel *p, const struct moments *m, double wide)
 {
   double degrees = fmin(fmax(m->runs - 1, LEAST_DEGREES), MOST_DEGREES);
-  double scale = m->deviation * sqrt(1 + 1 / m->runs);
+  double scale = wide * m->deviation * sqrt(1 + 1 / m->runs);
   double density = scale / (p->price + p->fixed / exp(m->mean) + 1.5 * scale);
   double score = score_at(density, degrees), failed;
 
@@ -407,7 +412,10 @@ static double ask(struct panel *p, unsigned member)
   if (p->measured != member / SHAPES)
     p->moments = view == LOCAL ? measure_line(p, kernel) : measure(p, weight);
   p->measured = member / SHAPES;
-  bytes = member % SHAPES == STUDENT ? as_student(p, &p->moments) : as_is(p, weight, &p->moments);
+  if (member % SHAPES == STUDENT || view == LOCAL)
+    bytes = as_student(p, &p->moments, member % SHAPES == STUDENT ? 1 : NARROWER);
+  else
+    bytes = as_is(p, weight, &p->moments);
   return p->q->failed_bytes > 0 ? fmax(bytes, p->q->failed_bytes * LEAST_GROWTH) : bytes;
 }
 
@@ -423,8 +431,6 @@ static bool has_member(const struct panel *p, unsigned member)
   unsigned view = member / SHAPES / KERNELS, kernel = member / SHAPES % KERNELS;
   bool near = kernel == NEAR || kernel == NEARER || kernel == NEAREST;
 
-  if (view == LOCAL && member % SHAPES == AS_IS)
-    return false;
   return kernels_of[view] >> kernel & 1 && (p->placed || !near) && has_view(p, view);
 }
 
@@ -478,7 +484,7 @@ static unsigned best_as_is(const ft_evaluator *e, const double bytes[FT_ENSEMBLE
   if (best / SHAPES / KERNELS != LOCAL)
     return best / SHAPES * SHAPES + AS_IS;
   best = MEMBERS;
-  for (unsigned i = AS_IS; i < MEMBERS; i += SHAPES)
+  for (unsigned i = AS_IS; i < LOCAL * KERNELS * SHAPES; i += SHAPES)
     if (bytes[i] > 0 && (best == MEMBERS || loss_of(e, i) < loss_of(e, best)))
       best = i;
   return best;

@@ -25,16 +25,16 @@ enum { CONTEXT_MIB = 1740, HOST_MIB = 290 };
 static const double host_kept = 0.25;
 
 /* On a CPU: oneDNN's reordered copies; glibc gives large blocks back (tests/bench/cpu_training). */
-static const struct ft_workspace host_workspace[3] = { { 1, 1, 1, 1, 0 },
-                                                       { 1, 1, 1, 1, 0 },
-                                                       { 1, 1, 1, 1, 0 } };
+static const struct ft_workspace host_workspace[3] = { { 1, 1, 1, 1, 0, 1 },
+                                                       { 1, 1, 1, 1, 0, 1 },
+                                                       { 1, 1, 1, 1, 0, 1 } };
 
 const struct ft_gpu_constants ft_gpu_constants = {
   .context_mib = CONTEXT_MIB,
   .fed = 3, /* this one, the next, and its bytes */
-  .workspace = { { 0.0625, 0.0625, 0.0625, 0.5, 0.375 },
-                 { 1.125, 0.5, 1, 1.25, 0.2 },
-                 { 1, 0.5, 1, 1.25, 0 } },
+  .workspace = { { 0.0625, 0.0625, 0.0625, 0.5, 0.375, 0.375 },
+                 { 1.125, 0.5, 1, 1.25, 0.2, 0.5 },
+                 { 1, 0.5, 1, 1.25, 0, 1 } },
 };
 
 /*
@@ -162,11 +162,52 @@ static int64_t optimize(struct player *p, bool first)
   return failed;
 }
 
+/* What E takes, of BYTES; a workspace without room is left out. Below 0: it runs out. */
+static int64_t take(struct player *p, const struct ft_event *e, int64_t bytes)
+{
+  int64_t *block = &p->blocks[e->buffer];
+
+  *block = ft_caching_take(&p->caching, bytes);
+  if (*block == -1 && e->kind == FT_EVENT_WORK)
+    *block = 0;
+  return *block;
+}
+
+/*
+ * Parameters, and where a summary of the network is printed first its forward pass: what that leaves
+ * in the cache is too small for the batches to come.
+ */
+static int64_t begin(struct player *p)
+{
+  const struct ft_schedule *s = p->schedule;
+  double part = (double)p->run->summary / (double)p->run->sizes.batch;
+  size_t end = p->run->summary ? s->forward : s->parameters;
+  uint32_t fixed = 0;
+  int64_t failed = 0;
+
+  for (size_t i = 0; i < end && failed >= 0; i++) {
+    const struct ft_event *e = &s->events[i];
+
+    if (i < s->parameters) {
+      failed = take(p, e, e->bytes);
+      fixed = e->buffer + 1;
+    } else if (e->kind == FT_EVENT_GIVE) {
+      ft_caching_give(&p->caching, p->blocks[e->buffer]);
+      p->blocks[e->buffer] = 0;
+    } else if (e->kind != FT_EVENT_TRIED) {
+      failed = take(p, e, (int64_t)(part * (double)e->bytes));
+    }
+  }
+  for (uint32_t k = fixed; k < s->buffers && failed >= 0; k++)
+    ft_caching_give(&p->caching, p->blocks[k]);
+  return failed;
+}
+
 static int64_t pass(struct player *p, bool first)
 {
   const struct ft_schedule *s = p->schedule;
 
-  for (size_t i = first ? 0 : s->parameters; i < s->count; i++) {
+  for (size_t i = s->parameters; i < s->count; i++) {
     const struct ft_event *e = &s->events[i];
 
     if (i == s->backward && p->run->training) {
@@ -179,11 +220,7 @@ static int64_t pass(struct player *p, bool first)
       ft_caching_give(&p->caching, p->blocks[e->buffer]);
     else if (e->kind == FT_EVENT_TRIED && first && !p->run->no_trials)
       ft_caching_empty(&p->caching);
-    else if (e->kind == FT_EVENT_TAKE || e->kind == FT_EVENT_WORK)
-      p->blocks[e->buffer] = ft_caching_take(&p->caching, e->bytes);
-    if (e->kind == FT_EVENT_WORK && p->blocks[e->buffer] == -1)
-      p->blocks[e->buffer] = 0;
-    if (e->kind <= FT_EVENT_WORK && p->blocks[e->buffer] < 0)
+    else if (e->kind <= FT_EVENT_WORK && take(p, e, e->bytes) < 0)
       return p->blocks[e->buffer];
   }
   return 0;
@@ -204,6 +241,8 @@ static int play(const struct ft_schedule *schedule, const struct ft_gpu_run *run
   if (!p.blocks || !p.states)
     failed = -2;
   ft_caching_init(&p.caching, &p.arena, capacity);
+  if (failed >= 0)
+    failed = begin(&p);
   for (int i = 0; i < PASSES && failed >= 0; i++)
     failed = pass(&p, i == 0);
   *caching = p.caching;

@@ -42,6 +42,7 @@ struct ft_gpu_run {
   unsigned accumulate;  /* passes for one step of the optimiser; 0 as 1 */
   unsigned checkpoints; /* segments of activation checkpointing; 0: none */
   unsigned gpus;        /* data-parallel; 0 as 1 */
+  unsigned summary;     /* samples of a forward pass before all others; 0: none (torchsummary: 2) */
   unsigned shard;       /* 1: optimiser state, 2: gradients too, 3: parameters too (ZeRO) */
   bool plain_attention; /* softmax is spelt out, not one kernel */
   const struct ft_gpu_constants *constants; /* NULL: those above */

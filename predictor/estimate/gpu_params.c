@@ -42,6 +42,7 @@ static int set_number(struct ft_gpu_run *run, struct ft_text name, struct ft_tex
   } numbers[] = { { "accumulate", &run->accumulate },
                   { "checkpoint", &run->checkpoints },
                   { "gpus", &run->gpus },
+                  { "summary", &run->summary },
                   { "shard", &run->shard } };
   uint64_t n;
 

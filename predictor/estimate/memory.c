@@ -28,6 +28,10 @@ enum { LEAST_BANDED = 2, MOST_BANDED = 8 };
 #define FEW_RUNS 6.0
 #define FEW_POWER 1.5
 
+/* The interval is no narrower than that, but that so many runs of a small job say more of how alike
+ * they are than the half MiB: twice as many allow half of it. */
+#define SURE_RUNS 20.0
+
 /* e to this times wider or narrower, not more. */
 #define MOST_BAND 2.0
 
@@ -89,14 +93,15 @@ static int estimate(const ft_model *model, const ft_feature *features, size_t co
   float x[sizeof model->columns / sizeof *model->columns];
   unsigned evidence = model->completed < MOST_EVIDENCE ? model->completed : MOST_EVIDENCE;
   struct ft_centre centre;
-  double least;
+  double least, small;
 
   *out = (struct ft_estimate){ .runs = model->completed };
   if (!model->has_evaluator || (!evidence && !e->has_bound_log))
     return ft_error_set(err, "%s: no completed run yet", model->app);
   ft_columns_fill(model->columns, model->columns_count, features, count, x);
   ft_evaluate_centre(e, x, model->columns_count, &centre);
-  least = LEAST_PART + LEAST_BYTES / exp(fmax(centre.log, log(FT_MIB)));
+  small = LEAST_BYTES / exp(fmax(centre.log, log(FT_MIB)));
+  least = LEAST_PART + small;
   ft_spread_quantiles(e->residuals, e->residuals_count,
                       evidence < e->residuals_count ? evidence : e->residuals_count, PRIOR, least,
                       ft_estimate_levels, FT_ESTIMATE_LEVELS, out->quantile);
@@ -104,7 +109,9 @@ static int estimate(const ft_model *model, const ft_feature *features, size_t co
   if (!e->has_bound_log && !alike)
     allow_for_few(out->quantile, model->completed);
   if (!e->has_bound_log)
-    calibrate(out->quantile, e->band, least * (1 + 2 / fmax(model->completed, 1)));
+    calibrate(out->quantile, e->band,
+              (LEAST_PART + small * fmin(1, SURE_RUNS / fmax(evidence, 1))) *
+                  (1 + 2 / fmax(model->completed, 1)));
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++) {
     /* within 2^-60 and 2^60 bytes, so that every reader of it stays finite */
     out->quantile[i] = exp(fmin(fmax(centre.log + out->quantile[i], -60 * M_LN2), 60 * M_LN2));

@@ -40,7 +40,8 @@ struct ft_workspace {
   double pointwise; /* of one */
   double grouped;
   double weight;
-  double odd; /* more of what it reads and gives where channels are not in fours: padded copies */
+  double odd;  /* more of what it reads and gives where channels are not in fours: padded copies */
+  double wide; /* instead of SPATIAL and ODD where both sides have 512 channels or more */
 };
 
 struct ft_schedule_options {

@@ -39,7 +39,7 @@ diag "$(grep -E "told of other|nothing is told" "$scratch/log" | tail -3)"
 all_told() {
   [ "$(grep -la narrow "$state"/models/*/many*.perf | wc -l)" = 150 ]
 }
-wait_until 60 all_told
+wait_until 150 all_told
 ok $? "so is every app, in the end"
 stop
 tap_done

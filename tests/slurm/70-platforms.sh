@@ -32,17 +32,18 @@ published() {
 }
 wait_until 15 published
 
-# reconfigure LINE...: foretell.conf with these; until partition "slow" is written anew
+# reconfigure LINE...: foretell.conf with these; until every partition is written anew
 reconfigure() {
   local before
-  before=$(stat -c %Y.%i "$FT_STATE"/partitions/slow-*)
+  before=$(written)
   FT_FORETELL_CONF=$conf$(printf '\n%s' "$@")
   cluster_write_foretell_conf
   kill -HUP "$(cluster_pid foretelld)"
   wait_until 15 changed "$before"
 }
+written() { stat -c %n=%Y.%i "$FT_STATE"/partitions/* | sort; }
 changed() {
-  [ "$(stat -c %Y.%i "$FT_STATE"/partitions/slow-*)" != "$1" ]
+  [ -z "$(comm -12 <(echo "$1") <(written))" ]
 }
 # partition ID: where the job goes
 partition() {

@@ -99,6 +99,25 @@ static void a_broadcast_operand_is_written_out(void **state)
   ft_graph_free(graph);
 }
 
+/*
+ * Of 4 concatenated tensors each a part of one gradient, and the sum with another's: 4 x 4 x 8 x 8
+ * elements for each of 4 samples, never the whole of 16 channels a second time.
+ */
+static void a_part_of_a_gradient_is_summed_as_a_part(void **state)
+{
+  static const struct ft_schedule_options training = { .training = true };
+  struct ft_graph *graph = open_graph("concatenated");
+  struct ft_schedule s;
+  size_t whole = 0;
+
+  (void)state;
+  make(graph, NULL, &training, &s);
+  for (size_t i = s.forward; i < s.count; i++)
+    whole += s.events[i].kind == FT_EVENT_TAKE && s.events[i].bytes == 4 * 4 * 16 * 8 * 8;
+  assert_int_equal(whole, 1);
+  ft_graph_free(graph);
+}
+
 static struct ft_gpu_memory needs(const char *file, const char *input, struct ft_gpu_run *run)
 {
   struct ft_graph *graph = open_graph(file);
@@ -136,6 +155,22 @@ static void more_of_everything_needs_more(void **state)
   inference = needs("torch-cnn", NULL, &run);
   assert_true(inference.bytes < many.bytes);
   assert_int_equal(inference.gradient_bytes + inference.optimizer_bytes, 0);
+}
+
+static void a_summary_leaves_blocks_too_small_for_batches(void **state)
+{
+  struct ft_gpu_memory plain, summed;
+  struct ft_gpu_run run;
+
+  (void)state;
+  ft_gpu_run_begin(&run);
+  run.no_trials = true; /* they are followed by an empty cache */
+  run.sizes.batch = 65536;
+  plain = needs("torch-cnn", NULL, &run);
+  run.summary = 30000;
+  summed = needs("torch-cnn", NULL, &run);
+  assert_true(summed.bytes > plain.bytes);
+  assert_int_equal(summed.activation_bytes, plain.activation_bytes);
 }
 
 static void checkpoints_trade_memory(void **state)
@@ -197,7 +232,9 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_pass_gives_back_what_it_takes),
     cmocka_unit_test(a_broadcast_operand_is_written_out),
+    cmocka_unit_test(a_part_of_a_gradient_is_summed_as_a_part),
     cmocka_unit_test(more_of_everything_needs_more),
+    cmocka_unit_test(a_summary_leaves_blocks_too_small_for_batches),
     cmocka_unit_test(checkpoints_trade_memory),
     cmocka_unit_test(attention_in_one_kernel_keeps_no_probabilities),
     cmocka_unit_test(an_estimate_is_sure_of_nothing),

@@ -99,7 +99,10 @@ static void write_state(void)
                               .is_default = true,
                               .def_mem_bytes = 512 << 20,
                               .nodes_count = 1,
-                              .nodes = { { 1, 8, UINT64_C(8) << 30, 1, "", "" } } };
+                              .nodes = { { .count = 1,
+                                           .cpus = 8,
+                                           .mem_bytes = UINT64_C(8) << 30,
+                                           .threads_per_core = 1 } } };
   assert_int_equal(ft_record_write(FT_RECORD_SITE, &site, state_fd, "site", 0644, &err), 0);
   (void)mkdirat(state_fd, "partitions", 0755);
   ft_layout_partition_name("main", name);
