@@ -113,6 +113,26 @@ static void default_limit(const struct ft_question *q, struct ft_plan *plan, con
   }
 }
 
+uint64_t ft_plan_default(const ft_request *request, const ft_partition *partition,
+                         bool memory_is_consumable)
+{
+  struct ft_question q = { .request = request, .partition = partition,
+                           .memory_is_consumable = memory_is_consumable };
+  struct nodes n = nodes_of(&q);
+  struct ft_plan plan = { 0 };
+
+  default_limit(&q, &plan, &n);
+  return plan.limit;
+}
+
+uint64_t ft_plan_most(const ft_request *request, const ft_partition *partition)
+{
+  struct ft_question q = { .request = request, .partition = partition };
+  struct nodes n = nodes_of(&q);
+
+  return times(partition->max_mem_bytes, partition->max_per_cpu ? n.cpus : 1);
+}
+
 static void find_limit(const struct ft_question *q, struct ft_plan *plan, const struct nodes *n)
 {
   const ft_request *r = q->request;
@@ -271,6 +291,23 @@ static bool may_lower(const struct ft_question *q)
   return !q->imported_from && !q->network && !q->similar && q->estimate->runs >= q->policy->trim_runs;
 }
 
+/*
+ * Some of the job's partitions would give it too little, others more than so few runs may take
+ * from it: what the most generous one gives is right in all.
+ */
+static bool set_as_most_give(const struct ft_question *q, struct ft_plan *plan)
+{
+  uint64_t bytes = plan->limit / FT_MIB * FT_MIB;
+
+  if (plan->limit_kind != FT_LIMIT_DEFAULT || !q->least_default_bytes ||
+      plan->amount <= q->least_default_bytes || (plan->most && bytes > plan->most))
+    return false;
+  plan->amount = plan->unit_amount = bytes;
+  plan->p_amount = chance(q, plan, bytes);
+  act(plan, FT_ACTION_SET, "not all of its partitions would have given it enough");
+  return true;
+}
+
 /* Nothing was asked for and the mode may set. */
 static void set_memory(const struct ft_question *q, struct ft_plan *plan)
 {
@@ -280,6 +317,8 @@ static void set_memory(const struct ft_question *q, struct ft_plan *plan)
     act(plan, FT_ACTION_SET, "no memory was asked for and it would have got too little");
   else if (plan->limit && plan->amount == plan->limit)
     act(plan, FT_ACTION_LEAVE, "what it gets without asking is right");
+  else if ((plan->by_bound || !may_lower(q)) && set_as_most_give(q, plan))
+    return;
   else if (plan->by_bound || !may_lower(q))
     act(plan, FT_ACTION_LEAVE, "too few runs to give it less than it would have got");
   else if (!q->memory_is_consumable || exclusive(q))

@@ -49,6 +49,11 @@ void ft_plan_make(const struct ft_question *question, struct ft_plan *plan);
 /* How many CPUs REQUEST takes on the node where it takes the fewest, nodes having NODE_CPUS. */
 uint64_t ft_plan_cpus_on_node(const ft_request *request, uint64_t node_cpus);
 
+/* Per node of PARTITION, as REQUEST asks: its default memory and its maximum; 0: none. */
+uint64_t ft_plan_default(const ft_request *request, const ft_partition *partition,
+                         bool memory_is_consumable);
+uint64_t ft_plan_most(const ft_request *request, const ft_partition *partition);
+
 /*
  * The chance that any element of the job's array runs out under BYTES, each on its own; of elements
  * that were not looked at, as of those that were. Of a job that is no array: that it does.

@@ -17,8 +17,10 @@ fi
 for command in sbatch srun salloc; do
   like "$($command --help)" 'predict-mem' "$command shows --predict-mem in its help"
 done
-options=$(sbatch --help | sed -n '/provided by plugins/,$p')
-for option in predict-mem predict-app predict-params predict-model predict-mig; do
+# Slurm puts the text of a long option on the next line
+options=$(sbatch --help | sed -n '/provided by plugins/,$p' | sed -z 's/\n  */ /g; s/ --/\n&/g')
+for option in predict-mem predict-app predict-params predict-model predict-mig predict-perf \
+  predict-partition; do
   like "$options" "--$option.*foretell" "--$option stands there with the plugin's name"
 done
 
@@ -62,12 +64,17 @@ ours() {
 }
 
 if command -v valgrind >/dev/null; then
-  valgrind --leak-check=full --show-leak-kinds=definite,indirect,possible --track-fds=yes \
-    --keep-debuginfo=yes --log-file="$scratch/valgrind" \
-    sbatch --predict-mem --mem=100M --output=/dev/null --wrap true >/dev/null 2>&1
-  ok $? "sbatch runs under valgrind"
-  is "$(ours "$scratch/valgrind")" "" "which sees nothing of ours leak or go wrong"
-  like "$(cat "$scratch/valgrind")" 'HEAP SUMMARY' "and did look"
+  valgrind=(valgrind --leak-check=full --show-leak-kinds=definite,indirect,possible --track-fds=yes
+    --keep-debuginfo=yes)
+  for command in 'sbatch --output=/dev/null --wrap true' 'salloc true' 'srun true'; do
+    name=${command%% *}
+    # a child that ends with what it has open is no leak
+    "${valgrind[@]}" --child-silent-after-fork=yes --log-file="$scratch/valgrind-$name" \
+      $name --predict-mem --mem=100M ${command#"$name"} >/dev/null 2>&1
+    ok $? "$name runs under valgrind"
+    is "$(ours "$scratch/valgrind-$name")" "" "which sees nothing of ours leak or go wrong"
+    like "$(cat "$scratch/valgrind-$name")" 'HEAP SUMMARY' "and did look"
+  done
 else
   [ -z "${FT_CI-}" ]
   ok $? "valgrind is installed"
@@ -79,4 +86,25 @@ submit sbatch --parsable --predict-mem --wrap 'srun true'
 is "$status" 0 "without an agent sbatch submits"
 is "$(job_wait "$id")" COMPLETED "and the job completes"
 between "$(said)" 0 1 "at most one line is said"
+
+# ---- slurmd under valgrind, and the slurmstepd that it starts
+if command -v valgrind >/dev/null; then
+  cluster_start_agent
+  cluster_kill slurmd-one
+  FT_SLURMD_PREFIX="${valgrind[*]} --trace-children=yes --log-file=$scratch/valgrind-node-%p \
+    --trace-children-skip=/bin/*,/usr/bin/*,*/slurm_script" cluster_start_slurmd
+  wait_until 60 cluster_idle
+  ok $? "slurmd runs under valgrind"
+  submit sbatch --parsable --output=/dev/null --mem=100M --predict-app=watched --wrap 'srun true'
+  is "$(job_wait "$id" 120)" COMPLETED "a job with a step runs there"
+  wait_observed "$id" 30
+  is "$(observed "$id" app)" watched "and is announced"
+  cluster_kill slurmd-one
+  stepd=$(grep -l '^==[0-9]*== Command: .*slurmstepd' "$scratch"/valgrind-node-*)
+  wait_until 30 grep -q 'HEAP SUMMARY' $stepd
+  for log in "$scratch"/valgrind-node-*; do
+    is "$(ours "$log")" "" "nothing of ours leaks or goes wrong in $(sed -nE 's/^==[0-9]+== Command: ([^ ]+).*/\1/p' "$log")"
+  done
+  like "$(cat $stepd)" 'HEAP SUMMARY' "slurmstepd was looked at, too"
+fi
 play_end

@@ -11,6 +11,7 @@ NodeName=@one@ Name=gpu File=/dev/zero'
 FT_PARTITIONS='PartitionName=main Nodes=@one@ Default=YES DefMemPerCPU=10 MaxTime=60
 PartitionName=roomy Nodes=@one@ DefMemPerNode=2000 MaxTime=60
 PartitionName=capped Nodes=@one@ DefMemPerCPU=10 MaxMemPerCPU=60 MaxTime=60
+PartitionName=pernode Nodes=@one@ DefMemPerCPU=10 MaxMemPerNode=70 MaxTime=60
 PartitionName=setting Nodes=@one@ DefMemPerCPU=10 MaxTime=60
 PartitionName=small Nodes=@small@ DefMemPerCPU=10 MaxTime=60'
 FT_FORETELL_CONF='min_runs = 3
@@ -106,6 +107,25 @@ is "$status" 0 "a partition with MaxMemPerCPU takes the job"
 between "$(job_field "$id" NumCPUs)" 1 1 "and gives it no CPU more for foretell's sake"
 between "$(mib "$(asked "$id")")" 1 60 "what is set stays below it"
 diag "$err"
+try -p pernode --predict-mem
+is "$status $(asked "$id")" "0 70M" "nor does it pass MaxMemPerNode"
+try -p capped --predict-mem=raise --mem-per-cpu=20M -c 4
+is "$status $(job_field "$id" NumCPUs)" "0 4" "four CPUs stay four under MaxMemPerCPU"
+between "$(mib "$(asked "$id")")" 25 60 "when --mem-per-cpu is raised"
+try -p main,roomy --predict-mem
+is "$status $(asked "$id")" "0 $said_mem" "in a list of partitions memory is set"
+ask -p main,roomy --predict-mem --predict-app=young --wrap true
+is "$(asked "$id")" 2000M "to what one of them gives, as long as few runs stand behind less"
+try -p small,main --predict-mem
+is "$(asked "$id")" "$said_mem" "and the nodes of all of them count"
+ask -p roomy --exclusive --predict-mem --predict-app=young --wrap true
+is "$(asked "$id")" 2000M "an exclusive node keeps its default"
+try -p roomy --exclusive --predict-mem
+is "$(asked "$id")" 2000M "with runs enough, too: less would free nothing"
+try --predict-mem -n 4 --ntasks-per-node=4
+is "$(asked "$id")" "$said_mem" "four tasks on a node are set what the node needs"
+try --predict-mem=raise --mem-per-cpu=20M -n 4
+between "$(mib "$(asked "$id")")" 25 100 "shared out among their CPUs where memory is asked for by CPU"
 try -p small --predict-mem=set
 like "$err" 'foretell: .*(no node|small|fit)' "a job that fits no node of its partition is told so"
 

@@ -63,6 +63,27 @@ is "$(asked "$id")" "$steady" "its first component is predicted"
 is "$(asked "$((id + 1))")" "$little" "its second by itself"
 between "$(said)" 1 2 "one line a component"
 scancel "$id"
+printf '%s\n' '#!/bin/bash' '#SBATCH --predict-mem --predict-app=steady' '#SBATCH hetjob' \
+  '#SBATCH --predict-app=little' true >het.sh
+ask het.sh
+is "$(asked "$id") $(asked "$((id + 1))")" "$steady $little" "its components may stand in the script"
+scancel "$id"
+FORETELL_PREDICT_MEM=set FORETELL_PREDICT_APP=steady ask -n 1 : -n 1 --wrap true
+is "$(asked "$id") $(asked "$((id + 1))")" "$steady $steady" "what the environment says holds for each"
+scancel "$id"
+ask --predict-mem --predict-app=steady : --predict-mem=off --predict-app=little --wrap true
+is "$(asked "$id") $(asked "$((id + 1))")" "$steady 10M per cpu" "one may be left out"
+scancel "$id"
+ask --predict-mem=raise --mem=20M --predict-app=steady : --mem=20M --predict-app=little --wrap true
+is "$(said)" 2 "each is raised from its own request"
+between "$(mib "$(asked "$((id + 1))")")" 30 60 "to its own need"
+scancel "$id"
+submit salloc --predict-mem --predict-app=steady : --predict-app=little sh -c 'squeue -h -j $SLURM_JOB_ID -o "%i %m"'
+is "$status $(grep -c '^salloc: foretell: .* --mem set to' <<<"$err")" "0 2" "salloc predicts each component"
+is "$(sort <<<"$out" | cut -d' ' -f2 | tr '\n' ' ')" "$steady $little " "and each has its own"
+submit srun --predict-mem --predict-app=steady sh -c 'squeue -h -j $SLURM_JOB_ID -o "%i %m"' : --predict-app=little true
+is "$status $(grep -c '^srun: foretell: .* --mem set to' <<<"$err")" "0 2" "so does srun"
+like "$out" "\+1 $little\$" "each from its own command"
 submit sbatch --parsable --output=/dev/null --mem=300M --predict-app=het \
   : --mem=200M --predict-app=het --wrap "srun --het-group=0,1 $hog --mib 20 --seconds 0.5"
 is "$(job_wait "$id")" COMPLETED "one runs"

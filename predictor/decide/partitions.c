@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The partitions that a job names: which of them it runs in nobody knows beforehand. */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "predictor/core/text.h"
+#include "predictor/decide/plan.h"
+#include "predictor/record/layout.h"
+
+enum { MOST_NODES = sizeof((ft_partition *)NULL)->nodes / sizeof(ft_node_kind) };
+
+/* Add the nodes of OTHER to INTO; where there is no place, the largest take that of smaller ones. */
+static void join_nodes(ft_partition *into, const ft_partition *other)
+{
+  for (size_t i = 0; i < other->nodes_count; i++) {
+    const ft_node_kind *kind = &other->nodes[i];
+    size_t least = 0;
+
+    if (into->nodes_count < MOST_NODES) {
+      into->nodes[into->nodes_count++] = *kind;
+      continue;
+    }
+    for (size_t k = 1; k < MOST_NODES; k++)
+      if (into->nodes[k].mem_bytes < into->nodes[least].mem_bytes)
+        least = k;
+    if (into->nodes[least].mem_bytes < kind->mem_bytes)
+      into->nodes[least] = *kind;
+  }
+}
+
+/* A limit of 0 is none. */
+static uint64_t or_none(uint64_t bytes)
+{
+  return bytes ? bytes : UINT64_MAX;
+}
+
+/* What INTO and OTHER give a job that REQUEST describes: the more generous of both. */
+static void join(const ft_site *site, const ft_request *request, ft_partition *into,
+                 const ft_partition *other)
+{
+  bool consumable = site->memory_is_consumable;
+
+  if (or_none(ft_plan_default(request, other, consumable)) >
+      or_none(ft_plan_default(request, into, consumable))) {
+    into->def_mem_bytes = other->def_mem_bytes;
+    into->def_per_cpu = other->def_per_cpu;
+  }
+  if (or_none(ft_plan_most(request, other)) > or_none(ft_plan_most(request, into))) {
+    into->max_mem_bytes = other->max_mem_bytes;
+    into->max_per_cpu = other->max_per_cpu;
+  }
+  into->exclusive &= other->exclusive;
+  join_nodes(into, other);
+}
+
+int ft_decide_partition(int state_fd, const ft_site *site, const ft_request *request,
+                        ft_partition *out, uint64_t *least_default, struct ft_error *err)
+{
+  struct ft_text list = ft_text_from(request->partition), name;
+  bool consumable = site->memory_is_consumable;
+  uint64_t least, most;
+  ft_partition *other;
+  char typed[64];
+
+  *least_default = 0;
+  if (ft_layout_read_partition(state_fd, site, request->partition, out, err) < 0)
+    return -1;
+  (void)ft_text_until(&list, ',', &name);
+  if (!ft_text_left(&list))
+    return 0;
+  other = malloc(sizeof *other);
+  if (!other)
+    return ft_error_set(err, "out of memory");
+  (void)ft_string_copy(request->partition, out->name, sizeof out->name);
+  least = most = or_none(ft_plan_default(request, out, consumable));
+  while (ft_text_until(&list, ',', &name)) {
+    uint64_t bytes;
+
+    if (!ft_text_left(&name) || !ft_text_copy(name, typed, sizeof typed) ||
+        ft_layout_read_partition(state_fd, site, typed, other, NULL) < 0)
+      continue;
+    bytes = or_none(ft_plan_default(request, other, consumable));
+    least = bytes < least ? bytes : least;
+    most = bytes > most ? bytes : most;
+    join(site, request, out, other);
+  }
+  if (least < most)
+    *least_default = least;
+  free(other);
+  return 0;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A job that names several partitions, of which Slurm takes the first that has room. */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "predictor/core/text.h"
+#include "predictor/core/units.h"
+#include "predictor/decide/decide.h"
+#include "predictor/learn/distribution.h"
+#include "predictor/record/layout.h"
+
+#define MB FT_MIB
+#define GB FT_GIB
+
+static const ft_site site = { .schema = FT_SCHEMA, .default_partition = "main",
+                              .memory_is_consumable = true, .rule = FT_RULE_RSS };
+
+static const ft_partition partitions[] = {
+  { .schema = FT_SCHEMA, .name = "main", .def_mem_bytes = 10 * MB, .def_per_cpu = true,
+    .nodes_count = 1, .nodes = { { .cpus = 8, .mem_bytes = 8 * GB } } },
+  { .schema = FT_SCHEMA, .name = "roomy", .def_mem_bytes = 2000 * MB,
+    .nodes_count = 1, .nodes = { { .cpus = 8, .mem_bytes = 8 * GB } } },
+  { .schema = FT_SCHEMA, .name = "capped", .def_mem_bytes = 10 * MB, .def_per_cpu = true,
+    .max_mem_bytes = 60 * MB, .max_per_cpu = true,
+    .nodes_count = 1, .nodes = { { .cpus = 8, .mem_bytes = 8 * GB } } },
+  { .schema = FT_SCHEMA, .name = "small", .def_mem_bytes = 10 * MB, .def_per_cpu = true,
+    .nodes_count = 1, .nodes = { { .cpus = 8, .mem_bytes = 80 * MB } } },
+};
+
+static char folder[] = "/tmp/foretell-test-XXXXXX";
+static int state_fd;
+
+static int set_up(void **state)
+{
+  char name[FT_LAYOUT_NAME_SIZE];
+  struct ft_error err;
+  int fd;
+
+  (void)state;
+  assert_non_null(mkdtemp(folder));
+  state_fd = open(folder, O_RDONLY | O_DIRECTORY);
+  assert_int_equal(mkdirat(state_fd, FT_LAYOUT_PARTITIONS, 0755), 0);
+  fd = openat(state_fd, FT_LAYOUT_PARTITIONS, O_RDONLY | O_DIRECTORY);
+  for (size_t i = 0; i < COUNT_OF(partitions); i++) {
+    ft_layout_partition_name(partitions[i].name, name);
+    assert_int_equal(ft_record_write(FT_RECORD_PARTITION, &partitions[i], fd, name, 0644, &err), 0);
+  }
+  close(fd);
+  return 0;
+}
+
+static int tear_down(void **state)
+{
+  char command[100];
+
+  (void)state;
+  close(state_fd);
+  (void)snprintf(command, sizeof command, "rm -rf %s", folder);
+  return system(command) != 0;
+}
+
+/* 100 MiB, give or take a little. */
+static struct ft_estimate estimate_of(unsigned runs)
+{
+  struct ft_estimate e = { .runs = runs, .method = "quantiles", .max_bytes = 110 * MB };
+
+  for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
+    e.quantile[i] = 100 * MB * exp(0.02 * ft_normal_quantile(ft_estimate_levels[i]));
+  return e;
+}
+
+static void any_of_them_may_be_where_it_runs(void **state)
+{
+  static const struct {
+    const char *names;
+    unsigned runs;
+    ft_action action;
+    uint64_t least_mib, most_mib; /* of what is set */
+  } cases[] = {
+    { "main", 4, FT_ACTION_SET, 100, 130 },
+    { "roomy", 4, FT_ACTION_LEAVE, 0, 0 },
+    { "roomy", 40, FT_ACTION_SET, 100, 130 },
+    /* with few runs never less than in the one that gives most, and not too little in the other */
+    { "main,roomy", 4, FT_ACTION_SET, 2000, 2000 },
+    { "roomy,main", 4, FT_ACTION_SET, 2000, 2000 },
+    { "main,roomy", 40, FT_ACTION_SET, 100, 130 },
+    { "roomy,roomy", 4, FT_ACTION_LEAVE, 0, 0 },
+    /* neither the smallest node nor the narrowest maximum is the measure */
+    { "small,main", 4, FT_ACTION_SET, 100, 130 },
+    { "capped,main", 4, FT_ACTION_SET, 100, 130 },
+    { "main,capped", 4, FT_ACTION_SET, 100, 130 },
+    { "capped,capped", 4, FT_ACTION_SET, 60, 60 },
+    /* what is not known, or has no name, does not count */
+    { "main,nowhere,,roomy", 4, FT_ACTION_SET, 2000, 2000 },
+    { "main,", 4, FT_ACTION_SET, 100, 130 },
+    { "", 4, FT_ACTION_SET, 100, 130 },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_estimate estimate = estimate_of(cases[i].runs);
+    ft_partition partition;
+    ft_request request = { 0 };
+    ft_policy policy;
+    ft_decision d;
+    struct ft_question q = { .mode = FT_MODE_SET, .app = "x", .request = &request,
+                             .policy = &policy, .partition = &partition, .estimate = &estimate,
+                             .memory_is_consumable = true, .rule = FT_RULE_RSS };
+
+    (void)ft_string_copy(cases[i].names, request.partition, sizeof request.partition);
+    ft_policy_resolve(NULL, NULL, NULL, NULL, &policy);
+    policy.min_runs = 3;
+    policy.trim_runs = 20;
+    policy.floor_bytes = policy.round_bytes = 1 * MB;
+    assert_int_equal(
+        ft_decide_partition(state_fd, &site, &request, &partition, &q.least_default_bytes, NULL), 0);
+    ft_decide(&q, &d);
+    if (d.action != cases[i].action || d.mem_bytes < cases[i].least_mib * MB ||
+        d.mem_bytes > cases[i].most_mib * MB)
+      fail_msg("%s, %u runs: %s, %u MiB: %s", cases[i].names, cases[i].runs,
+               ft_action_name(d.action), (unsigned)(d.mem_bytes / MB), d.reason);
+  }
+}
+
+static void without_the_first_nothing_is_known(void **state)
+{
+  static const char *const names[] = { "nowhere", "nowhere,main", ",main" };
+  ft_request request = { 0 };
+  ft_partition partition;
+  struct ft_error err;
+  uint64_t least;
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(names); i++) {
+    (void)ft_string_copy(names[i], request.partition, sizeof request.partition);
+    assert_int_equal(ft_decide_partition(state_fd, &site, &request, &partition, &least, &err), -1);
+    assert_true(err.text[0]);
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = { cmocka_unit_test(any_of_them_may_be_where_it_runs),
+                                      cmocka_unit_test(without_the_first_nothing_is_known) };
+
+  return cmocka_run_group_tests_name("partitions", tests, set_up, tear_down);
+}
