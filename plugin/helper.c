@@ -243,6 +243,8 @@ int ft_helper_describe(const struct ft_helper *helper, const struct ft_descripti
     *out = described->submission;
     if (asked && described->has_network && (*network = malloc(sizeof **network)))
       **network = described->network;
+    if (described->error[0])
+      status = ft_error_set(err, "%s", described->error);
   }
   free(described);
   ft_buf_free(&frame);

@@ -64,7 +64,7 @@ static int settings_of(const struct options *o, const struct ft_relative_table *
       return ft_complain(command, FT_EXIT_USAGE,
                          "--learner=%s: expected best, or of constant, trees, forest, boosting, "
                          "ridge, ridge_trees, few_trees, process, rate_trees, "
-                         "rate_process, autoencoder",
+                         "rate_process, work_process, work_rates, autoencoder",
                          o->learner);
   }
   if (o->trees < 3 || o->trees > TREES_MOST || o->folds > FOLDS_MOST)

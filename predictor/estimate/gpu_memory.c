@@ -50,11 +50,11 @@ static const double slack = 1.08;
  * larger batch: cuDNN's trials, caught by the sampler.
  */
 static const double spread[FT_ESTIMATE_LEVELS] = { -0.136, -0.062, -0.042, -0.031, -0.014,
-                                                   0.0,    0.014,  0.039,  0.071,  0.542,
+                                                   0.0,    0.013,  0.036,  0.067,  0.542,
                                                    0.741,  1.268,  2.364 };
 static const double need_spread[FT_ESTIMATE_LEVELS] = { -0.136, -0.062, -0.042, -0.031, -0.014,
-                                                        0.0,    0.013,  0.033,  0.055,  0.132,
-                                                        0.182,  0.230,  0.279 };
+                                                        0.0,    0.012,  0.033,  0.051,  0.098,
+                                                        0.130,  0.191,  0.275 };
 
 enum { MIDDLE = 5 }; /* the median among the levels */
 

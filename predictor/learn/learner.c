@@ -18,6 +18,7 @@ static const struct {
   double lambda; /* in rows */
   enum span span;
   bool process;
+  bool works;
   bool network;
   struct ft_forest_settings forest; /* trees 0: none; 1: as many as asked for */
 } kinds[FT_LEARNERS] = {
@@ -31,6 +32,8 @@ static const struct {
   [FT_LEARNER_PROCESS] = { .process = true },
   [FT_LEARNER_RATE_TREES] = { .span = RATES, .forest = { 1, 1, 64, 1, 0, true, false, 0 } },
   [FT_LEARNER_RATE_PROCESS] = { .span = RATES, .process = true },
+  [FT_LEARNER_WORK_PROCESS] = { .process = true, .works = true },
+  [FT_LEARNER_WORK_RATES] = { .span = RATES, .process = true, .works = true },
   [FT_LEARNER_AUTOENCODER] = { .network = true },
 };
 
@@ -41,6 +44,8 @@ const char *const ft_learner_names[FT_LEARNERS] = {
   [FT_LEARNER_FEW_TREES] = "few_trees", [FT_LEARNER_PROCESS] = "process",
   [FT_LEARNER_RATE_TREES] = "rate_trees",
   [FT_LEARNER_RATE_PROCESS] = "rate_process",
+  [FT_LEARNER_WORK_PROCESS] = "work_process",
+  [FT_LEARNER_WORK_RATES] = "work_rates",
   [FT_LEARNER_AUTOENCODER] = "autoencoder",
 };
 
@@ -96,6 +101,27 @@ static int fit_forest(const struct ft_samples *s, unsigned trees, uint64_t seed,
 out:
   free(y);
   return status;
+}
+
+/* Sums of works, taken off Y. A time that spans less than orders of magnitude is no work: then there is none. */
+static int fit_works(const struct ft_samples *s, const struct ft_encode *encode, struct ft_learner *l,
+                     double *y, struct ft_error *err)
+{
+  double scale[FT_ENCODE_MOST] = { 0 }, said[OUTPUTS];
+
+  if (!encode->column[0].logs || !(encode->column[0].deviation > 0))
+    return 0;
+  for (size_t c = 0; c < encode->raw; c++)
+    scale[c] = encode->column[c].logs ? encode->column[c].deviation : 0;
+  if (ft_works_fit(s, scale, &l->works, err) < 0)
+    return -1;
+  for (size_t r = 0; r < s->rows; r++) {
+    memset(said, 0, sizeof said);
+    ft_works_add(&l->works, s->x + r * s->columns, said);
+    for (size_t o = 0; o < s->outputs; o++)
+      y[r * s->outputs + o] -= said[o];
+  }
+  return 0;
 }
 
 bool ft_learner_slow(enum ft_learner_kind kind)
@@ -158,8 +184,8 @@ int ft_learner_fit(enum ft_learner_kind kind, const struct ft_samples *s,
                    struct ft_error *err)
 {
   struct ft_samples part = *s;
-  double *x;
-  int status;
+  double *x, *y;
+  int status = -1;
 
   *l = (struct ft_learner){ .kind = kind, .outputs = s->outputs };
   take_span(settings->encode, l);
@@ -168,14 +194,23 @@ int ft_learner_fit(enum ft_learner_kind kind, const struct ft_samples *s,
   if (settings->stop && settings->stop(settings->data))
     return ft_error_set(err, "%s: stopped", ft_learner_names[kind]);
   x = calloc(s->rows * l->columns + 1, sizeof *x);
-  if (!x)
-    return ft_error_set(err, "%s: out of memory", ft_learner_names[kind]);
+  y = calloc(s->rows * s->outputs + 1, sizeof *y);
+  if (!x || !y) {
+    ft_error_set(err, "%s: out of memory", ft_learner_names[kind]);
+    goto out;
+  }
   for (size_t r = 0; r < s->rows; r++)
     memcpy(x + r * l->columns, s->x + r * s->columns + l->from, l->columns * sizeof *x);
+  memcpy(y, s->y, s->rows * s->outputs * sizeof *y);
+  if (kinds[kind].works && fit_works(s, settings->encode, l, y, err) < 0)
+    goto out;
   part.x = x;
+  part.y = y;
   part.columns = l->columns;
   status = fit_kind(&part, settings, l, err);
+out:
   free(x);
+  free(y);
   return status;
 }
 
@@ -191,6 +226,8 @@ void ft_learner_predict(const struct ft_learner *l, const double *row, double *o
     ft_ridge_add(&l->ridge, x, out);
   if (l->process.rows)
     ft_process_add(&l->process, x, out);
+  if (l->works.used)
+    ft_works_add(&l->works, row, out);
   if (l->autoencoder.latent)
     ft_autoencoder_add(&l->autoencoder, x, out);
 }
@@ -286,6 +323,11 @@ void ft_learner_save(const struct ft_learner *l, struct ft_numbers *out)
     ft_forest_save(&l->forest, out);
   if (kinds[l->kind].process)
     ft_process_save(&l->process, out);
+  if (kinds[l->kind].works) {
+    ft_numbers_put(out, l->works.used > 0);
+    if (l->works.used)
+      ft_works_save(&l->works, out);
+  }
   if (kinds[l->kind].network)
     ft_autoencoder_save(&l->autoencoder, out);
 }
@@ -306,6 +348,9 @@ int ft_learner_load(struct ft_numbers_reader *in, const struct ft_encode *encode
     return -1;
   if (kinds[l->kind].process && ft_process_load(in, columns, outputs, &l->process, err) < 0)
     return -1;
+  if (kinds[l->kind].works && ft_numbers_take_count(in, 0, 1) &&
+      ft_works_load(in, encode->columns, outputs, &l->works, err) < 0)
+    return -1;
   return kinds[l->kind].network ? ft_autoencoder_load(in, columns, outputs, &l->autoencoder, err) : 0;
 }
 
@@ -314,6 +359,7 @@ void ft_learner_free(struct ft_learner *l)
   if (!l)
     return;
   ft_ridge_free(&l->ridge);
+  ft_works_free(&l->works);
   ft_forest_free(&l->forest);
   ft_process_free(&l->process);
   ft_autoencoder_free(&l->autoencoder);

@@ -10,6 +10,7 @@
 #include "predictor/learn/forest.h"
 #include "predictor/learn/process.h"
 #include "predictor/learn/ridge.h"
+#include "predictor/learn/works.h"
 
 enum ft_learner_kind {
   FT_LEARNER_CONSTANT,    /* the mean */
@@ -22,6 +23,8 @@ enum ft_learner_kind {
   FT_LEARNER_PROCESS,     /* Gaussian process */
   FT_LEARNER_RATE_TREES,  /* extremely randomised trees on rates alone */
   FT_LEARNER_RATE_PROCESS, /* Gaussian process on rates alone */
+  FT_LEARNER_WORK_PROCESS, /* a sum of works, Gaussian process on what it leaves */
+  FT_LEARNER_WORK_RATES,  /* the same, the process on rates alone */
   FT_LEARNER_AUTOENCODER, /* variational auto-encoder and a network of three layers */
   FT_LEARNERS
 };
@@ -34,6 +37,7 @@ struct ft_learner {
   enum ft_learner_kind kind;
   size_t from, columns, outputs; /* of the encoded columns: so many from there on */
   struct ft_ridge ridge;
+  struct ft_works works; /* of all encoded columns */
   struct ft_forest forest;
   struct ft_process process;
   struct ft_autoencoder autoencoder;

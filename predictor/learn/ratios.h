@@ -70,7 +70,7 @@ void ft_ratios_spread(const struct ft_ratios *ratios, size_t output, const doubl
  * the learners; above FT_GAUSS_OUTPUTS, which stood there once. Another one, and whatever is cut, too long or out of range, is refused: -1 with ERR; RATIOS is
  * to be freed in either case.
  */
-enum { FT_RATIOS_FORMAT = 104 };
+enum { FT_RATIOS_FORMAT = 105 };
 void ft_ratios_save(const struct ft_ratios *ratios, struct ft_numbers *out);
 int ft_ratios_load(struct ft_numbers_reader *in, struct ft_ratios *ratios, struct ft_error *err);
 void ft_ratios_free(struct ft_ratios *ratios);

@@ -158,6 +158,36 @@ static void every_learner_beats_the_mean(void **state)
   }
 }
 
+/* Runs a thousand times as large as any that was learnt from: what a platform does at a rate, it goes on doing. */
+static void a_sum_of_works_goes_on_where_its_rows_end(void **state)
+{
+  static const struct ft_ratios_settings works = { .trees = 60, .learners = 1u << FT_LEARNER_WORK_PROCESS,
+                                                   .untried = true, .seed = 1 };
+  static struct world w;
+  struct ft_ratios_table t;
+  struct ft_ratios m;
+  struct ft_error err;
+  double missed = 0;
+
+  (void)state;
+  make(&w, 17, 0.02);
+  t = table_of(&w, ROWS);
+  assert_int_equal(ft_ratios_fit(&t, &works, &m, &err), 0);
+  for (size_t r = 0; r < ROWS; r++) {
+    double larger[COLUMNS], said[OUTPUTS];
+
+    memcpy(larger, w.x + r * COLUMNS, sizeof larger);
+    for (size_t c = 0; c < 3; c++)
+      larger[c] *= 1000;
+    ft_ratios_predict(&m, larger, said);
+    for (size_t o = 0; o < OUTPUTS; o++)
+      missed += fabs(said[o] - w.y[r * OUTPUTS + o]) / ROWS / OUTPUTS;
+  }
+  if (!(missed < 0.25))
+    fail_msg("%.3f missed", missed);
+  ft_ratios_free(&m);
+}
+
 static void gaps_are_gaps_and_not_zeros(void **state)
 {
   static struct world full, holes, unseen;
@@ -452,6 +482,7 @@ int main(void)
     cmocka_unit_test(recovers_a_latent_structure),
     cmocka_unit_test(few_rows_tell_by_their_rate),
     cmocka_unit_test(every_learner_beats_the_mean),
+    cmocka_unit_test(a_sum_of_works_goes_on_where_its_rows_end),
     cmocka_unit_test(gaps_are_gaps_and_not_zeros),
     cmocka_unit_test(few_rows_give_wide_quantiles),
     cmocka_unit_test(runs_seen_correct_it_the_more_the_more_they_are),
