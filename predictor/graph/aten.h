@@ -231,6 +231,15 @@ FT_ATEN(complex);
 FT_ATEN(pairs);
 FT_ATEN(affine_grid);
 FT_ATEN(outer);
+FT_ATEN(variadic);
+FT_ATEN(glu);
+FT_ATEN(tensor_split);
+FT_ATEN(pile);
+FT_ATEN(strided);
+FT_ATEN(diagonal);
+FT_ATEN(distances);
+FT_ATEN(col2im);
+FT_ATEN(bag);
 #undef FT_ATEN
 
 #endif

@@ -67,7 +67,7 @@ int ft_aten_stack(struct ft_call *c)
 /* How many pieces of which sizes; -1 not known. */
 static int pieces(struct ft_call *c, int64_t dim, int64_t *sizes)
 {
-  bool chunk = strstr(c->name, "chunk") || strcmp(c->name, "tensor_split") == 0;
+  bool chunk = strstr(c->name, "chunk") != NULL;
   const struct ft_operand *v = ft_arg(c, 1, "split_size");
   int64_t each, left = dim;
   int count = 0;

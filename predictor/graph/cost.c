@@ -369,9 +369,12 @@ static int count_blocks(struct count *c, const struct ft_operator *op, int depth
       return -1;
     if (op->turns < 0) {
       s.macs_at_most = -1;
+      s.activations_at_most = -1;
     } else {
       s.macs = ft_times(s.macs, op->turns);
       s.macs_at_most = ft_times(s.macs_at_most, op->turns);
+      s.activations = ft_times(s.activations, op->turns);
+      s.activations_at_most = ft_times(s.activations_at_most, op->turns);
     }
     if (s.macs > layer->macs)
       layer->macs = s.macs;

@@ -100,8 +100,8 @@ int ft_infer_stft(struct ft_infer *in)
 /* ---- pictures ---- */
 
 /* A grid of places for pictures of SIZE: (batch, [depth,] height, width, 2 or 3). */
-/* PyTorch's, whose complex numbers are elements: the attribute "sizes" says what comes of it. */
-int ft_infer_fft(struct ft_infer *in)
+/* What no file has but a reader makes: the attributes "sizes" and "to" say what comes of it. */
+int ft_infer_told(struct ft_infer *in)
 {
   const struct ft_attribute *sizes = ft_attribute(in->op, "sizes");
   struct ft_tensor *y = ft_output(in, 0);
@@ -109,6 +109,9 @@ int ft_infer_fft(struct ft_infer *in)
   y->element = element(in, "to", FT_ELEMENT_UNKNOWN);
   if (!sizes || !sizes->integers || sizes->count > FT_GRAPH_RANK)
     return 0;
+  for (size_t i = 0; i < sizes->count; i++)
+    if (sizes->integers[i] < -1 || sizes->integers[i] > FT_GRAPH_DIMENSION)
+      return ft_contradiction(in, "a dimension of %lld", (long long)sizes->integers[i]);
   if (!ft_shape(in, y, (int)sizes->count))
     return -1;
   memcpy(y->dims, sizes->integers, sizes->count * sizeof *y->dims);

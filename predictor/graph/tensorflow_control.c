@@ -6,8 +6,6 @@
 
 #include "predictor/graph/tensorflow_run.h"
 
-enum { TURNS = 1 << 13 };
-
 /* ---- functions and control flow ---- */
 
 static struct ft_tf_function *function_of(struct ft_tf_run *r, const struct ft_tf_node *n,
@@ -33,59 +31,52 @@ int ft_tf_run_function(struct ft_tf_run *r, struct ft_tf_call *c, const char *ke
   return status;
 }
 
-/* Truth of the only value in C: 1, 0; -1 not known. */
-static int truth(const struct ft_tf_run *r, const struct ft_tf_call *c)
+/* One of the two functions that the node of LOOP calls, of STATE. */
+static int call(struct ft_tf_loop *loop, const char *key, const struct ft_operand *state,
+                struct ft_tf_call *result)
 {
-  return c->out_count ? ft_value_truth(&r->live, &c->out[0]) : -1;
+  const struct ft_tf_call *c = loop->data;
+
+  *result = (struct ft_tf_call){ .l = &loop->r->live, .node = c->node };
+  return ft_tf_run_function(loop->r, result, key, state, loop->count);
 }
 
-/* A loop as often as it turns; where that is not known, once, in a block. */
+static int ask_function(struct ft_tf_loop *loop, const struct ft_operand *state)
+{
+  struct ft_tf_call c;
+
+  if (call(loop, "cond", state, &c) < 0)
+    return FT_TF_FAILED;
+  return c.out_count ? ft_value_truth(&loop->r->live, &c.out[0]) : -1;
+}
+
+static int turn_function(struct ft_tf_loop *loop, const struct ft_operand *state,
+                         struct ft_operand *next)
+{
+  struct ft_tf_call c;
+
+  if (call(loop, "body", state, &c) < 0)
+    return -1;
+  for (size_t i = 0; i < loop->count; i++)
+    next[i] = i < c.out_count ? c.out[i] : ft_value_some(FT_VALUE_OPAQUE);
+  return 0;
+}
+
 int ft_tf_loop(struct ft_tf_run *r, struct ft_tf_call *c)
 {
-  static const char *const names[] = { "body" };
-  const struct ft_operand *state = c->in;
-  size_t count = c->in_count;
-  struct ft_tf_call step;
-  struct ft_live_frame frame;
-  int goes_on = 1;
+  struct ft_tf_loop loop = {
+    .r = r, .count = c->in_count, .ask = ask_function, .turn = turn_function, .data = c
+  };
 
-  for (int i = 0; i < TURNS && goes_on == 1; i++) {
-    step = (struct ft_tf_call){ .l = &r->live, .node = c->node };
-    if (ft_tf_run_function(r, &step, "cond", state, count) < 0)
-      return -1;
-    goes_on = truth(r, &step);
-    if (goes_on == 0)
-      break;
-    step = (struct ft_tf_call){ .l = &r->live, .node = c->node };
-    if (goes_on < 0 && ft_live_open(&r->live, &frame) < 0)
-      return -1;
-    if (ft_tf_run_function(r, &step, "body", state, count) < 0)
-      return -1;
-    if (goes_on < 0)
-      ft_live_close(&r->live, &frame);
-    state = step.out;
-    count = step.out_count;
-  }
-  if (goes_on == 1)
-    return ft_tf_fail(r, c->node, "a loop that does not end");
-  if (goes_on < 0 && !ft_live_blocks(&r->live, "Loop", 0, &frame.block, names, 1, 0, -1))
+  loop.state = ft_live_take(&r->live, (loop.count + 1) * sizeof *loop.state);
+  if (!loop.state)
     return -1;
-  for (size_t i = 0; i < count; i++) {
-    struct ft_operand v = state[i];
-
-    if (goes_on < 0 && v.type == FT_VALUE_TENSOR) {
-      const struct ft_tensor *t = ft_live_of(&r->live, v.tensor);
-      uint32_t same =
-          ft_live_constant(&r->live, t->element, t->rank < 0 ? 0 : t->rank, t->dims, NULL);
-
-      if (!same)
-        return -1;
-      ft_live_of(&r->live, same)->data = true;
-      v = ft_value_tensor(same);
-    }
-    if (ft_tf_give(c, v) < 0)
+  memcpy(loop.state, c->in, loop.count * sizeof *loop.state);
+  if (ft_tf_turns(&loop) < 0)
+    return -1;
+  for (size_t i = 0; i < loop.count; i++)
+    if (ft_tf_give(c, loop.state[i]) < 0)
       return -1;
-  }
   return 0;
 }
 
@@ -121,20 +112,25 @@ int ft_tf_either(struct ft_tf_run *r, struct ft_tf_call *c)
 
 /* ---- loops of the first kind: Enter, Merge, Switch, NextIteration, Exit ---- */
 
-/* A turn of a loop: what its nodes gave, begun anew from what is outside. */
+/* A loop, and a turn of it: what its nodes gave, begun anew from what is outside. */
 struct turn {
+  const struct ft_tf_scope *outside;
+  const struct ft_tf_node *condition, **merges;
+  const struct ft_operand *asked; /* the state that the nodes at hand are of */
   struct ft_tf_scope inside;
   uint8_t *seen;
   struct ft_tf_visit *stack;
   size_t *order;
 };
 
-static int begin_turn(struct ft_tf_run *r, const struct ft_tf_scope *s, struct turn *t,
-                      const struct ft_tf_node *const *merges, const struct ft_operand *state,
-                      size_t count)
+static int begin_turn(struct ft_tf_loop *loop, const struct ft_operand *state)
 {
+  struct turn *t = loop->data;
+  const struct ft_tf_scope *s = t->outside;
+  struct ft_tf_run *r = loop->r;
   size_t n = s->function->node_count;
 
+  t->asked = state;
   r->steps += n / 8; /* what is copied and looked through */
   if (r->steps > FT_TF_NODES)
     return ft_live_fail(&r->live, "more than %d nodes, loops unrolled", FT_TF_NODES);
@@ -142,8 +138,8 @@ static int begin_turn(struct ft_tf_run *r, const struct ft_tf_scope *s, struct t
   memcpy(t->inside.counts, s->counts, n * sizeof *s->counts);
   for (size_t i = 0; i < n; i++)
     t->seen[i] = s->counts[i] ? 2 : 0;
-  for (size_t i = 0; i < count; i++) {
-    size_t at = (size_t)(merges[i] - s->function->nodes);
+  for (size_t i = 0; i < loop->count; i++) {
+    size_t at = (size_t)(t->merges[i] - s->function->nodes);
     struct ft_operand *kept = ft_live_take(&r->live, sizeof *kept);
 
     if (!kept)
@@ -169,63 +165,63 @@ static int value_in(struct ft_tf_run *r, struct turn *t, const char *input,
   return 0;
 }
 
-/* The loop with CONDITION, turn by turn; where its end is not known, once, in a block. */
+static int ask_merges(struct ft_tf_loop *loop, const struct ft_operand *state)
+{
+  struct turn *t = loop->data;
+  struct ft_operand value;
+
+  if (begin_turn(loop, state) < 0 ||
+      value_in(loop->r, t, t->condition->input_count ? t->condition->inputs[0] : "", &value) < 0)
+    return FT_TF_FAILED;
+  return ft_value_truth(&loop->r->live, &value);
+}
+
+static int turn_merges(struct ft_tf_loop *loop, const struct ft_operand *state,
+                       struct ft_operand *next)
+{
+  struct turn *t = loop->data;
+
+  if (t->asked != state && begin_turn(loop, state) < 0)
+    return -1;
+  for (size_t i = 0; i < loop->count; i++) {
+    const struct ft_tf_node *again = ft_tf_before(&t->inside, t->merges[i], 1, "NextIteration");
+
+    next[i] = state[i];
+    if (again && again->input_count && value_in(loop->r, t, again->inputs[0], &next[i]) < 0)
+      return -1;
+  }
+  return 0;
+}
+
+/* The loop with CONDITION; what it ends with stands for the merges from then on. */
 static int run_loop(struct ft_tf_run *r, struct ft_tf_scope *s, const struct ft_tf_node *condition)
 {
-  static const char *const names[] = { "body" };
   struct ft_live *l = &r->live;
   size_t n = s->function->node_count + 1, count = ft_tf_merges(s, condition, NULL);
-  const struct ft_tf_node **merges = ft_live_take(l, (count + 1) * sizeof *merges);
-  struct ft_operand *state = ft_live_take(l, (count + 1) * sizeof *state);
-  struct ft_operand *next = ft_live_take(l, (count + 1) * sizeof *next), value;
-  struct turn t = { .inside = *s };
-  struct ft_live_frame frame;
-  int goes_on = 1;
+  struct turn t = { .outside = s, .condition = condition, .inside = *s };
+  struct ft_tf_loop loop = {
+    .r = r, .count = count, .ask = ask_merges, .turn = turn_merges, .data = &t
+  };
 
+  t.merges = ft_live_take(l, (count + 1) * sizeof *t.merges);
   t.inside.values = ft_live_take(l, n * sizeof *t.inside.values);
   t.inside.counts = ft_live_take(l, n * sizeof *t.inside.counts);
   t.seen = ft_live_take(l, n);
   t.stack = ft_live_take(l, n * sizeof *t.stack);
   t.order = ft_live_take(l, n * sizeof *t.order);
-  if (!merges || !state || !next || !t.inside.values || !t.inside.counts || !t.seen || !t.stack ||
-      !t.order)
+  loop.state = ft_live_take(l, (count + 1) * sizeof *loop.state);
+  if (!t.merges || !t.inside.values || !t.inside.counts || !t.seen || !t.stack || !t.order ||
+      !loop.state)
     return -1;
-  (void)ft_tf_merges(s, condition, merges);
+  (void)ft_tf_merges(s, condition, t.merges);
   for (size_t i = 0; i < count; i++)
-    state[i] = ft_tf_value(s, merges[i]->inputs[0]);
-  for (int i = 0; i < TURNS && goes_on == 1; i++) {
-    if (begin_turn(r, s, &t, merges, state, count) < 0 ||
-        value_in(r, &t, condition->input_count ? condition->inputs[0] : "", &value) < 0)
-      return -1;
-    goes_on = ft_value_truth(l, &value);
-    if (goes_on == 0)
-      break;
-    if (goes_on < 0 && ft_live_open(l, &frame) < 0)
-      return -1;
-    for (size_t j = 0; j < count; j++) {
-      const struct ft_tf_node *again = ft_tf_before(s, merges[j], 1, "NextIteration");
-
-      next[j] = state[j];
-      if (again && again->input_count && value_in(r, &t, again->inputs[0], &next[j]) < 0)
-        return -1;
-    }
-    if (goes_on < 0)
-      ft_live_close(l, &frame);
-    else
-      memcpy(state, next, count * sizeof *state);
-  }
-  if (goes_on == 1)
-    return ft_tf_fail(r, condition, "a loop that does not end");
-  if (goes_on < 0 && !ft_live_blocks(l, "Loop", 0, &frame.block, names, 1, 0, -1))
+    loop.state[i] = ft_tf_value(s, t.merges[i]->inputs[0]);
+  if (ft_tf_turns(&loop) < 0)
     return -1;
-  for (size_t i = 0; i < count; i++) { /* what it ends with stands for the merge from now on */
-    size_t at = (size_t)(merges[i] - s->function->nodes);
-    struct ft_operand *kept = ft_live_take(l, sizeof *kept);
+  for (size_t i = 0; i < count; i++) {
+    size_t at = (size_t)(t.merges[i] - s->function->nodes);
 
-    if (!kept)
-      return -1;
-    *kept = state[i];
-    s->values[at] = kept;
+    s->values[at] = &loop.state[i];
     s->counts[at] = 1;
   }
   return 0;

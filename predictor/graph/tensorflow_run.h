@@ -71,6 +71,23 @@ int ft_tf_either(struct ft_tf_run *r, struct ft_tf_call *c);
 /* Exit of a loop of the first kind. */
 int ft_tf_leave(struct ft_tf_run *r, struct ft_tf_scope *s, struct ft_tf_call *c);
 
+/* ---- loops (tensorflow_loop.c) ---- */
+
+enum { FT_TF_FAILED = -2 };
+
+struct ft_tf_loop {
+  struct ft_tf_run *r;
+  struct ft_operand *state; /* at first what goes in, at last what comes out */
+  size_t count;
+  /* Whether it goes on in STATE: 1, 0; -1 not known, FT_TF_FAILED with the error. */
+  int (*ask)(struct ft_tf_loop *loop, const struct ft_operand *state);
+  /* One turn: what STATE becomes, into NEXT. */
+  int (*turn)(struct ft_tf_loop *loop, const struct ft_operand *state, struct ft_operand *next);
+  void *data;
+};
+
+int ft_tf_turns(struct ft_tf_loop *loop);
+
 /* ---- nodes (tensorflow_run.c) ---- */
 
 int ft_tf_run_nodes(struct ft_tf_run *r, struct ft_tf_scope *s, const size_t *order, size_t count);

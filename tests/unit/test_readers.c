@@ -173,6 +173,28 @@ static void a_batch_multiplies_and_may_be_asked_again(void **state)
   }
 }
 
+/* A Keras LSTM of 20000 steps: too many to be followed one by one. */
+static void a_long_loop_is_counted(void **state)
+{
+  static const char *const files[] = { "../../fixtures/graph/tensorflow/net-long.pb",
+                                       "../../fixtures/graph/tensorflow/net-long-functions.pb" };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(files); i++) {
+    struct ft_analysis a;
+    struct ft_graph *graph = analyse(files[i], 2, NULL, &a);
+    char shown[64];
+
+    assert_int_equal(a.cost.parameters, 4 * 5 * (6 + 5 + 1) + 3 * (5 + 1));
+    assert_int_equal(a.cost.macs, 2 * 20000 * (4 * 5 * (6 + 5) + 3 * 5));
+    assert_true(a.cost.operators < 5000);
+    assert_int_equal(a.cost.unresolved, 0);
+    assert_string_equal(ft_tensor_show(&graph->tensors[graph->block.outputs[0]], shown, 64),
+                        "2x20000x3");
+    ft_graph_free(graph);
+  }
+}
+
 static void branches_are_followed_by_size_and_kept_by_data(void **state)
 {
   struct ft_analysis a;
@@ -404,6 +426,7 @@ int main(void)
     cmocka_unit_test(the_same_network_costs_the_same_from_every_framework),
     cmocka_unit_test(what_is_written_into_a_tensor_counts),
     cmocka_unit_test(a_batch_multiplies_and_may_be_asked_again),
+    cmocka_unit_test(a_long_loop_is_counted),
     cmocka_unit_test(branches_are_followed_by_size_and_kept_by_data),
     cmocka_unit_test(regions_of_paddle_are_followed),
     cmocka_unit_test(functions_of_onnx_are_put_in_their_calls_place),
