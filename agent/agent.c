@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <malloc.h>
-#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +26,7 @@
 #include "agent/publish.h"
 #include "agent/relate.h"
 #include "agent/seek.h"
+#include "predictor/core/hot.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/record/layout.h"
@@ -83,7 +83,17 @@ static void arm_sampling(struct ft_agent *agent)
     ft_loop_at(agent->loop, &agent->sample, ft_io_monotonic());
 }
 
-static void sample(void *data)
+static void tick(void *data)
+{
+  struct ft_agent *agent = data;
+
+  ft_loop_at(agent->loop, &agent->tick, ft_jobs_tick(agent->jobs, instant()));
+  arm_sampling(agent);
+  if (!ft_jobs_watched(agent->jobs))
+    (void)malloc_trim(0);
+}
+
+FT_HOT static void sample(void *data)
 {
   struct ft_agent *agent = data;
   double period = 1 / agent->config.sample_hertz, now;
@@ -93,17 +103,13 @@ static void sample(void *data)
   /* in step with the clock; instants that were missed are not made up for */
   if (ft_jobs_watched(agent->jobs))
     ft_loop_at(agent->loop, &agent->sample,
-               agent->sample.due + period * (1 + floor((now - agent->sample.due) / period)));
-}
-
-static void tick(void *data)
-{
-  struct ft_agent *agent = data;
-
-  ft_loop_at(agent->loop, &agent->tick, ft_jobs_tick(agent->jobs, instant()));
-  arm_sampling(agent);
-  if (!ft_jobs_watched(agent->jobs))
-    (void)malloc_trim(0);
+               agent->sample.due +
+                   period * (1 + (double)(uint64_t)((now - agent->sample.due) / period)));
+  /* what is due before the next sample does not wake us for itself */
+  if (agent->tick.armed && agent->tick.due < now + period) {
+    ft_loop_cancel(agent->loop, &agent->tick);
+    tick(agent);
+  }
 }
 
 static void tick_soon(struct ft_agent *agent)

@@ -46,10 +46,12 @@ void ft_job_take_submission(struct job *job, const void *data, size_t length)
     job->o.het_offset = s->het_offset;
   job->o.threads_per_core = s->request.threads_per_core;
   job->time_limit_seconds = s->request.time_limit_seconds;
-  if (s->has_elements && s->elements.index_count) {
-    job->elements = malloc(sizeof *job->elements);
-    if (job->elements)
-      *job->elements = s->elements;
+  if (s->elements_count) {
+    job->elements = calloc(s->elements_count, sizeof *job->elements);
+    if (job->elements) {
+      memcpy(job->elements, s->elements, s->elements_count * sizeof *job->elements);
+      job->elements_count = s->elements_count;
+    }
   }
 out:
   free(s);
@@ -60,9 +62,11 @@ void ft_job_resolve_element(struct job *job)
   enum { LIMIT = sizeof job->o.features / sizeof *job->o.features };
   const uint32_t *index = job->o.array_job_id ? &job->o.array_task_id : NULL;
 
-  ft_features_of_element(job->o.features, &job->o.features_count, LIMIT, job->elements, index);
+  ft_features_of_element(job->o.features, &job->o.features_count, LIMIT, job->elements,
+                         job->elements_count, index);
   free(job->elements);
   job->elements = NULL;
+  job->elements_count = 0;
 }
 
 void ft_job_take_common(struct job *job, const ft_announcement *a)
@@ -208,8 +212,10 @@ void ft_job_fold_earlier(struct job *job)
   MOST(minor_faults);
   MOST(major_faults);
   MOST(gpu_memory_bytes);
+  MOST(gpu_transfer_bytes);
 #undef MOST
   most_double(&o->has_cpu_seconds, &o->cpu_seconds, e->has_cpu_seconds, e->cpu_seconds);
+  most_double(&o->has_system_seconds, &o->system_seconds, e->has_system_seconds, e->system_seconds);
   o->samples += e->samples;
 }
 

@@ -37,6 +37,7 @@ struct job {
   double next_ask, ask_interval; /* INFINITY: nothing to ask */
   double drop_at;
   ft_elements *elements; /* of the job array that this is one of; NULL: nothing is known of files */
+  size_t elements_count;
   ft_observation *earlier; /* what an agent before us measured; NULL: nothing */
   ft_observation o;
   struct job *next;

@@ -7,6 +7,7 @@
 
 #include "agent/job.h"
 #include "agent/log.h"
+#include "predictor/core/hot.h"
 
 /* Between two looks whether anything of a job still lives, where nothing is announced. */
 #define LOOK_SECONDS 10.0
@@ -87,7 +88,7 @@ void ft_jobs_set_rule(struct ft_jobs *jobs, ft_rule rule)
   jobs->settings.rule = rule;
 }
 
-size_t ft_jobs_watched(const struct ft_jobs *jobs)
+FT_HOT size_t ft_jobs_watched(const struct ft_jobs *jobs)
 {
   return jobs->watched;
 }

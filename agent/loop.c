@@ -2,23 +2,23 @@
 #include "config.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
-#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent/loop.h"
+#include "predictor/core/hot.h"
 #include "predictor/core/io.h"
 
 struct ft_loop {
   int epoll_fd;
-  struct ft_watch signals, clock;
+  struct ft_watch signals;
   struct ft_timer *timers; /* by due */
-  double armed_for;        /* what the timerfd is set to; INFINITY: not set */
   void (*on_signal)(int signal, void *data);
   void *signal_data;
   void (*on_child)(pid_t pid, int status, void *data);
@@ -26,26 +26,22 @@ struct ft_loop {
   bool stop;
 };
 
-static void arm_clock(struct ft_loop *loop)
+/*
+ * How long epoll may wait, in its milliseconds, rounded up: less than one late, for want of
+ * a timerfd's two more system calls at every sample.
+ */
+FT_HOT static int wait_milliseconds(const struct ft_loop *loop)
 {
-  double due = loop->timers ? loop->timers->due : INFINITY;
-  struct itimerspec when = { 0 };
+  double wait = loop->timers ? 1e3 * (loop->timers->due - ft_io_monotonic()) : -1;
 
-  if (due == loop->armed_for)
-    return;
-  if (isfinite(due)) {
-    double at = fmax(due, 1e-9); /* 0 would disarm it */
-
-    when.it_value.tv_sec = (time_t)at;
-    when.it_value.tv_nsec = (long)((at - floor(at)) * 1e9);
-    if (when.it_value.tv_sec == 0 && when.it_value.tv_nsec == 0)
-      when.it_value.tv_nsec = 1;
-  }
-  (void)timerfd_settime(loop->clock.fd, TFD_TIMER_ABSTIME, &when, NULL);
-  loop->armed_for = due;
+  if (!loop->timers)
+    return -1;
+  if (wait <= 0)
+    return 0;
+  return wait < INT_MAX - 1 ? (int)wait + 1 : INT_MAX;
 }
 
-void ft_loop_cancel(struct ft_loop *loop, struct ft_timer *timer)
+FT_HOT void ft_loop_cancel(struct ft_loop *loop, struct ft_timer *timer)
 {
   if (!timer->armed)
     return;
@@ -57,7 +53,7 @@ void ft_loop_cancel(struct ft_loop *loop, struct ft_timer *timer)
   timer->armed = false;
 }
 
-void ft_loop_at(struct ft_loop *loop, struct ft_timer *timer, double due)
+FT_HOT void ft_loop_at(struct ft_loop *loop, struct ft_timer *timer, double due)
 {
   struct ft_timer **at = &loop->timers;
 
@@ -72,19 +68,15 @@ void ft_loop_at(struct ft_loop *loop, struct ft_timer *timer, double due)
   *at = timer;
 }
 
-static void clock_ready(struct ft_watch *watch)
+/* One a round: a timer that is always late cannot starve the descriptors. */
+FT_HOT static void fire_due(struct ft_loop *loop)
 {
-  struct ft_loop *loop = watch->data;
   struct ft_timer *timer = loop->timers;
-  uint64_t times;
 
-  (void)!read(watch->fd, &times, sizeof times);
-  loop->armed_for = INFINITY;
-  /* one a round: a timer that is always late cannot starve the descriptors */
-  if (timer && timer->due <= ft_io_monotonic()) {
-    ft_loop_cancel(loop, timer);
-    timer->fire(timer->data);
-  }
+  if (loop->stop || !timer || timer->due > ft_io_monotonic())
+    return;
+  ft_loop_cancel(loop, timer);
+  timer->fire(timer->data);
 }
 
 static void signal_ready(struct ft_watch *watch)
@@ -132,14 +124,10 @@ struct ft_loop *ft_loop_open(const int *signals, struct ft_error *err)
   for (; *signals; signals++)
     sigaddset(&set, *signals);
   (void)sigprocmask(SIG_BLOCK, &set, NULL);
-  loop->armed_for = INFINITY;
   loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
   loop->signals =
       (struct ft_watch){ signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC), signal_ready, loop };
-  loop->clock = (struct ft_watch){ timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC),
-                                   clock_ready, loop };
-  if (loop->epoll_fd < 0 || loop->signals.fd < 0 || loop->clock.fd < 0 ||
-      ft_loop_watch(loop, &loop->signals) < 0 || ft_loop_watch(loop, &loop->clock) < 0) {
+  if (loop->epoll_fd < 0 || loop->signals.fd < 0 || ft_loop_watch(loop, &loop->signals) < 0) {
     ft_error_errno(err, "event loop");
     ft_loop_close(loop);
     return NULL;
@@ -153,8 +141,6 @@ void ft_loop_close(struct ft_loop *loop)
     return;
   if (loop->signals.fd >= 0)
     close(loop->signals.fd);
-  if (loop->clock.fd >= 0)
-    close(loop->clock.fd);
   if (loop->epoll_fd >= 0)
     close(loop->epoll_fd);
   free(loop);
@@ -173,16 +159,14 @@ void ft_loop_on_child(struct ft_loop *loop, void (*call)(pid_t pid, int status, 
   loop->child_data = data;
 }
 
-int ft_loop_run(struct ft_loop *loop, struct ft_error *err)
+FT_HOT int ft_loop_run(struct ft_loop *loop, struct ft_error *err)
 {
   loop->stop = false;
   while (!loop->stop) {
     struct epoll_event event;
-    int got;
-
-    arm_clock(loop);
     /* one at a time: what it calls may free any other watch */
-    got = epoll_wait(loop->epoll_fd, &event, 1, -1);
+    int got = epoll_wait(loop->epoll_fd, &event, 1, wait_milliseconds(loop));
+
     if (got < 0 && errno != EINTR)
       return ft_error_errno(err, "epoll_wait");
     if (got == 1) {
@@ -190,6 +174,7 @@ int ft_loop_run(struct ft_loop *loop, struct ft_error *err)
 
       watch->ready(watch);
     }
+    fire_due(loop);
   }
   return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The agent's one thread waits here: descriptors (epoll), timers (one timerfd
- * for all), signals (signalfd). Nothing called from it may block.
+ * The agent's one thread waits here: descriptors (epoll), timers (its time-out),
+ * signals (signalfd). Nothing called from it may block.
  */
 #ifndef FT_AGENT_LOOP_H
 #define FT_AGENT_LOOP_H
@@ -38,7 +38,7 @@ void ft_loop_close(struct ft_loop *loop);
 int ft_loop_watch(struct ft_loop *loop, struct ft_watch *watch);
 void ft_loop_unwatch(struct ft_loop *loop, struct ft_watch *watch);
 
-/* Arm TIMER for DUE, or move it there. */
+/* Arm TIMER for DUE, or move it there; it fires up to a millisecond late. */
 void ft_loop_at(struct ft_loop *loop, struct ft_timer *timer, double due);
 void ft_loop_cancel(struct ft_loop *loop, struct ft_timer *timer);
 

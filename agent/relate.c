@@ -21,12 +21,14 @@
 
 enum {
   WAITING = 64,    /* apps; one that finds no room is seen again with its next run */
+  LEAST = WAITING / 2, /* of all apps, at a time, however many wait */
   LEARN_RUNS = 10, /* of apps on several platforms, since the model was learnt */
   LEARN_APPS = 3,  /* from fewer nothing is learnt */
   TREES = 150
 };
 
-/* Runs come in bursts (arrays): after the first, and between two children. */
+/* Runs come in bursts (arrays): after the first, and between two children. So all apps are told
+ * by a new model at some 30 a second, which nobody feels. */
 #define PAUSE_SECONDS 1.0
 /* Between two models, and after a child that failed. */
 #define REST_SECONDS 600.0
@@ -38,10 +40,18 @@ struct app {
   char name[sizeof((ft_performance *)NULL)->app];
 };
 
+/* A file of run times. */
+struct place {
+  uint32_t uid;
+  char file[FT_LAYOUT_NAME_SIZE];
+};
+
 /* What a child is to do. */
 struct task {
   char state[PATH_MAX];
   bool learn;
+  bool all;           /* tell others, too, as far as there is room: */
+  struct place after; /* those behind this one, which begins as nowhere */
   size_t count;
   struct app app[WAITING];
 };
@@ -54,62 +64,43 @@ struct ft_relater {
   struct ft_timer start;
   double rest_until, learn_from; /* monotonic seconds: no child, no new model before */
   unsigned runs;                 /* of apps on several platforms */
-  bool busy, adopting;
+  bool busy, adopting, all; /* not all apps were told by the last model */
+  struct place told;        /* the last of those that were */
   struct task waiting, given;
   ft_performance performance;
 };
 
 /* ---- in the child ---- */
 
-/* Everybody is told by a new model. */
-static void join(struct task *task, const ft_performance *p)
-{
-  struct app *app = &task->app[task->count];
+/* What is done with each file of run times; FD is of its folder, which is PLACE's user's. Returns 0; -1 with ERR. */
+typedef int visit(const struct place *place, int fd, void *data, struct ft_error *err);
 
-  for (size_t i = 0; i < task->count; i++)
-    if (task->app[i].uid == p->uid && strcmp(task->app[i].name, p->app) == 0)
-      return;
-  if (task->count == WAITING)
-    return;
-  app->uid = p->uid;
-  (void)ft_string_copy(p->app, app->name, sizeof app->name);
-  task->count++;
-}
-
-/* The run times in the folder FD, which it closes, but those of all users together: each user's are there. */
-static int gather_user(struct task *task, int fd, struct ft_relative_table *table,
-                       struct ft_error *err)
+static int visit_user(uint32_t uid, int fd, visit *call, void *data, struct ft_error *err)
 {
   DIR *folder = fdopendir(fd);
-  ft_performance *p = malloc(sizeof *p);
+  struct place place = { .uid = uid };
   struct dirent *entry;
   int status = 0;
 
   if (!folder)
     close(fd);
-  while (status == 0 && folder && p && (entry = readdir(folder))) {
+  while (status == 0 && folder && (entry = readdir(folder))) {
     const char *dot = strrchr(entry->d_name, '.');
 
-    if (!dot || strcmp(dot, ".perf") != 0 ||
-        ft_record_read(FT_RECORD_PERFORMANCE, fd, entry->d_name, p, NULL) < 0 ||
-        p->uid == FT_LAYOUT_POOLED || !p->history_count)
-      continue;
-    join(task, p);
-    ft_performance_untell(p);
-    status = ft_transfer_add(table, p, err);
+    if (dot && strcmp(dot, ".perf") == 0 &&
+        ft_string_copy(entry->d_name, place.file, sizeof place.file))
+      status = call(&place, fd, data, err);
   }
   if (folder)
     closedir(folder);
-  free(p);
   return status;
 }
 
 /*
- * What was published, not the store: a fork of a process that has an SQLite database open
- * cannot open it too.
+ * Every file of run times. What was published, not the store: a fork of a process that has an SQLite
+ * database open cannot open it too.
  */
-static int gather(struct task *task, int state_fd, struct ft_relative_table *table,
-                  struct ft_error *err)
+static int visit_all(int state_fd, visit *call, void *data, struct ft_error *err)
 {
   int fd = openat(state_fd, FT_LAYOUT_MODELS, O_RDONLY | O_DIRECTORY | O_CLOEXEC), user;
   DIR *users = fd < 0 ? NULL : fdopendir(fd);
@@ -122,34 +113,96 @@ static int gather(struct task *task, int state_fd, struct ft_relative_table *tab
     return ft_error_errno(err, FT_LAYOUT_MODELS);
   }
   while (status == 0 && (entry = readdir(users))) {
-    if (entry->d_name[0] == '.')
+    struct ft_text name = ft_text_from(entry->d_name);
+    uint64_t uid;
+
+    /* not the folder that all may read: its own copies are among the others */
+    if (!ft_text_u64(&name, UINT32_MAX, &uid) || ft_text_left(&name))
       continue;
     user = openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (user >= 0)
-      status = gather_user(task, user, table, err);
+      status = visit_user((uint32_t)uid, user, call, data, err);
   }
   closedir(users);
   return status;
 }
 
+/* What a model is learnt from. */
+struct lesson {
+  struct ft_relative_table table;
+  ft_performance performance;
+};
+
+static int add_lesson(const struct place *place, int fd, void *data, struct ft_error *err)
+{
+  struct lesson *lesson = data;
+  ft_performance *p = &lesson->performance;
+
+  /* what all users know together each user's know, too */
+  if (place->uid == FT_LAYOUT_POOLED ||
+      ft_record_read(FT_RECORD_PERFORMANCE, fd, place->file, p, NULL) < 0 || !p->history_count)
+    return 0;
+  ft_performance_untell(p);
+  return ft_transfer_add(&lesson->table, p, err);
+}
+
+/* The next of all apps, in order of their files. */
+struct queue {
+  struct place after, next[WAITING]; /* rising */
+  size_t count, room;
+  bool more;
+};
+
+static int compare(const struct place *a, const struct place *b)
+{
+  return a->uid != b->uid ? (a->uid > b->uid) - (a->uid < b->uid) : strcmp(a->file, b->file);
+}
+
+static int line_up(const struct place *place, int fd, void *data, struct ft_error *err)
+{
+  struct queue *q = data;
+  size_t at = q->count;
+
+  (void)fd;
+  (void)err;
+  if (q->after.file[0] && compare(place, &q->after) <= 0)
+    return 0;
+  while (at > 0 && compare(place, &q->next[at - 1]) < 0)
+    at--;
+  if (q->count == q->room) {
+    q->more = true;
+    if (at == q->count)
+      return 0;
+    q->count--;
+  }
+  memmove(&q->next[at + 1], &q->next[at], (q->count - at) * sizeof *q->next);
+  q->next[at] = *place;
+  q->count++;
+  return 0;
+}
+
 /* Returns 1 with the model learnt and kept, 0 where there is too little to learn from, -1 with ERR. */
-static int learn(struct task *task, int state_fd, const char *path, struct ft_relative_model *m,
+static int learn(int state_fd, const char *path, struct ft_relative_model *m,
                  struct ft_error *err)
 {
   struct ft_relative_settings settings = { .ratios = { .trees = TREES, .seed = 1 } };
-  struct ft_relative_table table = { 0 };
-  int status = gather(task, state_fd, &table, err);
+  struct lesson *lesson = calloc(1, sizeof *lesson);
+  struct ft_relative_table *table = lesson ? &lesson->table : NULL;
+  int status = lesson ? visit_all(state_fd, add_lesson, lesson, err)
+                      : ft_error_set(err, "out of memory");
 
   for (int l = 0; l < FT_LEARNERS; l++)
     if (!ft_learner_slow((enum ft_learner_kind)l))
       settings.ratios.learners |= 1u << l;
-  if (status == 0 && table.rows >= LEARN_APPS) {
-    settings.from = ft_relative_source(&table, NULL, err);
-    status = ft_relative_learn(&table, NULL, &settings, m, err);
+  if (status == 0 && table->rows >= LEARN_APPS) {
+    settings.from = ft_relative_source(table, NULL, err);
+    status = ft_relative_learn(table, NULL, &settings, m, err);
     if (status == 0)
       status = ft_relative_save(m, path, 0600, err) < 0 ? -1 : 1;
   }
-  ft_relative_table_free(&table);
+  if (table)
+    ft_relative_table_free(table);
+  free(lesson);
   return status;
 }
 
@@ -167,6 +220,34 @@ static void tell(const struct ft_relative_model *m, const struct app *app, ft_pe
                           p->places[i].told_deviation, p->places[i].platform);
 }
 
+/* Those of all apps whose turn it is; "next" tells the agent where to go on. */
+static int tell_next(const struct task *task, int state_fd, const struct ft_relative_model *m,
+                     ft_performance *p, struct ft_buf *out, struct ft_error *err)
+{
+  struct queue *q = calloc(1, sizeof *q);
+  int status = q ? 0 : ft_error_set(err, "out of memory");
+
+  if (q) {
+    q->after = task->after;
+    q->room = task->count < LEAST ? WAITING - task->count : LEAST;
+    status = visit_all(state_fd, line_up, q, err);
+  }
+  for (size_t i = 0; q && status == 0 && i < q->count; i++) {
+    char path[sizeof FT_LAYOUT_MODELS + FT_LAYOUT_NAME_SIZE + 16];
+    struct app app = { .uid = q->next[i].uid };
+
+    (void)snprintf(path, sizeof path, FT_LAYOUT_MODELS "/%" PRIu32 "/%s", app.uid, q->next[i].file);
+    if (ft_record_read(FT_RECORD_PERFORMANCE, state_fd, path, p, NULL) == 0 &&
+        ft_string_copy(p->app, app.name, sizeof app.name))
+      tell(m, &app, p, out);
+  }
+  if (q && q->more)
+    (void)ft_buf_printf(out, "next %" PRIu32 " %s\n", q->next[q->count - 1].uid,
+                        q->next[q->count - 1].file);
+  free(q);
+  return status;
+}
+
 static int relate_with(struct task *task, int state_fd, struct ft_relative_model *m,
                        struct ft_buf *out, struct ft_error *err)
 {
@@ -178,12 +259,18 @@ static int relate_with(struct task *task, int state_fd, struct ft_relative_model
     return ft_error_set(err, "out of memory");
   (void)snprintf(path, sizeof path, "%s/" FT_LAYOUT_RELATIVE, task->state);
   if (task->learn)
-    learnt = learn(task, state_fd, path, m, err);
+    learnt = learn(state_fd, path, m, err);
+  if (learnt > 0) {
+    task->all = true;
+    task->after.file[0] = '\0';
+  }
   if (learnt == 0 && faccessat(state_fd, FT_LAYOUT_RELATIVE, R_OK, 0) == 0)
     learnt = ft_relative_load(path, m, err) < 0 ? -1 : 1;
   for (size_t i = 0; learnt > 0 && i < task->count; i++)
     if (ft_layout_read_own_performance(state_fd, task->app[i].uid, task->app[i].name, p, NULL) == 0)
       tell(m, &task->app[i], p, out);
+  if (learnt > 0 && task->all && tell_next(task, state_fd, m, p, out, err) < 0)
+    learnt = -1;
   free(p);
   return learnt < 0 ? -1 : 0;
 }
@@ -210,7 +297,7 @@ static int relate(int state_fd, void *data)
 
 static void arm(struct ft_relater *r)
 {
-  if (r->waiting.count && !r->busy && !r->start.armed)
+  if ((r->waiting.count || r->all) && !r->busy && !r->start.armed)
     ft_loop_at(r->loop, &r->start, fmax(ft_io_monotonic() + PAUSE_SECONDS, r->rest_until));
 }
 
@@ -244,10 +331,17 @@ static size_t adopt(struct ft_relater *r, struct ft_text text)
   size_t apps = 0;
 
   r->adopting = true;
+  r->all = false;
   while (ft_text_line(&text, &line)) {
     struct app app;
     uint64_t uid;
 
+    if (ft_text_skip(&line, "next ")) {
+      r->all = ft_text_u64(&line, UINT32_MAX, &uid) && ft_text_skip(&line, " ") &&
+               ft_text_copy(line, r->told.file, sizeof r->told.file);
+      r->told.uid = (uint32_t)uid;
+      continue;
+    }
     if (!ft_text_skip(&line, "app ") || !ft_text_u64(&line, UINT32_MAX, &uid) ||
         !ft_text_skip(&line, " ") || !ft_text_copy(line, app.name, sizeof app.name))
       continue;
@@ -283,13 +377,17 @@ static void start(void *data)
   double now = ft_io_monotonic();
   struct ft_error err;
 
-  if (r->busy || !r->waiting.count)
+  if (r->busy || !(r->waiting.count || r->all))
     return;
   r->waiting.learn = r->runs >= LEARN_RUNS && now >= r->learn_from;
+  r->waiting.all = r->all;
+  r->waiting.after = r->told;
   r->given = r->waiting;
   r->waiting.count = 0;
-  if (!r->given.learn && faccessat(r->state_fd, FT_LAYOUT_RELATIVE, R_OK, 0) < 0)
+  if (!r->given.learn && faccessat(r->state_fd, FT_LAYOUT_RELATIVE, R_OK, 0) < 0) {
+    r->all = false;
     return;
+  }
   if (r->given.learn) {
     r->runs = 0;
     r->learn_from = now + REST_SECONDS;

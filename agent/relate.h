@@ -2,7 +2,8 @@
 /*
  * How fast apps are where they have not run: when an app's run times were published, a forked child asks
  * the site's model (relative.model) of its other platforms, and what it says is published with them. After
- * enough runs of apps that are at home on several platforms, the child learns that model anew first.
+ * enough runs of apps that are at home on several platforms, the child learns that model anew first; all
+ * apps are then told by it, some at a time.
  */
 #ifndef FT_AGENT_RELATE_H
 #define FT_AGENT_RELATE_H

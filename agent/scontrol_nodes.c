@@ -2,6 +2,7 @@
 /* Partitions and the kinds of nodes in them, as scontrol prints them. */
 #include "config.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "agent/scontrol.h"
@@ -175,6 +176,14 @@ static void take_state(struct ft_text state, struct node *out)
   out->idle = out->idle && out->takes_jobs;
 }
 
+/* What --constraint may ask of it; more than there is room for is as if nothing were known. */
+static void take_features(struct ft_text list, ft_node_kind *out)
+{
+  out->has_features = true;
+  if (!ft_text_equals(list, "(null)"))
+    out->has_features = ft_text_copy(list, out->features, sizeof out->features);
+}
+
 /* A line of "scontrol show node -o"; false where it is none. */
 static bool take_node(struct ft_text line, const struct ft_scontrol_host *host, struct node *out)
 {
@@ -195,6 +204,8 @@ static bool take_node(struct ft_text line, const struct ft_scontrol_host *host, 
       out->used_cpus = number_of(word, UINT32_MAX);
     else if (ft_text_equals(key, "State"))
       take_state(word, out);
+    else if (ft_text_equals(key, "AvailableFeatures"))
+      take_features(word, &out->kind);
     else if (ft_text_equals(key, "ActiveFeatures"))
       out->features = word;
     else if (ft_text_equals(key, "RealMemory"))
@@ -239,6 +250,37 @@ static bool same_hardware(const ft_node_kind *a, const ft_node_kind *b)
          a->threads_per_core == b->threads_per_core && strcmp(a->gres, b->gres) == 0;
 }
 
+/* Put the features of MORE with those of KIND. */
+static void add_features(ft_node_kind *kind, const ft_node_kind *more)
+{
+  struct ft_text list = ft_text_from(more->features), one;
+  size_t used = strlen(kind->features);
+  char name[sizeof kind->features];
+
+  kind->has_features = kind->has_features && more->has_features;
+  while (kind->has_features && ft_text_until(&list, ',', &one)) {
+    if (!ft_text_copy(one, name, sizeof name) || ft_text_lists(ft_text_from(kind->features), name))
+      continue;
+    if (used + strlen(name) + 2 > sizeof kind->features) {
+      kind->has_features = false;
+      break;
+    }
+    used += (size_t)snprintf(kind->features + used, sizeof kind->features - used, "%s%s",
+                             used ? "," : "", name);
+  }
+  if (!kind->has_features)
+    kind->features[0] = '\0';
+}
+
+/* The nodes of MORE are of KIND. */
+static void merge_kinds(ft_node_kind *kind, const ft_node_kind *more)
+{
+  kind->count += more->count;
+  kind->idle_nodes += more->idle_nodes;
+  kind->idle_cpus += more->idle_cpus;
+  add_features(kind, more);
+}
+
 /* Put KIND among the partition's, which are in order of memory. */
 static void add_kind(ft_partition *partition, const ft_node_kind *kind)
 {
@@ -248,7 +290,7 @@ static void add_kind(ft_partition *partition, const ft_node_kind *kind)
   for (size_t i = 0; i < count; i++)
     if (same_hardware(&partition->nodes[i], kind) &&
         strcmp(partition->nodes[i].platform, kind->platform) == 0) {
-      partition->nodes[i].count++;
+      merge_kinds(&partition->nodes[i], kind);
       return;
     }
   memcpy(kinds, partition->nodes, count * sizeof *kinds);
@@ -262,6 +304,11 @@ static void add_kind(ft_partition *partition, const ft_node_kind *kind)
     /* the least decide what fits everywhere, the greatest what fits at all */
     kinds[KINDS - 1] = kinds[KINDS];
     count = KINDS;
+    /* who leaves may have had any */
+    for (size_t i = 0; i < count; i++) {
+      kinds[i].has_features = false;
+      kinds[i].features[0] = '\0';
+    }
   }
   memcpy(partition->nodes, kinds, count * sizeof *kinds);
   partition->nodes_count = (pb_size_t)count;
@@ -283,7 +330,7 @@ static void complete_kinds(ft_partition *partition, const struct ft_platform_map
       }
     if (like != 1 || (map && ft_platform_map_has_section(map, kind[found].platform)))
       continue;
-    kind[found].count += kind[i].count;
+    merge_kinds(&kind[found], &kind[i]);
     partition->nodes_count--;
     memmove(kind + i, kind + i + 1, (partition->nodes_count - i) * sizeof *kind);
     i--;
@@ -293,13 +340,17 @@ static void complete_kinds(ft_partition *partition, const struct ft_platform_map
 static void add_node(ft_partition *partition, const struct node *node)
 {
   struct ft_text list = node->gres, gres;
+  ft_node_kind kind = node->kind;
 
-  add_kind(partition, &node->kind);
+  kind.has_idle_nodes = kind.has_idle_cpus = true;
+  kind.idle_nodes = node->idle;
+  if (node->takes_jobs && node->cpus > node->used_cpus)
+    kind.idle_cpus = (uint32_t)(node->cpus - node->used_cpus);
+  add_kind(partition, &kind);
   while (next_gres(&list, &gres))
     add_gres(partition, gres);
-  partition->idle_nodes += node->idle;
-  if (node->takes_jobs && node->cpus > node->used_cpus)
-    partition->idle_cpus += (uint32_t)(node->cpus - node->used_cpus);
+  partition->idle_nodes += kind.idle_nodes;
+  partition->idle_cpus += kind.idle_cpus;
 }
 
 int ft_scontrol_partitions(struct ft_text partitions, struct ft_text nodes,

@@ -5,16 +5,19 @@
 
 #include "plugin/advise.h"
 
-bool ft_advise_decision(const struct ft_question *question, const ft_decision *decision)
+bool ft_advise_decision(const struct ft_question *question, const ft_decision *decision,
+                        const char *why)
 {
   struct ft_explanation say;
 
   ft_explain(question, decision, &say);
   for (int i = 0; i < say.count; i++) {
+    const char *aside = i ? "" : why, *but = *aside ? "; but " : "";
+
     if (say.error)
-      slurm_error("foretell: %s", say.line[i]);
+      slurm_error("foretell: %s%s%s", say.line[i], but, aside);
     else
-      slurm_info("foretell: %s", say.line[i]);
+      slurm_info("foretell: %s%s%s", say.line[i], but, aside);
   }
   return say.count > 0;
 }

@@ -6,8 +6,12 @@
 #include "predictor/core/error.h"
 #include "predictor/decide/decide.h"
 
-/* Say what was decided; returns false when there was nothing to say. */
-bool ft_advise_decision(const struct ft_question *question, const ft_decision *decision);
+/*
+ * Say what was decided, and behind it WHY something that the user said does not count ("": nothing
+ * such). Returns false when there was nothing to say.
+ */
+bool ft_advise_decision(const struct ft_question *question, const ft_decision *decision,
+                        const char *why);
 
 /* Say what the child decided about GPUs. */
 void ft_advise_network(const ft_network *network);

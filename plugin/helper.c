@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -21,18 +20,8 @@
 
 #include "plugin/helper.h"
 #include "predictor/core/io.h"
+#include "predictor/core/limits.h"
 #include "predictor/request/frame.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-#define HELPER_BYTES RLIM_INFINITY
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HELPER_BYTES RLIM_INFINITY
-#endif
-#endif
-#ifndef HELPER_BYTES
-#define HELPER_BYTES ((rlim_t)1 << 30)
-#endif
 
 /* fork() without the SIGCHLD: the host neither sees a signal nor an unknown child. */
 static pid_t quiet_fork(void)
@@ -116,18 +105,6 @@ bool ft_helper_exists(const char *path, double seconds)
   return answer;
 }
 
-static void limit(int resource, rlim_t most)
-{
-  struct rlimit now;
-
-  if (getrlimit(resource, &now) < 0)
-    return;
-  if (now.rlim_max == RLIM_INFINITY || now.rlim_max > most)
-    now.rlim_max = most;
-  now.rlim_cur = now.rlim_max;
-  (void)setrlimit(resource, &now);
-}
-
 static void close_from(int first)
 {
 #ifdef SYS_close_range
@@ -163,9 +140,7 @@ static void become_helper(const struct ft_helper *helper, int end)
       (fd >= 0 && fd != STDERR_FILENO && dup2(fd, STDERR_FILENO) < 0))
     _exit(127);
   close_from(3);
-  limit(RLIMIT_AS, HELPER_BYTES);
-  limit(RLIMIT_CPU, 1 + helper->milliseconds / 1000);
-  limit(RLIMIT_CORE, 0);
+  ft_limits_set(1 + helper->milliseconds / 1000);
   execv(helper->path, argv);
   _exit(127);
 }
@@ -268,6 +243,8 @@ int ft_helper_describe(const struct ft_helper *helper, const struct ft_descripti
     *out = described->submission;
     if (asked && described->has_network && (*network = malloc(sizeof **network)))
       **network = described->network;
+    if (described->error[0])
+      status = ft_error_set(err, "%s", described->error);
   }
   free(described);
   ft_buf_free(&frame);

@@ -25,7 +25,8 @@ struct ft_helper {
 /*
  * Have WHAT described by `foretell helper`: declared apps of the user too, and
  * the files looked at; ASKED (NULL: nothing) about a network is answered in NETWORK, which is
- * allocated, or NULL. Returns 0; -1 with ERR, OUT being as it was.
+ * allocated, or NULL. Returns 0; -1 with ERR, OUT being as it was, or where what the user
+ * declares could not be read.
  */
 int ft_helper_describe(const struct ft_helper *helper, const struct ft_description *what,
                        const ft_request *request, const struct ft_network_asked *asked,

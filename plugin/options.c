@@ -266,12 +266,31 @@ static void consume(const char *name, size_t size, char **out)
   (void)unsetenv(name);
 }
 
+static bool is_no(const char *value)
+{
+  return strcmp(value, "0") == 0 || strcmp(value, "no") == 0;
+}
+
+/* "1" and "yes" stand for the option without a GPU's name. */
+static const char *mig_of_environment(void)
+{
+  const char *value = from_environment("FORETELL_PREDICT_MIG");
+
+  if (!value || is_no(value))
+    return NULL;
+  if (strlen(value) >= MIG_SIZE) {
+    slurm_error("foretell: FORETELL_PREDICT_MIG: expected at most %d characters", MIG_SIZE - 1);
+    return NULL;
+  }
+  return strcmp(value, "1") == 0 || strcmp(value, "yes") == 0 ? "" : value;
+}
+
 static void read_elsewhere(struct ft_options *out)
 {
   const char *perf = from_environment("FORETELL_PREDICT_PERF");
   const char *wish = from_environment("FORETELL_PREDICT_PARTITION");
 
-  out->perf = given.perf || (perf && strcmp(perf, "0") != 0 && strcmp(perf, "no") != 0);
+  out->perf = given.perf || (perf && !is_no(perf));
   out->partition = given.partition;
   out->partition_typed = given.partition;
   if (out->partition || !wish)
@@ -293,7 +312,7 @@ void ft_options_read(struct ft_options *out)
   out->app = given.app ? given.app : surroundings.app;
   out->params = given.params ? given.params : surroundings.params;
   out->model = given.model ? given.model : surroundings.model;
-  out->mig = given.mig;
+  out->mig = given.mig ? given.mig : mig_of_environment();
   read_elsewhere(out);
   if (out->mode == FT_MODE_UNSET && mode) {
     out->mode = mode_of(mode);

@@ -39,6 +39,7 @@ static struct work {
   ft_submission submission;
   ft_network *network; /* what the child said of one; NULL: nothing */
   bool has_site, has_apps, asks_network;
+  bool asked; /* for anything, by the user */
   struct ft_error why; /* the first thing that went wrong; empty: nothing */
   ft_partition partition;
   struct ft_evidence evidence;
@@ -307,7 +308,8 @@ static int decide(struct work *w, const struct ft_settings *settings, int state_
   if (w->asks_network && s->decision.action == FT_ACTION_LEAVE && !s->decision.has_p50_bytes &&
       (w->why.text[0] || (w->network && w->network->lines_count)))
     return status;
-  if (ft_advise_decision(&question, &s->decision) && !w->asks_network)
+  if (ft_advise_decision(&question, &s->decision, w->asks_network || !w->asked ? "" : w->why.text) &&
+      !w->asks_network)
     w->why.text[0] = '\0';
   return status;
 }
@@ -329,11 +331,10 @@ static int predict(spank_t spank, struct work *w, const struct ft_settings *sett
                    unsigned component)
 {
   int state_fd = open(settings->state, O_PATH | O_DIRECTORY | O_CLOEXEC), status = 0;
-  bool asked;
 
   ft_options_read(&w->options);
-  asked = (w->options.mode != FT_MODE_UNSET && w->options.mode != FT_MODE_OFF) ||
-          w->options.model || w->options.mig || w->options.perf || w->options.partition;
+  w->asked = (w->options.mode != FT_MODE_UNSET && w->options.mode != FT_MODE_OFF) ||
+             w->options.model || w->options.mig || w->options.perf || w->options.partition;
   read_site(w, state_fd, settings->state);
   ft_collect(w->bridge, &w->options, local, component, &w->collected);
   describe(w, settings);
@@ -345,7 +346,7 @@ static int predict(spank_t spank, struct work *w, const struct ft_settings *sett
   else if (w->network)
     status = apply_network(w);
   if (w->why.text[0])
-    ft_advise_failure(asked, &w->why);
+    ft_advise_failure(w->asked, &w->why);
   if (status == 0)
     carry(spank, w);
   ft_collect_free(&w->collected);

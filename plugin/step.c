@@ -282,8 +282,10 @@ static void fill_usage(ft_task_end *out)
   out->has_largest_process_bytes = now.ru_maxrss > 0;
   out->largest_process_bytes = (uint64_t)now.ru_maxrss * FT_KIB;
   out->has_cpu_seconds = out->has_minor_faults = out->has_major_faults = true;
-  out->cpu_seconds = seconds(&now.ru_utime) - seconds(&before.ru_utime) + seconds(&now.ru_stime) -
-                     seconds(&before.ru_stime);
+  out->has_system_seconds = true;
+  out->system_seconds = seconds(&now.ru_stime) - seconds(&before.ru_stime);
+  out->cpu_seconds =
+      seconds(&now.ru_utime) - seconds(&before.ru_utime) + out->system_seconds;
   out->minor_faults = (uint64_t)(now.ru_minflt - before.ru_minflt);
   out->major_faults = (uint64_t)(now.ru_majflt - before.ru_majflt);
   before = now;

@@ -3,8 +3,8 @@
  * The sampler "nvml": what a tree's processes use of NVIDIA GPUs. One look at all
  * GPUs serves all trees and takes at most 1 % of a core. The library is loaded
  * while a tree is open: an idle agent holds neither its memory nor the driver.
- * Energy and utilisation are of the whole GPU, so they count only while nobody
- * else computes on it and it is not divided by MIG; energy from the first look
+ * Energy, transfers and utilisation are of the whole GPU, so they count only while nobody
+ * else computes on it and it is not divided by MIG; energy and transfers from the first look
  * that finds the job there.
  */
 #include "config.h"
@@ -26,6 +26,8 @@ struct device {
   bool whole; /* so far nobody else, no MIG */
   bool has_energy;
   double first_joules, last_joules;
+  bool has_transferred;
+  double sent_received[2], transferred; /* the counters as last read, and by how much they rose */
 };
 
 struct state {
@@ -123,6 +125,7 @@ static void look(double now)
 static struct device *device_of(struct state *state, const struct ft_nvml_use *use)
 {
   struct device *device;
+  double wrap[2];
 
   for (unsigned i = 0; i < state->count; i++)
     if (state->devices[i].index == use->device)
@@ -133,6 +136,8 @@ static struct device *device_of(struct state *state, const struct ft_nvml_use *u
   *device = (struct device){ .index = use->device, .whole = true };
   device->has_energy = ft_nvml_energy(gpu.nvml, use->device, &device->first_joules);
   device->last_joules = device->first_joules;
+  device->has_transferred =
+      ft_nvml_transferred(gpu.nvml, use->device, device->sent_received, wrap);
   if (!state->name[0])
     ft_nvml_name(gpu.nvml, use->device, state->name, sizeof state->name);
   if (!state->profile[0])
@@ -151,9 +156,28 @@ static bool alone(const struct ft_tree *tree, unsigned index)
   return true;
 }
 
+/* A counter that has fallen has begun anew: at its end, or the GPU was reset. */
+static void follow_transfers(struct device *device)
+{
+  double now[2], wrap[2];
+
+  if (!device->has_transferred || !ft_nvml_transferred(gpu.nvml, device->index, now, wrap))
+    return;
+  for (int i = 0; i < 2; i++) {
+    double more = now[i] - device->sent_received[i];
+
+    if (more < 0)
+      more = wrap[i] < 0x1p33 ? more + wrap[i] : now[i];
+    device->transferred += more;
+    device->sent_received[i] = now[i];
+  }
+}
+
 /* Follow the GPUs that were seen in use: what they take is still the job's between two kernels. */
 static void follow(struct state *state, const struct ft_tree *tree)
 {
+  double begun = ft_io_monotonic();
+
   for (unsigned i = 0; i < state->count; i++) {
     struct device *device = &state->devices[i];
     double part;
@@ -163,11 +187,13 @@ static void follow(struct state *state, const struct ft_tree *tree)
       continue;
     if (device->has_energy)
       ft_nvml_energy(gpu.nvml, device->index, &device->last_joules);
+    follow_transfers(device);
     if (ft_nvml_utilisation(gpu.nvml, device->index, &part)) {
       state->utilisation += part;
       state->utilisations++;
     }
   }
+  gpu.next_look += (ft_io_monotonic() - begun) / LOOK_PART;
 }
 
 static void gpu_sample(struct ft_measure *measure, struct ft_tree *tree, void *data,
@@ -197,8 +223,8 @@ static void gpu_close(struct ft_measure *measure, struct ft_tree *tree, void *da
                       ft_observation *out)
 {
   struct state *state = data;
-  bool whole = state->count > 0, has_energy = whole;
-  double joules = 0;
+  bool whole = state->count > 0, has_energy = whole, has_transferred = whole;
+  double joules = 0, transferred = 0;
 
   (void)measure;
   (void)tree;
@@ -207,7 +233,13 @@ static void gpu_close(struct ft_measure *measure, struct ft_tree *tree, void *da
 
     whole = whole && device->whole;
     has_energy = has_energy && device->has_energy && device->last_joules >= device->first_joules;
+    has_transferred = has_transferred && device->has_transferred;
     joules += device->last_joules - device->first_joules;
+    transferred += device->transferred;
+  }
+  if (whole && has_transferred) {
+    out->has_gpu_transfer_bytes = true;
+    out->gpu_transfer_bytes = (uint64_t)transferred;
   }
   if (whole && has_energy) {
     out->has_gpu_energy_joules = true;

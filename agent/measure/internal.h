@@ -19,6 +19,7 @@ enum { FT_SAMPLERS_LIMIT = 16 };
 /* What the kernel adds up over a process's life and its waited-for children's. */
 enum ft_total {
   FT_TOTAL_CPU_SECONDS,
+  FT_TOTAL_SYSTEM_SECONDS, /* of them, in the kernel */
   FT_TOTAL_MINOR_FAULTS,
   FT_TOTAL_MAJOR_FAULTS,
   FT_TOTAL_READ_BYTES,

@@ -132,6 +132,23 @@ static struct ft_member *heir_of(const struct ft_tree *tree, const struct ft_mem
 }
 
 /*
+ * A still process is not read at each instant: where it has ended too, its own parent
+ * inherits, and is not to be asked for what an heir that is no more cannot show.
+ */
+static void notice_ended_heirs(struct ft_tree *tree)
+{
+  for (size_t i = 0; i < tree->count; i++) {
+    struct ft_member *heir;
+
+    while (tree->members[i].gone && (heir = heir_of(tree, &tree->members[i])) &&
+           !is_there(tree->measure, heir)) {
+      heir->gone = tree->news = true;
+      tree->alive -= !heir->zombie;
+    }
+  }
+}
+
+/*
  * What a member that ended had reached is owed by its heir, whose totals must have
  * grown by as much since they were read; where they have not (it ignores SIGCHLD, someone
  * else waited), the rest is kept here. The heir's own growth may hide some of it.
@@ -140,6 +157,7 @@ static void settle(struct ft_tree *tree, struct io *io)
 {
   bool owing = false;
 
+  notice_ended_heirs(tree);
   for (size_t i = 0; i < tree->count; i++) {
     struct ft_member *heir;
 
@@ -262,8 +280,9 @@ static void close_(struct ft_measure *measure, struct ft_tree *tree, void *state
       told += tree->ends[i].totals[k];
     ft_most(&tree->shown[k], told);
   }
-  out->has_cpu_seconds = true;
+  out->has_cpu_seconds = out->has_system_seconds = true;
   out->cpu_seconds = tree->shown[FT_TOTAL_CPU_SECONDS];
+  out->system_seconds = tree->shown[FT_TOTAL_SYSTEM_SECONDS];
   put(&out->has_minor_faults, &out->minor_faults, tree->shown[FT_TOTAL_MINOR_FAULTS]);
   put(&out->has_major_faults, &out->major_faults, tree->shown[FT_TOTAL_MAJOR_FAULTS]);
   if (io->any) {

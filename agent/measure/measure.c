@@ -277,6 +277,8 @@ static void note_totals(struct ft_tree *tree, const ft_task_end *end)
     return;
   if (end->has_cpu_seconds)
     ft_most(&at->totals[FT_TOTAL_CPU_SECONDS], end->cpu_seconds);
+  if (end->has_system_seconds)
+    ft_most(&at->totals[FT_TOTAL_SYSTEM_SECONDS], end->system_seconds);
   if (end->has_minor_faults)
     ft_most(&at->totals[FT_TOTAL_MINOR_FAULTS], (double)end->minor_faults);
   if (end->has_major_faults)

@@ -43,6 +43,24 @@ struct nvml_attributes {
   unsigned long long memory_mib;
 };
 
+/* nvmlFieldValue_t */
+struct nvml_field {
+  unsigned id, scope;
+  long long timestamp, latency;
+  unsigned type;
+  int status;
+  union {
+    double d;
+    unsigned u;
+    unsigned long ul;
+    unsigned long long ull;
+  } value;
+};
+
+enum { NVML_VALUE_UNSIGNED_INT = 1, NVML_VALUE_UNSIGNED_LONG = 2, NVML_VALUE_UNSIGNED_LONG_LONG = 3 };
+/* NVML_FI_DEV_PCIE_COUNT_TX_BYTES, _RX_BYTES */
+enum { NVML_FIELD_SENT = 197, NVML_FIELD_RECEIVED = 198 };
+
 struct ft_nvml {
   void *handle;
   unsigned count;
@@ -58,6 +76,8 @@ struct ft_nvml {
   int (*get_processes)(nvml_device, unsigned *, struct nvml_process *);
   int (*get_utilization)(nvml_device, struct nvml_utilization *);
   int (*get_energy)(nvml_device, unsigned long long *); /* millijoules */
+
+  int (*get_fields)(nvml_device, int, struct nvml_field *);
 
   /* NULL in drivers from before MIG */
   int (*get_mig_mode)(nvml_device, unsigned *current, unsigned *pending);
@@ -84,6 +104,7 @@ static bool resolve(struct ft_nvml *nvml, struct ft_error *err)
       "nvmlDeviceGetComputeRunningProcesses_v3", true },
     { (void **)&nvml->get_utilization, "nvmlDeviceGetUtilizationRates", NULL, false },
     { (void **)&nvml->get_energy, "nvmlDeviceGetTotalEnergyConsumption", NULL, false },
+    { (void **)&nvml->get_fields, "nvmlDeviceGetFieldValues", NULL, false },
     { (void **)&nvml->get_mig_mode, "nvmlDeviceGetMigMode", NULL, false },
     { (void **)&nvml->get_mig_count, "nvmlDeviceGetMaxMigDeviceCount", NULL, false },
     { (void **)&nvml->get_mig_device, "nvmlDeviceGetMigDeviceHandleByIndex", NULL, false },
@@ -297,4 +318,35 @@ bool ft_nvml_utilisation(struct ft_nvml *nvml, unsigned device, double *part)
     return false;
   *part = rates.gpu / 100.0;
   return true;
+}
+
+static bool field_value(const struct nvml_field *field, double *out, double *wrap)
+{
+  if (field->status != NVML_SUCCESS)
+    return false;
+  switch (field->type) {
+  case NVML_VALUE_UNSIGNED_INT:
+    *out = field->value.u;
+    *wrap = 0x1p32;
+    return true;
+  case NVML_VALUE_UNSIGNED_LONG:
+    *out = (double)field->value.ul;
+    *wrap = 0x1p64;
+    return true;
+  case NVML_VALUE_UNSIGNED_LONG_LONG:
+    *out = (double)field->value.ull;
+    *wrap = 0x1p64;
+    return true;
+  default:
+    return false;
+  }
+}
+
+bool ft_nvml_transferred(struct ft_nvml *nvml, unsigned device, double out[2], double wrap[2])
+{
+  struct nvml_field fields[2] = { { .id = NVML_FIELD_SENT }, { .id = NVML_FIELD_RECEIVED } };
+
+  return device < nvml->count && nvml->get_fields &&
+         nvml->get_fields(nvml->devices[device], 2, fields) == NVML_SUCCESS &&
+         field_value(&fields[0], &out[0], &wrap[0]) && field_value(&fields[1], &out[1], &wrap[1]);
 }

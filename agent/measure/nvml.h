@@ -54,6 +54,12 @@ bool ft_nvml_mig_profile(struct ft_nvml *nvml, unsigned device, int instance, ch
 /* What the GPU has used since its driver was loaded, in joules (Volta and later). */
 bool ft_nvml_energy(struct ft_nvml *nvml, unsigned device, double *joules);
 
+/*
+ * What has gone over its PCIe link, both ways, in bytes; a counter may begin anew at any time, and does
+ * at WRAP. Half a millisecond. Older drivers do not count it.
+ */
+bool ft_nvml_transferred(struct ft_nvml *nvml, unsigned device, double out[2], double wrap[2]);
+
 /* Part of the last second or less in which the GPU computed, 0 to 1; not under MIG. */
 bool ft_nvml_utilisation(struct ft_nvml *nvml, unsigned device, double *part);
 

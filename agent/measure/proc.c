@@ -132,6 +132,8 @@ int ft_stat_parse(const char *text, size_t length, double tick_seconds, struct f
   stat->children[FT_TOTAL_MAJOR_FAULTS] = (double)field[13];
   stat->own[FT_TOTAL_CPU_SECONDS] = (double)(field[14] + field[15]) * tick_seconds;
   stat->children[FT_TOTAL_CPU_SECONDS] = (double)(field[16] + field[17]) * tick_seconds;
+  stat->own[FT_TOTAL_SYSTEM_SECONDS] = (double)field[15] * tick_seconds;
+  stat->children[FT_TOTAL_SYSTEM_SECONDS] = (double)field[17] * tick_seconds;
   return 0;
 }
 

@@ -8,6 +8,7 @@
 
 #include "predictor/cli/cli.h"
 #include "predictor/cli/graph.h"
+#include "predictor/cli/guard.h"
 #include "predictor/core/io.h"
 #include "predictor/core/units.h"
 #include "predictor/graph/analyse.h"
@@ -214,24 +215,48 @@ static int print_text(const struct ft_graph *g, const struct ft_analysis *analys
   return fflush(stdout) == 0 && !ferror(stdout) ? FT_EXIT_DONE : FT_EXIT_SYSTEM;
 }
 
-int ft_command_graph(int argc, char **argv)
+/* What is done in the guarded child. */
+struct question {
+  const char *file;
+  struct options options;
+};
+
+static int answer(void *data)
 {
-  struct options o = { .batch = 1 };
-  const struct ft_option options[] = {
-    { 'b', "batch", "N", "samples at once (1)", FT_OPTION_COUNT, &o.batch },
-    { 'i', "input", "SIZES", "CxHxW, or NAME=CxHxW,..., where the file leaves it open",
-      FT_OPTION_STRING, &o.input },
-    { 'l', "layers", NULL, "show every layer", FT_OPTION_FLAG, &o.layers },
-    { 'o', "output", "FILE", "draw memory over the layers, .svg or .png", FT_OPTION_STRING,
-      &o.output },
-    { 'j', "json", NULL, "print one JSON object", FT_OPTION_FLAG, &o.json },
-    { 0 }
-  };
-  struct ft_graph_sizes sizes;
-  struct ft_graph *graph;
+  struct question *q = data;
+  const struct options *o = &q->options;
+  struct ft_graph_sizes sizes = { .batch = (int64_t)o->batch, .input = o->input };
+  double begun = ft_io_monotonic();
   struct ft_analysis analysis;
   struct ft_error err;
-  double begun;
+  struct ft_graph *graph = ft_graph_read(q->file, &err);
+  int status;
+
+  if (!graph || ft_graph_analyse(graph, &sizes, &analysis, &err) < 0)
+    status = ft_complain("graph", FT_EXIT_USAGE, "%s", err.text);
+  else if (o->output && ft_graph_picture(q->file, &analysis.memory, o->output, &err) < 0)
+    status = ft_complain("graph", FT_EXIT_SYSTEM, "%s", err.text);
+  else
+    status = o->json ? print_json(graph, &analysis, o, ft_io_monotonic() - begun)
+                     : print_text(graph, &analysis, o);
+  ft_graph_free(graph);
+  return status;
+}
+
+int ft_command_graph(int argc, char **argv)
+{
+  struct question q = { .options = { .batch = 1 } };
+  struct options *o = &q.options;
+  const struct ft_option options[] = {
+    { 'b', "batch", "N", "samples at once (1)", FT_OPTION_COUNT, &o->batch },
+    { 'i', "input", "SIZES", "CxHxW, or NAME=CxHxW,..., where the file leaves it open",
+      FT_OPTION_STRING, &o->input },
+    { 'l', "layers", NULL, "show every layer", FT_OPTION_FLAG, &o->layers },
+    { 'o', "output", "FILE", "draw memory over the layers, .svg or .png", FT_OPTION_STRING,
+      &o->output },
+    { 'j', "json", NULL, "print one JSON object", FT_OPTION_FLAG, &o->json },
+    { 0 }
+  };
   int status, first;
 
   first = ft_options_parse(options, "[OPTION]... FILE",
@@ -242,18 +267,8 @@ int ft_command_graph(int argc, char **argv)
     return status;
   if (argc - first != 1)
     return ft_complain("graph", FT_EXIT_USAGE, "expected one file; see foretell graph --help");
-  if (o.batch < 1 || o.batch > (unsigned long)FT_GRAPH_DIMENSION)
-    return ft_complain("graph", FT_EXIT_USAGE, "--batch=%lu: expected 1 or more", o.batch);
-  sizes = (struct ft_graph_sizes){ .batch = (int64_t)o.batch, .input = o.input };
-  begun = ft_io_monotonic();
-  graph = ft_graph_read(argv[first], &err);
-  if (!graph || ft_graph_analyse(graph, &sizes, &analysis, &err) < 0)
-    status = ft_complain("graph", FT_EXIT_USAGE, "%s", err.text);
-  else if (o.output && ft_graph_picture(argv[first], &analysis.memory, o.output, &err) < 0)
-    status = ft_complain("graph", FT_EXIT_SYSTEM, "%s", err.text);
-  else
-    status = o.json ? print_json(graph, &analysis, &o, ft_io_monotonic() - begun)
-                    : print_text(graph, &analysis, &o);
-  ft_graph_free(graph);
-  return status;
+  if (o->batch < 1 || o->batch > (unsigned long)FT_GRAPH_DIMENSION)
+    return ft_complain("graph", FT_EXIT_USAGE, "--batch=%lu: expected 1 or more", o->batch);
+  q.file = argv[first];
+  return ft_guard("graph", q.file, FT_GUARD_SECONDS, answer, &q);
 }

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -48,22 +49,31 @@ static int parse(int argc, char **argv, struct asked *asked)
   return first < 0 ? (status == FT_EXIT_DONE ? -1 : status) : FT_EXIT_DONE;
 }
 
-/* The user's declared apps, then the site's. Those that cannot be read do not count. */
-static size_t read_apps(const struct asked *asked, ft_declared_app *apps, struct ft_error *err)
+/*
+ * The user's declared apps, then the site's. Those that cannot be read do not count; of the user's
+ * WRONG says why, without the folder, which they know.
+ */
+static size_t read_apps(const struct asked *asked, ft_declared_app *apps, char *wrong, size_t size)
 {
   const char *home = getenv("HOME");
   size_t count = 0;
   char path[PATH_MAX];
   ft_apps *site = NULL;
+  struct ft_error err;
   int fd;
 
   if (asked->user_apps && home &&
       (size_t)snprintf(path, sizeof path, "%s/.config/foretell/apps.conf", home) < sizeof path &&
-      ft_config_read_apps(path, apps, USER_APPS, &count, err) < 0)
+      ft_config_read_apps(path, apps, USER_APPS, &count, &err) < 0) {
+    size_t folder = strrchr(path, '/') + 1 - path;
+
+    (void)snprintf(wrong, size, "%s",
+                   err.text + (strncmp(err.text, path, folder) == 0 ? folder : 0));
     count = 0;
+  }
   fd = open(asked->state, O_PATH | O_DIRECTORY | O_CLOEXEC);
   site = malloc(sizeof *site);
-  if (fd >= 0 && site && ft_record_read(FT_RECORD_APPS, fd, FT_LAYOUT_APPS, site, err) == 0)
+  if (fd >= 0 && site && ft_record_read(FT_RECORD_APPS, fd, FT_LAYOUT_APPS, site, NULL) == 0)
     for (pb_size_t i = 0; i < site->apps_count; i++)
       apps[count++] = site->apps[i];
   free(site);
@@ -176,7 +186,7 @@ int main(int argc, char **argv)
   reply->has_submission = true;
   submission = &reply->submission;
   frame->description.apps = apps;
-  frame->description.app_count = read_apps(&asked, apps, &err);
+  frame->description.app_count = read_apps(&asked, apps, reply->error, sizeof reply->error);
   /* params that are not understood were the plugin's to complain of */
   (void)ft_describe(&frame->description, &frame->request, submission, files, &err);
   /* a tenth of the time is the answer's */

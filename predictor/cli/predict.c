@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "predictor/cli/cli.h"
+#include "predictor/cli/guard.h"
 #include "predictor/cli/predict_model.h"
 #include "predictor/cli/predict_perf.h"
 #include "predictor/cli/predict_network.h"
@@ -354,6 +355,28 @@ static int predict(struct question *q)
   return answer(q);
 }
 
+static int of_model(void *data)
+{
+  const struct question *q = data;
+
+  return ft_predict_model(&q->asked, q->name);
+}
+
+static int of_submission(void *data)
+{
+  return predict(data);
+}
+
+/* Whatever a model file has a say in is answered where it can do no harm. */
+static int guarded(struct question *q)
+{
+  if (q->asked.model)
+    return ft_guard(q->name, q->asked.model, FT_GUARD_SECONDS, of_model, q);
+  if (q->asked.network)
+    return ft_guard(q->name, q->asked.network, FT_GUARD_SECONDS, of_submission, q);
+  return predict(q);
+}
+
 int ft_command_predict(int argc, char **argv)
 {
   struct question *q = calloc(1, sizeof *q);
@@ -364,7 +387,7 @@ int ft_command_predict(int argc, char **argv)
   q->name = argv[0];
   q->state_fd = -1;
   if (ft_asked_parse(&q->asked, argc, argv, &status) == 0)
-    status = q->asked.model ? ft_predict_model(&q->asked, q->name) : predict(q);
+    status = guarded(q);
   if (q->state_fd >= 0)
     close(q->state_fd);
   ft_asked_free(&q->asked);

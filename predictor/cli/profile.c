@@ -236,10 +236,11 @@ static void note_end(struct profile *profile)
   end.pid = (uint32_t)getpid();
   end.status = profile->status;
   end.has_largest_process_bytes = end.has_cpu_seconds = true;
-  end.has_minor_faults = end.has_major_faults = true;
+  end.has_minor_faults = end.has_major_faults = end.has_system_seconds = true;
   end.largest_process_bytes = (uint64_t)usage.ru_maxrss * FT_KIB;
-  end.cpu_seconds = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-                    1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+  end.system_seconds = (double)usage.ru_stime.tv_sec + 1e-6 * (double)usage.ru_stime.tv_usec;
+  end.cpu_seconds = (double)usage.ru_utime.tv_sec + 1e-6 * (double)usage.ru_utime.tv_usec +
+                    end.system_seconds;
   end.minor_faults = (uint64_t)usage.ru_minflt;
   end.major_faults = (uint64_t)usage.ru_majflt;
   end.last = true;

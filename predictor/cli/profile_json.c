@@ -109,6 +109,7 @@ json_t *ft_profile_json(const struct ft_profile *profile, const ft_observation *
   NUMBER(object, "shmem_bytes", seen, shmem_bytes);
   NUMBER(object, "limit_bytes", seen, limit_bytes);
   NUMBER(object, "cpu_seconds", seen, cpu_seconds);
+  NUMBER(object, "system_seconds", seen, system_seconds);
   NUMBER(object, "processes", seen, processes);
   NUMBER(object, "threads", seen, threads);
   NUMBER(object, "open_files", seen, open_files);
@@ -119,6 +120,7 @@ json_t *ft_profile_json(const struct ft_profile *profile, const ft_observation *
   NUMBER(object, "gpu_memory_bytes", seen, gpu_memory_bytes);
   NUMBER(object, "gpu_utilisation", seen, gpu_utilisation);
   NUMBER(object, "gpu_energy_joules", seen, gpu_energy_joules);
+  NUMBER(object, "gpu_transfer_bytes", seen, gpu_transfer_bytes);
   json_object_set_new(object, "counters", json_counters(seen));
   json_object_set_new(object, "counted", json_counted(profile, seen));
   json_object_set_new(object, "platform",

@@ -18,6 +18,7 @@ enum {
   FT_LIMIT_PROC = 64 << 10,    /* one file of /proc or /sys */
   FT_LIMIT_MOUNTS = 4 << 20,   /* /proc/self/mountinfo of a node full of containers */
   FT_LIMIT_LINE = 1 << 20,     /* one line of an imported table */
+  FT_LIMIT_SKIPPED = 64 << 20, /* of a line that is longer and passed over */
   FT_LIMIT_SQL = 64 << 10,     /* one statement to the store */
   FT_LIMIT_GRAPH = 128 << 20,  /* a model file's operator graph in memory, its results the same again */
   FT_LIMIT_ARCHIVE = 64 << 20, /* what is unpacked of a model archive */

@@ -218,12 +218,23 @@ static uint64_t line_ends(const char *data, size_t length)
   return count;
 }
 
-/* Step over the line on which the bad record began. */
-static int skip_line(struct ft_csv *csv)
+/*
+ * A bad record. The line on which it began is stepped over when the next one is asked for: who
+ * gives up at the first need not read on, which from /dev/zero would be for ever.
+ */
+static int bad(struct ft_csv *csv)
 {
-  struct ft_error ignored;
-
   csv->count = 0;
+  csv->skipping = true;
+  return -1;
+}
+
+/* Step over the line on which the bad record began. Returns 0, or -1 with ERR where it has no end. */
+static int skip_line(struct ft_csv *csv, struct ft_error *err)
+{
+  uint64_t begun = csv->done;
+
+  csv->skipping = false;
   for (;;) {
     char *at = csv->data + csv->start;
     char *stop = csv->end > csv->start ? memchr(at, '\n', csv->end - csv->start) : NULL;
@@ -231,11 +242,18 @@ static int skip_line(struct ft_csv *csv)
     if (stop) {
       csv->start = (size_t)(stop - csv->data) + 1;
       csv->lines++;
-      return -1;
+      return 0;
     }
     csv->start = csv->end;
-    if (fill(csv, &ignored) <= 0)
+    if (csv->done - begun > FT_LIMIT_SKIPPED) {
+      csv->broken = true;
+      return ft_error_set(err, "%s: line %" PRIu64 ": no end of the line within %d MiB", csv->name,
+                          csv->line, FT_LIMIT_SKIPPED >> 20);
+    }
+    if (fill(csv, err) < 0)
       return -1;
+    if (csv->last)
+      return 0;
   }
 }
 
@@ -264,6 +282,8 @@ int ft_csv_next(struct ft_csv *csv, struct ft_error *err)
     return 0;
   if (!csv->done && begin(csv, err) < 0)
     return -1;
+  if (csv->skipping && skip_line(csv, err) < 0)
+    return -1;
   do {
     csv->start += whole;
     csv->lines += whole > 0;
@@ -272,16 +292,16 @@ int ft_csv_next(struct ft_csv *csv, struct ft_error *err)
     if (status == 0)
       return 0;
     if (status < 0)
-      return csv->broken ? -1 : skip_line(csv);
+      return csv->broken ? -1 : bad(csv);
   } while (length == 0);
   if (has_nul(csv, length)) {
     size_t offset = (size_t)((char *)memchr(csv->data + csv->start, '\0', length) - csv->data);
 
     fail_at(csv, offset, err, "a NUL byte: this is no text");
-    return skip_line(csv);
+    return bad(csv);
   }
   if (split(csv, csv->start + length, err) < 0)
-    return skip_line(csv);
+    return bad(csv);
   csv->lines += line_ends(csv->data + csv->start, whole);
   csv->start += whole;
   finish(csv, length);

@@ -30,7 +30,8 @@ struct ft_csv {
   char *data;
   size_t size, start, end, at[FT_CSV_FIELDS];
   uint64_t lines;
-  bool last; /* the end of the file was read */
+  bool last;     /* the end of the file was read */
+  bool skipping; /* the record at START is bad: its line does not count */
 };
 
 /* Begin at FD's position. Allocates nothing. */

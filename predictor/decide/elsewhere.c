@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "predictor/core/text.h"
+#include "predictor/decide/constraint.h"
 #include "predictor/decide/elsewhere.h"
 #include "predictor/decide/plan.h"
 
@@ -50,8 +51,8 @@ static double nodes_of(const ft_request *r, double cpus)
 /* What is known of a partition's nodes of one platform. */
 struct nodes {
   uint64_t memory_bytes; /* of the largest that has CPUs enough */
-  uint32_t most_cpus;
-  bool gpus;
+  uint32_t most_cpus, idle_nodes, idle_cpus;
+  bool gpus, idle_known;
 };
 
 static struct nodes nodes_of_row(const ft_partition *p, const char *platform, const ft_request *r)
@@ -62,12 +63,15 @@ static struct nodes nodes_of_row(const ft_partition *p, const char *platform, co
   for (size_t i = 0; i < p->nodes_count; i++) {
     const ft_node_kind *kind = &p->nodes[i];
 
-    if (strcmp(kind->platform, platform) != 0)
+    if (strcmp(kind->platform, platform) != 0 || !ft_constraint_allows(r->constraint, kind))
       continue;
     if (kind->cpus > n.most_cpus)
       n.most_cpus = kind->cpus;
     if (kind->mem_bytes > n.memory_bytes && (kind->cpus >= needed || !kind->cpus))
       n.memory_bytes = kind->mem_bytes;
+    n.idle_known |= kind->has_idle_nodes && kind->has_idle_cpus;
+    n.idle_nodes += kind->idle_nodes;
+    n.idle_cpus += kind->idle_cpus;
     n.gpus |= strncmp(kind->gres, "gpu", 3) == 0 || strstr(kind->gres, ",gpu");
   }
   return n;
@@ -115,6 +119,17 @@ static void fill_memory(const struct ft_elsewhere_question *q, const ft_partitio
     row->memory = suits(q->memory, (double)row->memory_bytes);
   if (asked_bytes(r, cpus) > (double)row->memory_bytes)
     row->memory = FT_SUITS_NOT;
+}
+
+/* Whether it could begin at once, as far as CPUs and nodes tell. */
+static void fill_free(const struct ft_elsewhere_question *q, const ft_partition *p,
+                      const struct nodes *n, struct ft_elsewhere_row *row)
+{
+  const ft_request *r = &q->submission->request;
+
+  row->free_known = n->idle_known && p->updated > 0;
+  row->free = r->exclusive || p->exclusive ? n->idle_nodes >= nodes_of(r, n->most_cpus)
+                                           : n->idle_cpus >= cpus_of(r);
 }
 
 static void fill_time(const struct ft_elsewhere_question *q, const ft_partition *p,
@@ -190,6 +205,7 @@ static void add_row(const struct ft_elsewhere_question *q, size_t partition, con
                                     .platform = platform,
                                     .place = find_place(out, platform) };
   fill_memory(q, p, &n, row);
+  fill_free(q, p, &n, row);
   fill_time(q, p, row);
   fill_price(q, p, &n, row);
   if (p->closed)
@@ -206,15 +222,26 @@ static void add_rows(const struct ft_elsewhere_question *q, size_t partition,
 {
   const ft_partition *p = &q->evidence->partition[partition];
 
-  if (!p->nodes_count)
-    add_row(q, partition, "", out);
+  const char *constraint = q->submission->request.constraint;
+  size_t before = out->count;
+
   for (size_t i = 0; i < p->nodes_count; i++) {
     size_t j = 0;
 
-    while (j < i && strcmp(p->nodes[j].platform, p->nodes[i].platform) != 0)
+    if (!ft_constraint_allows(constraint, &p->nodes[i]))
+      continue;
+    while (j < i && (strcmp(p->nodes[j].platform, p->nodes[i].platform) != 0 ||
+                     !ft_constraint_allows(constraint, &p->nodes[j])))
       j++;
     if (j == i)
       add_row(q, partition, p->nodes[i].platform, out);
+  }
+  if (out->count > before || before == FT_ELSEWHERE_ROWS)
+    return;
+  add_row(q, partition, "", out);
+  if (p->nodes_count && !out->row[before].obstacle) {
+    out->row[before].obstacle = "no node has what --constraint asks for";
+    out->row[before].suits = false;
   }
 }
 

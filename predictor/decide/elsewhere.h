@@ -52,7 +52,7 @@ enum ft_suits {
   FT_SUITS_NOT     /* of more than half, or by Slurm's own rules */
 };
 
-/* A partition, as far as its nodes are of one platform. */
+/* A partition, as far as its nodes are of one platform and --constraint leaves them. */
 struct ft_elsewhere_row {
   size_t partition;                     /* in the evidence */
   const char *platform;                 /* "": not known */
@@ -64,6 +64,7 @@ struct ft_elsewhere_row {
   uint64_t memory_bytes; /* of the largest node, as far as the partition lets a job have it; 0: not
                             known */
   enum ft_suits memory, time;
+  bool free_known, free; /* whether it could begin now, as far as CPUs and nodes tell */
   const char *obstacle; /* for what other reason it cannot run here; NULL: none */
   bool suits;           /* nothing is known that speaks against it */
 };

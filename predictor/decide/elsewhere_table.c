@@ -83,22 +83,16 @@ static void show_memory(const struct ft_elsewhere_row *row, char *out, size_t si
                  words[row->memory]);
 }
 
-/* Whether it could begin at once, as far as CPUs and nodes tell, and when that was so. */
+/* Whether it could begin at once, and when that was so. */
 static void show_free(const struct ft_elsewhere_question *q, const struct ft_elsewhere_row *row,
                       char *out, size_t size)
 {
-  const ft_partition *p = &q->evidence->partition[row->partition];
-  const ft_request *r = &q->submission->request;
-  double age = q->now - p->updated, tasks = r->tasks ? r->tasks : r->nodes ? r->nodes : 1;
-  bool nodes = r->exclusive || p->exclusive, free;
+  double age = q->now - q->evidence->partition[row->partition].updated;
   char ago[32];
 
-  if (!p->has_idle_cpus || !p->has_idle_nodes || !(p->updated > 0) || age < -60)
-    return;
-  free = nodes ? p->idle_nodes >= (r->nodes ? r->nodes : 1)
-               : p->idle_cpus >= tasks * (r->cpus_per_task ? r->cpus_per_task : 1);
-  (void)snprintf(out, size, "%s, %s ago", free ? "yes" : "no",
-                 ft_units_show_seconds(round(fmax(age, 0)), ago, sizeof ago));
+  if (row->free_known && age >= -60)
+    (void)snprintf(out, size, "%s, %s ago", row->free ? "yes" : "no",
+                   ft_units_show_seconds(round(fmax(age, 0)), ago, sizeof ago));
 }
 
 /* What speaks against it; "" where nothing does. */

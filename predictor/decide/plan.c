@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "predictor/core/units.h"
+#include "predictor/decide/constraint.h"
 #include "predictor/decide/plan.h"
 
 /* Above what a job died at: at least this much, before rounding; half as much again while nothing
@@ -72,8 +73,9 @@ static struct nodes nodes_of(const struct ft_question *q)
     for (size_t i = 0; i < q->partition->nodes_count; i++) {
       const ft_node_kind *kind = &q->partition->nodes[i];
 
-      /* where no node has as many CPUs, all count: Slurm will say so itself */
-      if ((pass == 0 && kind->cpus && kind->cpus < n.cpus) || !kind->mem_bytes)
+      /* where no node has as many CPUs, and what --constraint asks for, all count: Slurm says so */
+      if (!kind->mem_bytes || (pass == 0 && ((kind->cpus && kind->cpus < n.cpus) ||
+                                             !ft_constraint_allows(q->request->constraint, kind))))
         continue;
       if (!n.least_bytes || kind->mem_bytes < n.least_bytes)
         n.least_bytes = kind->mem_bytes;

@@ -16,11 +16,35 @@ struct ft_chain {
   double needed[FT_CHAIN_POINTS + 1]; /* and the bytes they need, weighted by it */
 };
 
-void ft_chain_start(struct ft_chain *chain);
+/* Needs within this of the least of them are one, as large as the largest. */
+#define FT_CHAIN_SAME 0.002
+
+static inline void ft_chain_start(struct ft_chain *chain)
+{
+  chain->count = 0;
+  chain->below[0] = chain->needed[0] = 0;
+}
 
 /* Add a need of BYTES, not below those added before, of probability MASS; past FT_CHAIN_POINTS it
  * is left out. Masses need not add up to 1. */
-void ft_chain_add(struct ft_chain *chain, double bytes, double mass);
+static inline void ft_chain_add(struct ft_chain *chain, double bytes, double mass)
+{
+  size_t i = chain->count;
+
+  if (i && bytes <= chain->same) {
+    chain->bytes[i - 1] = bytes;
+    chain->below[i] += mass;
+    chain->needed[i] += mass * bytes;
+    return;
+  }
+  if (i == FT_CHAIN_POINTS)
+    return;
+  chain->same = bytes * (1 + FT_CHAIN_SAME);
+  chain->bytes[i] = bytes;
+  chain->below[i + 1] = chain->below[i] + mass;
+  chain->needed[i + 1] = chain->needed[i] + mass * bytes;
+  chain->count++;
+}
 
 /*
  * The first of the attempts, in bytes, that are expected to waste least: one

@@ -30,7 +30,10 @@ enum {
   MEMORY,
   SHARED_MEMORY,
   GPU_MEMORY,
-  GPU_UTILISATION
+  GPU_UTILISATION,
+  /* runs are remembered by these numbers: what is new comes last */
+  SYSTEM_PART,
+  GPU_TRANSFERRED_PER_SECOND
 };
 
 const char *const ft_counted_names[FT_COUNTED] = {
@@ -57,7 +60,9 @@ const char *const ft_counted_names[FT_COUNTED] = {
   [MEMORY] = "peak_memory_bytes",
   [SHARED_MEMORY] = "shmem_bytes",
   [GPU_MEMORY] = "gpu_memory_bytes",
-  [GPU_UTILISATION] = "gpu_utilisation"
+  [GPU_UTILISATION] = "gpu_utilisation",
+  [SYSTEM_PART] = "system_part",
+  [GPU_TRANSFERRED_PER_SECOND] = "gpu_transfer_bytes_per_second"
 };
 
 /* The counter that PAPI or, where it has none, perf has taken; NAN where neither has. */
@@ -126,6 +131,10 @@ static void fill_system(const ft_observation *o, double *out)
   out[SHARED_MEMORY] = measured(o->has_shmem_bytes, (double)o->shmem_bytes);
   out[GPU_MEMORY] = measured(o->has_gpu_memory_bytes, (double)o->gpu_memory_bytes);
   out[GPU_UTILISATION] = measured(o->has_gpu_utilisation, o->gpu_utilisation);
+  out[SYSTEM_PART] = ratio(measured(o->has_system_seconds, o->system_seconds),
+                           measured(o->has_cpu_seconds, o->cpu_seconds));
+  out[GPU_TRANSFERRED_PER_SECOND] =
+      ratio(measured(o->has_gpu_transfer_bytes, (double)o->gpu_transfer_bytes), seconds);
 }
 
 void ft_counted_fill(const ft_observation *observation, float out[FT_COUNTED])

@@ -9,7 +9,7 @@
 #include "predictor/record/record.h"
 
 /* ft_timed_run.counted: never more than it has room for. */
-enum { FT_COUNTED = 24 };
+enum { FT_COUNTED = 26 };
 
 /* Their names, as columns of a table. */
 extern const char *const ft_counted_names[FT_COUNTED];

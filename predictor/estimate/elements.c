@@ -21,8 +21,9 @@ static bool knows(const ft_model *model, const char *feature)
 /* Whether the model has a column for anything that elements differ in. */
 static bool tells_apart(const ft_model *model, const ft_submission *s)
 {
-  if (s->has_elements && s->elements.index_count && knows(model, s->elements.feature))
-    return true;
+  for (size_t i = 0; i < s->elements_count; i++)
+    if (s->elements[i].index_count && knows(model, s->elements[i].feature))
+      return true;
   for (size_t i = 0; i < s->features_count; i++)
     if (s->features[i].per_element && knows(model, s->features[i].name))
       return true;
@@ -36,7 +37,7 @@ static pb_size_t features_of(const ft_submission *s, uint32_t index, ft_feature 
   pb_size_t count = s->features_count;
 
   memcpy(features, s->features, count * sizeof *features);
-  ft_features_of_element(features, &count, LIMIT, s->has_elements ? &s->elements : NULL, &index);
+  ft_features_of_element(features, &count, LIMIT, s->elements, s->elements_count, &index);
   return count;
 }
 

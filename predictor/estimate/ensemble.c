@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -22,7 +23,7 @@ enum { RUNS = FT_ENSEMBLE_RUNS, MEMBERS = FT_ENSEMBLE_MEMBERS, MOST_ATTEMPTS = 2
 #define FAR_WEIGHT 0.003
 #define LEAST_SECONDS 1e-3F
 /* A run that needs as much as another needs a little more. */
-#define MARGIN 1.0001
+#define MARGIN 1.001
 /* Nor is it expected to need e to this times more than any before it. */
 #define MOST_BEYOND 0.4
 /* No line believes a run further from the middle half than so many times its width and e to this,
@@ -40,9 +41,9 @@ enum { RUNS = FT_ENSEMBLE_RUNS, MEMBERS = FT_ENSEMBLE_MEMBERS, MOST_ATTEMPTS = 2
 #define MEMORY_RUNS 100.0
 /* A member that wastes as much more a run as the best wastes in all counts e times less for each of
  * so many runs. */
-#define SHARPNESS 1.0
+#define SHARPNESS 0.3
 /* A voice that counts less than this beside the best's is not asked. */
-#define NEGLIGIBLE 1e-4
+#define NEGLIGIBLE 0.05
 /* Members further than e to this from the best do not bend what it asks for: between two likely
  * needs there is nothing to gain. */
 #define ALIKE 0.3
@@ -61,6 +62,8 @@ enum { RUNS = FT_ENSEMBLE_RUNS, MEMBERS = FT_ENSEMBLE_MEMBERS, MOST_ATTEMPTS = 2
 #define BEYOND 1.5
 /* What has failed is tried again with at least so much. */
 #define LEAST_GROWTH 1.15
+/* and, past the most that a run has used, where every tail is a guess, with at most so much. */
+#define MOST_GROWTH 1.5
 
 /* Which kernels a view is looked at through, by bits. */
 static const unsigned char kernels_of[FT_ENSEMBLE_VIEWS] = {
@@ -71,20 +74,40 @@ static const unsigned char kernels_of[FT_ENSEMBLE_VIEWS] = {
   1 << ALL | 1 << NEAR | 1 << NEARER | 1 << NEAREST,
 };
 
+/* The order in which views are looked at: the line around a submission sees the runs of the peaks. */
+static const unsigned char order[FT_ENSEMBLE_VIEWS] = { 0, 1 + FT_VIEW_PEAK, LOCAL,
+                                                        1 + FT_VIEW_LINE, 1 + FT_VIEW_POWER };
+
+/* Mean and deviation of the logarithms; how many runs the weights amount to. */
+struct moments {
+  double total, mean, deviation, runs;
+};
+
+/* What members share is found once, when the first of them asks for it. */
 struct panel {
   const ft_evaluator *e;
   const struct ft_ensemble_question *q;
   bool placed;
   double price;                /* of a failed attempt, times its bytes, and beside that */
   double fixed;                /* so many bytes */
+  double near[RUNS];           /* by run: 1 where it lies with the submission, down to 0 */
   float weight[KERNELS][RUNS]; /* by run, run times included */
+  bool weighed[KERNELS];
   double far[KERNELS];         /* what of it the far ones have too */
-  /* of the view being looked at, by rising need */
+  unsigned looked_at;          /* a view; of its runs, by rising need: */
   size_t count;
   double bytes[RUNS], logs[RUNS];
   unsigned char run[RUNS];
+  bool has_bytes;
+  unsigned measured; /* a view and a kernel; of them: */
+  struct moments moments;
   struct ft_chain chain;
 };
+
+static float at_least(float x, float least)
+{
+  return x > least ? x : least;
+}
 
 bool ft_ensemble_ready(const ft_evaluator *e)
 {
@@ -100,7 +123,7 @@ static float most_seconds(const ft_evaluator *e)
 
   for (size_t i = 0; i < e->needs_count; i++) {
     total += e->seconds[i];
-    largest = fmaxf(largest, e->seconds[i]);
+    largest = at_least(e->seconds[i], largest);
   }
   return fmaxf((total - largest) / 4, LEAST_SECONDS);
 }
@@ -137,33 +160,61 @@ static void set_price(struct panel *p, double seconds)
   p->fixed = fmax(p->q->failure_price - 1, 0) * FT_FAILURE_BYTE_SECONDS / seconds;
 }
 
-static void weigh(struct panel *p)
+/* How near the runs are to the submission, and what a failure costs there. */
+static void open_panel(struct panel *p, const ft_evaluator *e, const struct ft_ensemble_question *q)
+{
+  float most = most_seconds(e);
+  double total = 0;
+
+  p->e = e;
+  p->q = q;
+  p->looked_at = p->measured = UINT_MAX;
+  p->placed = e->has_place_column && q->place >= 0;
+  memset(p->weighed, 0, sizeof p->weighed);
+  for (size_t i = 0; i < e->needs_count; i++) {
+    float seconds = at_least(e->seconds[i], LEAST_SECONDS);
+
+    p->weight[ALL][i] = seconds < most ? seconds : most;
+    total += (double)p->weight[ALL][i];
+  }
+  p->weighed[ALL] = true;
+  p->far[ALL] = 0;
+  if (!p->placed) {
+    set_price(p, total / (double)e->needs_count);
+    return;
+  }
+  for (size_t i = 0; i < e->needs_count; i++) {
+    p->near[i] = 0;
+    if (e->places[i] >= 0)
+      p->near[i] = exp(-fabs((double)e->places[i] - q->place) / NEAR_WIDTH);
+    p->weight[NEAR][i] = (float)p->near[i];
+  }
+  p->weighed[NEAR] = true;
+  set_price(p, add_far(p, NEAR));
+}
+
+static double cube(double x)
+{
+  return x * (x * x);
+}
+
+/* How much each run counts in KERNEL. */
+static void weigh(struct panel *p, unsigned kernel)
 {
   const ft_evaluator *e = p->e;
+  double recent[RUNS], less = exp(-1 / RECENT_RUNS);
 
-  double seconds, total = 0;
-  float most = most_seconds(e);
-
-  p->placed = e->has_place_column && p->q->place >= 0;
-  for (size_t i = 0; i < e->needs_count; i++) {
-    double near = 0;
-
-    if (p->placed && e->places[i] >= 0)
-      near = exp(-fabs((double)e->places[i] - p->q->place) / NEAR_WIDTH);
-    p->weight[ALL][i] = fminf(fmaxf(e->seconds[i], LEAST_SECONDS), most);
-    total += (double)p->weight[ALL][i];
-    p->weight[NEAR][i] = (float)near;
-    near *= near * near;
-    p->weight[NEARER][i] = (float)near;
-    near *= near * near;
-    p->weight[NEAREST][i] = (float)near;
-    p->weight[RECENT][i] = (float)exp(-(double)e->ages.bytes[i] / RECENT_RUNS);
-  }
-  p->far[ALL] = 0;
-  seconds = add_far(p, NEAR);
-  for (unsigned kernel = NEARER; kernel < KERNELS; kernel++)
-    (void)add_far(p, kernel);
-  set_price(p, p->placed ? seconds : total / (double)e->needs_count);
+  if (p->weighed[kernel])
+    return;
+  p->weighed[kernel] = true;
+  recent[0] = 1;
+  for (size_t i = 1; kernel == RECENT && i < e->needs_count; i++)
+    recent[i] = recent[i - 1] * less;
+  for (size_t i = 0; i < e->needs_count; i++)
+    p->weight[kernel][i] = (float)(kernel == RECENT   ? recent[e->ages.bytes[i]]
+                                   : kernel == NEARER ? cube(p->near[i])
+                                                      : cube(cube(p->near[i])));
+  (void)add_far(p, kernel);
 }
 
 /* Whether V has anything to look at. */
@@ -179,26 +230,13 @@ static bool has_view(const struct panel *p, unsigned v)
          (e->views[v - 1].slope == 0 || p->placed);
 }
 
-/* Look at the runs around the centre of view V, which there is. */
-static void look(struct panel *p, unsigned v)
+/* The runs around the centre of VIEW, one of e->views. */
+static void look_at_view(struct panel *p, const ft_view *view)
 {
-  const ft_evaluator *e = p->e;
-  const ft_view *view;
-  double centre;
+  double centre = view->intercept;
 
-  if (v == 0) {
-    p->count = e->needs_count;
-    for (size_t i = 0; i < p->count; i++) {
-      p->logs[i] = p->q->centre_log + (double)e->needs[i];
-      p->bytes[i] = exp(p->logs[i]);
-      p->run[i] = (unsigned char)i;
-    }
-    return;
-  }
-  view = &e->views[v == LOCAL ? FT_VIEW_PEAK : v - 1];
   p->count = view->needs_count;
   memcpy(p->run, view->runs.bytes, p->count);
-  centre = view->intercept;
   if (view->slope != 0)
     centre += view->slope * (view->factor ? p->q->place : expm1(p->q->place));
   if (view->factor)
@@ -206,16 +244,43 @@ static void look(struct panel *p, unsigned v)
   centre = fmax(centre, view->least);
   for (size_t i = 0; i < p->count; i++) {
     double need = (double)view->needs[i];
+    double bytes = view->factor ? centre * need : centre + need;
 
-    p->bytes[i] = fmax(view->factor ? centre * need : centre + need, 1);
+    p->bytes[i] = bytes > 1 ? bytes : 1;
     p->logs[i] = log(p->bytes[i]);
+  }
+  p->has_bytes = true;
+}
+
+/* Look at the runs around the centre of view V, which there is. */
+static void look(struct panel *p, unsigned v)
+{
+  const ft_evaluator *e = p->e;
+
+  if (v == LOCAL)
+    v = 1 + FT_VIEW_PEAK;
+  if (v == p->looked_at)
+    return;
+  p->looked_at = v;
+  if (v) {
+    look_at_view(p, &e->views[v - 1]);
+    return;
+  }
+  p->count = e->needs_count;
+  p->has_bytes = false;
+  for (size_t i = 0; i < p->count; i++) {
+    p->logs[i] = p->q->centre_log + (double)e->needs[i];
+    p->run[i] = (unsigned char)i;
   }
 }
 
-/* Mean and deviation of the logarithms; how many runs the weights amount to. */
-struct moments {
-  double total, mean, deviation, runs;
-};
+/* The runs' bytes, where only their logarithms were wanted before. */
+static void fill_bytes(struct panel *p)
+{
+  for (size_t i = 0; i < p->count && !p->has_bytes; i++)
+    p->bytes[i] = exp(p->logs[i]);
+  p->has_bytes = true;
+}
 
 static struct moments measure(const struct panel *p, const float *weight)
 {
@@ -273,8 +338,10 @@ static const struct {
 /* The runs as they are, and a run's worth beyond them. */
 static double as_is(struct panel *p, const float *weight, const struct moments *m)
 {
-  double top = p->bytes[p->count - 1] * MARGIN, failed = p->q->failed_bytes;
+  double top, failed = p->q->failed_bytes;
 
+  fill_bytes(p);
+  top = p->bytes[p->count - 1] * MARGIN;
   ft_chain_start(&p->chain);
   for (size_t i = 0; i < p->count; i++)
     if (p->bytes[i] * MARGIN > failed)
@@ -331,13 +398,23 @@ static double as_student(const struct panel *p, const struct moments *m)
 
 static double ask(struct panel *p, unsigned member)
 {
-  unsigned kernel = member / SHAPES % KERNELS;
+  unsigned view = member / SHAPES / KERNELS, kernel = member / SHAPES % KERNELS;
   const float *weight = p->weight[kernel];
-  struct moments m =
-      member / SHAPES / KERNELS == LOCAL ? measure_line(p, kernel) : measure(p, weight);
-  double bytes = member % SHAPES == STUDENT ? as_student(p, &m) : as_is(p, weight, &m);
+  double bytes;
 
+  weigh(p, kernel);
+  look(p, view);
+  if (p->measured != member / SHAPES)
+    p->moments = view == LOCAL ? measure_line(p, kernel) : measure(p, weight);
+  p->measured = member / SHAPES;
+  bytes = member % SHAPES == STUDENT ? as_student(p, &p->moments) : as_is(p, weight, &p->moments);
   return p->q->failed_bytes > 0 ? fmax(bytes, p->q->failed_bytes * LEAST_GROWTH) : bytes;
+}
+
+/* The Ith member to be asked. */
+static unsigned member_at(unsigned i)
+{
+  return order[i / (KERNELS * SHAPES)] * KERNELS * SHAPES + i % (KERNELS * SHAPES);
 }
 
 /* Whether MEMBER has anything to look at. */
@@ -359,15 +436,12 @@ static double loss_of(const ft_evaluator *e, unsigned member)
 /* Ask the members that have lost MOST at most. */
 static void ask_up_to(struct panel *p, double most, double bytes[FT_ENSEMBLE_MEMBERS])
 {
-  unsigned looked_at = FT_ENSEMBLE_VIEWS;
-
   for (unsigned i = 0; i < MEMBERS; i++) {
-    bytes[i] = 0;
-    if (!has_member(p, i) || loss_of(p->e, i) > most)
-      continue;
-    if (looked_at != i / SHAPES / KERNELS)
-      look(p, looked_at = i / SHAPES / KERNELS);
-    bytes[i] = ask(p, i);
+    unsigned member = member_at(i);
+
+    bytes[member] = 0;
+    if (has_member(p, member) && loss_of(p->e, member) <= most)
+      bytes[member] = ask(p, member);
   }
 }
 
@@ -416,9 +490,7 @@ double ft_ensemble_agree(const ft_evaluator *e, const struct ft_ensemble_questio
   struct panel p;
   unsigned best;
 
-  p.e = e;
-  p.q = q;
-  weigh(&p);
+  open_panel(&p, e, q);
   least = least_loss(&p);
   scale = scale_of(e, least);
   /* after a failure a shape answers that may have lost more */
@@ -426,7 +498,8 @@ double ft_ensemble_agree(const ft_evaluator *e, const struct ft_ensemble_questio
             bytes);
   best = best_of(e, bytes);
   if (q->failed_bytes > 0)
-    return bytes[best_as_is(e, bytes, best)];
+    return fmin(bytes[best_as_is(e, bytes, best)],
+                fmax(MOST_GROWTH * q->failed_bytes, e->max_bytes));
   for (unsigned i = 0; i < MEMBERS; i++) {
     double weight = exp(-SHARPNESS * (loss_of(e, i) - loss_of(e, best)) / scale);
 
@@ -472,28 +545,24 @@ void ft_ensemble_judge(ft_evaluator *e, const struct ft_ensemble_question *quest
 {
   struct ft_ensemble_question q = *question;
   double keep = exp(-1 / MEMORY_RUNS), least, most;
-  unsigned looked_at = FT_ENSEMBLE_VIEWS;
   struct panel p;
 
   hold(e, &bytes, &seconds);
-  p.e = e;
-  p.q = &q;
-  weigh(&p);
+  open_panel(&p, e, &q);
   while (e->losses_count < MEMBERS)
     e->losses[e->losses_count++] = 0;
   least = least_loss(&p);
   most = e->judged < ALL_JUDGED ? INFINITY : least + HOPELESS * scale_of(e, least);
   e->judged = e->judged * keep + 1;
   for (unsigned i = 0; i < MEMBERS; i++) {
-    bool hopeless = e->losses[i] > most;
+    unsigned member = member_at(i);
+    bool hopeless = e->losses[member] > most;
 
-    if (!has_member(&p, i))
+    if (!has_member(&p, member))
       continue;
-    e->losses[i] *= keep;
-    if (hopeless && (turn + i) % SELDOM != 0)
-      continue;
-    if (looked_at != i / SHAPES / KERNELS)
-      look(&p, looked_at = i / SHAPES / KERNELS);
-    e->losses[i] += (hopeless ? SELDOM : 1) * fmax(seconds, 1e-3) * waste_of(&p, &q, i, bytes);
+    e->losses[member] *= keep;
+    if (!hopeless || (turn + member) % SELDOM == 0)
+      e->losses[member] +=
+          (hopeless ? SELDOM : 1) * fmax(seconds, 1e-3) * waste_of(&p, &q, member, bytes);
   }
 }

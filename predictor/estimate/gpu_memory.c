@@ -50,11 +50,11 @@ static const double slack = 1.08;
  * larger batch: cuDNN's trials, caught by the sampler.
  */
 static const double spread[FT_ESTIMATE_LEVELS] = { -0.136, -0.062, -0.042, -0.031, -0.014,
-                                                   0.0,    0.014,  0.039,  0.071,  0.542,
+                                                   0.0,    0.013,  0.036,  0.067,  0.542,
                                                    0.741,  1.268,  2.364 };
 static const double need_spread[FT_ESTIMATE_LEVELS] = { -0.136, -0.062, -0.042, -0.031, -0.014,
-                                                        0.0,    0.013,  0.033,  0.055,  0.132,
-                                                        0.182,  0.230,  0.279 };
+                                                        0.0,    0.012,  0.033,  0.051,  0.098,
+                                                        0.130,  0.191,  0.275 };
 
 enum { MIDDLE = 5 }; /* the median among the levels */
 
@@ -69,8 +69,10 @@ static const struct ft_gpu gpus[] = {
   { .name = "h100-80gb", .memory_mib = 81090, .context_mib = CONTEXT_MIB },
   { .name = "h100-94gb", .memory_mib = 95320, .context_mib = CONTEXT_MIB },
   { .name = "h100-96gb", .memory_mib = 96800, .context_mib = CONTEXT_MIB },
+  { .name = "gh200", .memory_mib = 96800, .context_mib = CONTEXT_MIB },
   { .name = "h200", .memory_mib = 143160, .context_mib = CONTEXT_MIB },
   { .name = "b200", .memory_mib = 182780, .context_mib = CONTEXT_MIB },
+  { .name = "gb200", .memory_mib = 188890, .context_mib = CONTEXT_MIB },
   { .name = "rtx-pro-6000", .memory_mib = 97250, .context_mib = CONTEXT_MIB },
   { .name = "cpu", .context_mib = HOST_MIB, .measured = true, .host = true },
 };

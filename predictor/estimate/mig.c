@@ -9,13 +9,15 @@
 #include "predictor/estimate/mig.h"
 
 /*
- * Profiles and how many of each: NVIDIA Multi-Instance GPU User Guide, "Supported MIG Profiles".
- * The guide gives memory as parts of the GPU's; the GiB are what `nvidia-smi mig -lgip` prints, in
- * published listings (H100 NVL of 94 GB: OpenNebula's manual; 96 GB: a GH200's). In the guide's own
- * example two of 3g.20gb show 20224 and 20096 MiB. Drivers differ by up to half a GiB: of the
- * A100-40GB there are listings with 9.62, 19.50 and 39.25, of the A100-80GB with 78.75; a site's
- * figures go into mig.conf. Of the H200 (3g and more) and the B200 (3g and more) no listing was
- * found to check these against.
+ * Profiles and how many of each: NVIDIA Multi-Instance GPU User Guide (r580), "Supported MIG
+ * Profiles"; of the GB200, which it lists among the GPUs alone, NVIDIA's mig-parted. The guide gives
+ * memory as parts of the GPU's; the GiB are what `nvidia-smi mig -lgip` prints, in published
+ * listings (H100 NVL of 94 GB: OpenNebula's manual; 96 GB: a GH200's). In the guide's own example
+ * two of 3g.20gb show 20224 and 20096 MiB. Drivers differ by up to half a GiB: of the A100-40GB
+ * there are listings with 9.62, 19.50 and 39.25, of the A100-80GB with 78.75, of the H200 with
+ * 140.00; a site's figures go into mig.conf. Of an H200's 3g.71gb PyTorch tells 69.8 GiB, of a
+ * B200's 3g.90gb nvidia-smi 89. No listing was found of the GB200 and the RTX PRO 5000: theirs are
+ * the same parts as of the B200 and the RTX PRO 6000.
  */
 static const struct known {
   const char *gpu, *name;
@@ -62,6 +64,13 @@ static const struct known {
   { "h100-96gb", "3g.48gb", 2, 46.50 },
   { "h100-96gb", "4g.48gb", 1, 46.50 },
   { "h100-96gb", "7g.96gb", 1, 93.00 },
+  { "gh200", "1g.12gb", 7, 11.00 },
+  { "gh200", "1g.12gb+me", 1, 11.00 },
+  { "gh200", "1g.24gb", 4, 23.00 },
+  { "gh200", "2g.24gb", 3, 23.00 },
+  { "gh200", "3g.48gb", 2, 46.50 },
+  { "gh200", "4g.48gb", 1, 46.50 },
+  { "gh200", "7g.96gb", 1, 93.00 },
   { "h200", "1g.18gb", 7, 16.00 },
   { "h200", "1g.18gb+me", 1, 16.00 },
   { "h200", "1g.35gb", 4, 32.50 },
@@ -76,6 +85,20 @@ static const struct known {
   { "b200", "3g.90gb", 2, 89.00 },
   { "b200", "4g.90gb", 1, 89.00 },
   { "b200", "7g.180gb", 1, 178.50 },
+  { "gb200", "1g.23gb", 7, 21.12 },
+  { "gb200", "1g.23gb+me", 1, 21.12 },
+  { "gb200", "1g.47gb", 4, 45.62 },
+  { "gb200", "2g.47gb", 3, 45.62 },
+  { "gb200", "3g.93gb", 2, 91.88 },
+  { "gb200", "4g.93gb", 1, 91.88 },
+  { "gb200", "7g.186gb", 1, 184.38 },
+  { "rtx-pro-5000", "1g.12gb", 1, 11.75 },
+  { "rtx-pro-5000", "1g.12gb+me", 1, 11.75 },
+  { "rtx-pro-5000", "1g.12gb+gfx", 1, 11.75 },
+  { "rtx-pro-5000", "1g.12gb-me", 3, 11.75 },
+  { "rtx-pro-5000", "2g.24gb-me", 1, 23.62 },
+  { "rtx-pro-5000", "4g.48gb", 1, 47.38 },
+  { "rtx-pro-5000", "4g.48gb+gfx", 1, 47.38 },
   { "rtx-pro-6000", "1g.24gb", 4, 23.62 },
   { "rtx-pro-6000", "1g.24gb+me", 1, 23.62 },
   { "rtx-pro-6000", "1g.24gb+gfx", 4, 23.62 },
@@ -91,18 +114,25 @@ static const struct known {
 
 /* ---- names ---- */
 
-/* Take "NNgb" after "Ng" and one separator or none. */
+static bool take_letter(struct ft_text *text, char letter)
+{
+  if (!ft_text_left(text) || tolower((unsigned char)*text->at) != letter)
+    return false;
+  text->at++;
+  return true;
+}
+
+/* Take "NNgb", or "NNg" where that is all, after "Ng" and one separator or none. */
 static bool take_profile(struct ft_text *text, uint64_t *slices, uint64_t *gigabytes)
 {
   struct ft_text at = *text;
 
-  if (!ft_text_u64(&at, 64, slices) || (!ft_text_skip(&at, "g") && !ft_text_skip(&at, "G")) ||
-      *slices == 0)
+  if (!ft_text_u64(&at, 64, slices) || !take_letter(&at, 'g') || *slices == 0)
     return false;
   if (ft_text_left(&at) && strchr("._-", *at.at))
     at.at++;
-  if (!ft_text_u64(&at, 9999, gigabytes) || *gigabytes == 0 ||
-      (!ft_text_skip(&at, "gb") && !ft_text_skip(&at, "GB")))
+  if (!ft_text_u64(&at, 9999, gigabytes) || *gigabytes == 0 || !take_letter(&at, 'g') ||
+      (!take_letter(&at, 'b') && ft_text_left(&at) && isalnum((unsigned char)*at.at)))
     return false;
   *text = at;
   return true;
@@ -133,7 +163,7 @@ bool ft_mig_name(const char *typed, char name[FT_MIG_NAME])
   struct ft_text text = ft_text_from(typed);
 
   while (ft_text_left(&text)) {
-    bool begins = text.at == typed || !isalnum((unsigned char)text.at[-1]);
+    bool begins = text.at == typed || !isdigit((unsigned char)text.at[-1]);
     uint64_t slices, gigabytes;
 
     if (begins && take_profile(&text, &slices, &gigabytes)) {

@@ -2,11 +2,15 @@
 #include "config.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 #include "predictor/estimate/mig_gres.h"
 
 enum { NAME = 128 };
+
+/* Between names of one slice, in parts of its gigabytes; next to 1g.23gb stands no 1g.24gb. */
+static const double nearby = 0.06;
 
 /* Letters and digits of NAME, small. */
 static void plain(struct ft_text name, char out[NAME])
@@ -31,46 +35,56 @@ static void split(const char *known, char family[NAME], char size[NAME])
   plain(sized ? text : ft_text_from(""), size);
 }
 
-/* Whether NAME, plain, has the FAMILY in it; AFTER gets what follows. */
-static bool has_family(const char *name, const char *family, const char **after)
+/*
+ * The longest family in NAME, plain, of which some GPU of TABLE is ("gh200" has "h200" in it);
+ * false where there is none. AFTER gets what follows.
+ */
+static bool find_family(const struct ft_mig_table *table, const char *name, char family[NAME],
+                        const char **after)
 {
-  const char *found = strstr(name, family);
+  char one[NAME], size[NAME];
 
-  if (found)
-    *after = found + strlen(family);
-  return found;
+  family[0] = '\0';
+  for (size_t i = 0; i < table->count; i++) {
+    const char *found;
+
+    split(table->profiles[i].gpu, one, size);
+    found = one[0] ? strstr(name, one) : NULL;
+    if (found && strlen(one) > strlen(family)) {
+      (void)ft_string_copy(one, family, NAME);
+      *after = found + strlen(one);
+    }
+  }
+  return family[0];
 }
 
 bool ft_mig_names_gpu(const struct ft_mig_table *table, const char *name)
 {
-  char given[NAME], family[NAME], size[NAME];
+  char given[NAME], family[NAME];
   const char *after;
 
   plain(ft_text_from(name), given);
-  for (size_t i = 0; i < table->count; i++) {
-    split(table->profiles[i].gpu, family, size);
-    if (has_family(given, family, &after))
-      return true;
-  }
-  return false;
+  return find_family(table, given, family, &after);
 }
 
 bool ft_mig_may_be(const struct ft_mig_table *table, const char *name, const char *known)
 {
-  char given[NAME], family[NAME], size[NAME], other[NAME], other_size[NAME];
+  char given[NAME], family[NAME], size[NAME], meant[NAME], other[NAME], other_size[NAME];
   const char *after = NULL;
   bool sized = false;
 
   plain(ft_text_from(name), given);
+  if (!find_family(table, given, meant, &after))
+    return true;
   split(known, family, size);
+  if (strcmp(meant, family) != 0)
+    return false;
   for (size_t i = 0; i < table->count; i++) {
     split(table->profiles[i].gpu, other, other_size);
-    sized = sized || (strcmp(other, family) == 0 && other_size[0] &&
-                      has_family(given, other, &after) && strstr(after, other_size));
+    sized =
+        sized || (strcmp(other, family) == 0 && other_size[0] && strstr(after, other_size));
   }
-  if (!ft_mig_names_gpu(table, name))
-    return true;
-  return has_family(given, family, &after) && (!sized || !size[0] || strstr(after, size));
+  return !sized || !size[0] || strstr(after, size);
 }
 
 /* ---- which slice a gres is ---- */
@@ -85,7 +99,7 @@ static void gpu_part(const char *gres, char out[NAME])
   (void)ft_string_copy(type ? type + 1 : gres, out, NAME);
   /* the profile is what remains a profile when all before it is cut off */
   for (size_t i = strlen(out); i-- > 0;)
-    if (isdigit((unsigned char)out[i]) && (i == 0 || !isalnum((unsigned char)out[i - 1])) &&
+    if (isdigit((unsigned char)out[i]) && (i == 0 || !isdigit((unsigned char)out[i - 1])) &&
         ft_mig_name(out + i, name)) {
       out[i] = '\0';
       return;
@@ -114,9 +128,40 @@ static bool agrees(const struct ft_mig_table *table, const ft_partition *partiti
   return true;
 }
 
-const struct ft_mig_profile *ft_mig_of_gres(const struct ft_mig_table *table,
+/* NAME's parts: slices, gigabytes, and what follows ("+me"). */
+static void take_apart(const char *name, double *slices, double *gigabytes, const char **variant)
+{
+  struct ft_text text = ft_text_from(name);
+  uint64_t before = 0, behind = 0;
+
+  (void)ft_text_u64(&text, 9999, &before);
+  (void)ft_text_skip(&text, "g.");
+  (void)ft_text_u64(&text, 9999, &behind);
+  (void)ft_text_skip(&text, "gb");
+  *slices = (double)before;
+  *gigabytes = (double)behind;
+  *variant = text.at;
+}
+
+/*
+ * How far ASKED is from the profile KNOWN, in parts of its gigabytes: drivers have called the same
+ * slice 3g.39gb and 3g.40gb. Infinite for another one.
+ */
+static double distance(const char *asked, const char *known)
+{
+  double slices[2], gigabytes[2];
+  const char *variant[2];
+
+  take_apart(asked, &slices[0], &gigabytes[0], &variant[0]);
+  take_apart(known, &slices[1], &gigabytes[1], &variant[1]);
+  if (slices[0] != slices[1] || strcmp(variant[0], variant[1]) != 0)
+    return INFINITY;
+  return fabs(gigabytes[0] / gigabytes[1] - 1);
+}
+
+static const struct ft_mig_profile *of_gres(const struct ft_mig_table *table,
                                             const ft_partition *partition, const char *gpu,
-                                            const char *gres)
+                                            const char *gres, double furthest)
 {
   const struct ft_mig_profile *best = NULL;
   char name[FT_MIG_NAME], part[NAME];
@@ -125,11 +170,13 @@ const struct ft_mig_profile *ft_mig_of_gres(const struct ft_mig_table *table,
   if (!ft_mig_name(gres, name))
     return NULL;
   gpu_part(gres, part);
+  if (furthest > 0 && !ft_mig_names_gpu(table, part))
+    return NULL;
   for (size_t i = 0; i < table->count; i++) {
     const struct ft_mig_profile *p = &table->profiles[i];
     bool agreed;
 
-    if (strcmp(p->name, name) != 0 || !ft_mig_may_be(table, part, p->gpu) ||
+    if (distance(name, p->name) > furthest || !ft_mig_may_be(table, part, p->gpu) ||
         !ft_mig_may_be(table, gpu, p->gpu))
       continue;
     agreed = agrees(table, partition, p->gpu, gres);
@@ -140,6 +187,15 @@ const struct ft_mig_profile *ft_mig_of_gres(const struct ft_mig_table *table,
     best_agrees = agreed;
   }
   return best;
+}
+
+const struct ft_mig_profile *ft_mig_of_gres(const struct ft_mig_table *table,
+                                            const ft_partition *partition, const char *gpu,
+                                            const char *gres)
+{
+  const struct ft_mig_profile *exact = of_gres(table, partition, gpu, gres, 0);
+
+  return exact ? exact : of_gres(table, partition, gpu, gres, nearby);
 }
 
 /* ---- the smallest that is large enough ---- */

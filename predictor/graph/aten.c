@@ -87,6 +87,13 @@ int ft_aten_unknown(struct ft_call *c)
   return ft_give_many(c, ft_live_end(c->l, outputs), outputs);
 }
 
+static bool is_in_place(const char *name)
+{
+  size_t length = strlen(name);
+
+  return length > 2 && name[length - 1] == '_' && name[length - 2] != '_';
+}
+
 int ft_aten(struct ft_call *c)
 {
   const struct entry *e = find(c->name);
@@ -104,6 +111,9 @@ int ft_aten(struct ft_call *c)
   if (status <= 0)
     return status;
   status = e ? e->run(c) : ft_aten_unknown(c);
+  if (status == 0 && is_in_place(c->name) && c->count && c->args[0].type == FT_VALUE_TENSOR &&
+      c->result.type == FT_VALUE_TENSOR && c->result.tensor != c->args[0].tensor)
+    ft_live_instead(c->l, c->args[0].tensor, c->result.tensor);
   return c->l->failed ? -1 : status;
 }
 
@@ -276,6 +286,8 @@ int ft_aten_unary(struct ft_call *c)
   return ft_give(c, x ? ft_live_unary(c->l, ft_aten_type(c), x) : 0);
 }
 
+enum { COMPLEX = 14 }; /* onnx.TensorProto.COMPLEX64 */
+
 /* The wider of two element types, as far as it matters: a real number beside whole ones. */
 static void promote(const struct ft_live *l, uint32_t y, uint32_t a, uint32_t b)
 {
@@ -284,7 +296,7 @@ static void promote(const struct ft_live *l, uint32_t y, uint32_t a, uint32_t b)
 
   if (t->element == FT_ELEMENT_BOOL || !p->element || !q->element)
     return;
-  if (!ft_element_is_real(p->element) && ft_element_is_real(q->element))
+  if (q->element == COMPLEX || (!ft_element_is_real(p->element) && ft_element_is_real(q->element)))
     t->element = q->element;
   else if (p->element == FT_ELEMENT_BOOL && q->element != FT_ELEMENT_BOOL)
     t->element = q->element;

@@ -224,6 +224,13 @@ FT_ATEN(scalar_tensor);
 FT_ATEN(nms);
 FT_ATEN(roi_align);
 FT_ATEN(deform_conv);
+FT_ATEN(write);
+FT_ATEN(fourier);
+FT_ATEN(part);
+FT_ATEN(complex);
+FT_ATEN(pairs);
+FT_ATEN(affine_grid);
+FT_ATEN(outer);
 #undef FT_ATEN
 
 #endif

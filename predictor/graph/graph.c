@@ -13,6 +13,7 @@
 #include "predictor/graph/graph.h"
 #include "predictor/graph/hf.h"
 #include "predictor/graph/onnx.h"
+#include "predictor/graph/onnx_merged.h"
 #include "predictor/graph/paddle.h"
 #include "predictor/graph/protobuf.h"
 #include "predictor/graph/pt2.h"
@@ -181,7 +182,9 @@ static int read_message(struct ft_build *build, int fd, int dirfd)
     return ft_tensorflow_read(build, fd, kind == KIND_SAVED_MODEL);
   if (kind == KIND_PADDLE)
     return ft_paddle_read(build, fd);
-  return ft_onnx_read(build, fd, dirfd) < 0 || ft_build_finish(build) < 0 ? -1 : 0;
+  if (ft_onnx_read(build, fd, dirfd) < 0 || ft_build_finish(build) < 0)
+    return -1;
+  return ft_onnx_part_merged(build);
 }
 
 /* Recognised by what the file begins with. */

@@ -100,6 +100,21 @@ int ft_infer_stft(struct ft_infer *in)
 /* ---- pictures ---- */
 
 /* A grid of places for pictures of SIZE: (batch, [depth,] height, width, 2 or 3). */
+/* PyTorch's, whose complex numbers are elements: the attribute "sizes" says what comes of it. */
+int ft_infer_fft(struct ft_infer *in)
+{
+  const struct ft_attribute *sizes = ft_attribute(in->op, "sizes");
+  struct ft_tensor *y = ft_output(in, 0);
+
+  y->element = element(in, "to", FT_ELEMENT_UNKNOWN);
+  if (!sizes || !sizes->integers || sizes->count > FT_GRAPH_RANK)
+    return 0;
+  if (!ft_shape(in, y, (int)sizes->count))
+    return -1;
+  memcpy(y->dims, sizes->integers, sizes->count * sizeof *y->dims);
+  return 0;
+}
+
 int ft_infer_affine_grid(struct ft_infer *in)
 {
   int64_t size[FT_GRAPH_RANK];

@@ -70,6 +70,7 @@ static const struct ft_operator_kind kinds[] = {
   KIND(Exp, unary, NONE, 0, false),
   KIND(Expand, expand, NONE, 0, true),
   KIND(EyeLike, same, NONE, 0, false),
+  KIND(FFT, fft, NONE, 0, false),
   KIND(FastGelu, same, NONE, 0, false),
   KIND(Flatten, flatten, NONE, 0, true),
   KIND(Floor, unary, NONE, 0, false),

@@ -125,9 +125,37 @@ uint32_t ft_live_input(struct ft_live *l, const char *name, const struct ft_decl
   return tensor;
 }
 
+/* The end of the chain that begins with TENSOR, which is halved on the way. */
+static uint32_t written(struct ft_live *l, uint32_t tensor)
+{
+  while (tensor < l->instead_count && l->instead[tensor]) {
+    uint32_t next = l->instead[tensor];
+
+    if (next < l->instead_count && l->instead[next])
+      l->instead[tensor] = next = l->instead[next];
+    tensor = next;
+  }
+  return tensor;
+}
+
+void ft_live_instead(struct ft_live *l, uint32_t x, uint32_t y)
+{
+  uint32_t now = written(l, x);
+
+  if (!x || now >= y || ft_live_of(l, x)->block != l->serial)
+    return;
+  while (l->instead_count <= now)
+    if (add_index(l, &l->instead, &l->instead_room, &l->instead_count, 0) < 0)
+      return;
+  l->instead[now] = y;
+  if (now != x)
+    l->instead[x] = y;
+}
+
 int ft_live_output(struct ft_live *l, uint32_t tensor)
 {
-  return add_index(l, &l->block->outputs, &l->output_room, &l->block->output_count, tensor);
+  return add_index(l, &l->block->outputs, &l->output_room, &l->block->output_count,
+                   written(l, tensor));
 }
 
 static void hold(struct ft_tensor *t, const struct ft_declared *d)
@@ -228,7 +256,7 @@ void ft_live_op(struct ft_live *l, const char *type)
 
 void ft_live_in(struct ft_live *l, uint32_t tensor)
 {
-  (void)add_index(l, &l->ins, &l->in_room, &l->in_count, tensor);
+  (void)add_index(l, &l->ins, &l->in_room, &l->in_count, written(l, tensor));
 }
 
 void ft_live_int(struct ft_live *l, const char *name, int64_t value)

@@ -39,6 +39,9 @@ struct ft_live {
   size_t tensor_room, operator_room, constant_room, input_room, output_room, in_room;
   uint32_t serial, serials, outer;
   uint32_t *ins;
+  uint32_t *instead; /* of a tensor: the one that stands for it now; 0: itself */
+  size_t instead_room;
+  uint32_t instead_count;
   uint32_t in_count, attribute_count;
   const char *type, *domain;
   struct ft_attribute attributes[FT_LIVE_ATTRIBUTES];
@@ -59,6 +62,12 @@ void *ft_live_grow(struct ft_live *l, void *data, size_t *room, size_t count, si
 /* An input of the network; its shape comes with ft_infer_inputs after the last of them. */
 uint32_t ft_live_input(struct ft_live *l, const char *name, const struct ft_declared *declared);
 int ft_live_output(struct ft_live *l, uint32_t tensor);
+
+/*
+ * From now on operators that are given X get Y: somebody has written into it. Nothing, where X is
+ * not of the block at hand.
+ */
+void ft_live_instead(struct ft_live *l, uint32_t x, uint32_t y);
 
 uint32_t ft_live_weight(struct ft_live *l, struct ft_weight *weight);
 /* Numbers that the program holds: neither learnt nor counted. VALUES may be NULL: not known. Not

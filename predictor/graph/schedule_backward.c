@@ -18,7 +18,7 @@ static void accumulate(struct ft_plan *p, uint32_t t, uint32_t buffer)
     return;
   }
   if (buffer && p->references[*gradient - 1] > 1) {
-    sum = ft_plan_take(p, p->sizes[*gradient - 1]);
+    sum = ft_plan_take(p, ft_plan_bytes(p, t)); /* a part of another gradient: a view of it */
     ft_plan_drop(p, *gradient);
     *gradient = sum;
   }
@@ -91,6 +91,8 @@ static void give_inputs(struct ft_plan *p, uint32_t i, uint32_t gradient)
       how = FT_GRADIENT_NEW; /* a sum over what was broadcast */
     if (how == FT_GRADIENT_NEW && ft_plan_is(op, "Mul") && ft_plan_bytes(p, t) < result)
       full = ft_plan_take(p, result); /* the product before its sum */
+    else
+      full = ft_plan_take(p, ft_plan_broadcast(p, op, t)); /* the same of a matrix product */
     if (ft_plan_is(op, "Gather") && p->places[t].gradient && ft_plan_selects(p, op))
       continue; /* unbind: one stack of them all */
     give(p, t, gradient, how);

@@ -57,6 +57,21 @@ static void save_extras(struct ft_plan *p, uint32_t i, unsigned saves)
   }
 }
 
+int64_t ft_plan_broadcast(const struct ft_plan *p, const struct ft_operator *op, uint32_t t)
+{
+  const struct ft_tensor *x = ft_plan_tensor(p, t), *y = ft_plan_tensor(p, op->outputs[0]);
+  int64_t own = 1, wide = 1;
+
+  if (!ft_plan_is(op, "MatMul") || x->rank < 3 || y->rank < 4 ||
+      ft_plan_tensor(p, op->inputs[op->inputs[0] == t])->rank < 3)
+    return 0;
+  for (int i = 0; i < x->rank - 2; i++)
+    own = ft_times(own, x->dims[i]);
+  for (int i = 0; i < y->rank - 2; i++)
+    wide = ft_times(wide, y->dims[i]);
+  return own > 0 && wide > own ? ft_times(ft_plan_bytes(p, t), wide / own) : 0;
+}
+
 /*
  * What a matrix product makes of operand T before it multiplies: more than three dimensions become
  * three (two where the other is a matrix that is learnt), and where they do not lie so that is a
@@ -66,21 +81,19 @@ static uint32_t copy_of(struct ft_plan *p, const struct ft_operator *op, uint32_
 {
   const struct ft_tensor *x = ft_plan_tensor(p, t), *y = ft_plan_tensor(p, op->outputs[0]);
   const struct ft_tensor *other = ft_plan_tensor(p, op->inputs[op->inputs[0] == t]);
+  int64_t dims[3] = { 1, 1, 1 }, broadcast = ft_plan_broadcast(p, op, t);
   struct ft_strides from, strides;
-  int64_t dims[3] = { 1, 1, 1 }, wide = 1;
   int kept = other->rank == 2 ? 1 : 2;
 
   if (x->rank < 3 || (kept == 2 && y->rank < 4) || other->rank < 2)
     return 0;
+  if (broadcast)
+    return ft_plan_take(p, broadcast);
   for (int i = 0; i < x->rank - kept; i++)
     dims[0] = ft_times(dims[0], x->dims[i]);
-  for (int i = 0; i < y->rank - kept; i++)
-    wide = ft_times(wide, y->dims[i]);
   for (int i = 0; i < kept; i++)
     dims[i + 1] = x->dims[x->rank - kept + i];
   from = ft_plan_strides(p, t);
-  if (kept == 2 && dims[0] > 0 && wide > dims[0]) /* broadcast: written out */
-    return ft_plan_take(p, ft_times(ft_plan_bytes(p, t), wide / dims[0]));
   if (ft_strides_reshape(x, &from, dims, kept + 1, &strides))
     return 0;
   return ft_plan_take(p, ft_plan_bytes(p, t));

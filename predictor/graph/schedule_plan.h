@@ -109,6 +109,9 @@ void ft_plan_settle(struct ft_plan *p);
 /* Operator I; SAVE: with what its backward pass needs. */
 void ft_plan_forward(struct ft_plan *p, uint32_t i, bool save);
 void ft_plan_backward(struct ft_plan *p, uint32_t i);
+/* Bytes of operand T of OP, a matrix product, written out over the dimensions before its matrices
+ * that only the other operand has; 0 where there are none. */
+int64_t ft_plan_broadcast(const struct ft_plan *p, const struct ft_operator *op, uint32_t t);
 /* The workspace of a convolution: 0 forward, 1 gradient of the input, 2 of the weight. */
 void ft_plan_work(struct ft_plan *p, const struct ft_operator *op, int direction);
 

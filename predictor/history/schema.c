@@ -38,6 +38,7 @@ static const struct migration {
   { 2, "CREATE TABLE changed (id INTEGER PRIMARY KEY AUTOINCREMENT, app TEXT NOT NULL,"
        " uid INTEGER NOT NULL, UNIQUE (app, uid));" },
   { 3, "" }, /* killed_at_bytes */
+  { 4, "" }, /* system_seconds, gpu_transfer_bytes */
 };
 
 int ft_schema_error(struct ft_error *err, sqlite3 *db, const char *path, const char *doing)

@@ -88,6 +88,7 @@ void ft_spread_quantiles(const double *sorted, size_t count, unsigned evidence, 
   double scale = scale_of(sorted, count, evidence, centre, prior);
   unsigned degrees = evidence < 1 ? 1 : evidence > MOST_DEGREES ? MOST_DEGREES : evidence;
   double tail[2] = { scale, scale };
+  double far = count ? ft_student_quantile(0.99, degrees) : 0;
 
   if (count) {
     tail[0] = tail_scale(sorted, count, degrees, centre, scale, -1);
@@ -96,16 +97,19 @@ void ft_spread_quantiles(const double *sorted, size_t count, unsigned evidence, 
   for (size_t i = 0; i < level_count; i++) {
     double level = levels[i], side = level < 0.5 ? -1 : 1;
     double beyond = fmin(level, 1 - level) * (double)(count + 1);
-    double student = ft_student_quantile(level, degrees);
-    double t = centre + tail[side > 0] * student;
     double weight = fmin(fmax((beyond - 1) / 4, 0), 1);
     double away = side * least * ft_normal_quantile(level);
 
-    if (count)
-      t = side * fmin(side * t, side * sorted[side > 0 ? count - 1 : 0] +
-                                    reach(sorted, count, (int)side, prior, fabs(student),
-                                          ft_student_quantile(0.99, degrees)));
-    out[i] = weight > 0 ? weight * ranked(sorted, count, level) + (1 - weight) * t : t;
+    out[i] = weight > 0 ? weight * ranked(sorted, count, level) : 0;
+    if (weight < 1) {
+      double student = ft_student_quantile(level, degrees);
+      double t = centre + tail[side > 0] * student;
+
+      if (count)
+        t = side * fmin(side * t, side * sorted[side > 0 ? count - 1 : 0] +
+                                      reach(sorted, count, (int)side, prior, fabs(student), far));
+      out[i] += (1 - weight) * t;
+    }
     if (count && beyond <= 0.5)
       out[i] = side > 0 ? fmax(out[i], sorted[count - 1]) : fmin(out[i], sorted[0]);
     if (side * (out[i] - centre) < away)

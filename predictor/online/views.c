@@ -67,10 +67,13 @@ static float place_of(const ft_run *run, size_t column)
 static double unlikeness(struct need *list, size_t count, double any)
 {
   double neighbours = 0;
+  size_t same = 1;
 
-  sort(list, count, true);
-  if (list[0].place == list[count - 1].place)
+  while (same < count && list[same].place == list[0].place)
+    same++;
+  if (same == count)
     return INFINITY;
+  sort(list, count, true);
   for (size_t i = 1; i < count; i++)
     neighbours += fabs((double)list[i].need - (double)list[i - 1].need);
   return any > 0 ? neighbours / (double)(count - 1) / any : 1;

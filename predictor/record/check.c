@@ -65,8 +65,11 @@ static int check_submission(const ft_submission *s, struct ft_error *err)
       !printable(s->program))
     return bad(err, "app");
   if (check_features(s->features, s->features_count, err) < 0 ||
-      check_request(&s->request, err) < 0 || check_elements(&s->elements, err) < 0)
+      check_request(&s->request, err) < 0)
     return -1;
+  for (size_t i = 0; i < s->elements_count; i++)
+    if (check_elements(&s->elements[i], err) < 0)
+      return -1;
   return check_decision(&s->decision, err);
 }
 
@@ -81,7 +84,7 @@ static int check_observation(const ft_observation *o, struct ft_error *err)
     return bad(err, "outcome");
   if (!isfinite(o->submit_time) || !isfinite(o->start_time) || !isfinite(o->end_time) ||
       !isfinite(o->runtime_seconds) || !isfinite(o->time_to_peak_seconds) ||
-      !isfinite(o->cpu_seconds) || !isfinite(o->gpu_utilisation) ||
+      !isfinite(o->cpu_seconds) || !isfinite(o->system_seconds) || !isfinite(o->gpu_utilisation) ||
       !isfinite(o->gpu_energy_joules) || !isfinite(o->sample_seconds))
     return bad(err, "time");
   for (size_t i = 0; i < o->counters_count; i++)
@@ -293,8 +296,9 @@ static int check_announcement(const ft_announcement *a, struct ft_error *err)
 {
   if (!printable(a->node) || !printable(a->partition) || !printable(a->account))
     return bad(err, "node, partition or account");
-  if (a->which_event == ft_announcement_task_end_tag && !isfinite(a->event.task_end.cpu_seconds))
-    return bad(err, "cpu_seconds");
+  if (a->which_event == ft_announcement_task_end_tag &&
+      (!isfinite(a->event.task_end.cpu_seconds) || !isfinite(a->event.task_end.system_seconds)))
+    return bad(err, "cpu_seconds or system_seconds");
   return 0;
 }
 
@@ -304,7 +308,8 @@ static int check_partition(const ft_partition *p, struct ft_error *err)
       !(p->max_seconds >= 0 && isfinite(p->max_seconds)))
     return bad(err, "partition");
   for (size_t i = 0; i < p->nodes_count; i++)
-    if (!printable(p->nodes[i].gres) || !printable(p->nodes[i].platform))
+    if (!printable(p->nodes[i].gres) || !printable(p->nodes[i].platform) ||
+        !printable(p->nodes[i].features))
       return bad(err, "nodes");
   for (size_t i = 0; i < p->gres_count; i++)
     if (!printable(p->gres[i].name))
@@ -349,6 +354,8 @@ static int check_answer(const ft_answer *a, struct ft_error *err)
 {
   if (!a->has_submission || a->submission.schema < 1 || a->submission.schema > FT_SCHEMA)
     return bad(err, "submission");
+  if (!printable(a->error))
+    return bad(err, "error");
   if (check_submission(&a->submission, err) < 0)
     return -1;
   return a->has_network ? check_network(&a->network, err) : 0;

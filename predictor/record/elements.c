@@ -61,7 +61,7 @@ static bool resolve(ft_feature *f, uint32_t index)
 }
 
 void ft_features_of_element(ft_feature *features, pb_size_t *count, size_t limit,
-                            const ft_elements *elements, const uint32_t *index)
+                            const ft_elements *elements, size_t known, const uint32_t *index)
 {
   pb_size_t kept = 0;
 
@@ -72,8 +72,9 @@ void ft_features_of_element(ft_feature *features, pb_size_t *count, size_t limit
       features[kept++] = feature;
   }
   *count = kept;
-  for (size_t i = 0; index && elements && i < elements->index_count; i++)
-    if (elements->index[i] == *index)
-      (void)ft_feature_number(features, count, limit, elements->feature,
-                              (double)elements->value[i]);
+  for (size_t k = 0; index && k < known; k++)
+    for (size_t i = 0; i < elements[k].index_count; i++)
+      if (elements[k].index[i] == *index)
+        (void)ft_feature_number(features, count, limit, elements[k].feature,
+                                (double)elements[k].value[i]);
 }

@@ -121,10 +121,10 @@ bool ft_feature_parse(const char *value, double *number);
 
 /*
  * Make FEATURES (COUNT of at most LIMIT), as a submission of a job array has them, those of the
- * element INDEX: "%a" becomes the index, and what ELEMENTS (NULL: nothing) says of it joins
+ * element INDEX: "%a" becomes the index, and what the KNOWN lists ELEMENTS say of it joins
  * them. INDEX may be NULL: no element, and what differs between them is left out.
  */
 void ft_features_of_element(ft_feature *features, pb_size_t *count, size_t limit,
-                            const ft_elements *elements, const uint32_t *index);
+                            const ft_elements *elements, size_t known, const uint32_t *index);
 
 #endif

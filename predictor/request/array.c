@@ -103,22 +103,38 @@ static int rising_value(const void *a, const void *b)
   return (x->value > y->value) - (x->value < y->value);
 }
 
-size_t ft_array_choose(const char *list, const ft_submission *submission, uint32_t *index,
-                       size_t limit)
+/* At most LIMIT (2 or more) of E's indices, from the smallest value to the largest. */
+static size_t by_size(const ft_elements *e, uint32_t *index, size_t limit)
 {
-  const ft_elements *e = &submission->elements;
   struct sized sorted[sizeof e->index / sizeof *e->index];
-  size_t known = submission->has_elements ? e->index_count : 0, half = limit / 2, taken;
+  size_t known = e->index_count;
 
-  if (known < 2 || ft_array_count(list) <= limit)
-    return ft_array_spread(list, index, limit);
+  if (known < 2)
+    return 0;
   for (size_t i = 0; i < known; i++)
     sorted[i] = (struct sized){ e->value[i], e->index[i] };
   qsort(sorted, known, sizeof *sorted, rising_value);
-  taken = ft_array_spread(list, index, limit - half);
-  if (half > known)
-    half = known;
-  for (size_t i = 0; i < half; i++)
-    index[taken++] = sorted[i * (known - 1) / (half - 1)].index;
+  if (limit > known)
+    limit = known;
+  for (size_t i = 0; i < limit; i++)
+    index[i] = sorted[i * (known - 1) / (limit - 1)].index;
+  return limit;
+}
+
+size_t ft_array_choose(const char *list, const ft_submission *submission, uint32_t *index,
+                       size_t limit)
+{
+  size_t lists = 0, share, taken;
+
+  for (size_t i = 0; i < submission->elements_count; i++)
+    lists += submission->elements[i].index_count > 1;
+  if (!lists || ft_array_count(list) <= limit)
+    return ft_array_spread(list, index, limit);
+  share = limit / 2 / lists;
+  if (share < 2)
+    share = 2;
+  taken = ft_array_spread(list, index, limit - share * lists);
+  for (size_t i = 0; i < submission->elements_count; i++)
+    taken += by_size(&submission->elements[i], index + taken, share);
   return tidy(index, taken);
 }

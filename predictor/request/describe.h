@@ -62,8 +62,8 @@ int ft_describe(const struct ft_description *what, const ft_request *request, ft
  * Look at FILES and put what counts among OUT's features: only regular files
  * are opened, for "lines" and "key:" at most 64 MiB are read, and nothing is begun
  * after DEADLINE (ft_io_monotonic). Of files that the index of ARRAY (NULL: none) names,
- * those of all elements, or of so many evenly spread ones as a record holds, are looked at, and of
- * several such features the first counts. Not to be called in the plugin.
+ * those of all elements, or of so many evenly spread ones as a record holds, are looked at; of such
+ * features the first four count. Not to be called in the plugin.
  */
 void ft_describe_files(const struct ft_file_queries *files, const char *directory,
                        const char *array, double deadline, ft_submission *out);

@@ -20,7 +20,9 @@
 
 enum {
   CHUNK = 64 << 10,
-  MOST_READ = 64 << 20 /* of one file */
+  MOST_READ = 64 << 20, /* of one file */
+  MOST_ELEMENTS = sizeof((ft_elements *)NULL)->index / sizeof(uint32_t),
+  MOST_LISTS = sizeof((ft_submission *)NULL)->elements / sizeof(ft_elements)
 };
 
 /* What reading a file piece by piece is to find. */
@@ -155,6 +157,7 @@ struct looking {
   int directory;
   double deadline;
   char *chunk;
+  size_t indexed; /* how many features files tell that a job array's index names, at most what a record holds */
 };
 
 /* QUERY's path for the element INDEX of a job array. */
@@ -214,9 +217,8 @@ static bool add_up(const struct looking *l, const char *feature, const uint32_t 
 static void take_elements(const struct looking *l, const char *feature, const char *array,
                           double base, ft_elements *out)
 {
-  enum { MOST = sizeof out->index / sizeof *out->index };
-  uint32_t index[MOST];
-  size_t count = ft_array_spread(array, index, MOST);
+  uint32_t index[MOST_ELEMENTS];
+  size_t count = ft_array_spread(array, index, MOST_ELEMENTS / l->indexed);
 
   *out = (ft_elements){ 0 };
   (void)ft_string_copy(feature, out->feature, sizeof out->feature);
@@ -257,10 +259,12 @@ static void take_feature(const struct looking *l, const char *feature, const cha
   double sum = 0;
   bool any = add_up(l, feature, NULL, &sum);
 
-  if (array && !out->has_elements && indexed(l->files, feature)) {
-    take_elements(l, feature, array, sum, &out->elements);
-    out->has_elements = out->elements.index_count > 0;
-    if (out->has_elements) {
+  if (array && out->elements_count < MOST_LISTS && indexed(l->files, feature)) {
+    ft_elements *elements = &out->elements[out->elements_count];
+
+    take_elements(l, feature, array, sum, elements);
+    if (elements->index_count) {
+      out->elements_count++;
       forget_index(out);
       return;
     }
@@ -269,20 +273,36 @@ static void take_feature(const struct looking *l, const char *feature, const cha
     (void)ft_feature_number(out->features, &out->features_count, LIMIT, feature, sum);
 }
 
+/* The first of FILES that tells the feature of the file I. */
+static size_t first_of(const struct ft_file_queries *files, size_t i)
+{
+  size_t first = 0;
+
+  while (strcmp(files->query[first].feature, files->query[i].feature) != 0)
+    first++;
+  return first;
+}
+
+static size_t count_indexed(const struct ft_file_queries *files)
+{
+  size_t count = 0;
+
+  for (size_t i = 0; i < files->count; i++)
+    count += first_of(files, i) == i && indexed(files, files->query[i].feature);
+  return count < MOST_LISTS ? count : MOST_LISTS;
+}
+
 void ft_describe_files(const struct ft_file_queries *files, const char *directory,
                        const char *array, double deadline, ft_submission *out)
 {
   struct looking l = { files, open(directory && *directory ? directory : "/",
                                    O_PATH | O_DIRECTORY | O_CLOEXEC),
-                       deadline, malloc(CHUNK) };
+                       deadline, malloc(CHUNK), count_indexed(files) };
 
   for (size_t i = 0; l.chunk && l.directory >= 0 && i < files->count; i++) {
     const char *feature = files->query[i].feature;
-    size_t first = 0;
 
-    while (strcmp(files->query[first].feature, feature) != 0)
-      first++;
-    if (first == i && ft_io_monotonic() < deadline &&
+    if (first_of(files, i) == i && ft_io_monotonic() < deadline &&
         !ft_feature_find(out->features, out->features_count, feature))
       take_feature(&l, feature, array, out);
   }

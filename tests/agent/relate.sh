@@ -18,6 +18,8 @@ awk 'BEGIN {
     printf "app%d,%d,100,%.3f,%d,7,broad,%.3f\napp%d,%d,100,%.3f,%d,7,narrow,%.3f\n", i % 16, 2 * i + 1, 10, n, 10 * c, i % 16, 2 * i + 2, 10 * c, n, 10 * c
   }
   print "alone,999,100,10,1700001000,7,broad,18"
+  for (i = 0; i < 150; i++)
+    printf "many%d,%d,100,10,1700000500,%d,broad,18\n", i, 2000 + i, 8 + i % 3
 }' >"$scratch/runs.csv"
 cp "$fixtures/scontrol/rss-config" "$FT_SCONTROL/config" 2>/dev/null
 config
@@ -33,5 +35,11 @@ is "$(stat -c %a "$state/relative.model")" 600 "and nobody else's to read"
 wait_until 30 speaks alone
 ok $? "the app is told of the other platform"
 diag "$(grep -E "told of other|nothing is told" "$scratch/log" | tail -3)"
+# more than one child tells, of several users
+all_told() {
+  [ "$(grep -la narrow "$state"/models/*/many*.perf | wc -l)" = 150 ]
+}
+wait_until 60 all_told
+ok $? "so is every app, in the end"
 stop
 tap_done

@@ -17,10 +17,12 @@
 #include <unistd.h>
 
 #include "predictor/core/io.h"
+#include "predictor/core/text.h"
 #include "predictor/estimate/equation.h"
 #include "predictor/estimate/allocation.h"
 #include "predictor/estimate/memory.h"
 #include "predictor/online/online.h"
+#include "predictor/online/performance.h"
 #include "predictor/record/layout.h"
 #include "tests/unit/simulate.h"
 
@@ -82,6 +84,40 @@ static void teach(ft_model *model)
          at(cost, TAUGHT / 2, 0.99), at(cost, TAUGHT / 2, 1));
   printf("prediction and allocation: median %.1f us, 99 %% %.1f us; the model in memory %zu KiB\n",
          at(asked, TAUGHT / 2, 0.5), at(asked, TAUGHT / 2, 0.99), sizeof *model / 1024);
+}
+
+/* Run times of an app on two platforms, with as many runs remembered as there can be. */
+static void time_performance(void)
+{
+  enum { RUNS = 1500, FIRST = 500 };
+  static const char *const platform[] = { "old", "new" };
+  static double cost[RUNS - FIRST];
+  static ft_performance p;
+  struct ft_random random;
+  double sum = 0;
+
+  ft_random_seed(&random, 1);
+  ft_performance_init(&p, "app", getuid());
+  for (unsigned turn = 0; turn < RUNS; turn++) {
+    ft_observation o = { .schema = 1,
+                         .job_id = turn + 1,
+                         .end_time = turn + 1.0,
+                         .outcome = FT_OUTCOME_COMPLETED };
+    double start;
+
+    o.runtime_seconds = run_linear(&random, turn, &o) / (turn % 2 ? 2e8 : 1e8);
+    category(&o, "arch", turn % 3 ? "resnet50" : "vgg16");
+    (void)ft_string_copy(platform[turn % 2], o.platform, sizeof o.platform);
+    start = ft_io_monotonic();
+    if (ft_performance_update(&p, &o, NULL) <= 0)
+      fail("run times");
+    if (turn >= FIRST)
+      cost[turn - FIRST] = 1e6 * (ft_io_monotonic() - start);
+  }
+  for (size_t i = 0; i < RUNS - FIRST; i++)
+    sum += cost[i] / (RUNS - FIRST);
+  printf("run times, update: mean %.1f us, median %.1f us, 99 %% %.1f us, most %.0f us\n", sum,
+         at(cost, RUNS - FIRST, 0.5), at(cost, RUNS - FIRST, 0.99), at(cost, RUNS - FIRST, 1));
 }
 
 static void name_app(ft_model *model, unsigned n)
@@ -201,6 +237,7 @@ int main(void)
     fail(directory);
   time_equation();
   teach(&model);
+  time_performance();
   for (int i = 0; i < 3; i++) {
     fill(folder_fd, &model, have, counts[i]);
     have = counts[i];

@@ -171,6 +171,11 @@ failures() { # PRICE
 [ "$(failures 16)" -lt "$(failures 0)" ]
 ok $? "the dearer a failure, the fewer there are"
 
+for command in "import --state=$state" "import --keep-going --state=$state" "import --format=csv --state=$state" replay; do
+  out=$(timeout 20 "$foretell" $command /dev/zero 2>&1)
+  is "$?" 2 "$command: a file without an end is wrong input"
+done
+
 # ---- a bar on a terminal, and only there
 mkdir "$scratch/bar" "$scratch/bar2" "$scratch/bar3"
 terminal() { # COMMAND...: on a terminal of its own; prints what it would show

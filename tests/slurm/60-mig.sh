@@ -96,6 +96,9 @@ is "$status $(said)" "0 1" "a GPU that is none costs a line"
 like "$err" 'predict-mig=riva128: expected a GPU with MIG' "that says so"
 FORETELL_PREDICT_MODEL=net submit sbatch --parsable --hold --predict-mig --predict-params=input=128 --wrap true
 is "$(gres "$id")" gpu:1g.5gb:1 "the model file may stand in the environment"
+FORETELL_PREDICT_MODEL=net FORETELL_PREDICT_MIG=a100-40gb \
+  submit sbatch --parsable --hold --predict-params=batch=32,input=128 --wrap true
+is "$(gres "$id")" gpu:2g.10gb:1 "and so may the wish for a slice"
 printf '%s\n' '#!/bin/sh' '#SBATCH --predict-model=net --predict-mig' \
   '#SBATCH --predict-params=batch=32,input=128' true >train.sh
 ask train.sh

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/play.sh"
 FT_ENFORCE=none
 FT_NODES='slow 4 8000
-fast 4 8000
+fast 4 8000 Feature=quick,ib
 small 4 60 Feature=tiny
 strange:down 4 8000'
 FT_PARTITIONS='PartitionName=slow Nodes=@slow@ Default=YES MaxTime=60
@@ -118,6 +118,15 @@ FORETELL_PREDICT_PARTITION=fastest:slow,fast ask --predict-app=nap --wrap true
 is "$(partition "$id")" fast "which else counts"
 choose fastest:fast,both
 is "$(partition "$id")" fast "where a job may come onto the slow nodes it is slow"
+choose fastest:slow,both -C 'quick&ib'
+is "$(partition "$id")" both "but not with a --constraint that the slow nodes do not have"
+choose fastest:slow,both -C quick -p slow
+is "$(partition "$id")" both "also where it would otherwise wait for ever"
+choose fastest:slow,fast -C nowhere
+like "$err" 'it fits into none of slow,fast; --partition stays' "what no node has"
+ask --predict-app=nap --predict-perf -C quick --wrap true
+like "$err" 'foretell: slow .*; no node has what --constraint asks for' "is said in the table"
+is "$(grep -cE 'foretell: both ' <<<"$err")" 1 "which has the nodes that have it"
 choose fastest:strange,small
 is "$(partition "$id") $(said)" "slow 1" "what is not known, or does not fit, is not chosen"
 choose fastest:slow,strange -p strange

@@ -6,8 +6,11 @@
  *   "shared"  as gpus, a stranger being on GPU 0 too
  *   "none"    no GPU
  *   "driver"  the driver is not loaded
- * The process on them is FT_FAKE_NVML_PID. GPU 0 uses 1.5 J between two questions.
+ * The process on them is FT_FAKE_NVML_PID, with 3 GiB on GPU 0; or what the file FT_FAKE_NVML_FILE
+ * says at the time, "PID MIB". GPU 0 uses 1.5 J, sends 1000 bytes and receives 500 between two
+ * questions; what it has sent is counted in 32 bits, which are nearly full.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,6 +43,17 @@ struct rates {
   unsigned gpu, memory;
 };
 
+struct field {
+  unsigned id, scope;
+  long long times[2];
+  unsigned type;
+  int status;
+  union {
+    unsigned u;
+    unsigned long long ull;
+  } value;
+};
+
 struct attributes {
   unsigned engines[6], gpu_slices, compute_slices;
   unsigned long long memory_mib;
@@ -56,6 +70,7 @@ EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(const char *unit, unsigned *c
                                                    struct process *processes);
 EXPORT int nvmlDeviceGetUtilizationRates(const char *unit, struct rates *rates);
 EXPORT int nvmlDeviceGetTotalEnergyConsumption(const char *unit, unsigned long long *millijoules);
+EXPORT int nvmlDeviceGetFieldValues(const char *unit, int count, struct field *fields);
 EXPORT int nvmlDeviceGetMigMode(const char *unit, unsigned *current, unsigned *pending);
 EXPORT int nvmlDeviceGetMaxMigDeviceCount(const char *unit, unsigned *count);
 EXPORT int nvmlDeviceGetMigDeviceHandleByIndex(const char *unit, unsigned index, char **instance);
@@ -117,22 +132,42 @@ int nvmlDeviceGetMemoryInfo(const char *unit, struct memory *memory)
   return SUCCESS;
 }
 
+/* The process on the GPUs, with its memory on the first; its pid is 0 while there is none. */
+static struct process running(void)
+{
+  const char *pid = getenv("FT_FAKE_NVML_PID"), *path = getenv("FT_FAKE_NVML_FILE");
+  struct process who = { 0, 3ULL << 30, ~0U, ~0U };
+  char line[64] = "", *end;
+  FILE *file = path ? fopen(path, "re") : NULL;
+
+  if (file) {
+    pid = fgets(line, sizeof line, file);
+    fclose(file);
+  }
+  if (!pid)
+    return who;
+  who.pid = (unsigned)strtoul(pid, &end, 10);
+  if (*end == ' ')
+    who.bytes = strtoull(end, NULL, 10) << 20;
+  return who;
+}
+
 int nvmlDeviceGetComputeRunningProcesses_v3(const char *unit, unsigned *count,
                                             struct process *processes)
 {
-  const char *pid = getenv("FT_FAKE_NVML_PID");
+  struct process who = running();
   unsigned found = 0;
 
-  if (is_script("nobody") || !pid || unit == &units[DIVIDED]) {
+  if (is_script("nobody") || !who.pid || unit == &units[DIVIDED]) {
     *count = 0;
     return SUCCESS;
   }
   if (unit == &units[WHOLE] && is_script("shared"))
     processes[found++] = (struct process){ 1, ~0ULL, ~0U, ~0U };
   if (unit == &units[WHOLE])
-    processes[found++] = (struct process){ (unsigned)atoi(pid), 3ULL << 30, ~0U, ~0U };
+    processes[found++] = who;
   if (unit == &units[LARGE] && getenv("FT_FAKE_NVML_MIG"))
-    processes[found++] = (struct process){ (unsigned)atoi(pid), 1ULL << 30, 2, 0 };
+    processes[found++] = (struct process){ who.pid, 1ULL << 30, 2, 0 };
   *count = found;
   return SUCCESS;
 }
@@ -142,6 +177,22 @@ int nvmlDeviceGetUtilizationRates(const char *unit, struct rates *rates)
   rates->gpu = 50;
   rates->memory = 10;
   return unit == &units[WHOLE] ? SUCCESS : NOT_SUPPORTED;
+}
+
+int nvmlDeviceGetFieldValues(const char *unit, int count, struct field *fields)
+{
+  static unsigned sent = 0xfffff800U;
+  static unsigned long long received = 77;
+
+  for (int i = 0; i < count; i++) {
+    fields[i].status = unit == &units[WHOLE] ? SUCCESS : NOT_SUPPORTED;
+    fields[i].type = fields[i].id == 197 ? 1 : 3;
+    if (fields[i].id == 197)
+      fields[i].value.u = sent += 1000;
+    else
+      fields[i].value.ull = received += 500;
+  }
+  return SUCCESS;
 }
 
 int nvmlDeviceGetTotalEnergyConsumption(const char *unit, unsigned long long *millijoules)

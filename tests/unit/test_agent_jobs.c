@@ -358,7 +358,7 @@ static void what_the_kernel_said_stands(void **state)
 
 static void an_element_of_an_array_has_its_own_features(void **state)
 {
-  ft_submission s = { .schema = FT_SCHEMA, .app = "array", .has_elements = true };
+  ft_submission s = { .schema = FT_SCHEMA, .app = "array", .elements_count = 1 };
   struct ft_error err;
   struct ft_buf buf;
 
@@ -366,12 +366,12 @@ static void an_element_of_an_array_has_its_own_features(void **state)
   s.features_count = 2;
   s.features[0] = (ft_feature){ .name = "n", .category = "%a0", .per_element = true };
   s.features[1] = (ft_feature){ .name = "k", .has_number = true, .number = 3 };
-  s.elements.index_count = s.elements.value_count = 2;
-  s.elements.index[0] = 4;
-  s.elements.index[1] = 6;
-  s.elements.value[0] = 100;
-  s.elements.value[1] = 200;
-  (void)ft_string_copy("input_bytes", s.elements.feature, sizeof s.elements.feature);
+  s.elements[0].index_count = s.elements[0].value_count = 2;
+  s.elements[0].index[0] = 4;
+  s.elements[0].index[1] = 6;
+  s.elements[0].value[0] = 100;
+  s.elements[0].value[1] = 200;
+  (void)ft_string_copy("input_bytes", s.elements[0].feature, sizeof s.elements[0].feature);
   for (uint32_t element = 4; element < 8; element++) {
     ft_announcement a = announcement(element + 100, BATCH);
     const ft_feature *f;

@@ -89,7 +89,7 @@ static const char *element(const uint32_t *index)
   text[0] = '\0';
   memcpy(features, out.features, sizeof features);
   ft_features_of_element(features, &count, COUNT_OF(features),
-                         out.has_elements ? &out.elements : NULL, index);
+                         out.elements, out.elements_count, index);
   for (size_t i = 0; i < count; i++)
     used += (size_t)(features[i].has_number
                          ? snprintf(text + used, sizeof text - used, "%s%s=%.12g", i ? " " : "",
@@ -146,18 +146,18 @@ static void a_record_goes_there_and_back(void **state)
 
   (void)state;
   describe("./x --n $SLURM_ARRAY_TASK_ID\n", "1-9");
-  out.has_elements = true;
-  (void)ft_string_copy("input_bytes", out.elements.feature, sizeof out.elements.feature);
-  for (uint32_t i = 0; i < COUNT_OF(out.elements.index); i++) {
-    out.elements.index[out.elements.index_count++] = 3900000 + i;
-    out.elements.value[out.elements.value_count++] = 1e9F * (float)i;
+  out.elements_count = 1;
+  (void)ft_string_copy("input_bytes", out.elements[0].feature, sizeof out.elements[0].feature);
+  for (uint32_t i = 0; i < COUNT_OF(out.elements[0].index); i++) {
+    out.elements[0].index[out.elements[0].index_count++] = 3900000 + i;
+    out.elements[0].value[out.elements[0].value_count++] = 1e9F * (float)i;
   }
   ft_buf_init(&text, FT_LIMIT_ENVIRONMENT);
   assert_int_equal(ft_submission_to_text(&out, &text, &err), 0);
   assert_int_equal(ft_submission_from_text(ft_buf_text(&text), &again, &err), 0);
   assert_memory_equal(&again, &out, sizeof out);
   ft_buf_free(&text);
-  out.elements.index[5] = 1;
+  out.elements[0].index[5] = 1;
   assert_int_equal(ft_submission_to_text(&out, &text, &err), 0);
   assert_int_equal(ft_submission_from_text(ft_buf_text(&text), &again, &err), -1);
   ft_buf_free(&text);
@@ -171,7 +171,7 @@ static void the_fullest_record_fits_its_packet(void **state)
 
   (void)state;
   *s = (ft_submission){ .schema = FT_SCHEMA, .has_request = true, .has_decision = true,
-                        .has_elements = true };
+                        .elements_count = COUNT_OF(s->elements) };
 #define FILL(field) memset(field, 'x', sizeof field - 1)
   FILL(s->app);
   FILL(s->job_name);
@@ -184,7 +184,8 @@ static void the_fullest_record_fits_its_packet(void **state)
   FILL(s->request.container);
   FILL(s->decision.reason);
   FILL(s->decision.method);
-  FILL(s->elements.feature);
+  for (size_t i = 0; i < COUNT_OF(s->elements); i++)
+    FILL(s->elements[i].feature);
   for (s->features_count = 0; s->features_count < COUNT_OF(s->features); s->features_count++) {
     ft_feature *f = &s->features[s->features_count];
 
@@ -193,9 +194,11 @@ static void the_fullest_record_fits_its_packet(void **state)
     FILL(f->category);
   }
 #undef FILL
-  for (uint32_t i = 0; i < COUNT_OF(s->elements.index); i++) {
-    s->elements.index[s->elements.index_count++] = 4000001 - 384 + i;
-    s->elements.value[s->elements.value_count++] = 1;
+  for (uint32_t i = 0; i < COUNT_OF(s->elements[0].index); i++) {
+    ft_elements *e = &s->elements[i % COUNT_OF(s->elements)];
+
+    e->index[e->index_count++] = 4000001 - 384 + i;
+    e->value[e->value_count++] = 1;
   }
   ft_buf_init(&buf, FT_LIMIT_RECORD);
   assert_int_equal(ft_record_encode(FT_RECORD_SUBMISSION, s, &buf, &err), 0);
@@ -249,6 +252,48 @@ static void files_that_the_index_names_are_looked_at(void **state)
   rmdir(folder);
 }
 
+/* A declared app may count several things of an element's files. */
+static void each_feature_of_such_files_is_told(void **state)
+{
+  static const ft_declared_app app = {
+    .name = "align",
+    .command = "align *",
+    .files_count = 3,
+    .files = { { .argument = "1", .counts = "bytes" },
+               { .argument = "2", .counts = "lines" },
+               { .argument = "2", .counts = "key:genomes", .feature = "genomes" } }
+  };
+  static const char script[] =
+      "align reads_$SLURM_ARRAY_TASK_ID.fq ref_${SLURM_ARRAY_TASK_ID}.txt\n";
+  struct ft_description what = { .array = "1-2", .script = script,
+                                 .script_length = sizeof script - 1, .apps = &app, .app_count = 1 };
+  static const char *const names[] = { "reads_1.fq", "ref_1.txt", "reads_2.fq", "ref_2.txt" };
+  static const char *const texts[] = { "ACGT\n", "genomes 7\nx\n", "ACGTACGT\n", "genomes = 9\n" };
+  char folder[] = "/tmp/foretell-test-XXXXXX";
+  const uint32_t one = 1, two = 2;
+  ft_request request = { 0 };
+  int fd;
+
+  (void)state;
+  assert_non_null(mkdtemp(folder));
+  fd = open(folder, O_RDONLY | O_DIRECTORY);
+  for (size_t i = 0; i < COUNT_OF(names); i++)
+    assert_int_equal(ft_io_write_file(fd, names[i], texts[i], strlen(texts[i]), 0600, &err), 0);
+  assert_int_equal(ft_describe(&what, &request, &out, &files, &err), 0);
+  ft_describe_files(&files, folder, "1-2", ft_io_monotonic() + 10, &out);
+  assert_int_equal(out.elements_count, 3);
+  assert_string_equal(element(&one), "input_bytes=5 input_lines=2 genomes=7");
+  assert_string_equal(element(&two), "input_bytes=9 input_lines=1 genomes=9");
+  /* of a long list the elements that are looked at are shared out, so that the record holds them */
+  assert_int_equal(ft_describe(&what, &request, &out, &files, &err), 0);
+  ft_describe_files(&files, folder, "1-2,3-4000000", ft_io_monotonic() + 10, &out);
+  assert_string_equal(element(&one), "input_bytes=5 input_lines=2 genomes=7");
+  for (size_t i = 0; i < COUNT_OF(names); i++)
+    unlinkat(fd, names[i], 0);
+  close(fd);
+  rmdir(folder);
+}
+
 static void the_largest_files_are_among_those_estimated(void **state)
 {
   uint32_t index[16];
@@ -256,10 +301,10 @@ static void the_largest_files_are_among_those_estimated(void **state)
   bool smallest = false, largest = false;
 
   (void)state;
-  out = (ft_submission){ .has_elements = true };
+  out = (ft_submission){ .elements_count = 1 };
   for (uint32_t i = 0; i < 300; i++) {
-    out.elements.index[out.elements.index_count++] = i;
-    out.elements.value[out.elements.value_count++] = i == 117 ? 1e9F : i == 204 ? 1 : 1000;
+    out.elements[0].index[out.elements[0].index_count++] = i;
+    out.elements[0].value[out.elements[0].value_count++] = i == 117 ? 1e9F : i == 204 ? 1 : 1000;
   }
   count = ft_array_choose("0-299", &out, index, COUNT_OF(index));
   assert_true(count > 8 && count <= COUNT_OF(index));
@@ -270,6 +315,19 @@ static void the_largest_files_are_among_those_estimated(void **state)
   }
   assert_true(smallest && largest);
   assert_int_equal(ft_array_choose("0-9", &out, index, COUNT_OF(index)), 10);
+  /* of two features the largest of each */
+  out.elements[1] = out.elements[0];
+  out.elements[1].value[117] = 1000;
+  out.elements[1].value[42] = 1e9F;
+  out.elements_count = 2;
+  count = ft_array_choose("0-299", &out, index, COUNT_OF(index));
+  assert_true(count > 8 && count <= COUNT_OF(index));
+  largest = smallest = false;
+  for (size_t i = 0; i < count; i++) {
+    smallest |= index[i] == 117;
+    largest |= index[i] == 42;
+  }
+  assert_true(smallest && largest);
 }
 
 static void the_child_is_told_of_the_array(void **state)
@@ -390,6 +448,7 @@ int main(void)
     cmocka_unit_test(a_record_goes_there_and_back),
     cmocka_unit_test(the_fullest_record_fits_its_packet),
     cmocka_unit_test(files_that_the_index_names_are_looked_at),
+    cmocka_unit_test(each_feature_of_such_files_is_told),
     cmocka_unit_test(the_largest_files_are_among_those_estimated),
     cmocka_unit_test(the_child_is_told_of_the_array),
     cmocka_unit_test(one_amount_for_all_is_the_largest_ones),

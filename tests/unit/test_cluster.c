@@ -253,11 +253,13 @@ static const char some_partitions[] =
     "PartitionName=a MaxTime=1-00:00:00 State=UP\nPartitionName=b MaxTime=UNLIMITED State=DOWN\n";
 static const char some_nodes[] =
     "NodeName=n1 CPUTot=8 CPUEfctv=6 CPUAlloc=2 RealMemory=100 ThreadsPerCore=2 NodeHostName=vm "
-    "ActiveFeatures=ib,milan State=MIXED Partitions=a,b\n"
+    "AvailableFeatures=ib,milan,hbm ActiveFeatures=ib,milan State=MIXED Partitions=a,b\n"
     "NodeName=n2 CPUTot=4 CPUAlloc=0 RealMemory=200 ThreadsPerCore=1 NodeHostName=vm2 "
-    "State=IDLE+CLOUD Partitions=a\n"
-    "NodeName=n3 CPUTot=4 CPUAlloc=0 RealMemory=200 ThreadsPerCore=1 State=IDLE+DRAIN Partitions=a\n"
-    "NodeName=n4 CPUTot=4 CPUAlloc=4 RealMemory=200 ThreadsPerCore=1 State=ALLOCATED Partitions=a\n"
+    "AvailableFeatures=rome State=IDLE+CLOUD Partitions=a\n"
+    "NodeName=n3 CPUTot=4 CPUAlloc=0 RealMemory=200 ThreadsPerCore=1 AvailableFeatures=rome,ib "
+    "State=IDLE+DRAIN Partitions=a\n"
+    "NodeName=n4 CPUTot=4 CPUAlloc=4 RealMemory=200 ThreadsPerCore=1 AvailableFeatures=(null) "
+    "State=ALLOCATED Partitions=a\n"
     "NodeName=n5 CPUTot=4 CPUAlloc=0 RealMemory=300 ThreadsPerCore=1 State=IDLE* Partitions=b\n";
 
 static void read_some(const struct ft_scontrol_host *host, ft_partition out[2])
@@ -287,6 +289,39 @@ static void what_is_free_is_counted(void **state)
   assert_int_equal(p[0].idle_cpus, 8);
   assert_int_equal(p[1].idle_nodes, 0);
   assert_int_equal(p[1].idle_cpus, 4);
+  assert_true(p[0].nodes[0].has_idle_cpus && p[0].nodes[1].has_idle_nodes);
+  assert_int_equal(p[0].nodes[0].idle_cpus, 4);
+  assert_int_equal(p[0].nodes[1].idle_cpus, 4);
+  assert_int_equal(p[0].nodes[1].idle_nodes, 1);
+}
+
+static void a_kind_has_the_features_of_all_its_nodes(void **state)
+{
+  const struct ft_scontrol_host host = { "vm", "", NULL };
+  const struct ft_slurm_config config = { .cluster = "c" };
+  struct ft_error err;
+  struct ft_buf nodes;
+  ft_partition p[2];
+  size_t count;
+
+  (void)state;
+  read_some(&host, p);
+  assert_true(p[0].nodes[0].has_features && p[0].nodes[1].has_features);
+  assert_string_equal(p[0].nodes[0].features, "ib,milan,hbm");
+  assert_string_equal(p[0].nodes[1].features, "rome,ib");
+  /* n5 does not say */
+  assert_false(p[1].nodes[1].has_features);
+  /* more than there is room for: not known, whichever node says it */
+  ft_buf_init(&nodes, FT_LIMIT_COMMAND);
+  for (int i = 0; i < 40; i++)
+    assert_int_equal(ft_buf_printf(&nodes, "NodeName=n%d CPUTot=4 RealMemory=1 Partitions=b "
+                                           "AvailableFeatures=rack%d\n", i, i), 0);
+  assert_int_equal(ft_scontrol_partitions(ft_text_from(some_partitions), text_of(&nodes), &config,
+                                          &host, p, 2, &count, &err), 0);
+  assert_int_equal(p[1].nodes[0].count, 40);
+  assert_false(p[1].nodes[0].has_features);
+  assert_string_equal(p[1].nodes[0].features, "");
+  ft_buf_free(&nodes);
 }
 
 static void set_sections(struct ft_platform_map *map)
@@ -510,6 +545,7 @@ int main(void)
                                       cmocka_unit_test(typed_gres_of_all_nodes_are_the_partitions),
                                       cmocka_unit_test(of_many_kinds_the_extremes_stay),
                                       cmocka_unit_test(what_is_free_is_counted),
+    cmocka_unit_test(a_kind_has_the_features_of_all_its_nodes),
                                       cmocka_unit_test(a_node_is_of_the_platform_that_a_section_says),
                                       cmocka_unit_test(a_host_list_that_slurm_does_not_take_is_an_error),
                                       cmocka_unit_test(the_latest_run_on_a_node_tells_its_platform),

@@ -582,6 +582,8 @@ static void test_nvml_measures_a_job_on_a_gpu(void **unused)
   assert_true(out.has_gpu_energy_joules && out.has_gpu_utilisation);
   assert_near(out.gpu_energy_joules, 4 * 1.5, 1e-9);
   assert_near(out.gpu_utilisation, 0.5, 1e-9);
+  assert_true(out.has_gpu_transfer_bytes);
+  assert_int_equal(out.gpu_transfer_bytes, 4 * (1000 + 500));
 }
 
 static void test_nvml_counts_a_shared_gpu_for_nobody(void **unused)
@@ -593,7 +595,7 @@ static void test_nvml_counts_a_shared_gpu_for_nobody(void **unused)
   script("shared", false);
   sample_gpus(4, &out, &sample);
   assert_int_equal(out.gpu_memory_bytes, 3 * FT_GIB);
-  assert_false(out.has_gpu_energy_joules || out.has_gpu_utilisation);
+  assert_false(out.has_gpu_energy_joules || out.has_gpu_utilisation || out.has_gpu_transfer_bytes);
 }
 
 static void test_nvml_measures_a_mig_instance(void **unused)

@@ -3,6 +3,7 @@
 
 #include "tests/unit/unit.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -124,6 +125,27 @@ static void what_has_no_end_is_bounded(void **state)
   free(text);
 }
 
+static void what_goes_on_for_ever_is_given_up(void **state)
+{
+  struct ft_error err;
+  struct ft_csv csv;
+  int fd = open("/dev/zero", O_RDONLY);
+
+  (void)state;
+  assert_true(fd >= 0);
+  ft_csv_init(&csv, fd, "zero", ',', true);
+  assert_int_equal(ft_csv_next(&csv, &err), -1);
+  assert_non_null(strstr(err.text, "zero: line 1, column 1: longer than 1048576 bytes"));
+  assert_true(csv.done < 2 << 20);
+  assert_false(csv.broken);
+  assert_int_equal(ft_csv_next(&csv, &err), -1);
+  assert_string_equal(err.text, "zero: line 1: no end of the line within 64 MiB");
+  assert_true(csv.broken && csv.done < 66 << 20);
+  assert_int_equal(ft_csv_next(&csv, &err), 0);
+  ft_csv_free(&csv);
+  close(fd);
+}
+
 static void long_tables_are_streamed(void **state)
 {
   enum { ROWS = 200000 };
@@ -179,6 +201,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(records_as_rfc_4180_has_them), cmocka_unit_test(quotes_mean_nothing_to_sacct),
     cmocka_unit_test(nul_bytes_are_refused),        cmocka_unit_test(what_has_no_end_is_bounded),
+    cmocka_unit_test(what_goes_on_for_ever_is_given_up),
     cmocka_unit_test(long_tables_are_streamed),     cmocka_unit_test(values_are_shown_in_one_line)
   };
 

@@ -223,6 +223,37 @@ static void it_fits_where_memory_time_and_nodes_suffice(void **state)
   free(c);
 }
 
+static void a_constraint_leaves_the_nodes_that_have_it(void **state)
+{
+  struct scene *c = make();
+  ft_node_kind *kind = c->v.partition[MIXED].nodes;
+
+  (void)state;
+  for (size_t i = 0; i < PARTITIONS; i++)
+    c->v.partition[i].nodes[0].has_features = i != ODD;
+  kind[1].has_features = true;
+  (void)snprintf(kind[1].features, sizeof kind[1].features, "ib,quick");
+  (void)snprintf(c->s.request.constraint, sizeof c->s.request.constraint, "quick");
+  /* it can only come onto the fast nodes of the mixed partition */
+  assert_string_equal(look(c, MIXED)->platform, "new");
+  assert_string_equal(ft_elsewhere_worst(&c->e, MIXED, false)->platform, "new");
+  assert_string_equal(look(c, MAIN)->obstacle, "no node has what --constraint asks for");
+  assert_false(look(c, MAIN)->suits);
+  assert_int_equal(c->e.fastest, MIXED);
+  /* nothing is left out where features are not known */
+  assert_string_equal(look(c, ODD)->platform, "odd");
+  assert_null(look(c, ODD)->obstacle);
+  assert_has(table(c), "; no node has what --constraint asks for\n");
+  assert_has(c->text, "\nfastest: mixed");
+  /* what is free is of those nodes */
+  kind[1].idle_cpus = kind[1].idle_nodes = 0;
+  assert_true(look(c, MIXED)->free_known);
+  assert_false(look(c, MIXED)->free);
+  c->s.request.constraint[0] = '\0';
+  assert_true(look(c, MIXED)->free);
+  free(c);
+}
+
 static void the_table_is_aligned_and_says_which_is_best(void **state)
 {
   struct scene *c = make();
@@ -437,6 +468,7 @@ int main(void)
                                       cmocka_unit_test(a_partition_of_two_platforms_is_as_its_worse),
                                       cmocka_unit_test(a_price_is_of_the_units_that_it_asks_for),
                                       cmocka_unit_test(it_fits_where_memory_time_and_nodes_suffice),
+                                      cmocka_unit_test(a_constraint_leaves_the_nodes_that_have_it),
                                       cmocka_unit_test(the_table_is_aligned_and_says_which_is_best),
                                       cmocka_unit_test(no_run_time_is_said_and_why),
                                       cmocka_unit_test(on_one_platform_nothing_is_faster),

@@ -228,6 +228,31 @@ static void what_failed_is_never_asked_for_again(void **state)
   free(app);
 }
 
+static void past_all_that_was_used_a_retry_grows_by_half_at_most(void **state)
+{
+  struct ft_random random;
+
+  (void)state;
+  ft_random_seed(&random, 11);
+  for (unsigned turn = 0; turn < 30; turn++) {
+    struct app *app = new_app();
+    double largest = 0, failed;
+
+    /* small runs far off every line make long tails for large ones */
+    for (unsigned i = 0; i < 40; i++) {
+      double x = (double)(1 + ft_random_below(&random, 1000));
+      double bytes = GB * (x < 300 ? 2 * exp(ft_random_normal(&random)) : 0.01 * x);
+
+      largest = fmax(largest, bytes);
+      ran(app, x, bytes, x * x, FT_OUTCOME_COMPLETED);
+    }
+    failed = 1.1 * largest;
+    if (!(sized(app, 1000, failed, 1) <= 1.5 * failed))
+      fail_msg("turn %u: %g after %g", turn, sized(app, 1000, failed, 1), failed);
+    free(app);
+  }
+}
+
 static void a_changed_need_is_followed_within_a_few_runs(void **state)
 {
   struct app *app = new_app();
@@ -275,6 +300,7 @@ int main(void)
     cmocka_unit_test(the_dearer_a_failure_the_more_is_asked_for),
     cmocka_unit_test(no_size_is_below_a_bound_just_seen),
     cmocka_unit_test(what_failed_is_never_asked_for_again),
+    cmocka_unit_test(past_all_that_was_used_a_retry_grows_by_half_at_most),
     cmocka_unit_test(a_changed_need_is_followed_within_a_few_runs),
     cmocka_unit_test(one_absurd_run_moves_little),
   };

@@ -4,8 +4,9 @@
 
 #include "predictor/estimate/gpu_memory.h"
 
-static const char *const files[] = { "convolution", "attention", "torch-cnn", "baked" };
-static const char *const inputs[] = { "3x32x32", "sequence=10", NULL, NULL };
+static const char *const files[] = { "convolution", "attention", "torch-cnn",
+                                     "baked",       "merged",    "broadcast" };
+static const char *const inputs[] = { "3x32x32", "sequence=10", NULL, NULL, NULL, NULL };
 
 static struct ft_graph *open_graph(const char *name)
 {
@@ -79,6 +80,23 @@ static void a_pass_gives_back_what_it_takes(void **state)
       free(taken);
       ft_graph_free(graph);
     }
+}
+
+/* Of 64 x 8 x 32 for 4 samples: the matrices written out, kept, and their gradient before its sum.
+ */
+static void a_broadcast_operand_is_written_out(void **state)
+{
+  static const struct ft_schedule_options training = { .training = true };
+  struct ft_graph *graph = open_graph("broadcast");
+  struct ft_schedule s;
+  size_t whole = 0;
+
+  (void)state;
+  make(graph, NULL, &training, &s);
+  for (size_t i = 0; i < s.count; i++)
+    whole += s.events[i].kind == FT_EVENT_TAKE && s.events[i].bytes == 4 * 4 * 64 * 8 * 32;
+  assert_int_equal(whole, 2);
+  ft_graph_free(graph);
 }
 
 static struct ft_gpu_memory needs(const char *file, const char *input, struct ft_gpu_run *run)
@@ -178,6 +196,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_pass_gives_back_what_it_takes),
+    cmocka_unit_test(a_broadcast_operand_is_written_out),
     cmocka_unit_test(more_of_everything_needs_more),
     cmocka_unit_test(checkpoints_trade_memory),
     cmocka_unit_test(attention_in_one_kernel_keeps_no_probabilities),

@@ -386,10 +386,39 @@ static void weights_are_never_read(void **state)
   close(fd);
 }
 
+static const struct ft_operator *named(const struct ft_graph *graph, const char *name, int skip)
+{
+  for (uint32_t i = 0; i < graph->block.operator_count; i++)
+    if (strcmp(graph->block.operators[i].name, name) == 0 && skip-- == 0)
+      return &graph->block.operators[i];
+  return NULL;
+}
+
+static void merged_activations_are_parted_by_module(void **state)
+{
+  struct ft_graph *graph = open_graph("merged");
+  const struct ft_operator *copy, *own;
+
+  (void)state;
+  own = named(graph, "/left/act/Relu", 0);
+  copy = named(graph, "/left/act/Relu", 1);
+  assert_int_equal(graph->operator_count, 11);
+  assert_int_equal(graph->block.operator_count, 11);
+  assert_int_equal(named(graph, "/left/conv/Conv", 0)->inputs[0], own->outputs[0]);
+  assert_int_equal(named(graph, "/right/one/Conv", 0)->inputs[0], copy->outputs[0]);
+  assert_int_equal(named(graph, "/right/two/Conv", 0)->inputs[0], copy->outputs[0]);
+  assert_int_equal(copy->inputs[0], own->inputs[0]);
+  assert_null(named(graph, "/last/act/Relu", 1));
+  for (uint32_t i = 0; i < graph->block.operator_count; i++)
+    assert_int_equal(graph->tensors[graph->block.operators[i].outputs[0]].producer, i + 1);
+  ft_graph_free(graph);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(costs_are_those_worked_out_by_hand),
+    cmocka_unit_test(merged_activations_are_parted_by_module),
     cmocka_unit_test(sizes_that_are_computed_are_followed),
     cmocka_unit_test(operators_up_to_opset_28_are_known),
     cmocka_unit_test(unknown_operators_are_named_counted_and_bounded),

@@ -422,6 +422,32 @@ static void what_ended_counts_once_whoever_waited(void **state)
   }
 }
 
+static void a_parent_that_ended_unnoticed_inherits_nothing(void **state)
+{
+  struct node node;
+  struct ft_pulse *pulse;
+
+  (void)state;
+  node_open(&node, "proc-v1", FT_RULE_RSS);
+  node.measure->tick_seconds = tick;
+  node_root(&node, 2101, true);
+  node_look(&node);
+  node_drop(&node, "proc/2111");
+  node_drop(&node, "proc/2110");
+  node_put(&node, "proc/2101/stat",
+           "2101 (slurmstepd) S 1 2101 2101 0 -1 0 100 175100 2 23 10 5 820 315 20 0 1 0 9000 0 800 "
+           "0 0 0 0 0 0 0 0 0 0 0 0 0 17 3 0 0 0 0 0\n");
+  /* 2110 was still: this instant does not read it */
+  pulse = &node.tree->pulses[ft_tree_find(node.tree, 2110) - node.tree->members];
+  pulse->still = 1000;
+  pulse->look_due = 1e9F;
+  node.measure->instants = (uint32_t)(20 * 1000 - 2110);
+  ft_measure_sample(node.measure);
+  node_look(&node);
+  node_finish(&node);
+  assert_near(node.seen.cpu_seconds, tick * (820 + 315), 1e-9);
+}
+
 static void a_pid_given_out_again_is_someone_else(void **state)
 {
   struct node node;
@@ -518,6 +544,7 @@ int main(void)
     cmocka_unit_test(shared_pages_of_several_processes_are_worth_a_reading),
     cmocka_unit_test(totals_of_living_processes_add_up),
     cmocka_unit_test(what_ended_counts_once_whoever_waited),
+    cmocka_unit_test(a_parent_that_ended_unnoticed_inherits_nothing),
     cmocka_unit_test(a_pid_given_out_again_is_someone_else),
     cmocka_unit_test(any_file_may_hold_anything),
     cmocka_unit_test(a_node_without_proc_is_refused),

@@ -27,6 +27,16 @@ static void a_profile_is_found_in_any_spelling(void **state)
                 { "1g.24gb+gfx", "1g.24gb+gfx" },
                 { "7G.80GB", "7g.80gb" },
                 { "4g40gb", "4g.40gb" },
+                { "a100.mig.3g20gb", "3g.20gb" },
+                { "a100mig1g.5gb", "1g.5gb" },
+                { "a100_1g.5g", "1g.5gb" },
+                { "MIG 1G.10Gb", "1g.10gb" },
+                { "nvidia_h100_80gb_hbm3_1g.10gb", "1g.10gb" },
+                { "nvidia_a100-sxm4-40gb_7g.40gb", "7g.40gb" },
+                { "nvidia_rtx_pro_6000_blackwell_server_edition_2g.48gb", "2g.48gb" },
+                { "1c.3g.20gb", "3g.20gb" },
+                { "a100-40gb", NULL },
+                { "1g.5ghz", NULL },
                 { "a100", NULL },
                 { "1g", NULL },
                 { "0g.5gb", NULL },
@@ -52,7 +62,8 @@ static void every_gpu_of_the_guide_has_its_slices(void **state)
     { "a100_80gb", "1g.10gb", "7g.80gb" },   { "H100 80GB", "1g.10gb", "7g.80gb" },
     { "h100-94gb", "1g.12gb", "7g.94gb" },   { "h100-96gb", "1g.12gb", "7g.96gb" },
     { "H200", "1g.18gb", "7g.141gb" },       { "B200", "1g.23gb", "7g.180gb" },
-    { "RTX PRO 6000", "1g.24gb", "4g.96gb" }
+    { "RTX PRO 6000", "1g.24gb", "4g.96gb" }, { "GH200", "1g.12gb", "7g.96gb" },
+    { "GB200", "1g.23gb", "7g.186gb" },      { "RTX PRO 5000", "1g.12gb", "4g.48gb" }
   };
 
   (void)state;

@@ -75,6 +75,7 @@ static void write_state(void)
   struct ft_error err;
 
   site = (ft_site){ .schema = FT_SCHEMA,
+                    .user_apps = true,
                     .rule = FT_RULE_RSS,
                     .memory_is_consumable = true,
                     .default_partition = "main",
@@ -214,6 +215,10 @@ static void a_model_file_costs_a_line_at_most(void **state)
     { "sbatch --predict-mig job.sh 7", NULL, "ended without an answer", 1 },
     { "sbatch --predict-mig=a100 --predict-model=net.onnx --gres=gpu:1 job.sh 7", NULL, "ended", 1 },
     { "sbatch job.sh 7", "FORETELL_PREDICT_MODEL=net.onnx", "ended without an answer", 1 },
+    { "sbatch job.sh 7", "FORETELL_PREDICT_MIG=a100", "ended without an answer", 1 },
+    { "sbatch job.sh 7", "FORETELL_PREDICT_MIG=yes", "ended without an answer", 1 },
+    { "sbatch job.sh 7", "FORETELL_PREDICT_MIG=no", "post_opt 0", 0 },
+    { "sbatch job.sh 7", "FORETELL_PREDICT_MIG=", "post_opt 0", 0 },
     { "sbatch --predict-mem=off --predict-model=net.onnx job.sh 7", NULL, "post_opt 0", 0 },
     { "sbatch --predict-mem --predict-app=sorter --predict-model=net.onnx job.sh 7", NULL,
       "\nmem=1", 2 },
@@ -443,6 +448,47 @@ static void a_late_or_broken_child_is_abandoned(void **state)
   }
 }
 
+/* What a user said in vain is told behind what there is to tell, in the same line. */
+static void what_does_not_count_is_told(void **state)
+{
+  static char path[600];
+  const char *top = getenv("FT_TOP_BUILDDIR"), *output;
+  static const char apps[] = "app \"x\" {\n  comand = \"y\"\n}\n";
+  int fd;
+
+  (void)state;
+  write_state();
+  output = submit("sbatch --predict-app=sorter --predict-mem --predict-params=n=,= job.sh 7", NULL);
+  assert_has(output, "(40 runs)");
+  assert_has(output, "; but params: \"n=,=\": expected name=value");
+  assert_has(output, "\nmem=1");
+  assert_int_equal(lines_said(output), 1);
+  output = submit("sbatch --predict-app=sorter --predict-params=n=,= job.sh 7", NULL);
+  assert_int_equal(lines_said(output), 0); /* who asks for nothing is told nothing */
+
+  (void)snprintf(path, sizeof path, "helper=%s/predictor/cli/foretell-helper", top ? top : ".");
+  setenv("FAKE_HELPER", path, 1);
+  setenv("HOME", folder, 1);
+  assert_int_equal(mkdirat(state_fd, ".config", 0700), 0);
+  assert_int_equal(mkdirat(state_fd, ".config/foretell", 0700), 0);
+  fd = openat(state_fd, ".config/foretell/apps.conf", O_WRONLY | O_CREAT, 0600);
+  assert_int_equal(ft_io_write_all(fd, apps, sizeof apps - 1), 0);
+  close(fd);
+  output = submit("sbatch --predict-mem job.sh 7", NULL);
+  assert_has(output, "no run of it is known yet; but apps.conf: line 2: ");
+  assert_int_equal(lines_said(output), 1);
+  assert_has(output, "carried FORETELL: job.sh-");
+  assert_has(output, " size=7 arch=a");
+  assert_int_equal(lines_said(submit("sbatch job.sh 7", NULL)), 0);
+  assert_int_equal(unlinkat(state_fd, ".config/foretell/apps.conf", 0), 0);
+  assert_int_equal(mkfifoat(state_fd, ".config/foretell/apps.conf", 0600), 0);
+  output = submit("sbatch --predict-mem job.sh 7", NULL);
+  assert_has(output, "; but apps.conf: not a regular file");
+  assert_int_equal(lines_said(output), 1);
+  setenv("HOME", "/nonexistent", 1);
+  setenv("FAKE_HELPER", "helper=/nonexistent", 1);
+}
+
 static void the_child_adds_what_files_say(void **state)
 {
   static char path[600];
@@ -547,6 +593,7 @@ int main(int argc, char **argv)
     cmocka_unit_test(a_job_that_would_die_is_refused),
     cmocka_unit_test(a_late_or_broken_child_is_abandoned),
     cmocka_unit_test(the_child_adds_what_files_say),
+    cmocka_unit_test(what_does_not_count_is_told),
 #ifndef SANITIZED
     cmocka_unit_test(every_allocation_may_fail),
 #endif

@@ -120,6 +120,27 @@ static void the_same_network_costs_the_same_from_every_framework(void **state)
   }
 }
 
+/* Parameters and MACs are what PyTorch counts itself (numel, FlopCounterMode). */
+static void what_is_written_into_a_tensor_counts(void **state)
+{
+  static const char *const files[] = { "torchscript/net-writes-traced.pt",
+                                       "torchscript/net-writes-scripted.pt",
+                                       "pt2/net-writes.pt2" };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(files); i++) {
+    struct ft_analysis a;
+    struct ft_graph *graph =
+        analyse(files[i], 4, strncmp(files[i], "torch", 5) == 0 ? "9x16" : NULL, &a);
+
+    if (a.cost.parameters != 708 || a.cost.macs != 11200 || a.cost.unknown || a.cost.unresolved)
+      fail_msg("%s: %lld parameters, %lld MACs, %u unknown, %u unresolved", files[i],
+               (long long)a.cost.parameters, (long long)a.cost.macs, a.cost.unknown,
+               a.cost.unresolved);
+    ft_graph_free(graph);
+  }
+}
+
 static void a_batch_multiplies_and_may_be_asked_again(void **state)
 {
   static const struct {
@@ -381,6 +402,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_same_network_costs_the_same_from_every_framework),
+    cmocka_unit_test(what_is_written_into_a_tensor_counts),
     cmocka_unit_test(a_batch_multiplies_and_may_be_asked_again),
     cmocka_unit_test(branches_are_followed_by_size_and_kept_by_data),
     cmocka_unit_test(regions_of_paddle_are_followed),

@@ -54,6 +54,10 @@ static void gpus_are_known_by_what_sites_call_them(void **state)
                 { "nvidia_rtx_pro_6000_blackwell", "rtx-pro-6000", true },
                 { "h200", "h200", true },
                 { "h200", "h100-80gb", false },
+                { "nvidia_gh200_480gb", "gh200", true },
+                { "nvidia_gh200_480gb", "h200", false },
+                { "nvidia_gb200", "b200", false },
+                { "nvidia_gb200", "gb200", true },
                 { "", "a30", true },
                 { "mig", "b200", true } };
 
@@ -79,6 +83,13 @@ static void a_slice_is_of_the_gpu_that_the_others_leave_possible(void **state)
     { "gpu:x_1g.10gb,gpu:1g.5gb", "", "gpu:x_1g.10gb", "a100-80gb" },
     { "", "", "gpu:nvidia_h100_80gb_hbm3_1g.10gb", "h100-80gb" },
     { "", "", "mig-3g_71gb", "h200" },
+    { "", "", "gpu:nvidia_gh200_480gb_1g.12gb", "gh200" },
+    { "", "", "gpu:gb200_1g.23gb", "gb200" },
+    { "", "", "gpu:nvidia_b200_3g.90gb", "b200" },
+    { "", "", "gpu:a100_3g.39gb", "a100-80gb" }, /* as a driver calls 3g.40gb */
+    { "", "", "gpu:rtx_pro_6000_4g.95gb", "rtx-pro-6000" },
+    { "", "", "gpu:3g.39gb", NULL },
+    { "", "", "gpu:a100_3g.30gb", NULL },
     { "", "", "gpu:a30_1g.5gb", NULL },
     { "", "", "gpu:a100", NULL },
     { "", "", "", NULL },

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "predictor/cli/cli.h"
+#include "predictor/cli/guard.h"
+#include "predictor/core/io.h"
+#include "predictor/core/limits.h"
+
+/* Whether the child, which alone holds FD's other end, ends within SECONDS. */
+static bool ends_in_time(int fd, double seconds)
+{
+  double deadline = ft_io_monotonic() + seconds, left;
+
+  while ((left = deadline - ft_io_monotonic()) > 0) {
+    struct pollfd p = { .fd = fd, .events = POLLIN };
+    int n = poll(&p, 1, (int)ceil(1000 * left));
+
+    if (n > 0)
+      return true;
+    if (n < 0 && errno != EINTR)
+      return false;
+  }
+  return false;
+}
+
+/* Its status; a process in the middle of a dead disk's answer cannot be killed, and is left. */
+static int reap(pid_t pid, bool ended, int *status)
+{
+  const struct timespec pause = { .tv_nsec = 1000000 };
+
+  if (!ended)
+    (void)kill(pid, SIGKILL);
+  for (int i = 0; i < 1000; i++) {
+    pid_t got = waitpid(pid, status, ended ? 0 : WNOHANG);
+
+    if (got == pid)
+      return 0;
+    if (got < 0 && errno != EINTR)
+      return -1;
+    (void)nanosleep(&pause, NULL);
+  }
+  return -1;
+}
+
+/* Why it ended; what a person or a closed pipe ended ends us too. */
+static int complain(const char *command, const char *file, int status)
+{
+  int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+
+  if (number == SIGPIPE || number == SIGINT || number == SIGTERM) {
+    (void)signal(number, SIG_DFL);
+    (void)raise(number);
+  }
+  if (number == SIGXCPU)
+    return ft_complain(command, FT_EXIT_USAGE, "%s: its reader used too much processor time", file);
+  return ft_complain(command, FT_EXIT_USAGE, "%s: its reader ended with signal %d (%s)", file,
+                     number, strsignal(number));
+}
+
+int ft_guard(const char *command, const char *file, double seconds, int (*work)(void *data),
+             void *data)
+{
+  int ends[2], status = 0;
+  bool in_time, known;
+  pid_t pid;
+
+  (void)fflush(NULL);
+  if (pipe2(ends, O_CLOEXEC) < 0)
+    return ft_complain(command, FT_EXIT_SYSTEM, "%s: %s", file, strerror(errno));
+  pid = fork();
+  if (pid == 0) {
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    close(ends[0]);
+    ft_limits_set((unsigned)ceil(seconds));
+    exit(work(data));
+  }
+  close(ends[1]);
+  if (pid < 0) {
+    close(ends[0]);
+    return ft_complain(command, FT_EXIT_SYSTEM, "%s: %s", file, strerror(errno));
+  }
+  in_time = ends_in_time(ends[0], seconds);
+  known = reap(pid, in_time, &status) == 0;
+  close(ends[0]);
+  if (!in_time)
+    return ft_complain(command, FT_EXIT_USAGE, "%s: no answer within %g s", file, seconds);
+  return known && WIFEXITED(status) ? WEXITSTATUS(status) : complain(command, file, status);
+}

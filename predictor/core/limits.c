@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <sys/resource.h>
+
+#include "predictor/core/limits.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define MOST_BYTES RLIM_INFINITY
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define MOST_BYTES RLIM_INFINITY
+#endif
+#endif
+#ifndef MOST_BYTES
+#define MOST_BYTES ((rlim_t)1 << 30)
+#endif
+
+static void limit(int resource, rlim_t most)
+{
+  struct rlimit now;
+
+  if (getrlimit(resource, &now) < 0)
+    return;
+  if (now.rlim_max == RLIM_INFINITY || now.rlim_max > most)
+    now.rlim_max = most;
+  now.rlim_cur = now.rlim_max;
+  (void)setrlimit(resource, &now);
+}
+
+void ft_limits_set(unsigned seconds)
+{
+  limit(RLIMIT_AS, MOST_BYTES);
+  limit(RLIMIT_CPU, seconds);
+  limit(RLIMIT_CORE, 0);
+}

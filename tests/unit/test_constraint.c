@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include "predictor/decide/constraint.h"
+
+static void what_no_node_has_is_left_out(void **state)
+{
+  static const struct {
+    const char *constraint;
+    bool allowed; /* of nodes with a, b and c-1 */
+  } cases[] = {
+    { "", true },
+    { "a", true },
+    { "A", false },
+    { "d", false },
+    { "c-1", true },
+    { "c", false },
+    { "a&b", true },
+    { "a&d", false },
+    { "a,d", false },
+    { "a|d", true },
+    { "d|e", false },
+    { "d|a&b", true },
+    { "d&a|b", true },
+    { "a|b&d", false }, /* from left to right */
+    { "a|(b&d)", true },
+    { "(a|d)&(b|e)", true },
+    { "(a|d)&(e|f)", false },
+    { "a&(d|e)", false },
+    /* of different nodes each has one */
+    { "[a|d]", true },
+    { "[d|e]", false },
+    { "[a*2&d*4]", true },
+    { "[d*2&e*4]", false },
+    { "a*2&d*3", true },
+    { "[(a&d)*2|(b&e)*2]", true },
+    { "[a&b]&d", false },
+    /* Slurm says itself what is wrong with these */
+    { "d&", true },
+    { "&d", true },
+    { "(d", true },
+    { "d)", true },
+    { "d*x", true },
+    { "((((((((((((d))))))))))))", true },
+    { "[", true },
+    { "*", true },
+  };
+  ft_node_kind kind = { .has_features = true, .features = "a,b,c-1" };
+  char longest[4096];
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++)
+    if (ft_constraint_allows(cases[i].constraint, &kind) != cases[i].allowed)
+      fail_msg("\"%s\"", cases[i].constraint);
+  memset(longest, 'd', sizeof longest - 1);
+  longest[sizeof longest - 1] = '\0';
+  assert_true(ft_constraint_allows(longest, &kind));
+  memset(longest, '(', sizeof longest - 1);
+  assert_true(ft_constraint_allows(longest, &kind));
+}
+
+static void what_is_not_known_is_not_left_out(void **state)
+{
+  ft_node_kind kind = { .has_features = false };
+
+  (void)state;
+  assert_true(ft_constraint_allows("d", &kind));
+  kind.has_features = true;
+  assert_false(ft_constraint_allows("d", &kind));
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = { cmocka_unit_test(what_no_node_has_is_left_out),
+                                      cmocka_unit_test(what_is_not_known_is_not_left_out) };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
