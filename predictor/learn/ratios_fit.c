@@ -9,9 +9,10 @@
 #include "predictor/core/order.h"
 #include "predictor/core/random.h"
 #include "predictor/learn/ratios.h"
+#include "predictor/learn/ratios_mix.h"
 
-/* Columns a ridge of a few takes; steps in which a mixture is made; parts for few and many rows. */
-enum { FEW = 4, STEPS = 20, FOLDS = 5, FOLDS_OF_FEW = 10, FEW_ROWS = 40, EQUAL_ROWS = 400 };
+/* Columns a ridge of a few takes; parts of many rows. */
+enum { FEW = 4, FOLDS = 5 };
 
 /*
  * The fewest rows that a slow learner is tried on: with fewer a network of thousands of units a row was
@@ -19,7 +20,7 @@ enum { FEW = 4, STEPS = 20, FOLDS = 5, FOLDS_OF_FEW = 10, FEW_ROWS = 40, EQUAL_R
  */
 enum { SLOW_ROWS = 200 };
 
-/* An error on rows held out that, of few rows, may be as good as the best: by so many times. */
+/* A slow learner is near the best with an error of so many times the best. */
 #define NEAR 1.5
 
 /* What is learnt from at once: more rows are thinned evenly, that a large table takes minutes. */
@@ -37,7 +38,7 @@ struct fitter {
   double *whole; /* Y without gaps */
   size_t *fold;  /* by row */
   size_t folds;
-  bool rates; /* some column is a rate */
+  bool rates; /* some column is one */
   double *said[FT_LEARNERS]; /* of rows held out */
 };
 
@@ -169,7 +170,7 @@ static int deal(struct fitter *g, struct ft_error *err)
     drawn[i - 1] = drawn[j];
     drawn[j] = swap;
   }
-  g->folds = rows <= FEW_ROWS ? FOLDS_OF_FEW : FOLDS;
+  g->folds = rows <= FT_RATIOS_FEW ? FT_RATIOS_FOLDS : FOLDS;
   g->folds = g->folds < groups ? g->folds : groups;
   for (size_t r = 0, at = 0; r < rows; r++) {
     at += r > 0 && (alone || pair[2 * r] != pair[2 * (r - 1)]);
@@ -205,9 +206,10 @@ static unsigned race(struct fitter *g, size_t fold, unsigned mask)
   return mask;
 }
 
-/* What each learner says of rows that it has not seen. */
-static int hold_out(struct fitter *g, unsigned mask, struct ft_error *err)
+/* What each learner of MASK says of rows that it has not seen; those that fall out of the race leave MASK. */
+static int hold_out(struct fitter *g, unsigned *all, struct ft_error *err)
 {
+  unsigned mask = *all;
   const struct ft_ratios_table *t = g->t;
   double row[FT_ENCODE_MOST];
 
@@ -231,17 +233,17 @@ static int hold_out(struct fitter *g, unsigned mask, struct ft_error *err)
     if (fold == 0)
       mask = race(g, fold, mask);
   }
+  *all = mask;
   return 0;
 }
 
-/* Root mean square of Y less SUM / STEPS, where SUM and ADDED, or NULL, are summed. */
-static double miss(const struct ft_ratios_table *t, const double *sum, const double *added,
-                   double steps)
+/* Root mean square of Y less SAID. */
+static double miss(const struct ft_ratios_table *t, const double *said)
 {
   double squares = 0, count = 0;
 
   for (size_t i = 0; i < t->rows * t->outputs; i++) {
-    double e = t->y[i] - (sum[i] + (added ? added[i] : 0)) / steps;
+    double e = t->y[i] - said[i];
 
     if (isnan(e))
       continue;
@@ -251,103 +253,19 @@ static double miss(const struct ft_ratios_table *t, const double *sum, const dou
   return count > 0 ? sqrt(squares / count) : NAN;
 }
 
-/*
- * Of few rows, errors on rows held out are too rough to choose by: all that are near the best,
- * equally.
- */
-static void mix_near(const struct fitter *g, unsigned mask, double *sum, struct ft_ratios *out)
+/* The mixture that does best on rows held out, and in SUM what it says of them. */
+static int mix(const struct fitter *g, unsigned mask, double *sum, struct ft_ratios *out,
+               struct ft_error *err)
 {
-  size_t cells = g->t->rows * g->t->outputs;
-  double best = INFINITY, near = 0;
+  const struct ft_ratios_held held = { g->t, g->fold, g->folds, g->said, mask, g->rates };
 
+  if (ft_ratios_mix(&held, out->weight, out->error, err) < 0)
+    return -1;
   for (int l = 0; l < FT_LEARNERS; l++)
-    best = mask & 1u << l ? fmin(best, out->error[l]) : best;
-  if (out->error[FT_LEARNER_CONSTANT] > best) /* near is not enough for what says the same of every row */
-    mask &= ~(1u << FT_LEARNER_CONSTANT);
-  for (int l = 0; l < FT_LEARNERS; l++)
-    near += mask & 1u << l && out->error[l] <= NEAR * best;
-  for (int l = 0; l < FT_LEARNERS; l++) {
-    if (!(mask & 1u << l && out->error[l] <= NEAR * best))
-      continue;
-    out->weight[l] = 1 / near;
-    for (size_t i = 0; i < cells; i++)
-      sum[i] += STEPS * g->said[l][i] / near;
-  }
-  out->mixed = miss(g->t, sum, NULL, STEPS);
-}
-
-/* MASK without the slow ones that are not the best, or fell out of the race. */
-static unsigned without_slow(const struct ft_ratios *out, unsigned mask)
-{
-  double best = INFINITY;
-
-  for (int l = 0; l < FT_LEARNERS; l++)
-    best = mask & 1u << l && out->error[l] < best ? out->error[l] : best;
-  for (int l = 0; l < FT_LEARNERS; l++)
-    if (ft_learner_slow((enum ft_learner_kind)l) && !(out->error[l] <= best))
-      mask &= ~(1u << l);
-  return mask;
-}
-
-/*
- * Of at most FEW_ROWS rows, where there are rates: what learns from them alone, and the mean. All the
- * columns are too many for so few rows (timm's networks on a new GPU from ten: median error 5.6 against 6.1 %).
- */
-static unsigned with_rates(unsigned mask)
-{
-  return mask & (1u << FT_LEARNER_CONSTANT | 1u << FT_LEARNER_RATE_TREES |
-                 1u << FT_LEARNER_RATE_PROCESS);
-}
-
-/*
- * The learners of MASK that have a linear part, and the mean. A forest ends where its rows do: it looks good
- * among hundreds of rows that resemble one another, and fails on the first that does not (aiwc from
- * the i7, kernels held out: R2 0.69 with forests among those near the best, 0.76 without).
- */
-static unsigned with_linear(unsigned mask)
-{
-  for (int l = 0; l < FT_LEARNERS; l++)
-    if (l != FT_LEARNER_CONSTANT && !ft_learner_linear((enum ft_learner_kind)l))
-      mask &= ~(1u << l);
-  return mask;
-}
-
-/*
- * A mixture by forward selection with replacement (Caruana and others 2004): step by step, the learner
- * is added that makes the mixture's error on rows held out smallest.
- */
-static void mix(const struct fitter *g, unsigned mask, double *sum, struct ft_ratios *out)
-{
-  const struct ft_ratios_table *t = g->t;
-
-  for (int l = 0; l < FT_LEARNERS; l++)
-    out->error[l] = mask & 1u << l ? miss(t, g->said[l], NULL, 1) : NAN;
-  mask = without_slow(out, mask);
-  if (t->rows <= EQUAL_ROWS) {
-    if (t->rows > FEW_ROWS)
-      mask = with_linear(mask);
-    else if (g->rates)
-      mask = with_rates(mask);
-    mix_near(g, mask, sum, out);
-    return;
-  }
-  for (int step = 1; step <= STEPS; step++) {
-    double best = INFINITY;
-    int which = FT_LEARNER_CONSTANT;
-
-    for (int l = 0; l < FT_LEARNERS; l++) {
-      double error = mask & 1u << l ? miss(t, sum, g->said[l], step) : INFINITY;
-
-      if (error < best) {
-        best = error;
-        which = l;
-      }
-    }
-    out->weight[which] += 1.0 / STEPS;
-    for (size_t i = 0; i < t->rows * t->outputs; i++)
-      sum[i] += g->said[which][i];
-    out->mixed = best;
-  }
+    for (size_t i = 0; out->weight[l] > 0 && i < g->t->rows * g->t->outputs; i++)
+      sum[i] += out->weight[l] * g->said[l][i];
+  out->mixed = miss(g->t, sum);
+  return 0;
 }
 
 /* The learners in MASK, equally: nothing is known of their errors. */
@@ -376,7 +294,7 @@ static int keep_missed(const struct ft_ratios_table *t, const double *sum, bool 
   for (size_t i = 0; i < t->rows * t->outputs; i++) {
     size_t o = i % t->outputs;
 
-    rest[i] = t->y[i] - sum[i] / STEPS;
+    rest[i] = t->y[i] - sum[i];
     if (!isnan(rest[i]) && honest)
       out->missed[o * t->rows + out->count[o]++] = rest[i];
   }
@@ -435,12 +353,12 @@ int ft_ratios_fit(const struct ft_ratios_table *t, const struct ft_ratios_settin
   for (int l = 0; l < FT_LEARNERS; l++)
     if (ft_learner_slow((enum ft_learner_kind)l) && t->rows < SLOW_ROWS && !settings->untried)
       mask &= ~(1u << l);
-  if (!settings->untried && g.folds > 1 && hold_out(&g, mask, err) < 0)
+  if (!settings->untried && g.folds > 1 && hold_out(&g, &mask, err) < 0)
     goto out;
   if (settings->untried)
     take(settings->learners, out);
-  else
-    mix(&g, mask, sum, out);
+  else if (mix(&g, mask, sum, out, err) < 0)
+    goto out;
   if (keep_missed(t, sum, !settings->untried && g.folds > 1, out, err) < 0)
     goto out;
   for (int l = 0; l < FT_LEARNERS; l++)

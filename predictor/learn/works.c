@@ -11,7 +11,7 @@
 
 enum { TERMS = FT_WORKS_COLUMNS + 1, ROUNDS = 20 };
 
-/* In rows: how much the platforms' mean counts for each of them, and what is imagined for that mean. */
+/* In rows, how much the mean of the platforms counts for each; in platforms, what is imagined for that mean. */
 static const double shrinkage = 1, imagined = 0.05;
 /* A rate changes by no more in one step, so that far from the solution none runs away. */
 static const double longest = 2;
