@@ -22,6 +22,9 @@
 #define ADDRESS_SANITIZER 1
 #endif
 #endif
+#ifndef ADDRESS_SANITIZER
+#define ADDRESS_SANITIZER 0 /* memory is not bounded with it: the last case is left out */
+#endif
 
 static int answers(void *data)
 {
@@ -112,13 +115,11 @@ static void what_does_not_end_is_ended_in_one_line(void **state)
     { sleeps, 0.2, "foretell test: net.onnx: no answer within 0.2 s\n" },
     { turns, 0.2, "foretell test: net.onnx: no answer within 0.2 s\n" },
     { is_killed, 10, "foretell test: net.onnx: its reader ended with signal 11" },
-#ifndef ADDRESS_SANITIZER
     { hoards, 10, "foretell test: net.onnx: out of memory\n" },
-#endif
   };
 
   (void)state;
-  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+  for (size_t i = 0; i < COUNT_OF(cases) - ADDRESS_SANITIZER; i++) {
     double begun = ft_io_monotonic();
     char said[256];
 
