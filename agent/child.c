@@ -234,7 +234,8 @@ static int spawn(struct child *c, const char *const *argv, int output)
   return status;
 }
 
-/* Have C, which runs by now and prints into ENDS, called for in at most SECONDS. Owns C and ENDS. */
+/* Have C, which runs by now and prints into ENDS, called for in at most SECONDS. Owns C and ENDS.
+ */
 static int attend(struct child *c, const int *ends, int status, double seconds,
                   struct ft_error *err)
 {

@@ -35,7 +35,8 @@ void ft_children_close(struct ft_children *children);
 int ft_child_run(struct ft_children *children, const char *const *argv, double seconds,
                  ft_child_call *call, void *data, struct ft_error *err);
 
-/* What a forked copy of the agent does; it has DATA, FD (a folder), and prints on standard output. */
+/* What a forked copy of the agent does; it has DATA, FD (a folder), and prints on standard output.
+ */
 typedef int ft_child_work(int fd, void *data);
 
 /*

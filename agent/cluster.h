@@ -25,8 +25,8 @@ void ft_cluster_close(struct ft_cluster *cluster);
 void ft_cluster_set(struct ft_cluster *cluster, const char *folder, double seconds,
                     const struct ft_scontrol_host *host);
 
-/* The platform that foretell.conf gives NODE of Slurm's, which is on this host; NULL: none, or Slurm
- * has not been heard yet. */
+/* The platform that foretell.conf gives NODE of Slurm's, which is on this host; NULL: none, or
+ * Slurm has not been heard yet. */
 const char *ft_cluster_platform(const struct ft_cluster *cluster, const char *node);
 
 /* Look now, then every so many seconds; a look that is under way is enough. */

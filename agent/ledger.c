@@ -49,7 +49,7 @@ struct ft_ledger {
   bool borrow; /* similar apps and what apps need at large are noted */
   uint64_t keep;
   unsigned since_trim;
-  bool told; /* that the store refuses */
+  bool told;    /* that the store refuses */
   int64_t seen; /* up to this run its nodes were */
   ft_gpus gpus;
   ft_observation merged;
@@ -215,7 +215,8 @@ static int rebuild(struct ft_ledger *ledger, uint32_t uid, const ft_observation 
   return status;
 }
 
-/* The run times of UID's app, as they were published, with O's. Returns whether they changed; -1 with ERR. */
+/* The run times of UID's app, as they were published, with O's. Returns whether they changed; -1
+ * with ERR. */
 static int refine_performance(struct ft_ledger *ledger, uint32_t uid, const ft_observation *o,
                               struct ft_error *err)
 {
@@ -256,8 +257,7 @@ static int refine(struct ft_ledger *ledger, const ft_observation *o, struct ft_e
     return -1;
   if (ledger->borrow && !ledger->behind)
     ft_kin_note(ledger->publisher, ledger->state_fd, &ledger->model, o);
-  return ft_shared_app(&ledger->shared, o->app) ? refine_app(ledger, FT_LAYOUT_POOLED, o, err)
-                                                : 0;
+  return ft_shared_app(&ledger->shared, o->app) ? refine_app(ledger, FT_LAYOUT_POOLED, o, err) : 0;
 }
 
 static void say(const ft_observation *o)
@@ -281,7 +281,8 @@ static void trim(struct ft_ledger *ledger)
     ft_log(LOG_WARNING, "%s", err.text);
 }
 
-/* Store, learn, publish. What the store does not keep of O counts too. Returns 0 when nothing is left to do, -1 with ERR. */
+/* Store, learn, publish. What the store does not keep of O counts too. Returns 0 when nothing is
+ * left to do, -1 with ERR. */
 static int put(struct ft_ledger *ledger, const ft_observation *o, struct ft_error *err)
 {
   if (!have_store(ledger, err))

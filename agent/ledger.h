@@ -28,7 +28,8 @@ void ft_ledger_set_shared(struct ft_ledger *ledger, const ft_declared_app *apps,
 /* Models tell the peak that counts under RULE; every one is made anew where it was another. */
 void ft_ledger_set_rule(struct ft_ledger *ledger, ft_rule rule);
 
-/* So much a failed attempt costs (policy.failure_price); models are made anew where it was another. */
+/* So much a failed attempt costs (policy.failure_price); models are made anew where it was another.
+ */
 void ft_ledger_set_price(struct ft_ledger *ledger, double price);
 
 /* Whether it is noted which apps are alike and what apps need at large (policy.borrow). */

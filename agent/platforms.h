@@ -16,7 +16,8 @@ struct ft_platform_map;
 struct ft_platform_map *ft_platform_map_open(void);
 void ft_platform_map_close(struct ft_platform_map *map);
 
-/* COUNT sections of foretell.conf; what is known of their lists is forgotten, what was seen is not. */
+/* COUNT sections of foretell.conf; what is known of their lists is forgotten, what was seen is not.
+ */
 void ft_platform_map_set(struct ft_platform_map *map, const struct ft_config_platform *sections,
                          size_t count);
 

@@ -50,8 +50,8 @@ enum { FT_SCONTROL_PARTITIONS = 256 };
 
 /* What tells a node's platform. */
 struct ft_scontrol_host {
-  const char *name;     /* this host's */
-  const char *platform; /* what it calls its own kind; "": nothing */
+  const char *name;            /* this host's */
+  const char *platform;        /* what it calls its own kind; "": nothing */
   struct ft_platform_map *map; /* NULL: no other node's is known */
 };
 
@@ -66,7 +66,8 @@ struct ft_scontrol_own {
  * LIMIT partitions, and their number into COUNT. A partition without its own DefMem or MaxMem
  * gets CONFIG's. Of more than 8 kinds of nodes in one, the 7 least in memory and the
  * greatest are kept. Nodes whose platform no section declares are of that of the others of the same
- * hardware in the partition, where those are of one. Returns 0; -1 with ERR when there is no partition, or too many.
+ * hardware in the partition, where those are of one. Returns 0; -1 with ERR when there is no
+ * partition, or too many.
  */
 int ft_scontrol_partitions(struct ft_text partitions, struct ft_text nodes,
                            const struct ft_slurm_config *config,

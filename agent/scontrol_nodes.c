@@ -156,8 +156,8 @@ struct node {
 };
 
 /*
- * "IDLE", "MIXED+CLOUD", "IDLE*": whether it runs nothing, and whether a job could begin there. What
- * a flag that is not known here means is: no.
+ * "IDLE", "MIXED+CLOUD", "IDLE*": whether it runs nothing, and whether a job could begin there.
+ * What a flag that is not known here means is: no.
  */
 static void take_state(struct ft_text state, struct node *out)
 {
@@ -368,8 +368,7 @@ int ft_scontrol_partitions(struct ft_text partitions, struct ft_text nodes,
   while (ft_text_line(&nodes, &line)) {
     if (!take_node(line, host, &node))
       continue;
-    (void)ft_string_copy(platform_of(&node, host), node.kind.platform,
-                         sizeof node.kind.platform);
+    (void)ft_string_copy(platform_of(&node, host), node.kind.platform, sizeof node.kind.platform);
     while (ft_text_until(&node.partitions, ',', &name))
       for (size_t i = 0; i < *count; i++)
         if (ft_text_equals(name, out[i].name))

@@ -80,9 +80,9 @@ int ft_bridge_set_gpus(const struct ft_bridge *bridge, const char *name, const c
 int ft_bridge_set_partition(const struct ft_bridge *bridge, const char *list);
 
 /*
- * Slurm hands the memory, the GPUs and the partition of one component of a heterogeneous job on to the
- * next that asks for none. Called when a component has been read: where that is
- * what was put there, the user's own request is put back, and read.
+ * Slurm hands the memory, the GPUs and the partition of one component of a heterogeneous job on to
+ * the next that asks for none. Called when a component has been read: where that is what was put
+ * there, the user's own request is put back, and read.
  */
 void ft_bridge_restore(struct ft_bridge *bridge);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* --predict-perf and --predict-partition: what is told of other partitions, and the job's own set. */
+/* --predict-perf and --predict-partition: what is told of other partitions, and the job's own set.
+ */
 #ifndef FT_PLUGIN_ELSEWHERE_H
 #define FT_PLUGIN_ELSEWHERE_H
 
@@ -10,8 +11,8 @@
 
 /*
  * Tell what OPTIONS asks for of user UID's SUBMISSION, whose partition is changed where one was
- * chosen; MEMORY (NULL: not known) is what it needs. STATE_FD: the state folder. Returns 0; -1 with ERR where
- * there is nothing to tell by.
+ * chosen; MEMORY (NULL: not known) is what it needs. STATE_FD: the state folder. Returns 0; -1 with
+ * ERR where there is nothing to tell by.
  */
 int ft_elsewhere_apply(const struct ft_bridge *bridge, const struct ft_options *options,
                        int state_fd, const ft_site *site, uint32_t uid,

@@ -46,7 +46,8 @@ static struct {
   bool perf;
 } given, surroundings;
 
-/* By option: whether it was ever said, and so is carried by Slurm, for every later component too. */
+/* By option: whether it was ever said, and so is carried by Slurm, for every later component too.
+ */
 static bool said[OPTIONS];
 
 static int take(int which, const char *argument, int remote);
@@ -186,13 +187,12 @@ int ft_options_register(spank_t spank)
 }
 
 /* Slurm's own carriers of plugin options: see _opt_env_name in its plugstack.c */
-static const char *const carriers[] = { "_SLURM_SPANK_OPTION_foretell_predict_mem",
-                                        "_SLURM_SPANK_OPTION_foretell_predict_app",
-                                        "_SLURM_SPANK_OPTION_foretell_predict_params",
-                                        "_SLURM_SPANK_OPTION_foretell_predict_model",
-                                        "_SLURM_SPANK_OPTION_foretell_predict_mig",
-                                        "_SLURM_SPANK_OPTION_foretell_predict_perf",
-                                        "_SLURM_SPANK_OPTION_foretell_predict_partition" };
+static const char *const carriers[] = {
+  "_SLURM_SPANK_OPTION_foretell_predict_mem",      "_SLURM_SPANK_OPTION_foretell_predict_app",
+  "_SLURM_SPANK_OPTION_foretell_predict_params",   "_SLURM_SPANK_OPTION_foretell_predict_model",
+  "_SLURM_SPANK_OPTION_foretell_predict_mig",      "_SLURM_SPANK_OPTION_foretell_predict_perf",
+  "_SLURM_SPANK_OPTION_foretell_predict_partition"
+};
 
 static const char exported[] = "SLURM_SPANK_";
 

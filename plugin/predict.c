@@ -39,7 +39,7 @@ static struct work {
   ft_submission submission;
   ft_network *network; /* what the child said of one; NULL: nothing */
   bool has_site, has_apps, asks_network;
-  bool asked; /* for anything, by the user */
+  bool asked;          /* for anything, by the user */
   struct ft_error why; /* the first thing that went wrong; empty: nothing */
   ft_partition partition;
   struct ft_evidence evidence;
@@ -191,8 +191,8 @@ static bool find_evidence(struct work *w, int state_fd, struct ft_question *ques
   if (array)
     w->evidence.elements.count =
         ft_array_choose(array, s, w->evidence.elements.index, FT_ELEMENT_ESTIMATES);
-  if (ft_evidence_find(state_fd, w->collected.uid, name_of_user, &w->collected, s,
-                       &w->policy, &w->evidence, &err) < 0) {
+  if (ft_evidence_find(state_fd, w->collected.uid, name_of_user, &w->collected, s, &w->policy,
+                       &w->evidence, &err) < 0) {
     w->why = err;
     return false;
   }
@@ -309,7 +309,8 @@ static int decide(struct work *w, const struct ft_settings *settings, int state_
   if (w->asks_network && s->decision.action == FT_ACTION_LEAVE && !s->decision.has_p50_bytes &&
       (w->why.text[0] || (w->network && w->network->lines_count)))
     return status;
-  if (ft_advise_decision(&question, &s->decision, w->asks_network || !w->asked ? "" : w->why.text) &&
+  if (ft_advise_decision(&question, &s->decision,
+                         w->asks_network || !w->asked ? "" : w->why.text) &&
       !w->asks_network)
     w->why.text[0] = '\0';
   return status;

@@ -14,8 +14,8 @@ struct ft_collected {
   ft_request request;
   uint32_t uid;
   struct ft_description description; /* borrows from what follows */
-  char number[12]; /* uid, in decimal */
-  char user[64];   /* ft_collect_user */
+  char number[12];                   /* uid, in decimal */
+  char user[64];                     /* ft_collect_user */
   char job_name[256];
   char directory[FT_FILE_PATH];
   struct ft_buf command_line; /* words, each ended by a NUL; empty where it need not be read */
@@ -28,8 +28,9 @@ bool ft_collect_is_step(const struct ft_bridge *bridge, bool local);
 
 /*
  * Collect component COMPONENT (0 first) of what is being submitted, but for the name of who
- * submits: not everyone need know, and a look-up reads files. Never waits: only regular files are read, standard input without moving its offset, and
- * what cannot be had is left out. OUT is released with ft_collect_free.
+ * submits: not everyone need know, and a look-up reads files. Never waits: only regular files are
+ * read, standard input without moving its offset, and what cannot be had is left out. OUT is
+ * released with ft_collect_free.
  */
 void ft_collect(const struct ft_bridge *bridge, const struct ft_options *options, bool local,
                 unsigned component, struct ft_collected *out);

@@ -33,11 +33,11 @@ enum ft_total {
  */
 struct ft_pulse {
   pid_t pid, session;
-  int statm_fd;        /* -1: none kept, it is opened each time */
-  uint32_t still;      /* for how many readings size and RSS have been the same */
-  uint32_t read_at;    /* the instant at which its statm was read last */
-  float look_due;      /* seconds after the tree was opened: whatever statm says, look then */
-  uint64_t said;       /* hash of the latest statm */
+  int statm_fd;     /* -1: none kept, it is opened each time */
+  uint32_t still;   /* for how many readings size and RSS have been the same */
+  uint32_t read_at; /* the instant at which its statm was read last */
+  float look_due;   /* seconds after the tree was opened: whatever statm says, look then */
+  uint64_t said;    /* hash of the latest statm */
 };
 
 /*
@@ -47,40 +47,40 @@ struct ft_pulse {
 struct ft_member {
   pid_t pid;
   pid_t parent;
-  uint64_t start;      /* clock ticks after boot: field 22 of stat */
-  bool fresh;          /* first seen by this sample */
-  bool root;           /* given to ft_tree_add_root */
-  bool skipped;        /* its own memory and totals do not count */
-  bool zombie;         /* ended, not yet waited for: it uses no memory */
-  bool reaped;         /* it has waited for a child since that was last looked into */
-  bool gone;           /* ended since the sample before; leaves the array after this one */
-  bool look;           /* the costly files are due at this sample */
-  bool counted;        /* all of its RSS is in this sample's sum */
-  bool forked;         /* it had not called exec when it was first seen */
+  uint64_t start; /* clock ticks after boot: field 22 of stat */
+  bool fresh;     /* first seen by this sample */
+  bool root;      /* given to ft_tree_add_root */
+  bool skipped;   /* its own memory and totals do not count */
+  bool zombie;    /* ended, not yet waited for: it uses no memory */
+  bool reaped;    /* it has waited for a child since that was last looked into */
+  bool gone;      /* ended since the sample before; leaves the array after this one */
+  bool look;      /* the costly files are due at this sample */
+  bool counted;   /* all of its RSS is in this sample's sum */
+  bool forked;    /* it had not called exec when it was first seen */
 
   /* kept by tree.c and the samplers of this folder */
-  double looked, next_look, look_interval; /* seconds */
+  double looked, next_look, look_interval;    /* seconds */
   double size_bytes, rss_bytes, shared_bytes; /* latest statm */
-  bool changed;                    /* size or RSS, since the last look */
-  double most_rss_bytes;           /* the highest of them */
-  double held_bytes;               /* what of it the latest sum holds in which it lived */
-  double pss_bytes;                /* as read in that round of pss.c */
+  bool changed;                               /* size or RSS, since the last look */
+  double most_rss_bytes;                      /* the highest of them */
+  double held_bytes; /* what of it the latest sum holds in which it lived */
+  double pss_bytes;  /* as read in that round of pss.c */
   uint32_t pss_round;
-  double others_bytes;             /* least RSS of the others at a sample since the last look */
+  double others_bytes; /* least RSS of the others at a sample since the last look */
   unsigned threads;
   double open_files; /* NAN: not counted yet; negative: they cannot be */
   double swap_bytes, hugetlb_bytes;
-  double own[FT_TOTALS];           /* its life's totals, waited-for children included */
-  double before[FT_TOTALS];        /* of a skipped root when it was added: not the tree's */
-  double children_faults; /* of children it has waited for, when its totals were last read */
-  double owed[FT_TOTALS];          /* of members below it that ended, until its totals show them */
+  double own[FT_TOTALS];    /* its life's totals, waited-for children included */
+  double before[FT_TOTALS]; /* of a skipped root when it was added: not the tree's */
+  double children_faults;   /* of children it has waited for, when its totals were last read */
+  double owed[FT_TOTALS];   /* of members below it that ended, until its totals show them */
   bool owing;
 };
 
 struct ft_measure {
   struct ft_measure_settings settings;
-  int proc_fd;         /* of root_fd's proc */
-  double now;          /* ft_io_monotonic of the sample being taken */
+  int proc_fd; /* of root_fd's proc */
+  double now;  /* ft_io_monotonic of the sample being taken */
   double page_bytes;
   double tick_seconds; /* of the times in stat */
   uint32_t instants;   /* sampled so far */
@@ -90,7 +90,7 @@ struct ft_measure {
   struct ft_measure_report reports[FT_SAMPLERS_LIMIT];
   size_t report_count;
   struct ft_tree *trees;
-  struct ft_discovery *discovery; /* discovery.c's own */
+  struct ft_discovery *discovery;  /* discovery.c's own */
   struct ft_cgroup_mounts *mounts; /* cgroup.c's own */
   struct ft_exits *exits;          /* exits.c's own */
 };
@@ -107,20 +107,20 @@ struct ft_tree {
   struct ft_member *members;
   struct ft_pulse *pulses; /* by the same index */
   size_t count, size;
-  size_t alive;        /* members that live, skipped ones included */
-  bool news;           /* a member is fresh or was before this instant, differs or is due for a look */
-  bool stir;           /* one that was still has grown */
-  double started;      /* ft_io_monotonic */
-  double sure_bytes;   /* the highest sum of RSS at an instant at which every member was read */
+  size_t alive;   /* members that live, skipped ones included */
+  bool news;      /* a member is fresh or was before this instant, differs or is due for a look */
+  bool stir;      /* one that was still has grown */
+  double started; /* ft_io_monotonic */
+  double sure_bytes; /* the highest sum of RSS at an instant at which every member was read */
   struct ft_sample latest;
   uint32_t samples;
 
   /* the highest that each sum of struct ft_sample ever was; negative: never measured */
   struct ft_sample most;
   double rss_time, pss_time, charge_time; /* when they were; charge less cache */
-  double spike_bytes;  /* RSS that only the kernel's high water marks saw; negative: none */
+  double spike_bytes; /* RSS that only the kernel's high water marks saw; negative: none */
   double spike_time;
-  double may_bytes;    /* what it may have been at most while brief children lived */
+  double may_bytes;     /* what it may have been at most while brief children lived */
   double largest_bytes; /* of one process */
   uint32_t most_processes, most_threads;
   double most_open_files, most_swap_bytes, most_hugetlb_bytes;
@@ -132,8 +132,8 @@ struct ft_tree {
   struct ft_end *ends; /* totals by the pid that tells them */
   size_t end_count;
 
-  bool command;        /* a root is the measuring process itself: a command, not a job */
-  char *cgroup;        /* path in its hierarchy of the cgroup whose charge counts; NULL: none */
+  bool command; /* a root is the measuring process itself: a command, not a job */
+  char *cgroup; /* path in its hierarchy of the cgroup whose charge counts; NULL: none */
   bool cgroup_v1;
 
   void *states[FT_SAMPLERS_LIMIT]; /* by report; NULL where the sampler does not work here */

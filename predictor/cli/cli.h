@@ -14,10 +14,10 @@
 #include "predictor/record/record.h"
 
 enum {
-  FT_EXIT_DONE = 0,   /* done */
-  FT_EXIT_NO = 1,     /* a negative answer: would not fit, would be rejected */
-  FT_EXIT_USAGE = 2,  /* wrong usage or input */
-  FT_EXIT_SYSTEM = 3  /* the system's fault */
+  FT_EXIT_DONE = 0,  /* done */
+  FT_EXIT_NO = 1,    /* a negative answer: would not fit, would be rejected */
+  FT_EXIT_USAGE = 2, /* wrong usage or input */
+  FT_EXIT_SYSTEM = 3 /* the system's fault */
 };
 
 int ft_command_predict(int argc, char **argv);
@@ -65,13 +65,15 @@ int ft_options_parse(const struct ft_option *options, const char *usage, const c
 int ft_complain(const char *name, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Print OBJECT (stolen) as one line of JSON, or indented on a terminal. Returns an exit status: 3 when standard output fails. */
+/* Print OBJECT (stolen) as one line of JSON, or indented on a terminal. Returns an exit status: 3
+ * when standard output fails. */
 int ft_json_print(json_t *object);
 
 /* JSON of a number of type double, or null where HAS is false or it is not finite. */
 json_t *ft_json_number(bool has, double value);
 
-/* A progress bar on standard error, drawn only on a terminal and at most 10 times a second; TOTAL 0: unknown. */
+/* A progress bar on standard error, drawn only on a terminal and at most 10 times a second; TOTAL
+ * 0: unknown. */
 struct ft_progress {
   const char *what;
   double total, next;

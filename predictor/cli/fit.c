@@ -48,18 +48,15 @@ static json_t *method_json(const struct ft_outcome *out, size_t count)
 
   for (size_t i = 0; i < count; i++)
     json_array_append_new(spread, ft_json_number(true, out[i].test_mape));
-  return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o}", "equation",
-                   ft_buf_text(&out[0].equation), "latex",
-                   out[0].latex.length ? json_string(out[0].latex.data) : json_null(),
-                   "train_mape",
-                   ft_json_number(true, median(out, count, offsetof(struct ft_outcome, train_mape))),
-                   "test_mape",
-                   ft_json_number(true, median(out, count, offsetof(struct ft_outcome, test_mape))),
-                   "r2", ft_json_number(true, median(out, count, offsetof(struct ft_outcome, r2))),
-                   "seconds",
-                   ft_json_number(true, median(out, count, offsetof(struct ft_outcome, seconds))),
-                   "test_mapes", spread, "cancelled", out[count - 1].cancelled, "front",
-                   out[0].front ? json_incref(out[0].front) : json_null());
+  return json_pack(
+      "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o}", "equation", ft_buf_text(&out[0].equation),
+      "latex", out[0].latex.length ? json_string(out[0].latex.data) : json_null(), "train_mape",
+      ft_json_number(true, median(out, count, offsetof(struct ft_outcome, train_mape))),
+      "test_mape", ft_json_number(true, median(out, count, offsetof(struct ft_outcome, test_mape))),
+      "r2", ft_json_number(true, median(out, count, offsetof(struct ft_outcome, r2))), "seconds",
+      ft_json_number(true, median(out, count, offsetof(struct ft_outcome, seconds))), "test_mapes",
+      spread, "cancelled", out[count - 1].cancelled, "front",
+      out[0].front ? json_incref(out[0].front) : json_null());
 }
 
 /* As "12.34 %", or a dash where nothing was tested. */
@@ -80,8 +77,8 @@ static void method_print(const char *name, const struct ft_outcome *out, size_t 
   (void)snprintf(fit, sizeof fit, isfinite(r2) ? "%.4f" : "-", r2);
   printf("%-10s %s %s %8s %8.3f s  %s%s\n", name,
          show_error(median(out, count, offsetof(struct ft_outcome, train_mape)), train),
-         show_error(median(out, count, offsetof(struct ft_outcome, test_mape)), test),
-         fit, median(out, count, offsetof(struct ft_outcome, seconds)), ft_buf_text(&out[0].equation),
+         show_error(median(out, count, offsetof(struct ft_outcome, test_mape)), test), fit,
+         median(out, count, offsetof(struct ft_outcome, seconds)), ft_buf_text(&out[0].equation),
          out[count - 1].cancelled ? " (the best so far)" : "");
 }
 
@@ -93,12 +90,12 @@ static void front_print(const json_t *front)
 
   printf("%-10s %10s %10s  equation, as simple as its errors allow\n", "length", "train",
          "validated");
-  json_array_foreach((json_t *)(uintptr_t)front, i, p)
-    printf("%s %8lld %8.2f %% %8.2f %%  %s\n", json_is_true(json_object_get(p, "chosen")) ? ">" : " ",
-           (long long)json_integer_value(json_object_get(p, "length")),
-           json_number_value(json_object_get(p, "train_mape")),
-           json_number_value(json_object_get(p, "validated_mape")),
-           json_string_value(json_object_get(p, "equation")));
+  json_array_foreach((json_t *)(uintptr_t)front, i, p) printf(
+      "%s %8lld %8.2f %% %8.2f %%  %s\n", json_is_true(json_object_get(p, "chosen")) ? ">" : " ",
+      (long long)json_integer_value(json_object_get(p, "length")),
+      json_number_value(json_object_get(p, "train_mape")),
+      json_number_value(json_object_get(p, "validated_mape")),
+      json_string_value(json_object_get(p, "equation")));
 }
 
 static volatile sig_atomic_t interrupted;
@@ -114,7 +111,8 @@ static bool go_on(void)
   return !interrupted;
 }
 
-/* Fit METHOD on every split until interrupted. Its outcomes are added to METHODS_JSON, or printed. */
+/* Fit METHOD on every split until interrupted. Its outcomes are added to METHODS_JSON, or printed.
+ */
 static int run_method(int method, const struct ft_table *t, const struct options *o,
                       json_t *methods, struct ft_error *err)
 {
@@ -160,12 +158,10 @@ out:
 static int take_primitives(struct options *o)
 {
   static const char *const names[FT_SYMBOLS] = {
-    [FT_SYMBOL_ADD] = "add",         [FT_SYMBOL_MULTIPLY] = "multiply",
-    [FT_SYMBOL_SQUARE] = "square",   [FT_SYMBOL_CUBE] = "cube",
-    [FT_SYMBOL_SUBTRACT] = "subtract", [FT_SYMBOL_DIVIDE] = "divide",
-    [FT_SYMBOL_ROOT] = "root",       [FT_SYMBOL_LOG] = "log",
-    [FT_SYMBOL_SINE] = "sin",        [FT_SYMBOL_COSINE] = "cos",
-    [FT_SYMBOL_EXPONENTIAL] = "exp", [FT_SYMBOL_MINIMUM] = "min"
+    [FT_SYMBOL_ADD] = "add",    [FT_SYMBOL_MULTIPLY] = "multiply", [FT_SYMBOL_SQUARE] = "square",
+    [FT_SYMBOL_CUBE] = "cube",  [FT_SYMBOL_SUBTRACT] = "subtract", [FT_SYMBOL_DIVIDE] = "divide",
+    [FT_SYMBOL_ROOT] = "root",  [FT_SYMBOL_LOG] = "log",           [FT_SYMBOL_SINE] = "sin",
+    [FT_SYMBOL_COSINE] = "cos", [FT_SYMBOL_EXPONENTIAL] = "exp",   [FT_SYMBOL_MINIMUM] = "min"
   };
   struct ft_text list = ft_text_from(o->primitives), piece;
 
@@ -179,8 +175,9 @@ static int take_primitives(struct options *o)
       if (names[s] && ft_text_equals(ft_text_trim(piece), names[s]))
         bit = 1u << s;
     if (!bit)
-      return ft_complain("fit", -1, "--primitives=%s: expected names of add, multiply, square, "
-                                    "cube, subtract, divide, root, log, sin, cos, exp, min",
+      return ft_complain("fit", -1,
+                         "--primitives=%s: expected names of add, multiply, square, "
+                         "cube, subtract, divide, root, log, sin, cos, exp, min",
                          o->primitives);
     o->symbolic.primitives |= bit;
   }
@@ -198,12 +195,14 @@ static int take_symbolic(struct options *o)
   struct ft_symbolic_settings *s = &o->symbolic;
 
   if (o->population < 2 || o->population > FT_SYMBOLIC_POPULATION || o->generations > 100000)
-    return ft_complain("fit", -1, "expected a population of 2 to 100000 and at most 100000 "
-                                  "generations");
+    return ft_complain("fit", -1,
+                       "expected a population of 2 to 100000 and at most 100000 "
+                       "generations");
   if (o->tournament < 1 || o->tournament > 1000 || !(s->parsimony_size >= 1) ||
       !(s->parsimony_size <= 2) || !share(s->crossover) || !share(s->mutation))
-    return ft_complain("fit", -1, "expected a tournament of 1 to 1000, a parsimony of 1 to 2 and "
-                                  "probabilities of 0 to 1");
+    return ft_complain("fit", -1,
+                       "expected a tournament of 1 to 1000, a parsimony of 1 to 2 and "
+                       "probabilities of 0 to 1");
   s->population = (unsigned)o->population;
   s->generations = (unsigned)o->generations;
   s->fitness_size = (unsigned)o->tournament;
@@ -266,9 +265,9 @@ static int run(const struct ft_table *t, const struct options *o)
       json_object_set_new(methods, method_names[m], json_null());
   }
   if (o->json) {
-    json_t *answer = json_pack("{s:s, s:i, s:i, s:f, s:o}", "target", o->target, "rows",
-                               (int)t->rows, "seeds", (int)o->seeds, "test", o->test, "methods",
-                               methods);
+    json_t *answer =
+        json_pack("{s:s, s:i, s:i, s:f, s:o}", "target", o->target, "rows", (int)t->rows, "seeds",
+                  (int)o->seeds, "test", o->test, "methods", methods);
 
     if (ft_json_print(answer) != FT_EXIT_DONE)
       return FT_EXIT_SYSTEM;
@@ -278,8 +277,13 @@ static int run(const struct ft_table *t, const struct options *o)
 
 int ft_command_fit(int argc, char **argv)
 {
-  struct options o = { .method = "symbolic", .test = 0.3, .seed = 1, .seeds = 1,
-                       .population = 300, .generations = 150, .tournament = 3,
+  struct options o = { .method = "symbolic",
+                       .test = 0.3,
+                       .seed = 1,
+                       .seeds = 1,
+                       .population = 300,
+                       .generations = 150,
+                       .tournament = 3,
                        .digits = FT_EQUATION_DIGITS };
   const struct ft_option options[] = {
     { 't', "target", "COLUMN", "the column to model", FT_OPTION_STRING, &o.target },
@@ -300,14 +304,13 @@ int ft_command_fit(int argc, char **argv)
       &o.symbolic.parsimony_size },
     { 0, "crossover", "P", "probability of crossover (1)", FT_OPTION_DOUBLE,
       &o.symbolic.crossover },
-    { 0, "mutation", "P", "probability of mutation (0.5)", FT_OPTION_DOUBLE,
-      &o.symbolic.mutation },
+    { 0, "mutation", "P", "probability of mutation (0.5)", FT_OPTION_DOUBLE, &o.symbolic.mutation },
     { 0, "primitives", "LIST", "add,multiply,square,cube; also subtract, divide, root, ...",
       FT_OPTION_STRING, &o.primitives },
     { 0, "drawn-constants", NULL, "keep constants as drawn, do not fit them", FT_OPTION_FLAG,
       &o.drawn_constants },
-    { 0, "front", NULL, "show every equation of the front of error against length",
-      FT_OPTION_FLAG, &o.front },
+    { 0, "front", NULL, "show every equation of the front of error against length", FT_OPTION_FLAG,
+      &o.front },
     { 0, "digits", "N", "of coefficients, 1 to 17 (4)", FT_OPTION_COUNT, &o.digits },
     { 'u', "unit", "UNIT", "of the target, shown with the equation", FT_OPTION_STRING, &o.unit },
     { 'j', "json", NULL, "print one JSON object", FT_OPTION_FLAG, &o.json },
@@ -318,9 +321,9 @@ int ft_command_fit(int argc, char **argv)
   int status, first;
 
   ft_symbolic_defaults(&o.symbolic);
-  first = ft_options_parse(options, "[OPTION]... DATA.csv",
-                           "Finds an equation for a column of a table.", false, argc, argv,
-                           &status);
+  first =
+      ft_options_parse(options, "[OPTION]... DATA.csv",
+                       "Finds an equation for a column of a table.", false, argc, argv, &status);
   if (first < 0)
     return status;
   if (argc - first != 1)

@@ -204,12 +204,13 @@ static json_t *front_json(const struct ft_symbolic_result *result, const char *c
     struct ft_buf text;
 
     ft_buf_init(&text, FT_LIMIT_LINE);
-    if (ft_show_expression(&p->expression, names, columns, o->unit, size, false, o->digits, &text) == 0)
-      json_array_append_new(
-          list, json_pack("{s:i, s:o, s:o, s:s, s:b}", "length", p->expression.length,
-                          "train_mape", ft_json_number(true, 100 * p->mape), "validated_mape",
-                          ft_json_number(true, 100 * p->validated), "equation", ft_buf_text(&text),
-                          "chosen", i == result->chosen));
+    if (ft_show_expression(&p->expression, names, columns, o->unit, size, false, o->digits,
+                           &text) == 0)
+      json_array_append_new(list, json_pack("{s:i, s:o, s:o, s:s, s:b}", "length",
+                                            p->expression.length, "train_mape",
+                                            ft_json_number(true, 100 * p->mape), "validated_mape",
+                                            ft_json_number(true, 100 * p->validated), "equation",
+                                            ft_buf_text(&text), "chosen", i == result->chosen));
     ft_buf_free(&text);
   }
   return list;
@@ -240,8 +241,8 @@ static int fit_symbolic(const struct ft_table *t, const struct ft_split *s,
   score(symbolic_at, e, s, t->columns, out);
   out->cancelled = result->cancelled;
   out->front = front_json(result, names, t->columns, o, size);
-  if (ft_show_expression(e, names, t->columns, o->unit, size, false, o->digits,
-                         &out->equation) < 0 ||
+  if (ft_show_expression(e, names, t->columns, o->unit, size, false, o->digits, &out->equation) <
+          0 ||
       ft_show_expression(e, names, t->columns, o->unit, size, true, o->digits, &out->latex) < 0)
     ft_error_set(err, "fit: the equation is too long to print");
   else
@@ -262,7 +263,7 @@ int ft_fit(enum ft_fit_method method, const struct ft_table *t, const struct ft_
   ft_buf_init(&out->equation, FT_LIMIT_LINE);
   ft_buf_init(&out->latex, FT_LIMIT_LINE);
   status = method == FT_FIT_SYMBOLIC ? fit_symbolic(t, s, o, seed, out, err)
-                              : fit_linear(method == FT_FIT_LOGLINEAR, t, s, o, out, err);
+                                     : fit_linear(method == FT_FIT_LOGLINEAR, t, s, o, out, err);
   out->seconds = ft_io_monotonic() - began;
   return status;
 }

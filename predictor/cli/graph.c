@@ -259,10 +259,11 @@ int ft_command_graph(int argc, char **argv)
   };
   int status, first;
 
-  first = ft_options_parse(options, "[OPTION]... FILE",
-                           "Shows what a network costs, from its model file (ONNX, PyTorch, TensorFlow, "
-                           "PaddlePaddle, Hugging Face).", false, argc,
-                           argv, &status);
+  first = ft_options_parse(
+      options, "[OPTION]... FILE",
+      "Shows what a network costs, from its model file (ONNX, PyTorch, TensorFlow, "
+      "PaddlePaddle, Hugging Face).",
+      false, argc, argv, &status);
   if (first < 0)
     return status;
   if (argc - first != 1)

@@ -128,8 +128,9 @@ json_t *ft_fit_json(const ft_model *model)
       "runs", (json_int_t)model->runs, "completed", (json_int_t)model->completed, "censored",
       (json_int_t)model->censored, "updated", ft_json_number(model->updated > 0, model->updated),
       "method", e->method[0] ? ft_json_text(e->method) : json_null(), "log_target", e->log_target,
-      "intercept", e->intercept, "terms", terms, "equation", ft_equation_json(model), "residuals", (json_int_t)e->residuals_count,
-      "max_bytes", ft_json_number(e->max_bytes > 0, e->max_bytes), "peak_memory_bytes", peak);
+      "intercept", e->intercept, "terms", terms, "equation", ft_equation_json(model), "residuals",
+      (json_int_t)e->residuals_count, "max_bytes", ft_json_number(e->max_bytes > 0, e->max_bytes),
+      "peak_memory_bytes", peak);
 }
 
 static void count_runs(const ft_model *model, struct ft_store_app *app)

@@ -17,8 +17,9 @@ struct ft_perf {
 };
 
 /*
- * Look at what the state folder STATE_FD knows of user UID's SUBMISSION, which needs MEMORY (NULL: not known;
- * both are borrowed); where ASKED has a choice made, SUBMISSION's partition becomes that. Returns 0; -1 with ERR.
+ * Look at what the state folder STATE_FD knows of user UID's SUBMISSION, which needs MEMORY (NULL:
+ * not known; both are borrowed); where ASKED has a choice made, SUBMISSION's partition becomes
+ * that. Returns 0; -1 with ERR.
  */
 int ft_perf_find(const struct ft_asked *asked, int state_fd, const ft_site *site, uint32_t uid,
                  const struct ft_estimate *memory, ft_submission *submission, struct ft_perf *perf,

@@ -26,24 +26,48 @@ struct options {
 enum { TREES_MOST = 2000, FOLDS_MOST = 1000 };
 
 /* What the two commands have in common. */
-#define TABLE_OPTIONS(o) \
-  { 0, "from", "PLATFORM", "whose time is known; default: the one most measured", \
-    FT_OPTION_STRING, &(o).from }, \
-  { 'g', "group", "LIST", "columns that make a group, held out together", FT_OPTION_STRING, \
-    &(o).reading.groups }, \
-  { 'f', "features", "LIST", "columns to predict from; default: all of numbers", \
-    FT_OPTION_STRING, &(o).reading.features }, \
-  { 0, "platforms", "LIST", "the platforms that count; default: all", FT_OPTION_STRING, \
-    &(o).reading.platforms }
-#define LEARNER_OPTIONS(o) \
-  { 0, "learner", "LIST", "take these, untried; default: best, a mixture", FT_OPTION_STRING, \
-    &(o).learner }, \
-  { 0, "trees", "N", "in a forest, 3 to 2000 (150)", FT_OPTION_COUNT, &(o).trees }, \
-  { 0, "seed", "N", "of all that is drawn (1)", FT_OPTION_COUNT, &(o).seed }
-#define STORE_OPTIONS(o) \
-  { 0, "store", NULL, "of the agent's observations, in place of a table", FT_OPTION_FLAG, &(o).store }, \
-  { 0, "state", "DIR", "the state folder with them", FT_OPTION_STRING, &(o).state }, \
-  { 'j', "json", NULL, "print one JSON object", FT_OPTION_FLAG, &(o).json }
+#define TABLE_OPTIONS(o)                                                                           \
+  { 0,                                                                                             \
+    "from",                                                                                        \
+    "PLATFORM",                                                                                    \
+    "whose time is known; default: the one most measured",                                         \
+    FT_OPTION_STRING,                                                                              \
+    &(o).from },                                                                                   \
+      { 'g',                                                                                       \
+        "group",                                                                                   \
+        "LIST",                                                                                    \
+        "columns that make a group, held out together",                                            \
+        FT_OPTION_STRING,                                                                          \
+        &(o).reading.groups },                                                                     \
+      { 'f',                                                                                       \
+        "features",                                                                                \
+        "LIST",                                                                                    \
+        "columns to predict from; default: all of numbers",                                        \
+        FT_OPTION_STRING,                                                                          \
+        &(o).reading.features },                                                                   \
+  {                                                                                                \
+    0, "platforms", "LIST", "the platforms that count; default: all", FT_OPTION_STRING,            \
+        &(o).reading.platforms                                                                     \
+  }
+#define LEARNER_OPTIONS(o)                                                                         \
+  { 0,                                                                                             \
+    "learner",                                                                                     \
+    "LIST",                                                                                        \
+    "take these, untried; default: best, a mixture",                                               \
+    FT_OPTION_STRING,                                                                              \
+    &(o).learner },                                                                                \
+      { 0, "trees", "N", "in a forest, 3 to 2000 (150)", FT_OPTION_COUNT, &(o).trees },            \
+  {                                                                                                \
+    0, "seed", "N", "of all that is drawn (1)", FT_OPTION_COUNT, &(o).seed                         \
+  }
+#define STORE_OPTIONS(o)                                                                             \
+  {                                                                                                  \
+    0, "store", NULL, "of the agent's observations, in place of a table", FT_OPTION_FLAG, &(o).store \
+  },                                                                                                 \
+      { 0, "state", "DIR", "the state folder with them", FT_OPTION_STRING, &(o).state },             \
+  {                                                                                                  \
+    'j', "json", NULL, "print one JSON object", FT_OPTION_FLAG, &(o).json                            \
+  }
 
 /* What the options ask the learners to be. */
 static int settings_of(const struct options *o, const struct ft_relative_table *t,
@@ -52,8 +76,9 @@ static int settings_of(const struct options *o, const struct ft_relative_table *
   struct ft_error err;
 
   *s = (struct ft_relative_settings){ 0 };
-  s->ratios = (struct ft_ratios_settings){ (unsigned)o->trees, (1u << FT_LEARNERS) - 1, false,
-                                           o->seed, NULL, NULL };
+  s->ratios = (struct ft_ratios_settings){
+    (unsigned)o->trees, (1u << FT_LEARNERS) - 1, false, o->seed, NULL, NULL
+  };
   if (strcmp(o->learner, "best") != 0) {
     s->ratios.learners = 0;
     s->ratios.untried = true;
@@ -129,9 +154,8 @@ static json_t *trial_json(const struct ft_relative_table *t, const struct ft_rel
                    names_json(t->platform, n), "from", t->platform[y->from], "rows", rows, "r2",
                    ft_json_number(true, s->r2), "pairwise_order", ft_json_number(true, s->order),
                    "vector_order", ft_json_number(true, s->vectors), "chosen_slowdown",
-                   ft_json_number(true, s->chosen), "median_error",
-                   ft_json_number(true, s->error), "coverage90",
-                   ft_json_number(true, s->coverage), "platform_r2",
+                   ft_json_number(true, s->chosen), "median_error", ft_json_number(true, s->error),
+                   "coverage90", ft_json_number(true, s->coverage), "platform_r2",
                    numbers_json(s->platform_r2, n));
 }
 
@@ -211,11 +235,14 @@ static void tell_differences(const struct ft_relative_model *m, const struct ft_
   for (size_t f = 0; f < m->features; f++)
     absent += find(t->feature, t->features, m->feature[f]) == SIZE_MAX;
   if (absent)
-    (void)ft_complain("relative", 0, "%zu of the model's %zu features are not in the table: taken "
-                                     "as missing", absent, m->features);
+    (void)ft_complain("relative", 0,
+                      "%zu of the model's %zu features are not in the table: taken "
+                      "as missing",
+                      absent, m->features);
   for (size_t p = 0; p < t->platforms; p++)
     if (find(m->platform, m->platforms, t->platform[p]) == SIZE_MAX)
-      (void)ft_complain("relative", 0, "platform %s: the model does not know it; its times are not used",
+      (void)ft_complain("relative", 0,
+                        "platform %s: the model does not know it; its times are not used",
                         t->platform[p]);
 }
 
@@ -268,9 +295,9 @@ static int run_model(const struct options *o, const struct ft_relative_table *t)
   }
   status = FT_EXIT_DONE;
   if (rows) {
-    answer = json_pack("{s:o, s:s, s:o, s:o}", "platforms", names_json(m.platform, m.platforms),
-                       "from", m.platform[0], "rows", json_incref(rows), "learners",
-                       learners_json(&m.ratios));
+    answer =
+        json_pack("{s:o, s:s, s:o, s:o}", "platforms", names_json(m.platform, m.platforms), "from",
+                  m.platform[0], "rows", json_incref(rows), "learners", learners_json(&m.ratios));
     status = ft_json_print(answer);
   }
   goto out;
@@ -354,11 +381,10 @@ static int train(const struct options *o, const struct ft_relative_table *t)
       ft_relative_save(&m, o->output, o->store ? 0600 : 0644, &err) < 0) {
     (void)ft_complain("train", 0, "%s", err.text);
   } else if (o->json) {
-    status = ft_json_print(json_pack("{s:o, s:s, s:i, s:o, s:o}", "platforms",
-                                     names_json(m.platform, m.platforms), "from", m.platform[0],
-                                     "rows", (int)m.ratios.rows, "learners",
-                                     learners_json(&m.ratios), "held_out_error",
-                                     ft_json_number(!settings.ratios.untried, m.ratios.mixed)));
+    status = ft_json_print(json_pack(
+        "{s:o, s:s, s:i, s:o, s:o}", "platforms", names_json(m.platform, m.platforms), "from",
+        m.platform[0], "rows", (int)m.ratios.rows, "learners", learners_json(&m.ratios),
+        "held_out_error", ft_json_number(!settings.ratios.untried, m.ratios.mixed)));
   } else {
     status = FT_EXIT_DONE;
     printf("%s: from %s to %zu platforms, learnt from %zu rows", o->output, m.platform[0],
@@ -378,7 +404,8 @@ int ft_command_train(int argc, char **argv)
 {
   struct options o = { .learner = "best", .trees = 150, .seed = 1 };
   const struct ft_option options[] = {
-    { 'o', "output", "FILE", "where the model goes; of the store: relative.model beside it", FT_OPTION_STRING, &o.output },
+    { 'o', "output", "FILE", "where the model goes; of the store: relative.model beside it",
+      FT_OPTION_STRING, &o.output },
     TABLE_OPTIONS(o),
     LEARNER_OPTIONS(o),
     STORE_OPTIONS(o),

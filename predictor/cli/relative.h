@@ -8,7 +8,8 @@
 
 /* What of a CSV file is what. */
 struct ft_relative_reading {
-  const char *features;  /* names with commas; NULL: every column of numbers that is none of the rest */
+  const char
+      *features; /* names with commas; NULL: every column of numbers that is none of the rest */
   const char *groups;    /* columns that together make a group; NULL: each row is one */
   const char *platforms; /* those that count; NULL: all */
 };
@@ -22,8 +23,8 @@ int ft_relative_read(const char *path, const struct ft_relative_reading *reading
                      struct ft_relative_table *table, struct ft_error *err);
 
 /*
- * The same from the store in the state folder STATE (NULL: the configured one), opened as RECORDS, to be
- * closed in either case: a row for each app that has run on several platforms, its group.
+ * The same from the store in the state folder STATE (NULL: the configured one), opened as RECORDS,
+ * to be closed in either case: a row for each app that has run on several platforms, its group.
  */
 struct ft_records;
 int ft_relative_read_store(const char *state, struct ft_records *records,
@@ -47,8 +48,8 @@ struct ft_relative_score {
 };
 
 /*
- * Hold the table's groups out, FOLDS at a time (0: each alone where there are at most 60, else 10), and predict
- * each from the rest. TRIAL is to be freed in either case. 0; -1 with ERR.
+ * Hold the table's groups out, FOLDS at a time (0: each alone where there are at most 60, else 10),
+ * and predict each from the rest. TRIAL is to be freed in either case. 0; -1 with ERR.
  */
 int ft_relative_try(const struct ft_relative_table *table,
                     const struct ft_relative_settings *settings, size_t folds,
@@ -59,8 +60,8 @@ int ft_relative_score(const struct ft_relative_trial *trial, struct ft_relative_
                       struct ft_error *err);
 
 /*
- * Draw the Figures 2 to 5 of Nichols, Yeom, Bhatele 2022 to PREFIX-distribution.svg, -vector.svg, -order.svg and -roc.svg.
- * 0; -1 with ERR.
+ * Draw the Figures 2 to 5 of Nichols, Yeom, Bhatele 2022 to PREFIX-distribution.svg, -vector.svg,
+ * -order.svg and -roc.svg. 0; -1 with ERR.
  */
 int ft_relative_plot(const struct ft_relative_table *table, const struct ft_relative_trial *trial,
                      const char *prefix, struct ft_error *err);

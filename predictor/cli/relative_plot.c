@@ -49,11 +49,13 @@ static void fit_log(struct ft_axis *axis, const double *value, size_t count)
 
 static struct ft_axis platforms_axis(const struct drawing *d)
 {
-  return (struct ft_axis){ .kind = FT_AXIS_NAMES, .title = "Platform", .names = d->names,
-                           .name_count = d->t->platforms };
+  return (struct ft_axis){
+    .kind = FT_AXIS_NAMES, .title = "Platform", .names = d->names, .name_count = d->t->platforms
+  };
 }
 
-/* Figure 2: measured relative performance, a point a row; the row's place within its platform spreads them. */
+/* Figure 2: measured relative performance, a point a row; the row's place within its platform
+ * spreads them. */
 static int draw_distribution(struct drawing *d, struct ft_error *err)
 {
   size_t n = d->t->platforms, count = 0;
@@ -170,7 +172,8 @@ static int draw_order(struct drawing *d, struct ft_error *err)
   return close_chart(d, chart, "order", err);
 }
 
-/* The two platforms whose order is most evenly divided: FIRST before SECOND is the positive outcome. */
+/* The two platforms whose order is most evenly divided: FIRST before SECOND is the positive
+ * outcome. */
 static void find_pair(const struct drawing *d, size_t *first, size_t *second)
 {
   size_t n = d->t->platforms;
@@ -195,7 +198,8 @@ static void find_pair(const struct drawing *d, size_t *first, size_t *second)
     }
 }
 
-/* Figure 5: ROC of "is this platform the faster one", for the pair about which the rows disagree most. */
+/* Figure 5: ROC of "is this platform the faster one", for the pair about which the rows disagree
+ * most. */
 static int draw_roc(struct drawing *d, struct ft_error *err)
 {
   struct ft_axis x = { .title = "False positives, part", .high = 1 };

@@ -23,10 +23,10 @@ struct reader {
   struct ft_relative_table *t;
   struct ft_csv csv;
   enum role role[FT_CSV_FIELDS];
-  size_t place[FT_CSV_FIELDS];    /* among the features or the platforms */
+  size_t place[FT_CSV_FIELDS]; /* among the features or the platforms */
   size_t grouped[8], grouped_count;
-  bool text[FT_CSV_FIELDS];       /* by feature: something stood there that is no number */
-  uint64_t *hash;                 /* of groups, by row */
+  bool text[FT_CSV_FIELDS]; /* by feature: something stood there that is no number */
+  uint64_t *hash;           /* of groups, by row */
   size_t room;
 };
 
@@ -35,8 +35,9 @@ static const char *platform_in(const char *column)
 {
   const char *colon = strchr(column, ':');
 
-  return colon && strncmp(column, "time", 4) == 0 && (column[4] == ':' || column[4] == '_') ? colon + 1
-                                                                                          : NULL;
+  return colon && strncmp(column, "time", 4) == 0 && (column[4] == ':' || column[4] == '_')
+             ? colon + 1
+             : NULL;
 }
 
 static int add_name(struct reader *r, size_t field, const char *name, enum role role,
@@ -49,7 +50,8 @@ static int add_name(struct reader *r, size_t field, const char *name, enum role 
 
   for (const char *p = name; *p; p++)
     if ((unsigned char)*p < ' ' || *p == 0x7f)
-      return ft_csv_fail(&r->csv, field, "column", err, "expected a name without control characters");
+      return ft_csv_fail(&r->csv, field, "column", err,
+                         "expected a name without control characters");
   if (!name[0] || strlen(name) >= FT_RELATIVE_NAME)
     return ft_csv_fail(&r->csv, field, "column", err, "expected a name of 1 to 63 bytes");
   if (*count == most)

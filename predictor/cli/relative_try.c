@@ -12,7 +12,8 @@
 
 enum { ALONE = 60, FOLDS = 10 };
 
-/* The fold of each row, in FOLD; returns how many folds there are. GROUPS is room for as many as rows. */
+/* The fold of each row, in FOLD; returns how many folds there are. GROUPS is room for as many as
+ * rows. */
 static size_t deal(const struct ft_relative_table *t, size_t folds, uint64_t seed, size_t *fold,
                    size_t *dealt)
 {
@@ -81,7 +82,8 @@ int ft_relative_try(const struct ft_relative_table *t, const struct ft_relative_
   double **all[] = { &trial->speed, &trial->low, &trial->high, &trial->measured };
   int status = -1;
 
-  *trial = (struct ft_relative_trial){ .rows = t->rows, .platforms = t->platforms,
+  *trial = (struct ft_relative_trial){ .rows = t->rows,
+                                       .platforms = t->platforms,
                                        .from = settings->from };
   for (size_t i = 0; i < 4; i++) {
     *all[i] = malloc(cells * sizeof **all[i] + 1);
@@ -138,7 +140,8 @@ static void score_platform(const struct ft_relative_trial *t, size_t p, double *
   size_t count = 0;
 
   for (size_t r = 0; r < t->rows; r++) {
-    double truth = log(t->measured[r * t->platforms + p]), said = log(t->speed[r * t->platforms + p]);
+    double truth = log(t->measured[r * t->platforms + p]),
+           said = log(t->speed[r * t->platforms + p]);
 
     if (isnan(truth) || isnan(said))
       continue;
@@ -171,8 +174,8 @@ static void score_row(const struct ft_relative_trial *t, size_t r, struct tally 
       best = p;
     if (p != t->from) {
       y->cells++;
-      y->inside += truth[p] >= t->low[r * t->platforms + p] &&
-                   truth[p] <= t->high[r * t->platforms + p];
+      y->inside +=
+          truth[p] >= t->low[r * t->platforms + p] && truth[p] <= t->high[r * t->platforms + p];
     }
     for (size_t q = 0; q < p; q++)
       if (!isnan(said[q]) && !isnan(truth[q])) {

@@ -13,7 +13,8 @@
 /* Encode into OUT, which has room for FT_BASE64_SIZE(LENGTH) bytes. */
 void ft_base64_encode(const uint8_t *data, size_t length, char *out);
 
-/* Decode a string into at most SIZE bytes. Returns how many, -1 when TEXT is not base64 or longer. */
+/* Decode a string into at most SIZE bytes. Returns how many, -1 when TEXT is not base64 or longer.
+ */
 ssize_t ft_base64_decode(const char *text, uint8_t *out, size_t size);
 
 #endif

@@ -229,7 +229,8 @@ static int bad(struct ft_csv *csv)
   return -1;
 }
 
-/* Step over the line on which the bad record began. Returns 0, or -1 with ERR where it has no end. */
+/* Step over the line on which the bad record began. Returns 0, or -1 with ERR where it has no end.
+ */
 static int skip_line(struct ft_csv *csv, struct ft_error *err)
 {
   uint64_t begun = csv->done;

@@ -8,7 +8,8 @@
 
 #define FT_HASH_SEED UINT64_C(0xcbf29ce484222325)
 
-/* FNV-1a, 64 bits (Fowler, Noll, Vo; draft-eastlake-fnv): go on from SEED, FT_HASH_SEED to begin. */
+/* FNV-1a, 64 bits (Fowler, Noll, Vo; draft-eastlake-fnv): go on from SEED, FT_HASH_SEED to begin.
+ */
 uint64_t ft_hash64(uint64_t seed, const void *data, size_t length);
 
 /* CRC-32 (IEEE 802.3, reflected, as in zlib) of DATA. */

@@ -8,7 +8,8 @@
 /* For qsort(): doubles, rising. */
 int ft_order_rising(const void *a, const void *b);
 
-/* Sort COUNT values, none of them NaN, rising; several times as fast as qsort() on some hundreds. */
+/* Sort COUNT values, none of them NaN, rising; several times as fast as qsort() on some hundreds.
+ */
 void ft_order_sort(double *value, size_t count);
 
 /* The median of COUNT values, at least one; VALUE is left sorted. */

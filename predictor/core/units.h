@@ -23,7 +23,8 @@ bool ft_units_bytes(struct ft_text text, uint64_t bare, uint64_t *bytes);
 /* "11.2 GiB", "640 MiB", "12 KiB": three significant digits, for people. */
 const char *ft_units_show_bytes(uint64_t bytes, char *out, size_t size);
 
-/* The unit that BYTES are best told in, and its name: one that gives 1 to 1023, but never below "B". */
+/* The unit that BYTES are best told in, and its name: one that gives 1 to 1023, but never below
+ * "B". */
 double ft_units_of_bytes(double bytes, const char **name);
 
 /* "12900M", or "64G" where it is a whole number of GiB: for --mem. Rounded up to a MiB. */

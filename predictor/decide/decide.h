@@ -20,8 +20,8 @@ void ft_policy_resolve(const ft_site *site, const char *partition, const char *a
                        const char *user, ft_policy *out);
 
 /*
- * What the partitions that REQUEST names (none: SITE's default one) are to it, in one: of a list the
- * nodes of all, and the most generous default and maximum, for any of them may be where it
+ * What the partitions that REQUEST names (none: SITE's default one) are to it, in one: of a list
+ * the nodes of all, and the most generous default and maximum, for any of them may be where it
  * runs. LEAST_DEFAULT is as in struct ft_question. Returns 0; -1 with ERR where the first cannot be
  * read.
  */
@@ -29,26 +29,30 @@ int ft_decide_partition(int state_fd, const ft_site *site, const ft_request *req
                         ft_partition *out, uint64_t *least_default, struct ft_error *err);
 
 struct ft_question {
-  ft_mode mode;          /* the user's; FT_MODE_UNSET: the policy's */
+  ft_mode mode; /* the user's; FT_MODE_UNSET: the policy's */
   const char *app;
   const ft_request *request;
-  const struct ft_estimate *estimate; /* NULL: there is none; of a job array: the largest element's */
+  const struct ft_estimate
+      *estimate; /* NULL: there is none; of a job array: the largest element's */
   const struct ft_element_estimates *elements; /* NULL: no array, or nothing is known */
-  const char *imported_from; /* the job name that its runs were imported under; NULL: its own runs */
-  bool pooled;                        /* its runs are all users' */
-  unsigned similar;  /* it is from so many similar apps; 0: it is not */
-  unsigned at_large; /* it is what so many apps of the site need, and no claim; 0: it is not */
-  const char *network; /* the estimate is of this, "training of batch 64 of net.onnx"; NULL: of runs */
-  const ft_policy *policy;            /* resolved */
-  const ft_partition *partition;      /* NULL: not known */
-  uint64_t least_default_bytes; /* a node, where the job's partitions give different ones; 0: the same */
+  const char
+      *imported_from; /* the job name that its runs were imported under; NULL: its own runs */
+  bool pooled;        /* its runs are all users' */
+  unsigned similar;   /* it is from so many similar apps; 0: it is not */
+  unsigned at_large;  /* it is what so many apps of the site need, and no claim; 0: it is not */
+  const char
+      *network; /* the estimate is of this, "training of batch 64 of net.onnx"; NULL: of runs */
+  const ft_policy *policy;       /* resolved */
+  const ft_partition *partition; /* NULL: not known */
+  uint64_t
+      least_default_bytes; /* a node, where the job's partitions give different ones; 0: the same */
   bool memory_is_consumable;
   ft_rule rule;
 };
 
 /*
- * Put EVIDENCE (which is borrowed, as JOB_NAME is) into QUESTION, whose policy is there already: of a
- * job array's elements the largest one's estimate is its estimate.
+ * Put EVIDENCE (which is borrowed, as JOB_NAME is) into QUESTION, whose policy is there already: of
+ * a job array's elements the largest one's estimate is its estimate.
  */
 void ft_question_take(struct ft_question *question, const struct ft_evidence *evidence,
                       const char *job_name);
@@ -61,9 +65,9 @@ size_t ft_decide_largest(const struct ft_element_estimates *elements, const ft_p
  * unit where there is one.
  *
  * The amount is what is expected to waste least where that is known, at least the quantile that is
- * passed with oom_probability, the floor and a fifth more than what a job like it lately died at, rounded up,
- * and never more than the partition's maximum or its largest node. Below
- * min_runs nothing is claimed but that: one that died gets half as much again.
+ * passed with oom_probability, the floor and a fifth more than what a job like it lately died at,
+ * rounded up, and never more than the partition's maximum or its largest node. Below min_runs
+ * nothing is claimed but that: one that died gets half as much again.
  * - A limit is too low when the chance that more is needed is over 5 % and over
  *   twice oom_probability; far too high when it is more than
  *   trim_factor times the amount.
@@ -86,8 +90,8 @@ void ft_decide(const struct ft_question *question, ft_decision *out);
 enum { FT_EXPLAIN_LINES = 3, FT_EXPLAIN_SIZE = 512 };
 
 struct ft_explanation {
-  int count;   /* 0: nothing to say */
-  bool error;  /* a rejection: the lines are errors */
+  int count;                                    /* 0: nothing to say */
+  bool error;                                   /* a rejection: the lines are errors */
   char line[FT_EXPLAIN_LINES][FT_EXPLAIN_SIZE]; /* without "foretell: " */
 };
 

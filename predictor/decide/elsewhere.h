@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How a job would run in each partition: how long, how much faster or slower than where it goes, what
- * that costs, and whether it fits there. Pure, but for what finds the evidence. What is not known is
- * told as not known.
+ * How a job would run in each partition: how long, how much faster or slower than where it goes,
+ * what that costs, and whether it fits there. Pure, but for what finds the evidence. What is not
+ * known is told as not known.
  */
 #ifndef FT_DECIDE_ELSEWHERE_H
 #define FT_DECIDE_ELSEWHERE_H
@@ -31,8 +31,8 @@ struct ft_elsewhere_evidence {
 /*
  * Read what the state folder STATE_FD knows for user UID's SUBMISSION: the partitions that LIST
  * (commas between) names and the one the job goes to, or where LIST is empty all of them, as far as
- * there is room. A partition that is not known is left out. Returns 0; -1 with ERR where something is
- * there and cannot be read.
+ * there is room. A partition that is not known is left out. Returns 0; -1 with ERR where something
+ * is there and cannot be read.
  */
 int ft_elsewhere_find(int state_fd, const ft_site *site, uint32_t uid,
                       const ft_submission *submission, const char *list,
@@ -65,8 +65,8 @@ struct ft_elsewhere_row {
                             known */
   enum ft_suits memory, time;
   bool free_known, free; /* whether it could begin now, as far as CPUs and nodes tell */
-  const char *obstacle; /* for what other reason it cannot run here; NULL: none */
-  bool suits;           /* nothing is known that speaks against it */
+  const char *obstacle;  /* for what other reason it cannot run here; NULL: none */
+  bool suits;            /* nothing is known that speaks against it */
 };
 
 struct ft_elsewhere {
@@ -89,7 +89,8 @@ const struct ft_elsewhere_row *ft_elsewhere_home(const struct ft_elsewhere *else
 const struct ft_elsewhere_row *ft_elsewhere_worst(const struct ft_elsewhere *elsewhere,
                                                   size_t partition, bool by_price);
 
-/* The standard deviation of the logarithm of the run time in A over that in B, both of which are known. */
+/* The standard deviation of the logarithm of the run time in A over that in B, both of which are
+ * known. */
 double ft_elsewhere_deviation(const struct ft_elsewhere_row *a, const struct ft_elsewhere_row *b);
 
 /* The table: SAY is called with each line. */
@@ -112,10 +113,10 @@ struct ft_elsewhere_choice {
 };
 
 /*
- * Choose for WISH among LIST, or where that is NULL among those that --partition lists. MAY_CHANGE: a
- * single partition that was typed may be changed for one of LIST. Of the partitions where the job may go
- * now, those are dropped that are worse than the best by more than 5 %, with a probability of
- * 90 %; where none is left it goes to the best. Nothing that is not known is dropped.
+ * Choose for WISH among LIST, or where that is NULL among those that --partition lists. MAY_CHANGE:
+ * a single partition that was typed may be changed for one of LIST. Of the partitions where the job
+ * may go now, those are dropped that are worse than the best by more than 5 %, with a probability
+ * of 90 %; where none is left it goes to the best. Nothing that is not known is dropped.
  */
 void ft_elsewhere_choose(const struct ft_elsewhere_question *question,
                          const struct ft_elsewhere *elsewhere, enum ft_wish wish, const char *list,

@@ -11,8 +11,8 @@
 #include "predictor/core/units.h"
 #include "predictor/decide/elsewhere.h"
 
-/* A job is not moved for less than this, nor with less than this many standard deviations between: the
- * 90 % quantile of a normal distribution. */
+/* A job is not moved for less than this, nor with less than this many standard deviations between:
+ * the 90 % quantile of a normal distribution. */
 #define WORTH 1.05
 #define SCORE90 1.281551565545
 
@@ -21,7 +21,7 @@ enum { NAMES = FT_ELSEWHERE_PARTITIONS };
 /* A partition that is named, and what is known of it. */
 struct named {
   struct ft_text name;
-  size_t at; /* in the evidence; its partition_count: not known */
+  size_t at;                          /* in the evidence; its partition_count: not known */
   const struct ft_elsewhere_row *row; /* NULL: nothing is known of what is wished for */
   bool unfit;
 };
@@ -164,8 +164,7 @@ static void say_against(struct choice *c, const struct named *n)
   else if (c->by_price)
     say(c, "; %.2f of what %.*s costs", 1 / ratio, width(n->name), n->name.at);
   else
-    say(c, "; %.*g times as fast as %.*s", ratio < 9.95 ? 2 : 3, ratio, width(n->name),
-        n->name.at);
+    say(c, "; %.*g times as fast as %.*s", ratio < 9.95 ? 2 : 3, ratio, width(n->name), n->name.at);
 }
 
 /* What there is to know is not known. */
@@ -178,8 +177,7 @@ static void say_unknown(struct choice *c, const struct named *n)
   else if (c->by_price && ft_elsewhere_worst(c->e, n->at, false))
     say(c, "it is not known what %.*s costs", width(n->name), n->name.at);
   else
-    say(c, "it is not known how long it takes on %.*s", width(n->name),
-        n->name.at);
+    say(c, "it is not known how long it takes on %.*s", width(n->name), n->name.at);
 }
 
 /* The job stays: why. KEPT of those where it may go are as good as the best. */
@@ -192,8 +190,7 @@ static void say_stays(struct choice *c)
       return;
     }
   if (c->now_count == 1 && c->now[0].at == c->best.at)
-    say(c, "%.*s, where it goes, is the %s (", width(c->best.name), c->best.name.at,
-        wish_name(c));
+    say(c, "%.*s, where it goes, is the %s (", width(c->best.name), c->best.name.at, wish_name(c));
   else
     say(c, "%.*s is not %s for certain, or by less than 5 %%; --partition stays (",
         width(c->best.name), c->best.name.at, c->by_price ? "cheaper" : "faster");
@@ -283,8 +280,9 @@ void ft_elsewhere_choose(const struct ft_elsewhere_question *question,
     return;
   }
   if (!list && !typed[0]) {
-    say(&c, "--predict-partition=%s chooses among the partitions of --partition, or of "
-            "--predict-partition=%s:LIST; none is named",
+    say(&c,
+        "--predict-partition=%s chooses among the partitions of --partition, or of "
+        "--predict-partition=%s:LIST; none is named",
         wish_name(&c), wish_name(&c));
     return;
   }
@@ -297,7 +295,8 @@ void ft_elsewhere_choose(const struct ft_elsewhere_question *question,
   }
   if (typed[0])
     gather_now(&c, typed);
-  else if (v->home < v->partition_count && ft_text_lists(ft_text_from(list), v->partition[v->home].name))
+  else if (v->home < v->partition_count &&
+           ft_text_lists(ft_text_from(list), v->partition[v->home].name))
     gather_now(&c, v->partition[v->home].name);
   choose(&c);
 }

@@ -312,7 +312,8 @@ static void explain_rejection(struct voice *v)
   say(v, "submit it all the same with --predict-mem=force");
 }
 
-/* "x: no run of it is known yet; half of the 57 apps here need 1.2 GiB or less, 95 % at most 30 GiB" */
+/* "x: no run of it is known yet; half of the 57 apps here need 1.2 GiB or less, 95 % at most 30
+ * GiB" */
 static void say_at_large(struct voice *v)
 {
   say(v, "%s: no run of it is known yet; half of %u apps here need ", v->q->app, v->q->at_large);

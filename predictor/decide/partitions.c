@@ -10,7 +10,8 @@
 
 enum { MOST_NODES = sizeof((ft_partition *)NULL)->nodes / sizeof(ft_node_kind) };
 
-/* Add the nodes of OTHER to INTO; where there is no place, the largest take that of smaller ones. */
+/* Add the nodes of OTHER to INTO; where there is no place, the largest take that of smaller ones.
+ */
 static void join_nodes(ft_partition *into, const ft_partition *other)
 {
   for (size_t i = 0; i < other->nodes_count; i++) {

@@ -116,7 +116,8 @@ static void default_limit(const struct ft_question *q, struct ft_plan *plan, con
 uint64_t ft_plan_default(const ft_request *request, const ft_partition *partition,
                          bool memory_is_consumable)
 {
-  struct ft_question q = { .request = request, .partition = partition,
+  struct ft_question q = { .request = request,
+                           .partition = partition,
                            .memory_is_consumable = memory_is_consumable };
   struct nodes n = nodes_of(&q);
   struct ft_plan plan = { 0 };
@@ -270,11 +271,11 @@ static void judge_limit(const struct ft_question *q, struct ft_plan *plan)
   else if (plan->by_bound)
     plan->too_low = (double)plan->limit < q->estimate->bound_bytes * BOUND_MARGIN;
   else
-    plan->too_low = exceeds(q, plan->limit) >
-                    (q->similar ? LOW_SIMILAR
-                                : fmax(LOW_LEAST, LOW_TIMES * policy->oom_probability));
-  plan->too_high = !plan->by_bound && !q->similar && plan->limit && q->memory_is_consumable && !exclusive(q) &&
-                   (double)plan->limit > factor * (double)plan->amount;
+    plan->too_low =
+        exceeds(q, plan->limit) >
+        (q->similar ? LOW_SIMILAR : fmax(LOW_LEAST, LOW_TIMES * policy->oom_probability));
+  plan->too_high = !plan->by_bound && !q->similar && plan->limit && q->memory_is_consumable &&
+                   !exclusive(q) && (double)plan->limit > factor * (double)plan->amount;
 }
 
 /* ---- what is done ---- */
@@ -288,7 +289,8 @@ static void act(struct ft_plan *plan, ft_action action, const char *reason)
 /* Whether enough of its own runs stand behind the estimate. */
 static bool may_lower(const struct ft_question *q)
 {
-  return !q->imported_from && !q->network && !q->similar && q->estimate->runs >= q->policy->trim_runs;
+  return !q->imported_from && !q->network && !q->similar &&
+         q->estimate->runs >= q->policy->trim_runs;
 }
 
 /*
@@ -368,8 +370,7 @@ static void perhaps_reject(const struct ft_question *q, struct ft_plan *plan)
   plan->p_oom = changes(plan->action) ? plan->p_amount : plan->p_limit;
   plan->oom_bytes = changes(plan->action) ? plan->amount : plan->limit;
   if (!(q->policy->reject_probability > 0) || plan->mode == FT_MODE_FORCE || q->imported_from ||
-      q->network || q->similar ||
-      !(plan->p_oom > q->policy->reject_probability))
+      q->network || q->similar || !(plan->p_oom > q->policy->reject_probability))
     return;
   if (plan->mode == FT_MODE_CHECK && plan->typed)
     plan->would_reject = true;
@@ -399,9 +400,8 @@ void ft_plan_make(const struct ft_question *q, struct ft_plan *plan)
     return;
   }
   plan->by_bound = e && by_bound(e, q->policy);
-  plan->claimed =
-      e && ((e->runs >= q->policy->min_runs && e->runs > 0) || plan->by_bound || q->network ||
-            q->similar);
+  plan->claimed = e && ((e->runs >= q->policy->min_runs && e->runs > 0) || plan->by_bound ||
+                        q->network || q->similar);
   if (!plan->claimed) {
     act(plan, FT_ACTION_LEAVE, e ? "too few runs are known" : "nothing is known of this app");
     return;

@@ -89,7 +89,8 @@ static void fill_instructions(const ft_observation *o, double *out)
   double all = counter(o, "PAPI_TOT_INS", "instructions");
   double loads = counter(o, "PAPI_LD_INS", ""), stores = counter(o, "PAPI_SR_INS", "");
   double branches = counter(o, "PAPI_BR_INS", "branches");
-  double floats = counter(o, "PAPI_FP_INS", ""), l1 = counter(o, "PAPI_L1_DCM", "L1-dcache-load-misses");
+  double floats = counter(o, "PAPI_FP_INS", ""),
+         l1 = counter(o, "PAPI_L1_DCM", "L1-dcache-load-misses");
 
   if (isnan(floats))
     floats = counter(o, "PAPI_FP_OPS", "");

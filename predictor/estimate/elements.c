@@ -46,7 +46,8 @@ static size_t largest_of(const struct ft_element_estimates *all)
   size_t largest = 0;
 
   for (size_t i = 1; i < all->count; i++)
-    if (ft_estimate_quantile(&all->each[i], LARGE) > ft_estimate_quantile(&all->each[largest], LARGE))
+    if (ft_estimate_quantile(&all->each[i], LARGE) >
+        ft_estimate_quantile(&all->each[largest], LARGE))
       largest = i;
   return largest;
 }

@@ -17,8 +17,9 @@ struct ft_element_estimates {
 
 /*
  * Evaluate MODEL for OUT's COUNT elements of SUBMISSION, by their indices; for the first alone
- * where nothing that the model knows tells elements apart, COUNT becoming 1. The largest one's allocation, at FAILURE_PRICE, is what the
- * array's one --mem has to be. Pure, a few microseconds each. Returns as ft_estimate_memory.
+ * where nothing that the model knows tells elements apart, COUNT becoming 1. The largest one's
+ * allocation, at FAILURE_PRICE, is what the array's one --mem has to be. Pure, a few microseconds
+ * each. Returns as ft_estimate_memory.
  */
 int ft_estimate_elements(const ft_model *model, const ft_submission *submission,
                          double failure_price, struct ft_element_estimates *out,

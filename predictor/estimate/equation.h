@@ -23,7 +23,8 @@ bool ft_equation_open(const ft_equation *equation, struct ft_expression *code);
 double ft_equation_log(const ft_equation *equation, const struct ft_expression *code,
                        const float *x, size_t count);
 
-/* What a variable of an equation is: the number in a column, or whether it is one category there. */
+/* What a variable of an equation is: the number in a column, or whether it is one category there.
+ */
 struct ft_variable {
   uint8_t column;
   uint8_t level; /* 0: the number; else 1 + the category's index */

@@ -174,8 +174,8 @@ static int64_t take(struct player *p, const struct ft_event *e, int64_t bytes)
 }
 
 /*
- * Parameters, and where a summary of the network is printed first its forward pass: what that leaves
- * in the cache is too small for the batches to come.
+ * Parameters, and where a summary of the network is printed first its forward pass: what that
+ * leaves in the cache is too small for the batches to come.
  */
 static int64_t begin(struct player *p)
 {

@@ -61,8 +61,8 @@ static void calibrate(double quantile[FT_ESTIMATE_LEVELS], double band, double l
 
 /*
  * Wider where RUNS are few: up to what was the second level above the interval, which keeps what an
- * amount is chosen by nearly where it is. By how wide a side's own tail is: of a program that does one
- * of two things, hardly beyond the larger.
+ * amount is chosen by nearly where it is. By how wide a side's own tail is: of a program that does
+ * one of two things, hardly beyond the larger.
  */
 static void allow_for_few(double quantile[FT_ESTIMATE_LEVELS], unsigned runs)
 {

@@ -10,8 +10,8 @@
 
 /*
  * Profiles and how many of each: NVIDIA Multi-Instance GPU User Guide (r580), "Supported MIG
- * Profiles"; of the GB200, which it lists among the GPUs alone, NVIDIA's mig-parted. The guide gives
- * memory as parts of the GPU's; the GiB are what `nvidia-smi mig -lgip` prints, in published
+ * Profiles"; of the GB200, which it lists among the GPUs alone, NVIDIA's mig-parted. The guide
+ * gives memory as parts of the GPU's; the GiB are what `nvidia-smi mig -lgip` prints, in published
  * listings (H100 NVL of 94 GB: OpenNebula's manual; 96 GB: a GH200's). In the guide's own example
  * two of 3g.20gb show 20224 and 20096 MiB. Drivers differ by up to half a GiB: of the A100-40GB
  * there are listings with 9.62, 19.50 and 39.25, of the A100-80GB with 78.75, of the H200 with

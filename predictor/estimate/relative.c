@@ -109,8 +109,9 @@ int ft_relative_learn(const struct ft_relative_table *t, const bool *keep,
   for (size_t p = 0; p < t->platforms; p++)
     if (p != settings->from)
       memcpy(m->platform[next++], t->platform[p], sizeof *m->platform);
-  table = (struct ft_ratios_table){ x, y, group, gather(t, keep, settings->from, x, y, group),
-                                    t->features + 1, t->platforms - 1 };
+  table = (struct ft_ratios_table){
+    x, y, group, gather(t, keep, settings->from, x, y, group), t->features + 1, t->platforms - 1
+  };
   if (!table.rows) {
     ft_error_set(err, "no row has times on %s and on another platform", m->platform[0]);
     goto out;
@@ -232,7 +233,8 @@ static int parse(struct ft_text text, struct ft_relative_model *m, const char *p
       return ft_error_set(err, "%s: expected platform, feature or numbers", path);
     }
   }
-  if (ft_text_left(&text) != count * sizeof(double) || ft_crc32(text.at, ft_text_left(&text)) != crc)
+  if (ft_text_left(&text) != count * sizeof(double) ||
+      ft_crc32(text.at, ft_text_left(&text)) != crc)
     return ft_error_set(err, "%s: cut short or damaged", path);
   in = (struct ft_numbers_reader){ (const unsigned char *)text.at, count, false };
   if (ft_ratios_load(&in, &m->ratios, &what) < 0)
@@ -247,7 +249,8 @@ int ft_relative_load(const char *path, struct ft_relative_model *m, struct ft_er
   struct ft_buf file;
   int status = -1;
 
-  *m = (struct ft_relative_model){ .features = FT_ENCODE_COLUMNS, .platforms = FT_RELATIVE_PLATFORMS };
+  *m = (struct ft_relative_model){ .features = FT_ENCODE_COLUMNS,
+                                   .platforms = FT_RELATIVE_PLATFORMS };
   ft_buf_init(&file, FT_LIMIT_RELATIVE);
   if (ft_io_read_file(AT_FDCWD, path, &file, err) == 0 && allocate(m, err) == 0) {
     m->features = m->platforms = 0;

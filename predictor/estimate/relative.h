@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How fast a run would be on other platforms, from what was counted of it and its times where they are
- * known: learnt from a table of runs that were measured on several.
+ * How fast a run would be on other platforms, from what was counted of it and its times where they
+ * are known: learnt from a table of runs that were measured on several.
  */
 #ifndef FT_ESTIMATE_RELATIVE_H
 #define FT_ESTIMATE_RELATIVE_H
@@ -13,7 +13,11 @@
 
 #include "predictor/learn/ratios.h"
 
-enum { FT_RELATIVE_ROWS = 20000, FT_RELATIVE_PLATFORMS = FT_GAUSS_OUTPUTS + 1, FT_RELATIVE_NAME = 64 };
+enum {
+  FT_RELATIVE_ROWS = 20000,
+  FT_RELATIVE_PLATFORMS = FT_GAUSS_OUTPUTS + 1,
+  FT_RELATIVE_NAME = 64
+};
 
 /* By how much repeats of one run differ, as a deviation of logarithms (aiwc: 3.9 %). */
 #define FT_RELATIVE_NOISE 0.04
@@ -32,7 +36,8 @@ struct ft_relative_table {
 
 void ft_relative_table_free(struct ft_relative_table *table);
 
-/* The index of platform NAME; of the one most measured when NAME is NULL. SIZE_MAX with ERR if there is none. */
+/* The index of platform NAME; of the one most measured when NAME is NULL. SIZE_MAX with ERR if
+ * there is none. */
 size_t ft_relative_source(const struct ft_relative_table *table, const char *name,
                           struct ft_error *err);
 
@@ -50,26 +55,29 @@ struct ft_relative_settings {
 };
 
 /*
- * Learn from the rows of TABLE that KEEP marks (NULL: all); those without a time on the source or on
- * another platform teach nothing. MODEL is to be freed in either case. 0; -1 with ERR.
+ * Learn from the rows of TABLE that KEEP marks (NULL: all); those without a time on the source or
+ * on another platform teach nothing. MODEL is to be freed in either case. 0; -1 with ERR.
  */
 int ft_relative_learn(const struct ft_relative_table *table, const bool *keep,
                       const struct ft_relative_settings *settings, struct ft_relative_model *model,
                       struct ft_error *err);
 
-/* What is said of one run: by platform of the model; speed is the time on the source over the time there. */
+/* What is said of one run: by platform of the model; speed is the time on the source over the time
+ * there. */
 struct ft_relative_answer {
   double speed[FT_RELATIVE_PLATFORMS], low[FT_RELATIVE_PLATFORMS], high[FT_RELATIVE_PLATFORMS];
 };
 
 /*
- * Answer for a run with the features X, as the model names them, and the times SECONDS by platform of the
- * model; NAN where unknown. Times on other platforms than the source correct it. 0; -1 with ERR.
+ * Answer for a run with the features X, as the model names them, and the times SECONDS by platform
+ * of the model; NAN where unknown. Times on other platforms than the source correct it. 0; -1 with
+ * ERR.
  */
 int ft_relative_ask(const struct ft_relative_model *model, const double *x, const double *seconds,
                     struct ft_relative_answer *answer, struct ft_error *err);
 
-/* Replace PATH, of MODE, by rename: it holds what was counted of single apps, unnamed. 0; -1 with ERR. */
+/* Replace PATH, of MODE, by rename: it holds what was counted of single apps, unnamed. 0; -1 with
+ * ERR. */
 int ft_relative_save(const struct ft_relative_model *model, const char *path, mode_t mode,
                      struct ft_error *err);
 int ft_relative_load(const char *path, struct ft_relative_model *model, struct ft_error *err);

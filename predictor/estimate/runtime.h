@@ -24,8 +24,8 @@ struct ft_runtime_place {
 };
 
 /*
- * What PERFORMANCE, as read, whose pace is in microseconds, says of a job with FEATURES, into OUT in the order of its places.
- * Returns how many; 0: it knows no run time. Allocates nothing.
+ * What PERFORMANCE, as read, whose pace is in microseconds, says of a job with FEATURES, into OUT
+ * in the order of its places. Returns how many; 0: it knows no run time. Allocates nothing.
  */
 size_t ft_runtime_estimate(const ft_performance *performance, const ft_feature *features,
                            size_t count, struct ft_runtime_place out[FT_RUNTIME_PLACES]);

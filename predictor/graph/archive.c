@@ -54,7 +54,8 @@ uint64_t ft_archive_size(const struct ft_archive *a, uint64_t i)
   zip_stat_t st;
 
   zip_stat_init(&st);
-  return zip_stat_index(a->zip, i, 0, &st) < 0 || !(st.valid & ZIP_STAT_SIZE) ? UINT64_MAX : st.size;
+  return zip_stat_index(a->zip, i, 0, &st) < 0 || !(st.valid & ZIP_STAT_SIZE) ? UINT64_MAX
+                                                                              : st.size;
 }
 
 /* As much of MEMBER as it gives, SIZE at most. */

@@ -79,7 +79,7 @@ struct ft_operand ft_value_string(const char *text);
 struct ft_operand ft_value_tensor(uint32_t tensor);
 struct ft_operand ft_value_some(uint8_t type); /* a number that is not known, or OPAQUE */
 struct ft_operand ft_value_list(struct ft_live *l, uint8_t type, const struct ft_operand *items,
-                              size_t count);
+                                size_t count);
 int ft_value_append(struct ft_live *l, struct ft_values *list, struct ft_operand item);
 /* The field NAME; NULL: none. */
 struct ft_operand *ft_object_field(const struct ft_object *object, const char *name);
@@ -90,7 +90,8 @@ bool ft_value_is_number(const struct ft_operand *value);
 double ft_value_number(const struct ft_operand *value); /* NAN where it is not known */
 /* Whether it is true: 1, 0; -1 not known. A tensor's number is looked up. */
 int ft_value_truth(const struct ft_live *l, const struct ft_operand *value);
-/* VALUE as a tensor (a number becomes a constant); 0: it is none, or the error is set (l->failed). */
+/* VALUE as a tensor (a number becomes a constant); 0: it is none, or the error is set (l->failed).
+ */
 uint32_t ft_value_as_tensor(struct ft_live *l, const struct ft_operand *value);
 
 /* One side of a branch: a closed block (ft_live_close) and what it gives. */
@@ -141,7 +142,7 @@ int ft_aten_unknown(struct ft_call *c);
 const struct ft_tensor *ft_aten_shaped(struct ft_call *c, uint32_t *x);
 /* The call becomes an operator of unknown kind; -1 where X is 0. */
 int ft_aten_not_shaped(struct ft_call *c, uint32_t x);
-unsigned ft_aten_element(int64_t scalar_type); /* c10/core/ScalarType.h -> ours */
+unsigned ft_aten_element(int64_t scalar_type);     /* c10/core/ScalarType.h -> ours */
 const char *ft_aten_type(const struct ft_call *c); /* the table's second column */
 
 #define FT_ATEN(name) int ft_aten_##name(struct ft_call *c)

@@ -212,7 +212,8 @@ int ft_aten_adaptive_pool(struct ft_call *c)
   t = ft_live_of(c->l, x);
   if (t->rank <= n)
     return ft_aten_unknown(c);
-  count = sizes->type == FT_VALUE_LIST || sizes->type == FT_VALUE_TUPLE ? (int)sizes->list->count : 1;
+  count =
+      sizes->type == FT_VALUE_LIST || sizes->type == FT_VALUE_TUPLE ? (int)sizes->list->count : 1;
   for (int i = 0; i < n; i++) {
     const struct ft_operand *s = sizes;
 
@@ -227,9 +228,7 @@ int ft_aten_adaptive_pool(struct ft_call *c)
     y = resize(c->l, x, out, n);
     return largest ? give_indexed(c, y) : ft_give(c, y);
   }
-  ft_live_op(c->l, !ones     ? ft_aten_type(c)
-                   : largest ? "GlobalMaxPool"
-                             : "GlobalAveragePool");
+  ft_live_op(c->l, !ones ? ft_aten_type(c) : largest ? "GlobalMaxPool" : "GlobalAveragePool");
   ft_live_in(c->l, x);
   if (!ones) {
     put_window(c->l, &w, n);

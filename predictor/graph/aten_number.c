@@ -49,8 +49,8 @@ static bool integers(const char *name, int64_t a, int64_t b, int64_t *out)
 
 static double reals(const char *name, double a, double b)
 {
-  static const char *const names[] = { "add", "sub", "mul", "div", "truediv", "pow",
-                                       "floordiv", "remainder", "floor_divide" };
+  static const char *const names[] = { "add", "sub",      "mul",       "div",         "truediv",
+                                       "pow", "floordiv", "remainder", "floor_divide" };
   size_t i = 0;
 
   while (i < sizeof names / sizeof *names && strcmp(name, names[i]) != 0)
@@ -79,8 +79,9 @@ static double reals(const char *name, double a, double b)
 
 static bool is_arithmetic(const char *name)
 {
-  static const char *const names[] = { "add", "sub", "mul", "div", "truediv", "pow", "floordiv",
-                                       "remainder", "floor_divide", "mod", "fmod", NULL };
+  static const char *const names[] = { "add",          "sub", "mul",      "div",
+                                       "truediv",      "pow", "floordiv", "remainder",
+                                       "floor_divide", "mod", "fmod",     NULL };
 
   for (size_t i = 0; names[i]; i++)
     if (strcmp(name, names[i]) == 0)
@@ -145,7 +146,8 @@ static int compare(struct ft_call *c, const struct ft_operand *a, const struct f
 
   if (is(c, "eq") || is(c, "ne")) {
     equal = same(a, b, 8);
-    return give(c, equal < 0 ? ft_value_some(FT_VALUE_BOOL) : ft_value_bool((equal == 1) == is(c, "eq")));
+    return give(c, equal < 0 ? ft_value_some(FT_VALUE_BOOL)
+                             : ft_value_bool((equal == 1) == is(c, "eq")));
   }
   if (isnan(x) || isnan(y))
     return give(c, ft_value_some(FT_VALUE_BOOL));
@@ -199,11 +201,10 @@ static int one_number(struct ft_call *c, const struct ft_operand *a)
   double x = ft_value_number(a);
 
   if (is(c, "neg"))
-    return give(c, !a->known                 ? *a
-                   : a->type == FT_VALUE_REAL ? ft_value_real(-x)
-                                              : ft_value_int(a->integer == INT64_MIN
-                                                                 ? INT64_MAX
-                                                                 : -a->integer));
+    return give(c, !a->known ? *a
+                   : a->type == FT_VALUE_REAL
+                       ? ft_value_real(-x)
+                       : ft_value_int(a->integer == INT64_MIN ? INT64_MAX : -a->integer));
   if (is(c, "abs"))
     return give(c, a->type == FT_VALUE_REAL ? ft_value_real(fabs(x))
                    : a->known               ? ft_value_int(ft_whole(fabs(x)))
@@ -218,9 +219,9 @@ static int one_number(struct ft_call *c, const struct ft_operand *a)
   if (is(c, "float") || is(c, "Float") || is(c, "FloatImplicit"))
     return give(c, ft_value_real(x));
   if (is(c, "sqrt") || is(c, "exp") || is(c, "log") || is(c, "log2") || is(c, "rsqrt"))
-    return give(c, ft_value_real(is(c, "sqrt")  ? sqrt(x)
-                                 : is(c, "exp") ? exp(x)
-                                 : is(c, "log") ? log(x)
+    return give(c, ft_value_real(is(c, "sqrt")    ? sqrt(x)
+                                 : is(c, "exp")   ? exp(x)
+                                 : is(c, "log")   ? log(x)
                                  : is(c, "rsqrt") ? 1 / sqrt(x)
                                                   : log2(x)));
   if (is(c, "NumToTensor") || is(c, "to") || is(c, "item") || is(c, "clone") || is(c, "detach") ||
@@ -371,8 +372,7 @@ static int dictionary(struct ft_call *c, const struct ft_operand *a, const struc
   if (is(c, "get"))
     return give(c, c->count > 2 ? c->args[2] : ft_value_none());
   if (is(c, "_set_item") && c->count == 3)
-    return ft_value_append(c->l, a->list, *b) < 0 ||
-                   ft_value_append(c->l, a->list, c->args[2]) < 0
+    return ft_value_append(c->l, a->list, *b) < 0 || ft_value_append(c->l, a->list, c->args[2]) < 0
                ? -1
                : give(c, *a);
   if (!is(c, "keys") && !is(c, "values") && !is(c, "items"))
@@ -389,7 +389,7 @@ static int dictionary(struct ft_call *c, const struct ft_operand *a, const struc
 
 static int strings(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
 {
-  static const char *const shown[] = { "format", "lower", "upper",   "strip", "replace",
+  static const char *const shown[] = { "format", "lower", "upper",         "strip", "replace",
                                        "join",   "str",   "percentFormat", NULL };
   const char *found;
 
@@ -419,10 +419,11 @@ static int facts(struct ft_call *c)
   static const struct {
     const char *name;
     int truth;
-  } known[] = { { "is_grad_enabled", 1 },     { "is_autocast_enabled", 0 },
-                { "is_scripting", 1 },        { "is_tracing", 0 },
-                { "is_autocast_cpu_enabled", 0 }, { "has_torch_function", 0 },
-                { "is_compiling", 0 },        { "_jit_internal_is_scripting", 1 } };
+  } known[] = {
+    { "is_grad_enabled", 1 }, { "is_autocast_enabled", 0 },       { "is_scripting", 1 },
+    { "is_tracing", 0 },      { "is_autocast_cpu_enabled", 0 },   { "has_torch_function", 0 },
+    { "is_compiling", 0 },    { "_jit_internal_is_scripting", 1 }
+  };
 
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (is(c, known[i].name))
@@ -451,10 +452,12 @@ int ft_aten_number(struct ft_call *c)
 
     if (a->type == FT_VALUE_OPAQUE || b->type == FT_VALUE_OPAQUE)
       return give(c, ft_value_some(FT_VALUE_BOOL));
-    return give(c, ft_value_bool((b->type == FT_VALUE_NONE ? none : a->type == b->type &&
-                                  a->integer == b->integer) == is(c, "__is__")));
+    return give(
+        c, ft_value_bool(
+               (b->type == FT_VALUE_NONE ? none : a->type == b->type && a->integer == b->integer) ==
+               is(c, "__is__")));
   }
-  if (is(c, "__not__") || is(c, "Bool") || is(c, "bool") )
+  if (is(c, "__not__") || is(c, "Bool") || is(c, "bool"))
     return ft_value_is_tensor(a) && !is(c, "__not__") && !is(c, "Bool")
                ? 1
                : give(c, truth_of(c, a, is(c, "__not__")));
@@ -472,7 +475,8 @@ int ft_aten_number(struct ft_call *c)
 
     if (low == INT64_MIN || high == INT64_MIN || step == INT64_MIN || step == 0)
       return give(c, ft_value_some(FT_VALUE_INT));
-    return give(c, ft_value_int(ft_whole(fmax(0, ceil(((double)high - (double)low) / (double)step)))));
+    return give(c,
+                ft_value_int(ft_whole(fmax(0, ceil(((double)high - (double)low) / (double)step)))));
   }
   if (is(c, "__derive_index") && c->count == 3) {
     int64_t i = ft_arg_int(c, 0, NULL, 0), low = ft_arg_int(c, 1, NULL, 0),
@@ -495,8 +499,9 @@ int ft_aten_number(struct ft_call *c)
     status = ft_aten_size(c);
     dims = c->result;
     return status < 0 ? -1
-           : give(c, dims.type == FT_VALUE_LIST && dims.list->count ? dims.list->items[0]
-                                                                  : ft_value_some(FT_VALUE_INT));
+                      : give(c, dims.type == FT_VALUE_LIST && dims.list->count
+                                    ? dims.list->items[0]
+                                    : ft_value_some(FT_VALUE_INT));
   }
   if (ft_value_is_number(a) && ft_value_is_number(b)) {
     if (is_arithmetic(c->name) || is(c, "pow"))

@@ -19,7 +19,8 @@ static const struct rule rules[] = {
   { "ArgMin", { FT_SAVES_NOTHING, FT_GRADIENT_STOPS, false } },
   /* the kernel makes the product of queries and keys again */
   { "Attention",
-    { FT_SAVES_FIRST | FT_SAVES_SECOND | FT_SAVES_THIRD | FT_SAVES_RESULT, FT_GRADIENT_NEW, false } },
+    { FT_SAVES_FIRST | FT_SAVES_SECOND | FT_SAVES_THIRD | FT_SAVES_RESULT, FT_GRADIENT_NEW,
+      false } },
   { "AveragePool", { FT_SAVES_FIRST, FT_GRADIENT_NEW, false } },
   { "BatchNormalization", { FT_SAVES_FIRST | FT_SAVES_STATISTICS, FT_GRADIENT_NEW, false } },
   { "Cast", { FT_SAVES_NOTHING, FT_GRADIENT_PASSES, false } },

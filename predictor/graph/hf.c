@@ -78,10 +78,11 @@ static void common(struct config *c, struct ft_hf *m)
   m->kv_heads = number(c, "num_key_value_heads", m->heads);
   m->vocab = number(c, "vocab_size", words ? -1 : 1);
   m->embedding = number(c, "embedding_size", m->hidden);
-  m->inner = number(c, "intermediate_size|n_inner|ffn_dim|hidden_dim|ffn_hidden_size|d_ff",
-                    4 * m->hidden);
+  m->inner =
+      number(c, "intermediate_size|n_inner|ffn_dim|hidden_dim|ffn_hidden_size|d_ff", 4 * m->hidden);
   m->head = number(c, "head_dim|d_kv", m->heads > 0 ? m->hidden / m->heads : 0);
-  m->activation = text(c, "hidden_act", text(c, "activation_function", text(c, "activation", "gelu")));
+  m->activation =
+      text(c, "hidden_act", text(c, "activation_function", text(c, "activation", "gelu")));
   m->norms = 2;
   m->causal = true;
 }
@@ -487,9 +488,9 @@ static int describe(struct config *c, struct ft_hf *m)
     return -1;
   if (!m->hidden || !m->heads || !m->kv_heads || !m->head || !m->vocab || m->heads % m->kv_heads ||
       m->layers > 10000 || m->decoder_layers > 10000 || m->heads > 1 << 16)
-    return ft_error_set(c->err, "%s: %lld features in %lld heads of %lld, %lld layers: no such network",
-                        c->file, (long long)m->hidden, (long long)m->heads, (long long)m->kv_heads,
-                        (long long)m->layers);
+    return ft_error_set(
+        c->err, "%s: %lld features in %lld heads of %lld, %lld layers: no such network", c->file,
+        (long long)m->hidden, (long long)m->heads, (long long)m->kv_heads, (long long)m->layers);
   return 0;
 }
 

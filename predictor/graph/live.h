@@ -99,7 +99,8 @@ uint32_t ft_live_slice(struct ft_live *l, uint32_t x, int axis, int64_t start, i
                        int64_t step);
 uint32_t ft_live_cast(struct ft_live *l, uint32_t x, unsigned element);
 
-/* Give a weight that nobody used yet other sizes for the same elements. False where it cannot be. */
+/* Give a weight that nobody used yet other sizes for the same elements. False where it cannot be.
+ */
 bool ft_live_reshape_weight(struct ft_live *l, struct ft_weight *w, const int64_t *dims, int rank);
 
 /*

@@ -42,7 +42,8 @@ static int add(struct inlining *in, const struct ft_operator *op)
   return 0;
 }
 
-/* What NAME of F is in its call, the CALLth: the caller's for inputs and outputs, else a new one. */
+/* What NAME of F is in its call, the CALLth: the caller's for inputs and outputs, else a new one.
+ */
 static int rename_one(struct inlining *in, const struct ft_onnx_function *f,
                       const struct ft_operator *caller, size_t call, uint32_t *name)
 {

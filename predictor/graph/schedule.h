@@ -20,7 +20,8 @@ enum ft_precision {
 
 enum ft_event_kind {
   FT_EVENT_TAKE,
-  FT_EVENT_WORK, /* a workspace is taken: without room cuDNN's next choice needs less (Conv_v8.cpp) */
+  FT_EVENT_WORK, /* a workspace is taken: without room cuDNN's next choice needs less (Conv_v8.cpp)
+                  */
   FT_EVENT_GIVE,
   FT_EVENT_TRIED /* a convolution's first run: cuDNN's trials are followed by an empty cache */
 };

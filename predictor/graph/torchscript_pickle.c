@@ -180,12 +180,12 @@ static unsigned element_of(const char *storage)
   static const struct {
     const char *name;
     uint8_t element;
-  } storages[] = { { "torch.FloatStorage", 1 },   { "torch.HalfStorage", 10 },
-                   { "torch.BFloat16Storage", 16 }, { "torch.DoubleStorage", 11 },
-                   { "torch.LongStorage", 7 },    { "torch.IntStorage", 6 },
-                   { "torch.ShortStorage", 5 },   { "torch.CharStorage", 3 },
-                   { "torch.ByteStorage", 2 },    { "torch.BoolStorage", 9 },
-                   { "torch.QInt8Storage", 3 },   { "torch.QUInt8Storage", 2 },
+  } storages[] = { { "torch.FloatStorage", 1 },        { "torch.HalfStorage", 10 },
+                   { "torch.BFloat16Storage", 16 },    { "torch.DoubleStorage", 11 },
+                   { "torch.LongStorage", 7 },         { "torch.IntStorage", 6 },
+                   { "torch.ShortStorage", 5 },        { "torch.CharStorage", 3 },
+                   { "torch.ByteStorage", 2 },         { "torch.BoolStorage", 9 },
+                   { "torch.QInt8Storage", 3 },        { "torch.QUInt8Storage", 2 },
                    { "torch.ComplexFloatStorage", 14 } };
 
   for (size_t i = 0; i < sizeof storages / sizeof *storages; i++)
@@ -257,9 +257,10 @@ static int tensor(struct pickle *p, const struct ft_values *args)
   if (sizes->count > FT_GRAPH_RANK)
     return fail(p, "a tensor of more than 32 dimensions");
   w->name = "";
-  w->declared = (struct ft_declared){ .rank = (int)sizes->count,
-                                      .element = (uint8_t)element_of(storage->list->items[1].string),
-                                      .at = p->at };
+  w->declared =
+      (struct ft_declared){ .rank = (int)sizes->count,
+                            .element = (uint8_t)element_of(storage->list->items[1].string),
+                            .at = p->at };
   w->declared.dims = ft_live_take(p->l, (sizes->count + 1) * sizeof *w->declared.dims);
   if (!w->declared.dims)
     return -1;
@@ -329,8 +330,8 @@ static int set_state(struct pickle *p)
     return 0;
   for (size_t i = 0; i + 1 < state.list->count; i += 2)
     if (state.list->items[i].type == FT_VALUE_STRING &&
-        ft_object_set(p->l, object->object, state.list->items[i].string,
-                      state.list->items[i + 1]) < 0)
+        ft_object_set(p->l, object->object, state.list->items[i].string, state.list->items[i + 1]) <
+            0)
       return -1;
   return 0;
 }
@@ -488,7 +489,9 @@ static int step(struct pickle *p, uint8_t code)
 int ft_pickle_read(struct ft_live *l, const char *part, const char *data, size_t length,
                    const struct ft_script *constants, struct ft_operand *value)
 {
-  struct pickle p = { .l = l, .part = part, .constants = constants, .data = (const uint8_t *)data, .length = length };
+  struct pickle p = {
+    .l = l, .part = part, .constants = constants, .data = (const uint8_t *)data, .length = length
+  };
 
   for (size_t steps = 0; p.at < p.length && steps < STEPS; steps++) {
     uint8_t code = p.data[p.at++];

@@ -6,8 +6,8 @@
 #include "predictor/history/store.h"
 
 /*
- * Call SEE with node and platform of runs that were put after number *AFTER, and when they ended: the
- * last LIMIT of them, those without a platform left out. *AFTER becomes the last one's number.
+ * Call SEE with node and platform of runs that were put after number *AFTER, and when they ended:
+ * the last LIMIT of them, those without a platform left out. *AFTER becomes the last one's number.
  * Returns 0; -1 with ERR.
  */
 int ft_store_nodes(struct ft_store *store, int64_t *after, unsigned limit,

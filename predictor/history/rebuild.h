@@ -10,11 +10,12 @@
 struct ft_rebuild {
   ft_model model; /* what is learnt so far */
   ft_performance performance;
-  double time;    /* of the last run that was, and its row */
+  double time; /* of the last run that was, and its row */
   int64_t row;
 };
 
-/* Begin with an empty model of UID's APP, of all users' where it is FT_LAYOUT_POOLED, under RULE. */
+/* Begin with an empty model of UID's APP, of all users' where it is FT_LAYOUT_POOLED, under RULE.
+ */
 void ft_rebuild_begin(struct ft_rebuild *rebuild, uint32_t uid, const char *app, ft_rule rule);
 
 /*

@@ -44,10 +44,11 @@ int ft_store_timed(struct ft_store *store, unsigned most,
                                 struct ft_error *err),
                    void *data, struct ft_error *err)
 {
-  static const char sql[] = "SELECT app, uid FROM observation"
-                            " WHERE app <> '' AND platform <> '' AND runtime_seconds > 0"
-                            " AND outcome = ?1 GROUP BY app, uid HAVING min(platform) < max(platform)"
-                            " ORDER BY max(end_time) DESC LIMIT ?2";
+  static const char sql[] =
+      "SELECT app, uid FROM observation"
+      " WHERE app <> '' AND platform <> '' AND runtime_seconds > 0"
+      " AND outcome = ?1 GROUP BY app, uid HAVING min(platform) < max(platform)"
+      " ORDER BY max(end_time) DESC LIMIT ?2";
   struct runs runs = { malloc(RUNS * sizeof *runs.run), 0 };
   ft_performance *p = malloc(sizeof *p);
   sqlite3_stmt *statement = NULL;

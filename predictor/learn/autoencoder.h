@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The model of Nichols, Yeom and Bhatele 2022 (Predicting Cross-Platform Relative Performance with
- * Deep Generative Models): a variational auto-encoder of the features, its decoder calibrated (Rybkin,
- * Daniilidis, Levine 2021), its KL weight changing, with feedback from the regressor; then a
- * network of three layers of 1024 units from the latent representation to the ratios.
+ * Deep Generative Models): a variational auto-encoder of the features, its decoder calibrated
+ * (Rybkin, Daniilidis, Levine 2021), its KL weight changing, with feedback from the regressor; then
+ * a network of three layers of 1024 units from the latent representation to the ratios.
  */
 #ifndef FT_LEARN_AUTOENCODER_H
 #define FT_LEARN_AUTOENCODER_H
@@ -22,16 +22,17 @@ enum ft_autoencoder_phase {
   FT_AUTOENCODER_PHASES
 };
 
-/* What is told of each step: the lower bound of a row's log-likelihood, and the regressor's mean squared error. */
+/* What is told of each step: the lower bound of a row's log-likelihood, and the regressor's mean
+ * squared error. */
 struct ft_autoencoder_told {
   enum ft_autoencoder_phase phase;
   double bound, missed; /* NAN where it is not part of the phase; outputs have a deviation of 1 */
 };
 
 struct ft_autoencoder_settings {
-  size_t latent, hidden;                /* numbers of the latent space; units of encoder and decoder */
-  size_t units;                         /* of the regressor's three layers */
-  size_t steps[FT_AUTOENCODER_PHASES];  /* of at most FT_AUTOENCODER_BATCH rows each */
+  size_t latent, hidden; /* numbers of the latent space; units of encoder and decoder */
+  size_t units;          /* of the regressor's three layers */
+  size_t steps[FT_AUTOENCODER_PHASES]; /* of at most FT_AUTOENCODER_BATCH rows each */
   uint64_t seed;
   bool (*stop)(void *data, const struct ft_autoencoder_told *told); /* true: give up; or NULL */
   void *data;
@@ -50,9 +51,9 @@ struct ft_autoencoder {
 };
 
 /*
- * Fit MODEL, to be freed in either case, to SAMPLES, whose columns have a deviation of about 1. Equal
- * seeds give equal models on one kind of processor. Returns 0; -1 with ERR, also where it was stopped or
- * OpenBLAS is not there.
+ * Fit MODEL, to be freed in either case, to SAMPLES, whose columns have a deviation of about 1.
+ * Equal seeds give equal models on one kind of processor. Returns 0; -1 with ERR, also where it was
+ * stopped or OpenBLAS is not there.
  */
 int ft_autoencoder_fit(const struct ft_samples *samples,
                        const struct ft_autoencoder_settings *settings, struct ft_autoencoder *model,

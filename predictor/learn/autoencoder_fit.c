@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How an auto-encoder and its regressor are trained: rows in, in batches, by the phases of the paper's Figure 1. */
+/* How an auto-encoder and its regressor are trained: rows in, in batches, by the phases of the
+ * paper's Figure 1. */
 #include "config.h"
 
 #include <math.h>
@@ -10,7 +11,8 @@
 
 /* Kingma and Ba 2015: alpha's good default. */
 #define RATE 1e-3F
-/* The least logarithm of the decoder's deviation (Rybkin and others 2021, their code's soft clip). */
+/* The least logarithm of the decoder's deviation (Rybkin and others 2021, their code's soft clip).
+ */
 #define LEAST_LOG_DEVIATION (-6)
 /* Beyond this a variance of the latent space overflows. */
 #define FAR 10
@@ -23,19 +25,21 @@ const struct ft_autoencoder_settings ft_autoencoder_usual = {
   .latent = 8, .hidden = 64, .units = 1024, .steps = { 300, 900, 30, 40 }
 };
 
-int ft_autoencoder_work_make(struct ft_autoencoder_work *w,
-                             const struct ft_autoencoder_settings *s, size_t columns,
-                             size_t outputs, struct ft_random *random, struct ft_error *err)
+int ft_autoencoder_work_make(struct ft_autoencoder_work *w, const struct ft_autoencoder_settings *s,
+                             size_t columns, size_t outputs, struct ft_random *random,
+                             struct ft_error *err)
 {
   const size_t width[FT_AUTOENCODER_PARTS][5] = { { columns, s->hidden, 2 * s->latent },
                                                   { s->latent, s->hidden, columns },
-                                                  { s->latent, s->units, s->units, s->units, outputs } };
+                                                  { s->latent, s->units, s->units, s->units,
+                                                    outputs } };
   static const size_t layers[FT_AUTOENCODER_PARTS] = { 2, 2, 4 };
   size_t places = (size_t)FT_AUTOENCODER_BATCH * (s->latent + 1);
 
   *w = (struct ft_autoencoder_work){ .columns = columns, .outputs = outputs, .latent = s->latent };
   if (s->latent < 1 || s->latent > FT_AUTOENCODER_LATENT)
-    return ft_error_set(err, "a latent space of %zu; expected 1 to %d", s->latent, FT_AUTOENCODER_LATENT);
+    return ft_error_set(err, "a latent space of %zu; expected 1 to %d", s->latent,
+                        FT_AUTOENCODER_LATENT);
   w->noise = calloc(places, sizeof *w->noise);
   w->z = calloc(places, sizeof *w->z);
   w->slope = calloc(places, sizeof *w->slope);
@@ -94,12 +98,13 @@ static void encode(struct ft_autoencoder_work *w, const float *x, size_t rows)
     for (size_t k = 0; k < w->latent; k++) {
       float spread = fminf(fmaxf(out[(2 * r + 1) * w->latent + k], -FAR), FAR);
 
-      w->z[r * w->latent + k] = out[2 * r * w->latent + k] +
-                                expf(spread / 2) * w->noise[r * w->latent + k];
+      w->z[r * w->latent + k] =
+          out[2 * r * w->latent + k] + expf(spread / 2) * w->noise[r * w->latent + k];
     }
 }
 
-/* The divergence from a standard normal, weighed, and back through the encoder with the slopes at the places. */
+/* The divergence from a standard normal, weighed, and back through the encoder with the slopes at
+ * the places. */
 static double encode_back(struct ft_autoencoder_work *w, size_t rows, double kl)
 {
   struct ft_network_pass *pass = &w->pass[FT_ENCODER];
@@ -108,13 +113,15 @@ static double encode_back(struct ft_autoencoder_work *w, size_t rows, double kl)
   for (size_t r = 0; r < rows; r++)
     for (size_t k = 0; k < w->latent; k++) {
       size_t i = 2 * r * w->latent + k, j = i + w->latent, at = r * w->latent + k;
-      float mean = pass->out[1][i], log_variance = pass->out[1][j], part = (float)(kl / (double)rows);
+      float mean = pass->out[1][i], log_variance = pass->out[1][j],
+            part = (float)(kl / (double)rows);
       float inside = log_variance > -FAR && log_variance < FAR ? 1 : 0;
       float variance = expf(fminf(fmaxf(log_variance, -FAR), FAR));
 
       divergence += ((double)mean * mean + variance - 1 - log((double)variance)) / 2;
       pass->slope[1][i] = w->slope[at] + part * mean;
-      pass->slope[1][j] = inside * (w->slope[at] * w->noise[at] * sqrtf(variance) + part * (variance - 1)) / 2;
+      pass->slope[1][j] =
+          inside * (w->slope[at] * w->noise[at] * sqrtf(variance) + part * (variance - 1)) / 2;
     }
   ft_network_backward(&w->blas, &w->part[FT_ENCODER], pass, w->adam[FT_ENCODER].gradient, NULL);
   return divergence / (double)rows;
@@ -135,13 +142,15 @@ double ft_autoencoder_loss(struct ft_autoencoder_work *w, enum ft_autoencoder_ph
   if (code) {
     ft_network_forward(&w->blas, &w->part[FT_DECODER], w->z, rows, decoder);
     loss = calibrated(decoder->out[1], x, rows, w->columns, decoder->slope[1], &missed);
-    ft_network_backward(&w->blas, &w->part[FT_DECODER], decoder, w->adam[FT_DECODER].gradient, w->slope);
+    ft_network_backward(&w->blas, &w->part[FT_DECODER], decoder, w->adam[FT_DECODER].gradient,
+                        w->slope);
     told->bound = -loss - (double)w->columns / 2 * (1 + log(2 * acos(-1)));
   }
   if (regress) {
     ft_network_forward(&w->blas, &w->part[FT_REGRESSOR], w->z, rows, regressor);
     loss += calibrated(regressor->out[3], y, rows, w->outputs, regressor->slope[3], &told->missed);
-    ft_network_backward(&w->blas, &w->part[FT_REGRESSOR], regressor, w->adam[FT_REGRESSOR].gradient, back);
+    ft_network_backward(&w->blas, &w->part[FT_REGRESSOR], regressor, w->adam[FT_REGRESSOR].gradient,
+                        back);
     for (size_t i = 0; code && i < rows * w->latent; i++)
       w->slope[i] += back[i];
   }
@@ -153,10 +162,12 @@ double ft_autoencoder_loss(struct ft_autoencoder_work *w, enum ft_autoencoder_ph
   return loss;
 }
 
-/* The steps of one phase, on rows drawn batch by batch in an order that is dealt anew each time round. */
+/* The steps of one phase, on rows drawn batch by batch in an order that is dealt anew each time
+ * round. */
 static int run_phase(struct ft_autoencoder_work *w, const struct ft_autoencoder_settings *s,
-                     enum ft_autoencoder_phase phase, const struct ft_samples *all, const float *whole[2],
-                     size_t *order, struct ft_random *random, float *batch[2], struct ft_error *err)
+                     enum ft_autoencoder_phase phase, const struct ft_samples *all,
+                     const float *whole[2], size_t *order, struct ft_random *random,
+                     float *batch[2], struct ft_error *err)
 {
   size_t at = all->rows, rows = all->rows < FT_AUTOENCODER_BATCH ? all->rows : FT_AUTOENCODER_BATCH;
   size_t count[2] = { all->columns, all->outputs };
@@ -192,7 +203,8 @@ static int run_phase(struct ft_autoencoder_work *w, const struct ft_autoencoder_
 }
 
 /* Mean and deviation of the outputs; Y gets them scaled. */
-static int scale(const struct ft_samples *s, struct ft_autoencoder *m, float *y, struct ft_error *err)
+static int scale(const struct ft_samples *s, struct ft_autoencoder *m, float *y,
+                 struct ft_error *err)
 {
   m->mean = calloc(s->outputs, sizeof *m->mean);
   m->deviation = calloc(s->outputs, sizeof *m->deviation);
@@ -215,7 +227,8 @@ static int scale(const struct ft_samples *s, struct ft_autoencoder *m, float *y,
 int ft_autoencoder_fit(const struct ft_samples *s, const struct ft_autoencoder_settings *settings,
                        struct ft_autoencoder *m, struct ft_error *err)
 {
-  float *x = calloc(s->rows * s->columns + 1, sizeof *x), *y = calloc(s->rows * s->outputs + 1, sizeof *y);
+  float *x = calloc(s->rows * s->columns + 1, sizeof *x),
+        *y = calloc(s->rows * s->outputs + 1, sizeof *y);
   float *batch[2] = { calloc(FT_AUTOENCODER_BATCH * (s->columns + 1), sizeof(float)),
                       calloc(FT_AUTOENCODER_BATCH * (s->outputs + 1), sizeof(float)) };
   size_t *order = calloc(s->rows + 1, sizeof *order);
@@ -224,7 +237,9 @@ int ft_autoencoder_fit(const struct ft_samples *s, const struct ft_autoencoder_s
   struct ft_random random;
   int status = -1;
 
-  *m = (struct ft_autoencoder){ .columns = s->columns, .outputs = s->outputs, .latent = settings->latent };
+  *m = (struct ft_autoencoder){ .columns = s->columns,
+                                .outputs = s->outputs,
+                                .latent = settings->latent };
   if (!x || !y || !batch[0] || !batch[1] || !order || !s->rows || !s->outputs || !s->columns) {
     ft_error_set(err, "an auto-encoder: no rows, or out of memory");
     goto out;
@@ -238,7 +253,8 @@ int ft_autoencoder_fit(const struct ft_samples *s, const struct ft_autoencoder_s
       ft_autoencoder_work_make(&w, settings, s->columns, s->outputs, &random, err) < 0)
     goto out;
   for (int phase = 0; phase < FT_AUTOENCODER_PHASES; phase++)
-    if (run_phase(&w, settings, (enum ft_autoencoder_phase)phase, s, whole, order, &random, batch, err) < 0)
+    if (run_phase(&w, settings, (enum ft_autoencoder_phase)phase, s, whole, order, &random, batch,
+                  err) < 0)
       goto out;
   m->encoder = w.part[FT_ENCODER];
   m->regressor = w.part[FT_REGRESSOR];

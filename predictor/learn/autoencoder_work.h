@@ -23,8 +23,8 @@ int ft_autoencoder_work_make(struct ft_autoencoder_work *work,
 void ft_autoencoder_work_free(struct ft_autoencoder_work *work);
 
 /*
- * The loss of ROWS rows, a row's mean, its gradients added to those of the parts that PHASE trains. X
- * and Y are what is encoded and regressed, work->noise is given, KL weighs the divergence.
+ * The loss of ROWS rows, a row's mean, its gradients added to those of the parts that PHASE trains.
+ * X and Y are what is encoded and regressed, work->noise is given, KL weighs the divergence.
  */
 double ft_autoencoder_loss(struct ft_autoencoder_work *work, enum ft_autoencoder_phase phase,
                            const float *x, const float *y, size_t rows, double kl,

@@ -45,7 +45,8 @@ void ft_blas_multiply(const struct ft_blas *blas, const float *a, bool a_turned,
 {
   __typeof__(cblas_sgemm) *multiply = (__typeof__(cblas_sgemm) *)blas->sgemm;
 
-  multiply(CblasRowMajor, a_turned ? CblasTrans : CblasNoTrans, b_turned ? CblasTrans : CblasNoTrans,
-           (blasint)rows, (blasint)columns, (blasint)inner, 1, a, (blasint)(a_turned ? rows : inner), b,
-           (blasint)(b_turned ? inner : columns), add, c, (blasint)columns);
+  multiply(CblasRowMajor, a_turned ? CblasTrans : CblasNoTrans,
+           b_turned ? CblasTrans : CblasNoTrans, (blasint)rows, (blasint)columns, (blasint)inner, 1,
+           a, (blasint)(a_turned ? rows : inner), b, (blasint)(b_turned ? inner : columns), add, c,
+           (blasint)columns);
 }

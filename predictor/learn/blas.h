@@ -16,7 +16,8 @@ struct ft_blas {
   void (*sgemm)(void); /* cblas_sgemm */
 };
 
-/* Load it, to count on one thread. To be closed in either case. 0; -1 with ERR where it is not there. */
+/* Load it, to count on one thread. To be closed in either case. 0; -1 with ERR where it is not
+ * there. */
 int ft_blas_open(struct ft_blas *blas, struct ft_error *err);
 void ft_blas_close(struct ft_blas *blas);
 
@@ -25,6 +26,7 @@ void ft_blas_close(struct ft_blas *blas);
  * A, or B, is taken as it is or as the transpose of what stands there.
  */
 void ft_blas_multiply(const struct ft_blas *blas, const float *a, bool a_turned, const float *b,
-                      bool b_turned, size_t rows, size_t inner, size_t columns, float add, float *c);
+                      bool b_turned, size_t rows, size_t inner, size_t columns, float add,
+                      float *c);
 
 #endif

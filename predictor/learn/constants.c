@@ -25,10 +25,10 @@ enum {
 struct ft_sweep {
   double value[NODES][BLOCK];
   double adjoint[NODES][BLOCK];
-  const double *at[NODES];        /* a node's values: a variable's are the table's own */
+  const double *at[NODES]; /* a node's values: a variable's are the table's own */
   struct ft_links links;
-  bool moves[NODES];              /* whether a fitted constant lies below it, or is it */
-  int fitted;                     /* constants, the last time */
+  bool moves[NODES]; /* whether a fitted constant lies below it, or is it */
+  int fitted;        /* constants, the last time */
 };
 
 struct ft_sweep *ft_sweep_new(void)
@@ -53,9 +53,9 @@ static void link_nodes(const struct ft_expression *e, struct ft_sweep *s)
 static void apply(enum ft_symbol symbol, const double *restrict a, const double *restrict b,
                   double *restrict v)
 {
-#define EACH(expression)             \
-  for (size_t r = 0; r < BLOCK; r++) \
-    v[r] = (expression);             \
+#define EACH(expression)                                                                           \
+  for (size_t r = 0; r < BLOCK; r++)                                                               \
+    v[r] = (expression);                                                                           \
   break
   switch (symbol) {
   case FT_SYMBOL_ADD:
@@ -104,8 +104,8 @@ static void forward(const struct ft_rows *f, const struct ft_expression *e, stru
       for (size_t r = 0; r < BLOCK; r++)
         s->value[i][r] = e->constant[i];
     else
-      apply(e->symbol[i], s->at[s->links.left[i]], s->links.right[i] >= 0 ? s->at[s->links.right[i]] : NULL,
-            s->value[i]);
+      apply(e->symbol[i], s->at[s->links.left[i]],
+            s->links.right[i] >= 0 ? s->at[s->links.right[i]] : NULL, s->value[i]);
   }
 }
 
@@ -114,9 +114,9 @@ static void derive(enum ft_symbol symbol, const double *restrict d, const double
                    const double *restrict a, const double *restrict b, double *restrict da,
                    double *restrict db)
 {
-#define EACH(to, expression)               \
-  for (size_t r = 0; to && r < BLOCK; r++) \
-    to[r] = (expression)
+#define EACH(to, expression)                                                                       \
+  for (size_t r = 0; to && r < BLOCK; r++)                                                         \
+  to[r] = (expression)
   switch (symbol) {
   case FT_SYMBOL_ADD:
     EACH(da, d[r]);
@@ -320,7 +320,8 @@ static double mean(const struct ft_rows *f, struct sums sums)
   return isfinite(sums.absolutes) ? sums.absolutes / (double)f->rows : INFINITY;
 }
 
-double ft_constants_error(const struct ft_rows *f, const struct ft_expression *e, struct ft_sweep *s)
+double ft_constants_error(const struct ft_rows *f, const struct ft_expression *e,
+                          struct ft_sweep *s)
 {
   link_nodes(e, s);
   return mean(f, measure(f, e, s, false));

@@ -13,11 +13,11 @@ enum { ADDED = 1, SCALED = 2, FITTED = 4 };
 
 struct roles {
   uint8_t role[FT_EXPRESSION_NODES];
-  int constant[FT_EXPRESSION_NODES]; /* of a subtree without variables its first constant, else -1 */
+  int constant[FT_EXPRESSION_NODES]; /* of a subtree without variables its first constant, else -1
+                                      */
 };
 
-static void find_constants(const struct ft_expression *e, const struct ft_links *s,
-                           struct roles *r)
+static void find_constants(const struct ft_expression *e, const struct ft_links *s, struct roles *r)
 {
   for (int i = 0; i < e->length; i++) {
     int l = s->left[i], k = s->right[i];
@@ -31,7 +31,8 @@ static void find_constants(const struct ft_expression *e, const struct ft_links 
   }
 }
 
-/* A node has operands C, without variables, and X: C is a parameter unless the parents do as much. */
+/* A node has operands C, without variables, and X: C is a parameter unless the parents do as much.
+ */
 static void beside(struct roles *r, int i, int c, int x, uint8_t does, uint8_t keeps)
 {
   r->role[c] = r->role[i] & does ? 0 : FITTED;

@@ -31,28 +31,28 @@ enum ft_symbol {
 }; /* stored in model files: only ever added to */
 
 enum {
-  FT_EXPRESSION_NODES = 40,    /* of one equation */
-  FT_EXPRESSION_DEPTH = 16,    /* of its stack */
+  FT_EXPRESSION_NODES = 40, /* of one equation */
+  FT_EXPRESSION_DEPTH = 16, /* of its stack */
   FT_EXPRESSION_VARIABLES = 24
 };
 
 struct ft_expression {
   uint8_t length;
   uint8_t symbol[FT_EXPRESSION_NODES];
-  uint8_t variable[FT_EXPRESSION_NODES];  /* of a FT_SYMBOL_VARIABLE */
-  double constant[FT_EXPRESSION_NODES];   /* of a FT_SYMBOL_CONSTANT */
+  uint8_t variable[FT_EXPRESSION_NODES]; /* of a FT_SYMBOL_VARIABLE */
+  double constant[FT_EXPRESSION_NODES];  /* of a FT_SYMBOL_CONSTANT */
   double intercept, slope;
-  double scale[FT_EXPRESSION_VARIABLES];  /* a variable stands divided by its scale */
+  double scale[FT_EXPRESSION_VARIABLES]; /* a variable stands divided by its scale */
 };
 
 /* How many operands SYMBOL, below FT_SYMBOLS, takes: 0, 1 or 2. */
 static inline int ft_symbol_arity(unsigned symbol)
 {
   static const uint8_t arity[FT_SYMBOLS] = {
-    [FT_SYMBOL_ADD] = 2,  [FT_SYMBOL_MULTIPLY] = 2, [FT_SYMBOL_SQUARE] = 1, [FT_SYMBOL_CUBE] = 1,
-    [FT_SYMBOL_SUBTRACT] = 2, [FT_SYMBOL_DIVIDE] = 2, [FT_SYMBOL_ROOT] = 1, [FT_SYMBOL_LOG] = 1,
-    [FT_SYMBOL_SINE] = 1, [FT_SYMBOL_COSINE] = 1, [FT_SYMBOL_EXPONENTIAL] = 1,
-    [FT_SYMBOL_MINIMUM] = 2
+    [FT_SYMBOL_ADD] = 2,    [FT_SYMBOL_MULTIPLY] = 2,    [FT_SYMBOL_SQUARE] = 1,
+    [FT_SYMBOL_CUBE] = 1,   [FT_SYMBOL_SUBTRACT] = 2,    [FT_SYMBOL_DIVIDE] = 2,
+    [FT_SYMBOL_ROOT] = 1,   [FT_SYMBOL_LOG] = 1,         [FT_SYMBOL_SINE] = 1,
+    [FT_SYMBOL_COSINE] = 1, [FT_SYMBOL_EXPONENTIAL] = 1, [FT_SYMBOL_MINIMUM] = 2
   };
 
   return arity[symbol];
@@ -69,8 +69,9 @@ double ft_expression_evaluate(const struct ft_expression *expression, const doub
 
 /*
  * Print with NAMES of the variables and UNIT of the value ("" for none), as plain text
- * (which Python, R and C read, but for "^") or LATEX, coefficients with so many DIGITS, 1 to 17. Sums, products and powers are multiplied out into a polynomial;
- * anything else is printed as it stands. Returns 0, or -1 past OUT's limit.
+ * (which Python, R and C read, but for "^") or LATEX, coefficients with so many DIGITS, 1 to 17.
+ * Sums, products and powers are multiplied out into a polynomial; anything else is printed as it
+ * stands. Returns 0, or -1 past OUT's limit.
  */
 int ft_expression_print(const struct ft_expression *expression, const char *const *names,
                         const char *unit, bool latex, int digits, struct ft_buf *out);

@@ -179,7 +179,8 @@ static int print_monomial(const struct monomial *m, const char *const *names, st
   for (int v = 0; v < FT_EXPRESSION_VARIABLES; v++) {
     if (!m->power[v])
       continue;
-    if (ft_buf_printf(out, style.latex ? " \\cdot " : "*") < 0 || print_name(names[v], style, out) < 0)
+    if (ft_buf_printf(out, style.latex ? " \\cdot " : "*") < 0 ||
+        print_name(names[v], style, out) < 0)
       return -1;
     if (m->power[v] > 1 && ft_buf_printf(out, style.latex ? "^{%d}" : "^%d", m->power[v]) < 0)
       return -1;
@@ -187,8 +188,8 @@ static int print_monomial(const struct monomial *m, const char *const *names, st
   return 0;
 }
 
-static int print_polynomial(const struct polynomial *p, const char *const *names, struct style style,
-                            struct ft_buf *out)
+static int print_polynomial(const struct polynomial *p, const char *const *names,
+                            struct style style, struct ft_buf *out)
 {
   bool first = true;
 
@@ -197,8 +198,9 @@ static int print_polynomial(const struct polynomial *p, const char *const *names
 
     if (m->coefficient == 0)
       continue;
-    if (ft_buf_printf(out, "%s", first ? (m->coefficient < 0 ? "-" : "")
-                                       : (m->coefficient < 0 ? " - " : " + ")) < 0 ||
+    if (ft_buf_printf(out, "%s",
+                      first ? (m->coefficient < 0 ? "-" : "")
+                            : (m->coefficient < 0 ? " - " : " + ")) < 0 ||
         print_monomial(m, names, style, out) < 0)
       return -1;
     first = false;
@@ -217,7 +219,8 @@ static const struct form {
   [FT_SYMBOL_SQUARE] = { { "(", "\\left(" }, { 0 }, { ")^2", "\\right)^{2}" } },
   [FT_SYMBOL_CUBE] = { { "(", "\\left(" }, { 0 }, { ")^3", "\\right)^{3}" } },
   [FT_SYMBOL_ROOT] = { { "sqrt(abs(", "\\sqrt{\\left|" }, { 0 }, { "))", "\\right|}" } },
-  [FT_SYMBOL_LOG] = { { "log(1 + abs(", "\\log\\left(1 + \\left|" }, { 0 },
+  [FT_SYMBOL_LOG] = { { "log(1 + abs(", "\\log\\left(1 + \\left|" },
+                      { 0 },
                       { "))", "\\right|\\right)" } },
   [FT_SYMBOL_SINE] = { { "sin(", "\\sin\\left(" }, { 0 }, { ")", "\\right)" } },
   [FT_SYMBOL_COSINE] = { { "cos(", "\\cos\\left(" }, { 0 }, { ")", "\\right)" } },
@@ -243,8 +246,8 @@ static int print_variable(const struct ft_expression *e, int i, const char *cons
   return ft_buf_printf(out, style.latex ? "}" : ")");
 }
 
-static int print_tree(const struct ft_expression *e, int i, const char *const *names, struct style style,
-                      struct ft_buf *out)
+static int print_tree(const struct ft_expression *e, int i, const char *const *names,
+                      struct style style, struct ft_buf *out)
 {
   const struct form *form = &forms[e->symbol[i]];
 

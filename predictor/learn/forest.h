@@ -38,8 +38,8 @@ struct ft_forest_node {
 /* A fitted forest; all 0 is an empty one. A node's children stand behind it. */
 struct ft_forest {
   size_t columns, outputs, trees, nodes, leaves;
-  double scale;  /* of the sum over the trees */
-  double *base;  /* added; one an output */
+  double scale; /* of the sum over the trees */
+  double *base; /* added; one an output */
   uint32_t *root;
   struct ft_forest_node *node;
   double *value;
@@ -57,7 +57,8 @@ void ft_forest_predict(const struct ft_forest *forest, const double *x, double *
 
 void ft_forest_save(const struct ft_forest *forest, struct ft_numbers *out);
 
-/* A forest of COLUMNS and OUTPUTS, and no other. Returns 0; -1 with ERR; to be freed in either case. */
+/* A forest of COLUMNS and OUTPUTS, and no other. Returns 0; -1 with ERR; to be freed in either
+ * case. */
 int ft_forest_load(struct ft_numbers_reader *in, size_t columns, size_t outputs,
                    struct ft_forest *forest, struct ft_error *err);
 

@@ -18,16 +18,17 @@ struct ft_gauss {
 };
 
 /*
- * Complete OUT, where Y, rows x OUTPUTS (1 to FT_GAUSS_OUTPUTS), is NAN, and learn GAUSS from it: expectation and
- * maximisation (Dempster, Laird, Rubin 1977), off-diagonal covariances shrunk by
+ * Complete OUT, where Y, rows x OUTPUTS (1 to FT_GAUSS_OUTPUTS), is NAN, and learn GAUSS from it:
+ * expectation and maximisation (Dempster, Laird, Rubin 1977), off-diagonal covariances shrunk by
  * rows / (rows + OUTPUTS). A column without any number becomes 0. 0; -1 with ERR.
  */
-int ft_gauss_fit(const double *y, size_t rows, size_t outputs, double *out,
-                 struct ft_gauss *gauss, struct ft_error *err);
+int ft_gauss_fit(const double *y, size_t rows, size_t outputs, double *out, struct ft_gauss *gauss,
+                 struct ft_error *err);
 
 /*
- * Given the KNOWN deviations from the mean (NAN: not known), each the mean of some runs with variance
- * NOISE[output], the expected ones of all outputs and, unless NULL, what remains of their variance.
+ * Given the KNOWN deviations from the mean (NAN: not known), each the mean of some runs with
+ * variance NOISE[output], the expected ones of all outputs and, unless NULL, what remains of their
+ * variance.
  */
 int ft_gauss_condition(const struct ft_gauss *gauss, const double *known, const double *noise,
                        double *expected, double *variance, struct ft_error *err);

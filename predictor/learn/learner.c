@@ -27,8 +27,12 @@ static const struct {
   [FT_LEARNER_FOREST] = { .forest = { 1, 1, 64, 1.0 / 3, 0, false, true, 0 } },
   [FT_LEARNER_BOOSTING] = { .forest = { 1, 2, 3, 0.3, 0.08, false, false, 0 } },
   [FT_LEARNER_RIDGE] = { .ridge = ALL, .lambda = 10 },
-  [FT_LEARNER_RIDGE_TREES] = { .ridge = ALL, .lambda = 20, .forest = { 1, 1, 64, 0.5, 0, true, false, 0 } },
-  [FT_LEARNER_FEW_TREES] = { .ridge = FEW, .lambda = 3, .forest = { 1, 1, 64, 0.5, 0, true, false, 0 } },
+  [FT_LEARNER_RIDGE_TREES] = { .ridge = ALL,
+                               .lambda = 20,
+                               .forest = { 1, 1, 64, 0.5, 0, true, false, 0 } },
+  [FT_LEARNER_FEW_TREES] = { .ridge = FEW,
+                             .lambda = 3,
+                             .forest = { 1, 1, 64, 0.5, 0, true, false, 0 } },
   [FT_LEARNER_PROCESS] = { .process = true },
   [FT_LEARNER_RATE_TREES] = { .span = RATES, .forest = { 1, 1, 64, 1, 0, true, false, 0 } },
   [FT_LEARNER_RATE_PROCESS] = { .span = RATES, .process = true },
@@ -38,10 +42,14 @@ static const struct {
 };
 
 const char *const ft_learner_names[FT_LEARNERS] = {
-  [FT_LEARNER_CONSTANT] = "constant",   [FT_LEARNER_TREES] = "trees",
-  [FT_LEARNER_FOREST] = "forest",       [FT_LEARNER_BOOSTING] = "boosting",
-  [FT_LEARNER_RIDGE] = "ridge",         [FT_LEARNER_RIDGE_TREES] = "ridge_trees",
-  [FT_LEARNER_FEW_TREES] = "few_trees", [FT_LEARNER_PROCESS] = "process",
+  [FT_LEARNER_CONSTANT] = "constant",
+  [FT_LEARNER_TREES] = "trees",
+  [FT_LEARNER_FOREST] = "forest",
+  [FT_LEARNER_BOOSTING] = "boosting",
+  [FT_LEARNER_RIDGE] = "ridge",
+  [FT_LEARNER_RIDGE_TREES] = "ridge_trees",
+  [FT_LEARNER_FEW_TREES] = "few_trees",
+  [FT_LEARNER_PROCESS] = "process",
   [FT_LEARNER_RATE_TREES] = "rate_trees",
   [FT_LEARNER_RATE_PROCESS] = "rate_process",
   [FT_LEARNER_WORK_PROCESS] = "work_process",
@@ -70,8 +78,8 @@ static int fit_ridge(const struct ft_samples *s, const uint32_t *few, size_t cou
 }
 
 /* Trees on what the ridge leaves. */
-static int fit_forest(const struct ft_samples *s, unsigned trees, uint64_t seed, struct ft_learner *l,
-                      struct ft_error *err)
+static int fit_forest(const struct ft_samples *s, unsigned trees, uint64_t seed,
+                      struct ft_learner *l, struct ft_error *err)
 {
   double said[OUTPUTS];
   size_t room;
@@ -103,9 +111,10 @@ out:
   return status;
 }
 
-/* Sums of works, taken off Y. A time that spans less than orders of magnitude is no work: then there is none. */
-static int fit_works(const struct ft_samples *s, const struct ft_encode *encode, struct ft_learner *l,
-                     double *y, struct ft_error *err)
+/* Sums of works, taken off Y. A time that spans less than orders of magnitude is no work: then
+ * there is none. */
+static int fit_works(const struct ft_samples *s, const struct ft_encode *encode,
+                     struct ft_learner *l, double *y, struct ft_error *err)
 {
   double scale[FT_ENCODE_MOST] = { 0 }, said[OUTPUTS];
 
@@ -341,8 +350,7 @@ int ft_learner_load(struct ft_numbers_reader *in, const struct ft_encode *encode
   l->kind = (enum ft_learner_kind)ft_numbers_take_count(in, 0, FT_LEARNERS - 1);
   take_span(encode, l);
   columns = l->columns;
-  if (kinds[l->kind].ridge != NO_RIDGE &&
-      ft_ridge_load(in, columns, outputs, &l->ridge, err) < 0)
+  if (kinds[l->kind].ridge != NO_RIDGE && ft_ridge_load(in, columns, outputs, &l->ridge, err) < 0)
     return -1;
   if (kinds[l->kind].forest.trees && ft_forest_load(in, columns, outputs, &l->forest, err) < 0)
     return -1;
@@ -351,7 +359,8 @@ int ft_learner_load(struct ft_numbers_reader *in, const struct ft_encode *encode
   if (kinds[l->kind].works && ft_numbers_take_count(in, 0, 1) &&
       ft_works_load(in, encode->columns, outputs, &l->works, err) < 0)
     return -1;
-  return kinds[l->kind].network ? ft_autoencoder_load(in, columns, outputs, &l->autoencoder, err) : 0;
+  return kinds[l->kind].network ? ft_autoencoder_load(in, columns, outputs, &l->autoencoder, err)
+                                : 0;
 }
 
 void ft_learner_free(struct ft_learner *l)

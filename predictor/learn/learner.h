@@ -13,19 +13,19 @@
 #include "predictor/learn/works.h"
 
 enum ft_learner_kind {
-  FT_LEARNER_CONSTANT,    /* the mean */
-  FT_LEARNER_TREES,       /* extremely randomised trees on plain columns */
-  FT_LEARNER_FOREST,      /* random forest */
-  FT_LEARNER_BOOSTING,    /* gradient boosting */
-  FT_LEARNER_RIDGE,       /* of all columns */
-  FT_LEARNER_RIDGE_TREES, /* ridge of all columns, trees on what it leaves */
-  FT_LEARNER_FEW_TREES,   /* ridge of a few columns, trees on what it leaves */
-  FT_LEARNER_PROCESS,     /* Gaussian process */
-  FT_LEARNER_RATE_TREES,  /* extremely randomised trees on rates alone */
+  FT_LEARNER_CONSTANT,     /* the mean */
+  FT_LEARNER_TREES,        /* extremely randomised trees on plain columns */
+  FT_LEARNER_FOREST,       /* random forest */
+  FT_LEARNER_BOOSTING,     /* gradient boosting */
+  FT_LEARNER_RIDGE,        /* of all columns */
+  FT_LEARNER_RIDGE_TREES,  /* ridge of all columns, trees on what it leaves */
+  FT_LEARNER_FEW_TREES,    /* ridge of a few columns, trees on what it leaves */
+  FT_LEARNER_PROCESS,      /* Gaussian process */
+  FT_LEARNER_RATE_TREES,   /* extremely randomised trees on rates alone */
   FT_LEARNER_RATE_PROCESS, /* Gaussian process on rates alone */
   FT_LEARNER_WORK_PROCESS, /* a sum of works, Gaussian process on what it leaves */
-  FT_LEARNER_WORK_RATES,  /* the same, the process on rates alone */
-  FT_LEARNER_AUTOENCODER, /* variational auto-encoder and a network of three layers */
+  FT_LEARNER_WORK_RATES,   /* the same, the process on rates alone */
+  FT_LEARNER_AUTOENCODER,  /* variational auto-encoder and a network of three layers */
   FT_LEARNERS
 };
 
@@ -45,15 +45,16 @@ struct ft_learner {
 
 struct ft_learner_settings {
   const struct ft_encode *encode; /* by which the samples' columns are what they are */
-  const uint32_t *few; /* what a ridge of a few columns takes */
-  size_t count;        /* so many */
-  unsigned trees;      /* grown where there are any */
+  const uint32_t *few;            /* what a ridge of a few columns takes */
+  size_t count;                   /* so many */
+  unsigned trees;                 /* grown where there are any */
   uint64_t seed;
   bool (*stop)(void *data); /* asked now and then: true to give up; or NULL */
   void *data;
 };
 
-/* Fit KIND to SAMPLES. LEARNER is to be freed in either case. Returns 0; -1 with ERR, also when stopped. */
+/* Fit KIND to SAMPLES. LEARNER is to be freed in either case. Returns 0; -1 with ERR, also when
+ * stopped. */
 int ft_learner_fit(enum ft_learner_kind kind, const struct ft_samples *samples,
                    const struct ft_learner_settings *settings, struct ft_learner *learner,
                    struct ft_error *err);
@@ -61,7 +62,8 @@ int ft_learner_fit(enum ft_learner_kind kind, const struct ft_samples *samples,
 /* Whether KIND goes on in a line where its rows end. */
 bool ft_learner_linear(enum ft_learner_kind kind);
 
-/* Whether KIND takes seconds to fit and near a millisecond to ask: to be taken only where it is the best. */
+/* Whether KIND takes seconds to fit and near a millisecond to ask: to be taken only where it is the
+ * best. */
 bool ft_learner_slow(enum ft_learner_kind kind);
 
 /* What LEARNER says of row X, into OUT. Allocates nothing. */
@@ -69,7 +71,8 @@ void ft_learner_predict(const struct ft_learner *learner, const double *x, doubl
 
 /*
  * The columns of SAMPLES, FIRST among them, that a ridge of a few does best with on groups of rows
- * held out, taken one by one while that helps; those below PLAIN are asked. Returns how many, at most MOST.
+ * held out, taken one by one while that helps; those below PLAIN are asked. Returns how many, at
+ * most MOST.
  */
 size_t ft_learner_choose(const struct ft_samples *samples, const size_t *group, size_t plain,
                          uint32_t first, uint32_t *few, size_t most);

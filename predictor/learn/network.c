@@ -120,7 +120,8 @@ void ft_network_forward(const struct ft_blas *blas, const struct ft_network *n, 
 
     for (size_t r = 0; r < rows; r++)
       memcpy(out + r * outs, weight + ins * outs, outs * sizeof *out);
-    ft_blas_multiply(blas, l ? pass->out[l - 1] : in, false, weight, false, rows, ins, outs, 1, out);
+    ft_blas_multiply(blas, l ? pass->out[l - 1] : in, false, weight, false, rows, ins, outs, 1,
+                     out);
     for (size_t i = 0; l + 1 < n->layers && i < rows * outs; i++)
       out[i] = out[i] > 0 ? out[i] : 0;
     weight += size_of(n, l);
@@ -137,8 +138,8 @@ void ft_network_backward(const struct ft_blas *blas, const struct ft_network *n,
     float *slope = pass->slope[l], *before = l ? pass->slope[l - 1] : slope_in;
 
     at -= size_of(n, l);
-    ft_blas_multiply(blas, l ? pass->out[l - 1] : pass->in, true, slope, false, ins, pass->rows, outs,
-                     1, gradient + at);
+    ft_blas_multiply(blas, l ? pass->out[l - 1] : pass->in, true, slope, false, ins, pass->rows,
+                     outs, 1, gradient + at);
     for (size_t r = 0; r < pass->rows; r++)
       for (size_t o = 0; o < outs; o++)
         gradient[at + ins * outs + o] += slope[r * outs + o];
@@ -151,7 +152,8 @@ void ft_network_backward(const struct ft_blas *blas, const struct ft_network *n,
 }
 
 /* COUNT parameters from I on; see RUN. */
-static inline void step(struct ft_adam *adam, struct ft_network *n, float scale, size_t i, size_t count)
+static inline void step(struct ft_adam *adam, struct ft_network *n, float scale, size_t i,
+                        size_t count)
 {
   float *gradient = adam->gradient + i, *mean = adam->mean + i, *square = adam->square + i;
 
@@ -168,7 +170,8 @@ static inline void step(struct ft_adam *adam, struct ft_network *n, float scale,
 void ft_adam_step(struct ft_adam *adam, struct ft_network *n, float rate)
 {
   double steps = (double)++adam->steps;
-  float scale = rate * (float)(sqrt(1 - pow((double)BETA2, steps)) / (1 - pow((double)BETA1, steps)));
+  float scale =
+      rate * (float)(sqrt(1 - pow((double)BETA2, steps)) / (1 - pow((double)BETA1, steps)));
   size_t i = 0;
 
   for (; i + RUN <= n->parameters; i += RUN)

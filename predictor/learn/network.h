@@ -45,8 +45,8 @@ int ft_network_make(struct ft_network *network, const size_t *width, size_t laye
 void ft_network_free(struct ft_network *network);
 
 /* Room for at most ROWS rows at once. To be freed in either case. 0; -1 with ERR. */
-int ft_network_pass_make(struct ft_network_pass *pass, const struct ft_network *network, size_t rows,
-                         struct ft_error *err);
+int ft_network_pass_make(struct ft_network_pass *pass, const struct ft_network *network,
+                         size_t rows, struct ft_error *err);
 void ft_network_pass_free(struct ft_network_pass *pass);
 
 int ft_adam_make(struct ft_adam *adam, const struct ft_network *network, struct ft_error *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Fitted models as one run of numbers, each an IEEE 754 double of 8 bytes, the lowest first, on every
- * machine: how they are kept, and read with a bound at every step.
+ * Fitted models as one run of numbers, each an IEEE 754 double of 8 bytes, the lowest first, on
+ * every machine: how they are kept, and read with a bound at every step.
  */
 #ifndef FT_LEARN_NUMBERS_H
 #define FT_LEARN_NUMBERS_H

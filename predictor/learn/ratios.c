@@ -56,8 +56,8 @@ void ft_ratios_spread(const struct ft_ratios *m, size_t output, const double *le
 {
   size_t count = m->count[output];
 
-  ft_spread_quantiles(m->missed + output * m->rows, count, (unsigned)count, FT_RATIOS_PRIOR, LEAST, levels,
-                      level_count, out);
+  ft_spread_quantiles(m->missed + output * m->rows, count, (unsigned)count, FT_RATIOS_PRIOR, LEAST,
+                      levels, level_count, out);
 }
 
 void ft_ratios_save(const struct ft_ratios *m, struct ft_numbers *out)

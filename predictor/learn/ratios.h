@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A vector of log-ratios from features: every learner is tried on groups of rows held out, a mixture of
- * those that did best there is fitted to all rows, and what it missed there is its uncertainty.
+ * A vector of log-ratios from features: every learner is tried on groups of rows held out, a
+ * mixture of those that did best there is fitted to all rows, and what it missed there is its
+ * uncertainty.
  */
 #ifndef FT_LEARN_RATIOS_H
 #define FT_LEARN_RATIOS_H
@@ -22,7 +23,7 @@ struct ft_ratios_table {
 struct ft_ratios_settings {
   unsigned trees;    /* in a forest, 3 or more */
   unsigned learners; /* bits 1 << FT_LEARNER_...: those to be tried */
-  bool untried; /* take those, at least one, as they are: no row is held out, no error known */
+  bool untried;      /* take those, at least one, as they are: no row is held out, no error known */
   uint64_t seed;
   bool (*stop)(void *data); /* asked now and then: true to give up; or NULL */
   void *data;
@@ -55,8 +56,8 @@ void ft_ratios_predict(const struct ft_ratios *ratios, const double *x, double *
 
 /*
  * Bring OUT, a prediction, towards what runs showed: SEEN[output] is the mean log-ratio of
- * RUNS[output] runs (0: none), each with a deviation of NOISE. The fewer the runs, the nearer it stays.
- * SHRUNK gets by what each output's uncertainty is to be multiplied, 0 to 1. 0; -1 with ERR.
+ * RUNS[output] runs (0: none), each with a deviation of NOISE. The fewer the runs, the nearer it
+ * stays. SHRUNK gets by what each output's uncertainty is to be multiplied, 0 to 1. 0; -1 with ERR.
  */
 int ft_ratios_correct(const struct ft_ratios *ratios, const double *seen, const double *runs,
                       double noise, double *out, double *shrunk, struct ft_error *err);
@@ -66,9 +67,9 @@ void ft_ratios_spread(const struct ft_ratios *ratios, size_t output, const doubl
                       size_t level_count, double *out);
 
 /*
- * What is kept begins with FT_RATIOS_FORMAT, which changes whenever what follows is another: also with
- * the learners; above FT_GAUSS_OUTPUTS, which stood there once. Another one, and whatever is cut, too long or out of range, is refused: -1 with ERR; RATIOS is
- * to be freed in either case.
+ * What is kept begins with FT_RATIOS_FORMAT, which changes whenever what follows is another: also
+ * with the learners; above FT_GAUSS_OUTPUTS, which stood there once. Another one, and whatever is
+ * cut, too long or out of range, is refused: -1 with ERR; RATIOS is to be freed in either case.
  */
 enum { FT_RATIOS_FORMAT = 105 };
 void ft_ratios_save(const struct ft_ratios *ratios, struct ft_numbers *out);

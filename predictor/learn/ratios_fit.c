@@ -15,8 +15,8 @@
 enum { FEW = 4, FOLDS = 5 };
 
 /*
- * The fewest rows that a slow learner is tried on: with fewer a network of thousands of units a row was
- * never near the best (tests/bench/relative: aiwc's 88 rows, R2 0.5 against 0.8).
+ * The fewest rows that a slow learner is tried on: with fewer a network of thousands of units a row
+ * was never near the best (tests/bench/relative: aiwc's 88 rows, R2 0.5 against 0.8).
  */
 enum { SLOW_ROWS = 200 };
 
@@ -38,7 +38,7 @@ struct fitter {
   double *whole; /* Y without gaps */
   size_t *fold;  /* by row */
   size_t folds;
-  bool rates; /* some column is one */
+  bool rates;                /* some column is one */
   double *said[FT_LEARNERS]; /* of rows held out */
 };
 
@@ -117,8 +117,9 @@ static int fit_part(const struct fitter *g, size_t fold, unsigned mask, unsigned
   if (encode(f, x, y, group, rows, t, few, &count, &encoded, err) < 0)
     goto out;
   s = (struct ft_samples){ encoded, y, rows, f->encode.columns, t->outputs };
-  how = (struct ft_learner_settings){ &f->encode, few, count, trees, g->settings->seed,
-                                      g->settings->stop, g->settings->data };
+  how = (struct ft_learner_settings){
+    &f->encode, few, count, trees, g->settings->seed, g->settings->stop, g->settings->data
+  };
   for (int l = 0; l < FT_LEARNERS; l++)
     if (mask & 1u << l &&
         ft_learner_fit((enum ft_learner_kind)l, &s, &how, &f->learner[l], err) < 0)
@@ -182,8 +183,8 @@ static int deal(struct fitter *g, struct ft_error *err)
 }
 
 /*
- * The slow ones of MASK that are not near the best of the rest on the rows of FOLD are not worth the
- * other folds (a race: Maron and Moore 1994): NAN is what they say. Returns the rest.
+ * The slow ones of MASK that are not near the best of the rest on the rows of FOLD are not worth
+ * the other folds (a race: Maron and Moore 1994): NAN is what they say. Returns the rest.
  */
 static unsigned race(struct fitter *g, size_t fold, unsigned mask)
 {
@@ -198,7 +199,8 @@ static unsigned race(struct fitter *g, size_t fold, unsigned mask)
       best = fmin(best, squares[l]);
   }
   for (int l = 0; l < FT_LEARNERS; l++)
-    if (mask & 1u << l && ft_learner_slow((enum ft_learner_kind)l) && squares[l] > NEAR * NEAR * best) {
+    if (mask & 1u << l && ft_learner_slow((enum ft_learner_kind)l) &&
+        squares[l] > NEAR * NEAR * best) {
       mask &= ~(1u << l);
       for (size_t i = 0; i < t->rows * t->outputs; i++)
         g->said[l][i] = NAN;
@@ -206,7 +208,8 @@ static unsigned race(struct fitter *g, size_t fold, unsigned mask)
   return mask;
 }
 
-/* What each learner of MASK says of rows that it has not seen; those that fall out of the race leave MASK. */
+/* What each learner of MASK says of rows that it has not seen; those that fall out of the race
+ * leave MASK. */
 static int hold_out(struct fitter *g, unsigned *all, struct ft_error *err)
 {
   unsigned mask = *all;
@@ -278,7 +281,8 @@ static void take(unsigned mask, struct ft_ratios *out)
   }
 }
 
-/* What the mixture missed on rows held out, if HONEST: sorted by output, and as a normal distribution. */
+/* What the mixture missed on rows held out, if HONEST: sorted by output, and as a normal
+ * distribution. */
 static int keep_missed(const struct ft_ratios_table *t, const double *sum, bool honest,
                        struct ft_ratios *out, struct ft_error *err)
 {

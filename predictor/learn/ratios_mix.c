@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A rule, a set of learners and how they are weighted, is itself tried on rows held out: its weights come
- * from all folds but one, its error from that one. Of all that is said only the products of errors
- * are needed, a small matrix a fold.
+ * A rule, a set of learners and how they are weighted, is itself tried on rows held out: its
+ * weights come from all folds but one, its error from that one. Of all that is said only the
+ * products of errors are needed, a small matrix a fold.
  */
 #include "config.h"
 
@@ -25,12 +25,13 @@ static const struct {
   enum weighting weighting;
 } rules[] = {
   [0] = { LINEAR, NEAR }, [1] = { RATES, NEAR }, [2] = { ANY, SELECTED },
-  { ANY, NEAR }, { LINEAR, SELECTED },
+  { ANY, NEAR },          { LINEAR, SELECTED },
 };
 
 /*
- * The rule that is left only for one that is surely better. A forest ends where its rows do, so what goes on in
- * a line; of very few rows, rates alone, if there are any, for all columns are too many; many rows tell weights.
+ * The rule that is left only for one that is surely better. A forest ends where its rows do, so
+ * what goes on in a line; of very few rows, rates alone, if there are any, for all columns are too
+ * many; many rows tell weights.
  */
 static size_t first_rule(const struct ft_ratios_held *h)
 {
@@ -136,8 +137,8 @@ static void weigh_near(const struct products *p, unsigned mask, double *weight)
 }
 
 /*
- * Forward selection with replacement (Caruana and others 2004): step by step, the learner is added that
- * makes the mixture's error smallest.
+ * Forward selection with replacement (Caruana and others 2004): step by step, the learner is added
+ * that makes the mixture's error smallest.
  */
 static void weigh_selected(const struct products *p, unsigned mask, double *weight)
 {
@@ -175,7 +176,8 @@ static void weigh(const struct products *p, unsigned mask, size_t rule, double *
 }
 
 /* The squared error of RULE on each fold, its weights being taken from the others. */
-static void try_rule(const struct ft_ratios_held *h, const struct products *folds, size_t rule, double *lost)
+static void try_rule(const struct ft_ratios_held *h, const struct products *folds, size_t rule,
+                     double *lost)
 {
   double weight[FT_LEARNERS];
 
@@ -189,9 +191,9 @@ static void try_rule(const struct ft_ratios_held *h, const struct products *fold
 }
 
 /*
- * The rule that gains most on the first one, of those that gain more than SURE standard errors over the folds:
- * else it is chance that chooses (one standard error is the usual bar, Breiman and others 1984; four rules
- * try to pass it).
+ * The rule that gains most on the first one, of those that gain more than SURE standard errors over
+ * the folds: else it is chance that chooses (one standard error is the usual bar, Breiman and
+ * others 1984; four rules try to pass it).
  */
 static size_t choose(const struct ft_ratios_held *h, const struct products *folds)
 {
@@ -217,7 +219,8 @@ static size_t choose(const struct ft_ratios_held *h, const struct products *fold
   return chosen;
 }
 
-int ft_ratios_mix(const struct ft_ratios_held *h, double *weight, double *error, struct ft_error *err)
+int ft_ratios_mix(const struct ft_ratios_held *h, double *weight, double *error,
+                  struct ft_error *err)
 {
   struct products *folds = calloc(h->folds, sizeof *folds), all;
   size_t chosen;

@@ -11,7 +11,8 @@ enum {
   FT_RATIOS_MANY = 400  /* more are many */
 };
 
-/* What the learners of MASK said of rows held out: said[learner][row * outputs + output]. Not owned. */
+/* What the learners of MASK said of rows held out: said[learner][row * outputs + output]. Not
+ * owned. */
 struct ft_ratios_held {
   const struct ft_ratios_table *table;
   const size_t *fold; /* by row */
@@ -22,10 +23,11 @@ struct ft_ratios_held {
 };
 
 /*
- * Into WEIGHT, of FT_LEARNERS numbers that sum to 1, the mixture by the rule that does best on each fold with
- * weights taken from the others. ERROR gets each learner's root mean square (NAN: not of MASK). 0; -1 with
- * ERR when memory is out.
+ * Into WEIGHT, of FT_LEARNERS numbers that sum to 1, the mixture by the rule that does best on each
+ * fold with weights taken from the others. ERROR gets each learner's root mean square (NAN: not of
+ * MASK). 0; -1 with ERR when memory is out.
  */
-int ft_ratios_mix(const struct ft_ratios_held *held, double *weight, double *error, struct ft_error *err);
+int ft_ratios_mix(const struct ft_ratios_held *held, double *weight, double *error,
+                  struct ft_error *err);
 
 #endif

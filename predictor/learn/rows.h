@@ -10,7 +10,7 @@ enum { FT_ROWS_BLOCK = 32 };
 
 /* A table, scaled to be of the order of 1, its rows filled up to whole blocks. */
 struct ft_rows {
-  const double *x;      /* x[column * room + row] */
+  const double *x; /* x[column * room + row] */
   const double *y;
   const double *weight; /* 1 / |y|; 0 where a copy of a row only fills a block */
   size_t rows, room, columns;
@@ -22,7 +22,8 @@ static inline size_t ft_rows_room(size_t rows)
   return (rows + FT_ROWS_BLOCK - 1) / FT_ROWS_BLOCK * FT_ROWS_BLOCK;
 }
 
-/* Fill the last block of ROWS, whose numbers X, Y and WEIGHT are, with copies that weigh nothing. */
+/* Fill the last block of ROWS, whose numbers X, Y and WEIGHT are, with copies that weigh nothing.
+ */
 void ft_rows_fill(double *x, double *y, double *weight, const struct ft_rows *rows);
 
 /*

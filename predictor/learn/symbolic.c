@@ -20,7 +20,7 @@ enum {
   EARLY_STEPS = 3, /* of Levenberg-Marquardt while evolving */
   LATE_STEPS = 60, /* on the front */
   FOLDS = 5,
-  FIRST_DEPTH = 3  /* of the first trees, ramped from 1 */
+  FIRST_DEPTH = 3 /* of the first trees, ramped from 1 */
 };
 
 /* Errors that differ by less differ by rounding. */
@@ -44,30 +44,29 @@ struct search {
   struct ft_symbolic_settings set;
   struct ft_grower grower;
   struct ft_sweep *sweep;
-  double *copy;         /* of the table, scaled; then room for the same without a fold */
+  double *copy; /* of the table, scaled; then room for the same without a fold */
   struct seen *seen;
-  struct tree *slot;    /* 2 * population */
-  uint32_t *candidate;  /* slots: of the parents, then of their offspring */
+  struct tree *slot;   /* 2 * population */
+  uint32_t *candidate; /* slots: of the parents, then of their offspring */
   uint32_t *next;
-  double *mape;         /* of the candidates, and their lengths, side by side */
+  double *mape; /* of the candidates, and their lengths, side by side */
   uint8_t *length, *used;
-  struct tree *best;    /* by length */
+  struct tree *best; /* by length */
 };
 
 void ft_symbolic_defaults(struct ft_symbolic_settings *settings)
 {
-  *settings = (struct ft_symbolic_settings){
-    .population = 300,
-    .generations = 150,
-    .fitness_size = 3,
-    .parsimony_size = 1.1,
-    .crossover = 1,
-    .mutation = 0.5,
-    .primitives = 1u << FT_SYMBOL_ADD | 1u << FT_SYMBOL_MULTIPLY | 1u << FT_SYMBOL_SQUARE |
-                  1u << FT_SYMBOL_CUBE,
-    .constants = true,
-    .seed = 1
-  };
+  *settings =
+      (struct ft_symbolic_settings){ .population = 300,
+                                     .generations = 150,
+                                     .fitness_size = 3,
+                                     .parsimony_size = 1.1,
+                                     .crossover = 1,
+                                     .mutation = 0.5,
+                                     .primitives = 1u << FT_SYMBOL_ADD | 1u << FT_SYMBOL_MULTIPLY |
+                                                   1u << FT_SYMBOL_SQUARE | 1u << FT_SYMBOL_CUBE,
+                                     .constants = true,
+                                     .seed = 1 };
 }
 
 /* ---- what a tree is worth ---- */
@@ -210,7 +209,8 @@ static void breed(struct search *f, uint32_t i)
   y->known &= !changed[1];
 }
 
-/* One generation: the candidates are parents, then their offspring; parents are selected from all. */
+/* One generation: the candidates are parents, then their offspring; parents are selected from all.
+ */
 static void generation(struct search *f)
 {
   uint32_t n = f->set.population;
@@ -355,9 +355,10 @@ static int check(const double *x, const double *y, size_t rows, size_t columns,
                           i / columns + 1, FT_SYMBOLIC_MOST);
   for (size_t r = 0; r < rows; r++)
     if (!(fabs(y[r]) <= FT_SYMBOLIC_MOST && fabs(y[r]) >= 1 / FT_SYMBOLIC_MOST))
-      return ft_error_set(err, "symbolic regression: row %zu: the target is %g; expected a number "
-                          "from %g to %g, for MAPE divides by it", r + 1, y[r],
-                          1 / FT_SYMBOLIC_MOST, FT_SYMBOLIC_MOST);
+      return ft_error_set(err,
+                          "symbolic regression: row %zu: the target is %g; expected a number "
+                          "from %g to %g, for MAPE divides by it",
+                          r + 1, y[r], 1 / FT_SYMBOLIC_MOST, FT_SYMBOLIC_MOST);
   return 0;
 }
 
@@ -428,8 +429,8 @@ static int open_search(struct search *f, struct ft_error *err)
   f->mape = malloc(2 * n * sizeof *f->mape);
   f->length = malloc(2 * n);
   f->used = malloc(2 * n);
-  if (f->copy && f->sweep && (f->seen || !f->set.constants) && f->slot && f->best &&
-      f->candidate && f->next && f->mape && f->length && f->used)
+  if (f->copy && f->sweep && (f->seen || !f->set.constants) && f->slot && f->best && f->candidate &&
+      f->next && f->mape && f->length && f->used)
     return 0;
   return ft_error_errno(err, "symbolic regression");
 }
@@ -449,8 +450,8 @@ static void close_search(struct search *f)
 }
 
 int ft_symbolic_fit(const double *x, const double *y, size_t rows, size_t columns,
-                    const struct ft_symbolic_settings *settings,
-                    struct ft_symbolic_result *result, struct ft_error *err)
+                    const struct ft_symbolic_settings *settings, struct ft_symbolic_result *result,
+                    struct ft_error *err)
 {
   struct search f = { .data = { .columns = columns }, .set = *settings };
   double scale[FT_EXPRESSION_VARIABLES + 1];
@@ -475,8 +476,9 @@ int ft_symbolic_fit(const double *x, const double *y, size_t rows, size_t column
   result->cancelled = !evolve(&f);
   conclude(&f, result);
   unscale(result, scale, columns);
-  status = result->count ? 0 : ft_error_set(err, "symbolic regression: no equation is defined "
-                                                 "on all rows");
+  status = result->count ? 0
+                         : ft_error_set(err, "symbolic regression: no equation is defined "
+                                             "on all rows");
 out:
   close_search(&f);
   return status;

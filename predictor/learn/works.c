@@ -11,16 +11,18 @@
 
 enum { TERMS = FT_WORKS_COLUMNS + 1, ROUNDS = 20 };
 
-/* In rows, how much the mean of the platforms counts for each; in platforms, what is imagined for that mean. */
+/* In rows, how much the mean of the platforms counts for each; in platforms, what is imagined for
+ * that mean. */
 static const double shrinkage = 1, imagined = 0.05;
 /* A rate changes by no more in one step, so that far from the solution none runs away. */
 static const double longest = 2;
 
 /*
- * The logarithm of the sum of exp(TERM[k] + RATE[k * STRIDE]), and in SHARE, unless NULL, the part of
- * each term: the slopes.
+ * The logarithm of the sum of exp(TERM[k] + RATE[k * STRIDE]), and in SHARE, unless NULL, the part
+ * of each term: the slopes.
  */
-static double log_sum(const double *term, const double *rate, size_t terms, size_t stride, double *share)
+static double log_sum(const double *term, const double *rate, size_t terms, size_t stride,
+                      double *share)
 {
   double most = -INFINITY, sum = 0, part[TERMS];
 
@@ -36,8 +38,9 @@ static double log_sum(const double *term, const double *rate, size_t terms, size
 }
 
 /*
- * The logarithms of the works of row X; the first is constant. One that is missing, 0, is taken to be as much
- * for the time as it usually is: else a long run of which nothing was counted would look like no work at all.
+ * The logarithms of the works of row X; the first is constant. One that is missing, 0, is taken to
+ * be as much for the time as it usually is: else a long run of which nothing was counted would look
+ * like no work at all.
  */
 static void terms_of(const struct ft_works *w, const double *x, double *term)
 {
@@ -53,8 +56,8 @@ static void terms_of(const struct ft_works *w, const double *x, double *term)
 
 struct problem {
   size_t rows, terms;
-  double *term;   /* term[row * terms + k] */
-  double *target; /* target[row * outputs + o], of mean 0 */
+  double *term;       /* term[row * terms + k] */
+  double *target;     /* target[row * outputs + o], of mean 0 */
   double mean[TERMS]; /* of the rates, over the outputs */
 };
 
@@ -87,7 +90,8 @@ static int step(const struct problem *p, size_t output, struct ft_works *w, stru
   return 0;
 }
 
-/* The mean rates under which the ones that there are, and an imagined equal part of each work, are likeliest. */
+/* The mean rates under which the ones that there are, and an imagined equal part of each work, are
+ * likeliest. */
 static void take_mean(struct problem *p, const struct ft_works *w)
 {
   for (size_t k = 0; k < p->terms; k++) {
@@ -99,7 +103,8 @@ static void take_mean(struct problem *p, const struct ft_works *w)
   }
 }
 
-static int solve(const struct ft_samples *s, struct problem *p, struct ft_works *w, struct ft_error *err)
+static int solve(const struct ft_samples *s, struct problem *p, struct ft_works *w,
+                 struct ft_error *err)
 {
   for (size_t r = 0; r < p->rows; r++) {
     const double *x = s->x + r * s->rows / p->rows * s->columns;
@@ -124,7 +129,8 @@ static int solve(const struct ft_samples *s, struct problem *p, struct ft_works 
   return 0;
 }
 
-int ft_works_fit(const struct ft_samples *s, const double *scale, struct ft_works *w, struct ft_error *err)
+int ft_works_fit(const struct ft_samples *s, const double *scale, struct ft_works *w,
+                 struct ft_error *err)
 {
   struct problem p = { .rows = s->rows < FT_WORKS_ROWS ? s->rows : FT_WORKS_ROWS };
   int status = -1;
@@ -182,8 +188,9 @@ int ft_works_load(struct ft_numbers_reader *in, size_t columns, size_t outputs, 
     w->scale[k] = ft_numbers_take(in);
   w->mean = ft_numbers_take_all(in, outputs);
   w->rate = ft_numbers_take_all(in, (used + 1) * outputs);
-  return w->mean && w->rate && !in->failed ? 0
-                                           : ft_error_set(err, "sums of works: cut short or out of range");
+  return w->mean && w->rate && !in->failed
+             ? 0
+             : ft_error_set(err, "sums of works: cut short or out of range");
 }
 
 void ft_works_free(struct ft_works *w)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Times as sums of works, each done at a rate of the platform's own: log t = log(sum over k of
- * exp(rate[k] + log work[k])), one of the works being constant. What starts a kernel dominates small
- * runs, what moves its data large ones, and where the rows end it goes on with no slope below 0 or above 1.
- * Rates of a platform are shrunk towards their mean over the platforms; fitted by Gauss and Newton's steps.
+ * exp(rate[k] + log work[k])), one of the works being constant. What starts a kernel dominates
+ * small runs, what moves its data large ones, and where the rows end it goes on with no slope below
+ * 0 or above 1. Rates of a platform are shrunk towards their mean over the platforms; fitted by
+ * Gauss and Newton's steps.
  */
 #ifndef FT_LEARN_WORKS_H
 #define FT_LEARN_WORKS_H
@@ -19,7 +20,8 @@ struct ft_numbers_reader;
 enum { FT_WORKS_COLUMNS = 24, FT_WORKS_ROWS = 400 };
 
 /*
- * out[o] = mean[o] + log(exp(rate[o]) + sum over k of exp(scale[k] * x[column[k]] + rate[(k + 1) * outputs + o]))
+ * out[o] = mean[o] + log(exp(rate[o]) + sum over k of exp(scale[k] * x[column[k]] + rate[(k + 1) *
+ * outputs + o]))
  * - scale[0] * x[column[0]]
  */
 struct ft_works {
@@ -30,10 +32,10 @@ struct ft_works {
 };
 
 /*
- * Fit WORKS, to be freed in either case, to log-ratios of times: x[column] times SCALE[column] is the
- * logarithm, but for a constant, of a work where SCALE is above 0 (x being 0: missing), and column 0, which must be one, that of
- * the time that all are ratios to. The first FT_WORKS_COLUMNS of these columns are used, and at most
- * FT_WORKS_ROWS rows, evenly taken. 0; -1 with ERR.
+ * Fit WORKS, to be freed in either case, to log-ratios of times: x[column] times SCALE[column] is
+ * the logarithm, but for a constant, of a work where SCALE is above 0 (x being 0: missing), and
+ * column 0, which must be one, that of the time that all are ratios to. The first FT_WORKS_COLUMNS
+ * of these columns are used, and at most FT_WORKS_ROWS rows, evenly taken. 0; -1 with ERR.
  */
 int ft_works_fit(const struct ft_samples *samples, const double *scale, struct ft_works *works,
                  struct ft_error *err);
@@ -42,8 +44,8 @@ int ft_works_fit(const struct ft_samples *samples, const double *scale, struct f
 void ft_works_add(const struct ft_works *works, const double *x, double *out);
 
 void ft_works_save(const struct ft_works *works, struct ft_numbers *out);
-int ft_works_load(struct ft_numbers_reader *in, size_t columns, size_t outputs, struct ft_works *works,
-                  struct ft_error *err);
+int ft_works_load(struct ft_numbers_reader *in, size_t columns, size_t outputs,
+                  struct ft_works *works, struct ft_error *err);
 void ft_works_free(struct ft_works *works);
 
 #endif

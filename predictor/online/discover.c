@@ -175,7 +175,8 @@ static bool tick(void *data, unsigned generation, double best)
   return !t->go_on || t->go_on(t->data);
 }
 
-/* The equation of all rows but those of FOLD (FOLDS: of all) into Q; without code when there is none. */
+/* The equation of all rows but those of FOLD (FOLDS: of all) into Q; without code when there is
+ * none. */
 static int seek(const ft_model *model, struct table *t, size_t fold, ft_equation *q,
                 struct ft_error *err)
 {
@@ -185,8 +186,7 @@ static int seek(const ft_model *model, struct table *t, size_t fold, ft_equation
   for (size_t r = 0; r < t->rows; r++) {
     if (r % FOLDS == fold)
       continue;
-    memcpy(t->part_x + rows * t->variables, t->x + r * t->variables,
-           t->variables * sizeof *t->x);
+    memcpy(t->part_x + rows * t->variables, t->x + r * t->variables, t->variables * sizeof *t->x);
     t->part_y[rows++] = t->y[r];
   }
   ft_symbolic_defaults(&settings);

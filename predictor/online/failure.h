@@ -5,7 +5,8 @@
 
 #include "predictor/record/record.h"
 
-/* The price that MODEL's members are judged by; where it was another, what they lost is forgotten. */
+/* The price that MODEL's members are judged by; where it was another, what they lost is forgotten.
+ */
 void ft_failure_set_price(ft_model *model, double price);
 
 /* Whether it is PRICE. */

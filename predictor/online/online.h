@@ -25,8 +25,9 @@ void ft_online_init(ft_model *model, const char *app, uint32_t uid, ft_rule rule
 int ft_online_update(ft_model *model, const ft_observation *observation, struct ft_error *err);
 
 /*
- * No run has ended after LATEST: what says so was told by a clock that was ahead, and counts as ended
- * then. Else such runs would be the newest for ever, and those after them too old to be learnt.
+ * No run has ended after LATEST: what says so was told by a clock that was ahead, and counts as
+ * ended then. Else such runs would be the newest for ever, and those after them too old to be
+ * learnt.
  */
 void ft_online_hold_times(ft_model *model, double latest);
 

@@ -23,7 +23,8 @@ enum {
 /* A year: no run takes longer. */
 #define ABSURD_SECONDS 3.2e7
 #define MOST_MICROSECONDS 0x1p50
-/* By how much runs of one app on one platform differ, where too few tell: as a deviation of logarithms. */
+/* By how much runs of one app on one platform differ, where too few tell: as a deviation of
+ * logarithms. */
 #define PRIOR_SPREAD 0.1
 /* However many runs agree, what they share (a node, a week) may differ from the next by so much. */
 #define LEAST_DEVIATION 0.02
@@ -98,7 +99,8 @@ static uint32_t place_of(ft_performance *p, const char *platform)
   return at;
 }
 
-/* The place with the most runs becomes the first, and ratios are to it; the pace is to be made anew. */
+/* The place with the most runs becomes the first, and ratios are to it; the pace is to be made
+ * anew. */
 static void choose_first(ft_performance *p)
 {
   uint32_t most = 0;
@@ -189,8 +191,8 @@ static int update_model(const ft_performance *p, const ft_observation *o, uint32
 }
 
 /* Runs and columns as the model has them now; times and places are BEFORE's, and RUN's. */
-static void from_model(const ft_model *model, const ft_performance *before,
-                       const ft_timed_run *run, ft_performance *p)
+static void from_model(const ft_model *model, const ft_performance *before, const ft_timed_run *run,
+                       ft_performance *p)
 {
   size_t skip = model->history_count > MOST_RUNS ? model->history_count - MOST_RUNS : 0;
   const ft_timed_run *known = before->history;

@@ -29,14 +29,15 @@ void ft_performance_hold_times(ft_performance *performance, double latest);
 
 /*
  * Take what is told of PLATFORM from elsewhere: the logarithm of the run time there over that on
- * the first place, with its deviation, 0.02 or more. It stays; where the app has run there, both count
- * by their precision, so that a few runs correct what was told and many replace it. Of the first
- * place nothing can be told; too many platforms are passed over.
+ * the first place, with its deviation, 0.02 or more. It stays; where the app has run there, both
+ * count by their precision, so that a few runs correct what was told and many replace it. Of the
+ * first place nothing can be told; too many platforms are passed over.
  */
 void ft_performance_tell(ft_performance *performance, const char *platform, double log_ratio,
                          double deviation);
 
-/* Forget all that was told, and places of which nothing else is known: a platform that is no more. */
+/* Forget all that was told, and places of which nothing else is known: a platform that is no more.
+ */
 void ft_performance_untell(ft_performance *performance);
 
 /* The mean of what was counted in the runs on the first place, by column; NAN where in none. */

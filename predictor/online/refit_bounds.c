@@ -104,7 +104,8 @@ static int rising_above(const void *a, const void *b)
  */
 static void redistribute(struct ft_refit *r, size_t count, bool killed)
 {
-  size_t total = r->residuals + count, limit = total < FT_REFIT_RUNS ? total : FT_REFIT_RUNS, made = 0;
+  size_t total = r->residuals + count, limit = total < FT_REFIT_RUNS ? total : FT_REFIT_RUNS,
+         made = 0;
   double left = 1, mass = 0, last = 0;
 
   for (size_t i = 0; i < r->residuals; i++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A run that comes after a fit: it is judged by that fit's centre, and all else follows from that. */
+/* A run that comes after a fit: it is judged by that fit's centre, and all else follows from that.
+ */
 #include "config.h"
 
 #include <math.h>

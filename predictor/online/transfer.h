@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Between the run times of apps and the site's model of relative performance: what each app teaches it,
- * and what it tells of platforms on which an app has not, or hardly, run.
+ * Between the run times of apps and the site's model of relative performance: what each app teaches
+ * it, and what it tells of platforms on which an app has not, or hardly, run.
  */
 #ifndef FT_ONLINE_TRANSFER_H
 #define FT_ONLINE_TRANSFER_H
@@ -14,8 +14,9 @@ enum { FT_TRANSFER_APPS = 500 };
 
 /*
  * Add a row for PERFORMANCE to TABLE, zeroed before the first: what was counted in its runs on its
- * first platform, and its time on each it has run on. Rows of apps of one name are one group. An app
- * beyond FT_TRANSFER_APPS, or on one platform alone, adds nothing. 0; -1 with ERR out of memory.
+ * first platform, and its time on each it has run on. Rows of apps of one name are one group. An
+ * app beyond FT_TRANSFER_APPS, or on one platform alone, adds nothing. 0; -1 with ERR out of
+ * memory.
  */
 int ft_transfer_add(struct ft_relative_table *table, const ft_performance *performance,
                     struct ft_error *err);

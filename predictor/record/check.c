@@ -78,9 +78,9 @@ static int check_submission(const ft_submission *s, struct ft_error *err)
 
 static int check_observation(const ft_observation *o, struct ft_error *err)
 {
-  if (!printable(o->cluster) || !printable(o->node) || !printable(o->app) ||
-      !printable(o->user) || !printable(o->account) || !printable(o->partition) ||
-      !printable(o->job_name) || !printable(o->program))
+  if (!printable(o->cluster) || !printable(o->node) || !printable(o->app) || !printable(o->user) ||
+      !printable(o->account) || !printable(o->partition) || !printable(o->job_name) ||
+      !printable(o->program))
     return bad(err, "name");
   if ((unsigned)o->source > _ft_source_MAX || (unsigned)o->rule > _ft_rule_MAX ||
       (unsigned)o->outcome > _ft_outcome_MAX)
@@ -183,12 +183,13 @@ static int check_evaluator(const ft_evaluator *e, size_t columns, struct ft_erro
   return 0;
 }
 
-/* A run's values by column: NaN where it has none, a level of a category or -1 for one not known. */
+/* A run's values by column: NaN where it has none, a level of a category or -1 for one not known.
+ */
 static bool are_values(const float *x, size_t count, const ft_column *columns, size_t column_count)
 {
   for (size_t j = 0; j < count; j++) {
-    double most = j < column_count && columns[j].categorical ? columns[j].categories_count - 1.0
-                                                             : INFINITY;
+    double most =
+        j < column_count && columns[j].categorical ? columns[j].categories_count - 1.0 : INFINITY;
 
     if (isinf(x[j]) || (double)x[j] > most || (most < INFINITY && x[j] < -1))
       return false;
@@ -240,8 +241,7 @@ static int check_performance(const ft_performance *p, struct ft_error *err)
     const ft_timed_run *r = &p->history[i];
 
     if (!isfinite(r->time) || !(r->seconds > 0 && isfinite(r->seconds)) ||
-        r->place >= p->places_count ||
-        !are_values(r->x, r->x_count, p->columns, p->columns_count))
+        r->place >= p->places_count || !are_values(r->x, r->x_count, p->columns, p->columns_count))
       return bad(err, "history");
     for (size_t j = 0; j < r->counted_count; j++)
       if (isinf(r->counted[j]))

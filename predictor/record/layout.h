@@ -10,13 +10,12 @@
  *   models/UID/NAME.perf      how long their runs take, here and on other platforms
  *   models/site/NAME.model    apps that the site declares, pooled over users, without history
  *   models/4294967295/...     the same with it, which the agent learns on
- *   relative.model            how an app's run time on one platform tells it on others (estimate/relative.h)
- *   prior                     what the site's apps need at large; nobody is named in it
- *   prior.apps                the same with each app's hash: the agent's own
- *   gpus                      what networks have needed on the cluster's GPUs, nothing says whose
- *   mig.conf                  the site's own MIG slices (estimate/mig.h), where it has any
- *   store.db                  the agent's observations
- *   agent.lock                locked (fcntl) while an agent works here
+ *   relative.model            how an app's run time on one platform tells it on others
+ * (estimate/relative.h) prior                     what the site's apps need at large; nobody is
+ * named in it prior.apps                the same with each app's hash: the agent's own gpus what
+ * networks have needed on the cluster's GPUs, nothing says whose mig.conf                  the
+ * site's own MIG slices (estimate/mig.h), where it has any store.db                  the agent's
+ * observations agent.lock                locked (fcntl) while an agent works here
  */
 #ifndef FT_RECORD_LAYOUT_H
 #define FT_RECORD_LAYOUT_H
@@ -83,8 +82,8 @@ int ft_layout_read_evaluator(int state_fd, uint32_t uid, const char *app, ft_mod
 enum ft_likeness { FT_LIKE_NAME, FT_LIKE_PROGRAM, FT_LIKENESSES };
 
 /*
- * How apps with TEXT for a job's name or a program are alike: "name:train" for "Train_v2-17", without
- * its numbers and what separates them. False where TEXT says nothing of what is run.
+ * How apps with TEXT for a job's name or a program are alike: "name:train" for "Train_v2-17",
+ * without its numbers and what separates them. False where TEXT says nothing of what is run.
  */
 bool ft_layout_likeness(enum ft_likeness kind, const char *text, char out[80]);
 
@@ -109,7 +108,8 @@ int ft_layout_read_performance(int state_fd, uint32_t uid, const char *app,
 int ft_layout_read_own_performance(int state_fd, uint32_t uid, const char *app,
                                    ft_performance *performance, struct ft_error *err);
 
-/* Read what is known of platforms; nothing of any where there is no such file. Returns as ft_record_read. */
+/* Read what is known of platforms; nothing of any where there is no such file. Returns as
+ * ft_record_read. */
 int ft_layout_read_platforms(int state_fd, ft_platforms *platforms, struct ft_error *err);
 
 /* Read the site file. Returns as ft_record_read. */

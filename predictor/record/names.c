@@ -10,34 +10,34 @@
 #include "predictor/core/units.h"
 #include "predictor/record/record.h"
 
-const ft_policy ft_policy_defaults = {
-  .mode = FT_MODE_OFF,
-  .has_min_runs = true,
-  .min_runs = 5,
-  .has_trim_runs = true,
-  .trim_runs = 20,
-  .has_oom_probability = true,
-  .oom_probability = 0.01,
-  .has_reject_probability = true,
-  .reject_probability = 0,
-  .has_floor_bytes = true,
-  .floor_bytes = 100 * FT_MIB,
-  .has_round_bytes = true,
-  .round_bytes = 100 * FT_MIB,
-  .has_trim_factor = true,
-  .trim_factor = 2,
-  .has_quiet = true,
-  .quiet = false,
-  .has_failure_price = true,
-  .failure_price = 1,
-  .has_borrow = true,
-  .borrow = true
-};
+const ft_policy ft_policy_defaults = { .mode = FT_MODE_OFF,
+                                       .has_min_runs = true,
+                                       .min_runs = 5,
+                                       .has_trim_runs = true,
+                                       .trim_runs = 20,
+                                       .has_oom_probability = true,
+                                       .oom_probability = 0.01,
+                                       .has_reject_probability = true,
+                                       .reject_probability = 0,
+                                       .has_floor_bytes = true,
+                                       .floor_bytes = 100 * FT_MIB,
+                                       .has_round_bytes = true,
+                                       .round_bytes = 100 * FT_MIB,
+                                       .has_trim_factor = true,
+                                       .trim_factor = 2,
+                                       .has_quiet = true,
+                                       .quiet = false,
+                                       .has_failure_price = true,
+                                       .failure_price = 1,
+                                       .has_borrow = true,
+                                       .borrow = true };
 
-static const char *const outcome_names[] = { "unknown",   "completed", "failed",
+static const char *const outcome_names[] = { "unknown",       "completed", "failed",
                                              "out_of_memory", "cancelled", "timeout",
-                                             "preempted", "requeued",  "node_fail" };
-static const char *const mode_names[] = { "unset", "off", "check", "set", "raise", "trim", "force" };
+                                             "preempted",     "requeued",  "node_fail" };
+static const char *const mode_names[] = {
+  "unset", "off", "check", "set", "raise", "trim", "force"
+};
 static const char *const action_names[] = { "leave", "set", "raise", "trim", "warn", "reject" };
 static const char *const rule_names[] = { "unknown", "none", "rss", "pss", "cgroup" };
 static const char *const source_names[] = { "agent", "sacct", "trace", "sacct_total" };

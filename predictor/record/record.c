@@ -26,14 +26,17 @@ static const struct kind {
   size_t schema_offset;
 } kinds[] = {
   [FT_RECORD_SUBMISSION] = { "submission", ft_submission_fields, offsetof(ft_submission, schema) },
-  [FT_RECORD_OBSERVATION] = { "observation", ft_observation_fields, offsetof(ft_observation, schema) },
+  [FT_RECORD_OBSERVATION] = { "observation", ft_observation_fields,
+                              offsetof(ft_observation, schema) },
   [FT_RECORD_MODEL] = { "model", ft_model_fields, offsetof(ft_model, schema) },
   [FT_RECORD_SITE] = { "site", ft_site_fields, offsetof(ft_site, schema) },
   [FT_RECORD_PARTITION] = { "partition", ft_partition_fields, offsetof(ft_partition, schema) },
   [FT_RECORD_APPS] = { "apps", ft_apps_fields, offsetof(ft_apps, schema) },
-  [FT_RECORD_ANNOUNCEMENT] = { "announcement", ft_announcement_fields, offsetof(ft_announcement, schema) },
+  [FT_RECORD_ANNOUNCEMENT] = { "announcement", ft_announcement_fields,
+                               offsetof(ft_announcement, schema) },
   [FT_RECORD_ANSWER] = { "answer", ft_answer_fields, offsetof(ft_answer, schema) },
-  [FT_RECORD_PERFORMANCE] = { "performance", ft_performance_fields, offsetof(ft_performance, schema) },
+  [FT_RECORD_PERFORMANCE] = { "performance", ft_performance_fields,
+                              offsetof(ft_performance, schema) },
   [FT_RECORD_PLATFORMS] = { "platforms", ft_platforms_fields, offsetof(ft_platforms, schema) },
   [FT_RECORD_KIN] = { "kin", ft_kin_fields, offsetof(ft_kin, schema) },
   [FT_RECORD_PRIOR] = { "prior", ft_prior_fields, offsetof(ft_prior, schema) },
@@ -264,8 +267,7 @@ int ft_record_read_head(enum ft_record record, int dirfd, const char *name, void
   return open_and_read(record, dirfd, name, false, message, err);
 }
 
-int ft_submission_to_text(const ft_submission *submission, struct ft_buf *out,
-                          struct ft_error *err)
+int ft_submission_to_text(const ft_submission *submission, struct ft_buf *out, struct ft_error *err)
 {
   uint8_t raw[ft_submission_size];
   char text[FT_BASE64_SIZE(sizeof raw)];

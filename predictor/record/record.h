@@ -77,10 +77,12 @@ int ft_submission_to_text(const ft_submission *submission, struct ft_buf *out,
                           struct ft_error *err);
 int ft_submission_from_text(const char *text, ft_submission *submission, struct ft_error *err);
 
-/* The policy that holds where a site says nothing, as foretell.conf(5) states; every field is set. */
+/* The policy that holds where a site says nothing, as foretell.conf(5) states; every field is set.
+ */
 extern const ft_policy ft_policy_defaults;
 
-/* Names of enum values as shown and stored: "completed", "raise", "cgroup". Unknown ones: "unknown". */
+/* Names of enum values as shown and stored: "completed", "raise", "cgroup". Unknown ones:
+ * "unknown". */
 const char *ft_outcome_name(ft_outcome outcome);
 const char *ft_mode_name(ft_mode mode);
 const char *ft_action_name(ft_action action);
@@ -95,7 +97,8 @@ int ft_rule_from_name(const char *name);
 /* The peak that counts under RULE, in bytes; 0 when OBSERVATION has no evidence of it. */
 double ft_observation_peak(const ft_observation *observation, ft_rule rule);
 
-/* The feature that says what a submission's model file needs of a GPU, without the GPU's context. */
+/* The feature that says what a submission's model file needs of a GPU, without the GPU's context.
+ */
 #define FT_FEATURE_NETWORK "model_gpu_bytes"
 
 /* What OBSERVATION took of one GPU's memory, in bytes; 0 where that was not measured. */
@@ -104,7 +107,8 @@ double ft_observation_gpu_bytes(const ft_observation *observation);
 /* A hash of the key that names an observation: one run of one job on one node. */
 uint64_t ft_observation_key(const ft_observation *observation);
 
-/* Put a number or a category among FEATURES (COUNT of at most LIMIT); replaces one of that name. False when full. */
+/* Put a number or a category among FEATURES (COUNT of at most LIMIT); replaces one of that name.
+ * False when full. */
 bool ft_feature_number(ft_feature *features, pb_size_t *count, size_t limit, const char *name,
                        double number);
 bool ft_feature_category(ft_feature *features, pb_size_t *count, size_t limit, const char *name,

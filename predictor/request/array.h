@@ -25,9 +25,9 @@ uint32_t ft_array_count(const char *list);
 size_t ft_array_spread(const char *list, uint32_t *index, size_t limit);
 
 /*
- * Which elements of LIST to estimate, at most LIMIT (16 or more): as above, but where they are more,
- * half of them by what SUBMISSION's elements say of their files, from the smallest to the largest of
- * each feature.
+ * Which elements of LIST to estimate, at most LIMIT (16 or more): as above, but where they are
+ * more, half of them by what SUBMISSION's elements say of their files, from the smallest to the
+ * largest of each feature.
  */
 size_t ft_array_choose(const char *list, const ft_submission *submission, uint32_t *index,
                        size_t limit);

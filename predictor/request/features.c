@@ -34,7 +34,8 @@ void ft_found_begin(struct ft_found *found, struct ft_file_queries *files)
     files->count = 0;
 }
 
-/* VALUE with WITH for a job array's index, in OUT; VALUE itself where it has none; NULL: too long. */
+/* VALUE with WITH for a job array's index, in OUT; VALUE itself where it has none; NULL: too long.
+ */
 static const char *with_index(const char *value, const char *with, char *out, size_t size)
 {
   size_t used = 0, length = strlen(with);
@@ -131,7 +132,8 @@ static bool is_path(const char *value)
   return value && ft_normal_is_path(ft_text_from(value));
 }
 
-/* A word that a user typed behind his script names a file more often than not, whatever its form. */
+/* A word that a user typed behind his script names a file more often than not, whatever its form.
+ */
 static bool may_be_file(const char *word)
 {
   char path[FT_FILE_PATH];

@@ -157,7 +157,8 @@ struct looking {
   int directory;
   double deadline;
   char *chunk;
-  size_t indexed; /* how many features files tell that a job array's index names, at most what a record holds */
+  size_t indexed; /* how many features files tell that a job array's index names, at most what a
+                     record holds */
 };
 
 /* QUERY's path for the element INDEX of a job array. */
@@ -295,9 +296,10 @@ static size_t count_indexed(const struct ft_file_queries *files)
 void ft_describe_files(const struct ft_file_queries *files, const char *directory,
                        const char *array, double deadline, ft_submission *out)
 {
-  struct looking l = { files, open(directory && *directory ? directory : "/",
-                                   O_PATH | O_DIRECTORY | O_CLOEXEC),
-                       deadline, malloc(CHUNK), count_indexed(files) };
+  struct looking l = {
+    files, open(directory && *directory ? directory : "/", O_PATH | O_DIRECTORY | O_CLOEXEC),
+    deadline, malloc(CHUNK), count_indexed(files)
+  };
 
   for (size_t i = 0; l.chunk && l.directory >= 0 && i < files->count; i++) {
     const char *feature = files->query[i].feature;

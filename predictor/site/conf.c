@@ -29,38 +29,43 @@ static _Thread_local struct parse {
 /* One key: how its value is checked and, for numbers, between which bounds. */
 struct key {
   const char *name;
-  enum { KEY_NUMBER, KEY_INTEGER, KEY_BYTES, KEY_MODE, KEY_RULE, KEY_NAME, KEY_PATH, KEY_BOOL } type;
+  enum {
+    KEY_NUMBER,
+    KEY_INTEGER,
+    KEY_BYTES,
+    KEY_MODE,
+    KEY_RULE,
+    KEY_NAME,
+    KEY_PATH,
+    KEY_BOOL
+  } type;
   double low, high;
 };
 
-static const struct key policy_keys[] = {
-  { "mode", KEY_MODE, 0, 0 },
-  { "min_runs", KEY_INTEGER, 1, 100000 },
-  { "trim_runs", KEY_INTEGER, 1, 100000 },
-  { "oom_probability", KEY_NUMBER, 1e-6, 0.5 },
-  { "reject_probability", KEY_NUMBER, 0, 1 },
-  { "floor", KEY_BYTES, 0, 0x1p50 },
-  { "round", KEY_BYTES, 0x1p20, 0x1p40 },
-  { "trim_factor", KEY_NUMBER, 1, 1000 },
-  { "quiet", KEY_BOOL, 0, 0 },
-  { "failure_price", KEY_NUMBER, 0, 1e6 },
-  { "borrow", KEY_BOOL, 0, 0 }
-};
+static const struct key policy_keys[] = { { "mode", KEY_MODE, 0, 0 },
+                                          { "min_runs", KEY_INTEGER, 1, 100000 },
+                                          { "trim_runs", KEY_INTEGER, 1, 100000 },
+                                          { "oom_probability", KEY_NUMBER, 1e-6, 0.5 },
+                                          { "reject_probability", KEY_NUMBER, 0, 1 },
+                                          { "floor", KEY_BYTES, 0, 0x1p50 },
+                                          { "round", KEY_BYTES, 0x1p20, 0x1p40 },
+                                          { "trim_factor", KEY_NUMBER, 1, 1000 },
+                                          { "quiet", KEY_BOOL, 0, 0 },
+                                          { "failure_price", KEY_NUMBER, 0, 1e6 },
+                                          { "borrow", KEY_BOOL, 0, 0 } };
 
-static const struct key site_keys[] = {
-  { "state_dir", KEY_PATH, 0, PATH_MAX },
-  { "socket", KEY_PATH, 0, 108 }, /* unix(7): sun_path */
-  { "cluster", KEY_NAME, 0, 64 },
-  { "node_platform", KEY_NAME, 0, 64 },
-  { "currency", KEY_NAME, 0, 16 },
-  { "sample_hz", KEY_NUMBER, 0.1, 100 },
-  { "cluster_refresh", KEY_INTEGER, 10, 86400 },
-  { "memory_rule", KEY_RULE, 0, 0 },
-  { "slurm_bin", KEY_PATH, 0, PATH_MAX },
-  { "helper_timeout_ms", KEY_INTEGER, 10, 10000 },
-  { "user_apps", KEY_BOOL, 0, 0 },
-  { "max_runs", KEY_INTEGER, 0, 10000000 }
-};
+static const struct key site_keys[] = { { "state_dir", KEY_PATH, 0, PATH_MAX },
+                                        { "socket", KEY_PATH, 0, 108 }, /* unix(7): sun_path */
+                                        { "cluster", KEY_NAME, 0, 64 },
+                                        { "node_platform", KEY_NAME, 0, 64 },
+                                        { "currency", KEY_NAME, 0, 16 },
+                                        { "sample_hz", KEY_NUMBER, 0.1, 100 },
+                                        { "cluster_refresh", KEY_INTEGER, 10, 86400 },
+                                        { "memory_rule", KEY_RULE, 0, 0 },
+                                        { "slurm_bin", KEY_PATH, 0, PATH_MAX },
+                                        { "helper_timeout_ms", KEY_INTEGER, 10, 10000 },
+                                        { "user_apps", KEY_BOOL, 0, 0 },
+                                        { "max_runs", KEY_INTEGER, 0, 10000000 } };
 
 static const struct key *find_key(const char *name)
 {
@@ -188,8 +193,8 @@ static bool take_arguments(cfg_t *section, const char *key, bool categorical, ft
       return false;
     }
     *a = (ft_declared_argument){ .categorical = categorical };
-    if (!split_argument(section, cfg_getnstr(section, key, i), a->name, sizeof a->name,
-                        a->feature, sizeof a->feature))
+    if (!split_argument(section, cfg_getnstr(section, key, i), a->name, sizeof a->name, a->feature,
+                        sizeof a->feature))
       return false;
     app->arguments_count++;
   }
@@ -203,8 +208,7 @@ static bool take_file(cfg_t *section, const char *text, ft_declared_file *file)
   bool good;
 
   *file = (ft_declared_file){ 0 };
-  good = ft_text_word(&rest, &word) &&
-         ft_text_copy(word, file->argument, sizeof file->argument);
+  good = ft_text_word(&rest, &word) && ft_text_copy(word, file->argument, sizeof file->argument);
   rest = ft_text_trim(rest);
   if (good && ft_text_skip(&rest, "key:")) {
     struct ft_text counted;
@@ -220,8 +224,7 @@ static bool take_file(cfg_t *section, const char *text, ft_declared_file *file)
     (void)ft_string_copy("bytes", file->counts, sizeof file->counts);
   }
   if (!good || !ft_text_copy(rest, file->feature, sizeof file->feature)) {
-    cfg_error(section,
-              "\"%s\": expected \"ARGUMENT [bytes|lines|key:NAME][:FEATURE]\"", text);
+    cfg_error(section, "\"%s\": expected \"ARGUMENT [bytes|lines|key:NAME][:FEATURE]\"", text);
     return false;
   }
   return true;
@@ -297,14 +300,13 @@ static void read_policy(cfg_t *cfg, ft_policy *p)
     p->borrow = cfg_getbool(cfg, "borrow");
 }
 
-#define POLICY_OPTIONS                                                                   \
-  CFG_STR("mode", NULL, CFGF_NODEFAULT), CFG_INT("min_runs", 0, CFGF_NODEFAULT),         \
-      CFG_INT("trim_runs", 0, CFGF_NODEFAULT),                                           \
-      CFG_FLOAT("oom_probability", 0, CFGF_NODEFAULT),                                   \
-      CFG_FLOAT("reject_probability", 0, CFGF_NODEFAULT),                                \
-      CFG_STR("floor", NULL, CFGF_NODEFAULT), CFG_STR("round", NULL, CFGF_NODEFAULT),    \
-      CFG_FLOAT("trim_factor", 0, CFGF_NODEFAULT), CFG_BOOL("quiet", cfg_false, CFGF_NODEFAULT), \
-      CFG_FLOAT("failure_price", 1, CFGF_NODEFAULT), CFG_BOOL("borrow", cfg_true, CFGF_NODEFAULT)
+#define POLICY_OPTIONS                                                                             \
+  CFG_STR("mode", NULL, CFGF_NODEFAULT), CFG_INT("min_runs", 0, CFGF_NODEFAULT),                   \
+      CFG_INT("trim_runs", 0, CFGF_NODEFAULT), CFG_FLOAT("oom_probability", 0, CFGF_NODEFAULT),    \
+      CFG_FLOAT("reject_probability", 0, CFGF_NODEFAULT), CFG_STR("floor", NULL, CFGF_NODEFAULT),  \
+      CFG_STR("round", NULL, CFGF_NODEFAULT), CFG_FLOAT("trim_factor", 0, CFGF_NODEFAULT),         \
+      CFG_BOOL("quiet", cfg_false, CFGF_NODEFAULT), CFG_FLOAT("failure_price", 1, CFGF_NODEFAULT), \
+      CFG_BOOL("borrow", cfg_true, CFGF_NODEFAULT)
 
 static cfg_opt_t app_options[] = { CFG_STR("command", NULL, CFGF_NODEFAULT),
                                    CFG_STR_LIST("number", NULL, CFGF_NODEFAULT),
@@ -315,28 +317,26 @@ static cfg_opt_t override_options[] = { POLICY_OPTIONS, CFG_END() };
 
 enum { SECTION_FLAGS = CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES };
 
-static cfg_opt_t site_options[] = {
-  CFG_STR("state_dir", NULL, CFGF_NODEFAULT),
-  CFG_STR("socket", NULL, CFGF_NODEFAULT),
-  CFG_STR("cluster", NULL, CFGF_NODEFAULT),
-  CFG_STR("node_platform", NULL, CFGF_NODEFAULT),
-  CFG_STR("currency", NULL, CFGF_NODEFAULT),
-  CFG_FLOAT("sample_hz", 0, CFGF_NODEFAULT),
-  CFG_INT("cluster_refresh", 0, CFGF_NODEFAULT),
-  CFG_STR("memory_rule", NULL, CFGF_NODEFAULT),
-  CFG_STR("slurm_bin", NULL, CFGF_NODEFAULT),
-  CFG_INT("helper_timeout_ms", 0, CFGF_NODEFAULT),
-  CFG_BOOL("user_apps", cfg_true, CFGF_NODEFAULT),
-  CFG_INT("max_runs", 0, CFGF_NODEFAULT),
-  POLICY_OPTIONS,
-  CFG_SEC("partition", override_options, SECTION_FLAGS),
-  CFG_SEC("account", override_options, SECTION_FLAGS),
-  CFG_SEC("user", override_options, SECTION_FLAGS),
-  CFG_SEC("app", app_options, SECTION_FLAGS),
-  CFG_SEC("platform", ft_conf_platform_options, SECTION_FLAGS),
-  CFG_BOOL(END_MARK, cfg_false, CFGF_NODEFAULT),
-  CFG_END()
-};
+static cfg_opt_t site_options[] = { CFG_STR("state_dir", NULL, CFGF_NODEFAULT),
+                                    CFG_STR("socket", NULL, CFGF_NODEFAULT),
+                                    CFG_STR("cluster", NULL, CFGF_NODEFAULT),
+                                    CFG_STR("node_platform", NULL, CFGF_NODEFAULT),
+                                    CFG_STR("currency", NULL, CFGF_NODEFAULT),
+                                    CFG_FLOAT("sample_hz", 0, CFGF_NODEFAULT),
+                                    CFG_INT("cluster_refresh", 0, CFGF_NODEFAULT),
+                                    CFG_STR("memory_rule", NULL, CFGF_NODEFAULT),
+                                    CFG_STR("slurm_bin", NULL, CFGF_NODEFAULT),
+                                    CFG_INT("helper_timeout_ms", 0, CFGF_NODEFAULT),
+                                    CFG_BOOL("user_apps", cfg_true, CFGF_NODEFAULT),
+                                    CFG_INT("max_runs", 0, CFGF_NODEFAULT),
+                                    POLICY_OPTIONS,
+                                    CFG_SEC("partition", override_options, SECTION_FLAGS),
+                                    CFG_SEC("account", override_options, SECTION_FLAGS),
+                                    CFG_SEC("user", override_options, SECTION_FLAGS),
+                                    CFG_SEC("app", app_options, SECTION_FLAGS),
+                                    CFG_SEC("platform", ft_conf_platform_options, SECTION_FLAGS),
+                                    CFG_BOOL(END_MARK, cfg_false, CFGF_NODEFAULT),
+                                    CFG_END() };
 
 static cfg_opt_t user_options[] = { CFG_SEC("app", app_options, SECTION_FLAGS),
                                     CFG_BOOL(END_MARK, cfg_false, CFGF_NODEFAULT), CFG_END() };
@@ -410,8 +410,7 @@ void ft_config_defaults(struct ft_config *config)
                                 .helper_milliseconds = 500,
                                 .user_apps = true,
                                 .max_runs = 10000 };
-  (void)ft_string_copy(FT_STATE_DIRECTORY, config->state_directory,
-                       sizeof config->state_directory);
+  (void)ft_string_copy(FT_STATE_DIRECTORY, config->state_directory, sizeof config->state_directory);
   (void)ft_string_copy(FT_SOCKET, config->socket, sizeof config->socket);
   config->policy = ft_policy_defaults;
 }

@@ -17,25 +17,26 @@ struct ft_config_platform {
   char name[64];
   double price; /* an hour of one price_unit; FT_PRICE_NONE: no price is known */
   ft_price_unit price_unit;
-  char nodes[512];  /* a host list as Slurm writes it, or patterns (fnmatch), commas between; empty: none */
+  char nodes[512];  /* a host list as Slurm writes it, or patterns (fnmatch), commas between; empty:
+                       none */
   char feature[64]; /* of nodes, as in slurm.conf; empty: none */
 };
 
 struct ft_config {
   char state_directory[PATH_MAX];
-  char socket[108];      /* sun_path */
-  char cluster[64];      /* empty: as slurm.conf says */
+  char socket[108]; /* sun_path */
+  char cluster[64]; /* empty: as slurm.conf says */
   /* the site's name for this kind of node; empty: a platform section's, else the fingerprint */
   char node_platform[64];
-  char currency[16]; /* of prices; empty: not said */
-  double sample_hertz;   /* 10 */
-  double cluster_seconds; /* between two looks at the cluster: 300 */
-  ft_rule rule;          /* FT_RULE_UNKNOWN: found out from Slurm's configuration */
-  char slurm_bin[PATH_MAX]; /* where scontrol and sacct are; empty: PATH */
+  char currency[16];            /* of prices; empty: not said */
+  double sample_hertz;          /* 10 */
+  double cluster_seconds;       /* between two looks at the cluster: 300 */
+  ft_rule rule;                 /* FT_RULE_UNKNOWN: found out from Slurm's configuration */
+  char slurm_bin[PATH_MAX];     /* where scontrol and sacct are; empty: PATH */
   uint32_t helper_milliseconds; /* deadline of the foretell child: 500 */
-  bool user_apps;        /* ~/.config/foretell/apps.conf counts */
-  uint64_t max_runs;     /* observations kept a app in the store: 10000; 0: all */
-  ft_policy policy;      /* every field set */
+  bool user_apps;               /* ~/.config/foretell/apps.conf counts */
+  uint64_t max_runs;            /* observations kept a app in the store: 10000; 0: all */
+  ft_policy policy;             /* every field set */
   pb_size_t override_count;
   ft_override overrides[64];
   pb_size_t app_count;
@@ -60,7 +61,8 @@ int ft_config_read(const char *path, struct ft_config *config, struct ft_error *
 int ft_config_read_apps(const char *path, ft_declared_app *apps, size_t limit, size_t *count,
                         struct ft_error *err);
 
-/* Put what CONFIG says into SITE (policy, overrides, user_apps, deadline, cluster, rule) and APPS. */
+/* Put what CONFIG says into SITE (policy, overrides, user_apps, deadline, cluster, rule) and APPS.
+ */
 void ft_config_to_site(const struct ft_config *config, ft_site *site, ft_apps *apps);
 
 /* Put what CONFIG says of platforms that concerns submissions into OUT. */

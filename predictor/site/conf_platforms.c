@@ -49,7 +49,8 @@ static int check_unit(cfg_t *cfg, cfg_opt_t *opt)
   return -1;
 }
 
-/* What stands on a command line and in Slurm's own lists: no blanks, nothing that does not print. */
+/* What stands on a command line and in Slurm's own lists: no blanks, nothing that does not print.
+ */
 static int check_word(cfg_t *cfg, const char *key, const char *text, size_t size)
 {
   const unsigned char *p = (const unsigned char *)text;

@@ -47,7 +47,8 @@ static void fail(const char *what)
   exit(1);
 }
 
-/* An app of 10,000 runs with features; prints what learning its last half cost, and telling from it. */
+/* An app of 10,000 runs with features; prints what learning its last half cost, and telling from
+ * it. */
 static void teach(ft_model *model)
 {
   static double cost[TAUGHT / 2], asked[TAUGHT / 2];
@@ -79,9 +80,10 @@ static void teach(ft_model *model)
   }
   for (size_t i = 0; i < TAUGHT / 2; i++)
     sum += cost[i] / (TAUGHT / 2);
-  printf("update at %d runs, %d columns: mean %.1f us, median %.1f us, 99 %% %.1f us, most %.0f us\n",
-         TAUGHT, (int)model->columns_count, sum, at(cost, TAUGHT / 2, 0.5),
-         at(cost, TAUGHT / 2, 0.99), at(cost, TAUGHT / 2, 1));
+  printf(
+      "update at %d runs, %d columns: mean %.1f us, median %.1f us, 99 %% %.1f us, most %.0f us\n",
+      TAUGHT, (int)model->columns_count, sum, at(cost, TAUGHT / 2, 0.5), at(cost, TAUGHT / 2, 0.99),
+      at(cost, TAUGHT / 2, 1));
   printf("prediction and allocation: median %.1f us, 99 %% %.1f us; the model in memory %zu KiB\n",
          at(asked, TAUGHT / 2, 0.5), at(asked, TAUGHT / 2, 0.99), sizeof *model / 1024);
 }
@@ -99,10 +101,9 @@ static void time_performance(void)
   ft_random_seed(&random, 1);
   ft_performance_init(&p, "app", getuid());
   for (unsigned turn = 0; turn < RUNS; turn++) {
-    ft_observation o = { .schema = 1,
-                         .job_id = turn + 1,
-                         .end_time = turn + 1.0,
-                         .outcome = FT_OUTCOME_COMPLETED };
+    ft_observation o = {
+      .schema = 1, .job_id = turn + 1, .end_time = turn + 1.0, .outcome = FT_OUTCOME_COMPLETED
+    };
     double start;
 
     o.runtime_seconds = run_linear(&random, turn, &o) / (turn % 2 ? 2e8 : 1e8);
@@ -174,13 +175,19 @@ static double measure(int state_fd, unsigned count)
   return median;
 }
 
-/* The longest equation that a model file holds, unpacked and evaluated: a tenth of it are divisions. */
+/* The longest equation that a model file holds, unpacked and evaluated: a tenth of it are
+ * divisions. */
 static void time_equation(void)
 {
   enum { TIMES = 200000 };
   static const float x[3] = { 96, 16, 3 };
-  ft_equation q = { .intercept = 1e9, .slope = 1, .columns_count = 3, .levels_count = 3,
-                    .scales_count = 3, .columns = { 0, 1, 2 }, .scales = { 60, 6, 2 } };
+  ft_equation q = { .intercept = 1e9,
+                    .slope = 1,
+                    .columns_count = 3,
+                    .levels_count = 3,
+                    .scales_count = 3,
+                    .columns = { 0, 1, 2 },
+                    .scales = { 60, 6, 2 } };
   struct ft_expression code;
   double sum = 0, start;
 
@@ -197,8 +204,9 @@ static void time_equation(void)
     if (ft_equation_open(&q, &code))
       sum += ft_equation_log(&q, &code, x, 3);
   }
-  printf("equation of %d symbols: %.0f ns from the model file's bytes to its value (mean log %.3f)\n",
-         (int)q.code.size, 1e9 * (ft_io_monotonic() - start) / TIMES, sum / TIMES);
+  printf(
+      "equation of %d symbols: %.0f ns from the model file's bytes to its value (mean log %.3f)\n",
+      (int)q.code.size, 1e9 * (ft_io_monotonic() - start) / TIMES, sum / TIMES);
 }
 
 static void clean(const char *directory)

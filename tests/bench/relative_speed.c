@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How long one prediction takes: relative_speed MODEL DATA.csv, a model of foretell train relative. */
+/* How long one prediction takes: relative_speed MODEL DATA.csv, a model of foretell train relative.
+ */
 #include "config.h"
 
 #include <math.h>

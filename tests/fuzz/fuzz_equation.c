@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bytes as an equation's code, constants and variables: what is accepted evaluates, prints and packs. */
+/* Bytes as an equation's code, constants and variables: what is accepted evaluates, prints and
+ * packs. */
 #include "config.h"
 
 #include <math.h>

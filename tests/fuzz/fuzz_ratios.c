@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bytes as the numbers of a model of relative performance: what is accepted answers and is kept as it was. */
+/* Bytes as the numbers of a model of relative performance: what is accepted answers and is kept as
+ * it was. */
 #include "config.h"
 
 #include <math.h>

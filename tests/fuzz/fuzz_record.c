@@ -42,8 +42,8 @@ static const ft_observation run = { .schema = 1,
                                     .has_rss_bytes = true,
                                     .rss_bytes = 1 << 30,
                                     .features_count = 1,
-                                    .features = { { .name = "batch", .has_number = true,
-                                                    .number = 16 } } };
+                                    .features = {
+                                        { .name = "batch", .has_number = true, .number = 16 } } };
 
 static void must(int holds)
 {
@@ -66,7 +66,8 @@ static void ask_model(const ft_model *model)
   if (ft_estimate_memory(model, NULL, 0, &estimate, NULL) == 0)
     check_quantiles(&estimate);
   for (int failed = 0; failed < 2; failed++)
-    if (ft_allocate_memory(model, run.features, 1, failed * 0x1p31, 1, &estimate, &bytes, NULL) == 0)
+    if (ft_allocate_memory(model, run.features, 1, failed * 0x1p31, 1, &estimate, &bytes, NULL) ==
+        0)
       must(bytes > failed * 0x1p31 && isfinite(bytes));
 }
 

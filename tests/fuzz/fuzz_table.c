@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tables that users write, by the first byte: for foretell fit, for foretell relative, of MIG slices. */
+/* Tables that users write, by the first byte: for foretell fit, for foretell relative, of MIG
+ * slices. */
 #include "config.h"
 
 #include <math.h>

@@ -29,7 +29,8 @@ static int parse(struct ft_build *build, struct ft_script *script, struct ft_tex
     part = text;
     while (ft_text_left(&text) && !ft_text_starts(text, "#file ") && ft_text_line(&text, &line))
       part = text;
-    if (ft_script_parse(build, script, ft_build_text(build, name), begin, (size_t)(part.at - begin)) < 0)
+    if (ft_script_parse(build, script, ft_build_text(build, name), begin,
+                        (size_t)(part.at - begin)) < 0)
       return -1;
   }
   return 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Traces to be replayed. Bits of the first byte: 1 peak_rss, 2 without input, 4 a zone is known; the format is guessed. */
+/* Traces to be replayed. Bits of the first byte: 1 peak_rss, 2 without input, 4 a zone is known;
+ * the format is guessed. */
 #include "config.h"
 
 #include <math.h>
@@ -29,8 +30,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
       const struct ft_replay_run *run = &trace.process[i].run[j];
 
       fuzz_must(run->bytes > 0 && isfinite(run->bytes) && run->seconds > 0 &&
-                isfinite(run->seconds) && isfinite(run->end_time) &&
-                run->request_bytes >= 0 && isfinite(run->request_bytes));
+                isfinite(run->seconds) && isfinite(run->end_time) && run->request_bytes >= 0 &&
+                isfinite(run->request_bytes));
     }
   ft_trace_free(&trace);
   ft_zone_close((struct ft_zone *)source.zone);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A time zone's file (RFC 8536): whatever it says, offsets are less than a day or so, and times finite. */
+/* A time zone's file (RFC 8536): whatever it says, offsets are less than a day or so, and times
+ * finite. */
 #include "config.h"
 
 #include <fcntl.h>

@@ -15,7 +15,8 @@
 /* Of this program: /proc/self/exe would be valgrind under valgrind. */
 static char *play_plugin_self;
 
-/* Go into the new folder FOLDER, a template of mkdtemp, as a host whose plugin has it for its state. */
+/* Go into the new folder FOLDER, a template of mkdtemp, as a host whose plugin has it for its
+ * state. */
 static int play_plugin_set_up(char *folder)
 {
   static char text[3][600];

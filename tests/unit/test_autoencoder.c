@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Networks and the auto-encoder: slopes are the slopes, what is hidden is found, what is kept answers. */
+/* Networks and the auto-encoder: slopes are the slopes, what is hidden is found, what is kept
+ * answers. */
 #include "config.h"
 
 #include "tests/unit/unit.h"
@@ -39,8 +40,8 @@ static void make(struct world *w, uint64_t seed)
 
 /* The loss, and its slope along a direction that the seed draws, against a difference. */
 static void check_slope(struct ft_autoencoder_work *w, enum ft_autoencoder_part part,
-                        enum ft_autoencoder_phase phase, const float *x, const float *y, size_t rows,
-                        double kl)
+                        enum ft_autoencoder_phase phase, const float *x, const float *y,
+                        size_t rows, double kl)
 {
   struct ft_network *n = &w->part[part];
   struct ft_autoencoder_told told;
@@ -81,9 +82,9 @@ static void slopes_are_those_of_finite_differences(void **state)
     enum ft_autoencoder_part part;
     double kl;
   } cases[] = {
-    { FT_AUTOENCODER_CALIBRATE, FT_ENCODER, 0 }, { FT_AUTOENCODER_CALIBRATE, FT_DECODER, 0 },
-    { FT_AUTOENCODER_ANNEAL, FT_ENCODER, 0.4 },  { FT_AUTOENCODER_ANNEAL, FT_ENCODER, 50 },
-    { FT_AUTOENCODER_FEEDBACK, FT_ENCODER, 1 },  { FT_AUTOENCODER_FEEDBACK, FT_DECODER, 1 },
+    { FT_AUTOENCODER_CALIBRATE, FT_ENCODER, 0 },  { FT_AUTOENCODER_CALIBRATE, FT_DECODER, 0 },
+    { FT_AUTOENCODER_ANNEAL, FT_ENCODER, 0.4 },   { FT_AUTOENCODER_ANNEAL, FT_ENCODER, 50 },
+    { FT_AUTOENCODER_FEEDBACK, FT_ENCODER, 1 },   { FT_AUTOENCODER_FEEDBACK, FT_DECODER, 1 },
     { FT_AUTOENCODER_FEEDBACK, FT_REGRESSOR, 1 }, { FT_AUTOENCODER_REGRESS, FT_REGRESSOR, 1 },
   };
   struct ft_autoencoder_settings settings = ft_autoencoder_usual;
@@ -242,7 +243,8 @@ static void a_latent_structure_is_found_and_the_bound_rises(void **state)
   assert_int_equal(ft_autoencoder_fit(&samples, &settings, &m, &err), 0);
   /* the bound, whose KL term the loss does not hold while it is calibrated */
   assert_true(story.bound[FT_AUTOENCODER_ANNEAL][1] > story.bound[FT_AUTOENCODER_ANNEAL][0]);
-  assert_true(story.bound[FT_AUTOENCODER_FEEDBACK][1] > story.bound[FT_AUTOENCODER_CALIBRATE][0] + 5);
+  assert_true(story.bound[FT_AUTOENCODER_FEEDBACK][1] >
+              story.bound[FT_AUTOENCODER_CALIBRATE][0] + 5);
   assert_true(story.missed[FT_AUTOENCODER_FEEDBACK][1] < story.missed[FT_AUTOENCODER_FEEDBACK][0]);
   assert_true(story.missed[FT_AUTOENCODER_REGRESS][1] < story.missed[FT_AUTOENCODER_FEEDBACK][1]);
   /* both hidden numbers stand in the latent space of rows that were not learnt from */

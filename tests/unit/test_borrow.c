@@ -100,8 +100,8 @@ static void look(const char *app, const char *job_name, const char *program, dou
   (void)ft_string_copy(program, s.program, sizeof s.program);
   (void)ft_feature_number(s.features, &s.features_count, 4, "batch", batch);
   evidence.elements.count = 0;
-  assert_int_equal(
-      ft_evidence_find(state_fd, getuid(), nobody, NULL, &s, &policy, &evidence, &err), 0);
+  assert_int_equal(ft_evidence_find(state_fd, getuid(), nobody, NULL, &s, &policy, &evidence, &err),
+                   0);
 }
 
 static double quantile(double p)
@@ -157,7 +157,8 @@ static void a_new_app_is_told_from_similar_ones(void **state)
   policy.borrow = true;
   look("train-4", "", "train.py", 8);
   assert_non_null(evidence.estimate);
-  assert_int_equal(evidence.similar, 2); /* of the third too little is known; the fourth is another's */
+  assert_int_equal(evidence.similar,
+                   2); /* of the third too little is known; the fourth is another's */
   assert_int_equal(evidence.estimate->runs, 0);
   assert_true(fabs(quantile(0.5) / 109 - 1) < 0.05);
   assert_true(quantile(0.95) > 2 * quantile(0.5) && quantile(0.99) < 40 * quantile(0.5));

@@ -314,10 +314,14 @@ static void a_kind_has_the_features_of_all_its_nodes(void **state)
   /* more than there is room for: not known, whichever node says it */
   ft_buf_init(&nodes, FT_LIMIT_COMMAND);
   for (int i = 0; i < 40; i++)
-    assert_int_equal(ft_buf_printf(&nodes, "NodeName=n%d CPUTot=4 RealMemory=1 Partitions=b "
-                                           "AvailableFeatures=rack%d\n", i, i), 0);
+    assert_int_equal(ft_buf_printf(&nodes,
+                                   "NodeName=n%d CPUTot=4 RealMemory=1 Partitions=b "
+                                   "AvailableFeatures=rack%d\n",
+                                   i, i),
+                     0);
   assert_int_equal(ft_scontrol_partitions(ft_text_from(some_partitions), text_of(&nodes), &config,
-                                          &host, p, 2, &count, &err), 0);
+                                          &host, p, 2, &count, &err),
+                   0);
   assert_int_equal(p[1].nodes[0].count, 40);
   assert_false(p[1].nodes[0].has_features);
   assert_string_equal(p[1].nodes[0].features, "");
@@ -351,10 +355,17 @@ static void a_node_is_of_the_platform_that_a_section_says(void **state)
   static const struct {
     const char *node, *features, *platform;
   } cases[] = {
-    { "n2", "", "listed" },   { "n3", "milan", "listed" },     { "n4", "ib,milan", "featured" },
-    { "x1", "", "listed" },   { "x2", "", "second" },          { "y7", "", "pattern" },
-    { "y77", "", NULL },      { "n5", "milanx", "pattern" },   { "n", "", NULL },
-    { "n22", "(null)", NULL }, { "foretell.section.0", "", NULL },
+    { "n2", "", "listed" },
+    { "n3", "milan", "listed" },
+    { "n4", "ib,milan", "featured" },
+    { "x1", "", "listed" },
+    { "x2", "", "second" },
+    { "y7", "", "pattern" },
+    { "y77", "", NULL },
+    { "n5", "milanx", "pattern" },
+    { "n", "", NULL },
+    { "n22", "(null)", NULL },
+    { "foretell.section.0", "", NULL },
   };
   struct ft_platform_map *map = ft_platform_map_open();
 
@@ -362,8 +373,8 @@ static void a_node_is_of_the_platform_that_a_section_says(void **state)
   assert_non_null(map);
   set_sections(map);
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    const char *got = ft_platform_map_declared(map, ft_text_from(cases[i].node),
-                                               ft_text_from(cases[i].features));
+    const char *got =
+        ft_platform_map_declared(map, ft_text_from(cases[i].node), ft_text_from(cases[i].features));
 
     if (!got || !cases[i].platform ? got != cases[i].platform : strcmp(got, cases[i].platform) != 0)
       fail_msg("%s: %s", cases[i].node, got ? got : "none");
@@ -406,8 +417,9 @@ static void the_latest_run_on_a_node_tells_its_platform(void **state)
     int n = i * 37 % 100;
 
     (void)snprintf(name, sizeof name, "c%d", n);
-    assert_string_equal(ft_platform_map_seen(map, ft_text_from(name)),
-                        n == 3 ? "new" : i % 2 ? "odd" : "even");
+    assert_string_equal(ft_platform_map_seen(map, ft_text_from(name)), n == 3  ? "new"
+                                                                       : i % 2 ? "odd"
+                                                                               : "even");
   }
   assert_null(ft_platform_map_seen(map, ft_text_from("c100")));
   ft_platform_map_close(map);
@@ -537,21 +549,23 @@ static void damage_is_survived(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(the_rule_is_what_enforces),
-                                      cmocka_unit_test(a_real_configuration_is_read),
-                                      cmocka_unit_test(partitions_have_their_limits),
-                                      cmocka_unit_test(global_defaults_are_inherited),
-                                      cmocka_unit_test(kinds_of_nodes_are_counted),
-                                      cmocka_unit_test(typed_gres_of_all_nodes_are_the_partitions),
-                                      cmocka_unit_test(of_many_kinds_the_extremes_stay),
-                                      cmocka_unit_test(what_is_free_is_counted),
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(the_rule_is_what_enforces),
+    cmocka_unit_test(a_real_configuration_is_read),
+    cmocka_unit_test(partitions_have_their_limits),
+    cmocka_unit_test(global_defaults_are_inherited),
+    cmocka_unit_test(kinds_of_nodes_are_counted),
+    cmocka_unit_test(typed_gres_of_all_nodes_are_the_partitions),
+    cmocka_unit_test(of_many_kinds_the_extremes_stay),
+    cmocka_unit_test(what_is_free_is_counted),
     cmocka_unit_test(a_kind_has_the_features_of_all_its_nodes),
-                                      cmocka_unit_test(a_node_is_of_the_platform_that_a_section_says),
-                                      cmocka_unit_test(a_host_list_that_slurm_does_not_take_is_an_error),
-                                      cmocka_unit_test(the_latest_run_on_a_node_tells_its_platform),
-                                      cmocka_unit_test(partitions_have_their_platforms),
-                                      cmocka_unit_test(a_jobs_record_is_read),
-                                      cmocka_unit_test(damage_is_survived) };
+    cmocka_unit_test(a_node_is_of_the_platform_that_a_section_says),
+    cmocka_unit_test(a_host_list_that_slurm_does_not_take_is_an_error),
+    cmocka_unit_test(the_latest_run_on_a_node_tells_its_platform),
+    cmocka_unit_test(partitions_have_their_platforms),
+    cmocka_unit_test(a_jobs_record_is_read),
+    cmocka_unit_test(damage_is_survived)
+  };
 
   return cmocka_run_group_tests_name("cluster", tests, NULL, NULL);
 }

@@ -59,7 +59,8 @@ static void every_key_is_read(void **state)
 
   (void)state;
   put("# a comment\n"
-      "state_dir = /srv/foretell\nsocket = /run/x.sock\ncluster = alpha\nnode_platform = \"milan\"\n"
+      "state_dir = /srv/foretell\nsocket = /run/x.sock\ncluster = alpha\nnode_platform = "
+      "\"milan\"\n"
       "sample_hz = 5\ncluster_refresh = 60\nmemory_rule = cgroup\nslurm_bin = /opt/slurm/bin\n"
       "helper_timeout_ms = 250\nuser_apps = no\nmax_runs = 0\n"
       "mode = check\nmin_runs = 3\ntrim_runs = 30\noom_probability = 0.02\n"
@@ -116,38 +117,37 @@ static void what_is_wrong_is_named_with_its_line(void **state)
   static const struct {
     const char *text;
     const char *said[2];
-  } cases[] = {
-    { "mode = check\nmemry = 4\n", { "line 2", "memry" } },
-    { "\n\nmin_runs = 0\n", { "line 3", "min_runs" } },
-    { "min_runs = many\n", { "line 1", "min_runs" } },
-    { "oom_probability = 0.9\n", { "line 1", "oom_probability" } },
-    { "mode = sometimes\n", { "line 1", "sometimes" } },
-    { "mode = force\n", { "line 1", "force" } },
-    { "floor = -3\n", { "line 1", "floor" } },
-    { "state_dir = here\n", { "line 1", "absolute" } },
-    { "memory_rule = unknown\n", { "line 1", "memory_rule" } },
-    { "partition gpu {\n mode = never\n}\n", { "line 2", "never" } },
-    { "partition gpu { color = red }\n", { "line 1", "color" } },
-    { "app x {\n number = {\"--a\"}\n}\n", { "line 3", "command" } },
-    { "app x { command = \"y\" file = {\"--in words\"} }\n", { "line 1", "--in words" } },
-    { "partition gpu {\n", { "line", "" } },
-    { "mode = \"unterminated\n", { "line", "" } },
-    { "mode = set /* never closed\n", { "line", "" } },
-    { "}\n", { "line 1", "" } },
-    { "mode = set\nplatform = \"milan\"\n", { "line 2", "node_platform" } },
-    { "platform milan {\n price = -1\n}\n", { "line 2", "price" } },
-    { "platform milan {\n price = cheap\n}\n", { "line 2", "price" } },
-    { "platform milan { price = 1 }\n", { "line 1", "price_per" } },
-    { "platform milan { price_per = cpu }\n", { "line 1", "price_per" } },
-    { "platform milan {\n price = 1\n price_per = core\n}\n", { "line 3", "core" } },
-    { "platform milan {\n nodes = \"a b\"\n}\n", { "line 2", "nodes" } },
-    { "platform milan {\n nodes = \"--yes\"\n}\n", { "line 2", "nodes" } },
-    { "platform milan {\n feature = \"\"\n}\n", { "line 2", "feature" } },
-    { "platform \"two words\" { }\n", { "line 1", "platform" } },
-    { "platform milan { colour = red }\n", { "line 1", "colour" } },
-    { "platform a { }\nplatform a { }\n", { "line 2", "" } },
-    { "currency = \"more than sixteen\"\n", { "line 1", "currency" } }
-  };
+  } cases[] = { { "mode = check\nmemry = 4\n", { "line 2", "memry" } },
+                { "\n\nmin_runs = 0\n", { "line 3", "min_runs" } },
+                { "min_runs = many\n", { "line 1", "min_runs" } },
+                { "oom_probability = 0.9\n", { "line 1", "oom_probability" } },
+                { "mode = sometimes\n", { "line 1", "sometimes" } },
+                { "mode = force\n", { "line 1", "force" } },
+                { "floor = -3\n", { "line 1", "floor" } },
+                { "state_dir = here\n", { "line 1", "absolute" } },
+                { "memory_rule = unknown\n", { "line 1", "memory_rule" } },
+                { "partition gpu {\n mode = never\n}\n", { "line 2", "never" } },
+                { "partition gpu { color = red }\n", { "line 1", "color" } },
+                { "app x {\n number = {\"--a\"}\n}\n", { "line 3", "command" } },
+                { "app x { command = \"y\" file = {\"--in words\"} }\n",
+                  { "line 1", "--in words" } },
+                { "partition gpu {\n", { "line", "" } },
+                { "mode = \"unterminated\n", { "line", "" } },
+                { "mode = set /* never closed\n", { "line", "" } },
+                { "}\n", { "line 1", "" } },
+                { "mode = set\nplatform = \"milan\"\n", { "line 2", "node_platform" } },
+                { "platform milan {\n price = -1\n}\n", { "line 2", "price" } },
+                { "platform milan {\n price = cheap\n}\n", { "line 2", "price" } },
+                { "platform milan { price = 1 }\n", { "line 1", "price_per" } },
+                { "platform milan { price_per = cpu }\n", { "line 1", "price_per" } },
+                { "platform milan {\n price = 1\n price_per = core\n}\n", { "line 3", "core" } },
+                { "platform milan {\n nodes = \"a b\"\n}\n", { "line 2", "nodes" } },
+                { "platform milan {\n nodes = \"--yes\"\n}\n", { "line 2", "nodes" } },
+                { "platform milan {\n feature = \"\"\n}\n", { "line 2", "feature" } },
+                { "platform \"two words\" { }\n", { "line 1", "platform" } },
+                { "platform milan { colour = red }\n", { "line 1", "colour" } },
+                { "platform a { }\nplatform a { }\n", { "line 2", "" } },
+                { "currency = \"more than sixteen\"\n", { "line 1", "currency" } } };
   struct ft_config before, c;
   struct ft_error err;
 
@@ -217,7 +217,8 @@ static void platforms_are_described(void **state)
   put("currency = \"EUR\"\n"
       "platform \"milan\" { price = 0.04  price_per = cpu  nodes = \"c[001-064],d1\" }\n"
       "platform rome { feature = rome nodes = \"r*\" }\n"
-      "platform h100 { price = 2.5 price_per = gpu }\nplatform old { price = 0 price_per = node }\n");
+      "platform h100 { price = 2.5 price_per = gpu }\nplatform old { price = 0 price_per = node "
+      "}\n");
   if (ft_config_read(path, &c, &err) < 0)
     fail_msg("%s", err.text);
   assert_int_equal(c.platform_count, 4);
@@ -258,15 +259,13 @@ static void there_are_at_most_32_platforms(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(empty_file_means_defaults),
-    cmocka_unit_test(every_key_is_read),
-    cmocka_unit_test(what_is_wrong_is_named_with_its_line),
-    cmocka_unit_test(users_file_may_only_declare_apps),
-    cmocka_unit_test(site_file_says_what_the_configuration_says),
-    cmocka_unit_test(platforms_are_described),
-    cmocka_unit_test(there_are_at_most_32_platforms)
-  };
+  const struct CMUnitTest tests[] = { cmocka_unit_test(empty_file_means_defaults),
+                                      cmocka_unit_test(every_key_is_read),
+                                      cmocka_unit_test(what_is_wrong_is_named_with_its_line),
+                                      cmocka_unit_test(users_file_may_only_declare_apps),
+                                      cmocka_unit_test(site_file_says_what_the_configuration_says),
+                                      cmocka_unit_test(platforms_are_described),
+                                      cmocka_unit_test(there_are_at_most_32_platforms) };
 
   return cmocka_run_group_tests_name("config", tests, make_file, remove_file);
 }

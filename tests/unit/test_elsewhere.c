@@ -260,11 +260,13 @@ static void the_table_is_aligned_and_says_which_is_best(void **state)
   const char *text = table(c);
 
   (void)state;
-  assert_has(text, "partition  platform  speed             run time              runs  price        "
-                   "memory               free\n"
-                   "main       old       1                 1.67 min (1.59-1.74)  30    0.001 EUR    "
-                   "7.81 GiB, fits       yes, 40 s ago\n");
-  assert_has(text, "\nfast       new       2 (1.70-2.36)     50.0 s (41.8-59.7)    10    0.005 EUR  ");
+  assert_has(text,
+             "partition  platform  speed             run time              runs  price        "
+             "memory               free\n"
+             "main       old       1                 1.67 min (1.59-1.74)  30    0.001 EUR    "
+             "7.81 GiB, fits       yes, 40 s ago\n");
+  assert_has(text,
+             "\nfast       new       2 (1.70-2.36)     50.0 s (41.8-59.7)    10    0.005 EUR  ");
   assert_has(text, "  500 MiB, too little  yes, 40 s ago\n");
   assert_has(text, "\nspeed is relative to main; fastest: fast; cheapest: near (0.00098 EUR)\n");
   c->s.request.tasks = 11;
@@ -289,7 +291,8 @@ static void no_run_time_is_said_and_why(void **state)
   (void)state;
   (void)snprintf(c->v.performance.places[0].platform, 64, "renamed");
   c->v.performance.places_count = 1;
-  assert_has(table(c), "sorter: 30 runs are known, on renamed, which none of these partitions has\n");
+  assert_has(table(c),
+             "sorter: 30 runs are known, on renamed, which none of these partitions has\n");
   c->v.performance.runs = 0;
   assert_has(table(c), "sorter: no run time of it is known yet\n");
   assert_int_equal(c->e.fastest, FT_ELSEWHERE_PARTITIONS);
@@ -333,11 +336,14 @@ static void the_choice_is_among_what_is_named(void **state)
     { FT_WISH_FASTEST, "main,fast,odd", NULL, false, "fast,odd", "set to fast,odd" },
     { FT_WISH_FASTEST, "main", "fast,near", false, "fast", "2 times as fast as main" },
     { FT_WISH_FASTEST, "fast", "main,fast", false, "", "fast, where it goes, is the fastest (" },
-    { FT_WISH_FASTEST, "", "near,main", false, "", "or by less than 5 %; --partition stays (1.63 min" },
+    { FT_WISH_FASTEST, "", "near,main", false, "",
+      "or by less than 5 %; --partition stays (1.63 min" },
     { FT_WISH_FASTEST, "main,near", NULL, false, "", "near is not faster for certain" },
     { FT_WISH_FASTEST, "near", "main,near", false, "", "near, where it goes, is the fastest" },
-    { FT_WISH_FASTEST, "odd", "main,fast", false, "", "not known how long it takes on odd; it stays" },
-    { FT_WISH_FASTEST, "nowhere", "main,fast", false, "", "partition nowhere is not known; it stays" },
+    { FT_WISH_FASTEST, "odd", "main,fast", false, "",
+      "not known how long it takes on odd; it stays" },
+    { FT_WISH_FASTEST, "nowhere", "main,fast", false, "",
+      "partition nowhere is not known; it stays" },
     { FT_WISH_FASTEST, "", "odd,none", false, "", "how long it takes on odd; --partition stays" },
     { FT_WISH_FASTEST, "", "typo", false, "", "partition typo is not known; --partition stays" },
     { FT_WISH_FASTEST, "", "small,typo,near", false, "near", "set to near" },
@@ -406,12 +412,18 @@ static void a_wish_is_taken_apart(void **state)
     enum ft_wish wish;
     const char *list;
   } cases[] = {
-    { "fastest", FT_WISH_FASTEST, NULL },      { "cheapest", FT_WISH_CHEAPEST, NULL },
-    { "fastest:a", FT_WISH_FASTEST, "a" },     { "cheapest:a,b", FT_WISH_CHEAPEST, "a,b" },
-    { "fastest:", FT_WISH_NONE, NULL },        { "fastest:,a", FT_WISH_NONE, NULL },
-    { "fastestest", FT_WISH_NONE, NULL },      { "best", FT_WISH_NONE, NULL },
-    { "", FT_WISH_NONE, NULL },                { "fastest:a b", FT_WISH_NONE, NULL },
-    { "fastest:a\n", FT_WISH_NONE, NULL },     { "fastest=a", FT_WISH_NONE, NULL },
+    { "fastest", FT_WISH_FASTEST, NULL },
+    { "cheapest", FT_WISH_CHEAPEST, NULL },
+    { "fastest:a", FT_WISH_FASTEST, "a" },
+    { "cheapest:a,b", FT_WISH_CHEAPEST, "a,b" },
+    { "fastest:", FT_WISH_NONE, NULL },
+    { "fastest:,a", FT_WISH_NONE, NULL },
+    { "fastestest", FT_WISH_NONE, NULL },
+    { "best", FT_WISH_NONE, NULL },
+    { "", FT_WISH_NONE, NULL },
+    { "fastest:a b", FT_WISH_NONE, NULL },
+    { "fastest:a\n", FT_WISH_NONE, NULL },
+    { "fastest=a", FT_WISH_NONE, NULL },
   };
 
   (void)state;
@@ -465,7 +477,8 @@ int main(void)
 {
   const struct CMUnitTest tests[] = { cmocka_unit_test(speed_is_relative_to_where_it_goes),
                                       cmocka_unit_test(what_is_not_known_is_told_as_such),
-                                      cmocka_unit_test(a_partition_of_two_platforms_is_as_its_worse),
+                                      cmocka_unit_test(
+                                          a_partition_of_two_platforms_is_as_its_worse),
                                       cmocka_unit_test(a_price_is_of_the_units_that_it_asks_for),
                                       cmocka_unit_test(it_fits_where_memory_time_and_nodes_suffice),
                                       cmocka_unit_test(a_constraint_leaves_the_nodes_that_have_it),

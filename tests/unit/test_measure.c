@@ -331,7 +331,7 @@ static void pss_is_read_where_it_may_change_the_answer(void **state)
     double kib; /* negative: not read */
   } cases[] = { { FT_RULE_PSS, 2101, 1200 + 234000 },
                 { FT_RULE_PSS, 2201, 97000 },
-                { FT_RULE_RSS, 2101, -1 },  /* 500 of 60800 pages are counted twice */
+                { FT_RULE_RSS, 2101, -1 }, /* 500 of 60800 pages are counted twice */
                 { FT_RULE_RSS, 2201, -1 } };
 
   (void)state;
@@ -395,7 +395,9 @@ static void what_ended_counts_once_whoever_waited(void **state)
   static const struct {
     int waited;      /* ticks of children that 2110 has waited for */
     double expected; /* ticks in all: 120 of 2101's, 15 of 2110, 1000 of 2111 */
-  } cases[] = { { 0, 120 + 15 + 1000 }, { 1000, 120 + 15 + 1000 }, { 1007, 120 + 15 + 1007 },
+  } cases[] = { { 0, 120 + 15 + 1000 },
+                { 1000, 120 + 15 + 1000 },
+                { 1007, 120 + 15 + 1007 },
                 { 400, 120 + 15 + 1000 } };
 
   (void)state;
@@ -434,9 +436,10 @@ static void a_parent_that_ended_unnoticed_inherits_nothing(void **state)
   node_look(&node);
   node_drop(&node, "proc/2111");
   node_drop(&node, "proc/2110");
-  node_put(&node, "proc/2101/stat",
-           "2101 (slurmstepd) S 1 2101 2101 0 -1 0 100 175100 2 23 10 5 820 315 20 0 1 0 9000 0 800 "
-           "0 0 0 0 0 0 0 0 0 0 0 0 0 17 3 0 0 0 0 0\n");
+  node_put(
+      &node, "proc/2101/stat",
+      "2101 (slurmstepd) S 1 2101 2101 0 -1 0 100 175100 2 23 10 5 820 315 20 0 1 0 9000 0 800 "
+      "0 0 0 0 0 0 0 0 0 0 0 0 0 17 3 0 0 0 0 0\n");
   /* 2110 was still: this instant does not read it */
   pulse = &node.tree->pulses[ft_tree_find(node.tree, 2110) - node.tree->members];
   pulse->still = 1000;
@@ -470,8 +473,14 @@ static void a_pid_given_out_again_is_someone_else(void **state)
 /* ---- whatever stands there ---- */
 
 static const char *const damages[] = {
-  "", "\n", "(", ") (", "0::/../..\n5:memory:/..\n", "99999999999999999999999 18446744073709551615",
-  "1 2 3 4 5 6 7 - cgroup2 x y\n1 2 3 / /sys/fs/cgroup - cgroup2", "read_bytes: x\nVmHWM:\n-1 -1"
+  "",
+  "\n",
+  "(",
+  ") (",
+  "0::/../..\n5:memory:/..\n",
+  "99999999999999999999999 18446744073709551615",
+  "1 2 3 4 5 6 7 - cgroup2 x y\n1 2 3 / /sys/fs/cgroup - cgroup2",
+  "read_bytes: x\nVmHWM:\n-1 -1"
 };
 
 struct damage {

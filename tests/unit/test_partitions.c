@@ -17,19 +17,37 @@
 #define MB FT_MIB
 #define GB FT_GIB
 
-static const ft_site site = { .schema = FT_SCHEMA, .default_partition = "main",
-                              .memory_is_consumable = true, .rule = FT_RULE_RSS };
+static const ft_site site = { .schema = FT_SCHEMA,
+                              .default_partition = "main",
+                              .memory_is_consumable = true,
+                              .rule = FT_RULE_RSS };
 
 static const ft_partition partitions[] = {
-  { .schema = FT_SCHEMA, .name = "main", .def_mem_bytes = 10 * MB, .def_per_cpu = true,
-    .nodes_count = 1, .nodes = { { .cpus = 8, .mem_bytes = 8 * GB } } },
-  { .schema = FT_SCHEMA, .name = "roomy", .def_mem_bytes = 2000 * MB,
-    .nodes_count = 1, .nodes = { { .cpus = 8, .mem_bytes = 8 * GB } } },
-  { .schema = FT_SCHEMA, .name = "capped", .def_mem_bytes = 10 * MB, .def_per_cpu = true,
-    .max_mem_bytes = 60 * MB, .max_per_cpu = true,
-    .nodes_count = 1, .nodes = { { .cpus = 8, .mem_bytes = 8 * GB } } },
-  { .schema = FT_SCHEMA, .name = "small", .def_mem_bytes = 10 * MB, .def_per_cpu = true,
-    .nodes_count = 1, .nodes = { { .cpus = 8, .mem_bytes = 80 * MB } } },
+  { .schema = FT_SCHEMA,
+    .name = "main",
+    .def_mem_bytes = 10 * MB,
+    .def_per_cpu = true,
+    .nodes_count = 1,
+    .nodes = { { .cpus = 8, .mem_bytes = 8 * GB } } },
+  { .schema = FT_SCHEMA,
+    .name = "roomy",
+    .def_mem_bytes = 2000 * MB,
+    .nodes_count = 1,
+    .nodes = { { .cpus = 8, .mem_bytes = 8 * GB } } },
+  { .schema = FT_SCHEMA,
+    .name = "capped",
+    .def_mem_bytes = 10 * MB,
+    .def_per_cpu = true,
+    .max_mem_bytes = 60 * MB,
+    .max_per_cpu = true,
+    .nodes_count = 1,
+    .nodes = { { .cpus = 8, .mem_bytes = 8 * GB } } },
+  { .schema = FT_SCHEMA,
+    .name = "small",
+    .def_mem_bytes = 10 * MB,
+    .def_per_cpu = true,
+    .nodes_count = 1,
+    .nodes = { { .cpus = 8, .mem_bytes = 80 * MB } } },
 };
 
 static char folder[] = "/tmp/foretell-test-XXXXXX";
@@ -108,9 +126,14 @@ static void any_of_them_may_be_where_it_runs(void **state)
     ft_request request = { 0 };
     ft_policy policy;
     ft_decision d;
-    struct ft_question q = { .mode = FT_MODE_SET, .app = "x", .request = &request,
-                             .policy = &policy, .partition = &partition, .estimate = &estimate,
-                             .memory_is_consumable = true, .rule = FT_RULE_RSS };
+    struct ft_question q = { .mode = FT_MODE_SET,
+                             .app = "x",
+                             .request = &request,
+                             .policy = &policy,
+                             .partition = &partition,
+                             .estimate = &estimate,
+                             .memory_is_consumable = true,
+                             .rule = FT_RULE_RSS };
 
     (void)ft_string_copy(cases[i].names, request.partition, sizeof request.partition);
     ft_policy_resolve(NULL, NULL, NULL, NULL, &policy);
@@ -118,7 +141,8 @@ static void any_of_them_may_be_where_it_runs(void **state)
     policy.trim_runs = 20;
     policy.floor_bytes = policy.round_bytes = 1 * MB;
     assert_int_equal(
-        ft_decide_partition(state_fd, &site, &request, &partition, &q.least_default_bytes, NULL), 0);
+        ft_decide_partition(state_fd, &site, &request, &partition, &q.least_default_bytes, NULL),
+        0);
     ft_decide(&q, &d);
     if (d.action != cases[i].action || d.mem_bytes < cases[i].least_mib * MB ||
         d.mem_bytes > cases[i].most_mib * MB)

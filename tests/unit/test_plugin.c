@@ -59,9 +59,8 @@ static void make_indexed(ft_model *m)
   e->intercept = 105 * 0x1p20;
   e->max_bytes = 200 * 0x1p20;
   e->terms_count = 1;
-  e->terms[0] = (ft_term){
-    .mean = 5.5, .scale = 2.5, .coefficient = 50 * 0x1p20, .low = 1, .high = 10
-  };
+  e->terms[0] =
+      (ft_term){ .mean = 5.5, .scale = 2.5, .coefficient = 50 * 0x1p20, .low = 1, .high = 10 };
 }
 
 static void write_state(void)
@@ -94,15 +93,14 @@ static void write_state(void)
                                 .trim_factor = 2,
                                 .has_reject_probability = true,
                                 .reject_probability = 0.9 } };
-  partition = (ft_partition){ .schema = FT_SCHEMA,
-                              .name = "main",
-                              .is_default = true,
-                              .def_mem_bytes = 512 << 20,
-                              .nodes_count = 1,
-                              .nodes = { { .count = 1,
-                                           .cpus = 8,
-                                           .mem_bytes = UINT64_C(8) << 30,
-                                           .threads_per_core = 1 } } };
+  partition = (ft_partition){
+    .schema = FT_SCHEMA,
+    .name = "main",
+    .is_default = true,
+    .def_mem_bytes = 512 << 20,
+    .nodes_count = 1,
+    .nodes = { { .count = 1, .cpus = 8, .mem_bytes = UINT64_C(8) << 30, .threads_per_core = 1 } }
+  };
   assert_int_equal(ft_record_write(FT_RECORD_SITE, &site, state_fd, "site", 0644, &err), 0);
   (void)mkdirat(state_fd, "partitions", 0755);
   ft_layout_partition_name("main", name);
@@ -216,7 +214,8 @@ static void a_model_file_costs_a_line_at_most(void **state)
     { "sbatch --predict-model=net.onnx job.sh 7", NULL, "ended without an answer", 1 },
     { "sbatch --predict-mem --predict-model=net.onnx job.sh 7", NULL, "ended without", 1 },
     { "sbatch --predict-mig job.sh 7", NULL, "ended without an answer", 1 },
-    { "sbatch --predict-mig=a100 --predict-model=net.onnx --gres=gpu:1 job.sh 7", NULL, "ended", 1 },
+    { "sbatch --predict-mig=a100 --predict-model=net.onnx --gres=gpu:1 job.sh 7", NULL, "ended",
+      1 },
     { "sbatch job.sh 7", "FORETELL_PREDICT_MODEL=net.onnx", "ended without an answer", 1 },
     { "sbatch job.sh 7", "FORETELL_PREDICT_MIG=a100", "ended without an answer", 1 },
     { "sbatch job.sh 7", "FORETELL_PREDICT_MIG=yes", "ended without an answer", 1 },

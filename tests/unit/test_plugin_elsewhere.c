@@ -119,7 +119,8 @@ static void what_is_asked_for_is_told_and_set(void **state)
     { SBATCH "--predict-perf --wrap x", NULL, "info: foretell: main       old       1  ", 6 },
     { SBATCH "--predict-perf --wrap x", NULL,
       "info: foretell: speed is relative to main; fastest: fast; cheapest: near (", 6 },
-    { SBATCH "--predict-perf --partition near --wrap x", NULL, "relative to near; fastest: fast", 6 },
+    { SBATCH "--predict-perf --partition near --wrap x", NULL, "relative to near; fastest: fast",
+      6 },
     { SBATCH "--predict-perf --partition near,main --wrap x", NULL, "fastest: near", 4 },
     { SBATCH "--wrap x", "FORETELL_PREDICT_PERF=1", "fastest: fast", 6 },
     { SBATCH "--wrap x", "FORETELL_PREDICT_PERF=no", "post_opt 0", 0 },
@@ -131,19 +132,21 @@ static void what_is_asked_for_is_told_and_set(void **state)
       "\npartition=fast\n", 1 },
     { SBATCH "--predict-partition=fastest --partition main,small,fast --wrap x", NULL,
       "\npartition=fast\n", 1 },
-    { SBATCH "--predict-partition=fastest --partition main --wrap x", NULL,
-      "\npartition=main\n", 1 },
+    { SBATCH "--predict-partition=fastest --partition main --wrap x", NULL, "\npartition=main\n",
+      1 },
     { SBATCH "--predict-partition=fastest --wrap x", NULL, "none is named\n", 1 },
     { SBATCH "--predict-partition=cheapest:fast,near --partition fast --wrap x", NULL,
       "\npartition=near\n", 1 },
     { SBATCH "--wrap x", "FORETELL_PREDICT_PARTITION=fastest:main,fast", "\npartition=fast\n", 1 },
     { SBATCH "--partition main --wrap x", "FORETELL_PREDICT_PARTITION=fastest:main,fast",
       "\npartition=main\n", 1 },
-    { SBATCH "--wrap x", "FORETELL_PREDICT_PARTITION=slowest", "error: foretell: FORETELL_PREDICT_", 1 },
+    { SBATCH "--wrap x", "FORETELL_PREDICT_PARTITION=slowest", "error: foretell: FORETELL_PREDICT_",
+      1 },
     { SBATCH "--predict-partition=slowest --wrap x", NULL, "options -1", 1 },
     { SBATCH "--predict-perf --predict-partition=fastest:main,fast --wrap x", NULL,
       "--partition set to fast", 5 },
-    /* memory is then told of where it goes: the default of fast is too little, that of main is not */
+    /* memory is then told of where it goes: the default of fast is too little, that of main is not
+     */
     { SBATCH "--predict-partition=fastest:main,fast --predict-mem=check --wrap x", NULL,
       "the default of partition fast, 512 MiB", 2 },
     { "srun --predict-app=sorter --predict-partition=fastest:main,fast ./x", NULL,
@@ -168,7 +171,8 @@ static void without_a_site_or_runs_the_job_stays(void **state)
   const char *output;
 
   (void)state;
-  output = submit("sbatch --predict-app=other --predict-partition=fastest:main,fast --wrap x", NULL);
+  output =
+      submit("sbatch --predict-app=other --predict-partition=fastest:main,fast --wrap x", NULL);
   assert_has(output, "other: no run time of it is known yet; --partition stays\n");
   assert_null(strstr(output, "partition="));
   output = submit("sbatch --predict-app=other --predict-perf --wrap x", NULL);

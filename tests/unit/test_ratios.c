@@ -27,7 +27,8 @@ static void make(struct world *w, uint64_t seed, double noise)
 
   ft_random_seed(&random, seed);
   for (size_t r = 0; r < ROWS; r++) {
-    double flops = exp(2 * ft_random_normal(&random) + 6), bytes = exp(2 * ft_random_normal(&random) + 5);
+    double flops = exp(2 * ft_random_normal(&random) + 6),
+           bytes = exp(2 * ft_random_normal(&random) + 5);
     double reference = flops + bytes;
 
     w->group[r] = r / 4;
@@ -145,7 +146,9 @@ static void every_learner_beats_the_mean(void **state)
   make(&unseen, 4, 0);
   t = table_of(&learnt, ROWS);
   for (int l = FT_LEARNER_CONSTANT + 1; l < FT_LEARNERS; l++) {
-    struct ft_ratios_settings alone = { .trees = 60, .learners = 1u << l, .untried = true, .seed = 1 };
+    struct ft_ratios_settings alone = {
+      .trees = 60, .learners = 1u << l, .untried = true, .seed = 1
+    };
     struct ft_ratios m;
     struct ft_error err;
     double left;
@@ -158,11 +161,13 @@ static void every_learner_beats_the_mean(void **state)
   }
 }
 
-/* Runs a thousand times as large as any that was learnt from: what a platform does at a rate, it goes on doing. */
+/* Runs a thousand times as large as any that was learnt from: what a platform does at a rate, it
+ * goes on doing. */
 static void a_sum_of_works_goes_on_where_its_rows_end(void **state)
 {
-  static const struct ft_ratios_settings works = { .trees = 60, .learners = 1u << FT_LEARNER_WORK_PROCESS,
-                                                   .untried = true, .seed = 1 };
+  static const struct ft_ratios_settings works = {
+    .trees = 60, .learners = 1u << FT_LEARNER_WORK_PROCESS, .untried = true, .seed = 1
+  };
   static struct world w;
   struct ft_ratios_table t;
   struct ft_ratios m;
@@ -337,7 +342,9 @@ static void kept_and_read_back_it_says_the_same(void **state)
   make(&w, 9, 0.1);
   t = table_of(&w, ROWS);
   for (int l = -1; l < FT_LEARNERS; l++) {
-    struct ft_ratios_settings alone = { .trees = 12, .learners = 1u << (l < 0 ? 0 : l), .untried = true, .seed = 1 };
+    struct ft_ratios_settings alone = {
+      .trees = 12, .learners = 1u << (l < 0 ? 0 : l), .untried = true, .seed = 1
+    };
     size_t count;
 
     assert_int_equal(ft_ratios_fit(&t, l < 0 ? &usual : &alone, &m, &err), 0);

@@ -96,7 +96,8 @@ static void the_same_network_costs_the_same_from_every_framework(void **state)
     if (cases[i].parameters)
       assert_int_equal(first.cost.parameters, cases[i].parameters);
     for (size_t j = 0; j < COUNT_OF(cases[i].files) && cases[i].files[j]; j++) {
-      bool recurrent = strstr(cases[i].files[j], "../../fixtures/graph/tensorflow/net-lstm") != NULL;
+      bool recurrent =
+          strstr(cases[i].files[j], "../../fixtures/graph/tensorflow/net-lstm") != NULL;
       const char *file = cases[i].files[j];
 
       second = analyse(file, 4, strncmp(file, "torch", 5) == 0 ? cases[i].input : NULL, &other);
@@ -124,8 +125,7 @@ static void the_same_network_costs_the_same_from_every_framework(void **state)
 static void what_is_written_into_a_tensor_counts(void **state)
 {
   static const char *const files[] = { "torchscript/net-writes-traced.pt",
-                                       "torchscript/net-writes-scripted.pt",
-                                       "pt2/net-writes.pt2" };
+                                       "torchscript/net-writes-scripted.pt", "pt2/net-writes.pt2" };
 
   (void)state;
   for (size_t i = 0; i < COUNT_OF(files); i++) {

@@ -5,7 +5,8 @@
 
 #include "predictor/estimate/runtime.h"
 
-/* 4 s and as much again for each unit of n / 8, on "old"; "new" is twice as fast, of "odd" nothing is known. */
+/* 4 s and as much again for each unit of n / 8, on "old"; "new" is twice as fast, of "odd" nothing
+ * is known. */
 static ft_performance performance(void)
 {
   ft_performance p = { .schema = FT_SCHEMA,
@@ -100,12 +101,10 @@ static void what_no_platform_can_be_is_bounded(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_run_is_told_on_every_place_that_is_known),
-    cmocka_unit_test(what_is_less_sure_is_wider),
-    cmocka_unit_test(without_runs_nothing_is_told),
-    cmocka_unit_test(what_no_platform_can_be_is_bounded)
-  };
+  const struct CMUnitTest tests[] = { cmocka_unit_test(a_run_is_told_on_every_place_that_is_known),
+                                      cmocka_unit_test(what_is_less_sure_is_wider),
+                                      cmocka_unit_test(without_runs_nothing_is_told),
+                                      cmocka_unit_test(what_no_platform_can_be_is_bounded) };
 
   return cmocka_run_group_tests_name("runtime", tests, NULL, NULL);
 }

@@ -25,8 +25,7 @@ static void make_data(double noise, uint64_t seed)
 
     x[2 * i] = e;
     x[2 * i + 1] = b;
-    y[i] = (4e8 + 812 * e * e * e * b + 3e4 * e * e * b) *
-           (1 + noise * ft_random_normal(&random));
+    y[i] = (4e8 + 812 * e * e * e * b + 3e4 * e * e * b) * (1 + noise * ft_random_normal(&random));
   }
 }
 
@@ -45,10 +44,10 @@ static void a_known_equation_is_recovered(void **state)
     settings.seed = seed;
     assert_int_equal(ft_symbolic_fit(x, y, ROWS, 2, &settings, &result, &err), 0);
     ft_buf_free(&text);
-    assert_int_equal(ft_expression_print(&result.front[result.chosen].expression, names, "B",
-                                         false, 4, &text), 0);
-    assert_string_equal(ft_buf_text(&text),
-                        "812*edge^3*batch + 3e+04*edge^2*batch + 4e+08 [B]");
+    assert_int_equal(
+        ft_expression_print(&result.front[result.chosen].expression, names, "B", false, 4, &text),
+        0);
+    assert_string_equal(ft_buf_text(&text), "812*edge^3*batch + 3e+04*edge^2*batch + 4e+08 [B]");
     assert_true(result.front[result.chosen].mape < 1e-6);
   }
   ft_buf_free(&text);
@@ -95,9 +94,9 @@ static void known_functions_are_recovered(void **state)
   static const struct {
     double (*f)(double, double);
     unsigned primitives;
-  } cases[] = { { quotient, 1 << FT_SYMBOL_DIVIDE },   { difference, 1 << FT_SYMBOL_SUBTRACT },
-                { diagonal, 1 << FT_SYMBOL_ROOT },     { logarithm, 1 << FT_SYMBOL_LOG },
-                { wave, 1 << FT_SYMBOL_SINE },         { swell, 1 << FT_SYMBOL_COSINE },
+  } cases[] = { { quotient, 1 << FT_SYMBOL_DIVIDE },  { difference, 1 << FT_SYMBOL_SUBTRACT },
+                { diagonal, 1 << FT_SYMBOL_ROOT },    { logarithm, 1 << FT_SYMBOL_LOG },
+                { wave, 1 << FT_SYMBOL_SINE },        { swell, 1 << FT_SYMBOL_COSINE },
                 { decay, 1 << FT_SYMBOL_EXPONENTIAL } };
   struct ft_random random;
   struct ft_error err;
@@ -141,7 +140,8 @@ static void of_many_rows_some_are_used(void **state)
   settings.generations = 5;
   assert_int_equal(ft_symbolic_fit(many_x, many_y, MANY, 1, &settings, &result, &err), 0);
   assert_int_equal(ft_symbolic_fit(many_x, many_y, MANY, 1, &settings, &again, &err), 0);
-  assert_near(ft_expression_evaluate(&result.front[result.chosen].expression, &one), 2 + 3e12, 1e-6);
+  assert_near(ft_expression_evaluate(&result.front[result.chosen].expression, &one), 2 + 3e12,
+              1e-6);
   assert_true(result.front[result.chosen].mape == again.front[again.chosen].mape);
   /* all of them are looked at */
   many_y[MANY - 1] = 0;
@@ -152,17 +152,16 @@ static void of_many_rows_some_are_used(void **state)
 static void equations_print_for_people_and_programs(void **state)
 {
   static const char *const names[] = { "input_bytes", "b" };
-  struct ft_expression e = {
-    .length = 10,
-    .symbol = { FT_SYMBOL_VARIABLE, FT_SYMBOL_ROOT, FT_SYMBOL_CONSTANT, FT_SYMBOL_CONSTANT,
-                FT_SYMBOL_VARIABLE, FT_SYMBOL_SINE, FT_SYMBOL_MULTIPLY, FT_SYMBOL_ADD,
-                FT_SYMBOL_DIVIDE, FT_SYMBOL_LOG },
-    .variable = { [0] = 0, [4] = 1 },
-    .constant = { [2] = 1, [3] = 1.0 / 3 },
-    .slope = -4e9,
-    .intercept = 0.5,
-    .scale = { 2, 1 }
-  };
+  struct ft_expression e = { .length = 10,
+                             .symbol = { FT_SYMBOL_VARIABLE, FT_SYMBOL_ROOT, FT_SYMBOL_CONSTANT,
+                                         FT_SYMBOL_CONSTANT, FT_SYMBOL_VARIABLE, FT_SYMBOL_SINE,
+                                         FT_SYMBOL_MULTIPLY, FT_SYMBOL_ADD, FT_SYMBOL_DIVIDE,
+                                         FT_SYMBOL_LOG },
+                             .variable = { [0] = 0, [4] = 1 },
+                             .constant = { [2] = 1, [3] = 1.0 / 3 },
+                             .slope = -4e9,
+                             .intercept = 0.5,
+                             .scale = { 2, 1 } };
   struct ft_buf text;
 
   (void)state;
@@ -226,8 +225,8 @@ static void the_front_falls_and_every_point_is_valid(void **state)
   (void)state;
   make_data(0.05, 4);
   ft_symbolic_defaults(&settings);
-  settings.primitives = (1u << FT_SYMBOLS) - 1 - (1u << FT_SYMBOL_CONSTANT) -
-                        (1u << FT_SYMBOL_VARIABLE);
+  settings.primitives =
+      (1u << FT_SYMBOLS) - 1 - (1u << FT_SYMBOL_CONSTANT) - (1u << FT_SYMBOL_VARIABLE);
   settings.generations = 30;
   assert_int_equal(ft_symbolic_fit(x, y, ROWS, 2, &settings, &result, &err), 0);
   for (unsigned i = 0; i < result.count; i++) {
@@ -383,21 +382,19 @@ static void linear_coefficients_are_recovered(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_known_equation_is_recovered),
-    cmocka_unit_test(known_functions_are_recovered),
-    cmocka_unit_test(of_many_rows_some_are_used),
-    cmocka_unit_test(equations_print_for_people_and_programs),
-    cmocka_unit_test(noise_is_not_learnt),
-    cmocka_unit_test(the_same_seed_gives_the_same_equation),
-    cmocka_unit_test(the_front_falls_and_every_point_is_valid),
-    cmocka_unit_test(errors_are_what_the_equations_do),
-    cmocka_unit_test(a_minimum_is_found_where_it_is_switched_on),
-    cmocka_unit_test(a_search_can_be_cancelled),
-    cmocka_unit_test(what_cannot_be_fitted_is_said),
-    cmocka_unit_test(hostile_bytecode_is_refused),
-    cmocka_unit_test(linear_coefficients_are_recovered)
-  };
+  const struct CMUnitTest tests[] = { cmocka_unit_test(a_known_equation_is_recovered),
+                                      cmocka_unit_test(known_functions_are_recovered),
+                                      cmocka_unit_test(of_many_rows_some_are_used),
+                                      cmocka_unit_test(equations_print_for_people_and_programs),
+                                      cmocka_unit_test(noise_is_not_learnt),
+                                      cmocka_unit_test(the_same_seed_gives_the_same_equation),
+                                      cmocka_unit_test(the_front_falls_and_every_point_is_valid),
+                                      cmocka_unit_test(errors_are_what_the_equations_do),
+                                      cmocka_unit_test(a_minimum_is_found_where_it_is_switched_on),
+                                      cmocka_unit_test(a_search_can_be_cancelled),
+                                      cmocka_unit_test(what_cannot_be_fitted_is_said),
+                                      cmocka_unit_test(hostile_bytecode_is_refused),
+                                      cmocka_unit_test(linear_coefficients_are_recovered) };
 
   return cmocka_run_group_tests_name("symbolic", tests, NULL, NULL);
 }

@@ -14,8 +14,8 @@ enum { APPS = 40 };
 static ft_performance app;
 
 /*
- * COUNT runs on PLATFORM of an app that uses CORES: it is as fast on "one" as on "two" with one core,
- * half as fast with two; "slow" takes twice as long as "two".
+ * COUNT runs on PLATFORM of an app that uses CORES: it is as fast on "one" as on "two" with one
+ * core, half as fast with two; "slow" takes twice as long as "two".
  */
 static void run(unsigned *job, const char *platform, double cores, unsigned count)
 {
