@@ -56,7 +56,6 @@ static int is_killed(void *data)
   return 0;
 }
 
-#ifndef ADDRESS_SANITIZER
 /* Takes memory until there is no more. */
 static int hoards(void *data)
 {
@@ -73,7 +72,6 @@ static int hoards(void *data)
   }
   return FT_EXIT_DONE;
 }
-#endif
 
 /* What ft_guard says on standard error while it does WORK, into SAID; its status. */
 static int guarded(double seconds, int (*work)(void *), void *data, char said[256])
