@@ -246,8 +246,11 @@ static int by_hash(const void *a, const void *b)
 static int number(struct reader *r, struct ft_error *err)
 {
   size_t rows = r->t->rows;
-  uint64_t *sorted = malloc(rows * sizeof *sorted + 1);
+  uint64_t *sorted;
 
+  if (!rows)
+    return 0;
+  sorted = malloc(rows * sizeof *sorted);
   if (!sorted)
     return ft_error_set(err, "%s: out of memory", r->csv.name);
   memcpy(sorted, r->hash, rows * sizeof *sorted);
