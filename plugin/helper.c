@@ -29,24 +29,6 @@ static pid_t quiet_fork(void)
   return (pid_t)syscall(SYS_clone, 0UL, 0UL, 0UL, 0UL, 0UL);
 }
 
-/* Wait until FD is ready for EVENTS; false once DEADLINE has passed. */
-static bool ready(int fd, short events, double deadline)
-{
-  for (;;) {
-    double left = deadline - ft_io_monotonic();
-    struct pollfd p = { .fd = fd, .events = events };
-    int n;
-
-    if (left <= 0)
-      return false;
-    n = poll(&p, 1, (int)(left * 1000) + 1);
-    if (n > 0)
-      return true;
-    if (n < 0 && errno != EINTR)
-      return false;
-  }
-}
-
 /* End PID and take its status, unless it cannot die: then init will. */
 static void reap(pid_t pid)
 {
@@ -97,7 +79,7 @@ bool ft_helper_exists(const char *path, double seconds)
   }
   close(ends[1]);
   if (pid > 0) {
-    if (!ready(ends[0], POLLIN, deadline) || read(ends[0], &answer, 1) != 1)
+    if (!ft_io_ready(ends[0], POLLIN, deadline) || read(ends[0], &answer, 1) != 1)
       answer = 0;
     reap(pid);
   }
@@ -171,7 +153,7 @@ static int put(int fd, const struct ft_buf *frame, double deadline)
       done += (size_t)n;
     else if (n < 0 && errno != EAGAIN && errno != EINTR)
       return -1;
-    else if (!ready(fd, POLLOUT, deadline))
+    else if (!ft_io_ready(fd, POLLOUT, deadline))
       return -1;
   }
   return shutdown(fd, SHUT_WR);
@@ -190,7 +172,7 @@ static int get(int fd, struct ft_buf *answer, double deadline)
       return -1;
     if (n < 0 && errno != EAGAIN && errno != EINTR)
       return -1;
-    if (n < 0 && !ready(fd, POLLIN, deadline))
+    if (n < 0 && !ft_io_ready(fd, POLLIN, deadline))
       return -1;
   }
 }

@@ -47,11 +47,9 @@ static bool drain(int fd, struct ft_buf *out)
   char chunk[4096];
 
   for (;;) {
-    struct pollfd wait = { .fd = fd, .events = POLLIN };
-    double left = end - ft_io_monotonic();
     ssize_t got;
 
-    if (left <= 0 || poll(&wait, 1, (int)(1000 * left) + 1) == 0)
+    if (!ft_io_ready(fd, POLLIN, end))
       return false;
     got = read(fd, chunk, sizeof chunk);
     if (got < 0 && errno == EINTR)

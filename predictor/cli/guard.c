@@ -19,23 +19,6 @@
 #include "predictor/core/io.h"
 #include "predictor/core/limits.h"
 
-/* Whether the child, which alone holds FD's other end, ends within SECONDS. */
-static bool ends_in_time(int fd, double seconds)
-{
-  double deadline = ft_io_monotonic() + seconds, left;
-
-  while ((left = deadline - ft_io_monotonic()) > 0) {
-    struct pollfd p = { .fd = fd, .events = POLLIN };
-    int n = poll(&p, 1, (int)ceil(1000 * left));
-
-    if (n > 0)
-      return true;
-    if (n < 0 && errno != EINTR)
-      return false;
-  }
-  return false;
-}
-
 /* Its status; a process in the middle of a dead disk's answer cannot be killed, and is left. */
 static int reap(pid_t pid, bool ended, int *status)
 {
@@ -92,7 +75,8 @@ int ft_guard(const char *command, const char *file, double seconds, int (*work)(
     close(ends[0]);
     return ft_complain(command, FT_EXIT_SYSTEM, "%s: %s", file, strerror(errno));
   }
-  in_time = ends_in_time(ends[0], seconds);
+  /* the child alone holds the other end */
+  in_time = ft_io_ready(ends[0], POLLIN, ft_io_monotonic() + seconds);
   known = reap(pid, in_time, &status) == 0;
   close(ends[0]);
   if (!in_time)

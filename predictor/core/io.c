@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -149,4 +150,21 @@ FT_HOT double ft_io_monotonic(void)
 FT_HOT double ft_io_now(void)
 {
   return clock_seconds(CLOCK_REALTIME);
+}
+
+bool ft_io_ready(int fd, short events, double deadline)
+{
+  for (;;) {
+    double left = deadline - ft_io_monotonic();
+    struct pollfd p = { .fd = fd, .events = events };
+    int n;
+
+    if (left <= 0)
+      return false;
+    n = poll(&p, 1, (int)(left * 1000) + 1);
+    if (n > 0)
+      return true;
+    if (n < 0 && errno != EINTR)
+      return false;
+  }
 }

@@ -3,6 +3,7 @@
 #ifndef FT_CORE_IO_H
 #define FT_CORE_IO_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -43,5 +44,11 @@ int ft_io_make_path(const char *path, mode_t mode, struct ft_error *err);
 /* Seconds on CLOCK_MONOTONIC; seconds since the epoch (UTC). */
 double ft_io_monotonic(void);
 double ft_io_now(void);
+
+/*
+ * Wait until FD is ready for EVENTS, poll(2)'s; false once DEADLINE, of ft_io_monotonic, has
+ * passed, or where FD cannot be waited for.
+ */
+bool ft_io_ready(int fd, short events, double deadline);
 
 #endif
