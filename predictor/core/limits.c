@@ -5,16 +5,7 @@
 
 #include "predictor/core/limits.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define MOST_BYTES RLIM_INFINITY
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define MOST_BYTES RLIM_INFINITY
-#endif
-#endif
-#ifndef MOST_BYTES
-#define MOST_BYTES ((rlim_t)1 << 30)
-#endif
+#define MOST_BYTES (FT_LIMITS_MEMORY ? (rlim_t)1 << 30 : RLIM_INFINITY)
 
 static void limit(int resource, rlim_t most)
 {

@@ -3,10 +3,21 @@
 #ifndef FT_CORE_LIMITS_H
 #define FT_CORE_LIMITS_H
 
+/* Whether memory is bounded: not under AddressSanitizer, whose shadow alone is more. */
+#if defined(__SANITIZE_ADDRESS__)
+#define FT_LIMITS_MEMORY 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define FT_LIMITS_MEMORY 0
+#endif
+#endif
+#ifndef FT_LIMITS_MEMORY
+#define FT_LIMITS_MEMORY 1
+#endif
+
 /*
- * Bound this process: its memory to 1 GiB (not under AddressSanitizer, whose shadow alone is
- * more), its processor time to SECONDS, and no core file. What was bounded below stays so. Safe
- * after fork().
+ * Bound this process: its memory to 1 GiB (FT_LIMITS_MEMORY), its processor time to SECONDS, and
+ * no core file. What was bounded below stays so. Safe after fork().
  */
 void ft_limits_set(unsigned seconds);
 
