@@ -109,6 +109,31 @@ for name, place in (("device.onnx", "/dev/zero"), ("above.onnx", "../../../../et
     body = field(1, field(1, "x") + field(1, "w") + field(2, "y") + field(4, "Add"))
     write(name, field(1, 8) + field(7, body + field(5, tensor) + x + field(12, field(1, "y"))) +
           field(8, field(2, 13)), "fine")
+
+
+# ---- 2 GiB of weights, a hole, in the file itself
+def head(number, size):
+    return varint(number << 3 | 2) + varint(size)
+
+
+SIDE, COUNT = 16384, 2
+x = field(11, field(1, "x") + field(2, field(1, field(1, 1) + field(2, field(1, field(1, 1)) +
+                                                                   field(1, field(1, SIDE))))))
+body, weights = b"", []
+for i in range(COUNT):
+    body += field(1, field(1, "x" if i == 0 else "y%d" % (i - 1)) + field(1, "w%d" % i) +
+                  field(2, "y%d" % i) + field(4, "MatMul"))
+    weights.append(field(1, SIDE) + field(1, SIDE) + field(2, 1) + field(8, "w%d" % i) +
+                   head(9, 4 * SIDE * SIDE))
+graph_size = len(body) + len(x) + len(field(12, field(1, "y1")))
+for w in weights:
+    graph_size += len(head(5, len(w) + 4 * SIDE * SIDE)) + len(w) + 4 * SIDE * SIDE
+with open(os.path.join(scratch, "large.onnx"), "wb") as file:
+    file.write(field(1, 8) + field(8, field(2, 13)) + head(7, graph_size) + body)
+    for w in weights:
+        file.write(head(5, len(w) + 4 * SIDE * SIDE) + w)
+        file.seek(4 * SIDE * SIDE, 1)
+    file.write(x + field(12, field(1, "y1")))
 END
 
 # bounded FILE: exit status, lines on standard error, processor seconds, MiB, what was said
@@ -147,52 +172,8 @@ run graph "$scratch/fifo"
 is "$status" 2 "a FIFO is not waited for"
 like "$err" "^foretell graph: $scratch/fifo: not a regular file\$" "and named"
 
-# ---- weights
+# ---- weights: what is read are the operators
 
-# 2 GiB of weights, a hole, in the file itself: what is read are its operators
-python3 - "$scratch/large.onnx" <<'END' || exit 1
-import sys
-
-
-def varint(n):
-    out = b""
-    while n > 127:
-        out += bytes([n & 127 | 128])
-        n >>= 7
-    return out + bytes([n])
-
-
-def field(number, value):
-    if isinstance(value, int):
-        return varint(number << 3) + varint(value)
-    value = value.encode() if isinstance(value, str) else value
-    return varint(number << 3 | 2) + varint(len(value)) + value
-
-
-def head(number, size):
-    return varint(number << 3 | 2) + varint(size)
-
-
-SIDE, COUNT = 16384, 2
-SIZE = 4 * SIDE * SIDE - 4096 * 4
-x = field(11, field(1, "x") + field(2, field(1, field(1, 1) + field(2, field(1, field(1, 1)) +
-                                                                   field(1, field(1, SIDE))))))
-body, weights = b"", []
-for i in range(COUNT):
-    body += field(1, field(1, "x" if i == 0 else "y%d" % (i - 1)) + field(1, "w%d" % i) +
-                  field(2, "y%d" % i) + field(4, "MatMul"))
-    weights.append(field(1, SIDE) + field(1, SIDE) + field(2, 1) + field(8, "w%d" % i) +
-                   head(9, 4 * SIDE * SIDE))
-graph_size = len(body) + len(x) + len(field(12, field(1, "y1")))
-for w in weights:
-    graph_size += len(head(5, len(w) + 4 * SIDE * SIDE)) + len(w) + 4 * SIDE * SIDE
-with open(sys.argv[1], "wb") as file:
-    file.write(field(1, 8) + field(8, field(2, 13)) + head(7, graph_size) + body)
-    for w in weights:
-        file.write(head(5, len(w) + 4 * SIDE * SIDE) + w)
-        file.seek(4 * SIDE * SIDE, 1)
-    file.write(x + field(12, field(1, "y1")))
-END
 read -r read_bytes parameters <<<"$(python3 - "$foretell" "$scratch/large.onnx" <<'END'
 import json, subprocess, sys
 

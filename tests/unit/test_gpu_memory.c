@@ -82,21 +82,27 @@ static void a_pass_gives_back_what_it_takes(void **state)
     }
 }
 
+/* How often training of FILE takes just BYTES, from its first event on or its backward pass. */
+static size_t taken_as(const char *file, bool backward, int64_t bytes)
+{
+  static const struct ft_schedule_options training = { .training = true };
+  struct ft_graph *graph = open_graph(file);
+  struct ft_schedule s;
+  size_t count = 0;
+
+  make(graph, NULL, &training, &s);
+  for (size_t i = backward ? s.forward : 0; i < s.count; i++)
+    count += s.events[i].kind == FT_EVENT_TAKE && s.events[i].bytes == bytes;
+  ft_graph_free(graph);
+  return count;
+}
+
 /* Of 64 x 8 x 32 for 4 samples: the matrices written out, kept, and their gradient before its sum.
  */
 static void a_broadcast_operand_is_written_out(void **state)
 {
-  static const struct ft_schedule_options training = { .training = true };
-  struct ft_graph *graph = open_graph("broadcast");
-  struct ft_schedule s;
-  size_t whole = 0;
-
   (void)state;
-  make(graph, NULL, &training, &s);
-  for (size_t i = 0; i < s.count; i++)
-    whole += s.events[i].kind == FT_EVENT_TAKE && s.events[i].bytes == 4 * 4 * 64 * 8 * 32;
-  assert_int_equal(whole, 2);
-  ft_graph_free(graph);
+  assert_int_equal(taken_as("broadcast", false, 4 * 4 * 64 * 8 * 32), 2);
 }
 
 /*
@@ -105,17 +111,8 @@ static void a_broadcast_operand_is_written_out(void **state)
  */
 static void a_part_of_a_gradient_is_summed_as_a_part(void **state)
 {
-  static const struct ft_schedule_options training = { .training = true };
-  struct ft_graph *graph = open_graph("concatenated");
-  struct ft_schedule s;
-  size_t whole = 0;
-
   (void)state;
-  make(graph, NULL, &training, &s);
-  for (size_t i = s.forward; i < s.count; i++)
-    whole += s.events[i].kind == FT_EVENT_TAKE && s.events[i].bytes == 4 * 4 * 16 * 8 * 8;
-  assert_int_equal(whole, 1);
-  ft_graph_free(graph);
+  assert_int_equal(taken_as("concatenated", true, 4 * 4 * 16 * 8 * 8), 1);
 }
 
 static struct ft_gpu_memory needs(const char *file, const char *input, struct ft_gpu_run *run)
