@@ -191,8 +191,10 @@ static void take(struct ft_tree *tree, struct state *state, const struct ft_exit
 
     if (member->skipped)
       continue;
-    later += ended ? member->held_bytes : 0;
-    living += ended || member->gone || member->zombie ? 0 : member->held_bytes;
+    if (ended)
+      later += member->held_bytes;
+    else if (ft_member_lives(member))
+      living += member->held_bytes;
   }
   most = fmax(state->before_bytes, living + later);
   for (size_t i = 0; i < count; i++) {

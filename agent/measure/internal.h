@@ -77,6 +77,12 @@ struct ft_member {
   bool owing;
 };
 
+/* Whether MEMBER counts and has not ended. */
+static inline bool ft_member_lives(const struct ft_member *member)
+{
+  return !member->skipped && !member->gone && !member->zombie;
+}
+
 struct ft_measure {
   struct ft_measure_settings settings;
   int proc_fd; /* of root_fd's proc */

@@ -244,7 +244,7 @@ static void sample(struct ft_measure *measure, struct ft_tree *tree, void *state
       /* its first look is a second away: a short run would have none */
       member->open_files = count_files(measure, member->pid);
     }
-    if (member->gone || member->zombie || member->skipped)
+    if (!ft_member_lives(member))
       continue;
     sample->threads += member->threads;
     if (member->open_files >= 0)

@@ -107,11 +107,6 @@ FT_HOT static bool could_matter(const struct ft_measure *measure, const struct f
   return pss->shares;
 }
 
-static bool lives(const struct ft_member *member)
-{
-  return !member->skipped && !member->gone && !member->zombie;
-}
-
 /* Of this thread: a busy node's other work is not the reading's. */
 static double cpu_seconds(void)
 {
@@ -159,7 +154,7 @@ static bool read_on(struct ft_measure *measure, struct ft_tree *tree, struct pss
     struct ft_member *member = &tree->members[i];
     double expected = OPEN_SECONDS + member->rss_bytes * pss->seconds_a_byte;
 
-    if (!lives(member))
+    if (!ft_member_lives(member))
       continue;
     if (member->pss_round != pss->round && expected > PROCESS_SECONDS) {
       member->pss_bytes = member->rss_bytes;

@@ -31,11 +31,6 @@ static bool probe(struct ft_measure *measure, struct ft_measure_report *report)
   return true;
 }
 
-static bool lives(const struct ft_member *member)
-{
-  return !member->skipped && !member->gone && !member->zombie;
-}
-
 /*
  * What of a living member's RSS counts. A child seen at the first instant of its life that
  * has not called exec yet has its parent's pages: vfork lends them, fork shares them. Counted, one
@@ -91,7 +86,7 @@ static double add_up(struct ft_tree *tree)
     struct ft_member *member = &tree->members[i];
 
     member->counted = false;
-    if (!lives(member))
+    if (!ft_member_lives(member))
       continue;
     member->held_bytes = part_of(tree, member);
     total += member->held_bytes;
@@ -115,7 +110,7 @@ static void sample(struct ft_measure *measure, struct ft_tree *tree, void *state
     struct ft_member *member = &tree->members[i];
     double others = total - member->rss_bytes;
 
-    sample->processes += lives(member);
+    sample->processes += ft_member_lives(member);
     if (!member->counted)
       continue;
     ft_most(&member->most_rss_bytes, member->rss_bytes);
