@@ -13,8 +13,11 @@
 
 /*
  * The policy that holds for a job: the site's, overridden by its partition's,
- * then account's, then user's, field by field. Names as typed; a list of
- * partitions counts as its first; an empty one as the default partition.
+ * then account's, then user's, field by field. Names as typed; an empty list of
+ * partitions is the default one. A job that names several may start in any of them, so what
+ * they say is joined first: of the modes the one that changes least, check where some are off and
+ * some not; the least of the probabilities; the largest of runs, floor, rounding, trim_factor and
+ * failure_price; quiet, and borrow, only where all have them.
  */
 void ft_policy_resolve(const ft_site *site, const char *partition, const char *account,
                        const char *user, ft_policy *out);
