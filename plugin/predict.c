@@ -295,8 +295,7 @@ static int decide(struct work *w, const struct ft_settings *settings, int state_
   s->has_decision = true;
   if (mode == FT_MODE_OFF || mode == FT_MODE_UNSET)
     return 0;
-  if (ft_decide_partition(state_fd, &w->site, request, &w->partition, &question.least_default_bytes,
-                          NULL) == 0)
+  if (ft_decide_partition(state_fd, &w->site, request, &w->partition, &question.joined, NULL) == 0)
     question.partition = &w->partition;
   if (!find_evidence(w, state_fd, &question))
     return 0;

@@ -301,8 +301,8 @@ static bool set_as_most_give(const struct ft_question *q, struct ft_plan *plan)
 {
   uint64_t bytes = plan->limit / FT_MIB * FT_MIB;
 
-  if (plan->limit_kind != FT_LIMIT_DEFAULT || !q->least_default_bytes ||
-      plan->amount <= q->least_default_bytes || (plan->most && bytes > plan->most))
+  if (plan->limit_kind != FT_LIMIT_DEFAULT || !q->joined.least_default_bytes ||
+      plan->amount <= q->joined.least_default_bytes || (plan->most && bytes > plan->most))
     return false;
   plan->amount = plan->unit_amount = bytes;
   plan->p_amount = chance(q, plan, bytes);

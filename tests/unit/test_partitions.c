@@ -48,6 +48,14 @@ static const ft_partition partitions[] = {
     .def_per_cpu = true,
     .nodes_count = 1,
     .nodes = { { .cpus = 8, .mem_bytes = 80 * MB } } },
+  { .schema = FT_SCHEMA,
+    .name = "mig",
+    .gres_count = 2,
+    .gres = { { .name = "gpu:1g.5gb", .count = 2 }, { .name = "gpu:3g.20gb", .count = 1 } } },
+  { .schema = FT_SCHEMA,
+    .name = "gpus",
+    .gres_count = 2,
+    .gres = { { .name = "gpu:a100", .count = 4 }, { .name = "gpu:1g.5gb", .count = 7 } } },
 };
 
 static char folder[] = "/tmp/foretell-test-XXXXXX";
@@ -141,7 +149,7 @@ static void any_of_them_may_be_where_it_runs(void **state)
     policy.trim_runs = 20;
     policy.floor_bytes = policy.round_bytes = 1 * MB;
     assert_int_equal(
-        ft_decide_partition(state_fd, &site, &request, &partition, &q.least_default_bytes, NULL),
+        ft_decide_partition(state_fd, &site, &request, &partition, &q.joined, NULL),
         0);
     ft_decide(&q, &d);
     if (d.action != cases[i].action || d.mem_bytes < cases[i].least_mib * MB ||
@@ -151,18 +159,50 @@ static void any_of_them_may_be_where_it_runs(void **state)
   }
 }
 
+static void resources_of_all_are_there_and_who_has_them_is_counted(void **state)
+{
+  static const struct {
+    const char *names, *gres;
+    unsigned count;
+  } cases[] = {
+    { "mig", "gpu:1g.5gb x2 in 1, gpu:3g.20gb x1 in 1, ", 1 },
+    { "mig,gpus", "gpu:1g.5gb x7 in 2, gpu:3g.20gb x1 in 1, gpu:a100 x4 in 1, ", 2 },
+    { "gpus,main,mig", "gpu:a100 x4 in 1, gpu:1g.5gb x7 in 2, gpu:3g.20gb x1 in 1, ", 3 },
+    { "main,nowhere,mig", "gpu:1g.5gb x2 in 1, gpu:3g.20gb x1 in 1, ", 2 },
+    /* named twice it is one */
+    { "mig,mig,gpus,mig", "gpu:1g.5gb x7 in 2, gpu:3g.20gb x1 in 1, gpu:a100 x4 in 1, ", 2 },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_joined joined;
+    ft_request request = { 0 };
+    ft_partition partition;
+    char text[300] = "";
+
+    (void)ft_string_copy(cases[i].names, request.partition, sizeof request.partition);
+    assert_int_equal(ft_decide_partition(state_fd, &site, &request, &partition, &joined, NULL), 0);
+    for (size_t k = 0; k < partition.gres_count; k++)
+      (void)snprintf(text + strlen(text), sizeof text - strlen(text), "%s x%u in %u, ",
+                     partition.gres[k].name, (unsigned)partition.gres[k].count,
+                     (unsigned)joined.having[k]);
+    assert_string_equal(text, cases[i].gres);
+    assert_int_equal(joined.count, cases[i].count);
+  }
+}
+
 static void without_the_first_nothing_is_known(void **state)
 {
   static const char *const names[] = { "nowhere", "nowhere,main", ",main" };
   ft_request request = { 0 };
   ft_partition partition;
   struct ft_error err;
-  uint64_t least;
+  struct ft_joined joined;
 
   (void)state;
   for (size_t i = 0; i < COUNT_OF(names); i++) {
     (void)ft_string_copy(names[i], request.partition, sizeof request.partition);
-    assert_int_equal(ft_decide_partition(state_fd, &site, &request, &partition, &least, &err), -1);
+    assert_int_equal(ft_decide_partition(state_fd, &site, &request, &partition, &joined, &err), -1);
     assert_true(err.text[0]);
   }
 }
@@ -170,6 +210,8 @@ static void without_the_first_nothing_is_known(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = { cmocka_unit_test(any_of_them_may_be_where_it_runs),
+                                      cmocka_unit_test(
+                                          resources_of_all_are_there_and_who_has_them_is_counted),
                                       cmocka_unit_test(without_the_first_nothing_is_known) };
 
   return cmocka_run_group_tests_name("partitions", tests, set_up, tear_down);
