@@ -27,6 +27,7 @@ enum { FT_PARTITION_GRES = sizeof((ft_partition *)NULL)->gres / sizeof(ft_gres) 
 /* What a partition that is made of several does not say. */
 struct ft_joined {
   uint64_t least_default_bytes;      /* a node, where they give different ones; 0: the same */
+  char least[64];                    /* the partition that gives it */
   unsigned count;                    /* of those that are known */
   uint8_t having[FT_PARTITION_GRES]; /* by gres: how many of them have it */
 };

@@ -97,6 +97,7 @@ int ft_decide_partition(int state_fd, const ft_site *site, const ft_request *req
   if (!other)
     return ft_error_set(err, "out of memory");
   (void)ft_string_copy(request->partition, out->name, sizeof out->name);
+  (void)ft_text_copy(name, joined->least, sizeof joined->least);
   least = most = or_none(ft_plan_default(request, out, consumable));
   while (ft_text_until(&list, ',', &name)) {
     uint64_t bytes;
@@ -107,7 +108,10 @@ int ft_decide_partition(int state_fd, const ft_site *site, const ft_request *req
         ft_layout_read_partition(state_fd, site, typed, other, NULL) < 0)
       continue;
     bytes = or_none(ft_plan_default(request, other, consumable));
-    least = bytes < least ? bytes : least;
+    if (bytes < least) {
+      least = bytes;
+      (void)ft_string_copy(typed, joined->least, sizeof joined->least);
+    }
     most = bytes > most ? bytes : most;
     join(site, request, out, other);
     join_gres(out, other, joined);
