@@ -127,6 +127,9 @@ struct ft_tree {
   double spike_bytes; /* RSS that only the kernel's high water marks saw; negative: none */
   double spike_time;
   double may_bytes;     /* what it may have been at most while brief children lived */
+  bool ends_lost;       /* of whom the kernel kept no record */
+  bool rss_is_bound;    /* closed: more may have been used */
+  bool charge_is_whole; /* the kernel's own peak of the charge is known */
   double largest_bytes; /* of one process */
   uint32_t most_processes, most_threads;
   double most_open_files, most_swap_bytes, most_hugetlb_bytes;

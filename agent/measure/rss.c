@@ -149,7 +149,8 @@ static void close_(struct ft_measure *measure, struct ft_tree *tree, void *state
   ft_most(&peak, tree->spike_bytes);
   ft_most(&peak, tree->end_rss_bytes);
   put(&out->has_rss_bytes, &out->rss_bytes, peak);
-  out->peak_is_bound |= tree->may_bytes - peak > fmax(BOUND_PART * peak, BOUND_BYTES);
+  tree->rss_is_bound = tree->ends_lost ||
+                       tree->may_bytes - peak > fmax(BOUND_PART * peak, BOUND_BYTES);
   put(&out->has_largest_process_bytes, &out->largest_process_bytes, tree->largest_bytes);
   put(&out->has_swap_bytes, &out->swap_bytes, tree->most_swap_bytes);
   put(&out->has_hugetlb_bytes, &out->hugetlb_bytes, tree->most_hugetlb_bytes);
