@@ -95,6 +95,13 @@ struct ft_tree *ft_tree_open(struct ft_measure *measure, struct ft_error *err);
 int ft_tree_add_root(struct ft_tree *tree, pid_t pid, bool skip_self, struct ft_error *err);
 
 /*
+ * From now on a process whose parents have ended belongs to TREE too where it is USER's and
+ * began with MARK in its environment ("SLURM_JOB_ID=57", up to 63 characters). Without a mark
+ * only the leader of its process group or session, while he lives, and the cgroup tell of it.
+ */
+void ft_tree_set_mark(struct ft_tree *tree, const char *mark, uid_t user);
+
+/*
  * Take a sample of every open tree: one look for new processes serves them all.
  * Cost with 50 processes: see tests/bench.
  */

@@ -66,6 +66,15 @@ static void sample_until(struct watch *watch, bool (*test)(struct watch *watch))
            ft_tree_latest(watch->tree)->rss_bytes / (double)FT_MIB);
 }
 
+enum { TOLD_FD = 3 };
+
+static const char *self; /* this program */
+
+/* What children wait for, a byte each, and what they tell. */
+static struct {
+  int go[2], told[2];
+} gates;
+
 static void hold(size_t mib)
 {
   char *memory = mmap(NULL, mib << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -73,6 +82,20 @@ static void hold(size_t mib)
   if (memory == MAP_FAILED)
     _exit(9);
   memset(memory, 1, mib << 20);
+}
+
+static void open_gates(void)
+{
+  assert_int_equal(pipe(gates.go), 0);
+  assert_int_equal(pipe(gates.told), 0);
+}
+
+static void close_gates(void)
+{
+  for (int i = 0; i < 2; i++) {
+    close(gates.go[i]);
+    close(gates.told[i]);
+  }
 }
 
 /* A child that runs BODY and then ends; its pid. */
@@ -202,6 +225,59 @@ static void a_daemon_stays_in_sight_of_its_subreaper(void **state)
   watch_close(&watch);
 }
 
+/* Began anew with a mark in its environment, as whatever Slurm begins has one. */
+static void become_marked_daemon(void)
+{
+  if (dup2(gates.told[1], TOLD_FD) < 0)
+    _exit(9);
+  execle(self, self, "daemon", NULL, (char *[]){ "HOME=/", "FT_MARK=57", NULL });
+  _exit(9);
+}
+
+static bool is_there_or_waited_long(struct watch *watch)
+{
+  return has_64(watch) || ft_io_monotonic() - watch->tree->started > 1;
+}
+
+/* The double fork's child is init's before anybody has looked, in a session without a leader. */
+static void a_daemon_is_found_by_its_mark(void **state)
+{
+  static const struct {
+    const char *mark;
+    bool mine, found;
+  } cases[] = {
+    { "FT_MARK=57", true, true },
+    { "FT_MARK=57", false, false },
+    { "FT_MARK=5", true, false },
+    { "", true, false },
+    { "HOME=/", true, true },
+    { "a mark that is longer than the sixty-three characters that one may be at most", true, false },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    uid_t user = getuid();
+    struct watch watch;
+    pid_t pid, daemon = 0;
+    bool found;
+
+    open_gates();
+    watch_open(&watch);
+    /* like a slurmstepd's own: who began the daemon is not in its tree's sight any more */
+    ft_tree_set_mark(watch.tree, cases[i].mark, cases[i].mine ? user : user + 1);
+    pid = begin(become_marked_daemon);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_int_equal(read(gates.told[0], &daemon, sizeof daemon), sizeof daemon);
+    sample_until(&watch, is_there_or_waited_long);
+    found = ft_tree_find(watch.tree, daemon) != NULL;
+    kill(daemon, SIGKILL);
+    watch_close(&watch);
+    close_gates();
+    if (found != cases[i].found)
+      fail_msg("%s: %d", cases[i].mark, found);
+  }
+}
+
 /* While it holds 64 MiB a child of it holds 96 MiB for 50 ms, without any sample. */
 static void brief_child(void)
 {
@@ -239,11 +315,6 @@ static void a_child_between_two_samples_is_in_the_peak(void **state)
 
 /* ---- who was still is not read at every instant ---- */
 
-/* What children wait for, a byte each, and what they tell. */
-static struct {
-  int go[2], told[2];
-} gates;
-
 static int spike_flags, spike_advice;
 
 static void doze(double seconds)
@@ -252,20 +323,6 @@ static void doze(double seconds)
 
   while (nanosleep(&pause, &pause) < 0 && errno == EINTR)
     ;
-}
-
-static void open_gates(void)
-{
-  assert_int_equal(pipe(gates.go), 0);
-  assert_int_equal(pipe(gates.told), 0);
-}
-
-static void close_gates(void)
-{
-  for (int i = 0; i < 2; i++) {
-    close(gates.go[i]);
-    close(gates.told[i]);
-  }
 }
 
 static void sample_for(struct watch *watch, double seconds, int samples)
@@ -517,7 +574,25 @@ static void nothing_stays_open(void **state)
   end(pid);
 }
 
-int main(void)
+/* As a program of its own: a daemon that tells its pid at the descriptor 3. */
+static int be_daemon(void)
+{
+  pid_t pid;
+
+  if (fork() > 0)
+    return 0;
+  setsid();
+  if (fork() > 0)
+    _exit(0);
+  pid = getpid();
+  if (write(TOLD_FD, &pid, sizeof pid) != sizeof pid)
+    _exit(9);
+  alarm(30);
+  hold_64();
+  return 0;
+}
+
+int main(int argc, char **argv)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(
@@ -525,6 +600,7 @@ int main(void)
     cmocka_unit_test(a_child_is_found_and_its_end_too),
     cmocka_unit_test(threads_are_no_processes),
     cmocka_unit_test(a_daemon_stays_in_sight_of_its_subreaper),
+    cmocka_unit_test(a_daemon_is_found_by_its_mark),
     cmocka_unit_test(what_a_still_process_held_between_is_in_the_peak),
     cmocka_unit_test(what_ranks_do_together_adds_up_at_once),
     cmocka_unit_test(who_ended_is_not_added_to_who_came_after),
@@ -533,5 +609,8 @@ int main(void)
     cmocka_unit_test(nothing_stays_open),
   };
 
+  if (argc > 1 && strcmp(argv[1], "daemon") == 0)
+    return be_daemon();
+  self = argv[0];
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
