@@ -59,7 +59,7 @@ struct ft_member {
   bool gone;      /* ended since the sample before; leaves the array after this one */
   bool look;      /* the costly files are due at this sample */
   bool counted;   /* all of its RSS is in this sample's sum */
-  bool forked;    /* it had not called exec when it was first seen */
+  bool forked;    /* it had not called exec when it was looked at last */
 
   /* kept by tree.c and the samplers of this folder */
   double looked, next_look, look_interval;    /* seconds */
