@@ -134,6 +134,19 @@ choose fastest:slow,strange -p strange
 is "$(partition "$id")" strange "nor left"
 choose fastest:shut,slow -p shut
 is "$(partition "$id")" slow "but one that starts no jobs is"
+scontrol update nodename="$(cluster_node fast)" state=drain reason=test
+before=$(written)
+kill -HUP "$(cluster_pid foretelld)"
+wait_until 15 changed "$before"
+ask --predict-app=nap --predict-perf --wrap true
+like "$err" 'foretell: fast .*; all its nodes are down or drained' "nodes that are drained are said"
+like "$err" 'fastest: (slow|both)' "and are not the fastest"
+choose fastest:slow,fast
+is "$(partition "$id")" slow "nor chosen"
+scontrol update nodename="$(cluster_node fast)" state=resume
+before=$(written)
+kill -HUP "$(cluster_pid foretelld)"
+wait_until 15 changed "$before"
 choose fastest:slow,fast --mem=9000M
 like "$err" 'it fits into none of slow,fast; --partition stays' "memory that fits nowhere"
 is "$(said)" 1 "in one line"
