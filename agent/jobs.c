@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "agent/job.h"
@@ -184,6 +185,7 @@ static bool over(const struct job *job)
 
 static bool open_tree(struct ft_jobs *jobs, struct job *job, struct ft_instant now)
 {
+  char mark[32];
   struct ft_error err;
 
   if (job->tree)
@@ -193,6 +195,9 @@ static bool open_tree(struct ft_jobs *jobs, struct job *job, struct ft_instant n
     ft_log(LOG_ERR, "job %" PRIu32 ": not measured: %s", job->id, err.text);
     return false;
   }
+  /* what a job leaves behind (setsid, and its parent ended) has Slurm's variable still */
+  (void)snprintf(mark, sizeof mark, "SLURM_JOB_ID=%" PRIu32, job->id);
+  ft_tree_set_mark(job->tree, mark, job->o->uid);
   jobs->watched++;
   job->started = now.monotonic;
   job->o->start_time = now.utc;
