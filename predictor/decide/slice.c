@@ -121,13 +121,15 @@ void ft_slice_find(const struct ft_slice_question *q, struct ft_slice_place *pla
   if (place->gres[0])
     place->slice = ft_mig_of_gres(q->table, q->partition, q->gpu, place->gres);
   if (place->slice) {
+    place->most = place->slice;
     place->gpu = place->slice->gpu;
     place->limit_bytes = place->slice->memory_mib * MIB;
   } else if (place->gres[0]) {
     find_whole(q, place);
   } else if (q->choose && largest(q).slice) {
-    place->gpu = largest(q).slice->gpu;
-    place->most_bytes = largest(q).slice->memory_mib * MIB;
+    place->most = largest(q).slice;
+    place->gpu = place->most->gpu;
+    place->most_bytes = place->most->memory_mib * MIB;
   }
   if (place->limit_bytes > 0)
     place->most_bytes = place->limit_bytes;
@@ -337,7 +339,7 @@ static bool judge(const struct ft_slice_question *q, const struct ft_slice_place
     say_need(q, e, n);
     say(n, "; %s, %s, is enough", place->gres, show(place->limit_bytes, has));
   }
-  return p > 0.5;
+  return low || rejects;
 }
 
 bool ft_slice_decide(const struct ft_slice_question *q, const struct ft_slice_place *place,

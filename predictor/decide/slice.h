@@ -31,6 +31,7 @@ struct ft_slice_place {
   char gres[96];                      /* its typed GPU: "gpu:a100_1g.5gb"; "": it names no type */
   uint32_t count;                     /* of GPUs on a node; 0: none is asked for */
   const struct ft_mig_profile *slice; /* NULL: it names none */
+  const struct ft_mig_profile *most;  /* the same, or the largest that it could be given; or NULL */
   const char *gpu;    /* as the table calls it; where it names none, of the largest slice that it
                          could be given; NULL: not known */
   double limit_bytes; /* of what it names; 0: not known */
@@ -50,8 +51,8 @@ double ft_slice_probability(const ft_policy *policy);
  *   several partitions, any of which may be where it starts, one that most of them have.
  * - A slice, or a GPU, that it names is too small when the chance is over 5 % and over twice
  * oom_probability: raise and trim replace it when --predict-mig was given, a chance over
- * reject_probability rejects the job as in ft_decide, and else it is told. Returns whether the job
- * would run out of memory more likely than not on what it will have.
+ * reject_probability rejects the job as in ft_decide, and else it is told. Returns whether
+ * what it will have is too small.
  */
 bool ft_slice_decide(const struct ft_slice_question *question, const struct ft_slice_place *place,
                      const struct ft_estimate *estimate, ft_network *network);
