@@ -251,7 +251,8 @@ static int apply_network(struct work *w)
     if (!request->gpus_per_node)
       request->gpus_per_node = 1;
   }
-  ft_advise_network(n);
+  if (ft_advise_network(n, w->why.text))
+    w->why.text[0] = '\0';
   return n->action == FT_ACTION_REJECT ? -1 : 0;
 }
 
@@ -302,8 +303,7 @@ static int decide(struct work *w, const struct ft_settings *settings, int state_
   s->has_decision = true;
   if (mode == FT_MODE_OFF || mode == FT_MODE_UNSET)
     return 0;
-  if (ft_decide_partition(state_fd, &w->site, request, &w->partition, &question.least_default_bytes,
-                          NULL) == 0)
+  if (ft_decide_partition(state_fd, &w->site, request, &w->partition, &question.joined, NULL) == 0)
     question.partition = &w->partition;
   if (!find_evidence(w, state_fd, &question))
     return 0;
@@ -344,6 +344,10 @@ static int predict(spank_t spank, struct work *w, const struct ft_settings *sett
   ft_options_read(&w->options);
   w->asked = (w->options.mode != FT_MODE_UNSET && w->options.mode != FT_MODE_OFF) ||
              w->options.model || w->options.mig || w->options.perf || w->options.partition;
+  note(w, &w->options.why);
+  note(w, &settings->why);
+  /* what somebody has written in vain is told though nothing is asked */
+  w->asked |= w->why.text[0] != '\0';
   read_site(w, state_fd, settings->state);
   ft_collect(w->bridge, &w->options, local, component, &w->collected);
   describe(w, settings);

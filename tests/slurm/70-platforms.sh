@@ -95,7 +95,7 @@ ask --predict-app=nap --predict-perf --wrap true
 diag "$err"
 is "$(grep -cE 'foretell: (slow|fast|small|strange|both|shut) ' <<<"$err")" 7 "a line for each platform of each partition"
 like "$err" 'foretell: slow +old +1 +[0-9.]+ s \(.*\) +4 +0\.0[0-9]+ EUR +7.81 GiB, fits +yes, ' "where it goes: speed 1"
-like "$err" 'foretell: fast +new +[234](\.[0-9]+)?( \(.*\))? +[01].* s .* EUR' "the other is some three times as fast"
+like "$err" 'foretell: fast +new +[1234]\.[0-9]+ \([^)]*\) +[1234](\.[0-9]+)? s \([^)]*\) +4 +[0-9.]+ EUR' "the other is some two and a half times as fast"
 like "$err" 'foretell: small +small +\? +\? +\? +\? +60 MiB, too little' "memory that is too little"
 like "$err" 'foretell: strange +\? +\? ' "a platform that is not known"
 like "$err" 'foretell: shut .*; it starts no jobs now' "a partition that is down"
