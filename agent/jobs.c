@@ -196,8 +196,8 @@ static bool open_tree(struct ft_jobs *jobs, struct job *job, struct ft_instant n
     return false;
   }
   /* what a job leaves behind (setsid, and its parent ended) has Slurm's variable still */
-  snprintf(mark, sizeof mark, "SLURM_JOB_ID=%" PRIu32, job->o.job_id);
-  ft_tree_set_mark(job->tree, mark, job->o.uid);
+  (void)snprintf(mark, sizeof mark, "SLURM_JOB_ID=%" PRIu32, job->id);
+  ft_tree_set_mark(job->tree, mark, job->o->uid);
   jobs->watched++;
   job->started = now.monotonic;
   job->o->start_time = now.utc;

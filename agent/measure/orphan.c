@@ -47,7 +47,7 @@ static bool is_of_user(const struct ft_measure *measure, pid_t pid, uid_t user)
   char name[32];
   struct stat st;
 
-  snprintf(name, sizeof name, "%d", (int)pid);
+  (void)snprintf(name, sizeof name, "%d", (int)pid);
   return fstatat(measure->proc_fd, name, &st, 0) == 0 && st.st_uid == user;
 }
 
@@ -76,7 +76,7 @@ bool ft_orphan_has_mark(const struct ft_tree *tree, pid_t pid)
 
   if (!tree->has_mark || !is_of_user(tree->measure, pid, tree->user))
     return false;
-  snprintf(name, sizeof name, "%d/environ", (int)pid);
+  (void)snprintf(name, sizeof name, "%d/environ", (int)pid);
   ft_buf_init(&text, FT_LIMIT_ENVIRON);
   /* of a longer one the beginning counts */
   (void)ft_io_read_file(tree->measure->proc_fd, name, &text, NULL);
