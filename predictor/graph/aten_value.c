@@ -154,6 +154,7 @@ uint32_t ft_value_as_tensor(struct ft_live *l, const struct ft_operand *value)
   case FT_VALUE_NONE:
     return 0;
   case FT_VALUE_OPAQUE: /* something that was not followed: a tensor with nothing known of it */
+    l->lost = true;
     ft_live_unknown(l, "", "Unknown");
     return ft_live_end(l, 1);
   default:
