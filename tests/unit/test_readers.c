@@ -141,6 +141,18 @@ static void what_is_written_into_a_tensor_counts(void **state)
   }
 }
 
+/* A result of unknown number is no reason to lose what goes into it: 56 + 72 + 27. */
+static void what_is_not_followed_keeps_its_weights(void **state)
+{
+  struct ft_analysis a;
+  struct ft_graph *graph = analyse("torchscript/net-rare-scripted.pt", 4, "6", &a);
+
+  (void)state;
+  assert_int_equal(a.cost.parameters, 155);
+  assert_true(a.cost.unknown > 0);
+  ft_graph_free(graph);
+}
+
 static void a_batch_multiplies_and_may_be_asked_again(void **state)
 {
   static const struct {
@@ -475,6 +487,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_same_network_costs_the_same_from_every_framework),
     cmocka_unit_test(what_is_written_into_a_tensor_counts),
+    cmocka_unit_test(what_is_not_followed_keeps_its_weights),
     cmocka_unit_test(a_batch_multiplies_and_may_be_asked_again),
     cmocka_unit_test(a_long_loop_is_counted),
     cmocka_unit_test(branches_are_followed_by_size_and_kept_by_data),
