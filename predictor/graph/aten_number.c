@@ -505,7 +505,8 @@ int ft_aten_number(struct ft_call *c)
                 ft_value_int(ft_whole(fmax(0, ceil(((double)high - (double)low) / (double)step)))));
   }
   if ((is(c, "eq") || is(c, "ne")) && (is_several(a) || is_several(b)) &&
-      (a->type == FT_VALUE_OPAQUE || b->type == FT_VALUE_OPAQUE))
+      (a->type == FT_VALUE_OPAQUE || ft_value_is_tensor(a) || b->type == FT_VALUE_OPAQUE ||
+       ft_value_is_tensor(b)))
     return give(c, ft_value_some(FT_VALUE_BOOL));
   if (is(c, "__derive_index") && c->count == 3) {
     int64_t i = ft_arg_int(c, 0, NULL, 0), low = ft_arg_int(c, 1, NULL, 0),

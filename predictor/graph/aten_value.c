@@ -43,7 +43,7 @@ struct ft_operand ft_value_some(uint8_t type)
 }
 
 struct ft_operand ft_value_list(struct ft_live *l, uint8_t type, const struct ft_operand *items,
-                              size_t count)
+                                size_t count)
 {
   struct ft_operand v = { .type = type, .known = true };
 
