@@ -41,11 +41,11 @@ void ft_taskstats_close(int fd)
   (void)fd;
 }
 
-size_t ft_taskstats_read(int fd, struct ft_exit *exits, bool *more)
+size_t ft_taskstats_read(int fd, struct ft_exit *exits, bool *more, bool *lost)
 {
   (void)fd;
   (void)exits;
-  *more = false;
+  *more = *lost = false;
   return 0;
 }
 
@@ -229,7 +229,7 @@ FT_HOT static bool parse(const char *text, size_t length, struct record *out)
   struct nlmsghdr header;
   const char *group, *content;
   uint32_t pid, process, parent;
-  uint64_t high, faults;
+  uint64_t high, faults, life;
   uint16_t version;
   uint8_t flags;
   ssize_t size;
@@ -250,6 +250,7 @@ FT_HOT static bool parse(const char *text, size_t length, struct record *out)
   FIELD(content, process, ac_tgid, &process);
   FIELD(content, parent, ac_ppid, &parent);
   FIELD(content, high, hiwater_rss, &high);
+  FIELD(content, life, ac_tgetime, &life);
   FIELD(content, faults, ac_minflt, &faults);
   if (version < 12)
     return false;
@@ -260,6 +261,7 @@ FT_HOT static bool parse(const char *text, size_t length, struct record *out)
               .parent = (pid_t)parent,
               .forked = flags & AFORK,
               .high_bytes = (double)high * FT_KIB,
+              .life_seconds = 1e-6 * (double)life,
               .fault_bytes = (double)faults * (double)sysconf(_SC_PAGESIZE) },
   };
   return true;
@@ -301,7 +303,7 @@ FT_HOT static bool take(const struct record *record, struct leaders *leaders, st
   return false;
 }
 
-FT_HOT size_t ft_taskstats_read(int fd, struct ft_exit *exits, bool *more)
+FT_HOT size_t ft_taskstats_read(int fd, struct ft_exit *exits, bool *more, bool *lost)
 {
   char text[MESSAGES_AT_ONCE][MESSAGE_LIMIT];
   struct iovec parts[MESSAGES_AT_ONCE];
@@ -314,12 +316,15 @@ FT_HOT size_t ft_taskstats_read(int fd, struct ft_exit *exits, bool *more)
     messages[i].msg_hdr = (struct msghdr){ .msg_iov = &parts[i], .msg_iovlen = 1 };
   }
   *more = true;
+  *lost = false;
   for (int turn = 0; turn < FT_EXITS_LIMIT / MESSAGES_AT_ONCE; turn++) {
     int got = recvmmsg(fd, messages, MESSAGES_AT_ONCE, MSG_DONTWAIT, NULL);
     struct record record;
 
-    if (got < 0 && (errno == ENOBUFS || errno == EINTR))
-      continue; /* some were lost; the others follow */
+    if (got < 0 && (errno == ENOBUFS || errno == EINTR)) {
+      *lost |= errno == ENOBUFS; /* the others follow */
+      continue;
+    }
     for (int i = 0; i < got; i++)
       if (parse(text[i], messages[i].msg_len, &record) && take(&record, &leaders, &exits[count]))
         count++;

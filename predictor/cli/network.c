@@ -32,6 +32,7 @@ struct work {
   const struct ft_network_asked *network;
   ft_site site;
   ft_partition partition;
+  struct ft_joined joined;
   ft_policy policy;
   struct ft_mig_table table;
   struct ft_slice_question question;
@@ -83,8 +84,10 @@ static int read_site(struct work *w, struct ft_error *err)
   const ft_request *request = &w->asked->frame->request;
   bool known = fd >= 0 && ft_layout_read_site(fd, &w->site, NULL) == 0;
 
-  if (known && ft_layout_read_partition(fd, &w->site, request->partition, &w->partition, NULL) == 0)
+  if (known && ft_decide_partition(fd, &w->site, request, &w->partition, &w->joined, NULL) == 0) {
     w->question.partition = &w->partition;
+    w->question.joined = &w->joined;
+  }
   ft_policy_resolve(known ? &w->site : NULL, request->partition, request->account,
                     w->asked->frame->description.user_name, &w->policy);
   status = read_slices(w, fd, err);
