@@ -32,6 +32,12 @@
 #include "predictor/record/layout.h"
 #include "predictor/site/conf.h"
 
+/*
+ * From so many bytes on memory is the kernel's own pages, which are zero, cost nothing before they
+ * are touched and go back when freed: glibc would raise its bound to the first that was freed.
+ */
+#define MAP_BYTES (64 << 10)
+
 /* Between two tries of what the store would not take. */
 #define RETRY_SECONDS 5.0
 /* Without a process, before Slurm is asked whether the job is over. */
@@ -83,6 +89,13 @@ static void arm_sampling(struct ft_agent *agent)
     ft_loop_at(agent->loop, &agent->sample, ft_io_monotonic());
 }
 
+/* What an idle agent holds does not depend on what it did before. */
+static void rest(struct ft_agent *agent)
+{
+  ft_ledger_rest(agent->ledger);
+  (void)malloc_trim(0);
+}
+
 static void tick(void *data)
 {
   struct ft_agent *agent = data;
@@ -90,7 +103,7 @@ static void tick(void *data)
   ft_loop_at(agent->loop, &agent->tick, ft_jobs_tick(agent->jobs, instant()));
   arm_sampling(agent);
   if (!ft_jobs_watched(agent->jobs))
-    (void)malloc_trim(0);
+    rest(agent);
 }
 
 FT_HOT static void sample(void *data)
@@ -311,7 +324,7 @@ static void cluster_known(const struct ft_slurm_config *config, const ft_partiti
   ft_ledger_see_nodes(agent->ledger, see_node, agent);
   apply_rule(agent);
   ft_listener_allow(agent->listener, config->slurmd_uid);
-  (void)malloc_trim(0);
+  rest(agent);
 }
 
 static void apply_config(struct ft_agent *agent)
@@ -473,6 +486,7 @@ struct ft_agent *ft_agent_open(const char *config_path, struct ft_error *err)
     ft_error_errno(err, "foretelld");
     return NULL;
   }
+  (void)mallopt(M_MMAP_THRESHOLD, MAP_BYTES);
   agent->state_fd = agent->lock_fd = agent->root_fd = -1;
   agent->config_path = config_path;
   if (read_config(config_path, &agent->config, err) < 0 || take_state_folder(agent, err) < 0)
@@ -494,7 +508,7 @@ struct ft_agent *ft_agent_open(const char *config_path, struct ft_error *err)
   ft_cluster_refresh(agent->cluster);
   ft_log(LOG_INFO, "listening at %s, state in %s", agent->config.socket,
          agent->config.state_directory);
-  (void)malloc_trim(0);
+  rest(agent);
   return agent;
 fail:
   ft_agent_close(agent);

@@ -10,6 +10,69 @@
 #include "agent/log.h"
 #include "predictor/core/text.h"
 
+struct job *ft_job_new(uint32_t id, uint32_t restart_count)
+{
+  struct job *job = calloc(1, sizeof *job);
+
+  if (job)
+    job->o = calloc(1, sizeof *job->o);
+  if (!job || !job->o) {
+    free(job);
+    return NULL;
+  }
+  job->id = job->o->job_id = id;
+  ft_job_set_restart(job, restart_count);
+  ft_buf_init(&job->packed, FT_LIMIT_RECORD);
+  return job;
+}
+
+void ft_job_free(struct job *job)
+{
+  if (!job)
+    return;
+  ft_job_forget_steps(job);
+  ft_buf_free(&job->packed);
+  free(job->o);
+  free(job->elements);
+  free(job->earlier);
+  free(job);
+}
+
+void ft_job_pack(struct job *job)
+{
+  if (!job->o)
+    return;
+  if (ft_record_encode(FT_RECORD_OBSERVATION, job->o, &job->packed, NULL) < 0) {
+    ft_buf_free(&job->packed);
+    return;
+  }
+  free(job->o);
+  job->o = NULL;
+  free(job->earlier);
+  job->earlier = NULL;
+}
+
+bool ft_job_unpack(struct job *job)
+{
+  ft_observation *o = job->o ? NULL : malloc(sizeof *o);
+
+  if (job->o)
+    return true;
+  if (!o ||
+      ft_record_decode(FT_RECORD_OBSERVATION, job->packed.data, job->packed.length, o, NULL) < 0) {
+    free(o);
+    return false;
+  }
+  ft_buf_free(&job->packed);
+  job->o = o;
+  return true;
+}
+
+void ft_job_set_restart(struct job *job, uint32_t restart_count)
+{
+  job->restart_count = job->o->restart_count = restart_count;
+}
+
 static void set_once(const char *from, char *to, size_t size)
 {
   if (!to[0])
@@ -21,30 +84,30 @@ void ft_job_take_submission(struct job *job, const void *data, size_t length)
   ft_submission *s;
   struct ft_error err;
 
-  if (!length || job->o.app[0])
+  if (!length || job->o->app[0])
     return;
   s = malloc(sizeof *s);
   if (!s)
     return;
   if (ft_record_decode(FT_RECORD_SUBMISSION, data, length, s, &err) < 0) {
     if (!job->told)
-      ft_log(LOG_WARNING, "job %" PRIu32 ": %s; it is measured without", job->o.job_id, err.text);
+      ft_log(LOG_WARNING, "job %" PRIu32 ": %s; it is measured without", job->id, err.text);
     job->told = true;
     goto out;
   }
-  (void)ft_string_copy(s->app, job->o.app, sizeof job->o.app);
-  (void)ft_string_copy(s->job_name, job->o.job_name, sizeof job->o.job_name);
-  (void)ft_string_copy(s->program, job->o.program, sizeof job->o.program);
-  (void)ft_string_copy(s->request.container, job->o.container, sizeof job->o.container);
-  memcpy(job->o.features, s->features, sizeof job->o.features);
-  job->o.features_count = s->features_count;
-  job->o.has_request = s->has_request;
-  job->o.request = s->request;
-  job->o.has_decision = s->has_decision;
-  job->o.decision = s->decision;
-  if (!job->o.het_offset)
-    job->o.het_offset = s->het_offset;
-  job->o.threads_per_core = s->request.threads_per_core;
+  (void)ft_string_copy(s->app, job->o->app, sizeof job->o->app);
+  (void)ft_string_copy(s->job_name, job->o->job_name, sizeof job->o->job_name);
+  (void)ft_string_copy(s->program, job->o->program, sizeof job->o->program);
+  (void)ft_string_copy(s->request.container, job->o->container, sizeof job->o->container);
+  memcpy(job->o->features, s->features, sizeof job->o->features);
+  job->o->features_count = s->features_count;
+  job->o->has_request = s->has_request;
+  job->o->request = s->request;
+  job->o->has_decision = s->has_decision;
+  job->o->decision = s->decision;
+  if (!job->o->het_offset)
+    job->o->het_offset = s->het_offset;
+  job->o->threads_per_core = s->request.threads_per_core;
   job->time_limit_seconds = s->request.time_limit_seconds;
   if (s->elements_count) {
     job->elements = calloc(s->elements_count, sizeof *job->elements);
@@ -59,10 +122,10 @@ out:
 
 void ft_job_resolve_element(struct job *job)
 {
-  enum { LIMIT = sizeof job->o.features / sizeof *job->o.features };
-  const uint32_t *index = job->o.array_job_id ? &job->o.array_task_id : NULL;
+  enum { LIMIT = sizeof job->o->features / sizeof *job->o->features };
+  const uint32_t *index = job->o->array_job_id ? &job->o->array_task_id : NULL;
 
-  ft_features_of_element(job->o.features, &job->o.features_count, LIMIT, job->elements,
+  ft_features_of_element(job->o->features, &job->o->features_count, LIMIT, job->elements,
                          job->elements_count, index);
   free(job->elements);
   job->elements = NULL;
@@ -71,7 +134,7 @@ void ft_job_resolve_element(struct job *job)
 
 void ft_job_take_common(struct job *job, const ft_announcement *a)
 {
-  ft_observation *o = &job->o;
+  ft_observation *o = job->o;
 
   o->uid = a->uid;
   if (a->array_job_id) {
@@ -93,12 +156,12 @@ void ft_job_take_common(struct job *job, const ft_announcement *a)
 
 void ft_job_take_record(struct job *job, const struct ft_slurm_job *answer)
 {
-  ft_observation *o = &job->o;
+  ft_observation *o = job->o;
 
   /* the batch script may have lost the variable that counts */
   if (job->phase == PHASE_LIVE && job->steps && answer->running &&
       answer->restart_count > o->restart_count)
-    o->restart_count = answer->restart_count;
+    ft_job_set_restart(job, answer->restart_count);
   /* a requeued job has a new submit time */
   if (answer->restart_count != o->restart_count)
     return;
@@ -118,11 +181,11 @@ void ft_job_take_record(struct job *job, const struct ft_slurm_job *answer)
 /* The end that nobody announced, by Slurm's clock. */
 void ft_job_take_end(struct job *job, const struct ft_slurm_job *answer)
 {
-  if (!answer || !answer->over || answer->end_time < job->o.start_time ||
-      answer->end_time > job->o.end_time)
+  if (!answer || !answer->over || answer->end_time < job->o->start_time ||
+      answer->end_time > job->o->end_time)
     return;
-  job->o.end_time = answer->end_time;
-  job->o.runtime_seconds = answer->end_time - job->o.start_time;
+  job->o->end_time = answer->end_time;
+  job->o->runtime_seconds = answer->end_time - job->o->start_time;
 }
 
 struct step *ft_job_find_step(struct job *job, uint32_t id)
@@ -193,7 +256,7 @@ static void most_double(bool *has, double *value, bool other_has, double other)
  * lower bound. */
 void ft_job_fold_earlier(struct job *job)
 {
-  ft_observation *o = &job->o;
+  ft_observation *o = job->o;
   const ft_observation *e = job->earlier;
 
   if (!e)
@@ -225,17 +288,17 @@ void ft_job_judge(struct job *job)
                               .status = job->status,
                               .batch = job->batch_over,
                               .oom_kills = job->oom_kills,
-                              .peak_bytes = ft_observation_peak(&job->o, job->o.rule),
-                              .limit_bytes = job->o.limit_bytes,
-                              .rule = job->o.rule,
-                              .runtime_seconds = job->o.runtime_seconds,
+                              .peak_bytes = ft_observation_peak(job->o, job->o->rule),
+                              .limit_bytes = job->o->limit_bytes,
+                              .rule = job->o->rule,
+                              .runtime_seconds = job->o->runtime_seconds,
                               .time_limit_seconds = job->time_limit_seconds };
 
   job->verdict = ft_ending_judge(&ending);
   if (job->has_status && WIFEXITED(job->status))
-    job->o.exit_code = WEXITSTATUS(job->status);
+    job->o->exit_code = WEXITSTATUS(job->status);
   if (job->has_status && WIFSIGNALED(job->status))
-    job->o.signal = WTERMSIG(job->status);
+    job->o->signal = WTERMSIG(job->status);
 }
 
 /* The worse of two ends: a signal, then a status that is not 0. */

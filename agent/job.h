@@ -5,6 +5,7 @@
 
 #include "agent/ending.h"
 #include "agent/jobs.h"
+#include "predictor/core/buf.h"
 
 /* Slurm's numbers of steps that are none of srun's (slurm.h of 22.05). */
 #define FT_STEP_BATCH UINT32_C(0xfffffffb)
@@ -24,6 +25,7 @@ enum phase {
 };
 
 struct job {
+  uint32_t id, restart_count; /* as in the observation, here while that is packed too */
   enum phase phase;
   bool resumed, batch_over, has_status, asking, told;
   int status;
@@ -39,9 +41,23 @@ struct job {
   ft_elements *elements; /* of the job array that this is one of; NULL: nothing is known of files */
   size_t elements_count;
   ft_observation *earlier; /* what an agent before us measured; NULL: nothing */
-  ft_observation o;
+  ft_observation *o;       /* NULL: packed */
+  struct ft_buf packed;    /* its record */
   struct job *next;
 };
+
+/* A run of job ID. NULL out of memory. */
+struct job *ft_job_new(uint32_t id, uint32_t restart_count);
+void ft_job_free(struct job *job);
+
+/*
+ * Of a job that is over the observation is only kept for what Slurm may still say: as a record it
+ * takes a twentieth. Unpack before `o` is used; false out of memory.
+ */
+void ft_job_pack(struct job *job);
+bool ft_job_unpack(struct job *job);
+
+void ft_job_set_restart(struct job *job, uint32_t restart_count);
 
 /* What any announcement says about the job; what an earlier one said stays where this one is
  * silent. */

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "agent/job.h"
@@ -47,7 +48,7 @@ static struct job *find(struct ft_jobs *jobs, uint32_t job_id)
   struct job *found = NULL;
 
   for (struct job *job = jobs->list; job; job = job->next)
-    if (job->o.job_id == job_id && (!found || job->o.restart_count > found->o.restart_count))
+    if (job->id == job_id && (!found || job->restart_count > found->restart_count))
       found = job;
   return found;
 }
@@ -56,7 +57,7 @@ static void close_tree(struct ft_jobs *jobs, struct job *job)
 {
   if (!job->tree)
     return;
-  ft_tree_close(job->tree, &job->o);
+  ft_tree_close(job->tree, job->o);
   job->tree = NULL;
   jobs->watched--;
 }
@@ -70,17 +71,14 @@ static void drop(struct ft_jobs *jobs, struct job *job)
   *at = job->next;
   jobs->count--;
   close_tree(jobs, job);
-  ft_job_forget_steps(job);
-  free(job->elements);
-  free(job->earlier);
-  free(job);
+  ft_job_free(job);
 }
 
 /* Only of the latest run: the packets of an earlier one of the same job are gone by then. */
 static void forget_packets(struct ft_jobs *jobs, const struct job *job)
 {
-  if (find(jobs, job->o.job_id) == job)
-    jobs->settings.forget(job->o.job_id, jobs->settings.data);
+  if (find(jobs, job->id) == job)
+    jobs->settings.forget(job->id, jobs->settings.data);
 }
 
 void ft_jobs_set_rule(struct ft_jobs *jobs, ft_rule rule)
@@ -111,7 +109,7 @@ static bool make_room(struct ft_jobs *jobs)
 static struct job *begin(struct ft_jobs *jobs, const ft_announcement *a, bool resumed,
                          struct ft_instant now)
 {
-  struct job *job = make_room(jobs) ? calloc(1, sizeof *job) : NULL;
+  struct job *job = make_room(jobs) ? ft_job_new(a->job_id, a->restart_count) : NULL;
 
   if (!job) {
     if (!jobs->told_full)
@@ -121,12 +119,10 @@ static struct job *begin(struct ft_jobs *jobs, const ft_announcement *a, bool re
     return NULL;
   }
   jobs->told_full = false;
-  job->o.schema = FT_SCHEMA;
-  job->o.job_id = a->job_id;
-  job->o.restart_count = a->restart_count;
-  job->o.rule = jobs->settings.rule;
+  job->o->schema = FT_SCHEMA;
+  job->o->rule = jobs->settings.rule;
   job->resumed = resumed;
-  job->o.start_time = now.utc;
+  job->o->start_time = now.utc;
   job->started = job->idle_since = now.monotonic;
   job->next_ask = now.monotonic; /* for the submit time */
   job->ask_interval = jobs->settings.ask_seconds;
@@ -142,9 +138,13 @@ static struct job *begin(struct ft_jobs *jobs, const ft_announcement *a, bool re
 static void hand_over(struct ft_jobs *jobs, struct job *job)
 {
   job->phase = PHASE_DONE;
-  job->o.outcome = job->verdict.outcome;
-  job->o.censored = job->verdict.outcome != FT_OUTCOME_COMPLETED;
-  jobs->settings.finished(&job->o, jobs->settings.data);
+  if (!ft_job_unpack(job)) {
+    ft_log(LOG_ERR, "job %" PRIu32 ": its observation is lost: out of memory", job->id);
+    return;
+  }
+  job->o->outcome = job->verdict.outcome;
+  job->o->censored = job->verdict.outcome != FT_OUTCOME_COMPLETED;
+  jobs->settings.finished(job->o, jobs->settings.data);
   forget_packets(jobs, job);
 }
 
@@ -153,20 +153,20 @@ static void finish(struct ft_jobs *jobs, struct job *job, struct ft_instant now)
   close_tree(jobs, job);
   ft_job_fold_earlier(job);
   ft_job_forget_steps(job);
-  if (job->o.rule == FT_RULE_UNKNOWN)
-    job->o.rule = jobs->settings.rule;
-  job->o.end_time = now.utc;
-  job->o.runtime_seconds = now.monotonic - job->started;
-  job->o.peak_is_bound = job->o.peak_is_bound || job->resumed;
-  if (!job->o.has_limit_bytes && job->step_limit_bytes) {
-    job->o.has_limit_bytes = true;
-    job->o.limit_bytes = job->step_limit_bytes;
+  if (job->o->rule == FT_RULE_UNKNOWN)
+    job->o->rule = jobs->settings.rule;
+  job->o->end_time = now.utc;
+  job->o->runtime_seconds = now.monotonic - job->started;
+  job->o->peak_is_bound = job->o->peak_is_bound || job->resumed;
+  if (!job->o->has_limit_bytes && job->step_limit_bytes) {
+    job->o->has_limit_bytes = true;
+    job->o->limit_bytes = job->step_limit_bytes;
   }
   ft_job_resolve_element(job);
   ft_job_judge(job);
   job->ask_interval = jobs->settings.ask_seconds;
   job->drop_at = now.monotonic + (job->verdict.settled ? LINGER_SECONDS : ASK_NO_MORE_SECONDS);
-  if (job->o.submit_time <= 0 && job->failures < SUBMIT_TIME_TRIES) {
+  if (job->o->submit_time <= 0 && job->failures < SUBMIT_TIME_TRIES) {
     job->phase = PHASE_UNKEYED;
     if (!job->asking)
       job->next_ask = fmin(job->next_ask, now.monotonic);
@@ -185,18 +185,22 @@ static bool over(const struct job *job)
 
 static bool open_tree(struct ft_jobs *jobs, struct job *job, struct ft_instant now)
 {
+  char mark[32];
   struct ft_error err;
 
   if (job->tree)
     return true;
   job->tree = ft_tree_open(jobs->settings.measure, &err);
   if (!job->tree) {
-    ft_log(LOG_ERR, "job %" PRIu32 ": not measured: %s", job->o.job_id, err.text);
+    ft_log(LOG_ERR, "job %" PRIu32 ": not measured: %s", job->id, err.text);
     return false;
   }
+  /* what a job leaves behind (setsid, and its parent ended) has Slurm's variable still */
+  (void)snprintf(mark, sizeof mark, "SLURM_JOB_ID=%" PRIu32, job->id);
+  ft_tree_set_mark(job->tree, mark, job->o->uid);
   jobs->watched++;
   job->started = now.monotonic;
-  job->o.start_time = now.utc;
+  job->o->start_time = now.utc;
   return true;
 }
 
@@ -221,7 +225,7 @@ static void task_start(struct ft_jobs *jobs, struct job *job, const ft_announcem
     return;
   /* who announces his own pid is slurmstepd, whose memory is not the job's */
   if (ft_tree_add_root(job->tree, (pid_t)start->pid, (pid_t)start->pid == peer, &err) < 0)
-    ft_log(LOG_DEBUG, "job %" PRIu32 ": %s", job->o.job_id, err.text);
+    ft_log(LOG_DEBUG, "job %" PRIu32 ": %s", job->id, err.text);
 }
 
 /* The kernel has killed in STEP (NULL: not known): what it had is what was too little. */
@@ -234,10 +238,10 @@ static void note_kill(struct job *job, const struct step *step, const ft_task_en
   job->oom_kills += end->oom_kills;
   if (step && step->limit_bytes && (!limit || step->limit_bytes < limit))
     limit = step->limit_bytes;
-  if (!limit || (job->o.has_killed_at_bytes && limit <= job->o.killed_at_bytes))
+  if (!limit || (job->o->has_killed_at_bytes && limit <= job->o->killed_at_bytes))
     return;
-  job->o.has_killed_at_bytes = true;
-  job->o.killed_at_bytes = limit;
+  job->o->has_killed_at_bytes = true;
+  job->o->killed_at_bytes = limit;
 }
 
 static void task_end(struct ft_jobs *jobs, struct job *job, const ft_announcement *a,
@@ -310,10 +314,10 @@ bool ft_jobs_announce(struct ft_jobs *jobs, const ft_announcement *a, pid_t peer
   bool begins = a->which_event == ft_announcement_job_start_tag ||
                 a->which_event == ft_announcement_task_start_tag;
 
-  if (job && begins && a->restart_count > job->o.restart_count) {
+  if (job && begins && a->restart_count > job->restart_count) {
     /* the prolog does not know the count: what only it has announced is this run */
     if (job->phase == PHASE_LIVE && !job->tree) {
-      job->o.restart_count = a->restart_count;
+      ft_job_set_restart(job, a->restart_count);
     } else {
       supersede(jobs, job, now);
       job = NULL;
@@ -326,7 +330,7 @@ bool ft_jobs_announce(struct ft_jobs *jobs, const ft_announcement *a, pid_t peer
     return false;
   if (!job)
     job = begin(jobs, a, resumed, now);
-  if (!job)
+  if (!job || !ft_job_unpack(job))
     return false;
   ft_job_take_common(job, a);
   if (job->phase != PHASE_LIVE && a->which_event != ft_announcement_job_end_tag)
@@ -364,16 +368,16 @@ static void answer_done(struct ft_jobs *jobs, struct job *job, const struct ft_s
   struct ft_verdict verdict = job->verdict;
 
   if (answer)
-    verdict = ft_ending_correct(verdict, job->o.restart_count, answer);
+    verdict = ft_ending_correct(verdict, job->restart_count, answer);
   job->verdict = verdict;
   if (job->phase == PHASE_UNKEYED) {
-    if (job->o.submit_time <= 0 && job->failures < SUBMIT_TIME_TRIES &&
+    if (job->o->submit_time <= 0 && job->failures < SUBMIT_TIME_TRIES &&
         !(answer && verdict.settled)) {
       ask_later(job, now);
       return;
     }
     hand_over(jobs, job);
-  } else if (verdict.outcome != job->o.outcome) {
+  } else if (verdict.outcome != job->o->outcome) {
     hand_over(jobs, job);
   }
   if (verdict.settled) {
@@ -389,7 +393,7 @@ static void answer_live(struct ft_jobs *jobs, struct job *job, const struct ft_s
 {
   bool idle = !job->steps || !job->tree || !ft_tree_alive(job->tree);
 
-  bool over = answer && (answer->over || answer->restart_count > job->o.restart_count);
+  bool over = answer && (answer->over || answer->restart_count > job->restart_count);
 
   /* nobody can say any more: Slurm has forgotten the job, or is gone */
   if (!answer && now.monotonic - job->idle_since >= GIVE_UP_SECONDS)
@@ -407,7 +411,7 @@ static void answer_live(struct ft_jobs *jobs, struct job *job, const struct ft_s
     return;
   }
   /* ft_jobs_tick asks again when nothing has lived for a while */
-  if (job->o.submit_time > 0 &&
+  if (job->o->submit_time > 0 &&
       !(idle && now.monotonic - job->idle_since >= jobs->settings.grace_seconds))
     job->next_ask = INFINITY;
   else
@@ -421,9 +425,11 @@ void ft_jobs_answer(struct ft_jobs *jobs, uint32_t job_id, const struct ft_slurm
 
   for (struct job *job = jobs->list; job; job = next) {
     next = job->next;
-    if (job->o.job_id != job_id)
+    if (job->id != job_id)
       continue;
     job->asking = false;
+    if (!ft_job_unpack(job))
+      continue;
     if (answer)
       ft_job_take_record(job, answer);
     else
@@ -461,11 +467,13 @@ double ft_jobs_tick(struct ft_jobs *jobs, struct ft_instant now)
       drop(jobs, job);
       continue;
     }
+    if (job->phase != PHASE_LIVE)
+      ft_job_pack(job);
     look(jobs, job, now);
     if (!job->asking && now.monotonic >= job->next_ask) {
       job->asking = true;
       job->next_ask = INFINITY;
-      jobs->settings.ask(job->o.job_id, jobs->settings.data);
+      jobs->settings.ask(job->id, jobs->settings.data);
     }
     due = fmin(due, fmin(job->next_ask, job->drop_at));
     if (job->phase == PHASE_LIVE)
@@ -478,7 +486,7 @@ void ft_jobs_resume(struct ft_jobs *jobs, const ft_observation *observation)
 {
   struct job *job = find(jobs, observation->job_id);
 
-  if (!job || job->earlier || job->o.restart_count != observation->restart_count)
+  if (!job || job->earlier || job->restart_count != observation->restart_count)
     return;
   job->earlier = malloc(sizeof *job->earlier);
   if (job->earlier)
@@ -497,7 +505,7 @@ void ft_jobs_close(struct ft_jobs *jobs)
     } else if (job->phase == PHASE_LIVE && job->tree) {
       close_tree(jobs, job);
       ft_job_fold_earlier(job);
-      jobs->settings.suspend(&job->o, jobs->settings.data);
+      jobs->settings.suspend(job->o, jobs->settings.data);
     }
     drop(jobs, job);
   }

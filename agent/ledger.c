@@ -35,6 +35,12 @@
  * sampled meanwhile. */
 #define WAIT_MILLISECONDS 20
 
+/* Of the pages of the store in memory: enough for those on the way to one row and to its places in
+ * the indexes. */
+#define CACHE_KIB 128
+
+struct work;
+
 struct ft_ledger {
   int state_fd;
   char store_path[PATH_MAX];
@@ -52,6 +58,11 @@ struct ft_ledger {
   bool told;    /* that the store refuses */
   int64_t seen; /* up to this run its nodes were */
   ft_gpus gpus;
+  struct work *work; /* while an observation is put */
+};
+
+/* What a run is learnt in: twice what else the agent holds, so not kept between two. */
+struct work {
   ft_observation merged;
   ft_model model;
   ft_performance performance;
@@ -64,8 +75,10 @@ static bool have_store(struct ft_ledger *ledger, struct ft_error *err)
 {
   if (!ledger->store) {
     ledger->store = ft_store_open(ledger->store_path, true, err);
-    if (ledger->store)
+    if (ledger->store) {
       ft_store_set_wait(ledger->store, WAIT_MILLISECONDS);
+      ft_store_set_cache(ledger->store, CACHE_KIB);
+    }
   }
   return ledger->store != NULL;
 }
@@ -185,8 +198,10 @@ bool ft_ledger_follow(struct ft_ledger *ledger)
 /* The model of UID, be it the user's own or that of all, as it was published. */
 static bool read_model(struct ft_ledger *ledger, uint32_t uid, const ft_observation *o)
 {
-  return ft_layout_read_own_model(ledger->state_fd, uid, o->app, &ledger->model, NULL) == 0 &&
-         ledger->model.rule == ledger->rule && ft_failure_has_price(&ledger->model, ledger->price);
+  ft_model *model = &ledger->work->model;
+
+  return ft_layout_read_own_model(ledger->state_fd, uid, o->app, model, NULL) == 0 &&
+         model->rule == ledger->rule && ft_failure_has_price(model, ledger->price);
 }
 
 /*
@@ -205,8 +220,8 @@ static int rebuild(struct ft_ledger *ledger, uint32_t uid, const ft_observation 
   ft_failure_set_price(&rebuild->model, ledger->price);
   status = ft_rebuild_step(rebuild, ledger->store, RUNS_AT_ONCE, err);
   if (status > 0) {
-    ledger->model = rebuild->model;
-    ledger->performance = rebuild->performance;
+    ledger->work->model = rebuild->model;
+    ledger->work->performance = rebuild->performance;
   } else if (status == 0) {
     status = ft_store_mark(ledger->store, uid, o->app, NULL, err);
     ledger->behind = true;
@@ -220,7 +235,7 @@ static int rebuild(struct ft_ledger *ledger, uint32_t uid, const ft_observation 
 static int refine_performance(struct ft_ledger *ledger, uint32_t uid, const ft_observation *o,
                               struct ft_error *err)
 {
-  ft_performance *p = &ledger->performance;
+  ft_performance *p = &ledger->work->performance;
 
   if (ft_layout_read_own_performance(ledger->state_fd, uid, o->app, p, NULL) < 0)
     ft_performance_init(p, o->app, uid);
@@ -231,18 +246,21 @@ static int refine_performance(struct ft_ledger *ledger, uint32_t uid, const ft_o
 static int refine_app(struct ft_ledger *ledger, uint32_t uid, const ft_observation *o,
                       struct ft_error *err)
 {
+  struct work *w = ledger->work;
   bool known = read_model(ledger, uid, o);
-  int changed = known ? ft_online_update(&ledger->model, o, err) : rebuild(ledger, uid, o, err);
+  int changed = known ? ft_online_update(&w->model, o, err) : rebuild(ledger, uid, o, err);
 
-  ft_online_hold_times(&ledger->model, (double)time(NULL));
-  if (changed > 0 && ft_publish_model(ledger->publisher, &ledger->model, err) < 0)
-    return -1;
-  if (known && changed >= 0)
-    changed = refine_performance(ledger, uid, o, err);
-  ft_performance_hold_times(&ledger->performance, (double)time(NULL));
-  if (changed <= 0 || !ledger->performance.runs)
+  if (changed < 0 || (changed == 0 && !known))
     return changed;
-  return ft_publish_performance(ledger->publisher, &ledger->performance, err);
+  ft_online_hold_times(&w->model, (double)time(NULL));
+  if (changed > 0 && ft_publish_model(ledger->publisher, &w->model, err) < 0)
+    return -1;
+  if (known)
+    changed = refine_performance(ledger, uid, o, err);
+  if (changed <= 0 || !w->performance.runs)
+    return changed;
+  ft_performance_hold_times(&w->performance, (double)time(NULL));
+  return ft_publish_performance(ledger->publisher, &w->performance, err);
 }
 
 /* Learn from what the store now holds of O's run and publish. Returns 0 or -1 with ERR. */
@@ -256,7 +274,7 @@ static int refine(struct ft_ledger *ledger, const ft_observation *o, struct ft_e
   if (refine_app(ledger, o->uid, o, err) < 0)
     return -1;
   if (ledger->borrow && !ledger->behind)
-    ft_kin_note(ledger->publisher, ledger->state_fd, &ledger->model, o);
+    ft_kin_note(ledger->publisher, ledger->state_fd, &ledger->work->model, o);
   return ft_shared_app(&ledger->shared, o->app) ? refine_app(ledger, FT_LAYOUT_POOLED, o, err) : 0;
 }
 
@@ -281,19 +299,33 @@ static void trim(struct ft_ledger *ledger)
     ft_log(LOG_WARNING, "%s", err.text);
 }
 
-/* Store, learn, publish. What the store does not keep of O counts too. Returns 0 when nothing is
- * left to do, -1 with ERR. */
+/* What the store does not keep of O counts too. */
+static int put_and_learn(struct ft_ledger *ledger, const ft_observation *o, struct ft_error *err)
+{
+  ft_observation *merged = &ledger->work->merged;
+
+  if (ft_store_put(ledger->store, o, merged, err) < 0)
+    return -1;
+  (void)ft_string_copy(o->program, merged->program, sizeof merged->program);
+  return refine(ledger, merged, err);
+}
+
+/* Store, learn, publish. Returns 0 when nothing is left to do, -1 with ERR. */
 static int put(struct ft_ledger *ledger, const ft_observation *o, struct ft_error *err)
 {
+  int status;
+
   if (!have_store(ledger, err))
     return -1;
-  if (ft_store_put(ledger->store, o, &ledger->merged, err) < 0)
-    return -1;
-  (void)ft_string_copy(o->program, ledger->merged.program, sizeof ledger->merged.program);
-  if (refine(ledger, &ledger->merged, err) < 0)
-    return -1;
-  trim(ledger);
-  return 0;
+  ledger->work = malloc(sizeof *ledger->work);
+  if (!ledger->work)
+    return ft_error_errno(err, "job %" PRIu32, o->job_id);
+  status = put_and_learn(ledger, o, err);
+  free(ledger->work);
+  ledger->work = NULL;
+  if (status == 0)
+    trim(ledger);
+  return status;
 }
 
 bool ft_ledger_take(struct ft_ledger *ledger, const ft_observation *o)
@@ -337,6 +369,12 @@ bool ft_ledger_retry(struct ft_ledger *ledger)
     ft_log(LOG_INFO, "the store takes observations again; none waits");
   ledger->told = false;
   return false;
+}
+
+void ft_ledger_rest(struct ft_ledger *ledger)
+{
+  if (ledger->store)
+    ft_store_rest(ledger->store);
 }
 
 bool ft_ledger_waits(const struct ft_ledger *ledger)

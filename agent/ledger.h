@@ -59,6 +59,9 @@ void ft_ledger_see_nodes(struct ft_ledger *ledger,
                                      void *data),
                          void *data);
 
+/* Nothing is to be done for a while: give back what is held only to be faster. */
+void ft_ledger_rest(struct ft_ledger *ledger);
+
 /* Whether something waits. */
 bool ft_ledger_waits(const struct ft_ledger *ledger);
 

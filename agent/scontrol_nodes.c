@@ -22,6 +22,39 @@ static uint64_t mib_of(struct ft_text value)
   return number_of(value, UINT64_MAX / FT_MIB) * FT_MIB;
 }
 
+/* Whether a partition of which KEY is WORD is not for everybody, for that. */
+static bool restricts(struct ft_text key, struct ft_text word)
+{
+  static const char *const open_to_all[] = { "AllowGroups", "AllowAccounts", "AllowQos",
+                                             "AllocNodes", NULL };
+  static const char *const closed_to[] = { "RootOnly", "ReqResv", NULL };
+  char name[32];
+
+  if (!ft_text_copy(key, name, sizeof name))
+    return false;
+  if (ft_string_listed(open_to_all, name))
+    return !ft_text_equals(word, "ALL");
+  /* neither is printed where nobody is denied */
+  return strcmp(name, "DenyAccounts") == 0 || strcmp(name, "DenyQos") == 0 ||
+         (ft_string_listed(closed_to, name) && ft_text_equals(word, "YES"));
+}
+
+static void take_most_nodes(struct ft_text word, ft_partition *out)
+{
+  uint32_t nodes = (uint32_t)number_of(word, UINT32_MAX); /* of UNLIMITED: 0 */
+
+  if (nodes && (!out->most_nodes || nodes < out->most_nodes))
+    out->most_nodes = nodes;
+}
+
+/* UNLIMITED and NONE are 0. */
+static double seconds_of(struct ft_text word)
+{
+  double seconds;
+
+  return ft_units_seconds(word, &seconds) ? seconds : 0;
+}
+
 static void take_partition(struct ft_text line, const struct ft_slurm_config *config,
                            ft_partition *out)
 {
@@ -30,6 +63,7 @@ static void take_partition(struct ft_text line, const struct ft_slurm_config *co
   while (ft_text_word(&line, &word)) {
     if (!ft_text_until(&word, '=', &key))
       continue;
+    out->restricted |= restricts(key, word);
     if (ft_text_equals(key, "Default")) {
       out->is_default = ft_text_equals(word, "YES");
     } else if (ft_text_equals(key, "OverSubscribe")) {
@@ -41,8 +75,11 @@ static void take_partition(struct ft_text line, const struct ft_slurm_config *co
       out->max_mem_bytes = mib_of(word);
       out->max_per_cpu = ft_text_equals(key, "MaxMemPerCPU");
     } else if (ft_text_equals(key, "MaxTime")) {
-      if (!ft_units_seconds(word, &out->max_seconds))
-        out->max_seconds = 0; /* UNLIMITED */
+      out->max_seconds = seconds_of(word);
+    } else if (ft_text_equals(key, "DefaultTime")) {
+      out->default_seconds = seconds_of(word);
+    } else if (ft_text_equals(key, "MaxNodes") || ft_text_equals(key, "TotalNodes")) {
+      take_most_nodes(word, out);
     } else if (ft_text_equals(key, "State")) {
       out->closed = !ft_text_equals(word, "UP");
     }
@@ -152,17 +189,20 @@ struct node {
   ft_node_kind kind;
   struct ft_text name, features, partitions, gres;
   uint64_t used_cpus, cpus;
-  bool is_host, idle, takes_jobs;
+  bool is_host, idle, takes_jobs, down;
 };
 
 /*
- * "IDLE", "MIXED+CLOUD", "IDLE*": whether it runs nothing, and whether a job could begin there.
- * What a flag that is not known here means is: no.
+ * "IDLE", "MIXED+CLOUD", "IDLE*": whether it runs nothing, whether a job could begin there, and
+ * whether none can until somebody acts. What a flag that is not known here means is: no.
  */
 static void take_state(struct ft_text state, struct node *out)
 {
   static const char *const harmless[] = { "CLOUD",        "DYNAMIC_NORM", "DYNAMIC_FUTURE",
                                           "POWERED_DOWN", "POWERING_UP",  NULL };
+  /* not UNKNOWN: it may register any moment */
+  static const char *const lost[] = { "DOWN", "DOWN*",   "FUTURE",   "ERROR", "DRAIN",
+                                      "FAIL", "DRAINED", "DRAINING", NULL };
   struct ft_text flag;
   char name[32];
 
@@ -170,9 +210,13 @@ static void take_state(struct ft_text state, struct node *out)
     return;
   out->takes_jobs = ft_text_equals(flag, "IDLE") || ft_text_equals(flag, "MIXED");
   out->idle = ft_text_equals(flag, "IDLE");
-  while (ft_text_until(&state, '+', &flag))
-    if (!ft_text_copy(flag, name, sizeof name) || !ft_string_listed(harmless, name))
-      out->takes_jobs = false;
+  out->down = ft_text_copy(flag, name, sizeof name) && ft_string_listed(lost, name);
+  while (ft_text_until(&state, '+', &flag)) {
+    bool named = ft_text_copy(flag, name, sizeof name);
+
+    out->takes_jobs &= named && ft_string_listed(harmless, name);
+    out->down |= named && ft_string_listed(lost, name);
+  }
   out->idle = out->idle && out->takes_jobs;
 }
 
@@ -278,6 +322,7 @@ static void merge_kinds(ft_node_kind *kind, const ft_node_kind *more)
   kind->count += more->count;
   kind->idle_nodes += more->idle_nodes;
   kind->idle_cpus += more->idle_cpus;
+  kind->down_nodes += more->down_nodes;
   add_features(kind, more);
 }
 
@@ -342,8 +387,9 @@ static void add_node(ft_partition *partition, const struct node *node)
   struct ft_text list = node->gres, gres;
   ft_node_kind kind = node->kind;
 
-  kind.has_idle_nodes = kind.has_idle_cpus = true;
+  kind.has_idle_nodes = kind.has_idle_cpus = kind.has_down_nodes = true;
   kind.idle_nodes = node->idle;
+  kind.down_nodes = node->down;
   if (node->takes_jobs && node->cpus > node->used_cpus)
     kind.idle_cpus = (uint32_t)(node->cpus - node->used_cpus);
   add_kind(partition, &kind);

@@ -5,26 +5,31 @@
 
 #include "plugin/advise.h"
 
+/* LINE, ERROR or not; WHY, where there is any, behind it. */
+static void say(bool error, const char *line, const char *why)
+{
+  const char *but = *why ? "; but " : "";
+
+  if (error)
+    slurm_error("foretell: %s%s%s", line, but, why);
+  else
+    slurm_info("foretell: %s%s%s", line, but, why);
+}
+
 bool ft_advise_decision(const struct ft_question *question, const ft_decision *decision,
                         const char *why)
 {
-  struct ft_explanation say;
+  struct ft_explanation explanation;
 
-  ft_explain(question, decision, &say);
-  for (int i = 0; i < say.count; i++) {
-    const char *aside = i ? "" : why, *but = *aside ? "; but " : "";
-
-    if (say.error)
-      slurm_error("foretell: %s%s%s", say.line[i], but, aside);
-    else
-      slurm_info("foretell: %s%s%s", say.line[i], but, aside);
-  }
-  return say.count > 0;
+  ft_explain(question, decision, &explanation);
+  for (int i = 0; i < explanation.count; i++)
+    say(explanation.error, explanation.line[i], i ? "" : why);
+  return explanation.count > 0;
 }
 
 void ft_advise_line(const char *line)
 {
-  slurm_info("foretell: %s", line);
+  say(false, line, "");
 }
 
 void ft_advise_failure(bool asked, const struct ft_error *why)
@@ -33,12 +38,9 @@ void ft_advise_failure(bool asked, const struct ft_error *why)
     slurm_info("foretell: no prediction: %s", why->text);
 }
 
-void ft_advise_network(const ft_network *network)
+bool ft_advise_network(const ft_network *network, const char *why)
 {
-  for (pb_size_t i = 0; i < network->lines_count; i++) {
-    if (network->action == FT_ACTION_REJECT)
-      slurm_error("foretell: %s", network->lines[i]);
-    else
-      slurm_info("foretell: %s", network->lines[i]);
-  }
+  for (pb_size_t i = 0; i < network->lines_count; i++)
+    say(network->action == FT_ACTION_REJECT, network->lines[i], i ? "" : why);
+  return network->lines_count > 0;
 }

@@ -13,8 +13,8 @@
 bool ft_advise_decision(const struct ft_question *question, const ft_decision *decision,
                         const char *why);
 
-/* Say what the child decided about GPUs. */
-void ft_advise_network(const ft_network *network);
+/* Say what the child decided about GPUs, likewise. */
+bool ft_advise_network(const ft_network *network, const char *why);
 
 /* Say LINE. */
 void ft_advise_line(const char *line);

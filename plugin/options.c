@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <getopt.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,10 +172,11 @@ void ft_settings_read(int ac, char **av, struct ft_settings *out)
       out->helper = word.at;
     else if (ft_text_skip(&word, "reject="))
       out->reject = !ft_text_equals(word, "no");
-    else
-      slurm_error("foretell: plugstack.conf: \"%s\": expected state=DIR, socket=PATH, "
-                  "helper=PATH or reject=yes|no",
-                  av[i]);
+    else if (!out->why.text[0])
+      ft_error_set(&out->why,
+                   "plugstack.conf: \"%.64s\": expected state=DIR, socket=PATH, helper=PATH or "
+                   "reject=yes|no",
+                   av[i]);
   }
 }
 
@@ -249,11 +251,23 @@ static const char *from_environment(const char *name)
   return value && *value ? value : NULL;
 }
 
+__attribute__((format(printf, 2, 3))) static void note(struct ft_error *why, const char *format,
+                                                       ...)
+{
+  va_list ap;
+
+  if (why->text[0])
+    return;
+  va_start(ap, format);
+  (void)vsnprintf(why->text, sizeof why->text, format, ap);
+  va_end(ap);
+}
+
 /*
  * App, params and model describe this submission, not those its job will make: they
  * are taken out of the environment that the job inherits.
  */
-static void consume(const char *name, size_t size, char **out)
+static void consume(const char *name, size_t size, char **out, struct ft_error *why)
 {
   const char *value = from_environment(name);
 
@@ -262,7 +276,7 @@ static void consume(const char *name, size_t size, char **out)
   free(*out);
   *out = strlen(value) < size ? strdup(value) : NULL;
   if (!*out)
-    slurm_error("foretell: %s: expected at most %zu characters", name, size - 1);
+    note(why, "%s: expected at most %zu characters", name, size - 1);
   (void)unsetenv(name);
 }
 
@@ -272,14 +286,14 @@ static bool is_no(const char *value)
 }
 
 /* "1" and "yes" stand for the option without a GPU's name. */
-static const char *mig_of_environment(void)
+static const char *mig_of_environment(struct ft_error *why)
 {
   const char *value = from_environment("FORETELL_PREDICT_MIG");
 
   if (!value || is_no(value))
     return NULL;
   if (strlen(value) >= MIG_SIZE) {
-    slurm_error("foretell: FORETELL_PREDICT_MIG: expected at most %d characters", MIG_SIZE - 1);
+    note(why, "FORETELL_PREDICT_MIG: expected at most %d characters", MIG_SIZE - 1);
     return NULL;
   }
   return strcmp(value, "1") == 0 || strcmp(value, "yes") == 0 ? "" : value;
@@ -298,26 +312,27 @@ static void read_elsewhere(struct ft_options *out)
   if (is_wish(wish))
     out->partition = wish;
   else
-    slurm_error("foretell: FORETELL_PREDICT_PARTITION=%.64s: expected " WISHES, wish);
+    note(&out->why, "FORETELL_PREDICT_PARTITION=%.64s: expected " WISHES, wish);
 }
 
 void ft_options_read(struct ft_options *out)
 {
   const char *mode = from_environment("FORETELL_PREDICT_MEM");
 
-  consume("FORETELL_PREDICT_APP", APP_SIZE, &surroundings.app);
-  consume("FORETELL_PREDICT_PARAMS", PARAMS_SIZE, &surroundings.params);
-  consume("FORETELL_PREDICT_MODEL", MODEL_SIZE, &surroundings.model);
+  out->why.text[0] = '\0';
+  consume("FORETELL_PREDICT_APP", APP_SIZE, &surroundings.app, &out->why);
+  consume("FORETELL_PREDICT_PARAMS", PARAMS_SIZE, &surroundings.params, &out->why);
+  consume("FORETELL_PREDICT_MODEL", MODEL_SIZE, &surroundings.model, &out->why);
   out->mode = given.mode;
   out->app = given.app ? given.app : surroundings.app;
   out->params = given.params ? given.params : surroundings.params;
   out->model = given.model ? given.model : surroundings.model;
-  out->mig = given.mig ? given.mig : mig_of_environment();
+  out->mig = given.mig ? given.mig : mig_of_environment(&out->why);
   read_elsewhere(out);
   if (out->mode == FT_MODE_UNSET && mode) {
     out->mode = mode_of(mode);
     if (out->mode == FT_MODE_UNSET)
-      slurm_error("foretell: FORETELL_PREDICT_MEM=%.64s: expected " MODES, mode);
+      note(&out->why, "FORETELL_PREDICT_MEM=%.64s: expected " MODES, mode);
   }
 }
 

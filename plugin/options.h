@@ -11,6 +11,7 @@
 #include <slurm/spank.h>
 #include <stdbool.h>
 
+#include "predictor/core/error.h"
 #include "predictor/record/record.h"
 
 struct ft_settings {
@@ -18,6 +19,7 @@ struct ft_settings {
   const char *socket; /* socket=PATH */
   const char *helper; /* helper=PATH of foretell-helper, or of foretell */
   bool reject;        /* reject=no: Slurm ignores an optional plugin's refusal, so warn instead */
+  struct ft_error why; /* the first word that is not understood; empty: all are */
 };
 
 struct ft_options {
@@ -29,9 +31,13 @@ struct ft_options {
   bool perf;
   const char *partition; /* NULL: not given; one that ft_elsewhere_wish takes */
   bool partition_typed;  /* not of the environment */
+  struct ft_error why;   /* the first value of the environment that does not count; empty: all do */
 };
 
-/* Read the arguments of plugstack.conf; what is not named keeps its default. Borrowed from AV. */
+/*
+ * Read the arguments of plugstack.conf; what is not named, or not understood, keeps its default.
+ * Borrowed from AV.
+ */
 void ft_settings_read(int ac, char **av, struct ft_settings *out);
 
 /* Register the options; in every context in which Slurm may hand one over. Returns 0 or -1. */
@@ -51,7 +57,7 @@ void ft_options_keep_back(spank_t spank);
 
 /*
  * What holds for the component that is being submitted. A value of the
- * environment that is not understood is said once and does not count.
+ * environment that is not understood does not count; saying so is the caller's.
  */
 void ft_options_read(struct ft_options *out);
 

@@ -251,7 +251,8 @@ static int apply_network(struct work *w)
     if (!request->gpus_per_node)
       request->gpus_per_node = 1;
   }
-  ft_advise_network(n);
+  if (ft_advise_network(n, w->why.text))
+    w->why.text[0] = '\0';
   return n->action == FT_ACTION_REJECT ? -1 : 0;
 }
 
@@ -259,16 +260,23 @@ static int apply_network(struct work *w)
 static void look_elsewhere(struct work *w, int state_fd)
 {
   struct ft_question question = { .policy = &w->policy };
-  const ft_request *request = &w->submission.request;
+  ft_request *request = &w->submission.request;
+  const ft_network *n = w->network;
+  char typed[sizeof request->gres];
   struct ft_error err;
 
   ft_policy_resolve(&w->site, request->partition, request->account, user_of_policy(w), &w->policy);
   (void)find_evidence(w, state_fd, &question);
   if (question.estimate && question.estimate->runs < w->policy.min_runs && !question.network)
     question.estimate = NULL;
+  /* a partition without the slice that is going to be asked for would never start the job */
+  (void)ft_string_copy(request->gres, typed, sizeof typed);
+  if (n && !n->error[0] && strcmp(n->option, "gres") == 0)
+    (void)ft_string_copy(n->value, request->gres, sizeof request->gres);
   if (ft_elsewhere_apply(w->bridge, &w->options, state_fd, &w->site, w->collected.uid,
                          question.estimate, &w->submission, &err) < 0)
     ft_advise_failure(true, &err);
+  (void)ft_string_copy(typed, request->gres, sizeof request->gres);
 }
 
 static int decide(struct work *w, const struct ft_settings *settings, int state_fd)
@@ -295,8 +303,7 @@ static int decide(struct work *w, const struct ft_settings *settings, int state_
   s->has_decision = true;
   if (mode == FT_MODE_OFF || mode == FT_MODE_UNSET)
     return 0;
-  if (ft_decide_partition(state_fd, &w->site, request, &w->partition, &question.least_default_bytes,
-                          NULL) == 0)
+  if (ft_decide_partition(state_fd, &w->site, request, &w->partition, &question.joined, NULL) == 0)
     question.partition = &w->partition;
   if (!find_evidence(w, state_fd, &question))
     return 0;
@@ -337,6 +344,10 @@ static int predict(spank_t spank, struct work *w, const struct ft_settings *sett
   ft_options_read(&w->options);
   w->asked = (w->options.mode != FT_MODE_UNSET && w->options.mode != FT_MODE_OFF) ||
              w->options.model || w->options.mig || w->options.perf || w->options.partition;
+  note(w, &w->options.why);
+  note(w, &settings->why);
+  /* what somebody has written in vain is told though nothing is asked */
+  w->asked |= w->why.text[0] != '\0';
   read_site(w, state_fd, settings->state);
   ft_collect(w->bridge, &w->options, local, component, &w->collected);
   describe(w, settings);

@@ -61,6 +61,8 @@ static int tell(void (*what)(spank_t spank, const char *socket), spank_t spank, 
   struct ft_settings settings;
 
   ft_settings_read(ac, av, &settings);
+  if (settings.why.text[0])
+    slurm_error("foretell: %s", settings.why.text);
   what(spank, settings.socket);
   return 0;
 }

@@ -327,6 +327,7 @@ static void close_(struct ft_measure *measure, struct ft_tree *tree, void *state
   (void)measure;
   read_peak(cgroup);
   ft_most(&cgroup->peak_bytes, tree->end_charge_bytes);
+  tree->charge_is_whole = cgroup->peak_bytes >= 0;
   ft_most(&charge, cgroup->peak_bytes);
   if (cgroup->most_cache >= 0)
     ft_most(&less, cgroup->peak_bytes - cgroup->most_cache);

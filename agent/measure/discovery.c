@@ -256,8 +256,9 @@ FT_HOT static void find_candidates(struct ft_measure *measure)
  * The tree that CANDIDATE belongs to. A parent that is a member decides. Where the
  * parent ended before it was seen, the leader of the process group or session does,
  * if he is a member (a pid is not given out again while it names either), or the
- * cgroup, if it is the tree's alone: but for a slurmstepd, which is added as a root when it
- * is announced. A skipped root leads nobody: a shell's pipeline puts strangers into its group.
+ * cgroup, if it is the tree's alone, or the tree's mark: but for a slurmstepd, which is added as
+ * a root when it is announced. A skipped root leads nobody: a shell's pipeline puts strangers
+ * into its group.
  */
 static struct ft_tree *home_of(struct ft_measure *measure, const struct candidate *candidate)
 {
@@ -272,8 +273,9 @@ static struct ft_tree *home_of(struct ft_measure *measure, const struct candidat
 
     if ((group && !group->skipped) || (session && !session->skipped))
       return tree;
-    if (stat->parent == 1 && !ft_text_starts(ft_text_from(stat->command), "slurmstepd") &&
-        ft_cgroup_holds(tree, candidate->pid))
+    if (ft_orphan_is_one(tree, stat->parent) &&
+        !ft_text_starts(ft_text_from(stat->command), "slurmstepd") &&
+        (ft_cgroup_holds(tree, candidate->pid) || ft_orphan_has_mark(tree, candidate->pid)))
       return tree;
   }
   return NULL;

@@ -235,8 +235,11 @@ FT_HOT static void read_all(struct ft_measure *measure)
   bool more = exits->fd >= 0;
 
   for (int reads = 0; more && reads < READS_LIMIT; reads++) {
-    size_t count = ft_taskstats_read(exits->fd, exits->of, &more);
+    bool lost;
+    size_t count = ft_taskstats_read(exits->fd, exits->of, &more, &lost);
 
+    for (struct ft_tree *tree = measure->trees; tree && lost; tree = tree->next)
+      tree->ends_lost |= tree->states[at] != NULL;
     for (struct ft_tree *tree = measure->trees; tree && count; tree = tree->next)
       if (tree->states[at] && find_mine(tree, exits, count))
         take(tree, tree->states[at], exits, count);

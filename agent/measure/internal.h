@@ -16,6 +16,9 @@
 /* Every sampler there can be; the table is in measure.c. */
 enum { FT_SAMPLERS_LIMIT = 16 };
 
+/* Ancestors of a tree's roots that are remembered: a subreaper stands near them. */
+enum { FT_ABOVE_LIMIT = 8 };
+
 /* What the kernel adds up over a process's life and its waited-for children's. */
 enum ft_total {
   FT_TOTAL_CPU_SECONDS,
@@ -56,7 +59,7 @@ struct ft_member {
   bool gone;      /* ended since the sample before; leaves the array after this one */
   bool look;      /* the costly files are due at this sample */
   bool counted;   /* all of its RSS is in this sample's sum */
-  bool forked;    /* it had not called exec when it was first seen */
+  bool forked;    /* it had not called exec when it was looked at last */
 
   /* kept by tree.c and the samplers of this folder */
   double looked, next_look, look_interval;    /* seconds */
@@ -127,6 +130,9 @@ struct ft_tree {
   double spike_bytes; /* RSS that only the kernel's high water marks saw; negative: none */
   double spike_time;
   double may_bytes;     /* what it may have been at most while brief children lived */
+  bool ends_lost;       /* of whom the kernel kept no record */
+  bool rss_is_bound;    /* closed: more may have been used */
+  bool charge_is_whole; /* the kernel's own peak of the charge is known */
   double largest_bytes; /* of one process */
   uint32_t most_processes, most_threads;
   double most_open_files, most_swap_bytes, most_hugetlb_bytes;
@@ -137,6 +143,11 @@ struct ft_tree {
   double end_rss_bytes, end_charge_bytes;
   struct ft_end *ends; /* totals by the pid that tells them */
   size_t end_count;
+
+  char mark[64]; /* in the environment of what is the tree's */
+  bool has_mark;
+  uid_t user;                  /* whose processes they are */
+  pid_t above[FT_ABOVE_LIMIT]; /* ancestors of the latest root, from its parent on; 0: no more */
 
   bool command; /* a root is the measuring process itself: a command, not a job */
   char *cgroup; /* path in its hierarchy of the cgroup whose charge counts; NULL: none */
@@ -222,6 +233,15 @@ void ft_tree_look_at_rest(struct ft_tree *tree);
 
 /* Whether PID is in the cgroup that is TREE's alone, or below it. */
 bool ft_cgroup_holds(const struct ft_tree *tree, pid_t pid);
+
+/* Remember who stands above a root of TREE whose parent is PARENT. */
+void ft_orphan_note_above(struct ft_tree *tree, pid_t parent);
+
+/* Whether who has PARENT may have had another one in TREE: init's, or one above the roots. */
+bool ft_orphan_is_one(const struct ft_tree *tree, pid_t parent);
+
+/* Whether PID is of TREE's user and began with the tree's mark in its environment. */
+bool ft_orphan_has_mark(const struct ft_tree *tree, pid_t pid);
 
 /* Release what exits.c holds for the context. */
 void ft_exits_forget(struct ft_measure *measure);

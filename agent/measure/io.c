@@ -94,6 +94,7 @@ static void read_totals(struct ft_tree *tree, struct io *io, struct ft_member *m
   member->parent = stat.parent;
   tree->pulses[member - tree->members].session = stat.session;
   member->threads = stat.threads;
+  member->forked = stat.forked;
   member->reaped |= stat.children[FT_TOTAL_MINOR_FAULTS] > member->children_faults;
   member->children_faults = stat.children[FT_TOTAL_MINOR_FAULTS];
   for (size_t i = FT_TOTAL_CPU_SECONDS; i <= FT_TOTAL_MAJOR_FAULTS; i++)

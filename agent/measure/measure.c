@@ -317,6 +317,15 @@ static double peak_time(const struct ft_tree *tree)
   return tree->spike_bytes > tree->most.rss_bytes ? tree->spike_time : tree->rss_time;
 }
 
+/* Whether brief children are missing in what the rule counts: the kernel's charge holds them. */
+static bool is_bound(const struct ft_tree *tree, const ft_observation *seen)
+{
+  bool charge = tree->measure->settings.rule == FT_RULE_CGROUP &&
+                seen->has_charge_less_cache_bytes && tree->charge_is_whole;
+
+  return tree->rss_is_bound && !charge;
+}
+
 void ft_tree_close(struct ft_tree *tree, ft_observation *out)
 {
   ft_observation *scratch = NULL;
@@ -333,6 +342,8 @@ void ft_tree_close(struct ft_tree *tree, ft_observation *out)
       samplers[i]->close(tree->measure, tree, tree->states[i], out);
     free(tree->states[i]);
   }
+  if (out)
+    out->peak_is_bound |= is_bound(tree, out);
   if (out && tree->samples) {
     out->samples = tree->samples;
     out->sample_seconds = tree->measure->settings.seconds;

@@ -95,6 +95,13 @@ struct ft_tree *ft_tree_open(struct ft_measure *measure, struct ft_error *err);
 int ft_tree_add_root(struct ft_tree *tree, pid_t pid, bool skip_self, struct ft_error *err);
 
 /*
+ * From now on a process whose parents have ended belongs to TREE too where it is USER's and
+ * began with MARK in its environment ("SLURM_JOB_ID=57", up to 63 characters). Without a mark
+ * only the leader of its process group or session, while he lives, and the cgroup tell of it.
+ */
+void ft_tree_set_mark(struct ft_tree *tree, const char *mark, uid_t user);
+
+/*
  * Take a sample of every open tree: one look for new processes serves them all.
  * Cost with 50 processes: see tests/bench.
  */
@@ -112,7 +119,7 @@ bool ft_tree_alive(const struct ft_tree *tree);
 /*
  * End: fill what was measured into OUT (peaks, counters, I/O, threads, samples,
  * sample_seconds, time_to_peak_seconds, peak_is_bound where children too brief to be sampled
- * may have made it higher, and where OUT has none yet limit_bytes, that of the tree's cgroup;
+ * may have made it higher (or the kernel could not keep the records of their ends), and where OUT has none yet limit_bytes, that of the tree's cgroup;
  * nothing else) and free TREE. OUT may be NULL.
  */
 void ft_tree_close(struct ft_tree *tree, ft_observation *out);

@@ -68,22 +68,40 @@ static int open_(struct ft_measure *measure, struct ft_tree *tree, void *state)
   return 0;
 }
 
+/*
+ * What the sum of RSS holds of a fork's private pages that may be its parent's still, copied
+ * when either writes: no more than either has. statm tells only pages of files and shared
+ * memory as shared.
+ */
+static double copied_of(const struct ft_tree *tree, const struct ft_member *member)
+{
+  bool sums = member->forked && member->counted;
+  const struct ft_member *parent = sums ? ft_tree_find(tree, member->parent) : NULL;
+
+  if (!parent || !ft_member_lives(parent))
+    return 0;
+  return fmax(fmin(member->rss_bytes - member->shared_bytes,
+                   parent->rss_bytes - parent->shared_bytes),
+              0);
+}
+
 /* Whether so much of SAMPLE's RSS is counted more than once that PSS says something new. */
 static bool much_is_shared(const struct ft_tree *tree, const struct ft_sample *sample)
 {
-  double shared = 0, most_shared = 0;
+  double shared = 0, most_shared = 0, copied = 0;
 
   if (sample->processes < 2)
     return false;
   for (size_t i = 0; i < tree->count; i++) {
     const struct ft_member *member = &tree->members[i];
 
-    if (member->skipped || member->gone)
+    if (!ft_member_lives(member))
       continue;
+    copied += copied_of(tree, member);
     shared += member->shared_bytes;
     ft_most(&most_shared, member->shared_bytes);
   }
-  return shared - most_shared > SHARED_PART * sample->rss_bytes;
+  return shared - most_shared + copied > SHARED_PART * sample->rss_bytes;
 }
 
 /*

@@ -32,6 +32,18 @@ static bool probe(struct ft_measure *measure, struct ft_measure_report *report)
 }
 
 /*
+ * Whether MEMBER runs in PARENT's own memory, which vfork lends until exec or exit: one that waits
+ * for a slow file system is seen so at many instants. The kernel tells of both the same figures,
+ * as far as other threads of the parent let it; a fork begins without its parent's file pages.
+ */
+static bool is_lent(const struct ft_member *member, const struct ft_member *parent)
+{
+  return member->forked && member->size_bytes == parent->size_bytes &&
+         member->shared_bytes == parent->shared_bytes &&
+         fabs(member->rss_bytes - parent->rss_bytes) <= SURE_PART * parent->rss_bytes;
+}
+
+/*
  * What of a living member's RSS counts. A child seen at the first instant of its life that
  * has not called exec yet has its parent's pages: vfork lends them, fork shares them. Counted, one
  * instant of a large program that starts small ones would read as twice its memory; so only
@@ -42,8 +54,10 @@ static double part_of(const struct ft_tree *tree, struct ft_member *member)
 {
   const struct ft_member *parent = NULL;
 
-  if (member->fresh && !member->root)
+  if ((member->fresh || member->forked) && !member->root)
     parent = ft_tree_find(tree, member->parent);
+  if (parent && !member->fresh && (parent->skipped || !is_lent(member, parent)))
+    parent = NULL;
   member->counted = !parent || (!parent->skipped && !member->forked);
   if (member->counted)
     return member->rss_bytes;
@@ -149,7 +163,8 @@ static void close_(struct ft_measure *measure, struct ft_tree *tree, void *state
   ft_most(&peak, tree->spike_bytes);
   ft_most(&peak, tree->end_rss_bytes);
   put(&out->has_rss_bytes, &out->rss_bytes, peak);
-  out->peak_is_bound |= tree->may_bytes - peak > fmax(BOUND_PART * peak, BOUND_BYTES);
+  tree->rss_is_bound = tree->ends_lost ||
+                       tree->may_bytes - peak > fmax(BOUND_PART * peak, BOUND_BYTES);
   put(&out->has_largest_process_bytes, &out->largest_process_bytes, tree->largest_bytes);
   put(&out->has_swap_bytes, &out->swap_bytes, tree->most_swap_bytes);
   put(&out->has_hugetlb_bytes, &out->hugetlb_bytes, tree->most_hugetlb_bytes);

@@ -41,11 +41,11 @@ void ft_taskstats_close(int fd)
   (void)fd;
 }
 
-size_t ft_taskstats_read(int fd, struct ft_exit *exits, bool *more)
+size_t ft_taskstats_read(int fd, struct ft_exit *exits, bool *more, bool *lost)
 {
   (void)fd;
   (void)exits;
-  *more = false;
+  *more = *lost = false;
   return 0;
 }
 
@@ -301,7 +301,7 @@ FT_HOT static bool take(const struct record *record, struct leaders *leaders, st
   return false;
 }
 
-FT_HOT size_t ft_taskstats_read(int fd, struct ft_exit *exits, bool *more)
+FT_HOT size_t ft_taskstats_read(int fd, struct ft_exit *exits, bool *more, bool *lost)
 {
   char text[MESSAGES_AT_ONCE][MESSAGE_LIMIT];
   struct iovec parts[MESSAGES_AT_ONCE];
@@ -314,12 +314,15 @@ FT_HOT size_t ft_taskstats_read(int fd, struct ft_exit *exits, bool *more)
     messages[i].msg_hdr = (struct msghdr){ .msg_iov = &parts[i], .msg_iovlen = 1 };
   }
   *more = true;
+  *lost = false;
   for (int turn = 0; turn < FT_EXITS_LIMIT / MESSAGES_AT_ONCE; turn++) {
     int got = recvmmsg(fd, messages, MESSAGES_AT_ONCE, MSG_DONTWAIT, NULL);
     struct record record;
 
-    if (got < 0 && (errno == ENOBUFS || errno == EINTR))
-      continue; /* some were lost; the others follow */
+    if (got < 0 && (errno == ENOBUFS || errno == EINTR)) {
+      *lost |= errno == ENOBUFS; /* the others follow */
+      continue;
+    }
     for (int i = 0; i < got; i++)
       if (parse(text[i], messages[i].msg_len, &record) && take(&record, &leaders, &exits[count]))
         count++;

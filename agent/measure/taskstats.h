@@ -29,9 +29,9 @@ void ft_taskstats_close(int fd);
 
 /*
  * Put what waits, in the order of the ends, into EXITS, which has room for FT_EXITS_LIMIT; never
- * blocks. Returns how many; MORE tells whether others may wait. What the kernel could not
- * keep until now is lost.
+ * blocks. Returns how many; MORE tells whether others may wait, LOST whether the kernel could
+ * not keep all until now.
  */
-size_t ft_taskstats_read(int fd, struct ft_exit *exits, bool *more);
+size_t ft_taskstats_read(int fd, struct ft_exit *exits, bool *more, bool *lost);
 
 #endif

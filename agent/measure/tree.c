@@ -182,6 +182,7 @@ int ft_tree_add_root(struct ft_tree *tree, pid_t pid, bool skip_self, struct ft_
   member->skipped = skip_self;
   tree->news = true;
   tree->command |= measure->own_proc && pid == getpid();
+  ft_orphan_note_above(tree, stat.parent);
   ft_discovery_restart(measure->discovery);
   ft_tree_added(tree);
   return 0;

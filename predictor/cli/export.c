@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* foretell export: the observations as CSV or as JSON lines. */
+/* foretell export: the observations as CSV, as JSON lines or as one JSON object. */
 #include "config.h"
 
 #include <errno.h>
@@ -14,7 +14,9 @@
 #include "predictor/history/json.h"
 
 struct output {
-  bool lines;  /* JSON lines, else CSV */
+  bool lines;  /* JSON lines */
+  bool object; /* one object of all; neither: CSV */
+  bool begun;  /* a run was written */
   bool failed; /* out of memory, or standard output cannot be written */
 };
 
@@ -86,7 +88,10 @@ static bool print_run(const ft_observation *o, void *data)
 {
   struct output *output = data;
 
-  if (output->lines) {
+  if (output->object && output->begun)
+    putchar(',');
+  output->begun = true;
+  if (output->lines || output->object) {
     json_t *object = ft_json_observation(o);
 
     output->failed = !object || json_dumpf(object, stdout, JSON_COMPACT) < 0;
@@ -98,9 +103,20 @@ static bool print_run(const ft_observation *o, void *data)
       output->failed = output->failed || print_field(o, &ft_fields[i]) < 0;
     }
   }
-  putchar('\n');
+  if (!output->object)
+    putchar('\n');
   output->failed = output->failed || ferror(stdout);
   return !output->failed;
+}
+
+/* What stands before the runs. */
+static void print_head(const struct output *output)
+{
+  if (output->object)
+    fputs("{\"runs\":[", stdout);
+  else if (!output->lines)
+    for (size_t i = 0; i < ft_field_count; i++)
+      printf("%s%s%s", i ? "," : "", ft_fields[i].name, i + 1 < ft_field_count ? "" : "\n");
 }
 
 static int export_runs(const char *name, const char *state, const struct ft_store_filter *filter,
@@ -116,14 +132,14 @@ static int export_runs(const char *name, const char *state, const struct ft_stor
     ft_complain(name, 0, "%s", err.text);
     goto out;
   }
-  if (!output->lines) {
-    for (size_t i = 0; i < ft_field_count; i++)
-      printf("%s%s", i ? "," : "", ft_fields[i].name);
-    putchar('\n');
-  }
-  if (ft_store_each(records->store, filter, print_run, output, &err) < 0)
+  print_head(output);
+  if (ft_store_each(records->store, filter, print_run, output, &err) < 0) {
     ft_complain(name, 0, "%s", err.text);
-  else if (fflush(stdout) != 0 || ferror(stdout))
+    goto out;
+  }
+  if (output->object)
+    puts("]}");
+  if (fflush(stdout) != 0 || ferror(stdout))
     ft_complain(name, 0, "standard output: %s", strerror(errno));
   else if (output->failed)
     ft_complain(name, 0, "out of memory");
@@ -141,7 +157,7 @@ int ft_command_export(int argc, char **argv)
   bool json = false;
   const struct ft_option options[] = {
     { 0, "format", "FORMAT", "csv, or jsonl: one JSON object a line", FT_OPTION_STRING, &format },
-    { 0, "json", NULL, "the same as --format=jsonl", FT_OPTION_FLAG, &json },
+    { 0, "json", NULL, "answer in JSON: one object", FT_OPTION_FLAG, &json },
     { 0, "app", "NAME", "runs of this app", FT_OPTION_STRING, &app },
     { 0, "user", "USER", "runs of this user", FT_OPTION_STRING, &user },
     { 0, "since", "TIME", "runs that ended since a day, a time or an age such as 30d",
@@ -161,7 +177,8 @@ int ft_command_export(int argc, char **argv)
     return status;
   if (first < argc)
     return ft_complain(argv[0], FT_EXIT_USAGE, "'%s': nothing was expected here", argv[first]);
-  output.lines = json || strcmp(format, "jsonl") == 0;
+  output.object = json;
+  output.lines = strcmp(format, "jsonl") == 0;
   if (!output.lines && strcmp(format, "csv") != 0)
     return ft_complain(argv[0], FT_EXIT_USAGE, "--format=%s: expected csv or jsonl", format);
   if (ft_records_filter(app, user, since, &filter, &err) < 0)

@@ -32,6 +32,7 @@ struct work {
   const struct ft_network_asked *network;
   ft_site site;
   ft_partition partition;
+  struct ft_joined joined;
   ft_policy policy;
   struct ft_mig_table table;
   struct ft_slice_question question;
@@ -41,8 +42,13 @@ struct work {
   const struct ft_gpu *gpu;   /* NULL: none that is known */
   struct ft_graph *graph;
   struct ft_gpu_memory memory;
-  ft_gpus gpus; /* what networks have needed on the cluster's */
-  ft_model model;
+  ft_gpus gpus;         /* what networks have needed on the cluster's */
+  ft_network_run *runs; /* of them those on such a GPU */
+  size_t run_count;
+  uint32_t hashes[sizeof((ft_gpus *)0)->kinds / sizeof *((ft_gpus *)0)->kinds];
+  size_t hash_count;
+  ft_model model; /* of the app, where it is known */
+  bool has_model;
   struct ft_estimate estimate; /* of one GPU's memory, or of the host's */
   char subject[160], evidence[160];
 };
@@ -78,8 +84,10 @@ static int read_site(struct work *w, struct ft_error *err)
   const ft_request *request = &w->asked->frame->request;
   bool known = fd >= 0 && ft_layout_read_site(fd, &w->site, NULL) == 0;
 
-  if (known && ft_layout_read_partition(fd, &w->site, request->partition, &w->partition, NULL) == 0)
+  if (known && ft_decide_partition(fd, &w->site, request, &w->partition, &w->joined, NULL) == 0) {
     w->question.partition = &w->partition;
+    w->question.joined = &w->joined;
+  }
   ft_policy_resolve(known ? &w->site : NULL, request->partition, request->account,
                     w->asked->frame->description.user_name, &w->policy);
   status = read_slices(w, fd, err);
@@ -231,40 +239,53 @@ static bool is_kind(const struct work *w, const char *measured)
 }
 
 /* What was measured here of this app and of other networks on such a GPU. */
-static void refine(struct work *w, const ft_submission *submission)
+static void read_measured(struct work *w, const ft_submission *submission)
 {
-  enum { KINDS = sizeof w->gpus.kinds / sizeof *w->gpus.kinds };
-  ft_network_run runs[4 * sizeof w->gpus.kinds->runs / sizeof *w->gpus.kinds->runs];
   int fd = open(w->asked->state, O_PATH | O_DIRECTORY | O_CLOEXEC);
-  const double context = (double)w->memory.context_bytes;
-  struct ft_gpu_device device;
-  uint32_t hashes[KINDS];
-  size_t count = 0, names = 0;
-  bool known = false;
+  size_t most = 0;
 
-  if (fd >= 0) {
-    if (ft_record_read(FT_RECORD_GPUS, fd, FT_LAYOUT_GPUS, &w->gpus, NULL) < 0)
-      w->gpus.kinds_count = 0;
-    known = ft_layout_read_model(fd, (uint32_t)getuid(), submission->app, &w->model, NULL) == 0;
-    close(fd);
-  }
-  for (size_t i = 0; i < w->gpus.kinds_count; i++) {
+  if (fd < 0)
+    return;
+  if (ft_record_read(FT_RECORD_GPUS, fd, FT_LAYOUT_GPUS, &w->gpus, NULL) < 0)
+    w->gpus.kinds_count = 0;
+  w->has_model =
+      ft_layout_read_model(fd, (uint32_t)getuid(), submission->app, &w->model, NULL) == 0;
+  close(fd);
+  for (size_t i = 0; i < w->gpus.kinds_count; i++)
+    most += w->gpus.kinds[i].runs_count;
+  w->runs = most ? malloc(most * sizeof *w->runs) : NULL;
+  for (size_t i = 0; i < w->gpus.kinds_count && w->runs; i++) {
     const ft_gpu_kind *kind = &w->gpus.kinds[i];
 
     if (!is_kind(w, kind->name))
       continue;
-    hashes[names++] = ft_gpus_hash(kind->name);
-    for (size_t j = 0; j < kind->runs_count && count < sizeof runs / sizeof *runs; j++)
-      runs[count++] = kind->runs[j];
+    w->hashes[w->hash_count++] = ft_gpus_hash(kind->name);
+    memcpy(w->runs + w->run_count, kind->runs, kind->runs_count * sizeof *kind->runs);
+    w->run_count += kind->runs_count;
   }
-  ft_gpu_device_fit(runs, count, context, w->memory.network_bytes, &device);
-  ft_gpu_refine(&w->memory, w->gpu, &device, known ? &w->model : NULL, hashes, names);
+}
+
+/* MEMORY, played for GPU, made better by that. */
+static void refine(void *context, const struct ft_gpu *gpu, struct ft_gpu_memory *memory)
+{
+  const struct work *w = context;
+  struct ft_gpu_device device;
+
+  if (gpu && gpu->host)
+    return;
+  ft_gpu_device_fit(w->runs, w->run_count, (double)memory->context_bytes, memory->network_bytes,
+                    &device);
+  ft_gpu_refine(memory, gpu, &device, w->has_model ? &w->model : NULL, w->hashes, w->hash_count);
+}
+
+static void say_evidence(struct work *w)
+{
   if (w->memory.estimate.runs)
     (void)snprintf(w->evidence, sizeof w->evidence, "by its operators, %u runs of it%s",
-                   w->memory.estimate.runs, count ? " and others on this GPU" : "");
-  else if (count)
+                   w->memory.estimate.runs, w->run_count ? " and others on this GPU" : "");
+  else if (w->run_count)
     (void)snprintf(w->evidence, sizeof w->evidence,
-                   "by its operators, %zu runs of networks on this GPU", count);
+                   "by its operators, %zu runs of networks on this GPU", w->run_count);
 }
 
 static int read_network(struct work *w, ft_submission *submission, struct ft_error *err)
@@ -286,7 +307,9 @@ static int read_network(struct work *w, ft_submission *submission, struct ft_err
                  !w->gpu || w->gpu->measured ? "" : ", no run on this GPU is known");
   if (!w->gpu || !w->gpu->host) {
     add_feature(submission, FT_FEATURE_NETWORK, (int64_t)w->memory.network_bytes);
-    refine(w, submission);
+    read_measured(w, submission);
+    refine(w, w->gpu, &w->memory);
+    say_evidence(w);
   }
   w->estimate = w->gpu && w->gpu->host ? w->memory.estimate : w->memory.need;
   printable_name(w->network->file, name);
@@ -320,12 +343,36 @@ static int read_runs(struct work *w, const ft_submission *submission, struct ft_
   return 0;
 }
 
-/* "it would fit with precision=amp (2.1 GiB), ... or device=cpu" */
-static void say_instead(const struct work *w, ft_network *network)
+/* How much of its GPU the job has. */
+static struct ft_gpu_part part_of(const struct work *w)
+{
+  const struct ft_mig_profile *slice = w->place.most;
+  struct ft_gpu_part part = { .gpu = w->gpu };
+  unsigned all = 0;
+
+  for (size_t i = 0; slice && i < w->table.count; i++)
+    if (strcmp(w->table.profiles[i].gpu, slice->gpu) == 0 && w->table.profiles[i].slices > all)
+      all = w->table.profiles[i].slices;
+  if (all)
+    part.compute = (double)slice->slices / all;
+  if (slice && w->gpu)
+    part.memory = slice->memory_mib / w->gpu->memory_mib;
+  return part;
+}
+
+/* "it would fit with precision=amp (2.1 GiB, a step takes about x 0.5), ... or device=cpu ..." */
+static void say_instead(struct work *w, ft_network *network)
 {
   struct ft_instead list[FT_INSTEADS];
-  size_t count = ft_instead_find(w->graph, w->gpu, &w->run, w->place.most_bytes,
-                                 ft_slice_probability(&w->policy), list);
+  size_t count = ft_instead_find(
+      &(struct ft_instead_question){ .graph = w->graph,
+                                     .part = part_of(w),
+                                     .run = w->run,
+                                     .bytes = w->place.most_bytes,
+                                     .probability = ft_slice_probability(&w->policy),
+                                     .refine = refine,
+                                     .context = w },
+      list);
   struct ft_buf text;
 
   if (!count || network->lines_count == sizeof network->lines / sizeof *network->lines)
@@ -334,17 +381,14 @@ static void say_instead(const struct work *w, ft_network *network)
   for (size_t i = 0; i < count; i++) {
     char bytes[32], time[32] = "";
 
-    (void)ft_buf_printf(&text, "%s%s",
+    if (list[i].time > 0)
+      (void)snprintf(time, sizeof time, ", %sx %.2g", i ? "" : "a step takes about ", list[i].time);
+    (void)ft_buf_printf(&text, "%s%s (%s%s)",
                         i == 0          ? "it would fit with "
                         : i + 1 < count ? ", "
                                         : " or ",
-                        list[i].setting);
-    if (list[i].time > 0)
-      (void)snprintf(time, sizeof time, ", a step takes x %.2f", list[i].time);
-    if (list[i].gpu_bytes > 0)
-      (void)ft_buf_printf(&text, " (%s%s)",
-                          ft_units_show_bytes((uint64_t)list[i].gpu_bytes, bytes, sizeof bytes),
-                          time);
+                        list[i].setting,
+                        ft_units_show_bytes((uint64_t)list[i].bytes, bytes, sizeof bytes), time);
   }
   (void)ft_string_copy(ft_buf_text(&text), network->lines[network->lines_count++],
                        sizeof network->lines[0]);
@@ -409,7 +453,9 @@ fail:
     if ((unsigned char)*c < ' ' || *c == 0x7f)
       *c = '?';
 out:
-  if (w)
+  if (w) {
     ft_graph_free(w->graph);
+    free(w->runs);
+  }
   free(w);
 }

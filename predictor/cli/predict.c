@@ -43,7 +43,7 @@ struct question {
   size_t app_count;
   ft_partition partition;
   bool has_partition;
-  uint64_t least_default_bytes; /* as in struct ft_question */
+  struct ft_joined joined; /* where several are named */
   ft_submission submission;
   struct ft_file_queries files;
   struct ft_evidence evidence;
@@ -274,7 +274,7 @@ static int answer(struct question *q)
                                   .request = &q->submission.request,
                                   .policy = &q->policy,
                                   .partition = q->has_partition ? &q->partition : NULL,
-                                  .least_default_bytes = q->least_default_bytes,
+                                  .joined = q->joined,
                                   .memory_is_consumable = q->site.memory_is_consumable,
                                   .rule = q->site.rule };
   struct ft_explanation said;
@@ -319,8 +319,7 @@ static int look_elsewhere(struct question *q, struct ft_error *err)
     return -1;
   if (!q->perf.choice.partitions[0])
     return 0;
-  q->has_partition = ft_decide_partition(q->state_fd, &q->site, request, &q->partition,
-                                         &q->least_default_bytes, NULL) == 0;
+  q->has_partition = ft_decide_partition(q->state_fd, &q->site, request, &q->partition, &q->joined, NULL) == 0;
   ft_policy_resolve(&q->site, request->partition, request->account, q->user.name, &q->policy);
   return find_evidence(q, err);
 }
@@ -347,8 +346,7 @@ static int predict(struct question *q)
     return ft_complain(q->name, FT_EXIT_USAGE, "%s", err.text);
   ft_predict_network_ask(&q->asked, q->config.state_directory, q->user.name, &q->submission,
                          &q->network);
-  q->has_partition = ft_decide_partition(q->state_fd, &q->site, &request, &q->partition,
-                                         &q->least_default_bytes, NULL) == 0;
+  q->has_partition = ft_decide_partition(q->state_fd, &q->site, &request, &q->partition, &q->joined, NULL) == 0;
   ft_policy_resolve(&q->site, request.partition, request.account, q->user.name, &q->policy);
   if (q->network.said.action == FT_ACTION_REJECT)
     return refused(q);

@@ -5,161 +5,199 @@
  */
 #include "config.h"
 
-#include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "predictor/cli/predict_model.h"
 
+enum { GPUS = 64, SEGMENTS = 64 }; /* more of neither is suggested */
+
 struct search {
-  struct ft_graph *graph;
-  const struct ft_gpu *gpu;
-  double bytes, probability;
+  const struct ft_instead_question *asked;
   struct ft_instead *list;
   size_t count;
+  double seconds; /* of a step as it is asked for; 0: not known */
 };
 
-/* The middle of what RUN needs where it fits; 0 where it does not or cannot be told. */
-static double fits(const struct search *s, const struct ft_gpu_run *run)
+/* What RUN needs on GPU as a submission that asks for it would be told. Returns 0 or -1. */
+static int predict(const struct search *s, const struct ft_gpu *gpu, const struct ft_gpu_run *run,
+                   struct ft_gpu_memory *memory)
 {
-  struct ft_gpu_memory memory;
+  const struct ft_instead_question *q = s->asked;
   struct ft_error err;
 
-  if (ft_gpu_memory(s->graph, s->gpu, run, &memory, &err) < 0 ||
-      ft_estimate_quantile(&memory.need, s->probability) > s->bytes)
-    return 0;
-  return memory.bytes;
+  if (ft_gpu_memory(q->graph, gpu, run, memory, &err) < 0)
+    return -1;
+  if (q->refine)
+    q->refine(q->context, gpu, memory);
+  return 0;
 }
 
-static void found(struct search *s, const char *change, double bytes, double time,
-                  const char *setting)
+static bool fits(const struct search *s, const struct ft_gpu_run *run, struct ft_gpu_memory *memory)
+{
+  return predict(s, s->asked->part.gpu, run, memory) == 0 &&
+         ft_estimate_quantile(&memory->need, s->asked->probability) <= s->asked->bytes;
+}
+
+/* How much longer RUN takes for as many samples, in STEPS times as many passes. */
+static double price(const struct search *s, const struct ft_gpu_part *part,
+                    const struct ft_gpu_run *run, const struct ft_gpu_memory *memory, double steps)
+{
+  struct ft_error err;
+  double seconds =
+      ft_gpu_step_seconds(s->asked->graph, part, run, (double)memory->offloaded_bytes, &err);
+
+  return s->seconds > 0 && seconds > 0 ? steps * seconds / s->seconds : 0;
+}
+
+__attribute__((format(printf, 5, 6))) static void found(struct search *s, const char *change,
+                                                        const struct ft_gpu_memory *memory,
+                                                        double time, const char *format, ...)
 {
   struct ft_instead *one = &s->list[s->count];
+  va_list ap;
 
   if (s->count == FT_INSTEADS)
     return;
-  *one = (struct ft_instead){ .change = change, .gpu_bytes = bytes, .time = time };
-  (void)snprintf(one->setting, sizeof one->setting, "%s", setting);
+  *one = (struct ft_instead){ .change = change, .bytes = memory->bytes, .time = time };
+  va_start(ap, format);
+  (void)vsnprintf(one->setting, sizeof one->setting, format, ap);
+  va_end(ap);
   s->count++;
 }
 
-/* The largest batch below RUN's, and as many passes for a step of the optimiser as make it up. */
-static void try_batch(struct search *s, const struct ft_gpu_run *run)
+static unsigned at_least_one(unsigned n)
 {
+  return n ? n : 1;
+}
+
+/* The largest batch below the one asked for, in training with the passes that make up a step. */
+static void try_batch(struct search *s)
+{
+  const struct ft_gpu_run *run = &s->asked->run;
+  struct ft_gpu_memory memory, best;
   struct ft_gpu_run other = *run;
-  int64_t low = 0, high = run->sizes.batch;
-  double bytes = 0;
-  char setting[64];
+  int64_t low = 0, high = run->sizes.batch, passes;
 
-  other.accumulate = 2;
+  if (run->training)
+    other.accumulate = 2; /* any number takes as much */
   while (high - low > 1) {
-    double needed;
-
     other.sizes.batch = low + (high - low) / 2;
-    needed = fits(s, &other);
-    if (needed > 0) {
+    if (fits(s, &other, &memory)) {
       low = other.sizes.batch;
-      bytes = needed;
+      best = memory;
     } else {
       high = other.sizes.batch;
     }
   }
   if (!low)
     return;
-  (void)snprintf(setting, sizeof setting, "batch=%lld,accumulate=%lld", (long long)low,
-                 (long long)((run->sizes.batch + low - 1) / low));
-  found(s, "batch", bytes, 1, setting);
+  passes = (run->sizes.batch + low - 1) / low;
+  other.sizes.batch = low;
+  if (run->training)
+    found(s, "batch", &best, price(s, &s->asked->part, &other, &best, (double)passes),
+          "batch=%lld,accumulate=%lld", (long long)low,
+          (long long)passes * at_least_one(run->accumulate));
+  else
+    found(s, "batch", &best, price(s, &s->asked->part, &other, &best, (double)passes), "batch=%lld",
+          (long long)low);
 }
 
-/* Segments of activation checkpointing: one forward pass more, a third of a step (Chen et al.
- * 2016). */
-static void try_checkpoints(struct search *s, const struct ft_gpu_run *run)
+/* Segments of activation checkpointing (Chen et al. 2016), as few as do. */
+static void try_checkpoints(struct search *s)
 {
-  struct ft_gpu_run other = *run;
-  char setting[64];
+  struct ft_gpu_run other = s->asked->run;
+  struct ft_gpu_memory memory;
 
-  for (other.checkpoints = 2; other.checkpoints <= 64; other.checkpoints *= 2) {
-    double bytes = fits(s, &other);
-
-    if (bytes <= 0)
-      continue;
-    (void)snprintf(setting, sizeof setting, "checkpoint=%u", other.checkpoints);
-    found(s, "checkpoint", bytes, 4.0 / 3, setting);
-    return;
-  }
+  other.checkpoints = at_least_one(other.checkpoints);
+  while (other.training && (other.checkpoints *= 2) <= SEGMENTS)
+    if (fits(s, &other, &memory)) {
+      found(s, "checkpoint", &memory, price(s, &s->asked->part, &other, &memory, 1),
+            "checkpoint=%u", other.checkpoints);
+      return;
+    }
 }
 
-static void try_precision(struct search *s, const struct ft_gpu_run *run)
+static void try_precision(struct search *s)
 {
   static const enum ft_precision lower[] = { FT_PRECISION_AMP, FT_PRECISION_BF16 };
-  struct ft_gpu_run other = *run;
+  struct ft_gpu_run other = s->asked->run;
+  struct ft_gpu_memory memory;
 
   for (size_t i = 0; i < sizeof lower / sizeof *lower; i++) {
-    char setting[64];
-    double bytes;
-
     other.precision = lower[i];
-    bytes = run->precision < lower[i] ? fits(s, &other) : 0;
-    if (bytes <= 0)
-      continue;
-    (void)snprintf(setting, sizeof setting, "precision=%s", ft_precision_name(lower[i]));
-    found(s, "precision", bytes, 0, setting);
-    return;
+    if (s->asked->run.precision < lower[i] && fits(s, &other, &memory)) {
+      found(s, "precision", &memory, price(s, &s->asked->part, &other, &memory, 1), "precision=%s",
+            ft_precision_name(lower[i]));
+      return;
+    }
   }
 }
 
-/* The batch shared out among more GPUs. */
-static void try_gpus(struct search *s, const struct ft_gpu_run *run)
+/* What the backward pass needs waits in the host's memory. */
+static void try_offload(struct search *s)
 {
-  struct ft_gpu_run other = *run;
-  char setting[64];
-
-  for (unsigned gpus = 2; gpus <= 64 && gpus <= run->sizes.batch; gpus *= 2) {
-    double bytes;
-
-    other.gpus = gpus;
-    other.sizes.batch = (run->sizes.batch + gpus - 1) / gpus;
-    bytes = fits(s, &other);
-    if (bytes <= 0)
-      continue;
-    (void)snprintf(setting, sizeof setting, "gpus=%u,batch=%lld", gpus,
-                   (long long)other.sizes.batch);
-    found(s, "gpus", bytes, 1.0 / gpus, setting);
-    return;
-  }
-}
-
-/* Activations that wait in the host's memory; parameters and what one pass needs at once stay. */
-static void try_offload(struct search *s, const struct ft_gpu_run *run)
-{
+  struct ft_gpu_run other = s->asked->run;
   struct ft_gpu_memory memory;
-  struct ft_error err;
-  double scale, bytes;
-  char setting[64];
 
-  if (!run->training || ft_gpu_memory(s->graph, s->gpu, run, &memory, &err) < 0)
+  if (!other.training || other.offload)
     return;
-  bytes = memory.bytes - 0.9 * (double)memory.activation_bytes; /* one layer in ten is there */
-  scale = ft_estimate_quantile(&memory.estimate, s->probability) / memory.bytes;
-  if (bytes * scale > s->bytes)
-    return;
-  (void)snprintf(setting, sizeof setting, "host memory for activations");
-  found(s, "offload", bytes, 0, setting);
+  other.offload = true;
+  if (fits(s, &other, &memory))
+    found(s, "offload", &memory, price(s, &s->asked->part, &other, &memory, 1), "offload=on");
 }
 
-size_t ft_instead_find(struct ft_graph *graph, const struct ft_gpu *gpu,
-                       const struct ft_gpu_run *run, double bytes, double probability,
+/* The samples of a step shared out among more GPUs; where that does not do, what is learnt, too. */
+static void try_gpus(struct search *s)
+{
+  const struct ft_gpu_run *run = &s->asked->run;
+  const unsigned now = at_least_one(run->gpus), shards[] = { run->shard, 3 };
+  struct ft_gpu_run other = *run;
+  struct ft_gpu_memory memory;
+
+  for (size_t i = 0; i < (run->training && run->shard < 3 ? 2 : 1); i++)
+    for (unsigned gpus = 2 * now; gpus <= GPUS; gpus *= 2) {
+      other.gpus = gpus;
+      other.shard = shards[i];
+      other.sizes.batch = (run->sizes.batch * now + gpus - 1) / gpus;
+      if (!fits(s, &other, &memory))
+        continue;
+      if (other.shard != run->shard)
+        found(s, "gpus", &memory, price(s, &s->asked->part, &other, &memory, 1),
+              "gpus=%u,batch=%lld,shard=%u", gpus, (long long)other.sizes.batch, other.shard);
+      else
+        found(s, "gpus", &memory, price(s, &s->asked->part, &other, &memory, 1),
+              "gpus=%u,batch=%lld", gpus, (long long)other.sizes.batch);
+      return;
+    }
+}
+
+static void try_cpu(struct search *s)
+{
+  const struct ft_gpu_part host = { .gpu = ft_gpu_find("cpu") };
+  struct ft_gpu_memory memory;
+
+  if (predict(s, host.gpu, &s->asked->run, &memory) < 0)
+    return;
+  found(s, "cpu", &memory, price(s, &host, &s->asked->run, &memory, 1), "device=cpu");
+}
+
+size_t ft_instead_find(const struct ft_instead_question *question,
                        struct ft_instead list[FT_INSTEADS])
 {
-  struct search s = {
-    .graph = graph, .gpu = gpu, .bytes = bytes, .probability = probability, .list = list
-  };
+  struct search s = { .asked = question, .list = list };
+  struct ft_gpu_memory memory = { .offloaded_bytes = 0 };
+  struct ft_error err;
 
-  try_precision(&s, run);
-  try_batch(&s, run);
-  if (run->training)
-    try_checkpoints(&s, run);
-  try_gpus(&s, run);
-  try_offload(&s, run);
-  found(&s, "cpu", 0, 0, "device=cpu");
+  if (question->run.offload)
+    (void)predict(&s, question->part.gpu, &question->run, &memory);
+  s.seconds = ft_gpu_step_seconds(question->graph, &question->part, &question->run,
+                                  (double)memory.offloaded_bytes, &err);
+  try_precision(&s);
+  try_batch(&s);
+  try_checkpoints(&s);
+  try_gpus(&s);
+  try_offload(&s);
+  try_cpu(&s);
   return s.count;
 }

@@ -21,6 +21,7 @@ static const double safe = 0.95;
 struct answer {
   const struct ft_asked *asked;
   const char *command;
+  char device[64]; /* of the params; "" where they say nothing */
   const struct ft_gpu *gpu;
   struct ft_gpu_run run;
   struct ft_gpu_memory memory;
@@ -33,15 +34,19 @@ struct answer {
 
 /* ---- what is asked ---- */
 
-static int take_params(const char *params, struct ft_gpu_run *run, struct ft_error *err)
+static int take_params(struct answer *a, const char *params, struct ft_error *err)
 {
   struct ft_text list = ft_text_from(params), one;
 
   while (ft_text_until(&list, ',', &one)) {
     struct ft_text whole = one, name;
 
-    if (!ft_text_until(&one, '=', &name) || ft_gpu_params_set(run, name, one) <= 0)
-      return ft_error_set(err, "--params: \"%.*s\": with --model expected " FT_GPU_PARAMS,
+    if (!ft_text_until(&one, '=', &name))
+      name = one;
+    if (ft_text_equals(name, "device") && ft_text_copy(one, a->device, sizeof a->device))
+      continue;
+    if (ft_gpu_params_set(&a->run, name, one) <= 0)
+      return ft_error_set(err, "--params: \"%.*s\": with --model expected device, " FT_GPU_PARAMS,
                           (int)ft_text_left(&whole), whole.at);
   }
   return 0;
@@ -56,8 +61,11 @@ static int take_option(const char *name, const char *value, const char *expected
   return ft_error_set(err, "--%s=%s: expected %s", name, value, expected);
 }
 
-static int take_run(const struct ft_asked *asked, struct ft_gpu_run *run, struct ft_error *err)
+static int take_run(struct answer *a, struct ft_error *err)
 {
+  const struct ft_asked *asked = a->asked;
+  struct ft_gpu_run *run = &a->run;
+
   ft_gpu_run_begin(run);
   run->sizes.input = asked->input;
   if (take_option("mode", asked->mode, "with --model training or inference", run, err) < 0 ||
@@ -65,16 +73,16 @@ static int take_run(const struct ft_asked *asked, struct ft_gpu_run *run, struct
                   err) < 0 ||
       take_option("precision", asked->precision, "fp32, tf32, amp, bf16 or fp16", run, err) < 0)
     return -1;
-  return asked->params ? take_params(asked->params, run, err) : 0;
+  return asked->params ? take_params(a, asked->params, err) : 0;
 }
 
-static int take_device(const struct ft_asked *asked, const struct ft_gpu **gpu,
-                       struct ft_error *err)
+static int take_device(struct answer *a, struct ft_error *err)
 {
+  const char *name = a->device[0] ? a->device : a->asked->device;
   char names[256] = "";
 
-  *gpu = asked->device ? ft_gpu_find(asked->device) : ft_gpu_at(0);
-  if (*gpu)
+  a->gpu = name ? ft_gpu_find(name) : ft_gpu_at(0);
+  if (a->gpu)
     return 0;
   for (size_t i = 0; ft_gpu_at(i); i++) {
     size_t length = strlen(names);
@@ -82,7 +90,7 @@ static int take_device(const struct ft_asked *asked, const struct ft_gpu **gpu,
     (void)snprintf(names + length, sizeof names - length, "%s%s", i ? ", " : "",
                    ft_gpu_at(i)->name);
   }
-  return ft_error_set(err, "--device=%s: expected one of %s", asked->device, names);
+  return ft_error_set(err, "--device=%s: expected one of %s", name, names);
 }
 
 static int take_mig(const struct ft_asked *asked, struct ft_mig_table *table, struct ft_error *err)
@@ -139,12 +147,16 @@ static json_t *instead_json(const struct answer *a)
 {
   json_t *list = json_array();
 
-  for (size_t i = 0; i < a->instead_count; i++)
-    json_array_append_new(list,
-                          json_pack("{s:s, s:s, s:o, s:o}", "change", a->instead[i].change,
-                                    "setting", a->instead[i].setting, "gpu_memory_bytes",
-                                    bytes_json(a->instead[i].gpu_bytes), "step_time",
-                                    ft_json_number(a->instead[i].time > 0, a->instead[i].time)));
+  for (size_t i = 0; i < a->instead_count; i++) {
+    const struct ft_instead *x = &a->instead[i];
+    bool host = strcmp(x->change, "cpu") == 0;
+
+    json_array_append_new(
+        list, json_pack("{s:s, s:s, s:o, s:o, s:o}", "change", x->change, "setting", x->setting,
+                        "peak_memory_bytes", host ? bytes_json(x->bytes) : json_null(),
+                        "gpu_memory_bytes", host ? json_null() : bytes_json(x->bytes), "step_time",
+                        ft_json_number(x->time > 0, x->time)));
+  }
   return list;
 }
 
@@ -192,11 +204,9 @@ static int print_text(const struct answer *a)
   for (size_t i = 0; i < a->instead_count; i++) {
     const struct ft_instead *x = &a->instead[i];
 
-    printf("  %s", x->setting);
-    if (x->gpu_bytes > 0)
-      printf(": %s", show(x->gpu_bytes, one));
+    printf("  %s: %s", x->setting, show(x->bytes, one));
     if (x->time > 0)
-      printf(", a step takes x %.2f", x->time);
+      printf(", a step takes about x %.2g", x->time);
     printf("\n");
   }
   return fflush(stdout) == 0 && !ferror(stdout) ? FT_EXIT_DONE : FT_EXIT_SYSTEM;
@@ -212,7 +222,12 @@ static int answer(struct answer *a, struct ft_graph *graph)
   }
   if (a->runs_out > 0.5)
     a->instead_count =
-        ft_instead_find(graph, a->gpu, &a->run, a->gpu->memory_mib * MIB, safe, a->instead);
+        ft_instead_find(&(struct ft_instead_question){ .graph = graph,
+                                                       .part.gpu = a->gpu,
+                                                       .run = a->run,
+                                                       .bytes = a->gpu->memory_mib * MIB,
+                                                       .probability = safe },
+                        a->instead);
   status = a->asked->json ? print_json(a) : print_text(a);
   return status == FT_EXIT_DONE && a->runs_out > 0.5 ? FT_EXIT_NO : status;
 }
@@ -224,8 +239,8 @@ int ft_predict_model(const struct ft_asked *asked, const char *command)
   struct ft_error err;
   int status = FT_EXIT_USAGE;
 
-  if (take_run(asked, &a.run, &err) == 0 && take_device(asked, &a.gpu, &err) == 0 &&
-      take_mig(asked, &a.mig, &err) == 0 && (graph = ft_graph_read(asked->model, &err)) &&
+  if (take_run(&a, &err) == 0 && take_device(&a, &err) == 0 && take_mig(asked, &a.mig, &err) == 0 &&
+      (graph = ft_graph_read(asked->model, &err)) &&
       ft_gpu_memory(graph, a.gpu, &a.run, &a.memory, &err) == 0)
     status = answer(&a, graph);
   else

@@ -5,6 +5,7 @@
 
 #include "predictor/cli/submission.h"
 #include "predictor/estimate/gpu_memory.h"
+#include "predictor/estimate/gpu_time.h"
 #include "predictor/estimate/mig.h"
 
 /* Answer ASKED, whose model is given, in the name of COMMAND. Returns an exit status. */
@@ -13,19 +14,29 @@ int ft_predict_model(const struct ft_asked *asked, const char *command);
 /* What could be done where a network does not fit. */
 struct ft_instead {
   const char *change; /* "batch", "checkpoint", "precision", "gpus", "offload", "cpu" */
-  char setting[64];   /* "batch=32" */
-  double gpu_bytes;   /* the middle of what it then needs */
-  double time;        /* of a step, as a multiple of now; 0: not known */
+  char setting[64];   /* as --params takes it: "batch=32,accumulate=2" */
+  double bytes;       /* the middle of what it then needs; of "cpu" of the host's memory */
+  double time;        /* as many samples as before take, as a multiple of now; 0: not known */
 };
 
 enum { FT_INSTEADS = 8 };
 
+struct ft_instead_question {
+  struct ft_graph *graph;
+  struct ft_gpu_part part; /* what the job has */
+  struct ft_gpu_run run;   /* what does not fit */
+  double bytes;            /* of memory there */
+  double probability;      /* with which it shall do */
+  /* what is measured here makes MEMORY better, played for GPU; NULL: nothing is */
+  void (*refine)(void *context, const struct ft_gpu *gpu, struct ft_gpu_memory *memory);
+  void *context;
+};
+
 /*
- * Ways to run GRAPH so that the limit of BYTES holds it with PROBABILITY, cheapest first, into
- * LIST. Returns how many there are.
+ * Ways to run what QUESTION asks about so that it fits, cheapest first, into LIST; each
+ * figure is what asking for that setting would tell. Returns how many there are.
  */
-size_t ft_instead_find(struct ft_graph *graph, const struct ft_gpu *gpu,
-                       const struct ft_gpu_run *run, double bytes, double probability,
+size_t ft_instead_find(const struct ft_instead_question *question,
                        struct ft_instead list[FT_INSTEADS]);
 
 #endif

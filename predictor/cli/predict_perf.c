@@ -135,6 +135,7 @@ static json_t *row_of(const struct ft_perf *perf, const struct ft_elsewhere_row 
                             row->free_known ? json_boolean(row->free) : json_null());
   (void)json_object_set_new(object, "idle_nodes", ft_json_number(p->has_idle_nodes, p->idle_nodes));
   (void)json_object_set_new(object, "idle_cpus", ft_json_number(p->has_idle_cpus, p->idle_cpus));
+  (void)json_object_set_new(object, "restricted", json_boolean(p->restricted));
   (void)json_object_set_new(object, "updated", ft_json_number(p->updated > 0, p->updated));
   return object;
 }

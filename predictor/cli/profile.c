@@ -325,9 +325,12 @@ FT_HOT static void watch(struct profile *profile)
   }
 }
 
+/* RSS counts what processes share once for each; where that is much, what it comes to is told. */
+#define SHARED_PART 0.1
+
 static void say(const struct profile *profile, const ft_observation *seen)
 {
-  char peak[32], runtime[32];
+  char peak[32], runtime[32], once[32], shared[96] = "";
 
   if (profile->shown)
     fputs("\r\033[K", stderr);
@@ -335,8 +338,13 @@ static void say(const struct profile *profile, const ft_observation *seen)
     return;
   ft_units_show_bytes(seen->has_rss_bytes ? seen->rss_bytes : 0, peak, sizeof peak);
   ft_units_show_seconds(profile->runtime, runtime, sizeof runtime);
-  fprintf(stderr, "foretell: peak %s%s (RSS) in %s, %u samples%s%s\n",
-          seen->peak_is_bound ? "at least " : "", peak, runtime, seen->samples,
+  if (seen->has_pss_bytes &&
+      (double)seen->pss_bytes < (1 - SHARED_PART) * (double)seen->rss_bytes) {
+    ft_units_show_bytes(seen->pss_bytes, once, sizeof once);
+    snprintf(shared, sizeof shared, "; shared pages counted once (PSS) %s", once);
+  }
+  fprintf(stderr, "foretell: peak %s%s (RSS%s) in %s, %u samples%s%s\n",
+          seen->peak_is_bound ? "at least " : "", peak, shared, runtime, seen->samples,
           profile->output ? ", in " : "", profile->output ? profile->options.output : "");
 }
 

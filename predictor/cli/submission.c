@@ -257,9 +257,30 @@ static int open_script(const char *name)
   return fd;
 }
 
+/* What sbatch takes for no script, in its order (get_script_buffer of 22.05.8). */
+static int check_script(const struct ft_buf *script, const char *name, struct ft_error *err)
+{
+  struct ft_text all = ft_text_of(script->data, script->length), trimmed = ft_text_trim(all);
+
+  if (!ft_text_left(&all))
+    return ft_error_set(err, "%s: the script is empty", name);
+  if (!ft_text_left(&trimmed))
+    return ft_error_set(err, "%s: the script has only blanks in it", name);
+  if (!ft_text_starts(all, "#!"))
+    return ft_error_set(
+        err, "%s: not a script: its first line must start with #! and an interpreter", name);
+  if (memchr(script->data, '\0', script->length))
+    return ft_error_set(err, "%s: not a script: it has a NUL in it", name);
+  if (memmem(script->data, script->length, "\r\n", 2))
+    return ft_error_set(err, "%s: its lines end as in DOS (\\r\\n), which sbatch refuses", name);
+  return 0;
+}
+
 static int read_script(struct ft_asked *asked, const char *path, struct ft_error *err)
 {
+  const char *name = path ? path : "standard input";
   struct stat about;
+  struct ft_error why;
   int fd = path ? open_script(path) : STDIN_FILENO;
   int result = -1;
 
@@ -267,8 +288,10 @@ static int read_script(struct ft_asked *asked, const char *path, struct ft_error
     return ft_error_errno(err, "%s", path);
   if (path && (fstat(fd, &about) < 0 || !S_ISREG(about.st_mode)))
     ft_error_set(err, "%s: not a regular file", path);
-  else if (ft_io_read_fd(fd, &asked->script, err) == 0)
-    result = 0;
+  else if (ft_io_read_fd(fd, &asked->script, &why) < 0)
+    ft_error_set(err, "%s: %s", name, why.text);
+  else
+    result = check_script(&asked->script, name, err);
   if (path)
     close(fd);
   return result;

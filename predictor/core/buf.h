@@ -17,6 +17,7 @@ enum {
   FT_LIMIT_COMMAND = 64 << 20,     /* what a Slurm command prints about a cluster */
   FT_LIMIT_CONFIG = 1 << 20,       /* foretell.conf, apps.conf */
   FT_LIMIT_PROC = 64 << 10,        /* one file of /proc or /sys */
+  FT_LIMIT_ENVIRON = 2 << 20,      /* /proc/PID/environ: a quarter of the usual stack (execve(2)) */
   FT_LIMIT_MOUNTS = 4 << 20,       /* /proc/self/mountinfo of a node full of containers */
   FT_LIMIT_LINE = 1 << 20,         /* one line of an imported table */
   FT_LIMIT_SKIPPED = 64 << 20,     /* of a line that is longer and passed over */

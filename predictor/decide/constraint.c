@@ -73,3 +73,67 @@ bool ft_constraint_allows(const char *constraint, const ft_node_kind *kind)
   found = either(&r, 0);
   return found || r.broken || ft_text_left(&r.rest);
 }
+
+/* ---- --gres ---- */
+
+/* "gpu:a100:2" or "gpu:2" as NAME, TYPE ("": none) and COUNT (1 where none is said). */
+struct resource {
+  struct ft_text name, type;
+  uint64_t count;
+};
+
+static bool read_resource(struct ft_text piece, struct resource *out)
+{
+  struct ft_text part, number;
+  bool counted = false;
+
+  (void)(ft_text_skip(&piece, "gres:") || ft_text_skip(&piece, "gres/"));
+  *out = (struct resource){ .count = 1 };
+  if (!ft_text_until(&piece, ':', &out->name) || !ft_text_left(&out->name))
+    return false;
+  while (!counted && ft_text_until(&piece, ':', &part)) {
+    number = part;
+    counted = ft_text_u64(&number, UINT32_MAX, &out->count) && !ft_text_left(&number);
+    if (!counted && ft_text_left(&out->type))
+      return false;
+    if (!counted) {
+      out->type = part;
+      out->count = 1;
+    }
+  }
+  return !ft_text_left(&piece);
+}
+
+static bool same(struct ft_text a, struct ft_text b)
+{
+  return ft_text_left(&a) == ft_text_left(&b) && memcmp(a.at, b.at, ft_text_left(&a)) == 0;
+}
+
+/* How many of ASKED a node has that lists LIST. */
+static uint64_t count_of(const struct resource *asked, const char *list)
+{
+  struct ft_text rest = ft_text_from(list), piece;
+  struct resource one;
+  uint64_t count = 0;
+
+  while (ft_text_until(&rest, ',', &piece))
+    if (read_resource(piece, &one) && same(one.name, asked->name) &&
+        (!ft_text_left(&asked->type) || same(one.type, asked->type)))
+      count += one.count;
+  return count;
+}
+
+bool ft_gres_allows(const char *gres, const ft_node_kind *kind)
+{
+  struct ft_text rest = ft_text_from(gres), piece;
+  struct resource asked;
+
+  /* the agent leaves out what finds no room */
+  if (strlen(kind->gres) > sizeof kind->gres / 2)
+    return true;
+  while (ft_text_until(&rest, ',', &piece))
+    if (read_resource(piece, &asked) && !ft_text_equals(asked.name, "none") &&
+        count_of(&asked, kind->gres) < asked.count)
+      return false;
+  return true;
+}

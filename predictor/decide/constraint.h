@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which nodes --constraint leaves. */
+/* Which nodes --constraint and --gres leave. */
 #ifndef FT_DECIDE_CONSTRAINT_H
 #define FT_DECIDE_CONSTRAINT_H
 
@@ -13,5 +13,12 @@
  * ones of those named ("[a|b]", "a*2&b*2"), and of what Slurm will not take, the answer is yes.
  */
 bool ft_constraint_allows(const char *constraint, const ft_node_kind *kind);
+
+/*
+ * Whether a node of KIND may have the generic resources that GRES, as typed, asks for on a node:
+ * "gpu", "gpu:2", "gpu:a100:1,shard:4". Yes also of what cannot be read, and where there may be
+ * more of them than the kind's list has room for.
+ */
+bool ft_gres_allows(const char *gres, const ft_node_kind *kind);
 
 #endif

@@ -13,20 +13,32 @@
 
 /*
  * The policy that holds for a job: the site's, overridden by its partition's,
- * then account's, then user's, field by field. Names as typed; a list of
- * partitions counts as its first; an empty one as the default partition.
+ * then account's, then user's, field by field. Names as typed; an empty list of
+ * partitions is the default one. A job that names several may start in any of them, so what
+ * they say is joined first: of the modes the one that changes least, check where some are off and
+ * some not; the least of the probabilities; the largest of runs, floor, rounding, trim_factor and
+ * failure_price; quiet, and borrow, only where all have them.
  */
 void ft_policy_resolve(const ft_site *site, const char *partition, const char *account,
                        const char *user, ft_policy *out);
 
+enum { FT_PARTITION_GRES = sizeof((ft_partition *)NULL)->gres / sizeof(ft_gres) };
+
+/* What a partition that is made of several does not say. */
+struct ft_joined {
+  uint64_t least_default_bytes;      /* a node, where they give different ones; 0: the same */
+  char least[64];                    /* the partition that gives it */
+  unsigned count;                    /* of those that are known */
+  uint8_t having[FT_PARTITION_GRES]; /* by gres: how many of them have it */
+};
+
 /*
  * What the partitions that REQUEST names (none: SITE's default one) are to it, in one: of a list
- * the nodes of all, and the most generous default and maximum, for any of them may be where it
- * runs. LEAST_DEFAULT is as in struct ft_question. Returns 0; -1 with ERR where the first cannot be
- * read.
+ * the nodes and resources of all, and the most generous default and maximum, for any of them may be
+ * where it runs. Returns 0; -1 with ERR where the first cannot be read.
  */
 int ft_decide_partition(int state_fd, const ft_site *site, const ft_request *request,
-                        ft_partition *out, uint64_t *least_default, struct ft_error *err);
+                        ft_partition *out, struct ft_joined *joined, struct ft_error *err);
 
 struct ft_question {
   ft_mode mode; /* the user's; FT_MODE_UNSET: the policy's */
@@ -44,8 +56,7 @@ struct ft_question {
       *network; /* the estimate is of this, "training of batch 64 of net.onnx"; NULL: of runs */
   const ft_policy *policy;       /* resolved */
   const ft_partition *partition; /* NULL: not known */
-  uint64_t
-      least_default_bytes; /* a node, where the job's partitions give different ones; 0: the same */
+  struct ft_joined joined;       /* where there are several */
   bool memory_is_consumable;
   ft_rule rule;
 };

@@ -52,18 +52,34 @@ static double nodes_of(const ft_request *r, double cpus)
 struct nodes {
   uint64_t memory_bytes; /* of the largest that has CPUs enough */
   uint32_t most_cpus, idle_nodes, idle_cpus;
-  bool gpus, idle_known;
+  bool gpus, gres, idle_known;
+  bool up; /* one of them is, or it is not known */
 };
+
+/* Whether all nodes of KIND were down or drained when that was seen. */
+static bool all_down(const ft_node_kind *kind)
+{
+  return kind->has_down_nodes && kind->down_nodes >= kind->count;
+}
+
+/* Whether nodes of KIND are of PLATFORM and the job may come onto them. */
+static bool of_row(const ft_node_kind *kind, const char *platform, const ft_request *r)
+{
+  return strcmp(kind->platform, platform) == 0 && ft_constraint_allows(r->constraint, kind);
+}
 
 static struct nodes nodes_of_row(const ft_partition *p, const char *platform, const ft_request *r)
 {
   uint32_t needed = r->cpus_per_task ? r->cpus_per_task : 1;
   struct nodes n = { 0 };
 
+  for (size_t i = 0; i < p->nodes_count; i++)
+    n.up |= of_row(&p->nodes[i], platform, r) && !all_down(&p->nodes[i]);
   for (size_t i = 0; i < p->nodes_count; i++) {
     const ft_node_kind *kind = &p->nodes[i];
 
-    if (strcmp(kind->platform, platform) != 0 || !ft_constraint_allows(r->constraint, kind))
+    /* beside nodes that are up those that are down have nothing to offer */
+    if (!of_row(kind, platform, r) || (n.up && all_down(kind)))
       continue;
     if (kind->cpus > n.most_cpus)
       n.most_cpus = kind->cpus;
@@ -73,6 +89,7 @@ static struct nodes nodes_of_row(const ft_partition *p, const char *platform, co
     n.idle_nodes += kind->idle_nodes;
     n.idle_cpus += kind->idle_cpus;
     n.gpus |= strncmp(kind->gres, "gpu", 3) == 0 || strstr(kind->gres, ",gpu");
+    n.gres |= ft_gres_allows(r->gres, kind);
   }
   return n;
 }
@@ -142,7 +159,7 @@ static void fill_time(const struct ft_elsewhere_question *q, const ft_partition 
     return;
   }
   if (!(limit > 0))
-    limit = p->max_seconds;
+    limit = p->default_seconds > 0 ? p->default_seconds : p->max_seconds;
   if (!(limit > 0))
     row->time = FT_SUITS;
   else if (row->place)
@@ -190,6 +207,22 @@ static const struct ft_runtime_place *find_place(const struct ft_elsewhere *e, c
   return NULL;
 }
 
+/* For what reason other than memory and time a job cannot run on the nodes N; NULL: none. */
+static const char *obstacle(const ft_partition *p, const struct nodes *n, const ft_request *r)
+{
+  if (p->closed)
+    return "it starts no jobs now";
+  if (n->most_cpus && r->cpus_per_task > n->most_cpus)
+    return "too few CPUs";
+  if (p->most_nodes && r->nodes > p->most_nodes)
+    return "too few nodes";
+  if (r->gpus_per_node && p->nodes_count && !n->gpus)
+    return "no GPUs";
+  if (n->most_cpus && !n->gres)
+    return "no node has what --gres asks for";
+  return n->most_cpus && !n->up ? "all its nodes are down or drained" : NULL;
+}
+
 static void add_row(const struct ft_elsewhere_question *q, size_t partition, const char *platform,
                     struct ft_elsewhere *out)
 {
@@ -208,12 +241,7 @@ static void add_row(const struct ft_elsewhere_question *q, size_t partition, con
   fill_free(q, p, &n, row);
   fill_time(q, p, row);
   fill_price(q, p, &n, row);
-  if (p->closed)
-    row->obstacle = "it starts no jobs now";
-  else if (n.most_cpus && r->cpus_per_task > n.most_cpus)
-    row->obstacle = "too few CPUs";
-  else if (r->gpus_per_node && p->nodes_count && !n.gpus)
-    row->obstacle = "no GPUs";
+  row->obstacle = obstacle(p, &n, r);
   row->suits = !row->obstacle && row->memory != FT_SUITS_NOT && row->time != FT_SUITS_NOT;
 }
 

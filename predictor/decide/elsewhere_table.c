@@ -104,7 +104,9 @@ static const char *objection(const struct ft_elsewhere_question *q,
   if (row->time == FT_SUITS_NOT)
     return q->submission->request.time_limit_seconds > 0 ? "not within --time"
                                                          : "not within its time limit";
-  return row->time == FT_SUITS_HARDLY ? "may pass the time limit" : "";
+  if (row->time == FT_SUITS_HARDLY)
+    return "may pass the time limit";
+  return q->evidence->partition[row->partition].restricted ? "not open to all" : "";
 }
 
 static void fill(const struct ft_elsewhere_question *q, const struct ft_elsewhere_row *row,
@@ -179,14 +181,20 @@ static bool say_absent(const struct ft_elsewhere_question *q, const struct ft_el
   else
     say_line(say, data, "%s: %u run%s %s known, on %s%.*s, which none of these partitions has",
              q->submission->app, e->place[0].runs, e->place[0].runs == 1 ? "" : "s",
-             e->place[0].runs == 1 ? "is" : "are", e->place_count > 1 ? "above all " : "",
-             NAME - 1, e->place[0].platform);
+             e->place[0].runs == 1 ? "is" : "are", e->place_count > 1 ? "above all " : "", NAME - 1,
+             e->place[0].platform);
   return true;
 }
 
 static const char *name_of(const struct ft_elsewhere_question *q, size_t partition)
 {
   return q->evidence->partition[partition].name;
+}
+
+/* To be said behind the name of one that is best. */
+static const char *limits_of(const struct ft_elsewhere_question *q, size_t partition)
+{
+  return q->evidence->partition[partition].restricted ? ", not open to all" : "";
 }
 
 static void say_best(const struct ft_elsewhere_question *q, const struct ft_elsewhere *e,
@@ -202,16 +210,16 @@ static void say_best(const struct ft_elsewhere_question *q, const struct ft_else
     used = (size_t)snprintf(text, sizeof text, "speed is relative to %s",
                             name_of(q, q->evidence->home));
   if (e->fastest < FT_ELSEWHERE_PARTITIONS)
-    used += (size_t)snprintf(text + used, sizeof text - used, "%sfastest: %s", used ? "; " : "",
-                             name_of(q, e->fastest));
+    used += (size_t)snprintf(text + used, sizeof text - used, "%sfastest: %s%s", used ? "; " : "",
+                             name_of(q, e->fastest), limits_of(q, e->fastest));
   else
     used += (size_t)snprintf(text + used, sizeof text - used,
                              "%snowhere does it fit where its run time is known", used ? "; " : "");
   if (e->cheapest < FT_ELSEWHERE_PARTITIONS)
-    (void)snprintf(text + used, sizeof text - used, "; cheapest: %s (%s%s)",
-                   name_of(q, e->cheapest),
-                   ft_elsewhere_show_price(
-                       q, ft_elsewhere_worst(e, e->cheapest, true)->price, price, sizeof price),
+    (void)snprintf(text + used, sizeof text - used, "; cheapest: %s%s (%s%s)",
+                   name_of(q, e->cheapest), limits_of(q, e->cheapest),
+                   ft_elsewhere_show_price(q, ft_elsewhere_worst(e, e->cheapest, true)->price,
+                                           price, sizeof price),
                    q->submission->request.array_tasks > 1 ? " an element" : "");
   say_line(say, data, "%s", text);
 }

@@ -163,7 +163,8 @@ static void say_limit(struct voice *v, const char *follows)
     say_slurm(v, v->q->request->mem_bytes);
     break;
   case FT_LIMIT_DEFAULT:
-    say(v, "the default of partition %s, ", partition_name(v));
+    say(v, "the default of partition %s, ",
+        v->plan->limit_of ? v->plan->limit_of : partition_name(v));
     say_bytes(v, (double)v->plan->limit);
     break;
   case FT_LIMIT_WHOLE_NODE:

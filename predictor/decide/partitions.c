@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "predictor/core/text.h"
 #include "predictor/decide/plan.h"
@@ -27,6 +28,27 @@ static void join_nodes(ft_partition *into, const ft_partition *other)
         least = k;
     if (into->nodes[least].mem_bytes < kind->mem_bytes)
       into->nodes[least] = *kind;
+  }
+}
+
+/* Add what OTHER has of resources to INTO, the most of each, and count who has it. */
+static void join_gres(ft_partition *into, const ft_partition *other, struct ft_joined *joined)
+{
+  for (size_t i = 0; i < other->gres_count; i++) {
+    const ft_gres *gres = &other->gres[i];
+    size_t at = 0;
+
+    while (at < into->gres_count && strcmp(into->gres[at].name, gres->name) != 0)
+      at++;
+    if (at == FT_PARTITION_GRES)
+      continue;
+    if (at == into->gres_count) {
+      into->gres[into->gres_count++] = *gres;
+      joined->having[at] = 0;
+    }
+    if (gres->count > into->gres[at].count)
+      into->gres[at].count = gres->count;
+    joined->having[at]++;
   }
 }
 
@@ -56,7 +78,7 @@ static void join(const ft_site *site, const ft_request *request, ft_partition *i
 }
 
 int ft_decide_partition(int state_fd, const ft_site *site, const ft_request *request,
-                        ft_partition *out, uint64_t *least_default, struct ft_error *err)
+                        ft_partition *out, struct ft_joined *joined, struct ft_error *err)
 {
   struct ft_text list = ft_text_from(request->partition), name;
   bool consumable = site->memory_is_consumable;
@@ -64,9 +86,10 @@ int ft_decide_partition(int state_fd, const ft_site *site, const ft_request *req
   ft_partition *other;
   char typed[64];
 
-  *least_default = 0;
+  *joined = (struct ft_joined){ .count = 1 };
   if (ft_layout_read_partition(state_fd, site, request->partition, out, err) < 0)
     return -1;
+  memset(joined->having, 1, sizeof joined->having);
   (void)ft_text_until(&list, ',', &name);
   if (!ft_text_left(&list))
     return 0;
@@ -74,20 +97,28 @@ int ft_decide_partition(int state_fd, const ft_site *site, const ft_request *req
   if (!other)
     return ft_error_set(err, "out of memory");
   (void)ft_string_copy(request->partition, out->name, sizeof out->name);
+  (void)ft_text_copy(name, joined->least, sizeof joined->least);
   least = most = or_none(ft_plan_default(request, out, consumable));
   while (ft_text_until(&list, ',', &name)) {
     uint64_t bytes;
 
     if (!ft_text_left(&name) || !ft_text_copy(name, typed, sizeof typed) ||
+        ft_text_lists(ft_text_of(request->partition, (size_t)(name.at - request->partition)),
+                      typed) ||
         ft_layout_read_partition(state_fd, site, typed, other, NULL) < 0)
       continue;
     bytes = or_none(ft_plan_default(request, other, consumable));
-    least = bytes < least ? bytes : least;
+    if (bytes < least) {
+      least = bytes;
+      (void)ft_string_copy(typed, joined->least, sizeof joined->least);
+    }
     most = bytes > most ? bytes : most;
     join(site, request, out, other);
+    join_gres(out, other, joined);
+    joined->count++;
   }
   if (least < most)
-    *least_default = least;
+    joined->least_default_bytes = least;
   free(other);
   return 0;
 }

@@ -301,8 +301,8 @@ static bool set_as_most_give(const struct ft_question *q, struct ft_plan *plan)
 {
   uint64_t bytes = plan->limit / FT_MIB * FT_MIB;
 
-  if (plan->limit_kind != FT_LIMIT_DEFAULT || !q->least_default_bytes ||
-      plan->amount <= q->least_default_bytes || (plan->most && bytes > plan->most))
+  if (!bytes || !q->joined.least_default_bytes || plan->amount <= q->joined.least_default_bytes ||
+      (plan->most && bytes > plan->most))
     return false;
   plan->amount = plan->unit_amount = bytes;
   plan->p_amount = chance(q, plan, bytes);
@@ -317,10 +317,12 @@ static void set_memory(const struct ft_question *q, struct ft_plan *plan)
     act(plan, FT_ACTION_LEAVE, "memory is neither allocated nor enforced here");
   else if (plan->limit && plan->amount > plan->limit)
     act(plan, FT_ACTION_SET, "no memory was asked for and it would have got too little");
+  else if ((plan->by_bound || !may_lower(q) || !q->memory_is_consumable || exclusive(q) ||
+            plan->amount == plan->limit) &&
+           set_as_most_give(q, plan))
+    return;
   else if (plan->limit && plan->amount == plan->limit)
     act(plan, FT_ACTION_LEAVE, "what it gets without asking is right");
-  else if ((plan->by_bound || !may_lower(q)) && set_as_most_give(q, plan))
-    return;
   else if (plan->by_bound || !may_lower(q))
     act(plan, FT_ACTION_LEAVE, "too few runs to give it less than it would have got");
   else if (!q->memory_is_consumable || exclusive(q))
@@ -365,6 +367,31 @@ static bool changes(ft_action action)
   return action == FT_ACTION_SET || action == FT_ACTION_RAISE || action == FT_ACTION_TRIM;
 }
 
+/* Without a figure of its own the job has what the partition gives where it starts: at the least
+ * this. */
+static bool take_least(const struct ft_question *q, struct ft_plan *plan)
+{
+  if (!q->joined.least_default_bytes || q->request->mem_unit != FT_MEM_NONE)
+    return false;
+  plan->limit = q->joined.least_default_bytes;
+  plan->limit_kind = FT_LIMIT_DEFAULT;
+  plan->limit_of = q->joined.least;
+  return true;
+}
+
+static void judge(const struct ft_question *q, struct ft_plan *plan)
+{
+  if (plan->mode == FT_MODE_CHECK)
+    (void)take_least(q, plan);
+  judge_limit(q, plan);
+  choose(q, plan);
+  if (changes(plan->action) || plan->limit_of || !take_least(q, plan))
+    return;
+  judge_limit(q, plan);
+  if (plan->too_low)
+    act(plan, FT_ACTION_WARN, "not all of its partitions would give it enough");
+}
+
 static void perhaps_reject(const struct ft_question *q, struct ft_plan *plan)
 {
   plan->p_oom = changes(plan->action) ? plan->p_amount : plan->p_limit;
@@ -407,8 +434,7 @@ void ft_plan_make(const struct ft_question *q, struct ft_plan *plan)
     return;
   }
   find_amount(q, plan);
-  judge_limit(q, plan);
-  choose(q, plan);
+  judge(q, plan);
   perhaps_reject(q, plan);
 }
 

@@ -22,9 +22,10 @@ struct ft_plan {
   bool kills;    /* something here kills for memory */
 
   enum ft_limit_kind limit_kind;
-  uint64_t limit;     /* per node without foretell; 0: unknown or none */
-  uint64_t most;      /* per node: the partition's maximum and its largest node; 0: not known */
-  uint64_t node_most; /* the largest node; 0: not known */
+  uint64_t limit;       /* per node without foretell; 0: unknown or none */
+  const char *limit_of; /* the partition whose default it is; NULL: the job's */
+  uint64_t most;        /* per node: the partition's maximum and its largest node; 0: not known */
+  uint64_t node_most;   /* the largest node; 0: not known */
 
   ft_mem_unit unit;     /* what an amount is set in */
   uint64_t per_node;    /* such units on a node */
@@ -34,9 +35,9 @@ struct ft_plan {
   bool no_node;         /* more likely than not no node of the partition is large enough */
 
   bool too_low, too_high;
-  double p_limit;  /* of running out of memory under `limit`; negative: not known */
-  double p_amount; /* under `amount` */
-  double p_oom;    /* under what it will have, or would have had if it is not rejected */
+  double p_limit;     /* of running out of memory under `limit`; negative: not known */
+  double p_amount;    /* under `amount` */
+  double p_oom;       /* under what it will have, or would have had if it is not rejected */
   uint64_t oom_bytes; /* which is so much */
 
   ft_action action;

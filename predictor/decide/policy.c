@@ -32,11 +32,64 @@ static void override(ft_policy *out, const ft_policy *with)
     out->borrow = with->borrow;
 }
 
-static bool first_is(const char *list, const char *name)
+/*
+ * What INTO and OTHER, both whole, let a job do that may start under either: it is changed only
+ * where both would, refused where one would, and what it is given is enough for both.
+ */
+static void join(ft_policy *into, const ft_policy *other)
 {
-  struct ft_text text = ft_text_from(list), piece;
+  if (into->mode != other->mode && (into->mode == FT_MODE_OFF || other->mode == FT_MODE_OFF))
+    into->mode = FT_MODE_CHECK;
+  else if (other->mode < into->mode)
+    into->mode = other->mode;
+  if (other->min_runs > into->min_runs)
+    into->min_runs = other->min_runs;
+  if (other->trim_runs > into->trim_runs)
+    into->trim_runs = other->trim_runs;
+  if (other->oom_probability < into->oom_probability)
+    into->oom_probability = other->oom_probability;
+  if (other->reject_probability > 0 &&
+      (into->reject_probability <= 0 || other->reject_probability < into->reject_probability))
+    into->reject_probability = other->reject_probability;
+  if (other->floor_bytes > into->floor_bytes)
+    into->floor_bytes = other->floor_bytes;
+  if (other->round_bytes > into->round_bytes)
+    into->round_bytes = other->round_bytes;
+  if (other->trim_factor > into->trim_factor)
+    into->trim_factor = other->trim_factor;
+  if (other->failure_price > into->failure_price)
+    into->failure_price = other->failure_price;
+  into->quiet = into->quiet && other->quiet;
+  into->borrow = into->borrow && other->borrow;
+}
 
-  return ft_text_until(&text, ',', &piece) && ft_text_equals(piece, name);
+/* What holds in the partition NAME: OUT, the site's, is overridden. */
+static void override_partition(const ft_site *site, struct ft_text name, ft_policy *out)
+{
+  for (size_t i = 0; i < site->overrides_count; i++)
+    if (site->overrides[i].partition[0] && ft_text_equals(name, site->overrides[i].partition))
+      override(out, &site->overrides[i].policy);
+}
+
+/* Of a list every name counts. */
+static void override_partitions(const ft_site *site, const char *typed, ft_policy *out)
+{
+  struct ft_text list = ft_text_from(typed), name;
+  const ft_policy whole = *out;
+  bool first = true;
+
+  while (ft_text_until(&list, ',', &name)) {
+    ft_policy one = whole;
+
+    if (!ft_text_left(&name))
+      continue;
+    override_partition(site, name, &one);
+    if (first)
+      *out = one;
+    else
+      join(out, &one);
+    first = false;
+  }
 }
 
 static bool is(const char *given, const char *name)
@@ -54,9 +107,7 @@ void ft_policy_resolve(const ft_site *site, const char *partition, const char *a
     partition = site->default_partition;
   if (site->has_policy)
     override(out, &site->policy);
-  for (size_t i = 0; i < site->overrides_count; i++)
-    if (site->overrides[i].partition[0] && first_is(partition, site->overrides[i].partition))
-      override(out, &site->overrides[i].policy);
+  override_partitions(site, partition, out);
   for (size_t i = 0; i < site->overrides_count; i++)
     if (is(account, site->overrides[i].account))
       override(out, &site->overrides[i].policy);

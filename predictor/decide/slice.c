@@ -76,6 +76,13 @@ static bool take_piece(const char *option, struct ft_text piece, struct ft_slice
   return true;
 }
 
+static struct ft_mig_offer offered(const struct ft_slice_question *q, const struct ft_estimate *e,
+                                   double probability, struct ft_mig_offer *largest)
+{
+  return ft_mig_offered(q->table, q->partition, q->joined ? q->joined->having : NULL, q->gpu, e,
+                        probability, largest);
+}
+
 /* The first of GPU ("": any) among the partition's that is largest. */
 static struct ft_mig_offer largest(const struct ft_slice_question *q)
 {
@@ -84,7 +91,7 @@ static struct ft_mig_offer largest(const struct ft_slice_question *q)
 
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
     any.quantile[i] = 1;
-  (void)ft_mig_offered(q->table, q->partition, q->gpu, &any, 0.5, &largest);
+  (void)offered(q, &any, 0.5, &largest);
   return largest;
 }
 
@@ -114,13 +121,15 @@ void ft_slice_find(const struct ft_slice_question *q, struct ft_slice_place *pla
   if (place->gres[0])
     place->slice = ft_mig_of_gres(q->table, q->partition, q->gpu, place->gres);
   if (place->slice) {
+    place->most = place->slice;
     place->gpu = place->slice->gpu;
     place->limit_bytes = place->slice->memory_mib * MIB;
   } else if (place->gres[0]) {
     find_whole(q, place);
   } else if (q->choose && largest(q).slice) {
-    place->gpu = largest(q).slice->gpu;
-    place->most_bytes = largest(q).slice->memory_mib * MIB;
+    place->most = largest(q).slice;
+    place->gpu = place->most->gpu;
+    place->most_bytes = place->most->memory_mib * MIB;
   }
   if (place->limit_bytes > 0)
     place->most_bytes = place->limit_bytes;
@@ -223,6 +232,15 @@ static void leave(ft_network *n, ft_action action)
   n->option[0] = n->value[0] = '\0';
 }
 
+/* Where the partitions that do not have OFFER can no longer be where the job starts. */
+static void say_narrowed(const struct ft_slice_question *q, struct ft_mig_offer offer,
+                         ft_network *n)
+{
+  if (q->joined && offer.having < q->joined->count)
+    say(n, ", which %u of its %u partitions ha%s", offer.having, q->joined->count,
+        offer.having == 1 ? "s" : "ve");
+}
+
 static bool set_slice(const struct ft_slice_question *q, const struct ft_slice_place *place,
                       struct ft_mig_offer best, struct ft_mig_offer most,
                       const struct ft_estimate *e, ft_network *n)
@@ -234,6 +252,7 @@ static bool set_slice(const struct ft_slice_question *q, const struct ft_slice_p
   if (best.slice && ask_for(q, place, best, n)) {
     n->action = FT_ACTION_SET;
     say(n, "; --%s set to %s", n->option, n->value);
+    say_narrowed(q, best, n);
     return false;
   }
   leave(n, FT_ACTION_WARN);
@@ -305,6 +324,7 @@ static bool judge(const struct ft_slice_question *q, const struct ft_slice_place
     say_need(q, e, n);
     say(n, "; --%s raised from %s:%u to %s", n->option, place->gres, (unsigned)place->count,
         n->value);
+    say_narrowed(q, best, n);
     return false;
   }
   if (rejects) {
@@ -319,7 +339,7 @@ static bool judge(const struct ft_slice_question *q, const struct ft_slice_place
     say_need(q, e, n);
     say(n, "; %s, %s, is enough", place->gres, show(place->limit_bytes, has));
   }
-  return p > 0.5;
+  return low || rejects;
 }
 
 bool ft_slice_decide(const struct ft_slice_question *q, const struct ft_slice_place *place,
@@ -331,7 +351,7 @@ bool ft_slice_decide(const struct ft_slice_question *q, const struct ft_slice_pl
 
   leave(n, FT_ACTION_LEAVE);
   n->lines_count = 0;
-  best = ft_mig_offered(q->table, q->partition, q->gpu, e, ft_slice_probability(q->policy), &most);
+  best = offered(q, e, ft_slice_probability(q->policy), &most);
   if (place->limit_bytes > 0) {
     runs_out = judge(q, place, best, e, n);
   } else if (q->choose && !place->gres[0]) {

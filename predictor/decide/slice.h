@@ -6,6 +6,7 @@
 #ifndef FT_DECIDE_SLICE_H
 #define FT_DECIDE_SLICE_H
 
+#include "predictor/decide/decide.h"
 #include "predictor/estimate/mig_gres.h"
 #include "predictor/record/record.h"
 
@@ -17,10 +18,11 @@ struct ft_slice_question {
   const char
       *option;       /* where the job asks for GPUs: "gres", "gpus", "gpus-per-node"; "": nowhere */
   const char *value; /* what it says there */
-  const char *subject;           /* "training of batch 64 of net.onnx" */
-  const char *evidence;          /* "by its operators" */
-  const ft_policy *policy;       /* resolved */
-  const ft_partition *partition; /* NULL: not known */
+  const char *subject;            /* "training of batch 64 of net.onnx" */
+  const char *evidence;           /* "by its operators" */
+  const ft_policy *policy;        /* resolved */
+  const ft_partition *partition;  /* NULL: not known */
+  const struct ft_joined *joined; /* where that is several in one; NULL: it is not */
   const struct ft_mig_table *table;
 };
 
@@ -29,6 +31,7 @@ struct ft_slice_place {
   char gres[96];                      /* its typed GPU: "gpu:a100_1g.5gb"; "": it names no type */
   uint32_t count;                     /* of GPUs on a node; 0: none is asked for */
   const struct ft_mig_profile *slice; /* NULL: it names none */
+  const struct ft_mig_profile *most;  /* the same, or the largest that it could be given; or NULL */
   const char *gpu;    /* as the table calls it; where it names none, of the largest slice that it
                          could be given; NULL: not known */
   double limit_bytes; /* of what it names; 0: not known */
@@ -44,11 +47,12 @@ double ft_slice_probability(const ft_policy *policy);
  * Decide about PLACE, found for QUESTION, by ESTIMATE (bytes of one GPU); NETWORK gets action,
  * lines, option and value.
  * - Where the job names no type of GPU, --predict-mig sets the smallest slice of the partition that
- *   holds the estimate with the site's probability, as many as there were GPUs asked for.
+ *   holds the estimate with the site's probability, as many as there were GPUs asked for. Of
+ *   several partitions, any of which may be where it starts, one that most of them have.
  * - A slice, or a GPU, that it names is too small when the chance is over 5 % and over twice
  * oom_probability: raise and trim replace it when --predict-mig was given, a chance over
- * reject_probability rejects the job as in ft_decide, and else it is told. Returns whether the job
- * would run out of memory more likely than not on what it will have.
+ * reject_probability rejects the job as in ft_decide, and else it is told. Returns whether
+ * what it will have is too small.
  */
 bool ft_slice_decide(const struct ft_slice_question *question, const struct ft_slice_place *place,
                      const struct ft_estimate *estimate, ft_network *network);

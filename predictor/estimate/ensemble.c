@@ -33,6 +33,8 @@ enum { RUNS = FT_ENSEMBLE_RUNS, MEMBERS = FT_ENSEMBLE_MEMBERS, MOST_ATTEMPTS = 2
 #define FAR_QUARTERS 8
 #define FAR_NEED 1.4
 #define FAR_PLACE 10
+/* nor less than this part of the least. */
+#define LEAST_PART 0.5
 /* No view's centre is above so many bytes, whatever a submission says of itself. */
 #define MOST_CENTRE 0x1p50
 /* However alike runs were, the next may differ by so much. */
@@ -95,6 +97,7 @@ struct panel {
   const ft_evaluator *e;
   const struct ft_ensemble_question *q;
   bool placed;
+  double least;                /* bytes that any run is expected to need */
   double price;                /* of a failed attempt, times its bytes, and beside that */
   double fixed;                /* so many bytes */
   double near[RUNS];           /* by run: 1 where it lies with the submission, down to 0 */
@@ -167,6 +170,15 @@ static void set_price(struct panel *p, double seconds)
   p->fixed = fmax(p->q->failure_price - 1, 0) * FT_FAILURE_BYTE_SECONDS / seconds;
 }
 
+/* No run is expected to need less than a part of the least that any did: where a line no longer
+ * fits, what lies far below it would be asked for because failing there costs nothing. */
+static double least_bytes(const ft_evaluator *e)
+{
+  const ft_view *peak = &e->views[FT_VIEW_PEAK];
+
+  return e->views_count && peak->needs_count ? fmax(LEAST_PART * (double)peak->needs[0], 1) : 1;
+}
+
 /* How near the runs are to the submission, and what a failure costs there. */
 static void open_panel(struct panel *p, const ft_evaluator *e, const struct ft_ensemble_question *q)
 {
@@ -177,6 +189,7 @@ static void open_panel(struct panel *p, const ft_evaluator *e, const struct ft_e
   p->q = q;
   p->looked_at = p->measured = UINT_MAX;
   p->placed = e->has_place_column && q->place >= 0;
+  p->least = least_bytes(e);
   memset(p->weighed, 0, sizeof p->weighed);
   for (size_t i = 0; i < e->needs_count; i++) {
     float seconds = at_least(e->seconds[i], LEAST_SECONDS);
@@ -253,7 +266,7 @@ static void look_at_view(struct panel *p, const ft_view *view)
     double need = (double)view->needs[i];
     double bytes = view->factor ? centre * need : centre + need;
 
-    p->bytes[i] = bytes > 1 ? bytes : 1;
+    p->bytes[i] = bytes > p->least ? bytes : p->least;
     p->logs[i] = log(p->bytes[i]);
   }
   p->has_bytes = true;
@@ -263,6 +276,7 @@ static void look_at_view(struct panel *p, const ft_view *view)
 static void look(struct panel *p, unsigned v)
 {
   const ft_evaluator *e = p->e;
+  double least = log(p->least);
 
   if (v == LOCAL)
     v = 1 + FT_VIEW_PEAK;
@@ -276,7 +290,9 @@ static void look(struct panel *p, unsigned v)
   p->count = e->needs_count;
   p->has_bytes = false;
   for (size_t i = 0; i < p->count; i++) {
-    p->logs[i] = p->q->centre_log + (double)e->needs[i];
+    double need = p->q->centre_log + (double)e->needs[i];
+
+    p->logs[i] = need > least ? need : least;
     p->run[i] = (unsigned char)i;
   }
 }

@@ -312,6 +312,7 @@ static void fill_parts(struct ft_gpu_memory *memory, const struct ft_gpu_run *ru
   if (!run->training)
     return;
   memory->activation_bytes = schedule->saved_bytes;
+  memory->offloaded_bytes = schedule->offloaded_bytes;
   memory->gradient_bytes = shared(run, 2, schedule->learnt_bytes);
   for (uint32_t k = 0; k < schedule->learnt_count; k++)
     memory->optimizer_bytes =
@@ -362,6 +363,7 @@ int ft_gpu_memory(struct ft_graph *graph, const struct ft_gpu *gpu, const struct
                                          .out_of_place = run->out_of_place,
                                          .fused_attention = !run->plain_attention,
                                          .keep_gradients = run->accumulate > 1,
+                                         .offload = run->offload,
                                          .precision = run->precision,
                                          .segments = run->checkpoints };
   const struct ft_gpu_constants *constants = run->constants ? run->constants : &ft_gpu_constants;

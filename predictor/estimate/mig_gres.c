@@ -81,8 +81,7 @@ bool ft_mig_may_be(const struct ft_mig_table *table, const char *name, const cha
     return false;
   for (size_t i = 0; i < table->count; i++) {
     split(table->profiles[i].gpu, other, other_size);
-    sized =
-        sized || (strcmp(other, family) == 0 && other_size[0] && strstr(after, other_size));
+    sized = sized || (strcmp(other, family) == 0 && other_size[0] && strstr(after, other_size));
   }
   return !sized || !size[0] || strstr(after, size);
 }
@@ -200,27 +199,36 @@ const struct ft_mig_profile *ft_mig_of_gres(const struct ft_mig_table *table,
 
 /* ---- the smallest that is large enough ---- */
 
-struct ft_mig_offer ft_mig_offered(const struct ft_mig_table *table, const ft_partition *partition,
-                                   const char *gpu, const struct ft_estimate *estimate,
-                                   double probability, struct ft_mig_offer *largest)
+/* Whether A, which is large enough, is asked for rather than B, which is so too or is none. */
+static bool rather(const struct ft_mig_offer *a, const struct ft_mig_offer *b)
 {
-  struct ft_mig_offer best = { NULL, NULL };
+  if (!b->slice || a->having != b->having)
+    return !b->slice || a->having > b->having;
+  if (a->slice->memory_mib != b->slice->memory_mib)
+    return a->slice->memory_mib < b->slice->memory_mib;
+  return a->slice->slices < b->slice->slices;
+}
+
+struct ft_mig_offer ft_mig_offered(const struct ft_mig_table *table, const ft_partition *partition,
+                                   const uint8_t *having, const char *gpu,
+                                   const struct ft_estimate *estimate, double probability,
+                                   struct ft_mig_offer *largest)
+{
+  struct ft_mig_offer best = { NULL, NULL, 0 };
 
   *largest = best;
   for (pb_size_t i = 0; partition && i < partition->gres_count; i++) {
     const char *gres = partition->gres[i].name;
     const struct ft_mig_profile *slice = ft_mig_of_gres(table, partition, gpu, gres);
     const char *const only[] = { slice ? slice->name : NULL, NULL };
+    const struct ft_mig_offer offer = { slice, gres, having ? having[i] : 1 };
 
     if (!slice || strpbrk(slice->name, "+-"))
       continue;
     if (!largest->slice || slice->memory_mib > largest->slice->memory_mib)
-      *largest = (struct ft_mig_offer){ slice, gres };
-    if (!ft_mig_choose(table, slice->gpu, only, estimate, probability))
-      continue;
-    if (!best.slice || slice->memory_mib < best.slice->memory_mib ||
-        (slice->memory_mib == best.slice->memory_mib && slice->slices < best.slice->slices))
-      best = (struct ft_mig_offer){ slice, gres };
+      *largest = offer;
+    if (ft_mig_choose(table, slice->gpu, only, estimate, probability) && rather(&offer, &best))
+      best = offer;
   }
   return best;
 }

@@ -31,14 +31,18 @@ const struct ft_mig_profile *ft_mig_of_gres(const struct ft_mig_table *table,
 struct ft_mig_offer {
   const struct ft_mig_profile *slice; /* NULL: there is none */
   const char *gres;                   /* borrowed from the partition */
+  unsigned having;                    /* of the partitions asked about so many have it */
 };
 
 /*
  * The smallest slice of GPU ("": any) among PARTITION's that ESTIMATE does not pass with
  * PROBABILITY, as ft_mig_choose has it. LARGEST gets the largest that there is.
+ * Of a partition that is several in one, HAVING (NULL: it is not) tells by gres how many of them
+ * have it: the smallest of those that most have, for in the others it would not start.
  */
 struct ft_mig_offer ft_mig_offered(const struct ft_mig_table *table, const ft_partition *partition,
-                                   const char *gpu, const struct ft_estimate *estimate,
-                                   double probability, struct ft_mig_offer *largest);
+                                   const uint8_t *having, const char *gpu,
+                                   const struct ft_estimate *estimate, double probability,
+                                   struct ft_mig_offer *largest);
 
 #endif

@@ -51,6 +51,7 @@ struct ft_schedule_options {
   bool out_of_place;    /* activation functions never take their input's place */
   bool fused_attention; /* no probabilities are kept (scaled_dot_product_attention) */
   bool keep_gradients;  /* they are there all the time: accumulation over several passes */
+  bool offload; /* what is kept waits in the host's memory (torch.autograd.graph.save_on_cpu) */
   enum ft_precision precision;
   unsigned segments;                /* of activation checkpointing; below 2: none */
   int64_t batch;                    /* times what the shapes say (ft_analysis.scaled), else 1 */
@@ -67,10 +68,11 @@ struct ft_schedule {
   uint32_t learnt_count;
   int64_t *learnt; /* bytes of each tensor that is learnt */
   int64_t learnt_bytes;
-  int64_t fed_bytes;   /* of the inputs */
-  int64_t saved_bytes; /* kept at the end of the forward pass */
-  int64_t peak_bytes;  /* requested at once, rounding apart */
-  int64_t firm_bytes;  /* the same without workspaces */
+  int64_t fed_bytes;       /* of the inputs */
+  int64_t saved_bytes;     /* kept at the end of the forward pass */
+  int64_t offloaded_bytes; /* that travel to the host, and back again */
+  int64_t peak_bytes;      /* requested at once, rounding apart */
+  int64_t firm_bytes;      /* the same without workspaces */
 };
 
 /*

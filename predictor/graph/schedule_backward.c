@@ -107,6 +107,8 @@ void ft_plan_backward(struct ft_plan *p, uint32_t i)
 
   if (!ft_plan_runs(p, op) || !op->output_count)
     return;
+  if (p->options->offload)
+    ft_plan_fetch(p, i);
   for (uint32_t j = 0; j < op->output_count && !gradient; j++)
     gradient = op->outputs[j] ? p->places[op->outputs[j]].gradient : 0;
   if (gradient && p->fusions[i].kind != FT_FUSED_INSIDE)

@@ -265,6 +265,8 @@ void ft_plan_forward(struct ft_plan *p, uint32_t i, bool saves)
       save_all(p, i);
     else
       ft_plan_forget(p, i);
+    if (p->options->offload && p->options->training)
+      ft_plan_send(p, i);
   }
   for (uint32_t j = 0; j < op->input_count; j++)
     release(p, op->inputs[j], i + 1);

@@ -81,6 +81,22 @@ void ft_plan_keep(struct ft_plan *p, uint32_t op, uint32_t buffer)
   p->keeps[op] = (uint32_t)p->kept_count;
 }
 
+void ft_plan_send(struct ft_plan *p, uint32_t op)
+{
+  for (uint32_t k = p->keeps[op]; k && !p->failed; k = p->kept[k - 1].next) {
+    uint32_t buffer = p->kept[k - 1].buffer;
+
+    p->out->offloaded_bytes = ft_plus(p->out->offloaded_bytes, p->sizes[buffer - 1]);
+    ft_plan_drop(p, buffer);
+  }
+}
+
+void ft_plan_fetch(struct ft_plan *p, uint32_t op)
+{
+  for (uint32_t k = p->keeps[op]; k && !p->failed; k = p->kept[k - 1].next)
+    p->kept[k - 1].buffer = ft_plan_take(p, p->sizes[p->kept[k - 1].buffer - 1]);
+}
+
 /* ---- tensors ---- */
 
 int64_t ft_plan_bytes(const struct ft_plan *p, uint32_t t)

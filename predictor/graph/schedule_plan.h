@@ -89,6 +89,9 @@ void ft_plan_drop(struct ft_plan *p, uint32_t buffer);
 /* Let operator OP keep BUFFER, whose reference it takes over, until its backward pass. */
 void ft_plan_keep(struct ft_plan *p, uint32_t op, uint32_t buffer);
 void ft_plan_forget(struct ft_plan *p, uint32_t op);
+/* Send what OP keeps to the host; have it back, in buffers anew. */
+void ft_plan_send(struct ft_plan *p, uint32_t op);
+void ft_plan_fetch(struct ft_plan *p, uint32_t op);
 void ft_plan_emit(struct ft_plan *p, uint8_t kind, uint32_t buffer, int64_t bytes);
 
 /* Bytes of tensor T in a step, 0 where unknown. */

@@ -54,6 +54,19 @@ void ft_store_set_wait(struct ft_store *store, int milliseconds)
   (void)sqlite3_busy_timeout(store->db, milliseconds);
 }
 
+void ft_store_set_cache(struct ft_store *store, int kib)
+{
+  char sql[64];
+
+  (void)snprintf(sql, sizeof sql, "PRAGMA cache_size = -%d", kib);
+  (void)sqlite3_exec(store->db, sql, NULL, NULL, NULL);
+}
+
+void ft_store_rest(struct ft_store *store)
+{
+  (void)sqlite3_db_release_memory(store->db);
+}
+
 int ft_store_failed(struct ft_store *store, const char *doing, struct ft_error *err)
 {
   return ft_schema_error(err, store->db, store->path, doing);

@@ -24,6 +24,12 @@ void ft_store_close(struct ft_store *store);
  */
 void ft_store_set_wait(struct ft_store *store, int milliseconds);
 
+/* Keep at most so much of the file's pages in memory; 2000 (SQLite's own) from the beginning. */
+void ft_store_set_cache(struct ft_store *store, int kib);
+
+/* Give those pages back; they are read again when they are needed. */
+void ft_store_rest(struct ft_store *store);
+
 /*
  * Put OBSERVATION. One of the same key is completed: a field that the new one
  * has replaces the old one's, a field it lacks stays; a known outcome is never

@@ -10,6 +10,7 @@
 #include "predictor/estimate/allocation.h"
 #include "predictor/estimate/evaluate.h"
 #include "predictor/estimate/memory.h"
+#include "predictor/online/change.h"
 #include "predictor/online/failure.h"
 #include "predictor/online/gpus.h"
 #include "predictor/online/online.h"
@@ -182,8 +183,7 @@ static ft_run run_of(const ft_observation *o, double bytes)
                  .own_figure = sized_by_foretell(o),
                  .out_of_memory = died_of_memory(o, bytes),
                  .runtime_seconds = or_zero(o->runtime_seconds) };
-  const ft_feature *network =
-      ft_feature_find(o->features, o->features_count, FT_FEATURE_NETWORK);
+  const ft_feature *network = ft_feature_find(o->features, o->features_count, FT_FEATURE_NETWORK);
 
   run.gpu_bytes = (float)ft_observation_gpu_bytes(o);
   if (network && network->has_number && network->number > 0 && network->number < ABSURD_BYTES)
@@ -295,6 +295,37 @@ static bool insert_run(ft_model *model, const ft_run *run)
   return at + 1 == model->history_count;
 }
 
+/* Runs of what the app was before it changed leave, and all that was learnt from them. */
+static void forget_before(ft_model *model, size_t count)
+{
+  ft_evaluator *e = &model->evaluator;
+
+  while (count--)
+    remove_run(model, 0);
+  model->runs = (uint32_t)model->history_count;
+  model->completed = 0;
+  for (size_t i = 0; i < model->history_count; i++) {
+    model->completed += !model->history[i].censored;
+    model->history[i].equation_log = 0;
+  }
+  model->censored = model->runs - model->completed;
+  *e = (ft_evaluator){ .failure_price = e->failure_price, .failure_time = e->failure_time };
+}
+
+/* Make the evaluator anew from the history, or from what of it the app still is. */
+static void refit(ft_model *model, struct ft_refit *work)
+{
+  size_t before;
+
+  ft_refit_model(model, work);
+  before = ft_change_find(model);
+  if (before) {
+    forget_before(model, before);
+    ft_refit_model(model, work);
+  }
+  ft_failure_learn_time(model);
+}
+
 int ft_online_update(ft_model *model, const ft_observation *observation, struct ft_error *err)
 {
   double bytes = known_need(observation, model->rule);
@@ -332,10 +363,8 @@ int ft_online_update(ft_model *model, const ft_observation *observation, struct 
   count_run(model, &run, 1);
   follows &= insert_run(model, &run);
   model->updated = fmax(model->updated, run.time);
-  if (!follows || !ft_refit_follow(model, work)) {
-    ft_refit_model(model, work);
-    ft_failure_learn_time(model);
-  }
+  if (!follows || !ft_refit_follow(model, work))
+    refit(model, work);
   free(work);
   return 1;
 }

@@ -318,7 +318,8 @@ static int check_announcement(const ft_announcement *a, struct ft_error *err)
 static int check_partition(const ft_partition *p, struct ft_error *err)
 {
   if (!printable(p->name) || !isfinite(p->updated) ||
-      !(p->max_seconds >= 0 && isfinite(p->max_seconds)))
+      !(p->max_seconds >= 0 && isfinite(p->max_seconds)) ||
+      !(p->default_seconds >= 0 && isfinite(p->default_seconds)))
     return bad(err, "partition");
   for (size_t i = 0; i < p->nodes_count; i++)
     if (!printable(p->nodes[i].gres) || !printable(p->nodes[i].platform) ||

@@ -55,6 +55,20 @@ else
   ok $? "a child of 50 ms above its parent is in the peak"
 fi
 
+# what setsid and an ended parent leave of a daemon's descent is Slurm's variable; who has
+# another job's is not measured
+SLURM_JOB_ID=5 "$announce" "$socket" job=5 app=daemon -- python3 -S -c 'import os, time
+if not os.fork():
+    os.setsid()
+    if not os.fork():
+        held = bytes(1) * (120 << 20)
+        time.sleep(1.5)
+    os._exit(0)
+time.sleep(1.2)'
+wait_until 60 said 'job 5: daemon, completed'
+said 'job 5: daemon, completed, 1[2-4][0-9](\.[0-9])? MiB'
+ok $? "a daemon of a double fork is in its job's peak"
+
 # ---- what it refuses
 
 "$agent" -c "$scratch/foretell.conf" 2>"$scratch/second"

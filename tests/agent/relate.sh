@@ -1,23 +1,24 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Apps at home on two platforms teach how fast one is that has run on the first alone.
+# Apps at home on two platforms teach how fast one is that has run on the first alone; a platform that
+# joins is told of from a few runs, and an app's own runs there correct what was told.
 : "${FT_TOP_SRCDIR:?}" "${FT_TOP_BUILDDIR:?}"
 . "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
 foretell=$FT_TOP_BUILDDIR/predictor/cli/foretell
 
-# whether the run times of APP speak of platform "narrow"
+# whether the run times of app "alone" speak of platform PLATFORM
 speaks() {
-  grep -qa narrow "$state"/models/7/"$1"-*.perf
+  grep -qa "$1" "$state"/models/"$(id -u)"/alone-*.perf
 }
 
-awk 'BEGIN {
+awk -v uid="$(id -u)" 'BEGIN {
   print "app,job_id,peak_mib,runtime,end,uid,platform,cpu_seconds"
   for (i = 0; i < 48; i++) {
     c = 1 + i % 16 / 15; n = 1700000000 + i
     printf "app%d,%d,100,%.3f,%d,7,broad,%.3f\napp%d,%d,100,%.3f,%d,7,narrow,%.3f\n", i % 16, 2 * i + 1, 10, n, 10 * c, i % 16, 2 * i + 2, 10 * c, n, 10 * c
   }
-  print "alone,999,100,10,1700001000,7,broad,18"
+  printf "alone,999,100,10,1700001000,%d,broad,18\n", uid
   for (i = 0; i < 150; i++)
     printf "many%d,%d,100,10,1700000500,%d,broad,18\n", i, 2000 + i, 8 + i % 3
 }' >"$scratch/runs.csv"
@@ -26,13 +27,13 @@ config
 start
 "$foretell" import --state="$state" "$scratch/runs.csv" >/dev/null 2>&1
 kill -HUP "$pid"
-published() { ls "$state"/models/7/alone-*.perf; }
+published() { ls "$state"/models/"$(id -u)"/alone-*.perf; }
 wait_until 20 published
 ok $? "an app on one platform has run times"
 wait_until 120 test -e "$state/relative.model"
 ok $? "the site's model is learnt"
 is "$(stat -c %a "$state/relative.model")" 600 "and nobody else's to read"
-wait_until 30 speaks alone
+wait_until 30 speaks narrow
 ok $? "the app is told of the other platform"
 diag "$(grep -E "told of other|nothing is told" "$scratch/log" | tail -3)"
 # more than one child tells, of several users
@@ -41,5 +42,57 @@ all_told() {
 }
 wait_until 150 all_told
 ok $? "so is every app, in the end"
+
+# ---- another platform: four apps run once each on it, in 0.4 of their time on the narrow one
+stop
+awk 'BEGIN {
+  print "app,job_id,peak_mib,runtime,end,uid,platform,cpu_seconds"
+  for (i = 0; i < 16; i += 5)
+    printf "app%d,%d,100,%.3f,1700002000,7,late,%.3f\n", i, 5000 + i, 4 * (1 + i / 15), 10 * (1 + i / 15)
+  for (i = 0; i < 16; i++)
+    printf "app%d,%d,100,10,1700002001,7,broad,%.3f\n", i, 5100 + i, 10 * (1 + i / 15)
+}' >"$scratch/late.csv"
+"$foretell" import --state="$state" "$scratch/late.csv" >/dev/null 2>&1
+start
+wait_until 120 speaks late
+ok $? "of a platform that joins it is told from four runs of others"
+
+# late KEY: what foretell predict says of the app on platform "late"; its speed against "broad"
+late() {
+  "$foretell" predict --json --state="$state" --app=alone 2>/dev/null |
+    /usr/bin/python3 -c 'import json, sys
+of = {r["platform"]: r for r in json.load(sys.stdin)["relative"]}
+print(of["late"][sys.argv[1]] / of["broad"]["speed"] if "late" in of else "")' "$1"
+}
+# within KEY LOW HIGH
+within() {
+  awk -v v="$(late "$1")" -v low="$2" -v high="$3" 'BEGIN { exit !(v != "" && v >= low && v <= high) }'
+}
+said_of_late() { diag "late: $(late speed), 90 % from $(late p05) to $(late p95)"; }
+said_of_late
+within speed 1.1 1.75
+ok $? "about as fast as the others make it, 10 / 7.2"
+told=$(late speed)
+
+# ---- which is wrong for it: it takes 14.4 s there
+# ran FIRST COUNT: so many runs of it there
+ran() {
+  awk -v uid="$(id -u)" -v first="$1" -v count="$2" 'BEGIN {
+    print "app,job_id,peak_mib,runtime,end,uid,platform,cpu_seconds"
+    for (i = 0; i < count; i++)
+      printf "alone,%d,100,14.4,%d,%d,late,18\n", first + i, 1700003000 + first + i, uid
+  }' >"$scratch/own.csv"
+  "$foretell" import --state="$state" "$scratch/own.csv" >/dev/null 2>&1
+  kill -HUP "$pid"
+}
+between_both() { within speed 0.7 "$(awk -v t="$told" 'BEGIN { print t - 0.05 }')"; }
+ran 6000 1
+wait_until 60 between_both
+ok $? "its own first run there corrects that, shrunk towards what was told"
+said_of_late
+ran 6100 16
+wait_until 60 within speed 0.68 0.7
+ok $? "many runs of its own outweigh it: 10 / 14.4"
+said_of_late
 stop
 tap_done

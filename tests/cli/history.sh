@@ -66,6 +66,18 @@ cmp -s "$scratch/all.csv" "$scratch/again.csv"
 ok $? "what is exported comes back unchanged"
 is "$(run export --format=jsonl --app=net | python3 -c 'import json, sys
 print(sum(json.loads(line)["rss_bytes"] > 0 for line in sys.stdin))')" 40 "JSON lines are JSON"
+is "$(run export --json --app=net | python3 -c 'import json, sys
+print(sum(run["rss_bytes"] > 0 for run in json.load(sys.stdin)["runs"]))')" 40 "one object is, too"
+state=$scratch/empty
+mkdir "$state"
+run import /dev/null >/dev/null 2>&1
+is "$(run export --json) $(run history --json)" '{"runs":[]} {"apps": []}' "of a store without runs as well"
+run report --json | python3 -c 'import json, sys; json.load(sys.stdin)'
+ok $? "and the report of it"
+for command in predict\ --app=x history report export; do
+  out=$(state=$scratch/nowhere run $command --json)
+  is "$?:$out" 3: "a store that is not there is no answer: $command"
+done
 state=$scratch/state
 
 # asked 1 GiB for an hour: one was raised and lived, one was set and died, one was trimmed

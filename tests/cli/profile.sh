@@ -89,6 +89,22 @@ if tail -n 1 out | grep -q '"name": "exits", "works": true'; then
 else
   like "$(tail -n 1 out)" 'a child that ends between two samples may be missed' "what is missing is said"
 fi
+# a fork that neither calls exec nor writes has its parent's pages: RSS counts them twice, PSS once
+said=$("$foretell" profile --no-output --json -- python3 -S -c 'import os, time
+held = bytearray(48 << 20)
+if not os.fork():
+    time.sleep(1)
+    os._exit(0)
+os.wait()' 2>&1 >out)
+if tail -n 1 out | grep -q '"name": "pss", "works": true'; then
+  rss=$(json peak_memory_bytes rss_bytes <out)
+  pss=$(json peak_memory_bytes pss_bytes <out)
+  test "$rss" -ge $((96 << 20)) && test "$pss" -ge $((48 << 20)) && test "$pss" -le $((72 << 20))
+  ok $? "pages that a fork shares count once in PSS ($pss, RSS $rss)"
+  like "$said" 'peak 1[0-9]{2} MiB \(RSS; shared pages counted once \(PSS\) [0-9.]+ MiB\) in' "and are told"
+else
+  like "$(tail -n 1 out)" 'no /proc/PID/smaps_rollup' "why there is no PSS is said"
+fi
 "$foretell" profile --quiet --no-output --json -- true >out
 rss=$(json peak_memory_bytes rss_bytes <out)
 own=$(python3 -c 'import resource, subprocess, sys

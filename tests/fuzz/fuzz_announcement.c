@@ -33,6 +33,13 @@ int ft_tree_add_root(struct ft_tree *tree, pid_t pid, bool skip_self, struct ft_
   return ft_error_set(err, "%ld: no such process", (long)pid);
 }
 
+void ft_tree_set_mark(struct ft_tree *tree, const char *mark, uid_t user)
+{
+  (void)tree;
+  (void)mark;
+  (void)user;
+}
+
 void ft_tree_note_end(struct ft_tree *tree, const ft_task_end *end)
 {
   (void)tree;

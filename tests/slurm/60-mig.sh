@@ -89,7 +89,8 @@ like "$err" 'partition plain has no MIG slice' "which is said"
 train 4096 --predict-mig
 is "$status $(gres "$id")" "0 " "nothing is set where no slice is large enough"
 like "$err" 'no MIG slice of partition main holds it, the largest, gpu:3g.20gb, has 19.6 GiB' "that is said"
-like "$err" 'it would fit with .*batch=[0-9]+,accumulate=.* or device=cpu' "and what would fit"
+like "$err" 'it would fit with .*batch=[0-9]+,accumulate=[0-9]+ \([0-9.]+ .iB, .*x [0-9.]+\).* or device=cpu \([0-9.]+ .iB, x [0-9.]+\)$' \
+  "and what would fit, at what price"
 diag "$err"
 train 1 --predict-mig=riva128
 is "$status $(said)" "0 1" "a GPU that is none costs a line"

@@ -95,7 +95,7 @@ ask --predict-app=nap --predict-perf --wrap true
 diag "$err"
 is "$(grep -cE 'foretell: (slow|fast|small|strange|both|shut) ' <<<"$err")" 7 "a line for each platform of each partition"
 like "$err" 'foretell: slow +old +1 +[0-9.]+ s \(.*\) +4 +0\.0[0-9]+ EUR +7.81 GiB, fits +yes, ' "where it goes: speed 1"
-like "$err" 'foretell: fast +new +[234](\.[0-9]+)?( \(.*\))? +[01].* s .* EUR' "the other is some three times as fast"
+like "$err" 'foretell: fast +new +[1234]\.[0-9]+ \([^)]*\) +[1234](\.[0-9]+)? s \([^)]*\) +4 +[0-9.]+ EUR' "the other is some two and a half times as fast"
 like "$err" 'foretell: small +small +\? +\? +\? +\? +60 MiB, too little' "memory that is too little"
 like "$err" 'foretell: strange +\? +\? ' "a platform that is not known"
 like "$err" 'foretell: shut .*; it starts no jobs now' "a partition that is down"
@@ -134,6 +134,19 @@ choose fastest:slow,strange -p strange
 is "$(partition "$id")" strange "nor left"
 choose fastest:shut,slow -p shut
 is "$(partition "$id")" slow "but one that starts no jobs is"
+scontrol update nodename="$(cluster_node fast)" state=drain reason=test
+before=$(written)
+kill -HUP "$(cluster_pid foretelld)"
+wait_until 15 changed "$before"
+ask --predict-app=nap --predict-perf --wrap true
+like "$err" 'foretell: fast .*; all its nodes are down or drained' "nodes that are drained are said"
+like "$err" 'fastest: (slow|both)' "and are not the fastest"
+choose fastest:slow,fast
+is "$(partition "$id")" slow "nor chosen"
+scontrol update nodename="$(cluster_node fast)" state=resume
+before=$(written)
+kill -HUP "$(cluster_pid foretelld)"
+wait_until 15 changed "$before"
 choose fastest:slow,fast --mem=9000M
 like "$err" 'it fits into none of slow,fast; --partition stays' "memory that fits nowhere"
 is "$(said)" 1 "in one line"

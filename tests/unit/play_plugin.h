@@ -66,7 +66,7 @@ static const char *submit(const char *line, const char *environment)
   pid = fork();
   assert_true(pid >= 0);
   if (pid == 0) {
-    char variable[256];
+    char variable[2048];
 
     (void)dup2(ends[1], STDOUT_FILENO);
     close(ends[0]);

@@ -4,6 +4,7 @@
 
 #include "tests/unit/unit.h"
 
+#include <malloc.h>
 #include <signal.h>
 
 #include "agent/ending.h"
@@ -43,6 +44,13 @@ int ft_tree_add_root(struct ft_tree *tree, pid_t pid, bool skip_self, struct ft_
   tree->skipped += skip_self;
   fake.roots = tree->roots;
   return 0;
+}
+
+void ft_tree_set_mark(struct ft_tree *tree, const char *mark, uid_t user)
+{
+  (void)tree;
+  (void)mark;
+  (void)user;
 }
 
 void ft_tree_note_end(struct ft_tree *tree, const ft_task_end *end)
@@ -688,6 +696,32 @@ static void complete_jobs_are_dropped(void **state)
   assert_int_equal(w.finished, 1);
 }
 
+static size_t in_use(void)
+{
+  struct mallinfo2 info = mallinfo2();
+
+  return info.uordblks + info.hblkhd;
+}
+
+/* Until Slurm's record may be forgotten; with a sanitizer's allocator this shows nothing. */
+static void what_is_over_is_held_small(void **state)
+{
+  enum { JOBS = 1000 };
+  size_t before = in_use();
+
+  (void)state;
+  for (uint32_t job = 1; job <= JOBS; job++) {
+    begin_batch(job);
+    (void)task_end(job, BATCH, SIGKILL);
+  }
+  assert_true(in_use() - before < JOBS * sizeof(ft_observation) / 4);
+  answer(500, true, FT_OUTCOME_CANCELLED);
+  assert_int_equal(w.finished, JOBS + 1);
+  assert_int_equal(w.last.job_id, 500);
+  assert_string_equal(w.last.app, "unet3d");
+  assert_int_equal(w.last.rss_bytes, 50 * FT_MIB);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -716,6 +750,7 @@ int main(void)
     TEST(jobs_without_number_are_bounded),
     TEST(what_is_over_makes_way),
     TEST(complete_jobs_are_dropped),
+    TEST(what_is_over_is_held_small),
   };
 
   return cmocka_run_group_tests_name("agent jobs", tests, NULL, NULL);

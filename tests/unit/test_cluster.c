@@ -250,7 +250,11 @@ static void of_many_kinds_the_extremes_stay(void **state)
 
 /* Five nodes in two partitions; n3 and n4 are of n2's hardware. */
 static const char some_partitions[] =
-    "PartitionName=a MaxTime=1-00:00:00 State=UP\nPartitionName=b MaxTime=UNLIMITED State=DOWN\n";
+    "PartitionName=a AllowGroups=ALL AllowAccounts=ALL AllowQos=ALL AllocNodes=ALL "
+    "DefaultTime=NONE "
+    "MaxTime=1-00:00:00 MaxNodes=UNLIMITED RootOnly=NO ReqResv=NO State=UP TotalNodes=4\n"
+    "PartitionName=b AllowGroups=ALL DenyAccounts=guests DefaultTime=00:30:00 MaxTime=UNLIMITED "
+    "MaxNodes=1 State=DOWN TotalNodes=2\n";
 static const char some_nodes[] =
     "NodeName=n1 CPUTot=8 CPUEfctv=6 CPUAlloc=2 RealMemory=100 ThreadsPerCore=2 NodeHostName=vm "
     "AvailableFeatures=ib,milan,hbm ActiveFeatures=ib,milan State=MIXED Partitions=a,b\n"
@@ -283,6 +287,9 @@ static void what_is_free_is_counted(void **state)
   read_some(&host, p);
   assert_true(p[0].max_seconds == 86400 && p[1].max_seconds == 0);
   assert_true(!p[0].closed && p[1].closed);
+  assert_true(p[0].default_seconds == 0 && p[1].default_seconds == 1800);
+  assert_true(!p[0].restricted && p[1].restricted);
+  assert_true(p[0].most_nodes == 4 && p[1].most_nodes == 1);
   assert_true(p[0].has_idle_nodes && p[0].has_idle_cpus);
   assert_int_equal(p[0].idle_nodes, 1);
   /* 4 of n1, of 6 that jobs may have, and n2's; neither the drained nor the silent node's */
@@ -293,6 +300,9 @@ static void what_is_free_is_counted(void **state)
   assert_int_equal(p[0].nodes[0].idle_cpus, 4);
   assert_int_equal(p[0].nodes[1].idle_cpus, 4);
   assert_int_equal(p[0].nodes[1].idle_nodes, 1);
+  /* one of three is drained; one that is silent may be back any moment */
+  assert_true(p[0].nodes[1].has_down_nodes && p[0].nodes[1].down_nodes == 1);
+  assert_true(p[1].nodes[1].has_down_nodes && p[1].nodes[1].down_nodes == 0);
 }
 
 static void a_kind_has_the_features_of_all_its_nodes(void **state)

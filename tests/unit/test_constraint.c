@@ -71,9 +71,50 @@ static void what_is_not_known_is_not_left_out(void **state)
   assert_false(ft_constraint_allows("d", &kind));
 }
 
+static void resources_are_of_a_name_a_type_and_a_count(void **state)
+{
+  static const struct {
+    const char *gres;
+    bool allowed; /* of nodes with gpu:a100:2,gpu:a100_1g.5gb:7,shard:4,nvme */
+  } cases[] = {
+    { "", true },
+    { "gpu", true },
+    { "gpu:9", true },
+    { "gpu:10", false },
+    { "gpu:a100", true },
+    { "gpu:a100:2", true },
+    { "gpu:a100:3", false },
+    { "gres:gpu:a100:2", true },
+    { "gres/gpu:a100:3", false },
+    { "gpu:h100", false },
+    { "gpu:h100:0", true },
+    { "gpu:a100_1g.5gb:7", true },
+    { "gpu:a100_2g.10gb:1", false },
+    { "shard:4,nvme", true },
+    { "shard:5", false },
+    { "nvme,fpga", false },
+    { "none", true },
+    /* Slurm says itself what is wrong with these */
+    { ":", true },
+    { ",,", true },
+    { "gpu:a100:h100:1", true },
+    { "gpu:a100:2:1", true },
+  };
+  ft_node_kind kind = { .gres = "gpu:a100:2,gpu:a100_1g.5gb:7,shard:4,nvme" };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++)
+    if (ft_gres_allows(cases[i].gres, &kind) != cases[i].allowed)
+      fail_msg("\"%s\"", cases[i].gres);
+  /* where the list may have been cut nothing is missing for certain */
+  memset(kind.gres, 'x', sizeof kind.gres - 1);
+  assert_true(ft_gres_allows("gpu:h100", &kind));
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = { cmocka_unit_test(what_no_node_has_is_left_out),
+                                      cmocka_unit_test(resources_are_of_a_name_a_type_and_a_count),
                                       cmocka_unit_test(what_is_not_known_is_not_left_out) };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -511,49 +511,6 @@ static void long_names_are_cut_not_overrun(void **state)
   assert_true(strlen(said.line[0]) < FT_EXPLAIN_SIZE - 1);
 }
 
-/* ---- policy ---- */
-
-static void overrides_hold_in_order_field_by_field(void **state)
-{
-  static const ft_site site = {
-    .has_policy = true,
-    .default_partition = "main",
-    .policy = { .mode = FT_MODE_CHECK, .has_min_runs = true, .min_runs = 7 },
-    .overrides_count = 4,
-    .overrides = { { .user = "alice", .has_policy = true,
-                     .policy = { .has_quiet = true, .quiet = true } },
-                   { .account = "physics", .has_policy = true,
-                     .policy = { .mode = FT_MODE_RAISE, .has_min_runs = true, .min_runs = 9 } },
-                   { .partition = "main", .has_policy = true,
-                     .policy = { .mode = FT_MODE_SET, .has_reject_probability = true,
-                                 .reject_probability = 0.9 } },
-                   { .partition = "gpu", .has_policy = true, .policy = { .mode = FT_MODE_TRIM } } }
-  };
-  static const struct {
-    const char *partition, *account, *user;
-    ft_mode mode;
-    unsigned min_runs;
-    double reject;
-    bool quiet;
-  } cases[] = { { "", "", "bob", FT_MODE_SET, 7, 0.9, false },
-                { NULL, NULL, NULL, FT_MODE_SET, 7, 0.9, false },
-                { "other", NULL, NULL, FT_MODE_CHECK, 7, 0, false },
-                { "gpu,main", NULL, NULL, FT_MODE_TRIM, 7, 0, false },
-                { "main", "physics", NULL, FT_MODE_RAISE, 9, 0.9, false },
-                { "gpux", "physics", "alice", FT_MODE_RAISE, 9, 0, true } };
-  ft_policy p;
-
-  (void)state;
-  for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    ft_policy_resolve(&site, cases[i].partition, cases[i].account, cases[i].user, &p);
-    if (p.mode != cases[i].mode || p.min_runs != cases[i].min_runs ||
-        p.reject_probability != cases[i].reject || p.quiet != cases[i].quiet)
-      fail_msg("case %zu: %s %u %g %d", i, ft_mode_name(p.mode), (unsigned)p.min_runs,
-               p.reject_probability, p.quiet);
-    assert_true(p.has_trim_runs && p.trim_runs == 20 && p.round_bytes == 100 * MB);
-  }
-}
-
 static void exceedance_and_quantile_are_inverse(void **state)
 {
   struct ft_estimate e = estimate_of(1e9, 10);
@@ -575,7 +532,6 @@ int main(void)
     cmocka_unit_test(every_scene_ends_as_written),
     cmocka_unit_test(the_laws_hold_for_every_combination),
     cmocka_unit_test(long_names_are_cut_not_overrun),
-    cmocka_unit_test(overrides_hold_in_order_field_by_field),
     cmocka_unit_test(exceedance_and_quantile_are_inverse),
   };
 

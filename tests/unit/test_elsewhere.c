@@ -254,6 +254,60 @@ static void a_constraint_leaves_the_nodes_that_have_it(void **state)
   free(c);
 }
 
+static void what_cannot_start_there_is_not_advised(void **state)
+{
+  struct scene *c = make();
+  ft_partition *fast = &c->v.partition[FAST], *mixed = &c->v.partition[MIXED];
+
+  (void)state;
+  c->v.partition_count = MIXED;
+  assert_null(look(c, FAST)->obstacle);
+  assert_int_equal(c->e.fastest, FAST);
+  fast->nodes[0].has_down_nodes = true;
+  fast->nodes[0].down_nodes = 1;
+  assert_null(look(c, FAST)->obstacle);
+  fast->nodes[0].down_nodes = 2;
+  assert_string_equal(look(c, FAST)->obstacle, "all its nodes are down or drained");
+  assert_int_not_equal(c->e.fastest, FAST);
+  assert_has(table(c), "; all its nodes are down or drained\n");
+  /* of two kinds of one platform the one that is up tells what there is */
+  c->v.partition_count = PARTITIONS;
+  mixed->nodes[0] = mixed->nodes[1];
+  mixed->nodes[1] = fast->nodes[0];
+  mixed->nodes[0].mem_bytes = 2000ull << 20;
+  assert_true(look(c, MIXED)->suits);
+  assert_int_equal(look(c, MIXED)->memory_bytes, 2000ull << 20);
+  fast->nodes[0].has_down_nodes = false;
+  fast->most_nodes = 2;
+  c->s.request.nodes = 2;
+  assert_null(look(c, FAST)->obstacle);
+  c->s.request.nodes = 3;
+  assert_string_equal(look(c, FAST)->obstacle, "too few nodes");
+  c->s.request.nodes = 0;
+  (void)snprintf(c->s.request.gres, sizeof c->s.request.gres, "gpu:a100_1g.5gb:1");
+  assert_string_equal(look(c, FAST)->obstacle, "no node has what --gres asks for");
+  (void)snprintf(fast->nodes[0].gres, sizeof fast->nodes[0].gres, "gpu:a100_1g.5gb:7");
+  assert_null(look(c, FAST)->obstacle);
+  assert_int_equal(c->e.fastest, FAST);
+  fast->restricted = true;
+  assert_has(table(c), "yes, 40 s ago; not open to all\n");
+  assert_has(c->text, "fastest: fast, not open to all");
+  free(c);
+}
+
+static void a_job_without_a_time_limit_has_the_partitions(void **state)
+{
+  struct scene *c = make();
+
+  (void)state;
+  c->v.partition[FAST].default_seconds = 20;
+  assert_int_equal(look(c, FAST)->time, FT_SUITS_NOT);
+  assert_has(table(c), "; not within its time limit\n");
+  c->s.request.time_limit_seconds = 1000;
+  assert_int_equal(look(c, FAST)->time, FT_SUITS);
+  free(c);
+}
+
 static void the_table_is_aligned_and_says_which_is_best(void **state)
 {
   struct scene *c = make();
@@ -475,20 +529,23 @@ static void long_names_stay_within_their_lines(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(speed_is_relative_to_where_it_goes),
-                                      cmocka_unit_test(what_is_not_known_is_told_as_such),
-                                      cmocka_unit_test(
-                                          a_partition_of_two_platforms_is_as_its_worse),
-                                      cmocka_unit_test(a_price_is_of_the_units_that_it_asks_for),
-                                      cmocka_unit_test(it_fits_where_memory_time_and_nodes_suffice),
-                                      cmocka_unit_test(a_constraint_leaves_the_nodes_that_have_it),
-                                      cmocka_unit_test(the_table_is_aligned_and_says_which_is_best),
-                                      cmocka_unit_test(no_run_time_is_said_and_why),
-                                      cmocka_unit_test(on_one_platform_nothing_is_faster),
-                                      cmocka_unit_test(the_choice_is_among_what_is_named),
-                                      cmocka_unit_test(without_a_price_none_is_the_cheapest),
-                                      cmocka_unit_test(a_wish_is_taken_apart),
-                                      cmocka_unit_test(long_names_stay_within_their_lines) };
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(speed_is_relative_to_where_it_goes),
+    cmocka_unit_test(what_is_not_known_is_told_as_such),
+    cmocka_unit_test(a_partition_of_two_platforms_is_as_its_worse),
+    cmocka_unit_test(a_price_is_of_the_units_that_it_asks_for),
+    cmocka_unit_test(it_fits_where_memory_time_and_nodes_suffice),
+    cmocka_unit_test(a_constraint_leaves_the_nodes_that_have_it),
+    cmocka_unit_test(what_cannot_start_there_is_not_advised),
+    cmocka_unit_test(a_job_without_a_time_limit_has_the_partitions),
+    cmocka_unit_test(the_table_is_aligned_and_says_which_is_best),
+    cmocka_unit_test(no_run_time_is_said_and_why),
+    cmocka_unit_test(on_one_platform_nothing_is_faster),
+    cmocka_unit_test(the_choice_is_among_what_is_named),
+    cmocka_unit_test(without_a_price_none_is_the_cheapest),
+    cmocka_unit_test(a_wish_is_taken_apart),
+    cmocka_unit_test(long_names_stay_within_their_lines)
+  };
 
   return cmocka_run_group_tests_name("elsewhere", tests, NULL, NULL);
 }

@@ -85,7 +85,7 @@ static void ends_are_read_by_process(void **state)
   static struct ft_exit exits[FT_EXITS_LIMIT];
   struct message message;
   int pair[2];
-  bool more;
+  bool more, lost;
 
   (void)state;
   assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair), 0);
@@ -94,8 +94,9 @@ static void ends_are_read_by_process(void **state)
 
     assert_int_equal(send(pair[1], &message, length, 0), (ssize_t)length);
   }
-  assert_int_equal(ft_taskstats_read(pair[0], exits, &more), COUNT_OF(expected));
+  assert_int_equal(ft_taskstats_read(pair[0], exits, &more, &lost), COUNT_OF(expected));
   assert_false(more);
+  assert_false(lost);
   for (size_t i = 0; i < COUNT_OF(expected); i++)
     if (exits[i].pid != expected[i].pid || exits[i].forked != expected[i].forked ||
         exits[i].high_bytes != expected[i].kib * (double)FT_KIB || exits[i].parent != 1)
@@ -112,14 +113,14 @@ static void messages_that_are_cut_or_wrong_are_passed_over(void **state)
   struct message message;
   size_t whole = make(&message, &thread, sizeof(struct taskstats)), told = 0;
   int pair[2];
-  bool more;
+  bool more, lost;
 
   (void)state;
   assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair), 0);
   /* cut at each byte, the kernel's length as it was */
   for (size_t length = 0; length < whole; length++) {
     assert_int_equal(send(pair[1], &message, length, 0), (ssize_t)length);
-    told += ft_taskstats_read(pair[0], exits, &more);
+    told += ft_taskstats_read(pair[0], exits, &more, &lost);
   }
   /* and each byte of its headers as it should not be */
   for (size_t at = 0; at < offsetof(struct message, content) + 2; at++)
@@ -127,14 +128,14 @@ static void messages_that_are_cut_or_wrong_are_passed_over(void **state)
       make(&message, &thread, sizeof(struct taskstats));
       ((char *)&message)[at] = (char)value;
       (void)send(pair[1], &message, whole, 0);
-      told += ft_taskstats_read(pair[0], exits, &more) > 1;
+      told += ft_taskstats_read(pair[0], exits, &more, &lost) > 1;
     }
   /* a kernel from before the process's number stood there, and one of tomorrow */
   (void)send(pair[1], &message, make(&message, &thread, offsetof(struct taskstats, ac_tgid)), 0);
-  told += ft_taskstats_read(pair[0], exits, &more);
+  told += ft_taskstats_read(pair[0], exits, &more, &lost);
   assert_int_equal(told, 0);
   (void)send(pair[1], &message, make(&message, &thread, sizeof(struct taskstats) + 64), 0);
-  assert_int_equal(ft_taskstats_read(pair[0], exits, &more), 1);
+  assert_int_equal(ft_taskstats_read(pair[0], exits, &more, &lost), 1);
   close(pair[0]);
   close(pair[1]);
 }
@@ -315,9 +316,9 @@ static void watch_close(struct watch *watch)
   }
 }
 
-static void run_case(struct watch *watch, void (*body)(char *parents))
+/* The parent runs and was sampled; BODY waits for what follows. */
+static void watch_until_ready(struct watch *watch, void (*body)(char *parents))
 {
-  watch_open(watch);
   watch->pid = fork();
   assert_true(watch->pid >= 0);
   if (watch->pid == 0) {
@@ -330,12 +331,23 @@ static void run_case(struct watch *watch, void (*body)(char *parents))
   hear(watch);
   for (int i = 0; i < 3; i++)
     ft_measure_sample(watch->measure);
+}
+
+static void watch_to_the_end(struct watch *watch)
+{
   assert_int_equal(write(watch->go[1], "", 1), 1);
   hear(watch);
   ft_measure_sample(watch->measure);
   (void)!write(watch->go[1], "", 1);
   assert_int_equal(waitpid(watch->pid, NULL, 0), watch->pid);
   watch_close(watch);
+}
+
+static void run_case(struct watch *watch, void (*body)(char *parents))
+{
+  watch_open(watch);
+  watch_until_ready(watch, body);
+  watch_to_the_end(watch);
 }
 
 static bool exits_work(void)
@@ -431,6 +443,58 @@ static void strangers_are_not_in_it(void **state)
   free(seen);
 }
 
+/* The queue of this process's netlink socket as small as the kernel makes one. */
+static void shrink_queue(void)
+{
+  for (int fd = 0, least = 1, domain; fd < 64; fd++) {
+    socklen_t size = sizeof domain;
+
+    if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_NETLINK)
+      assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &least, sizeof least), 0);
+  }
+}
+
+static void a_storm(char *parents)
+{
+  for (int i = 0; i < 50; i++)
+    nothing(parents);
+}
+
+static void a_loss_of_records_makes_a_bound(void **state)
+{
+  static const struct {
+    const char *what;
+    ft_rule rule;
+    double charge_mib; /* the kernel's own peak; 0: not told */
+    bool bound;
+  } cases[] = {
+    { "RSS kills", FT_RULE_RSS, 0, true },
+    { "the charge kills, and is known", FT_RULE_CGROUP, 500, false },
+    { "the charge kills, and RSS stands for it", FT_RULE_CGROUP, 0, true },
+  };
+
+  (void)state;
+  if (!exits_work())
+    skip();
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct watch watch;
+    ft_task_end end = ft_task_end_init_zero;
+
+    watch_open(&watch);
+    ft_measure_set_rule(watch.measure, cases[i].rule);
+    watch_until_ready(&watch, a_storm);
+    shrink_queue();
+    end.has_charge_bytes = cases[i].charge_mib > 0;
+    end.charge_bytes = (uint64_t)(cases[i].charge_mib * MIB);
+    watch.tree->most.charge_less_cache_bytes = end.has_charge_bytes ? 400 * MIB : -1;
+    ft_tree_note_end(watch.tree, &end);
+    watch_to_the_end(&watch);
+    if (watch.seen.peak_is_bound != cases[i].bound)
+      fail_msg("%s: %d", cases[i].what, watch.seen.peak_is_bound);
+    assert_in_range(watch.seen.rss_bytes, 0.97 * PARENT_MIB * MIB, 1.04 * PARENT_MIB * MIB);
+  }
+}
+
 int main(int argc, char **argv)
 {
   const struct CMUnitTest tests[] = {
@@ -439,6 +503,7 @@ int main(int argc, char **argv)
     cmocka_unit_test(messages_that_are_cut_or_wrong_are_passed_over),
 #endif
     cmocka_unit_test(a_child_between_two_samples_is_in_the_peak),
+    cmocka_unit_test(a_loss_of_records_makes_a_bound),
     cmocka_unit_test(strangers_are_not_in_it),
   };
 

@@ -48,6 +48,8 @@ static void a_pass_gives_back_what_it_takes(void **state)
     { .training = true, .keep_gradients = true },
     { .training = true, .precision = FT_PRECISION_AMP },
     { .training = true, .precision = FT_PRECISION_BF16, .segments = 2 },
+    { .training = true, .offload = true },
+    { .training = true, .offload = true, .precision = FT_PRECISION_AMP, .segments = 3 },
     { .training = false },
     { .training = false, .saves = true },
   };

@@ -366,6 +366,42 @@ static void shared_pages_of_several_processes_are_worth_a_reading(void **state)
   assert_near((double)node.seen.pss_bytes, (40000 + 30000 + 5000) * 4096.0, 0);
 }
 
+static void a_fork_that_has_its_parents_pages_is_worth_a_reading(void **state)
+{
+  static const struct {
+    const char *flags; /* of 2111: PF_FORKNOEXEC is 64 */
+    const char *statm;
+    bool read;
+  } cases[] = {
+    { "4194624", "100000 30000 0 20 0 50000 0\n", true },
+    { "4194560", "100000 30000 0 20 0 50000 0\n", false },
+    /* what it may share of its parent's 40000 is below a tenth */
+    { "4194624", "100000 4000 0 20 0 50000 0\n", false },
+    { "4194624", "18446744073709551615 0 18446744073709551615 0 0 0 0\n", false },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct node node;
+    char stat[512];
+
+    node_open(&node, "proc-v2", FT_RULE_RSS);
+    node_put(&node, "proc/2110/statm", "100000 40000 0 20 0 50000 0\n");
+    node_put(&node, "proc/2111/statm", cases[i].statm);
+    snprintf(stat, sizeof stat,
+             "2111 (python3) S 2110 2110 2110 0 -1 %s 70000 0 12 0 800 200 0 0 20 0 3 0 9050 0 "
+             "60000 0 0 0 0 0 0 0 0 0 0 0 0 0 17 3 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
+             cases[i].flags);
+    node_put(&node, "proc/2111/stat", stat);
+    node_root(&node, 2101, true);
+    ft_measure_sample(node.measure);
+    node_look(&node);
+    node_finish(&node);
+    if (node.seen.has_pss_bytes != cases[i].read)
+      fail_msg("case %zu: %d", i, node.seen.has_pss_bytes);
+  }
+}
+
 /* ---- totals ---- */
 
 static const double tick = 0.01;
@@ -551,6 +587,7 @@ int main(void)
     cmocka_unit_test(a_charge_without_hierarchy_is_not_the_jobs),
     cmocka_unit_test(pss_is_read_where_it_may_change_the_answer),
     cmocka_unit_test(shared_pages_of_several_processes_are_worth_a_reading),
+    cmocka_unit_test(a_fork_that_has_its_parents_pages_is_worth_a_reading),
     cmocka_unit_test(totals_of_living_processes_add_up),
     cmocka_unit_test(what_ended_counts_once_whoever_waited),
     cmocka_unit_test(a_parent_that_ended_unnoticed_inherits_nothing),

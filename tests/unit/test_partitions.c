@@ -48,6 +48,18 @@ static const ft_partition partitions[] = {
     .def_per_cpu = true,
     .nodes_count = 1,
     .nodes = { { .cpus = 8, .mem_bytes = 80 * MB } } },
+  { .schema = FT_SCHEMA,
+    .name = "whole",
+    .nodes_count = 1,
+    .nodes = { { .cpus = 8, .mem_bytes = 8 * GB } } },
+  { .schema = FT_SCHEMA,
+    .name = "mig",
+    .gres_count = 2,
+    .gres = { { .name = "gpu:1g.5gb", .count = 2 }, { .name = "gpu:3g.20gb", .count = 1 } } },
+  { .schema = FT_SCHEMA,
+    .name = "gpus",
+    .gres_count = 2,
+    .gres = { { .name = "gpu:a100", .count = 4 }, { .name = "gpu:1g.5gb", .count = 7 } } },
 };
 
 static char folder[] = "/tmp/foretell-test-XXXXXX";
@@ -108,6 +120,9 @@ static void any_of_them_may_be_where_it_runs(void **state)
     { "roomy,main", 4, FT_ACTION_SET, 2000, 2000 },
     { "main,roomy", 40, FT_ACTION_SET, 100, 130 },
     { "roomy,roomy", 4, FT_ACTION_LEAVE, 0, 0 },
+    { "whole,main", 4, FT_ACTION_SET, 8192, 8192 },
+    { "whole,main", 40, FT_ACTION_SET, 100, 130 },
+    { "whole,roomy", 4, FT_ACTION_LEAVE, 0, 0 },
     /* neither the smallest node nor the narrowest maximum is the measure */
     { "small,main", 4, FT_ACTION_SET, 100, 130 },
     { "capped,main", 4, FT_ACTION_SET, 100, 130 },
@@ -141,7 +156,7 @@ static void any_of_them_may_be_where_it_runs(void **state)
     policy.trim_runs = 20;
     policy.floor_bytes = policy.round_bytes = 1 * MB;
     assert_int_equal(
-        ft_decide_partition(state_fd, &site, &request, &partition, &q.least_default_bytes, NULL),
+        ft_decide_partition(state_fd, &site, &request, &partition, &q.joined, NULL),
         0);
     ft_decide(&q, &d);
     if (d.action != cases[i].action || d.mem_bytes < cases[i].least_mib * MB ||
@@ -151,18 +166,100 @@ static void any_of_them_may_be_where_it_runs(void **state)
   }
 }
 
+/* Where nothing is set the job may start where it is given the least. */
+static void what_is_told_is_of_the_partition_that_gives_least(void **state)
+{
+  static const struct {
+    const char *names;
+    ft_mode mode;
+    double reject;
+    ft_action action;
+    const char *says;
+  } cases[] = {
+    { "main", FT_MODE_CHECK, 0, FT_ACTION_WARN, "the default of partition main, 10 MiB" },
+    { "roomy", FT_MODE_CHECK, 0, FT_ACTION_LEAVE, "the default of partition roomy, 1.95 GiB, is" },
+    { "main,roomy", FT_MODE_CHECK, 0, FT_ACTION_WARN,
+      "with the default of partition main, 10 MiB, it would run out of memory (over 99.9 %); "
+      "ask for --mem=2" },
+    { "roomy,main", FT_MODE_CHECK, 0, FT_ACTION_WARN, "the default of partition main, 10 MiB" },
+    { "whole,roomy", FT_MODE_CHECK, 0, FT_ACTION_LEAVE,
+      "the default of partition roomy, 1.95 GiB, is enough" },
+    { "roomy,main", FT_MODE_UNSET, 0.5, FT_ACTION_REJECT,
+      "not submitted: the default of partition main, 10 MiB, but x has needed" },
+    { "roomy,main", FT_MODE_CHECK, 0.5, FT_ACTION_WARN, " and be rejected; ask for --mem=" },
+    { "roomy,main", FT_MODE_SET, 0.5, FT_ACTION_SET, "--mem set to 2000M" },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_estimate estimate = estimate_of(4);
+    struct ft_explanation said;
+    ft_partition partition;
+    ft_request request = { 0 };
+    ft_policy policy = ft_policy_defaults;
+    ft_decision d;
+    struct ft_question q = { .mode = cases[i].mode, .app = "x", .request = &request,
+                             .policy = &policy, .partition = &partition, .estimate = &estimate,
+                             .memory_is_consumable = true, .rule = FT_RULE_RSS };
+
+    (void)ft_string_copy(cases[i].names, request.partition, sizeof request.partition);
+    policy.mode = FT_MODE_CHECK;
+    policy.min_runs = 3;
+    policy.reject_probability = cases[i].reject;
+    assert_int_equal(
+        ft_decide_partition(state_fd, &site, &request, &partition, &q.joined, NULL), 0);
+    ft_decide(&q, &d);
+    ft_explain(&q, &d, &said);
+    if (d.action != cases[i].action || !said.count || !strstr(said.line[0], cases[i].says))
+      fail_msg("%s: %s, %s", cases[i].names, ft_action_name(d.action),
+               said.count ? said.line[0] : "nothing");
+  }
+}
+
+static void resources_of_all_are_there_and_who_has_them_is_counted(void **state)
+{
+  static const struct {
+    const char *names, *gres;
+    unsigned count;
+  } cases[] = {
+    { "mig", "gpu:1g.5gb x2 in 1, gpu:3g.20gb x1 in 1, ", 1 },
+    { "mig,gpus", "gpu:1g.5gb x7 in 2, gpu:3g.20gb x1 in 1, gpu:a100 x4 in 1, ", 2 },
+    { "gpus,main,mig", "gpu:a100 x4 in 1, gpu:1g.5gb x7 in 2, gpu:3g.20gb x1 in 1, ", 3 },
+    { "main,nowhere,mig", "gpu:1g.5gb x2 in 1, gpu:3g.20gb x1 in 1, ", 2 },
+    /* named twice it is one */
+    { "mig,mig,gpus,mig", "gpu:1g.5gb x7 in 2, gpu:3g.20gb x1 in 1, gpu:a100 x4 in 1, ", 2 },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_joined joined;
+    ft_request request = { 0 };
+    ft_partition partition;
+    char text[300] = "";
+
+    (void)ft_string_copy(cases[i].names, request.partition, sizeof request.partition);
+    assert_int_equal(ft_decide_partition(state_fd, &site, &request, &partition, &joined, NULL), 0);
+    for (size_t k = 0; k < partition.gres_count; k++)
+      (void)snprintf(text + strlen(text), sizeof text - strlen(text), "%s x%u in %u, ",
+                     partition.gres[k].name, (unsigned)partition.gres[k].count,
+                     (unsigned)joined.having[k]);
+    assert_string_equal(text, cases[i].gres);
+    assert_int_equal(joined.count, cases[i].count);
+  }
+}
+
 static void without_the_first_nothing_is_known(void **state)
 {
   static const char *const names[] = { "nowhere", "nowhere,main", ",main" };
   ft_request request = { 0 };
   ft_partition partition;
   struct ft_error err;
-  uint64_t least;
+  struct ft_joined joined;
 
   (void)state;
   for (size_t i = 0; i < COUNT_OF(names); i++) {
     (void)ft_string_copy(names[i], request.partition, sizeof request.partition);
-    assert_int_equal(ft_decide_partition(state_fd, &site, &request, &partition, &least, &err), -1);
+    assert_int_equal(ft_decide_partition(state_fd, &site, &request, &partition, &joined, &err), -1);
     assert_true(err.text[0]);
   }
 }
@@ -170,6 +267,10 @@ static void without_the_first_nothing_is_known(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = { cmocka_unit_test(any_of_them_may_be_where_it_runs),
+                                      cmocka_unit_test(
+                                          what_is_told_is_of_the_partition_that_gives_least),
+                                      cmocka_unit_test(
+                                          resources_of_all_are_there_and_who_has_them_is_counted),
                                       cmocka_unit_test(without_the_first_nothing_is_known) };
 
   return cmocka_run_group_tests_name("partitions", tests, set_up, tear_down);

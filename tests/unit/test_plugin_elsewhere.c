@@ -140,7 +140,7 @@ static void what_is_asked_for_is_told_and_set(void **state)
     { SBATCH "--wrap x", "FORETELL_PREDICT_PARTITION=fastest:main,fast", "\npartition=fast\n", 1 },
     { SBATCH "--partition main --wrap x", "FORETELL_PREDICT_PARTITION=fastest:main,fast",
       "\npartition=main\n", 1 },
-    { SBATCH "--wrap x", "FORETELL_PREDICT_PARTITION=slowest", "error: foretell: FORETELL_PREDICT_",
+    { SBATCH "--wrap x", "FORETELL_PREDICT_PARTITION=slowest", ": FORETELL_PREDICT_PARTITION",
       1 },
     { SBATCH "--predict-partition=slowest --wrap x", NULL, "options -1", 1 },
     { SBATCH "--predict-perf --predict-partition=fastest:main,fast --wrap x", NULL,
@@ -212,9 +212,51 @@ static void every_allocation_may_fail(void **state)
 }
 #endif
 
+/* A value of the environment, or a word of plugstack.conf, that does not count. */
+static void what_is_written_in_vain_is_told_in_the_one_line(void **state)
+{
+  static const struct {
+    const char *line, *name, *has;
+    size_t length; /* of the value */
+  } cases[] = {
+    { "sbatch job.sh 7", "FORETELL_PREDICT_APP",
+      "foretell: no prediction: FORETELL_PREDICT_APP: expected at most 1023 characters\n", 1024 },
+    { "sbatch --predict-mem job.sh 7", "FORETELL_PREDICT_APP",
+      "; but FORETELL_PREDICT_APP: expected at most 1023 characters\n", 1024 },
+    { "sbatch --predict-mem --predict-app=sorter job.sh 7", "FORETELL_PREDICT_APP",
+      "; --mem set to 1", 1024 },
+    { "sbatch --predict-mem --predict-app=sorter job.sh 7", "FORETELL_PREDICT_MIG",
+      "; but FORETELL_PREDICT_MIG: expected at most 63 characters\n", 64 },
+    { "sbatch --predict-app=sorter job.sh 7", "FORETELL_PREDICT_MEM",
+      "foretell: no prediction: FORETELL_PREDICT_MEM=xxx", 100 },
+    { "sbatch --predict-mem=check job.sh 7", "FORETELL_PREDICT_PARTITION",
+      "; but FORETELL_PREDICT_PARTITION=xx: expected fastest, cheapest", 2 },
+    { "sbatch --predict-model=net.onnx job.sh 7", "FORETELL_PREDICT_MEM",
+      "foretell: no prediction: FORETELL_PREDICT_MEM=x: expected", 1 },
+    { "sbatch --predict-mem --predict-app=sorter job.sh 7", "FAKE_HELPER",
+      "; but plugstack.conf: \"xxx\": expected state=DIR, socket=PATH", 3 },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    char variable[1200];
+    const char *output;
+    int length = snprintf(variable, sizeof variable, "%s=", cases[i].name);
+
+    memset(variable + length, 'x', cases[i].length);
+    variable[(size_t)length + cases[i].length] = '\0';
+    output = submit(cases[i].line, variable);
+    assert_has(output, cases[i].has);
+    assert_has(output, "post_opt 0\n");
+    if (lines_said(output) != 1)
+      fail_msg("%s: %s", cases[i].line, output);
+  }
+}
+
 int main(int argc, char **argv)
 {
   const struct CMUnitTest tests[] = { cmocka_unit_test(what_is_asked_for_is_told_and_set),
+    cmocka_unit_test(what_is_written_in_vain_is_told_in_the_one_line),
 #ifndef SANITIZED
                                       cmocka_unit_test(every_allocation_may_fail),
 #endif

@@ -196,6 +196,50 @@ static void slices_are_chosen_told_raised_and_refused(void **state)
   }
 }
 
+/* Its partitions may be where it starts, or not be, by what is asked for. */
+static void of_several_partitions_the_slice_is_one_that_most_have(void **state)
+{
+  static const struct {
+    const char *gres;
+    uint8_t having[FT_PARTITION_GRES];
+    unsigned count;
+    double gibibytes;
+    const char *sets, *says;
+  } cases[] = {
+    { "gpu:a100_1g.5gb,gpu:a100_3g.20gb", { 1, 2 }, 2, 3, "gpu:a100_3g.20gb:1", "20gb:1$" },
+    { "gpu:a100_3g.20gb,gpu:a100_1g.5gb", { 2, 1 }, 2, 3, "gpu:a100_3g.20gb:1", "20gb:1$" },
+    { "gpu:a100_1g.5gb,gpu:a100_2g.10gb", { 2, 2 }, 2, 3, "gpu:a100_1g.5gb:1", "5gb:1$" },
+    /* what is too small does not count, wherever it is */
+    { "gpu:a100_1g.5gb,gpu:a100_2g.10gb", { 2, 1 }, 2, 6, "gpu:a100_2g.10gb:1",
+      "which 1 of its 2 partitions has" },
+    /* a partition without slices keeps the others from nothing */
+    { "gpu:a100_1g.5gb,gpu:a100_2g.10gb", { 1, 2 }, 3, 3, "gpu:a100_2g.10gb:1",
+      "which 2 of its 3 partitions have" },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    ft_partition p = partition_of(cases[i].gres);
+    struct ft_joined joined = { .count = cases[i].count };
+    struct ft_estimate e = estimate_of(cases[i].gibibytes);
+    struct ft_slice_question q = { .mode = FT_MODE_SET, .choose = true, .gpu = "", .option = "",
+                                   .value = "", .subject = "net", .evidence = "e",
+                                   .policy = &ft_policy_defaults, .partition = &p,
+                                   .joined = &joined, .table = &table };
+    struct ft_slice_place place;
+    const char *says = cases[i].says;
+    ft_network n = { .error = "" };
+    char line[sizeof n.lines[0] + 1];
+
+    memcpy(joined.having, cases[i].having, sizeof joined.having);
+    ft_slice_find(&q, &place);
+    (void)ft_slice_decide(&q, &place, &e, &n);
+    (void)snprintf(line, sizeof line, "%s$", n.lines[0]);
+    if (strcmp(n.value, cases[i].sets) != 0 || !strstr(line, says))
+      fail_msg("row %zu: sets \"%s\", says \"%s\"", i, n.value, n.lines[0]);
+  }
+}
+
 static void what_would_be_refused_passes_where_slurm_would_not_heed_it(void **state)
 {
   ft_partition p = partition_of(A100);
@@ -279,6 +323,7 @@ int main(void)
     cmocka_unit_test(gpus_are_known_by_what_sites_call_them),
     cmocka_unit_test(a_slice_is_of_the_gpu_that_the_others_leave_possible),
     cmocka_unit_test(slices_are_chosen_told_raised_and_refused),
+    cmocka_unit_test(of_several_partitions_the_slice_is_one_that_most_have),
     cmocka_unit_test(what_would_be_refused_passes_where_slurm_would_not_heed_it),
     cmocka_unit_test(any_request_is_survived),
   };

@@ -10,8 +10,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "predictor/decide/decide.h"
 #include "predictor/graph/memory.h"
 #include "predictor/history/store.h"
 #include "predictor/online/online.h"
@@ -177,6 +179,39 @@ static int store_and_rebuild(struct ft_error *err)
   return status;
 }
 
+static int join_partitions(struct ft_error *err)
+{
+  static const ft_site site = { .schema = FT_SCHEMA, .memory_is_consumable = true };
+  static const ft_request request = { .partition = "one,two" };
+  static ft_partition partition;
+  struct ft_joined joined;
+
+  return ft_decide_partition(folder_fd, &site, &request, &partition, &joined, err);
+}
+
+static void lists_of_partitions_survive(void **state)
+{
+  static const ft_partition partitions[] = { { .schema = FT_SCHEMA, .name = "one" },
+                                             { .schema = FT_SCHEMA, .name = "two" } };
+  char name[2][FT_LAYOUT_NAME_SIZE];
+  struct ft_error err;
+  int fd;
+
+  (void)state;
+  assert_int_equal(mkdirat(folder_fd, FT_LAYOUT_PARTITIONS, 0755), 0);
+  fd = openat(folder_fd, FT_LAYOUT_PARTITIONS, O_RDONLY | O_DIRECTORY);
+  for (size_t i = 0; i < COUNT_OF(partitions); i++) {
+    ft_layout_partition_name(partitions[i].name, name[i]);
+    assert_int_equal(ft_record_write(FT_RECORD_PARTITION, &partitions[i], fd, name[i], 0644, &err),
+                     0);
+  }
+  torture(join_partitions);
+  for (size_t i = 0; i < COUNT_OF(partitions); i++)
+    assert_int_equal(unlinkat(fd, name[i], 0), 0);
+  close(fd);
+  assert_int_equal(unlinkat(folder_fd, FT_LAYOUT_PARTITIONS, AT_REMOVEDIR), 0);
+}
+
 static void learning_survives(void **state)
 {
   (void)state;
@@ -280,7 +315,8 @@ int main(void)
                                       cmocka_unit_test(learning_survives),
                                       cmocka_unit_test(description_survives),
                                       cmocka_unit_test(store_survives),
-                                      cmocka_unit_test(graphs_survive) };
+                                      cmocka_unit_test(graphs_survive),
+                                      cmocka_unit_test(lists_of_partitions_survive) };
 
   return cmocka_run_group_tests_name("torture", tests, set_up, tear_down);
 }

@@ -2,109 +2,11 @@
 /* The samplers on real processes of this machine. */
 #include "config.h"
 
-#include "tests/unit/unit.h"
+#include "tests/unit/watch.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <math.h>
 #include <pthread.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
-#include "agent/measure/internal.h"
-#include "predictor/core/io.h"
-#include "predictor/core/units.h"
-
-struct watch {
-  int root_fd;
-  struct ft_measure *measure;
-  struct ft_tree *tree;
-  ft_observation seen;
-};
-
-static void watch_open(struct watch *watch)
-{
-  struct ft_measure_settings settings = { .seconds = 0.1, .rule = FT_RULE_RSS };
-  struct ft_error err = { "" };
-
-  memset(watch, 0, sizeof *watch);
-  watch->root_fd = settings.root_fd = open("/", O_RDONLY | O_DIRECTORY);
-  watch->measure = ft_measure_open(&settings, &err);
-  if (!watch->measure)
-    fail_msg("%s", err.text);
-  watch->tree = ft_tree_open(watch->measure, &err);
-  assert_non_null(watch->tree);
-  assert_int_equal(ft_tree_add_root(watch->tree, getpid(), true, &err), 0);
-  ft_measure_sample(watch->measure);
-}
-
-static void watch_close(struct watch *watch)
-{
-  ft_tree_close(watch->tree, &watch->seen);
-  ft_measure_close(watch->measure);
-  close(watch->root_fd);
-}
-
-/* Samples until TEST holds, 10 s at most. */
-static void sample_until(struct watch *watch, bool (*test)(struct watch *watch))
-{
-  struct timespec pause = { 0, 20000000 };
-
-  for (int i = 0; i < 500; i++) {
-    ft_measure_sample(watch->measure);
-    if (test(watch))
-      return;
-    nanosleep(&pause, NULL);
-  }
-  fail_msg("it never came to be: %u processes, %.1f MiB", ft_tree_latest(watch->tree)->processes,
-           ft_tree_latest(watch->tree)->rss_bytes / (double)FT_MIB);
-}
-
-static void hold(size_t mib)
-{
-  char *memory = mmap(NULL, mib << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-  if (memory == MAP_FAILED)
-    _exit(9);
-  memset(memory, 1, mib << 20);
-}
-
-/* A child that runs BODY and then ends; its pid. */
-static pid_t begin(void (*body)(void))
-{
-  pid_t pid = fork();
-
-  assert_true(pid >= 0);
-  if (pid == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    body();
-    _exit(0);
-  }
-  return pid;
-}
-
-static void end(pid_t pid)
-{
-  kill(pid, SIGKILL);
-  assert_int_equal(waitpid(pid, NULL, 0), pid);
-}
-
-static void hold_64(void)
-{
-  hold(64);
-  pause();
-}
-
-static bool has_64(struct watch *watch)
-{
-  return ft_tree_latest(watch->tree)->rss_bytes >= 64.0 * FT_MIB;
-}
 
 static bool has_nobody(struct watch *watch)
 {
@@ -169,39 +71,6 @@ static void threads_are_no_processes(void **state)
   watch_close(&watch);
 }
 
-/* The child of a child that ended at once, in a session of its own. */
-static void become_daemon(void)
-{
-  if (fork() > 0)
-    _exit(0);
-  setsid();
-  if (fork() > 0)
-    _exit(0);
-  hold_64();
-}
-
-static void a_daemon_stays_in_sight_of_its_subreaper(void **state)
-{
-  struct watch watch;
-  pid_t pid, daemon = 0;
-
-  (void)state;
-  assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
-  watch_open(&watch);
-  pid = begin(become_daemon);
-  assert_int_equal(waitpid(pid, NULL, 0), pid);
-  sample_until(&watch, has_64);
-  for (size_t i = 0; i < watch.tree->count; i++)
-    if (!watch.tree->members[i].skipped && watch.tree->members[i].rss_bytes >= 64.0 * FT_MIB)
-      daemon = watch.tree->members[i].pid;
-  assert_true(daemon > 1);
-  kill(daemon, SIGKILL);
-  while (waitpid(-1, NULL, 0) > 0)
-    ;
-  prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
-  watch_close(&watch);
-}
-
 /* While it holds 64 MiB a child of it holds 96 MiB for 50 ms, without any sample. */
 static void brief_child(void)
 {
@@ -239,42 +108,7 @@ static void a_child_between_two_samples_is_in_the_peak(void **state)
 
 /* ---- who was still is not read at every instant ---- */
 
-/* What children wait for, a byte each, and what they tell. */
-static struct {
-  int go[2], told[2];
-} gates;
-
 static int spike_flags, spike_advice;
-
-static void doze(double seconds)
-{
-  struct timespec pause = { (time_t)seconds, (long)((seconds - floor(seconds)) * 1e9) };
-
-  while (nanosleep(&pause, &pause) < 0 && errno == EINTR)
-    ;
-}
-
-static void open_gates(void)
-{
-  assert_int_equal(pipe(gates.go), 0);
-  assert_int_equal(pipe(gates.told), 0);
-}
-
-static void close_gates(void)
-{
-  for (int i = 0; i < 2; i++) {
-    close(gates.go[i]);
-    close(gates.told[i]);
-  }
-}
-
-static void sample_for(struct watch *watch, double seconds, int samples)
-{
-  for (int i = 0; i < samples; i++) {
-    ft_measure_sample(watch->measure);
-    doze(seconds / samples);
-  }
-}
 
 static char *take_mib(size_t mib, int flags, int advice)
 {
@@ -524,7 +358,6 @@ int main(void)
         a_child_between_two_samples_is_in_the_peak), /* first: ru_maxrss of all children */
     cmocka_unit_test(a_child_is_found_and_its_end_too),
     cmocka_unit_test(threads_are_no_processes),
-    cmocka_unit_test(a_daemon_stays_in_sight_of_its_subreaper),
     cmocka_unit_test(what_a_still_process_held_between_is_in_the_peak),
     cmocka_unit_test(what_ranks_do_together_adds_up_at_once),
     cmocka_unit_test(who_ended_is_not_added_to_who_came_after),

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "predictor/estimate/gpu_time.h"
+#include "predictor/graph/infer.h"
+#include "predictor/graph/kinds.h"
+
+/*
+ * Operations and bytes a second, dense, from NVIDIA's data sheets (A30, A100, H100, H200, GH200,
+ * DGX B200, GB200, RTX PRO 6000 Server); the link to the host in one direction (PCIe 4 or 5 of 16
+ * lanes, NVLink-C2C). The host is one of 32 cores with AVX2 at 2.5 GHz and eight channels of
+ * DDR4-3200, of which networks reach HOST_REACHES of what GPUs reach of theirs: an i9-10940X
+ * against an RTX 3090, the middle of 60 of timm's networks; between
+ * 0.34 and 0.54 lies half of them (0.40 and 0.54 of 80 others, their middle 0.45).
+ */
+#define HOST_REACHES 0.44
+
+static const struct speed {
+  const char *gpu;
+  double fp32, tf32, half; /* 1e12 operations */
+  double memory, link;     /* 1e9 bytes */
+} speeds[] = {
+  { "a100-40gb", 19.5, 156, 312, 1555, 31.5 },
+  { "a100-80gb", 19.5, 156, 312, 2039, 31.5 },
+  { "a30", 10.3, 82, 165, 933, 31.5 },
+  { "h100-80gb", 67, 494, 989, 3350, 63 },
+  { "h100-94gb", 60, 417, 835, 3900, 63 },
+  { "h100-96gb", 67, 494, 989, 3350, 63 },
+  { "gh200", 67, 494, 989, 4000, 450 },
+  { "h200", 67, 494, 989, 4800, 63 },
+  { "b200", 75, 1100, 2250, 8000, 63 },
+  { "gb200", 80, 1250, 2500, 8000, 450 },
+  { "rtx-pro-6000", 120, 252, 504, 1597, 63 },
+  { "cpu", 2.56 * HOST_REACHES, 2.56 * HOST_REACHES, 2.56 * HOST_REACHES, 205 * HOST_REACHES,
+    HUGE_VAL },
+};
+
+static const struct speed *speed_of(const struct ft_gpu *gpu)
+{
+  for (size_t i = 0; gpu && i < sizeof speeds / sizeof *speeds; i++)
+    if (strcmp(speeds[i].gpu, gpu->name) == 0)
+      return &speeds[i];
+  return &speeds[0];
+}
+
+/* PyTorch lets cuDNN's convolutions, and no other product, use TF32 unless told otherwise. */
+static double rate(const struct speed *s, const struct ft_gpu_run *run,
+                   const struct ft_operator *op)
+{
+  if (run->precision >= FT_PRECISION_AMP)
+    return s->half;
+  if (run->precision == FT_PRECISION_TF32 ||
+      (op->kind && (op->kind->work == FT_WORK_CONV || op->kind->work == FT_WORK_TRANSPOSED)))
+    return s->tf32;
+  return s->fp32;
+}
+
+/* Elements that OP reads and writes for all SAMPLES. */
+static double moved(const struct ft_graph *graph, const struct ft_layer *layer, double samples)
+{
+  double elements = layer->activations > 0 ? samples * (double)layer->activations : 0;
+
+  for (uint32_t i = 0; elements > 0 && i < layer->op->input_count; i++) {
+    const struct ft_tensor *x = &graph->tensors[layer->op->inputs[i]];
+    int64_t count = layer->op->inputs[i] ? ft_tensor_elements(x) : 0;
+
+    if (count > 0)
+      elements += (x->data ? samples : 1) * (double)count;
+  }
+  return elements;
+}
+
+double ft_gpu_step_seconds(struct ft_graph *graph, const struct ft_gpu_part *part,
+                           const struct ft_gpu_run *run, double offloaded, struct ft_error *err)
+{
+  const struct speed *s = speed_of(part->gpu);
+  const double compute = 1e12 * (part->compute > 0 ? part->compute : 1);
+  const double memory = 1e9 * s->memory * (part->memory > 0 ? part->memory : 1);
+  const double width = run->precision >= FT_PRECISION_AMP ? 2 : 4;
+  double forward = 0, backward = 0, exchange = 0;
+  struct ft_analysis analysis;
+  double samples;
+
+  if (ft_graph_analyse(graph, &run->sizes, &analysis, err) < 0)
+    return -1;
+  samples = analysis.scaled ? (double)run->sizes.batch : 1;
+  for (size_t i = 0; i < analysis.cost.layer_count; i++) {
+    const struct ft_layer *layer = &analysis.cost.layers[i];
+    double macs = layer->macs > 0 ? samples * (double)layer->macs : 0;
+
+    forward += fmax(2 * macs / (compute * rate(s, run, layer->op)),
+                    width * moved(graph, layer, samples) / memory);
+  }
+  if (run->training)
+    backward = 2 * forward; /* the gradients of inputs and of weights */
+  if (run->training && run->gpus > 1)
+    exchange = 2.0 * (run->gpus - 1) / run->gpus * (double)analysis.cost.parameter_bytes /
+               (1e9 * s->link) * (run->shard >= 3 ? 1.5 : 1); /* Rajbhandari et al. 2020 */
+  if (run->training && run->checkpoints > 1) /* all segments but the last once more */
+    backward += forward * (run->checkpoints - 1) / run->checkpoints;
+  return forward + fmax(backward, exchange) + 2 * offloaded / (1e9 * s->link);
+}

@@ -1,0 +1,40 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What an idle agent holds does not grow with the jobs that it has seen.
+: "${FT_TOP_SRCDIR:?}" "${FT_TOP_BUILDDIR:?}"
+. "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
+. "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
+if grep -q __asan_init "$agent"; then
+  skip "an idle agent's memory does not grow with its jobs" "built with sanitizers"
+  tap_done
+  exit
+fi
+
+# $1 more jobs; each is asked about and complete
+jobs=0
+play() {
+  local end=$((jobs + $1))
+  while [ $jobs -lt $end ]; do
+    jobs=$((jobs + 1))
+    "$announce" "$socket" job=$jobs app=brief feature=batch:$((1 + jobs % 16)) step=batch -- true
+  done
+  wait_until 60 said "job $jobs: brief, completed"
+  sleep 1.5 # the last one is asked about, and a child may seek an equation
+}
+
+kib() {
+  awk -v name="$1:" '$1 == name { print $2 }' "/proc/$pid/status"
+}
+
+config
+start
+wait_until 20 grep -q 22.05.8 "$state/site"
+play 40
+before=$(kib RssAnon)
+play 200
+after=$(kib RssAnon)
+[ -n "$before" ] && [ "$after" -lt $((before + 400)) ]
+ok $? "200 more jobs leave an idle agent at ${after:-?} KiB of its own, from ${before:-?}"
+echo "# $(kib VmRSS) KiB resident"
+stop
+tap_done

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Processes that have lost their parents, and processes that live in their parents' memory. */
+#include "config.h"
+
+#include "tests/unit/watch.h"
+
+enum { TOLD_FD = 3 };
+
+static const char *self; /* this program */
+
+/* The child of a child that ended at once, in a session of its own. */
+static void become_daemon(void)
+{
+  if (fork() > 0)
+    _exit(0);
+  setsid();
+  if (fork() > 0)
+    _exit(0);
+  hold_64();
+}
+
+static void a_daemon_stays_in_sight_of_its_subreaper(void **state)
+{
+  struct watch watch;
+  pid_t pid, daemon = 0;
+
+  (void)state;
+  assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
+  watch_open(&watch);
+  pid = begin(become_daemon);
+  assert_int_equal(waitpid(pid, NULL, 0), pid);
+  sample_until(&watch, has_64);
+  for (size_t i = 0; i < watch.tree->count; i++)
+    if (!watch.tree->members[i].skipped && watch.tree->members[i].rss_bytes >= 64.0 * FT_MIB)
+      daemon = watch.tree->members[i].pid;
+  assert_true(daemon > 1);
+  kill(daemon, SIGKILL);
+  while (waitpid(-1, NULL, 0) > 0)
+    ;
+  prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
+  watch_close(&watch);
+}
+
+/* Began anew with a mark in its environment, as whatever Slurm begins has one. */
+static void become_marked_daemon(void)
+{
+  if (dup2(gates.told[1], TOLD_FD) < 0)
+    _exit(9);
+  execle(self, self, "daemon", NULL, (char *[]){ "HOME=/", "FT_MARK=57", NULL });
+  _exit(9);
+}
+
+static bool is_there_or_waited_long(struct watch *watch)
+{
+  return has_64(watch) || ft_io_monotonic() - watch->tree->started > 1;
+}
+
+/* The double fork's child is init's before anybody has looked, in a session without a leader. */
+static void a_daemon_is_found_by_its_mark(void **state)
+{
+  static const struct {
+    const char *mark;
+    bool mine, found;
+  } cases[] = {
+    { "FT_MARK=57", true, true },
+    { "FT_MARK=57", false, false },
+    { "FT_MARK=5", true, false },
+    { "", true, false },
+    { "HOME=/", true, true },
+    { "a mark that is longer than the sixty-three characters that one may be at most", true, false },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    uid_t user = getuid();
+    struct watch watch;
+    pid_t pid, daemon = 0;
+    bool found;
+
+    open_gates();
+    watch_open(&watch);
+    /* like a slurmstepd's own: who began the daemon is not in its tree's sight any more */
+    ft_tree_set_mark(watch.tree, cases[i].mark, cases[i].mine ? user : user + 1);
+    pid = begin(become_marked_daemon);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_int_equal(read(gates.told[0], &daemon, sizeof daemon), sizeof daemon);
+    sample_until(&watch, is_there_or_waited_long);
+    found = ft_tree_find(watch.tree, daemon) != NULL;
+    kill(daemon, SIGKILL);
+    watch_close(&watch);
+    close_gates();
+    if (found != cases[i].found)
+      fail_msg("%s: %d", cases[i].mark, found);
+  }
+}
+
+/* A child in its parent's 64 MiB, as between a vfork and a slow exec, or with them copied. */
+static bool lend;
+
+static void share_64(void)
+{
+  char byte;
+  pid_t pid;
+
+  hold(64);
+  pid = lend ? vfork() : fork();
+  if (pid == 0) {
+    if (write(gates.told[1], "", 1) != 1)
+      _exit(9);
+    (void)!read(gates.go[0], &byte, 1);
+    _exit(0);
+  }
+  waitpid(pid, NULL, 0);
+}
+
+static void memory_that_vfork_lends_counts_once(void **state)
+{
+  static const struct {
+    bool lend;
+    size_t least, most; /* MiB */
+  } cases[] = { { true, 64, 100 }, { false, 128, 200 } };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct watch watch;
+    pid_t pid;
+    char byte;
+
+    lend = cases[i].lend;
+    open_gates();
+    watch_open(&watch);
+    pid = begin(share_64);
+    assert_int_equal(read(gates.told[0], &byte, 1), 1);
+    sample_for(&watch, 1.2, 12);
+    assert_int_equal(ft_tree_latest(watch.tree)->processes, 2);
+    assert_int_equal(write(gates.go[1], "", 1), 1);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    watch_close(&watch);
+    close_gates();
+    if (watch.seen.rss_bytes < cases[i].least * FT_MIB ||
+        watch.seen.rss_bytes > cases[i].most * FT_MIB)
+      fail_msg("%s: %.1f MiB", lend ? "vfork" : "fork",
+               (double)watch.seen.rss_bytes / (double)FT_MIB);
+  }
+}
+
+/* As a program of its own: a daemon that tells its pid at the descriptor 3. */
+static int be_daemon(void)
+{
+  pid_t pid;
+
+  if (fork() > 0)
+    return 0;
+  setsid();
+  if (fork() > 0)
+    _exit(0);
+  pid = getpid();
+  if (write(TOLD_FD, &pid, sizeof pid) != sizeof pid)
+    _exit(9);
+  alarm(30);
+  hold_64();
+  return 0;
+}
+
+int main(int argc, char **argv)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_daemon_stays_in_sight_of_its_subreaper),
+    cmocka_unit_test(a_daemon_is_found_by_its_mark),
+    cmocka_unit_test(memory_that_vfork_lends_counts_once),
+  };
+
+  if (argc > 1 && strcmp(argv[1], "daemon") == 0)
+    return be_daemon();
+  self = argv[0];
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

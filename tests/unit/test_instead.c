@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What would fit instead is what asking for it would tell. The files: tests/fixtures/graph. */
+#include "tests/unit/unit.h"
+
+#include "predictor/cli/predict_model.h"
+#include "predictor/estimate/gpu_params.h"
+
+#define MIB 1048576.0
+
+static const double safe = 0.95;
+
+static const struct {
+  const char *file, *input, *asked;
+} cases[] = {
+  { "onnx/torch-cnn.onnx", NULL, "batch=65536" },
+  { "onnx/torch-cnn.onnx", NULL, "batch=65537,optimizer=adam,accumulate=3" },
+  { "onnx/torch-cnn.onnx", NULL, "batch=4096,gpus=4,shard=1" },
+  { "onnx/torch-cnn.onnx", NULL, "batch=1000,precision=amp,checkpoint=2" },
+  { "onnx/torch-cnn.onnx", NULL, "batch=70001,mode=inference" },
+  { "onnx/attention.onnx", "sequence=128", "batch=2048,offload=on" },
+  { "onnx/attention.onnx", "sequence=512", "batch=777,attention=plain" },
+  { "torchscript/net-resnet-traced.pt", "3x64x64", "batch=5003" },
+  { "tensorflow/net-transformer.pb", NULL, "batch=3000,mode=inference,precision=tf32" },
+  { "hf/gpt2-head.json", "sequence=256", "batch=48,optimizer=adamw" },
+  { "hf/gpt2-head.json", "sequence=256", "batch=1" },
+};
+
+static struct ft_graph *open_graph(const char *name)
+{
+  const char *top = getenv("FT_TOP_SRCDIR");
+  struct ft_error err = { "" };
+  struct ft_graph *graph;
+  static char path[4096]; /* the graph names it */
+
+  (void)snprintf(path, sizeof path, "%s/tests/fuzz/corpus/%s", top ? top : ".", name);
+  graph = ft_graph_read(path, &err);
+  if (!graph)
+    fail_msg("%s: %s", name, err.text);
+  return graph;
+}
+
+/* Set SETTING in RUN, and the device where it says one, as `foretell predict --params` does. */
+static void apply(const char *setting, struct ft_gpu_run *run, const struct ft_gpu **gpu)
+{
+  struct ft_text list = ft_text_from(setting), one, name;
+
+  while (ft_text_until(&list, ',', &one)) {
+    assert_true(ft_text_until(&one, '=', &name));
+    if (ft_text_equals(name, "device"))
+      *gpu = ft_gpu_find("cpu");
+    else if (ft_gpu_params_set(run, name, one) != 1)
+      fail_msg("%s is no setting", setting);
+  }
+}
+
+/* A site whose GPUs take a tenth more than what is known. */
+static void tenth_more(void *context, const struct ft_gpu *gpu, struct ft_gpu_memory *memory)
+{
+  (void)context;
+  if (gpu && gpu->host)
+    return;
+  memory->bytes *= 1.1;
+  ft_gpu_memory_spread(memory, 1, 0);
+}
+
+static struct ft_gpu_memory told(const struct ft_instead_question *q, const struct ft_gpu *gpu,
+                                 const struct ft_gpu_run *run)
+{
+  struct ft_gpu_memory memory;
+  struct ft_error err;
+
+  if (ft_gpu_memory(q->graph, gpu, run, &memory, &err) < 0)
+    fail_msg("%s", err.text);
+  if (q->refine)
+    q->refine(q->context, gpu, &memory);
+  return memory;
+}
+
+static bool fits(const struct ft_instead_question *q, const struct ft_gpu *gpu,
+                 const struct ft_gpu_run *run)
+{
+  struct ft_gpu_memory memory = told(q, gpu, run);
+
+  return (gpu && gpu->host) || ft_estimate_quantile(&memory.need, q->probability) <= q->bytes;
+}
+
+static void check_hint(const struct ft_instead_question *q, const struct ft_instead *hint)
+{
+  const struct ft_gpu *gpu = q->part.gpu;
+  struct ft_gpu_run run = q->run;
+
+  apply(hint->setting, &run, &gpu);
+  assert_near(hint->bytes, told(q, gpu, &run).bytes, 1e-9);
+  if (!fits(q, gpu, &run))
+    fail_msg("%s does not fit", hint->setting);
+  if (!(hint->time > 0))
+    fail_msg("%s has no price", hint->setting);
+  if (strcmp(hint->change, "batch") != 0)
+    return;
+  run.sizes.batch++;
+  if (run.sizes.batch < q->run.sizes.batch && fits(q, gpu, &run))
+    fail_msg("%s is not the largest batch", hint->setting);
+}
+
+static size_t check_case(size_t c, const struct ft_instead_question *asked)
+{
+  struct ft_instead_question q = *asked;
+  struct ft_instead list[FT_INSTEADS];
+  size_t count;
+
+  if (fits(&q, q.part.gpu, &q.run))
+    return 0;
+  count = ft_instead_find(&q, list);
+  for (size_t i = 0; i < count; i++)
+    check_hint(&q, &list[i]);
+  if (!count || strcmp(list[count - 1].change, "cpu") != 0)
+    fail_msg("%s, %s: the CPU is not told", cases[c].file, cases[c].asked);
+  return count - 1;
+}
+
+static void a_hint_is_what_asking_for_it_would_tell(void **state)
+{
+  static const double parts[] = { 0.3, 0.6, 0.8, 0.95 };
+  size_t hints = 0;
+
+  (void)state;
+  for (size_t c = 0; c < COUNT_OF(cases); c++) {
+    struct ft_instead_question q = { .graph = open_graph(cases[c].file), .probability = safe };
+    struct ft_gpu_memory whole;
+    struct ft_error err;
+
+    ft_gpu_run_begin(&q.run);
+    q.run.sizes.input = cases[c].input;
+    apply(cases[c].asked, &q.run, &q.part.gpu);
+    for (size_t g = 0; g < 3; g++) {
+      q.part = (struct ft_gpu_part){ .gpu = g < 2 ? ft_gpu_at(2 * g) : NULL };
+      q.refine = g == 1 ? tenth_more : NULL;
+      if (ft_gpu_memory(q.graph, q.part.gpu, &q.run, &whole, &err) < 0)
+        fail_msg("%s", err.text);
+      for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        q.bytes =
+            (double)whole.context_bytes + parts[i] * (whole.bytes - (double)whole.context_bytes);
+        hints += check_case(c, &q);
+      }
+    }
+    ft_graph_free(q.graph);
+  }
+  if (hints < 150)
+    fail_msg("only %zu hints", hints);
+}
+
+static bool has(const struct ft_instead *list, size_t count, const char *change)
+{
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(list[i].change, change) == 0)
+      return true;
+  return false;
+}
+
+static void every_workaround_is_tried(void **state)
+{
+  static const char *const training[] = { "precision", "batch",   "checkpoint",
+                                          "gpus",      "offload", "cpu" };
+  struct ft_instead_question q = { .graph = open_graph("hf/gpt2-head.json"),
+                                   .part.gpu = ft_gpu_at(0),
+                                   .bytes = 4096 * MIB,
+                                   .probability = safe };
+  struct ft_instead list[FT_INSTEADS];
+  size_t count;
+
+  (void)state;
+  ft_gpu_run_begin(&q.run);
+  q.run.sizes.input = "sequence=256";
+  for (q.run.sizes.batch = 1024; fits(&q, q.part.gpu, &q.run);)
+    q.run.sizes.batch += q.run.sizes.batch / 4;
+  count = ft_instead_find(&q, list);
+  for (size_t i = 0; i < COUNT_OF(training); i++)
+    if (!has(list, count, training[i]))
+      fail_msg("%s is not told", training[i]);
+  q.run.training = false;
+  while (fits(&q, q.part.gpu, &q.run))
+    q.run.sizes.batch += q.run.sizes.batch / 4;
+  count = ft_instead_find(&q, list);
+  assert_false(has(list, count, "checkpoint") || has(list, count, "offload"));
+  for (size_t i = 0; i < count; i++)
+    assert_null(strstr(list[i].setting, "accumulate"));
+  ft_graph_free(q.graph);
+}
+
+/* Of steps: half as many bits take less time, what travels to the host and back more; a seventh of
+ * a GPU takes longer than all of it. */
+static void what_costs_time_is_said_to(void **state)
+{
+  struct ft_graph *graph = open_graph("torchscript/net-resnet-traced.pt");
+  struct ft_gpu_part whole = { .gpu = ft_gpu_at(0) }, slice = whole,
+                     host = { .gpu = ft_gpu_find("cpu") };
+  struct ft_gpu_run run, other;
+  struct ft_error err;
+  double seconds;
+
+  (void)state;
+  slice.compute = 1.0 / 7;
+  slice.memory = 1.0 / 8;
+  ft_gpu_run_begin(&run);
+  run.sizes.input = "3x64x64";
+  run.sizes.batch = 64;
+  seconds = ft_gpu_step_seconds(graph, &whole, &run, 0, &err);
+  assert_true(seconds > 0);
+  assert_true(ft_gpu_step_seconds(graph, &whole, &run, 1e9, &err) > seconds + 0.03);
+  assert_true(ft_gpu_step_seconds(graph, &slice, &run, 0, &err) > 6 * seconds);
+  assert_true(ft_gpu_step_seconds(graph, &host, &run, 0, &err) > 5 * seconds);
+  other = run;
+  other.precision = FT_PRECISION_BF16;
+  assert_true(ft_gpu_step_seconds(graph, &whole, &other, 0, &err) < 0.51 * seconds);
+  other = run;
+  other.checkpoints = 4; /* three of four forward passes more, of three in all */
+  assert_near(ft_gpu_step_seconds(graph, &whole, &other, 0, &err), 1.25 * seconds, 1e-6);
+  other = run;
+  other.training = false;
+  assert_near(ft_gpu_step_seconds(graph, &whole, &other, 0, &err), seconds / 3, 1e-6);
+  ft_graph_free(graph);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_hint_is_what_asking_for_it_would_tell),
+    cmocka_unit_test(every_workaround_is_tried),
+    cmocka_unit_test(what_costs_time_is_said_to),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
