@@ -54,10 +54,11 @@ void ft_job_pack(struct job *job)
 
 bool ft_job_unpack(struct job *job)
 {
-  ft_observation *o = job->o ? NULL : malloc(sizeof *o);
+  ft_observation *o;
 
   if (job->o)
     return true;
+  o = job->packed.length ? malloc(sizeof *o) : NULL;
   if (!o ||
       ft_record_decode(FT_RECORD_OBSERVATION, job->packed.data, job->packed.length, o, NULL) < 0) {
     free(o);
@@ -66,6 +67,13 @@ bool ft_job_unpack(struct job *job)
   ft_buf_free(&job->packed);
   job->o = o;
   return true;
+}
+
+void ft_job_forget(struct job *job)
+{
+  ft_buf_free(&job->packed);
+  free(job->o);
+  job->o = NULL;
 }
 
 void ft_job_set_restart(struct job *job, uint32_t restart_count)

@@ -41,7 +41,7 @@ struct job {
   ft_elements *elements; /* of the job array that this is one of; NULL: nothing is known of files */
   size_t elements_count;
   ft_observation *earlier; /* what an agent before us measured; NULL: nothing */
-  ft_observation *o;       /* NULL: packed */
+  ft_observation *o;       /* NULL: packed or forgotten */
   struct ft_buf packed;    /* its record */
   struct job *next;
 };
@@ -52,10 +52,12 @@ void ft_job_free(struct job *job);
 
 /*
  * Of a job that is over the observation is only kept for what Slurm may still say: as a record it
- * takes a twentieth. Unpack before `o` is used; false out of memory.
+ * takes a twentieth. Unpack before `o` is used; false out of memory, or when it was forgotten:
+ * nothing more is to be said of it.
  */
 void ft_job_pack(struct job *job);
 bool ft_job_unpack(struct job *job);
+void ft_job_forget(struct job *job);
 
 void ft_job_set_restart(struct job *job, uint32_t restart_count);
 

@@ -467,7 +467,9 @@ double ft_jobs_tick(struct ft_jobs *jobs, struct ft_instant now)
       drop(jobs, job);
       continue;
     }
-    if (job->phase != PHASE_LIVE)
+    if (job->phase == PHASE_DONE && job->verdict.settled && !job->asking)
+      ft_job_forget(job);
+    else if (job->phase != PHASE_LIVE)
       ft_job_pack(job);
     look(jobs, job, now);
     if (!job->asking && now.monotonic >= job->next_ask) {

@@ -722,6 +722,24 @@ static void what_is_over_is_held_small(void **state)
   assert_int_equal(w.last.rss_bytes, 50 * FT_MIB);
 }
 
+/* Only that it was there, for what is announced late. */
+static void what_is_settled_is_held_smaller(void **state)
+{
+  enum { JOBS = 1000 };
+  size_t before = in_use();
+
+  (void)state;
+  for (uint32_t job = 1; job <= JOBS; job++) {
+    begin_batch(job);
+    (void)task_end(job, BATCH, 0);
+  }
+  assert_true(in_use() - before < JOBS * sizeof(ft_observation) / 16);
+  assert_false(task_end(500, BATCH, SIGKILL));
+  assert_false(job_end(500));
+  answer(500, true, FT_OUTCOME_CANCELLED);
+  assert_int_equal(w.finished, JOBS);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -751,6 +769,7 @@ int main(void)
     TEST(what_is_over_makes_way),
     TEST(complete_jobs_are_dropped),
     TEST(what_is_over_is_held_small),
+    TEST(what_is_settled_is_held_smaller),
   };
 
   return cmocka_run_group_tests_name("agent jobs", tests, NULL, NULL);
