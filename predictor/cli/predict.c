@@ -73,14 +73,16 @@ static int look_at_site(struct question *q, struct ft_error *err)
   return ft_layout_read_apps(q->state_fd, &q->site, &q->site_apps, err);
 }
 
-/* The user's declared apps come first. A broken apps.conf is said, and counts for nothing. */
+/* The user's declared apps come first. A broken apps.conf is said, and counts for nothing. One's
+ * own lie where HOME says, as for the plugin. */
 static void gather_apps(struct question *q)
 {
+  const char *home = q->asked.user ? q->user.home : getenv("HOME");
   char path[PATH_MAX + 32];
   struct ft_error err;
 
-  (void)snprintf(path, sizeof path, "%s/.config/foretell/apps.conf", q->user.home);
-  if (q->site.user_apps && q->user.home[0] && access(path, R_OK) == 0 &&
+  (void)snprintf(path, sizeof path, "%.*s/.config/foretell/apps.conf", PATH_MAX, home ? home : "");
+  if (q->site.user_apps && home && *home && access(path, R_OK) == 0 &&
       ft_config_read_apps(path, q->apps, APPS / 2, &q->app_count, &err) < 0) {
     ft_complain(q->name, 0, "%s", err.text);
     q->app_count = 0;

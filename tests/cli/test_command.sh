@@ -103,6 +103,15 @@ is "$status:$err" \
   "one that cannot be read costs a line"
 run predict --state="$state" "$scratch/none.sh"
 is "$status" 2 "a script that is not there is wrong input"
+mkdir -p "$scratch/.config/foretell"
+printf '%s\n' 'app declared { command = "*train.py*"  number = {"--batch"} }' \
+  >"$scratch/.config/foretell/apps.conf"
+run predict --state="$state" --json --wrap='python3 train.py --batch 16 --arch unet'
+is "$(json app)" '"declared"' "one's own apps.conf lies where HOME says, as for sbatch"
+printf '%s\n' 'app declared {' '  comand = "*"' '}' >"$scratch/.config/foretell/apps.conf"
+run predict --state="$state" --wrap='python3 train.py --batch 16'
+like "$status:$err" '^0:foretell predict: .*apps.conf: line 2: ' "where it is broken is said"
+rm "$scratch/.config/foretell/apps.conf"
 refused() { # NAME EXPECTED: what lies in $scratch/odd is no script for sbatch either
   run predict --state="$state" "$scratch/odd"
   is "$status:$err" "2:foretell predict: $scratch/odd: $2" "$1 is no script"

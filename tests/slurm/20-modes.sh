@@ -102,6 +102,13 @@ is "$status $(job_field "$id" MinMemoryNode)" "0 0" "--mem=0, the whole node, is
 try --predict-mem --exclusive
 is "$status" 0 "--exclusive is submitted"
 between "$(said)" 0 1 "with at most one line"
+try -p roomy,main --predict-mem=check
+like "$err" 'with the default of partition main, 10 MiB, it would run out of memory' \
+  "a job has what the least of its partitions gives"
+try -p roomy,main --predict-mem
+is "$(asked "$id")" "$said_mem" "and is set what it needs in each"
+try -p roomy,setting
+is "$(asked "$id") $(said)" "2000M 1" "where not all of them set, it is told and left alone"
 try -p capped --predict-mem
 is "$status" 0 "a partition with MaxMemPerCPU takes the job"
 between "$(job_field "$id" NumCPUs)" 1 1 "and gives it no CPU more for foretell's sake"

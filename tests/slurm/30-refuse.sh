@@ -34,6 +34,9 @@ refused srun srun --mem=40M --predict-app=steady true
 refused 'an array' sbatch --array=1-4 --mem=40M --predict-app=steady --wrap true
 refused 'the second component of a heterogeneous job' \
   sbatch --mem=500M --predict-app=steady : --mem=40M --predict-app=steady --wrap true
+refused 'a list with a partition that refuses nothing' \
+  sbatch -p open,main --mem=40M --predict-app=steady --wrap true
+refused 'the same list from its other end' sbatch -p main,open --mem=40M --predict-app=steady --wrap true
 refused '--mem-per-cpu' sbatch --mem-per-cpu=10M -c 2 --predict-app=steady --wrap true
 like "$err" 'ask for --mem-per-cpu=' "and answered in its own unit"
 is "$(jobs)" "$before" "no job exists"

@@ -75,6 +75,9 @@ train 1 --predict-mig -p hopper
 is "$(gres "$id")" gpu:nvidia_h100_80gb_hbm3_1g.10gb:1 "and nvidia_h100_80gb_hbm3_1g.10gb"
 train 160 --predict-mig -p odd
 is "$(gres "$id")" gpu:mig-3g_71gb:1 "a slice of 16 GiB that nobody says the GPU of is known by its name"
+train 1 --predict-mig -p plain,main,strict
+is "$(gres "$id")" gpu:1g.5gb:1 "of several partitions it is a slice that most have"
+like "$err" 'set to gpu:1g.5gb:1, which 2 of its 3 partitions have$' "and who has none is counted"
 train 1 --predict-mig --gres=nic:2 -p long
 is "$(gres "$id")" nic:2,gpu:nvidia_a100_1g.5gb:1 "what else was asked for stays"
 train 1 --predict-mig --gres=gpu:2
