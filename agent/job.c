@@ -186,14 +186,18 @@ void ft_job_take_record(struct job *job, const struct ft_slurm_job *answer)
   set_once(answer->name, o->job_name, sizeof o->job_name);
 }
 
-/* The end that nobody announced, by Slurm's clock. */
+/*
+ * By how much it was noticed too late both clocks say, if only they agree about now: what may have
+ * been put on or back while the job ran changes no duration.
+ */
 void ft_job_take_end(struct job *job, const struct ft_slurm_job *answer)
 {
-  if (!answer || !answer->over || answer->end_time < job->o->start_time ||
-      answer->end_time > job->o->end_time)
+  double late = answer ? job->o->end_time - answer->end_time : 0;
+
+  if (!answer || !answer->over || late < 0 || late >= job->o->runtime_seconds)
     return;
   job->o->end_time = answer->end_time;
-  job->o->runtime_seconds = answer->end_time - job->o->start_time;
+  job->o->runtime_seconds -= late;
 }
 
 struct step *ft_job_find_step(struct job *job, uint32_t id)

@@ -80,9 +80,8 @@ static double copied_of(const struct ft_tree *tree, const struct ft_member *memb
 
   if (!parent || !ft_member_lives(parent))
     return 0;
-  return fmax(fmin(member->rss_bytes - member->shared_bytes,
-                   parent->rss_bytes - parent->shared_bytes),
-              0);
+  return fmax(
+      fmin(member->rss_bytes - member->shared_bytes, parent->rss_bytes - parent->shared_bytes), 0);
 }
 
 /* Whether so much of SAMPLE's RSS is counted more than once that PSS says something new. */

@@ -74,8 +74,8 @@ static double part_of(const struct ft_tree *tree, struct ft_member *member)
  * two samples since the last look. The others then held what they held at the samples
  * around it; the least of those is what is added.
  */
-static void look_between(struct ft_measure *measure, struct ft_tree *tree,
-                         struct ft_member *member, double total)
+static void look_between(struct ft_measure *measure, struct ft_tree *tree, struct ft_member *member,
+                         double total)
 {
   char text[4096];
   double high, others = member->others_bytes;
@@ -160,8 +160,8 @@ static void close_(struct ft_measure *measure, struct ft_tree *tree, void *state
   ft_most(&peak, tree->spike_bytes);
   ft_most(&peak, tree->end_rss_bytes);
   ft_measure_put(&out->has_rss_bytes, &out->rss_bytes, peak);
-  tree->rss_is_bound = tree->ends_lost ||
-                       tree->may_bytes - peak > fmax(BOUND_PART * peak, BOUND_BYTES);
+  tree->rss_is_bound =
+      tree->ends_lost || tree->may_bytes - peak > fmax(BOUND_PART * peak, BOUND_BYTES);
   ft_measure_put(&out->has_largest_process_bytes, &out->largest_process_bytes, tree->largest_bytes);
   ft_measure_put(&out->has_swap_bytes, &out->swap_bytes, tree->most_swap_bytes);
   ft_measure_put(&out->has_hugetlb_bytes, &out->hugetlb_bytes, tree->most_hugetlb_bytes);

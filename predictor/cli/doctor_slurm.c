@@ -25,7 +25,7 @@
 enum { ANSWER_SECONDS = 10 };
 
 /* Of plugstack.conf with what it includes: a file that includes itself twice has no end. */
-enum { INCLUDE_DEPTH = 4, FILES_LIMIT = 256 };
+enum { INCLUDE_DEPTH = 4, FILES_LIMIT = 64 };
 
 extern char **environ;
 

@@ -69,6 +69,30 @@ wait_until 60 said 'job 5: daemon, completed'
 said 'job 5: daemon, completed, 1[2-4][0-9](\.[0-9])? MiB'
 ok $? "a daemon of a double fork is in its job's peak"
 
+# ---- what it cannot measure here, and how often it looks
+
+missing=$(sed -n 's/^foretelld: \([a-z]*\): not measured here: .*/\1/p' "$scratch/log")
+is "$(printf '%s' "$missing" | sort | uniq -d)" "" "each sampler that does not work is named once"
+"$FT_TOP_BUILDDIR/predictor/cli/foretell" doctor --config "$scratch/foretell.conf" --json \
+  >"$scratch/doctor" 2>/dev/null
+sed -n 's/^foretelld: \([a-z]*: \)not measured here: /\1/p' "$scratch/log" | sort >"$scratch/said"
+python3 - "$scratch/doctor" >"$scratch/told" <<'END'
+import json, sys
+for check in json.load(open(sys.argv[1]))["checks"]:
+    if check["name"] in ("rss", "exits", "pss", "cgroup", "io", "papi", "perf", "nvml") \
+            and check["status"] != "ok":
+        print(check["name"] + ": " + check["text"])
+END
+is "$(sort "$scratch/told")" "$(cat "$scratch/said")" "and doctor says the same of them"
+config 'sample_hz = 40'
+stop
+start
+"$announce" "$socket" job=4 app=often -- sleep 1
+wait_until 60 said 'job 4: often, completed'
+samples=$(sed -n 's/.*job 4: often.* \([0-9]*\) samples.*/\1/p' "$scratch/log")
+test "${samples:-0}" -ge 20 && test "$samples" -le 60
+ok $? "sample_hz = 40 is 40 samples a second ($samples)"
+
 # ---- what it refuses
 
 "$agent" -c "$scratch/foretell.conf" 2>"$scratch/second"

@@ -3,6 +3,7 @@
 #ifndef FT_TESTS_FUZZ_INPUT_H
 #define FT_TESTS_FUZZ_INPUT_H
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -31,6 +32,19 @@ static inline int fuzz_fd(const uint8_t *data, size_t size)
     fd = memfd_create("fuzz", MFD_CLOEXEC);
   fuzz_fill(fd, data, size);
   return fd;
+}
+
+/* A new folder, in memory where there is such a file system: some inputs are files of a name. */
+static inline void fuzz_folder(char out[64])
+{
+  static const char *const places[] = { "/dev/shm", "/tmp" };
+  bool made = false;
+
+  for (int i = 0; i < 2 && !made; i++) {
+    (void)snprintf(out, 64, "%s/foretell-fuzz-XXXXXX", places[i]);
+    made = mkdtemp(out) != NULL;
+  }
+  fuzz_must(made);
 }
 
 /* What a reader said of it when it refused: one line. */
