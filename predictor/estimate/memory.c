@@ -28,9 +28,9 @@ enum { LEAST_BANDED = 2, MOST_BANDED = 8 };
 #define FEW_RUNS 6.0
 #define FEW_POWER 1.5
 
-/* The interval is no narrower than that, but that so many runs of a small job say more of how alike
- * they are than the half MiB: twice as many allow half of it. */
-#define SURE_RUNS 20.0
+/* From so many runs on their ranks alone give a 90 % interval: one lies beyond it on each side.
+ * What any two runs may differ by is for fewer, and for the levels beyond the interval. */
+#define RANKED_RUNS 20
 
 /* e to this times wider or narrower, not more. */
 #define MOST_BAND 2.0
@@ -59,6 +59,25 @@ static void calibrate(double quantile[FT_ESTIMATE_LEVELS], double band, double l
   }
 }
 
+/* The levels beyond the interval are those of a normal distribution of standard deviation LEAST at
+ * least. */
+static void keep_beyond(double quantile[FT_ESTIMATE_LEVELS], double least)
+{
+  for (int i = 0; i < FT_ESTIMATE_LEVELS; i++) {
+    double away = quantile[MIDDLE] + least * ft_normal_quantile(ft_estimate_levels[i]);
+
+    if (i < LEAST_BANDED)
+      quantile[i] = fmin(quantile[i], away);
+    else if (i > MOST_BANDED)
+      quantile[i] = fmax(quantile[i], away);
+  }
+}
+
+double ft_memory_widening(unsigned runs)
+{
+  return 1 + pow(FEW_RUNS / fmax(runs, 1), FEW_POWER);
+}
+
 /*
  * Wider where RUNS are few: up to what was the second level above the interval, which keeps what an
  * amount is chosen by nearly where it is. By how wide a side's own tail is: of a program that does
@@ -68,7 +87,7 @@ static void allow_for_few(double quantile[FT_ESTIMATE_LEVELS], unsigned runs)
 {
   /* of a normal distribution, from the middle to 95 % as a part of from 75 % there */
   static const double tails = 1.695;
-  double more = pow(FEW_RUNS / fmax(runs, 1), FEW_POWER), middle = quantile[MIDDLE];
+  double more = ft_memory_widening(runs) - 1, middle = quantile[MIDDLE];
   double below = fmin(middle - quantile[LEAST_BANDED],
                       tails * (quantile[LOWER_QUARTER] - quantile[LEAST_BANDED]));
   double above = fmin(quantile[MOST_BANDED] - middle,
@@ -93,25 +112,24 @@ static int estimate(const ft_model *model, const ft_feature *features, size_t co
   float x[sizeof model->columns / sizeof *model->columns];
   unsigned evidence = model->completed < MOST_EVIDENCE ? model->completed : MOST_EVIDENCE;
   struct ft_centre centre;
-  double least, small;
+  double least, within;
 
   *out = (struct ft_estimate){ .runs = model->completed };
   if (!model->has_evaluator || (!evidence && !e->has_bound_log))
     return ft_error_set(err, "%s: no completed run yet", model->app);
   ft_columns_fill(model->columns, model->columns_count, features, count, x);
   ft_evaluate_centre(e, x, model->columns_count, &centre);
-  small = LEAST_BYTES / exp(fmax(centre.log, log(FT_MIB)));
-  least = LEAST_PART + small;
+  least = LEAST_PART + LEAST_BYTES / exp(fmax(centre.log, log(FT_MIB)));
+  within = evidence < RANKED_RUNS || centre.doubt > 0 ? least : 0;
   ft_spread_quantiles(e->residuals, e->residuals_count,
-                      evidence < e->residuals_count ? evidence : e->residuals_count, PRIOR, least,
+                      evidence < e->residuals_count ? evidence : e->residuals_count, PRIOR, within,
                       ft_estimate_levels, FT_ESTIMATE_LEVELS, out->quantile);
+  keep_beyond(out->quantile, least);
   ft_estimate_widen(out->quantile, centre.doubt);
   if (!e->has_bound_log && !alike)
     allow_for_few(out->quantile, model->completed);
   if (!e->has_bound_log)
-    calibrate(out->quantile, e->band,
-              (LEAST_PART + small * fmin(1, SURE_RUNS / fmax(evidence, 1))) *
-                  (1 + 2 / fmax(model->completed, 1)));
+    calibrate(out->quantile, e->band, within * (1 + 2 / fmax(model->completed, 1)));
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++) {
     /* within 2^-60 and 2^60 bytes, so that every reader of it stays finite */
     out->quantile[i] = exp(fmin(fmax(centre.log + out->quantile[i], -60 * M_LN2), 60 * M_LN2));

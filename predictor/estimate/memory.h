@@ -23,4 +23,8 @@ int ft_estimate_memory(const ft_model *model, const ft_feature *features, size_t
 int ft_estimate_alike(const ft_model *model, const ft_feature *features, size_t count,
                       struct ft_estimate *out, struct ft_error *err);
 
+/* How many times wider than RUNS known ones show the interval of those to come is told: the first
+ * are more alike than those after them. 1 for ever more. */
+double ft_memory_widening(unsigned runs);
+
 #endif
