@@ -194,9 +194,9 @@ static void set_ends(struct ft_tree *tree, const struct ft_exits *exits, size_t 
     struct ft_member *member = &tree->members[i];
     ptrdiff_t end = end_of(exits, count, member->pid);
 
-    member->ended_at = end < 0 ? INFINITY
-                               : (double)member->start * tree->measure->tick_seconds +
-                                     exits->of[end].life_seconds;
+    member->ended_at =
+        end < 0 ? INFINITY
+                : (double)member->start * tree->measure->tick_seconds + exits->of[end].life_seconds;
   }
 }
 

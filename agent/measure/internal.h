@@ -157,6 +157,9 @@ struct ft_tree {
   void *states[FT_SAMPLERS_LIMIT]; /* by report; NULL where the sampler does not work here */
 };
 
+/* Open such a file to be kept: never waiting, whatever stands there. Returns -1 with errno. */
+int ft_proc_open(int fd, const char *name);
+
 /*
  * Read the file NAME (a path without a leading '/', below FD) into TEXT of SIZE
  * bytes, cut there and ended by NUL. Returns the length, or -1 with errno.
@@ -249,6 +252,12 @@ void ft_exits_forget(struct ft_measure *measure);
 
 /* Release what the cgroup sampler's probe found. */
 void ft_cgroup_forget(struct ft_measure *measure);
+
+/*
+ * Put VALUE into FIELD of an observation; where it is negative it was not measured, and where no
+ * machine has so much (2^62) what it was read from is not to be believed: neither is told.
+ */
+void ft_measure_put(bool *has, uint64_t *field, double value);
 
 /* Put VALUE into MOST where it is higher (or the first). */
 void ft_most(double *most, double value);

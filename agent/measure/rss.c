@@ -145,14 +145,6 @@ static void sample(struct ft_measure *measure, struct ft_tree *tree, void *state
   ft_most(&tree->most_hugetlb_bytes, hugetlb);
 }
 
-static void put(bool *has, uint64_t *field, double value)
-{
-  if (value < 0)
-    return;
-  *has = true;
-  *field = (uint64_t)value;
-}
-
 /*
  * The largest process by the kernel's account bounds the sum from below, whenever it
  * lived: a task that began and ended between two samples is in it.
@@ -167,12 +159,12 @@ static void close_(struct ft_measure *measure, struct ft_tree *tree, void *state
   ft_most(&tree->largest_bytes, tree->end_rss_bytes);
   ft_most(&peak, tree->spike_bytes);
   ft_most(&peak, tree->end_rss_bytes);
-  put(&out->has_rss_bytes, &out->rss_bytes, peak);
+  ft_measure_put(&out->has_rss_bytes, &out->rss_bytes, peak);
   tree->rss_is_bound = tree->ends_lost ||
                        tree->may_bytes - peak > fmax(BOUND_PART * peak, BOUND_BYTES);
-  put(&out->has_largest_process_bytes, &out->largest_process_bytes, tree->largest_bytes);
-  put(&out->has_swap_bytes, &out->swap_bytes, tree->most_swap_bytes);
-  put(&out->has_hugetlb_bytes, &out->hugetlb_bytes, tree->most_hugetlb_bytes);
+  ft_measure_put(&out->has_largest_process_bytes, &out->largest_process_bytes, tree->largest_bytes);
+  ft_measure_put(&out->has_swap_bytes, &out->swap_bytes, tree->most_swap_bytes);
+  ft_measure_put(&out->has_hugetlb_bytes, &out->hugetlb_bytes, tree->most_hugetlb_bytes);
 }
 
 const struct ft_sampler ft_sampler_rss = {

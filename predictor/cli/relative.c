@@ -341,7 +341,7 @@ int ft_command_relative(int argc, char **argv)
     { 0, "folds", "N", "parts to hold out; default: each group, 10 parts of more than 60",
       FT_OPTION_COUNT, &o.folds },
     LEARNER_OPTIONS(o),
-    { 0, "plot", "PREFIX", "draw PREFIX-distribution.svg, -vector.svg, -order.svg and -roc.svg",
+    { 0, "plot", "PREFIX", "draw PREFIX-distribution.svg, -vector, -order, -error and -roc",
       FT_OPTION_STRING, &o.plot },
     STORE_OPTIONS(o),
     { 0 }

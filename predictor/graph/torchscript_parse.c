@@ -141,6 +141,24 @@ static int loop(struct ft_script_text *p, int indent, struct ft_script_statement
   return !s->value || !s->body || colon(p) < 0 ? -1 : block(p, indent, s->body);
 }
 
+/* "with no_grad as x:" changes nothing that is asked here: its block is always taken. */
+static int with(struct ft_script_text *p, int indent, struct ft_script_statement *s)
+{
+  if (!ft_script_expression(p))
+    return -1;
+  ft_script_blanks(p, false);
+  if (ft_script_literal(p, "as") && !targets(p))
+    return -1;
+  s->verb = FT_SCRIPT_IF;
+  s->value = ft_script_new(p, FT_SCRIPT_VALUE);
+  s->body = ft_build_take(p->build, sizeof *s->body);
+  s->otherwise = ft_build_take(p->build, sizeof *s->otherwise);
+  if (!s->value || !s->body || !s->otherwise)
+    return -1;
+  s->value->value = ft_value_bool(true);
+  return colon(p) < 0 ? -1 : block(p, indent, s->body);
+}
+
 /* An assignment, with or without a type, or an expression. */
 static int simple(struct ft_script_text *p, struct ft_script_statement *s)
 {
@@ -173,6 +191,9 @@ static int statement(struct ft_script_text *p, int indent, struct ft_script_body
   } else if (ft_script_literal(p, "for") || ft_script_literal(p, "while")) {
     s.verb = p->at[-1] == 'r' ? FT_SCRIPT_FOR : FT_SCRIPT_WHILE;
     if (loop(p, indent, &s) < 0)
+      return -1;
+  } else if (ft_script_literal(p, "with")) {
+    if (with(p, indent, &s) < 0)
       return -1;
   } else if (ft_script_literal(p, "return")) {
     s.verb = FT_SCRIPT_RETURN;

@@ -141,6 +141,30 @@ static void what_is_written_into_a_tensor_counts(void **state)
   }
 }
 
+/* A result of unknown number is no reason to lose what goes into it: 56 + 72 + 27. */
+static void what_is_not_followed_keeps_its_weights(void **state)
+{
+  struct ft_analysis a;
+  struct ft_graph *graph = analyse("torchscript/net-rare-scripted.pt", 4, "6", &a);
+
+  (void)state;
+  assert_int_equal(a.cost.parameters, 155);
+  assert_true(a.cost.unknown > 0);
+  ft_graph_free(graph);
+}
+
+/* 2 x 55 + 5 of the lines and their shift, 2 + 6 + 2 of the normalised filters. */
+static void what_losses_are_made_of_counts(void **state)
+{
+  struct ft_analysis a;
+  struct ft_graph *graph = analyse("torchscript/net-losses-traced.pt", 4, "x=10,y=batch", &a);
+
+  (void)state;
+  assert_int_equal(a.cost.parameters, 125);
+  assert_int_equal(a.cost.unknown + a.cost.unresolved, 0);
+  ft_graph_free(graph);
+}
+
 static void a_batch_multiplies_and_may_be_asked_again(void **state)
 {
   static const struct {
@@ -475,6 +499,8 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_same_network_costs_the_same_from_every_framework),
     cmocka_unit_test(what_is_written_into_a_tensor_counts),
+    cmocka_unit_test(what_is_not_followed_keeps_its_weights),
+    cmocka_unit_test(what_losses_are_made_of_counts),
     cmocka_unit_test(a_batch_multiplies_and_may_be_asked_again),
     cmocka_unit_test(a_long_loop_is_counted),
     cmocka_unit_test(branches_are_followed_by_size_and_kept_by_data),
