@@ -59,6 +59,7 @@ static void give_inputs(struct ft_plan *p, uint32_t i, uint32_t gradient)
   const struct ft_fusion *fusion = &p->fusions[i];
   struct ft_backward rule = ft_backward_of(op);
   int64_t result = ft_plan_bytes(p, op->outputs[0]);
+  uint32_t spelt[2]; /* gradients of attention's probabilities and scores */
 
   if (fusion->kind == FT_FUSED_ATTENTION) {
     uint32_t delta = ft_plan_take(p, ft_times(4 * p->options->batch, fusion->groups));
@@ -80,6 +81,8 @@ static void give_inputs(struct ft_plan *p, uint32_t i, uint32_t gradient)
     give_conv(p, op);
     return;
   }
+  for (int k = 0; k < 2; k++)
+    spelt[k] = ft_plan_take(p, ft_plan_scores(p, op));
   for (uint32_t j = 0; j < op->input_count; j++) {
     uint32_t t = op->inputs[j], full = 0;
     uint8_t how = ft_plan_pads_pool(p, op) ? FT_GRADIENT_PASSES : rule.gradient;
@@ -98,6 +101,8 @@ static void give_inputs(struct ft_plan *p, uint32_t i, uint32_t gradient)
     give(p, t, gradient, how);
     ft_plan_drop(p, full);
   }
+  for (int k = 0; k < 2; k++)
+    ft_plan_drop(p, spelt[k]);
 }
 
 void ft_plan_backward(struct ft_plan *p, uint32_t i)

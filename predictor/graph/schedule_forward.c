@@ -138,6 +138,8 @@ static void save_all(struct ft_plan *p, uint32_t i)
   }
   if (ft_backward_of(op).in_place && !ft_plan_is(op, "Relu") && !ft_plan_in_place(p, op))
     saves = FT_SAVES_FIRST;
+  if (ft_plan_scores(p, op))
+    saves &= ~(unsigned)FT_SAVES_RESULT; /* which the fused kernel needs */
   save_extras(p, i, saves);
   if (saves & FT_SAVES_FIRST)
     save(p, i, ft_plan_input(op, 0));
@@ -249,6 +251,21 @@ static void cast(struct ft_plan *p, uint32_t i)
       ft_plan_keep(p, i, ft_plan_take(p, ft_plan_bytes(p, op->inputs[j]) / 2));
 }
 
+/* Scores and the probabilities of them, where attention is spelt out: those stay for its backward
+ * pass. */
+static void spell_out(struct ft_plan *p, uint32_t i, bool saves)
+{
+  const struct ft_operator *op = &p->block->operators[i];
+  int64_t bytes = ft_plan_scores(p, op);
+  uint32_t scores = ft_plan_take(p, bytes), probabilities = ft_plan_take(p, bytes);
+
+  ft_plan_drop(p, scores);
+  if (saves && p->places[op->outputs[0]].wanted)
+    ft_plan_keep(p, i, probabilities);
+  else
+    ft_plan_drop(p, probabilities);
+}
+
 void ft_plan_forward(struct ft_plan *p, uint32_t i, bool saves)
 {
   const struct ft_operator *op = &p->block->operators[i];
@@ -267,6 +284,7 @@ void ft_plan_forward(struct ft_plan *p, uint32_t i, bool saves)
     }
     cast(p, i);
     ft_plan_work(p, op, 0);
+    spell_out(p, i, saves);
     if (saves)
       save_all(p, i);
     else

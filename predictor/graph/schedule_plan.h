@@ -115,6 +115,8 @@ void ft_plan_backward(struct ft_plan *p, uint32_t i);
 /* Bytes of operand T of OP, a matrix product, written out over the dimensions before its matrices
  * that only the other operand has; 0 where there are none. */
 int64_t ft_plan_broadcast(const struct ft_plan *p, const struct ft_operator *op, uint32_t t);
+/* Bytes of the products of queries and keys where OP is attention and spelt out; 0 elsewhere. */
+int64_t ft_plan_scores(const struct ft_plan *p, const struct ft_operator *op);
 /* The workspace of a convolution: 0 forward, 1 gradient of the input, 2 of the weight. */
 void ft_plan_work(struct ft_plan *p, const struct ft_operator *op, int direction);
 

@@ -4,10 +4,12 @@
 
 #include "predictor/estimate/gpu_memory.h"
 
-static const char *const files[] = { "convolution", "attention", "torch-cnn",
-                                     "baked",       "merged",    "broadcast" };
-static const char *const inputs[] = { "3x32x32", "sequence=10", NULL, NULL, NULL, NULL };
+static const char *const files[] = { "convolution", "attention", "torch-cnn",   "baked",
+                                     "merged",      "broadcast", "hf/bert.json" };
+static const char *const inputs[] = { "3x32x32", "sequence=10", NULL,         NULL,
+                                      NULL,      NULL,          "sequence=10" };
 
+/* NAME is that of an ONNX file, or a path in the corpus. */
 static struct ft_graph *open_graph(const char *name)
 {
   const char *top = getenv("FT_TOP_SRCDIR");
@@ -15,7 +17,10 @@ static struct ft_graph *open_graph(const char *name)
   struct ft_graph *graph;
   static char path[4096]; /* the graph names it */
 
-  (void)snprintf(path, sizeof path, "%s/tests/fuzz/corpus/onnx/%s.onnx", top ? top : ".", name);
+  if (strchr(name, '/'))
+    (void)snprintf(path, sizeof path, "%s/tests/fuzz/corpus/%s", top ? top : ".", name);
+  else
+    (void)snprintf(path, sizeof path, "%s/tests/fuzz/corpus/onnx/%s.onnx", top ? top : ".", name);
   graph = ft_graph_read(path, &err);
   if (!graph)
     fail_msg("%s: %s", name, err.text);
@@ -244,6 +249,28 @@ static void attention_in_one_kernel_keeps_no_probabilities(void **state)
   assert_true(fused.activation_bytes <= plain.activation_bytes);
 }
 
+/* Of two layers, 2 samples, 4 heads and 32 channels: four bytes for each head and pair of words
+ * stay, and the result, which the fused kernel keeps, does not. */
+static void attention_spelt_out_keeps_its_probabilities(void **state)
+{
+  static const char *const lengths[] = { "sequence=16", "sequence=32", "sequence=64" };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(lengths); i++) {
+    int64_t length = INT64_C(16) << i;
+    struct ft_gpu_memory fused, plain;
+    struct ft_gpu_run run;
+
+    ft_gpu_run_begin(&run);
+    run.sizes.batch = 2;
+    fused = needs("hf/bert.json", lengths[i], &run);
+    run.plain_attention = true;
+    plain = needs("hf/bert.json", lengths[i], &run);
+    assert_int_equal(plain.activation_bytes - fused.activation_bytes,
+                     2 * (4 * 2 * 4 * length * length - 4 * 2 * length * 32));
+  }
+}
+
 static void an_estimate_is_sure_of_nothing(void **state)
 {
   struct ft_gpu_memory memory;
@@ -280,6 +307,7 @@ int main(void)
     cmocka_unit_test(wide_kernels_copy_the_same_in_every_direction),
     cmocka_unit_test(checkpoints_trade_memory),
     cmocka_unit_test(attention_in_one_kernel_keeps_no_probabilities),
+    cmocka_unit_test(attention_spelt_out_keeps_its_probabilities),
     cmocka_unit_test(an_estimate_is_sure_of_nothing),
     cmocka_unit_test(gpus_are_found_in_any_spelling),
   };
