@@ -202,7 +202,7 @@ static int print_text(const struct answer *a)
     printf("smallest MIG slice of %s: %s (%s)\n", a->gpu->name, a->slice->name,
            show(a->slice->memory_mib * MIB, one));
   else if (!a->gpu->host)
-    printf("no MIG slice of %s holds it\n", a->gpu->name);
+    printf("no MIG slice of %s that is known holds it\n", a->gpu->name);
   if (a->instead_count)
     printf("%s runs out of memory (%.3g %%); what would fit:\n", a->gpu->name, 100 * a->runs_out);
   for (size_t i = 0; i < a->instead_count; i++) {
