@@ -104,10 +104,11 @@ static json_t *training(const struct ft_memory *m)
 
   for (int i = 0; i < FT_OPTIMIZERS; i++)
     json_object_set_new(optimizers, ft_optimizer_name(i), number(m->optimizer_bytes[i]));
-  return json_pack("{s:o, s:o, s:o, s:o, s:o}", "parameters_bytes", number(m->parameter_bytes),
+  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "parameters_bytes", number(m->parameter_bytes),
                    "gradients_bytes", number(m->gradient_bytes), "optimizer_bytes", optimizers,
                    "saved_activations_bytes", number(m->saved_bytes),
-                   "attention_probabilities_bytes", number(m->attention_bytes));
+                   "attention_probabilities_bytes", number(m->attention_bytes),
+                   "loop_activations_bytes_at_most", number(m->loop_bytes));
 }
 
 static int print_json(const struct ft_graph *g, const struct ft_analysis *analysis,
@@ -178,6 +179,9 @@ static void print_memory(const struct ft_memory *m)
          ft_units_show_bytes((uint64_t)m->parameter_bytes, bytes, sizeof bytes));
   printf("%s%s of activations kept\n",
          ft_units_show_bytes((uint64_t)m->saved_bytes, bytes, sizeof bytes), bound);
+  if (m->loop_bytes > 0)
+    printf("loops        counted, not followed: at most %s of what is kept, by all turns\n",
+           ft_units_show_bytes((uint64_t)m->loop_bytes, bytes, sizeof bytes));
   for (int i = FT_OPTIMIZER_MOMENTUM; i < FT_OPTIMIZERS; i++)
     printf("%-12s and %s of its own\n", ft_optimizer_name(i),
            ft_units_show_bytes((uint64_t)m->optimizer_bytes[i], bytes, sizeof bytes));

@@ -315,6 +315,9 @@ static int read_network(struct work *w, ft_submission *submission, struct ft_err
   printable_name(w->network->file, name);
   (void)snprintf(w->subject, sizeof w->subject, "%s of batch %lld of %s",
                  w->run.training ? "training" : "inference", (long long)w->run.sizes.batch, name);
+  if (w->memory.loop_bytes > 0)
+    (void)snprintf(w->evidence + strlen(w->evidence), sizeof w->evidence - strlen(w->evidence),
+                   ", its loops counted: an upper bound");
   if (!w->memory.complete)
     (void)snprintf(w->evidence + strlen(w->evidence), sizeof w->evidence - strlen(w->evidence),
                    ", some sizes are not known: a lower bound");

@@ -127,12 +127,12 @@ static json_t *parts(const struct answer *a)
 {
   const struct ft_gpu_memory *m = &a->memory;
 
-  return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:b}", "context_bytes",
+  return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b}", "context_bytes",
                    (json_int_t)m->context_bytes, "parameters_bytes", (json_int_t)m->parameter_bytes,
                    "gradients_bytes", (json_int_t)m->gradient_bytes, "optimizer_bytes",
                    (json_int_t)m->optimizer_bytes, "activations_bytes",
                    (json_int_t)m->activation_bytes, "cached_bytes", (json_int_t)m->cached_bytes,
-                   "complete", (int)m->complete);
+                   "loops_bytes_at_most", (json_int_t)m->loop_bytes, "complete", (int)m->complete);
 }
 
 static json_t *slice_json(const struct answer *a)
@@ -194,11 +194,15 @@ static int print_text(const struct answer *a)
   printf(", activations %s", show((double)m->activation_bytes, four));
   printf(", cached %s, context %s\n", show((double)m->cached_bytes, one),
          show((double)m->context_bytes, two));
+  if (m->loop_bytes > 0)
+    printf(
+        "of the activations at most %s in loops that are counted, not followed: an upper bound\n",
+        show((double)m->loop_bytes, one));
   if (a->slice)
     printf("smallest MIG slice of %s: %s (%s)\n", a->gpu->name, a->slice->name,
            show(a->slice->memory_mib * MIB, one));
   else if (!a->gpu->host)
-    printf("no MIG slice of %s holds it\n", a->gpu->name);
+    printf("no MIG slice of %s that is known holds it\n", a->gpu->name);
   if (a->instead_count)
     printf("%s runs out of memory (%.3g %%); what would fit:\n", a->gpu->name, 100 * a->runs_out);
   for (size_t i = 0; i < a->instead_count; i++) {

@@ -393,6 +393,7 @@ int ft_gpu_memory(struct ft_graph *graph, const struct ft_gpu *gpu, const struct
   if (schedule.peak_bytes > FT_GRAPH_ELEMENTS)
     return ft_error_set(err, "%s: needs more memory than any machine has", graph->file);
   memory->complete = analysis.memory.complete;
+  memory->loop_bytes = run->training ? ft_times(options.batch, analysis.memory.loop_bytes) : 0;
   fill_parts(memory, run, &schedule);
   if (gpu && gpu->host)
     return fill_host(memory, gpu, run, &schedule) < 0

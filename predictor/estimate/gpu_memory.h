@@ -62,14 +62,15 @@ struct ft_gpu_memory {
   /* the same without what a sampler sees while cuDNN tries its workspaces: those that do not fit
    * are not tried, so this is what a slice has to hold */
   struct ft_estimate need;
-  double bytes;                /* the middle of both */
-  double squeezed_bytes;       /* the least that it was played in */
-  double least_bytes;          /* with less than this of a device it runs out */
-  double network_bytes;        /* of the middle what the device's context does not take */
+  double bytes;          /* the middle of both */
+  double squeezed_bytes; /* the least that it was played in */
+  double least_bytes;    /* with less than this of a device it runs out */
+  double network_bytes;  /* of the middle what the device's context does not take */
   int64_t context_bytes, parameter_bytes, gradient_bytes, optimizer_bytes;
   int64_t activation_bytes; /* kept at the end of the forward pass; inference: the peak */
   int64_t offloaded_bytes;  /* of a step, that travel to the host and back */
   int64_t cached_bytes;     /* what the allocator holds beyond what is requested at once */
+  int64_t loop_bytes;       /* of those at most what the turns of counted loops keep */
   bool complete;            /* every tensor's size is known: else lower bounds */
 };
 

@@ -13,16 +13,16 @@
  * Profiles"; of the GB200, which it lists among the GPUs alone, NVIDIA's mig-parted. The guide
  * gives memory as parts of the GPU's; the GiB are what `nvidia-smi mig -lgip` prints, in published
  * listings (H100 NVL of 94 GB: OpenNebula's manual; 96 GB: a GH200's). In the guide's own example
- * two of 3g.20gb show 20224 and 20096 MiB. Drivers differ by up to half a GiB: of the A100-40GB
- * there are listings with 9.62, 19.50 and 39.25, of the A100-80GB with 78.75, of the H200 with
- * 140.00; a site's figures go into mig.conf. Of an H200's 3g.71gb PyTorch tells 69.8 GiB, of a
- * B200's 3g.90gb nvidia-smi 89. No listing was found of the GB200 and the RTX PRO 5000: theirs are
- * the same parts as of the B200 and the RTX PRO 6000.
+ * two of 3g.20gb show 20224 and 20096 MiB. Drivers differ by up to half a GiB, and more on the
+ * newest: of the A100-40GB there are listings with 9.62, 19.50 and 39.25, of the A100-80GB with
+ * 78.75, of the H200 with 140.00, of a B200's 1g.23gb with 22.00; a site's figures go into mig.conf.
+ * Of an H200's 3g.71gb PyTorch tells 69.8 GiB, of a B200's 3g.90gb nvidia-smi 89. 0: no listing was
+ * found, and only a site's mig.conf says how large it is.
  */
 static const struct known {
   const char *gpu, *name;
   unsigned instances;
-  double gib;
+  double gib; /* 0: not known */
 } known[] = {
   { "a30", "1g.6gb", 4, 5.81 },
   { "a30", "1g.6gb+me", 1, 5.81 },
@@ -85,25 +85,25 @@ static const struct known {
   { "b200", "3g.90gb", 2, 89.00 },
   { "b200", "4g.90gb", 1, 89.00 },
   { "b200", "7g.180gb", 1, 178.50 },
-  { "gb200", "1g.23gb", 7, 21.12 },
-  { "gb200", "1g.23gb+me", 1, 21.12 },
-  { "gb200", "1g.47gb", 4, 45.62 },
-  { "gb200", "2g.47gb", 3, 45.62 },
-  { "gb200", "3g.93gb", 2, 91.88 },
-  { "gb200", "4g.93gb", 1, 91.88 },
-  { "gb200", "7g.186gb", 1, 184.38 },
-  { "rtx-pro-5000", "1g.12gb", 1, 11.75 },
-  { "rtx-pro-5000", "1g.12gb+me", 1, 11.75 },
-  { "rtx-pro-5000", "1g.12gb+gfx", 1, 11.75 },
-  { "rtx-pro-5000", "1g.12gb-me", 3, 11.75 },
-  { "rtx-pro-5000", "2g.24gb-me", 1, 23.62 },
-  { "rtx-pro-5000", "4g.48gb", 1, 47.38 },
-  { "rtx-pro-5000", "4g.48gb+gfx", 1, 47.38 },
-  { "rtx-pro-6000", "1g.24gb", 4, 23.62 },
-  { "rtx-pro-6000", "1g.24gb+me", 1, 23.62 },
-  { "rtx-pro-6000", "1g.24gb+gfx", 4, 23.62 },
-  { "rtx-pro-6000", "1g.24gb+me.all", 1, 23.62 },
-  { "rtx-pro-6000", "1g.24gb-me", 4, 23.62 },
+  { "gb200", "1g.23gb", 7, 22.00 },
+  { "gb200", "1g.23gb+me", 1, 22.00 },
+  { "gb200", "1g.47gb", 4, 45.50 },
+  { "gb200", "2g.47gb", 3, 45.50 },
+  { "gb200", "3g.93gb", 2, 0 },
+  { "gb200", "4g.93gb", 1, 0 },
+  { "gb200", "7g.186gb", 1, 0 },
+  { "rtx-pro-5000", "1g.12gb", 1, 0 },
+  { "rtx-pro-5000", "1g.12gb+me", 1, 0 },
+  { "rtx-pro-5000", "1g.12gb+gfx", 1, 0 },
+  { "rtx-pro-5000", "1g.12gb-me", 3, 0 },
+  { "rtx-pro-5000", "2g.24gb-me", 1, 0 },
+  { "rtx-pro-5000", "4g.48gb", 1, 0 },
+  { "rtx-pro-5000", "4g.48gb+gfx", 1, 0 },
+  { "rtx-pro-6000", "1g.24gb", 4, 23.12 },
+  { "rtx-pro-6000", "1g.24gb+me", 1, 23.12 },
+  { "rtx-pro-6000", "1g.24gb+gfx", 4, 23.12 },
+  { "rtx-pro-6000", "1g.24gb+me.all", 1, 23.12 },
+  { "rtx-pro-6000", "1g.24gb-me", 4, 23.12 },
   { "rtx-pro-6000", "2g.48gb", 2, 47.38 },
   { "rtx-pro-6000", "2g.48gb+gfx", 2, 47.38 },
   { "rtx-pro-6000", "2g.48gb+me.all", 1, 47.38 },

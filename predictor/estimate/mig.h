@@ -18,7 +18,7 @@ struct ft_mig_profile {
   char name[FT_MIG_NAME]; /* "1g.5gb", "1g.5gb+me", "1g.24gb-me" */
   unsigned slices;        /* of compute */
   unsigned instances;     /* of them at once on a GPU; 0: not known */
-  double memory_mib;      /* that nvidia-smi shows for it */
+  double memory_mib;      /* that nvidia-smi shows for it; 0: not known */
 };
 
 struct ft_mig_table {

@@ -223,7 +223,7 @@ struct ft_mig_offer ft_mig_offered(const struct ft_mig_table *table, const ft_pa
     const char *const only[] = { slice ? slice->name : NULL, NULL };
     const struct ft_mig_offer offer = { slice, gres, having ? having[i] : 1 };
 
-    if (!slice || strpbrk(slice->name, "+-"))
+    if (!slice || slice->memory_mib <= 0 || strpbrk(slice->name, "+-"))
       continue;
     if (!largest->slice || slice->memory_mib > largest->slice->memory_mib)
       *largest = offer;

@@ -382,6 +382,8 @@ static int count_blocks(struct count *c, const struct ft_operator *op, int depth
       layer->macs_at_most = s.macs_at_most;
     if (s.activations > layer->activations)
       layer->activations = s.activations;
+    if (s.activations > layer->inside)
+      layer->inside = s.activations;
     if (s.activations_at_most < 0 || s.activations_at_most > layer->activations_at_most)
       layer->activations_at_most = s.activations_at_most;
   }
@@ -428,6 +430,11 @@ static int count_operator(struct count *c, const struct ft_operator *op,
   bound(c, &layer);
   if (count_blocks(c, op, depth, &layer) < 0)
     return -1;
+  if (depth == 0 && op->turns != 1 && layer.inside > 0) {
+    c->cost->inside = ft_plus(c->cost->inside, layer.inside);
+    c->cost->loops++;
+    c->cost->endless += op->turns < 0;
+  }
   layers = ft_arena_grow(&c->graph->results, c->cost->layers, &c->layer_room, c->cost->layer_count,
                          sizeof *layers);
   if (!layers)

@@ -18,7 +18,8 @@ struct ft_layer {
   int64_t activations;  /* elements it gives, 0 where it is in its input's place; -1 unknown */
   int64_t macs_at_most; /* as macs; what it can be at most where that is not known; -1 no bound */
   int64_t activations_at_most;
-  int depth; /* of blocks around it */
+  int64_t inside; /* of activations those of its blocks, in all turns that are known of */
+  int depth;      /* of blocks around it */
 };
 
 struct ft_unknown {
@@ -34,8 +35,11 @@ struct ft_cost {
   int64_t macs;        /* what is known of them */
   int64_t activations; /* elements of the inputs and of all layers, as far as known */
   int64_t macs_at_most, activations_at_most; /* -1: no bound */
-  uint32_t operators;                        /* all, constants and what computes sizes included */
-  uint32_t unknown;                          /* operators whose type is not known */
+  int64_t inside;      /* of activations those within loops that are counted, turn by turn alike */
+  uint32_t loops;      /* such loops of the outermost block, */
+  uint32_t endless;    /* and those of them whose number of turns is not known */
+  uint32_t operators;  /* all, constants and what computes sizes included */
+  uint32_t unknown;    /* operators whose type is not known */
   uint32_t unresolved; /* operators of known type whose result's size cannot be told */
   struct ft_layer *layers;
   size_t layer_count;

@@ -309,7 +309,8 @@ int ft_graph_memory(struct ft_graph *graph, const struct ft_cost *cost, struct f
 {
   struct follow f = { .graph = graph, .memory = memory, .err = err };
 
-  *memory = (struct ft_memory){ .complete = !cost->unresolved && !cost->unknown };
+  *memory = (struct ft_memory){ .complete = !cost->unresolved && !cost->unknown && !cost->endless,
+                                .loop_bytes = ft_times(4, cost->inside) };
   f.places = ft_arena_take(&graph->results, graph->tensor_count * sizeof *f.places);
   if (!f.places)
     return exhausted(&f);
@@ -317,6 +318,7 @@ int ft_graph_memory(struct ft_graph *graph, const struct ft_cost *cost, struct f
     f.places[i].owner = i;
   if (follow_block(&f, &graph->block, 0, &memory->activation_peak_bytes) < 0)
     return -1;
+  memory->saved_bytes = ft_plus(memory->saved_bytes, memory->loop_bytes);
   memory->weight_bytes = constant_bytes(graph, &graph->block);
   memory->parameter_bytes = cost->parameter_bytes;
   memory->gradient_bytes = memory->parameter_bytes;

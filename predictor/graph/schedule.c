@@ -140,12 +140,16 @@ int ft_schedule_make(struct ft_graph *graph, const struct ft_cost *cost,
   p.places = ft_arena_take(&graph->results, graph->tensor_count * sizeof *p.places);
   p.uses = ft_arena_take(&graph->results, graph->tensor_count * sizeof *p.uses);
   p.users = ft_arena_take(&graph->results, graph->tensor_count * sizeof *p.users);
+  p.inside = ft_arena_take(&graph->results, operators * sizeof *p.inside);
   p.keeps = ft_arena_take(&graph->results, operators * sizeof *p.keeps);
   schedule->learnt = ft_arena_take(&graph->results, graph->tensor_count * sizeof *schedule->learnt);
-  if (!p.fusions || !p.places || !p.uses || !p.users || !p.keeps || !schedule->learnt ||
+  if (!p.fusions || !p.places || !p.uses || !p.users || !p.keeps || !p.inside || !schedule->learnt ||
       ft_fuse(graph, p.block, options->fused_attention, p.fusions) < 0)
     p.failed = true;
   if (!p.failed) {
+    for (size_t i = 0; i < cost->layer_count; i++)
+      if (cost->layers[i].depth == 0)
+        p.inside[cost->layers[i].op - p.block->operators] = cost->layers[i].inside;
     ft_plan_settle(&p);
     parameters(&p);
     pass(&p);

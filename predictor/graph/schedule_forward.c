@@ -99,6 +99,15 @@ static uint32_t copy_of(struct ft_plan *p, const struct ft_operator *op, uint32_
   return ft_plan_take(p, ft_plan_bytes(p, t));
 }
 
+/* Of a loop or a branch that is not played all that its turns give: a backward pass needs no more.
+ */
+static void save_inside(struct ft_plan *p, uint32_t i)
+{
+  int64_t width = p->options->precision > FT_PRECISION_AMP ? 2 : 4;
+
+  ft_plan_keep(p, i, ft_plan_take(p, ft_times(ft_times(width, p->inside[i]), p->options->batch)));
+}
+
 static void save_all(struct ft_plan *p, uint32_t i)
 {
   const struct ft_operator *op = &p->block->operators[i];
@@ -107,6 +116,7 @@ static void save_all(struct ft_plan *p, uint32_t i)
 
   if (!p->places[op->outputs[0]].wanted)
     return;
+  save_inside(p, i);
   if (fusion->kind == FT_FUSED_ACTIVATION || fusion->kind == FT_FUSED_NORM) {
     save(p, i, fusion->input);
     if (fusion->kind == FT_FUSED_NORM && fusion->groups > 0) {

@@ -41,19 +41,22 @@ static void read_relative(const char *path)
 
 static void read_mig(const uint8_t *data, size_t size)
 {
-  static struct ft_mig_table table;
+  static struct ft_mig_table table, known;
   struct ft_error err = { "" };
   char *text = malloc(size + 1);
 
   fuzz_must(text != NULL);
   memcpy(text, data, size);
   text[size] = '\0';
-  ft_mig_known(&table);
+  ft_mig_known(&known);
+  table = known;
   if (ft_mig_read(&table, text, "fuzz", &err) < 0)
     fuzz_refused(&err);
   fuzz_must(table.count <= FT_MIG_PROFILES);
   for (size_t i = 0; i < table.count; i++)
-    fuzz_must(table.profiles[i].memory_mib > 0 && isfinite(table.profiles[i].memory_mib));
+    fuzz_must(isfinite(table.profiles[i].memory_mib) &&
+              (table.profiles[i].memory_mib > 0 ||
+               (i < known.count && known.profiles[i].memory_mib == 0))); /* nobody lists it */
   (void)ft_mig_find(&table, NULL, text);
   free(text);
 }

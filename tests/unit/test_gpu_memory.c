@@ -271,6 +271,23 @@ static void attention_spelt_out_keeps_its_probabilities(void **state)
   }
 }
 
+/* control.onnx turns 5 times and gives a matrix of 4 x 4 each time; what it keeps is bounded. */
+static void a_loop_keeps_at_most_what_all_its_turns_give(void **state)
+{
+  struct ft_gpu_memory training, inference;
+  struct ft_gpu_run run;
+
+  (void)state;
+  ft_gpu_run_begin(&run);
+  run.sizes.batch = 4;
+  training = needs("control", NULL, &run);
+  assert_int_equal(training.loop_bytes, 5 * 4 * 4 * 4);
+  assert_true(training.complete && training.activation_bytes >= training.loop_bytes);
+  run.training = false;
+  inference = needs("control", NULL, &run);
+  assert_int_equal(inference.loop_bytes, 0);
+}
+
 static void an_estimate_is_sure_of_nothing(void **state)
 {
   struct ft_gpu_memory memory;
@@ -308,6 +325,7 @@ int main(void)
     cmocka_unit_test(checkpoints_trade_memory),
     cmocka_unit_test(attention_in_one_kernel_keeps_no_probabilities),
     cmocka_unit_test(attention_spelt_out_keeps_its_probabilities),
+    cmocka_unit_test(a_loop_keeps_at_most_what_all_its_turns_give),
     cmocka_unit_test(an_estimate_is_sure_of_nothing),
     cmocka_unit_test(gpus_are_found_in_any_spelling),
   };
