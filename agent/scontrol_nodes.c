@@ -323,6 +323,8 @@ static void merge_kinds(ft_node_kind *kind, const ft_node_kind *more)
   kind->idle_nodes += more->idle_nodes;
   kind->idle_cpus += more->idle_cpus;
   kind->down_nodes += more->down_nodes;
+  if (more->most_idle_cpus > kind->most_idle_cpus)
+    kind->most_idle_cpus = more->most_idle_cpus;
   add_features(kind, more);
 }
 
@@ -388,10 +390,11 @@ static void add_node(ft_partition *partition, const struct node *node)
   ft_node_kind kind = node->kind;
 
   kind.has_idle_nodes = kind.has_idle_cpus = kind.has_down_nodes = true;
+  kind.has_most_idle_cpus = true;
   kind.idle_nodes = node->idle;
   kind.down_nodes = node->down;
   if (node->takes_jobs && node->cpus > node->used_cpus)
-    kind.idle_cpus = (uint32_t)(node->cpus - node->used_cpus);
+    kind.idle_cpus = kind.most_idle_cpus = (uint32_t)(node->cpus - node->used_cpus);
   add_kind(partition, &kind);
   while (next_gres(&list, &gres))
     add_gres(partition, gres);

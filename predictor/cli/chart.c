@@ -16,7 +16,10 @@
 #include "predictor/core/io.h"
 
 /* All lengths are CSS pixels of an SVG; a PNG has SCALE times as many each way. */
-enum { WIDTH = 800, HEIGHT = 500, LEFT = 64, RIGHT = 28, BOTTOM = 58, SCALE = 2 };
+enum { WIDTH = 800, HEIGHT = 500, LEFT = 64, RIGHT = 28, BOTTOM = 58, SLANTED = 130, SCALE = 2 };
+
+/* Of names written aslant, in radians. */
+#define SLANT 0.6
 
 struct colour {
   double red, green, blue;
@@ -34,7 +37,8 @@ struct ft_chart {
   cairo_t *c;
   struct ft_buf out;
   struct ft_axis x, y;
-  double top; /* of the plot itself */
+  double top, ground; /* of the plot itself */
+  bool slanted;       /* names too long to stand side by side */
   double legend_x;
 };
 
@@ -61,7 +65,7 @@ static double at_x(const struct ft_chart *chart, double value)
 
 static double at_y(const struct ft_chart *chart, double value)
 {
-  return place(&chart->y, value, HEIGHT - BOTTOM, chart->top);
+  return place(&chart->y, value, chart->ground, chart->top);
 }
 
 static cairo_status_t collect(void *closure, const unsigned char *data, unsigned length)
@@ -125,12 +129,37 @@ static void line(cairo_t *c, double x0, double y0, double x1, double y1)
   cairo_stroke(c);
 }
 
+/* Names wider than their part of the axis are written aslant, and the plot ends higher. */
+static void make_room(struct ft_chart *chart)
+{
+  double room = (double)(WIDTH - LEFT - RIGHT) / (double)(chart->x.tick_count + 1), widest = 0;
+  char text[64];
+
+  set_font(chart->c, 12, false);
+  for (size_t i = 0; i < chart->x.tick_count && chart->x.kind == FT_AXIS_NAMES; i++)
+    widest = fmax(widest, width_of(chart->c, ft_axis_label(&chart->x, i, text)));
+  chart->slanted = widest > room - 4;
+  chart->ground = HEIGHT - BOTTOM;
+  if (chart->slanted)
+    chart->ground -= fmin(widest, SLANTED) * sin(SLANT);
+}
+
+/* TEXT, ending below the tick at X. */
+static void write_slanted(struct ft_chart *chart, double x, const char *text)
+{
+  cairo_t *c = chart->c;
+
+  cairo_save(c);
+  cairo_translate(c, x + 4, chart->ground + 14);
+  cairo_rotate(c, -SLANT);
+  write_cut(c, -fmin(width_of(c, text), SLANTED), 0, SLANTED, text);
+  cairo_restore(c);
+}
+
 static void draw_axes(struct ft_chart *chart)
 {
   cairo_t *c = chart->c;
   char text[128];
-  double room = (double)(WIDTH - LEFT - RIGHT) / (double)(chart->x.tick_count + 1);
-
   cairo_set_line_width(c, 1);
   set_font(c, 12, false);
   for (size_t i = 0; i < chart->y.tick_count; i++) {
@@ -145,15 +174,15 @@ static void draw_axes(struct ft_chart *chart)
     double x = at_x(chart, chart->x.tick[i]);
 
     use(c, faint, 1);
-    line(c, x, HEIGHT - BOTTOM, x, HEIGHT - BOTTOM + 5);
+    line(c, x, chart->ground, x, chart->ground + 5);
     ft_axis_label(&chart->x, i, text);
-    if (width_of(c, text) > 1.15 * room && chart->x.kind == FT_AXIS_NAMES)
-      write_cut(c, x - room / 2, HEIGHT - BOTTOM + 20, room, text);
+    if (chart->slanted)
+      write_slanted(chart, x, text);
     else
-      write_text(c, x, HEIGHT - BOTTOM + 20, 0.5, text);
+      write_text(c, x, chart->ground + 20, 0.5, text);
   }
   use(c, faint, 1);
-  line(c, LEFT, HEIGHT - BOTTOM, WIDTH - RIGHT, HEIGHT - BOTTOM);
+  line(c, LEFT, chart->ground, WIDTH - RIGHT, chart->ground);
   use(c, ink, 1);
   write_text(c, (LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 14, 0.5, axis_title(&chart->x, text));
   write_text(c, 20, chart->top - 12, 0, axis_title(&chart->y, text));
@@ -196,6 +225,7 @@ struct ft_chart *ft_chart_open(bool png, bool legend, const char *title, const c
     write_cut(chart->c, 20, 47, WIDTH - 40, subtitle);
   }
   chart->legend_x = 20;
+  make_room(chart);
   draw_axes(chart);
   return chart;
 }
@@ -251,11 +281,9 @@ static void stroke(cairo_t *c, enum ft_mark mark)
 
 static void draw_area(struct ft_chart *chart, const double *x, const double *y, size_t count)
 {
-  double ground = HEIGHT - BOTTOM;
-
-  cairo_move_to(chart->c, at_x(chart, x[0]), ground);
+  cairo_move_to(chart->c, at_x(chart, x[0]), chart->ground);
   path(chart, x, y, count);
-  cairo_line_to(chart->c, at_x(chart, x[count - 1]), ground);
+  cairo_line_to(chart->c, at_x(chart, x[count - 1]), chart->ground);
   cairo_close_path(chart->c);
   use(chart->c, blue, 0.14);
   cairo_fill(chart->c);
@@ -287,8 +315,7 @@ void ft_chart_series(struct ft_chart *chart, enum ft_mark mark, const double *x,
   if (point)
     cairo_rectangle(c, LEFT - 6, chart->top - 6, WIDTH - LEFT - RIGHT + 12, HEIGHT);
   else
-    cairo_rectangle(c, LEFT, chart->top - 1, WIDTH - LEFT - RIGHT,
-                    HEIGHT - BOTTOM - chart->top + 1);
+    cairo_rectangle(c, LEFT, chart->top - 1, WIDTH - LEFT - RIGHT, chart->ground - chart->top + 1);
   cairo_clip(c);
   cairo_new_path(c);
   if (point) {

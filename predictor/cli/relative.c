@@ -381,7 +381,7 @@ int ft_command_relative(int argc, char **argv)
     { 0, "which", "N", "tell which N runs to measure on a platform that joins", FT_OPTION_COUNT,
       &o.which },
     LEARNER_OPTIONS(o),
-    { 0, "plot", "PREFIX", "draw PREFIX-distribution.svg, -vector.svg, -order.svg and -roc.svg",
+    { 0, "plot", "PREFIX", "draw PREFIX-distribution.svg, -vector, -order, -error and -roc",
       FT_OPTION_STRING, &o.plot },
     STORE_OPTIONS(o),
     { 0 }

@@ -61,7 +61,7 @@ int ft_relative_score(const struct ft_relative_trial *trial, struct ft_relative_
 
 /*
  * Draw the Figures 2 to 5 of Nichols, Yeom, Bhatele 2022 to PREFIX-distribution.svg, -vector.svg,
- * -order.svg and -roc.svg. 0; -1 with ERR.
+ * -order.svg and -roc.svg, and beside the order the error to -error.svg. 0; -1 with ERR.
  */
 int ft_relative_plot(const struct ft_relative_table *table, const struct ft_relative_trial *trial,
                      const char *prefix, struct ft_error *err);

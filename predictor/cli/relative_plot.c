@@ -8,6 +8,7 @@
 
 #include "predictor/cli/chart.h"
 #include "predictor/cli/relative.h"
+#include "predictor/core/order.h"
 
 struct drawing {
   const struct ft_relative_table *t;
@@ -143,7 +144,7 @@ static double in_order(const struct drawing *d, size_t row)
 /* Figure 4: rows by the part of their pairs that is in order. */
 static int draw_order(struct drawing *d, struct ft_error *err)
 {
-  struct ft_axis x = { .title = "Samples, by their order", .low = 0 };
+  struct ft_axis x = { .title = "Samples, by their order", .tight = true };
   struct ft_axis y = { .title = "Pairs in the right order, %", .low = 0, .high = 100 };
   struct ft_chart *chart;
   size_t count = 0, whole = 0;
@@ -170,6 +171,50 @@ static int draw_order(struct drawing *d, struct ft_error *err)
     return -1;
   ft_chart_series(chart, FT_MARK_LINE, d->x, d->a, NULL, count);
   return close_chart(d, chart, "order", err);
+}
+
+/* The median error of ROW's platforms, as a part; NAN where it has run on one alone. */
+static double error_of(const struct drawing *d, size_t row)
+{
+  size_t n = d->t->platforms, count = 0;
+  double errors[FT_RELATIVE_PLATFORMS];
+
+  for (size_t p = 0; p < n; p++) {
+    double e = fabs(d->y->measured[row * n + p] / d->y->speed[row * n + p] - 1);
+
+    if (p != d->y->from && isfinite(e))
+      errors[count++] = e;
+  }
+  return count ? ft_order_median(errors, count) : NAN;
+}
+
+/* Rows by their error. */
+static int draw_error(struct drawing *d, struct ft_error *err)
+{
+  struct ft_axis x = { .title = "Samples, by their error", .tight = true };
+  struct ft_axis y = { .title = "Median error over the platforms, %" };
+  struct ft_chart *chart;
+  size_t count = 0;
+  char subtitle[128];
+
+  for (size_t r = 0; r < d->y->rows; r++) {
+    double error = error_of(d, r);
+
+    if (!isnan(error))
+      d->a[count++] = 100 * error;
+  }
+  ft_order_sort(d->a, count);
+  for (size_t i = 0; i < count; i++)
+    d->x[i] = (double)(i + 1);
+  x.high = (double)(count ? count : 1);
+  fit_log(&y, d->a, count);
+  (void)snprintf(subtitle, sizeof subtitle, "half of %zu samples within %.3g %%", count,
+                 count ? ft_order_median(d->a, count) : 0);
+  chart = ft_chart_open(false, false, "Error by sample", subtitle, &x, &y, err);
+  if (!chart)
+    return -1;
+  ft_chart_series(chart, FT_MARK_LINE, d->x, d->a, NULL, count);
+  return close_chart(d, chart, "error", err);
 }
 
 /* The two platforms whose order is most evenly divided: FIRST before SECOND is the positive
@@ -263,7 +308,8 @@ int ft_relative_plot(const struct ft_relative_table *t, const struct ft_relative
   d.c = numbers + 3 * room;
   for (size_t p = 0; p < t->platforms; p++)
     d.names[p] = t->platform[p];
-  if (draw_distribution(&d, err) == 0 && draw_vector(&d, err) == 0 && draw_order(&d, err) == 0)
+  if (draw_distribution(&d, err) == 0 && draw_vector(&d, err) == 0 && draw_order(&d, err) == 0 &&
+      draw_error(&d, err) == 0)
     status = draw_roc(&d, err);
   free(numbers);
   return status;

@@ -52,6 +52,7 @@ static double nodes_of(const ft_request *r, double cpus)
 struct nodes {
   uint64_t memory_bytes; /* of the largest that has CPUs enough */
   uint32_t most_cpus, idle_nodes, idle_cpus;
+  uint32_t most_idle; /* CPUs on one node, as far as it is known */
   bool gpus, gres, idle_known;
   bool up; /* one of them is, or it is not known */
 };
@@ -88,6 +89,10 @@ static struct nodes nodes_of_row(const ft_partition *p, const char *platform, co
     n.idle_known |= kind->has_idle_nodes && kind->has_idle_cpus;
     n.idle_nodes += kind->idle_nodes;
     n.idle_cpus += kind->idle_cpus;
+    if (!kind->has_most_idle_cpus)
+      n.most_idle = UINT32_MAX;
+    else if (kind->most_idle_cpus > n.most_idle)
+      n.most_idle = kind->most_idle_cpus;
     n.gpus |= strncmp(kind->gres, "gpu", 3) == 0 || strstr(kind->gres, ",gpu");
     n.gres |= ft_gres_allows(r->gres, kind);
   }
@@ -138,15 +143,24 @@ static void fill_memory(const struct ft_elsewhere_question *q, const ft_partitio
     row->memory = FT_SUITS_NOT;
 }
 
-/* Whether it could begin at once, as far as CPUs and nodes tell. */
+/* CPUs that some node must have. */
+static double cpus_on_one(const ft_request *r)
+{
+  return (double)(r->cpus_per_task ? r->cpus_per_task : 1) *
+         (r->tasks_per_node ? r->tasks_per_node : 1);
+}
+
+/* Whether it could begin at once, as far as CPUs and nodes tell: of GPUs only those of an idle node
+ * are known to be free. */
 static void fill_free(const struct ft_elsewhere_question *q, const ft_partition *p,
                       const struct nodes *n, struct ft_elsewhere_row *row)
 {
   const ft_request *r = &q->submission->request;
+  bool nodes = n->idle_nodes >= nodes_of(r, n->most_cpus);
+  bool cpus = n->idle_cpus >= cpus_of(r) && n->most_idle >= cpus_on_one(r);
 
-  row->free_known = n->idle_known && p->updated > 0;
-  row->free = r->exclusive || p->exclusive ? n->idle_nodes >= nodes_of(r, n->most_cpus)
-                                           : n->idle_cpus >= cpus_of(r);
+  row->free = r->exclusive || p->exclusive ? nodes : cpus;
+  row->free_known = n->idle_known && p->updated > 0 && (!row->free || !r->gpus_per_node || nodes);
 }
 
 static void fill_time(const struct ft_elsewhere_question *q, const ft_partition *p,

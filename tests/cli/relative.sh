@@ -28,7 +28,7 @@ first=$(json rows.7.speed)
 run relative --from=laptop -g app --json "$scratch/t.csv"
 is "$(json rows.7.speed)" "$first" "the same seed gives the same"
 run relative --from=laptop -g app --plot="$scratch/p" "$scratch/t.csv"
-for what in distribution vector order roc; do
+for what in distribution vector order error roc; do
   like "$(head -c 300 "$scratch/p-$what.svg" 2>&1)" '<svg' "$what is drawn"
 done
 run relative -g app --learner=constant "$scratch/t.csv"

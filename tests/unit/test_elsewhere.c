@@ -295,6 +295,34 @@ static void what_cannot_start_there_is_not_advised(void **state)
   free(c);
 }
 
+static void idle_cpus_here_and_there_are_not_free_for_one_task(void **state)
+{
+  struct scene *c = make();
+  ft_node_kind *kind = &c->v.partition[FAST].nodes[0];
+
+  (void)state;
+  c->s.request.cpus_per_task = 8;
+  assert_true(look(c, FAST)->free_known && look(c, FAST)->free);
+  kind->has_most_idle_cpus = true;
+  kind->most_idle_cpus = 5;
+  assert_true(look(c, FAST)->free_known);
+  assert_false(look(c, FAST)->free);
+  c->s.request.cpus_per_task = 5;
+  assert_true(look(c, FAST)->free);
+  c->s.request.tasks_per_node = 2;
+  assert_false(look(c, FAST)->free);
+  c->s.request.tasks_per_node = 0;
+  /* GPUs of an idle node are free, of one that runs something nobody knows */
+  c->s.request.gpus_per_node = 1;
+  assert_true(look(c, FAST)->free_known && look(c, FAST)->free);
+  kind->idle_nodes = 0;
+  assert_false(look(c, FAST)->free_known);
+  c->s.request.cpus_per_task = 8;
+  assert_true(look(c, FAST)->free_known);
+  assert_false(look(c, FAST)->free);
+  free(c);
+}
+
 static void a_job_without_a_time_limit_has_the_partitions(void **state)
 {
   struct scene *c = make();
@@ -538,6 +566,7 @@ int main(void)
     cmocka_unit_test(a_constraint_leaves_the_nodes_that_have_it),
     cmocka_unit_test(what_cannot_start_there_is_not_advised),
     cmocka_unit_test(a_job_without_a_time_limit_has_the_partitions),
+    cmocka_unit_test(idle_cpus_here_and_there_are_not_free_for_one_task),
     cmocka_unit_test(the_table_is_aligned_and_says_which_is_best),
     cmocka_unit_test(no_run_time_is_said_and_why),
     cmocka_unit_test(on_one_platform_nothing_is_faster),

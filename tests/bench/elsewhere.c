@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What --predict-perf and --predict-partition cost inside sbatch: from the state folder's files (an
+ * app's run times with 100 runs and 16 platforms, 3 or 64 partitions) to the choice and the table.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "predictor/core/io.h"
+#include "predictor/core/order.h"
+#include "predictor/core/text.h"
+#include "predictor/decide/elsewhere.h"
+#include "predictor/online/performance.h"
+#include "predictor/record/layout.h"
+#include "tests/unit/platforms.h"
+#include "tests/unit/simulate.h"
+
+enum { RUNS = 200, TURNS = 2000, MOST = 64 };
+
+static void fail(const char *what)
+{
+  (void)fprintf(stderr, "elsewhere: %s: %s\n", what, strerror(errno));
+  exit(1);
+}
+
+/* Runs on two platforms, and what is told of as many more as there can be. */
+static void put_times(int folder_fd)
+{
+  static ft_performance p;
+  struct ft_random random;
+  char name[FT_LAYOUT_NAME_SIZE];
+  struct ft_error err;
+
+  ft_random_seed(&random, 1);
+  ft_performance_init(&p, "app", getuid());
+  for (unsigned turn = 0; turn < RUNS; turn++) {
+    ft_observation o = {
+      .schema = 1, .job_id = turn + 1, .end_time = turn + 1.0, .outcome = FT_OUTCOME_COMPLETED
+    };
+
+    o.runtime_seconds = run_linear(&random, turn, &o) / 1e8;
+    category(&o, "arch", turn % 3 ? "resnet50" : "vgg16");
+    (void)snprintf(o.platform, sizeof o.platform, "platform-%u", turn % 2);
+    if (ft_performance_update(&p, &o, &err) <= 0)
+      fail("run times");
+  }
+  for (unsigned i = 2; i < FT_RUNTIME_PLACES; i++) {
+    char platform[32];
+
+    (void)snprintf(platform, sizeof platform, "platform-%u", i);
+    ft_performance_tell(&p, platform, 0.1 * i - 0.7, 0.1);
+  }
+  ft_layout_performance_name(p.app, name);
+  if (ft_record_write(FT_RECORD_PERFORMANCE, &p, folder_fd, name, 0600, &err) < 0)
+    fail(err.text);
+}
+
+static void put_partitions(int state_fd)
+{
+  ft_platforms platforms = some_platforms();
+  struct ft_error err;
+  int fd;
+
+  for (unsigned i = 0; i < platforms.platforms_count; i++)
+    (void)snprintf(platforms.platforms[i].name, sizeof platforms.platforms[i].name, "platform-%u",
+                   i);
+  if (ft_record_write(FT_RECORD_PLATFORMS, &platforms, state_fd, FT_LAYOUT_PLATFORMS, 0644, &err) <
+      0)
+    fail(err.text);
+  if (mkdirat(state_fd, FT_LAYOUT_PARTITIONS, 0755) < 0 ||
+      (fd = openat(state_fd, FT_LAYOUT_PARTITIONS, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
+    fail(FT_LAYOUT_PARTITIONS);
+  for (unsigned i = 0; i < MOST; i++) {
+    char name[32], file[FT_LAYOUT_NAME_SIZE], platform[32];
+    ft_partition p;
+
+    (void)snprintf(name, sizeof name, "p%u", i);
+    (void)snprintf(platform, sizeof platform, "platform-%u", i % FT_RUNTIME_PLACES);
+    p = some_partition(name, platform, 8000);
+    ft_layout_partition_name(name, file);
+    if (ft_record_write(FT_RECORD_PARTITION, &p, fd, file, 0644, &err) < 0)
+      fail(err.text);
+  }
+  (void)close(fd);
+}
+
+static void count_line(const char *line, void *data)
+{
+  *(size_t *)data += strlen(line);
+}
+
+static void measure(int state_fd, const char *list, const char *what)
+{
+  static struct ft_elsewhere_evidence evidence;
+  static struct ft_elsewhere elsewhere;
+  static double took[TURNS], reading[TURNS];
+  static ft_submission s = { .app = "app" };
+  static ft_site site = { .default_partition = "p0" };
+  struct ft_elsewhere_question q = { .submission = &s, .evidence = &evidence, .now = 1e9 };
+  struct ft_elsewhere_choice choice;
+  size_t bytes = 0;
+  struct ft_error err;
+
+  for (int i = 0; i < TURNS; i++) {
+    double begin = ft_io_monotonic(), read;
+
+    if (ft_elsewhere_find(state_fd, &site, getuid(), &s, list, &evidence, &err) < 0)
+      fail(err.text);
+    read = ft_io_monotonic();
+    ft_elsewhere_look(&q, &elsewhere);
+    ft_elsewhere_choose(&q, &elsewhere, FT_WISH_FASTEST, "p0,p1,p2", true, &choice);
+    ft_elsewhere_table(&q, &elsewhere, count_line, &bytes);
+    took[i] = 1e6 * (ft_io_monotonic() - begin);
+    reading[i] = 1e6 * (read - begin);
+  }
+  if (!elsewhere.place_count || !choice.line[0])
+    fail("nothing was told");
+  printf("%s: %.0f us, of it reading %.0f us; the table has %zu bytes\n", what,
+         ft_order_median(took, TURNS), ft_order_median(reading, TURNS), bytes / TURNS);
+}
+
+int main(void)
+{
+  char directory[] = "/tmp/foretell-bench-XXXXXX", path[96], command[128];
+  int state_fd, folder_fd;
+  struct ft_error err;
+
+  if (!mkdtemp(directory))
+    fail("mkdtemp");
+  (void)snprintf(path, sizeof path, "%s/" FT_LAYOUT_MODELS "/%u", directory, (unsigned)getuid());
+  if (ft_io_make_path(path, 0700, &err) < 0)
+    fail(err.text);
+  state_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  folder_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (state_fd < 0 || folder_fd < 0)
+    fail(directory);
+  put_times(folder_fd);
+  put_partitions(state_fd);
+  measure(state_fd, "p0,p1,p2", "three partitions named");
+  measure(state_fd, NULL, "all of 64 partitions");
+  (void)close(folder_fd);
+  (void)close(state_fd);
+  (void)snprintf(command, sizeof command, "rm -rf %s", directory);
+  return system(command) != 0;
+}
