@@ -19,7 +19,7 @@
 struct options {
   struct ft_relative_reading reading;
   const char *from, *learner, *model, *output, *plot, *state;
-  unsigned long trees, seed, folds;
+  unsigned long trees, seed, folds, which;
   bool json, store;
 };
 
@@ -309,6 +309,44 @@ out:
   return status;
 }
 
+/* ---- which runs to measure ---- */
+
+static int run_which(const struct options *o, const struct ft_relative_table *t)
+{
+  size_t *which = NULL, *share = NULL, from;
+  size_t room = o->which < FT_RELATIVE_ROWS ? o->which : FT_RELATIVE_ROWS;
+  json_t *rows = o->json ? json_array() : NULL;
+  struct ft_error err;
+  int status = FT_EXIT_USAGE;
+
+  which = calloc(room + 1, sizeof *which);
+  share = calloc(room + 1, sizeof *share);
+  from = ft_relative_source(t, o->from, &err);
+  if (!which || !share)
+    ft_error_set(&err, "out of memory");
+  if (!which || !share || from == SIZE_MAX ||
+      ft_relative_which(t, from, o->which, o->seed, which, share, &err) < 0) {
+    (void)ft_complain("relative", 0, "%s", err.text);
+    goto out;
+  }
+  status = FT_EXIT_DONE;
+  for (size_t k = 0; k < o->which; k++)
+    if (rows)
+      json_array_append_new(rows,
+                            json_pack("{s:s, s:I, s:I}", "app", t->label[which[k]], "row",
+                                      (json_int_t)which[k], "stands_for", (json_int_t)share[k]));
+    else
+      printf("%-40s stands for %zu row%s\n", t->label[which[k]], share[k],
+             share[k] == 1 ? "" : "s");
+  if (rows)
+    status = ft_json_print(json_pack("{s:s, s:O}", "from", t->platform[from], "which", rows));
+out:
+  free(which);
+  free(share);
+  json_decref(rows);
+  return status;
+}
+
 /* The table: the store's, or of the file that ARGV says beside NOUNS other words. */
 static int read_table(const struct options *o, int argc, char **argv, int first, int nouns,
                       struct ft_records *records, struct ft_relative_table *t)
@@ -333,13 +371,15 @@ static int read_table(const struct options *o, int argc, char **argv, int first,
 
 int ft_command_relative(int argc, char **argv)
 {
-  struct options o = { .learner = "best", .trees = 150, .seed = 1 };
+  struct options o = { .learner = "best", .trees = 150, .seed = 1, .which = ULONG_MAX };
   const struct ft_option options[] = {
     { 'm', "model", "FILE", "predict by this model, of foretell train relative", FT_OPTION_STRING,
       &o.model },
     TABLE_OPTIONS(o),
     { 0, "folds", "N", "parts to hold out; default: each group, 10 parts of more than 60",
       FT_OPTION_COUNT, &o.folds },
+    { 0, "which", "N", "tell which N runs to measure on a platform that joins", FT_OPTION_COUNT,
+      &o.which },
     LEARNER_OPTIONS(o),
     { 0, "plot", "PREFIX", "draw PREFIX-distribution.svg, -vector, -order, -error and -roc",
       FT_OPTION_STRING, &o.plot },
@@ -357,9 +397,14 @@ int ft_command_relative(int argc, char **argv)
     return status;
   if (o.model && o.plot)
     return ft_complain(argv[0], FT_EXIT_USAGE, "--plot shows rows held out: not with --model");
+  if (o.which != ULONG_MAX && (o.model || o.plot))
+    return ft_complain(argv[0], FT_EXIT_USAGE,
+                       "--which chooses rows of a table: not with --model or --plot");
   status = read_table(&o, argc, argv, first, 0, &records, &t);
   if (status == FT_EXIT_DONE)
-    status = o.model ? run_model(&o, &t) : run_trial(&o, &t);
+    status = o.which != ULONG_MAX ? run_which(&o, &t)
+             : o.model            ? run_model(&o, &t)
+                                  : run_trial(&o, &t);
   ft_relative_table_free(&t);
   ft_records_close(&records);
   return status;

@@ -66,4 +66,12 @@ int ft_relative_score(const struct ft_relative_trial *trial, struct ft_relative_
 int ft_relative_plot(const struct ft_relative_table *table, const struct ft_relative_trial *trial,
                      const char *prefix, struct ft_error *err);
 
+/*
+ * COUNT rows of TABLE with a time on platform FROM, in WHICH, rising, that stand best for all: what
+ * to measure on a platform that joins; in SHARE for how many of them each stands. Of more than 2000
+ * rows as many are looked at, evenly taken. 0; -1 with ERR.
+ */
+int ft_relative_which(const struct ft_relative_table *table, size_t from, size_t count,
+                      uint64_t seed, size_t *which, size_t *share, struct ft_error *err);
+
 #endif

@@ -36,7 +36,7 @@ static void add_up(const double *error, size_t folds, size_t left, double *sum)
   memset(sum, 0, FT_LEARNERS * sizeof *sum);
   for (size_t f = 0; f < folds; f++)
     for (int l = 0; f != left && l < FT_LEARNERS; l++)
-      sum[l] += error[f * FT_LEARNERS + l];
+      sum[l] += error[f * FT_LEARNERS + (size_t)l];
 }
 
 /* A slow one counts only where it is the best of all; nor is it enough to be near the best for what

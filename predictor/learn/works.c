@@ -14,6 +14,9 @@ enum { TERMS = FT_WORKS_COLUMNS + 1, ROUNDS = 20 };
 /* In rows, how much the mean of the platforms counts for each; in platforms, what is imagined for
  * that mean. */
 static const double shrinkage = 1, imagined = 0.05;
+/* The part of all that the time itself is imagined to be: one ratio for all rows, until they tell
+ * otherwise. The other works have equal parts of the rest. */
+static const double constant = 0.9;
 /* A rate changes by no more in one step, so that far from the solution none runs away. */
 static const double longest = 2;
 
@@ -90,12 +93,17 @@ static int step(const struct problem *p, size_t output, struct ft_works *w, stru
   return 0;
 }
 
-/* The mean rates under which the ones that there are, and an imagined equal part of each work, are
+static double imagined_rate(size_t term, size_t terms)
+{
+  return term == 1 ? log(constant) : log((1 - constant) / (double)(terms - 1));
+}
+
+/* The mean rates under which the ones that there are, and the imagined part of each work, are
  * likeliest. */
 static void take_mean(struct problem *p, const struct ft_works *w)
 {
   for (size_t k = 0; k < p->terms; k++) {
-    double sum = -imagined * log((double)p->terms);
+    double sum = imagined * imagined_rate(k, p->terms);
 
     for (size_t o = 0; o < w->outputs; o++)
       sum += w->rate[k * w->outputs + o];
@@ -119,7 +127,7 @@ static int solve(const struct ft_samples *s, struct problem *p, struct ft_works 
   for (size_t i = 0; i < p->rows * s->outputs; i++)
     p->target[i] -= w->mean[i % s->outputs];
   for (size_t i = 0; i < p->terms * s->outputs; i++)
-    w->rate[i] = -log((double)p->terms);
+    w->rate[i] = imagined_rate(i / s->outputs, p->terms);
   for (int round = 0; round < ROUNDS; round++) {
     take_mean(p, w);
     for (size_t o = 0; o < s->outputs; o++)
