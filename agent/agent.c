@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <malloc.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -212,6 +213,11 @@ static void announced(const ft_announcement *announcement, pid_t peer, const voi
   struct ft_instant now = instant();
   struct ft_error err;
 
+  /*
+   * The kernel may have put the agent into the place of who announces, on whose CPU it was woken:
+   * slurmstepd, which would wait for as long as the agent works. It goes on first.
+   */
+  (void)sched_yield();
   if (ft_jobs_announce(agent->jobs, announcement, peer, false, now) &&
       ft_live_add(agent->live, announcement->job_id, peer, now.utc, packet, length, &err) < 0)
     ft_log(LOG_WARNING, "job %" PRIu32 ": not found again should the agent be restarted: %s",

@@ -25,8 +25,8 @@
 #include "predictor/online/performance.h"
 #include "predictor/record/layout.h"
 
-/* Observations between two trims of the store. */
-#define TRIM_EVERY 256
+/* Observations between two trims of an app in the store. */
+#define TRIM_EVERY 8
 /* Runs of an app without a model that are learnt on the spot: no more than 2 ms. */
 #define RUNS_AT_ONCE 16
 /* Runs whose nodes are looked at, some 10 ms' work. */

@@ -83,7 +83,7 @@ static int open_file(const struct ft_measure *measure, const char *folder, const
   char path[PATH_MAX + 64];
 
   snprintf(path, sizeof path, "%s/%s", folder, name);
-  return openat(measure->settings.root_fd, path, O_RDONLY | O_CLOEXEC);
+  return ft_proc_open(measure->settings.root_fd, path);
 }
 
 static void close_file(int *fd)
@@ -305,14 +305,6 @@ FT_HOT static void sample(struct ft_measure *measure, struct ft_tree *tree, void
   cgroup->next_stat = measure->now + STAT_SECONDS;
 }
 
-static void put(bool *has, uint64_t *field, double value)
-{
-  if (value < 0)
-    return;
-  *has = true;
-  *field = (uint64_t)value;
-}
-
 /*
  * The kernel's own peak of the charge misses no instant. What was cache at that
  * instant it does not tell; taking off the most droppable cache that was ever seen gives a
@@ -331,14 +323,14 @@ static void close_(struct ft_measure *measure, struct ft_tree *tree, void *state
   ft_most(&charge, cgroup->peak_bytes);
   if (cgroup->most_cache >= 0)
     ft_most(&less, cgroup->peak_bytes - cgroup->most_cache);
-  put(&out->has_charge_bytes, &out->charge_bytes, charge);
-  put(&out->has_charge_less_cache_bytes, &out->charge_less_cache_bytes, less);
-  put(&out->has_shmem_bytes, &out->shmem_bytes, cgroup->most_shmem);
+  ft_measure_put(&out->has_charge_bytes, &out->charge_bytes, charge);
+  ft_measure_put(&out->has_charge_less_cache_bytes, &out->charge_less_cache_bytes, less);
+  ft_measure_put(&out->has_shmem_bytes, &out->shmem_bytes, cgroup->most_shmem);
   /* of all processes at once, ended ones and shared pages included: better than rss's sums */
-  put(&out->has_swap_bytes, &out->swap_bytes, cgroup->most_swap);
-  put(&out->has_hugetlb_bytes, &out->hugetlb_bytes, cgroup->most_hugetlb);
+  ft_measure_put(&out->has_swap_bytes, &out->swap_bytes, cgroup->most_swap);
+  ft_measure_put(&out->has_hugetlb_bytes, &out->hugetlb_bytes, cgroup->most_hugetlb);
   if (!out->has_limit_bytes)
-    put(&out->has_limit_bytes, &out->limit_bytes, cgroup->limit_bytes);
+    ft_measure_put(&out->has_limit_bytes, &out->limit_bytes, cgroup->limit_bytes);
   leave(tree, cgroup);
 }
 

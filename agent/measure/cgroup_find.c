@@ -18,6 +18,9 @@
 
 enum { DEPTH_LIMIT = 16, FOLDERS_LIMIT = 256 };
 
+/* Of /proc/PID/cgroup: the dozen lines of version 1 with paths of a thousand bytes. */
+enum { CGROUP_BYTES = 16384 };
+
 /* ---- where the controller is mounted ---- */
 
 bool ft_cgroup_find_mount(struct ft_measure *measure, struct ft_cgroup_mounts *mounts)
@@ -37,10 +40,15 @@ bool ft_cgroup_find_mount(struct ft_measure *measure, struct ft_cgroup_mounts *m
 bool ft_cgroup_path_of(const struct ft_measure *measure, bool v1, pid_t pid, char *path,
                        size_t size)
 {
-  char text[8192];
+  char text[CGROUP_BYTES];
+  ssize_t length = ft_proc_read_pid(measure, pid, "cgroup", text, sizeof text);
+  const char *last;
 
-  return ft_proc_read_pid(measure, pid, "cgroup", text, sizeof text) >= 0 &&
-         ft_cgroup_parse_path(ft_text_from(text), v1, path, size);
+  if (length < 0)
+    return false;
+  /* of a file that is longer the last line is cut, and names another cgroup */
+  last = memrchr(text, '\n', (size_t)length);
+  return last && ft_cgroup_parse_path(ft_text_of(text, (size_t)(last - text)), v1, path, size);
 }
 
 bool ft_cgroup_holds(const struct ft_tree *tree, pid_t pid)

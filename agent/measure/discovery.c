@@ -52,7 +52,7 @@ struct ft_discovery *ft_discovery_new(struct ft_measure *measure)
   if (!discovery)
     return NULL;
   discovery->loadavg_fd =
-      measure->own_proc ? openat(measure->proc_fd, "loadavg", O_RDONLY | O_CLOEXEC) : -1;
+      measure->own_proc ? ft_proc_open(measure->proc_fd, "loadavg") : -1;
   fd = openat(measure->proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd >= 0)
     discovery->proc = fdopendir(fd);

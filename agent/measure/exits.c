@@ -23,6 +23,9 @@
 /* Reads of one instant: the rest waits for the next. */
 enum { READS_LIMIT = 8 };
 
+/* Ends of members in one interval around which the sums are told apart; with more they are not. */
+enum { PHASES_LIMIT = 64 };
+
 struct ft_exits {
   int fd;
   size_t trees; /* open; without one the kernel is not asked */
@@ -169,34 +172,95 @@ static double take_brief(struct ft_tree *tree, const struct ft_exits *exits, siz
   return exit->forked ? fmax(own, fmin(exit->fault_bytes, exit->high_bytes)) : own;
 }
 
-/* One that sums have held: since its mark was looked at it may have grown. */
-static void take_member(struct ft_tree *tree, struct ft_member *member, const struct ft_exit *exit,
-                        double others)
+/*
+ * One that sums have held: since its mark was looked at it may have grown. Returns by how much
+ * it may have been above what the latest of them held: so may others that ended have been then.
+ */
+static double take_member(struct ft_tree *tree, struct ft_member *member,
+                          const struct ft_exit *exit, double others)
 {
   if (exit->high_bytes <= member->most_rss_bytes)
-    return;
+    return 0;
   member->most_rss_bytes = exit->high_bytes;
   ft_most(&tree->largest_bytes, exit->high_bytes);
   note(tree, exit->high_bytes + fmin(fmax(others - member->held_bytes, 0), member->others_bytes));
+  return fmax(exit->high_bytes - member->held_bytes, 0);
+}
+
+/* Set when each member ended. A start is told in clock ticks: they are a tick early at most. */
+static void set_ends(struct ft_tree *tree, const struct ft_exits *exits, size_t count)
+{
+  for (size_t i = 0; i < tree->count; i++) {
+    struct ft_member *member = &tree->members[i];
+    ptrdiff_t end = end_of(exits, count, member->pid);
+
+    member->ended_at =
+        end < 0 ? INFINITY
+                : (double)member->start * tree->measure->tick_seconds + exits->of[end].life_seconds;
+  }
+}
+
+/*
+ * What members held together at TIME, after boot: those that ended later, and those of the
+ * living that began earlier. Who began within a tick of it had little then.
+ */
+static double held_at(const struct ft_tree *tree, double time)
+{
+  double tick = tree->measure->tick_seconds, held = 0;
+
+  for (size_t i = 0; i < tree->count; i++) {
+    const struct ft_member *member = &tree->members[i];
+    bool ended = member->ended_at < INFINITY;
+
+    if (member->skipped || (!ended && !ft_member_lives(member)))
+      continue;
+    if (member->ended_at >= time && (double)(member->start + 1) * tick <= time)
+      held += member->held_bytes;
+  }
+  return held;
+}
+
+/* The most that members held together around the ends that were told; 0: none was a member's. */
+static double most_held(const struct ft_tree *tree)
+{
+  double most = 0;
+  int phases = 0;
+
+  for (size_t i = 0; i < tree->count && phases <= PHASES_LIMIT; i++) {
+    const struct ft_member *member = &tree->members[i];
+
+    if (member->skipped || !(member->ended_at < INFINITY))
+      continue;
+    phases++;
+    most = fmax(most, held_at(tree, member->ended_at));
+  }
+  if (phases <= PHASES_LIMIT)
+    return most;
+  most = 0;
+  for (size_t i = 0; i < tree->count; i++)
+    if (!tree->members[i].skipped &&
+        (tree->members[i].ended_at < INFINITY || ft_member_lives(&tree->members[i])))
+      most += tree->members[i].held_bytes;
+  return most;
 }
 
 static void take(struct ft_tree *tree, struct state *state, const struct ft_exits *exits,
                  size_t count)
 {
-  double living = 0, later = 0, most, brief = 0;
+  double living = 0, later = 0, brief = 0, most;
 
+  set_ends(tree, exits, count);
   for (size_t i = 0; i < tree->count; i++) {
     const struct ft_member *member = &tree->members[i];
-    bool ended = end_of(exits, count, member->pid) >= 0;
 
     if (member->skipped)
       continue;
-    if (ended)
+    if (member->ended_at < INFINITY)
       later += member->held_bytes;
     else if (ft_member_lives(member))
       living += member->held_bytes;
   }
-  most = fmax(state->before_bytes, living + later);
+  most = fmax(fmax(state->before_bytes, living), most_held(tree));
   for (size_t i = 0; i < count; i++) {
     const struct ft_exit *exit = &exits->of[i];
     struct ft_member *member = exits->mine[i] ? member_of(tree, exit->pid) : NULL;
@@ -205,7 +269,7 @@ static void take(struct ft_tree *tree, struct state *state, const struct ft_exit
     if (!exits->mine[i] || (member && member->skipped))
       continue;
     if (member && member->others_bytes >= 0)
-      take_member(tree, member, exit, others);
+      brief += take_member(tree, member, exit, others);
     else
       brief +=
           take_brief(tree, exits, count, exit, fmax(others - (member ? member->held_bytes : 0), 0));
@@ -214,8 +278,7 @@ static void take(struct ft_tree *tree, struct state *state, const struct ft_exit
       state->ended_bytes += member->held_bytes;
     }
   }
-  if (brief > 0)
-    ft_most(&tree->may_bytes, most + brief);
+  ft_most(&tree->may_bytes, most + brief);
 }
 
 FT_HOT static size_t index_of(const struct ft_measure *measure)

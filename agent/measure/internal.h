@@ -69,6 +69,7 @@ struct ft_member {
   double held_bytes; /* what of it the latest sum holds in which it lived */
   double pss_bytes;  /* as read in that round of pss.c */
   uint32_t pss_round;
+  double ended_at;     /* seconds after boot, of one whose end exits.c is told; INFINITY: it lives */
   double others_bytes; /* least RSS of the others at a sample since the last look */
   unsigned threads;
   double open_files; /* NAN: not counted yet; negative: they cannot be */
@@ -155,6 +156,9 @@ struct ft_tree {
 
   void *states[FT_SAMPLERS_LIMIT]; /* by report; NULL where the sampler does not work here */
 };
+
+/* Open such a file to be kept: never waiting, whatever stands there. Returns -1 with errno. */
+int ft_proc_open(int fd, const char *name);
 
 /*
  * Read the file NAME (a path without a leading '/', below FD) into TEXT of SIZE
@@ -248,6 +252,12 @@ void ft_exits_forget(struct ft_measure *measure);
 
 /* Release what the cgroup sampler's probe found. */
 void ft_cgroup_forget(struct ft_measure *measure);
+
+/*
+ * Put VALUE into FIELD of an observation; where it is negative it was not measured, and where no
+ * machine has so much (2^62) what it was read from is not to be believed: neither is told.
+ */
+void ft_measure_put(bool *has, uint64_t *field, double value);
 
 /* Put VALUE into MOST where it is higher (or the first). */
 void ft_most(double *most, double value);

@@ -257,12 +257,6 @@ static void sample(struct ft_measure *measure, struct ft_tree *tree, void *state
     add_up(tree);
 }
 
-static void put(bool *has, uint64_t *field, double value)
-{
-  *has = true;
-  *field = (uint64_t)value;
-}
-
 /* A job's last figures: what still lives is read once more; a task's own rusage may know more. */
 static void close_(struct ft_measure *measure, struct ft_tree *tree, void *state,
                    ft_observation *out)
@@ -288,15 +282,15 @@ static void close_(struct ft_measure *measure, struct ft_tree *tree, void *state
   out->has_cpu_seconds = out->has_system_seconds = true;
   out->cpu_seconds = tree->shown[FT_TOTAL_CPU_SECONDS];
   out->system_seconds = tree->shown[FT_TOTAL_SYSTEM_SECONDS];
-  put(&out->has_minor_faults, &out->minor_faults, tree->shown[FT_TOTAL_MINOR_FAULTS]);
-  put(&out->has_major_faults, &out->major_faults, tree->shown[FT_TOTAL_MAJOR_FAULTS]);
+  ft_measure_put(&out->has_minor_faults, &out->minor_faults, tree->shown[FT_TOTAL_MINOR_FAULTS]);
+  ft_measure_put(&out->has_major_faults, &out->major_faults, tree->shown[FT_TOTAL_MAJOR_FAULTS]);
   if (io->any) {
-    put(&out->has_read_bytes, &out->read_bytes, tree->shown[FT_TOTAL_READ_BYTES]);
-    put(&out->has_write_bytes, &out->write_bytes, tree->shown[FT_TOTAL_WRITE_BYTES]);
+    ft_measure_put(&out->has_read_bytes, &out->read_bytes, tree->shown[FT_TOTAL_READ_BYTES]);
+    ft_measure_put(&out->has_write_bytes, &out->write_bytes, tree->shown[FT_TOTAL_WRITE_BYTES]);
   }
   if (tree->most_open_files >= 0) {
     out->has_open_files = true;
-    out->open_files = (uint32_t)tree->most_open_files;
+    out->open_files = (uint32_t)fmin(tree->most_open_files, UINT32_MAX);
   }
 }
 

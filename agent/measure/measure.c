@@ -46,6 +46,14 @@ FT_HOT void ft_most(double *most, double value)
     *most = value;
 }
 
+void ft_measure_put(bool *has, uint64_t *field, double value)
+{
+  if (!(value >= 0 && value <= 0x1p62))
+    return;
+  *has = true;
+  *field = (uint64_t)value;
+}
+
 /*
  * The newest pid in loadavg is of the reader's pid namespace: it says something of
  * this proc only where the reader finds himself there.

@@ -27,9 +27,14 @@ FT_HOT ssize_t ft_proc_reread(int fd, char *text, size_t size)
   return length;
 }
 
+int ft_proc_open(int fd, const char *name)
+{
+  return openat(fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
 ssize_t ft_proc_read(int fd, const char *name, char *text, size_t size)
 {
-  int file = openat(fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  int file = ft_proc_open(fd, name);
   ssize_t length;
   int saved;
 

@@ -221,8 +221,7 @@ static void close_(struct ft_measure *measure, struct ft_tree *tree, void *state
   (void)measure;
   if (tree->most.pss_bytes < 0 || pss->rss_bytes < NEAR_PEAK * tree->most.rss_bytes)
     return;
-  out->has_pss_bytes = true;
-  out->pss_bytes = (uint64_t)tree->most.pss_bytes;
+  ft_measure_put(&out->has_pss_bytes, &out->pss_bytes, tree->most.pss_bytes);
 }
 
 const struct ft_sampler ft_sampler_pss = { .name = "pss",

@@ -229,7 +229,7 @@ FT_HOT static bool parse(const char *text, size_t length, struct record *out)
   struct nlmsghdr header;
   const char *group, *content;
   uint32_t pid, process, parent;
-  uint64_t high, faults;
+  uint64_t high, faults, life;
   uint16_t version;
   uint8_t flags;
   ssize_t size;
@@ -250,6 +250,7 @@ FT_HOT static bool parse(const char *text, size_t length, struct record *out)
   FIELD(content, process, ac_tgid, &process);
   FIELD(content, parent, ac_ppid, &parent);
   FIELD(content, high, hiwater_rss, &high);
+  FIELD(content, life, ac_tgetime, &life);
   FIELD(content, faults, ac_minflt, &faults);
   if (version < 12)
     return false;
@@ -260,6 +261,7 @@ FT_HOT static bool parse(const char *text, size_t length, struct record *out)
               .parent = (pid_t)parent,
               .forked = flags & AFORK,
               .high_bytes = (double)high * FT_KIB,
+              .life_seconds = 1e-6 * (double)life,
               .fault_bytes = (double)faults * (double)sysconf(_SC_PAGESIZE) },
   };
   return true;

@@ -14,6 +14,7 @@ struct ft_exit {
   pid_t pid, parent;
   bool forked;        /* it never called exec: what it held began as its parent's pages */
   double high_bytes;  /* its memory's high water mark, of its last exec's on */
+  double life_seconds;
   double fault_bytes; /* a page for each minor fault of its last thread */
 };
 

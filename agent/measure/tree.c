@@ -72,7 +72,7 @@ static int open_statm(struct ft_measure *measure, pid_t pid)
   if (measure->descriptors >= measure->descriptors_limit)
     return -1;
   snprintf(name, sizeof name, "%d/statm", (int)pid);
-  fd = openat(measure->proc_fd, name, O_RDONLY | O_CLOEXEC);
+  fd = ft_proc_open(measure->proc_fd, name);
   if (fd >= 0)
     measure->descriptors++;
   return fd;

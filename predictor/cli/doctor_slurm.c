@@ -22,7 +22,10 @@
 
 #define PLUGIN "spank_foretell.so"
 
-enum { ANSWER_SECONDS = 10, INCLUDE_DEPTH = 4 };
+enum { ANSWER_SECONDS = 10 };
+
+/* Of plugstack.conf with what it includes: a file that includes itself twice has no end. */
+enum { INCLUDE_DEPTH = 4, FILES_LIMIT = 256 };
 
 extern char **environ;
 
@@ -38,6 +41,7 @@ struct slurm {
   bool required;
   bool warns; /* its argument reject=no */
   int lines;  /* how many name it */
+  int files;  /* read for it */
 };
 
 /* Read what a child writes until it ends; false when late. */
@@ -234,7 +238,7 @@ static void include(struct ft_doctor *doctor, struct slurm *slurm, const char *f
   (void)snprintf(absolute, sizeof absolute, "%.*s%s%s",
                  named[0] == '/' || !slash ? 0 : (int)(slash - from), from,
                  named[0] == '/' ? "" : "/", named);
-  if (strlen(absolute) < sizeof path &&
+  if (slurm->files < FILES_LIMIT && strlen(absolute) < sizeof path &&
       glob(ft_doctor_path(doctor, absolute, path), 0, NULL, &found) == 0)
     for (size_t i = 0; i < found.gl_pathc; i++)
       if (strlen(found.gl_pathv[i]) > root)
@@ -249,7 +253,7 @@ static void read_plugstack(struct ft_doctor *doctor, struct slurm *slurm, const 
   struct ft_buf text;
 
   ft_buf_init(&text, FT_LIMIT_SCRIPT);
-  if (depth > INCLUDE_DEPTH || read_file(doctor, name, &text) < 0)
+  if (depth > INCLUDE_DEPTH || slurm->files++ >= FILES_LIMIT || read_file(doctor, name, &text) < 0)
     goto out;
   cursor = ft_text_from(ft_buf_text(&text));
   while (ft_text_line(&cursor, &line)) {

@@ -41,7 +41,7 @@ static bool is_named(const struct ft_buf *file, uint64_t offset, const char *wor
   return take(file, offset, name, size) && memcmp(name, word, size) == 0;
 }
 
-/* The symbol called WORD in the dynamic symbol table. */
+/* The symbol called WORD in the dynamic symbol table, of which a file has one (gABI, chapter 4). */
 static bool find_symbol(const struct ft_buf *file, const Elf64_Ehdr *head, const char *word,
                         Elf64_Sym *out)
 {
@@ -57,6 +57,7 @@ static bool find_symbol(const struct ft_buf *file, const Elf64_Ehdr *head, const
         return false;
       else if (is_named(file, names.sh_offset + out->st_name, word))
         return true;
+    return false;
   }
   return false;
 }

@@ -40,6 +40,12 @@ struct ft_joined {
 int ft_decide_partition(int state_fd, const ft_site *site, const ft_request *request,
                         ft_partition *out, struct ft_joined *joined, struct ft_error *err);
 
+enum { FT_CALLED = 80 };
+
+/* "partition main", "partitions a,b", as far as it fits: what is said of PARTITION (NULL: not
+ * known). Returns whether it is several. */
+bool ft_partition_called(const ft_partition *partition, char out[FT_CALLED]);
+
 struct ft_question {
   ft_mode mode; /* the user's; FT_MODE_UNSET: the policy's */
   const char *app;

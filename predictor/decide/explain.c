@@ -145,9 +145,13 @@ static void say_need(struct voice *v)
   say_runs(v);
 }
 
-static const char *partition_name(const struct voice *v)
+/* "partition main allows", "partitions a,b allow": VERB is of one. */
+static void say_partition(struct voice *v, const char *verb)
 {
-  return v->q->partition && v->q->partition->name[0] ? v->q->partition->name : "it goes to";
+  char called[FT_CALLED];
+  bool several = ft_partition_called(v->q->partition, called);
+
+  say(v, "%s%s%.*s", called, *verb ? " " : "", (int)strlen(verb) - (several && *verb), verb);
 }
 
 /* What it has without foretell: "--mem=4G", "the default of partition main, 1 GiB"; FOLLOWS: the
@@ -163,8 +167,12 @@ static void say_limit(struct voice *v, const char *follows)
     say_slurm(v, v->q->request->mem_bytes);
     break;
   case FT_LIMIT_DEFAULT:
-    say(v, "the default of partition %s, ",
-        v->plan->limit_of ? v->plan->limit_of : partition_name(v));
+    say(v, "the default of ");
+    if (v->plan->limit_of)
+      say(v, "partition %s", v->plan->limit_of);
+    else
+      say_partition(v, "");
+    say(v, ", ");
     say_bytes(v, (double)v->plan->limit);
     break;
   case FT_LIMIT_WHOLE_NODE:
@@ -187,7 +195,9 @@ static void say_amount(struct voice *v)
 
 static void say_no_node(struct voice *v)
 {
-  say(v, "no node of partition %s has more than ", partition_name(v));
+  say(v, "no node of ");
+  say_partition(v, "");
+  say(v, " has more than ");
   say_bytes(v, (double)v->plan->node_most);
 }
 
@@ -212,7 +222,8 @@ static void say_change(struct voice *v)
     say(v, ", but ");
     say_no_node(v);
   } else if (p->capped) {
-    say(v, ", the most that partition %s allows", partition_name(v));
+    say(v, ", the most that ");
+    say_partition(v, "allows");
   }
   if (p->p_amount >= 0 && (p->capped || v->q->request->array_tasks > 1)) {
     say(v, "; out of memory: ");
@@ -246,6 +257,11 @@ static void explain_low(struct voice *v)
   } else if (p->amount > p->limit) {
     say(v, "; ask for ");
     say_amount(v);
+  }
+  if (p->capped && !p->no_node) {
+    say(v, p->amount > p->limit ? ", the most that " : "; ");
+    say_partition(v, "allows");
+    say(v, p->amount > p->limit ? "" : " no more");
   }
 }
 
@@ -298,7 +314,9 @@ static void explain_rejection(struct voice *v)
     say(v, ", but ");
     say_no_node(v);
   } else if (!passes) {
-    say(v, ", but partition %s allows no more than ", partition_name(v));
+    say(v, ", but ");
+    say_partition(v, "allows");
+    say(v, " no more than ");
     say_bytes(v, (double)p->most);
   }
   say(v, ": it would run out of memory (");

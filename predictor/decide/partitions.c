@@ -2,6 +2,7 @@
 /* The partitions that a job names: which of them it runs in nobody knows beforehand. */
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,4 +122,13 @@ int ft_decide_partition(int state_fd, const ft_site *site, const ft_request *req
     joined->least_default_bytes = least;
   free(other);
   return 0;
+}
+
+bool ft_partition_called(const ft_partition *partition, char out[FT_CALLED])
+{
+  const char *name = partition && partition->name[0] ? partition->name : "it goes to";
+  bool several = strchr(name, ',');
+
+  (void)snprintf(out, FT_CALLED, "partition%s %.64s", several ? "s" : "", name);
+  return several;
 }

@@ -182,11 +182,6 @@ static void say_need(const struct ft_slice_question *q, const struct ft_estimate
       q->evidence);
 }
 
-static const char *partition_name(const struct ft_slice_question *q)
-{
-  return q->partition && q->partition->name[0] ? q->partition->name : "it goes to";
-}
-
 /* ---- what is asked for instead ---- */
 
 /* OFFER in the place of what is asked of GPUs, in the option where that stands. False: no room. */
@@ -245,7 +240,8 @@ static bool set_slice(const struct ft_slice_question *q, const struct ft_slice_p
                       struct ft_mig_offer best, struct ft_mig_offer most,
                       const struct ft_estimate *e, ft_network *n)
 {
-  char bytes[32];
+  char bytes[32], called[FT_CALLED];
+  bool several = ft_partition_called(q->partition, called);
 
   new_line(n);
   say_need(q, e, n);
@@ -259,10 +255,10 @@ static bool set_slice(const struct ft_slice_question *q, const struct ft_slice_p
   if (best.slice)
     say(n, "; %s would hold it, but --%s cannot ask for that: use --gres", best.gres, q->option);
   else if (most.slice)
-    say(n, "; no MIG slice of partition %s holds it, the largest, %s, has %s", partition_name(q),
-        most.gres, show(most.slice->memory_mib * MIB, bytes));
+    say(n, "; no MIG slice of %s holds it, the largest, %s, has %s", called, most.gres,
+        show(most.slice->memory_mib * MIB, bytes));
   else
-    say(n, "; partition %s has no MIG slice%s%s that is known", partition_name(q),
+    say(n, "; %s ha%s no MIG slice%s%s that is known", called, several ? "ve" : "s",
         q->gpu[0] ? " of " : "", q->gpu);
   return most.slice && !best.slice;
 }
@@ -289,8 +285,9 @@ static void reject(const struct ft_slice_question *q, const struct ft_slice_plac
 static void warn(const struct ft_slice_question *q, const struct ft_slice_place *place, double p,
                  const struct ft_estimate *e, struct ft_mig_offer best, ft_network *n)
 {
-  char has[32];
+  char has[32], called[FT_CALLED];
 
+  (void)ft_partition_called(q->partition, called);
   new_line(n);
   say_need(q, e, n);
   say(n, "; %s has %s: it %s run out of memory (", place->gres, show(place->limit_bytes, has),
@@ -300,7 +297,7 @@ static void warn(const struct ft_slice_question *q, const struct ft_slice_place 
   if (n->value[0])
     say(n, "; ask for --%s=%s", n->option, n->value);
   else if (!best.slice)
-    say(n, "; no MIG slice of partition %s holds it", partition_name(q));
+    say(n, "; no MIG slice of %s holds it", called);
 }
 
 /* A slice is named. */

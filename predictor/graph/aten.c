@@ -274,7 +274,7 @@ unsigned ft_aten_element(int64_t scalar_type)
   static const uint8_t elements[] = { 2, 3, 5, 6, 7, 10, 1, 11, 14, 14, 15, 9, 3, 2, 6, 16 };
 
   return scalar_type >= 0 && scalar_type < (int64_t)sizeof elements ? elements[scalar_type]
-                                                                   : FT_ELEMENT_UNKNOWN;
+                                                                    : FT_ELEMENT_UNKNOWN;
 }
 
 /* ---- the plainest kinds ---- */
@@ -363,8 +363,8 @@ int ft_aten_to(struct ft_call *c)
   static const struct {
     const char *name;
     unsigned element;
-  } named[] = { { "float", 1 }, { "half", 10 },   { "bfloat16", 16 }, { "double", 11 },
-                { "long", 7 },  { "int", 6 },     { "bool", 9 },      { "_cast_Float", 1 },
+  } named[] = { { "float", 1 }, { "half", 10 },     { "bfloat16", 16 }, { "double", 11 },
+                { "long", 7 },  { "int", 6 },       { "bool", 9 },      { "_cast_Float", 1 },
                 { "byte", 2 },  { "_cast_Long", 7 } };
   const struct ft_operand *dtype = ft_arg(c, 99, "dtype"), *v;
   uint32_t x = ft_arg_tensor(c, 0);

@@ -142,6 +142,8 @@ int ft_aten_unknown(struct ft_call *c);
 const struct ft_tensor *ft_aten_shaped(struct ft_call *c, uint32_t *x);
 /* The call becomes an operator of unknown kind; -1 where X is 0. */
 int ft_aten_not_shaped(struct ft_call *c, uint32_t x);
+/* All tensors of the call as inputs of one operator whose result has DIMS. */
+int ft_aten_told(struct ft_call *c, const int64_t *dims, int rank, unsigned element);
 unsigned ft_aten_element(int64_t scalar_type);     /* c10/core/ScalarType.h -> ours */
 const char *ft_aten_type(const struct ft_call *c); /* the table's second column */
 
@@ -241,6 +243,15 @@ FT_ATEN(diagonal);
 FT_ATEN(distances);
 FT_ATEN(col2im);
 FT_ATEN(bag);
+FT_ATEN(loss);
+FT_ATEN(class_loss);
+FT_ATEN(similarity);
+FT_ATEN(broadcast);
+FT_ATEN(weight_norm);
+FT_ATEN(diff);
+FT_ATEN(grouped);
+FT_ATEN(histogram);
+FT_ATEN(stft);
 #undef FT_ATEN
 
 #endif

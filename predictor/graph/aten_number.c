@@ -281,6 +281,25 @@ static int part(struct ft_call *c, const struct ft_operand *a)
   return give(c, some);
 }
 
+/* list(A), or dict(A) of pairs. */
+static int copied(struct ft_call *c, const struct ft_operand *a)
+{
+  bool pairs = is(c, "dict") && a->type != FT_VALUE_DICT;
+  struct ft_operand all =
+      ft_value_list(c->l, is(c, "dict") ? FT_VALUE_DICT : FT_VALUE_LIST, NULL, 0);
+
+  for (size_t i = 0; all.list && i < a->list->count; i++) {
+    const struct ft_operand *one = &a->list->items[i];
+
+    if (pairs && (one->type != FT_VALUE_TUPLE || one->list->count != 2))
+      return 1;
+    if (ft_value_append(c->l, all.list, pairs ? one->list->items[0] : *one) < 0 ||
+        (pairs && ft_value_append(c->l, all.list, one->list->items[1]) < 0))
+      return -1;
+  }
+  return give(c, all);
+}
+
 static int lists(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
 {
   bool listed = b->type == FT_VALUE_LIST || b->type == FT_VALUE_TUPLE;
@@ -288,6 +307,8 @@ static int lists(struct ft_call *c, const struct ft_operand *a, const struct ft_
 
   if (is(c, "len"))
     return give(c, ft_value_int((int64_t)a->list->count / (a->type == FT_VALUE_DICT ? 2 : 1)));
+  if (is(c, "list") || is(c, "dict"))
+    return copied(c, a);
   if (a->type == FT_VALUE_DICT)
     return 1;
   if (is(c, "append") && c->count == 2)
@@ -420,9 +441,9 @@ static int facts(struct ft_call *c)
     const char *name;
     int truth;
   } known[] = {
-    { "is_grad_enabled", 1 }, { "is_autocast_enabled", 0 },       { "is_scripting", 1 },
-    { "is_tracing", 0 },      { "is_autocast_cpu_enabled", 0 },   { "has_torch_function", 0 },
-    { "is_compiling", 0 },    { "_jit_internal_is_scripting", 1 }
+    { "is_grad_enabled", 1 },    { "is_autocast_enabled", 0 }, { "is_scripting", 1 },
+    { "is_tracing", 0 },         { "_is_tracing", 0 },         { "is_autocast_cpu_enabled", 0 },
+    { "has_torch_function", 0 }, { "is_compiling", 0 },        { "_jit_internal_is_scripting", 1 }
   };
 
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -435,9 +456,14 @@ static int facts(struct ft_call *c)
     return give(c, ft_value_list(c->l, c->name[0] == 'd' ? FT_VALUE_DICT : FT_VALUE_LIST, NULL, 0));
   if (is(c, "format") || is(c, "str"))
     return give(c, ft_value_string(""));
-  if (is(c, "device"))
+  if (is(c, "device") || is(c, "type"))
     return c->count && c->args[0].type == FT_VALUE_STRING ? give(c, c->args[0]) : 1;
   return 1;
+}
+
+static bool is_several(const struct ft_operand *v)
+{
+  return v->type == FT_VALUE_LIST || v->type == FT_VALUE_TUPLE || v->type == FT_VALUE_STRING;
 }
 
 int ft_aten_number(struct ft_call *c)
@@ -478,6 +504,10 @@ int ft_aten_number(struct ft_call *c)
     return give(c,
                 ft_value_int(ft_whole(fmax(0, ceil(((double)high - (double)low) / (double)step)))));
   }
+  if ((is(c, "eq") || is(c, "ne")) && (is_several(a) || is_several(b)) &&
+      (a->type == FT_VALUE_OPAQUE || ft_value_is_tensor(a) || b->type == FT_VALUE_OPAQUE ||
+       ft_value_is_tensor(b)))
+    return give(c, ft_value_some(FT_VALUE_BOOL));
   if (is(c, "__derive_index") && c->count == 3) {
     int64_t i = ft_arg_int(c, 0, NULL, 0), low = ft_arg_int(c, 1, NULL, 0),
             step = ft_arg_int(c, 2, NULL, 1), product;
@@ -487,7 +517,7 @@ int ft_aten_number(struct ft_call *c)
       return give(c, ft_value_some(FT_VALUE_INT));
     return give(c, ft_value_int(product));
   }
-  if (a->type == FT_VALUE_DICT && !is(c, "len"))
+  if (a->type == FT_VALUE_DICT && !is(c, "len") && !is(c, "list") && !is(c, "dict"))
     return dictionary(c, a, b);
   if (a->type == FT_VALUE_LIST || a->type == FT_VALUE_TUPLE || a->type == FT_VALUE_DICT)
     return lists(c, a, b);

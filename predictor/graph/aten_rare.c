@@ -6,8 +6,7 @@
 
 #include "predictor/graph/aten.h"
 
-/* All tensors of the call as inputs of one operator whose result has DIMS. */
-static int told(struct ft_call *c, const int64_t *dims, int rank, unsigned element)
+int ft_aten_told(struct ft_call *c, const int64_t *dims, int rank, unsigned element)
 {
   ft_live_op(c->l, ft_aten_type(c));
   for (size_t i = 0; i < c->count; i++)
@@ -120,7 +119,7 @@ int ft_aten_tensor_split(struct ft_call *c)
 int ft_aten_pile(struct ft_call *c)
 {
   const struct ft_operand *list = ft_arg(c, 0, "tensors");
-  struct ft_operand args[2] = { *list, ft_value_int(c->name[0] == 'd'   ? 2
+  struct ft_operand args[2] = { *list, ft_value_int(c->name[0] == 'd'                        ? 2
                                                     : c->name[0] == 'v' || c->name[0] == 'r' ? 0
                                                                                              : 1) };
   struct ft_call inner = *c;
@@ -157,7 +156,7 @@ int ft_aten_strided(struct ft_call *c)
   for (int i = 0; i < n; i++)
     if (dims[i] < 0 || dims[i] > FT_GRAPH_DIMENSION)
       return ft_live_fail(c->l, "%s: a size of %lld", c->name, (long long)dims[i]);
-  return told(c, dims, n, ft_live_of(c->l, x)->element);
+  return ft_aten_told(c, dims, n, ft_live_of(c->l, x)->element);
 }
 
 /* diagonal(x, offset, dim1, dim2): the two dimensions become one, the last */
@@ -180,7 +179,7 @@ int ft_aten_diagonal(struct ft_call *c)
     if (i != one && i != two)
       dims[n++] = t->dims[i];
   dims[n++] = t->dims[one] < 0 || t->dims[two] < 0 ? -1 : a < 0 || b < 0 ? 0 : a < b ? a : b;
-  return told(c, dims, n, t->element);
+  return ft_aten_told(c, dims, n, t->element);
 }
 
 /* cdist(a, b): (..., n, d) and (..., m, d) to (..., n, m) */
@@ -194,7 +193,7 @@ int ft_aten_distances(struct ft_call *c)
     return ft_aten_not_shaped(c, y ? x : 0);
   memcpy(dims, t->dims, (size_t)t->rank * sizeof *dims);
   dims[t->rank - 1] = u->dims[u->rank - 2];
-  return told(c, dims, t->rank, t->element);
+  return ft_aten_told(c, dims, t->rank, t->element);
 }
 
 /* fold: col2im(x, output, kernel, dilation, padding, stride) */
@@ -228,7 +227,7 @@ int ft_aten_bag(struct ft_call *c)
     return ft_aten_not_shaped(c, x ? w : 0);
   dims[0] = rows->dims[0];
   dims[1] = t->dims[1];
-  if (told(c, dims, 2, t->element) < 0)
+  if (ft_aten_told(c, dims, 2, t->element) < 0)
     return -1;
   return ft_give_first(c, c->result.tensor, 3);
 }

@@ -58,19 +58,21 @@ int ft_aten_arg(struct ft_call *c)
   return ft_give(c, ft_live_end(c->l, 1));
 }
 
-/* max(x), max(x, other), max(x, dim, keepdim) -> values, indices */
+/* max(x), max(x, other), max(x, dim, keepdim) -> values, indices; mode(x, dim = -1, keepdim),
+ * kthvalue(x, k, dim = -1, keepdim) */
 int ft_aten_extremum(struct ft_call *c)
 {
-  bool keep = ft_arg_true(c, 2, "keepdim", false);
-  int64_t axis = ft_arg_int(c, 1, "dim", 0);
+  bool kth = strcmp(c->name, "kthvalue") == 0, last = kth || strcmp(c->name, "mode") == 0;
+  bool keep = ft_arg_true(c, kth ? 3 : 2, "keepdim", false);
+  int64_t axis = ft_arg_int(c, kth ? 2 : 1, "dim", last ? -1 : 0);
   uint32_t x = ft_arg_tensor(c, 0), y;
   struct ft_operand both[2];
 
   if (!x)
     return -1;
-  if (!ft_arg_given(c, 1, "dim"))
+  if (!last && !ft_arg_given(c, 1, "dim"))
     return ft_give(c, reduce(c->l, ft_aten_type(c), x, NULL, 0, false));
-  if (ft_value_is_tensor(&c->args[1])) {
+  if (!last && ft_value_is_tensor(&c->args[1])) {
     y = ft_arg_tensor(c, 1);
     return ft_give(c,
                    y ? ft_live_binary(c->l, strcmp(c->name, "max") == 0 ? "Max" : "Min", x, y) : 0);

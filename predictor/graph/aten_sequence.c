@@ -23,8 +23,8 @@ static struct ft_weight *join(struct ft_live *l, struct ft_weight *const *parts,
   if (!w)
     return NULL;
   w->name = parts[0]->name;
-  w->declared = (struct ft_declared){ .rank = rank + 1, .element = first->element,
-                                      .kept = first->kept };
+  w->declared =
+      (struct ft_declared){ .rank = rank + 1, .element = first->element, .kept = first->kept };
   w->declared.dims = ft_live_take(l, (size_t)(rank + 2) * sizeof *w->declared.dims);
   if (!w->declared.dims)
     return NULL;

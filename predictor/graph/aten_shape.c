@@ -113,7 +113,9 @@ int ft_aten_unflatten(struct ft_call *c)
 
 int ft_aten_transpose(struct ft_call *c)
 {
-  bool last = strcmp(c->name, "mT") == 0, given = ft_arg_given(c, 1, "dim0");
+  bool last = strcmp(c->name, "mT") == 0 || strcmp(c->name, "mH") == 0 ||
+              strcmp(c->name, "adjoint") == 0 || strcmp(c->name, "matrix_H") == 0;
+  bool given = ft_arg_given(c, 1, "dim0");
   int64_t order[FT_GRAPH_RANK];
   const struct ft_tensor *t;
   int a, b;

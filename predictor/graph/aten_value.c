@@ -43,7 +43,7 @@ struct ft_operand ft_value_some(uint8_t type)
 }
 
 struct ft_operand ft_value_list(struct ft_live *l, uint8_t type, const struct ft_operand *items,
-                              size_t count)
+                                size_t count)
 {
   struct ft_operand v = { .type = type, .known = true };
 
@@ -154,6 +154,7 @@ uint32_t ft_value_as_tensor(struct ft_live *l, const struct ft_operand *value)
   case FT_VALUE_NONE:
     return 0;
   case FT_VALUE_OPAQUE: /* something that was not followed: a tensor with nothing known of it */
+    l->lost = true;
     ft_live_unknown(l, "", "Unknown");
     return ft_live_end(l, 1);
   default:

@@ -23,25 +23,30 @@ enum ft_hf_kind {
   FT_HF_MAMBA
 };
 
-enum ft_hf_norm { FT_HF_LAYER, FT_HF_PLAIN /* without a shift */, FT_HF_ROOT };
+enum ft_hf_norm { FT_HF_LAYER, FT_HF_PLAIN /* without a shift */, FT_HF_ROOT, FT_HF_BARE };
 
 /* A network in numbers, whatever the family. */
 struct ft_hf {
   const char *type;
   int64_t hidden, layers, heads, kv_heads, head, inner, vocab, embedding;
-  int64_t positions, types;                 /* learnt ones; 0: none */
+  int64_t positions, types; /* learnt ones; 0: none */
   int64_t experts, chosen, expert_inner, shared_inner;
+  int64_t dense_layers, dense_inner;      /* of them without experts, and their width */
+  int64_t q_rank, kv_rank, turned, value; /* latent attention: ranks (0: none), features of a head
+                                             that positions turn, and of its values */
   int64_t buckets, decoder_layers, decoder_heads, decoder_inner;
   int64_t relative;     /* distances that deberta tells apart; 0: none */
   int64_t mels, frames; /* of whisper's sound; 0: words */
   int64_t image, patch, channels, labels, projection;
-  int64_t state, window, rank;              /* mamba */
-  const struct ft_hf *vision;               /* clip */
-  uint8_t kind, norm;                       /* enum ft_hf_kind, enum ft_hf_norm */
-  int norms;                                /* of a layer: 1, 2 or 4 */
+  int64_t state, window, rank; /* mamba */
+  const struct ft_hf *vision;  /* clip */
+  uint8_t kind, norm;          /* enum ft_hf_kind, enum ft_hf_norm */
+  int norms;                   /* of a layer: 1, 2 or 4 */
   bool norm_after, norm_embedding, norm_final, parallel;
   bool bias_qkv, bias_out, bias_inner, gated, norm_heads, norm_heads_whole, rotary;
-  bool shared_gate;                         /* of the shared expert */
+  bool shared_gate;                     /* of the shared expert */
+  bool router_bias, expert_bias, sinks; /* sinks: one more score of each head */
+  bool norm_added;                      /* what is added is normalised: olmo2 */
   bool pooler, head_transform, head_bias, tied, with_head, causal;
   bool shared;    /* every layer has the same weights: albert */
   bool plain_key; /* keys have no bias */

@@ -78,17 +78,19 @@ uint32_t ft_hf_normalise(struct ft_hf_run *r, uint32_t x, const char *name)
 {
   const struct ft_hf *m = r->m;
   int64_t size = x ? ft_live_of(&r->live, x)->dims[ft_live_of(&r->live, x)->rank - 1] : 0;
-  uint32_t w, b = 0;
+  uint32_t w = 0, b = 0;
 
   ft_hf_scope(r, name);
-  w = x ? ft_hf_weight(r, name, size, 0, 0) : 0;
+  if (x && m->norm != FT_HF_BARE)
+    w = ft_hf_weight(r, name, size, 0, 0);
   if (m->norm == FT_HF_LAYER)
     b = ft_hf_weight(r, ft_live_format(&r->live, "%s.shift", name), size, 0, 0);
-  if (!w || !x)
+  if (!x || (!w && m->norm != FT_HF_BARE))
     return 0;
   ft_live_op(&r->live, m->norm == FT_HF_ROOT ? "RMSNormalization" : "LayerNormalization");
   ft_live_in(&r->live, x);
-  ft_live_in(&r->live, w);
+  if (w)
+    ft_live_in(&r->live, w);
   if (b)
     ft_live_in(&r->live, b);
   ft_live_int(&r->live, "axis", -1);
@@ -98,7 +100,7 @@ uint32_t ft_hf_normalise(struct ft_hf_run *r, uint32_t x, const char *name)
 uint32_t ft_hf_activate(struct ft_hf_run *r, uint32_t x)
 {
   const char *name = r->m->activation;
-  const char *type = strstr(name, "gelu")      ? "Gelu"
+  const char *type = strstr(name, "gelu")        ? "Gelu"
                      : strcmp(name, "relu") == 0 ? "Relu"
                      : strcmp(name, "tanh") == 0 ? "Tanh"
                                                  : "Swish";
@@ -108,13 +110,11 @@ uint32_t ft_hf_activate(struct ft_hf_run *r, uint32_t x)
 
 /* ---- attention ---- */
 
-/* (batch, length, features) as (batch, heads, length, features of a head) */
-static uint32_t heads_of(struct ft_hf_run *r, uint32_t x, int64_t heads)
+uint32_t ft_hf_heads(struct ft_hf_run *r, uint32_t x, int64_t heads, int64_t size)
 {
   static const int64_t order[] = { 0, 2, 1, 3 };
-  const struct ft_hf *m = r->m;
   const struct ft_tensor *t = ft_live_of(&r->live, x);
-  int64_t dims[4] = { t->dims[0], t->dims[1], heads, m->head };
+  int64_t dims[4] = { t->dims[0], t->dims[1], heads, size };
 
   x = ft_live_reshape(&r->live, x, dims, 4);
   return x ? ft_live_transpose(&r->live, x, order, 4) : 0;
@@ -128,7 +128,7 @@ static uint32_t project(struct ft_hf_run *r, uint32_t x, const char *name, int64
   x = ft_hf_connect(r, x, name, heads * m->head, m->bias_qkv && (name[0] != 'k' || !m->plain_key));
   if (x && turned && m->norm_heads_whole)
     x = ft_hf_normalise(r, x, name[0] == 'q' ? "q_norm" : "k_norm");
-  x = x ? heads_of(r, x, heads) : 0;
+  x = x ? ft_hf_heads(r, x, heads, m->head) : 0;
   if (x && turned && m->norm_heads)
     x = ft_hf_normalise(r, x, name[0] == 'q' ? "q_norm" : "k_norm");
   return x && turned && m->rotary ? ft_live_unary(&r->live, "RotaryEmbedding", x) : x;
@@ -165,7 +165,7 @@ static uint32_t relative(struct ft_hf_run *r, uint32_t q, uint32_t k)
     int64_t length = q ? ft_live_of(&r->live, q)->dims[2] : 0, places[4] = { 1, 1, length, length };
     uint32_t which;
 
-    sides[i] = sides[i] ? heads_of(r, sides[i], m->heads) : 0;
+    sides[i] = sides[i] ? ft_hf_heads(r, sides[i], m->heads, m->head) : 0;
     sides[i] = sides[i] ? ft_live_transpose(&r->live, sides[i], order, 4) : 0;
     sides[i] = ft_hf_both(r, "MatMul", with[i], sides[i]);
     which = ft_live_constant(&r->live, FT_ELEMENT_INT64, 4, places, NULL);
@@ -185,25 +185,28 @@ static uint32_t relative(struct ft_hf_run *r, uint32_t q, uint32_t k)
   return ft_hf_both(r, "Add", scores[0], scores[1]);
 }
 
-/* Queries of X, keys and values of FROM; BIAS is added to the scores where it is given. */
-uint32_t ft_hf_attend(struct ft_hf_run *r, uint32_t x, uint32_t from, uint32_t bias)
+/* Beside the scores of each head one that nothing is read for. */
+static uint32_t sinks(struct ft_hf_run *r, uint32_t q)
+{
+  const struct ft_hf *m = r->m;
+  const int64_t dims[4] = { 1, m->heads, 1, 1 };
+  uint32_t w = q ? ft_hf_weight(r, "sinks", m->heads, 0, 0) : 0;
+
+  return w ? ft_live_reshape(&r->live, w, dims, 4) : 0;
+}
+
+uint32_t ft_hf_read_out(struct ft_hf_run *r, uint32_t q, uint32_t k, uint32_t v, uint32_t bias)
 {
   static const int64_t order[] = { 0, 2, 1, 3 };
   const struct ft_hf *m = r->m;
-  uint32_t q, k, v, y;
   int64_t dims[3];
+  uint32_t y;
 
-  if (!x || !from)
+  if (!q || !k || !v)
     return 0;
-  memcpy(dims, ft_live_of(&r->live, x)->dims, 2 * sizeof *dims);
-  dims[2] = m->heads * m->head;
-  q = project(r, x, "query", m->heads, true);
-  k = project(r, from, "key", m->kv_heads, true);
-  v = project(r, from, "value", m->kv_heads, false);
-  if (m->relative)
-    bias = relative(r, q, k);
-  if (!q || !k || !v || (m->relative && !bias))
-    return 0;
+  dims[0] = ft_live_of(&r->live, q)->dims[0];
+  dims[1] = ft_live_of(&r->live, q)->dims[2];
+  dims[2] = m->heads * (m->value ? m->value : m->head);
   ft_hf_scope(r, "attention");
   ft_live_op(&r->live, "Attention");
   ft_live_in(&r->live, q);
@@ -215,6 +218,27 @@ uint32_t ft_hf_attend(struct ft_hf_run *r, uint32_t x, uint32_t from, uint32_t b
   y = y ? ft_live_transpose(&r->live, y, order, 4) : 0;
   y = y ? ft_live_reshape(&r->live, y, dims, 3) : 0;
   return ft_hf_connect(r, y, "output", m->hidden, m->bias_out);
+}
+
+uint32_t ft_hf_attend(struct ft_hf_run *r, uint32_t x, uint32_t from, uint32_t bias)
+{
+  const struct ft_hf *m = r->m;
+  uint32_t q, k, v;
+
+  if (!x || !from)
+    return 0;
+  if (m->kv_rank)
+    return ft_hf_latent(r, x);
+  q = project(r, x, "query", m->heads, true);
+  k = project(r, from, "key", m->kv_heads, true);
+  v = project(r, from, "value", m->kv_heads, false);
+  if (m->relative)
+    bias = relative(r, q, k);
+  if (m->sinks)
+    bias = sinks(r, q);
+  if ((m->relative || m->sinks) && !bias)
+    return 0;
+  return ft_hf_read_out(r, q, k, v, bias);
 }
 
 /* ---- what follows attention ---- */
@@ -234,10 +258,15 @@ static uint32_t widen(struct ft_hf_run *r, uint32_t x, int64_t inner)
 static uint32_t experts(struct ft_hf_run *r, uint32_t x)
 {
   const struct ft_hf *m = r->m;
-  uint32_t router = ft_hf_connect(r, x, "router", m->experts, false), up, down, y, shared;
+  uint32_t router = ft_hf_connect(r, x, "router", m->experts, m->router_bias), up, down, y, shared;
+  uint32_t biases[2] = { 0, 0 };
 
   up = ft_hf_weight(r, "experts.gate_up", 2 * m->expert_inner, m->hidden, m->experts);
   down = ft_hf_weight(r, "experts.down", m->hidden, m->expert_inner, m->experts);
+  if (m->expert_bias) {
+    biases[0] = ft_hf_weight(r, "experts.gate_up.bias", m->experts, 2 * m->expert_inner, 0);
+    biases[1] = ft_hf_weight(r, "experts.down.bias", m->experts, m->hidden, 0);
+  }
   if (!router || !up || !down)
     return 0;
   ft_hf_scope(r, "experts");
@@ -246,6 +275,9 @@ static uint32_t experts(struct ft_hf_run *r, uint32_t x)
   ft_live_in(&r->live, router);
   ft_live_in(&r->live, up);
   ft_live_in(&r->live, down);
+  for (int i = 0; i < 2; i++)
+    if (biases[i])
+      ft_live_in(&r->live, biases[i]);
   ft_live_int(&r->live, "k", m->chosen);
   y = ft_live_end(&r->live, 1);
   if (!m->shared_inner)
@@ -261,7 +293,11 @@ static uint32_t experts(struct ft_hf_run *r, uint32_t x)
 
 uint32_t ft_hf_feed_forward(struct ft_hf_run *r, uint32_t x)
 {
-  return r->m->experts ? experts(r, x) : widen(r, x, r->m->inner);
+  const struct ft_hf *m = r->m;
+
+  if (m->experts && r->layer >= m->dense_layers)
+    return experts(r, x);
+  return widen(r, x, m->experts && m->dense_inner ? m->dense_inner : m->inner);
 }
 
 /* ---- layers ---- */
@@ -271,7 +307,7 @@ uint32_t ft_hf_layer(struct ft_hf_run *r, uint32_t x)
   const struct ft_hf *m = r->m;
   uint32_t a, y;
 
-  if (m->norm_heads_whole) { /* olmo2: what is added is normalised */
+  if (m->norm_added) {
     x = ft_hf_both(r, "Add", x, ft_hf_normalise(r, ft_hf_attend(r, x, x, 0), "attention_norm"));
     return ft_hf_both(r, "Add", x, ft_hf_normalise(r, ft_hf_feed_forward(r, x), "norm"));
   }
@@ -364,8 +400,8 @@ uint32_t ft_hf_language_head(struct ft_hf_run *r, uint32_t x, uint32_t table)
   if (m->head_bias)
     b = ft_hf_weight(r, "bias", m->vocab, 0, 0);
   ft_hf_scope(r, "words");
-  return connect_with(
-      r, x, m->tied ? table : ft_hf_weight(r, "words", m->vocab, m->embedding, 0), b);
+  return connect_with(r, x, m->tied ? table : ft_hf_weight(r, "words", m->vocab, m->embedding, 0),
+                      b);
 }
 
 uint32_t ft_hf_input(struct ft_hf_run *r, const char *name, unsigned element, int rank,
@@ -402,6 +438,7 @@ static uint32_t language(struct ft_hf_run *r)
     return 0;
   x = embed(r, ids, &table);
   for (int64_t i = 0; x && i < m->layers; i++) {
+    r->layer = i;
     r->where = m->shared ? "layer." : ft_live_format(&r->live, "layer.%lld.", (long long)i);
     x = ft_hf_layer(r, x);
   }

@@ -12,6 +12,7 @@ struct ft_hf_run {
   struct ft_live live;
   const struct ft_hf *m;
   const char *where; /* "layer.3." */
+  int64_t layer;     /* 3 */
   struct ft_names weights;
 };
 
@@ -30,6 +31,13 @@ uint32_t ft_hf_both(struct ft_hf_run *r, const char *type, uint32_t a, uint32_t 
 /* Over the last dimension of X. */
 uint32_t ft_hf_normalise(struct ft_hf_run *r, uint32_t x, const char *name);
 uint32_t ft_hf_activate(struct ft_hf_run *r, uint32_t x);
+/* (batch, length, features) as (batch, heads, length, SIZE). */
+uint32_t ft_hf_heads(struct ft_hf_run *r, uint32_t x, int64_t heads, int64_t size);
+/* What attention with queries Q reads of values V by keys K, as the layer's features; BIAS is added
+ * to the scores where it is given. */
+uint32_t ft_hf_read_out(struct ft_hf_run *r, uint32_t q, uint32_t k, uint32_t v, uint32_t bias);
+/* Attention of X to itself by way of few features. */
+uint32_t ft_hf_latent(struct ft_hf_run *r, uint32_t x);
 /* Queries of X, keys and values of FROM; BIAS is added to the scores where it is given. */
 uint32_t ft_hf_attend(struct ft_hf_run *r, uint32_t x, uint32_t from, uint32_t bias);
 uint32_t ft_hf_feed_forward(struct ft_hf_run *r, uint32_t x);

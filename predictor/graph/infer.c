@@ -224,12 +224,14 @@ static int64_t bound(const struct ft_infer *in, const char *name)
   return -1;
 }
 
-/* "3x512x512" into DIMS. Returns how many, -1 when TEXT is none. */
+/* "3x512x512" into DIMS. Returns how many, 0 of "batch", -1 when TEXT is none. */
 static int parse_dims(struct ft_text text, int64_t *dims)
 {
   int count = 0;
   uint64_t value;
 
+  if (ft_text_equals(text, "batch"))
+    return 0;
   while (count < FT_GRAPH_RANK) {
     if (!ft_text_u64(&text, (uint64_t)FT_GRAPH_DIMENSION, &value) || value == 0)
       return -1;
@@ -269,11 +271,12 @@ static bool bind_symbol(struct ft_infer *in, struct ft_text name, int64_t value)
   return false;
 }
 
-/* The piece of --input that is meant for the input NAME; the first input also takes one without. */
+/* The piece of --input that is meant for the input NAME; the first input also takes one without.
+ * Returns how many sizes it gives; -1: there is none. */
 static int given_dims(const struct ft_infer *in, const char *name, bool first, int64_t *dims)
 {
   struct ft_text list = ft_text_from(in->sizes->input), piece, called;
-  int found = 0;
+  int found = -1;
 
   while (ft_text_until(&list, ',', &piece)) {
     bool named = piece_name(&piece, &called);
@@ -296,7 +299,7 @@ static int check_sizes(struct ft_infer *in)
     int count = parse_dims(piece, dims);
 
     if (count < 0)
-      return ft_error_set(in->err, "--input=%.120s: expected sizes such as 3x224x224",
+      return ft_error_set(in->err, "--input=%.120s: expected sizes such as 3x224x224, or batch",
                           in->sizes->input);
     for (uint32_t i = 0; i < block->input_count; i++)
       known = known || ft_text_equals(called, in->graph->tensors[block->inputs[i]].name);
@@ -337,10 +340,10 @@ static int set_input(struct ft_infer *in, struct ft_tensor *t, bool first)
   t->data = true;
   t->element = d ? d->element : FT_ELEMENT_UNKNOWN;
   if (rank < 0)
-    rank = count > 0 ? count + 1 : -1;
+    rank = count >= 0 ? count + 1 : -1;
   if (rank < 0)
     return 0;
-  if (count > 0 && count != rank && count != rank - 1)
+  if (count >= 0 && count != rank && count != rank - 1)
     return ft_contradiction(in, "--input gives %d sizes, it has %d dimensions and a batch", count,
                             rank - 1);
   if (!ft_shape(in, t, rank))

@@ -96,6 +96,7 @@ static const struct ft_operator_kind kinds[] = {
   KIND(HardSigmoid, same, NONE, 0, false),
   KIND(HardSwish, same, NONE, 0, false),
   KIND(Hardmax, same, NONE, 0, false),
+  KIND(Histogram, told, NONE, 0, false),
   KIND(Identity, unary, NONE, 0, true),
   KIND(If, if, NONE, 0, false),
   KIND(InstanceNormalization, norm, STATISTICS, 0, false),

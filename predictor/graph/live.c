@@ -118,8 +118,8 @@ uint32_t ft_live_input(struct ft_live *l, const char *name, const struct ft_decl
 {
   uint32_t tensor = add_tensor(l, name);
 
-  if (!tensor || add_index(l, &l->graph->block.inputs, &l->input_room,
-                           &l->graph->block.input_count, tensor) < 0)
+  if (!tensor || add_index(l, &l->graph->block.inputs, &l->input_room, &l->graph->block.input_count,
+                           tensor) < 0)
     return 0;
   ft_live_of(l, tensor)->declared = declared;
   ft_live_of(l, tensor)->input = true;
@@ -159,6 +159,33 @@ int ft_live_output(struct ft_live *l, uint32_t tensor)
                    written(l, tensor));
 }
 
+int ft_live_loose_ends(struct ft_live *l)
+{
+  const struct ft_block *block = l->block;
+  bool *read = l->lost ? ft_live_take(l, l->graph->tensor_count * sizeof *read) : NULL;
+
+  if (!read)
+    return l->lost ? -1 : 0;
+  for (uint32_t i = 0; i < block->operator_count; i++) {
+    const struct ft_operator *op = &block->operators[i];
+
+    for (uint32_t j = 0; j < op->input_count; j++)
+      read[op->inputs[j]] = true;
+    for (uint32_t j = 0; j < op->capture_count; j++)
+      read[op->captures[j]] = true;
+  }
+  for (uint32_t i = 0; i < block->output_count; i++)
+    read[block->outputs[i]] = true;
+  for (uint32_t i = 0; i < block->operator_count; i++)
+    for (uint32_t j = 0; j < block->operators[i].output_count; j++) {
+      uint32_t tensor = block->operators[i].outputs[j];
+
+      if (tensor && !read[tensor] && ft_live_output(l, tensor) < 0)
+        return -1;
+    }
+  return 0;
+}
+
 static void hold(struct ft_tensor *t, const struct ft_declared *d)
 {
   t->constant = d;
@@ -188,9 +215,8 @@ static struct ft_attribute *add_attribute(struct ft_live *l, const char *name,
                                           enum ft_attribute_type type)
 {
   static struct ft_attribute spare;
-  struct ft_attribute *a = l->attribute_count < FT_LIVE_ATTRIBUTES
-                               ? &l->attributes[l->attribute_count++]
-                               : &spare;
+  struct ft_attribute *a =
+      l->attribute_count < FT_LIVE_ATTRIBUTES ? &l->attributes[l->attribute_count++] : &spare;
 
   *a = (struct ft_attribute){ .name = name, .type = type, .string = "" };
   return a;

@@ -46,6 +46,7 @@ struct ft_live {
   const char *type, *domain;
   struct ft_attribute attributes[FT_LIVE_ATTRIBUTES];
   bool failed; /* memory was out while an operator was put together */
+  bool lost;   /* something was not followed: what it was made of is not known */
 };
 
 /* Begin the graph anew. Returns 0 or -1. */
@@ -62,6 +63,9 @@ void *ft_live_grow(struct ft_live *l, void *data, size_t *room, size_t count, si
 /* An input of the network; its shape comes with ft_infer_inputs after the last of them. */
 uint32_t ft_live_input(struct ft_live *l, const char *name, const struct ft_declared *declared);
 int ft_live_output(struct ft_live *l, uint32_t tensor);
+/* Where something was not followed every result that nothing reads becomes an output: it may have
+ * gone into that. Returns 0 or -1. */
+int ft_live_loose_ends(struct ft_live *l);
 
 /*
  * From now on operators that are given X get Y: somebody has written into it. Nothing, where X is

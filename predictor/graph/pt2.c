@@ -174,10 +174,9 @@ static int argument(struct follow *f, const json_t *arg, struct ft_operand *valu
     *value = ft_value_some(FT_VALUE_OPAQUE);
   } else if (json_is_array(what)) {
     *value = ft_value_list(&f->live, FT_VALUE_LIST, NULL, 0);
-    json_array_foreach (what, i, item)
-      if (member(f, item, &one) < 0 || value->type != FT_VALUE_LIST ||
-          ft_value_append(&f->live, value->list, one) < 0)
-        return -1;
+    json_array_foreach(what, i,
+                       item) if (member(f, item, &one) < 0 || value->type != FT_VALUE_LIST ||
+                                 ft_value_append(&f->live, value->list, one) < 0) return -1;
   } else if (strncmp(kind, "as_sym", 6) == 0) {
     if (symbolic(f, what, value) < 0)
       return -1;
@@ -214,10 +213,11 @@ static int bind_output(struct follow *f, const json_t *output, struct ft_operand
   if (name)
     return bind(f, name, value);
   list = list ? list : json_object_get(output, "as_optional_tensors");
-  json_array_foreach (list, i, item) {
+  json_array_foreach(list, i, item)
+  {
     const json_t *inner = json_object_get(item, "as_tensor");
-    bool part = (value.type == FT_VALUE_LIST || value.type == FT_VALUE_TUPLE) &&
-                i < value.list->count;
+    bool part =
+        (value.type == FT_VALUE_LIST || value.type == FT_VALUE_TUPLE) && i < value.list->count;
 
     if (bind(f, ft_graph_json_text(inner ? inner : item, "name"),
              part ? value.list->items[i] : ft_value_some(FT_VALUE_OPAQUE)) < 0)
@@ -233,14 +233,25 @@ static int bind_outputs(struct follow *f, const json_t *outputs, struct ft_opera
 
   if (count == 1)
     return bind_output(f, json_array_get(outputs, 0), value);
-  json_array_foreach (outputs, i, output) {
-    bool part = (value.type == FT_VALUE_LIST || value.type == FT_VALUE_TUPLE) &&
-                i < value.list->count;
+  json_array_foreach(outputs, i, output)
+  {
+    bool part =
+        (value.type == FT_VALUE_LIST || value.type == FT_VALUE_TUPLE) && i < value.list->count;
 
     if (bind_output(f, output, part ? value.list->items[i] : ft_value_some(FT_VALUE_OPAQUE)) < 0)
       return -1;
   }
   return 0;
+}
+
+/* How many tensors OUTPUTS name, at least 1. */
+static size_t result_count(const json_t *outputs)
+{
+  size_t count = json_array_size(outputs);
+
+  if (count == 1)
+    count = json_array_size(json_object_get(json_array_get(outputs, 0), "as_tensors"));
+  return count > 1 ? count : 1;
 }
 
 /* "torch.ops.aten.conv2d.default" -> "conv2d"; other namespaces keep theirs. */
@@ -285,7 +296,8 @@ static int inner_graph(struct follow *f, const json_t *arg, const json_t *inputs
   size_t i;
 
   list = json_object_get(json_object_get(json_array_get(inputs, first), "arg"), "as_tensors");
-  json_array_foreach (json_object_get(graph, "inputs"), i, input) {
+  json_array_foreach(json_object_get(graph, "inputs"), i, input)
+  {
     const char *name = result_name(input);
     const json_t *operand = json_object_get(json_array_get(inputs, first + i), "arg");
 
@@ -339,7 +351,8 @@ static int higher_order(struct follow *f, const char *target, const json_t *inpu
     return 1;
   if (strcmp(target + 23, "cond") == 0)
     return conditional(f, inputs, &result) < 0 ? -1 : bind_outputs(f, outputs, result);
-  json_array_foreach (inputs, i, input) {
+  json_array_foreach(inputs, i, input)
+  {
     const json_t *arg = json_object_get(input, "arg");
 
     if (!json_object_get(arg, "as_graph"))
@@ -372,7 +385,8 @@ static int follow_node(struct follow *f, const json_t *node)
   keys = ft_live_take(&f->live, (count + 1) * sizeof *keys);
   if (!args || !keys)
     return -1;
-  json_array_foreach (inputs, i, input) {
+  json_array_foreach(inputs, i, input)
+  {
     f->depth = 0;
     if (argument(f, json_object_get(input, "arg"), &args[i]) < 0)
       return -1;
@@ -382,7 +396,7 @@ static int follow_node(struct follow *f, const json_t *node)
   call.args = args;
   call.keys = keys;
   call.name = operator_name(f, target);
-  call.outputs = json_array_size(outputs) > 1 ? (unsigned)json_array_size(outputs) : 1;
+  call.outputs = (unsigned)result_count(outputs);
   if (!call.name || ft_aten(&call) < 0)
     return f->live.in->err->text[0] ? -1
                                     : ft_live_fail(&f->live, "%.100s cannot be followed", target);
@@ -398,7 +412,8 @@ static int follow_graph(struct follow *f, const json_t *graph, struct ft_operand
   if (f->nested >= DEPTH)
     return ft_live_fail(&f->live, "graphs within each other more than %d deep", DEPTH);
   f->nested++;
-  json_array_foreach (nodes, i, node) {
+  json_array_foreach(nodes, i, node)
+  {
     f->live.at = i;
     status = follow_node(f, node);
     if (status < 0)
@@ -408,7 +423,8 @@ static int follow_graph(struct follow *f, const json_t *graph, struct ft_operand
   if (status < 0)
     return -1;
   *result = ft_value_list(&f->live, FT_VALUE_TUPLE, NULL, 0);
-  json_array_foreach (json_object_get(graph, "outputs"), i, output) {
+  json_array_foreach(json_object_get(graph, "outputs"), i, output)
+  {
     struct ft_operand value;
 
     f->depth = 0;
@@ -492,11 +508,10 @@ static int expand(struct ft_infer *in)
   in->part = "node";
   f.names.arena = &in->graph->results;
   f.tensors = json_object_get(graph, "tensor_values");
-  json_array_foreach (json_object_get(json_object_get(module, "signature"), "input_specs"), i, spec)
-    if (add_input(&f, spec) < 0)
-      return -1;
+  json_array_foreach(json_object_get(json_object_get(module, "signature"), "input_specs"), i,
+                     spec) if (add_input(&f, spec) < 0) return -1;
   if (ft_infer_inputs(in) < 0 || follow_graph(&f, graph, &result) < 0 ||
-      add_outputs(&f, &result) < 0)
+      add_outputs(&f, &result) < 0 || ft_live_loose_ends(&f.live) < 0)
     return -1;
   in->part = NULL;
   return f.live.failed ? -1 : 0;

@@ -41,8 +41,7 @@ struct ft_workspace {
   double pointwise; /* of one */
   double grouped;
   double weight;
-  double odd;  /* more of what it reads and gives where channels are not in fours: padded copies */
-  double wide; /* instead of SPATIAL and ODD where both sides have 512 channels or more */
+  double odd; /* more of what it reads and gives where channels are not in fours: padded copies */
 };
 
 struct ft_schedule_options {
@@ -56,6 +55,9 @@ struct ft_schedule_options {
   unsigned segments;                /* of activation checkpointing; below 2: none */
   int64_t batch;                    /* times what the shapes say (ft_analysis.scaled), else 1 */
   struct ft_workspace workspace[3]; /* forward, gradient of the input, of the weight */
+  /* a spatial kernel of so many channels on both sides works on copies of all it reads and gives,
+   * whichever the direction; 0: none does */
+  int64_t copied_channels;
 };
 
 struct ft_schedule {

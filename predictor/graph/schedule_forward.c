@@ -172,11 +172,13 @@ static bool aligned(const struct ft_plan *p, uint32_t t)
   return x->rank < 2 || x->dims[1] % 4 == 0;
 }
 
-/* Whether a spatial kernel is bound by its arithmetic, which no copies make faster. */
-static bool wide(const struct ft_tensor *kernel, int64_t group)
+/* Whether a spatial kernel is so wide that copies with channels last pay in every direction. */
+static bool copies_all(const struct ft_plan *p, const struct ft_tensor *kernel, int64_t group)
 {
-  return group == 1 && kernel->rank == 4 && kernel->dims[0] >= 512 && kernel->dims[1] >= 512 &&
-         kernel->dims[2] > 1;
+  int64_t channels = p->options->copied_channels;
+
+  return channels && group == 1 && kernel->rank == 4 && kernel->dims[0] >= channels &&
+         kernel->dims[1] >= channels && kernel->dims[2] > 1;
 }
 
 static double part_of(const struct ft_workspace *w, const struct ft_tensor *kernel, int64_t group)
@@ -202,9 +204,13 @@ static int64_t workspace(const struct ft_plan *p, const struct ft_operator *op, 
   group = ft_integer(op, "group", 1);
   if (kernel->rank > 1 && kernel->dims[1] == 1 && group > 1)
     return 0;
-  part = wide(kernel, group) ? w->wide : part_of(w, kernel, group);
-  if (!wide(kernel, group) && (!aligned(p, ft_plan_input(op, 0)) || !aligned(p, op->outputs[0])))
-    part += w->odd;
+  if (copies_all(p, kernel, group)) {
+    part = 1;
+  } else {
+    part = part_of(w, kernel, group);
+    if (!aligned(p, ft_plan_input(op, 0)) || !aligned(p, op->outputs[0]))
+      part += w->odd;
+  }
   both = ft_plus(ft_plan_bytes(p, ft_plan_input(op, 0)), ft_plan_bytes(p, op->outputs[0]));
   return ft_plus(share(part, both), share(w->weight, ft_plan_bytes(p, ft_plan_input(op, 1))));
 }

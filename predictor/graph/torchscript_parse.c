@@ -141,6 +141,24 @@ static int loop(struct ft_script_text *p, int indent, struct ft_script_statement
   return !s->value || !s->body || colon(p) < 0 ? -1 : block(p, indent, s->body);
 }
 
+/* "with no_grad as x:" changes nothing that is asked here: its block is always taken. */
+static int with(struct ft_script_text *p, int indent, struct ft_script_statement *s)
+{
+  if (!ft_script_expression(p))
+    return -1;
+  ft_script_blanks(p, false);
+  if (ft_script_literal(p, "as") && !targets(p))
+    return -1;
+  s->verb = FT_SCRIPT_IF;
+  s->value = ft_script_new(p, FT_SCRIPT_VALUE);
+  s->body = ft_build_take(p->build, sizeof *s->body);
+  s->otherwise = ft_build_take(p->build, sizeof *s->otherwise);
+  if (!s->value || !s->body || !s->otherwise)
+    return -1;
+  s->value->value = ft_value_bool(true);
+  return colon(p) < 0 ? -1 : block(p, indent, s->body);
+}
+
 /* An assignment, with or without a type, or an expression. */
 static int simple(struct ft_script_text *p, struct ft_script_statement *s)
 {
@@ -173,6 +191,9 @@ static int statement(struct ft_script_text *p, int indent, struct ft_script_body
   } else if (ft_script_literal(p, "for") || ft_script_literal(p, "while")) {
     s.verb = p->at[-1] == 'r' ? FT_SCRIPT_FOR : FT_SCRIPT_WHILE;
     if (loop(p, indent, &s) < 0)
+      return -1;
+  } else if (ft_script_literal(p, "with")) {
+    if (with(p, indent, &s) < 0)
       return -1;
   } else if (ft_script_literal(p, "return")) {
     s.verb = FT_SCRIPT_RETURN;
@@ -393,8 +414,9 @@ static int class(struct ft_script_text *p)
   p->slots = 0;
   name = ft_script_word(p, NULL);
   c.name = name ? ft_script_join(p, p->module, name) : NULL;
-  if (!c.name || !ft_script_literal(p, "(") ||
-      ft_script_sequence(p, &bases, ')', false, false) < 0 || colon(p) < 0)
+  if (!c.name ||
+      (ft_script_literal(p, "(") && ft_script_sequence(p, &bases, ')', false, false) < 0) ||
+      colon(p) < 0)
     return p->build->err->text[0] ? -1 : ft_script_expected(p, "a class");
   c.tuple = bases.count && bases.kids[0]->path && strcmp(bases.kids[0]->path, "NamedTuple") == 0;
   for (before = p->at; (indent = indentation(p)) > 0; before = p->at) {

@@ -333,6 +333,8 @@ static int check_inputs(struct ft_script_run *r, const struct ft_script_function
 
 static int add_outputs(struct ft_script_run *r, const struct ft_operand *value, int level)
 {
+  if (value->type == FT_VALUE_OPAQUE || !level)
+    r->live.lost = true;
   if (value->type == FT_VALUE_TENSOR)
     return ft_live_output(&r->live, value->tensor);
   if ((value->type == FT_VALUE_LIST || value->type == FT_VALUE_TUPLE ||
@@ -392,7 +394,7 @@ int ft_script_run(struct ft_infer *in)
     goto out;
   args[0] = network;
   if (ft_script_call(r, forward, args, NULL, forward->parameter_count, &result) < 0 ||
-      add_outputs(r, &result, LEVELS) < 0)
+      add_outputs(r, &result, LEVELS) < 0 || ft_live_loose_ends(&r->live) < 0)
     goto out;
   status = r->live.failed ? -1 : 0;
 out:

@@ -16,6 +16,9 @@
 #include "predictor/history/store.h"
 #include "predictor/history/store_private.h"
 
+/* Of the runs that are kept so many more may come before the oldest go: each time is a commit. */
+#define TRIM_PART 64
+
 struct ft_store *ft_store_open(const char *path, bool create, struct ft_error *err)
 {
   struct ft_store *store = calloc(1, sizeof *store);
@@ -27,6 +30,7 @@ struct ft_store *ft_store_open(const char *path, bool create, struct ft_error *e
     free(store);
     return NULL;
   }
+  store->turn.uid = -1;
   store->db = ft_schema_open(path, create, err);
   if (store->db)
     return store;
@@ -383,22 +387,62 @@ int ft_store_apps(struct ft_store *store, bool (*visit)(const struct ft_store_ap
   return status;
 }
 
-int ft_store_trim(struct ft_store *store, uint64_t keep, struct ft_error *err)
+/* The app after the one in *TURN, in the order of the index, becomes it. 1; 0: none; -1 with ERR.
+ */
+static int next_turn(struct ft_store *store, struct ft_store_turn *turn, struct ft_error *err)
 {
-  static const char sql[] =
-      "DELETE FROM observation WHERE id IN (SELECT id FROM (SELECT id, row_number() OVER"
-      " (PARTITION BY app, uid ORDER BY end_time DESC, id DESC) AS place FROM observation)"
-      " WHERE place > ?1)";
+  static const char sql[] = "SELECT app, uid FROM observation WHERE (app, uid) > (?1, ?2)"
+                            " ORDER BY app, uid LIMIT 1";
   sqlite3_stmt *s = NULL;
-  int status = 0;
+  int status, step;
 
-  if (!keep)
-    return 0;
   if (sqlite3_prepare_v2(store->db, sql, sizeof sql, &s, NULL) != SQLITE_OK)
     return ft_store_failed(store, "trim", err);
-  sqlite3_bind_int64(s, 1, keep > INT64_MAX ? INT64_MAX : (sqlite3_int64)keep);
-  if (sqlite3_step(s) != SQLITE_DONE)
-    status = ft_store_failed(store, "trim", err);
+  sqlite3_bind_text(s, 1, turn->app, -1, SQLITE_STATIC);
+  sqlite3_bind_int64(s, 2, turn->uid);
+  step = sqlite3_step(s);
+  status = step == SQLITE_ROW ? 1 : step == SQLITE_DONE ? 0 : ft_store_failed(store, "trim", err);
+  if (status > 0) {
+    (void)ft_string_copy((const char *)sqlite3_column_text(s, 0), turn->app, sizeof turn->app);
+    turn->uid = sqlite3_column_int64(s, 1);
+  } else {
+    *turn = (struct ft_store_turn){ .uid = -1 };
+  }
   sqlite3_finalize(s);
   return status;
+}
+
+/* Run SQL on the runs of TURN's app behind its newest KEEP. Returns what sqlite3_step says. */
+static int beyond(struct ft_store *store, const char *sql, const struct ft_store_turn *turn,
+                  uint64_t keep)
+{
+  sqlite3_stmt *s = NULL;
+  int step = SQLITE_ERROR;
+
+  if (sqlite3_prepare_v2(store->db, sql, -1, &s, NULL) == SQLITE_OK) {
+    sqlite3_bind_text(s, 1, turn->app, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 2, turn->uid);
+    sqlite3_bind_int64(s, 3, keep > INT64_MAX ? INT64_MAX : (sqlite3_int64)keep);
+    step = sqlite3_step(s);
+  }
+  sqlite3_finalize(s);
+  return step;
+}
+
+int ft_store_trim(struct ft_store *store, uint64_t keep, struct ft_error *err)
+{
+#define BEYOND                                                                                     \
+  "SELECT id FROM observation WHERE app = ?1 AND uid = ?2 ORDER BY end_time DESC, id DESC"         \
+  " LIMIT -1 OFFSET ?3"
+  static const char any[] = BEYOND;
+  static const char delete[] = "DELETE FROM observation WHERE id IN (" BEYOND ")";
+#undef BEYOND
+  int status = keep ? next_turn(store, &store->turn, err) : 0, step;
+
+  if (status <= 0)
+    return status;
+  step = beyond(store, any, &store->turn, keep + keep / TRIM_PART);
+  if (step == SQLITE_ROW)
+    step = beyond(store, delete, &store->turn, keep);
+  return step == SQLITE_DONE ? 1 : ft_store_failed(store, "trim", err);
 }

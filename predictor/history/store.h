@@ -74,7 +74,11 @@ int ft_store_apps(struct ft_store *store,
                   bool (*visit)(const struct ft_store_app *app, void *data), void *data,
                   struct ft_error *err);
 
-/* Keep only the newest KEEP observations of each app. */
+/*
+ * Keep only the newest KEEP observations of one app, and at most a few more: of the next one at each
+ * call, for all of them would take seconds. Returns 1; 0 when the last one had its turn (or KEEP is
+ * 0: all are kept); -1 with ERR.
+ */
 int ft_store_trim(struct ft_store *store, uint64_t keep, struct ft_error *err);
 
 /* Rebuild a model from the store: every observation of UID's APP in order of end_time. */

@@ -5,8 +5,15 @@
 
 #include <sqlite3.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "predictor/core/error.h"
+
+/* Whose turn it was: an app of a user. */
+struct ft_store_turn {
+  char app[128];
+  int64_t uid; /* -1: of nobody yet */
+};
 
 struct ft_store {
   sqlite3 *db;
@@ -18,6 +25,7 @@ struct ft_store {
   sqlite3_stmt *pooled_page; /* of all users */
   sqlite3_stmt *mark;
   sqlite3_stmt *next; /* changed app */
+  struct ft_store_turn turn; /* trimmed last */
 };
 
 /*

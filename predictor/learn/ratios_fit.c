@@ -11,8 +11,8 @@
 #include "predictor/learn/ratios.h"
 #include "predictor/learn/ratios_mix.h"
 
-/* Columns a ridge of a few takes; parts of many rows. */
-enum { FEW = 4, FOLDS = 5 };
+/* Columns a ridge of a few takes; parts of many rows, and of few. */
+enum { FEW = 4, FOLDS = 5, FEW_ROWS = 40, FEW_FOLDS = 10 };
 
 /*
  * The fewest rows that a slow learner is tried on: with fewer a network of thousands of units a row
@@ -38,7 +38,6 @@ struct fitter {
   double *whole; /* Y without gaps */
   size_t *fold;  /* by row */
   size_t folds;
-  bool rates;                /* some column is one */
   double *said[FT_LEARNERS]; /* of rows held out */
 };
 
@@ -171,7 +170,7 @@ static int deal(struct fitter *g, struct ft_error *err)
     drawn[i - 1] = drawn[j];
     drawn[j] = swap;
   }
-  g->folds = rows <= FT_RATIOS_FEW ? FT_RATIOS_FOLDS : FOLDS;
+  g->folds = rows <= FEW_ROWS ? FEW_FOLDS : FOLDS;
   g->folds = g->folds < groups ? g->folds : groups;
   for (size_t r = 0, at = 0; r < rows; r++) {
     at += r > 0 && (alone || pair[2 * r] != pair[2 * (r - 1)]);
@@ -223,7 +222,6 @@ static int hold_out(struct fitter *g, unsigned *all, struct ft_error *err)
       fitted_free(&f);
       return -1;
     }
-    g->rates |= f.encode.rates > 0;
     for (size_t r = 0; r < t->rows; r++) {
       if (g->fold[r] != fold)
         continue;
@@ -260,7 +258,7 @@ static double miss(const struct ft_ratios_table *t, const double *said)
 static int mix(const struct fitter *g, unsigned mask, double *sum, struct ft_ratios *out,
                struct ft_error *err)
 {
-  const struct ft_ratios_held held = { g->t, g->fold, g->folds, g->said, mask, g->rates };
+  const struct ft_ratios_held held = { g->t, g->fold, g->folds, g->said, mask };
 
   if (ft_ratios_mix(&held, out->weight, out->error, err) < 0)
     return -1;

@@ -5,12 +5,6 @@
 
 #include "predictor/learn/ratios.h"
 
-enum {
-  FT_RATIOS_FOLDS = 10, /* at most; 2 at least */
-  FT_RATIOS_FEW = 40,   /* rows, at most, that are very few */
-  FT_RATIOS_MANY = 400  /* more are many */
-};
-
 /* What the learners of MASK said of rows held out: said[learner][row * outputs + output]. Not
  * owned. */
 struct ft_ratios_held {
@@ -19,7 +13,6 @@ struct ft_ratios_held {
   size_t folds;
   double *const *said;
   unsigned mask;
-  bool rates; /* some column is a rate */
 };
 
 /*

@@ -50,6 +50,13 @@ static const struct launcher {
   { "taskset", "", "", 1, 0 },
   { "numactl", "NmCipP", "", 0, 0 },
   { "chrt", "", "", 1, 0 },
+  { "xargs", "nPILsdaEe", ",max-args,max-procs,max-lines,max-chars,delimiter,arg-file,", 0, 0 },
+  { "parallel", "jNnILSaP",
+    ",jobs,max-args,colsep,joblog,results,tmpdir,arg-file,delay,retries,timeout,memfree,load,"
+    "sshlogin,workdir,",
+    0, 0 },
+  { "conda", "np", ",name,prefix,cwd,", 1, 0 },
+  { "uv", "p", ",python,with,project,directory,extra,group,env-file,", 1, 0 },
   { "srun", "ABCDGIJKLMNPSTVcdeimnoprtwxW",
     ",account,chdir,constraint,container,container-image,container-mounts,container-workdir,"
     "cpu-bind,cpus-per-gpu,cpus-per-task,dependency,distribution,error,exclude,export,gpu-bind,"
@@ -72,14 +79,25 @@ static const struct launcher {
   { "shifter", "iVv", ",image,volume,", 0, 0 }
 };
 
+/* They do so in their sub-command "run" alone. */
+static const char *const runners[] = { "conda", "uv", NULL };
+
 /* Two-valued options of MPI's launchers. */
 static const char *const pairs[] = { "mca", "gmca", "genv", "env", NULL };
 
-static const char *const aliases[][2] = {
-  { "mpiexec", "mpirun" }, { "mpiexec.hydra", "mpirun" }, { "orterun", "mpirun" },
-  { "prterun", "mpirun" }, { "mpirun_rsh", "mpirun" },    { "apptainer", "singularity" },
-  { "podman", "docker" },  { "catchsegv", "nohup" }
-};
+static const char *const aliases[][2] = { { "mpiexec", "mpirun" },
+                                          { "mpiexec.hydra", "mpirun" },
+                                          { "orterun", "mpirun" },
+                                          { "prterun", "mpirun" },
+                                          { "mpirun_rsh", "mpirun" },
+                                          { "apptainer", "singularity" },
+                                          { "podman", "docker" },
+                                          { "catchsegv", "nohup" },
+                                          { "mamba", "conda" },
+                                          { "micromamba", "conda" },
+                                          { "poetry", "uv" },
+                                          { "pipenv", "uv" },
+                                          { "pixi", "uv" } };
 
 static const char *base_name(const char *path)
 {
@@ -97,6 +115,17 @@ static const struct launcher *find_launcher(const char *name)
     if (strcmp(launchers[i].name, name) == 0)
       return &launchers[i];
   return NULL;
+}
+
+/* What launches another program at the word AT of C; NULL: nothing does. */
+static const struct launcher *launcher_at(const struct ft_command *c, size_t at)
+{
+  const struct launcher *found = at < c->count ? find_launcher(base_name(c->word[at].text)) : NULL;
+
+  if (found && ft_string_listed(runners, found->name) &&
+      (at + 1 == c->count || strcmp(c->word[at + 1].text, "run") != 0))
+    return NULL;
+  return found;
 }
 
 static bool in_names(const char *names, const char *name)
@@ -206,6 +235,20 @@ static size_t find_script(const struct ft_command *c, size_t at)
   return at;
 }
 
+/* The text of "bash -c TEXT", "sh -lc TEXT"; NULL for anything else. */
+static const char *inner_of(const struct ft_command *c, const struct ft_parts *parts)
+{
+  static const char *const shells[] = { "bash", "sh", "dash", "ksh", "zsh", NULL };
+  const char *option = parts->script > parts->program ? c->word[parts->script - 1].text : "";
+  size_t length = strlen(option);
+
+  if (length < 2 || option[0] != '-' || option[1] == '-' || option[length - 1] != 'c' ||
+      c->word[parts->script].unknown ||
+      !ft_string_listed(shells, base_name(c->word[parts->program].text)))
+    return NULL;
+  return c->word[parts->script].text;
+}
+
 /* NAME=value words: remembered when nothing else is on the line. */
 static size_t take_assignments(struct ft_shell *shell, const struct ft_command *c, size_t at)
 {
@@ -220,7 +263,7 @@ static size_t take_assignments(struct ft_shell *shell, const struct ft_command *
   for (size_t i = first; at == c->count && i < at; i++) {
     raw = c->word[i].raw;
     if (ft_shell_assignment(&raw, &name))
-      ft_shell_assign(shell, name, c->word[i].unknown ? NULL : strchr(c->word[i].text, '=') + 1);
+      ft_shell_assign(shell, name, &c->word[i]);
   }
   return at;
 }
@@ -261,7 +304,7 @@ bool ft_parts_find(struct ft_shell *shell, const struct ft_command *c, struct ft
   at = take_assignments(shell, c, at);
   if (at == c->count || shell_does(shell, c, at, directory))
     return false;
-  while (at < c->count && (launcher = find_launcher(base_name(c->word[at].text))))
+  while ((launcher = launcher_at(c, at)))
     at = behind(launcher, c, at, &out->image);
   if (at >= c->count || (!c->word[at].text[0] && !c->word[at].unknown) ||
       ft_string_listed(ignored, base_name(c->word[at].text)))
@@ -269,5 +312,6 @@ bool ft_parts_find(struct ft_shell *shell, const struct ft_command *c, struct ft
   out->program = out->script = at;
   if (is_interpreter(base_name(c->word[at].text)))
     out->script = find_script(c, at);
+  out->inner = inner_of(c, out);
   return true;
 }

@@ -9,6 +9,7 @@ struct ft_parts {
   size_t program;    /* index of its word */
   size_t script;     /* of what an interpreter runs; PROGRAM where there is no such word */
   const char *image; /* of the container that a launcher runs it in, or NULL */
+  const char *inner; /* the commands that a shell is given with -c, or NULL */
 };
 
 /*

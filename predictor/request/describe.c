@@ -16,6 +16,7 @@
 enum {
   LINE_SIZE = 1024,    /* of a command line that patterns are matched with */
   LINES_MATCHED = 256, /* commands that patterns are matched with */
+  INNER_SIZE = 4096,   /* of the commands that a shell is given as a word */
   NAME_SIZE = sizeof((ft_submission *)NULL)->app,
   MOST_CATEGORY = sizeof((ft_feature *)NULL)->category - 1
 };
@@ -29,6 +30,7 @@ struct reading {
   const char *image;
   char image_text[128];
   char program[sizeof((ft_submission *)NULL)->program]; /* of the last command that runs one */
+  bool inside;           /* of what a command of the script hands to a shell */
   struct ft_found found; /* undeclared */
   struct ft_command command;
   struct ft_shell shell;
@@ -55,6 +57,7 @@ static void begin(struct reading *r, const struct ft_description *what,
   r->lines = 0;
   r->image = NULL;
   r->program[0] = '\0';
+  r->inside = false;
   ft_found_begin(&r->found, files);
   if (what->app_count)
     ft_found_begin(&r->declared, declared_files);
@@ -126,6 +129,33 @@ static void note_program(struct reading *r, const struct ft_parts *parts)
   show(slash ? slash + 1 : text, sizeof r->program - 1, r->program);
 }
 
+static void take_command(struct reading *r);
+
+/* The commands in TEXT, which the script's normal form has already as a word. */
+static void take_inner(struct reading *r, const char *text)
+{
+  struct ft_shell *shell = &r->shell;
+  const struct ft_text rest = shell->rest;
+  const size_t documents = shell->heredoc_count, arguments = shell->argument_count;
+  char copy[INNER_SIZE], directory[sizeof r->found.directory];
+  const bool lost = r->found.lost;
+
+  if (r->inside || !ft_string_copy(text, copy, sizeof copy))
+    return;
+  (void)ft_string_copy(r->found.directory, directory, sizeof directory);
+  r->inside = true;
+  shell->rest = ft_text_from(copy);
+  shell->heredoc_count = shell->argument_count = 0;
+  while (ft_shell_next(shell, &r->command, NULL, NULL))
+    take_command(r);
+  shell->rest = rest;
+  shell->heredoc_count = documents;
+  shell->argument_count = arguments;
+  (void)ft_string_copy(directory, r->found.directory, sizeof directory);
+  r->found.lost = lost;
+  r->inside = false;
+}
+
 static void take_command(struct reading *r)
 {
   const struct ft_command *c = &r->command;
@@ -133,10 +163,12 @@ static void take_command(struct reading *r)
   struct ft_parts parts;
   bool runs = ft_parts_find(&r->shell, c, &parts, &directory);
 
-  for (size_t i = 0; i < c->count; i++)
-    r->hash =
-        ft_normal_word(r->hash, c->word[i].raw, runs && (i == parts.program || i == parts.script));
-  r->hash = ft_hash64(r->hash, "\n", 1);
+  for (size_t i = 0; i < c->count && !r->inside; i++)
+    if (ft_text_left(&c->word[i].raw))
+      r->hash = ft_normal_word(r->hash, c->word[i].raw,
+                               runs && (i == parts.program || i == parts.script));
+  if (!r->inside)
+    r->hash = ft_hash64(r->hash, "\n", 1);
   if (directory)
     ft_found_directory(&r->found, directory);
   if (!runs)
@@ -148,6 +180,8 @@ static void take_command(struct reading *r)
   }
   match_apps(r, &parts);
   ft_found_arguments(&r->found, c, &parts, false);
+  if (parts.inner)
+    take_inner(r, parts.inner);
 }
 
 /* The words of WHAT's arguments as a command; texts are borrowed. */

@@ -63,7 +63,7 @@ static bool number_of(const char *value, double *number)
   return value && ft_feature_parse(value, number);
 }
 
-/* A name as features may have: letters, digits, '.', '_', '-'. */
+/* A name as features may have: letters, digits, '.', '_', '-'. None is made of several words. */
 static bool clean_name(const char *name, char out[48])
 {
   size_t used = 0;
@@ -75,7 +75,7 @@ static bool clean_name(const char *name, char out[48])
     bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                 c == '.' || c == '_' || c == '-';
 
-    if (used == 47)
+    if (used == 47 || c == ' ' || (c >= '\t' && c <= '\r'))
       return false;
     out[used++] = good ? c : '_';
   }

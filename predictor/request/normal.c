@@ -137,6 +137,25 @@ static struct ft_text base_name(struct ft_text path)
   return (struct ft_text){ p, path.end };
 }
 
+static bool has_blank(struct ft_text text)
+{
+  struct ft_text word, whole = text;
+
+  return ft_text_word(&text, &word) && ft_text_left(&word) < ft_text_left(&whole);
+}
+
+/* Several in one, "--n 3 in.dat" or (--n 3 in.dat): each as it would be by itself. */
+static uint64_t add_words(uint64_t hash, struct ft_text raw)
+{
+  struct ft_text word, rest = unquoted(raw);
+
+  if (*rest.at == '(' && rest.end[-1] == ')')
+    rest = ft_text_of(rest.at + 1, ft_text_left(&rest) - 2);
+  while (ft_text_word(&rest, &word))
+    hash = ft_normal_word(hash, word, false);
+  return hash;
+}
+
 uint64_t ft_normal_word(uint64_t hash, struct ft_text raw, bool keep)
 {
   const char *equals = ft_text_left(&raw) ? memchr(raw.at, '=', ft_text_left(&raw)) : NULL;
@@ -149,6 +168,8 @@ uint64_t ft_normal_word(uint64_t hash, struct ft_text raw, bool keep)
   }
   if (ft_normal_is_path(raw))
     return add(hash, "/ ", 2);
+  if (has_blank(raw))
+    return add_words(hash, raw);
   return add(add_numbers_out(hash, unquoted(raw)), " ", 1);
 }
 

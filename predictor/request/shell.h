@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * A shell script as a row of simple commands. Nothing is run: quotes are
- * removed, NAME=value assignments and the script's own arguments are put in, and a
- * word that holds anything else ($(...), an unknown variable) is marked. One pass, in
- * time linear in the text; what is beyond the bounds below is dropped.
+ * removed, NAME=value assignments, lists, and the script's own arguments are put in, what
+ * stands without quotes is split at its blanks, and a word that holds anything else ($(...), an
+ * unknown variable) is marked. One pass, in time linear in the text; what is beyond the bounds
+ * below is dropped.
  */
 #ifndef FT_REQUEST_SHELL_H
 #define FT_REQUEST_SHELL_H
@@ -24,10 +25,10 @@ enum {
 #define FT_SHELL_INDEX '\x1a'
 
 struct ft_word {
-  struct ft_text raw; /* as written */
+  struct ft_text raw; /* as written; empty: what was written is the word's before */
   const char *text;   /* expanded; "" where it is not known */
   bool unknown;       /* holds what only running it could tell */
-  unsigned argument;  /* k: its value is that of the script's k-th argument, and no more */
+  unsigned argument;  /* k: it is the script's k-th argument, or NAME= and that; 0: it is not */
 };
 
 /* Here and below what is always used stands first: of the rest most pages are never touched. */
@@ -49,7 +50,8 @@ struct ft_shell {
   char text[FT_SHELL_TEXT];
   struct {
     char name[48];
-    char value[FT_SHELL_VALUE];
+    char value[FT_SHELL_VALUE]; /* a list's words, one behind the other */
+    unsigned argument;          /* as a word's */
   } variable[FT_SHELL_VARIABLES];
 };
 
@@ -65,10 +67,10 @@ void ft_shell_begin(struct ft_shell *shell, struct ft_text script, const char *c
 bool ft_shell_next(struct ft_shell *shell, struct ft_command *command,
                    void (*body)(struct ft_text line, void *data), void *data);
 
-/* Remember NAME as VALUE; forget it where VALUE is NULL. */
-void ft_shell_assign(struct ft_shell *shell, struct ft_text name, const char *value);
+/* Remember NAME as what WORD, a "NAME=...", has behind its '='; forget it where WORD is NULL. */
+void ft_shell_assign(struct ft_shell *shell, struct ft_text name, const struct ft_word *word);
 
-/* If TEXT is NAME=... with the name of a variable, take NAME and step over '='. */
+/* If TEXT is NAME=..., or NAME+=..., with the name of a variable, take NAME and step over '='. */
 bool ft_shell_assignment(struct ft_text *text, struct ft_text *name);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * What estimate/gpu_memory.c plays for many models with other constants than its own, for
  * tests/bench/training_memory. Arguments: context MiB, batches fed, five parts of workspace
- * (schedule.h) in each of three directions, and that of wide kernels in each. Standard input: lines
+ * (schedule.h) in each of three directions. Standard input: lines
  * "FILE INPUT BATCH" (INPUT "-": as in the file). Prints "PEAK SQUEEZED LEAST" in MiB, or "-" and
  * why not, for each.
  */
@@ -51,7 +51,7 @@ int main(int argc, char **argv)
     &constants.context_mib, &constants.fed, &w[0].spatial, &w[0].pointwise, &w[0].grouped,
     &w[0].weight,           &w[0].odd,      &w[1].spatial, &w[1].pointwise, &w[1].grouped,
     &w[1].weight,           &w[1].odd,      &w[2].spatial, &w[2].pointwise, &w[2].grouped,
-    &w[2].weight,           &w[2].odd,      &w[0].wide,    &w[1].wide,      &w[2].wide
+    &w[2].weight,           &w[2].odd
   };
   char line[8192];
 

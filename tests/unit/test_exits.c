@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What begins and ends between two samples: the kernel's messages, and real processes. */
+/* What begins and ends between two samples, of real processes. */
 #include "config.h"
 
 #include "tests/unit/unit.h"
 
 #include <fcntl.h>
-#include <linux/acct.h>
-#include <linux/genetlink.h>
-#include <linux/netlink.h>
-#include <linux/taskstats.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -22,127 +18,6 @@
 #include "predictor/core/units.h"
 
 #define MIB ((double)FT_MIB)
-
-#if TASKSTATS_VERSION >= 12
-
-/* ---- messages ---- */
-
-struct message {
-  struct nlmsghdr header;
-  struct genlmsghdr command;
-  struct nlattr group, pid;
-  uint32_t thread;
-  struct nlattr pad, stats;
-  char content[sizeof(struct taskstats) + 64];
-};
-
-struct thread {
-  uint32_t thread, process, parent;
-  uint8_t flags;
-  uint64_t high_kib;
-};
-
-static size_t make(struct message *message, const struct thread *thread, size_t size)
-{
-  struct taskstats stats = { .version = 12,
-                             .ac_pid = thread->thread,
-                             .ac_tgid = thread->process,
-                             .ac_ppid = thread->parent,
-                             .ac_flag = thread->flags,
-                             .ac_minflt = 3,
-                             .hiwater_rss = thread->high_kib };
-  size_t length = offsetof(struct message, content) + size;
-
-  memset(message, 0, sizeof *message);
-  message->header.nlmsg_len = (uint32_t)length;
-  message->header.nlmsg_type = 31;
-  message->command.cmd = TASKSTATS_CMD_NEW;
-  message->group.nla_len = (uint16_t)(length - offsetof(struct message, group));
-  message->group.nla_type = TASKSTATS_TYPE_AGGR_PID;
-  message->pid = (struct nlattr){ 8, TASKSTATS_TYPE_PID };
-  message->thread = thread->thread;
-  message->pad = (struct nlattr){ 4, TASKSTATS_TYPE_NULL };
-  message->stats = (struct nlattr){ (uint16_t)(4 + size), TASKSTATS_TYPE_STATS };
-  memcpy(message->content, &stats, size < sizeof stats ? size : sizeof stats);
-  return length;
-}
-
-static void ends_are_read_by_process(void **state)
-{
-  static const struct thread threads[] = {
-    { 10, 10, 1, AGROUP, 100 },         /* one thread */
-    { 21, 20, 1, 0, 70 },               /* a thread that leaves its process behind */
-    { 20, 20, 1, AFORK, 90 },           /* the first of a fork's */
-    { 22, 20, 1, AGROUP, 95 },          /* its last */
-    { 31, 30, 1, AGROUP, 60 },          /* whose first is not at hand */
-    { 40, 40, 1, AGROUP | AFORK, 200 }, /* a fork */
-  };
-  static const struct {
-    pid_t pid;
-    bool forked;
-    double kib;
-  } expected[] = { { 10, false, 100 }, { 20, true, 95 }, { 30, true, 60 }, { 40, true, 200 } };
-  static struct ft_exit exits[FT_EXITS_LIMIT];
-  struct message message;
-  int pair[2];
-  bool more, lost;
-
-  (void)state;
-  assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair), 0);
-  for (size_t i = 0; i < COUNT_OF(threads); i++) {
-    size_t length = make(&message, &threads[i], sizeof(struct taskstats));
-
-    assert_int_equal(send(pair[1], &message, length, 0), (ssize_t)length);
-  }
-  assert_int_equal(ft_taskstats_read(pair[0], exits, &more, &lost), COUNT_OF(expected));
-  assert_false(more);
-  assert_false(lost);
-  for (size_t i = 0; i < COUNT_OF(expected); i++)
-    if (exits[i].pid != expected[i].pid || exits[i].forked != expected[i].forked ||
-        exits[i].high_bytes != expected[i].kib * (double)FT_KIB || exits[i].parent != 1)
-      fail_msg("%zu: process %d, %d, %g", i, (int)exits[i].pid, exits[i].forked,
-               exits[i].high_bytes);
-  close(pair[0]);
-  close(pair[1]);
-}
-
-static void messages_that_are_cut_or_wrong_are_passed_over(void **state)
-{
-  static const struct thread thread = { 10, 10, 1, AGROUP, 100 };
-  static struct ft_exit exits[FT_EXITS_LIMIT];
-  struct message message;
-  size_t whole = make(&message, &thread, sizeof(struct taskstats)), told = 0;
-  int pair[2];
-  bool more, lost;
-
-  (void)state;
-  assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair), 0);
-  /* cut at each byte, the kernel's length as it was */
-  for (size_t length = 0; length < whole; length++) {
-    assert_int_equal(send(pair[1], &message, length, 0), (ssize_t)length);
-    told += ft_taskstats_read(pair[0], exits, &more, &lost);
-  }
-  /* and each byte of its headers as it should not be */
-  for (size_t at = 0; at < offsetof(struct message, content) + 2; at++)
-    for (int value = 0; value < 256; value += 51) {
-      make(&message, &thread, sizeof(struct taskstats));
-      ((char *)&message)[at] = (char)value;
-      (void)send(pair[1], &message, whole, 0);
-      told += ft_taskstats_read(pair[0], exits, &more, &lost) > 1;
-    }
-  /* a kernel from before the process's number stood there, and one of tomorrow */
-  (void)send(pair[1], &message, make(&message, &thread, offsetof(struct taskstats, ac_tgid)), 0);
-  told += ft_taskstats_read(pair[0], exits, &more, &lost);
-  assert_int_equal(told, 0);
-  (void)send(pair[1], &message, make(&message, &thread, sizeof(struct taskstats) + 64), 0);
-  assert_int_equal(ft_taskstats_read(pair[0], exits, &more, &lost), 1);
-  close(pair[0]);
-  close(pair[1]);
-}
-
-#endif
-
-/* ---- processes ---- */
 
 enum { PARENT_MIB = 200, CHILD_MIB = 150, BESIDE_MIB = 40 };
 
@@ -398,6 +273,115 @@ static void a_child_between_two_samples_is_in_the_peak(void **state)
   }
 }
 
+/* ---- who was there with whom ---- */
+
+enum { GO_FD = 20, TOLD_FD = 21 };
+
+static void tell(void)
+{
+  if (write(TOLD_FD, "", 1) != 1)
+    _exit(9);
+}
+
+static void wait_to_go(void)
+{
+  char byte;
+
+  if (read(GO_FD, &byte, 1) != 1)
+    _exit(9);
+}
+
+/* As programs of their own: memory at once, or once told to; both are told of and then let go. */
+static int be_large(void)
+{
+  fill_up(CHILD_MIB);
+  tell();
+  wait_to_go();
+  return 0;
+}
+
+static int be_large_later(void)
+{
+  tell();
+  wait_to_go();
+  return be_large();
+}
+
+static pid_t begin_program(const char *what)
+{
+  pid_t pid = fork();
+
+  if (pid == 0)
+    run_again(what);
+  return pid;
+}
+
+static void follow_each_other(void)
+{
+  for (int i = 0; i < 2; i++)
+    wait_for(begin_program("large"));
+}
+
+static void grow_together(void)
+{
+  pid_t pids[2];
+
+  for (int i = 0; i < 2; i++)
+    pids[i] = begin_program("large later");
+  for (int i = 0; i < 2; i++)
+    wait_for(pids[i]);
+}
+
+static void let_go(struct watch *watch, int count)
+{
+  for (int i = 0; i < count; i++)
+    assert_int_equal(write(watch->go[1], "", 1), 1);
+}
+
+static void who_began_later_was_not_there_with_who_ended(void **state)
+{
+  static const struct {
+    void (*body)(void);
+    int at_once; /* of how many is heard before they are sampled, and how many are let go */
+    bool bound;
+  } cases[] = { { follow_each_other, 1, false }, { grow_together, 2, true } };
+
+  (void)state;
+  if (!exits_work())
+    skip();
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct watch watch;
+
+    watch_open(&watch);
+    watch.pid = fork();
+    if (watch.pid == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (dup2(watch.go[0], GO_FD) < 0 || dup2(watch.told[1], TOLD_FD) < 0)
+        _exit(9);
+      cases[i].body();
+      _exit(0);
+    }
+    for (int k = 0; k < cases[i].at_once; k++)
+      hear(&watch);
+    for (int k = 0; k < 3; k++)
+      ft_measure_sample(watch.measure);
+    let_go(&watch, cases[i].at_once);
+    for (int k = 0; k < cases[i].at_once; k++)
+      hear(&watch);
+    if (!cases[i].bound)
+      ft_measure_sample(watch.measure);
+    let_go(&watch, cases[i].at_once);
+    assert_int_equal(waitpid(watch.pid, NULL, 0), watch.pid);
+    ft_measure_sample(watch.measure);
+    watch_close(&watch);
+    if (watch.seen.peak_is_bound != cases[i].bound ||
+        (double)watch.seen.rss_bytes < 0.97 * CHILD_MIB * MIB ||
+        (double)watch.seen.rss_bytes > 1.3 * CHILD_MIB * MIB)
+      fail_msg("case %zu: %.1f MiB, %d", i, (double)watch.seen.rss_bytes / MIB,
+               watch.seen.peak_is_bound);
+  }
+}
+
 static void strangers_are_not_in_it(void **state)
 {
   struct watch watch;
@@ -498,12 +482,9 @@ static void a_loss_of_records_makes_a_bound(void **state)
 int main(int argc, char **argv)
 {
   const struct CMUnitTest tests[] = {
-#if TASKSTATS_VERSION >= 12
-    cmocka_unit_test(ends_are_read_by_process),
-    cmocka_unit_test(messages_that_are_cut_or_wrong_are_passed_over),
-#endif
     cmocka_unit_test(a_child_between_two_samples_is_in_the_peak),
     cmocka_unit_test(a_loss_of_records_makes_a_bound),
+    cmocka_unit_test(who_began_later_was_not_there_with_who_ended),
     cmocka_unit_test(strangers_are_not_in_it),
   };
 
@@ -512,5 +493,9 @@ int main(int argc, char **argv)
     fill_up(CHILD_MIB);
     return 0;
   }
+  if (argc > 1 && strcmp(argv[1], "large") == 0)
+    return be_large();
+  if (argc > 1 && strcmp(argv[1], "large later") == 0)
+    return be_large_later();
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

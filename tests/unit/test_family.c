@@ -67,7 +67,8 @@ static void a_daemon_is_found_by_its_mark(void **state)
     { "FT_MARK=5", true, false },
     { "", true, false },
     { "HOME=/", true, true },
-    { "a mark that is longer than the sixty-three characters that one may be at most", true, false },
+    { "a mark that is longer than the sixty-three characters that one may be at most", true,
+      false },
   };
 
   (void)state;

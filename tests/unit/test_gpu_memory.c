@@ -172,6 +172,49 @@ static void a_summary_leaves_blocks_too_small_for_batches(void **state)
   assert_int_equal(summed.activation_bytes, plain.activation_bytes);
 }
 
+/* Bytes of all workspaces of a forward pass, or of the backward pass; COUNT: how many. */
+static int64_t works(const struct ft_schedule *s, bool forward, size_t *count)
+{
+  int64_t bytes = 0;
+
+  *count = 0;
+  for (size_t k = forward ? 0 : s->forward; k < (forward ? s->forward : s->count); k++)
+    if (s->events[k].kind == FT_EVENT_WORK) {
+      bytes += s->events[k].bytes;
+      ++*count;
+    }
+  return bytes;
+}
+
+static void wide_kernels_copy_the_same_in_every_direction(void **state)
+{
+  static const struct {
+    int64_t channels;
+    bool copies;
+  } table[] = { { 0, false }, { 1, true }, { 1 << 20, false } };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(table); i++) {
+    struct ft_schedule_options options = { .training = true, .copied_channels = table[i].channels };
+    struct ft_graph *graph = open_graph("convolution");
+    size_t forward, backward;
+    struct ft_schedule s;
+    int64_t bytes;
+
+    make(graph, "3x32x32", &options, &s);
+    bytes = works(&s, true, &forward);
+    if (!table[i].copies) {
+      assert_int_equal(works(&s, false, &backward) + bytes, 0);
+    } else { /* nobody wants the gradient of what is fed: there the weight's is all */
+      assert_true(forward > 0);
+      assert_true(works(&s, false, &backward) >= bytes);
+      assert_true(backward <= 2 * forward);
+      assert_true(works(&s, false, &backward) <= 2 * bytes);
+    }
+    ft_graph_free(graph);
+  }
+}
+
 static void checkpoints_trade_memory(void **state)
 {
   struct ft_gpu_memory plain, checkpointed;
@@ -234,6 +277,7 @@ int main(void)
     cmocka_unit_test(a_part_of_a_gradient_is_summed_as_a_part),
     cmocka_unit_test(more_of_everything_needs_more),
     cmocka_unit_test(a_summary_leaves_blocks_too_small_for_batches),
+    cmocka_unit_test(wide_kernels_copy_the_same_in_every_direction),
     cmocka_unit_test(checkpoints_trade_memory),
     cmocka_unit_test(attention_in_one_kernel_keeps_no_probabilities),
     cmocka_unit_test(an_estimate_is_sure_of_nothing),

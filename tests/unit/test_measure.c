@@ -506,56 +506,6 @@ static void a_pid_given_out_again_is_someone_else(void **state)
   assert_near(node.seen.cpu_seconds, tick * (120 + 15 + 1000), 1e-9);
 }
 
-/* ---- whatever stands there ---- */
-
-static const char *const damages[] = {
-  "",
-  "\n",
-  "(",
-  ") (",
-  "0::/../..\n5:memory:/..\n",
-  "99999999999999999999999 18446744073709551615",
-  "1 2 3 4 5 6 7 - cgroup2 x y\n1 2 3 / /sys/fs/cgroup - cgroup2",
-  "read_bytes: x\nVmHWM:\n-1 -1"
-};
-
-struct damage {
-  struct node *node;
-  size_t next;
-};
-
-static void damage_one(void *state, const char *file, const char *text, size_t length)
-{
-  struct damage *damage = state;
-  struct node *node = damage->node;
-  struct ft_error err;
-
-  node_put(node, file, damages[damage->next++ % COUNT_OF(damages)]);
-  node_open_folder(node, FT_RULE_PSS);
-  if (ft_tree_add_root(node->tree, 2101, true, &err) == 0)
-    node_look(node);
-  ft_tree_close(node->tree, &node->seen);
-  ft_measure_close(node->measure);
-  close(node->root_fd);
-  fixture_put(node->folder, file, text, length);
-}
-
-static void any_file_may_hold_anything(void **state)
-{
-  static const char *const fixtures[] = { "proc-v1", "proc-v2" };
-
-  (void)state;
-  for (size_t f = 0; f < COUNT_OF(fixtures); f++)
-    for (size_t i = 0; i < 3; i++) {
-      struct node node = { .root_fd = -1 };
-      struct damage damage = { &node, 3 * i };
-
-      fixture_make(fixtures[f], node.folder);
-      fixture_each(fixtures[f], &damage, damage_one);
-      fixture_remove(node.folder);
-    }
-}
-
 static void a_node_without_proc_is_refused(void **state)
 {
   char folder[] = "/tmp/foretell-fixture-XXXXXX";
@@ -592,7 +542,6 @@ int main(void)
     cmocka_unit_test(what_ended_counts_once_whoever_waited),
     cmocka_unit_test(a_parent_that_ended_unnoticed_inherits_nothing),
     cmocka_unit_test(a_pid_given_out_again_is_someone_else),
-    cmocka_unit_test(any_file_may_hold_anything),
     cmocka_unit_test(a_node_without_proc_is_refused),
   };
 

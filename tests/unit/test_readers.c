@@ -141,6 +141,30 @@ static void what_is_written_into_a_tensor_counts(void **state)
   }
 }
 
+/* A result of unknown number is no reason to lose what goes into it: 56 + 72 + 27. */
+static void what_is_not_followed_keeps_its_weights(void **state)
+{
+  struct ft_analysis a;
+  struct ft_graph *graph = analyse("torchscript/net-rare-scripted.pt", 4, "6", &a);
+
+  (void)state;
+  assert_int_equal(a.cost.parameters, 155);
+  assert_true(a.cost.unknown > 0);
+  ft_graph_free(graph);
+}
+
+/* 2 x 55 + 5 of the lines and their shift, 2 + 6 + 2 of the normalised filters. */
+static void what_losses_are_made_of_counts(void **state)
+{
+  struct ft_analysis a;
+  struct ft_graph *graph = analyse("torchscript/net-losses-traced.pt", 4, "x=10,y=batch", &a);
+
+  (void)state;
+  assert_int_equal(a.cost.parameters, 125);
+  assert_int_equal(a.cost.unknown + a.cost.unresolved, 0);
+  ft_graph_free(graph);
+}
+
 static void a_batch_multiplies_and_may_be_asked_again(void **state)
 {
   static const struct {
@@ -316,6 +340,56 @@ static void language_models_have_the_parameters_that_transformers_counts(void **
     { "clip", 43713 },
     { "mamba", 18528 },
     { "mamba-head", 18528 },
+    { "olmo", 18560 },
+    { "olmo-head", 21760 },
+    { "olmo3", 18816 },
+    { "olmo3-head", 22016 },
+    { "exaone4", 18752 },
+    { "exaone4-head", 21952 },
+    { "glm", 112928 },
+    { "glm-head", 116128 },
+    { "olmoe", 65280 },
+    { "olmoe-head", 68480 },
+    { "glm4", 113056 },
+    { "glm4-head", 116256 },
+    { "gemma3_text", 25056 },
+    { "gemma3_text-head", 25056 },
+    { "seed_oss", 112928 },
+    { "seed_oss-head", 116128 },
+    { "ernie4_5", 110880 },
+    { "ernie4_5-head", 110880 },
+    { "arcee", 15648 },
+    { "arcee-head", 18848 },
+    { "nemotron", 15808 },
+    { "nemotron-head", 19008 },
+    { "smollm3", 18720 },
+    { "smollm3-head", 18720 },
+    { "phimoe", 46784 },
+    { "phimoe-head", 49984 },
+    { "granitemoe", 46624 },
+    { "granitemoe-head", 49824 },
+    { "gpt_oss", 47856 },
+    { "gpt_oss-head", 51056 },
+    { "llama4_text", 72864 },
+    { "llama4_text-head", 76064 },
+    { "qwen3_moe", 21248 },
+    { "qwen3_moe-head", 24448 },
+    { "glm4_moe", 20000 },
+    { "glm4_moe-head", 23200 },
+    { "deepseek_v2", 21652 },
+    { "deepseek_v2-head", 24852 },
+    { "deepseek_v3", 19984 },
+    { "deepseek_v3-head", 23184 },
+    { "mpt", 27936 },
+    { "mpt-head", 27936 },
+    { "gpt_bigcode", 27552 },
+    { "gpt_bigcode-head", 27552 },
+    { "codegen", 28288 },
+    { "codegen-head", 31588 },
+    { "openai-gpt", 30656 },
+    { "openai-gpt-head", 30656 },
+    { "biogpt", 20384 },
+    { "biogpt-head", 20384 },
   };
   char file[64];
 
@@ -425,6 +499,8 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_same_network_costs_the_same_from_every_framework),
     cmocka_unit_test(what_is_written_into_a_tensor_counts),
+    cmocka_unit_test(what_is_not_followed_keeps_its_weights),
+    cmocka_unit_test(what_losses_are_made_of_counts),
     cmocka_unit_test(a_batch_multiplies_and_may_be_asked_again),
     cmocka_unit_test(a_long_loop_is_counted),
     cmocka_unit_test(branches_are_followed_by_size_and_kept_by_data),

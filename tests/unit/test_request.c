@@ -103,7 +103,33 @@ static void arguments_become_features(void **state)
       "" },
     { "./train --batch 8\n./train --batch 16 --more 1\n", NULL, "batch=8 more=1", "" },
     { "./train --neg -3 --shift -0.5 -x\n", NULL, "neg=-3 shift=-0.5", "" },
-    { "true && echo --n 3; sbatch --mem=3 x.sh\n", NULL, "", "" }
+    { "true && echo --n 3; sbatch --mem=3 x.sh\n", NULL, "", "" },
+    /* an argument counts once, whatever it is handed on by */
+    { "N=$1\n./train --n $N\n", "7", "n=7", "" },
+    { "N=${1:-5}\n./train --n=${N}\n", "7", "n=7", "" },
+    { "N=${1:-5}\n./train --n=$N\n", NULL, "n=5", "" },
+    { "./train --n=$1\n", "7", "n=7", "" },
+    { "N=1$1\n./train --n=$N\n", "7", "n=17 arg1=7", "" },
+    /* what stands without quotes is as many words as it has */
+    { "A='--n 3 --in a.dat'\n./train $A --m 4\n", NULL, "n=3 m=4", "a.dat" },
+    { "A='--n 3'\nA+=' --m 4'\n./train ${A}\n", NULL, "n=3 m=4", "" },
+    { "A='--n 3'\n./train \"$A\" --m 4\n", NULL, "m=4", "" },
+    { "A='  '\nC=\"python train.py --n 3\"\nsrun -n 2 $C $A --m 4\n", NULL, "n=3 m=4", "" },
+    { "./train $1\n", "--n 3", "n=3", "" },
+    /* lists */
+    { "A=(--n 3 \\\n --title 'x y' # no\n --in a.dat)\n./train \"${A[@]}\" --m 4\n", NULL, "n=3 m=4",
+      "a.dat" },
+    { "A=(--n 3)\nA+=(--m \"$UNKNOWN\" --k 5)\n./train ${A[@]}\n", NULL, "n=3 k=5", "" },
+    { "A=(3 4)\n./train --n $A --m ${A[1]} --k ${#A[@]}\n", NULL, "n=3", "" },
+    { "A=(--n 3)\nB=(${A[*]} --m 4)\nC=\"${B[@]}\"\n./train $C\n", NULL, "n=3 m=4", "" },
+    { "A=()\n./train \"${A[@]}\" --m 4\n", NULL, "m=4", "" },
+    /* what runs another program */
+    { "conda run -n env python train.py --n 3\nconda install -n x --m 4\n", NULL, "n=3", "" },
+    { "uv run --with numpy train.py --n 3\n", NULL, "n=3", "" },
+    { "ls | xargs -n 1 -P 4 ./train --n 3\n", NULL, "n=3", "" },
+    { "srun bash -lc 'cd x; ./train --n 3 --in a.dat'\n./post b.dat\n", "7", "n=3 arg1=7",
+      "x/a.dat b.dat" },
+    { "bash -c './train --n $1' _ 5\nbash -c \"./train --m $HOME\" --k\n", "7", "arg2=5 k=yes arg1=7", "" },
   };
 
   (void)state;
@@ -126,6 +152,12 @@ static void numbers_and_paths_make_no_new_app(void **state)
                 { "/opt/v1/bin/sim 1\n", "/opt/v2/bin/sim 2\n", true },
                 { "python /home/a/x.py 1\n", "python /home/b/x.py 2\n", true },
                 { "cat <<E\nn = 5\nE\n./sim\n", "cat <<E\nn = 7\nE\n./sim\n", true },
+                { "A='--in /a/b.dat --n 3'\n./sim $A\n", "A=\"--in /b.dat --n 4e6\"\n./sim $A\n",
+                  true },
+                { "A=(--in /a/b.dat --n 3)\n./sim\n", "A=(--in /b.dat --n 4e6)\n./sim\n", true },
+                { "A=(--arch a)\n./sim\n", "A=(--arch b)\n./sim\n", false },
+                { "bash -c './sim 1'\n", "bash -c './sim 2'\n", true },
+                { "bash -c './sim 1'\n", "bash -c './simulate 1'\n", false },
                 { "./sim 1\n", "./simulate 1\n", false },
                 { "./solver_a 1\n", "./solver_b 1\n", false },
                 { "python a.py\n", "python b.py\n", false },
@@ -143,6 +175,27 @@ static void numbers_and_paths_make_no_new_app(void **state)
     if ((strcmp(first, out.app) == 0) != cases[i].same)
       fail_msg("%s and %s: %s, %s", cases[i].a, cases[i].b, first, out.app);
   }
+}
+
+/* They are no part of the script. */
+static void arguments_make_no_new_app(void **state)
+{
+  static const char *const arguments[] = { "--n", "3", "a.dat", "--amp" };
+  static const char *const scripts[] = { "./sim \"$@\"\n", "./sim $* 5\n", "A=$1\n./sim $A\n" };
+  char first[sizeof out.app];
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(scripts); i++)
+    for (size_t n = 0; n <= COUNT_OF(arguments); n++) {
+      struct ft_description what = { .user = "ada", .job_name = "job", .script = scripts[i],
+                                     .script_length = strlen(scripts[i]),
+                                     .arguments = arguments, .argument_count = n };
+
+      assert_int_equal(ft_describe(&what, &no_request, &out, NULL, &err), 0);
+      if (!n)
+        memcpy(first, out.app, sizeof first);
+      assert_string_equal(out.app, first);
+    }
 }
 
 static void an_app_is_a_users_and_a_jobs(void **state)
@@ -404,6 +457,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = { cmocka_unit_test(arguments_become_features),
                                       cmocka_unit_test(numbers_and_paths_make_no_new_app),
+                                      cmocka_unit_test(arguments_make_no_new_app),
                                       cmocka_unit_test(an_app_is_a_users_and_a_jobs),
                                       cmocka_unit_test(explicit_app_wins_and_stays_short),
                                       cmocka_unit_test(params_come_first_and_whole),

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a config.json says, as the readers of families (hf.c, hf_newer.c) ask for it. */
+#ifndef FT_GRAPH_HF_CONFIG_H
+#define FT_GRAPH_HF_CONFIG_H
+
+#include <jansson.h>
+
+#include "predictor/graph/hf.h"
+
+struct ft_hf_config {
+  const json_t *root;
+  const char *file;
+  struct ft_error *err;
+  bool failed;
+  struct ft_hf *more; /* for what has two */
+};
+
+/* Nothing is built of it: FILE: WHAT. The first reason counts. */
+void ft_hf_refuse(struct ft_hf_config *c, const char *what);
+/* The first of KEYS, which "|" separates, that holds a whole number; OTHERWISE where none does,
+ * refused where that is below 0. */
+int64_t ft_hf_number(struct ft_hf_config *c, const char *keys, int64_t otherwise);
+bool ft_hf_truth(const struct ft_hf_config *c, const char *key, bool otherwise);
+const char *ft_hf_text(const struct ft_hf_config *c, const char *key, const char *otherwise);
+
+/* llama and those made after it: rotary positions, grouped queries, gated connections. */
+void ft_hf_llama(struct ft_hf_config *c, struct ft_hf *m);
+
+/* Which layers have no experts: of every STEP all but the last, and those that mlp_only_layers
+ * names. */
+void ft_hf_sparse(struct ft_hf_config *c, const char *step, struct ft_hf *m);
+
+/* What reads a family that is newer than those of hf.c; NULL: none is called TYPE. */
+typedef void ft_hf_family(struct ft_hf_config *c, struct ft_hf *m);
+ft_hf_family *ft_hf_newer(const char *type);
+/* How many there are. */
+size_t ft_hf_newer_count(void);
+
+#endif

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a word of a script stands for: quotes, variables, lists, the script's own arguments. */
+#include "config.h"
+
+#include <string.h>
+
+#include "predictor/request/expand.h"
+
+static bool name_byte(char c, bool first)
+{
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+         (!first && c >= '0' && c <= '9');
+}
+
+bool ft_shell_blank(char c)
+{
+  return c == ' ' || c == '\t' || c == '\r';
+}
+
+bool ft_shell_ends_word(char c)
+{
+  return ft_shell_blank(c) || (c && strchr("\n;&|()<>", c));
+}
+
+static size_t find_variable(const struct ft_shell *shell, struct ft_text name)
+{
+  size_t i = 0;
+
+  while (i < shell->variable_count && !ft_text_equals(name, shell->variable[i].name))
+    i++;
+  return i;
+}
+
+void ft_shell_assign(struct ft_shell *shell, struct ft_text name, const struct ft_word *word)
+{
+  size_t i = find_variable(shell, name), kept = 0;
+  const char *value = word && !word->unknown ? strchr(word->text, '=') : NULL;
+  bool known = value && ft_text_left(&name) < sizeof shell->variable[0].name;
+
+  if (known && value > word->text && value[-1] == '+' && i < shell->variable_count)
+    kept = strlen(shell->variable[i].value);
+  known = known && kept + strlen(++value) < FT_SHELL_VALUE;
+  if (i == shell->variable_count) {
+    if (!known || i == FT_SHELL_VARIABLES)
+      return;
+    (void)ft_text_copy(name, shell->variable[i].name, sizeof shell->variable[i].name);
+    shell->variable_count++;
+  }
+  if (!known) {
+    shell->variable[i] = shell->variable[--shell->variable_count];
+    return;
+  }
+  (void)ft_string_copy(value, shell->variable[i].value + kept, FT_SHELL_VALUE - kept);
+  shell->variable[i].argument = kept ? 0 : word->argument;
+}
+
+bool ft_shell_assignment(struct ft_text *text, struct ft_text *name)
+{
+  const char *p = text->at;
+
+  while (p < text->end && name_byte(*p, p == text->at))
+    p++;
+  *name = (struct ft_text){ text->at, p };
+  if (p + 1 < text->end && p[0] == '+' && p[1] == '=')
+    p++;
+  if (name->at == name->end || p == text->end || *p != '=')
+    return false;
+  text->at = p + 1;
+  return true;
+}
+
+/* Step over a quoted string, the cursor being behind the opening QUOTE. */
+static const char *skip_quoted(const char *p, const char *end, char quote)
+{
+  while (p < end && *p != quote)
+    p += *p == '\\' && quote != '\'' && p + 1 < end ? 2 : 1;
+  return p < end ? p + 1 : end;
+}
+
+const char *ft_shell_skip(const char *p, const char *end, char open, char close)
+{
+  size_t depth = 1;
+
+  while (p < end && depth) {
+    char c = *p++;
+
+    if (c == '\\' && p < end)
+      p++;
+    else if (c == '\'' || c == '"' || c == '`')
+      p = skip_quoted(p, end, c);
+    else if (c == open)
+      depth++;
+    else if (c == close)
+      depth--;
+  }
+  return p;
+}
+
+/* Step over an expansion, the cursor being behind its '$'. */
+static const char *skip_expansion(const char *p, const char *end)
+{
+  if (p < end && *p == '(')
+    return ft_shell_skip(p + 1, end, '(', ')');
+  if (p < end && *p == '{')
+    return ft_shell_skip(p + 1, end, '{', '}');
+  if (p < end && !name_byte(*p, true) && !ft_shell_ends_word(*p) && !strchr("\"'\\$`", *p))
+    return p + 1;
+  while (p < end && name_byte(*p, false))
+    p++;
+  return p;
+}
+
+const char *ft_shell_end_of_word(const char *p, const char *end)
+{
+  while (p < end && !ft_shell_ends_word(*p)) {
+    char c = *p++;
+
+    if (c == '\\' && p < end)
+      p++;
+    else if (c == '\'' || c == '"' || c == '`')
+      p = skip_quoted(p, end, c);
+    else if (c == '$')
+      p = skip_expansion(p, end);
+  }
+  return p;
+}
+
+/* Between the words that an expanded one falls apart into (ASCII's "unit separator"), and in the
+ * place of one that is not known ("record separator"). */
+#define BETWEEN '\x1f'
+#define UNKNOWN '\x1e'
+
+static const char between = BETWEEN;
+
+/* Where expanded words are put; what does not fit makes the word unknown. */
+struct sink {
+  struct ft_shell *shell;
+  struct ft_word *word;
+  bool splits; /* blanks of a variable part words */
+};
+
+static void put(struct sink *sink, const char *data, size_t length)
+{
+  struct ft_shell *shell = sink->shell;
+
+  if (length >= FT_SHELL_TEXT - shell->used || (length && memchr(data, '\0', length))) {
+    sink->word->unknown = true;
+    return;
+  }
+  if (length)
+    memcpy(shell->text + shell->used, data, length);
+  shell->used += length;
+}
+
+/* The value of a variable or an argument: the first word of a list. */
+static void put_value(struct sink *sink, const char *value, bool quoted)
+{
+  static const char ends[] = { BETWEEN, UNKNOWN, '\0' };
+  size_t length = strcspn(value, ends), from = sink->shell->used;
+
+  if (value[length] == UNKNOWN)
+    sink->word->unknown = true;
+  put(sink, value, length);
+  for (; sink->splits && !quoted && from < sink->shell->used; from++)
+    if (ft_shell_blank(sink->shell->text[from]) || sink->shell->text[from] == '\n')
+      sink->shell->text[from] = BETWEEN;
+}
+
+/* All words of a list; as one with blanks between them where no words are parted. */
+static void put_list(struct sink *sink, const char *value)
+{
+  size_t from = sink->shell->used;
+
+  put(sink, value, strlen(value));
+  for (; !sink->splits && from < sink->shell->used; from++) {
+    if (sink->shell->text[from] == BETWEEN)
+      sink->shell->text[from] = ' ';
+    sink->word->unknown |= sink->shell->text[from] == UNKNOWN;
+  }
+}
+
+static const char index_text[] = { FT_SHELL_INDEX, '\0' };
+
+/* The value of $NAME or $1; NULL where it is not known. *ARGUMENT gets its number. */
+static const char *value_of(const struct ft_shell *shell, struct ft_text name, unsigned *argument)
+{
+  uint64_t number;
+  struct ft_text digits = name;
+  size_t i;
+
+  if (ft_text_u64(&digits, 999, &number) && digits.at == digits.end) {
+    if (!number || number > shell->argument_count)
+      return NULL;
+    *argument = (unsigned)number;
+    return shell->arguments[number - 1];
+  }
+  i = find_variable(shell, name);
+  if (i == shell->variable_count && shell->array && ft_text_equals(name, "SLURM_ARRAY_TASK_ID"))
+    return index_text;
+  if (i == shell->variable_count)
+    return NULL;
+  if (shell->variable[i].argument)
+    *argument = shell->variable[i].argument;
+  return shell->variable[i].value;
+}
+
+/* ${NAME}, ${NAME:-default}, ${NAME-default}, ${LIST[@]}; any other form is unknown. */
+static void expand_braces(struct sink *sink, struct ft_text inside, unsigned *argument, bool quoted)
+{
+  struct ft_text name = { inside.at, inside.at };
+  const char *value;
+
+  while (name.end < inside.end && name_byte(*name.end, false))
+    name.end++;
+  inside.at = name.end;
+  value = value_of(sink->shell, name, argument);
+  if (inside.at == inside.end || ft_text_equals(inside, "[@]") || ft_text_equals(inside, "[*]")) {
+    if (!value)
+      sink->word->unknown = true;
+    else if (inside.at == inside.end)
+      put_value(sink, value, quoted);
+    else
+      put_list(sink, value);
+    return;
+  }
+  if (!ft_text_skip(&inside, ":-") && !ft_text_skip(&inside, "-")) {
+    sink->word->unknown = true;
+    return;
+  }
+  if (value && *value)
+    put_value(sink, value, quoted);
+  else if (ft_text_left(&inside) && (memchr(inside.at, '$', ft_text_left(&inside)) ||
+                                     memchr(inside.at, '`', ft_text_left(&inside))))
+    sink->word->unknown = true;
+  else
+    put(sink, inside.at, ft_text_left(&inside));
+}
+
+/* Expand what follows a '$'. Returns where it ends. */
+static const char *expand(struct sink *sink, const char *p, const char *end, unsigned *argument,
+                          bool quoted)
+{
+  const char *stop = skip_expansion(p, end), *value;
+
+  if (p < end && *p == '{' && stop[-1] == '}') {
+    expand_braces(sink, (struct ft_text){ p + 1, stop - 1 }, argument, quoted);
+    return stop;
+  }
+  if (p < end && *p >= '0' && *p <= '9')
+    stop = p + 1;
+  value = value_of(sink->shell, (struct ft_text){ p, stop }, argument);
+  if (value)
+    put_value(sink, value, quoted);
+  else
+    sink->word->unknown = true;
+  return stop;
+}
+
+/* "..." : only '$', '`' and some backslashes mean something. */
+static const char *expand_quoted(struct sink *sink, const char *p, const char *end,
+                                 unsigned *argument)
+{
+  while (p < end && *p != '"') {
+    if (*p == '\\' && p + 1 < end && strchr("\"\\$`\n", p[1])) {
+      if (p[1] != '\n')
+        put(sink, p + 1, 1);
+      p += 2;
+    } else if (*p == '$') {
+      p = expand(sink, p + 1, end, argument, true);
+    } else if (*p == '`') {
+      sink->word->unknown = true;
+      p = skip_quoted(p + 1, end, '`');
+    } else {
+      put(sink, p++, 1);
+    }
+  }
+  return p < end ? p + 1 : end;
+}
+
+static void expand_list(struct sink *sink, const char *p, const char *end, unsigned *argument);
+
+/* Expand what stands from P to END; LIST: a '(' begins one. */
+static void expand_text(struct sink *sink, const char *p, const char *end, bool list,
+                        unsigned *argument)
+{
+  while (p < end) {
+    const char *quote;
+
+    if (*p == '\\') {
+      if (p + 1 < end && p[1] != '\n')
+        put(sink, p + 1, 1);
+      p += p + 1 < end ? 2 : 1;
+    } else if (*p == '\'') {
+      quote = skip_quoted(p + 1, end, '\'');
+      put(sink, p + 1, (size_t)(quote - p - 1) - (quote[-1] == '\'' && quote > p + 1));
+      p = quote;
+    } else if (*p == '"') {
+      p = expand_quoted(sink, p + 1, end, argument);
+    } else if (*p == '`') {
+      sink->word->unknown = true;
+      p = skip_quoted(p + 1, end, '`');
+    } else if (*p == '$') {
+      p = expand(sink, p + 1, end, argument, false);
+    } else if (*p == '(' && list && end[-1] == ')') {
+      expand_list(sink, p + 1, end - 1, argument);
+      return;
+    } else if (*p == '(') {
+      sink->word->unknown = true;
+      return;
+    } else {
+      put(sink, p++, 1);
+    }
+  }
+}
+
+/* "(--n 3 "a b")", without its brackets; a word that is not known is marked, the others stay. */
+static void expand_list(struct sink *sink, const char *p, const char *end, unsigned *argument)
+{
+  static const char unknown = UNKNOWN;
+  const bool known = !sink->word->unknown;
+  bool first = true;
+
+  while (p < end) {
+    const char *stop;
+    size_t from;
+
+    if (ft_shell_blank(*p) || *p == '\n') {
+      p++;
+      continue;
+    }
+    if (*p == '#') {
+      stop = memchr(p, '\n', (size_t)(end - p));
+      p = stop ? stop : end;
+      continue;
+    }
+    if (!first)
+      put(sink, &between, 1);
+    first = false;
+    from = sink->shell->used;
+    stop = ft_shell_end_of_word(p, end);
+    sink->splits = true;
+    expand_text(sink, p, stop, false, argument);
+    sink->splits = false;
+    if (sink->word->unknown && known) {
+      sink->shell->used = from;
+      sink->word->unknown = false;
+      put(sink, &unknown, 1);
+    }
+    p = stop > p ? stop : p + 1;
+  }
+}
+
+/* The argument whose value WORD is, or has behind its '='. */
+static unsigned argument_of(const struct ft_shell *shell, const char *text, unsigned argument)
+{
+  const char *equals = strchr(text, '=');
+
+  if (!argument || argument > shell->argument_count)
+    return 0;
+  if (strcmp(text, shell->arguments[argument - 1]) == 0 ||
+      (equals && strcmp(equals + 1, shell->arguments[argument - 1]) == 0))
+    return argument;
+  return 0;
+}
+
+void ft_shell_expand(struct ft_shell *shell, struct ft_word *word)
+{
+  struct ft_text raw = word->raw, name;
+  bool assigns = ft_shell_assignment(&raw, &name);
+  struct sink sink = { shell, word, !assigns };
+  size_t begin = shell->used;
+  unsigned argument = 0;
+
+  expand_text(&sink, word->raw.at, raw.at, false, &argument);
+  /* more words of a list: behind those that it has */
+  if (assigns && ft_text_starts(raw, "(") && raw.at[-2] == '+')
+    put(&sink, &between, 1);
+  expand_text(&sink, raw.at, raw.end, assigns, &argument);
+  if (word->unknown || shell->used == FT_SHELL_TEXT - 1) {
+    word->unknown = true;
+    word->text = "";
+    shell->used = begin;
+    return;
+  }
+  shell->text[shell->used++] = '\0';
+  word->text = shell->text + begin;
+  word->argument = argument_of(shell, word->text, argument);
+}
+
+void ft_shell_split(struct ft_command *command)
+{
+  const struct ft_word word = command->word[command->count - 1];
+  char *text = (char *)(uintptr_t)word.text;
+  struct ft_text raw = word.raw, name;
+
+  if (word.unknown || !strchr(text, BETWEEN) || ft_shell_assignment(&raw, &name))
+    return;
+  command->word[command->count - 1].text = "";
+  for (bool first = true; *text && command->count < FT_SHELL_WORDS;) {
+    char *end = text + strcspn(text, (const char[]){ BETWEEN, '\0' }), *next = end + (*end != '\0');
+    bool unknown = *text == UNKNOWN;
+
+    *end = '\0';
+    if (end > text) {
+      command->count -= first;
+      command->word[command->count++] =
+          (struct ft_word){ .raw = { first ? word.raw.at : word.raw.end, word.raw.end },
+                            .text = unknown ? "" : text,
+                            .unknown = unknown };
+      first = false;
+    }
+    text = next;
+  }
+}
