@@ -119,8 +119,8 @@ bool ft_tree_alive(const struct ft_tree *tree);
 /*
  * End: fill what was measured into OUT (peaks, counters, I/O, threads, samples,
  * sample_seconds, time_to_peak_seconds, peak_is_bound where children too brief to be sampled
- * may have made it higher (or the kernel could not keep the records of their ends), and where OUT has none yet limit_bytes, that of the tree's cgroup;
- * nothing else) and free TREE. OUT may be NULL.
+ * may have made it higher, or the kernel could not keep the records of their ends, and where OUT
+ * has none yet limit_bytes, that of the tree's cgroup; nothing else) and free TREE. OUT may be NULL.
  */
 void ft_tree_close(struct ft_tree *tree, ft_observation *out);
 

@@ -321,7 +321,8 @@ static int look_elsewhere(struct question *q, struct ft_error *err)
     return -1;
   if (!q->perf.choice.partitions[0])
     return 0;
-  q->has_partition = ft_decide_partition(q->state_fd, &q->site, request, &q->partition, &q->joined, NULL) == 0;
+  q->has_partition = ft_decide_partition(q->state_fd, &q->site, request, &q->partition,
+                                         &q->joined, NULL) == 0;
   ft_policy_resolve(&q->site, request->partition, request->account, q->user.name, &q->policy);
   return find_evidence(q, err);
 }
@@ -348,7 +349,8 @@ static int predict(struct question *q)
     return ft_complain(q->name, FT_EXIT_USAGE, "%s", err.text);
   ft_predict_network_ask(&q->asked, q->config.state_directory, q->user.name, &q->submission,
                          &q->network);
-  q->has_partition = ft_decide_partition(q->state_fd, &q->site, &request, &q->partition, &q->joined, NULL) == 0;
+  q->has_partition = ft_decide_partition(q->state_fd, &q->site, &request, &q->partition,
+                                         &q->joined, NULL) == 0;
   ft_policy_resolve(&q->site, request.partition, request.account, q->user.name, &q->policy);
   if (q->network.said.action == FT_ACTION_REJECT)
     return refused(q);
