@@ -8,6 +8,7 @@
 #include "plugin/bridge.h"
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
+#include "predictor/decide/constraint.h"
 #include "predictor/request/array.h"
 
 /* POSIX lets dlsym give a function; ISO C does not let it be cast. */
@@ -299,7 +300,7 @@ int ft_bridge_set_gpus(const struct ft_bridge *bridge, const char *name, const c
   return 0;
 }
 
-/* Slurm puts "gres:" or "gres/" before each resource that is asked for in some of its releases. */
+/* Whether Slurm has NOW where OURS was set. */
 static bool shows(const char *now, const char *ours)
 {
   struct ft_text left = ft_text_from(now), right = ft_text_from(ours), a, b;
@@ -307,9 +308,7 @@ static bool shows(const char *now, const char *ours)
   while (ft_text_until(&right, ',', &b)) {
     if (!ft_text_until(&left, ',', &a))
       return false;
-    if (!ft_text_skip(&a, "gres:"))
-      (void)ft_text_skip(&a, "gres/");
-    if (ft_text_left(&a) != ft_text_left(&b) || memcmp(a.at, b.at, ft_text_left(&a)) != 0)
+    if (!ft_text_same(ft_gres_typed(a), b))
       return false;
   }
   return !ft_text_left(&left);

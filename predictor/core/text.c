@@ -93,6 +93,11 @@ bool ft_text_equals(struct ft_text text, const char *string)
   return ft_text_left(&text) == strlen(string) && ft_text_starts(text, string);
 }
 
+bool ft_text_same(struct ft_text a, struct ft_text b)
+{
+  return ft_text_left(&a) == ft_text_left(&b) && memcmp(a.at, b.at, ft_text_left(&a)) == 0;
+}
+
 bool ft_text_starts(struct ft_text text, const char *prefix)
 {
   size_t length = strlen(prefix);

@@ -41,6 +41,7 @@ struct ft_text ft_text_trim(struct ft_text text);
 bool ft_text_skip(struct ft_text *text, const char *literal);
 
 bool ft_text_equals(struct ft_text text, const char *string);
+bool ft_text_same(struct ft_text a, struct ft_text b);
 bool ft_text_starts(struct ft_text text, const char *prefix);
 
 /* Whether WORD is one of LIST's pieces, which commas separate. */

@@ -76,6 +76,13 @@ bool ft_constraint_allows(const char *constraint, const ft_node_kind *kind)
 
 /* ---- --gres ---- */
 
+struct ft_text ft_gres_typed(struct ft_text piece)
+{
+  if (!ft_text_skip(&piece, "gres:"))
+    (void)ft_text_skip(&piece, "gres/");
+  return piece;
+}
+
 /* "gpu:a100:2" or "gpu:2" as NAME, TYPE ("": none) and COUNT (1 where none is said). */
 struct resource {
   struct ft_text name, type;
@@ -87,7 +94,7 @@ static bool read_resource(struct ft_text piece, struct resource *out)
   struct ft_text part, number;
   bool counted = false;
 
-  (void)(ft_text_skip(&piece, "gres:") || ft_text_skip(&piece, "gres/"));
+  piece = ft_gres_typed(piece);
   *out = (struct resource){ .count = 1 };
   if (!ft_text_until(&piece, ':', &out->name) || !ft_text_left(&out->name))
     return false;
@@ -104,11 +111,6 @@ static bool read_resource(struct ft_text piece, struct resource *out)
   return !ft_text_left(&piece);
 }
 
-static bool same(struct ft_text a, struct ft_text b)
-{
-  return ft_text_left(&a) == ft_text_left(&b) && memcmp(a.at, b.at, ft_text_left(&a)) == 0;
-}
-
 /* How many of ASKED a node has that lists LIST. */
 static uint64_t count_of(const struct resource *asked, const char *list)
 {
@@ -117,8 +119,8 @@ static uint64_t count_of(const struct resource *asked, const char *list)
   uint64_t count = 0;
 
   while (ft_text_until(&rest, ',', &piece))
-    if (read_resource(piece, &one) && same(one.name, asked->name) &&
-        (!ft_text_left(&asked->type) || same(one.type, asked->type)))
+    if (read_resource(piece, &one) && ft_text_same(one.name, asked->name) &&
+        (!ft_text_left(&asked->type) || ft_text_same(one.type, asked->type)))
       count += one.count;
   return count;
 }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "predictor/core/text.h"
 #include "predictor/record/record.h"
 
 /*
@@ -13,6 +14,12 @@
  * ones of those named ("[a|b]", "a*2&b*2"), and of what Slurm will not take, the answer is yes.
  */
 bool ft_constraint_allows(const char *constraint, const ft_node_kind *kind);
+
+/*
+ * PIECE, a generic resource that is asked for, as it was typed: before that some of Slurm's releases
+ * put "gres:" or "gres/".
+ */
+struct ft_text ft_gres_typed(struct ft_text piece);
 
 /*
  * Whether a node of KIND may have the generic resources that GRES, as typed, asks for on a node:

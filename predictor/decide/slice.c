@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "predictor/core/units.h"
+#include "predictor/decide/constraint.h"
 #include "predictor/decide/slice.h"
 #include "predictor/estimate/gpu_memory.h"
 
@@ -18,14 +19,6 @@
 
 /* ---- what is asked of GPUs ---- */
 
-/* Slurm puts "gres:" or, in newer releases, "gres/" before what a user typed. */
-static struct ft_text without_prefix(struct ft_text piece)
-{
-  if (!ft_text_skip(&piece, "gres:"))
-    (void)ft_text_skip(&piece, "gres/");
-  return piece;
-}
-
 /* Whether PIECE of OPTION asks for GPUs: "gpu:1" of gres, all of gpus; or names a slice. */
 static bool is_gpu(const char *option, struct ft_text piece)
 {
@@ -34,7 +27,7 @@ static bool is_gpu(const char *option, struct ft_text piece)
 
   if (strcmp(option, "gres") != 0)
     return true;
-  piece = without_prefix(piece);
+  piece = ft_gres_typed(piece);
   return (ft_text_copy(piece, text, sizeof text) && ft_mig_name(text, name)) ||
          (ft_text_until(&piece, ':', &kind) &&
           (ft_text_equals(kind, "gpu") || ft_text_starts(kind, "gpu=")));
@@ -50,7 +43,7 @@ static bool take_piece(const char *option, struct ft_text piece, struct ft_slice
   char text[sizeof place->gres - sizeof "gpu:" + 1];
   uint64_t number;
 
-  piece = without_prefix(piece);
+  piece = ft_gres_typed(piece);
   last = piece.at;
   for (const char *at = piece.at; at < piece.end; at++)
     if (*at == ':' || *at == '=')
