@@ -156,6 +156,19 @@ static int take(int which, const char *argument, int remote)
   return 0;
 }
 
+/* The first that is noted is what is said. */
+__attribute__((format(printf, 2, 3))) static void note(struct ft_error *why, const char *format,
+                                                       ...)
+{
+  va_list ap;
+
+  if (why->text[0])
+    return;
+  va_start(ap, format);
+  (void)vsnprintf(why->text, sizeof why->text, format, ap);
+  va_end(ap);
+}
+
 void ft_settings_read(int ac, char **av, struct ft_settings *out)
 {
   *out = (struct ft_settings){
@@ -172,11 +185,11 @@ void ft_settings_read(int ac, char **av, struct ft_settings *out)
       out->helper = word.at;
     else if (ft_text_skip(&word, "reject="))
       out->reject = !ft_text_equals(word, "no");
-    else if (!out->why.text[0])
-      ft_error_set(&out->why,
-                   "plugstack.conf: \"%.64s\": expected state=DIR, socket=PATH, helper=PATH or "
-                   "reject=yes|no",
-                   av[i]);
+    else
+      note(&out->why,
+           "plugstack.conf: \"%.64s\": expected state=DIR, socket=PATH, helper=PATH or "
+           "reject=yes|no",
+           av[i]);
   }
 }
 
@@ -249,18 +262,6 @@ static const char *from_environment(const char *name)
   const char *value = getenv(name);
 
   return value && *value ? value : NULL;
-}
-
-__attribute__((format(printf, 2, 3))) static void note(struct ft_error *why, const char *format,
-                                                       ...)
-{
-  va_list ap;
-
-  if (why->text[0])
-    return;
-  va_start(ap, format);
-  (void)vsnprintf(why->text, sizeof why->text, format, ap);
-  va_end(ap);
 }
 
 /*
