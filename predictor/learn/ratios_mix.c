@@ -39,15 +39,23 @@ static void add_up(const double *error, size_t folds, size_t left, double *sum)
       sum[l] += error[f * FT_LEARNERS + (size_t)l];
 }
 
+/* The least error of MASK's learners. */
+static double least(unsigned mask, const double *error)
+{
+  double best = INFINITY;
+
+  for (int l = 0; l < FT_LEARNERS; l++)
+    best = mask & 1u << l ? fmin(best, error[l]) : best;
+  return best;
+}
+
 /* A slow one counts only where it is the best of all; nor is it enough to be near the best for what
  * says the same of every row. */
 static unsigned worth(unsigned mask, const double *error)
 {
   unsigned out = mask;
-  double best = INFINITY;
+  double best = least(mask, error);
 
-  for (int l = 0; l < FT_LEARNERS; l++)
-    best = mask & 1u << l ? fmin(best, error[l]) : best;
   for (int l = 0; l < FT_LEARNERS; l++)
     if (error[l] > best && (l == FT_LEARNER_CONSTANT || ft_learner_slow((enum ft_learner_kind)l)))
       out &= ~(1u << l);
@@ -57,11 +65,8 @@ static unsigned worth(unsigned mask, const double *error)
 /* Each of MASK by the inverse square of its error; the least is taken to be above 0. */
 static void weigh_inversely(unsigned mask, const double *error, double *weight)
 {
-  double best = INFINITY, sum = 0;
+  double best = fmax(least(mask, error), 1e-12), sum = 0;
 
-  for (int l = 0; l < FT_LEARNERS; l++)
-    best = mask & 1u << l ? fmin(best, error[l]) : best;
-  best = fmax(best, 1e-12);
   for (int l = 0; l < FT_LEARNERS; l++) {
     weight[l] = mask & 1u << l ? pow(best / fmax(error[l], best), 2) : 0;
     sum += weight[l];
@@ -70,7 +75,7 @@ static void weigh_inversely(unsigned mask, const double *error, double *weight)
     weight[l] /= sum;
 }
 
-/* The absolute errors on FOLD (SIZE_MAX: on all) of the mixture by WEIGHT, summed. */
+/* The absolute errors on FOLD of the mixture by WEIGHT, summed. */
 static double mixed(const struct ft_ratios_held *h, size_t fold, const double *weight)
 {
   const struct ft_ratios_table *t = h->table;
@@ -79,7 +84,7 @@ static double mixed(const struct ft_ratios_held *h, size_t fold, const double *w
   for (size_t i = 0; i < t->rows * t->outputs; i++) {
     double said = 0;
 
-    if (isnan(t->y[i]) || (fold != SIZE_MAX && h->fold[i / t->outputs] != fold))
+    if (isnan(t->y[i]) || h->fold[i / t->outputs] != fold)
       continue;
     for (int l = 0; l < FT_LEARNERS; l++)
       if (weight[l] > 0)
@@ -92,7 +97,7 @@ static double mixed(const struct ft_ratios_held *h, size_t fold, const double *w
 /* The set whose mixtures, weighed on all folds but one, miss least on that one. */
 static enum set choose(const struct ft_ratios_held *h, const double *error)
 {
-  double least = INFINITY, sum[FT_LEARNERS], weight[FT_LEARNERS];
+  double lowest = INFINITY, sum[FT_LEARNERS], weight[FT_LEARNERS];
   enum set chosen = LINEAR;
 
   for (int set = 0; set < SETS; set++) {
@@ -103,8 +108,8 @@ static enum set choose(const struct ft_ratios_held *h, const double *error)
       weigh_inversely(narrow(worth(h->mask, sum), (enum set)set), sum, weight);
       lost += mixed(h, f, weight);
     }
-    if (lost < least) {
-      least = lost;
+    if (lost < lowest) {
+      lowest = lost;
       chosen = (enum set)set;
     }
   }
