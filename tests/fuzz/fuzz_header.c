@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "predictor/core/hash.h"
-#include "predictor/record/record.h"
 #include "tests/fuzz/input.h"
+#include "tests/fuzz/message.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -19,21 +19,7 @@ enum { HEADER_BYTES = 28 }; /* record.h: magic, kind, lengths and checksums */
 static char folder[64];
 static int folder_fd = -1;
 
-static union {
-  ft_submission submission;
-  ft_observation observation;
-  ft_model model;
-  ft_site site;
-  ft_partition partition;
-  ft_apps apps;
-  ft_announcement announcement;
-  ft_answer answer;
-  ft_performance performance;
-  ft_platforms platforms;
-  ft_kin kin;
-  ft_prior prior;
-  ft_gpus gpus;
-} message;
+static union fuzz_message message;
 
 static void clean(void)
 {

@@ -6,7 +6,6 @@
 #include "config.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "predictor/estimate/allocation.h"
 #include "predictor/estimate/gpu_refine.h"
@@ -14,24 +13,12 @@
 #include "predictor/estimate/runtime.h"
 #include "predictor/online/online.h"
 #include "predictor/online/performance.h"
+#include "tests/fuzz/input.h"
+#include "tests/fuzz/message.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static union {
-  ft_submission submission;
-  ft_observation observation;
-  ft_model model;
-  ft_site site;
-  ft_partition partition;
-  ft_apps apps;
-  ft_announcement announcement;
-  ft_answer answer;
-  ft_performance performance;
-  ft_platforms platforms;
-  ft_kin kin;
-  ft_prior prior;
-  ft_gpus gpus;
-} message;
+static union fuzz_message message;
 
 static const ft_observation run = { .schema = 1,
                                     .job_id = 1,
@@ -45,17 +32,11 @@ static const ft_observation run = { .schema = 1,
                                     .features = {
                                         { .name = "batch", .has_number = true, .number = 16 } } };
 
-static void must(int holds)
-{
-  if (!holds)
-    abort();
-}
-
 static void check_quantiles(const struct ft_estimate *e)
 {
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
-    must(e->quantile[i] > 0 && isfinite(e->quantile[i]) &&
-         (!i || e->quantile[i] >= e->quantile[i - 1]));
+    fuzz_must(e->quantile[i] > 0 && isfinite(e->quantile[i]) &&
+              (!i || e->quantile[i] >= e->quantile[i - 1]));
 }
 
 static void ask_model(const ft_model *model)
@@ -68,7 +49,7 @@ static void ask_model(const ft_model *model)
   for (int failed = 0; failed < 2; failed++)
     if (ft_allocate_memory(model, run.features, 1, failed * 0x1p31, 1, &estimate, &bytes, NULL) ==
         0)
-      must(bytes > failed * 0x1p31 && isfinite(bytes));
+      fuzz_must(bytes > failed * 0x1p31 && isfinite(bytes));
 }
 
 static void try_model(ft_model *model)
@@ -85,8 +66,8 @@ static void ask_performance(const ft_performance *p)
 
   for (size_t i = 0; i < count; i++)
     if (place[i].known) {
-      must(place[i].speed_p05 > 0 && place[i].speed >= place[i].speed_p05 &&
-           place[i].speed_p95 >= place[i].speed && isfinite(place[i].speed_p95));
+      fuzz_must(place[i].speed_p05 > 0 && place[i].speed >= place[i].speed_p05 &&
+                place[i].speed_p95 >= place[i].speed && isfinite(place[i].speed_p95));
       check_quantiles(&place[i].seconds);
     }
 }
@@ -108,8 +89,8 @@ static void try_gpus(const ft_gpus *gpus)
 
   for (size_t i = 0; i < gpus->kinds_count; i++) {
     ft_gpu_device_fit(gpus->kinds[i].runs, gpus->kinds[i].runs_count, 0x1p29, 0x1p32, &device);
-    must(device.context_bytes >= 0 && isfinite(device.context_bytes) && device.slope > 0 &&
-         isfinite(device.slope) && device.deviation >= 0 && isfinite(device.deviation));
+    fuzz_must(device.context_bytes >= 0 && isfinite(device.context_bytes) && device.slope > 0 &&
+              isfinite(device.slope) && device.deviation >= 0 && isfinite(device.deviation));
   }
 }
 
@@ -123,11 +104,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
   record = data[0] % (FT_RECORD_GPUS + 1);
   if (ft_record_decode(record, data + 1, size - 1, &message, &err) < 0) {
-    must(err.text[0]);
+    fuzz_must(err.text[0]);
     return 0;
   }
   ft_buf_init(&again, FT_LIMIT_RECORD);
-  must(ft_record_encode(record, &message, &again, &err) == 0);
+  fuzz_must(ft_record_encode(record, &message, &again, &err) == 0);
   ft_buf_free(&again);
   if (record == FT_RECORD_MODEL)
     try_model(&message.model);

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Room for what any record decodes to. */
+#ifndef FT_TESTS_FUZZ_MESSAGE_H
+#define FT_TESTS_FUZZ_MESSAGE_H
+
+#include "predictor/record/record.h"
+
+union fuzz_message {
+  ft_submission submission;
+  ft_observation observation;
+  ft_model model;
+  ft_site site;
+  ft_partition partition;
+  ft_apps apps;
+  ft_announcement announcement;
+  ft_answer answer;
+  ft_performance performance;
+  ft_platforms platforms;
+  ft_kin kin;
+  ft_prior prior;
+  ft_gpus gpus;
+};
+
+#endif
