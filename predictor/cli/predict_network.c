@@ -15,22 +15,6 @@ static void keep_nothing(void)
 {
 }
 
-/* As the plugin looks for it (plugin/predict.c). */
-static void find_option(const struct ft_asked *asked, struct ft_network_asked *network)
-{
-  const struct {
-    const char *name, *value;
-  } where[] = { { "gpus-per-node", asked->gpus_per_node },
-                { "gpus", asked->gpus },
-                { "gres", asked->gres } };
-
-  for (size_t i = 0; i < sizeof where / sizeof *where && !network->option; i++)
-    if (where[i].value) {
-      network->option = where[i].name;
-      network->value = where[i].value;
-    }
-}
-
 /* What would be set becomes a part of the request. */
 static void apply(const ft_network *said, ft_request *request)
 {
@@ -49,6 +33,7 @@ void ft_predict_network_ask(const struct ft_asked *asked, const char *state, con
                                          .keep = keep_nothing,
                                          .gpu = &network->gpu };
   bool off = asked->mode && ft_mode_from_name(asked->mode) == FT_MODE_OFF;
+  enum ft_gpus which = ft_gpus_find(&asked->gpus);
 
   network->asked = asked->mig || (asked->network && !off);
   if (!network->asked)
@@ -62,7 +47,10 @@ void ft_predict_network_ask(const struct ft_asked *asked, const char *state, con
   frame->request = submission->request;
   frame->network =
       (struct ft_network_asked){ .file = asked->network, .mig = asked->mig, .mode = asked->mode };
-  find_option(asked, &frame->network);
+  if (which < FT_GPUS_OPTIONS) {
+    frame->network.option = ft_gpus_name(which);
+    frame->network.value = asked->gpus.value[which];
+  }
   question.frame = frame;
   ft_helper_network(&question, submission, &network->said);
   apply(&network->said, &submission->request);
