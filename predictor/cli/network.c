@@ -96,17 +96,6 @@ static int take_params(struct work *w, struct ft_error *err)
   return 0;
 }
 
-static const struct ft_gpu *gpu_called(const struct work *w, const char *name)
-{
-  const struct ft_gpu *gpu;
-
-  for (size_t i = 0; name && name[0] && (gpu = ft_gpu_at(i)); i++)
-    if (!gpu->host && ft_mig_names_gpu(&w->table, name) &&
-        ft_mig_may_be(&w->table, name, gpu->name))
-      return gpu;
-  return NULL;
-}
-
 /* Which GPU it runs on; "cpu" where no GPU is asked for. */
 static int find_gpu(struct work *w, struct ft_error *err)
 {
@@ -122,9 +111,9 @@ static int find_gpu(struct work *w, struct ft_error *err)
   }
   w->gpu = w->place.gpu ? ft_gpu_find(w->place.gpu) : NULL;
   if (!w->gpu)
-    w->gpu = gpu_called(w, w->question.gpu);
+    w->gpu = ft_mig_gpu_called(&w->table, w->question.gpu);
   if (!w->gpu)
-    w->gpu = gpu_called(w, w->device);
+    w->gpu = ft_mig_gpu_called(&w->table, w->device);
   return 0;
 }
 
@@ -277,7 +266,8 @@ static struct ft_gpu_part part_of(const struct work *w)
 /* "it would fit with precision=amp (2.1 GiB, a step takes about x 0.5), ... or device=cpu ..." */
 static void say_instead(struct work *w, ft_network *network)
 {
-  struct ft_instead list[FT_INSTEADS];
+  struct ft_helper_gpu none, *gpu = w->asked->gpu ? w->asked->gpu : &none;
+  struct ft_instead *list = gpu->instead;
   size_t count = ft_instead_find(
       &(struct ft_instead_question){ .graph = w->graph,
                                      .part = part_of(w),
@@ -289,14 +279,16 @@ static void say_instead(struct work *w, ft_network *network)
       list);
   struct ft_buf text;
 
+  gpu->instead_count = count;
   if (!count || network->lines_count == sizeof network->lines / sizeof *network->lines)
     return;
   ft_buf_init(&text, sizeof network->lines[0] - 1);
   for (size_t i = 0; i < count; i++) {
-    char bytes[32], time[32] = "";
+    char bytes[32], times[32], time[64] = "";
 
     if (list[i].time > 0)
-      (void)snprintf(time, sizeof time, ", %sx %.2g", i ? "" : "a step takes about ", list[i].time);
+      (void)snprintf(time, sizeof time, ", %sx %s", i ? "" : "a step takes about ",
+                     ft_instead_times(list[i].time, times));
     (void)ft_buf_printf(&text, "%s%s (%s%s)",
                         i == 0          ? "it would fit with "
                         : i + 1 < count ? ", "

@@ -5,7 +5,9 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "predictor/cli/predict_model.h"
@@ -200,4 +202,15 @@ size_t ft_instead_find(const struct ft_instead_question *question,
   try_offload(&s);
   try_cpu(&s);
   return s.count;
+}
+
+const char *ft_instead_times(double time, char out[32])
+{
+  double unit = time >= 99.5 ? pow(10, floor(log10(time)) - 1) : 0;
+
+  if (unit > 0)
+    (void)snprintf(out, 32, "%.0f", unit * round(time / unit));
+  else
+    (void)snprintf(out, 32, "%.2g", time);
+  return out;
 }

@@ -10,6 +10,7 @@
 #include "predictor/cli/cli.h"
 #include "predictor/cli/measured.h"
 #include "predictor/cli/predict_model.h"
+#include "predictor/cli/predict_network.h"
 #include "predictor/cli/state.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
@@ -26,7 +27,7 @@ static const double usual = 0.95;
 
 struct answer {
   const struct ft_asked *asked;
-  char device[64]; /* of the params; "" where they say nothing */
+  char device[64], input[64]; /* of the params; "" where they say nothing */
   const struct ft_gpu *gpu;
   struct ft_gpu_run run;
   struct ft_gpu_memory memory;
@@ -52,10 +53,12 @@ static int take_params(struct answer *a, const char *params, struct ft_error *er
 
     if (!ft_text_until(&one, '=', &name))
       name = one;
-    if (ft_text_equals(name, "device") && ft_text_copy(one, a->device, sizeof a->device))
+    if ((ft_text_equals(name, "device") && ft_text_copy(one, a->device, sizeof a->device)) ||
+        (ft_text_equals(name, "input") && ft_text_copy(one, a->input, sizeof a->input)))
       continue;
     if (ft_gpu_params_set(&a->run, name, one) <= 0)
-      return ft_error_set(err, "--params: \"%.*s\": with --model expected device, " FT_GPU_PARAMS,
+      return ft_error_set(err,
+                          "--params: \"%.*s\": with --model expected device, input, " FT_GPU_PARAMS,
                           (int)ft_text_left(&whole), whole.at);
   }
   return 0;
@@ -82,7 +85,11 @@ static int take_run(struct answer *a, struct ft_error *err)
                   err) < 0 ||
       take_option("precision", asked->precision, "fp32, tf32, amp, bf16 or fp16", run, err) < 0)
     return -1;
-  return asked->params ? take_params(a, asked->params, err) : 0;
+  if (asked->params && take_params(a, asked->params, err) < 0)
+    return -1;
+  if (a->input[0])
+    run->sizes.input = a->input;
+  return 0;
 }
 
 static int take_device(struct answer *a, struct ft_error *err)
@@ -90,7 +97,8 @@ static int take_device(struct answer *a, struct ft_error *err)
   const char *name = a->device[0] ? a->device : a->asked->device;
   char names[256] = "";
 
-  a->gpu = name ? ft_gpu_find(name) : ft_gpu_at(0);
+  ft_mig_known(&a->mig);
+  a->gpu = name ? ft_mig_gpu_called(&a->mig, name) : ft_gpu_at(0);
   if (a->gpu)
     return 0;
   for (size_t i = 0; ft_gpu_at(i); i++) {
@@ -181,23 +189,6 @@ static json_t *slice_json(const struct answer *a)
                    ft_estimate_exceeds(&a->memory.need, a->slice->memory_mib * MIB));
 }
 
-static json_t *instead_json(const struct answer *a)
-{
-  json_t *list = json_array();
-
-  for (size_t i = 0; i < a->instead_count; i++) {
-    const struct ft_instead *x = &a->instead[i];
-    bool host = strcmp(x->change, "cpu") == 0;
-
-    json_array_append_new(
-        list, json_pack("{s:s, s:s, s:o, s:o, s:o}", "change", x->change, "setting", x->setting,
-                        "peak_memory_bytes", host ? bytes_json(x->bytes) : json_null(),
-                        "gpu_memory_bytes", host ? json_null() : bytes_json(x->bytes), "step_time",
-                        ft_json_number(x->time > 0, x->time)));
-  }
-  return list;
-}
-
 static int print_json(const struct answer *a)
 {
   return ft_json_print(json_pack(
@@ -211,7 +202,7 @@ static int print_json(const struct answer *a)
       "device", a->gpu->name, "device_bytes", bytes_json(a->gpu->memory_mib * MIB),
       "device_measured", (int)a->gpu->measured, "device_runs", (json_int_t)a->measured.run_count,
       "p_oom", ft_json_number(!a->gpu->host, a->runs_out), "parts", parts(a), "instead",
-      instead_json(a)));
+      ft_predict_instead_json(a->instead, a->instead_count)));
 }
 
 static const char *show(double bytes, char out[32])
@@ -249,7 +240,7 @@ static int print_text(const struct answer *a)
 
     printf("  %s: %s", x->setting, show(x->bytes, one));
     if (x->time > 0)
-      printf(", a step takes about x %.2g", x->time);
+      printf(", a step takes about x %s", ft_instead_times(x->time, two));
     printf("\n");
   }
   return fflush(stdout) == 0 && !ferror(stdout) ? FT_EXIT_DONE : FT_EXIT_SYSTEM;

@@ -39,4 +39,7 @@ struct ft_instead_question {
 size_t ft_instead_find(const struct ft_instead_question *question,
                        struct ft_instead list[FT_INSTEADS]);
 
+/* TIME, of struct ft_instead, with two digits that count: "0.063", "4.3", "250". Returns OUT. */
+const char *ft_instead_times(double time, char out[32]);
+
 #endif

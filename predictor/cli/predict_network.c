@@ -102,6 +102,23 @@ json_t *ft_predict_network_slice(const struct ft_predict_network *network)
              : json_null();
 }
 
+json_t *ft_predict_instead_json(const struct ft_instead *list, size_t count)
+{
+  json_t *all = json_array();
+
+  for (size_t i = 0; i < count; i++) {
+    const struct ft_instead *x = &list[i];
+    bool host = strcmp(x->change, "cpu") == 0;
+
+    json_array_append_new(
+        all, json_pack("{s:s, s:s, s:o, s:o, s:o}", "change", x->change, "setting", x->setting,
+                       "peak_memory_bytes", ft_json_number(host && x->bytes > 0, round(x->bytes)),
+                       "gpu_memory_bytes", ft_json_number(!host && x->bytes > 0, round(x->bytes)),
+                       "step_time", ft_json_number(x->time > 0, x->time)));
+  }
+  return all;
+}
+
 json_t *ft_predict_network_said(const struct ft_predict_network *network)
 {
   const ft_network *n = &network->said;
@@ -112,8 +129,9 @@ json_t *ft_predict_network_said(const struct ft_predict_network *network)
   lines = json_array();
   for (pb_size_t i = 0; i < n->lines_count; i++)
     json_array_append_new(lines, ft_json_text(n->lines[i]));
-  return json_pack("{s:s, s:o, s:o, s:o, s:o}", "action", ft_action_name(n->action), "option",
+  return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "action", ft_action_name(n->action), "option",
                    n->option[0] ? ft_json_text(n->option) : json_null(), "value",
-                   n->value[0] ? ft_json_text(n->value) : json_null(), "lines", lines, "error",
-                   n->error[0] ? ft_json_text(n->error) : json_null());
+                   n->value[0] ? ft_json_text(n->value) : json_null(), "lines", lines, "instead",
+                   ft_predict_instead_json(network->gpu.instead, network->gpu.instead_count),
+                   "error", n->error[0] ? ft_json_text(n->error) : json_null());
 }

@@ -221,11 +221,27 @@ static void what_costs_time_is_said_to(void **state)
   ft_graph_free(graph);
 }
 
+static void times_have_two_digits(void **state)
+{
+  static const struct {
+    double time;
+    const char *said;
+  } times[] = { { 0.0631, "0.063" }, { 0.5, "0.5" },       { 1, "1" },      { 4.26, "4.3" },
+                { 58, "58" },        { 99.4, "99" },       { 99.6, "100" }, { 254, "250" },
+                { 1234, "1200" },    { 1e9, "1000000000" } };
+  char out[32];
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(times); i++)
+    assert_string_equal(ft_instead_times(times[i].time, out), times[i].said);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_hint_is_what_asking_for_it_would_tell),
     cmocka_unit_test(every_workaround_is_tried),
+    cmocka_unit_test(times_have_two_digits),
     cmocka_unit_test(what_costs_time_is_said_to),
   };
 
