@@ -33,7 +33,16 @@ partition "strict" {
   mode = "check"
   reject_probability = 0.5
 }'
+# the agent reads GPUs from NVML's stand-in
+cluster_open || exit 1
+mkdir "$scratch/lib"
+ln -s "$(cd "$FT_TOP_BUILDDIR" && pwd)/tests/unit/.libs/libfakenvml.so" \
+  "$scratch/lib/libnvidia-ml.so.1"
+export FT_FAKE_NVML=gpus FT_FAKE_NVML_FILE=$scratch/process
+: >"$FT_FAKE_NVML_FILE"
+export LD_LIBRARY_PATH=$scratch/lib
 play_begin
+unset LD_LIBRARY_PATH
 # all eight partitions are published, and which is the default
 published() {
   [ "$(ls "$FT_STATE/partitions" | wc -l)" = 8 ] && grep -aq main "$FT_STATE/site"
@@ -221,6 +230,34 @@ is "$status $(asked "$id")" "0 64M" "what was asked for stays"
 like "$err" 'with --mem=64M it (would|may) run out of memory|you asked for --mem=64M, less than that' "and is told to be too little"
 train 8 --predict-mem -p main
 is "$(job_field "$id" MinMemoryNode)$(job_field "$id" MinMemoryCPU)" 0 "it never gets less than it would have got"
+
+# ---- what the agent reads of jobs' GPUs
+# of_batch BATCH: MiB that foretell predict --model tells of it, and of how many runs
+of_batch() {
+  "$foretell" predict --state="$FT_STATE" --json --model=net --params="batch=$1,input=128" |
+    python3 -c 'import json, sys; a = json.load(sys.stdin)
+print(round(a["gpu_memory_bytes"]["p50"] / 2**20), a["device_runs"])'
+}
+declare -A foreseen
+for batch in 1 2 4 8 16 12; do
+  foreseen[$batch]=$(of_batch "$batch")
+done
+for batch in 1 2 4 8 16; do
+  reading=$((${foreseen[$batch]% *} + 500))
+  submit sbatch --parsable --output=/dev/null --gres=gpu:1g.5gb:1 --predict-model=net \
+    --predict-params="batch=$batch,input=128" \
+    --wrap "echo \$\$ $reading >'$FT_FAKE_NVML_FILE'; sleep 1; : >'$FT_FAKE_NVML_FILE'"
+  job_wait "$id" >/dev/null
+done
+five() { [ "$(of_batch 12 | cut -d' ' -f2)" = 5 ]; }
+wait_until 20 five
+ok $? "five jobs whose context was 500 MiB larger are learnt"
+now=$(of_batch 12)
+between "$((${now% *} - ${foreseen[12]% *}))" 400 600 "foretell predict --model tells the next network by them"
+train 12 --gres=gpu:1g.5gb:1 --predict-mem=check
+like "$err" "net needs $(awk -v mib="${now% *}" 'BEGIN { printf "%.3g", mib / 1024 }') GiB .*by its operators, 5 runs of networks on this GPU" \
+  "and so does sbatch"
+diag "${foreseen[12]} MiB, now $now: $err"
 
 # ---- whatever stands in the model file's place
 suffers() {
