@@ -284,17 +284,18 @@ static void say_instead(struct work *w, ft_network *network)
     return;
   ft_buf_init(&text, sizeof network->lines[0] - 1);
   for (size_t i = 0; i < count; i++) {
-    char bytes[32], times[32], time[64] = "";
+    char bytes[32], times[32], most[48], time[64] = "";
 
     if (list[i].time > 0)
       (void)snprintf(time, sizeof time, ", %sx %s", i ? "" : "a step takes about ",
                      ft_instead_times(list[i].time, times));
-    (void)ft_buf_printf(&text, "%s%s (%s%s)",
+    (void)ft_buf_printf(&text, "%s%s (%s%s%s)",
                         i == 0          ? "it would fit with "
                         : i + 1 < count ? ", "
                                         : " or ",
                         list[i].setting,
-                        ft_units_show_bytes((uint64_t)list[i].bytes, bytes, sizeof bytes), time);
+                        ft_units_show_bytes((uint64_t)list[i].bytes, bytes, sizeof bytes), time,
+                        ft_instead_most(&list[i], most));
   }
   (void)ft_string_copy(ft_buf_text(&text), network->lines[network->lines_count++],
                        sizeof network->lines[0]);

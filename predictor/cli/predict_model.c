@@ -213,7 +213,7 @@ static const char *show(double bytes, char out[32])
 static int print_text(const struct answer *a)
 {
   const struct ft_gpu_memory *m = &a->memory;
-  char one[32], two[32], three[32], four[32];
+  char one[32], two[32], three[32], four[32], most[48];
 
   printf("%s of batch %lld needs %s of %s, 95 %% below %s (%s)\n",
          a->run.training ? "training" : "inference", (long long)a->run.sizes.batch,
@@ -241,7 +241,7 @@ static int print_text(const struct answer *a)
     printf("  %s: %s", x->setting, show(x->bytes, one));
     if (x->time > 0)
       printf(", a step takes about x %s", ft_instead_times(x->time, two));
-    printf("\n");
+    printf("%s\n", ft_instead_most(x, most));
   }
   return fflush(stdout) == 0 && !ferror(stdout) ? FT_EXIT_DONE : FT_EXIT_SYSTEM;
 }

@@ -111,10 +111,11 @@ json_t *ft_predict_instead_json(const struct ft_instead *list, size_t count)
     bool host = strcmp(x->change, "cpu") == 0;
 
     json_array_append_new(
-        all, json_pack("{s:s, s:s, s:o, s:o, s:o}", "change", x->change, "setting", x->setting,
+        all, json_pack("{s:s, s:s, s:o, s:o, s:o, s:o}", "change", x->change, "setting", x->setting,
                        "peak_memory_bytes", ft_json_number(host && x->bytes > 0, round(x->bytes)),
                        "gpu_memory_bytes", ft_json_number(!host && x->bytes > 0, round(x->bytes)),
-                       "step_time", ft_json_number(x->time > 0, x->time)));
+                       "step_time", ft_json_number(x->time > 0, x->time), "largest_batch",
+                       ft_json_number(x->largest_batch > 0, (double)x->largest_batch)));
   }
   return all;
 }
