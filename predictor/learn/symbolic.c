@@ -235,12 +235,12 @@ static void generation(struct search *f)
   memcpy(f->candidate, f->next, n * sizeof *f->next);
 }
 
-static void begin_tree(const struct search *f, struct tree *t)
+static void begin_tree(struct tree *t)
 {
   t->known = false;
   t->code.intercept = 0;
   t->code.slope = 1;
-  for (size_t i = 0; i < f->data.columns; i++)
+  for (int i = 0; i < FT_EXPRESSION_NODES; i++)
     t->code.scale[i] = 1;
 }
 
@@ -249,9 +249,9 @@ static void begin(struct search *f)
   uint32_t n = f->set.population;
 
   for (size_t i = 0; i < 2 * (size_t)n; i++)
-    begin_tree(f, &f->slot[i]);
+    begin_tree(&f->slot[i]);
   for (int i = 0; i <= FT_EXPRESSION_NODES; i++)
-    begin_tree(f, &f->best[i]);
+    begin_tree(&f->best[i]);
   for (uint32_t i = 0; i < n; i++) {
     struct tree *t = &f->slot[i];
 
@@ -402,14 +402,23 @@ static void prepare(struct search *f, const double *x, const double *y, size_t r
   ft_rows_fill(sx, sy, w, &f->data);
 }
 
-static void unscale(struct ft_symbolic_result *out, const double *scale, size_t columns)
+/* Of intercepts nothing is left but rounding where they are this part of the least target. */
+#define NO_INTERCEPT 1e-13
+
+static void unscale(const struct search *f, struct ft_symbolic_result *out, const double *scale)
 {
+  size_t columns = f->data.columns;
+  double least = INFINITY;
+
+  for (size_t r = 0; r < f->data.rows; r++)
+    least = fmin(least, fabs(f->data.y[r]));
   for (unsigned i = 0; i < out->count; i++) {
     struct ft_expression *e = &out->front[i].expression;
 
-    for (size_t c = 0; c < columns; c++)
-      e->scale[c] = scale[c];
-    e->intercept *= scale[columns];
+    for (int node = 0; node < e->length; node++)
+      if (e->symbol[node] == FT_SYMBOL_VARIABLE)
+        e->scale[node] = scale[e->variable[node]];
+    e->intercept *= fabs(e->intercept) > NO_INTERCEPT * least ? scale[columns] : 0;
     e->slope *= scale[columns];
   }
 }
@@ -475,7 +484,7 @@ int ft_symbolic_fit(const double *x, const double *y, size_t rows, size_t column
   prepare(&f, x, y, rows, scale);
   result->cancelled = !evolve(&f);
   conclude(&f, result);
-  unscale(result, scale, columns);
+  unscale(&f, result, scale);
   status = result->count ? 0
                          : ft_error_set(err, "symbolic regression: no equation is defined "
                                              "on all rows");

@@ -161,7 +161,7 @@ static void equations_print_for_people_and_programs(void **state)
                              .constant = { [2] = 1, [3] = 1.0 / 3 },
                              .slope = -4e9,
                              .intercept = 0.5,
-                             .scale = { 2, 1 } };
+                             .scale = { [0] = 2, [4] = 1 } };
   struct ft_buf text;
 
   (void)state;
@@ -180,6 +180,37 @@ static void equations_print_for_people_and_programs(void **state)
   text.limit = 20;
   assert_int_equal(ft_expression_print(&e, names, "GiB", false, 4, &text), -1);
   ft_buf_free(&text);
+}
+
+/* Numbers that C writes with an exponent, and names that TeX would read as something else. */
+static void latex_is_what_tex_reads(void **state)
+{
+  static const struct {
+    double slope;
+    int digits;
+    const char *name, *latex;
+  } cases[] = { { 123456, 4, "b", "1.235 \\times 10^{5} \\cdot \\mathrm{b}" },
+                { 999999, 4, "b", "1 \\times 10^{6} \\cdot \\mathrm{b}" },
+                { 123456, 6, "b", "123456 \\cdot \\mathrm{b}" },
+                { 2e-5, 4, "b", "2 \\times 10^{-5} \\cdot \\mathrm{b}" },
+                { 1e-300, 4, "b", "1 \\times 10^{-300} \\cdot \\mathrm{b}" },
+                { 0.0002, 4, "b", "0.0002 \\cdot \\mathrm{b}" },
+                { 2, 4, "a_b %&#$", "2 \\cdot \\mathrm{a\\_b\\ \\%\\&\\#\\$}" },
+                { 2, 4, "{a\\}", "2 \\cdot \\mathrm{\\{a{\\backslash}\\}}" },
+                { 2, 4, "a^~", "2 \\cdot \\mathrm{a{\\wedge}{\\sim}}" } };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_expression e = {
+      .length = 1, .symbol = { FT_SYMBOL_VARIABLE }, .slope = cases[i].slope, .scale = { 1 }
+    };
+    struct ft_buf text;
+
+    ft_buf_init(&text, 4096);
+    assert_int_equal(ft_expression_print(&e, &cases[i].name, "", true, cases[i].digits, &text), 0);
+    assert_string_equal(text.data, cases[i].latex);
+    ft_buf_free(&text);
+  }
 }
 
 static void noise_is_not_learnt(void **state)
@@ -312,7 +343,7 @@ static void what_cannot_be_fitted_is_said(void **state)
   make_data(0, 1);
   ft_symbolic_defaults(&settings);
   assert_int_equal(ft_symbolic_fit(x, y, 1, 2, &settings, &result, &err), -1);
-  assert_int_equal(ft_symbolic_fit(x, y, ROWS, 25, &settings, &result, &err), -1);
+  assert_int_equal(ft_symbolic_fit(x, y, ROWS, FT_EXPRESSION_VARIABLES + 1, &settings, &result, &err), -1);
   y[4] = 0;
   assert_int_equal(ft_symbolic_fit(x, y, ROWS, 2, &settings, &result, &err), -1);
   assert_non_null(strstr(err.text, "row 5"));
@@ -386,6 +417,7 @@ int main(void)
                                       cmocka_unit_test(known_functions_are_recovered),
                                       cmocka_unit_test(of_many_rows_some_are_used),
                                       cmocka_unit_test(equations_print_for_people_and_programs),
+                                      cmocka_unit_test(latex_is_what_tex_reads),
                                       cmocka_unit_test(noise_is_not_learnt),
                                       cmocka_unit_test(the_same_seed_gives_the_same_equation),
                                       cmocka_unit_test(the_front_falls_and_every_point_is_valid),
