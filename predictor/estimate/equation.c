@@ -18,8 +18,8 @@ bool ft_equation_open(const ft_equation *q, struct ft_expression *code)
 {
   size_t constants = 0;
 
-  if (!q->code.size || q->code.size > FT_EXPRESSION_NODES ||
-      q->columns_count != q->scales_count || q->levels_count != q->scales_count)
+  if (!q->code.size || q->code.size > FT_EXPRESSION_NODES || q->columns_count != q->scales_count ||
+      q->levels_count != q->scales_count)
     return false;
   code->length = (uint8_t)q->code.size;
   code->intercept = q->intercept;

@@ -31,8 +31,8 @@ enum ft_symbol {
 }; /* stored in model files: only ever added to */
 
 enum {
-  FT_EXPRESSION_NODES = 40, /* of one equation */
-  FT_EXPRESSION_DEPTH = 16, /* of its stack */
+  FT_EXPRESSION_NODES = 40,     /* of one equation */
+  FT_EXPRESSION_DEPTH = 16,     /* of its stack */
   FT_EXPRESSION_VARIABLES = 255 /* to choose from */
 };
 

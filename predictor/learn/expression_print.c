@@ -210,9 +210,9 @@ static const char *escape(char c)
   static const struct {
     char c;
     const char *tex;
-  } special[] = { { '_', "\\_" },   { '%', "\\%" },         { '&', "\\&" },
-                  { '#', "\\#" },   { '$', "\\$" },         { ' ', "\\ " },
-                  { '{', "\\{" },   { '}', "\\}" },         { '\\', "{\\backslash}" },
+  } special[] = { { '_', "\\_" },       { '%', "\\%" },    { '&', "\\&" },
+                  { '#', "\\#" },       { '$', "\\$" },    { ' ', "\\ " },
+                  { '{', "\\{" },       { '}', "\\}" },    { '\\', "{\\backslash}" },
                   { '^', "{\\wedge}" }, { '~', "{\\sim}" } };
 
   for (size_t i = 0; i < sizeof special / sizeof *special; i++)

@@ -15,7 +15,7 @@ enum {
   RUNS = sizeof((ft_model *)NULL)->history / sizeof(ft_run),
   LEAST_RUNS = 20, /* below it an equation learns the noise */
   FOLDS = 5,
-  VARIABLES = 24,   /* as many as a model has columns, and some levels */
+  VARIABLES = 24,  /* as many as a model has columns, and some levels */
   LEAST_LEVEL = 3, /* runs of a category, and of the others, that it may be a variable */
   ASTRAY_RUNS = 8  /* runs since, of which the mean error tells that it has gone astray */
 };

@@ -343,7 +343,8 @@ static void what_cannot_be_fitted_is_said(void **state)
   make_data(0, 1);
   ft_symbolic_defaults(&settings);
   assert_int_equal(ft_symbolic_fit(x, y, 1, 2, &settings, &result, &err), -1);
-  assert_int_equal(ft_symbolic_fit(x, y, ROWS, FT_EXPRESSION_VARIABLES + 1, &settings, &result, &err), -1);
+  assert_int_equal(
+      ft_symbolic_fit(x, y, ROWS, FT_EXPRESSION_VARIABLES + 1, &settings, &result, &err), -1);
   y[4] = 0;
   assert_int_equal(ft_symbolic_fit(x, y, ROWS, 2, &settings, &result, &err), -1);
   assert_non_null(strstr(err.text, "row 5"));
