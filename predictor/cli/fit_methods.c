@@ -234,7 +234,8 @@ static int fit_symbolic(const struct ft_table *t, const struct ft_split *s,
   settings.seed = seed;
   settings.progress = tick;
   settings.data = &own;
-  if (ft_symbolic_fit(s->train_x, s->train_y, s->train, t->columns, &settings, result, err) < 0)
+  if (ft_symbolic_fit_more(s->train_x, s->train_y, s->train, t->columns, &settings, o->more, result,
+                           err) < 0)
     goto out;
   for (size_t i = 0; i < t->columns; i++)
     names[i] = t->names[i];

@@ -36,6 +36,19 @@ table input_bytes,runtime_seconds 1048576,3 2097152,5 3145728,7 4194304,9 524288
 run fit -t runtime_seconds --test=0 "$scratch/t.csv"
 like "$out" '2\*input_bytes \+ 1 \[input_bytes in MiB\]' "features in bytes are told in their unit"
 
+{
+  echo mb,threads,y
+  for mb in 8 16 32 64; do
+    for threads in 1 2 3 4 6; do
+      echo "$mb,$threads,$((20 + (mb < 16 * threads ? mb : 16 * threads)))"
+    done
+  done
+} >"$scratch/threads.csv"
+run fit -t y "$scratch/threads.csv" --test=0
+like "$out" 'symbolic +0\.00 .*min\(' "what threads need is found with nothing said"
+run fit -t y "$scratch/threads.csv" --test=0 --primitives=add,multiply,square,cube
+unlike "$out" 'min\(' "and no min is taken where it was not chosen"
+
 while IFS='|' read -r rows pattern; do
   IFS=' ' read -ra lines <<<"$rows"
   table "${lines[@]}"
