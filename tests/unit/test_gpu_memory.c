@@ -161,6 +161,33 @@ static void more_of_everything_needs_more(void **state)
   assert_int_equal(inference.gradient_bytes + inference.optimizer_bytes, 0);
 }
 
+/* Parameters, gradients, the state, and in a step by lists one more as large as the parameters. */
+static void a_step_is_taken_however_passes_are_counted(void **state)
+{
+  static const struct {
+    enum ft_optimizer optimizer;
+    bool fused;
+    int64_t times; /* the parameters */
+  } table[] = { { FT_OPTIMIZER_SGD, false, 3 },   { FT_OPTIMIZER_MOMENTUM, false, 4 },
+                { FT_OPTIMIZER_ADAM, false, 5 },  { FT_OPTIMIZER_ADAMW, false, 5 },
+                { FT_OPTIMIZER_ADAMW, true, 4 },  { FT_OPTIMIZER_MOMENTUM, true, 3 } };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(table); i++)
+    for (unsigned accumulate = 0; accumulate < 3; accumulate++) {
+      struct ft_gpu_memory memory;
+      struct ft_gpu_run run;
+
+      ft_gpu_run_begin(&run);
+      run.optimizer = table[i].optimizer;
+      run.fused = table[i].fused;
+      run.accumulate = accumulate;
+      memory = needs("hf/bert.json", "sequence=2", &run);
+      assert_true(memory.live_bytes >= table[i].times * memory.parameter_bytes);
+      assert_true(memory.live_bytes < table[i].times * memory.parameter_bytes * 11 / 10);
+    }
+}
+
 static void a_summary_leaves_blocks_too_small_for_batches(void **state)
 {
   struct ft_gpu_memory plain, summed;
@@ -320,6 +347,7 @@ int main(void)
     cmocka_unit_test(a_broadcast_operand_is_written_out),
     cmocka_unit_test(a_part_of_a_gradient_is_summed_as_a_part),
     cmocka_unit_test(more_of_everything_needs_more),
+    cmocka_unit_test(a_step_is_taken_however_passes_are_counted),
     cmocka_unit_test(a_summary_leaves_blocks_too_small_for_batches),
     cmocka_unit_test(wide_kernels_copy_the_same_in_every_direction),
     cmocka_unit_test(checkpoints_trade_memory),
