@@ -94,7 +94,8 @@ uint32_t ft_hf_normalise(struct ft_hf_run *r, uint32_t x, const char *name)
   if (b)
     ft_live_in(&r->live, b);
   ft_live_int(&r->live, "axis", -1);
-  ft_live_string(&r->live, "spelt", m->spelt_norm);
+  if (m->spelt_norm[0])
+    ft_live_string(&r->live, "spelt", m->spelt_norm);
   return ft_live_end(&r->live, 1);
 }
 
@@ -115,7 +116,8 @@ uint32_t ft_hf_activate(struct ft_hf_run *r, uint32_t x)
     return 0;
   ft_live_op(&r->live, type);
   ft_live_in(&r->live, x);
-  ft_live_string(&r->live, "spelt", r->m->spelt_activation);
+  if (r->m->spelt_activation[0])
+    ft_live_string(&r->live, "spelt", r->m->spelt_activation);
   return ft_live_end(&r->live, 1);
 }
 
@@ -137,7 +139,8 @@ static uint32_t rotary(struct ft_hf_run *r, uint32_t x)
     return 0;
   ft_live_op(&r->live, "RotaryEmbedding");
   ft_live_in(&r->live, x);
-  ft_live_string(&r->live, "spelt", "rotary");
+  if (r->m->wide_angles)
+    ft_live_string(&r->live, "spelt", "rotary");
   return ft_live_end(&r->live, 1);
 }
 
@@ -188,7 +191,12 @@ static uint32_t cached(struct ft_hf_run *r, uint32_t x)
   if (!x || !r->m->caches)
     return x;
   ft_hf_scope(r, "cache");
-  x = ft_live_concat(&r->live, &x, 1, 2);
+  ft_live_op(&r->live, "Concat");
+  ft_live_in(&r->live, x);
+  ft_live_int(&r->live, "axis", 2);
+  if (r->m->wide_angles)
+    ft_live_string(&r->live, "spelt", "cache");
+  x = ft_live_end(&r->live, 1);
   return x && ft_live_hold(&r->live, x) == 0 ? x : 0;
 }
 

@@ -11,14 +11,15 @@
 #include "predictor/graph/hf_config.h"
 
 enum {
-  ON_ONE = 1,       /* dropout stands behind the feed-forward part alone */
-  NARROW = 2,       /* the softmax is computed in the width that comes in */
-  PLAIN = 4,        /* attention has no fused kernel */
-  OPENAI_GELU = 16, /* what it calls gelu is gelu_new */
-  ONE_QKV = 32,     /* one matrix makes queries, keys and values, */
-  ONE_GATE = 64,    /* and one the gate and what it gates */
-  COPIES = 128,     /* queries are copied behind each other */
-  WIDE_SCORES = 256 /* queries and keys are cast to 32 bits */
+  ON_ONE = 1,        /* dropout stands behind the feed-forward part alone */
+  NARROW = 2,        /* the softmax is computed in the width that comes in */
+  PLAIN = 4,         /* attention has no fused kernel */
+  OPENAI_GELU = 16,  /* what it calls gelu is gelu_new */
+  ONE_QKV = 32,      /* one matrix makes queries, keys and values, */
+  ONE_GATE = 64,     /* and one the gate and what it gates */
+  COPIES = 128,      /* queries are copied behind each other */
+  WIDE_SCORES = 256, /* queries and keys are cast to 32 bits */
+  SAME_WIDTH = 512   /* what angles turn is cast back */
 };
 
 /* Where a configuration says how much is dropped: keys with "|" between them, and whether any is
@@ -191,7 +192,8 @@ static const struct family {
   { "helium", "gemma", ROOT },
   { "gpt_oss", "gemma", ROOT | PLAIN },
   { "cohere", "cohere", ROOT },
-  { "olmo", "olmo", ROOT },
+  { "olmo", "olmo", ROOT | SAME_WIDTH },
+  { "ernie4_5", "llama", ROOT | SAME_WIDTH },
   { "glm", "llama", ROOT | ONE_GATE },
   { "glm4", "llama", ROOT | ONE_GATE },
   { "nemotron", "", ROOT },
@@ -292,6 +294,7 @@ void ft_hf_training(struct ft_hf_config *c, struct ft_hf *m)
   m->fused_gate = f->how & ONE_GATE;
   m->dense_queries = f->how & COPIES;
   m->caches = (m->causal || m->decoder_layers) && ft_hf_truth(c, "use_cache", true);
+  m->wide_angles = m->rotary && !(f->how & SAME_WIDTH);
   m->rotated = rotated(c, m);
   m->loss_wide = loss_wide(c->root);
   m->spelt_norm = f->norm;

@@ -105,15 +105,19 @@ void ft_plan_spell_attention(struct ft_plan *p, uint32_t i, bool saves)
 int64_t ft_plan_operand(const struct ft_plan *p, const struct ft_operator *op, uint32_t t)
 {
   const struct ft_place *place = &p->places[t];
-  int64_t bytes = ft_plan_bytes(p, t), wide = 1;
+  int64_t bytes = ft_plan_bytes(p, t), times = 1, width = place->width;
 
-  if (!ft_plan_spells_attention(p, op))
+  if (!ft_plan_spells_attention(p, op) || !width)
     return 0;
-  if (place->width == 2 && t != ft_plan_input(op, 2) && ft_integer(op, "upcast", 0) > 1)
-    wide = 2;
-  if (t != ft_plan_input(op, 0) && sharing(p, op) > 1)
-    return ft_times(bytes, sharing(p, op) * wide);
-  return wide > 1 || ft_plan_bytes(p, place->owner) > bytes ? ft_times(bytes, wide) : 0;
+  if (p->options->precision == FT_PRECISION_AMP)
+    width = 2; /* what products take */
+  else if (t != ft_plan_input(op, 2) && ft_integer(op, "upcast", 0) > 1)
+    width = 4;
+  if (t != ft_plan_input(op, 0))
+    times = sharing(p, op);
+  if (times < 2 && width == place->width && ft_plan_bytes(p, place->owner) <= bytes)
+    return 0;
+  return ft_times(bytes / place->width, times * width);
 }
 
 /* What a fused kernel keeps beside what it takes and gives: logarithms of sums, one for each head

@@ -28,6 +28,8 @@ static const struct {
   { "olmo", false, { { true, 0, 0 }, { false, 0, 1 }, { false, 0, 1 } } },
   /* x cos + rotate(x) sin, of angles in 32 bits: nothing is kept */
   { "rotary", true, { { false, 0, 0 }, { false, 0, 0 }, { false, 0, 0 } } },
+  /* values are kept in the width of keys, which angles made 32 bits (cache_utils.py) */
+  { "cache", true, { { false, 0, 0 }, { false, 0, 0 }, { false, 0, 0 } } },
   /* 0.5 x (1 + tanh(c (x + 0.044715 x^3))) */
   { "gelu_new", true, { { true, 0, 3 }, { true, 3, 0 }, { false, 1, 3 } } },
   /* 0.5 x (1 + tanh(0.7978845608 x (1 + 0.044715 x x))) */

@@ -16,15 +16,15 @@ enum { NAME, ATTENTION, PRECISION, BATCH, SEQUENCE, BYTES, COLUMNS };
 
 /* What is known to be further off than 5 %: experts, disentangled attention, scans, heads that
  * share keys without a kernel that takes them in 16 bits, heads wider than the rest, normalisation
- * that leaves autocast. */
+ * that leaves autocast; in t5 what chooses its positions, where samples are few. */
 static const struct {
   const char *name;
   double error;
 } apart[] = {
-  { "bloom-head", 0.08 },     { "cohere-head", 0.06 },   { "deberta-head", 0.3 },
-  { "deberta-v2-head", 0.3 }, { "ernie4_5-head", 0.25 }, { "falcon-head", 0.35 },
-  { "glm-head", 0.2 },        { "glm4-head", 0.2 },      { "llama4_text-head", 0.6 },
-  { "mamba-head", 0.5 },      { "nemotron-head", 0.25 }, { "seed_oss-head", 0.2 },
+  { "bloom-head", 0.08 },   { "cohere-head", 0.07 },     { "deberta-v2-head", 0.3 },
+  { "ernie4_5-head", 0.2 }, { "falcon-head", 0.25 },     { "gptj-head", 0.06 },
+  { "mamba-head", 0.45 },   { "llama4_text-head", 0.5 }, { "mt5-head", 0.13 },
+  { "nemotron-head", 0.2 }, { "phi3-head", 0.06 },       { "seed_oss-head", 0.08 },
 };
 
 static double allowed(const char *name)
@@ -96,7 +96,7 @@ static void training_keeps_what_transformers_keeps(void **state)
   }
   ft_csv_free(&csv);
   (void)close(fd);
-  assert_true(rows > 100);
+  assert_true(rows > 700);
   assert_int_equal(off, 0);
 }
 
