@@ -59,7 +59,7 @@ struct ft_hf {
   bool fused_qkv,
       fused_gate;     /* one matrix makes queries, keys and values; gate and what it gates */
   bool caches;        /* keys and values are kept in copies */
-  bool wide_angles;           /* autocast turns in 32 bits, and leaves it so */
+  bool wide_angles;   /* autocast turns in 32 bits, and leaves it so */
   bool dense_queries; /* queries are copied behind each other */
   int64_t rotated;    /* features of a head that positions turn; 0: all */
   const char *spelt_norm, *spelt_activation; /* spelt.h; "": in one kernel */

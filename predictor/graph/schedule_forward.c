@@ -9,8 +9,7 @@
 static bool casts(const struct ft_plan *p, const struct ft_operator *op, uint32_t t)
 {
   return p->options->precision == FT_PRECISION_AMP && op->kind &&
-         (op->kind->weight ||
-          (ft_plan_is(op, "Attention") && !ft_plan_spells_attention(p, op))) &&
+         (op->kind->weight || (ft_plan_is(op, "Attention") && !ft_plan_spells_attention(p, op))) &&
          (p->cost->learnt[t] || (p->places[t].width == 4 && t != op->outputs[0]));
 }
 
