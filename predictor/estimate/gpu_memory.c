@@ -327,6 +327,7 @@ static int least(const struct ft_schedule *schedule, const struct ft_gpu_run *ru
 void ft_gpu_memory_spread(struct ft_gpu_memory *memory, double narrow, double more)
 {
   unsigned runs = memory->estimate.runs;
+  double open = memory->open_bytes > 0 ? (double)memory->open_bytes : 0;
 
   memory->need = memory->estimate = (struct ft_estimate){ .method = "graph", .runs = runs };
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++) {
@@ -335,6 +336,11 @@ void ft_gpu_memory_spread(struct ft_gpu_memory *memory, double narrow, double mo
     outward *= abs(i - MIDDLE) == 1 ? 0.5 : 1;
     memory->estimate.quantile[i] = memory->bytes * exp(narrow * spread[i] + outward);
     memory->need.quantile[i] = memory->bytes * exp(narrow * need_spread[i] + outward);
+    /* anything between none of it and all is as likely */
+    if (i > MIDDLE) {
+      memory->estimate.quantile[i] += (2 * ft_estimate_levels[i] - 1) * open;
+      memory->need.quantile[i] += (2 * ft_estimate_levels[i] - 1) * open;
+    }
   }
 }
 
@@ -434,6 +440,8 @@ int ft_gpu_memory(struct ft_graph *graph, const struct ft_gpu *gpu, const struct
   if (schedule.peak_bytes > FT_GRAPH_ELEMENTS)
     return ft_error_set(err, "%s: needs more memory than any machine has", graph->file);
   memory->complete = analysis.memory.complete;
+  /* kept for the backward pass, and as much of gradients */
+  memory->open_bytes = ft_times(run->training ? 8 : 4, analysis.cost.open_at_most);
   memory->loop_bytes = run->training ? ft_times(options.batch, analysis.memory.loop_bytes) : 0;
   fill_parts(memory, run, &schedule);
   if (gpu && gpu->host)
