@@ -20,7 +20,8 @@ enum {
   EARLY_STEPS = 3, /* of Levenberg-Marquardt while evolving */
   LATE_STEPS = 60, /* on the front */
   FOLDS = 5,
-  FIRST_DEPTH = 3 /* of the first trees, ramped from 1 */
+  FIRST_DEPTH = 3, /* of the first trees, ramped from 1 */
+  ASK = 1024       /* trees between two looks at whether to go on: seconds at the most */
 };
 
 /* Errors that differ by less differ by rounding. */
@@ -52,6 +53,7 @@ struct search {
   double *mape; /* of the candidates, and their lengths, side by side */
   uint8_t *length, *used;
   struct tree *best; /* by length */
+  double least;      /* error of them all */
 };
 
 void ft_symbolic_defaults(struct ft_symbolic_settings *settings)
@@ -139,12 +141,19 @@ static void measure(const struct search *f, struct tree *t)
 }
 
 /* The best tree of each length so far. */
-static void remember(const struct search *f, const struct tree *t)
+static void remember(struct search *f, const struct tree *t)
 {
   struct tree *b = &f->best[t->code.length];
 
   if (!b->known || t->mape < b->mape)
     copy_tree(b, t);
+  f->least = fmin(f->least, t->mape);
+}
+
+/* After G generations; false to cancel. */
+static bool go_on(const struct search *f, unsigned g)
+{
+  return !f->set.progress || f->set.progress(f->set.data, g, f->least);
 }
 
 /* ---- selection ---- */
@@ -209,9 +218,11 @@ static void breed(struct search *f, uint32_t i)
   y->known &= !changed[1];
 }
 
-/* One generation: the candidates are parents, then their offspring; parents are selected from all.
+/*
+ * The generation after G: the candidates are parents, then their offspring; parents are selected
+ * from all. False when it was cancelled.
  */
-static void generation(struct search *f)
+static bool generation(struct search *f, unsigned g)
 {
   uint32_t n = f->set.population;
 
@@ -226,6 +237,8 @@ static void generation(struct search *f)
         t->known = false;
       measure(f, t);
       remember(f, t);
+      if (i % ASK == ASK - 1 && !go_on(f, g))
+        return false;
     }
     f->mape[i] = t->mape;
     f->length[i] = t->code.length;
@@ -233,25 +246,26 @@ static void generation(struct search *f)
   for (uint32_t i = 0; i < n; i++)
     f->next[i] = f->candidate[choose(f, 2 * n)];
   memcpy(f->candidate, f->next, n * sizeof *f->next);
+  return go_on(f, g + 1);
 }
 
-static void begin_tree(const struct search *f, struct tree *t)
+static void begin_tree(struct tree *t)
 {
   t->known = false;
   t->code.intercept = 0;
   t->code.slope = 1;
-  for (size_t i = 0; i < f->data.columns; i++)
+  for (int i = 0; i < FT_EXPRESSION_NODES; i++)
     t->code.scale[i] = 1;
 }
 
-static void begin(struct search *f)
+static bool begin(struct search *f)
 {
   uint32_t n = f->set.population;
 
   for (size_t i = 0; i < 2 * (size_t)n; i++)
-    begin_tree(f, &f->slot[i]);
+    begin_tree(&f->slot[i]);
   for (int i = 0; i <= FT_EXPRESSION_NODES; i++)
-    begin_tree(f, &f->best[i]);
+    begin_tree(&f->best[i]);
   for (uint32_t i = 0; i < n; i++) {
     struct tree *t = &f->slot[i];
 
@@ -259,34 +273,31 @@ static void begin(struct search *f)
     ft_tree_grow(&f->grower, &t->code, 1 + (int)(i % FIRST_DEPTH));
     measure(f, t);
     remember(f, t);
-  }
-}
-
-/* False when it was cancelled. */
-static bool evolve(struct search *f)
-{
-  begin(f);
-  for (unsigned g = 0; g < f->set.generations; g++) {
-    double least = INFINITY;
-
-    generation(f);
-    for (int length = 1; length <= FT_EXPRESSION_NODES; length++)
-      if (f->best[length].known && f->best[length].mape < least)
-        least = f->best[length].mape;
-    if (f->set.progress && !f->set.progress(f->set.data, g + 1, least))
+    if (i % ASK == ASK - 1 && !go_on(f, 0))
       return false;
   }
   return true;
 }
 
+/* False when it was cancelled. */
+static bool evolve(struct search *f)
+{
+  f->least = INFINITY;
+  if (!begin(f))
+    return false;
+  for (unsigned g = 0; g < f->set.generations; g++)
+    if (!generation(f, g))
+      return false;
+  return true;
+}
+
 /* ---- the front ---- */
 
-/* MAPE over the rows held out in turn, and its standard error. */
-static double validate(const struct search *f, const struct ft_expression *e,
-                       double *standard_error)
+/* MAPE over the rows held out in turn. */
+static double validate(const struct search *f, const struct ft_expression *e)
 {
   double *room = f->copy + f->data.room * (f->data.columns + 2);
-  double total = 0, squares = 0;
+  double total = 0;
   size_t folds = f->data.rows < FOLDS ? f->data.rows : FOLDS;
 
   for (size_t k = 0; k < folds; k++) {
@@ -297,27 +308,52 @@ static double validate(const struct search *f, const struct ft_expression *e,
     if (f->set.constants)
       (void)ft_constants_fit(&part, &refit, f->sweep, LATE_STEPS);
     for (size_t r = k; r < f->data.rows; r += folds) {
-      double x[FT_EXPRESSION_VARIABLES], error;
+      double x[FT_EXPRESSION_VARIABLES];
 
       for (size_t c = 0; c < f->data.columns; c++)
         x[c] = f->data.x[c * f->data.room + r];
-      error = f->data.weight[r] * fabs(ft_expression_evaluate(&refit, x) - f->data.y[r]);
-      total += error;
-      squares += error * error;
+      total += f->data.weight[r] * fabs(ft_expression_evaluate(&refit, x) - f->data.y[r]);
     }
   }
   total /= (double)f->data.rows;
-  squares /= (double)f->data.rows;
-  *standard_error = sqrt(fmax(squares - total * total, 0) / (double)f->data.rows);
   return isfinite(total) ? total : INFINITY;
 }
 
-/* Turn the best of each length into the front; the simplest within one standard error is chosen. */
+/*
+ * What it takes to say which expression it is, in nats: of each node, which of those that could
+ * stand there. The order of operands that can be exchanged says nothing.
+ */
+static double size_of(const struct search *f, const struct ft_expression *e)
+{
+  double leaf = log((double)f->data.columns + 1);
+  double inner = log((double)(f->grower.unary_count + f->grower.binary_count)), size = 0;
+
+  for (int i = 0; i < e->length; i++) {
+    size += ft_symbol_arity(e->symbol[i]) ? inner : leaf;
+    if (e->symbol[i] == FT_SYMBOL_ADD || e->symbol[i] == FT_SYMBOL_MULTIPLY ||
+        e->symbol[i] == FT_SYMBOL_MINIMUM)
+      size -= M_LN2;
+  }
+  return size;
+}
+
+/*
+ * And what it then takes to say the rows, whose relative errors are Laplace's: minimum description
+ * length (Rissanen 1978; of expressions Bartlett, Desmond and Ferreira 2023). Constants are fitted
+ * without the rows that they are judged by, but the search has seen all of them: an error alone,
+ * held out or not, prefers what is long.
+ */
+static double description(const struct search *f, const struct ft_symbolic_point *p)
+{
+  return size_of(f, &p->expression) + (double)f->data.rows * log(p->validated + ROUNDING);
+}
+
+/* Turn the best of each length into the front; that which takes least to say is chosen. */
 static void conclude(const struct search *f, struct ft_symbolic_result *out)
 {
-  double least = INFINITY, lowest = INFINITY, margin = 0;
+  double least = INFINITY;
 
-  out->count = 0;
+  out->count = out->chosen = 0;
   for (int length = 1; length <= FT_EXPRESSION_NODES; length++) {
     struct ft_symbolic_point *p = &out->front[out->count];
     struct tree *t = &f->best[length];
@@ -331,17 +367,12 @@ static void conclude(const struct search *f, struct ft_symbolic_result *out)
     least = t->mape;
     p->expression = t->code;
     p->mape = least;
-    p->validated = validate(f, &t->code, &p->spread);
-    if (p->validated < lowest) {
-      lowest = p->validated;
-      margin = p->spread;
-    }
+    p->validated = validate(f, &t->code);
+    p->description = description(f, p);
+    if (p->description < out->front[out->chosen].description)
+      out->chosen = out->count;
     out->count++;
   }
-  /* one standard error: Breiman, Friedman, Olshen, Stone 1984 */
-  for (out->chosen = 0; out->chosen + 1 < out->count; out->chosen++)
-    if (out->front[out->chosen].validated <= lowest + margin + ROUNDING)
-      break;
 }
 
 /* ---- the whole ---- */
@@ -402,14 +433,23 @@ static void prepare(struct search *f, const double *x, const double *y, size_t r
   ft_rows_fill(sx, sy, w, &f->data);
 }
 
-static void unscale(struct ft_symbolic_result *out, const double *scale, size_t columns)
+/* Of intercepts nothing is left but rounding where they are this part of the least target. */
+#define NO_INTERCEPT 1e-13
+
+static void unscale(const struct search *f, struct ft_symbolic_result *out, const double *scale)
 {
+  size_t columns = f->data.columns;
+  double least = INFINITY;
+
+  for (size_t r = 0; r < f->data.rows; r++)
+    least = fmin(least, fabs(f->data.y[r]));
   for (unsigned i = 0; i < out->count; i++) {
     struct ft_expression *e = &out->front[i].expression;
 
-    for (size_t c = 0; c < columns; c++)
-      e->scale[c] = scale[c];
-    e->intercept *= scale[columns];
+    for (int node = 0; node < e->length; node++)
+      if (e->symbol[node] == FT_SYMBOL_VARIABLE)
+        e->scale[node] = scale[e->variable[node]];
+    e->intercept *= fabs(e->intercept) > NO_INTERCEPT * least ? scale[columns] : 0;
     e->slope *= scale[columns];
   }
 }
@@ -475,7 +515,7 @@ int ft_symbolic_fit(const double *x, const double *y, size_t rows, size_t column
   prepare(&f, x, y, rows, scale);
   result->cancelled = !evolve(&f);
   conclude(&f, result);
-  unscale(result, scale, columns);
+  unscale(&f, result, scale);
   status = result->count ? 0
                          : ft_error_set(err, "symbolic regression: no equation is defined "
                                              "on all rows");
