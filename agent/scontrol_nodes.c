@@ -139,22 +139,25 @@ static bool next_gres(struct ft_text *list, struct ft_text *gres)
   return false;
 }
 
-static void take_gres(struct ft_text list, char *out, size_t size)
+static void take_gres(struct ft_text list, ft_node_kind *out)
 {
   struct ft_text gres;
   size_t used = 0;
 
-  out[0] = '\0';
+  out->gres[0] = '\0';
+  out->gres_cut = false;
   while (next_gres(&list, &gres)) {
     size_t length = ft_text_left(&gres);
 
-    if (used + length + 2 > size)
+    if (used + length + 2 > sizeof out->gres) {
+      out->gres_cut = true;
       continue;
+    }
     if (used)
-      out[used++] = ',';
-    memcpy(out + used, gres.at, length);
+      out->gres[used++] = ',';
+    memcpy(out->gres + used, gres.at, length);
     used += length;
-    out[used] = '\0';
+    out->gres[used] = '\0';
   }
 }
 
@@ -259,7 +262,7 @@ static bool take_node(struct ft_text line, const struct ft_scontrol_host *host, 
     else if (ft_text_equals(key, "ThreadsPerCore"))
       out->kind.threads_per_core = (uint32_t)number_of(word, UINT32_MAX);
     else if (ft_text_equals(key, "Gres"))
-      take_gres(out->gres = word, out->kind.gres, sizeof out->kind.gres);
+      take_gres(out->gres = word, &out->kind);
     else if (ft_text_equals(key, "NodeHostName"))
       out->is_host = ft_text_equals(word, host->name);
     else if (ft_text_equals(key, "Partitions"))
@@ -291,7 +294,8 @@ static const char *platform_of(const struct node *node, const struct ft_scontrol
 static bool same_hardware(const ft_node_kind *a, const ft_node_kind *b)
 {
   return a->cpus == b->cpus && a->mem_bytes == b->mem_bytes &&
-         a->threads_per_core == b->threads_per_core && strcmp(a->gres, b->gres) == 0;
+         a->threads_per_core == b->threads_per_core && strcmp(a->gres, b->gres) == 0 &&
+         a->gres_cut == b->gres_cut;
 }
 
 /* Put the features of MORE with those of KIND. */
