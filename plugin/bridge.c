@@ -41,6 +41,7 @@ static const char option_names[FT_OPTIONS][20] = {
   [FT_OPTION_EXCLUSIVE] = "exclusive",
   [FT_OPTION_GPUS] = "gpus",
   [FT_OPTION_GPUS_PER_NODE] = "gpus-per-node",
+  [FT_OPTION_GPUS_PER_TASK] = "gpus-per-task",
   [FT_OPTION_GRES] = "gres",
   [FT_OPTION_JOBID] = "jobid",
   [FT_OPTION_MEM] = "mem",
@@ -174,16 +175,20 @@ static void read_gpus(const struct ft_bridge *bridge, ft_request *out)
 {
   const char *gres = bridge->value[FT_OPTION_GRES], *job = bridge->value[FT_OPTION_GPUS];
   const char *node = bridge->value[FT_OPTION_GPUS_PER_NODE];
-  uint32_t gpus;
+  const char *task = bridge->value[FT_OPTION_GPUS_PER_TASK];
+  uint64_t nodes = out->nodes ? out->nodes : 1;
+  uint64_t tasks = out->tasks ? (out->tasks + nodes - 1) / nodes : 1;
 
   if (gres)
     out->gpus_per_node = gpus_in(gres, true);
   if (node)
     out->gpus_per_node = gpus_in(node, false);
-  if (!out->gpus_per_node && job) {
-    gpus = gpus_in(job, false);
-    out->gpus_per_node = out->nodes ? (gpus + out->nodes - 1) / out->nodes : gpus;
-  }
+  if (!out->gpus_per_node && job)
+    out->gpus_per_node = (uint32_t)((gpus_in(job, false) + nodes - 1) / nodes);
+  if (out->tasks_per_node)
+    tasks = out->tasks_per_node;
+  if (!out->gpus_per_node && task)
+    out->gpus_per_node = gpus_in(task, false) * (uint32_t)(tasks < 1024 ? tasks : 1024);
 }
 
 void ft_bridge_request(const struct ft_bridge *bridge, bool local, ft_request *out)

@@ -17,8 +17,8 @@ bool ft_perf_is_choice(const char *text)
 }
 
 int ft_perf_find(const struct ft_asked *asked, int state_fd, const ft_site *site, uint32_t uid,
-                 const struct ft_estimate *memory, ft_submission *submission, struct ft_perf *perf,
-                 struct ft_error *err)
+                 const struct ft_estimate *memory, const ft_network *network,
+                 ft_submission *submission, struct ft_perf *perf, struct ft_error *err)
 {
   ft_request *request = &submission->request;
   const char *list = NULL, *look = NULL;
@@ -33,8 +33,15 @@ int ft_perf_find(const struct ft_asked *asked, int state_fd, const ft_site *site
   perf->table = asked->perf;
   perf->choice.partitions[0] = perf->choice.line[0] = '\0';
   perf->question = (struct ft_elsewhere_question){
-    .submission = submission, .evidence = &perf->evidence, .memory = memory, .now = ft_io_now()
+    .submission = submission,
+    .asked = { .gpus = asked->gpus,
+               .gpus_per_node = asked->gpus_per_node,
+               .gpus_per_task = asked->gpus_per_task },
+    .evidence = &perf->evidence,
+    .memory = memory,
+    .now = ft_io_now()
   };
+  ft_elsewhere_take(network, &perf->question.asked, request);
   if (ft_elsewhere_find(state_fd, site, uid, submission, look, &perf->evidence, err) < 0)
     return -1;
   ft_elsewhere_look(&perf->question, &perf->elsewhere);

@@ -49,6 +49,7 @@ static void fill_table(struct ft_asked *a, struct ft_option table[TABLE])
     { 0, "gres", "LIST", "generic resources", FT_OPTION_STRING, &a->gres },
     { 'G', "gpus", "N", "GPUs", FT_OPTION_STRING, &a->gpus },
     { 0, "gpus-per-node", "N", "GPUs per node", FT_OPTION_STRING, &a->gpus_per_node },
+    { 0, "gpus-per-task", "N", "GPUs per task", FT_OPTION_STRING, &a->gpus_per_task },
     { 'N', "nodes", "N", "nodes", FT_OPTION_STRING, &a->nodes },
     { 'n', "ntasks", "N", "tasks", FT_OPTION_COUNT, &a->tasks },
     { 'c', "cpus-per-task", "N", "CPUs per task", FT_OPTION_COUNT, &a->cpus_per_task },
@@ -407,7 +408,7 @@ static int count_gpus(const char *option, const char *text, const char *which, u
 
 static int fill_gpus(const struct ft_asked *asked, ft_request *request, struct ft_error *err)
 {
-  uint32_t all, nodes = request->nodes ? request->nodes : 1;
+  uint32_t all, nodes = request->nodes ? request->nodes : 1, tasks = request->tasks_per_node;
 
   if (asked->gres && count_gpus("gres", asked->gres, "gpu", &request->gpus_per_node, err) < 0)
     return -1;
@@ -417,6 +418,13 @@ static int fill_gpus(const struct ft_asked *asked, ft_request *request, struct f
     if (count_gpus("gpus", asked->gpus, NULL, &all, err) < 0)
       return -1;
     request->gpus_per_node = (all + nodes - 1) / nodes;
+  }
+  if (!request->gpus_per_node && asked->gpus_per_task) {
+    if (count_gpus("gpus-per-task", asked->gpus_per_task, NULL, &all, err) < 0)
+      return -1;
+    if (!tasks)
+      tasks = request->tasks ? (request->tasks + nodes - 1) / nodes : 1;
+    request->gpus_per_node = all * (tasks < 1024 ? tasks : 1024);
   }
   return 0;
 }

@@ -111,6 +111,22 @@ static bool read_resource(struct ft_text piece, struct resource *out)
   return !ft_text_left(&piece);
 }
 
+/* "a100:2", "a100" or "2", as options that are about GPUs alone have it. */
+static bool read_gpus(struct ft_text piece, struct resource *out)
+{
+  struct ft_text number;
+
+  piece = ft_gres_typed(piece);
+  (void)ft_text_skip(&piece, "gpu:");
+  *out = (struct resource){ .name = ft_text_from("gpu"), .count = 1 };
+  number = piece;
+  if (ft_text_u64(&number, UINT32_MAX, &out->count) && !ft_text_left(&number))
+    return true;
+  return ft_text_until(&piece, ':', &out->type) && ft_text_left(&out->type) &&
+         (!ft_text_left(&piece) || ft_text_u64(&piece, UINT32_MAX, &out->count)) &&
+         !ft_text_left(&piece);
+}
+
 /* How many of ASKED a node has that lists LIST. */
 static uint64_t count_of(const struct resource *asked, const char *list)
 {
@@ -130,12 +146,48 @@ bool ft_gres_allows(const char *gres, const ft_node_kind *kind)
   struct ft_text rest = ft_text_from(gres), piece;
   struct resource asked;
 
-  /* the agent leaves out what finds no room */
-  if (strlen(kind->gres) > sizeof kind->gres / 2)
+  if (kind->gres_cut)
     return true;
   while (ft_text_until(&rest, ',', &piece))
     if (read_resource(piece, &asked) && !ft_text_equals(asked.name, "none") &&
         count_of(&asked, kind->gres) < asked.count)
       return false;
+  return true;
+}
+
+bool ft_gpus_allow(const char *gpus, uint64_t times, const ft_node_kind *kind)
+{
+  struct ft_text rest = ft_text_from(gpus), piece;
+  struct resource asked;
+
+  if (kind->gres_cut)
+    return true;
+  while (ft_text_until(&rest, ',', &piece))
+    if (read_gpus(piece, &asked) && count_of(&asked, kind->gres) < times * asked.count)
+      return false;
+  return true;
+}
+
+bool ft_gpus_suffice(const char *gpus, const ft_partition *partition, const char *constraint)
+{
+  struct ft_text rest = ft_text_from(gpus), piece;
+  struct resource asked;
+
+  while (ft_text_until(&rest, ',', &piece)) {
+    uint64_t count = 0;
+
+    if (!read_gpus(piece, &asked))
+      continue;
+    for (size_t i = 0; i < partition->nodes_count; i++) {
+      const ft_node_kind *kind = &partition->nodes[i];
+
+      if (kind->gres_cut)
+        return true;
+      if (ft_constraint_allows(constraint, kind))
+        count += kind->count * count_of(&asked, kind->gres);
+    }
+    if (count < asked.count)
+      return false;
+  }
   return true;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which nodes --constraint and --gres leave. */
+/* Which nodes --constraint, --gres and the options about GPUs leave. */
 #ifndef FT_DECIDE_CONSTRAINT_H
 #define FT_DECIDE_CONSTRAINT_H
 
@@ -23,9 +23,17 @@ struct ft_text ft_gres_typed(struct ft_text piece);
 
 /*
  * Whether a node of KIND may have the generic resources that GRES, as typed, asks for on a node:
- * "gpu", "gpu:2", "gpu:a100:1,shard:4". Yes also of what cannot be read, and where there may be
+ * "gpu", "gpu:2", "gpu:a100:1,shard:4". Yes also of what cannot be read, and where there are
  * more of them than the kind's list has room for.
  */
 bool ft_gres_allows(const char *gres, const ft_node_kind *kind);
+
+/*
+ * Likewise of GPUS as options have it that are about GPUs alone, "a100:2", "a100" or "2", NULL for
+ * none: TIMES so many on a node of KIND; or as many on the nodes of PARTITION together that have
+ * what CONSTRAINT asks for, where it lists all of its kinds of nodes.
+ */
+bool ft_gpus_allow(const char *gpus, uint64_t times, const ft_node_kind *kind);
+bool ft_gpus_suffice(const char *gpus, const ft_partition *partition, const char *constraint);
 
 #endif

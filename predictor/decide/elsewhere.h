@@ -38,8 +38,18 @@ int ft_elsewhere_find(int state_fd, const ft_site *site, uint32_t uid,
                       const ft_submission *submission, const char *list,
                       struct ft_elsewhere_evidence *out, struct ft_error *err);
 
+/* What else was asked of nodes, as it was typed; NULL: nothing. */
+struct ft_elsewhere_asked {
+  const char *gpus, *gpus_per_node, *gpus_per_task;
+};
+
+/* NETWORK (NULL: nothing) is going to set one of these, or the REQUEST's gres: as if it were so. */
+void ft_elsewhere_take(const ft_network *network, struct ft_elsewhere_asked *asked,
+                       ft_request *request);
+
 struct ft_elsewhere_question {
   const ft_submission *submission;
+  struct ft_elsewhere_asked asked;
   const struct ft_elsewhere_evidence *evidence;
   const struct ft_estimate *memory; /* of one node; NULL: not known */
   double now;                       /* UTC */
