@@ -294,7 +294,8 @@ static void what_is_free_is_counted(void **state)
   assert_true(p[0].max_seconds == 86400 && p[1].max_seconds == 0);
   assert_true(!p[0].closed && p[1].closed);
   assert_true(p[0].default_seconds == 0 && p[1].default_seconds == 1800);
-  assert_true(!p[0].restricted && p[1].restricted);
+  assert_true(!p[0].restricted && p[1].restricted && !p[0].restrictions_count);
+  assert_true(p[1].restrictions[0].by > FT_RESTRICTS_OTHER && p[1].restrictions[0].names[0]);
   assert_true(p[0].most_nodes == 4 && p[1].most_nodes == 1);
   assert_true(p[0].has_idle_nodes && p[0].has_idle_cpus);
   assert_int_equal(p[0].idle_nodes, 1);
