@@ -62,7 +62,11 @@ int ft_elsewhere_apply(const struct ft_bridge *bridge, const struct ft_options *
     .submission = submission,
     .asked = { .gpus = bridge->value[FT_OPTION_GPUS],
                .gpus_per_node = bridge->value[FT_OPTION_GPUS_PER_NODE],
-               .gpus_per_task = bridge->value[FT_OPTION_GPUS_PER_TASK] },
+               .gpus_per_task = bridge->value[FT_OPTION_GPUS_PER_TASK],
+               .nodelist = bridge->value[FT_OPTION_NODELIST],
+               .nodefile = bridge->value[FT_OPTION_NODEFILE],
+               .reservation = bridge->value[FT_OPTION_RESERVATION],
+               .exclude = bridge->value[FT_OPTION_EXCLUDE] },
     .memory = memory,
     .now = ft_io_now()
   };

@@ -6,6 +6,7 @@
 #include "predictor/cli/cli.h"
 #include "predictor/cli/predict_perf.h"
 #include "predictor/core/io.h"
+#include "predictor/decide/elsewhere_nodes.h"
 #include "predictor/core/text.h"
 #include "predictor/history/json.h"
 
@@ -36,7 +37,10 @@ int ft_perf_find(const struct ft_asked *asked, int state_fd, const ft_site *site
     .submission = submission,
     .asked = { .gpus = asked->gpus,
                .gpus_per_node = asked->gpus_per_node,
-               .gpus_per_task = asked->gpus_per_task },
+               .gpus_per_task = asked->gpus_per_task,
+               .nodelist = asked->nodelist,
+               .reservation = asked->reservation,
+               .exclude = asked->exclude },
     .evidence = &perf->evidence,
     .memory = memory,
     .now = ft_io_now()
@@ -124,6 +128,7 @@ static json_t *answer(enum ft_suits suits)
 static json_t *row_of(const struct ft_perf *perf, const struct ft_elsewhere_row *row)
 {
   const ft_partition *p = &perf->evidence.partition[row->partition];
+  const char *doubt = ft_elsewhere_doubt(&perf->question, row->partition);
   json_t *object = speed(row->compared, row->speed, row->speed_p05, row->speed_p95, row->platform);
 
   if (!row->platform[0])
@@ -143,6 +148,7 @@ static json_t *row_of(const struct ft_perf *perf, const struct ft_elsewhere_row 
   (void)json_object_set_new(object, "idle_nodes", ft_json_number(p->has_idle_nodes, p->idle_nodes));
   (void)json_object_set_new(object, "idle_cpus", ft_json_number(p->has_idle_cpus, p->idle_cpus));
   (void)json_object_set_new(object, "restricted", json_boolean(p->restricted));
+  (void)json_object_set_new(object, "doubt", doubt ? json_string(doubt) : json_null());
   (void)json_object_set_new(object, "updated", ft_json_number(p->updated > 0, p->updated));
   return object;
 }

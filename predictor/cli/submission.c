@@ -17,7 +17,7 @@
 
 #define NOT_GIVEN UINT64_MAX
 
-enum { TABLE = 40, DIRECTIVE_WORDS = 256 };
+enum { TABLE = 44, DIRECTIVE_WORDS = 256 };
 
 static void fill_table(struct ft_asked *a, struct ft_option table[TABLE])
 {
@@ -51,6 +51,9 @@ static void fill_table(struct ft_asked *a, struct ft_option table[TABLE])
     { 0, "gpus-per-node", "N", "GPUs per node", FT_OPTION_STRING, &a->gpus_per_node },
     { 0, "gpus-per-task", "N", "GPUs per task", FT_OPTION_STRING, &a->gpus_per_task },
     { 'N', "nodes", "N", "nodes", FT_OPTION_STRING, &a->nodes },
+    { 'w', "nodelist", "LIST", "nodes that it must have", FT_OPTION_STRING, &a->nodelist },
+    { 'x', "exclude", "LIST", "nodes that it must not have", FT_OPTION_STRING, &a->exclude },
+    { 0, "reservation", "NAME", "a reservation", FT_OPTION_STRING, &a->reservation },
     { 'n', "ntasks", "N", "tasks", FT_OPTION_COUNT, &a->tasks },
     { 'c', "cpus-per-task", "N", "CPUs per task", FT_OPTION_COUNT, &a->cpus_per_task },
     { 0, "ntasks-per-node", "N", "tasks per node", FT_OPTION_COUNT, &a->tasks_per_node },

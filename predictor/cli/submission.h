@@ -17,8 +17,8 @@
 /* Strings are of argv or of the script's text and live as long as those. */
 struct ft_asked {
   const char *app, *params, *mode, *user, *state;
-  const char *partition, *account, *qos, *constraint, *gres, *gpus, *gpus_per_node, *gpus_per_task,
-      *nodes;
+  const char *partition, *account, *qos, *constraint, *gres, *gpus, *gpus_per_node, *gpus_per_task;
+  const char *nodes, *nodelist, *exclude, *reservation;
   const char *time, *array, *job_name, *wrap, *container;
   const char *model, *input, *device, *optimizer, *precision, *mig_file;
   /* of the script alone: --predict-model; --predict-mig, "" for any GPU; NULL: not asked */

@@ -14,6 +14,54 @@ enum { KINDS = sizeof((ft_partition *)NULL)->nodes / sizeof(ft_node_kind) };
 
 /* ---- what the job is ---- */
 
+const char *ft_elsewhere_tie(const struct ft_elsewhere_asked *asked)
+{
+  return asked->nodelist      ? "--nodelist"
+         : asked->nodefile    ? "--nodefile"
+         : asked->reservation ? "--reservation"
+                              : NULL;
+}
+
+/* Of "1-3,7]": 4, and step over it; a piece that is no range counts for one. */
+static uint64_t hosts_in_brackets(struct ft_text *list)
+{
+  struct ft_text inside, piece;
+  uint64_t count = 0;
+
+  (void)ft_text_until(list, ']', &inside);
+  while (ft_text_until(&inside, ',', &piece)) {
+    uint64_t low, high;
+
+    count += ft_text_u64(&piece, UINT32_MAX, &low) && ft_text_skip(&piece, "-") &&
+                     ft_text_u64(&piece, UINT32_MAX, &high) && high >= low
+                 ? high - low + 1
+                 : 1;
+  }
+  return count;
+}
+
+uint64_t ft_elsewhere_hosts(const char *list)
+{
+  struct ft_text rest = ft_text_from(list);
+  uint64_t total = 0, one = 1;
+
+  while (ft_text_left(&rest)) {
+    char c = *rest.at++;
+
+    if (c == ',') {
+      total += one;
+      one = 1;
+    } else if (c == '[') {
+      uint64_t many = hosts_in_brackets(&rest);
+
+      many += !many;
+      /* no cluster has as many */
+      one = one > UINT32_MAX / many ? UINT32_MAX : one * many;
+    }
+  }
+  return list && *list ? total + one : 0;
+}
+
 void ft_elsewhere_take(const ft_network *network, struct ft_elsewhere_asked *asked,
                        ft_request *request)
 {
@@ -79,16 +127,25 @@ static bool able(const struct ft_elsewhere_question *q, const ft_node_kind *kind
          ft_gpus_allow(a->gpus_per_task, tasks, kind);
 }
 
+/* CPUs of a node that the partition lets jobs have. */
+static uint32_t cpus_of_node(const ft_partition *p, const ft_node_kind *kind)
+{
+  return p->most_cpus && p->most_cpus < kind->cpus ? p->most_cpus : kind->cpus;
+}
+
 /* How near a node of KIND comes to one that could run the job. */
 static int nearness(const struct ft_elsewhere_question *q, const ft_node_kind *kind)
 {
   return 2 * able(q, kind) + !all_down(kind);
 }
 
-static void add_kind(const ft_node_kind *kind, uint32_t needed, struct ft_row_nodes *n)
+static void add_kind(const ft_partition *p, const ft_node_kind *kind, uint32_t needed,
+                     struct ft_row_nodes *n)
 {
-  if (kind->cpus > n->most_cpus)
-    n->most_cpus = kind->cpus;
+  uint32_t cpus = cpus_of_node(p, kind);
+
+  if (cpus > n->most_cpus)
+    n->most_cpus = cpus;
   if (kind->mem_bytes > n->memory_bytes && (kind->cpus >= needed || !kind->cpus))
     n->memory_bytes = kind->mem_bytes;
   n->idle_known |= kind->has_idle_nodes && kind->has_idle_cpus;
@@ -123,7 +180,7 @@ struct ft_row_nodes ft_elsewhere_nodes(const struct ft_elsewhere_question *q, co
   n.up = nearest & 1;
   for (size_t i = 0; i < p->nodes_count; i++)
     if (near[i] == nearest)
-      add_kind(&p->nodes[i], needed, &n);
+      add_kind(p, &p->nodes[i], needed, &n);
   return n;
 }
 
@@ -133,15 +190,32 @@ struct ft_row_nodes ft_elsewhere_nodes(const struct ft_elsewhere_question *q, co
 static bool too_few_cpus(const struct ft_elsewhere_question *q, const ft_partition *p)
 {
   const ft_request *r = &q->submission->request;
+  bool known = true;
   double cpus = 0;
 
-  for (size_t i = 0; i < p->nodes_count; i++) {
-    if (!p->nodes[i].cpus)
-      return false;
+  for (size_t i = 0; i < p->nodes_count; i++)
+    if (ft_constraint_allows(r->constraint, &p->nodes[i]) && able(q, &p->nodes[i])) {
+      cpus += (double)p->nodes[i].count * cpus_of_node(p, &p->nodes[i]);
+      known &= p->nodes[i].cpus > 0;
+    }
+  return known && cpus > 0 && cpus < ft_elsewhere_cpus_of(r);
+}
+
+const char *ft_elsewhere_doubt(const struct ft_elsewhere_question *q, size_t partition)
+{
+  const ft_partition *p = &q->evidence->partition[partition];
+  const struct ft_access *access = &q->evidence->access[partition];
+  const ft_request *r = &q->submission->request;
+  uint64_t nodes = 0, excluded = ft_elsewhere_hosts(q->asked.exclude);
+
+  if (access->may == FT_MAY_UNKNOWN && access->why)
+    return access->why;
+  for (size_t i = 0; i < p->nodes_count; i++)
     if (ft_constraint_allows(r->constraint, &p->nodes[i]) && able(q, &p->nodes[i]))
-      cpus += (double)p->nodes[i].count * p->nodes[i].cpus;
-  }
-  return cpus > 0 && cpus < ft_elsewhere_cpus_of(r);
+      nodes += p->nodes[i].count;
+  return excluded && excluded + (r->nodes ? r->nodes : 1) > nodes
+             ? "perhaps without a node but those of --exclude"
+             : NULL;
 }
 
 const char *ft_elsewhere_obstacle(const struct ft_elsewhere_question *q, const ft_partition *p,

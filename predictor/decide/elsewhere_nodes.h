@@ -20,9 +20,16 @@ struct ft_row_nodes {
 struct ft_row_nodes ft_elsewhere_nodes(const struct ft_elsewhere_question *question,
                                        const ft_partition *partition, const char *platform);
 
-/* For what reason other than memory and time the job cannot run on NODES; NULL: none. */
+/* For what reason other than memory, time and access the job cannot run on NODES; NULL: none. */
 const char *ft_elsewhere_obstacle(const struct ft_elsewhere_question *question,
                                   const ft_partition *partition, const struct ft_row_nodes *nodes);
+
+/* Why it is not known whether the job may run in PARTITION (of the evidence), though nothing is
+ * known to be in its way; NULL: it is known. */
+const char *ft_elsewhere_doubt(const struct ft_elsewhere_question *question, size_t partition);
+
+/* How many hosts LIST names at most, "a,b[1-3,7]"; NULL: none. */
+uint64_t ft_elsewhere_hosts(const char *list);
 
 /* What a job takes at least: CPUs; CPUs of one node; nodes of NODE_CPUS (0: not known) CPUs. */
 double ft_elsewhere_cpus_of(const ft_request *request);

@@ -4,6 +4,8 @@
 
 #include "tests/unit/unit.h"
 
+#include <inttypes.h>
+
 #include "predictor/decide/elsewhere_nodes.h"
 #include "tests/unit/platforms.h"
 
@@ -164,12 +166,75 @@ static void what_is_going_to_be_set_is_asked_for(void **state)
   free(c);
 }
 
+static void hosts_are_counted(void **state)
+{
+  static const struct {
+    const char *list;
+    uint64_t hosts;
+  } cases[] = {
+    { NULL, 0 },
+    { "", 0 },
+    { "a", 1 },
+    { "a,b", 2 },
+    { "a[1-3]", 3 },
+    { "a[1-3,7],b", 5 },
+    { "a[01-10]-[1,2]", 20 },
+    { "a[3-1]", 1 },
+    { "a[", 1 },
+    { "a[]", 1 },
+    { "a[1-4294967295]b[1-4294967295]c[1-9]", UINT32_MAX },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++)
+    if (ft_elsewhere_hosts(cases[i].list) != cases[i].hosts)
+      fail_msg("%s: %" PRIu64, cases[i].list, ft_elsewhere_hosts(cases[i].list));
+}
+
+static void excluded_nodes_may_be_all_there_are(void **state)
+{
+  static struct ft_elsewhere_evidence v;
+  struct scene *c = make();
+
+  (void)state;
+  v.partition[0] = some_partition("p", "old", 8000);
+  c->q.evidence = &v;
+  c->q.asked.exclude = "a";
+  assert_null(ft_elsewhere_doubt(&c->q, 0));
+  c->q.asked.exclude = "a[1-2]";
+  assert_non_null(ft_elsewhere_doubt(&c->q, 0));
+  c->q.asked.exclude = "a";
+  c->s.request.nodes = 2;
+  assert_non_null(ft_elsewhere_doubt(&c->q, 0));
+  assert_null(obstacle(c, &v.partition[0]));
+  free(c);
+}
+
+static void a_partition_gives_so_many_cpus_of_a_node(void **state)
+{
+  struct scene *c = make();
+  ft_partition p = with_gres("");
+
+  (void)state;
+  p.most_cpus = 4;
+  c->s.request.cpus_per_task = 4;
+  assert_null(obstacle(c, &p));
+  c->s.request.cpus_per_task = 5;
+  assert_string_equal(obstacle(c, &p), "too few CPUs");
+  c->s.request = (ft_request){ .tasks = 9 };
+  assert_string_equal(obstacle(c, &p), "too few CPUs");
+  free(c);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(gpus_are_of_a_type_and_a_count),
     cmocka_unit_test(what_nodes_without_the_gpus_have_does_not_count),
     cmocka_unit_test(a_partition_must_have_cpus_enough),
+    cmocka_unit_test(a_partition_gives_so_many_cpus_of_a_node),
+    cmocka_unit_test(hosts_are_counted),
+    cmocka_unit_test(excluded_nodes_may_be_all_there_are),
     cmocka_unit_test(what_is_going_to_be_set_is_asked_for)
   };
 
