@@ -42,6 +42,7 @@ static const char option_names[FT_OPTIONS][20] = {
   [FT_OPTION_EXCLUSIVE] = "exclusive",
   [FT_OPTION_GPUS] = "gpus",
   [FT_OPTION_GPUS_PER_NODE] = "gpus-per-node",
+  [FT_OPTION_GPUS_PER_SOCKET] = "gpus-per-socket",
   [FT_OPTION_GPUS_PER_TASK] = "gpus-per-task",
   [FT_OPTION_GRES] = "gres",
   [FT_OPTION_JOBID] = "jobid",
@@ -58,6 +59,7 @@ static const char option_names[FT_OPTIONS][20] = {
   [FT_OPTION_RESERVATION] = "reservation",
   [FT_OPTION_THREADS_PER_CORE] = "threads-per-core",
   [FT_OPTION_TIME] = "time",
+  [FT_OPTION_TRES_PER_TASK] = "tres-per-task",
   [FT_OPTION_UID] = "uid",
   [FT_OPTION_WRAP] = "wrap"
 };
@@ -107,29 +109,6 @@ static uint32_t number_of(const char *value)
   return ft_text_u64(&text, UINT32_MAX - 2, &number) ? (uint32_t)number : 0;
 }
 
-/* GPUs a node: the sum of "gpu", "gpu:2", "gpu:a100:2" among gres, or a list of "a100:2" or "2". */
-static uint32_t gpus_in(const char *value, bool gres)
-{
-  struct ft_text text = ft_text_from(value), piece, part;
-  uint64_t total = 0;
-
-  while (ft_text_until(&text, ',', &piece)) {
-    uint64_t count = 1;
-
-    (void)ft_text_skip(&piece, "gres:");
-    if (gres && !ft_text_skip(&piece, "gpu"))
-      continue;
-    while (ft_text_until(&piece, ':', &part)) {
-      uint64_t number;
-
-      if (ft_text_u64(&part, 100000, &number) && part.at == part.end)
-        count = number;
-    }
-    total += count;
-  }
-  return total > 100000 ? 100000 : (uint32_t)total;
-}
-
 /*
  * --mem=0, which Slurm shows as "0?", is the whole node. Slurm shows whole
  * multiples of 1024 MiB with a suffix, and MiB without one.
@@ -175,29 +154,22 @@ static ft_command command_of(const struct ft_bridge *bridge, bool local)
   return FT_COMMAND_SBATCH;
 }
 
-static void read_gpus(const struct ft_bridge *bridge, ft_request *out)
+struct ft_gpus_asked ft_bridge_gpus(const struct ft_bridge *bridge)
 {
-  const char *gres = bridge->value[FT_OPTION_GRES], *job = bridge->value[FT_OPTION_GPUS];
-  const char *node = bridge->value[FT_OPTION_GPUS_PER_NODE];
-  const char *task = bridge->value[FT_OPTION_GPUS_PER_TASK];
-  uint64_t nodes = out->nodes ? out->nodes : 1;
-  uint64_t tasks = out->tasks ? (out->tasks + nodes - 1) / nodes : 1;
+  char *const *value = bridge->value;
 
-  if (gres)
-    out->gpus_per_node = gpus_in(gres, true);
-  if (node)
-    out->gpus_per_node = gpus_in(node, false);
-  if (!out->gpus_per_node && job)
-    out->gpus_per_node = (uint32_t)((gpus_in(job, false) + nodes - 1) / nodes);
-  if (out->tasks_per_node)
-    tasks = out->tasks_per_node;
-  if (!out->gpus_per_node && task)
-    out->gpus_per_node = gpus_in(task, false) * (uint32_t)(tasks < 1024 ? tasks : 1024);
+  return (struct ft_gpus_asked){ .value = { [FT_GPUS_NODE] = value[FT_OPTION_GPUS_PER_NODE],
+                                            [FT_GPUS_JOB] = value[FT_OPTION_GPUS],
+                                            [FT_GPUS_GRES] = value[FT_OPTION_GRES],
+                                            [FT_GPUS_TASK] = value[FT_OPTION_GPUS_PER_TASK],
+                                            [FT_GPUS_TRES] = value[FT_OPTION_TRES_PER_TASK],
+                                            [FT_GPUS_SOCKET] = value[FT_OPTION_GPUS_PER_SOCKET] } };
 }
 
 void ft_bridge_request(const struct ft_bridge *bridge, bool local, ft_request *out)
 {
   char *const *value = bridge->value;
+  struct ft_gpus_asked asked = ft_bridge_gpus(bridge);
 
   *out = (ft_request){ .command = command_of(bridge, local) };
   read_memory(bridge, out);
@@ -213,7 +185,7 @@ void ft_bridge_request(const struct ft_bridge *bridge, bool local, ft_request *o
   (void)ft_string_copy(value[FT_OPTION_CONSTRAINT], out->constraint, sizeof out->constraint);
   (void)ft_string_copy(value[FT_OPTION_CONTAINER], out->container, sizeof out->container);
   (void)ft_string_copy(value[FT_OPTION_GRES], out->gres, sizeof out->gres);
-  read_gpus(bridge, out);
+  out->gpus_per_node = ft_gpus_per_node(&asked, out);
   if (value[FT_OPTION_TIME])
     (void)ft_units_seconds(ft_text_from(value[FT_OPTION_TIME]), &out->time_limit_seconds);
   if (out->command == FT_COMMAND_SBATCH && value[FT_OPTION_ARRAY])

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "predictor/decide/gpus.h"
 #include "predictor/record/record.h"
 
 /* The options that have a say here. */
@@ -25,6 +26,7 @@ enum ft_option {
   FT_OPTION_EXCLUSIVE,
   FT_OPTION_GPUS,
   FT_OPTION_GPUS_PER_NODE,
+  FT_OPTION_GPUS_PER_SOCKET,
   FT_OPTION_GPUS_PER_TASK,
   FT_OPTION_GRES,
   FT_OPTION_JOBID,
@@ -41,6 +43,7 @@ enum ft_option {
   FT_OPTION_RESERVATION,
   FT_OPTION_THREADS_PER_CORE,
   FT_OPTION_TIME,
+  FT_OPTION_TRES_PER_TASK,
   FT_OPTION_UID,
   FT_OPTION_WRAP,
   FT_OPTIONS
@@ -67,6 +70,9 @@ void ft_bridge_release(struct ft_bridge *bridge);
 
 /* Copy the value of NAME, set or a default, cut to SIZE; false, and "", where it has none. */
 bool ft_bridge_get(const struct ft_bridge *bridge, const char *name, char *out, size_t size);
+
+/* What is asked of GPUs; it points into what was read. */
+struct ft_gpus_asked ft_bridge_gpus(const struct ft_bridge *bridge);
 
 /* What is asked of Slurm, from what was read. LOCAL: in srun. */
 void ft_bridge_request(const struct ft_bridge *bridge, bool local, ft_request *out);

@@ -60,9 +60,7 @@ int ft_elsewhere_apply(const struct ft_bridge *bridge, const struct ft_options *
   struct told *t = malloc(sizeof *t);
   struct ft_elsewhere_question q = {
     .submission = submission,
-    .asked = { .gpus = bridge->value[FT_OPTION_GPUS],
-               .gpus_per_node = bridge->value[FT_OPTION_GPUS_PER_NODE],
-               .gpus_per_task = bridge->value[FT_OPTION_GPUS_PER_TASK],
+    .asked = { .gpus = ft_bridge_gpus(bridge),
                .nodelist = bridge->value[FT_OPTION_NODELIST],
                .nodefile = bridge->value[FT_OPTION_NODEFILE],
                .reservation = bridge->value[FT_OPTION_RESERVATION],

@@ -93,12 +93,8 @@ static bool has_user_apps(const struct work *w)
 static bool asks_network(const struct work *w, const struct ft_settings *settings,
                          struct ft_network_asked *asked)
 {
-  static const struct {
-    enum ft_option option;
-    const char *name;
-  } where[] = { { FT_OPTION_GPUS_PER_NODE, "gpus-per-node" },
-                { FT_OPTION_GPUS, "gpus" },
-                { FT_OPTION_GRES, "gres" } };
+  struct ft_gpus_asked gpus = ft_bridge_gpus(w->bridge);
+  enum ft_gpus which = ft_gpus_find(&gpus);
 
   if (!w->options.mig && (!w->options.model || w->options.mode == FT_MODE_OFF))
     return false;
@@ -107,11 +103,10 @@ static bool asks_network(const struct work *w, const struct ft_settings *setting
                                       .mild = settings->reject ? NULL : "" };
   if (w->options.mode != FT_MODE_UNSET)
     asked->mode = ft_mode_name(w->options.mode);
-  for (size_t i = 0; i < sizeof where / sizeof *where && !asked->option; i++)
-    if (w->bridge->value[where[i].option]) {
-      asked->option = where[i].name;
-      asked->value = w->bridge->value[where[i].option];
-    }
+  if (which < FT_GPUS_OPTIONS) {
+    asked->option = ft_gpus_name(which);
+    asked->value = gpus.value[which];
+  }
   return true;
 }
 

@@ -22,12 +22,13 @@ bool ft_named_bytes(const char *name)
   return strcmp(name, "bytes") == 0 || (length > 6 && strcmp(name + length - 6, "_bytes") == 0);
 }
 
-static bool reads(const struct ft_expression *e, size_t variable)
+/* Where E first reads VARIABLE; -1: nowhere. */
+static int find(const struct ft_expression *e, size_t variable)
 {
   for (int i = 0; i < e->length; i++)
     if (e->symbol[i] == FT_SYMBOL_VARIABLE && e->variable[i] == variable)
-      return true;
-  return false;
+      return i;
+  return -1;
 }
 
 /* Variables in bytes are put into larger units, which are added to LEGEND. */
@@ -37,13 +38,16 @@ static int choose_units(struct ft_expression *e, const char *const *names, size_
   const char *before = legend->length ? "; " : "";
 
   for (size_t v = 0; v < variables; v++) {
+    int first = find(e, v);
     const char *unit;
     double of;
 
-    if (!reads(e, v) || !ft_named_bytes(names[v]))
+    if (first < 0 || !ft_named_bytes(names[v]))
       continue;
-    of = ft_units_of_bytes(fabs(e->scale[v]), &unit);
-    e->scale[v] /= of;
+    of = ft_units_of_bytes(fabs(e->scale[first]), &unit);
+    for (int i = first; i < e->length; i++)
+      if (e->symbol[i] == FT_SYMBOL_VARIABLE && e->variable[i] == v)
+        e->scale[i] /= of;
     if (ft_buf_printf(legend, "%s%s in %s", before, names[v], unit) < 0)
       return -1;
     before = ", ";

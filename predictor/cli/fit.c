@@ -119,18 +119,22 @@ static int run_method(int method, const struct ft_table *t, const struct options
   struct ft_outcome *out = calloc(o->seeds, sizeof *out);
   size_t *order = malloc(t->rows * sizeof *order), done = 0;
   struct ft_progress progress;
-  struct ft_fit_settings settings = { o->unit, (int)o->digits, o->symbolic, go_on, &progress, 0 };
+  /* the paper's primitives, and the rows decide about one more, but where somebody chose them */
+  unsigned more = o->primitives ? 0 : 1u << FT_SYMBOL_MINIMUM;
+  double turns = (double)o->generations * (more ? 2 : 1);
+  struct ft_fit_settings settings = { o->unit, (int)o->digits, o->symbolic, more, go_on, &progress,
+                                      0 };
   struct ft_split split = { 0 };
   int status = -1;
 
-  ft_progress_start(&progress, method_names[method], (double)o->generations * (double)o->seeds);
+  ft_progress_start(&progress, method_names[method], turns * (double)o->seeds);
   if (!out || !order || ft_split_open(t, &split) < 0) {
     ft_error_errno(err, "fit");
     goto out;
   }
   while (done < o->seeds && (!interrupted || !done)) {
     ft_split_draw(t, o->test, o->seed + done, order, &split);
-    settings.before = (double)o->generations * (double)done;
+    settings.before = turns * (double)done;
     if (ft_fit(method, t, &split, &settings, o->seed + done, &out[done], err) < 0) {
       done++;
       goto out;
@@ -305,7 +309,7 @@ int ft_command_fit(int argc, char **argv)
     { 0, "crossover", "P", "probability of crossover (1)", FT_OPTION_DOUBLE,
       &o.symbolic.crossover },
     { 0, "mutation", "P", "probability of mutation (0.5)", FT_OPTION_DOUBLE, &o.symbolic.mutation },
-    { 0, "primitives", "LIST", "add,multiply,square,cube; also subtract, divide, root, ...",
+    { 0, "primitives", "LIST", "add,multiply,square,cube, and min if the rows say so",
       FT_OPTION_STRING, &o.primitives },
     { 0, "drawn-constants", NULL, "keep constants as drawn, do not fit them", FT_OPTION_FLAG,
       &o.drawn_constants },

@@ -36,6 +36,7 @@ struct ft_fit_settings {
   const char *unit;                     /* of the target; NULL: bytes, in what suits them */
   int digits;                           /* of coefficients */
   struct ft_symbolic_settings symbolic; /* but for seed and progress */
+  unsigned more;                        /* primitives that the rows may switch on */
   bool (*go_on)(void);                  /* false ends the search with the best so far */
   struct ft_progress *progress;
   double before;

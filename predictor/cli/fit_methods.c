@@ -101,7 +101,7 @@ static void score(predictor *f, const void *model, const struct ft_split *s, siz
 
 struct linear {
   bool log;
-  double c[FT_EXPRESSION_VARIABLES + 1];
+  double *c; /* the intercept, then one a feature */
 };
 
 static double linear_at(const void *model, const double *x, size_t columns)
@@ -132,13 +132,13 @@ static void print_linear(const struct linear *l, const struct ft_table *t, const
 static int fit_linear(bool logarithms, const struct ft_table *t, const struct ft_split *s,
                       const struct ft_fit_settings *o, struct ft_outcome *out, struct ft_error *err)
 {
-  struct linear l = { .log = logarithms };
+  struct linear l = { .log = logarithms, .c = calloc(t->columns + 1, sizeof *l.c) };
   size_t n = s->train;
   double *x = malloc(n * t->columns * sizeof *x), *y = malloc(n * sizeof *y);
   double *w = malloc(n * sizeof *w);
   int status = -1;
 
-  if (!x || !y || !w) {
+  if (!x || !y || !w || !l.c) {
     ft_error_errno(err, "fit");
     goto out;
   }
@@ -166,6 +166,7 @@ out:
   free(w);
   free(y);
   free(x);
+  free(l.c);
   return status;
 }
 
@@ -233,7 +234,8 @@ static int fit_symbolic(const struct ft_table *t, const struct ft_split *s,
   settings.seed = seed;
   settings.progress = tick;
   settings.data = &own;
-  if (ft_symbolic_fit(s->train_x, s->train_y, s->train, t->columns, &settings, result, err) < 0)
+  if (ft_symbolic_fit_more(s->train_x, s->train_y, s->train, t->columns, &settings, o->more, result,
+                           err) < 0)
     goto out;
   for (size_t i = 0; i < t->columns; i++)
     names[i] = t->names[i];

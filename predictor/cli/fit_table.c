@@ -13,7 +13,7 @@
 #include "predictor/core/text.h"
 #include "predictor/learn/symbolic.h"
 
-enum { ROWS = 1000000 };
+enum { ROWS = 1000000, NUMBERS = 24 * ROWS /* features of all rows: 192 MB */ };
 
 static int find_field(const struct ft_csv *csv, const char *name, size_t *field)
 {
@@ -31,13 +31,22 @@ static int add_column(const struct ft_csv *csv, struct ft_table *t, const char *
   size_t at = t->columns;
 
   if (at > FT_EXPRESSION_VARIABLES)
-    return ft_error_set(err, "more than %d features", FT_EXPRESSION_VARIABLES);
+    return ft_error_set(err, "%s: more than %d features; --features chooses columns", csv->name,
+                        FT_EXPRESSION_VARIABLES);
   if (!ft_string_copy(name, t->names[at], sizeof t->names[at]))
-    return ft_error_set(err, "column \"%s\": a name of more than %zu bytes", name,
+    return ft_error_set(err, "%s: column \"%s\": a name of more than %zu bytes", csv->name, name,
                         sizeof t->names[at] - 1);
   if (find_field(csv, name, &t->field[at]) < 0)
-    return ft_error_set(err, "%s: line %llu: no column \"%s\"", csv->name,
-                        (unsigned long long)csv->line, name);
+    return ft_error_set(err, "%s: line %llu: no column \"%s\"; the first is \"%.60s\"", csv->name,
+                        (unsigned long long)csv->line, name, csv->field[0]);
+  for (size_t i = t->field[at] + 1; i < csv->count; i++)
+    if (strcmp(csv->field[i], name) == 0)
+      return ft_error_set(err, "%s: line %llu: columns %zu and %zu are both called \"%s\"",
+                          csv->name, (unsigned long long)csv->line, t->field[at] + 1, i + 1, name);
+  for (size_t i = 0; i < at; i++)
+    if (t->field[i] == t->field[at])
+      return ft_error_set(err, "%s: column \"%s\" is named twice; the target is no feature",
+                          csv->name, name);
   t->columns++;
   return 0;
 }
@@ -49,6 +58,7 @@ static int read_header(const struct ft_csv *csv, const char *target, const char 
   struct ft_text list = ft_text_from(features), piece;
   char name[64];
 
+  t->fields = csv->count;
   t->holds = held != NULL;
   if (held && find_field(csv, held, &t->held_field) < 0)
     return ft_error_set(err, "%s: line %llu: no column \"%s\"", csv->name,
@@ -89,11 +99,13 @@ static int read_held(const struct ft_csv *csv, struct ft_table *t, struct ft_err
 static int add_row(const struct ft_csv *csv, struct ft_table *t, struct ft_error *err)
 {
   if (t->rows == t->room) {
-    size_t room = !t->room ? 256 : 2 * t->room < ROWS ? 2 * t->room : ROWS;
+    size_t most = NUMBERS / t->columns < ROWS ? NUMBERS / t->columns : ROWS;
+    size_t room = !t->room ? 256 : 2 * t->room < most ? 2 * t->room : most;
     double *x, *y;
 
-    if (t->rows == ROWS)
-      return ft_csv_fail(csv, 0, "row", err, "more than a million rows");
+    if (t->rows == most)
+      return ft_error_set(err, "%s: line %llu: more than %zu rows of %zu features", csv->name,
+                          (unsigned long long)csv->line, most, t->columns);
     x = realloc(t->x, room * t->columns * sizeof *x);
     if (x)
       t->x = x;
@@ -111,6 +123,9 @@ static int add_row(const struct ft_csv *csv, struct ft_table *t, struct ft_error
       return ft_error_errno(err, "%s", csv->name);
     t->room = room;
   }
+  if (csv->count > t->fields)
+    return ft_error_set(err, "%s: line %llu: %zu values in %zu columns", csv->name,
+                        (unsigned long long)csv->line, csv->count, t->fields);
   for (size_t c = 0; c <= t->columns; c++) {
     double *to = c < t->columns ? &t->x[t->rows * t->columns + c] : &t->y[t->rows];
 
@@ -118,7 +133,8 @@ static int add_row(const struct ft_csv *csv, struct ft_table *t, struct ft_error
       return ft_error_set(err, "%s: line %llu: no value for \"%s\"", csv->name,
                           (unsigned long long)csv->line, t->names[c]);
     if (!ft_text_is_double(ft_text_trim(ft_text_from(csv->field[t->field[c]])), to))
-      return ft_csv_fail(csv, t->field[c], t->names[c], err, "expected a number");
+      return ft_csv_fail(csv, t->field[c], t->names[c], err,
+                         "expected a number; --features chooses columns");
     if (fabs(*to) > FT_SYMBOLIC_MOST)
       return ft_csv_fail(csv, t->field[c], t->names[c], err, "expected at most 1e100");
   }

@@ -8,6 +8,7 @@
 
 struct ft_table {
   size_t rows, room, columns;
+  size_t fields;                               /* of a line */
   char names[FT_EXPRESSION_VARIABLES + 1][64]; /* the features, then the target */
   size_t field[FT_EXPRESSION_VARIABLES + 1];   /* of a record, by column */
   double *x, *y;                               /* x[row * columns + column] */

@@ -6,6 +6,7 @@
 #ifndef FT_CLI_HELPER_H
 #define FT_CLI_HELPER_H
 
+#include "predictor/cli/predict_model.h"
 #include "predictor/core/buf.h"
 #include "predictor/estimate/mig.h"
 #include "predictor/request/frame.h"
@@ -19,6 +20,8 @@ struct ft_helper_gpu {
   struct ft_estimate estimate;
   bool has_estimate, has_slice;
   struct ft_mig_profile slice; /* that the job names, or is given */
+  struct ft_instead instead[FT_INSTEADS];
+  size_t instead_count;
 };
 
 struct ft_helper_question {

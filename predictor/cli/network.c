@@ -5,7 +5,6 @@
  */
 #include "config.h"
 
-#include <ctype.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,17 +12,15 @@
 #include <unistd.h>
 
 #include "predictor/cli/helper.h"
+#include "predictor/cli/measured.h"
 #include "predictor/cli/predict_model.h"
-#include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
 #include "predictor/decide/decide.h"
 #include "predictor/decide/slice.h"
 #include "predictor/estimate/gpu_params.h"
-#include "predictor/estimate/gpu_refine.h"
 #include "predictor/estimate/gpu_runs.h"
 #include "predictor/graph/analyse.h"
-#include "predictor/online/gpus.h"
 #include "predictor/record/layout.h"
 
 /* All that an answer needs; too large for a stack. */
@@ -42,13 +39,7 @@ struct work {
   const struct ft_gpu *gpu;   /* NULL: none that is known */
   struct ft_graph *graph;
   struct ft_gpu_memory memory;
-  ft_gpus gpus;         /* what networks have needed on the cluster's */
-  ft_network_run *runs; /* of them those on such a GPU */
-  size_t run_count;
-  uint32_t hashes[sizeof((ft_gpus *)0)->kinds / sizeof *((ft_gpus *)0)->kinds];
-  size_t hash_count;
-  ft_model model; /* of the app, where it is known */
-  bool has_model;
+  struct ft_measured measured;
   struct ft_estimate estimate; /* of one GPU's memory, or of the host's */
   char subject[160], evidence[160];
 };
@@ -60,22 +51,6 @@ void ft_helper_hand_over(char **argv, const struct ft_buf *input)
 }
 
 /* ---- what is asked ---- */
-
-/* Slices that the site has added to those that are known. */
-static int read_slices(struct work *w, int state_fd, struct ft_error *err)
-{
-  struct ft_buf text;
-  int status = 0;
-
-  ft_mig_known(&w->table);
-  ft_buf_init(&text, FT_LIMIT_CONFIG);
-  if (faccessat(state_fd, FT_LAYOUT_MIG, F_OK, 0) == 0 &&
-      (ft_io_read_file(state_fd, FT_LAYOUT_MIG, &text, err) < 0 ||
-       ft_mig_read(&w->table, ft_buf_text(&text), FT_LAYOUT_MIG, err) < 0))
-    status = -1;
-  ft_buf_free(&text);
-  return status;
-}
 
 /* Cluster and policy; without a site file the defaults hold. */
 static int read_site(struct work *w, struct ft_error *err)
@@ -90,7 +65,7 @@ static int read_site(struct work *w, struct ft_error *err)
   }
   ft_policy_resolve(known ? &w->site : NULL, request->partition, request->account,
                     w->asked->frame->description.user_name, &w->policy);
-  status = read_slices(w, fd, err);
+  status = ft_measured_slices(fd, &w->table, err);
   if (fd >= 0)
     close(fd);
   return status;
@@ -121,17 +96,6 @@ static int take_params(struct work *w, struct ft_error *err)
   return 0;
 }
 
-static const struct ft_gpu *gpu_called(const struct work *w, const char *name)
-{
-  const struct ft_gpu *gpu;
-
-  for (size_t i = 0; name && name[0] && (gpu = ft_gpu_at(i)); i++)
-    if (!gpu->host && ft_mig_names_gpu(&w->table, name) &&
-        ft_mig_may_be(&w->table, name, gpu->name))
-      return gpu;
-  return NULL;
-}
-
 /* Which GPU it runs on; "cpu" where no GPU is asked for. */
 static int find_gpu(struct work *w, struct ft_error *err)
 {
@@ -147,9 +111,9 @@ static int find_gpu(struct work *w, struct ft_error *err)
   }
   w->gpu = w->place.gpu ? ft_gpu_find(w->place.gpu) : NULL;
   if (!w->gpu)
-    w->gpu = gpu_called(w, w->question.gpu);
+    w->gpu = ft_mig_gpu_called(&w->table, w->question.gpu);
   if (!w->gpu)
-    w->gpu = gpu_called(w, w->device);
+    w->gpu = ft_mig_gpu_called(&w->table, w->device);
   return 0;
 }
 
@@ -213,79 +177,23 @@ static int look(const char *path, struct ft_error *err)
   return 0;
 }
 
-/* Letters and digits of NAME alone, small. */
-static void plain(const char *name, char *out, size_t size)
-{
-  size_t length = 0;
-
-  for (; *name && length + 1 < size; name++)
-    if (isalnum((unsigned char)*name))
-      out[length++] = (char)tolower((unsigned char)*name);
-  out[length] = '\0';
-}
-
-/* Whether what NVML calls MEASURED is the GPU that it runs on. */
-static bool is_kind(const struct work *w, const char *measured)
-{
-  const char *typed = w->device[0] ? w->device : w->place.gres;
-  char name[96], nvml[64];
-
-  if (w->gpu)
-    return ft_mig_names_gpu(&w->table, measured) &&
-           ft_mig_may_be(&w->table, measured, w->gpu->name);
-  plain(strncmp(typed, "gpu:", 4) == 0 ? typed + 4 : typed, name, sizeof name);
-  plain(measured, nvml, sizeof nvml);
-  return name[0] ? strstr(nvml, name) != NULL : w->gpus.kinds_count == 1;
-}
-
 /* What was measured here of this app and of other networks on such a GPU. */
 static void read_measured(struct work *w, const ft_submission *submission)
 {
+  const struct ft_measured_gpu gpu = { w->gpu, w->device[0] ? w->device : w->place.gres };
   int fd = open(w->asked->state, O_PATH | O_DIRECTORY | O_CLOEXEC);
-  size_t most = 0;
 
-  if (fd < 0)
-    return;
-  if (ft_record_read(FT_RECORD_GPUS, fd, FT_LAYOUT_GPUS, &w->gpus, NULL) < 0)
-    w->gpus.kinds_count = 0;
-  w->has_model =
-      ft_layout_read_model(fd, (uint32_t)getuid(), submission->app, &w->model, NULL) == 0;
-  close(fd);
-  for (size_t i = 0; i < w->gpus.kinds_count; i++)
-    most += w->gpus.kinds[i].runs_count;
-  w->runs = most ? malloc(most * sizeof *w->runs) : NULL;
-  for (size_t i = 0; i < w->gpus.kinds_count && w->runs; i++) {
-    const ft_gpu_kind *kind = &w->gpus.kinds[i];
-
-    if (!is_kind(w, kind->name))
-      continue;
-    w->hashes[w->hash_count++] = ft_gpus_hash(kind->name);
-    memcpy(w->runs + w->run_count, kind->runs, kind->runs_count * sizeof *kind->runs);
-    w->run_count += kind->runs_count;
-  }
+  ft_measured_read(fd, &w->table, &gpu, getuid(), submission->app, &w->measured);
+  if (fd >= 0)
+    close(fd);
 }
 
 /* MEMORY, played for GPU, made better by that. */
 static void refine(void *context, const struct ft_gpu *gpu, struct ft_gpu_memory *memory)
 {
   const struct work *w = context;
-  struct ft_gpu_device device;
 
-  if (gpu && gpu->host)
-    return;
-  ft_gpu_device_fit(w->runs, w->run_count, (double)memory->context_bytes, memory->network_bytes,
-                    &device);
-  ft_gpu_refine(memory, gpu, &device, w->has_model ? &w->model : NULL, w->hashes, w->hash_count);
-}
-
-static void say_evidence(struct work *w)
-{
-  if (w->memory.estimate.runs)
-    (void)snprintf(w->evidence, sizeof w->evidence, "by its operators, %u runs of it%s",
-                   w->memory.estimate.runs, w->run_count ? " and others on this GPU" : "");
-  else if (w->run_count)
-    (void)snprintf(w->evidence, sizeof w->evidence,
-                   "by its operators, %zu runs of networks on this GPU", w->run_count);
+  ft_measured_refine(&w->measured, gpu, memory);
 }
 
 static int read_network(struct work *w, ft_submission *submission, struct ft_error *err)
@@ -303,24 +211,16 @@ static int read_network(struct work *w, ft_submission *submission, struct ft_err
   add_feature(submission, "model_activations", analysis.cost.activations);
   if (ft_gpu_memory(w->graph, w->gpu, &w->run, &w->memory, err) < 0)
     return -1;
-  (void)snprintf(w->evidence, sizeof w->evidence, "by its operators%s",
-                 !w->gpu || w->gpu->measured ? "" : ", no run on this GPU is known");
   if (!w->gpu || !w->gpu->host) {
     add_feature(submission, FT_FEATURE_NETWORK, (int64_t)w->memory.network_bytes);
     read_measured(w, submission);
     refine(w, w->gpu, &w->memory);
-    say_evidence(w);
   }
+  ft_measured_evidence(&w->measured, w->gpu, &w->memory, w->evidence, sizeof w->evidence);
   w->estimate = w->gpu && w->gpu->host ? w->memory.estimate : w->memory.need;
   printable_name(w->network->file, name);
   (void)snprintf(w->subject, sizeof w->subject, "%s of batch %lld of %s",
                  w->run.training ? "training" : "inference", (long long)w->run.sizes.batch, name);
-  if (w->memory.loop_bytes > 0)
-    (void)snprintf(w->evidence + strlen(w->evidence), sizeof w->evidence - strlen(w->evidence),
-                   ", its loops counted: an upper bound");
-  if (!w->memory.complete)
-    (void)snprintf(w->evidence + strlen(w->evidence), sizeof w->evidence - strlen(w->evidence),
-                   ", some sizes are not known: a lower bound");
   return 0;
 }
 
@@ -366,7 +266,8 @@ static struct ft_gpu_part part_of(const struct work *w)
 /* "it would fit with precision=amp (2.1 GiB, a step takes about x 0.5), ... or device=cpu ..." */
 static void say_instead(struct work *w, ft_network *network)
 {
-  struct ft_instead list[FT_INSTEADS];
+  struct ft_helper_gpu none, *gpu = w->asked->gpu ? w->asked->gpu : &none;
+  struct ft_instead *list = gpu->instead;
   size_t count = ft_instead_find(
       &(struct ft_instead_question){ .graph = w->graph,
                                      .part = part_of(w),
@@ -378,20 +279,23 @@ static void say_instead(struct work *w, ft_network *network)
       list);
   struct ft_buf text;
 
+  gpu->instead_count = count;
   if (!count || network->lines_count == sizeof network->lines / sizeof *network->lines)
     return;
   ft_buf_init(&text, sizeof network->lines[0] - 1);
   for (size_t i = 0; i < count; i++) {
-    char bytes[32], time[32] = "";
+    char bytes[32], times[32], most[48], time[64] = "";
 
     if (list[i].time > 0)
-      (void)snprintf(time, sizeof time, ", %sx %.2g", i ? "" : "a step takes about ", list[i].time);
-    (void)ft_buf_printf(&text, "%s%s (%s%s)",
+      (void)snprintf(time, sizeof time, ", %sx %s", i ? "" : "a step takes about ",
+                     ft_instead_times(list[i].time, times));
+    (void)ft_buf_printf(&text, "%s%s (%s%s%s)",
                         i == 0          ? "it would fit with "
                         : i + 1 < count ? ", "
                                         : " or ",
                         list[i].setting,
-                        ft_units_show_bytes((uint64_t)list[i].bytes, bytes, sizeof bytes), time);
+                        ft_units_show_bytes((uint64_t)list[i].bytes, bytes, sizeof bytes), time,
+                        ft_instead_most(&list[i], most));
   }
   (void)ft_string_copy(ft_buf_text(&text), network->lines[network->lines_count++],
                        sizeof network->lines[0]);
@@ -458,7 +362,7 @@ fail:
 out:
   if (w) {
     ft_graph_free(w->graph);
-    free(w->runs);
+    ft_measured_free(&w->measured);
   }
   free(w);
 }

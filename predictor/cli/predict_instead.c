@@ -5,10 +5,13 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "predictor/cli/predict_model.h"
+#include "predictor/core/text.h"
 
 enum { GPUS = 64, SEGMENTS = 64 }; /* more of neither is suggested */
 
@@ -71,7 +74,10 @@ static unsigned at_least_one(unsigned n)
   return n ? n : 1;
 }
 
-/* The largest batch below the one asked for, in training with the passes that make up a step. */
+/*
+ * The largest batch below the one asked for. In training the samples of a step are shared out among
+ * as few passes as it allows: so many of that batch would be more samples than were asked for.
+ */
 static void try_batch(struct search *s)
 {
   const struct ft_gpu_run *run = &s->asked->run;
@@ -93,14 +99,21 @@ static void try_batch(struct search *s)
   if (!low)
     return;
   passes = (run->sizes.batch + low - 1) / low;
-  other.sizes.batch = low;
+  other.sizes.batch = run->training ? (run->sizes.batch + passes - 1) / passes : low;
+  if (other.sizes.batch < low && !fits(s, &other, &best)) {
+    other.sizes.batch = low;
+    (void)fits(s, &other, &best);
+  }
   if (run->training)
     found(s, "batch", &best, price(s, &s->asked->part, &other, &best, (double)passes),
-          "batch=%lld,accumulate=%lld", (long long)low,
+          "batch=%lld,accumulate=%lld", (long long)other.sizes.batch,
           (long long)passes * at_least_one(run->accumulate));
   else
-    found(s, "batch", &best, price(s, &s->asked->part, &other, &best, (double)passes), "batch=%lld",
-          (long long)low);
+    found(s, "batch", &best,
+          price(s, &s->asked->part, &other, &best, (double)run->sizes.batch / (double)low),
+          "batch=%lld", (long long)low);
+  if (s->count)
+    s->list[s->count - 1].largest_batch = low;
 }
 
 /* Segments of activation checkpointing (Chen et al. 2016), as few as do. */
@@ -200,4 +213,27 @@ size_t ft_instead_find(const struct ft_instead_question *question,
   try_offload(&s);
   try_cpu(&s);
   return s.count;
+}
+
+const char *ft_instead_most(const struct ft_instead *one, char out[48])
+{
+  struct ft_text text = ft_text_from(one->setting);
+  uint64_t batch = 0;
+
+  out[0] = '\0';
+  if (ft_text_skip(&text, "batch=") && ft_text_u64(&text, INT64_MAX, &batch) &&
+      one->largest_batch > (long long)batch)
+    (void)snprintf(out, 48, "; batch=%lld at most", one->largest_batch);
+  return out;
+}
+
+const char *ft_instead_times(double time, char out[32])
+{
+  double unit = time >= 99.5 ? pow(10, floor(log10(time)) - 1) : 0;
+
+  if (unit > 0)
+    (void)snprintf(out, 32, "%.0f", unit * round(time / unit));
+  else
+    (void)snprintf(out, 32, "%.2g", time);
+  return out;
 }

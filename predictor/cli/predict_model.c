@@ -3,30 +3,40 @@
 
 #include <fcntl.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "predictor/cli/cli.h"
+#include "predictor/cli/measured.h"
 #include "predictor/cli/predict_model.h"
+#include "predictor/cli/predict_network.h"
+#include "predictor/cli/state.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
+#include "predictor/decide/slice.h"
 #include "predictor/estimate/gpu_params.h"
 #include "predictor/history/json.h"
+#include "predictor/record/layout.h"
 
 #define MIB 1048576.0
 
-/* With this probability a slice, or the GPU, holds what is predicted. */
-static const double safe = 0.95;
+/* With this probability a slice, or the GPU, holds what is predicted; a site has its own. */
+static const double usual = 0.95;
 
 struct answer {
   const struct ft_asked *asked;
-  const char *command;
-  char device[64]; /* of the params; "" where they say nothing */
+  char device[64], input[64]; /* of the params; "" where they say nothing */
   const struct ft_gpu *gpu;
   struct ft_gpu_run run;
   struct ft_gpu_memory memory;
   struct ft_mig_table mig;
   const struct ft_mig_profile *slice;
+  ft_site site;
+  double safe;
+  struct ft_measured measured;
+  char evidence[160];
   struct ft_instead instead[FT_INSTEADS];
   size_t instead_count;
   double runs_out;
@@ -43,10 +53,12 @@ static int take_params(struct answer *a, const char *params, struct ft_error *er
 
     if (!ft_text_until(&one, '=', &name))
       name = one;
-    if (ft_text_equals(name, "device") && ft_text_copy(one, a->device, sizeof a->device))
+    if ((ft_text_equals(name, "device") && ft_text_copy(one, a->device, sizeof a->device)) ||
+        (ft_text_equals(name, "input") && ft_text_copy(one, a->input, sizeof a->input)))
       continue;
     if (ft_gpu_params_set(&a->run, name, one) <= 0)
-      return ft_error_set(err, "--params: \"%.*s\": with --model expected device, " FT_GPU_PARAMS,
+      return ft_error_set(err,
+                          "--params: \"%.*s\": with --model expected device, input, " FT_GPU_PARAMS,
                           (int)ft_text_left(&whole), whole.at);
   }
   return 0;
@@ -73,7 +85,11 @@ static int take_run(struct answer *a, struct ft_error *err)
                   err) < 0 ||
       take_option("precision", asked->precision, "fp32, tf32, amp, bf16 or fp16", run, err) < 0)
     return -1;
-  return asked->params ? take_params(a, asked->params, err) : 0;
+  if (asked->params && take_params(a, asked->params, err) < 0)
+    return -1;
+  if (a->input[0])
+    run->sizes.input = a->input;
+  return 0;
 }
 
 static int take_device(struct answer *a, struct ft_error *err)
@@ -81,7 +97,8 @@ static int take_device(struct answer *a, struct ft_error *err)
   const char *name = a->device[0] ? a->device : a->asked->device;
   char names[256] = "";
 
-  a->gpu = name ? ft_gpu_find(name) : ft_gpu_at(0);
+  ft_mig_known(&a->mig);
+  a->gpu = name ? ft_mig_gpu_called(&a->mig, name) : ft_gpu_at(0);
   if (a->gpu)
     return 0;
   for (size_t i = 0; ft_gpu_at(i); i++) {
@@ -93,19 +110,47 @@ static int take_device(struct answer *a, struct ft_error *err)
   return ft_error_set(err, "--device=%s: expected one of %s", name, names);
 }
 
-static int take_mig(const struct ft_asked *asked, struct ft_mig_table *table, struct ft_error *err)
+/* The lines of --mig-file. */
+static int take_mig(struct answer *a, struct ft_error *err)
 {
   struct ft_buf text;
   int status = 0;
 
-  ft_mig_known(table);
-  if (!asked->mig_file)
+  if (!a->asked->mig_file)
     return 0;
   ft_buf_init(&text, FT_LIMIT_CONFIG);
-  if (ft_io_read_file(AT_FDCWD, asked->mig_file, &text, err) < 0 ||
-      ft_mig_read(table, ft_buf_text(&text), asked->mig_file, err) < 0)
+  if (ft_io_read_file(AT_FDCWD, a->asked->mig_file, &text, err) < 0 ||
+      ft_mig_read(&a->mig, ft_buf_text(&text), a->asked->mig_file, err) < 0)
     status = -1;
   ft_buf_free(&text);
+  return status;
+}
+
+/* What a site knows and wants, where there is one: only a folder that is named must be there. */
+static int take_site(struct answer *a, struct ft_error *err)
+{
+  const struct ft_asked *asked = a->asked;
+  const struct ft_measured_gpu gpu = { a->gpu, "" };
+  struct ft_config config;
+  struct ft_user user;
+  ft_policy policy;
+  int fd, status;
+
+  a->safe = usual;
+  if (ft_find_user(asked->user, &user, err) < 0)
+    return -1;
+  fd = ft_open_state(asked->state, &config, err);
+  if (fd < 0 && asked->state)
+    return -1;
+  if (fd >= 0 && ft_layout_read_site(fd, &a->site, NULL) == 0) {
+    ft_policy_resolve(&a->site, asked->partition ? asked->partition : "",
+                      asked->account ? asked->account : "", user.name, &policy);
+    a->safe = ft_slice_probability(&policy);
+  }
+  status = ft_measured_slices(fd, &a->mig, err);
+  ft_measured_read(fd, &a->mig, &gpu, user.uid, asked->app, &a->measured);
+  if (fd >= 0)
+    close(fd);
   return status;
 }
 
@@ -139,38 +184,25 @@ static json_t *slice_json(const struct answer *a)
 {
   if (!a->slice)
     return json_null();
-  return json_pack("{s:s, s:s, s:o}", "gpu", a->slice->gpu, "profile", a->slice->name,
-                   "memory_bytes", bytes_json(a->slice->memory_mib * MIB));
-}
-
-static json_t *instead_json(const struct answer *a)
-{
-  json_t *list = json_array();
-
-  for (size_t i = 0; i < a->instead_count; i++) {
-    const struct ft_instead *x = &a->instead[i];
-    bool host = strcmp(x->change, "cpu") == 0;
-
-    json_array_append_new(
-        list, json_pack("{s:s, s:s, s:o, s:o, s:o}", "change", x->change, "setting", x->setting,
-                        "peak_memory_bytes", host ? bytes_json(x->bytes) : json_null(),
-                        "gpu_memory_bytes", host ? json_null() : bytes_json(x->bytes), "step_time",
-                        ft_json_number(x->time > 0, x->time)));
-  }
-  return list;
+  return json_pack("{s:s, s:s, s:o, s:f}", "gpu", a->slice->gpu, "profile", a->slice->name,
+                   "memory_bytes", bytes_json(a->slice->memory_mib * MIB), "p_oom",
+                   ft_estimate_exceeds(&a->memory.need, a->slice->memory_mib * MIB));
 }
 
 static int print_json(const struct answer *a)
 {
   return ft_json_print(json_pack(
-      "{s:n, s:i, s:s, s:o, s:o, s:n, s:n, s:o, s:[], s:n, s:s, s:o, s:b, s:o, s:o, s:o}", "app",
-      "runs", 0, "method", a->memory.estimate.method, "peak_memory_bytes",
+      "{s:s?, s:i, s:s, s:o, s:o, s:n, s:n, s:o, s:f, s:[], s:n, s:s, s:o, s:b, s:I, s:o, s:o, "
+      "s:o}",
+      "app", a->asked->app, "runs", (int)a->memory.estimate.runs, "method",
+      a->memory.estimate.method, "peak_memory_bytes",
       a->gpu->host ? quantiles(&a->memory.estimate) : json_null(), "gpu_memory_bytes",
       a->gpu->host ? json_null() : quantiles(&a->memory.estimate), "runtime_seconds",
-      "energy_joules", "mig", slice_json(a), "relative", "decision", "device", a->gpu->name,
-      "device_bytes", bytes_json(a->gpu->memory_mib * MIB), "device_measured",
-      (int)a->gpu->measured, "p_oom", ft_json_number(!a->gpu->host, a->runs_out), "parts", parts(a),
-      "instead", instead_json(a)));
+      "energy_joules", "mig", slice_json(a), "mig_probability", a->safe, "relative", "decision",
+      "device", a->gpu->name, "device_bytes", bytes_json(a->gpu->memory_mib * MIB),
+      "device_measured", (int)a->gpu->measured, "device_runs", (json_int_t)a->measured.run_count,
+      "p_oom", ft_json_number(!a->gpu->host, a->runs_out), "parts", parts(a), "instead",
+      ft_predict_instead_json(a->instead, a->instead_count)));
 }
 
 static const char *show(double bytes, char out[32])
@@ -181,14 +213,12 @@ static const char *show(double bytes, char out[32])
 static int print_text(const struct answer *a)
 {
   const struct ft_gpu_memory *m = &a->memory;
-  char one[32], two[32], three[32], four[32];
+  char one[32], two[32], three[32], four[32], most[48];
 
-  printf("%s of batch %lld needs %s of %s, 95 %% below %s%s%s\n",
+  printf("%s of batch %lld needs %s of %s, 95 %% below %s (%s)\n",
          a->run.training ? "training" : "inference", (long long)a->run.sizes.batch,
          show(m->bytes, one), a->gpu->host ? "memory" : "GPU memory",
-         show(ft_estimate_quantile(&m->estimate, safe), two),
-         a->gpu->measured ? "" : " (no run on this GPU is known)",
-         m->complete ? "" : "; some sizes are not known: a lower bound");
+         show(ft_estimate_quantile(&m->estimate, 0.95), two), a->evidence);
   printf("parameters %s, gradients %s, optimiser %s", show((double)m->parameter_bytes, one),
          show((double)m->gradient_bytes, two), show((double)m->optimizer_bytes, three));
   printf(", activations %s", show((double)m->activation_bytes, four));
@@ -199,10 +229,10 @@ static int print_text(const struct answer *a)
         "of the activations at most %s in loops that are counted, not followed: an upper bound\n",
         show((double)m->loop_bytes, one));
   if (a->slice)
-    printf("smallest MIG slice of %s: %s (%s)\n", a->gpu->name, a->slice->name,
-           show(a->slice->memory_mib * MIB, one));
+    printf("smallest MIG slice of %s that holds it at %.4g %%: %s (%s)\n", a->gpu->name,
+           100 * a->safe, a->slice->name, show(a->slice->memory_mib * MIB, one));
   else if (!a->gpu->host)
-    printf("no MIG slice of %s that is known holds it\n", a->gpu->name);
+    printf("no MIG slice of %s that is known holds it at %.4g %%\n", a->gpu->name, 100 * a->safe);
   if (a->instead_count)
     printf("%s runs out of memory (%.3g %%); what would fit:\n", a->gpu->name, 100 * a->runs_out);
   for (size_t i = 0; i < a->instead_count; i++) {
@@ -210,18 +240,27 @@ static int print_text(const struct answer *a)
 
     printf("  %s: %s", x->setting, show(x->bytes, one));
     if (x->time > 0)
-      printf(", a step takes about x %.2g", x->time);
-    printf("\n");
+      printf(", a step takes about x %s", ft_instead_times(x->time, two));
+    printf("%s\n", ft_instead_most(x, most));
   }
   return fflush(stdout) == 0 && !ferror(stdout) ? FT_EXIT_DONE : FT_EXIT_SYSTEM;
+}
+
+static void refine(void *context, const struct ft_gpu *gpu, struct ft_gpu_memory *memory)
+{
+  const struct answer *a = context;
+
+  ft_measured_refine(&a->measured, gpu, memory);
 }
 
 static int answer(struct answer *a, struct ft_graph *graph)
 {
   int status;
 
+  refine(a, a->gpu, &a->memory);
+  ft_measured_evidence(&a->measured, a->gpu, &a->memory, a->evidence, sizeof a->evidence);
   if (!a->gpu->host) {
-    a->slice = ft_mig_choose(&a->mig, a->gpu->name, NULL, &a->memory.need, safe);
+    a->slice = ft_mig_choose(&a->mig, a->gpu->name, NULL, &a->memory.need, a->safe);
     a->runs_out = ft_gpu_memory_runs_out(&a->memory, a->gpu);
   }
   if (a->runs_out > 0.5)
@@ -230,7 +269,9 @@ static int answer(struct answer *a, struct ft_graph *graph)
                                                        .part.gpu = a->gpu,
                                                        .run = a->run,
                                                        .bytes = a->gpu->memory_mib * MIB,
-                                                       .probability = safe },
+                                                       .probability = a->safe,
+                                                       .refine = refine,
+                                                       .context = a },
                         a->instead);
   status = a->asked->json ? print_json(a) : print_text(a);
   return status == FT_EXIT_DONE && a->runs_out > 0.5 ? FT_EXIT_NO : status;
@@ -238,17 +279,32 @@ static int answer(struct answer *a, struct ft_graph *graph)
 
 int ft_predict_model(const struct ft_asked *asked, const char *command)
 {
-  struct answer a = { .asked = asked, .command = command };
+  struct answer *a = calloc(1, sizeof *a);
   struct ft_graph *graph = NULL;
-  struct ft_error err;
+  struct ft_error err = { "" };
   int status = FT_EXIT_USAGE;
 
-  if (take_run(&a, &err) == 0 && take_device(&a, &err) == 0 && take_mig(asked, &a.mig, &err) == 0 &&
-      (graph = ft_graph_read(asked->model, &err)) &&
-      ft_gpu_memory(graph, a.gpu, &a.run, &a.memory, &err) == 0)
-    status = answer(&a, graph);
-  else
+  if (!a)
+    return ft_complain(command, FT_EXIT_SYSTEM, "out of memory");
+  a->asked = asked;
+  if (take_run(a, &err) < 0 || take_device(a, &err) < 0)
+    goto out;
+  if (take_site(a, &err) < 0) {
+    status = FT_EXIT_SYSTEM;
+    goto out;
+  }
+  if (take_mig(a, &err) < 0)
+    goto out;
+  graph = ft_graph_read(asked->model, &err);
+  if (graph && ft_gpu_memory(graph, a->gpu, &a->run, &a->memory, &err) == 0) {
+    status = answer(a, graph);
+    err.text[0] = '\0';
+  }
+out:
+  if (err.text[0])
     (void)ft_complain(command, 0, "%s", err.text);
   ft_graph_free(graph);
+  ft_measured_free(&a->measured);
+  free(a);
   return status;
 }

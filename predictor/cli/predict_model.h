@@ -13,10 +13,11 @@ int ft_predict_model(const struct ft_asked *asked, const char *command);
 
 /* What could be done where a network does not fit. */
 struct ft_instead {
-  const char *change; /* "batch", "checkpoint", "precision", "gpus", "offload", "cpu" */
-  char setting[64];   /* as --params takes it: "batch=32,accumulate=2" */
-  double bytes;       /* the middle of what it then needs; of "cpu" of the host's memory */
-  double time;        /* as many samples as before take, as a multiple of now; 0: not known */
+  const char *change;      /* "batch", "checkpoint", "precision", "gpus", "offload", "cpu" */
+  char setting[64];        /* as --params takes it: "batch=32,accumulate=2" */
+  double bytes;            /* the middle of what it then needs; of "cpu" of the host's memory */
+  long long largest_batch; /* of "batch": with which one pass fits; else 0 */
+  double time;             /* as many samples as before take, as a multiple of now; 0: not known */
 };
 
 enum { FT_INSTEADS = 8 };
@@ -38,5 +39,11 @@ struct ft_instead_question {
  */
 size_t ft_instead_find(const struct ft_instead_question *question,
                        struct ft_instead list[FT_INSTEADS]);
+
+/* What stands behind the figures of a batch that is not the largest: "; batch=47 at most". */
+const char *ft_instead_most(const struct ft_instead *one, char out[48]);
+
+/* TIME, of struct ft_instead, with two digits that count: "0.063", "4.3", "250". Returns OUT. */
+const char *ft_instead_times(double time, char out[32]);
 
 #endif

@@ -15,22 +15,6 @@ static void keep_nothing(void)
 {
 }
 
-/* As the plugin looks for it (plugin/predict.c). */
-static void find_option(const struct ft_asked *asked, struct ft_network_asked *network)
-{
-  const struct {
-    const char *name, *value;
-  } where[] = { { "gpus-per-node", asked->gpus_per_node },
-                { "gpus", asked->gpus },
-                { "gres", asked->gres } };
-
-  for (size_t i = 0; i < sizeof where / sizeof *where && !network->option; i++)
-    if (where[i].value) {
-      network->option = where[i].name;
-      network->value = where[i].value;
-    }
-}
-
 /* What would be set becomes a part of the request. */
 static void apply(const ft_network *said, ft_request *request)
 {
@@ -49,6 +33,7 @@ void ft_predict_network_ask(const struct ft_asked *asked, const char *state, con
                                          .keep = keep_nothing,
                                          .gpu = &network->gpu };
   bool off = asked->mode && ft_mode_from_name(asked->mode) == FT_MODE_OFF;
+  enum ft_gpus which = ft_gpus_find(&asked->gpus);
 
   network->asked = asked->mig || (asked->network && !off);
   if (!network->asked)
@@ -62,7 +47,10 @@ void ft_predict_network_ask(const struct ft_asked *asked, const char *state, con
   frame->request = submission->request;
   frame->network =
       (struct ft_network_asked){ .file = asked->network, .mig = asked->mig, .mode = asked->mode };
-  find_option(asked, &frame->network);
+  if (which < FT_GPUS_OPTIONS) {
+    frame->network.option = ft_gpus_name(which);
+    frame->network.value = asked->gpus.value[which];
+  }
   question.frame = frame;
   ft_helper_network(&question, submission, &network->said);
   apply(&network->said, &submission->request);
@@ -114,6 +102,24 @@ json_t *ft_predict_network_slice(const struct ft_predict_network *network)
              : json_null();
 }
 
+json_t *ft_predict_instead_json(const struct ft_instead *list, size_t count)
+{
+  json_t *all = json_array();
+
+  for (size_t i = 0; i < count; i++) {
+    const struct ft_instead *x = &list[i];
+    bool host = strcmp(x->change, "cpu") == 0;
+
+    json_array_append_new(
+        all, json_pack("{s:s, s:s, s:o, s:o, s:o, s:o}", "change", x->change, "setting", x->setting,
+                       "peak_memory_bytes", ft_json_number(host && x->bytes > 0, round(x->bytes)),
+                       "gpu_memory_bytes", ft_json_number(!host && x->bytes > 0, round(x->bytes)),
+                       "step_time", ft_json_number(x->time > 0, x->time), "largest_batch",
+                       ft_json_number(x->largest_batch > 0, (double)x->largest_batch)));
+  }
+  return all;
+}
+
 json_t *ft_predict_network_said(const struct ft_predict_network *network)
 {
   const ft_network *n = &network->said;
@@ -124,8 +130,9 @@ json_t *ft_predict_network_said(const struct ft_predict_network *network)
   lines = json_array();
   for (pb_size_t i = 0; i < n->lines_count; i++)
     json_array_append_new(lines, ft_json_text(n->lines[i]));
-  return json_pack("{s:s, s:o, s:o, s:o, s:o}", "action", ft_action_name(n->action), "option",
+  return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "action", ft_action_name(n->action), "option",
                    n->option[0] ? ft_json_text(n->option) : json_null(), "value",
-                   n->value[0] ? ft_json_text(n->value) : json_null(), "lines", lines, "error",
-                   n->error[0] ? ft_json_text(n->error) : json_null());
+                   n->value[0] ? ft_json_text(n->value) : json_null(), "lines", lines, "instead",
+                   ft_predict_instead_json(network->gpu.instead, network->gpu.instead_count),
+                   "error", n->error[0] ? ft_json_text(n->error) : json_null());
 }

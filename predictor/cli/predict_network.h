@@ -33,4 +33,7 @@ json_t *ft_predict_network_gpu(const struct ft_predict_network *network);
 json_t *ft_predict_network_slice(const struct ft_predict_network *network);
 json_t *ft_predict_network_said(const struct ft_predict_network *network);
 
+/* What would fit instead, COUNT of LIST, as a list of objects: a new reference. */
+json_t *ft_predict_instead_json(const struct ft_instead *list, size_t count);
+
 #endif

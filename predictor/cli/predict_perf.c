@@ -36,8 +36,6 @@ int ft_perf_find(const struct ft_asked *asked, int state_fd, const ft_site *site
   perf->question = (struct ft_elsewhere_question){
     .submission = submission,
     .asked = { .gpus = asked->gpus,
-               .gpus_per_node = asked->gpus_per_node,
-               .gpus_per_task = asked->gpus_per_task,
                .nodelist = asked->nodelist,
                .reservation = asked->reservation,
                .exclude = asked->exclude },

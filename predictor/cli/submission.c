@@ -17,7 +17,7 @@
 
 #define NOT_GIVEN UINT64_MAX
 
-enum { TABLE = 44, DIRECTIVE_WORDS = 256 };
+enum { TABLE = 48, DIRECTIVE_WORDS = 256 };
 
 static void fill_table(struct ft_asked *a, struct ft_option table[TABLE])
 {
@@ -46,10 +46,14 @@ static void fill_table(struct ft_asked *a, struct ft_option table[TABLE])
     { 'A', "account", "NAME", "account", FT_OPTION_STRING, &a->account },
     { 'q', "qos", "NAME", "quality of service", FT_OPTION_STRING, &a->qos },
     { 'C', "constraint", "LIST", "features of nodes", FT_OPTION_STRING, &a->constraint },
-    { 0, "gres", "LIST", "generic resources", FT_OPTION_STRING, &a->gres },
-    { 'G', "gpus", "N", "GPUs", FT_OPTION_STRING, &a->gpus },
-    { 0, "gpus-per-node", "N", "GPUs per node", FT_OPTION_STRING, &a->gpus_per_node },
-    { 0, "gpus-per-task", "N", "GPUs per task", FT_OPTION_STRING, &a->gpus_per_task },
+    { 0, "gres", "LIST", "generic resources", FT_OPTION_STRING, &a->gpus.value[FT_GPUS_GRES] },
+    { 'G', "gpus", "N", "GPUs", FT_OPTION_STRING, &a->gpus.value[FT_GPUS_JOB] },
+    { 0, "gpus-per-node", "N", "GPUs per node", FT_OPTION_STRING, &a->gpus.value[FT_GPUS_NODE] },
+    { 0, "gpus-per-socket", "N", "GPUs per socket", FT_OPTION_STRING,
+      &a->gpus.value[FT_GPUS_SOCKET] },
+    { 0, "gpus-per-task", "N", "GPUs per task", FT_OPTION_STRING, &a->gpus.value[FT_GPUS_TASK] },
+    { 0, "tres-per-task", "LIST", "trackable resources per task", FT_OPTION_STRING,
+      &a->gpus.value[FT_GPUS_TRES] },
     { 'N', "nodes", "N", "nodes", FT_OPTION_STRING, &a->nodes },
     { 'w', "nodelist", "LIST", "nodes that it must have", FT_OPTION_STRING, &a->nodelist },
     { 'x', "exclude", "LIST", "nodes that it must not have", FT_OPTION_STRING, &a->exclude },
@@ -383,52 +387,16 @@ static int least_nodes(const char *text, uint32_t *nodes, struct ft_error *err)
   return 0;
 }
 
-/* The sum of "2", "a100:2"; WHICH: of those pieces alone that begin with this name, 1 where no
- * number is. */
-static int count_gpus(const char *option, const char *text, const char *which, uint32_t *gpus,
-                      struct ft_error *err)
-{
-  struct ft_text cursor = ft_text_from(text), piece;
-  uint64_t total = 0;
-
-  while (ft_text_until(&cursor, ',', &piece)) {
-    struct ft_text part = piece, last = piece;
-    uint64_t number = 1;
-    bool counted;
-
-    (void)ft_text_skip(&piece, "gres:");
-    while (ft_text_until(&part, ':', &last))
-      continue;
-    counted = ft_text_u64(&last, 1024, &number) && ft_text_left(&last) == 0;
-    if (!which && !counted)
-      return ft_error_set(err, "--%s=%s: expected a number or TYPE:NUMBER", option, text);
-    if (!which || (ft_text_skip(&piece, which) && (ft_text_left(&piece) == 0 || *piece.at == ':')))
-      total += number;
-  }
-  *gpus = (uint32_t)total;
-  return 0;
-}
-
 static int fill_gpus(const struct ft_asked *asked, ft_request *request, struct ft_error *err)
 {
-  uint32_t all, nodes = request->nodes ? request->nodes : 1, tasks = request->tasks_per_node;
+  for (enum ft_gpus i = 0; i < FT_GPUS_OPTIONS; i++) {
+    uint64_t count;
 
-  if (asked->gres && count_gpus("gres", asked->gres, "gpu", &request->gpus_per_node, err) < 0)
-    return -1;
-  if (asked->gpus_per_node)
-    return count_gpus("gpus-per-node", asked->gpus_per_node, NULL, &request->gpus_per_node, err);
-  if (!request->gpus_per_node && asked->gpus) {
-    if (count_gpus("gpus", asked->gpus, NULL, &all, err) < 0)
-      return -1;
-    request->gpus_per_node = (all + nodes - 1) / nodes;
+    if (!ft_gpus_count(i, asked->gpus.value[i], &count))
+      return ft_error_set(err, "--%s=%s: expected a number or TYPE:NUMBER", ft_gpus_name(i),
+                          asked->gpus.value[i]);
   }
-  if (!request->gpus_per_node && asked->gpus_per_task) {
-    if (count_gpus("gpus-per-task", asked->gpus_per_task, NULL, &all, err) < 0)
-      return -1;
-    if (!tasks)
-      tasks = request->tasks ? (request->tasks + nodes - 1) / nodes : 1;
-    request->gpus_per_node = all * (tasks < 1024 ? tasks : 1024);
-  }
+  request->gpus_per_node = ft_gpus_per_node(&asked->gpus, request);
   return 0;
 }
 
@@ -466,7 +434,7 @@ int ft_asked_request(const struct ft_asked *a, ft_request *r, struct ft_error *e
                 { "account", a->account, r->account, sizeof r->account },
                 { "qos", a->qos, r->qos, sizeof r->qos },
                 { "constraint", a->constraint, r->constraint, sizeof r->constraint },
-                { "gres", a->gres, r->gres, sizeof r->gres },
+                { "gres", a->gpus.value[FT_GPUS_GRES], r->gres, sizeof r->gres },
                 { "container", a->container, r->container, sizeof r->container } };
 
   *r = (ft_request){ .command = a->srun ? FT_COMMAND_SRUN : FT_COMMAND_SBATCH,

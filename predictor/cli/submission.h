@@ -12,17 +12,19 @@
 #include "predictor/cli/cli.h"
 #include "predictor/core/buf.h"
 #include "predictor/core/error.h"
+#include "predictor/decide/gpus.h"
 #include "predictor/record/record.h"
 
 /* Strings are of argv or of the script's text and live as long as those. */
 struct ft_asked {
   const char *app, *params, *mode, *user, *state;
-  const char *partition, *account, *qos, *constraint, *gres, *gpus, *gpus_per_node, *gpus_per_task;
-  const char *nodes, *nodelist, *exclude, *reservation;
+  const char *partition, *account, *qos, *constraint, *nodes;
+  const char *nodelist, *exclude, *reservation;
   const char *time, *array, *job_name, *wrap, *container;
   const char *model, *input, *device, *optimizer, *precision, *mig_file;
   /* of the script alone: --predict-model; --predict-mig, "" for any GPU; NULL: not asked */
   const char *network, *mig;
+  struct ft_gpus_asked gpus;
   unsigned long tasks, cpus_per_task, tasks_per_node, threads_per_core;
   uint64_t mem, mem_per_cpu, mem_per_gpu; /* UINT64_MAX: not given */
   const char *choose;                     /* NULL: not asked */

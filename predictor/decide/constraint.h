@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "predictor/core/text.h"
+#include "predictor/decide/gpus.h"
 #include "predictor/record/record.h"
 
 /*
@@ -29,11 +30,12 @@ struct ft_text ft_gres_typed(struct ft_text piece);
 bool ft_gres_allows(const char *gres, const ft_node_kind *kind);
 
 /*
- * Likewise of GPUS as options have it that are about GPUs alone, "a100:2", "a100" or "2", NULL for
- * none: TIMES so many on a node of KIND; or as many on the nodes of PARTITION together that have
- * what CONSTRAINT asks for, where it lists all of its kinds of nodes.
+ * Likewise of the GPUs that the options about them, but for --gres, ask for on a node of KIND, on
+ * which run TASKS tasks; and whether the nodes of PARTITION that have what CONSTRAINT asks for have
+ * together as many as the whole job asks for, where it lists all of its kinds of nodes.
  */
-bool ft_gpus_allow(const char *gpus, uint64_t times, const ft_node_kind *kind);
-bool ft_gpus_suffice(const char *gpus, const ft_partition *partition, const char *constraint);
+bool ft_gpus_allow(const struct ft_gpus_asked *asked, uint64_t tasks, const ft_node_kind *kind);
+bool ft_gpus_suffice(const struct ft_gpus_asked *asked, const ft_partition *partition,
+                     const char *constraint);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "predictor/core/error.h"
 #include "predictor/decide/access.h"
+#include "predictor/decide/gpus.h"
 #include "predictor/estimate/runtime.h"
 #include "predictor/record/record.h"
 
@@ -42,7 +43,7 @@ int ft_elsewhere_find(int state_fd, const ft_site *site, uint32_t uid,
 
 /* What else was asked of nodes, as it was typed; NULL: nothing. */
 struct ft_elsewhere_asked {
-  const char *gpus, *gpus_per_node, *gpus_per_task;
+  struct ft_gpus_asked gpus;
   const char *nodelist, *nodefile, *reservation, *exclude;
 };
 

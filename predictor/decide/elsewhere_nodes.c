@@ -65,14 +65,15 @@ uint64_t ft_elsewhere_hosts(const char *list)
 void ft_elsewhere_take(const ft_network *network, struct ft_elsewhere_asked *asked,
                        ft_request *request)
 {
+  enum ft_gpus option;
+
   if (!network || network->error[0])
     return;
-  if (strcmp(network->option, "gres") == 0)
+  option = ft_gpus_named(network->option);
+  if (option == FT_GPUS_GRES)
     (void)ft_string_copy(network->value, request->gres, sizeof request->gres);
-  else if (strcmp(network->option, "gpus") == 0)
-    asked->gpus = network->value;
-  else if (strcmp(network->option, "gpus-per-node") == 0)
-    asked->gpus_per_node = network->value;
+  else if (option < FT_GPUS_OPTIONS)
+    asked->gpus.value[option] = network->value;
 }
 
 /* How many tasks it has at least. */
@@ -120,11 +121,9 @@ static bool all_down(const ft_node_kind *kind)
 static bool able(const struct ft_elsewhere_question *q, const ft_node_kind *kind)
 {
   const ft_request *r = &q->submission->request;
-  const struct ft_elsewhere_asked *a = &q->asked;
-  uint64_t tasks = r->tasks_per_node ? r->tasks_per_node : 1;
 
-  return ft_gres_allows(r->gres, kind) && ft_gpus_allow(a->gpus_per_node, 1, kind) &&
-         ft_gpus_allow(a->gpus_per_task, tasks, kind);
+  return ft_gres_allows(r->gres, kind) &&
+         ft_gpus_allow(&q->asked.gpus, r->tasks_per_node ? r->tasks_per_node : 1, kind);
 }
 
 /* CPUs of a node that the partition lets jobs have. */
@@ -222,7 +221,7 @@ const char *ft_elsewhere_obstacle(const struct ft_elsewhere_question *q, const f
                                   const struct ft_row_nodes *n)
 {
   const ft_request *r = &q->submission->request;
-  const struct ft_elsewhere_asked *a = &q->asked;
+  enum ft_gpus by = ft_gpus_find(&q->asked.gpus);
   bool whole = p->nodes_count < KINDS;
 
   if (p->closed)
@@ -234,9 +233,9 @@ const char *ft_elsewhere_obstacle(const struct ft_elsewhere_question *q, const f
   if (r->gpus_per_node && p->nodes_count && !n->gpus)
     return "no GPUs";
   if (n->most_cpus && !n->able)
-    return a->gpus_per_node || a->gpus_per_task ? "no node has the GPUs it asks for"
-                                                : "no node has what --gres asks for";
-  if (whole && n->most_cpus && !ft_gpus_suffice(a->gpus, p, r->constraint))
+    return by < FT_GPUS_OPTIONS && by != FT_GPUS_GRES ? "no node has the GPUs it asks for"
+                                                      : "no node has what --gres asks for";
+  if (whole && n->most_cpus && !ft_gpus_suffice(&q->asked.gpus, p, r->constraint))
     return "it has not the GPUs it asks for";
   if (whole && too_few_cpus(q, p))
     return "too few CPUs";

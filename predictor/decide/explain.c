@@ -91,7 +91,7 @@ static void say_runs(struct voice *v)
   unsigned runs = v->q->estimate->runs;
 
   if (v->q->network) {
-    say(v, "(by its operators)");
+    say(v, "(by its operators, without a GPU)");
     return;
   }
   if (v->q->similar) {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "predictor/core/units.h"
-#include "predictor/decide/constraint.h"
+#include "predictor/decide/gpus.h"
 #include "predictor/decide/slice.h"
 #include "predictor/estimate/gpu_memory.h"
 
@@ -19,45 +19,51 @@
 
 /* ---- what is asked of GPUs ---- */
 
-/* Whether PIECE of OPTION asks for GPUs: "gpu:1" of gres, all of gpus; or names a slice. */
-static bool is_gpu(const char *option, struct ft_text piece)
+/* Where other resources can stand beside GPUs. */
+static bool is_mixed(const struct ft_slice_question *q)
+{
+  enum ft_gpus option = ft_gpus_named(q->option);
+
+  return option == FT_GPUS_OPTIONS || ft_gpus_is_mixed(option);
+}
+
+/* Where nothing can be set the user is told. */
+static bool is_settable(const struct ft_slice_question *q)
+{
+  enum ft_gpus option = ft_gpus_named(q->option);
+
+  return option == FT_GPUS_OPTIONS || ft_gpus_is_settable(option);
+}
+
+/* Whether PIECE asks for GPUs: "gpu:1" of gres, all of gpus; or names a slice. */
+static bool is_gpu(const struct ft_slice_question *q, struct ft_text piece)
 {
   char text[96], name[FT_MIG_NAME];
   struct ft_text kind;
+  uint64_t count;
 
-  if (strcmp(option, "gres") != 0)
+  if (!is_mixed(q))
     return true;
-  piece = ft_gres_typed(piece);
+  piece = ft_gpus_piece(piece, &count);
   return (ft_text_copy(piece, text, sizeof text) && ft_mig_name(text, name)) ||
-         (ft_text_until(&piece, ':', &kind) &&
-          (ft_text_equals(kind, "gpu") || ft_text_starts(kind, "gpu=")));
+         (ft_text_until(&piece, ':', &kind) && ft_text_equals(kind, "gpu"));
 }
 
 /* "gpu:a100_1g.5gb:2" is 2 of "gpu:a100_1g.5gb", "a100:2" of gpus 2 of "gpu:a100", "gpu:2" 2 of
  * any. */
-static bool take_piece(const char *option, struct ft_text piece, struct ft_slice_place *place)
+static bool take_piece(const struct ft_slice_question *q, struct ft_text piece,
+                       struct ft_slice_place *place)
 {
-  bool gres = strcmp(option, "gres") == 0;
-  struct ft_text count, word;
-  const char *last;
+  bool mixed = is_mixed(q);
+  struct ft_text word, kind;
   char text[sizeof place->gres - sizeof "gpu:" + 1];
-  uint64_t number;
+  uint64_t count;
 
-  piece = ft_gres_typed(piece);
-  last = piece.at;
-  for (const char *at = piece.at; at < piece.end; at++)
-    if (*at == ':' || *at == '=')
-      last = at + 1;
-  count = ft_text_of(last, (size_t)(piece.end - last));
-  place->count = 1;
-  if (ft_text_u64(&count, 100000, &number) && !ft_text_left(&count)) {
-    place->count = (uint32_t)number;
-    piece.end = last > piece.at ? last - 1 : last;
-  }
+  word = piece = ft_gpus_piece(piece, &count);
+  place->count = (uint32_t)count;
   if (!ft_text_copy(piece, text, sizeof text))
     return false;
-  word = piece;
-  if (gres && (!ft_text_until(&word, ':', &count) || !ft_text_left(&word))) {
+  if (mixed && (!ft_text_until(&word, ':', &kind) || !ft_text_left(&word))) {
     char name[FT_MIG_NAME];
 
     if (!ft_mig_name(text, name))
@@ -65,7 +71,7 @@ static bool take_piece(const char *option, struct ft_text piece, struct ft_slice
   }
   place->gres[0] = '\0';
   if (text[0])
-    (void)snprintf(place->gres, sizeof place->gres, "%s%s", gres ? "" : "gpu:", text);
+    (void)snprintf(place->gres, sizeof place->gres, "%s%s", mixed ? "" : "gpu:", text);
   return true;
 }
 
@@ -103,14 +109,13 @@ static void find_whole(const struct ft_slice_question *q, struct ft_slice_place 
     }
 }
 
-void ft_slice_find(const struct ft_slice_question *q, struct ft_slice_place *place)
+/* What PIECE names. */
+static void find_piece(const struct ft_slice_question *q, struct ft_text piece,
+                       struct ft_slice_place *place)
 {
-  struct ft_text list = ft_text_from(q->value), piece;
-
   *place = (struct ft_slice_place){ .count = 0 };
-  while (!place->count && q->option[0] && ft_text_until(&list, ',', &piece))
-    if (is_gpu(q->option, piece) && !take_piece(q->option, piece, place))
-      place->count = 1;
+  if (!take_piece(q, piece, place))
+    place->count = 1;
   if (place->gres[0])
     place->slice = ft_mig_of_gres(q->table, q->partition, q->gpu, place->gres);
   if (place->slice) {
@@ -119,7 +124,32 @@ void ft_slice_find(const struct ft_slice_question *q, struct ft_slice_place *pla
     place->limit_bytes = place->slice->memory_mib * MIB;
   } else if (place->gres[0]) {
     find_whole(q, place);
-  } else if (q->choose && largest(q).slice) {
+  }
+}
+
+/* Whether, of two GPUs that are both asked for, ONE has less memory than OTHER, as far as is known.
+ */
+static bool is_smaller(const struct ft_slice_place *one, const struct ft_slice_place *other)
+{
+  return one->limit_bytes > 0 && (other->limit_bytes <= 0 || one->limit_bytes < other->limit_bytes);
+}
+
+void ft_slice_find(const struct ft_slice_question *q, struct ft_slice_place *place)
+{
+  struct ft_text list = ft_text_from(q->value), piece;
+  struct ft_slice_place one;
+  unsigned found = 0;
+
+  *place = (struct ft_slice_place){ .count = 0 };
+  while (q->option[0] && ft_text_until(&list, ',', &piece)) {
+    if (!is_gpu(q, piece))
+      continue;
+    find_piece(q, piece, &one);
+    if (!found++ || is_smaller(&one, place))
+      *place = one;
+  }
+  place->several = found > 1;
+  if (!place->gres[0] && q->choose && largest(q).slice) {
     place->most = largest(q).slice;
     place->gpu = place->most->gpu;
     place->most_bytes = place->most->memory_mib * MIB;
@@ -181,22 +211,24 @@ static void say_need(const struct ft_slice_question *q, const struct ft_estimate
 static bool ask_for(const struct ft_slice_question *q, const struct ft_slice_place *place,
                     struct ft_mig_offer offer, ft_network *n)
 {
-  bool gres = !q->option[0] || strcmp(q->option, "gres") == 0;
+  enum ft_gpus option = q->option[0] ? ft_gpus_named(q->option) : FT_GPUS_GRES;
+  bool gres = is_mixed(q), tres = option == FT_GPUS_TRES;
   const char *type = gres || strncmp(offer.gres, "gpu:", 4) != 0 ? offer.gres : offer.gres + 4;
   struct ft_text list = ft_text_from(q->value), piece;
   unsigned count = place->count ? place->count : 1;
   size_t used = 0;
   bool done = false;
 
-  if (!gres && type == offer.gres)
+  if (option == FT_GPUS_OPTIONS || place->several || (!gres && type == offer.gres))
     return false;
-  (void)ft_string_copy(gres ? "gres" : q->option, n->option, sizeof n->option);
+  (void)ft_string_copy(ft_gpus_name(option), n->option, sizeof n->option);
   while (q->option[0] && ft_text_until(&list, ',', &piece)) {
-    bool replaced = !done && is_gpu(q->option, piece);
-    int length = replaced ? snprintf(n->value + used, sizeof n->value - used, "%s%s:%u",
-                                     used ? "," : "", type, count)
-                          : snprintf(n->value + used, sizeof n->value - used, "%s%.*s",
-                                     used ? "," : "", (int)ft_text_left(&piece), piece.at);
+    bool replaced = !done && is_gpu(q, piece);
+    int length = replaced
+                     ? snprintf(n->value + used, sizeof n->value - used,
+                                tres ? "%sgres/%s=%u" : "%s%s:%u", used ? "," : "", type, count)
+                     : snprintf(n->value + used, sizeof n->value - used, "%s%.*s", used ? "," : "",
+                                (int)ft_text_left(&piece), piece.at);
 
     done = done || replaced;
     if (length < 0 || (size_t)length >= sizeof n->value - used)
@@ -236,16 +268,26 @@ static bool set_slice(const struct ft_slice_question *q, const struct ft_slice_p
   char bytes[32], called[FT_CALLED];
   bool several = ft_partition_called(q->partition, called);
 
+  bool asked = best.slice && ask_for(q, place, best, n);
+
   new_line(n);
   say_need(q, e, n);
-  if (best.slice && ask_for(q, place, best, n)) {
+  if (asked && is_settable(q)) {
     n->action = FT_ACTION_SET;
     say(n, "; --%s set to %s", n->option, n->value);
     say_narrowed(q, best, n);
     return false;
   }
+  if (asked) {
+    say(n, "; ask for --%s=%s", n->option, n->value);
+    say_narrowed(q, best, n);
+  }
   leave(n, FT_ACTION_WARN);
-  if (best.slice)
+  if (asked)
+    return false;
+  if (best.slice && place->several)
+    say(n, "; %s would hold it, but --%s asks for GPUs of several kinds", best.gres, q->option);
+  else if (best.slice)
     say(n, "; %s would hold it, but --%s cannot ask for that: use --gres", best.gres, q->option);
   else if (most.slice)
     say(n, "; no MIG slice of %s holds it, the largest, %s, has %s", called, most.gres,
@@ -305,7 +347,7 @@ static bool judge(const struct ft_slice_question *q, const struct ft_slice_place
                  mode != FT_MODE_FORCE && !(mode == FT_MODE_CHECK && q->mode != FT_MODE_UNSET);
   char has[32];
 
-  may_raise = q->choose && (mode == FT_MODE_RAISE || mode == FT_MODE_TRIM);
+  may_raise = q->choose && is_settable(q) && (mode == FT_MODE_RAISE || mode == FT_MODE_TRIM);
   if ((low || rejects) && best.slice && best.slice->memory_mib * MIB > place->limit_bytes)
     (void)ask_for(q, place, best, n);
   if (low && may_raise && n->value[0]) {
@@ -349,6 +391,8 @@ bool ft_slice_decide(const struct ft_slice_question *q, const struct ft_slice_pl
   } else {
     new_line(n);
     say_need(q, e, n);
+    if (place->slice)
+      say(n, "; how much %s has nobody lists, the site's mig.conf can say it", place->gres);
   }
   quiet = q->policy->quiet && (n->action == FT_ACTION_WARN || n->action == FT_ACTION_LEAVE);
   if (n->action != FT_ACTION_REJECT && (quiet || (n->action == FT_ACTION_LEAVE && !asked)))

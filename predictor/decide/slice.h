@@ -11,13 +11,12 @@
 #include "predictor/record/record.h"
 
 struct ft_slice_question {
-  ft_mode mode;    /* the user's; FT_MODE_UNSET: the policy's */
-  bool mild;       /* nothing is rejected */
-  bool choose;     /* --predict-mig was given */
-  const char *gpu; /* its value; "": any GPU */
-  const char
-      *option;       /* where the job asks for GPUs: "gres", "gpus", "gpus-per-node"; "": nowhere */
-  const char *value; /* what it says there */
+  ft_mode mode;                   /* the user's; FT_MODE_UNSET: the policy's */
+  bool mild;                      /* nothing is rejected */
+  bool choose;                    /* --predict-mig was given */
+  const char *gpu;                /* its value; "": any GPU */
+  const char *option;             /* where the job asks for GPUs, one of gpus.h; "": nowhere */
+  const char *value;              /* what it says there */
   const char *subject;            /* "training of batch 64 of net.onnx" */
   const char *evidence;           /* "by its operators" */
   const ft_policy *policy;        /* resolved */
@@ -29,7 +28,8 @@ struct ft_slice_question {
 /* What the job runs on as far as it says. */
 struct ft_slice_place {
   char gres[96];                      /* its typed GPU: "gpu:a100_1g.5gb"; "": it names no type */
-  uint32_t count;                     /* of GPUs on a node; 0: none is asked for */
+  uint32_t count;                     /* of GPUs, as the option has it; 0: none is asked for */
+  bool several;                       /* other GPUs are asked for too: this is the smallest */
   const struct ft_mig_profile *slice; /* NULL: it names none */
   const struct ft_mig_profile *most;  /* the same, or the largest that it could be given; or NULL */
   const char *gpu;    /* as the table calls it; where it names none, of the largest slice that it

@@ -18,7 +18,8 @@ bool ft_equation_open(const ft_equation *q, struct ft_expression *code)
 {
   size_t constants = 0;
 
-  if (!q->code.size || q->code.size > FT_EXPRESSION_NODES)
+  if (!q->code.size || q->code.size > FT_EXPRESSION_NODES || q->columns_count != q->scales_count ||
+      q->levels_count != q->scales_count)
     return false;
   code->length = (uint8_t)q->code.size;
   code->intercept = q->intercept;
@@ -28,15 +29,14 @@ bool ft_equation_open(const ft_equation *q, struct ft_expression *code)
 
     code->symbol[i] = byte < FIRST_VARIABLE ? byte : FT_SYMBOL_VARIABLE;
     code->variable[i] = byte < FIRST_VARIABLE ? 0 : (uint8_t)(byte - FIRST_VARIABLE);
+    code->scale[i] = code->variable[i] < q->scales_count ? q->scales[code->variable[i]] : 0;
     if (byte != FT_SYMBOL_CONSTANT)
       continue;
     if (constants == q->constants_count)
       return false;
     code->constant[i] = q->constants[constants++];
   }
-  memcpy(code->scale, q->scales, q->scales_count * sizeof *q->scales);
-  return q->columns_count == q->scales_count && q->levels_count == q->scales_count &&
-         ft_expression_valid(code, q->scales_count);
+  return ft_expression_valid(code, q->scales_count);
 }
 
 double ft_equation_log(const ft_equation *q, const struct ft_expression *code, const float *x,
@@ -78,7 +78,7 @@ bool ft_equation_pack(const struct ft_expression *code, const struct ft_variable
         return false;
       q->columns[q->columns_count++] = variables[v].column;
       q->levels[q->levels_count++] = variables[v].level;
-      q->scales[q->scales_count++] = code->scale[v];
+      q->scales[q->scales_count++] = code->scale[i];
       place[v] = (uint8_t)q->columns_count;
     }
     q->code.bytes[i] = (uint8_t)(FIRST_VARIABLE + place[v] - 1);

@@ -144,26 +144,48 @@ struct player {
   struct ft_caching caching;
   struct ft_arena arena;
   int64_t *blocks; /* of each buffer */
+  int64_t *sizes;  /* of each buffer that a tensor has now */
   int64_t *states; /* of each parameter tensor: its state, and what a step makes for a while */
+  int64_t live, live_peak; /* bytes of tensors now, and at most */
 };
 
 enum { PASSES = 3 /* after the first with its trials the next is like the one after it */ };
 
-/* One step of the optimiser: its state comes with the first. */
+static void count(struct player *p, int64_t bytes)
+{
+  p->live += bytes;
+  if (p->live > p->live_peak)
+    p->live_peak = p->live;
+}
+
+/*
+ * One step of the optimiser: its state comes with the first. torch.optim works on lists of all
+ * parameters and makes one as large for a while (gradients with their decay, square roots); its
+ * fused kernels and those of 8 bits make none.
+ */
 static int64_t optimize(struct player *p, bool first)
 {
   const struct ft_schedule *s = p->schedule;
-  int64_t failed = 0;
+  bool lists = !p->run->fused && p->run->optimizer != FT_OPTIMIZER_ADAM8;
+  int64_t failed = 0, made = 0;
 
   for (uint32_t k = 0; k < s->learnt_count && failed >= 0; k++) {
     int64_t *scratch = &p->states[s->learnt_count + k];
+    int64_t state = shared(p->run, 1, state_bytes(p->run, s->learnt[k]));
 
-    if (first)
-      failed = p->states[k] =
-          ft_caching_take(&p->caching, shared(p->run, 1, state_bytes(p->run, s->learnt[k])));
-    if (failed >= 0) /* torch.optim works on lists: gradients with their decay, square roots */
-      failed = *scratch = ft_caching_take(&p->caching, shared(p->run, 1, s->learnt[k]));
+    if (first) {
+      failed = p->states[k] = ft_caching_take(&p->caching, state);
+      count(p, state);
+    }
+    if (failed >= 0 && lists) {
+      int64_t bytes = shared(p->run, 1, s->learnt[k]);
+
+      failed = *scratch = ft_caching_take(&p->caching, bytes);
+      count(p, bytes);
+      made = ft_plus(made, bytes);
+    }
   }
+  count(p, -made);
   for (uint32_t k = 0; k < s->learnt_count && failed >= 0; k++)
     ft_caching_give(&p->caching, p->states[s->learnt_count + k]);
   return failed;
@@ -177,7 +199,16 @@ static int64_t take(struct player *p, const struct ft_event *e, int64_t bytes)
   *block = ft_caching_take(&p->caching, bytes);
   if (*block == -1 && e->kind == FT_EVENT_WORK)
     *block = 0;
+  p->sizes[e->buffer] = e->kind == FT_EVENT_TAKE ? bytes : 0;
+  count(p, p->sizes[e->buffer]);
   return *block;
+}
+
+static void give(struct player *p, uint32_t buffer)
+{
+  ft_caching_give(&p->caching, p->blocks[buffer]);
+  count(p, -p->sizes[buffer]);
+  p->blocks[buffer] = p->sizes[buffer] = 0;
 }
 
 /*
@@ -199,14 +230,13 @@ static int64_t begin(struct player *p)
       failed = take(p, e, e->bytes);
       fixed = e->buffer + 1;
     } else if (e->kind == FT_EVENT_GIVE) {
-      ft_caching_give(&p->caching, p->blocks[e->buffer]);
-      p->blocks[e->buffer] = 0;
+      give(p, e->buffer);
     } else if (e->kind != FT_EVENT_TRIED) {
       failed = take(p, e, (int64_t)(part * (double)e->bytes));
     }
   }
   for (uint32_t k = fixed; k < s->buffers && failed >= 0; k++)
-    ft_caching_give(&p->caching, p->blocks[k]);
+    give(p, k);
   return failed;
 }
 
@@ -214,7 +244,7 @@ static int64_t pass(struct player *p, bool first)
 {
   const struct ft_schedule *s = p->schedule;
 
-  for (size_t i = s->parameters; i < s->count; i++) {
+  for (size_t i = s->parameters; i <= s->count; i++) { /* gradients that stay end with the pass */
     const struct ft_event *e = &s->events[i];
 
     if (i == s->backward && p->run->training) {
@@ -223,8 +253,10 @@ static int64_t pass(struct player *p, bool first)
       if (failed < 0)
         return failed;
     }
+    if (i == s->count)
+      break;
     if (e->kind == FT_EVENT_GIVE)
-      ft_caching_give(&p->caching, p->blocks[e->buffer]);
+      give(p, e->buffer);
     else if (e->kind == FT_EVENT_TRIED && first && !p->run->no_trials)
       ft_caching_empty(&p->caching);
     else if (e->kind <= FT_EVENT_WORK && take(p, e, e->bytes) < 0)
@@ -234,18 +266,19 @@ static int64_t pass(struct player *p, bool first)
 }
 
 /*
- * Play SCHEDULE on a device of CAPACITY bytes (0: without an end) into CACHING. Returns 0; -1: it
- * runs out; -2: memory is out here.
+ * Play SCHEDULE on a device of CAPACITY bytes (0: without an end) into CACHING and, if not
+ * NULL, what tensors take at most into LIVE. Returns 0; -1: it runs out; -2: memory is out here.
  */
 static int play(const struct ft_schedule *schedule, const struct ft_gpu_run *run, int64_t capacity,
-                struct ft_caching *caching)
+                struct ft_caching *caching, int64_t *live)
 {
   struct player p = { .schedule = schedule, .run = run, .arena.limit = FT_LIMIT_GRAPH };
   int64_t failed = 0;
 
   p.blocks = calloc((size_t)schedule->buffers + 1, sizeof *p.blocks);
+  p.sizes = calloc((size_t)schedule->buffers + 1, sizeof *p.sizes);
   p.states = calloc(2 * (size_t)schedule->learnt_count + 1, sizeof *p.states);
-  if (!p.blocks || !p.states)
+  if (!p.blocks || !p.sizes || !p.states)
     failed = -2;
   ft_caching_init(&p.caching, &p.arena, capacity);
   if (failed >= 0)
@@ -253,7 +286,10 @@ static int play(const struct ft_schedule *schedule, const struct ft_gpu_run *run
   for (int i = 0; i < PASSES && failed >= 0; i++)
     failed = pass(&p, i == 0);
   *caching = p.caching;
+  if (live)
+    *live = p.live_peak;
   free(p.blocks);
+  free(p.sizes);
   free(p.states);
   ft_arena_free(&p.arena);
   return failed < 0 ? (int)failed : 0;
@@ -269,7 +305,7 @@ static int least(const struct ft_schedule *schedule, const struct ft_gpu_run *ru
 
   while (high - low > peak / 100 + 1) {
     int64_t middle = low + (high - low) / 2;
-    int failed = play(schedule, run, middle, &caching);
+    int failed = play(schedule, run, middle, &caching, NULL);
 
     if (failed < -1)
       return -1;
@@ -349,7 +385,7 @@ static int fill_host(struct ft_gpu_memory *memory, const struct ft_gpu *gpu,
   struct ft_caching caching;
   double once = (double)schedule->peak_bytes + (double)memory->optimizer_bytes;
 
-  if (play(schedule, run, 0, &caching) < 0)
+  if (play(schedule, run, 0, &caching, &memory->live_bytes) < 0)
     return -1;
   memory->context_bytes = (int64_t)(gpu->context_mib * MIB);
   memory->cached_bytes = (int64_t)(host_kept * (double)schedule->saved_bytes);
@@ -399,7 +435,8 @@ int ft_gpu_memory(struct ft_graph *graph, const struct ft_gpu *gpu, const struct
     return fill_host(memory, gpu, run, &schedule) < 0
                ? ft_error_set(err, "%s: memory is out", graph->file)
                : 0;
-  if (play(&schedule, run, 0, &caching) < 0 || least(&schedule, run, caching.peak, &smallest) < 0)
+  if (play(&schedule, run, 0, &caching, &memory->live_bytes) < 0 ||
+      least(&schedule, run, caching.peak, &smallest) < 0)
     return ft_error_set(err, "%s: memory is out", graph->file);
   memory->context_bytes =
       (int64_t)((gpu && !run->constants ? gpu->context_mib : constants->context_mib) * MIB);

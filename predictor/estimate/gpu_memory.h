@@ -43,6 +43,7 @@ struct ft_gpu_run {
   unsigned checkpoints; /* segments of activation checkpointing; 0: none */
   unsigned gpus;        /* data-parallel; 0 as 1 */
   unsigned summary;     /* samples of a forward pass before all others; 0: none (torchsummary: 2) */
+  bool fused;           /* the optimiser's step is one kernel, not one a list (fused=True) */
   bool offload;         /* what the backward pass needs waits in the host's memory */
   unsigned shard;       /* 1: optimiser state, 2: gradients too, 3: parameters too (ZeRO) */
   bool plain_attention; /* softmax is spelt out, not one kernel */
@@ -69,6 +70,7 @@ struct ft_gpu_memory {
   int64_t context_bytes, parameter_bytes, gradient_bytes, optimizer_bytes;
   int64_t activation_bytes; /* kept at the end of the forward pass; inference: the peak */
   int64_t offloaded_bytes;  /* of a step, that travel to the host and back */
+  int64_t live_bytes;       /* of tensors at once; without rounding, workspaces and what is fed */
   int64_t cached_bytes;     /* what the allocator holds beyond what is requested at once */
   int64_t loop_bytes;       /* of those at most what the turns of counted loops keep */
   bool complete;            /* every tensor's size is known: else lower bounds */

@@ -74,6 +74,8 @@ int ft_gpu_params_set(struct ft_gpu_run *run, struct ft_text name, struct ft_tex
     return either(value, "off", "on", &run->out_of_place);
   if (ft_text_equals(name, "benchmark"))
     return either(value, "off", "on", &run->no_trials);
+  if (ft_text_equals(name, "fused"))
+    return either(value, "on", "off", &run->fused);
   if (ft_text_equals(name, "offload"))
     return either(value, "on", "off", &run->offload);
   if (ft_text_equals(name, "grad"))

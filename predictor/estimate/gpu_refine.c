@@ -142,7 +142,7 @@ void ft_gpu_refine(struct ft_gpu_memory *memory, const struct ft_gpu *gpu,
   unsigned used = fit_app(model, device, &elsewhere, hashes, count, &middle, &deviation);
 
   factor = device->slope * exp(middle);
-  memory->context_bytes = (int64_t)device->context_bytes;
+  memory->context_bytes = llround(device->context_bytes);
   memory->bytes = device->context_bytes + factor * memory->network_bytes;
   memory->least_bytes = device->context_bytes + factor * least;
   memory->squeezed_bytes = device->context_bytes + factor * squeezed;

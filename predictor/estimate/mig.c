@@ -9,13 +9,18 @@
 #include "predictor/estimate/mig.h"
 
 /*
- * Profiles and how many of each: NVIDIA Multi-Instance GPU User Guide (r580), "Supported MIG
- * Profiles"; of the GB200, which it lists among the GPUs alone, NVIDIA's mig-parted. The guide
- * gives memory as parts of the GPU's; the GiB are what `nvidia-smi mig -lgip` prints, in published
- * listings (H100 NVL of 94 GB: OpenNebula's manual; 96 GB: a GH200's). In the guide's own example
- * two of 3g.20gb show 20224 and 20096 MiB. Drivers differ by up to half a GiB, and more on the
- * newest: of the A100-40GB there are listings with 9.62, 19.50 and 39.25, of the A100-80GB with
- * 78.75, of the H200 with 140.00, of a B200's 1g.23gb with 22.00; a site's figures go into mig.conf.
+ * Profiles and how many of each: NVIDIA Multi-Instance GPU User Guide of October 2026 (r615),
+ * "Supported MIG Profiles", and of r580, which called an RTX PRO 5000's otherwise; of GPUs that it
+ * lists by their name alone (H20, GB200, B300, GB300) or not (GH200 of 144 GB) what NVIDIA's
+ * mig-parted and GPU Operator 26.3 configure. Thor has no memory of its own, hence no slices here.
+ * The guide gives memory as parts of the GPU's; the GiB are what `nvidia-smi mig -lgip` prints, in
+ * published listings (H100 NVL of 94 GB: OpenNebula's manual; 96 GB: a GH200's; RTX PRO 6000: a
+ * Server Edition, whose 1g.24gb shows PyTorch 24192 MiB). In the guide's own example two of 3g.20gb
+ * show 20224 and 20096 MiB. Drivers differ by up to half a GiB, and more on the newest: of the
+ * A100-40GB there are listings with 9.62, 19.50 and 39.25, of the A100-80GB with 78.75, of H100 of
+ * 94 GB with 46.38 and 93.12, of the H200 with 140.00, of a B200's 1g.23gb with 22.00, of an RTX
+ * PRO 6000 under the vGPU manager with 23.12, 46.50 and 93.38; a site's figures go into mig.conf.
+ * An H20's are those of the H100 and the H200 with as much memory, on the same die.
  * Of an H200's 3g.71gb PyTorch tells 69.8 GiB, of a B200's 3g.90gb nvidia-smi 89. 0: no listing was
  * found, and only a site's mig.conf says how large it is.
  */
@@ -71,6 +76,13 @@ static const struct known {
   { "gh200", "3g.48gb", 2, 46.50 },
   { "gh200", "4g.48gb", 1, 46.50 },
   { "gh200", "7g.96gb", 1, 93.00 },
+  { "gh200", "1g.18gb", 7, 0 },
+  { "gh200", "1g.18gb+me", 1, 0 },
+  { "gh200", "1g.36gb", 4, 0 },
+  { "gh200", "2g.36gb", 3, 0 },
+  { "gh200", "3g.72gb", 2, 0 },
+  { "gh200", "4g.72gb", 1, 0 },
+  { "gh200", "7g.144gb", 1, 0 },
   { "h200", "1g.18gb", 7, 16.00 },
   { "h200", "1g.18gb+me", 1, 16.00 },
   { "h200", "1g.35gb", 4, 32.50 },
@@ -78,6 +90,20 @@ static const struct known {
   { "h200", "3g.71gb", 2, 69.50 },
   { "h200", "4g.71gb", 1, 69.50 },
   { "h200", "7g.141gb", 1, 139.50 },
+  { "h20", "1g.12gb", 7, 11.00 },
+  { "h20", "1g.12gb+me", 1, 11.00 },
+  { "h20", "1g.24gb", 4, 23.00 },
+  { "h20", "2g.24gb", 3, 23.00 },
+  { "h20", "3g.48gb", 2, 46.50 },
+  { "h20", "4g.48gb", 1, 46.50 },
+  { "h20", "7g.96gb", 1, 93.00 },
+  { "h20", "1g.18gb", 7, 16.00 },
+  { "h20", "1g.18gb+me", 1, 16.00 },
+  { "h20", "1g.35gb", 4, 32.50 },
+  { "h20", "2g.35gb", 3, 32.50 },
+  { "h20", "3g.71gb", 2, 69.50 },
+  { "h20", "4g.71gb", 1, 69.50 },
+  { "h20", "7g.141gb", 1, 139.50 },
   { "b200", "1g.23gb", 7, 20.50 },
   { "b200", "1g.23gb+me", 1, 20.50 },
   { "b200", "1g.45gb", 4, 44.25 },
@@ -92,6 +118,26 @@ static const struct known {
   { "gb200", "3g.93gb", 2, 0 },
   { "gb200", "4g.93gb", 1, 0 },
   { "gb200", "7g.186gb", 1, 0 },
+  { "b300", "1g.34gb", 7, 0 },
+  { "b300", "1g.34gb+me", 1, 0 },
+  { "b300", "1g.67gb", 4, 0 },
+  { "b300", "2g.67gb", 3, 0 },
+  { "b300", "3g.135gb", 2, 0 },
+  { "b300", "4g.135gb", 1, 0 },
+  { "b300", "7g.269gb", 1, 0 },
+  { "gb300", "1g.35gb", 7, 0 },
+  { "gb300", "1g.35gb+me", 1, 0 },
+  { "gb300", "1g.70gb", 4, 0 },
+  { "gb300", "2g.70gb", 3, 0 },
+  { "gb300", "3g.139gb", 2, 0 },
+  { "gb300", "4g.139gb", 1, 0 },
+  { "gb300", "7g.278gb", 1, 0 },
+  { "rtx-pro-4500", "1g.16gb", 2, 0 },
+  { "rtx-pro-4500", "1g.16gb+gfx", 2, 0 },
+  { "rtx-pro-4500", "1g.16gb+me.all", 1, 0 },
+  { "rtx-pro-4500", "1g.16gb-me", 2, 0 },
+  { "rtx-pro-4500", "2g.32gb", 1, 0 },
+  { "rtx-pro-4500", "2g.32gb+gfx", 1, 0 },
   { "rtx-pro-5000", "1g.12gb", 1, 0 },
   { "rtx-pro-5000", "1g.12gb+me", 1, 0 },
   { "rtx-pro-5000", "1g.12gb+gfx", 1, 0 },
@@ -99,11 +145,18 @@ static const struct known {
   { "rtx-pro-5000", "2g.24gb-me", 1, 0 },
   { "rtx-pro-5000", "4g.48gb", 1, 0 },
   { "rtx-pro-5000", "4g.48gb+gfx", 1, 0 },
-  { "rtx-pro-6000", "1g.24gb", 4, 23.12 },
-  { "rtx-pro-6000", "1g.24gb+me", 1, 23.12 },
-  { "rtx-pro-6000", "1g.24gb+gfx", 4, 23.12 },
-  { "rtx-pro-6000", "1g.24gb+me.all", 1, 23.12 },
-  { "rtx-pro-6000", "1g.24gb-me", 4, 23.12 },
+  { "rtx-pro-5000", "1g.24gb", 2, 0 },
+  { "rtx-pro-5000", "1g.24gb+me", 1, 0 },
+  { "rtx-pro-5000", "1g.24gb+gfx", 2, 0 },
+  { "rtx-pro-5000", "1g.24gb+me.all", 1, 0 },
+  { "rtx-pro-5000", "1g.24gb-me", 2, 0 },
+  { "rtx-pro-5000", "2g.48gb", 1, 0 },
+  { "rtx-pro-5000", "2g.48gb+gfx", 1, 0 },
+  { "rtx-pro-6000", "1g.24gb", 4, 23.62 },
+  { "rtx-pro-6000", "1g.24gb+me", 1, 23.62 },
+  { "rtx-pro-6000", "1g.24gb+gfx", 4, 23.62 },
+  { "rtx-pro-6000", "1g.24gb+me.all", 1, 23.62 },
+  { "rtx-pro-6000", "1g.24gb-me", 4, 23.62 },
   { "rtx-pro-6000", "2g.48gb", 2, 47.38 },
   { "rtx-pro-6000", "2g.48gb+gfx", 2, 47.38 },
   { "rtx-pro-6000", "2g.48gb+me.all", 1, 47.38 },

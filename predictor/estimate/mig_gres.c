@@ -67,10 +67,22 @@ bool ft_mig_names_gpu(const struct ft_mig_table *table, const char *name)
   return find_family(table, given, family, &after);
 }
 
+/* The size that FAMILY has where AFTER, what follows it, says it by another word; NULL: it does not
+ * (NVIDIA's data sheets: the H100 NVL has 94 GB, the H100 PCIe 80). */
+static const char *size_said(const char *family, const char *after)
+{
+  static const char *const words[][3] = { { "h100", "nvl", "94gb" }, { "h100", "pcie", "80gb" } };
+
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (strcmp(words[i][0], family) == 0 && strstr(after, words[i][1]))
+      return words[i][2];
+  return NULL;
+}
+
 bool ft_mig_may_be(const struct ft_mig_table *table, const char *name, const char *known)
 {
   char given[NAME], family[NAME], size[NAME], meant[NAME], other[NAME], other_size[NAME];
-  const char *after = NULL;
+  const char *after = NULL, *said;
   bool sized = false;
 
   plain(ft_text_from(name), given);
@@ -83,7 +95,22 @@ bool ft_mig_may_be(const struct ft_mig_table *table, const char *name, const cha
     split(table->profiles[i].gpu, other, other_size);
     sized = sized || (strcmp(other, family) == 0 && other_size[0] && strstr(after, other_size));
   }
+  said = sized ? NULL : size_said(meant, after);
+  if (said)
+    return strcmp(size, said) == 0;
   return !sized || !size[0] || strstr(after, size);
+}
+
+const struct ft_gpu *ft_mig_gpu_called(const struct ft_mig_table *table, const char *name)
+{
+  const struct ft_gpu *gpu = ft_gpu_find(name);
+
+  if (gpu || !ft_mig_names_gpu(table, name))
+    return gpu;
+  for (size_t i = 0; (gpu = ft_gpu_at(i)); i++)
+    if (!gpu->host && ft_mig_may_be(table, name, gpu->name))
+      return gpu;
+  return NULL;
 }
 
 /* ---- which slice a gres is ---- */

@@ -4,6 +4,7 @@
 #define FT_ESTIMATE_MIG_GRES_H
 
 #include "predictor/core/text.h"
+#include "predictor/estimate/gpu_memory.h"
 #include "predictor/estimate/mig.h"
 #include "predictor/record/record.h"
 
@@ -16,6 +17,9 @@ bool ft_mig_names_gpu(const struct ft_mig_table *table, const char *name);
  * either. A name without any GPU of the table in it can be all of them.
  */
 bool ft_mig_may_be(const struct ft_mig_table *table, const char *name, const char *known);
+
+/* The GPU whose memory is known that NAME means, or else the first that it can be; NULL: none. */
+const struct ft_gpu *ft_mig_gpu_called(const struct ft_mig_table *table, const char *name);
 
 /*
  * The slice that GRES ("gpu:a100_1g.5gb") is, NULL when it is none. Where GPUs of several sizes

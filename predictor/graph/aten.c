@@ -333,9 +333,10 @@ int ft_aten_same(struct ft_call *c)
   return 0;
 }
 
+/* Where nothing is dropped PyTorch gives its input (aten/src/ATen/native/Dropout.cpp). */
 int ft_aten_dropout(struct ft_call *c)
 {
-  if (ft_arg_true(c, 2, "train", false))
+  if (ft_arg_true(c, 2, "train", false) && ft_value_number(ft_arg(c, 1, "p")) != 0)
     return ft_aten_unary(c);
   return ft_aten_same(c);
 }

@@ -7,13 +7,15 @@
 #include "predictor/graph/cost.h"
 #include "predictor/graph/einsum.h"
 #include "predictor/graph/fuse.h"
+#include "predictor/graph/quantized.h"
 
 struct count {
   struct ft_graph *graph;
   struct ft_cost *cost;
   struct ft_error *err;
-  uint8_t *role; /* of each tensor */
-  bool *learnt;  /* of each tensor */
+  uint8_t *role;   /* of each tensor */
+  bool *learnt;    /* of each tensor */
+  uint8_t *packed; /* of each tensor; see ft_cost */
   size_t layer_room, unknown_room;
 };
 
@@ -69,6 +71,27 @@ static uint32_t learnt_inputs(const struct ft_operator *op)
 }
 
 /*
+ * Whether input I of OP can be learnt or be computed from what is. Quantised weights are marked,
+ * and what only moves them hands the mark on.
+ */
+static bool follows(struct count *c, const struct ft_operator *op, uint32_t i)
+{
+  const struct ft_tensor *x = &c->graph->tensors[op->inputs[i]];
+  enum ft_quantized what;
+  unsigned each;
+
+  if (i >= learnt_inputs(op))
+    return false;
+  what = ft_quantized_input(op, i, x->element, &each);
+  if (what == FT_QUANTIZED_WEIGHT && !c->packed[op->inputs[i]])
+    c->packed[op->inputs[i]] = (uint8_t)each;
+  else if (what == FT_QUANTIZED_NOT && op->output_count && c->packed[op->outputs[0]] &&
+           x->element == output(c, op)->element)
+    c->packed[op->inputs[i]] = c->packed[op->outputs[0]];
+  return what != FT_QUANTIZED_SCALE;
+}
+
+/*
  * What a result depends on, other than as a running mean or variance: those are
  * kept with the weights and not learnt, nor is what they alone are computed from.
  */
@@ -78,13 +101,13 @@ static void mark_used(struct count *c, const struct ft_block *block)
     c->role[block->outputs[i]] = ROLE_USED;
   for (uint32_t i = block->operator_count; i-- > 0;) {
     const struct ft_operator *op = &block->operators[i];
-    uint32_t inputs = learnt_inputs(op);
     bool used = false;
 
     for (uint32_t j = 0; j < op->output_count; j++)
       used = used || (op->outputs[j] && c->role[op->outputs[j]] == ROLE_USED);
-    for (uint32_t j = 0; used && j < inputs; j++)
-      c->role[op->inputs[j]] = ROLE_USED;
+    for (uint32_t j = 0; used && j < op->input_count; j++)
+      if (follows(c, op, j))
+        c->role[op->inputs[j]] = ROLE_USED;
     for (uint32_t j = 0; used && j < op->capture_count; j++)
       c->role[op->captures[j]] = ROLE_USED;
     for (uint32_t j = 0; used && j < op->attribute_count; j++)
@@ -93,13 +116,22 @@ static void mark_used(struct count *c, const struct ft_block *block)
   }
 }
 
+static int64_t weights_in(const struct count *c, uint32_t tensor)
+{
+  return ft_times(ft_tensor_elements(&c->graph->tensors[tensor]),
+                  c->packed[tensor] ? c->packed[tensor] : 1);
+}
+
+/* Whole numbers are parameters, but nothing learns them any more. */
 static void add_parameter(struct count *c, uint32_t tensor)
 {
   const struct ft_tensor *t = &c->graph->tensors[tensor];
 
   c->role[tensor] = ROLE_PARAMETER;
+  c->cost->parameters = ft_plus(c->cost->parameters, weights_in(c, tensor));
+  if (!ft_element_is_real(t->element))
+    return;
   c->learnt[tensor] = true;
-  c->cost->parameters = ft_plus(c->cost->parameters, ft_tensor_elements(t));
   c->cost->parameter_bytes = ft_plus(c->cost->parameter_bytes, ft_tensor_bytes(t));
 }
 
@@ -107,9 +139,10 @@ static void mark_constants(struct count *c, const struct ft_block *block)
 {
   for (uint32_t i = 0; i < block->constant_count; i++) {
     const struct ft_declared *d = c->graph->tensors[block->constants[i]].constant;
+    uint32_t t = block->constants[i];
 
-    if (c->role[block->constants[i]] == ROLE_USED && ft_element_is_real(d->element) && !d->kept)
-      add_parameter(c, block->constants[i]);
+    if (c->role[t] == ROLE_USED && (ft_element_is_real(d->element) || c->packed[t]) && !d->kept)
+      add_parameter(c, t);
     else
       c->cost->buffers = ft_plus(c->cost->buffers, d->elements);
   }
@@ -138,7 +171,7 @@ static int64_t parameters_of(struct count *c, const struct ft_operator *op)
 
     if (*role != ROLE_PARAMETER)
       continue;
-    sum = ft_plus(sum, ft_tensor_elements(&c->graph->tensors[op->inputs[i]]));
+    sum = ft_plus(sum, weights_in(c, op->inputs[i]));
     *role = ROLE_COUNTED;
   }
   return sum;
@@ -232,9 +265,12 @@ static int64_t macs_of(const struct count *c, const struct ft_operator *op)
 {
   const struct ft_tensor *x = input(c, op, 0), *y = output(c, op), *w;
   uint8_t work = op->kind ? op->kind->work : FT_WORK_NONE;
+  int inner;
 
   if (work == FT_WORK_NONE)
     return 0;
+  if (work == FT_WORK_RUNTIME)
+    return ft_runtime_macs(c->graph, op);
   w = input(c, op, op->kind->weight);
   if (!x || !y || !w || x->rank < 0 || w->rank < 0)
     return -1;
@@ -244,7 +280,8 @@ static int64_t macs_of(const struct count *c, const struct ft_operator *op)
   case FT_WORK_TRANSPOSED:
     return ft_times(ft_tensor_elements(x), product(w, 1, w->rank));
   case FT_WORK_PRODUCT:
-    return x->rank ? ft_times(ft_tensor_elements(y), x->dims[x->rank - 1]) : -1;
+    inner = ft_integer(op, "transA", 0) && x->rank > 1 ? x->rank - 2 : x->rank - 1;
+    return x->rank ? ft_times(ft_tensor_elements(y), x->dims[inner]) : -1;
   case FT_WORK_GEMM:
     return x->rank == 2 ? ft_times(ft_tensor_elements(y), x->dims[ft_integer(op, "transA", 0) == 0])
                         : -1;
@@ -470,9 +507,11 @@ int ft_graph_cost(struct ft_graph *graph, struct ft_cost *cost, struct ft_error 
   *cost = (struct ft_cost){ .operators = graph->operator_count };
   c.role = ft_arena_take(&graph->results, graph->tensor_count);
   c.learnt = ft_arena_take(&graph->results, graph->tensor_count * sizeof *c.learnt);
-  if (!c.role || !c.learnt)
+  c.packed = ft_arena_take(&graph->results, graph->tensor_count);
+  if (!c.role || !c.learnt || !c.packed)
     return exhausted(&c);
   cost->learnt = c.learnt;
+  cost->packed = c.packed;
   mark_used(&c, &graph->block);
   for (uint32_t i = 0; i < graph->block.input_count; i++) {
     int64_t fed = ft_tensor_elements(&graph->tensors[graph->block.inputs[i]]);

@@ -28,9 +28,9 @@ struct ft_unknown {
 };
 
 struct ft_cost {
-  int64_t parameters; /* elements of what is learnt; running statistics are none */
-  int64_t parameter_bytes;
-  int64_t buffers; /* elements of constants that are not learnt */
+  int64_t parameters;      /* elements of what is learnt; running statistics are none */
+  int64_t parameter_bytes; /* of those that are learnt further: not of quantised weights */
+  int64_t buffers;         /* elements of constants that are not learnt */
   /* activations: the inputs and what every operator gives anew */
   int64_t macs;        /* what is known of them */
   int64_t activations; /* elements of the inputs and of all layers, as far as known */
@@ -45,7 +45,8 @@ struct ft_cost {
   size_t layer_count;
   struct ft_unknown *unknowns; /* each type once, FT_COST_UNKNOWNS at most */
   size_t unknown_count;
-  const bool *learnt; /* of each tensor of the graph */
+  const bool *learnt;    /* of each tensor of the graph */
+  const uint8_t *packed; /* of each: how many quantised weights one of its elements holds; else 0 */
 };
 
 /*

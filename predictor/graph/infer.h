@@ -83,6 +83,9 @@ int ft_broadcast(struct ft_infer *in, const struct ft_tensor *a, const struct ft
 /* Give the graph's inputs their shapes: what was asked for, else what the file says. 0 or -1. */
 int ft_infer_inputs(struct ft_infer *in);
 
+/* Multiply-accumulates of OP of ONNX Runtime, FT_WORK_RUNTIME; -1 unknown (infer_runtime.c). */
+int64_t ft_runtime_macs(const struct ft_graph *graph, const struct ft_operator *op);
+
 /* Infer one operator whose inputs have their shapes. Returns 0 or -1. */
 int ft_infer_operator(struct ft_infer *in, struct ft_operator *op);
 
@@ -92,6 +95,7 @@ int ft_infer_block(struct ft_infer *in, struct ft_block *block);
 /* Shape rules, by family (infer_*.c). */
 #define FT_RULE(name) int ft_infer_##name(struct ft_infer *in)
 FT_RULE(same);
+FT_RULE(quantize);
 FT_RULE(cast);
 FT_RULE(unary);
 FT_RULE(binary);
@@ -158,6 +162,18 @@ FT_RULE(multinomial);
 FT_RULE(loss);
 FT_RULE(stft);
 FT_RULE(unique);
+FT_RULE(runtime_attention);
+FT_RULE(runtime_broadcast);
+FT_RULE(runtime_concat);
+FT_RULE(runtime_embed);
+FT_RULE(runtime_gather);
+FT_RULE(runtime_gemm);
+FT_RULE(runtime_halves);
+FT_RULE(runtime_packed);
+FT_RULE(runtime_product);
+FT_RULE(runtime_reduce);
+FT_RULE(runtime_reorder);
+FT_RULE(runtime_skip);
 FT_RULE(if);
 FT_RULE(loop);
 FT_RULE(scan);

@@ -40,6 +40,21 @@ int ft_infer_same(struct ft_infer *in)
   return ft_like(in, ft_output(in, 0), x);
 }
 
+/* To whole numbers, of the zero's type, and back to the scale's (onnx, Operators.md). */
+int ft_infer_quantize(struct ft_infer *in)
+{
+  bool back = in->op->type[0] == 'D';
+  const struct ft_tensor *type = ft_input(in, back ? 1 : 2);
+  struct ft_tensor *y = ft_output(in, 0);
+  int64_t told = ft_integer(in->op, "output_dtype", 0);
+
+  y->element = told > 0 && told <= FT_ELEMENT_LAST ? (uint8_t)told
+               : type                              ? type->element
+               : back                              ? FT_ELEMENT_FLOAT
+                                                   : FT_ELEMENT_UINT8;
+  return ft_like(in, y, ft_input(in, 0));
+}
+
 static double unary(const char *type, double x)
 {
   static const struct {

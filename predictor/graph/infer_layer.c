@@ -88,12 +88,14 @@ static int slide_all(struct ft_infer *in, const struct ft_tensor *x, const struc
   return 0;
 }
 
-/* TensorFlow's order of dimensions: batch, places, channels. Of X a copy in ours into TURNED. */
+/* TensorFlow's order of dimensions, and at times ONNX Runtime's: batch, places, channels. Of X a
+ * copy in ours into TURNED. */
 static bool channels_last(const struct ft_infer *in)
 {
   const struct ft_attribute *a = ft_attribute(in->op, "layout");
 
-  return a && a->type == FT_ATTRIBUTE_STRING && strcmp(a->string, "NHWC") == 0;
+  return (a && a->type == FT_ATTRIBUTE_STRING && strcmp(a->string, "NHWC") == 0) ||
+         ft_integer(in->op, "channels_last", 0) == 1 || strncmp(in->op->type, "Nhwc", 4) == 0;
 }
 
 static const struct ft_tensor *channels_first(const struct ft_infer *in, const struct ft_tensor *x,
@@ -148,7 +150,9 @@ int ft_infer_conv(struct ft_infer *in)
   x = channels_first(in, x, &turned, dims);
   if (group < 1 || group > FT_GRAPH_DIMENSION)
     return ft_contradiction(in, "%lld groups", (long long)group);
-  if (x->dims[1] >= 0 && k->dims[1] >= 0 && x->dims[1] != ft_times(k->dims[1], group))
+  /* blocks of channels are filled up */
+  if (x->dims[1] >= 0 && k->dims[1] >= 0 && x->dims[1] != ft_times(k->dims[1], group) &&
+      strcmp(in->op->domain, "com.microsoft.nchwc") != 0)
     return ft_contradiction(in, "%lld channels, but filters for %lld", (long long)x->dims[1],
                             (long long)ft_times(k->dims[1], group));
   if (read_window(in, x->rank - 2, &w) < 0 || !ft_shape(in, y, x->rank))
@@ -338,7 +342,8 @@ int ft_infer_recurrent(struct ft_infer *in)
     return 0;
   if (x->rank != 3 || r->rank != 3)
     return ft_contradiction(in, "expected 3 dimensions, found %d and %d", x->rank, r->rank);
-  hidden = r->dims[2];
+  /* what is quantised lies the other way round, all gates of a hidden unit in a row */
+  hidden = r->dims[strcmp(in->op->type, "DynamicQuantizeLSTM") == 0 ? 1 : 2];
   directions = r->dims[0];
   sequence = x->dims[batch_first];
   batch = x->dims[!batch_first];

@@ -58,7 +58,7 @@ static const struct ft_operator_kind kinds[] = {
   KIND(DFT, dft, NONE, 0, false),
   KIND(DeformConv, conv, CONV, 1, false),
   KIND(DepthToSpace, depth_to_space, NONE, 0, false),
-  KIND(DequantizeLinear, same, NONE, 0, false),
+  KIND(DequantizeLinear, quantize, NONE, 0, false),
   KIND(Det, det, NONE, 0, false),
   KIND(Diagonal, told, NONE, 0, true),
   KIND(Distance, told, NONE, 0, false),
@@ -142,7 +142,7 @@ static const struct ft_operator_kind kinds[] = {
   KIND(Pow, binary, NONE, 0, false),
   KIND(QLinearConv, conv, CONV, 3, false),
   KIND(QLinearMatMul, matmul, PRODUCT, 3, false),
-  KIND(QuantizeLinear, same, NONE, 0, false),
+  KIND(QuantizeLinear, quantize, NONE, 0, false),
   KIND(QuickGelu, same, NONE, 0, false),
   KIND(RMSNormalization, norm, STATISTICS, 0, false),
   KIND(RNN, recurrent, RECURRENT, 1, false),
@@ -183,7 +183,6 @@ static const struct ft_operator_kind kinds[] = {
   KIND(Sin, unary, NONE, 0, false),
   KIND(Sinh, same, NONE, 0, false),
   KIND(Size, size, NONE, 0, false),
-  KIND(SkipLayerNormalization, norm, STATISTICS, 0, false),
   KIND(Slice, slice, NONE, 0, true),
   KIND(Softmax, same, NONE, 0, false),
   KIND(SoftmaxCrossEntropyLoss, loss, NONE, 0, false),
@@ -220,8 +219,10 @@ static int compare(const void *key, const void *kind)
 
 const struct ft_operator_kind *ft_kind_find(const char *domain, const char *type)
 {
-  /* ONNX Runtime's own operators of these names do the same */
-  if (domain[0] && strcmp(domain, "com.microsoft") != 0)
-    return NULL;
+  const struct ft_operator_kind *own = domain[0] ? ft_kind_runtime(domain, type) : NULL;
+
+  /* ONNX Runtime's other operators of these names do the same */
+  if (own || (domain[0] && strcmp(domain, "com.microsoft") != 0))
+    return own;
   return bsearch(type, kinds, sizeof kinds / sizeof *kinds, sizeof *kinds, compare);
 }

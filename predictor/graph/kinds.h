@@ -19,6 +19,7 @@ enum ft_work {
   FT_WORK_ATTENTION,
   FT_WORK_STATES,     /* a state is changed and read for every word */
   FT_WORK_EXPERTS,    /* a few of the experts of two weights for each word */
+  FT_WORK_RUNTIME,    /* of ONNX Runtime's own: ft_runtime_macs */
   FT_WORK_NORM,       /* normalisation by statistics that are there: 2 per element */
   FT_WORK_STATISTICS, /* by statistics of the data: 5 per element */
   FT_WORK_POOL        /* one per input element */
@@ -34,5 +35,9 @@ struct ft_operator_kind {
 
 /* NULL: not known. */
 const struct ft_operator_kind *ft_kind_find(const char *domain, const char *type);
+
+/* ONNX Runtime's own operators, where they do not do what ONNX's of the same name does
+ * (kinds_runtime.c). */
+const struct ft_operator_kind *ft_kind_runtime(const char *domain, const char *type);
 
 #endif

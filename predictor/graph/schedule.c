@@ -10,7 +10,8 @@ static void parameters(struct ft_plan *p)
   for (uint32_t t = 1; t < p->graph->tensor_count; t++) {
     const struct ft_tensor *x = ft_plan_tensor(p, t);
 
-    if (!p->cost->learnt[t] && !(x->constant && ft_element_is_real(x->element) && x->rank > 0))
+    if (!p->cost->learnt[t] &&
+        !(x->constant && (ft_element_is_real(x->element) || p->cost->packed[t]) && x->rank > 0))
       continue;
     if (p->cost->learnt[t]) {
       p->out->learnt[p->out->learnt_count++] = ft_plan_bytes(p, t);
@@ -143,8 +144,8 @@ int ft_schedule_make(struct ft_graph *graph, const struct ft_cost *cost,
   p.inside = ft_arena_take(&graph->results, operators * sizeof *p.inside);
   p.keeps = ft_arena_take(&graph->results, operators * sizeof *p.keeps);
   schedule->learnt = ft_arena_take(&graph->results, graph->tensor_count * sizeof *schedule->learnt);
-  if (!p.fusions || !p.places || !p.uses || !p.users || !p.keeps || !p.inside || !schedule->learnt ||
-      ft_fuse(graph, p.block, options->fused_attention, p.fusions) < 0)
+  if (!p.fusions || !p.places || !p.uses || !p.users || !p.keeps || !p.inside ||
+      !schedule->learnt || ft_fuse(graph, p.block, options->fused_attention, p.fusions) < 0)
     p.failed = true;
   if (!p.failed) {
     for (size_t i = 0; i < cost->layer_count; i++)

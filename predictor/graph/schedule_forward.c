@@ -17,7 +17,8 @@ static void save(struct ft_plan *p, uint32_t op, uint32_t t)
   struct ft_place *place = ft_plan_owner(p, t);
 
   /* a product keeps its operand as it was cast */
-  if (!t || place->fixed || !place->buffer || casts(p, &p->block->operators[op], t))
+  if (!t || place->fixed || !place->buffer || casts(p, &p->block->operators[op], t) ||
+      ft_plan_widened(p, op) == t)
     return;
   ft_plan_keep(p, op, ft_plan_hold(p, place->buffer));
 }
@@ -251,10 +252,24 @@ static void release(struct ft_plan *p, uint32_t t, uint32_t when)
   ft_plan_drop(p, place->buffer);
 }
 
-/* Autocast makes 16 bits of what a product takes and keeps that (its weights until the end). */
+/*
+ * Autocast makes 16 bits of what a product takes and keeps that (its weights until the end), and 32
+ * of what else it runs so, which is kept if a backward pass reads it.
+ */
 static void cast(struct ft_plan *p, uint32_t i)
 {
   const struct ft_operator *op = &p->block->operators[i];
+  uint32_t wide = ft_plan_widened(p, i), copy;
+
+  if (wide) {
+    copy = ft_plan_take(p, ft_times(2, ft_plan_bytes(p, wide)));
+    if (p->places[op->outputs[0]].wanted && (p->fusions[i].kind == FT_FUSED_NORM ||
+                                             ft_backward_of(op).saves & FT_SAVES_FIRST))
+      ft_plan_keep(p, i, copy);
+    else
+      ft_plan_drop(p, copy);
+    return;
+  }
 
   for (uint32_t j = 0; j < op->input_count; j++)
     if (casts(p, op, op->inputs[j]))

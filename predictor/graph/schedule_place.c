@@ -174,15 +174,41 @@ static void place(struct ft_plan *p, const struct ft_operator *op, const struct 
   }
 }
 
+/* Whether mixed precision runs OP in 32 bits (torch.amp, "CUDA Ops that can autocast to float32").
+ */
+static bool runs_wide(const struct ft_operator *op, const struct ft_fusion *fusion)
+{
+  static const char *const wide[] = { "Softmax",   "LogSoftmax",         "LayerNormalization",
+                                      "Exp",       "Log",                "Pow",
+                                      "ReduceSum", "GroupNormalization", "Softplus",
+                                      "CumSum",    "Reciprocal" };
+
+  if (fusion->kind == FT_FUSED_NORM)
+    return true;
+  for (size_t i = 0; fusion->kind == FT_FUSED_NOT && i < sizeof wide / sizeof *wide; i++)
+    if (ft_plan_is(op, wide[i]))
+      return true;
+  return false;
+}
+
+uint32_t ft_plan_widened(const struct ft_plan *p, uint32_t i)
+{
+  const struct ft_operator *op = &p->block->operators[i];
+  uint32_t t = p->fusions[i].input ? p->fusions[i].input : ft_plan_input(op, 0);
+
+  return p->options->precision == FT_PRECISION_AMP && runs_wide(op, &p->fusions[i]) &&
+                 p->places[t].width == 2 && ft_plan_real(p, t)
+             ? t
+             : 0;
+}
+
 /*
  * The width of OP's results. Mixed precision: products in 16 bits, what autocast runs in 32 bits in
- * those (torch.amp, "CUDA Ops that can autocast to float32"), the rest in the widest of its inputs.
+ * those, the rest in the widest of its inputs.
  */
 static uint8_t width_of(const struct ft_plan *p, const struct ft_operator *op,
                         const struct ft_fusion *fusion)
 {
-  static const char *const wide[] = { "Softmax", "LogSoftmax", "LayerNormalization", "Exp", "Log",
-                                      "Pow",     "ReduceSum",  "GroupNormalization" };
   uint8_t width = 2;
 
   if (p->options->precision < FT_PRECISION_AMP)
@@ -191,13 +217,10 @@ static uint8_t width_of(const struct ft_plan *p, const struct ft_operator *op,
     return 2;
   if (op->kind && op->kind->weight)
     return 2;
-  for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
-    if (ft_plan_is(op, wide[i]))
-      return 4;
+  if (runs_wide(op, fusion))
+    return 4;
   if (fusion->kind == FT_FUSED_ATTENTION)
     return 2;
-  if (fusion->kind == FT_FUSED_NORM)
-    return 4;
   if (fusion->kind == FT_FUSED_ACTIVATION)
     return p->places[fusion->input].width;
   for (uint32_t i = 0; i < op->input_count; i++)

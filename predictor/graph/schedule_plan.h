@@ -104,6 +104,8 @@ bool ft_plan_runs(const struct ft_plan *p, const struct ft_operator *op);
 bool ft_plan_selects(const struct ft_plan *p, const struct ft_operator *op);
 /* Padding that pooling does itself. */
 bool ft_plan_pads_pool(const struct ft_plan *p, const struct ft_operator *op);
+/* What operator I takes in 16 bits and mixed precision copies into 32; 0: nothing. */
+uint32_t ft_plan_widened(const struct ft_plan *p, uint32_t i);
 bool ft_plan_in_place(const struct ft_plan *p, const struct ft_operator *op);
 /* How T lies; dense unless it is a view of another order. */
 struct ft_strides ft_plan_strides(const struct ft_plan *p, uint32_t t);

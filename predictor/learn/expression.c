@@ -18,16 +18,14 @@ bool ft_expression_valid(const struct ft_expression *e, size_t variables)
     if (e->symbol[i] >= FT_SYMBOLS)
       return false;
     arity = ft_symbol_arity(e->symbol[i]);
-    if (arity > depth || (e->symbol[i] == FT_SYMBOL_VARIABLE && e->variable[i] >= variables) ||
-        (e->symbol[i] == FT_SYMBOL_CONSTANT && !isfinite(e->constant[i])))
+    if (arity > depth || (e->symbol[i] == FT_SYMBOL_CONSTANT && !isfinite(e->constant[i])) ||
+        (e->symbol[i] == FT_SYMBOL_VARIABLE &&
+         (e->variable[i] >= variables || !isfinite(e->scale[i]) || e->scale[i] == 0)))
       return false;
     depth += 1 - arity;
     if (depth > FT_EXPRESSION_DEPTH)
       return false;
   }
-  for (size_t i = 0; i < variables; i++)
-    if (!isfinite(e->scale[i]) || e->scale[i] == 0)
-      return false;
   return depth == 1;
 }
 
@@ -50,7 +48,7 @@ double ft_expression_evaluate(const struct ft_expression *e, const double *x)
       *++a = e->constant[i];
       continue;
     case FT_SYMBOL_VARIABLE:
-      *++a = x[e->variable[i]] / e->scale[e->variable[i]];
+      *++a = x[e->variable[i]] / e->scale[i];
       continue;
     case FT_SYMBOL_ADD:
       a--, *a += a[1];

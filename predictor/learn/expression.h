@@ -31,9 +31,9 @@ enum ft_symbol {
 }; /* stored in model files: only ever added to */
 
 enum {
-  FT_EXPRESSION_NODES = 40, /* of one equation */
-  FT_EXPRESSION_DEPTH = 16, /* of its stack */
-  FT_EXPRESSION_VARIABLES = 24
+  FT_EXPRESSION_NODES = 40,     /* of one equation */
+  FT_EXPRESSION_DEPTH = 16,     /* of its stack */
+  FT_EXPRESSION_VARIABLES = 255 /* to choose from */
 };
 
 struct ft_expression {
@@ -41,8 +41,8 @@ struct ft_expression {
   uint8_t symbol[FT_EXPRESSION_NODES];
   uint8_t variable[FT_EXPRESSION_NODES]; /* of a FT_SYMBOL_VARIABLE */
   double constant[FT_EXPRESSION_NODES];  /* of a FT_SYMBOL_CONSTANT */
+  double scale[FT_EXPRESSION_NODES];     /* a FT_SYMBOL_VARIABLE stands divided by it */
   double intercept, slope;
-  double scale[FT_EXPRESSION_VARIABLES]; /* a variable stands divided by its scale */
 };
 
 /* How many operands SYMBOL, below FT_SYMBOLS, takes: 0, 1 or 2. */

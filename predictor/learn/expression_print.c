@@ -3,21 +3,62 @@
 #include "config.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "predictor/learn/expression.h"
 
-enum { MONOMIALS = 64, DEGREE = 12 };
+enum {
+  MONOMIALS = 64,
+  DEGREE = 12,
+  LEAVES = (FT_EXPRESSION_NODES + 1) / 2 /* of a tree whose inner nodes are binary */
+};
+
+/* The variables that an equation reads, in their order: of many, it has few. */
+struct read {
+  int count;
+  uint8_t variable[LEAVES];
+};
 
 struct monomial {
   double coefficient;
-  uint8_t power[FT_EXPRESSION_VARIABLES];
+  uint8_t power[LEAVES]; /* by place among those read */
 };
 
 struct polynomial {
   int count;
   struct monomial term[MONOMIALS];
 };
+
+static struct read variables_read(const struct ft_expression *e)
+{
+  struct read r = { 0 };
+
+  for (int i = 0; i < e->length; i++) {
+    uint8_t v = e->variable[i];
+    int at = 0;
+
+    if (e->symbol[i] != FT_SYMBOL_VARIABLE)
+      continue;
+    while (at < r.count && r.variable[at] < v)
+      at++;
+    if (at < r.count && r.variable[at] == v)
+      continue;
+    memmove(r.variable + at + 1, r.variable + at, (size_t)(r.count - at));
+    r.variable[at] = v;
+    r.count++;
+  }
+  return r;
+}
+
+static int place(const struct read *r, uint8_t variable)
+{
+  int at = 0;
+
+  while (r->variable[at] != variable)
+    at++;
+  return at;
+}
 
 /* Add one term, joining it with an equal one. False when there are too many. */
 static bool add_term(struct polynomial *p, const struct monomial *m)
@@ -42,7 +83,7 @@ static bool product(const struct polynomial *a, const struct polynomial *b, stru
       int degree = 0;
 
       m.coefficient *= b->term[j].coefficient;
-      for (int v = 0; v < FT_EXPRESSION_VARIABLES; v++)
+      for (int v = 0; v < LEAVES; v++)
         degree += m.power[v] = (uint8_t)(m.power[v] + b->term[j].power[v]);
       if (degree > DEGREE || !add_term(out, &m))
         return false;
@@ -63,7 +104,8 @@ static bool sum(const struct polynomial *b, double sign, struct polynomial *a)
 }
 
 /* One step on a stack of polynomials; false when the symbol is none or it grows too long. */
-static bool step(const struct ft_expression *e, int i, struct polynomial *stack, int *top)
+static bool step(const struct ft_expression *e, const struct read *r, int i,
+                 struct polynomial *stack, int *top)
 {
   struct polynomial *a, result, twice;
   struct monomial m = { .coefficient = 1 };
@@ -73,8 +115,8 @@ static bool step(const struct ft_expression *e, int i, struct polynomial *stack,
     m.coefficient = e->constant[i];
     break;
   case FT_SYMBOL_VARIABLE:
-    m.coefficient = 1 / e->scale[e->variable[i]];
-    m.power[e->variable[i]] = 1;
+    m.coefficient = 1 / e->scale[i];
+    m.power[place(r, e->variable[i])] = 1;
     break;
   case FT_SYMBOL_ADD:
   case FT_SYMBOL_SUBTRACT:
@@ -111,21 +153,21 @@ static int by_degree(const struct monomial *a, const struct monomial *b)
 {
   int da = 0, db = 0;
 
-  for (int v = 0; v < FT_EXPRESSION_VARIABLES; v++) {
+  for (int v = 0; v < LEAVES; v++) {
     da += a->power[v];
     db += b->power[v];
   }
   return da != db ? db - da : memcmp(b->power, a->power, sizeof a->power);
 }
 
-static bool expand(const struct ft_expression *e, struct polynomial *out)
+static bool expand(const struct ft_expression *e, const struct read *r, struct polynomial *out)
 {
   struct polynomial stack[FT_EXPRESSION_DEPTH];
   struct monomial constant = { .coefficient = e->intercept };
   int top = 0;
 
   for (int i = 0; i < e->length; i++)
-    if (!step(e, i, stack, &top))
+    if (!step(e, r, i, stack, &top))
       return false;
   *out = stack[0];
   for (int i = 0; i < out->count; i++)
@@ -147,16 +189,36 @@ struct style {
   int digits; /* of a coefficient */
 };
 
-/* In LaTeX the exponent is set as a power of ten. */
+/* In LaTeX what C writes with an exponent is set as a power of ten. */
 static int print_number(double value, struct style style, struct ft_buf *out)
 {
-  /* products of what a model file may hold can be infinite */
-  int exponent = value == 0 || !isfinite(value) ? 0 : (int)floor(log10(fabs(value)));
+  char text[40];
+  const char *exponent;
 
-  if (style.latex && (exponent > 5 || exponent < -3))
-    return ft_buf_printf(out, "%.*g \\times 10^{%d}", style.digits, value / pow(10, exponent),
-                         exponent);
-  return ft_buf_printf(out, "%.*g", style.digits, value);
+  (void)snprintf(text, sizeof text, "%.*g", style.digits, value);
+  exponent = style.latex ? strchr(text, 'e') : NULL;
+  if (!exponent)
+    return ft_buf_printf(out, "%s", text);
+  /* "e+09" and "e-05" */
+  return ft_buf_printf(out, "%.*s \\times 10^{%s%s}", (int)(exponent - text), text,
+                       exponent[1] == '-' ? "-" : "", exponent + 2 + strspn(exponent + 2, "0"));
+}
+
+/* What TeX reads as something else, as it is said in mathematics. */
+static const char *escape(char c)
+{
+  static const struct {
+    char c;
+    const char *tex;
+  } special[] = { { '_', "\\_" },       { '%', "\\%" },    { '&', "\\&" },
+                  { '#', "\\#" },       { '$', "\\$" },    { ' ', "\\ " },
+                  { '{', "\\{" },       { '}', "\\}" },    { '\\', "{\\backslash}" },
+                  { '^', "{\\wedge}" }, { '~', "{\\sim}" } };
+
+  for (size_t i = 0; i < sizeof special / sizeof *special; i++)
+    if (special[i].c == c)
+      return special[i].tex;
+  return NULL;
 }
 
 static int print_name(const char *name, struct style style, struct ft_buf *out)
@@ -165,22 +227,25 @@ static int print_name(const char *name, struct style style, struct ft_buf *out)
     return ft_buf_printf(out, "%s", name);
   if (ft_buf_printf(out, "\\mathrm{") < 0)
     return -1;
-  for (; *name; name++)
-    if (ft_buf_printf(out, strchr("_%&#$ ", *name) ? "\\%c" : "%c", *name) < 0)
+  for (; *name; name++) {
+    const char *tex = escape(*name);
+
+    if ((tex ? ft_buf_printf(out, "%s", tex) : ft_buf_printf(out, "%c", *name)) < 0)
       return -1;
+  }
   return ft_buf_printf(out, "}");
 }
 
-static int print_monomial(const struct monomial *m, const char *const *names, struct style style,
-                          struct ft_buf *out)
+static int print_monomial(const struct monomial *m, const struct read *r, const char *const *names,
+                          struct style style, struct ft_buf *out)
 {
   if (print_number(fabs(m->coefficient), style, out) < 0)
     return -1;
-  for (int v = 0; v < FT_EXPRESSION_VARIABLES; v++) {
+  for (int v = 0; v < r->count; v++) {
     if (!m->power[v])
       continue;
     if (ft_buf_printf(out, style.latex ? " \\cdot " : "*") < 0 ||
-        print_name(names[v], style, out) < 0)
+        print_name(names[r->variable[v]], style, out) < 0)
       return -1;
     if (m->power[v] > 1 && ft_buf_printf(out, style.latex ? "^{%d}" : "^%d", m->power[v]) < 0)
       return -1;
@@ -188,8 +253,8 @@ static int print_monomial(const struct monomial *m, const char *const *names, st
   return 0;
 }
 
-static int print_polynomial(const struct polynomial *p, const char *const *names,
-                            struct style style, struct ft_buf *out)
+static int print_polynomial(const struct polynomial *p, const struct read *r,
+                            const char *const *names, struct style style, struct ft_buf *out)
 {
   bool first = true;
 
@@ -201,7 +266,7 @@ static int print_polynomial(const struct polynomial *p, const char *const *names
     if (ft_buf_printf(out, "%s",
                       first ? (m->coefficient < 0 ? "-" : "")
                             : (m->coefficient < 0 ? " - " : " + ")) < 0 ||
-        print_monomial(m, names, style, out) < 0)
+        print_monomial(m, r, names, style, out) < 0)
       return -1;
     first = false;
   }
@@ -232,7 +297,7 @@ static const struct form {
 static int print_variable(const struct ft_expression *e, int i, const char *const *names,
                           struct style style, struct ft_buf *out)
 {
-  double scale = e->scale[e->variable[i]];
+  double scale = e->scale[i];
   bool divided = scale != 1;
 
   if (divided && ft_buf_printf(out, style.latex ? "\\frac{" : "(") < 0)
@@ -285,10 +350,11 @@ int ft_expression_print(const struct ft_expression *e, const char *const *names,
                         bool latex, int digits, struct ft_buf *out)
 {
   const struct style style = { latex, digits };
+  struct read r = variables_read(e);
   struct polynomial p;
 
-  if ((expand(e, &p) ? print_polynomial(&p, names, style, out)
-                     : print_whole(e, names, style, out)) < 0)
+  if ((expand(e, &r, &p) ? print_polynomial(&p, &r, names, style, out)
+                         : print_whole(e, names, style, out)) < 0)
     return -1;
   if (!unit || !unit[0])
     return 0;

@@ -8,7 +8,12 @@
 #include "predictor/learn/dense.h"
 #include "predictor/learn/gauss.h"
 
-enum { ROUNDS = 25 };
+/*
+ * A column known of one row in a hundred nears what it converges to by a hundredth a round: rounds
+ * are made until nothing changes, as many as WORK multiplications allow.
+ */
+enum { ROUNDS = 25, MOST_ROUNDS = 1000 };
+static const double work = 1e9, settled = 1e-5;
 
 int ft_gauss_condition(const struct ft_gauss *g, const double *known, const double *noise,
                        double *expected, double *variance, struct ft_error *err)
@@ -102,11 +107,39 @@ static int fill(const double *y, struct ft_gauss *g, double *out, double *spread
   return 0;
 }
 
+/* As many rounds as their work allows: of each row with gaps a system of equations is solved. */
+static int rounds_of(const double *y, size_t rows, size_t outputs)
+{
+  double each = (double)outputs * (double)outputs * (double)outputs, gaps = 0;
+
+  for (size_t r = 0; r < rows; r++)
+    for (size_t o = 0; o < outputs; o++)
+      if (isnan(y[r * outputs + o])) {
+        gaps++;
+        break;
+      }
+  return gaps > 0 ? (int)fmin(fmax(work / (gaps * each), ROUNDS), MOST_ROUNDS) : 0;
+}
+
+/* By how much BEFORE and what is now in OUT differ at most, in deviations of their column. */
+static double changed(double *before, const double *out, size_t rows, const struct ft_gauss *g)
+{
+  double most = 0;
+
+  for (size_t i = 0; i < rows * g->outputs; i++) {
+    size_t o = i % g->outputs;
+
+    most = fmax(most, fabs(out[i] - before[i]) / sqrt(g->covariance[o * g->outputs + o]));
+    before[i] = out[i];
+  }
+  return most;
+}
+
 int ft_gauss_fit(const double *y, size_t rows, size_t outputs, double *out, struct ft_gauss *g,
                  struct ft_error *err)
 {
-  double spread[FT_GAUSS_OUTPUTS];
-  size_t gaps = 0;
+  double spread[FT_GAUSS_OUTPUTS], *before;
+  int rounds = rounds_of(y, rows, outputs), status = 0;
 
   if (outputs < 1 || outputs > FT_GAUSS_OUTPUTS)
     return ft_error_set(err, "%zu outputs; expected 1 to %d", outputs, FT_GAUSS_OUTPUTS);
@@ -124,15 +157,20 @@ int ft_gauss_fit(const double *y, size_t rows, size_t outputs, double *out, stru
       out[r * outputs + o] = !isnan(y[r * outputs + o]) ? y[r * outputs + o]
                              : count > 0                ? sum / count
                                                         : 0;
-    gaps += rows - (size_t)count;
   }
   estimate(out, rows, spread, g);
-  for (int round = 0; gaps && round < ROUNDS; round++) {
+  before = calloc(rows * outputs + 1, sizeof *before);
+  if (!before)
+    return ft_error_set(err, "a normal distribution: out of memory");
+  (void)changed(before, out, rows, g);
+  for (int round = 0; status == 0 && round < rounds; round++) {
     memset(spread, 0, sizeof spread);
-    for (size_t r = 0; r < rows; r++)
-      if (fill(y + r * outputs, g, out + r * outputs, spread, err) < 0)
-        return -1;
+    for (size_t r = 0; r < rows && status == 0; r++)
+      status = fill(y + r * outputs, g, out + r * outputs, spread, err);
     estimate(out, rows, spread, g);
+    if (changed(before, out, rows, g) < settled)
+      break;
   }
-  return 0;
+  free(before);
+  return status;
 }

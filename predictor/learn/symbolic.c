@@ -235,12 +235,12 @@ static void generation(struct search *f)
   memcpy(f->candidate, f->next, n * sizeof *f->next);
 }
 
-static void begin_tree(const struct search *f, struct tree *t)
+static void begin_tree(struct tree *t)
 {
   t->known = false;
   t->code.intercept = 0;
   t->code.slope = 1;
-  for (size_t i = 0; i < f->data.columns; i++)
+  for (int i = 0; i < FT_EXPRESSION_NODES; i++)
     t->code.scale[i] = 1;
 }
 
@@ -249,9 +249,9 @@ static void begin(struct search *f)
   uint32_t n = f->set.population;
 
   for (size_t i = 0; i < 2 * (size_t)n; i++)
-    begin_tree(f, &f->slot[i]);
+    begin_tree(&f->slot[i]);
   for (int i = 0; i <= FT_EXPRESSION_NODES; i++)
-    begin_tree(f, &f->best[i]);
+    begin_tree(&f->best[i]);
   for (uint32_t i = 0; i < n; i++) {
     struct tree *t = &f->slot[i];
 
@@ -281,12 +281,11 @@ static bool evolve(struct search *f)
 
 /* ---- the front ---- */
 
-/* MAPE over the rows held out in turn, and its standard error. */
-static double validate(const struct search *f, const struct ft_expression *e,
-                       double *standard_error)
+/* MAPE over the rows held out in turn. */
+static double validate(const struct search *f, const struct ft_expression *e)
 {
   double *room = f->copy + f->data.room * (f->data.columns + 2);
-  double total = 0, squares = 0;
+  double total = 0;
   size_t folds = f->data.rows < FOLDS ? f->data.rows : FOLDS;
 
   for (size_t k = 0; k < folds; k++) {
@@ -297,27 +296,52 @@ static double validate(const struct search *f, const struct ft_expression *e,
     if (f->set.constants)
       (void)ft_constants_fit(&part, &refit, f->sweep, LATE_STEPS);
     for (size_t r = k; r < f->data.rows; r += folds) {
-      double x[FT_EXPRESSION_VARIABLES], error;
+      double x[FT_EXPRESSION_VARIABLES];
 
       for (size_t c = 0; c < f->data.columns; c++)
         x[c] = f->data.x[c * f->data.room + r];
-      error = f->data.weight[r] * fabs(ft_expression_evaluate(&refit, x) - f->data.y[r]);
-      total += error;
-      squares += error * error;
+      total += f->data.weight[r] * fabs(ft_expression_evaluate(&refit, x) - f->data.y[r]);
     }
   }
   total /= (double)f->data.rows;
-  squares /= (double)f->data.rows;
-  *standard_error = sqrt(fmax(squares - total * total, 0) / (double)f->data.rows);
   return isfinite(total) ? total : INFINITY;
 }
 
-/* Turn the best of each length into the front; the simplest within one standard error is chosen. */
+/*
+ * What it takes to say which expression it is, in nats: of each node, which of those that could
+ * stand there. The order of operands that can be exchanged says nothing.
+ */
+static double size_of(const struct search *f, const struct ft_expression *e)
+{
+  double leaf = log((double)f->data.columns + 1);
+  double inner = log((double)(f->grower.unary_count + f->grower.binary_count)), size = 0;
+
+  for (int i = 0; i < e->length; i++) {
+    size += ft_symbol_arity(e->symbol[i]) ? inner : leaf;
+    if (e->symbol[i] == FT_SYMBOL_ADD || e->symbol[i] == FT_SYMBOL_MULTIPLY ||
+        e->symbol[i] == FT_SYMBOL_MINIMUM)
+      size -= M_LN2;
+  }
+  return size;
+}
+
+/*
+ * And what it then takes to say the rows, whose relative errors are Laplace's: minimum description
+ * length (Rissanen 1978; of expressions Bartlett, Desmond and Ferreira 2023). Constants are fitted
+ * without the rows that they are judged by, but the search has seen all of them: an error alone,
+ * held out or not, prefers what is long.
+ */
+static double description(const struct search *f, const struct ft_symbolic_point *p)
+{
+  return size_of(f, &p->expression) + (double)f->data.rows * log(p->validated + ROUNDING);
+}
+
+/* Turn the best of each length into the front; that which takes least to say is chosen. */
 static void conclude(const struct search *f, struct ft_symbolic_result *out)
 {
-  double least = INFINITY, lowest = INFINITY, margin = 0;
+  double least = INFINITY;
 
-  out->count = 0;
+  out->count = out->chosen = 0;
   for (int length = 1; length <= FT_EXPRESSION_NODES; length++) {
     struct ft_symbolic_point *p = &out->front[out->count];
     struct tree *t = &f->best[length];
@@ -331,17 +355,12 @@ static void conclude(const struct search *f, struct ft_symbolic_result *out)
     least = t->mape;
     p->expression = t->code;
     p->mape = least;
-    p->validated = validate(f, &t->code, &p->spread);
-    if (p->validated < lowest) {
-      lowest = p->validated;
-      margin = p->spread;
-    }
+    p->validated = validate(f, &t->code);
+    p->description = description(f, p);
+    if (p->description < out->front[out->chosen].description)
+      out->chosen = out->count;
     out->count++;
   }
-  /* one standard error: Breiman, Friedman, Olshen, Stone 1984 */
-  for (out->chosen = 0; out->chosen + 1 < out->count; out->chosen++)
-    if (out->front[out->chosen].validated <= lowest + margin + ROUNDING)
-      break;
 }
 
 /* ---- the whole ---- */
@@ -402,14 +421,23 @@ static void prepare(struct search *f, const double *x, const double *y, size_t r
   ft_rows_fill(sx, sy, w, &f->data);
 }
 
-static void unscale(struct ft_symbolic_result *out, const double *scale, size_t columns)
+/* Of intercepts nothing is left but rounding where they are this part of the least target. */
+#define NO_INTERCEPT 1e-13
+
+static void unscale(const struct search *f, struct ft_symbolic_result *out, const double *scale)
 {
+  size_t columns = f->data.columns;
+  double least = INFINITY;
+
+  for (size_t r = 0; r < f->data.rows; r++)
+    least = fmin(least, fabs(f->data.y[r]));
   for (unsigned i = 0; i < out->count; i++) {
     struct ft_expression *e = &out->front[i].expression;
 
-    for (size_t c = 0; c < columns; c++)
-      e->scale[c] = scale[c];
-    e->intercept *= scale[columns];
+    for (int node = 0; node < e->length; node++)
+      if (e->symbol[node] == FT_SYMBOL_VARIABLE)
+        e->scale[node] = scale[e->variable[node]];
+    e->intercept *= fabs(e->intercept) > NO_INTERCEPT * least ? scale[columns] : 0;
     e->slope *= scale[columns];
   }
 }
@@ -475,7 +503,7 @@ int ft_symbolic_fit(const double *x, const double *y, size_t rows, size_t column
   prepare(&f, x, y, rows, scale);
   result->cancelled = !evolve(&f);
   conclude(&f, result);
-  unscale(result, scale, columns);
+  unscale(&f, result, scale);
   status = result->count ? 0
                          : ft_error_set(err, "symbolic regression: no equation is defined "
                                              "on all rows");

@@ -39,13 +39,13 @@ struct ft_symbolic_point {
   struct ft_expression expression;
   double mape;       /* over the rows that were given */
   double validated;  /* MAPE in 5 folds, the constants fitted without the fold */
-  double spread;     /* standard error of that */
+  double description; /* nats that it and the errors take to say: the less, the better */
 };
 
 struct ft_symbolic_result {
   unsigned count;    /* of the Pareto front of error against length, shortest first */
   struct ft_symbolic_point front[FT_SYMBOLIC_FRONT];
-  unsigned chosen;   /* the shortest within one standard error of the best validated */
+  unsigned chosen; /* what takes least to say */
   bool cancelled;
 };
 
@@ -60,5 +60,14 @@ void ft_symbolic_defaults(struct ft_symbolic_settings *settings);
 int ft_symbolic_fit(const double *x, const double *y, size_t rows, size_t columns,
                     const struct ft_symbolic_settings *settings,
                     struct ft_symbolic_result *result, struct ft_error *err);
+
+/*
+ * The same, and once more with the primitives MORE switched on: which of the two answers, their
+ * descriptions decide. The second is given up after a third of its generations when it has found
+ * nothing better than the first. PROGRESS is told up to twice as many generations.
+ */
+int ft_symbolic_fit_more(const double *x, const double *y, size_t rows, size_t columns,
+                         const struct ft_symbolic_settings *settings, unsigned more,
+                         struct ft_symbolic_result *result, struct ft_error *err);
 
 #endif

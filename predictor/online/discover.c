@@ -15,6 +15,7 @@ enum {
   RUNS = sizeof((ft_model *)NULL)->history / sizeof(ft_run),
   LEAST_RUNS = 20, /* below it an equation learns the noise */
   FOLDS = 5,
+  VARIABLES = 24,  /* as many as a model has columns, and some levels */
   LEAST_LEVEL = 3, /* runs of a category, and of the others, that it may be a variable */
   ASTRAY_RUNS = 8  /* runs since, of which the mean error tells that it has gone astray */
 };
@@ -31,9 +32,9 @@ enum {
 struct table {
   size_t rows, variables;
   size_t run[RUNS]; /* of the history */
-  struct ft_variable variable[FT_EXPRESSION_VARIABLES];
-  double x[RUNS * FT_EXPRESSION_VARIABLES], y[RUNS];
-  double part_x[RUNS * FT_EXPRESSION_VARIABLES], part_y[RUNS]; /* without one fold */
+  struct ft_variable variable[VARIABLES];
+  double x[RUNS * VARIABLES], y[RUNS];
+  double part_x[RUNS * VARIABLES], part_y[RUNS]; /* without one fold */
   struct ft_symbolic_result result;
   bool (*go_on)(void *data);
   void *data;
@@ -122,7 +123,7 @@ bool ft_discover_due(const ft_model *model)
 
 static void add_variable(struct table *t, size_t column, size_t level)
 {
-  if (t->variables < FT_EXPRESSION_VARIABLES)
+  if (t->variables < VARIABLES)
     t->variable[t->variables++] =
         (struct ft_variable){ .column = (uint8_t)column, .level = (uint8_t)level };
 }

@@ -33,6 +33,17 @@ gpu = answer["gpu_memory_bytes"]
 print(*(round(gpu[k] / 2**20) for k in ("p50", "p95")), *answer["network"]["lines"])
 END
 }
+# of_model OPTION...: the same of foretell predict --model, with how many runs are behind it
+of_model() {
+  "$foretell" predict --state="$state" --json --model="$net" --params=batch=64 "$@" \
+    >"$scratch/told" 2>"$scratch/why"
+  python3 - "$scratch/told" <<'END'
+import json, sys
+answer = json.load(open(sys.argv[1]))
+gpu = answer["gpu_memory_bytes"]
+print(*(round(gpu[k] / 2**20) for k in ("p50", "p95")), answer["runs"], answer["device_runs"])
+END
+}
 near() { # TOLD EXPECTED WITHIN DESCRIPTION: its middle
   local middle=${1%% *}
   [ -n "$middle" ] && [ $((middle - $2)) -le "$3" ] && [ $(($2 - middle)) -le "$3" ]
@@ -47,6 +58,10 @@ LD_LIBRARY_PATH=$scratch/lib start
 before=$(told new)
 like "$before" 'by its operators' "before any run a network's operators tell"
 
+of=$(of_model)
+near "$of" "${before%% *}" 1 "and foretell predict --model tells the same"
+like "$of" ' 0 0$' "which no run is behind"
+
 # other networks: each 500 MiB above what is known of the context
 context=$((${before%% *}))
 for job in 1 2 3 4 5 6; do
@@ -57,6 +72,12 @@ ok $? "what runs of networks tell of GPUs is published"
 after=$(told new)
 like "$after" 'runs? of networks on this GPU' "and counts for the next one"
 near "$after" $((context + 500)) 150 "whose estimate goes where theirs were"
+of=$(of_model)
+near "$of" "${after%% *}" 1 "foretell predict --model goes there, too"
+like "$of" ' 0 6$' "and says that six runs on such a GPU are behind it"
+near "$(of_model --device=h200)" "$context" 20 "of another GPU they tell nothing"
+"$foretell" predict --state="$state" --model="$net" --params=batch=64 >"$scratch/told"
+like "$(cat "$scratch/told")" 'by its operators, 6 runs of networks on this GPU' "in words, too"
 
 stop
 rm -f "$state/gpus"
@@ -70,6 +91,8 @@ for job in 8 9 10; do
   gpu_run $job new 2000 $((context + 500 + 2600))
 done
 like "$(told new)" 'runs of it' "runs of the app itself are named"
+of=$(of_model --app=new)
+like "$of" ' 3 10$' "and of the app that predict --model is asked about"
 gpu_run 11 failed 2000 30000 && : # one that is foreseen wrongly counts little
 near "$(told other)" $((context + 500)) 200 "one run far from the others moves little"
 stop

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What estimate/gpu_memory.c plays for many models with other constants than its own, for
- * tests/bench/training_memory. Arguments: context MiB, batches fed, five parts of workspace
- * (schedule.h) in each of three directions. Standard input: lines
- * "FILE INPUT BATCH" (INPUT "-": as in the file). Prints "PEAK SQUEEZED LEAST" in MiB, or "-" and
- * why not, for each.
+ * tests/bench/training_memory and live_bytes. Arguments: context MiB, batches fed, five parts of
+ * workspace (schedule.h) in each of three directions. Standard input: lines "FILE INPUT PARAMS"
+ * (INPUT "-": as in the file; PARAMS as --params takes them). Prints "PEAK SQUEEZED LEAST LIVE" in
+ * MiB, or "-" and why not, for each.
  */
 #include "config.h"
 
@@ -12,34 +12,42 @@
 #include <string.h>
 
 #include "predictor/core/text.h"
-#include "predictor/estimate/gpu_memory.h"
+#include "predictor/estimate/gpu_params.h"
+
+static bool set(struct ft_gpu_run *run, struct ft_text params)
+{
+  struct ft_text one, name;
+
+  while (ft_text_until(&params, ',', &one))
+    if (!ft_text_until(&one, '=', &name) || ft_gpu_params_set(run, name, one) <= 0)
+      return false;
+  return true;
+}
 
 static void answer(struct ft_text line, const struct ft_gpu_constants *constants)
 {
-  struct ft_text file, input, batch;
+  struct ft_text file, input, params;
   char path[4096], sizes[256];
   struct ft_graph *graph = NULL;
   struct ft_gpu_memory memory;
   struct ft_gpu_run run;
   struct ft_error err;
-  uint64_t number;
 
   ft_gpu_run_begin(&run);
   run.constants = constants;
-  if (!ft_text_word(&line, &file) || !ft_text_word(&line, &input) || !ft_text_word(&line, &batch) ||
+  if (!ft_text_word(&line, &file) || !ft_text_word(&line, &input) || !ft_text_word(&line, &params) ||
       !ft_text_copy(file, path, sizeof path) || !ft_text_copy(input, sizes, sizeof sizes) ||
-      !ft_text_u64(&batch, 1 << 20, &number)) {
-    printf("- expected FILE INPUT BATCH\n");
+      !set(&run, params)) {
+    printf("- expected FILE INPUT PARAMS\n");
     return;
   }
-  run.sizes.batch = (int64_t)number;
   run.sizes.input = strcmp(sizes, "-") == 0 ? NULL : sizes;
   graph = ft_graph_read(path, &err);
   if (!graph || ft_gpu_memory(graph, NULL, &run, &memory, &err) < 0)
     printf("- %s\n", err.text);
   else
-    printf("%.1f %.1f %.1f\n", memory.bytes / 1048576, memory.squeezed_bytes / 1048576,
-           memory.least_bytes / 1048576);
+    printf("%.1f %.1f %.1f %.3f\n", memory.bytes / 1048576, memory.squeezed_bytes / 1048576,
+           memory.least_bytes / 1048576, (double)memory.live_bytes / 1048576);
   ft_graph_free(graph);
 }
 

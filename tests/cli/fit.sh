@@ -36,6 +36,19 @@ table input_bytes,runtime_seconds 1048576,3 2097152,5 3145728,7 4194304,9 524288
 run fit -t runtime_seconds --test=0 "$scratch/t.csv"
 like "$out" '2\*input_bytes \+ 1 \[input_bytes in MiB\]' "features in bytes are told in their unit"
 
+{
+  echo mb,threads,y
+  for mb in 8 16 32 64; do
+    for threads in 1 2 3 4 6; do
+      echo "$mb,$threads,$((20 + (mb < 16 * threads ? mb : 16 * threads)))"
+    done
+  done
+} >"$scratch/threads.csv"
+run fit -t y "$scratch/threads.csv" --test=0
+like "$out" 'symbolic +0\.00 .*min\(' "what threads need is found with nothing said"
+run fit -t y "$scratch/threads.csv" --test=0 --primitives=add,multiply,square,cube
+unlike "$out" 'min\(' "and no min is taken where it was not chosen"
+
 while IFS='|' read -r rows pattern; do
   IFS=' ' read -ra lines <<<"$rows"
   table "${lines[@]}"
@@ -51,7 +64,14 @@ x,y 1,2 2,0 3,4 4,5|line 3, column 3: y '0': the target must not be 0
 x,y 1,2 2 3,4 4,5|line 3: no value for "y"
 x,z 1,2 2,3 3,4 4,5|no column "y"
 y 1 2 3 4|no column but the target
+x;y 1;2 2;3 3;4 4;5|no column "y"; the first is "x;y"
+x,x,y 1,1,2 2,4,3 3,9,4 4,6,5|line 1: columns 1 and 2 are both called "x"
+x,y,y 1,2,2 2,4,3 3,9,4 4,6,5|line 1: columns 2 and 3 are both called "y"
+x,y 1,2 2,3,4 3,4 4,5|line 3: 3 values in 2 columns
+x,name,y 1,a,2 2,b,3 3,c,4 4,d,5|line 2, column 3: name 'a': expected a number; --features chooses columns
 END
+run fit -t y -f x,y "$scratch/t.csv"
+like "$err" 'column "y" is named twice; the target is no feature' "the target explains nothing"
 run fit -t y --digits=18 "$scratch/t.csv"
 is "$status" 2 "more digits than there are"
 run fit -t y --primitives=add,tan "$scratch/t.csv"
@@ -70,7 +90,24 @@ x,y 1e99,1e99 -1e99,-1e99 1e-99,1e-99 0,1 5,-1e99|huge values
 x,y 0,1 0,2 0,3 0,4 1,5|a column of zeros
 END
 
-# ---- many rows, and an interrupt
+# ---- many columns, many rows, and an interrupt
+
+awk 'BEGIN {
+  srand(1)
+  for (i = 0; i < 200; i++) printf "c%d,", i
+  print "y"
+  for (r = 0; r < 60; r++) {
+    for (i = 0; i < 200; i++) printf "%.4f,", c[i] = 1 + 9 * rand()
+    print 5 + c[17] * c[45]
+  }
+}' >"$scratch/wide.csv"
+run fit -t y "$scratch/wide.csv" --test=0 -m all
+like "$out" '\*c17\*c45 \+ 5$' "of two hundred features the two that count"
+is "$(grep -c ' s  ' <<<"$out")" 3 "and every method takes so many"
+awk 'BEGIN { for (r = 0; r < 5; r++) for (i = 0; i < 300; i++) printf r ? "%d%s" : "c%d%s", i + 1, i < 299 ? "," : "\n" }' \
+  >"$scratch/wide.csv"
+run fit -t c300 "$scratch/wide.csv"
+like "$err" 'more than 255 features; --features chooses columns' "of more it is said what to do"
 
 awk 'BEGIN { print "x,y"; for (i = 1; i <= 100000; i++) print i % 997 + 1 "," 3 * (i % 997 + 1) + i % 7 }' >"$scratch/long.csv"
 run fit -t y "$scratch/long.csv" --generations=20

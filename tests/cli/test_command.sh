@@ -96,6 +96,20 @@ like "$out" '^training of batch 8 of net-resnet.onnx needs .* gpu:a100_1g.5gb, 4
 run predict --state="$state" --json "$scratch/net.sh"
 is "$(json mig.profile) $(json gpu_memory_bytes) $(json network.action)" '"1g.5gb" p05 p50 p95 "leave"' \
   "in JSON too"
+sed 's/batch=8/batch=65536,input=3x64x64/' "$scratch/net.sh" >"$scratch/large.sh"
+run predict --state="$state" --json "$scratch/large.sh"
+is "$(json network.action) $(json network.instead.0)" \
+  '"warn" change setting peak_memory_bytes gpu_memory_bytes step_time largest_batch' "and what would fit"
+hint=$(json network.instead.0.setting)
+like "$out" "it would fit with ${hint//\"/} " "which the line says, too"
+run predict --state="$state" --model="$corpus/net-resnet.onnx" --json \
+  --params=batch=65536,input=3x64x64 --device='NVIDIA A100-SXM4-80GB'
+is "$(json device) $(json device_measured)" '"a100-80gb" false' "--model takes what NVML calls a GPU"
+run predict --model="$corpus/net-resnet.onnx" --json --params=batch=8,device=h100_nvl
+is "$(json device) $(json mig_probability) $(json device_runs)" '"h100-94gb" 0.95 0' \
+  "and works without any state folder"
+run predict --model="$corpus/net-resnet.onnx" --state="$scratch/none"
+is "$status" 3 "but not without the one that is named"
 sed -i 's/net-resnet/none/' "$scratch/net.sh"
 run predict --state="$state" "$scratch/net.sh"
 is "$status:$err" \

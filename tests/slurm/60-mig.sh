@@ -9,6 +9,7 @@ ampere:down 8 8000 Gres=gpu:a100_1g.5gb:7,gpu:a100_2g.10gb:3,gpu:a100_3g.20gb:2
 hopper:down 8 8000 Gres=gpu:nvidia_h100_80gb_hbm3_1g.10gb:7,gpu:nvidia_h100_80gb_hbm3_3g.40gb:2
 long:down 8 8000 Gres=gpu:nvidia_a100_1g.5gb:7,gpu:nvidia_a100_3g.20gb:2,gpu:a30:1,nic:8
 odd:down 8 8000 Gres=gpu:mig-1g.18gb:7,gpu:mig-3g_71gb:2
+media:down 8 8000 Gres=gpu:nvidia_a100_80gb_pcie_1g.10gb+me:1,gpu:nvidia_a100_80gb_pcie_2g.20gb:3,gpu:nvidia_a100_80gb_pcie:1
 plain:down 8 8000'
 FT_SLURM_CONF='GresTypes=gpu,nic'
 FT_GRES_CONF='NodeName=@one@ Name=gpu Type=1g.5gb File=/dev/null
@@ -21,6 +22,7 @@ PartitionName=ampere Nodes=@ampere@ MaxTime=60
 PartitionName=hopper Nodes=@hopper@ MaxTime=60
 PartitionName=long Nodes=@long@ MaxTime=60
 PartitionName=odd Nodes=@odd@ MaxTime=60
+PartitionName=media Nodes=@media@ MaxTime=60
 PartitionName=plain Nodes=@plain@ DefMemPerNode=100 MaxTime=60'
 FT_FORETELL_CONF='min_runs = 3
 oom_probability = 0.05
@@ -31,10 +33,19 @@ partition "strict" {
   mode = "check"
   reject_probability = 0.5
 }'
+# the agent reads GPUs from NVML's stand-in
+cluster_open || exit 1
+mkdir "$scratch/lib"
+ln -s "$(cd "$FT_TOP_BUILDDIR" && pwd)/tests/unit/.libs/libfakenvml.so" \
+  "$scratch/lib/libnvidia-ml.so.1"
+export FT_FAKE_NVML=gpus FT_FAKE_NVML_FILE=$scratch/process
+: >"$FT_FAKE_NVML_FILE"
+export LD_LIBRARY_PATH=$scratch/lib
 play_begin
-# all seven partitions are published, and which is the default
+unset LD_LIBRARY_PATH
+# all eight partitions are published, and which is the default
 published() {
-  [ "$(ls "$FT_STATE/partitions" | wc -l)" = 7 ] && grep -aq main "$FT_STATE/site"
+  [ "$(ls "$FT_STATE/partitions" | wc -l)" = 8 ] && grep -aq main "$FT_STATE/site"
 }
 wait_until 15 published
 
@@ -86,6 +97,15 @@ train 1 --predict-mig --gpus-per-node=2 -p ampere
 is "$(gres "$id")" gpu:a100_1g.5gb:2 "in --gpus-per-node, too"
 train 1 --predict-mig --gpus=1
 is "$(job_field "$id" TresPerJob | sed 's/gres[:/]//g')" gpu:1g.5gb:1 "and in --gpus"
+train 1 --predict-mig --gpus-per-task=1 --ntasks=2 -p ampere
+is "$status $(said) $(gres "$id")" "0 1 " "beside --gpus-per-task no --gres is set"
+like "$err" 'net needs .*; ask for --gpus-per-task=a100_1g.5gb:1$' "what to ask for is said"
+submit sbatch --parsable --hold --gpus-per-task=a100_1g.5gb:1 --ntasks=2 -p ampere --wrap true
+like "$(job_field "$id" TresPerTask)" 'gpu:a100_1g.5gb:1' "and Slurm takes it"
+train 1 --predict-mig -p media
+is "$(gres "$id")" gpu:nvidia_a100_80gb_pcie_2g.20gb:1 "a slice for media is not chosen"
+train 1 --predict-mig --array=0-3
+is "$(gres "$id")" gpu:1g.5gb:1 "each element of an array gets its slice"
 train 1 --predict-mig -p plain
 is "$status $(gres "$id")" "0 " "where there are no slices nothing is set"
 like "$err" 'partition plain has no MIG slice' "which is said"
@@ -186,6 +206,25 @@ like "$err" 'nvidia_a100_1g.5gb has 4.75 GiB: it would run out of memory' "in th
 train 512 --gres=gpu:a30:1 -p long --predict-mem=check
 like "$err" 'gpu:a30 has 23.5 GiB: it would run out of memory' "a whole GPU can be too small, too"
 
+train 32 --gres=gpu:2g.10gb:1,gpu:1g.5gb:1 --predict-mem=check
+like "$err" '; gpu:1g.5gb has 4.75 GiB: it would run out' "of several slices the smallest is judged"
+train 32 --gres=gpu:a30:1,gpu:nvidia_a100_1g.5gb:1 -p long --predict-mem=check
+like "$err" '; gpu:nvidia_a100_1g.5gb has 4.75 GiB: it would run out' "beside a whole GPU, too"
+train 32 --gres=gpu:nvidia_a100_80gb_pcie_1g.10gb+me:1 -p media --predict-mem=check
+like "$err" 'gpu:nvidia_a100_80gb_pcie_1g.10gb\+me, 9.50 GiB, is enough' "one for media is judged as any"
+train 512 --gres=gpu:nvidia_a100_80gb_pcie:1 -p media --predict-mem=check
+like "$err" 'gpu:nvidia_a100_80gb_pcie has 79.2 GiB|gpu:nvidia_a100_80gb_pcie, 79.2 GiB' "and a whole A100 of 80 GB by its own memory"
+for option in --gpus=1g.5gb:1 --gpus-per-node=1g.5gb:1 --gpus-per-task=1g.5gb:1 --gres=gpu:1g.5gb; do
+  train 32 $option --ntasks=1 --predict-mem=check
+  like "$err" "; gpu:1g.5gb has 4.75 GiB: it would run out .*; ask for ${option%%1g*}2g.10gb:1" \
+    "$option is too small"
+done
+submit salloc --predict-model=net --predict-params=batch=32,input=128 --gres=gpu:1g.5gb:1 true
+like "$err" 'gpu:1g.5gb has 4.75 GiB: it would run out' "salloc tells it"
+ask --predict-model=net --predict-params=batch=32,input=128 --gres=gpu:1g.5gb:1 : \
+  --predict-model=net --predict-params=batch=32,input=128 --gres=gpu:3g.20gb:1 --wrap true
+is "$(grep -c 'it would run out' <<<"$err")" 1 "in a heterogeneous job each component is judged by its own slice"
+
 # ---- refused
 before=$(squeue -h -t all -o %i | wc -l)
 FT_PLUGSTACK=required cluster_write_plugstack
@@ -217,6 +256,34 @@ is "$status $(asked "$id")" "0 64M" "what was asked for stays"
 like "$err" 'with --mem=64M it (would|may) run out of memory|you asked for --mem=64M, less than that' "and is told to be too little"
 train 8 --predict-mem -p main
 is "$(job_field "$id" MinMemoryNode)$(job_field "$id" MinMemoryCPU)" 0 "it never gets less than it would have got"
+
+# ---- what the agent reads of jobs' GPUs
+# of_batch BATCH: MiB that foretell predict --model tells of it, and of how many runs
+of_batch() {
+  "$foretell" predict --state="$FT_STATE" --json --model=net --params="batch=$1,input=128" |
+    python3 -c 'import json, sys; a = json.load(sys.stdin)
+print(round(a["gpu_memory_bytes"]["p50"] / 2**20), a["device_runs"])'
+}
+declare -A foreseen
+for batch in 1 2 4 8 16 12; do
+  foreseen[$batch]=$(of_batch "$batch")
+done
+for batch in 1 2 4 8 16; do
+  reading=$((${foreseen[$batch]% *} + 500))
+  submit sbatch --parsable --output=/dev/null --gres=gpu:1g.5gb:1 --predict-model=net \
+    --predict-params="batch=$batch,input=128" \
+    --wrap "echo \$\$ $reading >'$FT_FAKE_NVML_FILE'; sleep 1; : >'$FT_FAKE_NVML_FILE'"
+  job_wait "$id" >/dev/null
+done
+five() { [ "$(of_batch 12 | cut -d' ' -f2)" = 5 ]; }
+wait_until 20 five
+ok $? "five jobs whose context was 500 MiB larger are learnt"
+now=$(of_batch 12)
+between "$((${now% *} - ${foreseen[12]% *}))" 400 600 "foretell predict --model tells the next network by them"
+train 12 --gres=gpu:1g.5gb:1 --predict-mem=check
+like "$err" "net needs $(awk -v mib="${now% *}" 'BEGIN { printf "%.3g", mib / 1024 }') GiB .*by its operators, 5 runs of networks on this GPU" \
+  "and so does sbatch"
+diag "${foreseen[12]} MiB, now $now: $err"
 
 # ---- whatever stands in the model file's place
 suffers() {

@@ -65,6 +65,9 @@ static void gpus_are_of_a_type_and_a_count(void **state)
     { "gpu:a100:2", NULL, NULL, "a100:1", 2, NULL },
     { "gpu:a100:2", NULL, NULL, "a100:1", 3, "no node has the GPUs" },
     { "gpu:a100:2", NULL, NULL, "v100:1", 0, "no node has the GPUs" },
+    { "gpu:a100:2", NULL, NULL, "cpu=4,gres/gpu:a100=1", 2, NULL },
+    { "gpu:a100:2", NULL, NULL, "cpu=4,gres/gpu:a100=1", 3, "no node has the GPUs" },
+    { "gpu:a100:2", NULL, NULL, "gres/gpu=1,gres/nic=7", 2, NULL },
     /* Slurm says itself what is wrong with these */
     { "gpu:a100:2", ":", "a100:x", "a100:1:1", 0, NULL },
   };
@@ -73,11 +76,13 @@ static void gpus_are_of_a_type_and_a_count(void **state)
   (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     ft_partition p = with_gres(cases[i].gres);
-    const char *found;
+    const char *found, *task = cases[i].task;
+    bool tres = task && strchr(task, '=');
 
-    c->q.asked = (struct ft_elsewhere_asked){ .gpus = cases[i].gpus,
-                                              .gpus_per_node = cases[i].node,
-                                              .gpus_per_task = cases[i].task };
+    c->q.asked.gpus = (struct ft_gpus_asked){ .value = { [FT_GPUS_JOB] = cases[i].gpus,
+                                                         [FT_GPUS_NODE] = cases[i].node,
+                                                         [FT_GPUS_TASK] = tres ? NULL : task,
+                                                         [FT_GPUS_TRES] = tres ? task : NULL } };
     c->s.request = (ft_request){ .gpus_per_node = 1, .tasks_per_node = cases[i].tasks_per_node };
     found = obstacle(c, &p);
     if (!found != !cases[i].obstacle || (found && !strstr(found, cases[i].obstacle)))
@@ -102,11 +107,11 @@ static void what_nodes_without_the_gpus_have_does_not_count(void **state)
   n = ft_elsewhere_nodes(&c->q, &p, "old");
   assert_true(n.memory_bytes == UINT64_C(64000) << 20 && n.most_cpus == 64 && n.idle_nodes == 2);
   c->s.request.gpus_per_node = 1;
-  c->q.asked.gpus_per_node = "a100:1";
+  c->q.asked.gpus.value[FT_GPUS_NODE] = "a100:1";
   n = ft_elsewhere_nodes(&c->q, &p, "old");
   assert_true(n.memory_bytes == UINT64_C(8000) << 20 && n.most_cpus == 8 && n.idle_nodes == 0);
   assert_null(ft_elsewhere_obstacle(&c->q, &p, &n));
-  c->q.asked.gpus_per_node = NULL;
+  c->q.asked.gpus.value[FT_GPUS_NODE] = NULL;
   (void)snprintf(c->s.request.gres, sizeof c->s.request.gres, "gpu:a100:1");
   n = ft_elsewhere_nodes(&c->q, &p, "old");
   assert_true(n.most_cpus == 8 && n.idle_nodes == 0);

@@ -17,7 +17,7 @@ static const struct ft_expression code = {
   .constant = { [5] = 250 },
   .intercept = 1e9,
   .slope = 2e6,
-  .scale = { 1, 1, 32, 1, 1, 4, 1, 1 }
+  .scale = { 32, [2] = 4, [4] = 1 }
 };
 static const struct ft_variable variables[8] = {
   [2] = { .column = 3 }, [5] = { .column = 1 }, [7] = { .column = 0, .level = 2 }

@@ -122,6 +122,36 @@ static void a_part_of_a_gradient_is_summed_as_a_part(void **state)
   assert_int_equal(taken_as("concatenated", true, 4 * 4 * 16 * 8 * 8), 1);
 }
 
+/*
+ * Of 128 elements for each of 4 samples: dropout of nothing is no operator; autocast's products are
+ * in 16 bits, what normalisation takes is copied into 32 and kept, and so is what it gives.
+ */
+static void mixed_precision_copies_what_it_widens(void **state)
+{
+  struct ft_schedule_options options = { .training = true };
+  struct ft_graph *graph = open_graph("torchscript/net-training-traced.pt");
+  size_t dropouts = 0, wide[2] = { 0 }, narrow[2] = { 0 };
+  struct ft_schedule s;
+
+  (void)state;
+  for (int mixed = 0; mixed < 2; mixed++) {
+    options.precision = mixed ? FT_PRECISION_AMP : FT_PRECISION_FP32;
+    make(graph, "64", &options, &s);
+    for (size_t i = s.parameters; i < s.forward; i++) {
+      wide[mixed] += s.events[i].bytes == 4 * 4 * 128;
+      narrow[mixed] += s.events[i].bytes == 2 * 4 * 128;
+    }
+  }
+  for (uint32_t i = 0; i < graph->block.operator_count; i++)
+    dropouts += strcmp(graph->block.operators[i].type, "Dropout") == 0;
+  assert_int_equal(dropouts, 1);
+  assert_int_equal(wide[0], 3);   /* of the product, the normalisation, dropout */
+  assert_int_equal(narrow[0], 0); /* but for its mask, a byte each */
+  assert_int_equal(wide[1], 3);   /* the copy, the normalisation, dropout */
+  assert_int_equal(narrow[1], 2); /* of the product; what the last takes */
+  ft_graph_free(graph);
+}
+
 static struct ft_gpu_memory needs(const char *file, const char *input, struct ft_gpu_run *run)
 {
   struct ft_graph *graph = open_graph(file);
@@ -159,6 +189,33 @@ static void more_of_everything_needs_more(void **state)
   inference = needs("torch-cnn", NULL, &run);
   assert_true(inference.bytes < many.bytes);
   assert_int_equal(inference.gradient_bytes + inference.optimizer_bytes, 0);
+}
+
+/* Parameters, gradients, the state, and in a step by lists one more as large as the parameters. */
+static void a_step_is_taken_however_passes_are_counted(void **state)
+{
+  static const struct {
+    enum ft_optimizer optimizer;
+    bool fused;
+    int64_t times; /* the parameters */
+  } table[] = { { FT_OPTIMIZER_SGD, false, 3 },   { FT_OPTIMIZER_MOMENTUM, false, 4 },
+                { FT_OPTIMIZER_ADAM, false, 5 },  { FT_OPTIMIZER_ADAMW, false, 5 },
+                { FT_OPTIMIZER_ADAMW, true, 4 },  { FT_OPTIMIZER_MOMENTUM, true, 3 } };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(table); i++)
+    for (unsigned accumulate = 0; accumulate < 3; accumulate++) {
+      struct ft_gpu_memory memory;
+      struct ft_gpu_run run;
+
+      ft_gpu_run_begin(&run);
+      run.optimizer = table[i].optimizer;
+      run.fused = table[i].fused;
+      run.accumulate = accumulate;
+      memory = needs("hf/bert.json", "sequence=2", &run);
+      assert_true(memory.live_bytes >= table[i].times * memory.parameter_bytes);
+      assert_true(memory.live_bytes < table[i].times * memory.parameter_bytes * 11 / 10);
+    }
 }
 
 static void a_summary_leaves_blocks_too_small_for_batches(void **state)
@@ -319,7 +376,9 @@ int main(void)
     cmocka_unit_test(a_pass_gives_back_what_it_takes),
     cmocka_unit_test(a_broadcast_operand_is_written_out),
     cmocka_unit_test(a_part_of_a_gradient_is_summed_as_a_part),
+    cmocka_unit_test(mixed_precision_copies_what_it_widens),
     cmocka_unit_test(more_of_everything_needs_more),
+    cmocka_unit_test(a_step_is_taken_however_passes_are_counted),
     cmocka_unit_test(a_summary_leaves_blocks_too_small_for_batches),
     cmocka_unit_test(wide_kernels_copy_the_same_in_every_direction),
     cmocka_unit_test(checkpoints_trade_memory),

@@ -111,6 +111,37 @@ static void a_run_far_from_the_others_counts_little(void **state)
   assert_near(device.context_bytes + device.slope * 1500 * MIB, context + 1500 * MIB, 0.02);
 }
 
+/* A second process beside it, a sampler that came late, a driver that counts something else. */
+static void one_bad_reading_spoils_no_estimate(void **state)
+{
+  static const double readings[] = { 1, 100, 600, 4000, 9000, 30000, 80000, 4e6 };
+
+  (void)state;
+  for (unsigned good = 0; good <= 8; good++)
+    for (size_t i = 0; i < COUNT_OF(readings); i++) {
+      static ft_gpus gpus;
+      static ft_model model;
+      ft_observation bad = observation(100, 1000, readings[i]);
+      struct ft_gpu_device device;
+      struct ft_gpu_memory with, without;
+
+      gpus = (ft_gpus){ .kinds_count = 0 };
+      model = (ft_model){ .history_count = 1 };
+      model.history[0] = (ft_run){ .network_bytes = (float)(1000 * MIB),
+                                   .gpu_bytes = (float)(readings[i] * MIB),
+                                   .gpu = ft_gpus_hash("NVIDIA L40S") };
+      learn(&gpus, good, 2240, 1);
+      device = fit(&gpus, 1500);
+      without = refined(1500, &device, NULL);
+      assert_true(ft_gpus_learn(&gpus, &bad));
+      device = fit(&gpus, 1500);
+      with = refined(1500, &device, &model);
+      if (fabs(with.bytes / without.bytes - 1) > (good ? 0.06 : 0.15)) /* one alone may be true */
+        fail_msg("%u good runs, one of %.0f MiB: %.0f instead of %.0f MiB", good, readings[i],
+                 with.bytes / MIB, without.bytes / MIB);
+    }
+}
+
 static void runs_of_the_app_tell_its_own_network(void **state)
 {
   static ft_gpus gpus;
@@ -197,6 +228,7 @@ int main(void)
     cmocka_unit_test(without_runs_an_estimate_stays),
     cmocka_unit_test(networks_on_a_gpu_tell_its_context),
     cmocka_unit_test(a_run_far_from_the_others_counts_little),
+    cmocka_unit_test(one_bad_reading_spoils_no_estimate),
     cmocka_unit_test(runs_of_the_app_tell_its_own_network),
     cmocka_unit_test(what_says_nothing_is_not_learnt),
     cmocka_unit_test(a_later_record_replaces_and_one_network_takes_little_room),

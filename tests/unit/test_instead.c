@@ -84,6 +84,18 @@ static bool fits(const struct ft_instead_question *q, const struct ft_gpu *gpu,
   return (gpu && gpu->host) || ft_estimate_quantile(&memory.need, q->probability) <= q->bytes;
 }
 
+/* The samples of a step are those that were asked for, but for a few that do not share out, in as
+ * few passes as the largest batch allows. */
+static void check_passes(const struct ft_instead_question *q, const struct ft_gpu_run *run,
+                         const struct ft_instead *hint)
+{
+  int64_t before = q->run.accumulate ? q->run.accumulate : 1, passes = run->accumulate / before;
+
+  if (run->sizes.batch != hint->largest_batch) /* a smaller one can need more of the allocator */
+    assert_in_range(run->sizes.batch * passes, q->run.sizes.batch, q->run.sizes.batch + passes - 1);
+  assert_true(hint->largest_batch * (passes - 1) < q->run.sizes.batch);
+}
+
 static void check_hint(const struct ft_instead_question *q, const struct ft_instead *hint)
 {
   const struct ft_gpu *gpu = q->part.gpu;
@@ -97,6 +109,13 @@ static void check_hint(const struct ft_instead_question *q, const struct ft_inst
     fail_msg("%s has no price", hint->setting);
   if (strcmp(hint->change, "batch") != 0)
     return;
+  if (run.training)
+    check_passes(q, &run, hint);
+  else
+    assert_int_equal(run.sizes.batch, hint->largest_batch);
+  run.sizes.batch = hint->largest_batch;
+  if (!fits(q, gpu, &run))
+    fail_msg("%lld of %s does not fit", hint->largest_batch, hint->setting);
   run.sizes.batch++;
   if (run.sizes.batch < q->run.sizes.batch && fits(q, gpu, &run))
     fail_msg("%s is not the largest batch", hint->setting);
@@ -221,11 +240,27 @@ static void what_costs_time_is_said_to(void **state)
   ft_graph_free(graph);
 }
 
+static void times_have_two_digits(void **state)
+{
+  static const struct {
+    double time;
+    const char *said;
+  } times[] = { { 0.0631, "0.063" }, { 0.5, "0.5" },       { 1, "1" },      { 4.26, "4.3" },
+                { 58, "58" },        { 99.4, "99" },       { 99.6, "100" }, { 254, "250" },
+                { 1234, "1200" },    { 1e9, "1000000000" } };
+  char out[32];
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(times); i++)
+    assert_string_equal(ft_instead_times(times[i].time, out), times[i].said);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_hint_is_what_asking_for_it_would_tell),
     cmocka_unit_test(every_workaround_is_tried),
+    cmocka_unit_test(times_have_two_digits),
     cmocka_unit_test(what_costs_time_is_said_to),
   };
 

@@ -63,7 +63,11 @@ static void every_gpu_of_the_guide_has_its_slices(void **state)
     { "h100-94gb", "1g.12gb", "7g.94gb" },    { "h100-96gb", "1g.12gb", "7g.96gb" },
     { "H200", "1g.18gb", "7g.141gb" },        { "B200", "1g.23gb", "7g.180gb" },
     { "RTX PRO 6000", "1g.24gb", "4g.96gb" }, { "GH200", "1g.12gb", "7g.96gb" },
-    { "GB200", "1g.23gb", "7g.186gb" },       { "RTX PRO 5000", "1g.12gb", "4g.48gb" }
+    { "GB200", "1g.23gb", "7g.186gb" },       { "RTX PRO 5000", "1g.12gb", "4g.48gb" },
+    { "RTX PRO 5000", "1g.24gb", "2g.48gb" }, { "RTX PRO 4500", "1g.16gb", "2g.32gb" },
+    { "B300", "1g.34gb", "7g.269gb" },        { "GB300", "1g.35gb", "7g.278gb" },
+    { "H20", "1g.12gb", "7g.96gb" },          { "H20", "1g.18gb", "7g.141gb" },
+    { "GH200", "1g.18gb", "7g.144gb" }
   };
 
   (void)state;

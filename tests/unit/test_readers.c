@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The same networks from every framework cost the same. The files are made by
- * tests/fixtures/graph/make-torch, make-tensorflow, make-paddle and make-hf.
+ * tests/fixtures/graph/make-torch, make-quantized, make-tensorflow, make-paddle and make-hf.
  */
 #include "config.h"
 
@@ -118,6 +118,49 @@ static void the_same_network_costs_the_same_from_every_framework(void **state)
       ft_graph_free(second);
     }
     ft_graph_free(graph);
+  }
+}
+
+/*
+ * Quantised, optimised and fused by ONNX Runtime: a weight is one, however few bits it has. MORE
+ * are numbers that folding constants left beside them, or that fill up a processor's blocks.
+ */
+static void what_onnx_runtime_makes_of_a_network_costs_the_same(void **state)
+{
+  static const struct {
+    const char *from, *made;
+    int64_t more, macs, weight_bytes;
+  } cases[] = {
+    { "net-cnn", "net-cnn-qdq", 0, 0, 917 },
+    { "net-cnn", "net-cnn-whole", 0, 0, 1061 },
+    { "net-cnn", "net-cnn-last", 0, 0, 1062 },
+    { "net-cnn", "net-cnn-blocked", 296, 129044, 3060 },
+    { "net-transformer", "net-transformer-dynamic", 9, 0, 2914 },
+    { "net-transformer", "net-transformer-4bit", 3, 0, 2372 },
+    { "net-transformer", "net-transformer-8bit", 3, 0, 3524 },
+    { "net-lstm", "net-lstm-dynamic", 1, 0, 883 },
+    { "runtime", "runtime", 0, 13152, 5320 },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_analysis a, b;
+    struct ft_graph *first, *second;
+    char name[64];
+
+    (void)snprintf(name, sizeof name, "onnx/%s.onnx", cases[i].from);
+    first = analyse(name, 1, NULL, &a);
+    (void)snprintf(name, sizeof name, "onnx/%s.onnx", cases[i].made);
+    second = analyse(name, 1, NULL, &b);
+    if (b.cost.unknown || b.cost.unresolved ||
+        b.cost.parameters != a.cost.parameters + cases[i].more ||
+        b.cost.macs != (cases[i].macs ? cases[i].macs : a.cost.macs) ||
+        b.memory.weight_bytes != cases[i].weight_bytes)
+      fail_msg("%s: %lld parameters, %lld MACs, %lld B of weights, %u unknown, %u unresolved", name,
+               (long long)b.cost.parameters, (long long)b.cost.macs,
+               (long long)b.memory.weight_bytes, b.cost.unknown, b.cost.unresolved);
+    ft_graph_free(second);
+    ft_graph_free(first);
   }
 }
 
@@ -498,6 +541,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_same_network_costs_the_same_from_every_framework),
+    cmocka_unit_test(what_onnx_runtime_makes_of_a_network_costs_the_same),
     cmocka_unit_test(what_is_written_into_a_tensor_counts),
     cmocka_unit_test(what_is_not_followed_keeps_its_weights),
     cmocka_unit_test(what_losses_are_made_of_counts),

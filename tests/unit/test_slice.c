@@ -50,6 +50,9 @@ static void gpus_are_known_by_what_sites_call_them(void **state)
                 { "nvidia_a100_80gb_pcie", "a100-80gb", true },
                 { "nvidia_a100_80gb_pcie", "a100-40gb", false },
                 { "nvidia_h100_nvl", "h100-94gb", true },
+                { "nvidia_h100_nvl", "h100-80gb", false },
+                { "NVIDIA H100 PCIe", "h100-80gb", true },
+                { "NVIDIA H100 PCIe", "h100-94gb", false },
                 { "nvidia_h100_80gb_hbm3", "h100-94gb", false },
                 { "nvidia_rtx_pro_6000_blackwell", "rtx-pro-6000", true },
                 { "h200", "h200", true },
@@ -134,6 +137,24 @@ static const struct decided {
   { A100, "gpus", "4", 3, "", FT_MODE_UNSET, 0, FT_ACTION_SET, "gpus=a100_1g.5gb:4", NULL },
   { A100, "gpus-per-node", "1", 3, "", FT_MODE_UNSET, 0, FT_ACTION_SET,
     "gpus-per-node=a100_1g.5gb:1", NULL },
+  /* what Slurm reads before it asks is told, not set */
+  { A100, "gpus-per-task", "1", 3, "", FT_MODE_UNSET, 0, FT_ACTION_WARN, "",
+    "ask for --gpus-per-task=a100_1g.5gb:1" },
+  { A100, "tres-per-task", "cpu=4,gres/gpu=2", 3, "", FT_MODE_UNSET, 0, FT_ACTION_WARN, "",
+    "ask for --tres-per-task=cpu=4,gres/gpu:a100_1g.5gb=2" },
+  { A100, "gpus-per-task", "a100_1g.5gb:1", 6, "", FT_MODE_RAISE, 0, FT_ACTION_WARN, "",
+    "ask for --gpus-per-task=a100_2g.10gb:1" },
+  { A100, "gpus-per-task", "a100_1g.5gb:1", 6, NULL, FT_MODE_SET, 0.5, FT_ACTION_REJECT, "",
+    "not submitted: gpu:a100_1g.5gb has" },
+  /* of several the smallest has to hold it */
+  { A100, "gres", "gpu:a100_3g.20gb:1,gpu:a100_1g.5gb:1", 6, NULL, FT_MODE_CHECK, 0, FT_ACTION_WARN,
+    "", "gpu:a100_1g.5gb has" },
+  { A100, "gres", "gpu:a100:1,gpu:a100_1g.5gb:1", 6, "", FT_MODE_RAISE, 0, FT_ACTION_WARN, "",
+    "gpu:a100_1g.5gb has" },
+  { A100, "gres", "gpu:a100_3g.20gb:1,gpu:a100_2g.10gb:1", 6, NULL, FT_MODE_CHECK, 0,
+    FT_ACTION_LEAVE, "", "is enough" },
+  { A100, "gpus", "2,v100:1", 3, "", FT_MODE_UNSET, 0, FT_ACTION_WARN, "",
+    "GPUs of several kinds" },
   { "mig:a100_1g.5gb", "gpus", "1", 3, "", FT_MODE_UNSET, 0, FT_ACTION_WARN, "", "use --gres" },
   { A100, "gres", "gpu:a100_1g.5gb", 6, "", FT_MODE_UNSET, 0, FT_ACTION_WARN, "",
     "ask for --gres=gpu:a100_2g.10gb:1" },
@@ -156,9 +177,84 @@ static const struct decided {
     "no MIG slice of partition gpus holds it" },
   { A100, "gres", "gpu:a100_3g.20gb", 6, NULL, FT_MODE_SET, 0.5, FT_ACTION_LEAVE, "", "is enough" },
   { A100, "gres", "gpu:a100:1", 60, NULL, FT_MODE_CHECK, 0, FT_ACTION_WARN, "", "gpu:a100 has 39" },
+  { "", "gres", "gpu:b300_1g.34gb", 60, NULL, FT_MODE_CHECK, 0.5, FT_ACTION_LEAVE, "",
+    "the site's mig.conf can say it" },
   { A100, "gres", "gpu:v100:1", 60, NULL, FT_MODE_CHECK, 0, FT_ACTION_LEAVE, "", "needs 60" },
   { A100, "gres", "gpu:a100:1", 3, "", FT_MODE_UNSET, 0, FT_ACTION_LEAVE, "", "is enough" },
 };
+
+/* Whatever a site calls its slices, and wherever a job asks for one, it is the same slice. */
+static void a_slice_is_the_same_in_every_spelling_and_option(void **state)
+{
+  static const struct {
+    const char *type, *gpu, *name;
+  } types[] = {
+    { "1g.5gb", "a100-40gb", "1g.5gb" },
+    { "a100_1g.5gb", "a100-40gb", "1g.5gb" },
+    { "nvidia_a100_1g.5gb", "a100-40gb", "1g.5gb" },
+    { "a100-1g-5gb", "a100-40gb", "1g.5gb" },
+    { "a100_1g_5gb", "a100-40gb", "1g.5gb" },
+    { "A100.MIG.1G5GB", "a100-40gb", "1g.5gb" },
+    { "mig-1g.5gb", "a100-40gb", "1g.5gb" },
+    { "nvidia_a100-sxm4-40gb_1g.5gb", "a100-40gb", "1g.5gb" },
+    { "nvidia_a100_sxm4_40gb_1g.10gb", "a100-40gb", "1g.10gb" },
+    { "nvidia_a100-pcie-40gb_3g.20gb", "a100-40gb", "3g.20gb" },
+    { "nvidia_a100_80gb_pcie_2g.20gb", "a100-80gb", "2g.20gb" },
+    { "nvidia_a100-sxm4-80gb_1g.10gb+me", "a100-80gb", "1g.10gb+me" },
+    { "1g.10gb+me", "a100-80gb", "1g.10gb+me" },
+    { "1g.5gb.me", "a100-40gb", "1g.5gb+me" },
+    { "nvidia_a30_1g.6gb", "a30", "1g.6gb" },
+    { "nvidia_h100_80gb_hbm3_1g.10gb", "h100-80gb", "1g.10gb" },
+    { "h100_80gb_hbm3_1g.20gb", "h100-80gb", "1g.20gb" },
+    { "nvidia_h100_pcie_2g.20gb", "h100-80gb", "2g.20gb" },
+    { "nvidia_h100_nvl_3g.47gb", "h100-94gb", "3g.47gb" },
+    { "nvidia_h20_1g.12gb", "h20", "1g.12gb" },
+    { "nvidia_gh200_480gb_1g.12gb", "gh200", "1g.12gb" },
+    { "nvidia_gh200_144g_hbm3e_1g.18gb", "gh200", "1g.18gb" },
+    { "nvidia_h200_1g.18gb", "h200", "1g.18gb" },
+    { "nvidia_h200_nvl_4g.71gb", "h200", "4g.71gb" },
+    { "nvidia_b200_1g.45gb", "b200", "1g.45gb" },
+    { "nvidia_gb200_2g.47gb", "gb200", "2g.47gb" },
+    { "nvidia_b300_sxm6_ac_1g.34gb", "b300", "1g.34gb" },
+    { "nvidia_gb300_1g.35gb", "gb300", "1g.35gb" },
+    { "nvidia_rtx_pro_6000_blackwell_server_edition_1g.24gb", "rtx-pro-6000", "1g.24gb" },
+    { "nvidia_rtx_pro_6000_blackwell_max-q_workstation_edition_2g.48gb-me", "rtx-pro-6000",
+      "2g.48gb-me" },
+    { "rtx_pro_6000_1g.24gb+gfx", "rtx-pro-6000", "1g.24gb+gfx" },
+    { "rtx_pro_6000_1g.24gb+me.all", "rtx-pro-6000", "1g.24gb+me.all" },
+    { "nvidia_rtx_pro_5000_blackwell_1g.24gb", "rtx-pro-5000", "1g.24gb" },
+    { "nvidia_rtx_pro_4500_blackwell_2g.32gb", "rtx-pro-4500", "2g.32gb" },
+  };
+  static const struct {
+    const char *option, *format;
+    unsigned count;
+  } places[] = {
+    { "gres", "gpu:%s", 1 },          { "gres", "gpu:%s:1", 1 },
+    { "gres", "gres:gpu:%s:2", 2 },   { "gres", "gres/gpu:%s:2", 2 },
+    { "gres", "nic:4,gpu:%s:3", 3 },  { "gpus", "%s:1", 1 },
+    { "gpus-per-node", "%s:2", 2 },   { "gpus-per-task", "%s:1", 1 },
+    { "gpus-per-socket", "%s:1", 1 }, { "tres-per-task", "cpu=4,gres/gpu:%s=2", 2 },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(types); i++)
+    for (size_t j = 0; j < COUNT_OF(places); j++) {
+      struct ft_text format = ft_text_from(places[j].format), before;
+      struct ft_slice_question q = { .option = places[j].option, .gpu = "", .table = &table };
+      struct ft_slice_place place;
+      char value[160];
+
+      assert_true(ft_text_until(&format, '%', &before));
+      (void)snprintf(value, sizeof value, "%.*s%s%s", (int)ft_text_left(&before), before.at,
+                     types[i].type, format.at + 1);
+      q.value = value;
+      ft_slice_find(&q, &place);
+      if (!place.slice || strcmp(place.slice->gpu, types[i].gpu) != 0 ||
+          strcmp(place.slice->name, types[i].name) != 0 || place.count != places[j].count)
+        fail_msg("--%s=%s: %u of %s %s", q.option, value, (unsigned)place.count,
+                 place.slice ? place.slice->gpu : "none", place.slice ? place.slice->name : "");
+    }
+}
 
 static void slices_are_chosen_told_raised_and_refused(void **state)
 {
@@ -210,10 +306,18 @@ static void of_several_partitions_the_slice_is_one_that_most_have(void **state)
     { "gpu:a100_3g.20gb,gpu:a100_1g.5gb", { 2, 1 }, 2, 3, "gpu:a100_3g.20gb:1", "20gb:1$" },
     { "gpu:a100_1g.5gb,gpu:a100_2g.10gb", { 2, 2 }, 2, 3, "gpu:a100_1g.5gb:1", "5gb:1$" },
     /* what is too small does not count, wherever it is */
-    { "gpu:a100_1g.5gb,gpu:a100_2g.10gb", { 2, 1 }, 2, 6, "gpu:a100_2g.10gb:1",
+    { "gpu:a100_1g.5gb,gpu:a100_2g.10gb",
+      { 2, 1 },
+      2,
+      6,
+      "gpu:a100_2g.10gb:1",
       "which 1 of its 2 partitions has" },
     /* a partition without slices keeps the others from nothing */
-    { "gpu:a100_1g.5gb,gpu:a100_2g.10gb", { 1, 2 }, 3, 3, "gpu:a100_2g.10gb:1",
+    { "gpu:a100_1g.5gb,gpu:a100_2g.10gb",
+      { 1, 2 },
+      3,
+      3,
+      "gpu:a100_2g.10gb:1",
       "which 2 of its 3 partitions have" },
   };
 
@@ -222,10 +326,17 @@ static void of_several_partitions_the_slice_is_one_that_most_have(void **state)
     ft_partition p = partition_of(cases[i].gres);
     struct ft_joined joined = { .count = cases[i].count };
     struct ft_estimate e = estimate_of(cases[i].gibibytes);
-    struct ft_slice_question q = { .mode = FT_MODE_SET, .choose = true, .gpu = "", .option = "",
-                                   .value = "", .subject = "net", .evidence = "e",
-                                   .policy = &ft_policy_defaults, .partition = &p,
-                                   .joined = &joined, .table = &table };
+    struct ft_slice_question q = { .mode = FT_MODE_SET,
+                                   .choose = true,
+                                   .gpu = "",
+                                   .option = "",
+                                   .value = "",
+                                   .subject = "net",
+                                   .evidence = "e",
+                                   .policy = &ft_policy_defaults,
+                                   .partition = &p,
+                                   .joined = &joined,
+                                   .table = &table };
     struct ft_slice_place place;
     const char *says = cases[i].says;
     ft_network n = { .error = "" };
@@ -322,6 +433,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(gpus_are_known_by_what_sites_call_them),
     cmocka_unit_test(a_slice_is_of_the_gpu_that_the_others_leave_possible),
+    cmocka_unit_test(a_slice_is_the_same_in_every_spelling_and_option),
     cmocka_unit_test(slices_are_chosen_told_raised_and_refused),
     cmocka_unit_test(of_several_partitions_the_slice_is_one_that_most_have),
     cmocka_unit_test(what_would_be_refused_passes_where_slurm_would_not_heed_it),

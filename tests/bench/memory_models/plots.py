@@ -8,8 +8,8 @@ from matplotlib import pyplot
 
 INK, FAINT, OURS, OTHER, BEYOND = "#21262f", "#6b737f", "#1f6feb", "#9aa4b2", "#d9480f"
 UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
-NAMES = {"foretell": "foretell fit", "with min": "foretell fit with min",
-         "either": "foretell fit, either", "analytic": "equations 1 and 2", "ert": "extremely randomised trees",
+NAMES = {"foretell": "foretell fit", "paper's": "foretell fit, paper's primitives",
+         "analytic": "equations 1 and 2", "ert": "extremely randomised trees",
          "rfr": "random forest", "xgb": "XGBoost", "dnn": "network with dropout",
          "log ert": "extr. random. trees of log", "log rfr": "random forest of log",
          "log xgb": "XGBoost of log", "products": "chosen products"}
@@ -76,7 +76,7 @@ def methods(path, results):
             if name not in result["methods"]:
                 continue
             m = result["methods"][name]
-            colour = OURS if name in ("foretell", "with min", "either") else OTHER
+            colour = OURS if name in ("foretell", "paper's") else OTHER
             axes.plot(m["quartiles"], [height, height], color=colour, linewidth=3, alpha=0.5,
                       solid_capstyle="round")
             axes.plot(m["median"], height, "o", color=colour, markersize=6)
