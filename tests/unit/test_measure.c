@@ -2,43 +2,18 @@
 /* The samplers of memory, cgroups and totals, on gathered nodes. */
 #include "config.h"
 
-#include "tests/unit/fixture.h"
+#include "tests/unit/node.h"
 
 #include "agent/measure/attach.h"
-#include "agent/measure/internal.h"
 #include "predictor/core/units.h"
 
 #define MIB ((double)FT_MIB)
 
-struct node {
-  char folder[64];
-  int root_fd;
-  struct ft_measure *measure;
-  struct ft_tree *tree;
-  ft_observation seen;
-};
-
-static void node_open_folder(struct node *node, ft_rule rule)
-{
-  struct ft_measure_settings settings = { .seconds = 0.1, .rule = rule };
-  struct ft_error err;
-
-  node->root_fd = settings.root_fd = open(node->folder, O_RDONLY | O_DIRECTORY);
-  assert_true(node->root_fd >= 0);
-  node->measure = ft_measure_open(&settings, &err);
-  assert_non_null(node->measure);
-  assert_false(node->measure->own_proc);
-  /* the files of a fixture that were removed are not to live on in descriptors */
-  node->measure->descriptors_limit = 0;
-  node->tree = ft_tree_open(node->measure, &err);
-  assert_non_null(node->tree);
-}
-
-static void node_open(struct node *node, const char *fixture, ft_rule rule)
+static void node_make(struct node *node, const char *fixture, ft_rule rule)
 {
   memset(node, 0, sizeof *node);
   fixture_make(fixture, node->folder);
-  node_open_folder(node, rule);
+  node_open(node, rule);
 }
 
 static void node_root(struct node *node, pid_t pid, bool skip)
@@ -49,24 +24,15 @@ static void node_root(struct node *node, pid_t pid, bool skip)
     fail_msg("%s", err.text);
 }
 
-/* A sample at which every costly file is due. */
 static void node_look(struct node *node)
 {
-  ft_measure_sample(node->measure);
-  for (size_t i = 0; i < node->tree->count; i++) {
-    node->tree->members[i].next_look = 0;
-    node->tree->members[i].changed = true;
-    node->tree->pulses[i].still = 0;
-    node->tree->pulses[i].look_due = 0;
-  }
+  node_sample(node);
   ft_measure_sample(node->measure);
 }
 
 static void node_finish(struct node *node)
 {
-  ft_tree_close(node->tree, &node->seen);
-  ft_measure_close(node->measure);
-  close(node->root_fd);
+  node_close(node);
   fixture_remove(node->folder);
 }
 
@@ -97,7 +63,7 @@ static void steps_of_a_job_add_up_without_their_slurmstepd(void **state)
   double total, page;
 
   (void)state;
-  node_open(&node, "proc-v1", FT_RULE_RSS);
+  node_make(&node, "proc-v1", FT_RULE_RSS);
   node_root(&node, 2101, true);
   node_root(&node, 2201, true);
   node_look(&node);
@@ -122,7 +88,7 @@ static void an_image_before_its_exec_is_not_counted(void **state)
   struct node node;
 
   (void)state;
-  node_open(&node, "proc-v1", FT_RULE_RSS);
+  node_make(&node, "proc-v1", FT_RULE_RSS);
   node_root(&node, 2101, true);
   ft_measure_sample(node.measure);
   /* 2110 is a child of the skipped root; 2111 is not */
@@ -137,7 +103,7 @@ static void a_process_without_parent_is_found_by_its_cgroup(void **state)
   struct node node;
 
   (void)state;
-  node_open(&node, "proc-v2", FT_RULE_CGROUP);
+  node_make(&node, "proc-v2", FT_RULE_CGROUP);
   node_root(&node, 2101, true);
   node_look(&node);
   assert_non_null(ft_tree_find(node.tree, 2150));
@@ -151,7 +117,7 @@ static void members_stay_when_they_are_re_parented(void **state)
   struct node node;
 
   (void)state;
-  node_open(&node, "proc-v1", FT_RULE_RSS);
+  node_make(&node, "proc-v1", FT_RULE_RSS);
   node_root(&node, 2101, true);
   ft_measure_sample(node.measure);
   node_drop(&node, "proc/2110");
@@ -192,7 +158,7 @@ static void no_such_root_is_refused(void **state)
   struct ft_error err;
 
   (void)state;
-  node_open(&node, "proc-v1", FT_RULE_RSS);
+  node_make(&node, "proc-v1", FT_RULE_RSS);
   assert_int_equal(ft_tree_add_root(node.tree, 4321, false, &err), -1);
   assert_int_equal(ft_tree_add_root(node.tree, -1, false, &err), -1);
   assert_int_equal(ft_tree_add_root(node.tree, INT32_MAX, false, &err), -1);
@@ -208,7 +174,7 @@ static void a_high_water_mark_adds_to_what_the_others_held(void **state)
   double expected;
 
   (void)state;
-  node_open(&node, "proc-v2", FT_RULE_RSS);
+  node_make(&node, "proc-v2", FT_RULE_RSS);
   node_root(&node, 2101, true);
   node_look(&node);
   expected = pages(&node, 52000 * 4096.0 / node.measure->page_bytes + 30000 + 5000);
@@ -222,7 +188,7 @@ static void what_only_the_end_tells_is_in_the_peaks(void **state)
   ft_task_end end = ft_task_end_init_zero;
 
   (void)state;
-  node_open(&node, "proc-v2", FT_RULE_CGROUP);
+  node_make(&node, "proc-v2", FT_RULE_CGROUP);
   node_root(&node, 2101, true);
   node_look(&node);
   end.pid = 2101;
@@ -275,7 +241,7 @@ static void each_layout_gives_the_charge_of_the_right_level(void **state)
     double found[6], expected[6] = { cases[i].charge,  cases[i].less_cache, cases[i].swap,
                                      cases[i].hugetlb, cases[i].shmem,      cases[i].limit };
 
-    node_open(&node, cases[i].fixture, FT_RULE_CGROUP);
+    node_make(&node, cases[i].fixture, FT_RULE_CGROUP);
     for (size_t k = 0; cases[i].roots[k]; k++)
       node_root(&node, abs(cases[i].roots[k]), cases[i].roots[k] < 0);
     node.tree->command = cases[i].command;
@@ -298,7 +264,7 @@ static void a_peak_counts_that_grew_while_we_watched(void **state)
   struct node node;
 
   (void)state;
-  node_open(&node, "proc-v2", FT_RULE_CGROUP);
+  node_make(&node, "proc-v2", FT_RULE_CGROUP);
   node_root(&node, 950, false);
   node_look(&node);
   node_put(&node, "sys/fs/cgroup/system.slice/run-rfe2.scope/memory.peak", "209715200\n");
@@ -313,7 +279,7 @@ static void a_charge_without_hierarchy_is_not_the_jobs(void **state)
   struct node node;
 
   (void)state;
-  node_open(&node, "proc-v1", FT_RULE_CGROUP);
+  node_make(&node, "proc-v1", FT_RULE_CGROUP);
   node_put(&node, "sys/fs/cgroup/memory/slurm/uid_1000/job_57/memory.use_hierarchy", "0\n");
   node_root(&node, 2101, true);
   node_look(&node);
@@ -339,7 +305,7 @@ static void pss_is_read_where_it_may_change_the_answer(void **state)
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     struct node node;
 
-    node_open(&node, "proc-v1", cases[i].rule);
+    node_make(&node, "proc-v1", cases[i].rule);
     node_root(&node, cases[i].root, true);
     ft_measure_sample(node.measure);
     node_look(&node);
@@ -356,7 +322,7 @@ static void shared_pages_of_several_processes_are_worth_a_reading(void **state)
   struct node node;
 
   (void)state;
-  node_open(&node, "proc-v2", FT_RULE_RSS);
+  node_make(&node, "proc-v2", FT_RULE_RSS);
   node_put(&node, "proc/2110/statm", "100000 40000 30000 20 0 50000 0\n");
   node_put(&node, "proc/2111/statm", "100000 30000 30000 20 0 50000 0\n");
   node_root(&node, 2101, true);
@@ -386,7 +352,7 @@ static void a_fork_that_has_its_parents_pages_is_worth_a_reading(void **state)
     struct node node;
     char stat[512];
 
-    node_open(&node, "proc-v2", FT_RULE_RSS);
+    node_make(&node, "proc-v2", FT_RULE_RSS);
     node_put(&node, "proc/2110/statm", "100000 40000 0 20 0 50000 0\n");
     node_put(&node, "proc/2111/statm", cases[i].statm);
     snprintf(stat, sizeof stat,
@@ -412,7 +378,7 @@ static void totals_of_living_processes_add_up(void **state)
   struct node node;
 
   (void)state;
-  node_open(&node, "proc-v1", FT_RULE_RSS);
+  node_make(&node, "proc-v1", FT_RULE_RSS);
   node.measure->tick_seconds = tick;
   node_root(&node, 2101, true);
   node_root(&node, 2201, true);
@@ -442,7 +408,7 @@ static void what_ended_counts_once_whoever_waited(void **state)
     struct node node;
     char text[512];
 
-    node_open(&node, "proc-v1", FT_RULE_RSS);
+    node_make(&node, "proc-v1", FT_RULE_RSS);
     node.measure->tick_seconds = tick;
     node_root(&node, 2101, true);
     node_look(&node);
@@ -467,7 +433,7 @@ static void a_parent_that_ended_unnoticed_inherits_nothing(void **state)
   struct ft_pulse *pulse;
 
   (void)state;
-  node_open(&node, "proc-v1", FT_RULE_RSS);
+  node_make(&node, "proc-v1", FT_RULE_RSS);
   node.measure->tick_seconds = tick;
   node_root(&node, 2101, true);
   node_look(&node);
@@ -493,7 +459,7 @@ static void a_pid_given_out_again_is_someone_else(void **state)
   struct node node;
 
   (void)state;
-  node_open(&node, "proc-v1", FT_RULE_RSS);
+  node_make(&node, "proc-v1", FT_RULE_RSS);
   node.measure->tick_seconds = tick;
   node_root(&node, 2101, true);
   node_look(&node);
