@@ -5,6 +5,7 @@
 #include "tests/unit/node.h"
 
 #include "agent/measure/attach.h"
+#include "agent/measure/internal.h"
 #include "predictor/core/units.h"
 
 #define MIB ((double)FT_MIB)
