@@ -97,6 +97,7 @@ struct panel {
   const ft_evaluator *e;
   const struct ft_ensemble_question *q;
   bool placed;
+  double seconds;              /* that a run like the submission is expected to take */
   double least;                /* bytes that any run is expected to need */
   double price;                /* of a failed attempt, times its bytes, and beside that */
   double fixed;                /* so many bytes */
@@ -166,6 +167,7 @@ static double add_far(struct panel *p, unsigned kernel)
  */
 static void set_price(struct panel *p, double seconds)
 {
+  p->seconds = seconds;
   p->price = fmin(p->q->failure_price, 1) * p->q->failure_time;
   p->fixed = fmax(p->q->failure_price - 1, 0) * FT_FAILURE_BYTE_SECONDS / seconds;
 }
@@ -575,6 +577,8 @@ void ft_ensemble_judge(ft_evaluator *e, const struct ft_ensemble_question *quest
   open_panel(&p, e, &q);
   while (e->losses_count < MEMBERS)
     e->losses[e->losses_count++] = 0;
+  /* how long a run took is luck in part, which says nothing of a member: it counts for half */
+  seconds = sqrt(seconds * fmax(p.seconds, (double)LEAST_SECONDS));
   least = least_loss(&p);
   most = e->judged < ALL_JUDGED ? INFINITY : least + HOPELESS * scale_of(e, least);
   e->judged = e->judged * keep + 1;
@@ -586,7 +590,6 @@ void ft_ensemble_judge(ft_evaluator *e, const struct ft_ensemble_question *quest
       continue;
     e->losses[member] *= keep;
     if (!hopeless || (turn + member) % SELDOM == 0)
-      e->losses[member] +=
-          (hopeless ? SELDOM : 1) * fmax(seconds, 1e-3) * waste_of(&p, &q, member, bytes);
+      e->losses[member] += (hopeless ? SELDOM : 1) * seconds * waste_of(&p, &q, member, bytes);
   }
 }

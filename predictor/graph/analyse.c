@@ -10,6 +10,7 @@ static void scale_cost(struct ft_cost *cost, int64_t batch)
   cost->activations = ft_times(cost->activations, batch);
   cost->macs_at_most = ft_times(cost->macs_at_most, batch);
   cost->activations_at_most = ft_times(cost->activations_at_most, batch);
+  cost->open_at_most = ft_times(cost->open_at_most, batch);
   for (size_t i = 0; i < cost->layer_count; i++) {
     struct ft_layer *l = &cost->layers[i];
 

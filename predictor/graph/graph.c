@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "predictor/core/buf.h"
+#include "predictor/graph/foreign.h"
 #include "predictor/graph/graph.h"
 #include "predictor/graph/hf.h"
 #include "predictor/graph/onnx.h"
@@ -135,13 +136,17 @@ static int read_archive(struct ft_build *build, int fd)
   if (ft_archive_open(&archive, fd, build->graph->file, build->err) < 0)
     return -1;
   member = ft_pt2_find(&archive);
-  status = member < archive.count ? ft_pt2_read(build, &archive, member)
-                                  : ft_torchscript_read(build, &archive);
+  if (member < archive.count)
+    status = ft_pt2_read(build, &archive, member);
+  else if (ft_foreign_archive(&archive, build->err) < 0)
+    status = -1;
+  else
+    status = ft_torchscript_read(build, &archive);
   ft_archive_close(&archive);
   return status;
 }
 
-enum kind { KIND_ONNX, KIND_GRAPH_DEF, KIND_SAVED_MODEL, KIND_PADDLE };
+enum kind { KIND_NONE, KIND_ONNX, KIND_GRAPH_DEF, KIND_SAVED_MODEL, KIND_PADDLE };
 
 /*
  * Which of the messages a file holds, by the first fields of each: ONNX's ModelProto has its graph
@@ -164,6 +169,8 @@ static enum kind message_kind(struct ft_proto *p)
       return KIND_ONNX;
     first = false;
   }
+  if (first)
+    return KIND_NONE;
   return numbered && second ? KIND_SAVED_MODEL : KIND_ONNX;
 }
 
@@ -178,6 +185,11 @@ static int read_message(struct ft_build *build, int fd, int dirfd)
   if (ft_proto_init(p, fd, build->graph->file, &err) < 0)
     return ft_error_set(build->err, "%s", err.text);
   kind = message_kind(p);
+  if (kind == KIND_NONE)
+    return ft_error_set(build->err,
+                        "%s: byte 0: expected a model file: ONNX, TorchScript, torch.export, "
+                        "TensorFlow, PaddlePaddle or a config.json",
+                        build->graph->file);
   if (kind == KIND_GRAPH_DEF || kind == KIND_SAVED_MODEL)
     return ft_tensorflow_read(build, fd, kind == KIND_SAVED_MODEL);
   if (kind == KIND_PADDLE)
@@ -192,7 +204,12 @@ static int read_graph(struct ft_build *build, int fd, int dirfd)
 {
   char head[512] = "";
   ssize_t length = pread(fd, head, sizeof head, 0);
+  struct stat st;
 
+  if (length > 0 && fstat(fd, &st) == 0 &&
+      ft_foreign_head(build->graph->file, head, (size_t)length, (uint64_t)st.st_size, build->err) <
+          0)
+    return -1;
   if (length >= 4 && memcmp(head, "PK\3\4", 4) == 0)
     return read_archive(build, fd);
   if (head[0] == '{')

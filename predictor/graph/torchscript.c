@@ -128,9 +128,7 @@ int ft_torchscript_read(struct ft_build *build, struct ft_archive *archive)
     return ft_error_set(build->err, "%s: expected a TorchScript archive, found no data.pkl in it",
                         build->graph->file);
   if (!script->function_count)
-    return ft_error_set(build->err,
-                        "%s: expected a program, found weights or a pickled object alone: save it "
-                        "with torch.jit.save or torch.export.save",
+    return ft_error_set(build->err, "%s: expected a program, found no function in it",
                         build->graph->file);
   ft_script_sort(script);
   build->graph->format = "torchscript";

@@ -20,7 +20,8 @@ enum {
   EARLY_STEPS = 3, /* of Levenberg-Marquardt while evolving */
   LATE_STEPS = 60, /* on the front */
   FOLDS = 5,
-  FIRST_DEPTH = 3 /* of the first trees, ramped from 1 */
+  FIRST_DEPTH = 3, /* of the first trees, ramped from 1 */
+  ASK = 1024       /* trees between two looks at whether to go on: seconds at the most */
 };
 
 /* Errors that differ by less differ by rounding. */
@@ -52,6 +53,7 @@ struct search {
   double *mape; /* of the candidates, and their lengths, side by side */
   uint8_t *length, *used;
   struct tree *best; /* by length */
+  double least;      /* error of them all */
 };
 
 void ft_symbolic_defaults(struct ft_symbolic_settings *settings)
@@ -139,12 +141,19 @@ static void measure(const struct search *f, struct tree *t)
 }
 
 /* The best tree of each length so far. */
-static void remember(const struct search *f, const struct tree *t)
+static void remember(struct search *f, const struct tree *t)
 {
   struct tree *b = &f->best[t->code.length];
 
   if (!b->known || t->mape < b->mape)
     copy_tree(b, t);
+  f->least = fmin(f->least, t->mape);
+}
+
+/* After G generations; false to cancel. */
+static bool go_on(const struct search *f, unsigned g)
+{
+  return !f->set.progress || f->set.progress(f->set.data, g, f->least);
 }
 
 /* ---- selection ---- */
@@ -209,9 +218,11 @@ static void breed(struct search *f, uint32_t i)
   y->known &= !changed[1];
 }
 
-/* One generation: the candidates are parents, then their offspring; parents are selected from all.
+/*
+ * The generation after G: the candidates are parents, then their offspring; parents are selected
+ * from all. False when it was cancelled.
  */
-static void generation(struct search *f)
+static bool generation(struct search *f, unsigned g)
 {
   uint32_t n = f->set.population;
 
@@ -226,6 +237,8 @@ static void generation(struct search *f)
         t->known = false;
       measure(f, t);
       remember(f, t);
+      if (i % ASK == ASK - 1 && !go_on(f, g))
+        return false;
     }
     f->mape[i] = t->mape;
     f->length[i] = t->code.length;
@@ -233,6 +246,7 @@ static void generation(struct search *f)
   for (uint32_t i = 0; i < n; i++)
     f->next[i] = f->candidate[choose(f, 2 * n)];
   memcpy(f->candidate, f->next, n * sizeof *f->next);
+  return go_on(f, g + 1);
 }
 
 static void begin_tree(struct tree *t)
@@ -244,7 +258,7 @@ static void begin_tree(struct tree *t)
     t->code.scale[i] = 1;
 }
 
-static void begin(struct search *f)
+static bool begin(struct search *f)
 {
   uint32_t n = f->set.population;
 
@@ -259,23 +273,21 @@ static void begin(struct search *f)
     ft_tree_grow(&f->grower, &t->code, 1 + (int)(i % FIRST_DEPTH));
     measure(f, t);
     remember(f, t);
+    if (i % ASK == ASK - 1 && !go_on(f, 0))
+      return false;
   }
+  return true;
 }
 
 /* False when it was cancelled. */
 static bool evolve(struct search *f)
 {
-  begin(f);
-  for (unsigned g = 0; g < f->set.generations; g++) {
-    double least = INFINITY;
-
-    generation(f);
-    for (int length = 1; length <= FT_EXPRESSION_NODES; length++)
-      if (f->best[length].known && f->best[length].mape < least)
-        least = f->best[length].mape;
-    if (f->set.progress && !f->set.progress(f->set.data, g + 1, least))
+  f->least = INFINITY;
+  if (!begin(f))
+    return false;
+  for (unsigned g = 0; g < f->set.generations; g++)
+    if (!generation(f, g))
       return false;
-  }
   return true;
 }
 

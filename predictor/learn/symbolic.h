@@ -21,7 +21,8 @@ struct ft_symbolic_settings {
   unsigned primitives;    /* bits 1 << FT_SYMBOL_...: add, multiply, square, cube */
   bool constants;         /* fit them; false: only those that were drawn */
   uint64_t seed;
-  /* Called once a generation; returning false cancels. May be NULL. */
+  /* Told how many generations are done after each, and within one of many trees; returning false
+   * cancels. May be NULL. */
   bool (*progress)(void *data, unsigned generation, double best);
   void *data;
 };

@@ -49,6 +49,18 @@ is "$p50" 1.0 "and a submission is told by it"
 said 'few: an equation'
 is $? 1 "few runs are left alone"
 
+# ---- half as many runs are new: it is sought again, and no submission waits for that
+
+import 90 net
+wait_until 60 pgrep -x -P "$pid" foretelld
+child=$(pgrep -x -P "$pid" foretelld | tail -n 1)
+kill -STOP "$child" # as on a node that has no time for it
+timeout 20 "$foretell" predict --state="$state" --app=net --params=edge=96,batch=16 >/dev/null 2>&1
+is "$?" 0 "a submission is told while a child seeks"
+kill -CONT "$child"
+wait_until 60 said 'net: an equation from 90 runs, [0-9.]+ % off$'
+ok $? "after half as many runs again it is sought anew"
+
 # ---- the agent ends while a child seeks
 
 import 61 gone

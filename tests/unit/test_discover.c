@@ -3,6 +3,7 @@
 
 #include "tests/unit/unit.h"
 
+#include "predictor/estimate/allocation.h"
 #include "predictor/estimate/equation.h"
 #include "predictor/estimate/memory.h"
 #include "predictor/online/discover.h"
@@ -68,6 +69,75 @@ static void an_equation_is_found_and_taken(void **state)
   assert_true(ft_estimate_quantile(&after, 0.95) > truth * 0.99);
   assert_true(ft_estimate_quantile(&after, 0.95) / ft_estimate_quantile(&after, 0.05) <
               ft_estimate_quantile(&before, 0.95) / ft_estimate_quantile(&before, 0.05));
+}
+
+/* Threads, of which no more work than there are blocks: xz. */
+static void what_threads_need_is_found(void **state)
+{
+  struct ft_random random;
+  struct ft_error err;
+
+  (void)state;
+  ft_random_seed(&random, 5);
+  ft_online_init(&model, "xz", 1000, FT_RULE_RSS);
+  for (unsigned i = 0; i < 60; i++) {
+    ft_observation o = { .schema = FT_SCHEMA,
+                         .job_id = i + 1,
+                         .end_time = i + 1.0,
+                         .outcome = FT_OUTCOME_COMPLETED,
+                         .has_rss_bytes = true };
+    double blocks = 1 + (double)ft_random_below(&random, 20);
+    double threads = 1 + (double)ft_random_below(&random, 16);
+
+    feature(&o, "blocks", blocks);
+    feature(&o, "threads", threads);
+    o.rss_bytes = (uint64_t)((2e7 + 7e7 * fmin(blocks, threads)) *
+                             (1 + 0.01 * ft_random_normal(&random)));
+    assert_int_equal(ft_online_update(&model, &o, NULL), 1);
+  }
+  assert_true(ft_discover_due(&model));
+  assert_int_equal(ft_discover(&model, NULL, NULL, &found, &err), 0);
+  assert_true(found.evaluator.equation.error < 0.02);
+  assert_true(ft_discover_adopt(&model, &found));
+  assert_true(model.evaluator.by_equation);
+}
+
+/* Whatever the equation says: killed at more than that, the next amount there is above it. */
+static void no_amount_by_an_equation_is_below_a_bound_just_seen(void **state)
+{
+  struct ft_random random;
+  struct ft_error err;
+
+  (void)state;
+  begin(60, &random);
+  assert_int_equal(ft_discover(&model, NULL, NULL, &found, &err), 0);
+  assert_true(ft_discover_adopt(&model, &found));
+  for (unsigned turn = 0; turn < 200; turn++) {
+    ft_observation o = { .schema = FT_SCHEMA,
+                         .job_id = 1000,
+                         .end_time = 1000,
+                         .runtime_seconds = 60,
+                         .outcome = FT_OUTCOME_OUT_OF_MEMORY,
+                         .censored = true,
+                         .has_rss_bytes = true };
+    double edge = 8 * (double)(2 + ft_random_below(&random, 20)), bytes;
+    double batch = 1 + (double)ft_random_below(&random, 24);
+    double price = pow(10, (double)ft_random_below(&random, 3));
+    struct ft_estimate estimate;
+
+    feature(&o, "edge", edge);
+    feature(&o, "batch", batch);
+    category(&o, "optimizer", "adam");
+    o.rss_bytes = (uint64_t)((4e8 + 812 * edge * edge * edge * batch) *
+                             (0.5 + 4 * ft_random_double(&random)));
+    again = model;
+    assert_int_equal(ft_online_update(&again, &o, NULL), 1);
+    if (ft_allocate_memory(&again, o.features, o.features_count, 0, price, &estimate, &bytes,
+                           &err) < 0)
+      fail_msg("%s", err.text);
+    if (!(bytes > (double)o.rss_bytes))
+      fail_msg("turn %u: killed at %g, price %g: %g", turn, (double)o.rss_bytes, price, bytes);
+  }
 }
 
 static void the_same_runs_give_the_same_equation(void **state)
@@ -191,6 +261,9 @@ static void an_app_without_numbers_has_none(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = { cmocka_unit_test(an_equation_is_found_and_taken),
+                                      cmocka_unit_test(what_threads_need_is_found),
+                                      cmocka_unit_test(
+                                          no_amount_by_an_equation_is_below_a_bound_just_seen),
                                       cmocka_unit_test(the_same_runs_give_the_same_equation),
                                       cmocka_unit_test(what_came_meanwhile_is_kept_and_judged),
                                       cmocka_unit_test(what_is_of_something_else_is_not_taken),

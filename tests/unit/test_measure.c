@@ -2,42 +2,19 @@
 /* The samplers of memory, cgroups and totals, on gathered nodes. */
 #include "config.h"
 
-#include "tests/unit/fixture.h"
+#include "tests/unit/node.h"
 
+#include "agent/measure/attach.h"
 #include "agent/measure/internal.h"
 #include "predictor/core/units.h"
 
 #define MIB ((double)FT_MIB)
 
-struct node {
-  char folder[64];
-  int root_fd;
-  struct ft_measure *measure;
-  struct ft_tree *tree;
-  ft_observation seen;
-};
-
-static void node_open_folder(struct node *node, ft_rule rule)
-{
-  struct ft_measure_settings settings = { .seconds = 0.1, .rule = rule };
-  struct ft_error err;
-
-  node->root_fd = settings.root_fd = open(node->folder, O_RDONLY | O_DIRECTORY);
-  assert_true(node->root_fd >= 0);
-  node->measure = ft_measure_open(&settings, &err);
-  assert_non_null(node->measure);
-  assert_false(node->measure->own_proc);
-  /* the files of a fixture that were removed are not to live on in descriptors */
-  node->measure->descriptors_limit = 0;
-  node->tree = ft_tree_open(node->measure, &err);
-  assert_non_null(node->tree);
-}
-
-static void node_open(struct node *node, const char *fixture, ft_rule rule)
+static void node_make(struct node *node, const char *fixture, ft_rule rule)
 {
   memset(node, 0, sizeof *node);
   fixture_make(fixture, node->folder);
-  node_open_folder(node, rule);
+  node_open(node, rule);
 }
 
 static void node_root(struct node *node, pid_t pid, bool skip)
@@ -48,24 +25,15 @@ static void node_root(struct node *node, pid_t pid, bool skip)
     fail_msg("%s", err.text);
 }
 
-/* A sample at which every costly file is due. */
 static void node_look(struct node *node)
 {
-  ft_measure_sample(node->measure);
-  for (size_t i = 0; i < node->tree->count; i++) {
-    node->tree->members[i].next_look = 0;
-    node->tree->members[i].changed = true;
-    node->tree->pulses[i].still = 0;
-    node->tree->pulses[i].look_due = 0;
-  }
+  node_sample(node);
   ft_measure_sample(node->measure);
 }
 
 static void node_finish(struct node *node)
 {
-  ft_tree_close(node->tree, &node->seen);
-  ft_measure_close(node->measure);
-  close(node->root_fd);
+  node_close(node);
   fixture_remove(node->folder);
 }
 
@@ -96,7 +64,7 @@ static void steps_of_a_job_add_up_without_their_slurmstepd(void **state)
   double total, page;
 
   (void)state;
-  node_open(&node, "proc-v1", FT_RULE_RSS);
+  node_make(&node, "proc-v1", FT_RULE_RSS);
   node_root(&node, 2101, true);
   node_root(&node, 2201, true);
   node_look(&node);
@@ -121,7 +89,7 @@ static void an_image_before_its_exec_is_not_counted(void **state)
   struct node node;
 
   (void)state;
-  node_open(&node, "proc-v1", FT_RULE_RSS);
+  node_make(&node, "proc-v1", FT_RULE_RSS);
   node_root(&node, 2101, true);
   ft_measure_sample(node.measure);
   /* 2110 is a child of the skipped root; 2111 is not */
@@ -136,7 +104,7 @@ static void a_process_without_parent_is_found_by_its_cgroup(void **state)
   struct node node;
 
   (void)state;
-  node_open(&node, "proc-v2", FT_RULE_CGROUP);
+  node_make(&node, "proc-v2", FT_RULE_CGROUP);
   node_root(&node, 2101, true);
   node_look(&node);
   assert_non_null(ft_tree_find(node.tree, 2150));
@@ -150,7 +118,7 @@ static void members_stay_when_they_are_re_parented(void **state)
   struct node node;
 
   (void)state;
-  node_open(&node, "proc-v1", FT_RULE_RSS);
+  node_make(&node, "proc-v1", FT_RULE_RSS);
   node_root(&node, 2101, true);
   ft_measure_sample(node.measure);
   node_drop(&node, "proc/2110");
@@ -191,7 +159,7 @@ static void no_such_root_is_refused(void **state)
   struct ft_error err;
 
   (void)state;
-  node_open(&node, "proc-v1", FT_RULE_RSS);
+  node_make(&node, "proc-v1", FT_RULE_RSS);
   assert_int_equal(ft_tree_add_root(node.tree, 4321, false, &err), -1);
   assert_int_equal(ft_tree_add_root(node.tree, -1, false, &err), -1);
   assert_int_equal(ft_tree_add_root(node.tree, INT32_MAX, false, &err), -1);
@@ -207,7 +175,7 @@ static void a_high_water_mark_adds_to_what_the_others_held(void **state)
   double expected;
 
   (void)state;
-  node_open(&node, "proc-v2", FT_RULE_RSS);
+  node_make(&node, "proc-v2", FT_RULE_RSS);
   node_root(&node, 2101, true);
   node_look(&node);
   expected = pages(&node, 52000 * 4096.0 / node.measure->page_bytes + 30000 + 5000);
@@ -221,7 +189,7 @@ static void what_only_the_end_tells_is_in_the_peaks(void **state)
   ft_task_end end = ft_task_end_init_zero;
 
   (void)state;
-  node_open(&node, "proc-v2", FT_RULE_CGROUP);
+  node_make(&node, "proc-v2", FT_RULE_CGROUP);
   node_root(&node, 2101, true);
   node_look(&node);
   end.pid = 2101;
@@ -274,7 +242,7 @@ static void each_layout_gives_the_charge_of_the_right_level(void **state)
     double found[6], expected[6] = { cases[i].charge,  cases[i].less_cache, cases[i].swap,
                                      cases[i].hugetlb, cases[i].shmem,      cases[i].limit };
 
-    node_open(&node, cases[i].fixture, FT_RULE_CGROUP);
+    node_make(&node, cases[i].fixture, FT_RULE_CGROUP);
     for (size_t k = 0; cases[i].roots[k]; k++)
       node_root(&node, abs(cases[i].roots[k]), cases[i].roots[k] < 0);
     node.tree->command = cases[i].command;
@@ -297,7 +265,7 @@ static void a_peak_counts_that_grew_while_we_watched(void **state)
   struct node node;
 
   (void)state;
-  node_open(&node, "proc-v2", FT_RULE_CGROUP);
+  node_make(&node, "proc-v2", FT_RULE_CGROUP);
   node_root(&node, 950, false);
   node_look(&node);
   node_put(&node, "sys/fs/cgroup/system.slice/run-rfe2.scope/memory.peak", "209715200\n");
@@ -312,7 +280,7 @@ static void a_charge_without_hierarchy_is_not_the_jobs(void **state)
   struct node node;
 
   (void)state;
-  node_open(&node, "proc-v1", FT_RULE_CGROUP);
+  node_make(&node, "proc-v1", FT_RULE_CGROUP);
   node_put(&node, "sys/fs/cgroup/memory/slurm/uid_1000/job_57/memory.use_hierarchy", "0\n");
   node_root(&node, 2101, true);
   node_look(&node);
@@ -338,7 +306,7 @@ static void pss_is_read_where_it_may_change_the_answer(void **state)
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     struct node node;
 
-    node_open(&node, "proc-v1", cases[i].rule);
+    node_make(&node, "proc-v1", cases[i].rule);
     node_root(&node, cases[i].root, true);
     ft_measure_sample(node.measure);
     node_look(&node);
@@ -355,7 +323,7 @@ static void shared_pages_of_several_processes_are_worth_a_reading(void **state)
   struct node node;
 
   (void)state;
-  node_open(&node, "proc-v2", FT_RULE_RSS);
+  node_make(&node, "proc-v2", FT_RULE_RSS);
   node_put(&node, "proc/2110/statm", "100000 40000 30000 20 0 50000 0\n");
   node_put(&node, "proc/2111/statm", "100000 30000 30000 20 0 50000 0\n");
   node_root(&node, 2101, true);
@@ -385,7 +353,7 @@ static void a_fork_that_has_its_parents_pages_is_worth_a_reading(void **state)
     struct node node;
     char stat[512];
 
-    node_open(&node, "proc-v2", FT_RULE_RSS);
+    node_make(&node, "proc-v2", FT_RULE_RSS);
     node_put(&node, "proc/2110/statm", "100000 40000 0 20 0 50000 0\n");
     node_put(&node, "proc/2111/statm", cases[i].statm);
     snprintf(stat, sizeof stat,
@@ -411,7 +379,7 @@ static void totals_of_living_processes_add_up(void **state)
   struct node node;
 
   (void)state;
-  node_open(&node, "proc-v1", FT_RULE_RSS);
+  node_make(&node, "proc-v1", FT_RULE_RSS);
   node.measure->tick_seconds = tick;
   node_root(&node, 2101, true);
   node_root(&node, 2201, true);
@@ -441,7 +409,7 @@ static void what_ended_counts_once_whoever_waited(void **state)
     struct node node;
     char text[512];
 
-    node_open(&node, "proc-v1", FT_RULE_RSS);
+    node_make(&node, "proc-v1", FT_RULE_RSS);
     node.measure->tick_seconds = tick;
     node_root(&node, 2101, true);
     node_look(&node);
@@ -466,7 +434,7 @@ static void a_parent_that_ended_unnoticed_inherits_nothing(void **state)
   struct ft_pulse *pulse;
 
   (void)state;
-  node_open(&node, "proc-v1", FT_RULE_RSS);
+  node_make(&node, "proc-v1", FT_RULE_RSS);
   node.measure->tick_seconds = tick;
   node_root(&node, 2101, true);
   node_look(&node);
@@ -492,7 +460,7 @@ static void a_pid_given_out_again_is_someone_else(void **state)
   struct node node;
 
   (void)state;
-  node_open(&node, "proc-v1", FT_RULE_RSS);
+  node_make(&node, "proc-v1", FT_RULE_RSS);
   node.measure->tick_seconds = tick;
   node_root(&node, 2101, true);
   node_look(&node);
@@ -521,6 +489,41 @@ static void a_node_without_proc_is_refused(void **state)
   fixture_remove(folder);
 }
 
+/* Two events that take turns, over threads that lived long and shortly. */
+static void a_counter_that_took_turns_is_scaled_or_missing(void **state)
+{
+  static const struct {
+    uint64_t part[3][3]; /* value, enabled, running of each thread; enabled 0: it is not read */
+    double whole;
+  } cases[] = {
+    { { { 100, 10, 10 }, { 50, 10, 10 } }, 150 },
+    { { { 100, 10, 5 }, { 50, 10, 10 } }, 250 },
+    /* a thread whose event never had its turn is as the others */
+    { { { 100, 10, 10 }, { 0, 10, 0 } }, 200 },
+    { { { 100, 90, 90 }, { 0, 10, 0 } }, 1000 / 9.0 },
+    /* of less than half of the time nothing is told: that is missing, and not 0 */
+    { { { 100, 10, 10 }, { 0, 90, 0 } }, -1 },
+    { { { 0, 10, 0 } }, -1 },
+    { { { 0, 0, 0 } }, -1 },
+    { { { 0, 10, 10 } }, 0 },
+  };
+  struct ft_counter_sum idle = { 0 };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_counter_sum sum = { 0 };
+
+    for (int t = 0; t < 3; t++)
+      if (cases[i].part[t][1])
+        ft_counter_sum_add(&sum, cases[i].part[t][0], cases[i].part[t][1], cases[i].part[t][2]);
+    if (fabs(ft_counter_sum_whole(&sum) - cases[i].whole) > 1e-9)
+      fail_msg("case %zu: %g", i, ft_counter_sum_whole(&sum));
+  }
+  /* one that never ran was counted all the same */
+  ft_counter_sum_add(&idle, 0, 0, 0);
+  assert_true(ft_counter_sum_whole(&idle) == 0);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -543,6 +546,7 @@ int main(void)
     cmocka_unit_test(a_parent_that_ended_unnoticed_inherits_nothing),
     cmocka_unit_test(a_pid_given_out_again_is_someone_else),
     cmocka_unit_test(a_node_without_proc_is_refused),
+    cmocka_unit_test(a_counter_that_took_turns_is_scaled_or_missing),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

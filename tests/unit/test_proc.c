@@ -2,12 +2,11 @@
 /* Readers of /proc, /sys and cgroups on what a kernel, a container or nobody would write. */
 #include "config.h"
 
-#include "tests/unit/fixture.h"
+#include "tests/unit/node.h"
 
 #include <time.h>
 
 #include "agent/measure/cgroup.h"
-#include "agent/measure/internal.h"
 
 /* ---- one file each ---- */
 
@@ -110,50 +109,18 @@ static void a_keys_value_is_its_own_lines(void **state)
   }
 }
 
-/* The tree below 2101 of a fixture whose file NAME holds TEXT. */
-struct node {
-  char folder[64];
-  int root_fd;
-  struct ft_measure *measure;
-  struct ft_tree *tree;
-  ft_observation seen;
-};
-
-static bool node_open(struct node *node)
+/* The job 57 below 2101 of a node that is there. */
+static bool job_open(struct node *node)
 {
-  struct ft_measure_settings settings = { .seconds = 0.1, .rule = FT_RULE_PSS };
-  struct ft_error err;
-
-  node->root_fd = settings.root_fd = open(node->folder, O_RDONLY | O_DIRECTORY);
-  node->measure = ft_measure_open(&settings, &err);
-  assert_non_null(node->measure);
-  node->measure->descriptors_limit = 0;
-  node->tree = ft_tree_open(node->measure, &err);
-  assert_non_null(node->tree);
+  node_open(node, FT_RULE_PSS);
   ft_tree_set_mark(node->tree, "SLURM_JOB_ID=57", getuid());
-  return ft_tree_add_root(node->tree, 2101, true, &err) == 0;
+  return ft_tree_add_root(node->tree, 2101, true, NULL) == 0;
 }
 
-static void node_close(struct node *node)
+static void job_look(struct node *node)
 {
-  memset(&node->seen, 0, sizeof node->seen);
-  ft_tree_close(node->tree, &node->seen);
-  ft_measure_close(node->measure);
-  close(node->root_fd);
-}
-
-/* At each sample every costly file is due. */
-static void node_look(struct node *node)
-{
-  for (int i = 0; i < 3; i++) {
-    ft_measure_sample(node->measure);
-    for (size_t k = 0; k < node->tree->count; k++) {
-      node->tree->members[k].next_look = 0;
-      node->tree->members[k].changed = true;
-      node->tree->pulses[k].look_due = 0;
-      node->tree->pulses[k].still = 0;
-    }
-  }
+  for (int i = 0; i < 3; i++)
+    node_sample(node);
 }
 
 static void a_cgroup_that_does_not_fit_is_none(void **state)
@@ -169,7 +136,7 @@ static void a_cgroup_that_does_not_fit_is_none(void **state)
   /* cut here, it is another job's */
   (void)snprintf(text + filler, sizeof text - filler, "8:memory:/slurm/uid_1000/job_57\n");
   fixture_put(node.folder, "proc/2110/cgroup", text, strlen(text));
-  assert_true(node_open(&node));
+  assert_true(job_open(&node));
   assert_false(ft_cgroup_path_of(node.measure, true, 2110, path, sizeof path));
   /* before the cut it counts */
   memcpy(text, "8:memory:/slurm/uid_1000/job_57\n", 32);
@@ -281,8 +248,8 @@ static void harm_one(void *state, const char *file, const char *text, size_t len
     char path[4096];
 
     put_form(harm->node.folder, file, text, length, form);
-    if (node_open(&harm->node))
-      node_look(&harm->node);
+    if (job_open(&harm->node))
+      job_look(&harm->node);
     node_close(&harm->node);
     check_sane(&harm->node.seen, file, form);
     took = seconds_now() - begun;
@@ -318,11 +285,11 @@ static void drop_one(void *state, const char *file, const char *text, size_t len
 
   if (strncmp(file, "proc/2", 6) != 0)
     return;
-  assert_true(node_open(node));
+  assert_true(job_open(node));
   ft_measure_sample(node->measure);
   snprintf(path, sizeof path, "%s/%s", node->folder, file);
   fixture_remove(path);
-  node_look(node);
+  job_look(node);
   node_close(node);
   if (!node->seen.has_rss_bytes)
     fail_msg("%s: what was known before is forgotten", file);

@@ -47,6 +47,37 @@ static void a_value_that_is_no_number_is_refused(void **state)
   ft_predictor_close(predictor);
 }
 
+/* With a folder as the agent publishes it, made by another program: 39 runs have completed. */
+static void a_program_is_told_what_the_command_is_told(void **state)
+{
+  const struct ft_value values[] = { { "batch", 32, NULL }, { "arch", 0, "resnet50" } };
+  const char *build = getenv("FT_TOP_BUILDDIR");
+  struct ft_error err = { "" };
+  ft_predictor *predictor;
+  ft_prediction *p;
+  char command[4200], published[64];
+
+  (void)state;
+  (void)snprintf(published, sizeof published, "%s/state", folder);
+  (void)snprintf(command, sizeof command, "'%s/tests/cli/make_state' %s 1000", build ? build : ".",
+                 published);
+  assert_int_equal(system(command), 0);
+  predictor = ft_predictor_open(published, &err);
+  assert_non_null(predictor);
+  p = ft_predict_memory(predictor, 1000, "unet3d", values, 2, &err);
+  ft_predictor_close(predictor);
+  assert_non_null(p);
+  assert_int_equal(ft_prediction_runs(p), 39);
+  assert_string_equal(ft_prediction_method(p), "regression");
+  /* 2 GiB * exp(0.9 + 0.25) is the truth */
+  assert_near(ft_prediction_quantile(p, 0.5), 0x1p31 * exp(1.15), 0.1);
+  assert_near(ft_prediction_exceeds(p, ft_prediction_quantile(p, 0.9)), 0.1, 1e-6);
+  assert_true(ft_prediction_exceeds(p, 0) > 0.99 && ft_prediction_exceeds(p, 1e18) < 0.01);
+  ft_prediction_free(p);
+  (void)snprintf(command, sizeof command, "rm -r %s", published);
+  assert_int_equal(system(command), 0);
+}
+
 static int set_up(void **state)
 {
   (void)state;
@@ -63,7 +94,9 @@ int main(void)
 {
   const struct CMUnitTest tests[] = { cmocka_unit_test(an_empty_state_folder_knows_nothing),
                                       cmocka_unit_test(what_is_not_there_is_said),
-                                      cmocka_unit_test(a_value_that_is_no_number_is_refused) };
+                                      cmocka_unit_test(a_value_that_is_no_number_is_refused),
+                                      cmocka_unit_test(
+                                          a_program_is_told_what_the_command_is_told) };
 
   return cmocka_run_group_tests_name("public", tests, set_up, tear_down);
 }

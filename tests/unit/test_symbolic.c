@@ -358,6 +358,30 @@ static bool stop_at_three(void *data, unsigned generation, double best)
   return generation < 3;
 }
 
+static bool never(void *data, unsigned generation, double best)
+{
+  (void)best;
+  *(unsigned *)data = generation + 1;
+  return false;
+}
+
+static void a_large_population_is_not_waited_for(void **state)
+{
+  struct ft_symbolic_settings settings;
+  unsigned told = 0;
+  struct ft_error err;
+
+  (void)state;
+  make_data(0.02, 1);
+  ft_symbolic_defaults(&settings);
+  settings.population = FT_SYMBOLIC_POPULATION;
+  settings.progress = never;
+  settings.data = &told;
+  assert_int_equal(ft_symbolic_fit(x, y, ROWS, 2, &settings, &result, &err), 0);
+  assert_int_equal(told, 1);
+  assert_true(result.cancelled && result.count > 0);
+}
+
 /* In the second search: the first has its answer. */
 static bool stop_at_two_hundred(void *data, unsigned generation, double best)
 {
@@ -494,6 +518,7 @@ int main(void)
                                       cmocka_unit_test(
                                           more_primitives_are_taken_where_the_rows_want_them),
                                       cmocka_unit_test(a_search_can_be_cancelled),
+                                      cmocka_unit_test(a_large_population_is_not_waited_for),
                                       cmocka_unit_test(the_search_for_more_can_be_cancelled),
                                       cmocka_unit_test(what_cannot_be_fitted_is_said),
                                       cmocka_unit_test(hostile_bytecode_is_refused),

@@ -5,6 +5,7 @@ import re
 import matplotlib
 import numpy as np
 from matplotlib import pyplot
+from matplotlib.lines import Line2D
 
 INK, FAINT, OURS, OTHER, BEYOND = "#21262f", "#6b737f", "#1f6feb", "#9aa4b2", "#d9480f"
 UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
@@ -60,16 +61,17 @@ def peaks(path, result, table, analytic):
     axes.minorticks_off()
     axes.set_yticks([0.3, 1, 3, 10], ["0.3", "1", "3", "10"])
     axes.set_ylim(0.2, 1.5 * table[:, -1].max() / 1e9)
-    axes.legend(frameon=False, loc="upper left")
+    axes.legend(loc="upper left", framealpha=1, edgecolor="none", borderpad=0)
     save(figure, path)
 
 
 def methods(path, results):
     """Test errors of every method: dots the medians over random splits, triangles beyond the data."""
-    figure, panels = pyplot.subplots(1, len(results), figsize=(2.4 * len(results) + 1.6, 3.6),
+    figure, panels = pyplot.subplots(1, len(results), figsize=(2.4 * len(results) + 1.6, 3.9),
                                      sharey=True, constrained_layout=True)
     first = next(iter(results.values()))["methods"]
-    order = sorted(first, key=lambda name: -first[name]["median"])
+    order = sorted(first, key=lambda name: (name == "foretell", name == "paper's",
+                                            -first[name]["median"]))
     for axes, (case, result) in zip(np.atleast_1d(panels), results.items()):
         axes.axvline(max(result["noise"], 0.02), color=FAINT, linewidth=0.8, linestyle=":")
         for height, name in enumerate(order):
@@ -86,6 +88,13 @@ def methods(path, results):
         axes.tick_params(axis="y", length=0, labelcolor=INK)
         axes.xaxis.set_major_formatter("{x:g}")
         axes.minorticks_off()
+    figure.get_layout_engine().set(rect=(0, 0.09, 1, 0.91))
+    figure.legend(loc="lower center", ncol=3, frameon=False, handles=[
+        Line2D([], [], color=OTHER, marker="o", linewidth=3, label="70/30 at random: median, quartiles"),
+        Line2D([], [], color=BEYOND, marker="v", markersize=5, fillstyle="none", linestyle="",
+               label="beyond what was learned from"),
+        Line2D([], [], color=FAINT, linewidth=0.8, linestyle=":",
+               label="runs of one point differ by this")])
     save(figure, path)
 
 

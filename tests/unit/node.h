@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A gathered node (fixture.h) under the samplers, and one tree of processes on it. */
+#ifndef FT_TESTS_NODE_H
+#define FT_TESTS_NODE_H
+
+#include "tests/unit/fixture.h"
+
+#include "agent/measure/internal.h"
+
+struct node {
+  char folder[64];
+  int root_fd;
+  struct ft_measure *measure;
+  struct ft_tree *tree;
+  ft_observation seen;
+};
+
+/* Begin to measure the node whose files lie in its folder. */
+static inline void node_open(struct node *node, ft_rule rule)
+{
+  struct ft_measure_settings settings = { .seconds = 0.1, .rule = rule };
+  struct ft_error err;
+
+  node->root_fd = settings.root_fd = open(node->folder, O_RDONLY | O_DIRECTORY);
+  assert_true(node->root_fd >= 0);
+  node->measure = ft_measure_open(&settings, &err);
+  assert_non_null(node->measure);
+  assert_false(node->measure->own_proc);
+  /* the files of a fixture that were removed are not to live on in descriptors */
+  node->measure->descriptors_limit = 0;
+  node->tree = ft_tree_open(node->measure, &err);
+  assert_non_null(node->tree);
+}
+
+/* A sample, after which every costly file is due. */
+static inline void node_sample(struct node *node)
+{
+  ft_measure_sample(node->measure);
+  for (size_t i = 0; i < node->tree->count; i++) {
+    node->tree->members[i].next_look = 0;
+    node->tree->members[i].changed = true;
+    node->tree->pulses[i].still = 0;
+    node->tree->pulses[i].look_due = 0;
+  }
+}
+
+/* What was seen of the tree is in SEEN then; the files stay. */
+static inline void node_close(struct node *node)
+{
+  memset(&node->seen, 0, sizeof node->seen);
+  ft_tree_close(node->tree, &node->seen);
+  ft_measure_close(node->measure);
+  close(node->root_fd);
+}
+
+#endif

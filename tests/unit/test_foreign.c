@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Files that hold no network are called by their name, and what to give instead is said. */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+#include <zip.h>
+
+#include "predictor/core/io.h"
+#include "predictor/graph/graph.h"
+
+static void says(const char *path, const char *what)
+{
+  struct ft_error err = { "" };
+
+  assert_null(ft_graph_read(path, &err));
+  if (strncmp(err.text, path, strlen(path)) != 0 || !strstr(err.text, what) ||
+      strchr(err.text, '\n'))
+    fail_msg("'%s', expected '%s'", err.text, what);
+}
+
+#define FILE_OF(bytes, what)                                                                       \
+  {                                                                                                \
+    bytes, sizeof bytes - 1, what                                                                  \
+  }
+
+static void files_without_a_network_are_called_by_their_name(void **state)
+{
+  static const struct {
+    const char *bytes;
+    size_t length;
+    const char *says;
+  } cases[] = {
+    FILE_OF("GGUF\3\0\0\0\1\0\0\0\0\0\0\0", "weights for llama.cpp (GGUF), no network"),
+    FILE_OF("\2\0\0\0\0\0\0\0{}12345678", "found 8 B of weights alone (safetensors)"),
+    FILE_OF("\x89HDF\r\n\x1a\n....", "model.export(FOLDER)"),
+    FILE_OF("\x1c\0\0\0TFL3....", "TensorFlow Lite"),
+    FILE_OF("\x1c\0\0\0ORTM....", "ONNX Runtime's own form"),
+    FILE_OF("\x1c\0\0\0ET12....", "ExecuTorch"),
+    FILE_OF("ML\xefR....", "StableHLO"),
+    FILE_OF("ftrt....", "TensorRT"),
+    FILE_OF("\x7f"
+            "ELF\2\1\1",
+            "compiled code"),
+    FILE_OF("\x80\x02\x8a\x0al\xfc\x9c\x46\xf9 j\xa8P\x19.", "before 1.6"),
+    FILE_OF("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\7\0\0\0\x08\5\x10\xe8\7",
+            "PaddlePaddle's parameters"),
+    FILE_OF("<?xml version=\"1.0\"?><net/>", "OpenVINO"),
+    /* a header that is longer than the file: no safetensors */
+    FILE_OF("\xff\0\0\0\0\0\0\0{}", "byte 0: expected a model file: ONNX"),
+    FILE_OF("", "byte 0: expected a model file: ONNX"),
+    FILE_OF("/////", "byte 0: expected a model file: ONNX"),
+  };
+  char path[] = "/tmp/test-foreign-XXXXXX";
+  int fd = mkstemp(path);
+
+  (void)state;
+  assert_true(fd >= 0);
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    assert_int_equal(ftruncate(fd, 0), 0);
+    assert_true(lseek(fd, 0, SEEK_SET) == 0);
+    assert_int_equal(ft_io_write_all(fd, cases[i].bytes, cases[i].length), 0);
+    says(path, cases[i].says);
+  }
+  unlink(path);
+  close(fd);
+}
+
+static void archives_without_a_network_are_too(void **state)
+{
+  static const struct {
+    const char *members[3], *says;
+  } cases[] = {
+    { { "metadata.json", "config.json", "model.weights.h5" }, "a Keras archive" },
+    { { "net/data/aotinductor/model/c.wrapper.so" }, "AOTInductor has compiled" },
+    { { "arr_0.npy" }, "NumPy arrays" },
+    { { "net/data.pkl", "net/data/0", "net/data/1" }, "(10 B of tensors)" },
+    { { "notes.txt" }, "expected a TorchScript archive" },
+  };
+  char path[] = "/tmp/test-foreign-XXXXXX";
+  int fd = mkstemp(path);
+
+  (void)state;
+  assert_true(fd >= 0);
+  close(fd);
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    zip_t *zip = zip_open(path, ZIP_CREATE | ZIP_TRUNCATE, NULL);
+
+    assert_non_null(zip);
+    for (size_t j = 0; j < COUNT_OF(cases[i].members) && cases[i].members[j]; j++)
+      assert_true(
+          zip_file_add(zip, cases[i].members[j], zip_source_buffer(zip, "12345", 5, 0), 0) >= 0);
+    assert_int_equal(zip_close(zip), 0);
+    says(path, cases[i].says);
+  }
+  unlink(path);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(files_without_a_network_are_called_by_their_name),
+    cmocka_unit_test(archives_without_a_network_are_too),
+  };
+
+  return cmocka_run_group_tests_name("foreign", tests, NULL, NULL);
+}
