@@ -73,6 +73,7 @@ static const struct rule rules[] = {
   { "Relu", { FT_SAVES_RESULT, FT_GRADIENT_NEW, true } },
   { "Reshape", { FT_SAVES_NOTHING, FT_GRADIENT_PASSES, false } },
   { "Resize", { FT_SAVES_NOTHING, FT_GRADIENT_NEW, false } },
+  { "RotaryEmbedding", { FT_SAVES_NOTHING, FT_GRADIENT_NEW, false } },
   { "Round", { FT_SAVES_NOTHING, FT_GRADIENT_STOPS, false } },
   { "ScatterND", { FT_SAVES_NOTHING, FT_GRADIENT_NEW, false } },
   { "Selu", { FT_SAVES_RESULT, FT_GRADIENT_NEW, true } },

@@ -130,6 +130,10 @@ struct ft_graph {
   struct ft_tensor *tensors; /* the first stands for "absent" */
   uint32_t tensor_count;
   uint32_t operator_count; /* blocks within blocks included */
+  uint32_t *held;          /* keys and values that stay for the next word */
+  uint32_t held_count;
+  uint32_t chances;        /* of words: the result that training's loss is computed of; 0: none */
+  bool chances_wide;       /* which are cast to 32 bits for it */
   struct ft_arena arena;   /* what was read */
   struct ft_arena results; /* what was inferred */
   /* a program's graph is made when its sizes are known (live.h); tensors and operators until then:

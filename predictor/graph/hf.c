@@ -66,6 +66,7 @@ static void gpt_neox(struct ft_hf_config *c, struct ft_hf *m)
 {
   m->bias_qkv = m->bias_out = ft_hf_truth(c, "attention_bias", true);
   m->bias_inner = m->norm_final = m->rotary = true;
+  m->parallel = ft_hf_truth(c, "use_parallel_residual", true);
   m->tied = ft_hf_truth(c, "tie_word_embeddings", false);
 }
 
@@ -205,7 +206,7 @@ static void t5(struct ft_hf_config *c, struct ft_hf *m)
   m->kind = FT_HF_T5;
   m->norm_final = true;
   m->gated = strncmp(inner, "gated-", 6) == 0;
-  m->activation = m->gated ? inner + 6 : inner;
+  m->activation = strcmp(inner, "gated-gelu") == 0 ? "gelu_new" : m->gated ? inner + 6 : inner;
   m->buckets = ft_hf_number(c, "relative_attention_num_buckets", 32);
   m->decoder_layers = ft_hf_number(c, "num_decoder_layers", m->layers);
   m->inner = ft_hf_number(c, "d_ff", 2048);
@@ -436,6 +437,11 @@ static int describe(struct ft_hf_config *c, struct ft_hf *m)
     common(c, m);
   if (!c->failed)
     family(c, m);
+  if (!c->failed) {
+    ft_hf_training(c, m);
+    if (m->vision)
+      ft_hf_training(c, c->more);
+  }
   m->with_head = with_head(c->root);
   if (m->with_head)
     m->pooler = false;

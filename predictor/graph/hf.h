@@ -52,6 +52,17 @@ struct ft_hf {
   bool plain_key; /* keys have no bias */
   bool relative_norm, bias_conv;
   const char *activation;
+  /* training (hf_training.c): what drops out, how attention and other operations are written */
+  bool drop_embedding, drop_attention, drop_attended, drop_hidden, drop_inner;
+  int upcast; /* 1: the softmax is in 32 bits; 2: queries and keys too */
+  bool plain_attention, softcap, loss_wide;
+  bool fused_qkv,
+      fused_gate;     /* one matrix makes queries, keys and values; gate and what it gates */
+  bool caches;        /* keys and values are kept in copies */
+  bool wide_angles;   /* autocast turns in 32 bits, and leaves it so */
+  bool dense_queries; /* queries are copied behind each other */
+  int64_t rotated;    /* features of a head that positions turn; 0: all */
+  const char *spelt_norm, *spelt_activation; /* spelt.h; "": in one kernel */
 };
 
 /* graph->expand */

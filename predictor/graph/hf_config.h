@@ -23,6 +23,9 @@ int64_t ft_hf_number(struct ft_hf_config *c, const char *keys, int64_t otherwise
 bool ft_hf_truth(const struct ft_hf_config *c, const char *key, bool otherwise);
 const char *ft_hf_text(const struct ft_hf_config *c, const char *key, const char *otherwise);
 
+/* What its code does in training (hf_training.c); M's type and activation are known. */
+void ft_hf_training(struct ft_hf_config *c, struct ft_hf *m);
+
 /* llama and those made after it: rotary positions, grouped queries, gated connections. */
 void ft_hf_llama(struct ft_hf_config *c, struct ft_hf *m);
 

@@ -92,7 +92,7 @@ static void arcee(struct ft_hf_config *c, struct ft_hf *m)
 {
   ft_hf_llama(c, m);
   m->gated = false;
-  m->activation = "relu";
+  m->activation = ft_hf_text(c, "hidden_act", "relu2");
 }
 
 static void nemotron(struct ft_hf_config *c, struct ft_hf *m)

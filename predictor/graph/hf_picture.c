@@ -79,7 +79,8 @@ uint32_t ft_hf_vit(struct ft_hf_run *r)
   if (!in || ft_infer_inputs(r->live.in) < 0)
     return 0;
   r->where = "embeddings.";
-  x = ft_hf_normalise(r, layers(r, patches(r, in), "layer"), "final_norm");
+  x = ft_hf_drop(r, patches(r, in), m->drop_embedding);
+  x = ft_hf_normalise(r, layers(r, x, "layer"), "final_norm");
   x = first_of(r, x);
   if (m->labels)
     return ft_hf_connect(r, x, "classifier", m->labels, true);

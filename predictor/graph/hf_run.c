@@ -94,18 +94,31 @@ uint32_t ft_hf_normalise(struct ft_hf_run *r, uint32_t x, const char *name)
   if (b)
     ft_live_in(&r->live, b);
   ft_live_int(&r->live, "axis", -1);
+  if (m->spelt_norm[0])
+    ft_live_string(&r->live, "spelt", m->spelt_norm);
   return ft_live_end(&r->live, 1);
+}
+
+uint32_t ft_hf_drop(struct ft_hf_run *r, uint32_t x, bool some)
+{
+  return x && some ? ft_live_unary(&r->live, "Dropout", x) : x;
 }
 
 uint32_t ft_hf_activate(struct ft_hf_run *r, uint32_t x)
 {
   const char *name = r->m->activation;
-  const char *type = strstr(name, "gelu")        ? "Gelu"
-                     : strcmp(name, "relu") == 0 ? "Relu"
-                     : strcmp(name, "tanh") == 0 ? "Tanh"
-                                                 : "Swish";
+  const char *type = strstr(name, "gelu")            ? "Gelu"
+                     : strncmp(name, "relu", 4) == 0 ? "Relu"
+                     : strcmp(name, "tanh") == 0     ? "Tanh"
+                                                     : "Swish";
 
-  return x ? ft_live_unary(&r->live, type, x) : 0;
+  if (!x)
+    return 0;
+  ft_live_op(&r->live, type);
+  ft_live_in(&r->live, x);
+  if (r->m->spelt_activation[0])
+    ft_live_string(&r->live, "spelt", r->m->spelt_activation);
+  return ft_live_end(&r->live, 1);
 }
 
 /* ---- attention ---- */
@@ -120,18 +133,71 @@ uint32_t ft_hf_heads(struct ft_hf_run *r, uint32_t x, int64_t heads, int64_t siz
   return x ? ft_live_transpose(&r->live, x, order, 4) : 0;
 }
 
-static uint32_t project(struct ft_hf_run *r, uint32_t x, const char *name, int64_t heads,
-                        bool turned)
+static uint32_t rotary(struct ft_hf_run *r, uint32_t x)
+{
+  if (!x)
+    return 0;
+  ft_live_op(&r->live, "RotaryEmbedding");
+  ft_live_in(&r->live, x);
+  if (r->m->wide_angles)
+    ft_live_string(&r->live, "spelt", "rotary");
+  return ft_live_end(&r->live, 1);
+}
+
+/* X (batch, heads, length, features), of which the first are turned by their positions. */
+static uint32_t turn(struct ft_hf_run *r, uint32_t x)
 {
   const struct ft_hf *m = r->m;
+  uint32_t part[2];
 
-  x = ft_hf_connect(r, x, name, heads * m->head, m->bias_qkv && (name[0] != 'k' || !m->plain_key));
+  if (!x || !m->rotary)
+    return x;
+  if (m->rotated < 1 || m->rotated >= m->head)
+    return rotary(r, x);
+  part[0] = ft_live_slice(&r->live, x, 3, 0, m->rotated, 1);
+  part[1] = ft_live_slice(&r->live, x, 3, m->rotated, m->head, 1);
+  part[0] = rotary(r, part[0]);
+  return part[0] && part[1] ? ft_live_concat(&r->live, part, 2, 3) : 0;
+}
+
+/* Queries, keys or values NAME of X; ALL: where one matrix made all three, that, else 0. FIRST: the
+ * head at which these begin in it. */
+static uint32_t project(struct ft_hf_run *r, uint32_t x, uint32_t all, const char *name,
+                        int64_t first, int64_t heads)
+{
+  const struct ft_hf *m = r->m;
+  bool turned = name[0] != 'v';
+
+  if (all)
+    x = ft_live_slice(&r->live, all, 2, first * m->head, (first + heads) * m->head, 1);
+  else
+    x = ft_hf_connect(r, x, name, heads * m->head,
+                      m->bias_qkv && (name[0] != 'k' || !m->plain_key));
   if (x && turned && m->norm_heads_whole)
     x = ft_hf_normalise(r, x, name[0] == 'q' ? "q_norm" : "k_norm");
   x = x ? ft_hf_heads(r, x, heads, m->head) : 0;
   if (x && turned && m->norm_heads)
     x = ft_hf_normalise(r, x, name[0] == 'q' ? "q_norm" : "k_norm");
-  return x && turned && m->rotary ? ft_live_unary(&r->live, "RotaryEmbedding", x) : x;
+  if (turned)
+    x = turn(r, x);
+  if (x && name[0] == 'q' && m->dense_queries)
+    x = ft_live_concat(&r->live, &x, 1, 2);
+  return x;
+}
+
+/* Keys or values X behind those that are kept: none yet, but the copy is made. */
+static uint32_t cached(struct ft_hf_run *r, uint32_t x)
+{
+  if (!x || !r->m->caches)
+    return x;
+  ft_hf_scope(r, "cache");
+  ft_live_op(&r->live, "Concat");
+  ft_live_in(&r->live, x);
+  ft_live_int(&r->live, "axis", 2);
+  if (r->m->wide_angles)
+    ft_live_string(&r->live, "spelt", "cache");
+  x = ft_live_end(&r->live, 1);
+  return x && ft_live_hold(&r->live, x) == 0 ? x : 0;
 }
 
 /* What the distances between words add to the scores of Q and K (He et al. 2021): each by the rows
@@ -214,24 +280,35 @@ uint32_t ft_hf_read_out(struct ft_hf_run *r, uint32_t q, uint32_t k, uint32_t v,
   ft_live_in(&r->live, v);
   if (bias)
     ft_live_in(&r->live, bias);
+  ft_live_int(&r->live, "dropout", m->drop_attention);
+  ft_live_int(&r->live, "upcast", m->upcast);
+  ft_live_int(&r->live, "plain", m->plain_attention);
+  ft_live_int(&r->live, "softcap", m->softcap);
   y = ft_live_end(&r->live, 1);
   y = y ? ft_live_transpose(&r->live, y, order, 4) : 0;
   y = y ? ft_live_reshape(&r->live, y, dims, 3) : 0;
-  return ft_hf_connect(r, y, "output", m->hidden, m->bias_out);
+  return ft_hf_drop(r, ft_hf_connect(r, y, "output", m->hidden, m->bias_out), m->drop_attended);
 }
 
 uint32_t ft_hf_attend(struct ft_hf_run *r, uint32_t x, uint32_t from, uint32_t bias)
 {
   const struct ft_hf *m = r->m;
-  uint32_t q, k, v;
+  uint32_t q, k, v, all = 0;
 
   if (!x || !from)
     return 0;
   if (m->kv_rank)
     return ft_hf_latent(r, x);
-  q = project(r, x, "query", m->heads, true);
-  k = project(r, from, "key", m->kv_heads, true);
-  v = project(r, from, "value", m->kv_heads, false);
+  if (m->fused_qkv && x == from) {
+    all = ft_hf_connect(r, x, "qkv", (m->heads + 2 * m->kv_heads) * m->head, m->bias_qkv);
+    if (!all)
+      return 0;
+  }
+  q = project(r, x, all, "query", 0, m->heads);
+  k = project(r, from, all, "key", m->heads, m->kv_heads);
+  v = project(r, from, all, "value", m->heads + m->kv_heads, m->kv_heads);
+  k = cached(r, k);
+  v = cached(r, v);
   if (m->relative)
     bias = relative(r, q, k);
   if (m->sinks)
@@ -246,12 +323,20 @@ uint32_t ft_hf_attend(struct ft_hf_run *r, uint32_t x, uint32_t from, uint32_t b
 static uint32_t widen(struct ft_hf_run *r, uint32_t x, int64_t inner)
 {
   const struct ft_hf *m = r->m;
-  uint32_t y =
-      ft_hf_activate(r, ft_hf_connect(r, x, m->gated ? "gate" : "up", inner, m->bias_inner));
+  uint32_t y, up = 0;
 
+  if (m->gated && m->fused_gate) {
+    x = ft_hf_connect(r, x, "gate_up", 2 * inner, m->bias_inner);
+    y = ft_hf_activate(r, x ? ft_live_slice(&r->live, x, 2, 0, inner, 1) : 0);
+    up = x ? ft_live_slice(&r->live, x, 2, inner, 2 * inner, 1) : 0;
+  } else {
+    y = ft_hf_activate(r, ft_hf_connect(r, x, m->gated ? "gate" : "up", inner, m->bias_inner));
+    up = m->gated ? ft_hf_connect(r, x, "up", inner, m->bias_inner) : 0;
+  }
   if (m->gated)
-    y = ft_hf_both(r, "Mul", y, ft_hf_connect(r, x, "up", inner, m->bias_inner));
-  return ft_hf_connect(r, y, "down", m->hidden, m->bias_inner);
+    y = ft_hf_both(r, "Mul", y, up);
+  y = ft_hf_connect(r, ft_hf_drop(r, y, m->drop_inner), "down", m->hidden, m->bias_inner);
+  return ft_hf_drop(r, y, m->drop_hidden);
 }
 
 /* A few experts for each word, chosen by the router (Shazeer et al. 2017). */
@@ -379,6 +464,7 @@ static uint32_t embed(struct ft_hf_run *r, uint32_t ids, uint32_t *table)
     x = ft_hf_positions(r, x, "types", m->types);
   if (m->norm_embedding)
     x = ft_hf_normalise(r, x, "norm");
+  x = ft_hf_drop(r, x, m->drop_embedding);
   if (early && m->embedding != m->hidden)
     x = ft_hf_connect(r, x, "project", m->hidden, true);
   return x;
@@ -400,8 +486,10 @@ uint32_t ft_hf_language_head(struct ft_hf_run *r, uint32_t x, uint32_t table)
   if (m->head_bias)
     b = ft_hf_weight(r, "bias", m->vocab, 0, 0);
   ft_hf_scope(r, "words");
-  return connect_with(r, x, m->tied ? table : ft_hf_weight(r, "words", m->vocab, m->embedding, 0),
-                      b);
+  x = connect_with(r, x, m->tied ? table : ft_hf_weight(r, "words", m->vocab, m->embedding, 0), b);
+  r->live.graph->chances = x;
+  r->live.graph->chances_wide = m->loss_wide;
+  return x;
 }
 
 uint32_t ft_hf_input(struct ft_hf_run *r, const char *name, unsigned element, int rank,

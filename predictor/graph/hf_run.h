@@ -31,6 +31,8 @@ uint32_t ft_hf_both(struct ft_hf_run *r, const char *type, uint32_t a, uint32_t 
 /* Over the last dimension of X. */
 uint32_t ft_hf_normalise(struct ft_hf_run *r, uint32_t x, const char *name);
 uint32_t ft_hf_activate(struct ft_hf_run *r, uint32_t x);
+/* X, of which training drops a part where SOME. */
+uint32_t ft_hf_drop(struct ft_hf_run *r, uint32_t x, bool some);
 /* (batch, length, features) as (batch, heads, length, SIZE). */
 uint32_t ft_hf_heads(struct ft_hf_run *r, uint32_t x, int64_t heads, int64_t size);
 /* What attention with queries Q reads of values V by keys K, as the layer's features; BIAS is added

@@ -25,6 +25,7 @@ static uint32_t stack_t5(struct ft_hf_run *r, uint32_t x, uint32_t memory, const
   bias = bias ? ft_live_reshape(&r->live, bias, dims, 4) : 0;
   if (!bias)
     return 0;
+  x = ft_hf_drop(r, x, m->drop_embedding);
   for (int64_t i = 0; x && i < layers; i++) {
     r->where = ft_live_format(&r->live, "%s.%lld.", name, (long long)i);
     y = ft_hf_normalise(r, x, "attention_norm");
@@ -37,7 +38,7 @@ static uint32_t stack_t5(struct ft_hf_run *r, uint32_t x, uint32_t memory, const
     x = ft_hf_both(r, "Add", x, ft_hf_feed_forward(r, ft_hf_normalise(r, x, "norm")));
   }
   r->where = ft_live_format(&r->live, "%s.", name);
-  return ft_hf_normalise(r, x, "final_norm");
+  return ft_hf_drop(r, ft_hf_normalise(r, x, "final_norm"), m->drop_hidden);
 }
 
 uint32_t ft_hf_t5(struct ft_hf_run *r)
@@ -141,12 +142,14 @@ uint32_t ft_hf_sides(struct ft_hf_run *r)
   x = ft_hf_positions(r, x, "positions", m->mels ? m->frames : m->positions);
   if (m->norm_embedding)
     x = ft_hf_normalise(r, x, "norm_embedding");
+  x = ft_hf_drop(r, x, m->drop_embedding);
   in = stack(r, x, 0, "encoder", m->layers);
   r->m = &decoder;
   r->where = "decoder.";
   x = ft_hf_positions(r, ft_hf_words(r, more, &table), "positions", m->positions);
   if (m->norm_embedding)
     x = ft_hf_normalise(r, x, "norm_embedding");
+  x = ft_hf_drop(r, x, m->drop_embedding);
   x = in ? stack(r, x, in, "decoder", m->decoder_layers) : 0;
   r->m = m;
   return ft_hf_language_head(r, x, table);

@@ -95,7 +95,8 @@ int ft_live_begin(struct ft_live *l, struct ft_infer *in)
   g->block = (struct ft_block){ 0 };
   in->err->text[0] = '\0';
   g->tensors = NULL;
-  g->tensor_count = g->operator_count = 0;
+  g->tensor_count = g->operator_count = g->chances = g->held_count = 0;
+  g->held = NULL;
   if (add_tensor(l, "") == UINT32_MAX)
     return -1;
   g->tensors[0].block = 0;
@@ -157,6 +158,11 @@ int ft_live_output(struct ft_live *l, uint32_t tensor)
 {
   return add_index(l, &l->block->outputs, &l->output_room, &l->block->output_count,
                    written(l, tensor));
+}
+
+int ft_live_hold(struct ft_live *l, uint32_t tensor)
+{
+  return add_index(l, &l->graph->held, &l->held_room, &l->graph->held_count, written(l, tensor));
 }
 
 int ft_live_loose_ends(struct ft_live *l)

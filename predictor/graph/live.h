@@ -36,7 +36,7 @@ struct ft_live {
   const char *scope;      /* what an operator is called after; "" at first */
   uint64_t at;            /* its byte in the file or the part of it */
   /* private */
-  size_t tensor_room, operator_room, constant_room, input_room, output_room, in_room;
+  size_t tensor_room, operator_room, constant_room, input_room, output_room, in_room, held_room;
   uint32_t serial, serials, outer;
   uint32_t *ins;
   uint32_t *instead; /* of a tensor: the one that stands for it now; 0: itself */
@@ -63,6 +63,8 @@ void *ft_live_grow(struct ft_live *l, void *data, size_t *room, size_t count, si
 /* An input of the network; its shape comes with ft_infer_inputs after the last of them. */
 uint32_t ft_live_input(struct ft_live *l, const char *name, const struct ft_declared *declared);
 int ft_live_output(struct ft_live *l, uint32_t tensor);
+/* TENSOR stays to the end of the pass, for the next (ft_graph.held). Returns 0 or -1. */
+int ft_live_hold(struct ft_live *l, uint32_t tensor);
 /* Where something was not followed every result that nothing reads becomes an output: it may have
  * gone into that. Returns 0 or -1. */
 int ft_live_loose_ends(struct ft_live *l);

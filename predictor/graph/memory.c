@@ -8,6 +8,7 @@
 #include "predictor/graph/fuse.h"
 #include "predictor/graph/infer.h"
 #include "predictor/graph/memory.h"
+#include "predictor/graph/spelt.h"
 
 /* Where a tensor's elements lie. */
 struct place {
@@ -49,6 +50,8 @@ static int64_t bytes_of(struct follow *f, uint32_t tensor)
  */
 static bool is_view(const struct follow *f, const struct ft_operator *op)
 {
+  if (strcmp(op->type, "Dropout") == 0 && op->input_count && op->data)
+    return true; /* in inference; in training its result stands for what went in */
   if (!op->kind || !op->kind->view || !op->input_count || !op->data)
     return false;
   if (!f->graph->tensors[op->inputs[0]].data)
@@ -148,7 +151,8 @@ static int64_t saved_by(struct follow *f, const struct ft_operator *op,
   unsigned what = ft_backward_of(op).saves;
   uint32_t first = op->input_count ? op->inputs[0] : 0;
   uint32_t second = op->input_count > 1 ? op->inputs[1] : 0;
-  int64_t bytes;
+  struct ft_spelt spelt;
+  int64_t bytes = 0;
 
   if (!op->data || fusion->kind == FT_FUSED_INSIDE)
     return 0;
@@ -156,6 +160,12 @@ static int64_t saved_by(struct follow *f, const struct ft_operator *op,
     return save(f, fusion->input);
   if (fusion->kind == FT_FUSED_NORM)
     return save(f, fusion->input) + 8 * (fusion->groups > 0 ? fusion->groups : 0);
+  if (ft_spelt_of(op, FT_SPELT_32, &spelt)) {
+    if (op->output_count && ft_tensor_elements(&tensors[op->outputs[0]]) > 0)
+      bytes =
+          ft_times(4 * (spelt.narrow + spelt.wide), ft_tensor_elements(&tensors[op->outputs[0]]));
+    return ft_plus(bytes, spelt.input ? save(f, first) : 0);
+  }
   bytes = extras(f, op, what);
   if (what & FT_SAVES_FIRST)
     bytes += save(f, first);
@@ -236,6 +246,8 @@ static void settle_block(struct follow *f, const struct ft_block *block,
   }
   for (uint32_t i = 0; i < block->output_count; i++)
     reads(f, block->outputs[i], UINT32_MAX);
+  for (uint32_t i = 0; block == &f->graph->block && i < f->graph->held_count; i++)
+    reads(f, f->graph->held[i], UINT32_MAX);
 }
 
 /* What OP read for the last time, and results that nobody reads. */

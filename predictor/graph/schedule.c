@@ -95,10 +95,43 @@ static void finish_forward(struct ft_plan *p)
       p->places[t].gradient = ft_plan_take(p, ft_plan_bytes(p, t));
     release(p, p->places[t].owner);
   }
+  for (uint32_t i = 0; i < p->graph->held_count; i++)
+    release(p, p->places[p->graph->held[i]].owner);
+}
+
+/*
+ * Chances of words become a loss (aten/src/ATen/native/LossNLL.cpp): their logarithms are kept;
+ * then the gradients of both of its steps are there at once.
+ */
+static uint32_t compare(struct ft_plan *p)
+{
+  uint32_t t = p->graph->chances, wide, kept;
+  bool casts = t && p->places[t].width < 4 &&
+               (p->graph->chances_wide || p->options->precision == FT_PRECISION_AMP);
+  int64_t bytes = t ? ft_times(ft_plan_bytes(p, t), casts ? 2 : 1) : 0;
+
+  if (!p->options->training || !t)
+    return 0;
+  wide = ft_plan_take(p, casts ? bytes : 0);
+  kept = ft_plan_take(p, bytes);
+  ft_plan_drop(p, wide);
+  return kept;
+}
+
+static void compare_back(struct ft_plan *p, uint32_t kept)
+{
+  uint32_t step = ft_plan_take(p, kept ? p->sizes[kept - 1] : 0),
+           gradient = ft_plan_take(p, kept ? p->sizes[kept - 1] : 0);
+
+  ft_plan_drop(p, step);
+  ft_plan_drop(p, kept);
+  ft_plan_drop(p, gradient); /* the chances' own takes its place */
 }
 
 static void pass(struct ft_plan *p)
 {
+  uint32_t loss;
+
   int64_t before = p->live;
 
   for (uint32_t i = 0; i < p->block->input_count; i++)
@@ -108,8 +141,10 @@ static void pass(struct ft_plan *p)
       pin_inputs(p, k);
     forward(p, k, (p->options->training || p->options->saves) && k + 1 == p->segments);
   }
+  loss = compare(p);
   p->out->saved_bytes = p->live - before;
   p->out->forward = p->out->count;
+  compare_back(p, loss);
   finish_forward(p);
   for (uint32_t k = p->options->training ? p->segments : 0; k-- > 0;)
     back(p, k);

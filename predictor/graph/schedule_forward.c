@@ -8,7 +8,8 @@
 /* Whether mixed precision makes a copy in 16 bits of what OP takes. */
 static bool casts(const struct ft_plan *p, const struct ft_operator *op, uint32_t t)
 {
-  return p->options->precision == FT_PRECISION_AMP && op->kind && op->kind->weight &&
+  return p->options->precision == FT_PRECISION_AMP && op->kind &&
+         (op->kind->weight || (ft_plan_is(op, "Attention") && !ft_plan_spells_attention(p, op))) &&
          (p->cost->learnt[t] || (p->places[t].width == 4 && t != op->outputs[0]));
 }
 
@@ -109,11 +110,24 @@ static void save_inside(struct ft_plan *p, uint32_t i)
   ft_plan_keep(p, i, ft_plan_take(p, ft_times(ft_times(width, p->inside[i]), p->options->batch)));
 }
 
+/* Operand J of attention, or the copy that is made of it. */
+static void save_operand(struct ft_plan *p, uint32_t i, uint32_t j)
+{
+  const struct ft_operator *op = &p->block->operators[i];
+  int64_t copied = ft_plan_operand(p, op, ft_plan_input(op, j));
+
+  if (copied)
+    ft_plan_keep(p, i, ft_plan_take(p, copied));
+  else
+    save(p, i, ft_plan_input(op, j));
+}
+
 static void save_all(struct ft_plan *p, uint32_t i)
 {
   const struct ft_operator *op = &p->block->operators[i];
   const struct ft_fusion *fusion = &p->fusions[i];
   unsigned saves = ft_backward_of(op).saves;
+  bool input;
 
   if (!p->places[op->outputs[0]].wanted)
     return;
@@ -149,15 +163,20 @@ static void save_all(struct ft_plan *p, uint32_t i)
   }
   if (ft_backward_of(op).in_place && !ft_plan_is(op, "Relu") && !ft_plan_in_place(p, op))
     saves = FT_SAVES_FIRST;
-  if (ft_plan_scores(p, op))
+  if (ft_plan_spells_attention(p, op))
     saves &= ~(unsigned)FT_SAVES_RESULT; /* which the fused kernel needs */
+  if (ft_plan_keep_spelt(p, i, &input)) {
+    if (input)
+      save(p, i, ft_plan_input(op, 0));
+    return;
+  }
   save_extras(p, i, saves);
   if (saves & FT_SAVES_FIRST)
-    save(p, i, ft_plan_input(op, 0));
+    save_operand(p, i, 0);
   if (saves & FT_SAVES_SECOND)
-    save(p, i, ft_plan_input(op, 1));
+    save_operand(p, i, 1);
   if (saves & FT_SAVES_THIRD)
-    save(p, i, ft_plan_input(op, 2));
+    save_operand(p, i, 2);
   if (saves & FT_SAVES_RESULT)
     save(p, i, op->outputs[0]);
   if (saves & FT_SAVES_BOTH) {
@@ -276,21 +295,6 @@ static void cast(struct ft_plan *p, uint32_t i)
       ft_plan_keep(p, i, ft_plan_take(p, ft_plan_bytes(p, op->inputs[j]) / 2));
 }
 
-/* Scores and the probabilities of them, where attention is spelt out: those stay for its backward
- * pass. */
-static void spell_out(struct ft_plan *p, uint32_t i, bool saves)
-{
-  const struct ft_operator *op = &p->block->operators[i];
-  int64_t bytes = ft_plan_scores(p, op);
-  uint32_t scores = ft_plan_take(p, bytes), probabilities = ft_plan_take(p, bytes);
-
-  ft_plan_drop(p, scores);
-  if (saves && p->places[op->outputs[0]].wanted)
-    ft_plan_keep(p, i, probabilities);
-  else
-    ft_plan_drop(p, probabilities);
-}
-
 void ft_plan_forward(struct ft_plan *p, uint32_t i, bool saves)
 {
   const struct ft_operator *op = &p->block->operators[i];
@@ -309,7 +313,7 @@ void ft_plan_forward(struct ft_plan *p, uint32_t i, bool saves)
     }
     cast(p, i);
     ft_plan_work(p, op, 0);
-    spell_out(p, i, saves);
+    ft_plan_spell_attention(p, i, saves);
     if (saves)
       save_all(p, i);
     else

@@ -4,6 +4,7 @@
 #include "predictor/graph/kinds.h"
 #include "predictor/graph/infer.h"
 #include "predictor/graph/schedule_plan.h"
+#include "predictor/graph/spelt.h"
 
 /* One element along an axis, as unbind and indexing with a number take it. */
 bool ft_plan_selects(const struct ft_plan *p, const struct ft_operator *op)
@@ -52,9 +53,11 @@ static void lies(struct ft_plan *p, uint32_t t, const struct ft_strides *strides
   p->places[t].strides = own;
 }
 
-/* A cast to what it is already gives the same tensor. */
-static bool casts_nothing(const struct ft_plan *p, const struct ft_operator *op)
+/* A cast to what it is already gives the same tensor, and dropout where nothing learns. */
+static bool does_nothing(const struct ft_plan *p, const struct ft_operator *op)
 {
+  if (ft_plan_is(op, "Dropout"))
+    return !p->options->training && op->output_count == 1;
   return ft_plan_is(op, "Cast") && ft_plan_tensor(p, op->inputs[0])->element ==
                                        ft_plan_tensor(p, op->outputs[0])->element;
 }
@@ -68,10 +71,10 @@ static bool is_view(const struct ft_plan *p, const struct ft_operator *op,
   struct ft_strides from;
 
   if (!op->kind || x->rank < 0 || y->rank < 0 ||
-      (!op->kind->view && !ft_plan_selects(p, op) && !casts_nothing(p, op)))
+      (!op->kind->view && !ft_plan_selects(p, op) && !does_nothing(p, op)))
     return false;
   from = ft_plan_strides(p, op->inputs[0]);
-  if (casts_nothing(p, op)) {
+  if (does_nothing(p, op)) {
     *strides = from;
     return true;
   }
@@ -145,7 +148,16 @@ static void place(struct ft_plan *p, const struct ft_operator *op, const struct 
 
   if (!op->output_count || !op->input_count || y->rank < 0)
     return;
-  if (fusion->kind == FT_FUSED_ATTENTION && y->rank == 4) { /* heads side by side */
+  if (y->rank == 4 && ft_plan_is(op, "Attention") && p->options->precision >= FT_PRECISION_AMP &&
+      !ft_plan_spells_attention(p, op)) { /* as its queries lie (flash_api.cpp, empty_like) */
+    from = ft_plan_strides(p, op->inputs[0]);
+    ft_strides_like(y, &from, &strides);
+    lies(p, op->outputs[0], &strides);
+    return;
+  }
+  if (y->rank == 4 && (fusion->kind == FT_FUSED_ATTENTION ||
+                       (ft_plan_is(op, "Attention") && !ft_plan_spells_attention(p, op)))) {
+    /* heads side by side */
     int64_t heads = y->dims[1], rows = y->dims[2], size = y->dims[3];
 
     strides = (struct ft_strides){ { ft_times(rows, ft_times(heads, size)), size,
@@ -195,7 +207,10 @@ uint32_t ft_plan_widened(const struct ft_plan *p, uint32_t i)
 {
   const struct ft_operator *op = &p->block->operators[i];
   uint32_t t = p->fusions[i].input ? p->fusions[i].input : ft_plan_input(op, 0);
+  struct ft_spelt spelt;
 
+  if (ft_spelt_of(op, FT_SPELT_CAST, &spelt))
+    return 0; /* what it makes of its input is told there */
   return p->options->precision == FT_PRECISION_AMP && runs_wide(op, &p->fusions[i]) &&
                  p->places[t].width == 2 && ft_plan_real(p, t)
              ? t
@@ -210,7 +225,10 @@ static uint8_t width_of(const struct ft_plan *p, const struct ft_operator *op,
                         const struct ft_fusion *fusion)
 {
   uint8_t width = 2;
+  bool promotes = op->kind && op->kind->work == FT_WORK_NONE; /* what is learnt has 32 */
 
+  if (ft_spelt_widens(op) && p->options->precision == FT_PRECISION_AMP)
+    return 4;
   if (p->options->precision < FT_PRECISION_AMP)
     return 4;
   if (p->options->precision > FT_PRECISION_AMP)
@@ -219,12 +237,13 @@ static uint8_t width_of(const struct ft_plan *p, const struct ft_operator *op,
     return 2;
   if (runs_wide(op, fusion))
     return 4;
-  if (fusion->kind == FT_FUSED_ATTENTION)
+  if (fusion->kind == FT_FUSED_ATTENTION || ft_plan_is(op, "Attention"))
     return 2;
   if (fusion->kind == FT_FUSED_ACTIVATION)
     return p->places[fusion->input].width;
   for (uint32_t i = 0; i < op->input_count; i++)
-    if (ft_plan_tensor(p, op->inputs[i])->data && p->places[op->inputs[i]].width > width)
+    if ((ft_plan_tensor(p, op->inputs[i])->data || (promotes && p->places[op->inputs[i]].wanted)) &&
+        p->places[op->inputs[i]].width > width)
       width = p->places[op->inputs[i]].width;
   return width;
 }
@@ -272,4 +291,6 @@ void ft_plan_settle(struct ft_plan *p)
   }
   for (uint32_t i = 0; i < p->block->output_count; i++)
     reads(p, p->block->outputs[i], UINT32_MAX);
+  for (uint32_t i = 0; i < p->graph->held_count; i++)
+    reads(p, p->graph->held[i], UINT32_MAX);
 }

@@ -108,28 +108,6 @@ int64_t ft_plan_bytes(const struct ft_plan *p, uint32_t t)
   return bytes > 0 ? ft_times(bytes, x->data ? p->options->batch : 1) : 0;
 }
 
-int64_t ft_plan_scores(const struct ft_plan *p, const struct ft_operator *op)
-{
-  const struct ft_tensor *q = ft_plan_tensor(p, ft_plan_input(op, 0));
-  const struct ft_tensor *k = ft_plan_tensor(p, ft_plan_input(op, 1));
-  const struct ft_tensor *past = ft_plan_tensor(p, ft_plan_input(op, 4));
-  int64_t rows = 1, columns;
-
-  if (p->options->fused_attention || !ft_plan_is(op, "Attention") || q->rank < 3 || k->rank < 3)
-    return 0;
-  for (int i = 0; i < q->rank - 1; i++)
-    rows = ft_times(rows, q->dims[i]);
-  if (q->rank == 3) /* heads stand in the last dimension */
-    rows = ft_times(rows, ft_integer(op, "q_num_heads", 1));
-  columns = k->dims[k->rank - 2];
-  if (ft_plan_input(op, 4) && past->rank == 4)
-    columns = ft_plus(columns, past->dims[2]);
-  if (rows <= 0 || columns <= 0)
-    return 0;
-  return ft_times(ft_times(rows, columns),
-                  ft_times(p->places[op->outputs[0]].width, q->data ? p->options->batch : 1));
-}
-
 void ft_plan_forget(struct ft_plan *p, uint32_t op)
 {
   for (uint32_t k = p->keeps[op]; k; k = p->kept[k - 1].next)

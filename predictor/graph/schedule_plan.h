@@ -4,6 +4,7 @@
  *   schedule_plan.c      buffers with their references, sizes of tensors
  *   schedule_place.c     who owns a tensor's memory, what is a view, when it is read last
  *   schedule_forward.c   an operator's forward pass and what it keeps
+ *   schedule_spelt.c     the same of what a library's code spells out
  *   schedule_backward.c  its backward pass
  *   schedule.c           the order of it all
  */
@@ -118,8 +119,17 @@ void ft_plan_backward(struct ft_plan *p, uint32_t i);
 /* Bytes of operand T of OP, a matrix product, written out over the dimensions before its matrices
  * that only the other operand has; 0 where there are none. */
 int64_t ft_plan_broadcast(const struct ft_plan *p, const struct ft_operator *op, uint32_t t);
-/* Bytes of the products of queries and keys where OP is attention and spelt out; 0 elsewhere. */
+/* Whether OP is attention, and not in one kernel. */
+bool ft_plan_spells_attention(const struct ft_plan *p, const struct ft_operator *op);
+/* Bytes of the products of queries and keys where it is; 0 elsewhere. */
 int64_t ft_plan_scores(const struct ft_plan *p, const struct ft_operator *op);
+/* Bytes of what its products make of T, its queries, keys or values; 0 where they take T itself. */
+int64_t ft_plan_operand(const struct ft_plan *p, const struct ft_operator *op, uint32_t t);
+/* What comes between its two products, and what is kept of that. */
+void ft_plan_spell_attention(struct ft_plan *p, uint32_t i, bool saves);
+/* Keep what operator I makes for its backward pass where a library spells it out (spelt.h); INPUT:
+ * what comes in is wanted too. False where nothing is said of it. */
+bool ft_plan_keep_spelt(struct ft_plan *p, uint32_t i, bool *input);
 /* The workspace of a convolution: 0 forward, 1 gradient of the input, 2 of the weight. */
 void ft_plan_work(struct ft_plan *p, const struct ft_operator *op, int direction);
 
