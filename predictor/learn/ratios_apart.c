@@ -2,7 +2,8 @@
 /*
  * All outputs are learnt together from rows whose gaps the other outputs fill, and these know no
  * feature. Where nearly all of an output is gaps, that outweighs what its own rows tell; so it is
- * learnt from them alone as well, and rows held out choose.
+ * learnt from them alone as well, and rows held out choose; of fewer than can be held out, the mean
+ * answers.
  */
 #include "config.h"
 
@@ -12,7 +13,7 @@
 
 #include "predictor/learn/ratios_apart.h"
 
-/* Fewer rows than LEAST hold nothing out; an output that more than MOST know has no mixture of its
+/* Fewer rows than LEAST choose nothing; an output that more than MOST know has no mixture of its
  * own, that a table of many outputs takes minutes. */
 enum { LEAST = 4, MOST = FT_PROCESS_ROWS };
 
@@ -78,8 +79,8 @@ static int try_apart(const struct ft_ratios_table *t, size_t output, size_t know
     const struct ft_ratios_table table = { p.x, p.y, p.group, p.rows, t->columns, 1 };
 
     status = ft_ratios_fit_mixture(&table, settings, own, p.held, &honest, err);
-    if (status == 0 && honest && gained(t, output, &p, held) > 0) {
-      for (size_t i = 0; i < p.rows; i++)
+    if (status == 0 && (known < LEAST || (honest && gained(t, output, &p, held) > 0))) {
+      for (size_t i = 0; honest && i < p.rows; i++)
         held[p.row[i] * t->outputs + output] = p.held[i];
       out->apart_of[out->aparts++] = output;
       own = NULL;
@@ -103,7 +104,7 @@ int ft_ratios_fit_apart(const struct ft_ratios_table *t, const struct ft_ratios_
 
     for (size_t r = 0; r < t->rows; r++)
       known += !isnan(t->y[r * t->outputs + o]);
-    if (known < LEAST || known > MOST || 2 * known > t->rows)
+    if (known < 1 || known > MOST || 2 * known > t->rows)
       continue;
     if (!out->apart && !(out->apart = calloc(t->outputs, sizeof *out->apart)))
       return ft_error_set(err, "out of memory");

@@ -11,8 +11,9 @@
 #include "predictor/learn/ratios_apart.h"
 #include "predictor/learn/ratios_mix.h"
 
-/* Columns a ridge of a few takes; parts of many rows, and of few. */
-enum { FEW = 4, FOLDS = 5, FEW_ROWS = 40, FEW_FOLDS = 10 };
+/* Columns a ridge of a few takes; fewer rows than LEAST choose nothing; parts of many rows, and of
+ * few. */
+enum { FEW = 4, LEAST = 4, FOLDS = 5, FEW_ROWS = 40, FEW_FOLDS = 10 };
 
 /*
  * The fewest rows that a slow learner is tried on: with fewer a network of thousands of units a row
@@ -304,6 +305,10 @@ static int keep_missed(const struct ft_ratios_table *t, const double *sum, bool 
     if (!isnan(rest[i]) && honest)
       out->missed[o * t->rows + out->count[o]++] = rest[i];
   }
+  /* two or three tell nothing of how an output goes with the others */
+  for (size_t i = 0; honest && t->rows >= LEAST && i < t->rows * t->outputs; i++)
+    if (out->count[i % t->outputs] < LEAST)
+      rest[i] = NAN;
   for (size_t o = 0; o < t->outputs; o++)
     qsort(out->missed + o * t->rows, out->count[o], sizeof *out->missed, ft_order_rising);
   status = ft_gauss_fit(rest, t->rows, t->outputs, whole, &out->residual, err);
@@ -349,7 +354,7 @@ int ft_ratios_fit_mixture(const struct ft_ratios_table *t,
       goto memory;
   if (deal(&g, err) < 0)
     goto out;
-  if (t->rows < 4) /* nothing can be held out: the mean, and no claim to know its error */
+  if (t->rows < LEAST) /* nothing can be held out: the mean, and no claim to know its error */
     mask = 1u << FT_LEARNER_CONSTANT;
   for (int l = 0; l < FT_LEARNERS; l++)
     if (ft_learner_slow((enum ft_learner_kind)l) && t->rows < SLOW_ROWS && !settings->untried)

@@ -498,6 +498,32 @@ static void a_platform_of_ten_rows_is_learnt_apart(void **state)
   ft_buf_free(&buf);
 }
 
+/* Two rows of 120: a line through them would go anywhere. */
+static void a_platform_of_two_rows_is_told_their_mean(void **state)
+{
+  static struct world w;
+  struct ft_ratios_settings quick = usual;
+  struct ft_ratios_table t;
+  struct ft_ratios m;
+  struct ft_error err;
+  double said[OUTPUTS], mean;
+
+  (void)state;
+  make(&w, 23, 0.02);
+  mean = (w.y[OUTPUTS] + w.y[7 * OUTPUTS]) / 2;
+  for (size_t r = 0; r < ROWS; r++)
+    if (r != 1 && r != 7)
+      w.y[r * OUTPUTS] = NAN;
+  t = table_of(&w, ROWS);
+  quick.trees = 12;
+  assert_int_equal(ft_ratios_fit(&t, &quick, &m, &err), 0);
+  for (size_t r = 0; r < ROWS; r++) {
+    ft_ratios_predict(&m, w.x + r * COLUMNS, said);
+    assert_true(fabs(said[0] - mean) < 1e-6);
+  }
+  ft_ratios_free(&m);
+}
+
 static void another_format_is_refused(void **state)
 {
   struct ft_ratios m = { .outputs = 1 };
@@ -578,6 +604,7 @@ int main(void)
     cmocka_unit_test(kept_and_read_back_it_says_the_same),
     cmocka_unit_test(numbers_are_little_endian_and_bounded),
     cmocka_unit_test(a_platform_of_ten_rows_is_learnt_apart),
+    cmocka_unit_test(a_platform_of_two_rows_is_told_their_mean),
     cmocka_unit_test(another_format_is_refused),
     cmocka_unit_test(equal_seeds_give_equal_answers),
     cmocka_unit_test(hopeless_tables_are_refused_or_survived),
