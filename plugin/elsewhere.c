@@ -58,16 +58,14 @@ int ft_elsewhere_apply(const struct ft_bridge *bridge, const struct ft_options *
                        ft_submission *submission, struct ft_error *err)
 {
   struct told *t = malloc(sizeof *t);
-  struct ft_elsewhere_question q = {
-    .submission = submission,
-    .asked = { .gpus = ft_bridge_gpus(bridge),
-               .nodelist = bridge->value[FT_OPTION_NODELIST],
-               .nodefile = bridge->value[FT_OPTION_NODEFILE],
-               .reservation = bridge->value[FT_OPTION_RESERVATION],
-               .exclude = bridge->value[FT_OPTION_EXCLUDE] },
-    .memory = memory,
-    .now = ft_io_now()
-  };
+  struct ft_elsewhere_question q = { .submission = submission,
+                                     .asked = { .gpus = ft_bridge_gpus(bridge),
+                                                .nodelist = bridge->value[FT_OPTION_NODELIST],
+                                                .nodefile = bridge->value[FT_OPTION_NODEFILE],
+                                                .reservation = bridge->value[FT_OPTION_RESERVATION],
+                                                .exclude = bridge->value[FT_OPTION_EXCLUDE] },
+                                     .memory = memory,
+                                     .now = ft_io_now() };
   char typed[sizeof submission->request.gres];
   int status = -1;
 

@@ -33,16 +33,14 @@ int ft_perf_find(const struct ft_asked *asked, int state_fd, const ft_site *site
     look = request->partition[0] ? request->partition : site->default_partition;
   perf->table = asked->perf;
   perf->choice.partitions[0] = perf->choice.line[0] = '\0';
-  perf->question = (struct ft_elsewhere_question){
-    .submission = submission,
-    .asked = { .gpus = asked->gpus,
-               .nodelist = asked->nodelist,
-               .reservation = asked->reservation,
-               .exclude = asked->exclude },
-    .evidence = &perf->evidence,
-    .memory = memory,
-    .now = ft_io_now()
-  };
+  perf->question = (struct ft_elsewhere_question){ .submission = submission,
+                                                   .asked = { .gpus = asked->gpus,
+                                                              .nodelist = asked->nodelist,
+                                                              .reservation = asked->reservation,
+                                                              .exclude = asked->exclude },
+                                                   .evidence = &perf->evidence,
+                                                   .memory = memory,
+                                                   .now = ft_io_now() };
   ft_elsewhere_take(network, &perf->question.asked, request);
   if (ft_elsewhere_find(state_fd, site, uid, submission, look, &perf->evidence, err) < 0)
     return -1;
@@ -84,8 +82,7 @@ static json_t *quantiles(const struct ft_runtime_place *place)
 
 json_t *ft_perf_runtime(const struct ft_perf *perf)
 {
-  const struct ft_elsewhere_row *home =
-      ft_elsewhere_home(&perf->elsewhere, perf->evidence.home);
+  const struct ft_elsewhere_row *home = ft_elsewhere_home(&perf->elsewhere, perf->evidence.home);
 
   return quantiles(home ? home->place : NULL);
 }

@@ -309,7 +309,7 @@ int ft_relative_plot(const struct ft_relative_table *t, const struct ft_relative
   d.c = numbers + 3 * room;
   for (size_t p = 0; p < t->platforms; p++)
     d.names[p] = t->platform[p];
-  (void)snprintf(d.performance, sizeof d.performance, "Relative performance: times as fast as %s",
+  (void)snprintf(d.performance, sizeof d.performance, "Relative performance: times as fast as on %s",
                  t->platform[y->from]);
   if (draw_distribution(&d, err) == 0 && draw_vector(&d, err) == 0 && draw_order(&d, err) == 0 &&
       draw_error(&d, err) == 0)

@@ -8,11 +8,7 @@
 
 #include "predictor/record/record.h"
 
-enum ft_may {
-  FT_MAY_UNKNOWN,
-  FT_MAY,
-  FT_MAY_NOT
-};
+enum ft_may { FT_MAY_UNKNOWN, FT_MAY, FT_MAY_NOT };
 
 struct ft_access {
   enum ft_may may;

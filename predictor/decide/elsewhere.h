@@ -34,8 +34,8 @@ struct ft_elsewhere_evidence {
 /*
  * Read what the state folder STATE_FD knows for user UID's SUBMISSION: the partitions that LIST
  * (commas between) names and the one the job goes to, or where LIST is empty all of them, as far as
- * there is room; one that is hidden must be named. A partition that is not known is left out. Returns 0; -1 with ERR where something
- * is there and cannot be read.
+ * there is room; one that is hidden must be named. A partition that is not known is left out.
+ * Returns 0; -1 with ERR where something is there and cannot be read.
  */
 int ft_elsewhere_find(int state_fd, const ft_site *site, uint32_t uid,
                       const ft_submission *submission, const char *list,
@@ -133,8 +133,8 @@ struct ft_elsewhere_choice {
  * Choose for WISH among LIST, or where that is NULL among those that --partition lists. MAY_CHANGE:
  * a single partition that was typed may be changed for one of LIST. Of the partitions where the job
  * may go now, those are dropped that are worse than the best by more than 5 %, with a probability
- * of 90 %; where none is left it goes to the best. Nothing that is not known is dropped, and nothing
- * for a partition of which it is not known whether the user may use it.
+ * of 90 %; where none is left it goes to the best. Nothing that is not known is dropped, and
+ * nothing for a partition of which it is not known whether the user may use it.
  */
 void ft_elsewhere_choose(const struct ft_elsewhere_question *question,
                          const struct ft_elsewhere *elsewhere, enum ft_wish wish, const char *list,

@@ -218,8 +218,9 @@ static void say_best(const struct ft_elsewhere_question *q, const struct ft_else
     used = (size_t)snprintf(text, sizeof text, "speed is relative to %s",
                             name_of(q, q->evidence->home));
   if (e->fastest < FT_ELSEWHERE_PARTITIONS)
-    used += (size_t)snprintf(text + used, sizeof text - used, "%sfastest: %s%s", used ? "; " : "",
-                             name_of(q, e->fastest), limits_of(q, e->fastest, limits, sizeof limits));
+    used +=
+        (size_t)snprintf(text + used, sizeof text - used, "%sfastest: %s%s", used ? "; " : "",
+                         name_of(q, e->fastest), limits_of(q, e->fastest, limits, sizeof limits));
   else
     used += (size_t)snprintf(text + used, sizeof text - used,
                              "%snowhere does it fit where its run time is known", used ? "; " : "");

@@ -39,10 +39,9 @@ const struct ft_gpu_constants ft_gpu_constants = {
   .workspace = { { 0.0625, 0.0625, 0.0625, 0.5, 0.375 },
                  { 1.125, 0.5, 1, 1.25, 0.375 },
                  { 1, 0.5, 1, 1.25, 0 } },
-  /* copies cost memory traffic, which trials see and a rule for tiles of 128 channels does not
-   * (tests/bench/gpumemnet, tests/bench/training_memory) */
-  .copied_by_trial = 512,
-  .copied_by_rule = 128,
+  /* copies cost memory traffic, which its trials see and a rule for tiles of 128 channels does not
+   * (tests/bench/gpumemnet; with trials timm's runs show none) */
+  .copied_channels = 128,
 };
 
 /*
@@ -427,7 +426,7 @@ int ft_gpu_memory(struct ft_graph *graph, const struct ft_gpu *gpu, const struct
   *memory = (struct ft_gpu_memory){ .complete = false };
   memcpy(options.workspace, gpu && gpu->host ? host_workspace : constants->workspace,
          sizeof options.workspace);
-  options.copied_channels = run->no_trials ? constants->copied_by_rule : constants->copied_by_trial;
+  options.copied_channels = run->no_trials ? constants->copied_channels : 0;
   if (ft_graph_analyse(graph, &run->sizes, &analysis, err) < 0)
     return -1;
   options.batch = analysis.scaled ? run->sizes.batch : 1;

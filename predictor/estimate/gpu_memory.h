@@ -29,8 +29,7 @@ struct ft_gpu_constants {
   double context_mib;               /* as of a GPU that has none of its own */
   double fed;                       /* batches that are on the device at once */
   struct ft_workspace workspace[3]; /* of cuDNN: forward, gradient of the input, of the weight */
-  /* ft_schedule_options.copied_channels where cuDNN picks by its trials and where by rule */
-  int64_t copied_by_trial, copied_by_rule;
+  int64_t copied_channels;          /* ft_schedule_options, where cuDNN picks by rule */
 };
 
 extern const struct ft_gpu_constants ft_gpu_constants;

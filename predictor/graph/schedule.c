@@ -28,7 +28,75 @@ static void parameters(struct ft_plan *p)
 
 static uint32_t begins(const struct ft_plan *p, uint32_t segment)
 {
-  return (uint32_t)((uint64_t)p->block->operator_count * segment / p->segments);
+  return p->cuts[segment];
+}
+
+/*
+ * At each operator and behind the last: CROSSING, bytes that earlier operators gave and later ones
+ * read; GIVEN, bytes that earlier ones gave.
+ */
+static void measure(const struct ft_plan *p, int64_t *crossing, int64_t *given)
+{
+  uint32_t count = p->block->operator_count;
+  int64_t most = INT64_MAX / 4 / p->graph->tensor_count; /* of one: no sum overflows */
+
+  for (uint32_t t = 1; t < p->graph->tensor_count; t++) {
+    const struct ft_place *place = &p->places[t];
+    uint32_t from = ft_plan_tensor(p, t)->producer;
+    uint32_t last = place->last < count ? place->last : count;
+    int64_t bytes = ft_plan_bytes(p, t);
+
+    if (place->owner != t || place->fixed || !from || from > count ||
+        p->fusions[from - 1].kind == FT_FUSED_INSIDE)
+      continue;
+    bytes = bytes < most ? bytes : most;
+    given[from] += bytes;
+    if (from < last) {
+      crossing[from] += bytes;
+      crossing[last] -= bytes;
+    }
+  }
+  for (uint32_t i = 1; i <= count; i++) {
+    crossing[i] += crossing[i - 1];
+    given[i] += given[i - 1];
+  }
+}
+
+static int64_t apart(int64_t a, int64_t b)
+{
+  return a > b ? a - b : b - a;
+}
+
+/*
+ * Segments give about as many bytes, and end where least crosses: between the blocks of a network,
+ * as whoever checkpoints chooses them.
+ */
+static void cut(struct ft_plan *p)
+{
+  uint32_t count = p->block->operator_count, at = 0;
+  int64_t *crossing = ft_arena_take(&p->graph->results, (count + 1) * sizeof *crossing);
+  int64_t *given = ft_arena_take(&p->graph->results, (count + 1) * sizeof *given);
+
+  p->cuts = ft_arena_take(&p->graph->results, (p->segments + 1) * sizeof *p->cuts);
+  if (!crossing || !given || !p->cuts) {
+    p->failed = true;
+    return;
+  }
+  measure(p, crossing, given);
+  for (uint32_t k = 1; k < p->segments; k++) {
+    int64_t part = given[count] / p->segments, even = part * k;
+    uint32_t best;
+
+    while (at < count && given[at] < even - part / 2)
+      at++;
+    best = at;
+    for (; at < count && given[at] < even + part / 2; at++)
+      if (crossing[at] < crossing[best] ||
+          (crossing[at] == crossing[best] && apart(given[at], even) < apart(given[best], even)))
+        best = at;
+    p->cuts[k] = best;
+  }
+  p->cuts[p->segments] = count;
 }
 
 /* Let SEGMENT keep T, when that comes from before it. */
@@ -187,6 +255,9 @@ int ft_schedule_make(struct ft_graph *graph, const struct ft_cost *cost,
       if (cost->layers[i].depth == 0)
         p.inside[cost->layers[i].op - p.block->operators] = cost->layers[i].inside;
     ft_plan_settle(&p);
+    cut(&p);
+  }
+  if (!p.failed) {
     parameters(&p);
     pass(&p);
   }

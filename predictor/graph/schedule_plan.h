@@ -50,6 +50,7 @@ struct ft_plan {
   uint32_t *keeps; /* of each operator: its first + 1 */
   int64_t *inside; /* of each operator: elements that its blocks give in all their turns */
   size_t event_room, reference_room, size_room, kept_room, kept_count;
+  uint32_t *cuts;    /* where each segment begins, and the last ends */
   uint32_t segments; /* of the blocks' operators; what they keep of earlier ones stands behind */
   int64_t live;
   bool failed;

@@ -11,11 +11,13 @@
  *   models/site/NAME.model    apps that the site declares, pooled over users, without history
  *   models/4294967295/...     the same with it, which the agent learns on
  *   relative.model            how an app's run time on one platform tells it on others
- * (estimate/relative.h) prior                     what the site's apps need at large; nobody is
- * named in it prior.apps                the same with each app's hash: the agent's own gpus what
- * networks have needed on the cluster's GPUs, nothing says whose mig.conf                  the
- * site's own MIG slices (estimate/mig.h), where it has any store.db                  the agent's
- * observations agent.lock                locked (fcntl) while an agent works here
+ *                             (estimate/relative.h)
+ *   prior                     what the site's apps need at large; nobody is named in it
+ *   prior.apps                the same with each app's hash: the agent's own
+ *   gpus                      what networks have needed on the cluster's GPUs, nothing says whose
+ *   mig.conf                  the site's own MIG slices (estimate/mig.h), where it has any
+ *   store.db                  the agent's observations
+ *   agent.lock                locked (fcntl) while an agent works here
  */
 #ifndef FT_RECORD_LAYOUT_H
 #define FT_RECORD_LAYOUT_H

@@ -37,7 +37,7 @@ ok $? "it listens"
 import 15 few
 wait_until 60 model few
 import 60 net
-wait_until 60 said 'net: an equation from 60 runs, [0-9.]+ % off$'
+wait_until 300 said 'net: an equation from 60 runs, [0-9.]+ % off$'
 ok $? "after enough runs an equation is found"
 is "$(fitted net method)" equation "and the model uses it"
 like "$(fitted net equation.equation)" '^0\.000[0-9]+\*batch\*edge\^2 \+ 0\.[0-9]+ \[GiB\]$' "it is told in units"
@@ -58,7 +58,7 @@ kill -STOP "$child" # as on a node that has no time for it
 timeout 20 "$foretell" predict --state="$state" --app=net --params=edge=96,batch=16 >/dev/null 2>&1
 is "$?" 0 "a submission is told while a child seeks"
 kill -CONT "$child"
-wait_until 60 said 'net: an equation from 90 runs, [0-9.]+ % off$'
+wait_until 300 said 'net: an equation from 90 runs, [0-9.]+ % off$'
 ok $? "after half as many runs again it is sought anew"
 
 # ---- the agent ends while a child seeks

@@ -2,7 +2,7 @@
 /*
  * What estimate/gpu_memory.c plays for many models with other constants than its own, for
  * tests/bench/training_memory and live_bytes. Arguments: context MiB, batches fed, five parts of
- * workspace (schedule.h) in each of three directions, channels of copies by trial and by rule.
+ * workspace (schedule.h) in each of three directions, channels of copies by rule.
  * Standard input: lines "FILE INPUT PARAMS" (INPUT "-": as in the file; PARAMS as --params takes
  * them). Prints "PEAK SQUEEZED LEAST LIVE" in MiB, or "-" and why not, for each.
  */
@@ -55,12 +55,12 @@ int main(int argc, char **argv)
 {
   struct ft_gpu_constants constants = ft_gpu_constants;
   struct ft_workspace *w = constants.workspace;
-  double copied[] = { (double)constants.copied_by_trial, (double)constants.copied_by_rule };
+  double copied = (double)constants.copied_channels;
   double *all[] = {
     &constants.context_mib, &constants.fed, &w[0].spatial, &w[0].pointwise, &w[0].grouped,
     &w[0].weight,           &w[0].odd,      &w[1].spatial, &w[1].pointwise, &w[1].grouped,
     &w[1].weight,           &w[1].odd,      &w[2].spatial, &w[2].pointwise, &w[2].grouped,
-    &w[2].weight,           &w[2].odd,      &copied[0],    &copied[1]
+    &w[2].weight,           &w[2].odd,      &copied
   };
   char line[8192];
 
@@ -69,8 +69,7 @@ int main(int argc, char **argv)
       fprintf(stderr, "played: %s: expected a number\n", argv[i]);
       return 2;
     }
-  constants.copied_by_trial = (int64_t)copied[0];
-  constants.copied_by_rule = (int64_t)copied[1];
+  constants.copied_channels = (int64_t)copied;
   while (fgets(line, sizeof line, stdin)) {
     answer(ft_text_from(line), &constants);
     if (fflush(stdout) != 0)

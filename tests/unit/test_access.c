@@ -10,7 +10,9 @@
 
 static ft_partition for_some(ft_restricts by, const char *names)
 {
-  ft_partition p = { .restricted = true, .restrictions_count = 1, .restrictions = { { .by = by } } };
+  ft_partition p = { .restricted = true,
+                     .restrictions_count = 1,
+                     .restrictions = { { .by = by } } };
 
   (void)snprintf(p.restrictions[0].names, sizeof p.restrictions[0].names, "%s", names);
   return p;

@@ -233,15 +233,14 @@ static void a_partition_gives_so_many_cpus_of_a_node(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(gpus_are_of_a_type_and_a_count),
-    cmocka_unit_test(what_nodes_without_the_gpus_have_does_not_count),
-    cmocka_unit_test(a_partition_must_have_cpus_enough),
-    cmocka_unit_test(a_partition_gives_so_many_cpus_of_a_node),
-    cmocka_unit_test(hosts_are_counted),
-    cmocka_unit_test(excluded_nodes_may_be_all_there_are),
-    cmocka_unit_test(what_is_going_to_be_set_is_asked_for)
-  };
+  const struct CMUnitTest tests[] = { cmocka_unit_test(gpus_are_of_a_type_and_a_count),
+                                      cmocka_unit_test(
+                                          what_nodes_without_the_gpus_have_does_not_count),
+                                      cmocka_unit_test(a_partition_must_have_cpus_enough),
+                                      cmocka_unit_test(a_partition_gives_so_many_cpus_of_a_node),
+                                      cmocka_unit_test(hosts_are_counted),
+                                      cmocka_unit_test(excluded_nodes_may_be_all_there_are),
+                                      cmocka_unit_test(what_is_going_to_be_set_is_asked_for) };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -198,9 +198,9 @@ static void a_step_is_taken_however_passes_are_counted(void **state)
     enum ft_optimizer optimizer;
     bool fused;
     int64_t times; /* the parameters */
-  } table[] = { { FT_OPTIMIZER_SGD, false, 3 },   { FT_OPTIMIZER_MOMENTUM, false, 4 },
-                { FT_OPTIMIZER_ADAM, false, 5 },  { FT_OPTIMIZER_ADAMW, false, 5 },
-                { FT_OPTIMIZER_ADAMW, true, 4 },  { FT_OPTIMIZER_MOMENTUM, true, 3 } };
+  } table[] = { { FT_OPTIMIZER_SGD, false, 3 },  { FT_OPTIMIZER_MOMENTUM, false, 4 },
+                { FT_OPTIMIZER_ADAM, false, 5 }, { FT_OPTIMIZER_ADAMW, false, 5 },
+                { FT_OPTIMIZER_ADAMW, true, 4 }, { FT_OPTIMIZER_MOMENTUM, true, 3 } };
 
   (void)state;
   for (size_t i = 0; i < COUNT_OF(table); i++)
@@ -289,6 +289,24 @@ static void checkpoints_trade_memory(void **state)
   run.checkpoints = 4;
   checkpointed = needs("torch-cnn", NULL, &run);
   assert_true(checkpointed.activation_bytes < plain.activation_bytes);
+}
+
+/* Of a transformer of two layers with two segments: half of what it keeps, and one tensor between.
+ */
+static void segments_end_where_least_crosses(void **state)
+{
+  struct ft_schedule_options options = { .training = true, .fused_attention = true };
+  struct ft_graph *graph = open_graph("hf/bert.json");
+  int64_t hidden = 4 * 4 * 60 * 32, plain;
+  struct ft_schedule s;
+
+  (void)state;
+  make(graph, "sequence=60", &options, &s);
+  plain = s.saved_bytes;
+  options.segments = 2;
+  make(graph, "sequence=60", &options, &s);
+  assert_true(s.saved_bytes < plain / 2 + 2 * hidden);
+  ft_graph_free(graph);
 }
 
 static void attention_in_one_kernel_keeps_no_probabilities(void **state)
@@ -385,6 +403,7 @@ int main(void)
     cmocka_unit_test(a_summary_leaves_blocks_too_small_for_batches),
     cmocka_unit_test(wide_kernels_copy_the_same_in_every_direction),
     cmocka_unit_test(checkpoints_trade_memory),
+    cmocka_unit_test(segments_end_where_least_crosses),
     cmocka_unit_test(attention_in_one_kernel_keeps_no_probabilities),
     cmocka_unit_test(attention_spelt_out_keeps_its_probabilities),
     cmocka_unit_test(a_loop_keeps_at_most_what_all_its_turns_give),

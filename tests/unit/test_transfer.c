@@ -164,8 +164,8 @@ static void one_platform_alone_teaches_nothing(void **state)
 }
 
 /*
- * COUNT runs of an app of which RATIO of the instructions are branches, as a node with counters tells
- * and one without does not: "one" takes 1 + 5 RATIO times as long as "two".
+ * COUNT runs of an app of which RATIO of the instructions are branches, as a node with counters
+ * tells and one without does not: "one" takes 1 + 5 RATIO times as long as "two".
  */
 static void run_branching(unsigned *job, const char *platform, double ratio, bool counted,
                           unsigned count)
@@ -183,7 +183,8 @@ static void run_branching(unsigned *job, const char *platform, double ratio, boo
                            .rss_bytes = 1 << 20,
                            .runtime_seconds = 4 * (platform[0] == 'o' ? 1 + 5 * ratio : 1),
                            .counters_count = counted ? 2 : 0,
-                           .counters = { { "PAPI_TOT_INS", 1e10 }, { "PAPI_BR_INS", 1e10 * ratio } } };
+                           .counters = { { "PAPI_TOT_INS", 1e10 },
+                                         { "PAPI_BR_INS", 1e10 * ratio } } };
     (void)ft_string_copy(platform, o->platform, sizeof o->platform);
     assert_int_equal(ft_performance_update(&app, o, NULL), 1);
   }
