@@ -22,21 +22,40 @@ static uint64_t mib_of(struct ft_text value)
   return number_of(value, UINT64_MAX / FT_MIB) * FT_MIB;
 }
 
-/* Whether a partition of which KEY is WORD is not for everybody, for that. */
-static bool restricts(struct ft_text key, struct ft_text word)
-{
-  static const char *const open_to_all[] = { "AllowGroups", "AllowAccounts", "AllowQos",
-                                             "AllocNodes", NULL };
-  static const char *const closed_to[] = { "RootOnly", "ReqResv", NULL };
-  char name[32];
+/* What scontrol says of who may use a partition, but where it says OPEN. */
+static const struct {
+  const char *key, *open;
+  ft_restricts by;
+} restricting[] = { { "AllowGroups", "ALL", FT_RESTRICTS_GROUPS },
+                    { "AllowAccounts", "ALL", FT_RESTRICTS_ACCOUNTS },
+                    { "DenyAccounts", "", FT_RESTRICTS_ACCOUNTS_DENIED },
+                    { "AllowQos", "ALL", FT_RESTRICTS_QOS },
+                    { "DenyQos", "", FT_RESTRICTS_QOS_DENIED },
+                    { "RootOnly", "NO", FT_RESTRICTS_ROOT },
+                    { "DisableRootJobs", "NO", FT_RESTRICTS_ROOT_DENIED },
+                    { "ReqResv", "NO", FT_RESTRICTS_RESERVATION },
+                    { "AllocNodes", "ALL", FT_RESTRICTS_HOSTS } };
 
-  if (!ft_text_copy(key, name, sizeof name))
-    return false;
-  if (ft_string_listed(open_to_all, name))
-    return !ft_text_equals(word, "ALL");
-  /* neither is printed where nobody is denied */
-  return strcmp(name, "DenyAccounts") == 0 || strcmp(name, "DenyQos") == 0 ||
-         (ft_string_listed(closed_to, name) && ft_text_equals(word, "YES"));
+/* Of more than there is room for the last is one by what is not known. */
+static void take_restriction(struct ft_text key, struct ft_text word, ft_partition *out)
+{
+  enum { ROOM = sizeof out->restrictions / sizeof *out->restrictions };
+
+  for (size_t i = 0; i < sizeof restricting / sizeof *restricting; i++) {
+    ft_restriction *r = &out->restrictions[out->restrictions_count];
+
+    if (!ft_text_equals(key, restricting[i].key) || ft_text_equals(word, restricting[i].open))
+      continue;
+    out->restricted |= restricting[i].by != FT_RESTRICTS_ROOT_DENIED;
+    if (out->restrictions_count == ROOM) {
+      out->restrictions[ROOM - 1] = (ft_restriction){ .by = FT_RESTRICTS_OTHER };
+      continue;
+    }
+    *r = (ft_restriction){ .by = restricting[i].by };
+    if (!ft_text_copy(word, r->names, sizeof r->names))
+      r->names[0] = '\0';
+    out->restrictions_count++;
+  }
 }
 
 static void take_most_nodes(struct ft_text word, ft_partition *out)
@@ -63,7 +82,7 @@ static void take_partition(struct ft_text line, const struct ft_slurm_config *co
   while (ft_text_word(&line, &word)) {
     if (!ft_text_until(&word, '=', &key))
       continue;
-    out->restricted |= restricts(key, word);
+    take_restriction(key, word, out);
     if (ft_text_equals(key, "Default")) {
       out->is_default = ft_text_equals(word, "YES");
     } else if (ft_text_equals(key, "OverSubscribe")) {
@@ -80,6 +99,10 @@ static void take_partition(struct ft_text line, const struct ft_slurm_config *co
       out->default_seconds = seconds_of(word);
     } else if (ft_text_equals(key, "MaxNodes") || ft_text_equals(key, "TotalNodes")) {
       take_most_nodes(word, out);
+    } else if (ft_text_equals(key, "MaxCPUsPerNode")) {
+      out->most_cpus = (uint32_t)number_of(word, UINT32_MAX); /* of UNLIMITED: 0 */
+    } else if (ft_text_equals(key, "Hidden")) {
+      out->hidden = ft_text_equals(word, "YES");
     } else if (ft_text_equals(key, "State")) {
       out->closed = !ft_text_equals(word, "UP");
     }
@@ -139,22 +162,25 @@ static bool next_gres(struct ft_text *list, struct ft_text *gres)
   return false;
 }
 
-static void take_gres(struct ft_text list, char *out, size_t size)
+static void take_gres(struct ft_text list, ft_node_kind *out)
 {
   struct ft_text gres;
   size_t used = 0;
 
-  out[0] = '\0';
+  out->gres[0] = '\0';
+  out->gres_cut = false;
   while (next_gres(&list, &gres)) {
     size_t length = ft_text_left(&gres);
 
-    if (used + length + 2 > size)
+    if (used + length + 2 > sizeof out->gres) {
+      out->gres_cut = true;
       continue;
+    }
     if (used)
-      out[used++] = ',';
-    memcpy(out + used, gres.at, length);
+      out->gres[used++] = ',';
+    memcpy(out->gres + used, gres.at, length);
     used += length;
-    out[used] = '\0';
+    out->gres[used] = '\0';
   }
 }
 
@@ -259,7 +285,7 @@ static bool take_node(struct ft_text line, const struct ft_scontrol_host *host, 
     else if (ft_text_equals(key, "ThreadsPerCore"))
       out->kind.threads_per_core = (uint32_t)number_of(word, UINT32_MAX);
     else if (ft_text_equals(key, "Gres"))
-      take_gres(out->gres = word, out->kind.gres, sizeof out->kind.gres);
+      take_gres(out->gres = word, &out->kind);
     else if (ft_text_equals(key, "NodeHostName"))
       out->is_host = ft_text_equals(word, host->name);
     else if (ft_text_equals(key, "Partitions"))
@@ -291,7 +317,8 @@ static const char *platform_of(const struct node *node, const struct ft_scontrol
 static bool same_hardware(const ft_node_kind *a, const ft_node_kind *b)
 {
   return a->cpus == b->cpus && a->mem_bytes == b->mem_bytes &&
-         a->threads_per_core == b->threads_per_core && strcmp(a->gres, b->gres) == 0;
+         a->threads_per_core == b->threads_per_core && strcmp(a->gres, b->gres) == 0 &&
+         a->gres_cut == b->gres_cut;
 }
 
 /* Put the features of MORE with those of KIND. */

@@ -21,7 +21,7 @@ enum { WAITING = 64 }; /* apps; one that finds no room is seen again with its ne
 #define PAUSE_SECONDS 1.0
 /* After a child that failed: whatever was wrong with it will be wrong with the next. */
 #define SETBACK_SECONDS 600.0
-/* A search takes a second of a core; on a full node that is what is left over of one. */
+/* A search takes some seconds of a core; on a full node that is what is left over of one. */
 #define CPU_SECONDS 60.0
 #define DEADLINE_SECONDS 900.0
 

@@ -54,17 +54,28 @@ static const char *named(const struct ft_options *options, const ft_submission *
 
 int ft_elsewhere_apply(const struct ft_bridge *bridge, const struct ft_options *options,
                        int state_fd, const ft_site *site, uint32_t uid,
-                       const struct ft_estimate *memory, ft_submission *submission,
-                       struct ft_error *err)
+                       const struct ft_estimate *memory, const ft_network *network,
+                       ft_submission *submission, struct ft_error *err)
 {
   struct told *t = malloc(sizeof *t);
-  struct ft_elsewhere_question q = { .submission = submission, .memory = memory };
+  struct ft_elsewhere_question q = {
+    .submission = submission,
+    .asked = { .gpus = ft_bridge_gpus(bridge),
+               .nodelist = bridge->value[FT_OPTION_NODELIST],
+               .nodefile = bridge->value[FT_OPTION_NODEFILE],
+               .reservation = bridge->value[FT_OPTION_RESERVATION],
+               .exclude = bridge->value[FT_OPTION_EXCLUDE] },
+    .memory = memory,
+    .now = ft_io_now()
+  };
+  char typed[sizeof submission->request.gres];
   int status = -1;
 
   if (!t)
     return ft_error_set(err, "out of memory");
   q.evidence = &t->evidence;
-  q.now = ft_io_now();
+  (void)ft_string_copy(submission->request.gres, typed, sizeof typed);
+  ft_elsewhere_take(network, &q.asked, &submission->request);
   if (ft_elsewhere_find(state_fd, site, uid, submission, named(options, submission), &t->evidence,
                         err) < 0)
     goto out;
@@ -73,6 +84,7 @@ int ft_elsewhere_apply(const struct ft_bridge *bridge, const struct ft_options *
     ft_elsewhere_table(&q, &t->elsewhere, say, NULL);
   status = options->partition ? choose(bridge, options, &q, t, submission, err) : 0;
 out:
+  (void)ft_string_copy(typed, submission->request.gres, sizeof typed);
   free(t);
   return status;
 }

@@ -255,23 +255,16 @@ static int apply_network(struct work *w)
 static void look_elsewhere(struct work *w, int state_fd)
 {
   struct ft_question question = { .policy = &w->policy };
-  ft_request *request = &w->submission.request;
-  const ft_network *n = w->network;
-  char typed[sizeof request->gres];
+  const ft_request *request = &w->submission.request;
   struct ft_error err;
 
   ft_policy_resolve(&w->site, request->partition, request->account, user_of_policy(w), &w->policy);
   (void)find_evidence(w, state_fd, &question);
   if (question.estimate && question.estimate->runs < w->policy.min_runs && !question.network)
     question.estimate = NULL;
-  /* a partition without the slice that is going to be asked for would never start the job */
-  (void)ft_string_copy(request->gres, typed, sizeof typed);
-  if (n && !n->error[0] && strcmp(n->option, "gres") == 0)
-    (void)ft_string_copy(n->value, request->gres, sizeof request->gres);
   if (ft_elsewhere_apply(w->bridge, &w->options, state_fd, &w->site, w->collected.uid,
-                         question.estimate, &w->submission, &err) < 0)
+                         question.estimate, w->network, &w->submission, &err) < 0)
     ft_advise_failure(true, &err);
-  (void)ft_string_copy(typed, request->gres, sizeof request->gres);
 }
 
 static int decide(struct work *w, const struct ft_settings *settings, int state_fd)

@@ -246,6 +246,25 @@ void ft_attach_free(struct ft_attach *attach)
   *attach = (struct ft_attach){ 0 };
 }
 
+void ft_counter_sum_add(struct ft_counter_sum *sum, uint64_t value, uint64_t enabled,
+                        uint64_t running)
+{
+  sum->any = true;
+  sum->enabled += (double)enabled;
+  if (!running)
+    return;
+  sum->counted += (double)enabled;
+  /* perf_event_open(2), read_format */
+  sum->value += (double)value * ((double)enabled / (double)running);
+}
+
+double ft_counter_sum_whole(const struct ft_counter_sum *sum)
+{
+  if (!sum->any || sum->counted < 0.5 * sum->enabled)
+    return -1;
+  return sum->counted > 0 ? sum->value * (sum->enabled / sum->counted) : 0;
+}
+
 int ft_counter_add(ft_observation *out, const char *name, double value)
 {
   for (pb_size_t i = 0; i < out->counters_count; i++)

@@ -53,6 +53,23 @@ bool ft_attach_is_whole(const struct ft_attach *attach, double cpu_seconds);
 void ft_attach_free(struct ft_attach *attach);
 
 /*
+ * What an event counted over threads. Where there are more events than the processor has counters
+ * the kernel lets them take turns: VALUE is of RUNNING of the ENABLED nanoseconds of a thread.
+ */
+struct ft_counter_sum {
+  double value;            /* scaled to the time that each thread's was enabled */
+  double enabled, counted; /* nanoseconds of all threads; of those that had a turn */
+  bool any;
+};
+
+void ft_counter_sum_add(struct ft_counter_sum *sum, uint64_t value, uint64_t enabled,
+                        uint64_t running);
+
+/* The count of all threads, those without a turn being as the others; negative where these were
+ * fewer than half by their time, or no thread was read. */
+double ft_counter_sum_whole(const struct ft_counter_sum *sum);
+
+/*
  * Put a counter into OUT under NAME, adding to one of that name. Returns 0, -1
  * when OUT's list is full.
  */

@@ -246,29 +246,21 @@ static void perf_sample(struct ft_measure *measure, struct ft_tree *tree, void *
   perf_added(measure, tree, data);
 }
 
-/*
- * Event I over all threads, each scaled to the time that it should have been
- * counted (perf_event_open(2), read_format); negative when it never was.
- */
+/* Event I over all threads; negative where too little of it was counted. */
 static double total(const struct state *state, size_t i)
 {
-  double sum = -1;
+  struct ft_counter_sum sum = { 0 };
 
   for (size_t t = 0; t < state->count; t++) {
     struct {
       uint64_t value, enabled, running;
-    } read_out;
+    } one;
 
-    if (state->threads[t].fd[i] < 0 ||
-        read(state->threads[t].fd[i], &read_out, sizeof read_out) != (ssize_t)sizeof read_out)
-      continue;
-    if (read_out.enabled && !read_out.running)
-      continue;
-    sum = sum < 0 ? 0 : sum;
-    if (read_out.running)
-      sum += (double)read_out.value * ((double)read_out.enabled / (double)read_out.running);
+    if (state->threads[t].fd[i] >= 0 &&
+        read(state->threads[t].fd[i], &one, sizeof one) == (ssize_t)sizeof one)
+      ft_counter_sum_add(&sum, one.value, one.enabled, one.running);
   }
-  return sum;
+  return ft_counter_sum_whole(&sum);
 }
 
 /* What is read of /proc misses who ended between two samples: the higher of both is nearer. */

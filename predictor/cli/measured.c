@@ -11,6 +11,7 @@
 #include "predictor/cli/measured.h"
 #include "predictor/core/buf.h"
 #include "predictor/core/io.h"
+#include "predictor/core/units.h"
 #include "predictor/estimate/mig_gres.h"
 #include "predictor/online/gpus.h"
 #include "predictor/record/layout.h"
@@ -101,12 +102,25 @@ void ft_measured_refine(const struct ft_measured *m, const struct ft_gpu *gpu,
   ft_gpu_refine(memory, gpu, &device, m->has_model ? &m->model : NULL, m->hashes, m->hash_count);
 }
 
+/* What the operators leave open, with how much that can be where it has a bound. */
+static const char *left_open(const struct ft_gpu_memory *memory, char *out, size_t size)
+{
+  char most[32];
+
+  if (memory->complete)
+    return "";
+  if (memory->open_bytes <= 0)
+    return ", some sizes are not known: a lower bound";
+  (void)snprintf(out, size, ", some sizes are not known: up to %s more",
+                 ft_units_show_bytes((uint64_t)memory->open_bytes, most, sizeof most));
+  return out;
+}
+
 void ft_measured_evidence(const struct ft_measured *m, const struct ft_gpu *gpu,
                           const struct ft_gpu_memory *memory, char *out, size_t size)
 {
   const char *loops = memory->loop_bytes > 0 ? ", its loops counted: an upper bound" : "";
-  const char *sizes = memory->complete ? "" : ", some sizes are not known: a lower bound";
-  char runs[80] = "";
+  char runs[80] = "", sizes[96];
 
   if (memory->estimate.runs)
     (void)snprintf(runs, sizeof runs, ", %u run%s of it%s", memory->estimate.runs,
@@ -117,5 +131,6 @@ void ft_measured_evidence(const struct ft_measured *m, const struct ft_gpu *gpu,
                    m->run_count == 1 ? "" : "s");
   else if (gpu && !gpu->measured)
     (void)snprintf(runs, sizeof runs, ", no run on this GPU is known");
-  (void)snprintf(out, size, "by its operators%s%s%s", runs, loops, sizes);
+  (void)snprintf(out, size, "by its operators%s%s%s", runs, loops,
+                 left_open(memory, sizes, sizeof sizes));
 }

@@ -317,7 +317,7 @@ static int look_elsewhere(struct question *q, struct ft_error *err)
   q->by_network = ft_predict_network_take(&q->network, &q->policy, &question);
   q->estimate = question.estimate;
   if (ft_perf_find(&q->asked, q->state_fd, &q->site, q->user.uid, claimed(q) ? q->estimate : NULL,
-                   &q->submission, &q->perf, err) < 0)
+                   q->network.asked ? &q->network.said : NULL, &q->submission, &q->perf, err) < 0)
     return -1;
   if (!q->perf.choice.partitions[0])
     return 0;

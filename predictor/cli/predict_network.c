@@ -97,8 +97,10 @@ json_t *ft_predict_network_slice(const struct ft_predict_network *network)
   const struct ft_mig_profile *slice = &network->gpu.slice;
 
   return network->gpu.has_slice
-             ? json_pack("{s:s, s:s, s:o}", "gpu", slice->gpu, "profile", slice->name,
-                         "memory_bytes", ft_json_number(true, round(slice->memory_mib * MIB)))
+             ? json_pack("{s:s, s:s, s:o, s:f}", "gpu", slice->gpu, "profile", slice->name,
+                         "memory_bytes", ft_json_number(true, round(slice->memory_mib * MIB)),
+                         "p_oom",
+                         ft_estimate_exceeds(&network->gpu.estimate, slice->memory_mib * MIB))
              : json_null();
 }
 

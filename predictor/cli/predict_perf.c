@@ -6,6 +6,7 @@
 #include "predictor/cli/cli.h"
 #include "predictor/cli/predict_perf.h"
 #include "predictor/core/io.h"
+#include "predictor/decide/elsewhere_nodes.h"
 #include "predictor/core/text.h"
 #include "predictor/history/json.h"
 
@@ -17,8 +18,8 @@ bool ft_perf_is_choice(const char *text)
 }
 
 int ft_perf_find(const struct ft_asked *asked, int state_fd, const ft_site *site, uint32_t uid,
-                 const struct ft_estimate *memory, ft_submission *submission, struct ft_perf *perf,
-                 struct ft_error *err)
+                 const struct ft_estimate *memory, const ft_network *network,
+                 ft_submission *submission, struct ft_perf *perf, struct ft_error *err)
 {
   ft_request *request = &submission->request;
   const char *list = NULL, *look = NULL;
@@ -33,8 +34,16 @@ int ft_perf_find(const struct ft_asked *asked, int state_fd, const ft_site *site
   perf->table = asked->perf;
   perf->choice.partitions[0] = perf->choice.line[0] = '\0';
   perf->question = (struct ft_elsewhere_question){
-    .submission = submission, .evidence = &perf->evidence, .memory = memory, .now = ft_io_now()
+    .submission = submission,
+    .asked = { .gpus = asked->gpus,
+               .nodelist = asked->nodelist,
+               .reservation = asked->reservation,
+               .exclude = asked->exclude },
+    .evidence = &perf->evidence,
+    .memory = memory,
+    .now = ft_io_now()
   };
+  ft_elsewhere_take(network, &perf->question.asked, request);
   if (ft_elsewhere_find(state_fd, site, uid, submission, look, &perf->evidence, err) < 0)
     return -1;
   ft_elsewhere_look(&perf->question, &perf->elsewhere);
@@ -117,6 +126,7 @@ static json_t *answer(enum ft_suits suits)
 static json_t *row_of(const struct ft_perf *perf, const struct ft_elsewhere_row *row)
 {
   const ft_partition *p = &perf->evidence.partition[row->partition];
+  const char *doubt = ft_elsewhere_doubt(&perf->question, row->partition);
   json_t *object = speed(row->compared, row->speed, row->speed_p05, row->speed_p95, row->platform);
 
   if (!row->platform[0])
@@ -136,6 +146,7 @@ static json_t *row_of(const struct ft_perf *perf, const struct ft_elsewhere_row 
   (void)json_object_set_new(object, "idle_nodes", ft_json_number(p->has_idle_nodes, p->idle_nodes));
   (void)json_object_set_new(object, "idle_cpus", ft_json_number(p->has_idle_cpus, p->idle_cpus));
   (void)json_object_set_new(object, "restricted", json_boolean(p->restricted));
+  (void)json_object_set_new(object, "doubt", doubt ? json_string(doubt) : json_null());
   (void)json_object_set_new(object, "updated", ft_json_number(p->updated > 0, p->updated));
   return object;
 }

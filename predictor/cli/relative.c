@@ -412,6 +412,15 @@ int ft_command_relative(int argc, char **argv)
 
 /* ---- foretell train relative ---- */
 
+/* One group of rows, or learners that were named, leave no error that is known. */
+static bool was_held_out(const struct ft_ratios *ratios)
+{
+  for (size_t o = 0; o < ratios->outputs; o++)
+    if (ratios->count[o])
+      return true;
+  return false;
+}
+
 static int train(const struct options *o, const struct ft_relative_table *t)
 {
   struct ft_relative_settings settings;
@@ -429,12 +438,12 @@ static int train(const struct options *o, const struct ft_relative_table *t)
     status = ft_json_print(json_pack(
         "{s:o, s:s, s:i, s:o, s:o}", "platforms", names_json(m.platform, m.platforms), "from",
         m.platform[0], "rows", (int)m.ratios.rows, "learners", learners_json(&m.ratios),
-        "held_out_error", ft_json_number(!settings.ratios.untried, m.ratios.mixed)));
+        "held_out_error", ft_json_number(was_held_out(&m.ratios), m.ratios.mixed)));
   } else {
     status = FT_EXIT_DONE;
     printf("%s: from %s to %zu platforms, learnt from %zu rows", o->output, m.platform[0],
            m.platforms - 1, m.ratios.rows);
-    if (!settings.ratios.untried)
+    if (was_held_out(&m.ratios))
       printf("; typically within a factor of %.2f on rows held out", exp(m.ratios.mixed));
     printf("\n");
     for (int l = 0; l < FT_LEARNERS; l++)

@@ -14,6 +14,7 @@ struct drawing {
   const struct ft_relative_table *t;
   const struct ft_relative_trial *y;
   const char *names[FT_RELATIVE_PLATFORMS], *prefix;
+  char performance[96];  /* what it is relative to */
   double *x, *a, *b, *c; /* room for a number a cell */
 };
 
@@ -60,7 +61,7 @@ static struct ft_axis platforms_axis(const struct drawing *d)
 static int draw_distribution(struct drawing *d, struct ft_error *err)
 {
   size_t n = d->t->platforms, count = 0;
-  struct ft_axis x = platforms_axis(d), y = { .title = "Relative performance" };
+  struct ft_axis x = platforms_axis(d), y = { .title = d->performance };
   struct ft_chart *chart;
 
   for (size_t i = 0; i < d->y->rows * n; i++)
@@ -80,7 +81,7 @@ static int draw_distribution(struct drawing *d, struct ft_error *err)
 static int draw_vector(struct drawing *d, struct ft_error *err)
 {
   size_t n = d->t->platforms, rows = 0, which = 0, count = 0;
-  struct ft_axis x = platforms_axis(d), y = { .title = "Relative performance" };
+  struct ft_axis x = platforms_axis(d), y = { .title = d->performance };
   struct ft_chart *chart;
   char title[160];
 
@@ -308,6 +309,8 @@ int ft_relative_plot(const struct ft_relative_table *t, const struct ft_relative
   d.c = numbers + 3 * room;
   for (size_t p = 0; p < t->platforms; p++)
     d.names[p] = t->platform[p];
+  (void)snprintf(d.performance, sizeof d.performance, "Relative performance: times as fast as %s",
+                 t->platform[y->from]);
   if (draw_distribution(&d, err) == 0 && draw_vector(&d, err) == 0 && draw_order(&d, err) == 0 &&
       draw_error(&d, err) == 0)
     status = draw_roc(&d, err);

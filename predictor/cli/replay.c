@@ -107,6 +107,7 @@ static int read_file(struct task *task, const char *path)
                                     .fd =
                                         standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC),
                                     .peak_rss = strcmp(task->target, "peak_rss") == 0,
+                                    .failed_too = strcmp(task->protocol, "published") == 0,
                                     .no_input = task->no_input,
                                     .zone = task->zone,
                                     .progress = read_so_far,
@@ -224,7 +225,7 @@ static int tell(const struct task *task)
   if (task->options.published)
     printf(", mean of %u seeds", task->options.seeds);
   if (task->trace.passed_over)
-    printf("; %llu rows without an end, a peak or a run time passed over",
+    printf("; %llu rows without a good end, a peak or a run time passed over",
            (unsigned long long)task->trace.passed_over);
   printf("\n");
   return fflush(stdout) == 0
@@ -255,7 +256,10 @@ static int replay(struct task *task, int count, char **paths)
   if (status != FT_EXIT_DONE)
     return status;
   if (task->played == 0)
-    return ft_complain(task->name, FT_EXIT_USAGE, "no process has enough runs to be played");
+    return ft_complain(task->name, FT_EXIT_USAGE,
+                       "no process has enough runs to be played; %llu rows without a good end, a"
+                       " peak or a run time passed over",
+                       (unsigned long long)task->trace.passed_over);
   if (!task->json)
     return tell(task);
   return ft_json_print(

@@ -111,6 +111,24 @@ static bool read_resource(struct ft_text piece, struct resource *out)
   return !ft_text_left(&piece);
 }
 
+/* The GPUs that PIECE of OPTION's value asks for; false: it is about something else. */
+static bool read_gpus(enum ft_gpus option, struct ft_text piece, struct resource *out)
+{
+  struct ft_text kind, name;
+
+  *out = (struct resource){ .name = ft_text_from("gpu") };
+  kind = ft_gpus_piece(piece, &out->count);
+  name = kind;
+  if (ft_gpus_is_mixed(option)) {
+    if (!ft_text_until(&kind, ':', &name) || !ft_text_equals(name, "gpu"))
+      return false;
+  } else {
+    (void)ft_text_skip(&kind, "gpu:");
+  }
+  out->type = kind;
+  return !memchr(kind.at, ':', ft_text_left(&kind));
+}
+
 /* How many of ASKED a node has that lists LIST. */
 static uint64_t count_of(const struct resource *asked, const char *list)
 {
@@ -130,12 +148,51 @@ bool ft_gres_allows(const char *gres, const ft_node_kind *kind)
   struct ft_text rest = ft_text_from(gres), piece;
   struct resource asked;
 
-  /* the agent leaves out what finds no room */
-  if (strlen(kind->gres) > sizeof kind->gres / 2)
+  if (kind->gres_cut)
     return true;
   while (ft_text_until(&rest, ',', &piece))
     if (read_resource(piece, &asked) && !ft_text_equals(asked.name, "none") &&
         count_of(&asked, kind->gres) < asked.count)
       return false;
+  return true;
+}
+
+bool ft_gpus_allow(const struct ft_gpus_asked *asked, uint64_t tasks, const ft_node_kind *kind)
+{
+  for (enum ft_gpus i = 0; i < FT_GPUS_OPTIONS && !kind->gres_cut; i++) {
+    struct ft_text rest = ft_text_from(asked->value[i]), piece;
+    uint64_t times = i == FT_GPUS_TASK || i == FT_GPUS_TRES ? tasks : 1;
+    struct resource one;
+
+    /* what the whole job gets may be on several nodes, and what --gres has is asked elsewhere */
+    while (i != FT_GPUS_JOB && i != FT_GPUS_GRES && ft_text_until(&rest, ',', &piece))
+      if (read_gpus(i, piece, &one) && count_of(&one, kind->gres) < times * one.count)
+        return false;
+  }
+  return true;
+}
+
+bool ft_gpus_suffice(const struct ft_gpus_asked *asked, const ft_partition *partition,
+                     const char *constraint)
+{
+  struct ft_text rest = ft_text_from(asked->value[FT_GPUS_JOB]), piece;
+  struct resource one;
+
+  while (ft_text_until(&rest, ',', &piece)) {
+    uint64_t count = 0;
+
+    if (!read_gpus(FT_GPUS_JOB, piece, &one))
+      continue;
+    for (size_t i = 0; i < partition->nodes_count; i++) {
+      const ft_node_kind *kind = &partition->nodes[i];
+
+      if (kind->gres_cut)
+        return true;
+      if (ft_constraint_allows(constraint, kind))
+        count += kind->count * count_of(&one, kind->gres);
+    }
+    if (count < one.count)
+      return false;
+  }
   return true;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which nodes --constraint and --gres leave. */
+/* Which nodes --constraint, --gres and the options about GPUs leave. */
 #ifndef FT_DECIDE_CONSTRAINT_H
 #define FT_DECIDE_CONSTRAINT_H
 
 #include <stdbool.h>
 
 #include "predictor/core/text.h"
+#include "predictor/decide/gpus.h"
 #include "predictor/record/record.h"
 
 /*
@@ -23,9 +24,18 @@ struct ft_text ft_gres_typed(struct ft_text piece);
 
 /*
  * Whether a node of KIND may have the generic resources that GRES, as typed, asks for on a node:
- * "gpu", "gpu:2", "gpu:a100:1,shard:4". Yes also of what cannot be read, and where there may be
+ * "gpu", "gpu:2", "gpu:a100:1,shard:4". Yes also of what cannot be read, and where there are
  * more of them than the kind's list has room for.
  */
 bool ft_gres_allows(const char *gres, const ft_node_kind *kind);
+
+/*
+ * Likewise of the GPUs that the options about them, but for --gres, ask for on a node of KIND, on
+ * which run TASKS tasks; and whether the nodes of PARTITION that have what CONSTRAINT asks for have
+ * together as many as the whole job asks for, where it lists all of its kinds of nodes.
+ */
+bool ft_gpus_allow(const struct ft_gpus_asked *asked, uint64_t tasks, const ft_node_kind *kind);
+bool ft_gpus_suffice(const struct ft_gpus_asked *asked, const ft_partition *partition,
+                     const char *constraint);
 
 #endif

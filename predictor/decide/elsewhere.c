@@ -7,6 +7,7 @@
 #include "predictor/core/text.h"
 #include "predictor/decide/constraint.h"
 #include "predictor/decide/elsewhere.h"
+#include "predictor/decide/elsewhere_nodes.h"
 #include "predictor/decide/plan.h"
 
 /* As in ft_decide: a chance above which something is told. */
@@ -16,88 +17,7 @@
 
 #define SECONDS_PER_HOUR 3600.0
 
-/* ---- what the job is ---- */
-
-/* How many tasks it has at least. */
-static double tasks_of(const ft_request *r)
-{
-  double nodes = r->nodes ? r->nodes : 1;
-
-  if (r->tasks)
-    return r->tasks;
-  return r->tasks_per_node ? nodes * r->tasks_per_node : nodes;
-}
-
-static double cpus_of(const ft_request *r)
-{
-  return tasks_of(r) * (r->cpus_per_task ? r->cpus_per_task : 1);
-}
-
-/* How many nodes of CPUS (0: not known) CPUs it takes. */
-static double nodes_of(const ft_request *r, double cpus)
-{
-  double nodes = r->nodes ? r->nodes : 1, per_task = r->cpus_per_task ? r->cpus_per_task : 1;
-  double fit = floor(cpus / per_task);
-
-  if (r->tasks_per_node)
-    nodes = fmax(nodes, ceil(tasks_of(r) / r->tasks_per_node));
-  if (fit >= 1)
-    nodes = fmax(nodes, ceil(tasks_of(r) / fit));
-  return nodes;
-}
-
 /* ---- a row ---- */
-
-/* What is known of a partition's nodes of one platform. */
-struct nodes {
-  uint64_t memory_bytes; /* of the largest that has CPUs enough */
-  uint32_t most_cpus, idle_nodes, idle_cpus;
-  uint32_t most_idle; /* CPUs on one node, as far as it is known */
-  bool gpus, gres, idle_known;
-  bool up; /* one of them is, or it is not known */
-};
-
-/* Whether all nodes of KIND were down or drained when that was seen. */
-static bool all_down(const ft_node_kind *kind)
-{
-  return kind->has_down_nodes && kind->down_nodes >= kind->count;
-}
-
-/* Whether nodes of KIND are of PLATFORM and the job may come onto them. */
-static bool of_row(const ft_node_kind *kind, const char *platform, const ft_request *r)
-{
-  return strcmp(kind->platform, platform) == 0 && ft_constraint_allows(r->constraint, kind);
-}
-
-static struct nodes nodes_of_row(const ft_partition *p, const char *platform, const ft_request *r)
-{
-  uint32_t needed = r->cpus_per_task ? r->cpus_per_task : 1;
-  struct nodes n = { 0 };
-
-  for (size_t i = 0; i < p->nodes_count; i++)
-    n.up |= of_row(&p->nodes[i], platform, r) && !all_down(&p->nodes[i]);
-  for (size_t i = 0; i < p->nodes_count; i++) {
-    const ft_node_kind *kind = &p->nodes[i];
-
-    /* beside nodes that are up those that are down have nothing to offer */
-    if (!of_row(kind, platform, r) || (n.up && all_down(kind)))
-      continue;
-    if (kind->cpus > n.most_cpus)
-      n.most_cpus = kind->cpus;
-    if (kind->mem_bytes > n.memory_bytes && (kind->cpus >= needed || !kind->cpus))
-      n.memory_bytes = kind->mem_bytes;
-    n.idle_known |= kind->has_idle_nodes && kind->has_idle_cpus;
-    n.idle_nodes += kind->idle_nodes;
-    n.idle_cpus += kind->idle_cpus;
-    if (!kind->has_most_idle_cpus)
-      n.most_idle = UINT32_MAX;
-    else if (kind->most_idle_cpus > n.most_idle)
-      n.most_idle = kind->most_idle_cpus;
-    n.gpus |= strncmp(kind->gres, "gpu", 3) == 0 || strstr(kind->gres, ",gpu");
-    n.gres |= ft_gres_allows(r->gres, kind);
-  }
-  return n;
-}
 
 static enum ft_suits suits(const struct ft_estimate *estimate, double limit)
 {
@@ -126,7 +46,7 @@ static double asked_bytes(const ft_request *r, double cpus)
 }
 
 static void fill_memory(const struct ft_elsewhere_question *q, const ft_partition *p,
-                        const struct nodes *n, struct ft_elsewhere_row *row)
+                        const struct ft_row_nodes *n, struct ft_elsewhere_row *row)
 {
   const ft_request *r = &q->submission->request;
   double cpus = (double)ft_plan_cpus_on_node(r, n->most_cpus);
@@ -143,24 +63,19 @@ static void fill_memory(const struct ft_elsewhere_question *q, const ft_partitio
     row->memory = FT_SUITS_NOT;
 }
 
-/* CPUs that some node must have. */
-static double cpus_on_one(const ft_request *r)
-{
-  return (double)(r->cpus_per_task ? r->cpus_per_task : 1) *
-         (r->tasks_per_node ? r->tasks_per_node : 1);
-}
-
-/* Whether it could begin at once, as far as CPUs and nodes tell: of GPUs only those of an idle node
- * are known to be free. */
+/* Whether it could begin at once, as far as CPUs and nodes tell: of generic resources only those of
+ * an idle node are known to be free. */
 static void fill_free(const struct ft_elsewhere_question *q, const ft_partition *p,
-                      const struct nodes *n, struct ft_elsewhere_row *row)
+                      const struct ft_row_nodes *n, struct ft_elsewhere_row *row)
 {
   const ft_request *r = &q->submission->request;
-  bool nodes = n->idle_nodes >= nodes_of(r, n->most_cpus);
-  bool cpus = n->idle_cpus >= cpus_of(r) && n->most_idle >= cpus_on_one(r);
+  bool nodes = n->idle_nodes >= ft_elsewhere_nodes_of(r, n->most_cpus);
+  bool cpus = n->idle_cpus >= ft_elsewhere_cpus_of(r) && n->most_idle >= ft_elsewhere_cpus_on_one(r);
 
   row->free = r->exclusive || p->exclusive ? nodes : cpus;
-  row->free_known = n->idle_known && p->updated > 0 && (!row->free || !r->gpus_per_node || nodes);
+  row->free_known =
+      n->idle_known && p->updated > 0 &&
+      (!row->free || (!q->asked.exclude && (nodes || (!r->gpus_per_node && !r->gres[0]))));
 }
 
 static void fill_time(const struct ft_elsewhere_question *q, const ft_partition *p,
@@ -181,11 +96,11 @@ static void fill_time(const struct ft_elsewhere_question *q, const ft_partition 
 }
 
 static void fill_price(const struct ft_elsewhere_question *q, const ft_partition *p,
-                       const struct nodes *n, struct ft_elsewhere_row *row)
+                       const struct ft_row_nodes *n, struct ft_elsewhere_row *row)
 {
   const ft_request *r = &q->submission->request;
   const ft_platforms *all = &q->evidence->platforms;
-  double nodes = nodes_of(r, n->most_cpus), units = 0;
+  double nodes = ft_elsewhere_nodes_of(r, n->most_cpus), units = 0;
   size_t i = 0;
 
   row->price_each = row->price = -1;
@@ -195,7 +110,7 @@ static void fill_price(const struct ft_elsewhere_question *q, const ft_partition
     return;
   switch (all->platforms[i].price_unit) {
   case FT_PRICE_CPU:
-    units = r->exclusive || p->exclusive ? nodes * n->most_cpus : cpus_of(r);
+    units = r->exclusive || p->exclusive ? nodes * n->most_cpus : ft_elsewhere_cpus_of(r);
     break;
   case FT_PRICE_NODE:
     units = nodes;
@@ -221,28 +136,11 @@ static const struct ft_runtime_place *find_place(const struct ft_elsewhere *e, c
   return NULL;
 }
 
-/* For what reason other than memory and time a job cannot run on the nodes N; NULL: none. */
-static const char *obstacle(const ft_partition *p, const struct nodes *n, const ft_request *r)
-{
-  if (p->closed)
-    return "it starts no jobs now";
-  if (n->most_cpus && r->cpus_per_task > n->most_cpus)
-    return "too few CPUs";
-  if (p->most_nodes && r->nodes > p->most_nodes)
-    return "too few nodes";
-  if (r->gpus_per_node && p->nodes_count && !n->gpus)
-    return "no GPUs";
-  if (n->most_cpus && !n->gres)
-    return "no node has what --gres asks for";
-  return n->most_cpus && !n->up ? "all its nodes are down or drained" : NULL;
-}
-
 static void add_row(const struct ft_elsewhere_question *q, size_t partition, const char *platform,
                     struct ft_elsewhere *out)
 {
   const ft_partition *p = &q->evidence->partition[partition];
-  const ft_request *r = &q->submission->request;
-  struct nodes n = nodes_of_row(p, platform, r);
+  struct ft_row_nodes n = ft_elsewhere_nodes(q, p, platform);
   struct ft_elsewhere_row *row = &out->row[out->count];
 
   if (out->count == FT_ELSEWHERE_ROWS)
@@ -255,7 +153,9 @@ static void add_row(const struct ft_elsewhere_question *q, size_t partition, con
   fill_free(q, p, &n, row);
   fill_time(q, p, row);
   fill_price(q, p, &n, row);
-  row->obstacle = obstacle(p, &n, r);
+  row->obstacle = q->evidence->access[partition].may == FT_MAY_NOT
+                      ? q->evidence->access[partition].why
+                      : ft_elsewhere_obstacle(q, p, &n);
   row->suits = !row->obstacle && row->memory != FT_SUITS_NOT && row->time != FT_SUITS_NOT;
 }
 

@@ -11,6 +11,8 @@
 #include <stddef.h>
 
 #include "predictor/core/error.h"
+#include "predictor/decide/access.h"
+#include "predictor/decide/gpus.h"
 #include "predictor/estimate/runtime.h"
 #include "predictor/record/record.h"
 
@@ -19,11 +21,12 @@
 /* One for each platform of each partition; what is beyond is left out. */
 #define FT_ELSEWHERE_ROWS 128
 
-/* What the state folder knows that is needed here; 350 KiB. */
+/* What the state folder knows that is needed here; 600 KiB. */
 struct ft_elsewhere_evidence {
   ft_performance performance; /* of the app, without history; runs 0: none is known */
   ft_platforms platforms;
   ft_partition partition[FT_ELSEWHERE_PARTITIONS];
+  struct ft_access access[FT_ELSEWHERE_PARTITIONS]; /* the user's to each of them */
   size_t partition_count;
   size_t home; /* which of them the job goes to; partition_count: none */
 };
@@ -31,15 +34,29 @@ struct ft_elsewhere_evidence {
 /*
  * Read what the state folder STATE_FD knows for user UID's SUBMISSION: the partitions that LIST
  * (commas between) names and the one the job goes to, or where LIST is empty all of them, as far as
- * there is room. A partition that is not known is left out. Returns 0; -1 with ERR where something
+ * there is room; one that is hidden must be named. A partition that is not known is left out. Returns 0; -1 with ERR where something
  * is there and cannot be read.
  */
 int ft_elsewhere_find(int state_fd, const ft_site *site, uint32_t uid,
                       const ft_submission *submission, const char *list,
                       struct ft_elsewhere_evidence *out, struct ft_error *err);
 
+/* What else was asked of nodes, as it was typed; NULL: nothing. */
+struct ft_elsewhere_asked {
+  struct ft_gpus_asked gpus;
+  const char *nodelist, *nodefile, *reservation, *exclude;
+};
+
+/* NETWORK (NULL: nothing) is going to set one of these, or the REQUEST's gres: as if it were so. */
+void ft_elsewhere_take(const ft_network *network, struct ft_elsewhere_asked *asked,
+                       ft_request *request);
+
+/* The option that ties the job to nodes which are not known here; NULL: none does. */
+const char *ft_elsewhere_tie(const struct ft_elsewhere_asked *asked);
+
 struct ft_elsewhere_question {
   const ft_submission *submission;
+  struct ft_elsewhere_asked asked;
   const struct ft_elsewhere_evidence *evidence;
   const struct ft_estimate *memory; /* of one node; NULL: not known */
   double now;                       /* UTC */
@@ -116,7 +133,8 @@ struct ft_elsewhere_choice {
  * Choose for WISH among LIST, or where that is NULL among those that --partition lists. MAY_CHANGE:
  * a single partition that was typed may be changed for one of LIST. Of the partitions where the job
  * may go now, those are dropped that are worse than the best by more than 5 %, with a probability
- * of 90 %; where none is left it goes to the best. Nothing that is not known is dropped.
+ * of 90 %; where none is left it goes to the best. Nothing that is not known is dropped, and nothing
+ * for a partition of which it is not known whether the user may use it.
  */
 void ft_elsewhere_choose(const struct ft_elsewhere_question *question,
                          const struct ft_elsewhere *elsewhere, enum ft_wish wish, const char *list,

@@ -9,7 +9,7 @@
 
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
-#include "predictor/decide/elsewhere.h"
+#include "predictor/decide/elsewhere_nodes.h"
 
 /* A job is not moved for less than this, nor with less than this many standard deviations between:
  * the 90 % quantile of a normal distribution. */
@@ -33,6 +33,7 @@ struct choice {
   struct named now[NAMES]; /* where the job may go as it is */
   size_t now_count;
   struct named best;
+  struct named shut; /* one that would be as good, but perhaps not for this user */
   struct ft_elsewhere_choice *out;
 };
 
@@ -109,11 +110,17 @@ static void find_best(struct choice *c, const char *list)
   struct ft_text rest = ft_text_from(list), name;
 
   while (ft_text_until(&rest, ',', &name)) {
-    struct named n = look_up(c, name);
+    struct named n = look_up(c, name), *to;
 
-    if (n.row && !n.unfit && (!c->best.row || value_of(c, &n) < value_of(c, &c->best)))
-      c->best = n;
+    if (!n.row || n.unfit)
+      continue;
+    /* a job that goes where its user may not is refused, or waits for ever */
+    to = ft_elsewhere_doubt(c->q, n.at) ? &c->shut : &c->best;
+    if (!to->row || value_of(c, &n) < value_of(c, to))
+      *to = n;
   }
+  if (c->best.row && c->shut.row && value_of(c, &c->best) <= value_of(c, &c->shut))
+    c->shut.row = NULL;
 }
 
 static void gather_now(struct choice *c, const char *list)
@@ -165,6 +172,14 @@ static void say_against(struct choice *c, const struct named *n)
     say(c, "; %.2f of what %.*s costs", 1 / ratio, width(n->name), n->name.at);
   else
     say(c, "; %.*g times as fast as %.*s", ratio < 9.95 ? 2 : 3, ratio, width(n->name), n->name.at);
+}
+
+/* Why the one that would be as good does not count. */
+static void say_shut(struct choice *c)
+{
+  if (c->shut.row)
+    say(c, "%.*s, %s, is left out", width(c->shut.name), c->shut.name.at,
+        ft_elsewhere_doubt(c->q, c->shut.at));
 }
 
 /* What there is to know is not known. */
@@ -254,7 +269,9 @@ static void say_none(struct choice *c, const char *list)
     if (!n.unfit)
       break;
   }
-  if (n.unfit)
+  if (c->shut.row)
+    say_shut(c);
+  else if (n.unfit)
     say(c, "it fits into none of %s", list);
   else
     say_unknown(c, &n);
@@ -288,6 +305,10 @@ void ft_elsewhere_choose(const struct ft_elsewhere_question *question,
   }
   if (!list)
     list = typed;
+  if (ft_elsewhere_tie(&question->asked)) {
+    say(&c, "%s says where it goes; --partition stays", ft_elsewhere_tie(&question->asked));
+    return;
+  }
   find_best(&c, list);
   if (!c.best.row) {
     say_none(&c, list);
@@ -299,4 +320,8 @@ void ft_elsewhere_choose(const struct ft_elsewhere_question *question,
            ft_text_lists(ft_text_from(list), v->partition[v->home].name))
     gather_now(&c, v->partition[v->home].name);
   choose(&c);
+  if (c.shut.row) {
+    say(&c, "; ");
+    say_shut(&c);
+  }
 }

@@ -63,7 +63,7 @@ static void add_all(int state_fd, struct ft_elsewhere_evidence *out)
     ft_partition *one = &out->partition[out->partition_count];
 
     if (entry->d_name[0] != '.' &&
-        ft_record_read(FT_RECORD_PARTITION, fd, entry->d_name, one, NULL) == 0 &&
+        ft_record_read(FT_RECORD_PARTITION, fd, entry->d_name, one, NULL) == 0 && !one->hidden &&
         find_partition(out, ft_text_from(one->name)) == out->partition_count)
       out->partition_count++;
   }
@@ -88,6 +88,8 @@ int ft_elsewhere_find(int state_fd, const ft_site *site, uint32_t uid,
     add_all(state_fd, out);
   if (out->home == FT_ELSEWHERE_PARTITIONS)
     out->home = out->partition_count;
+  for (size_t i = 0; i < out->partition_count; i++)
+    out->access[i] = ft_access_of(&out->partition[i], &submission->request, uid);
   if (ft_layout_read_platforms(state_fd, &out->platforms, err) < 0)
     return -1;
   if (ft_layout_read_performance(state_fd, uid, submission->app, &out->performance, err) == 0)

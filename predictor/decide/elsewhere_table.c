@@ -10,7 +10,7 @@
 
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
-#include "predictor/decide/elsewhere.h"
+#include "predictor/decide/elsewhere_nodes.h"
 
 enum { COLUMNS = 8, CELL = 64, NAME = 24, LINE = COLUMNS * (CELL + 2) };
 
@@ -95,7 +95,7 @@ static void show_free(const struct ft_elsewhere_question *q, const struct ft_els
                    ft_units_show_seconds(round(fmax(age, 0)), ago, sizeof ago));
 }
 
-/* What speaks against it; "" where nothing does. */
+/* What speaks against it; NULL: nothing does. */
 static const char *objection(const struct ft_elsewhere_question *q,
                              const struct ft_elsewhere_row *row)
 {
@@ -106,7 +106,7 @@ static const char *objection(const struct ft_elsewhere_question *q,
                                                          : "not within its time limit";
   if (row->time == FT_SUITS_HARDLY)
     return "may pass the time limit";
-  return q->evidence->partition[row->partition].restricted ? "not open to all" : "";
+  return ft_elsewhere_doubt(q, row->partition);
 }
 
 static void fill(const struct ft_elsewhere_question *q, const struct ft_elsewhere_row *row,
@@ -131,7 +131,7 @@ static void fill(const struct ft_elsewhere_question *q, const struct ft_elsewher
   if (row->memory_bytes)
     show_memory(row, cell[MEMORY], CELL);
   show_free(q, row, cell[FREE], CELL);
-  if (against[0])
+  if (against)
     (void)snprintf(cell[FREE] + strlen(cell[FREE]), CELL - strlen(cell[FREE]), "; %s", against);
 }
 
@@ -191,19 +191,27 @@ static const char *name_of(const struct ft_elsewhere_question *q, size_t partiti
   return q->evidence->partition[partition].name;
 }
 
-/* To be said behind the name of one that is best. */
-static const char *limits_of(const struct ft_elsewhere_question *q, size_t partition)
+/* Say behind the name of one that is best what speaks against it. */
+static const char *limits_of(const struct ft_elsewhere_question *q, size_t partition, char *out,
+                             size_t size)
 {
-  return q->evidence->partition[partition].restricted ? ", not open to all" : "";
+  const char *why = ft_elsewhere_doubt(q, partition);
+
+  (void)snprintf(out, size, "%s%s", why ? ", " : "", why ? why : "");
+  return out;
 }
 
 static void say_best(const struct ft_elsewhere_question *q, const struct ft_elsewhere *e,
                      void (*say)(const char *, void *), void *data)
 {
-  char text[256] = "", price[64];
+  char text[384] = "", price[64], limits[64];
   size_t used = 0;
   bool compared = false;
 
+  if (ft_elsewhere_tie(&q->asked)) {
+    say_line(say, data, "%s says where it goes", ft_elsewhere_tie(&q->asked));
+    return;
+  }
   for (size_t i = 0; i < e->count; i++)
     compared |= e->row[i].compared;
   if (compared)
@@ -211,13 +219,13 @@ static void say_best(const struct ft_elsewhere_question *q, const struct ft_else
                             name_of(q, q->evidence->home));
   if (e->fastest < FT_ELSEWHERE_PARTITIONS)
     used += (size_t)snprintf(text + used, sizeof text - used, "%sfastest: %s%s", used ? "; " : "",
-                             name_of(q, e->fastest), limits_of(q, e->fastest));
+                             name_of(q, e->fastest), limits_of(q, e->fastest, limits, sizeof limits));
   else
     used += (size_t)snprintf(text + used, sizeof text - used,
                              "%snowhere does it fit where its run time is known", used ? "; " : "");
   if (e->cheapest < FT_ELSEWHERE_PARTITIONS)
     (void)snprintf(text + used, sizeof text - used, "; cheapest: %s%s (%s%s)",
-                   name_of(q, e->cheapest), limits_of(q, e->cheapest),
+                   name_of(q, e->cheapest), limits_of(q, e->cheapest, limits, sizeof limits),
                    ft_elsewhere_show_price(q, ft_elsewhere_worst(e, e->cheapest, true)->price,
                                            price, sizeof price),
                    q->submission->request.array_tasks > 1 ? " an element" : "");

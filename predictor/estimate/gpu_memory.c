@@ -39,14 +39,11 @@ const struct ft_gpu_constants ft_gpu_constants = {
   .workspace = { { 0.0625, 0.0625, 0.0625, 0.5, 0.375 },
                  { 1.125, 0.5, 1, 1.25, 0.375 },
                  { 1, 0.5, 1, 1.25, 0 } },
+  /* copies cost memory traffic, which trials see and a rule for tiles of 128 channels does not
+   * (tests/bench/gpumemnet, tests/bench/training_memory) */
+  .copied_by_trial = 512,
+  .copied_by_rule = 128,
 };
-
-/*
- * ft_schedule_options.copied_channels where cuDNN picks by rule and where by its trials: copies
- * cost memory traffic, which trials see and a rule for tiles of 128 channels does not
- * (tests/bench/gpumemnet, tests/bench/training_memory).
- */
-enum { COPIED_BY_RULE = 128, COPIED_BY_TRIAL = 512 };
 
 /*
  * Of what it can be played in so much more is needed in truth: with it under 2 % of the runs that
@@ -327,6 +324,7 @@ static int least(const struct ft_schedule *schedule, const struct ft_gpu_run *ru
 void ft_gpu_memory_spread(struct ft_gpu_memory *memory, double narrow, double more)
 {
   unsigned runs = memory->estimate.runs;
+  double open = memory->open_bytes > 0 ? (double)memory->open_bytes : 0;
 
   memory->need = memory->estimate = (struct ft_estimate){ .method = "graph", .runs = runs };
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++) {
@@ -335,6 +333,11 @@ void ft_gpu_memory_spread(struct ft_gpu_memory *memory, double narrow, double mo
     outward *= abs(i - MIDDLE) == 1 ? 0.5 : 1;
     memory->estimate.quantile[i] = memory->bytes * exp(narrow * spread[i] + outward);
     memory->need.quantile[i] = memory->bytes * exp(narrow * need_spread[i] + outward);
+    /* anything between none of it and all is as likely */
+    if (i > MIDDLE) {
+      memory->estimate.quantile[i] += (2 * ft_estimate_levels[i] - 1) * open;
+      memory->need.quantile[i] += (2 * ft_estimate_levels[i] - 1) * open;
+    }
   }
 }
 
@@ -417,9 +420,7 @@ int ft_gpu_memory(struct ft_graph *graph, const struct ft_gpu *gpu, const struct
                                          .keep_gradients = run->accumulate > 1,
                                          .offload = run->offload,
                                          .precision = run->precision,
-                                         .segments = run->checkpoints,
-                                         .copied_channels =
-                                             run->no_trials ? COPIED_BY_RULE : COPIED_BY_TRIAL };
+                                         .segments = run->checkpoints };
   const struct ft_gpu_constants *constants = run->constants ? run->constants : &ft_gpu_constants;
   struct ft_schedule schedule;
   struct ft_analysis analysis;
@@ -430,6 +431,7 @@ int ft_gpu_memory(struct ft_graph *graph, const struct ft_gpu *gpu, const struct
   *memory = (struct ft_gpu_memory){ .complete = false };
   memcpy(options.workspace, gpu && gpu->host ? host_workspace : constants->workspace,
          sizeof options.workspace);
+  options.copied_channels = run->no_trials ? constants->copied_by_rule : constants->copied_by_trial;
   if (ft_graph_analyse(graph, &run->sizes, &analysis, err) < 0)
     return -1;
   options.batch = analysis.scaled ? run->sizes.batch : 1;
@@ -438,6 +440,8 @@ int ft_gpu_memory(struct ft_graph *graph, const struct ft_gpu *gpu, const struct
   if (schedule.peak_bytes > FT_GRAPH_ELEMENTS)
     return ft_error_set(err, "%s: needs more memory than any machine has", graph->file);
   memory->complete = analysis.memory.complete;
+  /* kept for the backward pass, and as much of gradients */
+  memory->open_bytes = ft_times(run->training ? 8 : 4, analysis.cost.open_at_most);
   memory->loop_bytes = run->training ? ft_times(options.batch, analysis.memory.loop_bytes) : 0;
   fill_parts(memory, run, &schedule);
   if (gpu && gpu->host)

@@ -29,6 +29,8 @@ struct ft_gpu_constants {
   double context_mib;               /* as of a GPU that has none of its own */
   double fed;                       /* batches that are on the device at once */
   struct ft_workspace workspace[3]; /* of cuDNN: forward, gradient of the input, of the weight */
+  /* ft_schedule_options.copied_channels where cuDNN picks by its trials and where by rule */
+  int64_t copied_by_trial, copied_by_rule;
 };
 
 extern const struct ft_gpu_constants ft_gpu_constants;
@@ -74,6 +76,7 @@ struct ft_gpu_memory {
   int64_t cached_bytes;     /* what the allocator holds beyond what is requested at once */
   int64_t loop_bytes;       /* of those at most what the turns of counted loops keep */
   bool complete;            /* every tensor's size is known: else lower bounds */
+  int64_t open_bytes;       /* and what is not known takes at most so much more; -1: no bound */
 };
 
 /*
@@ -85,7 +88,7 @@ int ft_gpu_memory(struct ft_graph *graph, const struct ft_gpu *gpu, const struct
 
 /*
  * Give MEMORY the quantiles around its middle: as wide as families that took no part lie, times
- * NARROW, and by MORE of a logarithm wider on either side.
+ * NARROW, and by MORE of a logarithm wider on either side; above the middle by open_bytes too.
  */
 void ft_gpu_memory_spread(struct ft_gpu_memory *memory, double narrow, double more);
 

@@ -35,7 +35,7 @@ size_t ft_relative_source(const struct ft_relative_table *t, const char *name, s
   if (best == SIZE_MAX && name)
     ft_error_set(err, "no times on \"%s\": expected a column time:%s", name, name);
   else if (best == SIZE_MAX)
-    ft_error_set(err, "no times: expected columns named time:PLATFORM");
+    ft_error_set(err, "no times: expected columns named time:PLATFORM with numbers above 0");
   return best;
 }
 

@@ -10,6 +10,7 @@ static void scale_cost(struct ft_cost *cost, int64_t batch)
   cost->activations = ft_times(cost->activations, batch);
   cost->macs_at_most = ft_times(cost->macs_at_most, batch);
   cost->activations_at_most = ft_times(cost->activations_at_most, batch);
+  cost->open_at_most = ft_times(cost->open_at_most, batch);
   for (size_t i = 0; i < cost->layer_count; i++) {
     struct ft_layer *l = &cost->layers[i];
 
@@ -32,19 +33,34 @@ static void scale_memory(struct ft_memory *memory, int64_t batch)
   }
 }
 
+/*
+ * Whether the file says a batch of 1 of its first input that has more than one dimension: an
+ * exporter writes that of its example.
+ */
+static bool has_one_sample(const struct ft_graph *graph)
+{
+  for (uint32_t i = 0; i < graph->block.input_count; i++) {
+    const struct ft_tensor *t = &graph->tensors[graph->block.inputs[i]];
+
+    if (t->rank > 1)
+      return t->declared && t->declared->rank == t->rank && t->declared->dims[0] == 1 &&
+             t->dims[0] == 1;
+  }
+  return false;
+}
+
 int ft_graph_analyse(struct ft_graph *graph, const struct ft_graph_sizes *sizes,
                      struct ft_analysis *analysis, struct ft_error *err)
 {
   struct ft_graph_sizes one = { .batch = 1, .input = sizes->input };
   struct ft_error second;
+  bool inferred = ft_graph_infer(graph, sizes, err) == 0;
 
-  analysis->scaled = false;
-  if (ft_graph_infer(graph, sizes, err) < 0) {
-    if (sizes->batch <= 1 || sizes->batch > FT_GRAPH_DIMENSION ||
-        ft_graph_infer(graph, &one, &second) < 0)
-      return -1;
-    analysis->scaled = true;
-  }
+  if (!inferred && (sizes->batch <= 1 || sizes->batch > FT_GRAPH_DIMENSION))
+    return -1;
+  analysis->scaled = !inferred || (sizes->batch > 1 && has_one_sample(graph));
+  if (analysis->scaled && ft_graph_infer(graph, &one, &second) < 0)
+    return inferred ? ft_error_set(err, "%s", second.text) : -1;
   if (ft_graph_cost(graph, &analysis->cost, err) < 0 ||
       ft_graph_memory(graph, &analysis->cost, &analysis->memory, err) < 0)
     return -1;

@@ -13,9 +13,9 @@ struct ft_analysis {
 };
 
 /*
- * Infer, count and follow GRAPH. Where a batch leads to a contradiction and 1
- * does not, the figures of 1 are multiplied; shapes are then those of 1. What ANALYSIS
- * points to lives until the next call or ft_graph_free. Returns 0; -1 with ERR.
+ * Infer, count and follow GRAPH. Where the file says 1 where the batch stands, or a batch leads to a
+ * contradiction and 1 does not, the figures of 1 are multiplied; shapes are then those of 1. What
+ * ANALYSIS points to lives until the next call or ft_graph_free. Returns 0; -1 with ERR.
  */
 int ft_graph_analyse(struct ft_graph *graph, const struct ft_graph_sizes *sizes,
                      struct ft_analysis *analysis, struct ft_error *err);

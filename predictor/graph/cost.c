@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "predictor/core/buf.h"
+#include "predictor/graph/bound.h"
 #include "predictor/graph/cost.h"
 #include "predictor/graph/einsum.h"
 #include "predictor/graph/fuse.h"
@@ -16,6 +17,8 @@ struct count {
   uint8_t *role;   /* of each tensor */
   bool *learnt;    /* of each tensor */
   uint8_t *packed; /* of each tensor; see ft_cost */
+  int64_t *most;   /* of each tensor; see bound.h */
+  int64_t kept;    /* by unknown operators, at most */
   size_t layer_room, unknown_room;
 };
 
@@ -306,22 +309,6 @@ static int64_t macs_of(const struct count *c, const struct ft_operator *op)
 
 /* ---- layers ---- */
 
-/* The largest of the operator's inputs, in elements; -1 where one is not known. */
-static int64_t largest_input(const struct count *c, const struct ft_operator *op)
-{
-  int64_t largest = 0;
-
-  for (uint32_t i = 0; i < op->input_count; i++) {
-    const struct ft_tensor *x = input(c, op, i);
-    int64_t elements = x ? ft_tensor_elements(x) : 0;
-
-    if (elements < 0)
-      return -1;
-    largest = elements > largest ? elements : largest;
-  }
-  return largest;
-}
-
 /* Activation functions are computed in their input's place, as is dropout. */
 static bool in_place(const struct ft_operator *op)
 {
@@ -347,9 +334,8 @@ static int64_t activations_of(const struct count *c, const struct ft_operator *o
 }
 
 /*
- * Bounds of what is not known. A result whose size cannot be told is held to be
- * no larger than the operator's largest input; an unknown operator is taken for
- * one whose every result needs every parameter once, as a full connection does.
+ * Bounds of what is not known: of sizes see bound.h. Of an unknown operator, and of one whose sizes
+ * are not known, every result needs every parameter once, as in a full connection.
  */
 static void bound(const struct count *c, struct ft_layer *layer)
 {
@@ -358,10 +344,11 @@ static void bound(const struct count *c, struct ft_layer *layer)
   layer->activations_at_most = layer->activations;
   layer->macs_at_most = layer->macs;
   if (layer->activations < 0)
-    layer->activations_at_most = ft_times(largest_input(c, op), op->output_count);
-  if (!op->kind)
+    layer->activations_at_most = ft_times(ft_bound_result(c->graph, op, c->most), op->output_count);
+  if (!op->kind || layer->macs < 0)
     layer->macs_at_most =
-        ft_times(layer->activations_at_most, layer->parameters ? layer->parameters : 1);
+        ft_times(layer->activations_at_most,
+                 layer->parameters ? layer->parameters : ft_bound_products(c->graph, op, c->most));
 }
 
 static int note_unknown(struct count *c, const struct ft_operator *op)
@@ -447,6 +434,7 @@ static int count_operator(struct count *c, const struct ft_operator *op,
 {
   struct ft_layer layer = { .op = op, .depth = depth }, *layers;
 
+  ft_bound_results(c->graph, op, c->most);
   if (!op->kind && note_unknown(c, op) < 0)
     return -1;
   if (is_twin(c, op)) {
@@ -465,6 +453,8 @@ static int count_operator(struct count *c, const struct ft_operator *op,
   layer.activations =
       op->data && fusion->kind != FT_FUSED_INSIDE && !fusion->bias ? activations_of(c, op) : 0;
   bound(c, &layer);
+  if (!op->kind)
+    c->kept = ft_plus(c->kept, layer.activations_at_most);
   if (count_blocks(c, op, depth, &layer) < 0)
     return -1;
   if (depth == 0 && op->turns != 1 && layer.inside > 0) {
@@ -508,7 +498,8 @@ int ft_graph_cost(struct ft_graph *graph, struct ft_cost *cost, struct ft_error 
   c.role = ft_arena_take(&graph->results, graph->tensor_count);
   c.learnt = ft_arena_take(&graph->results, graph->tensor_count * sizeof *c.learnt);
   c.packed = ft_arena_take(&graph->results, graph->tensor_count);
-  if (!c.role || !c.learnt || !c.packed)
+  c.most = ft_arena_take(&graph->results, graph->tensor_count * sizeof *c.most);
+  if (!c.role || !c.learnt || !c.packed || !c.most)
     return exhausted(&c);
   cost->learnt = c.learnt;
   cost->packed = c.packed;
@@ -525,5 +516,8 @@ int ft_graph_cost(struct ft_graph *graph, struct ft_cost *cost, struct ft_error 
   cost->activations = sums.activations;
   cost->macs_at_most = sums.macs_at_most;
   cost->activations_at_most = sums.activations_at_most;
+  cost->open_at_most = sums.activations_at_most < 0
+                           ? -1
+                           : ft_plus(sums.activations_at_most - sums.activations, c.kept);
   return 0;
 }

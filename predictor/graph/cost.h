@@ -35,6 +35,9 @@ struct ft_cost {
   int64_t macs;        /* what is known of them */
   int64_t activations; /* elements of the inputs and of all layers, as far as known */
   int64_t macs_at_most, activations_at_most; /* -1: no bound */
+  /* elements at most that results of unknown size have, and unknown operators may keep for
+   * themselves; -1: no bound */
+  int64_t open_at_most;
   int64_t inside;      /* of activations those within loops that are counted, turn by turn alike */
   uint32_t loops;      /* such loops of the outermost block, */
   uint32_t endless;    /* and those of them whose number of turns is not known */

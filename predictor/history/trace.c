@@ -123,10 +123,24 @@ void ft_trace_free(struct ft_trace *trace)
 
 /* ---- what Nextflow writes ---- */
 
-enum { PROCESS, NAME, REALTIME, RSS, PEAK_RSS, MEMORY, RCHAR, SUBMIT, START, COLUMNS };
+enum {
+  PROCESS,
+  NAME,
+  REALTIME,
+  RSS,
+  PEAK_RSS,
+  MEMORY,
+  RCHAR,
+  SUBMIT,
+  START,
+  STATUS,
+  EXIT,
+  COLUMNS
+};
 
-static const char *const columns[COLUMNS] = { "process", "name",  "realtime", "rss",  "peak_rss",
-                                              "memory",  "rchar", "submit",   "start" };
+static const char *const columns[COLUMNS] = { "process",  "name",   "realtime", "rss",
+                                              "peak_rss", "memory", "rchar",    "submit",
+                                              "start",    "status", "exit" };
 
 struct table {
   struct ft_csv csv;
@@ -135,9 +149,15 @@ struct table {
   size_t count;
 };
 
+/* As Nextflow, R, pandas and databases write that there is nothing. */
 static bool nothing(struct ft_text text)
 {
-  return !ft_text_left(&text) || ft_text_equals(text, "-") || ft_text_equals(text, "NA");
+  static const char *const words[] = { "-", "NA", "NaN", "nan", "null", "None" };
+
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (ft_text_equals(text, words[i]))
+      return true;
+  return !ft_text_left(&text);
 }
 
 /* "1536", "1.5 GB": bytes, prefixes being powers of 1024 as Nextflow means them. */
@@ -199,6 +219,14 @@ static bool parse_time(const struct table *t, struct ft_text text, double *secon
   return ft_text_until(&text, '.', &whole) && ft_time_parse(whole, t->source->zone, seconds) == 1;
 }
 
+/* What stands in COLUMN of the row; where there is none, nothing. */
+static struct ft_text text_of(const struct table *t, int column)
+{
+  bool there = t->at[column] >= 0 && (size_t)t->at[column] < t->csv.count;
+
+  return ft_text_trim(ft_text_from(there ? t->csv.field[t->at[column]] : ""));
+}
+
 /* 1 with *VALUE, 0 where there is nothing, -1 with ERR. */
 static int number(const struct table *t, int column, double *value, struct ft_error *err)
 {
@@ -206,9 +234,7 @@ static int number(const struct table *t, int column, double *value, struct ft_er
   bool good;
 
   *value = 0;
-  if (t->at[column] < 0 || (size_t)t->at[column] >= t->csv.count)
-    return 0;
-  text = ft_text_trim(ft_text_from(t->csv.field[t->at[column]]));
+  text = text_of(t, column);
   if (nothing(text))
     return 0;
   if (column == REALTIME)
@@ -267,6 +293,26 @@ static const char *process_name(const struct table *t)
   return name;
 }
 
+/* Whether the row is the header once more, as where traces were put one after the other. */
+static bool is_header(const struct table *t)
+{
+  int peak = t->source->peak_rss ? PEAK_RSS : RSS;
+
+  return ft_text_equals(text_of(t, REALTIME), columns[REALTIME]) &&
+         ft_text_equals(text_of(t, peak), columns[peak]);
+}
+
+/* Whether the attempt ended well: what one that was killed had used is not what it needed. */
+static bool completed(const struct table *t)
+{
+  struct ft_text status = text_of(t, STATUS);
+  double code;
+
+  if (!nothing(status) && !ft_text_equals(status, "COMPLETED") && !ft_text_equals(status, "CACHED"))
+    return false;
+  return !ft_text_is_double(text_of(t, EXIT), &code) || code == 0;
+}
+
 static int take_row(struct ft_trace *trace, struct table *t, struct ft_error *err)
 {
   ft_feature features[1];
@@ -278,6 +324,8 @@ static int take_row(struct ft_trace *trace, struct table *t, struct ft_error *er
   if (t->csv.count != t->count)
     return ft_error_set(err, "%s: line %llu: expected %zu fields, as in the header",
                         t->source->name, (unsigned long long)t->csv.line, t->count);
+  if (is_header(t))
+    return 0;
   if (number(t, REALTIME, &run.seconds, err) < 0 ||
       number(t, t->source->peak_rss ? PEAK_RSS : RSS, &run.bytes, err) < 0 ||
       number(t, MEMORY, &run.request_bytes, err) < 0 ||
@@ -286,7 +334,7 @@ static int take_row(struct ft_trace *trace, struct table *t, struct ft_error *er
   has_input = number(t, RCHAR, &input, err);
   if (has_input < 0)
     return -1;
-  if (!(run.seconds > 0) || !(run.bytes > 0)) {
+  if (!(run.seconds > 0) || !(run.bytes > 0) || !(t->source->failed_too || completed(t))) {
     trace->passed_over++;
     return 0;
   }

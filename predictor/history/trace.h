@@ -40,6 +40,7 @@ struct ft_trace_source {
   int fd;
   enum ft_trace_format format;
   bool peak_rss;              /* nextflow: the peak is column peak_rss, else rss */
+  bool failed_too;            /* nextflow: attempts that failed or were aborted, too */
   bool no_input;              /* without the features that only the run itself tells: rchar */
   const struct ft_zone *zone; /* of local times */
   void (*progress)(uint64_t bytes, void *data); /* NULL: none */
@@ -55,8 +56,9 @@ bool ft_trace_guess(int fd, enum ft_trace_format *format);
 /*
  * Add the runs of SOURCE to TRACE, which begins as zeros. Nextflow: columns
  * process (or name), realtime (ms, or "1m 3s"), rss or peak_rss (bytes, or "1.5 GB"), memory,
- * rchar, submit and start (ms since 1970, or a time), the latter three if there are. Of the others
- * runs that completed. Returns 0; -1 with ERR naming file, line, column and what was expected.
+ * rchar, submit and start (ms since 1970, or a time), status and exit, the latter six if there are;
+ * a header that stands once more between the rows is no row. Runs that completed. Returns 0; -1
+ * with ERR naming file, line, column and what was expected.
  */
 int ft_trace_read(struct ft_trace *trace, const struct ft_trace_source *source,
                   struct ft_error *err);

@@ -2,7 +2,7 @@
 /*
  * A vector of log-ratios from features: every learner is tried on groups of rows held out, a
  * mixture of those that did best there is fitted to all rows, and what it missed there is its
- * uncertainty.
+ * uncertainty. An output known of few rows has a mixture of its own where that does better.
  */
 #ifndef FT_LEARN_RATIOS_H
 #define FT_LEARN_RATIOS_H
@@ -42,6 +42,9 @@ struct ft_ratios {
   struct ft_gauss residual;   /* of the mixture on rows held out */
   double *missed;             /* missed[output * rows + i], rising, of the first count[output] */
   size_t count[FT_GAUSS_OUTPUTS];
+  struct ft_ratios *apart; /* of one output each: of these only what predicts is there */
+  size_t aparts;
+  size_t apart_of[FT_GAUSS_OUTPUTS]; /* the output that apart[k] answers for */
 };
 
 /*
@@ -71,7 +74,7 @@ void ft_ratios_spread(const struct ft_ratios *ratios, size_t output, const doubl
  * with the learners; above FT_GAUSS_OUTPUTS, which stood there once. Another one, and whatever is
  * cut, too long or out of range, is refused: -1 with ERR; RATIOS is to be freed in either case.
  */
-enum { FT_RATIOS_FORMAT = 105 };
+enum { FT_RATIOS_FORMAT = 106 };
 void ft_ratios_save(const struct ft_ratios *ratios, struct ft_numbers *out);
 int ft_ratios_load(struct ft_numbers_reader *in, struct ft_ratios *ratios, struct ft_error *err);
 void ft_ratios_free(struct ft_ratios *ratios);

@@ -8,7 +8,7 @@
 
 #include "predictor/core/order.h"
 #include "predictor/core/random.h"
-#include "predictor/learn/ratios.h"
+#include "predictor/learn/ratios_apart.h"
 #include "predictor/learn/ratios_mix.h"
 
 /* Columns a ridge of a few takes; parts of many rows, and of few. */
@@ -35,8 +35,7 @@ struct fitted {
 struct fitter {
   const struct ft_ratios_table *t;
   const struct ft_ratios_settings *settings;
-  double *whole; /* Y without gaps */
-  size_t *fold;  /* by row */
+  size_t *fold; /* by row */
   size_t folds;
   double *said[FT_LEARNERS]; /* of rows held out */
 };
@@ -82,8 +81,9 @@ static int encode(struct fitted *f, const double *x, const double *y, const size
 }
 
 /*
- * Fit the learners in MASK to the rows that are not of FOLD (SIZE_MAX: to all). Returns 0; -1 with
- * ERR. F is to be freed in either case.
+ * Fit the learners in MASK to the rows that are not of FOLD (SIZE_MAX: to all), their gaps filled
+ * from one another: what a row held out would tell of them stays unknown. Returns 0; -1 with ERR. F
+ * is to be freed in either case.
  */
 static int fit_part(const struct fitter *g, size_t fold, unsigned mask, unsigned trees,
                     struct fitted *f, struct ft_error *err)
@@ -91,15 +91,17 @@ static int fit_part(const struct fitter *g, size_t fold, unsigned mask, unsigned
   const struct ft_ratios_table *t = g->t;
   double *x = calloc(t->rows * t->columns + 1, sizeof *x), *encoded = NULL;
   double *y = calloc(t->rows * t->outputs + 1, sizeof *y);
+  double *whole_y = calloc(t->rows * t->outputs + 1, sizeof *whole_y);
   size_t *group = calloc(t->rows + 1, sizeof *group), rows = 0, count = 0, seen = 0, whole = 0;
   size_t most = MOST_NUMBERS / t->columns < MOST_ROWS ? MOST_NUMBERS / t->columns : MOST_ROWS;
   uint32_t few[FEW] = { 0 };
   struct ft_learner_settings how;
   struct ft_samples s;
+  struct ft_gauss gauss;
   int status = -1;
 
   *f = (struct fitted){ 0 };
-  if (!x || !y || !group) {
+  if (!x || !y || !whole_y || !group) {
     ft_error_set(err, "out of memory");
     goto out;
   }
@@ -110,12 +112,13 @@ static int fit_part(const struct fitter *g, size_t fold, unsigned mask, unsigned
     if (g->fold[r] == fold || rows * whole > seen++ * most)
       continue;
     memcpy(x + rows * t->columns, t->x + r * t->columns, t->columns * sizeof *x);
-    memcpy(y + rows * t->outputs, g->whole + r * t->outputs, t->outputs * sizeof *y);
+    memcpy(y + rows * t->outputs, t->y + r * t->outputs, t->outputs * sizeof *y);
     group[rows++] = g->fold[r];
   }
-  if (encode(f, x, y, group, rows, t, few, &count, &encoded, err) < 0)
+  if (ft_gauss_fit(y, rows, t->outputs, whole_y, &gauss, err) < 0 ||
+      encode(f, x, whole_y, group, rows, t, few, &count, &encoded, err) < 0)
     goto out;
-  s = (struct ft_samples){ encoded, y, rows, f->encode.columns, t->outputs };
+  s = (struct ft_samples){ encoded, whole_y, rows, f->encode.columns, t->outputs };
   how = (struct ft_learner_settings){
     &f->encode, few, count, trees, g->settings->seed, g->settings->stop, g->settings->data
   };
@@ -127,6 +130,7 @@ static int fit_part(const struct fitter *g, size_t fold, unsigned mask, unsigned
 out:
   free(x);
   free(y);
+  free(whole_y);
   free(group);
   free(encoded);
   return status;
@@ -326,42 +330,36 @@ static int check(const struct ft_ratios_table *t, struct ft_error *err)
   return known ? 0 : ft_error_set(err, "no ratio to learn from");
 }
 
-int ft_ratios_fit(const struct ft_ratios_table *t, const struct ft_ratios_settings *settings,
-                  struct ft_ratios *out, struct ft_error *err)
+int ft_ratios_fit_mixture(const struct ft_ratios_table *t,
+                          const struct ft_ratios_settings *settings, struct ft_ratios *out,
+                          double *held, bool *honest, struct ft_error *err)
 {
   struct fitter g = { .t = t, .settings = settings };
   unsigned mask = settings->learners | 1u << FT_LEARNER_CONSTANT, used = 0;
   size_t cells = t->rows * t->outputs;
-  double *sum = NULL;
   struct fitted f = { 0 };
   int status = -1;
 
   *out = (struct ft_ratios){ .outputs = t->outputs, .rows = t->rows };
-  if (check(t, err) < 0)
-    return -1;
-  g.whole = calloc(cells, sizeof *g.whole);
   g.fold = calloc(t->rows, sizeof *g.fold);
-  sum = calloc(cells, sizeof *sum);
-  if (!g.whole || !g.fold || !sum)
+  if (!g.fold)
     goto memory;
   for (int l = 0; l < FT_LEARNERS; l++)
-    if (mask & 1u << l && !(g.said[l] = calloc(cells, sizeof *sum)))
+    if (mask & 1u << l && !(g.said[l] = calloc(cells, sizeof **g.said)))
       goto memory;
-  if (ft_gauss_fit(t->y, t->rows, t->outputs, g.whole, &out->residual, err) < 0 ||
-      deal(&g, err) < 0)
+  if (deal(&g, err) < 0)
     goto out;
   if (t->rows < 4) /* nothing can be held out: the mean, and no claim to know its error */
     mask = 1u << FT_LEARNER_CONSTANT;
   for (int l = 0; l < FT_LEARNERS; l++)
     if (ft_learner_slow((enum ft_learner_kind)l) && t->rows < SLOW_ROWS && !settings->untried)
       mask &= ~(1u << l);
-  if (!settings->untried && g.folds > 1 && hold_out(&g, &mask, err) < 0)
+  *honest = !settings->untried && g.folds > 1;
+  if (*honest && hold_out(&g, &mask, err) < 0)
     goto out;
   if (settings->untried)
     take(settings->learners, out);
-  else if (mix(&g, mask, sum, out, err) < 0)
-    goto out;
-  if (keep_missed(t, sum, !settings->untried && g.folds > 1, out, err) < 0)
+  else if (mix(&g, mask, held, out, err) < 0)
     goto out;
   for (int l = 0; l < FT_LEARNERS; l++)
     used |= out->weight[l] > 0 ? 1u << l : 0;
@@ -378,8 +376,30 @@ out:
   fitted_free(&f);
   for (int l = 0; l < FT_LEARNERS; l++)
     free(g.said[l]);
-  free(g.whole);
   free(g.fold);
-  free(sum);
+  return status;
+}
+
+int ft_ratios_fit(const struct ft_ratios_table *t, const struct ft_ratios_settings *settings,
+                  struct ft_ratios *out, struct ft_error *err)
+{
+  double *held;
+  bool honest;
+  int status = -1;
+
+  *out = (struct ft_ratios){ 0 };
+  if (check(t, err) < 0)
+    return -1;
+  held = calloc(t->rows * t->outputs, sizeof *held);
+  if (!held)
+    return ft_error_set(err, "out of memory");
+  if (ft_ratios_fit_mixture(t, settings, out, held, &honest, err) < 0 ||
+      (honest && ft_ratios_fit_apart(t, settings, out, held, err) < 0))
+    goto out;
+  if (out->aparts)
+    out->mixed = miss(t, held);
+  status = keep_missed(t, held, honest, out, err);
+out:
+  free(held);
   return status;
 }

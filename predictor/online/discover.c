@@ -195,7 +195,8 @@ static int seek(const ft_model *model, struct table *t, size_t fold, ft_equation
   settings.progress = tick;
   settings.data = t;
   q->code.size = 0;
-  if (ft_symbolic_fit(t->part_x, t->part_y, rows, t->variables, &settings, &t->result, NULL) < 0)
+  if (ft_symbolic_fit_more(t->part_x, t->part_y, rows, t->variables, &settings,
+                           1u << FT_SYMBOL_MINIMUM, &t->result, NULL) < 0)
     return 0;
   if (t->result.cancelled)
     return ft_error_set(err, "%s: the search was cancelled", model->app);

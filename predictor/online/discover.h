@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * An equation for an app, sought in the runs that its model remembers. Seeking takes a second
- * or so: the agent does it in a child, and takes what was found into the model as it is by then.
+ * An equation for an app, sought in the runs that its model remembers. Seeking takes some
+ * seconds: the agent does it in a child, and takes what was found into the model as it is by then.
  */
 #ifndef FT_ONLINE_DISCOVER_H
 #define FT_ONLINE_DISCOVER_H
@@ -22,7 +22,7 @@ bool ft_discover_due(const ft_model *model);
  * what it says of every run is honest. FOUND gets app, columns, evaluator.equation and, of each
  * run that was used, key and equation_log: nothing else. An equation without code says that
  * there is none. Deterministic: the same model
- * gives the same. GO_ON (may be NULL) is asked a few hundred times; false ends the search.
+ * gives the same. GO_ON (may be NULL) is asked a thousand times; false ends the search.
  * Returns 0; -1 with ERR when cancelled, when there is nothing to seek in, out of memory.
  */
 int ft_discover(const ft_model *model, bool (*go_on)(void *data), void *data, ft_model *found,

@@ -328,6 +328,10 @@ static int check_partition(const ft_partition *p, struct ft_error *err)
   for (size_t i = 0; i < p->gres_count; i++)
     if (!printable(p->gres[i].name))
       return bad(err, "gres");
+  for (size_t i = 0; i < p->restrictions_count; i++)
+    if ((unsigned)p->restrictions[i].by > _ft_restricts_MAX ||
+        !printable(p->restrictions[i].names))
+      return bad(err, "restrictions");
   return 0;
 }
 

@@ -2,9 +2,9 @@
 /*
  * What estimate/gpu_memory.c plays for many models with other constants than its own, for
  * tests/bench/training_memory and live_bytes. Arguments: context MiB, batches fed, five parts of
- * workspace (schedule.h) in each of three directions. Standard input: lines "FILE INPUT PARAMS"
- * (INPUT "-": as in the file; PARAMS as --params takes them). Prints "PEAK SQUEEZED LEAST LIVE" in
- * MiB, or "-" and why not, for each.
+ * workspace (schedule.h) in each of three directions, channels of copies by trial and by rule.
+ * Standard input: lines "FILE INPUT PARAMS" (INPUT "-": as in the file; PARAMS as --params takes
+ * them). Prints "PEAK SQUEEZED LEAST LIVE" in MiB, or "-" and why not, for each.
  */
 #include "config.h"
 
@@ -35,9 +35,9 @@ static void answer(struct ft_text line, const struct ft_gpu_constants *constants
 
   ft_gpu_run_begin(&run);
   run.constants = constants;
-  if (!ft_text_word(&line, &file) || !ft_text_word(&line, &input) || !ft_text_word(&line, &params) ||
-      !ft_text_copy(file, path, sizeof path) || !ft_text_copy(input, sizes, sizeof sizes) ||
-      !set(&run, params)) {
+  if (!ft_text_word(&line, &file) || !ft_text_word(&line, &input) ||
+      !ft_text_word(&line, &params) || !ft_text_copy(file, path, sizeof path) ||
+      !ft_text_copy(input, sizes, sizeof sizes) || !set(&run, params)) {
     printf("- expected FILE INPUT PARAMS\n");
     return;
   }
@@ -55,11 +55,12 @@ int main(int argc, char **argv)
 {
   struct ft_gpu_constants constants = ft_gpu_constants;
   struct ft_workspace *w = constants.workspace;
+  double copied[] = { (double)constants.copied_by_trial, (double)constants.copied_by_rule };
   double *all[] = {
     &constants.context_mib, &constants.fed, &w[0].spatial, &w[0].pointwise, &w[0].grouped,
     &w[0].weight,           &w[0].odd,      &w[1].spatial, &w[1].pointwise, &w[1].grouped,
     &w[1].weight,           &w[1].odd,      &w[2].spatial, &w[2].pointwise, &w[2].grouped,
-    &w[2].weight,           &w[2].odd
+    &w[2].weight,           &w[2].odd,      &copied[0],    &copied[1]
   };
   char line[8192];
 
@@ -68,6 +69,8 @@ int main(int argc, char **argv)
       fprintf(stderr, "played: %s: expected a number\n", argv[i]);
       return 2;
     }
+  constants.copied_by_trial = (int64_t)copied[0];
+  constants.copied_by_rule = (int64_t)copied[1];
   while (fgets(line, sizeof line, stdin)) {
     answer(ft_text_from(line), &constants);
     if (fflush(stdout) != 0)

@@ -62,6 +62,19 @@ like "$status $err" '2 .*line 1: expected "foretell-relative 1"' "none at all"
 sed '4s/[^,]*$/0/' "$scratch/t.csv" >"$scratch/zero.csv"
 run relative -g app --learner=ridge "$scratch/zero.csv"
 like "$status $err" '0 .*1 time of 0 left out: nothing was measured' "a time of 0"
+printf '%s\n' x,time:a,time:b 1,2,3 >"$scratch/one.csv"
+run train relative --output="$scratch/one.rel" "$scratch/one.csv"
+is "$status $out" "0 $scratch/one.rel: from a to 1 platforms, learnt from 1 rows
+  constant     100 %" "of one row no error is known, and none is claimed"
+printf '%s\n' time:a,time:b 2,3 2,4 5,3 6,7 >"$scratch/bare.csv"
+run relative "$scratch/bare.csv"
+like "$status $out" '^0 4 rows, 0 features, from a;' "without features the times alone tell"
+printf '%s\n' x,time:a,time:b 1,2,3 2,2,3 3,2,3 4,2,3 >"$scratch/same.csv"
+run relative "$scratch/same.csv"
+like "$status $out" 'R2 -, pairs in order 100.000 %' "of times that never differ there is no R2"
+{ echo x,time:a,time:b; seq -f '%g,1,2' 20001; } >"$scratch/many.csv"
+run relative "$scratch/many.csv"
+like "$status $err" '2 .*line 20002: more than 20000 rows' "more rows than it takes"
 run relative -g app --platforms=laptop,server --json --learner=ridge "$scratch/t.csv"
 is "$(json platforms)" '["laptop", "server"]' "a retired platform is left out"
 
@@ -74,6 +87,11 @@ while IFS='|' read -r rows pattern; do
 done <<'END'
 x,time:a 1,2 2,3|times on 1 platform; a ratio takes two
 x,y 1,2 2,3|no times: expected columns named time:PLATFORM
+x,time:a,time:b 1,0,0 2,0,0|no times: expected columns named time:PLATFORM with numbers above 0
+x,x,time:a,time:b 1,1,2,3 2,2,3,4|column 'x': a second one of that name
+x,time:a,time:b 1,1,inf 2,3,4|line 2, column 5: time 'inf': expected a number
+x,time:a,time:b 1e308,1,2 2,3,4|expected at most 1e100
+x,time:,time:b 1,1,2 2,3,4|column 'time:': expected a name
 x,time:a,time:b 1,2,-3 2,3,4|line 2, column 5: time '-3': expected none below 0
 x,time:a,time:b 1,2,fast 2,3,4|line 2, column 5: time 'fast': expected a number
 x,time:a,time:a 1,2,3 2,3,4|a second one of that name
@@ -111,6 +129,19 @@ is "$(stat -c %a "$scratch/state/relative.model")" 600 "which is no one else's t
 run relative --store --state="$scratch/state" -m "$scratch/state/relative.model"
 like "$out" 'app3
   .* 1\.000 times' "which answers for them"
+{ sed '/^alone/!s/,two,/,deux,/' "$scratch/runs.csv"
+  echo timeless,3000,100,0,1700002000,7,two,0
+  echo timeless,3001,100,0,1700002001,7,one,0
+} >"$scratch/renamed.csv"
+mkdir "$scratch/new" "$scratch/single"
+run import --state="$scratch/new" "$scratch/renamed.csv"
+run relative --store --state="$scratch/new" -m "$scratch/state/relative.model" --json
+like "$err" 'platform deux: the model does not know it' "a platform that was renamed in the store is named"
+unlike "$out" timeless "runs of no time are no rows"
+sed '/,one,/d' "$scratch/runs.csv" >"$scratch/single.csv"
+run import --state="$scratch/single" "$scratch/single.csv"
+run relative --store --state="$scratch/single"
+like "$status $err" '2 .*store.db: no app has completed on two platforms' "a store of one platform teaches nothing"
 run relative --store "$scratch/t.csv"
 like "$status $err" '2 .*--store without any' "either a table or the store"
 run relative --state="$scratch/state" "$scratch/t.csv"

@@ -94,7 +94,8 @@ run predict --state="$state" "$scratch/net.sh"
 like "$out" '^training of batch 8 of net-resnet.onnx needs .* gpu:a100_1g.5gb, 4.75 GiB, is enough$' \
   "a network that directives name is answered for, its slice judged"
 run predict --state="$state" --json "$scratch/net.sh"
-is "$(json mig.profile) $(json gpu_memory_bytes) $(json network.action)" '"1g.5gb" p05 p50 p95 "leave"' \
+is "$(json mig.profile) $(json mig) $(json gpu_memory_bytes) $(json network.action)" \
+  '"1g.5gb" gpu profile memory_bytes p_oom p05 p50 p95 "leave"' \
   "in JSON too"
 sed 's/batch=8/batch=65536,input=3x64x64/' "$scratch/net.sh" >"$scratch/large.sh"
 run predict --state="$state" --json "$scratch/large.sh"
@@ -108,6 +109,9 @@ is "$(json device) $(json device_measured)" '"a100-80gb" false' "--model takes w
 run predict --model="$corpus/net-resnet.onnx" --json --params=batch=8,device=h100_nvl
 is "$(json device) $(json mig_probability) $(json device_runs)" '"h100-94gb" 0.95 0' \
   "and works without any state folder"
+run predict --model="$corpus/net-resnet.onnx" --params=batch=8,device=h100_nvl
+like "$out" 'by its operators, no run on this GPU is known\)' "and says where nothing was fitted"
+like "$out" 'smallest MIG slice of h100-94gb that holds it at 95 %: 1g.12gb' "and with what probability a slice holds it"
 run predict --model="$corpus/net-resnet.onnx" --state="$scratch/none"
 is "$status" 3 "but not without the one that is named"
 sed -i 's/net-resnet/none/' "$scratch/net.sh"

@@ -140,6 +140,32 @@ is "$(squeue -h -o '%b' -j "$id" | sed 's/gres[:/]//g' | sort | tr '\n' ' ')" "N
 submit sbatch --parsable --output=ran --predict-model=net --predict-mig --predict-params=batch=32,input=128 --wrap 'echo yes'
 is "$(job_wait "$id") $(cat ran)" "COMPLETED yes" "such a job runs"
 
+# ---- the slice counts where partitions are told and chosen
+rows() {
+  local name
+  for name in "$@"; do
+    sed -n "s/.*foretell: \\($name \\)/\\1/p" <<<"$err" | head -n 1
+  done
+}
+train 32 --predict-mig --predict-perf
+diag "$err"
+unlike "$(rows main strict)" 'no node has|no GPUs' "the table has nothing against partitions with the slice"
+like "$(rows ampere)" 'no node has what --gres asks for' "but against those without it"
+like "$(rows plain)" 'no node has what --gres asks for' "and those without any"
+like "$(rows hopper)" 'no node has what --gres asks for' "also where the names are long"
+is "$(gres "$id")" gpu:2g.10gb:1 "and the slice is set"
+train 32 --predict-mig --predict-perf --gpus-per-node=1 -p ampere,main
+like "$(rows main)" 'no node has the GPUs it asks for' "a slice in --gpus-per-node counts, too"
+unlike "$(rows ampere)" 'no node has' "for who has it"
+is "$(gres "$id")" gpu:a100_2g.10gb:1 "and is set"
+train 32 --predict-mig --predict-perf --gpus=1 -p main,ampere
+like "$(rows ampere)" 'it has not the GPUs it asks for' "and in --gpus"
+ask --predict-app=any --predict-perf --gpus=a30:1 --wrap true
+like "$(rows long)" '^long +[^ ]+ +\? +\? +\? +\? +7.81 GiB +(\?|no, .* ago|yes, .* ago)?(; all its nodes are down.*)?$' "a GPU that is typed in --gpus"
+like "$(rows main)" 'it has not the GPUs it asks for' "is looked for"
+ask --predict-app=any --predict-perf --gpus-per-task=a30:1 -n 2 --ntasks-per-node=2 --wrap true
+like "$(rows long)" 'no node has the GPUs it asks for' "and counted for each task"
+
 # ---- past runs whose GPUs were measured, without a model file
 {
   echo app,state,start,end,rss_bytes,gpu_memory_bytes

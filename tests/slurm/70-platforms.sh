@@ -13,7 +13,11 @@ PartitionName=fast Nodes=@fast@ MaxTime=60
 PartitionName=small Nodes=@small@ MaxTime=60
 PartitionName=strange Nodes=@strange@ MaxTime=60
 PartitionName=both Nodes=@slow@,@fast@ MaxTime=60
-PartitionName=shut Nodes=@fast@ MaxTime=60 State=DOWN'
+PartitionName=shut Nodes=@fast@ MaxTime=60 State=DOWN
+PartitionName=groups Nodes=@fast@ MaxTime=60 AllowGroups=no-such-group Hidden=YES
+PartitionName=accounts Nodes=@fast@ MaxTime=60 AllowAccounts=bio Hidden=YES
+PartitionName=root Nodes=@fast@ MaxTime=60 RootOnly=YES Hidden=YES
+PartitionName=short Nodes=@fast@ MaxTime=10 MaxNodes=1 MaxCPUsPerNode=2 Hidden=YES'
 # the nodes' names end in the number of this shell (cluster.sh)
 conf='min_runs = 3
 cluster_refresh = 10
@@ -28,7 +32,7 @@ $slow
 $fast"
 play_begin
 published() {
-  [ "$(ls "$FT_STATE/partitions" | wc -l)" = 6 ] && [ -s "$FT_STATE/platforms" ]
+  [ "$(ls "$FT_STATE/partitions" | wc -l)" = 10 ] && [ -s "$FT_STATE/platforms" ]
 }
 wait_until 15 published
 
@@ -160,6 +164,89 @@ is "$out" Partition=fast "salloc has it"
 submit srun --predict-app=nap --predict-partition=fastest:slow,fast bash -c "$show; env"
 like "$out" '^Partition=fast$' "srun has it"
 unlike "$out" 'PREDICT_P' "and hands no option on"
+
+# ---- where Slurm would refuse it, or let it wait for ever
+nobody() {
+  local which=$1
+  shift
+  submit cluster_as nobody sbatch --parsable --hold --output=/dev/null --predict-app=nap \
+    --predict-partition="$which" "$@" --wrap true
+}
+learn_nobody() {
+  local where job ids=
+  for where in slow slow slow fast fast fast; do
+    job=$(cluster_as nobody sbatch --parsable --output=/dev/null -p $where --mem=200M \
+      --predict-app=nap "$cluster_work/nap.sh") && ids="$ids $job"
+  done
+  for job in $ids; do
+    job_wait "$job" >/dev/null
+  done
+}
+nobody_knows() {
+  [ -n "$(ls "$FT_STATE/models/$(id -u nobody)/"nap-*.perf 2>/dev/null)" ] &&
+    "$foretell" predict --json --state="$FT_STATE" --user=nobody --app=nap --perf |
+    grep -q '"fastest": *"'
+}
+chmod 0755 nap.sh
+learn_nobody
+wait_until 15 nobody_knows
+nobody fastest:slow,fast
+is "$status $(partition "$id") $(said)" "0 fast 1" "another user is told from runs of his own"
+for closed in groups root; do
+  nobody fastest:slow,$closed
+  is "$status $(partition "$id") $(said)" "0 slow 1" "where the user may not go he is not sent: $closed"
+  nobody fastest:$closed
+  is "$status $(partition "$id") $(said)" "0 slow 1" "also where nothing else is named: $closed"
+done
+diag "$err"
+choose fastest:slow,root
+is "$(partition "$id")" root "root is sent where root may"
+choose fastest:slow,groups
+is "$(partition "$id")" groups "also where he is in no group"
+nobody fastest:slow,accounts
+is "$(partition "$id") $(said)" "slow 1" "an account that is not named is not known"
+like "$err" 'accounts, for some accounts, see --account, is left out$' "and that is said"
+nobody fastest:slow,accounts -A bio
+is "$(partition "$id")" accounts "one that is named is"
+nobody fastest:slow,accounts -A chem
+is "$(partition "$id")" slow "if it is not the partition's, too"
+ask --predict-app=nap --predict-perf --wrap true
+unlike "$err" 'foretell: (groups|accounts|root|short) ' "what Slurm hides stands in no table"
+for limit in --time=20 "--nodes=2" "-c 3"; do
+  choose fastest:slow,short $limit
+  is "$status $(partition "$id") $(said)" "0 slow 1" "past the partition's limit: $limit"
+done
+choose fastest:slow,short --time=5 -c 2
+is "$(partition "$id")" short "within its limits it goes there"
+choose fastest:slow,fast -w "$(cluster_node slow)"
+is "$(partition "$id") $(said)" "slow 1" "a job that names its nodes stays"
+like "$err" 'nap: --nodelist says where it goes; --partition stays$' "which is said"
+choose fastest:slow,fast -x "$(cluster_node slow)"
+is "$(partition "$id") $(said)" "slow 1" "as does one that might be left none by --exclude"
+scontrol create reservation=mine starttime=now duration=60 users=root nodes="$(cluster_node slow)" >/dev/null
+choose fastest:slow,fast --reservation=mine
+is "$status $(partition "$id") $(said)" "0 slow 1" "or has a reservation"
+scontrol delete reservation=mine
+choose fastest:slow,fast --exclusive
+is "$(partition "$id")" fast "a job that wants whole nodes is moved"
+choose fastest:slow,fast --array=1-3
+is "$(partition "$id") $(said)" "fast 1" "and so is a job array"
+choose fastest:fast
+is "$(partition "$id")" fast "a list of one is a choice"
+choose fastest:nowhere,fast -p slow
+is "$(partition "$id")" fast "a name that is not known takes nothing from the others"
+choose fastest:nowhere -p slow
+is "$(partition "$id") $(said)" "slow 1" "nor does it choose"
+submit sbatch --parsable --hold --predict-app=nap --predict-partition=fastest:slow,fast -p nowhere --wrap true
+is "$(said)" 1 "a partition that Slurm does not know"
+like "$err" 'invalid partition|Invalid partition' "is for Slurm to refuse"
+choose fastest:slow,fast --qos=any
+is "$(partition "$id")" fast "a QOS changes nothing where no partition asks for one"
+for mode in force set off; do
+  choose fastest:slow,fast --predict-mem=$mode
+  is "$(partition "$id")" fast "whatever the mode of memory: $mode"
+done
+
 choose fastest:slow,fast : --ntasks=1
 is "$(squeue -h -o '%P' -j "$id" | sort | tr '\n' ' ')" "fast slow " \
   "the next component of a heterogeneous job does not inherit it"

@@ -165,6 +165,7 @@ static void kinds_of_nodes_are_counted(void **state)
   assert_int_equal(p[0].nodes_count, 2);
   assert_int_equal(p[0].nodes[0].mem_bytes, 4000 * FT_MIB);
   assert_string_equal(p[0].nodes[0].gres, "gpu:a100:2,gpu:a100_1g.5gb:7");
+  assert_false(p[0].nodes[0].gres_cut);
   /* MemSpecLimit is Slurm's own */
   assert_int_equal(p[0].nodes[1].mem_bytes, 7500 * FT_MIB);
   assert_int_equal(p[0].nodes[1].cpus, 8);
@@ -196,12 +197,17 @@ static void typed_gres_of_all_nodes_are_the_partitions(void **state)
                     "NodeName=d RealMemory=4 Gres=gpu:%0100d:1 Partitions=a\n",
                     7),
       0);
+  assert_int_equal(
+      ft_buf_printf(&nodes, "NodeName=e RealMemory=0 Gres=gpu:%0300d:1,x:1 Partitions=a\n", 7), 0);
   for (int i = 0; i < 40; i++)
     assert_int_equal(
         ft_buf_printf(&nodes, "NodeName=n RealMemory=9 Gres=gpu:t%d:1 Partitions=a\n", i), 0);
   assert_int_equal(ft_scontrol_partitions(ft_text_from("PartitionName=a\n"), text_of(&nodes),
                                           &config, &host, p, 1, &count, &err),
                    0);
+  /* what finds no room is known to be there */
+  assert_string_equal(p[0].nodes[0].gres, "x:1");
+  assert_true(p[0].nodes[0].gres_cut && !p[0].nodes[1].gres_cut);
   assert_int_equal(p[0].gres_count, 24);
   assert_string_equal(p[0].gres[0].name, "gpu:a100_1g.5gb");
   assert_int_equal(p[0].gres[0].count, 7);
@@ -288,7 +294,8 @@ static void what_is_free_is_counted(void **state)
   assert_true(p[0].max_seconds == 86400 && p[1].max_seconds == 0);
   assert_true(!p[0].closed && p[1].closed);
   assert_true(p[0].default_seconds == 0 && p[1].default_seconds == 1800);
-  assert_true(!p[0].restricted && p[1].restricted);
+  assert_true(!p[0].restricted && p[1].restricted && !p[0].restrictions_count);
+  assert_true(p[1].restrictions[0].by > FT_RESTRICTS_OTHER && p[1].restrictions[0].names[0]);
   assert_true(p[0].most_nodes == 4 && p[1].most_nodes == 1);
   assert_true(p[0].has_idle_nodes && p[0].has_idle_cpus);
   assert_int_equal(p[0].idle_nodes, 1);

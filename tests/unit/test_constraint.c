@@ -106,9 +106,11 @@ static void resources_are_of_a_name_a_type_and_a_count(void **state)
   for (size_t i = 0; i < COUNT_OF(cases); i++)
     if (ft_gres_allows(cases[i].gres, &kind) != cases[i].allowed)
       fail_msg("\"%s\"", cases[i].gres);
-  /* where the list may have been cut nothing is missing for certain */
-  memset(kind.gres, 'x', sizeof kind.gres - 1);
+  /* where the list was cut nothing is missing for certain */
+  kind.gres_cut = true;
   assert_true(ft_gres_allows("gpu:h100", &kind));
+  assert_true(ft_gpus_allow(
+      &(struct ft_gpus_asked){ .value = { [FT_GPUS_NODE] = "h100:1" } }, 1, &kind));
 }
 
 int main(void)

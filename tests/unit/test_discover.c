@@ -71,6 +71,37 @@ static void an_equation_is_found_and_taken(void **state)
               ft_estimate_quantile(&before, 0.95) / ft_estimate_quantile(&before, 0.05));
 }
 
+/* Threads, of which no more work than there are blocks: xz. */
+static void what_threads_need_is_found(void **state)
+{
+  struct ft_random random;
+  struct ft_error err;
+
+  (void)state;
+  ft_random_seed(&random, 5);
+  ft_online_init(&model, "xz", 1000, FT_RULE_RSS);
+  for (unsigned i = 0; i < 60; i++) {
+    ft_observation o = { .schema = FT_SCHEMA,
+                         .job_id = i + 1,
+                         .end_time = i + 1.0,
+                         .outcome = FT_OUTCOME_COMPLETED,
+                         .has_rss_bytes = true };
+    double blocks = 1 + (double)ft_random_below(&random, 20);
+    double threads = 1 + (double)ft_random_below(&random, 16);
+
+    feature(&o, "blocks", blocks);
+    feature(&o, "threads", threads);
+    o.rss_bytes = (uint64_t)((2e7 + 7e7 * fmin(blocks, threads)) *
+                             (1 + 0.01 * ft_random_normal(&random)));
+    assert_int_equal(ft_online_update(&model, &o, NULL), 1);
+  }
+  assert_true(ft_discover_due(&model));
+  assert_int_equal(ft_discover(&model, NULL, NULL, &found, &err), 0);
+  assert_true(found.evaluator.equation.error < 0.02);
+  assert_true(ft_discover_adopt(&model, &found));
+  assert_true(model.evaluator.by_equation);
+}
+
 /* Whatever the equation says: killed at more than that, the next amount there is above it. */
 static void no_amount_by_an_equation_is_below_a_bound_just_seen(void **state)
 {
@@ -230,6 +261,7 @@ static void an_app_without_numbers_has_none(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = { cmocka_unit_test(an_equation_is_found_and_taken),
+                                      cmocka_unit_test(what_threads_need_is_found),
                                       cmocka_unit_test(
                                           no_amount_by_an_equation_is_below_a_bound_just_seen),
                                       cmocka_unit_test(the_same_runs_give_the_same_equation),

@@ -289,7 +289,7 @@ static void what_cannot_start_there_is_not_advised(void **state)
   (void)snprintf(fast->nodes[0].gres, sizeof fast->nodes[0].gres, "gpu:a100_1g.5gb:7");
   assert_null(look(c, FAST)->obstacle);
   assert_int_equal(c->e.fastest, FAST);
-  fast->restricted = true;
+  c->v.access[FAST] = (struct ft_access){ FT_MAY_UNKNOWN, "not open to all" };
   assert_has(table(c), "yes, 40 s ago; not open to all\n");
   assert_has(c->text, "fastest: fast, not open to all");
   free(c);

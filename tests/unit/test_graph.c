@@ -259,6 +259,13 @@ static void a_batch_written_into_the_file_is_scaled(void **state)
   assert_int_equal(ft_graph_analyse(graph, &sizes, &analysis, &err), 0);
   assert_false(analysis.scaled);
   ft_graph_free(graph);
+  /* nothing contradicts a larger one here: what an exporter wrote of its example is one sample */
+  graph = open_graph("runtime");
+  sizes.batch = 5;
+  assert_int_equal(ft_graph_analyse(graph, &sizes, &analysis, &err), 0);
+  assert_true(analysis.scaled);
+  assert_int_equal(analysis.cost.macs, 5 * 13152);
+  ft_graph_free(graph);
 }
 
 static void bad_files_give_a_line_with_file_and_place(void **state)

@@ -4,6 +4,8 @@
 
 #include "tests/unit/node.h"
 
+#include "agent/measure/attach.h"
+#include "agent/measure/internal.h"
 #include "predictor/core/units.h"
 
 #define MIB ((double)FT_MIB)
@@ -487,6 +489,41 @@ static void a_node_without_proc_is_refused(void **state)
   fixture_remove(folder);
 }
 
+/* Two events that take turns, over threads that lived long and shortly. */
+static void a_counter_that_took_turns_is_scaled_or_missing(void **state)
+{
+  static const struct {
+    uint64_t part[3][3]; /* value, enabled, running of each thread; enabled 0: it is not read */
+    double whole;
+  } cases[] = {
+    { { { 100, 10, 10 }, { 50, 10, 10 } }, 150 },
+    { { { 100, 10, 5 }, { 50, 10, 10 } }, 250 },
+    /* a thread whose event never had its turn is as the others */
+    { { { 100, 10, 10 }, { 0, 10, 0 } }, 200 },
+    { { { 100, 90, 90 }, { 0, 10, 0 } }, 1000 / 9.0 },
+    /* of less than half of the time nothing is told: that is missing, and not 0 */
+    { { { 100, 10, 10 }, { 0, 90, 0 } }, -1 },
+    { { { 0, 10, 0 } }, -1 },
+    { { { 0, 0, 0 } }, -1 },
+    { { { 0, 10, 10 } }, 0 },
+  };
+  struct ft_counter_sum idle = { 0 };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_counter_sum sum = { 0 };
+
+    for (int t = 0; t < 3; t++)
+      if (cases[i].part[t][1])
+        ft_counter_sum_add(&sum, cases[i].part[t][0], cases[i].part[t][1], cases[i].part[t][2]);
+    if (fabs(ft_counter_sum_whole(&sum) - cases[i].whole) > 1e-9)
+      fail_msg("case %zu: %g", i, ft_counter_sum_whole(&sum));
+  }
+  /* one that never ran was counted all the same */
+  ft_counter_sum_add(&idle, 0, 0, 0);
+  assert_true(ft_counter_sum_whole(&idle) == 0);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -509,6 +546,7 @@ int main(void)
     cmocka_unit_test(a_parent_that_ended_unnoticed_inherits_nothing),
     cmocka_unit_test(a_pid_given_out_again_is_someone_else),
     cmocka_unit_test(a_node_without_proc_is_refused),
+    cmocka_unit_test(a_counter_that_took_turns_is_scaled_or_missing),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -71,6 +71,19 @@ static void put_model(void)
   free(m);
 }
 
+/* Fast nodes that Slurm hides, and has for jobs of the account "bio". */
+static void put_paid(void)
+{
+  ft_partition p = some_partition("paid", "new", 16000);
+  char file[FT_LAYOUT_NAME_SIZE];
+
+  p.hidden = p.restricted = true;
+  p.restrictions_count = 1;
+  p.restrictions[0] = (ft_restriction){ .by = FT_RESTRICTS_ACCOUNTS, .names = "bio" };
+  ft_layout_partition_name("paid", file);
+  put(FT_RECORD_PARTITION, &p, "partitions", file);
+}
+
 static void put_all(void)
 {
   const ft_platforms platforms = some_platforms();
@@ -87,6 +100,7 @@ static void put_all(void)
   put_partition("fast", "new", 16000);
   put_partition("near", "near", 8000);
   put_partition("small", "new", 500);
+  put_paid();
   put_performance();
   put_model();
 }
@@ -162,6 +176,48 @@ static void what_is_asked_for_is_told_and_set(void **state)
     if (!strstr(output, cases[i].has) || lines_said(output) != cases[i].lines)
       fail_msg("case %zu: %s (%s): %s", i, cases[i].line,
                cases[i].environment ? cases[i].environment : "", output);
+  }
+}
+
+/* Slurm refuses a job where its user may not go, and one that must have nodes of elsewhere. */
+static void no_job_is_moved_to_where_it_might_not_start(void **state)
+{
+  static const struct {
+    const char *line, *has;
+    bool moved;
+  } cases[] = {
+    { "--predict-partition=fastest:main,paid --account bio", "\npartition=paid\n", true },
+    { "--predict-partition=fastest:main,paid --account chem",
+      "main, where it goes, is the fastest (", false },
+    { "--predict-partition=fastest:paid --account chem",
+      "it fits into none of paid; --partition stays\n", false },
+    { "--predict-partition=fastest:main,paid",
+      "; paid, for some accounts, see --account, is left out\n", false },
+    { "--predict-partition=fastest:paid",
+      "sorter: paid, for some accounts, see --account, is left out; --partition stays\n", false },
+    { "--predict-partition=fastest:main,fast,paid", "\npartition=fast\n", true },
+    /* the user's own list is as Slurm takes it: something of it remains */
+    { "--predict-partition=fastest --partition main,paid", "is left out\n", false },
+    { "--predict-partition=fastest:main,near --partition paid", "--partition stays", false },
+    { "--predict-partition=fastest:main,fast --nodelist n1",
+      "sorter: --nodelist says where it goes; --partition stays\n", false },
+    { "--predict-partition=fastest:main,fast --reservation r",
+      "sorter: --reservation says where it goes; --partition stays\n", false },
+    { "--predict-partition=fastest:main,fast --exclude n1", "\npartition=fast\n", true },
+    { "--predict-partition=fastest:main,fast --exclude n[1-2]",
+      "sorter: fast, perhaps without a node but those of --exclude, is left out", false },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    const char *output;
+    char line[512];
+
+    (void)snprintf(line, sizeof line, "%s%s --wrap x", SBATCH, cases[i].line);
+    output = submit(line, NULL);
+    if (!strstr(output, cases[i].has) || lines_said(output) != 1 ||
+        (!strstr(output, "foretell: sorter: --partition set") == cases[i].moved))
+      fail_msg("case %zu: %s: %s", i, line, output);
   }
 }
 
@@ -260,6 +316,7 @@ int main(int argc, char **argv)
 #ifndef SANITIZED
                                       cmocka_unit_test(every_allocation_may_fail),
 #endif
+    cmocka_unit_test(no_job_is_moved_to_where_it_might_not_start),
                                       cmocka_unit_test(without_a_site_or_runs_the_job_stays) };
   int failed;
 

@@ -319,6 +319,38 @@ static void tables_of_nextflow_are_read_raw_and_as_people_have_them(void **state
   ft_trace_free(&trace);
 }
 
+static void a_nextflow_attempt_that_was_killed_tells_no_need(void **state)
+{
+  /* two traces, one after the other, with what pandas and Nextflow write for nothing */
+  static const char text[] = "process,status,attempt,exit,realtime,memory,rss,rchar\r\n"
+                             "A,COMPLETED,1,0,60000,4 GB,2 GB,nan\r\n"
+                             "A,FAILED,1,137,30000,1 GB,1 GB,5\r\n"
+                             "A,COMPLETED,2,143,60000,4 GB,2 GB,5\r\n"
+                             "process,status,attempt,exit,realtime,memory,rss,rchar\r\n"
+                             "A,CACHED,1,-,1m,NaN,2 GB,null\r\n"
+                             "A,ABORTED,1,-,10,4 GB,1 MB,5\r\n"
+                             "A,-,1,0.0,60000,4 GB,3 GB,5\r\n";
+  static const struct {
+    bool failed_too;
+    size_t runs, passed_over;
+  } cases[] = { { false, 3, 3 }, { true, 6, 0 } };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_trace_source source = { .failed_too = cases[i].failed_too };
+    struct ft_trace trace = { 0 };
+    struct ft_error err = { "" };
+
+    if (read_text(&trace, text, source, &err) < 0)
+      fail_msg("%s", err.text);
+    assert_int_equal(trace.count, 1);
+    assert_int_equal(trace.runs, cases[i].runs);
+    assert_int_equal(trace.passed_over, cases[i].passed_over);
+    assert_int_equal(trace.process[0].run[0].feature_count, 0);
+    ft_trace_free(&trace);
+  }
+}
+
 static void a_bad_trace_is_refused_with_its_place(void **state)
 {
   static const struct {
@@ -384,6 +416,7 @@ int main(void)
     cmocka_unit_test(what_failed_is_never_asked_for_again),
     cmocka_unit_test(runs_of_a_like_input_count_most),
     cmocka_unit_test(tables_of_nextflow_are_read_raw_and_as_people_have_them),
+    cmocka_unit_test(a_nextflow_attempt_that_was_killed_tells_no_need),
     cmocka_unit_test(a_bad_trace_is_refused_with_its_place),
     cmocka_unit_test(other_tables_give_what_completed),
   };

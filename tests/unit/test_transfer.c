@@ -163,12 +163,84 @@ static void one_platform_alone_teaches_nothing(void **state)
   ft_relative_table_free(&t);
 }
 
+/*
+ * COUNT runs of an app of which RATIO of the instructions are branches, as a node with counters tells
+ * and one without does not: "one" takes 1 + 5 RATIO times as long as "two".
+ */
+static void run_branching(unsigned *job, const char *platform, double ratio, bool counted,
+                          unsigned count)
+{
+  ft_observation *o = calloc(1, sizeof *o);
+
+  assert_non_null(o);
+  for (unsigned i = 0; i < count; i++) {
+    *o = (ft_observation){ .schema = FT_SCHEMA,
+                           .job_id = ++*job,
+                           .end_time = 1000.0 + *job,
+                           .outcome = FT_OUTCOME_COMPLETED,
+                           .rule = FT_RULE_RSS,
+                           .has_rss_bytes = true,
+                           .rss_bytes = 1 << 20,
+                           .runtime_seconds = 4 * (platform[0] == 'o' ? 1 + 5 * ratio : 1),
+                           .counters_count = counted ? 2 : 0,
+                           .counters = { { "PAPI_TOT_INS", 1e10 }, { "PAPI_BR_INS", 1e10 * ratio } } };
+    (void)ft_string_copy(platform, o->platform, sizeof o->platform);
+    assert_int_equal(ft_performance_update(&app, o, NULL), 1);
+  }
+  free(o);
+}
+
+/* Half of the apps were counted by nobody, and no node of "one" has counters. */
+static void what_half_of_the_records_lack_is_missing_not_0(void **state)
+{
+  struct ft_relative_settings settings = { .ratios = { .trees = 50,
+                                                       .learners = 1u << FT_LEARNER_FOREST |
+                                                                   1u << FT_LEARNER_RIDGE,
+                                                       .seed = 1 } };
+  struct ft_relative_table t = { 0 };
+  struct ft_relative_model m;
+  struct ft_error err;
+  double sure = 0;
+  unsigned job = 0;
+
+  (void)state;
+  for (unsigned a = 0; a < 2 * APPS; a++) {
+    double ratio = 0.04 + 0.02 * (a / 2 % 10);
+
+    job = 100 * a;
+    make(a);
+    run_branching(&job, "two", ratio, a % 2, 3);
+    run_branching(&job, "one", ratio, false, 2);
+    assert_int_equal(ft_transfer_add(&t, &app, &err), 0);
+  }
+  settings.from = ft_relative_source(&t, "two", &err);
+  assert_int_equal(ft_relative_learn(&t, NULL, &settings, &m, &err), 0);
+  ft_relative_table_free(&t);
+  for (int i = 0; i < 2; i++) {
+    double ratio = i ? 0.2 : 0.06;
+
+    make(999);
+    run_branching(&job, "two", ratio, true, 3);
+    assert_int_equal(ft_transfer_tell(&m, &app, NULL), 1);
+    assert_near(exp(place("one")->log_ratio), 1 + 5 * ratio, 0.2);
+    sure = place("one")->deviation;
+  }
+  /* of one that was not counted it is what apps take at large: 1.65, not 1 as without branches */
+  make(999);
+  run_branching(&job, "two", 0.2, false, 3);
+  assert_int_equal(ft_transfer_tell(&m, &app, NULL), 1);
+  assert_near(exp(place("one")->log_ratio), 1.65, 0.2);
+  assert_true(place("one")->deviation >= sure);
+  ft_relative_model_free(&m);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(what_an_app_counts_tells_where_it_would_be_slow),
     cmocka_unit_test(runs_there_correct_what_was_told),
     cmocka_unit_test(a_platform_that_the_model_does_not_know_is_told_nothing),
+    cmocka_unit_test(what_half_of_the_records_lack_is_missing_not_0),
     cmocka_unit_test(one_platform_alone_teaches_nothing)
   };
 

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "predictor/core/text.h"
+#include "predictor/decide/access.h"
+
+/* ---- groups ---- */
+
+enum { GROUPS = 1024, BUFFER_MOST = 1 << 20 };
+
+/* The groups of user UID; returns how many, -1 where that is not known. */
+static int groups_of(uint32_t uid, gid_t *out)
+{
+  struct passwd entry, *found = NULL;
+  char buffer[4096];
+  int count = GROUPS - 1;
+
+  if (uid == getuid()) {
+    count = getgroups(count, out);
+    if (count < 0)
+      return -1;
+    out[count] = getegid();
+    return count + 1;
+  }
+  if (getpwuid_r(uid, &entry, buffer, sizeof buffer, &found) != 0 || !found ||
+      getgrouplist(entry.pw_name, entry.pw_gid, out, &count) < 0)
+    return -1;
+  return count;
+}
+
+/* The number of the group NAME; groups of many members need a large buffer. */
+static enum ft_may find_group(const char *name, gid_t *gid)
+{
+  enum ft_may found = FT_MAY_UNKNOWN;
+
+  for (size_t size = 4096; size <= BUFFER_MOST; size *= 4) {
+    struct group entry, *group = NULL;
+    char *buffer = malloc(size);
+    int status = buffer ? getgrnam_r(name, &entry, buffer, size, &group) : ENOMEM;
+
+    if (group) {
+      *gid = group->gr_gid;
+      found = FT_MAY;
+    } else if (status == 0) {
+      found = FT_MAY_NOT;
+    }
+    free(buffer);
+    if (status != ERANGE)
+      break;
+  }
+  return found;
+}
+
+enum ft_may ft_access_groups(const char *groups, uint32_t uid)
+{
+  struct ft_text rest = ft_text_from(groups), piece;
+  enum ft_may may = groups[0] ? FT_MAY_NOT : FT_MAY_UNKNOWN;
+  gid_t mine[GROUPS], gid;
+  int count = groups_of(uid, mine);
+
+  if (count < 0)
+    return FT_MAY_UNKNOWN;
+  while (ft_text_until(&rest, ',', &piece)) {
+    char name[128];
+    enum ft_may found =
+        ft_text_copy(piece, name, sizeof name) ? find_group(name, &gid) : FT_MAY_UNKNOWN;
+
+    if (found == FT_MAY_UNKNOWN)
+      may = found;
+    for (int i = 0; i < count && found == FT_MAY; i++)
+      if (mine[i] == gid)
+        return FT_MAY;
+  }
+  return may;
+}
+
+/* ---- the rest ---- */
+
+/* Whether NAME, "" where none was typed, is of a list: if so the answer is THEN. Slurm takes either
+ * in any case of letters. */
+static enum ft_may listed(const char *names, const char *name, enum ft_may then)
+{
+  struct ft_text rest = ft_text_from(names), piece;
+  size_t length = strlen(name);
+
+  if (!names[0] || !name[0])
+    return FT_MAY_UNKNOWN;
+  while (ft_text_until(&rest, ',', &piece))
+    if (ft_text_left(&piece) == length && strncasecmp(piece.at, name, length) == 0)
+      return then;
+  return then == FT_MAY ? FT_MAY_NOT : FT_MAY;
+}
+
+/* From this host, which Slurm may know by a shorter name; a range is not taken apart. */
+static enum ft_may from_host(const char *names)
+{
+  char host[256];
+
+  if (gethostname(host, sizeof host) < 0)
+    return FT_MAY_UNKNOWN;
+  host[sizeof host - 1] = '\0';
+  if (ft_text_lists(ft_text_from(names), host))
+    return FT_MAY;
+  host[strcspn(host, ".")] = '\0';
+  return ft_text_lists(ft_text_from(names), host) ? FT_MAY : FT_MAY_UNKNOWN;
+}
+
+static struct ft_access access_by(const ft_restriction *r, const ft_request *request, uint32_t uid)
+{
+  switch (r->by) {
+  case FT_RESTRICTS_GROUPS: /* slurmctld, too, lets root in */
+    return (struct ft_access){ uid ? ft_access_groups(r->names, uid) : FT_MAY, "for other groups" };
+  case FT_RESTRICTS_ACCOUNTS:
+    return (struct ft_access){ listed(r->names, request->account, FT_MAY),
+                               request->account[0] ? "for other accounts"
+                                                   : "for some accounts, see --account" };
+  case FT_RESTRICTS_ACCOUNTS_DENIED:
+    return (struct ft_access){ listed(r->names, request->account, FT_MAY_NOT),
+                               request->account[0] ? "for other accounts"
+                                                   : "for some accounts, see --account" };
+  case FT_RESTRICTS_QOS:
+    return (struct ft_access){ listed(r->names, request->qos, FT_MAY),
+                               request->qos[0] ? "for other QOS" : "for some QOS, see --qos" };
+  case FT_RESTRICTS_QOS_DENIED:
+    return (struct ft_access){ listed(r->names, request->qos, FT_MAY_NOT),
+                               request->qos[0] ? "for other QOS" : "for some QOS, see --qos" };
+  case FT_RESTRICTS_ROOT:
+    return (struct ft_access){ uid ? FT_MAY_NOT : FT_MAY, "for root" };
+  case FT_RESTRICTS_ROOT_DENIED:
+    return (struct ft_access){ uid ? FT_MAY : FT_MAY_NOT, "not for root" };
+  case FT_RESTRICTS_RESERVATION:
+    return (struct ft_access){ FT_MAY_NOT, "for reservations" };
+  case FT_RESTRICTS_HOSTS:
+    return (struct ft_access){ from_host(r->names), "for jobs from some hosts" };
+  case FT_RESTRICTS_OTHER:
+    break;
+  }
+  return (struct ft_access){ FT_MAY_UNKNOWN, "not open to all" };
+}
+
+struct ft_access ft_access_of(const ft_partition *p, const ft_request *request, uint32_t uid)
+{
+  struct ft_access worst = { FT_MAY, NULL };
+
+  for (size_t i = 0; i < p->restrictions_count && worst.may != FT_MAY_NOT; i++) {
+    struct ft_access one = access_by(&p->restrictions[i], request, uid);
+
+    if (one.may == FT_MAY_NOT || (one.may == FT_MAY_UNKNOWN && worst.may == FT_MAY))
+      worst = one;
+  }
+  /* of an agent that did not say by what */
+  if (p->restricted && !p->restrictions_count)
+    worst = (struct ft_access){ FT_MAY_UNKNOWN, "not open to all" };
+  return worst;
+}

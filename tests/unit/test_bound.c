@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Operators that nobody knows leave figures open, and what is left open has bounds and is told. */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "predictor/core/io.h"
+#include "predictor/estimate/gpu_memory.h"
+
+/* Into FD the file NAME with each operator of these types called otherwise, as if nobody knew it.
+ */
+static void make_strange(const char *name, int fd)
+{
+  static const char *const types[][2] = { { "\"\4Conv", "\"\4Warp" },
+                                          { "\"\6MatMul", "\"\6Weaver" },
+                                          { "\"\4Gemm", "\"\4Germ" } };
+  const char *top = getenv("FT_TOP_SRCDIR");
+  struct ft_error err;
+  struct ft_buf file;
+  char from[4096];
+
+  (void)snprintf(from, sizeof from, "%s/tests/fuzz/corpus/onnx/%s.onnx", top ? top : ".", name);
+  ft_buf_init(&file, 1 << 20);
+  assert_int_equal(ft_io_read_file(AT_FDCWD, from, &file, &err), 0);
+  for (size_t i = 0; i < COUNT_OF(types); i++)
+    for (size_t at = 0, length = strlen(types[i][0]); at + length <= file.length; at++)
+      if (memcmp(file.data + at, types[i][0], length) == 0)
+        memcpy(file.data + at, types[i][1], length);
+  assert_int_equal(ftruncate(fd, 0), 0);
+  assert_true(lseek(fd, 0, SEEK_SET) == 0);
+  assert_int_equal(ft_io_write_all(fd, file.data, file.length), 0);
+  ft_buf_free(&file);
+}
+
+static void read_network(const char *path, struct ft_analysis *analysis,
+                         struct ft_gpu_memory *memory)
+{
+  struct ft_error err = { "" };
+  struct ft_graph *graph = ft_graph_read(path, &err);
+  struct ft_gpu_run run;
+
+  ft_gpu_run_begin(&run);
+  run.sizes.batch = 4;
+  if (!graph || ft_graph_analyse(graph, &run.sizes, analysis, &err) < 0 ||
+      ft_gpu_memory(graph, ft_gpu_find("a100-40gb"), &run, memory, &err) < 0)
+    fail_msg("%s: %s", path, err.text);
+  ft_graph_free(graph);
+}
+
+static void what_unknown_operators_leave_open_is_bounded_and_widens_the_estimate(void **state)
+{
+  static const char *const names[] = { "net-cnn", "net-resnet", "net-transformer", "net-volume" };
+  const char *top = getenv("FT_TOP_SRCDIR");
+  char path[] = "/tmp/test-bound-XXXXXX", whole[4096];
+  int fd = mkstemp(path);
+
+  (void)state;
+  assert_true(fd >= 0);
+  for (size_t i = 0; i < COUNT_OF(names); i++) {
+    struct ft_analysis known, strange;
+    struct ft_gpu_memory sure, unsure;
+    double rest;
+
+    (void)snprintf(whole, sizeof whole, "%s/tests/fuzz/corpus/onnx/%s.onnx", top ? top : ".",
+                   names[i]);
+    read_network(whole, &known, &sure);
+    make_strange(names[i], fd);
+    read_network(path, &strange, &unsure);
+    assert_int_equal(known.cost.open_at_most, 0);
+    assert_true(sure.complete && sure.open_bytes == 0);
+    if (strange.cost.parameters != known.cost.parameters || !strange.cost.unknown ||
+        strange.cost.macs_at_most < known.cost.macs ||
+        strange.cost.activations_at_most < known.cost.activations)
+      fail_msg("%s: %lld parameters, %u unknown, at most %lld MACs and %lld activations", names[i],
+               (long long)strange.cost.parameters, strange.cost.unknown,
+               (long long)strange.cost.macs_at_most, (long long)strange.cost.activations_at_most);
+    assert_true(!unsure.complete && unsure.open_bytes > 0);
+    /* the spread of what is known, and nine tenths of the rest */
+    rest = ft_estimate_quantile(&unsure.need, 0.95) -
+           ft_estimate_quantile(&sure.need, 0.95) / sure.bytes * unsure.bytes;
+    assert_true(fabs(rest - 0.9 * (double)unsure.open_bytes) < 1);
+    rest = ft_estimate_quantile(&unsure.need, 0.5) -
+           ft_estimate_quantile(&sure.need, 0.5) / sure.bytes * unsure.bytes;
+    assert_true(fabs(rest) < 1);
+  }
+  unlink(path);
+  close(fd);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(what_unknown_operators_leave_open_is_bounded_and_widens_the_estimate),
+  };
+
+  return cmocka_run_group_tests_name("bound", tests, NULL, NULL);
+}
