@@ -116,16 +116,19 @@ static int print_json(const struct ft_graph *g, const struct ft_analysis *analys
 {
   const struct ft_cost *cost = &analysis->cost;
   const struct ft_memory *m = &analysis->memory;
+  double guess = g->guessed ? FT_GRAPH_GUESS : 1;
 
   return ft_json_print(json_pack(
-      "{s:b, s:o, s:o, s:o, s:b, s:s, s:I, s:o, s:I, s:I, s:o, s:I, s:I, s:I, s:o, s:I, s:o, s:I, "
-      "s:f, s:o}",
+      "{s:b, s:o, s:o, s:o, s:b, s:s, s:I, s:o, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:o, s:I, "
+      "s:o, s:I, s:f, s:o}",
       "batch_scaled", (int)analysis->scaled, "weights_bytes", number(m->weight_bytes),
       "inference_peak_bytes", number(m->inference_peak_bytes), "training", training(m),
       "memory_complete", (int)m->complete, "format", g->format, "batch", (json_int_t)o->batch,
       "inputs", inputs(g), "operators", (json_int_t)cost->operators, "unresolved_operators",
       (json_int_t)cost->unresolved, "unknown_operators", unknowns(cost), "parameters",
-      (json_int_t)cost->parameters, "buffers", (json_int_t)cost->buffers, "macs",
+      (json_int_t)cost->parameters, "parameters_at_least",
+      (json_int_t)((double)cost->parameters / guess), "parameters_at_most",
+      (json_int_t)((double)cost->parameters * guess), "buffers", (json_int_t)cost->buffers, "macs",
       (json_int_t)cost->macs, "macs_at_most", number(cost->macs_at_most), "activations",
       (json_int_t)cost->activations, "activations_at_most", number(cost->activations_at_most),
       "operator_set", (json_int_t)g->version, "seconds", seconds, "layers", layers(g, cost)));
@@ -204,6 +207,9 @@ static int print_text(const struct ft_graph *g, const struct ft_analysis *analys
            o->batch);
   printf("operators    %" PRIu32 ", %zu of them layers\n", cost->operators, cost->layer_count);
   printf("parameters   %s\n", show(cost->parameters, parameters));
+  if (g->guessed)
+    printf("guessed      by what most decoders share: %.1f times fewer or more parameters\n",
+           FT_GRAPH_GUESS);
   printf("MACs         %s\n", show(cost->macs, macs));
   printf("activations  %s elements\n", show(cost->activations, elements));
   print_memory(&analysis->memory);

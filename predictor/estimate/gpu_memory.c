@@ -348,9 +348,12 @@ void ft_gpu_memory_cap(struct ft_gpu_memory *memory, const struct ft_gpu *gpu)
     memory->bytes = most;
 }
 
-static void fill_estimate(struct ft_gpu_memory *memory, const struct ft_gpu *gpu)
+static void fill_estimate(struct ft_gpu_memory *memory, const struct ft_graph *graph,
+                          const struct ft_gpu *gpu)
 {
-  ft_gpu_memory_spread(memory, 1, gpu && gpu->measured ? 0 : ft_gpu_memory_unmeasured);
+  ft_gpu_memory_spread(memory, 1,
+                       (gpu && gpu->measured ? 0 : ft_gpu_memory_unmeasured) +
+                           (graph->guessed ? log(FT_GRAPH_GUESS) : 0));
 }
 
 static void fill_parts(struct ft_gpu_memory *memory, const struct ft_gpu_run *run,
@@ -385,8 +388,9 @@ static double beside(const struct ft_gpu_run *run, const struct ft_schedule *sch
 }
 
 /* Peak RSS: glibc splits and keeps as PyTorch's cache does, and some more. */
-static int fill_host(struct ft_gpu_memory *memory, const struct ft_gpu *gpu,
-                     const struct ft_gpu_run *run, const struct ft_schedule *schedule)
+static int fill_host(struct ft_gpu_memory *memory, const struct ft_graph *graph,
+                     const struct ft_gpu *gpu, const struct ft_gpu_run *run,
+                     const struct ft_schedule *schedule)
 {
   struct ft_caching caching;
   double once = (double)schedule->peak_bytes + (double)memory->optimizer_bytes;
@@ -400,7 +404,7 @@ static int fill_host(struct ft_gpu_memory *memory, const struct ft_gpu *gpu,
   memory->bytes = (double)memory->context_bytes + (double)schedule->fed_bytes + once +
                   (double)memory->cached_bytes;
   memory->least_bytes = memory->squeezed_bytes = memory->bytes;
-  ft_gpu_memory_spread(memory, 1, host_more);
+  ft_gpu_memory_spread(memory, 1, host_more + (graph->guessed ? log(FT_GRAPH_GUESS) : 0));
   memory->estimate = memory->need; /* nothing is tried here */
   return 0;
 }
@@ -440,7 +444,7 @@ int ft_gpu_memory(struct ft_graph *graph, const struct ft_gpu *gpu, const struct
   memory->loop_bytes = run->training ? ft_times(options.batch, analysis.memory.loop_bytes) : 0;
   fill_parts(memory, run, &schedule);
   if (gpu && gpu->host)
-    return fill_host(memory, gpu, run, &schedule) < 0
+    return fill_host(memory, graph, gpu, run, &schedule) < 0
                ? ft_error_set(err, "%s: memory is out", graph->file)
                : 0;
   if (play(&schedule, run, 0, &caching, &memory->live_bytes) < 0 ||
@@ -455,7 +459,7 @@ int ft_gpu_memory(struct ft_graph *graph, const struct ft_gpu *gpu, const struct
   memory->least_bytes = fmin((double)caching.peak, slack * (double)smallest) + other;
   memory->network_bytes = (double)caching.peak + other - (double)memory->context_bytes;
   ft_gpu_memory_cap(memory, gpu);
-  fill_estimate(memory, gpu);
+  fill_estimate(memory, graph, gpu);
   return 0;
 }
 

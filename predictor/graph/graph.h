@@ -133,6 +133,7 @@ struct ft_graph {
   uint32_t *held;          /* keys and values that stay for the next word */
   uint32_t held_count;
   uint32_t chances;        /* of words: the result that training's loss is computed of; 0: none */
+  bool guessed;            /* put together by common fields: of no family that is known; */
   bool chances_wide;       /* which are cast to 32 bits for it */
   struct ft_arena arena;   /* what was read */
   struct ft_arena results; /* what was inferred */
@@ -149,6 +150,10 @@ struct ft_graph {
  */
 struct ft_graph *ft_graph_read(const char *path, struct ft_error *err);
 void ft_graph_free(struct ft_graph *graph);
+
+/* Of a network that is guessed there are so many times as many parameters as are counted at most,
+ * and as few at least. */
+#define FT_GRAPH_GUESS 1.6
 
 /* The sizes that a file leaves open. */
 struct ft_graph_sizes {

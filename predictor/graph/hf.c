@@ -427,10 +427,13 @@ static int describe(struct ft_hf_config *c, struct ft_hf *m)
 {
   ft_hf_family *family = family_of(m->type);
 
+  if (!family && m->type[0] && ft_hf_guessable(c))
+    family = ft_hf_guess;
   if (!family)
     return ft_error_set(c->err,
-                        "%s: model_type %.60s is not known here: expected bert, gpt2, llama, t5 or "
-                        "one of %zu others",
+                        "%s: model_type %.60s is not known here: expected bert, gpt2, llama, t5, "
+                        "one of %zu others, or hidden_size, num_hidden_layers, "
+                        "num_attention_heads and vocab_size to guess by",
                         c->file, m->type[0] ? m->type : "(none)",
                         sizeof families / sizeof *families + ft_hf_newer_count() - 4);
   if (family != clip)
@@ -487,6 +490,7 @@ int ft_hf_read(struct ft_build *build, int fd)
   g->format = "hugging face config";
   g->producer = "transformers";
   g->program = m;
+  g->guessed = m->guessed;
   g->expand = ft_hf_run;
   status = 0;
 out:

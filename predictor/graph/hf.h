@@ -51,6 +51,7 @@ struct ft_hf {
   bool shared;    /* every layer has the same weights: albert */
   bool plain_key; /* keys have no bias */
   bool relative_norm, bias_conv;
+  bool guessed; /* of no known family: hf_guess.c */
   const char *activation;
   /* training (hf_training.c): what drops out, how attention and other operations are written */
   bool drop_embedding, drop_attention, drop_attended, drop_hidden, drop_inner;

@@ -26,6 +26,10 @@ const char *ft_hf_text(const struct ft_hf_config *c, const char *key, const char
 /* What its code does in training (hf_training.c); M's type and activation are known. */
 void ft_hf_training(struct ft_hf_config *c, struct ft_hf *m);
 
+/* Whether C has the fields that a network of no known family is read by (hf_guess.c); read it. */
+bool ft_hf_guessable(const struct ft_hf_config *c);
+void ft_hf_guess(struct ft_hf_config *c, struct ft_hf *m);
+
 /* llama and those made after it: rotary positions, grouped queries, gated connections. */
 void ft_hf_llama(struct ft_hf_config *c, struct ft_hf *m);
 

@@ -531,6 +531,12 @@ static uint32_t language(struct ft_hf_run *r)
     x = ft_hf_layer(r, x);
   }
   r->where = "";
+  if (x && m->guessed) { /* named and counted */
+    ft_live_unknown(&r->live, "transformers", m->type);
+    ft_live_in(&r->live, x);
+    if (!ft_live_end(&r->live, 1))
+      return 0;
+  }
   if (m->norm_final)
     x = ft_hf_normalise(r, x, "final_norm");
   if (m->embedding != m->hidden && !m->types)

@@ -452,6 +452,21 @@ static void language_models_have_the_parameters_that_transformers_counts(void **
   }
 }
 
+/* A family that nobody knows is read as a decoder, named, counted and bounded. */
+static void an_unknown_family_is_guessed_and_said_to_be(void **state)
+{
+  struct ft_analysis a;
+  struct ft_graph *graph = analyse("hf/guessed.json", 2, "sequence=7", &a);
+
+  (void)state;
+  assert_true(graph->guessed);
+  assert_int_equal(a.cost.parameters, 21920); /* a llama under another name */
+  assert_int_equal(a.cost.unknown, 1);
+  assert_string_equal(a.cost.unknowns[0].type, "warp");
+  assert_false(a.memory.complete);
+  ft_graph_free(graph);
+}
+
 /* Matrices of 4 x 32 x 32 (two of half the rows), of 3 x 32 x 48, and two products of attention. */
 static void a_llama_has_the_products_worked_out_by_hand(void **state)
 {
@@ -551,6 +566,7 @@ int main(void)
     cmocka_unit_test(regions_of_paddle_are_followed),
     cmocka_unit_test(functions_of_onnx_are_put_in_their_calls_place),
     cmocka_unit_test(language_models_have_the_parameters_that_transformers_counts),
+    cmocka_unit_test(an_unknown_family_is_guessed_and_said_to_be),
     cmocka_unit_test(a_llama_has_the_products_worked_out_by_hand),
     cmocka_unit_test(bad_files_give_a_line_with_file_and_place),
     cmocka_unit_test(a_file_cut_anywhere_is_refused_or_understood),
