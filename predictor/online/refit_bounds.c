@@ -11,6 +11,7 @@
 
 enum {
   FRESH = 5,       /* a bound counts in full until so many runs have completed since */
+  MANY = 10,       /* one in so many completed runs */
   RECENT = 4,      /* completed runs that a fresh bound is weighed against */
   FRESH_LIST = 100 /* residuals where there are fresh bounds */
 };
@@ -18,22 +19,22 @@ enum {
 /* Killed again at the same peak: this much more each time. */
 #define AGAIN 0.3
 
-/* Whether a run has completed above bound I, each by its own centre. */
-static bool passed(const ft_model *model, const struct ft_refit *r, size_t i)
+/*
+ * Whether bound I counts in full: not long ago, and no run has completed above it, each by its own
+ * centre. Of one just seen it takes many such runs to say that another like it will do with less.
+ */
+static bool is_fresh(const ft_model *model, const struct ft_refit *r, size_t i)
 {
-  for (size_t j = 0; j < model->history_count; j++)
-    if (!model->history[j].censored && r->above[j] >= r->above[i])
-      return true;
-  return false;
-}
+  size_t completed = 0, since = 0, above = 0;
 
-static size_t completed_since(const ft_model *model, size_t i)
-{
-  size_t count = 0;
+  for (size_t j = 0; j < model->history_count; j++) {
+    bool exact = !model->history[j].censored;
 
-  for (size_t j = i + 1; j < model->history_count; j++)
-    count += !model->history[j].censored;
-  return count;
+    completed += exact;
+    since += exact && j > i;
+    above += exact && r->above[j] >= r->above[i];
+  }
+  return since == 0 ? above <= completed / MANY : since < FRESH && !above;
 }
 
 struct fresh {
@@ -144,8 +145,7 @@ void ft_refit_add_bounds(ft_model *model, struct ft_refit *r)
       continue;
     if (run->bytes > most_completed)
       e->bound_bytes = fmax(e->bound_bytes, run->bytes);
-    if (run->censored && !passed(model, r, i) && completed_since(model, i) < FRESH &&
-        (r->rows || run->out_of_memory)) {
+    if (run->censored && is_fresh(model, r, i) && (r->rows || run->out_of_memory)) {
       note_fresh(&fresh, run, r->above[i]);
     } else if (r->residuals && r->above[i] > r->residual[0]) {
       r->bound[older++] = (struct ft_bound){ .above = r->above[i], .bound = true };

@@ -102,7 +102,7 @@ static void what_threads_need_is_found(void **state)
   assert_true(model.evaluator.by_equation);
 }
 
-/* Whatever the equation says: killed at more than that, the next amount there is above it. */
+/* Whatever the equation says: killed at more than that, what is told and the next amount there are above it. */
 static void no_amount_by_an_equation_is_below_a_bound_just_seen(void **state)
 {
   struct ft_random random;
@@ -112,7 +112,7 @@ static void no_amount_by_an_equation_is_below_a_bound_just_seen(void **state)
   begin(60, &random);
   assert_int_equal(ft_discover(&model, NULL, NULL, &found, &err), 0);
   assert_true(ft_discover_adopt(&model, &found));
-  for (unsigned turn = 0; turn < 200; turn++) {
+  for (unsigned turn = 0; turn < 1000; turn++) {
     ft_observation o = { .schema = FT_SCHEMA,
                          .job_id = 1000,
                          .end_time = 1000,
@@ -122,7 +122,7 @@ static void no_amount_by_an_equation_is_below_a_bound_just_seen(void **state)
                          .has_rss_bytes = true };
     double edge = 8 * (double)(2 + ft_random_below(&random, 20)), bytes;
     double batch = 1 + (double)ft_random_below(&random, 24);
-    double price = pow(10, (double)ft_random_below(&random, 3));
+    double price = pow(10, (double)ft_random_below(&random, 4) - 1);
     struct ft_estimate estimate;
 
     feature(&o, "edge", edge);
@@ -137,6 +137,9 @@ static void no_amount_by_an_equation_is_below_a_bound_just_seen(void **state)
       fail_msg("%s", err.text);
     if (!(bytes > (double)o.rss_bytes))
       fail_msg("turn %u: killed at %g, price %g: %g", turn, (double)o.rss_bytes, price, bytes);
+    if (!(ft_estimate_quantile(&estimate, 0.95) > (double)o.rss_bytes))
+      fail_msg("turn %u: killed at %g, estimate %g", turn, (double)o.rss_bytes,
+               ft_estimate_quantile(&estimate, 0.95));
   }
 }
 
