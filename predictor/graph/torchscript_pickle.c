@@ -42,12 +42,26 @@ static int push(struct pickle *p, struct ft_operand v)
   return 0;
 }
 
+/* The last COUNT values, taken off; what lies below a mark is out of reach. NULL with the error. */
+static const struct ft_operand *take(struct pickle *p, size_t count)
+{
+  size_t below = p->mark_count ? p->marks[p->mark_count - 1] : 0;
+
+  if (p->count - below < count) {
+    (void)fail(p, "a value is missing");
+    return NULL;
+  }
+  p->count -= count;
+  return p->stack + p->count;
+}
+
 static int pop(struct pickle *p, struct ft_operand *v)
 {
-  if (p->count == (p->mark_count ? p->marks[p->mark_count - 1] : 0))
-    return fail(p, "a value is missing");
-  *v = p->stack[--p->count];
-  return 0;
+  const struct ft_operand *last = take(p, 1);
+
+  if (last)
+    *v = *last;
+  return last ? 0 : -1;
 }
 
 /* What was pushed since the last mark: *COUNT values; NULL with the error. */
@@ -351,31 +365,23 @@ static int collect(struct pickle *p, uint8_t type)
 
 static int tuple(struct pickle *p, size_t count)
 {
+  const struct ft_operand *items = take(p, count);
   struct ft_operand v;
 
-  if (p->count < count)
-    return fail(p, "a value is missing");
-  p->count -= count;
-  v = ft_value_list(p->l, FT_VALUE_TUPLE, p->stack + p->count, count);
+  if (!items)
+    return -1;
+  v = ft_value_list(p->l, FT_VALUE_TUPLE, items, count);
   return p->l->failed ? -1 : push(p, v);
 }
 
 /* What was pushed since the mark, or the last COUNT, into the list or dictionary below. */
 static int add(struct pickle *p, size_t count, bool marked)
 {
-  const struct ft_operand *items;
+  const struct ft_operand *items = marked ? since_mark(p, &count) : take(p, count);
   struct ft_operand *into;
 
-  if (marked) {
-    items = since_mark(p, &count);
-    if (!items)
-      return -1;
-  } else {
-    if (p->count < count)
-      return fail(p, "a value is missing");
-    p->count -= count;
-    items = p->stack + p->count;
-  }
+  if (!items)
+    return -1;
   into = p->count ? &p->stack[p->count - 1] : NULL;
   if (!into || (into->type != FT_VALUE_LIST && into->type != FT_VALUE_DICT))
     return fail(p, "expected a list or dictionary");
@@ -493,6 +499,9 @@ int ft_pickle_read(struct ft_live *l, const char *part, const char *data, size_t
     .l = l, .part = part, .constants = constants, .data = (const uint8_t *)data, .length = length
   };
 
+  p.stack = ft_live_grow(l, NULL, &p.room, 0, sizeof *p.stack);
+  if (!p.stack)
+    return fail(&p, "out of memory");
   for (size_t steps = 0; p.at < p.length && steps < STEPS; steps++) {
     uint8_t code = p.data[p.at++];
 

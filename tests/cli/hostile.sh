@@ -60,6 +60,8 @@ repacked("deep.pt2", "pt2/net-cnn.pt2",
 repacked("pickle.pt", "torchscript/net-cnn-traced.pt",
          lambda n, d: b"\x80\x02" + b"(" * 1000000 + b"t" * 1000000 + b"."
          if n.endswith("/data.pkl") else d, "")
+repacked("marks.pt", "torchscript/net-cnn-traced.pt", # takes what lies below a mark, then what is above it
+         lambda n, d: b"\x80\x02]](\x86t." if n.endswith("/data.pkl") else d, "a value is missing")
 repacked("size.pt", "torchscript/net-cnn-traced.pt",
          lambda n, d: b"\x80\x02\x8a\xff" + b"\xff" * 255 + b"." if n.endswith("/data.pkl") else d,
          "")
