@@ -7,25 +7,23 @@
 
 #include <string.h>
 
-#include "predictor/core/text.h"
 #include "predictor/graph/hf_config.h"
 
 enum {
   ON_ONE = 1,        /* dropout stands behind the feed-forward part alone */
   NARROW = 2,        /* the softmax is computed in the width that comes in */
   PLAIN = 4,         /* attention has no fused kernel */
-  OPENAI_GELU = 16,  /* what it calls gelu is gelu_new */
-  ONE_QKV = 32,      /* one matrix makes queries, keys and values, */
-  ONE_GATE = 64,     /* and one the gate and what it gates */
-  COPIES = 128,      /* queries are copied behind each other */
-  WIDE_SCORES = 256, /* queries and keys are cast to 32 bits */
-  SAME_WIDTH = 512   /* what angles turn is cast back */
+  OPENAI_GELU = 8,   /* what it calls gelu is gelu_new */
+  ONE_QKV = 16,      /* one matrix makes queries, keys and values, */
+  ONE_GATE = 32,     /* and one the gate and what it gates */
+  COPIES = 64,       /* queries are copied behind each other */
+  WIDE_SCORES = 128, /* queries and keys are cast to 32 bits */
+  SAME_WIDTH = 256   /* what angles turn is cast back */
 };
 
-/* Where a configuration says how much is dropped: keys with "|" between them, and whether any is
- * where it says nothing. */
+/* Where a configuration says how much is dropped, and whether any is where it says nothing. */
 struct place {
-  const char *keys;
+  const char *key;
   bool usual;
 };
 
@@ -211,16 +209,9 @@ static const struct family usual = {
 
 static bool drops(const struct ft_hf_config *c, const struct place *place)
 {
-  struct ft_text list = ft_text_from(place->keys ? place->keys : ""), key;
-  char name[64];
+  const json_t *v = place->key ? json_object_get(c->root, place->key) : NULL;
 
-  while (place->keys && ft_text_until(&list, '|', &key)) {
-    const json_t *v = ft_text_copy(key, name, sizeof name) ? json_object_get(c->root, name) : NULL;
-
-    if (json_is_number(v))
-      return json_number_value(v) > 0;
-  }
-  return place->usual;
+  return json_is_number(v) ? json_number_value(v) > 0 : place->usual;
 }
 
 /* How transformers writes the activation function, where that is no kernel; else "". */
