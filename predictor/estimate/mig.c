@@ -20,7 +20,6 @@
  * A100-40GB there are listings with 9.62, 19.50 and 39.25, of the A100-80GB with 78.75, of H100 of
  * 94 GB with 46.38 and 93.12, of the H200 with 140.00, of a B200's 1g.23gb with 22.00, of an RTX
  * PRO 6000 under the vGPU manager with 23.12, 46.50 and 93.38; a site's figures go into mig.conf.
- * An H20's are those of the H100 and the H200 with as much memory, on the same die.
  * Of an H200's 3g.71gb PyTorch tells 69.8 GiB, of a B200's 3g.90gb nvidia-smi 89. 0: no listing was
  * found, and only a site's mig.conf says how large it is.
  */
@@ -90,20 +89,20 @@ static const struct known {
   { "h200", "3g.71gb", 2, 69.50 },
   { "h200", "4g.71gb", 1, 69.50 },
   { "h200", "7g.141gb", 1, 139.50 },
-  { "h20", "1g.12gb", 7, 11.00 },
-  { "h20", "1g.12gb+me", 1, 11.00 },
-  { "h20", "1g.24gb", 4, 23.00 },
-  { "h20", "2g.24gb", 3, 23.00 },
-  { "h20", "3g.48gb", 2, 46.50 },
-  { "h20", "4g.48gb", 1, 46.50 },
-  { "h20", "7g.96gb", 1, 93.00 },
-  { "h20", "1g.18gb", 7, 16.00 },
-  { "h20", "1g.18gb+me", 1, 16.00 },
-  { "h20", "1g.35gb", 4, 32.50 },
-  { "h20", "2g.35gb", 3, 32.50 },
-  { "h20", "3g.71gb", 2, 69.50 },
-  { "h20", "4g.71gb", 1, 69.50 },
-  { "h20", "7g.141gb", 1, 139.50 },
+  { "h20", "1g.12gb", 7, 0 },
+  { "h20", "1g.12gb+me", 1, 0 },
+  { "h20", "1g.24gb", 4, 0 },
+  { "h20", "2g.24gb", 3, 0 },
+  { "h20", "3g.48gb", 2, 0 },
+  { "h20", "4g.48gb", 1, 0 },
+  { "h20", "7g.96gb", 1, 0 },
+  { "h20", "1g.18gb", 7, 0 },
+  { "h20", "1g.18gb+me", 1, 0 },
+  { "h20", "1g.35gb", 4, 0 },
+  { "h20", "2g.35gb", 3, 0 },
+  { "h20", "3g.71gb", 2, 0 },
+  { "h20", "4g.71gb", 1, 0 },
+  { "h20", "7g.141gb", 1, 0 },
   { "b200", "1g.23gb", 7, 20.50 },
   { "b200", "1g.23gb+me", 1, 20.50 },
   { "b200", "1g.45gb", 4, 44.25 },

@@ -185,6 +185,12 @@ static double distance(const char *asked, const char *known)
   return fabs(gigabytes[0] / gigabytes[1] - 1);
 }
 
+/* What is told of P where a name can be several: the least memory, before one of unknown memory. */
+static double sure_memory(const struct ft_mig_profile *p)
+{
+  return p->memory_mib > 0 ? p->memory_mib : INFINITY;
+}
+
 static const struct ft_mig_profile *of_gres(const struct ft_mig_table *table,
                                             const ft_partition *partition, const char *gpu,
                                             const char *gres, double furthest)
@@ -207,7 +213,7 @@ static const struct ft_mig_profile *of_gres(const struct ft_mig_table *table,
       continue;
     agreed = agrees(table, partition, p->gpu, gres);
     if (best &&
-        (best_agrees > agreed || (best_agrees == agreed && best->memory_mib <= p->memory_mib)))
+        (best_agrees > agreed || (best_agrees == agreed && sure_memory(best) <= sure_memory(p))))
       continue;
     best = p;
     best_agrees = agreed;
