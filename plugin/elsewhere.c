@@ -66,14 +66,12 @@ int ft_elsewhere_apply(const struct ft_bridge *bridge, const struct ft_options *
                                                 .exclude = bridge->value[FT_OPTION_EXCLUDE] },
                                      .memory = memory,
                                      .now = ft_io_now() };
-  char typed[sizeof submission->request.gres];
   int status = -1;
 
   if (!t)
     return ft_error_set(err, "out of memory");
   q.evidence = &t->evidence;
-  (void)ft_string_copy(submission->request.gres, typed, sizeof typed);
-  ft_elsewhere_take(network, &q.asked, &submission->request);
+  ft_elsewhere_take(network, &q.asked);
   if (ft_elsewhere_find(state_fd, site, uid, submission, named(options, submission), &t->evidence,
                         err) < 0)
     goto out;
@@ -82,7 +80,6 @@ int ft_elsewhere_apply(const struct ft_bridge *bridge, const struct ft_options *
     ft_elsewhere_table(&q, &t->elsewhere, say, NULL);
   status = options->partition ? choose(bridge, options, &q, t, submission, err) : 0;
 out:
-  (void)ft_string_copy(typed, submission->request.gres, sizeof typed);
   free(t);
   return status;
 }

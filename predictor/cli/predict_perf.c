@@ -41,7 +41,7 @@ int ft_perf_find(const struct ft_asked *asked, int state_fd, const ft_site *site
                                                    .evidence = &perf->evidence,
                                                    .memory = memory,
                                                    .now = ft_io_now() };
-  ft_elsewhere_take(network, &perf->question.asked, request);
+  ft_elsewhere_take(network, &perf->question.asked);
   if (ft_elsewhere_find(state_fd, site, uid, submission, look, &perf->evidence, err) < 0)
     return -1;
   ft_elsewhere_look(&perf->question, &perf->elsewhere);

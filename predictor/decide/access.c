@@ -59,19 +59,24 @@ static enum ft_may find_group(const char *name, gid_t *gid)
   return found;
 }
 
-enum ft_may ft_access_groups(const char *groups, uint32_t uid)
+enum ft_may ft_access_groups(const char *groups, uint32_t uid, unsigned *lookups)
 {
   struct ft_text rest = ft_text_from(groups), piece;
   enum ft_may may = groups[0] ? FT_MAY_NOT : FT_MAY_UNKNOWN;
   gid_t mine[GROUPS], gid;
-  int count = groups_of(uid, mine);
+  int count = *lookups ? groups_of(uid, mine) : -1;
 
   if (count < 0)
     return FT_MAY_UNKNOWN;
   while (ft_text_until(&rest, ',', &piece)) {
+    enum ft_may found = FT_MAY_UNKNOWN;
     char name[128];
-    enum ft_may found =
-        ft_text_copy(piece, name, sizeof name) ? find_group(name, &gid) : FT_MAY_UNKNOWN;
+
+    if (!*lookups)
+      return FT_MAY_UNKNOWN;
+    --*lookups;
+    if (ft_text_copy(piece, name, sizeof name))
+      found = find_group(name, &gid);
 
     if (found == FT_MAY_UNKNOWN)
       may = found;
@@ -113,11 +118,13 @@ static enum ft_may from_host(const char *names)
   return ft_text_lists(ft_text_from(names), host) ? FT_MAY : FT_MAY_UNKNOWN;
 }
 
-static struct ft_access access_by(const ft_restriction *r, const ft_request *request, uint32_t uid)
+static struct ft_access access_by(const ft_restriction *r, const ft_request *request, uint32_t uid,
+                                  unsigned *lookups)
 {
   switch (r->by) {
   case FT_RESTRICTS_GROUPS: /* slurmctld, too, lets root in */
-    return (struct ft_access){ uid ? ft_access_groups(r->names, uid) : FT_MAY, "for other groups" };
+    return (struct ft_access){ uid ? ft_access_groups(r->names, uid, lookups) : FT_MAY,
+                               "for other groups" };
   case FT_RESTRICTS_ACCOUNTS:
     return (struct ft_access){ listed(r->names, request->account, FT_MAY),
                                request->account[0] ? "for other accounts"
@@ -146,12 +153,13 @@ static struct ft_access access_by(const ft_restriction *r, const ft_request *req
   return (struct ft_access){ FT_MAY_UNKNOWN, "not open to all" };
 }
 
-struct ft_access ft_access_of(const ft_partition *p, const ft_request *request, uint32_t uid)
+struct ft_access ft_access_of(const ft_partition *p, const ft_request *request, uint32_t uid,
+                              unsigned *lookups)
 {
   struct ft_access worst = { FT_MAY, NULL };
 
   for (size_t i = 0; i < p->restrictions_count && worst.may != FT_MAY_NOT; i++) {
-    struct ft_access one = access_by(&p->restrictions[i], request, uid);
+    struct ft_access one = access_by(&p->restrictions[i], request, uid, lookups);
 
     if (one.may == FT_MAY_NOT || (one.may == FT_MAY_UNKNOWN && worst.may == FT_MAY))
       worst = one;

@@ -15,14 +15,17 @@ struct ft_access {
   const char *why; /* unless it may, for a partition that is: "for other accounts" */
 };
 
-/* Whether user UID is in one of GROUPS (commas between), whose names are asked of the system. */
-enum ft_may ft_access_groups(const char *groups, uint32_t uid);
+/*
+ * Whether user UID is in one of GROUPS (commas between), whose names are asked of the system, which
+ * may ask a directory elsewhere: no more than *LOOKUPS, counted off, beyond which it is not known.
+ */
+enum ft_may ft_access_groups(const char *groups, uint32_t uid, unsigned *lookups);
 
 /*
  * Whether user UID may run REQUEST in PARTITION, without a reservation. Groups are asked for where
  * the partition is for some alone; an account or a QOS that was not typed is not known.
  */
 struct ft_access ft_access_of(const ft_partition *partition, const ft_request *request,
-                              uint32_t uid);
+                              uint32_t uid, unsigned *lookups);
 
 #endif

@@ -172,16 +172,17 @@ bool ft_gpus_allow(const struct ft_gpus_asked *asked, uint64_t tasks, const ft_n
   return true;
 }
 
-bool ft_gpus_suffice(const struct ft_gpus_asked *asked, const ft_partition *partition,
-                     const char *constraint)
+/* Whether PARTITION has TIMES what VALUE of OPTION asks for. */
+static bool suffices(enum ft_gpus option, const char *value, uint64_t times,
+                     const ft_partition *partition, const char *constraint)
 {
-  struct ft_text rest = ft_text_from(asked->value[FT_GPUS_JOB]), piece;
+  struct ft_text rest = ft_text_from(value), piece;
   struct resource one;
 
   while (ft_text_until(&rest, ',', &piece)) {
     uint64_t count = 0;
 
-    if (!read_gpus(FT_GPUS_JOB, piece, &one))
+    if (!read_gpus(option, piece, &one))
       continue;
     for (size_t i = 0; i < partition->nodes_count; i++) {
       const ft_node_kind *kind = &partition->nodes[i];
@@ -191,7 +192,19 @@ bool ft_gpus_suffice(const struct ft_gpus_asked *asked, const ft_partition *part
       if (ft_constraint_allows(constraint, kind))
         count += kind->count * count_of(&one, kind->gres);
     }
-    if (count < one.count)
+    if (count < times * one.count)
+      return false;
+  }
+  return true;
+}
+
+bool ft_gpus_suffice(const struct ft_gpus_asked *asked, uint64_t nodes, uint64_t tasks,
+                     const ft_partition *partition, const char *constraint)
+{
+  for (enum ft_gpus i = 0; i < FT_GPUS_OPTIONS; i++) {
+    uint64_t times = i == FT_GPUS_JOB ? 1 : i == FT_GPUS_TASK || i == FT_GPUS_TRES ? tasks : nodes;
+
+    if (!suffices(i, asked->value[i], times, partition, constraint))
       return false;
   }
   return true;

@@ -17,8 +17,8 @@
 bool ft_constraint_allows(const char *constraint, const ft_node_kind *kind);
 
 /*
- * PIECE, a generic resource that is asked for, as it was typed: before that some of Slurm's releases
- * put "gres:" or "gres/".
+ * PIECE, a generic resource that is asked for, as it was typed: before that some of Slurm's
+ * releases put "gres:" or "gres/".
  */
 struct ft_text ft_gres_typed(struct ft_text piece);
 
@@ -32,10 +32,11 @@ bool ft_gres_allows(const char *gres, const ft_node_kind *kind);
 /*
  * Likewise of the GPUs that the options about them, but for --gres, ask for on a node of KIND, on
  * which run TASKS tasks; and whether the nodes of PARTITION that have what CONSTRAINT asks for have
- * together as many as the whole job asks for, where it lists all of its kinds of nodes.
+ * together as many as a job of TASKS tasks on NODES nodes asks for, where it lists all of its kinds
+ * of nodes.
  */
 bool ft_gpus_allow(const struct ft_gpus_asked *asked, uint64_t tasks, const ft_node_kind *kind);
-bool ft_gpus_suffice(const struct ft_gpus_asked *asked, const ft_partition *partition,
-                     const char *constraint);
+bool ft_gpus_suffice(const struct ft_gpus_asked *asked, uint64_t nodes, uint64_t tasks,
+                     const ft_partition *partition, const char *constraint);
 
 #endif

@@ -76,7 +76,8 @@ static void fill_free(const struct ft_elsewhere_question *q, const ft_partition 
   row->free = r->exclusive || p->exclusive ? nodes : cpus;
   row->free_known =
       n->idle_known && p->updated > 0 &&
-      (!row->free || (!q->asked.exclude && (nodes || (!r->gpus_per_node && !r->gres[0]))));
+      (!row->free ||
+       (!q->asked.exclude && (nodes || (!r->gpus_per_node && !q->asked.gpus.value[FT_GPUS_GRES]))));
 }
 
 static void fill_time(const struct ft_elsewhere_question *q, const ft_partition *p,
@@ -154,7 +155,7 @@ static void add_row(const struct ft_elsewhere_question *q, size_t partition, con
   fill_free(q, p, &n, row);
   fill_time(q, p, row);
   fill_price(q, p, &n, row);
-  row->obstacle = q->evidence->access[partition].may == FT_MAY_NOT
+  row->obstacle = q->evidence->access[partition].may == FT_MAY_NOT && !q->asked.reservation
                       ? q->evidence->access[partition].why
                       : ft_elsewhere_obstacle(q, p, &n);
   row->suits = !row->obstacle && row->memory != FT_SUITS_NOT && row->time != FT_SUITS_NOT;

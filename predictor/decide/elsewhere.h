@@ -47,9 +47,8 @@ struct ft_elsewhere_asked {
   const char *nodelist, *nodefile, *reservation, *exclude;
 };
 
-/* NETWORK (NULL: nothing) is going to set one of these, or the REQUEST's gres: as if it were so. */
-void ft_elsewhere_take(const ft_network *network, struct ft_elsewhere_asked *asked,
-                       ft_request *request);
+/* NETWORK (NULL: nothing), which has to stay, is going to set one of these: as if it were so. */
+void ft_elsewhere_take(const ft_network *network, struct ft_elsewhere_asked *asked);
 
 /* The option that ties the job to nodes which are not known here; NULL: none does. */
 const char *ft_elsewhere_tie(const struct ft_elsewhere_asked *asked);

@@ -13,6 +13,8 @@
 #include "predictor/decide/elsewhere.h"
 #include "predictor/record/layout.h"
 
+enum { GROUPS_ASKED = 32 /* a directory elsewhere takes milliseconds for each, at best */ };
+
 static size_t find_partition(const struct ft_elsewhere_evidence *e, struct ft_text name)
 {
   size_t i = 0;
@@ -77,6 +79,7 @@ int ft_elsewhere_find(int state_fd, const ft_site *site, uint32_t uid,
 {
   struct ft_text typed = ft_text_from(submission->request.partition), rest = ft_text_from(list);
   struct ft_text name;
+  unsigned lookups = GROUPS_ASKED;
 
   out->partition_count = 0;
   if (!ft_text_until(&typed, ',', &name))
@@ -89,7 +92,7 @@ int ft_elsewhere_find(int state_fd, const ft_site *site, uint32_t uid,
   if (out->home == FT_ELSEWHERE_PARTITIONS)
     out->home = out->partition_count;
   for (size_t i = 0; i < out->partition_count; i++)
-    out->access[i] = ft_access_of(&out->partition[i], &submission->request, uid);
+    out->access[i] = ft_access_of(&out->partition[i], &submission->request, uid, &lookups);
   if (ft_layout_read_platforms(state_fd, &out->platforms, err) < 0)
     return -1;
   if (ft_layout_read_performance(state_fd, uid, submission->app, &out->performance, err) == 0)

@@ -62,17 +62,11 @@ uint64_t ft_elsewhere_hosts(const char *list)
   return list && *list ? total + one : 0;
 }
 
-void ft_elsewhere_take(const ft_network *network, struct ft_elsewhere_asked *asked,
-                       ft_request *request)
+void ft_elsewhere_take(const ft_network *network, struct ft_elsewhere_asked *asked)
 {
-  enum ft_gpus option;
+  enum ft_gpus option = network ? ft_gpus_named(network->option) : FT_GPUS_OPTIONS;
 
-  if (!network || network->error[0])
-    return;
-  option = ft_gpus_named(network->option);
-  if (option == FT_GPUS_GRES)
-    (void)ft_string_copy(network->value, request->gres, sizeof request->gres);
-  else if (option < FT_GPUS_OPTIONS)
+  if (option < FT_GPUS_OPTIONS && !network->error[0])
     asked->gpus.value[option] = network->value;
 }
 
@@ -122,7 +116,7 @@ static bool able(const struct ft_elsewhere_question *q, const ft_node_kind *kind
 {
   const ft_request *r = &q->submission->request;
 
-  return ft_gres_allows(r->gres, kind) &&
+  return ft_gres_allows(q->asked.gpus.value[FT_GPUS_GRES], kind) &&
          ft_gpus_allow(&q->asked.gpus, r->tasks_per_node ? r->tasks_per_node : 1, kind);
 }
 
@@ -145,7 +139,7 @@ static void add_kind(const ft_partition *p, const ft_node_kind *kind, uint32_t n
 
   if (cpus > n->most_cpus)
     n->most_cpus = cpus;
-  if (kind->mem_bytes > n->memory_bytes && (kind->cpus >= needed || !kind->cpus))
+  if (kind->mem_bytes > n->memory_bytes && (cpus >= needed || !kind->cpus))
     n->memory_bytes = kind->mem_bytes;
   n->idle_known |= kind->has_idle_nodes && kind->has_idle_cpus;
   n->idle_nodes += kind->idle_nodes;
@@ -173,7 +167,7 @@ struct ft_row_nodes ft_elsewhere_nodes(const struct ft_elsewhere_question *q, co
     near[i] = nearness(q, kind);
     if (near[i] > nearest)
       nearest = near[i];
-    n.gpus |= strncmp(kind->gres, "gpu", 3) == 0 || strstr(kind->gres, ",gpu");
+    n.gpus |= kind->gres_cut || strncmp(kind->gres, "gpu", 3) == 0 || strstr(kind->gres, ",gpu");
   }
   n.able = nearest >= 2;
   n.up = nearest & 1;
@@ -185,19 +179,22 @@ struct ft_row_nodes ft_elsewhere_nodes(const struct ft_elsewhere_question *q, co
 
 /* ---- what speaks against them ---- */
 
-/* Whether the partition's nodes together are too few for the job, whatever their platforms. */
-static bool too_few_cpus(const struct ft_elsewhere_question *q, const ft_partition *p)
+/* What of the partition's nodes together is too little for the job, whatever their platforms. */
+static const char *too_few(const struct ft_elsewhere_question *q, const ft_partition *p)
 {
   const ft_request *r = &q->submission->request;
+  double cpus = 0, nodes = 0;
   bool known = true;
-  double cpus = 0;
 
   for (size_t i = 0; i < p->nodes_count; i++)
     if (ft_constraint_allows(r->constraint, &p->nodes[i]) && able(q, &p->nodes[i])) {
+      nodes += p->nodes[i].count;
       cpus += (double)p->nodes[i].count * cpus_of_node(p, &p->nodes[i]);
       known &= p->nodes[i].cpus > 0;
     }
-  return known && cpus > 0 && cpus < ft_elsewhere_cpus_of(r);
+  if (nodes > 0 && nodes < r->nodes)
+    return "too few nodes";
+  return known && cpus > 0 && cpus < ft_elsewhere_cpus_of(r) ? "too few CPUs" : NULL;
 }
 
 const char *ft_elsewhere_doubt(const struct ft_elsewhere_question *q, size_t partition)
@@ -223,10 +220,12 @@ const char *ft_elsewhere_obstacle(const struct ft_elsewhere_question *q, const f
   const ft_request *r = &q->submission->request;
   enum ft_gpus by = ft_gpus_find(&q->asked.gpus);
   bool whole = p->nodes_count < KINDS;
+  const char *few = whole ? too_few(q, p) : NULL;
 
   if (p->closed)
     return "it starts no jobs now";
-  if (n->most_cpus && r->cpus_per_task > n->most_cpus)
+  /* beside --ntasks, --ntasks-per-node is only the most that a node gets */
+  if (n->most_cpus && (r->tasks ? r->cpus_per_task : ft_elsewhere_cpus_on_one(r)) > n->most_cpus)
     return "too few CPUs";
   if (p->most_nodes && r->nodes > p->most_nodes)
     return "too few nodes";
@@ -235,9 +234,11 @@ const char *ft_elsewhere_obstacle(const struct ft_elsewhere_question *q, const f
   if (n->most_cpus && !n->able)
     return by < FT_GPUS_OPTIONS && by != FT_GPUS_GRES ? "no node has the GPUs it asks for"
                                                       : "no node has what --gres asks for";
-  if (whole && n->most_cpus && !ft_gpus_suffice(&q->asked.gpus, p, r->constraint))
+  if (whole && n->most_cpus &&
+      !ft_gpus_suffice(&q->asked.gpus, r->nodes ? r->nodes : 1, (uint64_t)tasks_of(r), p,
+                       r->constraint))
     return "it has not the GPUs it asks for";
-  if (whole && too_few_cpus(q, p))
-    return "too few CPUs";
+  if (few)
+    return few;
   return n->most_cpus && !n->up ? "all its nodes are down or drained" : NULL;
 }

@@ -232,7 +232,7 @@ static bool ask_for(const struct ft_slice_question *q, const struct ft_slice_pla
 
     done = done || replaced;
     if (length < 0 || (size_t)length >= sizeof n->value - used)
-      return false;
+      goto too_long;
     used += (size_t)length;
   }
   if (!done) {
@@ -240,9 +240,12 @@ static bool ask_for(const struct ft_slice_question *q, const struct ft_slice_pla
         snprintf(n->value + used, sizeof n->value - used, "%s%s:%u", used ? "," : "", type, count);
 
     if (length < 0 || (size_t)length >= sizeof n->value - used)
-      return false;
+      goto too_long;
   }
   return true;
+too_long:
+  n->option[0] = n->value[0] = '\0';
+  return false;
 }
 
 /* Nothing is set: what would have been was for the sentence. */

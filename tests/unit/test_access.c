@@ -54,11 +54,12 @@ static void what_was_typed_tells_who_may(void **state)
     const ft_partition p = for_some(cases[i].by, cases[i].names);
     uint32_t uid = cases[i].uid == 1000 ? (getuid() ? getuid() : 2) : cases[i].uid;
     struct ft_access access;
+    unsigned lookups = 1;
     ft_request r = { 0 };
 
     (void)snprintf(r.account, sizeof r.account, "%s", cases[i].account);
     (void)snprintf(r.qos, sizeof r.qos, "%s", cases[i].qos);
-    access = ft_access_of(&p, &r, uid);
+    access = ft_access_of(&p, &r, uid, &lookups);
     if (access.may != cases[i].may)
       fail_msg("case %zu: %d", i, access.may);
     if (cases[i].why && (!access.why || !strstr(access.why, cases[i].why)))
@@ -70,36 +71,41 @@ static void of_several_the_strictest_counts(void **state)
 {
   ft_partition p = for_some(FT_RESTRICTS_ACCOUNTS, "bio");
   ft_request r = { .account = "bio" };
+  unsigned lookups = 0;
 
   (void)state;
   p.restrictions_count = 3;
   p.restrictions[1] = (ft_restriction){ .by = FT_RESTRICTS_QOS, .names = "long" };
   p.restrictions[2] = (ft_restriction){ .by = FT_RESTRICTS_ROOT_DENIED, .names = "YES" };
-  assert_int_equal(ft_access_of(&p, &r, 2).may, FT_MAY_UNKNOWN);
-  assert_int_equal(ft_access_of(&p, &r, 0).may, FT_MAY_NOT);
+  assert_int_equal(ft_access_of(&p, &r, 2, &lookups).may, FT_MAY_UNKNOWN);
+  assert_int_equal(ft_access_of(&p, &r, 0, &lookups).may, FT_MAY_NOT);
   (void)snprintf(r.qos, sizeof r.qos, "long");
-  assert_int_equal(ft_access_of(&p, &r, 2).may, FT_MAY);
+  assert_int_equal(ft_access_of(&p, &r, 2, &lookups).may, FT_MAY);
   /* of an agent of before, which did not say by what */
   p.restrictions_count = 0;
-  assert_int_equal(ft_access_of(&p, &r, 2).may, FT_MAY_UNKNOWN);
+  assert_int_equal(ft_access_of(&p, &r, 2, &lookups).may, FT_MAY_UNKNOWN);
   p.restricted = false;
-  assert_int_equal(ft_access_of(&p, &r, 2).may, FT_MAY);
-  assert_null(ft_access_of(&p, &r, 2).why);
+  assert_int_equal(ft_access_of(&p, &r, 2, &lookups).may, FT_MAY);
+  assert_null(ft_access_of(&p, &r, 2, &lookups).why);
 }
 
 static void ones_own_groups_are_known(void **state)
 {
   const struct group *mine = getgrgid(getegid());
+  unsigned lookups = 100, one = 1;
   char list[300];
 
   (void)state;
   if (!mine)
     skip();
   (void)snprintf(list, sizeof list, "no-such-group,%s", mine->gr_name);
-  assert_int_equal(ft_access_groups(list, getuid()), FT_MAY);
-  assert_int_equal(ft_access_groups("no-such-group", getuid()), FT_MAY_NOT);
-  assert_int_equal(ft_access_groups("", getuid()), FT_MAY_UNKNOWN);
-  assert_int_equal(ft_access_groups(list, UINT32_MAX - 7), FT_MAY_UNKNOWN);
+  assert_int_equal(ft_access_groups(list, getuid(), &lookups), FT_MAY);
+  assert_int_equal(ft_access_groups("no-such-group", getuid(), &lookups), FT_MAY_NOT);
+  assert_int_equal(ft_access_groups("", getuid(), &lookups), FT_MAY_UNKNOWN);
+  assert_int_equal(lookups, 97);
+  assert_int_equal(ft_access_groups(list, getuid(), &one), FT_MAY_UNKNOWN); /* it would be second */
+  assert_int_equal(one, 0);
+  assert_int_equal(ft_access_groups(list, UINT32_MAX - 7, &lookups), FT_MAY_UNKNOWN);
 }
 
 int main(void)

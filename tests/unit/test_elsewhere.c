@@ -284,7 +284,7 @@ static void what_cannot_start_there_is_not_advised(void **state)
   c->s.request.nodes = 3;
   assert_string_equal(look(c, FAST)->obstacle, "too few nodes");
   c->s.request.nodes = 0;
-  (void)snprintf(c->s.request.gres, sizeof c->s.request.gres, "gpu:a100_1g.5gb:1");
+  c->q.asked.gpus.value[FT_GPUS_GRES] = "gpu:a100_1g.5gb:1";
   assert_string_equal(look(c, FAST)->obstacle, "no node has what --gres asks for");
   (void)snprintf(fast->nodes[0].gres, sizeof fast->nodes[0].gres, "gpu:a100_1g.5gb:7");
   assert_null(look(c, FAST)->obstacle);

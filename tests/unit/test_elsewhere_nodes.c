@@ -112,7 +112,7 @@ static void what_nodes_without_the_gpus_have_does_not_count(void **state)
   assert_true(n.memory_bytes == UINT64_C(8000) << 20 && n.most_cpus == 8 && n.idle_nodes == 0);
   assert_null(ft_elsewhere_obstacle(&c->q, &p, &n));
   c->q.asked.gpus.value[FT_GPUS_NODE] = NULL;
-  (void)snprintf(c->s.request.gres, sizeof c->s.request.gres, "gpu:a100:1");
+  c->q.asked.gpus.value[FT_GPUS_GRES] = "gpu:a100:1";
   n = ft_elsewhere_nodes(&c->q, &p, "old");
   assert_true(n.most_cpus == 8 && n.idle_nodes == 0);
   /* that they are up is nothing to it, either */
@@ -152,7 +152,7 @@ static void what_is_going_to_be_set_is_asked_for(void **state)
   const ft_partition p = with_gres("gpu:a100:2");
 
   (void)state;
-  ft_elsewhere_take(NULL, &c->q.asked, &c->s.request);
+  ft_elsewhere_take(NULL, &c->q.asked);
   for (size_t i = 0; i < COUNT_OF(options); i++) {
     ft_network *said = calloc(1, sizeof *said);
 
@@ -161,10 +161,10 @@ static void what_is_going_to_be_set_is_asked_for(void **state)
     c->q.asked = (struct ft_elsewhere_asked){ 0 };
     (void)snprintf(said->option, sizeof said->option, "%s", options[i]);
     (void)snprintf(said->value, sizeof said->value, "%sa100_1g.5gb:1", i ? "" : "gpu:");
-    ft_elsewhere_take(said, &c->q.asked, &c->s.request);
+    ft_elsewhere_take(said, &c->q.asked);
     assert_non_null(obstacle(c, &p));
     (void)snprintf(said->value, sizeof said->value, "%sa100:1", i ? "" : "gpu:");
-    ft_elsewhere_take(said, &c->q.asked, &c->s.request);
+    ft_elsewhere_take(said, &c->q.asked);
     assert_null(obstacle(c, &p));
     free(said);
   }
