@@ -245,7 +245,7 @@ static int64_t pass(struct player *p, bool first)
   const struct ft_schedule *s = p->schedule;
 
   for (size_t i = s->parameters; i <= s->count; i++) { /* gradients that stay end with the pass */
-    const struct ft_event *e = &s->events[i];
+    const struct ft_event *e;
 
     if (i == s->backward && p->run->training) {
       int64_t failed = optimize(p, first);
@@ -255,6 +255,7 @@ static int64_t pass(struct player *p, bool first)
     }
     if (i == s->count)
       break;
+    e = &s->events[i];
     if (e->kind == FT_EVENT_GIVE)
       give(p, e->buffer);
     else if (e->kind == FT_EVENT_TRIED && first && !p->run->no_trials)
@@ -325,6 +326,8 @@ void ft_gpu_memory_spread(struct ft_gpu_memory *memory, double narrow, double mo
   unsigned runs = memory->estimate.runs;
   double open = memory->open_bytes > 0 ? (double)memory->open_bytes : 0;
 
+  more += memory->guess;
+
   memory->need = memory->estimate = (struct ft_estimate){ .method = "graph", .runs = runs };
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++) {
     double outward = i < MIDDLE ? -more : i > MIDDLE ? more : 0;
@@ -332,7 +335,7 @@ void ft_gpu_memory_spread(struct ft_gpu_memory *memory, double narrow, double mo
     outward *= abs(i - MIDDLE) == 1 ? 0.5 : 1;
     memory->estimate.quantile[i] = memory->bytes * exp(narrow * spread[i] + outward);
     memory->need.quantile[i] = memory->bytes * exp(narrow * need_spread[i] + outward);
-    /* anything between none of it and all is as likely */
+    /* as likely none of it as some, and then anything up to all */
     if (i > MIDDLE) {
       memory->estimate.quantile[i] += (2 * ft_estimate_levels[i] - 1) * open;
       memory->need.quantile[i] += (2 * ft_estimate_levels[i] - 1) * open;
@@ -348,12 +351,9 @@ void ft_gpu_memory_cap(struct ft_gpu_memory *memory, const struct ft_gpu *gpu)
     memory->bytes = most;
 }
 
-static void fill_estimate(struct ft_gpu_memory *memory, const struct ft_graph *graph,
-                          const struct ft_gpu *gpu)
+static void fill_estimate(struct ft_gpu_memory *memory, const struct ft_gpu *gpu)
 {
-  ft_gpu_memory_spread(memory, 1,
-                       (gpu && gpu->measured ? 0 : ft_gpu_memory_unmeasured) +
-                           (graph->guessed ? log(FT_GRAPH_GUESS) : 0));
+  ft_gpu_memory_spread(memory, 1, gpu && gpu->measured ? 0 : ft_gpu_memory_unmeasured);
 }
 
 static void fill_parts(struct ft_gpu_memory *memory, const struct ft_gpu_run *run,
@@ -388,9 +388,8 @@ static double beside(const struct ft_gpu_run *run, const struct ft_schedule *sch
 }
 
 /* Peak RSS: glibc splits and keeps as PyTorch's cache does, and some more. */
-static int fill_host(struct ft_gpu_memory *memory, const struct ft_graph *graph,
-                     const struct ft_gpu *gpu, const struct ft_gpu_run *run,
-                     const struct ft_schedule *schedule)
+static int fill_host(struct ft_gpu_memory *memory, const struct ft_gpu *gpu,
+                     const struct ft_gpu_run *run, const struct ft_schedule *schedule)
 {
   struct ft_caching caching;
   double once = (double)schedule->peak_bytes + (double)memory->optimizer_bytes;
@@ -404,7 +403,7 @@ static int fill_host(struct ft_gpu_memory *memory, const struct ft_graph *graph,
   memory->bytes = (double)memory->context_bytes + (double)schedule->fed_bytes + once +
                   (double)memory->cached_bytes;
   memory->least_bytes = memory->squeezed_bytes = memory->bytes;
-  ft_gpu_memory_spread(memory, 1, host_more + (graph->guessed ? log(FT_GRAPH_GUESS) : 0));
+  ft_gpu_memory_spread(memory, 1, host_more);
   memory->estimate = memory->need; /* nothing is tried here */
   return 0;
 }
@@ -439,12 +438,13 @@ int ft_gpu_memory(struct ft_graph *graph, const struct ft_gpu *gpu, const struct
   if (schedule.peak_bytes > FT_GRAPH_ELEMENTS)
     return ft_error_set(err, "%s: needs more memory than any machine has", graph->file);
   memory->complete = analysis.memory.complete;
+  memory->guess = graph->guessed ? log(FT_GRAPH_GUESS) : 0;
   /* kept for the backward pass, and as much of gradients */
   memory->open_bytes = ft_times(run->training ? 8 : 4, analysis.cost.open_at_most);
   memory->loop_bytes = run->training ? ft_times(options.batch, analysis.memory.loop_bytes) : 0;
   fill_parts(memory, run, &schedule);
   if (gpu && gpu->host)
-    return fill_host(memory, graph, gpu, run, &schedule) < 0
+    return fill_host(memory, gpu, run, &schedule) < 0
                ? ft_error_set(err, "%s: memory is out", graph->file)
                : 0;
   if (play(&schedule, run, 0, &caching, &memory->live_bytes) < 0 ||
@@ -459,7 +459,7 @@ int ft_gpu_memory(struct ft_graph *graph, const struct ft_gpu *gpu, const struct
   memory->least_bytes = fmin((double)caching.peak, slack * (double)smallest) + other;
   memory->network_bytes = (double)caching.peak + other - (double)memory->context_bytes;
   ft_gpu_memory_cap(memory, gpu);
-  fill_estimate(memory, graph, gpu);
+  fill_estimate(memory, gpu);
   return 0;
 }
 

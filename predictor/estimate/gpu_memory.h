@@ -76,6 +76,7 @@ struct ft_gpu_memory {
   int64_t loop_bytes;       /* of those at most what the turns of counted loops keep */
   bool complete;            /* every tensor's size is known: else lower bounds */
   int64_t open_bytes;       /* and what is not known takes at most so much more; -1: no bound */
+  double guess;             /* parameters are guessed: so much wider, of a logarithm */
 };
 
 /*
@@ -87,7 +88,8 @@ int ft_gpu_memory(struct ft_graph *graph, const struct ft_gpu *gpu, const struct
 
 /*
  * Give MEMORY the quantiles around its middle: as wide as families that took no part lie, times
- * NARROW, and by MORE of a logarithm wider on either side; above the middle by open_bytes too.
+ * NARROW, and by MORE of a logarithm wider on either side; above the middle by open_bytes too,
+ * where these have a bound: else the upper quantiles are of the known part alone.
  */
 void ft_gpu_memory_spread(struct ft_gpu_memory *memory, double narrow, double more);
 

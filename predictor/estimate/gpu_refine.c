@@ -150,8 +150,10 @@ void ft_gpu_refine(struct ft_gpu_memory *memory, const struct ft_gpu *gpu,
   if (!gpu || !gpu->measured)
     more = fmin(ft_gpu_memory_unmeasured, device->deviation / memory->bytes);
   memory->estimate.runs = used;
-  if (used) /* of what its operators leave open its runs have told */
+  if (used) { /* of what its operators leave open, or was guessed, its runs have told */
     memory->open_bytes = 0;
+    memory->guess = 0;
+  }
   ft_gpu_memory_spread(
       memory, hypot(deviation, run_deviation) / hypot(network_deviation, run_deviation), more);
 }

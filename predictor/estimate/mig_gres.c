@@ -97,7 +97,7 @@ bool ft_mig_may_be(const struct ft_mig_table *table, const char *name, const cha
   }
   said = sized ? NULL : size_said(meant, after);
   if (said)
-    return strcmp(size, said) == 0;
+    return !size[0] || strcmp(size, said) == 0;
   return !sized || !size[0] || strstr(after, size);
 }
 

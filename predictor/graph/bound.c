@@ -51,7 +51,8 @@ static int64_t through(const struct ft_tensor *x, const struct ft_tensor *w)
 int64_t ft_bound_result(const struct ft_graph *graph, const struct ft_operator *op,
                         const int64_t *most)
 {
-  const struct ft_tensor *x = op->input_count ? &graph->tensors[op->inputs[0]] : NULL;
+  const struct ft_tensor *x =
+      op->input_count && op->inputs[0] ? &graph->tensors[op->inputs[0]] : NULL;
   int64_t largest = ft_bound_inputs(graph, op, most);
 
   if (largest < 0 || !x || ft_tensor_elements(x) < 0)
@@ -88,14 +89,16 @@ int64_t ft_bound_products(const struct ft_graph *graph, const struct ft_operator
 void ft_bound_results(const struct ft_graph *graph, const struct ft_operator *op, int64_t *most)
 {
   int64_t largest = -1;
+  bool asked = false;
 
   for (uint32_t i = 0; i < op->output_count; i++) {
     uint32_t tensor = op->outputs[i];
 
     if (!tensor || ft_tensor_elements(&graph->tensors[tensor]) >= 0)
       continue;
-    if (largest < 0)
+    if (!asked)
       largest = ft_bound_result(graph, op, most);
+    asked = true;
     most[tensor] = largest > 0 ? largest : largest == 0 ? 1 : 0;
   }
 }

@@ -83,7 +83,7 @@ static bool follows(struct count *c, const struct ft_operator *op, uint32_t i)
   enum ft_quantized what;
   unsigned each;
 
-  if (i >= learnt_inputs(op))
+  if (!op->inputs[i] || i >= learnt_inputs(op))
     return false;
   what = ft_quantized_input(op, i, x->element, &each);
   if (what == FT_QUANTIZED_WEIGHT && !c->packed[op->inputs[i]])
@@ -125,14 +125,14 @@ static int64_t weights_in(const struct count *c, uint32_t tensor)
                   c->packed[tensor] ? c->packed[tensor] : 1);
 }
 
-/* Whole numbers are parameters, but nothing learns them any more. */
+/* Whole numbers and what was quantised are parameters, but nothing learns them any more. */
 static void add_parameter(struct count *c, uint32_t tensor)
 {
   const struct ft_tensor *t = &c->graph->tensors[tensor];
 
   c->role[tensor] = ROLE_PARAMETER;
   c->cost->parameters = ft_plus(c->cost->parameters, weights_in(c, tensor));
-  if (!ft_element_is_real(t->element))
+  if (!ft_element_is_real(t->element) || c->packed[tensor])
     return;
   c->learnt[tensor] = true;
   c->cost->parameter_bytes = ft_plus(c->cost->parameter_bytes, ft_tensor_bytes(t));

@@ -105,7 +105,7 @@ int ft_foreign_archive(const struct ft_archive *archive, struct ft_error *err)
     if (strstr(name, "/aotinductor/"))
       return is_foreign(archive->file, "code that AOTInductor has compiled",
                         "what torch.export.save writes of the network", err);
-    if (ends(name, ".npy"))
+    if (!slash && ends(name, ".npy"))
       return is_foreign(archive->file, "NumPy arrays", "what the framework exports", err);
     code = code || (strstr(name, "/code/") && ends(name, ".py"));
     pickle = pickle || (slash && strcmp(slash, "/data.pkl") == 0);

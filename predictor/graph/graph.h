@@ -133,8 +133,8 @@ struct ft_graph {
   uint32_t *held;          /* keys and values that stay for the next word */
   uint32_t held_count;
   uint32_t chances;        /* of words: the result that training's loss is computed of; 0: none */
-  bool guessed;            /* put together by common fields: of no family that is known; */
-  bool chances_wide;       /* which are cast to 32 bits for it */
+  bool chances_wide;       /* these are cast to 32 bits for it */
+  bool guessed;            /* put together by common fields: of no family that is known */
   struct ft_arena arena;   /* what was read */
   struct ft_arena results; /* what was inferred */
   /* a program's graph is made when its sizes are known (live.h); tensors and operators until then:

@@ -43,13 +43,17 @@ static uint32_t stack_t5(struct ft_hf_run *r, uint32_t x, uint32_t memory, const
 
 uint32_t ft_hf_t5(struct ft_hf_run *r)
 {
+  struct ft_hf encoder = *r->m; /* which keeps nothing for the next word */
   const struct ft_hf *m = r->m;
   uint32_t ids = ft_hf_ids(r, "input_ids"), more = ft_hf_ids(r, "decoder_input_ids"), table = 0, x;
 
   if (!ids || !more || ft_infer_inputs(r->live.in) < 0)
     return 0;
+  encoder.caches = false;
+  r->m = &encoder;
   r->where = "embeddings.";
   x = stack_t5(r, ft_hf_words(r, ids, &table), 0, "encoder", m->layers);
+  r->m = m;
   r->where = "embeddings.";
   x = stack_t5(r, ft_hf_words(r, more, &table), x, "decoder", m->decoder_layers);
   return ft_hf_language_head(r, x, table);
@@ -126,7 +130,7 @@ uint32_t ft_hf_sides(struct ft_hf_run *r)
 {
   const struct ft_hf *m = r->m;
   int64_t sound[2] = { m->mels, 2 * m->frames };
-  struct ft_hf decoder = *m;
+  struct ft_hf encoder = *m, decoder = *m;
   uint32_t in, more, table = 0, x;
 
   decoder.heads = decoder.kv_heads = m->decoder_heads;
@@ -143,6 +147,8 @@ uint32_t ft_hf_sides(struct ft_hf_run *r)
   if (m->norm_embedding)
     x = ft_hf_normalise(r, x, "norm_embedding");
   x = ft_hf_drop(r, x, m->drop_embedding);
+  encoder.caches = false; /* it keeps nothing for the next word */
+  r->m = &encoder;
   in = stack(r, x, 0, "encoder", m->layers);
   r->m = &decoder;
   r->where = "decoder.";

@@ -195,7 +195,6 @@ static const struct family {
   { "glm", "llama", ROOT | ONE_GATE },
   { "glm4", "llama", ROOT | ONE_GATE },
   { "nemotron", "", ROOT },
-  { "mamba", "llama", ROOT },
 #undef BERT
 #undef GPT
 #undef SIDES

@@ -174,13 +174,13 @@ int ft_infer_runtime_product(struct ft_infer *in)
 /* Weights in blocks of a few bits: K inputs to N outputs. */
 int ft_infer_runtime_packed(struct ft_infer *in)
 {
-  const struct ft_tensor *x = ft_input(in, 0), *shape = ft_input(in, 2);
-  int64_t k = ft_integer(in->op, "K", -1), n = ft_integer(in->op, "N", -1);
+  int64_t k = ft_integer(in->op, "K", -1), n = ft_integer(in->op, "N", -1), sizes[2];
+  const struct ft_tensor *x = ft_input(in, 0);
   struct ft_tensor *y = ft_output(in, 0);
 
-  if (is(in->op, "MatMulFpQ4") && shape && shape->values && ft_tensor_elements(shape) == 2) {
-    k = ft_whole(shape->values[0]);
-    n = ft_whole(shape->values[1]);
+  if (is(in->op, "MatMulFpQ4") && ft_list(in, NULL, 2, sizes, 2) == 2) {
+    k = sizes[0];
+    n = sizes[1];
   } else if (is(in->op, "MatMulBnb4") && !ft_integer(in->op, "transB", 1)) {
     return 0;
   }
@@ -226,8 +226,7 @@ int ft_infer_runtime_gather(struct ft_infer *in)
     return 0;
   y->element = scale ? scale->element : FT_ELEMENT_FLOAT;
   axis = ft_axis(in, ft_integer(in->op, "gather_axis", 0), x->rank);
-  if (axis < 0 || x->rank + which->rank - 1 > FT_GRAPH_RANK ||
-      !ft_shape(in, y, x->rank + which->rank - 1))
+  if (axis < 0 || !ft_shape(in, y, x->rank + which->rank - 1))
     return -1;
   for (int i = 0; i < x->rank; i++) {
     if (i != axis)
@@ -348,6 +347,7 @@ int ft_infer_runtime_attention(struct ft_infer *in)
   for (unsigned i = 0; i < in->op->output_count && i < 3; i++) {
     struct ft_tensor *y = ft_output(in, i);
     int64_t *dims = ft_shape(in, y, i == 0 ? 3 : joined ? 5 : 4);
+    int64_t size = i == 1 ? a.keys : a.values;
 
     if (!dims)
       return -1;
@@ -363,7 +363,7 @@ int ft_infer_runtime_attention(struct ft_infer *in)
     dims[0] = a.batch;
     dims[1] = a.kept;
     dims[2] = a.seen;
-    dims[3] = (i == 1 ? a.keys : a.values) / a.heads;
+    dims[3] = size < 0 ? -1 : size / a.heads;
   }
   return 0;
 }
@@ -377,7 +377,7 @@ static int64_t experts(const struct ft_graph *g, const struct ft_operator *op)
   int64_t bits = packed ? ft_integer(op, "expert_weight_bits", 4) : 8, sum = 0;
   const struct ft_tensor *x = tensor(g, op, 0);
 
-  if (last(x) < 1 || bits < 1 || bits > 8)
+  if (last(x) < 1 || ft_tensor_elements(x) < 0 || bits < 1 || bits > 8)
     return -1;
   for (uint32_t i = 2; i <= (packed ? 8 : 6); i += packed ? 3 : 2) {
     const struct ft_tensor *w = tensor(g, op, i);

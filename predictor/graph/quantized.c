@@ -60,8 +60,7 @@ enum ft_quantized ft_quantized_input(const struct ft_operator *op, uint32_t i, u
       bsearch(op->type, rules, sizeof rules / sizeof *rules, sizeof *rules, compare);
   int64_t bits;
 
-  if (per_element)
-    *per_element = 1;
+  *per_element = 1;
   if (op->kind && strcmp(op->type, "QLinearConcat") == 0)
     return i % 3 == 2 ? FT_QUANTIZED_NOT : FT_QUANTIZED_SCALE; /* what is joined stands third */
   if (!rule || !op->kind || i >= 32)
@@ -70,7 +69,7 @@ enum ft_quantized ft_quantized_input(const struct ft_operator *op, uint32_t i, u
     return FT_QUANTIZED_SCALE;
   if (!(rule->weights & IN(i)))
     return FT_QUANTIZED_NOT;
-  if (rule->packed && per_element && ft_element_bits(element) == 8) {
+  if (rule->packed && ft_element_bits(element) == 8) {
     bits = rule->bits ? ft_integer(op, rule->bits, 4) : 4;
     *per_element = bits > 0 && bits <= 8 ? (unsigned)(8 / bits) : 1;
   }

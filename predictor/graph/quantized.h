@@ -17,7 +17,7 @@ enum ft_quantized {
 
 /*
  * What input I of OP is. PER_ELEMENT gets how many weights one of its elements holds: 2 where they
- * have 4 bits and lie in bytes; may be NULL.
+ * have 4 bits and lie in bytes.
  */
 enum ft_quantized ft_quantized_input(const struct ft_operator *op, uint32_t i, unsigned element,
                                      unsigned *per_element);

@@ -46,8 +46,8 @@ static void measure(const struct ft_plan *p, int64_t *crossing, int64_t *given)
     uint32_t last = place->last < count ? place->last : count;
     int64_t bytes = ft_plan_bytes(p, t);
 
-    if (place->owner != t || place->fixed || !from || from > count ||
-        p->fusions[from - 1].kind == FT_FUSED_INSIDE)
+    if (ft_plan_tensor(p, t)->block != 1 /* the outermost */ || place->owner != t || place->fixed ||
+        !from || from > count || p->fusions[from - 1].kind == FT_FUSED_INSIDE)
       continue;
     bytes = bytes < most ? bytes : most;
     given[from] += bytes;

@@ -37,7 +37,9 @@ static int64_t sharing(const struct ft_plan *p, const struct ft_operator *op)
   const struct ft_tensor *q = ft_plan_tensor(p, ft_plan_input(op, 0));
   const struct ft_tensor *k = ft_plan_tensor(p, ft_plan_input(op, 1));
 
-  return q->rank == 4 && k->rank == 4 && k->dims[1] > 0 ? q->dims[1] / k->dims[1] : 1;
+  return q->rank == 4 && k->rank == 4 && k->dims[1] > 0 && q->dims[1] > k->dims[1]
+             ? q->dims[1] / k->dims[1]
+             : 1;
 }
 
 /*

@@ -48,7 +48,8 @@ static size_t find(const struct ft_operator *op)
   const struct ft_attribute *a = op->attribute_count ? ft_attribute(op, "spelt") : NULL;
   size_t i = 0;
 
-  while (i < COUNT && (!a || strcmp(table[i].name, a->string) != 0))
+  while (i < COUNT &&
+         (!a || a->type != FT_ATTRIBUTE_STRING || strcmp(table[i].name, a->string) != 0))
     i++;
   return i;
 }

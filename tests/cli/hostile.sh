@@ -89,6 +89,24 @@ write("count.onnx", field(1, 8) + field(7, field(1, field(2, "y") + field(4, "Sp
       b"".join(field(5, field(1, 1 << 40) + field(2, 1) + field(8, "w%d" % i)) for i in range(30000))), "fine")
 
 
+def onnx(body):
+    sizes = field(2, field(1, field(1, 1) + field(2, field(1, field(1, 4)) + field(1, field(1, 4)))))
+    return field(1, 8) + field(7, body + field(11, field(1, "x") + sizes) + field(12, field(1, "y"))) + \
+        field(8, field(2, 20)) + field(8, field(1, "com.microsoft") + field(2, 1))
+
+
+def weight(name, element):
+    size = 16 * (4 if element == 1 else 1)
+    return field(5, field(1, 4) + field(1, 4) + field(2, element) + field(8, name) + field(9, bytes(size)))
+
+
+# a result and a bias that are left out, of operators one behind the other
+write("absent.onnx", onnx(
+    field(1, field(1, "x") + field(1, "u") + field(2, "") + field(2, "h") + field(4, "LSTM")) +
+    field(1, b"".join(field(1, i) for i in ("h", "u", "u", "w", "u", "u", "")) + field(2, "y") +
+          field(4, "QGemm") + field(7, "com.microsoft")) + weight("u", 1) + weight("w", 3)), "fine")
+
+
 def node(name, op, inputs):
     return field(1, field(1, name) + field(2, op) + b"".join(field(3, i) for i in inputs))
 
