@@ -41,7 +41,7 @@ struct work {
   struct ft_gpu_memory memory;
   struct ft_measured measured;
   struct ft_estimate estimate; /* of one GPU's memory, or of the host's */
-  char subject[160], evidence[160];
+  char subject[160], evidence[192];
 };
 
 void ft_helper_hand_over(char **argv, const struct ft_buf *input)

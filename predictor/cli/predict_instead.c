@@ -112,7 +112,7 @@ static void try_batch(struct search *s)
     found(s, "batch", &best,
           price(s, &s->asked->part, &other, &best, (double)run->sizes.batch / (double)low),
           "batch=%lld", (long long)low);
-  if (s->count)
+  if (s->count && strcmp(s->list[s->count - 1].change, "batch") == 0)
     s->list[s->count - 1].largest_batch = low;
 }
 

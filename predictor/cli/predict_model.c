@@ -36,7 +36,7 @@ struct answer {
   ft_site site;
   double safe;
   struct ft_measured measured;
-  char evidence[160];
+  char evidence[192];
   struct ft_instead instead[FT_INSTEADS];
   size_t instead_count;
   double runs_out;

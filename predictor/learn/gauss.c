@@ -12,8 +12,8 @@
  * A column known of one row in a hundred nears what it converges to by a hundredth a round: rounds
  * are made until nothing changes, as many as WORK multiplications allow.
  */
-enum { ROUNDS = 25, MOST_ROUNDS = 1000 };
-static const double work = 1e9, settled = 1e-5;
+enum { LEAST_ROUNDS = 3, MOST_ROUNDS = 1000 };
+static const double work = 4e9, settled = 1e-5;
 
 int ft_gauss_condition(const struct ft_gauss *g, const double *known, const double *noise,
                        double *expected, double *variance, struct ft_error *err)
@@ -77,8 +77,8 @@ static void estimate(const double *out, size_t rows, const double *spread, struc
   for (size_t r = 0; r < rows; r++)
     for (size_t i = 0; i < n; i++)
       for (size_t j = 0; j < n; j++)
-        g->covariance[i * n + j] += (out[r * n + i] - g->mean[i]) * (out[r * n + j] - g->mean[j]) /
-                                    m * (i == j ? 1 : keep);
+        g->covariance[i * n + j] +=
+            (out[r * n + i] - g->mean[i]) * (out[r * n + j] - g->mean[j]) / m * (i == j ? 1 : keep);
   for (size_t o = 0; o < n; o++)
     g->covariance[o * n + o] += spread[o] / m + 1e-9;
 }
@@ -118,7 +118,7 @@ static int rounds_of(const double *y, size_t rows, size_t outputs)
         gaps++;
         break;
       }
-  return gaps > 0 ? (int)fmin(fmax(work / (gaps * each), ROUNDS), MOST_ROUNDS) : 0;
+  return gaps > 0 ? (int)fmin(fmax(work / (gaps * each), LEAST_ROUNDS), MOST_ROUNDS) : 0;
 }
 
 /* By how much BEFORE and what is now in OUT differ at most, in deviations of their column. */

@@ -389,7 +389,7 @@ int ft_ratios_fit(const struct ft_ratios_table *t, const struct ft_ratios_settin
                   struct ft_ratios *out, struct ft_error *err)
 {
   double *held;
-  bool honest;
+  bool honest = false;
   int status = -1;
 
   *out = (struct ft_ratios){ 0 };

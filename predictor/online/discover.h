@@ -22,7 +22,7 @@ bool ft_discover_due(const ft_model *model);
  * what it says of every run is honest. FOUND gets app, columns, evaluator.equation and, of each
  * run that was used, key and equation_log: nothing else. An equation without code says that
  * there is none. Deterministic: the same model
- * gives the same. GO_ON (may be NULL) is asked a thousand times; false ends the search.
+ * gives the same. GO_ON (may be NULL) is asked again and again; false ends the search.
  * Returns 0; -1 with ERR when cancelled, when there is nothing to seek in, out of memory.
  */
 int ft_discover(const ft_model *model, bool (*go_on)(void *data), void *data, ft_model *found,
