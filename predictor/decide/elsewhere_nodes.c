@@ -45,6 +45,8 @@ uint64_t ft_elsewhere_hosts(const char *list)
   struct ft_text rest = ft_text_from(list);
   uint64_t total = 0, one = 1;
 
+  if (list && strchr(list, '/')) /* the name of a file with more of them */
+    return UINT32_MAX;
   while (ft_text_left(&rest)) {
     char c = *rest.at++;
 

@@ -179,6 +179,7 @@ static void hosts_are_counted(void **state)
   } cases[] = {
     { NULL, 0 },
     { "", 0 },
+    { "./bad-nodes", UINT32_MAX }, /* a file of them */
     { "a", 1 },
     { "a,b", 2 },
     { "a[1-3]", 3 },
