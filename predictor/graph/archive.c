@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <unistd.h>
+#include <string.h>
 #include <zip.h>
 
 #include "predictor/core/buf.h"
@@ -47,6 +48,25 @@ const char *ft_archive_name(const struct ft_archive *a, uint64_t i)
   const char *name = zip_get_name(a->zip, i, ZIP_FL_ENC_RAW);
 
   return name ? name : "";
+}
+
+bool ft_archive_ends(const char *name, const char *tail)
+{
+  size_t length = strlen(name), least = strlen(tail);
+
+  return length >= least && strcmp(name + length - least, tail) == 0;
+}
+
+bool ft_archive_at_top(const char *name, const char *tail)
+{
+  const char *slash = strchr(name, '/');
+
+  return slash && strcmp(slash + 1, tail) == 0;
+}
+
+bool ft_archive_is_code(const char *name)
+{
+  return strstr(name, "/code/") && ft_archive_ends(name, ".py");
 }
 
 uint64_t ft_archive_size(const struct ft_archive *a, uint64_t i)

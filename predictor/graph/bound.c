@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
+#include <string.h>
+
 #include "predictor/graph/bound.h"
 #include "predictor/graph/infer.h"
 
@@ -48,6 +50,34 @@ static int64_t through(const struct ft_tensor *x, const struct ft_tensor *w)
   return most;
 }
 
+/* Whether what OP gives may be larger than all that it takes. */
+static bool enlarges(const struct ft_operator *op)
+{
+  static const char types[][16] = { "ConstantOfShape", "Expand", "OneHot", "Pad",
+                                    "Range",           "Resize", "Tile",   "Upsample" };
+
+  for (size_t i = 0; op->kind && i < sizeof types / sizeof *types; i++)
+    if (strncmp(op->type, types[i], sizeof *types) == 0)
+      return true;
+  return false;
+}
+
+/* What OP, a Concat, gives. */
+static int64_t sum_of_inputs(const struct ft_graph *graph, const struct ft_operator *op,
+                             const int64_t *most)
+{
+  int64_t sum = 0;
+
+  for (uint32_t i = 0; i < op->input_count; i++) {
+    int64_t elements = at_most(graph, op->inputs[i], most);
+
+    if (elements < 0)
+      return -1;
+    sum = ft_plus(sum, elements);
+  }
+  return sum;
+}
+
 int64_t ft_bound_result(const struct ft_graph *graph, const struct ft_operator *op,
                         const int64_t *most)
 {
@@ -55,6 +85,10 @@ int64_t ft_bound_result(const struct ft_graph *graph, const struct ft_operator *
       op->input_count && op->inputs[0] ? &graph->tensors[op->inputs[0]] : NULL;
   int64_t largest = ft_bound_inputs(graph, op, most);
 
+  if (enlarges(op))
+    return -1;
+  if (op->kind && strcmp(op->type, "Concat") == 0)
+    return sum_of_inputs(graph, op, most);
   if (largest < 0 || !x || ft_tensor_elements(x) < 0)
     return largest;
   for (uint32_t i = 1; i < op->input_count; i++) {

@@ -346,9 +346,10 @@ static void bound(const struct count *c, struct ft_layer *layer)
   if (layer->activations < 0)
     layer->activations_at_most = ft_times(ft_bound_result(c->graph, op, c->most), op->output_count);
   if (!op->kind || layer->macs < 0)
-    layer->macs_at_most =
-        ft_times(layer->activations_at_most,
-                 layer->parameters ? layer->parameters : ft_bound_products(c->graph, op, c->most));
+    layer->macs_at_most = ft_times(
+        layer->activations ? layer->activations_at_most
+                           : ft_times(ft_bound_result(c->graph, op, c->most), op->output_count),
+        layer->parameters ? layer->parameters : ft_bound_products(c->graph, op, c->most));
 }
 
 static int note_unknown(struct count *c, const struct ft_operator *op)

@@ -84,13 +84,6 @@ int ft_foreign_head(const char *file, const char *head, size_t length, uint64_t 
   return 0;
 }
 
-static bool ends(const char *name, const char *tail)
-{
-  size_t length = strlen(name), least = strlen(tail);
-
-  return length >= least && strcmp(name + length - least, tail) == 0;
-}
-
 int ft_foreign_archive(const struct ft_archive *archive, struct ft_error *err)
 {
   bool code = false, pickle = false;
@@ -105,10 +98,10 @@ int ft_foreign_archive(const struct ft_archive *archive, struct ft_error *err)
     if (strstr(name, "/aotinductor/"))
       return is_foreign(archive->file, "code that AOTInductor has compiled",
                         "what torch.export.save writes of the network", err);
-    if (!slash && ends(name, ".npy"))
+    if (!slash && ft_archive_ends(name, ".npy"))
       return is_foreign(archive->file, "NumPy arrays", "what the framework exports", err);
-    code = code || (strstr(name, "/code/") && ends(name, ".py"));
-    pickle = pickle || (slash && strcmp(slash, "/data.pkl") == 0);
+    code = code || ft_archive_is_code(name);
+    pickle = pickle || ft_archive_at_top(name, "data.pkl");
     if (slash && strncmp(slash, "/data/", 6) == 0 && ft_archive_size(archive, i) < UINT64_MAX / 4)
       bytes =
           bytes + ft_archive_size(archive, i) < bytes ? bytes : bytes + ft_archive_size(archive, i);

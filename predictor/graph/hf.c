@@ -342,6 +342,7 @@ static void clip_side(struct ft_hf_config *c, const char *key, const int64_t usu
   if (strcmp(key, "vision_config") == 0)
     picture(&inner, m);
   m->bias_qkv = m->bias_out = m->bias_inner = true;
+  ft_hf_training(&inner, m);
   c->failed = c->failed || inner.failed;
 }
 
@@ -350,9 +351,9 @@ static void clip(struct ft_hf_config *c, struct ft_hf *m)
   static const int64_t words[] = { 512, 2048, 12, 8 }, pictures[] = { 768, 3072, 12, 12 };
   struct ft_hf *vision = c->more;
 
+  vision->type = m->type;
   clip_side(c, "text_config", words, m);
   clip_side(c, "vision_config", pictures, vision);
-  vision->type = m->type;
   m->kind = FT_HF_CLIP;
   m->projection = ft_hf_number(c, "projection_dim", 512);
   m->vision = vision;
@@ -440,11 +441,8 @@ static int describe(struct ft_hf_config *c, struct ft_hf *m)
     common(c, m);
   if (!c->failed)
     family(c, m);
-  if (!c->failed) {
+  if (!c->failed && !m->vision)
     ft_hf_training(c, m);
-    if (m->vision)
-      ft_hf_training(c, c->more);
-  }
   m->with_head = with_head(c->root);
   if (m->with_head)
     m->pooler = false;

@@ -2,8 +2,8 @@
 /*
  * A model_type that no reader knows, by the fields that nearly all share: a decoder as those made
  * after llama are. What is told of it is a guess, and said to be one: read so, the 44 known
- * families that have these fields come to between 0.65 and 1.46 times their parameters (two thirds
- * of them within 4 %), which is what FT_GRAPH_GUESS bounds.
+ * families that have these fields come to between 0.64 and 1.46 times their parameters, which is
+ * what FT_GRAPH_GUESS bounds.
  */
 #include "config.h"
 

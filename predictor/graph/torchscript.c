@@ -33,9 +33,9 @@ const struct ft_script_function *ft_script_function(const struct ft_script *scri
 {
   struct ft_script_function key = { .name = name };
 
-  return script->function_count ? bsearch(&key, script->functions, script->function_count,
-                                          sizeof key, by_function)
-                                : NULL;
+  return script->function_count
+             ? bsearch(&key, script->functions, script->function_count, sizeof key, by_function)
+             : NULL;
 }
 
 const struct ft_script_class *ft_script_class(const struct ft_script *script, const char *name)
@@ -48,21 +48,6 @@ const struct ft_script_class *ft_script_class(const struct ft_script *script, co
 }
 
 /* ---- the archive ---- */
-
-static bool ends(const char *name, const char *with)
-{
-  size_t length = strlen(name), tail = strlen(with);
-
-  return length >= tail && strcmp(name + length - tail, with) == 0;
-}
-
-/* "net/data.pkl" with TAIL "data.pkl" and nothing between: a member of the archive's one folder. */
-static bool at_top(const char *name, const char *tail)
-{
-  const char *slash = strchr(name, '/');
-
-  return slash && strcmp(slash + 1, tail) == 0;
-}
 
 enum { SMALL = 512, SMALLS = 4096 };
 
@@ -93,11 +78,11 @@ static int read_member(struct ft_build *build, struct ft_archive *archive, uint6
 {
   struct ft_arena *arena = &build->graph->arena;
   const char *name = ft_archive_name(archive, i), *part, **said, **data;
-  bool code = strstr(name, "/code/") && ends(name, ".py"), pickle = at_top(name, "data.pkl");
+  bool code = ft_archive_is_code(name), pickle = ft_archive_at_top(name, "data.pkl");
   size_t length, *kept;
   char *text;
 
-  if (!code && !pickle && !at_top(name, "constants.pkl"))
+  if (!code && !pickle && !ft_archive_at_top(name, "constants.pkl"))
     return read_small(build, archive, i, script);
   part = strchr(name, '/') + 1;
   part = ft_build_same(build, part, strlen(part));
