@@ -11,8 +11,9 @@
 
 /*
  * Tell what OPTIONS asks for of user UID's SUBMISSION, whose partition is changed where one was
- * chosen; MEMORY (NULL: not known) is what it needs, NETWORK (NULL: nothing) what is going to be set
- * for its GPUs. STATE_FD: the state folder. Returns 0; -1 with ERR where there is nothing to tell by.
+ * chosen; MEMORY (NULL: not known) is what it needs, NETWORK (NULL: nothing) what is going to be
+ * set for its GPUs. STATE_FD: the state folder. Returns 0; -1 with ERR where there is nothing to
+ * tell by.
  */
 int ft_elsewhere_apply(const struct ft_bridge *bridge, const struct ft_options *options,
                        int state_fd, const ft_site *site, uint32_t uid,

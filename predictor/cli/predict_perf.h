@@ -18,8 +18,8 @@ struct ft_perf {
 
 /*
  * Look at what the state folder STATE_FD knows of user UID's SUBMISSION, which needs MEMORY (NULL:
- * not known) and for whose GPUs NETWORK (NULL: nothing) would be set; all are borrowed. Where ASKED has a choice made, SUBMISSION's partition becomes
- * that. Returns 0; -1 with ERR.
+ * not known) and for whose GPUs NETWORK (NULL: nothing) would be set; all are borrowed. Where ASKED
+ * has a choice made, SUBMISSION's partition becomes that. Returns 0; -1 with ERR.
  */
 int ft_perf_find(const struct ft_asked *asked, int state_fd, const ft_site *site, uint32_t uid,
                  const struct ft_estimate *memory, const ft_network *network,
