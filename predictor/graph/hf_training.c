@@ -43,6 +43,9 @@ static const struct family {
 #define SIDES(usual)                                                                               \
   { "dropout", usual }, { "attention_dropout", false }, { "dropout", usual },                      \
       { "activation_dropout", false }, NARROW
+#define T5                                                                                         \
+  { "dropout_rate", true }, { "dropout_rate", true }, { "dropout_rate", true },                    \
+      { "dropout_rate", true }, NARROW
 #define ROOT { NULL, false }, { "attention_dropout", false }, { NULL, false }, { NULL, false }, 0
   { "bert", "", BERT },
   { "roberta", "", BERT },
@@ -124,20 +127,8 @@ static const struct family {
   { "marian", "", SIDES(true) },
   { "pegasus", "", SIDES(true) },
   { "whisper", "", SIDES(false) | COPIES },
-  { "t5",
-    "t5",
-    { "dropout_rate", true },
-    { "dropout_rate", true },
-    { "dropout_rate", true },
-    { "dropout_rate", true },
-    NARROW },
-  { "mt5",
-    "t5",
-    { "dropout_rate", true },
-    { "dropout_rate", true },
-    { "dropout_rate", true },
-    { "dropout_rate", true },
-    NARROW },
+  { "t5", "t5", T5 },
+  { "mt5", "t5", T5 },
   { "vit",
     "",
     { "hidden_dropout_prob", false },
@@ -198,6 +189,7 @@ static const struct family {
 #undef BERT
 #undef GPT
 #undef SIDES
+#undef T5
 #undef ROOT
 };
 

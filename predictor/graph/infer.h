@@ -92,6 +92,10 @@ int ft_infer_operator(struct ft_infer *in, struct ft_operator *op);
 /* Infer the operators of a block whose inputs have their shapes. Returns 0 or -1. */
 int ft_infer_block(struct ft_infer *in, struct ft_block *block);
 
+/* The first result is the product of matrices A and B, turned as transA and transB say. Returns 0
+ * or -1. */
+int ft_infer_product(struct ft_infer *in, const struct ft_tensor *a, const struct ft_tensor *b);
+
 /* Shape rules, by family (infer_*.c). */
 #define FT_RULE(name) int ft_infer_##name(struct ft_infer *in)
 FT_RULE(same);

@@ -310,17 +310,11 @@ int ft_infer_matmul(struct ft_infer *in)
   return 0;
 }
 
-int ft_infer_gemm(struct ft_infer *in)
+int ft_infer_product(struct ft_infer *in, const struct ft_tensor *a, const struct ft_tensor *b)
 {
-  const struct ft_tensor *a = ft_input(in, 0), *b = ft_input(in, 1);
   int across = ft_integer(in->op, "transA", 0) != 0, turned = ft_integer(in->op, "transB", 0) != 0;
   struct ft_tensor *y = ft_output(in, 0);
 
-  if (!a || !b || a->rank < 0 || b->rank < 0)
-    return 0;
-  if (a->rank != 2 || b->rank != 2)
-    return ft_contradiction(in, "expected two matrices, found %d and %d dimensions", a->rank,
-                            b->rank);
   if (a->dims[!across] >= 0 && b->dims[turned] >= 0 && a->dims[!across] != b->dims[turned])
     return ft_contradiction(in, "%lld columns times %lld rows", (long long)a->dims[!across],
                             (long long)b->dims[turned]);
@@ -329,6 +323,18 @@ int ft_infer_gemm(struct ft_infer *in)
   y->dims[0] = a->dims[across];
   y->dims[1] = b->dims[!turned];
   return 0;
+}
+
+int ft_infer_gemm(struct ft_infer *in)
+{
+  const struct ft_tensor *a = ft_input(in, 0), *b = ft_input(in, 1);
+
+  if (!a || !b || a->rank < 0 || b->rank < 0)
+    return 0;
+  if (a->rank != 2 || b->rank != 2)
+    return ft_contradiction(in, "expected two matrices, found %d and %d dimensions", a->rank,
+                            b->rank);
+  return ft_infer_product(in, a, b);
 }
 
 /* One direction or two; the layouts of ONNX's LSTM, GRU and RNN. */

@@ -197,21 +197,10 @@ int ft_infer_runtime_packed(struct ft_infer *in)
 
 int ft_infer_runtime_gemm(struct ft_infer *in)
 {
-  int across = ft_integer(in->op, "transA", 0) != 0, turned = ft_integer(in->op, "transB", 0) != 0;
   const struct ft_tensor *a = ft_input(in, 0), *b = ft_input(in, 3), *zero = ft_input(in, 8);
-  struct ft_tensor *y = ft_output(in, 0);
 
-  y->element = zero ? zero->element : FT_ELEMENT_FLOAT;
-  if (!a || !b || a->rank != 2 || b->rank != 2)
-    return 0;
-  if (a->dims[!across] >= 0 && b->dims[turned] >= 0 && a->dims[!across] != b->dims[turned])
-    return ft_contradiction(in, "%lld columns times %lld rows", (long long)a->dims[!across],
-                            (long long)b->dims[turned]);
-  if (!ft_shape(in, y, 2))
-    return -1;
-  y->dims[0] = a->dims[across];
-  y->dims[1] = b->dims[!turned];
-  return 0;
+  ft_output(in, 0)->element = zero ? zero->element : FT_ELEMENT_FLOAT;
+  return a && b && a->rank == 2 && b->rank == 2 ? ft_infer_product(in, a, b) : 0;
 }
 
 /* Rows of a table that is kept in a few bits. */
