@@ -17,6 +17,7 @@
 #include "predictor/core/order.h"
 #include "predictor/core/random.h"
 #include "predictor/core/units.h"
+#include "predictor/core/utf8.h"
 
 static void bytes_as_slurm_writes_them(void **state)
 {
@@ -343,6 +344,39 @@ static void a_process_is_in_the_folder_that_its_mount_shows(void **state)
   }
 }
 
+static void what_is_no_character_becomes_a_question_mark(void **state)
+{
+  static const struct {
+    const char *text, *mended;
+    size_t length, two; /* characters; bytes of the first two */
+  } cases[] = {
+    { "", "", 0, 0 },
+    { "net", "net", 3, 2 },
+    { "na\xc3\xafve", "na\xc3\xafve", 5, 2 },
+    { "\xc3\xaf\xe7\xbd\x91\xf0\x9f\x98\x80", "\xc3\xaf\xe7\xbd\x91\xf0\x9f\x98\x80", 3, 5 },
+    { "na\xefve", "na?ve", 5, 2 },
+    { "\xff\xfe", "??", 2, 2 },
+    { "\xc3", "?", 1, 1 },                   /* cut short */
+    { "\xe7\xbd", "??", 2, 2 },              /* likewise */
+    { "\xf0\x9f\x98", "???", 3, 2 },         /* likewise */
+    { "\xc0\xaf", "??", 2, 2 },              /* longer than need be */
+    { "\xe0\x80\xaf", "???", 3, 2 },         /* likewise */
+    { "\xed\xa0\x80", "???", 3, 2 },         /* a surrogate */
+    { "\xf4\x90\x80\x80", "????", 4, 2 },    /* past the last character */
+    { "\xef\xc3\xaf", "?\xc3\xaf", 2, 3 }    /* what follows is kept */
+  };
+  char text[16];
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    (void)ft_string_copy(cases[i].text, text, sizeof text);
+    assert_int_equal(ft_utf8_length(text), cases[i].length);
+    assert_int_equal(ft_utf8_bytes(text, 2), cases[i].two);
+    ft_utf8_mend(text);
+    assert_string_equal(text, cases[i].mended);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -360,7 +394,8 @@ int main(void)
     cmocka_unit_test(random_numbers_repeat_and_spread),
     cmocka_unit_test(files_are_replaced_whole),
     cmocka_unit_test(mounts_are_found_whatever_stands_around_them),
-    cmocka_unit_test(a_process_is_in_the_folder_that_its_mount_shows)
+    cmocka_unit_test(a_process_is_in_the_folder_that_its_mount_shows),
+    cmocka_unit_test(what_is_no_character_becomes_a_question_mark)
   };
 
   return cmocka_run_group_tests_name("core", tests, NULL, NULL);
