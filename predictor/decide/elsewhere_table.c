@@ -10,6 +10,7 @@
 
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
+#include "predictor/core/utf8.h"
 #include "predictor/decide/elsewhere_nodes.h"
 
 enum { COLUMNS = 8, CELL = 64, NAME = 24, LINE = COLUMNS * (CELL + 2) };
@@ -135,16 +136,6 @@ static void fill(const struct ft_elsewhere_question *q, const struct ft_elsewher
     (void)snprintf(cell[FREE] + strlen(cell[FREE]), CELL - strlen(cell[FREE]), "; %s", against);
 }
 
-/* Columns of bytes: the continuation bytes of a name in UTF-8 take no room. */
-static int shown(const char *text)
-{
-  int width = 0;
-
-  for (; *text; text++)
-    width += ((unsigned char)*text & 0xc0) != 0x80;
-  return width;
-}
-
 static void print_line(char cell[COLUMNS][CELL], const int *width,
                        void (*say)(const char *line, void *data), void *data)
 {
@@ -153,7 +144,7 @@ static void print_line(char cell[COLUMNS][CELL], const int *width,
 
   for (int i = 0; i < COLUMNS; i++)
     used += (size_t)snprintf(line + used, sizeof line - used, "%s%*s", cell[i],
-                             i + 1 < COLUMNS ? width[i] + 2 - shown(cell[i]) : 0, "");
+                             i + 1 < COLUMNS ? width[i] + 2 - (int)ft_utf8_length(cell[i]) : 0, "");
   say(line, data);
 }
 
@@ -244,12 +235,12 @@ void ft_elsewhere_table(const struct ft_elsewhere_question *q, const struct ft_e
     return;
   }
   for (int i = 0; i < COLUMNS; i++)
-    width[i] = shown(titles[i]);
+    width[i] = (int)ft_utf8_length(titles[i]);
   for (size_t r = 0; r < e->count; r++) {
     fill(q, &e->row[r], cell);
     for (int i = 0; i < COLUMNS; i++)
-      if (shown(cell[i]) > width[i])
-        width[i] = shown(cell[i]);
+      if ((int)ft_utf8_length(cell[i]) > width[i])
+        width[i] = (int)ft_utf8_length(cell[i]);
   }
   for (int i = 0; i < COLUMNS; i++)
     (void)ft_string_copy(titles[i], cell[i], CELL);
