@@ -74,6 +74,7 @@ static const struct ft_operator_kind kinds[] = {
   KIND(Expand, expand, NONE, 0, true),
   KIND(EyeLike, same, NONE, 0, false),
   KIND(FFT, told, NONE, 0, false),
+  KIND(FakeQuantize, same, NONE, 0, false),
   KIND(FastGelu, same, NONE, 0, false),
   KIND(Flatten, flatten, NONE, 0, true),
   KIND(Floor, unary, NONE, 0, false),

@@ -231,6 +231,23 @@ static bool is_buffer(const struct ft_script_run *r, const char *type, const cha
   return false;
 }
 
+/* A state that its class turns into fields itself, as quantised layers do, has them from now on. */
+static int restore(struct ft_script_run *r, struct ft_object *object)
+{
+  struct ft_operand *state = ft_object_field(object, FT_OBJECT_STATE), args[2], ignored;
+  const struct ft_script_function *function =
+      state && state->type != FT_VALUE_NONE
+          ? ft_script_function(r->script, ft_live_format(&r->live, "%s.__setstate__", object->type))
+          : NULL;
+
+  if (!function)
+    return 0;
+  args[0] = (struct ft_operand){ .type = FT_VALUE_OBJECT, .object = object };
+  args[1] = *state;
+  *state = ft_value_none();
+  return ft_script_call(r, function, args, NULL, 2, &ignored);
+}
+
 static int attribute(struct ft_script_run *r, const struct ft_operand *of, const char *name,
                      const struct ft_script_node *n, struct ft_operand *value)
 {
@@ -247,6 +264,8 @@ static int attribute(struct ft_script_run *r, const struct ft_operand *of, const
   *value = ft_value_some(FT_VALUE_OPAQUE);
   if (of->type != FT_VALUE_OBJECT)
     return 0;
+  if (restore(r, of->object) < 0)
+    return -1;
   field = ft_object_field(of->object, name);
   class = field ? NULL : ft_script_class(r->script, of->object->type);
   for (size_t i = 0; class && i < class->constant_count; i++)

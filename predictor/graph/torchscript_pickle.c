@@ -340,8 +340,10 @@ static int set_state(struct pickle *p)
   if (pop(p, &state) < 0)
     return -1;
   object = p->count ? &p->stack[p->count - 1] : NULL;
-  if (!object || object->type != FT_VALUE_OBJECT || state.type != FT_VALUE_DICT)
+  if (!object || object->type != FT_VALUE_OBJECT)
     return 0;
+  if (state.type != FT_VALUE_DICT)
+    return ft_object_set(p->l, object->object, FT_OBJECT_STATE, state);
   for (size_t i = 0; i + 1 < state.list->count; i += 2)
     if (state.list->items[i].type == FT_VALUE_STRING &&
         ft_object_set(p->l, object->object, state.list->items[i].string, state.list->items[i + 1]) <
