@@ -289,6 +289,8 @@ static int tensor(struct pickle *p, const struct ft_values *args)
   if (count > FT_GRAPH_ELEMENTS)
     return fail(p, "a tensor of more than 2^50 elements");
   w->declared.elements = count;
+  if (storage->list->count > 2 && storage->list->items[2].type == FT_VALUE_STRING)
+    w->storage = storage->list->items[2].string;
   if (storage->list->count > 2 && small_values(p, &storage->list->items[2], &w->declared) < 0)
     return -1;
   v.weight = w;
