@@ -10,6 +10,7 @@
 
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
+#include "predictor/core/utf8.h"
 #include "predictor/decide/elsewhere_nodes.h"
 
 /* LINE: of names in UTF-8 fewer bytes are shown than there are */
@@ -207,23 +208,13 @@ static void fill(const struct ft_elsewhere_question *q, const struct ft_elsewher
   }
 }
 
-/* Columns of bytes: the continuation bytes of a name in UTF-8 take no room. */
-static int shown(const char *text)
-{
-  int width = 0;
-
-  for (; *text; text++)
-    width += ((unsigned char)*text & 0xc0) != 0x80;
-  return width;
-}
-
 static void print_line(cells cell, const int *width, void (*say)(const char *line, void *data),
                        void *data)
 {
   char line[LINE], *at = line;
 
   for (int i = 0; i < COLUMNS; i++) {
-    size_t bytes = strlen(cell[i]), blank = (size_t)(width[i] + 2 - shown(cell[i]));
+    size_t bytes = strlen(cell[i]), blank = (size_t)width[i] + 2 - ft_utf8_length(cell[i]);
 
     memcpy(at, cell[i], bytes);
     at += bytes;
@@ -325,10 +316,10 @@ void ft_elsewhere_table(const struct ft_elsewhere_question *q, const struct ft_e
   fill(q, e, cell);
   for (int i = 0; i < COLUMNS; i++) {
     (void)ft_string_copy(titles[i], title[i], CELL);
-    width[i] = shown(titles[i]);
+    width[i] = (int)ft_utf8_length(titles[i]);
     for (size_t r = 0; r < e->count; r++)
-      if (shown(cell[r][i]) > width[i])
-        width[i] = shown(cell[r][i]);
+      if ((int)ft_utf8_length(cell[r][i]) > width[i])
+        width[i] = (int)ft_utf8_length(cell[r][i]);
   }
   print_line(title, width, say, data);
   for (size_t r = 0; r < e->count; r++)
