@@ -317,12 +317,13 @@ int ft_record_list_open(int dirfd, const char *name, struct ft_buf *list, struct
 int ft_record_list_next(enum ft_record record, const struct ft_buf *list, const char *name,
                         size_t *at, void *message, struct ft_error *err)
 {
-  const unsigned char *header = (const unsigned char *)list->data + *at;
   size_t left = list->length - *at;
+  const unsigned char *header;
   uint32_t head, tail;
 
   if (!left)
     return 0;
+  header = (const unsigned char *)list->data + *at;
   if (check_header(header, left, record, name, *at, err) < 0)
     return -1;
   head = get32(header + 12);
