@@ -19,9 +19,9 @@
 /* As many of Slurm's nodes are on one host: emulated ones of a test. */
 #define OWN_NODES 64
 
-enum what { WHAT_CONFIG, WHAT_HOSTNAMES, WHAT_PARTITION, WHAT_NODE };
+enum what { WHAT_CONFIG, WHAT_HOSTNAMES, WHAT_PARTITION, WHAT_ACCOUNTS, WHAT_NODE };
 
-static const char *const words[] = { "config", "hostnames", "partition", "node" };
+static const char *const words[] = { "config", "hostnames", "partition", "assoc_mgr", "node" };
 
 struct ft_cluster {
   struct ft_loop *loop;
@@ -37,7 +37,7 @@ struct ft_cluster {
   bool busy, silent;
   enum what what;
   struct ft_slurm_config config;
-  struct ft_buf partitions;
+  struct ft_buf partitions, accounts;
 };
 
 static void step(struct ft_cluster *cluster);
@@ -45,6 +45,7 @@ static void step(struct ft_cluster *cluster);
 static void end(struct ft_cluster *cluster, double seconds)
 {
   ft_buf_free(&cluster->partitions);
+  ft_buf_free(&cluster->accounts);
   cluster->busy = false;
   ft_loop_at(cluster->loop, &cluster->timer, ft_io_monotonic() + seconds);
 }
@@ -73,6 +74,8 @@ static void succeed(struct ft_cluster *cluster, struct ft_text nodes)
                                             FT_SCONTROL_PARTITIONS, &count, &err) < 0) {
     fail(cluster, err.text);
   } else {
+    ft_scontrol_accounts(ft_text_of(ft_buf_text(&cluster->accounts), cluster->accounts.length),
+                         partitions, count);
     ft_log(cluster->silent ? LOG_INFO : LOG_DEBUG,
            "cluster %s: Slurm %s, %zu partitions, memory %s, rule %s", cluster->config.cluster,
            cluster->config.version, count,
@@ -95,7 +98,7 @@ static void printed(const struct ft_child_result *result, void *data)
   struct ft_text text = ft_text_of(result->text, result->length);
   struct ft_error err;
 
-  if (!result->ok && cluster->what != WHAT_HOSTNAMES) {
+  if (!result->ok && cluster->what != WHAT_HOSTNAMES && cluster->what != WHAT_ACCOUNTS) {
     fail(cluster, result->why);
     return;
   }
@@ -119,6 +122,11 @@ static void printed(const struct ft_child_result *result, void *data)
       return;
     }
     break;
+  case WHAT_ACCOUNTS:
+    /* without them it is not known which are below those that a partition names */
+    if (result->ok && ft_buf_add(&cluster->accounts, result->text, result->length) < 0)
+      ft_buf_free(&cluster->accounts);
+    break;
   case WHAT_NODE:
     succeed(cluster, text);
     return;
@@ -130,16 +138,23 @@ static void printed(const struct ft_child_result *result, void *data)
 static void step(struct ft_cluster *cluster)
 {
   char lists[FT_PLATFORM_LISTS];
-  const char *argv[] = { cluster->program, "show", NULL, NULL, NULL };
+  const char *argv[] = { cluster->program, "show", NULL, NULL, NULL, NULL, NULL };
   struct ft_error err;
 
   if (cluster->what == WHAT_HOSTNAMES && !ft_platform_map_question(cluster->map, lists))
+    cluster->what++;
+  if (cluster->what == WHAT_ACCOUNTS &&
+      (!cluster->config.accounts_are_trees || cluster->config.accounts_are_ignored))
     cluster->what++;
   argv[2] = words[cluster->what];
   if (cluster->what == WHAT_HOSTNAMES)
     argv[3] = lists;
   else if (cluster->what != WHAT_CONFIG)
     argv[3] = "-o";
+  if (cluster->what == WHAT_ACCOUNTS) {
+    argv[4] = "flags=assoc";
+    argv[5] = "users=root"; /* the accounts and root's associations: not all users' */
+  }
 
   if (ft_child_run(cluster->children, argv, DEADLINE_SECONDS, printed, cluster, &err) < 0)
     fail(cluster, err.text);
@@ -170,6 +185,7 @@ struct ft_cluster *ft_cluster_open(struct ft_loop *loop, struct ft_children *chi
   cluster->again = AGAIN_SECONDS;
   cluster->timer = (struct ft_timer){ .fire = begin, .data = cluster };
   ft_buf_init(&cluster->partitions, FT_LIMIT_COMMAND);
+  ft_buf_init(&cluster->accounts, FT_LIMIT_COMMAND);
   return cluster;
 }
 
@@ -179,6 +195,7 @@ void ft_cluster_close(struct ft_cluster *cluster)
     return;
   ft_loop_cancel(cluster->loop, &cluster->timer);
   ft_buf_free(&cluster->partitions);
+  ft_buf_free(&cluster->accounts);
   free(cluster);
 }
 

@@ -196,7 +196,7 @@ static void take_mib(struct ft_text value, uint64_t *bytes)
 
 /* What of the configuration decides the rule. */
 struct enforcement {
-  bool over_memory_kill, pss, constrain, task_cgroup;
+  bool over_memory_kill, pss, constrain, task_cgroup, associations;
 };
 
 static ft_rule rule_of(const struct enforcement *e)
@@ -206,6 +206,17 @@ static ft_rule rule_of(const struct enforcement *e)
   if (e->over_memory_kill)
     return e->pss ? FT_RULE_PSS : FT_RULE_RSS;
   return FT_RULE_NONE;
+}
+
+/* Since 23.02 a partition's list of accounts holds for those below them, and only where associations
+ * are enforced (part_policy_valid_acct). */
+static bool has_trees(const char *version)
+{
+  struct ft_text text = ft_text_from(version);
+  uint64_t major, minor;
+
+  return ft_text_u64(&text, 255, &major) && ft_text_skip(&text, ".") &&
+         ft_text_u64(&text, 255, &minor) && (major > 23 || (major == 23 && minor >= 2));
 }
 
 static void take_setting(struct ft_text key, struct ft_text value, struct enforcement *e,
@@ -230,6 +241,10 @@ static void take_setting(struct ft_text key, struct ft_text value, struct enforc
     e->task_cgroup = holds(value, "cgroup");
   } else if (ft_text_equals(key, "ConstrainRAMSpace")) {
     e->constrain = lists(value, "yes");
+  } else if (ft_text_equals(key, "AccountingStorageEnforce")) {
+    e->associations = lists(value, "associations");
+  } else if (ft_text_equals(key, "JobDefaults")) {
+    out->def_mem_per_gpu_bytes = ft_scontrol_mem_per_gpu(value);
   } else if (ft_text_equals(key, "DefMemPerNode") || ft_text_equals(key, "DefMemPerCPU")) {
     take_mib(value, &out->def_mem_bytes);
     out->def_per_cpu = ft_text_equals(key, "DefMemPerCPU");
@@ -251,5 +266,7 @@ int ft_scontrol_config(struct ft_text text, struct ft_slurm_config *out, struct 
   if (!out->cluster[0])
     return ft_error_set(err, "scontrol show config: expected a line \"ClusterName = NAME\"");
   out->rule = rule_of(&enforcement);
+  out->accounts_are_trees = has_trees(out->version);
+  out->accounts_are_ignored = out->accounts_are_trees && !enforcement.associations;
   return 0;
 }

@@ -40,6 +40,9 @@ struct ft_slurm_config {
   bool def_per_cpu;
   uint64_t max_mem_bytes;
   bool max_per_cpu;
+  uint64_t def_mem_per_gpu_bytes; /* likewise; 0: none */
+  bool accounts_are_trees;        /* a partition for an account is for those below it, too */
+  bool accounts_are_ignored;      /* where a partition lists some */
 };
 
 /* Returns 0; -1 with ERR when TEXT has no ClusterName. */
@@ -64,7 +67,7 @@ struct ft_scontrol_own {
 /*
  * Read "scontrol show partition -o" and "scontrol show node -o" into OUT, which has room for
  * LIMIT partitions, and their number into COUNT. A partition without its own DefMem or MaxMem
- * gets CONFIG's. Of more than 8 kinds of nodes in one, the 7 least in memory and the
+ * gets CONFIG's. Where accounts are trees a list of them is open until ft_scontrol_accounts. Of more than 8 kinds of nodes in one, the 7 least in memory and the
  * greatest are kept. Nodes whose platform no section declares are of that of the others of the same
  * hardware in the partition, where those are of one. Returns 0; -1 with ERR when there is no
  * partition, or too many.
@@ -73,6 +76,18 @@ int ft_scontrol_partitions(struct ft_text partitions, struct ft_text nodes,
                            const struct ft_slurm_config *config,
                            const struct ft_scontrol_host *host, ft_partition *out, size_t limit,
                            size_t *count, struct ft_error *err);
+
+/*
+ * What of "scontrol show partition -o" and "show config" is "DefMemPerGPU=N" after KEY "JobDefaults";
+ * 0: none.
+ */
+uint64_t ft_scontrol_mem_per_gpu(struct ft_text value);
+
+/*
+ * Put the accounts below those that PARTITIONS name beside them, from "scontrol show assoc_mgr -o
+ * flags=assoc". Where TEXT does not show all accounts, or they find no room, a list stays open.
+ */
+void ft_scontrol_accounts(struct ft_text text, ft_partition *partitions, size_t count);
 
 /* The nodes of HOST in "scontrol show node -o": at most LIMIT, into OUT. Returns how many. */
 size_t ft_scontrol_own_nodes(struct ft_text nodes, const struct ft_scontrol_host *host,

@@ -37,21 +37,27 @@ static const struct {
                     { "AllocNodes", "ALL", FT_RESTRICTS_HOSTS } };
 
 /* Of more than there is room for the last is one by what is not known. */
-static void take_restriction(struct ft_text key, struct ft_text word, ft_partition *out)
+static void take_restriction(struct ft_text key, struct ft_text word,
+                             const struct ft_slurm_config *config, ft_partition *out)
 {
   enum { ROOM = sizeof out->restrictions / sizeof *out->restrictions };
 
   for (size_t i = 0; i < sizeof restricting / sizeof *restricting; i++) {
     ft_restriction *r = &out->restrictions[out->restrictions_count];
 
-    if (!ft_text_equals(key, restricting[i].key) || ft_text_equals(word, restricting[i].open))
+    bool accounts = restricting[i].by == FT_RESTRICTS_ACCOUNTS ||
+                    restricting[i].by == FT_RESTRICTS_ACCOUNTS_DENIED;
+
+    if (!ft_text_equals(key, restricting[i].key) || ft_text_equals(word, restricting[i].open) ||
+        (accounts && config->accounts_are_ignored))
       continue;
     out->restricted |= restricting[i].by != FT_RESTRICTS_ROOT_DENIED;
     if (out->restrictions_count == ROOM) {
       out->restrictions[ROOM - 1] = (ft_restriction){ .by = FT_RESTRICTS_OTHER };
       continue;
     }
-    *r = (ft_restriction){ .by = restricting[i].by };
+    *r = (ft_restriction){ .by = restricting[i].by,
+                           .open_ended = accounts && config->accounts_are_trees };
     if (!ft_text_copy(word, r->names, sizeof r->names))
       r->names[0] = '\0';
     out->restrictions_count++;
@@ -64,6 +70,16 @@ static void take_most_nodes(struct ft_text word, ft_partition *out)
 
   if (nodes && (!out->most_nodes || nodes < out->most_nodes))
     out->most_nodes = nodes;
+}
+
+uint64_t ft_scontrol_mem_per_gpu(struct ft_text value)
+{
+  struct ft_text one;
+
+  while (ft_text_until(&value, ',', &one))
+    if (ft_text_skip(&one, "DefMemPerGPU="))
+      return mib_of(one);
+  return 0;
 }
 
 /* UNLIMITED and NONE are 0. */
@@ -82,7 +98,7 @@ static void take_partition(struct ft_text line, const struct ft_slurm_config *co
   while (ft_text_word(&line, &word)) {
     if (!ft_text_until(&word, '=', &key))
       continue;
-    take_restriction(key, word, out);
+    take_restriction(key, word, config, out);
     if (ft_text_equals(key, "Default")) {
       out->is_default = ft_text_equals(word, "YES");
     } else if (ft_text_equals(key, "OverSubscribe")) {
@@ -93,6 +109,8 @@ static void take_partition(struct ft_text line, const struct ft_slurm_config *co
     } else if (ft_text_equals(key, "MaxMemPerNode") || ft_text_equals(key, "MaxMemPerCPU")) {
       out->max_mem_bytes = mib_of(word);
       out->max_per_cpu = ft_text_equals(key, "MaxMemPerCPU");
+    } else if (ft_text_equals(key, "JobDefaults")) {
+      out->def_mem_per_gpu_bytes = ft_scontrol_mem_per_gpu(word);
     } else if (ft_text_equals(key, "MaxTime")) {
       out->max_seconds = seconds_of(word);
     } else if (ft_text_equals(key, "DefaultTime")) {
@@ -112,6 +130,8 @@ static void take_partition(struct ft_text line, const struct ft_slurm_config *co
     out->def_mem_bytes = config->def_mem_bytes;
     out->def_per_cpu = config->def_per_cpu;
   }
+  if (!out->def_mem_per_gpu_bytes)
+    out->def_mem_per_gpu_bytes = config->def_mem_per_gpu_bytes;
   if (!out->max_mem_bytes) {
     out->max_mem_bytes = config->max_mem_bytes;
     out->max_per_cpu = config->max_per_cpu;

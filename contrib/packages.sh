@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What foretell needs of Debian 12, in one place; sourced. Two sets: to build
+# What foretell needs of Debian 12 and 13, in one place; sourced. Two sets: to build
 # and run it with a Slurm, and what the checks add.
 packages_build='build-essential autoconf automake libtool pkg-config
   nanopb protobuf-compiler libnanopb-dev libslurm-dev libconfuse-dev libsqlite3-dev libjansson-dev libzip-dev

@@ -36,6 +36,7 @@ int ft_perf_find(const struct ft_asked *asked, int state_fd, const ft_site *site
   perf->question = (struct ft_elsewhere_question){ .submission = submission,
                                                    .asked = { .gpus = asked->gpus,
                                                               .nodelist = asked->nodelist,
+                                                              .nodefile = asked->nodefile,
                                                               .reservation = asked->reservation,
                                                               .exclude = asked->exclude },
                                                    .evidence = &perf->evidence,

@@ -56,6 +56,8 @@ static void fill_table(struct ft_asked *a, struct ft_option table[TABLE])
       &a->gpus.value[FT_GPUS_TRES] },
     { 'N', "nodes", "N", "nodes", FT_OPTION_STRING, &a->nodes },
     { 'w', "nodelist", "LIST", "nodes that it must have", FT_OPTION_STRING, &a->nodelist },
+    { 'F', "nodefile", "FILE", "a file of nodes that it must have", FT_OPTION_STRING,
+      &a->nodefile },
     { 'x', "exclude", "LIST", "nodes that it must not have", FT_OPTION_STRING, &a->exclude },
     { 0, "reservation", "NAME", "a reservation", FT_OPTION_STRING, &a->reservation },
     { 'n', "ntasks", "N", "tasks", FT_OPTION_COUNT, &a->tasks },

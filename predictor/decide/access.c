@@ -89,19 +89,41 @@ enum ft_may ft_access_groups(const char *groups, uint32_t uid, unsigned *lookups
 
 /* ---- the rest ---- */
 
-/* Whether NAME, "" where none was typed, is of a list: if so the answer is THEN. Slurm takes either
- * in any case of letters. */
-static enum ft_may listed(const char *names, const char *name, enum ft_may then)
+/* Whether NAME is of a list. Slurm takes accounts and QOS in any case of letters. */
+static bool holds(const char *names, struct ft_text name)
 {
   struct ft_text rest = ft_text_from(names), piece;
-  size_t length = strlen(name);
+  size_t length = ft_text_left(&name);
 
-  if (!names[0] || !name[0])
-    return FT_MAY_UNKNOWN;
   while (ft_text_until(&rest, ',', &piece))
-    if (ft_text_left(&piece) == length && strncasecmp(piece.at, name, length) == 0)
-      return then;
+    if (ft_text_left(&piece) == length && strncasecmp(piece.at, name.at, length) == 0)
+      return true;
+  return false;
+}
+
+/* Whether ACCOUNT, "" where none was typed, is of those of R: if so the answer is THEN. */
+static enum ft_may by_account(const ft_restriction *r, const char *account, enum ft_may then)
+{
+  if (!r->names[0] || !account[0])
+    return FT_MAY_UNKNOWN;
+  if (holds(r->names, ft_text_from(account)))
+    return then;
+  if (r->open_ended)
+    return FT_MAY_UNKNOWN;
   return then == FT_MAY ? FT_MAY_NOT : FT_MAY;
+}
+
+/* Of several QOS, which --qos takes since Slurm 24.11, the job gets one that may. */
+static enum ft_may by_qos(const ft_restriction *r, const char *qos, bool named_may)
+{
+  struct ft_text rest = ft_text_from(qos), one;
+
+  if (!r->names[0] || !qos[0])
+    return FT_MAY_UNKNOWN;
+  while (ft_text_until(&rest, ',', &one))
+    if (holds(r->names, one) == named_may)
+      return FT_MAY;
+  return FT_MAY_NOT;
 }
 
 /* From this host, which Slurm may know by a shorter name; a range is not taken apart. */
@@ -126,18 +148,18 @@ static struct ft_access access_by(const ft_restriction *r, const ft_request *req
     return (struct ft_access){ uid ? ft_access_groups(r->names, uid, lookups) : FT_MAY,
                                "for other groups" };
   case FT_RESTRICTS_ACCOUNTS:
-    return (struct ft_access){ listed(r->names, request->account, FT_MAY),
+    return (struct ft_access){ by_account(r, request->account, FT_MAY),
                                request->account[0] ? "for other accounts"
                                                    : "for some accounts, see --account" };
   case FT_RESTRICTS_ACCOUNTS_DENIED:
-    return (struct ft_access){ listed(r->names, request->account, FT_MAY_NOT),
+    return (struct ft_access){ by_account(r, request->account, FT_MAY_NOT),
                                request->account[0] ? "for other accounts"
                                                    : "for some accounts, see --account" };
   case FT_RESTRICTS_QOS:
-    return (struct ft_access){ listed(r->names, request->qos, FT_MAY),
+    return (struct ft_access){ by_qos(r, request->qos, true),
                                request->qos[0] ? "for other QOS" : "for some QOS, see --qos" };
   case FT_RESTRICTS_QOS_DENIED:
-    return (struct ft_access){ listed(r->names, request->qos, FT_MAY_NOT),
+    return (struct ft_access){ by_qos(r, request->qos, false),
                                request->qos[0] ? "for other QOS" : "for some QOS, see --qos" };
   case FT_RESTRICTS_ROOT:
     return (struct ft_access){ uid ? FT_MAY_NOT : FT_MAY, "for root" };

@@ -103,7 +103,15 @@ static void default_limit(const struct ft_question *q, struct ft_plan *plan, con
 
   if (!p)
     return;
-  if (p->def_mem_bytes) {
+  if (p->def_mem_per_gpu_bytes && q->request->gpus_per_node && q->memory_is_consumable) {
+    /* before any other default (gres_select_util_job_mem_set); all GPUs of a node of its own */
+    if (exclusive(q)) {
+      whole_node(plan, n);
+      return;
+    }
+    plan->limit = times(p->def_mem_per_gpu_bytes, q->request->gpus_per_node);
+    plan->limit_kind = FT_LIMIT_DEFAULT;
+  } else if (p->def_mem_bytes) {
     plan->limit = times(p->def_mem_bytes, p->def_per_cpu ? n->cpus : 1);
     plan->limit_kind = FT_LIMIT_DEFAULT;
   } else if (q->memory_is_consumable) {

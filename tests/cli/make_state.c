@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <slurm/slurm.h>
+
 #include "predictor/core/io.h"
 #include "predictor/core/random.h"
 #include "predictor/core/text.h"
@@ -117,7 +119,11 @@ static int write_site(int fd)
   site.memory_is_consumable = true;
   (void)ft_string_copy("main", site.default_partition, sizeof site.default_partition);
   (void)ft_string_copy("test", site.cluster, sizeof site.cluster);
-  (void)ft_string_copy("22.05.8", site.slurm_version, sizeof site.slurm_version);
+  /* of the Slurm that the plugin beside it was built for */
+  (void)snprintf(site.slurm_version, sizeof site.slurm_version, "%d.%02d.%d",
+                 SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER),
+                 SLURM_VERSION_MINOR(SLURM_VERSION_NUMBER),
+                 SLURM_VERSION_MICRO(SLURM_VERSION_NUMBER));
   ft_layout_partition_name("main", name);
   if (ft_record_write(FT_RECORD_SITE, &site, fd, FT_LAYOUT_SITE, 0644, &err) < 0)
     return -1;

@@ -20,6 +20,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   (void)ft_scontrol_config(text, &config, NULL);
   (void)ft_scontrol_partitions(text, text, &config, &host, partitions, FT_SCONTROL_PARTITIONS,
                                &count, NULL);
+  if (size >= 64) { /* as if it had said so */
+    partitions[0].restrictions_count = 1;
+    partitions[0].restrictions[0] = (ft_restriction){ FT_RESTRICTS_ACCOUNTS, "a,root", true };
+    ft_scontrol_accounts(text, partitions, 1);
+  }
   if (map)
     (void)ft_platform_map_answer(map, text, NULL);
   ft_platform_map_close(map);

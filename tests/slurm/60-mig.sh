@@ -23,7 +23,8 @@ PartitionName=hopper Nodes=@hopper@ MaxTime=60
 PartitionName=long Nodes=@long@ MaxTime=60
 PartitionName=odd Nodes=@odd@ MaxTime=60
 PartitionName=media Nodes=@media@ MaxTime=60
-PartitionName=plain Nodes=@plain@ DefMemPerNode=100 MaxTime=60'
+PartitionName=plain Nodes=@plain@ DefMemPerNode=100 MaxTime=60
+PartitionName=pergpu Nodes=@one@ DefMemPerGPU=6500 MaxTime=60'
 FT_FORETELL_CONF='min_runs = 3
 oom_probability = 0.05
 floor = "16M"
@@ -43,9 +44,9 @@ export FT_FAKE_NVML=gpus FT_FAKE_NVML_FILE=$scratch/process
 export LD_LIBRARY_PATH=$scratch/lib
 play_begin
 unset LD_LIBRARY_PATH
-# all eight partitions are published, and which is the default
+# all nine partitions are published, and which is the default
 published() {
-  [ "$(ls "$FT_STATE/partitions" | wc -l)" = 8 ] && grep -aq main "$FT_STATE/site"
+  [ "$(ls "$FT_STATE/partitions" | wc -l)" = 9 ] && grep -aq main "$FT_STATE/site"
 }
 wait_until 15 published
 
@@ -256,6 +257,10 @@ is "$status $(asked "$id")" "0 64M" "what was asked for stays"
 like "$err" 'with --mem=64M it (would|may) run out of memory|you asked for --mem=64M, less than that' "and is told to be too little"
 train 8 --predict-mem -p main
 is "$(job_field "$id" MinMemoryNode)$(job_field "$id" MinMemoryCPU)" 0 "it never gets less than it would have got"
+train 8 --predict-mem -p pergpu --gres=gpu:1g.5gb:1
+scontrol release "$id"
+job_wait "$id" >/dev/null
+like "$(job_field "$id" AllocTRES)$(job_field "$id" TRES)" 'mem=6500M' "Slurm gives it DefMemPerGPU for its GPU"
 
 # ---- what the agent reads of jobs' GPUs
 # of_batch BATCH: MiB that foretell predict --model tells of it, and of how many runs

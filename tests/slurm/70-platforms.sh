@@ -49,6 +49,12 @@ written() { stat -c %n=%Y.%i "$FT_STATE"/partitions/* | sort; }
 changed() {
   [ -z "$(comm -12 <(echo "$1") <(written))" ]
 }
+# version_before MAJOR.MINOR: of the Slurm that runs here
+version_before() {
+  local here
+  here=$(scontrol --version | sed 's/^[^0-9]*//')
+  [ "$(printf '%s\n' "$1" "$here" | sort -V | head -n 1)" = "$here" ]
+}
 # partition ID: where the job goes
 partition() {
   job_field "$1" Partition
@@ -203,13 +209,21 @@ choose fastest:slow,root
 is "$(partition "$id")" root "root is sent where root may"
 choose fastest:slow,groups
 is "$(partition "$id")" groups "also where he is in no group"
-nobody fastest:slow,accounts
-is "$(partition "$id") $(said)" "slow 1" "an account that is not named is not known"
-like "$err" 'accounts, for some accounts, see --account, is left out$' "and that is said"
-nobody fastest:slow,accounts -A bio
-is "$(partition "$id")" accounts "one that is named is"
-nobody fastest:slow,accounts -A chem
-is "$(partition "$id")" slow "if it is not the partition's, too"
+if version_before 23.02; then
+  nobody fastest:slow,accounts
+  is "$(partition "$id") $(said)" "slow 1" "an account that is not named is not known"
+  like "$err" 'accounts, for some accounts, see --account, is left out$' "and that is said"
+  nobody fastest:slow,accounts -A bio
+  is "$(partition "$id")" accounts "one that is named is"
+  nobody fastest:slow,accounts -A chem
+  is "$(partition "$id")" slow "if it is not the partition's, too"
+else
+  # without slurmdbd this Slurm heeds no list of accounts
+  nobody fastest:slow,accounts
+  is "$(partition "$id")" accounts "where accounts are not enforced their list is none"
+  scontrol release "$id"
+  is "$(job_wait "$id")" COMPLETED "and Slurm runs it there"
+fi
 ask --predict-app=nap --predict-perf --wrap true
 unlike "$err" 'foretell: (groups|accounts|root|short) ' "what Slurm hides stands in no table"
 for limit in --time=20 "--nodes=2" "-c 3"; do

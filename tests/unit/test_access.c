@@ -38,6 +38,10 @@ static void what_was_typed_tells_who_may(void **state)
     { FT_RESTRICTS_QOS, "long", "bio", "long", 1000, FT_MAY, NULL },
     { FT_RESTRICTS_QOS, "long", "bio", "", 1000, FT_MAY_UNKNOWN, "see --qos" },
     { FT_RESTRICTS_QOS_DENIED, "long", "", "long", 1000, FT_MAY_NOT, "for other QOS" },
+    { FT_RESTRICTS_QOS, "long,short", "", "other,short", 1000, FT_MAY, NULL },
+    { FT_RESTRICTS_QOS, "long", "", "other,short", 1000, FT_MAY_NOT, "for other QOS" },
+    { FT_RESTRICTS_QOS_DENIED, "long", "", "long,short", 1000, FT_MAY, NULL },
+    { FT_RESTRICTS_QOS_DENIED, "long,short", "", "long,short", 1000, FT_MAY_NOT, "for other QOS" },
     { FT_RESTRICTS_ROOT, "YES", "", "", 0, FT_MAY, NULL },
     { FT_RESTRICTS_ROOT, "YES", "", "", 1000, FT_MAY_NOT, "for root" },
     { FT_RESTRICTS_ROOT_DENIED, "YES", "", "", 0, FT_MAY_NOT, "not for root" },
@@ -65,6 +69,21 @@ static void what_was_typed_tells_who_may(void **state)
     if (cases[i].why && (!access.why || !strstr(access.why, cases[i].why)))
       fail_msg("case %zu: %s", i, access.why ? access.why : "nothing");
   }
+}
+
+static void accounts_below_those_named_may_be_meant(void **state)
+{
+  const ft_request bio = { .account = "bio" }, lab = { .account = "lab" };
+  ft_partition p = for_some(FT_RESTRICTS_ACCOUNTS, "bio");
+  unsigned lookups = 1;
+
+  (void)state;
+  p.restrictions[0].open_ended = true;
+  assert_int_equal(ft_access_of(&p, &bio, 2, &lookups).may, FT_MAY);
+  assert_int_equal(ft_access_of(&p, &lab, 2, &lookups).may, FT_MAY_UNKNOWN);
+  p.restrictions[0].by = FT_RESTRICTS_ACCOUNTS_DENIED;
+  assert_int_equal(ft_access_of(&p, &bio, 2, &lookups).may, FT_MAY_NOT);
+  assert_int_equal(ft_access_of(&p, &lab, 2, &lookups).may, FT_MAY_UNKNOWN);
 }
 
 static void of_several_the_strictest_counts(void **state)
@@ -111,6 +130,7 @@ static void ones_own_groups_are_known(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = { cmocka_unit_test(what_was_typed_tells_who_may),
+                                      cmocka_unit_test(accounts_below_those_named_may_be_meant),
                                       cmocka_unit_test(of_several_the_strictest_counts),
                                       cmocka_unit_test(ones_own_groups_are_known) };
 

@@ -60,9 +60,12 @@ download() {
   apt_here apt-get -q update >"$scratch/apt.log" 2>&1 || :
   kernel=$(apt_here apt-cache depends linux-image-cloud-arm64 2>>"$scratch/apt.log" |
     awk '$1 == "Depends:" { print $2; exit }')
+  # libpapi7.0 of Debian 12, libpapi7.1t64 of Debian 13
+  papi=$(apt_here apt-cache depends libpapi-dev 2>>"$scratch/apt.log" |
+    awk '$1 == "Depends:" && $2 ~ /^libpapi/ { print $2; exit }')
   (cd "$scratch/debs" &&
     apt_here apt-get -q download "${kernel:-linux-image-cloud-arm64}" \
-      libpapi7.0 libpapi-dev libpfm4) >>"$scratch/apt.log" 2>&1 || {
+      "${papi:-libpapi7.0}" libpapi-dev libpfm4) >>"$scratch/apt.log" 2>&1 || {
     sed 's/^/# /' "$scratch/apt.log"
     cannot "packages for arm64 could not be downloaded"
   }

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which accounts are below which, as "scontrol show assoc_mgr" prints the associations. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "agent/scontrol.h"
+
+/* No cluster is known to have as many. */
+enum { ACCOUNTS = 100000 };
+
+struct account {
+  struct ft_text name, parent;
+};
+
+static bool same(struct ft_text a, struct ft_text b)
+{
+  return ft_text_left(&a) == ft_text_left(&b) &&
+         strncasecmp(a.at, b.at, ft_text_left(&a)) == 0;
+}
+
+static bool holds(const char *names, struct ft_text name)
+{
+  struct ft_text rest = ft_text_from(names), piece;
+
+  while (ft_text_until(&rest, ',', &piece))
+    if (same(piece, name))
+      return true;
+  return false;
+}
+
+/* A line of an account; false of a user's. "ParentAccount=bio(12)" is the parent bio. */
+static bool take_account(struct ft_text line, struct account *out)
+{
+  struct ft_text word, key, name;
+  bool of_account = false;
+
+  *out = (struct account){ 0 };
+  while (ft_text_word(&line, &word)) {
+    if (!ft_text_until(&word, '=', &key))
+      continue;
+    if (ft_text_equals(key, "Account"))
+      out->name = word;
+    else if (ft_text_equals(key, "UserName"))
+      of_account = !ft_text_left(&word);
+    else if (ft_text_equals(key, "ParentAccount") && ft_text_until(&word, '(', &name))
+      out->parent = name;
+  }
+  return of_account && ft_text_left(&out->name);
+}
+
+/* How many there are; OUT has room for as many lines as TEXT has. */
+static size_t take_accounts(struct ft_text text, struct account *out, size_t room)
+{
+  struct ft_text line;
+  size_t count = 0;
+
+  while (count < room && ft_text_line(&text, &line))
+    count += take_account(line, &out[count]);
+  return count;
+}
+
+/* Add those below the ones that are named, and those below them. */
+static void add_below(ft_restriction *r, const struct account *account, size_t count)
+{
+  size_t used = strlen(r->names);
+
+  r->open_ended = false;
+  for (size_t i = 0; i < count; i++) {
+    size_t length = ft_text_left(&account[i].name);
+
+    if (!holds(r->names, account[i].parent) || holds(r->names, account[i].name))
+      continue;
+    if (used + length + 2 > sizeof r->names) {
+      r->open_ended = true;
+      return;
+    }
+    r->names[used++] = ',';
+    memcpy(r->names + used, account[i].name.at, length);
+    used += length;
+    r->names[used] = '\0';
+    i = SIZE_MAX; /* its own may have come before it */
+  }
+}
+
+static size_t lines_of(struct ft_text text)
+{
+  struct ft_text line;
+  size_t count = 0;
+
+  while (count < ACCOUNTS && ft_text_line(&text, &line))
+    count++;
+  return count;
+}
+
+/* Who may not see all sees no root, below which all are. */
+static bool has_root(const struct account *account, size_t count)
+{
+  for (size_t i = 0; i < count; i++)
+    if (ft_text_equals(account[i].name, "root"))
+      return true;
+  return false;
+}
+
+void ft_scontrol_accounts(struct ft_text text, ft_partition *partitions, size_t count)
+{
+  size_t room = lines_of(text), accounts;
+  struct account *account = room && room < ACCOUNTS ? calloc(room, sizeof *account) : NULL;
+
+  if (!account)
+    return;
+  accounts = take_accounts(text, account, room);
+  for (size_t i = 0; i < count && has_root(account, accounts); i++)
+    for (size_t j = 0; j < partitions[i].restrictions_count; j++)
+      if (partitions[i].restrictions[j].open_ended && partitions[i].restrictions[j].names[0])
+        add_below(&partitions[i].restrictions[j], account, accounts);
+  free(account);
+}
