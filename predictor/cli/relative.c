@@ -400,18 +400,37 @@ static bool was_held_out(const struct ft_ratios *ratios)
   return false;
 }
 
+struct learning {
+  struct ft_progress progress;
+  double learners; /* fitted so far */
+};
+
+/* One more learner is about to be fitted. */
+static bool tick(void *data)
+{
+  struct learning *l = data;
+
+  ft_progress_step(&l->progress, l->learners++);
+  return false;
+}
+
 static int train(const struct options *o, const struct ft_relative_table *t)
 {
   struct ft_relative_settings settings;
   struct ft_relative_model m;
+  struct learning learning = { .learners = 0 };
   struct ft_error err;
-  int status = settings_of(o, t, "train", &settings);
+  int status = settings_of(o, t, "train", &settings), learnt;
 
   if (status != FT_EXIT_DONE)
     return status;
   status = FT_EXIT_USAGE;
-  if (ft_relative_learn(t, NULL, &settings, &m, &err) < 0 ||
-      ft_relative_save(&m, o->output, o->store ? 0600 : 0644, &err) < 0) {
+  ft_progress_start(&learning.progress, "train", 0);
+  settings.ratios.stop = tick;
+  settings.ratios.data = &learning;
+  learnt = ft_relative_learn(t, NULL, &settings, &m, &err);
+  ft_progress_end(&learning.progress);
+  if (learnt < 0 || ft_relative_save(&m, o->output, o->store ? 0600 : 0644, &err) < 0) {
     (void)ft_complain("train", 0, "%s", err.text);
   } else if (o->json) {
     status = ft_json_print(json_pack(
