@@ -43,7 +43,7 @@ build() {
 check() {
   local name=$1
   shift
-  cd "$work/$name" && env "$@" timeout -k 30 1200 make -k $jobs check
+  cd "$work/$name" && env "$@" timeout -k 30 3600 make -k $jobs check
 }
 
 distribution() {

@@ -14,12 +14,13 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 . "$top/tests/slurm/cluster.sh"
 
 keep=
+[ "$#" -le 1 ] || [ "$#$1" = 2--stop ] || { echo "quickstart: '$2': nothing was expected here; see --help" >&2; exit 2; }
 case "${1-}" in
 '') ;;
 --keep) keep=1 FT_OUTLIVE=1 ;;
 --stop) # how --keep is ended: --stop FOLDER
   scratch=${2-}
-  [ -d "$scratch/run" ] && [ -f "$scratch/etc/slurm.conf" ] || { echo "quickstart: no cluster in $scratch" >&2; exit 2; }
+  [ -d "$scratch/run" ] && [ -f "$scratch/etc/slurm.conf" ] || { echo "quickstart: no cluster in '$scratch'" >&2; exit 2; }
   export SLURM_CONF=$scratch/etc/slurm.conf
   cluster_id=$(cat "$scratch/run/id")
   cluster_ports=
@@ -27,7 +28,8 @@ case "${1-}" in
   rm -rf "$scratch"
   exit 0
   ;;
-*) sed -n '3,/--keep  /s/^# \{0,1\}//p' "$0"; [ "$1" = --help ]; exit ;;
+-h | --help) sed -n '3,/--keep  /s/^# \{0,1\}//p' "$0"; exit ;;
+*) echo "quickstart: no option $1; see --help" >&2; exit 2 ;;
 esac
 [ "$(id -u)" = 0 ] || { echo "quickstart: to be run as root: slurmd starts jobs as their users" >&2; exit 1; }
 

@@ -35,6 +35,7 @@ static const char option_names[FT_OPTIONS][20] = {
   [FT_OPTION_ACCOUNT] = "account",
   [FT_OPTION_ARRAY] = "array",
   [FT_OPTION_CHDIR] = "chdir",
+  [FT_OPTION_CLUSTERS] = "clusters",
   [FT_OPTION_CONSTRAINT] = "constraint",
   [FT_OPTION_CONTAINER] = "container",
   [FT_OPTION_CPUS_PER_TASK] = "cpus-per-task",

@@ -324,10 +324,24 @@ static void carry(spank_t spank, struct work *w)
   ft_buf_free(&text);
 }
 
+/* Whether the job is for this cluster: neither nodes nor policy of another are known. */
+static bool is_ours(struct work *w)
+{
+  const char *asked = w->bridge->value[FT_OPTION_CLUSTERS];
+  struct ft_error err;
+
+  if (!w->has_site || !w->site.cluster[0] || !asked || strcmp(asked, w->site.cluster) == 0)
+    return true;
+  (void)ft_error_set(&err, "--clusters=%.64s: only %s is known here", asked, w->site.cluster);
+  note(w, &err);
+  return false;
+}
+
 static int predict(spank_t spank, struct work *w, const struct ft_settings *settings, bool local,
                    unsigned component)
 {
   int state_fd = open(settings->state, O_PATH | O_DIRECTORY | O_CLOEXEC), status = 0;
+  bool ours;
 
   ft_options_read(&w->options);
   w->asked = (w->options.mode != FT_MODE_UNSET && w->options.mode != FT_MODE_OFF) ||
@@ -340,11 +354,12 @@ static int predict(spank_t spank, struct work *w, const struct ft_settings *sett
   ft_collect(w->bridge, &w->options, local, component, &w->collected);
   describe(w, settings);
   w->submission.het_offset = component;
-  if (w->has_site && (w->options.perf || w->options.partition))
+  ours = is_ours(w);
+  if (ours && w->has_site && (w->options.perf || w->options.partition))
     look_elsewhere(w, state_fd);
-  if (w->has_site)
+  if (ours && w->has_site)
     status = decide(w, settings, state_fd);
-  else if (w->network)
+  else if (ours && w->network)
     status = apply_network(w);
   if (w->why.text[0])
     ft_advise_failure(w->asked, &w->why);

@@ -307,7 +307,8 @@ static void explain_rejection(struct voice *v)
   if (passes) {
     say_limit(v, ", but ");
   }
-  say_middle(v, "has needed");
+  /* what no run was like has not been seen */
+  say_middle(v, v->q->network || v->q->estimate->extrapolated ? "needs" : "has needed");
   say(v, " ");
   say_runs(v);
   if (!passes && p->no_node) {

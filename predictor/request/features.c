@@ -124,12 +124,20 @@ void ft_found_value(struct ft_found *found, const char *name, const char *value)
     (void)ft_feature_category(found->features, &found->count, FT_FEATURES_FOUND, clean, value);
 }
 
+/* Blanks are taken for letters where nothing else in VALUE makes it a sentence or a program. */
 static bool is_path(const char *value)
 {
-  char one[FT_FILE_PATH];
+  char one[FT_FILE_PATH], joined[FT_FILE_PATH];
 
   value = with_index(value, "1", one, sizeof one);
-  return value && ft_normal_is_path(ft_text_from(value));
+  if (!value || !strchr(value, ' '))
+    return value && ft_normal_is_path(ft_text_from(value));
+  if (strpbrk(value, "{}()[]$;|<>\"'`=,&") || !ft_string_copy(value, joined, sizeof joined))
+    return false;
+  for (char *p = joined; *p; p++)
+    if (*p == ' ')
+      *p = '_';
+  return ft_normal_is_path(ft_text_from(joined));
 }
 
 /* A word that a user typed behind his script names a file more often than not, whatever its form.

@@ -69,6 +69,7 @@ cluster_open() {
   cluster_ports=
   trap 'cluster_close' EXIT
   trap 'exit 130' INT
+  trap 'exit 141' PIPE
   trap 'exit 143' TERM HUP
 }
 

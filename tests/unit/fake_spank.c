@@ -21,7 +21,7 @@
 #pragma GCC visibility push(default)
 #include <slurm/spank.h>
 
-enum { NAMES = 20 };
+enum { NAMES = 21 };
 
 /* What a command's option object holds: some options by name, and whether they were set. */
 struct fake_opt {
@@ -30,10 +30,9 @@ struct fake_opt {
 };
 
 static const char *const option_names[NAMES] = {
-  "mem",  "mem-per-cpu", "mem-per-gpu",     "partition", "account", "job-name",
-  "wrap", "chdir",       "ntasks",          "nodes",     "time",    "array",
-  "gres", "jobid",       "container-image", "nodelist",  "exclude", "reservation",
-  "qos",  "exclusive"
+  "mem",   "mem-per-cpu",     "mem-per-gpu", "partition", "account",     "job-name", "wrap",
+  "chdir", "ntasks",          "nodes",       "time",      "array",       "clusters", "gres",
+  "jobid", "container-image", "nodelist",    "exclude",   "reservation", "qos",      "exclusive"
 };
 
 extern struct fake_opt opt;

@@ -268,6 +268,12 @@ static const struct scene scenes[] = {
               "out of "
               "memory (94.4 %).",
               "ask for --mem=12900M, or submit it all the same with --predict-mem=force" } },
+  { .name = "of what no run was like nothing is remembered", .mode = FT_MODE_SET,
+    .partition = &per_node, .runs = 42, .extrapolated = true, .request = NODE(10 * GB),
+    .reject = 0.9, .action = FT_ACTION_REJECT,
+    .line = { "not submitted: --mem=10G, but unet3d needs 11.2 GiB (42 runs, none of them quite "
+              "like it): it would run out of memory (94.4 %).",
+              "ask for --mem=12900M, or submit it all the same with --predict-mem=force" } },
   { .name = "not below the site's probability", .mode = FT_MODE_SET, .partition = &per_node,
     .runs = 42, .request = NODE(10 * GB), .reject = 0.95, .action = FT_ACTION_WARN,
     .line = { NEEDS "; with --mem=10G it would run out of memory (94.4 %); ask for "

@@ -88,6 +88,7 @@ static void put_all(void)
 {
   const ft_platforms platforms = some_platforms();
   const ft_site site = { .schema = FT_SCHEMA,
+                         .cluster = "ours",
                          .rule = FT_RULE_RSS,
                          .memory_is_consumable = true,
                          .default_partition = "main",
@@ -176,6 +177,35 @@ static void what_is_asked_for_is_told_and_set(void **state)
       fail_msg("case %zu: %s (%s): %s", i, cases[i].line,
                cases[i].environment ? cases[i].environment : "", output);
   }
+}
+
+/* Neither the nodes nor the policy of another cluster are known here. */
+static void jobs_for_another_cluster_go_as_they_are(void **state)
+{
+  static const struct {
+    const char *clusters, *options, *has;
+  } cases[] = {
+    { "ours", "--predict-mem", "\nmem=1" },
+    { "theirs", "--predict-mem", "no prediction: --clusters=theirs: only ours is known here" },
+    { "ours,theirs", "--predict-mem", "no prediction: --clusters=ours,theirs: only ours" },
+    { "theirs", "--predict-perf", "no prediction: --clusters=theirs: only ours" },
+    { "theirs", "--predict-partition=fastest:main,fast", "no prediction: --clusters=theirs" },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    const char *output;
+    char line[512];
+
+    (void)snprintf(line, sizeof line, SBATCH "%s --clusters %s --partition fast --wrap x",
+                   cases[i].options, cases[i].clusters);
+    output = submit(line, NULL);
+    if (!strstr(output, cases[i].has) || !strstr(output, "post_opt 0") || lines_said(output) != 1)
+      fail_msg("%s: %s", line, output);
+    if (i && (strstr(output, "\nmem=") || strstr(output, "\npartition=main")))
+      fail_msg("%s: %s", line, output);
+  }
+  assert_int_equal(lines_said(submit(SBATCH "--clusters theirs --wrap x", NULL)), 0);
 }
 
 /* Slurm refuses a job where its user may not go, and one that must have nodes of elsewhere. */
@@ -343,6 +373,7 @@ int main(int argc, char **argv)
 #ifndef SANITIZED
     cmocka_unit_test(every_allocation_may_fail),
 #endif
+    cmocka_unit_test(jobs_for_another_cluster_go_as_they_are),
     cmocka_unit_test(no_job_is_moved_to_where_it_might_not_start),
     cmocka_unit_test(one_file_tells_of_all_partitions_unless_it_is_broken),
     cmocka_unit_test(without_a_site_or_runs_the_job_stays)
