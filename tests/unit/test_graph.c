@@ -136,7 +136,7 @@ static void sizes_that_are_computed_are_followed(void **state)
 
 /* Shapes by onnx 1.23.2, STFT's by the specification: onesided is the default. */
 /* The tensor called NAME. */
-static uint32_t named(const struct ft_graph *graph, const char *name)
+static uint32_t tensor_named(const struct ft_graph *graph, const char *name)
 {
   uint32_t t = 1;
 
@@ -166,7 +166,7 @@ static void operators_up_to_opset_28_are_known(void **state)
   (void)state;
   infer(graph, 2, NULL, &cost);
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    uint32_t t = named(graph, cases[i].name);
+    uint32_t t = tensor_named(graph, cases[i].name);
 
     if (strcmp(ft_tensor_show(&graph->tensors[t], shape, sizeof shape), cases[i].shape) != 0)
       fail_msg("%s: %s, expected %s", cases[i].name, shape, cases[i].shape);
@@ -195,11 +195,12 @@ static void what_sequences_hold_is_followed(void **state)
   infer(graph, 1, NULL, &cost);
   assert_int_equal(cost.unknown + cost.unresolved, 0);
   for (size_t i = 0; i < COUNT_OF(cases); i++)
-    if (strcmp(ft_tensor_show(&graph->tensors[named(graph, cases[i].name)], shape, sizeof shape),
+    if (strcmp(ft_tensor_show(&graph->tensors[tensor_named(graph, cases[i].name)], shape,
+                              sizeof shape),
                cases[i].shape) != 0)
       fail_msg("%s: %s, expected %s", cases[i].name, shape, cases[i].shape);
-  assert_string_equal(ft_tensor_show(&graph->tensors[named(graph, "back")], shape, sizeof shape),
-                      "1x10x1");
+  assert_string_equal(
+      ft_tensor_show(&graph->tensors[tensor_named(graph, "back")], shape, sizeof shape), "1x10x1");
   ft_graph_free(graph);
 }
 
