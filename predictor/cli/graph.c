@@ -46,15 +46,6 @@ static json_t *shape(const struct ft_tensor *t)
   return dims;
 }
 
-/* Names come from the file: what is no UTF-8 in them is replaced. */
-static void set(json_t *object, const char *name, json_t *value)
-{
-  json_t *text = ft_json_text(name);
-
-  json_object_set_new(object, json_string_value(text), value);
-  json_decref(text);
-}
-
 static json_t *layers(const struct ft_graph *g, const struct ft_cost *cost)
 {
   json_t *list = json_array();
@@ -81,7 +72,7 @@ static json_t *unknowns(const struct ft_cost *cost)
 
     (void)snprintf(name, sizeof name, "%.100s%s%.100s", u->domain, u->domain[0] ? "." : "",
                    u->type);
-    set(object, name, json_integer(u->count));
+    ft_json_set(object, name, json_integer(u->count));
   }
   return object;
 }
@@ -93,7 +84,7 @@ static json_t *shapes(const struct ft_graph *g, const uint32_t *tensors, uint32_
   for (uint32_t i = 0; i < count; i++) {
     const struct ft_tensor *t = &g->tensors[tensors[i]];
 
-    set(object, t->name, shape(t));
+    ft_json_set(object, t->name, shape(t));
   }
   return object;
 }

@@ -17,6 +17,8 @@ static void parameters(struct ft_plan *p)
       p->out->learnt[p->out->learnt_count++] = ft_plan_bytes(p, t);
       p->out->learnt_bytes = ft_plus(p->out->learnt_bytes, ft_plan_bytes(p, t));
     }
+    if (p->cost->packed[t])
+      p->out->packed_bytes = ft_plus(p->out->packed_bytes, ft_plan_bytes(p, t));
     (void)ft_plan_take(p, ft_plan_bytes(p, t));
     if (p->options->keep_gradients && p->options->training && p->cost->learnt[t])
       (void)ft_plan_take(p, ft_plan_bytes(p, t));
