@@ -59,6 +59,18 @@ struct ft_declared {
   bool kept;            /* the file says that it is not learnt */
 };
 
+struct ft_sized {
+  int rank; /* -1: unknown */
+  int64_t *dims;
+};
+
+/* What a sequence of ONNX's holds. */
+struct ft_sequence {
+  int64_t count;                /* -1: unknown */
+  const struct ft_sized *items; /* NULL: which is which is not known */
+  struct ft_sized each;         /* what they have in common */
+};
+
 struct ft_tensor {
   const char *name;
   const struct ft_declared *constant; /* an initialiser or a constant's value; else NULL */
@@ -67,7 +79,8 @@ struct ft_tensor {
   int64_t *dims; /* -1: unknown */
   const double
       *values; /* NULL: not followed; NAN: this one is not known. Whole numbers round past 2^53 */
-  int rank;    /* -1: unknown */
+  const struct ft_sequence *sequence; /* what it holds; NULL: it is none, or not known */
+  int rank;                           /* -1: unknown */
   uint8_t element;
   bool data;         /* depends on what is fed to the network, not on its shape alone */
   bool input;        /* of the outermost block */

@@ -116,6 +116,7 @@ int64_t *ft_shape(struct ft_infer *in, struct ft_tensor *tensor, int rank)
   }
   tensor->rank = rank;
   tensor->values = NULL;
+  tensor->sequence = NULL;
   for (int i = 0; i < rank; i++)
     tensor->dims[i] = -1;
   return tensor->dims;
@@ -396,6 +397,7 @@ static int reset(struct ft_infer *in)
     t->dims = c ? c->dims : NULL;
     t->rank = c ? c->rank : -1;
     t->values = c ? c->values : NULL;
+    t->sequence = NULL;
     t->element = c ? c->element : FT_ELEMENT_UNKNOWN;
     t->data = false;
   }

@@ -96,6 +96,11 @@ int ft_infer_block(struct ft_infer *in, struct ft_block *block);
  * or -1. */
 int ft_infer_product(struct ft_infer *in, const struct ft_tensor *a, const struct ft_tensor *b);
 
+/* TO as one of those in FROM, a sequence; TO as a sequence of COUNT (-1: unknown) like EACH. */
+int ft_infer_sequence_each(struct ft_infer *in, const struct ft_tensor *from, struct ft_tensor *to);
+int ft_infer_sequence_of(struct ft_infer *in, struct ft_tensor *to, const struct ft_tensor *each,
+                         int64_t count);
+
 /* Shape rules, by family (infer_*.c). */
 #define FT_RULE(name) int ft_infer_##name(struct ft_infer *in)
 FT_RULE(same);
@@ -146,6 +151,21 @@ FT_RULE(one_hot);
 FT_RULE(top_k);
 FT_RULE(non_zero);
 FT_RULE(compress);
+FT_RULE(sequence_construct);
+FT_RULE(sequence_empty);
+FT_RULE(sequence_change);
+FT_RULE(sequence_at);
+FT_RULE(sequence_length);
+FT_RULE(split_to_sequence);
+FT_RULE(concat_from_sequence);
+FT_RULE(sequence_map);
+FT_RULE(optional);
+FT_RULE(optional_has);
+FT_RULE(string_split);
+FT_RULE(string_normalizer);
+FT_RULE(match);
+FT_RULE(tf_idf);
+FT_RULE(image);
 FT_RULE(reduce);
 FT_RULE(arg);
 FT_RULE(roi);

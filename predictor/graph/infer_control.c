@@ -55,8 +55,10 @@ int ft_infer_if(struct ft_infer *in)
     for (int j = 0; j < y->rank; j++)
       if (a->dims[j] != b->dims[j])
         y->dims[j] = -1;
-    if (a == b)
+    if (a == b) {
       y->values = a->values;
+      y->sequence = a->sequence;
+    }
   }
   return 0;
 }
@@ -73,6 +75,39 @@ static int hand_over(struct ft_infer *in, struct ft_tensor *to, const struct ft_
   if (!ft_shape(in, to, from->rank - dropped))
     return -1;
   memcpy(to->dims, from->dims + dropped, (size_t)to->rank * sizeof *to->dims);
+  return 0;
+}
+
+/* The body for each in a sequence; of further inputs those that are sequences go along with it. */
+int ft_infer_sequence_map(struct ft_infer *in)
+{
+  struct ft_block *body = block_of(in, "body");
+  const struct ft_tensor *first = ft_input(in, 0);
+  int64_t count = first && first->sequence ? first->sequence->count : -1;
+
+  if (!body || body->input_count < in->op->input_count)
+    return ft_contradiction(in, "expected a body with %u inputs", in->op->input_count);
+  for (unsigned i = 0; i < in->op->input_count; i++) {
+    struct ft_tensor *to = &in->graph->tensors[body->inputs[i]];
+    const struct ft_tensor *x = ft_input(in, i);
+
+    if (hand_over(in, to,
+                  x && x->sequence ? NULL
+                  : i              ? x
+                                   : NULL,
+                  0) < 0 ||
+        (x && x->sequence && ft_infer_sequence_each(in, x, to) < 0))
+      return -1;
+  }
+  in->op->turns = count;
+  if (run(in, body) < 0)
+    return -1;
+  for (unsigned i = 0; i < in->op->output_count; i++) {
+    const struct ft_tensor *each = result(in, body, i);
+
+    if (each && ft_infer_sequence_of(in, ft_output(in, i), each, count) < 0)
+      return -1;
+  }
   return 0;
 }
 

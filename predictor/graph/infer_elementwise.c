@@ -92,6 +92,7 @@ int ft_infer_unary(struct ft_infer *in)
     return -1;
   if (strcmp(in->op->type, "Identity") == 0) {
     y->values = x->values;
+    y->sequence = x->sequence;
     return 0;
   }
   values = x->values ? ft_values(in, y) : NULL;

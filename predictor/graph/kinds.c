@@ -8,8 +8,10 @@
 #include "predictor/graph/infer.h"
 
 /* type, shape rule, what it computes, which input is its weight, whether it is a view */
-#define KIND(type, rule, work, weight, view) \
-  { #type, ft_infer_##rule, FT_WORK_##work, weight, view }
+#define KIND(type, rule, work, weight, view)                                                       \
+  {                                                                                                \
+#type, ft_infer_##rule, FT_WORK_##work, weight, view                                           \
+  }
 
 static const struct ft_operator_kind kinds[] = {
   KIND(Abs, unary, NONE, 0, false),
@@ -46,6 +48,7 @@ static const struct ft_operator_kind kinds[] = {
   KIND(Col2Im, col2im, NONE, 0, false),
   KIND(Compress, compress, NONE, 0, false),
   KIND(Concat, concat, NONE, 0, false),
+  KIND(ConcatFromSequence, concat_from_sequence, NONE, 0, false),
   KIND(Constant, constant, NONE, 0, false),
   KIND(ConstantOfShape, constant_of_shape, NONE, 0, false),
   KIND(Conv, conv, CONV, 1, false),
@@ -77,6 +80,7 @@ static const struct ft_operator_kind kinds[] = {
   KIND(FakeQuantize, same, NONE, 0, false),
   KIND(FastGelu, same, NONE, 0, false),
   KIND(Flatten, flatten, NONE, 0, true),
+  KIND(FlexAttention, attention, ATTENTION, 0, false),
   KIND(Floor, unary, NONE, 0, false),
   KIND(FusedConv, conv, CONV, 1, false),
   KIND(GRU, recurrent, RECURRENT, 1, false),
@@ -100,6 +104,7 @@ static const struct ft_operator_kind kinds[] = {
   KIND(Histogram, told, NONE, 0, false),
   KIND(Identity, unary, NONE, 0, true),
   KIND(If, if, NONE, 0, false),
+  KIND(ImageDecoder, image, NONE, 0, false),
   KIND(InstanceNormalization, norm, STATISTICS, 0, false),
   KIND(IsInf, same, NONE, 0, false),
   KIND(IsNaN, same, NONE, 0, false),
@@ -137,6 +142,9 @@ static const struct ft_operator_kind kinds[] = {
   KIND(NonZero, non_zero, NONE, 0, false),
   KIND(Not, unary, NONE, 0, false),
   KIND(OneHot, one_hot, NONE, 0, false),
+  KIND(Optional, optional, NONE, 0, true),
+  KIND(OptionalGetElement, optional, NONE, 0, true),
+  KIND(OptionalHasElement, optional_has, NONE, 0, false),
   KIND(Or, binary, NONE, 0, false),
   KIND(PRelu, same, NONE, 0, false),
   KIND(Pad, pad, NONE, 0, false),
@@ -163,6 +171,7 @@ static const struct ft_operator_kind kinds[] = {
   KIND(ReduceProd, reduce, NONE, 0, false),
   KIND(ReduceSum, reduce, NONE, 0, false),
   KIND(ReduceSumSquare, reduce, NONE, 0, false),
+  KIND(RegexFullMatch, match, NONE, 0, false),
   KIND(Relu, unary, NONE, 0, false),
   KIND(Reshape, reshape, NONE, 0, true),
   KIND(Resize, resize, NONE, 0, false),
@@ -176,6 +185,13 @@ static const struct ft_operator_kind kinds[] = {
   KIND(ScatterElements, same, NONE, 0, false),
   KIND(ScatterND, same, NONE, 0, false),
   KIND(Selu, same, NONE, 0, false),
+  KIND(SequenceAt, sequence_at, NONE, 0, false),
+  KIND(SequenceConstruct, sequence_construct, NONE, 0, false),
+  KIND(SequenceEmpty, sequence_empty, NONE, 0, false),
+  KIND(SequenceErase, sequence_change, NONE, 0, false),
+  KIND(SequenceInsert, sequence_change, NONE, 0, false),
+  KIND(SequenceLength, sequence_length, NONE, 0, false),
+  KIND(SequenceMap, sequence_map, NONE, 0, false),
   KIND(Shape, shape, NONE, 0, false),
   KIND(Shrink, same, NONE, 0, false),
   KIND(Sigmoid, same, NONE, 0, false),
@@ -191,9 +207,13 @@ static const struct ft_operator_kind kinds[] = {
   KIND(Softsign, same, NONE, 0, false),
   KIND(SpaceToDepth, space_to_depth, NONE, 0, false),
   KIND(Split, split, NONE, 0, true),
+  KIND(SplitToSequence, split_to_sequence, NONE, 0, false),
   KIND(Sqrt, unary, NONE, 0, false),
   KIND(Squeeze, squeeze, NONE, 0, true),
   KIND(Strided, told, NONE, 0, true),
+  KIND(StringConcat, binary, NONE, 0, false),
+  KIND(StringNormalizer, string_normalizer, NONE, 0, false),
+  KIND(StringSplit, string_split, NONE, 0, false),
   KIND(Sub, binary, NONE, 0, false),
   KIND(Sum, variadic, NONE, 0, false),
   KIND(SwiGLU, binary, NONE, 0, false),
@@ -201,6 +221,7 @@ static const struct ft_operator_kind kinds[] = {
   KIND(Tan, same, NONE, 0, false),
   KIND(Tanh, unary, NONE, 0, false),
   KIND(TensorScatter, same, NONE, 0, false),
+  KIND(TfIdfVectorizer, tf_idf, NONE, 0, false),
   KIND(ThresholdedRelu, same, NONE, 0, false),
   KIND(Tile, tile, NONE, 0, false),
   KIND(TopK, top_k, NONE, 0, false),
@@ -222,8 +243,9 @@ const struct ft_operator_kind *ft_kind_find(const char *domain, const char *type
 {
   const struct ft_operator_kind *own = domain[0] ? ft_kind_runtime(domain, type) : NULL;
 
-  /* ONNX Runtime's other operators of these names do the same */
-  if (own || (domain[0] && strcmp(domain, "com.microsoft") != 0))
+  /* ONNX Runtime's other operators of these names do the same; previews keep theirs */
+  if (own ||
+      (domain[0] && strcmp(domain, "com.microsoft") != 0 && strcmp(domain, "ai.onnx.preview") != 0))
     return own;
   return bsearch(type, kinds, sizeof kinds / sizeof *kinds, sizeof *kinds, compare);
 }

@@ -192,6 +192,57 @@ run graph "$scratch/fifo"
 is "$status" 2 "a FIFO is not waited for"
 like "$err" "^foretell graph: $scratch/fifo: not a regular file\$" "and named"
 
+# ---- files that change while they are read: cut, written anew in pieces, grown, replaced
+while IFS=$'\t' read -r source understood bad last; do
+  is "$bad" "none" "$source: read while it changes it is understood or gets one line"
+  diag "understood $understood times of 30; the last: $last"
+done < <(python3 - "$foretell" "$scratch" "$corpus" <<'END'
+import os, subprocess, sys, threading
+
+foretell, scratch, corpus = sys.argv[1:]
+
+
+def change(path, data, stop):
+    turn, step = 0, 1 + len(data) // 7
+    while not stop.is_set():
+        turn += 1
+        if turn % 3 == 0:
+            with open(path + ".new", "wb") as file:
+                file.write(data)
+            os.rename(path + ".new", path)
+            continue
+        with open(path, "wb" if turn % 2 else "r+b", buffering=0) as file:
+            for at in range(0, len(data), step):
+                file.write(data[at:at + step])
+            file.truncate((3 if turn % 2 else 1) * len(data) // 2)
+
+
+for source, sizes in (("onnx/net-cnn.onnx", "3x16x16"), ("paddle/net-cnn.json", "3x16x16"),
+                      ("torchscript/net-transformer-scripted.pt", "9x16"),
+                      ("pt2/net-cnn.pt2", "3x16x16"), ("tensorflow/net-resnet.pb", "64x64x3"),
+                      ("hf/bert.json", "sequence=8")):
+    with open(os.path.join(corpus, source), "rb") as file:
+        data = file.read()
+    path = os.path.join(scratch, "changing-" + os.path.basename(source))
+    with open(path, "wb") as file:
+        file.write(data)
+    stop, understood, bad = threading.Event(), 0, "none"
+    writer = threading.Thread(target=change, args=(path, data, stop))
+    writer.start()
+    for _ in range(30):
+        done = subprocess.run([foretell, "graph", "--input=" + sizes, path], capture_output=True,
+                              text=True, errors="replace", timeout=60)
+        err = done.stderr
+        if done.returncode == 0 and not err:
+            understood += 1
+        elif done.returncode != 2 or err.count("\n") != 1 or path not in err:
+            bad = f"{done.returncode}: {err!r}"
+    stop.set()
+    writer.join()
+    print(source, understood, bad, err.strip() or "understood", sep="\t", flush=True)
+END
+)
+
 # ---- weights: what is read are the operators
 
 read -r read_bytes parameters <<<"$(python3 - "$foretell" "$scratch/large.onnx" <<'END'

@@ -316,6 +316,12 @@ truncate -s 8G sparse.onnx
 suffers "8 GiB of nothing" sparse.onnx
 mkdir folder
 suffers "an empty folder" folder
+while cat text.onnx >>growing.onnx; do :; done &
+grower=$!
+suffers "a file that grows" growing.onnx
+kill "$grower"
+wait "$grower" 2>/dev/null
+rm -f growing.onnx
 ln -s loop.onnx loop.onnx
 suffers "a link to itself" loop.onnx
 mkdir deep

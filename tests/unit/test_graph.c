@@ -135,6 +135,17 @@ static void sizes_that_are_computed_are_followed(void **state)
 }
 
 /* Shapes by onnx 1.23.2, STFT's by the specification: onesided is the default. */
+/* The tensor called NAME. */
+static uint32_t tensor_named(const struct ft_graph *graph, const char *name)
+{
+  uint32_t t = 1;
+
+  while (t < graph->tensor_count && strcmp(graph->tensors[t].name, name) != 0)
+    t++;
+  assert_true(t < graph->tensor_count);
+  return t;
+}
+
 static void operators_up_to_opset_28_are_known(void **state)
 {
   static const struct {
@@ -155,11 +166,8 @@ static void operators_up_to_opset_28_are_known(void **state)
   (void)state;
   infer(graph, 2, NULL, &cost);
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    uint32_t t = 1;
+    uint32_t t = tensor_named(graph, cases[i].name);
 
-    while (t < graph->tensor_count && strcmp(graph->tensors[t].name, cases[i].name) != 0)
-      t++;
-    assert_true(t < graph->tensor_count);
     if (strcmp(ft_tensor_show(&graph->tensors[t], shape, sizeof shape), cases[i].shape) != 0)
       fail_msg("%s: %s, expected %s", cases[i].name, shape, cases[i].shape);
   }
@@ -169,6 +177,30 @@ static void operators_up_to_opset_28_are_known(void **state)
    * normalised */
   assert_int_equal(cost.macs,
                    2 * 5 * 24 * (2 * 2 + 4) + 2 * 6 * 9 * 4 + 2 * 3 * 4 * 10 * 16 + 5 * 2 * 5 * 24);
+  ft_graph_free(graph);
+}
+
+static void what_sequences_hold_is_followed(void **state)
+{
+  static const struct {
+    const char *name, *shape;
+  } cases[] = { { "at", "5x3" },      { "cat", "11x3" },   { "rest", "6x3" }, { "counted", "3" },
+                { "stacked", "3x2" }, { "first", "2x3" },  { "got", "2x3" },  { "small", "6" },
+                { "kept", "2x2" },    { "same", "scalar" } };
+  struct ft_graph *graph = open_graph("sequences");
+  struct ft_cost cost;
+  char shape[64];
+
+  (void)state;
+  infer(graph, 1, NULL, &cost);
+  assert_int_equal(cost.unknown + cost.unresolved, 0);
+  for (size_t i = 0; i < COUNT_OF(cases); i++)
+    if (strcmp(ft_tensor_show(&graph->tensors[tensor_named(graph, cases[i].name)], shape,
+                              sizeof shape),
+               cases[i].shape) != 0)
+      fail_msg("%s: %s, expected %s", cases[i].name, shape, cases[i].shape);
+  assert_string_equal(
+      ft_tensor_show(&graph->tensors[tensor_named(graph, "back")], shape, sizeof shape), "1x10x1");
   ft_graph_free(graph);
 }
 
@@ -428,6 +460,7 @@ int main(void)
     cmocka_unit_test(merged_activations_are_parted_by_module),
     cmocka_unit_test(sizes_that_are_computed_are_followed),
     cmocka_unit_test(operators_up_to_opset_28_are_known),
+    cmocka_unit_test(what_sequences_hold_is_followed),
     cmocka_unit_test(unknown_operators_are_named_counted_and_bounded),
     cmocka_unit_test(memory_is_that_worked_out_by_hand),
     cmocka_unit_test(a_batch_written_into_the_file_is_scaled),
