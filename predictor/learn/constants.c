@@ -28,12 +28,22 @@ struct ft_sweep {
   const double *at[NODES]; /* a node's values: a variable's are the table's own */
   struct ft_links links;
   bool moves[NODES]; /* whether a fitted constant lies below it, or is it */
+  bool through;      /* the intercept stays 0 */
   int fitted;        /* constants, the last time */
 };
 
 struct ft_sweep *ft_sweep_new(void)
 {
-  return malloc(sizeof(struct ft_sweep));
+  struct ft_sweep *s = malloc(sizeof *s);
+
+  if (s)
+    s->through = false;
+  return s;
+}
+
+void ft_sweep_through(struct ft_sweep *s, bool through)
+{
+  s->through = through;
 }
 
 /* Which nodes are whose operands. */
@@ -261,7 +271,7 @@ static void gather(const struct ft_rows *f, const struct ft_expression *e, struc
       for (size_t r = 0; r < BLOCK; r++)
         jacobian[i][r] = w[r] * e->slope * s->adjoint[n->node[i]][r];
     for (size_t r = 0; r < BLOCK; r++) {
-      jacobian[n->count][r] = w[r];
+      jacobian[n->count][r] = s->through ? 0 : w[r];
       jacobian[n->count + 1][r] = w[r] * root[r];
     }
     for (int i = 0; i < size; i++) {
@@ -362,6 +372,8 @@ double ft_constants_fit(const struct ft_rows *f, struct ft_expression *e, struct
 
   link_nodes(e, s);
   choose(e, s, &n);
+  if (s->through)
+    e->intercept = 0;
   if (n.count == 0)
     steps = 1; /* linear in what is left: one step is exact */
   now = measure(f, e, s, false);

@@ -16,6 +16,9 @@ struct ft_sweep;
 /* NULL with errno out of memory; to be given to free(). */
 struct ft_sweep *ft_sweep_new(void);
 
+/* With THROUGH the intercept is 0 and stays so; at first it is fitted. */
+void ft_sweep_through(struct ft_sweep *sweep, bool through);
+
 /* Mean absolute percentage error, a fraction, over the rows; infinite where undefined. */
 double ft_constants_error(const struct ft_rows *rows, const struct ft_expression *expression,
                           struct ft_sweep *sweep);

@@ -321,12 +321,14 @@ static double validate(const struct search *f, const struct ft_expression *e)
 
 /*
  * What it takes to say which expression it is, in nats: of each node, which of those that could
- * stand there. The order of operands that can be exchanged says nothing.
+ * stand there. The order of operands that can be exchanged says nothing. An intercept is a sum with
+ * a constant; a slope there always is, for units are anybody's.
  */
 static double size_of(const struct search *f, const struct ft_expression *e)
 {
   double leaf = log((double)f->data.columns + 1);
-  double inner = log((double)(f->grower.unary_count + f->grower.binary_count)), size = 0;
+  double inner = log((double)(f->grower.unary_count + f->grower.binary_count));
+  double size = e->intercept != 0 ? inner + leaf - M_LN2 : 0;
 
   for (int i = 0; i < e->length; i++) {
     size += ft_symbol_arity(e->symbol[i]) ? inner : leaf;
@@ -346,6 +348,22 @@ static double size_of(const struct search *f, const struct ft_expression *e)
 static double description(const struct search *f, const struct ft_symbolic_point *p)
 {
   return size_of(f, &p->expression) + (double)f->data.rows * log(p->validated + ROUNDING);
+}
+
+/* P without an intercept, where that takes less to say and the error stays below BAR. */
+static void try_through(const struct search *f, double bar, struct ft_symbolic_point *p)
+{
+  struct ft_symbolic_point q = *p;
+
+  ft_sweep_through(f->sweep, true);
+  q.mape = ft_constants_fit(&f->data, &q.expression, f->sweep, LATE_STEPS);
+  if (q.mape < bar) {
+    q.validated = validate(f, &q.expression);
+    q.description = description(f, &q);
+    if (q.description < p->description)
+      *p = q;
+  }
+  ft_sweep_through(f->sweep, false);
 }
 
 /* Turn the best of each length into the front; that which takes least to say is chosen. */
@@ -369,6 +387,8 @@ static void conclude(const struct search *f, struct ft_symbolic_result *out)
     p->mape = least;
     p->validated = validate(f, &t->code);
     p->description = description(f, p);
+    if (f->set.constants)
+      try_through(f, out->count ? p[-1].mape : INFINITY, p);
     if (p->description < out->front[out->chosen].description)
       out->chosen = out->count;
     out->count++;

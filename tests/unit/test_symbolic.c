@@ -237,6 +237,32 @@ static void noise_is_not_learnt(void **state)
   }
 }
 
+static void an_intercept_stands_where_the_rows_want_one(void **state)
+{
+  struct ft_symbolic_settings settings;
+  struct ft_error err;
+
+  (void)state;
+  for (uint64_t seed = 1; seed <= 4; seed++) {
+    for (int wanted = 0; wanted < 2; wanted++) {
+      const struct ft_symbolic_point *p;
+
+      make_data(0.01, seed);
+      for (int i = 0; !wanted && i < ROWS; i++)
+        y[i] *= 812 * x[2 * i] * x[2 * i + 1] /
+                (4e8 + 812 * pow(x[2 * i], 3) * x[2 * i + 1] +
+                 3e4 * x[2 * i] * x[2 * i] * x[2 * i + 1]);
+      ft_symbolic_defaults(&settings);
+      settings.seed = seed;
+      assert_int_equal(ft_symbolic_fit(x, y, ROWS, 2, &settings, &result, &err), 0);
+      p = &result.front[result.chosen];
+      if ((p->expression.intercept != 0) != wanted)
+        fail_msg("seed %d: the intercept is %g", (int)seed, p->expression.intercept);
+      assert_true(p->mape < 0.012);
+    }
+  }
+}
+
 static void the_same_seed_gives_the_same_equation(void **state)
 {
   struct ft_symbolic_settings settings;
@@ -511,6 +537,7 @@ int main(void)
                                       cmocka_unit_test(equations_print_for_people_and_programs),
                                       cmocka_unit_test(latex_is_what_tex_reads),
                                       cmocka_unit_test(noise_is_not_learnt),
+                                      cmocka_unit_test(an_intercept_stands_where_the_rows_want_one),
                                       cmocka_unit_test(the_same_seed_gives_the_same_equation),
                                       cmocka_unit_test(the_front_falls_and_every_point_is_valid),
                                       cmocka_unit_test(errors_are_what_the_equations_do),
