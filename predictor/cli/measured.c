@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,6 +110,11 @@ static const char *left_open(const struct ft_gpu_memory *memory, char *out, size
 
   if (memory->complete)
     return "";
+  if (memory->guess > 0) {
+    (void)snprintf(out, size, ", its family is guessed: up to %.1f times as much or as little",
+                   exp(memory->guess));
+    return out;
+  }
   if (memory->open_bytes <= 0)
     return ", some sizes are not known: a lower bound";
   (void)snprintf(out, size, ", some sizes are not known: up to %s more",

@@ -449,8 +449,10 @@ int ft_gpu_memory_pass(struct ft_graph *graph, const struct ft_gpu *gpu,
     return ft_error_set(err, "%s: needs more memory than any machine has", graph->file);
   memory->complete = analysis.memory.complete;
   memory->guess = graph->guessed ? log(FT_GRAPH_GUESS) : 0;
-  /* kept for the backward pass, and as much of gradients */
-  memory->open_bytes = ft_times(run->training ? 8 : 4, analysis.cost.open_at_most);
+  /* what is guessed of a family bounds all of it; kept for the backward pass, and as much of
+   * gradients */
+  memory->open_bytes =
+      graph->guessed ? 0 : ft_times(run->training ? 8 : 4, analysis.cost.open_at_most);
   memory->loop_bytes = run->training ? ft_times(options.batch, analysis.memory.loop_bytes) : 0;
   fill_parts(memory, run, &schedule);
   if (gpu && gpu->host)

@@ -17,7 +17,9 @@ static void common(struct ft_hf_config *c, struct ft_hf *m)
 
   m->hidden = ft_hf_number(c, "hidden_size|n_embd|d_model|dim", -1);
   m->layers = ft_hf_number(c, "num_hidden_layers|n_layer|num_layers|n_layers|encoder_layers", -1);
-  m->heads = ft_hf_number(c, "num_attention_heads|n_head|num_heads|n_heads|encoder_attention_heads",
+  m->heads = ft_hf_number(c,
+                          "num_attention_heads|n_head|num_heads|n_heads|encoder_attention_heads|"
+                          "attention_heads",
                           heads ? -1 : 1);
   m->kv_heads = ft_hf_number(c, "num_key_value_heads", m->heads);
   m->vocab = ft_hf_number(c, "vocab_size", words ? -1 : 1);
@@ -148,6 +150,7 @@ static void cohere(struct ft_hf_config *c, struct ft_hf *m)
   m->norm = FT_HF_PLAIN;
   m->norms = 1;
   m->parallel = true;
+  m->norm_heads = m->norm_heads_each = ft_hf_truth(c, "use_qk_norm", false);
   m->tied = ft_hf_truth(c, "tie_word_embeddings", true);
 }
 
@@ -207,6 +210,7 @@ static void t5(struct ft_hf_config *c, struct ft_hf *m)
   m->norm_final = true;
   m->gated = strncmp(inner, "gated-", 6) == 0;
   m->activation = strcmp(inner, "gated-gelu") == 0 ? "gelu_new" : m->gated ? inner + 6 : inner;
+  m->bias_each = strcmp(m->type, "umt5") == 0;
   m->buckets = ft_hf_number(c, "relative_attention_num_buckets", 32);
   m->decoder_layers = ft_hf_number(c, "num_decoder_layers", m->layers);
   m->inner = ft_hf_number(c, "d_ff", 2048);
@@ -246,7 +250,8 @@ static void deberta(struct ft_hf_config *c, struct ft_hf *m)
 /* An encoder and a decoder with learnt positions. */
 static void sides(struct ft_hf_config *c, struct ft_hf *m)
 {
-  bool bart = strcmp(m->type, "bart") == 0, many = strcmp(m->type, "mbart") == 0;
+  bool small = strcmp(m->type, "blenderbot-small") == 0, many = strcmp(m->type, "mbart") == 0;
+  bool bart = strcmp(m->type, "bart") == 0 || strcmp(m->type, "plbart") == 0;
 
   m->kind = FT_HF_SIDES;
   m->layers = ft_hf_number(c, "encoder_layers", 12);
@@ -259,8 +264,10 @@ static void sides(struct ft_hf_config *c, struct ft_hf *m)
   m->positions = ft_hf_number(c, "max_position_embeddings|max_target_positions", 1024);
   if (bart || many)
     m->positions += 2;
-  m->norm_embedding = bart || many;
-  m->norm_after = bart || strcmp(m->type, "marian") == 0;
+  if (strcmp(m->type, "m2m_100") == 0)
+    m->positions = 0; /* sines */
+  m->norm_embedding = bart || many || small;
+  m->norm_after = bart || small || strcmp(m->type, "marian") == 0;
   m->norm_final = !m->norm_after;
   m->bias_qkv = m->bias_out = m->bias_inner = true;
   m->tied = ft_hf_truth(c, "tie_word_embeddings", true);
@@ -368,6 +375,7 @@ static const struct {
                  { "roberta", bert },
                  { "xlm-roberta", bert },
                  { "camembert", bert },
+                 { "ernie", bert },
                  { "distilbert", bert },
                  { "electra", bert },
                  { "gpt2", gpt2 },
@@ -386,6 +394,7 @@ static const struct {
                  { "qwen3", qwen },
                  { "olmo2", olmo2 },
                  { "cohere", cohere },
+                 { "cohere2", cohere },
                  { "stablelm", stablelm },
                  { "starcoder2", starcoder2 },
                  { "phi", phi },
@@ -394,11 +403,16 @@ static const struct {
                  { "qwen3_moe", qwen_moe },
                  { "t5", t5 },
                  { "mt5", t5 },
+                 { "umt5", t5 },
                  { "albert", albert },
                  { "deberta", deberta },
                  { "deberta-v2", deberta },
                  { "bart", sides },
                  { "mbart", sides },
+                 { "blenderbot", sides },
+                 { "blenderbot-small", sides },
+                 { "m2m_100", sides },
+                 { "plbart", sides },
                  { "pegasus", sides },
                  { "marian", sides },
                  { "whisper", whisper },

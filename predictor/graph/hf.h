@@ -63,6 +63,10 @@ struct ft_hf {
   bool shared_gate;                     /* of the shared expert */
   bool router_bias, expert_bias, sinks; /* sinks: one more score of each head */
   bool norm_added;                      /* what is added is normalised: olmo2 */
+  bool norm_heads_each;                 /* norm_heads with gains of each head's own */
+  bool bias_each;                       /* every layer has its own relative positions: umt5 */
+  bool every_expert;                    /* all of them work on every word: llama4 */
+  bool norm_root_heads;                 /* norm_heads by the root mean square, without gains */
   bool pooler, head_transform, head_bias, tied, with_head, causal;
   bool shared;    /* every layer has the same weights: albert */
   bool plain_key; /* keys have no bias */

@@ -62,7 +62,7 @@ void ft_hf_windows(struct ft_hf_config *c, struct ft_hf *m)
   bool chunks = strcmp(m->type, "llama4_text") == 0, some = switched(m->type);
   int64_t each = period(c, m->type), first = 0;
 
-  m->reach = ft_hf_number(c, chunks ? "attention_chunk_size" : "sliding_window", 0);
+  m->reach = ft_hf_number(c, chunks ? "attention_chunk_size" : "sliding_window", chunks ? 8192 : 0);
   if (some)
     first = ft_hf_truth(c, "use_sliding_window", false) ? ft_hf_number(c, "max_window_layers", 28)
                                                         : m->layers;
@@ -80,6 +80,11 @@ void ft_hf_windows(struct ft_hf_config *c, struct ft_hf *m)
 
 /* ---- the cache ---- */
 
+bool ft_hf_slides(const struct ft_hf_run *r)
+{
+  return r->layer < FT_HF_SLIDES && r->m->slides[r->layer / WORD] >> (r->layer % WORD) & 1;
+}
+
 bool ft_hf_makes(const struct ft_hf_run *r)
 {
   return r->live.in->sizes->generate > 0;
@@ -88,10 +93,7 @@ bool ft_hf_makes(const struct ft_hf_run *r)
 /* Words of LENGTH that a layer's cache has room for. */
 static int64_t within(const struct ft_hf_run *r, int64_t length)
 {
-  const struct ft_hf *m = r->m;
-  bool slides = r->layer < FT_HF_SLIDES && m->slides[r->layer / WORD] >> (r->layer % WORD) & 1;
-
-  return slides && m->reach < length ? m->reach : length;
+  return ft_hf_slides(r) && r->m->reach < length ? r->m->reach : length;
 }
 
 /* RANK dimensions DIMS of what is there from an earlier pass. */

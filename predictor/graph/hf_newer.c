@@ -135,6 +135,8 @@ static void llama4(struct ft_hf_config *c, struct ft_hf *m)
   m->experts = ft_hf_number(c, "num_local_experts", 16);
   m->chosen = ft_hf_number(c, "num_experts_per_tok", 1);
   m->expert_inner = m->shared_inner = m->inner;
+  m->every_expert = true;
+  m->norm_root_heads = ft_hf_truth(c, "use_qk_norm", true);
   m->dense_inner = ft_hf_number(c, "intermediate_size_mlp", 16384);
   ft_hf_sparse(c, "interleave_moe_layer_step", m);
   if (json_is_array(listed) && (int64_t)json_array_size(listed) <= m->layers)
@@ -181,6 +183,23 @@ static void deepseek(struct ft_hf_config *c, struct ft_hf *m)
   m->kv_heads = m->heads;
   if (!m->kv_rank || !m->value || m->turned >= m->head)
     ft_hf_refuse(c, "kv_lora_rank, v_head_dim, qk_nope_head_dim: expected at least 1");
+}
+
+/* Positions and kinds of words as in bert, norms before. */
+static void megatron_bert(struct ft_hf_config *c, struct ft_hf *m)
+{
+  m->positions = ft_hf_number(c, "max_position_embeddings", 512);
+  m->types = ft_hf_number(c, "type_vocab_size", 2);
+  m->bias_qkv = m->bias_out = m->bias_inner = m->norm_final = m->pooler = true;
+  m->head_transform = m->head_bias = m->tied = true;
+  m->causal = ft_hf_truth(c, "is_decoder", false);
+}
+
+/* Positions are sines. */
+static void xglm(struct ft_hf_config *c, struct ft_hf *m)
+{
+  m->bias_qkv = m->bias_out = m->bias_inner = m->norm_final = true;
+  m->tied = ft_hf_truth(c, "tie_word_embeddings", true);
 }
 
 static void mpt(struct ft_hf_config *c, struct ft_hf *m)
@@ -246,6 +265,7 @@ static const struct {
                  { "llama4_text", llama4 },
                  { "ministral", ft_hf_llama },
                  { "ministral3", ft_hf_llama },
+                 { "megatron-bert", megatron_bert },
                  { "mpt", mpt },
                  { "nemotron", nemotron },
                  { "olmo", olmo },
@@ -255,7 +275,8 @@ static const struct {
                  { "phimoe", phimoe },
                  { "seed_oss", seed_oss },
                  { "smollm3", tied_llama },
-                 { "vaultgemma", ft_hf_llama } };
+                 { "vaultgemma", ft_hf_llama },
+                 { "xglm", xglm } };
 
 ft_hf_family *ft_hf_newer(const char *type)
 {

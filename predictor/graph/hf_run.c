@@ -91,7 +91,9 @@ uint32_t ft_hf_normalise(struct ft_hf_run *r, uint32_t x, const char *name)
   uint32_t w = 0, b = 0;
 
   ft_hf_scope(r, name);
-  if (x && m->norm != FT_HF_BARE)
+  if (x && m->norm_heads_each && name[1] == '_') /* q_norm, k_norm */
+    w = ft_hf_weight(r, name, 1, size, ft_live_of(&r->live, x)->dims[1]);
+  else if (x && m->norm != FT_HF_BARE)
     w = ft_hf_weight(r, name, size, 0, 0);
   if (m->norm == FT_HF_LAYER)
     b = ft_hf_weight(r, ft_live_format(&r->live, "%s.shift", name), size, 0, 0);
@@ -190,6 +192,12 @@ static uint32_t project(struct ft_hf_run *r, uint32_t x, uint32_t all, const cha
     x = ft_hf_normalise(r, x, name[0] == 'q' ? "q_norm" : "k_norm");
   if (turned)
     x = turn(r, x);
+  if (x && turned && m->norm_root_heads && ft_hf_slides(r)) {
+    ft_live_op(&r->live, "RMSNormalization");
+    ft_live_in(&r->live, x);
+    ft_live_string(&r->live, "spelt", "l2");
+    x = ft_live_end(&r->live, 1);
+  }
   if (x && name[0] == 'q' && m->dense_queries)
     x = ft_live_concat(&r->live, &x, 1, 2);
   return x;
@@ -315,7 +323,7 @@ uint32_t ft_hf_attend(struct ft_hf_run *r, uint32_t x, uint32_t from, uint32_t b
 
 /* ---- what follows attention ---- */
 
-static uint32_t widen(struct ft_hf_run *r, uint32_t x, int64_t inner)
+uint32_t ft_hf_widen(struct ft_hf_run *r, uint32_t x, int64_t inner)
 {
   const struct ft_hf *m = r->m;
   uint32_t y, up = 0;
@@ -334,68 +342,13 @@ static uint32_t widen(struct ft_hf_run *r, uint32_t x, int64_t inner)
   return ft_hf_drop(r, y, m->drop_hidden);
 }
 
-/* A few experts for each word, chosen by the router (Shazeer et al. 2017). */
-static uint32_t experts(struct ft_hf_run *r, uint32_t x)
-{
-  const struct ft_hf *m = r->m;
-  uint32_t router = ft_hf_connect(r, x, "router", m->experts, m->router_bias), up, down, y, shared;
-  uint32_t biases[2] = { 0, 0 }, packed[4] = { 0 };
-  bool packs = ft_hf_packs(r, "experts");
-
-  if (packs) {
-    ft_hf_packed(r, "experts.gate_up", 2 * m->expert_inner, m->hidden, m->experts, packed);
-    ft_hf_packed(r, "experts.down", m->hidden, m->expert_inner, m->experts, packed + 2);
-  }
-  up = packs ? packed[0]
-             : ft_hf_weight(r, "experts.gate_up", 2 * m->expert_inner, m->hidden, m->experts);
-  down =
-      packs ? packed[2] : ft_hf_weight(r, "experts.down", m->hidden, m->expert_inner, m->experts);
-  if (m->expert_bias) {
-    biases[0] = ft_hf_weight(r, "experts.gate_up.bias", m->experts, 2 * m->expert_inner, 0);
-    biases[1] = ft_hf_weight(r, "experts.down.bias", m->experts, m->hidden, 0);
-  }
-  if (!router || !up || !down)
-    return 0;
-  ft_hf_scope(r, "experts");
-  if (packs)
-    ft_live_unknown(&r->live, "com.microsoft", "QMoE");
-  else
-    ft_live_op(&r->live, "MoE");
-  ft_live_in(&r->live, x);
-  ft_live_in(&r->live, router);
-  ft_live_in(&r->live, up);
-  if (packs) {
-    ft_live_in(&r->live, packed[1]);
-    ft_live_in(&r->live, biases[0]);
-  }
-  ft_live_in(&r->live, down);
-  if (packs)
-    ft_live_in(&r->live, packed[3]);
-  for (int i = packs; i < 2; i++)
-    if (biases[i])
-      ft_live_in(&r->live, biases[i]);
-  if (packs)
-    ft_live_int(&r->live, "expert_weight_bits", 8); /* as many elements as weights */
-  ft_live_int(&r->live, "k", m->chosen);
-  y = ft_live_end(&r->live, 1);
-  if (!m->shared_inner)
-    return y;
-  shared = widen(r, x, m->shared_inner);
-  if (m->shared_gate) {
-    uint32_t gate = ft_hf_connect(r, x, "shared_gate", 1, false);
-
-    shared = ft_hf_both(r, "Mul", gate ? ft_live_unary(&r->live, "Sigmoid", gate) : 0, shared);
-  }
-  return ft_hf_both(r, "Add", y, shared);
-}
-
 uint32_t ft_hf_feed_forward(struct ft_hf_run *r, uint32_t x)
 {
   const struct ft_hf *m = r->m;
 
   if (m->experts && r->layer >= m->dense_layers)
-    return experts(r, x);
-  return widen(r, x, m->experts && m->dense_inner ? m->dense_inner : m->inner);
+    return ft_hf_experts(r, x);
+  return ft_hf_widen(r, x, m->experts && m->dense_inner ? m->dense_inner : m->inner);
 }
 
 /* ---- layers ---- */

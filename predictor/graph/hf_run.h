@@ -46,6 +46,10 @@ uint32_t ft_hf_read_out(struct ft_hf_run *r, uint32_t q, uint32_t k, uint32_t v,
 uint32_t ft_hf_latent(struct ft_hf_run *r, uint32_t x);
 /* Queries of X, keys and values of FROM; BIAS is added to the scores where it is given. */
 uint32_t ft_hf_attend(struct ft_hf_run *r, uint32_t x, uint32_t from, uint32_t bias);
+/* Two or three matrices of INNER features between, with an activation function. */
+uint32_t ft_hf_widen(struct ft_hf_run *r, uint32_t x, int64_t inner);
+/* Several of these, and the one that all words share (hf_experts.c). */
+uint32_t ft_hf_experts(struct ft_hf_run *r, uint32_t x);
 uint32_t ft_hf_feed_forward(struct ft_hf_run *r, uint32_t x);
 /* One layer whose norms stand before or behind, as the configuration says. */
 uint32_t ft_hf_layer(struct ft_hf_run *r, uint32_t x);
@@ -74,6 +78,8 @@ uint32_t ft_hf_connect_packed(struct ft_hf_run *r, uint32_t x, const char *name,
 
 /* ---- words that are made one by one (hf_generate.c) ---- */
 
+/* Whether the layer at hand sees a part of the words alone. */
+bool ft_hf_slides(const struct ft_hf_run *r);
 bool ft_hf_makes(const struct ft_hf_run *r);
 /* Keys or values X behind those that are kept; GROWS: with each word, else they stay. */
 uint32_t ft_hf_cached(struct ft_hf_run *r, uint32_t x, bool grows);

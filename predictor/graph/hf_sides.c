@@ -6,29 +6,40 @@
 
 /* ---- t5 ---- */
 
+/* What the distances of LENGTH words add to the scores of each head. */
+static uint32_t distances(struct ft_hf_run *r, int64_t length)
+{
+  static const int64_t order[] = { 2, 0, 1 };
+  const struct ft_hf *m = r->m;
+  int64_t dims[4] = { 1, m->heads, length, length };
+  uint32_t table, x;
+
+  ft_hf_scope(r, "relative_attention_bias");
+  table = ft_hf_weight(r, "relative_attention_bias", m->buckets, m->heads, 0);
+  x = ft_live_constant(&r->live, FT_ELEMENT_INT64, 2, dims + 2, NULL);
+  x = ft_hf_both(r, "Gather", table, x);
+  x = x ? ft_live_transpose(&r->live, x, order, 3) : 0;
+  return x ? ft_live_reshape(&r->live, x, dims, 4) : 0;
+}
+
 /* Encoder or decoder of t5, the latter attending to MEMORY too; positions enter the scores. */
 static uint32_t stack_t5(struct ft_hf_run *r, uint32_t x, uint32_t memory, const char *name,
                          int64_t layers)
 {
   const struct ft_hf *m = r->m;
-  int64_t dims[4] = { 1, m->heads, 0, 0 }, length = x ? ft_live_of(&r->live, x)->dims[1] : 0;
-  static const int64_t order[] = { 2, 0, 1 };
-  uint32_t table, bias = 0, y;
+  int64_t length = x ? ft_live_of(&r->live, x)->dims[1] : 0;
+  uint32_t bias = 0, y;
 
-  dims[2] = dims[3] = length;
   r->where = ft_live_format(&r->live, "%s.", name);
-  ft_hf_scope(r, "relative_attention_bias");
-  table = ft_hf_weight(r, "relative_attention_bias", m->buckets, m->heads, 0);
-  bias = ft_live_constant(&r->live, FT_ELEMENT_INT64, 2, dims + 2, NULL);
-  bias = ft_hf_both(r, "Gather", table, bias);
-  bias = bias ? ft_live_transpose(&r->live, bias, order, 3) : 0;
-  bias = bias ? ft_live_reshape(&r->live, bias, dims, 4) : 0;
-  if (!bias)
-    return 0;
+  if (!m->bias_each)
+    bias = distances(r, length);
   x = ft_hf_drop(r, x, m->drop_embedding);
   for (int64_t i = 0; x && i < layers; i++) {
     r->layer = i;
     r->where = ft_live_format(&r->live, "%s.%lld.", name, (long long)i);
+    bias = m->bias_each ? distances(r, length) : bias;
+    if (!bias)
+      return 0;
     y = ft_hf_normalise(r, x, "attention_norm");
     x = ft_hf_both(r, "Add", x, ft_hf_attend(r, y, y, bias));
     if (memory) {
@@ -147,7 +158,8 @@ uint32_t ft_hf_sides(struct ft_hf_run *r)
   more = ft_hf_begun_words(r, more);
   r->where = "encoder.";
   x = m->mels ? listen(r, in) : ft_hf_words(r, in, &table);
-  x = ft_hf_positions(r, x, "positions", m->mels ? m->frames : m->positions);
+  if (m->mels || m->positions)
+    x = ft_hf_positions(r, x, "positions", m->mels ? m->frames : m->positions);
   if (m->norm_embedding)
     x = ft_hf_normalise(r, x, "norm_embedding");
   x = ft_hf_drop(r, x, m->drop_embedding);
@@ -156,7 +168,9 @@ uint32_t ft_hf_sides(struct ft_hf_run *r)
   in = stack(r, x, 0, "encoder", m->layers);
   r->m = &decoder;
   r->where = "decoder.";
-  x = ft_hf_positions(r, ft_hf_words(r, more, &table), "positions", m->positions);
+  x = ft_hf_words(r, more, &table);
+  if (m->positions)
+    x = ft_hf_positions(r, x, "positions", m->positions);
   if (m->norm_embedding)
     x = ft_hf_normalise(r, x, "norm_embedding");
   x = ft_hf_drop(r, x, m->drop_embedding);

@@ -185,6 +185,8 @@ static uint32_t compare(struct ft_plan *p)
   wide = ft_plan_take(p, casts ? bytes : 0);
   kept = ft_plan_take(p, bytes);
   ft_plan_drop(p, wide);
+  if (casts && !p->graph->chances_wide) /* autocast's own cast keeps what it was given */
+    ft_plan_keep(p, p->graph->tensors[t].producer - 1, ft_plan_take(p, ft_plan_bytes(p, t)));
   return kept;
 }
 

@@ -282,8 +282,8 @@ static void cast(struct ft_plan *p, uint32_t i)
 
   if (wide) {
     copy = ft_plan_take(p, ft_times(2, ft_plan_bytes(p, wide)));
-    if (p->places[op->outputs[0]].wanted && (p->fusions[i].kind == FT_FUSED_NORM ||
-                                             ft_backward_of(op).saves & FT_SAVES_FIRST))
+    if (p->places[op->outputs[0]].wanted &&
+        (p->fusions[i].kind == FT_FUSED_NORM || ft_backward_of(op).saves & FT_SAVES_FIRST))
       ft_plan_keep(p, i, copy);
     else
       ft_plan_drop(p, copy);
@@ -291,8 +291,11 @@ static void cast(struct ft_plan *p, uint32_t i)
   }
 
   for (uint32_t j = 0; j < op->input_count; j++)
-    if (casts(p, op, op->inputs[j]))
+    if (casts(p, op, op->inputs[j]) && !p->places[op->inputs[j]].cast) {
       ft_plan_keep(p, i, ft_plan_take(p, ft_plan_bytes(p, op->inputs[j]) / 2));
+      /* autocast keeps what it made of a weight for whoever takes it next */
+      p->places[op->inputs[j]].cast = p->cost->learnt[op->inputs[j]] && p->segments < 2;
+    }
 }
 
 void ft_plan_forward(struct ft_plan *p, uint32_t i, bool saves)

@@ -58,8 +58,8 @@ static bool does_nothing(const struct ft_plan *p, const struct ft_operator *op)
 {
   if (ft_plan_is(op, "Dropout"))
     return !p->options->training && op->output_count == 1;
-  return ft_plan_is(op, "Cast") && ft_plan_tensor(p, op->inputs[0])->element ==
-                                       ft_plan_tensor(p, op->outputs[0])->element;
+  return ft_plan_is(op, "Cast") &&
+         ft_plan_tensor(p, op->inputs[0])->element == ft_plan_tensor(p, op->outputs[0])->element;
 }
 
 /* Whether OP's results are views of its first input, and then how they lie. */
@@ -190,10 +190,10 @@ static void place(struct ft_plan *p, const struct ft_operator *op, const struct 
  */
 static bool runs_wide(const struct ft_operator *op, const struct ft_fusion *fusion)
 {
-  static const char *const wide[] = { "Softmax",   "LogSoftmax",         "LayerNormalization",
-                                      "Exp",       "Log",                "Pow",
-                                      "ReduceSum", "GroupNormalization", "Softplus",
-                                      "CumSum",    "Reciprocal" };
+  static const char *const wide[] = {
+    "Softmax",   "LogSoftmax",         "LayerNormalization", "Exp",    "Log",       "Pow",
+    "ReduceSum", "GroupNormalization", "Softplus",           "CumSum", "Reciprocal"
+  };
 
   if (fusion->kind == FT_FUSED_NORM)
     return true;
@@ -227,6 +227,8 @@ static uint8_t width_of(const struct ft_plan *p, const struct ft_operator *op,
   uint8_t width = 2;
   bool promotes = op->kind && op->kind->work == FT_WORK_NONE; /* what is learnt has 32 */
 
+  if (ft_spelt_narrows(op) && p->options->precision == FT_PRECISION_AMP)
+    return 2;
   if (ft_spelt_widens(op) && p->options->precision == FT_PRECISION_AMP)
     return 4;
   if (p->options->precision < FT_PRECISION_AMP)

@@ -27,6 +27,7 @@ struct ft_place {
   const struct ft_strides *strides; /* NULL: dense */
   bool held;                        /* by the forward pass (of the owner) */
   bool fixed;                       /* parameters, inputs: there all the time (of the owner) */
+  bool cast;                        /* a weight whose copy in 16 bits is there */
   bool wanted;                      /* its gradient is */
   uint8_t width;                    /* bytes of an element, where it is a real number */
 };

@@ -164,6 +164,10 @@ bool ft_plan_keep_spelt(struct ft_plan *p, uint32_t i, bool *input)
                                                                : FT_SPELT_16,
                    &spelt))
     return false;
+  if (ft_spelt_narrows(op) && p->options->precision == FT_PRECISION_AMP && width == 4) {
+    keep(p, i, elements, 2); /* the cast that it makes */
+    spelt.input = false;
+  }
   for (int k = 0; k < spelt.narrow; k++)
     keep(p, i, elements, width);
   for (int k = 0; k < spelt.wide; k++)

@@ -26,6 +26,10 @@ static const struct {
   { "cohere", false, { { false, 0, 3 }, { false, 0, 3 }, { false, 0, 3 } } },
   /* layer_norm(x.float()).to(x) */
   { "olmo", false, { { true, 0, 0 }, { false, 0, 1 }, { false, 0, 1 } } },
+  /* x.float() * rsqrt(mean(x.float()^2)), without gains (Llama4TextL2Norm) */
+  { "l2", false, { { true, 0, 0 }, { false, 0, 1 }, { false, 0, 1 } } },
+  /* layer_norm of what autocast's 16 bits are, outside of it (NemotronLayerNorm1P) */
+  { "nemotron", false, { { true, 0, 0 }, { true, 0, 0 }, { true, 0, 0 } } },
   /* x cos + rotate(x) sin, of angles in 32 bits: nothing is kept */
   { "rotary", true, { { false, 0, 0 }, { false, 0, 0 }, { false, 0, 0 } } },
   /* values are kept in the width of keys, which angles made 32 bits (cache_utils.py) */
@@ -62,6 +66,13 @@ bool ft_spelt_of(const struct ft_operator *op, enum ft_spelt_width width, struct
     return false;
   *spelt = table[i].kept[width];
   return true;
+}
+
+bool ft_spelt_narrows(const struct ft_operator *op)
+{
+  size_t i = find(op);
+
+  return i < COUNT && strcmp(table[i].name, "nemotron") == 0;
 }
 
 bool ft_spelt_widens(const struct ft_operator *op)

@@ -121,10 +121,67 @@ static void generation_holds_what_transformers_holds(void **state)
   assert_int_equal(off, 0);
 }
 
+/* A layer's matrices have 2 x 32 x 32 + 2 x 16 x 32 + 3 x 32 x 48 weights; those left out, words
+ * and norms have 16 bits each, as torch_dtype says. */
+static void quantized_matrices_have_their_bits(void **state)
+{
+  static const struct {
+    const char *name;
+    int64_t packed, bits;
+  } cases[] = { { "quantized-awq", 2 * 7680 - 4608, 4 },
+                { "quantized-bnb", 2 * 7680, 4 },
+                { "quantized-fp8", 2 * 7680 - 2 * 1024, 8 } };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_graph *graph = open_graph(cases[i].name);
+    struct ft_error err = { "" };
+    struct ft_gpu_memory memory;
+    struct ft_analysis analysis;
+    struct ft_gpu_run run;
+
+    ft_gpu_run_begin(&run);
+    set(&run, "mode", "inference");
+    run.sizes.input = "sequence=7";
+    if (ft_gpu_memory(graph, NULL, &run, &memory, &err) < 0)
+      fail_msg("%s", err.text);
+    assert_int_equal(memory.parameter_bytes,
+                     cases[i].packed * cases[i].bits / 8 + 2 * (21920 - cases[i].packed));
+    assert_int_equal(ft_graph_analyse(graph, &run.sizes, &analysis, &err), 0);
+    assert_int_equal(analysis.cost.parameters, 21920);
+    assert_int_equal(analysis.cost.unknown + analysis.cost.unresolved, 0);
+    ft_graph_free(graph);
+  }
+}
+
+/* Words are made by what can make them, and not in training. */
+static void what_makes_no_words_says_so(void **state)
+{
+  static const char *const names[] = { "bert", "vit", "llama-head" };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(names); i++) {
+    struct ft_graph *graph = open_graph(names[i]);
+    struct ft_error err = { "" };
+    struct ft_gpu_memory memory;
+    struct ft_gpu_run run;
+
+    ft_gpu_run_begin(&run);
+    set(&run, "mode", i < 2 ? "inference" : "training");
+    set(&run, "new_tokens", "5");
+    run.sizes.input = i == 1 ? NULL : "sequence=7";
+    assert_int_equal(ft_gpu_memory(graph, NULL, &run, &memory, &err), -1);
+    assert_non_null(strstr(err.text, "new_tokens: expected"));
+    ft_graph_free(graph);
+  }
+}
+
 int main(void)
 {
   static const struct CMUnitTest tests[] = {
     cmocka_unit_test(generation_holds_what_transformers_holds),
+    cmocka_unit_test(quantized_matrices_have_their_bits),
+    cmocka_unit_test(what_makes_no_words_says_so),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
