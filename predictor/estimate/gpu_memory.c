@@ -52,16 +52,13 @@ const struct ft_gpu_constants ft_gpu_constants = {
 static const double slack = 1.08;
 
 /*
- * Quantiles of ln(measured / played) at ft_estimate_levels, families held out; and the same without
- * the 28 of 1,760 runs that showed 1.4 to 13 times as much, of which most took less at the next
- * larger batch: cuDNN's trials, caught by the sampler.
+ * Quantiles of ln(measured / played) at ft_estimate_levels, families held out, without the 28 of
+ * 1,760 runs that showed 1.4 to 13 times as much: cuDNN's trials, caught by the sampler, of which a
+ * device with less room tries fewer (the same, and tests/bench/trials).
  */
 static const double spread[FT_ESTIMATE_LEVELS] = { -0.136, -0.062, -0.042, -0.031, -0.014,
-                                                   0.0,    0.013,  0.036,  0.067,  0.542,
-                                                   0.741,  1.268,  2.364 };
-static const double need_spread[FT_ESTIMATE_LEVELS] = { -0.136, -0.062, -0.042, -0.031, -0.014,
-                                                        0.0,    0.012,  0.033,  0.051,  0.098,
-                                                        0.130,  0.191,  0.275 };
+                                                   0.0,    0.012,  0.033,  0.051,  0.098,
+                                                   0.130,  0.191,  0.275 };
 
 enum { MIDDLE = 5 }; /* the median among the levels */
 
@@ -328,18 +325,15 @@ void ft_gpu_memory_spread(struct ft_gpu_memory *memory, double narrow, double mo
 
   more += memory->guess;
 
-  memory->need = memory->estimate = (struct ft_estimate){ .method = "graph", .runs = runs };
+  memory->estimate = (struct ft_estimate){ .method = "graph", .runs = runs };
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++) {
     double outward = i < MIDDLE ? -more : i > MIDDLE ? more : 0;
 
     outward *= abs(i - MIDDLE) == 1 ? 0.5 : 1;
     memory->estimate.quantile[i] = memory->bytes * exp(narrow * spread[i] + outward);
-    memory->need.quantile[i] = memory->bytes * exp(narrow * need_spread[i] + outward);
     /* as likely none of it as some, and then anything up to all */
-    if (i > MIDDLE) {
+    if (i > MIDDLE)
       memory->estimate.quantile[i] += (2 * ft_estimate_levels[i] - 1) * open;
-      memory->need.quantile[i] += (2 * ft_estimate_levels[i] - 1) * open;
-    }
   }
 }
 
@@ -404,7 +398,6 @@ static int fill_host(struct ft_gpu_memory *memory, const struct ft_gpu *gpu,
                   (double)memory->cached_bytes;
   memory->least_bytes = memory->squeezed_bytes = memory->bytes;
   ft_gpu_memory_spread(memory, 1, host_more);
-  memory->estimate = memory->need; /* nothing is tried here */
   return 0;
 }
 
@@ -465,7 +458,7 @@ int ft_gpu_memory(struct ft_graph *graph, const struct ft_gpu *gpu, const struct
 
 double ft_gpu_memory_runs_out(const struct ft_gpu_memory *memory, const struct ft_gpu *gpu)
 {
-  struct ft_estimate least = memory->need;
+  struct ft_estimate least = memory->estimate;
 
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
     least.quantile[i] *= memory->least_bytes / memory->bytes;

@@ -60,11 +60,10 @@ void ft_gpu_run_begin(struct ft_gpu_run *run);
 const char *ft_precision_name(enum ft_precision precision);
 
 struct ft_gpu_memory {
-  struct ft_estimate estimate; /* bytes, as nvidia-smi shows them */
-  /* the same without what a sampler sees while cuDNN tries its workspaces: those that do not fit
-   * are not tried, so this is what a slice has to hold */
-  struct ft_estimate need;
-  double bytes;          /* the middle of both */
+  /* bytes that a slice has to hold: what nvidia-smi shows but for moments in which cuDNN tries a
+   * workspace, as one that does not fit is not tried */
+  struct ft_estimate estimate;
+  double bytes;          /* its middle */
   double squeezed_bytes; /* the least that it was played in */
   double least_bytes;    /* with less than this of a device it runs out */
   double network_bytes;  /* of the middle what the device's context does not take */
