@@ -130,7 +130,18 @@ static int64_t state_bytes(const struct ft_gpu_run *run, int64_t bytes)
 
 static int64_t shared(const struct ft_gpu_run *run, unsigned stage, int64_t bytes)
 {
-  return run->shard >= stage && run->gpus > 1 ? (bytes + run->gpus - 1) / run->gpus : bytes;
+  return run->shard >= stage ? ft_share(bytes, run->gpus) : bytes;
+}
+
+/* Of what the optimiser has for each element of a parameter of BYTES this GPU's part: whole tensors
+ * go to the GPU that has least (ZeroRedundancyOptimizer), or each GPU has a share of each. */
+static int64_t kept_of(const struct ft_gpu_run *run, const struct ft_schedule *s, int64_t bytes)
+{
+  double most = s->learnt_bytes > 0 ? (double)s->learnt_most / (double)s->learnt_bytes : 0;
+
+  if (run->shard == 1 && run->gpus > 1 && most * run->gpus > 1)
+    return (int64_t)(most * (double)bytes);
+  return shared(run, 1, bytes);
 }
 
 /* ---- playing ---- */
@@ -168,14 +179,14 @@ static int64_t optimize(struct player *p, bool first)
 
   for (uint32_t k = 0; k < s->learnt_count && failed >= 0; k++) {
     int64_t *scratch = &p->states[s->learnt_count + k];
-    int64_t state = shared(p->run, 1, state_bytes(p->run, s->learnt[k]));
+    int64_t state = kept_of(p->run, s, state_bytes(p->run, s->learnt[k]));
 
     if (first) {
       failed = p->states[k] = ft_caching_take(&p->caching, state);
       count(p, state);
     }
     if (failed >= 0 && lists) {
-      int64_t bytes = shared(p->run, 1, s->learnt[k]);
+      int64_t bytes = kept_of(p->run, s, s->learnt[k]);
 
       failed = *scratch = ft_caching_take(&p->caching, bytes);
       count(p, bytes);
@@ -354,31 +365,15 @@ static void fill_parts(struct ft_gpu_memory *memory, const struct ft_gpu_run *ru
                        const struct ft_schedule *schedule)
 {
   memory->parameter_bytes = shared(run, 3, schedule->learnt_bytes);
-  memory->activation_bytes = schedule->peak_bytes - schedule->learnt_bytes;
+  memory->activation_bytes = schedule->peak_bytes - memory->parameter_bytes;
   if (!run->training)
     return;
   memory->activation_bytes = schedule->saved_bytes;
   memory->offloaded_bytes = schedule->offloaded_bytes;
   memory->gradient_bytes = shared(run, 2, schedule->learnt_bytes);
   for (uint32_t k = 0; k < schedule->learnt_count; k++)
-    memory->optimizer_bytes =
-        ft_plus(memory->optimizer_bytes, shared(run, 1, state_bytes(run, schedule->learnt[k])));
-}
-
-/* What is not in the schedule: the batch and the next, a parallel run's buckets, what shards save.
- */
-static double beside(const struct ft_gpu_run *run, const struct ft_schedule *schedule, double fed)
-{
-  double bytes = (run->training ? fed : 1) * (double)schedule->fed_bytes;
-  double learnt = (double)schedule->learnt_bytes;
-
-  if (run->training && run->gpus > 1 && run->shard < 2)
-    bytes += learnt; /* DistributedDataParallel copies gradients into buckets */
-  if (run->gpus > 1 && run->shard >= 2 && run->training)
-    bytes -= learnt - learnt / run->gpus;
-  if (run->gpus > 1 && run->shard >= 3)
-    bytes -= learnt - learnt / run->gpus;
-  return bytes;
+    memory->optimizer_bytes = ft_plus(
+        memory->optimizer_bytes, kept_of(run, schedule, state_bytes(run, schedule->learnt[k])));
 }
 
 /* Peak RSS: glibc splits and keeps as PyTorch's cache does, and some more. */
@@ -411,6 +406,9 @@ int ft_gpu_memory(struct ft_graph *graph, const struct ft_gpu *gpu, const struct
                                          .keep_gradients = run->accumulate > 1,
                                          .offload = run->offload,
                                          .precision = run->precision,
+                                         .gpus = run->gpus,
+                                         .shard = run->shard,
+                                         .views = run->views,
                                          .segments = run->checkpoints };
   const struct ft_gpu_constants *constants = run->constants ? run->constants : &ft_gpu_constants;
   struct ft_schedule schedule;
@@ -446,7 +444,8 @@ int ft_gpu_memory(struct ft_graph *graph, const struct ft_gpu *gpu, const struct
   memory->context_bytes =
       (int64_t)((gpu && !run->constants ? gpu->context_mib : constants->context_mib) * MIB);
   memory->cached_bytes = caching.peak - caching.allocated_peak;
-  other = (double)memory->context_bytes + beside(run, &schedule, constants->fed);
+  other = (double)memory->context_bytes +
+          (run->training ? constants->fed : 1) * (double)schedule.fed_bytes;
   memory->bytes = (double)caching.peak + other;
   memory->squeezed_bytes = (double)smallest + other;
   memory->least_bytes = fmin((double)caching.peak, slack * (double)smallest) + other;

@@ -46,6 +46,7 @@ struct ft_gpu_run {
   unsigned summary;     /* samples of a forward pass before all others; 0: none (torchsummary: 2) */
   bool fused;           /* the optimiser's step is one kernel, not one a list (fused=True) */
   bool offload;         /* what the backward pass needs waits in the host's memory */
+  bool views;           /* their gradients are views of buckets (gradient_as_bucket_view) */
   unsigned shard;       /* 1: optimiser state, 2: gradients too, 3: parameters too (ZeRO) */
   bool plain_attention; /* softmax is spelt out, not one kernel */
   const struct ft_gpu_constants *constants; /* NULL: those above */
