@@ -325,6 +325,8 @@ static void cluster_known(const struct ft_slurm_config *config, const ft_partiti
     if (ft_publish_partition(agent->publisher, &partitions[i], &err) < 0)
       ft_log(LOG_ERR, "%s", err.text);
   }
+  if (ft_publish_partition_list(agent->publisher, partitions, count, &err) < 0)
+    ft_log(LOG_ERR, "%s", err.text);
   ft_publish_forget_partitions(agent->publisher, partitions, count);
   publish_site(agent);
   ft_ledger_see_nodes(agent->ledger, see_node, agent);

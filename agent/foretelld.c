@@ -44,6 +44,7 @@ static int parse(int argc, char **argv, struct options *out)
                                          { 0 } };
   int option;
 
+  opterr = 0;
   while ((option = getopt_long(argc, argv, "c:dfvVh", longs, NULL)) != -1)
     switch (option) {
     case 'c':
@@ -65,11 +66,14 @@ static int parse(int argc, char **argv, struct options *out)
       fputs(usage, stdout);
       return EXIT_DONE;
     default:
-      fputs("foretelld: try --help\n", stderr);
+      fprintf(stderr,
+              "foretelld: %s: no such option, or not with what it takes; see foretelld --help\n",
+              argv[optind - 1]);
       return EXIT_USAGE;
     }
   if (optind < argc) {
-    fprintf(stderr, "foretelld: %s: no operand was expected; try --help\n", argv[optind]);
+    fprintf(stderr, "foretelld: %s: nothing was expected here; see foretelld --help\n",
+            argv[optind]);
     return EXIT_USAGE;
   }
   return -1;

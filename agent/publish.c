@@ -197,8 +197,7 @@ int ft_publish_model(struct ft_publisher *p, const ft_model *model, struct ft_er
   ft_layout_model_name(model->app, name);
   if (publish_own(p, model->uid, FT_RECORD_MODEL, model, name, err) < 0)
     return -1;
-  if (model->uid == FT_LAYOUT_POOLED &&
-      publish_shared(p, FT_RECORD_MODEL, model, name, err) < 0)
+  if (model->uid == FT_LAYOUT_POOLED && publish_shared(p, FT_RECORD_MODEL, model, name, err) < 0)
     return -1;
   if (p->published)
     p->published(model, p->data);
@@ -328,6 +327,13 @@ static bool is_one_of(const char *file, const ft_partition *partitions, size_t c
       return true;
   }
   return false;
+}
+
+int ft_publish_partition_list(struct ft_publisher *p, const ft_partition *partitions, size_t count,
+                              struct ft_error *err)
+{
+  return ft_record_write_list(FT_RECORD_PARTITION, partitions, sizeof *partitions, count,
+                              p->partitions_fd, FT_LAYOUT_PARTITION_LIST, 0644, err);
 }
 
 void ft_publish_forget_partitions(struct ft_publisher *p, const ft_partition *partitions,

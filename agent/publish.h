@@ -69,6 +69,10 @@ int ft_publish_gpus(struct ft_publisher *publisher, const ft_gpus *gpus, struct 
 int ft_publish_partition(struct ft_publisher *publisher, const ft_partition *partition,
                          struct ft_error *err);
 
+/* Replace the file of all COUNT partitions. */
+int ft_publish_partition_list(struct ft_publisher *publisher, const ft_partition *partitions,
+                              size_t count, struct ft_error *err);
+
 /* Remove the files of partitions that are none of COUNT's NAMES. */
 void ft_publish_forget_partitions(struct ft_publisher *publisher, const ft_partition *partitions,
                                   size_t count);

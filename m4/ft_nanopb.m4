@@ -1,9 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # FT_NANOPB: the codec of every record that crosses a process boundary. The
-# generator is needed only where the generated sources are not there yet.
+# generator is needed only where the generated sources are not there yet. From
+# Debian 13 on its headers lie in a folder of their own, which the preprocessor tells.
 AC_DEFUN([FT_NANOPB], [
+  AC_REQUIRE([AC_PROG_CPP])
+  NANOPB_CPPFLAGS=
   AC_CHECK_HEADER([pb_decode.h], [],
-    [AC_MSG_ERROR([nanopb not found; on Debian: apt-get install libnanopb-dev])])
+    [AC_CHECK_HEADER([nanopb/pb_decode.h], [
+      ft_nanopb=`echo '#include <nanopb/pb.h>' | $CPP $CPPFLAGS - | sed -n 's|^# 1 "\(.*\)/pb\.h".*|\1|p'`
+      NANOPB_CPPFLAGS="-isystem $ft_nanopb"],
+      [AC_MSG_ERROR([nanopb not found; on Debian: apt-get install libnanopb-dev])])])
+  AC_SUBST([NANOPB_CPPFLAGS])
   AC_CHECK_LIB([protobuf-nanopb], [pb_decode], [NANOPB_LIBS=-lprotobuf-nanopb],
     [AC_MSG_ERROR([libprotobuf-nanopb not found; on Debian: apt-get install libnanopb-dev])])
   AC_SUBST([NANOPB_LIBS])

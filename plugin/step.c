@@ -27,7 +27,7 @@ enum { MOST_TASKS = 4096, MOST_COMPONENTS = 128 };
 static struct task {
   pid_t pid;
   struct ft_cgroup cgroup;
-} *tasks;
+} * tasks;
 static size_t task_count, tasks_alive;
 
 /* What earlier tasks of this step had used when they ended: the kernel only adds up. */
@@ -126,13 +126,10 @@ static void fill_common(struct surroundings *s, ft_announcement *out)
 static void fill_script(spank_t spank, struct surroundings *s, ft_announcement *out)
 {
   uid_t uid = (uid_t)-1;
-  gid_t gid = (gid_t)-1;
 
   fill_common(s, out);
   (void)spank_get_item(spank, S_JOB_UID, &uid);
-  (void)spank_get_item(spank, S_JOB_GID, &gid);
   out->uid = uid;
-  out->gid = gid;
   out->job_id = item(spank, S_JOB_ID);
   out->restart_count = number(look_up(s, "SLURM_RESTART_COUNT"));
   out->array_job_id = number(look_up(s, "SLURM_ARRAY_JOB_ID"));
@@ -166,14 +163,11 @@ static void fill_step(spank_t spank, struct surroundings *s, ft_announcement *ou
   uint32_t array_task = 0;
   uint16_t cpus = 0;
   uid_t uid = (uid_t)-1;
-  gid_t gid = (gid_t)-1;
 
   fill_common(s, out);
   (void)spank_get_item(spank, S_JOB_UID, &uid);
-  (void)spank_get_item(spank, S_JOB_GID, &gid);
   (void)spank_get_item(spank, S_JOB_NCPUS, &cpus);
   out->uid = uid;
-  out->gid = gid;
   out->cpus = cpus;
   out->job_id = item(spank, S_JOB_ID);
   if (spank_get_item(spank, S_JOB_STEPID, &out->step_id) != ESPANK_SUCCESS)
@@ -284,8 +278,7 @@ static void fill_usage(ft_task_end *out)
   out->has_cpu_seconds = out->has_minor_faults = out->has_major_faults = true;
   out->has_system_seconds = true;
   out->system_seconds = seconds(&now.ru_stime) - seconds(&before.ru_stime);
-  out->cpu_seconds =
-      seconds(&now.ru_utime) - seconds(&before.ru_utime) + out->system_seconds;
+  out->cpu_seconds = seconds(&now.ru_utime) - seconds(&before.ru_utime) + out->system_seconds;
   out->minor_faults = (uint64_t)(now.ru_minflt - before.ru_minflt);
   out->major_faults = (uint64_t)(now.ru_majflt - before.ru_majflt);
   before = now;

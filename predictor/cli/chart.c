@@ -14,9 +14,14 @@
 #include "predictor/cli/chart.h"
 #include "predictor/core/buf.h"
 #include "predictor/core/io.h"
+#include "predictor/core/text.h"
+#include "predictor/core/utf8.h"
 
 /* All lengths are CSS pixels of an SVG; a PNG has SCALE times as many each way. */
 enum { WIDTH = 800, HEIGHT = 500, LEFT = 64, RIGHT = 28, BOTTOM = 58, SLANTED = 130, SCALE = 2 };
+
+/* The longest text that is written, in bytes. */
+#define WRITTEN 512
 
 /* Of names written aslant, in radians. */
 #define SLANT 0.6
@@ -73,37 +78,44 @@ static cairo_status_t collect(void *closure, const unsigned char *data, unsigned
   return ft_buf_add(closure, data, length) == 0 ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_WRITE_ERROR;
 }
 
+/* TEXT as cairo takes it: after a string that is no UTF-8 it does nothing more. */
+static const char *mended(const char *text, char out[WRITTEN])
+{
+  (void)ft_string_copy(text, out, WRITTEN);
+  ft_utf8_mend(out);
+  return out;
+}
+
 static double width_of(cairo_t *c, const char *text)
 {
   cairo_text_extents_t extents;
+  char shown[WRITTEN];
 
-  cairo_text_extents(c, text, &extents);
+  cairo_text_extents(c, mended(text, shown), &extents);
   return extents.x_advance;
 }
 
 /* TEXT at a baseline; ALIGN is the part of its width that lies left of X. */
 static void write_text(cairo_t *c, double x, double y, double align, const char *text)
 {
+  char shown[WRITTEN];
+
   cairo_move_to(c, x - align * width_of(c, text), y);
-  cairo_show_text(c, text);
+  cairo_show_text(c, mended(text, shown));
 }
 
 /* TEXT, cut with an ellipsis where it would be wider than WIDTH. */
 static void write_cut(cairo_t *c, double x, double y, double width, const char *text)
 {
-  char cut[512];
-  size_t length = strlen(text);
+  static const char ellipsis[] = "\xe2\x80\xa6";
+  char whole[WRITTEN - sizeof ellipsis], cut[WRITTEN];
+  bool complete = ft_string_copy(text, whole, sizeof whole);
+  size_t length = ft_utf8_length(whole);
 
-  if (length > sizeof cut - 4)
-    length = sizeof cut - 4;
-  (void)snprintf(cut, sizeof cut, "%.*s", (int)length, text);
-  while (length > 0 && (width_of(c, cut) > width || length < strlen(text))) {
-    length--;
-    while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80)
-      length--; /* never in the middle of a UTF-8 character */
-    (void)snprintf(cut, sizeof cut, "%.*s\xe2\x80\xa6", (int)length, text);
-    if (width_of(c, cut) <= width)
-      break;
+  (void)ft_string_copy(whole, cut, sizeof cut);
+  while (length && (!complete || width_of(c, cut) > width)) {
+    (void)snprintf(cut, sizeof cut, "%.*s%s", (int)ft_utf8_bytes(whole, --length), whole, ellipsis);
+    complete = true;
   }
   write_text(c, x, y, 0, cut);
 }

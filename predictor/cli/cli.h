@@ -65,6 +65,9 @@ int ft_options_parse(const struct ft_option *options, const char *usage, const c
 int ft_complain(const char *name, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Print TEXT and blanks up to WIDTH characters; longer ones are printed whole. */
+void ft_print_column(const char *text, size_t width);
+
 /* Print OBJECT (stolen) as one line of JSON, or indented on a terminal. Returns an exit status: 3
  * when standard output fails. */
 int ft_json_print(json_t *object);

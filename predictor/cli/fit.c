@@ -24,7 +24,7 @@ struct options {
   double test;
   unsigned long seed, seeds, population, generations, tournament, digits;
   struct ft_symbolic_settings symbolic; /* what follows from these */
-  bool drawn_constants, front, json;
+  bool drawn_constants, front, skips, json;
 };
 
 static const char *const method_names[FT_FIT_METHODS] = {
@@ -249,15 +249,18 @@ static int run(const struct ft_table *t, const struct options *o)
   /* the second one ends the command as ever */
   struct sigaction action = { .sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND };
   json_t *methods = o->json ? json_object() : NULL;
+  char skipped[64] = "";
   struct ft_error err;
   bool any = false;
 
+  if (t->skipped)
+    (void)snprintf(skipped, sizeof skipped, " and %zu that lack a number", t->skipped);
   (void)sigaction(SIGINT, &action, NULL);
   if (!o->json)
-    printf("%zu rows, %zu features, %g of the rows held out, %lu seed%s\n%-10s %10s %10s %8s "
+    printf("%zu rows%s, %zu features, %g of the rows held out, %lu seed%s\n%-10s %10s %10s %8s "
            "%10s  equation\n",
-           t->rows, t->columns, o->test, o->seeds, o->seeds == 1 ? "" : "s", "method", "train",
-           "test", "R2", "time");
+           t->rows, skipped, t->columns, o->test, o->seeds, o->seeds == 1 ? "" : "s", "method",
+           "train", "test", "R2", "time");
   for (int m = 0; m < FT_FIT_METHODS; m++) {
     bool all = strcmp(o->method, "all") == 0;
 
@@ -269,9 +272,9 @@ static int run(const struct ft_table *t, const struct options *o)
       json_object_set_new(methods, method_names[m], json_null());
   }
   if (o->json) {
-    json_t *answer =
-        json_pack("{s:s, s:i, s:i, s:f, s:o}", "target", o->target, "rows", (int)t->rows, "seeds",
-                  (int)o->seeds, "test", o->test, "methods", methods);
+    json_t *answer = json_pack("{s:s, s:i, s:i, s:i, s:f, s:o}", "target", o->target, "rows",
+                               (int)t->rows, "skipped", (int)t->skipped, "seeds", (int)o->seeds,
+                               "test", o->test, "methods", methods);
 
     if (ft_json_print(answer) != FT_EXIT_DONE)
       return FT_EXIT_SYSTEM;
@@ -295,6 +298,7 @@ int ft_command_fit(int argc, char **argv)
       FT_OPTION_STRING, &o.features },
     { 'm', "method", "NAME", "symbolic (default), linear, loglinear or all", FT_OPTION_STRING,
       &o.method },
+    { 0, "skip-missing", NULL, "leave out rows that lack a number", FT_OPTION_FLAG, &o.skips },
     { 0, "test", "PART", "part of the rows to hold out (0.3)", FT_OPTION_DOUBLE, &o.test },
     { 0, "held", "COLUMN", "hold out the rows in which COLUMN is not 0, instead of a part",
       FT_OPTION_STRING, &o.held },
@@ -336,6 +340,7 @@ int ft_command_fit(int argc, char **argv)
     o.unit = "";
   if (check_options(&o) < 0 || take_symbolic(&o) < 0)
     return FT_EXIT_USAGE;
+  t.skips = o.skips;
   if (ft_table_read(argv[first], o.target, o.features, o.held, &t, &err) < 0)
     status = ft_complain("fit", FT_EXIT_USAGE, "%s", err.text);
   else {

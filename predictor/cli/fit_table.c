@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,13 +52,55 @@ static int add_column(const struct ft_csv *csv, struct ft_table *t, const char *
   return 0;
 }
 
+/* Without the blanks around it, in place. */
+static char *trim(char *field)
+{
+  struct ft_text text = ft_text_trim(ft_text_from(field));
+
+  field[text.end - field] = '\0';
+  return field + (text.at - field);
+}
+
+/* Whether STRING can be printed in one line and as JSON: UTF-8 without control characters. */
+static bool printable(const char *string)
+{
+  json_t *text = json_string(string);
+
+  json_decref(text);
+  for (; text && *string; string++)
+    if ((unsigned char)*string < ' ' || *string == 0x7f)
+      return false;
+  return text != NULL;
+}
+
+/* The names as they are meant; a line of anything else is none of names. */
+static int check_header(struct ft_csv *csv, const char *target, struct ft_error *err)
+{
+  size_t numbers = 0, field;
+  double value;
+
+  for (size_t i = 0; i < csv->count; i++) {
+    csv->field[i] = trim(csv->field[i]);
+    if (!printable(csv->field[i]))
+      return ft_csv_fail(csv, i, "name", err,
+                         "expected UTF-8 without control characters, and lines that end in LF");
+    numbers += ft_text_is_double(ft_text_from(csv->field[i]), &value);
+  }
+  if (numbers == csv->count && find_field(csv, target, &field) < 0)
+    return ft_error_set(err, "%s: line %llu: numbers; expected a line of column names", csv->name,
+                        (unsigned long long)csv->line);
+  return 0;
+}
+
 /* The features, by name or all but the target, and then the target, which is not counted. */
-static int read_header(const struct ft_csv *csv, const char *target, const char *features,
+static int read_header(struct ft_csv *csv, const char *target, const char *features,
                        const char *held, struct ft_table *t, struct ft_error *err)
 {
   struct ft_text list = ft_text_from(features), piece;
   char name[64];
 
+  if (check_header(csv, target, err) < 0)
+    return -1;
   t->fields = csv->count;
   t->holds = held != NULL;
   if (held && find_field(csv, held, &t->held_field) < 0)
@@ -65,13 +108,12 @@ static int read_header(const struct ft_csv *csv, const char *target, const char 
                         (unsigned long long)csv->line, held);
   while (features && ft_text_until(&list, ',', &piece)) {
     if (!ft_text_copy(ft_text_trim(piece), name, sizeof name) || !name[0])
-      return ft_error_set(err, "--features=%s: expected names with commas between them",
-                          features);
+      return ft_error_set(err, "--features=%s: expected names with commas between them", features);
     if (add_column(csv, t, name, err) < 0)
       return -1;
   }
   for (size_t i = 0; !features && i < csv->count; i++)
-    if (strcmp(csv->field[i], target) != 0 && (!held || i != t->held_field) &&
+    if (csv->field[i][0] && strcmp(csv->field[i], target) != 0 && (!held || i != t->held_field) &&
         add_column(csv, t, csv->field[i], err) < 0)
       return -1;
   if (!t->columns)
@@ -96,47 +138,101 @@ static int read_held(const struct ft_csv *csv, struct ft_table *t, struct ft_err
   return 0;
 }
 
-static int add_row(const struct ft_csv *csv, struct ft_table *t, struct ft_error *err)
+static int make_room(const struct ft_csv *csv, struct ft_table *t, struct ft_error *err)
 {
-  if (t->rows == t->room) {
-    size_t most = NUMBERS / t->columns < ROWS ? NUMBERS / t->columns : ROWS;
-    size_t room = !t->room ? 256 : 2 * t->room < most ? 2 * t->room : most;
-    double *x, *y;
+  size_t most = NUMBERS / t->columns < ROWS ? NUMBERS / t->columns : ROWS;
+  size_t room = !t->room ? 256 : 2 * t->room < most ? 2 * t->room : most;
+  double *x, *y;
 
-    if (t->rows == most)
-      return ft_error_set(err, "%s: line %llu: more than %zu rows of %zu features", csv->name,
-                          (unsigned long long)csv->line, most, t->columns);
-    x = realloc(t->x, room * t->columns * sizeof *x);
-    if (x)
-      t->x = x;
-    y = realloc(t->y, room * sizeof *y);
-    if (y)
-      t->y = y;
-    if (t->holds) {
-      bool *h = realloc(t->held, room * sizeof *h);
+  if (t->rows == most)
+    return ft_error_set(err, "%s: line %llu: more than %zu rows of %zu features", csv->name,
+                        (unsigned long long)csv->line, most, t->columns);
+  x = realloc(t->x, room * t->columns * sizeof *x);
+  if (x)
+    t->x = x;
+  y = realloc(t->y, room * sizeof *y);
+  if (y)
+    t->y = y;
+  if (t->holds) {
+    bool *h = realloc(t->held, room * sizeof *h);
 
-      if (!h)
-        return ft_error_errno(err, "%s", csv->name);
-      t->held = h;
-    }
-    if (!x || !y)
+    if (!h)
       return ft_error_errno(err, "%s", csv->name);
-    t->room = room;
+    t->held = h;
   }
+  if (!x || !y)
+    return ft_error_errno(err, "%s", csv->name);
+  t->room = room;
+  return 0;
+}
+
+/* What tables have where there is no number. */
+static bool is_missing(const char *field)
+{
+  static const char *const words[] = { "",    "NA", "N/A",  "n/a",  "na", "NaN",  "nan",
+                                       "NAN", "-",  "null", "NULL", "?",  "None", NULL };
+
+  return ft_string_listed(words, field);
+}
+
+/* The number of FIELD, whose decimal sign may be a comma where that does not separate. */
+static bool take_number(const struct ft_csv *csv, size_t field, double *value)
+{
+  const char *from = csv->field[field], *comma = strchr(from, ',');
+  char text[64];
+
+  if (ft_text_is_double(ft_text_from(from), value))
+    return true;
+  if (csv->separator == ',' || !comma || strchr(from, '.') ||
+      !ft_string_copy(from, text, sizeof text))
+    return false;
+  text[comma - from] = '.';
+  return ft_text_is_double(ft_text_from(text), value);
+}
+
+/* The number of column C. Returns 1; 0 where it is missing and its row is left out; -1 with ERR. */
+static int read_number(const struct ft_csv *csv, struct ft_table *t, size_t c, double *to,
+                       struct ft_error *err)
+{
+  size_t field = t->field[c];
+  const char *from = csv->field[field];
+  char sign = strchr(from, '.') ? '.' : strchr(from, ',') ? ',' : '\0';
+
+  if (is_missing(from))
+    return t->skips ? 0
+                    : ft_csv_fail(csv, field, t->names[c], err,
+                                  "expected a number; --skip-missing leaves such rows out");
+  if (!take_number(csv, field, to))
+    return ft_csv_fail(csv, field, t->names[c], err,
+                       "expected a number; --features chooses columns");
+  if (sign && t->decimal && sign != t->decimal)
+    return ft_csv_fail(csv, field, t->names[c], err,
+                       "expected one decimal sign, a point or a comma, in the whole table");
+  t->decimal = sign ? sign : t->decimal;
+  if (fabs(*to) > FT_SYMBOLIC_MOST)
+    return ft_csv_fail(csv, field, t->names[c], err, "expected at most 1e100");
+  return 1;
+}
+
+static int add_row(struct ft_csv *csv, struct ft_table *t, struct ft_error *err)
+{
+  if (t->rows == t->room && make_room(csv, t, err) < 0)
+    return -1;
   if (csv->count > t->fields)
     return ft_error_set(err, "%s: line %llu: %zu values in %zu columns", csv->name,
                         (unsigned long long)csv->line, csv->count, t->fields);
   for (size_t c = 0; c <= t->columns; c++) {
     double *to = c < t->columns ? &t->x[t->rows * t->columns + c] : &t->y[t->rows];
+    int got;
 
     if (t->field[c] >= csv->count)
       return ft_error_set(err, "%s: line %llu: no value for \"%s\"", csv->name,
                           (unsigned long long)csv->line, t->names[c]);
-    if (!ft_text_is_double(ft_text_trim(ft_text_from(csv->field[t->field[c]])), to))
-      return ft_csv_fail(csv, t->field[c], t->names[c], err,
-                         "expected a number; --features chooses columns");
-    if (fabs(*to) > FT_SYMBOLIC_MOST)
-      return ft_csv_fail(csv, t->field[c], t->names[c], err, "expected at most 1e100");
+    csv->field[t->field[c]] = trim(csv->field[t->field[c]]);
+    got = read_number(csv, t, c, to, err);
+    t->skipped += got == 0;
+    if (got <= 0)
+      return got;
   }
   if (fabs(t->y[t->rows]) < 1 / FT_SYMBOLIC_MOST)
     return ft_csv_fail(csv, t->field[t->columns], t->names[t->columns], err,
@@ -157,7 +253,7 @@ int ft_table_read(const char *path, const char *target, const char *features, co
   if (fd < 0)
     return ft_error_errno(err, "%s", path);
   ft_csv_init(&csv, fd, path, ',', true);
-  got = ft_csv_next(&csv, err);
+  got = ft_csv_guess(&csv, err) < 0 ? -1 : ft_csv_next(&csv, err);
   if (got == 0)
     got = ft_error_set(err, "%s: empty; expected a line of column names", path);
   else if (got > 0)
@@ -167,7 +263,10 @@ int ft_table_read(const char *path, const char *target, const char *features, co
   ft_csv_free(&csv);
   close(fd);
   if (got == 0 && t->rows < 4)
-    return ft_error_set(err, "%s: %zu rows; 4 are the least", path, t->rows);
+    return ft_error_set(err,
+                        t->skipped ? "%s: %zu rows with all numbers; 4 are the least"
+                                   : "%s: %zu rows; 4 are the least",
+                        path, t->rows);
   for (size_t r = 0; got == 0 && r < t->rows; r++)
     trained += !t->held || !t->held[r];
   if (got == 0 && trained < 2)

@@ -14,12 +14,16 @@ struct ft_table {
   double *x, *y;                               /* x[row * columns + column] */
   bool holds;                                  /* a column says which rows are held out */
   size_t held_field;
-  bool *held;                                  /* by row; NULL where none says it */
+  bool *held;     /* by row; NULL where none says it */
+  bool skips;     /* rows that lack a number are left out */
+  size_t skipped; /* so many */
+  char decimal;   /* sign: '.' or ',', once a number had one */
 };
 
 /*
- * Read PATH ("-": standard input) into TABLE, a zeroed one: TARGET's column, and those of
- * the comma-separated FEATURES (NULL: all others). HELD, or NULL, is the column that is not 0
+ * Read PATH ("-": standard input) into TABLE, one zeroed but for SKIPS: TARGET's column, and those
+ * of the comma-separated FEATURES (NULL: all others that have a name). Its separator is guessed;
+ * where it is no comma, the decimal sign may be one. HELD, or NULL, is the column that is not 0
  * where a row is held out; at least two rows are not. Returns 0; -1 with ERR naming file, line
  * and column. Either way the caller releases it with ft_table_free.
  */

@@ -46,15 +46,6 @@ static json_t *shape(const struct ft_tensor *t)
   return dims;
 }
 
-/* Names come from the file: what is no UTF-8 in them is replaced. */
-static void set(json_t *object, const char *name, json_t *value)
-{
-  json_t *text = ft_json_text(name);
-
-  json_object_set_new(object, json_string_value(text), value);
-  json_decref(text);
-}
-
 static json_t *layers(const struct ft_graph *g, const struct ft_cost *cost)
 {
   json_t *list = json_array();
@@ -81,19 +72,19 @@ static json_t *unknowns(const struct ft_cost *cost)
 
     (void)snprintf(name, sizeof name, "%.100s%s%.100s", u->domain, u->domain[0] ? "." : "",
                    u->type);
-    set(object, name, json_integer(u->count));
+    ft_json_set(object, name, json_integer(u->count));
   }
   return object;
 }
 
-static json_t *inputs(const struct ft_graph *g)
+static json_t *shapes(const struct ft_graph *g, const uint32_t *tensors, uint32_t count)
 {
   json_t *object = json_object();
 
-  for (uint32_t i = 0; i < g->block.input_count; i++) {
-    const struct ft_tensor *t = &g->tensors[g->block.inputs[i]];
+  for (uint32_t i = 0; i < count; i++) {
+    const struct ft_tensor *t = &g->tensors[tensors[i]];
 
-    set(object, t->name, shape(t));
+    ft_json_set(object, t->name, shape(t));
   }
   return object;
 }
@@ -119,12 +110,13 @@ static int print_json(const struct ft_graph *g, const struct ft_analysis *analys
   double guess = g->guessed ? FT_GRAPH_GUESS : 1;
 
   return ft_json_print(json_pack(
-      "{s:b, s:o, s:o, s:o, s:b, s:s, s:I, s:o, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:o, s:I, "
-      "s:o, s:I, s:f, s:o}",
+      "{s:b, s:o, s:o, s:o, s:b, s:s, s:I, s:o, s:o, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:o, "
+      "s:I, s:o, s:I, s:f, s:o}",
       "batch_scaled", (int)analysis->scaled, "weights_bytes", number(m->weight_bytes),
       "inference_peak_bytes", number(m->inference_peak_bytes), "training", training(m),
       "memory_complete", (int)m->complete, "format", g->format, "batch", (json_int_t)o->batch,
-      "inputs", inputs(g), "operators", (json_int_t)cost->operators, "unresolved_operators",
+      "inputs", shapes(g, g->block.inputs, g->block.input_count), "outputs",
+      shapes(g, g->block.outputs, g->block.output_count), "operators", (json_int_t)cost->operators, "unresolved_operators",
       (json_int_t)cost->unresolved, "unknown_operators", unknowns(cost), "parameters",
       (json_int_t)cost->parameters, "parameters_at_least",
       (json_int_t)((double)cost->parameters / guess), "parameters_at_most",

@@ -61,8 +61,9 @@ static bool show_app(const struct ft_store_app *app, void *data)
     if (!look->shown)
       printf("%-32s %-10s %6s %9s %8s  %-20s  %s\n", "APP", "USER", "RUNS", "COMPLETED", "CENSORED",
              "LAST", "PEAK");
-    printf("%-32s %-10s %6" PRIu64 " %9" PRIu64 " %8" PRIu64 "  %-20s  %s to %s\n", app->app,
-           app->user, app->runs, app->completed, app->censored, ft_show_time(app->last_time, time),
+    ft_print_column(app->app, 32);
+    printf(" %-10s %6" PRIu64 " %9" PRIu64 " %8" PRIu64 "  %-20s  %s to %s\n", app->user, app->runs,
+           app->completed, app->censored, ft_show_time(app->last_time, time),
            bytes(app->min_bytes, low), bytes(app->max_bytes, high));
   }
   look->shown++;

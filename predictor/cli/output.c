@@ -11,6 +11,7 @@
 
 #include "predictor/cli/cli.h"
 #include "predictor/core/io.h"
+#include "predictor/core/utf8.h"
 
 int ft_complain(const char *name, int status, const char *format, ...)
 {
@@ -25,6 +26,13 @@ int ft_complain(const char *name, int status, const char *format, ...)
       *p = '?'; /* names come from anywhere: none may begin a line of its own */
   fprintf(stderr, "foretell%s%s: %s\n", name ? " " : "", name ? name : "", text);
   return status;
+}
+
+void ft_print_column(const char *text, size_t width)
+{
+  size_t length = ft_utf8_length(text);
+
+  printf("%s%*s", text, length < width ? (int)(width - length) : 0, "");
 }
 
 int ft_json_print(json_t *object)

@@ -139,7 +139,8 @@ static void try_precision(struct search *s)
 
   for (size_t i = 0; i < sizeof lower / sizeof *lower; i++) {
     other.precision = lower[i];
-    if (s->asked->run.precision < lower[i] && fits(s, &other, &memory)) {
+    other.precision_said = true;
+    if (ft_gpu_precision(s->asked->graph, &s->asked->run) < lower[i] && fits(s, &other, &memory)) {
       found(s, "precision", &memory, price(s, &s->asked->part, &other, &memory, 1), "precision=%s",
             ft_precision_name(lower[i]));
       return;

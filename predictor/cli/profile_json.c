@@ -9,29 +9,14 @@
 
 #include "predictor/cli/profile.h"
 #include "predictor/estimate/counted.h"
-
-/* JSON wants UTF-8; the words of a command need not be. */
-static json_t *json_word(const char *word)
-{
-  json_t *string = json_string(word);
-  char *copy;
-
-  if (string || !(copy = strdup(word)))
-    return string ? string : json_null();
-  for (char *p = copy; *p; p++)
-    if ((unsigned char)*p >= 0x80)
-      *p = '?';
-  string = json_string(copy);
-  free(copy);
-  return string;
-}
+#include "predictor/history/json.h"
 
 static json_t *json_command(char **command)
 {
   json_t *words = json_array();
 
   for (; *command; command++)
-    json_array_append_new(words, json_word(*command));
+    json_array_append_new(words, ft_json_text(*command));
   return words;
 }
 
@@ -71,13 +56,13 @@ static json_t *json_samplers(const struct ft_measure *measure)
   const struct ft_measure_report *reports = ft_measure_reports(measure, &count);
 
   for (size_t i = 0; i < count; i++)
-    json_array_append_new(samplers, json_pack("{s:s, s:b, s:o}", "name", reports[i].name, "works",
-                                              (int)reports[i].works, "why",
-                                              json_word(reports[i].why)));
+    json_array_append_new(samplers,
+                          json_pack("{s:s, s:b, s:o}", "name", reports[i].name, "works",
+                                    (int)reports[i].works, "why", ft_json_text(reports[i].why)));
   return samplers;
 }
 
-#define NUMBER(object, key, seen, field)                                                      \
+#define NUMBER(object, key, seen, field)                                                           \
   json_object_set_new(object, key, ft_json_number((seen)->has_##field, (double)(seen)->field))
 
 static json_t *json_peaks(const ft_observation *seen)
@@ -126,12 +111,12 @@ json_t *ft_profile_json(const struct ft_profile *profile, const ft_observation *
   json_object_set_new(object, "counted", json_counted(profile, seen));
   json_object_set_new(object, "platform",
                       ft_platform_fingerprint(platform, sizeof platform, NULL) == 0
-                          ? json_word(platform)
+                          ? ft_json_text(platform)
                           : json_null());
   json_object_set_new(object, "samples", json_integer(seen->samples));
   json_object_set_new(object, "sample_seconds", ft_json_number(true, profile->seconds));
   json_object_set_new(object, "output",
-                      profile->output ? json_word(profile->output) : json_null());
+                      profile->output ? ft_json_text(profile->output) : json_null());
   json_object_set_new(object, "samplers", json_samplers(profile->measure));
   return object;
 }

@@ -26,48 +26,27 @@ struct options {
 enum { TREES_MOST = 2000, FOLDS_MOST = 1000 };
 
 /* What the two commands have in common. */
-#define TABLE_OPTIONS(o)                                                                           \
-  { 0,                                                                                             \
-    "from",                                                                                        \
-    "PLATFORM",                                                                                    \
-    "whose time is known; default: the one most measured",                                         \
-    FT_OPTION_STRING,                                                                              \
-    &(o).from },                                                                                   \
-      { 'g',                                                                                       \
-        "group",                                                                                   \
-        "LIST",                                                                                    \
-        "columns that make a group, held out together",                                            \
-        FT_OPTION_STRING,                                                                          \
-        &(o).reading.groups },                                                                     \
-      { 'f',                                                                                       \
-        "features",                                                                                \
-        "LIST",                                                                                    \
-        "columns to predict from; default: all of numbers",                                        \
-        FT_OPTION_STRING,                                                                          \
-        &(o).reading.features },                                                                   \
-  {                                                                                                \
-    0, "platforms", "LIST", "the platforms that count; default: all", FT_OPTION_STRING,            \
-        &(o).reading.platforms                                                                     \
-  }
-#define LEARNER_OPTIONS(o)                                                                         \
-  { 0,                                                                                             \
-    "learner",                                                                                     \
-    "LIST",                                                                                        \
-    "take these, untried; default: best, a mixture",                                               \
-    FT_OPTION_STRING,                                                                              \
-    &(o).learner },                                                                                \
-      { 0, "trees", "N", "in a forest, 3 to 2000 (150)", FT_OPTION_COUNT, &(o).trees },            \
-  {                                                                                                \
-    0, "seed", "N", "of all that is drawn (1)", FT_OPTION_COUNT, &(o).seed                         \
-  }
-#define STORE_OPTIONS(o)                                                                             \
-  {                                                                                                  \
-    0, "store", NULL, "of the agent's observations, in place of a table", FT_OPTION_FLAG, &(o).store \
-  },                                                                                                 \
-      { 0, "state", "DIR", "the state folder with them", FT_OPTION_STRING, &(o).state },             \
-  {                                                                                                  \
-    'j', "json", NULL, "print one JSON object", FT_OPTION_FLAG, &(o).json                            \
-  }
+/* clang-format off */
+#define TABLE_OPTIONS(o)                                                                          \
+  { 0, "from", "PLATFORM", "whose time is known; default: the one most measured",                 \
+    FT_OPTION_STRING, &(o).from },                                                                \
+  { 'g', "group", "LIST", "columns that make a group, held out together",                         \
+    FT_OPTION_STRING, &(o).reading.groups },                                                      \
+  { 'f', "features", "LIST", "columns to predict from; default: all of numbers",                  \
+    FT_OPTION_STRING, &(o).reading.features },                                                    \
+  { 0, "platforms", "LIST", "the platforms that count; default: all",                             \
+    FT_OPTION_STRING, &(o).reading.platforms }
+#define LEARNER_OPTIONS(o)                                                                        \
+  { 0, "learner", "LIST", "take these, untried; default: best, a mixture",                        \
+    FT_OPTION_STRING, &(o).learner },                                                             \
+  { 0, "trees", "N", "in a forest, 3 to 2000 (150)", FT_OPTION_COUNT, &(o).trees },               \
+  { 0, "seed", "N", "of all that is drawn (1)", FT_OPTION_COUNT, &(o).seed }
+#define STORE_OPTIONS(o)                                                                          \
+  { 0, "store", NULL, "of the agent's observations, in place of a table",                         \
+    FT_OPTION_FLAG, &(o).store },                                                                 \
+  { 0, "state", "DIR", "the state folder with them", FT_OPTION_STRING, &(o).state },              \
+  { 'j', "json", NULL, "print one JSON object", FT_OPTION_FLAG, &(o).json }
+/* clang-format on */
 
 /* What the options ask the learners to be. */
 static int settings_of(const struct options *o, const struct ft_relative_table *t,
@@ -421,18 +400,37 @@ static bool was_held_out(const struct ft_ratios *ratios)
   return false;
 }
 
+struct learning {
+  struct ft_progress progress;
+  double learners; /* fitted so far */
+};
+
+/* One more learner is about to be fitted. */
+static bool tick(void *data)
+{
+  struct learning *l = data;
+
+  ft_progress_step(&l->progress, l->learners++);
+  return false;
+}
+
 static int train(const struct options *o, const struct ft_relative_table *t)
 {
   struct ft_relative_settings settings;
   struct ft_relative_model m;
+  struct learning learning = { .learners = 0 };
   struct ft_error err;
-  int status = settings_of(o, t, "train", &settings);
+  int status = settings_of(o, t, "train", &settings), learnt;
 
   if (status != FT_EXIT_DONE)
     return status;
   status = FT_EXIT_USAGE;
-  if (ft_relative_learn(t, NULL, &settings, &m, &err) < 0 ||
-      ft_relative_save(&m, o->output, o->store ? 0600 : 0644, &err) < 0) {
+  ft_progress_start(&learning.progress, "train", 0);
+  settings.ratios.stop = tick;
+  settings.ratios.data = &learning;
+  learnt = ft_relative_learn(t, NULL, &settings, &m, &err);
+  ft_progress_end(&learning.progress);
+  if (learnt < 0 || ft_relative_save(&m, o->output, o->store ? 0600 : 0644, &err) < 0) {
     (void)ft_complain("train", 0, "%s", err.text);
   } else if (o->json) {
     status = ft_json_print(json_pack(

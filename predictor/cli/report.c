@@ -218,9 +218,9 @@ static void print_row(const char *app, const char *user, struct tally *t)
   double error = median(t);
   char text[5][16];
 
-  printf("%-28.28s %-10.10s %7" PRIu64 " %7s %8s %10s %10s %10s %5" PRIu64 " %7" PRIu64 " %6" PRIu64
-         "\n",
-         app, user, t->runs, percent(error >= 0, error, text[0]),
+  ft_print_column(app, 28);
+  printf(" %-10s %7" PRIu64 " %7s %8s %10s %10s %10s %5" PRIu64 " %7" PRIu64 " %6" PRIu64 "\n",
+         user, t->runs, percent(error >= 0, error, text[0]),
          percent(t->with_interval,
                  t->with_interval ? (double)t->covered / (double)t->with_interval : 0, text[1]),
          amount(t->weighed, t->asked, text[2]), amount(t->weighed, t->used, text[3]),

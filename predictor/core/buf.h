@@ -13,6 +13,7 @@ enum {
   FT_LIMIT_ANALYSED = 256 << 10,   /* as much of a script, or of a command line, as is looked at */
   FT_LIMIT_FRAME = 1 << 20,        /* what the plugin hands its child */
   FT_LIMIT_RECORD = 1 << 20,       /* an encoded record: model file, site file, observation */
+  FT_LIMIT_RECORDS = 4 << 20,      /* all partitions in one file */
   FT_LIMIT_ENVIRONMENT = 64 << 10, /* the submission record in the environment, base64 */
   FT_LIMIT_COMMAND = 64 << 20,     /* what a Slurm command prints about a cluster */
   FT_LIMIT_CONFIG = 1 << 20,       /* foretell.conf, apps.conf */

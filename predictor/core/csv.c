@@ -263,14 +263,75 @@ static bool has_nul(const struct ft_csv *csv, size_t length)
   return length && memchr(csv->data + csv->start, '\0', length);
 }
 
+/* What a file that is no text in UTF-8 begins with. */
+static const struct {
+  unsigned char length, bytes[4];
+  const char *what;
+} foreign[] = {
+  { 2, { 0xff, 0xfe }, "UTF-16 or UTF-32; expected UTF-8 (iconv -f UTF-16 -t UTF-8)" },
+  { 2, { 0xfe, 0xff }, "UTF-16; expected UTF-8 (iconv -f UTF-16 -t UTF-8)" },
+  { 2, { 0x1f, 0x8b }, "compressed by gzip; expected text (zcat)" },
+  { 4, { 'P', 'K', 3, 4 }, "an archive or a spreadsheet; expected text (save it as CSV)" },
+  { 4, { 0x28, 0xb5, 0x2f, 0xfd }, "compressed by zstd; expected text (zstdcat)" },
+};
+
 /* a byte order mark, as spreadsheets write it, is no text */
 static int begin(struct ft_csv *csv, struct ft_error *err)
 {
   if (fill(csv, err) < 0)
     return -1;
+  for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+    if (csv->end >= foreign[i].length &&
+        memcmp(csv->data, foreign[i].bytes, foreign[i].length) == 0) {
+      csv->broken = true;
+      return ft_error_set(err, "%s: %s", csv->name, foreign[i].what);
+    }
   if (csv->end >= 3 && memcmp(csv->data, "\xef\xbb\xbf", 3) == 0)
     csv->start = 3;
   return 0;
+}
+
+/* Which of LIST's bytes the first line has most of outside quotes; the first one where it has none.
+ */
+static char most_common(const char *list, const char *line, size_t length)
+{
+  size_t most = 0;
+  char best = *list;
+
+  for (const char *c = list; *c; c++) {
+    size_t count = 0;
+    bool inside = false;
+
+    for (size_t i = 0; i < length; i++) {
+      inside ^= line[i] == '"';
+      count += !inside && line[i] == *c;
+    }
+    if (count > most) {
+      most = count;
+      best = *c;
+    }
+  }
+  return best;
+}
+
+int ft_csv_guess(struct ft_csv *csv, struct ft_error *err)
+{
+  const char *stop = NULL;
+  int more = begin(csv, err) < 0 ? -1 : 1;
+
+  while (more > 0) {
+    size_t length = csv->end - csv->start;
+
+    stop = length ? memchr(csv->data + csv->start, '\n', length) : NULL;
+    if (stop || length > FT_LIMIT_LINE)
+      break;
+    more = fill(csv, err);
+  }
+  if (more >= 0 && csv->end > csv->start)
+    csv->separator =
+        most_common(",;\t|", csv->data + csv->start,
+                    stop ? (size_t)(stop - csv->data) - csv->start : csv->end - csv->start);
+  return more < 0 ? -1 : 0;
 }
 
 int ft_csv_next(struct ft_csv *csv, struct ft_error *err)

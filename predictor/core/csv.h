@@ -38,6 +38,12 @@ struct ft_csv {
 void ft_csv_init(struct ft_csv *csv, int fd, const char *name, char separator, bool quotes);
 
 /*
+ * Before the first record: whichever of comma, semicolon, tab and '|' its first line has most of
+ * becomes the separator. Returns 0, or -1 with ERR.
+ */
+int ft_csv_guess(struct ft_csv *csv, struct ft_error *err);
+
+/*
  * Read the next record; empty lines are passed over. Returns 1; 0 at the end;
  * -1 with ERR. After a bad record the next call goes on with the line after the
  * one on which it began; when the file cannot be read, broken is set.

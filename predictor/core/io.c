@@ -16,7 +16,9 @@
 
 int ft_io_open_regular(int dirfd, const char *name, struct ft_error *err)
 {
-  int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+  int fd =
+      openat(dirfd, name,
+             O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (dirfd == AT_FDCWD ? 0 : O_NOFOLLOW));
   struct stat st;
 
   if (fd < 0)

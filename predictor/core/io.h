@@ -12,8 +12,9 @@
 #include "predictor/core/error.h"
 
 /*
- * Open NAME under directory DIRFD (or AT_FDCWD) for reading if it is a regular
- * file; never waits for a FIFO or a device, follows no link in the last part.
+ * Open NAME under directory DIRFD for reading if it is a regular file; never
+ * waits for a FIFO or a device. The last part may be a link only where DIRFD is
+ * AT_FDCWD: somebody named that path.
  * Returns a descriptor with close-on-exec; -1 with errno (ENOENT: not there).
  */
 int ft_io_open_regular(int dirfd, const char *name, struct ft_error *err);

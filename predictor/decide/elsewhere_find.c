@@ -48,28 +48,63 @@ static int by_name(const void *a, const void *b)
   return strcmp(left->name, right->name);
 }
 
+/* Keep what was read into the next place, unless it is hidden or there already. */
+static void keep(struct ft_elsewhere_evidence *out)
+{
+  const ft_partition *one = &out->partition[out->partition_count];
+
+  if (!one->hidden && find_partition(out, ft_text_from(one->name)) == out->partition_count)
+    out->partition_count++;
+}
+
+/* Every partition of the one file that has them all; false where it cannot be read. */
+static bool add_list(int fd, struct ft_elsewhere_evidence *out)
+{
+  size_t first = out->partition_count, at = 0;
+  struct ft_buf list;
+  int got = ft_record_list_open(fd, FT_LAYOUT_PARTITION_LIST, &list, NULL);
+
+  for (got = got == 0 ? 1 : -1; got > 0 && out->partition_count < FT_ELSEWHERE_PARTITIONS;) {
+    got = ft_record_list_next(FT_RECORD_PARTITION, &list, FT_LAYOUT_PARTITION_LIST, &at,
+                              &out->partition[out->partition_count], NULL);
+    if (got > 0)
+      keep(out);
+  }
+  ft_buf_free(&list);
+  if (got < 0)
+    out->partition_count = first;
+  return got >= 0;
+}
+
+/* Every partition of the folder FD, a file each; FD is closed. */
+static void add_files(int fd, struct ft_elsewhere_evidence *out)
+{
+  DIR *folder = fdopendir(fd);
+  const struct dirent *entry;
+
+  if (!folder) {
+    close(fd);
+    return;
+  }
+  while (out->partition_count < FT_ELSEWHERE_PARTITIONS && (entry = readdir(folder)))
+    if (entry->d_name[0] != '.' && ft_record_read(FT_RECORD_PARTITION, fd, entry->d_name,
+                                                  &out->partition[out->partition_count], NULL) == 0)
+      keep(out);
+  closedir(folder);
+}
+
 /* Every partition that there is, in order of names behind those that are there. */
 static void add_all(int state_fd, struct ft_elsewhere_evidence *out)
 {
   int fd = openat(state_fd, FT_LAYOUT_PARTITIONS, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR *folder = fd < 0 ? NULL : fdopendir(fd);
   size_t first = out->partition_count;
-  const struct dirent *entry;
 
-  if (!folder) {
-    if (fd >= 0)
-      close(fd);
+  if (fd < 0)
     return;
-  }
-  while (out->partition_count < FT_ELSEWHERE_PARTITIONS && (entry = readdir(folder))) {
-    ft_partition *one = &out->partition[out->partition_count];
-
-    if (entry->d_name[0] != '.' &&
-        ft_record_read(FT_RECORD_PARTITION, fd, entry->d_name, one, NULL) == 0 && !one->hidden &&
-        find_partition(out, ft_text_from(one->name)) == out->partition_count)
-      out->partition_count++;
-  }
-  closedir(folder);
+  if (add_list(fd, out))
+    close(fd);
+  else
+    add_files(fd, out);
   qsort(out->partition + first, out->partition_count - first, sizeof *out->partition, by_name);
 }
 

@@ -72,8 +72,8 @@ void ft_elsewhere_take(const ft_network *network, struct ft_elsewhere_asked *ask
     asked->gpus.value[option] = network->value;
 }
 
-/* How many tasks it has at least. */
-static double tasks_of(const ft_request *r)
+/* At least. */
+static double tasks_of_job(const ft_request *r)
 {
   double nodes = r->nodes ? r->nodes : 1;
 
@@ -84,7 +84,7 @@ static double tasks_of(const ft_request *r)
 
 double ft_elsewhere_cpus_of(const ft_request *r)
 {
-  return tasks_of(r) * (r->cpus_per_task ? r->cpus_per_task : 1);
+  return tasks_of_job(r) * (r->cpus_per_task ? r->cpus_per_task : 1);
 }
 
 double ft_elsewhere_cpus_on_one(const ft_request *r)
@@ -99,9 +99,9 @@ double ft_elsewhere_nodes_of(const ft_request *r, double cpus)
   double fit = floor(cpus / per_task);
 
   if (r->tasks_per_node)
-    nodes = fmax(nodes, ceil(tasks_of(r) / r->tasks_per_node));
+    nodes = fmax(nodes, ceil(tasks_of_job(r) / r->tasks_per_node));
   if (fit >= 1)
-    nodes = fmax(nodes, ceil(tasks_of(r) / fit));
+    nodes = fmax(nodes, ceil(tasks_of_job(r) / fit));
   return nodes;
 }
 
@@ -181,6 +181,12 @@ struct ft_row_nodes ft_elsewhere_nodes(const struct ft_elsewhere_question *q, co
 
 /* ---- what speaks against them ---- */
 
+/* Whether a node of KIND has what the job names, whatever its platform. */
+static bool will_do(const struct ft_elsewhere_question *q, const ft_node_kind *kind)
+{
+  return ft_constraint_allows(q->submission->request.constraint, kind) && able(q, kind);
+}
+
 /* What of the partition's nodes together is too little for the job, whatever their platforms. */
 static const char *too_few(const struct ft_elsewhere_question *q, const ft_partition *p)
 {
@@ -189,7 +195,7 @@ static const char *too_few(const struct ft_elsewhere_question *q, const ft_parti
   bool known = true;
 
   for (size_t i = 0; i < p->nodes_count; i++)
-    if (ft_constraint_allows(r->constraint, &p->nodes[i]) && able(q, &p->nodes[i])) {
+    if (will_do(q, &p->nodes[i])) {
       nodes += p->nodes[i].count;
       cpus += (double)p->nodes[i].count * cpus_of_node(p, &p->nodes[i]);
       known &= p->nodes[i].cpus > 0;
@@ -209,7 +215,7 @@ const char *ft_elsewhere_doubt(const struct ft_elsewhere_question *q, size_t par
   if (access->may == FT_MAY_UNKNOWN && access->why)
     return access->why;
   for (size_t i = 0; i < p->nodes_count; i++)
-    if (ft_constraint_allows(r->constraint, &p->nodes[i]) && able(q, &p->nodes[i]))
+    if (will_do(q, &p->nodes[i]))
       nodes += p->nodes[i].count;
   return excluded && excluded + (r->nodes ? r->nodes : 1) > nodes
              ? "perhaps without a node but those of --exclude"
@@ -237,7 +243,7 @@ const char *ft_elsewhere_obstacle(const struct ft_elsewhere_question *q, const f
     return by < FT_GPUS_OPTIONS && by != FT_GPUS_GRES ? "no node has the GPUs it asks for"
                                                       : "no node has what --gres asks for";
   if (whole && n->most_cpus &&
-      !ft_gpus_suffice(&q->asked.gpus, r->nodes ? r->nodes : 1, (uint64_t)tasks_of(r), p,
+      !ft_gpus_suffice(&q->asked.gpus, r->nodes ? r->nodes : 1, (uint64_t)tasks_of_job(r), p,
                        r->constraint))
     return "it has not the GPUs it asks for";
   if (few)

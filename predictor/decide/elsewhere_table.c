@@ -10,14 +10,18 @@
 
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
+#include "predictor/core/utf8.h"
 #include "predictor/decide/elsewhere_nodes.h"
 
-enum { COLUMNS = 8, CELL = 64, NAME = 24, LINE = COLUMNS * (CELL + 2) };
+/* LINE: of names in UTF-8 fewer bytes are shown than there are */
+enum { COLUMNS = 8, CELL = 64, NAME = 24, LINE = COLUMNS * 2 * CELL };
 
 enum column { PARTITION, PLATFORM, SPEED, SECONDS, RUNS, PRICE, MEMORY, FREE };
 
 static const char *const titles[COLUMNS] = { "partition", "platform", "speed",  "run time",
                                              "runs",      "price",    "memory", "free" };
+
+typedef char cells[COLUMNS][CELL];
 
 /* "2.17", "21.7", "217": three significant digits; "0.0012" of what is less than a hundredth. */
 static void show_number(double value, char *out, size_t size)
@@ -109,51 +113,117 @@ static const char *objection(const struct ft_elsewhere_question *q,
   return ft_elsewhere_doubt(q, row->partition);
 }
 
-static void fill(const struct ft_elsewhere_question *q, const struct ft_elsewhere_row *row,
-                 char cell[COLUMNS][CELL])
+/* Whether A and B show the same in COLUMN. */
+static bool alike(const struct ft_elsewhere_question *q, const struct ft_elsewhere_row *a,
+                  const struct ft_elsewhere_row *b, enum column column)
 {
-  const char *against = objection(q, row);
+  const ft_partition *p = q->evidence->partition;
 
-  for (int i = 0; i < COLUMNS; i++)
-    (void)ft_string_copy("?", cell[i], CELL);
-  (void)ft_string_copy(q->evidence->partition[row->partition].name, cell[PARTITION], CELL);
-  /* a fingerprint is longer than the rest of the table */
-  if (row->platform[0])
-    (void)ft_string_copy(row->platform, cell[PLATFORM], NAME);
-  if (row->compared)
-    show_speed(row, cell[SPEED], CELL);
-  if (row->place) {
-    show_seconds(&row->place->seconds, cell[SECONDS], CELL);
-    (void)snprintf(cell[RUNS], CELL, "%u", row->place->runs);
+  switch (column) {
+  case SPEED:
+  case SECONDS:
+  case RUNS:
+    return a->place == b->place && a->compared == b->compared;
+  case PRICE:
+    return a->price == b->price;
+  case MEMORY:
+    return a->memory_bytes == b->memory_bytes && a->memory == b->memory;
+  case FREE:
+    return a->free == b->free && a->free_known == b->free_known &&
+           round(p[a->partition].updated - q->now) == round(p[b->partition].updated - q->now) &&
+           objection(q, a) == objection(q, b);
+  case PARTITION:
+  case PLATFORM:
+    break;
   }
-  if (row->price >= 0)
-    (void)ft_elsewhere_show_price(q, row->price, cell[PRICE], CELL);
-  if (row->memory_bytes)
-    show_memory(row, cell[MEMORY], CELL);
-  show_free(q, row, cell[FREE], CELL);
-  if (against)
-    (void)snprintf(cell[FREE] + strlen(cell[FREE]), CELL - strlen(cell[FREE]), "; %s", against);
+  return false;
 }
 
-/* Columns of bytes: the continuation bytes of a name in UTF-8 take no room. */
-static int shown(const char *text)
+static void fill_cell(const struct ft_elsewhere_question *q, const struct ft_elsewhere_row *row,
+                      enum column column, char *cell)
 {
-  int width = 0;
+  const char *against;
 
-  for (; *text; text++)
-    width += ((unsigned char)*text & 0xc0) != 0x80;
-  return width;
+  (void)ft_string_copy("?", cell, CELL);
+  switch (column) {
+  case PARTITION:
+    (void)ft_string_copy(q->evidence->partition[row->partition].name, cell, CELL);
+    break;
+  case PLATFORM: /* a fingerprint is longer than the rest of the table */
+    if (row->platform[0])
+      (void)ft_string_copy(row->platform, cell, NAME);
+    break;
+  case SPEED:
+    if (row->compared)
+      show_speed(row, cell, CELL);
+    break;
+  case SECONDS:
+    if (row->place)
+      show_seconds(&row->place->seconds, cell, CELL);
+    break;
+  case RUNS:
+    if (row->place)
+      (void)snprintf(cell, CELL, "%u", row->place->runs);
+    break;
+  case PRICE:
+    if (row->price >= 0)
+      (void)ft_elsewhere_show_price(q, row->price, cell, CELL);
+    break;
+  case MEMORY:
+    if (row->memory_bytes)
+      show_memory(row, cell, CELL);
+    break;
+  case FREE:
+    show_free(q, row, cell, CELL);
+    against = objection(q, row);
+    if (against)
+      (void)snprintf(cell + strlen(cell), CELL - strlen(cell), "; %s", against);
+  }
 }
 
-static void print_line(char cell[COLUMNS][CELL], const int *width,
-                       void (*say)(const char *line, void *data), void *data)
+/*
+ * All rows as text. Most partitions show what one before them does: the last on the same platform,
+ * or the last of all; what is made of numbers is then copied.
+ */
+static void fill(const struct ft_elsewhere_question *q, const struct ft_elsewhere *e, cells *cell)
 {
-  char line[LINE];
-  size_t used = 0;
+  for (size_t r = 0; r < e->count; r++) {
+    const struct ft_elsewhere_row *row = &e->row[r];
+    size_t before[2] = { r, r ? r - 1 : 0 };
 
-  for (int i = 0; i < COLUMNS; i++)
-    used += (size_t)snprintf(line + used, sizeof line - used, "%s%*s", cell[i],
-                             i + 1 < COLUMNS ? width[i] + 2 - shown(cell[i]) : 0, "");
+    while (before[0] && e->row[before[0] - 1].place != row->place)
+      before[0]--;
+    before[0] -= before[0] > 0;
+    for (int c = 0; c < COLUMNS; c++) {
+      const char *same = NULL;
+
+      for (int k = 0; k < 2 && r && !same; k++)
+        if (alike(q, row, &e->row[before[k]], (enum column)c))
+          same = cell[before[k]][c];
+      if (same)
+        memcpy(cell[r][c], same, CELL);
+      else
+        fill_cell(q, row, (enum column)c, cell[r][c]);
+    }
+  }
+}
+
+static void print_line(cells cell, const int *width, void (*say)(const char *line, void *data),
+                       void *data)
+{
+  char line[LINE], *at = line;
+
+  for (int i = 0; i < COLUMNS; i++) {
+    size_t bytes = strlen(cell[i]), blank = (size_t)width[i] + 2 - ft_utf8_length(cell[i]);
+
+    memcpy(at, cell[i], bytes);
+    at += bytes;
+    if (i + 1 < COLUMNS) {
+      memset(at, ' ', blank);
+      at += blank;
+    }
+  }
+  *at = '\0';
   say(line, data);
 }
 
@@ -236,28 +306,24 @@ static void say_best(const struct ft_elsewhere_question *q, const struct ft_else
 void ft_elsewhere_table(const struct ft_elsewhere_question *q, const struct ft_elsewhere *e,
                         void (*say)(const char *line, void *data), void *data)
 {
-  char cell[COLUMNS][CELL];
+  cells cell[FT_ELSEWHERE_ROWS], title;
   int width[COLUMNS];
 
   if (!e->count) {
     say_line(say, data, "no partition is known: does foretelld run?");
     return;
   }
-  for (int i = 0; i < COLUMNS; i++)
-    width[i] = shown(titles[i]);
-  for (size_t r = 0; r < e->count; r++) {
-    fill(q, &e->row[r], cell);
-    for (int i = 0; i < COLUMNS; i++)
-      if (shown(cell[i]) > width[i])
-        width[i] = shown(cell[i]);
+  fill(q, e, cell);
+  for (int i = 0; i < COLUMNS; i++) {
+    (void)ft_string_copy(titles[i], title[i], CELL);
+    width[i] = (int)ft_utf8_length(titles[i]);
+    for (size_t r = 0; r < e->count; r++)
+      if ((int)ft_utf8_length(cell[r][i]) > width[i])
+        width[i] = (int)ft_utf8_length(cell[r][i]);
   }
-  for (int i = 0; i < COLUMNS; i++)
-    (void)ft_string_copy(titles[i], cell[i], CELL);
-  print_line(cell, width, say, data);
-  for (size_t r = 0; r < e->count; r++) {
-    fill(q, &e->row[r], cell);
-    print_line(cell, width, say, data);
-  }
+  print_line(title, width, say, data);
+  for (size_t r = 0; r < e->count; r++)
+    print_line(cell[r], width, say, data);
   if (!say_absent(q, e, say, data))
     say_best(q, e, say, data);
 }

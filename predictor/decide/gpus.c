@@ -96,8 +96,8 @@ enum ft_gpus ft_gpus_find(const struct ft_gpus_asked *asked)
   return asked->value[FT_GPUS_GRES] ? FT_GPUS_GRES : FT_GPUS_OPTIONS;
 }
 
-/* Tasks on a node, as far as the request says. */
-static uint64_t tasks_of(const ft_request *r)
+/* As far as the request says. */
+static uint64_t tasks_on_node(const ft_request *r)
 {
   uint64_t nodes = r->nodes ? r->nodes : 1;
 
@@ -117,6 +117,6 @@ uint32_t ft_gpus_per_node(const struct ft_gpus_asked *asked, const ft_request *r
   if (which == FT_GPUS_JOB)
     count = (count + nodes - 1) / nodes;
   else if (which == FT_GPUS_TASK || which == FT_GPUS_TRES)
-    count *= tasks_of(request);
+    count *= tasks_on_node(request);
   return (uint32_t)(count > MOST ? MOST : count);
 }

@@ -31,9 +31,15 @@ static int segment(const double *x, double at)
 
 double ft_estimate_quantile(const struct ft_estimate *estimate, double probability)
 {
-  double score = ft_normal_quantile(probability), low, high;
-  int i = segment(scores, score);
+  double score, low, high;
+  int i = 0;
 
+  while (i < FT_ESTIMATE_LEVELS && ft_estimate_levels[i] != probability)
+    i++;
+  if (i < FT_ESTIMATE_LEVELS)
+    return estimate->quantile[i];
+  score = ft_normal_quantile(probability);
+  i = segment(scores, score);
   low = log(estimate->quantile[i]);
   high = log(estimate->quantile[i + 1]);
   return exp(low + (high - low) * (score - scores[i]) / (scores[i + 1] - scores[i]));

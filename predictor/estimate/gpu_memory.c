@@ -364,7 +364,7 @@ static void fill_estimate(struct ft_gpu_memory *memory, const struct ft_gpu *gpu
 static void fill_parts(struct ft_gpu_memory *memory, const struct ft_gpu_run *run,
                        const struct ft_schedule *schedule)
 {
-  memory->parameter_bytes = shared(run, 3, schedule->learnt_bytes);
+  memory->parameter_bytes = ft_plus(shared(run, 3, schedule->learnt_bytes), schedule->packed_bytes);
   memory->activation_bytes = schedule->peak_bytes - memory->parameter_bytes;
   if (!run->training)
     return;
@@ -396,8 +396,18 @@ static int fill_host(struct ft_gpu_memory *memory, const struct ft_gpu *gpu,
   return 0;
 }
 
-int ft_gpu_memory(struct ft_graph *graph, const struct ft_gpu *gpu, const struct ft_gpu_run *run,
-                  struct ft_gpu_memory *memory, struct ft_error *err)
+enum ft_precision ft_gpu_precision(const struct ft_graph *graph, const struct ft_gpu_run *run)
+{
+  if (run->training || run->precision_said)
+    return run->precision;
+  return graph->stored == FT_ELEMENT_BFLOAT16  ? FT_PRECISION_BF16
+         : graph->stored == FT_ELEMENT_FLOAT16 ? FT_PRECISION_FP16
+                                               : run->precision;
+}
+
+int ft_gpu_memory_pass(struct ft_graph *graph, const struct ft_gpu *gpu,
+                       const struct ft_gpu_run *run, struct ft_gpu_memory *memory,
+                       struct ft_error *err)
 {
   struct ft_schedule_options options = { .training = run->training,
                                          .saves = run->keeps_graph,
@@ -405,7 +415,7 @@ int ft_gpu_memory(struct ft_graph *graph, const struct ft_gpu *gpu, const struct
                                          .fused_attention = !run->plain_attention,
                                          .keep_gradients = run->accumulate > 1,
                                          .offload = run->offload,
-                                         .precision = run->precision,
+                                         .precision = ft_gpu_precision(graph, run),
                                          .gpus = run->gpus,
                                          .shard = run->shard,
                                          .views = run->views,
@@ -452,6 +462,29 @@ int ft_gpu_memory(struct ft_graph *graph, const struct ft_gpu *gpu, const struct
   memory->network_bytes = (double)caching.peak + other - (double)memory->context_bytes;
   ft_gpu_memory_cap(memory, gpu);
   fill_estimate(memory, gpu);
+  return 0;
+}
+
+int ft_gpu_memory(struct ft_graph *graph, const struct ft_gpu *gpu, const struct ft_gpu_run *run,
+                  struct ft_gpu_memory *memory, struct ft_error *err)
+{
+  struct ft_gpu_memory prompt;
+  struct ft_gpu_run last = *run;
+
+  if (run->sizes.generate && (run->training || !graph->generates))
+    return ft_error_set(err, "%s: new_tokens: expected %s", graph->file,
+                        graph->generates ? "mode=inference"
+                                         : "a Hugging Face network that makes words");
+  if (ft_gpu_memory_pass(graph, gpu, run, memory, err) < 0)
+    return -1;
+  if (run->sizes.generate < 2)
+    return 0;
+  prompt = *memory;
+  last.sizes.last = true;
+  if (ft_gpu_memory_pass(graph, gpu, &last, memory, err) < 0)
+    return -1;
+  if (prompt.bytes > memory->bytes)
+    *memory = prompt;
   return 0;
 }
 

@@ -50,13 +50,18 @@ struct ft_gpu_run {
   unsigned shard;       /* 1: optimiser state, 2: gradients too, 3: parameters too (ZeRO) */
   bool plain_attention; /* softmax is spelt out, not one kernel */
   const struct ft_gpu_constants *constants; /* NULL: those above */
-  bool out_of_place; /* no activation function takes its input's place (inplace=False) */
-  bool no_trials;    /* cuDNN picks by rule (torch.backends.cudnn.benchmark = False) */
-  bool keeps_graph;  /* inference without torch.no_grad(): what training keeps stays */
+  bool out_of_place;   /* no activation function takes its input's place (inplace=False) */
+  bool no_trials;      /* cuDNN picks by rule (torch.backends.cudnn.benchmark = False) */
+  bool precision_said; /* else inference takes the one that weights are stored in */
+  bool keeps_graph;    /* inference without torch.no_grad(): what training keeps stays */
 };
 
 /* As most scripts run: training, SGD with momentum, fp32; a batch of 1. */
 void ft_gpu_run_begin(struct ft_gpu_run *run);
+
+/* The precision that RUN of GRAPH has: RUN's own, or where it was not said, in inference, the one
+ * that the file says its weights have. */
+enum ft_precision ft_gpu_precision(const struct ft_graph *graph, const struct ft_gpu_run *run);
 
 const char *ft_precision_name(enum ft_precision precision);
 
@@ -85,6 +90,11 @@ struct ft_gpu_memory {
  */
 int ft_gpu_memory(struct ft_graph *graph, const struct ft_gpu *gpu, const struct ft_gpu_run *run,
                   struct ft_gpu_memory *memory, struct ft_error *err);
+
+/* The same of one pass alone where words are made: the one that RUN->sizes says. */
+int ft_gpu_memory_pass(struct ft_graph *graph, const struct ft_gpu *gpu,
+                       const struct ft_gpu_run *run, struct ft_gpu_memory *memory,
+                       struct ft_error *err);
 
 /*
  * Give MEMORY the quantiles around its middle: as wide as families that took no part lie, times

@@ -52,6 +52,12 @@ static int set_number(struct ft_gpu_run *run, struct ft_text name, struct ft_tex
     run->sizes.batch = (int64_t)n;
     return 1;
   }
+  if (ft_text_equals(name, "new_tokens")) {
+    if (number(value, 0, FT_GRAPH_DIMENSION / 1024, &n) < 0)
+      return -1;
+    run->sizes.generate = (int64_t)n;
+    return 1;
+  }
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
     if (ft_text_equals(name, numbers[i].name)) {
       if (number(value, 0, 65536, &n) < 0)
@@ -70,6 +76,8 @@ int ft_gpu_params_set(struct ft_gpu_run *run, struct ft_text name, struct ft_tex
     return either(value, "training", "inference", &run->training);
   if (ft_text_equals(name, "attention"))
     return either(value, "plain", "fused", &run->plain_attention);
+  if (ft_text_equals(name, "cache"))
+    return either(value, "static", "dynamic", &run->sizes.static_cache);
   if (ft_text_equals(name, "inplace"))
     return either(value, "off", "on", &run->out_of_place);
   if (ft_text_equals(name, "benchmark"))
@@ -92,6 +100,7 @@ int ft_gpu_params_set(struct ft_gpu_run *run, struct ft_text name, struct ft_tex
     which = listed(value, precision, FT_PRECISIONS);
     if (which >= 0)
       run->precision = (enum ft_precision)which;
+    run->precision_said = true;
     return which >= 0 ? 1 : -1;
   }
   return set_number(run, name, value);

@@ -47,12 +47,11 @@ static const struct speed *speed_of(const struct ft_gpu *gpu)
 }
 
 /* PyTorch lets cuDNN's convolutions, and no other product, use TF32 unless told otherwise. */
-static double rate(const struct speed *s, const struct ft_gpu_run *run,
-                   const struct ft_operator *op)
+static double rate(const struct speed *s, enum ft_precision precision, const struct ft_operator *op)
 {
-  if (run->precision >= FT_PRECISION_AMP)
+  if (precision >= FT_PRECISION_AMP)
     return s->half;
-  if (run->precision == FT_PRECISION_TF32 ||
+  if (precision == FT_PRECISION_TF32 ||
       (op->kind && (op->kind->work == FT_WORK_CONV || op->kind->work == FT_WORK_TRANSPOSED)))
     return s->tf32;
   return s->fp32;
@@ -79,7 +78,8 @@ double ft_gpu_step_seconds(struct ft_graph *graph, const struct ft_gpu_part *par
   const struct speed *s = speed_of(part->gpu);
   const double compute = 1e12 * (part->compute > 0 ? part->compute : 1);
   const double memory = 1e9 * s->memory * (part->memory > 0 ? part->memory : 1);
-  const double width = run->precision >= FT_PRECISION_AMP ? 2 : 4;
+  const enum ft_precision precision = ft_gpu_precision(graph, run);
+  const double width = precision >= FT_PRECISION_AMP ? 2 : 4;
   double forward = 0, backward = 0, exchange = 0;
   struct ft_analysis analysis;
   double samples;
@@ -91,7 +91,7 @@ double ft_gpu_step_seconds(struct ft_graph *graph, const struct ft_gpu_part *par
     const struct ft_layer *layer = &analysis.cost.layers[i];
     double macs = layer->macs > 0 ? samples * (double)layer->macs : 0;
 
-    forward += fmax(2 * macs / (compute * rate(s, run, layer->op)),
+    forward += fmax(2 * macs / (compute * rate(s, precision, layer->op)),
                     width * moved(graph, layer, samples) / memory);
   }
   if (run->training)

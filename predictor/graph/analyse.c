@@ -52,10 +52,11 @@ static bool has_one_sample(const struct ft_graph *graph)
 int ft_graph_analyse(struct ft_graph *graph, const struct ft_graph_sizes *sizes,
                      struct ft_analysis *analysis, struct ft_error *err)
 {
-  struct ft_graph_sizes one = { .batch = 1, .input = sizes->input };
+  struct ft_graph_sizes one = *sizes;
   struct ft_error second;
   bool inferred = ft_graph_infer(graph, sizes, err) == 0;
 
+  one.batch = 1;
   if (!inferred && (sizes->batch <= 1 || sizes->batch > FT_GRAPH_DIMENSION))
     return -1;
   analysis->scaled = !inferred || (sizes->batch > 1 && has_one_sample(graph));

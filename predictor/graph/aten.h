@@ -53,6 +53,9 @@ struct ft_field {
   struct ft_operand value;
 };
 
+/* The field that holds an object's state where that is no dictionary of its fields. */
+#define FT_OBJECT_STATE "(state)"
+
 struct ft_object {
   const char *type; /* its class */
   const char *path; /* where it was found: "layer1.0" */
@@ -252,6 +255,12 @@ FT_ATEN(diff);
 FT_ATEN(grouped);
 FT_ATEN(histogram);
 FT_ATEN(stft);
+FT_ATEN(prepack);
+FT_ATEN(quantized);
+FT_ATEN(quantize);
+FT_ATEN(dequantize);
+FT_ATEN(fake_quantize);
+FT_ATEN(quantized_recurrent);
 #undef FT_ATEN
 
 #endif

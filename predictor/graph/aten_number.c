@@ -264,18 +264,26 @@ static int times(struct ft_call *c, const struct ft_operand *a, int64_t n)
   return give(c, all);
 }
 
+/* A bound of a slice of N elements, as Python settles it: within LEAST and MOST. */
+static int64_t settle(int64_t at, int64_t n, int64_t least, int64_t most)
+{
+  at = at < 0 ? at + n : at;
+  return at < least ? least : at > most ? most : at;
+}
+
 static int part(struct ft_call *c, const struct ft_operand *a)
 {
   struct ft_operand some = ft_value_list(c->l, a->type, NULL, 0);
-  int64_t n = (int64_t)a->list->count, start = ft_arg_int(c, 1, NULL, 0);
-  int64_t end = ft_arg_int(c, 2, NULL, n), step = ft_arg_int(c, 3, NULL, 1);
+  int64_t n = (int64_t)a->list->count, step = ft_arg_int(c, 3, NULL, 1), back = step < 0;
+  int64_t start = ft_arg_int(c, 1, NULL, back ? n - 1 : 0);
+  int64_t end = ft_arg_int(c, 2, NULL, back ? -n - 1 : n);
 
-  if (step < 1 || start == INT64_MIN || end == INT64_MIN)
+  if (step == 0 || step == INT64_MIN || start == INT64_MIN || end == INT64_MIN)
     return give(c, ft_value_some(FT_VALUE_OPAQUE));
-  start = start < 0 ? start + n : start;
-  end = end < 0 ? end + n : end > n ? n : end;
-  step = step > n ? n + 1 : step;
-  for (int64_t i = start < 0 ? 0 : start; some.type == a->type && i < end; i += step)
+  start = settle(start, n, back ? -1 : 0, n - back);
+  end = settle(end, n, back ? -1 : 0, n - back);
+  step = step > n ? n + 1 : step < -n ? -n - 1 : step;
+  for (int64_t i = start; some.type == a->type && (back ? i > end : i < end); i += step)
     if (ft_value_append(c->l, some.list, a->list->items[i]) < 0)
       return -1;
   return give(c, some);

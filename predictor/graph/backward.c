@@ -38,6 +38,7 @@ static const struct rule rules[] = {
   { "Equal", { FT_SAVES_NOTHING, FT_GRADIENT_STOPS, false } },
   { "Exp", { FT_SAVES_RESULT, FT_GRADIENT_NEW, false } },
   { "Expand", { FT_SAVES_NOTHING, FT_GRADIENT_PASSES, false } },
+  { "FakeQuantize", { FT_SAVES_MASK, FT_GRADIENT_NEW, false } },
   { "Flatten", { FT_SAVES_NOTHING, FT_GRADIENT_PASSES, false } },
   { "Floor", { FT_SAVES_NOTHING, FT_GRADIENT_STOPS, false } },
   { "GRU", { FT_SAVES_FIRST | FT_SAVES_RESULT | FT_SAVES_GATES, FT_GRADIENT_NEW, false } },

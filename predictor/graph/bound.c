@@ -78,6 +78,19 @@ static int64_t sum_of_inputs(const struct ft_graph *graph, const struct ft_opera
   return sum;
 }
 
+/* Whether OP, which is not known, holds a network or a program of its own: nothing bounds that. */
+static bool is_whole_network(const struct ft_operator *op)
+{
+  static const char *const types[] = { "EPContext",     "EagerPyFunc",   "PyFunc",
+                                       "TRTEngineOp",   "XlaCallModule", "XlaLaunch",
+                                       "execute_engine" };
+
+  for (size_t i = 0; !op->kind && i < sizeof types / sizeof *types; i++)
+    if (strcmp(op->type, types[i]) == 0)
+      return true;
+  return false;
+}
+
 int64_t ft_bound_result(const struct ft_graph *graph, const struct ft_operator *op,
                         const int64_t *most)
 {
@@ -85,7 +98,7 @@ int64_t ft_bound_result(const struct ft_graph *graph, const struct ft_operator *
       op->input_count && op->inputs[0] ? &graph->tensors[op->inputs[0]] : NULL;
   int64_t largest = ft_bound_inputs(graph, op, most);
 
-  if (enlarges(op))
+  if (enlarges(op) || is_whole_network(op))
     return -1;
   if (op->kind && strcmp(op->type, "Concat") == 0)
     return sum_of_inputs(graph, op, most);
@@ -105,6 +118,8 @@ int64_t ft_bound_products(const struct ft_graph *graph, const struct ft_operator
 {
   int64_t products = 1;
 
+  if (is_whole_network(op))
+    return -1;
   for (uint32_t i = 1; i < op->input_count; i++) {
     const struct ft_tensor *w = &graph->tensors[op->inputs[i]];
     int64_t each = at_most(graph, op->inputs[i], most);

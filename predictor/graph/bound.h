@@ -3,7 +3,8 @@
  * How large at most what is whose size cannot be told. A result is held to be no larger than the
  * largest of its operator's inputs, weights included, and than what a product of its first input
  * with one of its weights gives where their sides fit; that of a Concat is as large as all it
- * takes, and what enlarges by values that are not known (Expand, Pad, Resize) has no bound. An
+ * takes, and what enlarges by values that are not known (Expand, Pad, Resize) has no bound, nor has
+ * what holds a compiled network itself (TensorFlow's XlaCallModule, which JAX exports). An
  * input that is not known itself counts by its own bound, so that one unknown operator does not
  * leave open all that comes after it.
  */

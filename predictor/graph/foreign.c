@@ -7,6 +7,9 @@
 #include "predictor/graph/foreign.h"
 
 #define EXPORT "torch.export.save, torch.jit.save or torch.onnx.export"
+#define UNPACKED "what is in it, unpacked"
+#define STABLEHLO                                                                                  \
+  "what an exporter to ONNX, or Keras with model.export(FOLDER), writes of the network"
 #define KERAS "what model.export(FOLDER) or tf.saved_model.save writes"
 
 /* What stands at byte AT. */
@@ -20,8 +23,16 @@ static const struct {
   { 4, 4, "TFL3", "a TensorFlow Lite model", "the saved model that it was made of" },
   { 4, 4, "ORTM", "a model in ONNX Runtime's own form", "the ONNX file that it was made of" },
   { 4, 4, "ET12", "an ExecuTorch program", "what torch.export.save writes of the network" },
-  { 0, 4, "ML\xefR", "MLIR bytecode (StableHLO)",
-    "what jax2tf with tf.saved_model.save, or an ONNX exporter writes" },
+  { 0, 4, "ML\xefR", "MLIR bytecode (StableHLO)", STABLEHLO },
+  { 0, 8, "module @", "MLIR (StableHLO) as text", STABLEHLO },
+  { 0, 4, "#loc", "MLIR (StableHLO) as text", STABLEHLO },
+  { 0, 9, "HloModule", "HLO as text", STABLEHLO },
+  { 0, 2, "\x1f\x8b", "a file compressed by gzip", UNPACKED },
+  { 0, 3, "BZh", "a file compressed by bzip2", UNPACKED },
+  { 0, 6, "\xfd\x37zXZ", "a file compressed by xz", UNPACKED },
+  { 0, 4, "\x28\xb5\x2f\xfd", "a file compressed by zstd", UNPACKED },
+  { 0, 4, "\x04\x22\x4d\x18", "a file compressed by lz4", UNPACKED },
+  { 257, 5, "ustar", "a tar archive", UNPACKED },
   { 0, 4, "ftrt", "a TensorRT engine", "the ONNX file that it was made of" },
   { 0, 4,
     "\x7f"
@@ -63,6 +74,26 @@ static bool is_paddle(const char *head, size_t length)
          head[22] == 0x10;
 }
 
+/* What jax.export serialises begins with tables of its own; the module within says its version. */
+static bool is_jax(const char *head, size_t length)
+{
+  static const char version[] = "StableHLO_v";
+
+  return length > 4 && memcmp(head + 1, "\0\0\0", 3) == 0 &&
+         memmem(head, length, version, sizeof version - 1);
+}
+
+/* A file of a model, in a folder that was packed. */
+static bool is_model(const char *name)
+{
+  static const char *const ends[] = { ".onnx", ".pb", ".pdmodel", ".pt", ".pt2", "/config.json" };
+
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+    if (ft_archive_ends(name, ends[i]))
+      return true;
+  return strcmp(name, "config.json") == 0;
+}
+
 int ft_foreign_head(const char *file, const char *head, size_t length, uint64_t size,
                     struct ft_error *err)
 {
@@ -79,6 +110,8 @@ int ft_foreign_head(const char *file, const char *head, size_t length, uint64_t 
         "%s: byte 0: found %s of weights alone (safetensors), no network that can be "
         "read: give the config.json beside them, or what %s writes",
         file, ft_units_show_bytes(weights, shown, sizeof shown), EXPORT);
+  if (is_jax(head, length))
+    return is_foreign(file, "what jax.export serialises (StableHLO)", STABLEHLO, err);
   if (is_paddle(head, length))
     return is_foreign(file, "PaddlePaddle's parameters", "the .json or .pdmodel beside them", err);
   return 0;
@@ -106,6 +139,9 @@ int ft_foreign_archive(const struct ft_archive *archive, struct ft_error *err)
       bytes =
           bytes + ft_archive_size(archive, i) < bytes ? bytes : bytes + ft_archive_size(archive, i);
   }
+  for (uint64_t i = 0; !code && !pickle && i < archive->count; i++)
+    if (is_model(ft_archive_name(archive, i)))
+      return is_foreign(archive->file, "a zip archive", UNPACKED, err);
   if (code || !pickle)
     return 0;
   return ft_error_set(err,

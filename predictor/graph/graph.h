@@ -37,6 +37,8 @@ enum ft_element {
   FT_ELEMENT_INT32 = 6,
   FT_ELEMENT_INT64 = 7,
   FT_ELEMENT_BOOL = 9,
+  FT_ELEMENT_FLOAT16 = 10,
+  FT_ELEMENT_BFLOAT16 = 16,
   FT_ELEMENT_LAST = 26
 };
 
@@ -134,6 +136,8 @@ struct ft_graph {
   uint32_t held_count;
   uint32_t chances;        /* of words: the result that training's loss is computed of; 0: none */
   bool chances_wide;       /* these are cast to 32 bits for it */
+  bool generates;          /* it can make words one by one */
+  uint8_t stored;          /* enum ft_element that the file says its weights have; 0: not said */
   bool guessed;            /* put together by common fields: of no family that is known */
   struct ft_arena arena;   /* what was read */
   struct ft_arena results; /* what was inferred */
@@ -159,6 +163,11 @@ void ft_graph_free(struct ft_graph *graph);
 struct ft_graph_sizes {
   int64_t batch;     /* where a dimension called batch or N, else the first, is open; 1 or more */
   const char *input; /* NULL, or "CxHxW", "name=CxHxW,dimension=N,..." without the batch */
+  /* words that a network of words makes behind those that are fed (ft_graph.generates), 0: none;
+   * the pass that makes the last of them, else that of the prompt */
+  int64_t generate;
+  bool last;
+  bool static_cache; /* room for all words is there from the first on */
 };
 
 /*

@@ -441,12 +441,14 @@ static int describe(struct ft_hf_config *c, struct ft_hf *m)
     common(c, m);
   if (!c->failed)
     family(c, m);
-  if (!c->failed && !m->vision)
+  if (!c->failed && !m->vision) {
     ft_hf_training(c, m);
+    ft_hf_windows(c, m);
+  }
   m->with_head = with_head(c->root);
   if (m->with_head)
     m->pooler = false;
-  if (c->failed)
+  if (c->failed || ft_hf_quantized(c, m) < 0)
     return -1;
   if (!m->hidden || !m->heads || !m->kv_heads || !m->head || !m->vocab || m->heads % m->kv_heads ||
       m->layers > 10000 || m->decoder_layers > 10000 || m->heads > 1 << 16)
@@ -466,13 +468,32 @@ static int keep_texts(struct ft_build *build, struct ft_hf *m)
   return m->type && m->activation ? 0 : -1;
 }
 
+/* What its weights are in; 0 where it does not say. */
+static uint8_t stored(const json_t *root)
+{
+  static const struct {
+    const char *name;
+    uint8_t element;
+  } names[] = { { "float32", FT_ELEMENT_FLOAT },
+                { "float16", FT_ELEMENT_FLOAT16 },
+                { "bfloat16", FT_ELEMENT_BFLOAT16 } };
+  const char *said = json_string_value(json_object_get(root, "dtype"));
+
+  if (!said)
+    said = json_string_value(json_object_get(root, "torch_dtype"));
+  for (size_t i = 0; said && i < sizeof names / sizeof *names; i++)
+    if (strcmp(names[i].name, said) == 0)
+      return names[i].element;
+  return FT_ELEMENT_UNKNOWN;
+}
+
 int ft_hf_read(struct ft_build *build, int fd)
 {
   struct ft_graph *g = build->graph;
   struct ft_hf *m = ft_build_take(build, sizeof *m);
-  struct ft_hf_config c = { .file = g->file,
-                            .err = build->err,
-                            .more = ft_build_take(build, sizeof *m) };
+  struct ft_hf_config c = {
+    .file = g->file, .err = build->err, .build = build, .more = ft_build_take(build, sizeof *m)
+  };
   int status = -1;
   json_t *root;
 
@@ -489,6 +510,8 @@ int ft_hf_read(struct ft_build *build, int fd)
   g->producer = "transformers";
   g->program = m;
   g->guessed = m->guessed;
+  g->generates = m->causal || m->decoder_layers;
+  g->stored = stored(root);
   g->expand = ft_hf_run;
   status = 0;
 out:

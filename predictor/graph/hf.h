@@ -23,7 +23,23 @@ enum ft_hf_kind {
   FT_HF_MAMBA
 };
 
+enum { FT_HF_SLIDES = 1024 }; /* layers past these see all words */
+
 enum ft_hf_norm { FT_HF_LAYER, FT_HF_PLAIN /* without a shift */, FT_HF_ROOT, FT_HF_BARE };
+
+/* Matrices kept in a few bits (hf_quantized.c). */
+struct ft_hf_quantized {
+  uint8_t bits;        /* 0: none are */
+  uint8_t scale_bits;  /* of the number that shares of a matrix have in common: */
+  int64_t group, tile; /* so many features of a row, or so many rows and columns; 0: a row */
+  bool whole;          /* the whole matrix */
+  bool zeros;          /* and each of these shares has a zero of BITS */
+  bool order;          /* each column has the number of its share, in 32 bits */
+  bool written_out;    /* a product first writes the matrix out */
+  bool experts, only_experts;
+  const char **left_out; /* modules that are not */
+  size_t left_out_count;
+};
 
 /* A network in numbers, whatever the family. */
 struct ft_hf {
@@ -52,17 +68,20 @@ struct ft_hf {
   bool plain_key; /* keys have no bias */
   bool relative_norm, bias_conv;
   bool guessed; /* of no known family: hf_guess.c */
+  struct ft_hf_quantized quantized;
   const char *activation;
   /* training (hf_training.c): what drops out, how attention and other operations are written */
   bool drop_embedding, drop_attention, drop_attended, drop_hidden, drop_inner;
   int upcast; /* 1: the softmax is in 32 bits; 2: queries and keys too */
   bool plain_attention, softcap, loss_wide;
   bool fused_qkv,
-      fused_gate;     /* one matrix makes queries, keys and values; gate and what it gates */
-  bool caches;        /* keys and values are kept in copies */
-  bool wide_angles;   /* autocast turns in 32 bits, and leaves it so */
-  bool dense_queries; /* queries are copied behind each other */
-  int64_t rotated;    /* features of a head that positions turn; 0: all */
+      fused_gate; /* one matrix makes queries, keys and values; gate and what it gates */
+  bool caches;    /* keys and values are kept in copies */
+  int64_t reach;  /* words that layers of SLIDES see, a bit for each layer */
+  uint64_t slides[FT_HF_SLIDES / 64];
+  bool wide_angles;                          /* autocast turns in 32 bits, and leaves it so */
+  bool dense_queries;                        /* queries are copied behind each other */
+  int64_t rotated;                           /* features of a head that positions turn; 0: all */
   const char *spelt_norm, *spelt_activation; /* spelt.h; "": in one kernel */
 };
 

@@ -8,6 +8,7 @@
 #include "predictor/graph/hf.h"
 
 struct ft_hf_config {
+  struct ft_build *build;
   const json_t *root;
   const char *file;
   struct ft_error *err;
@@ -25,6 +26,12 @@ const char *ft_hf_text(const struct ft_hf_config *c, const char *key, const char
 
 /* What its code does in training (hf_training.c); M's type and activation are known. */
 void ft_hf_training(struct ft_hf_config *c, struct ft_hf *m);
+
+/* What its quantization_config says (hf_quantized.c). Returns 0 or -1. */
+int ft_hf_quantized(struct ft_hf_config *c, struct ft_hf *m);
+
+/* Which of M's layers see a part of the words alone (hf_generate.c). */
+void ft_hf_windows(struct ft_hf_config *c, struct ft_hf *m);
 
 /* Whether C has the fields that a network of no known family is read by (hf_guess.c); read it. */
 bool ft_hf_guessable(const struct ft_hf_config *c);

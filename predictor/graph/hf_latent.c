@@ -19,6 +19,22 @@ static uint32_t turned(struct ft_hf_run *r, uint32_t x, int64_t still, int64_t a
   return both[0] && both[1] ? ft_live_concat(&r->live, both, 2, 3) : 0;
 }
 
+/* X (batch, length, features) behind those of earlier words. */
+static uint32_t kept(struct ft_hf_run *r, uint32_t x)
+{
+  int64_t dims[3];
+
+  if (!x)
+    return 0;
+  dims[2] = ft_live_of(&r->live, x)->dims[2];
+  x = ft_hf_cached(r, ft_hf_heads(r, x, 1, dims[2]), true);
+  if (!x)
+    return 0;
+  dims[0] = ft_live_of(&r->live, x)->dims[0];
+  dims[1] = ft_live_of(&r->live, x)->dims[2];
+  return ft_live_reshape(&r->live, x, dims, 3);
+}
+
 uint32_t ft_hf_latent(struct ft_hf_run *r, uint32_t x)
 {
   const struct ft_hf *m = r->m;
@@ -35,12 +51,15 @@ uint32_t ft_hf_latent(struct ft_hf_run *r, uint32_t x)
   q = turned(r, q, still, m->head);
   down = ft_hf_connect(r, x, "kv_a", m->kv_rank + m->turned, m->bias_qkv);
   kv = ft_hf_normalise(r, part(r, down, 2, 0, m->kv_rank), "kv_norm");
-  kv = ft_hf_connect(r, kv, "kv_b", m->heads * (still + m->value), false);
-  kv = kv ? ft_hf_heads(r, kv, m->heads, still + m->value) : 0;
-  key[0] = part(r, kv, 3, 0, still);
   key[1] = part(r, down, 2, m->kv_rank, m->kv_rank + m->turned);
   key[1] = key[1] ? ft_hf_heads(r, key[1], 1, m->turned) : 0;
   key[1] = key[1] ? ft_live_unary(&r->live, "RotaryEmbedding", key[1]) : 0;
+  /* what is kept for later words is not spread over the heads yet */
+  kv = kept(r, kv);
+  key[1] = ft_hf_cached(r, key[1], true);
+  kv = ft_hf_connect(r, kv, "kv_b", m->heads * (still + m->value), false);
+  kv = kv ? ft_hf_heads(r, kv, m->heads, still + m->value) : 0;
+  key[0] = part(r, kv, 3, 0, still);
   if (!q || !key[0] || !key[1])
     return 0;
   for (int i = 0; i < 4; i++)

@@ -82,18 +82,24 @@ uint32_t ft_hf_mamba(struct ft_hf_run *r)
 {
   const struct ft_hf *m = r->m;
   uint32_t ids = ft_hf_ids(r, "input_ids"), table = 0, x, y, gate;
+  int64_t batch;
 
   if (!ids || ft_infer_inputs(r->live.in) < 0)
     return 0;
+  ids = ft_hf_fed_words(r, ids);
   r->where = "embeddings.";
   x = ft_hf_words(r, ids, &table);
   for (int64_t i = 0; x && i < m->layers; i++) {
     r->where = ft_live_format(&r->live, "layer.%lld.", (long long)i);
+    batch = ft_live_of(&r->live, x)->dims[0];
+    if (ft_hf_state(r, false, batch, m->inner, m->window) < 0 ||
+        ft_hf_state(r, true, batch, m->inner, m->state) < 0)
+      return 0;
     y = ft_hf_connect(r, ft_hf_normalise(r, x, "norm"), "in_proj", 2 * m->inner, m->bias_inner);
     gate = ft_hf_activate(r, part(r, y, m->inner, 2 * m->inner));
     y = ft_hf_both(r, "Mul", scan(r, remember(r, part(r, y, 0, m->inner))), gate);
     x = ft_hf_both(r, "Add", x, ft_hf_connect(r, y, "out_proj", m->hidden, m->bias_inner));
   }
   r->where = "";
-  return ft_hf_language_head(r, ft_hf_normalise(r, x, "final_norm"), table);
+  return ft_hf_language_head(r, ft_hf_last_word(r, ft_hf_normalise(r, x, "final_norm")), table);
 }

@@ -7,8 +7,8 @@
 
 #include "predictor/graph/hf_run.h"
 
-uint32_t ft_hf_weight(struct ft_hf_run *r, const char *name, int64_t rows, int64_t columns,
-                      int64_t depth)
+uint32_t ft_hf_weight_in(struct ft_hf_run *r, unsigned element, const char *name, int64_t rows,
+                         int64_t columns, int64_t depth)
 {
   const char *whole = ft_live_format(&r->live, "%s%s", r->where, name);
   struct ft_weight *w = ft_names_get(&r->weights, whole);
@@ -29,13 +29,19 @@ uint32_t ft_hf_weight(struct ft_hf_run *r, const char *name, int64_t rows, int64
   if (columns)
     w->declared.dims[rank++] = columns;
   w->declared.rank = rank;
-  w->declared.element = FT_ELEMENT_FLOAT;
+  w->declared.element = (uint8_t)element;
   w->declared.elements = ft_times(ft_times(rows, columns ? columns : 1), depth ? depth : 1);
   if (w->declared.elements > FT_GRAPH_ELEMENTS) {
     (void)ft_live_fail(&r->live, "%s: more than 2^50 elements", w->name);
     return 0;
   }
   return ft_live_weight(&r->live, w);
+}
+
+uint32_t ft_hf_weight(struct ft_hf_run *r, const char *name, int64_t rows, int64_t columns,
+                      int64_t depth)
+{
+  return ft_hf_weight_in(r, FT_ELEMENT_FLOAT, name, rows, columns, depth);
 }
 
 void ft_hf_scope(struct ft_hf_run *r, const char *name)
@@ -62,9 +68,13 @@ uint32_t ft_hf_connect(struct ft_hf_run *r, uint32_t x, const char *name, int64_
   uint32_t w, b = 0;
 
   ft_hf_scope(r, name);
-  w = x ? ft_hf_weight(r, name, out, in, 0) : 0;
   if (biased)
     b = ft_hf_weight(r, ft_live_format(&r->live, "%s.bias", name), out, 0, 0);
+  if (ft_hf_packs(r, name)) {
+    x = ft_hf_connect_packed(r, x, name, out);
+    return biased ? ft_hf_both(r, "Add", x, b) : x;
+  }
+  w = x ? ft_hf_weight(r, name, out, in, 0) : 0;
   return connect_with(r, x, w, b);
 }
 
@@ -185,21 +195,6 @@ static uint32_t project(struct ft_hf_run *r, uint32_t x, uint32_t all, const cha
   return x;
 }
 
-/* Keys or values X behind those that are kept: none yet, but the copy is made. */
-static uint32_t cached(struct ft_hf_run *r, uint32_t x)
-{
-  if (!x || !r->m->caches)
-    return x;
-  ft_hf_scope(r, "cache");
-  ft_live_op(&r->live, "Concat");
-  ft_live_in(&r->live, x);
-  ft_live_int(&r->live, "axis", 2);
-  if (r->m->wide_angles)
-    ft_live_string(&r->live, "spelt", "cache");
-  x = ft_live_end(&r->live, 1);
-  return x && ft_live_hold(&r->live, x) == 0 ? x : 0;
-}
-
 /* What the distances between words add to the scores of Q and K (He et al. 2021): each by the rows
  * of the table that the other's places choose. */
 static uint32_t relative(struct ft_hf_run *r, uint32_t q, uint32_t k)
@@ -307,8 +302,8 @@ uint32_t ft_hf_attend(struct ft_hf_run *r, uint32_t x, uint32_t from, uint32_t b
   q = project(r, x, all, "query", 0, m->heads);
   k = project(r, from, all, "key", m->heads, m->kv_heads);
   v = project(r, from, all, "value", m->heads + m->kv_heads, m->kv_heads);
-  k = cached(r, k);
-  v = cached(r, v);
+  k = ft_hf_cached(r, k, x == from);
+  v = ft_hf_cached(r, v, x == from);
   if (m->relative)
     bias = relative(r, q, k);
   if (m->sinks)
@@ -344,10 +339,17 @@ static uint32_t experts(struct ft_hf_run *r, uint32_t x)
 {
   const struct ft_hf *m = r->m;
   uint32_t router = ft_hf_connect(r, x, "router", m->experts, m->router_bias), up, down, y, shared;
-  uint32_t biases[2] = { 0, 0 };
+  uint32_t biases[2] = { 0, 0 }, packed[4] = { 0 };
+  bool packs = ft_hf_packs(r, "experts");
 
-  up = ft_hf_weight(r, "experts.gate_up", 2 * m->expert_inner, m->hidden, m->experts);
-  down = ft_hf_weight(r, "experts.down", m->hidden, m->expert_inner, m->experts);
+  if (packs) {
+    ft_hf_packed(r, "experts.gate_up", 2 * m->expert_inner, m->hidden, m->experts, packed);
+    ft_hf_packed(r, "experts.down", m->hidden, m->expert_inner, m->experts, packed + 2);
+  }
+  up = packs ? packed[0]
+             : ft_hf_weight(r, "experts.gate_up", 2 * m->expert_inner, m->hidden, m->experts);
+  down =
+      packs ? packed[2] : ft_hf_weight(r, "experts.down", m->hidden, m->expert_inner, m->experts);
   if (m->expert_bias) {
     biases[0] = ft_hf_weight(r, "experts.gate_up.bias", m->experts, 2 * m->expert_inner, 0);
     biases[1] = ft_hf_weight(r, "experts.down.bias", m->experts, m->hidden, 0);
@@ -355,14 +357,25 @@ static uint32_t experts(struct ft_hf_run *r, uint32_t x)
   if (!router || !up || !down)
     return 0;
   ft_hf_scope(r, "experts");
-  ft_live_op(&r->live, "MoE");
+  if (packs)
+    ft_live_unknown(&r->live, "com.microsoft", "QMoE");
+  else
+    ft_live_op(&r->live, "MoE");
   ft_live_in(&r->live, x);
   ft_live_in(&r->live, router);
   ft_live_in(&r->live, up);
+  if (packs) {
+    ft_live_in(&r->live, packed[1]);
+    ft_live_in(&r->live, biases[0]);
+  }
   ft_live_in(&r->live, down);
-  for (int i = 0; i < 2; i++)
+  if (packs)
+    ft_live_in(&r->live, packed[3]);
+  for (int i = packs; i < 2; i++)
     if (biases[i])
       ft_live_in(&r->live, biases[i]);
+  if (packs)
+    ft_live_int(&r->live, "expert_weight_bits", 8); /* as many elements as weights */
   ft_live_int(&r->live, "k", m->chosen);
   y = ft_live_end(&r->live, 1);
   if (!m->shared_inner)
@@ -524,6 +537,7 @@ static uint32_t language(struct ft_hf_run *r)
 
   if (!ids || ft_infer_inputs(r->live.in) < 0)
     return 0;
+  ids = m->causal ? ft_hf_fed_words(r, ids) : ids;
   x = embed(r, ids, &table);
   for (int64_t i = 0; x && i < m->layers; i++) {
     r->layer = i;
@@ -546,7 +560,7 @@ static uint32_t language(struct ft_hf_run *r)
     x = ft_hf_connect(r, x, "pooler", m->hidden, true);
     x = x ? ft_live_unary(&r->live, "Tanh", x) : 0;
   }
-  return ft_hf_language_head(r, x, table);
+  return ft_hf_language_head(r, m->causal ? ft_hf_last_word(r, x) : x, table);
 }
 
 int ft_hf_run(struct ft_infer *in)

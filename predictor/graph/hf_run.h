@@ -13,6 +13,7 @@ struct ft_hf_run {
   const struct ft_hf *m;
   const char *where; /* "layer.3." */
   int64_t layer;     /* 3 */
+  int64_t words;     /* that the cache holds at the end */
   struct ft_names weights;
 };
 
@@ -24,6 +25,9 @@ void ft_hf_scope(struct ft_hf_run *r, const char *name);
  * The same for the same name. */
 uint32_t ft_hf_weight(struct ft_hf_run *r, const char *name, int64_t rows, int64_t columns,
                       int64_t depth);
+/* The same of ELEMENT, which ft_hf_weight has FT_ELEMENT_FLOAT for. */
+uint32_t ft_hf_weight_in(struct ft_hf_run *r, unsigned element, const char *name, int64_t rows,
+                         int64_t columns, int64_t depth);
 /* X by a matrix of OUT rows, and a bias. */
 uint32_t ft_hf_connect(struct ft_hf_run *r, uint32_t x, const char *name, int64_t out, bool biased);
 /* An operator TYPE of A and B. */
@@ -57,6 +61,30 @@ uint32_t ft_hf_input(struct ft_hf_run *r, const char *name, unsigned element, in
 uint32_t ft_hf_ids(struct ft_hf_run *r, const char *name);
 /* What IDS stand for in *TABLE, which is made where it is 0. */
 uint32_t ft_hf_words(struct ft_hf_run *r, uint32_t ids, uint32_t *table);
+
+/* ---- matrices in a few bits (hf_quantized.c) ---- */
+
+/* Whether the layer's matrix NAME, or those of its "experts", is one. */
+bool ft_hf_packs(struct ft_hf_run *r, const char *name);
+/* DEPTH (0: one) matrices of ROWS x COLUMNS and what stands beside them, into OUT. */
+void ft_hf_packed(struct ft_hf_run *r, const char *name, int64_t rows, int64_t columns,
+                  int64_t depth, uint32_t out[2]);
+/* X by such a matrix of OUT rows. */
+uint32_t ft_hf_connect_packed(struct ft_hf_run *r, uint32_t x, const char *name, int64_t out);
+
+/* ---- words that are made one by one (hf_generate.c) ---- */
+
+bool ft_hf_makes(const struct ft_hf_run *r);
+/* Keys or values X behind those that are kept; GROWS: with each word, else they stay. */
+uint32_t ft_hf_cached(struct ft_hf_run *r, uint32_t x, bool grows);
+/* A state (BATCH, ROWS, COLUMNS) is kept for the next word; WIDE: in 32 bits whatever the
+ * precision. Returns 0 or -1. */
+int ft_hf_state(struct ft_hf_run *r, bool wide, int64_t batch, int64_t rows, int64_t columns);
+/* Of IDS those that this pass reads; of a decoder that begins with a word of its own. */
+uint32_t ft_hf_fed_words(struct ft_hf_run *r, uint32_t ids);
+uint32_t ft_hf_begun_words(struct ft_hf_run *r, uint32_t ids);
+/* Of X (batch, length, features) that of the last word, where no more is asked for. */
+uint32_t ft_hf_last_word(struct ft_hf_run *r, uint32_t x);
 
 /* ---- whole networks; the result, 0 with the error ---- */
 

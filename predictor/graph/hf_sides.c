@@ -27,6 +27,7 @@ static uint32_t stack_t5(struct ft_hf_run *r, uint32_t x, uint32_t memory, const
     return 0;
   x = ft_hf_drop(r, x, m->drop_embedding);
   for (int64_t i = 0; x && i < layers; i++) {
+    r->layer = i;
     r->where = ft_live_format(&r->live, "%s.%lld.", name, (long long)i);
     y = ft_hf_normalise(r, x, "attention_norm");
     x = ft_hf_both(r, "Add", x, ft_hf_attend(r, y, y, bias));
@@ -49,6 +50,7 @@ uint32_t ft_hf_t5(struct ft_hf_run *r)
 
   if (!ids || !more || ft_infer_inputs(r->live.in) < 0)
     return 0;
+  more = ft_hf_begun_words(r, more);
   encoder.caches = false;
   r->m = &encoder;
   r->where = "embeddings.";
@@ -83,6 +85,7 @@ static uint32_t stack(struct ft_hf_run *r, uint32_t x, uint32_t memory, const ch
                       int64_t layers)
 {
   for (int64_t i = 0; x && i < layers; i++) {
+    r->layer = i;
     r->where = ft_live_format(&r->live, "%s.%lld.", name, (long long)i);
     x = attended(r, x, 0);
     if (memory) {
@@ -141,6 +144,7 @@ uint32_t ft_hf_sides(struct ft_hf_run *r)
   more = ft_hf_ids(r, "decoder_input_ids");
   if (!in || !more || ft_infer_inputs(r->live.in) < 0)
     return 0;
+  more = ft_hf_begun_words(r, more);
   r->where = "encoder.";
   x = m->mels ? listen(r, in) : ft_hf_words(r, in, &table);
   x = ft_hf_positions(r, x, "positions", m->mels ? m->frames : m->positions);

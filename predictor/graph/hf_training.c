@@ -275,7 +275,8 @@ void ft_hf_training(struct ft_hf_config *c, struct ft_hf *m)
   m->fused_qkv = f->how & ONE_QKV;
   m->fused_gate = f->how & ONE_GATE;
   m->dense_queries = f->how & COPIES;
-  m->caches = (m->causal || m->decoder_layers) && ft_hf_truth(c, "use_cache", true);
+  m->caches = (m->causal || m->decoder_layers) && ft_hf_truth(c, "use_cache", true) &&
+              strcmp(m->type, "openai-gpt") != 0;
   m->wide_angles = m->rotary && !(f->how & SAME_WIDTH);
   m->rotated = rotated(c, m);
   m->loss_wide = loss_wide(c->root);

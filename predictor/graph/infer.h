@@ -145,6 +145,7 @@ FT_RULE(space_to_depth);
 FT_RULE(one_hot);
 FT_RULE(top_k);
 FT_RULE(non_zero);
+FT_RULE(compress);
 FT_RULE(reduce);
 FT_RULE(arg);
 FT_RULE(roi);

@@ -91,6 +91,30 @@ static int take_over(struct ft_infer *in, struct ft_tensor *to, const struct ft_
   return 0;
 }
 
+/* A batch around TO's shape. */
+static int surround(struct ft_infer *in, struct ft_tensor *to, int64_t batch)
+{
+  const struct ft_tensor inner = *to;
+
+  if (!ft_shape(in, to, inner.rank + 1))
+    return -1;
+  to->dims[0] = batch;
+  memcpy(to->dims + 1, inner.dims, (size_t)inner.rank * sizeof *to->dims);
+  return 0;
+}
+
+/* What a turn makes larger than what it was given, FROM, grows by as much in each. */
+static void grow(struct ft_tensor *to, const struct ft_tensor *from, int64_t turns)
+{
+  for (int i = 0; from && from->rank == to->rank && i < to->rank; i++) {
+    int64_t more = to->dims[i] - from->dims[i];
+
+    if (from->dims[i] < 0 || to->dims[i] < 0 || !more)
+      continue;
+    to->dims[i] = more > 0 ? ft_plus(from->dims[i], ft_times(more, turns)) : -1;
+  }
+}
+
 int ft_infer_loop(struct ft_infer *in)
 {
   struct ft_block *body = block_of(in, "body");
@@ -115,34 +139,49 @@ int ft_infer_loop(struct ft_infer *in)
       return -1;
   if (run(in, body) < 0)
     return -1;
-  for (unsigned i = 0; i < in->op->output_count; i++)
+  for (unsigned i = 0; i < in->op->output_count; i++) {
     if (take_over(in, ft_output(in, i), result(in, body, i + 1), i >= carried, turns) < 0)
       return -1;
+    if (i < carried)
+      grow(ft_output(in, i), ft_input(in, i + 2), turns);
+  }
   return 0;
 }
 
-/* Scan as it is since version 9: states first, then what is walked through along its first axis. */
+/*
+ * States first, then what is walked through along its first axis. Version 8 has lengths before all
+ * of them, "" where they are alike, and a batch around each.
+ */
 int ft_infer_scan(struct ft_infer *in)
 {
-  int64_t scanned = ft_integer(in->op, "num_scan_inputs", 0), turns = -1;
+  int64_t scanned = ft_integer(in->op, "num_scan_inputs", 0), turns = -1, batch = 1;
   struct ft_block *body = block_of(in, "body");
-  int64_t states = (int64_t)in->op->input_count - scanned;
+  unsigned old = in->graph->version == 8,
+           count = in->op->input_count - (in->op->input_count && old);
+  int64_t states = (int64_t)count - scanned;
 
-  if (!body || scanned < 1 || states < 0 || body->input_count < in->op->input_count)
-    return ft_contradiction(in, "expected a body with %u inputs", in->op->input_count);
-  for (unsigned i = 0; i < in->op->input_count; i++) {
-    const struct ft_tensor *x = ft_input(in, i);
+  if (!body || scanned < 1 || states < 0 || body->input_count < count)
+    return ft_contradiction(in, "expected a body with %u inputs", count);
+  for (unsigned i = 0; i < count; i++) {
+    const struct ft_tensor *x = ft_input(in, i + old);
 
-    if (i >= states && x && x->rank > 0)
-      turns = x->dims[0];
-    if (hand_over(in, &in->graph->tensors[body->inputs[i]], x, i >= states) < 0)
+    if (i >= states && x && x->rank > (int)old) {
+      turns = x->dims[old];
+      batch = old ? x->dims[0] : 1;
+    }
+    if (hand_over(in, &in->graph->tensors[body->inputs[i]], x, (int)old + (i >= states)) < 0)
       return -1;
   }
-  in->op->turns = turns;
+  in->op->turns = ft_times(turns, batch);
   if (run(in, body) < 0)
     return -1;
-  for (unsigned i = 0; i < in->op->output_count; i++)
-    if (take_over(in, ft_output(in, i), result(in, body, i), i >= states, turns) < 0)
+  for (unsigned i = 0; i < in->op->output_count; i++) {
+    struct ft_tensor *y = ft_output(in, i);
+
+    if (take_over(in, y, result(in, body, i), i >= states, turns) < 0)
       return -1;
+    if (old && y->rank >= 0 && surround(in, y, batch) < 0)
+      return -1;
+  }
   return 0;
 }

@@ -62,6 +62,8 @@ int ft_einsum_read(struct ft_infer *in, struct ft_einsum *e)
     if (add_letters(in, e, &term, t) < 0)
       return -1;
   }
+  if (i == 0 && in->op->input_count == 1 && ft_input(in, 0) && ft_input(in, 0)->rank == 0)
+    i++; /* "->": one number, which no letter stands for */
   e->known = i == in->op->input_count && i > 0;
   return 0;
 }

@@ -71,6 +71,8 @@ static double unary(const char *type, double x)
     return -x;
   if (strcmp(type, "Reciprocal") == 0)
     return 1 / x;
+  if (strcmp(type, "Relu") == 0)
+    return x > 0 || isnan(x) ? x : 0;
   if (strcmp(type, "Not") == 0)
     return x == 0;
   if (strcmp(type, "Sign") == 0)

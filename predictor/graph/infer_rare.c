@@ -71,6 +71,8 @@ int ft_infer_dft(struct ft_infer *in)
   y->dims[axis] = ft_input(in, 1) ? length : x->dims[axis];
   if (one_side && !back && y->dims[axis] >= 0)
     y->dims[axis] = y->dims[axis] / 2 + 1;
+  else if (one_side && !ft_input(in, 1) && y->dims[axis] > 0)
+    y->dims[axis] = 2 * (y->dims[axis] - 1);
   y->dims[x->rank - 1] = one_side && back ? 1 : 2;
   return 0;
 }
@@ -209,7 +211,9 @@ int ft_infer_max_unpool(struct ft_infer *in)
     memcpy(y->dims, sizes, (size_t)given * sizeof *sizes);
     return 0;
   }
-  if (ft_list(in, "kernel_shape", -1, kernel, FT_GRAPH_RANK) != n)
+  for (int i = 0; i < n && ft_input(in, 2); i++)
+    y->dims[i + 2] = -1; /* as it is told, and that is not known */
+  if (ft_input(in, 2) || ft_list(in, "kernel_shape", -1, kernel, FT_GRAPH_RANK) != n)
     return 0;
   if (ft_list(in, "strides", -1, strides, FT_GRAPH_RANK) != n)
     for (int i = 0; i < n; i++)

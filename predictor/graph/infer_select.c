@@ -251,6 +251,29 @@ int ft_infer_pad(struct ft_infer *in)
   return 0;
 }
 
+/* Sizes that keep the picture's proportions: all by the least of the scales, or by the largest. */
+static void keep_aspect(const struct ft_infer *in, const struct ft_tensor *x, const int64_t *axes,
+                        int count, int64_t *sizes)
+{
+  const struct ft_attribute *a = ft_attribute(in->op, "keep_aspect_ratio_policy");
+  bool least = a && a->type == FT_ATTRIBUTE_STRING && strcmp(a->string, "not_larger") == 0;
+  double by = 0;
+
+  if (!least && (!a || a->type != FT_ATTRIBUTE_STRING || strcmp(a->string, "not_smaller") != 0))
+    return;
+  for (int i = 0; i < count; i++) {
+    double scale = axes[i] < -x->rank || axes[i] >= x->rank ? 0 : (double)sizes[i];
+
+    scale /= scale > 0 ? (double)x->dims[axes[i] < 0 ? axes[i] + x->rank : axes[i]] : 1;
+    if (!(scale > 0) || isinf(scale))
+      return;
+    by = i == 0 || (least ? scale < by : scale > by) ? scale : by;
+  }
+  for (int i = 0; i < count; i++)
+    sizes[i] =
+        ft_whole(floor(by * (double)x->dims[axes[i] < 0 ? axes[i] + x->rank : axes[i]] + 0.5));
+}
+
 /* Resize (roi, scales, sizes from version 11; scales before) and Upsample. */
 int ft_infer_resize(struct ft_infer *in)
 {
@@ -275,6 +298,8 @@ int ft_infer_resize(struct ft_infer *in)
   for (int i = 0; named < 0 && i < y->rank; i++)
     axes[i] = i;
   named = named < 0 ? y->rank : named;
+  if (given == named)
+    keep_aspect(in, x, axes, named, sizes);
   for (int i = 0; i < named; i++) {
     int axis = ft_axis(in, axes[i], y->rank);
 
@@ -343,10 +368,44 @@ int ft_infer_non_zero(struct ft_infer *in)
   struct ft_tensor *y = ft_output(in, 0);
 
   y->element = FT_ELEMENT_INT64;
-  if (!ft_shape(in, y, strcmp(in->op->type, "NonZero") == 0 ? 2 : 1))
+  if (!ft_shape(in, y, 2))
     return -1;
-  if (y->rank == 2 && x && x->rank >= 0)
+  if (x && x->rank >= 0)
     y->dims[0] = x->rank;
+  return 0;
+}
+
+/* How many of the conditions in T hold; -1 not known. */
+static int64_t holding(const struct ft_tensor *t)
+{
+  int64_t count = 0;
+
+  if (!t || !t->values)
+    return -1;
+  for (int64_t i = 0; i < ft_tensor_elements(t); i++) {
+    if (isnan(t->values[i]))
+      return -1;
+    count += t->values[i] != 0;
+  }
+  return count;
+}
+
+/* Along an axis, or of all elements in a row where none is given. */
+int ft_infer_compress(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0);
+  const struct ft_attribute *a = ft_attribute(in->op, "axis");
+  struct ft_tensor *y = ft_output(in, 0);
+  int axis = 0;
+
+  if (!x || x->rank < 0)
+    return 0;
+  y->element = x->element;
+  if (a)
+    axis = ft_axis(in, a->integer, x->rank);
+  if (axis < 0 || (a ? ft_like(in, y, x) < 0 : !ft_shape(in, y, 1)))
+    return -1;
+  y->dims[axis] = holding(ft_input(in, 1));
   return 0;
 }
 

@@ -25,6 +25,7 @@ enum {
 struct ft_weight {
   struct ft_weight *joined; /* with others, where ONNX has them as one */
   const char *name;
+  const char *storage; /* what its bytes are called in the file; NULL: not told */
   struct ft_declared declared;
   uint32_t tensor;
 };

@@ -53,6 +53,24 @@ static int compare(const void *key, const void *rule)
   return strcmp(key, ((const struct rule *)rule)->type);
 }
 
+/* Whole numbers that a product takes as its weights were learnt as real ones. */
+static bool multiplies(const struct ft_operator *op, uint32_t i, unsigned element)
+{
+  if (!op->kind || element == FT_ELEMENT_UNKNOWN || ft_element_is_real(element))
+    return false;
+  switch (op->kind->work) {
+  case FT_WORK_CONV:
+  case FT_WORK_TRANSPOSED:
+  case FT_WORK_PRODUCT:
+  case FT_WORK_GEMM:
+    return i == op->kind->weight;
+  case FT_WORK_RECURRENT:
+    return i == 1 || i == 2;
+  default:
+    return false;
+  }
+}
+
 enum ft_quantized ft_quantized_input(const struct ft_operator *op, uint32_t i, unsigned element,
                                      unsigned *per_element)
 {
@@ -63,6 +81,8 @@ enum ft_quantized ft_quantized_input(const struct ft_operator *op, uint32_t i, u
   *per_element = 1;
   if (op->kind && strcmp(op->type, "QLinearConcat") == 0)
     return i % 3 == 2 ? FT_QUANTIZED_NOT : FT_QUANTIZED_SCALE; /* what is joined stands third */
+  if (!rule && multiplies(op, i, element))
+    return FT_QUANTIZED_WEIGHT;
   if (!rule || !op->kind || i >= 32)
     return FT_QUANTIZED_NOT;
   if (rule->scales & IN(i))

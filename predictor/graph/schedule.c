@@ -21,6 +21,8 @@ static void parameters(struct ft_plan *p)
       if (ft_plan_bytes(p, t) > p->out->learnt_most)
         p->out->learnt_most = ft_plan_bytes(p, t);
     }
+    if (p->cost->packed[t])
+      p->out->packed_bytes = ft_plus(p->out->packed_bytes, ft_plan_bytes(p, t));
     if (!p->cost->learnt[t]) {
       (void)ft_plan_take(p, ft_plan_bytes(p, t));
       continue;

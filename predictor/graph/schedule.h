@@ -79,6 +79,7 @@ struct ft_schedule {
   uint32_t learnt_count;
   int64_t *learnt;                   /* bytes of each tensor that is learnt */
   int64_t learnt_bytes, learnt_most; /* of them all, and of the largest */
+  int64_t packed_bytes;              /* of quantised weights, which nothing learns */
   int64_t fed_bytes;                 /* of the inputs */
   int64_t saved_bytes;               /* kept at the end of the forward pass */
   int64_t offloaded_bytes;           /* that travel to the host, and back again */

@@ -78,10 +78,14 @@ void ft_plan_spell_attention(struct ft_plan *p, uint32_t i, bool saves)
   bool drops = p->options->training && ft_integer(op, "dropout", 0);
   bool wide =
       width < 4 && (p->options->precision == FT_PRECISION_AMP || ft_integer(op, "upcast", 0));
-  uint32_t scores, probabilities;
+  uint32_t copies[4] = { 0, 0, 0, 0 }, scores, probabilities;
 
   if (!elements)
     return;
+  for (uint32_t j = 0; !saves && j < 3; j++)
+    copies[j] = ft_plan_take(p, ft_plan_operand(p, op, ft_plan_input(op, j)));
+  if (!saves && p->options->fused_attention && !ft_integer(op, "plain", 0)) /* scaled beforehand */
+    copies[3] = ft_plan_take(p, ft_plan_operand(p, op, ft_plan_input(op, 1)));
   scores = ft_plan_take(p, ft_times(elements, width));
   if (saves && p->places[op->outputs[0]].wanted && ft_integer(op, "softcap", 0))
     keep(p, i, elements, width); /* its tangent */
@@ -89,6 +93,8 @@ void ft_plan_spell_attention(struct ft_plan *p, uint32_t i, bool saves)
   ft_plan_drop(p, scores);
   if (!saves || !p->places[op->outputs[0]].wanted) {
     ft_plan_drop(p, probabilities);
+    for (int j = 0; j < 4; j++)
+      ft_plan_drop(p, copies[j]);
     return;
   }
   ft_plan_keep(p, i, probabilities);

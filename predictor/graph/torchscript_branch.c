@@ -175,6 +175,18 @@ static int aside(struct ft_script_run *r, struct ft_script_frame *f,
   return status < 0 ? -1 : 0;
 }
 
+/* Whether the last failure was an exception of the network's own; then it is forgotten. */
+static bool refused(struct ft_script_run *r)
+{
+  bool raised = r->raised;
+
+  if (raised)
+    r->live.in->err->text[0] = '\0';
+  r->raised = false;
+  return raised;
+}
+
+/* A side that refuses what it is given, deeper within, is not the one that is taken. */
 int ft_script_either(struct ft_script_run *r, struct ft_script_frame *f,
                      const struct ft_script_statement *s, uint32_t condition)
 {
@@ -185,10 +197,10 @@ int ft_script_either(struct ft_script_run *r, struct ft_script_frame *f,
     return s->body->raises && s->otherwise->raises
                ? FT_SCRIPT_GOES_ON
                : ft_script_follow(r, f, s->body->raises ? s->otherwise : s->body);
-  for (int i = 0; i < 2; i++)
+  for (int i = 1; i >= 0; i--)
     if (copy_variables(r, f, &forks[i]) < 0 ||
         aside(r, f, i ? s->otherwise : s->body, &forks[i], &blocks[i]) < 0)
-      return -1;
+      return refused(r) ? ft_script_follow(r, f, i ? s->body : s->otherwise) : -1;
   return join(r, f, "If", condition, forks, blocks, 2, 1);
 }
 

@@ -38,9 +38,11 @@ static int call_operator(struct ft_script_run *r, const char *path, const struct
   };
 
   call.name = operator_name(r, path);
-  if (strcmp(call.name, "RaiseException") == 0)
+  if (strcmp(call.name, "RaiseException") == 0) {
+    r->raised = true;
     return ft_script_fail(r, "the network refuses these inputs: ",
                           count && args[0].type == FT_VALUE_STRING ? args[0].string : "");
+  }
   if (ft_aten(&call) < 0)
     return r->live.in->err->text[0] ? -1 : ft_script_fail(r, "cannot be followed: ", call.name);
   *result = call.result;
@@ -231,6 +233,42 @@ static bool is_buffer(const struct ft_script_run *r, const char *type, const cha
   return false;
 }
 
+/* Tensors in a list are learnt where a parameter lies in the same place, as a recurrent layer's do;
+ * others, anchors say, are not. */
+static void keep_strangers(const struct ft_object *object, const struct ft_values *list)
+{
+  for (size_t i = 0; i < list->count; i++) {
+    struct ft_weight *w = list->items[i].type == FT_VALUE_WEIGHT ? list->items[i].weight : NULL;
+    bool stranger = w && w->storage;
+
+    for (size_t j = 0; stranger && j < object->count; j++) {
+      const struct ft_operand *f = &object->fields[j].value;
+
+      stranger = f->type != FT_VALUE_WEIGHT || !f->weight->storage ||
+                 strcmp(f->weight->storage, w->storage) != 0;
+    }
+    if (stranger)
+      w->declared.kept = true;
+  }
+}
+
+/* A state that its class turns into fields itself, as quantised layers do, has them from now on. */
+static int restore(struct ft_script_run *r, struct ft_object *object)
+{
+  struct ft_operand *state = ft_object_field(object, FT_OBJECT_STATE), args[2], ignored;
+  const struct ft_script_function *function =
+      state && state->type != FT_VALUE_NONE
+          ? ft_script_function(r->script, ft_live_format(&r->live, "%s.__setstate__", object->type))
+          : NULL;
+
+  if (!function)
+    return 0;
+  args[0] = (struct ft_operand){ .type = FT_VALUE_OBJECT, .object = object };
+  args[1] = *state;
+  *state = ft_value_none();
+  return ft_script_call(r, function, args, NULL, 2, &ignored);
+}
+
 static int attribute(struct ft_script_run *r, const struct ft_operand *of, const char *name,
                      const struct ft_script_node *n, struct ft_operand *value)
 {
@@ -247,6 +285,8 @@ static int attribute(struct ft_script_run *r, const struct ft_operand *of, const
   *value = ft_value_some(FT_VALUE_OPAQUE);
   if (of->type != FT_VALUE_OBJECT)
     return 0;
+  if (restore(r, of->object) < 0)
+    return -1;
   field = ft_object_field(of->object, name);
   class = field ? NULL : ft_script_class(r->script, of->object->type);
   for (size_t i = 0; class && i < class->constant_count; i++)
@@ -260,6 +300,8 @@ static int attribute(struct ft_script_run *r, const struct ft_operand *of, const
     field->weight->name = path_below(r, of->object, name);
     field->weight->declared.kept = is_buffer(r, of->object->type, name);
   }
+  if (field->type == FT_VALUE_LIST)
+    keep_strangers(of->object, field->list);
   *value = *field;
   return 0;
 }

@@ -289,6 +289,8 @@ static int tensor(struct pickle *p, const struct ft_values *args)
   if (count > FT_GRAPH_ELEMENTS)
     return fail(p, "a tensor of more than 2^50 elements");
   w->declared.elements = count;
+  if (storage->list->count > 2 && storage->list->items[2].type == FT_VALUE_STRING)
+    w->storage = storage->list->items[2].string;
   if (storage->list->count > 2 && small_values(p, &storage->list->items[2], &w->declared) < 0)
     return -1;
   v.weight = w;
@@ -340,8 +342,10 @@ static int set_state(struct pickle *p)
   if (pop(p, &state) < 0)
     return -1;
   object = p->count ? &p->stack[p->count - 1] : NULL;
-  if (!object || object->type != FT_VALUE_OBJECT || state.type != FT_VALUE_DICT)
+  if (!object || object->type != FT_VALUE_OBJECT)
     return 0;
+  if (state.type != FT_VALUE_DICT)
+    return ft_object_set(p->l, object->object, FT_OBJECT_STATE, state);
   for (size_t i = 0; i + 1 < state.list->count; i += 2)
     if (state.list->items[i].type == FT_VALUE_STRING &&
         ft_object_set(p->l, object->object, state.list->items[i].string, state.list->items[i + 1]) <

@@ -19,6 +19,7 @@ struct ft_script_run {
   const struct ft_values *constants;
   int depth;
   uint32_t steps;
+  bool raised; /* what failed is an exception of the network's own */
   struct ft_script_pair *pairs; /* tensors of two branches that become one */
   size_t pair_count, pair_room;
 };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "predictor/core/text.h"
+#include "predictor/core/utf8.h"
 #include "predictor/history/fields.h"
 #include "predictor/history/json.h"
 
@@ -19,9 +20,7 @@ json_t *ft_json_text(const char *text)
   clean = strdup(text);
   if (!clean)
     return NULL;
-  for (char *p = clean; *p; p++)
-    if ((unsigned char)*p >= 0x80)
-      *p = '?';
+  ft_utf8_mend(clean);
   string = json_string(clean);
   free(clean);
   return string;
@@ -37,32 +36,14 @@ static json_t *real_or_null(double value)
   return json_real(value);
 }
 
-static char *key_of(const char *name)
+int ft_json_set(json_t *object, const char *name, json_t *value)
 {
-  char *key = strdup(name);
+  json_t *key = ft_json_text(name);
+  int status = -1;
 
-  for (char *p = key; p && *p; p++)
-    if ((unsigned char)*p >= 0x80)
-      *p = '?';
-  return key;
-}
-
-/* names need not be UTF-8: setting a key that is not one fails */
-static int set(json_t *object, const char *name, json_t *value)
-{
-  char *key;
-  int status;
-
-  if (!value)
-    return -1;
-  json_incref(value);
-  status = json_object_set_new(object, name, value);
-  if (status < 0) {
-    key = key_of(name);
-    json_incref(value);
-    status = key ? json_object_set_new(object, key, value) : (json_decref(value), -1);
-    free(key);
-  }
+  if (key)
+    status = json_object_set(object, json_string_value(key), value);
+  json_decref(key);
   json_decref(value);
   return status;
 }
@@ -74,8 +55,8 @@ json_t *ft_json_features(const ft_feature *features, size_t count)
   for (size_t i = 0; object && i < count; i++) {
     const ft_feature *f = &features[i];
 
-    if (set(object, f->name, f->has_number ? real_or_null(f->number) : ft_json_text(f->category)) <
-        0) {
+    if (ft_json_set(object, f->name,
+                    f->has_number ? real_or_null(f->number) : ft_json_text(f->category)) < 0) {
       json_decref(object);
       return NULL;
     }
@@ -88,7 +69,7 @@ json_t *ft_json_counters(const ft_counter *counters, size_t count)
   json_t *object = json_object();
 
   for (size_t i = 0; object && i < count; i++)
-    if (set(object, counters[i].name, real_or_null(counters[i].value)) < 0) {
+    if (ft_json_set(object, counters[i].name, real_or_null(counters[i].value)) < 0) {
       json_decref(object);
       return NULL;
     }
@@ -195,7 +176,7 @@ json_t *ft_json_observation(const ft_observation *o)
   json_t *object = json_object();
 
   for (size_t i = 0; object && i < ft_field_count; i++)
-    if (set(object, ft_fields[i].name, value_of(o, &ft_fields[i])) < 0) {
+    if (ft_json_set(object, ft_fields[i].name, value_of(o, &ft_fields[i])) < 0) {
       json_decref(object);
       return NULL;
     }

@@ -13,6 +13,9 @@
 /* A string of JSON; a byte that is not UTF-8 becomes '?'. */
 json_t *ft_json_text(const char *text);
 
+/* Set NAME, mended likewise, to VALUE (stolen; NULL fails). Returns 0, or -1 out of memory. */
+int ft_json_set(json_t *object, const char *name, json_t *value);
+
 /* {"batch": 32, "arch": "resnet50"} */
 json_t *ft_json_features(const ft_feature *features, size_t count);
 json_t *ft_json_counters(const ft_counter *counters, size_t count);

@@ -165,13 +165,6 @@ static double known_need(const ft_observation *o, ft_rule rule)
   return limit <= ABSURD_BYTES ? fmax(peak, limit) : peak;
 }
 
-static bool sized_by_foretell(const ft_observation *o)
-{
-  return o->has_decision &&
-         (o->decision.action == FT_ACTION_SET || o->decision.action == FT_ACTION_RAISE ||
-          o->decision.action == FT_ACTION_TRIM);
-}
-
 static double or_zero(double value)
 {
   return isfinite(value) ? value : 0;
@@ -182,7 +175,6 @@ static ft_run run_of(const ft_observation *o, double bytes)
   ft_run run = { .key = ft_observation_key(o),
                  .time = or_zero(o->end_time),
                  .bytes = bytes,
-                 .own_figure = sized_by_foretell(o),
                  .out_of_memory = died_of_memory(o, bytes),
                  .runtime_seconds = or_zero(o->runtime_seconds) };
   const ft_feature *network = ft_feature_find(o->features, o->features_count, FT_FEATURE_NETWORK);

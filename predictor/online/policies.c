@@ -2,8 +2,8 @@
 #include "config.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "predictor/online/policies.h"
 
@@ -21,36 +21,91 @@ const char *ft_policy_name(enum ft_policy policy)
   return policy < FT_POLICIES ? names[policy] : "unknown";
 }
 
+/* ---- the past ---- */
+
+/* Whether A stands above B: in the heap of the low ones the largest is on top, of the high the
+ * least. */
+static bool above(bool low, double a, double b)
+{
+  return low ? a > b : a < b;
+}
+
+static void push(struct ft_past_heap *heap, bool low, double number)
+{
+  size_t at = heap->count++;
+
+  for (; at > 0 && above(low, number, heap->number[(at - 1) / 2]); at = (at - 1) / 2)
+    heap->number[at] = heap->number[(at - 1) / 2];
+  heap->number[at] = number;
+}
+
+static double pop(struct ft_past_heap *heap, bool low)
+{
+  double top = heap->number[0], moved = heap->number[--heap->count];
+  size_t at = 0, child;
+
+  while ((child = 2 * at + 1) < heap->count) {
+    child += child + 1 < heap->count && above(low, heap->number[child + 1], heap->number[child]);
+    if (!above(low, heap->number[child], moved))
+      break;
+    heap->number[at] = heap->number[child];
+    at = child;
+  }
+  heap->number[at] = moved;
+  return top;
+}
+
+static double percentile_position(size_t count)
+{
+  return WITT_PERCENTILE * (double)(count - 1);
+}
+
+/* Take BYTES in, so that the largest of the low ones is the last at or below the percentile. */
+static void rank(struct ft_past *past, double bytes)
+{
+  bool low = past->low.count && bytes < past->low.number[0];
+
+  push(low ? &past->low : &past->high, low, bytes);
+  while (past->low.count < (size_t)percentile_position(past->count) + 1)
+    push(&past->low, true, pop(&past->high, false));
+  while (past->low.count > (size_t)percentile_position(past->count) + 1)
+    push(&past->high, false, pop(&past->low, true));
+}
+
+/* ARRAY with room for SIZE elements; false out of memory, ARRAY being as before. */
+#define GROWN(array, size) grown((void **)&(array), (size), sizeof *(array))
+
+static bool grown(void **array, size_t size, size_t element)
+{
+  void *more = reallocarray(*array, size, element);
+
+  if (!more)
+    return false;
+  *array = more;
+  return true;
+}
+
 int ft_past_add(struct ft_past *past, const struct ft_past_run *run)
 {
-  size_t low = 0, high = past->count;
+  size_t size = past->size ? 2 * past->size : FIRST_SIZE;
 
   if (past->count == past->size) {
-    size_t size = past->size ? 2 * past->size : FIRST_SIZE;
-    struct ft_past_run *grown = reallocarray(past->run, size, sizeof *grown);
-
-    if (!grown)
+    if (!GROWN(past->run, size) || !GROWN(past->fresh, size) || !GROWN(past->low.number, size) ||
+        !GROWN(past->high.number, size))
       return -1;
-    past->run = grown;
     past->size = size;
   }
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-
-    if (past->run[middle].bytes <= run->bytes)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  memmove(&past->run[low + 1], &past->run[low], (past->count - low) * sizeof *past->run);
-  past->run[low] = *run;
+  past->fresh[past->count - past->sorted] = *run;
+  past->least = past->count ? fmin(past->least, run->bytes) : run->bytes;
+  past->most = past->count ? fmax(past->most, run->bytes) : run->bytes;
   past->count++;
+  rank(past, run->bytes);
   return 0;
 }
 
 void ft_past_clear(struct ft_past *past)
 {
-  past->count = past->fitted = 0;
+  past->count = past->sorted = past->fitted = past->low.count = past->high.count = 0;
 }
 
 void ft_past_free(struct ft_past *past)
@@ -58,21 +113,44 @@ void ft_past_free(struct ft_past *past)
   if (!past)
     return;
   free(past->run);
+  free(past->fresh);
+  free(past->low.number);
+  free(past->high.number);
   *past = (struct ft_past){ 0 };
 }
 
-static double largest(const struct ft_past *past)
+static int rising(const void *a, const void *b)
 {
-  return past->run[past->count - 1].bytes;
+  const struct ft_past_run *x = a, *y = b;
+
+  if (x->bytes != y->bytes)
+    return (x->bytes > y->bytes) - (x->bytes < y->bytes);
+  /* of equal ones in an order that does not depend on how they were sorted */
+  return (x->seconds > y->seconds) - (x->seconds < y->seconds);
 }
 
-static double percentile(const struct ft_past *past, double probability)
+/* Merge the fresh ones into the others. */
+static void sort_runs(struct ft_past *past)
 {
-  double position = probability * (double)(past->count - 1);
-  size_t below = (size_t)position, above = below + 1 < past->count ? below + 1 : below;
-  double low = past->run[below].bytes;
+  size_t old = past->sorted, fresh = past->count - old, at = past->count;
 
-  return low + (past->run[above].bytes - low) * (position - (double)below);
+  qsort(past->fresh, fresh, sizeof *past->fresh, rising);
+  while (fresh > 0)
+    past->run[--at] = old > 0 && rising(&past->run[old - 1], &past->fresh[fresh - 1]) > 0
+                          ? past->run[--old]
+                          : past->fresh[--fresh];
+  past->sorted = past->count;
+}
+
+/* ---- policies ---- */
+
+/* The percentile, between the runs beside its position. */
+static double percentile(const struct ft_past *past)
+{
+  double position = percentile_position(past->count), low = past->low.number[0];
+  double next = past->high.count ? past->high.number[0] : low;
+
+  return low + (next - low) * (position - floor(position));
 }
 
 /*
@@ -82,7 +160,7 @@ static double percentile(const struct ft_past *past, double probability)
  */
 static double tovar(const struct ft_past *past, double ttf)
 {
-  double total = 0, within = 0, best = INFINITY, chosen = largest(past);
+  double total = 0, within = 0, best = INFINITY, chosen = past->most;
 
   for (size_t i = 0; i < past->count; i++)
     total += past->run[i].seconds;
@@ -91,7 +169,7 @@ static double tovar(const struct ft_past *past, double ttf)
 
     within += past->run[i].seconds;
     /* what all runs used is the same for every choice, and left out */
-    waste = bytes * within + (total - within) * (bytes * ttf + largest(past));
+    waste = bytes * within + (total - within) * (bytes * ttf + past->most);
     if (waste < best) {
       best = waste;
       chosen = bytes;
@@ -133,6 +211,7 @@ static void fit(struct ft_past *past, double ttf)
 {
   if (past->fitted && past->count - past->fitted <= past->count / FIT_PART)
     return;
+  sort_runs(past);
   past->tovar = tovar(past, ttf);
   fit_line(past);
   past->fitted = past->count;
@@ -144,11 +223,11 @@ static double regression(const struct ft_past *past, double input)
 
   if (past->slope != 0) {
     if (!isfinite(input))
-      return largest(past);
+      return past->most;
     bytes += past->slope * input;
   }
   /* a line may fall below all that was seen; a whole byte, so that rounding fails no job */
-  return ceil(fmax(bytes, past->run[0].bytes));
+  return ceil(fmax(bytes, past->least));
 }
 
 double ft_policy_first(enum ft_policy policy, struct ft_past *past,
@@ -157,9 +236,9 @@ double ft_policy_first(enum ft_policy policy, struct ft_past *past,
   if (policy == FT_POLICY_REQUEST || !past->count)
     return task->request_bytes > 0 ? task->request_bytes : task->node_bytes;
   if (policy == FT_POLICY_QUANTILE)
-    return percentile(past, WITT_PERCENTILE);
+    return percentile(past);
   if (policy == FT_POLICY_LARGEST)
-    return largest(past);
+    return past->most;
   fit(past, task->ttf);
   return policy == FT_POLICY_TOVAR ? past->tovar : regression(past, task->input);
 }
@@ -168,8 +247,8 @@ double ft_policy_next(enum ft_policy policy, const struct ft_past *past,
                       const struct ft_policy_task *task, double failed_bytes)
 {
   if ((policy == FT_POLICY_TOVAR || policy == FT_POLICY_REGRESSION) && past->count &&
-      largest(past) > failed_bytes)
-    return largest(past);
+      past->most > failed_bytes)
+    return past->most;
   if (policy == FT_POLICY_TOVAR && task->node_bytes > failed_bytes)
     return task->node_bytes;
   return 2 * failed_bytes;

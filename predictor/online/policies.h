@@ -13,11 +13,21 @@ struct ft_past_run {
   double input;          /* of a feature that may tell the peak; NaN: none */
 };
 
-/* The completed runs of one app, by rising bytes. */
+/* A binary heap of numbers. */
+struct ft_past_heap {
+  double *number;
+  size_t count;
+};
+
+/* The completed runs of one app; 0 is an empty one. Private but for COUNT. */
 struct ft_past {
-  struct ft_past_run *run;
   size_t count, size;
-  /* private: fitted to the first `fitted` runs that were added */
+  struct ft_past_run *run;   /* by rising bytes, the first SORTED */
+  struct ft_past_run *fresh; /* those added since, as they came */
+  size_t sorted;
+  double least, most;            /* bytes */
+  struct ft_past_heap low, high; /* bytes up to the 95th percentile and above it */
+  /* fitted to the first `fitted` runs that were added */
   size_t fitted;
   double tovar, intercept, slope, offset;
 };
@@ -42,8 +52,10 @@ struct ft_policy_task {
 /* As in JSON: "request", "quantile95", "regression", "tovar", "largest". */
 const char *ft_policy_name(enum ft_policy policy);
 
-/* Add a run. Returns 0, or -1 out of memory, PAST being as before. */
+/* Add a run, in the time of the logarithm of their number. Returns 0, or -1 out of memory, PAST
+ * holding what it held. */
 int ft_past_add(struct ft_past *past, const struct ft_past_run *run);
+/* No runs, the memory being kept; and that given back. */
 void ft_past_clear(struct ft_past *past);
 void ft_past_free(struct ft_past *past);
 

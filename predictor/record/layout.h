@@ -5,6 +5,7 @@
  *   apps                      the site's declared apps
  *   platforms                 what foretell.conf says of platforms: prices
  *   partitions/NAME           each partition: its limits and kinds of nodes
+ *   partitions/.all           all of them in one file
  *   models/UID/NAME.model     a user's apps; only that user may read the folder (ACL)
  *   models/UID/LIKENESS.kin   which of them are alike in their job's name or their program
  *   models/UID/NAME.perf      how long their runs take, here and on other platforms
@@ -32,6 +33,8 @@
 #define FT_LAYOUT_PLATFORMS "platforms"
 #define FT_LAYOUT_RELATIVE "relative.model"
 #define FT_LAYOUT_PARTITIONS "partitions"
+/* All of them in one file of that folder, for who asks for all. */
+#define FT_LAYOUT_PARTITION_LIST ".all"
 #define FT_LAYOUT_MODELS "models"
 #define FT_LAYOUT_SHARED "models/site"
 /* Whose models those of all users together are. */

@@ -131,23 +131,20 @@ static size_t head_length(enum ft_record record, const char *data, size_t length
   return length;
 }
 
-static int encode_and_write(enum ft_record record, const void *message, bool whole, int dirfd,
-                            const char *name, mode_t mode, struct ft_error *err)
+/* Add MESSAGE to BUF as a file has it: header, head and, if WHOLE, tail. */
+static int encode_file(enum ft_record record, const void *message, bool whole, struct ft_buf *buf,
+                       struct ft_error *err)
 {
   unsigned char header[HEADER_SIZE] = { 0 };
-  size_t length, head;
-  struct ft_buf buf;
+  size_t start = buf->length, length, head;
   char *body;
-  int status;
 
-  ft_buf_init(&buf, FT_LIMIT_RECORD);
-  if (ft_buf_add(&buf, header, sizeof header) < 0 ||
-      ft_record_encode(record, message, &buf, err) < 0) {
-    status = buf.data ? -1 : ft_error_set(err, "%s: out of memory", name);
-    goto out;
-  }
-  body = buf.data + HEADER_SIZE;
-  length = buf.length - HEADER_SIZE;
+  if (ft_buf_add(buf, header, sizeof header) < 0)
+    return ft_error_set(err, "%s: out of memory, or too many", kinds[record].name);
+  if (ft_record_encode(record, message, buf, err) < 0)
+    return -1;
+  body = buf->data + start + HEADER_SIZE;
+  length = buf->length - start - HEADER_SIZE;
   head = head_length(record, body, length);
   if (!whole)
     length = head;
@@ -157,9 +154,40 @@ static int encode_and_write(enum ft_record record, const void *message, bool who
   put32(header + 16, ft_checksum(body, head));
   put32(header + 20, (uint32_t)(length - head));
   put32(header + 24, ft_checksum(body + head, length - head));
-  memcpy(buf.data, header, sizeof header);
-  status = ft_io_write_file(dirfd, name, buf.data, HEADER_SIZE + length, mode, err);
-out:
+  memcpy(buf->data + start, header, sizeof header);
+  buf->length = start + HEADER_SIZE + length;
+  return 0;
+}
+
+static int encode_and_write(enum ft_record record, const void *message, bool whole, int dirfd,
+                            const char *name, mode_t mode, struct ft_error *err)
+{
+  struct ft_error why;
+  struct ft_buf buf;
+  int status;
+
+  ft_buf_init(&buf, FT_LIMIT_RECORD);
+  if (encode_file(record, message, whole, &buf, &why) < 0)
+    status = ft_error_set(err, "%s: %s", name, why.text);
+  else
+    status = ft_io_write_file(dirfd, name, buf.data, buf.length, mode, err);
+  ft_buf_free(&buf);
+  return status;
+}
+
+int ft_record_write_list(enum ft_record record, const void *messages, size_t size, size_t count,
+                         int dirfd, const char *name, mode_t mode, struct ft_error *err)
+{
+  struct ft_error why;
+  struct ft_buf buf;
+  int status = 0;
+
+  ft_buf_init(&buf, FT_LIMIT_RECORDS);
+  for (size_t i = 0; i < count && status == 0; i++)
+    if (encode_file(record, (const char *)messages + i * size, true, &buf, &why) < 0)
+      status = ft_error_set(err, "%s: %s", name, why.text);
+  if (status == 0)
+    status = ft_io_write_file(dirfd, name, buf.data, buf.length, mode, err);
   ft_buf_free(&buf);
   return status;
 }
@@ -222,6 +250,26 @@ static int read_body(int fd, const unsigned char *header, size_t available, enum
   return status;
 }
 
+/* Check the GOT bytes of a header, AT bytes into the file NAME. */
+static int check_header(const unsigned char *header, size_t got, enum ft_record record,
+                        const char *name, size_t at, struct ft_error *err)
+{
+  if (got < HEADER_SIZE || memcmp(header, magic, sizeof magic) != 0) {
+    errno = EBADMSG;
+    return ft_error_set(err, "%s: byte %zu: expected the magic of a foretell record", name, at);
+  }
+  if ((get32(header + 8) & 0xffff) != (uint32_t)record + 1) {
+    errno = EBADMSG;
+    return ft_error_set(err, "%s: byte %zu: another kind of record was expected", name, at + 8);
+  }
+  if (get32(header + 8) >> 16 > FT_SCHEMA) {
+    errno = EPROTONOSUPPORT;
+    return ft_error_set(err, "%s: byte %zu: schema %u, but this foretell knows 1 to %d", name,
+                        at + 10, (unsigned)(get32(header + 8) >> 16), FT_SCHEMA);
+  }
+  return 0;
+}
+
 /* What a submission reads is so small that its first read brings all of it. */
 static int read_file(int fd, enum ft_record record, const char *name, bool whole, void *message,
                      struct ft_error *err)
@@ -229,15 +277,8 @@ static int read_file(int fd, enum ft_record record, const char *name, bool whole
   unsigned char start[16384];
   ssize_t got = pread(fd, start, sizeof start, 0);
 
-  if (got < HEADER_SIZE || memcmp(start, magic, sizeof magic) != 0)
-    return broken(err, name, "byte 0: expected the magic of a foretell record");
-  if ((get32(start + 8) & 0xffff) != (uint32_t)record + 1)
-    return broken(err, name, "byte 8: another kind of record was expected");
-  if (get32(start + 8) >> 16 > FT_SCHEMA) {
-    errno = EPROTONOSUPPORT;
-    return ft_error_set(err, "%s: byte 10: schema %u, but this foretell knows 1 to %d", name,
-                        (unsigned)(get32(start + 8) >> 16), FT_SCHEMA);
-  }
+  if (check_header(start, got < 0 ? 0 : (size_t)got, record, name, 0, err) < 0)
+    return -1;
   return read_body(fd, start, (size_t)got - HEADER_SIZE, record, name, whole, message, err);
 }
 
@@ -265,6 +306,36 @@ int ft_record_read_head(enum ft_record record, int dirfd, const char *name, void
                         struct ft_error *err)
 {
   return open_and_read(record, dirfd, name, false, message, err);
+}
+
+int ft_record_list_open(int dirfd, const char *name, struct ft_buf *list, struct ft_error *err)
+{
+  ft_buf_init(list, FT_LIMIT_RECORDS);
+  return ft_io_read_file(dirfd, name, list, err);
+}
+
+int ft_record_list_next(enum ft_record record, const struct ft_buf *list, const char *name,
+                        size_t *at, void *message, struct ft_error *err)
+{
+  const unsigned char *header = (const unsigned char *)list->data + *at;
+  size_t left = list->length - *at;
+  uint32_t head, tail;
+
+  if (!left)
+    return 0;
+  if (check_header(header, left, record, name, *at, err) < 0)
+    return -1;
+  head = get32(header + 12);
+  tail = get32(header + 20);
+  left -= HEADER_SIZE;
+  if (head > left || tail > left - head) {
+    errno = EBADMSG;
+    return ft_error_set(err, "%s: byte %zu: truncated", name, *at + 12);
+  }
+  if (take_body(header, header + HEADER_SIZE, record, name, true, message, err) < 0)
+    return -1;
+  *at += (size_t)HEADER_SIZE + head + tail;
+  return 1;
 }
 
 int ft_submission_to_text(const ft_submission *submission, struct ft_buf *out, struct ft_error *err)

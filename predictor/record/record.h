@@ -72,6 +72,22 @@ int ft_record_read(enum ft_record record, int dirfd, const char *name, void *mes
 int ft_record_read_head(enum ft_record record, int dirfd, const char *name, void *message,
                         struct ft_error *err);
 
+/*
+ * COUNT MESSAGES, each of SIZE bytes, one behind another in one file: 64 of them are read in the
+ * time of three files. 0; -1 with ERR.
+ */
+int ft_record_write_list(enum ft_record record, const void *messages, size_t size, size_t count,
+                         int dirfd, const char *name, mode_t mode, struct ft_error *err);
+
+/* Read such a file into LIST, to be freed in either case. 0; -1 with ERR, errno being ENOENT where
+ * there is none. */
+int ft_record_list_open(int dirfd, const char *name, struct ft_buf *list, struct ft_error *err);
+
+/* The record AT bytes into LIST, which NAME was read into; AT, first 0, is set behind it. 1; 0:
+ * there are no more; -1 with ERR. */
+int ft_record_list_next(enum ft_record record, const struct ft_buf *list, const char *name,
+                        size_t *at, void *message, struct ft_error *err);
+
 /* A submission as it travels in the environment: base64. TEXT is added to OUT. */
 int ft_submission_to_text(const ft_submission *submission, struct ft_buf *out,
                           struct ft_error *err);

@@ -15,6 +15,7 @@
 #include "predictor/core/io.h"
 #include "predictor/core/units.h"
 #include "predictor/site/conf.h"
+#include "predictor/site/conf_place.h"
 #include "predictor/site/conf_platforms.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -22,6 +23,7 @@
 /* libconfuse's error callback has no user pointer: the parse in progress on this thread. */
 static _Thread_local struct parse {
   const char *path;
+  struct ft_text text; /* the file's own */
   struct ft_error *err;
   bool failed;
 } parse;
@@ -87,19 +89,35 @@ static const struct key *find_key(const char *name)
 /* The first error is the one to mend; what follows from it is not said. */
 static void on_error(cfg_t *cfg, const char *format, va_list ap)
 {
+  int line = cfg->line;
   char text[300];
 
   if (parse.failed)
     return;
   parse.failed = true;
   (void)vsnprintf(text, sizeof text, format, ap);
-  if (strstr(text, END_MARK))
-    (void)ft_string_copy("expected \"}\" before the end of the file", text, sizeof text);
-  else if (strstr(text, "title") && strstr(text, "'platform'"))
+  for (char *p = text; *p; p++) {
+    line -= *p == '\n';
+    if ((unsigned char)*p < ' ' || *p == 0x7f)
+      *p = '?';
+  }
+  if (strstr(text, END_MARK)) {
+    line = ft_conf_line(parse.text, parse.text.end);
+    (void)ft_string_copy("expected a value or \"}\" before the end of the file", text, sizeof text);
+  } else if (strcmp(text, "premature end of file") == 0 ||
+             strcmp(text, "unterminated string constant") == 0) {
+    line = ft_conf_open_quote(parse.text);
+    (void)ft_string_copy("a quoted text begins here and never ends", text, sizeof text);
+  } else if (line < cfg->line) {
+    (void)ft_string_copy("a quoted text that begins here runs over the end of the line: is its "
+                         "closing quote missing?",
+                         text, sizeof text);
+  } else if (strstr(text, "title") && strstr(text, "'platform'")) {
     (void)ft_string_copy("expected platform \"NAME\" { ... }; what this node is called is said by "
                          "node_platform = \"NAME\"",
                          text, sizeof text);
-  ft_error_set(parse.err, "%s: line %d: %s", parse.path, cfg->line, text);
+  }
+  ft_error_set(parse.err, "%s: line %d: %s", parse.path, line, text);
 }
 
 static int check_text(cfg_t *cfg, const struct key *key, const char *text)
@@ -133,7 +151,7 @@ static int check_text(cfg_t *cfg, const struct key *key, const char *text)
   default:
     for (const char *p = text; *p; p++)
       if ((unsigned char)*p < ' ' || *p == 0x7f) {
-        cfg_error(cfg, "%s: control characters are not allowed", key->name);
+        cfg_error(cfg, "%s: \"%s\": control characters are not allowed", key->name, text);
         return -1;
       }
     if (strlen(text) < (size_t)key->high)
@@ -360,6 +378,7 @@ static cfg_t *parse_file(const char *path, cfg_opt_t *options, bool site, struct
   struct ft_buf text;
   FILE *stream = NULL;
   cfg_t *cfg = NULL;
+  size_t length;
   int status = CFG_PARSE_ERROR;
 
   ft_buf_init(&text, FT_LIMIT_CONFIG);
@@ -370,13 +389,14 @@ static cfg_t *parse_file(const char *path, cfg_opt_t *options, bool site, struct
     goto out;
   }
   cfg = cfg_init(options, CFGF_NONE);
+  length = text.length;
   if (ft_buf_printf(&text, "\n%s = true\n", END_MARK) == 0)
     stream = fmemopen(text.data, text.length, "r");
   if (!cfg || !stream || !(cfg->filename = strdup(path))) {
     ft_error_errno(err, "%s", path);
     goto out;
   }
-  parse = (struct parse){ .path = path, .err = err };
+  parse = (struct parse){ .path = path, .text = ft_text_of(text.data, length), .err = err };
   cfg_set_error_function(cfg, on_error);
   cfg_set_validate_func(cfg, "app", check_app);
   if (site) {
@@ -388,10 +408,13 @@ static cfg_t *parse_file(const char *path, cfg_opt_t *options, bool site, struct
       cfg_set_validate_func(cfg, site_keys[i].name, check_value);
   }
   status = cfg_parse_fp(cfg, stream);
-  if (status == CFG_SUCCESS && !cfg_size(cfg, END_MARK))
-    status = CFG_PARSE_ERROR; /* a comment that never ends swallowed it */
-  if (status != CFG_SUCCESS && !parse.failed)
+  if (status == CFG_SUCCESS && !cfg_size(cfg, END_MARK)) {
+    status = CFG_PARSE_ERROR;
+    ft_error_set(err, "%s: line %d: a comment begins here and never ends", path,
+                 ft_conf_open_comment(parse.text));
+  } else if (status != CFG_SUCCESS && !parse.failed) {
     ft_error_set(err, "%s: line %d: cannot be understood", path, cfg->line);
+  }
 out:
   if (stream)
     fclose(stream);

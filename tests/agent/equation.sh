@@ -6,17 +6,19 @@
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
 foretell=$FT_TOP_BUILDDIR/predictor/cli/foretell
 
-# $1 runs of app $2: 0.5 GiB + 256 KiB * edge^2 * batch, and 2 % of noise
+# $1 runs of app $2: $3 bytes (0.5 GiB) + $4 (256 KiB) * edge^2 * batch, and 2 % of noise
 table() {
+  local least=${3:-536870912} slope=${4:-262144}
+
   echo "app,job_id,peak_bytes,runtime,end,edge,batch"
   for ((i = 0; i < $1; i++)); do
     local edge=$((8 * (1 + i * 7 % 12))) batch=$((1 + i * 5 % 16)) noise=$((i * 37 % 81 - 40))
-    echo "$2,$i,$(((536870912 + 262144 * edge * edge * batch) / 2000 * (2000 + noise))),60,$((1700000000 + i)),$edge,$batch"
+    echo "$2,$i,$(((least + slope * edge * edge * batch) / 2000 * (2000 + noise))),60,$((1700000000 + i)),$edge,$batch"
   done
 }
 
 import() {
-  table "$1" "$2" >"$scratch/runs.csv"
+  table "$@" >"$scratch/runs.csv"
   "$foretell" import --state="$state" --features=edge,batch "$scratch/runs.csv" >"$scratch/import" 2>&1
   kill -HUP "$pid" # it looks at its store now
 }
@@ -60,6 +62,29 @@ is "$?" 0 "a submission is told while a child seeks"
 kill -CONT "$child"
 wait_until 300 said 'net: an equation from 90 runs, [0-9.]+ % off$'
 ok $? "after half as many runs again it is sought anew"
+
+# ---- an app changes: its equation goes astray, and is sought again long before half of the runs
+# are new
+
+# job $1 of app $2, the $3th: a process of $4 % of 32 MiB + 1 KiB * edge^2 * batch
+run() {
+  local edge=$((8 * (4 + $3 * 7 % 9))) batch=$((4 + $3 * 5 % 13))
+  "$announce" "$socket" job="$1" app="$2" feature=edge:$edge feature=batch:$batch -- \
+    python3 -S -c 'import sys, time
+own = int(open("/proc/self/statm").read().split()[1]) * 4096
+a = b"x" * (int(sys.argv[1]) - own)
+time.sleep(0.4)' $(((33554432 + 1024 * edge * edge * batch) * $4 / 100))
+  wait_until 60 said "job $1: $2, completed"
+}
+
+import 60 lean 33554432 1024
+wait_until 300 said 'lean: an equation from 60 runs, [0-9.]+ % off$'
+ok $? "another app has an equation"
+for ((i = 1; i <= 12; i++)); do
+  run $((200 + i)) lean $i $((i <= 3 ? 100 : 75))
+done
+wait_until 300 said 'lean: an equation from (6[4-9]|7[0-2]) runs, [0-9.]+ % off'
+ok $? "that of an app which needs a quarter less by now is sought anew"
 
 # ---- the agent ends while a child seeks
 

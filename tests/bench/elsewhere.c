@@ -67,6 +67,7 @@ static void put_partitions(int state_fd)
 {
   ft_platforms platforms = some_platforms();
   struct ft_error err;
+  static ft_partition all[MOST];
   int fd;
 
   for (unsigned i = 0; i < platforms.platforms_count; i++)
@@ -80,15 +81,17 @@ static void put_partitions(int state_fd)
     fail(FT_LAYOUT_PARTITIONS);
   for (unsigned i = 0; i < MOST; i++) {
     char name[32], file[FT_LAYOUT_NAME_SIZE], platform[32];
-    ft_partition p;
 
     (void)snprintf(name, sizeof name, "p%u", i);
     (void)snprintf(platform, sizeof platform, "platform-%u", i % FT_RUNTIME_PLACES);
-    p = some_partition(name, platform, 8000);
+    all[i] = some_partition(name, platform, 8000);
     ft_layout_partition_name(name, file);
-    if (ft_record_write(FT_RECORD_PARTITION, &p, fd, file, 0644, &err) < 0)
+    if (ft_record_write(FT_RECORD_PARTITION, &all[i], fd, file, 0644, &err) < 0)
       fail(err.text);
   }
+  if (ft_record_write_list(FT_RECORD_PARTITION, all, sizeof *all, MOST, fd,
+                           FT_LAYOUT_PARTITION_LIST, 0644, &err) < 0)
+    fail(err.text);
   (void)close(fd);
 }
 

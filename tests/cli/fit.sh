@@ -62,9 +62,17 @@ x,y 1,2 2,3 inf,4 4,5|line 4, column 1: x 'inf': expected a number
 x,y 1,2 2,3 3,1e300 4,5|line 4, column 3: y '1e300': expected at most 1e100
 x,y 1,2 2,0 3,4 4,5|line 3, column 3: y '0': the target must not be 0
 x,y 1,2 2 3,4 4,5|line 3: no value for "y"
+x,y 1,2 ,3 3,4 4,5|line 3, column 1: x '': expected a number; --skip-missing leaves such rows out
+x,y 1,2 2,n/a 3,4 4,5|line 3, column 3: y 'n/a': expected a number; --skip-missing
+x,y 1,2 2,5% 3,4 4,5|line 3, column 3: y '5%': expected a number; --features
+x,y 1,2 2026-10-01,3 3,4 4,5|line 3, column 1: x '2026-10-01': expected a number; --features
+1,2 2,3 3,4 4,5 5,6|line 1: numbers; expected a line of column names
+x,y|0 rows; 4 are the least
+x;y 1,5;2 2;3.5 3;4 4;5|line 3, column 3: y '3.5': expected one decimal sign
+x;y 1.024,5;2 2;3 3;4 4;5|line 2, column 1: x '1.024,5': expected a number
 x,z 1,2 2,3 3,4 4,5|no column "y"
 y 1 2 3 4|no column but the target
-x;y 1;2 2;3 3;4 4;5|no column "y"; the first is "x;y"
+x:y 1:2 2:3 3:4 4:5|no column "y"; the first is "x:y"
 x,x,y 1,1,2 2,4,3 3,9,4 4,6,5|line 1: columns 1 and 2 are both called "x"
 x,y,y 1,2,2 2,4,3 3,9,4 4,6,5|line 1: columns 2 and 3 are both called "y"
 x,y 1,2 2,3,4 3,4 4,5|line 3: 3 values in 2 columns
@@ -89,6 +97,71 @@ x,z,y 1,2,3 2,4,6 3,6,9 4,8,12 5,10,15|collinear columns
 x,y 1e99,1e99 -1e99,-1e99 1e-99,1e-99 0,1 5,-1e99|huge values
 x,y 0,1 0,2 0,3 0,4 1,5|a column of zeros
 END
+
+# ---- tables as other programs write them
+
+awk 'BEGIN {
+  print "x,z,y"
+  for (x = 1; x <= 5; x++) for (z = 1; z <= 5; z++) print x + 0.5 "," z "," 3 + 2 * (x + 0.5) * z
+}' >"$scratch/plain.csv"
+edited() {
+  sed "$@" "$scratch/plain.csv" >"$scratch/t.csv"
+}
+finds() {
+  run fit -t y --test=0 "$scratch/t.csv" "${@:2}"
+  like "$out" ' 2\*x\*z \+ 3$' "$1"
+}
+says() {
+  run fit -t y "$scratch/t.csv"
+  is "$status" 2 "refused: $1"
+  like "$err" "$2" "and said why"
+}
+
+edited 's/,/;/g'
+finds "semicolons"
+edited 's/,/;/g; s/\./,/g'
+finds "semicolons and decimal commas"
+edited 's/,/\t/g'
+finds "tabs"
+edited 's/,/\t/g; s/\./,/g'
+finds "tabs and decimal commas"
+edited 's/,/|/g'
+finds "bars"
+edited 's/[^,]*/"&"/g'
+finds "quotes"
+edited '1s/.*/"x","z","y"/; s/$/\r/'
+finds "quoted names and CRLF"
+edited '1s/^/\xef\xbb\xbf/; s/,/, /g'
+finds "a byte order mark, and blanks behind commas"
+edited '1s/^/,/; 1!s/^/row,/'
+finds "a column without a name"
+edited 's/$/,/'
+finds "a comma at the end of each line"
+edited '$!N; s/\n/\n\n/'
+finds "empty lines"
+edited '4s/^[^,]*/NA/; 7s/[^,]*$//'
+finds "rows that lack a number, left out" --skip-missing
+like "$out" '^23 rows and 2 that lack a number' "and counted"
+run fit -t y --skip-missing --json "$scratch/t.csv"
+is "$(json rows) $(json skipped)" "23 2" "in JSON, too"
+edited '3,$s/^[^,]*/NA/'
+run fit -t y --skip-missing "$scratch/t.csv"
+like "$err" '1 rows with all numbers; 4 are the least' "and when too few are left"
+run fit -t y --test=0 - <"$scratch/plain.csv"
+like "$out" ' 2\*x\*z \+ 3$' "standard input"
+
+printf '\xff\xfex\0,\0y\0\n\0' >"$scratch/t.csv"
+says UTF-16 'UTF-16 or UTF-32; expected UTF-8 \(iconv'
+printf '\x1f\x8b\x08\0' >"$scratch/t.csv"
+says gzip 'compressed by gzip; expected text'
+printf 'PK\3\4' >"$scratch/t.csv"
+says "a spreadsheet" 'a spreadsheet; expected text \(save it as CSV\)'
+edited '1s/x/gr\xf6\xdfe/'
+says "Latin-1" "line 1, column 1: name .*: expected UTF-8 without control characters"
+tr '\n' '\r' <"$scratch/plain.csv" >"$scratch/t.csv"
+says "CR alone" "line 1, column 5: name 'y\?.*lines that end in LF"
+edited '1s/x/"x\nlong"/'
+says "a name of two lines" "line 1, column 1: name .x.long.: expected UTF-8 without control"
 
 # ---- many columns, many rows, and an interrupt
 

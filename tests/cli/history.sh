@@ -33,6 +33,11 @@ out=$(run import --keep-going "$scratch/bad.txt")
 like "$out" ": 2 runs, 1 lines passed over" "unless it is told to keep going"
 is "$(wc -l <"$scratch/err")" 1 "and the line is named"
 
+printf 'app,uid,user,peak_mb\nplain,1,zoe,9\nna\303\257ve,1,zoe,9\nna\357ve,1,zoe,9\n' >"$scratch/names.csv"
+run import "$scratch/names.csv" >/dev/null
+is "$(run history | LC_ALL=C sed -n 's/ zoe .*//p' | wc -c | tr '\n' ' ')" "$((33 + 34 + 33)) " \
+  "columns stand below each other whatever the names are made of"
+
 awk 'BEGIN { print "app,batch,arch,peak_mb,runtime";
   for (i = 0; i < 40; i++) {
     b = 8 * (1 + i % 8); a = i % 3 ? "vgg" : "resnet";

@@ -114,7 +114,8 @@ test "$rss" -gt 0 && test "$rss" -le $((own * 3 / 4))
 ok $? "true is small: foretell's own image ($own) is not counted ($rss)"
 
 "$foretell" profile --quiet --no-output --json -- sh -c '
-  setsid sh -c "python3 -c \"import time; x = bytearray(64 << 20); time.sleep(0.6)\" & exit" & sleep 1' >out
+  setsid sh -c "python3 -c \"import time; x = bytearray(64 << 20); open(\\\"held\\\", \\\"w\\\"); time.sleep(0.6)\" & exit" &
+  for _ in $(seq 400); do test -e held && break; sleep 0.05; done; sleep 0.4' >out
 rss=$(json peak_memory_bytes rss_bytes <out)
 test "$rss" -ge $((64 << 20))
 ok $? "a process left behind stays in sight ($rss)"

@@ -174,6 +174,12 @@ for by in "" --by=batch --by=arch; do
   run plot --app=unet3d --state="$state" $by -o "$scratch/fit.svg" --json
   is "$status:$(json kind)$(json lower_bounds)" '0:"fit"3' "plot draws a fit ${by:-against the prediction}"
 done
+name=$(printf 'na\357ve')
+"$build/tests/cli/make_state" "$scratch/raw" "$uid" "$name" || exit 1
+for kind in svg png; do
+  run plot --app="$name" --state="$scratch/raw" -o "$scratch/raw.$kind"
+  is "$status:$err" "0:" "an app whose name is no UTF-8 is drawn as $kind"
+done
 run plot --app=unet3d --state="$state" --by=colour -o "$scratch/fit.svg"
 is "$status:$err" "2:foretell plot: --by=colour: unet3d has the features batch, arch" \
   "a feature that is none is refused, with those there are"

@@ -13,9 +13,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void read_fit(const char *path, const char *held)
+static void read_fit(const char *path, const char *held, bool skips)
 {
-  struct ft_table t = { 0 };
+  struct ft_table t = { .skips = skips };
   struct ft_error err = { "" };
 
   if (ft_table_read(path, "peak", NULL, held, &t, &err) < 0)
@@ -70,8 +70,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fuzz_fd(data + 1, size - 1));
   switch (data[0] % 3) {
   case 0:
-    read_fit(path, NULL);
-    read_fit(path, "batch");
+    read_fit(path, NULL, false);
+    read_fit(path, NULL, true);
+    read_fit(path, "batch", false);
     break;
   case 1:
     read_relative(path);

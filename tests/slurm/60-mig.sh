@@ -101,7 +101,7 @@ train 1 --predict-mig --gpus-per-task=1 --ntasks=2 -p ampere
 is "$status $(said) $(gres "$id")" "0 1 " "beside --gpus-per-task no --gres is set"
 like "$err" 'net needs .*; ask for --gpus-per-task=a100_1g.5gb:1$' "what to ask for is said"
 submit sbatch --parsable --hold --gpus-per-task=a100_1g.5gb:1 --ntasks=2 -p ampere --wrap true
-like "$(job_field "$id" TresPerTask)" 'gpu:a100_1g.5gb:1' "and Slurm takes it"
+like "$(job_field "$id" TresPerTask)" 'gpu:a100_1g.5gb[:=]1' "and Slurm takes it"
 train 1 --predict-mig -p media
 is "$(gres "$id")" gpu:nvidia_a100_80gb_pcie_2g.20gb:1 "a slice for media is not chosen"
 train 1 --predict-mig --array=0-3

@@ -256,7 +256,8 @@ cluster_start_slurmd() {
     '' | *:down) continue ;;
     esac
     mkdir -p "$scratch/spool/$(cluster_node "$name")"
-    cluster_spawn "slurmd-$name" $FT_SLURMD_PREFIX slurmd -D -f "$SLURM_CONF" -N "$(cluster_node "$name")" \
+    # by its whole path: under valgrind /proc/self/exe does not tell it to slurmd of 24.11
+    cluster_spawn "slurmd-$name" $FT_SLURMD_PREFIX "$(command -v slurmd)" -D -f "$SLURM_CONF" -N "$(cluster_node "$name")" \
       -L "$scratch/log/slurmd-$name.log"
   done <<<"$FT_NODES"
 }

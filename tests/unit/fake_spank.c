@@ -239,9 +239,6 @@ spank_err_t spank_get_item(spank_t spank, spank_item_t item, ...)
   case S_JOB_UID:
     *va_arg(ap, uid_t *) = 1000;
     break;
-  case S_JOB_GID:
-    *va_arg(ap, gid_t *) = 100;
-    break;
   case S_JOB_NCPUS:
     *va_arg(ap, uint16_t *) = 4;
     break;

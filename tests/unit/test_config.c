@@ -131,9 +131,14 @@ static void what_is_wrong_is_named_with_its_line(void **state)
                 { "app x {\n number = {\"--a\"}\n}\n", { "line 3", "command" } },
                 { "app x { command = \"y\" file = {\"--in words\"} }\n",
                   { "line 1", "--in words" } },
-                { "partition gpu {\n", { "line", "" } },
-                { "mode = \"unterminated\n", { "line", "" } },
-                { "mode = set /* never closed\n", { "line", "" } },
+                { "partition gpu {\n", { "line 1", "\"}\" before the end" } },
+                { "floor = 1G\nround =\n", { "line 2", "a value" } },
+                { "mode = \"unterminated\n\n\n", { "line 1", "never ends" } },
+                { "floor = \"1G\"\nround = '1M\n", { "line 2", "never ends" } },
+                { "mode = \"set\nfloor = \"1G\"\n", { "line 1", "closing quote" } },
+                { "\ncurrency = \"EUR\nfloor = \"1G\"\n", { "line 2", "closing quote" } },
+                { "currency = \"\x1b[31m\"\n", { "line 1", "?[31m" } },
+                { "\n/* a */ mode = set /* never closed\n\n", { "line 2", "comment" } },
                 { "}\n", { "line 1", "" } },
                 { "mode = set\nplatform = \"milan\"\n", { "line 2", "node_platform" } },
                 { "platform milan {\n price = -1\n}\n", { "line 2", "price" } },
@@ -162,6 +167,8 @@ static void what_is_wrong_is_named_with_its_line(void **state)
     if (!strstr(err.text, path) || !strstr(err.text, cases[i].said[0]) ||
         !strstr(err.text, cases[i].said[1]))
       fail_msg("'%s' said: %s", cases[i].text, err.text);
+    if (strchr(err.text, '\n'))
+      fail_msg("more than one line: %s", err.text);
     assert_memory_equal(&c, &before, sizeof c);
   }
   assert_int_equal(ft_config_read("/nonexistent/foretell.conf", &c, &err), -1);

@@ -17,6 +17,7 @@
 #include "predictor/core/order.h"
 #include "predictor/core/random.h"
 #include "predictor/core/units.h"
+#include "predictor/core/utf8.h"
 
 static void bytes_as_slurm_writes_them(void **state)
 {
@@ -24,16 +25,22 @@ static void bytes_as_slurm_writes_them(void **state)
     const char *text;
     uint64_t bytes;
     bool good;
-  } cases[] = {
-    { "4G", 4 * FT_GIB, true },        { "4g", 4 * FT_GIB, true },
-    { "100", 100 * FT_MIB, true },     { "1.5G", 3 * FT_GIB / 2, true },
-    { " 512M ", 512 * FT_MIB, true },  { "2T", 2048 * FT_GIB, true },
-    { "12GiB", 12 * FT_GIB, true },    { "0", 0, true },
-    { "", 0, false },                  { "-1G", 0, false },
-    { "4X", 0, false },                { "4GG", 0, false },
-    { "9999999999999P", 0, false },    { "G", 0, false },
-    { "nan", 0, false },               { "1e400", 0, false }
-  };
+  } cases[] = { { "4G", 4 * FT_GIB, true },
+                { "4g", 4 * FT_GIB, true },
+                { "100", 100 * FT_MIB, true },
+                { "1.5G", 3 * FT_GIB / 2, true },
+                { " 512M ", 512 * FT_MIB, true },
+                { "2T", 2048 * FT_GIB, true },
+                { "12GiB", 12 * FT_GIB, true },
+                { "0", 0, true },
+                { "", 0, false },
+                { "-1G", 0, false },
+                { "4X", 0, false },
+                { "4GG", 0, false },
+                { "9999999999999P", 0, false },
+                { "G", 0, false },
+                { "nan", 0, false },
+                { "1e400", 0, false } };
 
   (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -50,10 +57,10 @@ static void durations_as_slurm_writes_them(void **state)
   static const struct {
     const char *text;
     double seconds;
-  } cases[] = { { "10", 600 },          { "10:30", 630 },       { "1:10:30", 4230 },
-                { "2-3", 183600 },      { "2-3:30", 185400 },   { "1-00:00:01", 86401 },
-                { "00:01.500", 1.5 },   { "UNLIMITED", -1 },    { "INVALID", -1 },
-                { "1:2:3:4", -1 },      { "", -1 },             { "5-", -1 } };
+  } cases[] = { { "10", 600 },        { "10:30", 630 },     { "1:10:30", 4230 },
+                { "2-3", 183600 },    { "2-3:30", 185400 }, { "1-00:00:01", 86401 },
+                { "00:01.500", 1.5 }, { "UNLIMITED", -1 },  { "INVALID", -1 },
+                { "1:2:3:4", -1 },    { "", -1 },           { "5-", -1 } };
 
   (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -316,17 +323,15 @@ static void a_process_is_in_the_folder_that_its_mount_shows(void **state)
     const char *text;
     bool v1;
     const char *root, *folder; /* NULL: not shown */
-  } cases[] = {
-    { "7:cpu:/\n5:memory:/slurm/job_1\n0::/x\n", true, "/", "m/slurm/job_1" },
-    { "5:memory:/slurm/job_1\n0::/x\n", false, "/", "m/x" },
-    { "0::/\n", false, "/", "m" },
-    { "0::/pod/a\n", false, "/pod", "m/a" },
-    { "0::/pods/a\n", false, "/pod", NULL },
-    { "0::/../a\n", false, "/", NULL },
-    { "0::\n", false, "/", NULL },
-    { "5:memory\n", true, "/", NULL },
-    { "", true, "/", NULL }
-  };
+  } cases[] = { { "7:cpu:/\n5:memory:/slurm/job_1\n0::/x\n", true, "/", "m/slurm/job_1" },
+                { "5:memory:/slurm/job_1\n0::/x\n", false, "/", "m/x" },
+                { "0::/\n", false, "/", "m" },
+                { "0::/pod/a\n", false, "/pod", "m/a" },
+                { "0::/pods/a\n", false, "/pod", NULL },
+                { "0::/../a\n", false, "/", NULL },
+                { "0::\n", false, "/", NULL },
+                { "5:memory\n", true, "/", NULL },
+                { "", true, "/", NULL } };
   static struct ft_cgroup_mounts mounts = { .point = "m" };
   char path[64], folder[64];
 
@@ -340,6 +345,71 @@ static void a_process_is_in_the_folder_that_its_mount_shows(void **state)
     assert_int_equal(found, cases[i].folder != NULL);
     if (found)
       assert_string_equal(folder, cases[i].folder);
+  }
+}
+
+static void a_path_may_be_a_link_a_name_in_a_folder_may_not(void **state)
+{
+  char folder[] = "/tmp/foretell-core-XXXXXX", path[64];
+  struct ft_buf buf;
+  struct ft_error err;
+  int fd;
+
+  (void)state;
+  assert_non_null(mkdtemp(folder));
+  fd = open(folder, O_RDONLY | O_DIRECTORY);
+  ft_buf_init(&buf, 100);
+  assert_int_equal(ft_io_write_file(fd, "file", "text", 4, 0600, NULL), 0);
+  assert_int_equal(symlinkat("file", fd, "link"), 0);
+  assert_int_equal(symlinkat("loop", fd, "loop"), 0);
+  assert_int_equal(symlinkat("/dev/zero", fd, "zero"), 0);
+  assert_int_equal(ft_io_read_file(fd, "link", &buf, &err), -1);
+  (void)snprintf(path, sizeof path, "%s/link", folder);
+  assert_int_equal(ft_io_read_file(AT_FDCWD, path, &buf, &err), 0);
+  assert_string_equal(ft_buf_text(&buf), "text");
+  (void)snprintf(path, sizeof path, "%s/loop", folder);
+  assert_int_equal(ft_io_read_file(AT_FDCWD, path, &buf, &err), -1);
+  assert_int_equal(errno, ELOOP);
+  (void)snprintf(path, sizeof path, "%s/zero", folder);
+  assert_int_equal(ft_io_read_file(AT_FDCWD, path, &buf, &err), -1);
+  assert_non_null(strstr(err.text, "not a regular file"));
+  for (size_t i = 0; i < 4; i++)
+    (void)unlinkat(fd, (const char *[]){ "file", "link", "loop", "zero" }[i], 0);
+  close(fd);
+  rmdir(folder);
+  ft_buf_free(&buf);
+}
+
+static void what_is_no_character_becomes_a_question_mark(void **state)
+{
+  static const struct {
+    const char *text, *mended;
+    size_t length, two; /* characters; bytes of the first two */
+  } cases[] = {
+    { "", "", 0, 0 },
+    { "net", "net", 3, 2 },
+    { "na\xc3\xafve", "na\xc3\xafve", 5, 2 },
+    { "\xc3\xaf\xe7\xbd\x91\xf0\x9f\x98\x80", "\xc3\xaf\xe7\xbd\x91\xf0\x9f\x98\x80", 3, 5 },
+    { "na\xefve", "na?ve", 5, 2 },
+    { "\xff\xfe", "??", 2, 2 },
+    { "\xc3", "?", 1, 1 },                /* cut short */
+    { "\xe7\xbd", "??", 2, 2 },           /* likewise */
+    { "\xf0\x9f\x98", "???", 3, 2 },      /* likewise */
+    { "\xc0\xaf", "??", 2, 2 },           /* longer than need be */
+    { "\xe0\x80\xaf", "???", 3, 2 },      /* likewise */
+    { "\xed\xa0\x80", "???", 3, 2 },      /* a surrogate */
+    { "\xf4\x90\x80\x80", "????", 4, 2 }, /* past the last character */
+    { "\xef\xc3\xaf", "?\xc3\xaf", 2, 3 } /* what follows is kept */
+  };
+  char text[16];
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    (void)ft_string_copy(cases[i].text, text, sizeof text);
+    assert_int_equal(ft_utf8_length(text), cases[i].length);
+    assert_int_equal(ft_utf8_bytes(text, 2), cases[i].two);
+    ft_utf8_mend(text);
+    assert_string_equal(text, cases[i].mended);
   }
 }
 
@@ -360,7 +430,9 @@ int main(void)
     cmocka_unit_test(random_numbers_repeat_and_spread),
     cmocka_unit_test(files_are_replaced_whole),
     cmocka_unit_test(mounts_are_found_whatever_stands_around_them),
-    cmocka_unit_test(a_process_is_in_the_folder_that_its_mount_shows)
+    cmocka_unit_test(a_process_is_in_the_folder_that_its_mount_shows),
+    cmocka_unit_test(a_path_may_be_a_link_a_name_in_a_folder_may_not),
+    cmocka_unit_test(what_is_no_character_becomes_a_question_mark)
   };
 
   return cmocka_run_group_tests_name("core", tests, NULL, NULL);

@@ -89,6 +89,64 @@ static void quotes_mean_nothing_to_sacct(void **state)
   ft_buf_free(&out);
 }
 
+static void the_first_line_shows_the_separator(void **state)
+{
+  static const struct {
+    const char *text;
+    char separator;
+  } cases[] = {
+    { "", ',' },
+    { "a", ',' },
+    { "a,b\n1;2;3\n", ',' },
+    { "a;b\n1,5;2\n", ';' },
+    { "\xef\xbb\xbf"
+      "a\tb c\td",
+      '\t' },
+    { "\"a,b,c\"|d\n", '|' },
+    { "a,b;c\n", ',' },
+    { "\n;;;\n", ',' },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    int fd = file_of(cases[i].text, strlen(cases[i].text));
+    struct ft_error err;
+    struct ft_csv csv;
+
+    ft_csv_init(&csv, fd, "t.csv", ',', true);
+    assert_int_equal(ft_csv_guess(&csv, &err), 0);
+    if (csv.separator != cases[i].separator)
+      fail_msg("case %zu: '%c', expected '%c'", i, csv.separator, cases[i].separator);
+    ft_csv_free(&csv);
+    close(fd);
+  }
+}
+
+static void what_is_no_text_is_named_once(void **state)
+{
+  static const struct {
+    const char *text, *error;
+  } cases[] = {
+    { "\xff\xfe\x61\n\n\n", "t.csv: UTF-16 or UTF-32; expected UTF-8" },
+    { "\xfe\xff\n\x61\n", "t.csv: UTF-16; expected UTF-8" },
+    { "\x1f\x8b\n\n", "t.csv: compressed by gzip; expected text" },
+    { "PK\3\4\n\n", "t.csv: an archive or a spreadsheet; expected text" },
+    { "\x28\xb5\x2f\xfd\n\n", "t.csv: compressed by zstd; expected text" },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_error err;
+    struct ft_buf out;
+
+    read_all(cases[i].text, strlen(cases[i].text), ',', true, &out, &err);
+    assert_string_equal(ft_buf_text(&out), "!0;");
+    if (strncmp(err.text, cases[i].error, strlen(cases[i].error)) != 0)
+      fail_msg("case %zu: '%s'", i, err.text);
+    ft_buf_free(&out);
+  }
+}
+
 static void nul_bytes_are_refused(void **state)
 {
   struct ft_error err;
@@ -198,12 +256,15 @@ static void values_are_shown_in_one_line(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(records_as_rfc_4180_has_them), cmocka_unit_test(quotes_mean_nothing_to_sacct),
-    cmocka_unit_test(nul_bytes_are_refused),        cmocka_unit_test(what_has_no_end_is_bounded),
-    cmocka_unit_test(what_goes_on_for_ever_is_given_up),
-    cmocka_unit_test(long_tables_are_streamed),     cmocka_unit_test(values_are_shown_in_one_line)
-  };
+  const struct CMUnitTest tests[] = { cmocka_unit_test(records_as_rfc_4180_has_them),
+                                      cmocka_unit_test(quotes_mean_nothing_to_sacct),
+                                      cmocka_unit_test(nul_bytes_are_refused),
+                                      cmocka_unit_test(what_has_no_end_is_bounded),
+                                      cmocka_unit_test(what_goes_on_for_ever_is_given_up),
+                                      cmocka_unit_test(the_first_line_shows_the_separator),
+                                      cmocka_unit_test(what_is_no_text_is_named_once),
+                                      cmocka_unit_test(long_tables_are_streamed),
+                                      cmocka_unit_test(values_are_shown_in_one_line) };
 
   return cmocka_run_group_tests_name("csv", tests, NULL, NULL);
 }

@@ -366,6 +366,32 @@ static void the_table_is_aligned_and_says_which_is_best(void **state)
   free(c);
 }
 
+static void partitions_of_one_platform_tell_each_its_own(void **state)
+{
+  struct scene *c = make();
+  const char *text;
+
+  (void)state;
+  c->v.partition[SMALL].updated -= 60;
+  c->v.partition[MIXED].closed = true;
+  c->v.partition[MAIN].nodes[0].idle_cpus = 0;
+  text = table(c);
+  assert_has(text, "7.81 GiB, fits       no, 40 s ago\n");
+  assert_has(text, "500 MiB, too little  yes, 1.67 min ago\n");
+  assert_has(text,
+             "\nmixed      old       1                 1.67 min (1.59-1.74)  30    0.001 EUR    "
+             "7.81 GiB, fits       yes, 40 s ago; it starts no jobs now\n");
+  assert_has(text,
+             "\nmixed      new       2 (1.70-2.36)     50.0 s (41.8-59.7)    10    0.005 EUR    "
+             "15.6 GiB, fits       yes, 40 s ago; it starts no jobs now\n");
+  c->s.request.exclusive = true;
+  c->v.partition[MAIN].nodes[0].cpus = 16;
+  text = table(c);
+  assert_has(text, "  0.02 EUR ");
+  assert_has(text, "  0.008 EUR ");
+  free(c);
+}
+
 static void no_run_time_is_said_and_why(void **state)
 {
   struct scene *c = make();
@@ -568,6 +594,7 @@ int main(void)
     cmocka_unit_test(a_job_without_a_time_limit_has_the_partitions),
     cmocka_unit_test(idle_cpus_here_and_there_are_not_free_for_one_task),
     cmocka_unit_test(the_table_is_aligned_and_says_which_is_best),
+    cmocka_unit_test(partitions_of_one_platform_tell_each_its_own),
     cmocka_unit_test(no_run_time_is_said_and_why),
     cmocka_unit_test(on_one_platform_nothing_is_faster),
     cmocka_unit_test(the_choice_is_among_what_is_named),

@@ -40,6 +40,13 @@ static void files_without_a_network_are_called_by_their_name(void **state)
     FILE_OF("\x1c\0\0\0ORTM....", "ONNX Runtime's own form"),
     FILE_OF("\x1c\0\0\0ET12....", "ExecuTorch"),
     FILE_OF("ML\xefR....", "StableHLO"),
+    FILE_OF("module @jit_f attributes", "MLIR (StableHLO) as text"),
+    FILE_OF("<\0\0\0....ML\xefR\rStableHLO_v1.15.0", "jax.export"),
+    FILE_OF("\x1f\x8b\x08\0....", "found a file compressed by gzip, no network that can be read: "
+                                  "give what is in it, unpacked"),
+    FILE_OF("BZh91AY", "compressed by bzip2"),
+    FILE_OF("\xfd\x37zXZ\0", "compressed by xz"),
+    FILE_OF("\x28\xb5\x2f\xfd....", "compressed by zstd"),
     FILE_OF("ftrt....", "TensorRT"),
     FILE_OF("\x7f"
             "ELF\2\1\1",
@@ -77,6 +84,8 @@ static void archives_without_a_network_are_too(void **state)
     { { "net/data/aotinductor/model/c.wrapper.so" }, "AOTInductor has compiled" },
     { { "arr_0.npy" }, "NumPy arrays" },
     { { "net/data.pkl", "net/data/0", "net/data/1" }, "(10 B of tensors)" },
+    { { "resnet.onnx" }, "found a zip archive, no network that can be read" },
+    { { "llama/README.md", "llama/config.json" }, "found a zip archive" },
     { { "notes.txt" }, "expected a TorchScript archive" },
   };
   char path[] = "/tmp/test-foreign-XXXXXX";

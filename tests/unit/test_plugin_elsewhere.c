@@ -154,8 +154,7 @@ static void what_is_asked_for_is_told_and_set(void **state)
     { SBATCH "--wrap x", "FORETELL_PREDICT_PARTITION=fastest:main,fast", "\npartition=fast\n", 1 },
     { SBATCH "--partition main --wrap x", "FORETELL_PREDICT_PARTITION=fastest:main,fast",
       "\npartition=main\n", 1 },
-    { SBATCH "--wrap x", "FORETELL_PREDICT_PARTITION=slowest", ": FORETELL_PREDICT_PARTITION",
-      1 },
+    { SBATCH "--wrap x", "FORETELL_PREDICT_PARTITION=slowest", ": FORETELL_PREDICT_PARTITION", 1 },
     { SBATCH "--predict-partition=slowest --wrap x", NULL, "options -1", 1 },
     { SBATCH "--predict-perf --predict-partition=fastest:main,fast --wrap x", NULL,
       "--partition set to fast", 5 },
@@ -219,6 +218,33 @@ static void no_job_is_moved_to_where_it_might_not_start(void **state)
         (!strstr(output, "foretell: sorter: --partition set") == cases[i].moved))
       fail_msg("case %zu: %s: %s", i, line, output);
   }
+}
+
+static void one_file_tells_of_all_partitions_unless_it_is_broken(void **state)
+{
+  const char *line = SBATCH "--predict-perf --partition main --wrap x", *output;
+  ft_partition list[] = { some_partition("main", "old", 8000), some_partition("main", "old", 1),
+                          some_partition("extra", "new", 16000),
+                          some_partition("secret", "new", 16000) };
+  int fd = openat(state_fd, "partitions", O_RDONLY | O_DIRECTORY);
+  struct ft_error err;
+
+  (void)state;
+  assert_true(fd >= 0);
+  list[3].hidden = true;
+  assert_int_equal(ft_record_write_list(FT_RECORD_PARTITION, list, sizeof *list, COUNT_OF(list), fd,
+                                        FT_LAYOUT_PARTITION_LIST, 0644, &err),
+                   0);
+  output = submit(line, NULL);
+  assert_has(output, "foretell: extra ");
+  assert_null(strstr(output, "secret"));
+  assert_int_equal(lines_said(output), 4);
+  assert_int_equal(truncate("partitions/" FT_LAYOUT_PARTITION_LIST, 100), 0);
+  output = submit(line, NULL);
+  assert_has(output, "foretell: near ");
+  assert_int_equal(lines_said(output), 6);
+  assert_int_equal(unlinkat(fd, FT_LAYOUT_PARTITION_LIST, 0), 0);
+  close(fd);
 }
 
 static void without_a_site_or_runs_the_job_stays(void **state)
@@ -311,13 +337,16 @@ static void what_is_written_in_vain_is_told_in_the_one_line(void **state)
 
 int main(int argc, char **argv)
 {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(what_is_asked_for_is_told_and_set),
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(what_is_asked_for_is_told_and_set),
     cmocka_unit_test(what_is_written_in_vain_is_told_in_the_one_line),
 #ifndef SANITIZED
-                                      cmocka_unit_test(every_allocation_may_fail),
+    cmocka_unit_test(every_allocation_may_fail),
 #endif
     cmocka_unit_test(no_job_is_moved_to_where_it_might_not_start),
-                                      cmocka_unit_test(without_a_site_or_runs_the_job_stays) };
+    cmocka_unit_test(one_file_tells_of_all_partitions_unless_it_is_broken),
+    cmocka_unit_test(without_a_site_or_runs_the_job_stays)
+  };
   int failed;
 
   if (getenv("FAKE_HOST"))

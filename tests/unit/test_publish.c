@@ -153,8 +153,8 @@ static void run_times_lie_beside_the_model(void **state)
                          .history_count = 1,
                          .history = { { .seconds = 2 } } };
   assert_int_equal(ft_publish_performance(publisher, p, &err), 0);
-  assert_int_equal(
-      ft_layout_read_own_performance(state_fd, FT_LAYOUT_POOLED, "unet3d", read, &err), 0);
+  assert_int_equal(ft_layout_read_own_performance(state_fd, FT_LAYOUT_POOLED, "unet3d", read, &err),
+                   0);
   assert_int_equal(read->history_count, 1);
   /* what all may read says nothing of single runs */
   assert_int_equal(ft_layout_read_performance(state_fd, 1234, "unet3d", read, &err), 0);
@@ -235,6 +235,34 @@ static void partitions_that_are_gone_are_removed(void **state)
   assert_int_equal(errno, ENOENT);
 }
 
+static void all_partitions_stand_in_one_file_too(void **state)
+{
+  const ft_partition partitions[2] = { { .schema = FT_SCHEMA, .name = "main" },
+                                       { .schema = FT_SCHEMA, .name = "big" } };
+  int fd = openat(state_fd, FT_LAYOUT_PARTITIONS, O_RDONLY | O_DIRECTORY);
+  struct ft_error err;
+  struct ft_buf list;
+  ft_partition read;
+  size_t at = 0;
+
+  (void)state;
+  assert_true(fd >= 0);
+  assert_int_equal(ft_publish_partition_list(publisher, partitions, 2, &err), 0);
+  ft_publish_forget_partitions(publisher, partitions, 0);
+  assert_int_equal(ft_record_list_open(fd, FT_LAYOUT_PARTITION_LIST, &list, &err), 0);
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(ft_record_list_next(FT_RECORD_PARTITION, &list, "all", &at, &read, &err), 1);
+    assert_string_equal(read.name, partitions[i].name);
+  }
+  assert_int_equal(ft_record_list_next(FT_RECORD_PARTITION, &list, "all", &at, &read, &err), 0);
+  ft_buf_free(&list);
+  assert_int_equal(ft_publish_partition_list(publisher, partitions, 0, &err), 0);
+  assert_int_equal(ft_record_list_open(fd, FT_LAYOUT_PARTITION_LIST, &list, &err), 0);
+  assert_int_equal(list.length, 0);
+  ft_buf_free(&list);
+  close(fd);
+}
+
 static void the_site_is_readable_by_all(void **state)
 {
   ft_site *site = calloc(1, sizeof *site);
@@ -266,6 +294,7 @@ int main(void)
                                       TEST(its_user_cannot_change_it),
                                       TEST(a_folder_that_was_removed_is_made_anew),
                                       TEST(partitions_that_are_gone_are_removed),
+                                      TEST(all_partitions_stand_in_one_file_too),
                                       TEST(the_site_is_readable_by_all) };
 
   return cmocka_run_group_tests_name("publish", tests, NULL, NULL);

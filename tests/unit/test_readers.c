@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The same networks from every framework cost the same. The files are made by
- * tests/fixtures/graph/make-torch, make-quantized, make-tensorflow, make-paddle and make-hf.
+ * tests/fixtures/graph/make-torch, make-torch-quantized, make-quantized, make-tensorflow,
+ * make-paddle and make-hf.
  */
 #include "config.h"
 
@@ -161,6 +162,42 @@ static void what_onnx_runtime_makes_of_a_network_costs_the_same(void **state)
                (long long)b.memory.weight_bytes, b.cost.unknown, b.cost.unresolved);
     ft_graph_free(second);
     ft_graph_free(first);
+  }
+}
+
+/*
+ * Quantised by torch.ao: parameters as PyTorch counts them before it, less those of a normalisation
+ * that became a bias of 8; a weight has one byte, or two, and 4 where it is rounded in each pass.
+ */
+static void what_pytorch_quantises_costs_the_same(void **state)
+{
+  static const struct {
+    const char *file, *input;
+    int64_t parameters, macs, weight_bytes, learnt_bytes;
+  } cases[] = {
+    { "static-traced", "3x16x16", 357 - 8, 74280, 328 + 4 * 21, 4 * 21 },
+    { "static-scripted", "3x16x16", 357 - 8, 74280, 328 + 4 * 21, 4 * 21 },
+    { "dynamic8-scripted", "7", 4720, 28672, 4096 + 4 * 624, 4 * 624 },
+    { "dynamic16-scripted", "7", 4720, 28672, 2 * 4096 + 4 * 624, 2 * 4096 + 4 * 624 },
+    { "reference-traced", "3x16x16", 277 - 8, 57384, 4 * 269, 4 * 269 },
+    { "learning-scripted", "3x16x16", 277, 61480, 4 * 293, 4 * 277 },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_analysis a;
+    struct ft_graph *graph;
+    char name[64];
+
+    (void)snprintf(name, sizeof name, "torchscript/net-%s.pt", cases[i].file);
+    graph = analyse(name, 1, cases[i].input, &a);
+    if (a.cost.unknown || a.cost.unresolved || a.cost.parameters != cases[i].parameters ||
+        a.cost.macs != cases[i].macs || a.memory.weight_bytes != cases[i].weight_bytes ||
+        a.cost.parameter_bytes != cases[i].learnt_bytes)
+      fail_msg("%s: %lld parameters, %lld MACs, %lld B of weights, %lld of them learnt, %u unknown",
+               name, (long long)a.cost.parameters, (long long)a.cost.macs,
+               (long long)a.memory.weight_bytes, (long long)a.cost.parameter_bytes, a.cost.unknown);
+    ft_graph_free(graph);
   }
 }
 
@@ -557,6 +594,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_same_network_costs_the_same_from_every_framework),
     cmocka_unit_test(what_onnx_runtime_makes_of_a_network_costs_the_same),
+    cmocka_unit_test(what_pytorch_quantises_costs_the_same),
     cmocka_unit_test(what_is_written_into_a_tensor_counts),
     cmocka_unit_test(what_is_not_followed_keeps_its_weights),
     cmocka_unit_test(what_losses_are_made_of_counts),

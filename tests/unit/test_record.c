@@ -154,6 +154,52 @@ static void damage_anywhere_is_noticed(void **state)
   free(out);
 }
 
+static void a_list_is_read_up_to_where_it_is_damaged(void **state)
+{
+  char folder[] = "/tmp/foretell-test-XXXXXX";
+  const ft_partition in[3] = { { .schema = FT_SCHEMA, .name = "one" },
+                               { .schema = FT_SCHEMA, .name = "two", .max_seconds = 60 },
+                               { .schema = FT_SCHEMA, .name = "three" } };
+  struct ft_error err;
+  struct ft_buf list;
+  ft_partition out;
+  size_t whole;
+  int dirfd;
+
+  (void)state;
+  assert_non_null(mkdtemp(folder));
+  dirfd = open(folder, O_RDONLY | O_DIRECTORY);
+  assert_int_equal(
+      ft_record_write_list(FT_RECORD_PARTITION, in, sizeof *in, 3, dirfd, "l", 0644, &err), 0);
+  assert_int_equal(ft_record_list_open(dirfd, "l", &list, &err), 0);
+  whole = list.length;
+  for (size_t i = 0; i <= whole; i++)
+    for (int cut = 0; cut < 2; cut++) {
+      size_t at = 0, read = 0;
+      int got;
+
+      if (cut)
+        list.length = i;
+      else if (i < whole)
+        list.data[i] ^= 0x55;
+      while ((got = ft_record_list_next(FT_RECORD_PARTITION, &list, "l", &at, &out, &err)) > 0)
+        assert_string_equal(out.name, in[read++].name);
+      /* a cut between two records is an end as good as any */
+      assert_int_equal(got, i == whole || (cut && i == at) ? 0 : -1);
+      assert_true(read == 3 || i < whole);
+      list.length = whole;
+      if (!cut && i < whole)
+        list.data[i] ^= 0x55;
+    }
+  ft_buf_free(&list);
+  assert_int_equal(ft_record_list_open(dirfd, "absent", &list, &err), -1);
+  assert_int_equal(errno, ENOENT);
+  ft_buf_free(&list);
+  unlinkat(dirfd, "l", 0);
+  close(dirfd);
+  rmdir(folder);
+}
+
 static void an_estimate_needs_no_history(void **state)
 {
   char folder[] = "/tmp/foretell-test-XXXXXX";
@@ -188,8 +234,8 @@ static void an_estimate_needs_no_history(void **state)
 
 static void model_names_are_safe_and_apart(void **state)
 {
-  static const char *const apps[] = { "a", "../../etc/passwd", ".hidden", "", "a b", "ab",
-                                      "caf\xc3\xa9/\n" };
+  static const char *const apps[] = { "a",  "../../etc/passwd", ".hidden", "", "a b",
+                                      "ab", "caf\xc3\xa9/\n" };
   char names[COUNT_OF(apps)][FT_LAYOUT_NAME_SIZE];
 
   (void)state;
@@ -252,7 +298,8 @@ int main(void)
   const struct CMUnitTest tests[] = { cmocka_unit_test(every_record_goes_both_ways),
                                       cmocka_unit_test(hostile_bytes_are_refused),
                                       cmocka_unit_test(needs_that_do_not_fit_together_are_refused),
-    cmocka_unit_test(damage_anywhere_is_noticed),
+                                      cmocka_unit_test(damage_anywhere_is_noticed),
+                                      cmocka_unit_test(a_list_is_read_up_to_where_it_is_damaged),
                                       cmocka_unit_test(an_estimate_needs_no_history),
                                       cmocka_unit_test(model_names_are_safe_and_apart),
                                       cmocka_unit_test(own_model_before_the_sites) };

@@ -13,6 +13,20 @@ enum { APPS = 40 };
 
 static ft_performance app;
 
+/* Play O, of which a test says what matters to it: a completed run on PLATFORM. */
+static void play(ft_observation *o, unsigned *job, const char *platform)
+{
+  o->schema = FT_SCHEMA;
+  o->job_id = ++*job;
+  o->end_time = 1000.0 + *job;
+  o->outcome = FT_OUTCOME_COMPLETED;
+  o->rule = FT_RULE_RSS;
+  o->has_rss_bytes = true;
+  o->rss_bytes = 1 << 20;
+  (void)ft_string_copy(platform, o->platform, sizeof o->platform);
+  assert_int_equal(ft_performance_update(&app, o, NULL), 1);
+}
+
 /*
  * COUNT runs on PLATFORM of an app that uses CORES: it is as fast on "one" as on "two" with one
  * core, half as fast with two; "slow" takes twice as long as "two".
@@ -24,18 +38,10 @@ static void run(unsigned *job, const char *platform, double cores, unsigned coun
 
   assert_non_null(o);
   for (unsigned i = 0; i < count; i++) {
-    *o = (ft_observation){ .schema = FT_SCHEMA,
-                           .job_id = ++*job,
-                           .end_time = 1000.0 + *job,
-                           .outcome = FT_OUTCOME_COMPLETED,
-                           .rule = FT_RULE_RSS,
-                           .has_rss_bytes = true,
-                           .rss_bytes = 1 << 20,
-                           .runtime_seconds = seconds * (1 + 0.01 * (i % 3)),
+    *o = (ft_observation){ .runtime_seconds = seconds * (1 + 0.01 * (i % 3)),
                            .has_cpu_seconds = true };
     o->cpu_seconds = o->runtime_seconds * (platform[0] == 'o' ? 1 : cores);
-    (void)ft_string_copy(platform, o->platform, sizeof o->platform);
-    assert_int_equal(ft_performance_update(&app, o, NULL), 1);
+    play(o, job, platform);
   }
   free(o);
 }
@@ -174,19 +180,11 @@ static void run_branching(unsigned *job, const char *platform, double ratio, boo
 
   assert_non_null(o);
   for (unsigned i = 0; i < count; i++) {
-    *o = (ft_observation){ .schema = FT_SCHEMA,
-                           .job_id = ++*job,
-                           .end_time = 1000.0 + *job,
-                           .outcome = FT_OUTCOME_COMPLETED,
-                           .rule = FT_RULE_RSS,
-                           .has_rss_bytes = true,
-                           .rss_bytes = 1 << 20,
-                           .runtime_seconds = 4 * (platform[0] == 'o' ? 1 + 5 * ratio : 1),
+    *o = (ft_observation){ .runtime_seconds = 4 * (platform[0] == 'o' ? 1 + 5 * ratio : 1),
                            .counters_count = counted ? 2 : 0,
                            .counters = { { "PAPI_TOT_INS", 1e10 },
                                          { "PAPI_BR_INS", 1e10 * ratio } } };
-    (void)ft_string_copy(platform, o->platform, sizeof o->platform);
-    assert_int_equal(ft_performance_update(&app, o, NULL), 1);
+    play(o, job, platform);
   }
   free(o);
 }

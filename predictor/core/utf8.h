@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Names of jobs, files and commands are bytes. Where UTF-8 is wanted (JSON, drawings, columns
+ * of a table) they are mended and counted here. What is UTF-8: RFC 3629, section 4.
+ */
+#ifndef FT_CORE_UTF8_H
+#define FT_CORE_UTF8_H
+
+#include <stddef.h>
+
+/* Replace by '?' every byte of TEXT that is part of no character. */
+void ft_utf8_mend(char *text);
+
+/* How many characters TEXT has; a byte that is part of none counts as one. */
+size_t ft_utf8_length(const char *text);
+
+/* How many bytes the first COUNT of them take, all of TEXT if it has fewer. */
+size_t ft_utf8_bytes(const char *text, size_t count);
+
+#endif
