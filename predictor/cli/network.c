@@ -217,7 +217,7 @@ static int read_network(struct work *w, ft_submission *submission, struct ft_err
     refine(w, w->gpu, &w->memory);
   }
   ft_measured_evidence(&w->measured, w->gpu, &w->memory, w->evidence, sizeof w->evidence);
-  w->estimate = w->gpu && w->gpu->host ? w->memory.estimate : w->memory.need;
+  w->estimate = w->memory.estimate;
   printable_name(w->network->file, name);
   (void)snprintf(w->subject, sizeof w->subject, "%s of batch %lld of %s",
                  w->run.training ? "training" : "inference", (long long)w->run.sizes.batch, name);

@@ -39,7 +39,7 @@ static int predict(const struct search *s, const struct ft_gpu *gpu, const struc
 static bool fits(const struct search *s, const struct ft_gpu_run *run, struct ft_gpu_memory *memory)
 {
   return predict(s, s->asked->part.gpu, run, memory) == 0 &&
-         ft_estimate_quantile(&memory->need, s->asked->probability) <= s->asked->bytes;
+         ft_estimate_quantile(&memory->estimate, s->asked->probability) <= s->asked->bytes;
 }
 
 /* How much longer RUN takes for as many samples, in STEPS times as many passes. */

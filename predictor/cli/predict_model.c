@@ -188,7 +188,7 @@ static json_t *slice_json(const struct answer *a)
     return json_null();
   return json_pack("{s:s, s:s, s:o, s:f}", "gpu", a->slice->gpu, "profile", a->slice->name,
                    "memory_bytes", bytes_json(a->slice->memory_mib * MIB), "p_oom",
-                   ft_estimate_exceeds(&a->memory.need, a->slice->memory_mib * MIB));
+                   ft_estimate_exceeds(&a->memory.estimate, a->slice->memory_mib * MIB));
 }
 
 static int print_json(const struct answer *a)
@@ -262,7 +262,7 @@ static int answer(struct answer *a, struct ft_graph *graph)
   refine(a, a->gpu, &a->memory);
   ft_measured_evidence(&a->measured, a->gpu, &a->memory, a->evidence, sizeof a->evidence);
   if (!a->gpu->host) {
-    a->slice = ft_mig_choose(&a->mig, a->gpu->name, NULL, &a->memory.need, a->safe);
+    a->slice = ft_mig_choose(&a->mig, a->gpu->name, NULL, &a->memory.estimate, a->safe);
     a->runs_out = ft_gpu_memory_runs_out(&a->memory, a->gpu);
   }
   if (a->runs_out > 0.5)

@@ -52,16 +52,13 @@ const struct ft_gpu_constants ft_gpu_constants = {
 static const double slack = 1.08;
 
 /*
- * Quantiles of ln(measured / played) at ft_estimate_levels, families held out; and the same without
- * the 28 of 1,760 runs that showed 1.4 to 13 times as much, of which most took less at the next
- * larger batch: cuDNN's trials, caught by the sampler.
+ * Quantiles of ln(measured / played) at ft_estimate_levels, families held out, without the 28 of
+ * 1,760 runs that showed 1.4 to 13 times as much: cuDNN's trials, caught by the sampler, of which a
+ * device with less room tries fewer (the same, and tests/bench/trials).
  */
 static const double spread[FT_ESTIMATE_LEVELS] = { -0.136, -0.062, -0.042, -0.031, -0.014,
-                                                   0.0,    0.013,  0.036,  0.067,  0.542,
-                                                   0.741,  1.268,  2.364 };
-static const double need_spread[FT_ESTIMATE_LEVELS] = { -0.136, -0.062, -0.042, -0.031, -0.014,
-                                                        0.0,    0.012,  0.033,  0.051,  0.098,
-                                                        0.130,  0.191,  0.275 };
+                                                   0.0,    0.012,  0.033,  0.051,  0.098,
+                                                   0.130,  0.191,  0.275 };
 
 enum { MIDDLE = 5 }; /* the median among the levels */
 
@@ -133,7 +130,18 @@ static int64_t state_bytes(const struct ft_gpu_run *run, int64_t bytes)
 
 static int64_t shared(const struct ft_gpu_run *run, unsigned stage, int64_t bytes)
 {
-  return run->shard >= stage && run->gpus > 1 ? (bytes + run->gpus - 1) / run->gpus : bytes;
+  return run->shard >= stage ? ft_share(bytes, run->gpus) : bytes;
+}
+
+/* Of what the optimiser has for each element of a parameter of BYTES this GPU's part: whole tensors
+ * go to the GPU that has least (ZeroRedundancyOptimizer), or each GPU has a share of each. */
+static int64_t kept_of(const struct ft_gpu_run *run, const struct ft_schedule *s, int64_t bytes)
+{
+  double most = s->learnt_bytes > 0 ? (double)s->learnt_most / (double)s->learnt_bytes : 0;
+
+  if (run->shard == 1 && run->gpus > 1 && most * run->gpus > 1)
+    return (int64_t)(most * (double)bytes);
+  return shared(run, 1, bytes);
 }
 
 /* ---- playing ---- */
@@ -171,14 +179,14 @@ static int64_t optimize(struct player *p, bool first)
 
   for (uint32_t k = 0; k < s->learnt_count && failed >= 0; k++) {
     int64_t *scratch = &p->states[s->learnt_count + k];
-    int64_t state = shared(p->run, 1, state_bytes(p->run, s->learnt[k]));
+    int64_t state = kept_of(p->run, s, state_bytes(p->run, s->learnt[k]));
 
     if (first) {
       failed = p->states[k] = ft_caching_take(&p->caching, state);
       count(p, state);
     }
     if (failed >= 0 && lists) {
-      int64_t bytes = shared(p->run, 1, s->learnt[k]);
+      int64_t bytes = kept_of(p->run, s, s->learnt[k]);
 
       failed = *scratch = ft_caching_take(&p->caching, bytes);
       count(p, bytes);
@@ -328,18 +336,15 @@ void ft_gpu_memory_spread(struct ft_gpu_memory *memory, double narrow, double mo
 
   more += memory->guess;
 
-  memory->need = memory->estimate = (struct ft_estimate){ .method = "graph", .runs = runs };
+  memory->estimate = (struct ft_estimate){ .method = "graph", .runs = runs };
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++) {
     double outward = i < MIDDLE ? -more : i > MIDDLE ? more : 0;
 
     outward *= abs(i - MIDDLE) == 1 ? 0.5 : 1;
     memory->estimate.quantile[i] = memory->bytes * exp(narrow * spread[i] + outward);
-    memory->need.quantile[i] = memory->bytes * exp(narrow * need_spread[i] + outward);
     /* as likely none of it as some, and then anything up to all */
-    if (i > MIDDLE) {
+    if (i > MIDDLE)
       memory->estimate.quantile[i] += (2 * ft_estimate_levels[i] - 1) * open;
-      memory->need.quantile[i] += (2 * ft_estimate_levels[i] - 1) * open;
-    }
   }
 }
 
@@ -360,31 +365,15 @@ static void fill_parts(struct ft_gpu_memory *memory, const struct ft_gpu_run *ru
                        const struct ft_schedule *schedule)
 {
   memory->parameter_bytes = ft_plus(shared(run, 3, schedule->learnt_bytes), schedule->packed_bytes);
-  memory->activation_bytes = schedule->peak_bytes - schedule->learnt_bytes - schedule->packed_bytes;
+  memory->activation_bytes = schedule->peak_bytes - memory->parameter_bytes;
   if (!run->training)
     return;
   memory->activation_bytes = schedule->saved_bytes;
   memory->offloaded_bytes = schedule->offloaded_bytes;
   memory->gradient_bytes = shared(run, 2, schedule->learnt_bytes);
   for (uint32_t k = 0; k < schedule->learnt_count; k++)
-    memory->optimizer_bytes =
-        ft_plus(memory->optimizer_bytes, shared(run, 1, state_bytes(run, schedule->learnt[k])));
-}
-
-/* What is not in the schedule: the batch and the next, a parallel run's buckets, what shards save.
- */
-static double beside(const struct ft_gpu_run *run, const struct ft_schedule *schedule, double fed)
-{
-  double bytes = (run->training ? fed : 1) * (double)schedule->fed_bytes;
-  double learnt = (double)schedule->learnt_bytes;
-
-  if (run->training && run->gpus > 1 && run->shard < 2)
-    bytes += learnt; /* DistributedDataParallel copies gradients into buckets */
-  if (run->gpus > 1 && run->shard >= 2 && run->training)
-    bytes -= learnt - learnt / run->gpus;
-  if (run->gpus > 1 && run->shard >= 3)
-    bytes -= learnt - learnt / run->gpus;
-  return bytes;
+    memory->optimizer_bytes = ft_plus(
+        memory->optimizer_bytes, kept_of(run, schedule, state_bytes(run, schedule->learnt[k])));
 }
 
 /* Peak RSS: glibc splits and keeps as PyTorch's cache does, and some more. */
@@ -404,7 +393,6 @@ static int fill_host(struct ft_gpu_memory *memory, const struct ft_gpu *gpu,
                   (double)memory->cached_bytes;
   memory->least_bytes = memory->squeezed_bytes = memory->bytes;
   ft_gpu_memory_spread(memory, 1, host_more);
-  memory->estimate = memory->need; /* nothing is tried here */
   return 0;
 }
 
@@ -428,6 +416,9 @@ int ft_gpu_memory_pass(struct ft_graph *graph, const struct ft_gpu *gpu,
                                          .keep_gradients = run->accumulate > 1,
                                          .offload = run->offload,
                                          .precision = ft_gpu_precision(graph, run),
+                                         .gpus = run->gpus,
+                                         .shard = run->shard,
+                                         .views = run->views,
                                          .segments = run->checkpoints };
   const struct ft_gpu_constants *constants = run->constants ? run->constants : &ft_gpu_constants;
   struct ft_schedule schedule;
@@ -465,7 +456,8 @@ int ft_gpu_memory_pass(struct ft_graph *graph, const struct ft_gpu *gpu,
   memory->context_bytes =
       (int64_t)((gpu && !run->constants ? gpu->context_mib : constants->context_mib) * MIB);
   memory->cached_bytes = caching.peak - caching.allocated_peak;
-  other = (double)memory->context_bytes + beside(run, &schedule, constants->fed);
+  other = (double)memory->context_bytes +
+          (run->training ? constants->fed : 1) * (double)schedule.fed_bytes;
   memory->bytes = (double)caching.peak + other;
   memory->squeezed_bytes = (double)smallest + other;
   memory->least_bytes = fmin((double)caching.peak, slack * (double)smallest) + other;
@@ -500,7 +492,7 @@ int ft_gpu_memory(struct ft_graph *graph, const struct ft_gpu *gpu, const struct
 
 double ft_gpu_memory_runs_out(const struct ft_gpu_memory *memory, const struct ft_gpu *gpu)
 {
-  struct ft_estimate least = memory->need;
+  struct ft_estimate least = memory->estimate;
 
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
     least.quantile[i] *= memory->least_bytes / memory->bytes;

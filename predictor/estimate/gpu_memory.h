@@ -46,6 +46,7 @@ struct ft_gpu_run {
   unsigned summary;     /* samples of a forward pass before all others; 0: none (torchsummary: 2) */
   bool fused;           /* the optimiser's step is one kernel, not one a list (fused=True) */
   bool offload;         /* what the backward pass needs waits in the host's memory */
+  bool views;           /* their gradients are views of buckets (gradient_as_bucket_view) */
   unsigned shard;       /* 1: optimiser state, 2: gradients too, 3: parameters too (ZeRO) */
   bool plain_attention; /* softmax is spelt out, not one kernel */
   const struct ft_gpu_constants *constants; /* NULL: those above */
@@ -65,11 +66,10 @@ enum ft_precision ft_gpu_precision(const struct ft_graph *graph, const struct ft
 const char *ft_precision_name(enum ft_precision precision);
 
 struct ft_gpu_memory {
-  struct ft_estimate estimate; /* bytes, as nvidia-smi shows them */
-  /* the same without what a sampler sees while cuDNN tries its workspaces: those that do not fit
-   * are not tried, so this is what a slice has to hold */
-  struct ft_estimate need;
-  double bytes;          /* the middle of both */
+  /* bytes that a slice has to hold: what nvidia-smi shows but for moments in which cuDNN tries a
+   * workspace, as one that does not fit is not tried */
+  struct ft_estimate estimate;
+  double bytes;          /* its middle */
   double squeezed_bytes; /* the least that it was played in */
   double least_bytes;    /* with less than this of a device it runs out */
   double network_bytes;  /* of the middle what the device's context does not take */

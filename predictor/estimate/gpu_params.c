@@ -86,6 +86,8 @@ int ft_gpu_params_set(struct ft_gpu_run *run, struct ft_text name, struct ft_tex
     return either(value, "on", "off", &run->fused);
   if (ft_text_equals(name, "offload"))
     return either(value, "on", "off", &run->offload);
+  if (ft_text_equals(name, "views"))
+    return either(value, "on", "off", &run->views);
   if (ft_text_equals(name, "grad"))
     return either(value, "on", "off", &run->keeps_graph);
   if (ft_text_equals(name, "optimizer")) {

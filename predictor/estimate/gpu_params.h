@@ -12,7 +12,7 @@
   "inference, "                                                                                    \
   "optimizer=sgd, momentum, adam, adamw or adam8bit, precision=fp32, tf32, amp, bf16 or fp16, "    \
   "attention=fused or plain, cache=dynamic or static, inplace, benchmark, fused, grad, "           \
-  "offload=on or off"
+  "offload, views=on or off"
 
 /* Set what NAME=VALUE says in RUN. Returns 1; 0: there is no such name; -1: not such a value. */
 int ft_gpu_params_set(struct ft_gpu_run *run, struct ft_text name, struct ft_text value);

@@ -7,6 +7,8 @@
 
 static void parameters(struct ft_plan *p)
 {
+  unsigned gpus = ft_plan_shards(p) ? p->options->gpus : 1;
+
   for (uint32_t t = 1; t < p->graph->tensor_count; t++) {
     const struct ft_tensor *x = ft_plan_tensor(p, t);
 
@@ -16,13 +18,20 @@ static void parameters(struct ft_plan *p)
     if (p->cost->learnt[t]) {
       p->out->learnt[p->out->learnt_count++] = ft_plan_bytes(p, t);
       p->out->learnt_bytes = ft_plus(p->out->learnt_bytes, ft_plan_bytes(p, t));
+      if (ft_plan_bytes(p, t) > p->out->learnt_most)
+        p->out->learnt_most = ft_plan_bytes(p, t);
     }
     if (p->cost->packed[t])
       p->out->packed_bytes = ft_plus(p->out->packed_bytes, ft_plan_bytes(p, t));
-    (void)ft_plan_take(p, ft_plan_bytes(p, t));
-    if (p->options->keep_gradients && p->options->training && p->cost->learnt[t])
+    if (!p->cost->learnt[t]) {
       (void)ft_plan_take(p, ft_plan_bytes(p, t));
+      continue;
+    }
+    (void)ft_plan_take(p, ft_share(ft_plan_bytes(p, t), gpus));
+    if (p->options->keep_gradients && p->options->training && !ft_plan_views(p))
+      (void)ft_plan_take(p, ft_share(ft_plan_bytes(p, t), gpus));
   }
+  ft_plan_buckets(p);
   p->out->parameters = p->out->count;
 }
 
@@ -124,10 +133,14 @@ static void pin_inputs(struct ft_plan *p, uint32_t segment)
   }
 }
 
-static void forward(struct ft_plan *p, uint32_t segment, bool save)
+static void forward(struct ft_plan *p, uint32_t segment, bool save, bool again)
 {
-  for (uint32_t i = begins(p, segment); i < begins(p, segment + 1); i++)
+  for (uint32_t i = begins(p, segment); i < begins(p, segment + 1); i++) {
+    ft_plan_units_enter(p, i, again);
     ft_plan_forward(p, i, save);
+    if (!again)
+      ft_plan_units_leave(p, i);
+  }
 }
 
 static void release(struct ft_plan *p, uint32_t t)
@@ -144,13 +157,16 @@ static void back(struct ft_plan *p, uint32_t segment)
   uint32_t first = begins(p, segment), end = begins(p, segment + 1);
 
   if (segment + 1 < p->segments) {
-    forward(p, segment, true);
+    forward(p, segment, true, true);
     for (uint32_t i = first; i < end; i++)
       for (uint32_t j = 0; j < p->block->operators[i].output_count; j++)
         release(p, p->block->operators[i].outputs[j]);
   }
-  for (uint32_t i = end; i-- > first;)
+  for (uint32_t i = end; i-- > first;) {
+    ft_plan_units_return(p, i);
     ft_plan_backward(p, i);
+    ft_plan_units_reduce(p, i);
+  }
   ft_plan_forget(p, p->block->operator_count + segment);
 }
 
@@ -211,10 +227,10 @@ static void pass(struct ft_plan *p)
   for (uint32_t k = 0; k < p->segments; k++) {
     if (k + 1 < p->segments)
       pin_inputs(p, k);
-    forward(p, k, (p->options->training || p->options->saves) && k + 1 == p->segments);
+    forward(p, k, (p->options->training || p->options->saves) && k + 1 == p->segments, false);
   }
   loss = compare(p);
-  p->out->saved_bytes = p->live - before;
+  p->out->saved_bytes = p->live - before - p->gathered_bytes;
   p->out->forward = p->out->count;
   compare_back(p, loss);
   finish_forward(p);
@@ -222,7 +238,9 @@ static void pass(struct ft_plan *p)
     back(p, k);
   for (uint32_t i = 0; i < p->block->operator_count; i++)
     ft_plan_forget(p, i);
+  ft_plan_units_end(p);
   p->out->backward = p->out->count;
+  ft_plan_units_forget(p);
   for (uint32_t t = 1; t < p->graph->tensor_count; t++)
     ft_plan_drop(p, p->places[t].gradient);
 }
@@ -262,8 +280,10 @@ int ft_schedule_make(struct ft_graph *graph, const struct ft_cost *cost,
     cut(&p);
   }
   if (!p.failed) {
+    ft_plan_units(&p);
     parameters(&p);
-    pass(&p);
+    if (!p.failed)
+      pass(&p);
   }
   if (p.failed)
     return ft_error_set(err, "%s: one pass of it needs more than %d MiB to follow", graph->file,

@@ -52,13 +52,22 @@ struct ft_schedule_options {
   bool keep_gradients;  /* they are there all the time: accumulation over several passes */
   bool offload; /* what is kept waits in the host's memory (torch.autograd.graph.save_on_cpu) */
   enum ft_precision precision;
-  unsigned segments;                /* of activation checkpointing; below 2: none */
-  int64_t batch;                    /* times what the shapes say (ft_analysis.scaled), else 1 */
+  unsigned gpus;     /* that train together, each with its part of the batch; 0 as 1 */
+  unsigned shard;    /* of what they share out, as ft_gpu_run has it */
+  bool views;        /* gradients are views of the buckets in which they are exchanged */
+  unsigned segments; /* of activation checkpointing; below 2: none */
+  int64_t batch;     /* times what the shapes say (ft_analysis.scaled), else 1 */
   struct ft_workspace workspace[3]; /* forward, gradient of the input, of the weight */
   /* a spatial kernel of so many channels on both sides works on copies of all it reads and gives,
    * whichever the direction; 0: none does */
   int64_t copied_channels;
 };
+
+/* Of BYTES what each of so many GPUs has that share them out. */
+static inline int64_t ft_share(int64_t bytes, unsigned gpus)
+{
+  return gpus > 1 ? bytes / gpus + (bytes % gpus != 0) : bytes;
+}
 
 struct ft_schedule {
   struct ft_event *events;
@@ -68,14 +77,14 @@ struct ft_schedule {
   size_t backward;   /* from FORWARD to here; then the gradients are given back */
   uint32_t buffers;
   uint32_t learnt_count;
-  int64_t *learnt; /* bytes of each tensor that is learnt */
-  int64_t learnt_bytes;
-  int64_t packed_bytes;    /* of quantised weights, which nothing learns */
-  int64_t fed_bytes;       /* of the inputs */
-  int64_t saved_bytes;     /* kept at the end of the forward pass */
-  int64_t offloaded_bytes; /* that travel to the host, and back again */
-  int64_t peak_bytes;      /* requested at once, rounding apart */
-  int64_t firm_bytes;      /* the same without workspaces */
+  int64_t *learnt;                   /* bytes of each tensor that is learnt */
+  int64_t learnt_bytes, learnt_most; /* of them all, and of the largest */
+  int64_t packed_bytes;              /* of quantised weights, which nothing learns */
+  int64_t fed_bytes;                 /* of the inputs */
+  int64_t saved_bytes;               /* kept at the end of the forward pass */
+  int64_t offloaded_bytes;           /* that travel to the host, and back again */
+  int64_t peak_bytes;                /* requested at once, rounding apart */
+  int64_t firm_bytes;                /* the same without workspaces */
 };
 
 /*

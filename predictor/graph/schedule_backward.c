@@ -9,7 +9,8 @@ static void accumulate(struct ft_plan *p, uint32_t t, uint32_t buffer)
 {
   uint32_t *gradient = &p->places[t].gradient, sum;
 
-  if (p->options->keep_gradients && p->cost->learnt[t]) {
+  if (p->cost->learnt[t] &&
+      (ft_plan_views(p) || (p->options->keep_gradients && !ft_plan_shards(p)))) {
     ft_plan_drop(p, buffer); /* added to the one that is there */
     return;
   }

@@ -6,6 +6,7 @@
  *   schedule_forward.c   an operator's forward pass and what it keeps
  *   schedule_spelt.c     the same of what a library's code spells out
  *   schedule_backward.c  its backward pass
+ *   schedule_shard.c     what several GPUs share out and exchange
  *   schedule.c           the order of it all
  */
 #ifndef FT_GRAPH_SCHEDULE_PLAN_H
@@ -54,6 +55,13 @@ struct ft_plan {
   uint32_t *cuts;    /* where each segment begins, and the last ends */
   uint32_t segments; /* of the blocks' operators; what they keep of earlier ones stands behind */
   int64_t live;
+  /* where parameters are shared out: */
+  struct ft_unit *units; /* what is gathered at once, in the order of use */
+  uint32_t unit_count;
+  uint32_t *opens, *closes; /* of each operator: a unit + 1 that it is the first, the last to use */
+  uint32_t *used;           /* what is learnt, in the order of use */
+  uint32_t flat;            /* buffer + 1 of the gradients that are being summed */
+  int64_t gathered_bytes;
   bool failed;
 };
 
@@ -132,6 +140,24 @@ void ft_plan_spell_attention(struct ft_plan *p, uint32_t i, bool saves);
 /* Keep what operator I makes for its backward pass where a library spells it out (spelt.h); INPUT:
  * what comes in is wanted too. False where nothing is said of it. */
 bool ft_plan_keep_spelt(struct ft_plan *p, uint32_t i, bool *input);
+/* Take the buckets in which gradients are exchanged. */
+void ft_plan_buckets(struct ft_plan *p);
+/* Whether the pass has but a share of what is learnt, and gathers the rest. */
+bool ft_plan_shards(const struct ft_plan *p);
+/* Whether gradients are parts of the buckets. */
+bool ft_plan_views(const struct ft_plan *p);
+/* Find the units, if it does; all that follows does nothing if not. */
+void ft_plan_units(struct ft_plan *p);
+/* Before operator I (AGAIN: for its backward pass), and after it: what it is the first to use, or
+ * the last. */
+void ft_plan_units_enter(struct ft_plan *p, uint32_t i, bool again);
+void ft_plan_units_leave(struct ft_plan *p, uint32_t i);
+/* The same of its backward pass, which begins with what it was the last to use. */
+void ft_plan_units_return(struct ft_plan *p, uint32_t i);
+void ft_plan_units_reduce(struct ft_plan *p, uint32_t i);
+/* After the last one, and once the optimiser has done its step. */
+void ft_plan_units_end(struct ft_plan *p);
+void ft_plan_units_forget(struct ft_plan *p);
 /* The workspace of a convolution: 0 forward, 1 gradient of the input, 2 of the weight. */
 void ft_plan_work(struct ft_plan *p, const struct ft_operator *op, int direction);
 

@@ -97,6 +97,10 @@ run predict --state="$state" --json "$scratch/net.sh"
 is "$(json mig.profile) $(json mig) $(json gpu_memory_bytes) $(json network.action)" \
   '"1g.5gb" gpu profile memory_bytes p_oom p05 p50 p95 "leave"' \
   "in JSON too"
+needed=$(json gpu_memory_bytes.p95)
+run predict --state="$state" --model="$corpus/net-resnet.onnx" --json --params=batch=8 \
+  --device=a100-40gb
+is "$(json gpu_memory_bytes.p95)" "$needed" "and the same by --model"
 sed 's/batch=8/batch=65536,input=3x64x64/' "$scratch/net.sh" >"$scratch/large.sh"
 run predict --state="$state" --json "$scratch/large.sh"
 is "$(json network.action) $(json network.instead.0)" \

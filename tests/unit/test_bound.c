@@ -81,11 +81,11 @@ static void what_unknown_operators_leave_open_is_bounded_and_widens_the_estimate
                (long long)strange.cost.macs_at_most, (long long)strange.cost.activations_at_most);
     assert_true(!unsure.complete && unsure.open_bytes > 0);
     /* the spread of what is known, and nine tenths of the rest */
-    rest = ft_estimate_quantile(&unsure.need, 0.95) -
-           ft_estimate_quantile(&sure.need, 0.95) / sure.bytes * unsure.bytes;
+    rest = ft_estimate_quantile(&unsure.estimate, 0.95) -
+           ft_estimate_quantile(&sure.estimate, 0.95) / sure.bytes * unsure.bytes;
     assert_true(fabs(rest - 0.9 * (double)unsure.open_bytes) < 1);
-    rest = ft_estimate_quantile(&unsure.need, 0.5) -
-           ft_estimate_quantile(&sure.need, 0.5) / sure.bytes * unsure.bytes;
+    rest = ft_estimate_quantile(&unsure.estimate, 0.5) -
+           ft_estimate_quantile(&sure.estimate, 0.5) / sure.bytes * unsure.bytes;
     assert_true(fabs(rest) < 1);
   }
   unlink(path);

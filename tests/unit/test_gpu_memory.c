@@ -57,6 +57,13 @@ static void a_pass_gives_back_what_it_takes(void **state)
     { .training = true, .offload = true, .precision = FT_PRECISION_AMP, .segments = 3 },
     { .training = false },
     { .training = false, .saves = true },
+    { .training = true, .gpus = 4 },
+    { .training = true, .gpus = 2, .views = true },
+    { .training = true, .gpus = 4, .shard = 2 },
+    { .training = true, .gpus = 4, .shard = 3 },
+    { .training = true, .gpus = 4, .shard = 3, .segments = 3 },
+    { .training = true, .gpus = 4, .shard = 3, .keep_gradients = true },
+    { .training = false, .gpus = 4, .shard = 3 },
   };
 
   (void)state;
@@ -216,6 +223,65 @@ static void a_step_is_taken_however_passes_are_counted(void **state)
       assert_true(memory.live_bytes >= table[i].times * memory.parameter_bytes);
       assert_true(memory.live_bytes < table[i].times * memory.parameter_bytes * 11 / 10);
     }
+}
+
+/*
+ * Of parameters in all: DistributedDataParallel has their gradients twice but for views of buckets;
+ * ZeRO's first stage halves AdamW's two moments. Where parameters are shared out too a quarter of
+ * each is there at rest, and whole only blocks: more than at rest, less than all of them.
+ */
+static void gpus_share_out_what_they_are_told_to(void **state)
+{
+  static const struct {
+    unsigned gpus, shard;
+    bool views;
+    double least, most; /* times the parameters */
+  } table[] = { { 1, 0, false, 4, 4.4 },  { 2, 0, false, 5, 5.4 }, { 2, 0, true, 4, 4.5 },
+                { 2, 1, false, 4, 4.4 },  { 4, 1, false, 3.5, 4 }, { 4, 2, false, 1.75, 4 },
+                { 4, 3, false, 0.75, 3 }, { 1, 3, false, 4, 4.4 } };
+  double before = 0;
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(table); i++) {
+    struct ft_gpu_memory memory;
+    struct ft_gpu_run run;
+    double times;
+
+    ft_gpu_run_begin(&run);
+    run.optimizer = FT_OPTIMIZER_ADAMW;
+    run.fused = true;
+    run.gpus = table[i].gpus;
+    run.shard = table[i].shard;
+    run.views = table[i].views;
+    memory = needs("hf/bert.json", "sequence=2", &run);
+    times = (double)memory.live_bytes / (double)memory.parameter_bytes;
+    if (run.shard == 3)
+      times /= run.gpus;
+    if (times < table[i].least || times > table[i].most)
+      fail_msg("gpus=%u, shard=%u, views=%d: %.2f times the parameters", run.gpus, run.shard,
+               run.views, times);
+    assert_true(run.shard < 3 || run.gpus < 2 || times <= before);
+    before = times;
+  }
+}
+
+/* Of two layers that are alike each is gathered by itself, forward and back. */
+static void blocks_are_gathered_one_by_one(void **state)
+{
+  struct ft_schedule_options options = { .training = true, .gpus = 2, .shard = 3 };
+  struct ft_graph *graph = open_graph("hf/bert.json");
+  struct ft_schedule s;
+  int64_t layer = 0;
+  size_t gathered = 0;
+
+  (void)state;
+  make(graph, "sequence=16", &options, &s);
+  /* four products of 32 x 32 and two with 48 of the corpus's BERT, and what is added and scaled */
+  layer = 4 * (4 * (32 * 32 + 32) + 2 * 32 * 48 + 48 + 32 + 4 * 32);
+  for (size_t i = s.parameters; i < s.count; i++)
+    gathered += s.events[i].kind == FT_EVENT_TAKE && s.events[i].bytes == layer;
+  assert_int_equal(gathered, 2 * 3); /* the third time as gradients */
+  ft_graph_free(graph);
 }
 
 static void a_summary_leaves_blocks_too_small_for_batches(void **state)
@@ -400,6 +466,8 @@ int main(void)
     cmocka_unit_test(mixed_precision_copies_what_it_widens),
     cmocka_unit_test(more_of_everything_needs_more),
     cmocka_unit_test(a_step_is_taken_however_passes_are_counted),
+    cmocka_unit_test(gpus_share_out_what_they_are_told_to),
+    cmocka_unit_test(blocks_are_gathered_one_by_one),
     cmocka_unit_test(a_summary_leaves_blocks_too_small_for_batches),
     cmocka_unit_test(wide_kernels_copy_the_same_in_every_direction),
     cmocka_unit_test(checkpoints_trade_memory),

@@ -81,7 +81,7 @@ static bool fits(const struct ft_instead_question *q, const struct ft_gpu *gpu,
 {
   struct ft_gpu_memory memory = told(q, gpu, run);
 
-  return (gpu && gpu->host) || ft_estimate_quantile(&memory.need, q->probability) <= q->bytes;
+  return (gpu && gpu->host) || ft_estimate_quantile(&memory.estimate, q->probability) <= q->bytes;
 }
 
 /* The samples of a step are those that were asked for, but for a few that do not share out, in as
