@@ -27,7 +27,7 @@ enum { MOST_TASKS = 4096, MOST_COMPONENTS = 128 };
 static struct task {
   pid_t pid;
   struct ft_cgroup cgroup;
-} * tasks;
+} *tasks;
 static size_t task_count, tasks_alive;
 
 /* What earlier tasks of this step had used when they ended: the kernel only adds up. */
