@@ -80,10 +80,13 @@ time.sleep(0.4)' $(((33554432 + 1024 * edge * edge * batch) * $4 / 100))
 import 60 lean 33554432 1024
 wait_until 300 said 'lean: an equation from 60 runs, [0-9.]+ % off$'
 ok $? "another app has an equation"
-for ((i = 1; i <= 12; i++)); do
+# on a busy machine a short run may be known to within a bar only, and does not count
+anew='lean: an equation from (6[4-9]|[78][0-9]) runs, [0-9.]+ % off'
+for ((i = 1; i <= 28; i++)); do
   run $((200 + i)) lean $i $((i <= 3 ? 100 : 75))
+  [ $i -lt 12 ] || ! wait_until 30 said "$anew" || break
 done
-wait_until 300 said 'lean: an equation from (6[4-9]|7[0-2]) runs, [0-9.]+ % off'
+wait_until 300 said "$anew"
 ok $? "that of an app which needs a quarter less by now is sought anew"
 
 # ---- the agent ends while a child seeks

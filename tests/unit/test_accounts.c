@@ -17,7 +17,7 @@ static ft_partition of_accounts(const char *partition_line, const char *version,
   struct ft_error err;
   ft_partition p = { 0 };
   char text[256];
-  size_t count;
+  size_t count = 0;
 
   (void)snprintf(text, sizeof text,
                  "AccountingStorageEnforce = %s\nClusterName = c\nSLURM_VERSION = %s\n"
