@@ -33,6 +33,17 @@ struct options {
 };
 
 /* Returns -1 to go on, else the exit status. */
+/* What getopt found wrong; WORD is the one before optind, of letters not always theirs. */
+static int refuse(const char *word)
+{
+  const char letter[] = { '-', (char)optopt, '\0' };
+
+  fprintf(stderr,
+          "foretelld: %s: no such option, or not with what it takes; see foretelld --help\n",
+          optopt && strncmp(word, "--", 2) != 0 ? letter : word);
+  return EXIT_USAGE;
+}
+
 static int parse(int argc, char **argv, struct options *out)
 {
   static const struct option longs[] = { { "config", required_argument, NULL, 'c' },
@@ -66,10 +77,7 @@ static int parse(int argc, char **argv, struct options *out)
       fputs(usage, stdout);
       return EXIT_DONE;
     default:
-      fprintf(stderr,
-              "foretelld: %s: no such option, or not with what it takes; see foretelld --help\n",
-              argv[optind - 1]);
-      return EXIT_USAGE;
+      return refuse(argv[optind - 1]);
     }
   if (optind < argc) {
     fprintf(stderr, "foretelld: %s: nothing was expected here; see foretelld --help\n",

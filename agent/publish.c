@@ -332,8 +332,12 @@ static bool is_one_of(const char *file, const ft_partition *partitions, size_t c
 int ft_publish_partition_list(struct ft_publisher *p, const ft_partition *partitions, size_t count,
                               struct ft_error *err)
 {
-  return ft_record_write_list(FT_RECORD_PARTITION, partitions, sizeof *partitions, count,
-                              p->partitions_fd, FT_LAYOUT_PARTITION_LIST, 0644, err);
+  int status = ft_record_write_list(FT_RECORD_PARTITION, partitions, sizeof *partitions, count,
+                                    p->partitions_fd, FT_LAYOUT_PARTITION_LIST, 0644, err);
+
+  if (status < 0)
+    (void)unlinkat(p->partitions_fd, FT_LAYOUT_PARTITION_LIST, 0);
+  return status;
 }
 
 void ft_publish_forget_partitions(struct ft_publisher *p, const ft_partition *partitions,

@@ -69,7 +69,8 @@ int ft_publish_gpus(struct ft_publisher *publisher, const ft_gpus *gpus, struct 
 int ft_publish_partition(struct ft_publisher *publisher, const ft_partition *partition,
                          struct ft_error *err);
 
-/* Replace the file of all COUNT partitions. */
+/* Replace the file of all COUNT partitions; where that fails there is none, and no old one is read
+ * for the files of each, which are newer. */
 int ft_publish_partition_list(struct ft_publisher *publisher, const ft_partition *partitions,
                               size_t count, struct ft_error *err);
 

@@ -208,8 +208,8 @@ static ft_rule rule_of(const struct enforcement *e)
   return FT_RULE_NONE;
 }
 
-/* Since 23.02 a partition's list of accounts holds for those below them, and only where associations
- * are enforced (part_policy_valid_acct). */
+/* Since 23.02 a partition's list of accounts holds for those below them, and only where
+ * associations are enforced (part_policy_valid_acct). */
 static bool has_trees(const char *version)
 {
   struct ft_text text = ft_text_from(version);

@@ -17,8 +17,7 @@ struct account {
 
 static bool same(struct ft_text a, struct ft_text b)
 {
-  return ft_text_left(&a) == ft_text_left(&b) &&
-         strncasecmp(a.at, b.at, ft_text_left(&a)) == 0;
+  return ft_text_left(&a) == ft_text_left(&b) && strncasecmp(a.at, b.at, ft_text_left(&a)) == 0;
 }
 
 static bool holds(const char *names, struct ft_text name)
@@ -62,27 +61,36 @@ static size_t take_accounts(struct ft_text text, struct account *out, size_t roo
   return count;
 }
 
-/* Add those below the ones that are named, and those below them. */
+/* Add NAME; false where it finds no room. */
+static bool add(ft_restriction *r, struct ft_text name)
+{
+  size_t used = strlen(r->names), length = ft_text_left(&name);
+
+  if (used + length + 2 > sizeof r->names)
+    return false;
+  r->names[used++] = ',';
+  memcpy(r->names + used, name.at, length);
+  r->names[used + length] = '\0';
+  return true;
+}
+
+/* Add those below the ones that are named, and those below them, which may come before them. */
 static void add_below(ft_restriction *r, const struct account *account, size_t count)
 {
-  size_t used = strlen(r->names);
+  bool added = true;
 
-  r->open_ended = false;
-  for (size_t i = 0; i < count; i++) {
-    size_t length = ft_text_left(&account[i].name);
-
-    if (!holds(r->names, account[i].parent) || holds(r->names, account[i].name))
-      continue;
-    if (used + length + 2 > sizeof r->names) {
-      r->open_ended = true;
-      return;
+  while (added) {
+    added = false;
+    for (size_t i = 0; i < count; i++) {
+      if (!ft_text_left(&account[i].parent) || !holds(r->names, account[i].parent) ||
+          holds(r->names, account[i].name))
+        continue;
+      if (!add(r, account[i].name))
+        return;
+      added = true;
     }
-    r->names[used++] = ',';
-    memcpy(r->names + used, account[i].name.at, length);
-    used += length;
-    r->names[used] = '\0';
-    i = SIZE_MAX; /* its own may have come before it */
   }
+  r->open_ended = false;
 }
 
 static size_t lines_of(struct ft_text text)
@@ -112,7 +120,9 @@ void ft_scontrol_accounts(struct ft_text text, ft_partition *partitions, size_t 
   if (!account)
     return;
   accounts = take_accounts(text, account, room);
-  for (size_t i = 0; i < count && has_root(account, accounts); i++)
+  if (!has_root(account, accounts))
+    count = 0;
+  for (size_t i = 0; i < count; i++)
     for (size_t j = 0; j < partitions[i].restrictions_count; j++)
       if (partitions[i].restrictions[j].open_ended && partitions[i].restrictions[j].names[0])
         add_below(&partitions[i].restrictions[j], account, accounts);

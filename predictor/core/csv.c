@@ -291,8 +291,7 @@ static int begin(struct ft_csv *csv, struct ft_error *err)
   return 0;
 }
 
-/* Which of LIST's bytes the first line has most of outside quotes; the first one where it has none.
- */
+/* Which of LIST's bytes LINE has most of outside quotes; the first one where it has none. */
 static char most_common(const char *list, const char *line, size_t length)
 {
   size_t most = 0;
@@ -316,21 +315,22 @@ static char most_common(const char *list, const char *line, size_t length)
 
 int ft_csv_guess(struct ft_csv *csv, struct ft_error *err)
 {
-  const char *stop = NULL;
   int more = begin(csv, err) < 0 ? -1 : 1;
+  size_t at, length;
 
-  while (more > 0) {
-    size_t length = csv->end - csv->start;
+  for (;; more = fill(csv, err)) {
+    const char *stop;
 
-    stop = length ? memchr(csv->data + csv->start, '\n', length) : NULL;
-    if (stop || length > FT_LIMIT_LINE)
+    at = csv->start;
+    while (at < csv->end && (csv->data[at] == '\n' || csv->data[at] == '\r'))
+      at++;
+    stop = at < csv->end ? memchr(csv->data + at, '\n', csv->end - at) : NULL;
+    length = stop ? (size_t)(stop - csv->data) - at : csv->end - at;
+    if (more <= 0 || stop || csv->end - csv->start > FT_LIMIT_LINE)
       break;
-    more = fill(csv, err);
   }
-  if (more >= 0 && csv->end > csv->start)
-    csv->separator =
-        most_common(",;\t|", csv->data + csv->start,
-                    stop ? (size_t)(stop - csv->data) - csv->start : csv->end - csv->start);
+  if (more >= 0 && length)
+    csv->separator = most_common(",;\t|", csv->data + at, length);
   return more < 0 ? -1 : 0;
 }
 

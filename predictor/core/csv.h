@@ -38,8 +38,8 @@ struct ft_csv {
 void ft_csv_init(struct ft_csv *csv, int fd, const char *name, char separator, bool quotes);
 
 /*
- * Before the first record: whichever of comma, semicolon, tab and '|' its first line has most of
- * becomes the separator. Returns 0, or -1 with ERR.
+ * Before the first record: whichever of comma, semicolon, tab and '|' the first line that is not
+ * empty has most of becomes the separator. Returns 0, or -1 with ERR.
  */
 int ft_csv_guess(struct ft_csv *csv, struct ft_error *err);
 

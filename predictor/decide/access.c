@@ -113,6 +113,13 @@ static enum ft_may by_account(const ft_restriction *r, const char *account, enum
   return then == FT_MAY ? FT_MAY_NOT : FT_MAY;
 }
 
+static struct ft_access of_account(enum ft_may may, const char *account)
+{
+  return (struct ft_access){ may, !account[0]             ? "for some accounts, see --account"
+                                  : may == FT_MAY_UNKNOWN ? "perhaps for other accounts"
+                                                          : "for other accounts" };
+}
+
 /* Of several QOS, which --qos takes since Slurm 24.11, the job gets one that may. */
 static enum ft_may by_qos(const ft_restriction *r, const char *qos, bool named_may)
 {
@@ -124,6 +131,13 @@ static enum ft_may by_qos(const ft_restriction *r, const char *qos, bool named_m
     if (holds(r->names, one) == named_may)
       return FT_MAY;
   return FT_MAY_NOT;
+}
+
+static struct ft_access of_qos(enum ft_may may, const char *qos)
+{
+  return (struct ft_access){ may, !qos[0]                 ? "for some QOS, see --qos"
+                                  : may == FT_MAY_UNKNOWN ? "perhaps for other QOS"
+                                                          : "for other QOS" };
 }
 
 /* From this host, which Slurm may know by a shorter name; a range is not taken apart. */
@@ -148,19 +162,13 @@ static struct ft_access access_by(const ft_restriction *r, const ft_request *req
     return (struct ft_access){ uid ? ft_access_groups(r->names, uid, lookups) : FT_MAY,
                                "for other groups" };
   case FT_RESTRICTS_ACCOUNTS:
-    return (struct ft_access){ by_account(r, request->account, FT_MAY),
-                               request->account[0] ? "for other accounts"
-                                                   : "for some accounts, see --account" };
+    return of_account(by_account(r, request->account, FT_MAY), request->account);
   case FT_RESTRICTS_ACCOUNTS_DENIED:
-    return (struct ft_access){ by_account(r, request->account, FT_MAY_NOT),
-                               request->account[0] ? "for other accounts"
-                                                   : "for some accounts, see --account" };
+    return of_account(by_account(r, request->account, FT_MAY_NOT), request->account);
   case FT_RESTRICTS_QOS:
-    return (struct ft_access){ by_qos(r, request->qos, true),
-                               request->qos[0] ? "for other QOS" : "for some QOS, see --qos" };
+    return of_qos(by_qos(r, request->qos, true), request->qos);
   case FT_RESTRICTS_QOS_DENIED:
-    return (struct ft_access){ by_qos(r, request->qos, false),
-                               request->qos[0] ? "for other QOS" : "for some QOS, see --qos" };
+    return of_qos(by_qos(r, request->qos, false), request->qos);
   case FT_RESTRICTS_ROOT:
     return (struct ft_access){ uid ? FT_MAY_NOT : FT_MAY, "for root" };
   case FT_RESTRICTS_ROOT_DENIED:

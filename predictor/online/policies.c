@@ -72,17 +72,22 @@ static void rank(struct ft_past *past, double bytes)
     push(&past->high, false, pop(&past->low, true));
 }
 
-/* ARRAY with room for SIZE elements; false out of memory, ARRAY being as before. */
-#define GROWN(array, size) grown((void **)&(array), (size), sizeof *(array))
-
-static bool grown(void **array, size_t size, size_t element)
+static bool grow_heap(struct ft_past_heap *heap, size_t size)
 {
-  void *more = reallocarray(*array, size, element);
+  double *more = reallocarray(heap->number, size, sizeof *more);
 
-  if (!more)
-    return false;
-  *array = more;
-  return true;
+  if (more)
+    heap->number = more;
+  return more != NULL;
+}
+
+static bool grow_runs(struct ft_past_run **runs, size_t size)
+{
+  struct ft_past_run *more = reallocarray(*runs, size, sizeof *more);
+
+  if (more)
+    *runs = more;
+  return more != NULL;
 }
 
 int ft_past_add(struct ft_past *past, const struct ft_past_run *run)
@@ -90,8 +95,8 @@ int ft_past_add(struct ft_past *past, const struct ft_past_run *run)
   size_t size = past->size ? 2 * past->size : FIRST_SIZE;
 
   if (past->count == past->size) {
-    if (!GROWN(past->run, size) || !GROWN(past->fresh, size) || !GROWN(past->low.number, size) ||
-        !GROWN(past->high.number, size))
+    if (!grow_runs(&past->run, size) || !grow_runs(&past->fresh, size) ||
+        !grow_heap(&past->low, size) || !grow_heap(&past->high, size))
       return -1;
     past->size = size;
   }

@@ -96,17 +96,17 @@ static void on_error(cfg_t *cfg, const char *format, va_list ap)
     return;
   parse.failed = true;
   (void)vsnprintf(text, sizeof text, format, ap);
-  for (char *p = text; *p; p++) {
-    line -= *p == '\n';
+  if (strchr(text, '\n'))
+    line = ft_conf_begin(parse.text, line);
+  for (char *p = text; *p; p++)
     if ((unsigned char)*p < ' ' || *p == 0x7f)
       *p = '?';
-  }
   if (strstr(text, END_MARK)) {
     line = ft_conf_line(parse.text, parse.text.end);
     (void)ft_string_copy("expected a value or \"}\" before the end of the file", text, sizeof text);
   } else if (strcmp(text, "premature end of file") == 0 ||
              strcmp(text, "unterminated string constant") == 0) {
-    line = ft_conf_open_quote(parse.text);
+    line = ft_conf_open(parse.text);
     (void)ft_string_copy("a quoted text begins here and never ends", text, sizeof text);
   } else if (line < cfg->line) {
     (void)ft_string_copy("a quoted text that begins here runs over the end of the line: is its "
@@ -390,8 +390,10 @@ static cfg_t *parse_file(const char *path, cfg_opt_t *options, bool site, struct
   }
   cfg = cfg_init(options, CFGF_NONE);
   length = text.length;
-  if (ft_buf_printf(&text, "\n%s = true\n", END_MARK) == 0)
+  if (ft_buf_printf(&text, "\n%s = true\n", END_MARK) == 0) {
+    ft_conf_blank(text.data, length);
     stream = fmemopen(text.data, text.length, "r");
+  }
   if (!cfg || !stream || !(cfg->filename = strdup(path))) {
     ft_error_errno(err, "%s", path);
     goto out;
@@ -411,7 +413,7 @@ static cfg_t *parse_file(const char *path, cfg_opt_t *options, bool site, struct
   if (status == CFG_SUCCESS && !cfg_size(cfg, END_MARK)) {
     status = CFG_PARSE_ERROR;
     ft_error_set(err, "%s: line %d: a comment begins here and never ends", path,
-                 ft_conf_open_comment(parse.text));
+                 ft_conf_open(parse.text));
   } else if (status != CFG_SUCCESS && !parse.failed) {
     ft_error_set(err, "%s: line %d: cannot be understood", path, cfg->line);
   }

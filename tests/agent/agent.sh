@@ -99,6 +99,18 @@ ok $? "sample_hz = 40 is 40 samples a second ($rate)"
 
 # ---- what it refuses
 
+while IFS='|' read -r words named; do
+  # shellcheck disable=SC2086
+  is "$("$agent" $words 2>&1; echo $?)" \
+    "foretelld: $named: no such option, or not with what it takes; see foretelld --help
+2" "$words is refused, and named"
+done <<'END'
+-qd|-q
+--quick|--quick
+-d -c|-c
+--debug=3|--debug=3
+END
+
 "$agent" -c "$scratch/foretell.conf" 2>"$scratch/second"
 is $? 3 "a second agent on the same state folder does not start"
 like "$(cat "$scratch/second")" "another foretelld works there" "and says why"

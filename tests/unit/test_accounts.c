@@ -57,8 +57,10 @@ static void accounts_below_a_partitions_are_found(void **state)
     { bio, "24.11.5", "associations", "Account=lab UserName= ParentAccount=bio(3)\n", "bio", true },
     { "PartitionName=a DenyAccounts=lab,chem\n", "26.05.3", "associations", tree, "lab,chem,cell",
       false },
+    /* root is below none, and no account has no name */
+    { "PartitionName=a AllowAccounts=chem,,\n", "24.11.5", "associations", tree, "chem,,", false },
     { "PartitionName=a AllowAccounts=root\n", "24.11.5", "associations", tree,
-      "root,bio,Lab,cell,chem", false },
+      "root,bio,chem,Lab,cell", false },
   };
 
   (void)state;

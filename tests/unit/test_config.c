@@ -139,6 +139,16 @@ static void what_is_wrong_is_named_with_its_line(void **state)
                 { "\ncurrency = \"EUR\nfloor = \"1G\"\n", { "line 2", "closing quote" } },
                 { "currency = \"\x1b[31m\"\n", { "line 1", "?[31m" } },
                 { "\n/* a */ mode = set /* never closed\n\n", { "line 2", "comment" } },
+                /* what merely looks like the beginning of one, or like a quote */
+                { "state_dir = \"/a/*\"\nslurm_bin = /b/*\n# /* it's\nmode = set\n/* c\n\n",
+                  { "line 5", "comment" } },
+                { "# it's \"so\nfloor = 'a\\'\n# don t\n", { "line 2", "never ends" } },
+                { "mode = set\nfloor = \"1\\nG\"\n", { "line 2", "1?G" } },
+                { "mode = set\nfloor = \"1\n\nG\"\n", { "line 2", "closing quote" } },
+                /* comments of all kinds, and what is none */
+                { "# a #\n// b\n\n/* c\n// */ mode = set # d\n\nround = -3", { "line 7", "-3" } },
+                { "mode = set#\"\n/**/floor = /*\"*/ -3//x # /*", { "line 2", "-3//x" } },
+                { "/*/ \"*/ floor = -3 /* e */", { "line 1", "-3" } },
                 { "}\n", { "line 1", "" } },
                 { "mode = set\nplatform = \"milan\"\n", { "line 2", "node_platform" } },
                 { "platform milan {\n price = -1\n}\n", { "line 2", "price" } },

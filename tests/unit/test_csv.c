@@ -104,7 +104,9 @@ static void the_first_line_shows_the_separator(void **state)
       '\t' },
     { "\"a,b,c\"|d\n", '|' },
     { "a,b;c\n", ',' },
-    { "\n;;;\n", ',' },
+    { "\n;;;\n,,,,\n", ';' },
+    { "\xef\xbb\xbf\r\n\na;b", ';' },
+    { "\n\r\n", ',' },
   };
 
   (void)state;

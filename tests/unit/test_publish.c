@@ -243,6 +243,7 @@ static void all_partitions_stand_in_one_file_too(void **state)
   struct ft_error err;
   struct ft_buf list;
   ft_partition read;
+  char beside[64];
   size_t at = 0;
 
   (void)state;
@@ -261,6 +262,13 @@ static void all_partitions_stand_in_one_file_too(void **state)
   at = 0;
   assert_int_equal(ft_record_list_next(FT_RECORD_PARTITION, &list, "all", &at, &read, &err), 0);
   ft_buf_free(&list);
+  /* one that cannot be replaced is removed: it would be read in place of what is newer */
+  (void)snprintf(beside, sizeof beside, ".%s.%ld", FT_LAYOUT_PARTITION_LIST, (long)getpid());
+  assert_int_equal(mkdirat(fd, beside, 0700), 0);
+  assert_int_equal(ft_publish_partition_list(publisher, partitions, 2, &err), -1);
+  assert_int_equal(unlinkat(fd, beside, AT_REMOVEDIR), 0);
+  assert_int_equal(ft_record_list_open(fd, FT_LAYOUT_PARTITION_LIST, &list, &err), -1);
+  assert_int_equal(errno, ENOENT);
   close(fd);
 }
 
