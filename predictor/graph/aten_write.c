@@ -91,6 +91,19 @@ static int add_sources(struct ft_call *c, const struct ft_operand *v, int depth,
   return 0;
 }
 
+/* Whether SOURCE is what INTO was written with: x[i] += y in Python copies a view onto itself. */
+static bool holds_already(struct ft_live *l, uint32_t into, const struct ft_operand *source)
+{
+  const struct ft_tensor *t = ft_live_of(l, into);
+  const struct ft_operator *op;
+
+  if (source->type != FT_VALUE_TENSOR || !t->producer || t->block != l->serial)
+    return false;
+  op = &l->block->operators[t->producer - 1];
+  return strcmp(op->type, "ScatterND") == 0 && op->input_count == 2 &&
+         op->inputs[1] == ft_live_now(l, source->tensor);
+}
+
 /*
  * index_put(x, indices, values), scatter(x, dim, index, src), copy(x, src) and those alike: X with
  * the others in it. Of numbers that are followed X stays as it is.
@@ -105,6 +118,8 @@ int ft_aten_write(struct ft_call *c)
     return -1;
   if (copy && in_place)
     into = base_of(c->l, x); /* x[...] = ... */
+  if (into != x && holds_already(c->l, into, ft_arg(c, 1, "src")))
+    return ft_aten_same(c);
   data = ft_live_of(c->l, into)->data;
   ft_live_op(c->l, "ScatterND");
   ft_live_in(c->l, into);
