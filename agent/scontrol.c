@@ -244,7 +244,7 @@ static void take_setting(struct ft_text key, struct ft_text value, struct enforc
   } else if (ft_text_equals(key, "AccountingStorageEnforce")) {
     e->associations = lists(value, "associations");
   } else if (ft_text_equals(key, "JobDefaults")) {
-    out->def_mem_per_gpu_bytes = ft_scontrol_mem_per_gpu(value);
+    ft_scontrol_per_gpu(value, &out->def_mem_per_gpu_bytes, &out->def_cpus_per_gpu);
   } else if (ft_text_equals(key, "DefMemPerNode") || ft_text_equals(key, "DefMemPerCPU")) {
     take_mib(value, &out->def_mem_bytes);
     out->def_per_cpu = ft_text_equals(key, "DefMemPerCPU");

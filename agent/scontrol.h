@@ -41,6 +41,7 @@ struct ft_slurm_config {
   uint64_t max_mem_bytes;
   bool max_per_cpu;
   uint64_t def_mem_per_gpu_bytes; /* likewise; 0: none */
+  uint32_t def_cpus_per_gpu;      /* likewise */
   bool accounts_are_trees;        /* a partition for an account is for those below it, too */
   bool accounts_are_ignored;      /* where a partition lists some */
 };
@@ -67,10 +68,10 @@ struct ft_scontrol_own {
 /*
  * Read "scontrol show partition -o" and "scontrol show node -o" into OUT, which has room for
  * LIMIT partitions, and their number into COUNT. A partition without its own DefMem or MaxMem
- * gets CONFIG's. Where accounts are trees a list of them is open until ft_scontrol_accounts. Of more than 8 kinds of nodes in one, the 7 least in memory and the
- * greatest are kept. Nodes whose platform no section declares are of that of the others of the same
- * hardware in the partition, where those are of one. Returns 0; -1 with ERR when there is no
- * partition, or too many.
+ * gets CONFIG's. Where accounts are trees a list of them is open until ft_scontrol_accounts. Of
+ * more than 8 kinds of nodes in one, the 7 least in memory and the greatest are kept. Nodes whose
+ * platform no section declares are of that of the others of the same hardware in the partition,
+ * where those are of one. Returns 0; -1 with ERR when there is no partition, or too many.
  */
 int ft_scontrol_partitions(struct ft_text partitions, struct ft_text nodes,
                            const struct ft_slurm_config *config,
@@ -78,10 +79,10 @@ int ft_scontrol_partitions(struct ft_text partitions, struct ft_text nodes,
                            size_t *count, struct ft_error *err);
 
 /*
- * What of "scontrol show partition -o" and "show config" is "DefMemPerGPU=N" after KEY "JobDefaults";
- * 0: none.
+ * What of "scontrol show partition -o" and "show config" comes after JobDefaults, as in
+ * "DefCpuPerGPU=2,DefMemPerGPU=700"; what is not there is left as it is.
  */
-uint64_t ft_scontrol_mem_per_gpu(struct ft_text value);
+void ft_scontrol_per_gpu(struct ft_text value, uint64_t *mem_bytes, uint32_t *cpus);
 
 /*
  * Put the accounts below those that PARTITIONS name beside them, from "scontrol show assoc_mgr -o

@@ -72,14 +72,15 @@ static void take_most_nodes(struct ft_text word, ft_partition *out)
     out->most_nodes = nodes;
 }
 
-uint64_t ft_scontrol_mem_per_gpu(struct ft_text value)
+void ft_scontrol_per_gpu(struct ft_text value, uint64_t *mem_bytes, uint32_t *cpus)
 {
   struct ft_text one;
 
   while (ft_text_until(&value, ',', &one))
     if (ft_text_skip(&one, "DefMemPerGPU="))
-      return mib_of(one);
-  return 0;
+      *mem_bytes = mib_of(one);
+    else if (ft_text_skip(&one, "DefCpuPerGPU="))
+      *cpus = (uint32_t)number_of(one, UINT32_MAX);
 }
 
 /* UNLIMITED and NONE are 0. */
@@ -110,7 +111,7 @@ static void take_partition(struct ft_text line, const struct ft_slurm_config *co
       out->max_mem_bytes = mib_of(word);
       out->max_per_cpu = ft_text_equals(key, "MaxMemPerCPU");
     } else if (ft_text_equals(key, "JobDefaults")) {
-      out->def_mem_per_gpu_bytes = ft_scontrol_mem_per_gpu(word);
+      ft_scontrol_per_gpu(word, &out->def_mem_per_gpu_bytes, &out->def_cpus_per_gpu);
     } else if (ft_text_equals(key, "MaxTime")) {
       out->max_seconds = seconds_of(word);
     } else if (ft_text_equals(key, "DefaultTime")) {
@@ -132,6 +133,8 @@ static void take_partition(struct ft_text line, const struct ft_slurm_config *co
   }
   if (!out->def_mem_per_gpu_bytes)
     out->def_mem_per_gpu_bytes = config->def_mem_per_gpu_bytes;
+  if (!out->def_cpus_per_gpu)
+    out->def_cpus_per_gpu = config->def_cpus_per_gpu;
   if (!out->max_mem_bytes) {
     out->max_mem_bytes = config->max_mem_bytes;
     out->max_per_cpu = config->max_per_cpu;

@@ -38,6 +38,7 @@ static const char option_names[FT_OPTIONS][20] = {
   [FT_OPTION_CLUSTERS] = "clusters",
   [FT_OPTION_CONSTRAINT] = "constraint",
   [FT_OPTION_CONTAINER] = "container",
+  [FT_OPTION_CPUS_PER_GPU] = "cpus-per-gpu",
   [FT_OPTION_CPUS_PER_TASK] = "cpus-per-task",
   [FT_OPTION_EXCLUDE] = "exclude",
   [FT_OPTION_EXCLUSIVE] = "exclusive",
@@ -178,6 +179,7 @@ void ft_bridge_request(const struct ft_bridge *bridge, bool local, ft_request *o
   out->nodes = number_of(value[FT_OPTION_NODES]);
   out->tasks = number_of(value[FT_OPTION_NTASKS]);
   out->cpus_per_task = number_of(value[FT_OPTION_CPUS_PER_TASK]);
+  out->cpus_per_gpu = number_of(value[FT_OPTION_CPUS_PER_GPU]);
   out->tasks_per_node = number_of(value[FT_OPTION_NTASKS_PER_NODE]);
   out->threads_per_core = number_of(value[FT_OPTION_THREADS_PER_CORE]);
   (void)ft_string_copy(value[FT_OPTION_PARTITION], out->partition, sizeof out->partition);

@@ -62,6 +62,7 @@ static void fill_table(struct ft_asked *a, struct ft_option table[TABLE])
     { 0, "reservation", "NAME", "a reservation", FT_OPTION_STRING, &a->reservation },
     { 'n', "ntasks", "N", "tasks", FT_OPTION_COUNT, &a->tasks },
     { 'c', "cpus-per-task", "N", "CPUs per task", FT_OPTION_COUNT, &a->cpus_per_task },
+    { 0, "cpus-per-gpu", "N", "CPUs per GPU", FT_OPTION_COUNT, &a->cpus_per_gpu },
     { 0, "ntasks-per-node", "N", "tasks per node", FT_OPTION_COUNT, &a->tasks_per_node },
     { 0, "threads-per-core", "N", "threads per core", FT_OPTION_COUNT, &a->threads_per_core },
     { 0, "exclusive", NULL, "nodes of its own", FT_OPTION_FLAG, &a->exclusive },
@@ -443,6 +444,7 @@ int ft_asked_request(const struct ft_asked *a, ft_request *r, struct ft_error *e
                      .exclusive = a->exclusive,
                      .tasks = clamp(a->tasks),
                      .cpus_per_task = clamp(a->cpus_per_task),
+                     .cpus_per_gpu = clamp(a->cpus_per_gpu),
                      .tasks_per_node = clamp(a->tasks_per_node),
                      .threads_per_core = clamp(a->threads_per_core) };
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)

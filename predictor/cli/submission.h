@@ -25,7 +25,7 @@ struct ft_asked {
   /* of the script alone: --predict-model; --predict-mig, "" for any GPU; NULL: not asked */
   const char *network, *mig;
   struct ft_gpus_asked gpus;
-  unsigned long tasks, cpus_per_task, tasks_per_node, threads_per_core;
+  unsigned long tasks, cpus_per_task, cpus_per_gpu, tasks_per_node, threads_per_core;
   uint64_t mem, mem_per_cpu, mem_per_gpu; /* UINT64_MAX: not given */
   const char *choose;                     /* NULL: not asked */
   bool exclusive, srun, perf, json;

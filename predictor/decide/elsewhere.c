@@ -49,7 +49,7 @@ static void fill_memory(const struct ft_elsewhere_question *q, const ft_partitio
                         const struct ft_row_nodes *n, struct ft_elsewhere_row *row)
 {
   const ft_request *r = &q->submission->request;
-  double cpus = (double)ft_plan_cpus_on_node(r, n->most_cpus);
+  double cpus = (double)ft_plan_cpus_on_node(r, p, n->most_cpus);
   double most = (double)p->max_mem_bytes * (p->max_per_cpu ? cpus : 1);
 
   row->memory_bytes = n->memory_bytes;
@@ -70,8 +70,8 @@ static void fill_free(const struct ft_elsewhere_question *q, const ft_partition 
 {
   const ft_request *r = &q->submission->request;
   bool nodes = n->idle_nodes >= ft_elsewhere_nodes_of(r, n->most_cpus);
-  bool cpus =
-      n->idle_cpus >= ft_elsewhere_cpus_of(r) && n->most_idle >= ft_elsewhere_cpus_on_one(r);
+  bool cpus = n->idle_cpus >= ft_elsewhere_cpus_of(r, p) &&
+              n->most_idle >= ft_elsewhere_cpus_on_one(r, p);
 
   row->free = r->exclusive || p->exclusive ? nodes : cpus;
   row->free_known =
@@ -112,7 +112,7 @@ static void fill_price(const struct ft_elsewhere_question *q, const ft_partition
     return;
   switch (all->platforms[i].price_unit) {
   case FT_PRICE_CPU:
-    units = r->exclusive || p->exclusive ? nodes * n->most_cpus : ft_elsewhere_cpus_of(r);
+    units = r->exclusive || p->exclusive ? nodes * n->most_cpus : ft_elsewhere_cpus_of(r, p);
     break;
   case FT_PRICE_NODE:
     units = nodes;

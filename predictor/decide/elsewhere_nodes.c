@@ -7,6 +7,7 @@
 #include "predictor/core/text.h"
 #include "predictor/decide/constraint.h"
 #include "predictor/decide/elsewhere_nodes.h"
+#include "predictor/decide/plan.h"
 
 /* As many kinds of nodes a partition's file has room for; of one with so many some may be left out.
  */
@@ -82,15 +83,17 @@ static double tasks_of_job(const ft_request *r)
   return r->tasks_per_node ? nodes * r->tasks_per_node : nodes;
 }
 
-double ft_elsewhere_cpus_of(const ft_request *r)
+double ft_elsewhere_cpus_of(const ft_request *r, const ft_partition *p)
 {
-  return tasks_of_job(r) * (r->cpus_per_task ? r->cpus_per_task : 1);
+  return fmax(tasks_of_job(r) * (r->cpus_per_task ? r->cpus_per_task : 1),
+              (double)(r->nodes ? r->nodes : 1) * (double)ft_plan_cpus_of_gpus(r, p));
 }
 
-double ft_elsewhere_cpus_on_one(const ft_request *r)
+double ft_elsewhere_cpus_on_one(const ft_request *r, const ft_partition *p)
 {
-  return (double)(r->cpus_per_task ? r->cpus_per_task : 1) *
-         (r->tasks_per_node ? r->tasks_per_node : 1);
+  return fmax((double)(r->cpus_per_task ? r->cpus_per_task : 1) *
+                  (r->tasks_per_node ? r->tasks_per_node : 1),
+              (double)ft_plan_cpus_of_gpus(r, p));
 }
 
 double ft_elsewhere_nodes_of(const ft_request *r, double cpus)
@@ -202,7 +205,7 @@ static const char *too_few(const struct ft_elsewhere_question *q, const ft_parti
     }
   if (nodes > 0 && nodes < r->nodes)
     return "too few nodes";
-  return known && cpus > 0 && cpus < ft_elsewhere_cpus_of(r) ? "too few CPUs" : NULL;
+  return known && cpus > 0 && cpus < ft_elsewhere_cpus_of(r, p) ? "too few CPUs" : NULL;
 }
 
 const char *ft_elsewhere_doubt(const struct ft_elsewhere_question *q, size_t partition)
@@ -233,7 +236,7 @@ const char *ft_elsewhere_obstacle(const struct ft_elsewhere_question *q, const f
   if (p->closed)
     return "it starts no jobs now";
   /* beside --ntasks, --ntasks-per-node is only the most that a node gets */
-  if (n->most_cpus && (r->tasks ? r->cpus_per_task : ft_elsewhere_cpus_on_one(r)) > n->most_cpus)
+  if (n->most_cpus && (r->tasks ? r->cpus_per_task : ft_elsewhere_cpus_on_one(r, p)) > n->most_cpus)
     return "too few CPUs";
   if (p->most_nodes && r->nodes > p->most_nodes)
     return "too few nodes";

@@ -32,8 +32,8 @@ const char *ft_elsewhere_doubt(const struct ft_elsewhere_question *question, siz
 uint64_t ft_elsewhere_hosts(const char *list);
 
 /* What a job takes at least: CPUs; CPUs of one node; nodes of NODE_CPUS (0: not known) CPUs. */
-double ft_elsewhere_cpus_of(const ft_request *request);
-double ft_elsewhere_cpus_on_one(const ft_request *request);
+double ft_elsewhere_cpus_of(const ft_request *request, const ft_partition *partition);
+double ft_elsewhere_cpus_on_one(const ft_request *request, const ft_partition *partition);
 double ft_elsewhere_nodes_of(const ft_request *request, double node_cpus);
 
 #endif

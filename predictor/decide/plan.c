@@ -41,14 +41,25 @@ static uint64_t largest_cpus(const ft_partition *partition)
   return most;
 }
 
+uint64_t ft_plan_cpus_of_gpus(const ft_request *r, const ft_partition *partition)
+{
+  uint64_t each = r->cpus_per_gpu;
+
+  if (!each && !r->cpus_per_task && partition)
+    each = partition->def_cpus_per_gpu;
+  return each * r->gpus_per_node;
+}
+
 /*
  * Tasks are spread over the nodes asked for; where none are, Slurm fills as
  * few nodes as it can. The least favourable one has the fewest.
  */
-uint64_t ft_plan_cpus_on_node(const ft_request *r, uint64_t node_cpus)
+uint64_t ft_plan_cpus_on_node(const ft_request *r, const ft_partition *partition,
+                              uint64_t node_cpus)
 {
   uint64_t cpus = r->cpus_per_task ? r->cpus_per_task : 1, nodes = r->nodes ? r->nodes : 1;
   uint64_t tasks = r->tasks, fit = node_cpus / cpus;
+  uint64_t of_gpus = ft_plan_cpus_of_gpus(r, partition);
 
   if (!tasks)
     tasks = r->tasks_per_node ? r->tasks_per_node * nodes : nodes;
@@ -56,7 +67,8 @@ uint64_t ft_plan_cpus_on_node(const ft_request *r, uint64_t node_cpus)
     nodes = (tasks + r->tasks_per_node - 1) / r->tasks_per_node;
   if (fit && nodes < (tasks + fit - 1) / fit)
     nodes = (tasks + fit - 1) / fit;
-  return cpus * (tasks > nodes ? tasks / nodes : 1);
+  cpus *= tasks > nodes ? tasks / nodes : 1;
+  return cpus > of_gpus ? cpus : of_gpus;
 }
 
 static bool exclusive(const struct ft_question *q)
@@ -66,7 +78,8 @@ static bool exclusive(const struct ft_question *q)
 
 static struct nodes nodes_of(const struct ft_question *q)
 {
-  struct nodes n = { .cpus = ft_plan_cpus_on_node(q->request, largest_cpus(q->partition)) };
+  struct nodes n = { .cpus = ft_plan_cpus_on_node(q->request, q->partition,
+                                                  largest_cpus(q->partition)) };
   uint64_t whole = 0;
 
   for (int pass = 0; pass < 2 && q->partition && !n.most_bytes; pass++)

@@ -47,8 +47,13 @@ struct ft_plan {
 
 void ft_plan_make(const struct ft_question *question, struct ft_plan *plan);
 
+/* CPUs on a node by --cpus-per-gpu, or by PARTITION's DefCpuPerGPU where neither that nor
+ * --cpus-per-task is there; 0: none. PARTITION may be NULL, here and below. */
+uint64_t ft_plan_cpus_of_gpus(const ft_request *request, const ft_partition *partition);
+
 /* How many CPUs REQUEST takes on the node where it takes the fewest, nodes having NODE_CPUS. */
-uint64_t ft_plan_cpus_on_node(const ft_request *request, uint64_t node_cpus);
+uint64_t ft_plan_cpus_on_node(const ft_request *request, const ft_partition *partition,
+                              uint64_t node_cpus);
 
 /* Per node of PARTITION, as REQUEST asks: its default memory and its maximum; 0: none. */
 uint64_t ft_plan_default(const ft_request *request, const ft_partition *partition,

@@ -24,7 +24,8 @@ PartitionName=long Nodes=@long@ MaxTime=60
 PartitionName=odd Nodes=@odd@ MaxTime=60
 PartitionName=media Nodes=@media@ MaxTime=60
 PartitionName=plain Nodes=@plain@ DefMemPerNode=100 MaxTime=60
-PartitionName=pergpu Nodes=@one@ DefMemPerGPU=6500 MaxTime=60'
+PartitionName=pergpu Nodes=@one@ DefMemPerGPU=6500 MaxTime=60
+PartitionName=cpus Nodes=@one@ DefCpuPerGPU=3 DefMemPerCPU=100 MaxTime=60'
 FT_FORETELL_CONF='min_runs = 3
 oom_probability = 0.05
 floor = "16M"
@@ -261,6 +262,15 @@ train 8 --predict-mem -p pergpu --gres=gpu:1g.5gb:1
 scontrol release "$id"
 job_wait "$id" >/dev/null
 like "$(job_field "$id" AllocTRES)$(job_field "$id" TRES)" 'mem=6500M' "Slurm gives it DefMemPerGPU for its GPU"
+# what ft_plan_cpus_of_gpus reckons with
+memory_in_cpus() {
+  submit sbatch --parsable -p cpus --gpus-per-node=1g.5gb:1 "$@" --wrap "exit 0"
+  job_wait "$id" >/dev/null
+  like "$(job_field "$id" AllocTRES)$(job_field "$id" TRES)" "cpu=$cpus,mem=${cpus}00M" "Slurm gives DefMemPerCPU for $cpus CPUs"
+}
+cpus=3 memory_in_cpus
+cpus=2 memory_in_cpus --cpus-per-gpu=2
+cpus=1 memory_in_cpus --cpus-per-task=1
 
 # ---- what the agent reads of jobs' GPUs
 # of_batch BATCH: MiB that foretell predict --model tells of it, and of how many runs

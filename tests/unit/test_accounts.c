@@ -95,14 +95,17 @@ static void more_accounts_than_find_room_leave_the_list_open(void **state)
   ft_buf_free(&tree);
 }
 
-static void memory_per_gpu_is_the_partitions_or_the_clusters(void **state)
+static void what_a_gpu_brings_is_the_partitions_or_the_clusters(void **state)
 {
+  ft_partition p = of_accounts("PartitionName=a JobDefaults=(null)\n", "24.11.5", "", "");
+
   (void)state;
-  assert_true(of_accounts("PartitionName=a JobDefaults=(null)\n", "24.11.5", "", "")
-                  .def_mem_per_gpu_bytes == 700 * FT_MIB);
-  assert_true(of_accounts("PartitionName=a JobDefaults=DefMemPerGPU=300,DefCpuPerGPU=1\n", "22.05.8",
-                          "", "")
-                  .def_mem_per_gpu_bytes == 300 * FT_MIB);
+  assert_true(p.def_mem_per_gpu_bytes == 700 * FT_MIB);
+  assert_int_equal(p.def_cpus_per_gpu, 2);
+  p = of_accounts("PartitionName=a JobDefaults=DefMemPerGPU=300,DefCpuPerGPU=1\n", "22.05.8", "",
+                  "");
+  assert_true(p.def_mem_per_gpu_bytes == 300 * FT_MIB);
+  assert_int_equal(p.def_cpus_per_gpu, 1);
 }
 
 int main(void)
@@ -110,7 +113,7 @@ int main(void)
   static const struct CMUnitTest tests[] = {
     cmocka_unit_test(accounts_below_a_partitions_are_found),
     cmocka_unit_test(more_accounts_than_find_room_leave_the_list_open),
-    cmocka_unit_test(memory_per_gpu_is_the_partitions_or_the_clusters),
+    cmocka_unit_test(what_a_gpu_brings_is_the_partitions_or_the_clusters),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
