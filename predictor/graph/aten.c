@@ -113,7 +113,7 @@ int ft_aten(struct ft_call *c)
   status = e ? e->run(c) : ft_aten_unknown(c);
   if (status == 0 && is_in_place(c->name) && c->count && c->args[0].type == FT_VALUE_TENSOR &&
       c->result.type == FT_VALUE_TENSOR && c->result.tensor != c->args[0].tensor)
-    ft_live_instead(c->l, c->args[0].tensor, c->result.tensor);
+    ft_aten_instead(c->l, c->args[0].tensor, c->result.tensor);
   return c->l->failed ? -1 : status;
 }
 

@@ -149,6 +149,8 @@ int ft_aten_not_shaped(struct ft_call *c, uint32_t x);
 int ft_aten_told(struct ft_call *c, const int64_t *dims, int rank, unsigned element);
 unsigned ft_aten_element(int64_t scalar_type);     /* c10/core/ScalarType.h -> ours */
 const char *ft_aten_type(const struct ft_call *c); /* the table's second column */
+/* Y has been made of X where X lies: it stands for X, and within what X is a view of. */
+void ft_aten_instead(struct ft_live *l, uint32_t x, uint32_t y);
 
 #define FT_ATEN(name) int ft_aten_##name(struct ft_call *c)
 FT_ATEN(unary);

@@ -127,8 +127,8 @@ uint32_t ft_live_input(struct ft_live *l, const char *name, const struct ft_decl
   return tensor;
 }
 
-/* The end of the chain that begins with TENSOR, which is halved on the way. */
-static uint32_t written(struct ft_live *l, uint32_t tensor)
+/* The end of the chain, which is halved on the way. */
+uint32_t ft_live_now(struct ft_live *l, uint32_t tensor)
 {
   while (tensor < l->instead_count && l->instead[tensor]) {
     uint32_t next = l->instead[tensor];
@@ -142,7 +142,7 @@ static uint32_t written(struct ft_live *l, uint32_t tensor)
 
 void ft_live_instead(struct ft_live *l, uint32_t x, uint32_t y)
 {
-  uint32_t now = written(l, x);
+  uint32_t now = ft_live_now(l, x);
 
   if (!x || now >= y || ft_live_of(l, x)->block != l->serial)
     return;
@@ -157,22 +157,24 @@ void ft_live_instead(struct ft_live *l, uint32_t x, uint32_t y)
 int ft_live_output(struct ft_live *l, uint32_t tensor)
 {
   return add_index(l, &l->block->outputs, &l->output_room, &l->block->output_count,
-                   written(l, tensor));
+                   ft_live_whole(l, ft_live_now(l, tensor)));
 }
 
 int ft_live_hold(struct ft_live *l, uint32_t tensor)
 {
-  return add_index(l, &l->graph->held, &l->held_room, &l->graph->held_count, written(l, tensor));
+  return add_index(l, &l->graph->held, &l->held_room, &l->graph->held_count,
+                   ft_live_whole(l, ft_live_now(l, tensor)));
 }
 
 int ft_live_loose_ends(struct ft_live *l)
 {
   const struct ft_block *block = l->block;
+  uint32_t count = block->operator_count; /* an output may bring one more, to be whole */
   bool *read = l->lost ? ft_live_take(l, l->graph->tensor_count * sizeof *read) : NULL;
 
   if (!read)
     return l->lost ? -1 : 0;
-  for (uint32_t i = 0; i < block->operator_count; i++) {
+  for (uint32_t i = 0; i < count; i++) {
     const struct ft_operator *op = &block->operators[i];
 
     for (uint32_t j = 0; j < op->input_count; j++)
@@ -182,7 +184,7 @@ int ft_live_loose_ends(struct ft_live *l)
   }
   for (uint32_t i = 0; i < block->output_count; i++)
     read[block->outputs[i]] = true;
-  for (uint32_t i = 0; i < block->operator_count; i++)
+  for (uint32_t i = 0; i < count; i++)
     for (uint32_t j = 0; j < block->operators[i].output_count; j++) {
       uint32_t tensor = block->operators[i].outputs[j];
 
@@ -289,7 +291,7 @@ void ft_live_op(struct ft_live *l, const char *type)
 
 void ft_live_in(struct ft_live *l, uint32_t tensor)
 {
-  (void)add_index(l, &l->ins, &l->in_room, &l->in_count, written(l, tensor));
+  (void)add_index(l, &l->ins, &l->in_room, &l->in_count, ft_live_now(l, tensor));
 }
 
 void ft_live_int(struct ft_live *l, const char *name, int64_t value)
@@ -317,10 +319,12 @@ void ft_live_string(struct ft_live *l, const char *name, const char *value)
 static struct ft_operator *append(struct ft_live *l, uint32_t outputs)
 {
   struct ft_block *b = l->block;
-  struct ft_operator *ops =
-      ft_live_grow(l, b->operators, &l->operator_room, b->operator_count, sizeof *ops);
   struct ft_operator op = { .name = l->scope, .type = l->type, .domain = l->domain, .at = l->at };
+  struct ft_operator *ops;
 
+  for (uint32_t i = 0; i < l->in_count; i++)
+    l->ins[i] = ft_live_whole(l, ft_live_now(l, l->ins[i]));
+  ops = ft_live_grow(l, b->operators, &l->operator_room, b->operator_count, sizeof *ops);
   if (!ops)
     return NULL;
   b->operators = ops;

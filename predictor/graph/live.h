@@ -43,6 +43,9 @@ struct ft_live {
   uint32_t *instead; /* of a tensor: the one that stands for it now; 0: itself */
   size_t instead_room;
   uint32_t instead_count;
+  uint32_t *part; /* of a tensor: what is still to be written into it; 0: nothing */
+  size_t part_room;
+  uint32_t part_count, part_depth;
   uint32_t in_count, attribute_count;
   const char *type, *domain;
   struct ft_attribute attributes[FT_LIVE_ATTRIBUTES];
@@ -75,6 +78,17 @@ int ft_live_loose_ends(struct ft_live *l);
  * not of the block at hand.
  */
 void ft_live_instead(struct ft_live *l, uint32_t x, uint32_t y);
+/* The tensor that stands for TENSOR now. */
+uint32_t ft_live_now(struct ft_live *l, uint32_t tensor);
+
+/*
+ * PART is what somebody made of a part of X, where it lies: operators that are given X from now on
+ * get it with PART in it, by a ScatterND before the first of them. Nothing, where X is not of the
+ * block at hand. live_part.c.
+ */
+void ft_live_part(struct ft_live *l, uint32_t x, uint32_t part);
+/* TENSOR, which stands for itself, with what is still to be written into it. For live.c. */
+uint32_t ft_live_whole(struct ft_live *l, uint32_t tensor);
 
 uint32_t ft_live_weight(struct ft_live *l, struct ft_weight *weight);
 /* Numbers that the program holds: neither learnt nor counted. VALUES may be NULL: not known. Not

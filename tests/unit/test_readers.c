@@ -201,26 +201,6 @@ static void what_pytorch_quantises_costs_the_same(void **state)
   }
 }
 
-/* Parameters and MACs are what PyTorch counts itself (numel, FlopCounterMode). */
-static void what_is_written_into_a_tensor_counts(void **state)
-{
-  static const char *const files[] = { "torchscript/net-writes-traced.pt",
-                                       "torchscript/net-writes-scripted.pt", "pt2/net-writes.pt2" };
-
-  (void)state;
-  for (size_t i = 0; i < COUNT_OF(files); i++) {
-    struct ft_analysis a;
-    struct ft_graph *graph =
-        analyse(files[i], 4, strncmp(files[i], "torch", 5) == 0 ? "9x16" : NULL, &a);
-
-    if (a.cost.parameters != 708 || a.cost.macs != 11200 || a.cost.unknown || a.cost.unresolved)
-      fail_msg("%s: %lld parameters, %lld MACs, %u unknown, %u unresolved", files[i],
-               (long long)a.cost.parameters, (long long)a.cost.macs, a.cost.unknown,
-               a.cost.unresolved);
-    ft_graph_free(graph);
-  }
-}
-
 /* A result of unknown number is no reason to lose what goes into it: 56 + 72 + 27. */
 static void what_is_not_followed_keeps_its_weights(void **state)
 {
@@ -595,7 +575,6 @@ int main(void)
     cmocka_unit_test(the_same_network_costs_the_same_from_every_framework),
     cmocka_unit_test(what_onnx_runtime_makes_of_a_network_costs_the_same),
     cmocka_unit_test(what_pytorch_quantises_costs_the_same),
-    cmocka_unit_test(what_is_written_into_a_tensor_counts),
     cmocka_unit_test(what_is_not_followed_keeps_its_weights),
     cmocka_unit_test(what_losses_are_made_of_counts),
     cmocka_unit_test(a_batch_multiplies_and_may_be_asked_again),
