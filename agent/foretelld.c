@@ -32,7 +32,6 @@ struct options {
   bool daemon, verbose;
 };
 
-/* Returns -1 to go on, else the exit status. */
 /* What getopt found wrong; WORD is the one before optind, of letters not always theirs. */
 static int refuse(const char *word)
 {
@@ -44,6 +43,7 @@ static int refuse(const char *word)
   return EXIT_USAGE;
 }
 
+/* Returns -1 to go on, else the exit status. */
 static int parse(int argc, char **argv, struct options *out)
 {
   static const struct option longs[] = { { "config", required_argument, NULL, 'c' },

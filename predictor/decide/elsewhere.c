@@ -70,8 +70,8 @@ static void fill_free(const struct ft_elsewhere_question *q, const ft_partition 
 {
   const ft_request *r = &q->submission->request;
   bool nodes = n->idle_nodes >= ft_elsewhere_nodes_of(r, n->most_cpus);
-  bool cpus = n->idle_cpus >= ft_elsewhere_cpus_of(r, p) &&
-              n->most_idle >= ft_elsewhere_cpus_on_one(r, p);
+  bool cpus =
+      n->idle_cpus >= ft_elsewhere_cpus_of(r, p) && n->most_idle >= ft_elsewhere_cpus_on_one(r, p);
 
   row->free = r->exclusive || p->exclusive ? nodes : cpus;
   row->free_known =

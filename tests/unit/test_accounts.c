@@ -8,7 +8,8 @@
 #include "predictor/core/buf.h"
 #include "predictor/core/units.h"
 
-/* PARTITION_LINE under a Slurm of VERSION that enforces ENFORCED, with ACCOUNTS of its assoc_mgr. */
+/* PARTITION_LINE under a Slurm of VERSION that enforces ENFORCED, with ACCOUNTS of its assoc_mgr.
+ */
 static ft_partition of_accounts(const char *partition_line, const char *version,
                                 const char *enforced, const char *accounts)
 {
@@ -65,8 +66,8 @@ static void accounts_below_a_partitions_are_found(void **state)
 
   (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    const ft_partition p = of_accounts(cases[i].partition, cases[i].version, cases[i].enforced,
-                                       cases[i].tree);
+    const ft_partition p =
+        of_accounts(cases[i].partition, cases[i].version, cases[i].enforced, cases[i].tree);
 
     assert_int_equal(p.restrictions_count, cases[i].names ? 1 : 0);
     assert_int_equal(p.restricted, cases[i].names != NULL);
