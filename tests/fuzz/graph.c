@@ -31,22 +31,43 @@ static void check(struct ft_graph *graph, int64_t batch, const char *input)
     abort();
 }
 
-static void play(struct ft_graph *graph, bool training)
+static void play(struct ft_graph *graph, const struct ft_gpu_run *run)
 {
   struct ft_error err = { "" };
   struct ft_gpu_memory memory;
-  struct ft_gpu_run run;
 
-  ft_gpu_run_begin(&run);
-  run.training = training;
-  run.checkpoints = 3;
-  run.precision = FT_PRECISION_AMP;
-  if (ft_gpu_memory(graph, ft_gpu_at(0), &run, &memory, &err) < 0) {
+  if (ft_gpu_memory(graph, ft_gpu_at(0), run, &memory, &err) < 0) {
     if (!err.text[0])
       abort();
   } else if (!(memory.bytes > 0 && memory.least_bytes > 0)) {
     abort();
   }
+}
+
+static void play_all(struct ft_graph *graph)
+{
+  struct ft_gpu_run run;
+
+  ft_gpu_run_begin(&run);
+  run.precision = FT_PRECISION_AMP;
+  run.checkpoints = 3;
+  play(graph, &run);
+  run.gpus = 3;
+  run.shard = 3;
+  play(graph, &run);
+  run.checkpoints = 0;
+  run.shard = 1;
+  run.views = true;
+  run.accumulate = 2;
+  play(graph, &run);
+  ft_gpu_run_begin(&run);
+  run.training = false;
+  play(graph, &run);
+  run.sizes.generate = graph->generates ? 5 : 0;
+  run.sizes.input = "sequence=7";
+  play(graph, &run);
+  run.sizes.static_cache = true;
+  play(graph, &run);
 }
 
 void ft_fuzz_check(struct ft_graph *graph)
@@ -56,8 +77,7 @@ void ft_fuzz_check(struct ft_graph *graph)
   check(graph, 2, "3x16x16");
   check(graph, 2, "9x16");
   check(graph, 2, "sequence=5");
-  play(graph, true);
-  play(graph, false);
+  play_all(graph);
 }
 
 struct ft_graph *ft_fuzz_begin(struct ft_build *build, struct ft_error *err)
