@@ -449,6 +449,7 @@ static int finish_output(struct ft_infer *in, struct ft_tensor *t)
 int ft_infer_operator(struct ft_infer *in, struct ft_operator *op)
 {
   const char *type = op->type;
+  int status;
 
   in->op = op;
   op->resolved = true;
@@ -460,10 +461,11 @@ int ft_infer_operator(struct ft_infer *in, struct ft_operator *op)
     op->data = op->data || in->graph->tensors[op->captures[i]].data;
   if (strcmp(type, "Shape") == 0 || strcmp(type, "Size") == 0)
     op->data = false;
-  if (op->kind && op->kind->infer(in) < 0)
-    return -1;
+  status = op->kind ? op->kind->infer(in) : 0;
   if (in->exhausted)
     return exhausted(in);
+  if (status < 0)
+    return -1;
   in->op = op;
   for (uint32_t i = 0; i < op->output_count; i++)
     if (op->outputs[i] && finish_output(in, &in->graph->tensors[op->outputs[i]]) < 0)

@@ -91,12 +91,9 @@ int ft_infer_sequence_map(struct ft_infer *in)
     struct ft_tensor *to = &in->graph->tensors[body->inputs[i]];
     const struct ft_tensor *x = ft_input(in, i);
 
-    if (hand_over(in, to,
-                  x && x->sequence ? NULL
-                  : i              ? x
-                                   : NULL,
-                  0) < 0 ||
-        (x && x->sequence && ft_infer_sequence_each(in, x, to) < 0))
+    bool one = !i || (x && x->sequence);
+
+    if (hand_over(in, to, one ? NULL : x, 0) < 0 || (one && ft_infer_sequence_each(in, x, to) < 0))
       return -1;
   }
   in->op->turns = count;

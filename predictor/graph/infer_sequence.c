@@ -191,6 +191,28 @@ int ft_infer_sequence_length(struct ft_infer *in)
   return 0;
 }
 
+/* X in COUNT pieces of SIZES along AXIS. */
+static int part(struct ft_infer *in, const struct ft_tensor *x, int axis, const int64_t *sizes,
+                int count)
+{
+  size_t rank = (size_t)x->rank;
+  int64_t *dims = ft_arena_take(&in->graph->results, (size_t)count * rank * sizeof *dims);
+  struct ft_sized items[ITEMS];
+
+  if (!dims) {
+    in->exhausted = true;
+    return -1;
+  }
+  for (int i = 0; i < count; i++, dims += rank) {
+    if (sizes[i] < 0)
+      return ft_contradiction(in, "a piece of %lld", (long long)sizes[i]);
+    items[i] = (struct ft_sized){ .rank = x->rank, .dims = dims };
+    memcpy(dims, x->dims, rank * sizeof *dims);
+    dims[axis] = sizes[i];
+  }
+  return hold(in, ft_output(in, 0), count, items, items[0]);
+}
+
 /* Pieces of one size (the last may be less), of the sizes given, or of 1. */
 int ft_infer_split_to_sequence(struct ft_infer *in)
 {
@@ -206,8 +228,9 @@ int ft_infer_split_to_sequence(struct ft_infer *in)
     return -1;
   if (split) {
     given = ft_list(in, NULL, 1, sizes, ITEMS);
+    if (given > 0 && split->rank == 1)
+      return part(in, x, axis, sizes, given);
     size = given == 1 && split->rank == 0 ? sizes[0] : 0;
-    count = given > 0 && split->rank == 1 ? given : -1;
   }
   if (size > 0 && x->dims[axis] >= 0)
     count = (x->dims[axis] + size - 1) / size;
@@ -272,6 +295,14 @@ int ft_infer_sequence_of(struct ft_infer *in, struct ft_tensor *to, const struct
   return hold(in, to, count, NULL, shape_of(each));
 }
 
+static int nothing(struct ft_infer *in, struct ft_tensor *y)
+{
+  if (!ft_shape(in, y, 1))
+    return -1;
+  y->dims[0] = 0;
+  return 0;
+}
+
 /* Optional(x), OptionalGetElement(x): what is in it */
 int ft_infer_optional(struct ft_infer *in)
 {
@@ -279,7 +310,7 @@ int ft_infer_optional(struct ft_infer *in)
   struct ft_tensor *y = ft_output(in, 0);
 
   if (!x)
-    return ft_shape(in, y, 1) ? (y->dims[0] = 0) : -1; /* nothing */
+    return nothing(in, y);
   y->element = x->element;
   if (ft_like(in, y, x) < 0)
     return -1;
@@ -346,8 +377,12 @@ int ft_infer_tf_idf(struct ft_infer *in)
   int64_t most = -1;
 
   y->element = FT_ELEMENT_FLOAT;
-  if (ft_like(in, y, ft_input(in, 0)) < 0 || y->rank < 1)
-    return y->rank < 0 ? 0 : -1;
+  if (ft_like(in, y, ft_input(in, 0)) < 0)
+    return -1;
+  if (y->rank == 0)
+    return ft_contradiction(in, "expected words in a row, found one");
+  if (y->rank < 0)
+    return 0;
   for (size_t i = 0; a && a->type == FT_ATTRIBUTE_INTEGERS && i < a->count; i++)
     most = a->integers[i] > most && a->integers[i] < FT_GRAPH_DIMENSION ? a->integers[i] : most;
   y->dims[y->rank - 1] = most < 0 ? -1 : most + 1;

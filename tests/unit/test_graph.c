@@ -184,9 +184,9 @@ static void what_sequences_hold_is_followed(void **state)
 {
   static const struct {
     const char *name, *shape;
-  } cases[] = { { "at", "5x3" },      { "cat", "11x3" },   { "rest", "6x3" }, { "counted", "3" },
-                { "stacked", "3x2" }, { "first", "2x3" },  { "got", "2x3" },  { "small", "6" },
-                { "kept", "2x2" },    { "same", "scalar" } };
+  } cases[] = { { "at", "5x3" },      { "cat", "11x3" },    { "rest", "6x3" }, { "counted", "3" },
+                { "stacked", "3x2" }, { "first", "2x3" },   { "got", "2x3" },  { "small", "6" },
+                { "kept", "2x2" },    { "same", "scalar" }, { "piece", "4x3" } };
   struct ft_graph *graph = open_graph("sequences");
   struct ft_cost cost;
   char shape[64];
@@ -308,6 +308,8 @@ static void bad_files_give_a_line_with_file_and_place(void **state)
     { "hostile-cycle", "byte 15: operator Add \"a\": waits for its own result" },
     { "hostile-twice", "byte 32: operator Neg \"y\": a second definition of \"y\"" },
     { "hostile-nothing", "nothing gives its input \"z\"" },
+    { "hostile-word", "expected words in a row, found one" },
+    { "hostile-piece", "a piece of -1" },
     { "hostile-dimension", "a dimension of 9223372036854775807: expected at most 2^40" },
     { "hostile-negative", "a tensor's dimension of -9223372036854775808" },
     { "hostile-weight", "more than 2^50 elements" },
