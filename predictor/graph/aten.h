@@ -46,6 +46,7 @@ struct ft_operand {
 struct ft_values {
   struct ft_operand *items;
   size_t count, room;
+  bool sorted; /* tensors in an object's list: which of them are learnt is known */
 };
 
 struct ft_field {

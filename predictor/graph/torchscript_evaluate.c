@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "predictor/core/text.h"
+#include "predictor/graph/names.h"
 #include "predictor/graph/torchscript_run.h"
 
 /* ---- calls ---- */
@@ -233,23 +234,37 @@ static bool is_buffer(const struct ft_script_run *r, const char *type, const cha
   return false;
 }
 
+/* A tensor whose place in the file is told; NULL: V is none. */
+static struct ft_weight *stored(const struct ft_operand *v)
+{
+  return v->type == FT_VALUE_WEIGHT && v->weight->storage ? v->weight : NULL;
+}
+
 /* Tensors in a list are learnt where a parameter lies in the same place, as a recurrent layer's do;
  * others, anchors say, are not. */
-static void keep_strangers(const struct ft_object *object, const struct ft_values *list)
+static int keep_strangers(struct ft_script_run *r, const struct ft_object *object,
+                          struct ft_values *list)
 {
+  struct ft_names near = { .arena = &r->live.graph->results };
+  struct ft_weight *w;
+  bool any = false;
+
+  for (size_t i = 0; i < list->count && !list->sorted; i++)
+    any = any || stored(&list->items[i]);
+  list->sorted = true;
+  if (!any)
+    return 0;
+  for (size_t i = 0; i < object->count; i++) {
+    w = stored(&object->fields[i].value);
+    if (w && ft_names_put(&near, w->storage, w) < 0)
+      return ft_script_fail(r, "more parameters than can be followed", "");
+  }
   for (size_t i = 0; i < list->count; i++) {
-    struct ft_weight *w = list->items[i].type == FT_VALUE_WEIGHT ? list->items[i].weight : NULL;
-    bool stranger = w && w->storage;
-
-    for (size_t j = 0; stranger && j < object->count; j++) {
-      const struct ft_operand *f = &object->fields[j].value;
-
-      stranger = f->type != FT_VALUE_WEIGHT || !f->weight->storage ||
-                 strcmp(f->weight->storage, w->storage) != 0;
-    }
-    if (stranger)
+    w = stored(&list->items[i]);
+    if (w && !ft_names_get(&near, w->storage))
       w->declared.kept = true;
   }
+  return 0;
 }
 
 /* A state that its class turns into fields itself, as quantised layers do, has them from now on. */
@@ -300,8 +315,8 @@ static int attribute(struct ft_script_run *r, const struct ft_operand *of, const
     field->weight->name = path_below(r, of->object, name);
     field->weight->declared.kept = is_buffer(r, of->object->type, name);
   }
-  if (field->type == FT_VALUE_LIST)
-    keep_strangers(of->object, field->list);
+  if (field->type == FT_VALUE_LIST && keep_strangers(r, of->object, field->list) < 0)
+    return -1;
   *value = *field;
   return 0;
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The same networks from every framework cost the same. The files are made by
- * tests/fixtures/graph/make-torch, make-torch-quantized, make-quantized, make-tensorflow,
- * make-paddle and make-hf.
+ * tests/fixtures/graph/make-archives, make-torch, make-torch-quantized, make-quantized,
+ * make-tensorflow, make-paddle and make-hf.
  */
 #include "config.h"
 
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "predictor/core/io.h"
@@ -277,6 +278,32 @@ static void a_long_loop_is_counted(void **state)
                         "2x20000x3");
     ft_graph_free(graph);
   }
+}
+
+static void a_side_that_refuses_is_not_taken(void **state)
+{
+  struct ft_analysis a;
+  struct ft_graph *graph = analyse("torchscript/refused.pt", 2, "x=3x4", &a);
+  const struct ft_block *b = &graph->block;
+  char shown[64];
+
+  (void)state;
+  for (uint32_t i = 0; i < b->operator_count; i++)
+    if (strcmp(b->operators[i].type, "Exp") == 0 || strcmp(b->operators[i].type, "If") == 0)
+      fail_msg("%s is there", b->operators[i].type);
+  assert_int_equal(a.cost.unresolved, 0);
+  assert_string_equal(ft_tensor_show(&graph->tensors[b->outputs[0]], shown, 64), "2x3x4");
+  ft_graph_free(graph);
+}
+
+static void a_list_of_many_tensors_is_looked_through_once(void **state)
+{
+  struct ft_analysis a;
+  clock_t begun = clock();
+
+  (void)state;
+  ft_graph_free(analyse("torchscript/list.pt", 2, "x=3x4", &a));
+  assert_true(clock() - begun < 5 * CLOCKS_PER_SEC);
 }
 
 static void branches_are_followed_by_size_and_kept_by_data(void **state)
@@ -580,6 +607,8 @@ int main(void)
     cmocka_unit_test(a_batch_multiplies_and_may_be_asked_again),
     cmocka_unit_test(a_long_loop_is_counted),
     cmocka_unit_test(branches_are_followed_by_size_and_kept_by_data),
+    cmocka_unit_test(a_side_that_refuses_is_not_taken),
+    cmocka_unit_test(a_list_of_many_tensors_is_looked_through_once),
     cmocka_unit_test(regions_of_paddle_are_followed),
     cmocka_unit_test(functions_of_onnx_are_put_in_their_calls_place),
     cmocka_unit_test(language_models_have_the_parameters_that_transformers_counts),
