@@ -123,6 +123,15 @@ static int leave_out(struct ft_hf_config *c, const json_t *q, struct ft_hf_quant
   return 0;
 }
 
+/* A file that was saved so may still tell of bitsandbytes, and that it does nothing. */
+static bool switched_off(const json_t *q, const char *method)
+{
+  const json_t *four = member(q, "load_in_4bit"), *eight = member(q, "load_in_8bit");
+
+  return method && strcmp(method, "bitsandbytes") == 0 && (four || eight) && !json_is_true(four) &&
+         !json_is_true(eight);
+}
+
 int ft_hf_quantized(struct ft_hf_config *c, struct ft_hf *m)
 {
   const json_t *q = member(c->root, "quantization_config");
@@ -132,7 +141,13 @@ int ft_hf_quantized(struct ft_hf_config *c, struct ft_hf *m)
     return 0;
   if (!method && (member(q, "load_in_4bit") || member(q, "load_in_8bit")))
     method = "bitsandbytes";
+  if (switched_off(q, method))
+    return 0;
   describe(q, method ? method : "", &m->quantized);
+  if (!m->quantized.bits && method && strcmp(method, "compressed-tensors") == 0)
+    return ft_error_set(c->err,
+                        "%s: quantization_config: config_groups: expected a group with \"weights\"",
+                        c->file);
   if (!m->quantized.bits)
     return ft_error_set(c->err,
                         "%s: quantization_config: quant_method %.60s is not known here: expected "

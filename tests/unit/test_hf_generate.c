@@ -130,6 +130,7 @@ static void quantized_matrices_have_their_bits(void **state)
     int64_t packed, bits;
   } cases[] = { { "quantized-awq", 2 * 7680 - 4608, 4 },
                 { "quantized-bnb", 2 * 7680, 4 },
+                { "quantized-off", 0, 4 },
                 { "quantized-fp8", 2 * 7680 - 2 * 1024, 8 } };
 
   (void)state;

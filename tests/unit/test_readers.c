@@ -534,6 +534,7 @@ static void bad_files_give_a_line_with_file_and_place(void **state)
     { "torchscript/net-lstm-scripted.pt", "7x5", "code/__torch__/torch/nn/modules/rnn" },
     { "pt2/net-cnn.pt2", "3x9", "--input gives 2 sizes" },
     { "hf/bert.json", NULL, "its dimension 1 (sequence) is open" },
+    { "hf/quantized-nothing.json", NULL, "config_groups: expected a group with \"weights\"" },
     { "hf/unknown.json", NULL, "model_type warp is not known here" },
     { "tensorflow/net-cnn.pb", "9x9x4", "4 channels, but filters for 3" },
     { "paddle/net-cnn.pdmodel", "4x16x16", "4 channels, but filters for 3" },
