@@ -77,14 +77,20 @@ static json_t *unknowns(const struct ft_cost *cost)
   return object;
 }
 
+/* Several of one name have their place behind it. */
 static json_t *shapes(const struct ft_graph *g, const uint32_t *tensors, uint32_t count)
 {
   json_t *object = json_object();
 
   for (uint32_t i = 0; i < count; i++) {
     const struct ft_tensor *t = &g->tensors[tensors[i]];
+    json_t *name = ft_json_text(t->name);
+    char placed[256];
 
-    ft_json_set(object, t->name, shape(t));
+    (void)snprintf(placed, sizeof placed, "%.200s.%u", t->name, i + 1);
+    ft_json_set(object, json_object_get(object, json_string_value(name)) ? placed : t->name,
+                shape(t));
+    json_decref(name);
   }
   return object;
 }

@@ -266,5 +266,8 @@ END
 is "$parameters" $((2 * 16384 * 16384)) "two GiB of weights are counted"
 [ -n "$read_bytes" ] && [ "$read_bytes" -lt 3000000 ]
 ok $? "and not read"
+is "$("$foretell" graph --json --input=x=3x4 "$corpus/torchscript/results.pt" |
+      python3 -c 'import json, sys; print(json.load(sys.stdin)["outputs"])')" \
+    "{'': [1, 3, 4], '.2': [1, 12], '.3': [12]}" "of results without names each is told"
 diag "$read_bytes bytes read, libraries and output included, of $(stat -c %s "$scratch/large.onnx")"
 tap_done
