@@ -10,7 +10,7 @@
 
 #include "predictor/graph/aten.h"
 
-enum { QINT8 = 12, QUINT8 = 13, QINT32 = 14 }; /* c10/core/ScalarType.h */
+enum { QUINT8 = 13 }; /* c10/core/ScalarType.h */
 
 /* conv2d_prepack(w, b, stride, ...) and those alike */
 int ft_aten_prepack(struct ft_call *c)

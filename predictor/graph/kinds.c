@@ -7,10 +7,12 @@
 
 #include "predictor/graph/infer.h"
 
+#define TEXT(name) #name
+
 /* type, shape rule, what it computes, which input is its weight, whether it is a view */
 #define KIND(type, rule, work, weight, view)                                                       \
   {                                                                                                \
-#type, ft_infer_##rule, FT_WORK_##work, weight, view                                           \
+    TEXT(type), ft_infer_##rule, FT_WORK_##work, weight, view                                      \
   }
 
 static const struct ft_operator_kind kinds[] = {
