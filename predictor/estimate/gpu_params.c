@@ -38,12 +38,12 @@ static int set_number(struct ft_gpu_run *run, struct ft_text name, struct ft_tex
 {
   const struct {
     const char *name;
-    unsigned *target;
-  } numbers[] = { { "accumulate", &run->accumulate },
-                  { "checkpoint", &run->checkpoints },
-                  { "gpus", &run->gpus },
-                  { "summary", &run->summary },
-                  { "shard", &run->shard } };
+    unsigned *target, most;
+  } numbers[] = { { "accumulate", &run->accumulate, 65536 },
+                  { "checkpoint", &run->checkpoints, 65536 },
+                  { "gpus", &run->gpus, 65536 },
+                  { "summary", &run->summary, 65536 },
+                  { "shard", &run->shard, 3 } };
   uint64_t n;
 
   if (ft_text_equals(name, "batch")) {
@@ -60,7 +60,7 @@ static int set_number(struct ft_gpu_run *run, struct ft_text name, struct ft_tex
   }
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
     if (ft_text_equals(name, numbers[i].name)) {
-      if (number(value, 0, 65536, &n) < 0)
+      if (number(value, 0, numbers[i].most, &n) < 0)
         return -1;
       *numbers[i].target = (unsigned)n;
       return 1;

@@ -3,6 +3,7 @@
 #include "tests/unit/unit.h"
 
 #include "predictor/estimate/gpu_memory.h"
+#include "predictor/estimate/gpu_params.h"
 
 static const char *const files[] = { "convolution", "attention", "torch-cnn",   "baked",
                                      "merged",      "broadcast", "hf/bert.json" };
@@ -265,6 +266,27 @@ static void gpus_share_out_what_they_are_told_to(void **state)
   }
 }
 
+static void what_a_run_is_told_means_something(void **state)
+{
+  static const struct {
+    const char *name, *value;
+    int status;
+  } cases[] = {
+    { "shard", "3", 1 },    { "shard", "4", -1 },        { "shard", "-1", -1 },
+    { "gpus", "65536", 1 }, { "gpus", "65537", -1 },     { "views", "on", 1 },
+    { "views", "yes", -1 }, { "new_tokens", "1e3", -1 }, { "new_tokens", "1073741825", -1 },
+    { "cache", "", -1 },    { "warp", "1", 0 },
+  };
+  struct ft_gpu_run run;
+
+  (void)state;
+  ft_gpu_run_begin(&run);
+  for (size_t i = 0; i < COUNT_OF(cases); i++)
+    if (ft_gpu_params_set(&run, ft_text_from(cases[i].name), ft_text_from(cases[i].value)) !=
+        cases[i].status)
+      fail_msg("%s=%s", cases[i].name, cases[i].value);
+}
+
 /* Of two layers that are alike each is gathered by itself, forward and back. */
 static void blocks_are_gathered_one_by_one(void **state)
 {
@@ -467,6 +489,7 @@ int main(void)
     cmocka_unit_test(more_of_everything_needs_more),
     cmocka_unit_test(a_step_is_taken_however_passes_are_counted),
     cmocka_unit_test(gpus_share_out_what_they_are_told_to),
+    cmocka_unit_test(what_a_run_is_told_means_something),
     cmocka_unit_test(blocks_are_gathered_one_by_one),
     cmocka_unit_test(a_summary_leaves_blocks_too_small_for_batches),
     cmocka_unit_test(wide_kernels_copy_the_same_in_every_direction),
