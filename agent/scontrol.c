@@ -163,18 +163,6 @@ int ft_scontrol_job(struct ft_text text, uint32_t job_id, struct ft_slurm_job *o
 
 /* ---- scontrol show config ---- */
 
-/* Whether WORD is among the words of LIST between commas, in any case. */
-static bool lists(struct ft_text list, const char *word)
-{
-  struct ft_text piece;
-
-  while (ft_text_until(&list, ',', &piece))
-    if (ft_text_left(&piece) == strlen(word) &&
-        strncasecmp(piece.at, word, ft_text_left(&piece)) == 0)
-      return true;
-  return false;
-}
-
 static bool holds(struct ft_text text, const char *part)
 {
   size_t length = strlen(part);
@@ -235,14 +223,14 @@ static void take_setting(struct ft_text key, struct ft_text value, struct enforc
     if (ft_text_until(&value, '(', &name) && ft_text_u64(&value, UINT32_MAX, &uid))
       out->slurmd_uid = (uint32_t)uid;
   } else if (ft_text_equals(key, "JobAcctGatherParams")) {
-    e->over_memory_kill = lists(value, "OverMemoryKill");
-    e->pss = lists(value, "UsePss");
+    e->over_memory_kill = ft_text_lists_any_case(value, ft_text_from("OverMemoryKill"));
+    e->pss = ft_text_lists_any_case(value, ft_text_from("UsePss"));
   } else if (ft_text_equals(key, "TaskPlugin")) {
     e->task_cgroup = holds(value, "cgroup");
   } else if (ft_text_equals(key, "ConstrainRAMSpace")) {
-    e->constrain = lists(value, "yes");
+    e->constrain = ft_text_lists_any_case(value, ft_text_from("yes"));
   } else if (ft_text_equals(key, "AccountingStorageEnforce")) {
-    e->associations = lists(value, "associations");
+    e->associations = ft_text_lists_any_case(value, ft_text_from("associations"));
   } else if (ft_text_equals(key, "JobDefaults")) {
     ft_scontrol_per_gpu(value, &out->def_mem_per_gpu_bytes, &out->def_cpus_per_gpu);
   } else if (ft_text_equals(key, "DefMemPerNode") || ft_text_equals(key, "DefMemPerCPU")) {

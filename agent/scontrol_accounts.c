@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "agent/scontrol.h"
 
@@ -14,21 +13,6 @@ enum { ACCOUNTS = 100000 };
 struct account {
   struct ft_text name, parent;
 };
-
-static bool same(struct ft_text a, struct ft_text b)
-{
-  return ft_text_left(&a) == ft_text_left(&b) && strncasecmp(a.at, b.at, ft_text_left(&a)) == 0;
-}
-
-static bool holds(const char *names, struct ft_text name)
-{
-  struct ft_text rest = ft_text_from(names), piece;
-
-  while (ft_text_until(&rest, ',', &piece))
-    if (same(piece, name))
-      return true;
-  return false;
-}
 
 /* A line of an account; false of a user's. "ParentAccount=bio(12)" is the parent bio. */
 static bool take_account(struct ft_text line, struct account *out)
@@ -82,8 +66,10 @@ static void add_below(ft_restriction *r, const struct account *account, size_t c
   while (added) {
     added = false;
     for (size_t i = 0; i < count; i++) {
-      if (!ft_text_left(&account[i].parent) || !holds(r->names, account[i].parent) ||
-          holds(r->names, account[i].name))
+      struct ft_text names = ft_text_from(r->names);
+
+      if (!ft_text_left(&account[i].parent) || !ft_text_lists_any_case(names, account[i].parent) ||
+          ft_text_lists_any_case(names, account[i].name))
         continue;
       if (!add(r, account[i].name))
         return;

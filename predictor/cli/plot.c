@@ -11,22 +11,15 @@
 
 #include "predictor/cli/cli.h"
 #include "predictor/cli/plot.h"
+#include "predictor/core/text.h"
 
 static const char usage[] = "[OPTION]... [FILE.dat]";
 static const char summary[] =
     "Draws a run (FILE.dat, of foretell profile or mprof) or, with --app, an app's fit.";
 
-/* Whether NAME ends in SUFFIX. */
-static bool ends(const char *name, const char *suffix)
-{
-  size_t n = strlen(name), m = strlen(suffix);
-
-  return n >= m && strcmp(name + n - m, suffix) == 0;
-}
-
 static int check_output(const struct ft_plot *plot, const char *name)
 {
-  if (plot->output && !ends(plot->output, ".png") && !ends(plot->output, ".svg"))
+  if (plot->output && !ft_string_ends(plot->output, ".png") && !ft_string_ends(plot->output, ".svg"))
     return ft_complain(name, FT_EXIT_USAGE, "--output=%s: expected a name in .svg or .png",
                        plot->output);
   if (!plot->output && plot->json)
@@ -65,7 +58,7 @@ int ft_command_plot(int argc, char **argv)
   if (status != FT_EXIT_DONE)
     return status;
 
-  plot.png = plot.output && ends(plot.output, ".png");
+  plot.png = plot.output && ft_string_ends(plot.output, ".png");
   status =
       plot.app ? ft_plot_fit(&plot, &drawn, &err) : ft_plot_run(&plot, argv[first], &drawn, &err);
   if (status != FT_EXIT_DONE) {

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 #include "predictor/core/hot.h"
 #include "predictor/core/text.h"
@@ -115,6 +116,17 @@ bool ft_text_lists(struct ft_text list, const char *word)
   return false;
 }
 
+bool ft_text_lists_any_case(struct ft_text list, struct ft_text word)
+{
+  size_t length = ft_text_left(&word);
+  struct ft_text piece;
+
+  while (ft_text_until(&list, ',', &piece))
+    if (ft_text_left(&piece) == length && strncasecmp(piece.at, word.at, length) == 0)
+      return true;
+  return false;
+}
+
 FT_HOT bool ft_text_u64(struct ft_text *text, uint64_t max, uint64_t *value)
 {
   const char *p = text->at;
@@ -215,6 +227,13 @@ bool ft_text_copy(struct ft_text text, char *out, size_t size)
 bool ft_string_copy(const char *string, char *out, size_t size)
 {
   return ft_text_copy(ft_text_from(string), out, size);
+}
+
+bool ft_string_ends(const char *string, const char *tail)
+{
+  size_t length = strlen(string), least = strlen(tail);
+
+  return length >= least && strcmp(string + length - least, tail) == 0;
 }
 
 bool ft_string_listed(const char *const *list, const char *string)

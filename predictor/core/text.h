@@ -46,6 +46,8 @@ bool ft_text_starts(struct ft_text text, const char *prefix);
 
 /* Whether WORD is one of LIST's pieces, which commas separate. */
 bool ft_text_lists(struct ft_text list, const char *word);
+/* The same in any case of letters, as Slurm takes names of accounts, QOS and settings. */
+bool ft_text_lists_any_case(struct ft_text list, struct ft_text word);
 
 /*
  * Take a decimal integer (no sign, no blanks before it) of at most MAX.
@@ -67,6 +69,8 @@ bool ft_text_copy(struct ft_text text, char *out, size_t size);
 
 /* The same for strings: a bounded copy that always ends in NUL. */
 bool ft_string_copy(const char *string, char *out, size_t size);
+
+bool ft_string_ends(const char *string, const char *tail);
 
 /* Whether STRING is one of LIST, which NULL ends. */
 bool ft_string_listed(const char *const *list, const char *string);

@@ -6,7 +6,6 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "predictor/core/text.h"
@@ -89,24 +88,12 @@ enum ft_may ft_access_groups(const char *groups, uint32_t uid, unsigned *lookups
 
 /* ---- the rest ---- */
 
-/* Whether NAME is of a list. Slurm takes accounts and QOS in any case of letters. */
-static bool holds(const char *names, struct ft_text name)
-{
-  struct ft_text rest = ft_text_from(names), piece;
-  size_t length = ft_text_left(&name);
-
-  while (ft_text_until(&rest, ',', &piece))
-    if (ft_text_left(&piece) == length && strncasecmp(piece.at, name.at, length) == 0)
-      return true;
-  return false;
-}
-
 /* Whether ACCOUNT, "" where none was typed, is of those of R: if so the answer is THEN. */
 static enum ft_may by_account(const ft_restriction *r, const char *account, enum ft_may then)
 {
   if (!r->names[0] || !account[0])
     return FT_MAY_UNKNOWN;
-  if (holds(r->names, ft_text_from(account)))
+  if (ft_text_lists_any_case(ft_text_from(r->names), ft_text_from(account)))
     return then;
   if (r->open_ended)
     return FT_MAY_UNKNOWN;
@@ -128,7 +115,7 @@ static enum ft_may by_qos(const ft_restriction *r, const char *qos, bool named_m
   if (!r->names[0] || !qos[0])
     return FT_MAY_UNKNOWN;
   while (ft_text_until(&rest, ',', &one))
-    if (holds(r->names, one) == named_may)
+    if (ft_text_lists_any_case(ft_text_from(r->names), one) == named_may)
       return FT_MAY;
   return FT_MAY_NOT;
 }

@@ -7,6 +7,7 @@
 #include <zip.h>
 
 #include "predictor/core/buf.h"
+#include "predictor/core/text.h"
 #include "predictor/graph/archive.h"
 
 int ft_archive_open(struct ft_archive *a, int fd, const char *file, struct ft_error *err)
@@ -50,13 +51,6 @@ const char *ft_archive_name(const struct ft_archive *a, uint64_t i)
   return name ? name : "";
 }
 
-bool ft_archive_ends(const char *name, const char *tail)
-{
-  size_t length = strlen(name), least = strlen(tail);
-
-  return length >= least && strcmp(name + length - least, tail) == 0;
-}
-
 bool ft_archive_at_top(const char *name, const char *tail)
 {
   const char *slash = strchr(name, '/');
@@ -66,7 +60,7 @@ bool ft_archive_at_top(const char *name, const char *tail)
 
 bool ft_archive_is_code(const char *name)
 {
-  return strstr(name, "/code/") && ft_archive_ends(name, ".py");
+  return strstr(name, "/code/") && ft_string_ends(name, ".py");
 }
 
 uint64_t ft_archive_size(const struct ft_archive *a, uint64_t i)

@@ -25,9 +25,8 @@ void ft_archive_close(struct ft_archive *a);
 /* The name of member I, "" where it has none; valid until ft_archive_close. */
 const char *ft_archive_name(const struct ft_archive *a, uint64_t i);
 
-/* Whether NAME ends in TAIL; whether it is TAIL in the archive's one folder, as "net/data.pkl" is
- * "data.pkl"; whether it is of a TorchScript program's text. */
-bool ft_archive_ends(const char *name, const char *tail);
+/* Whether NAME is TAIL in the archive's one folder, as "net/data.pkl" is "data.pkl"; whether it is
+ * of a TorchScript program's text. */
 bool ft_archive_at_top(const char *name, const char *tail);
 bool ft_archive_is_code(const char *name);
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "predictor/core/text.h"
 #include "predictor/graph/bound.h"
 #include "predictor/graph/infer.h"
 
@@ -81,14 +82,10 @@ static int64_t sum_of_inputs(const struct ft_graph *graph, const struct ft_opera
 /* Whether OP, which is not known, holds a network or a program of its own: nothing bounds that. */
 static bool is_whole_network(const struct ft_operator *op)
 {
-  static const char *const types[] = { "EPContext",     "EagerPyFunc",   "PyFunc",
-                                       "TRTEngineOp",   "XlaCallModule", "XlaLaunch",
-                                       "execute_engine" };
+  static const char *const types[] = { "EPContext",     "EagerPyFunc", "PyFunc",         "TRTEngineOp",
+                                       "XlaCallModule", "XlaLaunch",   "execute_engine", NULL };
 
-  for (size_t i = 0; !op->kind && i < sizeof types / sizeof *types; i++)
-    if (strcmp(op->type, types[i]) == 0)
-      return true;
-  return false;
+  return !op->kind && ft_string_listed(types, op->type);
 }
 
 int64_t ft_bound_result(const struct ft_graph *graph, const struct ft_operator *op,

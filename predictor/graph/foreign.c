@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "predictor/core/text.h"
 #include "predictor/core/units.h"
 #include "predictor/graph/foreign.h"
 
@@ -89,7 +90,7 @@ static bool is_model(const char *name)
   static const char *const ends[] = { ".onnx", ".pb", ".pdmodel", ".pt", ".pt2", "/config.json" };
 
   for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-    if (ft_archive_ends(name, ends[i]))
+    if (ft_string_ends(name, ends[i]))
       return true;
   return strcmp(name, "config.json") == 0;
 }
@@ -131,7 +132,7 @@ int ft_foreign_archive(const struct ft_archive *archive, struct ft_error *err)
     if (strstr(name, "/aotinductor/"))
       return is_foreign(archive->file, "code that AOTInductor has compiled",
                         "what torch.export.save writes of the network", err);
-    if (!slash && ft_archive_ends(name, ".npy"))
+    if (!slash && ft_string_ends(name, ".npy"))
       return is_foreign(archive->file, "NumPy arrays", "what the framework exports", err);
     code = code || ft_archive_is_code(name);
     pickle = pickle || ft_archive_at_top(name, "data.pkl");

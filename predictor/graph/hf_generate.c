@@ -48,12 +48,10 @@ static int64_t period(struct ft_hf_config *c, const char *type)
 /* qwen and those like it: none unless the file says so, and the first layers never. */
 static bool switched(const char *type)
 {
-  static const char *const some[] = { "qwen2", "qwen3", "qwen2_moe", "qwen3_moe", "smollm3" };
+  static const char *const some[] = { "qwen2",     "qwen3",   "qwen2_moe",
+                                      "qwen3_moe", "smollm3", NULL };
 
-  for (size_t i = 0; i < sizeof some / sizeof *some; i++)
-    if (strcmp(some[i], type) == 0)
-      return true;
-  return false;
+  return ft_string_listed(some, type);
 }
 
 void ft_hf_windows(struct ft_hf_config *c, struct ft_hf *m)

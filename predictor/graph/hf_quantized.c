@@ -187,13 +187,6 @@ static bool begins(const char *pattern, const char *name)
   }
 }
 
-static bool ends(const char *pattern, const char *name)
-{
-  size_t a = strlen(pattern), b = strlen(name);
-
-  return a && a <= b && strcmp(name + b - a, pattern) == 0;
-}
-
 /* What transformers calls the matrix NAME of layer LAYER. */
 static const char *called(struct ft_hf_run *r, const char *name)
 {
@@ -230,9 +223,12 @@ bool ft_hf_packs(struct ft_hf_run *r, const char *name)
   if (!q->bits || (experts ? !q->experts : q->only_experts) || strcmp(name, "router") == 0)
     return false;
   whole_name = q->left_out_count ? called(r, name) : "";
-  for (size_t i = 0; i < q->left_out_count; i++)
-    if (q->left_out[i] && (begins(q->left_out[i], whole_name) || ends(q->left_out[i], whole_name)))
+  for (size_t i = 0; i < q->left_out_count; i++) {
+    const char *left = q->left_out[i];
+
+    if (left && (begins(left, whole_name) || (*left && ft_string_ends(whole_name, left))))
       return false;
+  }
   return true;
 }
 
