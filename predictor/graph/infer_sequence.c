@@ -33,6 +33,15 @@ static struct ft_sized shape_of(const struct ft_tensor *t)
   return (struct ft_sized){ .rank = t ? t->rank : -1, .dims = t ? t->dims : NULL };
 }
 
+/* SIZE bytes among the results; NULL where memory is out. */
+static void *take(struct ft_infer *in, size_t size)
+{
+  void *memory = ft_arena_take(&in->graph->results, size);
+
+  in->exhausted |= !memory;
+  return memory;
+}
+
 /* What A and B have in common, into *A. */
 static int unite(struct ft_infer *in, struct ft_sized *a, const struct ft_sized *b)
 {
@@ -42,11 +51,9 @@ static int unite(struct ft_infer *in, struct ft_sized *a, const struct ft_sized 
     a->rank = -1;
     return 0;
   }
-  dims = ft_arena_take(&in->graph->results, (size_t)(a->rank + 1) * sizeof *dims);
-  if (!dims) {
-    in->exhausted = true;
+  dims = take(in, (size_t)(a->rank + 1) * sizeof *dims);
+  if (!dims)
     return -1;
-  }
   for (int i = 0; i < a->rank; i++)
     dims[i] = a->dims[i] == b->dims[i] ? a->dims[i] : -1;
   a->dims = dims;
@@ -57,21 +64,17 @@ static int unite(struct ft_infer *in, struct ft_sized *a, const struct ft_sized 
 static int hold(struct ft_infer *in, struct ft_tensor *y, int64_t count,
                 const struct ft_sized *items, struct ft_sized each)
 {
-  struct ft_sequence *s = ft_arena_take(&in->graph->results, sizeof *s);
+  struct ft_sequence *s = take(in, sizeof *s);
   int64_t sum = 0;
 
-  if (!s || !ft_shape(in, y, 1)) {
-    in->exhausted = true;
+  if (!s || !ft_shape(in, y, 1))
     return -1;
-  }
   *s = (struct ft_sequence){ .count = count, .each = each };
   if (items && count <= ITEMS) {
-    struct ft_sized *kept = ft_arena_take(&in->graph->results, (size_t)(count + 1) * sizeof *kept);
+    struct ft_sized *kept = take(in, (size_t)(count + 1) * sizeof *kept);
 
-    if (!kept) {
-      in->exhausted = true;
+    if (!kept)
       return -1;
-    }
     memcpy(kept, items, (size_t)count * sizeof *kept);
     s->items = kept;
   }
@@ -196,13 +199,11 @@ static int part(struct ft_infer *in, const struct ft_tensor *x, int axis, const 
                 int count)
 {
   size_t rank = (size_t)x->rank;
-  int64_t *dims = ft_arena_take(&in->graph->results, (size_t)count * rank * sizeof *dims);
+  int64_t *dims = take(in, (size_t)count * rank * sizeof *dims);
   struct ft_sized items[ITEMS];
 
-  if (!dims) {
-    in->exhausted = true;
+  if (!dims)
     return -1;
-  }
   for (int i = 0; i < count; i++, dims += rank) {
     if (sizes[i] < 0)
       return ft_contradiction(in, "a piece of %lld", (long long)sizes[i]);
@@ -234,11 +235,9 @@ int ft_infer_split_to_sequence(struct ft_infer *in)
   }
   if (size > 0 && x->dims[axis] >= 0)
     count = (x->dims[axis] + size - 1) / size;
-  dims = ft_arena_take(&in->graph->results, (size_t)(x->rank + 1) * sizeof *dims);
-  if (!dims) {
-    in->exhausted = true;
+  dims = take(in, (size_t)(x->rank + 1) * sizeof *dims);
+  if (!dims)
     return -1;
-  }
   each = (struct ft_sized){ .rank = x->rank, .dims = dims };
   memcpy(dims, x->dims, (size_t)x->rank * sizeof *dims);
   dims[axis] = size > 0 && x->dims[axis] >= 0 && x->dims[axis] % size == 0 ? size : -1;
