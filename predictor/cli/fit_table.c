@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "predictor/cli/fit_table.h"
 #include "predictor/core/csv.h"
 #include "predictor/core/text.h"
+#include "predictor/core/utf8.h"
 #include "predictor/learn/symbolic.h"
 
 enum { ROWS = 1000000, NUMBERS = 24 * ROWS /* features of all rows: 192 MB */ };
@@ -64,13 +64,11 @@ static char *trim(char *field)
 /* Whether STRING can be printed in one line and as JSON: UTF-8 without control characters. */
 static bool printable(const char *string)
 {
-  json_t *text = json_string(string);
+  const char *p = string;
 
-  json_decref(text);
-  for (; text && *string; string++)
-    if ((unsigned char)*string < ' ' || *string == 0x7f)
-      return false;
-  return text != NULL;
+  while ((unsigned char)*p >= ' ' && *p != 0x7f)
+    p++;
+  return !*p && ft_utf8_valid(string);
 }
 
 /* The names as they are meant; a line of anything else is none of names. */

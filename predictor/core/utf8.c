@@ -21,6 +21,16 @@ static size_t character(const unsigned char *s)
   return length;
 }
 
+bool ft_utf8_valid(const char *text)
+{
+  for (size_t length; *text; text += length) {
+    length = character((const unsigned char *)text);
+    if (!length)
+      return false;
+  }
+  return true;
+}
+
 void ft_utf8_mend(char *text)
 {
   while (*text) {

@@ -6,7 +6,11 @@
 #ifndef FT_CORE_UTF8_H
 #define FT_CORE_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
+
+/* Whether TEXT is UTF-8 throughout. */
+bool ft_utf8_valid(const char *text);
 
 /* Replace by '?' every byte of TEXT that is part of no character. */
 void ft_utf8_mend(char *text);
