@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The files are made by tests/fixtures/graph/make-onnx. */
-#include "tests/unit/unit.h"
+#include "config.h"
+
+#include "tests/unit/corpus.h"
 
 #include "predictor/estimate/gpu_memory.h"
 #include "predictor/estimate/gpu_params.h"
@@ -13,19 +15,12 @@ static const char *const inputs[] = { "3x32x32", "sequence=10", NULL,         NU
 /* NAME is that of an ONNX file, or a path in the corpus. */
 static struct ft_graph *open_graph(const char *name)
 {
-  const char *top = getenv("FT_TOP_SRCDIR");
-  struct ft_error err = { "" };
-  struct ft_graph *graph;
-  static char path[4096]; /* the graph names it */
+  char file[256];
 
   if (strchr(name, '/'))
-    (void)snprintf(path, sizeof path, "%s/tests/fuzz/corpus/%s", top ? top : ".", name);
-  else
-    (void)snprintf(path, sizeof path, "%s/tests/fuzz/corpus/onnx/%s.onnx", top ? top : ".", name);
-  graph = ft_graph_read(path, &err);
-  if (!graph)
-    fail_msg("%s: %s", name, err.text);
-  return graph;
+    return corpus_graph(name);
+  (void)snprintf(file, sizeof file, "onnx/%s.onnx", name);
+  return corpus_graph(file);
 }
 
 static void make(struct ft_graph *graph, const char *input, const struct ft_schedule_options *o,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What would fit instead is what asking for it would tell. The files: tests/fixtures/graph. */
-#include "tests/unit/unit.h"
+#include "config.h"
+
+#include "tests/unit/corpus.h"
 
 #include "predictor/cli/predict_model.h"
 #include "predictor/estimate/gpu_params.h"
@@ -24,20 +26,6 @@ static const struct {
   { "hf/gpt2-head.json", "sequence=256", "batch=48,optimizer=adamw" },
   { "hf/gpt2-head.json", "sequence=256", "batch=1" },
 };
-
-static struct ft_graph *open_graph(const char *name)
-{
-  const char *top = getenv("FT_TOP_SRCDIR");
-  struct ft_error err = { "" };
-  struct ft_graph *graph;
-  static char path[4096]; /* the graph names it */
-
-  (void)snprintf(path, sizeof path, "%s/tests/fuzz/corpus/%s", top ? top : ".", name);
-  graph = ft_graph_read(path, &err);
-  if (!graph)
-    fail_msg("%s: %s", name, err.text);
-  return graph;
-}
 
 /* Set SETTING in RUN, and the device where it says one, as `foretell predict --params` does. */
 static void apply(const char *setting, struct ft_gpu_run *run, const struct ft_gpu **gpu)
@@ -144,7 +132,7 @@ static void a_hint_is_what_asking_for_it_would_tell(void **state)
 
   (void)state;
   for (size_t c = 0; c < COUNT_OF(cases); c++) {
-    struct ft_instead_question q = { .graph = open_graph(cases[c].file), .probability = safe };
+    struct ft_instead_question q = { .graph = corpus_graph(cases[c].file), .probability = safe };
     struct ft_gpu_memory whole;
     struct ft_error err;
 
@@ -180,7 +168,7 @@ static void every_workaround_is_tried(void **state)
 {
   static const char *const training[] = { "precision", "batch",   "checkpoint",
                                           "gpus",      "offload", "cpu" };
-  struct ft_instead_question q = { .graph = open_graph("hf/gpt2-head.json"),
+  struct ft_instead_question q = { .graph = corpus_graph("hf/gpt2-head.json"),
                                    .part.gpu = ft_gpu_at(0),
                                    .bytes = 4096 * MIB,
                                    .probability = safe };
@@ -210,7 +198,7 @@ static void every_workaround_is_tried(void **state)
  * a GPU takes longer than all of it. */
 static void what_costs_time_is_said_to(void **state)
 {
-  struct ft_graph *graph = open_graph("torchscript/net-resnet-traced.pt");
+  struct ft_graph *graph = corpus_graph("torchscript/net-resnet-traced.pt");
   struct ft_gpu_part whole = { .gpu = ft_gpu_at(0) }, slice = whole,
                      host = { .gpu = ft_gpu_find("cpu") };
   struct ft_gpu_run run, other;

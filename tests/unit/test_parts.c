@@ -2,9 +2,7 @@
 /* What PyTorch writes into tensors and into views of them. The files: tests/fixtures/graph. */
 #include "config.h"
 
-#include "tests/unit/unit.h"
-
-#include <stdlib.h>
+#include "tests/unit/corpus.h"
 
 #include "predictor/graph/analyse.h"
 
@@ -13,14 +11,10 @@ static struct ft_graph *analyse(const char *name, struct ft_analysis *analysis)
 {
   bool shaped = strncmp(name, "pt2/", 4) == 0;
   struct ft_graph_sizes sizes = { .batch = 4, .input = shaped ? NULL : "9x16" };
-  const char *top = getenv("FT_TOP_SRCDIR");
+  struct ft_graph *graph = corpus_graph(name);
   struct ft_error err = { "" };
-  struct ft_graph *graph;
-  static char path[4096]; /* the graph names it */
 
-  (void)snprintf(path, sizeof path, "%s/tests/fuzz/corpus/%s", top ? top : ".", name);
-  graph = ft_graph_read(path, &err);
-  if (!graph || ft_graph_analyse(graph, &sizes, analysis, &err) < 0)
+  if (ft_graph_analyse(graph, &sizes, analysis, &err) < 0)
     fail_msg("%s: %s", name, err.text);
   return graph;
 }

@@ -6,33 +6,22 @@
  */
 #include "config.h"
 
-#include "tests/unit/unit.h"
+#include "tests/unit/corpus.h"
 
-#include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "predictor/core/io.h"
 #include "predictor/graph/analyse.h"
-
-static const char *path_of(const char *name, char out[4096])
-{
-  const char *top = getenv("FT_TOP_SRCDIR");
-
-  (void)snprintf(out, 4096, "%s/tests/fuzz/corpus/%s", top ? top : ".", name);
-  return out;
-}
 
 /* The costs of NAME; the graph is to be freed. */
 static struct ft_graph *analyse(const char *name, int64_t batch, const char *input,
                                 struct ft_analysis *analysis)
 {
   struct ft_graph_sizes sizes = { .batch = batch, .input = input };
+  struct ft_graph *graph = corpus_graph(name);
   struct ft_error err = { "" };
-  char path[4096];
-  struct ft_graph *graph = ft_graph_read(path_of(name, path), &err);
 
-  if (!graph || ft_graph_analyse(graph, &sizes, analysis, &err) < 0)
+  if (ft_graph_analyse(graph, &sizes, analysis, &err) < 0)
     fail_msg("%s: %s", name, err.text);
   return graph;
 }
@@ -548,7 +537,7 @@ static void bad_files_give_a_line_with_file_and_place(void **state)
     struct ft_graph *graph;
     char path[4096];
 
-    graph = ft_graph_read(path_of(cases[i].file, path), &err);
+    graph = ft_graph_read(corpus_path(cases[i].file, path), &err);
     if (graph)
       assert_int_equal(ft_graph_infer(graph, &sizes, &err), -1);
     if (strncmp(err.text, path, strlen(path)) != 0 || !strstr(err.text, cases[i].says))
@@ -577,7 +566,7 @@ static void a_file_cut_anywhere_is_refused_or_understood(void **state)
     struct ft_buf file;
 
     ft_buf_init(&file, 1 << 20);
-    assert_int_equal(ft_io_read_file(-1, path_of(files[i], path), &file, &err), 0);
+    assert_int_equal(ft_io_read_file(-1, corpus_path(files[i], path), &file, &err), 0);
     for (size_t length = 0; length < file.length; length += 1 + file.length / 97) {
       struct ft_graph_sizes sizes = { .batch = 2, .input = NULL };
       struct ft_graph *graph;
