@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Which parameters are gathered at once where they are shared out. Whoever wraps a network wraps its
- * blocks, each a module, and then the whole (https://pytorch.org/docs/stable/fsdp.html); of modules
- * a graph says nothing, but a block shows: nothing passes around it, and something does around what
- * is in it, or it repeats. So a unit begins only where one tensor alone goes on. What comes before
- * the first block and behind the last is the outermost module's own, one unit that stays gathered.
+ * Which parameters are gathered at once where they are shared out. Whoever wraps a network wraps
+ * its blocks, each a module, and then the whole (https://pytorch.org/docs/stable/fsdp.html); of
+ * modules a graph says nothing, but a block shows: nothing passes around it, and something does
+ * around what is in it, or it repeats. So a unit begins only where one tensor alone goes on. What
+ * comes before the first block and behind the last is the outermost module's own, one unit that
+ * stays gathered.
  */
 #include "config.h"
 
@@ -109,7 +110,8 @@ static bool is_product(const struct ft_plan *p, const struct learnt *x)
 }
 
 /* What FROM to END have of a part: a block where it has several products, unless most of MOST bytes
- * in all are there: what passes around nearly all of a network, as in a U-Net, makes it no block. */
+ * in all are there: what passes around nearly all of a network, as in a U-Net, makes it no block.
+ */
 static void mark_part(struct sought *s, uint32_t from, uint32_t end, int64_t most)
 {
   uint32_t products = 0;

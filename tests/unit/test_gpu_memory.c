@@ -291,7 +291,8 @@ static void blocks_are_gathered_one_by_one(void **state)
     int64_t numbers;
     size_t times;
   } table[] = {
-    /* four products of 32 x 32 and two with 48 of the corpus's BERT, and what is added and scaled */
+    /* four products of 32 x 32 and two with 48 of the corpus's BERT, and what is added and scaled
+     */
     { "hf/bert.json", "sequence=16", 4 * (32 * 32 + 32) + 2 * 32 * 48 + 48 + 32 + 4 * 32, 2 * 3 },
     { "net-resnet", NULL, 72 + 8 + 144 + 8 + 8 + 8, 3 },
     { "net-resnet", NULL, 2 * (144 + 8), 3 },
