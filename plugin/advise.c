@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
+#include <string.h>
+
 #include <slurm/spank.h>
 
 #include "plugin/advise.h"
+#include "predictor/core/text.h"
 
 /* LINE, ERROR or not; WHY, where there is any, behind it. */
 static void say(bool error, const char *line, const char *why)
@@ -34,8 +37,12 @@ void ft_advise_line(const char *line)
 
 void ft_advise_failure(bool asked, const struct ft_error *why)
 {
-  if (asked)
-    slurm_info("foretell: no prediction: %s", why->text);
+  static char told[sizeof why->text]; /* the components of a job meet the same */
+
+  if (!asked || strcmp(told, why->text) == 0)
+    return;
+  (void)ft_string_copy(why->text, told, sizeof told);
+  slurm_info("foretell: no prediction: %s", why->text);
 }
 
 bool ft_advise_network(const ft_network *network, const char *why)
