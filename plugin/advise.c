@@ -8,6 +8,13 @@
 #include "plugin/advise.h"
 #include "predictor/core/text.h"
 
+static bool silent;
+
+void ft_advise_quiet(bool quiet)
+{
+  silent = quiet;
+}
+
 /* LINE, ERROR or not; WHY, where there is any, behind it. */
 static void say(bool error, const char *line, const char *why)
 {
@@ -15,7 +22,7 @@ static void say(bool error, const char *line, const char *why)
 
   if (error)
     slurm_error("foretell: %s%s%s", line, but, why);
-  else
+  else if (!silent)
     slurm_info("foretell: %s%s%s", line, but, why);
 }
 
@@ -39,7 +46,7 @@ void ft_advise_failure(bool asked, const struct ft_error *why)
 {
   static char told[sizeof why->text]; /* the components of a job meet the same */
 
-  if (!asked || strcmp(told, why->text) == 0)
+  if (!asked || silent || strcmp(told, why->text) == 0)
     return;
   (void)ft_string_copy(why->text, told, sizeof told);
   slurm_info("foretell: no prediction: %s", why->text);

@@ -58,6 +58,7 @@ static const char option_names[FT_OPTIONS][20] = {
   [FT_OPTION_NTASKS_PER_NODE] = "ntasks-per-node",
   [FT_OPTION_PARTITION] = "partition",
   [FT_OPTION_QOS] = "qos",
+  [FT_OPTION_QUIET] = "quiet",
   [FT_OPTION_RESERVATION] = "reservation",
   [FT_OPTION_THREADS_PER_CORE] = "threads-per-core",
   [FT_OPTION_TIME] = "time",

@@ -405,6 +405,7 @@ int ft_predict(spank_t spank, const struct ft_settings *settings, bool local, un
   if (ft_collect_is_step(&bridge, local))
     goto out;
   ft_bridge_restore(&bridge);
+  ft_advise_quiet(bridge.value[FT_OPTION_QUIET]);
   work.bridge = &bridge;
   work.network = NULL;
   work.has_site = work.has_apps = work.asks_network = false;
