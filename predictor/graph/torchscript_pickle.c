@@ -5,7 +5,6 @@
  */
 #include "config.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "predictor/graph/torchscript.h"
@@ -229,26 +228,8 @@ static int small_values(struct pickle *p, const struct ft_operand *key, struct f
   values = ft_live_take(p->l, (size_t)(d->elements + 1) * sizeof *values);
   if (!values)
     return -1;
-  for (int64_t i = 0; i < d->elements; i++) {
-    const uint8_t *at = (const uint8_t *)small->data + (uint64_t)i * bytes;
-    uint64_t bits = 0;
-    float single;
-
-    for (unsigned j = bytes; j-- > 0;)
-      bits = bits << 8 | at[j];
-    if (d->element == FT_ELEMENT_FLOAT) {
-      uint32_t low = (uint32_t)bits;
-
-      memcpy(&single, &low, sizeof single);
-      values[i] = (double)single;
-    } else if (d->element == 11) { /* float64 */
-      memcpy(&values[i], &bits, sizeof values[i]);
-    } else if (ft_element_is_real(d->element)) {
-      values[i] = (double)NAN;
-    } else { /* a sign only in 4 and 8 bytes: sizes have others nowhere */
-      values[i] = bytes == 4 ? (double)(int32_t)bits : (double)(int64_t)bits;
-    }
-  }
+  for (int64_t i = 0; i < d->elements; i++)
+    values[i] = ft_element_value(d->element, (const uint8_t *)small->data + (uint64_t)i * bytes);
   d->values = values;
   return 0;
 }
