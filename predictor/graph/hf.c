@@ -100,6 +100,7 @@ static void falcon(struct ft_hf_config *c, struct ft_hf *m)
   m->kv_heads = fresh                                 ? ft_hf_number(c, "num_kv_heads", m->heads)
                 : ft_hf_truth(c, "multi_query", true) ? 1
                                                       : m->heads;
+  m->spread = fresh;
   m->parallel = ft_hf_truth(c, "parallel_attn", true);
   m->norms = fresh ? (int)ft_hf_number(c, "num_ln_in_parallel_attn", 2) : m->parallel ? 1 : 2;
   m->norms = m->norms == 1 ? 1 : 2;

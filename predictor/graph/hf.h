@@ -68,6 +68,7 @@ struct ft_hf {
   bool every_expert;                    /* all of them work on every word: llama4 */
   bool norm_root_heads;                 /* norm_heads by the root mean square, without gains */
   bool pooler, head_transform, head_bias, tied, with_head, causal;
+  bool spread;    /* keys and values are copied for every head of queries */
   bool shared;    /* every layer has the same weights: albert */
   bool plain_key; /* keys have no bias */
   bool relative_norm, bias_conv;
@@ -77,7 +78,8 @@ struct ft_hf {
   /* training (hf_training.c): what drops out, how attention and other operations are written */
   bool drop_embedding, drop_attention, drop_attended, drop_hidden, drop_inner;
   int upcast; /* 1: the softmax is in 32 bits; 2: queries and keys too */
-  bool plain_attention, softcap, loss_wide;
+  bool plain_attention, loss_wide;
+  int softcap; /* scores are kept: 1 before the mask is added, 2 behind */
   bool fused_qkv,
       fused_gate; /* one matrix makes queries, keys and values; gate and what it gates */
   bool caches;    /* keys and values are kept in copies */

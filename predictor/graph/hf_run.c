@@ -188,6 +188,12 @@ static uint32_t project(struct ft_hf_run *r, uint32_t x, uint32_t all, const cha
   if (x && turned && m->norm_heads_whole)
     x = ft_hf_normalise(r, x, name[0] == 'q' ? "q_norm" : "k_norm");
   x = x ? ft_hf_heads(r, x, heads, m->head) : 0;
+  if (x && name[0] != 'q' && m->spread) {
+    int64_t times[4] = { 1, m->heads / heads, 1, 1 };
+    uint32_t list = ft_live_list(&r->live, times, 4);
+
+    x = list ? ft_live_binary(&r->live, "Tile", x, list) : 0;
+  }
   if (x && turned && m->norm_heads)
     x = ft_hf_normalise(r, x, name[0] == 'q' ? "q_norm" : "k_norm");
   if (turned)
@@ -287,6 +293,8 @@ uint32_t ft_hf_read_out(struct ft_hf_run *r, uint32_t q, uint32_t k, uint32_t v,
   ft_live_int(&r->live, "upcast", m->upcast);
   ft_live_int(&r->live, "plain", m->plain_attention);
   ft_live_int(&r->live, "softcap", m->softcap);
+  if (ft_hf_slides(r) && ft_live_of(&r->live, k)->dims[2] > m->reach)
+    ft_live_int(&r->live, "masked", 1);
   y = ft_live_end(&r->live, 1);
   y = y ? ft_live_transpose(&r->live, y, order, 4) : 0;
   y = y ? ft_live_reshape(&r->live, y, dims, 3) : 0;
