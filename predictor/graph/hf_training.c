@@ -158,6 +158,8 @@ static const struct family {
     { NULL, false },
     { NULL, false },
     0 },
+  { "qwen2_vl", "", ROOT | ONE_QKV | SAME_WIDTH },
+  { "qwen2_5_vl", "llama", ROOT | ONE_QKV | SAME_WIDTH },
   { "phi",
     "",
     { "embd_pdrop", false },
