@@ -83,7 +83,6 @@ struct ft_tensor {
   int rank;                           /* -1: unknown */
   uint8_t element;
   bool data;         /* depends on what is fed to the network, not on its shape alone */
-  bool input;        /* of the outermost block */
   uint32_t producer; /* operator in its block + 1; 0: none */
   uint32_t block;    /* the serial number of the block that defines it */
 };

@@ -39,7 +39,6 @@ struct ft_plan {
   const struct ft_cost *cost;
   const struct ft_schedule_options *options;
   struct ft_schedule *out;
-  struct ft_error *err;
   struct ft_fusion *fusions;
   struct ft_place *places;
   uint32_t *uses; /* of each tensor: how many, and one of them */

@@ -23,7 +23,7 @@
 #include "tests/unit/fake_spank.h"
 #include "tests/unit/play_plugin.h"
 
-static char folder[] = "/tmp/foretell-test-XXXXXX";
+static char folder[SCRATCH_SIZE];
 static int state_fd = -1;
 
 static ft_model *sample_model(void)

@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
-#include "tests/unit/unit.h"
+#include "tests/unit/scratch.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <ftw.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "agent/publish.h"
 #include "predictor/core/io.h"
 #include "predictor/record/layout.h"
 
-static char folder[64];
+static char folder[SCRATCH_SIZE];
 static int state_fd;
 static struct ft_publisher *publisher;
 
@@ -25,28 +21,18 @@ static int setup(void **state)
   struct ft_error err;
 
   (void)state;
-  (void)snprintf(folder, sizeof folder, "/tmp/foretell-test-XXXXXX");
-  if (!mkdtemp(folder) || chmod(folder, 0755) < 0)
+  state_fd = scratch_open(folder);
+  if (fchmod(state_fd, 0755) < 0)
     return -1;
-  state_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   publisher = ft_publisher_open(state_fd, &err);
   return publisher ? 0 : -1;
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-  (void)st;
-  (void)type;
-  (void)ftw;
-  return remove(path);
 }
 
 static int teardown(void **state)
 {
   (void)state;
   ft_publisher_close(publisher);
-  close(state_fd);
-  return nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+  return scratch_close(folder, state_fd);
 }
 
 static ft_model *model_of(uint32_t uid)
