@@ -14,7 +14,6 @@
 
 /* "scontrol show job -o ID", printed with TZ=UTC. */
 struct ft_slurm_job {
-  uint32_t job_id;
   uint32_t restart_count;
   uint32_t uid;
   char user[64], account[64], partition[64], name[128];

@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
+#include <string.h>
+
 #include <slurm/spank.h>
 
 #include "plugin/advise.h"
+#include "predictor/core/text.h"
+
+static bool silent;
+
+void ft_advise_quiet(bool quiet)
+{
+  silent = quiet;
+}
 
 /* LINE, ERROR or not; WHY, where there is any, behind it. */
 static void say(bool error, const char *line, const char *why)
@@ -12,7 +22,7 @@ static void say(bool error, const char *line, const char *why)
 
   if (error)
     slurm_error("foretell: %s%s%s", line, but, why);
-  else
+  else if (!silent)
     slurm_info("foretell: %s%s%s", line, but, why);
 }
 
@@ -34,8 +44,12 @@ void ft_advise_line(const char *line)
 
 void ft_advise_failure(bool asked, const struct ft_error *why)
 {
-  if (asked)
-    slurm_info("foretell: no prediction: %s", why->text);
+  static char told[sizeof why->text]; /* the components of a job meet the same */
+
+  if (!asked || silent || strcmp(told, why->text) == 0)
+    return;
+  (void)ft_string_copy(why->text, told, sizeof told);
+  slurm_info("foretell: no prediction: %s", why->text);
 }
 
 bool ft_advise_network(const ft_network *network, const char *why)

@@ -6,6 +6,9 @@
 #include "predictor/core/error.h"
 #include "predictor/decide/decide.h"
 
+/* With QUIET only errors are said from now on: srun heeds its own --quiet only later. */
+void ft_advise_quiet(bool quiet);
+
 /*
  * Say what was decided, and behind it WHY something that the user said does not count ("": nothing
  * such). Returns false when there was nothing to say.
@@ -19,7 +22,7 @@ bool ft_advise_network(const ft_network *network, const char *why);
 /* Say LINE. */
 void ft_advise_line(const char *line);
 
-/* Say in one line why there is no prediction, to a user who has ASKED for one. */
+/* Say in one line why there is no prediction, to a user who has ASKED for one; once. */
 void ft_advise_failure(bool asked, const struct ft_error *why);
 
 #endif

@@ -58,6 +58,7 @@ static const char option_names[FT_OPTIONS][20] = {
   [FT_OPTION_NTASKS_PER_NODE] = "ntasks-per-node",
   [FT_OPTION_PARTITION] = "partition",
   [FT_OPTION_QOS] = "qos",
+  [FT_OPTION_QUIET] = "quiet",
   [FT_OPTION_RESERVATION] = "reservation",
   [FT_OPTION_THREADS_PER_CORE] = "threads-per-core",
   [FT_OPTION_TIME] = "time",
@@ -366,7 +367,7 @@ void ft_bridge_restore(struct ft_bridge *bridge)
  * microseconds to make; 0 where only the table knows. The same in sbatch, salloc and
  * srun of every release.
  */
-static int words_of_option(const char *word, const char **image)
+static int words_of_option(const char *word, struct ft_typed *typed)
 {
   static const char *const flags[] = { "exclusive", "hold",    "parsable",    "predict-mem",
                                        "predict-mig", "predict-perf",
@@ -383,18 +384,22 @@ static int words_of_option(const char *word, const char **image)
     struct ft_text text = ft_text_from(word);
 
     if (ft_text_skip(&text, "--container-image="))
-      *image = text.at;
-    if (strchr(word, '='))
+      typed->image = text.at;
+    if (strchr(word, '=')) {
+      /* no other option begins so: it may be cut short */
+      typed->chdir |= strncmp(word, "--ch", 4) == 0;
       return 1;
+    }
     return ft_string_listed(flags, word + 2) ? 1 : ft_string_listed(valued, word + 2) ? 2 : 0;
   }
   if (!strchr(letters, word[1]))
     return 0;
+  typed->chdir |= word[1] == 'D';
   return word[2] ? 1 : 2;
 }
 
 /* The first word that is no option; -1 where only Slurm's table can tell. */
-static int quick_operands(int argc, char **argv, const char **image)
+static int quick_operands(int argc, char **argv, struct ft_typed *typed)
 {
   int at = 1;
 
@@ -403,7 +408,7 @@ static int quick_operands(int argc, char **argv, const char **image)
 
     if (strcmp(argv[at], "--") == 0)
       return at + 1;
-    words = words_of_option(argv[at], image);
+    words = words_of_option(argv[at], typed);
     if (!words)
       return -1;
     at += words;
@@ -411,13 +416,14 @@ static int quick_operands(int argc, char **argv, const char **image)
   return at < argc ? at : argc;
 }
 
-int ft_bridge_operands(const struct ft_bridge *bridge, int argc, char **argv, const char **image)
+int ft_bridge_operands(const struct ft_bridge *bridge, int argc, char **argv,
+                       struct ft_typed *typed)
 {
   int saved_optind = optind, saved_opterr = opterr, saved_optopt = optopt;
   char *saved_optarg = optarg, *letters = NULL;
   struct option *table, *(*create)(void *opt, char **opt_string);
   void (*destroy)(struct option *table);
-  int letter, index = -1, first = quick_operands(argc, argv, image);
+  int letter, index = -1, first = quick_operands(argc, argv, typed);
 
   if (first >= 0)
     return first;
@@ -431,8 +437,11 @@ int ft_bridge_operands(const struct ft_bridge *bridge, int argc, char **argv, co
   opterr = 0;
   optind = 0;
   while ((letter = getopt_long(argc, argv, letters, table, &index)) != -1) {
-    if (index >= 0 && optarg && strcmp(table[index].name, "container-image") == 0)
-      *image = optarg;
+    const char *name = index >= 0 ? table[index].name : "";
+
+    if (optarg && strcmp(name, "container-image") == 0)
+      typed->image = optarg;
+    typed->chdir |= letter == 'D' || strcmp(name, "chdir") == 0;
     index = -1;
   }
   first = optind;

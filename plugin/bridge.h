@@ -42,6 +42,7 @@ enum ft_option {
   FT_OPTION_NTASKS_PER_NODE,
   FT_OPTION_PARTITION,
   FT_OPTION_QOS,
+  FT_OPTION_QUIET,
   FT_OPTION_RESERVATION,
   FT_OPTION_THREADS_PER_CORE,
   FT_OPTION_TIME,
@@ -99,11 +100,17 @@ int ft_bridge_set_partition(const struct ft_bridge *bridge, const char *list);
  */
 void ft_bridge_restore(struct ft_bridge *bridge);
 
+/* What only the words of a command line tell. */
+struct ft_typed {
+  const char *image; /* of --container-image, an option of another plugin; one of the words */
+  bool chdir;        /* --chdir is among them, not only in a script */
+};
+
 /*
  * The first of ARGC words that Slurm takes for no option, by its own table;
- * -1 where that cannot be told. IMAGE gets the value of --container-image, an
- * option of another plugin, when it is there; it points into ARGV.
+ * -1 where that cannot be told. What is seen on the way is noted in TYPED.
  */
-int ft_bridge_operands(const struct ft_bridge *bridge, int argc, char **argv, const char **image);
+int ft_bridge_operands(const struct ft_bridge *bridge, int argc, char **argv,
+                       struct ft_typed *typed);
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -21,6 +22,7 @@
 #include "plugin/helper.h"
 #include "predictor/core/io.h"
 #include "predictor/core/limits.h"
+#include "predictor/record/layout.h"
 #include "predictor/request/frame.h"
 
 /* fork() without the SIGCHLD: the host neither sees a signal nor an unknown child. */
@@ -39,52 +41,22 @@ static void reap(pid_t pid)
     (void)nanosleep(&pause, NULL);
 }
 
-/*
- * What the kernel's caches say of PATH, without a word to any disk or server
- * (openat2, RESOLVE_CACHED, Linux 5.12): 1 or 0; -1 where they do not know.
- */
-static int cached(const char *path)
+/* As openat2(2) with FLAGS, of what the kernel's caches know without a word to any disk or server
+ * (RESOLVE_CACHED, Linux 5.12); -1 with errno, EAGAIN where they do not know. */
+static int open_cached(const char *path, int flags)
 {
 #if defined(SYS_openat2) && defined(RESOLVE_CACHED)
-  struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_CACHED };
+  struct open_how how = { .flags = (unsigned)flags, .resolve = RESOLVE_CACHED };
   int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
 
-  if (fd >= 0) {
-    close(fd);
-    return 1;
-  }
-  if (errno == ENOENT || errno == ENOTDIR || errno == EACCES)
-    return 0;
+  if (fd >= 0 || errno == ENOENT || errno == ENOTDIR || errno == EACCES)
+    return fd;
 #else
   (void)path;
+  (void)flags;
 #endif
+  errno = EAGAIN;
   return -1;
-}
-
-bool ft_helper_exists(const char *path, double seconds)
-{
-  double deadline = ft_io_monotonic() + seconds;
-  int ends[2], known = cached(path);
-  char answer = 0;
-  pid_t pid;
-
-  if (known >= 0)
-    return known;
-  if (pipe2(ends, O_CLOEXEC) < 0)
-    return false;
-  pid = quiet_fork();
-  if (pid == 0) {
-    answer = access(path, F_OK) == 0;
-    _exit(write(ends[1], &answer, 1) == 1 ? 0 : 1);
-  }
-  close(ends[1]);
-  if (pid > 0) {
-    if (!ft_io_ready(ends[0], POLLIN, deadline) || read(ends[0], &answer, 1) != 1)
-      answer = 0;
-    reap(pid);
-  }
-  close(ends[0]);
-  return answer;
 }
 
 static void close_from(int first)
@@ -95,6 +67,115 @@ static void close_from(int first)
 #endif
   for (int fd = first; fd < 4096; fd++)
     close(fd);
+}
+
+/* A child with every signal blocked, so that none of the host's handlers runs in it. */
+static pid_t start_deaf(sigset_t *saved)
+{
+  sigset_t all;
+  pid_t pid;
+
+  (void)sigfillset(&all);
+  (void)sigprocmask(SIG_SETMASK, &all, saved);
+  pid = quiet_fork();
+  if (pid != 0)
+    (void)sigprocmask(SIG_SETMASK, saved, NULL);
+  return pid;
+}
+
+enum look { LATE, NO, YES };
+
+/*
+ * What LOOK says of PATH in a child that has SECONDS. One that is stuck in the kernel may stay for
+ * as long as the disk hangs: it holds nothing of the host's open, least of all the pipe from which
+ * somebody reads the job's number.
+ */
+static enum look look_at(bool (*look)(const char *path), const char *path, double seconds)
+{
+  double deadline = ft_io_monotonic() + seconds;
+  char answer = LATE;
+  sigset_t saved;
+  int ends[2];
+  pid_t pid;
+
+  if (pipe2(ends, O_CLOEXEC) < 0)
+    return LATE;
+  pid = start_deaf(&saved);
+  if (pid == 0) {
+    if (dup2(ends[1], STDIN_FILENO) < 0)
+      _exit(1);
+    close_from(1);
+    answer = look(path) ? YES : NO;
+    _exit(write(STDIN_FILENO, &answer, 1) == 1 ? 0 : 1);
+  }
+  close(ends[1]);
+  if (pid > 0) {
+    if (!ft_io_ready(ends[0], POLLIN, deadline) || read(ends[0], &answer, 1) != 1)
+      answer = LATE;
+    reap(pid);
+  }
+  close(ends[0]);
+  return (enum look)answer;
+}
+
+static bool exists(const char *path)
+{
+  return access(path, F_OK) == 0;
+}
+
+bool ft_helper_exists(const char *path, double seconds)
+{
+  int fd = open_cached(path, O_PATH | O_CLOEXEC);
+
+  if (fd >= 0)
+    close(fd);
+  return fd >= 0 || (errno == EAGAIN && look_at(exists, path, seconds) == YES);
+}
+
+/* Whether what FD is of lies on a disk of this machine: what is not, may hang. No server is asked
+ * (AT_STATX_DONT_SYNC). */
+static bool on_disk(int fd)
+{
+#ifdef AT_STATX_DONT_SYNC
+  char name[64];
+  struct statx st;
+
+  if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &st) == 0 && st.stx_dev_major) {
+    (void)snprintf(name, sizeof name, "/sys/dev/block/%u:%u", st.stx_dev_major, st.stx_dev_minor);
+    return access(name, F_OK) == 0;
+  }
+#else
+  (void)fd;
+#endif
+  return false;
+}
+
+/* What a submission reads first. That an answer came says more than the answer. */
+static bool has_site(const char *path)
+{
+  int dirfd = open(path, O_PATH | O_DIRECTORY);
+  int fd = dirfd < 0 ? -1 : openat(dirfd, FT_LAYOUT_SITE, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+  char byte;
+
+  return fd >= 0 && read(fd, &byte, 1) == 1;
+}
+
+int ft_helper_open_state(const char *path, double seconds, struct ft_error *err)
+{
+  static bool late; /* a job of many components waits once */
+  int flags = O_PATH | O_DIRECTORY | O_CLOEXEC, fd = open_cached(path, flags);
+
+  if (fd >= 0 && on_disk(fd))
+    return fd;
+  if (fd < 0 && errno != EAGAIN)
+    return ft_error_errno(err, "%s", path);
+  if (fd >= 0)
+    close(fd);
+  late = late || look_at(has_site, path, seconds) == LATE;
+  if (late)
+    return ft_error_set(err, "%s: no answer within %.0f ms", path, seconds * 1000);
+  fd = open(path, flags);
+  return fd < 0 ? ft_error_errno(err, "%s", path) : fd;
 }
 
 /* In the child, after quiet_fork: only what is safe there. Does not return. */
@@ -129,16 +210,11 @@ static void become_helper(const struct ft_helper *helper, int end)
 
 static pid_t start(const struct ft_helper *helper, int end)
 {
-  sigset_t all, saved;
-  pid_t pid;
+  sigset_t saved;
+  pid_t pid = start_deaf(&saved);
 
-  /* none of the host's handlers may run in the child */
-  (void)sigfillset(&all);
-  (void)sigprocmask(SIG_SETMASK, &all, &saved);
-  pid = quiet_fork();
   if (pid == 0)
     become_helper(helper, end);
-  (void)sigprocmask(SIG_SETMASK, &saved, NULL);
   return pid;
 }
 

@@ -15,6 +15,13 @@
 /* Whether PATH exists, as far as can be said within SECONDS; a hung disk says no. */
 bool ft_helper_exists(const char *path, double seconds);
 
+/*
+ * Open the state folder PATH with O_PATH, for whom nothing may hang: where it does not lie on a
+ * disk of this machine, a child has seen before that its file system answers. Returns a
+ * descriptor; -1 with ERR, also where that took more than SECONDS.
+ */
+int ft_helper_open_state(const char *path, double seconds, struct ft_error *err);
+
 struct ft_helper {
   const char *path;  /* of foretell-helper, or of foretell */
   const char *state; /* the state folder */

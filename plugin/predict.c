@@ -20,6 +20,7 @@
 
 enum {
   HOME_MILLISECONDS = 50,    /* for a look at ~/.config/foretell/apps.conf */
+  STATE_MILLISECONDS = 250,  /* until a server that holds the state folder answers */
   HELPER_MILLISECONDS = 500, /* where the site file does not say */
   HELPER_MOST_MILLISECONDS = 10000
 };
@@ -55,15 +56,10 @@ static void note(struct work *w, const struct ft_error *err)
 }
 
 /* The site file and the declared apps; without a site file there is nothing to decide by. */
-static void read_site(struct work *w, int state_fd, const char *state)
+static void read_site(struct work *w, int state_fd)
 {
   struct ft_error err;
 
-  if (state_fd < 0) {
-    ft_error_errno(&err, "%s", state);
-    note(w, &err);
-    return;
-  }
   w->has_site = ft_layout_read_site(state_fd, &w->site, &err) == 0;
   if (!w->has_site) {
     note(w, &err);
@@ -111,12 +107,13 @@ static bool asks_network(const struct work *w, const struct ft_settings *setting
 }
 
 /* By the child, where a user's file has a say. */
-static void describe_files(struct work *w, const struct ft_settings *settings)
+static void describe_files(struct work *w, const struct ft_settings *settings, bool has_state)
 {
   struct ft_network_asked asked;
   bool network = asks_network(w, settings, &asked);
   struct ft_helper helper = { .path = settings->helper,
-                              .state = settings->state,
+                              /* the child need not wait for what has hung already */
+                              .state = has_state ? settings->state : "/dev/null",
                               .milliseconds = HELPER_MILLISECONDS,
                               .user_apps = has_user_apps(w) };
   struct ft_error err;
@@ -137,7 +134,7 @@ static void describe_files(struct work *w, const struct ft_settings *settings)
 }
 
 /* App and features. */
-static void describe(struct work *w, const struct ft_settings *settings)
+static void describe(struct work *w, const struct ft_settings *settings, bool has_state)
 {
   struct ft_description *what = &w->collected.description;
   struct ft_error err;
@@ -148,7 +145,7 @@ static void describe(struct work *w, const struct ft_settings *settings)
   }
   if (ft_describe(what, &w->collected.request, &w->submission, &w->files, &err) < 0)
     note(w, &err);
-  describe_files(w, settings);
+  describe_files(w, settings, has_state);
 }
 
 /* Where runs say too little the network's own figure counts, and it is told at least. */
@@ -340,7 +337,8 @@ static bool is_ours(struct work *w)
 static int predict(spank_t spank, struct work *w, const struct ft_settings *settings, bool local,
                    unsigned component)
 {
-  int state_fd = open(settings->state, O_PATH | O_DIRECTORY | O_CLOEXEC), status = 0;
+  int state_fd, status = 0;
+  struct ft_error err;
   bool ours;
 
   ft_options_read(&w->options);
@@ -350,9 +348,13 @@ static int predict(spank_t spank, struct work *w, const struct ft_settings *sett
   note(w, &settings->why);
   /* what somebody has written in vain is told though nothing is asked */
   w->asked |= w->why.text[0] != '\0';
-  read_site(w, state_fd, settings->state);
+  state_fd = ft_helper_open_state(settings->state, STATE_MILLISECONDS / 1000.0, &err);
+  if (state_fd < 0)
+    note(w, &err);
+  else
+    read_site(w, state_fd);
   ft_collect(w->bridge, &w->options, local, component, &w->collected);
-  describe(w, settings);
+  describe(w, settings, state_fd >= 0);
   w->submission.het_offset = component;
   ours = is_ours(w);
   if (ours && w->has_site && (w->options.perf || w->options.partition))
@@ -403,6 +405,7 @@ int ft_predict(spank_t spank, const struct ft_settings *settings, bool local, un
   if (ft_collect_is_step(&bridge, local))
     goto out;
   ft_bridge_restore(&bridge);
+  ft_advise_quiet(bridge.value[FT_OPTION_QUIET]);
   work.bridge = &bridge;
   work.network = NULL;
   work.has_site = work.has_apps = work.asks_network = false;

@@ -93,7 +93,7 @@ static int find_words(struct ft_buf *buf, char **words)
  * the script: its operands are the whole job's.
  */
 static int sbatch_operands(const struct ft_bridge *bridge, int count, char **words,
-                           const char **image)
+                           struct ft_typed *typed)
 {
   int kept = 0, first;
 
@@ -101,7 +101,7 @@ static int sbatch_operands(const struct ft_bridge *bridge, int count, char **wor
     if (strcmp(words[i], ":") != 0)
       words[kept++] = words[i];
   words[kept] = NULL;
-  first = ft_bridge_operands(bridge, kept, words, image);
+  first = ft_bridge_operands(bridge, kept, words, typed);
   return first < 0 ? kept : first;
 }
 
@@ -110,7 +110,7 @@ static int sbatch_operands(const struct ft_bridge *bridge, int count, char **wor
  * its own. Returns where it begins; *END is where it ends.
  */
 static int own_operands(const struct ft_bridge *bridge, unsigned component, int count, char **words,
-                        int *end, const char **image)
+                        int *end, struct ft_typed *typed)
 {
   int begin = 0, first;
   char *after;
@@ -125,7 +125,7 @@ static int own_operands(const struct ft_bridge *bridge, unsigned component, int 
     ++*end;
   after = words[*end];
   words[*end] = NULL;
-  first = ft_bridge_operands(bridge, *end - begin, words + begin, image);
+  first = ft_bridge_operands(bridge, *end - begin, words + begin, typed);
   words[*end] = after;
   return first < 0 ? *end : begin + first;
 }
@@ -136,7 +136,7 @@ static int open_regular(const char *path, const struct stat *st)
   return S_ISREG(st->st_mode) ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
 }
 
-/* The script as sbatch finds it: in the working directory, else along PATH, else by its name. */
+/* The script as sbatch finds it: in DIRECTORY, else along PATH, else by its name. */
 static int open_script(const char *directory, const char *name)
 {
   struct ft_text list = ft_text_from(getenv("PATH")), piece = ft_text_from(directory);
@@ -206,7 +206,7 @@ static void find_directory(const struct ft_bridge *bridge, struct ft_collected *
 
 /* sbatch: the script is --wrap's, the first operand's, or standard input's. */
 static void collect_script(const struct ft_bridge *bridge, struct ft_collected *out, int first,
-                           int count)
+                           int count, bool elsewhere)
 {
   const char *wrap = bridge->value[FT_OPTION_WRAP];
 
@@ -215,7 +215,9 @@ static void collect_script(const struct ft_bridge *bridge, struct ft_collected *
 
     (void)ft_buf_add(&out->script, wrap, length < out->script.limit ? length : out->script.limit);
   } else {
-    read_script(out->directory, first < count ? out->words[first] : NULL, &out->script);
+    /* a --chdir in the script itself was not known when it was looked for */
+    read_script(elsewhere ? out->directory : ".", first < count ? out->words[first] : NULL,
+                &out->script);
   }
   out->description.script = ft_buf_text(&out->script);
   out->description.script_length = out->script.length;
@@ -228,7 +230,7 @@ static void collect_script(const struct ft_bridge *bridge, struct ft_collected *
 void ft_collect(const struct ft_bridge *bridge, const struct ft_options *options, bool local,
                 unsigned component, struct ft_collected *out)
 {
-  const char *image = NULL;
+  struct ft_typed typed = { 0 };
   int count, first, end;
 
   out->description = (struct ft_description){ 0 };
@@ -242,17 +244,17 @@ void ft_collect(const struct ft_bridge *bridge, const struct ft_options *options
   (void)ft_bridge_get(bridge, "job-name", out->job_name, sizeof out->job_name);
   count = find_words(&out->command_line, out->words);
   if (out->request.command == FT_COMMAND_SBATCH) {
-    first = sbatch_operands(bridge, count, out->words, &image);
+    first = sbatch_operands(bridge, count, out->words, &typed);
     for (end = first; out->words[end];)
       end++;
-    collect_script(bridge, out, first, end);
+    collect_script(bridge, out, first, end, typed.chdir);
   } else {
-    first = own_operands(bridge, component, count, out->words, &end, &image);
+    first = own_operands(bridge, component, count, out->words, &end, &typed);
     out->description.arguments = (const char *const *)out->words + first;
     out->description.argument_count = (size_t)(end - first);
   }
-  if (image && !out->request.container[0])
-    (void)ft_string_copy(image, out->request.container, sizeof out->request.container);
+  if (typed.image && !out->request.container[0])
+    (void)ft_string_copy(typed.image, out->request.container, sizeof out->request.container);
   out->description.app = options->app;
   out->description.params = options->params;
   out->description.user = out->number;

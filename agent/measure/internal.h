@@ -69,7 +69,7 @@ struct ft_member {
   double held_bytes; /* what of it the latest sum holds in which it lived */
   double pss_bytes;  /* as read in that round of pss.c */
   uint32_t pss_round;
-  double ended_at;     /* seconds after boot, of one whose end exits.c is told; INFINITY: it lives */
+  double ended_at; /* seconds after boot, of one whose end exits.c is told; INFINITY: it lives */
   double others_bytes; /* least RSS of the others at a sample since the last look */
   unsigned threads;
   double open_files; /* NAN: not counted yet; negative: they cannot be */
@@ -186,7 +186,6 @@ bool ft_proc_may_trace(const struct ft_measure *measure);
 struct ft_stat {
   char command[16]; /* TASK_COMM_LEN */
   pid_t parent, group, session;
-  bool zombie;
   bool forked; /* it has not called exec */
   bool thread; /* PID is a thread other than its process's first */
   uint64_t start;

@@ -16,7 +16,7 @@
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
 
-enum { NVML_SUCCESS = 0, NVML_ERROR_INSUFFICIENT_SIZE = 7, NVML_NAME_SIZE = 96 };
+enum { NVML_SUCCESS = 0, NVML_NAME_SIZE = 96 };
 
 #define NVML_VALUE_NOT_AVAILABLE (~0ULL)
 

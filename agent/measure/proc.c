@@ -117,13 +117,8 @@ int ft_stat_parse(const char *text, size_t length, double tick_seconds, struct f
   *stat = (struct ft_stat){ 0 };
   ft_text_copy(ft_text_of(open + 1, (size_t)(close - open - 1)), stat->command,
                sizeof stat->command);
-  while (last < 38 && ft_text_word(&rest, &word)) {
-    last++;
-    if (last == 3)
-      stat->zombie = ft_text_equals(word, "Z") || ft_text_equals(word, "X");
-    else
-      field[last] = signed_number(word);
-  }
+  while (last < 38 && ft_text_word(&rest, &word))
+    field[++last] = signed_number(word);
   if (last < 38)
     return -1;
   /* proc(5): 4 ppid, 5 pgrp, 6 session, 9 flags, 10-13 faults, 14-17 times, 20 threads, 22 start */

@@ -119,9 +119,7 @@ static void answer_network(const struct asked *asked, const struct ft_frame *fra
   double left = deadline - ft_io_monotonic();
   struct itimerval timer = { .it_value = { (time_t)left,
                                            (suseconds_t)(1e6 * (left - (time_t)left)) } };
-  struct ft_helper_question question = {
-    .frame = frame, .state = asked->state, .milliseconds = asked->milliseconds, .keep = keep
-  };
+  struct ft_helper_question question = { .frame = frame, .state = asked->state, .keep = keep };
 
   reply->has_network = true;
   (void)snprintf(reply->network.error, sizeof reply->network.error,

@@ -26,8 +26,7 @@ struct ft_helper_gpu {
 
 struct ft_helper_question {
   const struct ft_frame *frame;
-  const char *state;          /* the state folder */
-  unsigned long milliseconds; /* when the plugin stops listening; for a message */
+  const char *state; /* the state folder */
   /* called with the answer so far, which is given if there is none in time */
   void (*keep)(void);
   struct ft_helper_gpu *gpu; /* for who asks in the same process; NULL: nobody */

@@ -52,7 +52,6 @@ struct question {
   bool by_network;                    /* it is of the network, not of runs */
   struct ft_perf perf;
   ft_policy policy;
-  ft_mode mode;
 };
 
 /* The state folder and what lies in it: site and declared apps. */
@@ -147,8 +146,8 @@ static int find_evidence(struct question *q, struct ft_error *err)
   if (q->asked.array)
     e->elements.count =
         ft_array_choose(q->asked.array, &q->submission, e->elements.index, FT_ELEMENT_ESTIMATES);
-  return ft_evidence_find(q->state_fd, q->user.uid, name_of_user, q, &q->submission,
-                          &q->policy, e, err);
+  return ft_evidence_find(q->state_fd, q->user.uid, name_of_user, q, &q->submission, &q->policy, e,
+                          err);
 }
 
 /* As typed or as the site has it; what --predict-mem alone would do where the site's is off. */
@@ -163,8 +162,8 @@ static ft_mode mode_of(const struct question *q)
 /* Below the least number of runs nothing is claimed of them. */
 static bool claimed(const struct question *q)
 {
-  return q->estimate && (q->by_network || q->evidence.similar ||
-                         q->estimate->runs >= q->policy.min_runs);
+  return q->estimate &&
+         (q->by_network || q->evidence.similar || q->estimate->runs >= q->policy.min_runs);
 }
 
 static json_t *whole_bytes(const struct question *q, double probability)
@@ -190,8 +189,8 @@ static json_t *array(const struct question *q, const ft_decision *decision)
     largest = json_integer(elements->index[q->estimate - elements->each]);
   return json_pack("{s:I, s:I, s:o, s:o}", "elements",
                    (json_int_t)q->submission.request.array_tasks, "looked_at",
-                   (json_int_t)(q->estimate ? elements->count : 0), "largest", largest,
-                   "p_oom_any", ft_json_number(decision->has_p_oom_any, decision->p_oom_any));
+                   (json_int_t)(q->estimate ? elements->count : 0), "largest", largest, "p_oom_any",
+                   ft_json_number(decision->has_p_oom_any, decision->p_oom_any));
 }
 
 static int print_json(const struct question *q, const ft_decision *decision)
@@ -211,8 +210,7 @@ static int print_json(const struct question *q, const ft_decision *decision)
       "gpu_memory_bytes", ft_predict_network_gpu(&q->network), "runtime_seconds",
       ft_perf_runtime(&q->perf), "energy_joules", "mig", ft_predict_network_slice(&q->network),
       "relative", ft_perf_relative(&q->perf), "decision", chosen, "elsewhere",
-      ft_perf_elsewhere(&q->perf), "network",
-      ft_predict_network_said(&q->network), "imported_from",
+      ft_perf_elsewhere(&q->perf), "network", ft_predict_network_said(&q->network), "imported_from",
       q->evidence.imported ? ft_json_text(q->submission.job_name) : NULL, "similar_apps",
       q->evidence.similar && !q->by_network ? json_integer(q->evidence.similar) : NULL, "array",
       q->asked.array ? array(q, decision) : NULL));
@@ -237,9 +235,8 @@ static void print_summary(const struct question *q, const ft_decision *decision)
              q->evidence.similar, q->evidence.similar == 1 ? "" : "s");
     else
       printf("%s needs %s, 95 %% below %s (%u %sruns)%s%s\n", app, middle, high, q->estimate->runs,
-           q->evidence.imported ? "imported " : "",
-           decision->reason[0] ? "; " : "",
-           decision->mode == FT_MODE_OFF ? "nothing is done in mode off" : decision->reason);
+             q->evidence.imported ? "imported " : "", decision->reason[0] ? "; " : "",
+             decision->mode == FT_MODE_OFF ? "nothing is done in mode off" : decision->reason);
   }
 }
 
@@ -321,8 +318,8 @@ static int look_elsewhere(struct question *q, struct ft_error *err)
     return -1;
   if (!q->perf.choice.partitions[0])
     return 0;
-  q->has_partition = ft_decide_partition(q->state_fd, &q->site, request, &q->partition,
-                                         &q->joined, NULL) == 0;
+  q->has_partition =
+      ft_decide_partition(q->state_fd, &q->site, request, &q->partition, &q->joined, NULL) == 0;
   ft_policy_resolve(&q->site, request->partition, request->account, q->user.name, &q->policy);
   return find_evidence(q, err);
 }
@@ -349,8 +346,8 @@ static int predict(struct question *q)
     return ft_complain(q->name, FT_EXIT_USAGE, "%s", err.text);
   ft_predict_network_ask(&q->asked, q->config.state_directory, q->user.name, &q->submission,
                          &q->network);
-  q->has_partition = ft_decide_partition(q->state_fd, &q->site, &request, &q->partition,
-                                         &q->joined, NULL) == 0;
+  q->has_partition =
+      ft_decide_partition(q->state_fd, &q->site, &request, &q->partition, &q->joined, NULL) == 0;
   ft_policy_resolve(&q->site, request.partition, request.account, q->user.name, &q->policy);
   if (q->network.said.action == FT_ACTION_REJECT)
     return refused(q);

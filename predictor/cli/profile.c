@@ -83,29 +83,57 @@ static void write_command(FILE *file, char **command)
   fputc('\n', file);
 }
 
+enum { MOST_AT_ONCE = 10000 };
+
+/*
+ * A new file with the time in its name, in PROFILE's name: every task of a step may begin one in
+ * this second. -1 with errno.
+ */
+static int create_output(struct profile *profile)
+{
+  time_t now = time(NULL);
+  struct tm parts;
+  char day[32];
+  int fd = -1;
+
+  if (!localtime_r(&now, &parts) || !strftime(day, sizeof day, "%Y%m%d%H%M%S", &parts)) {
+    errno = EOVERFLOW;
+    return -1;
+  }
+  for (int i = 1; fd < 0 && i < MOST_AT_ONCE; i++) {
+    char which[16] = "";
+
+    if (i > 1)
+      (void)snprintf(which, sizeof which, "-%d", i);
+    (void)snprintf(profile->name, sizeof profile->name, "foretell_profile_%s%s.dat", day, which);
+    fd = open(profile->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
+    if (fd < 0 && errno != EEXIST)
+      break;
+  }
+  return fd;
+}
+
 static int open_output(struct profile *profile)
 {
   const char *name = profile->options.output;
-  time_t now = time(NULL);
-  struct tm parts;
   int fd;
 
   if (profile->options.no_output)
     return 0;
-  if (!name) {
-    if (!localtime_r(&now, &parts) ||
-        !strftime(profile->name, sizeof profile->name, "foretell_profile_%Y%m%d%H%M%S.dat", &parts))
-      return ft_complain("profile", -1, "no name for today: give one with --output");
+  if (name) {
+    fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+  } else {
+    fd = create_output(profile);
     name = profile->options.output = profile->name;
   }
-  fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
   profile->output = fd < 0 ? NULL : fdopen(fd, "w");
   if (!profile->output) {
     int saved = errno;
 
     if (fd >= 0)
       close(fd);
-    return ft_complain("profile", -1, "%s: %s; --no-output does without", name, strerror(saved));
+    return ft_complain("profile", -1, "%s: %s; --no-output does without",
+                       *name ? name : "foretell_profile", strerror(saved));
   }
   write_command(profile->output, profile->command);
   return 0;

@@ -71,8 +71,7 @@ void ft_gpu_device_fit(const ft_network_run *runs, size_t count, double context_
     context = context_bytes;
     slope = 1;
   }
-  *device =
-      (struct ft_gpu_device){ .context_bytes = context, .slope = slope, .runs = (unsigned)count };
+  *device = (struct ft_gpu_device){ .context_bytes = context, .slope = slope };
   device->deviation =
       sqrt(fmax(0, d - 2 * b * network_bytes + a * network_bytes * network_bytes) / determinant);
 }

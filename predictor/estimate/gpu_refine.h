@@ -15,7 +15,6 @@ struct ft_gpu_device {
   double context_bytes; /* beside the network, */
   double slope;         /* and bytes for each that its operators say */
   double deviation;     /* of a network as large as the one asked about, in bytes */
-  unsigned runs;        /* behind it */
 };
 
 /*

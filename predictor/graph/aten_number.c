@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "predictor/core/text.h"
 #include "predictor/graph/aten.h"
 
 static int give(struct ft_call *c, struct ft_operand v)
@@ -17,6 +18,8 @@ static bool is(const struct ft_call *c, const char *name)
 {
   return strcmp(c->name, name) == 0;
 }
+
+#define IS_ONE_OF(c, ...) ft_string_listed((const char *const[]){ __VA_ARGS__, NULL }, (c)->name)
 
 /* ---- numbers ---- */
 
@@ -75,18 +78,6 @@ static double reals(const char *name, double a, double b)
   default:
     return (double)NAN;
   }
-}
-
-static bool is_arithmetic(const char *name)
-{
-  static const char *const names[] = { "add",          "sub", "mul",      "div",
-                                       "truediv",      "pow", "floordiv", "remainder",
-                                       "floor_divide", "mod", "fmod",     NULL };
-
-  for (size_t i = 0; names[i]; i++)
-    if (strcmp(name, names[i]) == 0)
-      return true;
-  return false;
 }
 
 static int arithmetic(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
@@ -209,26 +200,39 @@ static int one_number(struct ft_call *c, const struct ft_operand *a)
     return give(c, a->type == FT_VALUE_REAL ? ft_value_real(fabs(x))
                    : a->known               ? ft_value_int(ft_whole(fabs(x)))
                                             : *a);
-  if (is(c, "Int") || is(c, "int") || is(c, "trunc") || is(c, "ceil") || is(c, "floor") ||
-      is(c, "round") || is(c, "IntImplicit"))
+  if (IS_ONE_OF(c, "Int", "int", "trunc", "ceil", "floor", "round", "IntImplicit"))
     return give(c, isnan(x) ? ft_value_some(FT_VALUE_INT)
                             : ft_value_int(ft_whole(is(c, "ceil")    ? ceil(x)
                                                     : is(c, "floor") ? floor(x)
                                                     : is(c, "round") ? rint(x)
                                                                      : trunc(x))));
-  if (is(c, "float") || is(c, "Float") || is(c, "FloatImplicit"))
+  if (IS_ONE_OF(c, "float", "Float", "FloatImplicit"))
     return give(c, ft_value_real(x));
-  if (is(c, "sqrt") || is(c, "exp") || is(c, "log") || is(c, "log2") || is(c, "rsqrt"))
+  if (IS_ONE_OF(c, "sqrt", "exp", "log", "log2", "rsqrt"))
     return give(c, ft_value_real(is(c, "sqrt")    ? sqrt(x)
                                  : is(c, "exp")   ? exp(x)
                                  : is(c, "log")   ? log(x)
                                  : is(c, "rsqrt") ? 1 / sqrt(x)
                                                   : log2(x)));
-  if (is(c, "NumToTensor") || is(c, "to") || is(c, "item") || is(c, "clone") || is(c, "detach") ||
-      is(c, "tensor") || is(c, "scalar_tensor") || is(c, "ScalarImplicit") || is(c, "clamp") ||
-      is(c, "as_tensor") || is(c, "type_as") || is(c, "lift_fresh"))
+  if (IS_ONE_OF(c, "NumToTensor", "to", "item", "clone", "detach", "tensor", "scalar_tensor",
+                "ScalarImplicit", "clamp", "as_tensor", "type_as", "lift_fresh"))
     return give(c, *a);
   return 1;
+}
+
+static int two_numbers(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
+{
+  if (IS_ONE_OF(c, "add", "sub", "mul", "div", "truediv", "pow", "floordiv", "remainder",
+                "floor_divide", "mod", "fmod"))
+    return arithmetic(c, a, b);
+  if (IS_ONE_OF(c, "eq", "ne", "lt", "le", "gt", "ge"))
+    return compare(c, a, b);
+  if (IS_ONE_OF(c, "max", "min", "sym_max", "sym_min"))
+    return give(c, !a->known || !b->known ? ft_value_some(a->type)
+                   : (ft_value_number(a) > ft_value_number(b)) == (strstr(c->name, "max") != NULL)
+                       ? *a
+                       : *b);
+  return one_number(c, a);
 }
 
 /* ---- lists and strings ---- */
@@ -308,51 +312,29 @@ static int copied(struct ft_call *c, const struct ft_operand *a)
   return give(c, all);
 }
 
-static int lists(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
+/* What changes the list A: 0, or -1; 1: it is another call. */
+static int changed(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
 {
-  bool listed = b->type == FT_VALUE_LIST || b->type == FT_VALUE_TUPLE;
   struct ft_operand *at;
+  size_t count = a->list->count;
 
-  if (is(c, "len"))
-    return give(c, ft_value_int((int64_t)a->list->count / (a->type == FT_VALUE_DICT ? 2 : 1)));
-  if (is(c, "list") || is(c, "dict"))
-    return copied(c, a);
-  if (a->type == FT_VALUE_DICT)
-    return 1;
   if (is(c, "append") && c->count == 2)
     return ft_value_append(c->l, a->list, *b) < 0 ? -1 : give(c, *a);
-  if ((is(c, "extend") || is(c, "add") || is(c, "add_")) && listed && a->list != b->list) {
-    if (is(c, "add"))
-      return concatenate(c, a, b);
-    for (size_t i = 0; i < b->list->count; i++)
-      if (ft_value_append(c->l, a->list, b->list->items[i]) < 0)
-        return -1;
-    return give(c, *a);
-  }
-  if (is(c, "mul") && b->type == FT_VALUE_INT && b->known)
-    return times(c, a, b->integer > FT_LIVE_OPERATORS ? 0 : b->integer);
-  if (is(c, "slice"))
-    return part(c, a);
-  if (is(c, "list") || is(c, "copy") || is(c, "sorted"))
-    return give(c, ft_value_list(c->l, FT_VALUE_LIST, a->list->items, a->list->count));
-  if (is(c, "pop") && a->list->count) {
-    size_t which = a->list->count - 1;
-
-    at = c->count > 1 ? element(a->list, b) : &a->list->items[which];
+  if (is(c, "pop") && count) {
+    at = c->count > 1 ? element(a->list, b) : &a->list->items[count - 1];
     if (!at)
       return 1;
-    which = (size_t)(at - a->list->items);
     c->result = *at;
-    memmove(at, at + 1, (a->list->count - which - 1) * sizeof *at);
+    memmove(at, at + 1, (size_t)(a->list->items + count - at - 1) * sizeof *at);
     a->list->count--;
     return 0;
   }
   if (is(c, "insert") && c->count == 3 && b->type == FT_VALUE_INT && b->known && b->integer >= 0 &&
-      b->integer <= (int64_t)a->list->count) {
+      b->integer <= (int64_t)count) {
     if (ft_value_append(c->l, a->list, c->args[2]) < 0)
       return -1;
     at = &a->list->items[b->integer];
-    memmove(at + 1, at, (a->list->count - 1 - (size_t)b->integer) * sizeof *at);
+    memmove(at + 1, at, (count - (size_t)b->integer) * sizeof *at);
     *at = c->args[2];
     return give(c, *a);
   }
@@ -362,6 +344,44 @@ static int lists(struct ft_call *c, const struct ft_operand *a, const struct ft_
       *at = c->args[2];
     return give(c, *a);
   }
+  return 1;
+}
+
+/* Two lists, A and B. */
+static int both_lists(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
+{
+  if (is(c, "eq") || is(c, "ne"))
+    return compare(c, a, b);
+  if (a->list == b->list)
+    return 1;
+  if (is(c, "add"))
+    return concatenate(c, a, b);
+  if (!is(c, "extend") && !is(c, "add_"))
+    return 1;
+  for (size_t i = 0; i < b->list->count; i++)
+    if (ft_value_append(c->l, a->list, b->list->items[i]) < 0)
+      return -1;
+  return give(c, *a);
+}
+
+static int lists(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
+{
+  const struct ft_operand *at;
+
+  if (is(c, "len"))
+    return give(c, ft_value_int((int64_t)a->list->count / (a->type == FT_VALUE_DICT ? 2 : 1)));
+  if (is(c, "list") || is(c, "dict"))
+    return copied(c, a);
+  if (a->type == FT_VALUE_DICT)
+    return 1;
+  if (IS_ONE_OF(c, "append", "pop", "insert", "_set_item"))
+    return changed(c, a, b);
+  if (is(c, "mul") && b->type == FT_VALUE_INT && b->known)
+    return times(c, a, b->integer > FT_LIVE_OPERATORS ? 0 : b->integer);
+  if (is(c, "slice"))
+    return part(c, a);
+  if (is(c, "copy") || is(c, "sorted"))
+    return give(c, ft_value_list(c->l, FT_VALUE_LIST, a->list->items, a->list->count));
   if (is(c, "__getitem__")) {
     at = element(a->list, b);
     return at ? give(c, *at) : 1;
@@ -372,16 +392,14 @@ static int lists(struct ft_call *c, const struct ft_operand *a, const struct ft_
         return give(c, ft_value_bool(true));
     return give(c, ft_value_bool(false));
   }
-  if (is(c, "max") || is(c, "min") || is(c, "all") || is(c, "any") || is(c, "sum"))
+  if (IS_ONE_OF(c, "max", "min", "all", "any", "sum"))
     return over_list(c, a->list);
-  if ((is(c, "eq") || is(c, "ne")) && listed)
-    return compare(c, a, b);
-  return 1;
+  return b->type == FT_VALUE_LIST || b->type == FT_VALUE_TUPLE ? both_lists(c, a, b) : 1;
 }
 
 static int dictionary(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
 {
-  int first = is(c, "values") ? 1 : 0, step = 2;
+  size_t which = is(c, "values") ? 1 : 0;
   struct ft_operand list, pair;
 
   for (size_t i = 0; i + 1 < a->list->count && c->count > 1; i += 2) {
@@ -407,9 +425,9 @@ static int dictionary(struct ft_call *c, const struct ft_operand *a, const struc
   if (!is(c, "keys") && !is(c, "values") && !is(c, "items"))
     return 1;
   list = ft_value_list(c->l, FT_VALUE_LIST, NULL, 0);
-  for (size_t i = 0; list.type == FT_VALUE_LIST && i + 1 < a->list->count; i += (size_t)step) {
+  for (size_t i = 0; list.type == FT_VALUE_LIST && i + 1 < a->list->count; i += 2) {
     pair = is(c, "items") ? ft_value_list(c->l, FT_VALUE_TUPLE, &a->list->items[i], 2)
-                          : a->list->items[i + (size_t)first];
+                          : a->list->items[i + which];
     if (ft_value_append(c->l, list.list, pair) < 0)
       return -1;
   }
@@ -418,8 +436,6 @@ static int dictionary(struct ft_call *c, const struct ft_operand *a, const struc
 
 static int strings(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
 {
-  static const char *const shown[] = { "format", "lower", "upper",         "strip", "replace",
-                                       "join",   "str",   "percentFormat", NULL };
   const char *found;
 
   if (is(c, "len"))
@@ -436,9 +452,8 @@ static int strings(struct ft_call *c, const struct ft_operand *a, const struct f
     return give(c, ft_value_bool(strncmp(a->string, b->string, strlen(b->string)) == 0));
   if (is(c, "add") && b->type == FT_VALUE_STRING)
     return give(c, ft_value_string(ft_live_format(c->l, "%.400s%.400s", a->string, b->string)));
-  for (size_t i = 0; shown[i]; i++) /* what is only ever shown */
-    if (is(c, shown[i]))
-      return give(c, *a);
+  if (IS_ONE_OF(c, "format", "lower", "upper", "strip", "replace", "join", "str", "percentFormat"))
+    return give(c, *a); /* it is only ever shown */
   return 1;
 }
 
@@ -457,8 +472,8 @@ static int facts(struct ft_call *c)
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (is(c, known[i].name))
       return give(c, ft_value_bool(known[i].truth));
-  if (is(c, "warn") || is(c, "print") || is(c, "manual_seed") || is(c, "_set_grad_enabled") ||
-      is(c, "set_grad_enabled") || is(c, "annotate_"))
+  if (IS_ONE_OF(c, "warn", "print", "manual_seed", "_set_grad_enabled", "set_grad_enabled",
+                "annotate_"))
     return give(c, ft_value_none());
   if ((is(c, "dict") || is(c, "list")) && !c->count)
     return give(c, ft_value_list(c->l, c->name[0] == 'd' ? FT_VALUE_DICT : FT_VALUE_LIST, NULL, 0));
@@ -469,95 +484,104 @@ static int facts(struct ft_call *c)
   return 1;
 }
 
+/* ---- truths ---- */
+
+static int identity(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
+{
+  bool same_kind = a->type == b->type;
+
+  if (a->type == FT_VALUE_OPAQUE || b->type == FT_VALUE_OPAQUE)
+    return give(c, ft_value_some(FT_VALUE_BOOL));
+  if (b->type != FT_VALUE_NONE)
+    same_kind = same_kind && a->integer == b->integer;
+  return give(c, ft_value_bool(same_kind == is(c, "__is__")));
+}
+
+static int truths(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
+{
+  bool or = strstr(c->name, "or") != NULL;
+
+  if (is(c, "__is__") || is(c, "__isnot__"))
+    return identity(c, a, b);
+  if (is(c, "__not__") || is(c, "Bool") || (is(c, "bool") && !ft_value_is_tensor(a)))
+    return give(c, truth_of(c, a, is(c, "__not__")));
+  if (!IS_ONE_OF(c, "__and__", "__or__", "logical_and", "logical_or") || a->type != FT_VALUE_BOOL ||
+      b->type != FT_VALUE_BOOL)
+    return 1;
+  if (!a->known || !b->known)
+    return give(c, ft_value_some(FT_VALUE_BOOL));
+  return give(c, ft_value_bool(or ? a->integer || b->integer : a->integer && b->integer));
+}
+
+/* ---- loops ---- */
+
+/* How often a range turns, and its number in turn I. */
+static int ranges(struct ft_call *c)
+{
+  int64_t first = ft_arg_int(c, 0, NULL, 0), second = ft_arg_int(c, 1, NULL, 0),
+          step = ft_arg_int(c, 2, NULL, 1), product;
+
+  if (is(c, "__range_length")) {
+    if (first == INT64_MIN || second == INT64_MIN || step == INT64_MIN || step == 0)
+      return give(c, ft_value_some(FT_VALUE_INT));
+    return give(
+        c, ft_value_int(ft_whole(fmax(0, ceil(((double)second - (double)first) / (double)step)))));
+  }
+  if (first == INT64_MIN || __builtin_mul_overflow(first, step, &product) ||
+      __builtin_add_overflow(product, second, &product))
+    return give(c, ft_value_some(FT_VALUE_INT));
+  return give(c, ft_value_int(product));
+}
+
+/* How many a tensor's first dimension has. */
+static int length_of_tensor(struct ft_call *c)
+{
+  struct ft_operand dims;
+
+  if (ft_aten_size(c) < 0)
+    return -1;
+  dims = c->result;
+  return give(c, dims.type == FT_VALUE_LIST && dims.list->count ? dims.list->items[0]
+                                                                : ft_value_some(FT_VALUE_INT));
+}
+
 static bool is_several(const struct ft_operand *v)
 {
   return v->type == FT_VALUE_LIST || v->type == FT_VALUE_TUPLE || v->type == FT_VALUE_STRING;
 }
 
+/* What nobody here can look into. */
+static bool is_closed(const struct ft_operand *v)
+{
+  return v->type == FT_VALUE_OPAQUE || ft_value_is_tensor(v);
+}
+
 int ft_aten_number(struct ft_call *c)
 {
   const struct ft_operand *a = ft_arg(c, 0, NULL), *b = ft_arg(c, 1, NULL);
+  bool equality = is(c, "eq") || is(c, "ne");
   int status = facts(c);
 
+  if (status == 1)
+    status = truths(c, a, b);
   if (status <= 0)
     return status;
-  if (is(c, "__is__") || is(c, "__isnot__")) {
-    bool none = a->type == FT_VALUE_NONE;
-
-    if (a->type == FT_VALUE_OPAQUE || b->type == FT_VALUE_OPAQUE)
-      return give(c, ft_value_some(FT_VALUE_BOOL));
-    return give(
-        c, ft_value_bool(
-               (b->type == FT_VALUE_NONE ? none : a->type == b->type && a->integer == b->integer) ==
-               is(c, "__is__")));
-  }
-  if (is(c, "__not__") || is(c, "Bool") || is(c, "bool"))
-    return ft_value_is_tensor(a) && !is(c, "__not__") && !is(c, "Bool")
-               ? 1
-               : give(c, truth_of(c, a, is(c, "__not__")));
-  if ((is(c, "__and__") || is(c, "__or__") || is(c, "logical_and") || is(c, "logical_or")) &&
-      a->type == FT_VALUE_BOOL && b->type == FT_VALUE_BOOL) {
-    bool or = strstr(c->name, "or") != NULL;
-
-    if (!a->known || !b->known)
-      return give(c, ft_value_some(FT_VALUE_BOOL));
-    return give(c, ft_value_bool(or ? a->integer || b->integer : a->integer && b->integer));
-  }
-  if (is(c, "__range_length") && c->count == 3) {
-    int64_t low = ft_arg_int(c, 0, NULL, 0), high = ft_arg_int(c, 1, NULL, 0),
-            step = ft_arg_int(c, 2, NULL, 1);
-
-    if (low == INT64_MIN || high == INT64_MIN || step == INT64_MIN || step == 0)
-      return give(c, ft_value_some(FT_VALUE_INT));
-    return give(c,
-                ft_value_int(ft_whole(fmax(0, ceil(((double)high - (double)low) / (double)step)))));
-  }
-  if ((is(c, "eq") || is(c, "ne")) && (is_several(a) || is_several(b)) &&
-      (a->type == FT_VALUE_OPAQUE || ft_value_is_tensor(a) || b->type == FT_VALUE_OPAQUE ||
-       ft_value_is_tensor(b)))
+  if ((is(c, "__range_length") || is(c, "__derive_index")) && c->count == 3)
+    return ranges(c);
+  if (equality && (is_several(a) || is_several(b)) && (is_closed(a) || is_closed(b)))
     return give(c, ft_value_some(FT_VALUE_BOOL));
-  if (is(c, "__derive_index") && c->count == 3) {
-    int64_t i = ft_arg_int(c, 0, NULL, 0), low = ft_arg_int(c, 1, NULL, 0),
-            step = ft_arg_int(c, 2, NULL, 1), product;
-
-    if (i == INT64_MIN || __builtin_mul_overflow(i, step, &product) ||
-        __builtin_add_overflow(product, low, &product))
-      return give(c, ft_value_some(FT_VALUE_INT));
-    return give(c, ft_value_int(product));
-  }
-  if (a->type == FT_VALUE_DICT && !is(c, "len") && !is(c, "list") && !is(c, "dict"))
+  if (a->type == FT_VALUE_DICT && !IS_ONE_OF(c, "len", "list", "dict"))
     return dictionary(c, a, b);
   if (a->type == FT_VALUE_LIST || a->type == FT_VALUE_TUPLE || a->type == FT_VALUE_DICT)
     return lists(c, a, b);
   if (a->type == FT_VALUE_STRING)
     return strings(c, a, b);
-  if (is(c, "len") && ft_value_is_tensor(a)) {
-    struct ft_operand dims;
-
-    status = ft_aten_size(c);
-    dims = c->result;
-    return status < 0 ? -1
-                      : give(c, dims.type == FT_VALUE_LIST && dims.list->count
-                                    ? dims.list->items[0]
-                                    : ft_value_some(FT_VALUE_INT));
-  }
-  if (ft_value_is_number(a) && ft_value_is_number(b)) {
-    if (is_arithmetic(c->name) || is(c, "pow"))
-      return arithmetic(c, a, b);
-    if (is(c, "eq") || is(c, "ne") || is(c, "lt") || is(c, "le") || is(c, "gt") || is(c, "ge"))
-      return compare(c, a, b);
-    if (is(c, "max") || is(c, "min") || is(c, "sym_max") || is(c, "sym_min"))
-      return give(c, !a->known || !b->known ? ft_value_some(a->type)
-                     : (ft_value_number(a) > ft_value_number(b)) == (strstr(c->name, "max") != NULL)
-                         ? *a
-                         : *b);
-  }
+  if (is(c, "len") && ft_value_is_tensor(a))
+    return length_of_tensor(c);
   if (ft_value_is_number(a)) {
-    status = one_number(c, a);
+    status = ft_value_is_number(b) ? two_numbers(c, a, b) : one_number(c, a);
     if (status <= 0)
       return status;
   }
-  if ((is(c, "eq") || is(c, "ne")) && !ft_value_is_tensor(a) && !ft_value_is_tensor(b))
-    return compare(c, a, b);
-  return 1;
+  return equality && !ft_value_is_tensor(a) && !ft_value_is_tensor(b) ? compare(c, a, b) : 1;
 }

@@ -272,7 +272,6 @@ static int define_inputs(struct ft_build *build, struct scope *scope)
     if (!tensor)
       return -1;
     build->graph->tensors[tensor].declared = draft->inputs[i].declared;
-    build->graph->tensors[tensor].input = scope->serial == 1;
     block->inputs[block->input_count++] = tensor;
   }
   return 0;

@@ -460,7 +460,6 @@ static int count_operator(struct count *c, const struct ft_operator *op,
     return -1;
   if (depth == 0 && op->turns != 1 && layer.inside > 0) {
     c->cost->inside = ft_plus(c->cost->inside, layer.inside);
-    c->cost->loops++;
     c->cost->endless += op->turns < 0;
   }
   layers = ft_arena_grow(&c->graph->results, c->cost->layers, &c->layer_room, c->cost->layer_count,

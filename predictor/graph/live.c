@@ -123,7 +123,6 @@ uint32_t ft_live_input(struct ft_live *l, const char *name, const struct ft_decl
                            tensor) < 0)
     return 0;
   ft_live_of(l, tensor)->declared = declared;
-  ft_live_of(l, tensor)->input = true;
   return tensor;
 }
 

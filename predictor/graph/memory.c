@@ -194,7 +194,7 @@ static int exhausted(struct follow *f)
                       f->graph->file, FT_LIMIT_GRAPH >> 20);
 }
 
-static int add_layer(struct follow *f, const struct ft_operator *op, int64_t live, int64_t saved)
+static int add_layer(struct follow *f, int64_t live, int64_t saved)
 {
   struct ft_memory *m = f->memory;
   struct ft_memory_layer *layers =
@@ -203,7 +203,7 @@ static int add_layer(struct follow *f, const struct ft_operator *op, int64_t liv
   if (!layers)
     return exhausted(f);
   m->layers = layers;
-  layers[m->layer_count++] = (struct ft_memory_layer){ op, live, saved };
+  layers[m->layer_count++] = (struct ft_memory_layer){ live, saved };
   return 0;
 }
 
@@ -294,13 +294,10 @@ static int follow_block(struct follow *f, const struct ft_block *block, int dept
     if (follow_inner(f, op, depth, &inner) < 0)
       return -1;
     inner = ft_plus(live, inner);
-    if (inner > *peak) {
+    if (inner > *peak)
       *peak = inner;
-      if (depth == 0)
-        f->memory->peak = op;
-    }
     if (depth == 0 && op->data && fusions[i].kind != FT_FUSED_INSIDE &&
-        add_layer(f, op, inner, saved) < 0)
+        add_layer(f, inner, saved) < 0)
       return -1;
     live = released(f, op, fusions[i].input, i + 1, live);
   }

@@ -21,7 +21,6 @@ const char *ft_optimizer_name(enum ft_optimizer optimizer);
 
 /* One operator of the outermost block that gives memory anew or keeps some. */
 struct ft_memory_layer {
-  const struct ft_operator *op;
   int64_t live_bytes;  /* inference: activations that are there while it runs */
   int64_t saved_bytes; /* training: what it keeps for the backward pass, and nobody before it did */
 };
@@ -38,7 +37,6 @@ struct ft_memory {
   int64_t attention_bytes;
   int64_t loop_bytes; /* of those at most what the turns of loops keep, which are counted */
   bool complete;      /* every size could be told: else these are lower bounds */
-  const struct ft_operator *peak;
   struct ft_memory_layer *layers;
   size_t layer_count;
 };

@@ -10,7 +10,7 @@ struct ft_onnx_function {
   uint32_t *inputs, *outputs; /* names */
   struct ft_operator *operators;
   struct ft_attribute *attributes; /* defaults */
-  size_t input_count, input_room, output_count, output_room, operator_count, operator_room;
+  size_t input_count, output_count, operator_count, operator_room;
   uint32_t attribute_count;
   size_t attribute_room;
 };

@@ -249,12 +249,9 @@ int ft_schedule_make(struct ft_graph *graph, const struct ft_cost *cost,
                      const struct ft_schedule_options *options, struct ft_schedule *schedule,
                      struct ft_error *err)
 {
-  struct ft_plan p = { .graph = graph,
-                       .block = &graph->block,
-                       .cost = cost,
-                       .options = options,
-                       .out = schedule,
-                       .err = err };
+  struct ft_plan p = {
+    .graph = graph, .block = &graph->block, .cost = cost, .options = options, .out = schedule
+  };
   size_t operators;
 
   *schedule = (struct ft_schedule){ 0 };

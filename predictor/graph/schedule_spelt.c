@@ -42,6 +42,13 @@ static int64_t sharing(const struct ft_plan *p, const struct ft_operator *op)
              : 1;
 }
 
+/* A mask is written out, and keys and values for every head of queries, as a kernel that takes a
+ * mask asks for (transformers' sdpa_attention.py, use_gqa_in_sdpa). */
+static bool masked(const struct ft_operator *op)
+{
+  return ft_integer(op, "masked", 0) != 0;
+}
+
 /*
  * Heads that share keys have a fused kernel in 16 bits alone (scaled_dot_product_attention,
  * enable_gqa: "works only for Flash_attention and math kernel").
@@ -50,7 +57,7 @@ bool ft_plan_spells_attention(const struct ft_plan *p, const struct ft_operator 
 {
   return ft_plan_is(op, "Attention") &&
          (!p->options->fused_attention || ft_integer(op, "plain", 0) ||
-          (p->options->precision < FT_PRECISION_AMP && sharing(p, op) > 1));
+          (p->options->precision < FT_PRECISION_AMP && sharing(p, op) > 1 && !masked(op)));
 }
 
 int64_t ft_plan_scores(const struct ft_plan *p, const struct ft_operator *op)
@@ -88,7 +95,9 @@ void ft_plan_spell_attention(struct ft_plan *p, uint32_t i, bool saves)
     copies[3] = ft_plan_take(p, ft_plan_operand(p, op, ft_plan_input(op, 1)));
   scores = ft_plan_take(p, ft_times(elements, width));
   if (saves && p->places[op->outputs[0]].wanted && ft_integer(op, "softcap", 0))
-    keep(p, i, elements, width); /* its tangent */
+    /* its tangent, or what the mask, which no cast narrows, was added to */
+    keep(p, i, elements,
+         ft_integer(op, "softcap", 0) > 1 && p->options->precision == FT_PRECISION_AMP ? 4 : width);
   probabilities = ft_plan_take(p, ft_times(elements, wide ? 4 : width));
   ft_plan_drop(p, scores);
   if (!saves || !p->places[op->outputs[0]].wanted) {
@@ -115,7 +124,9 @@ int64_t ft_plan_operand(const struct ft_plan *p, const struct ft_operator *op, u
   const struct ft_place *place = &p->places[t];
   int64_t bytes = ft_plan_bytes(p, t), times = 1, width = place->width;
 
-  if (!ft_plan_spells_attention(p, op) || !width)
+  if ((!ft_plan_spells_attention(p, op) && (!masked(op) || !ft_plan_is(op, "Attention") ||
+                                            t == ft_plan_input(op, 0) || sharing(p, op) < 2)) ||
+      !width)
     return 0;
   if (p->options->precision == FT_PRECISION_AMP)
     width = 2; /* what products take */
@@ -139,6 +150,9 @@ static void keep_fused(struct ft_plan *p, uint32_t i)
 
   if (last > 0 && ft_tensor_elements(y) > 0)
     keep(p, i, ft_times(ft_tensor_elements(y) / last, p->options->batch), 4);
+  if (masked(op))
+    keep(p, i, score_elements(p, op) / (y->dims[1] ? y->dims[1] : 1),
+         p->places[op->outputs[0]].width);
   if (bias && p->places[bias].wanted)
     keep(p, i, ft_tensor_elements(ft_plan_tensor(p, bias)), p->places[op->outputs[0]].width);
 }

@@ -405,7 +405,6 @@ int ft_tensorflow_read(struct ft_build *build, int fd, bool saved_model)
     return ft_build_exhausted(build);
   r->build = build;
   r->program = p;
-  p->saved_model = saved_model;
   p->by_name.arena = p->settled.arena = &build->graph->arena;
   if (ft_proto_init(&r->proto, fd, build->graph->file, build->err) < 0)
     return -1;

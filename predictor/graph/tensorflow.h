@@ -49,7 +49,6 @@ struct ft_tf_function {
   struct ft_tf_node *nodes;
   const char **arguments, **outputs, **results; /* results: what each output is */
   size_t node_count, node_room, argument_count, argument_room, output_count, output_room;
-  size_t result_room;
   struct ft_names by_name;
   struct ft_tf_link *links; /* by their text's address */
   size_t link_room;         /* a power of two */
@@ -60,12 +59,12 @@ struct ft_tf_program {
   struct ft_tf_function graph;
   struct ft_tf_function *functions;
   size_t function_count, function_room;
-  struct ft_names by_name;  /* functions */
-  struct ft_names settled;  /* variables that are not learnt */
-  const char **outputs;     /* of the signature: "node:0" */
+  struct ft_names by_name; /* functions */
+  struct ft_names settled; /* variables that are not learnt */
+  const char **outputs;    /* of the signature: "node:0" */
   size_t output_count, output_room;
   uint64_t expansion; /* counts the times that it was followed */
-  bool saved_model, signed_for; /* a signature was found; serving_default was */
+  bool signed_for;    /* the outputs are of serving_default */
 };
 
 const struct ft_tf_attribute *ft_tf_attribute(const struct ft_tf_node *node, const char *key);

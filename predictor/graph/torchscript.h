@@ -29,10 +29,10 @@ enum ft_script_kind {
 
 struct ft_script_node {
   uint8_t kind;
-  uint32_t slot;        /* NAME: of the function's variables */
-  const char *text;     /* NAME, ATTRIBUTE; as a keyword argument: its key, else NULL */
+  uint32_t slot;    /* NAME: of the function's variables */
+  const char *text; /* NAME, ATTRIBUTE; as a keyword argument: its key, else NULL */
   const char *key;
-  const char *path;     /* NAME, ATTRIBUTE of names: "torch.conv2d" */
+  const char *path; /* NAME, ATTRIBUTE of names: "torch.conv2d" */
   struct ft_operand value;
   struct ft_script_node **kids;
   size_t count, room;
@@ -84,7 +84,6 @@ struct ft_script_class {
   size_t constant_count, constant_room;
   const char **buffers;
   size_t buffer_count, buffer_room;
-  bool tuple; /* a NamedTuple */
 };
 
 /* A constant's bytes, where they are few: a size may be among them. */

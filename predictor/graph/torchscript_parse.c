@@ -418,7 +418,6 @@ static int class(struct ft_script_text *p)
       (ft_script_literal(p, "(") && ft_script_sequence(p, &bases, ')', false, false) < 0) ||
       colon(p) < 0)
     return p->build->err->text[0] ? -1 : ft_script_expected(p, "a class");
-  c.tuple = bases.count && bases.kids[0]->path && strcmp(bases.kids[0]->path, "NamedTuple") == 0;
   for (before = p->at; (indent = indentation(p)) > 0; before = p->at) {
     p->depth = 0;
     if (ft_script_literal(p, "pass")  ? end_of_line(p) < 0

@@ -36,11 +36,8 @@ bool ft_sacct_id(const char *text, struct ft_sacct_id *id)
     if (!take_u32(&rest, &id->array_task))
       return false;
   }
-  if (ft_text_skip(&rest, "+")) {
-    id->is_het = true;
-    if (!take_u32(&rest, &id->het_offset))
-      return false;
-  }
+  if (ft_text_skip(&rest, "+") && !take_u32(&rest, &id->het_offset))
+    return false;
   cursor.end = rest.at;
   if (!ft_text_copy(cursor, id->base, sizeof id->base))
     return false;

@@ -11,7 +11,7 @@
 
 struct ft_sacct_id {
   uint32_t job;
-  bool is_array, is_het, pending; /* pending: 123_[5-9], elements that never began */
+  bool is_array, pending; /* pending: 123_[5-9], elements that never began */
   uint32_t array_task, het_offset;
   char base[48]; /* the job's part of the text */
   char step[64]; /* "batch", "extern", "0"; empty: the job itself */

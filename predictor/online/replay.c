@@ -34,7 +34,6 @@ struct play {
   uint32_t turn;               /* observations made: the order in which the model has them */
   size_t *order, *ends;
   struct told *told; /* by run */
-  uint64_t played;
 };
 
 const char *ft_replay_method_name(unsigned method)

@@ -206,6 +206,15 @@ wide 20000 4
 run fit -t y -f c1,c2 "$scratch/wide.csv"
 like "$err" 'line 1, column [0-9]+: more than 20000 fields' "of a line there is an end"
 
+for o in --tournament=0 --parsimony=3 --crossover=1.5 --mutation=-1; do
+  run fit -t y "$scratch/wide.csv" "$o"
+  is "$status" 2 "$o is refused"
+done
+for o in --tournament=5 --parsimony=1.5 --crossover=0 --mutation=0.1; do
+  run fit -t peak_bytes -f edge,batch "$scratch/net.csv" --generations=3 --drawn-constants --json "$o"
+  is "$status" 0 "$o is a search"
+done
+
 awk 'BEGIN { print "x,y"; for (i = 1; i <= 100000; i++) print i % 997 + 1 "," 3 * (i % 997 + 1) + i % 7 }' >"$scratch/long.csv"
 run fit -t y "$scratch/long.csv" --generations=20
 is "$status" 0 "a hundred thousand rows"

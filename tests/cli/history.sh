@@ -115,6 +115,18 @@ else
   skip "who may not read the store is told so" "not root"
 fi
 
+state=$scratch/mapped
+mkdir "$state"
+printf '%s\n' mem,secs,batch 100M,10,3 >"$scratch/mapped.csv"
+run import --app=a --cluster=far --features=batch --map=mem=peak_mb,secs=runtime "$scratch/mapped.csv" >/dev/null
+is "$(run export --json | python3 -c 'import json, sys
+for run in json.load(sys.stdin)["runs"]:
+    print(run["cluster"], run["rss_bytes"], run["runtime_seconds"], run["features"])')" \
+  "far 104857600 10 {'batch': 3}" "columns of any name are mapped, and where they ran is said"
+run import --app=a --map=mem=size "$scratch/mapped.csv" >/dev/null
+is "$? $(cat "$scratch/err")" \
+  "2 foretell import: --map mem=size: no such field; nothing was imported from $scratch/mapped.csv" "but to a field"
+
 run export >/dev/full
 is $? 3 "a full standard output is told"
 tap_done

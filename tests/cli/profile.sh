@@ -50,6 +50,11 @@ lines=$(grep -c ^MEM "$file")
 test "$lines" -ge 3 && test "$lines" -le 9
 ok $? "0.4 s at 0.05 s are about 8 samples ($lines)"
 
+mkdir at-once
+(cd at-once && for n in 1 2 3 4 5 6 7 8; do "$foretell" profile --quiet -- echo "$n" >/dev/null & done; wait)
+is "$(cat at-once/foretell_profile_*.dat | grep ^CMDLINE | sort | tr '\n' ' ')" \
+  "$(printf 'CMDLINE echo %s ' 1 2 3 4 5 6 7 8)" "eight that begin at once write a file each"
+
 "$foretell" profile --quiet --output big --json -- python3 -c '
 import time
 x = bytearray(128 << 20); time.sleep(0.5)' >out

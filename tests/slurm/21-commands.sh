@@ -34,6 +34,8 @@ ask --predict-mem --predict-app=unheard --wrap true
 is "$(said):$(grep -c 'no run of it is known yet' <<<"$err")" 1:1 "of another program nothing is told"
 
 # ---- salloc and srun
+printf '%s\n' '#!/bin/sh' "exec $hog --mib 100 --seconds 0.3" >hog.sh
+chmod +x hog.sh
 submit salloc --predict-mem --predict-app=steady sh -c "echo \$SLURM_JOB_ID; srun $hog --mib 100 --seconds 0.3"
 is "$status" 0 "salloc runs"
 between "$(mib "$(asked "$out")")" 100 400 "its memory is set"
@@ -43,6 +45,10 @@ submit srun --predict-mem --predict-app=steady sh -c "echo \$SLURM_JOB_ID; $hog 
 is "$status" 0 "srun runs"
 between "$(mib "$(asked "$out")")" 100 400 "its memory is set"
 is "$(said)" 1 "with one line"
+for quiet in "srun -Q" "salloc -Q" "sbatch -Q --output=/dev/null"; do
+  submit $quiet --mem=300M --predict-mem=check --predict-app=steady $PWD/hog.sh
+  is "$status $(said)" "0 0" "$quiet is quiet"
+done
 submit salloc --predict-mem --predict-app=steady srun --mem=50M true
 is "$status" 0 "a step inside an allocation is left alone"
 is "$(said)" 1 "only the allocation speaks"

@@ -168,6 +168,42 @@ mv "$FT_STATE" "$FT_STATE.aside"
 suffers "no state folder"
 mv "$FT_STATE.aside" "$FT_STATE"
 
+# ---- a file system that hangs, with processes that cannot be killed in it
+mkdir "$scratch/mnt"
+"$FT_TOP_SRCDIR/tests/slurm/hang-mount" "$scratch/mnt" >"$scratch/mounted" 2>&1 &
+hanging=$!
+wait_until 5 grep -q . "$scratch/mounted"
+if grep -q mounted "$scratch/mounted"; then
+  # the shell's $() ends only with the last who has its pipe
+  substituted() {
+    local job
+    job=$("$@") || return 1
+    echo "$job"
+  }
+  HOME=$scratch/mnt suffers "a home that hangs" substituted sbatch --predict-mem --wrap true
+  FT_PLUGIN_ARGS="state=$scratch/mnt/state socket=$FT_AGENT_SOCKET helper=$play_helper" \
+    cluster_write_plugstack
+  suffers "a state folder that hangs" substituted sbatch --predict-mem --wrap true
+  like "$err" "foretell: no prediction: $scratch/mnt/state: no answer within" "and is named"
+  suffers "a state folder that hangs, nothing asked" substituted sbatch --wrap true
+  is "$(said)" 0 "is nothing to tell then"
+  seq 1000 >input
+  suffers "a state folder that hangs, files to look at" substituted sbatch --predict-mem script.sh input
+  HOME=$scratch/mnt suffers "both" substituted sbatch --predict-mem script.sh input
+  suffers "a state folder that hangs, a job of three components" \
+    substituted sbatch --predict-mem : --predict-mem : --predict-mem --wrap true
+  scancel "$id" # its components want a node each
+  held=${held% *}
+  cluster_write_plugstack
+  suffers "an input that hangs" substituted sbatch --predict-mem --wrap "true $scratch/mnt/input"
+  rm -f input
+else
+  skip "a file system that hangs" "$(cat "$scratch/mounted")"
+fi
+kill "$hanging" 2>/dev/null
+wait "$hanging" 2>/dev/null
+umount "$scratch/mnt" 2>/dev/null
+
 # ---- they run
 scontrol release $(tr ' ' ',' <<<"${held# }")
 bad=

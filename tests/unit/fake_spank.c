@@ -314,8 +314,11 @@ static int play_options(int argc, char **argv)
 {
   char *letters = NULL;
   struct option *table = slurm_option_table_create(&opt, &letters);
+  const char *chdir_in_script = getenv("FAKE_CHDIR");
   int which, status = 0;
 
+  if (chdir_in_script)
+    (void)slurm_option_set(&opt, "chdir", chdir_in_script, false);
   optind = 0;
   while (status == 0 && (which = getopt_long(argc, argv, letters, table, NULL)) != -1) {
     if (which >= 2000)

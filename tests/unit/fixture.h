@@ -6,12 +6,7 @@
 #ifndef FT_TESTS_FIXTURE_H
 #define FT_TESTS_FIXTURE_H
 
-#include "tests/unit/unit.h"
-
-#include <fcntl.h>
-#include <ftw.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "tests/unit/scratch.h"
 
 #include "predictor/core/buf.h"
 #include "predictor/core/io.h"
@@ -66,32 +61,16 @@ static inline void fixture_each(const char *name, void *state,
   ft_buf_free(&buf);
 }
 
-static inline void fixture_put_each(void *state, const char *file, const char *text,
-                                    size_t length)
+static inline void fixture_put_each(void *state, const char *file, const char *text, size_t length)
 {
   fixture_put(state, file, text, length);
 }
 
 /* Make the fixture NAME into a new folder, whose path is put into FOLDER. */
-static inline void fixture_make(const char *name, char folder[64])
+static inline void fixture_make(const char *name, char folder[SCRATCH_SIZE])
 {
-  snprintf(folder, 64, "/tmp/foretell-fixture-XXXXXX");
-  assert_non_null(mkdtemp(folder));
+  close(scratch_open(folder));
   fixture_each(name, folder, fixture_put_each);
-}
-
-static inline int fixture_drop(const char *path, const struct stat *st, int kind, struct FTW *ftw)
-{
-  (void)st;
-  (void)kind;
-  (void)ftw;
-  return remove(path);
-}
-
-/* Remove a folder (or one process of it) with all that is in it. */
-static inline void fixture_remove(const char *path)
-{
-  nftw(path, fixture_drop, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 #endif

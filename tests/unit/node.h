@@ -8,7 +8,7 @@
 #include "agent/measure/internal.h"
 
 struct node {
-  char folder[64];
+  char folder[SCRATCH_SIZE];
   int root_fd;
   struct ft_measure *measure;
   struct ft_tree *tree;

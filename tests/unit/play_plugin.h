@@ -11,21 +11,18 @@
 #include <unistd.h>
 
 #include "predictor/core/text.h"
+#include "tests/unit/scratch.h"
 
 /* Of this program: /proc/self/exe would be valgrind under valgrind. */
 static char *play_plugin_self;
 
-/* Go into the new folder FOLDER, a template of mkdtemp, as a host whose plugin has it for its
- * state. */
-static int play_plugin_set_up(char *folder)
+/* Go into the new folder FOLDER, as a host whose plugin has it for its state. */
+static int play_plugin_set_up(char folder[SCRATCH_SIZE])
 {
   static char text[3][600];
   const char *top = getenv("FT_TOP_BUILDDIR");
-  int fd;
+  int fd = scratch_open(folder);
 
-  assert_non_null(mkdtemp(folder));
-  fd = open(folder, O_RDONLY | O_DIRECTORY);
-  assert_true(fd >= 0);
   assert_int_equal(chdir(folder), 0);
   (void)snprintf(text[0], sizeof text[0], "%s/.libs/spank_foretell.so", top ? top : ".");
   (void)snprintf(text[1], sizeof text[1], "state=%s", folder);
@@ -41,11 +38,7 @@ static int play_plugin_set_up(char *folder)
 /* Returns 0, or other where it stays. */
 static int play_plugin_tear_down(const char *folder, int fd)
 {
-  char command[100];
-
-  close(fd);
-  (void)snprintf(command, sizeof command, "rm -rf %s", folder);
-  return chdir("/") != 0 || system(command) != 0;
+  return chdir("/") != 0 || scratch_close(folder, fd) != 0;
 }
 
 /* Start the host with LINE's words; ENVIRONMENT: "NAME=VALUE", or NULL. Returns what it prints. */

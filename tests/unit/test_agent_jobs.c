@@ -233,19 +233,16 @@ static bool job_end(uint32_t job)
   return say(&a);
 }
 
-static struct ft_slurm_job record(uint32_t job)
+static struct ft_slurm_job record(void)
 {
-  return (struct ft_slurm_job){ .job_id = job,
-                                .uid = 1000,
-                                .user = "ann",
-                                .partition = "main",
-                                .account = "phys",
-                                .submit_time = 4990 };
+  return (struct ft_slurm_job){
+    .uid = 1000, .user = "ann", .partition = "main", .account = "phys", .submit_time = 4990
+  };
 }
 
 static void answer(uint32_t job, bool over, ft_outcome outcome)
 {
-  struct ft_slurm_job r = record(job);
+  struct ft_slurm_job r = record();
 
   r.over = over;
   r.outcome = outcome;
@@ -425,7 +422,7 @@ static void an_inferred_oom_yields_only_to_a_better_reason(void **state)
 
 static void a_requeued_run_is_seen(void **state)
 {
-  struct ft_slurm_job r = record(7);
+  struct ft_slurm_job r = record();
 
   (void)state;
   begin_batch(7);
@@ -458,7 +455,7 @@ static void a_run_started_again_ends_the_one_before(void **state)
 
 static void the_prolog_does_not_know_the_restart_count(void **state)
 {
-  struct ft_slurm_job r = record(7);
+  struct ft_slurm_job r = record();
 
   (void)state;
   assert_true(job_start(7));
@@ -473,7 +470,7 @@ static void the_prolog_does_not_know_the_restart_count(void **state)
 
 static void slurm_knows_the_restart_count_of_what_runs(void **state)
 {
-  struct ft_slurm_job r = record(7);
+  struct ft_slurm_job r = record();
 
   (void)state;
   assert_true(task_start(7, BATCH));

@@ -2,11 +2,7 @@
 /* Job arrays, from the list and the script to what is known of each element. */
 #include "config.h"
 
-#include "tests/unit/unit.h"
-
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "tests/unit/scratch.h"
 
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
@@ -220,13 +216,12 @@ static void put(int fd, const char *name, size_t size)
 
 static void files_that_the_index_names_are_looked_at(void **state)
 {
-  char folder[] = "/tmp/foretell-test-XXXXXX", name[32];
+  char folder[SCRATCH_SIZE], name[32];
   const uint32_t two = 2, nine = 9, hundred = 100;
   int fd;
 
   (void)state;
-  assert_non_null(mkdtemp(folder));
-  fd = open(folder, O_RDONLY | O_DIRECTORY);
+  fd = scratch_open(folder);
   for (unsigned i = 1; i <= 8; i++) {
     (void)snprintf(name, sizeof name, "in_%u.txt", i);
     put(fd, name, 100 * i);
@@ -243,13 +238,7 @@ static void files_that_the_index_names_are_looked_at(void **state)
   describe("./x in_${SLURM_ARRAY_TASK_ID}.txt\n", "1-9");
   ft_describe_files(&files, folder, "1-9", 0, &out);
   assert_string_equal(element(&two), "array_task_id=2"); /* too late */
-  for (unsigned i = 1; i <= 8; i++) {
-    (void)snprintf(name, sizeof name, "in_%u.txt", i);
-    unlinkat(fd, name, 0);
-  }
-  unlinkat(fd, "all.txt", 0);
-  close(fd);
-  rmdir(folder);
+  (void)scratch_close(folder, fd);
 }
 
 /* A declared app may count several things of an element's files. */
@@ -269,14 +258,13 @@ static void each_feature_of_such_files_is_told(void **state)
                                  .script_length = sizeof script - 1, .apps = &app, .app_count = 1 };
   static const char *const names[] = { "reads_1.fq", "ref_1.txt", "reads_2.fq", "ref_2.txt" };
   static const char *const texts[] = { "ACGT\n", "genomes 7\nx\n", "ACGTACGT\n", "genomes = 9\n" };
-  char folder[] = "/tmp/foretell-test-XXXXXX";
+  char folder[SCRATCH_SIZE];
   const uint32_t one = 1, two = 2;
   ft_request request = { 0 };
   int fd;
 
   (void)state;
-  assert_non_null(mkdtemp(folder));
-  fd = open(folder, O_RDONLY | O_DIRECTORY);
+  fd = scratch_open(folder);
   for (size_t i = 0; i < COUNT_OF(names); i++)
     assert_int_equal(ft_io_write_file(fd, names[i], texts[i], strlen(texts[i]), 0600, &err), 0);
   assert_int_equal(ft_describe(&what, &request, &out, &files, &err), 0);
@@ -288,10 +276,7 @@ static void each_feature_of_such_files_is_told(void **state)
   assert_int_equal(ft_describe(&what, &request, &out, &files, &err), 0);
   ft_describe_files(&files, folder, "1-2,3-4000000", ft_io_monotonic() + 10, &out);
   assert_string_equal(element(&one), "input_bytes=5 input_lines=2 genomes=7");
-  for (size_t i = 0; i < COUNT_OF(names); i++)
-    unlinkat(fd, names[i], 0);
-  close(fd);
-  rmdir(folder);
+  (void)scratch_close(folder, fd);
 }
 
 static void the_largest_files_are_among_those_estimated(void **state)

@@ -2,15 +2,11 @@
 /* What a new app is told from: similar apps of its user, and what the site's apps need at large. */
 #include "config.h"
 
-#include "tests/unit/unit.h"
+#include "tests/unit/scratch.h"
 
-#include <fcntl.h>
-#include <ftw.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "agent/kin.h"
 #include "predictor/core/text.h"
@@ -18,7 +14,7 @@
 #include "predictor/online/online.h"
 #include "predictor/record/layout.h"
 
-static char folder[] = "/tmp/foretell-test-XXXXXX";
+static char folder[SCRATCH_SIZE];
 static int state_fd = -1;
 static struct ft_publisher *publisher;
 static ft_model model;
@@ -26,22 +22,12 @@ static struct ft_evidence evidence;
 static ft_policy policy;
 static ft_submission s;
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-  (void)st;
-  (void)type;
-  (void)at;
-  return remove(path);
-}
-
 static int set_up(void **state)
 {
   struct ft_error err;
 
   (void)state;
-  (void)memcpy(folder + sizeof folder - 7, "XXXXXX", 6);
-  assert_non_null(mkdtemp(folder));
-  state_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  state_fd = scratch_open(folder);
   publisher = ft_publisher_open(state_fd, &err);
   assert_non_null(publisher);
   policy = ft_policy_defaults;
@@ -52,8 +38,7 @@ static int tear_down(void **state)
 {
   (void)state;
   ft_publisher_close(publisher);
-  (void)close(state_fd);
-  return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+  return scratch_close(folder, state_fd);
 }
 
 /* RUNS of user UID's APP of about MIB, and half a MiB more for each of the feature "batch". */

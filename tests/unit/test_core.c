@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
-#include "tests/unit/unit.h"
+#include "tests/unit/scratch.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "predictor/core/base64.h"
 #include "predictor/core/buf.h"
 #include "predictor/core/cgroup.h"
+#include "predictor/core/grow.h"
 #include "predictor/core/hash.h"
 #include "predictor/core/io.h"
 #include "predictor/core/order.h"
@@ -249,9 +247,30 @@ static void random_numbers_repeat_and_spread(void **state)
     assert_true(ft_random_below(&a, 3) < 3);
 }
 
+static void an_array_grows_up_to_its_limit(void **state)
+{
+  unsigned *array = NULL, *grown;
+  size_t room = 0;
+
+  (void)state;
+  for (unsigned i = 0; i < 100; i++) {
+    grown = ft_grow(array, &room, i, sizeof *grown, 100);
+    assert_non_null(grown);
+    assert_true(room > i && room <= 100);
+    array = grown;
+    array[i] = i;
+  }
+  assert_null(ft_grow(array, &room, 100, sizeof *grown, 100));
+  assert_null(ft_grow(array, &room, 100, SIZE_MAX / 2, SIZE_MAX));
+  assert_int_equal(room, 100);
+  for (unsigned i = 0; i < 100; i++)
+    assert_int_equal(array[i], i);
+  free(array);
+}
+
 static void files_are_replaced_whole(void **state)
 {
-  char folder[] = "/tmp/foretell-test-XXXXXX";
+  char folder[SCRATCH_SIZE];
   struct ft_error err;
   struct ft_buf buf;
   struct dirent *entry;
@@ -259,8 +278,7 @@ static void files_are_replaced_whole(void **state)
   DIR *dir;
 
   (void)state;
-  assert_non_null(mkdtemp(folder));
-  dirfd = open(folder, O_RDONLY | O_DIRECTORY);
+  dirfd = scratch_open(folder);
   ft_buf_init(&buf, 16);
   assert_int_equal(ft_io_write_file(dirfd, "a", "first", 5, 0644, &err), 0);
   assert_int_equal(ft_io_write_file(dirfd, "a", "second", 6, 0644, &err), 0);
@@ -278,11 +296,7 @@ static void files_are_replaced_whole(void **state)
     files += entry->d_name[0] != '.';
   closedir(dir);
   assert_int_equal(files, 3);
-  unlinkat(dirfd, "a", 0);
-  unlinkat(dirfd, "b", 0);
-  unlinkat(dirfd, "fifo", 0);
-  close(dirfd);
-  assert_int_equal(rmdir(folder), 0);
+  (void)scratch_close(folder, dirfd);
   ft_buf_free(&buf);
 }
 
@@ -350,14 +364,13 @@ static void a_process_is_in_the_folder_that_its_mount_shows(void **state)
 
 static void a_path_may_be_a_link_a_name_in_a_folder_may_not(void **state)
 {
-  char folder[] = "/tmp/foretell-core-XXXXXX", path[64];
+  char folder[SCRATCH_SIZE], path[64];
   struct ft_buf buf;
   struct ft_error err;
   int fd;
 
   (void)state;
-  assert_non_null(mkdtemp(folder));
-  fd = open(folder, O_RDONLY | O_DIRECTORY);
+  fd = scratch_open(folder);
   ft_buf_init(&buf, 100);
   assert_int_equal(ft_io_write_file(fd, "file", "text", 4, 0600, NULL), 0);
   assert_int_equal(symlinkat("file", fd, "link"), 0);
@@ -373,10 +386,7 @@ static void a_path_may_be_a_link_a_name_in_a_folder_may_not(void **state)
   (void)snprintf(path, sizeof path, "%s/zero", folder);
   assert_int_equal(ft_io_read_file(AT_FDCWD, path, &buf, &err), -1);
   assert_non_null(strstr(err.text, "not a regular file"));
-  for (size_t i = 0; i < 4; i++)
-    (void)unlinkat(fd, (const char *[]){ "file", "link", "loop", "zero" }[i], 0);
-  close(fd);
-  rmdir(folder);
+  (void)scratch_close(folder, fd);
   ft_buf_free(&buf);
 }
 
@@ -428,6 +438,7 @@ int main(void)
     cmocka_unit_test(hashes_are_the_published_ones),
     cmocka_unit_test(a_checksum_tells_every_bit_and_every_length),
     cmocka_unit_test(random_numbers_repeat_and_spread),
+    cmocka_unit_test(an_array_grows_up_to_its_limit),
     cmocka_unit_test(files_are_replaced_whole),
     cmocka_unit_test(mounts_are_found_whatever_stands_around_them),
     cmocka_unit_test(a_process_is_in_the_folder_that_its_mount_shows),

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
-#include "tests/unit/unit.h"
-
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "tests/unit/scratch.h"
 
 #include "predictor/core/text.h"
 #include "predictor/estimate/evidence.h"
@@ -13,7 +9,7 @@
 
 enum { UID = 1000, MIN_RUNS = 5 };
 
-static char folder[] = "/tmp/foretell-test-XXXXXX";
+static char folder[SCRATCH_SIZE];
 static int state_fd, models_fd;
 static const ft_policy policy = { .min_runs = MIN_RUNS, .failure_price = 1 };
 static struct ft_evidence evidence;
@@ -102,8 +98,9 @@ static void jobs_of_its_name_stand_in_while_it_has_too_few_runs(void **state)
 
 static void a_broken_model_of_its_own_is_an_error_and_a_borrowed_one_is_not(void **state)
 {
-  static ft_submission s = { .schema = FT_SCHEMA, .app = "a", .job_name = "b",
-                             .default_app = true };
+  static ft_submission s = {
+    .schema = FT_SCHEMA, .app = "a", .job_name = "b", .default_app = true
+  };
   char name[FT_LAYOUT_NAME_SIZE];
   struct ft_error err;
 
@@ -142,9 +139,7 @@ static void long_names_stay_two(void **state)
 static int set_up(void **state)
 {
   (void)state;
-  if (!mkdtemp(folder))
-    return -1;
-  state_fd = open(folder, O_RDONLY | O_DIRECTORY);
+  state_fd = scratch_open(folder);
   (void)mkdirat(state_fd, "models", 0755);
   (void)mkdirat(state_fd, "models/1000", 0755);
   models_fd = openat(state_fd, "models/1000", O_RDONLY | O_DIRECTORY);
@@ -153,11 +148,9 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-  char command[100];
-
   (void)state;
-  (void)snprintf(command, sizeof command, "rm -rf %s", folder);
-  return system(command);
+  close(models_fd);
+  return scratch_close(folder, state_fd);
 }
 
 int main(void)

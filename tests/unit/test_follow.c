@@ -13,7 +13,7 @@
 #include "predictor/record/layout.h"
 #include "tests/unit/fixture.h"
 
-static char folder[64];
+static char folder[SCRATCH_SIZE];
 static int state_fd;
 static struct ft_store *store;
 static struct ft_publisher *publisher;
@@ -25,11 +25,8 @@ static int set_up(void **state)
   char path[96];
 
   (void)state;
-  (void)snprintf(folder, sizeof folder, "/tmp/foretell-test-XXXXXX");
-  if (!mkdtemp(folder))
-    return -1;
+  state_fd = scratch_open(folder);
   (void)snprintf(path, sizeof path, "%s/store.db", folder);
-  state_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   store = ft_store_open(path, true, &err);
   publisher = ft_publisher_open(state_fd, &err);
   follow = ft_follow_open(publisher);
@@ -45,9 +42,7 @@ static int tear_down(void **state)
   ft_follow_close(follow);
   ft_publisher_close(publisher);
   ft_store_close(store);
-  close(state_fd);
-  fixture_remove(folder);
-  return 0;
+  return scratch_close(folder, state_fd);
 }
 
 static ft_observation put(uint32_t job, const char *app, double end)

@@ -34,7 +34,7 @@ static void node_look(struct node *node)
 static void node_finish(struct node *node)
 {
   node_close(node);
-  fixture_remove(node->folder);
+  (void)scratch_remove(node->folder);
 }
 
 static void node_put(struct node *node, const char *file, const char *text)
@@ -47,7 +47,7 @@ static void node_drop(struct node *node, const char *file)
   char path[256];
 
   snprintf(path, sizeof path, "%s/%s", node->folder, file);
-  fixture_remove(path);
+  (void)scratch_remove(path);
 }
 
 static double pages(const struct node *node, double count)
@@ -476,17 +476,15 @@ static void a_pid_given_out_again_is_someone_else(void **state)
 
 static void a_node_without_proc_is_refused(void **state)
 {
-  char folder[] = "/tmp/foretell-fixture-XXXXXX";
+  char folder[SCRATCH_SIZE];
   struct ft_measure_settings settings = { .seconds = 0.1 };
   struct ft_error err;
 
   (void)state;
-  assert_non_null(mkdtemp(folder));
-  settings.root_fd = open(folder, O_RDONLY | O_DIRECTORY);
+  settings.root_fd = scratch_open(folder);
   assert_null(ft_measure_open(&settings, &err));
   assert_non_null(strstr(err.text, "/proc"));
-  close(settings.root_fd);
-  fixture_remove(folder);
+  (void)scratch_close(folder, settings.root_fd);
 }
 
 /* Two events that take turns, over threads that lived long and shortly. */

@@ -2,11 +2,7 @@
 /* A job that names several partitions, of which Slurm takes the first that has room. */
 #include "config.h"
 
-#include "tests/unit/unit.h"
-
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "tests/unit/scratch.h"
 
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
@@ -74,7 +70,7 @@ static const ft_partition partitions[] = {
     .gres = { { .name = "gpu:a100", .count = 4 }, { .name = "gpu:1g.5gb", .count = 7 } } },
 };
 
-static char folder[] = "/tmp/foretell-test-XXXXXX";
+static char folder[SCRATCH_SIZE];
 static int state_fd;
 
 static int set_up(void **state)
@@ -84,8 +80,7 @@ static int set_up(void **state)
   int fd;
 
   (void)state;
-  assert_non_null(mkdtemp(folder));
-  state_fd = open(folder, O_RDONLY | O_DIRECTORY);
+  state_fd = scratch_open(folder);
   assert_int_equal(mkdirat(state_fd, FT_LAYOUT_PARTITIONS, 0755), 0);
   fd = openat(state_fd, FT_LAYOUT_PARTITIONS, O_RDONLY | O_DIRECTORY);
   for (size_t i = 0; i < COUNT_OF(partitions); i++) {
@@ -98,12 +93,8 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-  char command[100];
-
   (void)state;
-  close(state_fd);
-  (void)snprintf(command, sizeof command, "rm -rf %s", folder);
-  return system(command) != 0;
+  return scratch_close(folder, state_fd);
 }
 
 /* 100 MiB, give or take a little. */

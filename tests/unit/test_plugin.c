@@ -23,7 +23,7 @@
 #include "tests/unit/fake_spank.h"
 #include "tests/unit/play_plugin.h"
 
-static char folder[] = "/tmp/foretell-test-XXXXXX";
+static char folder[SCRATCH_SIZE];
 static int state_fd = -1;
 
 static ft_model *sample_model(void)
@@ -144,6 +144,11 @@ static int set_up(void **state)
   assert_non_null(script);
   fputs("#!/bin/sh\n#SBATCH --container-image=x\nsrun -n2 ./sorter --size $1 --arch a\n", script);
   fclose(script);
+  assert_int_equal(mkdir("other", 0755), 0);
+  script = fopen("other/job.sh", "w");
+  assert_non_null(script);
+  fputs("#!/bin/sh\n./sorter --other $1\n", script);
+  fclose(script);
   script = fopen("array.sh", "w");
   assert_non_null(script);
   fputs("#!/bin/sh\n./sorter --n $SLURM_ARRAY_TASK_ID\n", script);
@@ -170,6 +175,8 @@ static void app_and_features_are_carried_without_being_asked(void **state)
     { "sbatch --wrap ./x", ": job.sh-" },
     { "sbatch job.sh -- 7", ": job.sh-" },
     { "sbatch --mem 4G -p x -n3 --chdir . job.sh 7", " het=0 size=7 arch=a" },
+    { "sbatch --chdir=other job.sh 7", " het=0 other=7\n" },
+    { "sbatch --chdir other job.sh 7", " het=0 other=7\n" },
     { "sbatch --mem 4G -p x -- job.sh 7", " het=0 size=7 arch=a" },
     { "srun ./x --n 5", " het=0 n=5\n" },
     { "salloc ./x --n 5", " het=0 n=5\n" },
@@ -188,6 +195,13 @@ static void app_and_features_are_carried_without_being_asked(void **state)
     if (strstr(output, "mem") && !strstr(cases[i].line, "mem"))
       fail_msg("%s: %s", cases[i].line, output);
   }
+}
+
+/* sbatch has found its script before it reads a --chdir in it. */
+static void a_folder_that_the_script_names_has_not_the_script(void **state)
+{
+  (void)state;
+  assert_has(submit("sbatch job.sh 7", "FAKE_CHDIR=other"), " het=0 size=7 arch=a\n");
 }
 
 static void what_slurm_carries_of_the_options_is_taken_back(void **state)
@@ -586,6 +600,7 @@ int main(int argc, char **argv)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(app_and_features_are_carried_without_being_asked),
+    cmocka_unit_test(a_folder_that_the_script_names_has_not_the_script),
     cmocka_unit_test(what_slurm_carries_of_the_options_is_taken_back),
     cmocka_unit_test(a_model_file_costs_a_line_at_most),
     cmocka_unit_test(memory_is_set_in_the_users_unit),

@@ -11,7 +11,7 @@
 #include "tests/unit/platforms.h"
 #include "tests/unit/play_plugin.h"
 
-static char folder[] = "/tmp/foretell-test-XXXXXX";
+static char folder[SCRATCH_SIZE];
 static int state_fd = -1;
 
 static void put(enum ft_record record, const void *message, const char *where, const char *name)

@@ -144,7 +144,7 @@ static void a_cgroup_that_does_not_fit_is_none(void **state)
   assert_true(ft_cgroup_path_of(node.measure, true, 2110, path, sizeof path));
   assert_string_equal(path, "/slurm/uid_1000/job_57");
   node_close(&node);
-  fixture_remove(node.folder);
+  (void)scratch_remove(node.folder);
 }
 
 /* ---- any file of a node ---- */
@@ -255,7 +255,7 @@ static void harm_one(void *state, const char *file, const char *text, size_t len
     took = seconds_now() - begun;
     harm->slowest = took > harm->slowest ? took : harm->slowest;
     snprintf(path, sizeof path, "%s/%s", harm->node.folder, file);
-    fixture_remove(path);
+    (void)scratch_remove(path);
     fixture_put(harm->node.folder, file, text, length);
   }
 }
@@ -270,7 +270,7 @@ static void any_file_may_hold_anything(void **state)
 
     fixture_make(fixtures[i], harm.node.folder);
     fixture_each(fixtures[i], &harm, harm_one);
-    fixture_remove(harm.node.folder);
+    (void)scratch_remove(harm.node.folder);
     if (harm.slowest > 2)
       fail_msg("%s: %g s of processor time", fixtures[i], harm.slowest);
   }
@@ -288,7 +288,7 @@ static void drop_one(void *state, const char *file, const char *text, size_t len
   assert_true(job_open(node));
   ft_measure_sample(node->measure);
   snprintf(path, sizeof path, "%s/%s", node->folder, file);
-  fixture_remove(path);
+  (void)scratch_remove(path);
   job_look(node);
   node_close(node);
   if (!node->seen.has_rss_bytes)
@@ -303,7 +303,7 @@ static void what_vanishes_leaves_what_was_known(void **state)
   (void)state;
   fixture_make("proc-v2", node.folder);
   fixture_each("proc-v2", &node, drop_one);
-  fixture_remove(node.folder);
+  (void)scratch_remove(node.folder);
 }
 
 int main(void)

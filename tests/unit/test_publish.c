@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
-#include "tests/unit/unit.h"
+#include "tests/unit/scratch.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <ftw.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
-#include <unistd.h>
+#include <time.h>
 
 #include "agent/publish.h"
 #include "predictor/core/io.h"
 #include "predictor/record/layout.h"
 
-static char folder[64];
+static char folder[SCRATCH_SIZE];
 static int state_fd;
 static struct ft_publisher *publisher;
 
@@ -24,28 +21,18 @@ static int setup(void **state)
   struct ft_error err;
 
   (void)state;
-  (void)snprintf(folder, sizeof folder, "/tmp/foretell-test-XXXXXX");
-  if (!mkdtemp(folder) || chmod(folder, 0755) < 0)
+  state_fd = scratch_open(folder);
+  if (fchmod(state_fd, 0755) < 0)
     return -1;
-  state_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   publisher = ft_publisher_open(state_fd, &err);
   return publisher ? 0 : -1;
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-  (void)st;
-  (void)type;
-  (void)ftw;
-  return remove(path);
 }
 
 static int teardown(void **state)
 {
   (void)state;
   ft_publisher_close(publisher);
-  close(state_fd);
-  return nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+  return scratch_close(folder, state_fd);
 }
 
 static ft_model *model_of(uint32_t uid)
@@ -294,6 +281,45 @@ static void the_site_is_readable_by_all(void **state)
   free(apps);
 }
 
+/* A file NAME under the state folder, last written AGE seconds ago. */
+static void leave(const char *name, time_t age)
+{
+  struct timespec times[2] = { { .tv_sec = time(NULL) - age }, { .tv_sec = time(NULL) - age } };
+  int fd = openat(state_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+  assert_true(fd >= 0);
+  assert_int_equal(futimens(fd, times), 0);
+  close(fd);
+}
+
+static void what_was_left_half_written_is_gone_after_a_start(void **state)
+{
+  static const struct {
+    const char *name;
+    time_t age;
+    bool stays;
+  } cases[] = { { "models/7/.a-0123456789abcdef.model.4711", 7200, false },
+                { "models/7/.b-0123456789abcdef.model.4711", 60, true },
+                { "models/7/a-0123456789abcdef.model", 7200, true },
+                { "models/7/.model.47x", 7200, true },
+                { "models/7/.model.", 7200, true },
+                { ".site.12", 7200, false },
+                { "partitions/.all", 7200, true },
+                { "partitions/.all.9", 7200, false },
+                { "models/site/.a-0123456789abcdef.model.1", 7200, false } };
+
+  (void)state;
+  ft_publisher_close(publisher);
+  assert_int_equal(mkdirat(state_fd, "models/7", 0700), 0);
+  for (size_t i = 0; i < COUNT_OF(cases); i++)
+    leave(cases[i].name, cases[i].age);
+  publisher = ft_publisher_open(state_fd, NULL);
+  assert_non_null(publisher);
+  for (size_t i = 0; i < COUNT_OF(cases); i++)
+    if ((faccessat(state_fd, cases[i].name, F_OK, 0) == 0) != cases[i].stays)
+      fail_msg("%s", cases[i].name);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -304,7 +330,8 @@ int main(void)
                                       TEST(a_folder_that_was_removed_is_made_anew),
                                       TEST(partitions_that_are_gone_are_removed),
                                       TEST(all_partitions_stand_in_one_file_too),
-                                      TEST(the_site_is_readable_by_all) };
+                                      TEST(the_site_is_readable_by_all),
+                                      TEST(what_was_left_half_written_is_gone_after_a_start) };
 
   return cmocka_run_group_tests_name("publish", tests, NULL, NULL);
 }

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
-#include "tests/unit/unit.h"
+#include "tests/unit/scratch.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "predictor/core/io.h"
 #include "predictor/record/layout.h"
@@ -120,15 +117,14 @@ static void needs_that_do_not_fit_together_are_refused(void **state)
 
 static void damage_anywhere_is_noticed(void **state)
 {
-  char folder[] = "/tmp/foretell-test-XXXXXX";
+  char folder[SCRATCH_SIZE];
   ft_model *in = sample_model(), *out = calloc(1, sizeof *out);
   struct ft_error err;
   struct ft_buf buf;
   int dirfd;
 
   (void)state;
-  assert_non_null(mkdtemp(folder));
-  dirfd = open(folder, O_RDONLY | O_DIRECTORY);
+  dirfd = scratch_open(folder);
   ft_buf_init(&buf, FT_LIMIT_RECORD);
   assert_int_equal(ft_record_write(FT_RECORD_MODEL, in, dirfd, "m", 0644, &err), 0);
   assert_int_equal(ft_record_read(FT_RECORD_MODEL, dirfd, "m", out, &err), 0);
@@ -145,10 +141,7 @@ static void damage_anywhere_is_noticed(void **state)
     assert_int_equal(ft_io_write_file(dirfd, "d", buf.data, i, 0644, &err), 0);
     assert_int_equal(ft_record_read(FT_RECORD_MODEL, dirfd, "d", out, &err), -1);
   }
-  unlinkat(dirfd, "m", 0);
-  unlinkat(dirfd, "d", 0);
-  close(dirfd);
-  rmdir(folder);
+  (void)scratch_close(folder, dirfd);
   ft_buf_free(&buf);
   free(in);
   free(out);
@@ -156,7 +149,7 @@ static void damage_anywhere_is_noticed(void **state)
 
 static void a_list_is_read_up_to_where_it_is_damaged(void **state)
 {
-  char folder[] = "/tmp/foretell-test-XXXXXX";
+  char folder[SCRATCH_SIZE];
   const ft_partition in[3] = { { .schema = FT_SCHEMA, .name = "one" },
                                { .schema = FT_SCHEMA, .name = "two", .max_seconds = 60 },
                                { .schema = FT_SCHEMA, .name = "three" } };
@@ -167,8 +160,7 @@ static void a_list_is_read_up_to_where_it_is_damaged(void **state)
   int dirfd;
 
   (void)state;
-  assert_non_null(mkdtemp(folder));
-  dirfd = open(folder, O_RDONLY | O_DIRECTORY);
+  dirfd = scratch_open(folder);
   assert_int_equal(
       ft_record_write_list(FT_RECORD_PARTITION, in, sizeof *in, 3, dirfd, "l", 0644, &err), 0);
   assert_int_equal(ft_record_list_open(dirfd, "l", &list, &err), 0);
@@ -195,22 +187,19 @@ static void a_list_is_read_up_to_where_it_is_damaged(void **state)
   assert_int_equal(ft_record_list_open(dirfd, "absent", &list, &err), -1);
   assert_int_equal(errno, ENOENT);
   ft_buf_free(&list);
-  unlinkat(dirfd, "l", 0);
-  close(dirfd);
-  rmdir(folder);
+  (void)scratch_close(folder, dirfd);
 }
 
 static void an_estimate_needs_no_history(void **state)
 {
-  char folder[] = "/tmp/foretell-test-XXXXXX";
+  char folder[SCRATCH_SIZE];
   ft_model *in = sample_model(), *out = calloc(1, sizeof *out);
   struct ft_error err;
   struct ft_buf buf;
   int dirfd;
 
   (void)state;
-  assert_non_null(mkdtemp(folder));
-  dirfd = open(folder, O_RDONLY | O_DIRECTORY);
+  dirfd = scratch_open(folder);
   ft_buf_init(&buf, FT_LIMIT_RECORD);
   assert_int_equal(ft_record_write(FT_RECORD_MODEL, in, dirfd, "m", 0644, &err), 0);
   assert_int_equal(ft_record_read(FT_RECORD_MODEL, dirfd, "m", out, &err), 0);
@@ -224,9 +213,7 @@ static void an_estimate_needs_no_history(void **state)
   assert_int_equal(ft_io_write_file(dirfd, "m", buf.data, buf.length, 0644, &err), 0);
   assert_int_equal(ft_record_read_head(FT_RECORD_MODEL, dirfd, "m", out, &err), 0);
   assert_int_equal(ft_record_read(FT_RECORD_MODEL, dirfd, "m", out, &err), -1);
-  unlinkat(dirfd, "m", 0);
-  close(dirfd);
-  rmdir(folder);
+  (void)scratch_close(folder, dirfd);
   ft_buf_free(&buf);
   free(in);
   free(out);
@@ -250,14 +237,13 @@ static void model_names_are_safe_and_apart(void **state)
 
 static void own_model_before_the_sites(void **state)
 {
-  char folder[] = "/tmp/foretell-test-XXXXXX", name[FT_LAYOUT_NAME_SIZE];
+  char folder[SCRATCH_SIZE], name[FT_LAYOUT_NAME_SIZE];
   ft_model *in = sample_model(), *out = calloc(1, sizeof *out);
   struct ft_error err;
   int state_fd, models;
 
   (void)state;
-  assert_non_null(mkdtemp(folder));
-  state_fd = open(folder, O_RDONLY | O_DIRECTORY);
+  state_fd = scratch_open(folder);
   ft_layout_model_name("unet3d", name);
   assert_int_equal(mkdirat(state_fd, "models", 0755), 0);
   assert_int_equal(mkdirat(state_fd, "models/site", 0755), 0);
@@ -279,16 +265,8 @@ static void own_model_before_the_sites(void **state)
   assert_int_equal(ft_record_write(FT_RECORD_MODEL, in, models, name, 0644, &err), 0);
   assert_int_equal(ft_layout_read_model(state_fd, 1000, "unet3d", out, &err), 0);
   assert_int_equal(out->runs, 9);
-  unlinkat(models, name, 0);
   close(models);
-  models = openat(state_fd, "models/site", O_RDONLY | O_DIRECTORY);
-  unlinkat(models, name, 0);
-  close(models);
-  unlinkat(state_fd, "models/1000", AT_REMOVEDIR);
-  unlinkat(state_fd, "models/site", AT_REMOVEDIR);
-  unlinkat(state_fd, "models", AT_REMOVEDIR);
-  close(state_fd);
-  rmdir(folder);
+  (void)scratch_close(folder, state_fd);
   free(in);
   free(out);
 }

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
-#include "tests/unit/unit.h"
-
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "tests/unit/scratch.h"
 
 #include "predictor/core/io.h"
 #include "predictor/request/describe.h"
@@ -354,7 +350,7 @@ static void put(int fd, const char *name, const char *text)
 
 static void only_regular_files_are_looked_at(void **state)
 {
-  char folder[] = "/tmp/foretell-test-XXXXXX";
+  char folder[SCRATCH_SIZE];
   static const struct ft_file_queries ask = { 6,
                                               { { "a", "bytes", "input_bytes" },
                                                 { "b", "bytes", "input_bytes" },
@@ -366,8 +362,7 @@ static void only_regular_files_are_looked_at(void **state)
   int fd;
 
   (void)state;
-  assert_non_null(mkdtemp(folder));
-  fd = open(folder, O_RDONLY | O_DIRECTORY);
+  fd = scratch_open(folder);
   put(fd, "a", "cells 4\n\"nodes\": 12,\n");
   put(fd, "b", "1\n2\n3");
   assert_int_equal(mkfifoat(fd, "fifo", 0600), 0);
@@ -379,11 +374,7 @@ static void only_regular_files_are_looked_at(void **state)
   ft_describe_files(&ask, folder, NULL, begun, &out);
   assert_string_equal(features(), "");
   assert_true(ft_io_monotonic() < begun + 5);
-  unlinkat(fd, "a", 0);
-  unlinkat(fd, "b", 0);
-  unlinkat(fd, "fifo", 0);
-  close(fd);
-  rmdir(folder);
+  (void)scratch_close(folder, fd);
 }
 
 static void hostile_scripts_take_no_time(void **state)

@@ -1,54 +1,27 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
-#include "tests/unit/unit.h"
-
-#include <dirent.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "tests/unit/scratch.h"
 
 #include "agent/live.h"
 #include "agent/spool.h"
 #include "predictor/core/io.h"
 #include "predictor/core/random.h"
 
-static char folder[64];
+static char folder[SCRATCH_SIZE];
 static int folder_fd;
 
 static int setup(void **state)
 {
   (void)state;
-  (void)snprintf(folder, sizeof folder, "/tmp/foretell-test-XXXXXX");
-  if (!mkdtemp(folder))
-    return -1;
-  folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  return folder_fd < 0 ? -1 : 0;
-}
-
-static void empty_folder(const char *name)
-{
-  int fd = openat(folder_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-  struct dirent *entry;
-
-  if (!dir)
-    return;
-  while ((entry = readdir(dir)))
-    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-      (void)unlinkat(dirfd(dir), entry->d_name, 0);
-  closedir(dir);
-  (void)unlinkat(folder_fd, name, AT_REMOVEDIR);
+  folder_fd = scratch_open(folder);
+  return 0;
 }
 
 static int teardown(void **state)
 {
   (void)state;
-  empty_folder("spool");
-  empty_folder("live");
-  (void)unlinkat(folder_fd, "spool", 0);
-  close(folder_fd);
-  return rmdir(folder);
+  return scratch_close(folder, folder_fd);
 }
 
 static ft_observation observation(uint32_t job_id)

@@ -2,16 +2,13 @@
 /* Where a task's memory is charged, on gathered layouts of /proc and of cgroups. */
 #include "config.h"
 
-#include "tests/unit/unit.h"
-
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "tests/unit/scratch.h"
 
 #include "plugin/cgroup.h"
 #include "predictor/core/io.h"
 
-static char folder[] = "/tmp/foretell-test-XXXXXX";
+static char folder[SCRATCH_SIZE];
+static int folder_fd;
 
 /* Put TEXT into PATH below the scratch folder; every @ in it stands for that folder. */
 static void put(const char *path, const char *text)
@@ -145,16 +142,14 @@ static void another_ones_cgroup_does_not_count(void **state)
 static int set_up(void **state)
 {
   (void)state;
-  return mkdtemp(folder) ? 0 : -1;
+  folder_fd = scratch_open(folder);
+  return 0;
 }
 
 static int tear_down(void **state)
 {
-  char command[64];
-
   (void)state;
-  (void)snprintf(command, sizeof command, "rm -rf %s", folder);
-  return system(command);
+  return scratch_close(folder, folder_fd);
 }
 
 int main(void)

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
-#include "tests/unit/unit.h"
+#include "tests/unit/scratch.h"
 
-#include <fcntl.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "predictor/core/buf.h"
 #include "predictor/core/io.h"
@@ -145,14 +143,13 @@ static void offsets_agree_with_the_c_library(void **state)
 
 static void damaged_zone_files_are_refused(void **state)
 {
-  char folder[] = "/tmp/foretell-test-XXXXXX", path[4200];
+  char folder[SCRATCH_SIZE], path[4200];
   struct ft_error err;
   struct ft_buf buf;
   int dirfd;
 
   (void)state;
-  assert_non_null(mkdtemp(folder));
-  dirfd = open(folder, O_RDONLY | O_DIRECTORY);
+  dirfd = scratch_open(folder);
   ft_buf_init(&buf, FT_LIMIT_PROC);
   (void)snprintf(path, sizeof path, "%s/Europe/Berlin", fixtures());
   assert_int_equal(ft_io_read_file(AT_FDCWD, path, &buf, &err), 0);
@@ -171,10 +168,7 @@ static void damaged_zone_files_are_refused(void **state)
     ft_zone_close(zone);
     buf.data[i] = kept;
   }
-  unlinkat(dirfd, "cut", 0);
-  unlinkat(dirfd, "bad", 0);
-  close(dirfd);
-  rmdir(folder);
+  (void)scratch_close(folder, dirfd);
   ft_buf_free(&buf);
 }
 
