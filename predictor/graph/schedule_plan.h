@@ -7,6 +7,7 @@
  *   schedule_spelt.c     the same of what a library's code spells out
  *   schedule_backward.c  its backward pass
  *   schedule_shard.c     what several GPUs share out and exchange
+ *   schedule_unit.c      which parameters they gather at once
  *   schedule.c           the order of it all
  */
 #ifndef FT_GRAPH_SCHEDULE_PLAN_H
@@ -33,6 +34,16 @@ struct ft_place {
   uint8_t width;                    /* bytes of an element, where it is a real number */
 };
 
+/* Parameters that are gathered at once. */
+struct ft_unit {
+  uint32_t first, last; /* operators that use it */
+  uint32_t from, end;   /* of what is learnt, as ft_plan.used has it */
+  uint32_t earlier;     /* another one with the same last, + 1 */
+  uint32_t gathered;    /* buffer + 1 of its parameters, while they are there */
+  uint32_t reduced;     /* the same of its share of their gradients */
+  int64_t bytes, share;
+};
+
 struct ft_plan {
   struct ft_graph *graph;
   const struct ft_block *block;
@@ -55,10 +66,10 @@ struct ft_plan {
   uint32_t segments; /* of the blocks' operators; what they keep of earlier ones stands behind */
   int64_t live;
   /* where parameters are shared out: */
-  struct ft_unit *units; /* what is gathered at once, in the order of use */
+  struct ft_unit *units; /* in the order of use, behind the outermost module's own */
   uint32_t unit_count;
   uint32_t *opens, *closes; /* of each operator: a unit + 1 that it is the first, the last to use */
-  uint32_t *used;           /* what is learnt, in the order of use */
+  uint32_t *used;           /* what is learnt, unit by unit */
   uint32_t flat;            /* buffer + 1 of the gradients that are being summed */
   int64_t gathered_bytes;
   bool failed;

@@ -282,23 +282,40 @@ static void what_a_run_is_told_means_something(void **state)
       fail_msg("%s=%s", cases[i].name, cases[i].value);
 }
 
-/* Of two layers that are alike each is gathered by itself, forward and back. */
+/* Each is gathered by itself, forward and back, be it like others or not: what nothing passes
+ * around; and at the end its gradients are one piece. */
 static void blocks_are_gathered_one_by_one(void **state)
 {
+  static const struct {
+    const char *file, *input;
+    int64_t numbers;
+    size_t times;
+  } table[] = {
+    /* four products of 32 x 32 and two with 48 of the corpus's BERT, and what is added and scaled
+     */
+    { "hf/bert.json", "sequence=16", 4 * (32 * 32 + 32) + 2 * 32 * 48 + 48 + 32 + 4 * 32, 2 * 3 },
+    { "net-resnet", NULL, 72 + 8 + 144 + 8 + 8 + 8, 3 },
+    { "net-resnet", NULL, 2 * (144 + 8), 3 },
+    { "net-resnet", NULL, 216 + 12 + 324 + 12 + 24 + 12, 3 },
+    { "net-resnet", NULL, 2 * (324 + 12), 3 },
+    { "net-resnet", NULL, 294 + 4 + 90, 2 }, /* what is in none stays */
+  };
   struct ft_schedule_options options = { .training = true, .gpus = 2, .shard = 3 };
-  struct ft_graph *graph = open_graph("hf/bert.json");
-  struct ft_schedule s;
-  int64_t layer = 0;
-  size_t gathered = 0;
 
   (void)state;
-  make(graph, "sequence=16", &options, &s);
-  /* four products of 32 x 32 and two with 48 of the corpus's BERT, and what is added and scaled */
-  layer = 4 * (4 * (32 * 32 + 32) + 2 * 32 * 48 + 48 + 32 + 4 * 32);
-  for (size_t i = s.parameters; i < s.count; i++)
-    gathered += s.events[i].kind == FT_EVENT_TAKE && s.events[i].bytes == layer;
-  assert_int_equal(gathered, 2 * 3); /* the third time as gradients */
-  ft_graph_free(graph);
+  for (size_t i = 0; i < COUNT_OF(table); i++) {
+    struct ft_graph *graph = open_graph(table[i].file);
+    struct ft_schedule s;
+    size_t gathered = 0;
+
+    make(graph, table[i].input, &options, &s);
+    for (size_t k = s.parameters; k < s.count; k++)
+      gathered += s.events[k].kind == FT_EVENT_TAKE && s.events[k].bytes == 4 * table[i].numbers;
+    if (gathered != table[i].times)
+      fail_msg("%s: %zu times %lld numbers, expected %zu", table[i].file, gathered,
+               (long long)table[i].numbers, table[i].times);
+    ft_graph_free(graph);
+  }
 }
 
 static void a_summary_leaves_blocks_too_small_for_batches(void **state)

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "predictor/core/grow.h"
+
+enum { FIRST = 16 };
+
+void *ft_grow(void *array, size_t *room, size_t count, size_t size, size_t most)
+{
+  size_t more = *room < FIRST / 2 ? FIRST : 2 * *room;
+  void *grown;
+
+  if (count < *room)
+    return array;
+  if (count >= most)
+    return NULL;
+  more = more < most ? more : most;
+  grown = reallocarray(array, more, size);
+  if (grown)
+    *room = more;
+  return grown;
+}
