@@ -46,7 +46,7 @@ struct waiting {
 struct profile {
   struct options options;
   char **command;
-  char name[64];          /* of the default output */
+  char name[80];          /* of the default output */
   FILE *output;           /* NULL: none */
   struct ft_measure *measure;
   struct ft_tree *tree;
