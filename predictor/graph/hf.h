@@ -97,6 +97,7 @@ struct ft_hf {
   bool drop_embedding, drop_attention, drop_attended, drop_hidden, drop_inner;
   int upcast; /* 1: the softmax is in 32 bits; 2: queries and keys too */
   bool plain_attention, loss_wide;
+  bool math; /* heads that share keys are given to a kernel that takes none such */
   int softcap; /* scores are kept: 1 before the mask is added, 2 behind */
   bool fused_qkv,
       fused_gate; /* one matrix makes queries, keys and values; gate and what it gates */

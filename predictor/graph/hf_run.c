@@ -292,12 +292,15 @@ uint32_t ft_hf_read_out(struct ft_hf_run *r, uint32_t q, uint32_t k, uint32_t v,
   ft_live_int(&r->live, "dropout", m->drop_attention);
   ft_live_int(&r->live, "upcast", m->upcast);
   ft_live_int(&r->live, "plain", m->plain_attention);
+  ft_live_int(&r->live, "math", m->math);
   ft_live_int(&r->live, "softcap", m->softcap);
   if (m->masked || (ft_hf_slides(r) && ft_live_of(&r->live, k)->dims[2] > m->reach))
     ft_live_int(&r->live, "masked", 1);
   y = ft_live_end(&r->live, 1);
   y = y ? ft_live_transpose(&r->live, y, order, 4) : 0;
   y = y ? ft_live_reshape(&r->live, y, dims, 3) : 0;
+  if (y && m->open_size) /* each picture is attended to by itself */
+    y = ft_live_concat(&r->live, &y, 1, 1);
   return ft_hf_drop(r, ft_hf_connect(r, y, "output", m->hidden, m->bias_out), m->drop_attended);
 }
 

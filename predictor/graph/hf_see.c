@@ -95,14 +95,19 @@ static uint32_t join(struct ft_hf_run *r, uint32_t x)
   }
 }
 
-/* One layer, which may see windows of patches alone. */
+/* One layer, which may see windows of patches alone: of as many as there are in one, or of a few
+ * more, so that the picture is made of them. */
 static uint32_t layer(struct ft_hf_run *r, uint32_t x)
 {
-  int64_t whole[3], parts[3], window = r->m->reach * r->m->reach;
+  enum { TRIED = 4096 };
+  int64_t whole[3], parts[3], least = r->m->reach < 64 ? r->m->reach * r->m->reach : 0;
+  int64_t window = least;
 
   for (int i = 0; i < 3; i++)
     whole[i] = parts[i] = x ? ft_live_of(&r->live, x)->dims[i] : 0;
-  if (!x || !ft_hf_slides(r) || window < 1 || whole[1] % window || whole[1] == window)
+  while (window > 0 && whole[1] % window && window < least + TRIED)
+    window++;
+  if (!x || !ft_hf_slides(r) || window < 1 || whole[1] % window || whole[1] <= window)
     return ft_hf_layer(r, x);
   parts[0] = ft_times(whole[0], whole[1] / window);
   parts[1] = window;

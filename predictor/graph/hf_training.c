@@ -289,7 +289,8 @@ void ft_hf_training(struct ft_hf_config *c, struct ft_hf *m)
   m->drop_attended = m->drop_hidden && !(f->how & ON_ONE);
   m->drop_inner = drops(c, &f->inner);
   m->upcast = f->how & WIDE_SCORES ? 2 : !(f->how & NARROW);
-  m->plain_attention = f->how & PLAIN || (strcmp(m->type, "falcon") == 0 && m->kv_heads == 1);
+  m->math = strcmp(m->type, "falcon") == 0 && m->kv_heads == 1;
+  m->plain_attention = f->how & PLAIN || m->math;
   m->softcap =
       f->how & LEAST ? 2 : json_is_number(json_object_get(c->root, "attn_logit_softcapping"));
   m->fused_qkv = f->how & ONE_QKV;

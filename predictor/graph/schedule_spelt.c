@@ -60,11 +60,19 @@ bool ft_plan_spells_attention(const struct ft_plan *p, const struct ft_operator 
           (p->options->precision < FT_PRECISION_AMP && sharing(p, op) > 1 && !masked(op)));
 }
 
+/* Whether OP asks for a kernel that there is none of, and gets operations in 32 bits instead
+ * (_scaled_dot_product_attention_math). */
+static bool in_32_bits(const struct ft_plan *p, const struct ft_operator *op)
+{
+  return p->options->fused_attention && p->options->precision > FT_PRECISION_AMP &&
+         ft_integer(op, "math", 0);
+}
+
 int64_t ft_plan_scores(const struct ft_plan *p, const struct ft_operator *op)
 {
   if (!ft_plan_spells_attention(p, op))
     return 0;
-  return ft_times(score_elements(p, op), p->places[op->outputs[0]].width);
+  return ft_times(score_elements(p, op), in_32_bits(p, op) ? 4 : p->places[op->outputs[0]].width);
 }
 
 static void keep(struct ft_plan *p, uint32_t i, int64_t elements, int64_t width)
@@ -81,7 +89,7 @@ void ft_plan_spell_attention(struct ft_plan *p, uint32_t i, bool saves)
 {
   const struct ft_operator *op = &p->block->operators[i];
   int64_t elements = ft_plan_spells_attention(p, op) ? score_elements(p, op) : 0;
-  int64_t width = p->places[op->outputs[0]].width;
+  int64_t width = in_32_bits(p, op) ? 4 : p->places[op->outputs[0]].width;
   bool drops = p->options->training && ft_integer(op, "dropout", 0);
   bool wide =
       width < 4 && (p->options->precision == FT_PRECISION_AMP || ft_integer(op, "upcast", 0));
@@ -116,6 +124,23 @@ void ft_plan_spell_attention(struct ft_plan *p, uint32_t i, bool saves)
 /* ---- what attention takes ---- */
 
 /*
+ * How often keys or values T are written out: once for every head of queries. Those of one head for
+ * all only look larger (repeat_kv), until they are cast, or multiplied for several samples.
+ */
+static int64_t written(const struct ft_plan *p, const struct ft_operator *op, uint32_t t)
+{
+  const struct ft_tensor *k = ft_plan_tensor(p, t);
+  bool plain = !p->options->fused_attention || ft_integer(op, "plain", 0);
+  bool cast = p->options->precision == FT_PRECISION_AMP && p->places[t].width == 4;
+
+  if (k->rank != 4 || k->dims[1] != 1)
+    return sharing(p, op);
+  if (plain ? ft_times(k->dims[0], k->data ? p->options->batch : 1) < 2 : masked(op) && !cast)
+    return 1;
+  return sharing(p, op);
+}
+
+/*
  * Keys and values are written out once for every head of queries; a part of a larger tensor is
  * copied, as one of these does not lie in three dimensions; some code computes scores in 32 bits.
  */
@@ -125,15 +150,17 @@ int64_t ft_plan_operand(const struct ft_plan *p, const struct ft_operator *op, u
   int64_t bytes = ft_plan_bytes(p, t), times = 1, width = place->width;
 
   if ((!ft_plan_spells_attention(p, op) && (!masked(op) || !ft_plan_is(op, "Attention") ||
-                                            t == ft_plan_input(op, 0) || sharing(p, op) < 2)) ||
+                                            t == ft_plan_input(op, 0) || written(p, op, t) < 2)) ||
       !width)
     return 0;
   if (p->options->precision == FT_PRECISION_AMP)
     width = 2; /* what products take */
+  else if (in_32_bits(p, op))
+    width = 4;
   else if (t != ft_plan_input(op, 2) && ft_integer(op, "upcast", 0) > 1)
     width = 4;
   if (t != ft_plan_input(op, 0))
-    times = sharing(p, op);
+    times = written(p, op, t);
   if (times < 2 && width == place->width && ft_plan_bytes(p, place->owner) <= bytes)
     return 0;
   return ft_times(bytes / place->width, times * width);
