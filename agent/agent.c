@@ -415,6 +415,14 @@ static int take_state_folder(struct ft_agent *agent, struct ft_error *err)
   return 0;
 }
 
+/* ERR, which names what is in the state folder, with that folder. */
+static int in_state(const struct ft_agent *agent, struct ft_error *err)
+{
+  struct ft_error why = *err;
+
+  return ft_error_set(err, "%s: %s", agent->config.state_directory, why.text);
+}
+
 static int open_parts(struct ft_agent *agent, struct ft_error *err)
 {
   static const int signals[] = { SIGTERM, SIGINT, SIGHUP, 0 };
@@ -452,7 +460,7 @@ static int open_parts(struct ft_agent *agent, struct ft_error *err)
     return ft_error_set(err, "out of memory");
   agent->publisher = ft_publisher_open(agent->state_fd, err);
   if (!agent->publisher)
-    return -1;
+    return in_state(agent, err);
   agent->seeker =
       ft_seeker_open(agent->loop, agent->children, agent->state_fd, agent->publisher, err);
   if (!agent->seeker)
@@ -470,7 +478,7 @@ static int open_parts(struct ft_agent *agent, struct ft_error *err)
     return -1;
   agent->live = ft_live_open(agent->state_fd, err);
   if (!agent->live)
-    return -1;
+    return in_state(agent, err);
   agent->jobs = ft_jobs_open(&jobs, err);
   return agent->jobs ? 0 : -1;
 }

@@ -214,12 +214,14 @@ static int spawn(struct child *c, const char *const *argv, int output)
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   char *words[MAX_WORDS + 1] = { 0 };
-  sigset_t none;
+  sigset_t none, broken_pipe;
   int status;
 
   for (int i = 0; i < MAX_WORDS && argv[i]; i++)
     words[i] = (char *)(uintptr_t)argv[i];
   sigemptyset(&none);
+  sigemptyset(&broken_pipe);
+  sigaddset(&broken_pipe, SIGPIPE);
   posix_spawn_file_actions_init(&actions);
   posix_spawnattr_init(&attributes);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -227,7 +229,9 @@ static int spawn(struct child *c, const char *const *argv, int output)
   posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+  posix_spawnattr_setsigdefault(&attributes, &broken_pipe);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+                                            POSIX_SPAWN_SETPGROUP);
   status = posix_spawnp(&c->pid, words[0], &actions, &attributes, words, c->children->environment);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
@@ -305,6 +309,7 @@ static void be_humble(double cpu_seconds)
   (void)setpriority(PRIO_PROCESS, 0, 19);
   (void)setrlimit(RLIMIT_CPU, &cpu);
   (void)setrlimit(RLIMIT_CORE, &core);
+  (void)signal(SIGPIPE, SIG_DFL);
   sigemptyset(&none);
   (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,6 +128,17 @@ static void release(int *ready, char status)
   (void)dup2(STDIN_FILENO, STDERR_FILENO);
 }
 
+/* A standard stream that is closed would become the first file that is opened, and get the log. */
+static int open_standard_streams(void)
+{
+  int fd;
+
+  do
+    fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+  while (fd >= 0 && fd <= STDERR_FILENO);
+  return fd < 0 ? -1 : close(fd);
+}
+
 int main(int argc, char **argv)
 {
   struct options options = { 0 };
@@ -137,11 +149,15 @@ int main(int argc, char **argv)
 
   if (status >= 0)
     return status;
+  if (open_standard_streams() < 0)
+    return EXIT_SYSTEM;
   if (options.config && !(config = realpath(options.config, NULL))) {
     fprintf(stderr, "foretelld: %s: %s\n", options.config, strerror(errno));
     return EXIT_USAGE;
   }
   (void)umask(022);
+  /* whoever reads the log may go: jobs are measured all the same */
+  (void)signal(SIGPIPE, SIG_IGN);
   ft_log_open(false, options.verbose);
   if (options.daemon && detach(&ready) < 0) {
     ft_log(LOG_ERR, "cannot go to the background: %s", strerror(errno));

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "agent/platforms.h"
+#include "predictor/core/grow.h"
 
 enum {
   SECTIONS = sizeof((struct ft_config *)NULL)->platforms / sizeof(struct ft_config_platform),
@@ -219,27 +220,10 @@ static size_t place_of(const struct ft_platform_map *map, struct ft_text node, b
   return low;
 }
 
-static bool make_room(struct ft_platform_map *map)
-{
-  size_t room = map->seen_room ? 2 * map->seen_room : 16;
-  struct seen *larger;
-
-  if (map->seen_count < map->seen_room)
-    return true;
-  if (room > NODES)
-    return false;
-  larger = realloc(map->seen, room * sizeof *larger);
-  if (!larger)
-    return false;
-  map->seen = larger;
-  map->seen_room = room;
-  return true;
-}
-
 void ft_platform_map_see(struct ft_platform_map *map, const char *node, const char *platform,
                          double time)
 {
-  struct seen one = { .time = time };
+  struct seen *seen, one = { .time = time };
   bool there;
   size_t at;
 
@@ -250,8 +234,10 @@ void ft_platform_map_see(struct ft_platform_map *map, const char *node, const ch
   if (there && map->seen[at].time > time)
     return;
   if (!there) {
-    if (!make_room(map))
+    seen = ft_grow(map->seen, &map->seen_room, map->seen_count, sizeof one, NODES);
+    if (!seen)
       return;
+    map->seen = seen;
     memmove(map->seen + at + 1, map->seen + at, (map->seen_count - at) * sizeof one);
     map->seen_count++;
   }

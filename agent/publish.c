@@ -16,6 +16,7 @@
 
 #include "agent/log.h"
 #include "agent/publish.h"
+#include "predictor/core/io.h"
 #include "predictor/record/layout.h"
 
 struct ft_publisher {
@@ -40,6 +41,32 @@ static int open_folder(int parent, const char *name, mode_t mode, struct ft_erro
   return fd < 0 ? ft_error_errno(err, "%s", name) : fd;
 }
 
+enum { LEFT_SECONDS = 3600 };
+
+/* What an agent that was killed had begun to write. */
+static void sweep(const struct ft_publisher *p)
+{
+  int fd = openat(p->models_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), user;
+  DIR *users = fd < 0 ? NULL : fdopendir(fd);
+  struct dirent *entry;
+
+  ft_io_sweep(p->state_fd, LEFT_SECONDS);
+  ft_io_sweep(p->partitions_fd, LEFT_SECONDS);
+  while (users && (entry = readdir(users))) {
+    user = entry->d_name[0] == '.'
+               ? -1
+               : openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (user < 0)
+      continue;
+    ft_io_sweep(user, LEFT_SECONDS);
+    close(user);
+  }
+  if (users)
+    closedir(users);
+  else if (fd >= 0)
+    close(fd);
+}
+
 struct ft_publisher *ft_publisher_open(int state_fd, struct ft_error *err)
 {
   struct ft_publisher *p = calloc(1, sizeof *p);
@@ -61,6 +88,7 @@ struct ft_publisher *ft_publisher_open(int state_fd, struct ft_error *err)
   p->partitions_fd = open_folder(state_fd, FT_LAYOUT_PARTITIONS, 0755, err);
   if (p->partitions_fd < 0)
     goto fail;
+  sweep(p);
   return p;
 fail:
   ft_publisher_close(p);

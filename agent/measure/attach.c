@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "agent/measure/attach.h"
+#include "predictor/core/grow.h"
 
 /* Processes below one that are listed in one go, and how deep: a tree just begun has few. */
 #define LISTED_LIMIT 256
@@ -52,16 +53,13 @@ static const struct ft_attached *find(const struct ft_attach *attach, pid_t tid)
 
 static int remember(struct ft_attach *attach, struct ft_attached thread)
 {
-  if (attach->count == attach->size) {
-    size_t size = attach->size ? 2 * attach->size : 8;
-    struct ft_attached *threads = realloc(attach->threads, size * sizeof *threads);
+  struct ft_attached *threads =
+      ft_grow(attach->threads, &attach->size, attach->count, sizeof *threads, FT_ATTACH_LIMIT);
 
-    if (!threads)
-      return -1;
-    attach->threads = threads;
-    attach->size = size;
-  }
-  attach->threads[attach->count++] = thread;
+  if (!threads)
+    return -1;
+  attach->threads = threads;
+  threads[attach->count++] = thread;
   return 0;
 }
 

@@ -15,12 +15,12 @@
 #include <unistd.h>
 
 #include "agent/measure/internal.h"
+#include "predictor/core/grow.h"
 
 enum {
-  PROBE_LIMIT = 1024,    /* pids given out since the last look that are tried one by one */
-  RETRY_LIMIT = 8,       /* of them, the newest, that may not be visible yet */
-  CANDIDATES_KEPT = 256, /* room for more is given back after the look that needed it */
-  CANDIDATES_LIMIT = FT_PID_LIMIT
+  PROBE_LIMIT = 1024,   /* pids given out since the last look that are tried one by one */
+  RETRY_LIMIT = 8,      /* of them, the newest, that may not be visible yet */
+  CANDIDATES_KEPT = 256 /* room for more is given back after the look that needed it */
 };
 
 /* Births that no advance of the newest pid tells (clone3 with set_tid) wait this long. */
@@ -33,11 +33,11 @@ struct candidate {
 };
 
 struct ft_discovery {
-  int loadavg_fd;      /* -1: every look is a scan */
+  int loadavg_fd; /* -1: every look is a scan */
   DIR *proc;
-  pid_t newest;        /* the newest pid at the last look; 0: not known */
+  pid_t newest; /* the newest pid at the last look; 0: not known */
   double next_scan;
-  uint8_t *known;      /* a bit for each pid: looked at since pids last wrapped, not to be again */
+  uint8_t *known; /* a bit for each pid: looked at since pids last wrapped, not to be again */
   pid_t retry[RETRY_LIMIT]; /* pids given out but not yet visible at the last look */
   size_t retries;
   struct candidate *candidates;
@@ -51,8 +51,7 @@ struct ft_discovery *ft_discovery_new(struct ft_measure *measure)
 
   if (!discovery)
     return NULL;
-  discovery->loadavg_fd =
-      measure->own_proc ? ft_proc_open(measure->proc_fd, "loadavg") : -1;
+  discovery->loadavg_fd = measure->own_proc ? ft_proc_open(measure->proc_fd, "loadavg") : -1;
   fd = openat(measure->proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd >= 0)
     discovery->proc = fdopendir(fd);
@@ -105,18 +104,13 @@ void ft_discovery_restart(struct ft_discovery *discovery)
 
 static void add_candidate(struct ft_discovery *discovery, pid_t pid, const struct ft_stat *stat)
 {
-  if (discovery->count == discovery->size) {
-    size_t size = discovery->size ? 2 * discovery->size : 64;
-    struct candidate *candidates =
-        size > CANDIDATES_LIMIT ? NULL
-                                : realloc(discovery->candidates, size * sizeof *candidates);
+  struct candidate *candidates = ft_grow(discovery->candidates, &discovery->size, discovery->count,
+                                         sizeof *candidates, FT_PID_LIMIT);
 
-    if (!candidates)
-      return;
-    discovery->candidates = candidates;
-    discovery->size = size;
-  }
-  discovery->candidates[discovery->count++] = (struct candidate){ .pid = pid, .stat = *stat };
+  if (!candidates)
+    return;
+  discovery->candidates = candidates;
+  candidates[discovery->count++] = (struct candidate){ .pid = pid, .stat = *stat };
 }
 
 /* Look at PID, which nobody has looked at. Returns false where it is not there (yet). */

@@ -282,6 +282,28 @@ static int run(const struct ft_table *t, const struct options *o)
   return any ? FT_EXIT_DONE : FT_EXIT_USAGE;
 }
 
+/* What is asked of the table PATH. */
+static int fit(const char *path, struct options *o)
+{
+  struct ft_table t = { .skips = o->skips };
+  struct ft_error err;
+  int status;
+
+  if (!o->unit && o->target && !ft_named_bytes(o->target))
+    o->unit = "";
+  if (check_options(o) < 0 || take_symbolic(o) < 0)
+    return FT_EXIT_USAGE;
+  if (ft_table_read(path, o->target, o->features, o->held, &t, &err) < 0)
+    status = ft_complain("fit", FT_EXIT_USAGE, "%s", err.text);
+  else {
+    if (t.held)
+      o->test = held_part(&t);
+    status = run(&t, o);
+  }
+  ft_table_free(&t);
+  return status;
+}
+
 int ft_command_fit(int argc, char **argv)
 {
   struct options o = { .method = "symbolic",
@@ -324,8 +346,6 @@ int ft_command_fit(int argc, char **argv)
     { 'j', "json", NULL, "print one JSON object", FT_OPTION_FLAG, &o.json },
     { 0 }
   };
-  struct ft_table t = { 0 };
-  struct ft_error err;
   int status, first;
 
   ft_symbolic_defaults(&o.symbolic);
@@ -336,18 +356,5 @@ int ft_command_fit(int argc, char **argv)
     return status;
   if (argc - first != 1)
     return ft_complain("fit", FT_EXIT_USAGE, "expected one table; see foretell fit --help");
-  if (!o.unit && o.target && !ft_named_bytes(o.target))
-    o.unit = "";
-  if (check_options(&o) < 0 || take_symbolic(&o) < 0)
-    return FT_EXIT_USAGE;
-  t.skips = o.skips;
-  if (ft_table_read(argv[first], o.target, o.features, o.held, &t, &err) < 0)
-    status = ft_complain("fit", FT_EXIT_USAGE, "%s", err.text);
-  else {
-    if (t.held)
-      o.test = held_part(&t);
-    status = run(&t, &o);
-  }
-  ft_table_free(&t);
-  return status;
+  return fit(argv[first], &o);
 }

@@ -51,10 +51,11 @@ struct ft_outcome {
 };
 
 /*
- * Fit METHOD on a split drawn by SEED. OUT is to be freed in either case. Returns 0; -1 with ERR
- * where the method cannot take such numbers.
+ * Fit METHOD on a split drawn by SEED; of more features than an equation chooses from, to those
+ * that go most with the training part's target, and SPLIT is left with these. OUT is to be freed in
+ * either case. Returns 0; -1 with ERR where the method cannot take such numbers.
  */
-int ft_fit(enum ft_fit_method method, const struct ft_table *table, const struct ft_split *split,
+int ft_fit(enum ft_fit_method method, const struct ft_table *table, struct ft_split *split,
            const struct ft_fit_settings *settings, uint64_t seed, struct ft_outcome *out,
            struct ft_error *err);
 void ft_outcome_free(struct ft_outcome *out);

@@ -11,6 +11,7 @@
 #include "predictor/core/io.h"
 #include "predictor/core/random.h"
 #include "predictor/learn/linear.h"
+#include "predictor/learn/screen.h"
 
 int ft_split_open(const struct ft_table *t, struct ft_split *s)
 {
@@ -120,10 +121,10 @@ static void print_linear(const struct linear *l, const struct ft_table *t, const
   (void)ft_buf_printf(out, "%.4g", l->log ? exp(l->c[0]) : l->c[0]);
   for (size_t i = 0; i < t->columns; i++)
     if (l->log)
-      (void)ft_buf_printf(out, "*%s^%.3g", t->names[i], l->c[i + 1]);
+      (void)ft_buf_printf(out, "*%s^%.3g", t->column[i].name, l->c[i + 1]);
     else
       (void)ft_buf_printf(out, " %c %.4g*%s", l->c[i + 1] < 0 ? '-' : '+', fabs(l->c[i + 1]),
-                          t->names[i]);
+                          t->column[i].name);
   if (unit && unit[0])
     (void)ft_buf_printf(out, " [%s]", unit);
 }
@@ -238,7 +239,7 @@ static int fit_symbolic(const struct ft_table *t, const struct ft_split *s,
                            err) < 0)
     goto out;
   for (size_t i = 0; i < t->columns; i++)
-    names[i] = t->names[i];
+    names[i] = t->column[i].name;
   e = &result->front[result->chosen].expression;
   score(symbolic_at, e, s, t->columns, out);
   out->cancelled = result->cancelled;
@@ -254,7 +255,44 @@ out:
   return status;
 }
 
-int ft_fit(enum ft_fit_method method, const struct ft_table *t, const struct ft_split *s,
+static int fit(enum ft_fit_method method, const struct ft_table *t, const struct ft_split *s,
+               const struct ft_fit_settings *o, uint64_t seed, struct ft_outcome *out,
+               struct ft_error *err)
+{
+  return method == FT_FIT_SYMBOLIC ? fit_symbolic(t, s, o, seed, out, err)
+                                   : fit_linear(method == FT_FIT_LOGLINEAR, t, s, o, out, err);
+}
+
+/* Of ROWS rows of X the columns CHOSEN, in place. */
+static void keep_columns(double *x, size_t rows, size_t columns, const size_t *chosen, size_t count)
+{
+  for (size_t r = 0; r < rows; r++)
+    for (size_t i = 0; i < count; i++)
+      x[r * count + i] = x[r * columns + chosen[i]];
+}
+
+/* Fit to the columns that go most with the training part's target: more than an equation chooses
+ * from. The split is drawn anew for each fit, so that its columns can be given up. */
+static int fit_chosen(enum ft_fit_method method, const struct ft_table *t, struct ft_split *s,
+                      const struct ft_fit_settings *o, uint64_t seed, struct ft_outcome *out,
+                      struct ft_error *err)
+{
+  struct ft_table_column column[FT_EXPRESSION_VARIABLES];
+  size_t chosen[FT_EXPRESSION_VARIABLES], count = FT_EXPRESSION_VARIABLES;
+  struct ft_table narrow = *t;
+
+  if (ft_screen(s->train_x, s->train_y, s->train, t->columns, count, chosen) < 0)
+    return ft_error_errno(err, "fit");
+  for (size_t i = 0; i < count; i++)
+    column[i] = t->column[chosen[i]];
+  keep_columns(s->train_x, s->train, t->columns, chosen, count);
+  keep_columns(s->test_x, s->test, t->columns, chosen, count);
+  narrow.column = column;
+  narrow.columns = count;
+  return fit(method, &narrow, s, o, seed, out, err);
+}
+
+int ft_fit(enum ft_fit_method method, const struct ft_table *t, struct ft_split *s,
            const struct ft_fit_settings *o, uint64_t seed, struct ft_outcome *out,
            struct ft_error *err)
 {
@@ -264,8 +302,8 @@ int ft_fit(enum ft_fit_method method, const struct ft_table *t, const struct ft_
   *out = (struct ft_outcome){ 0 };
   ft_buf_init(&out->equation, FT_LIMIT_LINE);
   ft_buf_init(&out->latex, FT_LIMIT_LINE);
-  status = method == FT_FIT_SYMBOLIC ? fit_symbolic(t, s, o, seed, out, err)
-                                     : fit_linear(method == FT_FIT_LOGLINEAR, t, s, o, out, err);
+  status = t->columns <= FT_EXPRESSION_VARIABLES ? fit(method, t, s, o, seed, out, err)
+                                                 : fit_chosen(method, t, s, o, seed, out, err);
   out->seconds = ft_io_monotonic() - began;
   return status;
 }

@@ -14,7 +14,11 @@
 #include "predictor/core/utf8.h"
 #include "predictor/learn/symbolic.h"
 
-enum { ROWS = 1000000, NUMBERS = 24 * ROWS /* features of all rows: 192 MB */ };
+enum {
+  ROWS = 1000000,
+  NUMBERS = 24 * ROWS, /* features of all rows: 192 MB */
+  FIELDS = 2 * FT_TABLE_FEATURES
+};
 
 static int find_field(const struct ft_csv *csv, const char *name, size_t *field)
 {
@@ -29,23 +33,23 @@ static int find_field(const struct ft_csv *csv, const char *name, size_t *field)
 static int add_column(const struct ft_csv *csv, struct ft_table *t, const char *name,
                       struct ft_error *err)
 {
-  size_t at = t->columns;
+  struct ft_table_column *column = &t->column[t->columns];
 
-  if (at > FT_EXPRESSION_VARIABLES)
+  if (t->columns > FT_TABLE_FEATURES)
     return ft_error_set(err, "%s: more than %d features; --features chooses columns", csv->name,
-                        FT_EXPRESSION_VARIABLES);
-  if (!ft_string_copy(name, t->names[at], sizeof t->names[at]))
+                        FT_TABLE_FEATURES);
+  if (!ft_string_copy(name, column->name, sizeof column->name))
     return ft_error_set(err, "%s: column \"%s\": a name of more than %zu bytes", csv->name, name,
-                        sizeof t->names[at] - 1);
-  if (find_field(csv, name, &t->field[at]) < 0)
+                        sizeof column->name - 1);
+  if (find_field(csv, name, &column->field) < 0)
     return ft_error_set(err, "%s: line %llu: no column \"%s\"; the first is \"%.60s\"", csv->name,
                         (unsigned long long)csv->line, name, csv->field[0]);
-  for (size_t i = t->field[at] + 1; i < csv->count; i++)
+  for (size_t i = column->field + 1; i < csv->count; i++)
     if (strcmp(csv->field[i], name) == 0)
       return ft_error_set(err, "%s: line %llu: columns %zu and %zu are both called \"%s\"",
-                          csv->name, (unsigned long long)csv->line, t->field[at] + 1, i + 1, name);
-  for (size_t i = 0; i < at; i++)
-    if (t->field[i] == t->field[at])
+                          csv->name, (unsigned long long)csv->line, column->field + 1, i + 1, name);
+  for (size_t i = 0; i < t->columns; i++)
+    if (t->column[i].field == column->field)
       return ft_error_set(err, "%s: column \"%s\" is named twice; the target is no feature",
                           csv->name, name);
   t->columns++;
@@ -99,6 +103,9 @@ static int read_header(struct ft_csv *csv, const char *target, const char *featu
 
   if (check_header(csv, target, err) < 0)
     return -1;
+  t->column = calloc(FT_TABLE_FEATURES + 2, sizeof *t->column);
+  if (!t->column)
+    return ft_error_errno(err, "%s", csv->name);
   t->fields = csv->count;
   t->holds = held != NULL;
   if (held && find_field(csv, held, &t->held_field) < 0)
@@ -192,23 +199,23 @@ static bool take_number(const struct ft_csv *csv, size_t field, double *value)
 static int read_number(const struct ft_csv *csv, struct ft_table *t, size_t c, double *to,
                        struct ft_error *err)
 {
-  size_t field = t->field[c];
+  const char *name = t->column[c].name;
+  size_t field = t->column[c].field;
   const char *from = csv->field[field];
   char sign = strchr(from, '.') ? '.' : strchr(from, ',') ? ',' : '\0';
 
   if (is_missing(from))
     return t->skips ? 0
-                    : ft_csv_fail(csv, field, t->names[c], err,
+                    : ft_csv_fail(csv, field, name, err,
                                   "expected a number; --skip-missing leaves such rows out");
   if (!take_number(csv, field, to))
-    return ft_csv_fail(csv, field, t->names[c], err,
-                       "expected a number; --features chooses columns");
+    return ft_csv_fail(csv, field, name, err, "expected a number; --features chooses columns");
   if (sign && t->decimal && sign != t->decimal)
-    return ft_csv_fail(csv, field, t->names[c], err,
+    return ft_csv_fail(csv, field, name, err,
                        "expected one decimal sign, a point or a comma, in the whole table");
   t->decimal = sign ? sign : t->decimal;
   if (fabs(*to) > FT_SYMBOLIC_MOST)
-    return ft_csv_fail(csv, field, t->names[c], err, "expected at most 1e100");
+    return ft_csv_fail(csv, field, name, err, "expected at most 1e100");
   return 1;
 }
 
@@ -223,17 +230,19 @@ static int add_row(struct ft_csv *csv, struct ft_table *t, struct ft_error *err)
     double *to = c < t->columns ? &t->x[t->rows * t->columns + c] : &t->y[t->rows];
     int got;
 
-    if (t->field[c] >= csv->count)
+    size_t field = t->column[c].field;
+
+    if (field >= csv->count)
       return ft_error_set(err, "%s: line %llu: no value for \"%s\"", csv->name,
-                          (unsigned long long)csv->line, t->names[c]);
-    csv->field[t->field[c]] = trim(csv->field[t->field[c]]);
+                          (unsigned long long)csv->line, t->column[c].name);
+    csv->field[field] = trim(csv->field[field]);
     got = read_number(csv, t, c, to, err);
     t->skipped += got == 0;
     if (got <= 0)
       return got;
   }
   if (fabs(t->y[t->rows]) < 1 / FT_SYMBOLIC_MOST)
-    return ft_csv_fail(csv, t->field[t->columns], t->names[t->columns], err,
+    return ft_csv_fail(csv, t->column[t->columns].field, t->column[t->columns].name, err,
                        "the target must not be 0: errors are relative");
   if (t->holds && read_held(csv, t, err) < 0)
     return -1;
@@ -251,6 +260,7 @@ int ft_table_read(const char *path, const char *target, const char *features, co
   if (fd < 0)
     return ft_error_errno(err, "%s", path);
   ft_csv_init(&csv, fd, path, ',', true);
+  csv.most = FIELDS;
   got = ft_csv_guess(&csv, err) < 0 ? -1 : ft_csv_next(&csv, err);
   if (got == 0)
     got = ft_error_set(err, "%s: empty; expected a line of column names", path);
@@ -275,6 +285,7 @@ int ft_table_read(const char *path, const char *target, const char *features, co
 
 void ft_table_free(struct ft_table *table)
 {
+  free(table->column);
   free(table->held);
   free(table->x);
   free(table->y);

@@ -6,13 +6,19 @@
 #include "predictor/core/error.h"
 #include "predictor/learn/expression.h"
 
+enum { FT_TABLE_FEATURES = 10000 };
+
+struct ft_table_column {
+  char name[64];
+  size_t field; /* of a record */
+};
+
 struct ft_table {
   size_t rows, room, columns;
-  size_t fields;                               /* of a line */
-  char names[FT_EXPRESSION_VARIABLES + 1][64]; /* the features, then the target */
-  size_t field[FT_EXPRESSION_VARIABLES + 1];   /* of a record, by column */
-  double *x, *y;                               /* x[row * columns + column] */
-  bool holds;                                  /* a column says which rows are held out */
+  size_t fields;                  /* of a line */
+  struct ft_table_column *column; /* the features, then the target */
+  double *x, *y;                  /* x[row * columns + column] */
+  bool holds;                     /* a column says which rows are held out */
   size_t held_field;
   bool *held;     /* by row; NULL where none says it */
   bool skips;     /* rows that lack a number are left out */

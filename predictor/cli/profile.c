@@ -46,7 +46,7 @@ struct waiting {
 struct profile {
   struct options options;
   char **command;
-  char name[64];          /* of the default output */
+  char name[80];          /* of the default output */
   FILE *output;           /* NULL: none */
   struct ft_measure *measure;
   struct ft_tree *tree;
@@ -105,7 +105,8 @@ static int create_output(struct profile *profile)
 
     if (i > 1)
       (void)snprintf(which, sizeof which, "-%d", i);
-    (void)snprintf(profile->name, sizeof profile->name, "foretell_profile_%s%s.dat", day, which);
+    (void)snprintf(profile->name, sizeof profile->name, "foretell_profile_%.20s%.8s.dat", day,
+                   which);
     fd = open(profile->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
     if (fd < 0 && errno != EEXIST)
       break;

@@ -13,6 +13,7 @@
 
 #include "predictor/cli/cli.h"
 #include "predictor/cli/records.h"
+#include "predictor/core/grow.h"
 #include "predictor/core/order.h"
 #include "predictor/core/text.h"
 #include "predictor/history/json.h"
@@ -66,15 +67,11 @@ static bool changed(const ft_observation *o)
 
 static int add_error(struct tally *t, double error)
 {
-  if (t->errors == t->room) {
-    size_t room = t->room ? 2 * t->room : 16;
-    double *grown = realloc(t->error, room * sizeof *grown);
+  double *grown = ft_grow(t->error, &t->room, t->errors, sizeof *grown, SIZE_MAX);
 
-    if (!grown)
-      return -1;
-    t->error = grown;
-    t->room = room;
-  }
+  if (!grown)
+    return -1;
+  t->error = grown;
   t->error[t->errors++] = error;
   return 0;
 }

@@ -11,17 +11,24 @@
 #include "predictor/core/buf.h"
 #include "predictor/core/csv.h"
 
-enum { CHUNK = 64 << 10 };
+enum { CHUNK = 64 << 10, FIRST_FIELDS = 32 };
 
 void ft_csv_init(struct ft_csv *csv, int fd, const char *name, char separator, bool quotes)
 {
-  *csv = (struct ft_csv){ .name = name, .fd = fd, .separator = separator, .quotes = quotes };
+  *csv = (struct ft_csv){
+    .name = name, .fd = fd, .separator = separator, .quotes = quotes, .most = FT_CSV_FIELDS
+  };
 }
 
 void ft_csv_free(struct ft_csv *csv)
 {
   free(csv->data);
+  free(csv->field);
+  free(csv->at);
   csv->data = NULL;
+  csv->field = NULL;
+  csv->at = NULL;
+  csv->room = 0;
   csv->count = 0;
 }
 
@@ -159,6 +166,29 @@ static int check_quoted(const struct ft_csv *csv, size_t *at, size_t stop, struc
   return 0;
 }
 
+/* Room for one field more. */
+static int grow(struct ft_csv *csv, struct ft_error *err)
+{
+  size_t room = csv->room ? 2 * csv->room : FIRST_FIELDS;
+  char **field;
+  size_t *at;
+
+  if (csv->count < csv->room)
+    return 0;
+  field = realloc(csv->field, room * sizeof *field);
+  if (field)
+    csv->field = field;
+  at = realloc(csv->at, room * sizeof *at);
+  if (at)
+    csv->at = at;
+  if (!field || !at) {
+    csv->broken = true;
+    return ft_error_set(err, "%s: out of memory", csv->name);
+  }
+  csv->room = room;
+  return 0;
+}
+
 /* Find the fields in START..STOP without changing a byte, so that an error can go back. */
 static int split(struct ft_csv *csv, size_t stop, struct ft_error *err)
 {
@@ -166,8 +196,14 @@ static int split(struct ft_csv *csv, size_t stop, struct ft_error *err)
 
   csv->count = 0;
   for (;;) {
-    if (csv->count == FT_CSV_FIELDS)
-      return fail_at(csv, i, err, "more than 512 fields");
+    if (csv->count == csv->most) {
+      char text[48];
+
+      (void)snprintf(text, sizeof text, "more than %zu fields", csv->most);
+      return fail_at(csv, i, err, text);
+    }
+    if (grow(csv, err) < 0)
+      return -1;
     csv->at[csv->count] = i - csv->start;
     csv->field[csv->count++] = csv->data + i;
     if (csv->quotes && i < stop && csv->data[i] == '"') {

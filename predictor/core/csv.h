@@ -14,21 +14,23 @@
 
 #include "predictor/core/error.h"
 
-enum { FT_CSV_FIELDS = 512 };
+enum { FT_CSV_FIELDS = 512 }; /* of a record, unless MOST says otherwise */
 
 struct ft_csv {
   const char *name; /* in complaints; not copied */
   int fd;           /* not closed here */
   char separator;
-  bool quotes;                /* '"' is special, as in RFC 4180 */
-  uint64_t line;              /* where the current record begins, from 1 */
-  uint64_t done;              /* bytes read from fd */
-  bool broken;                /* it cannot be read on: the error was not in a record */
-  size_t count;               /* fields of the current record */
-  char *field[FT_CSV_FIELDS]; /* each ends in NUL; valid until the next record */
+  bool quotes;   /* '"' is special, as in RFC 4180 */
+  uint64_t line; /* where the current record begins, from 1 */
+  uint64_t done; /* bytes read from fd */
+  bool broken;   /* it cannot be read on: the error was not in a record */
+  size_t most;   /* fields of a record; may be changed before the first */
+  size_t count;  /* fields of the current record */
+  char **field;  /* each ends in NUL; valid until the next record */
   /* private */
   char *data;
-  size_t size, start, end, at[FT_CSV_FIELDS];
+  size_t size, start, end, room;
+  size_t *at; /* of each field, from START */
   uint64_t lines;
   bool last;     /* the end of the file was read */
   bool skipping; /* the record at START is bad: its line does not count */

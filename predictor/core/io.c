@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -114,6 +115,34 @@ fail:
   (void)unlinkat(dirfd, beside, 0);
   errno = saved;
   return ft_error_errno(err, "%s", name);
+}
+
+/* ".NAME.PID", as ft_io_write_file calls it. */
+static bool is_beside(const char *name)
+{
+  const char *pid = strrchr(name, '.');
+
+  return name[0] == '.' && pid > name + 1 && pid[1] && !pid[1 + strspn(pid + 1, "0123456789")];
+}
+
+void ft_io_sweep(int dirfd, double seconds)
+{
+  int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+  double now = ft_io_now();
+  struct dirent *entry;
+  struct stat st;
+
+  if (!folder) {
+    if (fd >= 0)
+      close(fd);
+    return;
+  }
+  while ((entry = readdir(folder)))
+    if (is_beside(entry->d_name) && fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISREG(st.st_mode) && now - (double)st.st_mtime > seconds)
+      (void)unlinkat(fd, entry->d_name, 0);
+  closedir(folder);
 }
 
 int ft_io_make_path(const char *path, mode_t mode, struct ft_error *err)

@@ -36,6 +36,12 @@ int ft_io_read_fd(int fd, struct ft_buf *buf, struct ft_error *err);
 int ft_io_write_file(int dirfd, const char *name, const void *data, size_t length, mode_t mode,
                      struct ft_error *err);
 
+/*
+ * Remove from folder DIRFD what ft_io_write_file has left there because it was killed: what is
+ * older than SECONDS, which nobody is still writing.
+ */
+void ft_io_sweep(int dirfd, double seconds);
+
 /* Write everything or fail with errno. */
 int ft_io_write_all(int fd, const void *data, size_t length);
 

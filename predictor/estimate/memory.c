@@ -22,30 +22,52 @@
 /* The 90 % interval, and what lies within. */
 enum { LEAST_BANDED = 2, MOST_BANDED = 8 };
 
-/* The first runs of an app are more alike than those to come: they come in waves, of one input,
- * of one user's morning. With so many the interval is twice as wide as they show, with more less by
- * this power. */
-#define FEW_RUNS 6.0
-#define FEW_POWER 1.5
+/* Runs come in rounds, of one input, of one user's morning, and within one they are more alike than
+ * those of the next. With so many rounds the interval is twice as wide as they show, with more by
+ * so much less. */
+#define FEW_ROUNDS 4.0
 
-/* From so many runs on their ranks alone give a 90 % interval: one lies beyond it on each side.
- * What any two runs may differ by is for fewer, and for the levels beyond the interval. */
-#define RANKED_RUNS 20
-
-/* e to this times wider or narrower, not more. */
-#define MOST_BAND 2.0
+/* From so many runs on their ranks alone give a 90 % interval, as conformal prediction has it (Vovk
+ * et al. 2005): one lies beyond it on each side. What any two runs may differ by, and Student's t,
+ * are for fewer, and for the levels beyond the interval. */
+#define RANKED_RUNS 19
 
 enum { LOWER_QUARTER = 4, MIDDLE = 5, UPPER_QUARTER = 6, MOST_EVIDENCE = 200 };
 
-/*
- * Wider or narrower about the middle by what the last runs showed. The levels
- * beyond the interval stay where they are, and bound it: the risk of running out of memory is
- * theirs. LEAST is a standard deviation below which it does not narrow.
- */
-static void calibrate(double quantile[FT_ESTIMATE_LEVELS], double band, double least)
-{
-  double factor = exp(fmin(fmax(band, -MOST_BAND), MOST_BAND));
+/* The normal score of 95 %. */
+#define SCORE 1.644853626951
 
+/*
+ * Make the interval, and what lies within, wider by MORE times what a side's own tail is, or by so
+ * many times LEAST, a standard deviation: of a program that does one of two things, hardly beyond
+ * the larger. Not beyond HIGHEST; the levels beyond the interval are carried along.
+ */
+static void lengthen(double quantile[FT_ESTIMATE_LEVELS], double more, double least, double highest)
+{
+  /* of a normal distribution, from the middle to 95 % as a part of from 75 % there */
+  static const double tails = 1.695;
+  double middle = quantile[MIDDLE];
+  double below = fmin(middle - quantile[LEAST_BANDED],
+                      tails * (quantile[LOWER_QUARTER] - quantile[LEAST_BANDED]));
+  double above = fmin(quantile[MOST_BANDED] - middle,
+                      tails * (quantile[MOST_BANDED] - quantile[UPPER_QUARTER]));
+
+  for (int i = 0; i <= MOST_BANDED; i++) {
+    double side = fmax(i < MIDDLE ? below : above, SCORE * least);
+
+    quantile[i] = fmin(
+        quantile[i] + more * ft_normal_quantile(ft_estimate_levels[i]) / SCORE * side, highest);
+  }
+  for (int i = MOST_BANDED + 1; i < FT_ESTIMATE_LEVELS; i++)
+    quantile[i] = fmax(quantile[i], quantile[i - 1]);
+}
+
+/*
+ * Wider or narrower about the middle by FACTOR. The levels beyond the interval stay where they are,
+ * and bound it. LEAST is a standard deviation below which it does not narrow.
+ */
+static void scale(double quantile[FT_ESTIMATE_LEVELS], double factor, double least)
+{
   for (int i = LEAST_BANDED; i <= MOST_BANDED; i++) {
     double away = quantile[i] - quantile[MIDDLE];
     double narrowest = least * ft_normal_quantile(ft_estimate_levels[i]);
@@ -57,6 +79,20 @@ static void calibrate(double quantile[FT_ESTIMATE_LEVELS], double band, double l
     quantile[i] =
         fmin(fmax(quantile[MIDDLE] + away, quantile[LEAST_BANDED - 1]), quantile[MOST_BANDED + 1]);
   }
+}
+
+/* The interval, and what lies within, by the ranks of the residuals alone. */
+static void take_ranks(const ft_evaluator *e, double quantile[FT_ESTIMATE_LEVELS])
+{
+  double count = (double)e->residuals_count;
+
+  for (int i = LEAST_BANDED; i <= MOST_BANDED; i++)
+    quantile[i] = ft_spread_between(e->residuals, e->residuals_count,
+                                    (ft_estimate_levels[i] * (count + 1) - 1) / (count - 1));
+  for (int i = LEAST_BANDED; i > 0; i--)
+    quantile[i - 1] = fmin(quantile[i - 1], quantile[i]);
+  for (int i = MOST_BANDED + 1; i < FT_ESTIMATE_LEVELS; i++)
+    quantile[i] = fmax(quantile[i], quantile[i - 1]);
 }
 
 /* The levels beyond the interval are those of a normal distribution of standard deviation LEAST at
@@ -73,36 +109,28 @@ static void keep_beyond(double quantile[FT_ESTIMATE_LEVELS], double least)
   }
 }
 
-double ft_memory_widening(unsigned runs)
+unsigned ft_memory_rounds(const ft_model *model)
 {
-  return 1 + pow(FEW_RUNS / fmax(runs, 1), FEW_POWER);
+  unsigned rounds = model->evaluator.rounds;
+
+  return rounds > 0 && rounds < model->completed ? rounds : model->completed;
 }
 
-/*
- * Wider where RUNS are few: up to what was the second level above the interval, which keeps what an
- * amount is chosen by nearly where it is. By how wide a side's own tail is: of a program that does
- * one of two things, hardly beyond the larger.
- */
-static void allow_for_few(double quantile[FT_ESTIMATE_LEVELS], unsigned runs)
+double ft_memory_widening(unsigned rounds)
 {
-  /* of a normal distribution, from the middle to 95 % as a part of from 75 % there */
-  static const double tails = 1.695;
-  double more = ft_memory_widening(runs) - 1, middle = quantile[MIDDLE];
-  double below = fmin(middle - quantile[LEAST_BANDED],
-                      tails * (quantile[LOWER_QUARTER] - quantile[LEAST_BANDED]));
-  double above = fmin(quantile[MOST_BANDED] - middle,
-                      tails * (quantile[MOST_BANDED] - quantile[UPPER_QUARTER]));
+  return 1 + FEW_ROUNDS / fmax(rounds, 1);
+}
 
-  for (int i = 0; i < FT_ESTIMATE_LEVELS; i++) {
-    /* the normal score of 95 % */
-    double score = ft_normal_quantile(ft_estimate_levels[i]) / 1.644853626951;
+/* By how much e to the BAND is more than 1 the interval becomes longer, up to HIGHEST. */
+static void calibrate(double quantile[FT_ESTIMATE_LEVELS], double band, double narrowest,
+                      double least, double highest)
+{
+  double factor = exp(fmin(fmax(band, -FT_MEMORY_MOST_BAND), FT_MEMORY_MOST_BAND));
 
-    if (i <= MOST_BANDED)
-      quantile[i] = fmin(quantile[i] + more * score * (i < MIDDLE ? below : above),
-                         quantile[MOST_BANDED + 2]);
-    else
-      quantile[i] = fmax(quantile[i], quantile[i - 1]);
-  }
+  if (factor > 1)
+    lengthen(quantile, factor - 1, least, highest);
+  else
+    scale(quantile, factor, narrowest);
 }
 
 static int estimate(const ft_model *model, const ft_feature *features, size_t count, bool alike,
@@ -113,6 +141,7 @@ static int estimate(const ft_model *model, const ft_feature *features, size_t co
   unsigned evidence = model->completed < MOST_EVIDENCE ? model->completed : MOST_EVIDENCE;
   struct ft_centre centre;
   double least, within;
+  bool ranked;
 
   *out = (struct ft_estimate){ .runs = model->completed };
   if (!model->has_evaluator || (!evidence && !e->has_bound_log))
@@ -124,12 +153,23 @@ static int estimate(const ft_model *model, const ft_feature *features, size_t co
   ft_spread_quantiles(e->residuals, e->residuals_count,
                       evidence < e->residuals_count ? evidence : e->residuals_count, PRIOR, within,
                       ft_estimate_levels, FT_ESTIMATE_LEVELS, out->quantile);
+  ranked = !alike && evidence >= RANKED_RUNS && e->residuals_count >= RANKED_RUNS;
+  if (ranked && !e->has_bound_log)
+    take_ranks(e, out->quantile);
   keep_beyond(out->quantile, least);
   ft_estimate_widen(out->quantile, centre.doubt);
-  if (!e->has_bound_log && !alike)
-    allow_for_few(out->quantile, model->completed);
-  if (!e->has_bound_log)
-    calibrate(out->quantile, e->band, within * (1 + 2 / fmax(model->completed, 1)));
+  within *= 1 + 2 / fmax(model->completed, 1);
+  if (!e->has_bound_log && alike) {
+    scale(out->quantile, exp(e->band), within);
+  } else if (!e->has_bound_log) {
+    /* up to what was the second level above the interval, which keeps what an amount is chosen by
+     * nearly where it is; but where ranks have it, an interval that could not become wider than
+     * what was foreseen would never cover what was not */
+    double highest = out->quantile[MOST_BANDED + 2];
+
+    lengthen(out->quantile, ft_memory_widening(ft_memory_rounds(model)) - 1, 0, highest);
+    calibrate(out->quantile, e->band, within, least, ranked ? INFINITY : highest);
+  }
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++) {
     /* within 2^-60 and 2^60 bytes, so that every reader of it stays finite */
     out->quantile[i] = exp(fmin(fmax(centre.log + out->quantile[i], -60 * M_LN2), 60 * M_LN2));

@@ -23,8 +23,15 @@ int ft_estimate_memory(const ft_model *model, const ft_feature *features, size_t
 int ft_estimate_alike(const ft_model *model, const ft_feature *features, size_t count,
                       struct ft_estimate *out, struct ft_error *err);
 
-/* How many times wider than RUNS known ones show the interval of those to come is told: the first
- * are more alike than those after them. 1 for ever more. */
-double ft_memory_widening(unsigned runs);
+/* The logarithm of how much wider or narrower the 90 % interval is told than the runs show it, at
+ * most. */
+#define FT_MEMORY_MOST_BAND 4.0
+
+/* Rounds of MODEL's completed runs (ft_band_count), or their number where rounds are not known. */
+unsigned ft_memory_rounds(const ft_model *model);
+
+/* How many times wider than ROUNDS of known runs show it the interval of those to come is told: the
+ * first are more alike than those after them. 1 for ever more. */
+double ft_memory_widening(unsigned rounds);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,49 @@ bool ft_element_is_real(unsigned type)
 const char *ft_element_name(unsigned type)
 {
   return elements[type <= FT_ELEMENT_LAST ? type : 0].name;
+}
+
+/* IEEE 754 half precision. */
+static double half_of(uint64_t bits)
+{
+  int exponent = (int)(bits >> 10 & 31);
+  double fraction = (double)(bits & 1023);
+  double value = exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
+
+  return bits >> 15 ? -value : value;
+}
+
+double ft_element_value(unsigned type, const uint8_t *data)
+{
+  uint64_t bits = 0;
+  uint32_t single;
+  float f;
+  double value;
+
+  for (unsigned i = ft_element_bits(type) / 8; i-- > 0;)
+    bits = bits << 8 | data[i];
+  single = (uint32_t)(type == FT_ELEMENT_BFLOAT16 ? bits << 16 : bits); /* the upper half of one */
+  switch (type) {
+  case FT_ELEMENT_FLOAT:
+  case FT_ELEMENT_BFLOAT16:
+    memcpy(&f, &single, sizeof f);
+    return (double)f;
+  case FT_ELEMENT_FLOAT16:
+    return half_of(bits);
+  case FT_ELEMENT_DOUBLE:
+    memcpy(&value, &bits, sizeof value);
+    return value;
+  case FT_ELEMENT_INT8:
+    return (double)(int8_t)bits;
+  case FT_ELEMENT_INT16:
+    return (double)(int16_t)bits;
+  case FT_ELEMENT_INT32:
+    return (double)(int32_t)bits;
+  case FT_ELEMENT_INT64:
+    return (double)(int64_t)bits;
+  default:
+    return ft_element_is_real(type) ? (double)NAN : (double)bits;
+  }
 }
 
 int64_t ft_tensor_elements(const struct ft_tensor *tensor)

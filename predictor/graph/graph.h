@@ -34,10 +34,13 @@ enum ft_element {
   FT_ELEMENT_UNKNOWN = 0,
   FT_ELEMENT_FLOAT = 1,
   FT_ELEMENT_UINT8 = 2,
+  FT_ELEMENT_INT8 = 3,
+  FT_ELEMENT_INT16 = 5,
   FT_ELEMENT_INT32 = 6,
   FT_ELEMENT_INT64 = 7,
   FT_ELEMENT_BOOL = 9,
   FT_ELEMENT_FLOAT16 = 10,
+  FT_ELEMENT_DOUBLE = 11,
   FT_ELEMENT_BFLOAT16 = 16,
   FT_ELEMENT_LAST = 26
 };
@@ -46,6 +49,8 @@ enum ft_element {
 unsigned ft_element_bits(unsigned type);
 bool ft_element_is_real(unsigned type);
 const char *ft_element_name(unsigned type);
+/* The element of TYPE, of 8 to 64 bits, whose bytes are at DATA, the lowest first; NAN: not known. */
+double ft_element_value(unsigned type, const uint8_t *data);
 
 /* What a file says of a tensor. */
 struct ft_declared {

@@ -11,22 +11,29 @@
 
 /* ---- families ---- */
 
-static void common(struct ft_hf_config *c, struct ft_hf *m)
+/* What nearly all files say; USUAL: what a part is where its file does not, else NULL. */
+static void common(struct ft_hf_config *c, const struct ft_hf_usual *usual, struct ft_hf *m)
 {
+  static const struct ft_hf_usual told = { NULL, -1, 0, -1, -1, 0, 0, -1 };
+  const struct ft_hf_usual *u = usual ? usual : &told;
   bool heads = strcmp(m->type, "mamba") != 0, words = strcmp(m->type, "vit") != 0;
 
-  m->hidden = ft_hf_number(c, "hidden_size|n_embd|d_model|dim", -1);
-  m->layers = ft_hf_number(c, "num_hidden_layers|n_layer|num_layers|n_layers|encoder_layers", -1);
+  m->hidden = ft_hf_number(c, "hidden_size|n_embd|d_model|dim", u->hidden);
+  m->layers =
+      ft_hf_number(c, "num_hidden_layers|n_layer|num_layers|n_layers|encoder_layers", u->layers);
   m->heads = ft_hf_number(c,
                           "num_attention_heads|n_head|num_heads|n_heads|encoder_attention_heads|"
                           "attention_heads",
-                          heads ? -1 : 1);
-  m->kv_heads = ft_hf_number(c, "num_key_value_heads", m->heads);
-  m->vocab = ft_hf_number(c, "vocab_size", words ? -1 : 1);
+                          heads ? u->heads : 1);
+  m->kv_heads = ft_hf_number(c, "num_key_value_heads", u->kv_heads ? u->kv_heads : m->heads);
+  m->vocab = ft_hf_number(c, "vocab_size", words ? u->vocab : 1);
   m->embedding = ft_hf_number(c, "embedding_size", m->hidden);
   m->inner = ft_hf_number(c, "intermediate_size|n_inner|ffn_dim|hidden_dim|ffn_hidden_size|d_ff",
-                          4 * m->hidden);
-  m->head = ft_hf_number(c, "head_dim|d_kv", m->heads > 0 ? m->hidden / m->heads : 0);
+                          u->inner ? u->inner : 4 * m->hidden);
+  m->head = ft_hf_number(c, "head_dim|d_kv",
+                         u->head        ? u->head
+                         : m->heads > 0 ? m->hidden / m->heads
+                                        : 0);
   m->activation = ft_hf_text(
       c, "hidden_act", ft_hf_text(c, "activation_function", ft_hf_text(c, "activation", "gelu")));
   m->norms = 2;
@@ -100,6 +107,7 @@ static void falcon(struct ft_hf_config *c, struct ft_hf *m)
   m->kv_heads = fresh                                 ? ft_hf_number(c, "num_kv_heads", m->heads)
                 : ft_hf_truth(c, "multi_query", true) ? 1
                                                       : m->heads;
+  m->spread = fresh;
   m->parallel = ft_hf_truth(c, "parallel_attn", true);
   m->norms = fresh ? (int)ft_hf_number(c, "num_ln_in_parallel_attn", 2) : m->parallel ? 1 : 2;
   m->norms = m->norms == 1 ? 1 : 2;
@@ -303,11 +311,11 @@ static void mamba(struct ft_hf_config *c, struct ft_hf *m)
 
 /* ---- pictures ---- */
 
-static void picture(struct ft_hf_config *c, struct ft_hf *m)
+void ft_hf_picture(struct ft_hf_config *c, int64_t image, int64_t patch, struct ft_hf *m)
 {
-  m->image = ft_hf_number(c, "image_size", 224);
-  m->channels = ft_hf_number(c, "num_channels", 3);
-  m->patch = ft_hf_number(c, "patch_size", 16);
+  m->image = ft_hf_number(c, "image_size", image);
+  m->channels = ft_hf_number(c, "num_channels|in_channels", 3);
+  m->patch = ft_hf_number(c, "patch_size", patch);
   if (m->patch < 1 || m->patch > m->image || m->image > 1 << 16 || m->channels > 1 << 16)
     ft_hf_refuse(c, "patch_size, image_size: expected pictures of whole patches");
   m->bias_out = m->bias_inner = true;
@@ -321,7 +329,7 @@ static void vit(struct ft_hf_config *c, struct ft_hf *m)
       json_string_value(json_array_get(json_object_get(c->root, "architectures"), 0));
   size_t named = json_object_size(json_object_get(c->root, "id2label"));
 
-  picture(c, m);
+  ft_hf_picture(c, 224, 16, m);
   m->kind = FT_HF_VIT;
   m->inner = ft_hf_number(c, "intermediate_size", 3072);
   m->bias_conv = m->pooler = true;
@@ -347,7 +355,7 @@ static void clip_side(struct ft_hf_config *c, const char *key, const int64_t usu
   m->vocab = ft_hf_number(&inner, "vocab_size", 49408);
   m->positions = ft_hf_number(&inner, "max_position_embeddings", 77);
   if (strcmp(key, "vision_config") == 0)
-    picture(&inner, m);
+    ft_hf_picture(&inner, 224, 16, m);
   m->bias_qkv = m->bias_out = m->bias_inner = true;
   ft_hf_training(&inner, m);
   c->failed = c->failed || inner.failed;
@@ -435,7 +443,27 @@ static ft_hf_family *family_of(const char *type)
   for (size_t i = 0; i < sizeof families / sizeof *families; i++)
     if (strcmp(families[i].type, type) == 0)
       return families[i].read;
-  return ft_hf_newer(type);
+  return ft_hf_newer(type) ? ft_hf_newer(type) : ft_hf_seeing(type);
+}
+
+void ft_hf_words_part(struct ft_hf_config *c, const struct ft_hf_usual *usual, struct ft_hf *m)
+{
+  ft_hf_family *family = family_of(m->type);
+
+  if (!family || family == clip || ft_hf_seeing(m->type)) {
+    ft_hf_refuse(c, "text_config: its model_type is not known here");
+    return;
+  }
+  common(c, usual, m);
+  if (!c->failed)
+    family(c, m);
+  if (c->failed)
+    return;
+  if (m->kind != FT_HF_LANGUAGE || !m->causal || m->positions || m->types ||
+      m->embedding != m->hidden)
+    ft_hf_refuse(c, "text_config: expected a decoder such as llama");
+  ft_hf_training(c, m);
+  ft_hf_windows(c, m);
 }
 
 static int describe(struct ft_hf_config *c, struct ft_hf *m)
@@ -450,12 +478,13 @@ static int describe(struct ft_hf_config *c, struct ft_hf *m)
                         "one of %zu others, or hidden_size, num_hidden_layers, "
                         "num_attention_heads and vocab_size to guess by",
                         c->file, m->type[0] ? m->type : "(none)",
-                        sizeof families / sizeof *families + ft_hf_newer_count() - 4);
-  if (family != clip)
-    common(c, m);
+                        sizeof families / sizeof *families + ft_hf_newer_count() +
+                            ft_hf_seeing_count() - 4);
+  if (family != clip && family != ft_hf_seeing(m->type))
+    common(c, NULL, m);
   if (!c->failed)
     family(c, m);
-  if (!c->failed && !m->vision) {
+  if (!c->failed && !m->vision && m->kind != FT_HF_TOWER) {
     ft_hf_training(c, m);
     ft_hf_windows(c, m);
   }

@@ -20,7 +20,19 @@ enum ft_hf_kind {
   FT_HF_SIDES, /* encoder and decoder */
   FT_HF_VIT,
   FT_HF_CLIP,
-  FT_HF_MAMBA
+  FT_HF_MAMBA,
+  FT_HF_SEES, /* words, some of which stand for pictures */
+  FT_HF_TOWER /* pictures alone */
+};
+
+/* What makes words of a picture's patches (hf_see.c). */
+enum ft_hf_join {
+  FT_HF_JOIN_NOT,
+  FT_HF_JOIN_ONE,     /* a matrix: paligemma */
+  FT_HF_JOIN_TWO,     /* two of them: llava */
+  FT_HF_JOIN_POOL,    /* means of neighbours, a norm and a matrix: gemma3 */
+  FT_HF_JOIN_SHUFFLE, /* neighbours side by side and a matrix: idefics3 */
+  FT_HF_JOIN_MERGE    /* a norm, neighbours side by side and two matrices: qwen2_vl */
 };
 
 enum { FT_HF_SLIDES = 1024 }; /* layers past these see all words */
@@ -55,9 +67,15 @@ struct ft_hf {
   int64_t mels, frames; /* of whisper's sound; 0: words */
   int64_t image, patch, channels, labels, projection;
   int64_t state, window, rank; /* mamba */
-  const struct ft_hf *vision;  /* clip */
-  uint8_t kind, norm;          /* enum ft_hf_kind, enum ft_hf_norm */
-  int norms;                   /* of a layer: 1, 2 or 4 */
+  const struct ft_hf *vision;  /* clip, and those that see */
+  /* those that see: patches a side that become one word, layers that are read, features of words */
+  int64_t merged, read_layers, joined;
+  uint8_t join;                         /* enum ft_hf_join */
+  bool no_class, norm_first, pool_head; /* of a tower: nothing stands before the patches */
+  bool open_size, many;                 /* sizes, and how many pictures, are given with --input */
+  bool masked;                          /* attention has a mask of its own kind */
+  uint8_t kind, norm;                   /* enum ft_hf_kind, enum ft_hf_norm */
+  int norms;                            /* of a layer: 1, 2 or 4 */
   bool norm_after, norm_embedding, norm_final, parallel;
   bool bias_qkv, bias_out, bias_inner, gated, norm_heads, norm_heads_whole, rotary;
   bool shared_gate;                     /* of the shared expert */
@@ -68,6 +86,7 @@ struct ft_hf {
   bool every_expert;                    /* all of them work on every word: llama4 */
   bool norm_root_heads;                 /* norm_heads by the root mean square, without gains */
   bool pooler, head_transform, head_bias, tied, with_head, causal;
+  bool spread;    /* keys and values are copied for every head of queries */
   bool shared;    /* every layer has the same weights: albert */
   bool plain_key; /* keys have no bias */
   bool relative_norm, bias_conv;
@@ -77,7 +96,9 @@ struct ft_hf {
   /* training (hf_training.c): what drops out, how attention and other operations are written */
   bool drop_embedding, drop_attention, drop_attended, drop_hidden, drop_inner;
   int upcast; /* 1: the softmax is in 32 bits; 2: queries and keys too */
-  bool plain_attention, softcap, loss_wide;
+  bool plain_attention, loss_wide;
+  bool math; /* heads that share keys are given to a kernel that takes none such */
+  int softcap; /* scores are kept: 1 before the mask is added, 2 behind */
   bool fused_qkv,
       fused_gate; /* one matrix makes queries, keys and values; gate and what it gates */
   bool caches;    /* keys and values are kept in copies */

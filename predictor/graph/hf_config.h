@@ -37,6 +37,22 @@ void ft_hf_windows(struct ft_hf_config *c, struct ft_hf *m);
 bool ft_hf_guessable(const struct ft_hf_config *c);
 void ft_hf_guess(struct ft_hf_config *c, struct ft_hf *m);
 
+/* What reads a family. */
+typedef void ft_hf_family(struct ft_hf_config *c, struct ft_hf *m);
+
+/* What a part of a network is where its configuration does not say (hf_vision.c). */
+struct ft_hf_usual {
+  const char *type;
+  int64_t hidden, inner, layers, heads, kv_heads, head, vocab; /* kv_heads, head 0: by the others */
+};
+/* The decoder that C describes into M, whose type is known. */
+void ft_hf_words_part(struct ft_hf_config *c, const struct ft_hf_usual *usual, struct ft_hf *m);
+/* Sizes of pictures and of their patches. */
+void ft_hf_picture(struct ft_hf_config *c, int64_t image, int64_t patch, struct ft_hf *m);
+/* What reads networks that see; NULL: none is called TYPE. */
+ft_hf_family *ft_hf_seeing(const char *type);
+size_t ft_hf_seeing_count(void);
+
 /* llama and those made after it: rotary positions, grouped queries, gated connections. */
 void ft_hf_llama(struct ft_hf_config *c, struct ft_hf *m);
 
@@ -45,7 +61,6 @@ void ft_hf_llama(struct ft_hf_config *c, struct ft_hf *m);
 void ft_hf_sparse(struct ft_hf_config *c, const char *step, struct ft_hf *m);
 
 /* What reads a family that is newer than those of hf.c; NULL: none is called TYPE. */
-typedef void ft_hf_family(struct ft_hf_config *c, struct ft_hf *m);
 ft_hf_family *ft_hf_newer(const char *type);
 /* How many there are. */
 size_t ft_hf_newer_count(void);

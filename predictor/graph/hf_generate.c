@@ -48,8 +48,7 @@ static int64_t period(struct ft_hf_config *c, const char *type)
 /* qwen and those like it: none unless the file says so, and the first layers never. */
 static bool switched(const char *type)
 {
-  static const char *const some[] = { "qwen2",     "qwen3",   "qwen2_moe",
-                                      "qwen3_moe", "smollm3", NULL };
+  static const char *const some[] = { "qwen2", "qwen3", "qwen2_moe", "qwen3_moe", "smollm3", NULL };
 
   return ft_string_listed(some, type);
 }

@@ -50,7 +50,20 @@ static uint32_t widened(struct ft_hf_run *r, uint32_t x, int64_t axis)
   return ft_live_end(&r->live, 1);
 }
 
-/* The states that X leads to, and what is read out of them. */
+/* TYPE of A and B in 32 bits, which the code casts both to. */
+static uint32_t in_32_bits(struct ft_hf_run *r, const char *type, uint32_t a, uint32_t b)
+{
+  if (!a || (!b && type[0] != 'E'))
+    return 0;
+  ft_live_op(&r->live, type);
+  ft_live_in(&r->live, a);
+  if (b)
+    ft_live_in(&r->live, b);
+  ft_live_string(&r->live, "spelt", "float");
+  return ft_live_end(&r->live, 1);
+}
+
+/* The states that X leads to, and what is read out of them (mamba_selective_scan). */
 static uint32_t scan(struct ft_hf_run *r, uint32_t x)
 {
   const struct ft_hf *m = r->m;
@@ -63,19 +76,22 @@ static uint32_t scan(struct ft_hf_run *r, uint32_t x)
            d = ft_hf_weight(r, "D", m->inner, 0, 0);
   int64_t dims[3] = { 0, 0, m->inner };
 
-  step = step ? ft_live_unary(&r->live, "Softplus", step) : 0;
-  a = a ? ft_live_unary(&r->live, "Exp", a) : 0;
-  decay = ft_hf_both(r, "Mul", widened(r, step, -1), a);
-  decay = decay ? ft_live_unary(&r->live, "Exp", decay) : 0;
-  input = ft_hf_both(r, "Mul", widened(r, ft_hf_both(r, "Mul", step, x), -1), widened(r, in, 2));
-  input = ft_hf_both(r, "Add", ft_hf_both(r, "Mul", decay, input), input);
+  step = widened(r, step ? ft_live_unary(&r->live, "Softplus", step) : 0, -1);
+  a = in_32_bits(r, "Exp", a, 0);
+  decay = in_32_bits(r, "Exp", in_32_bits(r, "Mul", step, a), 0);
+  input = in_32_bits(r, "Mul", step, widened(r, in, 2));
+  input = in_32_bits(r, "Mul", input, widened(r, x, -1));
+  input = in_32_bits(r, "Add", decay, input);
+  /* each word's state is kept in 32 bits for the next, and as wide as the product reads it */
+  if (!in_32_bits(r, "Mul", decay, input))
+    return 0;
   out = ft_hf_both(r, "MatMul", input, widened(r, out, -1));
   if (!out || !x)
     return 0;
   dims[0] = ft_live_of(&r->live, x)->dims[0];
   dims[1] = ft_live_of(&r->live, x)->dims[1];
   out = ft_live_reshape(&r->live, out, dims, 3);
-  return ft_hf_both(r, "Add", out, ft_hf_both(r, "Mul", x, d));
+  return in_32_bits(r, "Add", out, in_32_bits(r, "Mul", x, d));
 }
 
 uint32_t ft_hf_mamba(struct ft_hf_run *r)
@@ -97,7 +113,7 @@ uint32_t ft_hf_mamba(struct ft_hf_run *r)
       return 0;
     y = ft_hf_connect(r, ft_hf_normalise(r, x, "norm"), "in_proj", 2 * m->inner, m->bias_inner);
     gate = ft_hf_activate(r, part(r, y, m->inner, 2 * m->inner));
-    y = ft_hf_both(r, "Mul", scan(r, remember(r, part(r, y, 0, m->inner))), gate);
+    y = in_32_bits(r, "Mul", scan(r, remember(r, part(r, y, 0, m->inner))), gate);
     x = ft_hf_both(r, "Add", x, ft_hf_connect(r, y, "out_proj", m->hidden, m->bias_inner));
   }
   r->where = "";

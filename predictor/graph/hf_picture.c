@@ -4,8 +4,7 @@
 
 #include "predictor/graph/hf_run.h"
 
-/* Patches of PICTURES as words, one more before them: (batch, 1 + patches, features). */
-static uint32_t patches(struct ft_hf_run *r, uint32_t pictures)
+uint32_t ft_hf_patches(struct ft_hf_run *r, uint32_t pictures)
 {
   static const int64_t order[] = { 0, 2, 1 };
   const struct ft_hf *m = r->m;
@@ -30,11 +29,15 @@ static uint32_t patches(struct ft_hf_run *r, uint32_t pictures)
   ft_live_ints(&r->live, "kernel_shape", size, 2);
   ft_live_ints(&r->live, "strides", size, 2);
   x[1] = ft_live_end(&r->live, 1);
-  flat[0] = x[1] ? ft_live_of(&r->live, x[1])->dims[0] : 0;
+  if (!x[1] || ft_live_of(&r->live, x[1])->rank != 4)
+    return 0;
+  flat[0] = ft_live_of(&r->live, x[1])->dims[0];
   flat[1] = m->hidden;
-  flat[2] = count * count;
-  x[1] = x[1] ? ft_live_reshape(&r->live, x[1], flat, 3) : 0;
+  flat[2] = ft_live_of(&r->live, x[1])->dims[2] * ft_live_of(&r->live, x[1])->dims[3];
+  x[1] = ft_live_reshape(&r->live, x[1], flat, 3);
   x[1] = x[1] ? ft_live_transpose(&r->live, x[1], order, 3) : 0;
+  if (m->no_class)
+    return m->rotary ? x[1] : ft_hf_positions(r, x[1], "positions", count * count);
   first = ft_hf_weight(r, "class", 1, m->hidden, 1);
   flat[1] = 1;
   flat[2] = m->hidden;
@@ -61,8 +64,7 @@ static uint32_t layers(struct ft_hf_run *r, uint32_t x, const char *name)
   return x;
 }
 
-/* The first of the words, as (batch, features). */
-static uint32_t first_of(struct ft_hf_run *r, uint32_t x)
+uint32_t ft_hf_first(struct ft_hf_run *r, uint32_t x)
 {
   int64_t dims[2] = { 0, r->m->hidden };
 
@@ -79,9 +81,9 @@ uint32_t ft_hf_vit(struct ft_hf_run *r)
   if (!in || ft_infer_inputs(r->live.in) < 0)
     return 0;
   r->where = "embeddings.";
-  x = ft_hf_drop(r, patches(r, in), m->drop_embedding);
+  x = ft_hf_drop(r, ft_hf_patches(r, in), m->drop_embedding);
   x = ft_hf_normalise(r, layers(r, x, "layer"), "final_norm");
-  x = first_of(r, x);
+  x = ft_hf_first(r, x);
   if (m->labels)
     return ft_hf_connect(r, x, "classifier", m->labels, true);
   x = m->pooler ? ft_hf_connect(r, x, "pooler", m->hidden, true) : x;
@@ -99,12 +101,12 @@ uint32_t ft_hf_clip(struct ft_hf_run *r)
     return 0;
   r->where = "text.";
   x = ft_hf_positions(r, ft_hf_words(r, ids, &table), "positions", m->positions);
-  x = first_of(r, ft_hf_normalise(r, layers(r, x, "text"), "final_norm"));
+  x = ft_hf_first(r, ft_hf_normalise(r, layers(r, x, "text"), "final_norm"));
   x = ft_hf_connect(r, x, "projection", m->projection, false);
   r->m = m->vision;
   r->where = "vision.";
-  y = ft_hf_normalise(r, patches(r, in), "first_norm");
-  y = ft_hf_normalise(r, first_of(r, layers(r, y, "vision")), "final_norm");
+  y = ft_hf_normalise(r, ft_hf_patches(r, in), "first_norm");
+  y = ft_hf_normalise(r, ft_hf_first(r, layers(r, y, "vision")), "final_norm");
   y = ft_hf_connect(r, y, "projection", m->projection, false);
   r->m = m;
   y = y ? ft_live_transpose(&r->live, y, order, 2) : 0;

@@ -188,6 +188,12 @@ static uint32_t project(struct ft_hf_run *r, uint32_t x, uint32_t all, const cha
   if (x && turned && m->norm_heads_whole)
     x = ft_hf_normalise(r, x, name[0] == 'q' ? "q_norm" : "k_norm");
   x = x ? ft_hf_heads(r, x, heads, m->head) : 0;
+  if (x && name[0] != 'q' && m->spread) {
+    int64_t times[4] = { 1, m->heads / heads, 1, 1 };
+    uint32_t list = ft_live_list(&r->live, times, 4);
+
+    x = list ? ft_live_binary(&r->live, "Tile", x, list) : 0;
+  }
   if (x && turned && m->norm_heads)
     x = ft_hf_normalise(r, x, name[0] == 'q' ? "q_norm" : "k_norm");
   if (turned)
@@ -286,10 +292,15 @@ uint32_t ft_hf_read_out(struct ft_hf_run *r, uint32_t q, uint32_t k, uint32_t v,
   ft_live_int(&r->live, "dropout", m->drop_attention);
   ft_live_int(&r->live, "upcast", m->upcast);
   ft_live_int(&r->live, "plain", m->plain_attention);
+  ft_live_int(&r->live, "math", m->math);
   ft_live_int(&r->live, "softcap", m->softcap);
+  if (m->masked || (ft_hf_slides(r) && ft_live_of(&r->live, k)->dims[2] > m->reach))
+    ft_live_int(&r->live, "masked", 1);
   y = ft_live_end(&r->live, 1);
   y = y ? ft_live_transpose(&r->live, y, order, 4) : 0;
   y = y ? ft_live_reshape(&r->live, y, dims, 3) : 0;
+  if (y && m->open_size) /* each picture is attended to by itself */
+    y = ft_live_concat(&r->live, &y, 1, 1);
   return ft_hf_drop(r, ft_hf_connect(r, y, "output", m->hidden, m->bias_out), m->drop_attended);
 }
 
@@ -461,7 +472,11 @@ uint32_t ft_hf_language_head(struct ft_hf_run *r, uint32_t x, uint32_t table)
 uint32_t ft_hf_input(struct ft_hf_run *r, const char *name, unsigned element, int rank,
                      const int64_t *dims)
 {
-  static const char *symbols[FT_GRAPH_RANK] = { "batch", "sequence" };
+  static const char *words[FT_GRAPH_RANK] = { "batch", "sequence" },
+                    *picture[FT_GRAPH_RANK] = { "batch", "channels", "height", "width" },
+                    *pictures[FT_GRAPH_RANK] = { "batch", "pictures", "channels", "height",
+                                                 "width" };
+  const char **symbols = rank == 4 ? pictures : rank == 3 ? picture : words;
   struct ft_declared *d = ft_live_take(&r->live, sizeof *d);
 
   if (!d)
@@ -482,16 +497,10 @@ uint32_t ft_hf_ids(struct ft_hf_run *r, const char *name)
   return ft_hf_input(r, name, FT_ELEMENT_INT64, 1, open);
 }
 
-/* Layers on top of each other between words and their chances. */
-static uint32_t language(struct ft_hf_run *r)
+uint32_t ft_hf_decode(struct ft_hf_run *r, uint32_t x, uint32_t table)
 {
   const struct ft_hf *m = r->m;
-  uint32_t table = 0, ids = ft_hf_ids(r, "input_ids"), x;
 
-  if (!ids || ft_infer_inputs(r->live.in) < 0)
-    return 0;
-  ids = m->causal ? ft_hf_fed_words(r, ids) : ids;
-  x = embed(r, ids, &table);
   for (int64_t i = 0; x && i < m->layers; i++) {
     r->layer = i;
     r->where = m->shared ? "layer." : ft_live_format(&r->live, "layer.%lld.", (long long)i);
@@ -516,11 +525,23 @@ static uint32_t language(struct ft_hf_run *r)
   return ft_hf_language_head(r, m->causal ? ft_hf_last_word(r, x) : x, table);
 }
 
+/* Layers on top of each other between words and their chances. */
+static uint32_t language(struct ft_hf_run *r)
+{
+  uint32_t table = 0, ids = ft_hf_ids(r, "input_ids"), x;
+
+  if (!ids || ft_infer_inputs(r->live.in) < 0)
+    return 0;
+  x = embed(r, r->m->causal ? ft_hf_fed_words(r, ids) : ids, &table);
+  return ft_hf_decode(r, x, table);
+}
+
 int ft_hf_run(struct ft_infer *in)
 {
   static uint32_t (*const networks[])(struct ft_hf_run * r) = {
-    [FT_HF_LANGUAGE] = language, [FT_HF_T5] = ft_hf_t5,     [FT_HF_SIDES] = ft_hf_sides,
-    [FT_HF_VIT] = ft_hf_vit,     [FT_HF_CLIP] = ft_hf_clip, [FT_HF_MAMBA] = ft_hf_mamba,
+    [FT_HF_LANGUAGE] = language, [FT_HF_T5] = ft_hf_t5,       [FT_HF_SIDES] = ft_hf_sides,
+    [FT_HF_VIT] = ft_hf_vit,     [FT_HF_CLIP] = ft_hf_clip,   [FT_HF_MAMBA] = ft_hf_mamba,
+    [FT_HF_SEES] = ft_hf_sees,   [FT_HF_TOWER] = ft_hf_tower,
   };
   struct ft_hf_run *r = calloc(1, sizeof *r);
   int status = -1;

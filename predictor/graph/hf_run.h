@@ -66,6 +66,14 @@ uint32_t ft_hf_ids(struct ft_hf_run *r, const char *name);
 /* What IDS stand for in *TABLE, which is made where it is 0. */
 uint32_t ft_hf_words(struct ft_hf_run *r, uint32_t ids, uint32_t *table);
 
+/* What layers make of X, what the words of TABLE stand for. */
+uint32_t ft_hf_decode(struct ft_hf_run *r, uint32_t x, uint32_t table);
+/* Patches of PICTURES (n, channels, height, width) as words, with one more before them where the
+ * network has that: (n, patches, features). */
+uint32_t ft_hf_patches(struct ft_hf_run *r, uint32_t pictures);
+/* The first of the words, as (batch, features). */
+uint32_t ft_hf_first(struct ft_hf_run *r, uint32_t x);
+
 /* ---- matrices in a few bits (hf_quantized.c) ---- */
 
 /* Whether the layer's matrix NAME, or those of its "experts", is one. */
@@ -100,5 +108,7 @@ uint32_t ft_hf_sides(struct ft_hf_run *r);
 uint32_t ft_hf_vit(struct ft_hf_run *r);
 uint32_t ft_hf_clip(struct ft_hf_run *r);
 uint32_t ft_hf_mamba(struct ft_hf_run *r);
+uint32_t ft_hf_sees(struct ft_hf_run *r);
+uint32_t ft_hf_tower(struct ft_hf_run *r);
 
 #endif

@@ -18,7 +18,8 @@ enum {
   ONE_GATE = 32,     /* and one the gate and what it gates */
   COPIES = 64,       /* queries are copied behind each other */
   WIDE_SCORES = 128, /* queries and keys are cast to 32 bits */
-  SAME_WIDTH = 256   /* what angles turn is cast back */
+  SAME_WIDTH = 256,  /* what angles turn is cast back */
+  LEAST = 512        /* no score is below the least number there is */
 };
 
 /* Where a configuration says how much is dropped, and whether any is where it says nothing. */
@@ -142,7 +143,7 @@ static const struct family {
     { "attention_dropout", true },
     { "dropout", true },
     { "activation_dropout", false },
-    PLAIN },
+    PLAIN | NARROW | LEAST },
   { "vit",
     "",
     { "hidden_dropout_prob", false },
@@ -157,6 +158,8 @@ static const struct family {
     { NULL, false },
     { NULL, false },
     0 },
+  { "qwen2_vl", "", ROOT | ONE_QKV | SAME_WIDTH },
+  { "qwen2_5_vl", "llama", ROOT | ONE_QKV | SAME_WIDTH },
   { "phi",
     "",
     { "embd_pdrop", false },
@@ -286,8 +289,10 @@ void ft_hf_training(struct ft_hf_config *c, struct ft_hf *m)
   m->drop_attended = m->drop_hidden && !(f->how & ON_ONE);
   m->drop_inner = drops(c, &f->inner);
   m->upcast = f->how & WIDE_SCORES ? 2 : !(f->how & NARROW);
-  m->plain_attention = f->how & PLAIN || (strcmp(m->type, "falcon") == 0 && m->kv_heads == 1);
-  m->softcap = json_is_number(json_object_get(c->root, "attn_logit_softcapping"));
+  m->math = strcmp(m->type, "falcon") == 0 && m->kv_heads == 1;
+  m->plain_attention = f->how & PLAIN || m->math;
+  m->softcap =
+      f->how & LEAST ? 2 : json_is_number(json_object_get(c->root, "attn_logit_softcapping"));
   m->fused_qkv = f->how & ONE_QKV;
   m->fused_gate = f->how & ONE_GATE;
   m->dense_queries = f->how & COPIES;

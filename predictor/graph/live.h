@@ -134,7 +134,7 @@ bool ft_live_add_bias(struct ft_live *l, uint32_t x, struct ft_weight *bias, int
 struct ft_live_frame {
   struct ft_block *block, *outer;
   uint32_t serial;
-  size_t operator_room, constant_room, output_room;
+  size_t operator_room, output_room;
 };
 int ft_live_open(struct ft_live *l, struct ft_live_frame *frame);
 void ft_live_close(struct ft_live *l, const struct ft_live_frame *frame);

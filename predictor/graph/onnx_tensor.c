@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
-#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -116,49 +115,6 @@ static int count_elements(struct ft_onnx *o, struct ft_declared *d, uint64_t at)
   return 0;
 }
 
-/* IEEE 754 half precision. */
-static double half_of(uint64_t bits)
-{
-  int exponent = (int)(bits >> 10 & 31);
-  double fraction = (double)(bits & 1023);
-  double value = exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
-
-  return bits >> 15 ? -value : value;
-}
-
-static double decode(const uint8_t *data, unsigned element, size_t width)
-{
-  uint64_t bits = 0;
-  uint32_t single;
-  float f;
-  double value;
-
-  for (size_t i = 0; i < width; i++)
-    bits |= (uint64_t)data[i] << (8 * i);
-  single = (uint32_t)(element == 16 ? bits << 16 : bits); /* bfloat16 is the upper half */
-  switch (element) {
-  case FT_ELEMENT_FLOAT:
-  case 16:
-    memcpy(&f, &single, sizeof f);
-    return (double)f;
-  case 10:
-    return half_of(bits);
-  case 11:
-    memcpy(&value, &bits, sizeof value);
-    return value;
-  case 3:
-    return (double)(int8_t)bits;
-  case 5:
-    return (double)(int16_t)bits;
-  case 6:
-    return (double)(int32_t)bits;
-  case FT_ELEMENT_INT64:
-    return (double)(int64_t)bits;
-  default:
-    return (double)bits;
-  }
-}
-
 /* External data of LENGTH bytes: only of this folder, and none where it cannot be read. */
 static bool read_external(struct ft_onnx *o, const struct place *place, uint8_t *out, size_t length)
 {
@@ -205,9 +161,10 @@ static int keep_values(struct ft_onnx *o, struct ft_declared *d, const struct pl
   if (!values)
     return -1;
   for (size_t i = 0; i < count; i++)
-    values[i] = place->raw_length || place->external ? decode(data + i * width, d->element, width)
-                : real                               ? o->reals[i]
-                                                     : (double)o->integers[i];
+    values[i] = place->raw_length || place->external
+                    ? ft_element_value(d->element, data + i * width)
+                : real ? o->reals[i]
+                       : (double)o->integers[i];
   d->values = values;
   return 0;
 }

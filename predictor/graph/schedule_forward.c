@@ -5,12 +5,19 @@
 #include "predictor/graph/kinds.h"
 #include "predictor/graph/schedule_plan.h"
 
-/* Whether mixed precision makes a copy in 16 bits of what OP takes. */
+/* Whether a copy in 16 bits is made of what OP takes: by mixed precision, or by the code where all
+ * else has 16. */
 static bool casts(const struct ft_plan *p, const struct ft_operator *op, uint32_t t)
 {
-  return p->options->precision == FT_PRECISION_AMP && op->kind &&
-         (op->kind->weight || (ft_plan_is(op, "Attention") && !ft_plan_spells_attention(p, op))) &&
-         (p->cost->learnt[t] || (p->places[t].width == 4 && t != op->outputs[0]));
+  bool wide = p->places[t].width == 4 && t != op->outputs[0];
+
+  if (!op->kind || p->options->precision < FT_PRECISION_AMP)
+    return false;
+  if (p->options->precision > FT_PRECISION_AMP)
+    return op->kind->weight && wide && p->places[op->outputs[0]].width == 2;
+  return (op->kind->weight || (ft_plan_is(op, "Attention") && !ft_plan_spells_attention(p, op) &&
+                               !ft_plan_operand(p, op, t))) &&
+         (p->cost->learnt[t] || wide);
 }
 
 static void save(struct ft_plan *p, uint32_t op, uint32_t t)

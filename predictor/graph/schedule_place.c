@@ -227,6 +227,8 @@ static uint8_t width_of(const struct ft_plan *p, const struct ft_operator *op,
   uint8_t width = 2;
   bool promotes = op->kind && op->kind->work == FT_WORK_NONE; /* what is learnt has 32 */
 
+  if (ft_spelt_floats(op))
+    return 4;
   if (ft_spelt_narrows(op) && p->options->precision == FT_PRECISION_AMP)
     return 2;
   if (ft_spelt_widens(op) && p->options->precision == FT_PRECISION_AMP)

@@ -42,6 +42,13 @@ static int64_t sharing(const struct ft_plan *p, const struct ft_operator *op)
              : 1;
 }
 
+/* A mask is written out, and keys and values for every head of queries, as a kernel that takes a
+ * mask asks for (transformers' sdpa_attention.py, use_gqa_in_sdpa). */
+static bool masked(const struct ft_operator *op)
+{
+  return ft_integer(op, "masked", 0) != 0;
+}
+
 /*
  * Heads that share keys have a fused kernel in 16 bits alone (scaled_dot_product_attention,
  * enable_gqa: "works only for Flash_attention and math kernel").
@@ -50,14 +57,22 @@ bool ft_plan_spells_attention(const struct ft_plan *p, const struct ft_operator 
 {
   return ft_plan_is(op, "Attention") &&
          (!p->options->fused_attention || ft_integer(op, "plain", 0) ||
-          (p->options->precision < FT_PRECISION_AMP && sharing(p, op) > 1));
+          (p->options->precision < FT_PRECISION_AMP && sharing(p, op) > 1 && !masked(op)));
+}
+
+/* Whether OP asks for a kernel that there is none of, and gets operations in 32 bits instead
+ * (_scaled_dot_product_attention_math). */
+static bool in_32_bits(const struct ft_plan *p, const struct ft_operator *op)
+{
+  return p->options->fused_attention && p->options->precision > FT_PRECISION_AMP &&
+         ft_integer(op, "math", 0);
 }
 
 int64_t ft_plan_scores(const struct ft_plan *p, const struct ft_operator *op)
 {
   if (!ft_plan_spells_attention(p, op))
     return 0;
-  return ft_times(score_elements(p, op), p->places[op->outputs[0]].width);
+  return ft_times(score_elements(p, op), in_32_bits(p, op) ? 4 : p->places[op->outputs[0]].width);
 }
 
 static void keep(struct ft_plan *p, uint32_t i, int64_t elements, int64_t width)
@@ -74,7 +89,7 @@ void ft_plan_spell_attention(struct ft_plan *p, uint32_t i, bool saves)
 {
   const struct ft_operator *op = &p->block->operators[i];
   int64_t elements = ft_plan_spells_attention(p, op) ? score_elements(p, op) : 0;
-  int64_t width = p->places[op->outputs[0]].width;
+  int64_t width = in_32_bits(p, op) ? 4 : p->places[op->outputs[0]].width;
   bool drops = p->options->training && ft_integer(op, "dropout", 0);
   bool wide =
       width < 4 && (p->options->precision == FT_PRECISION_AMP || ft_integer(op, "upcast", 0));
@@ -88,7 +103,9 @@ void ft_plan_spell_attention(struct ft_plan *p, uint32_t i, bool saves)
     copies[3] = ft_plan_take(p, ft_plan_operand(p, op, ft_plan_input(op, 1)));
   scores = ft_plan_take(p, ft_times(elements, width));
   if (saves && p->places[op->outputs[0]].wanted && ft_integer(op, "softcap", 0))
-    keep(p, i, elements, width); /* its tangent */
+    /* its tangent, or what the mask, which no cast narrows, was added to */
+    keep(p, i, elements,
+         ft_integer(op, "softcap", 0) > 1 && p->options->precision == FT_PRECISION_AMP ? 4 : width);
   probabilities = ft_plan_take(p, ft_times(elements, wide ? 4 : width));
   ft_plan_drop(p, scores);
   if (!saves || !p->places[op->outputs[0]].wanted) {
@@ -107,6 +124,23 @@ void ft_plan_spell_attention(struct ft_plan *p, uint32_t i, bool saves)
 /* ---- what attention takes ---- */
 
 /*
+ * How often keys or values T are written out: once for every head of queries. Those of one head for
+ * all only look larger (repeat_kv), until they are cast, or multiplied for several samples.
+ */
+static int64_t written(const struct ft_plan *p, const struct ft_operator *op, uint32_t t)
+{
+  const struct ft_tensor *k = ft_plan_tensor(p, t);
+  bool plain = !p->options->fused_attention || ft_integer(op, "plain", 0);
+  bool cast = p->options->precision == FT_PRECISION_AMP && p->places[t].width == 4;
+
+  if (k->rank != 4 || k->dims[1] != 1)
+    return sharing(p, op);
+  if (plain ? ft_times(k->dims[0], k->data ? p->options->batch : 1) < 2 : masked(op) && !cast)
+    return 1;
+  return sharing(p, op);
+}
+
+/*
  * Keys and values are written out once for every head of queries; a part of a larger tensor is
  * copied, as one of these does not lie in three dimensions; some code computes scores in 32 bits.
  */
@@ -115,14 +149,18 @@ int64_t ft_plan_operand(const struct ft_plan *p, const struct ft_operator *op, u
   const struct ft_place *place = &p->places[t];
   int64_t bytes = ft_plan_bytes(p, t), times = 1, width = place->width;
 
-  if (!ft_plan_spells_attention(p, op) || !width)
+  if ((!ft_plan_spells_attention(p, op) && (!masked(op) || !ft_plan_is(op, "Attention") ||
+                                            t == ft_plan_input(op, 0) || written(p, op, t) < 2)) ||
+      !width)
     return 0;
   if (p->options->precision == FT_PRECISION_AMP)
     width = 2; /* what products take */
+  else if (in_32_bits(p, op))
+    width = 4;
   else if (t != ft_plan_input(op, 2) && ft_integer(op, "upcast", 0) > 1)
     width = 4;
   if (t != ft_plan_input(op, 0))
-    times = sharing(p, op);
+    times = written(p, op, t);
   if (times < 2 && width == place->width && ft_plan_bytes(p, place->owner) <= bytes)
     return 0;
   return ft_times(bytes / place->width, times * width);
@@ -139,6 +177,9 @@ static void keep_fused(struct ft_plan *p, uint32_t i)
 
   if (last > 0 && ft_tensor_elements(y) > 0)
     keep(p, i, ft_times(ft_tensor_elements(y) / last, p->options->batch), 4);
+  if (masked(op))
+    keep(p, i, score_elements(p, op) / (y->dims[1] ? y->dims[1] : 1),
+         p->places[op->outputs[0]].width);
   if (bias && p->places[bias].wanted)
     keep(p, i, ft_tensor_elements(ft_plan_tensor(p, bias)), p->places[op->outputs[0]].width);
 }

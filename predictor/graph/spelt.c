@@ -68,6 +68,13 @@ bool ft_spelt_of(const struct ft_operator *op, enum ft_spelt_width width, struct
   return true;
 }
 
+bool ft_spelt_floats(const struct ft_operator *op)
+{
+  const struct ft_attribute *a = op->attribute_count ? ft_attribute(op, "spelt") : NULL;
+
+  return a && a->type == FT_ATTRIBUTE_STRING && strcmp(a->string, "float") == 0;
+}
+
 bool ft_spelt_narrows(const struct ft_operator *op)
 {
   size_t i = find(op);

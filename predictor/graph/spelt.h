@@ -29,6 +29,9 @@ bool ft_spelt_of(const struct ft_operator *op, enum ft_spelt_width width, struct
 /* Whether OP gives 32 bits under autocast whatever comes in. */
 bool ft_spelt_widens(const struct ft_operator *op);
 
+/* Whether the code casts what OP takes to 32 bits, in every precision ("float"). */
+bool ft_spelt_floats(const struct ft_operator *op);
+
 /* Whether OP works in 16 bits under autocast whatever comes in. */
 bool ft_spelt_narrows(const struct ft_operator *op);
 

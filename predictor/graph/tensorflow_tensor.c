@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
-#include <string.h>
-
 #include "predictor/graph/tensorflow_tensor.h"
 
 unsigned ft_tf_element(int64_t type)
@@ -50,7 +48,7 @@ int ft_tf_read_shape(struct ft_tf_reader *r, uint64_t end, struct ft_declared *d
   return 0;
 }
 
-/* Whole numbers in the machine's order, as tensor_content has them. */
+/* Numbers in the machine's order, as tensor_content has them. */
 static int content(struct ft_tf_reader *r, const struct ft_proto_field *f,
                    const struct ft_declared *d, size_t *count)
 {
@@ -61,23 +59,9 @@ static int content(struct ft_tf_reader *r, const struct ft_proto_field *f,
       d->elements > FT_GRAPH_VALUES || f->value < (uint64_t)d->elements * bytes)
     return 0;
   for (int64_t i = 0; i < d->elements; i++) {
-    uint64_t bits = 0;
-    float single;
-
     if (ft_proto_copy(&r->proto, f->end - f->value + (uint64_t)i * bytes, raw, bytes) < 0)
       return -1;
-    for (unsigned j = bytes; j-- > 0;)
-      bits = bits << 8 | raw[j];
-    if (d->element == FT_ELEMENT_FLOAT) {
-      uint32_t low = (uint32_t)bits;
-
-      memcpy(&single, &low, sizeof single);
-      r->reals[i] = (double)single;
-    } else if (d->element == 11) {
-      memcpy(&r->reals[i], &bits, sizeof r->reals[i]);
-    } else {
-      r->reals[i] = bytes == 4 ? (double)(int32_t)bits : (double)(int64_t)bits;
-    }
+    r->reals[i] = ft_element_value(d->element, raw);
   }
   *count = (size_t)d->elements;
   return 0;

@@ -5,7 +5,6 @@
  */
 #include "config.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "predictor/graph/torchscript.h"
@@ -229,26 +228,8 @@ static int small_values(struct pickle *p, const struct ft_operand *key, struct f
   values = ft_live_take(p->l, (size_t)(d->elements + 1) * sizeof *values);
   if (!values)
     return -1;
-  for (int64_t i = 0; i < d->elements; i++) {
-    const uint8_t *at = (const uint8_t *)small->data + (uint64_t)i * bytes;
-    uint64_t bits = 0;
-    float single;
-
-    for (unsigned j = bytes; j-- > 0;)
-      bits = bits << 8 | at[j];
-    if (d->element == FT_ELEMENT_FLOAT) {
-      uint32_t low = (uint32_t)bits;
-
-      memcpy(&single, &low, sizeof single);
-      values[i] = (double)single;
-    } else if (d->element == 11) { /* float64 */
-      memcpy(&values[i], &bits, sizeof values[i]);
-    } else if (ft_element_is_real(d->element)) {
-      values[i] = (double)NAN;
-    } else { /* a sign only in 4 and 8 bytes: sizes have others nowhere */
-      values[i] = bytes == 4 ? (double)(int32_t)bits : (double)(int64_t)bits;
-    }
-  }
+  for (int64_t i = 0; i < d->elements; i++)
+    values[i] = ft_element_value(d->element, (const uint8_t *)small->data + (uint64_t)i * bytes);
   d->values = values;
   return 0;
 }
@@ -408,6 +389,36 @@ static int mark(struct pickle *p)
 
 /* ---- opcodes ---- */
 
+/* What pushes a value that stands in the pickle itself. */
+static int literal(struct pickle *p, uint8_t code)
+{
+  switch (code) {
+  case 'N':
+    return push(p, ft_value_none());
+  case 0x88:
+  case 0x89:
+    return push(p, ft_value_bool(code == 0x88));
+  case 'K':
+    return integer(p, 1, false);
+  case 'M':
+    return integer(p, 2, false);
+  case 'J':
+    return integer(p, 4, true);
+  case 0x8a:
+    return long_integer(p);
+  case 'G':
+    return real(p);
+  case 'X':
+  case 'B':
+    return text(p, 4);
+  case 0x8c:
+  case 'C':
+    return text(p, 1);
+  default:
+    return fail(p, "an instruction that PyTorch's archives do not use");
+  }
+}
+
 static int step(struct pickle *p, uint8_t code)
 {
   struct ft_operand v;
@@ -426,15 +437,12 @@ static int step(struct pickle *p, uint8_t code)
   case ')':
     return tuple(p, 0);
   case ']':
-    v = ft_value_list(p->l, FT_VALUE_LIST, NULL, 0);
-    return p->l->failed ? -1 : push(p, v);
   case '}':
-    v = ft_value_list(p->l, FT_VALUE_DICT, NULL, 0);
+    v = ft_value_list(p->l, code == ']' ? FT_VALUE_LIST : FT_VALUE_DICT, NULL, 0);
     return p->l->failed ? -1 : push(p, v);
   case 't':
-    return collect(p, FT_VALUE_TUPLE);
   case 'l':
-    return collect(p, FT_VALUE_LIST);
+    return collect(p, code == 't' ? FT_VALUE_TUPLE : FT_VALUE_LIST);
   case 0x85:
   case 0x86:
   case 0x87:
@@ -446,29 +454,6 @@ static int step(struct pickle *p, uint8_t code)
     return add(p, 2, false);
   case 'a':
     return add(p, 1, false);
-  case 'N':
-    return push(p, ft_value_none());
-  case 0x88:
-  case 0x89:
-    return push(p, ft_value_bool(code == 0x88));
-  case 'K':
-    return integer(p, 1, false);
-  case 'M':
-    return integer(p, 2, false);
-  case 'J':
-    return integer(p, 4, true);
-  case 0x8a:
-    return long_integer(p);
-  case 'G':
-    return real(p);
-  case 'X':
-    return text(p, 4);
-  case 0x8c:
-    return text(p, 1);
-  case 'B':
-    return text(p, 4);
-  case 'C':
-    return text(p, 1);
   case 'q':
     return remember(p, 1);
   case 'r':
@@ -492,7 +477,7 @@ static int step(struct pickle *p, uint8_t code)
   case '2':
     return p->count ? push(p, p->stack[p->count - 1]) : fail(p, "a value is missing");
   default:
-    return fail(p, "an instruction that PyTorch's archives do not use");
+    return literal(p, code);
   }
 }
 

@@ -4,20 +4,17 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "predictor/core/grow.h"
 #include "predictor/history/steps.h"
 
 int ft_steps_add(struct ft_steps *steps, double start, double end, double bytes)
 {
-  if (steps->count == steps->room) {
-    size_t room = steps->room ? 2 * steps->room : 16;
-    struct ft_step *step =
-        steps->room >= FT_STEPS_MOST ? NULL : realloc(steps->step, room * sizeof *step);
+  struct ft_step *step =
+      ft_grow(steps->step, &steps->room, steps->count, sizeof *step, FT_STEPS_MOST);
 
-    if (!step)
-      return -1;
-    steps->step = step;
-    steps->room = room;
-  }
+  if (!step)
+    return -1;
+  steps->step = step;
   steps->untimed = steps->untimed || start <= 0 || end <= 0;
   /* a step within one second has lasted some part of it */
   steps->step[steps->count++] = (struct ft_step){ start, end > start ? end : start + 0.5, bytes };

@@ -8,13 +8,14 @@
 #include <unistd.h>
 
 #include "predictor/core/csv.h"
+#include "predictor/core/grow.h"
 #include "predictor/core/hash.h"
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
 #include "predictor/history/import.h"
 #include "predictor/history/trace.h"
 
-enum { FIRST_SIZE = 16, HEADER = 4096 };
+enum { HEADER = 4096 };
 
 /* Nothing of a job is larger: bytes, milliseconds. */
 #define MOST 0x1p60
@@ -33,18 +34,14 @@ static int by_name(const void *a, const void *b)
 
 static struct ft_trace_process *add_process(struct ft_trace *trace, const char *name)
 {
+  struct ft_trace_process *grown =
+      ft_grow(trace->process, &trace->size, trace->count, sizeof *grown, FT_TRACE_RUNS);
   struct named *named;
   char *copy;
 
-  if (trace->count == trace->size) {
-    size_t size = trace->size ? 2 * trace->size : FIRST_SIZE;
-    struct ft_trace_process *grown = reallocarray(trace->process, size, sizeof *grown);
-
-    if (!grown)
-      return NULL;
-    trace->process = grown;
-    trace->size = size;
-  }
+  if (!grown)
+    return NULL;
+  trace->process = grown;
   named = malloc(sizeof *named);
   copy = strdup(name);
   if (!named || !copy) {
@@ -79,22 +76,17 @@ static int add_run(struct ft_trace *trace, const char *name, const struct ft_rep
                    struct ft_error *err)
 {
   struct ft_trace_process *p = process_of(trace, name);
+  struct ft_replay_run *grown;
   ft_feature *features = NULL;
 
   if (trace->runs >= FT_TRACE_RUNS)
     return ft_error_set(err, "more than %d runs", FT_TRACE_RUNS);
-  if (p && p->count == p->size) {
-    size_t size = p->size ? 2 * p->size : FIRST_SIZE;
-    struct ft_replay_run *grown = reallocarray(p->run, size, sizeof *grown);
-
-    if (!grown)
-      return ft_error_set(err, "out of memory");
+  grown = p ? ft_grow(p->run, &p->size, p->count, sizeof *grown, FT_TRACE_RUNS) : NULL;
+  if (grown)
     p->run = grown;
-    p->size = size;
-  }
   if (run->feature_count)
     features = malloc(run->feature_count * sizeof *features);
-  if (!p || (run->feature_count && !features)) {
+  if (!grown || (run->feature_count && !features)) {
     free(features);
     return ft_error_set(err, "out of memory");
   }

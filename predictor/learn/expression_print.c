@@ -315,6 +315,9 @@ static int print_tree(const struct ft_expression *e, int i, const char *const *n
                       struct style style, struct ft_buf *out)
 {
   const struct form *form = &forms[e->symbol[i]];
+  /* a product alone stands without brackets: a / (b * c) */
+  bool bracket =
+      !style.latex && e->symbol[i] == FT_SYMBOL_DIVIDE && e->symbol[i - 1] == FT_SYMBOL_MULTIPLY;
 
   if (e->symbol[i] == FT_SYMBOL_CONSTANT)
     return print_number(e->constant[i], style, out);
@@ -326,7 +329,8 @@ static int print_tree(const struct ft_expression *e, int i, const char *const *n
       (print_tree(e, ft_expression_start(e, i - 1) - 1, names, style, out) < 0 ||
        ft_buf_printf(out, "%s", form->between[style.latex]) < 0))
     return -1;
-  if (print_tree(e, i - 1, names, style, out) < 0)
+  if ((bracket && ft_buf_printf(out, "(") < 0) || print_tree(e, i - 1, names, style, out) < 0 ||
+      (bracket && ft_buf_printf(out, ")") < 0))
     return -1;
   return ft_buf_printf(out, "%s", form->after[style.latex]);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predictor/core/grow.h"
 #include "predictor/core/random.h"
 #include "predictor/learn/forest.h"
 
@@ -152,15 +153,11 @@ static uint32_t add_node(struct grower *g)
 {
   struct ft_forest *f = g->forest;
 
-  if (f->nodes == g->node_room) {
-    size_t room = g->node_room ? 2 * g->node_room : 1024;
-    struct ft_forest_node *more = realloc(f->node, room * sizeof *more);
+  struct ft_forest_node *more = ft_grow(f->node, &g->node_room, f->nodes, sizeof *more, UINT32_MAX);
 
-    if (!more)
-      return UINT32_MAX;
-    f->node = more;
-    g->node_room = room;
-  }
+  if (!more)
+    return UINT32_MAX;
+  f->node = more;
   return (uint32_t)f->nodes++;
 }
 
@@ -173,15 +170,10 @@ static int add_leaf(struct grower *g, const struct task *t, struct ft_error *err
 
   if ((f->leaves + 1) * outputs > FT_FOREST_VALUES)
     return ft_error_set(err, "a forest: more than %d numbers in its leaves", FT_FOREST_VALUES);
-  if (f->leaves == g->leaf_room) {
-    size_t room = g->leaf_room ? 2 * g->leaf_room : 1024;
-
-    value = realloc(f->value, room * outputs * sizeof *value);
-    if (!value)
-      return ft_error_set(err, "a forest: out of memory");
-    f->value = value;
-    g->leaf_room = room;
-  }
+  value = ft_grow(f->value, &g->leaf_room, f->leaves, outputs * sizeof *value, FT_FOREST_VALUES);
+  if (!value)
+    return ft_error_set(err, "a forest: out of memory");
+  f->value = value;
   value = f->value + f->leaves * outputs;
   memset(value, 0, outputs * sizeof *value);
   for (size_t i = 0; i < t->count; i++)
@@ -283,7 +275,8 @@ int ft_forest_fit(const struct ft_samples *s, const struct ft_forest_settings *s
   bool boosts = settings->rate > 0;
   int status = -1;
 
-  *forest = (struct ft_forest){ .columns = s->columns, .outputs = s->outputs,
+  *forest = (struct ft_forest){ .columns = s->columns,
+                                .outputs = s->outputs,
                                 .scale = boosts ? 1 : 1 / (double)settings->trees };
   if (!s->rows || !s->outputs || !settings->trees)
     return ft_error_set(err, "a forest: nothing to learn from");

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "predictor/learn/constants.h"
+#include "predictor/learn/range.h"
 #include "predictor/learn/symbolic.h"
 #include "predictor/learn/tree.h"
 
@@ -46,6 +47,7 @@ struct search {
   struct ft_grower grower;
   struct ft_sweep *sweep;
   double *copy; /* of the table, scaled; then room for the same without a fold */
+  struct ft_range range[FT_EXPRESSION_VARIABLES]; /* of the table */
   struct seen *seen;
   struct tree *slot;   /* 2 * population */
   uint32_t *candidate; /* slots: of the parents, then of their offspring */
@@ -114,6 +116,19 @@ static struct seen *find_seen(const struct search *f, const struct ft_expression
 }
 
 /*
+ * The error of E, its constants fitted in STEPS steps; infinite where it could divide by 0 between
+ * the rows: such a pole fits one row by chance and is anything elsewhere.
+ */
+static double fit(const struct search *f, struct ft_expression *e, int steps)
+{
+  double error = f->set.constants ? ft_constants_fit(&f->data, e, f->sweep, steps)
+                                  : ft_constants_error(&f->data, e, f->sweep);
+
+  return f->set.primitives & 1u << FT_SYMBOL_DIVIDE && !ft_ranges_sound(e, f->range) ? INFINITY
+                                                                                     : error;
+}
+
+/*
  * The same structure comes up again and again once a population agrees: after
  * some fits from different constants, the best of them is what it is worth.
  */
@@ -125,7 +140,7 @@ static void measure(const struct search *f, struct tree *t)
     return;
   t->known = true;
   if (!f->set.constants) {
-    t->mape = ft_constants_error(&f->data, &t->code, f->sweep);
+    t->mape = fit(f, &t->code, 0);
     return;
   }
   seen = find_seen(f, &t->code);
@@ -133,7 +148,7 @@ static void measure(const struct search *f, struct tree *t)
     copy_tree(t, &seen->best);
     return;
   }
-  t->mape = ft_constants_fit(&f->data, &t->code, f->sweep, EARLY_STEPS);
+  t->mape = fit(f, &t->code, EARLY_STEPS);
   if (!seen->fits++ || t->mape < seen->best.mape)
     copy_tree(&seen->best, t);
   if (!ft_constants_fitted(f->sweep))
@@ -356,7 +371,7 @@ static void try_through(const struct search *f, double bar, struct ft_symbolic_p
   struct ft_symbolic_point q = *p;
 
   ft_sweep_through(f->sweep, true);
-  q.mape = ft_constants_fit(&f->data, &q.expression, f->sweep, LATE_STEPS);
+  q.mape = fit(f, &q.expression, LATE_STEPS);
   if (q.mape < bar) {
     q.validated = validate(f, &q.expression);
     q.description = description(f, &q);
@@ -364,6 +379,18 @@ static void try_through(const struct search *f, double bar, struct ft_symbolic_p
       *p = q;
   }
   ft_sweep_through(f->sweep, false);
+}
+
+/* Fit the constants of T to the end, unless that takes a divisor to 0. */
+static void fit_late(const struct search *f, struct tree *t)
+{
+  struct ft_expression e = t->code;
+  double error = fit(f, &e, LATE_STEPS);
+
+  if (!isfinite(error))
+    return;
+  t->code = e;
+  t->mape = error;
 }
 
 /* Turn the best of each length into the front; that which takes least to say is chosen. */
@@ -378,8 +405,7 @@ static void conclude(const struct search *f, struct ft_symbolic_result *out)
 
     if (!t->known)
       continue;
-    if (f->set.constants)
-      t->mape = ft_constants_fit(&f->data, &t->code, f->sweep, LATE_STEPS);
+    fit_late(f, t);
     if (!(t->mape < least * (1 - 1e-6)))
       continue;
     least = t->mape;
@@ -442,6 +468,11 @@ static void prepare(struct search *f, const double *x, const double *y, size_t r
     double *column = sx + c * room; /* the last is the target */
 
     scale[c] = mean_size(column, f->data.rows);
+    if (c < columns) {
+      f->range[c] = ft_range_of(column, f->data.rows, f->copy + room * (columns + 2));
+      f->range[c].low /= scale[c];
+      f->range[c].high /= scale[c];
+    }
     for (size_t r = 0; r < f->data.rows; r++)
       column[r] /= scale[c];
   }

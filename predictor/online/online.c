@@ -10,6 +10,7 @@
 #include "predictor/estimate/allocation.h"
 #include "predictor/estimate/evaluate.h"
 #include "predictor/estimate/memory.h"
+#include "predictor/online/band.h"
 #include "predictor/online/change.h"
 #include "predictor/online/failure.h"
 #include "predictor/online/gpus.h"
@@ -26,15 +27,6 @@ enum {
 
 /* No job on one node has used a pebibyte. */
 #define ABSURD_BYTES 0x1p50
-/* How fast the width of the 90 % interval follows what it covers, faster by this over the number of
- * runs, and how far: e to this. Where an interval covers nearly everything, what leads back by the
- * shortest way (Robbins and Monro 1951) is 1 over the number of runs and over the change of its
- * coverage with the logarithm of its width: 3 at 90 % of a normal distribution, 8 at 98 %. */
-#define BAND_STEP 0.15
-#define BAND_FIRST 8.0
-#define MOST_BAND 2.0
-/* Fewer runs than this say nothing of what an interval covers. */
-#define BAND_RUNS 5
 /* A killed run whose end nobody could tell had reached this part of its limit. */
 #define NEAR_LIMIT 0.95
 
@@ -188,34 +180,6 @@ static ft_run run_of(const ft_observation *o, double bytes)
   return run;
 }
 
-/* Whether BYTES lay within the 90 % interval that was told when the run was submitted; where none
- * was, or it was not of this app's own runs or not of this run alone, within ESTIMATE's. */
-static bool was_within(const struct ft_estimate *estimate, const ft_observation *o, double bytes)
-{
-  const ft_decision *d = &o->decision;
-
-  if (o->has_decision && d->has_p05_bytes && d->has_p95_bytes && d->runs >= BAND_RUNS &&
-      !o->array_job_id)
-    return bytes >= d->p05_bytes && bytes <= d->p95_bytes;
-  return bytes >= ft_estimate_quantile(estimate, 0.05) &&
-         bytes <= ft_estimate_quantile(estimate, 0.95);
-}
-
-/*
- * Adaptive conformal inference (Gibbs and Candes 2021) on the width of the 90 %
- * interval: each run within it narrows it by a ninth of what one outside widens it. What it was
- * narrowed by because few runs widen it is given back as they do so less.
- */
-static void adapt_band(ft_evaluator *e, bool within, unsigned runs)
-{
-  double step = BAND_STEP + BAND_FIRST / runs;
-  double back = log(ft_memory_widening(runs) / ft_memory_widening(runs + 1));
-
-  e->band = fmin(fmax(e->band + (within ? -0.1 : 0.9) * step, -MOST_BAND), MOST_BAND);
-  if (e->band < 0)
-    e->band = fmin(e->band + back, 0);
-}
-
 static void predict(ft_model *model, const ft_observation *o, bool known, ft_run *run)
 {
   struct ft_estimate estimate;
@@ -224,8 +188,8 @@ static void predict(ft_model *model, const ft_observation *o, bool known, ft_run
     return;
   run->has_predicted_log = true;
   run->predicted_log = (float)log(ft_estimate_quantile(&estimate, 0.5));
-  if (!run->censored && !known && estimate.runs >= BAND_RUNS)
-    adapt_band(&model->evaluator, was_within(&estimate, o, run->bytes), estimate.runs);
+  if (!run->censored && !known)
+    ft_band_learn(model, o, &estimate, run->bytes);
 }
 
 /* What the equation says of it, which never saw it. */
@@ -354,6 +318,8 @@ int ft_online_update(ft_model *model, const ft_observation *observation, struct 
   }
   if (!known)
     judge(model, observation, &run);
+  if (!known && !run.censored)
+    ft_band_count(model, observation);
   follows = !learn_columns(model, observation) && !known;
   run.x_count = model->columns_count;
   ft_columns_fill(model->columns, model->columns_count, observation->features,
@@ -372,4 +338,5 @@ void ft_online_hold_times(ft_model *model, double latest)
   for (size_t i = 0; i < model->history_count; i++)
     model->history[i].time = fmin(model->history[i].time, latest);
   model->updated = fmin(model->updated, latest);
+  model->evaluator.round_ended = fmin(model->evaluator.round_ended, latest);
 }

@@ -207,7 +207,9 @@ static void forget_fit(ft_evaluator *e)
                         .judged = e->judged,
                         .failure_price = e->failure_price,
                         .failure_time = e->failure_time,
-                        .band = e->band };
+                        .band = e->band,
+                        .rounds = e->rounds,
+                        .round_ended = e->round_ended };
 
   memcpy(kept.losses, e->losses, sizeof kept.losses);
   *e = kept;

@@ -21,6 +21,7 @@ enum { MOST_ATTEMPTS = 64 };
 struct told {
   double low, high;
   unsigned runs;
+  uint32_t turn; /* observations that had been made when it was submitted */
 };
 
 /* What is played, and what is known at this point of it. */
@@ -66,7 +67,8 @@ static int observe(struct play *p, const struct ft_replay_run *run, struct ft_er
 
   *o = (ft_observation){ .schema = FT_SCHEMA,
                          .job_id = ++p->turn,
-                         .end_time = p->turn,
+                         .submit_time = 1.0 + told->turn, /* 0 is not known */
+                         .end_time = 1.0 + p->turn,
                          .runtime_seconds = run->seconds,
                          .source = FT_SOURCE_TRACE,
                          .rule = FT_RULE_RSS,
@@ -150,10 +152,10 @@ static void play_foretell(struct play *p, const struct ft_replay_run *run)
   struct told *told = &p->told[run - p->runs];
   struct ft_estimate estimate;
 
-  told->runs = 0;
+  *told = (struct told){ .turn = p->turn };
   if (allocate(p, run, 0, &estimate, &bytes)) {
     *told = (struct told){ ft_estimate_quantile(&estimate, 0.05),
-                           ft_estimate_quantile(&estimate, 0.95), estimate.runs };
+                           ft_estimate_quantile(&estimate, 0.95), estimate.runs, p->turn };
     judge(s, run, ft_estimate_quantile(&estimate, 0.5));
     s->banded++;
     s->covered += run->bytes >= told->low && run->bytes <= told->high;
@@ -205,6 +207,7 @@ static int play_published(struct play *p, size_t count, uint64_t seed, struct ft
   begin(p);
   memset(p->told, 0, count * sizeof *p->told);
   for (size_t i = 0; i < count; i++) {
+    p->told[p->order[i]].turn = p->turn;
     if (i >= history)
       play_run(p, &p->runs[p->order[i]]);
     if (learn(p, &p->runs[p->order[i]], err) < 0)

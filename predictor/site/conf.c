@@ -507,7 +507,8 @@ static int read_apps(cfg_t *cfg, const char *path, ft_declared_app *apps, size_t
                      size_t *count, struct ft_error *err)
 {
   if (cfg_size(cfg, "app") > limit)
-    return ft_error_set(err, "%s: line %d: more than %zu apps", path, cfg->line, limit);
+    return ft_error_set(err, "%s: line %d: more than %zu apps", path,
+                        cfg_getnsec(cfg, "app", (unsigned)limit)->line, limit);
   *count = cfg_size(cfg, "app");
   for (size_t i = 0; i < *count; i++)
     read_app(cfg_getnsec(cfg, "app", (unsigned)i), &apps[i]);

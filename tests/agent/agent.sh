@@ -216,6 +216,38 @@ ok $? "and only until then"
 is "$(stored 40 | wc -l)" 1 "nothing is lost"
 stop
 
+# ---- nobody reads its log, or it has none to write to
+listening() {
+  python3 -c 'import socket, sys
+socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).connect(sys.argv[1])' "$socket"
+}
+mkfifo "$scratch/log-pipe"
+head -n 1 "$scratch/log-pipe" >/dev/null &
+reader=$!
+"$agent" -c "$scratch/foretell.conf" -v 2>"$scratch/log-pipe" &
+pid=$!
+pids="$pids $pid"
+wait_until 60 listening
+wait "$reader"
+kill -HUP "$pid"
+"$announce" "$socket" job=41 app=unread -- true
+wait_until 60 model unread
+ok $? "a log that nobody reads any more does not end it"
+stop
+is $? 0 "which TERM does"
+for n in 42 43 44; do
+  "$agent" -c "$scratch/foretell.conf" -v <&- >&- 2>&- &
+  pid=$!
+  pids="$pids $pid"
+  wait_until 60 listening
+  "$announce" "$socket" job=$n app=closed$n -- true
+  wait_until 60 model closed$n
+  stop
+done
+grep -rqa 'foretelld: ' "$state"
+is $? 1 "with its standard streams closed its log goes into no file of its own"
+is "$(stored 44 | wc -l)" 1 "and it works"
+
 # ---- the background
 
 "$agent" -d -c "$scratch/foretell.conf"

@@ -2,7 +2,8 @@
 /*
  * From the name of an app to its estimate, through its model file, in folders
  * of 10, 1,000 and 100,000 models: the time must not depend on their number.
- * And what one observation costs. Not run by make check.
+ * And what one observation costs, what an app's model grows to, and the longest equations of each
+ * kind. Not run by make check.
  */
 #include "config.h"
 
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "predictor/core/io.h"
@@ -47,13 +49,51 @@ static void fail(const char *what)
   exit(1);
 }
 
+/* Seconds of CPU that this process has had: what others do meanwhile is no cost. */
+static double cpu_now(void)
+{
+  struct timespec t;
+
+  (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Bytes of MODEL's file. */
+static size_t file_size(const ft_model *model)
+{
+  struct ft_error err;
+  struct ft_buf out;
+  size_t size;
+
+  ft_buf_init(&out, FT_LIMIT_RECORD);
+  if (ft_record_encode(FT_RECORD_MODEL, model, &out, &err) < 0)
+    fail(err.text);
+  size = out.length;
+  ft_buf_free(&out);
+  return size;
+}
+
+/* What one kind of step took, in microseconds, beside what it may take and what Sizey (Bader and
+ * others, 2024) states for its own. */
+static void tell(const char *what, double *cost, size_t count, double goal, double sizey)
+{
+  double sum = 0;
+
+  for (size_t i = 0; i < count; i++)
+    sum += cost[i] / (double)count;
+  printf(
+      "%s: mean %.1f us of CPU (%.0f), median %.1f us, 99 %% %.1f us, most %.0f us; Sizey's %.1f "
+      "ms is x %.0f\n",
+      what, sum, goal, at(cost, count, 0.5), at(cost, count, 0.99), at(cost, count, 1), sizey / 1e3,
+      sizey / sum);
+}
+
 /* An app of 10,000 runs with features; prints what learning its last half cost, and telling from
- * it. */
+ * it, and what its model has grown to. */
 static void teach(ft_model *model)
 {
   static double cost[TAUGHT / 2], asked[TAUGHT / 2];
   struct ft_random random;
-  double sum = 0;
 
   ft_random_seed(&random, 1);
   ft_online_init(model, "app", getuid(), FT_RULE_RSS);
@@ -70,22 +110,19 @@ static void teach(ft_model *model)
 
     o.rss_bytes = (uint64_t)run_linear(&random, turn, &o);
     category(&o, "arch", turn % 2 ? "resnet50" : "vgg16");
-    start = ft_io_monotonic();
+    start = cpu_now();
     if (turn)
       (void)ft_allocate_memory(model, o.features, o.features_count, 0, 1, &estimate, &bytes, NULL);
-    asked[at] = 1e6 * (ft_io_monotonic() - start);
-    start = ft_io_monotonic();
+    asked[at] = 1e6 * (cpu_now() - start);
+    start = cpu_now();
     (void)ft_online_update(model, &o, NULL);
-    cost[at] = 1e6 * (ft_io_monotonic() - start);
+    cost[at] = 1e6 * (cpu_now() - start);
+    if (turn + 1 == 100 || turn + 1 == 1000 || turn + 1 == TAUGHT)
+      printf("after %5u runs, %d columns: the model file has %zu bytes, of the memory %zu KiB\n",
+             turn + 1, (int)model->columns_count, file_size(model), sizeof *model / 1024);
   }
-  for (size_t i = 0; i < TAUGHT / 2; i++)
-    sum += cost[i] / (TAUGHT / 2);
-  printf(
-      "update at %d runs, %d columns: mean %.1f us, median %.1f us, 99 %% %.1f us, most %.0f us\n",
-      TAUGHT, (int)model->columns_count, sum, at(cost, TAUGHT / 2, 0.5), at(cost, TAUGHT / 2, 0.99),
-      at(cost, TAUGHT / 2, 1));
-  printf("prediction and allocation: median %.1f us, 99 %% %.1f us; the model in memory %zu KiB\n",
-         at(asked, TAUGHT / 2, 0.5), at(asked, TAUGHT / 2, 0.99), sizeof *model / 1024);
+  tell("update at 10,000 runs", cost, TAUGHT / 2, 50, 17.5e3);
+  tell("prediction and allocation", asked, TAUGHT / 2, 20, 1.09e6);
 }
 
 /* Run times of an app on two platforms, with as many runs remembered as there can be. */
@@ -109,11 +146,11 @@ static void time_performance(void)
     o.runtime_seconds = run_linear(&random, turn, &o) / (turn % 2 ? 2e8 : 1e8);
     category(&o, "arch", turn % 3 ? "resnet50" : "vgg16");
     (void)ft_string_copy(platform[turn % 2], o.platform, sizeof o.platform);
-    start = ft_io_monotonic();
+    start = cpu_now();
     if (ft_performance_update(&p, &o, NULL) <= 0)
       fail("run times");
     if (turn >= FIRST)
-      cost[turn - FIRST] = 1e6 * (ft_io_monotonic() - start);
+      cost[turn - FIRST] = 1e6 * (cpu_now() - start);
   }
   for (size_t i = 0; i < RUNS - FIRST; i++)
     sum += cost[i] / (RUNS - FIRST);
@@ -175,12 +212,9 @@ static double measure(int state_fd, unsigned count)
   return median;
 }
 
-/* The longest equation that a model file holds, unpacked and evaluated: a tenth of it are
- * divisions. */
-static void time_equation(void)
+/* FIRST, and then AROUND as often as a model file holds it; x is a variable, c a huge constant. */
+static ft_equation repeat(const char *first, const char *around)
 {
-  enum { TIMES = 200000 };
-  static const float x[3] = { 96, 16, 3 };
   ft_equation q = { .intercept = 1e9,
                     .slope = 1,
                     .columns_count = 3,
@@ -188,25 +222,58 @@ static void time_equation(void)
                     .scales_count = 3,
                     .columns = { 0, 1, 2 },
                     .scales = { 60, 6, 2 } };
-  struct ft_expression code;
-  double sum = 0, start;
+  static const char letters[FT_SYMBOLS + 1] = "c.+*su-/qlioem"; /* of the symbols */
+  const char *p = first;
 
-  q.code.bytes[q.code.size++] = 32;
-  while (q.code.size + 3 <= (int)sizeof q.code.bytes) {
-    q.code.bytes[q.code.size] = (pb_byte_t)(32 + q.code.size % 3);
-    q.code.bytes[q.code.size + 1] = FT_SYMBOL_SQUARE;
-    q.code.bytes[q.code.size + 2] = q.code.size % 9 == 1 ? FT_SYMBOL_DIVIDE : FT_SYMBOL_ADD;
-    q.code.size += 3;
+  while (*p || q.code.size + strlen(around) <= sizeof q.code.bytes) {
+    if (!*p)
+      p = around;
+    if (*p == 'x')
+      q.code.bytes[q.code.size] = (pb_byte_t)(32 + q.code.size % 3);
+    else
+      q.code.bytes[q.code.size] = (pb_byte_t)(strchr(letters, *p) - letters);
+    if (*p++ == 'c')
+      q.constants[q.constants_count++] = 1e200;
+    q.code.size++;
   }
-  start = ft_io_monotonic();
-  for (int i = 0; i < TIMES; i++) {
-    q.intercept += 1;
-    if (ft_equation_open(&q, &code))
-      sum += ft_equation_log(&q, &code, x, 3);
+  return q;
+}
+
+/* The longest equations that a model file holds, unpacked and evaluated: of each symbol one. */
+static void time_equations(void)
+{
+  enum { TIMES = 1000, ROUNDS_EACH = 60 };
+  static const struct {
+    const char *what, *first, *around;
+  } cases[] = { { "sums", "x", "x+" },          { "products", "x", "x*" },
+                { "quotients", "x", "x/" },     { "squares and quotients", "x", "xs/" },
+                { "cubes", "x", "xu-" },        { "minima", "x", "xm" },
+                { "roots", "xq", "q" },         { "logarithms", "xl", "l" },
+                { "sines", "xi", "i" },         { "cosines", "xo", "o" },
+                { "exponentials", "xi", "ei" }, { "sines of 1e200", "x", "c*i" } };
+  static const float x[3] = { 96, 16, 3 };
+  double most = 0;
+
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    ft_equation q = repeat(cases[k].first, cases[k].around);
+    struct ft_expression code;
+    double least = INFINITY, sum = 0;
+
+    for (int round = 0; round < ROUNDS_EACH; round++) {
+      double start = cpu_now();
+
+      for (int i = 0; i < TIMES; i++) {
+        q.intercept += 1;
+        if (ft_equation_open(&q, &code))
+          sum += ft_equation_log(&q, &code, x, 3);
+      }
+      least = fmin(least, 1e9 * (cpu_now() - start) / TIMES);
+    }
+    printf("equation of %d symbols, %s: %.0f ns from the model file's bytes to its value (%g)\n",
+           (int)q.code.size, cases[k].what, least, sum / TIMES / ROUNDS_EACH);
+    most = fmax(most, least);
   }
-  printf(
-      "equation of %d symbols: %.0f ns from the model file's bytes to its value (mean log %.3f)\n",
-      (int)q.code.size, 1e9 * (ft_io_monotonic() - start) / TIMES, sum / TIMES);
+  printf("the slowest of them: %.0f ns, of 1000\n", most);
 }
 
 static void clean(const char *directory)
@@ -243,7 +310,7 @@ int main(void)
   folder_fd = open(models, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (state_fd < 0 || folder_fd < 0)
     fail(directory);
-  time_equation();
+  time_equations();
   teach(&model);
   time_performance();
   for (int i = 0; i < 3; i++) {

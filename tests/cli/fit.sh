@@ -177,10 +177,34 @@ awk 'BEGIN {
 run fit -t y "$scratch/wide.csv" --test=0 -m all
 like "$out" '\*c17\*c45 \+ 5$' "of two hundred features the two that count"
 is "$(grep -c ' s  ' <<<"$out")" 3 "and every method takes so many"
-awk 'BEGIN { for (r = 0; r < 5; r++) for (i = 0; i < 300; i++) printf r ? "%d%s" : "c%d%s", i + 1, i < 299 ? "," : "\n" }' \
-  >"$scratch/wide.csv"
-run fit -t c300 "$scratch/wide.csv"
-like "$err" 'more than 255 features; --features chooses columns' "of more it is said what to do"
+# wide COLUMNS ROWS: so many besides y, which is made of two of them
+wide() {
+  awk -v columns="$1" -v rows="$2" 'BEGIN {
+    srand(2)
+    for (i = 1; i <= columns; i++) printf "c%d,", i
+    print "y"
+    for (r = 0; r < rows; r++) {
+      for (i = 1; i <= columns; i++) printf "%.3f,", c[i] = 1 + 9 * rand()
+      print 5 + c[columns - 3] * c[7]
+    }
+  }' >"$scratch/wide.csv"
+}
+wide 300 40
+run fit -t y "$scratch/wide.csv" --method=all
+like "$out" '[0-9]\*c7\*c297 \+ 5$' "of three hundred"
+is "$(grep -c ' s  ' <<<"$out")" 3 "by any method"
+wide 5000 40
+run fit -t y "$scratch/wide.csv" --json
+like "$(json methods.symbolic.equation)" '\*c7\*c4997 \+ 5"' "of five thousand"
+wide 10001 4
+run fit -t y "$scratch/wide.csv"
+is "$status:$err" "2:foretell fit: $scratch/wide.csv: more than 10000 features; --features chooses columns" \
+  "of more it is said what to do"
+run fit -t y -f c1,c10001 "$scratch/wide.csv"
+is "$status" 0 "which is done"
+wide 20000 4
+run fit -t y -f c1,c2 "$scratch/wide.csv"
+like "$err" 'line 1, column [0-9]+: more than 20000 fields' "of a line there is an end"
 
 for o in --tournament=0 --parsimony=3 --crossover=1.5 --mutation=-1; do
   run fit -t y "$scratch/wide.csv" "$o"

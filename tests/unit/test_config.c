@@ -274,6 +274,20 @@ static void there_are_at_most_32_platforms(void **state)
   assert_non_null(strstr(err.text, "line 33: more than 32 platforms"));
 }
 
+static void the_app_that_is_too_many_is_named_with_its_line(void **state)
+{
+  char text[40 * 40] = "";
+  struct ft_config c;
+  struct ft_error err;
+
+  (void)state;
+  for (int i = 0; i < 34; i++)
+    (void)snprintf(text + strlen(text), sizeof text - strlen(text), "app a%d { command = x }\n", i);
+  put(text);
+  assert_int_equal(ft_config_read(path, &c, &err), -1);
+  assert_non_null(strstr(err.text, "line 33: more than 32 apps"));
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = { cmocka_unit_test(empty_file_means_defaults),
@@ -282,7 +296,9 @@ int main(void)
                                       cmocka_unit_test(users_file_may_only_declare_apps),
                                       cmocka_unit_test(site_file_says_what_the_configuration_says),
                                       cmocka_unit_test(platforms_are_described),
-                                      cmocka_unit_test(there_are_at_most_32_platforms) };
+                                      cmocka_unit_test(there_are_at_most_32_platforms),
+                                      cmocka_unit_test(
+                                          the_app_that_is_too_many_is_named_with_its_line) };
 
   return cmocka_run_group_tests_name("config", tests, make_file, remove_file);
 }

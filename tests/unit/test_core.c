@@ -9,6 +9,7 @@
 #include "predictor/core/base64.h"
 #include "predictor/core/buf.h"
 #include "predictor/core/cgroup.h"
+#include "predictor/core/grow.h"
 #include "predictor/core/hash.h"
 #include "predictor/core/io.h"
 #include "predictor/core/order.h"
@@ -246,6 +247,27 @@ static void random_numbers_repeat_and_spread(void **state)
     assert_true(ft_random_below(&a, 3) < 3);
 }
 
+static void an_array_grows_up_to_its_limit(void **state)
+{
+  unsigned *array = NULL, *grown;
+  size_t room = 0;
+
+  (void)state;
+  for (unsigned i = 0; i < 100; i++) {
+    grown = ft_grow(array, &room, i, sizeof *grown, 100);
+    assert_non_null(grown);
+    assert_true(room > i && room <= 100);
+    array = grown;
+    array[i] = i;
+  }
+  assert_null(ft_grow(array, &room, 100, sizeof *grown, 100));
+  assert_null(ft_grow(array, &room, 100, SIZE_MAX / 2, SIZE_MAX));
+  assert_int_equal(room, 100);
+  for (unsigned i = 0; i < 100; i++)
+    assert_int_equal(array[i], i);
+  free(array);
+}
+
 static void files_are_replaced_whole(void **state)
 {
   char folder[SCRATCH_SIZE];
@@ -416,6 +438,7 @@ int main(void)
     cmocka_unit_test(hashes_are_the_published_ones),
     cmocka_unit_test(a_checksum_tells_every_bit_and_every_length),
     cmocka_unit_test(random_numbers_repeat_and_spread),
+    cmocka_unit_test(an_array_grows_up_to_its_limit),
     cmocka_unit_test(files_are_replaced_whole),
     cmocka_unit_test(mounts_are_found_whatever_stands_around_them),
     cmocka_unit_test(a_process_is_in_the_folder_that_its_mount_shows),

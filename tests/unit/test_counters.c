@@ -233,15 +233,32 @@ static struct rusage follow(struct ft_measure *measure, const struct worker *wor
   return usage;
 }
 
-static void skip_without_perf(struct ft_measure *measure)
+/* What is counted of WORKER, which is PROCESSES that are told to go on, until it ends. */
+static struct rusage count(struct ft_measure *measure, struct worker worker, bool skip_self,
+                           size_t processes, ft_observation *out)
 {
+  struct ft_tree *tree = open_tree(measure, worker.pid, skip_self);
+  struct rusage usage;
+
+  memset(out, 0, sizeof *out);
+  go(&worker, processes);
+  usage = follow(measure, &worker);
+  ft_tree_close(tree, out);
+  return usage;
+}
+
+/* Skips the test where perf does not work. */
+static struct ft_measure *open_perf(void)
+{
+  struct ft_measure *measure = open_measure();
   const struct ft_measure_report *report = report_of(measure, "perf");
 
   if (report->works && !strstr(report->why, "paranoid"))
-    return;
+    return measure;
   print_message("perf: %s\n", report->why);
   close_measure(measure);
   skip();
+  return NULL;
 }
 
 /* ---- perf ---- */
@@ -249,19 +266,11 @@ static void skip_without_perf(struct ft_measure *measure)
 static void test_perf_counts_each_process_once(void **unused)
 {
   static ft_observation out;
-  struct ft_measure *measure = open_measure();
-  struct worker worker;
-  struct ft_tree *tree;
+  struct ft_measure *measure = open_perf();
   struct rusage usage;
 
   (void)unused;
-  skip_without_perf(measure);
-  memset(&out, 0, sizeof out);
-  worker = begin(work_forks);
-  tree = open_tree(measure, worker.pid, false);
-  go(&worker, 1);
-  usage = follow(measure, &worker);
-  ft_tree_close(tree, &out);
+  usage = count(measure, begin(work_forks), false, 1, &out);
   assert_near(1e-9 * counter(&out, "task-clock"), clock_of(&usage), 0.1);
   assert_near(counter(&out, "context-switches"), (double)(usage.ru_nvcsw + usage.ru_nivcsw), 0.1);
   assert_true(counter(&out, "cpu-migrations") >= 0);
@@ -274,7 +283,7 @@ static void test_perf_counts_each_process_once(void **unused)
 static void test_perf_counts_faults_as_the_kernel_does(void **unused)
 {
   static ft_observation out;
-  struct ft_measure *measure = open_measure();
+  struct ft_measure *measure = open_perf();
   struct worker worker;
   struct ft_tree *tree;
   void *state = calloc(1, ft_sampler_perf.state_size);
@@ -282,7 +291,6 @@ static void test_perf_counts_faults_as_the_kernel_does(void **unused)
   struct ft_error err;
 
   (void)unused;
-  skip_without_perf(measure);
   memset(&out, 0, sizeof out);
   worker = begin(work_forks);
   settle();
@@ -305,19 +313,13 @@ static void test_perf_counts_faults_as_the_kernel_does(void **unused)
 static void test_perf_attaches_to_what_ran_before(void **unused)
 {
   static ft_observation out;
-  struct ft_measure *measure = open_measure();
+  struct ft_measure *measure = open_perf();
   struct worker worker;
-  struct ft_tree *tree;
 
   (void)unused;
-  skip_without_perf(measure);
-  memset(&out, 0, sizeof out);
   worker = begin(work_had_child);
   settle();
-  tree = open_tree(measure, worker.pid, false);
-  go(&worker, 2);
-  follow(measure, &worker);
-  ft_tree_close(tree, &out);
+  (void)count(measure, worker, false, 2, &out);
   assert_near(1e-9 * counter(&out, "task-clock"), 0.2, 0.1);
   close_measure(measure);
 }
@@ -325,19 +327,11 @@ static void test_perf_attaches_to_what_ran_before(void **unused)
 static void test_perf_leaves_out_a_skipped_root(void **unused)
 {
   static ft_observation out;
-  struct ft_measure *measure = open_measure();
-  struct worker worker;
-  struct ft_tree *tree;
+  struct ft_measure *measure = open_perf();
   struct rusage usage;
 
   (void)unused;
-  skip_without_perf(measure);
-  memset(&out, 0, sizeof out);
-  worker = begin(work_executes);
-  tree = open_tree(measure, worker.pid, true);
-  go(&worker, 1);
-  usage = follow(measure, &worker);
-  ft_tree_close(tree, &out);
+  usage = count(measure, begin(work_executes), true, 1, &out);
   assert_true(clock_of(&usage) > 0.24);
   /* the program spins to 0.1 s of its own process's clock, which an exec does not set back */
   assert_near(1e-9 * counter(&out, "task-clock"), 0.1, 0.15);
@@ -347,12 +341,11 @@ static void test_perf_leaves_out_a_skipped_root(void **unused)
 static void test_perf_counts_several_trees_apart(void **unused)
 {
   static ft_observation out[2];
-  struct ft_measure *measure = open_measure();
+  struct ft_measure *measure = open_perf();
   struct worker workers[2];
   struct ft_tree *trees[2];
 
   (void)unused;
-  skip_without_perf(measure);
   memset(out, 0, sizeof out);
   workers[0] = begin(work_forks);
   workers[1] = begin(work_had_child);
@@ -373,19 +366,13 @@ static void test_perf_counts_several_trees_apart(void **unused)
 static void test_counts_of_part_of_a_run_are_not_told(void **unused)
 {
   static ft_observation out;
-  struct ft_measure *measure = open_measure();
+  struct ft_measure *measure = open_perf();
   struct worker worker;
-  struct ft_tree *tree;
 
   (void)unused;
-  skip_without_perf(measure);
-  memset(&out, 0, sizeof out);
   worker = begin(work_late);
   await_cpu(worker.pid, 0.1);
-  tree = open_tree(measure, worker.pid, false);
-  go(&worker, 1);
-  follow(measure, &worker);
-  ft_tree_close(tree, &out);
+  (void)count(measure, worker, false, 1, &out);
   assert_true(counter(&out, "task-clock") < 0);
   close_measure(measure);
 }
@@ -485,16 +472,9 @@ static void test_papi_or_perf_counts_instructions_where_there_are_any(void **unu
   struct ft_measure *measure = open_measure();
   const char *name = report_of(measure, "papi")->works ? "PAPI_TOT_INS" : "instructions";
   bool has = report_of(measure, "papi")->works || strstr(report_of(measure, "perf")->why, name);
-  struct worker worker;
-  struct ft_tree *tree;
 
   (void)unused;
-  memset(&out, 0, sizeof out);
-  worker = begin(work_forks);
-  tree = open_tree(measure, worker.pid, false);
-  go(&worker, 1);
-  follow(measure, &worker);
-  ft_tree_close(tree, &out);
+  (void)count(measure, begin(work_forks), false, 1, &out);
   if (has)
     assert_true(counter(&out, name) > 1e6);
   else

@@ -188,8 +188,10 @@ static void the_dearer_a_failure_the_more_is_asked_for(void **state)
   free(app);
 }
 
+/* Whatever a failure costs, and however soon one is known. */
 static void no_size_is_below_a_bound_just_seen(void **state)
 {
+  static const double prices[] = { 0, 0.01, 1, 3, 300 }, times[] = { 0, 0.01, 0.5, 1 };
   struct ft_random random;
 
   (void)state;
@@ -207,8 +209,14 @@ static void no_size_is_below_a_bound_just_seen(void **state)
     }
     bound = (largest > 0 ? largest : GB) * (1.01 + (double)ft_random_below(&random, 5));
     ran(app, x, bound, 60, FT_OUTCOME_OUT_OF_MEMORY);
-    if (!(sized(app, x, 0, 1) > bound))
-      fail_msg("turn %u, %u runs: %g, killed at %g", turn, runs, sized(app, x, 0, 1), bound);
+    for (size_t k = 0; k < COUNT_OF(prices) * COUNT_OF(times); k++) {
+      double price = prices[k % COUNT_OF(prices)];
+
+      app->model.evaluator.failure_time = times[k / COUNT_OF(prices)];
+      if (!(sized(app, x, 0, price) > bound))
+        fail_msg("turn %u, %u runs, price %g: %g, killed at %g", turn, runs, price,
+                 sized(app, x, 0, price), bound);
+    }
     free(app);
   }
 }

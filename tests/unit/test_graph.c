@@ -47,6 +47,37 @@ static const struct ft_tensor *find(const struct ft_graph *graph, const char *na
   return NULL;
 }
 
+static void elements_are_read_by_their_type(void **state)
+{
+  static const struct {
+    unsigned type;
+    uint8_t data[8];
+    double value;
+  } cases[] = { { 1, { 0, 0, 0xc0, 0xbf }, -1.5 },
+                { 2, { 0xff }, 255 },
+                { 3, { 0xff }, -1 },
+                { 4, { 0xff, 0xff }, 65535 },
+                { 5, { 0xfe, 0xff }, -2 },
+                { 6, { 0xfd, 0xff, 0xff, 0xff }, -3 },
+                { 7, { 0, 0, 0, 0, 1 }, 0x1p32 },
+                { 9, { 1 }, 1 },
+                { 10, { 0, 0xbc }, -1 },
+                { 10, { 1, 0 }, 0x1p-24 },
+                { 11, { 0, 0, 0, 0, 0, 0, 4, 64 }, 2.5 },
+                { 12, { 0xff, 0xff, 0xff, 0xff }, 4294967295.0 },
+                { 14, { 1 }, NAN },
+                { 16, { 0x40, 0x40 }, 3 },
+                { 17, { 1 }, NAN } };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    double value = ft_element_value(cases[i].type, cases[i].data);
+
+    if (isnan(cases[i].value) ? !isnan(value) : value != cases[i].value)
+      fail_msg("%s: %g, expected %g", ft_element_name(cases[i].type), value, cases[i].value);
+  }
+}
+
 static void costs_are_those_worked_out_by_hand(void **state)
 {
   static const struct {
@@ -458,6 +489,7 @@ static void merged_activations_are_parted_by_module(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test(elements_are_read_by_their_type),
     cmocka_unit_test(costs_are_those_worked_out_by_hand),
     cmocka_unit_test(merged_activations_are_parted_by_module),
     cmocka_unit_test(sizes_that_are_computed_are_followed),

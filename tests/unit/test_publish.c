@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
+#include <time.h>
 
 #include "agent/publish.h"
 #include "predictor/core/io.h"
@@ -280,6 +281,45 @@ static void the_site_is_readable_by_all(void **state)
   free(apps);
 }
 
+/* A file NAME under the state folder, last written AGE seconds ago. */
+static void leave(const char *name, time_t age)
+{
+  struct timespec times[2] = { { .tv_sec = time(NULL) - age }, { .tv_sec = time(NULL) - age } };
+  int fd = openat(state_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+  assert_true(fd >= 0);
+  assert_int_equal(futimens(fd, times), 0);
+  close(fd);
+}
+
+static void what_was_left_half_written_is_gone_after_a_start(void **state)
+{
+  static const struct {
+    const char *name;
+    time_t age;
+    bool stays;
+  } cases[] = { { "models/7/.a-0123456789abcdef.model.4711", 7200, false },
+                { "models/7/.b-0123456789abcdef.model.4711", 60, true },
+                { "models/7/a-0123456789abcdef.model", 7200, true },
+                { "models/7/.model.47x", 7200, true },
+                { "models/7/.model.", 7200, true },
+                { ".site.12", 7200, false },
+                { "partitions/.all", 7200, true },
+                { "partitions/.all.9", 7200, false },
+                { "models/site/.a-0123456789abcdef.model.1", 7200, false } };
+
+  (void)state;
+  ft_publisher_close(publisher);
+  assert_int_equal(mkdirat(state_fd, "models/7", 0700), 0);
+  for (size_t i = 0; i < COUNT_OF(cases); i++)
+    leave(cases[i].name, cases[i].age);
+  publisher = ft_publisher_open(state_fd, NULL);
+  assert_non_null(publisher);
+  for (size_t i = 0; i < COUNT_OF(cases); i++)
+    if ((faccessat(state_fd, cases[i].name, F_OK, 0) == 0) != cases[i].stays)
+      fail_msg("%s", cases[i].name);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -290,7 +330,8 @@ int main(void)
                                       TEST(a_folder_that_was_removed_is_made_anew),
                                       TEST(partitions_that_are_gone_are_removed),
                                       TEST(all_partitions_stand_in_one_file_too),
-                                      TEST(the_site_is_readable_by_all) };
+                                      TEST(the_site_is_readable_by_all),
+                                      TEST(what_was_left_half_written_is_gone_after_a_start) };
 
   return cmocka_run_group_tests_name("publish", tests, NULL, NULL);
 }

@@ -182,6 +182,44 @@ static void equations_print_for_people_and_programs(void **state)
   ft_buf_free(&text);
 }
 
+/* What a product divides, and what divides one. */
+static void a_divisor_keeps_its_brackets(void **state)
+{
+  static const struct {
+    uint8_t symbol[5];
+    const char *text, *latex;
+  } cases[] = { { { FT_SYMBOL_VARIABLE, FT_SYMBOL_VARIABLE, FT_SYMBOL_VARIABLE, FT_SYMBOL_MULTIPLY,
+                    FT_SYMBOL_DIVIDE },
+                  "(a/(b*c))",
+                  "\\frac{\\mathrm{a}}{\\mathrm{b} \\cdot \\mathrm{c}}" },
+                { { FT_SYMBOL_VARIABLE, FT_SYMBOL_VARIABLE, FT_SYMBOL_MULTIPLY, FT_SYMBOL_VARIABLE,
+                    FT_SYMBOL_DIVIDE },
+                  "(a*b/c)",
+                  "\\frac{\\mathrm{a} \\cdot \\mathrm{b}}{\\mathrm{c}}" },
+                { { FT_SYMBOL_VARIABLE, FT_SYMBOL_VARIABLE, FT_SYMBOL_VARIABLE, FT_SYMBOL_DIVIDE,
+                    FT_SYMBOL_DIVIDE },
+                  "(a/(b/c))",
+                  "\\frac{\\mathrm{a}}{\\frac{\\mathrm{b}}{\\mathrm{c}}}" } };
+  static const char *const names[] = { "a", "b", "c" };
+
+  (void)state;
+  for (size_t i = 0; i < 2 * COUNT_OF(cases); i++) {
+    struct ft_expression e = { .length = 5, .slope = 1, .scale = { 1, 1, 1, 1, 1 } };
+    bool latex = i % 2;
+    struct ft_buf text;
+    uint8_t variable = 0;
+
+    memcpy(e.symbol, cases[i / 2].symbol, sizeof cases[0].symbol);
+    for (int k = 0; k < e.length; k++)
+      if (e.symbol[k] == FT_SYMBOL_VARIABLE)
+        e.variable[k] = variable++;
+    ft_buf_init(&text, 4096);
+    assert_int_equal(ft_expression_print(&e, names, "", latex, 4, &text), 0);
+    assert_string_equal(text.data, latex ? cases[i / 2].latex : cases[i / 2].text);
+    ft_buf_free(&text);
+  }
+}
+
 /* Numbers that C writes with an exponent, and names that TeX would read as something else. */
 static void latex_is_what_tex_reads(void **state)
 {
@@ -535,6 +573,7 @@ int main(void)
                                       cmocka_unit_test(known_functions_are_recovered),
                                       cmocka_unit_test(of_many_rows_some_are_used),
                                       cmocka_unit_test(equations_print_for_people_and_programs),
+                                      cmocka_unit_test(a_divisor_keeps_its_brackets),
                                       cmocka_unit_test(latex_is_what_tex_reads),
                                       cmocka_unit_test(noise_is_not_learnt),
                                       cmocka_unit_test(an_intercept_stands_where_the_rows_want_one),
