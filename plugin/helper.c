@@ -25,7 +25,8 @@
 #include "predictor/record/layout.h"
 #include "predictor/request/frame.h"
 
-/* fork() without the SIGCHLD: the host neither sees a signal nor an unknown child. */
+/* fork() without the SIGCHLD: the host neither sees a signal nor an unknown child, but of one that
+ * has called exec, which the kernel makes a child like any other (begin_new_exec). */
 static pid_t quiet_fork(void)
 {
   return (pid_t)syscall(SYS_clone, 0UL, 0UL, 0UL, 0UL, 0UL);
