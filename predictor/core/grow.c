@@ -10,14 +10,15 @@ enum { FIRST = 16 };
 void *ft_grow(void *array, size_t *room, size_t count, size_t size, size_t most)
 {
   size_t more = *room < FIRST / 2 ? FIRST : 2 * *room;
+  size_t bytes;
   void *grown;
 
   if (count < *room)
     return array;
-  if (count >= most)
-    return NULL;
   more = more < most ? more : most;
-  grown = reallocarray(array, more, size);
+  if (count >= most || __builtin_mul_overflow(more, size, &bytes))
+    return NULL;
+  grown = realloc(array, bytes);
   if (grown)
     *room = more;
   return grown;

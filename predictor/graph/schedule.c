@@ -183,6 +183,9 @@ static void finish_forward(struct ft_plan *p)
   }
   for (uint32_t i = 0; i < p->graph->held_count; i++)
     release(p, p->places[p->graph->held[i]].owner);
+  for (uint32_t t = 1; t < p->graph->tensor_count; t++)
+    if (p->places[t].named)
+      release(p, t);
 }
 
 /*
@@ -274,6 +277,7 @@ int ft_schedule_make(struct ft_graph *graph, const struct ft_cost *cost,
       if (cost->layers[i].depth == 0)
         p.inside[cost->layers[i].op - p.block->operators] = cost->layers[i].inside;
     ft_plan_settle(&p);
+    ft_plan_name(&p);
     cut(&p);
   }
   if (!p.failed) {

@@ -272,7 +272,7 @@ static void release(struct ft_plan *p, uint32_t t, uint32_t when)
 {
   struct ft_place *place = ft_plan_owner(p, t);
 
-  if (!t || !place->held || place->last > when)
+  if (!t || !place->held || place->named || place->last > when)
     return;
   place->held = false;
   ft_plan_drop(p, place->buffer);

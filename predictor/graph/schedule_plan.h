@@ -3,6 +3,7 @@
  * What the files schedule*.c share: the training step while it is written down.
  *   schedule_plan.c      buffers with their references, sizes of tensors
  *   schedule_place.c     who owns a tensor's memory, what is a view, when it is read last
+ *   schedule_named.c     what Python holds of it until the forward pass ends
  *   schedule_forward.c   an operator's forward pass and what it keeps
  *   schedule_spelt.c     the same of what a library's code spells out
  *   schedule_backward.c  its backward pass
@@ -28,6 +29,7 @@ struct ft_place {
   uint32_t gradient;                /* buffer + 1 of this tensor's gradient */
   const struct ft_strides *strides; /* NULL: dense */
   bool held;                        /* by the forward pass (of the owner) */
+  bool named;                       /* until that ends (of the owner) */
   bool fixed;                       /* parameters, inputs: there all the time (of the owner) */
   bool cast;                        /* a weight whose copy in 16 bits is there */
   bool wanted;                      /* its gradient is */
@@ -132,6 +134,9 @@ bool ft_plan_in_place(const struct ft_plan *p, const struct ft_operator *op);
 struct ft_strides ft_plan_strides(const struct ft_plan *p, uint32_t t);
 /* Fill places, and widths where precision is mixed. */
 void ft_plan_settle(struct ft_plan *p);
+
+/* Mark what the network's own code holds. */
+void ft_plan_name(struct ft_plan *p);
 
 /* Operator I; SAVE: with what its backward pass needs. */
 void ft_plan_forward(struct ft_plan *p, uint32_t i, bool save);

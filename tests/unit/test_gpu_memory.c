@@ -282,6 +282,33 @@ static void what_a_run_is_told_means_something(void **state)
       fail_msg("%s=%s", cases[i].name, cases[i].value);
 }
 
+/* A result of 4 x 8 x 64 that two modules read, and no backward pass needs, ends with the pass. */
+static void what_code_names_stays_until_it_returns(void **state)
+{
+  static const struct ft_schedule_options options[] = { { .training = true },
+                                                        { .training = false } };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(options); i++) {
+    struct ft_graph *graph = open_graph("named");
+    struct ft_schedule s;
+    uint32_t buffer = UINT32_MAX;
+    size_t given = 0;
+
+    make(graph, NULL, &options[i], &s);
+    for (size_t k = s.parameters; k < s.count; k++) {
+      const struct ft_event *e = &s.events[k];
+
+      if (k < s.forward && e->kind == FT_EVENT_TAKE && e->bytes == 4 * 4 * 8 * 64)
+        buffer = e->buffer;
+      if (e->kind == FT_EVENT_GIVE && e->buffer == buffer)
+        given = given ? given : k;
+    }
+    assert_true(buffer != UINT32_MAX && given >= s.forward);
+    ft_graph_free(graph);
+  }
+}
+
 /* Each is gathered by itself, forward and back, be it like others or not: what nothing passes
  * around; and at the end its gradients are one piece. */
 static void blocks_are_gathered_one_by_one(void **state)
@@ -502,6 +529,7 @@ int main(void)
     cmocka_unit_test(a_step_is_taken_however_passes_are_counted),
     cmocka_unit_test(gpus_share_out_what_they_are_told_to),
     cmocka_unit_test(what_a_run_is_told_means_something),
+    cmocka_unit_test(what_code_names_stays_until_it_returns),
     cmocka_unit_test(blocks_are_gathered_one_by_one),
     cmocka_unit_test(a_summary_leaves_blocks_too_small_for_batches),
     cmocka_unit_test(wide_kernels_copy_the_same_in_every_direction),
