@@ -146,7 +146,7 @@ int ft_scontrol_job(struct ft_text text, uint32_t job_id, struct ft_slurm_job *o
   struct ft_text line, word;
   uint64_t number;
 
-  *out = (struct ft_slurm_job){ .uid = 0 };
+  *out = (struct ft_slurm_job){ 0 };
   while (ft_text_line(&text, &line)) {
     struct ft_text rest = line;
 

@@ -25,7 +25,8 @@
 #include "predictor/record/layout.h"
 #include "predictor/request/frame.h"
 
-/* fork() without the SIGCHLD: the host neither sees a signal nor an unknown child. */
+/* fork() without the SIGCHLD: the host neither sees a signal nor an unknown child, but of one that
+ * has called exec, which the kernel makes a child like any other (begin_new_exec). */
 static pid_t quiet_fork(void)
 {
   return (pid_t)syscall(SYS_clone, 0UL, 0UL, 0UL, 0UL, 0UL);
@@ -83,23 +84,23 @@ static pid_t start_deaf(sigset_t *saved)
   return pid;
 }
 
-enum look { LATE, NO, YES };
+enum look { FAILED, LATE, NO, YES };
 
 /*
- * What LOOK says of PATH in a child that has SECONDS. One that is stuck in the kernel may stay for
- * as long as the disk hangs: it holds nothing of the host's open, least of all the pipe from which
- * somebody reads the job's number.
+ * What LOOK says of PATH in a child that has SECONDS; FAILED, with errno, where none could be made.
+ * One that is stuck in the kernel may stay for as long as the disk hangs: it holds nothing of the
+ * host's open, least of all the pipe from which somebody reads the job's number.
  */
 static enum look look_at(bool (*look)(const char *path), const char *path, double seconds)
 {
   double deadline = ft_io_monotonic() + seconds;
   char answer = LATE;
   sigset_t saved;
-  int ends[2];
+  int ends[2], why;
   pid_t pid;
 
   if (pipe2(ends, O_CLOEXEC) < 0)
-    return LATE;
+    return FAILED;
   pid = start_deaf(&saved);
   if (pid == 0) {
     if (dup2(ends[1], STDIN_FILENO) < 0)
@@ -108,6 +109,7 @@ static enum look look_at(bool (*look)(const char *path), const char *path, doubl
     answer = look(path) ? YES : NO;
     _exit(write(STDIN_FILENO, &answer, 1) == 1 ? 0 : 1);
   }
+  why = errno;
   close(ends[1]);
   if (pid > 0) {
     if (!ft_io_ready(ends[0], POLLIN, deadline) || read(ends[0], &answer, 1) != 1)
@@ -115,7 +117,8 @@ static enum look look_at(bool (*look)(const char *path), const char *path, doubl
     reap(pid);
   }
   close(ends[0]);
-  return (enum look)answer;
+  errno = why;
+  return pid < 0 ? FAILED : (enum look)answer;
 }
 
 static bool exists(const char *path)
@@ -171,7 +174,13 @@ int ft_helper_open_state(const char *path, double seconds, struct ft_error *err)
     return ft_error_errno(err, "%s", path);
   if (fd >= 0)
     close(fd);
-  late = late || look_at(has_site, path, seconds) == LATE;
+  if (!late) {
+    enum look found = look_at(has_site, path, seconds);
+
+    if (found == FAILED)
+      return ft_error_errno(err, "%s", path);
+    late = found == LATE;
+  }
   if (late)
     return ft_error_set(err, "%s: no answer within %.0f ms", path, seconds * 1000);
   fd = open(path, flags);

@@ -24,6 +24,15 @@ static void fill(gsl_matrix *m, gsl_vector *target, gsl_vector *weights, const d
   }
 }
 
+/* Of columns that are many times the same, or next to 0 everywhere, GSL's SVD makes no numbers. */
+static bool all_finite(const double *value, size_t count)
+{
+  for (size_t i = 0; i < count; i++)
+    if (!isfinite(value[i]))
+      return false;
+  return true;
+}
+
 int ft_linear_fit(const double *x, const double *y, const double *weight, size_t rows,
                   size_t columns, double *coefficients, struct ft_error *err)
 {
@@ -62,7 +71,10 @@ int ft_linear_fit(const double *x, const double *y, const double *weight, size_t
   coefficients[0] = gsl_vector_get(solution, 0);
   for (size_t c = 0; c < columns; c++)
     coefficients[c + 1] = gsl_vector_get(solution, c + 1) / scale[c];
-  status = 0;
+  if (all_finite(coefficients, n))
+    status = 0;
+  else
+    ft_error_set(err, "linear regression: it cannot be solved");
 out:
   gsl_set_error_handler(handler);
   gsl_multifit_linear_free(work);

@@ -97,6 +97,11 @@ x,z,y 1,2,3 2,4,6 3,6,9 4,8,12 5,10,15|collinear columns
 x,y 1e99,1e99 -1e99,-1e99 1e-99,1e-99 0,1 5,-1e99|huge values
 x,y 0,1 0,2 0,3 0,4 1,5|a column of zeros
 END
+table x,y 5e-324,1 1e-323,2 1.5e-323,3 2e-323,4 2.5e-323,5
+run fit -t y --method=linear "$scratch/t.csv"
+is "$status" 2 "a slope without bounds is none"
+like "$err" 'linear regression: it cannot be solved' "and that is said"
+unlike "$out" 'inf|nan' "and not shown"
 
 # ---- tables as other programs write them
 
