@@ -104,8 +104,12 @@ static int arithmetic(struct ft_call *c, const struct ft_operand *a, const struc
 
 /* ---- comparison ---- */
 
-/* Whether A and B are the same: 1, 0; -1 not known. */
-static int same(const struct ft_operand *a, const struct ft_operand *b, int depth)
+/* Elements that one question compares: lists that stand in lists again and again have no end. */
+enum { COMPARED = 1 << 16 };
+
+/* Whether A and B are the same, lists to a DEPTH and while there are comparisons LEFT: 1, 0; -1 not
+ * known. */
+static int same(const struct ft_operand *a, const struct ft_operand *b, int depth, int *left)
 {
   int all = 1;
 
@@ -119,7 +123,13 @@ static int same(const struct ft_operand *a, const struct ft_operand *b, int dept
     if (a->list->count != b->list->count)
       return 0;
     for (size_t i = 0; i < a->list->count && all; i++) {
-      int one = depth ? same(&a->list->items[i], &b->list->items[i], depth - 1) : -1;
+      int one = -1;
+
+      if (*left <= 0)
+        return -1;
+      --*left;
+      if (depth)
+        one = same(&a->list->items[i], &b->list->items[i], depth - 1, left);
 
       all = one == 0 ? 0 : one < 0 ? -1 : all;
     }
@@ -133,10 +143,10 @@ static int same(const struct ft_operand *a, const struct ft_operand *b, int dept
 static int compare(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
 {
   double x = ft_value_number(a), y = ft_value_number(b);
-  int equal;
+  int equal, left = COMPARED;
 
   if (is(c, "eq") || is(c, "ne")) {
-    equal = same(a, b, 8);
+    equal = same(a, b, 8, &left);
     return give(c, equal < 0 ? ft_value_some(FT_VALUE_BOOL)
                              : ft_value_bool((equal == 1) == is(c, "eq")));
   }
@@ -367,6 +377,7 @@ static int both_lists(struct ft_call *c, const struct ft_operand *a, const struc
 static int lists(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
 {
   const struct ft_operand *at;
+  int left = COMPARED;
 
   if (is(c, "len"))
     return give(c, ft_value_int((int64_t)a->list->count / (a->type == FT_VALUE_DICT ? 2 : 1)));
@@ -388,7 +399,7 @@ static int lists(struct ft_call *c, const struct ft_operand *a, const struct ft_
   }
   if (is(c, "__contains__")) {
     for (size_t i = 0; i < a->list->count; i++)
-      if (same(&a->list->items[i], b, 4) == 1)
+      if (same(&a->list->items[i], b, 4, &left) == 1)
         return give(c, ft_value_bool(true));
     return give(c, ft_value_bool(false));
   }
@@ -401,9 +412,10 @@ static int dictionary(struct ft_call *c, const struct ft_operand *a, const struc
 {
   size_t which = is(c, "values") ? 1 : 0;
   struct ft_operand list, pair;
+  int left = COMPARED;
 
   for (size_t i = 0; i + 1 < a->list->count && c->count > 1; i += 2) {
-    if (same(&a->list->items[i], b, 4) != 1)
+    if (same(&a->list->items[i], b, 4, &left) != 1)
       continue;
     if (is(c, "__contains__"))
       return give(c, ft_value_bool(true));

@@ -294,7 +294,9 @@ uint32_t ft_hf_read_out(struct ft_hf_run *r, uint32_t q, uint32_t k, uint32_t v,
   ft_live_int(&r->live, "plain", m->plain_attention);
   ft_live_int(&r->live, "math", m->math);
   ft_live_int(&r->live, "softcap", m->softcap);
-  if (m->masked || (ft_hf_slides(r) && ft_live_of(&r->live, k)->dims[2] > m->reach))
+  /* a tower's windows are cut out of the picture instead */
+  if (m->masked ||
+      (!m->open_size && ft_hf_slides(r) && ft_live_of(&r->live, k)->dims[2] > m->reach))
     ft_live_int(&r->live, "masked", 1);
   y = ft_live_end(&r->live, 1);
   y = y ? ft_live_transpose(&r->live, y, order, 4) : 0;

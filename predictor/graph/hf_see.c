@@ -100,8 +100,7 @@ static uint32_t join(struct ft_hf_run *r, uint32_t x)
 static uint32_t layer(struct ft_hf_run *r, uint32_t x)
 {
   enum { TRIED = 4096 };
-  int64_t whole[3], parts[3], least = r->m->reach < 64 ? r->m->reach * r->m->reach : 0;
-  int64_t window = least;
+  int64_t whole[3], parts[3], least = r->m->reach * r->m->reach, window = least;
 
   for (int i = 0; i < 3; i++)
     whole[i] = parts[i] = x ? ft_live_of(&r->live, x)->dims[i] : 0;

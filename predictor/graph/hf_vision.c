@@ -31,11 +31,14 @@ static const struct ft_hf_usual *usual_of(const char *type)
   return NULL;
 }
 
-/* The part of C called KEY. */
+/* The part of C called KEY, without a root where there is none: null, say. */
 static struct ft_hf_config inner(const struct ft_hf_config *c, const char *key)
 {
-  return (
-      struct ft_hf_config){ .root = json_object_get(c->root, key), .file = c->file, .err = c->err };
+  const json_t *part = json_object_get(c->root, key);
+
+  return (struct ft_hf_config){ .root = json_is_object(part) ? part : NULL,
+                                .file = c->file,
+                                .err = c->err };
 }
 
 /* The decoder in text_config, of type OTHERWISE where that does not say. TIED: what the library
@@ -59,17 +62,25 @@ static void words(struct ft_hf_config *c, const struct ft_hf_usual *usual, const
 static void tower(struct ft_hf_config *c, const struct ft_hf_usual *usual, struct ft_hf *v)
 {
   v->type = "clip"; /* whose code theirs is, in training too */
-  v->hidden = v->embedding = ft_hf_number(c, "hidden_size|embed_dim", usual->hidden);
+  v->hidden = ft_hf_number(c, "hidden_size|embed_dim", usual->hidden);
   v->inner = ft_hf_number(c, "intermediate_size", usual->inner);
   v->layers = ft_hf_number(c, "num_hidden_layers|depth", usual->layers);
   v->heads = v->kv_heads = ft_hf_number(c, "num_attention_heads|num_heads", usual->heads);
-  v->head = v->heads ? v->hidden / v->heads : 0;
   v->vocab = 1;
   v->norms = 2;
   v->bias_qkv = v->bias_out = v->bias_inner = true;
   v->read_layers = v->layers;
-  if (!v->hidden || !v->heads || !v->head || v->layers > 10000 || v->heads > 1 << 16)
+  if (v->layers > 10000 || v->heads > 1 << 16)
     ft_hf_refuse(c, "vision_config: no such network");
+}
+
+/* All that V's features are is known. */
+static void share_out(struct ft_hf_config *c, struct ft_hf *v)
+{
+  v->embedding = v->hidden;
+  v->head = v->heads ? v->hidden / v->heads : 0;
+  if (!v->head || v->hidden % v->heads)
+    ft_hf_refuse(c, "vision_config: expected the same number of features in every head");
 }
 
 static void clip_tower(struct ft_hf_config *c, bool large, struct ft_hf *v)
@@ -78,6 +89,7 @@ static void clip_tower(struct ft_hf_config *c, bool large, struct ft_hf *v)
                                   llava = { "clip", 1024, 4096, 24, 16, 0, 0, 1 };
 
   tower(c, large ? &llava : &base, v);
+  share_out(c, v);
   ft_hf_picture(c, large ? 336 : 224, large ? 14 : 32, v);
   v->activation = ft_hf_text(c, "hidden_act", "quick_gelu");
   v->norm_first = true;
@@ -90,6 +102,7 @@ static void siglip_tower(struct ft_hf_config *c, const struct ft_hf_usual *usual
   static const struct ft_hf_usual base = { "siglip", 768, 3072, 12, 12, 0, 0, 1 };
 
   tower(c, usual ? usual : &base, v);
+  share_out(c, v);
   ft_hf_picture(c, 224, patch, v);
   v->activation = ft_hf_text(c, "hidden_act", "gelu_pytorch_tanh");
   v->no_class = v->bias_conv = true;
@@ -195,6 +208,24 @@ static void idefics3(struct ft_hf_config *c, struct ft_hf *m)
     (void)groups(c, c->more, c->more->merged);
 }
 
+/* Which layers of V see windows alone: all but those that C names. */
+static void windows(struct ft_hf_config *c, struct ft_hf *v)
+{
+  static const int64_t usual[] = { 7, 15, 23, 31 };
+  const json_t *full = json_object_get(c->root, "fullatt_block_indexes");
+  bool said = json_is_array(full);
+
+  v->reach = ft_hf_number(c, "window_size", 112) / (v->patch ? v->patch : 1);
+  for (int64_t i = 0; v->reach && i < v->layers && i < FT_HF_SLIDES; i++)
+    v->slides[i / 64] |= UINT64_C(1) << (i % 64);
+  for (size_t i = 0; i < (said ? json_array_size(full) : sizeof usual / sizeof *usual); i++) {
+    int64_t at = said ? json_integer_value(json_array_get(full, i)) : usual[i];
+
+    if (at >= 0 && at < FT_HF_SLIDES)
+      v->slides[at / 64] &= ~(UINT64_C(1) << (at % 64));
+  }
+}
+
 /* Words, some of which stand for four patches: pictures of any size. */
 static void qwen2_vl(struct ft_hf_config *c, struct ft_hf *m)
 {
@@ -203,10 +234,9 @@ static void qwen2_vl(struct ft_hf_config *c, struct ft_hf *m)
   struct ft_hf_config part = inner(c, "vision_config"), flat = *c;
   struct ft_hf *v = c->more;
   bool five = strcmp(m->type, "qwen2_5_vl") == 0;
-  const json_t *full = json_object_get(part.root, "fullatt_block_indexes");
   int64_t times = ft_hf_number(&part, "temporal_patch_size", 2);
 
-  if (json_object_get(c->root, "text_config")) {
+  if (inner(c, "text_config").root) {
     words(c, usual_of("qwen2_vl"), "qwen2", false, m);
   } else { /* as the first files had it */
     m->type = "qwen2";
@@ -216,10 +246,10 @@ static void qwen2_vl(struct ft_hf_config *c, struct ft_hf *m)
   }
   tower(&part, five ? &later : &second, v);
   if (!five) { /* hidden_size is that of the words */
-    v->hidden = v->embedding = ft_hf_number(&part, "embed_dim", 1280);
-    v->head = v->heads ? v->hidden / v->heads : 0;
+    v->hidden = ft_hf_number(&part, "embed_dim", 1280);
     v->inner = ft_times(ft_hf_number(&part, "mlp_ratio", 4), v->hidden);
   }
+  share_out(&part, v);
   v->image = 1 << 16; /* any */
   v->patch = ft_hf_number(&part, "patch_size", 14);
   v->channels = ft_times(ft_hf_number(&part, "in_channels|in_chans", 3), times);
@@ -232,16 +262,8 @@ static void qwen2_vl(struct ft_hf_config *c, struct ft_hf *m)
   v->gated = five;
   v->norm = five ? FT_HF_ROOT : FT_HF_LAYER;
   v->type = five ? "qwen2_5_vl" : "qwen2_vl";
-  v->reach = five ? ft_hf_number(&part, "window_size", 112) / (v->patch ? v->patch : 1) : 0;
-  for (int64_t i = 0; v->reach && i < v->layers && i < FT_HF_SLIDES; i++)
-    v->slides[i / 64] |= UINT64_C(1) << (i % 64);
-  for (size_t i = 0; i < (json_is_array(full) ? json_array_size(full) : 4); i++) {
-    int64_t usual = 8 * (int64_t)i + 7;
-    int64_t at = json_is_array(full) ? json_integer_value(json_array_get(full, i)) : usual;
-
-    if (at >= 0 && at < FT_HF_SLIDES)
-      v->slides[at / 64] &= ~(UINT64_C(1) << (at % 64));
-  }
+  if (five)
+    windows(&part, v);
   ft_hf_training(&part, v);
   c->failed = c->failed || part.failed;
   see(c, FT_HF_JOIN_MERGE, m);

@@ -16,7 +16,7 @@
 #include "predictor/graph/schedule_plan.h"
 
 /* Pairs of learnt tensors that are compared at most while blocks are sought. */
-enum { COMPARED = 1 << 26 };
+enum { COMPARED = 1 << 24 };
 
 /* A learnt tensor, in the order of use. */
 struct learnt {

@@ -82,14 +82,19 @@ static int merge(struct ft_script_run *r, const struct ft_operand *a, const stru
   return r->live.failed ? -1 : 0;
 }
 
-/* Put the results, which begin at FIRST, in the place of their numbers. */
-static void settle(struct ft_operand *value, uint32_t first, int level)
+/* Put the results, which begin at FIRST, in the place of their numbers. Returns 0; -1 where lists
+ * stand in lists again and again. */
+static int settle(struct ft_script_run *r, struct ft_operand *value, uint32_t first, int level)
 {
+  if (ft_script_walks(r) < 0)
+    return -1;
   if (value->type == FT_VALUE_TENSOR && value->computed)
     *value = ft_value_tensor(first + value->tensor);
   if ((value->type == FT_VALUE_LIST || value->type == FT_VALUE_TUPLE) && level)
     for (size_t i = 0; i < value->list->count; i++)
-      settle(&value->list->items[i], first, level - 1);
+      if (settle(r, &value->list->items[i], first, level - 1) < 0)
+        return -1;
+  return 0;
 }
 
 static int give_shape(struct ft_script_run *r, uint32_t to, const struct ft_script_pair *p)
@@ -153,7 +158,8 @@ static int join(struct ft_script_run *r, struct ft_script_frame *f, const char *
     if (give_shape(r, first + (uint32_t)i, &r->pairs[i]) < 0)
       return -1;
   for (size_t i = 0; i < f->function->slots; i++)
-    settle(&f->variables[i], first, LEVELS);
+    if (settle(r, &f->variables[i], first, LEVELS) < 0)
+      return -1;
   return FT_SCRIPT_GOES_ON;
 }
 

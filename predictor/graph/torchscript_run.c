@@ -11,7 +11,7 @@
 #include "predictor/core/text.h"
 #include "predictor/graph/torchscript_run.h"
 
-enum { CALLS = 150, STEPS = 1 << 22, LEVELS = 12, IMAGES = 1024 };
+enum { CALLS = 150, STEPS = 1 << 22, LEVELS = 12, IMAGES = 1024, WALKED = 1 << 24 };
 
 int ft_script_fail(struct ft_script_run *r, const char *format, const char *what)
 {
@@ -331,8 +331,17 @@ static int check_inputs(struct ft_script_run *r, const struct ft_script_function
   return 0;
 }
 
+int ft_script_walks(struct ft_script_run *r)
+{
+  return r->walked++ < WALKED
+             ? 0
+             : ft_live_fail(&r->live, "lists that stand in lists: more than 2^24 values");
+}
+
 static int add_outputs(struct ft_script_run *r, const struct ft_operand *value, int level)
 {
+  if (ft_script_walks(r) < 0)
+    return -1;
   if (value->type == FT_VALUE_OPAQUE || !level)
     r->live.lost = true;
   if (value->type == FT_VALUE_TENSOR)

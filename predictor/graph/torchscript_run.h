@@ -18,8 +18,8 @@ struct ft_script_run {
   const struct ft_script *script;
   const struct ft_values *constants;
   int depth;
-  uint32_t steps;
-  bool raised; /* what failed is an exception of the network's own */
+  uint32_t steps, walked;       /* statements; values in lists */
+  bool raised;                  /* what failed is an exception of the network's own */
   struct ft_script_pair *pairs; /* tensors of two branches that become one */
   size_t pair_count, pair_room;
 };
@@ -36,6 +36,9 @@ enum { FT_SCRIPT_GOES_ON, FT_SCRIPT_RETURNED };
 
 /* "FILE: PART: byte AT: FORMAT WHAT"; -1. */
 int ft_script_fail(struct ft_script_run *r, const char *format, const char *what);
+
+/* One more value in a list is looked at: 0; -1 where lists stand in lists without end. */
+int ft_script_walks(struct ft_script_run *r);
 
 /* ---- expressions (torchscript_evaluate.c) ---- */
 

@@ -77,6 +77,8 @@ void ft_fuzz_check(struct ft_graph *graph)
   check(graph, 2, "3x16x16");
   check(graph, 2, "9x16");
   check(graph, 2, "sequence=5");
+  check(graph, 2, "sequence=40,height=56,width=84");
+  check(graph, 2, "sequence=40,pictures=3");
   play_all(graph);
 }
 

@@ -5,6 +5,7 @@
 
 #include "tests/unit/corpus.h"
 
+#include "predictor/estimate/gpu_memory.h"
 #include "predictor/graph/analyse.h"
 
 static void parameters_are_those_that_transformers_counts(void **state)
@@ -82,6 +83,23 @@ static void sizes_that_are_open_are_asked_for(void **state)
   }
 }
 
+/* What is read of a configuration that says TEXT, in the file PATH that is no more; NULL with ERR.
+ */
+static struct ft_graph *graph_of(const char *text, char path[32], struct ft_error *err)
+{
+  struct ft_graph *graph;
+  int fd;
+
+  (void)snprintf(path, 32, "/tmp/test-hf-seeing-XXXXXX");
+  fd = mkstemp(path);
+  assert_true(fd >= 0);
+  assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+  (void)close(fd);
+  graph = ft_graph_read(path, err);
+  (void)unlink(path);
+  return graph;
+}
+
 static void a_file_that_contradicts_itself_is_refused(void **state)
 {
   static const struct {
@@ -100,23 +118,86 @@ static void a_file_that_contradicts_itself_is_refused(void **state)
     { "{\"model_type\":\"qwen2_vl\",\"vision_config\":{\"patch_size\":0}}", "patches of 1" },
     { "{\"model_type\":\"qwen2_5_vl\",\"vision_config\":{\"out_hidden_size\":8}}",
       "out_hidden_size" },
-    { "{\"model_type\":\"siglip_vision_model\",\"num_attention_heads\":0}", "no such network" },
+    { "{\"model_type\":\"siglip_vision_model\",\"num_attention_heads\":0}", "every head" },
+    { "{\"model_type\":\"siglip_vision_model\",\"num_attention_heads\":7}", "every head" },
+    { "{\"model_type\":\"qwen2_vl\",\"vision_config\":{\"hidden_size\":64,\"embed_dim\":8}}",
+      "every head" },
+    { "{\"model_type\":\"clip_vision_model\",\"num_hidden_layers\":10001}", "no such network" },
   };
 
   (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    char path[] = "/tmp/test-hf-seeing-XXXXXX";
     struct ft_error err = { "" };
-    int fd = mkstemp(path);
+    char path[32];
 
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, cases[i].text, strlen(cases[i].text)), strlen(cases[i].text));
-    (void)close(fd);
-    assert_null(ft_graph_read(path, &err));
+    assert_null(graph_of(cases[i].text, path, &err));
     if (strncmp(err.text, path, strlen(path)) != 0 || !strstr(err.text, cases[i].says))
       fail_msg("%s: '%s', expected '%s'", cases[i].text, err.text, cases[i].says);
-    (void)unlink(path);
   }
+}
+
+static int64_t parameters_of(const char *text, const char *input)
+{
+  struct ft_graph_sizes sizes = { .batch = 1, .input = input };
+  struct ft_error err = { "" };
+  struct ft_analysis a;
+  char path[32];
+  struct ft_graph *graph = graph_of(text, path, &err);
+
+  if (!graph || ft_graph_analyse(graph, &sizes, &a, &err) < 0)
+    fail_msg("%s: %s", text, err.text);
+  ft_graph_free(graph);
+  return a.cost.parameters;
+}
+
+/* transformers takes a part that is null as one that is not there. */
+static void a_part_that_is_null_is_the_usual_one(void **state)
+{
+  (void)state;
+  assert_int_equal(parameters_of("{\"model_type\":\"paligemma\"}", "sequence=300"),
+                   parameters_of("{\"model_type\":\"paligemma\",\"text_config\":null,"
+                                 "\"vision_config\":null}",
+                                 "sequence=300"));
+#define FLAT "{\"model_type\":\"qwen2_vl\",\"hidden_size\":64,\"num_hidden_layers\":2"
+  assert_int_equal(parameters_of(FLAT "}", "sequence=300,height=56,width=56"),
+                   parameters_of(FLAT ",\"text_config\":null}", "sequence=300,height=56,width=56"));
+}
+
+static double kept_with_window(int size)
+{
+  struct ft_error err = { "" };
+  struct ft_gpu_memory memory;
+  struct ft_graph *graph;
+  struct ft_gpu_run run;
+  char text[512], path[32];
+
+  (void)snprintf(text, sizeof text,
+                 "{\"model_type\":\"qwen2_5_vl\",\"vision_config\":{\"depth\":3,\"hidden_size\":64,"
+                 "\"num_heads\":4,\"intermediate_size\":64,\"patch_size\":1,\"window_size\":%d,"
+                 "\"out_hidden_size\":64},\"text_config\":{\"hidden_size\":64,\"vocab_size\":64,"
+                 "\"num_hidden_layers\":1,\"num_attention_heads\":4,\"num_key_value_heads\":4,"
+                 "\"intermediate_size\":64}}",
+                 size);
+  graph = graph_of(text, path, &err);
+  ft_gpu_run_begin(&run);
+  run.precision = FT_PRECISION_BF16;
+  run.sizes.input = "sequence=1024,height=64,width=64";
+  if (!graph || ft_gpu_memory(graph, ft_gpu_at(0), &run, &memory, &err) < 0)
+    fail_msg("%s: %s", text, err.text);
+  ft_graph_free(graph);
+  return (double)memory.activation_bytes;
+}
+
+/* Windows are cut out of a picture, so that no mask is kept beside it; one that is wider than the
+ * picture is none. */
+static void windows_of_a_picture_have_no_masks(void **state)
+{
+  double whole = kept_with_window(1 << 30);
+
+  (void)state;
+  assert_true(kept_with_window(8) <= whole);
+  assert_true(kept_with_window(64) == whole);
+  assert_true(kept_with_window(65) == whole);
 }
 
 int main(void)
@@ -125,6 +206,8 @@ int main(void)
     cmocka_unit_test(parameters_are_those_that_transformers_counts),
     cmocka_unit_test(sizes_that_are_open_are_asked_for),
     cmocka_unit_test(a_file_that_contradicts_itself_is_refused),
+    cmocka_unit_test(a_part_that_is_null_is_the_usual_one),
+    cmocka_unit_test(windows_of_a_picture_have_no_masks),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
