@@ -104,7 +104,7 @@ model_file() {
 
 # store SQL: asked of the agent's observations
 store() {
-  sqlite3 "file:$FT_STATE/store.db?mode=ro" "$1" 2>/dev/null
+  sqlite3 -cmd '.timeout 5000' "file:$FT_STATE/store.db?mode=ro" "$1" 2>/dev/null
 }
 
 # observed ID COLUMN: of a job's observation
