@@ -16,6 +16,7 @@
 
 #include "agent/measure/attach.h"
 #include "agent/measure/papi.h"
+#include "predictor/core/io.h"
 
 #ifdef HAVE_PAPI
 #include <dirent.h>
@@ -334,12 +335,9 @@ static int papi_open(struct ft_measure *measure, struct ft_tree *tree, void *dat
 /* PAPI leaves its descriptors open for whatever this process executes. */
 static void keep_descriptors(const struct ft_measure *measure)
 {
-  int fd = openat(measure->proc_fd, "self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+  DIR *dir = ft_io_folder(measure->proc_fd, "self/fd");
   struct dirent *entry;
 
-  if (!dir && fd >= 0)
-    close(fd);
   while (dir && (entry = readdir(dir))) {
     struct ft_text name = ft_text_from(entry->d_name);
     char link[32];
