@@ -68,8 +68,17 @@ enum { RUNS = FT_ENSEMBLE_RUNS, MEMBERS = FT_ENSEMBLE_MEMBERS, MOST_ATTEMPTS = 2
 #define FURTHER 2.0
 /* Where all that was thought of has failed. */
 #define BEYOND 1.5
-/* What has failed is tried again with at least so much. */
+/* No run is given at first more than so many times what those of its kind have needed, */
+#define REACH 1.05
+/* which are so many that lie closest to it. */
+enum { CLOSEST_RUNS = 12 };
+/* Where a failure costs more than its own bytes, that is more by this power of the ratio: as for a
+ * need whose tail falls with the seventh power. */
+#define REACH_POWER 0.15
+/* What has failed is tried again with at least so much, */
 #define LEAST_GROWTH 1.15
+/* and with at most so much where others of its kind needed more, */
+#define NEAR_GROWTH 1.25
 /* and, past the most that a run has used, where every tail is a guess, with at most so much. */
 #define MOST_GROWTH 1.5
 
@@ -510,6 +519,70 @@ static unsigned best_as_is(const ft_evaluator *e, const double bytes[FT_ENSEMBLE
   return best;
 }
 
+/* How far from the submission the CLOSEST_RUNS lie; infinite: no more have a place. */
+static double radius(const struct panel *p)
+{
+  double away[CLOSEST_RUNS];
+  size_t count = 0;
+
+  for (size_t i = 0; p->placed && i < p->e->places_count; i++) {
+    double place = (double)p->e->places[i], here = fabs(place - p->q->place);
+    size_t at = count < CLOSEST_RUNS ? count : CLOSEST_RUNS - 1;
+
+    if (place < 0 || (count == CLOSEST_RUNS && here >= away[at]))
+      continue;
+    count = at + 1;
+    for (; at > 0 && away[at - 1] > here; at--)
+      away[at] = away[at - 1];
+    away[at] = here;
+  }
+  return count == CLOSEST_RUNS ? away[count - 1] : INFINITY;
+}
+
+/* The most that the runs have needed which lie closest to the submission; 0: too few have a place.
+ */
+static double closest_need(const struct panel *p)
+{
+  const ft_view *peak = &p->e->views[FT_VIEW_PEAK];
+  double within = radius(p);
+
+  for (size_t i = p->e->views_count && within < INFINITY ? peak->needs_count : 0; i-- > 0;) {
+    double place = (double)p->e->places[peak->runs.bytes[i]];
+
+    if (place >= 0 && fabs(place - p->q->place) <= within)
+      return (double)peak->needs[i];
+  }
+  return 0;
+}
+
+/*
+ * The most that a run is given before anything has failed. Members think of runs beyond all that
+ * were seen; what was seen tells better how far those go. An input larger than any before may need
+ * more in proportion.
+ */
+static double reach_of(const struct panel *p)
+{
+  const ft_evaluator *e = p->e;
+  double most = e->max_bytes, near = closest_need(p), largest = 0;
+
+  if (near > 0)
+    most = fmin(most, near);
+  for (size_t i = 0; p->placed && i < e->places_count; i++)
+    largest = fmax(largest, (double)e->places[i]);
+  if (largest > 0 && p->q->place > largest)
+    most *= expm1(p->q->place) / expm1(largest);
+  return REACH * most * pow(1 + p->fixed / fmax(e->max_bytes, 1), REACH_POWER);
+}
+
+/* What is asked for after a failure, where ASKED is what a member asks for. */
+static double retry(const struct panel *p, double asked)
+{
+  double failed = p->q->failed_bytes, reach = reach_of(p);
+
+  asked = fmin(asked, fmax(MOST_GROWTH * failed, p->e->max_bytes));
+  return failed < reach ? fmin(asked, fmax(NEAR_GROWTH * failed, reach)) : asked;
+}
+
 double ft_ensemble_agree(const ft_evaluator *e, const struct ft_ensemble_question *q)
 {
   double bytes[MEMBERS], sum = 0, total = 0, least, scale;
@@ -524,8 +597,7 @@ double ft_ensemble_agree(const ft_evaluator *e, const struct ft_ensemble_questio
             bytes);
   best = best_of(e, bytes);
   if (q->failed_bytes > 0)
-    return fmin(bytes[best_as_is(e, bytes, best)],
-                fmax(MOST_GROWTH * q->failed_bytes, e->max_bytes));
+    return retry(&p, bytes[best_as_is(e, bytes, best)]);
   for (unsigned i = 0; i < MEMBERS; i++) {
     double weight = exp(-SHARPNESS * (loss_of(e, i) - loss_of(e, best)) / scale);
 
@@ -534,7 +606,7 @@ double ft_ensemble_agree(const ft_evaluator *e, const struct ft_ensemble_questio
     total += weight;
     sum += weight * log(bytes[i]);
   }
-  return exp(sum / total);
+  return fmin(exp(sum / total), reach_of(&p));
 }
 
 /* What MEMBER would have wasted on a run that needed NEED bytes, a second; Q is P's question. */

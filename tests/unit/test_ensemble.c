@@ -261,6 +261,54 @@ static void past_all_that_was_used_a_retry_grows_by_half_at_most(void **state)
   }
 }
 
+static void nobody_is_given_far_more_than_those_of_his_kind_needed(void **state)
+{
+  struct ft_random random;
+
+  (void)state;
+  ft_random_seed(&random, 13);
+  for (unsigned turn = 0; turn < 200; turn++) {
+    struct app *app = new_app();
+    unsigned runs = 5 + (unsigned)ft_random_below(&random, 30);
+    double noise = 0.3 * ft_random_double(&random), most = 0, input = 0;
+
+    for (unsigned i = 0; i < runs; i++) {
+      double x = (double)(10 + ft_random_below(&random, 250));
+      double bytes = GB * (1 + 0.02 * x) * exp(noise * ft_random_normal(&random));
+
+      most = fmax(most, bytes);
+      input = fmax(input, x);
+      ran(app, x, bytes, 60, FT_OUTCOME_COMPLETED);
+    }
+    for (double times = 0.5; times < 20; times *= 1.5)
+      if (!(sized(app, times * input, 0, 1) <= 1.06 * most * fmax(times, 1)))
+        fail_msg("turn %u, %u runs: %g for %g times the input of %g", turn, runs,
+                 sized(app, times * input, 0, 1), times, most);
+    assert_true(noise < 0.1 || sized(app, input, 0, 300) > sized(app, input, 0, 1));
+    free(app);
+  }
+}
+
+/* As bwa mem does: the smaller its input the more it needs, and the less is known of that. */
+static void where_others_needed_more_a_retry_grows_little(void **state)
+{
+  struct app *app = new_app();
+  struct ft_random random;
+
+  (void)state;
+  ft_random_seed(&random, 17);
+  for (unsigned i = 0; i < 80; i++) {
+    double x = 9 + 6 * ft_random_double(&random);
+
+    ran(app, x, GB * (9 + (x < 10 ? 5 : 1.7) * ft_random_double(&random)), 60,
+        FT_OUTCOME_COMPLETED);
+  }
+  for (double failed = 10 * GB; failed < 11 * GB; failed += 0.1 * GB)
+    if (!(sized(app, 14, failed, 1) <= 1.26 * failed))
+      fail_msg("%g after %g", sized(app, 14, failed, 1), failed);
+  free(app);
+}
+
 static void a_changed_need_is_followed_within_a_few_runs(void **state)
 {
   struct app *app = new_app();
@@ -309,6 +357,8 @@ int main(void)
     cmocka_unit_test(no_size_is_below_a_bound_just_seen),
     cmocka_unit_test(what_failed_is_never_asked_for_again),
     cmocka_unit_test(past_all_that_was_used_a_retry_grows_by_half_at_most),
+    cmocka_unit_test(nobody_is_given_far_more_than_those_of_his_kind_needed),
+    cmocka_unit_test(where_others_needed_more_a_retry_grows_little),
     cmocka_unit_test(a_changed_need_is_followed_within_a_few_runs),
     cmocka_unit_test(one_absurd_run_moves_little),
   };
