@@ -297,7 +297,7 @@ int ft_command_replay(int argc, char **argv)
       &task.ttf },
     { 0, "price", "P",
       "what foretell takes a failed attempt to cost; above 1 in gigabyte minutes on top;"
-      " default: failure_price in foretell.conf, else 1",
+      " default: failure_price in foretell.conf, else 1.1",
       FT_OPTION_DOUBLE, &task.price },
     { 0, "config", "FILE", "that foretell.conf; default: " FT_CONFIG_FILE, FT_OPTION_STRING,
       &task.config },

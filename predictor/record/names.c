@@ -28,7 +28,7 @@ const ft_policy ft_policy_defaults = { .mode = FT_MODE_OFF,
                                        .has_quiet = true,
                                        .quiet = false,
                                        .has_failure_price = true,
-                                       .failure_price = 1,
+                                       .failure_price = 1.1,
                                        .has_borrow = true,
                                        .borrow = true };
 

@@ -104,11 +104,11 @@ static void of_several_partitions_the_strictest_counts(void **state)
     { ",b,,a,", FT_MODE_SET, 9, 50, 0.001, 0.9, 4, 10, 500, 1024, false, false },
     { "b,late", FT_MODE_CHECK, 9, 20, 0.01, 0.5, 4, 10, 500, 100, false, false },
     { "late,a,b", FT_MODE_CHECK, 9, 50, 0.001, 0.5, 4, 10, 500, 1024, false, false },
-    { "off", FT_MODE_OFF, 5, 20, 0.01, 0, 2, 1, 100, 100, false, true },
-    { "off,nowhere", FT_MODE_OFF, 5, 20, 0.01, 0, 2, 1, 100, 100, false, true },
+    { "off", FT_MODE_OFF, 5, 20, 0.01, 0, 2, 1.1, 100, 100, false, true },
+    { "off,nowhere", FT_MODE_OFF, 5, 20, 0.01, 0, 2, 1.1, 100, 100, false, true },
     /* what one switches off is not done, what another refuses is refused */
     { "off,b", FT_MODE_CHECK, 9, 20, 0.01, 0.9, 4, 10, 500, 100, false, false },
-    { "a,off", FT_MODE_CHECK, 5, 50, 0.001, 0, 2, 1, 100, 1024, false, true },
+    { "a,off", FT_MODE_CHECK, 5, 50, 0.001, 0, 2, 1.1, 100, 1024, false, true },
     { "b,nowhere", FT_MODE_CHECK, 9, 20, 0.01, 0.9, 4, 10, 500, 100, false, false },
   };
   ft_policy p;
