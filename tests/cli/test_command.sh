@@ -231,6 +231,39 @@ failures() { # PRICE
 [ "$(failures 16)" -lt "$(failures 0)" ]
 ok $? "the dearer a failure, the fewer there are"
 
+# the same 40 runs as each format has them
+python3 - "$scratch" <<'END'
+import sys, time
+iso = lambda t: time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(t))
+with open(sys.argv[1] + "/runs.nextflow", "w") as n, open(sys.argv[1] + "/runs.sacct", "w") as s, \
+     open(sys.argv[1] + "/runs.csv", "w") as c:
+    n.write("process\trealtime\trss\tmemory\tsubmit\tstart\n")
+    s.write("JobID|JobName|User|UID|State|Submit|Start|End|Elapsed|ReqMem|NNodes|AllocCPUS|NodeList|MaxRSS\n")
+    c.write("app,job_id,peak_kib,runtime,submit,start,end,requested_mib\n")
+    for i in range(40):
+        kib, run, at = 200000 + i * 37 % 40 * 9000, 60 + i * 13 % 40 * 7, 1700000000 + 900 * i
+        n.write("A\t%d\t%d\t%d\t%d\t%d\n" % (run * 1000, kib * 1024, 4 << 30, at * 1000, at * 1000))
+        when = "%s|%s|%s|00:%02d:%02d" % (iso(at), iso(at), iso(at + run), run // 60, run % 60)
+        s.write("%d|A|alice|1000|COMPLETED|%s|4G|1|1|n1|\n" % (i + 1, when))
+        s.write("%d.batch|batch|||COMPLETED|%s||1|1|n1|%dK\n" % (i + 1, when, kib))
+        c.write("A,%d,%d,%d,%d,%d,%d,4096\n" % (i + 1, kib, run, at, at, at + run))
+END
+run replay --format=nextflow "$scratch/runs.nextflow"
+like "$out" '^40 runs of 1 processes$' "foretell replay plays a trace"
+first=$out
+for format in sacct csv; do
+  run replay --format="$format" "$scratch/runs.$format"
+  is "$out" "$first" "and tells the same of it as $format has it"
+done
+for format in nextflow sacct csv; do
+  out=$("$foretell" replay - <"$scratch/runs.$format" 2>&1)
+  is "$out" "$first" "or as its header looks: $format on standard input"
+done
+run replay --format=xml "$scratch/runs.csv"
+is "$status:$err" "2:foretell replay: --format=xml: expected nextflow, sacct or csv" "there is no other format"
+run replay --format=sacct "$scratch/runs.nextflow"
+is "$status" 2 "what is of another format is wrong input"
+
 for command in "import --state=$state" "import --keep-going --state=$state" "import --format=csv --state=$state" replay; do
   out=$(timeout 20 "$foretell" $command /dev/zero 2>&1)
   is "$?" 2 "$command: a file without an end is wrong input"
@@ -255,6 +288,11 @@ like "$shown" "long.csv: 150000 runs" "and then what it read"
 ok $? "which moves"
 "$foretell" import --state="$scratch/bar2" "$scratch/long.csv" >"$scratch/piped" 2>&1
 is "$(grep -c '%' "$scratch/piped")" 0 "off a terminal there is none"
+head -n 60001 "$scratch/long.csv" >"$scratch/trace.csv"
+shown=$(terminal "$foretell" replay "$scratch/trace.csv" | tr '\r' '\n')
+like "$shown" "playing \[#+ +\] +[0-9]+ %" "so does a long replay"
+like "${shown##*$'\033[K'}" '^60000 runs of 50 processes' "and takes the bar away before it answers"
+is "$("$foretell" replay "$scratch/trace.csv" 2>&1 >"$scratch/piped")" "" "off a terminal there is none either"
 head -n 20 "$scratch/long.csv" >"$scratch/short.csv"
 is "$(terminal "$foretell" import --state="$scratch/bar3" "$scratch/short.csv" | grep -c '%')" 0 "nor where it is soon over"
 

@@ -6,6 +6,7 @@
 #include "predictor/core/random.h"
 #include "predictor/estimate/allocation.h"
 #include "predictor/estimate/chain.h"
+#include "predictor/estimate/memory.h"
 #include "predictor/online/online.h"
 
 #define GB 1e9
@@ -221,6 +222,59 @@ static void no_size_is_below_a_bound_just_seen(void **state)
   }
 }
 
+/* Runs at random inputs that need what OF says, give or take; the largest of them. */
+static double ran_many(struct app *app, struct ft_random *random, double (*of)(double), double part)
+{
+  double largest = 0;
+
+  for (unsigned i = 1 + (unsigned)ft_random_below(random, 60); i > 0; i--) {
+    double x = (double)ft_random_below(random, 100);
+    double bytes = of(x) * exp(part * ft_random_normal(random));
+
+    largest = fmax(largest, bytes);
+    ran(app, x, bytes, 60, FT_OUTCOME_COMPLETED);
+  }
+  return largest;
+}
+
+/* What a submission is set: decide asks for the larger of this and the allocation. */
+#define SET_AT 0.99
+
+/* Also where many runs have completed with more, and however the run ended. */
+static void what_is_set_is_never_below_a_bound_just_seen(void **state)
+{
+  static const struct {
+    double (*of)(double);
+    double part;
+  } needs[] = { { constant, 0.5 }, { straight, 0.05 }, { steps, 0.02 } };
+  static const ft_outcome outcomes[] = { FT_OUTCOME_OUT_OF_MEMORY, FT_OUTCOME_FAILED,
+                                         FT_OUTCOME_CANCELLED, FT_OUTCOME_TIMEOUT };
+  struct ft_random random;
+
+  (void)state;
+  ft_random_seed(&random, 13);
+  for (unsigned turn = 0; turn < 240; turn++) {
+    size_t n = turn % COUNT_OF(needs), k = turn / COUNT_OF(needs) % COUNT_OF(outcomes);
+    struct app *app = new_app();
+    double bound = ran_many(app, &random, needs[n].of, needs[n].part);
+    double x = (double)ft_random_below(&random, 100), set;
+    struct ft_estimate estimate;
+    struct ft_error err;
+    ft_feature feature;
+    pb_size_t count = 0;
+
+    bound *= exp(-1.5 + 0.003 * (double)ft_random_below(&random, 1000));
+    ran(app, x, bound, 60, outcomes[k]);
+    assert_true(ft_feature_number(&feature, &count, 1, "input", x));
+    if (ft_estimate_memory(&app->model, &feature, count, &estimate, &err) < 0)
+      fail_msg("%s", err.text);
+    set = fmax(ft_estimate_quantile(&estimate, SET_AT), sized(app, x, 0, 1));
+    if (!(set >= bound))
+      fail_msg("turn %u: %g, ended at %g", turn, set, bound);
+    free(app);
+  }
+}
+
 static void what_failed_is_never_asked_for_again(void **state)
 {
   struct app *app = new_app();
@@ -355,6 +409,7 @@ int main(void)
     cmocka_unit_test(known_functions_are_followed_closely),
     cmocka_unit_test(the_dearer_a_failure_the_more_is_asked_for),
     cmocka_unit_test(no_size_is_below_a_bound_just_seen),
+    cmocka_unit_test(what_is_set_is_never_below_a_bound_just_seen),
     cmocka_unit_test(what_failed_is_never_asked_for_again),
     cmocka_unit_test(past_all_that_was_used_a_retry_grows_by_half_at_most),
     cmocka_unit_test(nobody_is_given_far_more_than_those_of_his_kind_needed),
