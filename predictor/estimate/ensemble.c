@@ -75,6 +75,12 @@ enum { CLOSEST_RUNS = 12 };
 /* Where a failure costs more than its own bytes, that is more by this power of the ratio: as for a
  * need whose tail falls with the seventh power. */
 #define REACH_POWER 0.15
+/* That is widened where runs lately needed more than it, as adaptive conformal inference does
+ * (Gibbs and Candes 2021): so that one in twenty does, */
+#define REACH_MISSED 0.05
+#define REACH_STEP 0.1
+/* up to e to this. */
+#define MOST_REACH 2.0
 /* What has failed is tried again with at least so much, */
 #define LEAST_GROWTH 1.15
 /* and with at most so much where others of its kind needed more, */
@@ -539,38 +545,44 @@ static double radius(const struct panel *p)
   return count == CLOSEST_RUNS ? away[count - 1] : INFINITY;
 }
 
-/* The most that the runs have needed which lie closest to the submission; 0: too few have a place.
- */
+/* NEED of a run at PLACE, in proportion where the submission's input is larger. */
+static double in_proportion(const struct panel *p, double need, double place)
+{
+  return p->q->place > place ? need * expm1(p->q->place) / fmax(expm1(place), 1e-9) : need;
+}
+
+/* The most that the runs have needed which lie closest to the submission, in proportion; infinite:
+ * too few have a place. */
 static double closest_need(const struct panel *p)
 {
   const ft_view *peak = &p->e->views[FT_VIEW_PEAK];
-  double within = radius(p);
+  double within = radius(p), most = 0;
 
-  for (size_t i = p->e->views_count && within < INFINITY ? peak->needs_count : 0; i-- > 0;) {
+  if (!p->e->views_count || isinf(within))
+    return INFINITY;
+  for (size_t i = 0; i < peak->needs_count; i++) {
     double place = (double)p->e->places[peak->runs.bytes[i]];
 
     if (place >= 0 && fabs(place - p->q->place) <= within)
-      return (double)peak->needs[i];
+      most = fmax(most, in_proportion(p, (double)peak->needs[i], place));
   }
-  return 0;
+  return most > 0 ? most : INFINITY;
 }
 
 /*
  * The most that a run is given before anything has failed. Members think of runs beyond all that
- * were seen; what was seen tells better how far those go. An input larger than any before may need
- * more in proportion.
+ * were seen; what was seen tells better how far those go.
  */
 static double reach_of(const struct panel *p)
 {
   const ft_evaluator *e = p->e;
-  double most = e->max_bytes, near = closest_need(p), largest = 0;
+  double largest = 0, most = e->max_bytes;
 
-  if (near > 0)
-    most = fmin(most, near);
   for (size_t i = 0; p->placed && i < e->places_count; i++)
     largest = fmax(largest, (double)e->places[i]);
-  if (largest > 0 && p->q->place > largest)
-    most *= expm1(p->q->place) / expm1(largest);
+  if (largest > 0)
+    most = in_proportion(p, most, largest);
+  most = fmin(most, closest_need(p)) * exp(fmin(fmax(e->reach, 0), MOST_REACH));
   return REACH * most * pow(1 + p->fixed / fmax(e->max_bytes, 1), REACH_POWER);
 }
 
@@ -647,6 +659,8 @@ void ft_ensemble_judge(ft_evaluator *e, const struct ft_ensemble_question *quest
 
   hold(e, &bytes, &seconds);
   open_panel(&p, e, &q);
+  e->reach += REACH_STEP * ((bytes > reach_of(&p)) - REACH_MISSED);
+  e->reach = fmin(fmax(e->reach, 0), MOST_REACH);
   while (e->losses_count < MEMBERS)
     e->losses[e->losses_count++] = 0;
   /* how long a run took is luck in part, which says nothing of a member: it counts for half */

@@ -208,6 +208,7 @@ static void forget_fit(ft_evaluator *e)
                         .failure_price = e->failure_price,
                         .failure_time = e->failure_time,
                         .band = e->band,
+                        .reach = e->reach,
                         .rounds = e->rounds,
                         .round_ended = e->round_ended };
 

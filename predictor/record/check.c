@@ -148,7 +148,7 @@ static int check_views(const ft_evaluator *e, struct ft_error *err)
   if (!(e->judged >= 0 && isfinite(e->judged)) ||
       !(e->failure_price >= 0 && isfinite(e->failure_price)) || !isfinite(e->band) ||
       !(e->failure_time >= 0 && e->failure_time <= 1) || !isfinite(e->followed) ||
-      !isfinite(e->round_ended))
+      !isfinite(e->round_ended) || !isfinite(e->reach))
     return bad(err, "losses");
   return 0;
 }

@@ -334,6 +334,9 @@ static void nobody_is_given_far_more_than_those_of_his_kind_needed(void **state)
       input = fmax(input, x);
       ran(app, x, bytes, 60, FT_OUTCOME_COMPLETED);
     }
+    /* and by what some of the last runs needed more than that */
+    assert_true(app->model.evaluator.reach < 0.5);
+    most *= exp(app->model.evaluator.reach);
     for (double times = 0.5; times < 20; times *= 1.5)
       if (!(sized(app, times * input, 0, 1) <= 1.06 * most * fmax(times, 1)))
         fail_msg("turn %u, %u runs: %g for %g times the input of %g", turn, runs,
@@ -360,6 +363,27 @@ static void where_others_needed_more_a_retry_grows_little(void **state)
   for (double failed = 10 * GB; failed < 11 * GB; failed += 0.1 * GB)
     if (!(sized(app, 14, failed, 1) <= 1.26 * failed))
       fail_msg("%g after %g", sized(app, 14, failed, 1), failed);
+  free(app);
+}
+
+static void a_need_that_creeps_up_is_followed(void **state)
+{
+  struct app *app = new_app();
+  struct ft_random random;
+  unsigned failures = 0;
+
+  (void)state;
+  ft_random_seed(&random, 19);
+  for (unsigned i = 0; i < 300; i++) {
+    double size = exp(0.5 * ft_random_normal(&random));
+    double need = 2 * GB * size * exp(i / 300.0 + 0.04 * ft_random_normal(&random));
+
+    if (i >= 20)
+      failures += sized(app, size * GB, 0, 1.1) < need;
+    ran(app, size * GB, need, 600 * size, FT_OUTCOME_COMPLETED);
+  }
+  if (failures > 28)
+    fail_msg("%u failures", failures);
   free(app);
 }
 
@@ -414,6 +438,7 @@ int main(void)
     cmocka_unit_test(past_all_that_was_used_a_retry_grows_by_half_at_most),
     cmocka_unit_test(nobody_is_given_far_more_than_those_of_his_kind_needed),
     cmocka_unit_test(where_others_needed_more_a_retry_grows_little),
+    cmocka_unit_test(a_need_that_creeps_up_is_followed),
     cmocka_unit_test(a_changed_need_is_followed_within_a_few_runs),
     cmocka_unit_test(one_absurd_run_moves_little),
   };
