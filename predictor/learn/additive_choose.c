@@ -257,10 +257,8 @@ static void begin(struct ft_additive_work *w, bool log_target)
   double squares = 0, dot = 0;
 
   for (size_t i = 0; i < runs; i++) {
-    double y = w->data->y[i] / w->scale_y;
-
-    w->target[i] = log_target ? log(y) : y;
-    w->row[i] = log_target ? 1 : 1 / y;
+    w->target[i] = log_target ? w->log_y[i] : w->y[i];
+    w->row[i] = log_target ? 1 : 1 / w->y[i];
     squares += w->row[i] * w->row[i];
     dot += w->row[i] * w->row[i] * w->target[i];
   }
