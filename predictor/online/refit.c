@@ -143,11 +143,6 @@ static void measure_above(const ft_model *model, struct ft_refit *r)
   }
 }
 
-static double capped(double residual)
-{
-  return fmin(fabs(residual), 1);
-}
-
 /* Whether the equation has been better on the runs that both have told without knowing them. */
 static bool equation_is_better(const ft_model *model, const struct ft_refit *r)
 {
@@ -159,8 +154,8 @@ static bool equation_is_better(const ft_model *model, const struct ft_refit *r)
 
     if (says == 0)
       continue;
-    equation += capped(log(r->data.y[i]) - says);
-    additive += capped(r->fit.residual[i]);
+    equation += ft_refit_capped(log(r->data.y[i]) - says);
+    additive += ft_refit_capped(r->fit.residual[i]);
     count++;
   }
   return count >= EQUATION_RUNS && 2 * count >= r->rows && equation < EQUATION_GAIN * additive;
