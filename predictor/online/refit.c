@@ -88,8 +88,8 @@ static bool describe(const ft_model *model, const struct ft_refit *r, size_t col
     if (isnan(x))
       continue;
     present++;
-    t->low = fmin(t->low, x);
-    t->high = fmax(t->high, x);
+    t->low = x < t->low ? x : t->low;
+    t->high = x > t->high ? x : t->high;
     if (model->columns[column].categorical && x >= 0 && !seen[(size_t)x]) {
       seen[(size_t)x] = true;
       distinct++;
@@ -233,6 +233,11 @@ void ft_refit_give(ft_model *model, const struct ft_refit *r)
   e->residuals_count = (pb_size_t)r->residuals;
   memcpy(e->residuals, r->residual, r->residuals * sizeof *r->residual);
   model->has_evaluator = true;
+}
+
+const double *ft_refit_above(const struct ft_refit *r)
+{
+  return r->above;
 }
 
 void ft_refit_model(ft_model *model, struct ft_refit *r)
