@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
+#include <stdbool.h>
+
 #include "predictor/core/order.h"
 
 int ft_order_rising(const void *a, const void *b)
@@ -38,44 +40,58 @@ double ft_order_median(double *value, size_t count)
   return (value[(count - 1) / 2] + value[count / 2]) / 2;
 }
 
-/* Hoare's FIND (1961): the value of rank K, those before it being no larger. */
-static double find(double *value, ptrdiff_t count, ptrdiff_t k)
+static double middle_of_three(double a, double b, double c)
 {
-  ptrdiff_t low = 0, high = count - 1;
+  double low = a < b ? a : b, high = a < b ? b : a;
 
-  while (low < high) {
-    double pivot = value[k];
-    ptrdiff_t i = low, j = high;
-
-    while (i <= j) {
-      while (value[i] < pivot)
-        i++;
-      while (pivot < value[j])
-        j--;
-      if (i <= j) {
-        double moved = value[i];
-
-        value[i++] = value[j];
-        value[j--] = moved;
-      }
-    }
-    if (j < k)
-      low = i;
-    if (k < i)
-      high = j;
-  }
-  return value[k];
+  return c < low ? low : c > high ? high : c;
 }
 
+/* Keep what is below PIVOT, or above it; returns how many those are. */
+static size_t keep(double *value, size_t count, double pivot, bool above)
+{
+  size_t kept = 0;
+
+  for (size_t i = 0; i < count; i++) {
+    double v = value[i];
+
+    value[kept] = v;
+    kept += above ? v > pivot : v < pivot;
+  }
+  return kept;
+}
+
+/* Hoare's FIND (1961), counting and dropping in place of exchanging: no branch on a value. */
 double ft_order_middle(double *value, size_t count)
 {
-  size_t half = count / 2;
-  double above = find(value, (ptrdiff_t)count, (ptrdiff_t)half), below;
+  size_t rank = count / 2;
+  bool even = count % 2 == 0;
+  double before = 0; /* the largest of those that were dropped from below */
 
-  if (count % 2)
-    return above;
-  below = value[0];
-  for (size_t i = 1; i < half; i++)
-    below = value[i] > below ? value[i] : below;
-  return (below + above) / 2;
+  for (;;) {
+    double pivot = middle_of_three(value[0], value[count / 2], value[count - 1]);
+    size_t below = 0, same = 0;
+
+    for (size_t i = 0; i < count; i++) {
+      below += value[i] < pivot;
+      same += value[i] == pivot;
+    }
+    if (rank >= below && rank - below < same) {
+      if (!even || rank > below)
+        return pivot;
+      count = keep(value, count, pivot, false);
+      for (size_t i = 0; i < count; i++)
+        before = i && value[i] < before ? before : value[i];
+      return (before + pivot) / 2;
+    }
+    if (rank < below) {
+      count = keep(value, count, pivot, false);
+      continue;
+    }
+    rank -= below + same;
+    before = pivot;
+    count = keep(value, count, pivot, true);
+    if (rank >= count)
+      return pivot; /* not a number */
+  }
 }

@@ -91,8 +91,7 @@ static void mix(const struct pool *pool, double within, unsigned own, struct ft_
   (void)ft_string_copy("similar apps", out->method, sizeof out->method);
   for (int i = 0; i < LEVELS; i++) {
     double side = i < MIDDLE ? -1 : 1, level = ft_estimate_levels[i];
-    double inner = fmax(fabs(pool->away[i] / pool->weights),
-                        within * fabs(ft_normal_quantile(level)));
+    double inner = fmax(fabs(pool->away[i] / pool->weights), within * fabs(ft_estimate_scores[i]));
     double outer = sqrt(between) * ft_student_quantile(level, degrees);
     double away = i == MIDDLE ? 0 : side * hypot(inner, outer);
 

@@ -22,28 +22,38 @@ struct ft_chain {
 static inline void ft_chain_start(struct ft_chain *chain)
 {
   chain->count = 0;
+  chain->same = -1;
   chain->below[0] = chain->needed[0] = 0;
 }
 
-/* Add a need of BYTES, not below those added before, of probability MASS; past FT_CHAIN_POINTS it
- * is left out. Masses need not add up to 1. */
+/* Add COUNT needs of BYTES, which rise and are not below those added before, each of its
+ * probability in MASS; past FT_CHAIN_POINTS they are left out. Masses need not add up to 1. */
+static inline void ft_chain_add_all(struct ft_chain *chain, const double *bytes, const double *mass,
+                                    size_t count)
+{
+  size_t end = chain->count;
+  double same = chain->same, below = chain->below[end], needed = chain->needed[end];
+
+  for (size_t i = 0; i < count; i++) {
+    if (!(bytes[i] <= same)) {
+      if (end == FT_CHAIN_POINTS)
+        break;
+      end++;
+      same = bytes[i] * (1 + FT_CHAIN_SAME);
+    }
+    below += mass[i];
+    needed += mass[i] * bytes[i];
+    chain->bytes[end - 1] = bytes[i];
+    chain->below[end] = below;
+    chain->needed[end] = needed;
+  }
+  chain->count = end;
+  chain->same = same;
+}
+
 static inline void ft_chain_add(struct ft_chain *chain, double bytes, double mass)
 {
-  size_t i = chain->count;
-
-  if (i && bytes <= chain->same) {
-    chain->bytes[i - 1] = bytes;
-    chain->below[i] += mass;
-    chain->needed[i] += mass * bytes;
-    return;
-  }
-  if (i == FT_CHAIN_POINTS)
-    return;
-  chain->same = bytes * (1 + FT_CHAIN_SAME);
-  chain->bytes[i] = bytes;
-  chain->below[i + 1] = chain->below[i] + mass;
-  chain->needed[i + 1] = chain->needed[i] + mass * bytes;
-  chain->count++;
+  ft_chain_add_all(chain, &bytes, &mass, 1);
 }
 
 /*

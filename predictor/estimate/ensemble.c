@@ -10,6 +10,8 @@
 #include "predictor/estimate/local.h"
 
 enum { ALL, NEAR, NEARER, NEAREST, RECENT, KERNELS = FT_ENSEMBLE_KERNELS };
+/* The kernels that are of those near in the place column, by bits. */
+enum { NEIGHBOURS = 1 << NEAR | 1 << NEARER | 1 << NEAREST };
 enum { AS_IS, STUDENT, SHAPES = FT_ENSEMBLE_SHAPES };
 /* The view of a line around each submission: Student's t, and in the place of AS_IS a narrower one.
  */
@@ -107,6 +109,14 @@ struct moments {
   double total, mean, deviation, runs;
 };
 
+/* The runs that a line around the submission believes, by their places from there. */
+struct line {
+  bool drawn;
+  size_t count;
+  unsigned char run[RUNS];
+  double x[RUNS], y[RUNS];
+};
+
 /* What members share is found once, when the first of them asks for it. */
 struct panel {
   const ft_evaluator *e;
@@ -120,13 +130,17 @@ struct panel {
   float weight[KERNELS][RUNS]; /* by run, run times included */
   bool weighed[KERNELS];
   double far[KERNELS]; /* what of it the far ones have too */
-  unsigned looked_at;  /* a view; of its runs, by rising need: */
+  unsigned char kernels[FT_ENSEMBLE_VIEWS]; /* through which each view can be looked at, by bits */
+  unsigned looked_at;                       /* a view; of its runs, by rising need: */
   size_t count;
-  double bytes[RUNS], logs[RUNS];
+  double logs[RUNS];
+  double bytes[RUNS]; /* that they would have to be allocated */
   unsigned char run[RUNS];
   bool has_bytes;
   unsigned measured; /* a view and a kernel; of them: */
   struct moments moments;
+  double mass[RUNS]; /* what each of the view's runs counts */
+  struct line line;
   struct ft_chain chain;
 };
 
@@ -161,17 +175,19 @@ static float most_seconds(const ft_evaluator *e)
 static double add_far(struct panel *p, unsigned kernel)
 {
   double near = 0, seconds = 0;
-  float *weight = p->weight[kernel];
+  float *weight = p->weight[kernel], far;
   size_t count = p->e->needs_count;
 
   for (size_t i = 0; i < count; i++) {
     near += (double)weight[i];
-    seconds += (double)(weight[i] * p->weight[ALL][i]);
+    weight[i] *= p->weight[ALL][i];
+    seconds += (double)weight[i];
   }
   seconds = near > 1e-30 ? seconds / near : 1;
   p->far[kernel] = FAR_WEIGHT * seconds;
+  far = (float)p->far[kernel];
   for (size_t i = 0; i < count; i++)
-    weight[i] = weight[i] * p->weight[ALL][i] + (float)p->far[kernel];
+    weight[i] += far;
   return seconds;
 }
 
@@ -196,6 +212,19 @@ static double least_bytes(const ft_evaluator *e)
   return e->views_count && peak->needs_count ? fmax(LEAST_PART * (double)peak->needs[0], 1) : 1;
 }
 
+/* Whether V has anything to look at. */
+static bool has_view(const struct panel *p, unsigned v)
+{
+  const ft_evaluator *e = p->e;
+
+  if (v == 0)
+    return true;
+  if (v == LOCAL)
+    return p->placed && has_view(p, 1 + FT_VIEW_PEAK);
+  return v - 1 < e->views_count && e->views[v - 1].needs_count >= FT_ENSEMBLE_LEAST_RUNS &&
+         (e->views[v - 1].slope == 0 || p->placed);
+}
+
 /* How near the runs are to the submission, and what a failure costs there. */
 static void open_panel(struct panel *p, const ft_evaluator *e, const struct ft_ensemble_question *q)
 {
@@ -207,6 +236,9 @@ static void open_panel(struct panel *p, const ft_evaluator *e, const struct ft_e
   p->looked_at = p->measured = UINT_MAX;
   p->placed = e->has_place_column && q->place >= 0;
   p->least = least_bytes(e);
+  p->line.drawn = false;
+  for (unsigned v = 0; v < FT_ENSEMBLE_VIEWS; v++)
+    p->kernels[v] = has_view(p, v) ? kernels_of[v] & (p->placed ? UCHAR_MAX : ~NEIGHBOURS) : 0;
   memset(p->weighed, 0, sizeof p->weighed);
   for (size_t i = 0; i < e->needs_count; i++) {
     float seconds = at_least(e->seconds[i], LEAST_SECONDS);
@@ -254,19 +286,6 @@ static void weigh(struct panel *p, unsigned kernel)
   (void)add_far(p, kernel);
 }
 
-/* Whether V has anything to look at. */
-static bool has_view(const struct panel *p, unsigned v)
-{
-  const ft_evaluator *e = p->e;
-
-  if (v == 0)
-    return true;
-  if (v == LOCAL)
-    return p->placed && has_view(p, 1 + FT_VIEW_PEAK);
-  return v - 1 < e->views_count && e->views[v - 1].needs_count >= FT_ENSEMBLE_LEAST_RUNS &&
-         (e->views[v - 1].slope == 0 || p->placed);
-}
-
 /* The runs around the centre of VIEW, one of e->views. */
 static void look_at_view(struct panel *p, const ft_view *view)
 {
@@ -283,8 +302,9 @@ static void look_at_view(struct panel *p, const ft_view *view)
     double need = (double)view->needs[i];
     double bytes = view->factor ? centre * need : centre + need;
 
-    p->bytes[i] = bytes > p->least ? bytes : p->least;
-    p->logs[i] = log(p->bytes[i]);
+    bytes = bytes > p->least ? bytes : p->least;
+    p->logs[i] = log(bytes);
+    p->bytes[i] = bytes * MARGIN;
   }
   p->has_bytes = true;
 }
@@ -318,19 +338,20 @@ static void look(struct panel *p, unsigned v)
 static void fill_bytes(struct panel *p)
 {
   for (size_t i = 0; i < p->count && !p->has_bytes; i++)
-    p->bytes[i] = exp(p->logs[i]);
+    p->bytes[i] = exp(p->logs[i]) * MARGIN;
   p->has_bytes = true;
 }
 
-static struct moments measure(const struct panel *p, const float *weight)
+static struct moments measure(struct panel *p, unsigned kernel)
 {
   double total = 0, squares = 0, sum = 0, sum2 = 0;
   double origin = p->logs[p->count / 2];
   struct moments m;
 
   for (size_t i = 0; i < p->count; i++) {
-    double w = (double)weight[p->run[i]], x = p->logs[i] - origin;
+    double w = (double)p->weight[kernel][p->run[i]], x = p->logs[i] - origin;
 
+    p->mass[i] = w;
     total += w;
     squares += w * w;
     sum += w * x;
@@ -345,28 +366,42 @@ static struct moments measure(const struct panel *p, const float *weight)
   return m;
 }
 
-/* The same by a line through the runs that have a place; where there are few, what they needed. */
-static struct moments measure_line(const struct panel *p, unsigned kernel)
+static void draw_line(struct panel *p)
 {
   double low = p->logs[p->count / 4], high = p->logs[p->count - 1 - p->count / 4];
   double far = FAR_QUARTERS * (high - low) + FAR_NEED;
-  double x[RUNS], y[RUNS], weight[RUNS];
-  struct ft_local line;
-  size_t count = 0;
+  struct line *l = &p->line;
 
+  l->count = 0;
   for (size_t i = 0; i < p->count; i++) {
-    double place = (double)p->e->places[p->run[i]];
+    double place = (double)p->e->places[p->run[i]], away = place - p->q->place;
 
-    if (place < 0 || fabs(place - p->q->place) > FAR_PLACE || p->logs[i] < low - far ||
-        p->logs[i] > high + far)
+    if (place < 0 || fabs(away) > FAR_PLACE || p->logs[i] < low - far || p->logs[i] > high + far)
       continue;
-    x[count] = place - p->q->place;
-    y[count] = p->logs[i];
-    weight[count++] = fmax((double)p->weight[kernel][p->run[i]] - p->far[kernel], 0);
+    l->x[l->count] = away;
+    l->y[l->count] = p->logs[i];
+    l->run[l->count++] = p->run[i];
   }
-  if (!ft_local_fit(x, y, weight, count, &line))
-    return measure(p, p->weight[kernel]);
-  return (struct moments){ line.total, line.mean, line.deviation + LEAST_DEVIATION, line.runs };
+  l->drawn = true;
+}
+
+/* The same by a line through the runs that have a place; where there are few, what they needed. */
+static struct moments measure_line(struct panel *p, unsigned kernel)
+{
+  const struct line *l = &p->line;
+  double weight[RUNS];
+  struct ft_local local;
+
+  if (!l->drawn)
+    draw_line(p);
+  for (size_t i = 0; i < l->count; i++) {
+    double near = (double)p->weight[kernel][l->run[i]] - p->far[kernel];
+
+    weight[i] = near > 0 ? near : 0;
+  }
+  if (!ft_local_fit(l->x, l->y, weight, l->count, &local))
+    return measure(p, kernel);
+  return (struct moments){ local.total, local.mean, local.deviation + LEAST_DEVIATION, local.runs };
 }
 
 /* What a run beyond all that were seen may need: deviations above the largest, and which part of
@@ -376,16 +411,17 @@ static const struct {
 } beyond[] = { { 0.2, 0.4 }, { 0.6, 0.3 }, { 1.5, 0.2 }, { 4, 0.1 } };
 
 /* The runs as they are, and a run's worth beyond them. */
-static double as_is(struct panel *p, const float *weight, const struct moments *m)
+static double as_is(struct panel *p, const struct moments *m)
 {
   double top, failed = p->q->failed_bytes;
+  size_t first = 0;
 
   fill_bytes(p);
-  top = p->bytes[p->count - 1] * MARGIN;
+  top = p->bytes[p->count - 1];
+  while (first < p->count && p->bytes[first] <= failed)
+    first++;
   ft_chain_start(&p->chain);
-  for (size_t i = 0; i < p->count; i++)
-    if (p->bytes[i] * MARGIN > failed)
-      ft_chain_add(&p->chain, p->bytes[i] * MARGIN, (double)weight[p->run[i]]);
+  ft_chain_add_all(&p->chain, &p->bytes[first], &p->mass[first], p->count - first);
   for (size_t i = 0; i < sizeof beyond / sizeof *beyond; i++) {
     double bytes = top * exp(fmin(beyond[i].above * m->deviation, MOST_BEYOND));
 
@@ -439,18 +475,17 @@ static double as_student(const struct panel *p, const struct moments *m, double 
 static double ask(struct panel *p, unsigned member)
 {
   unsigned view = member / SHAPES / KERNELS, kernel = member / SHAPES % KERNELS;
-  const float *weight = p->weight[kernel];
   double bytes;
 
   weigh(p, kernel);
   look(p, view);
   if (p->measured != member / SHAPES)
-    p->moments = view == LOCAL ? measure_line(p, kernel) : measure(p, weight);
+    p->moments = view == LOCAL ? measure_line(p, kernel) : measure(p, kernel);
   p->measured = member / SHAPES;
   if (member % SHAPES == STUDENT || view == LOCAL)
     bytes = as_student(p, &p->moments, member % SHAPES == STUDENT ? 1 : NARROWER);
   else
-    bytes = as_is(p, weight, &p->moments);
+    bytes = as_is(p, &p->moments);
   return p->q->failed_bytes > 0 ? fmax(bytes, p->q->failed_bytes * LEAST_GROWTH) : bytes;
 }
 
@@ -463,10 +498,7 @@ static unsigned member_at(unsigned i)
 /* Whether MEMBER has anything to look at. */
 static bool has_member(const struct panel *p, unsigned member)
 {
-  unsigned view = member / SHAPES / KERNELS, kernel = member / SHAPES % KERNELS;
-  bool near = kernel == NEAR || kernel == NEARER || kernel == NEAREST;
-
-  return kernels_of[view] >> kernel & 1 && (p->placed || !near) && has_view(p, view);
+  return p->kernels[member / SHAPES / KERNELS] >> member / SHAPES % KERNELS & 1;
 }
 
 static double loss_of(const ft_evaluator *e, unsigned member)
@@ -611,10 +643,11 @@ double ft_ensemble_agree(const ft_evaluator *e, const struct ft_ensemble_questio
   if (q->failed_bytes > 0)
     return retry(&p, bytes[best_as_is(e, bytes, best)]);
   for (unsigned i = 0; i < MEMBERS; i++) {
-    double weight = exp(-SHARPNESS * (loss_of(e, i) - loss_of(e, best)) / scale);
+    double weight;
 
     if (!(bytes[i] > 0) || fabs(log(bytes[i] / bytes[best])) > ALIKE)
       continue;
+    weight = exp(-SHARPNESS * (loss_of(e, i) - loss_of(e, best)) / scale);
     total += weight;
     sum += weight * log(bytes[i]);
   }
@@ -643,7 +676,7 @@ static void hold(const ft_evaluator *e, double *bytes, double *seconds)
   double largest = 1, mean = LEAST_SECONDS;
 
   for (size_t i = 0; i < e->needs_count; i++)
-    mean += fmax((double)e->seconds[i], 0) / (double)e->needs_count;
+    mean += (double)at_least(e->seconds[i], 0) / (double)e->needs_count;
   if (e->views_count && e->views[FT_VIEW_PEAK].needs_count)
     largest = (double)e->views[FT_VIEW_PEAK].needs[e->views[FT_VIEW_PEAK].needs_count - 1];
   *bytes = fmin(*bytes, MOST_PEAKS * largest);

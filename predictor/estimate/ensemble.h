@@ -49,7 +49,7 @@ double ft_ensemble_agree(const ft_evaluator *e, const struct ft_ensemble_questio
 /*
  * A run like QUESTION, which has not failed yet, needed BYTES for SECONDS: add to e->losses what
  * each member would have wasted. TURN counts such runs: those that have lost far more than the
- * best are judged in one of four. About 20 microseconds.
+ * best are judged in one of four. About 25 microseconds.
  */
 void ft_ensemble_judge(ft_evaluator *e, const struct ft_ensemble_question *question, double bytes,
                        double seconds, unsigned turn);

@@ -10,14 +10,15 @@ const double ft_estimate_levels[FT_ESTIMATE_LEVELS] = { 0.001, 0.01,  0.05,  0.1
                                                         0.5,   0.75,  0.9,   0.95, 0.99,
                                                         0.995, 0.999, 0.9999 };
 
-/* The normal scores of the levels, to 12 digits. */
-static const double scores[FT_ESTIMATE_LEVELS] = { -3.090232306168, -2.326347874041,
-                                                   -1.644853626951, -1.281551565545,
-                                                   -0.674489750196, 0,
-                                                   0.674489750196,  1.281551565545,
-                                                   1.644853626951,  2.326347874041,
-                                                   2.575829303549,  3.090232306168,
-                                                   3.719016485456 };
+const double ft_estimate_scores[FT_ESTIMATE_LEVELS] = { -3.0902323061678135,  -2.3263478740408411,
+                                                        -1.6448536269514727,  -1.2815515655446005,
+                                                        -0.67448975019608174, 0,
+                                                        0.67448975019608174,  1.2815515655446005,
+                                                        1.6448536269514727,   2.3263478740408411,
+                                                        2.5758293035489008,   3.0902323061678135,
+                                                        3.7190164854556806 };
+
+static const double *const scores = ft_estimate_scores;
 
 /* The pair of levels whose line is used at X, given the levels' own X values. */
 static int segment(const double *x, double at)

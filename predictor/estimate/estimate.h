@@ -13,6 +13,8 @@
 
 /* 0.001 0.01 0.05 0.1 0.25 0.5 0.75 0.9 0.95 0.99 0.995 0.999 0.9999 */
 extern const double ft_estimate_levels[FT_ESTIMATE_LEVELS];
+/* Their normal scores. */
+extern const double ft_estimate_scores[FT_ESTIMATE_LEVELS];
 
 struct ft_estimate {
   double quantile[FT_ESTIMATE_LEVELS]; /* never decreasing, above 0 */

@@ -110,7 +110,7 @@ static double untried(const ft_term *t, double x)
 {
   double step;
 
-  if (t->levels_count || t->coefficient != 0 || t->low != t->high || isnan(x))
+  if (t->levels_count || t->coefficient != 0 || t->low != t->high || x == t->low || isnan(x))
     return 0;
   step = fabs(log1p(fabs(x)) - log1p(fabs(t->low)));
   if (x * t->low < 0)

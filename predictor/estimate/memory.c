@@ -7,7 +7,6 @@
 #include "predictor/core/units.h"
 #include "predictor/estimate/evaluate.h"
 #include "predictor/estimate/memory.h"
-#include "predictor/learn/distribution.h"
 #include "predictor/learn/spread.h"
 
 /*
@@ -55,8 +54,7 @@ static void lengthen(double quantile[FT_ESTIMATE_LEVELS], double more, double le
   for (int i = 0; i <= MOST_BANDED; i++) {
     double side = fmax(i < MIDDLE ? below : above, SCORE * least);
 
-    quantile[i] = fmin(
-        quantile[i] + more * ft_normal_quantile(ft_estimate_levels[i]) / SCORE * side, highest);
+    quantile[i] = fmin(quantile[i] + more * ft_estimate_scores[i] / SCORE * side, highest);
   }
   for (int i = MOST_BANDED + 1; i < FT_ESTIMATE_LEVELS; i++)
     quantile[i] = fmax(quantile[i], quantile[i - 1]);
@@ -70,7 +68,7 @@ static void scale(double quantile[FT_ESTIMATE_LEVELS], double factor, double lea
 {
   for (int i = LEAST_BANDED; i <= MOST_BANDED; i++) {
     double away = quantile[i] - quantile[MIDDLE];
-    double narrowest = least * ft_normal_quantile(ft_estimate_levels[i]);
+    double narrowest = least * ft_estimate_scores[i];
 
     if (i == MIDDLE)
       continue;
@@ -100,7 +98,7 @@ static void take_ranks(const ft_evaluator *e, double quantile[FT_ESTIMATE_LEVELS
 static void keep_beyond(double quantile[FT_ESTIMATE_LEVELS], double least)
 {
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++) {
-    double away = quantile[MIDDLE] + least * ft_normal_quantile(ft_estimate_levels[i]);
+    double away = quantile[MIDDLE] + least * ft_estimate_scores[i];
 
     if (i < LEAST_BANDED)
       quantile[i] = fmin(quantile[i], away);

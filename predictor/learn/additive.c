@@ -22,29 +22,26 @@ size_t ft_additive_work_size(void)
 
 static size_t make_design(struct ft_additive_work *w, const struct attempt *a)
 {
-  size_t width = 1;
+  double *x = w->design;
 
   for (size_t i = 0; i < w->data->runs; i++) {
-    double *x = w->design[i];
-
-    x[0] = 1;
-    width = 1;
+    *x++ = 1;
     for (size_t t = 0; t < a->terms; t++) {
       const struct candidate *c = &w->candidate[a->chosen[t]];
       int level;
 
       if (!c->levels) {
-        x[width++] = w->z[a->chosen[t]][i];
+        *x++ = w->z[a->chosen[t]][i];
         continue;
       }
       level = level_of(w, c, i);
-      memset(&x[width], 0, c->levels * sizeof *x);
+      memset(x, 0, c->levels * sizeof *x);
       if (level >= 0)
-        x[width + (size_t)level] = 1;
-      width += c->levels;
+        x[level] = 1;
+      x += c->levels;
     }
   }
-  return width;
+  return (size_t)(x - w->design) / w->data->runs;
 }
 
 /* Cholesky's factor of the gram matrix, in its lower half; a pivot that is lost to rounding is
@@ -72,10 +69,11 @@ static void solve(struct ft_additive_work *w, size_t width, double penalty)
 {
   double *b = w->solution, all = 0;
 
-  memset(w->gram, 0, sizeof w->gram);
+  for (size_t j = 0; j < width; j++)
+    memset(w->gram[j], 0, width * sizeof *w->gram[j]);
   memset(b, 0, sizeof w->solution);
   for (size_t i = 0; i < w->data->runs; i++) {
-    const double *x = w->design[i];
+    const double *x = &w->design[i * width];
 
     all += w->weight[i];
     for (size_t j = 0; j < width; j++) {
@@ -106,10 +104,11 @@ static void solve(struct ft_additive_work *w, size_t width, double penalty)
 /* The diagonal of the hat matrix for a row. */
 static double leverage(const struct ft_additive_work *w, size_t width, size_t row)
 {
+  const double *x = &w->design[row * width];
   double u[PARAMETERS], sum = 0;
 
   for (size_t j = 0; j < width; j++) {
-    u[j] = w->design[row][j];
+    u[j] = x[j];
     for (size_t k = 0; k < j; k++)
       u[j] -= w->gram[j][k] * u[k];
     u[j] /= w->gram[j][j];
@@ -130,7 +129,7 @@ static bool judge(struct ft_additive_work *w, struct attempt *a, size_t width)
     double fit = 0, h = fmin(leverage(w, width, i), 0.95), loo;
 
     for (size_t j = 0; j < width; j++)
-      fit += w->design[i][j] * w->solution[j];
+      fit += w->design[i * width + j] * w->solution[j];
     loo = runs > 1 ? (fit - h * w->target[i]) / (1 - h) : fit;
     a->residual[i] =
         a->log_target ? w->target[i] - loo : log_residual(w->target[i], loo, w->solution[0]);
@@ -159,10 +158,8 @@ static void fit(struct ft_additive_work *w, struct attempt *a)
   double penalty = fmin(fmax(ratio * ratio, 1e-3), 1);
 
   for (size_t i = 0; i < runs; i++) {
-    double y = w->data->y[i] / w->scale_y;
-
-    w->target[i] = a->log_target ? log(y) : y;
-    w->row[i] = a->log_target ? 1 : 1 / y;
+    w->target[i] = a->log_target ? w->log_y[i] : w->y[i];
+    w->row[i] = a->log_target ? 1 : 1 / w->y[i];
     w->weight[i] = w->row[i] * w->row[i];
   }
   for (int round = 0; round < ROUNDS; round++) {
@@ -233,6 +230,10 @@ void ft_additive_fit(const struct ft_additive_data *data, struct ft_additive_wor
   for (size_t i = 0; i < data->runs; i++)
     sum += log(data->y[i]);
   w->scale_y = exp(sum / (double)data->runs);
+  for (size_t i = 0; i < data->runs; i++) {
+    w->y[i] = data->y[i] / w->scale_y;
+    w->log_y[i] = log(w->y[i]);
+  }
   ft_additive_gather(w);
   memset(w->attempt, 0, sizeof w->attempt);
   w->attempt[0].log_target = w->attempt[1].log_target = true;

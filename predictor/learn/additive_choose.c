@@ -23,8 +23,8 @@ static bool standardise(struct ft_additive_work *w, size_t column, bool log)
       continue;
     present++;
     sum += z[i];
-    low = fmin(low, z[i]);
-    high = fmax(high, z[i]);
+    low = z[i] < low ? z[i] : low;
+    high = z[i] > high ? z[i] : high;
   }
   if (present < 3 || !(high - low > 1e-6 * fmax(fabs(low), fabs(high))))
     return false;
@@ -45,8 +45,10 @@ static bool spans(const struct ft_additive_data *data, size_t column)
   double low = INFINITY, high = -INFINITY;
 
   for (size_t i = 0; i < data->runs; i++) {
-    low = fmin(low, (double)data->x[column][i]);
-    high = fmax(high, (double)data->x[column][i]);
+    double x = (double)data->x[column][i];
+
+    low = x < low ? x : low;
+    high = x > high ? x : high;
   }
   return low >= 0 && high > 1.5 * low;
 }
@@ -96,7 +98,8 @@ static double error_of(const struct ft_additive_work *w, bool log_target, const 
     double e =
         log_target ? loo[i] : log_residual(w->target[i], w->target[i] - loo[i] / w->row[i], 1);
 
-    sum += fmin(fabs(e), MOST_ERROR);
+    e = fabs(e);
+    sum += e < MOST_ERROR ? e : MOST_ERROR;
   }
   return sum / (double)w->data->runs;
 }
@@ -149,6 +152,12 @@ static double gain_of(const struct ft_additive_work *w, size_t candidate)
   return c->squares > 1e-6 ? dot * dot / c->squares : 0;
 }
 
+/* What leaving a row out leaves of its own say, at least. */
+static double left_of(double part)
+{
+  return part > 0.05 ? part : 0.05;
+}
+
 /* The leave-one-out residuals if CANDIDATE came in. */
 static void try_candidate(const struct ft_additive_work *w, size_t candidate, double *loo)
 {
@@ -162,9 +171,9 @@ static void try_candidate(const struct ft_additive_work *w, size_t candidate, do
     sum_levels(w, c, &s);
     for (size_t i = 0; i < w->data->runs; i++) {
       int level = level_of(w, c, i);
-      double row = w->row[i], left = fmax(1 - w->hat[i], 0.05);
+      double row = w->row[i];
 
-      loo[i] = w->residual[i] / left;
+      loo[i] = w->residual[i] / left_of(1 - w->hat[i]);
       if (level >= 0)
         loo[i] -=
             row * (s.sum[level] - row * w->residual[i]) / (s.weight[level] - row * row + s.shrink);
@@ -175,7 +184,7 @@ static void try_candidate(const struct ft_additive_work *w, size_t candidate, do
     dot += v[i] * w->residual[i];
   for (size_t i = 0; i < w->data->runs; i++)
     loo[i] = (w->residual[i] - v[i] * dot / c->squares) /
-             fmax(1 - w->hat[i] - v[i] * v[i] / c->squares, 0.05);
+             left_of(1 - w->hat[i] - v[i] * v[i] / c->squares);
 }
 
 /* Take CANDIDATE in: the residual and all other candidates lose its direction. */
@@ -257,10 +266,8 @@ static void begin(struct ft_additive_work *w, bool log_target)
   double squares = 0, dot = 0;
 
   for (size_t i = 0; i < runs; i++) {
-    double y = w->data->y[i] / w->scale_y;
-
-    w->target[i] = log_target ? log(y) : y;
-    w->row[i] = log_target ? 1 : 1 / y;
+    w->target[i] = log_target ? w->log_y[i] : w->y[i];
+    w->row[i] = log_target ? 1 : 1 / w->y[i];
     squares += w->row[i] * w->row[i];
     dot += w->row[i] * w->row[i] * w->target[i];
   }
@@ -291,7 +298,7 @@ void ft_additive_choose(struct ft_additive_work *w, struct attempt *a)
 
   begin(w, a->log_target);
   for (size_t i = 0; i < w->data->runs; i++)
-    w->trial[0][i] = w->residual[i] / fmax(1 - w->hat[i], 0.05);
+    w->trial[0][i] = w->residual[i] / left_of(1 - w->hat[i]);
   a->error = a->start_error = error_of(w, a->log_target, w->trial[0]);
   while (a->terms < FT_ADDITIVE_TERMS && a->error > NO_ERROR) {
     size_t pick[SHORTLIST], count = shortlist(w, categorical < CATEGORICAL_TERMS, pick), best = 0;

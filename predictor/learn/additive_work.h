@@ -37,14 +37,16 @@ struct attempt {
 
 struct ft_additive_work {
   const struct ft_additive_data *data;
-  double scale_y; /* geometric mean of y */
+  double scale_y;              /* geometric mean of y */
+  double y[RUNS], log_y[RUNS]; /* as parts of it */
   size_t candidates, columns_used;
   struct candidate candidate[CANDIDATES];
   double z[CANDIDATES][RUNS]; /* standardised, 0 where missing */
   double v[CANDIDATES][RUNS]; /* the same by row weight, orthogonal to what was chosen */
   double target[RUNS], row[RUNS], residual[RUNS], hat[RUNS];
   double trial[SHORTLIST][RUNS], sorted[RUNS];
-  double design[RUNS][PARAMETERS], gram[PARAMETERS][PARAMETERS], solution[PARAMETERS];
+  double design[RUNS * PARAMETERS]; /* row by row, each as wide as there are parameters */
+  double gram[PARAMETERS][PARAMETERS], solution[PARAMETERS];
   double weight[RUNS];
   struct attempt attempt[3];
 };

@@ -41,8 +41,9 @@ static double scale_of(const double *sorted, size_t count, unsigned evidence, do
   double limit = 5.93 * fmax(half, prior), sum = 0, degrees = evidence > 1 ? evidence - 1 : 0;
 
   for (size_t i = 0; i < count; i++) {
-    double away = fmin(fabs(sorted[i] - centre), limit);
+    double away = fabs(sorted[i] - centre);
 
+    away = away < limit ? away : limit;
     sum += away * away;
   }
   if (count)
@@ -98,7 +99,7 @@ void ft_spread_quantiles(const double *sorted, size_t count, unsigned evidence, 
     double level = levels[i], side = level < 0.5 ? -1 : 1;
     double beyond = fmin(level, 1 - level) * (double)(count + 1);
     double weight = fmin(fmax((beyond - 1) / 4, 0), 1);
-    double away = side * least * ft_normal_quantile(level);
+    double away = least > 0 ? side * least * ft_normal_quantile(level) : 0;
 
     out[i] = weight > 0 ? weight * ranked(sorted, count, level) : 0;
     if (weight < 1) {

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "predictor/estimate/evaluate.h"
 #include "predictor/online/change.h"
 
 enum {
@@ -22,18 +21,16 @@ enum {
 
 /* The completed runs, in order of time. */
 struct runs {
-  const ft_model *model;
   size_t count;
   size_t at[RUNS];
-  double above[RUNS]; /* log(bytes / centre); NAN: not asked for yet */
+  double above[RUNS]; /* log(bytes / centre) */
   float place[RUNS];
 };
 
-static void gather(const ft_model *model, struct runs *r)
+static void gather(const ft_model *model, const double *above, struct runs *r)
 {
   const ft_evaluator *e = &model->evaluator;
 
-  r->model = model;
   r->count = 0;
   for (size_t i = 0; i < model->history_count; i++) {
     const ft_run *run = &model->history[i];
@@ -42,22 +39,9 @@ static void gather(const ft_model *model, struct runs *r)
     if (run->censored)
       continue;
     r->at[r->count] = i;
-    r->above[r->count] = NAN;
+    r->above[r->count] = above[i];
     r->place[r->count++] = isnan(x) ? -1 : (float)log1p(fabs((double)x));
   }
-}
-
-/* One centre for all, whoever knew it: it takes from all needs what their features explain. */
-static double above_centre(struct runs *r, size_t i)
-{
-  const ft_run *run = &r->model->history[r->at[i]];
-  struct ft_centre centre;
-
-  if (isnan(r->above[i])) {
-    ft_evaluate_centre(&r->model->evaluator, run->x, run->x_count, &centre);
-    r->above[i] = log(fmax(run->bytes, 1)) - centre.log;
-  }
-  return r->above[i];
 }
 
 /* Of the first COUNT runs the NEAREST to PLACE, of equally near ones the latest; how many. */
@@ -83,14 +67,14 @@ static size_t find_near(const struct runs *r, size_t count, float place, size_t 
 }
 
 /* 1 where run I needed more than any of the first COUNT would have, -1 less, 0 neither. */
-static int contradicts(struct runs *r, size_t count, size_t i)
+static int contradicts(const struct runs *r, size_t count, size_t i)
 {
-  double least = INFINITY, most = -INFINITY, own = above_centre(r, i), outside;
+  double least = INFINITY, most = -INFINITY, own = r->above[i], outside;
   size_t near[NEAREST], found = find_near(r, count, r->place[i], near);
 
   for (size_t k = 0; k < found; k++) {
-    least = fmin(least, above_centre(r, near[k]));
-    most = fmax(most, above_centre(r, near[k]));
+    least = fmin(least, r->above[near[k]]);
+    most = fmax(most, r->above[near[k]]);
   }
   outside = OUTSIDE * fmax(most - least, LEAST_WIDTH);
   return (own > most + outside) - (own < least - outside);
@@ -98,7 +82,7 @@ static int contradicts(struct runs *r, size_t count, size_t i)
 
 /* The first of the last LAST runs that contradicts those before them, where all but one in
  * LEAST_PART do; with UPWARDS one of them has to need more. 0: it is not so. */
-static size_t first_changed(struct runs *r, size_t last, bool upwards)
+static size_t first_changed(const struct runs *r, size_t last, bool upwards)
 {
   size_t before = r->count - last, agree = 0, first = 0;
 
@@ -114,14 +98,14 @@ static size_t first_changed(struct runs *r, size_t last, bool upwards)
   return upwards ? 0 : first;
 }
 
-size_t ft_change_find(const ft_model *model)
+size_t ft_change_find(const ft_model *model, const double *above)
 {
   struct runs r;
   size_t first = 0;
 
   if (!model->has_evaluator)
     return 0;
-  gather(model, &r);
+  gather(model, above, &r);
   if (r.count >= SOON + NEAREST)
     first = first_changed(&r, SOON, true);
   if (!first && r.count >= LATER + NEAREST)

@@ -280,7 +280,7 @@ static void refit(ft_model *model, struct ft_refit *work)
   size_t before;
 
   ft_refit_model(model, work);
-  before = ft_change_find(model);
+  before = ft_change_find(model, ft_refit_above(work));
   if (before) {
     forget_before(model, before);
     ft_refit_model(model, work);

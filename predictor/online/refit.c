@@ -88,8 +88,8 @@ static bool describe(const ft_model *model, const struct ft_refit *r, size_t col
     if (isnan(x))
       continue;
     present++;
-    t->low = fmin(t->low, x);
-    t->high = fmax(t->high, x);
+    t->low = x < t->low ? x : t->low;
+    t->high = x > t->high ? x : t->high;
     if (model->columns[column].categorical && x >= 0 && !seen[(size_t)x]) {
       seen[(size_t)x] = true;
       distinct++;
@@ -143,11 +143,6 @@ static void measure_above(const ft_model *model, struct ft_refit *r)
   }
 }
 
-static double capped(double residual)
-{
-  return fmin(fabs(residual), 1);
-}
-
 /* Whether the equation has been better on the runs that both have told without knowing them. */
 static bool equation_is_better(const ft_model *model, const struct ft_refit *r)
 {
@@ -159,8 +154,8 @@ static bool equation_is_better(const ft_model *model, const struct ft_refit *r)
 
     if (says == 0)
       continue;
-    equation += capped(log(r->data.y[i]) - says);
-    additive += capped(r->fit.residual[i]);
+    equation += ft_refit_capped(log(r->data.y[i]) - says);
+    additive += ft_refit_capped(r->fit.residual[i]);
     count++;
   }
   return count >= EQUATION_RUNS && 2 * count >= r->rows && equation < EQUATION_GAIN * additive;
@@ -239,6 +234,11 @@ void ft_refit_give(ft_model *model, const struct ft_refit *r)
   e->residuals_count = (pb_size_t)r->residuals;
   memcpy(e->residuals, r->residual, r->residuals * sizeof *r->residual);
   model->has_evaluator = true;
+}
+
+const double *ft_refit_above(const struct ft_refit *r)
+{
+  return r->above;
 }
 
 void ft_refit_model(ft_model *model, struct ft_refit *r)

@@ -25,6 +25,9 @@ struct ft_refit *ft_refit_new(void);
  */
 void ft_refit_model(ft_model *model, struct ft_refit *work);
 
+/* Of each run in the history, log(bytes / the centre of the model that WORK has just made). */
+const double *ft_refit_above(const struct ft_refit *work);
+
 /*
  * The newest run has just joined MODEL's history: take it into the evaluator by the centre that was
  * fitted last, in a tenth of the time. False where the model has to be made anew: an eighth of

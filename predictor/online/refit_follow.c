@@ -40,10 +40,8 @@ static bool within(const ft_model *model, const ft_run *run)
 }
 
 /* The rows and their honest residuals, as they were found. */
-static void gather(const ft_model *model, struct ft_refit *r)
+static void gather(const ft_model *model, size_t exact, struct ft_refit *r)
 {
-  size_t exact = ft_refit_exact(model);
-
   r->rows = 0;
   for (size_t i = 0; i < model->history_count; i++)
     if (ft_refit_observed(&model->history[i], exact)) {
@@ -60,7 +58,7 @@ static bool astray(const struct ft_refit *r, size_t since)
   if (since < ASTRAY_RUNS || since >= r->rows)
     return false;
   for (size_t i = 0; i < r->rows; i++)
-    *(i + since < r->rows ? &before : &after) += fmin(fabs(r->honest[i]), 1);
+    *(i + since < r->rows ? &before : &after) += ft_refit_capped(r->honest[i]);
   before /= (double)(r->rows - since);
   after /= (double)since;
   return after > ASTRAY_TIMES * before + ASTRAY_MORE;
@@ -78,12 +76,12 @@ bool ft_refit_follow(ft_model *model, struct ft_refit *r)
 {
   ft_evaluator *e = &model->evaluator;
   ft_run *run = &model->history[model->history_count - 1];
-  size_t since = model->completed - e->fitted;
+  size_t since = model->completed - e->fitted, exact = ft_refit_exact(model);
   struct ft_centre centre;
   double before = e->followed, by, above;
 
   if (!e->fitted || !model->has_evaluator || e->has_bound_log || run->sampled ||
-      ft_refit_exact(model) == FT_REFIT_EXACT || !within(model, run))
+      exact == FT_REFIT_EXACT || !within(model, run))
     return false;
   ft_evaluate_centre(e, run->x, run->x_count, &centre);
   above = log(fmax(run->bytes, 1)) - centre.log;
@@ -94,7 +92,7 @@ bool ft_refit_follow(ft_model *model, struct ft_refit *r)
   if (!run->censored && e->residuals_count && fabs(above) > log(FAR_TIMES) &&
       (above < e->residuals[0] || above > e->residuals[e->residuals_count - 1]))
     return false;
-  gather(model, r);
+  gather(model, exact, r);
   if ((since && since >= r->rows / FIT_PART) || astray(r, since))
     return false;
   by = ft_refit_drift(r);

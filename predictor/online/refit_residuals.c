@@ -22,12 +22,12 @@ enum {
 /* The mean of up to WINDOW residuals before ROW, which is 1 or more. */
 static double level_before(const double *residual, size_t row)
 {
-  size_t first = row > WINDOW ? row - WINDOW : 0;
+  size_t count = row < WINDOW ? row : WINDOW;
   double sum = 0;
 
-  for (size_t k = first; k < row; k++)
+  for (size_t k = row - count; k < row; k++)
     sum += residual[k];
-  return sum / (double)(row - first);
+  return sum / (double)count;
 }
 
 double ft_refit_drift(const struct ft_refit *r)
@@ -38,8 +38,8 @@ double ft_refit_drift(const struct ft_refit *r)
   if (r->rows < DRIFT_RUNS)
     return 0;
   for (size_t i = DRIFT_FIRST; i < r->rows; i++) {
-    still += fmin(fabs(residual[i]), 1);
-    moving += fmin(fabs(residual[i] - level_before(residual, i)), 1);
+    still += ft_refit_capped(residual[i]);
+    moving += ft_refit_capped(residual[i] - level_before(residual, i));
   }
   return moving < DRIFT_GAIN * still ? level_before(residual, r->rows) : 0;
 }

@@ -3,6 +3,8 @@
 #ifndef FT_ONLINE_REFIT_WORK_H
 #define FT_ONLINE_REFIT_WORK_H
 
+#include <math.h>
+
 #include "predictor/learn/additive.h"
 #include "predictor/online/refit.h"
 
@@ -46,6 +48,14 @@ size_t ft_refit_exact(const ft_model *model);
 static inline bool ft_refit_observed(const ft_run *run, size_t exact)
 {
   return !run->censored && (exact < FT_REFIT_EXACT || !run->sampled);
+}
+
+/* The size of RESIDUAL, of which more than a factor e counts no more than that. */
+static inline double ft_refit_capped(double residual)
+{
+  double size = fabs(residual);
+
+  return size < 1 ? size : 1;
 }
 
 /* How far from where it was fitted the centre follows the honest residuals, in log units; 0 where

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
 
 #include "predictor/estimate/ensemble.h"
 #include "predictor/online/views.h"
@@ -10,7 +13,8 @@
 enum {
   RUNS = FT_ENSEMBLE_RUNS,
   PLACE_RUNS = 3, /* least number of runs to see a likeness of neighbours in */
-  LINE_RUNS = 4   /* and to draw a line through */
+  LINE_RUNS = 4,  /* and to draw a line through */
+  KEY_BYTES = sizeof(uint32_t)
 };
 
 /* No run is taken to be moved by more than so much of its distance from the fit by leaving it out.
@@ -26,30 +30,46 @@ enum {
 
 struct need {
   float need, place;
+  uint32_t key;      /* it is sorted by */
   unsigned char run; /* of the completed ones, by time; then of e->needs */
 };
 
-static bool below(const struct need *x, const struct need *y, bool by_place)
+/* What is as large, of two numbers, as they are. */
+static uint32_t key_of(float x)
 {
-  if (by_place && x->place != y->place)
-    return x->place < y->place;
-  return x->need != y->need ? x->need < y->need : x->run < y->run;
+  uint32_t bits;
+
+  x += 0.0F; /* one zero */
+  memcpy(&bits, &x, sizeof bits);
+  return bits >> 31 ? ~bits : bits | UINT32_C(1) << 31;
 }
 
-/* Rising by need, or by place and then need; Shell's sort with Ciura's gaps (2001). */
+/* Rising by need or by place, equal ones as they were: byte by byte of the keys, so that no branch
+ * hangs on a value (radix sort). */
 static void sort(struct need *list, size_t count, bool by_place)
 {
-  static const size_t gaps[] = { 132, 57, 23, 10, 4, 1 };
+  unsigned char end[KEY_BYTES][UCHAR_MAX + 1] = { { 0 } };
+  struct need spare[RUNS], *from = list, *to = spare;
 
-  for (size_t g = 0; g < sizeof gaps / sizeof *gaps; g++)
-    for (size_t i = gaps[g]; i < count; i++) {
-      struct need moved = list[i];
-      size_t k = i;
+  for (size_t i = 0; i < count; i++) {
+    list[i].key = key_of(by_place ? list[i].place : list[i].need);
+    for (unsigned b = 0; b < KEY_BYTES; b++)
+      end[b][list[i].key >> 8 * b & UCHAR_MAX]++;
+  }
+  for (unsigned b = 0; b < KEY_BYTES && count; b++) {
+    struct need *sorted = to;
 
-      for (; k >= gaps[g] && below(&moved, &list[k - gaps[g]], by_place); k -= gaps[g])
-        list[k] = list[k - gaps[g]];
-      list[k] = moved;
-    }
+    if (end[b][list[0].key >> 8 * b & UCHAR_MAX] == count)
+      continue;
+    for (size_t v = 0; v < UCHAR_MAX; v++)
+      end[b][v + 1] = (unsigned char)(end[b][v + 1] + end[b][v]);
+    for (size_t i = count; i-- > 0;)
+      to[--end[b][from[i].key >> 8 * b & UCHAR_MAX]] = from[i];
+    to = from;
+    from = sorted;
+  }
+  if (from != list)
+    memcpy(list, from, count * sizeof *list);
 }
 
 static float place_of(const ft_run *run, size_t column)

@@ -32,35 +32,51 @@ static size_t drop_oldest(ft_evaluator *e)
   return oldest;
 }
 
-static void drop_from_view(ft_view *view, size_t run)
+/* Runs from FIRST on stand BY further. All that there is room for, so that the loop has a length
+ * that is known. */
+static void move_runs(ft_view *view, pb_byte_t first, int by)
 {
-  for (size_t i = 0; i < view->needs_count;) {
-    if (view->runs.bytes[i] != run) {
-      view->runs.bytes[i] = (pb_byte_t)(view->runs.bytes[i] - (view->runs.bytes[i] > run));
-      i++;
-      continue;
-    }
-    REMOVE(view->needs, i, view->needs_count);
-    REMOVE(view->runs.bytes, i, view->needs_count);
-    view->needs_count--;
-    view->runs.size--;
-  }
+  pb_byte_t *run = view->runs.bytes;
+
+  for (size_t i = 0; i < sizeof view->runs.bytes; i++)
+    run[i] = (pb_byte_t)(run[i] + (run[i] >= first ? by : 0));
 }
 
+static void drop_from_view(ft_view *view, size_t run)
+{
+  size_t count = view->needs_count;
+  const pb_byte_t *found = memchr(view->runs.bytes, (int)run, count);
+
+  if (found) {
+    size_t at = (size_t)(found - view->runs.bytes);
+
+    REMOVE(view->needs, at, count);
+    REMOVE(view->runs.bytes, at, count);
+    view->needs_count = view->runs.size = (pb_size_t)(count - 1);
+  }
+  move_runs(view, (pb_byte_t)(run + 1), -1);
+}
+
+/* How many of COUNT, which rise, are not above NEED. */
 static size_t place_in(const float *needs, size_t count, float need)
 {
-  size_t at = 0;
+  size_t first = 0;
 
-  while (at < count && needs[at] <= need)
-    at++;
-  return at;
+  for (size_t half; count > 0; count = half) {
+    half = count / 2;
+    if (needs[first + half] <= need) {
+      first += half + 1;
+      half = count - half - 1;
+    }
+  }
+  return first;
 }
 
 static size_t insert(ft_evaluator *e, float need, float place, float seconds)
 {
   size_t count = e->needs_count, at = place_in(e->needs, count, need);
 
-  for (size_t i = 0; i < count; i++)
+  for (size_t i = 0; i < sizeof e->ages.bytes; i++)
     e->ages.bytes[i]++;
   MAKE_ROOM(e->needs, at, count);
   MAKE_ROOM(e->places, at, count);
@@ -99,9 +115,7 @@ static float need_in(const ft_view *view, float place, double bytes)
 
 static void add_to_view(ft_view *view, size_t run, float place, double bytes)
 {
-  /* runs from RUN on stand one further by now */
-  for (size_t i = 0; i < view->needs_count; i++)
-    view->runs.bytes[i] = (pb_byte_t)(view->runs.bytes[i] + (view->runs.bytes[i] >= run));
+  move_runs(view, (pb_byte_t)run, 1);
   if (view->slope != 0 && place < 0)
     return;
   if (view->slope != 0)

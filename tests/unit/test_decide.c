@@ -555,9 +555,17 @@ static void exceedance_and_quantile_are_inverse(void **state)
   assert_true(ft_estimate_exceeds(&e, 6) < 0.001 && ft_estimate_exceeds(&e, 4) > 0.999);
 }
 
+static void levels_have_their_normal_scores(void **state)
+{
+  (void)state;
+  for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
+    assert_true(fabs(ft_estimate_scores[i] - ft_normal_quantile(ft_estimate_levels[i])) < 1e-13);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test(levels_have_their_normal_scores),
     cmocka_unit_test(limits_follow_tasks_nodes_and_cpus),
     cmocka_unit_test(every_scene_ends_as_written),
     cmocka_unit_test(the_laws_hold_for_every_combination),

@@ -69,6 +69,34 @@ static void a_chain_holds_no_more_than_its_points(void **state)
   assert_true(ft_chain_first(&chain, 1, 0) > 0);
 }
 
+static void needs_added_together_are_those_added_one_by_one(void **state)
+{
+  struct ft_random random;
+
+  (void)state;
+  ft_random_seed(&random, 2);
+  for (int turn = 0; turn < 200; turn++) {
+    double bytes[2 * FT_CHAIN_POINTS], mass[2 * FT_CHAIN_POINTS], last = 1;
+    size_t count = 1 + (size_t)ft_random_below(&random, 2 * FT_CHAIN_POINTS);
+    size_t first = (size_t)ft_random_below(&random, count);
+    static struct ft_chain one, all;
+
+    ft_chain_start(&one);
+    ft_chain_start(&all);
+    for (size_t i = 0; i < count; i++) {
+      bytes[i] = last *= 1 + FT_CHAIN_SAME * ft_random_double(&random);
+      mass[i] = ft_random_double(&random);
+      ft_chain_add(&one, bytes[i], mass[i]);
+    }
+    ft_chain_add_all(&all, bytes, mass, first);
+    ft_chain_add_all(&all, bytes + first, mass + first, count - first);
+    assert_int_equal(all.count, one.count);
+    assert_memory_equal(all.bytes, one.bytes, one.count * sizeof *one.bytes);
+    assert_memory_equal(all.below, one.below, (one.count + 1) * sizeof *one.below);
+    assert_memory_equal(all.needed, one.needed, (one.count + 1) * sizeof *one.needed);
+  }
+}
+
 /* ---- the ensemble over an app's runs ---- */
 
 struct app {
@@ -430,6 +458,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(no_other_chain_is_expected_to_waste_less),
     cmocka_unit_test(a_chain_holds_no_more_than_its_points),
+    cmocka_unit_test(needs_added_together_are_those_added_one_by_one),
     cmocka_unit_test(known_functions_are_followed_closely),
     cmocka_unit_test(the_dearer_a_failure_the_more_is_asked_for),
     cmocka_unit_test(no_size_is_below_a_bound_just_seen),
