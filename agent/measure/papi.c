@@ -68,7 +68,6 @@ static struct {
   unsigned users;
   int component;
   bool counts[PRESETS];
-  struct ft_error refused; /* what initialise() has said of the default library */
 #define MEMBER(name) __typeof__(&name) name;
   CALLS(MEMBER)
 #undef MEMBER
@@ -139,9 +138,8 @@ static void release(void)
 
 /*
  * Have LIBRARY loaded once more; by default the one that papi.h belongs to, for
- * its soname changes with each minor version. That one is asked once if it refuses,
- * for it keeps 213 KB of tables each time (7.0.1). Returns -1 with ERR, nothing
- * being loaded then.
+ * its soname changes with each minor version. Returns -1 with ERR, nothing being
+ * loaded then.
  */
 static int acquire(const char *library, struct ft_error *err)
 {
@@ -152,18 +150,15 @@ static int acquire(const char *library, struct ft_error *err)
     papi.users++;
     return 0;
   }
-  if (!library && papi.refused.text[0])
-    return ft_error_set(err, "%s", papi.refused.text);
   snprintf(name, sizeof name, "libpapi.so.%d.%d", major, minor);
-  papi.handle = dlopen(library ? library : name, RTLD_NOW | RTLD_LOCAL);
+  library = library ? library : name;
+  papi.handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
   if (!papi.handle)
     return ft_error_set(err, "%s; on Debian: apt-get install libpapi%d.%d", dlerror(), major,
                         minor);
   papi.users = 1;
   if (resolve(err) == 0 && initialise(err) == 0)
     return 0;
-  if (!library && err)
-    papi.refused = *err;
   release();
   return -1;
 }
