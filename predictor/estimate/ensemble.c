@@ -601,6 +601,25 @@ static double closest_need(const struct panel *p)
   return most > 0 ? most : INFINITY;
 }
 
+/* Whether nothing but the place moves the centre: where other features do, runs that are close in
+ * one alone are not of the same kind. */
+static bool moved_by_place_alone(const ft_evaluator *e)
+{
+  bool alone = true;
+
+  for (size_t i = 0; i < e->terms_count; i++) {
+    const ft_term *t = &e->terms[i];
+    bool moves = t->coefficient != 0;
+
+    for (size_t l = 0; l < t->levels_count; l++)
+      moves |= t->levels[l] != 0;
+    alone &= !moves || (e->has_place_column && t->column == e->place_column);
+  }
+  for (size_t i = 0; e->by_equation && i < e->equation.columns_count; i++)
+    alone &= e->has_place_column && e->equation.columns[i] == e->place_column;
+  return alone;
+}
+
 /*
  * The most that a run is given before anything has failed. Members think of runs beyond all that
  * were seen; what was seen tells better how far those go.
@@ -610,6 +629,8 @@ static double reach_of(const struct panel *p)
   const ft_evaluator *e = p->e;
   double largest = 0, most = e->max_bytes;
 
+  if (!moved_by_place_alone(e))
+    return INFINITY;
   for (size_t i = 0; p->placed && i < e->places_count; i++)
     largest = fmax(largest, (double)e->places[i]);
   if (largest > 0)
