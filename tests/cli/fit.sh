@@ -198,6 +198,14 @@ wide 300 40
 run fit -t y "$scratch/wide.csv" --method=all
 like "$out" '[0-9]\*c7\*c297 \+ 5$' "of three hundred"
 is "$(grep -c ' s  ' <<<"$out")" 3 "by any method"
+# fitted METHODS...: what each made of the table, without the time it took
+fitted() {
+  for method; do
+    "$foretell" fit -t y "$scratch/wide.csv" --seeds=3 --generations=20 --method="$method"
+  done | sed -n '/ s  /s/ [0-9.]* s  / /p'
+}
+is "$(fitted all)" "$(fitted symbolic linear loglinear)" \
+  "the features are chosen for all methods as for each, split by split"
 wide 5000 40
 run fit -t y "$scratch/wide.csv" --json
 like "$(json methods.symbolic.equation)" '\*c7\*c4997 \+ 5"' "of five thousand"
