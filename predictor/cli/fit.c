@@ -270,7 +270,21 @@ static double held_part(const struct ft_table *t)
   return (double)held / (double)t->rows;
 }
 
-/* Run the methods that are asked for. Returns whether any could. */
+/* While a search goes on an interrupt ends it, and the best so far is told; a second one ends the
+ * command, as the first does at any other time. */
+static int run_search(const struct ft_table *t, const struct options *o, struct work *w,
+                      json_t *methods, struct ft_error *err)
+{
+  struct sigaction action = { .sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND }, prior;
+  int status;
+
+  (void)sigaction(SIGINT, &action, &prior);
+  status = run_method(FT_FIT_SYMBOLIC, t, o, w, methods, err);
+  (void)sigaction(SIGINT, &prior, NULL);
+  return status;
+}
+
+/* Run the methods that are asked for, until interrupted. Returns whether any could. */
 static bool run_methods(const struct ft_table *t, const struct options *o, struct work *w,
                         json_t *methods)
 {
@@ -282,10 +296,14 @@ static bool run_methods(const struct ft_table *t, const struct options *o, struc
       continue;
     if (methods)
       json_object_set_new(methods, method_names[m], json_null());
-    if (run_method(m, t, o, w, methods, &err) == 0)
+    if (interrupted)
+      continue;
+    if ((m == FT_FIT_SYMBOLIC ? run_search(t, o, w, methods, &err)
+                              : run_method(m, t, o, w, methods, &err)) == 0)
       any = true;
     else
       (void)ft_complain("fit", 0, "%s", err.text);
+    (void)fflush(stdout);
   }
   return any;
 }
@@ -304,8 +322,6 @@ static void print_head(const struct ft_table *t, const struct options *o)
 
 static int run(const struct ft_table *t, const struct options *o)
 {
-  /* the second one ends the command as ever */
-  struct sigaction action = { .sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND };
   struct work w = { .order = NULL };
   json_t *methods = o->json ? json_object() : NULL;
   struct ft_error err;
@@ -317,7 +333,6 @@ static int run(const struct ft_table *t, const struct options *o)
     json_decref(methods);
     goto out;
   }
-  (void)sigaction(SIGINT, &action, NULL);
   if (!o->json)
     print_head(t, o);
   any = run_methods(t, o, &w, methods);
@@ -351,6 +366,11 @@ static int fit(const char *path, struct options *o)
     status = run(&t, o);
   }
   ft_table_free(&t);
+  if (interrupted) {
+    /* whoever waits for the command learns that it was, and a script ends with it */
+    (void)signal(SIGINT, SIG_DFL);
+    (void)raise(SIGINT);
+  }
   return status;
 }
 

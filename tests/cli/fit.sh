@@ -236,7 +236,7 @@ pid=$!
 sleep 1
 kill -INT "$pid"
 wait "$pid"
-is $? 0 "an interrupt is no failure"
+is $? 130 "an interrupt is told as one"
 out=$(cat "$scratch/out")
 is "$(json methods.symbolic.cancelled)" true "it tells the best so far, and that it is that"
 tap_done
