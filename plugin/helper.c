@@ -60,16 +60,6 @@ static int open_cached(const char *path, int flags)
   return -1;
 }
 
-static void close_from(int first)
-{
-#ifdef SYS_close_range
-  if (syscall(SYS_close_range, (unsigned)first, ~0U, 0U) == 0)
-    return;
-#endif
-  for (int fd = first; fd < 4096; fd++)
-    close(fd);
-}
-
 /* A child with every signal blocked, so that none of the host's handlers runs in it. */
 static pid_t start_deaf(sigset_t *saved)
 {
@@ -105,7 +95,7 @@ static enum look look_at(bool (*look)(const char *path), const char *path, doubl
   if (pid == 0) {
     if (dup2(ends[1], STDIN_FILENO) < 0)
       _exit(1);
-    close_from(1);
+    ft_io_close_from(1);
     answer = look(path) ? YES : NO;
     _exit(write(STDIN_FILENO, &answer, 1) == 1 ? 0 : 1);
   }
@@ -211,7 +201,7 @@ static void become_helper(const struct ft_helper *helper, int end)
   if (end < 0 || dup2(end, STDIN_FILENO) < 0 || dup2(end, STDOUT_FILENO) < 0 ||
       (fd >= 0 && fd != STDERR_FILENO && dup2(fd, STDERR_FILENO) < 0))
     _exit(127);
-  close_from(3);
+  ft_io_close_from(3);
   ft_limits_set(1 + helper->milliseconds / 1000);
   execv(helper->path, argv);
   _exit(127);
