@@ -126,16 +126,19 @@ bool ft_helper_exists(const char *path, double seconds)
 }
 
 /* Whether what FD is of lies on a disk of this machine: what is not, may hang. No server is asked
- * (AT_STATX_DONT_SYNC). */
+ * (AT_STATX_DONT_SYNC). A disk that a process serves (fuseblk) is named by its dev_t, of 20 bits
+ * for the minor number, among FUSE's connections (fuse_ctl_add_conn). */
 static bool on_disk(int fd)
 {
 #ifdef AT_STATX_DONT_SYNC
-  char name[64];
+  char disk[64], served[64];
   struct statx st;
 
   if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &st) == 0 && st.stx_dev_major) {
-    (void)snprintf(name, sizeof name, "/sys/dev/block/%u:%u", st.stx_dev_major, st.stx_dev_minor);
-    return access(name, F_OK) == 0;
+    (void)snprintf(disk, sizeof disk, "/sys/dev/block/%u:%u", st.stx_dev_major, st.stx_dev_minor);
+    (void)snprintf(served, sizeof served, "/sys/fs/fuse/connections/%u",
+                   st.stx_dev_major << 20 | st.stx_dev_minor);
+    return access(disk, F_OK) == 0 && access(served, F_OK) < 0;
   }
 #else
   (void)fd;
