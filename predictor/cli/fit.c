@@ -63,7 +63,7 @@ static json_t *method_json(const struct ft_outcome *out, size_t count)
 static const char *show_error(double percent, char out[16])
 {
   if (isfinite(percent))
-    (void)snprintf(out, 16, "%8.2f %%", percent);
+    (void)snprintf(out, 16, percent < 1e5 ? "%8.2f %%" : "%8.2g %%", percent);
   else
     (void)snprintf(out, 16, "%8s  ", "-");
   return out;
@@ -74,7 +74,7 @@ static void method_print(const char *name, const struct ft_outcome *out, size_t 
   double r2 = median(out, count, offsetof(struct ft_outcome, r2));
   char train[16], test[16], fit[16];
 
-  (void)snprintf(fit, sizeof fit, isfinite(r2) ? "%.4f" : "-", r2);
+  (void)snprintf(fit, sizeof fit, !isfinite(r2) ? "-" : r2 > -999 ? "%.4f" : "%.1e", r2);
   printf("%-10s %s %s %8s %8.3f s  %s%s\n", name,
          show_error(median(out, count, offsetof(struct ft_outcome, train_mape)), train),
          show_error(median(out, count, offsetof(struct ft_outcome, test_mape)), test), fit,
@@ -194,24 +194,25 @@ static int take_primitives(struct options *o)
     [FT_SYMBOL_COSINE] = "cos", [FT_SYMBOL_EXPONENTIAL] = "exp",   [FT_SYMBOL_MINIMUM] = "min"
   };
   struct ft_text list = ft_text_from(o->primitives), piece;
+  bool known = ft_text_left(&list) > 0;
 
   if (!o->primitives)
     return 0;
   o->symbolic.primitives = 0;
-  while (ft_text_until(&list, ',', &piece)) {
+  while (known && ft_text_until(&list, ',', &piece)) {
     unsigned bit = 0;
 
     for (unsigned s = 0; s < FT_SYMBOLS; s++)
       if (names[s] && ft_text_equals(ft_text_trim(piece), names[s]))
         bit = 1u << s;
-    if (!bit)
-      return ft_complain("fit", -1,
-                         "--primitives=%s: expected names of add, multiply, square, "
-                         "cube, subtract, divide, root, log, sin, cos, exp, min",
-                         o->primitives);
+    known = bit != 0;
     o->symbolic.primitives |= bit;
   }
-  return 0;
+  return known ? 0
+               : ft_complain("fit", -1,
+                             "--primitives=%s: expected names of add, multiply, square, cube, "
+                             "subtract, divide, root, log, sin, cos, exp, min",
+                             o->primitives);
 }
 
 static bool share(double value)
@@ -314,10 +315,9 @@ static void print_head(const struct ft_table *t, const struct options *o)
 
   if (t->skipped)
     (void)snprintf(skipped, sizeof skipped, " and %zu that lack a number", t->skipped);
-  printf("%zu rows%s, %zu features, %g of the rows held out, %lu seed%s\n%-10s %10s %10s %8s "
-         "%10s  equation\n",
-         t->rows, skipped, t->columns, o->test, o->seeds, o->seeds == 1 ? "" : "s", "method",
-         "train", "test", "R2", "time");
+  printf("%zu rows%s, %zu feature%s, %g of the rows held out, %lu seed%s\n", t->rows, skipped,
+         t->columns, t->columns == 1 ? "" : "s", o->test, o->seeds, o->seeds == 1 ? "" : "s");
+  printf("%-10s %10s %10s %8s %10s  equation\n", "method", "train", "test", "R2", "time");
 }
 
 static int run(const struct ft_table *t, const struct options *o)
@@ -340,6 +340,8 @@ static int run(const struct ft_table *t, const struct options *o)
     status = ft_json_print(json_pack("{s:s, s:i, s:i, s:i, s:f, s:o}", "target", o->target, "rows",
                                      (int)t->rows, "skipped", (int)t->skipped, "seeds",
                                      (int)o->seeds, "test", o->test, "methods", methods));
+  else if (fflush(stdout) != 0 || ferror(stdout))
+    status = ft_complain(NULL, FT_EXIT_SYSTEM, "standard output: %s", "cannot be written");
   if (status == FT_EXIT_DONE && !any)
     status = FT_EXIT_USAGE;
 out:

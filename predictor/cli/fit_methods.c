@@ -10,6 +10,7 @@
 #include "predictor/cli/fit.h"
 #include "predictor/core/io.h"
 #include "predictor/core/random.h"
+#include "predictor/core/units.h"
 #include "predictor/learn/linear.h"
 #include "predictor/learn/screen.h"
 
@@ -115,18 +116,61 @@ static double linear_at(const void *model, const double *x, size_t columns)
   return l->log ? exp(v) : v;
 }
 
-static void print_linear(const struct linear *l, const struct ft_table *t, const char *unit,
-                         struct ft_buf *out)
+/* What ROWS numbers, each STRIDE after the one before, are of the order of. */
+static double typical(const double *value, size_t rows, size_t stride)
 {
-  (void)ft_buf_printf(out, "%.4g", l->log ? exp(l->c[0]) : l->c[0]);
+  double sum = 0;
+
+  for (size_t r = 0; r < rows; r++)
+    sum += fabs(value[r * stride]);
+  return sum / (double)rows;
+}
+
+/* Put L into the units in which bytes are told, as an expression is; they are added to LEGEND. */
+static void choose_units(struct linear *l, const struct ft_table *t, const struct ft_split *s,
+                         const char *unit, struct ft_buf *legend)
+{
+  const char *before;
+  double of = unit ? 1 : ft_units_of_bytes(typical(s->train_y, s->train, 1), &unit);
+
+  (void)ft_buf_printf(legend, "%s", unit);
+  before = legend->length ? "; " : "";
+  l->c[0] = l->log ? l->c[0] - log(of) : l->c[0] / of;
+  for (size_t i = 0; i < t->columns; i++) {
+    double *c = &l->c[i + 1], size;
+
+    if (!l->log)
+      *c /= of;
+    if (!ft_named_bytes(t->column[i].name))
+      continue;
+    size = ft_units_of_bytes(typical(s->train_x + i, s->train, t->columns), &unit);
+    if (l->log)
+      l->c[0] += *c * log(size);
+    else
+      *c *= size;
+    (void)ft_buf_printf(legend, "%s%s in %s", before, t->column[i].name, unit);
+    before = ", ";
+  }
+}
+
+/* L is left in the units that it is told in. */
+static void print_linear(struct linear *l, const struct ft_table *t, const struct ft_split *s,
+                         const struct ft_fit_settings *o, struct ft_buf *out)
+{
+  struct ft_buf legend;
+
+  ft_buf_init(&legend, out->limit);
+  choose_units(l, t, s, o->unit, &legend);
+  (void)ft_buf_printf(out, "%.*g", o->digits, l->log ? exp(l->c[0]) : l->c[0]);
   for (size_t i = 0; i < t->columns; i++)
     if (l->log)
-      (void)ft_buf_printf(out, "*%s^%.3g", t->column[i].name, l->c[i + 1]);
+      (void)ft_buf_printf(out, "*%s^%.*g", t->column[i].name, o->digits, l->c[i + 1]);
     else
-      (void)ft_buf_printf(out, " %c %.4g*%s", l->c[i + 1] < 0 ? '-' : '+', fabs(l->c[i + 1]),
-                          t->column[i].name);
-  if (unit && unit[0])
-    (void)ft_buf_printf(out, " [%s]", unit);
+      (void)ft_buf_printf(out, " %c %.*g*%s", l->c[i + 1] < 0 ? '-' : '+', o->digits,
+                          fabs(l->c[i + 1]), t->column[i].name);
+  if (legend.length)
+    (void)ft_buf_printf(out, " [%s]", ft_buf_text(&legend));
+  ft_buf_free(&legend);
 }
 
 /* Relative least squares on the features, or least squares of logarithms. */
@@ -161,7 +205,7 @@ static int fit_linear(bool logarithms, const struct ft_table *t, const struct ft
   if (ft_linear_fit(x, y, w, n, t->columns, l.c, err) < 0)
     goto out;
   score(linear_at, &l, s, t->columns, out);
-  print_linear(&l, t, o->unit, &out->equation);
+  print_linear(&l, t, s, o, &out->equation);
   status = 0;
 out:
   free(w);
@@ -184,16 +228,6 @@ static bool tick(void *data, unsigned generation, double best)
   (void)best;
   ft_progress_step(o->progress, o->before + generation);
   return o->go_on();
-}
-
-/* What the target is of the order of. */
-static double typical(const struct ft_split *s)
-{
-  double sum = 0;
-
-  for (size_t r = 0; r < s->train; r++)
-    sum += fabs(s->train_y[r]);
-  return sum / (double)s->train;
 }
 
 static json_t *front_json(const struct ft_symbolic_result *result, const char *const *names,
@@ -227,7 +261,7 @@ static int fit_symbolic(const struct ft_table *t, const struct ft_split *s,
   struct ft_fit_settings own = *o;
   const char *names[FT_EXPRESSION_VARIABLES];
   const struct ft_expression *e;
-  double size = typical(s);
+  double size = typical(s->train_y, s->train, 1);
   int status = -1;
 
   if (!result)
