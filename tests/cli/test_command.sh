@@ -216,6 +216,19 @@ is "$status" 2 "a trace without the column that counts is wrong input"
 like "$err" 'expected a column peak_rss$' "and it is named"
 run replay "$scratch/trace.csv" --ttf=2
 is "$status" 2 "a time to failure beyond the run is wrong usage"
+run replay "$scratch/trace.csv" --price=-1
+is "$status:$err" "2:foretell replay: --price=-1: expected 0 to 1000000" "nor has a failure a price below 0"
+run replay "$scratch"
+is "$status:$err" "2:foretell replay: $scratch: Is a directory" "a folder is no trace"
+: >"$scratch/empty.csv"
+run replay "$scratch/empty.csv"
+is "$status:$err" "2:foretell replay: $scratch/empty.csv: empty; expected a header" "nor is what is empty"
+out=$(cat "$scratch/trace.csv" | "$foretell" replay - 2>&1)
+is "$?:$out" \
+  "2:foretell replay: standard input: its format cannot be seen in a pipe: --format names it" \
+  "of a pipe the format is named"
+out=$(cat "$scratch/trace.csv" | "$foretell" replay --format=nextflow - 2>&1)
+like "$out" '^2 runs of 1 process$' "and it is played"
 price() { # ARG...: the price that foretell replay reckons with
   run replay "$scratch/trace.csv" --node=8G --json "$@"
   json price
