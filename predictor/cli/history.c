@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "predictor/cli/cli.h"
 #include "predictor/cli/history.h"
@@ -28,7 +29,8 @@ struct look {
   struct ft_user viewer;
   json_t *list; /* of apps or runs, with --json */
   unsigned long shown;
-  bool more; /* than --limit lets be shown */
+  bool more;    /* than --limit lets be shown */
+  bool damaged; /* the store is there, and whoever may read it cannot */
   uint32_t owner; /* of the app, the most recent one */
   unsigned owners;
 };
@@ -199,6 +201,8 @@ static void tell_rest(const struct look *look)
     return;
   if (look->more)
     printf("and older ones; --limit=0 shows all\n");
+  else if (look->damaged)
+    return;
   else if (!look->shown && look->since)
     printf("no runs since %s\n", look->since);
   else if (!look->shown)
@@ -218,7 +222,8 @@ static int list_apps(struct look *look)
   if (status < 0)
     return ft_complain(look->name, FT_EXIT_SYSTEM, "%s", err.text);
   tell_rest(look);
-  return end(look, look->json ? json_pack("{s:O}", "apps", look->list) : NULL);
+  status = end(look, look->json ? json_pack("{s:O}", "apps", look->list) : NULL);
+  return look->damaged && !look->shown ? FT_EXIT_SYSTEM : status;
 }
 
 static int show_one(struct look *look, ft_model *model)
@@ -240,8 +245,8 @@ static int show_one(struct look *look, ft_model *model)
   if (look->fit || !from_store)
     learnt = find_model(look, model, &why) == 0;
   if (!from_store && !learnt)
-    return ft_complain(look->name, FT_EXIT_NO, "%s: no model of such an app: %s", look->app,
-                       why.text);
+    return ft_complain(look->name, look->damaged ? FT_EXIT_SYSTEM : FT_EXIT_NO,
+                       "%s: no model of such an app: %s", look->app, why.text);
   if (!from_store)
     show_remembered(look, model);
   tell_rest(look);
@@ -271,6 +276,7 @@ static int show(struct look *look)
     if (look->records.state_fd < 0)
       return ft_complain(look->name, FT_EXIT_SYSTEM, "%s", err.text);
     ft_complain(look->name, 0, "%s; what follows is from model files", err.text);
+    look->damaged = access(look->records.path, R_OK) == 0;
   }
   look->list = json_array();
   if (!look->app)

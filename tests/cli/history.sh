@@ -82,6 +82,14 @@ is "$(run export --format=jsonl --app=net | python3 -c 'import json, sys
 print(sum(json.loads(line)["rss_bytes"] > 0 for line in sys.stdin))')" 40 "JSON lines are JSON"
 is "$(run export --json --app=net | python3 -c 'import json, sys
 print(sum(run["rss_bytes"] > 0 for run in json.load(sys.stdin)["runs"]))')" 40 "one object is, too"
+state=$scratch/damaged
+mkdir "$state"
+head -c 4096 /dev/zero >"$state/store.db"
+for words in "" "net" "--json"; do
+  out=$(run history $words)
+  is "$?:$out" "3:$([ "$words" = --json ] && echo '{"apps": []}')" \
+    "of a damaged store nobody says that it has no runs: history $words"
+done
 state=$scratch/empty
 mkdir "$state"
 run import /dev/null >/dev/null 2>&1
