@@ -151,8 +151,8 @@ static int open_work(const struct ft_table *t, const struct options *o, struct w
 
 /* Fit METHOD on every split until interrupted. Its outcomes are added to METHODS_JSON, or printed.
  */
-static int run_method(int method, const struct ft_table *t, const struct options *o,
-                      struct work *w, json_t *methods, struct ft_error *err)
+static int run_method(int method, const struct ft_table *t, const struct options *o, struct work *w,
+                      json_t *methods, struct ft_error *err)
 {
   struct ft_outcome *out = calloc(o->seeds, sizeof *out);
   size_t done = 0;

@@ -37,7 +37,8 @@ struct ft_choice {
   double seconds;                         /* that choosing them took */
 };
 
-/* Choose those that go most with the training part's target. Returns 0; -1 with ERR out of memory. */
+/* Choose those that go most with the training part's target. Returns 0; -1 with ERR out of memory.
+ */
 int ft_split_choose(const struct ft_table *table, const struct ft_split *split,
                     struct ft_choice *choice, struct ft_error *err);
 

@@ -17,8 +17,8 @@ int ft_guard(const char *command, const char *file, double seconds, int (*work)(
              void *data);
 
 /*
- * Whether LOOK at PATH ends within SECONDS; what hangs there keeps neither us nor whoever reads what
- * we print. Where no child can be made, LOOK is taken to end.
+ * Whether LOOK at PATH ends within SECONDS; what hangs there keeps neither us nor whoever reads
+ * what we print. Where no child can be made, LOOK is taken to end.
  */
 bool ft_guard_ends(void (*look)(const char *path), const char *path, double seconds);
 

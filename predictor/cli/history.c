@@ -29,8 +29,8 @@ struct look {
   struct ft_user viewer;
   json_t *list; /* of apps or runs, with --json */
   unsigned long shown;
-  bool more;    /* than --limit lets be shown */
-  bool damaged; /* the store is there, and whoever may read it cannot */
+  bool more;      /* than --limit lets be shown */
+  bool damaged;   /* the store is there, and whoever may read it cannot */
   uint32_t owner; /* of the app, the most recent one */
   unsigned owners;
 };

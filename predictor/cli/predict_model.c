@@ -192,11 +192,10 @@ static int print_json(const struct answer *a)
       a->gpu->host ? quantiles(&a->memory.estimate) : json_null(), "gpu_memory_bytes",
       a->gpu->host ? json_null() : quantiles(&a->memory.estimate), "runtime_seconds",
       "energy_joules", "mig", ft_predict_slice_json(a->slice, &a->memory.estimate),
-      "mig_probability", a->safe, "relative", "decision",
-      "device", a->gpu->name, "device_bytes", bytes_json(a->gpu->memory_mib * MIB),
-      "device_measured", (int)a->gpu->measured, "device_runs", (json_int_t)a->measured.run_count,
-      "p_oom", ft_json_number(!a->gpu->host, a->runs_out), "parts", parts(a), "instead",
-      ft_predict_instead_json(a->instead, a->instead_count)));
+      "mig_probability", a->safe, "relative", "decision", "device", a->gpu->name, "device_bytes",
+      bytes_json(a->gpu->memory_mib * MIB), "device_measured", (int)a->gpu->measured, "device_runs",
+      (json_int_t)a->measured.run_count, "p_oom", ft_json_number(!a->gpu->host, a->runs_out),
+      "parts", parts(a), "instead", ft_predict_instead_json(a->instead, a->instead_count)));
 }
 
 static const char *show(double bytes, char out[32])

@@ -95,7 +95,7 @@ static int take_format(const struct task *task, struct ft_trace_source *source,
     return ft_trace_guess(source, err);
   source->format = strcmp(task->format, "sacct") == 0 ? FT_TRACE_SACCT
                    : strcmp(task->format, "csv") == 0 ? FT_TRACE_CSV
-                                                   : FT_TRACE_NEXTFLOW;
+                                                      : FT_TRACE_NEXTFLOW;
   return 0;
 }
 

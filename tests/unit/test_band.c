@@ -109,10 +109,10 @@ static void a_changed_app_has_the_rounds_of_the_runs_it_keeps(void **state)
     double lasts;
     unsigned rounds;
   } cases[] = {
-    { 10, 0, 1, 1 },     /* those ten at once */
-    { 10, 10, 1, 10 },   /* each by itself */
-    { 10, 10, 15, 5 },   /* two by two */
-    { 0, 0, -1, 1 },     /* all of them at once, and each waits for the one before it */
+    { 10, 0, 1, 1 },   /* those ten at once */
+    { 10, 10, 1, 10 }, /* each by itself */
+    { 10, 10, 15, 5 }, /* two by two */
+    { 0, 0, -1, 1 },   /* all of them at once, and each waits for the one before it */
   };
 
   for (size_t c = 0; c < COUNT_OF(cases); c++) {

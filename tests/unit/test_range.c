@@ -94,8 +94,8 @@ static void what_is_no_number_is_refused(void **state)
 {
   static const struct ft_range range[] = { { -1, 2 }, { 1, 3 } };
   static const char *const codes[] = { "bceeeceee-m1b/+", "bceeeceee-+b/", "1bceee1-m/",
-                                       "1ceeeo1+1+/",     "1ceeei1+1+/",    "aceee*b/",
-                                       "ceeeb/",          "bceeemb/",       "aceee*aceee*-b/" };
+                                       "1ceeeo1+1+/",     "1ceeei1+1+/",   "aceee*b/",
+                                       "ceeeb/",          "bceeemb/",      "aceee*aceee*-b/" };
 
   (void)state;
   for (size_t i = 0; i < COUNT_OF(codes); i++) {

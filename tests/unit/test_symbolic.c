@@ -239,10 +239,9 @@ static void what_reads_no_variable_is_a_number(void **state)
 
   (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    struct ft_expression e = { .length = 6,
-                               .slope = 1,
-                               .constant = { 2, 2, 2, 2, 2, 2 },
-                               .scale = { 1, 1, 1, 1, 1, 1 } };
+    struct ft_expression e = {
+      .length = 6, .slope = 1, .constant = { 2, 2, 2, 2, 2, 2 }, .scale = { 1, 1, 1, 1, 1, 1 }
+    };
     struct ft_buf text;
 
     memcpy(e.symbol, cases[i].symbol, sizeof cases[0].symbol);
@@ -609,7 +608,7 @@ int main(void)
                                       cmocka_unit_test(equations_print_for_people_and_programs),
                                       cmocka_unit_test(a_divisor_keeps_its_brackets),
                                       cmocka_unit_test(what_reads_no_variable_is_a_number),
-    cmocka_unit_test(latex_is_what_tex_reads),
+                                      cmocka_unit_test(latex_is_what_tex_reads),
                                       cmocka_unit_test(noise_is_not_learnt),
                                       cmocka_unit_test(an_intercept_stands_where_the_rows_want_one),
                                       cmocka_unit_test(the_same_seed_gives_the_same_equation),
