@@ -208,8 +208,7 @@ static void replay_run(struct ft_live *live, struct replay *replay, const char *
 
 void ft_live_replay(struct ft_live *live, const struct ft_live_calls *calls)
 {
-  int fd = openat(live->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+  DIR *folder = ft_io_folder(live->fd, ".");
   struct replay *replay = malloc(sizeof *replay);
   struct dirent *entry;
 
@@ -221,6 +220,4 @@ void ft_live_replay(struct ft_live *live, const struct ft_live_calls *calls)
   free(replay);
   if (folder)
     closedir(folder);
-  else if (fd >= 0)
-    close(fd);
 }

@@ -46,16 +46,16 @@ enum { LEFT_SECONDS = 3600 };
 /* What an agent that was killed had begun to write. */
 static void sweep(const struct ft_publisher *p)
 {
-  int fd = openat(p->models_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), user;
-  DIR *users = fd < 0 ? NULL : fdopendir(fd);
+  DIR *users = ft_io_folder(p->models_fd, ".");
   struct dirent *entry;
+  int user;
 
   ft_io_sweep(p->state_fd, LEFT_SECONDS);
   ft_io_sweep(p->partitions_fd, LEFT_SECONDS);
   while (users && (entry = readdir(users))) {
-    user = entry->d_name[0] == '.'
-               ? -1
-               : openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    user = entry->d_name[0] == '.' ? -1
+                                   : openat(p->models_fd, entry->d_name,
+                                            O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (user < 0)
       continue;
     ft_io_sweep(user, LEFT_SECONDS);
@@ -63,8 +63,6 @@ static void sweep(const struct ft_publisher *p)
   }
   if (users)
     closedir(users);
-  else if (fd >= 0)
-    close(fd);
 }
 
 struct ft_publisher *ft_publisher_open(int state_fd, struct ft_error *err)
@@ -295,16 +293,12 @@ static bool is_shared(const char *file, const struct ft_shared_apps *shared)
 
 void ft_publish_forget_shared(struct ft_publisher *p, const struct ft_shared_apps *shared)
 {
-  int fd = openat(p->state_fd, FT_LAYOUT_SHARED, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+  DIR *folder = ft_io_folder(p->state_fd, FT_LAYOUT_SHARED);
   char pooled[16];
   struct dirent *entry;
 
-  if (!folder) {
-    if (fd >= 0)
-      close(fd);
+  if (!folder)
     return;
-  }
   (void)snprintf(pooled, sizeof pooled, "%" PRIu32, FT_LAYOUT_POOLED);
   while ((entry = readdir(folder))) {
     if (entry->d_name[0] == '.' || is_shared(entry->d_name, shared))
@@ -371,15 +365,11 @@ int ft_publish_partition_list(struct ft_publisher *p, const ft_partition *partit
 void ft_publish_forget_partitions(struct ft_publisher *p, const ft_partition *partitions,
                                   size_t count)
 {
-  int fd = openat(p->partitions_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+  DIR *folder = ft_io_folder(p->partitions_fd, ".");
   struct dirent *entry;
 
-  if (!folder) {
-    if (fd >= 0)
-      close(fd);
+  if (!folder)
     return;
-  }
   while ((entry = readdir(folder)))
     if (entry->d_name[0] != '.' && !is_one_of(entry->d_name, partitions, count))
       (void)unlinkat(p->partitions_fd, entry->d_name, 0);

@@ -104,16 +104,12 @@ static int visit_user(uint32_t uid, int fd, visit *call, void *data, struct ft_e
  */
 static int visit_all(int state_fd, visit *call, void *data, struct ft_error *err)
 {
-  int fd = openat(state_fd, FT_LAYOUT_MODELS, O_RDONLY | O_DIRECTORY | O_CLOEXEC), user;
-  DIR *users = fd < 0 ? NULL : fdopendir(fd);
+  DIR *users = ft_io_folder(state_fd, FT_LAYOUT_MODELS);
   struct dirent *entry;
-  int status = 0;
+  int status = 0, user;
 
-  if (!users) {
-    if (fd >= 0)
-      close(fd);
+  if (!users)
     return ft_error_errno(err, FT_LAYOUT_MODELS);
-  }
   while (status == 0 && (entry = readdir(users))) {
     struct ft_text name = ft_text_from(entry->d_name);
     uint64_t uid;
@@ -121,7 +117,7 @@ static int visit_all(int state_fd, visit *call, void *data, struct ft_error *err
     /* not the folder that all may read: its own copies are among the others */
     if (!ft_text_u64(&name, UINT32_MAX, &uid) || ft_text_left(&name))
       continue;
-    user = openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    user = openat(dirfd(users), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (user >= 0)
       status = visit_user((uint32_t)uid, user, call, data, err);
   }

@@ -17,6 +17,7 @@
 
 #include "agent/measure/attach.h"
 #include "predictor/core/grow.h"
+#include "predictor/core/io.h"
 
 /* Processes below one that are listed in one go, and how deep: a tree just begun has few. */
 #define LISTED_LIMIT 256
@@ -93,17 +94,11 @@ static size_t list_threads(const struct ft_measure *measure, pid_t pid, pid_t *t
   size_t count = 0;
   struct dirent *entry;
   DIR *dir;
-  int fd;
 
   snprintf(name, sizeof name, "%d/task", (int)pid);
-  fd = openat(measure->proc_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0)
+  dir = ft_io_folder(measure->proc_fd, name);
+  if (!dir)
     return 0;
-  dir = fdopendir(fd);
-  if (!dir) {
-    close(fd);
-    return 0;
-  }
   while (count < limit && (entry = readdir(dir))) {
     struct ft_text text = ft_text_from(entry->d_name);
     uint64_t tid;

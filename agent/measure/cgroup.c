@@ -109,16 +109,12 @@ static void leave(struct ft_tree *tree, struct cgroup *cgroup)
 /* v2 counts huge pages in files of their own, one a page size: hugetlb.2MB.current. */
 static void open_hugetlb(const struct ft_measure *measure, struct cgroup *cgroup)
 {
-  int fd = openat(measure->settings.root_fd, cgroup->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+  DIR *dir = ft_io_folder(measure->settings.root_fd, cgroup->folder);
   struct dirent *entry;
   size_t count = 0;
 
-  if (!dir) {
-    if (fd >= 0)
-      close(fd);
+  if (!dir)
     return;
-  }
   while (count < HUGETLB_LIMIT && (entry = readdir(dir))) {
     struct ft_text name = ft_text_from(entry->d_name), size, rest;
 

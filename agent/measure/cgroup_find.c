@@ -114,16 +114,12 @@ static bool holds_only(const struct ft_tree *tree, const char *folder, int depth
 static bool holds_only_below(const struct ft_tree *tree, const char *folder, int depth,
                              int *folders)
 {
-  int fd = openat(tree->measure->settings.root_fd, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+  DIR *dir = ft_io_folder(tree->measure->settings.root_fd, folder);
   struct dirent *entry;
   bool only = true;
 
-  if (!dir) {
-    if (fd >= 0)
-      close(fd);
+  if (!dir)
     return false;
-  }
   while (only && (entry = readdir(dir))) {
     char below[PATH_MAX];
     int put;

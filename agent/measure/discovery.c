@@ -16,6 +16,7 @@
 
 #include "agent/measure/internal.h"
 #include "predictor/core/grow.h"
+#include "predictor/core/io.h"
 
 enum {
   PROBE_LIMIT = 1024,   /* pids given out since the last look that are tried one by one */
@@ -47,18 +48,13 @@ struct ft_discovery {
 struct ft_discovery *ft_discovery_new(struct ft_measure *measure)
 {
   struct ft_discovery *discovery = calloc(1, sizeof *discovery);
-  int fd;
 
   if (!discovery)
     return NULL;
   discovery->loadavg_fd = measure->own_proc ? ft_proc_open(measure->proc_fd, "loadavg") : -1;
-  fd = openat(measure->proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd >= 0)
-    discovery->proc = fdopendir(fd);
+  discovery->proc = ft_io_folder(measure->proc_fd, ".");
   discovery->known = calloc(FT_PID_LIMIT / 8, 1);
   if (!discovery->proc || !discovery->known) {
-    if (fd >= 0 && !discovery->proc)
-      close(fd);
     ft_discovery_free(discovery);
     return NULL;
   }

@@ -16,6 +16,7 @@
 
 #include "agent/measure/attach.h"
 #include "agent/measure/papi.h"
+#include "predictor/core/io.h"
 
 #ifdef HAVE_PAPI
 #include <dirent.h>
@@ -67,6 +68,7 @@ static struct {
   unsigned users;
   int component;
   bool counts[PRESETS];
+  struct ft_error refused; /* what initialise() has said of the default library */
 #define MEMBER(name) __typeof__(&name) name;
   CALLS(MEMBER)
 #undef MEMBER
@@ -137,8 +139,9 @@ static void release(void)
 
 /*
  * Have LIBRARY loaded once more; by default the one that papi.h belongs to, for
- * its soname changes with each minor version. Returns -1 with ERR, nothing being
- * loaded then.
+ * its soname changes with each minor version. That one is asked once if it refuses,
+ * for it keeps 213 KB of tables each time (7.0.1). Returns -1 with ERR, nothing
+ * being loaded then.
  */
 static int acquire(const char *library, struct ft_error *err)
 {
@@ -149,15 +152,18 @@ static int acquire(const char *library, struct ft_error *err)
     papi.users++;
     return 0;
   }
+  if (!library && papi.refused.text[0])
+    return ft_error_set(err, "%s", papi.refused.text);
   snprintf(name, sizeof name, "libpapi.so.%d.%d", major, minor);
-  library = library ? library : name;
-  papi.handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  papi.handle = dlopen(library ? library : name, RTLD_NOW | RTLD_LOCAL);
   if (!papi.handle)
     return ft_error_set(err, "%s; on Debian: apt-get install libpapi%d.%d", dlerror(), major,
                         minor);
   papi.users = 1;
   if (resolve(err) == 0 && initialise(err) == 0)
     return 0;
+  if (!library && err)
+    papi.refused = *err;
   release();
   return -1;
 }
@@ -334,12 +340,9 @@ static int papi_open(struct ft_measure *measure, struct ft_tree *tree, void *dat
 /* PAPI leaves its descriptors open for whatever this process executes. */
 static void keep_descriptors(const struct ft_measure *measure)
 {
-  int fd = openat(measure->proc_fd, "self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+  DIR *dir = ft_io_folder(measure->proc_fd, "self/fd");
   struct dirent *entry;
 
-  if (!dir && fd >= 0)
-    close(fd);
   while (dir && (entry = readdir(dir))) {
     struct ft_text name = ft_text_from(entry->d_name);
     char link[32];

@@ -14,6 +14,7 @@
 #include "predictor/cli/cli.h"
 #include "predictor/cli/equation.h"
 #include "predictor/cli/history.h"
+#include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
 #include "predictor/estimate/memory.h"
@@ -159,25 +160,20 @@ static int each_in(int state_fd, const char *folder, ft_model *model,
                    bool (*visit)(const struct ft_store_app *app, void *data), void *data,
                    struct ft_error *err)
 {
-  int fd = openat(state_fd, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+  DIR *dir = ft_io_folder(state_fd, folder);
   struct ft_store_app app;
   struct dirent *entry;
   int status = 0;
 
-  if (!dir) {
-    status = errno == ENOENT ? 0 : ft_error_errno(err, "%s", folder);
-    if (fd >= 0)
-      close(fd);
-    return status;
-  }
+  if (!dir)
+    return errno == ENOENT ? 0 : ft_error_errno(err, "%s", folder);
   while (status == 0 && (entry = readdir(dir))) {
     size_t length = strlen(entry->d_name);
 
     /* one that cannot be read is the doctor's matter, not a reason to hide the others */
     if (entry->d_name[0] == '.' || length < 6 ||
         strcmp(entry->d_name + length - 6, ".model") != 0 ||
-        ft_record_read(FT_RECORD_MODEL, fd, entry->d_name, model, NULL) < 0)
+        ft_record_read(FT_RECORD_MODEL, dirfd(dir), entry->d_name, model, NULL) < 0)
       continue;
     count_runs(model, &app);
     status = visit(&app, data) ? 0 : 1;

@@ -10,8 +10,9 @@
 
 #include "predictor/core/buf.h"
 #include "predictor/core/csv.h"
+#include "predictor/core/grow.h"
 
-enum { CHUNK = 64 << 10, FIRST_FIELDS = 32 };
+enum { CHUNK = 64 << 10 };
 
 void ft_csv_init(struct ft_csv *csv, int fd, const char *name, char separator, bool quotes)
 {
@@ -169,24 +170,16 @@ static int check_quoted(const struct ft_csv *csv, size_t *at, size_t stop, struc
 /* Room for one field more. */
 static int grow(struct ft_csv *csv, struct ft_error *err)
 {
-  size_t room = csv->room ? 2 * csv->room : FIRST_FIELDS;
-  char **field;
-  size_t *at;
+  size_t room = csv->room;
+  char **field = ft_grow(csv->field, &room, csv->count, sizeof *field, csv->most);
+  size_t *at = field ? ft_grow(csv->at, &csv->room, csv->count, sizeof *at, csv->most) : NULL;
 
-  if (csv->count < csv->room)
-    return 0;
-  field = realloc(csv->field, room * sizeof *field);
-  if (field)
-    csv->field = field;
-  at = realloc(csv->at, room * sizeof *at);
+  csv->field = field ? field : csv->field;
+  csv->at = at ? at : csv->at;
   if (at)
-    csv->at = at;
-  if (!field || !at) {
-    csv->broken = true;
-    return ft_error_set(err, "%s: out of memory", csv->name);
-  }
-  csv->room = room;
-  return 0;
+    return 0;
+  csv->broken = true;
+  return ft_error_set(err, "%s: out of memory", csv->name);
 }
 
 /* Find the fields in START..STOP without changing a byte, so that an error can go back. */

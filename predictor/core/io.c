@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -126,24 +125,32 @@ static bool is_beside(const char *name)
   return name[0] == '.' && pid > name + 1 && pid[1] && !pid[1 + strspn(pid + 1, "0123456789")];
 }
 
+DIR *ft_io_folder(int dirfd, const char *name)
+{
+  int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC), saved;
+  DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+
+  if (!folder && fd >= 0) {
+    saved = errno;
+    close(fd);
+    errno = saved;
+  }
+  return folder;
+}
+
 void ft_io_sweep(int dirfd, double seconds)
 {
-  int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+  DIR *folder = ft_io_folder(dirfd, ".");
   double now = ft_io_now();
   struct dirent *entry;
   struct stat st;
 
-  if (!folder) {
-    if (fd >= 0)
-      close(fd);
-    return;
-  }
-  while ((entry = readdir(folder)))
-    if (is_beside(entry->d_name) && fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+  while (folder && (entry = readdir(folder)))
+    if (is_beside(entry->d_name) && fstatat(dirfd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
         S_ISREG(st.st_mode) && now - (double)st.st_mtime > seconds)
-      (void)unlinkat(fd, entry->d_name, 0);
-  closedir(folder);
+      (void)unlinkat(dirfd, entry->d_name, 0);
+  if (folder)
+    closedir(folder);
 }
 
 int ft_io_make_path(const char *path, mode_t mode, struct ft_error *err)

@@ -3,6 +3,7 @@
 #ifndef FT_CORE_IO_H
 #define FT_CORE_IO_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -35,6 +36,9 @@ int ft_io_read_fd(int fd, struct ft_buf *buf, struct ft_error *err);
  */
 int ft_io_write_file(int dirfd, const char *name, const void *data, size_t length, mode_t mode,
                      struct ft_error *err);
+
+/* The folder NAME below DIRFD, to be read and closed with closedir(); NULL with errno. */
+DIR *ft_io_folder(int dirfd, const char *name);
 
 /*
  * Remove from folder DIRFD what ft_io_write_file has left there because it was killed: what is

@@ -121,12 +121,10 @@ double ft_memory_widening(unsigned rounds)
   return 1 + FEW_ROUNDS / fmax(rounds, 1);
 }
 
-/* By how much e to the BAND is more than 1 the interval becomes longer, up to HIGHEST. */
-static void calibrate(double quantile[FT_ESTIMATE_LEVELS], double band, double narrowest,
+/* By how much FACTOR is more than 1 the interval becomes longer, up to HIGHEST. */
+static void calibrate(double quantile[FT_ESTIMATE_LEVELS], double factor, double narrowest,
                       double least, double highest)
 {
-  double factor = exp(fmin(fmax(band, -FT_MEMORY_MOST_BAND), FT_MEMORY_MOST_BAND));
-
   if (factor > 1)
     lengthen(quantile, factor - 1, least, highest);
   else
@@ -140,7 +138,7 @@ static int estimate(const ft_model *model, const ft_feature *features, size_t co
   float x[sizeof model->columns / sizeof *model->columns];
   unsigned evidence = model->completed < MOST_EVIDENCE ? model->completed : MOST_EVIDENCE;
   struct ft_centre centre;
-  double least, within;
+  double least, within, factor;
   bool ranked;
 
   *out = (struct ft_estimate){ .runs = model->completed };
@@ -159,8 +157,9 @@ static int estimate(const ft_model *model, const ft_feature *features, size_t co
   keep_beyond(out->quantile, least);
   ft_estimate_widen(out->quantile, centre.doubt);
   within *= 1 + 2 / fmax(model->completed, 1);
+  factor = exp(fmin(fmax(e->band, -FT_MEMORY_MOST_BAND), FT_MEMORY_MOST_BAND));
   if (!e->has_bound_log && alike) {
-    scale(out->quantile, exp(e->band), within);
+    scale(out->quantile, factor, within);
   } else if (!e->has_bound_log) {
     /* up to what was the second level above the interval, which keeps what an amount is chosen by
      * nearly where it is; but where ranks have it, an interval that could not become wider than
@@ -168,7 +167,7 @@ static int estimate(const ft_model *model, const ft_feature *features, size_t co
     double highest = out->quantile[MOST_BANDED + 2];
 
     lengthen(out->quantile, ft_memory_widening(ft_memory_rounds(model)) - 1, 0, highest);
-    calibrate(out->quantile, e->band, within, least, ranked ? INFINITY : highest);
+    calibrate(out->quantile, factor, within, least, ranked ? INFINITY : highest);
   }
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++) {
     /* within 2^-60 and 2^60 bytes, so that every reader of it stays finite */

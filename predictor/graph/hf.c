@@ -376,57 +376,59 @@ static void clip(struct ft_hf_config *c, struct ft_hf *m)
     ft_hf_refuse(c, "vision_config: no such network");
 }
 
-static const struct {
-  const char *type;
-  ft_hf_family *read;
-} families[] = { { "bert", bert },
-                 { "roberta", bert },
-                 { "xlm-roberta", bert },
-                 { "camembert", bert },
-                 { "ernie", bert },
-                 { "distilbert", bert },
-                 { "electra", bert },
-                 { "gpt2", gpt2 },
-                 { "gpt_neo", gpt2 },
-                 { "gptj", gptj },
-                 { "gpt_neox", gpt_neox },
-                 { "opt", opt },
-                 { "bloom", bloom },
-                 { "falcon", falcon },
-                 { "llama", ft_hf_llama },
-                 { "mistral", ft_hf_llama },
-                 { "gemma", ft_hf_llama },
-                 { "phi3", ft_hf_llama },
-                 { "gemma2", gemma2 },
-                 { "qwen2", qwen },
-                 { "qwen3", qwen },
-                 { "olmo2", olmo2 },
-                 { "cohere", cohere },
-                 { "cohere2", cohere },
-                 { "stablelm", stablelm },
-                 { "starcoder2", starcoder2 },
-                 { "phi", phi },
-                 { "mixtral", mixtral },
-                 { "qwen2_moe", qwen_moe },
-                 { "qwen3_moe", qwen_moe },
-                 { "t5", t5 },
-                 { "mt5", t5 },
-                 { "umt5", t5 },
-                 { "albert", albert },
-                 { "deberta", deberta },
-                 { "deberta-v2", deberta },
-                 { "bart", sides },
-                 { "mbart", sides },
-                 { "blenderbot", sides },
-                 { "blenderbot-small", sides },
-                 { "m2m_100", sides },
-                 { "plbart", sides },
-                 { "pegasus", sides },
-                 { "marian", sides },
-                 { "whisper", whisper },
-                 { "mamba", mamba },
-                 { "vit", vit },
-                 { "clip", clip } };
+static const struct ft_hf_known families[] = {
+  { "bert", bert },
+  { "roberta", bert },
+  { "xlm-roberta", bert },
+  { "camembert", bert },
+  { "ernie", bert },
+  { "distilbert", bert },
+  { "electra", bert },
+  { "gpt2", gpt2 },
+  { "gpt_neo", gpt2 },
+  { "gptj", gptj },
+  { "gpt_neox", gpt_neox },
+  { "opt", opt },
+  { "bloom", bloom },
+  { "falcon", falcon },
+  { "llama", ft_hf_llama },
+  { "mistral", ft_hf_llama },
+  { "gemma", ft_hf_llama },
+  { "phi3", ft_hf_llama },
+  { "gemma2", gemma2 },
+  { "qwen2", qwen },
+  { "qwen3", qwen },
+  { "olmo2", olmo2 },
+  { "cohere", cohere },
+  { "cohere2", cohere },
+  { "stablelm", stablelm },
+  { "starcoder2", starcoder2 },
+  { "phi", phi },
+  { "mixtral", mixtral },
+  { "qwen2_moe", qwen_moe },
+  { "qwen3_moe", qwen_moe },
+  { "t5", t5 },
+  { "mt5", t5 },
+  { "umt5", t5 },
+  { "albert", albert },
+  { "deberta", deberta },
+  { "deberta-v2", deberta },
+  { "bart", sides },
+  { "mbart", sides },
+  { "blenderbot", sides },
+  { "blenderbot-small", sides },
+  { "m2m_100", sides },
+  { "plbart", sides },
+  { "pegasus", sides },
+  { "marian", sides },
+  { "whisper", whisper },
+  { "mamba", mamba },
+  { "vit", vit },
+  { "clip", clip },
+  { NULL, NULL },
+};
+
+static const struct ft_hf_known *const lists[] = { families, ft_hf_newer, ft_hf_seeing };
 
 /* Whether the file is of a model that gives a chance for each word: what it was saved from. */
 static bool with_head(const json_t *root)
@@ -438,19 +440,39 @@ static bool with_head(const json_t *root)
                    strstr(saved, "ForConditionalGeneration") || strstr(saved, "ForPreTraining"));
 }
 
+/* What reads TYPE of LIST; NULL: it is not there. */
+static ft_hf_family *listed(const struct ft_hf_known *list, const char *type)
+{
+  for (; list->type; list++)
+    if (strcmp(list->type, type) == 0)
+      return list->read;
+  return NULL;
+}
+
 static ft_hf_family *family_of(const char *type)
 {
-  for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-    if (strcmp(families[i].type, type) == 0)
-      return families[i].read;
-  return ft_hf_newer(type) ? ft_hf_newer(type) : ft_hf_seeing(type);
+  ft_hf_family *read = NULL;
+
+  for (size_t i = 0; !read && i < sizeof lists / sizeof *lists; i++)
+    read = listed(lists[i], type);
+  return read;
+}
+
+static size_t count_families(void)
+{
+  size_t count = 0;
+
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+    for (const struct ft_hf_known *known = lists[i]; known->type; known++)
+      count++;
+  return count;
 }
 
 void ft_hf_words_part(struct ft_hf_config *c, const struct ft_hf_usual *usual, struct ft_hf *m)
 {
   ft_hf_family *family = family_of(m->type);
 
-  if (!family || family == clip || ft_hf_seeing(m->type)) {
+  if (!family || family == clip || listed(ft_hf_seeing, m->type)) {
     ft_hf_refuse(c, "text_config: its model_type is not known here");
     return;
   }
@@ -477,10 +499,8 @@ static int describe(struct ft_hf_config *c, struct ft_hf *m)
                         "%s: model_type %.60s is not known here: expected bert, gpt2, llama, t5, "
                         "one of %zu others, or hidden_size, num_hidden_layers, "
                         "num_attention_heads and vocab_size to guess by",
-                        c->file, m->type[0] ? m->type : "(none)",
-                        sizeof families / sizeof *families + ft_hf_newer_count() +
-                            ft_hf_seeing_count() - 4);
-  if (family != clip && family != ft_hf_seeing(m->type))
+                        c->file, m->type[0] ? m->type : "(none)", count_families() - 4);
+  if (family != clip && family != listed(ft_hf_seeing, m->type))
     common(c, NULL, m);
   if (!c->failed)
     family(c, m);

@@ -39,6 +39,13 @@ void ft_hf_guess(struct ft_hf_config *c, struct ft_hf *m);
 
 /* What reads a family. */
 typedef void ft_hf_family(struct ft_hf_config *c, struct ft_hf *m);
+/* One of a list of families, which a TYPE of NULL ends. */
+struct ft_hf_known {
+  const char *type;
+  ft_hf_family *read;
+};
+/* Those that are newer than hf.c's own; those that see. */
+extern const struct ft_hf_known ft_hf_newer[], ft_hf_seeing[];
 
 /* What a part of a network is where its configuration does not say (hf_vision.c). */
 struct ft_hf_usual {
@@ -49,9 +56,6 @@ struct ft_hf_usual {
 void ft_hf_words_part(struct ft_hf_config *c, const struct ft_hf_usual *usual, struct ft_hf *m);
 /* Sizes of pictures and of their patches. */
 void ft_hf_picture(struct ft_hf_config *c, int64_t image, int64_t patch, struct ft_hf *m);
-/* What reads networks that see; NULL: none is called TYPE. */
-ft_hf_family *ft_hf_seeing(const char *type);
-size_t ft_hf_seeing_count(void);
 
 /* llama and those made after it: rotary positions, grouped queries, gated connections. */
 void ft_hf_llama(struct ft_hf_config *c, struct ft_hf *m);
@@ -59,10 +63,5 @@ void ft_hf_llama(struct ft_hf_config *c, struct ft_hf *m);
 /* Which layers have no experts: of every STEP all but the last, and those that mlp_only_layers
  * names. */
 void ft_hf_sparse(struct ft_hf_config *c, const char *step, struct ft_hf *m);
-
-/* What reads a family that is newer than those of hf.c; NULL: none is called TYPE. */
-ft_hf_family *ft_hf_newer(const char *type);
-/* How many there are. */
-size_t ft_hf_newer_count(void);
 
 #endif

@@ -239,54 +239,41 @@ static void biogpt(struct ft_hf_config *c, struct ft_hf *m)
   m->tied = ft_hf_truth(c, "tie_word_embeddings", true);
 }
 
-static const struct {
-  const char *type;
-  ft_hf_family *read;
-} families[] = { { "apriel", ft_hf_llama },
-                 { "arcee", arcee },
-                 { "biogpt", biogpt },
-                 { "codegen", codegen },
-                 { "cwm", ft_hf_llama },
-                 { "deepseek_v2", deepseek },
-                 { "deepseek_v3", deepseek },
-                 { "dots1", dots1 },
-                 { "ernie4_5", ernie },
-                 { "exaone4", exaone4 },
-                 { "flex_olmo", olmoe },
-                 { "gemma3_text", gemma3 },
-                 { "glm", glm },
-                 { "glm4", glm },
-                 { "glm4_moe", glm4_moe },
-                 { "gpt_bigcode", bigcode },
-                 { "gpt_oss", gpt_oss },
-                 { "granite", ft_hf_llama },
-                 { "granitemoe", granite_moe },
-                 { "helium", ft_hf_llama },
-                 { "llama4_text", llama4 },
-                 { "ministral", ft_hf_llama },
-                 { "ministral3", ft_hf_llama },
-                 { "megatron-bert", megatron_bert },
-                 { "mpt", mpt },
-                 { "nemotron", nemotron },
-                 { "olmo", olmo },
-                 { "olmo3", olmo3 },
-                 { "olmoe", olmoe },
-                 { "openai-gpt", openai },
-                 { "phimoe", phimoe },
-                 { "seed_oss", seed_oss },
-                 { "smollm3", tied_llama },
-                 { "vaultgemma", ft_hf_llama },
-                 { "xglm", xglm } };
-
-ft_hf_family *ft_hf_newer(const char *type)
-{
-  for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-    if (strcmp(families[i].type, type) == 0)
-      return families[i].read;
-  return NULL;
-}
-
-size_t ft_hf_newer_count(void)
-{
-  return sizeof families / sizeof *families;
-}
+const struct ft_hf_known ft_hf_newer[] = {
+  { "apriel", ft_hf_llama },
+  { "arcee", arcee },
+  { "biogpt", biogpt },
+  { "codegen", codegen },
+  { "cwm", ft_hf_llama },
+  { "deepseek_v2", deepseek },
+  { "deepseek_v3", deepseek },
+  { "dots1", dots1 },
+  { "ernie4_5", ernie },
+  { "exaone4", exaone4 },
+  { "flex_olmo", olmoe },
+  { "gemma3_text", gemma3 },
+  { "glm", glm },
+  { "glm4", glm },
+  { "glm4_moe", glm4_moe },
+  { "gpt_bigcode", bigcode },
+  { "gpt_oss", gpt_oss },
+  { "granite", ft_hf_llama },
+  { "granitemoe", granite_moe },
+  { "helium", ft_hf_llama },
+  { "llama4_text", llama4 },
+  { "ministral", ft_hf_llama },
+  { "ministral3", ft_hf_llama },
+  { "megatron-bert", megatron_bert },
+  { "mpt", mpt },
+  { "nemotron", nemotron },
+  { "olmo", olmo },
+  { "olmo3", olmo3 },
+  { "olmoe", olmoe },
+  { "openai-gpt", openai },
+  { "phimoe", phimoe },
+  { "seed_oss", seed_oss },
+  { "smollm3", tied_llama },
+  { "vaultgemma", ft_hf_llama },
+  { "xglm", xglm },
+  { NULL, NULL },
+};

@@ -282,24 +282,10 @@ static void alone(struct ft_hf_config *c, struct ft_hf *m)
   m->kind = FT_HF_TOWER;
 }
 
-static const struct {
-  const char *type;
-  ft_hf_family *read;
-} families[] = { { "clip_vision_model", alone }, { "gemma3", gemma3 },
-                 { "idefics3", idefics3 },       { "llava", llava },
-                 { "paligemma", paligemma },     { "qwen2_5_vl", qwen2_vl },
-                 { "qwen2_vl", qwen2_vl },       { "siglip_vision_model", alone },
-                 { "smolvlm", idefics3 } };
-
-ft_hf_family *ft_hf_seeing(const char *type)
-{
-  for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-    if (strcmp(families[i].type, type) == 0)
-      return families[i].read;
-  return NULL;
-}
-
-size_t ft_hf_seeing_count(void)
-{
-  return sizeof families / sizeof *families;
-}
+const struct ft_hf_known ft_hf_seeing[] = {
+  { "clip_vision_model", alone }, { "gemma3", gemma3 },
+  { "idefics3", idefics3 },       { "llava", llava },
+  { "paligemma", paligemma },     { "qwen2_5_vl", qwen2_vl },
+  { "qwen2_vl", qwen2_vl },       { "siglip_vision_model", alone },
+  { "smolvlm", idefics3 },        { NULL, NULL }
+};
