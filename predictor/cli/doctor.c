@@ -281,8 +281,7 @@ static void touch_state(const char *folder)
 
   (void)has_byte(fd, FT_LAYOUT_SITE);
   (void)has_byte(fd, FT_LAYOUT_STORE);
-  fd = openat(fd, FT_LAYOUT_MODELS, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  models = fd < 0 ? NULL : fdopendir(fd);
+  models = ft_io_folder(fd, FT_LAYOUT_MODELS);
   if (models)
     (void)readdir(models);
 }
