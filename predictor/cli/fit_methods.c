@@ -10,6 +10,7 @@
 #include "predictor/cli/fit.h"
 #include "predictor/core/io.h"
 #include "predictor/core/random.h"
+#include "predictor/core/units.h"
 #include "predictor/learn/linear.h"
 #include "predictor/learn/screen.h"
 
@@ -115,18 +116,61 @@ static double linear_at(const void *model, const double *x, size_t columns)
   return l->log ? exp(v) : v;
 }
 
-static void print_linear(const struct linear *l, const struct ft_table *t, const char *unit,
-                         struct ft_buf *out)
+/* What ROWS numbers, each STRIDE after the one before, are of the order of. */
+static double typical(const double *value, size_t rows, size_t stride)
 {
-  (void)ft_buf_printf(out, "%.4g", l->log ? exp(l->c[0]) : l->c[0]);
+  double sum = 0;
+
+  for (size_t r = 0; r < rows; r++)
+    sum += fabs(value[r * stride]);
+  return sum / (double)rows;
+}
+
+/* Put L into the units in which bytes are told, as an expression is; they are added to LEGEND. */
+static void choose_units(struct linear *l, const struct ft_table *t, const struct ft_split *s,
+                         const char *unit, struct ft_buf *legend)
+{
+  const char *before;
+  double of = unit ? 1 : ft_units_of_bytes(typical(s->train_y, s->train, 1), &unit);
+
+  (void)ft_buf_printf(legend, "%s", unit);
+  before = legend->length ? "; " : "";
+  l->c[0] = l->log ? l->c[0] - log(of) : l->c[0] / of;
+  for (size_t i = 0; i < t->columns; i++) {
+    double *c = &l->c[i + 1], size;
+
+    if (!l->log)
+      *c /= of;
+    if (!ft_named_bytes(t->column[i].name))
+      continue;
+    size = ft_units_of_bytes(typical(s->train_x + i, s->train, t->columns), &unit);
+    if (l->log)
+      l->c[0] += *c * log(size);
+    else
+      *c *= size;
+    (void)ft_buf_printf(legend, "%s%s in %s", before, t->column[i].name, unit);
+    before = ", ";
+  }
+}
+
+/* L is left in the units that it is told in. */
+static void print_linear(struct linear *l, const struct ft_table *t, const struct ft_split *s,
+                         const struct ft_fit_settings *o, struct ft_buf *out)
+{
+  struct ft_buf legend;
+
+  ft_buf_init(&legend, out->limit);
+  choose_units(l, t, s, o->unit, &legend);
+  (void)ft_buf_printf(out, "%.*g", o->digits, l->log ? exp(l->c[0]) : l->c[0]);
   for (size_t i = 0; i < t->columns; i++)
     if (l->log)
-      (void)ft_buf_printf(out, "*%s^%.3g", t->column[i].name, l->c[i + 1]);
+      (void)ft_buf_printf(out, "*%s^%.*g", t->column[i].name, o->digits, l->c[i + 1]);
     else
-      (void)ft_buf_printf(out, " %c %.4g*%s", l->c[i + 1] < 0 ? '-' : '+', fabs(l->c[i + 1]),
-                          t->column[i].name);
-  if (unit && unit[0])
-    (void)ft_buf_printf(out, " [%s]", unit);
+      (void)ft_buf_printf(out, " %c %.*g*%s", l->c[i + 1] < 0 ? '-' : '+', o->digits,
+                          fabs(l->c[i + 1]), t->column[i].name);
+  if (legend.length)
+    (void)ft_buf_printf(out, " [%s]", ft_buf_text(&legend));
+  ft_buf_free(&legend);
 }
 
 /* Relative least squares on the features, or least squares of logarithms. */
@@ -161,7 +205,7 @@ static int fit_linear(bool logarithms, const struct ft_table *t, const struct ft
   if (ft_linear_fit(x, y, w, n, t->columns, l.c, err) < 0)
     goto out;
   score(linear_at, &l, s, t->columns, out);
-  print_linear(&l, t, o->unit, &out->equation);
+  print_linear(&l, t, s, o, &out->equation);
   status = 0;
 out:
   free(w);
@@ -184,16 +228,6 @@ static bool tick(void *data, unsigned generation, double best)
   (void)best;
   ft_progress_step(o->progress, o->before + generation);
   return o->go_on();
-}
-
-/* What the target is of the order of. */
-static double typical(const struct ft_split *s)
-{
-  double sum = 0;
-
-  for (size_t r = 0; r < s->train; r++)
-    sum += fabs(s->train_y[r]);
-  return sum / (double)s->train;
 }
 
 static json_t *front_json(const struct ft_symbolic_result *result, const char *const *names,
@@ -227,7 +261,7 @@ static int fit_symbolic(const struct ft_table *t, const struct ft_split *s,
   struct ft_fit_settings own = *o;
   const char *names[FT_EXPRESSION_VARIABLES];
   const struct ft_expression *e;
-  double size = typical(s);
+  double size = typical(s->train_y, s->train, 1);
   int status = -1;
 
   if (!result)
@@ -263,38 +297,46 @@ static int fit(enum ft_fit_method method, const struct ft_table *t, const struct
                                    : fit_linear(method == FT_FIT_LOGLINEAR, t, s, o, out, err);
 }
 
-/* Of ROWS rows of X the columns CHOSEN, in place. */
-static void keep_columns(double *x, size_t rows, size_t columns, const size_t *chosen, size_t count)
+int ft_split_choose(const struct ft_table *t, const struct ft_split *s, struct ft_choice *choice,
+                    struct ft_error *err)
 {
-  for (size_t r = 0; r < rows; r++)
-    for (size_t i = 0; i < count; i++)
-      x[r * count + i] = x[r * columns + chosen[i]];
+  double began = ft_io_monotonic();
+
+  if (ft_screen(s->train_x, s->train_y, s->train, t->columns, FT_EXPRESSION_VARIABLES,
+                choice->column) < 0)
+    return ft_error_errno(err, "fit");
+  choice->seconds = ft_io_monotonic() - began;
+  return 0;
 }
 
-/* Fit to the columns that go most with the training part's target: more than an equation chooses
- * from. The split is drawn anew for each fit, so that its columns can be given up. */
+/* Of ROWS rows of X the columns CHOSEN, in place. */
+static void keep_columns(double *x, size_t rows, size_t columns, const size_t *chosen)
+{
+  for (size_t r = 0; r < rows; r++)
+    for (size_t i = 0; i < FT_EXPRESSION_VARIABLES; i++)
+      x[r * FT_EXPRESSION_VARIABLES + i] = x[r * columns + chosen[i]];
+}
+
+/* The split is drawn anew for each fit, so that its columns can be given up. */
 static int fit_chosen(enum ft_fit_method method, const struct ft_table *t, struct ft_split *s,
-                      const struct ft_fit_settings *o, uint64_t seed, struct ft_outcome *out,
-                      struct ft_error *err)
+                      const struct ft_choice *choice, const struct ft_fit_settings *o,
+                      uint64_t seed, struct ft_outcome *out, struct ft_error *err)
 {
   struct ft_table_column column[FT_EXPRESSION_VARIABLES];
-  size_t chosen[FT_EXPRESSION_VARIABLES], count = FT_EXPRESSION_VARIABLES;
   struct ft_table narrow = *t;
 
-  if (ft_screen(s->train_x, s->train_y, s->train, t->columns, count, chosen) < 0)
-    return ft_error_errno(err, "fit");
-  for (size_t i = 0; i < count; i++)
-    column[i] = t->column[chosen[i]];
-  keep_columns(s->train_x, s->train, t->columns, chosen, count);
-  keep_columns(s->test_x, s->test, t->columns, chosen, count);
+  for (size_t i = 0; i < FT_EXPRESSION_VARIABLES; i++)
+    column[i] = t->column[choice->column[i]];
+  keep_columns(s->train_x, s->train, t->columns, choice->column);
+  keep_columns(s->test_x, s->test, t->columns, choice->column);
   narrow.column = column;
-  narrow.columns = count;
+  narrow.columns = FT_EXPRESSION_VARIABLES;
   return fit(method, &narrow, s, o, seed, out, err);
 }
 
 int ft_fit(enum ft_fit_method method, const struct ft_table *t, struct ft_split *s,
-           const struct ft_fit_settings *o, uint64_t seed, struct ft_outcome *out,
-           struct ft_error *err)
+           const struct ft_choice *choice, const struct ft_fit_settings *o, uint64_t seed,
+           struct ft_outcome *out, struct ft_error *err)
 {
   double began = ft_io_monotonic();
   int status;
@@ -302,9 +344,9 @@ int ft_fit(enum ft_fit_method method, const struct ft_table *t, struct ft_split 
   *out = (struct ft_outcome){ 0 };
   ft_buf_init(&out->equation, FT_LIMIT_LINE);
   ft_buf_init(&out->latex, FT_LIMIT_LINE);
-  status = t->columns <= FT_EXPRESSION_VARIABLES ? fit(method, t, s, o, seed, out, err)
-                                                 : fit_chosen(method, t, s, o, seed, out, err);
-  out->seconds = ft_io_monotonic() - began;
+  status = choice ? fit_chosen(method, t, s, choice, o, seed, out, err)
+                  : fit(method, t, s, o, seed, out, err);
+  out->seconds = ft_io_monotonic() - began + (choice ? choice->seconds : 0);
   return status;
 }
 
