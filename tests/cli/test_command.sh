@@ -270,7 +270,7 @@ with open(sys.argv[1] + "/runs.nextflow", "w") as n, open(sys.argv[1] + "/runs.s
         c.write("A,%d,%d,%d,%d,%d,%d,4096\n" % (i + 1, kib, run, at, at, at + run))
 END
 run replay --format=nextflow "$scratch/runs.nextflow"
-like "$out" '^40 runs of 1 processes$' "foretell replay plays a trace"
+like "$out" '^40 runs of 1 process$' "foretell replay plays a trace"
 first=$out
 for format in sacct csv; do
   run replay --format="$format" "$scratch/runs.$format"
