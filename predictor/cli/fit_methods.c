@@ -115,18 +115,32 @@ static double linear_at(const void *model, const double *x, size_t columns)
   return l->log ? exp(v) : v;
 }
 
-static void print_linear(const struct linear *l, const struct ft_table *t, const char *unit,
-                         struct ft_buf *out)
+/* What COUNT values, STRIDE apart, are of the order of. */
+static double typical(const double *value, size_t count, size_t stride)
 {
-  (void)ft_buf_printf(out, "%.4g", l->log ? exp(l->c[0]) : l->c[0]);
-  for (size_t i = 0; i < t->columns; i++)
-    if (l->log)
-      (void)ft_buf_printf(out, "*%s^%.3g", t->column[i].name, l->c[i + 1]);
-    else
-      (void)ft_buf_printf(out, " %c %.4g*%s", l->c[i + 1] < 0 ? '-' : '+', fabs(l->c[i + 1]),
-                          t->column[i].name);
-  if (unit && unit[0])
-    (void)ft_buf_printf(out, " [%s]", unit);
+  double sum = 0;
+
+  for (size_t i = 0; i < count; i++)
+    sum += fabs(value[i * stride]);
+  return sum / (double)count;
+}
+
+static int show_linear(const struct linear *l, const struct ft_table *t, const struct ft_split *s,
+                       const struct ft_fit_settings *o, struct ft_outcome *out,
+                       struct ft_error *err)
+{
+  const char *names[FT_EXPRESSION_VARIABLES];
+  double sizes[FT_EXPRESSION_VARIABLES], size = typical(s->train_y, s->train, 1);
+  struct ft_linear_equation q = { l->c, l->log, names, sizes, t->columns };
+
+  for (size_t i = 0; i < t->columns; i++) {
+    names[i] = t->column[i].name;
+    sizes[i] = typical(s->train_x + i, s->train, t->columns);
+  }
+  if (ft_show_linear(&q, o->unit, size, false, o->digits, &out->equation) < 0 ||
+      ft_show_linear(&q, o->unit, size, true, o->digits, &out->latex) < 0)
+    return ft_error_set(err, "fit: the equation is too long to print");
+  return 0;
 }
 
 /* Relative least squares on the features, or least squares of logarithms. */
@@ -161,8 +175,7 @@ static int fit_linear(bool logarithms, const struct ft_table *t, const struct ft
   if (ft_linear_fit(x, y, w, n, t->columns, l.c, err) < 0)
     goto out;
   score(linear_at, &l, s, t->columns, out);
-  print_linear(&l, t, o->unit, &out->equation);
-  status = 0;
+  status = show_linear(&l, t, s, o, out, err);
 out:
   free(w);
   free(y);
@@ -184,16 +197,6 @@ static bool tick(void *data, unsigned generation, double best)
   (void)best;
   ft_progress_step(o->progress, o->before + generation);
   return o->go_on();
-}
-
-/* What the target is of the order of. */
-static double typical(const struct ft_split *s)
-{
-  double sum = 0;
-
-  for (size_t r = 0; r < s->train; r++)
-    sum += fabs(s->train_y[r]);
-  return sum / (double)s->train;
 }
 
 static json_t *front_json(const struct ft_symbolic_result *result, const char *const *names,
@@ -227,7 +230,7 @@ static int fit_symbolic(const struct ft_table *t, const struct ft_split *s,
   struct ft_fit_settings own = *o;
   const char *names[FT_EXPRESSION_VARIABLES];
   const struct ft_expression *e;
-  double size = typical(s);
+  double size = typical(s->train_y, s->train, 1);
   int status = -1;
 
   if (!result)
