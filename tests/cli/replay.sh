@@ -55,6 +55,9 @@ awk 'BEGIN { print "process,realtime,rss"; for (i = 0; i < 5000; i++) print "p" 
   >"$scratch/many.csv"
 run replay "$scratch/many.csv" --node=8G
 is "$(table '$NF' | sort -u | wc -l)" 5000 "of very many processes all are told"
+"$foretell" replay "$scratch/many.csv" --node=8G >/dev/full 2>"$scratch/err"
+is "$?:$(cat "$scratch/err")" "3:foretell replay: standard output: No space left on device" \
+  "or, where they cannot be written, that"
 
 printf 'process,realtime,rss\nB\351ta,60000,9\n"x\ny\033[2J",60000,9\n' >"$scratch/names.csv"
 run replay "$scratch/names.csv" --node=8G
