@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "agent/follow.h"
 #include "agent/log.h"
@@ -11,6 +12,8 @@
 #include "predictor/history/changes.h"
 #include "predictor/history/rebuild.h"
 #include "predictor/online/failure.h"
+#include "predictor/online/online.h"
+#include "predictor/online/performance.h"
 #include "predictor/record/layout.h"
 
 /* Of work between two looks at what else there is to do. A run takes up to 1 ms to learn (24
@@ -175,15 +178,17 @@ static int postpone(struct ft_follow *follow, struct ft_store *store, struct ft_
 
 static int publish_performance(struct ft_follow *follow, struct ft_error *err)
 {
-  const ft_performance *performance = &follow->rebuild->performance;
+  ft_performance *performance = &follow->rebuild->performance;
 
+  ft_performance_hold_times(performance, (double)time(NULL));
   return performance->runs ? ft_publish_performance(follow->publisher, performance, err) : 0;
 }
 
 static int publish(struct ft_follow *follow, struct ft_store *store, struct ft_error *err)
 {
-  const ft_model *model = &follow->rebuild->model;
+  ft_model *model = &follow->rebuild->model;
 
+  ft_online_hold_times(model, (double)time(NULL));
   if (!model->runs)
     ft_publish_forget_model(follow->publisher, model->uid, model->app);
   else if (ft_publish_model(follow->publisher, model, err) < 0 ||

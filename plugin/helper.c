@@ -60,16 +60,6 @@ static int open_cached(const char *path, int flags)
   return -1;
 }
 
-static void close_from(int first)
-{
-#ifdef SYS_close_range
-  if (syscall(SYS_close_range, (unsigned)first, ~0U, 0U) == 0)
-    return;
-#endif
-  for (int fd = first; fd < 4096; fd++)
-    close(fd);
-}
-
 /* A child with every signal blocked, so that none of the host's handlers runs in it. */
 static pid_t start_deaf(sigset_t *saved)
 {
@@ -105,7 +95,7 @@ static enum look look_at(bool (*look)(const char *path), const char *path, doubl
   if (pid == 0) {
     if (dup2(ends[1], STDIN_FILENO) < 0)
       _exit(1);
-    close_from(1);
+    ft_io_close_from(1);
     answer = look(path) ? YES : NO;
     _exit(write(STDIN_FILENO, &answer, 1) == 1 ? 0 : 1);
   }
@@ -136,16 +126,19 @@ bool ft_helper_exists(const char *path, double seconds)
 }
 
 /* Whether what FD is of lies on a disk of this machine: what is not, may hang. No server is asked
- * (AT_STATX_DONT_SYNC). */
+ * (AT_STATX_DONT_SYNC). A disk that a process serves (fuseblk) is named by its dev_t, of 20 bits
+ * for the minor number, among FUSE's connections (fuse_ctl_add_conn). */
 static bool on_disk(int fd)
 {
 #ifdef AT_STATX_DONT_SYNC
-  char name[64];
+  char disk[64], served[64];
   struct statx st;
 
   if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &st) == 0 && st.stx_dev_major) {
-    (void)snprintf(name, sizeof name, "/sys/dev/block/%u:%u", st.stx_dev_major, st.stx_dev_minor);
-    return access(name, F_OK) == 0;
+    (void)snprintf(disk, sizeof disk, "/sys/dev/block/%u:%u", st.stx_dev_major, st.stx_dev_minor);
+    (void)snprintf(served, sizeof served, "/sys/fs/fuse/connections/%u",
+                   st.stx_dev_major << 20 | st.stx_dev_minor);
+    return access(disk, F_OK) == 0 && access(served, F_OK) < 0;
   }
 #else
   (void)fd;
@@ -211,7 +204,7 @@ static void become_helper(const struct ft_helper *helper, int end)
   if (end < 0 || dup2(end, STDIN_FILENO) < 0 || dup2(end, STDOUT_FILENO) < 0 ||
       (fd >= 0 && fd != STDERR_FILENO && dup2(fd, STDERR_FILENO) < 0))
     _exit(127);
-  close_from(3);
+  ft_io_close_from(3);
   ft_limits_set(1 + helper->milliseconds / 1000);
   execv(helper->path, argv);
   _exit(127);

@@ -21,12 +21,15 @@
 #include "agent/measure/measure.h"
 #include "predictor/cli/cli.h"
 #include "predictor/cli/doctor.h"
+#include "predictor/cli/guard.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
 #include "predictor/history/json.h"
 #include "predictor/history/store.h"
 #include "predictor/record/layout.h"
+
+enum { STATE_SECONDS = 2 /* for the state folder to answer; a submission gives it less */ };
 
 static const char usage[] = "[OPTION]...";
 static const char summary[] = "Checks the installation on this host and says what to do.";
@@ -262,12 +265,41 @@ static void check_models(struct ft_doctor *doctor, const char *folder)
                   users, users == 1 ? "" : "s");
 }
 
+static bool has_byte(int dirfd, const char *name)
+{
+  int fd = openat(dirfd, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  char byte;
+
+  return fd >= 0 && read(fd, &byte, 1) == 1;
+}
+
+/* Touch what the checks of FOLDER read: where its file system hangs, so does this. */
+static void touch_state(const char *folder)
+{
+  int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *models;
+
+  (void)has_byte(fd, FT_LAYOUT_SITE);
+  (void)has_byte(fd, FT_LAYOUT_STORE);
+  models = ft_io_folder(fd, FT_LAYOUT_MODELS);
+  if (models)
+    (void)readdir(models);
+}
+
 static void check_state(struct ft_doctor *doctor)
 {
   char folder[PATH_MAX];
-  int fd = open(ft_doctor_path(doctor, doctor->config.state_directory, folder),
-                O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int fd;
 
+  ft_doctor_path(doctor, doctor->config.state_directory, folder);
+  if (!ft_guard_ends(touch_state, folder, STATE_SECONDS)) {
+    ft_doctor_add(doctor, "state", FT_FINDING_FAIL,
+                  "%s: no answer within %d s: is its file server gone? nothing is predicted "
+                  "until it answers",
+                  folder, STATE_SECONDS);
+    return;
+  }
+  fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) {
     ft_doctor_add(
         doctor, "state", FT_FINDING_FAIL,

@@ -63,7 +63,7 @@ static json_t *method_json(const struct ft_outcome *out, size_t count)
 static const char *show_error(double percent, char out[16])
 {
   if (isfinite(percent))
-    (void)snprintf(out, 16, "%8.2f %%", percent);
+    (void)snprintf(out, 16, percent < 1e5 ? "%8.2f %%" : "%8.2g %%", percent);
   else
     (void)snprintf(out, 16, "%8s  ", "-");
   return out;
@@ -74,7 +74,7 @@ static void method_print(const char *name, const struct ft_outcome *out, size_t 
   double r2 = median(out, count, offsetof(struct ft_outcome, r2));
   char train[16], test[16], fit[16];
 
-  (void)snprintf(fit, sizeof fit, isfinite(r2) ? "%.4f" : "-", r2);
+  (void)snprintf(fit, sizeof fit, !isfinite(r2) ? "-" : r2 > -999 ? "%.4f" : "%.1e", r2);
   printf("%-10s %s %s %8s %8.3f s  %s%s\n", name,
          show_error(median(out, count, offsetof(struct ft_outcome, train_mape)), train),
          show_error(median(out, count, offsetof(struct ft_outcome, test_mape)), test), fit,
@@ -111,50 +111,76 @@ static bool go_on(void)
   return !interrupted;
 }
 
+/* Room for the split of one seed, and the features chosen for each. */
+struct work {
+  struct ft_split split;
+  size_t *order;
+  struct ft_choice *choices; /* by seed, for all methods; NULL: they fit to all */
+};
+
+static void close_work(struct work *w)
+{
+  ft_split_free(&w->split);
+  free(w->order);
+  free(w->choices);
+}
+
+static int open_work(const struct ft_table *t, const struct options *o, struct work *w,
+                     struct ft_error *err)
+{
+  struct ft_progress progress;
+  int status = 0;
+
+  w->order = malloc(t->rows * sizeof *w->order);
+  if (!w->order || ft_split_open(t, &w->split) < 0)
+    return ft_error_errno(err, "fit");
+  if (t->columns <= FT_EXPRESSION_VARIABLES)
+    return 0;
+  w->choices = calloc(o->seeds, sizeof *w->choices);
+  if (!w->choices)
+    return ft_error_errno(err, "fit");
+  ft_progress_start(&progress, "features", (double)o->seeds);
+  for (size_t i = 0; status == 0 && i < o->seeds; i++) {
+    ft_split_draw(t, o->test, o->seed + i, w->order, &w->split);
+    status = ft_split_choose(t, &w->split, &w->choices[i], err);
+    ft_progress_step(&progress, (double)i + 1);
+  }
+  ft_progress_end(&progress);
+  return status;
+}
+
 /* Fit METHOD on every split until interrupted. Its outcomes are added to METHODS_JSON, or printed.
  */
-static int run_method(int method, const struct ft_table *t, const struct options *o,
+static int run_method(int method, const struct ft_table *t, const struct options *o, struct work *w,
                       json_t *methods, struct ft_error *err)
 {
   struct ft_outcome *out = calloc(o->seeds, sizeof *out);
-  size_t *order = malloc(t->rows * sizeof *order), done = 0;
+  size_t done = 0;
   struct ft_progress progress;
   /* the paper's primitives, and the rows decide about one more, but where somebody chose them */
   unsigned more = o->primitives ? 0 : 1u << FT_SYMBOL_MINIMUM;
   double turns = (double)o->generations * (more ? 2 : 1);
   struct ft_fit_settings settings = { o->unit, (int)o->digits, o->symbolic, more, go_on, &progress,
                                       0 };
-  struct ft_split split = { 0 };
-  int status = -1;
+  int status = out ? 0 : ft_error_errno(err, "fit");
 
   ft_progress_start(&progress, method_names[method], turns * (double)o->seeds);
-  if (!out || !order || ft_split_open(t, &split) < 0) {
-    ft_error_errno(err, "fit");
-    goto out;
-  }
-  while (done < o->seeds && (!interrupted || !done)) {
-    ft_split_draw(t, o->test, o->seed + done, order, &split);
+  while (status == 0 && done < o->seeds && (!interrupted || !done)) {
+    ft_split_draw(t, o->test, o->seed + done, w->order, &w->split);
     settings.before = turns * (double)done;
-    if (ft_fit(method, t, &split, &settings, o->seed + done, &out[done], err) < 0) {
-      done++;
-      goto out;
-    }
+    status = ft_fit(method, t, &w->split, w->choices ? &w->choices[done] : NULL, &settings,
+                    o->seed + done, &out[done], err);
     done++;
   }
   ft_progress_end(&progress);
-  if (methods)
+  if (status == 0 && methods)
     json_object_set_new(methods, method_names[method], method_json(out, done));
-  else
+  if (status == 0 && !methods)
     method_print(method_names[method], out, done);
-  if (!methods && o->front && out[0].front)
+  if (status == 0 && !methods && o->front && out[0].front)
     front_print(out[0].front);
-  status = 0;
-out:
-  ft_progress_end(&progress);
   for (size_t i = 0; i < done; i++)
     ft_outcome_free(&out[i]);
-  ft_split_free(&split);
-  free(order);
   free(out);
   return status;
 }
@@ -168,24 +194,25 @@ static int take_primitives(struct options *o)
     [FT_SYMBOL_COSINE] = "cos", [FT_SYMBOL_EXPONENTIAL] = "exp",   [FT_SYMBOL_MINIMUM] = "min"
   };
   struct ft_text list = ft_text_from(o->primitives), piece;
+  bool known = ft_text_left(&list) > 0;
 
   if (!o->primitives)
     return 0;
   o->symbolic.primitives = 0;
-  while (ft_text_until(&list, ',', &piece)) {
+  while (known && ft_text_until(&list, ',', &piece)) {
     unsigned bit = 0;
 
     for (unsigned s = 0; s < FT_SYMBOLS; s++)
       if (names[s] && ft_text_equals(ft_text_trim(piece), names[s]))
         bit = 1u << s;
-    if (!bit)
-      return ft_complain("fit", -1,
-                         "--primitives=%s: expected names of add, multiply, square, "
-                         "cube, subtract, divide, root, log, sin, cos, exp, min",
-                         o->primitives);
+    known = bit != 0;
     o->symbolic.primitives |= bit;
   }
-  return 0;
+  return known ? 0
+               : ft_complain("fit", -1,
+                             "--primitives=%s: expected names of add, multiply, square, cube, "
+                             "subtract, divide, root, log, sin, cos, exp, min",
+                             o->primitives);
 }
 
 static bool share(double value)
@@ -244,42 +271,82 @@ static double held_part(const struct ft_table *t)
   return (double)held / (double)t->rows;
 }
 
-static int run(const struct ft_table *t, const struct options *o)
+/* While a search goes on an interrupt ends it, and the best so far is told; a second one ends the
+ * command, as the first does at any other time. */
+static int run_search(const struct ft_table *t, const struct options *o, struct work *w,
+                      json_t *methods, struct ft_error *err)
 {
-  /* the second one ends the command as ever */
-  struct sigaction action = { .sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND };
-  json_t *methods = o->json ? json_object() : NULL;
-  char skipped[64] = "";
+  struct sigaction action = { .sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND }, prior;
+  int status;
+
+  (void)sigaction(SIGINT, &action, &prior);
+  status = run_method(FT_FIT_SYMBOLIC, t, o, w, methods, err);
+  (void)sigaction(SIGINT, &prior, NULL);
+  return status;
+}
+
+/* Run the methods that are asked for, until interrupted. Returns whether any could. */
+static bool run_methods(const struct ft_table *t, const struct options *o, struct work *w,
+                        json_t *methods)
+{
+  bool all = strcmp(o->method, "all") == 0, any = false;
   struct ft_error err;
-  bool any = false;
+
+  for (int m = 0; m < FT_FIT_METHODS; m++) {
+    if (!all && strcmp(o->method, method_names[m]) != 0)
+      continue;
+    if (methods)
+      json_object_set_new(methods, method_names[m], json_null());
+    if (interrupted)
+      continue;
+    if ((m == FT_FIT_SYMBOLIC ? run_search(t, o, w, methods, &err)
+                              : run_method(m, t, o, w, methods, &err)) == 0)
+      any = true;
+    else
+      (void)ft_complain("fit", 0, "%s", err.text);
+    (void)fflush(stdout);
+  }
+  return any;
+}
+
+static void print_head(const struct ft_table *t, const struct options *o)
+{
+  char skipped[64] = "";
 
   if (t->skipped)
     (void)snprintf(skipped, sizeof skipped, " and %zu that lack a number", t->skipped);
-  (void)sigaction(SIGINT, &action, NULL);
+  printf("%zu rows%s, %zu feature%s, %g of the rows held out, %lu seed%s\n", t->rows, skipped,
+         t->columns, t->columns == 1 ? "" : "s", o->test, o->seeds, o->seeds == 1 ? "" : "s");
+  printf("%-10s %10s %10s %8s %10s  equation\n", "method", "train", "test", "R2", "time");
+}
+
+static int run(const struct ft_table *t, const struct options *o)
+{
+  struct work w = { .order = NULL };
+  json_t *methods = o->json ? json_object() : NULL;
+  struct ft_error err;
+  bool any = false;
+  int status = 0;
+
+  if (open_work(t, o, &w, &err) < 0) {
+    status = ft_complain("fit", FT_EXIT_SYSTEM, "%s", err.text);
+    json_decref(methods);
+    goto out;
+  }
   if (!o->json)
-    printf("%zu rows%s, %zu features, %g of the rows held out, %lu seed%s\n%-10s %10s %10s %8s "
-           "%10s  equation\n",
-           t->rows, skipped, t->columns, o->test, o->seeds, o->seeds == 1 ? "" : "s", "method",
-           "train", "test", "R2", "time");
-  for (int m = 0; m < FT_FIT_METHODS; m++) {
-    bool all = strcmp(o->method, "all") == 0;
-
-    if (!all && strcmp(o->method, method_names[m]) != 0)
-      continue;
-    if (run_method(m, t, o, methods, &err) == 0)
-      any = true;
-    else if (ft_complain("fit", 0, "%s", err.text) == 0 && methods)
-      json_object_set_new(methods, method_names[m], json_null());
-  }
-  if (o->json) {
-    json_t *answer = json_pack("{s:s, s:i, s:i, s:i, s:f, s:o}", "target", o->target, "rows",
-                               (int)t->rows, "skipped", (int)t->skipped, "seeds", (int)o->seeds,
-                               "test", o->test, "methods", methods);
-
-    if (ft_json_print(answer) != FT_EXIT_DONE)
-      return FT_EXIT_SYSTEM;
-  }
-  return any ? FT_EXIT_DONE : FT_EXIT_USAGE;
+    print_head(t, o);
+  any = run_methods(t, o, &w, methods);
+  if (o->json)
+    status = ft_json_print(json_pack("{s:s, s:i, s:i, s:i, s:f, s:o}", "target", o->target, "rows",
+                                     (int)t->rows, "skipped", (int)t->skipped, "seeds",
+                                     (int)o->seeds, "test", o->test, "methods", methods));
+  else if (fflush(stdout) != 0 || ferror(stdout))
+    status = ft_complain(NULL, FT_EXIT_SYSTEM, "standard output: %s", "cannot be written");
+  if (status == FT_EXIT_DONE && !any)
+    status = FT_EXIT_USAGE;
+out:
+  close_work(&w);
+  return status;
 }
 
 /* What is asked of the table PATH. */
@@ -301,6 +368,11 @@ static int fit(const char *path, struct options *o)
     status = run(&t, o);
   }
   ft_table_free(&t);
+  if (interrupted) {
+    /* whoever waits for the command learns that it was, and a script ends with it */
+    (void)signal(SIGINT, SIG_DFL);
+    (void)raise(SIGINT);
+  }
   return status;
 }
 

@@ -31,6 +31,17 @@ void ft_split_free(struct ft_split *split);
 void ft_split_draw(const struct ft_table *table, double part, uint64_t seed, size_t *order,
                    struct ft_split *split);
 
+/* Of more features than an equation chooses from those that it chooses from. */
+struct ft_choice {
+  size_t column[FT_EXPRESSION_VARIABLES]; /* of the table, rising */
+  double seconds;                         /* that choosing them took */
+};
+
+/* Choose those that go most with the training part's target. Returns 0; -1 with ERR out of memory.
+ */
+int ft_split_choose(const struct ft_table *table, const struct ft_split *split,
+                    struct ft_choice *choice, struct ft_error *err);
+
 /* How a method is to work; what is being done is drawn on PROGRESS from BEFORE on. */
 struct ft_fit_settings {
   const char *unit;                     /* of the target; NULL: bytes, in what suits them */
@@ -51,13 +62,13 @@ struct ft_outcome {
 };
 
 /*
- * Fit METHOD on a split drawn by SEED; of more features than an equation chooses from, to those
- * that go most with the training part's target, and SPLIT is left with these. OUT is to be freed in
- * either case. Returns 0; -1 with ERR where the method cannot take such numbers.
+ * Fit METHOD on a split drawn by SEED, to the features that CHOICE says, with which SPLIT is left;
+ * NULL, of no more than an equation chooses from, to all. OUT is to be freed in either case.
+ * Returns 0; -1 with ERR where the method cannot take such numbers.
  */
 int ft_fit(enum ft_fit_method method, const struct ft_table *table, struct ft_split *split,
-           const struct ft_fit_settings *settings, uint64_t seed, struct ft_outcome *out,
-           struct ft_error *err);
+           const struct ft_choice *choice, const struct ft_fit_settings *settings, uint64_t seed,
+           struct ft_outcome *out, struct ft_error *err);
 void ft_outcome_free(struct ft_outcome *out);
 
 #endif

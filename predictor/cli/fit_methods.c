@@ -266,38 +266,46 @@ static int fit(enum ft_fit_method method, const struct ft_table *t, const struct
                                    : fit_linear(method == FT_FIT_LOGLINEAR, t, s, o, out, err);
 }
 
-/* Of ROWS rows of X the columns CHOSEN, in place. */
-static void keep_columns(double *x, size_t rows, size_t columns, const size_t *chosen, size_t count)
+int ft_split_choose(const struct ft_table *t, const struct ft_split *s, struct ft_choice *choice,
+                    struct ft_error *err)
 {
-  for (size_t r = 0; r < rows; r++)
-    for (size_t i = 0; i < count; i++)
-      x[r * count + i] = x[r * columns + chosen[i]];
+  double began = ft_io_monotonic();
+
+  if (ft_screen(s->train_x, s->train_y, s->train, t->columns, FT_EXPRESSION_VARIABLES,
+                choice->column) < 0)
+    return ft_error_errno(err, "fit");
+  choice->seconds = ft_io_monotonic() - began;
+  return 0;
 }
 
-/* Fit to the columns that go most with the training part's target: more than an equation chooses
- * from. The split is drawn anew for each fit, so that its columns can be given up. */
+/* Of ROWS rows of X the columns CHOSEN, in place. */
+static void keep_columns(double *x, size_t rows, size_t columns, const size_t *chosen)
+{
+  for (size_t r = 0; r < rows; r++)
+    for (size_t i = 0; i < FT_EXPRESSION_VARIABLES; i++)
+      x[r * FT_EXPRESSION_VARIABLES + i] = x[r * columns + chosen[i]];
+}
+
+/* The split is drawn anew for each fit, so that its columns can be given up. */
 static int fit_chosen(enum ft_fit_method method, const struct ft_table *t, struct ft_split *s,
-                      const struct ft_fit_settings *o, uint64_t seed, struct ft_outcome *out,
-                      struct ft_error *err)
+                      const struct ft_choice *choice, const struct ft_fit_settings *o,
+                      uint64_t seed, struct ft_outcome *out, struct ft_error *err)
 {
   struct ft_table_column column[FT_EXPRESSION_VARIABLES];
-  size_t chosen[FT_EXPRESSION_VARIABLES], count = FT_EXPRESSION_VARIABLES;
   struct ft_table narrow = *t;
 
-  if (ft_screen(s->train_x, s->train_y, s->train, t->columns, count, chosen) < 0)
-    return ft_error_errno(err, "fit");
-  for (size_t i = 0; i < count; i++)
-    column[i] = t->column[chosen[i]];
-  keep_columns(s->train_x, s->train, t->columns, chosen, count);
-  keep_columns(s->test_x, s->test, t->columns, chosen, count);
+  for (size_t i = 0; i < FT_EXPRESSION_VARIABLES; i++)
+    column[i] = t->column[choice->column[i]];
+  keep_columns(s->train_x, s->train, t->columns, choice->column);
+  keep_columns(s->test_x, s->test, t->columns, choice->column);
   narrow.column = column;
-  narrow.columns = count;
+  narrow.columns = FT_EXPRESSION_VARIABLES;
   return fit(method, &narrow, s, o, seed, out, err);
 }
 
 int ft_fit(enum ft_fit_method method, const struct ft_table *t, struct ft_split *s,
-           const struct ft_fit_settings *o, uint64_t seed, struct ft_outcome *out,
-           struct ft_error *err)
+           const struct ft_choice *choice, const struct ft_fit_settings *o, uint64_t seed,
+           struct ft_outcome *out, struct ft_error *err)
 {
   double began = ft_io_monotonic();
   int status;
@@ -305,9 +313,9 @@ int ft_fit(enum ft_fit_method method, const struct ft_table *t, struct ft_split 
   *out = (struct ft_outcome){ 0 };
   ft_buf_init(&out->equation, FT_LIMIT_LINE);
   ft_buf_init(&out->latex, FT_LIMIT_LINE);
-  status = t->columns <= FT_EXPRESSION_VARIABLES ? fit(method, t, s, o, seed, out, err)
-                                                 : fit_chosen(method, t, s, o, seed, out, err);
-  out->seconds = ft_io_monotonic() - began;
+  status = choice ? fit_chosen(method, t, s, choice, o, seed, out, err)
+                  : fit(method, t, s, o, seed, out, err);
+  out->seconds = ft_io_monotonic() - began + (choice ? choice->seconds : 0);
   return status;
 }
 

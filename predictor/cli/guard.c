@@ -83,3 +83,28 @@ int ft_guard(const char *command, const char *file, double seconds, int (*work)(
     return ft_complain(command, FT_EXIT_USAGE, "%s: no answer within %g s", file, seconds);
   return known && WIFEXITED(status) ? WEXITSTATUS(status) : complain(command, file, status);
 }
+
+bool ft_guard_ends(void (*look)(const char *path), const char *path, double seconds)
+{
+  int ends[2], status;
+  bool in_time;
+  pid_t pid;
+
+  if (pipe2(ends, O_CLOEXEC) < 0)
+    return true;
+  pid = fork();
+  if (pid == 0) {
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (dup2(ends[1], STDIN_FILENO) < 0)
+      _exit(1);
+    ft_io_close_from(1);
+    look(path);
+    _exit(0);
+  }
+  close(ends[1]);
+  in_time = pid < 0 || ft_io_ready(ends[0], POLLIN, ft_io_monotonic() + seconds);
+  if (pid > 0)
+    (void)reap(pid, in_time, &status);
+  close(ends[0]);
+  return in_time;
+}

@@ -3,6 +3,8 @@
 #ifndef FT_CLI_GUARD_H
 #define FT_CLI_GUARD_H
 
+#include <stdbool.h>
+
 enum { FT_GUARD_SECONDS = 30 }; /* that a model file may take; the largest here take 1 */
 
 /*
@@ -13,5 +15,11 @@ enum { FT_GUARD_SECONDS = 30 }; /* that a model file may take; the largest here 
  */
 int ft_guard(const char *command, const char *file, double seconds, int (*work)(void *data),
              void *data);
+
+/*
+ * Whether LOOK at PATH ends within SECONDS; what hangs there keeps neither us nor whoever reads
+ * what we print. Where no child can be made, LOOK is taken to end.
+ */
+bool ft_guard_ends(void (*look)(const char *path), const char *path, double seconds);
 
 #endif

@@ -7,8 +7,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "predictor/cli/cli.h"
 #include "predictor/cli/history.h"
@@ -27,6 +29,8 @@ struct look {
   struct ft_user viewer;
   json_t *list; /* of apps or runs, with --json */
   unsigned long shown;
+  bool more;      /* than --limit lets be shown */
+  bool damaged;   /* the store is there, and whoever may read it cannot */
   uint32_t owner; /* of the app, the most recent one */
   unsigned owners;
 };
@@ -38,14 +42,22 @@ static const char *bytes(double value, char out[32])
   return ft_units_show_bytes((uint64_t)value, out, 32);
 }
 
+/* Whether all have been shown that --limit lets be; then there is one more. */
+static bool is_full(struct look *look)
+{
+  bool full = look->limit && look->shown == look->limit;
+
+  look->more |= full;
+  return full;
+}
+
 static bool show_app(const struct ft_store_app *app, void *data)
 {
   struct look *look = data;
   char low[32], high[32], time[32];
 
   if (app->last_time < look->filter.since ||
-      (look->filter.by_uid && app->uid != look->filter.uid) ||
-      (look->limit && look->shown == look->limit))
+      (look->filter.by_uid && app->uid != look->filter.uid) || is_full(look))
     return true;
   if (look->json) {
     json_array_append_new(look->list,
@@ -100,6 +112,8 @@ static bool show_run(const ft_observation *o, void *data)
   struct look *look = data;
   char text[5][32];
 
+  if (is_full(look))
+    return true;
   if (look->json) {
     json_t *run = ft_json_observation(o);
 
@@ -132,7 +146,7 @@ static void show_remembered(struct look *look, const ft_model *model)
                           : run->censored    ? "censored"
                                              : "completed";
 
-    if (run->time < look->filter.since || (look->limit && look->shown == look->limit))
+    if (run->time < look->filter.since || is_full(look))
       continue;
     if (look->json) {
       json_array_append_new(
@@ -180,6 +194,21 @@ static int end(struct look *look, json_t *answer)
              : ft_complain(look->name, FT_EXIT_SYSTEM, "standard output: %s", strerror(errno));
 }
 
+/* What the lines shown do not tell. */
+static void tell_rest(const struct look *look)
+{
+  if (look->json)
+    return;
+  if (look->more)
+    printf("and older ones; --limit=0 shows all\n");
+  else if (look->damaged)
+    return;
+  else if (!look->shown && look->since)
+    printf("no runs since %s\n", look->since);
+  else if (!look->shown)
+    printf("no runs yet\n");
+}
+
 static int list_apps(struct look *look)
 {
   uint32_t uid = look->filter.by_uid ? look->filter.uid : look->viewer.uid;
@@ -192,9 +221,9 @@ static int list_apps(struct look *look)
     status = ft_models_each(look->records.state_fd, uid, show_app, look, &err);
   if (status < 0)
     return ft_complain(look->name, FT_EXIT_SYSTEM, "%s", err.text);
-  if (!look->shown && !look->json)
-    printf("no runs yet\n");
-  return end(look, look->json ? json_pack("{s:O}", "apps", look->list) : NULL);
+  tell_rest(look);
+  status = end(look, look->json ? json_pack("{s:O}", "apps", look->list) : NULL);
+  return look->damaged && !look->shown ? FT_EXIT_SYSTEM : status;
 }
 
 static int show_one(struct look *look, ft_model *model)
@@ -216,10 +245,11 @@ static int show_one(struct look *look, ft_model *model)
   if (look->fit || !from_store)
     learnt = find_model(look, model, &why) == 0;
   if (!from_store && !learnt)
-    return ft_complain(look->name, FT_EXIT_NO, "%s: no model of such an app: %s", look->app,
-                       why.text);
+    return ft_complain(look->name, look->damaged ? FT_EXIT_SYSTEM : FT_EXIT_NO,
+                       "%s: no model of such an app: %s", look->app, why.text);
   if (!from_store)
     show_remembered(look, model);
+  tell_rest(look);
   if (look->fit && !learnt && !look->json)
     ft_complain(look->name, 0, "%s: %s", look->app, why.text);
   if (look->fit && learnt && !look->json)
@@ -240,11 +270,13 @@ static int show(struct look *look)
   if (ft_records_filter(look->app, look->user, look->since, &look->filter, &err) < 0 ||
       ft_find_user(NULL, &look->viewer, &err) < 0)
     return ft_complain(look->name, FT_EXIT_USAGE, "%s", err.text);
-  look->filter.limit = look->limit;
+  /* one more tells whether there are more; a limit of any size has the newest first */
+  look->filter.limit = look->limit && look->limit < ULONG_MAX ? look->limit + 1 : UINT64_MAX;
   if (ft_records_open(&look->records, look->state, false, &err) < 0) {
     if (look->records.state_fd < 0)
       return ft_complain(look->name, FT_EXIT_SYSTEM, "%s", err.text);
     ft_complain(look->name, 0, "%s; what follows is from model files", err.text);
+    look->damaged = access(look->records.path, R_OK) == 0;
   }
   look->list = json_array();
   if (!look->app)

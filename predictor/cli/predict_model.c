@@ -182,15 +182,6 @@ static json_t *parts(const struct answer *a)
                    m->open_bytes < 0 ? json_null() : json_integer(m->open_bytes));
 }
 
-static json_t *slice_json(const struct answer *a)
-{
-  if (!a->slice)
-    return json_null();
-  return json_pack("{s:s, s:s, s:o, s:f}", "gpu", a->slice->gpu, "profile", a->slice->name,
-                   "memory_bytes", bytes_json(a->slice->memory_mib * MIB), "p_oom",
-                   ft_estimate_exceeds(&a->memory.estimate, a->slice->memory_mib * MIB));
-}
-
 static int print_json(const struct answer *a)
 {
   return ft_json_print(json_pack(
@@ -200,16 +191,27 @@ static int print_json(const struct answer *a)
       a->memory.estimate.method, "peak_memory_bytes",
       a->gpu->host ? quantiles(&a->memory.estimate) : json_null(), "gpu_memory_bytes",
       a->gpu->host ? json_null() : quantiles(&a->memory.estimate), "runtime_seconds",
-      "energy_joules", "mig", slice_json(a), "mig_probability", a->safe, "relative", "decision",
-      "device", a->gpu->name, "device_bytes", bytes_json(a->gpu->memory_mib * MIB),
-      "device_measured", (int)a->gpu->measured, "device_runs", (json_int_t)a->measured.run_count,
-      "p_oom", ft_json_number(!a->gpu->host, a->runs_out), "parts", parts(a), "instead",
-      ft_predict_instead_json(a->instead, a->instead_count)));
+      "energy_joules", "mig", ft_predict_slice_json(a->slice, &a->memory.estimate),
+      "mig_probability", a->safe, "relative", "decision", "device", a->gpu->name, "device_bytes",
+      bytes_json(a->gpu->memory_mib * MIB), "device_measured", (int)a->gpu->measured, "device_runs",
+      (json_int_t)a->measured.run_count, "p_oom", ft_json_number(!a->gpu->host, a->runs_out),
+      "parts", parts(a), "instead", ft_predict_instead_json(a->instead, a->instead_count)));
 }
 
 static const char *show(double bytes, char out[32])
 {
   return ft_units_show_bytes((uint64_t)(bytes > 0 ? bytes : 0), out, 32);
+}
+
+static void print_slice(const struct answer *a)
+{
+  const struct ft_mig_profile *slice = a->slice;
+  char bytes[32], times[32] = "";
+
+  if (slice->instances)
+    (void)snprintf(times, sizeof times, ", %u on a GPU", slice->instances);
+  printf("smallest MIG slice of %s that holds it at %.4g %%: %s (%s%s)\n", a->gpu->name,
+         100 * a->safe, slice->name, show(slice->memory_mib * MIB, bytes), times);
 }
 
 static int print_text(const struct answer *a)
@@ -231,8 +233,7 @@ static int print_text(const struct answer *a)
         "of the activations at most %s in loops that are counted, not followed: an upper bound\n",
         show((double)m->loop_bytes, one));
   if (a->slice)
-    printf("smallest MIG slice of %s that holds it at %.4g %%: %s (%s)\n", a->gpu->name,
-           100 * a->safe, a->slice->name, show(a->slice->memory_mib * MIB, one));
+    print_slice(a);
   else if (!a->gpu->host)
     printf("no MIG slice of %s that is known holds it at %.4g %%\n", a->gpu->name, 100 * a->safe);
   if (a->instead_count)

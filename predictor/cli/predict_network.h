@@ -27,8 +27,13 @@ void ft_predict_network_ask(const struct ft_asked *asked, const char *state, con
 bool ft_predict_network_take(struct ft_predict_network *network, const ft_policy *policy,
                              struct ft_question *question);
 
-/* For --json, new references: {"p05", "p50", "p95"}; {"gpu", "profile", "memory_bytes"}; what was
- * decided about GPUs. The first two are null where they are not known, the last NULL. */
+/* A slice, and how probable it is that it does not hold what ESTIMATE tells, for --json: a new
+ * reference, null without SLICE. */
+json_t *ft_predict_slice_json(const struct ft_mig_profile *slice,
+                              const struct ft_estimate *estimate);
+
+/* For --json, new references: {"p05", "p50", "p95"}; the slice; what was decided about GPUs. The
+ * first two are null where they are not known, the last NULL. */
 json_t *ft_predict_network_gpu(const struct ft_predict_network *network);
 json_t *ft_predict_network_slice(const struct ft_predict_network *network);
 json_t *ft_predict_network_said(const struct ft_predict_network *network);

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,15 +20,12 @@
 
 enum { MOST_SEEDS = 1000 };
 
-/* --price was not given. */
-#define UNSET (-1.0)
-
 struct task {
   const char *name;
   const char *format, *protocol, *target, *timezone, *config;
   unsigned long seeds, seed;
   uint64_t node_bytes;
-  double ttf, price;
+  double ttf, price; /* price: NAN where none is given */
   bool no_input, json;
   struct ft_trace trace;
   struct ft_zone *zone;
@@ -45,7 +43,7 @@ static int take_price(struct task *task, struct ft_error *err)
   struct ft_config *config;
   int status = 0;
 
-  if (task->price != UNSET)
+  if (!isnan(task->price))
     return 0;
   config = malloc(sizeof *config);
   if (!config)
@@ -74,7 +72,7 @@ static int check(struct task *task, struct ft_error *err)
     return ft_error_set(err, "--seeds=%lu: expected 1 to %d", task->seeds, MOST_SEEDS);
   if (!(task->ttf > 0 && task->ttf <= 1))
     return ft_error_set(err, "--ttf=%g: expected a part of the run time, above 0 to 1", task->ttf);
-  if (!(task->price == UNSET || (task->price >= 0 && task->price <= 1e6)))
+  if (task->price < 0 || task->price > 1e6)
     return ft_error_set(err, "--price=%g: expected 0 to 1000000", task->price);
   if (take_price(task, err) < 0)
     return -1;
@@ -91,13 +89,14 @@ static void read_so_far(uint64_t bytes, void *data)
   ft_progress_step(data, (double)bytes);
 }
 
-static int format_of(const struct task *task, int fd, enum ft_trace_format *format)
+static int take_format(const struct task *task, struct ft_trace_source *source,
+                       struct ft_error *err)
 {
   if (!task->format)
-    return ft_trace_guess(fd, format) ? 0 : -1;
-  *format = strcmp(task->format, "sacct") == 0 ? FT_TRACE_SACCT
-            : strcmp(task->format, "csv") == 0 ? FT_TRACE_CSV
-                                               : FT_TRACE_NEXTFLOW;
+    return ft_trace_guess(source, err);
+  source->format = strcmp(task->format, "sacct") == 0 ? FT_TRACE_SACCT
+                   : strcmp(task->format, "csv") == 0 ? FT_TRACE_CSV
+                                                      : FT_TRACE_NEXTFLOW;
   return 0;
 }
 
@@ -122,10 +121,7 @@ static int read_file(struct task *task, const char *path)
   if (fstat(source.fd, &st) < 0 || !S_ISREG(st.st_mode))
     st.st_size = 0;
   ft_progress_start(&task->progress, source.name, (double)st.st_size);
-  if (format_of(task, source.fd, &source.format) < 0)
-    status =
-        ft_complain(task->name, FT_EXIT_USAGE, "%s: name its format with --format", source.name);
-  else if (ft_trace_read(&task->trace, &source, &err) < 0)
+  if (take_format(task, &source, &err) < 0 || ft_trace_read(&task->trace, &source, &err) < 0)
     status = ft_complain(task->name, FT_EXIT_USAGE, "%s", err.text);
   ft_progress_end(&task->progress);
   if (!standard)
@@ -225,9 +221,10 @@ static int tell(const struct task *task)
   ft_replay_print_processes(task->played, task->played_count, &task->options);
   printf("\n");
   ft_replay_print_total(task->total, &task->options);
-  printf("%.0f runs of %zu processes", task->runs, task->played_count);
+  printf("%.0f run%s of %zu process%s", task->runs, task->runs == 1 ? "" : "s", task->played_count,
+         task->played_count == 1 ? "" : "es");
   if (task->options.published)
-    printf(", mean of %u seeds", task->options.seeds);
+    printf(", mean of %u seed%s", task->options.seeds, task->options.seeds == 1 ? "" : "s");
   if (task->trace.passed_over)
     printf("; %llu rows without a good end, a peak or a run time passed over",
            (unsigned long long)task->trace.passed_over);
@@ -276,7 +273,7 @@ int ft_command_replay(int argc, char **argv)
                        .seeds = 5,
                        .seed = 1,
                        .ttf = 1,
-                       .price = UNSET,
+                       .price = NAN,
                        /* of the published comparison */
                        .node_bytes = UINT64_C(128000000000) };
   const struct ft_option options[] = {

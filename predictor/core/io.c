@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -205,4 +206,14 @@ bool ft_io_ready(int fd, short events, double deadline)
     if (n < 0 && errno != EINTR)
       return false;
   }
+}
+
+void ft_io_close_from(int first)
+{
+#ifdef SYS_close_range
+  if (syscall(SYS_close_range, (unsigned)first, ~0U, 0U) == 0)
+    return;
+#endif
+  for (int fd = first; fd < 4096; fd++)
+    close(fd);
 }

@@ -62,4 +62,7 @@ double ft_io_now(void);
  */
 bool ft_io_ready(int fd, short events, double deadline);
 
+/* Close FIRST and all descriptors above it. */
+void ft_io_close_from(int first);
+
 #endif

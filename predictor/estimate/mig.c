@@ -256,12 +256,16 @@ bool ft_mig_same_gpu(const char *a, const char *b)
 
 static int add(struct ft_mig_table *table, const struct ft_mig_profile *profile)
 {
-  for (size_t i = 0; i < table->count; i++)
-    if (ft_mig_same_gpu(table->profiles[i].gpu, profile->gpu) &&
-        strcmp(table->profiles[i].name, profile->name) == 0) {
-      table->profiles[i] = *profile;
+  for (size_t i = 0; i < table->count; i++) {
+    struct ft_mig_profile *p = &table->profiles[i];
+    unsigned instances = profile->instances ? profile->instances : p->instances;
+
+    if (ft_mig_same_gpu(p->gpu, profile->gpu) && strcmp(p->name, profile->name) == 0) {
+      *p = *profile;
+      p->instances = instances;
       return 0;
     }
+  }
   if (table->count == FT_MIG_PROFILES)
     return -1;
   table->profiles[table->count++] = *profile;

@@ -31,8 +31,8 @@ void ft_mig_known(struct ft_mig_table *table);
 
 /*
  * Add the lines of TEXT (from FILE, for messages) to TABLE: "GPU PROFILE MIB [INSTANCES]", '#'
- * begins a comment; a profile that is there is replaced. Returns 0; -1 with ERR: "FILE: line N:
- * ...".
+ * begins a comment; a profile that is there is replaced, but for INSTANCES that are not said.
+ * Returns 0; -1 with ERR: "FILE: line N: ...".
  */
 int ft_mig_read(struct ft_mig_table *table, const char *text, const char *file,
                 struct ft_error *err);

@@ -289,14 +289,14 @@ static int read_header(struct reader *r, struct ft_error *err)
                         r->csv.line, features, MOST_FEATURES);
   if (!r->import->app && !has_column(r, "app"))
     return ft_error_set(err,
-                        "%s: line %" PRIu64 ": expected a column app, --map COLUMN=app or"
-                        " --app=NAME",
+                        "%s: line %" PRIu64 ": expected a column app, process, program or tool"
+                        " (foretell import has --map and --app for others)",
                         name, r->csv.line);
   if (!has_column(r, "rss_bytes") && !has_column(r, "pss_bytes") &&
       !has_column(r, "charge_less_cache_bytes") && !has_column(r, "runtime_seconds"))
     return ft_error_set(err,
                         "%s: line %" PRIu64 ": expected a column peak_mb, peak_bytes, ... or"
-                        " runtime_seconds, or a --map to one",
+                        " runtime_seconds (foretell import has --map for others)",
                         name, r->csv.line);
   return 0;
 }

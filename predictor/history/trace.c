@@ -439,23 +439,29 @@ static int read_imported(struct ft_trace *trace, const struct ft_trace_source *s
                                         : ft_import_sacct(&import, err);
 }
 
-bool ft_trace_guess(int fd, enum ft_trace_format *format)
+int ft_trace_guess(struct ft_trace_source *source, struct ft_error *err)
 {
   char head[HEADER];
-  ssize_t length = pread(fd, head, sizeof head, lseek(fd, 0, SEEK_CUR));
+  off_t at = lseek(source->fd, 0, SEEK_CUR);
+  ssize_t length = at < 0 ? 0 : pread(source->fd, head, sizeof head, at);
   const char *end = length > 0 ? memchr(head, '\n', (size_t)length) : NULL;
   size_t line;
 
-  if (length <= 0)
-    return false;
+  if (at < 0)
+    return ft_error_set(err, "%s: its format cannot be seen in a pipe: --format names it",
+                        source->name);
+  if (length < 0)
+    return ft_error_errno(err, "%s", source->name);
+  if (length == 0)
+    return ft_error_set(err, "%s: empty; expected a header", source->name);
   line = (size_t)(end ? end - head : length);
   if (memchr(head, '|', line))
-    *format = FT_TRACE_SACCT;
+    source->format = FT_TRACE_SACCT;
   else if (memmem(head, line, "realtime", strlen("realtime")))
-    *format = FT_TRACE_NEXTFLOW;
+    source->format = FT_TRACE_NEXTFLOW;
   else
-    *format = FT_TRACE_CSV;
-  return true;
+    source->format = FT_TRACE_CSV;
+  return 0;
 }
 
 int ft_trace_read(struct ft_trace *trace, const struct ft_trace_source *source,

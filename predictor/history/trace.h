@@ -48,10 +48,10 @@ struct ft_trace_source {
 };
 
 /*
- * The format of what FD is at the beginning of, by its header: false where it cannot tell, as for
- * a pipe. Nothing is taken from FD.
+ * The format of SOURCE, at whose beginning its descriptor is, by its header. Nothing is taken from
+ * it. Returns 0; -1 with ERR where there is nothing to see, as in a pipe, and the format is left.
  */
-bool ft_trace_guess(int fd, enum ft_trace_format *format);
+int ft_trace_guess(struct ft_trace_source *source, struct ft_error *err);
 
 /*
  * Add the runs of SOURCE to TRACE, which begins as zeros. Nextflow: columns

@@ -71,7 +71,7 @@ double ft_expression_evaluate(const struct ft_expression *expression, const doub
  * Print with NAMES of the variables and UNIT of the value ("" for none), as plain text
  * (which Python, R and C read, but for "^") or LATEX, coefficients with so many DIGITS, 1 to 17.
  * Sums, products and powers are multiplied out into a polynomial; anything else is printed as it
- * stands. Returns 0, or -1 past OUT's limit.
+ * stands, but for what reads no variable, which is a number. Returns 0, or -1 past OUT's limit.
  */
 int ft_expression_print(const struct ft_expression *expression, const char *const *names,
                         const char *unit, bool latex, int digits, struct ft_buf *out);

@@ -309,16 +309,30 @@ static int print_variable(const char *name, double scale, struct style style, st
   return ft_buf_printf(out, style.latex ? "}" : ")");
 }
 
+/* What the subtree ending at I is wherever; NAN where it reads a variable. */
+static double value_of(const struct ft_expression *e, int i)
+{
+  int start = ft_expression_start(e, i);
+  struct ft_expression part = { .length = (uint8_t)(i + 1 - start), .slope = 1 };
+
+  if (memchr(e->symbol + start, FT_SYMBOL_VARIABLE, part.length))
+    return NAN;
+  memcpy(part.symbol, e->symbol + start, part.length);
+  memcpy(part.constant, e->constant + start, part.length * sizeof *part.constant);
+  return ft_expression_evaluate(&part, NULL);
+}
+
 static int print_tree(const struct ft_expression *e, int i, const char *const *names,
                       struct style style, struct ft_buf *out)
 {
   const struct form *form = &forms[e->symbol[i]];
+  double value = value_of(e, i);
   /* a product alone stands without brackets: a / (b * c) */
-  bool bracket =
-      !style.latex && e->symbol[i] == FT_SYMBOL_DIVIDE && e->symbol[i - 1] == FT_SYMBOL_MULTIPLY;
+  bool bracket = !style.latex && e->symbol[i] == FT_SYMBOL_DIVIDE &&
+                 e->symbol[i - 1] == FT_SYMBOL_MULTIPLY && !isfinite(value_of(e, i - 1));
 
-  if (e->symbol[i] == FT_SYMBOL_CONSTANT)
-    return print_number(e->constant[i], style, out);
+  if (isfinite(value))
+    return print_number(value, style, out);
   if (e->symbol[i] == FT_SYMBOL_VARIABLE)
     return print_variable(names[e->variable[i]], e->scale[i], style, out);
   if (ft_buf_printf(out, "%s", form->before[style.latex]) < 0)

@@ -131,13 +131,14 @@ bool ft_ranges_sound(const struct ft_expression *e, const struct ft_range *range
     } else if (arity == 1) {
       *a = of_one(symbol, *a);
     } else {
-      /* written so that a bound that is no number is no divisor either */
-      if (symbol == FT_SYMBOL_DIVIDE && !(a->low > 0 && a->high < INFINITY) &&
-          !(a->high < 0 && a->low > -INFINITY))
+      if (symbol == FT_SYMBOL_DIVIDE && a->low <= 0 && a->high >= 0)
         return false;
       a--;
       *a = of_two(symbol, a[0], a[1]);
     }
+    /* written so that what is no number is refused, too */
+    if (!(a->low > -INFINITY && a->high < INFINITY))
+      return false;
   }
   return true;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Whether an equation can divide by 0 between the rows that it was fitted to: interval arithmetic
+ * Whether an equation can be no number between the rows that it was fitted to: interval arithmetic
  * over what the columns hold (Keijzer, Improving symbolic regression with interval arithmetic and
  * linear scaling, EuroGP 2003).
  */
@@ -23,9 +23,9 @@ struct ft_range {
 struct ft_range ft_range_of(const double *column, size_t rows, double *room);
 
 /*
- * Whether no divisor of EXPRESSION, a valid one, can be 0 or infinite while its variables are
- * anywhere in RANGE, each by itself: a divisor that never is 0 because two of them go together
- * is not known to be.
+ * Whether no divisor of EXPRESSION, a valid one, can be 0, and no part of it infinite or no number,
+ * while its variables are anywhere in RANGE, each by itself: a divisor that never is 0 because two
+ * of them go together is not known to be.
  */
 bool ft_ranges_sound(const struct ft_expression *expression, const struct ft_range *range);
 

@@ -77,3 +77,21 @@ void ft_band_count(ft_model *model, const ft_observation *observation)
   if (e->band < 0 && before)
     e->band = fmin(e->band + log(ft_memory_widening(before) / ft_memory_widening(e->rounds)), 0);
 }
+
+void ft_band_recount(ft_model *model)
+{
+  ft_evaluator *e = &model->evaluator;
+  uint32_t rounds = 0;
+  double ended = 0;
+
+  for (size_t i = 0; i < model->history_count; i++) {
+    const ft_run *run = &model->history[i];
+
+    if (run->censored || (rounds && run->time - run->runtime_seconds < ended))
+      continue;
+    ended = run->time;
+    rounds++;
+  }
+  /* runs that wait for one another begin apart, and may have been submitted together */
+  e->rounds = e->rounds && e->rounds < rounds ? e->rounds : rounds;
+}

@@ -21,4 +21,10 @@ void ft_band_learn(ft_model *model, const ft_observation *observation,
  */
 void ft_band_count(ft_model *model, const ft_observation *observation);
 
+/*
+ * After runs have left MODEL's history: its rounds are those of the runs that completed and are
+ * still there, as far as their beginnings and ends tell, and no more than there were.
+ */
+void ft_band_recount(ft_model *model);
+
 #endif

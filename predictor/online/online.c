@@ -271,7 +271,11 @@ static void forget_before(ft_model *model, size_t count)
     model->history[i].equation_log = 0;
   }
   model->censored = model->runs - model->completed;
-  *e = (ft_evaluator){ .failure_price = e->failure_price, .failure_time = e->failure_time };
+  *e = (ft_evaluator){ .failure_price = e->failure_price,
+                       .failure_time = e->failure_time,
+                       .rounds = e->rounds,
+                       .round_ended = e->round_ended };
+  ft_band_recount(model);
 }
 
 /* Make the evaluator anew from the history, or from what of it the app still is. */

@@ -168,6 +168,27 @@ says "CR alone" "line 1, column 5: name 'y\?.*lines that end in LF"
 edited '1s/x/"x\nlong"/'
 says "a name of two lines" "line 1, column 1: name .x.long.: expected UTF-8 without control"
 
+# ---- what the linear methods tell is told as equations are
+
+printf '%s\n' input_bytes,n,peak_bytes 1073741824,2,4294967296 2147483648,2,6442450944 \
+  3221225472,4,10737418240 1073741824,8,10737418240 4294967296,16,25769803776 >"$scratch/t.csv"
+run fit -t peak_bytes "$scratch/t.csv" --method=linear --test=0
+like "$out" ' [0-9.e-]+ \+ 2\*input_bytes \+ 1\*n \[GiB; input_bytes in GiB\]$' "in larger units than bytes"
+run fit -t peak_bytes -f input_bytes "$scratch/t.csv" --method=loglinear --test=0 --digits=2
+like "$out" ' [0-9]\.[0-9]\*input_bytes\^0\.[0-9]{2} \[GiB; input_bytes in GiB\]$' \
+  "logarithms, too, with as many digits as are asked for"
+run fit -t peak_bytes -f input_bytes "$scratch/t.csv" --method=linear --test=0 --unit=B
+like "$out" ' [0-9.]+e\+09 \+ [0-9.]+e\+09\*input_bytes \[B; input_bytes in GiB\]$' \
+  "the target in the unit that is named"
+printf '%s\n' x,y 1,1e100 2,1e-100 3,1 4,8 5,9 6,1 >"$scratch/t.csv"
+run fit -t y "$scratch/t.csv" --method=loglinear
+like "$out" $'\nloglinear +[0-9.]+e\+[0-9]+ % ' "an error is a per cent, however large"
+"$foretell" fit -t y "$scratch/t.csv" --method=linear >/dev/full 2>"$scratch/err"
+is "$?:$(cat "$scratch/err")" "3:foretell: standard output: cannot be written" "what cannot be written is said"
+run fit -t y "$scratch/t.csv" --primitives=
+is "$status:$out" "2:" "no primitives are none"
+like "$err" '^foretell fit: --primitives=: expected names of add' "and what they are is said"
+
 # ---- many columns, many rows, and an interrupt
 
 awk 'BEGIN {
@@ -198,6 +219,14 @@ wide 300 40
 run fit -t y "$scratch/wide.csv" --method=all
 like "$out" '[0-9]\*c7\*c297 \+ 5$' "of three hundred"
 is "$(grep -c ' s  ' <<<"$out")" 3 "by any method"
+# fitted METHODS...: what each made of the table, without the time it took
+fitted() {
+  for method; do
+    "$foretell" fit -t y "$scratch/wide.csv" --seeds=3 --generations=20 --method="$method"
+  done | sed -n '/ s  /s/ [0-9.]* s  / /p'
+}
+is "$(fitted all)" "$(fitted symbolic linear loglinear)" \
+  "the features are chosen for all methods as for each, split by split"
 wide 5000 40
 run fit -t y "$scratch/wide.csv" --json
 like "$(json methods.symbolic.equation)" '\*c7\*c4997 \+ 5"' "of five thousand"
@@ -228,7 +257,7 @@ pid=$!
 sleep 1
 kill -INT "$pid"
 wait "$pid"
-is $? 0 "an interrupt is no failure"
+is $? 130 "an interrupt is told as one"
 out=$(cat "$scratch/out")
 is "$(json methods.symbolic.cancelled)" true "it tells the best so far, and that it is that"
 tap_done

@@ -46,28 +46,57 @@ unlike "$shown" '\] +([2-9][0-9]{2}|1[1-9][0-9]|10[1-9]) %' "never past the end"
 run fit -t peak_bytes "$scratch/net.csv" --generations=2000
 is "$status:$err" "0:" "into a file there is nothing to be shown"
 
-# interrupted WORDS...: the answer of a search that would take minutes
-interrupted() {
-  "$foretell" fit -t peak_bytes "$scratch/net.csv" --generations=100000 "$@" >"$scratch/out" &
+# catches: whether it catches SIGINT, the second of its mask's bits
+catches() {
+  grep -q '^SigCgt:.*[2367abef]$' "/proc/$pid/status"
+}
+# begin WORDS...: something that would take minutes
+begin() {
+  "$foretell" fit -t peak_bytes "$@" >"$scratch/out" &
   pid=$!
-  # until it catches SIGINT, the second of its mask's bits
-  until grep -q '^SigCgt:.*[2367abef]$' "/proc/$pid/status"; do sleep 0.05; done
-  sleep 0.2
+}
+interrupt() {
   kill -INT "$pid"
   wait "$pid"
   status=$?
   out=$(cat "$scratch/out")
 }
+# interrupted WORDS...: the answer of a search that is interrupted
+interrupted() {
+  begin "$scratch/net.csv" --generations=100000 "$@"
+  until catches; do sleep 0.05; done
+  sleep 0.2
+  interrupt
+}
 
 set -m # else the shell starts what is in the background deaf to SIGINT
 interrupted --json --seeds=9 --method=all
-is "$status" 0 "an interrupt is no failure"
-is "$(json methods)" "symbolic linear loglinear" "each method has its answer, and the object is whole"
+is "$status" 130 "an interrupt is told as one"
+is "$(json methods)" "symbolic linear loglinear" "the object is whole"
+is "$(json methods.linear) $(json methods.loglinear)" "null null" "and what comes after it is not begun"
 is "$(json methods.symbolic.cancelled)" true "and says that it was cut short"
 like "$(json methods.symbolic.equation)" '[a-z].*GiB' "with the best equation so far"
 interrupted --front
 like "$out" '\(the best so far\)$' "in text, too"
 like "$out" $'\n>  +[0-9]+ ' "with the front as far as it is known"
+interrupted --method=all
+is "$status $(cut -d' ' -f1 <<<"$out" | tr '\n' ' ')" "130 30 method symbolic " "in text as well"
 interrupted --json --population=100000
-is "$status $(json methods.symbolic.cancelled)" "0 true" "within the first of large generations"
+is "$status $(json methods.symbolic.cancelled)" "130 true" "within the first of large generations"
+
+awk 'BEGIN {
+  srand(1)
+  for (i = 0; i < 250; i++) printf "c%d,", i
+  print "peak_bytes"
+  for (r = 0; r < 1000; r++) {
+    for (i = 0; i < 250; i++) printf "%.3f,", 1 + rand()
+    print 1 + rand()
+  }
+}' >"$scratch/wide.csv"
+begin "$scratch/wide.csv" --method=all --seeds=100 --generations=0 --population=2
+until grep -q '^symbolic' "$scratch/out"; do sleep 0.05; done
+ok $(($(catches && echo 1) + 0)) "once the search is over, an interrupt is not caught"
+interrupt
+is "$status $(cut -d' ' -f1 <<<"$out" | tr '\n' ' ')" "130 1000 method symbolic " \
+  "it ends the command, which has told what was known"
 tap_done

@@ -52,6 +52,15 @@ is "$(printf %s "$json" | python3 -c 'import json, sys
 d = json.load(sys.stdin)
 print(d["app"], len(d["runs"]), d["fit"]["completed"], d["runs"][0]["swap_bytes"])')" \
   "net 20 40 None" "history answers in JSON"
+is "$(run history --limit=39 net | tail -n 1)" "and older ones; --limit=0 shows all" \
+  "what the limit leaves out is told"
+is "$(run history --limit=2 | tail -n 1) $(run history --limit=2 | wc -l)" \
+  "and older ones; --limit=0 shows all 4" "of apps, too"
+is "$(run history --limit=40 net | wc -l)" 41 "nothing where there is no more"
+is "$(run history --limit=0 net)" "$(run history --limit=40 net)" \
+  "all runs are shown as a part of them is, the newest first"
+is "$(run history --since=2999-01-01) $(run history --since=2999-01-01 net)" \
+  "no runs since 2999-01-01 no runs since 2999-01-01" "where no run is that new, it is said"
 run history nonsense >/dev/null
 is $? 1 "an app that never ran is none"
 
@@ -73,6 +82,14 @@ is "$(run export --format=jsonl --app=net | python3 -c 'import json, sys
 print(sum(json.loads(line)["rss_bytes"] > 0 for line in sys.stdin))')" 40 "JSON lines are JSON"
 is "$(run export --json --app=net | python3 -c 'import json, sys
 print(sum(run["rss_bytes"] > 0 for run in json.load(sys.stdin)["runs"]))')" 40 "one object is, too"
+state=$scratch/damaged
+mkdir "$state"
+head -c 4096 /dev/zero >"$state/store.db"
+for words in "" "net" "--json"; do
+  out=$(run history $words)
+  is "$?:$out" "3:$([ "$words" = --json ] && echo '{"apps": []}')" \
+    "of a damaged store nobody says that it has no runs: history $words"
+done
 state=$scratch/empty
 mkdir "$state"
 run import /dev/null >/dev/null 2>&1

@@ -95,7 +95,7 @@ like "$out" '^training of batch 8 of net-resnet.onnx needs .* gpu:a100_1g.5gb, 4
   "a network that directives name is answered for, its slice judged"
 run predict --state="$state" --json "$scratch/net.sh"
 is "$(json mig.profile) $(json mig) $(json gpu_memory_bytes) $(json network.action)" \
-  '"1g.5gb" gpu profile memory_bytes p_oom p05 p50 p95 "leave"' \
+  '"1g.5gb" gpu profile memory_bytes instances p_oom p05 p50 p95 "leave"' \
   "in JSON too"
 needed=$(json gpu_memory_bytes.p95)
 run predict --state="$state" --model="$corpus/net-resnet.onnx" --json --params=batch=8 \
@@ -115,7 +115,15 @@ is "$(json device) $(json mig_probability) $(json device_runs)" '"h100-94gb" 0.9
   "and works without any state folder"
 run predict --model="$corpus/net-resnet.onnx" --params=batch=8,device=h100_nvl
 like "$out" 'by its operators, no run on this GPU is known\)' "and says where nothing was fitted"
-like "$out" 'smallest MIG slice of h100-94gb that holds it at 95 %: 1g.12gb' "and with what probability a slice holds it"
+like "$out" 'smallest MIG slice of h100-94gb that holds it at 95 %: 1g.12gb \(10.6 GiB, 7 on a GPU\)$' \
+  "and with what probability a slice holds it, and how many a GPU gives"
+echo 'h100-94gb 1g.13gb 10800' >"$scratch/mig.conf"
+: >"$scratch/empty.conf"
+for file in "$scratch/empty.conf" "$scratch/mig.conf"; do
+  run predict --model="$corpus/net-resnet.onnx" --params=batch=8,device=h100_nvl --json --mig-file="$file"
+  json mig.instances
+done >"$scratch/instances"
+is "$(tr '\n' ' ' <"$scratch/instances")" "7 null " "where that is known"
 run predict --model="$corpus/net-resnet.onnx" --state="$scratch/none"
 is "$status" 3 "but not without the one that is named"
 sed -i 's/net-resnet/none/' "$scratch/net.sh"
@@ -208,6 +216,19 @@ is "$status" 2 "a trace without the column that counts is wrong input"
 like "$err" 'expected a column peak_rss$' "and it is named"
 run replay "$scratch/trace.csv" --ttf=2
 is "$status" 2 "a time to failure beyond the run is wrong usage"
+run replay "$scratch/trace.csv" --price=-1
+is "$status:$err" "2:foretell replay: --price=-1: expected 0 to 1000000" "nor has a failure a price below 0"
+run replay "$scratch"
+is "$status:$err" "2:foretell replay: $scratch: Is a directory" "a folder is no trace"
+: >"$scratch/empty.csv"
+run replay "$scratch/empty.csv"
+is "$status:$err" "2:foretell replay: $scratch/empty.csv: empty; expected a header" "nor is what is empty"
+out=$(cat "$scratch/trace.csv" | "$foretell" replay - 2>&1)
+is "$?:$out" \
+  "2:foretell replay: standard input: its format cannot be seen in a pipe: --format names it" \
+  "of a pipe the format is named"
+out=$(cat "$scratch/trace.csv" | "$foretell" replay --format=nextflow - 2>&1)
+like "$out" '^2 runs of 1 process$' "and it is played"
 price() { # ARG...: the price that foretell replay reckons with
   run replay "$scratch/trace.csv" --node=8G --json "$@"
   json price

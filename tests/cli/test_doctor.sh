@@ -96,6 +96,30 @@ echo 'modus = off' >>"$root/foretell.conf"
 run
 like "$out" '^FAIL foretell.conf: .*: line [0-9]+: ' "a configuration that is wrong is named by its line"
 
+# what is not right in a folder that hangs cannot be told, and holds up nobody
+hung=$root/hung
+mkdir "$hung"
+echo 'state_dir = /hung' >"$root/hung.conf"
+"${FT_TOP_SRCDIR:-.}/tests/slurm/hang-mount" "$hung" >"$root/mounted" 2>&1 &
+hanging=$!
+for _ in $(seq 100); do
+  [ -s "$root/mounted" ] && break
+  sleep 0.05
+done
+if grep -q mounted "$root/mounted"; then
+  out=$(timeout 20 "$foretell" doctor --root="$root" --config=/hung.conf 2>&1)
+  is "$?" 1 "a state folder that hangs is a negative answer"
+  like "$out" "^FAIL state: $hung: no answer within 2 s: is its file server gone" "which says so"
+  is "$(grep -cE '^[a-zA-Z]+ +(site|store|models):' <<<"$out")" 0 "in one line"
+  like "$out" '^[a-zA-Z]+ +plugstack.conf: ' "and what does not need it is checked"
+  like "$out" '^[a-zA-Z]+ +rss: ' "to the end"
+else
+  skip "a state folder that hangs" "$(cat "$root/mounted")"
+fi
+kill "$hanging" 2>/dev/null
+wait "$hanging" 2>/dev/null
+umount "$hung" 2>/dev/null
+
 run --json
 printf '%s' "$out" | python3 -c 'import json, sys
 checks = json.load(sys.stdin)["checks"]

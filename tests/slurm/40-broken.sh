@@ -204,6 +204,33 @@ kill "$hanging" 2>/dev/null
 wait "$hanging" 2>/dev/null
 umount "$scratch/mnt" 2>/dev/null
 
+# ---- a disk of this machine that a process serves, which is gone
+truncate -s 1M "$scratch/disk"
+disk=$(losetup --find --show "$scratch/disk" 2>"$scratch/mounted")
+if [ -n "$disk" ]; then
+  "$FT_TOP_SRCDIR/tests/slurm/hang-mount" "$scratch/mnt" "$disk" >"$scratch/mounted" 2>&1 &
+  hanging=$!
+  wait_until 5 grep -q . "$scratch/mounted"
+  if [ -z "$(ls -A /sys/fs/fuse/connections 2>/dev/null)" ]; then
+    echo "fusectl is missing" >"$scratch/mounted"
+  fi
+fi
+if grep -qx mounted "$scratch/mounted"; then
+  FT_PLUGIN_ARGS="state=$scratch/mnt socket=$FT_AGENT_SOCKET helper=$play_helper" \
+    cluster_write_plugstack
+  suffers "a state folder on a disk that is served" substituted sbatch --predict-mem --wrap true
+  like "$err" "foretell: no prediction: $scratch/mnt: no answer within" "and hangs is named"
+  cluster_write_plugstack
+else
+  skip "a disk that is served" "$(cat "$scratch/mounted")"
+fi
+if [ -n "$disk" ]; then
+  kill "$hanging" 2>/dev/null
+  wait "$hanging" 2>/dev/null
+  umount "$scratch/mnt" 2>/dev/null
+  losetup --detach "$disk"
+fi
+
 # ---- they run
 scontrol release $(tr ' ' ',' <<<"${held# }")
 bad=

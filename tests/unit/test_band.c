@@ -100,6 +100,42 @@ static void where_no_time_is_known_each_run_is_a_round(void **state)
   }
 }
 
+/* 130 runs, and then ten of what the app became. */
+static void a_changed_app_has_the_rounds_of_the_runs_it_keeps(void **state)
+{
+  enum { USUAL = 130, MANY = 10 };
+  static const struct {
+    double usual, many; /* between two submissions */
+    double lasts;
+    unsigned rounds;
+  } cases[] = {
+    { 10, 0, 1, 1 },   /* those ten at once */
+    { 10, 10, 1, 10 }, /* each by itself */
+    { 10, 10, 15, 5 }, /* two by two */
+    { 0, 0, -1, 1 },   /* all of them at once, and each waits for the one before it */
+  };
+
+  for (size_t c = 0; c < COUNT_OF(cases); c++) {
+    struct ft_random random;
+    double submit = 1;
+
+    (void)start(state);
+    ft_random_seed(&random, 3);
+    for (unsigned i = 0; i < USUAL + MANY; i++) {
+      double end = cases[c].lasts > 0 ? submit + cases[c].lasts : submit + 2 * i + 1;
+      double need = (i < USUAL ? 0x1p30 : 0x1p33) * exp(0.05 * ft_random_normal(&random));
+      ft_observation o = run_of(submit, end, need);
+
+      o.runtime_seconds = fmax(cases[c].lasts, 1);
+      learn(&o);
+      submit += i < USUAL ? cases[c].usual : cases[c].many;
+    }
+    assert_int_equal(model.completed, MANY);
+    if (ft_memory_rounds(&model) != cases[c].rounds)
+      fail_msg("case %zu: %u rounds", c, ft_memory_rounds(&model));
+  }
+}
+
 /* Of a model file from before rounds were counted. */
 static void a_model_without_rounds_takes_its_runs_for_them(void **state)
 {
@@ -301,6 +337,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup(runs_submitted_before_others_ended_are_of_one_round, start),
     cmocka_unit_test_setup(where_no_time_is_known_each_run_is_a_round, start),
+    cmocka_unit_test_setup(a_changed_app_has_the_rounds_of_the_runs_it_keeps, start),
     cmocka_unit_test_setup(a_model_without_rounds_takes_its_runs_for_them, start),
     cmocka_unit_test_setup(a_run_told_twice_or_killed_begins_no_round, start),
     cmocka_unit_test_setup(one_round_of_many_runs_is_told_wider_than_as_many_rounds, start),

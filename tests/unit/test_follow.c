@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "agent/follow.h"
@@ -52,6 +53,8 @@ static ft_observation put(uint32_t job, const char *app, double end)
                        .uid = (uint32_t)geteuid(),
                        .end_time = end,
                        .outcome = FT_OUTCOME_COMPLETED,
+                       .runtime_seconds = 1,
+                       .platform = "here",
                        .rss_bytes = 1000000 };
   struct ft_error err = { "" };
 
@@ -143,6 +146,32 @@ static void long_work_is_done_in_steps_and_learns_what_comes_meanwhile(void **st
   assert_int_equal(published("a"), 1001);
 }
 
+/* What foretell import takes from elsewhere may be of a clock that was ahead. */
+static void no_run_that_is_published_has_ended_in_the_future(void **state)
+{
+  uint32_t uid = (uint32_t)geteuid();
+  ft_performance *performance = malloc(sizeof *performance);
+  ft_model *model = malloc(sizeof *model);
+  struct ft_error err;
+  double now;
+
+  (void)state;
+  assert_true(model && performance);
+  put(1, "a", 1);
+  put(2, "a", (double)time(NULL) + 1e6);
+  (void)steps();
+  now = (double)time(NULL);
+  assert_int_equal(ft_layout_read_model(state_fd, uid, "a", model, &err), 0);
+  assert_int_equal(model->runs, 2);
+  assert_int_equal((int)model->history[0].time, 1);
+  assert_true(model->history[1].time <= now && model->updated <= now);
+  assert_int_equal(ft_layout_read_own_performance(state_fd, uid, "a", performance, &err), 0);
+  assert_int_equal(performance->history_count, 2);
+  assert_true(performance->history[1].time <= now && performance->updated <= now);
+  free(performance);
+  free(model);
+}
+
 static void another_rule_begins_anew(void **state)
 {
   struct ft_error err;
@@ -216,6 +245,7 @@ int main(void)
     TEST(marked_apps_are_published_and_only_they),
     TEST(an_app_without_runs_has_no_model),
     TEST(long_work_is_done_in_steps_and_learns_what_comes_meanwhile),
+    TEST(no_run_that_is_published_has_ended_in_the_future),
     TEST(another_rule_begins_anew),
     TEST(a_folder_that_cannot_be_written_is_tried_again),
     TEST(a_row_that_cannot_be_read_holds_up_no_other_app),

@@ -153,6 +153,8 @@ static void a_site_adds_and_replaces_profiles(void **state)
                    0);
   assert_near(ft_mig_find(&table, "B300", "1g.34gb")->memory_mib, 33000, 1e-9);
   assert_near(ft_mig_find(&table, "a100-40gb", "1g.5gb")->memory_mib, 4800, 1e-9);
+  assert_int_equal(ft_mig_find(&table, "B300", "1g.34gb")->instances, 7);
+  assert_int_equal(ft_mig_find(&table, "a100-40gb", "1g.5gb")->instances, 7);
 }
 
 static void a_bad_line_is_named(void **state)

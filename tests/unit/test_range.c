@@ -89,6 +89,23 @@ static void divisors_are_kept_from_zero(void **state)
   }
 }
 
+/* e^e^e^c is 20 of 0.1, and of 3 more than a number holds: what comes of that is none. */
+static void what_is_no_number_is_refused(void **state)
+{
+  static const struct ft_range range[] = { { -1, 2 }, { 1, 3 } };
+  static const char *const codes[] = { "bceeeceee-m1b/+", "bceeeceee-+b/", "1bceee1-m/",
+                                       "1ceeeo1+1+/",     "1ceeei1+1+/",   "aceee*b/",
+                                       "ceeeb/",          "bceeemb/",      "aceee*aceee*-b/" };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(codes); i++) {
+    struct ft_expression finite = parse(codes[i], 0.1), infinite = parse(codes[i], 3);
+
+    if (!ft_ranges_sound(&finite, range) || ft_ranges_sound(&infinite, range))
+      fail_msg("%s", codes[i]);
+  }
+}
+
 /* Of whatever grows: what is sound is a number wherever its variables may be. */
 static void sound_equations_are_defined(void **state)
 {
@@ -169,6 +186,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = { cmocka_unit_test(ranges_go_a_little_further),
                                       cmocka_unit_test(divisors_are_kept_from_zero),
+                                      cmocka_unit_test(what_is_no_number_is_refused),
                                       cmocka_unit_test(sound_equations_are_defined),
                                       cmocka_unit_test(no_pole_is_taken_between_the_rows) };
 

@@ -274,7 +274,7 @@ static int read_text(struct ft_trace *trace, const char *text, struct ft_trace_s
   source.name = "t";
   source.fd = fd;
   source.zone = zone;
-  assert_true(ft_trace_guess(fd, &source.format));
+  assert_int_equal(ft_trace_guess(&source, err), 0);
   status = ft_trace_read(trace, &source, err);
   ft_zone_close(zone);
   close(fd);

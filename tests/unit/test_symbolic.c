@@ -220,6 +220,39 @@ static void a_divisor_keeps_its_brackets(void **state)
   }
 }
 
+/* A search is free to square a constant; whoever reads its equation need not. */
+static void what_reads_no_variable_is_a_number(void **state)
+{
+  static const struct {
+    uint8_t symbol[6];
+    const char *text;
+  } cases[] = { { { FT_SYMBOL_VARIABLE, FT_SYMBOL_CONSTANT, FT_SYMBOL_CONSTANT, FT_SYMBOL_ADD,
+                    FT_SYMBOL_CUBE, FT_SYMBOL_MINIMUM },
+                  "min(a, 64)" },
+                { { FT_SYMBOL_VARIABLE, FT_SYMBOL_CONSTANT, FT_SYMBOL_CONSTANT, FT_SYMBOL_MULTIPLY,
+                    FT_SYMBOL_DIVIDE, FT_SYMBOL_SINE },
+                  "sin((a/4))" },
+                { { FT_SYMBOL_CONSTANT, FT_SYMBOL_CONSTANT, FT_SYMBOL_SUBTRACT, FT_SYMBOL_VARIABLE,
+                    FT_SYMBOL_DIVIDE, FT_SYMBOL_ROOT },
+                  "sqrt(abs((0/a)))" } };
+  static const char *const names[] = { "a" };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_expression e = {
+      .length = 6, .slope = 1, .constant = { 2, 2, 2, 2, 2, 2 }, .scale = { 1, 1, 1, 1, 1, 1 }
+    };
+    struct ft_buf text;
+
+    memcpy(e.symbol, cases[i].symbol, sizeof cases[0].symbol);
+    assert_true(ft_expression_valid(&e, 1));
+    ft_buf_init(&text, 4096);
+    assert_int_equal(ft_expression_print(&e, names, "", false, 4, &text), 0);
+    assert_string_equal(text.data, cases[i].text);
+    ft_buf_free(&text);
+  }
+}
+
 /* Numbers that C writes with an exponent, and names that TeX would read as something else. */
 static void latex_is_what_tex_reads(void **state)
 {
@@ -574,6 +607,7 @@ int main(void)
                                       cmocka_unit_test(of_many_rows_some_are_used),
                                       cmocka_unit_test(equations_print_for_people_and_programs),
                                       cmocka_unit_test(a_divisor_keeps_its_brackets),
+                                      cmocka_unit_test(what_reads_no_variable_is_a_number),
                                       cmocka_unit_test(latex_is_what_tex_reads),
                                       cmocka_unit_test(noise_is_not_learnt),
                                       cmocka_unit_test(an_intercept_stands_where_the_rows_want_one),
