@@ -6,6 +6,7 @@
 
 #include "predictor/cli/cli.h"
 #include "predictor/cli/equation.h"
+#include "predictor/core/text.h"
 #include "predictor/core/units.h"
 #include "predictor/estimate/equation.h"
 #include "predictor/history/json.h"
@@ -14,6 +15,9 @@ enum {
   VARIABLES = sizeof((ft_equation *)NULL)->columns,
   NAME = sizeof((ft_column *)NULL)->name + sizeof((ft_column *)NULL)->categories[0] + 1
 };
+
+/* A factor of e to this is far from 1. */
+#define FAR 200
 
 bool ft_named_bytes(const char *name)
 {
@@ -31,33 +35,40 @@ static int find(const struct ft_expression *e, size_t variable)
   return -1;
 }
 
+/* The unit of a variable called NAME, of the order of SIZE: 1, or one of bytes, which is added to
+ * LEGEND behind BEFORE. */
+static double unit_of(const char *name, double size, const char **before, struct ft_buf *legend)
+{
+  const char *unit;
+  double of;
+
+  if (!ft_named_bytes(name))
+    return 1;
+  of = ft_units_of_bytes(fabs(size), &unit);
+  (void)ft_buf_printf(legend, "%s%s in %s", *before, name, unit);
+  *before = ", ";
+  return of;
+}
+
 /* Variables in bytes are put into larger units, which are added to LEGEND. */
-static int choose_units(struct ft_expression *e, const char *const *names, size_t variables,
-                        struct ft_buf *legend)
+static void choose_units(struct ft_expression *e, const char *const *names, size_t variables,
+                         struct ft_buf *legend)
 {
   const char *before = legend->length ? "; " : "";
 
   for (size_t v = 0; v < variables; v++) {
     int first = find(e, v);
-    const char *unit;
-    double of;
+    double of = first < 0 ? 1 : unit_of(names[v], e->scale[first], &before, legend);
 
-    if (first < 0 || !ft_named_bytes(names[v]))
-      continue;
-    of = ft_units_of_bytes(fabs(e->scale[first]), &unit);
-    for (int i = first; i < e->length; i++)
+    for (int i = first; i >= 0 && i < e->length; i++)
       if (e->symbol[i] == FT_SYMBOL_VARIABLE && e->variable[i] == v)
         e->scale[i] /= of;
-    if (ft_buf_printf(legend, "%s%s in %s", before, names[v], unit) < 0)
-      return -1;
-    before = ", ";
   }
-  return 0;
 }
 
 int ft_show_expression(const struct ft_expression *expression, const char *const *names,
-                       size_t variables, const char *unit, double typical, bool latex,
-                       int digits, struct ft_buf *out)
+                       size_t variables, const char *unit, double typical, bool latex, int digits,
+                       struct ft_buf *out)
 {
   struct ft_expression e = *expression;
   struct ft_buf legend;
@@ -70,8 +81,67 @@ int ft_show_expression(const struct ft_expression *expression, const char *const
     e.intercept /= of;
     e.slope /= of;
   }
-  if (ft_buf_printf(&legend, "%s", unit) == 0 && choose_units(&e, names, variables, &legend) == 0)
+  (void)ft_buf_printf(&legend, "%s", unit);
+  choose_units(&e, names, variables, &legend);
+  if (!legend.failed)
     status = ft_expression_print(&e, names, ft_buf_text(&legend), latex, digits, out);
+  ft_buf_free(&legend);
+  return status;
+}
+
+/* X as it is printed. */
+static double rounded(double x, int digits)
+{
+  char text[40];
+
+  (void)snprintf(text, sizeof text, "%.*g", digits, x);
+  return ft_text_is_double(ft_text_from(text), &x) ? x : 1;
+}
+
+/* The factors that are far from 1 are of variables divided by what they are of the order of: all
+ * that is left stays well within what a double holds. Returns the logarithm of the constant. */
+static double scale_factors(const struct ft_linear_equation *q, const double *of, double constant,
+                            int digits, double *scale)
+{
+  for (size_t v = 0; v < q->variables; v++) {
+    double size = q->sizes[v] / of[v], power = q->coefficients[v + 1];
+
+    if (fabs(power * log(size)) > FAR)
+      scale[v] = rounded(size, digits);
+    constant += power * log(scale[v]);
+  }
+  return constant;
+}
+
+int ft_show_linear(const struct ft_linear_equation *q, const char *unit, double typical, bool latex,
+                   int digits, struct ft_buf *out)
+{
+  double of[FT_EXPRESSION_VARIABLES], coefficient[FT_EXPRESSION_VARIABLES];
+  double scale[FT_EXPRESSION_VARIABLES], constant = q->coefficients[0], target = 1;
+  const char *before;
+  struct ft_buf legend;
+  int status = -1;
+
+  if (!unit)
+    target = ft_units_of_bytes(fabs(typical), &unit);
+  ft_buf_init(&legend, out->limit);
+  (void)ft_buf_printf(&legend, "%s", unit);
+  before = legend.length ? "; " : "";
+  constant = q->logarithms ? constant - log(target) : constant / target;
+  for (size_t v = 0; v < q->variables; v++) {
+    double c = q->coefficients[v + 1];
+
+    scale[v] = 1;
+    of[v] = c == 0 ? 1 : unit_of(q->names[v], q->sizes[v], &before, &legend);
+    coefficient[v] = q->logarithms ? c : c * of[v] / target;
+    constant += q->logarithms ? c * log(of[v]) : 0;
+  }
+  if (q->logarithms)
+    constant = exp(scale_factors(q, of, constant, digits, scale));
+  if (!legend.failed)
+    status = ft_terms_print(
+        &(struct ft_terms){ q->logarithms, constant, q->variables, q->names, coefficient, scale },
+        ft_buf_text(&legend), latex, digits, out);
   ft_buf_free(&legend);
   return status;
 }

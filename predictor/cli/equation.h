@@ -22,6 +22,22 @@ int ft_show_expression(const struct ft_expression *expression, const char *const
                        size_t variables, const char *unit, double typical, bool latex,
                        int digits, struct ft_buf *out);
 
+/* What ft_linear_fit found, of variables or of their logarithms that of the value. */
+struct ft_linear_equation {
+  const double *coefficients; /* the intercept, then one a variable */
+  bool logarithms;
+  const char *const *names;
+  const double *sizes; /* what each variable is of the order of */
+  size_t variables;    /* at most FT_EXPRESSION_VARIABLES */
+};
+
+/*
+ * The same of EQUATION; "2.9*input_bytes^0.75*batch^1.02" of logarithms, and "(kelvin/300)^9000"
+ * where the power alone would be next to no number. Returns as ft_show_expression.
+ */
+int ft_show_linear(const struct ft_linear_equation *equation, const char *unit, double typical,
+                   bool latex, int digits, struct ft_buf *out);
+
 /* Of a coefficient, for people. */
 enum { FT_EQUATION_DIGITS = 4 };
 

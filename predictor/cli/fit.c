@@ -413,7 +413,7 @@ int ft_command_fit(int argc, char **argv)
       &o.drawn_constants },
     { 0, "front", NULL, "show every equation of the front of error against length", FT_OPTION_FLAG,
       &o.front },
-    { 0, "digits", "N", "of coefficients, 1 to 17 (4)", FT_OPTION_COUNT, &o.digits },
+    { 0, "digits", "N", "of coefficients and powers, 1 to 17 (4)", FT_OPTION_COUNT, &o.digits },
     { 'u', "unit", "UNIT", "of the target, shown with the equation", FT_OPTION_STRING, &o.unit },
     { 'j', "json", NULL, "print one JSON object", FT_OPTION_FLAG, &o.json },
     { 0 }

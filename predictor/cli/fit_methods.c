@@ -10,7 +10,6 @@
 #include "predictor/cli/fit.h"
 #include "predictor/core/io.h"
 #include "predictor/core/random.h"
-#include "predictor/core/units.h"
 #include "predictor/learn/linear.h"
 #include "predictor/learn/screen.h"
 
@@ -116,61 +115,32 @@ static double linear_at(const void *model, const double *x, size_t columns)
   return l->log ? exp(v) : v;
 }
 
-/* What ROWS numbers, each STRIDE after the one before, are of the order of. */
-static double typical(const double *value, size_t rows, size_t stride)
+/* What COUNT values, STRIDE apart, are of the order of. */
+static double typical(const double *value, size_t count, size_t stride)
 {
   double sum = 0;
 
-  for (size_t r = 0; r < rows; r++)
-    sum += fabs(value[r * stride]);
-  return sum / (double)rows;
+  for (size_t i = 0; i < count; i++)
+    sum += fabs(value[i * stride]);
+  return sum / (double)count;
 }
 
-/* Put L into the units in which bytes are told, as an expression is; they are added to LEGEND. */
-static void choose_units(struct linear *l, const struct ft_table *t, const struct ft_split *s,
-                         const char *unit, struct ft_buf *legend)
+static int show_linear(const struct linear *l, const struct ft_table *t, const struct ft_split *s,
+                       const struct ft_fit_settings *o, struct ft_outcome *out,
+                       struct ft_error *err)
 {
-  const char *before;
-  double of = unit ? 1 : ft_units_of_bytes(typical(s->train_y, s->train, 1), &unit);
+  const char *names[FT_EXPRESSION_VARIABLES];
+  double sizes[FT_EXPRESSION_VARIABLES], size = typical(s->train_y, s->train, 1);
+  struct ft_linear_equation q = { l->c, l->log, names, sizes, t->columns };
 
-  (void)ft_buf_printf(legend, "%s", unit);
-  before = legend->length ? "; " : "";
-  l->c[0] = l->log ? l->c[0] - log(of) : l->c[0] / of;
   for (size_t i = 0; i < t->columns; i++) {
-    double *c = &l->c[i + 1], size;
-
-    if (!l->log)
-      *c /= of;
-    if (!ft_named_bytes(t->column[i].name))
-      continue;
-    size = ft_units_of_bytes(typical(s->train_x + i, s->train, t->columns), &unit);
-    if (l->log)
-      l->c[0] += *c * log(size);
-    else
-      *c *= size;
-    (void)ft_buf_printf(legend, "%s%s in %s", before, t->column[i].name, unit);
-    before = ", ";
+    names[i] = t->column[i].name;
+    sizes[i] = typical(s->train_x + i, s->train, t->columns);
   }
-}
-
-/* L is left in the units that it is told in. */
-static void print_linear(struct linear *l, const struct ft_table *t, const struct ft_split *s,
-                         const struct ft_fit_settings *o, struct ft_buf *out)
-{
-  struct ft_buf legend;
-
-  ft_buf_init(&legend, out->limit);
-  choose_units(l, t, s, o->unit, &legend);
-  (void)ft_buf_printf(out, "%.*g", o->digits, l->log ? exp(l->c[0]) : l->c[0]);
-  for (size_t i = 0; i < t->columns; i++)
-    if (l->log)
-      (void)ft_buf_printf(out, "*%s^%.*g", t->column[i].name, o->digits, l->c[i + 1]);
-    else
-      (void)ft_buf_printf(out, " %c %.*g*%s", l->c[i + 1] < 0 ? '-' : '+', o->digits,
-                          fabs(l->c[i + 1]), t->column[i].name);
-  if (legend.length)
-    (void)ft_buf_printf(out, " [%s]", ft_buf_text(&legend));
-  ft_buf_free(&legend);
+  if (ft_show_linear(&q, o->unit, size, false, o->digits, &out->equation) < 0 ||
+      ft_show_linear(&q, o->unit, size, true, o->digits, &out->latex) < 0)
+    return ft_error_set(err, "fit: the equation is too long to print");
+  return 0;
 }
 
 /* Relative least squares on the features, or least squares of logarithms. */
@@ -205,8 +175,7 @@ static int fit_linear(bool logarithms, const struct ft_table *t, const struct ft
   if (ft_linear_fit(x, y, w, n, t->columns, l.c, err) < 0)
     goto out;
   score(linear_at, &l, s, t->columns, out);
-  print_linear(&l, t, s, o, &out->equation);
-  status = 0;
+  status = show_linear(&l, t, s, o, out, err);
 out:
   free(w);
   free(y);

@@ -52,6 +52,9 @@ static int add_column(const struct ft_csv *csv, struct ft_table *t, const char *
     if (t->column[i].field == column->field)
       return ft_error_set(err, "%s: column \"%s\" is named twice; the target is no feature",
                           csv->name, name);
+  if (t->holds && t->held_field == column->field)
+    return ft_error_set(err, "%s: column \"%s\" says which rows are held out, and no more",
+                        csv->name, name);
   t->columns++;
   return 0;
 }

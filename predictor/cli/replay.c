@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "predictor/cli/cli.h"
-#include "predictor/history/json.h"
+#include "predictor/cli/replay_table.h"
 #include "predictor/history/trace.h"
 #include "predictor/site/conf.h"
 
@@ -31,9 +31,10 @@ struct task {
   struct ft_zone *zone;
   struct ft_replay_options options;
   struct ft_progress progress;
-  double played;
+  double runs; /* that have been played, of all seeds */
+  struct ft_replay_played *played;
+  size_t played_count;
   struct ft_replay_score total[FT_REPLAY_METHODS];
-  json_t *processes;
 };
 
 /* Without --price a failure costs what foretell.conf says; without that, a run. */
@@ -130,13 +131,52 @@ static int read_file(struct task *task, const char *path)
 
 /* ---- playing ---- */
 
-static void played(uint64_t runs, void *data)
+static void progress(uint64_t runs, void *data)
 {
   struct task *task = data;
 
-  task->played += (double)runs;
-  ft_progress_step(&task->progress, task->played);
+  task->runs += (double)runs;
+  ft_progress_step(&task->progress, task->runs);
 }
+
+static double runs_to_play(const struct task *task)
+{
+  double runs = 0;
+
+  for (size_t i = 0; i < task->trace.count; i++)
+    if (ft_replay_plays(&task->options, task->trace.process[i].count))
+      runs += (double)task->trace.process[i].count;
+  /* of the published protocol the history is not played */
+  return task->options.published ? 0.7 * runs * task->options.seeds : runs;
+}
+
+static int play(struct task *task)
+{
+  int status = FT_EXIT_DONE;
+  struct ft_error err;
+
+  task->played = calloc(task->trace.count ? task->trace.count : 1, sizeof *task->played);
+  if (!task->played)
+    return ft_complain(task->name, FT_EXIT_SYSTEM, "out of memory");
+  ft_progress_start(&task->progress, "playing", runs_to_play(task));
+  for (size_t i = 0; i < task->trace.count && status == FT_EXIT_DONE; i++) {
+    const struct ft_trace_process *p = &task->trace.process[i];
+    struct ft_replay_played *played = &task->played[task->played_count];
+
+    if (!ft_replay_plays(&task->options, p->count))
+      continue;
+    played->name = p->name;
+    played->runs = p->count;
+    if (ft_replay_process(p->run, p->count, &task->options, played->score, &err) < 0)
+      status = ft_complain(task->name, FT_EXIT_SYSTEM, "%s: %s", p->name, err.text);
+    ft_replay_add(task->total, played->score);
+    task->played_count++;
+  }
+  ft_progress_end(&task->progress);
+  return status;
+}
+
+/* ---- telling ---- */
 
 static json_t *figures(const struct task *task,
                        const struct ft_replay_score scores[FT_REPLAY_METHODS])
@@ -157,77 +197,39 @@ static json_t *figures(const struct task *task,
   return object;
 }
 
-static double runs_to_play(const struct task *task)
+static int tell_json(const struct task *task)
 {
-  double runs = 0;
+  json_t *processes = json_object();
 
-  for (size_t i = 0; i < task->trace.count; i++)
-    if (ft_replay_plays(&task->options, task->trace.process[i].count))
-      runs += (double)task->trace.process[i].count;
-  /* of the published protocol the history is not played */
-  return task->options.published ? 0.7 * runs * task->options.seeds : runs;
-}
+  for (size_t i = 0; i < task->played_count; i++) {
+    const struct ft_replay_played *p = &task->played[i];
+    json_t *object = figures(task, p->score);
 
-static int play(struct task *task)
-{
-  int status = FT_EXIT_DONE;
-  struct ft_error err;
-
-  task->processes = json_object();
-  ft_progress_start(&task->progress, "playing", runs_to_play(task));
-  for (size_t i = 0; i < task->trace.count && status == FT_EXIT_DONE; i++) {
-    const struct ft_trace_process *p = &task->trace.process[i];
-    struct ft_replay_score scores[FT_REPLAY_METHODS] = { 0 };
-    json_t *object;
-
-    if (!ft_replay_plays(&task->options, p->count))
-      continue;
-    if (ft_replay_process(p->run, p->count, &task->options, scores, &err) < 0)
-      status = ft_complain(task->name, FT_EXIT_SYSTEM, "%s: %s", p->name, err.text);
-    ft_replay_add(task->total, scores);
-    object = figures(task, scores);
-    json_object_set_new(object, "runs", json_integer((json_int_t)p->count));
-    json_object_set_new_nocheck(task->processes, p->name, object);
+    json_object_set_new(object, "runs", json_integer((json_int_t)p->runs));
+    json_object_set_new(processes, p->name, object);
   }
-  ft_progress_end(&task->progress);
-  return status;
-}
-
-/* ---- telling ---- */
-
-static void tell_number(bool has, int decimals, double value)
-{
-  if (has)
-    printf("  %9.*f", decimals, value);
-  else
-    printf("  %9s", "-");
+  return ft_json_print(
+      json_pack("{s:s, s:s, s:I, s:o, s:o, s:I, s:o, s:o}", "protocol", task->protocol, "target",
+                task->target, "seeds", (json_int_t)(task->options.published ? task->seeds : 1),
+                "ttf", ft_json_number(true, task->ttf), "price", ft_json_number(true, task->price),
+                "passed_over", (json_int_t)task->trace.passed_over, "methods",
+                figures(task, task->total), "processes", processes));
 }
 
 static int tell(const struct task *task)
 {
-  size_t processes = json_object_size(task->processes);
-
-  printf("%-10s  %9s  %9s  %9s  %9s\n", "", "GB.h", "failures", "MAPE %", "90 % band");
-  for (unsigned m = 0; m < FT_REPLAY_METHODS; m++) {
-    struct ft_replay_figures f;
-
-    ft_replay_figures_of(&task->total[m], &task->options, &f);
-    printf("%-10s", ft_replay_method_name(m));
-    tell_number(true, f.wastage_gbh < 100 ? 2 : 0, f.wastage_gbh);
-    tell_number(true, 1, f.failures);
-    tell_number(f.has_mape, 1, f.mape);
-    tell_number(f.has_coverage90, 1, 100 * f.coverage90);
-    printf("\n");
-  }
-  printf("%.0f run%s of %zu process%s", task->played, task->played == 1 ? "" : "s", processes,
-         processes == 1 ? "" : "es");
+  ft_replay_print_processes(task->played, task->played_count, &task->options);
+  printf("\n");
+  ft_replay_print_total(task->total, &task->options);
+  printf("%.0f run%s of %zu process%s", task->runs, task->runs == 1 ? "" : "s", task->played_count,
+         task->played_count == 1 ? "" : "es");
   if (task->options.published)
     printf(", mean of %u seed%s", task->options.seeds, task->options.seeds == 1 ? "" : "s");
   if (task->trace.passed_over)
     printf("; %llu rows without a good end, a peak or a run time passed over",
            (unsigned long long)task->trace.passed_over);
   printf("\n");
-  return fflush(stdout) == 0
+  return fflush(stdout) == 0 && !ferror(stdout)
              ? FT_EXIT_DONE
              : ft_complain(task->name, FT_EXIT_SYSTEM, "standard output: %s", strerror(errno));
 }
@@ -249,24 +251,17 @@ static int replay(struct task *task, int count, char **paths)
                                               .ttf = task->ttf,
                                               .price = task->price,
                                               .node_bytes = (double)task->node_bytes,
-                                              .progress = played,
+                                              .progress = progress,
                                               .data = task };
   status = play(task);
   if (status != FT_EXIT_DONE)
     return status;
-  if (task->played == 0)
+  if (task->played_count == 0)
     return ft_complain(task->name, FT_EXIT_USAGE,
                        "no process has enough runs to be played; %llu rows without a good end, a"
                        " peak or a run time passed over",
                        (unsigned long long)task->trace.passed_over);
-  if (!task->json)
-    return tell(task);
-  return ft_json_print(
-      json_pack("{s:s, s:s, s:I, s:o, s:o, s:I, s:o, s:O}", "protocol", task->protocol, "target",
-                task->target, "seeds", (json_int_t)(task->options.published ? task->seeds : 1),
-                "ttf", ft_json_number(true, task->ttf), "price", ft_json_number(true, task->price),
-                "passed_over", (json_int_t)task->trace.passed_over, "methods",
-                figures(task, task->total), "processes", task->processes));
+  return task->json ? tell_json(task) : tell(task);
 }
 
 int ft_command_replay(int argc, char **argv)
@@ -318,6 +313,6 @@ int ft_command_replay(int argc, char **argv)
     status = replay(&task, argc - first, argv + first);
   ft_trace_free(&task.trace);
   ft_zone_close(task.zone);
-  json_decref(task.processes);
+  free(task.played);
   return status;
 }

@@ -12,6 +12,7 @@
 #include "predictor/core/hash.h"
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
+#include "predictor/core/utf8.h"
 #include "predictor/history/import.h"
 #include "predictor/history/trace.h"
 
@@ -32,30 +33,23 @@ static int by_name(const void *a, const void *b)
   return strcmp(((const struct named *)a)->name, ((const struct named *)b)->name);
 }
 
-static struct ft_trace_process *add_process(struct ft_trace *trace, const char *name)
+/* NAME is the trace's from here on; released where that fails. */
+static struct ft_trace_process *add_process(struct ft_trace *trace, char *name)
 {
   struct ft_trace_process *grown =
       ft_grow(trace->process, &trace->size, trace->count, sizeof *grown, FT_TRACE_RUNS);
-  struct named *named;
-  char *copy;
+  struct named *named = grown ? malloc(sizeof *named) : NULL;
 
-  if (!grown)
-    return NULL;
-  trace->process = grown;
-  named = malloc(sizeof *named);
-  copy = strdup(name);
-  if (!named || !copy) {
+  if (grown)
+    trace->process = grown;
+  if (named)
+    *named = (struct named){ name, trace->count };
+  if (!named || !tsearch(named, &trace->names, by_name)) {
     free(named);
-    free(copy);
+    free(name);
     return NULL;
   }
-  *named = (struct named){ copy, trace->count };
-  if (!tsearch(named, &trace->names, by_name)) {
-    free(named);
-    free(copy);
-    return NULL;
-  }
-  trace->process[trace->count] = (struct ft_trace_process){ .name = copy };
+  trace->process[trace->count] = (struct ft_trace_process){ .name = name };
   return &trace->process[trace->count++];
 }
 
@@ -66,9 +60,12 @@ static struct ft_trace_process *process_of(struct ft_trace *trace, const char *n
 
   if (!copy)
     return NULL;
+  ft_utf8_mend(copy);
   found = tfind(&wanted, &trace->names, by_name);
+  if (!found)
+    return add_process(trace, copy);
   free(copy);
-  return found ? &trace->process[(*found)->process] : add_process(trace, name);
+  return &trace->process[(*found)->process];
 }
 
 /* Add RUN, of which the features are copied. */

@@ -21,7 +21,7 @@ enum ft_trace_format {
 
 /* What runs alike: a process of a workflow, an app. */
 struct ft_trace_process {
-  char *name;
+  char *name; /* UTF-8 */
   struct ft_replay_run *run;
   size_t count, size;
 };

@@ -76,4 +76,18 @@ double ft_expression_evaluate(const struct ft_expression *expression, const doub
 int ft_expression_print(const struct ft_expression *expression, const char *const *names,
                         const char *unit, bool latex, int digits, struct ft_buf *out);
 
+/* constant + the sum of coefficient * name / scale, or constant * the product of
+ * (name / scale)^coefficient, over COUNT names. */
+struct ft_terms {
+  bool product;
+  double constant;
+  size_t count;
+  const char *const *name;
+  const double *coefficient, *scale;
+};
+
+/* Print TERMS as ft_expression_print does, those that do nothing left out. */
+int ft_terms_print(const struct ft_terms *terms, const char *unit, bool latex, int digits,
+                   struct ft_buf *out);
+
 #endif

@@ -294,15 +294,13 @@ static const struct form {
 };
 
 /* A variable divided by its scale, which most often is 1 once units are chosen. */
-static int print_variable(const struct ft_expression *e, int i, const char *const *names,
-                          struct style style, struct ft_buf *out)
+static int print_variable(const char *name, double scale, struct style style, struct ft_buf *out)
 {
-  double scale = e->scale[i];
   bool divided = scale != 1;
 
   if (divided && ft_buf_printf(out, style.latex ? "\\frac{" : "(") < 0)
     return -1;
-  if (print_name(names[e->variable[i]], style, out) < 0)
+  if (print_name(name, style, out) < 0)
     return -1;
   if (!divided)
     return 0;
@@ -336,7 +334,7 @@ static int print_tree(const struct ft_expression *e, int i, const char *const *n
   if (isfinite(value))
     return print_number(value, style, out);
   if (e->symbol[i] == FT_SYMBOL_VARIABLE)
-    return print_variable(e, i, names, style, out);
+    return print_variable(names[e->variable[i]], e->scale[i], style, out);
   if (ft_buf_printf(out, "%s", form->before[style.latex]) < 0)
     return -1;
   if (form->between[style.latex] &&
@@ -364,6 +362,15 @@ static int print_whole(const struct ft_expression *e, const char *const *names, 
   return print_tree(e, e->length - 1, names, style, out);
 }
 
+static int print_unit(const char *unit, struct style style, struct ft_buf *out)
+{
+  if (!unit || !unit[0])
+    return 0;
+  if (!style.latex)
+    return ft_buf_printf(out, " [%s]", unit);
+  return ft_buf_printf(out, "\\;") < 0 ? -1 : print_name(unit, style, out);
+}
+
 int ft_expression_print(const struct ft_expression *e, const char *const *names, const char *unit,
                         bool latex, int digits, struct ft_buf *out)
 {
@@ -374,9 +381,42 @@ int ft_expression_print(const struct ft_expression *e, const char *const *names,
   if ((expand(e, &r, &p) ? print_polynomial(&p, &r, names, style, out)
                          : print_whole(e, names, style, out)) < 0)
     return -1;
-  if (!unit || !unit[0])
-    return 0;
-  if (!latex)
-    return ft_buf_printf(out, " [%s]", unit);
-  return ft_buf_printf(out, "\\;") < 0 ? -1 : print_name(unit, style, out);
+  return print_unit(unit, style, out);
+}
+
+static int print_factor(const struct ft_terms *t, size_t i, struct style style, struct ft_buf *out)
+{
+  bool bracket = style.latex && t->scale[i] != 1;
+
+  if (ft_buf_printf(out, "%s%s", style.latex ? " \\cdot " : "*", bracket ? "\\left(" : "") < 0 ||
+      print_variable(t->name[i], t->scale[i], style, out) < 0 ||
+      ft_buf_printf(out, "%s^%s", bracket ? "\\right)" : "", style.latex ? "{" : "") < 0 ||
+      print_number(t->coefficient[i], style, out) < 0)
+    return -1;
+  return ft_buf_printf(out, style.latex ? "}" : "");
+}
+
+static int print_summand(const struct ft_terms *t, size_t i, struct style style, struct ft_buf *out)
+{
+  if (ft_buf_printf(out, t->coefficient[i] < 0 ? " - " : " + ") < 0 ||
+      print_number(fabs(t->coefficient[i]), style, out) < 0 ||
+      ft_buf_printf(out, style.latex ? " \\cdot " : "*") < 0)
+    return -1;
+  return print_variable(t->name[i], t->scale[i], style, out);
+}
+
+int ft_terms_print(const struct ft_terms *t, const char *unit, bool latex, int digits,
+                   struct ft_buf *out)
+{
+  const struct style style = { latex, digits };
+
+  if (print_number(t->constant, style, out) < 0)
+    return -1;
+  for (size_t i = 0; i < t->count; i++) {
+    if (t->coefficient[i] == 0)
+      continue;
+    if ((t->product ? print_factor : print_summand)(t, i, style, out) < 0)
+      return -1;
+  }
+  return print_unit(unit, style, out);
 }

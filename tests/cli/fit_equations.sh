@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# foretell fit: every equation of a front, read again from its text and its LaTeX, is what was fitted.
+# foretell fit: every equation, read again from its text and its LaTeX, is what was fitted.
 . "${FT_TOP_SRCDIR:-.}/tests/cli/command.sh"
 
 cat >"$scratch/read.py" <<'END'
 """Read equations as foretell prints them and evaluate them on the table that they were fitted to.
 
-read.py TABLE TARGET [UNIT]: the JSON of foretell fit --front --digits=17 --test=0 on standard input.
+read.py TABLE TARGET: the JSON of foretell fit --digits=17 --test=0 by one method on standard input.
 """
 import csv
 import json
@@ -122,9 +122,9 @@ def mape(code, legend, rows, target):
 def main():
     with open(sys.argv[1], newline="", encoding="utf-8") as table:
         rows = [{k: float(v) for k, v in row.items()} for row in csv.DictReader(table)]
-    found = json.load(sys.stdin)["methods"]["symbolic"]
+    (found,) = json.load(sys.stdin)["methods"].values()
     read = wrong = 0
-    for point in found["front"]:
+    for point in found["front"] or [{**found, "chosen": True}]:
         text, _, legend = point["equation"].removesuffix("]").partition(" [")
         cases = [(text.replace("^", "**"), legend)]
         if point["chosen"]:
@@ -136,7 +136,7 @@ def main():
             if not abs(error - point["train_mape"]) <= 1e-6 + 1e-6 * error:
                 wrong += 1
                 print("%s: %g %%, not %g" % (code, error, point["train_mape"]))
-    print("%s equations, %d wrong" % ("some" if read > 5 else "few", wrong))
+    print("%s equations, %d wrong" % ("some" if read > 5 else read, wrong))
 
 
 main()
@@ -165,6 +165,53 @@ for target in peak_bytes seconds change; do
     done
   done
 done
+
+# reads METHOD WORDS...: whether the one equation of METHOD is what was fitted, as text and as LaTeX
+reads() {
+  run fit "$scratch/u.csv" --method="$1" --test=0 --digits=17 --json "${@:2}"
+  is "$(python3 "$scratch/read.py" "$scratch/u.csv" "$3" <<<"$out" 2>&1)" "2 equations, 0 wrong" "$*"
+}
+# features that depend on each other, one that hardly changes, small and large units, nothing below 0
+awk 'BEGIN {
+  srand(4)
+  print "input_bytes,cache_bytes,n_1,n_2,kelvin,peak_bytes,seconds,change"
+  for (i = 0; i < 40; i++) {
+    b = 1e6 + 9e8 * rand(); n = int(1e6 + 7e6 * rand()) / 1e6; k = 300 + rand() / 2
+    printf "%.0f,%.0f,%.6f,%.6f,%.9f,%.0f,%.9f,%.9f\n", b, 9000 * n * n + rand() * 900, n, 2 * n, k,
+      3e8 + 40 * b / n + 2e8 * n, 5 + b / 1e8 * n + 1e-5 * n, -3 - n + (k - 300) * n
+  }
+}' >"$scratch/u.csv"
+for method in linear loglinear; do
+  reads $method -t peak_bytes -f input_bytes
+  reads $method -t peak_bytes -f input_bytes,cache_bytes,n_1,n_2
+  reads $method -t peak_bytes -f input_bytes,cache_bytes,n_1 --unit=B
+  reads $method -t peak_bytes -f n_1
+  reads $method -t seconds -f cache_bytes,n_1
+  reads $method -t seconds -f input_bytes,kelvin
+done
+reads linear -t change -f input_bytes,n_1,kelvin
+# of so large a power of what hardly changes no factor alone is a number
+awk -F, 'NR == 1 { print "kelvin,cycles_bytes,steep"; next }
+  { printf "%s,%.9f,%.17g\n", $5, 1e9 * (1 + NR % 7 / 1e4), exp(9000 * log($5 / 300) + NR % 3) }' "$scratch/u.csv" \
+  >"$scratch/steep.csv"
+mv "$scratch/steep.csv" "$scratch/u.csv"
+reads loglinear -t steep -f kelvin,cycles_bytes
+run fit "$scratch/u.csv" -t steep -f kelvin --method=loglinear --test=0 --json
+like "$(json methods.loglinear.equation)" '^"[0-9.e+]+\*\(kelvin/300\.[0-9]\)\^[0-9]{4}"$' "which is said with as few digits as are asked for"
+
+# equation METHOD WORDS...: what it is called
+equation() {
+  run fit "$scratch/t.csv" --method="$1" --test=0 --json "${@:2}"
+  json "methods.$1.equation"
+}
+like "$(equation linear -t peak_bytes -f input_bytes,n_1)" \
+  "^\"[-0-9.e]+ [-+] [0-9.e-]+\*input_bytes [-+] [0-9.e-]+\*n_1 \[GiB; input_bytes in MiB\]\"\$" "linear: bytes are told in units"
+like "$(equation loglinear -t peak_bytes -f input_bytes,n_1)" \
+  '^"[0-9.e-]+\*input_bytes\^[-0-9.]+\*n_1\^[-0-9.]+ \[GiB; input_bytes in MiB\]"$' "loglinear, too"
+like "$(equation linear -t seconds -f n_1 --digits=2)" '^"[0-9]\.?[0-9]? [-+] [0-9]\.[0-9]{1,2}\*n_1"$' \
+  "linear: coefficients have the digits that are asked for"
+like "$(equation loglinear -t seconds -f n_1 --digits=2)" '^"[0-9]+\.?[0-9]?\*n_1\^-?0\.[0-9]{1,2}"$' "loglinear, too"
+
 run fit "$scratch/t.csv" -t seconds -f input_bytes --unit="% s" --test=0 --generations=20 --json
 like "$(json methods.symbolic.equation)" 'input_bytes.* \[% s; input_bytes in [MG]iB\]"$' "with the unit that is asked for"
 like "$(json methods.symbolic.latex)" '\\\\;\\\\mathrm\{\\\\%\\\\ s;\\\\ input\\\\_bytes\\\\ in\\\\ [MG]iB\}"$' \

@@ -27,6 +27,11 @@ is "$(fit --held=beyond | value)" "0.25 0.000 50.000 False" \
 is "$(fit --held=beyond --seeds=5 | value)" "0.25 0.000 50.000 False" "whatever the seed"
 is "$(fit --held=what)" "foretell fit: $scratch/table.csv: line 1: no column \"what\"" \
   "a column that is not there is named"
+is "$(fit --held=beyond --features=x,beyond)" \
+  "foretell fit: $scratch/table.csv: column \"beyond\" says which rows are held out, and no more" \
+  "nor a feature that is asked for"
+is "$(fit --held=y)" "foretell fit: $scratch/table.csv: column \"y\" says which rows are held out, and no more" \
+  "nor the target"
 sed -i 's/8,48,1/8,48,yes/' "$scratch/table.csv"
 like "$(fit --held=beyond)" "line 9.*expected 0, or 1 where it is held out" \
   "what is no number is named by its line"

@@ -319,6 +319,21 @@ static void tables_of_nextflow_are_read_raw_and_as_people_have_them(void **state
   ft_trace_free(&trace);
 }
 
+static void names_of_processes_are_utf8(void **state)
+{
+  static const char text[] = "process,realtime,rss\nB\351ta,1,2\nna\303\257ve,1,2\nB\351ta,1,3\n";
+  struct ft_trace trace = { 0 };
+  struct ft_error err;
+
+  (void)state;
+  assert_int_equal(read_text(&trace, text, (struct ft_trace_source){ 0 }, &err), 0);
+  assert_int_equal(trace.count, 2);
+  assert_string_equal(trace.process[0].name, "B?ta");
+  assert_int_equal(trace.process[0].count, 2);
+  assert_string_equal(trace.process[1].name, "na\303\257ve");
+  ft_trace_free(&trace);
+}
+
 static void a_nextflow_attempt_that_was_killed_tells_no_need(void **state)
 {
   /* two traces, one after the other, with what pandas and Nextflow write for nothing */
@@ -416,6 +431,7 @@ int main(void)
     cmocka_unit_test(what_failed_is_never_asked_for_again),
     cmocka_unit_test(runs_of_a_like_input_count_most),
     cmocka_unit_test(tables_of_nextflow_are_read_raw_and_as_people_have_them),
+    cmocka_unit_test(names_of_processes_are_utf8),
     cmocka_unit_test(a_nextflow_attempt_that_was_killed_tells_no_need),
     cmocka_unit_test(a_bad_trace_is_refused_with_its_place),
     cmocka_unit_test(other_tables_give_what_completed),

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/cli/replay_table.h"
+
+/* ---- processes ---- */
+
+enum {
+  RUNS,
+  GBH,
+  FAILURES,
+  MAPE,
+  BAND,
+  POLICY,
+  POLICY_GBH,
+  POLICY_FAILURES,
+  POLICY_MAPE,
+  REQUEST_GBH,
+  REQUEST_FAILURES,
+  REQUEST_MAPE,
+  COLUMNS
+};
+
+/* A number, or the name of a policy. */
+enum { CELL = 48 };
+
+struct row {
+  char cell[COLUMNS][CELL];
+};
+
+static const struct row headings = { { "runs", "GB.h", "failures", "MAPE %", "90 % band",
+                                       "best policy", "GB.h", "failures", "MAPE %", "request GB.h",
+                                       "failures", "MAPE %" } };
+
+static void set_number(char cell[CELL], bool has, int decimals, double value)
+{
+  if (has)
+    (void)snprintf(cell, CELL, "%.*f", decimals, value);
+  else
+    (void)snprintf(cell, CELL, "-");
+}
+
+/* Waste, failures and error, which stand next to each other. */
+static void set_figures(char (*cell)[CELL], const struct ft_replay_figures *f)
+{
+  double gbh = f->wastage_gbh;
+
+  set_number(cell[0], true, gbh < 0.0995 ? 4 : gbh < 99.5 ? 2 : 0, gbh);
+  set_number(cell[1], true, 1, f->failures);
+  set_number(cell[2], f->has_mape, 1, f->mape);
+}
+
+static void make_row(const struct ft_replay_played *p, const struct ft_replay_options *options,
+                     struct row *row)
+{
+  unsigned best = 0;
+  struct ft_replay_figures f;
+
+  for (unsigned m = 1; m < FT_POLICIES; m++)
+    if (p->score[m].byte_seconds < p->score[best].byte_seconds)
+      best = m;
+  (void)snprintf(row->cell[RUNS], CELL, "%zu", p->runs);
+  ft_replay_figures_of(&p->score[FT_REPLAY_FORETELL], options, &f);
+  set_figures(&row->cell[GBH], &f);
+  set_number(row->cell[BAND], f.has_coverage90, 1, 100 * f.coverage90);
+  (void)snprintf(row->cell[POLICY], CELL, "%s", ft_replay_method_name(best));
+  ft_replay_figures_of(&p->score[best], options, &f);
+  set_figures(&row->cell[POLICY_GBH], &f);
+  ft_replay_figures_of(&p->score[FT_POLICY_REQUEST], options, &f);
+  set_figures(&row->cell[REQUEST_GBH], &f);
+}
+
+static void print_row(const int width[COLUMNS], const struct row *row, const char *name)
+{
+  for (int c = 0; c < COLUMNS; c++)
+    printf("%*s  ", c == POLICY ? -width[c] : width[c], row->cell[c]);
+  for (; *name; name++)
+    putchar((unsigned char)*name < ' ' || *name == 0x7f ? '?' : *name);
+  putchar('\n');
+}
+
+static int by_waste(const void *a, const void *b)
+{
+  const struct ft_replay_played *x = a, *y = b;
+  double of_x = x->score[FT_REPLAY_FORETELL].byte_seconds;
+  double of_y = y->score[FT_REPLAY_FORETELL].byte_seconds;
+
+  return of_x != of_y ? (of_x < of_y) - (of_x > of_y) : strcmp(x->name, y->name);
+}
+
+void ft_replay_print_processes(struct ft_replay_played *played, size_t count,
+                               const struct ft_replay_options *options)
+{
+  int width[COLUMNS];
+  struct row row;
+
+  qsort(played, count, sizeof *played, by_waste);
+  for (int c = 0; c < COLUMNS; c++)
+    width[c] = (int)strlen(headings.cell[c]);
+  for (size_t i = 0; i < count; i++) {
+    make_row(&played[i], options, &row);
+    for (int c = 0; c < COLUMNS; c++)
+      width[c] = strlen(row.cell[c]) > (size_t)width[c] ? (int)strlen(row.cell[c]) : width[c];
+  }
+  print_row(width, &headings, "process");
+  for (size_t i = 0; i < count; i++) {
+    make_row(&played[i], options, &row);
+    print_row(width, &row, played[i].name);
+  }
+}
+
+/* ---- totals ---- */
+
+static void print_number(bool has, int decimals, double value)
+{
+  if (has)
+    printf("  %9.*f", decimals, value);
+  else
+    printf("  %9s", "-");
+}
+
+void ft_replay_print_total(const struct ft_replay_score total[FT_REPLAY_METHODS],
+                           const struct ft_replay_options *options)
+{
+  printf("%-10s  %9s  %9s  %9s  %9s\n", "", "GB.h", "failures", "MAPE %", "90 % band");
+  for (unsigned m = 0; m < FT_REPLAY_METHODS; m++) {
+    struct ft_replay_figures f;
+
+    ft_replay_figures_of(&total[m], options, &f);
+    printf("%-10s", ft_replay_method_name(m));
+    print_number(true, f.wastage_gbh < 100 ? 2 : 0, f.wastage_gbh);
+    print_number(true, 1, f.failures);
+    print_number(f.has_mape, 1, f.mape);
+    print_number(f.has_coverage90, 1, 100 * f.coverage90);
+    printf("\n");
+  }
+}

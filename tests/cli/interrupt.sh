@@ -1,0 +1,69 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# foretell replay and import, interrupted: status 130, and nothing that is half done.
+. "${FT_TOP_SRCDIR:-.}/tests/cli/command.sh"
+
+set -m # else the shell starts what is in the background deaf to SIGINT
+mkdir "$scratch/state"
+mkfifo "$scratch/pipe"
+
+# runs FROM TO: so many lines of a table
+runs() {
+  seq "$1" "$2" | awk '{ printf "app%d,%d,100,60,%d\n", $1 % 9, $1, 1700000000 + $1 }'
+}
+# begin WORDS...: a command that reads what is written to file descriptor 3
+begin() {
+  "$foretell" "$@" <"$scratch/pipe" >"$scratch/out" 2>"$scratch/err" &
+  pid=$!
+  exec 3>"$scratch/pipe"
+  { echo app,job_id,peak_mib,runtime,end && runs 1 20000; } >&3
+}
+# interrupt: once it has read all there is, and waits for more
+interrupt() {
+  while kill -0 "$pid" && ! { [ "$(python3 -c 'import fcntl, struct, sys, termios
+print(struct.unpack("i", fcntl.ioctl(3, termios.FIONREAD, bytes(4)))[0])')" = 0 ] &&
+    grep -q '^State:.S' "/proc/$pid/status"; }; do sleep 0.05; done
+  kill -INT "$pid"
+  wait "$pid"
+  status=$?
+  exec 3>&-
+  out=$(cat "$scratch/out" "$scratch/err")
+}
+imported() {
+  run history --state="$scratch/state" --json
+  printf '%s' "$out" | python3 -c 'import json, sys
+print(sum(a["runs"] for a in json.load(sys.stdin)["apps"]))'
+}
+
+for answer in "" --json; do
+  begin replay --format=csv --node=8G $answer -
+  interrupt
+  is "$status:$out" "130:" "replay${answer:+ $answer}: an interrupt while a trace is read ends it, with no answer"
+done
+
+"$foretell" replay --format=nextflow --protocol=published --seeds=1000 "$scratch/pipe" \
+  >"$scratch/out" 2>"$scratch/err" &
+pid=$!
+exec 3>"$scratch/pipe"
+seq 20000 | awk 'BEGIN { print "process,realtime,rss" } { printf "A,60000,%d\n", 1e8 + $1 % 977 * 1e5 }' >&3
+exec 3>&-
+# until it has read all and plays
+while kill -0 "$pid" && ls -l "/proc/$pid/fd" | grep -q "$scratch/pipe"; do sleep 0.02; done
+kill -INT "$pid"
+wait "$pid"
+is "$?:$(cat "$scratch/out" "$scratch/err")" "130:" "nor while it is played"
+
+begin import --state="$scratch/state" --format=csv -
+interrupt
+is "$status:$out" "130:" "import: an interrupt ends it"
+is "$(imported)" 0 "and nothing of the file was taken"
+{ echo app,job_id,peak_mib,runtime,end && runs 30001 30010; } >"$scratch/whole.csv"
+begin import --state="$scratch/state" --format=csv "$scratch/whole.csv" -
+interrupt
+is "$status" 130 "import: of several files in the second"
+is "$(imported)" 10 "it has taken the first, and no part of the second"
+runs 1 20000 | { echo app,job_id,peak_mib,runtime,end && cat; } >"$scratch/again.csv"
+run import --state="$scratch/state" "$scratch/again.csv"
+is "$status:$err" "0:" "import: what was interrupted can be done again"
+is "$(imported)" 20010 "and is whole then"
+tap_done
