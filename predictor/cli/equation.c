@@ -16,8 +16,9 @@ enum {
   NAME = sizeof((ft_column *)NULL)->name + sizeof((ft_column *)NULL)->categories[0] + 1
 };
 
-/* A factor of e to this is far from 1. */
-#define FAR 200
+/* Beside a product of powers within e to this, either way, the constant of values up to 1e100, the
+ * most that a table holds, is well within a double. */
+#define FAR 400
 
 bool ft_named_bytes(const char *name)
 {
@@ -98,15 +99,15 @@ static double rounded(double x, int digits)
   return ft_text_is_double(ft_text_from(text), &x) ? x : 1;
 }
 
-/* The factors that are far from 1 are of variables divided by what they are of the order of: all
- * that is left stays well within what a double holds. Returns the logarithm of the constant. */
+/* The factors that are far from 1, be they all so, are of variables divided by what they are of the
+ * order of. Returns the logarithm of the constant. */
 static double scale_factors(const struct ft_linear_equation *q, const double *of, double constant,
                             int digits, double *scale)
 {
   for (size_t v = 0; v < q->variables; v++) {
     double size = q->sizes[v] / of[v], power = q->coefficients[v + 1];
 
-    if (fabs(power * log(size)) > FAR)
+    if (fabs(power * log(size)) * (double)q->variables > FAR)
       scale[v] = rounded(size, digits);
     constant += power * log(scale[v]);
   }

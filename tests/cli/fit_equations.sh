@@ -198,6 +198,16 @@ mv "$scratch/steep.csv" "$scratch/u.csv"
 reads loglinear -t steep -f kelvin,cycles_bytes
 run fit "$scratch/u.csv" -t steep -f kelvin --method=loglinear --test=0 --json
 like "$(json methods.loglinear.equation)" '^"[0-9.e+]+\*\(kelvin/300\.[0-9]\)\^[0-9]{4}"$' "which is said with as few digits as are asked for"
+awk 'BEGIN {
+  srand(6)
+  print "k_1,k_2,k_3,k_4,k_5,k_6,steep"
+  for (i = 0; i < 40; i++) {
+    power = 1
+    for (v = 0; v < 6; v++) { k = 300 + 3 * rand(); power += 34 * log(k / 300); printf "%.9f,", k }
+    printf "%.17g\n", exp(power)
+  }
+}' >"$scratch/u.csv"
+reads loglinear -t steep -f k_1,k_2,k_3,k_4,k_5,k_6
 
 # equation METHOD WORDS...: what it is called
 equation() {
