@@ -272,14 +272,16 @@ static double held_part(const struct ft_table *t)
 }
 
 /* While a search goes on an interrupt ends it, and the best so far is told; a second one ends the
- * command, as the first does at any other time. */
+ * command, as the first does at any other time. Whom a shell has started deaf to it stays so. */
 static int run_search(const struct ft_table *t, const struct options *o, struct work *w,
                       json_t *methods, struct ft_error *err)
 {
   struct sigaction action = { .sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND }, prior;
   int status;
 
-  (void)sigaction(SIGINT, &action, &prior);
+  (void)sigaction(SIGINT, NULL, &prior);
+  if (prior.sa_handler != SIG_IGN)
+    (void)sigaction(SIGINT, &action, NULL);
   status = run_method(FT_FIT_SYMBOLIC, t, o, w, methods, err);
   (void)sigaction(SIGINT, &prior, NULL);
   return status;

@@ -252,6 +252,7 @@ done
 awk 'BEGIN { print "x,y"; for (i = 1; i <= 100000; i++) print i % 997 + 1 "," 3 * (i % 997 + 1) + i % 7 }' >"$scratch/long.csv"
 run fit -t y "$scratch/long.csv" --generations=20
 is "$status" 0 "a hundred thousand rows"
+set -m # else the shell starts what is in the background deaf to SIGINT
 "$foretell" fit -t y --generations=100000 --test=0 --json "$scratch/net.csv" -t peak_bytes -f edge,batch >"$scratch/out" &
 pid=$!
 sleep 1

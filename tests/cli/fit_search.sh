@@ -69,7 +69,12 @@ interrupted() {
   interrupt
 }
 
-set -m # else the shell starts what is in the background deaf to SIGINT
+begin "$scratch/net.csv" --generations=1000 --json
+until [ "$(cut -d' ' -f14 "/proc/$pid/stat")" -gt 10 ]; do sleep 0.02; done
+interrupt
+is "$status $(json methods.symbolic.cancelled)" "0 false" \
+  "what a script started in the background is deaf to an interrupt"
+set -m
 interrupted --json --seeds=9 --method=all
 is "$status" 130 "an interrupt is told as one"
 is "$(json methods)" "symbolic linear loglinear" "the object is whole"
