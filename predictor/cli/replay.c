@@ -37,7 +37,7 @@ struct task {
   struct ft_replay_score total[FT_REPLAY_METHODS];
 };
 
-/* Without --price a failure costs what foretell.conf says; without that, a run. */
+/* Without --price a failure costs what foretell.conf says; its default where there is none. */
 static int take_price(struct task *task, struct ft_error *err)
 {
   struct ft_config *config;
