@@ -13,8 +13,8 @@ void ft_fit_print(const ft_model *model);
 json_t *ft_fit_json(const ft_model *model);
 
 /*
- * Call VISIT for the apps of which UID has a model under the state folder
- * STATE_FD, then for those the site shares; counted as far as the models remember.
+ * Call VISIT for the apps of which UID has a model under the state folder STATE_FD, and for those
+ * the site shares, most recent first; counted as far as the models remember.
  * Returns 0; -1 with ERR when UID's folder may not be read.
  */
 int ft_models_each(int state_fd, uint32_t uid,

@@ -14,6 +14,7 @@
 #include "predictor/cli/cli.h"
 #include "predictor/cli/equation.h"
 #include "predictor/cli/history.h"
+#include "predictor/core/grow.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
@@ -155,13 +156,17 @@ static void count_runs(const ft_model *model, struct ft_store_app *app)
   }
 }
 
-/* 0; 1 when VISIT has enough; -1 with ERR when FOLDER is there but may not be read */
-static int each_in(int state_fd, const char *folder, ft_model *model,
-                   bool (*visit)(const struct ft_store_app *app, void *data), void *data,
-                   struct ft_error *err)
+struct apps {
+  struct ft_store_app *app;
+  size_t count, room;
+};
+
+/* Add what the models in FOLDER tell; -1 with ERR when it is there but may not be read. */
+static int add_apps(int state_fd, const char *folder, ft_model *model, struct apps *apps,
+                    struct ft_error *err)
 {
   DIR *dir = ft_io_folder(state_fd, folder);
-  struct ft_store_app app;
+  struct ft_store_app *grown;
   struct dirent *entry;
   int status = 0;
 
@@ -175,11 +180,26 @@ static int each_in(int state_fd, const char *folder, ft_model *model,
         strcmp(entry->d_name + length - 6, ".model") != 0 ||
         ft_record_read(FT_RECORD_MODEL, dirfd(dir), entry->d_name, model, NULL) < 0)
       continue;
-    count_runs(model, &app);
-    status = visit(&app, data) ? 0 : 1;
+    grown = ft_grow(apps->app, &apps->room, apps->count, sizeof *grown, SIZE_MAX);
+    if (grown) {
+      apps->app = grown;
+      count_runs(model, &grown[apps->count++]);
+    } else {
+      status = ft_error_set(err, "out of memory");
+    }
   }
   closedir(dir);
   return status;
+}
+
+/* as the store gives them */
+static int by_last_time(const void *a, const void *b)
+{
+  const struct ft_store_app *x = a, *y = b;
+
+  if (x->last_time != y->last_time)
+    return x->last_time < y->last_time ? 1 : -1;
+  return strcmp(x->app, y->app);
 }
 
 int ft_models_each(int state_fd, uint32_t uid,
@@ -187,16 +207,23 @@ int ft_models_each(int state_fd, uint32_t uid,
                    struct ft_error *err)
 {
   ft_model *model = malloc(sizeof *model);
+  struct apps apps = { .count = 0 };
   char folder[48];
   int status;
 
   if (!model)
     return ft_error_set(err, "out of memory");
   (void)snprintf(folder, sizeof folder, FT_LAYOUT_MODELS "/%" PRIu32, uid);
-  status = each_in(state_fd, folder, model, visit, data, err);
+  status = add_apps(state_fd, folder, model, &apps, err);
   /* the site's own folder is a gift: without it there is no complaint */
   if (status == 0)
-    (void)each_in(state_fd, FT_LAYOUT_SHARED, model, visit, data, NULL);
+    (void)add_apps(state_fd, FT_LAYOUT_SHARED, model, &apps, NULL);
   free(model);
-  return status < 0 ? -1 : 0;
+  if (status == 0 && apps.count)
+    qsort(apps.app, apps.count, sizeof *apps.app, by_last_time);
+  for (size_t i = 0; status == 0 && i < apps.count; i++)
+    if (!visit(&apps.app[i], data))
+      break;
+  free(apps.app);
+  return status;
 }

@@ -132,6 +132,13 @@ else
   skip "who may not read the store is told so" "not root"
 fi
 
+state=$scratch/models
+for app in 1 2 3 4 5 6 7 8 9; do
+  "${FT_TOP_BUILDDIR:-build}/tests/cli/make_state" "$state" "$(id -u)" "app$app" $((app * 7 % 10))
+done
+is "$(run history --limit=3 | cut -d' ' -f1 | tr '\n' ' ')" "APP app7 app4 app1 and " \
+  "from model files, too, the app that ran last is first"
+
 state=$scratch/mapped
 mkdir "$state"
 printf '%s\n' mem,secs,batch 100M,10,3 >"$scratch/mapped.csv"

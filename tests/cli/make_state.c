@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * make_state DIR UID [APP]: a state folder as the agent publishes it, for the tests of
+ * make_state DIR UID [APP [RUNS]]: a state folder as the agent publishes it, for the tests of
  * the command: a site, a partition, and an app (unless told "unet3d") of user UID with 42
- * runs whose peak grows with batch and differs by arch.
+ * runs, or RUNS, an hour apart, whose peak grows with batch and differs by arch.
  */
 #include "config.h"
 
@@ -22,7 +22,7 @@
 #include "predictor/record/layout.h"
 #include "predictor/site/conf.h"
 
-enum { RUNS = 42 };
+#define RUNS "42"
 
 static struct ft_error err;
 
@@ -66,14 +66,14 @@ static void make_run(ft_observation *run, int index, struct ft_random *random)
   (void)ft_feature_category(run->features, &run->features_count, FEATURES, "arch", names[arch]);
 }
 
-static int fill_model(ft_model *model, const char *app, uint32_t uid)
+static int fill_model(ft_model *model, const char *app, uint32_t uid, int runs)
 {
   static ft_observation run;
   struct ft_random random;
 
   ft_random_seed(&random, 7);
   ft_online_init(model, app, uid, FT_RULE_CGROUP);
-  for (int i = 0; i < RUNS; i++) {
+  for (int i = 0; i < runs; i++) {
     make_run(&run, i, &random);
     if (ft_online_update(model, &run, &err) < 0)
       return -1;
@@ -134,13 +134,14 @@ int main(int argc, char **argv)
 {
   static ft_model model;
   char folder[64], name[FT_LAYOUT_NAME_SIZE];
-  struct ft_text number = ft_text_from(argc == 3 || argc == 4 ? argv[2] : "");
-  const char *app = argc == 4 ? argv[3] : "unet3d";
-  uint64_t uid;
+  struct ft_text number = ft_text_from(argc >= 3 && argc <= 5 ? argv[2] : "");
+  struct ft_text many = ft_text_from(argc == 5 ? argv[4] : RUNS);
+  const char *app = argc >= 4 ? argv[3] : "unet3d";
+  uint64_t uid, runs;
   int fd, status;
 
-  if (!ft_text_u64(&number, UINT32_MAX, &uid)) {
-    fprintf(stderr, "usage: make_state DIR UID [APP]\n");
+  if (!ft_text_u64(&number, UINT32_MAX, &uid) || !ft_text_u64(&many, 10000, &runs)) {
+    fprintf(stderr, "usage: make_state DIR UID [APP [RUNS]]\n");
     return 2;
   }
   if (ft_io_make_path(argv[1], 0755, &err) < 0)
@@ -153,7 +154,7 @@ int main(int argc, char **argv)
   (void)mkdirat(fd, FT_LAYOUT_MODELS, 0755);
   ft_layout_model_name(app, name);
   (void)snprintf(folder, sizeof folder, FT_LAYOUT_MODELS "/%lu", (unsigned long)uid);
-  status = fill_model(&model, app, (uint32_t)uid) < 0 || write_site(fd) < 0 ||
+  status = fill_model(&model, app, (uint32_t)uid, (int)runs) < 0 || write_site(fd) < 0 ||
            write_below(FT_RECORD_MODEL, &model, fd, folder, name) < 0;
   close(fd);
   return status ? fail() : 0;
