@@ -68,6 +68,10 @@ int ft_complain(const char *name, int status, const char *format, ...)
 /* Print TEXT and blanks up to WIDTH characters; longer ones are printed whole. */
 void ft_print_column(const char *text, size_t width);
 
+/* Write out what was printed. Returns an exit status: 3, having complained in the name of COMMAND
+ * (NULL: of foretell), where any of it could not be. */
+int ft_flush(const char *command);
+
 /* Print OBJECT (stolen) as one line of JSON, or indented on a terminal. Returns an exit status: 3
  * when standard output fails. */
 int ft_json_print(json_t *object);

@@ -361,7 +361,7 @@ static int print(const struct ft_doctor *doctor)
   for (size_t i = 0; i < doctor->count; i++)
     printf("%-4s %s: %s\n", words[doctor->check[i].finding], doctor->check[i].name,
            doctor->check[i].text);
-  return fflush(stdout) == 0 ? FT_EXIT_DONE : FT_EXIT_SYSTEM;
+  return ft_flush("doctor");
 }
 
 int ft_command_doctor(int argc, char **argv)

@@ -2,7 +2,6 @@
 /* foretell export: the observations as CSV, as JSON lines or as one JSON object. */
 #include "config.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,12 +138,9 @@ static int export_runs(const char *name, const char *state, const struct ft_stor
   }
   if (output->object)
     puts("]}");
-  if (fflush(stdout) != 0 || ferror(stdout))
-    ft_complain(name, 0, "standard output: %s", strerror(errno));
-  else if (output->failed)
-    ft_complain(name, 0, "out of memory");
-  else
-    status = FT_EXIT_DONE;
+  status = ft_flush(name);
+  if (status == FT_EXIT_DONE && output->failed)
+    status = ft_complain(name, FT_EXIT_SYSTEM, "out of memory");
 out:
   ft_records_close(records);
   free(records);

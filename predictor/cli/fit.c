@@ -342,8 +342,8 @@ static int run(const struct ft_table *t, const struct options *o)
     status = ft_json_print(json_pack("{s:s, s:i, s:i, s:i, s:f, s:o}", "target", o->target, "rows",
                                      (int)t->rows, "skipped", (int)t->skipped, "seeds",
                                      (int)o->seeds, "test", o->test, "methods", methods));
-  else if (fflush(stdout) != 0 || ferror(stdout))
-    status = ft_complain(NULL, FT_EXIT_SYSTEM, "standard output: %s", "cannot be written");
+  else
+    status = ft_flush("fit");
   if (status == FT_EXIT_DONE && !any)
     status = FT_EXIT_USAGE;
 out:

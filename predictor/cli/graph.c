@@ -220,7 +220,7 @@ static int print_text(const struct ft_graph *g, const struct ft_analysis *analys
   if (cost->unresolved || cost->unknown)
     printf("at most      %s MACs, %s activations\n", show(cost->macs_at_most, macs),
            show(cost->activations_at_most, elements));
-  return fflush(stdout) == 0 && !ferror(stdout) ? FT_EXIT_DONE : FT_EXIT_SYSTEM;
+  return ft_flush("graph");
 }
 
 /* What is done in the guarded child. */

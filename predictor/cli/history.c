@@ -5,7 +5,6 @@
  */
 #include "config.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -187,11 +186,7 @@ static int find_model(struct look *look, ft_model *model, struct ft_error *err)
 
 static int end(struct look *look, json_t *answer)
 {
-  if (look->json)
-    return ft_json_print(answer);
-  return fflush(stdout) == 0
-             ? FT_EXIT_DONE
-             : ft_complain(look->name, FT_EXIT_SYSTEM, "standard output: %s", strerror(errno));
+  return look->json ? ft_json_print(answer) : ft_flush(look->name);
 }
 
 /* What the lines shown do not tell. */

@@ -261,9 +261,7 @@ static int import_all(struct task *task, int count, char **paths)
          !task->apps.count ? ""
          : works           ? "; foretelld, which runs, publishes their models within a minute or so"
                            : "; foretelld publishes their models when it is started");
-  return fflush(stdout) == 0
-             ? FT_EXIT_DONE
-             : ft_complain(task->name, FT_EXIT_SYSTEM, "standard output: %s", strerror(errno));
+  return ft_flush(task->name);
 }
 
 int ft_command_import(int argc, char **argv)

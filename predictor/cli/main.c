@@ -41,13 +41,13 @@ static int print_help(void)
          "  -h, --help     show this help and exit\n"
          "      --version  show the version and exit\n\n"
          "foretell COMMAND --help shows a command's options, man foretell-COMMAND all about it.\n");
-  return fflush(stdout) == 0 ? FT_EXIT_DONE : FT_EXIT_SYSTEM;
+  return ft_flush(NULL);
 }
 
 static int print_version(void)
 {
   printf("foretell %s\n", PACKAGE_VERSION);
-  return fflush(stdout) == 0 ? FT_EXIT_DONE : FT_EXIT_SYSTEM;
+  return ft_flush(NULL);
 }
 
 static const struct command *find(const char *name)

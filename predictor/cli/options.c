@@ -36,7 +36,7 @@ static int print_help(const struct ft_option *options, const char *name, const c
   for (const struct ft_option *o = options; o->name; o++)
     print_option(o->letter, o->name, o->argument, o->help);
   print_option('h', "help", NULL, "show this help and exit");
-  return fflush(stdout) == 0 && !ferror(stdout) ? FT_EXIT_DONE : FT_EXIT_SYSTEM;
+  return ft_flush(name);
 }
 
 /* Put TEXT where OPTION wants it. Returns 0; -1 having complained. */

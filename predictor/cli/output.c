@@ -2,6 +2,7 @@
 /* What every sub-command prints with: complaints, JSON, progress, times. */
 #include "config.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -35,6 +36,15 @@ void ft_print_column(const char *text, size_t width)
   printf("%s%*s", text, length < width ? (int)(width - length) : 0, "");
 }
 
+int ft_flush(const char *command)
+{
+  errno = 0;
+  if (fflush(stdout) == 0 && !ferror(stdout))
+    return FT_EXIT_DONE;
+  return ft_complain(command, FT_EXIT_SYSTEM, "standard output: %s",
+                     errno ? strerror(errno) : "cannot be written");
+}
+
 int ft_json_print(json_t *object)
 {
   size_t flags = JSON_REAL_PRECISION(15) | (isatty(STDOUT_FILENO) ? JSON_INDENT(2) : 0);
@@ -44,9 +54,10 @@ int ft_json_print(json_t *object)
     return ft_complain(NULL, FT_EXIT_SYSTEM, "out of memory");
   failed = json_dumpf(object, stdout, flags);
   json_decref(object);
-  if (failed < 0 || putchar('\n') == EOF || fflush(stdout) != 0)
-    return ft_complain(NULL, FT_EXIT_SYSTEM, "standard output: %s", "cannot be written");
-  return FT_EXIT_DONE;
+  if (failed < 0 && !ferror(stdout))
+    return ft_complain(NULL, FT_EXIT_SYSTEM, "out of memory");
+  (void)putchar('\n');
+  return ft_flush(NULL);
 }
 
 json_t *ft_json_number(bool has, double value)

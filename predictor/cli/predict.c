@@ -257,13 +257,16 @@ static int refused(const struct question *q)
 {
   const ft_network *n = &q->network.said;
   ft_decision decision = { .action = FT_ACTION_REJECT };
+  int status;
 
   (void)ft_string_copy(n->lines_count ? n->lines[0] : "", decision.reason, sizeof decision.reason);
-  if (q->asked.json)
-    (void)print_json(q, &decision);
-  else
+  if (q->asked.json) {
+    status = print_json(q, &decision);
+  } else {
     (void)print_network(q);
-  return fflush(stdout) == 0 ? FT_EXIT_NO : FT_EXIT_SYSTEM;
+    status = ft_flush(q->name);
+  }
+  return status == FT_EXIT_DONE ? FT_EXIT_NO : status;
 }
 
 static int answer(struct question *q)
@@ -298,8 +301,7 @@ static int answer(struct question *q)
       printf("%s\n", said.line[i]);
     if (said.count == 0 && !told)
       print_summary(q, &decision);
-    if (fflush(stdout) != 0)
-      status = ft_complain(q->name, FT_EXIT_SYSTEM, "standard output cannot be written");
+    status = ft_flush(q->name);
   }
   return status == FT_EXIT_DONE && decision.action == FT_ACTION_REJECT ? FT_EXIT_NO : status;
 }

@@ -246,7 +246,7 @@ static int print_text(const struct answer *a)
       printf(", a step takes about x %s", ft_instead_times(x->time, two));
     printf("%s\n", ft_instead_most(x, most));
   }
-  return fflush(stdout) == 0 && !ferror(stdout) ? FT_EXIT_DONE : FT_EXIT_SYSTEM;
+  return ft_flush("predict");
 }
 
 static void refine(void *context, const struct ft_gpu *gpu, struct ft_gpu_memory *memory)

@@ -229,9 +229,7 @@ static int tell(const struct task *task)
     printf("; %llu rows without a good end, a peak or a run time passed over",
            (unsigned long long)task->trace.passed_over);
   printf("\n");
-  return fflush(stdout) == 0 && !ferror(stdout)
-             ? FT_EXIT_DONE
-             : ft_complain(task->name, FT_EXIT_SYSTEM, "standard output: %s", strerror(errno));
+  return ft_flush(task->name);
 }
 
 static int replay(struct task *task, int count, char **paths)

@@ -5,7 +5,6 @@
  */
 #include "config.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -232,9 +231,7 @@ static int print_table(const char *name, struct report *report)
   for (size_t i = 0; i < report->apps.count; i++)
     print_row(report->apps.name[i].app, report->tally[i].user, &report->tally[i]);
   print_row("total", "", &report->total);
-  return fflush(stdout) == 0
-             ? FT_EXIT_DONE
-             : ft_complain(name, FT_EXIT_SYSTEM, "standard output: %s", strerror(errno));
+  return ft_flush(name);
 }
 
 static int make_report(const char *name, const char *state, const struct ft_store_filter *filter,

@@ -184,7 +184,7 @@ printf '%s\n' x,y 1,1e100 2,1e-100 3,1 4,8 5,9 6,1 >"$scratch/t.csv"
 run fit -t y "$scratch/t.csv" --method=loglinear
 like "$out" $'\nloglinear +[0-9.]+e\+[0-9]+ % ' "an error is a per cent, however large"
 "$foretell" fit -t y "$scratch/t.csv" --method=linear >/dev/full 2>"$scratch/err"
-is "$?:$(cat "$scratch/err")" "3:foretell: standard output: cannot be written" "what cannot be written is said"
+is "$?:$(cat "$scratch/err")" "3:foretell fit: standard output: cannot be written" "what cannot be written is said"
 run fit -t y "$scratch/t.csv" --primitives=
 is "$status:$out" "2:" "no primitives are none"
 like "$err" '^foretell fit: --primitives=: expected names of add' "and what they are is said"

@@ -322,4 +322,10 @@ is "$("$foretell" replay "$scratch/trace.csv" 2>&1 >"$scratch/piped")" "" "off a
 head -n 20 "$scratch/long.csv" >"$scratch/short.csv"
 is "$(terminal "$foretell" import --state="$scratch/bar3" "$scratch/short.csv" | grep -c '%')" 0 "nor where it is soon over"
 
+for words in --help --version "predict --help" "predict $app" "predict $app --json" \
+  "predict --model=$corpus/net-resnet.onnx" "history --state=$state" "graph $corpus/net-resnet.onnx" doctor; do
+  # shellcheck disable=SC2086
+  said=$("$foretell" $words 2>&1 >/dev/full)
+  is "$?:$(grep -c 'standard output: No space left on device$' <<<"$said")" 3:1 "a full disk is told: foretell $words"
+done
 tap_done
