@@ -6,11 +6,9 @@
 #include "config.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "agent/measure/cgroup.h"
 #include "predictor/core/buf.h"
