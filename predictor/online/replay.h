@@ -44,7 +44,7 @@ struct ft_replay_options {
   void *data;
 };
 
-/* Sums over runs and seeds; ft_replay_mean makes figures of them. */
+/* Sums over runs and seeds; ft_replay_figures_of makes figures of them. */
 struct ft_replay_score {
   double byte_seconds;  /* wasted */
   double failures;      /* attempts that ran out of memory */
@@ -53,7 +53,7 @@ struct ft_replay_score {
   double banded, covered; /* those with a 90 % interval, and of them those within it */
 };
 
-/* Of a process, or of many added up; has_mape and has_coverage: there is evidence of it. */
+/* Of a process, or of many added up; has_mape, has_coverage90: there is evidence of it. */
 struct ft_replay_figures {
   double wastage_gbh; /* 10^9 bytes times hours */
   double failures;
