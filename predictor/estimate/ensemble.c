@@ -8,6 +8,7 @@
 #include "predictor/estimate/chain.h"
 #include "predictor/estimate/ensemble.h"
 #include "predictor/estimate/local.h"
+#include "predictor/learn/distribution.h"
 
 enum { ALL, NEAR, NEARER, NEAREST, RECENT, KERNELS = FT_ENSEMBLE_KERNELS };
 /* The kernels that are of those near in the place column, by bits. */
@@ -74,6 +75,8 @@ enum { RUNS = FT_ENSEMBLE_RUNS, MEMBERS = FT_ENSEMBLE_MEMBERS, MOST_ATTEMPTS = 2
 #define REACH 1.05
 /* which are so many that lie closest to it. */
 enum { CLOSEST_RUNS = 12 };
+/* What grows faster than its input does so where a line says it this surely. */
+#define SURE 0.975
 /* Where a failure costs more than its own bytes, that is more by this power of the ratio: as for a
  * need whose tail falls with the seventh power. */
 #define REACH_POWER 0.15
@@ -577,15 +580,42 @@ static double radius(const struct panel *p)
   return count == CLOSEST_RUNS ? away[count - 1] : INFINITY;
 }
 
-/* NEED of a run at PLACE, in proportion where the submission's input is larger. */
-static double in_proportion(const struct panel *p, double need, double place)
+/* The power of the input by which needs grow beyond all inputs: 1, or what the line through the
+ * logarithms has for sure. */
+static double growth(const struct panel *p)
 {
-  return p->q->place > place ? need * expm1(p->q->place) / fmax(expm1(place), 1e-9) : need;
+  const ft_view *line = &p->e->views[FT_VIEW_POWER];
+  double count = line->needs_count, middle = 0, spread = 0, rest = 0, error;
+
+  if (p->e->views_count <= FT_VIEW_POWER || !(line->slope > 1) || count < FT_ENSEMBLE_LEAST_RUNS)
+    return 1;
+  for (size_t i = 0; i < line->needs_count; i++)
+    middle += (double)p->e->places[line->runs.bytes[i]] / count;
+  for (size_t i = 0; i < line->needs_count; i++) {
+    double away = (double)p->e->places[line->runs.bytes[i]] - middle;
+    double left = log((double)line->needs[i]);
+
+    spread += away * away;
+    rest += left * left;
+  }
+  error = sqrt(rest / (count - 2) / fmax(spread, 1e-9));
+  return fmax(line->slope - ft_student_quantile(SURE, (unsigned)count - 2) * error, 1);
 }
 
-/* The most that the runs have needed which lie closest to the submission, in proportion; infinite:
- * too few have a place. */
-static double closest_need(const struct panel *p)
+/* NEED of a run at PLACE, grown by POWER where the submission's input is larger. */
+static double grown(const struct panel *p, double need, double place, double power)
+{
+  double times;
+
+  if (!(p->q->place > place))
+    return need;
+  times = expm1(p->q->place) / fmax(expm1(place), 1e-9);
+  return need * (power > 1 ? pow(times, power) : times);
+}
+
+/* The most that the runs have needed which lie closest to the submission, grown by POWER;
+ * infinite: too few have a place. */
+static double closest_need(const struct panel *p, double power)
 {
   const ft_view *peak = &p->e->views[FT_VIEW_PEAK];
   double within = radius(p), most = 0;
@@ -596,7 +626,7 @@ static double closest_need(const struct panel *p)
     double place = (double)p->e->places[peak->runs.bytes[i]];
 
     if (place >= 0 && fabs(place - p->q->place) <= within)
-      most = fmax(most, in_proportion(p, (double)peak->needs[i], place));
+      most = fmax(most, grown(p, (double)peak->needs[i], place, power));
   }
   return most > 0 ? most : INFINITY;
 }
@@ -627,15 +657,16 @@ static bool moved_by_place_alone(const ft_evaluator *e)
 static double reach_of(const struct panel *p)
 {
   const ft_evaluator *e = p->e;
-  double largest = 0, most = e->max_bytes;
+  double most = e->max_bytes, largest = 0, power;
 
   if (!moved_by_place_alone(e))
     return INFINITY;
   for (size_t i = 0; p->placed && i < e->places_count; i++)
     largest = fmax(largest, (double)e->places[i]);
+  power = p->q->place > largest ? growth(p) : 1;
   if (largest > 0)
-    most = in_proportion(p, most, largest);
-  most = fmin(most, closest_need(p)) * exp(fmin(fmax(e->reach, 0), MOST_REACH));
+    most = grown(p, most, largest, power);
+  most = fmin(most, closest_need(p, power)) * exp(fmin(fmax(e->reach, 0), MOST_REACH));
   return REACH * most * pow(1 + p->fixed / fmax(e->max_bytes, 1), REACH_POWER);
 }
 

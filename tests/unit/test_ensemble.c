@@ -374,6 +374,34 @@ static void nobody_is_given_far_more_than_those_of_his_kind_needed(void **state)
   }
 }
 
+/* A cube of the edge, as of images, beyond all edges. */
+static void what_grows_faster_than_its_input_is_given_more_than_in_proportion(void **state)
+{
+  static const double powers[] = { 0.5, 1, 1.5, 2, 3 }, parts[] = { 0.005, 0.1 };
+  struct ft_random random;
+
+  (void)state;
+  ft_random_seed(&random, 23);
+  for (size_t k = 0; k < COUNT_OF(powers) * COUNT_OF(parts); k++) {
+    double of = powers[k % COUNT_OF(powers)], part = parts[k / COUNT_OF(powers)];
+    struct app *app = new_app();
+
+    for (unsigned i = 0; i < 60; i++) {
+      double x = (double)(16 + ft_random_below(&random, 81));
+
+      ran(app, x, GB * pow(x / 50, of) * exp(part * ft_random_normal(&random)), 60,
+          FT_OUTCOME_COMPLETED);
+    }
+    for (double x = 100; x < 400; x *= 1.3) {
+      double times = sized(app, x, 0, 1.1) / (GB * pow(x / 50, of));
+
+      if (!(times > 0.95 && times < 1.5))
+        fail_msg("power %g, noise %g: %g times the need at %g", of, part, times, x);
+    }
+    free(app);
+  }
+}
+
 /* As bwa mem does: the smaller its input the more it needs, and the less is known of that. */
 static void where_others_needed_more_a_retry_grows_little(void **state)
 {
@@ -466,6 +494,7 @@ int main(void)
     cmocka_unit_test(what_failed_is_never_asked_for_again),
     cmocka_unit_test(past_all_that_was_used_a_retry_grows_by_half_at_most),
     cmocka_unit_test(nobody_is_given_far_more_than_those_of_his_kind_needed),
+    cmocka_unit_test(what_grows_faster_than_its_input_is_given_more_than_in_proportion),
     cmocka_unit_test(where_others_needed_more_a_retry_grows_little),
     cmocka_unit_test(a_need_that_creeps_up_is_followed),
     cmocka_unit_test(a_changed_need_is_followed_within_a_few_runs),
