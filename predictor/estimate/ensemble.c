@@ -38,8 +38,9 @@ enum { RUNS = FT_ENSEMBLE_RUNS, MEMBERS = FT_ENSEMBLE_MEMBERS, MOST_ATTEMPTS = 2
 #define FAR_PLACE 10
 /* nor less than this part of the least. */
 #define LEAST_PART 0.5
-/* No view's centre is above so many bytes, whatever a submission says of itself. */
-#define MOST_CENTRE 0x1p50
+/* No view's centre is above so many bytes, whatever a submission says of itself, and no member asks
+ * for more, whatever a model does. */
+#define MOST_BYTES 0x1p50
 /* However alike runs were, the next may differ by so much. */
 #define LEAST_DEVIATION 0.0001
 #define LEAST_DEGREES 1.5
@@ -300,7 +301,7 @@ static void look_at_view(struct panel *p, const ft_view *view)
     centre += view->slope * (view->factor ? p->q->place : expm1(p->q->place));
   if (view->factor)
     centre = exp(fmin(centre, 50 * M_LN2));
-  centre = fmin(fmax(centre, view->least), MOST_CENTRE);
+  centre = fmin(fmax(centre, view->least), MOST_BYTES);
   for (size_t i = 0; i < p->count; i++) {
     double need = (double)view->needs[i];
     double bytes = view->factor ? centre * need : centre + need;
@@ -489,6 +490,7 @@ static double ask(struct panel *p, unsigned member)
     bytes = as_student(p, &p->moments, member % SHAPES == STUDENT ? 1 : NARROWER);
   else
     bytes = as_is(p, &p->moments);
+  bytes = bytes < MOST_BYTES ? bytes : MOST_BYTES;
   return p->q->failed_bytes > 0 ? fmax(bytes, p->q->failed_bytes * LEAST_GROWTH) : bytes;
 }
 
@@ -657,7 +659,7 @@ static bool moved_by_place_alone(const ft_evaluator *e)
 static double reach_of(const struct panel *p)
 {
   const ft_evaluator *e = p->e;
-  double most = e->max_bytes, largest = 0, power;
+  double most = e->max_bytes > 0 ? e->max_bytes : INFINITY, largest = 0, power;
 
   if (!moved_by_place_alone(e))
     return INFINITY;

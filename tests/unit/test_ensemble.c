@@ -6,8 +6,10 @@
 #include "predictor/core/random.h"
 #include "predictor/estimate/allocation.h"
 #include "predictor/estimate/chain.h"
+#include "predictor/estimate/ensemble.h"
 #include "predictor/estimate/memory.h"
 #include "predictor/online/online.h"
+#include "predictor/record/check.h"
 
 #define GB 1e9
 
@@ -422,6 +424,67 @@ static void where_others_needed_more_a_retry_grows_little(void **state)
   free(app);
 }
 
+/* A number in a model, by how far from its evaluator's beginning. */
+static const struct {
+  size_t at;
+  bool is_double;
+} numbers[] = { { offsetof(ft_evaluator, max_bytes), true },
+                { offsetof(ft_evaluator, reach), true },
+                { offsetof(ft_evaluator, intercept), true },
+                { offsetof(ft_evaluator, judged), true },
+                { offsetof(ft_evaluator, views[FT_VIEW_POWER].slope), true },
+                { offsetof(ft_evaluator, views[FT_VIEW_LINE].intercept), true },
+                { offsetof(ft_evaluator, needs), false },
+                { offsetof(ft_evaluator, places), false },
+                { offsetof(ft_evaluator, views[FT_VIEW_PEAK].needs), false },
+                { offsetof(ft_evaluator, seconds), false } };
+
+/* Number WHICH, of an array the last where LAST, else the first, becomes VALUE. */
+static void spoil(ft_evaluator *e, size_t which, bool last, double value)
+{
+  char *number = (char *)e + numbers[which].at;
+  float single = (float)value;
+
+  if (numbers[which].is_double)
+    memcpy(number, &value, sizeof value);
+  else
+    memcpy(number + (last ? e->needs_count - 1U : 0) * sizeof single, &single, sizeof single);
+}
+
+static void whatever_a_model_says_an_amount_is_a_number(void **state)
+{
+  static const double values[] = { 0, -1, 1e-300, 3e38, -3e38, 1e300, -1e300 };
+  static const double inputs[] = { -1, 0, 50, 1e300 }, prices[] = { 0, 1.1, 1e6 };
+  static const unsigned runs[] = { 3, 40 };
+  struct app *app, *spoilt = new_app();
+  struct ft_random random;
+
+  (void)state;
+  ft_random_seed(&random, 29);
+  for (size_t r = 0; r < COUNT_OF(runs); r++) {
+    app = new_app();
+    for (unsigned i = 0; i < runs[r]; i++) {
+      double x = (double)(1 + ft_random_below(&random, 100));
+
+      ran(app, x, GB * (1 + x * x / 1000), 60, FT_OUTCOME_COMPLETED);
+    }
+    for (size_t k = 0; k < COUNT_OF(numbers) * COUNT_OF(values) * 2; k++) {
+      struct ft_error err;
+      size_t which = k / 2 % COUNT_OF(numbers);
+
+      *spoilt = *app;
+      spoil(&spoilt->model.evaluator, which, k % 2, values[k / 2 / COUNT_OF(numbers)]);
+      if (ft_record_check(FT_RECORD_MODEL, &spoilt->model, &err) < 0)
+        continue;
+      for (size_t i = 0; i < COUNT_OF(inputs) * COUNT_OF(prices); i++)
+        for (double failed = 0; failed < 1e12; failed = 10 * failed + 1e6)
+          (void)sized(spoilt, inputs[i % COUNT_OF(inputs)], failed, prices[i / COUNT_OF(inputs)]);
+    }
+    free(app);
+  }
+  free(spoilt);
+}
+
 static void a_need_that_creeps_up_is_followed(void **state)
 {
   struct app *app = new_app();
@@ -497,6 +560,7 @@ int main(void)
     cmocka_unit_test(what_grows_faster_than_its_input_is_given_more_than_in_proportion),
     cmocka_unit_test(where_others_needed_more_a_retry_grows_little),
     cmocka_unit_test(a_need_that_creeps_up_is_followed),
+    cmocka_unit_test(whatever_a_model_says_an_amount_is_a_number),
     cmocka_unit_test(a_changed_need_is_followed_within_a_few_runs),
     cmocka_unit_test(one_absurd_run_moves_little),
   };
