@@ -668,7 +668,10 @@ static double reach_of(const struct panel *p)
   power = p->q->place > largest ? growth(p) : 1;
   if (largest > 0)
     most = grown(p, most, largest, power);
-  most = fmin(most, closest_need(p, power)) * exp(fmin(fmax(e->reach, 0), MOST_REACH));
+  /* one in so many needs more than its closest */
+  if (p->fixed < (CLOSEST_RUNS + 1) * most)
+    most = fmin(most, closest_need(p, power));
+  most *= exp(fmin(fmax(e->reach, 0), MOST_REACH));
   return REACH * most * pow(1 + p->fixed / fmax(e->max_bytes, 1), REACH_POWER);
 }
 

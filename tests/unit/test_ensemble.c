@@ -424,6 +424,23 @@ static void where_others_needed_more_a_retry_grows_little(void **state)
   free(app);
 }
 
+/* One run in twenty needs eight times more, whatever its input. */
+static void where_failures_are_dear_what_the_closest_needed_is_no_limit(void **state)
+{
+  struct app *app = new_app();
+  struct ft_random random;
+
+  (void)state;
+  ft_random_seed(&random, 37);
+  for (unsigned i = 0; i < 200; i++)
+    ran(app, exp(3 * ft_random_double(&random)), i % 20 ? GB : 8 * GB, 60, FT_OUTCOME_COMPLETED);
+  for (double x = 1; x < 20; x *= 1.05) {
+    assert_true(sized(app, x, 0, 1e6) >= 8 * GB);
+    assert_true(sized(app, x, 0, 1) < 8.5 * GB);
+  }
+  free(app);
+}
+
 /* A number in a model, by how far from its evaluator's beginning. */
 static const struct {
   size_t at;
@@ -560,6 +577,7 @@ int main(void)
     cmocka_unit_test(what_grows_faster_than_its_input_is_given_more_than_in_proportion),
     cmocka_unit_test(where_others_needed_more_a_retry_grows_little),
     cmocka_unit_test(a_need_that_creeps_up_is_followed),
+    cmocka_unit_test(where_failures_are_dear_what_the_closest_needed_is_no_limit),
     cmocka_unit_test(whatever_a_model_says_an_amount_is_a_number),
     cmocka_unit_test(a_changed_need_is_followed_within_a_few_runs),
     cmocka_unit_test(one_absurd_run_moves_little),
