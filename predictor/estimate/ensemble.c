@@ -8,6 +8,7 @@
 #include "predictor/estimate/chain.h"
 #include "predictor/estimate/ensemble.h"
 #include "predictor/estimate/local.h"
+#include "predictor/learn/distribution.h"
 
 enum { ALL, NEAR, NEARER, NEAREST, RECENT, KERNELS = FT_ENSEMBLE_KERNELS };
 /* The kernels that are of those near in the place column, by bits. */
@@ -37,8 +38,9 @@ enum { RUNS = FT_ENSEMBLE_RUNS, MEMBERS = FT_ENSEMBLE_MEMBERS, MOST_ATTEMPTS = 2
 #define FAR_PLACE 10
 /* nor less than this part of the least. */
 #define LEAST_PART 0.5
-/* No view's centre is above so many bytes, whatever a submission says of itself. */
-#define MOST_CENTRE 0x1p50
+/* No view's centre is above so many bytes, whatever a submission says of itself, and no member asks
+ * for more, whatever a model does. */
+#define MOST_BYTES 0x1p50
 /* However alike runs were, the next may differ by so much. */
 #define LEAST_DEVIATION 0.0001
 #define LEAST_DEGREES 1.5
@@ -74,6 +76,8 @@ enum { RUNS = FT_ENSEMBLE_RUNS, MEMBERS = FT_ENSEMBLE_MEMBERS, MOST_ATTEMPTS = 2
 #define REACH 1.05
 /* which are so many that lie closest to it. */
 enum { CLOSEST_RUNS = 12 };
+/* What grows faster than its input does so where a line says it this surely. */
+#define SURE 0.975
 /* Where a failure costs more than its own bytes, that is more by this power of the ratio: as for a
  * need whose tail falls with the seventh power. */
 #define REACH_POWER 0.15
@@ -297,7 +301,7 @@ static void look_at_view(struct panel *p, const ft_view *view)
     centre += view->slope * (view->factor ? p->q->place : expm1(p->q->place));
   if (view->factor)
     centre = exp(fmin(centre, 50 * M_LN2));
-  centre = fmin(fmax(centre, view->least), MOST_CENTRE);
+  centre = fmin(fmax(centre, view->least), MOST_BYTES);
   for (size_t i = 0; i < p->count; i++) {
     double need = (double)view->needs[i];
     double bytes = view->factor ? centre * need : centre + need;
@@ -486,6 +490,7 @@ static double ask(struct panel *p, unsigned member)
     bytes = as_student(p, &p->moments, member % SHAPES == STUDENT ? 1 : NARROWER);
   else
     bytes = as_is(p, &p->moments);
+  bytes = bytes < MOST_BYTES ? bytes : MOST_BYTES;
   return p->q->failed_bytes > 0 ? fmax(bytes, p->q->failed_bytes * LEAST_GROWTH) : bytes;
 }
 
@@ -577,15 +582,42 @@ static double radius(const struct panel *p)
   return count == CLOSEST_RUNS ? away[count - 1] : INFINITY;
 }
 
-/* NEED of a run at PLACE, in proportion where the submission's input is larger. */
-static double in_proportion(const struct panel *p, double need, double place)
+/* The power of the input by which needs grow beyond all inputs: 1, or what the line through the
+ * logarithms has for sure. */
+static double growth(const struct panel *p)
 {
-  return p->q->place > place ? need * expm1(p->q->place) / fmax(expm1(place), 1e-9) : need;
+  const ft_view *line = &p->e->views[FT_VIEW_POWER];
+  double count = line->needs_count, middle = 0, spread = 0, rest = 0, error;
+
+  if (p->e->views_count <= FT_VIEW_POWER || !(line->slope > 1) || count < FT_ENSEMBLE_LEAST_RUNS)
+    return 1;
+  for (size_t i = 0; i < line->needs_count; i++)
+    middle += (double)p->e->places[line->runs.bytes[i]] / count;
+  for (size_t i = 0; i < line->needs_count; i++) {
+    double away = (double)p->e->places[line->runs.bytes[i]] - middle;
+    double left = log((double)line->needs[i]);
+
+    spread += away * away;
+    rest += left * left;
+  }
+  error = sqrt(rest / (count - 2) / fmax(spread, 1e-9));
+  return fmax(line->slope - ft_student_quantile(SURE, (unsigned)count - 2) * error, 1);
 }
 
-/* The most that the runs have needed which lie closest to the submission, in proportion; infinite:
- * too few have a place. */
-static double closest_need(const struct panel *p)
+/* NEED of a run at PLACE, grown by POWER where the submission's input is larger. */
+static double grown(const struct panel *p, double need, double place, double power)
+{
+  double times;
+
+  if (!(p->q->place > place))
+    return need;
+  times = expm1(p->q->place) / fmax(expm1(place), 1e-9);
+  return need * (power > 1 ? pow(times, power) : times);
+}
+
+/* The most that the runs have needed which lie closest to the submission, grown by POWER;
+ * infinite: too few have a place. */
+static double closest_need(const struct panel *p, double power)
 {
   const ft_view *peak = &p->e->views[FT_VIEW_PEAK];
   double within = radius(p), most = 0;
@@ -596,7 +628,7 @@ static double closest_need(const struct panel *p)
     double place = (double)p->e->places[peak->runs.bytes[i]];
 
     if (place >= 0 && fabs(place - p->q->place) <= within)
-      most = fmax(most, in_proportion(p, (double)peak->needs[i], place));
+      most = fmax(most, grown(p, (double)peak->needs[i], place, power));
   }
   return most > 0 ? most : INFINITY;
 }
@@ -627,15 +659,19 @@ static bool moved_by_place_alone(const ft_evaluator *e)
 static double reach_of(const struct panel *p)
 {
   const ft_evaluator *e = p->e;
-  double largest = 0, most = e->max_bytes;
+  double most = e->max_bytes > 0 ? e->max_bytes : INFINITY, largest = 0, power;
 
   if (!moved_by_place_alone(e))
     return INFINITY;
   for (size_t i = 0; p->placed && i < e->places_count; i++)
     largest = fmax(largest, (double)e->places[i]);
+  power = p->q->place > largest ? growth(p) : 1;
   if (largest > 0)
-    most = in_proportion(p, most, largest);
-  most = fmin(most, closest_need(p)) * exp(fmin(fmax(e->reach, 0), MOST_REACH));
+    most = grown(p, most, largest, power);
+  /* one in so many needs more than its closest */
+  if (p->fixed < (CLOSEST_RUNS + 1) * most)
+    most = fmin(most, closest_need(p, power));
+  most *= exp(fmin(fmax(e->reach, 0), MOST_REACH));
   return REACH * most * pow(1 + p->fixed / fmax(e->max_bytes, 1), REACH_POWER);
 }
 

@@ -89,7 +89,7 @@ double ft_few_allocate(const ft_evaluator *e, const struct ft_ensemble_question 
   ft_chain_start(&chain);
   for (size_t i = 0; i < LEVELS; i++) {
     double score = b.scale * ft_student_quantile(level[i], b.degrees);
-    double bytes = exp(b.mean + fmin(score, 50 * M_LN2));
+    double bytes = exp(fmin(b.mean + score, 50 * M_LN2));
 
     if (bytes > least)
       ft_chain_add(&chain, bytes, level[i] - before);

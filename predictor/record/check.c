@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
+#include <limits.h>
 #include <math.h>
 
 #include "predictor/record/check.h"
 
 /* No job on one node has used a pebibyte; what learns takes no more either. */
 #define MOST_BYTES 0x1p50
+/* Of a failed attempt (foretell.conf). */
+#define MOST_PRICE 1e6
 
 static int bad(struct ft_error *err, const char *field)
 {
@@ -123,6 +126,19 @@ static int check_equation(const ft_equation *q, size_t columns, struct ft_error 
   return 0;
 }
 
+/* Whether no two of COUNT runs are one. */
+static bool are_distinct(const pb_byte_t *run, size_t count)
+{
+  bool seen[UCHAR_MAX + 1] = { false };
+
+  for (size_t i = 0; i < count; i++) {
+    if (seen[run[i]])
+      return false;
+    seen[run[i]] = true;
+  }
+  return true;
+}
+
 static int check_views(const ft_evaluator *e, struct ft_error *err)
 {
   /* a model of a version that knew none has none */
@@ -131,11 +147,13 @@ static int check_views(const ft_evaluator *e, struct ft_error *err)
   for (size_t i = 0; i < e->seconds_count; i++)
     if (!(e->seconds[i] >= 0 && isfinite(e->seconds[i])) || e->ages.bytes[i] >= e->seconds_count)
       return bad(err, "seconds");
+  if (!are_distinct(e->ages.bytes, e->ages.size))
+    return bad(err, "ages");
   for (size_t v = 0; v < e->views_count; v++) {
     const ft_view *view = &e->views[v];
 
     if (!isfinite(view->intercept) || !isfinite(view->slope) || !isfinite(view->least) ||
-        view->needs_count != view->runs.size)
+        view->needs_count != view->runs.size || !are_distinct(view->runs.bytes, view->runs.size))
       return bad(err, "views");
     for (size_t i = 0; i < view->needs_count; i++)
       if (!isfinite(view->needs[i]) || view->runs.bytes[i] >= e->seconds_count ||
@@ -146,7 +164,7 @@ static int check_views(const ft_evaluator *e, struct ft_error *err)
     if (!(e->losses[i] >= 0 && isfinite(e->losses[i])))
       return bad(err, "losses");
   if (!(e->judged >= 0 && isfinite(e->judged)) ||
-      !(e->failure_price >= 0 && isfinite(e->failure_price)) || !isfinite(e->band) ||
+      !(e->failure_price >= 0 && e->failure_price <= MOST_PRICE) || !isfinite(e->band) ||
       !(e->failure_time >= 0 && e->failure_time <= 1) || !isfinite(e->followed) ||
       !isfinite(e->round_ended) || !isfinite(e->reach))
     return bad(err, "losses");
@@ -291,7 +309,7 @@ static int check_policy(const ft_policy *p, struct ft_error *err)
 {
   if ((unsigned)p->mode > _ft_mode_MAX || !(p->oom_probability >= 0 && p->oom_probability <= 1) ||
       !(p->reject_probability >= 0 && p->reject_probability <= 1) || !isfinite(p->trim_factor) ||
-      !(p->failure_price >= 0 && p->failure_price <= 1e6))
+      !(p->failure_price >= 0 && p->failure_price <= MOST_PRICE))
     return bad(err, "policy");
   return 0;
 }

@@ -6,8 +6,10 @@
 #include "predictor/core/random.h"
 #include "predictor/estimate/allocation.h"
 #include "predictor/estimate/chain.h"
+#include "predictor/estimate/ensemble.h"
 #include "predictor/estimate/memory.h"
 #include "predictor/online/online.h"
+#include "predictor/record/check.h"
 
 #define GB 1e9
 
@@ -374,6 +376,34 @@ static void nobody_is_given_far_more_than_those_of_his_kind_needed(void **state)
   }
 }
 
+/* A cube of the edge, as of images, beyond all edges. */
+static void what_grows_faster_than_its_input_is_given_more_than_in_proportion(void **state)
+{
+  static const double powers[] = { 0.5, 1, 1.5, 2, 3 }, parts[] = { 0.005, 0.1 };
+  struct ft_random random;
+
+  (void)state;
+  ft_random_seed(&random, 23);
+  for (size_t k = 0; k < COUNT_OF(powers) * COUNT_OF(parts); k++) {
+    double of = powers[k % COUNT_OF(powers)], part = parts[k / COUNT_OF(powers)];
+    struct app *app = new_app();
+
+    for (unsigned i = 0; i < 60; i++) {
+      double x = (double)(16 + ft_random_below(&random, 81));
+
+      ran(app, x, GB * pow(x / 50, of) * exp(part * ft_random_normal(&random)), 60,
+          FT_OUTCOME_COMPLETED);
+    }
+    for (double x = 100; x < 400; x *= 1.3) {
+      double times = sized(app, x, 0, 1.1) / (GB * pow(x / 50, of));
+
+      if (!(times > 0.95 && times < 1.5))
+        fail_msg("power %g, noise %g: %g times the need at %g", of, part, times, x);
+    }
+    free(app);
+  }
+}
+
 /* As bwa mem does: the smaller its input the more it needs, and the less is known of that. */
 static void where_others_needed_more_a_retry_grows_little(void **state)
 {
@@ -392,6 +422,84 @@ static void where_others_needed_more_a_retry_grows_little(void **state)
     if (!(sized(app, 14, failed, 1) <= 1.26 * failed))
       fail_msg("%g after %g", sized(app, 14, failed, 1), failed);
   free(app);
+}
+
+/* One run in twenty needs eight times more, whatever its input. */
+static void where_failures_are_dear_what_the_closest_needed_is_no_limit(void **state)
+{
+  struct app *app = new_app();
+  struct ft_random random;
+
+  (void)state;
+  ft_random_seed(&random, 37);
+  for (unsigned i = 0; i < 200; i++)
+    ran(app, exp(3 * ft_random_double(&random)), i % 20 ? GB : 8 * GB, 60, FT_OUTCOME_COMPLETED);
+  for (double x = 1; x < 20; x *= 1.05) {
+    assert_true(sized(app, x, 0, 1e6) >= 8 * GB);
+    assert_true(sized(app, x, 0, 1) < 8.5 * GB);
+  }
+  free(app);
+}
+
+/* A number in a model, by how far from its evaluator's beginning. */
+static const struct {
+  size_t at;
+  bool is_double;
+} numbers[] = { { offsetof(ft_evaluator, max_bytes), true },
+                { offsetof(ft_evaluator, reach), true },
+                { offsetof(ft_evaluator, intercept), true },
+                { offsetof(ft_evaluator, judged), true },
+                { offsetof(ft_evaluator, views[FT_VIEW_POWER].slope), true },
+                { offsetof(ft_evaluator, views[FT_VIEW_LINE].intercept), true },
+                { offsetof(ft_evaluator, needs), false },
+                { offsetof(ft_evaluator, places), false },
+                { offsetof(ft_evaluator, views[FT_VIEW_PEAK].needs), false },
+                { offsetof(ft_evaluator, seconds), false } };
+
+/* Number WHICH, of an array the last where LAST, else the first, becomes VALUE. */
+static void spoil(ft_evaluator *e, size_t which, bool last, double value)
+{
+  char *number = (char *)e + numbers[which].at;
+  float single = (float)value;
+
+  if (numbers[which].is_double)
+    memcpy(number, &value, sizeof value);
+  else
+    memcpy(number + (last ? e->needs_count - 1U : 0) * sizeof single, &single, sizeof single);
+}
+
+static void whatever_a_model_says_an_amount_is_a_number(void **state)
+{
+  static const double values[] = { 0, -1, 1e-300, 3e38, -3e38, 1e300, -1e300 };
+  static const double inputs[] = { -1, 0, 50, 1e300 }, prices[] = { 0, 1.1, 1e6 };
+  static const unsigned runs[] = { 3, 40 };
+  struct app *app, *spoilt = new_app();
+  struct ft_random random;
+
+  (void)state;
+  ft_random_seed(&random, 29);
+  for (size_t r = 0; r < COUNT_OF(runs); r++) {
+    app = new_app();
+    for (unsigned i = 0; i < runs[r]; i++) {
+      double x = (double)(1 + ft_random_below(&random, 100));
+
+      ran(app, x, GB * (1 + x * x / 1000), 60, FT_OUTCOME_COMPLETED);
+    }
+    for (size_t k = 0; k < COUNT_OF(numbers) * COUNT_OF(values) * 2; k++) {
+      struct ft_error err;
+      size_t which = k / 2 % COUNT_OF(numbers);
+
+      *spoilt = *app;
+      spoil(&spoilt->model.evaluator, which, k % 2, values[k / 2 / COUNT_OF(numbers)]);
+      if (ft_record_check(FT_RECORD_MODEL, &spoilt->model, &err) < 0)
+        continue;
+      for (size_t i = 0; i < COUNT_OF(inputs) * COUNT_OF(prices); i++)
+        for (double failed = 0; failed < 1e12; failed = 10 * failed + 1e6)
+          (void)sized(spoilt, inputs[i % COUNT_OF(inputs)], failed, prices[i / COUNT_OF(inputs)]);
+    }
+    free(app);
+  }
+  free(spoilt);
 }
 
 static void a_need_that_creeps_up_is_followed(void **state)
@@ -466,8 +574,11 @@ int main(void)
     cmocka_unit_test(what_failed_is_never_asked_for_again),
     cmocka_unit_test(past_all_that_was_used_a_retry_grows_by_half_at_most),
     cmocka_unit_test(nobody_is_given_far_more_than_those_of_his_kind_needed),
+    cmocka_unit_test(what_grows_faster_than_its_input_is_given_more_than_in_proportion),
     cmocka_unit_test(where_others_needed_more_a_retry_grows_little),
     cmocka_unit_test(a_need_that_creeps_up_is_followed),
+    cmocka_unit_test(where_failures_are_dear_what_the_closest_needed_is_no_limit),
+    cmocka_unit_test(whatever_a_model_says_an_amount_is_a_number),
     cmocka_unit_test(a_changed_need_is_followed_within_a_few_runs),
     cmocka_unit_test(one_absurd_run_moves_little),
   };

@@ -90,7 +90,9 @@ static void needs_that_do_not_fit_together_are_refused(void **state)
   (void)state;
   assert_non_null(out);
   ft_buf_init(&buf, FT_LIMIT_RECORD);
-  for (int i = 0; i < 9; i++) {
+  m->evaluator.views_count = 1;
+  m->evaluator.views[0].needs_count = m->evaluator.views[0].runs.size = 2;
+  for (int i = 0; i < 12; i++) {
     m->evaluator.needs_count = m->evaluator.places_count = 2;
     m->evaluator.needs[1] = 1;
     m->evaluator.places_count -= i == 1;
@@ -99,12 +101,15 @@ static void needs_that_do_not_fit_together_are_refused(void **state)
     m->evaluator.has_place_column = i == 4;
     m->evaluator.place_column = i == 4;
     m->evaluator.seconds_count = m->evaluator.ages.size = 2;
+    m->evaluator.ages.bytes[0] = i == 9;
     m->evaluator.ages.bytes[1] = i == 5 ? 2 : 1;
+    m->evaluator.views[0].runs.bytes[1] = i != 10;
+    m->evaluator.failure_price = i == 11 ? 1.1e6 : 1e6;
     m->columns_count = 1;
     m->columns[0].categorical = true;
     m->columns[0].categories_count = 2;
     m->history[0].x_count = 1;
-    m->history[0].x[0] = (float[]){ NAN, 1, 0, -1, 1, 1, 2, -2, 1 }[i];
+    m->history[0].x[0] = (float[]){ NAN, 1, 0, -1, 1, 1, 2, -2, 1, 1, 1, 1 }[i];
     m->history[0].bytes = i == 8 ? 0x1.1p50 : 0x1p30;
     assert_int_equal(ft_record_encode(FT_RECORD_MODEL, m, &buf, &err), 0);
     assert_int_equal(ft_record_decode(FT_RECORD_MODEL, buf.data, buf.length, out, &err),
