@@ -130,8 +130,12 @@ static void release(void)
     return;
   if (papi.PAPI_shutdown)
     papi.PAPI_shutdown();
+#ifndef __SANITIZE_ADDRESS__
+  /* where libpfm4 does not know the processor PAPI 7.0.1 leaves 208 KiB behind, a leak once nothing
+   * refers to them; to stay loaded would cost 3 MiB */
   if (papi.handle)
     dlclose(papi.handle);
+#endif
   papi.handle = NULL;
   papi.PAPI_shutdown = NULL;
 }
