@@ -8,7 +8,7 @@
 #include "predictor/estimate/chain.h"
 #include "predictor/estimate/ensemble.h"
 #include "predictor/estimate/local.h"
-#include "predictor/learn/distribution.h"
+#include "predictor/estimate/reach.h"
 
 enum { ALL, NEAR, NEARER, NEAREST, RECENT, KERNELS = FT_ENSEMBLE_KERNELS };
 /* The kernels that are of those near in the place column, by bits. */
@@ -72,21 +72,6 @@ enum { RUNS = FT_ENSEMBLE_RUNS, MEMBERS = FT_ENSEMBLE_MEMBERS, MOST_ATTEMPTS = 2
 #define FURTHER 2.0
 /* Where all that was thought of has failed. */
 #define BEYOND 1.5
-/* No run is given at first more than so many times what those of its kind have needed, */
-#define REACH 1.05
-/* which are so many that lie closest to it. */
-enum { CLOSEST_RUNS = 12 };
-/* What grows faster than its input does so where a line says it this surely. */
-#define SURE 0.975
-/* Where a failure costs more than its own bytes, that is more by this power of the ratio: as for a
- * need whose tail falls with the seventh power. */
-#define REACH_POWER 0.15
-/* That is widened where runs lately needed more than it, as adaptive conformal inference does
- * (Gibbs and Candes 2021): so that one in twenty does, */
-#define REACH_MISSED 0.05
-#define REACH_STEP 0.1
-/* up to e to this. */
-#define MOST_REACH 2.0
 /* What has failed is tried again with at least so much, */
 #define LEAST_GROWTH 1.15
 /* and with at most so much where others of its kind needed more, */
@@ -562,123 +547,10 @@ static unsigned best_as_is(const ft_evaluator *e, const double bytes[FT_ENSEMBLE
   return best;
 }
 
-/* How far from the submission the CLOSEST_RUNS lie; infinite: no more have a place. */
-static double radius(const struct panel *p)
-{
-  double away[CLOSEST_RUNS];
-  size_t count = 0;
-
-  for (size_t i = 0; p->placed && i < p->e->places_count; i++) {
-    double place = (double)p->e->places[i], here = fabs(place - p->q->place);
-    size_t at = count < CLOSEST_RUNS ? count : CLOSEST_RUNS - 1;
-
-    if (place < 0 || (count == CLOSEST_RUNS && here >= away[at]))
-      continue;
-    count = at + 1;
-    for (; at > 0 && away[at - 1] > here; at--)
-      away[at] = away[at - 1];
-    away[at] = here;
-  }
-  return count == CLOSEST_RUNS ? away[count - 1] : INFINITY;
-}
-
-/* The power of the input by which needs grow beyond all inputs: 1, or what the line through the
- * logarithms has for sure. */
-static double growth(const struct panel *p)
-{
-  const ft_view *line = &p->e->views[FT_VIEW_POWER];
-  double count = line->needs_count, middle = 0, spread = 0, rest = 0, error;
-
-  if (p->e->views_count <= FT_VIEW_POWER || !(line->slope > 1) || count < FT_ENSEMBLE_LEAST_RUNS)
-    return 1;
-  for (size_t i = 0; i < line->needs_count; i++)
-    middle += (double)p->e->places[line->runs.bytes[i]] / count;
-  for (size_t i = 0; i < line->needs_count; i++) {
-    double away = (double)p->e->places[line->runs.bytes[i]] - middle;
-    double left = log((double)line->needs[i]);
-
-    spread += away * away;
-    rest += left * left;
-  }
-  error = sqrt(rest / (count - 2) / fmax(spread, 1e-9));
-  return fmax(line->slope - ft_student_quantile(SURE, (unsigned)count - 2) * error, 1);
-}
-
-/* NEED of a run at PLACE, grown by POWER where the submission's input is larger. */
-static double grown(const struct panel *p, double need, double place, double power)
-{
-  double times;
-
-  if (!(p->q->place > place))
-    return need;
-  times = expm1(p->q->place) / fmax(expm1(place), 1e-9);
-  return need * (power > 1 ? pow(times, power) : times);
-}
-
-/* The most that the runs have needed which lie closest to the submission, grown by POWER;
- * infinite: too few have a place. */
-static double closest_need(const struct panel *p, double power)
-{
-  const ft_view *peak = &p->e->views[FT_VIEW_PEAK];
-  double within = radius(p), most = 0;
-
-  if (!p->e->views_count || isinf(within))
-    return INFINITY;
-  for (size_t i = 0; i < peak->needs_count; i++) {
-    double place = (double)p->e->places[peak->runs.bytes[i]];
-
-    if (place >= 0 && fabs(place - p->q->place) <= within)
-      most = fmax(most, grown(p, (double)peak->needs[i], place, power));
-  }
-  return most > 0 ? most : INFINITY;
-}
-
-/* Whether nothing but the place moves the centre: where other features do, runs that are close in
- * one alone are not of the same kind. */
-static bool moved_by_place_alone(const ft_evaluator *e)
-{
-  bool alone = true;
-
-  for (size_t i = 0; i < e->terms_count; i++) {
-    const ft_term *t = &e->terms[i];
-    bool moves = t->coefficient != 0;
-
-    for (size_t l = 0; l < t->levels_count; l++)
-      moves |= t->levels[l] != 0;
-    alone &= !moves || (e->has_place_column && t->column == e->place_column);
-  }
-  for (size_t i = 0; e->by_equation && i < e->equation.columns_count; i++)
-    alone &= e->has_place_column && e->equation.columns[i] == e->place_column;
-  return alone;
-}
-
-/*
- * The most that a run is given before anything has failed. Members think of runs beyond all that
- * were seen; what was seen tells better how far those go.
- */
-static double reach_of(const struct panel *p)
-{
-  const ft_evaluator *e = p->e;
-  double most = e->max_bytes > 0 ? e->max_bytes : INFINITY, largest = 0, power;
-
-  if (!moved_by_place_alone(e))
-    return INFINITY;
-  for (size_t i = 0; p->placed && i < e->places_count; i++)
-    largest = fmax(largest, (double)e->places[i]);
-  power = p->q->place > largest ? growth(p) : 1;
-  if (largest > 0)
-    most = grown(p, most, largest, power);
-  /* one in so many needs more than its closest */
-  if (p->fixed < (CLOSEST_RUNS + 1) * most)
-    most = fmin(most, closest_need(p, power));
-  most *= exp(fmin(fmax(e->reach, 0), MOST_REACH));
-  return REACH * most * pow(1 + p->fixed / fmax(e->max_bytes, 1), REACH_POWER);
-}
-
 /* What is asked for after a failure, where ASKED is what a member asks for. */
 static double retry(const struct panel *p, double asked)
 {
-  double failed = p->q->failed_bytes, reach = reach_of(p);
+  double failed = p->q->failed_bytes, reach = ft_reach(p->e, p->q, p->fixed);
 
   asked = fmin(asked, fmax(MOST_GROWTH * failed, p->e->max_bytes));
   return failed < reach ? fmin(asked, fmax(NEAR_GROWTH * failed, reach)) : asked;
@@ -708,7 +580,7 @@ double ft_ensemble_agree(const ft_evaluator *e, const struct ft_ensemble_questio
     total += weight;
     sum += weight * log(bytes[i]);
   }
-  return fmin(exp(sum / total), reach_of(&p));
+  return fmin(exp(sum / total), ft_reach(e, q, p.fixed));
 }
 
 /* What MEMBER would have wasted on a run that needed NEED bytes, a second; Q is P's question. */
@@ -749,8 +621,7 @@ void ft_ensemble_judge(ft_evaluator *e, const struct ft_ensemble_question *quest
 
   hold(e, &bytes, &seconds);
   open_panel(&p, e, &q);
-  e->reach += REACH_STEP * ((bytes > reach_of(&p)) - REACH_MISSED);
-  e->reach = fmin(fmax(e->reach, 0), MOST_REACH);
+  ft_reach_learn(e, bytes > ft_reach(e, &q, p.fixed));
   while (e->losses_count < MEMBERS)
     e->losses[e->losses_count++] = 0;
   /* how long a run took is luck in part, which says nothing of a member: it counts for half */
