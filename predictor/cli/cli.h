@@ -68,6 +68,9 @@ int ft_complain(const char *name, int status, const char *format, ...)
 /* Print TEXT and blanks up to WIDTH characters; longer ones are printed whole. */
 void ft_print_column(const char *text, size_t width);
 
+/* Print TEXT, which comes from anywhere, with a question mark for each control character. */
+void ft_print_plain(const char *text);
+
 /* Write out what was printed. Returns an exit status: 3, having complained in the name of COMMAND
  * (NULL: of foretell), where any of it could not be. */
 int ft_flush(const char *command);

@@ -161,8 +161,7 @@ static void print_layers(const struct ft_graph *g, const struct ft_cost *cost)
     printf("%*s%-*.32s %-22s %10s %10s %11s  ", l->depth, "", 20 - l->depth, l->op->type,
            ft_tensor_show(first_output(g, l->op), shown, sizeof shown),
            show(l->parameters, parameters), show(l->macs, macs), show(l->activations, elements));
-    for (const char *p = l->op->name; *p; p++)
-      putchar((unsigned char)*p < ' ' || *p == 0x7f ? '?' : *p);
+    ft_print_plain(l->op->name);
     putchar('\n');
   }
   putchar('\n');

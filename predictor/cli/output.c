@@ -36,6 +36,12 @@ void ft_print_column(const char *text, size_t width)
   printf("%s%*s", text, length < width ? (int)(width - length) : 0, "");
 }
 
+void ft_print_plain(const char *text)
+{
+  for (; *text; text++)
+    putchar((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text);
+}
+
 int ft_flush(const char *command)
 {
   errno = 0;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predictor/cli/cli.h"
 #include "predictor/cli/replay_table.h"
 
 /* ---- processes ---- */
@@ -79,8 +80,7 @@ static void print_row(const int width[COLUMNS], const struct row *row, const cha
 {
   for (int c = 0; c < COLUMNS; c++)
     printf("%*s  ", c == POLICY ? -width[c] : width[c], row->cell[c]);
-  for (; *name; name++)
-    putchar((unsigned char)*name < ' ' || *name == 0x7f ? '?' : *name);
+  ft_print_plain(name);
   putchar('\n');
 }
 
