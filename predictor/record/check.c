@@ -49,7 +49,7 @@ static int check_decision(const ft_decision *d, struct ft_error *err)
   if ((unsigned)d->action > _ft_action_MAX || (unsigned)d->mode > _ft_mode_MAX ||
       (unsigned)d->mem_unit > _ft_mem_unit_MAX || !isfinite(d->p_oom) || !isfinite(d->p_oom_any) ||
       !isfinite(d->p05_bytes) || !isfinite(d->p50_bytes) || !isfinite(d->p95_bytes) ||
-      !printable(d->reason) || !printable(d->method))
+      (unsigned)d->rule > _ft_decision_rule_MAX || !printable(d->reason) || !printable(d->method))
     return bad(err, "decision");
   return 0;
 }
@@ -70,6 +70,9 @@ static int check_submission(const ft_submission *s, struct ft_error *err)
   if (!printable(s->app) || !printable(s->job_name) || !printable(s->version) ||
       !printable(s->program))
     return bad(err, "app");
+  for (size_t i = 0; i < s->former_apps_count; i++)
+    if (!s->former_apps[i][0] || !printable(s->former_apps[i]))
+      return bad(err, "former_apps");
   if (check_features(s->features, s->features_count, err) < 0 ||
       check_request(&s->request, err) < 0)
     return -1;
@@ -171,6 +174,24 @@ static int check_views(const ft_evaluator *e, struct ft_error *err)
   return 0;
 }
 
+static int check_facts(const ft_evaluator *e, size_t columns, struct ft_error *err)
+{
+  if (e->fact_kinds.size != e->fact_bytes_count ||
+      e->fact_x_count != (size_t)e->fact_bytes_count * e->fact_columns_count)
+    return bad(err, "facts");
+  for (size_t i = 0; i < e->fact_columns_count; i++)
+    if (e->fact_columns[i] >= columns)
+      return bad(err, "fact_columns");
+  for (size_t i = 0; i < e->fact_bytes_count; i++)
+    if (!(e->fact_bytes[i] >= 0 && isfinite(e->fact_bytes[i])) ||
+        e->fact_kinds.bytes[i] > _ft_fact_kind_MAX)
+      return bad(err, "facts");
+  for (size_t i = 0; i < e->fact_x_count; i++)
+    if (isinf(e->fact_x[i]))
+      return bad(err, "fact_x");
+  return 0;
+}
+
 static int check_evaluator(const ft_evaluator *e, size_t columns, struct ft_error *err)
 {
   if (!isfinite(e->intercept) || !isfinite(e->max_bytes) || !isfinite(e->bound_bytes) ||
@@ -181,6 +202,8 @@ static int check_evaluator(const ft_evaluator *e, size_t columns, struct ft_erro
   if (e->places_count != e->needs_count || (e->has_place_column && e->place_column >= columns))
     return bad(err, "needs");
   if (check_views(e, err) < 0)
+    return -1;
+  if (check_facts(e, columns, err) < 0)
     return -1;
   if (!isfinite(e->equation_shift))
     return bad(err, "equation");
@@ -220,6 +243,8 @@ static int check_model(const ft_model *m, struct ft_error *err)
 {
   if (!printable(m->app) || (unsigned)m->rule > _ft_rule_MAX || !isfinite(m->updated))
     return bad(err, "app");
+  if (m->variant_ids.size != m->variant_hashes_count)
+    return bad(err, "variants");
   for (size_t i = 0; i < m->columns_count; i++)
     if (!printable(m->columns[i].name))
       return bad(err, "columns");
@@ -309,7 +334,8 @@ static int check_policy(const ft_policy *p, struct ft_error *err)
 {
   if ((unsigned)p->mode > _ft_mode_MAX || !(p->oom_probability >= 0 && p->oom_probability <= 1) ||
       !(p->reject_probability >= 0 && p->reject_probability <= 1) || !isfinite(p->trim_factor) ||
-      !(p->failure_price >= 0 && p->failure_price <= MOST_PRICE))
+      !(p->failure_price >= 0 && p->failure_price <= MOST_PRICE) ||
+      (p->has_ceiling_factor && !(p->ceiling_factor >= 1 && isfinite(p->ceiling_factor))))
     return bad(err, "policy");
   return 0;
 }
