@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "tests/unit/scratch.h"
+#include "tests/unit/decided.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -231,8 +232,7 @@ static void similar_apps_reject_nothing_and_make_nothing_smaller(void **state)
         ft_decision decision;
 
         ft_question_take(&q, &evidence, "");
-        ft_decide(&q, &decision);
-        ft_explain(&q, &decision, &said);
+        decide(&q, &decision, &said);
         assert_true(decision.action == FT_ACTION_LEAVE || decision.action == FT_ACTION_WARN ||
                     decision.action == FT_ACTION_SET);
         if (decision.action == FT_ACTION_SET)
