@@ -54,7 +54,7 @@ static void put(uint32_t job, const char *app, double end)
   struct ft_error err = { "" };
 
   o.has_rss_bytes = true;
-  (void)snprintf(o.app, sizeof o.app, "%s", app);
+  (void)snprintf(o.submission.app, sizeof o.submission.app, "%s", app);
   if (ft_store_put(store, &o, NULL, &err) < 0)
     fail_msg("%s", err.text);
 }
