@@ -166,7 +166,9 @@ const struct ft_field ft_fields[] = {
   REAL(sample_seconds, FT_PART_MEASURED),
   { "killed_at_bytes", FT_FIELD_U64, FT_PART_MEASURED, HAS(killed_at_bytes), NULL, 0, 3 },
   { "system_seconds", FT_FIELD_DOUBLE, FT_PART_MEASURED, HAS(system_seconds), NULL, 0, 4 },
-  { "gpu_transfer_bytes", FT_FIELD_U64, FT_PART_MEASURED, HAS(gpu_transfer_bytes), NULL, 0, 4 }
+  { "gpu_transfer_bytes", FT_FIELD_U64, FT_PART_MEASURED, HAS(gpu_transfer_bytes), NULL, 0, 4 },
+  SUBMITTED(script_hash, FT_FIELD_U32, 5),
+  SUBMITTED(directory_hash, FT_FIELD_U32, 5)
 };
 
 const size_t ft_field_count = sizeof ft_fields / sizeof *ft_fields;

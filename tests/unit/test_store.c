@@ -101,6 +101,8 @@ static ft_observation everything(void)
   o.counters[0].value = 12000015;
   strcpy(o.counters[1].name, "PAPI_L1_DCM");
   o.counters[1].value = 1.5e20;
+  o.submission.script_hash = 0xfedcba98;
+  o.submission.directory_hash = 7;
   o.submission.has_request = o.submission.has_decision = true;
   o.submission.request.command = FT_COMMAND_SRUN;
   o.submission.request.mem_unit = FT_MEM_CPU;
@@ -333,7 +335,7 @@ static void strange_files_are_refused_in_one_line(void **state)
   static const struct {
     const char *sql, *expected;
   } cases[] = {
-    { "PRAGMA user_version = 99", "schema 99, but this foretell knows 1 to 4" },
+    { "PRAGMA user_version = 99", "schema 99, but this foretell knows 1 to 5" },
     { "PRAGMA user_version = -1", "schema -1" },
     { "PRAGMA application_id = 1", "not a store of foretell" },
   };
