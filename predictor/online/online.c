@@ -241,7 +241,7 @@ static double known_need(const ft_observation *o, ft_rule rule)
     return peak;
   if (o->has_killed_at_bytes)
     limit = (double)o->killed_at_bytes;
-  else if (o->has_limit_bytes && (o->request.nodes == 1 || o->request.tasks <= 1))
+  else if (o->has_limit_bytes && (o->submission.request.nodes == 1 || o->submission.request.tasks <= 1))
     limit = (double)o->limit_bytes;
   return limit <= ABSURD_BYTES ? fmax(peak, limit) : peak;
 }
@@ -258,7 +258,7 @@ static ft_run run_of(const ft_observation *o, double bytes)
                  .bytes = bytes,
                  .out_of_memory = died_of_memory(o, bytes),
                  .runtime_seconds = or_zero(o->runtime_seconds) };
-  const ft_feature *network = ft_feature_find(o->features, o->features_count, FT_FEATURE_NETWORK);
+  const ft_feature *network = ft_feature_find(o->submission.features, o->submission.features_count, FT_FEATURE_NETWORK);
 
   run.gpu_bytes = (float)ft_observation_gpu_bytes(o);
   if (network && network->has_number && network->number > 0 && network->number < ABSURD_BYTES)
