@@ -268,6 +268,7 @@ static int predict_here(struct prediction *w)
   bool elsewhere = w->options.perf || w->options.partition, off, known = false;
   struct ft_submitter submitter = submitter_of(w);
   ft_submission *s = &w->submission;
+  struct ft_error err;
 
   ft_known_policy(&w->site, &submitter, &s->request, &w->known);
   off = mode_of(w) == FT_MODE_OFF ||
@@ -276,7 +277,9 @@ static int predict_here(struct prediction *w)
   if (!off || elsewhere) {
     ft_known_place(w->state_fd, &w->site, &s->request, &w->known);
     known = ft_known_find(w->state_fd, &submitter, s, w->collected.description.array, &w->known,
-                          &w->why) == 0;
+                          &err) == 0;
+    if (!known)
+      w->why = err;
   }
   if (elsewhere)
     look_elsewhere(w);

@@ -248,8 +248,14 @@ static void say_rule(struct voice *v)
         v->q->policy->ceiling_factor, name);
   else if (v->plan->rule == FT_DECIDED_BY_LEAK)
     say(v, ", no more than was tried (%s); to try more, ask for it with --predict-mem=raise", name);
-  else if (v->plan->rule != FT_DECIDED_BY_ESTIMATE)
+  else if (v->plan->rule == FT_DECIDED_BY_FLOOR)
     say(v, " (%s)", name);
+}
+
+/* "(maximum)" */
+static void say_maximum(struct voice *v)
+{
+  say(v, " (%s)", ft_decision_rule_name(FT_DECIDED_BY_MAXIMUM));
 }
 
 /* "x was killed at 3 growing limits, at last 400 MiB, and has never completed: it may leak memory" */
@@ -283,9 +289,11 @@ static void say_change(struct voice *v)
   if (p->no_node) {
     say(v, ", but ");
     say_no_node(v);
+    say_maximum(v);
   } else if (p->capped) {
     say(v, ", the most that ");
     say_partition(v, "allows");
+    say_maximum(v);
   }
   if (p->p_amount >= 0 && (p->capped || v->q->request->array_tasks > 1)) {
     say(v, "; out of memory: ");

@@ -15,8 +15,9 @@
 #define LOW_THIN 0.5
 /* No evidence is certainty. */
 #define SURE 1e-6
-/* Points of the factor that the tasks of an array share, at evenly spaced probabilities. */
-enum { FACTOR_POINTS = 32 };
+/* The factor that the tasks of an array share is integrated over in these standard deviations. */
+#define FACTOR_MOST 5.0
+#define FACTOR_STEP 0.25
 
 /* ---- what it should have ---- */
 
@@ -161,7 +162,7 @@ static void choose(const struct ft_question *q, struct ft_plan *plan)
   if (plan->mode == FT_MODE_CHECK)
     keep_request(q, plan);
   else if (q->interactive)
-    act(plan, FT_ACTION_LEAVE, "an interactive session is not set from history");
+    stay_with(plan, FT_DECIDED_BY_NONE, "an interactive session is not set from history");
   else if (!asked)
     set_memory(q, plan);
   else if (plan->too_low && may_raise && plan->amount > plan->limit)
@@ -264,38 +265,35 @@ void ft_plan_make(const struct ft_question *q, struct ft_plan *plan)
 
 /* ---- job arrays ---- */
 
-/* The probability that a task that exceeds its memory with probability P does so where the factor
- * that all tasks share, SHARED of their variance, stands at SCORE. */
-static double exceeds_at(double p, double shared, double score)
+/* The logarithm of the probability that no task exceeds its memory where the factor that all tasks
+ * share, SHARED of their variance, stands at FACTOR; SCORES are the normal scores of each one's
+ * probability to exceed it. */
+static double log_none(const double *scores, size_t count, double shared, double factor)
 {
-  double own = sqrt(fmax(1 - shared, 1e-9));
+  double own = sqrt(fmax(1 - shared, 1e-9)), none = 0;
 
-  return ft_normal_probability((ft_normal_quantile(p) + sqrt(shared) * score) / own);
-}
-
-/* The logarithm of the probability that no task exceeds BYTES, the shared factor being at SCORE. */
-static double log_none(const struct ft_question *q, double bytes, double score)
-{
-  double count = q->request->array_tasks > 1 ? q->request->array_tasks : 1, none = 0;
-  double shared = fmin(fmax(q->estimate->shared, 0), 1);
-
-  if (!q->elements)
-    return count *
-           log1p(-sure(exceeds_at(sure(ft_estimate_exceeds(q->estimate, bytes)), shared, score)));
-  for (size_t i = 0; i < q->elements->count; i++)
-    none += log1p(-sure(
-        exceeds_at(sure(ft_estimate_exceeds(&q->elements->each[i], bytes)), shared, score)));
-  return none * count / (double)q->elements->count;
+  for (size_t i = 0; i < count; i++)
+    none += log1p(-sure(ft_normal_probability((scores[i] + sqrt(shared) * factor) / own)));
+  return none / (double)count;
 }
 
 double ft_plan_any(const struct ft_question *q, uint64_t bytes)
 {
-  double any = 0;
+  const struct ft_element_estimates *e = q->elements;
+  double tasks = q->request->array_tasks > 1 ? q->request->array_tasks : 1, any = 0, worst = 0;
+  double scores[FT_ELEMENT_ESTIMATES], shared = fmin(fmax(q->estimate->shared, 0), 1);
+  size_t count = e ? e->count : 1;
 
-  if (!(q->estimate->shared > 0))
-    return -expm1(log_none(q, (double)bytes, 0));
-  for (int i = 0; i < FACTOR_POINTS; i++)
-    any -= expm1(log_none(q, (double)bytes, ft_normal_quantile((i + 0.5) / FACTOR_POINTS))) /
-           FACTOR_POINTS;
-  return any;
+  for (size_t i = 0; i < count; i++) {
+    double p = sure(ft_estimate_exceeds(e ? &e->each[i] : q->estimate, (double)bytes));
+
+    scores[i] = ft_normal_quantile(p);
+    worst = fmax(worst, p);
+  }
+  if (!(shared > 0))
+    return -expm1(tasks * log_none(scores, count, 0, 0));
+  for (double z = -FACTOR_MOST; z <= FACTOR_MOST; z += FACTOR_STEP)
+    any -= FACTOR_STEP * exp(-0.5 * z * z) / sqrt(2 * M_PI) *
+           expm1(tasks * log_none(scores, count, shared, z));
+  return fmin(fmax(any, worst), 1 - SURE);
 }

@@ -97,7 +97,7 @@ void ft_plan_find_most(const struct ft_question *question, struct ft_plan *plan,
 void ft_plan_weigh(const struct ft_question *question, struct ft_plan *plan);
 void ft_plan_find_amount(const struct ft_question *question, struct ft_plan *plan);
 
-/* What ESTIMATE alone asks for under POLICY, in bytes. */
-double ft_plan_need(const struct ft_estimate *estimate, const ft_policy *policy, bool thin);
+/* What ESTIMATE alone asks for under POLICY, in bytes; FEW: it stands on fewer than min_runs. */
+double ft_plan_need(const struct ft_estimate *estimate, const ft_policy *policy, bool few);
 
 #endif

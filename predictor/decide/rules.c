@@ -54,11 +54,12 @@ static double target(const ft_policy *policy)
   return fmin(fmax(p, SURE), 0.5);
 }
 
-double ft_plan_need(const struct ft_estimate *e, const ft_policy *policy, bool thin)
+double ft_plan_need(const struct ft_estimate *e, const ft_policy *policy, bool few)
 {
   double need = fmax(ft_estimate_quantile(e, 1 - target(policy)), e->allocation_bytes);
 
-  if (thin && e->allocation_bytes > 0)
+  /* the outer quantiles of few runs are what priors say */
+  if (few && e->allocation_bytes > 0)
     need = fmax(e->allocation_bytes, ft_estimate_quantile(e, 0.5));
   return fmax(need, e->bound_bytes * BOUND_MARGIN);
 }
@@ -115,7 +116,7 @@ static double amount_by_rules(const struct ft_question *q, struct ft_plan *plan)
 
   plan->rule = FT_DECIDED_BY_ESTIMATE;
   if (q->estimate && !q->at_large)
-    need = ft_plan_need(q->estimate, q->policy, plan->thin);
+    need = ft_plan_need(q->estimate, q->policy, plan->thin && !q->estimate->extrapolated);
   if (plan->thin) {
     floor = fmin(floor, ceiling);
     if (need > ceiling) {

@@ -31,8 +31,7 @@ enum {
 #define ABSURD_BYTES 0x1p50
 /* A killed run whose end nobody could tell had reached this part of its limit. */
 #define NEAR_LIMIT 0.95
-/* One that was killed below this part of its limit was not killed by it, however little of its last
- * moments was sampled. */
+/* One whose charge by the kernel stayed below this part of its limit was not killed by it. */
 #define STARVED_BELOW 0.5
 
 void ft_online_init(ft_model *model, const char *app, uint32_t uid, ft_rule rule)
@@ -213,18 +212,13 @@ static bool died_of_memory(const ft_observation *o, double bytes)
           o->outcome == FT_OUTCOME_CANCELLED);
 }
 
-/* Whether the run was killed though it had not come near a limit of its own: its node was out of
- * memory, by whomever, which says nothing of what the run needs. */
-static bool was_starved(const ft_observation *o, ft_rule rule)
+/* Whether the run was killed though the kernel never saw it near a limit of its own: its node was
+ * out of memory, by whomever, which says nothing of what the run needs. */
+static bool was_starved(const ft_observation *o)
 {
-  double peak = ft_observation_peak(o, rule);
-
-  if (o->outcome != FT_OUTCOME_OUT_OF_MEMORY || o->has_killed_at_bytes || rule == FT_RULE_NONE)
-    return false;
-  if (o->has_charge_bytes)
-    peak = fmax(peak, (double)o->charge_bytes);
-  return o->has_limit_bytes && o->limit_bytes && o->submission.request.nodes <= 1 &&
-         peak < STARVED_BELOW * (double)o->limit_bytes;
+  return o->outcome == FT_OUTCOME_OUT_OF_MEMORY && !o->has_killed_at_bytes &&
+         o->has_charge_bytes && o->has_limit_bytes && o->submission.request.nodes <= 1 &&
+         (double)o->charge_bytes < STARVED_BELOW * (double)o->limit_bytes;
 }
 
 /*
@@ -390,7 +384,7 @@ int ft_online_update(ft_model *model, const ft_observation *observation, struct 
   struct told told;
   ft_run run;
 
-  if (!(bytes > 0 && bytes <= ABSURD_BYTES) || was_starved(observation, model->rule))
+  if (!(bytes > 0 && bytes <= ABSURD_BYTES) || was_starved(observation))
     return 0;
   work = ft_refit_new();
   if (!work)

@@ -195,7 +195,7 @@ static void what_is_told_is_of_the_partition_that_gives_least(void **state)
     { "main,near", FT_MODE_CHECK, 0, FT_ACTION_WARN, "the default of partitions main,near, 10 MiB" },
     { "near", FT_MODE_CHECK, 0, FT_ACTION_WARN,
       "; ask for --mem=60M, the most that partition near allows" },
-    { "near,near2", FT_MODE_SET, 0, FT_ACTION_SET, "60M, the most that partitions near,near2 allow;" },
+    { "near,near2", FT_MODE_SET, 0, FT_ACTION_SET, "60M, the most that partitions near,near2 allow (maximum);" },
   };
 
   (void)state;
@@ -206,8 +206,12 @@ static void what_is_told_is_of_the_partition_that_gives_least(void **state)
     ft_request request = { 0 };
     ft_policy policy = ft_policy_defaults;
     ft_decision d;
+    struct ft_facts facts = { .runs = 4, .completed = 4, .peak_bytes = 100 * MB, .like_runs = 4,
+                              .like_completed = 4, .like_peak_bytes = 100 * MB,
+                              .like_sure_bytes = 95 * MB };
     struct ft_question q = { .mode = cases[i].mode, .app = "x", .request = &request,
                              .policy = &policy, .partition = &partition, .estimate = &estimate,
+                             .facts = &facts,
                              .memory_is_consumable = true, .rule = FT_RULE_RSS };
 
     (void)ft_string_copy(cases[i].names, request.partition, sizeof request.partition);

@@ -44,6 +44,9 @@ static ft_model *sample_model(void)
   m->evaluator.residuals_count = 40;
   for (int i = 0; i < 40; i++)
     m->evaluator.residuals[i] = (i - 20) * 0.002;
+  /* two runs that completed */
+  m->evaluator.fact_bytes_count = m->evaluator.fact_kinds.size = 2;
+  m->evaluator.fact_bytes[0] = m->evaluator.fact_bytes[1] = 1e9F;
   return m;
 }
 
@@ -53,6 +56,7 @@ static void make_indexed(ft_model *m)
   ft_evaluator *e = &m->evaluator;
 
   (void)ft_string_copy("indexed", m->app, sizeof m->app);
+  e->fact_bytes_count = e->fact_kinds.size = 0;
   m->columns_count = 1;
   (void)ft_string_copy("n", m->columns[0].name, sizeof m->columns[0].name);
   e->log_target = false;
