@@ -13,7 +13,7 @@ enum weeks_count {
   WEEKS_REJECTED_WRONG, /* and would have completed */
   WEEKS_NOT_RECOVERED,  /* from a death, within ceil(log2(need / limit)) further submissions */
   WEEKS_TOO_MUCH,       /* set above 3 times the need, and above 100 MiB */
-  WEEKS_NOT_ACTED,      /* apps, by their tenth submission; of those that had it wrong */
+  WEEKS_NOT_ACTED,      /* apps, by their tenth run; of those that had too little */
   WEEKS_COUNTS
 };
 

@@ -9,7 +9,7 @@
 #include "predictor/core/units.h"
 #include "tests/bench/weeks/figures.h"
 
-enum { LINES = 14, ALIKE = 2, ATTEMPTS_OF_LEAK = 3 };
+enum { LINES = 14, FIRST_LINES = 3, ALIKE = 2, ATTEMPTS_OF_LEAK = 3 };
 
 /* What an attempt can be ashamed of. */
 enum shame { KILLED_BY, REJECTED, DIED_AGAIN, NOT_RECOVERED, TOO_MUCH, LEAKED, SHAMES };
@@ -132,27 +132,54 @@ static void print_attempt(const struct weeks_world *w, const struct weeks_attemp
   fprintf(out, "\n");
 }
 
-static void print_story(const struct weeks_world *w, const struct story *story, FILE *out)
+static int by_time(const void *a, const void *b)
+{
+  const struct weeks_attempt *x = *(const struct weeks_attempt *const *)a;
+  const struct weeks_attempt *y = *(const struct weeks_attempt *const *)b;
+
+  if (x->time != y->time)
+    return x->time < y->time ? -1 : 1;
+  return (x > y) - (x < y);
+}
+
+/* The attempts of the app of STORY up to its worst moment, in order of time. */
+static const struct weeks_attempt **gather(const struct weeks_world *w, const struct story *story,
+                                           size_t *count)
+{
+  const struct weeks_attempt **list = malloc(w->attempts * sizeof(struct weeks_attempt *));
+
+  *count = 0;
+  for (size_t i = 0; list && i < w->attempts; i++)
+    if (w->stream->submission[w->attempt[i].submission].app == story->app &&
+        w->attempt[i].time <= w->attempt[story->worst_attempt].time)
+      list[(*count)++] = &w->attempt[i];
+  if (list)
+    qsort(list, *count, sizeof *list, by_time);
+  return list;
+}
+
+static int print_story(const struct weeks_world *w, const struct story *story, FILE *out)
 {
   const struct weeks_app *app = &w->stream->app[story->app];
+  const struct weeks_site *site = &w->stream->site[app->site];
+  const struct weeks_attempt **list;
   char node[32], given[32];
-  size_t count = 0, passed = 0;
+  size_t count;
 
-  for (size_t i = 0; i <= story->worst_attempt; i++)
-    count += w->stream->submission[w->attempt[i].submission].app == story->app;
+  list = gather(w, story, &count);
+  if (!list)
+    return -1;
   fprintf(out, "\n%s (%s): %s. Default %s%s, node %s\n", app->name, w->stream->kind_name[app->kind],
-          shame_names[story->shame], shown((double)w->stream->site[app->site].default_bytes, given),
-          w->stream->site[app->site].default_per_cpu ? " a CPU" : "",
-          shown((double)w->stream->site[app->site].node_bytes, node));
-  for (size_t i = 0; i <= story->worst_attempt; i++) {
-    if (w->stream->submission[w->attempt[i].submission].app != story->app)
-      continue;
-    passed++;
-    if (passed == 4 && count > LINES)
-      fprintf(out, "  ... %zu more\n", count - LINES + 1);
-    if (passed < 4 || passed + LINES > count + 3)
-      print_attempt(w, &w->attempt[i], out);
+          shame_names[story->shame], shown((double)site->default_bytes, given),
+          site->default_per_cpu ? " a CPU" : "", shown((double)site->node_bytes, node));
+  for (size_t i = 0; i < count; i++) {
+    if (i == FIRST_LINES && count > LINES)
+      fprintf(out, "  ... %zu more\n", count - LINES);
+    if (i < FIRST_LINES || i + LINES >= count + FIRST_LINES)
+      print_attempt(w, list[i], out);
   }
+  free(list);
+  return 0;
 }
 
 /* ---- all of them ---- */
@@ -190,7 +217,8 @@ int weeks_print_worst(const struct weeks_world *w, unsigned count, FILE *out, st
   /* of each shame a few */
   for (size_t i = 0; i < w->stream->apps && done < count && story[i].score > 0; i++)
     if (told[story[i].shame]++ < ALIKE) {
-      print_story(w, &story[i], out);
+      if (print_story(w, &story[i], out) < 0)
+        break;
       done++;
     }
   free(story);

@@ -119,6 +119,11 @@ bool weeks_may_lower(const struct weeks_attempt *a)
   return weeks_may_raise(a) && (a->mem_unit == FT_MEM_NONE || a->mode == FT_MODE_TRIM);
 }
 
+static uint64_t node_of(const struct weeks_world *w, const struct weeks_attempt *a)
+{
+  return w->stream->site[w->stream->app[w->stream->submission[a->submission].app].site].node_bytes;
+}
+
 static uint64_t limit_of(const struct weeks_world *w, const struct weeks_attempt *a)
 {
   const struct weeks_submission *s = &w->stream->submission[a->submission];
@@ -230,7 +235,7 @@ static int try_again(struct weeks_world *w, uint32_t last, double now, uint64_t 
 {
   struct weeks_attempt from = w->attempt[last], *a = add_attempt(w);
   const struct weeks_submission *s = &w->stream->submission[from.submission];
-  uint64_t most = w->stream->site[w->stream->app[s->app].site].node_bytes;
+  uint64_t most = node_of(w, &from);
   struct weeks_event event = { 0 };
 
   if (!a)
@@ -260,11 +265,11 @@ static int try_again(struct weeks_world *w, uint32_t last, double now, uint64_t 
 static int react_to_rejection(struct weeks_world *w, uint32_t attempt)
 {
   const struct weeks_attempt *a = &w->attempt[attempt];
+  bool insists = chance(a->submission, 0, 4) < 0.5;
 
-  if (a->number + 1 >= ATTEMPTS)
+  if (a->number + 1 >= ATTEMPTS || (!insists && a->without_bytes >= node_of(w, a)))
     return 0;
-  /* one in two believes it */
-  if (chance(a->submission, 0, 4) < 0.5)
+  if (insists)
     return try_again(w, attempt, a->time, 0, FT_MODE_FORCE);
   return try_again(w, attempt, a->time, 2 * a->without_bytes, a->mode);
 }
@@ -273,12 +278,11 @@ static int react_to_death(struct weeks_world *w, uint32_t attempt, double now)
 {
   const struct weeks_attempt *a = &w->attempt[attempt];
   const struct weeks_submission *s = &w->stream->submission[a->submission];
-  uint64_t node = w->stream->site[w->stream->app[s->app].site].node_bytes, bytes;
+  uint64_t bytes = 2 * a->given_bytes;
   unsigned most = isinf(a->need_bytes) ? LEAK_ATTEMPTS : ATTEMPTS;
 
-  if (s->reaction == WEEKS_GIVES_UP || a->number + 1 >= most || a->given_bytes >= node)
+  if (s->reaction == WEEKS_GIVES_UP || a->number + 1 >= most || a->given_bytes >= node_of(w, a))
     return 0;
-  bytes = 2 * a->given_bytes;
   if (s->reaction == WEEKS_UNCHANGED &&
       (!a->number || a->given_bytes > w->attempt[a->previous].given_bytes))
     bytes = 0;

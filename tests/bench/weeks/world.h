@@ -25,7 +25,7 @@ struct weeks_attempt {
   ft_action action;
   ft_decision_rule rule;
   double p_oom; /* negative: none */
-  char reason[56];
+  char reason[80];
   uint32_t known;    /* runs of the app that had ended */
   double need_bytes; /* of its runs the most; INFINITY: it leaks */
   double peak_bytes; /* the most that they reach before they end otherwise */
