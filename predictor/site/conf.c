@@ -54,7 +54,9 @@ static const struct key policy_keys[] = { { "mode", KEY_MODE, 0, 0 },
                                           { "trim_factor", KEY_NUMBER, 1, 1000 },
                                           { "quiet", KEY_BOOL, 0, 0 },
                                           { "failure_price", KEY_NUMBER, 0, 1e6 },
-                                          { "borrow", KEY_BOOL, 0, 0 } };
+                                          { "borrow", KEY_BOOL, 0, 0 },
+                                          { "ceiling_factor", KEY_NUMBER, 1, 1000 },
+                                          { "leak_runs", KEY_INTEGER, 0, 1000 } };
 
 static const struct key site_keys[] = { { "state_dir", KEY_PATH, 0, PATH_MAX },
                                         { "socket", KEY_PATH, 0, 108 }, /* unix(7): sun_path */
@@ -316,6 +318,10 @@ static void read_policy(cfg_t *cfg, ft_policy *p)
     p->failure_price = cfg_getfloat(cfg, "failure_price");
   if ((p->has_borrow |= SET(cfg, "borrow")) && SET(cfg, "borrow"))
     p->borrow = cfg_getbool(cfg, "borrow");
+  if ((p->has_ceiling_factor |= SET(cfg, "ceiling_factor")) && SET(cfg, "ceiling_factor"))
+    p->ceiling_factor = cfg_getfloat(cfg, "ceiling_factor");
+  if ((p->has_leak_runs |= SET(cfg, "leak_runs")) && SET(cfg, "leak_runs"))
+    p->leak_runs = (uint32_t)cfg_getint(cfg, "leak_runs");
 }
 
 #define POLICY_OPTIONS                                                                             \
@@ -324,7 +330,8 @@ static void read_policy(cfg_t *cfg, ft_policy *p)
       CFG_FLOAT("reject_probability", 0, CFGF_NODEFAULT), CFG_STR("floor", NULL, CFGF_NODEFAULT),  \
       CFG_STR("round", NULL, CFGF_NODEFAULT), CFG_FLOAT("trim_factor", 0, CFGF_NODEFAULT),         \
       CFG_BOOL("quiet", cfg_false, CFGF_NODEFAULT), CFG_FLOAT("failure_price", 1, CFGF_NODEFAULT), \
-      CFG_BOOL("borrow", cfg_true, CFGF_NODEFAULT)
+      CFG_BOOL("borrow", cfg_true, CFGF_NODEFAULT),                                                \
+      CFG_FLOAT("ceiling_factor", 2, CFGF_NODEFAULT), CFG_INT("leak_runs", 3, CFGF_NODEFAULT)
 
 static cfg_opt_t app_options[] = { CFG_STR("command", NULL, CFGF_NODEFAULT),
                                    CFG_STR_LIST("number", NULL, CFGF_NODEFAULT),

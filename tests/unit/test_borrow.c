@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "tests/unit/scratch.h"
+#include "tests/unit/decided.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -60,9 +61,9 @@ static void run(uint32_t uid, const char *app, const char *job_name, const char 
                          .rss_bytes = (uint64_t)bytes };
 
     job++;
-    (void)ft_feature_number(o.features, &o.features_count, 4, "batch", batch);
-    (void)ft_string_copy(job_name, o.job_name, sizeof o.job_name);
-    (void)ft_string_copy(program, o.program, sizeof o.program);
+    (void)ft_feature_number(o.submission.features, &o.submission.features_count, 4, "batch", batch);
+    (void)ft_string_copy(job_name, o.submission.job_name, sizeof o.submission.job_name);
+    (void)ft_string_copy(program, o.submission.program, sizeof o.submission.program);
     assert_int_equal(ft_online_update(&model, &o, &err), 1);
     assert_int_equal(ft_publish_model(publisher, &model, &err), 0);
     ft_kin_note(publisher, state_fd, &model, &o);
@@ -231,8 +232,7 @@ static void similar_apps_reject_nothing_and_make_nothing_smaller(void **state)
         ft_decision decision;
 
         ft_question_take(&q, &evidence, "");
-        ft_decide(&q, &decision);
-        ft_explain(&q, &decision, &said);
+        decide(&q, &decision, &said);
         assert_true(decision.action == FT_ACTION_LEAVE || decision.action == FT_ACTION_WARN ||
                     decision.action == FT_ACTION_SET);
         if (decision.action == FT_ACTION_SET)

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "tests/unit/unit.h"
+#include "tests/unit/decided.h"
 
 #include "predictor/core/units.h"
 #include "predictor/decide/plan.h"
@@ -390,8 +391,7 @@ static void play(const struct scene *s, ft_decision *decision, struct ft_explana
   ft_policy_resolve(&site, NULL, NULL, NULL, &policy);
   if (s->site_mode == FT_MODE_UNSET)
     policy.mode = FT_MODE_OFF;
-  ft_decide(&q, decision);
-  ft_explain(&q, decision, said);
+  decide(&q, decision, said);
 }
 
 static void every_scene_ends_as_written(void **state)
@@ -506,8 +506,7 @@ static void the_laws_hold_for_every_combination(void **state)
     e.bound_bytes = k & 32 ? 9 * (double)GB : 0;
     request.array_tasks = k & 4 ? 20 : 0;
     q.estimate = e.runs || e.bound_bytes > 0 ? &e : NULL;
-    ft_decide(&q, &d);
-    ft_explain(&q, &d, &said);
+    decide(&q, &d, &said);
     check_laws(&q, &d, &said);
     count++;
   }
@@ -535,8 +534,7 @@ static void long_names_are_cut_not_overrun(void **state)
   e.extrapolated = true;
   ft_policy_resolve(NULL, NULL, NULL, NULL, &policy);
   policy.reject_probability = 0.5;
-  ft_decide(&q, &d);
-  ft_explain(&q, &d, &said);
+  decide(&q, &d, &said);
   assert_int_equal(said.count, 2);
   assert_true(strlen(said.line[0]) < FT_EXPLAIN_SIZE - 1);
 }

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "tests/unit/scratch.h"
+#include "tests/unit/decided.h"
 
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
@@ -161,7 +162,7 @@ static void any_of_them_may_be_where_it_runs(void **state)
     assert_int_equal(
         ft_decide_partition(state_fd, &site, &request, &partition, &q.joined, NULL),
         0);
-    ft_decide(&q, &d);
+    decide(&q, &d, NULL);
     if (d.action != cases[i].action || d.mem_bytes < cases[i].least_mib * MB ||
         d.mem_bytes > cases[i].most_mib * MB)
       fail_msg("%s, %u runs: %s, %u MiB: %s", cases[i].names, cases[i].runs,
@@ -215,8 +216,7 @@ static void what_is_told_is_of_the_partition_that_gives_least(void **state)
     policy.reject_probability = cases[i].reject;
     assert_int_equal(
         ft_decide_partition(state_fd, &site, &request, &partition, &q.joined, NULL), 0);
-    ft_decide(&q, &d);
-    ft_explain(&q, &d, &said);
+    decide(&q, &d, &said);
     if (d.action != cases[i].action || !said.count || !strstr(said.line[0], cases[i].says))
       fail_msg("%s: %s, %s", cases[i].names, ft_action_name(d.action),
                said.count ? said.line[0] : "nothing");

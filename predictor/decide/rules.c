@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The rules by which a job's amount of memory follows from the estimate and from facts. In order of
+ * precedence: the partition's maximum, leak, floor, ceiling, estimate. What a user typed, and what
+ * a job would have had without foretell, are respected by who uses the amount (plan.c).
+ */
+#include "config.h"
+
+#include <math.h>
+
+#include "predictor/core/units.h"
+#include "predictor/decide/plan.h"
+
+/* Over the largest peak of comparable completed runs. Chosen by tests/bench/weeks. */
+#define FLOOR_MARGIN 1.1
+/* A job that was killed is given this many times the limit that killed it: after k submissions
+ * 2^k times, so that a need is reached in the fewest. */
+#define KILLED_GROWTH 2.0
+/* Over what a job like it lately died at, by the estimate's own bound. */
+#define BOUND_MARGIN 1.2
+/* No evidence is certainty. */
+#define SURE 1e-6
+
+static const struct ft_facts no_facts;
+
+static const struct ft_facts *facts_of(const struct ft_question *q)
+{
+  return q->facts && !q->network ? q->facts : &no_facts;
+}
+
+static bool is_borrowed(const struct ft_question *q)
+{
+  return q->similar || q->imported_from;
+}
+
+void ft_plan_weigh(const struct ft_question *q, struct ft_plan *plan)
+{
+  const struct ft_estimate *e = q->estimate;
+  const struct ft_facts *f = facts_of(q);
+  bool enough = e && e->runs >= q->policy->min_runs && e->runs > 0;
+
+  plan->claimed = e && !q->at_large && (enough || q->network || q->similar);
+  plan->thin = !e || is_borrowed(q) || (!enough && !q->network) || e->extrapolated;
+  plan->known = plan->claimed || f->peak_bytes > 0 || f->bound_bytes > 0;
+}
+
+static double target(const ft_policy *policy)
+{
+  double p = policy->oom_probability;
+
+  /* what is proposed must not be rejected */
+  if (policy->reject_probability > 0)
+    p = fmin(p, policy->reject_probability);
+  return fmin(fmax(p, SURE), 0.5);
+}
+
+double ft_plan_need(const struct ft_estimate *e, const ft_policy *policy, bool thin)
+{
+  double need = fmax(ft_estimate_quantile(e, 1 - target(policy)), e->allocation_bytes);
+
+  if (thin && e->allocation_bytes > 0)
+    need = fmax(e->allocation_bytes, ft_estimate_quantile(e, 0.5));
+  return fmax(need, e->bound_bytes * BOUND_MARGIN);
+}
+
+/* What comparable runs, or where there are none and few at all any runs, have shown to be needed. */
+static double floor_of(const struct ft_question *q)
+{
+  const struct ft_facts *f = facts_of(q);
+  double floor;
+
+  if (!f->like_runs)
+    return f->completed < q->policy->min_runs ? FLOOR_MARGIN * f->peak_bytes : 0;
+  floor = fmax(FLOOR_MARGIN * f->like_peak_bytes, f->like_bound_bytes);
+  /* of many that completed one that did not says that it needed more, hardly twice as much */
+  if (f->lately_killed > 1 || (f->lately_killed && f->like_completed < q->policy->min_runs))
+    floor = fmax(floor, KILLED_GROWTH * f->lately_killed_bytes);
+  return floor;
+}
+
+/* The most that thin evidence sets; infinite where there is none to be thin. */
+static double ceiling_of(const struct ft_question *q)
+{
+  const struct ft_facts *f = facts_of(q);
+  double shown = f->like_runs ? fmax(f->like_peak_bytes, f->like_bound_bytes)
+                              : fmax(f->peak_bytes, f->bound_bytes);
+
+  if (is_borrowed(q) && q->estimate)
+    shown = fmax(shown, q->estimate->max_bytes);
+  return shown > 0 ? q->policy->ceiling_factor * shown : INFINITY;
+}
+
+/* Whether the app may leak: it was killed at ever growing limits, and nobody asks for more. */
+static bool may_leak(const struct ft_question *q, const struct ft_plan *plan)
+{
+  bool asked = q->request->mem_unit != FT_MEM_NONE &&
+               (plan->mode == FT_MODE_RAISE || plan->mode == FT_MODE_TRIM);
+
+  return q->policy->leak_runs && facts_of(q)->growing_kills >= q->policy->leak_runs && !asked;
+}
+
+static uint64_t rounded_up(double bytes, uint64_t to)
+{
+  if (!to)
+    to = FT_MIB;
+  if (!(bytes < 0x1p60))
+    return UINT64_C(1) << 60;
+  return ft_plan_times((uint64_t)ceil(bytes / (double)to), to);
+}
+
+/* The amount before it is rounded, and the rule that made it. */
+static double amount_by_rules(const struct ft_question *q, struct ft_plan *plan)
+{
+  double need = 0, floor = floor_of(q), ceiling = ceiling_of(q);
+
+  plan->rule = FT_DECIDED_BY_ESTIMATE;
+  if (q->estimate && !q->at_large)
+    need = ft_plan_need(q->estimate, q->policy, plan->thin);
+  if (plan->thin) {
+    floor = fmin(floor, ceiling);
+    if (need > ceiling) {
+      need = ceiling;
+      plan->rule = FT_DECIDED_BY_CEILING;
+    }
+  }
+  if (need < floor) {
+    need = floor;
+    plan->rule = FT_DECIDED_BY_FLOOR;
+  }
+  if (may_leak(q, plan) && need > facts_of(q)->like_killed_bytes) {
+    floor = fmin(floor, facts_of(q)->like_killed_bytes);
+    need = facts_of(q)->like_killed_bytes;
+    plan->rule = FT_DECIDED_BY_LEAK;
+  }
+  plan->floor = (uint64_t)fmin(floor, 0x1p60);
+  return fmax(need, (double)q->policy->floor_bytes);
+}
+
+void ft_plan_find_amount(const struct ft_question *q, struct ft_plan *plan)
+{
+  double need = amount_by_rules(q, plan);
+
+  plan->amount = rounded_up(need, q->policy->round_bytes);
+  if (plan->most && plan->amount > plan->most) {
+    plan->capped = (double)plan->most < need;
+    plan->amount = plan->most / FT_MIB * FT_MIB;
+  }
+  plan->unit_amount = plan->amount;
+  if (plan->per_node > 1) {
+    plan->unit_amount = rounded_up((double)plan->amount / (double)plan->per_node, FT_MIB);
+    if (plan->most && plan->unit_amount > plan->most / plan->per_node)
+      plan->unit_amount = plan->most / plan->per_node / FT_MIB * FT_MIB;
+    plan->amount = ft_plan_times(plan->unit_amount, plan->per_node);
+  }
+  if (plan->capped)
+    plan->rule = FT_DECIDED_BY_MAXIMUM;
+  plan->no_node = plan->claimed && !plan->thin && plan->node_most &&
+                  ft_estimate_exceeds(q->estimate, (double)plan->node_most) > 0.5;
+}
