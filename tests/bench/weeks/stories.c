@@ -125,7 +125,8 @@ static void print_attempt(const struct weeks_world *w, const struct weeks_attemp
   fprintf(out, ": %s", ft_action_name(a->action));
   if (changed(a))
     fprintf(out, " %s", shown((double)a->given_bytes, given));
-  fprintf(out, "%s (%s); needs %s: ", chance, a->reason, shown(a->need_bytes, need));
+  fprintf(out, "%s (%s: %s); needs %s: ", chance, ft_decision_rule_name(a->rule), a->reason,
+          shown(a->need_bytes, need));
   print_outcome(w, a, out);
   fprintf(out, ";");
   print_features(s, out);
