@@ -191,8 +191,11 @@ int weeks_count(struct weeks_table *t, const struct weeks_world *w, unsigned pol
       if (!policy)
         count_attempt(f, w, i);
     }
-    if (!policy)
+    if (!policy) {
+      count_waste(&t->rule[w->attempt[i].rule], w, &w->attempt[i], policy);
+      count_attempt(&t->rule[w->attempt[i].rule], w, i);
       note_acted(&acted[app], &w->attempt[i]);
+    }
   }
   if (!policy)
     count_apps(t, w->stream, acted);
@@ -233,6 +236,17 @@ static void print_part(struct weeks_part p, FILE *out)
     fprintf(out, " %20s", "-");
 }
 
+static void print_row(const char *name, const struct weeks_figures *f, FILE *out)
+{
+  fprintf(out, "%-22s %8llu %8llu %8llu", name, (unsigned long long)f->submissions,
+          (unsigned long long)f->changed, (unsigned long long)f->rejected);
+  for (unsigned c = 0; c < WEEKS_COUNTS; c++)
+    print_part(f->part[c], out);
+  fprintf(out, " %12.1f%% %10llu %10.0f\n",
+          100 * (double)f->acted_at_all.count / fmax((double)f->acted_at_all.of, 1),
+          (unsigned long long)f->died_again, f->of[0].wasted_gib_hours);
+}
+
 static void print_counts(const struct weeks_table *t, FILE *out)
 {
   fprintf(out, "Of what foretell changed or rejected: count, %% and its upper 95 %% bound\n%-22s",
@@ -240,21 +254,15 @@ static void print_counts(const struct weeks_table *t, FILE *out)
   fprintf(out, " %8s %8s %8s", "attempts", "changed", "rejected");
   for (unsigned c = 0; c < WEEKS_COUNTS; c++)
     fprintf(out, " %20s", counts[c].title);
-  fprintf(out, " %13s %10s\n%-22s %26s", "all not acted", "died again", "goal", "");
+  fprintf(out, " %13s %10s %10s\n%-22s %26s", "all not acted", "died again", "GiB h", "goal", "");
   for (unsigned c = 0; c < WEEKS_COUNTS; c++)
     fprintf(out, " %20.2f", 100 * counts[c].goal);
   fprintf(out, "\n");
-  for (uint32_t row = 0; row <= WEEKS_KINDS; row = next_row(t, row)) {
-    const struct weeks_figures *f = &t->kind[row];
-
-    fprintf(out, "%-22s %8llu %8llu %8llu", name_of(t, row), (unsigned long long)f->submissions,
-            (unsigned long long)f->changed, (unsigned long long)f->rejected);
-    for (unsigned c = 0; c < WEEKS_COUNTS; c++)
-      print_part(f->part[c], out);
-    fprintf(out, " %12.1f%% %10llu\n",
-            100 * (double)f->acted_at_all.count / fmax((double)f->acted_at_all.of, 1),
-            (unsigned long long)f->died_again);
-  }
+  for (uint32_t row = 0; row <= WEEKS_KINDS; row = next_row(t, row))
+    print_row(name_of(t, row), &t->kind[row], out);
+  fprintf(out, "By the rule that decided; GiB h of foretell's as below\n");
+  for (unsigned r = 0; r < WEEKS_RULES; r++)
+    print_row(ft_decision_rule_name((ft_decision_rule)r), &t->rule[r], out);
 }
 
 static void print_waste(const struct weeks_table *t, FILE *out)

@@ -35,9 +35,12 @@ struct weeks_figures {
   } of[1 + WEEKS_PEERS]; /* foretell's first */
 };
 
+enum { WEEKS_RULES = FT_DECIDED_BY_ESTIMATE + 1 };
+
 struct weeks_table {
   const struct weeks_stream *stream;
   struct weeks_figures kind[WEEKS_KINDS + 1]; /* the last: all of them */
+  struct weeks_figures rule[WEEKS_RULES];     /* by the rule that decided; foretell's alone */
 };
 
 /* Count what foretell did in WORLD; PEER 0, or what peer PEER - 1 wasted in it. 0; -1 with ERR. */
@@ -57,5 +60,8 @@ json_t *weeks_json(const struct weeks_table *table);
 /* The COUNT stories of apps that went worst under foretell. 0; -1 with ERR. */
 int weeks_print_worst(const struct weeks_world *world, unsigned count, FILE *out,
                       struct ft_error *err);
+
+/* Print every attempt of WORLD as CSV, bytes and seconds. */
+void weeks_print_list(const struct weeks_world *world, FILE *out);
 
 #endif

@@ -14,10 +14,11 @@
 #include "tests/bench/weeks/traces.h"
 
 static const char usage[] =
-    "usage: weeks [--seed=N] [--submissions=N] [--without=RULE] [--worst=N] [--json] [TRACE...]\n"
+    "usage: weeks [--seed=N] [--submissions=N] [--without=RULE] [--worst=N]\n"
+    "             [--json] [--list] [TRACE...]\n"
     "RULE: request, default, maximum, leak, floor, ceiling or estimate. Without a TRACE (a "
     "Nextflow\n"
-    "table with submit and start) weeks are generated.\n";
+    "table with submit and start) weeks are generated. --list prints what foretell did, as CSV.\n";
 
 static const char *const rules[] = { "request", "default", "maximum",  "leak",
                                      "floor",   "ceiling", "estimate", NULL };
@@ -25,7 +26,7 @@ static const char *const rules[] = { "request", "default", "maximum",  "leak",
 struct options {
   uint64_t seed, submissions, worst;
   const char *without; /* a rule, NULL: none */
-  bool json;
+  bool json, list;
 };
 
 static bool take_number(const char *argument, const char *name, uint64_t most, uint64_t *value)
@@ -45,6 +46,8 @@ static int take_options(int argc, char **argv, struct options *o)
       o->without = argv[i] + 10;
     else if (strcmp(argv[i], "--json") == 0)
       o->json = true;
+    else if (strcmp(argv[i], "--list") == 0)
+      o->list = true;
     else if (!take_number(argv[i], "--seed=", UINT32_MAX, &o->seed) &&
              !take_number(argv[i], "--submissions=", 10000000, &o->submissions) &&
              !take_number(argv[i], "--worst=", 1000, &o->worst))
@@ -85,6 +88,17 @@ static int play_all(const struct options *o, const struct weeks_stream *stream,
   return status;
 }
 
+static int list(const struct options *o, const struct weeks_stream *stream, struct ft_error *err)
+{
+  struct weeks_world world;
+
+  if (weeks_play(stream, &weeks_foretell, o->without, &world, err) < 0)
+    return -1;
+  weeks_print_list(&world, stdout);
+  weeks_world_free(&world);
+  return 0;
+}
+
 static int print(const struct options *o, const struct weeks_table *table)
 {
   json_t *object;
@@ -115,9 +129,9 @@ int main(int argc, char **argv)
     return 2;
   }
   status = make_stream(&o, argv + 1 + options, &stream, &err);
-  if (status == 0)
-    status = play_all(&o, &stream, &table, &err);
-  if (status == 0)
+  if (status == 0 && o.list)
+    status = list(&o, &stream, &err);
+  else if (status == 0 && (status = play_all(&o, &stream, &table, &err)) == 0)
     status = print(&o, &table);
   if (status < 0)
     (void)fprintf(stderr, "weeks: %s\n", err.text);
