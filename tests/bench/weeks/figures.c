@@ -14,17 +14,6 @@
 
 enum { TENTH = 10 };
 
-static const struct {
-  const char *key, *title;
-  double goal;
-} counts[WEEKS_COUNTS] = {
-  [WEEKS_KILLED_BY] = { "killed_by_foretell", "killed", 0.001 },
-  [WEEKS_REJECTED_WRONG] = { "rejected_wrongly", "rejected", 0.0001 },
-  [WEEKS_NOT_RECOVERED] = { "not_recovered", "not recov.", 0.01 },
-  [WEEKS_TOO_MUCH] = { "more_than_3_times", "over 3x", 0.03 },
-  [WEEKS_NOT_ACTED] = { "not_acted_on", "not acted", 0.4 },
-};
-
 double weeks_upper(struct weeks_part p)
 {
   double low = 0, high = 1;
@@ -81,15 +70,16 @@ bool weeks_recovers(const struct weeks_world *w, size_t attempt, bool *recovered
 
 /* ---- apps ---- */
 
-/* Of an app where the mode lets foretell act: its submissions up to the first that is made when
+/* Of an app; where the mode lets foretell act: its submissions up to the first that is made when
  * nine of its runs have ended. */
-struct acted {
+struct app {
   bool tenth;
   bool wrong; /* one of them had too little without foretell, and some run was known */
   bool acted;
+  double wasted, needed; /* byte seconds, of what foretell may size */
 };
 
-static void note_acted(struct acted *app, const struct weeks_attempt *a)
+static void note_acted(struct app *app, const struct weeks_attempt *a)
 {
   if (!weeks_may_raise(a) || app->tenth)
     return;
@@ -98,17 +88,16 @@ static void note_acted(struct acted *app, const struct weeks_attempt *a)
   app->tenth = a->known + 1 >= TENTH;
 }
 
-static void count_apps(struct weeks_table *t, const struct weeks_stream *s,
-                       const struct acted *acted)
+static void count_apps(struct weeks_table *t, const struct weeks_stream *s, const struct app *app)
 {
   for (size_t i = 0; i < s->apps; i++)
-    for (int all = 0; all < 2 && acted[i].tenth; all++) {
+    for (int all = 0; all < 2 && app[i].tenth; all++) {
       struct weeks_figures *f = &t->kind[all ? WEEKS_KINDS : s->app[i].kind];
 
       f->acted_at_all.of++;
-      f->acted_at_all.count += !acted[i].acted;
-      f->part[WEEKS_NOT_ACTED].of += acted[i].wrong;
-      f->part[WEEKS_NOT_ACTED].count += acted[i].wrong && !acted[i].acted;
+      f->acted_at_all.count += !app[i].acted;
+      f->part[WEEKS_NOT_ACTED].of += app[i].wrong;
+      f->part[WEEKS_NOT_ACTED].count += app[i].wrong && !app[i].acted;
     }
 }
 
@@ -163,7 +152,7 @@ static void count_waste(struct weeks_figures *f, const struct weeks_world *w,
   if (!is_free(w, a))
     return;
   f->of[policy].wasted_gib_hours += a->wasted / GIB_HOUR;
-  f->of[policy].deaths += a->deaths;
+  f->of[policy].deaths += a->deaths > 0;
   if (a->number)
     return;
   for (uint32_t i = 0; i < s->tasks; i++)
@@ -171,154 +160,72 @@ static void count_waste(struct weeks_figures *f, const struct weeks_world *w,
   f->of[policy].unfinished += unfinished;
 }
 
+/* Byte seconds that the work of ATTEMPT needs. */
+static double needed_by(const struct weeks_world *w, const struct weeks_attempt *a)
+{
+  const struct weeks_submission *s = &w->stream->submission[a->submission];
+  double sum = 0;
+
+  for (size_t i = s->first_task; i < s->first_task + s->tasks; i++)
+    sum += w->stream->task[i].need_bytes * w->stream->task[i].reached * w->stream->task[i].seconds;
+  return sum;
+}
+
+/* An app that its user's mode lets foretell size counts once, however large it is. */
+static void count_ratios(struct weeks_table *t, const struct weeks_stream *s, const struct app *app,
+                         unsigned policy)
+{
+  for (size_t i = 0; i < s->apps; i++)
+    for (int all = 0; all < 2 && app[i].needed > 0; all++) {
+      struct weeks_figures *f = &t->kind[all ? WEEKS_KINDS : s->app[i].kind];
+
+      f->of[policy].apps++;
+      f->of[policy].log_ratios += log1p(app[i].wasted / app[i].needed);
+    }
+}
+
+/* Count what foretell did in the I-th attempt of W. */
+static void count_foretell(struct weeks_table *t, const struct weeks_world *w, size_t i,
+                           struct app *app)
+{
+  const struct weeks_attempt *a = &w->attempt[i];
+  uint32_t kind = w->stream->app[w->stream->submission[a->submission].app].kind;
+
+  count_attempt(&t->kind[kind], w, i);
+  count_attempt(&t->kind[WEEKS_KINDS], w, i);
+  count_attempt(&t->rule[a->rule], w, i);
+  count_waste(&t->rule[a->rule], w, a, 0);
+  note_acted(app, a);
+}
+
 int weeks_count(struct weeks_table *t, const struct weeks_world *w, unsigned policy,
                 struct ft_error *err)
 {
-  struct acted *acted = calloc(w->stream->apps + 1, sizeof *acted);
+  struct app *apps = calloc(w->stream->apps + 1, sizeof *apps);
 
-  if (!acted)
+  if (!apps)
     return ft_error_errno(err, "counting");
   t->stream = w->stream;
   for (size_t i = 0; i < w->attempts; i++) {
-    uint32_t app = w->stream->submission[w->attempt[i].submission].app;
+    const struct weeks_attempt *a = &w->attempt[i];
+    uint32_t number = w->stream->submission[a->submission].app;
+    struct app *app = &apps[number];
 
-    for (int all = 0; all < 2; all++) {
-      struct weeks_figures *f = &t->kind[all ? WEEKS_KINDS : w->stream->app[app].kind];
-
-      /* what a leak needs is not known, and one of them weighs more than a thousand jobs */
-      if (!all || !isinf(w->attempt[i].need_bytes))
-        count_waste(f, w, &w->attempt[i], policy);
-      if (!policy)
-        count_attempt(f, w, i);
-    }
-    if (!policy) {
-      count_waste(&t->rule[w->attempt[i].rule], w, &w->attempt[i], policy);
-      count_attempt(&t->rule[w->attempt[i].rule], w, i);
-      note_acted(&acted[app], &w->attempt[i]);
+    if (!policy)
+      count_foretell(t, w, i, app);
+    count_waste(&t->kind[w->stream->app[number].kind], w, a, policy);
+    /* what a leak needs is not known, and one of them weighs more than a thousand jobs */
+    if (isinf(a->need_bytes))
+      continue;
+    count_waste(&t->kind[WEEKS_KINDS], w, a, policy);
+    if (is_free(w, a)) {
+      app->wasted += a->wasted;
+      app->needed += a->number ? 0 : needed_by(w, a);
     }
   }
   if (!policy)
-    count_apps(t, w->stream, acted);
-  free(acted);
+    count_apps(t, w->stream, apps);
+  count_ratios(t, w->stream, apps, policy);
+  free(apps);
   return 0;
-}
-
-/* ---- the tables ---- */
-
-static const char *name_of(const struct weeks_table *t, uint32_t row)
-{
-  return row == WEEKS_KINDS ? "all" : t->stream->kind_name[row];
-}
-
-/* The row behind ROW: a kind's, and at last that of them all. */
-static uint32_t next_row(const struct weeks_table *t, uint32_t row)
-{
-  return row + 1 == t->stream->kinds ? WEEKS_KINDS : row + 1;
-}
-
-/* The peer that wastes least. */
-static unsigned best_peer(const struct weeks_figures *f)
-{
-  unsigned best = 1;
-
-  for (unsigned p = 2; p <= WEEKS_PEERS; p++)
-    if (f->of[p].wasted_gib_hours < f->of[best].wasted_gib_hours)
-      best = p;
-  return best;
-}
-
-static void print_part(struct weeks_part p, FILE *out)
-{
-  if (p.of)
-    fprintf(out, " %6llu %6.2f<%6.2f", (unsigned long long)p.count,
-            100 * (double)p.count / (double)p.of, 100 * weeks_upper(p));
-  else
-    fprintf(out, " %20s", "-");
-}
-
-static void print_row(const char *name, const struct weeks_figures *f, FILE *out)
-{
-  fprintf(out, "%-22s %8llu %8llu %8llu", name, (unsigned long long)f->submissions,
-          (unsigned long long)f->changed, (unsigned long long)f->rejected);
-  for (unsigned c = 0; c < WEEKS_COUNTS; c++)
-    print_part(f->part[c], out);
-  fprintf(out, " %12.1f%% %10llu %10.0f\n",
-          100 * (double)f->acted_at_all.count / fmax((double)f->acted_at_all.of, 1),
-          (unsigned long long)f->died_again, f->of[0].wasted_gib_hours);
-}
-
-static void print_counts(const struct weeks_table *t, FILE *out)
-{
-  fprintf(out, "Of what foretell changed or rejected: count, %% and its upper 95 %% bound\n%-22s",
-          "");
-  fprintf(out, " %8s %8s %8s", "attempts", "changed", "rejected");
-  for (unsigned c = 0; c < WEEKS_COUNTS; c++)
-    fprintf(out, " %20s", counts[c].title);
-  fprintf(out, " %13s %10s %10s\n%-22s %26s", "all not acted", "died again", "GiB h", "goal", "");
-  for (unsigned c = 0; c < WEEKS_COUNTS; c++)
-    fprintf(out, " %20.2f", 100 * counts[c].goal);
-  fprintf(out, "\n");
-  for (uint32_t row = 0; row <= WEEKS_KINDS; row = next_row(t, row))
-    print_row(name_of(t, row), &t->kind[row], out);
-  fprintf(out, "By the rule that decided; GiB h of foretell's as below\n");
-  for (unsigned r = 0; r < WEEKS_RULES; r++)
-    print_row(ft_decision_rule_name((ft_decision_rule)r), &t->rule[r], out);
-}
-
-static void print_waste(const struct weeks_table *t, FILE *out)
-{
-  fprintf(out,
-          "\nWhere the mode lets foretell size the job: GiB h above the need / killed runs / "
-          "work given up; foretell's part of the best peer's (goal 50 %% at no more kills). "
-          "\"all\" is without leaking runs\n"
-          "%-14s %24s",
-          "", "foretell");
-  for (unsigned p = 0; p < WEEKS_PEERS; p++)
-    fprintf(out, " %24s", weeks_peers[p].name);
-  fprintf(out, " %8s\n", "of best");
-  for (uint32_t row = 0; row <= WEEKS_KINDS; row = next_row(t, row)) {
-    const struct weeks_figures *f = &t->kind[row];
-
-    fprintf(out, "%-14s", name_of(t, row));
-    for (unsigned p = 0; p <= WEEKS_PEERS; p++)
-      fprintf(out, " %10.0f/%6llu/%6llu", f->of[p].wasted_gib_hours,
-              (unsigned long long)f->of[p].deaths, (unsigned long long)f->of[p].unfinished);
-    fprintf(out, " %7.0f%%\n",
-            100 * f->of[0].wasted_gib_hours / fmax(f->of[best_peer(f)].wasted_gib_hours, 1e-9));
-  }
-}
-
-void weeks_print(const struct weeks_table *t, FILE *out)
-{
-  print_counts(t, out);
-  print_waste(t, out);
-}
-
-static json_t *figures_json(const struct weeks_figures *f)
-{
-  json_t *object = json_pack("{s:I, s:I, s:I, s:I}", "attempts", (json_int_t)f->submissions,
-                             "changed", (json_int_t)f->changed, "rejected", (json_int_t)f->rejected,
-                             "died_again", (json_int_t)f->died_again);
-
-  for (unsigned c = 0; object && c < WEEKS_COUNTS; c++)
-    (void)json_object_set_new(object, counts[c].key,
-                              json_pack("{s:I, s:I, s:f, s:f}", "count",
-                                        (json_int_t)f->part[c].count, "of",
-                                        (json_int_t)f->part[c].of, "upper95",
-                                        weeks_upper(f->part[c]), "goal", counts[c].goal));
-  for (unsigned p = 0; object && p <= WEEKS_PEERS; p++)
-    (void)json_object_set_new(
-        object, p ? weeks_peers[p - 1].name : weeks_foretell.name,
-        json_pack("{s:f, s:I, s:I}", "wasted_gib_hours", f->of[p].wasted_gib_hours, "killed",
-                  (json_int_t)f->of[p].deaths, "given_up", (json_int_t)f->of[p].unfinished));
-  return object;
-}
-
-json_t *weeks_json(const struct weeks_table *t)
-{
-  json_t *object = json_object();
-
-  for (uint32_t row = 0; object && row <= WEEKS_KINDS; row = next_row(t, row))
-    (void)json_object_set_new(object, name_of(t, row), figures_json(&t->kind[row]));
-  return object;
 }

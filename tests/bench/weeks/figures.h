@@ -31,7 +31,8 @@ struct weeks_figures {
   /* of work whose size the mode lets foretell choose: all policies' */
   struct {
     double wasted_gib_hours;
-    uint64_t deaths, unfinished;
+    double log_ratios; /* of apps: given over needed */
+    uint64_t deaths, unfinished, apps;
   } of[1 + WEEKS_PEERS]; /* foretell's first */
 };
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predictor/core/hash.h"
 #include "tests/bench/weeks/stream.h"
 
 /* Room for one more of SIZE bytes in LIST, set to zeros. NULL out of memory. */
@@ -66,6 +67,29 @@ static int by_time(const void *a, const void *b)
 void weeks_sort(struct weeks_stream *s)
 {
   qsort(s->submission, s->submissions, sizeof *s->submission, by_time);
+}
+
+uint64_t weeks_stream_hash(const struct weeks_stream *stream)
+{
+  uint64_t hash = FT_HASH_SEED;
+
+  for (size_t i = 0; i < stream->submissions; i++) {
+    const struct weeks_submission *s = &stream->submission[i];
+    const double what[] = { s->time, s->app, s->script_hash, s->directory_hash, s->typed_mode,
+                            (double)s->mem_bytes, s->cpus, s->reaction };
+
+    hash = ft_hash64(hash, what, sizeof what);
+    for (uint32_t j = 0; j < s->values; j++)
+      hash = ft_hash64(hash, &s->value[j].number, sizeof s->value[j].number);
+  }
+  for (size_t i = 0; i < stream->tasks; i++) {
+    const struct weeks_task *task = &stream->task[i];
+    const double what[] = { task->need_bytes, task->seconds, task->peak_at, task->reached,
+                            task->input, task->ending };
+
+    hash = ft_hash64(hash, what, sizeof what);
+  }
+  return hash;
 }
 
 void weeks_stream_free(struct weeks_stream *s)

@@ -119,6 +119,9 @@ const char *weeks_add_text(struct weeks_stream *stream, const char *text);
 /* Put the submissions in order of time; those of one instant stay in theirs. */
 void weeks_sort(struct weeks_stream *stream);
 
+/* A number that tells one stream from another: figures of two are not compared. */
+uint64_t weeks_stream_hash(const struct weeks_stream *stream);
+
 void weeks_stream_free(struct weeks_stream *stream);
 
 /* Memory that SUBMISSION gets without foretell on its node, in bytes: typed, or the default. */
