@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "predictor/core/text.h"
@@ -74,12 +75,29 @@ void weeks_make_submission(const struct weeks_world *w, const struct weeks_attem
     add_elements(w, s, out);
 }
 
+/*
+ * The cgroup's whole charge, which the page cache is part of: of programs that read much it fills
+ * what they leave of their limit.
+ */
+static double charge_of(const struct weeks_attempt *a, const struct weeks_result *r, uint32_t app)
+{
+  static const double cached[] = { 0.01, 0.05, 0.3, 1, 100 };
+  double limit = (double)a->given_bytes;
+
+  if (r->killed)
+    return limit;
+  return fmin(limit, r->peak_bytes * (1 + cached[app % (sizeof cached / sizeof *cached)]));
+}
+
 void weeks_make_observation(const struct weeks_world *w, const struct weeks_result *r,
                             ft_observation *out)
 {
   const struct weeks_attempt *a = &w->attempt[r->attempt];
   const struct weeks_submission *s = &w->stream->submission[a->submission];
   ft_submission *of = &out->submission;
+  /* memory.events counts what any OOM killer kills: the agent takes the limit for the reason where
+   * it was the node that had no memory left */
+  bool by_kernel = r->outcome == FT_OUTCOME_OUT_OF_MEMORY;
 
   *out = (ft_observation){ .schema = FT_SCHEMA,
                            .job_id = r->attempt + 1,
@@ -98,8 +116,10 @@ void weeks_make_observation(const struct weeks_world *w, const struct weeks_resu
                            .outcome = r->outcome,
                            .censored = r->outcome != FT_OUTCOME_COMPLETED,
                            .exit_code = r->outcome == FT_OUTCOME_FAILED,
-                           .has_killed_at_bytes = r->killed,
-                           .killed_at_bytes = r->killed ? a->given_bytes : 0,
+                           .has_killed_at_bytes = by_kernel,
+                           .killed_at_bytes = by_kernel ? a->given_bytes : 0,
+                           .has_charge_bytes = true,
+                           .charge_bytes = (uint64_t)charge_of(a, r, s->app),
                            .has_charge_less_cache_bytes = true,
                            .charge_less_cache_bytes = (uint64_t)r->peak_bytes,
                            .has_rss_bytes = true,
