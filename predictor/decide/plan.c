@@ -36,6 +36,12 @@ static double exceeds(const struct ft_question *q, uint64_t bytes)
   return worst;
 }
 
+static void act(struct ft_plan *plan, ft_action action, const char *reason)
+{
+  plan->action = action;
+  plan->reason = reason;
+}
+
 static double chance(const struct ft_question *q, const struct ft_plan *plan, uint64_t bytes)
 {
   if (!plan->kills || !plan->claimed || !bytes)
@@ -48,8 +54,8 @@ size_t ft_decide_largest(const struct ft_element_estimates *elements, const ft_p
   size_t largest = 0;
 
   for (size_t i = 1; i < elements->count; i++)
-    if (ft_plan_need(&elements->each[i], policy, false) >
-        ft_plan_need(&elements->each[largest], policy, false))
+    if (ft_plan_need(&elements->each[i], policy) >
+        ft_plan_need(&elements->each[largest], policy))
       largest = i;
   return largest;
 }
@@ -62,7 +68,7 @@ static bool is_too_low(const struct ft_question *q, const struct ft_plan *plan)
 
   if (!plan->limit || !(plan->kills || q->memory_is_consumable))
     return false;
-  return plan->limit < plan->floor || (plan->claimed && exceeds(q, plan->limit) > p);
+  return plan->limit < plan->shown || (plan->claimed && exceeds(q, plan->limit) > p);
 }
 
 static void judge_limit(const struct ft_question *q, struct ft_plan *plan)
@@ -73,16 +79,21 @@ static void judge_limit(const struct ft_question *q, struct ft_plan *plan)
   plan->p_amount = chance(q, plan, plan->amount);
   plan->too_low = is_too_low(q, plan);
   plan->too_high = plan->claimed && !plan->thin && plan->limit && q->memory_is_consumable &&
-                   !ft_plan_exclusive(q) && (double)plan->limit > factor * (double)plan->amount;
+                   !ft_plan_exclusive(q) && (double)plan->limit > factor * (double)plan->lowest;
+}
+
+/* The job is given less than it would have had: what is enough all but surely. */
+static void lower(const struct ft_question *q, struct ft_plan *plan, ft_action action,
+                  const char *reason)
+{
+  plan->amount = plan->lowest;
+  plan->unit_amount = plan->unit_lowest;
+  plan->p_amount = chance(q, plan, plan->amount);
+  plan->rule = plan->amount <= plan->shown ? FT_DECIDED_BY_FLOOR : FT_DECIDED_BY_ESTIMATE;
+  act(plan, action, reason);
 }
 
 /* ---- what is done ---- */
-
-static void act(struct ft_plan *plan, ft_action action, const char *reason)
-{
-  plan->action = action;
-  plan->reason = reason;
-}
 
 /* What the job has anyway stands, by RULE. */
 static void stay_with(struct ft_plan *plan, ft_decision_rule rule, const char *reason)
@@ -134,8 +145,10 @@ static void set_memory(const struct ft_question *q, struct ft_plan *plan)
     stay_with(plan, FT_DECIDED_BY_DEFAULT, "too few runs to give it less than it would have got");
   else if (!q->memory_is_consumable || ft_plan_exclusive(q))
     stay_with(plan, FT_DECIDED_BY_DEFAULT, "asking for less would free nothing");
+  else if (plan->lowest >= plan->limit)
+    stay_with(plan, FT_DECIDED_BY_DEFAULT, "it may need what it gets without asking");
   else
-    act(plan, FT_ACTION_SET, "no memory was asked for");
+    lower(q, plan, FT_ACTION_SET, "no memory was asked for");
 }
 
 static void keep_request(const struct ft_question *q, struct ft_plan *plan)
@@ -168,7 +181,7 @@ static void choose(const struct ft_question *q, struct ft_plan *plan)
   else if (plan->too_low && may_raise && plan->amount > plan->limit)
     act(plan, FT_ACTION_RAISE, "what was asked for is too little");
   else if (plan->too_high && plan->mode == FT_MODE_TRIM && may_lower(q, plan))
-    act(plan, FT_ACTION_TRIM, "far more was asked for than it needs");
+    lower(q, plan, FT_ACTION_TRIM, "far more was asked for than it needs");
   else
     keep_request(q, plan);
   if (plan->action == FT_ACTION_LEAVE && plan->no_node)

@@ -37,9 +37,10 @@ struct ft_plan {
   ft_mem_unit unit;     /* what an amount is set in */
   uint64_t per_node;    /* such units on a node */
   ft_decision_rule rule; /* that decided the amount */
-  uint64_t floor;       /* per node: what comparable runs have shown to be needed; 0: nothing */
+  uint64_t shown;       /* per node: what comparable runs have shown to be needed; 0: nothing */
   uint64_t amount;      /* per node: what it should have */
   uint64_t unit_amount; /* the same in the unit */
+  uint64_t lowest, unit_lowest; /* and the least that it may be lowered to */
   bool capped;          /* less than the need calls for, because of `most` */
   bool no_node;         /* more likely than not no node of the partition is large enough */
 
@@ -93,11 +94,11 @@ void ft_plan_find_limit(const struct ft_question *question, struct ft_plan *plan
 void ft_plan_find_most(const struct ft_question *question, struct ft_plan *plan,
                        const struct ft_nodes *nodes);
 
-/* Fill claimed, known, thin, and by the rules rule, floor and amount (decide/rules.c). */
+/* Fill claimed, known, thin, and by the rules rule, shown and amount (decide/rules.c). */
 void ft_plan_weigh(const struct ft_question *question, struct ft_plan *plan);
 void ft_plan_find_amount(const struct ft_question *question, struct ft_plan *plan);
 
-/* What ESTIMATE alone asks for under POLICY, in bytes; FEW: it stands on fewer than min_runs. */
-double ft_plan_need(const struct ft_estimate *estimate, const ft_policy *policy, bool few);
+/* What ESTIMATE alone asks for under POLICY, in bytes. */
+double ft_plan_need(const struct ft_estimate *estimate, const ft_policy *policy);
 
 #endif

@@ -31,8 +31,9 @@ enum {
 #define ABSURD_BYTES 0x1p50
 /* A killed run whose end nobody could tell had reached this part of its limit. */
 #define NEAR_LIMIT 0.95
-/* One whose charge by the kernel stayed below this part of its limit was not killed by it. */
-#define STARVED_BELOW 0.8
+/* One whose peak, by the kernel's own record too, stayed below this part of its limit was not killed
+ * by it: what is missed between two samples is less. */
+#define STARVED_BELOW 0.5
 
 void ft_online_init(ft_model *model, const char *app, uint32_t uid, ft_rule rule)
 {
@@ -212,13 +213,19 @@ static bool died_of_memory(const ft_observation *o, double bytes)
           o->outcome == FT_OUTCOME_CANCELLED);
 }
 
-/* Whether the run was killed though the kernel never saw it near a limit of its own: its node was
- * out of memory, by whomever, which says nothing of what the run needs. */
-static bool was_starved(const ft_observation *o)
+/*
+ * Whether the run was killed though neither samples nor the kernel's own record of its largest
+ * process came near its limit: its node was out of memory, by whomever, which says nothing of what
+ * the run needs. memory.events counts such a kill as any other, and page cache may fill the limit.
+ */
+static bool was_starved(const ft_observation *o, ft_rule rule)
 {
-  return o->outcome == FT_OUTCOME_OUT_OF_MEMORY && !o->has_killed_at_bytes &&
-         o->has_charge_bytes && o->has_limit_bytes && o->submission.request.nodes <= 1 &&
-         (double)o->charge_bytes < STARVED_BELOW * (double)o->limit_bytes;
+  uint64_t limit = o->has_killed_at_bytes ? o->killed_at_bytes : o->limit_bytes;
+  double peak = fmax(ft_observation_peak(o, rule), (double)o->largest_process_bytes);
+
+  return o->outcome == FT_OUTCOME_OUT_OF_MEMORY && o->has_largest_process_bytes && limit &&
+         (o->has_killed_at_bytes || o->submission.request.nodes <= 1) &&
+         peak < STARVED_BELOW * (double)limit;
 }
 
 /*
@@ -384,7 +391,7 @@ int ft_online_update(ft_model *model, const ft_observation *observation, struct 
   struct told told;
   ft_run run;
 
-  if (!(bytes > 0 && bytes <= ABSURD_BYTES) || was_starved(observation))
+  if (!(bytes > 0 && bytes <= ABSURD_BYTES) || was_starved(observation, model->rule))
     return 0;
   work = ft_refit_new();
   if (!work)

@@ -89,6 +89,9 @@ static double charge_of(const struct weeks_attempt *a, const struct weeks_result
   return fmin(limit, r->peak_bytes * (1 + cached[app % (sizeof cached / sizeof *cached)]));
 }
 
+/* The part of a run's memory that its largest process has. */
+#define LARGEST_PROCESS 0.6
+
 void weeks_make_observation(const struct weeks_world *w, const struct weeks_result *r,
                             ft_observation *out)
 {
@@ -124,6 +127,8 @@ void weeks_make_observation(const struct weeks_world *w, const struct weeks_resu
                            .charge_less_cache_bytes = (uint64_t)r->peak_bytes,
                            .has_rss_bytes = true,
                            .rss_bytes = (uint64_t)r->peak_bytes,
+                           .has_largest_process_bytes = true,
+                           .largest_process_bytes = (uint64_t)(LARGEST_PROCESS * r->peak_bytes),
                            .cpus = s->cpus };
   (void)ft_string_copy("n1", out->node, sizeof out->node);
   weeks_make_submission(w, a, of);
