@@ -13,9 +13,9 @@
 
 /* Over the largest peak of comparable completed runs. Chosen by tests/bench/weeks. */
 #define FLOOR_MARGIN 1.1
-/* A job that was killed is given this many times the limit that killed it: after k submissions
- * 2^k times, so that a need is reached in the fewest. */
-#define KILLED_GROWTH 2.0
+/* A job that was killed is given this many times the limit that killed it, as much as a ceiling of
+ * twice its bound allows: after k submissions at least 2^k times. */
+#define KILLED_GROWTH 2.4
 /* Over what a job like it lately died at, by the estimate's own bound. */
 #define BOUND_MARGIN 1.2
 /* No evidence is certainty. */
@@ -73,8 +73,8 @@ static double floor_of(const struct ft_question *q)
   if (!f->like_runs)
     return f->completed < q->policy->min_runs ? FLOOR_MARGIN * f->peak_bytes : 0;
   floor = fmax(FLOOR_MARGIN * f->like_peak_bytes, f->like_bound_bytes);
-  /* of many that completed one that did not says that it needed more, hardly twice as much */
-  if (f->lately_killed > 1 || (f->lately_killed && f->like_completed < q->policy->min_runs))
+  /* killed above all that any is known to have needed */
+  if (f->lately_killed_bytes > f->like_peak_bytes)
     floor = fmax(floor, KILLED_GROWTH * f->lately_killed_bytes);
   return floor;
 }
@@ -117,7 +117,7 @@ static double amount_by_rules(const struct ft_question *q, struct ft_plan *plan)
   plan->rule = FT_DECIDED_BY_ESTIMATE;
   if (q->estimate && !q->at_large)
     need = ft_plan_need(q->estimate, q->policy, plan->thin && !q->estimate->extrapolated);
-  if (plan->thin) {
+  if (plan->thin || facts_of(q)->like_runs) {
     floor = fmin(floor, ceiling);
     if (need > ceiling) {
       need = ceiling;

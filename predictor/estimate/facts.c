@@ -7,6 +7,9 @@
 
 /* A limit has grown when it is this many times the largest before. */
 #define GROWN 1.1
+/* A run that completes with this part of the largest limit that killed one shows that such limits
+ * are needed, and not used by a leak. */
+#define NEAR 0.7
 
 bool ft_facts_alike(const ft_column *column, double a, double b)
 {
@@ -19,19 +22,29 @@ bool ft_facts_alike(const ft_column *column, double a, double b)
   return a * b > 0 && fmax(fabs(a), fabs(b)) <= FT_FACTS_FACTOR * fmin(fabs(a), fabs(b));
 }
 
-static bool is_comparable(const ft_model *model, size_t fact, const float *x, size_t count)
+bool ft_facts_comparable(const ft_model *model, const uint8_t *columns, size_t count,
+                         size_t explained, const float *a, const float *b)
 {
-  const ft_evaluator *e = &model->evaluator;
+  bool less = false, more = false;
 
-  for (size_t c = 0; c < e->fact_columns_count; c++) {
-    size_t j = e->fact_columns[c];
-    double value = j < count ? (double)x[j] : NAN;
+  for (size_t c = 0; c < count; c++) {
+    const ft_column *column = &model->columns[columns[c]];
 
-    if (!ft_facts_alike(&model->columns[j], (double)e->fact_x[fact * e->fact_columns_count + c],
-                        value))
+    if (ft_facts_alike(column, (double)a[c], (double)b[c]))
+      continue;
+    if (c < explained || column->categorical)
       return false;
+    less |= a[c] < b[c];
+    more |= !(a[c] < b[c]);
   }
-  return true;
+  return more || !less;
+}
+
+static bool is_comparable(const ft_evaluator *e, const ft_model *model, size_t fact,
+                          const float *asked)
+{
+  return ft_facts_comparable(model, e->fact_columns, e->fact_columns_count, e->facts_explained,
+                             asked, &e->fact_x[fact * e->fact_columns_count]);
 }
 
 static double bound_of(ft_fact_kind kind, double bytes)
@@ -49,10 +62,12 @@ static void add_comparable(struct ft_facts *f, ft_fact_kind kind, double bytes)
     if (!f->like_completed++ || bytes < f->like_sure_bytes)
       f->like_sure_bytes = bytes;
     f->like_peak_bytes = fmax(f->like_peak_bytes, bytes);
-    f->lately_killed = f->growing_kills = 0;
+    f->lately_killed = 0;
     f->lately_killed_bytes = 0;
+    if (bytes >= NEAR * f->like_killed_bytes)
+      f->growing_kills = 0;
   } else if (kind == FT_FACT_KILLED) {
-    if (bytes > GROWN * f->like_killed_bytes && !f->like_completed)
+    if (bytes > GROWN * fmax(f->like_killed_bytes, f->like_peak_bytes))
       f->growing_kills++;
     f->like_killed++;
     f->like_killed_bytes = fmax(f->like_killed_bytes, bytes);
@@ -64,8 +79,11 @@ static void add_comparable(struct ft_facts *f, ft_fact_kind kind, double bytes)
 void ft_facts_find(const ft_model *model, const float *x, size_t count, struct ft_facts *out)
 {
   const ft_evaluator *e = &model->evaluator;
+  float asked[sizeof e->fact_columns / sizeof *e->fact_columns];
 
   *out = (struct ft_facts){ .runs = model->runs, .completed = model->completed };
+  for (size_t c = 0; c < e->fact_columns_count; c++)
+    asked[c] = e->fact_columns[c] < count ? x[e->fact_columns[c]] : NAN;
   for (size_t i = 0; i < e->fact_bytes_count; i++) {
     ft_fact_kind kind = (ft_fact_kind)e->fact_kinds.bytes[i];
     double bytes = (double)e->fact_bytes[i];
@@ -73,7 +91,7 @@ void ft_facts_find(const ft_model *model, const float *x, size_t count, struct f
     out->bound_bytes = fmax(out->bound_bytes, bound_of(kind, bytes));
     if (kind == FT_FACT_COMPLETED)
       out->peak_bytes = fmax(out->peak_bytes, bytes);
-    if (is_comparable(model, i, x, count))
+    if (is_comparable(e, model, i, asked))
       add_comparable(out, kind, bytes);
   }
   if (out->like_completed < FT_FACTS_SURE_RUNS)

@@ -3,8 +3,10 @@
  * What an app's runs have shown for a submission: facts, which hold from the first run on and which
  * a decision respects whatever the estimate says.
  *
- * A run is *comparable* to a submission when the columns that may explain the app's memory agree:
- * numbers within FT_FACTS_FACTOR, categories exactly; all runs are where no column may. The *bound*
+ * A run is *comparable* to a submission when the columns that explain the app's memory agree:
+ * numbers within FT_FACTS_FACTOR, categories exactly; all runs are where no column explains it. Of
+ * numbers that few runs do not yet tell whether they matter, a run is set aside only where the
+ * submission has less of each that differs. The *bound*
  * of a run that did not complete is the least that it needed: FT_FACTS_KILLED_FACTOR times the limit
  * of its own that killed it, else the peak that was seen.
  */
@@ -47,6 +49,11 @@ struct ft_facts {
 /* Whether values A and B of COLUMN, NaN where a run has none, are comparable. A category that no
  * run has had (FT_X_UNSEEN) is comparable to none. */
 bool ft_facts_alike(const ft_column *column, double a, double b);
+
+/* Whether a run with the values A and one with B, COUNT each by COLUMNS of MODEL, are comparable,
+ * A being asked about; the first EXPLAINED of the columns are known to explain the memory. */
+bool ft_facts_comparable(const ft_model *model, const uint8_t *columns, size_t count,
+                         size_t explained, const float *a, const float *b);
 
 /* Fills OUT with what MODEL's runs show for a submission with COUNT values X by column. */
 void ft_facts_find(const ft_model *model, const float *x, size_t count, struct ft_facts *out);

@@ -83,44 +83,51 @@ static float value_of(const ft_run *run, size_t column)
   return column < run->x_count ? run->x[column] : NAN;
 }
 
-/* Whether A and B are comparable in the chosen columns of the evaluator. */
+static bool is_alike(const ft_model *model, size_t column, const ft_run *a, const ft_run *b)
+{
+  return ft_facts_alike(&model->columns[column], (double)value_of(a, column),
+                        (double)value_of(b, column));
+}
+
+static bool has_agreed(const ft_run *a, const ft_run *b)
+{
+  return fmax(a->bytes, b->bytes) <= FT_FACTS_FACTOR * fmin(a->bytes, b->bytes);
+}
+
+/* Whether A and B are comparable in the columns that are known to explain the memory. */
 static bool are_comparable(const ft_model *model, const ft_run *a, const ft_run *b)
 {
   const ft_evaluator *e = &model->evaluator;
 
-  for (size_t c = 0; c < e->fact_columns_count; c++) {
-    size_t j = e->fact_columns[c];
-
-    if (!ft_facts_alike(&model->columns[j], (double)value_of(a, j), (double)value_of(b, j)))
+  for (size_t c = 0; c < e->facts_explained; c++)
+    if (!is_alike(model, e->fact_columns[c], a, b))
       return false;
-  }
   return true;
 }
 
-/*
- * Whether completed runs that differ in the category COLUMN, and are comparable else, have needed
- * the same: at least one pair of them, and none has not. Of many runs the fit says so.
- */
-static bool is_shown_alike(const ft_model *model, const bool *chosen, size_t column)
-{
-  bool agreed = false;
+/* What pairs of completed runs say of a column. */
+struct pairs {
+  unsigned alike_agreed, alike_differed; /* alike in it: have they needed the same? */
+  unsigned apart_agreed, apart_differed; /* not alike in it */
+};
 
-  if (model->completed >= FITTED_RUNS)
-    return true;
+static struct pairs compare_pairs(const ft_model *model, const bool *chosen, size_t column)
+{
+  struct pairs p = { 0 };
+
   for (size_t i = 0; i < model->history_count; i++)
     for (size_t k = 0; k < i; k++) {
       const ft_run *a = &model->history[i], *b = &model->history[k];
+      bool alike, agreed;
 
-      if (!chosen[i] || !chosen[k] || a->censored || b->censored ||
-          ft_facts_alike(&model->columns[column], (double)value_of(a, column),
-                         (double)value_of(b, column)) ||
-          !are_comparable(model, a, b))
+      if (!chosen[i] || !chosen[k] || a->censored || b->censored || !are_comparable(model, a, b))
         continue;
-      if (fmax(a->bytes, b->bytes) > FT_FACTS_FACTOR * fmin(a->bytes, b->bytes))
-        return false;
-      agreed = true;
+      alike = is_alike(model, column, a, b);
+      agreed = has_agreed(a, b);
+      *(alike ? agreed ? &p.alike_agreed : &p.alike_differed
+              : agreed ? &p.apart_agreed : &p.apart_differed) += 1;
     }
-  return agreed;
+  return p;
 }
 
 static void add_column(ft_evaluator *e, size_t column)
@@ -129,20 +136,53 @@ static void add_column(ft_evaluator *e, size_t column)
     e->fact_columns[e->fact_columns_count++] = (uint8_t)column;
 }
 
+/*
+ * Of few runs the fit says little, and pairs of them more. A number explains the memory that runs
+ * which are alike in it share, where others differ; one in which no two runs are alike may. A
+ * category may matter until runs that differ in it, and are comparable else, have agreed.
+ */
+static void add_by_pairs(ft_model *model, const bool *chosen)
+{
+  ft_evaluator *e = &model->evaluator;
+  size_t open[COLUMNS], opens = 0;
+  bool explained = e->fact_columns_count > 0;
+
+  for (size_t j = 0; j < model->columns_count && !explained; j++) {
+    struct pairs p = { 0 };
+
+    if (model->columns[j].categorical)
+      continue;
+    p = compare_pairs(model, chosen, j);
+    if (p.apart_differed && p.alike_agreed && !p.alike_differed)
+      add_column(e, j);
+    else if (!p.alike_agreed && !p.alike_differed && !p.apart_agreed)
+      open[opens++] = j;
+  }
+  e->facts_explained = e->fact_columns_count;
+  for (size_t j = 0; j < model->columns_count; j++) {
+    struct pairs p;
+
+    if (!model->columns[j].categorical || moves_centre(e, j))
+      continue;
+    p = compare_pairs(model, chosen, j);
+    if (!p.apart_agreed || p.apart_differed)
+      add_column(e, j);
+  }
+  for (size_t i = 0; i < opens && !e->facts_explained; i++)
+    add_column(e, open[i]);
+}
+
 static void choose_columns(ft_model *model, const bool *chosen)
 {
   ft_evaluator *e = &model->evaluator;
-  size_t categories[COLUMNS], count = 0;
 
   e->fact_columns_count = 0;
   for (size_t j = 0; j < model->columns_count; j++)
     if (moves_centre(e, j))
       add_column(e, j);
-    else if (model->columns[j].categorical)
-      categories[count++] = j;
-  for (size_t c = 0; c < count; c++)
-    if (!is_shown_alike(model, chosen, categories[c]))
-      add_column(e, categories[c]);
+  e->facts_explained = e->fact_columns_count;
+  if (model->completed < FITTED_RUNS)
+    add_by_pairs(model, chosen);
 }
 
 void ft_facts_fill(ft_model *model)

@@ -32,7 +32,7 @@ enum {
 /* A killed run whose end nobody could tell had reached this part of its limit. */
 #define NEAR_LIMIT 0.95
 /* One whose charge by the kernel stayed below this part of its limit was not killed by it. */
-#define STARVED_BELOW 0.5
+#define STARVED_BELOW 0.8
 
 void ft_online_init(ft_model *model, const char *app, uint32_t uid, ft_rule rule)
 {
