@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "predictor/core/buf.h"
+#include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/history/changes.h"
 #include "predictor/history/merge.h"
@@ -109,13 +110,17 @@ static int prepare_put(struct ft_store *store, struct ft_error *err)
   if (store->put)
     return 0;
   ft_buf_init(&tail, FT_LIMIT_SQL);
-  (void)ft_buf_printf(&tail, ") VALUES (?1, ?2");
+  /* a run that is completed is not put anew */
+  (void)ft_buf_printf(&tail, ") VALUES (?1, ?2,"
+                             " ifnull((SELECT put_time FROM observation WHERE id = ?1), ?3)");
   for (int i = 0; i < sqlite3_column_count(store->find) - 1; i++)
-    (void)ft_buf_printf(&tail, ", ?%d", i + 3);
+    (void)ft_buf_printf(&tail, ", ?%d", i + 4);
   if (ft_buf_printf(&tail, ")") < 0)
     ft_error_set(err, "%s: out of memory", store->path);
   else
-    store->put = ft_store_prepare(store, "INSERT OR REPLACE INTO observation (id, peak_bytes, ",
+    store->put = ft_store_prepare(store,
+                                  "INSERT OR REPLACE INTO observation (id, peak_bytes,"
+                                  " put_time, ",
                                   ft_buf_text(&tail), err);
   ft_buf_free(&tail);
   return store->put ? 0 : -1;
@@ -176,7 +181,8 @@ static int write_row(struct ft_store *store, bool replaces, sqlite3_int64 id,
     sqlite3_bind_double(s, 2, peak);
   else
     sqlite3_bind_null(s, 2);
-  if (ft_row_bind(s, 3, o, &why) < 0)
+  sqlite3_bind_double(s, 3, ft_io_now());
+  if (ft_row_bind(s, 4, o, &why) < 0)
     status = ft_error_set(err, "%s: put: %s", store->path, why.text);
   else if (sqlite3_step(s) != SQLITE_DONE)
     status = ft_store_failed(store, "put", err);

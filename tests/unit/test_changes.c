@@ -192,6 +192,8 @@ static void a_store_of_schema_1_is_brought_up_to_date(void **state)
   sql("DROP TABLE changed; ALTER TABLE observation DROP COLUMN killed_at_bytes;"
       "ALTER TABLE observation DROP COLUMN system_seconds;"
       "ALTER TABLE observation DROP COLUMN gpu_transfer_bytes;"
+      "DROP TRIGGER observation_app_last; DROP INDEX observation_age; DROP TABLE app;"
+      "DROP TABLE gone; ALTER TABLE observation DROP COLUMN put_time;"
       "PRAGMA user_version = 1");
   assert_null(ft_store_open(path, false, &err));
   assert_non_null(strstr(err.text, "older schema"));
