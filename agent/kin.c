@@ -192,7 +192,7 @@ void ft_kin_forget_needs(int state_fd, uint32_t uid, const char *app)
 void ft_kin_note(struct ft_publisher *publisher, int state_fd, const ft_model *model,
                  const ft_observation *o)
 {
-  const char *const text[FT_LIKENESSES] = { o->job_name, o->program };
+  const char *const text[FT_LIKENESSES] = { o->submission.job_name, o->submission.program };
   uint32_t runs = model->completed;
   char likeness[80];
   struct ft_error err;

@@ -39,9 +39,10 @@ static const struct migration {
        " uid INTEGER NOT NULL, UNIQUE (app, uid));" },
   { 3, "" }, /* killed_at_bytes */
   { 4, "" }, /* system_seconds, gpu_transfer_bytes */
+  { 5, "" }, /* script_hash, directory_hash */
   /* expire.h: each user's apps with the end of their last run, users of whom an app has gone. The
    * trigger replaces by itself: an outer OR REPLACE takes the place of ON CONFLICT. */
-  { 5, "ALTER TABLE observation ADD COLUMN put_time REAL;"
+  { 6, "ALTER TABLE observation ADD COLUMN put_time REAL;"
        "CREATE INDEX observation_age ON observation (" FT_SCHEMA_AGE_TIME ");"
        "CREATE TABLE app (uid INTEGER NOT NULL, app TEXT NOT NULL, last REAL NOT NULL,"
        " PRIMARY KEY (uid, app)) WITHOUT ROWID;"

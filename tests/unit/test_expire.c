@@ -86,7 +86,7 @@ static void put(uint32_t uid, const char *app, double days)
                        .outcome = FT_OUTCOME_COMPLETED };
   struct ft_error err;
 
-  (void)snprintf(o.app, sizeof o.app, "%s", app);
+  (void)snprintf(o.submission.app, sizeof o.submission.app, "%s", app);
   if (ft_store_put(store, &o, NULL, &err) < 0)
     fail_msg("%s", err.text);
 }
@@ -163,7 +163,7 @@ static void no_limit_removes_nothing(void **state)
 static void the_age_of_what_is_imported_counts_from_the_import(void **state)
 {
   struct ft_error err;
-  ft_observation o = { .schema = FT_SCHEMA, .job_id = 4711, .uid = 1, .app = "timeless" };
+  ft_observation o = { .schema = FT_SCHEMA, .job_id = 4711, .uid = 1, .submission.app = "timeless" };
 
   (void)state;
   put(1, "imported", 4000);
@@ -294,7 +294,7 @@ static void an_older_store_is_brought_up_to_date(void **state)
   ft_store_close(store);
   store = NULL;
   sql("DROP TRIGGER observation_app_last; DROP INDEX observation_age; DROP TABLE app; DROP TABLE"
-      " gone; ALTER TABLE observation DROP COLUMN put_time; PRAGMA user_version = 4");
+      " gone; ALTER TABLE observation DROP COLUMN put_time; PRAGMA user_version = 5");
   open_store();
   assert_int_equal(number("SELECT COUNT(*) FROM app"), 3);
   (void)pass(45, 0, now, ALL);
