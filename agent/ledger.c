@@ -57,6 +57,7 @@ struct ft_ledger {
   struct ft_expire expire;
   bool expiring;    /* a pass of it is under way */
   double expire_at; /* the next one, of ft_io_monotonic */
+  bool expire_told; /* that it fails */
   bool behind; /* a model is to be made by and by */
   struct ft_shared_apps shared;
   ft_rule rule;
@@ -245,8 +246,9 @@ bool ft_ledger_follow(struct ft_ledger *ledger)
     return true;
   if (status == 0)
     status = ft_sweep_step(ledger->sweep, ledger->store, &err);
-  if (status < 0)
+  if (status < 0 && !ledger->expire_told)
     ft_log(LOG_WARNING, "old runs stay for now: %s", err.text);
+  ledger->expire_told = status < 0;
   return status > 0;
 }
 

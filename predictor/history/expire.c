@@ -106,14 +106,12 @@ int ft_store_expire_begin(struct ft_store *store, struct ft_expire *expire, doub
   return 0;
 }
 
-/*
- * Inside a transaction: runs of UID's APP were removed. Where none is left the app is. Returns 1
- * when it is, 0 when not, -1 with ERR.
- */
-static int removed_of(struct ft_store *store, uint32_t uid, const char *app, struct ft_error *err)
+int ft_store_left(struct ft_store *store, uint32_t uid, const char *app, struct ft_error *err)
 {
   int gone;
 
+  if (!*app)
+    return 0;
   if (change(store,
              "DELETE FROM app WHERE uid = ?1 AND app = ?2 AND NOT EXISTS"
              " (SELECT 1 FROM observation WHERE app = ?2 AND uid = ?1)",
@@ -168,7 +166,7 @@ static int remove_oldest(struct ft_store *store, struct ft_expire *expire, struc
   for (int i = 0; i < count; i++) {
     if (i > 0 && runs[i].uid == runs[i - 1].uid && strcmp(runs[i].app, runs[i - 1].app) == 0)
       continue;
-    gone = runs[i].app[0] ? removed_of(store, runs[i].uid, runs[i].app, err) : 0;
+    gone = ft_store_left(store, runs[i].uid, runs[i].app, err);
     if (gone < 0)
       return -1;
     expire->apps += (unsigned)gone;
@@ -218,7 +216,7 @@ static int remove_app(struct ft_store *store, struct ft_expire *expire, struct f
              app.uid, app.app, RUNS, err) < 0)
     return -1;
   expire->runs += (unsigned)sqlite3_changes(store->db);
-  gone = removed_of(store, app.uid, app.app, err);
+  gone = ft_store_left(store, app.uid, app.app, err);
   expire->apps += gone > 0;
   return gone < 0 ? -1 : 1;
 }

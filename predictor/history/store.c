@@ -10,7 +10,6 @@
 #include "predictor/core/buf.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
-#include "predictor/history/changes.h"
 #include "predictor/history/merge.h"
 #include "predictor/history/row.h"
 #include "predictor/history/schema.h"
@@ -197,7 +196,8 @@ static int put_inside(struct ft_store *store, const ft_observation *o, ft_observ
   sqlite3_int64 id = 0;
   int found = find(store, o, &id, merged, err);
   char app[sizeof merged->submission.app];
-  uint32_t uid;
+  bool moved = false;
+  uint32_t uid = 0;
 
   if (found < 0)
     return -1;
@@ -205,16 +205,16 @@ static int put_inside(struct ft_store *store, const ft_observation *o, ft_observ
     memcpy(app, merged->submission.app, sizeof app);
     uid = merged->uid;
     ft_observation_merge(merged, o);
-    /* a run that turns out to be another app's is none of the first one's any more */
-    if ((strcmp(app, merged->submission.app) != 0 || uid != merged->uid) &&
-        ft_store_mark(store, uid, app, NULL, err) < 0)
-      return -1;
+    moved = strcmp(app, merged->submission.app) != 0 || uid != merged->uid;
   } else {
     *merged = *o;
   }
   merged->schema = FT_SCHEMA;
   merged->submit_time = whole(merged->submit_time);
-  return write_row(store, found, id, merged, err);
+  if (write_row(store, found, id, merged, err) < 0)
+    return -1;
+  /* a run that turns out to be another app's is none of the first one's any more */
+  return moved && ft_store_left(store, uid, app, err) < 0 ? -1 : 0;
 }
 
 static int begin(struct ft_store *store, struct ft_error *err)

@@ -243,6 +243,21 @@ static void of_a_users_apps_those_go_that_ran_longest_ago(void **state)
 }
 
 /* Whatever step a pass ends at, the next one leaves what an undisturbed one does. */
+/* An app that lost its last run to another does not count any more. */
+static void an_app_whose_runs_are_anothers_has_gone(void **state)
+{
+  ft_observation o = { .schema = FT_SCHEMA, .job_id = 4711, .uid = 1, .submission.app = "first" };
+  struct ft_error err;
+
+  (void)state;
+  assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
+  strcpy(o.submission.app, "second");
+  assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
+  assert_int_equal(number("SELECT COUNT(*) FROM app WHERE app = 'second'"), 1);
+  assert_int_equal(number("SELECT COUNT(*) FROM app"), 1);
+  assert_int_equal(number("SELECT SUM(uid) FROM gone"), 1);
+}
+
 static void a_pass_that_was_cut_short_is_made_up_for(void **state)
 {
   int whole = 1;
@@ -367,6 +382,7 @@ int main(void)
     TEST(a_clock_that_is_ahead_costs_a_day_a_pass),
     TEST(a_clock_that_was_never_right_does_not_stop_it),
     TEST(of_a_users_apps_those_go_that_ran_longest_ago),
+    TEST(an_app_whose_runs_are_anothers_has_gone),
     TEST(a_pass_that_was_cut_short_is_made_up_for),
     TEST(marks_of_what_was_published_do_not_pile_up),
     TEST(an_older_store_is_brought_up_to_date),
