@@ -41,6 +41,16 @@ db = sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True)
 print(db.execute("SELECT COUNT(*) FROM observation WHERE app = ?", (sys.argv[2],)).fetchone()[0])
 END
 }
+# the apps of user $1 that have a model
+apps() {
+  find "$state/models/$1" -name '*.model' -printf '%f\n' | cut -d- -f1 | sort | tr '\n' ' '
+}
+has_apps() {
+  [ "$(apps "$1")" = "$2 " ]
+}
+remade() {
+  [ "$(stat -c %i "$shared")" != "$before" ]
+}
 gone() {
   ! [ -e "$1" ]
 }
@@ -70,9 +80,9 @@ wait_until 20 knows used 1001 30
 ok $? "a model is made anew of what is left"
 wait_until 20 gone "$state/models/1002"
 ok $? "of who has no app left there is no folder"
-is "$(ls "$state/models/1001" | grep -c unused)" 0 "apps without a run have no files"
+is "$(find "$state/models/1001" -name 'unused*')" "" "apps without a run have no files"
 is "$(stored unused)" 0 "nor runs"
-wait_until 20 eval '[ "$(stat -c %i "$shared")" != "$before" ]'
+wait_until 20 remade
 is "$("$foretell" predict --state="$state" --mem=1G --app=shared --user=1009 2>&1 | grep -o '[0-9]* runs of all')" \
   "9 runs of all" "and all users' model has the others' runs alone"
 
@@ -93,7 +103,7 @@ for delay in 0 0.02 0.05 0.1 0.2; do
   stop KILL 2>/dev/null
 done
 start
-wait_until 20 eval '[ "$(ls "$state/models/1004" | grep -c "model$")" = 1 ]'
+wait_until 20 has_apps 1004 last
 ok $? "an agent that was killed at it goes on"
 is "$(known last 1004)" 3 "what is in use stays"
 is "$(stored many7)" 0 "of the others nothing"
@@ -105,7 +115,7 @@ for ((app = 0; app < 12; app++)); do
 done | import
 config "$declared" 'max_apps = 4'
 kill -HUP "$pid"
-wait_until 20 eval '[ "$(ls "$state/models/1005" | grep -o "app[0-9]*-.*model" | cut -d- -f1 | sort | tr "\n" " ")" = "app10 app11 app8 app9 " ]'
+wait_until 20 has_apps 1005 "app10 app11 app8 app9"
 ok $? "beyond max_apps the apps go that ran longest ago"
 is "$(known used 1001)" 30 "each user has a number of his own"
 
