@@ -291,6 +291,29 @@ static void memory_is_set_in_the_users_unit(void **state)
   }
 }
 
+static void a_value_that_slurm_rejects_leaves_the_users(void **state)
+{
+  static const struct {
+    const char *line, *rejected, *wanted;
+  } cases[] = {
+    { "sbatch --predict-app=sorter --predict-mem=raise --mem=900M job.sh 7", "FAKE_REJECTED=mem",
+      "\nmem=900M\n" },
+    { "srun --predict-app=sorter --predict-mem=raise --mem-per-cpu=900M ./x",
+      "FAKE_REJECTED=mem-per-cpu", "\nmem-per-cpu=900M\n" },
+    { "sbatch --predict-app=sorter --predict-mem job.sh 7", "FAKE_REJECTED=mem", "post_opt 0\n" },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    const char *output = submit(cases[i].line, cases[i].rejected);
+
+    assert_has(output, cases[i].wanted);
+    assert_has(output, "Slurm did not take the memory");
+    assert_null(strstr(output, "=lost"));
+    assert_null(strstr(output, "set to"));
+  }
+}
+
 static void an_array_is_given_what_its_largest_element_needs(void **state)
 {
   static const struct {
@@ -608,6 +631,7 @@ int main(int argc, char **argv)
     cmocka_unit_test(what_slurm_carries_of_the_options_is_taken_back),
     cmocka_unit_test(a_model_file_costs_a_line_at_most),
     cmocka_unit_test(memory_is_set_in_the_users_unit),
+    cmocka_unit_test(a_value_that_slurm_rejects_leaves_the_users),
     cmocka_unit_test(an_array_is_given_what_its_largest_element_needs),
     cmocka_unit_test(what_was_imported_for_the_jobs_name_helps_until_it_has_runs),
     cmocka_unit_test(unknown_modes_are_refused_with_the_known_ones),
