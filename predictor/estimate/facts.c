@@ -7,6 +7,9 @@
 
 /* A limit has grown when it is this many times the largest before. */
 #define GROWN 1.1
+/* The bound of a run counts until so many comparable ones have completed: what these needed counts
+ * then, and how probable another such run is the estimate says. */
+enum { OUTLIVED = 5 };
 /* A run that completes with this part of the largest limit that killed one shows that such limits
  * are needed, and not used by a leak. */
 #define NEAR 0.7
@@ -54,10 +57,12 @@ static double bound_of(ft_fact_kind kind, double bytes)
                                    : 0;
 }
 
-static void add_comparable(struct ft_facts *f, ft_fact_kind kind, double bytes)
+/* OUTLIVED: enough comparable runs have completed since that needed less. */
+static void add_comparable(struct ft_facts *f, ft_fact_kind kind, double bytes, bool outlived)
 {
   f->like_runs++;
-  f->like_bound_bytes = fmax(f->like_bound_bytes, bound_of(kind, bytes));
+  if (!outlived)
+    f->like_bound_bytes = fmax(f->like_bound_bytes, bound_of(kind, bytes));
   if (kind == FT_FACT_COMPLETED) {
     if (!f->like_completed++ || bytes < f->like_sure_bytes)
       f->like_sure_bytes = bytes;
@@ -80,10 +85,16 @@ void ft_facts_find(const ft_model *model, const float *x, size_t count, struct f
 {
   const ft_evaluator *e = &model->evaluator;
   float asked[sizeof e->fact_columns / sizeof *e->fact_columns];
+  bool comparable[sizeof e->fact_bytes / sizeof *e->fact_bytes];
+  unsigned left = 0;
 
   *out = (struct ft_facts){ .runs = model->runs, .completed = model->completed };
   for (size_t c = 0; c < e->fact_columns_count; c++)
     asked[c] = e->fact_columns[c] < count ? x[e->fact_columns[c]] : NAN;
+  for (size_t i = 0; i < e->fact_bytes_count; i++) {
+    comparable[i] = is_comparable(e, model, i, asked);
+    left += comparable[i] && e->fact_kinds.bytes[i] == FT_FACT_COMPLETED;
+  }
   for (size_t i = 0; i < e->fact_bytes_count; i++) {
     ft_fact_kind kind = (ft_fact_kind)e->fact_kinds.bytes[i];
     double bytes = (double)e->fact_bytes[i];
@@ -91,8 +102,9 @@ void ft_facts_find(const ft_model *model, const float *x, size_t count, struct f
     out->bound_bytes = fmax(out->bound_bytes, bound_of(kind, bytes));
     if (kind == FT_FACT_COMPLETED)
       out->peak_bytes = fmax(out->peak_bytes, bytes);
-    if (is_comparable(e, model, i, asked))
-      add_comparable(out, kind, bytes);
+    left -= comparable[i] && kind == FT_FACT_COMPLETED;
+    if (comparable[i])
+      add_comparable(out, kind, bytes, left >= OUTLIVED);
   }
   if (out->like_completed < FT_FACTS_SURE_RUNS)
     out->like_sure_bytes = 0;
