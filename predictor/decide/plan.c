@@ -68,7 +68,8 @@ static bool is_too_low(const struct ft_question *q, const struct ft_plan *plan)
 
   if (!plan->limit || !(plan->kills || q->memory_is_consumable))
     return false;
-  return plan->limit < plan->shown || (plan->claimed && exceeds(q, plan->limit) > p);
+  return plan->limit < plan->shown ||
+         (plan->claimed && plan->rule != FT_DECIDED_BY_LEAK && exceeds(q, plan->limit) > p);
 }
 
 static void judge_limit(const struct ft_question *q, struct ft_plan *plan)
