@@ -219,7 +219,7 @@ static void announced(const ft_announcement *announcement, pid_t peer, const voi
    */
   (void)sched_yield();
   if (ft_jobs_announce(agent->jobs, announcement, peer, false, now) &&
-      ft_live_add(agent->live, announcement->job_id, peer, now.utc, packet, length, &err) < 0)
+      ft_live_add(agent->live, announcement, peer, now.utc, packet, length, &err) < 0)
     ft_log(LOG_WARNING, "job %" PRIu32 ": not found again should the agent be restarted: %s",
            announcement->job_id, err.text);
   arm_sampling(agent);

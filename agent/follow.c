@@ -243,7 +243,7 @@ void ft_follow_learn(struct ft_follow *follow, const ft_observation *o)
 {
   struct ft_error err;
 
-  if (!follow->rebuild || strcmp(o->app, follow->change.app) != 0 ||
+  if (!follow->rebuild || strcmp(o->submission.app, follow->change.app) != 0 ||
       (o->uid != follow->change.uid && follow->change.uid != FT_LAYOUT_POOLED))
     return;
   if (ft_rebuild_learn(follow->rebuild, o, &err) < 0)

@@ -33,7 +33,6 @@ void ft_job_free(struct job *job)
   ft_job_forget_steps(job);
   ft_buf_free(&job->packed);
   free(job->o);
-  free(job->elements);
   free(job->earlier);
   free(job);
 }
@@ -89,10 +88,12 @@ static void set_once(const char *from, char *to, size_t size)
 
 void ft_job_take_submission(struct job *job, const void *data, size_t length)
 {
+  ft_observation *o = job->o;
   ft_submission *s;
   struct ft_error err;
 
-  if (!length || job->o->app[0])
+  /* of a decoded one the schema is never 0 */
+  if (!length || o->submission.schema)
     return;
   s = malloc(sizeof *s);
   if (!s)
@@ -103,41 +104,24 @@ void ft_job_take_submission(struct job *job, const void *data, size_t length)
     job->told = true;
     goto out;
   }
-  (void)ft_string_copy(s->app, job->o->app, sizeof job->o->app);
-  (void)ft_string_copy(s->job_name, job->o->job_name, sizeof job->o->job_name);
-  (void)ft_string_copy(s->program, job->o->program, sizeof job->o->program);
-  (void)ft_string_copy(s->request.container, job->o->container, sizeof job->o->container);
-  memcpy(job->o->features, s->features, sizeof job->o->features);
-  job->o->features_count = s->features_count;
-  job->o->has_request = s->has_request;
-  job->o->request = s->request;
-  job->o->has_decision = s->has_decision;
-  job->o->decision = s->decision;
-  if (!job->o->het_offset)
-    job->o->het_offset = s->het_offset;
-  job->o->threads_per_core = s->request.threads_per_core;
+  o->submission = *s;
+  (void)ft_string_copy(s->request.container, o->container, sizeof o->container);
+  if (!o->het_offset)
+    o->het_offset = s->het_offset;
+  o->threads_per_core = s->request.threads_per_core;
   job->time_limit_seconds = s->request.time_limit_seconds;
-  if (s->elements_count) {
-    job->elements = calloc(s->elements_count, sizeof *job->elements);
-    if (job->elements) {
-      memcpy(job->elements, s->elements, s->elements_count * sizeof *job->elements);
-      job->elements_count = s->elements_count;
-    }
-  }
 out:
   free(s);
 }
 
 void ft_job_resolve_element(struct job *job)
 {
-  enum { LIMIT = sizeof job->o->features / sizeof *job->o->features };
+  ft_submission *s = &job->o->submission;
   const uint32_t *index = job->o->array_job_id ? &job->o->array_task_id : NULL;
 
-  ft_features_of_element(job->o->features, &job->o->features_count, LIMIT, job->elements,
-                         job->elements_count, index);
-  free(job->elements);
-  job->elements = NULL;
-  job->elements_count = 0;
+  ft_features_of_element(s->features, &s->features_count, sizeof s->features / sizeof *s->features,
+                         s->elements, s->elements_count, index);
+  s->elements_count = 0;
 }
 
 void ft_job_take_common(struct job *job, const ft_announcement *a)
@@ -183,7 +167,7 @@ void ft_job_take_record(struct job *job, const struct ft_slurm_job *answer)
     (void)ft_string_copy(answer->account, o->account, sizeof o->account);
   if (answer->partition[0] && !strchr(answer->partition, ','))
     (void)ft_string_copy(answer->partition, o->partition, sizeof o->partition);
-  set_once(answer->name, o->job_name, sizeof o->job_name);
+  set_once(answer->name, o->submission.job_name, sizeof o->submission.job_name);
 }
 
 /*

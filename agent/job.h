@@ -38,8 +38,6 @@ struct job {
   double started, idle_since;    /* monotonic */
   double next_ask, ask_interval; /* INFINITY: nothing to ask */
   double drop_at;
-  ft_elements *elements; /* of the job array that this is one of; NULL: nothing is known of files */
-  size_t elements_count;
   ft_observation *earlier; /* what an agent before us measured; NULL: nothing */
   ft_observation *o;       /* NULL: packed or forgotten */
   struct ft_buf packed;    /* its record */
@@ -52,7 +50,7 @@ void ft_job_free(struct job *job);
 
 /*
  * Of a job that is over the observation is only kept for what Slurm may still say: as a record it
- * takes a twentieth. Unpack before `o` is used; false out of memory, or when it was forgotten:
+ * takes a fiftieth. Unpack before `o` is used; false out of memory, or when it was forgotten:
  * nothing more is to be said of it.
  */
 void ft_job_pack(struct job *job);
@@ -65,8 +63,7 @@ void ft_job_set_restart(struct job *job, uint32_t restart_count);
  * silent. */
 void ft_job_take_common(struct job *job, const ft_announcement *announcement);
 
-/* App, features, request and decision, from LENGTH bytes of an encoded submission; the first
- * counts. */
+/* What was submitted, from LENGTH bytes of an encoded submission; the first that decodes counts. */
 void ft_job_take_submission(struct job *job, const void *data, size_t length);
 
 /* The end of a task: the batch script's counts, else the worst: a signal, then a status not 0. */

@@ -153,7 +153,7 @@ out:
 void ft_kin_note(struct ft_publisher *publisher, int state_fd, const ft_model *model,
                  const ft_observation *o)
 {
-  const char *const text[FT_LIKENESSES] = { o->job_name, o->program };
+  const char *const text[FT_LIKENESSES] = { o->submission.job_name, o->submission.program };
   uint32_t runs = model->completed;
   char likeness[80];
   struct ft_error err;

@@ -200,7 +200,7 @@ static bool read_model(struct ft_ledger *ledger, uint32_t uid, const ft_observat
 {
   ft_model *model = &ledger->work->model;
 
-  return ft_layout_read_own_model(ledger->state_fd, uid, o->app, model, NULL) == 0 &&
+  return ft_layout_read_own_model(ledger->state_fd, uid, o->submission.app, model, NULL) == 0 &&
          model->rule == ledger->rule && ft_failure_has_price(model, ledger->price);
 }
 
@@ -215,15 +215,15 @@ static int rebuild(struct ft_ledger *ledger, uint32_t uid, const ft_observation 
   int status;
 
   if (!rebuild)
-    return ft_error_errno(err, "%s", o->app);
-  ft_rebuild_begin(rebuild, uid, o->app, ledger->rule);
+    return ft_error_errno(err, "%s", o->submission.app);
+  ft_rebuild_begin(rebuild, uid, o->submission.app, ledger->rule);
   ft_failure_set_price(&rebuild->model, ledger->price);
   status = ft_rebuild_step(rebuild, ledger->store, RUNS_AT_ONCE, err);
   if (status > 0) {
     ledger->work->model = rebuild->model;
     ledger->work->performance = rebuild->performance;
   } else if (status == 0) {
-    status = ft_store_mark(ledger->store, uid, o->app, NULL, err);
+    status = ft_store_mark(ledger->store, uid, o->submission.app, NULL, err);
     ledger->behind = true;
   }
   free(rebuild);
@@ -237,8 +237,8 @@ static int refine_performance(struct ft_ledger *ledger, uint32_t uid, const ft_o
 {
   ft_performance *p = &ledger->work->performance;
 
-  if (ft_layout_read_own_performance(ledger->state_fd, uid, o->app, p, NULL) < 0)
-    ft_performance_init(p, o->app, uid);
+  if (ft_layout_read_own_performance(ledger->state_fd, uid, o->submission.app, p, NULL) < 0)
+    ft_performance_init(p, o->submission.app, uid);
   return ft_performance_update(p, o, err);
 }
 
@@ -268,14 +268,16 @@ static int refine(struct ft_ledger *ledger, const ft_observation *o, struct ft_e
 {
   if (ft_gpus_learn(&ledger->gpus, o) && ft_publish_gpus(ledger->publisher, &ledger->gpus, err) < 0)
     return -1;
-  if (!o->app[0])
+  if (!o->submission.app[0])
     return 0;
   ft_follow_learn(ledger->follow, o);
   if (refine_app(ledger, o->uid, o, err) < 0)
     return -1;
   if (ledger->borrow && !ledger->behind)
     ft_kin_note(ledger->publisher, ledger->state_fd, &ledger->work->model, o);
-  return ft_shared_app(&ledger->shared, o->app) ? refine_app(ledger, FT_LAYOUT_POOLED, o, err) : 0;
+  return ft_shared_app(&ledger->shared, o->submission.app)
+             ? refine_app(ledger, FT_LAYOUT_POOLED, o, err)
+             : 0;
 }
 
 static void say(const ft_observation *o)
@@ -283,7 +285,7 @@ static void say(const ft_observation *o)
   char bytes[32];
 
   ft_log(LOG_INFO, "job %" PRIu32 ": %s, %s, %s in %.1f s, %u samples", o->job_id,
-         o->app[0] ? o->app : "no app", ft_outcome_name(o->outcome),
+         o->submission.app[0] ? o->submission.app : "no app", ft_outcome_name(o->outcome),
          ft_units_show_bytes((uint64_t)ft_observation_peak(o, o->rule), bytes, sizeof bytes),
          o->runtime_seconds, o->samples);
 }
@@ -299,14 +301,12 @@ static void trim(struct ft_ledger *ledger)
     ft_log(LOG_WARNING, "%s", err.text);
 }
 
-/* What the store does not keep of O counts too. */
 static int put_and_learn(struct ft_ledger *ledger, const ft_observation *o, struct ft_error *err)
 {
   ft_observation *merged = &ledger->work->merged;
 
   if (ft_store_put(ledger->store, o, merged, err) < 0)
     return -1;
-  (void)ft_string_copy(o->program, merged->program, sizeof merged->program);
   return refine(ledger, merged, err);
 }
 

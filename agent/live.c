@@ -119,20 +119,18 @@ static int append(int fd, struct entry *entry, const void *packet, struct ft_err
   return -1;
 }
 
-int ft_live_add(struct ft_live *live, uint32_t job_id, pid_t peer, double utc, const void *packet,
-                size_t length, struct ft_error *err)
+int ft_live_add(struct ft_live *live, const ft_announcement *announcement, pid_t peer, double utc,
+                const void *packet, size_t length, struct ft_error *err)
 {
-  struct entry entry = {
-    .length = (uint32_t)length, .crc = ft_crc32(packet, length), .peer = (int32_t)peer, .utc = utc
-  };
-  ft_announcement *a = malloc(sizeof *a);
+  struct entry entry = { .length = (uint32_t)length,
+                         .crc = ft_crc32(packet, length),
+                         .peer = (int32_t)peer,
+                         .started = start_of(pid_of(announcement)),
+                         .utc = utc };
   int fd, status;
   char name[32];
 
-  if (a && ft_record_decode(FT_RECORD_ANNOUNCEMENT, packet, length, a, NULL) == 0)
-    entry.started = start_of(pid_of(a));
-  free(a);
-  name_of(job_id, "", name);
+  name_of(announcement->job_id, "", name);
   fd = openat(live->fd, name, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0)
     return ft_error_errno(err, LIVE_FOLDER "/%s", name);

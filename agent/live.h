@@ -17,9 +17,9 @@ struct ft_live;
 struct ft_live *ft_live_open(int state_fd, struct ft_error *err);
 void ft_live_close(struct ft_live *live);
 
-/* Add a packet of LENGTH bytes that PEER sent at UTC about JOB_ID. Returns 0 or -1 with ERR. */
-int ft_live_add(struct ft_live *live, uint32_t job_id, pid_t peer, double utc, const void *packet,
-                size_t length, struct ft_error *err);
+/* Add ANNOUNCEMENT, which PEER sent at UTC as PACKET of LENGTH bytes. Returns 0 or -1 with ERR. */
+int ft_live_add(struct ft_live *live, const ft_announcement *announcement, pid_t peer, double utc,
+                const void *packet, size_t length, struct ft_error *err);
 
 /* Keep what was measured of OBSERVATION's run so far. Returns 0 or -1 with ERR. */
 int ft_live_suspend(struct ft_live *live, const ft_observation *observation, struct ft_error *err);

@@ -17,8 +17,10 @@
 #define SPOOL_FOLDER "spool"
 #define SPOOL_SUFFIX ".obs"
 
+/* As a record it takes a fiftieth. */
 struct kept {
-  ft_observation observation;
+  uint64_t key;
+  struct ft_buf record;
   struct kept *next;
 };
 
@@ -81,6 +83,29 @@ static int write_file(struct ft_spool *spool, const ft_observation *o, struct ft
   return status;
 }
 
+/* The first in memory; NULL out of it. */
+static ft_observation *first_in_memory(const struct ft_spool *spool)
+{
+  const struct ft_buf *record = &spool->memory->record;
+  ft_observation *o = malloc(sizeof *o);
+
+  if (o && ft_record_decode(FT_RECORD_OBSERVATION, record->data, record->length, o, NULL) == 0)
+    return o;
+  free(o);
+  return NULL;
+}
+
+/* Drop what AT points to. */
+static void drop(struct ft_spool *spool, struct kept **at)
+{
+  struct kept *k = *at;
+
+  *at = k->next;
+  ft_buf_free(&k->record);
+  free(k);
+  spool->in_memory--;
+}
+
 void ft_spool_close(struct ft_spool *spool)
 {
   struct ft_error err;
@@ -88,13 +113,14 @@ void ft_spool_close(struct ft_spool *spool)
   if (!spool)
     return;
   while (spool->memory) {
-    struct kept *k = spool->memory;
+    ft_observation *o = first_in_memory(spool);
 
-    if (write_file(spool, &k->observation, &err) < 0)
-      ft_log(LOG_ERR, "job %" PRIu32 ": its observation is lost: %s", k->observation.job_id,
-             err.text);
-    spool->memory = k->next;
-    free(k);
+    if (!o)
+      ft_log(LOG_ERR, "an observation is lost: out of memory");
+    else if (write_file(spool, o, &err) < 0)
+      ft_log(LOG_ERR, "job %" PRIu32 ": its observation is lost: %s", o->job_id, err.text);
+    free(o);
+    drop(spool, &spool->memory);
   }
   free(spool);
 }
@@ -102,28 +128,30 @@ void ft_spool_close(struct ft_spool *spool)
 static void forget_in_memory(struct ft_spool *spool, uint64_t key)
 {
   for (struct kept **at = &spool->memory; *at; at = &(*at)->next)
-    if (ft_observation_key(&(*at)->observation) == key) {
-      struct kept *k = *at;
-
-      *at = k->next;
-      free(k);
-      spool->in_memory--;
+    if ((*at)->key == key) {
+      drop(spool, at);
       return;
     }
 }
 
 int ft_spool_put(struct ft_spool *spool, const ft_observation *o, struct ft_error *err)
 {
+  uint64_t key = ft_observation_key(o);
   struct kept *k;
 
-  forget_in_memory(spool, ft_observation_key(o));
+  forget_in_memory(spool, key);
   if (write_file(spool, o, err) == 0)
     return 0;
   k = spool->in_memory < FT_SPOOL_MEMORY ? malloc(sizeof *k) : NULL;
   if (!k)
     return ft_error_set(err, "%u observations are already kept in memory", spool->in_memory);
-  k->observation = *o;
-  k->next = spool->memory;
+  *k = (struct kept){ .key = key, .next = spool->memory };
+  ft_buf_init(&k->record, FT_LIMIT_RECORD);
+  if (ft_record_encode(FT_RECORD_OBSERVATION, o, &k->record, err) < 0) {
+    ft_buf_free(&k->record);
+    free(k);
+    return -1;
+  }
   spool->memory = k;
   spool->in_memory++;
   return 1;
@@ -195,15 +223,13 @@ size_t ft_spool_offer(struct ft_spool *spool,
     spool->has_files = left > 0;
   }
   while (spool->memory && !ended) {
-    struct kept *k = spool->memory;
+    ft_observation *o = first_in_memory(spool);
 
-    if (take(&k->observation, data) < 0) {
+    if (!o || take(o, data) < 0)
       ended = true;
-    } else {
-      spool->memory = k->next;
-      spool->in_memory--;
-      free(k);
-    }
+    else
+      drop(spool, &spool->memory);
+    free(o);
   }
   return left + spool->in_memory;
 }

@@ -9,7 +9,7 @@
 
 #include "predictor/record/record.h"
 
-enum { FT_SPOOL_MEMORY = 512 }; /* observations kept in memory: 4 MiB */
+enum { FT_SPOOL_MEMORY = 512 }; /* observations kept in memory, as records: at most 4 MiB */
 
 struct ft_spool;
 

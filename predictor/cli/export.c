@@ -64,7 +64,7 @@ static int print_field(const ft_observation *o, const struct ft_field *field)
     return 0;
   switch (field->type) {
   case FT_FIELD_FEATURES:
-    return print_json(ft_json_features(o->features, o->features_count));
+    return print_json(ft_json_features(o->submission.features, o->submission.features_count));
   case FT_FIELD_COUNTERS:
     return print_json(ft_json_counters(o->counters, o->counters_count));
   case FT_FIELD_TEXT:

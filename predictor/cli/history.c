@@ -94,8 +94,8 @@ static bool find_owner(const struct ft_store_app *app, void *data)
 
 static void print_features(const ft_observation *o)
 {
-  for (size_t i = 0; i < o->features_count; i++) {
-    const ft_feature *f = &o->features[i];
+  for (size_t i = 0; i < o->submission.features_count; i++) {
+    const ft_feature *f = &o->submission.features[i];
 
     if (f->has_number)
       printf("%s%s=%.10g", i ? "," : "", f->name, f->number);
@@ -107,7 +107,7 @@ static void print_features(const ft_observation *o)
 static bool show_run(const ft_observation *o, void *data)
 {
   double peak = ft_observation_peak(o, o->rule);
-  const ft_decision *d = &o->decision;
+  const ft_decision *d = &o->submission.decision;
   struct look *look = data;
   char text[5][32];
 
@@ -126,7 +126,7 @@ static bool show_run(const ft_observation *o, void *data)
            "PREDICTED", "LIMIT", "TIME", "FEATURES");
   printf("%-20s %10" PRIu32 " %-12s %-13s %9s %9s %9s %9s  ", ft_show_time(o->end_time, text[0]),
          o->job_id, o->node, ft_outcome_name(o->outcome), bytes(peak, text[1]),
-         bytes(o->has_decision && d->has_p50_bytes ? d->p50_bytes : 0, text[2]),
+         bytes(o->submission.has_decision && d->has_p50_bytes ? d->p50_bytes : 0, text[2]),
          bytes(o->has_limit_bytes ? (double)o->limit_bytes : 0, text[3]),
          o->runtime_seconds > 0 ? ft_units_show_seconds(o->runtime_seconds, text[4], 32) : "-");
   print_features(o);

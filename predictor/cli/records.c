@@ -99,9 +99,9 @@ int ft_records_filter(const char *app, const char *user, const char *since,
 
 double ft_records_asked(const ft_observation *o)
 {
-  const ft_request *r = &o->request;
+  const ft_request *r = &o->submission.request;
 
-  if (!o->has_request)
+  if (!o->submission.has_request)
     return 0;
   switch (r->mem_unit) {
   case FT_MEM_NODE:

@@ -59,9 +59,10 @@ struct report {
 
 static bool changed(const ft_observation *o)
 {
-  return o->has_decision && o->decision.mem_bytes > 0 &&
-         (o->decision.action == FT_ACTION_SET || o->decision.action == FT_ACTION_RAISE ||
-          o->decision.action == FT_ACTION_TRIM);
+  return o->submission.has_decision && o->submission.decision.mem_bytes > 0 &&
+         (o->submission.decision.action == FT_ACTION_SET ||
+          o->submission.decision.action == FT_ACTION_RAISE ||
+          o->submission.decision.action == FT_ACTION_TRIM);
 }
 
 static int add_error(struct tally *t, double error)
@@ -77,10 +78,10 @@ static int add_error(struct tally *t, double error)
 
 static int add_prediction(struct tally *t, const ft_observation *o, double peak)
 {
-  const ft_decision *d = &o->decision;
+  const ft_decision *d = &o->submission.decision;
 
-  if (o->outcome != FT_OUTCOME_COMPLETED || o->peak_is_bound || peak <= 0 || !o->has_decision ||
-      !d->has_p50_bytes)
+  if (o->outcome != FT_OUTCOME_COMPLETED || o->peak_is_bound || peak <= 0 ||
+      !o->submission.has_decision || !d->has_p50_bytes)
     return 0;
   t->predicted++;
   if (d->has_p05_bytes && d->has_p95_bytes) {
@@ -133,7 +134,7 @@ static int add(struct tally *t, const ft_observation *o)
 static bool visit(const ft_observation *o, void *data)
 {
   struct report *report = data;
-  long number = ft_app_set_add(&report->apps, o->app, o->uid);
+  long number = ft_app_set_add(&report->apps, o->submission.app, o->uid);
 
   if (number >= 0 && (size_t)number >= report->room) {
     size_t room = report->apps.room;

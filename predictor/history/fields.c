@@ -50,8 +50,6 @@ static const char *source_name(unsigned v)
 #define HAS(member) \
   offsetof(ft_observation, member), offsetof(ft_observation, has_##member), \
       sizeof(((ft_observation *)0)->member)
-#define IN(message, member) \
-  offsetof(ft_observation, message.member), 0, sizeof(((ft_observation *)0)->message.member)
 #define HAS_IN(message, member) \
   offsetof(ft_observation, message.member), offsetof(ft_observation, message.has_##member), \
       sizeof(((ft_observation *)0)->message.member)
@@ -63,13 +61,16 @@ static const char *source_name(unsigned v)
 #define FLAG(n, p) { #n, FT_FIELD_BOOL, p, AT(n), NULL, 0, 1 }
 #define NAMED(n, p, f, m) { #n, FT_FIELD_ENUM, p, AT(n), f, m, 1 }
 #define OPTIONAL(n, t, p) { #n, t, p, HAS(n), NULL, 0, 1 }
-#define REQUEST(n, t) { "request_" #n, t, FT_PART_REQUEST, IN(request, n), NULL, 0, 1 }
+#define SUBMITTED(n, t, s) { #n, t, FT_PART_SUBMIT, AT(submission.n), NULL, 0, s }
+#define REQUEST(n, t) { "request_" #n, t, FT_PART_REQUEST, AT(submission.request.n), NULL, 0, 1 }
 #define REQUEST_NAMED(n, f, m) \
-  { "request_" #n, FT_FIELD_ENUM, FT_PART_REQUEST, IN(request, n), f, m, 1 }
-#define DECISION(n, t) { "decision_" #n, t, FT_PART_DECISION, IN(decision, n), NULL, 0, 1 }
-#define DECISION_HAS(n, t) { "decision_" #n, t, FT_PART_DECISION, HAS_IN(decision, n), NULL, 0, 1 }
+  { "request_" #n, FT_FIELD_ENUM, FT_PART_REQUEST, AT(submission.request.n), f, m, 1 }
+#define DECISION(n, t) \
+  { "decision_" #n, t, FT_PART_DECISION, AT(submission.decision.n), NULL, 0, 1 }
+#define DECISION_HAS(n, t) \
+  { "decision_" #n, t, FT_PART_DECISION, HAS_IN(submission.decision, n), NULL, 0, 1 }
 #define DECISION_NAMED(n, f, m) \
-  { "decision_" #n, FT_FIELD_ENUM, FT_PART_DECISION, IN(decision, n), f, m, 1 }
+  { "decision_" #n, FT_FIELD_ENUM, FT_PART_DECISION, AT(submission.decision.n), f, m, 1 }
 
 /* a row's `since` is never changed; a new field comes last, with the store's next schema */
 const struct ft_field ft_fields[] = {
@@ -82,13 +83,13 @@ const struct ft_field ft_fields[] = {
   U32(array_job_id, FT_PART_KEY),
   U32(array_task_id, FT_PART_KEY),
   TEXT(node, FT_PART_KEY),
-  TEXT(app, FT_PART_SUBMIT),
+  SUBMITTED(app, FT_FIELD_TEXT, 1),
   U32(uid, FT_PART_SUBMIT),
   TEXT(user, FT_PART_SUBMIT),
   TEXT(account, FT_PART_SUBMIT),
   TEXT(partition, FT_PART_SUBMIT),
-  TEXT(job_name, FT_PART_SUBMIT),
-  { "features", FT_FIELD_FEATURES, FT_PART_SUBMIT, AT(features), NULL, 0, 1 },
+  SUBMITTED(job_name, FT_FIELD_TEXT, 1),
+  SUBMITTED(features, FT_FIELD_FEATURES, 1),
   NAMED(source, FT_PART_SOURCE, source_name, _ft_source_MAX),
   NAMED(rule, FT_PART_SUBMIT, rule_name, _ft_rule_MAX),
   REQUEST_NAMED(command, command_name, _ft_command_MAX),
@@ -165,7 +166,9 @@ const struct ft_field ft_fields[] = {
   REAL(sample_seconds, FT_PART_MEASURED),
   { "killed_at_bytes", FT_FIELD_U64, FT_PART_MEASURED, HAS(killed_at_bytes), NULL, 0, 3 },
   { "system_seconds", FT_FIELD_DOUBLE, FT_PART_MEASURED, HAS(system_seconds), NULL, 0, 4 },
-  { "gpu_transfer_bytes", FT_FIELD_U64, FT_PART_MEASURED, HAS(gpu_transfer_bytes), NULL, 0, 4 }
+  { "gpu_transfer_bytes", FT_FIELD_U64, FT_PART_MEASURED, HAS(gpu_transfer_bytes), NULL, 0, 4 },
+  SUBMITTED(script_hash, FT_FIELD_U32, 5),
+  SUBMITTED(directory_hash, FT_FIELD_U32, 5)
 };
 
 const size_t ft_field_count = sizeof ft_fields / sizeof *ft_fields;
@@ -190,8 +193,8 @@ static bool flag(const ft_observation *o, size_t offset)
 
 static bool message_present(const ft_observation *o, const struct ft_field *field)
 {
-  return !(field->part == FT_PART_REQUEST && !o->has_request) &&
-         !(field->part == FT_PART_DECISION && !o->has_decision);
+  return !(field->part == FT_PART_REQUEST && !o->submission.has_request) &&
+         !(field->part == FT_PART_DECISION && !o->submission.has_decision);
 }
 
 bool ft_field_present(const ft_observation *o, const struct ft_field *field)
@@ -204,7 +207,7 @@ bool ft_field_present(const ft_observation *o, const struct ft_field *field)
   case FT_FIELD_TEXT:
     return *(const char *)place(o, field) != '\0';
   case FT_FIELD_FEATURES:
-    return o->features_count > 0;
+    return o->submission.features_count > 0;
   case FT_FIELD_COUNTERS:
     return o->counters_count > 0;
   case FT_FIELD_DOUBLE:
@@ -265,9 +268,9 @@ const char *ft_field_text(const ft_observation *o, const struct ft_field *field)
 static void *mark(ft_observation *o, const struct ft_field *field)
 {
   if (field->part == FT_PART_REQUEST)
-    o->has_request = true;
+    o->submission.has_request = true;
   if (field->part == FT_PART_DECISION)
-    o->has_decision = true;
+    o->submission.has_decision = true;
   if (field->has)
     *(bool *)((char *)o + field->has) = true;
   return (char *)o + field->offset;
@@ -348,7 +351,7 @@ void ft_field_copy(ft_observation *to, const ft_observation *from, const struct 
   if (field->has)
     *(bool *)((char *)to + field->has) = flag(from, field->has);
   if (field->type == FT_FIELD_FEATURES)
-    to->features_count = from->features_count;
+    to->submission.features_count = from->submission.features_count;
   if (field->type == FT_FIELD_COUNTERS)
     to->counters_count = from->counters_count;
 }

@@ -415,7 +415,7 @@ static int read_column(const struct reader *r, size_t i, ft_observation *o, stru
     if (read_bytes(r, i, &number, err) < 0)
       return -1;
     if (c->kind == REQUEST && number > 0 && !has_column(r, "request_mem_unit"))
-      o->request.mem_unit = FT_MEM_NODE;
+      o->submission.request.mem_unit = FT_MEM_NODE;
     break;
   }
   return ft_field_set_number(o, c->field, number) ? 0 : bad(r, i, err, "out of range");
@@ -430,16 +430,16 @@ static void read_feature(const struct reader *r, size_t i, ft_observation *o)
   if (text.at == text.end)
     return;
   if (ft_text_is_double(text, &number)) {
-    (void)ft_feature_number(o->features, &o->features_count, MOST_FEATURES, r->column[i].name,
-                            number);
+    (void)ft_feature_number(o->submission.features, &o->submission.features_count, MOST_FEATURES,
+                            r->column[i].name, number);
     return;
   }
   (void)ft_text_copy(text, category, sizeof category);
   for (char *p = category; *p; p++)
     if ((unsigned char)*p < ' ' || *p == 0x7f)
       *p = '?';
-  (void)ft_feature_category(o->features, &o->features_count, MOST_FEATURES, r->column[i].name,
-                            category);
+  (void)ft_feature_category(o->submission.features, &o->submission.features_count, MOST_FEATURES,
+                            r->column[i].name, category);
 }
 
 /* A run without an id gets one from its row and line: read again, it is the same run. */
@@ -457,8 +457,8 @@ static int complete(const struct reader *r, ft_observation *o, struct ft_error *
   const struct ft_import *import = r->import;
 
   if (import->app)
-    (void)ft_string_copy(import->app, o->app, sizeof o->app);
-  if (!o->app[0])
+    (void)ft_string_copy(import->app, o->submission.app, sizeof o->submission.app);
+  if (!o->submission.app[0])
     return ft_error_set(err, "%s: line %" PRIu64 ": expected an app", import->name, r->csv.line);
   if (!o->user[0] && import->user)
     (void)ft_string_copy(import->user, o->user, sizeof o->user);

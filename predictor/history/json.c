@@ -94,23 +94,23 @@ static json_t *object_of(const char *text, struct ft_error *err)
 int ft_json_read_features(const char *text, ft_observation *o, struct ft_error *err)
 {
   json_t *object = object_of(text, err), *value;
-  size_t limit = sizeof o->features / sizeof *o->features;
+  size_t limit = sizeof o->submission.features / sizeof *o->submission.features;
   const char *name;
   int status = 0;
 
   if (!object)
     return -1;
-  o->features_count = 0;
+  o->submission.features_count = 0;
   json_object_foreach(object, name, value)
   {
-    bool good = strlen(name) < sizeof o->features->name;
+    bool good = strlen(name) < sizeof o->submission.features->name;
 
     if (good && json_is_number(value))
-      good =
-          ft_feature_number(o->features, &o->features_count, limit, name, json_number_value(value));
+      good = ft_feature_number(o->submission.features, &o->submission.features_count, limit, name,
+                               json_number_value(value));
     else if (good && json_is_string(value))
-      good = json_string_length(value) < sizeof o->features->category &&
-             ft_feature_category(o->features, &o->features_count, limit, name,
+      good = json_string_length(value) < sizeof o->submission.features->category &&
+             ft_feature_category(o->submission.features, &o->submission.features_count, limit, name,
                                  json_string_value(value));
     else
       good = false;
@@ -153,7 +153,7 @@ int ft_json_read_counters(const char *text, ft_observation *o, struct ft_error *
 static json_t *value_of(const ft_observation *o, const struct ft_field *field)
 {
   if (field->type == FT_FIELD_FEATURES)
-    return ft_json_features(o->features, o->features_count);
+    return ft_json_features(o->submission.features, o->submission.features_count);
   if (field->type == FT_FIELD_COUNTERS)
     return ft_json_counters(o->counters, o->counters_count);
   if (!ft_field_shown(o, field))

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
+#include <string.h>
+
 #include "predictor/history/fields.h"
 #include "predictor/history/merge.h"
 
@@ -24,6 +26,19 @@ static bool has_peak(const ft_observation *o)
 {
   return o->has_rss_bytes || o->has_pss_bytes || o->has_charge_bytes ||
          o->has_charge_less_cache_bytes || o->has_largest_process_bytes;
+}
+
+/* What the store has no column for: only who was there at the run knows it. */
+static void take_unstored(ft_submission *to, const ft_submission *from)
+{
+  to->schema = from->schema;
+  to->het_offset = from->het_offset;
+  memcpy(to->version, from->version, sizeof to->version);
+  to->default_app = from->default_app;
+  memcpy(to->program, from->program, sizeof to->program);
+  to->former_apps_count = from->former_apps_count;
+  memcpy(to->former_apps, from->former_apps, sizeof to->former_apps);
+  to->interactive = from->interactive;
 }
 
 static void merge_outcome(ft_observation *old, const ft_observation *newer)
@@ -67,13 +82,15 @@ void ft_observation_merge(ft_observation *old, const ft_observation *newer)
     old->source = newer->source;
     old->peak_is_bound = newer->peak_is_bound;
   }
-  if (newer->has_request && (stronger || !old->has_request)) {
-    old->has_request = true;
-    old->request = newer->request;
+  if (newer->submission.has_request && (stronger || !old->submission.has_request)) {
+    old->submission.has_request = true;
+    old->submission.request = newer->submission.request;
   }
-  if (newer->has_decision && (stronger || !old->has_decision)) {
-    old->has_decision = true;
-    old->decision = newer->decision;
+  if (newer->submission.has_decision && (stronger || !old->submission.has_decision)) {
+    old->submission.has_decision = true;
+    old->submission.decision = newer->submission.decision;
   }
+  if (newer->submission.schema && stronger)
+    take_unstored(&old->submission, &newer->submission);
   merge_outcome(old, newer);
 }

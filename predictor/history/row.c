@@ -39,7 +39,8 @@ static int bind(sqlite3_stmt *statement, int at, const ft_observation *o,
     return sqlite3_bind_null(statement, at);
   switch (field->type) {
   case FT_FIELD_FEATURES:
-    return bind_json(statement, at, ft_json_features(o->features, o->features_count));
+    return bind_json(statement, at,
+                     ft_json_features(o->submission.features, o->submission.features_count));
   case FT_FIELD_COUNTERS:
     return bind_json(statement, at, ft_json_counters(o->counters, o->counters_count));
   case FT_FIELD_TEXT:

@@ -200,9 +200,9 @@ static int read_user(struct reader *r, struct ft_error *err)
 static void name_app(const struct ft_import *import, ft_observation *o)
 {
   if (import->app)
-    (void)ft_string_copy(import->app, o->app, sizeof o->app);
+    (void)ft_string_copy(import->app, o->submission.app, sizeof o->submission.app);
   else
-    ft_layout_imported_app(o->user, o->uid, o->job_name, o->app);
+    ft_layout_imported_app(o->user, o->uid, o->submission.job_name, o->submission.app);
 }
 
 static int read_request(struct reader *r, struct ft_error *err)
@@ -214,22 +214,25 @@ static int read_request(struct reader *r, struct ft_error *err)
   char unit;
   int found;
 
-  o->has_request = true;
-  o->request.nodes = r->job.nodes;
-  read_name(r, PARTITION, o->request.partition, sizeof o->request.partition);
-  read_name(r, ACCOUNT, o->request.account, sizeof o->request.account);
-  read_name(r, QOS, o->request.qos, sizeof o->request.qos);
-  read_name(r, CONSTRAINTS, o->request.constraint, sizeof o->request.constraint);
+  o->submission.has_request = true;
+  o->submission.request.nodes = r->job.nodes;
+  read_name(r, PARTITION, o->submission.request.partition, sizeof o->submission.request.partition);
+  read_name(r, ACCOUNT, o->submission.request.account, sizeof o->submission.request.account);
+  read_name(r, QOS, o->submission.request.qos, sizeof o->submission.request.qos);
+  read_name(r, CONSTRAINTS, o->submission.request.constraint,
+            sizeof o->submission.request.constraint);
   text = value(r, TIME_LIMIT);
   if (*text && strcmp(text, "UNLIMITED") != 0 && strcmp(text, "Partition_Limit") != 0 &&
-      !ft_units_seconds(ft_text_from(text), &o->request.time_limit_seconds))
+      !ft_units_seconds(ft_text_from(text), &o->submission.request.time_limit_seconds))
     return refuse(r, TIME_LIMIT, "expected a time limit such as 1-00:00:00", err);
   if (*value(r, REQ_MEM)) {
     if (!ft_sacct_reqmem(value(r, REQ_MEM), &bytes, &unit))
       return refuse(r, REQ_MEM, "expected a size such as 4G, 4Gn or 4Gc", err);
-    o->request.mem_unit = bytes == 0 ? FT_MEM_ALL : unit == 'c' ? FT_MEM_CPU : FT_MEM_NODE;
-    o->request.mem_bytes = unit ? bytes : bytes / r->job.nodes;
-    limit = (double)o->request.mem_bytes * (unit == 'c' && o->cpus ? o->cpus : 1);
+    o->submission.request.mem_unit = bytes == 0    ? FT_MEM_ALL
+                                     : unit == 'c' ? FT_MEM_CPU
+                                                   : FT_MEM_NODE;
+    o->submission.request.mem_bytes = unit ? bytes : bytes / r->job.nodes;
+    limit = (double)o->submission.request.mem_bytes * (unit == 'c' && o->cpus ? o->cpus : 1);
     o->has_limit_bytes = limit > 0 && limit < 0x1p62;
     o->limit_bytes = o->has_limit_bytes ? (uint64_t)limit : 0;
   }
@@ -356,8 +359,8 @@ static int read_step(struct reader *r, struct ft_error *err)
   if (read_time(r, START, &start, err) < 0 || read_time(r, END, &end, err) < 0 ||
       read_u32(r, TASKS, &tasks, err) < 0)
     return -1;
-  if (tasks > r->job.o.request.tasks)
-    r->job.o.request.tasks = tasks;
+  if (tasks > r->job.o.submission.request.tasks)
+    r->job.o.submission.request.tasks = tasks;
   found = read_memory(r, &bytes, err);
   if (found <= 0)
     return found;
@@ -390,13 +393,15 @@ static int finish_job(struct reader *r, struct ft_error *err)
                        (job->steps.untimed && job->steps.count > 1);
   }
   o->censored = o->outcome != FT_OUTCOME_COMPLETED;
-  (void)ft_feature_number(o->features, &o->features_count, 24, "nodes", job->nodes);
-  if (o->request.tasks)
-    (void)ft_feature_number(o->features, &o->features_count, 24, "tasks", o->request.tasks);
+  (void)ft_feature_number(o->submission.features, &o->submission.features_count, 24, "nodes",
+                          job->nodes);
+  if (o->submission.request.tasks)
+    (void)ft_feature_number(o->submission.features, &o->submission.features_count, 24, "tasks",
+                            o->submission.request.tasks);
   /* as a submission has it: of each task */
-  if (job->cpus && o->request.tasks && job->cpus % o->request.tasks == 0)
-    (void)ft_feature_number(o->features, &o->features_count, 24, "cpus",
-                            job->cpus / o->request.tasks);
+  if (job->cpus && o->submission.request.tasks && job->cpus % o->submission.request.tasks == 0)
+    (void)ft_feature_number(o->submission.features, &o->submission.features_count, 24, "cpus",
+                            job->cpus / o->submission.request.tasks);
   import->runs++;
   return import->put(o, import->data, err);
 }
@@ -436,7 +441,7 @@ static int read_job(struct reader *r, const struct ft_sacct_id *id, struct ft_er
     (void)ft_string_copy(r->import->cluster, o->cluster, sizeof o->cluster);
   read_name(r, ACCOUNT, o->account, sizeof o->account);
   read_name(r, PARTITION, o->partition, sizeof o->partition);
-  read_name(r, JOB_NAME, o->job_name, sizeof o->job_name);
+  read_name(r, JOB_NAME, o->submission.job_name, sizeof o->submission.job_name);
   name_app(r->import, o);
   if (*value(r, NODE_LIST) && !ft_sacct_first_node(value(r, NODE_LIST), o->node, sizeof o->node))
     return refuse(r, NODE_LIST, "expected node names", err);

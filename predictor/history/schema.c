@@ -39,6 +39,7 @@ static const struct migration {
        " uid INTEGER NOT NULL, UNIQUE (app, uid));" },
   { 3, "" }, /* killed_at_bytes */
   { 4, "" }, /* system_seconds, gpu_transfer_bytes */
+  { 5, "" }, /* script_hash, directory_hash */
 };
 
 int ft_schema_error(struct ft_error *err, sqlite3 *db, const char *path, const char *doing)

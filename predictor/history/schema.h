@@ -9,7 +9,7 @@
 #include "predictor/core/error.h"
 
 /* The newest schema of the store that this build knows: PRAGMA user_version. */
-#define FT_STORE_SCHEMA 4
+#define FT_STORE_SCHEMA 5
 
 /*
  * Open PATH as ft_store_open says. Returns NULL with ERR; nothing is left behind that was not

@@ -190,17 +190,17 @@ static int put_inside(struct ft_store *store, const ft_observation *o, ft_observ
 {
   sqlite3_int64 id = 0;
   int found = find(store, o, &id, merged, err);
-  char app[sizeof merged->app];
+  char app[sizeof merged->submission.app];
   uint32_t uid;
 
   if (found < 0)
     return -1;
   if (found) {
-    memcpy(app, merged->app, sizeof app);
+    memcpy(app, merged->submission.app, sizeof app);
     uid = merged->uid;
     ft_observation_merge(merged, o);
     /* a run that turns out to be another app's is none of the first one's any more */
-    if ((strcmp(app, merged->app) != 0 || uid != merged->uid) &&
+    if ((strcmp(app, merged->submission.app) != 0 || uid != merged->uid) &&
         ft_store_mark(store, uid, app, NULL, err) < 0)
       return -1;
   } else {

@@ -380,11 +380,13 @@ static double requested(const ft_observation *o)
 
   if (o->has_limit_bytes && o->limit_bytes > 0)
     return (double)o->limit_bytes;
-  if (!o->has_request)
+  if (!o->submission.has_request)
     return 0;
-  if (o->request.mem_unit == FT_MEM_NODE)
-    return (double)o->request.mem_bytes;
-  return o->request.mem_unit == FT_MEM_CPU ? cpus * (double)o->request.mem_bytes : 0;
+  if (o->submission.request.mem_unit == FT_MEM_NODE)
+    return (double)o->submission.request.mem_bytes;
+  return o->submission.request.mem_unit == FT_MEM_CPU
+             ? cpus * (double)o->submission.request.mem_bytes
+             : 0;
 }
 
 static int put(const ft_observation *o, void *data, struct ft_error *err)
@@ -395,14 +397,14 @@ static int put(const ft_observation *o, void *data, struct ft_error *err)
                                .request_bytes = requested(o),
                                .bytes = ft_observation_peak(o, FT_RULE_CGROUP),
                                .seconds = o->runtime_seconds,
-                               .features = o->features,
-                               .feature_count = o->features_count };
+                               .features = o->submission.features,
+                               .feature_count = o->submission.features_count };
 
   if (o->outcome != FT_OUTCOME_COMPLETED || !(run.bytes > 0) || !(run.seconds > 0)) {
     importing->trace->passed_over++;
     return 0;
   }
-  return add_run(importing->trace, o->app, &run, err);
+  return add_run(importing->trace, o->submission.app, &run, err);
 }
 
 /* The trace may come from elsewhere: users need not be known here, only told apart. */

@@ -24,10 +24,10 @@ static bool is_within(double low, double high, double bytes)
  * runs, and of this run alone. */
 static bool was_told(const ft_observation *o)
 {
-  const ft_decision *d = &o->decision;
+  const ft_decision *d = &o->submission.decision;
 
-  return o->has_decision && d->has_p05_bytes && d->has_p95_bytes && d->runs >= BAND_RUNS &&
-         !o->array_job_id;
+  return o->submission.has_decision && d->has_p05_bytes && d->has_p95_bytes &&
+         d->runs >= BAND_RUNS && !o->array_job_id;
 }
 
 /*
@@ -42,8 +42,8 @@ void ft_band_learn(ft_model *model, const ft_observation *observation,
   ft_evaluator *e = &model->evaluator;
   bool now =
       is_within(ft_estimate_quantile(estimate, 0.05), ft_estimate_quantile(estimate, 0.95), bytes);
-  bool then = was_told(observation) ? is_within(observation->decision.p05_bytes,
-                                                observation->decision.p95_bytes, bytes)
+  bool then = was_told(observation) ? is_within(observation->submission.decision.p05_bytes,
+                                                observation->submission.decision.p95_bytes, bytes)
                                     : now;
   double step;
 

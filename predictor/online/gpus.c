@@ -75,7 +75,8 @@ static ft_gpu_kind *kind_of(ft_gpus *gpus, const char *name)
 
 bool ft_gpus_learn(ft_gpus *gpus, const ft_observation *o)
 {
-  const ft_feature *network = ft_feature_find(o->features, o->features_count, FT_FEATURE_NETWORK);
+  const ft_feature *network =
+      ft_feature_find(o->submission.features, o->submission.features_count, FT_FEATURE_NETWORK);
   ft_network_run run = { .key = ft_observation_key(o),
                          .gpu_bytes = (float)ft_observation_gpu_bytes(o) };
   ft_gpu_kind *kind;

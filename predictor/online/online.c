@@ -115,8 +115,8 @@ static bool learn_columns(ft_model *model, const ft_observation *observation)
 {
   bool changed = false;
 
-  for (size_t i = 0; i < observation->features_count; i++) {
-    const ft_feature *feature = &observation->features[i];
+  for (size_t i = 0; i < observation->submission.features_count; i++) {
+    const ft_feature *feature = &observation->submission.features[i];
     ft_column *column = column_of(model, feature, &changed);
 
     if (column && column->categorical)
@@ -152,7 +152,8 @@ static double known_need(const ft_observation *o, ft_rule rule)
     return peak;
   if (o->has_killed_at_bytes)
     limit = (double)o->killed_at_bytes;
-  else if (o->has_limit_bytes && (o->request.nodes == 1 || o->request.tasks <= 1))
+  else if (o->has_limit_bytes &&
+           (o->submission.request.nodes == 1 || o->submission.request.tasks <= 1))
     limit = (double)o->limit_bytes;
   return limit <= ABSURD_BYTES ? fmax(peak, limit) : peak;
 }
@@ -169,7 +170,8 @@ static ft_run run_of(const ft_observation *o, double bytes)
                  .bytes = bytes,
                  .out_of_memory = died_of_memory(o, bytes),
                  .runtime_seconds = or_zero(o->runtime_seconds) };
-  const ft_feature *network = ft_feature_find(o->features, o->features_count, FT_FEATURE_NETWORK);
+  const ft_feature *network =
+      ft_feature_find(o->submission.features, o->submission.features_count, FT_FEATURE_NETWORK);
 
   run.gpu_bytes = (float)ft_observation_gpu_bytes(o);
   if (network && network->has_number && network->number > 0 && network->number < ABSURD_BYTES)
@@ -184,7 +186,8 @@ static void predict(ft_model *model, const ft_observation *o, bool known, ft_run
 {
   struct ft_estimate estimate;
 
-  if (ft_estimate_memory(model, o->features, o->features_count, &estimate, NULL) < 0)
+  if (ft_estimate_memory(model, o->submission.features, o->submission.features_count, &estimate,
+                         NULL) < 0)
     return;
   run->has_predicted_log = true;
   run->predicted_log = (float)log(ft_estimate_quantile(&estimate, 0.5));
@@ -202,7 +205,8 @@ static void predict_by_equation(const ft_model *model, const ft_observation *o, 
 
   if (!model->evaluator.has_equation || !ft_equation_open(q, &code))
     return;
-  ft_columns_fill(model->columns, model->columns_count, o->features, o->features_count, x);
+  ft_columns_fill(model->columns, model->columns_count, o->submission.features,
+                  o->submission.features_count, x);
   says = ft_equation_log(q, &code, x, model->columns_count);
   run->equation_log = isnan(says) ? 0 : (float)says;
 }
@@ -215,7 +219,7 @@ static void judge(ft_model *model, const ft_observation *o, const ft_run *run)
 
   if (run->censored || !model->has_evaluator || !ft_ensemble_ready(e))
     return;
-  ft_allocation_question(model, o->features, o->features_count, 0,
+  ft_allocation_question(model, o->submission.features, o->submission.features_count, 0,
                          e->failure_price > 0 ? e->failure_price : 1, &q);
   ft_ensemble_judge(&model->evaluator, &q, run->bytes, run->runtime_seconds, model->completed);
 }
@@ -326,8 +330,8 @@ int ft_online_update(ft_model *model, const ft_observation *observation, struct 
     ft_band_count(model, observation);
   follows = !learn_columns(model, observation) && !known;
   run.x_count = model->columns_count;
-  ft_columns_fill(model->columns, model->columns_count, observation->features,
-                  observation->features_count, run.x);
+  ft_columns_fill(model->columns, model->columns_count, observation->submission.features,
+                  observation->submission.features_count, run.x);
   count_run(model, &run, 1);
   follows &= insert_run(model, &run);
   model->updated = fmax(model->updated, run.time);

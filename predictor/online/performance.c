@@ -316,7 +316,8 @@ static void guess_ratio(ft_performance *p, const ft_observation *o, uint32_t at)
 
   if (!at || p->places[at].has_log_ratio || !p->has_pace)
     return;
-  ft_columns_fill(p->columns, p->columns_count, o->features, o->features_count, x);
+  ft_columns_fill(p->columns, p->columns_count, o->submission.features,
+                  o->submission.features_count, x);
   ft_evaluate_centre(&p->pace, x, p->columns_count, &centre);
   p->places[at].has_log_ratio = true;
   p->places[at].log_ratio = log(o->runtime_seconds * MICROSECONDS) - centre.log;

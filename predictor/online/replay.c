@@ -63,7 +63,7 @@ static int observe(struct play *p, const struct ft_replay_run *run, struct ft_er
 {
   const struct told *told = &p->told[run - p->runs];
   ft_observation *o = p->observation;
-  size_t most = sizeof o->features / sizeof *o->features;
+  size_t most = sizeof o->submission.features / sizeof *o->submission.features;
 
   *o = (ft_observation){ .schema = FT_SCHEMA,
                          .job_id = ++p->turn,
@@ -75,13 +75,14 @@ static int observe(struct play *p, const struct ft_replay_run *run, struct ft_er
                          .outcome = FT_OUTCOME_COMPLETED,
                          .has_rss_bytes = true,
                          .rss_bytes = (uint64_t)run->bytes };
-  o->features_count = (pb_size_t)(run->feature_count < most ? run->feature_count : most);
-  for (size_t i = 0; i < o->features_count; i++)
-    o->features[i] = run->features[i];
-  o->has_decision = o->decision.has_p05_bytes = o->decision.has_p95_bytes = told->runs > 0;
-  o->decision.p05_bytes = told->low;
-  o->decision.p95_bytes = told->high;
-  o->decision.runs = told->runs;
+  o->submission.features_count = (pb_size_t)(run->feature_count < most ? run->feature_count : most);
+  for (size_t i = 0; i < o->submission.features_count; i++)
+    o->submission.features[i] = run->features[i];
+  o->submission.has_decision = o->submission.decision.has_p05_bytes =
+      o->submission.decision.has_p95_bytes = told->runs > 0;
+  o->submission.decision.p05_bytes = told->low;
+  o->submission.decision.p95_bytes = told->high;
+  o->submission.decision.runs = told->runs;
   return ft_online_update(p->model, o, err) < 0 ? -1 : 0;
 }
 

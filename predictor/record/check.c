@@ -84,9 +84,8 @@ static int check_submission(const ft_submission *s, struct ft_error *err)
 
 static int check_observation(const ft_observation *o, struct ft_error *err)
 {
-  if (!printable(o->cluster) || !printable(o->node) || !printable(o->app) || !printable(o->user) ||
-      !printable(o->account) || !printable(o->partition) || !printable(o->job_name) ||
-      !printable(o->program))
+  if (!printable(o->cluster) || !printable(o->node) || !printable(o->user) ||
+      !printable(o->account) || !printable(o->partition))
     return bad(err, "name");
   if ((unsigned)o->source > _ft_source_MAX || (unsigned)o->rule > _ft_rule_MAX ||
       (unsigned)o->outcome > _ft_outcome_MAX)
@@ -99,10 +98,7 @@ static int check_observation(const ft_observation *o, struct ft_error *err)
   for (size_t i = 0; i < o->counters_count; i++)
     if (!printable(o->counters[i].name) || !isfinite(o->counters[i].value))
       return bad(err, "counters");
-  if (check_features(o->features, o->features_count, err) < 0 ||
-      check_request(&o->request, err) < 0)
-    return -1;
-  return check_decision(&o->decision, err);
+  return check_submission(&o->submission, err);
 }
 
 static bool sorted(const double *value, size_t count)

@@ -117,7 +117,7 @@ double ft_observation_peak(const ft_observation *o, ft_rule rule)
 
 double ft_observation_gpu_bytes(const ft_observation *o)
 {
-  uint32_t gpus = o->request.gpus_per_node;
+  uint32_t gpus = o->submission.request.gpus_per_node;
 
   return o->has_gpu_memory_bytes ? (double)o->gpu_memory_bytes / (gpus ? gpus : 1) : 0;
 }

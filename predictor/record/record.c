@@ -59,6 +59,43 @@ int ft_record_encode(enum ft_record record, const void *message, struct ft_buf *
   return 0;
 }
 
+/*
+ * The release before wrote what is known of the submission into the observation itself, and no
+ * submission. Spools and journals have such records still.
+ */
+static bool decode_before(pb_istream_t *stream, ft_submission *s)
+{
+  ft_observation_before before;
+
+  if (!pb_decode(stream, ft_observation_before_fields, &before))
+    return false;
+  if (!before.app[0] && !before.job_name[0] && !before.program[0] && !before.features_count &&
+      !before.has_request && !before.has_decision)
+    return true;
+  memcpy(s->app, before.app, sizeof s->app);
+  memcpy(s->job_name, before.job_name, sizeof s->job_name);
+  memcpy(s->program, before.program, sizeof s->program);
+  memcpy(s->features, before.features, sizeof s->features);
+  s->features_count = before.features_count;
+  s->has_request = before.has_request;
+  s->request = before.request;
+  s->has_decision = before.has_decision;
+  s->decision = before.decision;
+  return true;
+}
+
+static bool decode_observation(pb_istream_t *stream, ft_observation *o)
+{
+  pb_istream_t again = *stream;
+
+  if (!pb_decode(stream, ft_observation_fields, o))
+    return false;
+  if (o->submission.app[0])
+    return true;
+  *stream = again;
+  return decode_before(stream, &o->submission);
+}
+
 int ft_record_decode(enum ft_record record, const void *data, size_t length, void *message,
                      struct ft_error *err)
 {
@@ -66,8 +103,9 @@ int ft_record_decode(enum ft_record record, const void *data, size_t length, voi
   pb_istream_t stream = pb_istream_from_buffer(data, length);
   struct ft_error why;
   uint32_t schema;
-  bool done = record == FT_RECORD_MODEL ? ft_packed_decode_model(&stream, message)
-                                        : pb_decode(&stream, kind->fields, message);
+  bool done = record == FT_RECORD_MODEL         ? ft_packed_decode_model(&stream, message)
+              : record == FT_RECORD_OBSERVATION ? decode_observation(&stream, message)
+                                                : pb_decode(&stream, kind->fields, message);
 
   if (!done) {
     errno = EBADMSG;

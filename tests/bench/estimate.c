@@ -112,7 +112,8 @@ static void teach(ft_model *model)
     category(&o, "arch", turn % 2 ? "resnet50" : "vgg16");
     start = cpu_now();
     if (turn)
-      (void)ft_allocate_memory(model, o.features, o.features_count, 0, 1, &estimate, &bytes, NULL);
+      (void)ft_allocate_memory(model, o.submission.features, o.submission.features_count, 0, 1,
+                               &estimate, &bytes, NULL);
     asked[at] = 1e6 * (cpu_now() - start);
     start = cpu_now();
     (void)ft_online_update(model, &o, NULL);
@@ -201,7 +202,8 @@ static double measure(int state_fd, unsigned count)
     if (ft_layout_read_evaluator(state_fd, getuid(), name.app, &model, &err) < 0)
       fail(err.text);
     read = ft_io_monotonic();
-    if (ft_estimate_memory(&model, o.features, o.features_count, &estimate, &err) < 0)
+    if (ft_estimate_memory(&model, o.submission.features, o.submission.features_count, &estimate,
+                           &err) < 0)
       fail(err.text);
     evaluate[n] = 1e6 * (ft_io_monotonic() - read);
     cost[n] = 1e6 * (ft_io_monotonic() - start);

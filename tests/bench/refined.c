@@ -60,7 +60,8 @@ static void estimate(const ft_model *model, double network, double measured, uin
   printf("%.1f %.1f %.1f\n", ft_estimate_quantile(&memory.estimate, 0.05) / MIB,
          ft_estimate_quantile(&memory.estimate, 0.5) / MIB,
          ft_estimate_quantile(&memory.estimate, 0.95) / MIB);
-  (void)ft_feature_number(o.features, &o.features_count, 1, FT_FEATURE_NETWORK, network);
+  (void)ft_feature_number(o.submission.features, &o.submission.features_count, 1,
+                          FT_FEATURE_NETWORK, network);
   (void)ft_gpus_learn(&site.gpus, &o);
 }
 

@@ -42,7 +42,7 @@ static double centre(double batch, int arch)
 static void make_run(ft_observation *run, int index, struct ft_random *random)
 {
   static const char *const names[] = { "unet", "resnet50", "vgg" };
-  enum { FEATURES = sizeof run->features / sizeof *run->features };
+  enum { FEATURES = sizeof run->submission.features / sizeof *run->submission.features };
   double batch = (double)(UINT64_C(1) << ft_random_below(random, 7));
   int arch = (int)ft_random_below(random, 3);
 
@@ -62,8 +62,10 @@ static void make_run(ft_observation *run, int index, struct ft_random *random)
     run->outcome = FT_OUTCOME_CANCELLED;
     run->charge_less_cache_bytes = run->charge_less_cache_bytes / 10 * 7;
   }
-  (void)ft_feature_number(run->features, &run->features_count, FEATURES, "batch", batch);
-  (void)ft_feature_category(run->features, &run->features_count, FEATURES, "arch", names[arch]);
+  (void)ft_feature_number(run->submission.features, &run->submission.features_count, FEATURES,
+                          "batch", batch);
+  (void)ft_feature_category(run->submission.features, &run->submission.features_count, FEATURES,
+                            "arch", names[arch]);
 }
 
 static int fill_model(ft_model *model, const char *app, uint32_t uid, int runs)

@@ -28,8 +28,8 @@ static const ft_observation run = { .schema = 1,
                                     .platform = "fuzz",
                                     .has_rss_bytes = true,
                                     .rss_bytes = 1 << 30,
-                                    .features_count = 1,
-                                    .features = {
+                                    .submission.features_count = 1,
+                                    .submission.features = {
                                         { .name = "batch", .has_number = true, .number = 16 } } };
 
 static void check_quantiles(const struct ft_estimate *e)
@@ -47,8 +47,8 @@ static void ask_model(const ft_model *model)
   if (ft_estimate_memory(model, NULL, 0, &estimate, NULL) == 0)
     check_quantiles(&estimate);
   for (int failed = 0; failed < 2; failed++)
-    if (ft_allocate_memory(model, run.features, 1, failed * 0x1p31, 1, &estimate, &bytes, NULL) ==
-        0)
+    if (ft_allocate_memory(model, run.submission.features, 1, failed * 0x1p31, 1, &estimate, &bytes,
+                           NULL) == 0)
       fuzz_must(bytes > failed * 0x1p31 && isfinite(bytes));
 }
 
@@ -62,7 +62,7 @@ static void try_model(ft_model *model)
 static void ask_performance(const ft_performance *p)
 {
   struct ft_runtime_place place[FT_RUNTIME_PLACES];
-  size_t count = ft_runtime_estimate(p, run.features, 1, place);
+  size_t count = ft_runtime_estimate(p, run.submission.features, 1, place);
 
   for (size_t i = 0; i < count; i++)
     if (place[i].known) {

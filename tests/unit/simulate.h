@@ -16,14 +16,16 @@ struct app {
 
 static inline void feature(ft_observation *o, const char *name, double value)
 {
-  (void)ft_feature_number(o->features, &o->features_count, sizeof o->features / sizeof *o->features,
-                          name, value);
+  (void)ft_feature_number(o->submission.features, &o->submission.features_count,
+                          sizeof o->submission.features / sizeof *o->submission.features, name,
+                          value);
 }
 
 static inline void category(ft_observation *o, const char *name, const char *value)
 {
-  (void)ft_feature_category(o->features, &o->features_count,
-                            sizeof o->features / sizeof *o->features, name, value);
+  (void)ft_feature_category(o->submission.features, &o->submission.features_count,
+                            sizeof o->submission.features / sizeof *o->submission.features, name,
+                            value);
 }
 
 /* What every submission has besides: constants, and a number that means nothing. */

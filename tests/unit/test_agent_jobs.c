@@ -178,12 +178,13 @@ static bool job_start(uint32_t job)
   return say(&a);
 }
 
-static void put_submission(ft_task_start *start)
+static void put_submission(const char *app, ft_task_start *start)
 {
-  ft_submission s = { .schema = FT_SCHEMA, .app = "unet3d", .job_name = "train" };
+  ft_submission s = { .schema = FT_SCHEMA, .job_name = "train" };
   struct ft_error err;
   struct ft_buf buf;
 
+  (void)ft_string_copy(app, s.app, sizeof s.app);
   s.has_request = true;
   s.request.time_limit_seconds = 600;
   ft_buf_init(&buf, FT_LIMIT_RECORD);
@@ -200,7 +201,7 @@ static bool task_start_of(uint32_t job, uint32_t step, uint32_t restart)
   a.restart_count = restart;
   a.which_event = ft_announcement_task_start_tag;
   a.event.task_start = (ft_task_start){ .pid = SLURMSTEPD, .tasks = 1, .limit_bytes = 60 * FT_MIB };
-  put_submission(&a.event.task_start);
+  put_submission("unet3d", &a.event.task_start);
   return say(&a);
 }
 
@@ -276,7 +277,7 @@ static void a_batch_job_is_over_with_its_script(void **state)
   assert_true(w.last.submit_time == 4990);
   assert_true(w.last.runtime_seconds == 12);
   assert_true(w.last.start_time == 5000 && w.last.end_time == 5012);
-  assert_string_equal(w.last.app, "unet3d");
+  assert_string_equal(w.last.submission.app, "unet3d");
   assert_string_equal(w.last.user, "ann");
   assert_string_equal(w.last.account, "phys");
   assert_int_equal(w.last.limit_bytes, 100 * FT_MIB);
@@ -393,11 +394,12 @@ static void an_element_of_an_array_has_its_own_features(void **state)
     (void)say(&a);
     answer(element + 100, false, FT_OUTCOME_UNKNOWN);
     (void)task_end(element + 100, BATCH, 0);
-    f = ft_feature_find(w.last.features, w.last.features_count, "n");
+    f = ft_feature_find(w.last.submission.features, w.last.submission.features_count, "n");
     assert_true(element < 7 ? f && f->has_number && f->number == element * 10 : !f);
-    f = ft_feature_find(w.last.features, w.last.features_count, "k");
+    f = ft_feature_find(w.last.submission.features, w.last.submission.features_count, "k");
     assert_true(f && f->number == 3);
-    f = ft_feature_find(w.last.features, w.last.features_count, "input_bytes");
+    f = ft_feature_find(w.last.submission.features, w.last.submission.features_count,
+                        "input_bytes");
     assert_true(element == 4 || element == 6 ? f && f->number == 50 * (element - 2) : !f);
   }
 }
@@ -661,7 +663,30 @@ static void a_strange_submission_is_measured_without(void **state)
   answer(7, false, 0);
   (void)task_end(7, BATCH, 0);
   assert_int_equal(w.finished, 1);
-  assert_string_equal(w.last.app, "");
+  assert_string_equal(w.last.submission.app, "");
+}
+
+static void the_first_submission_that_decodes_counts(void **state)
+{
+  ft_announcement a = announcement(7, BATCH);
+  ft_task_start *start = &a.event.task_start;
+
+  (void)state;
+  a.which_event = ft_announcement_task_start_tag;
+  *start = (ft_task_start){ .pid = SLURMSTEPD };
+  start->submission.size = 5;
+  memset(start->submission.bytes, 0xff, 5);
+  assert_true(say(&a));
+  put_submission("unet3d", start);
+  assert_true(say(&a));
+  a.step_id = 0;
+  put_submission("another", start);
+  assert_true(say(&a));
+  answer(7, false, 0);
+  (void)task_end(7, 0, 0);
+  (void)task_end(7, BATCH, 0);
+  assert_int_equal(w.finished, 1);
+  assert_string_equal(w.last.submission.app, "unet3d");
 }
 
 static void jobs_without_number_are_bounded(void **state)
@@ -711,11 +736,11 @@ static void what_is_over_is_held_small(void **state)
     begin_batch(job);
     (void)task_end(job, BATCH, SIGKILL);
   }
-  assert_true(in_use() - before < JOBS * sizeof(ft_observation) / 4);
+  assert_true(in_use() - before < JOBS * sizeof(ft_observation) / 11);
   answer(500, true, FT_OUTCOME_CANCELLED);
   assert_int_equal(w.finished, JOBS + 1);
   assert_int_equal(w.last.job_id, 500);
-  assert_string_equal(w.last.app, "unet3d");
+  assert_string_equal(w.last.submission.app, "unet3d");
   assert_int_equal(w.last.rss_bytes, 50 * FT_MIB);
 }
 
@@ -730,7 +755,7 @@ static void what_is_settled_is_held_smaller(void **state)
     begin_batch(job);
     (void)task_end(job, BATCH, 0);
   }
-  assert_true(in_use() - before < JOBS * sizeof(ft_observation) / 16);
+  assert_true(in_use() - before < JOBS * sizeof(ft_observation) / 44);
   assert_false(task_end(500, BATCH, SIGKILL));
   assert_false(job_end(500));
   answer(500, true, FT_OUTCOME_CANCELLED);
@@ -762,6 +787,7 @@ int main(void)
     TEST(an_agent_that_stops_hands_its_runs_on),
     TEST(a_job_without_a_task_leaves_no_trace),
     TEST(a_strange_submission_is_measured_without),
+    TEST(the_first_submission_that_decodes_counts),
     TEST(jobs_without_number_are_bounded),
     TEST(what_is_over_makes_way),
     TEST(complete_jobs_are_dropped),

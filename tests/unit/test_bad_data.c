@@ -67,8 +67,8 @@ static double amount(double batch)
   double bytes = 0;
 
   jobs--;
-  if (ft_allocate_memory(&model, o.features, o.features_count, 0, price, &estimate, &bytes, &err) <
-      0)
+  if (ft_allocate_memory(&model, o.submission.features, o.submission.features_count, 0, price,
+                         &estimate, &bytes, &err) < 0)
     fail_msg("%s", err.text);
   return bytes;
 }

@@ -321,10 +321,11 @@ static void what_only_an_older_wider_interval_held_narrows_nothing(void **state)
     model = before;
     e = told();
     median = ft_estimate_quantile(&e, 0.5);
-    o.has_decision = o.decision.has_p05_bytes = o.decision.has_p95_bytes = true;
-    o.decision.runs = 20;
-    o.decision.p05_bytes = runs[i].low * median;
-    o.decision.p95_bytes = runs[i].high * median;
+    o.submission.has_decision = o.submission.decision.has_p05_bytes =
+        o.submission.decision.has_p95_bytes = true;
+    o.submission.decision.runs = 20;
+    o.submission.decision.p05_bytes = runs[i].low * median;
+    o.submission.decision.p95_bytes = runs[i].high * median;
     ft_band_learn(&model, &o, &e, runs[i].now * median);
     if (runs[i].moves != (model.evaluator.band > before.evaluator.band) -
                              (model.evaluator.band < before.evaluator.band))

@@ -60,9 +60,9 @@ static void run(uint32_t uid, const char *app, const char *job_name, const char 
                          .rss_bytes = (uint64_t)bytes };
 
     job++;
-    (void)ft_feature_number(o.features, &o.features_count, 4, "batch", batch);
-    (void)ft_string_copy(job_name, o.job_name, sizeof o.job_name);
-    (void)ft_string_copy(program, o.program, sizeof o.program);
+    (void)ft_feature_number(o.submission.features, &o.submission.features_count, 4, "batch", batch);
+    (void)ft_string_copy(job_name, o.submission.job_name, sizeof o.submission.job_name);
+    (void)ft_string_copy(program, o.submission.program, sizeof o.submission.program);
     assert_int_equal(ft_online_update(&model, &o, &err), 1);
     assert_int_equal(ft_publish_model(publisher, &model, &err), 0);
     ft_kin_note(publisher, state_fd, &model, &o);

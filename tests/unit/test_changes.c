@@ -54,7 +54,7 @@ static void put(uint32_t job, const char *app, double end)
   struct ft_error err = { "" };
 
   o.has_rss_bytes = true;
-  (void)snprintf(o.app, sizeof o.app, "%s", app);
+  (void)snprintf(o.submission.app, sizeof o.submission.app, "%s", app);
   if (ft_store_put(store, &o, NULL, &err) < 0)
     fail_msg("%s", err.text);
 }
@@ -192,6 +192,8 @@ static void a_store_of_schema_1_is_brought_up_to_date(void **state)
   sql("DROP TABLE changed; ALTER TABLE observation DROP COLUMN killed_at_bytes;"
       "ALTER TABLE observation DROP COLUMN system_seconds;"
       "ALTER TABLE observation DROP COLUMN gpu_transfer_bytes;"
+      "ALTER TABLE observation DROP COLUMN script_hash;"
+      "ALTER TABLE observation DROP COLUMN directory_hash;"
       "PRAGMA user_version = 1");
   assert_null(ft_store_open(path, false, &err));
   assert_non_null(strstr(err.text, "older schema"));

@@ -55,14 +55,18 @@ static void an_equation_is_found_and_taken(void **state)
   feature(&o, "edge", 128);
   feature(&o, "batch", 16);
   assert_true(ft_discover_due(&model));
-  assert_int_equal(ft_estimate_memory(&model, o.features, o.features_count, &before, &err), 0);
+  assert_int_equal(
+      ft_estimate_memory(&model, o.submission.features, o.submission.features_count, &before, &err),
+      0);
   assert_int_equal(ft_discover(&model, NULL, NULL, &found, &err), 0);
   assert_true(found.evaluator.equation.error < 0.03);
   assert_int_equal(found.evaluator.equation.runs, 60);
   assert_true(ft_discover_adopt(&model, &found));
   assert_false(ft_discover_due(&model));
   assert_true(model.evaluator.by_equation);
-  assert_int_equal(ft_estimate_memory(&model, o.features, o.features_count, &after, &err), 0);
+  assert_int_equal(
+      ft_estimate_memory(&model, o.submission.features, o.submission.features_count, &after, &err),
+      0);
   assert_string_equal(after.method, "equation");
   assert_near(ft_estimate_quantile(&after, 0.5), truth, 0.05);
   /* narrower than before, and still over it */
@@ -132,8 +136,8 @@ static void no_amount_by_an_equation_is_below_a_bound_just_seen(void **state)
                              (0.5 + 4 * ft_random_double(&random)));
     again = model;
     assert_int_equal(ft_online_update(&again, &o, NULL), 1);
-    if (ft_allocate_memory(&again, o.features, o.features_count, 0, price, &estimate, &bytes,
-                           &err) < 0)
+    if (ft_allocate_memory(&again, o.submission.features, o.submission.features_count, 0, price,
+                           &estimate, &bytes, &err) < 0)
       fail_msg("%s", err.text);
     if (!(bytes > (double)o.rss_bytes))
       fail_msg("turn %u: killed at %g, price %g: %g", turn, (double)o.rss_bytes, price, bytes);

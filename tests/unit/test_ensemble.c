@@ -131,7 +131,8 @@ static void ran(struct app *app, double input, double bytes, double seconds, ft_
                              .has_rss_bytes = true,
                              .rss_bytes = (uint64_t)bytes };
   if (input >= 0)
-    assert_true(ft_feature_number(app->o.features, &app->o.features_count, 24, "input", input));
+    assert_true(ft_feature_number(app->o.submission.features, &app->o.submission.features_count, 24,
+                                  "input", input));
   if (ft_online_update(&app->model, &app->o, &err) < 0)
     fail_msg("%s", err.text);
 }

@@ -59,8 +59,9 @@ static ft_observation put(uint32_t job, const char *app, double end)
   struct ft_error err = { "" };
 
   o.has_rss_bytes = true;
-  (void)snprintf(o.app, sizeof o.app, "%s", app);
-  if (ft_store_put(store, &o, NULL, &err) < 0 || ft_store_mark(store, o.uid, o.app, NULL, &err) < 0)
+  (void)snprintf(o.submission.app, sizeof o.submission.app, "%s", app);
+  if (ft_store_put(store, &o, NULL, &err) < 0 ||
+      ft_store_mark(store, o.uid, o.submission.app, NULL, &err) < 0)
     fail_msg("%s", err.text);
   return o;
 }

@@ -20,8 +20,8 @@ static ft_observation observation(uint32_t job, double network, double measured)
                        .has_gpu_memory_bytes = true,
                        .gpu_memory_bytes = (uint64_t)(measured * MIB) };
 
-  assert_true(
-      ft_feature_number(o.features, &o.features_count, 24, FT_FEATURE_NETWORK, network * MIB));
+  assert_true(ft_feature_number(o.submission.features, &o.submission.features_count, 24,
+                                FT_FEATURE_NETWORK, network * MIB));
   return o;
 }
 
@@ -187,7 +187,7 @@ static void what_says_nothing_is_not_learnt(void **state)
   spoilt.has_gpu_memory_bytes = false;
   assert_false(ft_gpus_learn(&gpus, &spoilt));
   spoilt = o;
-  spoilt.features_count = 0;
+  spoilt.submission.features_count = 0;
   assert_false(ft_gpus_learn(&gpus, &spoilt));
   assert_true(ft_gpus_learn(&gpus, &o));
   assert_false(ft_gpus_learn(&gpus, &o)); /* nothing new */

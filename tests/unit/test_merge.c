@@ -105,34 +105,56 @@ static void later_record_completes_the_earlier(void **state)
     ft_observation_merge(&old, &newer);
     if (old.source != cases[i].merged.source || old.outcome != cases[i].merged.outcome ||
         old.rss_bytes != cases[i].merged.rss || old.peak_is_bound != cases[i].merged.bound ||
-        old.end_time != cases[i].merged.end || strcmp(old.app, cases[i].merged.app) != 0 ||
+        old.end_time != cases[i].merged.end ||
+        strcmp(old.submission.app, cases[i].merged.app) != 0 ||
         old.censored != (old.outcome != FT_OUTCOME_COMPLETED))
       fail_msg("%s: source %s, outcome %s, rss %llu, bound %d, end %g, app %s", cases[i].what,
                ft_source_name(old.source), ft_outcome_name(old.outcome),
-               (unsigned long long)old.rss_bytes, old.peak_is_bound, old.end_time, old.app);
+               (unsigned long long)old.rss_bytes, old.peak_is_bound, old.end_time,
+               old.submission.app);
   }
 }
 
 static void request_and_decision_stay_whole(void **state)
 {
-  ft_observation agent = { .schema = 1, .has_request = true, .has_decision = true };
-  ft_observation sacct = { .schema = 1, .source = FT_SOURCE_SACCT, .has_request = true };
+  ft_observation agent = { .schema = 1,
+                           .submission.has_request = true,
+                           .submission.has_decision = true };
+  ft_observation sacct = { .schema = 1, .source = FT_SOURCE_SACCT, .submission.has_request = true };
   ft_observation both;
 
   (void)state;
-  agent.request.mem_unit = FT_MEM_NONE;
-  agent.decision.action = FT_ACTION_SET;
-  sacct.request.mem_unit = FT_MEM_NODE;
-  sacct.request.mem_bytes = 4096;
+  agent.submission.request.mem_unit = FT_MEM_NONE;
+  agent.submission.decision.action = FT_ACTION_SET;
+  sacct.submission.request.mem_unit = FT_MEM_NODE;
+  sacct.submission.request.mem_bytes = 4096;
   both = agent;
   ft_observation_merge(&both, &sacct);
-  assert_int_equal(both.request.mem_unit, FT_MEM_NONE);
-  assert_true(both.request.mem_bytes == 0);
+  assert_int_equal(both.submission.request.mem_unit, FT_MEM_NONE);
+  assert_true(both.submission.request.mem_bytes == 0);
   both = sacct;
   ft_observation_merge(&both, &agent);
-  assert_int_equal(both.request.mem_unit, FT_MEM_NONE);
-  assert_true(both.request.mem_bytes == 0);
-  assert_true(both.has_decision && both.decision.action == FT_ACTION_SET);
+  assert_int_equal(both.submission.request.mem_unit, FT_MEM_NONE);
+  assert_true(both.submission.request.mem_bytes == 0);
+  assert_true(both.submission.has_decision && both.submission.decision.action == FT_ACTION_SET);
+}
+
+static void what_is_not_stored_is_taken_from_who_knows_it(void **state)
+{
+  ft_observation row = { .schema = 1, .submission.app = "a" };
+  ft_observation agent = { .schema = 1,
+                           .submission = { .schema = 1,
+                                           .app = "a",
+                                           .program = "sort",
+                                           .former_apps_count = 1,
+                                           .former_apps = { "b" },
+                                           .interactive = true } };
+  ft_observation sacct = { .schema = 1, .source = FT_SOURCE_SACCT };
+
+  (void)state;
+  ft_observation_merge(&row, &agent);
+  ft_observation_merge(&row, &sacct);
+  assert_memory_equal(&row.submission, &agent.submission, sizeof row.submission);
 }
 
 static void every_measured_field_is_filled_in(void **state)
@@ -159,10 +181,13 @@ static void every_measured_field_is_filled_in(void **state)
 
 static void fields_name_all_of_an_observation(void **state)
 {
+  const ft_submission *s = NULL; /* for its sizes */
   /*
-   * the columns and the flags cover the struct, but for counts, has_request, has_decision, padding
+   * the columns and the flags cover the struct, but for what is not stored, counts, has_request,
+   * has_decision, padding
    */
-  size_t covered = 0;
+  size_t covered =
+      sizeof s->elements + sizeof s->former_apps + sizeof s->program + sizeof s->version;
 
   (void)state;
   for (size_t i = 0; i < ft_field_count; i++) {
@@ -180,6 +205,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = { cmocka_unit_test(later_record_completes_the_earlier),
                                       cmocka_unit_test(request_and_decision_stay_whole),
+                                      cmocka_unit_test(what_is_not_stored_is_taken_from_who_knows_it),
                                       cmocka_unit_test(every_measured_field_is_filled_in),
                                       cmocka_unit_test(fields_name_all_of_an_observation) };
 

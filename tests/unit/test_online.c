@@ -60,8 +60,8 @@ static struct ft_estimate estimate_for(const ft_observation *o)
   struct ft_estimate estimate;
   struct ft_error err;
 
-  if (ft_estimate_memory(&model, o ? o->features : NULL, o ? o->features_count : 0, &estimate,
-                         &err) < 0)
+  if (ft_estimate_memory(&model, o ? o->submission.features : NULL,
+                         o ? o->submission.features_count : 0, &estimate, &err) < 0)
     fail_msg("%s", err.text);
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
     if (!(estimate.quantile[i] > 0) || !isfinite(estimate.quantile[i]) ||
@@ -323,7 +323,7 @@ static void a_kill_counts_at_its_own_features(void **state)
   large = estimate_for(&o);
   assert_near(large.bound_bytes, 16 * GIB, 0.01);
   assert_true(ft_estimate_quantile(&large, 0.99) > 1.3 * 16 * GIB);
-  o.features_count = 0;
+  o.submission.features_count = 0;
   feature(&o, "batch", 4);
   small = estimate_for(&o);
   assert_true(ft_estimate_quantile(&small, 0.99) < 3 * GIB);
@@ -375,7 +375,7 @@ static void what_was_not_seen_widens(void **state)
     category(&o, "arch", arch[a]);
     learn(&o);
   }
-  o.features_count = 0;
+  o.submission.features_count = 0;
   feature(&o, "batch", 16);
   feature(&o, "cpus", 4);
   category(&o, "arch", "small");
@@ -392,7 +392,7 @@ static void what_was_not_seen_widens(void **state)
     else if (what == 2)
       feature(&other, "cpus", 64);
     else
-      other.features_count -= what == 3 ? 1 : 3;
+      other.submission.features_count -= what == 3 ? 1 : 3;
     e = estimate_for(&other);
     if (e.quantile[7] / e.quantile[3] < 1.1 * width || e.extrapolated != (what < 3))
       fail_msg("case %d: %g, known %g", what, e.quantile[7] / e.quantile[3], width);
@@ -516,7 +516,7 @@ static void columns_and_categories_stay_bounded(void **state)
       feature(&o, name, j == 3 ? 1e300 : j);
     }
     (void)snprintf(name, sizeof name, "a/long/path/with/the/same/beginning/for/all/file%u", turn);
-    o.features_count = 23;
+    o.submission.features_count = 23;
     category(&o, "file", name);
     learn(&o);
   }
@@ -641,7 +641,8 @@ static void hostile_evaluators_give_sound_estimates_or_none(void **state)
       e->residuals[i] = (i ? e->residuals[i - 1] : -size) + size / 100 * ft_random_double(&random);
     e->has_bound_log = turn % 4 == 0;
     e->bound_log = size;
-    if (ft_estimate_memory(&model, o.features, o.features_count, &estimate, &err) < 0) {
+    if (ft_estimate_memory(&model, o.submission.features, o.submission.features_count, &estimate,
+                           &err) < 0) {
       refused++;
       continue;
     }

@@ -19,8 +19,9 @@ static ft_observation run(unsigned job, const char *platform, double n, double s
                        .has_rss_bytes = true,
                        .rss_bytes = 1 << 20,
                        .runtime_seconds = seconds,
-                       .features_count = 1,
-                       .features = { { .name = "n", .has_number = true, .number = n } } };
+                       .submission.features_count = 1,
+                       .submission.features = {
+                           { .name = "n", .has_number = true, .number = n } } };
 
   (void)ft_string_copy(platform, o.platform, sizeof o.platform);
   return o;

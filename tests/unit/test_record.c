@@ -54,6 +54,91 @@ static void every_record_goes_both_ways(void **state)
   ft_buf_free(&buf);
 }
 
+/* What the release before wrote of run 42, encoded by protoc with its schema. */
+static const unsigned char observation_before[] = {
+  0x08, 0x01, 0x12, 0x01, 0x63, 0x18, 0x2a, 0x21, 0x00, 0x00, 0x00, 0x40, 0xfc, 0x54, 0xd9, 0x41,
+  0x4a, 0x02, 0x6e, 0x31, 0x52, 0x06, 0x75, 0x6e, 0x65, 0x74, 0x33, 0x64, 0x58, 0xe8, 0x07, 0x62,
+  0x03, 0x61, 0x64, 0x61, 0x7a, 0x05, 0x74, 0x72, 0x61, 0x69, 0x6e, 0x82, 0x01, 0x10, 0x0a, 0x05,
+  0x62, 0x61, 0x74, 0x63, 0x68, 0x11, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x30, 0x40, 0x82, 0x01,
+  0x10, 0x0a, 0x04, 0x61, 0x72, 0x63, 0x68, 0x1a, 0x08, 0x72, 0x65, 0x73, 0x6e, 0x65, 0x74, 0x35,
+  0x30, 0x8a, 0x01, 0x08, 0x74, 0x72, 0x61, 0x69, 0x6e, 0x2e, 0x70, 0x79, 0xb2, 0x01, 0x08, 0x10,
+  0x02, 0x18, 0x80, 0x80, 0x40, 0x30, 0x04, 0xc0, 0x01, 0x80, 0x80, 0x80, 0x02, 0xca, 0x01, 0x1b,
+  0x08, 0x02, 0x20, 0x80, 0x80, 0x80, 0x01, 0x29, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xd0, 0x3f,
+  0x5a, 0x09, 0x71, 0x75, 0x61, 0x6e, 0x74, 0x69, 0x6c, 0x65, 0x73, 0x88, 0x02, 0x01, 0xc0, 0x02,
+  0xc0, 0x8d, 0xb7, 0x01
+};
+
+static void check_run_42(const ft_observation *o)
+{
+  const ft_submission *s = &o->submission;
+
+  assert_int_equal(o->job_id, 42);
+  assert_string_equal(o->user, "ada");
+  assert_int_equal(o->limit_bytes, 4 << 20);
+  assert_int_equal(o->rss_bytes, 3000000);
+  assert_string_equal(s->app, "unet3d");
+  assert_string_equal(s->job_name, "train");
+  assert_string_equal(s->program, "train.py");
+  assert_int_equal(s->features_count, 2);
+  assert_true(s->features[0].number == 16);
+  assert_string_equal(s->features[1].category, "resnet50");
+  assert_true(s->has_request);
+  assert_int_equal(s->request.mem_unit, FT_MEM_CPU);
+  assert_int_equal(s->request.mem_bytes, 1 << 20);
+  assert_int_equal(s->request.tasks, 4);
+  assert_true(s->has_decision);
+  assert_int_equal(s->decision.action, FT_ACTION_RAISE);
+  assert_true(s->decision.has_p_oom && s->decision.p_oom == 0.25);
+  assert_string_equal(s->decision.method, "quantiles");
+}
+
+static void an_observation_of_the_release_before_is_the_same(void **state)
+{
+  ft_observation *o = calloc(1, sizeof *o);
+  struct ft_error err;
+  struct ft_buf buf;
+
+  (void)state;
+  assert_non_null(o);
+  assert_int_equal(ft_record_decode(FT_RECORD_OBSERVATION, observation_before,
+                                    sizeof observation_before, o, &err),
+                   0);
+  check_run_42(o);
+  ft_buf_init(&buf, FT_LIMIT_RECORD);
+  assert_int_equal(ft_record_encode(FT_RECORD_OBSERVATION, o, &buf, &err), 0);
+  assert_int_equal(ft_record_decode(FT_RECORD_OBSERVATION, buf.data, buf.length, o, &err), 0);
+  check_run_42(o);
+  ft_buf_free(&buf);
+  for (size_t cut = 0; cut < sizeof observation_before; cut++)
+    if (ft_record_decode(FT_RECORD_OBSERVATION, observation_before, cut, o, &err) < 0)
+      assert_non_null(strstr(err.text, "observation: "));
+  free(o);
+}
+
+/* What is known of a submission without an app, as of a job without the plugin. */
+static void an_observation_without_an_app_keeps_the_rest(void **state)
+{
+  ft_observation *o = calloc(1, sizeof *o);
+  struct ft_error err;
+  struct ft_buf buf;
+
+  (void)state;
+  assert_non_null(o);
+  o->schema = FT_SCHEMA;
+  strcpy(o->submission.job_name, "train");
+  o->submission.script_hash = 0xfedcba98;
+  ft_buf_init(&buf, FT_LIMIT_RECORD);
+  assert_int_equal(ft_record_encode(FT_RECORD_OBSERVATION, o, &buf, &err), 0);
+  memset(o, 0xff, sizeof *o);
+  assert_int_equal(ft_record_decode(FT_RECORD_OBSERVATION, buf.data, buf.length, o, &err), 0);
+  assert_string_equal(o->submission.app, "");
+  assert_string_equal(o->submission.job_name, "train");
+  assert_int_equal(o->submission.script_hash, 0xfedcba98);
+  assert_false(o->submission.has_request || o->submission.has_decision);
+  ft_buf_free(&buf);
+  free(o);
+}
+
 static void hostile_bytes_are_refused(void **state)
 {
   ft_submission in = { .schema = FT_SCHEMA }, out;
@@ -279,6 +364,8 @@ static void own_model_before_the_sites(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = { cmocka_unit_test(every_record_goes_both_ways),
+                                      cmocka_unit_test(an_observation_of_the_release_before_is_the_same),
+                                      cmocka_unit_test(an_observation_without_an_app_keeps_the_rest),
                                       cmocka_unit_test(hostile_bytes_are_refused),
                                       cmocka_unit_test(needs_that_do_not_fit_together_are_refused),
                                       cmocka_unit_test(damage_anywhere_is_noticed),

@@ -108,8 +108,12 @@ static void what_follows_a_fit_is_as_if_it_were_fitted(void **state)
       anew = model;
       ft_refit_model(&anew, work);
       (void)kinds[k].run(&random, turn, &o);
-      assert_int_equal(ft_estimate_memory(&model, o.features, o.features_count, &here, NULL), 0);
-      assert_int_equal(ft_estimate_memory(&anew, o.features, o.features_count, &there, NULL), 0);
+      assert_int_equal(ft_estimate_memory(&model, o.submission.features,
+                                          o.submission.features_count, &here, NULL),
+                       0);
+      assert_int_equal(ft_estimate_memory(&anew, o.submission.features, o.submission.features_count,
+                                          &there, NULL),
+                       0);
       median += distance(&here, &there, 5) / TURNS;
       tail += distance(&here, &there, 8) / TURNS;
     }

@@ -222,8 +222,8 @@ static void learn_two_kinds(ft_model *model, unsigned turns)
                            .outcome = FT_OUTCOME_COMPLETED,
                            .has_rss_bytes = true };
     o->rss_bytes = (uint64_t)(GB * (wide ? 0.5 + 0.1 * (i / 2 * 7 % 11) : 1));
-    assert_true(
-        ft_feature_number(o->features, &o->features_count, 24, "input_bytes", wide ? 100 : 10));
+    assert_true(ft_feature_number(o->submission.features, &o->submission.features_count, 24,
+                                  "input_bytes", wide ? 100 : 10));
     assert_int_equal(ft_online_update(model, o, &err), 1);
   }
   free(o);

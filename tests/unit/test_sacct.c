@@ -226,20 +226,24 @@ static void steps_belong_to_their_job(void **state)
   assert_true(o->submit_time == 1784534400 && o->start_time == 1784534405);
   assert_true(o->end_time == 1784535005 && o->runtime_seconds == 600);
   assert_int_equal(o->source, FT_SOURCE_SACCT_TOTAL);
-  assert_string_equal(o->app, "alice/train");
+  assert_string_equal(o->submission.app, "alice/train");
   assert_string_equal(o->user, "alice");
   assert_int_equal(o->uid, 1000);
   assert_string_equal(o->cluster, "cl1");
   assert_true(o->has_limit_bytes && o->limit_bytes == 4 * FT_GIB);
-  assert_int_equal(o->request.mem_unit, FT_MEM_NODE);
-  assert_true(o->request.mem_bytes == 4 * FT_GIB && o->request.time_limit_seconds == 3600);
+  assert_int_equal(o->submission.request.mem_unit, FT_MEM_NODE);
+  assert_true(o->submission.request.mem_bytes == 4 * FT_GIB &&
+              o->submission.request.time_limit_seconds == 3600);
   assert_true(o->has_cpu_seconds && fabs(o->cpu_seconds - 2292.345) < 1e-6);
   assert_true(o->has_read_bytes && o->read_bytes == 2000 && o->write_bytes == 1000);
-  assert_string_equal(f->run[1].app, "alice/two steps");
+  assert_string_equal(f->run[1].submission.app, "alice/two steps");
   o = &f->run[7];
-  assert_true(o->cpus == 4 && o->request.mem_bytes == 4 * FT_GIB && o->limit_bytes == 4 * FT_GIB);
-  assert_true(ft_feature_find(o->features, o->features_count, "nodes")->number == 3);
-  assert_true(ft_feature_find(o->features, o->features_count, "tasks")->number == 12);
+  assert_true(o->cpus == 4 && o->submission.request.mem_bytes == 4 * FT_GIB &&
+              o->limit_bytes == 4 * FT_GIB);
+  assert_true(
+      ft_feature_find(o->submission.features, o->submission.features_count, "nodes")->number == 3);
+  assert_true(
+      ft_feature_find(o->submission.features, o->submission.features_count, "tasks")->number == 12);
   free(f);
 }
 
@@ -274,12 +278,13 @@ static void older_slurm_and_epoch_times(void **state)
     fail_msg("%s", f->err.text);
   assert_int_equal(f->count, 3);
   assert_true(f->run[0].submit_time == 1784534400 && f->run[0].runtime_seconds == 600);
-  assert_true(f->run[0].request.mem_unit == FT_MEM_NODE && f->run[0].limit_bytes == 4 * FT_GIB);
-  assert_true(f->run[1].request.mem_unit == FT_MEM_CPU &&
-              f->run[1].request.mem_bytes == 1000 * FT_MIB &&
+  assert_true(f->run[0].submission.request.mem_unit == FT_MEM_NODE &&
+              f->run[0].limit_bytes == 4 * FT_GIB);
+  assert_true(f->run[1].submission.request.mem_unit == FT_MEM_CPU &&
+              f->run[1].submission.request.mem_bytes == 1000 * FT_MIB &&
               f->run[1].limit_bytes == 4000 * FT_MIB);
   assert_true(f->run[1].rss_bytes == 1049088);
-  assert_true(f->run[2].request.mem_unit == FT_MEM_ALL && !f->run[2].has_limit_bytes);
+  assert_true(f->run[2].submission.request.mem_unit == FT_MEM_ALL && !f->run[2].has_limit_bytes);
   free(f);
 }
 
@@ -296,7 +301,7 @@ static void several_outputs_in_one_file(void **state)
   assert_int_equal(f->count, 2);
   assert_true(f->run[0].rss_bytes == FT_GIB && f->run[0].runtime_seconds == 93784);
   assert_true(f->run[1].rss_bytes == 3 * FT_GIB / 2 && f->run[1].runtime_seconds == 3599);
-  assert_string_equal(f->run[1].app, "chosen");
+  assert_string_equal(f->run[1].submission.app, "chosen");
   free(f);
 }
 
@@ -380,9 +385,9 @@ static void long_and_strange_names_stay_apart(void **state)
   import_text(f, text, ft_import_sacct);
   assert_int_equal(f->count, 4);
   assert_int_equal(f->run[0].uid, 5);
-  assert_true(strlen(f->run[0].app) < sizeof f->run[0].app);
-  assert_string_equal(f->run[2].app, "alice/a?[31mb");
-  assert_string_equal(f->run[3].app, "5/a");
+  assert_true(strlen(f->run[0].submission.app) < sizeof f->run[0].submission.app);
+  assert_string_equal(f->run[2].submission.app, "alice/a?[31mb");
+  assert_string_equal(f->run[3].submission.app, "5/a");
   free(f);
 }
 
@@ -400,18 +405,18 @@ static void csv_columns_find_their_fields(void **state)
   if (f->status < 0)
     fail_msg("%s", f->err.text);
   assert_int_equal(f->count, 3);
-  assert_string_equal(f->run[0].app, "unet3d, v2");
+  assert_string_equal(f->run[0].submission.app, "unet3d, v2");
   assert_true(f->run[0].rss_bytes == 1024000000 && f->run[0].runtime_seconds == 12.5);
   assert_int_equal(f->run[0].source, FT_SOURCE_TRACE);
   assert_int_equal(f->run[0].uid, 77);
-  assert_int_equal(f->run[0].features_count, 2);
-  assert_true(ft_feature_find(f->run[0].features, 2, "batch")->number == 32);
+  assert_int_equal(f->run[0].submission.features_count, 2);
+  assert_true(ft_feature_find(f->run[0].submission.features, 2, "batch")->number == 32);
   assert_true(f->run[0].end_time == 1784535005);
   assert_true(!f->run[0].censored && f->run[1].censored);
   assert_int_equal(f->run[1].outcome, FT_OUTCOME_OUT_OF_MEMORY);
   assert_true(f->run[1].rss_bytes == 2048500000 && f->run[1].runtime_seconds == 3600);
-  assert_int_equal(f->run[2].features_count, 1);
-  assert_string_equal(f->run[2].features[0].category, "a \"b\"");
+  assert_int_equal(f->run[2].submission.features_count, 1);
+  assert_string_equal(f->run[2].submission.features[0].category, "a \"b\"");
   assert_true(f->run[2].end_time == 1784543405);
   assert_true(f->run[0].job_id != f->run[1].job_id);
   free(f);

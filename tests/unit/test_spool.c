@@ -26,7 +26,7 @@ static int teardown(void **state)
 
 static ft_observation observation(uint32_t job_id)
 {
-  ft_observation o = { .schema = FT_SCHEMA, .job_id = job_id, .app = "a", .node = "n" };
+  ft_observation o = { .schema = FT_SCHEMA, .job_id = job_id, .submission.app = "a", .node = "n" };
 
   o.has_rss_bytes = true;
   o.rss_bytes = 1000 + job_id;
@@ -192,7 +192,7 @@ static void announce(struct ft_live *live, uint32_t job_id, uint32_t pid)
   a.event.task_start.pid = pid;
   ft_buf_init(&buf, FT_LIMIT_RECORD);
   assert_int_equal(ft_record_encode(FT_RECORD_ANNOUNCEMENT, &a, &buf, &err), 0);
-  assert_int_equal(ft_live_add(live, job_id, 42, 1000, buf.data, buf.length, &err), 0);
+  assert_int_equal(ft_live_add(live, &a, 42, 1000, buf.data, buf.length, &err), 0);
   ft_buf_free(&buf);
 }
 

@@ -76,7 +76,7 @@ static ft_observation run(uint32_t job, const char *app, uint64_t rss)
   strcpy(o.cluster, "c");
   strcpy(o.node, "n1");
   strcpy(o.user, "alice");
-  strcpy(o.app, app);
+  strcpy(o.submission.app, app);
   return o;
 }
 
@@ -90,25 +90,30 @@ static ft_observation everything(void)
   o.restart_count = 3;
   o.exit_code = -1;
   o.signal = 9;
-  assert_true(ft_feature_number(o.features, &o.features_count, 24, "batch", 32));
-  assert_true(ft_feature_number(o.features, &o.features_count, 24, "rate", 0.1));
-  assert_true(ft_feature_category(o.features, &o.features_count, 24, "ar\"ch", "res'net;\\50"));
+  assert_true(
+      ft_feature_number(o.submission.features, &o.submission.features_count, 24, "batch", 32));
+  assert_true(
+      ft_feature_number(o.submission.features, &o.submission.features_count, 24, "rate", 0.1));
+  assert_true(ft_feature_category(o.submission.features, &o.submission.features_count, 24, "ar\"ch",
+                                  "res'net;\\50"));
   o.counters_count = 2;
   strcpy(o.counters[0].name, "instructions");
   o.counters[0].value = 12000015;
   strcpy(o.counters[1].name, "PAPI_L1_DCM");
   o.counters[1].value = 1.5e20;
-  o.has_request = o.has_decision = true;
-  o.request.command = FT_COMMAND_SRUN;
-  o.request.mem_unit = FT_MEM_CPU;
-  o.request.mem_bytes = UINT64_C(1) << 40;
-  o.request.exclusive = true;
-  strcpy(o.request.partition, "a,b");
-  o.decision.action = FT_ACTION_RAISE;
-  o.decision.mode = FT_MODE_RAISE;
-  o.decision.has_p_oom = true;
-  o.decision.p_oom = 0.013;
-  strcpy(o.decision.reason, "asked for too little");
+  o.submission.script_hash = 0xfedcba98;
+  o.submission.directory_hash = 7;
+  o.submission.has_request = o.submission.has_decision = true;
+  o.submission.request.command = FT_COMMAND_SRUN;
+  o.submission.request.mem_unit = FT_MEM_CPU;
+  o.submission.request.mem_bytes = UINT64_C(1) << 40;
+  o.submission.request.exclusive = true;
+  strcpy(o.submission.request.partition, "a,b");
+  o.submission.decision.action = FT_ACTION_RAISE;
+  o.submission.decision.mode = FT_MODE_RAISE;
+  o.submission.decision.has_p_oom = true;
+  o.submission.decision.p_oom = 0.013;
+  strcpy(o.submission.decision.reason, "asked for too little");
   o.has_limit_bytes = true;
   o.limit_bytes = 0;
   o.has_swap_bytes = true;
@@ -168,9 +173,10 @@ static void what_is_put_comes_back_whole(void **state)
   store = must_open(false);
   assert_int_equal(ft_store_each(store, &filter, look, &seen, &err), 0);
   assert_int_equal(seen.count, 1);
-  assert_int_equal(seen.one.features_count, 3);
-  assert_string_equal(ft_feature_find(seen.one.features, 3, "ar\"ch")->category, "res'net;\\50");
-  assert_true(ft_feature_find(seen.one.features, 3, "rate")->number == 0.1);
+  assert_int_equal(seen.one.submission.features_count, 3);
+  assert_string_equal(ft_feature_find(seen.one.submission.features, 3, "ar\"ch")->category,
+                      "res'net;\\50");
+  assert_true(ft_feature_find(seen.one.submission.features, 3, "rate")->number == 0.1);
   for (size_t i = 0; i < sizeof in; i++)
     if (((char *)&in)[i] != ((char *)&seen.one)[i])
       fail_msg("byte %zu of the observation differs", i);
@@ -192,7 +198,7 @@ static void same_run_is_one_row(void **state)
   o.submit_time += 0.25;
   assert_int_equal(ft_store_put(store, &o, &merged, &err), 0);
   assert_int_equal(count(store), 1);
-  assert_string_equal(merged.app, "a");
+  assert_string_equal(merged.submission.app, "a");
   assert_true(merged.rss_bytes == 100 && !merged.censored);
   o.restart_count = 1;
   assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
@@ -329,7 +335,7 @@ static void strange_files_are_refused_in_one_line(void **state)
   static const struct {
     const char *sql, *expected;
   } cases[] = {
-    { "PRAGMA user_version = 99", "schema 99, but this foretell knows 1 to 4" },
+    { "PRAGMA user_version = 99", "schema 99, but this foretell knows 1 to 5" },
     { "PRAGMA user_version = -1", "schema -1" },
     { "PRAGMA application_id = 1", "not a store of foretell" },
   };

@@ -162,8 +162,12 @@ static int describe(struct ft_error *err)
 
 static int store_and_rebuild(struct ft_error *err)
 {
-  ft_observation o = { .schema = FT_SCHEMA, .job_id = 7, .uid = 1000, .app = "unet3d",
-                       .outcome = FT_OUTCOME_COMPLETED, .rss_bytes = 1 << 30 };
+  ft_observation o = { .schema = FT_SCHEMA,
+                       .job_id = 7,
+                       .uid = 1000,
+                       .submission.app = "unet3d",
+                       .outcome = FT_OUTCOME_COMPLETED,
+                       .rss_bytes = 1 << 30 };
   struct ft_store *store;
   char path[64];
   int status = -1;
