@@ -9,7 +9,7 @@
 static const char *const keywords[] = { "if", "then", "elif", "else", "while", "until",
                                         "do", "!",    "{",    "}",    NULL };
 
-/* What runs no program whose memory counts. */
+/* What runs no program whose memory counts; "./test" is a user's own. */
 static const char *const ignored[] = {
   "for",      "case",     "select",  "function", "fi",     "done",     "esac",    "in",
   "[",        "[[",       "test",    ":",        ".",      "source",   "alias",   "bg",
@@ -101,7 +101,10 @@ static const struct launcher {
   { "likwid-mpirun", "ncgpno", ",pin,mpi,omp,", 0, 0 },
   { "coverage", "", ",rcfile,source,data-file,omit,include,", 1, 0 },
   { "mprof", "oTC", ",output,interval,", 1, 0 },
-  { "sudo", "uug", ",user,group,", 0, 0 }
+  { "sudo", "uug", ",user,group,", 0, 0 },
+  { "cProfile", "os", ",outfile,", 0, 0 },
+  { "accelerate.commands.launch", "",
+    ",config_file,num_processes,main_process_port,mixed_precision,", 0, 0 }
 };
 
 /* They do so where one of these follows. */
@@ -128,6 +131,14 @@ static const char *const aliases[][2] = { { "mpiexec", "mpirun" },
                                           { "catchsegv", "nohup" },
                                           { "mamba", "conda" },
                                           { "micromamba", "conda" },
+                                          { "torch.distributed.run", "torchrun" },
+                                          { "torch.distributed.launch", "torchrun" },
+                                          { "mpi4py", "nohup" },
+                                          { "mpi4py.futures", "nohup" },
+                                          { "kernprof", "cProfile" },
+                                          { "memory_profiler", "cProfile" },
+                                          { "pyinstrument", "cProfile" },
+                                          { "scalene", "cProfile" },
                                           { "poetry", "uv" },
                                           { "pipenv", "uv" },
                                           { "pixi", "uv" } };
@@ -286,21 +297,6 @@ enum ft_interpreter ft_interpreter(const char *name)
   return FT_INTERPRETER_NONE;
 }
 
-/* Modules of Python that run a script or module which they are given. */
-static const char *const runs_another[] = { "torch.distributed.run",
-                                            "torch.distributed.launch",
-                                            "accelerate.commands.launch",
-                                            "mpi4py",
-                                            "mpi4py.futures",
-                                            "cProfile",
-                                            "profile",
-                                            "trace",
-                                            "pdb",
-                                            "memory_profiler",
-                                            "kernprof",
-                                            "scalene",
-                                            NULL };
-
 /* Options of interpreters that take a value of their own. */
 static const char *const valued[] = { "-W",
                                       "-X",
@@ -341,13 +337,17 @@ static bool is_option(const struct ft_word *word)
 static size_t find_script(const struct ft_command *c, size_t at, enum ft_interpreter kind,
                           bool *statements)
 {
+  const struct launcher *launcher;
+  const char *image = NULL;
+
   for (size_t i = at + 1; i < c->count; i++) {
     const char *text = c->word[i].text, *next = i + 1 < c->count ? c->word[i + 1].text : "";
     bool module = strcmp(text, "-m") == 0;
 
-    if (module && ft_string_listed(runs_another, next)) {
-      i++;
-      continue;
+    /* modules of Python that run a script which they are given */
+    if (module && (launcher = find_launcher(next))) {
+      i = behind(launcher, c, i + 1, &image);
+      return i < c->count ? i : at;
     }
     *statements = strcmp(text, "-c") == 0 || strcmp(text, "--eval") == 0 ||
                   (strcmp(text, "-e") == 0 && kind != FT_INTERPRETER_SHELL);
@@ -443,7 +443,8 @@ bool ft_parts_find(struct ft_shell *shell, const struct ft_command *c, struct ft
     at = behind(launcher, c, at, &out->image);
   if (at >= c->count || c->pattern || c->defines ||
       (!c->word[at].text[0] && !c->word[at].unknown) ||
-      ft_string_listed(ignored, ft_word_base(&c->word[at], base)))
+      (strncmp(c->word[at].text, "./", 2) != 0 &&
+       ft_string_listed(ignored, ft_word_base(&c->word[at], base))))
     return false;
   out->program = out->script = at;
   kind = ft_interpreter(ft_word_base(&c->word[at], base));

@@ -189,8 +189,7 @@ static void take_command(struct reading *r)
 /* The words of WHAT's arguments as a command; texts are borrowed. */
 static void arguments_as_command(const struct ft_description *what, struct ft_command *out)
 {
-  out->count = 0;
-  out->input = NULL;
+  ft_shell_empty(out);
   for (size_t i = 0; i < what->argument_count && out->count < FT_SHELL_WORDS; i++)
     out->word[out->count++] =
         (struct ft_word){ .raw = ft_text_from(what->arguments[i]), .text = what->arguments[i] };

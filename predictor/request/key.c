@@ -10,17 +10,17 @@
 
 /* What prints something or looks at something, and streams of text that need no memory. */
 static const char *const looks[] = {
-  "cat",       "head",     "tail",     "tee",       "wc",       "grep",     "egrep",   "fgrep",
-  "zgrep",     "cut",      "tr",       "column",    "nl",       "rev",      "paste",   "fold",
-  "seq",       "basename", "dirname",  "realpath",  "readlink", "stat",     "file",    "find",
-  "tree",      "df",       "du",       "free",      "uname",    "lscpu",    "lstopo",  "uptime",
-  "env",       "nproc",    "top",      "ps",        "sync",     "mktemp",   "md5sum",  "sha1sum",
-  "sha256sum", "cksum",    "diff",     "cmp",       "comm",     "mail",     "mailx",   "sendmail",
-  "logger",    "ping",     "bc",       "expr",      "tput",     "clear",    "yes",     "less",
-  "more",      "pgrep",    "pkill",    "killall",   "lsof",     "locale",   "groups",  "getent",
-  "rocm-smi",  "numastat", "vmstat",   "iostat",    "watch",    "w",        "who",     "sinfo",
-  "sacctmgr",  "sprio",    "seff",     "nvcc-info", "ldd",      "chgrp",    "setfacl", "lfs",
-  "tty",       "stty",     "truncate", "fallocate", "flock",    "envsubst", "bind",    NULL
+  "cat",       "head",     "tail",      "tee",      "wc",       "grep",    "egrep",  "fgrep",
+  "zgrep",     "cut",      "tr",        "column",   "nl",       "rev",     "paste",  "fold",
+  "seq",       "basename", "dirname",   "realpath", "readlink", "stat",    "file",   "find",
+  "tree",      "df",       "du",        "free",     "uname",    "lscpu",   "lstopo", "uptime",
+  "env",       "nproc",    "top",       "ps",       "sync",     "mktemp",  "md5sum", "sha1sum",
+  "sha256sum", "cksum",    "diff",      "cmp",      "comm",     "mail",    "mailx",  "sendmail",
+  "logger",    "ping",     "bc",        "expr",     "tput",     "clear",   "yes",    "less",
+  "more",      "pgrep",    "pkill",     "killall",  "lsof",     "locale",  "groups", "getent",
+  "rocm-smi",  "numastat", "vmstat",    "iostat",   "watch",    "w",       "who",    "sinfo",
+  "sacctmgr",  "sprio",    "seff",      "ldd",      "chgrp",    "setfacl", "lfs",    "tty",
+  "stty",      "truncate", "fallocate", "flock",    "envsubst", NULL
 };
 
 /* Tools for files, text, code and packages: the work of some jobs, in others it stands beside. */
@@ -39,8 +39,7 @@ static const char *const tools[] = {
   "virtualenv", "venv",    "ensurepip", "apptainer", "singularity", "docker",    "podman",
   "npm",        "jq",      "yq",        "patch",     "install",     "dos2unix",  "iconv",
   "base64",     "gpg",     "ccache",    "strip",     "ar",          "wandb",     "huggingface-cli",
-  "shuf",       "join",    "bsdtar",    "lbzip2",    "mpirun",      "srun",      "xargs",
-  NULL
+  "shuf",       "join",    "bsdtar",    "lbzip2",    NULL
 };
 
 /* Programs that are many in one: the first word that could be a sub-command is one. */
@@ -99,7 +98,7 @@ static const char *const multiple[] = { "samtools",
                                         "spack",
                                         "plumed",
                                         "unicycler",
-                                        "bgenix",
+
                                         "apptainer",
                                         "singularity",
                                         "docker",
@@ -118,21 +117,19 @@ static const char *const multiple[] = { "samtools",
                                         "comsol",
                                         "abaqus",
                                         "llamafactory-cli",
-                                        "nnUNet",
-                                        "hisat2",
+
                                         "rclone",
                                         NULL };
 
 /* What programs of users' own are asked to do as their first word; any other one is data. */
 static const char *const verbs[] = {
-  "train",   "pretrain",  "finetune", "fit",       "test",       "validate",    "evaluate",
-  "eval",    "predict",   "infer",    "inference", "generate",   "sample",      "simulate",
-  "solve",   "optimize",  "optimise", "prepare",   "preprocess", "postprocess", "process",
-  "build",   "index",     "align",    "map",       "merge",      "split",       "filter",
-  "convert", "export",    "import",   "plot",      "analyze",    "analyse",     "report",
-  "serve",   "benchmark", "tune",     "search",    "download",   "migrate",     "compress",
-  "extract", "cluster",   "count",    "assemble",  "embed",      "mesh",        "render",
-  NULL
+  "train",     "pretrain", "finetune", "fit",        "test",        "validate", "evaluate",
+  "eval",      "predict",  "infer",    "inference",  "generate",    "simulate", "solve",
+  "optimize",  "optimise", "prepare",  "preprocess", "postprocess", "process",  "build",
+  "index",     "align",    "map",      "merge",      "split",       "filter",   "convert",
+  "export",    "import",   "plot",     "analyze",    "analyse",     "report",   "serve",
+  "benchmark", "tune",     "search",   "download",   "migrate",     "compress", "extract",
+  "count",     "assemble", "embed",    "render",     NULL
 };
 
 /* A user sits before what these serve. */
@@ -363,9 +360,14 @@ static bool asks_version(const struct ft_command *c, size_t at)
 static enum ft_key_weight weigh(const struct ft_command *c, const struct ft_parts *parts,
                                 const char *name)
 {
-  if (ft_string_listed(looks, name) || asks_version(c, parts->program) || name[0] == '-')
+  /* "./sort" is a user's own, unlike sort and /bin/sort */
+  bool own = strncmp(c->word[parts->program].text, "./", 2) == 0 && strcmp(name, "configure") != 0;
+
+  /* ":::" of GNU parallel */
+  if (asks_version(c, parts->program) || name[0] == '-' || name[0] == ':' ||
+      (!own && ft_string_listed(looks, name)))
     return FT_KEY_LOOK;
-  if (ft_string_listed(tools, name) || parts->statements)
+  if ((!own && ft_string_listed(tools, name)) || parts->statements)
     return FT_KEY_TOOL;
   return FT_KEY_PROGRAM;
 }
@@ -430,6 +432,8 @@ static void interpret(const struct ft_command *c, const struct ft_parts *parts,
   if (parts->script == parts->program) {
     take_input(c, p);
     p->idle = !p->script[0] && !c->document;
+    /* what it reads nobody can tell */
+    p->known = !p->idle;
     return;
   }
   p->known = !script->unknown;

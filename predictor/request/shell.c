@@ -19,6 +19,13 @@ void ft_shell_begin(struct ft_shell *shell, struct ft_text script, const char *c
   shell->used = 0;
 }
 
+void ft_shell_empty(struct ft_command *command)
+{
+  command->count = 0;
+  command->input = NULL;
+  command->document = command->defines = command->pattern = false;
+}
+
 static bool all_arguments(struct ft_text raw)
 {
   return ft_text_equals(raw, "\"$@\"") || ft_text_equals(raw, "$@") || ft_text_equals(raw, "$*") ||
@@ -187,9 +194,7 @@ bool ft_shell_next(struct ft_shell *shell, struct ft_command *command,
 {
   struct ft_text *rest = &shell->rest;
 
-  command->count = 0;
-  command->input = NULL;
-  command->document = command->defines = command->pattern = false;
+  ft_shell_empty(command);
   shell->used = 0;
   while (rest->at < rest->end) {
     char c = *rest->at;

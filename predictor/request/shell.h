@@ -63,6 +63,9 @@ struct ft_shell {
   } variable[FT_SHELL_VARIABLES];
 };
 
+/* Make COMMAND one without words. */
+void ft_shell_empty(struct ft_command *command);
+
 /* Begin to read SCRIPT, which is borrowed as ARGUMENTS are. */
 void ft_shell_begin(struct ft_shell *shell, struct ft_text script, const char *const *arguments,
                     size_t argument_count);
