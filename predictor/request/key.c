@@ -9,167 +9,62 @@
 #include "predictor/request/normal.h"
 
 /* What prints something or looks at something, and streams of text that need no memory. */
-static const char *const looks[] = {
-  "cat",       "head",     "tail",      "tee",      "wc",       "grep",    "egrep",  "fgrep",
-  "zgrep",     "cut",      "tr",        "column",   "nl",       "rev",     "paste",  "fold",
-  "seq",       "basename", "dirname",   "realpath", "readlink", "stat",    "file",   "find",
-  "tree",      "df",       "du",        "free",     "uname",    "lscpu",   "lstopo", "uptime",
-  "env",       "nproc",    "top",       "ps",       "sync",     "mktemp",  "md5sum", "sha1sum",
-  "sha256sum", "cksum",    "diff",      "cmp",      "comm",     "mail",    "mailx",  "sendmail",
-  "logger",    "ping",     "bc",        "expr",     "tput",     "clear",   "yes",    "less",
-  "more",      "pgrep",    "pkill",     "killall",  "lsof",     "locale",  "groups", "getent",
-  "rocm-smi",  "numastat", "vmstat",    "iostat",   "watch",    "w",       "who",    "sinfo",
-  "sacctmgr",  "sprio",    "seff",      "ldd",      "chgrp",    "setfacl", "lfs",    "tty",
-  "stty",      "truncate", "fallocate", "flock",    "envsubst", NULL
-};
+static const char looks[] =
+    "cat,head,tail,tee,wc,grep,egrep,fgrep,zgrep,cut,tr,column,nl,rev,paste,"
+    "fold,seq,basename,dirname,realpath,readlink,stat,file,find,tree,df,du,free,"
+    "uname,lscpu,lstopo,uptime,env,nproc,top,ps,sync,mktemp,md5sum,sha1sum,"
+    "sha256sum,cksum,diff,cmp,comm,mail,mailx,sendmail,logger,ping,bc,expr,tput,"
+    "clear,yes,less,more,pgrep,pkill,killall,lsof,locale,groups,getent,rocm-smi,"
+    "numastat,vmstat,iostat,watch,w,who,sinfo,sacctmgr,sprio,seff,ldd,chgrp,"
+    "setfacl,lfs,tty,stty,truncate,fallocate,flock,envsubst";
 
 /* Tools for files, text, code and packages: the work of some jobs, in others it stands beside. */
-static const char *const tools[] = {
-  "sort",       "uniq",    "awk",       "gawk",      "mawk",        "sed",       "split",
-  "zcat",       "bzcat",   "xzcat",     "gzip",      "gunzip",      "pigz",      "unpigz",
-  "bzip2",      "bunzip2", "pbzip2",    "xz",        "unxz",        "zstd",      "unzstd",
-  "lz4",        "bgzip",   "tar",       "zip",       "unzip",       "7z",        "rsync",
-  "scp",        "sftp",    "ssh",       "curl",      "wget",        "aria2c",    "aws",
-  "gsutil",     "rclone",  "s3cmd",     "s5cmd",     "dd",          "git",       "git-lfs",
-  "make",       "gmake",   "cmake",     "ninja",     "meson",       "configure", "autoreconf",
-  "gcc",        "g++",     "cc",        "c++",       "gfortran",    "ifort",     "ifx",
-  "icc",        "icx",     "icpc",      "icpx",      "clang",       "clang++",   "nvcc",
-  "hipcc",      "mpicc",   "mpicxx",    "mpic++",    "mpif90",      "mpifort",   "mpiicc",
-  "pip",        "pip3",    "uv",        "poetry",    "pipenv",      "pixi",      "micromamba",
-  "virtualenv", "venv",    "ensurepip", "apptainer", "singularity", "docker",    "podman",
-  "npm",        "jq",      "yq",        "patch",     "install",     "dos2unix",  "iconv",
-  "base64",     "gpg",     "ccache",    "strip",     "ar",          "wandb",     "huggingface-cli",
-  "shuf",       "join",    "bsdtar",    "lbzip2",    NULL
-};
+static const char tools[] =
+    "sort,uniq,awk,gawk,mawk,sed,split,zcat,bzcat,xzcat,gzip,gunzip,pigz,unpigz,"
+    "bzip2,bunzip2,pbzip2,xz,unxz,zstd,unzstd,lz4,bgzip,tar,zip,unzip,7z,rsync,"
+    "scp,sftp,ssh,curl,wget,aria2c,aws,gsutil,rclone,s3cmd,s5cmd,dd,git,git-lfs,"
+    "make,gmake,cmake,ninja,meson,configure,autoreconf,gcc,g++,cc,c++,gfortran,"
+    "ifort,ifx,icc,icx,icpc,icpx,clang,clang++,nvcc,hipcc,mpicc,mpicxx,mpic++,"
+    "mpif90,mpifort,mpiicc,pip,pip3,uv,poetry,pipenv,pixi,micromamba,virtualenv,"
+    "venv,ensurepip,apptainer,singularity,docker,podman,npm,jq,yq,patch,install,"
+    "dos2unix,iconv,base64,gpg,ccache,strip,ar,wandb,huggingface-cli,shuf,join,"
+    "bsdtar,lbzip2";
 
 /* Programs that are many in one: the first word that could be a sub-command is one. */
-static const char *const multiple[] = { "samtools",
-                                        "bcftools",
-                                        "bedtools",
-                                        "bwa",
-                                        "bwa-mem2",
-                                        "gatk",
-                                        "gatk.jar",
-                                        "picard",
-                                        "picard.jar",
-                                        "snpEff.jar",
-                                        "trimmomatic.jar",
-                                        "gmx",
-                                        "gmx_mpi",
-                                        "gmx_d",
-                                        "gmx_mpi_d",
-                                        "git",
-                                        "nextflow",
-                                        "kallisto",
-                                        "salmon",
-                                        "seqkit",
-                                        "seqtk",
-                                        "cellranger",
-                                        "spaceranger",
-                                        "cellranger-arc",
-                                        "cellranger-atac",
-                                        "diamond",
-                                        "mmseqs",
-                                        "sambamba",
-                                        "fgbio",
-                                        "qiime",
-                                        "cdo",
-                                        "dvc",
-                                        "mlflow",
-                                        "ray",
-                                        "jupyter",
-                                        "ollama",
-                                        "vllm",
-                                        "yolo",
-                                        "cargo",
-                                        "go",
-                                        "npm",
-                                        "yarn",
-                                        "dotnet",
-                                        "make",
-                                        "pip",
-                                        "aws",
-                                        "vg",
-                                        "medaka",
-                                        "dorado",
-                                        "sourmash",
-                                        "mash",
-                                        "kedro",
-                                        "spack",
-                                        "plumed",
-                                        "unicycler",
-
-                                        "apptainer",
-                                        "singularity",
-                                        "docker",
-                                        "podman",
-                                        "uv",
-                                        "poetry",
-                                        "wandb",
-                                        "toil",
-                                        "cromwell",
-                                        "quarto",
-                                        "streamlit",
-                                        "bazel",
-                                        "stata",
-                                        "stata-mp",
-                                        "stata-se",
-                                        "comsol",
-                                        "abaqus",
-                                        "llamafactory-cli",
-
-                                        "rclone",
-                                        NULL };
+static const char multiple[] =
+    "samtools,bcftools,bedtools,bwa,bwa-mem2,gatk,gatk.jar,picard,picard.jar,"
+    "snpEff.jar,trimmomatic.jar,gmx,gmx_mpi,gmx_d,gmx_mpi_d,git,nextflow,kallisto,"
+    "salmon,seqkit,seqtk,cellranger,spaceranger,cellranger-arc,cellranger-atac,diamond,"
+    "mmseqs,sambamba,fgbio,qiime,cdo,dvc,mlflow,ray,jupyter,ollama,vllm,yolo,cargo,"
+    "go,npm,yarn,dotnet,make,pip,aws,vg,medaka,dorado,sourmash,mash,kedro,spack,"
+    "plumed,unicycler,apptainer,singularity,docker,podman,uv,poetry,wandb,toil,"
+    "cromwell,quarto,streamlit,bazel,stata,stata-mp,stata-se,comsol,abaqus,"
+    "llamafactory-cli,rclone";
 
 /* What programs of users' own are asked to do as their first word; any other one is data. */
-static const char *const verbs[] = {
-  "train",     "pretrain", "finetune", "fit",        "test",        "validate", "evaluate",
-  "eval",      "predict",  "infer",    "inference",  "generate",    "simulate", "solve",
-  "optimize",  "optimise", "prepare",  "preprocess", "postprocess", "process",  "build",
-  "index",     "align",    "map",      "merge",      "split",       "filter",   "convert",
-  "export",    "import",   "plot",     "analyze",    "analyse",     "report",   "serve",
-  "benchmark", "tune",     "search",   "download",   "migrate",     "compress", "extract",
-  "count",     "assemble", "embed",    "render",     NULL
-};
+static const char verbs[] =
+    "train,pretrain,finetune,fit,test,validate,evaluate,eval,predict,infer,inference,"
+    "generate,simulate,solve,optimize,optimise,prepare,preprocess,postprocess,process,"
+    "build,index,align,map,merge,split,filter,convert,export,import,plot,analyze,"
+    "analyse,report,serve,benchmark,tune,search,download,migrate,compress,extract,"
+    "count,assemble,embed,render";
 
 /* A user sits before what these serve. */
-static const char *const served[] = { "jupyter-lab",
-                                      "jupyter-notebook",
-                                      "jupyterhub-singleuser",
-                                      "jupyterlab",
-                                      "notebook",
-                                      "jupyter-server",
-                                      "code-server",
-                                      "openvscode-server",
-                                      "rserver",
-                                      "rstudio-server",
-                                      "rstudio",
-                                      "vncserver",
-                                      "tigervncserver",
-                                      "Xvnc",
-                                      "xpra",
-                                      "ttyd",
-                                      "tmux",
-                                      "screen",
-                                      "sshd",
-                                      "marimo",
-                                      "xterm",
-                                      "xfce4-session",
-                                      NULL };
+static const char served[] =
+    "jupyter-lab,jupyter-notebook,jupyterhub-singleuser,jupyterlab,notebook,"
+    "jupyter-server,code-server,openvscode-server,rserver,rstudio-server,rstudio,"
+    "vncserver,tigervncserver,Xvnc,xpra,ttyd,tmux,screen,sshd,marimo,xterm,"
+    "xfce4-session";
 
 /* Extensions of what a program is told to run. */
-static const char *const extensions[] = { ".py",  ".R",   ".r",   ".jl",    ".pl",  ".sh",
-                                          ".m",   ".smk", ".nf",  ".ipynb", ".do",  ".sas",
-                                          ".rb",  ".lua", ".tcl", ".jar",   ".cwl", ".wdl",
-                                          ".qmd", ".Rmd", ".js",  NULL };
+static const char extensions[] =
+    ".py,.R,.r,.jl,.pl,.sh,.m,.smk,.nf,.ipynb,.do,.sas,.rb,.lua,.tcl,.jar,.cwl,"
+    ".wdl,.qmd,.Rmd,.js";
 
-/* Names in statements that tell nothing of what they compute. */
-static const char *const noise[] = { "addpath", "genpath", "exit", "quit",  "disp",  "fprintf",
-                                     "printf",  "print",   "try",  "catch", "end",   "clear",
-                                     "close",   "format",  "cd",   "if",    "for",   "while",
-                                     "rethrow", "all",     "clc",  "tic",   "toc",   "flush",
-                                     "cat",     "echo",    "str",  "len",   "range", "int",
-                                     "float",   "sys",     "os",   "time",  NULL };
+static bool listed(const char *list, const char *word)
+{
+  return ft_text_lists(ft_text_from(list), word);
+}
 
 void ft_key_begin(struct ft_key *key)
 {
@@ -189,93 +84,15 @@ static bool has(const uint64_t *hashes, size_t count, uint64_t hash)
   return false;
 }
 
-/* ---- statements ---- */
-
-static void add(struct ft_key_set *set, uint64_t hash)
-{
-  if (set->count < FT_KEY_NAMES && !has(set->hash, set->count, hash))
-    set->hash[set->count++] = hash;
-}
-
-static uint64_t sum(const struct ft_key_set *set)
-{
-  uint64_t sum = 0;
-
-  for (size_t i = 0; i < set->count; i++)
-    sum += set->hash[i];
-  return sum;
-}
-
-static bool in_name(char c, bool first)
-{
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-         (!first && c >= '0' && c <= '9');
-}
-
-/* The next name in LINE outside quotes and comments; what follows it is at the cursor. */
-static bool take_name(struct ft_text *line, char out[FT_BASE_NAME])
-{
-  while (line->at < line->end && *line->at != '#') {
-    struct ft_text name = { line->at, line->at };
-
-    if (*line->at == '"' || *line->at == '\'') {
-      const char *stop = memchr(line->at + 1, *line->at, (size_t)(line->end - line->at - 1));
-
-      line->at = stop ? stop + 1 : line->end;
-      continue;
-    }
-    if (*line->at == ';')
-      return *out = ';', out[1] = '\0', line->at++, true;
-    while (name.end < line->end && in_name(*name.end, name.end == name.at))
-      name.end++;
-    line->at = name.end > name.at ? name.end : line->at + 1;
-    if (name.end > name.at && ft_text_copy(name, out, FT_BASE_NAME))
-      return true;
-    /* the digits of a number are no name, nor are letters in it */
-    while (name.end == name.at && line->at < line->end && in_name(line->at[-1], false) &&
-           in_name(*line->at, false))
-      line->at++;
-  }
-  return false;
-}
-
-static char next_byte(struct ft_text rest)
-{
-  while (rest.at < rest.end && (*rest.at == ' ' || *rest.at == '\t'))
-    rest.at++;
-  /* "==" compares, '=' names */
-  return rest.at == rest.end ? '\0' : ft_text_starts(rest, "==") ? ' ' : *rest.at;
-}
-
-/* One line of statements: import x; library(x); f(...). */
-static void take_statements(struct ft_key_code *code, struct ft_text line)
-{
-  static const char *const imports[] = { "import",  "from",    "using",  "library",
-                                         "require", "include", "source", NULL };
-  char name[FT_BASE_NAME];
-  bool module = false, alias = false;
-
-  while (take_name(&line, name)) {
-    char next = next_byte(line);
-    uint64_t hash = hash_name(FT_HASH_SEED, name);
-
-    if (ft_string_listed(imports, name) || name[0] == ';') {
-      module = name[0] != ';';
-    } else if (alias || strcmp(name, "as") == 0) {
-      alias = !alias;
-    } else if (ft_string_listed(noise, name) || (next == '=' && !module)) {
-      continue;
-    } else if (module) {
-      add(&code->modules, hash);
-    } else {
-      add(next == '(' ? &code->calls : &code->names, hash);
-    }
-  }
-}
-
 /* ---- one program ---- */
 
-/* A word as written in the script, of letters: what a sub-command may look like. */
+static bool is_letter(char c)
+{
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* A word as written in the script, of letters and, behind the first, DIGITS: what a sub-command may
+ * look like. */
 static bool plain(const struct ft_word *word, bool digits)
 {
   size_t length = strlen(word->text), raw = ft_text_left(&word->raw);
@@ -286,7 +103,7 @@ static bool plain(const struct ft_word *word, bool digits)
   for (size_t i = 0; i < length; i++) {
     char c = word->text[i];
 
-    if (!in_name(c, !digits || !i) && !(i && (c == '-' || c == ':')))
+    if (!is_letter(c) && (!i || (!strchr("-_:", c) && !(digits && c >= '0' && c <= '9'))))
       return false;
   }
   return true;
@@ -308,13 +125,13 @@ static bool goes_on(const struct ft_word *word)
  */
 static size_t find_sub(const struct ft_command *c, size_t at, const char *name, bool installed)
 {
-  bool many = ft_string_listed(multiple, name), skipped = false;
+  bool many = listed(multiple, name), skipped = false;
 
   for (size_t i = at + 1; i < c->count; i++) {
     const struct ft_word *word = &c->word[i];
 
     if (plain(word, many)) {
-      bool sure = many || ft_string_listed(verbs, word->text);
+      bool sure = many || listed(verbs, word->text);
 
       return sure || (installed && i + 1 < c->count && goes_on(word + 1)) ? i : c->count;
     }
@@ -329,10 +146,9 @@ static size_t find_sub(const struct ft_command *c, size_t at, const char *name, 
 
 static bool has_extension(const char *name)
 {
-  for (const char *const *p = extensions; *p; p++)
-    if (ft_string_ends(name, *p) && strlen(name) > strlen(*p))
-      return true;
-  return false;
+  const char *dot = strrchr(name, '.');
+
+  return dot && dot > name && listed(extensions, dot);
 }
 
 /* The file that the program AT, which is no interpreter, is told to run; COUNT: there is none. */
@@ -365,31 +181,21 @@ static enum ft_key_weight weigh(const struct ft_command *c, const struct ft_part
 
   /* ":::" of GNU parallel */
   if (asks_version(c, parts->program) || name[0] == '-' || name[0] == ':' ||
-      (!own && ft_string_listed(looks, name)))
+      (!own && listed(looks, name)))
     return FT_KEY_LOOK;
-  if ((!own && ft_string_listed(tools, name)) || parts->statements)
+  if ((!own && listed(tools, name)) || parts->statements)
     return FT_KEY_TOOL;
   return FT_KEY_PROGRAM;
 }
 
-static uint64_t code_of(const struct ft_key_code *code, bool whole)
-{
-  uint64_t modules = sum(&code->modules), calls = sum(&code->calls);
-
-  /* a document grows by a line: what it is built on stays */
-  if (modules && !whole)
-    return modules;
-  return modules + calls ? modules + calls : sum(&code->names);
-}
-
 static uint64_t statements_of(const char *text)
 {
-  struct ft_key_code code = { 0 };
+  struct ft_statements statements = { 0 };
   struct ft_text rest = ft_text_from(text), line;
 
   while (ft_text_line(&rest, &line))
-    take_statements(&code, line);
-  return code_of(&code, true);
+    ft_statements_take(&statements, line);
+  return ft_statements_hash(&statements, true);
 }
 
 /* matlab -batch "f(3)", octave --eval: the function is the program. */
@@ -445,7 +251,7 @@ static void interpret(const struct ft_command *c, const struct ft_parts *parts,
     return;
   }
   p->known = ft_word_base(script, p->script)[0];
-  if (ft_string_listed(tools, p->script))
+  if (listed(tools, p->script))
     p->weight = FT_KEY_TOOL;
   sub = find_sub(c, parts->script, p->script, ft_string_ends(p->script, ".jar"));
   if (sub < c->count)
@@ -459,7 +265,7 @@ static void run(const struct ft_command *c, size_t at, struct ft_key_program *p)
   bool installed = whole && !c->word[at].unknown && !strchr(c->word[at].text, '/');
   size_t sub = c->count, script = c->count;
 
-  if (whole || ft_string_listed(multiple, p->name))
+  if (whole || listed(multiple, p->name))
     sub = find_sub(c, at, p->name, installed);
   if (sub < c->count)
     (void)ft_string_copy(c->word[sub].text, p->sub, sizeof p->sub);
@@ -527,9 +333,9 @@ static void note(struct ft_key *key, const struct ft_key_program *p)
 
 static void take_document(struct ft_key *key, struct ft_key_program *p)
 {
-  p->code = code_of(&key->document, false);
+  p->code = ft_statements_hash(&key->document, false);
   note(key, p);
-  key->document = (struct ft_key_code){ 0 };
+  key->document = (struct ft_statements){ 0 };
 }
 
 /* The document of a command that was not the last of its line stands behind that line. */
@@ -545,7 +351,7 @@ static bool has_served(const struct ft_key_program *p)
 {
   static const char *const subs[] = { "lab", "notebook", "server", "tunnel", "serve-web", NULL };
 
-  return ft_string_listed(served, p->name) || ft_string_listed(served, p->script) ||
+  return listed(served, p->name) || listed(served, p->script) ||
          ((strcmp(p->name, "jupyter") == 0 || strcmp(p->script, "jupyter") == 0 ||
            strcmp(p->name, "code") == 0) &&
           ft_string_listed(subs, p->sub));
@@ -570,7 +376,7 @@ static void take_program(struct ft_key *key, const struct ft_command *c,
   key->serves |= has_served(&p);
   if (!kind || p.script[0] || !c->document)
     note(key, &p);
-  else if (sum(&key->document.modules) + sum(&key->document.calls) + sum(&key->document.names))
+  else if (ft_statements_hash(&key->document, false))
     take_document(key, &p);
   else
     key->waits = p;
@@ -587,12 +393,12 @@ void ft_key_take(struct ft_key *key, const struct ft_command *c, const struct ft
   if (parts && !parts->inner)
     take_program(key, c, parts);
   if (c->document && !key->waits.name[0])
-    key->document = (struct ft_key_code){ 0 };
+    key->document = (struct ft_statements){ 0 };
 }
 
 void ft_key_line(struct ft_key *key, struct ft_text line)
 {
-  take_statements(&key->document, line);
+  ft_statements_take(&key->document, line);
 }
 
 bool ft_key_hash(struct ft_key *key, const char *user, uint64_t *hash)

@@ -14,23 +14,12 @@
 #include <stdint.h>
 
 #include "predictor/request/command.h"
+#include "predictor/request/statements.h"
 
 enum {
   FT_KEY_PROGRAMS = 48,  /* different ones of a script; further ones are no part of the key */
   FT_KEY_FUNCTIONS = 24, /* of a script that are known as such */
-  FT_KEY_NAMES = 24,     /* of each kind in statements */
   FT_KEY_SHOWN = 48      /* bytes of what is shown of a key */
-};
-
-/* Distinct hashes in no order. */
-struct ft_key_set {
-  size_t count;
-  uint64_t hash[FT_KEY_NAMES];
-};
-
-/* What statements of any language name: modules, and functions that they call. */
-struct ft_key_code {
-  struct ft_key_set modules, calls, names;
 };
 
 /* How much a command tells of what its script is. */
@@ -58,10 +47,10 @@ struct ft_key {
   size_t count, function_count;
   uint64_t program[FT_KEY_PROGRAMS]; /* hashes, distinct */
   char function[FT_KEY_FUNCTIONS][FT_BASE_NAME];
-  char last[FT_BASE_NAME];     /* the last program, or its script; "": none */
-  char shown[FT_KEY_SHOWN];    /* the same for people: "train.py", "samtools-sort" */
-  struct ft_key_code document; /* that has been read and belongs to no command yet */
-  struct ft_key_program waits; /* for its document, where it has a name */
+  char last[FT_BASE_NAME];       /* the last program, or its script; "": none */
+  char shown[FT_KEY_SHOWN];      /* the same for people: "train.py", "samtools-sort" */
+  struct ft_statements document; /* that has been read and belongs to no command yet */
+  struct ft_key_program waits;   /* for its document, where it has a name */
 };
 
 void ft_key_begin(struct ft_key *key);
