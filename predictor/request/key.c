@@ -56,11 +56,6 @@ static const char served[] =
     "vncserver,tigervncserver,Xvnc,xpra,ttyd,tmux,screen,sshd,marimo,xterm,"
     "xfce4-session";
 
-/* Extensions of what a program is told to run. */
-static const char extensions[] =
-    ".py,.R,.r,.jl,.pl,.sh,.m,.smk,.nf,.ipynb,.do,.sas,.rb,.lua,.tcl,.jar,.cwl,"
-    ".wdl,.qmd,.Rmd,.js";
-
 static bool listed(const char *list, const char *word)
 {
   return ft_text_lists(ft_text_from(list), word);
@@ -91,14 +86,19 @@ static bool is_letter(char c)
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* A word as written in the script, of letters and, behind the first, DIGITS: what a sub-command may
- * look like. */
-static bool plain(const struct ft_word *word, bool digits)
+/* What stands in the script as it is, not by a variable. */
+static bool is_literal(const struct ft_word *word)
 {
-  size_t length = strlen(word->text), raw = ft_text_left(&word->raw);
+  return !word->argument &&
+         !(ft_text_left(&word->raw) && memchr(word->raw.at, '$', ft_text_left(&word->raw)));
+}
 
-  if (word->unknown || word->argument || length < 2 || length > 32 ||
-      (raw && (memchr(word->raw.at, '$', raw) || memchr(word->raw.at, '`', raw))))
+/* What a sub-command may look like: letters and, behind the first, DIGITS. */
+static bool is_plain(const struct ft_word *word, bool digits)
+{
+  size_t length = strlen(word->text);
+
+  if (word->unknown || length < 2 || length > 32)
     return false;
   for (size_t i = 0; i < length; i++) {
     char c = word->text[i];
@@ -130,7 +130,7 @@ static size_t find_sub(const struct ft_command *c, size_t at, const char *name, 
   for (size_t i = at + 1; i < c->count; i++) {
     const struct ft_word *word = &c->word[i];
 
-    if (plain(word, many)) {
+    if (is_plain(word, many) && (many || is_literal(word))) {
       bool sure = many || listed(verbs, word->text);
 
       return sure || (installed && i + 1 < c->count && goes_on(word + 1)) ? i : c->count;
@@ -144,11 +144,14 @@ static size_t find_sub(const struct ft_command *c, size_t at, const char *name, 
   return c->count;
 }
 
-static bool has_extension(const char *name)
+/* Without a folder or in one of programs, where a user's own stand elsewhere. */
+static bool is_installed(const struct ft_word *word)
 {
-  const char *dot = strrchr(name, '.');
+  struct ft_text text = word->unknown ? word->raw : ft_text_from(word->text);
+  size_t length = ft_text_left(&text);
 
-  return dot && dot > name && listed(extensions, dot);
+  return (!word->unknown && !strchr(word->text, '/')) || ft_text_starts(text, "$(") ||
+         (length && memmem(text.at, length, "/bin/", 5));
 }
 
 /* The file that the program AT, which is no interpreter, is told to run; COUNT: there is none. */
@@ -159,7 +162,7 @@ static size_t find_run(const struct ft_command *c, size_t at, const char *name, 
   if (strcmp(name, "nextflow") == 0 && sub + 1 < c->count && strcmp(c->word[sub].text, "run") == 0)
     return sub + 1;
   for (size_t i = at + 1; i < c->count; i++)
-    if (has_extension(ft_word_base(&c->word[i], base)))
+    if (ft_names_program(ft_word_base(&c->word[i], base)))
       return i;
   return c->count;
 }
@@ -262,7 +265,7 @@ static void interpret(const struct ft_command *c, const struct ft_parts *parts,
 static void run(const struct ft_command *c, size_t at, struct ft_key_program *p)
 {
   bool whole = p->weight == FT_KEY_PROGRAM;
-  bool installed = whole && !c->word[at].unknown && !strchr(c->word[at].text, '/');
+  bool installed = whole && is_installed(&c->word[at]);
   size_t sub = c->count, script = c->count;
 
   if (whole || listed(multiple, p->name))
@@ -390,7 +393,7 @@ void ft_key_take(struct ft_key *key, const struct ft_command *c, const struct ft
   if ((c->defines || named) && key->function_count < FT_KEY_FUNCTIONS)
     (void)ft_word_base(&c->word[named ? 1 : c->count - 1], key->function[key->function_count++]);
   /* a shell with commands of its own is none of the programs: they are */
-  if (parts && !parts->inner)
+  if (parts && !parts->inner && key->commands++ < FT_KEY_COMMANDS)
     take_program(key, c, parts);
   if (c->document && !key->waits.name[0])
     key->document = (struct ft_statements){ 0 };

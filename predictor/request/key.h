@@ -17,9 +17,10 @@
 #include "predictor/request/statements.h"
 
 enum {
-  FT_KEY_PROGRAMS = 48,  /* different ones of a script; further ones are no part of the key */
-  FT_KEY_FUNCTIONS = 24, /* of a script that are known as such */
-  FT_KEY_SHOWN = 48      /* bytes of what is shown of a key */
+  FT_KEY_PROGRAMS = 48,   /* different ones of a script; further ones are no part of the key */
+  FT_KEY_COMMANDS = 4096, /* that are looked at: some 30 ms */
+  FT_KEY_FUNCTIONS = 24,  /* of a script that are known as such */
+  FT_KEY_SHOWN = 48       /* bytes of what is shown of a key */
 };
 
 /* How much a command tells of what its script is. */
@@ -44,7 +45,7 @@ struct ft_key {
   bool known;                /* one of them is */
   bool idle;                 /* one of them is */
   bool serves;               /* one is a program that a user sits before: Jupyter */
-  size_t count, function_count;
+  size_t count, function_count, commands;
   uint64_t program[FT_KEY_PROGRAMS]; /* hashes, distinct */
   char function[FT_KEY_FUNCTIONS][FT_BASE_NAME];
   char last[FT_BASE_NAME];       /* the last program, or its script; "": none */

@@ -8,11 +8,23 @@
 
 enum { NAME = 64 }; /* bytes of a name that count, and its end */
 
+/* Of files that are programs themselves. */
+static const char extensions[] =
+    ".py,.R,.r,.jl,.pl,.sh,.m,.smk,.nf,.ipynb,.do,.sas,.rb,.lua,.tcl,.jar,.cwl,"
+    ".wdl,.qmd,.Rmd,.js";
+
 /* Names in statements that tell nothing of what they compute. */
 static const char noise[] =
     "addpath,genpath,exit,quit,disp,fprintf,printf,print,try,catch,end,clear,close,"
     "format,cd,if,for,while,rethrow,all,clc,tic,toc,flush,cat,echo,str,len,"
     "range,int,float,sys,os,time";
+
+bool ft_names_program(const char *name)
+{
+  const char *dot = strrchr(name, '.');
+
+  return dot && dot > name && ft_text_lists(ft_text_from(extensions), dot);
+}
 
 static void add(struct ft_name_set *set, uint64_t hash)
 {
@@ -38,16 +50,29 @@ static bool in_name(char c, bool first)
          (!first && c >= '0' && c <= '9');
 }
 
-/* The next name in LINE outside quotes and comments; what follows it is at the cursor. */
+/* Step over a string, the cursor being at its quote. Whether it is the name of a program, as in
+ * source("fit.R"): OUT. */
+static bool take_string(struct ft_text *line, char out[NAME])
+{
+  const char *from = line->at + 1, *stop = memchr(from, *line->at, (size_t)(line->end - from));
+  struct ft_text text = { from, stop ? stop : line->end };
+
+  line->at = stop ? stop + 1 : line->end;
+  for (const char *p = text.at; p < text.end; p++)
+    if (*p == '/')
+      text.at = p + 1;
+  return ft_text_copy(text, out, NAME) && ft_names_program(out);
+}
+
+/* The next name in LINE outside comments; what follows it is at the cursor. */
 static bool take_name(struct ft_text *line, char out[NAME])
 {
   while (line->at < line->end && *line->at != '#') {
     struct ft_text name = { line->at, line->at };
 
     if (*line->at == '"' || *line->at == '\'') {
-      const char *stop = memchr(line->at + 1, *line->at, (size_t)(line->end - line->at - 1));
-
-      line->at = stop ? stop + 1 : line->end;
+      if (take_string(line, out))
+        return true;
       continue;
     }
     if (*line->at == ';') {
@@ -59,7 +84,7 @@ static bool take_name(struct ft_text *line, char out[NAME])
     line->at = name.end > name.at ? name.end : line->at + 1;
     if (name.end > name.at && ft_text_copy(name, out, NAME))
       return true;
-    /* the digits of a number are no name, nor are letters in it */
+    /* nor are the letters of 1e-3 or 0x1f a name */
     while (name.end == name.at && line->at < line->end && in_name(line->at[-1], false) &&
            in_name(*line->at, false))
       line->at++;
@@ -92,7 +117,7 @@ void ft_statements_take(struct ft_statements *s, struct ft_text line)
       alias = !alias;
     } else if (ft_text_lists(ft_text_from(noise), name) || (next == '=' && !module)) {
       continue;
-    } else if (module) {
+    } else if (module || ft_names_program(name)) {
       add(&s->modules, hash);
     } else {
       add(next == '(' ? &s->calls : &s->names, hash);

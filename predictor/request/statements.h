@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What a program of a few lines is told by, whatever its language: the modules that it imports and
- * the functions that it calls. Numbers, strings, comments, variables that it assigns, and the order
- * of its lines do not count. Nothing is parsed: names are found, in time linear in the text.
+ * What a program of a few lines is told by, whatever its language: the modules that it imports, the
+ * scripts that it names, and the functions that it calls. Numbers, other strings, comments,
+ * variables that it assigns, and the order of its lines do not count. Nothing is parsed: names are
+ * found, in time linear in the text.
  */
 #ifndef FT_REQUEST_STATEMENTS_H
 #define FT_REQUEST_STATEMENTS_H
@@ -25,6 +26,9 @@ struct ft_name_set {
 struct ft_statements {
   struct ft_name_set modules, calls, names;
 };
+
+/* Whether NAME has an extension of programs: "fit.R". */
+bool ft_names_program(const char *name);
 
 /* Take a LINE of statements: import x; library(x); f(...). */
 void ft_statements_take(struct ft_statements *statements, struct ft_text line);

@@ -431,6 +431,23 @@ static const struct edit edits[] = {
     { .script = IN_PYTHON "x = run(n=100)\nEOF\n" },
     { .script = IN_PYTHON "# as in the paper\nx = run(n=100)\nprint('mean', x.mean())\nEOF\n" } },
 
+  { "Snakemake by its path",
+    SAME,
+    { .script = HEAD "snakemake -s qc.smk --cores 8\n" },
+    { .script = HEAD "$CONDA_PREFIX/bin/snakemake --cores 16 -s workflow/qc.smk\n" } },
+  { "the profiler of Python",
+    SAME,
+    { .script = TRAIN },
+    { .script = HEAD "python -m cProfile -o run.prof train.py --lr 1e-3 --batch 64\n" } },
+  { "MPI for Python",
+    SAME,
+    { .script = HEAD "mpirun -np 8 python model.py\n" },
+    { .script = HEAD "srun -n 8 python -m mpi4py model.py\n" } },
+  { "a script that R is told to source",
+    SAME,
+    { .script = HEAD "Rscript -e \"source('fit.R')\"\n" },
+    { .script = HEAD "Rscript -e \"print(1); source('code/fit.R')\"\n" } },
+
   /* ---- a copy that has gone its own way ---- */
   { "training, copied and extended",
     VARIANT,
@@ -662,6 +679,18 @@ static const struct edit edits[] = {
     NEW,
     { .script = HEAD "spark-submit --master local[8] clean.py in.csv\n" },
     { .script = HEAD "spark-submit --master local[8] train.py in.csv\n" } },
+  { "the sub-command as an argument",
+    NEW,
+    { .script = HEAD "samtools \"$1\" a.bam\n", .arguments = { "sort" } },
+    { .script = HEAD "samtools \"$1\" a.bam\n", .arguments = { "index" } } },
+  { "programs of a user's own with names of tools",
+    NEW,
+    { .script = HEAD "./test 100\n" },
+    { .script = HEAD "./sort 100\n" } },
+  { "another script that R is told to source",
+    NEW,
+    { .script = HEAD "Rscript -e \"source('fit.R')\"\n" },
+    { .script = HEAD "Rscript -e \"source('plot.R')\"\n" } },
 };
 
 #endif
