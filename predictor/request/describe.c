@@ -271,12 +271,16 @@ static void hashed_app(const struct reading *r, char out[NAME_SIZE])
 /* Of the programs that it runs; where none is known, as above. */
 static void keyed_app(struct reading *r, char out[NAME_SIZE])
 {
+  char more[24] = "";
   uint64_t hash;
 
-  if (ft_key_hash(&r->key, r->what->user ? r->what->user : "", &hash))
-    (void)snprintf(out, NAME_SIZE, "%s-%08" PRIx32, r->key.shown, fold(hash));
-  else
+  if (!ft_key_hash(&r->key, r->what->user ? r->what->user : "", &hash)) {
     hashed_app(r, out);
+    return;
+  }
+  if (r->key.count > 1)
+    (void)snprintf(more, sizeof more, "+%zu", r->key.count - 1);
+  (void)snprintf(out, NAME_SIZE, "%s%s-%08" PRIx32, r->key.shown, more, fold(hash));
 }
 
 static void add_former(const char *name, ft_submission *out)

@@ -16,19 +16,25 @@ static const char looks[] =
     "sha256sum,cksum,diff,cmp,comm,mail,mailx,sendmail,logger,ping,bc,expr,tput,"
     "clear,yes,less,more,pgrep,pkill,killall,lsof,locale,groups,getent,rocm-smi,"
     "numastat,vmstat,iostat,watch,w,who,sinfo,sacctmgr,sprio,seff,ldd,chgrp,"
-    "setfacl,lfs,tty,stty,truncate,fallocate,flock,envsubst";
+    "setfacl,lfs,tty,stty,truncate,fallocate,flock,envsubst,uniq,deactivate,"
+    "readarray,mapfile,ssh-add,ssh-agent,modulecmd,lsblk,ip,lspci,sreport,sdiag,"
+    "sshare,sattach,ibstat,mount,findmnt,quota,dmesg,sysctl,getconf,hwloc-ls,"
+    "likwid-topology,htop,nvtop,gpustat,pidstat,sar,dirs,times,history,disown,coproc,"
+    "dos2unix,iconv";
 
-/* Tools for files, text, code and packages: the work of some jobs, in others it stands beside. */
+/* Tools that work on text and may need memory for it. */
+static const char texts[] = "sort,awk,gawk,mawk,split,shuf,join,jq,yq";
+
+/* Tools for files, code and packages: the work of some jobs, in others it stands beside. */
 static const char tools[] =
-    "sort,uniq,awk,gawk,mawk,sed,split,zcat,bzcat,xzcat,gzip,gunzip,pigz,unpigz,"
-    "bzip2,bunzip2,pbzip2,xz,unxz,zstd,unzstd,lz4,bgzip,tar,zip,unzip,7z,rsync,"
-    "scp,sftp,ssh,curl,wget,aria2c,aws,gsutil,rclone,s3cmd,s5cmd,dd,git,git-lfs,"
-    "make,gmake,cmake,ninja,meson,configure,autoreconf,gcc,g++,cc,c++,gfortran,"
-    "ifort,ifx,icc,icx,icpc,icpx,clang,clang++,nvcc,hipcc,mpicc,mpicxx,mpic++,"
-    "mpif90,mpifort,mpiicc,pip,pip3,uv,poetry,pipenv,pixi,micromamba,virtualenv,"
-    "venv,ensurepip,apptainer,singularity,docker,podman,npm,jq,yq,patch,install,"
-    "dos2unix,iconv,base64,gpg,ccache,strip,ar,wandb,huggingface-cli,shuf,join,"
-    "bsdtar,lbzip2";
+    "sed,zcat,bzcat,xzcat,gzip,gunzip,pigz,unpigz,bzip2,bunzip2,pbzip2,xz,unxz,"
+    "zstd,unzstd,lz4,bgzip,tar,zip,unzip,7z,rsync,scp,sftp,ssh,curl,wget,aria2c,"
+    "aws,gsutil,rclone,s3cmd,s5cmd,dd,git,git-lfs,make,gmake,cmake,ninja,meson,"
+    "configure,autoreconf,gcc,g++,cc,c++,gfortran,ifort,ifx,icc,icx,icpc,icpx,"
+    "clang,clang++,nvcc,hipcc,mpicc,mpicxx,mpic++,mpif90,mpifort,mpiicc,pip,pip3,"
+    "uv,poetry,pipenv,pixi,micromamba,virtualenv,venv,ensurepip,apptainer,singularity,"
+    "docker,podman,npm,patch,install,base64,gpg,ccache,strip,ar,wandb,"
+    "huggingface-cli,bsdtar,lbzip2";
 
 /* Programs that are many in one: the first word that could be a sub-command is one. */
 static const char multiple[] =
@@ -182,12 +188,14 @@ static enum ft_key_weight weigh(const struct ft_command *c, const struct ft_part
   /* "./sort" is a user's own, unlike sort and /bin/sort */
   bool own = strncmp(c->word[parts->program].text, "./", 2) == 0 && strcmp(name, "configure") != 0;
 
-  /* ":::" of GNU parallel */
-  if (asks_version(c, parts->program) || name[0] == '-' || name[0] == ':' ||
+  /* ":::" of GNU parallel, list[key]=value */
+  if (asks_version(c, parts->program) || name[0] == '-' || name[0] == ':' || strchr(name, '=') ||
       (!own && listed(looks, name)))
     return FT_KEY_LOOK;
-  if ((!own && listed(tools, name)) || parts->statements)
+  if (!own && listed(tools, name))
     return FT_KEY_TOOL;
+  if ((!own && listed(texts, name)) || parts->statements)
+    return FT_KEY_TEXT;
   return FT_KEY_PROGRAM;
 }
 
@@ -301,16 +309,17 @@ static uint64_t hash_of(const struct ft_key_program *p)
   return ft_hash64(hash, &p->code, sizeof p->code);
 }
 
-/* "train.py", "samtools-sort". */
+/* "train.py", "samtools-sort". The first by name is shown: where it stands does not count. */
 static void show(struct ft_key *key, const struct ft_key_program *p)
 {
   const char *base = p->script[0] ? p->script : p->name;
   bool sub = p->sub[0] && !p->script_last;
-  char name[2 * FT_BASE_NAME];
+  char name[2 * FT_BASE_NAME], shown[FT_KEY_SHOWN];
 
-  (void)ft_string_copy(base, key->last, sizeof key->last);
   (void)snprintf(name, sizeof name, "%s%s%s", base, sub ? "-" : "", sub ? p->sub : "");
-  ft_normal_name(name, key->shown, sizeof key->shown);
+  ft_normal_name(name, shown, sizeof shown);
+  if (!key->shown[0] || strcmp(shown, key->shown) < 0)
+    (void)ft_string_copy(shown, key->shown, sizeof key->shown);
 }
 
 static void note(struct ft_key *key, const struct ft_key_program *p)
@@ -323,13 +332,16 @@ static void note(struct ft_key *key, const struct ft_key_program *p)
     key->weight = p->weight;
     key->count = 0;
     key->known = key->idle = false;
+    key->shown[0] = '\0';
   }
   if (p->known || !key->known)
-    show(key, p);
+    (void)ft_string_copy(p->script[0] ? p->script : p->name, key->last, sizeof key->last);
   if (p->weight == FT_KEY_LOOK)
     return;
   key->known |= p->known;
   key->idle |= p->idle;
+  if (p->known)
+    show(key, p);
   if (key->count < FT_KEY_PROGRAMS && !has(key->program, key->count, hash))
     key->program[key->count++] = hash;
 }

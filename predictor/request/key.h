@@ -3,8 +3,8 @@
  * What makes the app of a script that no user has named and no site declared: the programs that it
  * runs. Of each the key has the name, the file that an interpreter runs, and the sub-command.
  * Arguments, numbers, folders, the order of the programs, and what launches them are no part of it.
- * Tools that handle files, text, code and packages count only where a script runs nothing else;
- * what prints or looks at something never counts.
+ * Tools that work on text count only where a script runs no program, and those for files, code and
+ * packages where it runs neither; what prints or looks at something never counts.
  */
 #ifndef FT_REQUEST_KEY_H
 #define FT_REQUEST_KEY_H
@@ -24,7 +24,7 @@ enum {
 };
 
 /* How much a command tells of what its script is. */
-enum ft_key_weight { FT_KEY_LOOK, FT_KEY_TOOL, FT_KEY_PROGRAM };
+enum ft_key_weight { FT_KEY_LOOK, FT_KEY_TOOL, FT_KEY_TEXT, FT_KEY_PROGRAM };
 
 /* One program that a script runs. */
 struct ft_key_program {
@@ -49,7 +49,7 @@ struct ft_key {
   uint64_t program[FT_KEY_PROGRAMS]; /* hashes, distinct */
   char function[FT_KEY_FUNCTIONS][FT_BASE_NAME];
   char last[FT_BASE_NAME];       /* the last program, or its script; "": none */
-  char shown[FT_KEY_SHOWN];      /* the same for people: "train.py", "samtools-sort" */
+  char shown[FT_KEY_SHOWN];      /* one of them for people: "train.py", "samtools-sort" */
   struct ft_statements document; /* that has been read and belongs to no command yet */
   struct ft_key_program waits;   /* for its document, where it has a name */
 };

@@ -262,13 +262,16 @@ static void an_app_is_shown_by_what_runs(void **state)
   static const struct {
     const char *script, *shown, *program;
   } cases[] = { { "module load x\npython3 -u /a/train.py --n 3\necho\n", "train.py-", "train.py" },
-                { "bwa mem r.fa a.fq | samtools sort -o b -\n", "samtools-sort-", "samtools" },
+                { "bwa mem r.fa a.fq | samtools sort -o b -\n", "bwa-mem+1-", "samtools" },
                 { "java -jar x/picard.jar SortSam I=a\n", "picard.jar-SortSam-", "picard.jar" },
                 { "python main.py train --n 3\n", "main.py-train-", "main.py" },
                 { "./train resnet50 x\n", "train-", "train" },
                 { "nextflow run nf-core/rnaseq\n", "rnaseq-", "rnaseq" },
                 { "python - <<E | tee log\nimport x\nE\n", "python-", "python" },
-                { "sort a >b\ntar cf c b\n", "tar-", "tar" },
+                { "samtools sort b\n", "samtools-sort-", "samtools" },
+                { "./b\n./a\n./b\n", "a+1-", "b" },
+                { "sort a >b\ntar cf c b\n", "sort-", "sort" },
+                { "tar cf c b\n", "tar-", "tar" },
                 { "./sim\ntar cf c b\n", "sim-", "sim" },
                 { "./run_17 3\n", "run_0-", "run_17" },
                 { "apptainer run x/tool-1.2.sif a\n", "tool-0.sif-", "tool-1.2.sif" },
