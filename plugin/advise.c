@@ -26,12 +26,11 @@ static void say(bool error, const char *line, const char *why)
     slurm_info("foretell: %s%s%s", line, but, why);
 }
 
-bool ft_advise_decision(const struct ft_question *question, const ft_decision *decision,
-                        const char *why)
+bool ft_advise_decision(const struct ft_submission_decision *decision, const char *why)
 {
   struct ft_explanation explanation;
 
-  ft_explain(question, decision, &explanation);
+  ft_submission_explain(decision, &explanation);
   for (int i = 0; i < explanation.count; i++)
     say(explanation.error, explanation.line[i], i ? "" : why);
   return explanation.count > 0;

@@ -4,7 +4,7 @@
 #define FT_PLUGIN_ADVISE_H
 
 #include "predictor/core/error.h"
-#include "predictor/decide/decide.h"
+#include "predictor/decide/submission.h"
 
 /* With QUIET only errors are said from now on: srun heeds its own --quiet only later. */
 void ft_advise_quiet(bool quiet);
@@ -13,8 +13,7 @@ void ft_advise_quiet(bool quiet);
  * Say what was decided, and behind it WHY something that the user said does not count ("": nothing
  * such). Returns false when there was nothing to say.
  */
-bool ft_advise_decision(const struct ft_question *question, const ft_decision *decision,
-                        const char *why);
+bool ft_advise_decision(const struct ft_submission_decision *decision, const char *why);
 
 /* Say what the child decided about GPUs, likewise. */
 bool ft_advise_network(const ft_network *network, const char *why);

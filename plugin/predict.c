@@ -14,9 +14,8 @@
 #include "plugin/predict.h"
 #include "plugin/submission.h"
 #include "predictor/core/text.h"
-#include "predictor/estimate/evidence.h"
+#include "predictor/decide/submission.h"
 #include "predictor/record/layout.h"
-#include "predictor/request/array.h"
 
 enum {
   HOME_MILLISECONDS = 50,    /* for a look at ~/.config/foretell/apps.conf */
@@ -26,54 +25,54 @@ enum {
 };
 
 /*
- * All that a submission needs from end to end, too large for somebody else's stack. It is
- * static: of it only the pages that are used cost anything, in sbatch alone, and the host's heap
- * stays as it is. Slurm zeroes 256 KiB at its end for each variable it sets; whatever else stands
- * there makes that up to 45 page faults more.
+ * One component of a submission from end to end. Large and mostly never touched: it is allocated
+ * apart, and only what is used is written.
  */
-static struct work {
-  struct ft_bridge *bridge;
+struct prediction {
+  const struct ft_settings *settings;
+  int state_fd;        /* -1: cannot be opened */
+  bool local;          /* srun's */
+  unsigned component;
+  struct ft_bridge bridge;
   struct ft_options options;
-  struct ft_collected collected;
-  ft_site site;
-  ft_policy policy;
-  ft_submission submission;
-  ft_network *network; /* what the child said of one; NULL: nothing */
-  bool has_site, has_apps, asks_network;
   bool asked;          /* for anything, by the user */
   struct ft_error why; /* the first thing that went wrong; empty: nothing */
-  ft_partition partition;
-  struct ft_evidence evidence;
-  struct ft_estimate host; /* of the memory that a network needs */
+  struct ft_collected collected;
+  ft_site site;        /* where has_site */
+  ft_apps apps;        /* where has_apps */
+  bool has_site, has_apps, asks_network;
   struct ft_file_queries files;
-  ft_apps apps; /* where has_apps */
-} work;
+  ft_submission submission;
+  ft_network *network; /* what the child said of one; NULL: nothing */
+  struct ft_known known;
+  struct ft_submission_decision decided;
+};
 
-static void note(struct work *w, const struct ft_error *err)
+static void note(struct prediction *w, const struct ft_error *err)
 {
   if (!w->why.text[0])
     w->why = *err;
 }
 
 /* The site file and the declared apps; without a site file there is nothing to decide by. */
-static void read_site(struct work *w, int state_fd)
+static void read_site(struct prediction *w)
 {
   struct ft_error err;
 
-  w->has_site = ft_layout_read_site(state_fd, &w->site, &err) == 0;
+  w->has_site = ft_layout_read_site(w->state_fd, &w->site, &err) == 0;
   if (!w->has_site) {
     note(w, &err);
     return;
   }
   if (!w->site.apps)
     return;
-  w->has_apps = ft_layout_read_apps(state_fd, &w->site, &w->apps, &err) == 0;
+  w->has_apps = ft_layout_read_apps(w->state_fd, &w->site, &w->apps, &err) == 0;
   if (!w->has_apps)
     note(w, &err);
 }
 
 /* The user's own declarations count where the site allows them and no app was named. */
-static bool has_user_apps(const struct work *w)
+static bool has_user_apps(const struct prediction *w)
 {
   const char *home = getenv("HOME");
   char path[FT_FILE_PATH];
@@ -86,17 +85,16 @@ static bool has_user_apps(const struct work *w)
 }
 
 /* What is asked about a network; false: nothing is, or the user wants no prediction. */
-static bool asks_network(const struct work *w, const struct ft_settings *settings,
-                         struct ft_network_asked *asked)
+static bool asks_network(const struct prediction *w, struct ft_network_asked *asked)
 {
-  struct ft_gpus_asked gpus = ft_bridge_gpus(w->bridge);
+  struct ft_gpus_asked gpus = ft_bridge_gpus(&w->bridge);
   enum ft_gpus which = ft_gpus_find(&gpus);
 
   if (!w->options.mig && (!w->options.model || w->options.mode == FT_MODE_OFF))
     return false;
   *asked = (struct ft_network_asked){ .file = w->options.model,
                                       .mig = w->options.mig,
-                                      .mild = settings->reject ? NULL : "" };
+                                      .mild = w->settings->reject ? NULL : "" };
   if (w->options.mode != FT_MODE_UNSET)
     asked->mode = ft_mode_name(w->options.mode);
   if (which < FT_GPUS_OPTIONS) {
@@ -107,13 +105,13 @@ static bool asks_network(const struct work *w, const struct ft_settings *setting
 }
 
 /* By the child, where a user's file has a say. */
-static void describe_files(struct work *w, const struct ft_settings *settings, bool has_state)
+static void describe_files(struct prediction *w)
 {
   struct ft_network_asked asked;
-  bool network = asks_network(w, settings, &asked);
-  struct ft_helper helper = { .path = settings->helper,
+  bool network = asks_network(w, &asked);
+  struct ft_helper helper = { .path = w->settings->helper,
                               /* the child need not wait for what has hung already */
-                              .state = has_state ? settings->state : "/dev/null",
+                              .state = w->state_fd >= 0 ? w->settings->state : "/dev/null",
                               .milliseconds = HELPER_MILLISECONDS,
                               .user_apps = has_user_apps(w) };
   struct ft_error err;
@@ -134,7 +132,7 @@ static void describe_files(struct work *w, const struct ft_settings *settings, b
 }
 
 /* App and features. */
-static void describe(struct work *w, const struct ft_settings *settings, bool has_state)
+static void describe(struct prediction *w)
 {
   struct ft_description *what = &w->collected.description;
   struct ft_error err;
@@ -145,26 +143,7 @@ static void describe(struct work *w, const struct ft_settings *settings, bool ha
   }
   if (ft_describe(what, &w->collected.request, &w->submission, &w->files, &err) < 0)
     note(w, &err);
-  describe_files(w, settings, has_state);
-}
-
-/* Where runs say too little the network's own figure counts, and it is told at least. */
-static void take_network(struct work *w, struct ft_question *question)
-{
-  const ft_network *n = w->network;
-
-  if (!n || n->quantiles_count != FT_ESTIMATE_LEVELS ||
-      (question->estimate &&
-       (question->estimate->runs >= w->policy.min_runs || question->estimate->bound_bytes > 0)))
-    return;
-  w->host = (struct ft_estimate){ .method = "operators" };
-  memcpy(w->host.quantile, n->quantiles, sizeof w->host.quantile);
-  question->estimate = &w->host;
-  question->elements = NULL;
-  question->imported_from = NULL;
-  question->pooled = false;
-  question->similar = question->at_large = 0;
-  question->network = n->subject;
+  describe_files(w);
 }
 
 static const char *name_of_user(void *collected)
@@ -172,44 +151,19 @@ static const char *name_of_user(void *collected)
   return ft_collect_user(collected);
 }
 
-/* What is known. A model that cannot be read is noted; false then. */
-static bool find_evidence(struct work *w, int state_fd, struct ft_question *question)
+static struct ft_submitter submitter_of(struct prediction *w)
 {
-  const char *array = w->collected.description.array;
-  ft_submission *s = &w->submission;
-  struct ft_error err;
-
-  w->evidence.elements.count = 0;
-  if (array)
-    w->evidence.elements.count =
-        ft_array_choose(array, s, w->evidence.elements.index, FT_ELEMENT_ESTIMATES);
-  if (ft_evidence_find(state_fd, w->collected.uid, name_of_user, &w->collected, s, &w->policy,
-                       &w->evidence, &err) < 0) {
-    w->why = err;
-    return false;
-  }
-  ft_question_take(question, &w->evidence, s->job_name);
-  take_network(w, question);
-  return true;
-}
-
-/* Who submits, where the site has a policy for somebody by name; NULL where it does not matter. */
-static const char *user_of_policy(struct work *w)
-{
-  for (size_t i = 0; i < w->site.overrides_count; i++)
-    if (w->site.overrides[i].user[0])
-      return ft_collect_user(&w->collected);
-  return NULL;
+  return (struct ft_submitter){ w->collected.uid, name_of_user, &w->collected };
 }
 
 /* Put what was decided into effect. Returns 0, or -1 when the job is refused. */
-static int apply(struct work *w, ft_decision *decision)
+static int apply(struct prediction *w, ft_decision *decision)
 {
   switch (decision->action) {
   case FT_ACTION_SET:
   case FT_ACTION_RAISE:
   case FT_ACTION_TRIM:
-    if (ft_bridge_set_memory(w->bridge, decision->mem_unit, decision->mem_bytes) == 0)
+    if (ft_bridge_set_memory(&w->bridge, decision->mem_unit, decision->mem_bytes) == 0)
       return 0;
     ft_error_set(&w->why, "Slurm did not take the memory");
     decision->action = FT_ACTION_LEAVE;
@@ -225,7 +179,7 @@ static int apply(struct work *w, ft_decision *decision)
 }
 
 /* What the child decided about GPUs, put into effect. Returns 0, or -1 when the job is refused. */
-static int apply_network(struct work *w)
+static int apply_network(struct prediction *w)
 {
   ft_request *request = &w->submission.request;
   ft_network *n = w->network;
@@ -234,7 +188,7 @@ static int apply_network(struct work *w)
     ft_error_set(&w->why, "%s", n->error);
     return 0;
   }
-  if (n->option[0] && ft_bridge_set_gpus(w->bridge, n->option, n->value) < 0) {
+  if (n->option[0] && ft_bridge_set_gpus(&w->bridge, n->option, n->value) < 0) {
     ft_error_set(&w->why, "Slurm did not take --%s=%.200s", n->option, n->value);
     return 0;
   }
@@ -249,68 +203,96 @@ static int apply_network(struct work *w)
 }
 
 /* What --predict-perf and --predict-partition ask for; the partition may be another afterwards. */
-static void look_elsewhere(struct work *w, int state_fd)
+static void look_elsewhere(struct prediction *w)
 {
-  struct ft_question question = { .policy = &w->policy };
   const ft_request *request = &w->submission.request;
+  struct ft_submitter submitter = submitter_of(w);
+  const struct ft_estimate *memory;
   struct ft_error err;
 
-  ft_policy_resolve(&w->site, request->partition, request->account, user_of_policy(w), &w->policy);
-  (void)find_evidence(w, state_fd, &question);
-  if (question.estimate && question.estimate->runs < w->policy.min_runs && !question.network)
-    question.estimate = NULL;
-  if (ft_elsewhere_apply(w->bridge, &w->options, state_fd, &w->site, w->collected.uid,
-                         question.estimate, w->network, &w->submission, &err) < 0)
+  ft_submission_decide(&(struct ft_submission_question){ .site = &w->site,
+                                                         .submission = &w->submission,
+                                                         .known = &w->known,
+                                                         .network = w->network,
+                                                         .mode = FT_MODE_CHECK },
+                       &w->decided);
+  memory = w->decided.plan.claimed ? w->decided.question.estimate : NULL;
+  if (ft_elsewhere_apply(&w->bridge, &w->options, w->state_fd, &w->site, w->collected.uid, memory,
+                         w->network, &w->submission, &err) < 0)
     ft_advise_failure(true, &err);
+  ft_known_policy(&w->site, &submitter, request, &w->known);
+  ft_known_place(w->state_fd, &w->site, request, &w->known);
 }
 
-static int decide(struct work *w, const struct ft_settings *settings, int state_fd)
+/* The user's mode; of a network there is at least something to say. */
+static ft_mode mode_of(const struct prediction *w)
 {
-  ft_submission *s = &w->submission;
-  ft_request *request = &s->request;
-  struct ft_question question = { .mode = w->options.mode,
-                                  .app = s->app,
-                                  .request = request,
-                                  .policy = &w->policy,
-                                  .memory_is_consumable = w->site.memory_is_consumable,
-                                  .rule = w->site.rule };
-  ft_mode mode;
+  ft_mode site = w->known.policy.mode;
+
+  if (w->options.mode == FT_MODE_UNSET && w->network && w->network->quantiles_count &&
+      (site == FT_MODE_OFF || site == FT_MODE_UNSET))
+    return FT_MODE_CHECK;
+  return w->options.mode;
+}
+
+/* Decide about memory by what is known; of what cannot be read nothing is. */
+static int decide_memory(struct prediction *w)
+{
+  ft_decision *decision = &w->submission.decision;
   int status;
 
-  ft_policy_resolve(&w->site, request->partition, request->account, user_of_policy(w), &w->policy);
-  mode = w->options.mode != FT_MODE_UNSET ? w->options.mode : w->policy.mode;
-  if (w->network && apply_network(w) < 0)
-    return -1;
-  if (w->network && w->network->quantiles_count && w->options.mode == FT_MODE_UNSET &&
-      (mode == FT_MODE_OFF || mode == FT_MODE_UNSET))
-    question.mode = mode = FT_MODE_CHECK;
-  s->decision.mode = mode;
-  s->has_decision = true;
-  if (mode == FT_MODE_OFF || mode == FT_MODE_UNSET)
-    return 0;
-  if (ft_decide_partition(state_fd, &w->site, request, &w->partition, &question.joined, NULL) == 0)
-    question.partition = &w->partition;
-  if (!find_evidence(w, state_fd, &question))
-    return 0;
-  ft_decide(&question, &s->decision);
-  if (s->decision.action == FT_ACTION_REJECT && !settings->reject)
-    s->decision.action = FT_ACTION_WARN;
-  status = apply(w, &s->decision);
+  ft_submission_decide(
+      &(struct ft_submission_question){ .site = &w->site,
+                                        .submission = &w->submission,
+                                        .known = &w->known,
+                                        .network = w->network,
+                                        .mode = mode_of(w),
+                                        .cannot_reject = !w->settings->reject },
+      &w->decided);
+  status = apply(w, &w->decided.decision);
+  *decision = w->decided.decision;
   /* that no run is known goes without saying where a network's memory was told, or why it was not
    */
-  if (w->asks_network && s->decision.action == FT_ACTION_LEAVE && !s->decision.has_p50_bytes &&
+  if (w->asks_network && decision->action == FT_ACTION_LEAVE && !decision->has_p50_bytes &&
       (w->why.text[0] || (w->network && w->network->lines_count)))
     return status;
-  if (ft_advise_decision(&question, &s->decision,
-                         w->asks_network || !w->asked ? "" : w->why.text) &&
+  if (ft_advise_decision(&w->decided, w->asks_network || !w->asked ? "" : w->why.text) &&
       !w->asks_network)
     w->why.text[0] = '\0';
   return status;
 }
 
+/* By all that is known here, for a job of this cluster. */
+static int predict_here(struct prediction *w)
+{
+  bool elsewhere = w->options.perf || w->options.partition, off, known = false;
+  struct ft_submitter submitter = submitter_of(w);
+  ft_submission *s = &w->submission;
+  struct ft_error err;
+
+  ft_known_policy(&w->site, &submitter, &s->request, &w->known);
+  off = mode_of(w) == FT_MODE_OFF ||
+        (mode_of(w) == FT_MODE_UNSET && (w->known.policy.mode == FT_MODE_OFF ||
+                                         w->known.policy.mode == FT_MODE_UNSET));
+  if (!off || elsewhere) {
+    ft_known_place(w->state_fd, &w->site, &s->request, &w->known);
+    known = ft_known_find(w->state_fd, &submitter, s, w->collected.description.array, &w->known,
+                          &err) == 0;
+    if (!known)
+      w->why = err;
+  }
+  if (elsewhere)
+    look_elsewhere(w);
+  if (w->network && apply_network(w) < 0)
+    return -1;
+  s->has_decision = true;
+  s->decision.mode = mode_of(w) != FT_MODE_UNSET ? mode_of(w) : w->known.policy.mode;
+  return off || !known ? 0 : decide_memory(w);
+}
+
 /* The record travels as one value; Slurm exports it as SLURM_SPANK_FORETELL, under --export=NONE
  * too. */
-static void carry(spank_t spank, struct work *w)
+static void carry(spank_t spank, const struct prediction *w)
 {
   struct ft_error err;
   struct ft_buf text;
@@ -322,9 +304,9 @@ static void carry(spank_t spank, struct work *w)
 }
 
 /* Whether the job is for this cluster: neither nodes nor policy of another are known. */
-static bool is_ours(struct work *w)
+static bool is_ours(struct prediction *w)
 {
-  const char *asked = w->bridge->value[FT_OPTION_CLUSTERS];
+  const char *asked = w->bridge.value[FT_OPTION_CLUSTERS];
   struct ft_error err;
 
   if (!w->has_site || !w->site.cluster[0] || !asked || strcmp(asked, w->site.cluster) == 0)
@@ -334,33 +316,30 @@ static bool is_ours(struct work *w)
   return false;
 }
 
-static int predict(spank_t spank, struct work *w, const struct ft_settings *settings, bool local,
-                   unsigned component)
+static int predict(spank_t spank, struct prediction *w)
 {
-  int state_fd, status = 0;
   struct ft_error err;
+  int status = 0;
   bool ours;
 
   ft_options_read(&w->options);
   w->asked = (w->options.mode != FT_MODE_UNSET && w->options.mode != FT_MODE_OFF) ||
              w->options.model || w->options.mig || w->options.perf || w->options.partition;
   note(w, &w->options.why);
-  note(w, &settings->why);
+  note(w, &w->settings->why);
   /* what somebody has written in vain is told though nothing is asked */
   w->asked |= w->why.text[0] != '\0';
-  state_fd = ft_helper_open_state(settings->state, STATE_MILLISECONDS / 1000.0, &err);
-  if (state_fd < 0)
+  w->state_fd = ft_helper_open_state(w->settings->state, STATE_MILLISECONDS / 1000.0, &err);
+  if (w->state_fd < 0)
     note(w, &err);
   else
-    read_site(w, state_fd);
-  ft_collect(w->bridge, &w->options, local, component, &w->collected);
-  describe(w, settings, state_fd >= 0);
-  w->submission.het_offset = component;
+    read_site(w);
+  ft_collect(&w->bridge, &w->options, w->local, w->component, &w->collected);
+  describe(w);
+  w->submission.het_offset = w->component;
   ours = is_ours(w);
-  if (ours && w->has_site && (w->options.perf || w->options.partition))
-    look_elsewhere(w, state_fd);
   if (ours && w->has_site)
-    status = decide(w, settings, state_fd);
+    status = predict_here(w);
   else if (ours && w->network)
     status = apply_network(w);
   if (w->why.text[0])
@@ -369,49 +348,35 @@ static int predict(spank_t spank, struct work *w, const struct ft_settings *sett
     carry(spank, w);
   ft_collect_free(&w->collected);
   free(w->network);
-  if (state_fd >= 0)
-    close(state_fd);
+  if (w->state_fd >= 0)
+    close(w->state_fd);
   return status;
-}
-
-/* A free place in the host's heap, and what keeps it from being its end. */
-static void *volatile room, *post;
-
-enum { ROOM = 16 << 10 };
-
-static void leave_room(void)
-{
-  room = malloc(ROOM);
-  if (!post)
-    post = malloc(ROOM);
-  free(room);
-}
-
-void ft_predict_forget(void)
-{
-  free(post);
-  post = NULL;
 }
 
 int ft_predict(spank_t spank, const struct ft_settings *settings, bool local, unsigned component)
 {
-  struct ft_bridge bridge;
+  struct prediction *w = malloc(sizeof *w);
   int status = 0;
 
-  if (!ft_bridge_open(&bridge))
+  if (!w)
     return 0;
-  leave_room();
-  ft_bridge_read(&bridge);
-  if (ft_collect_is_step(&bridge, local))
+  if (!ft_bridge_open(&w->bridge))
     goto out;
-  ft_bridge_restore(&bridge);
-  ft_advise_quiet(bridge.value[FT_OPTION_QUIET]);
-  work.bridge = &bridge;
-  work.network = NULL;
-  work.has_site = work.has_apps = work.asks_network = false;
-  work.why.text[0] = '\0';
-  status = predict(spank, &work, settings, local, component);
+  ft_bridge_read(&w->bridge);
+  if (ft_collect_is_step(&w->bridge, local))
+    goto release;
+  ft_bridge_restore(&w->bridge);
+  ft_advise_quiet(w->bridge.value[FT_OPTION_QUIET]);
+  w->settings = settings;
+  w->local = local;
+  w->component = component;
+  w->network = NULL;
+  w->has_site = w->has_apps = w->asks_network = false;
+  w->why.text[0] = '\0';
+  status = predict(spank, w);
+release:
+  ft_bridge_release(&w->bridge);
 out:
-  ft_bridge_release(&bridge);
+  free(w);
   return status;
 }

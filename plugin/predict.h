@@ -16,7 +16,4 @@
  */
 int ft_predict(spank_t spank, const struct ft_settings *settings, bool local, unsigned component);
 
-/* Release what is kept between components. */
-void ft_predict_forget(void);
-
 #endif

@@ -93,7 +93,6 @@ int slurm_spank_exit(spank_t spank, int ac, char *av[])
   (void)ac;
   (void)av;
   ft_options_free();
-  ft_predict_forget();
   ft_step_forget();
   return 0;
 }

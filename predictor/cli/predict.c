@@ -21,10 +21,9 @@
 #include "predictor/cli/submission.h"
 #include "predictor/core/io.h"
 #include "predictor/core/units.h"
-#include "predictor/decide/decide.h"
+#include "predictor/decide/submission.h"
 #include "predictor/history/json.h"
 #include "predictor/record/layout.h"
-#include "predictor/request/array.h"
 #include "predictor/request/describe.h"
 
 enum { APPS = 64 }; /* the user's declared apps and the site's */
@@ -41,17 +40,12 @@ struct question {
   ft_apps site_apps;
   ft_declared_app apps[APPS];
   size_t app_count;
-  ft_partition partition;
-  bool has_partition;
-  struct ft_joined joined; /* where several are named */
   ft_submission submission;
   struct ft_file_queries files;
-  struct ft_evidence evidence;
   struct ft_predict_network network;
-  const struct ft_estimate *estimate; /* of a job array: the largest element's; NULL: none */
-  bool by_network;                    /* it is of the network, not of runs */
   struct ft_perf perf;
-  ft_policy policy;
+  struct ft_known known;
+  struct ft_submission_decision decided;
 };
 
 /* The state folder and what lies in it: site and declared apps. */
@@ -151,17 +145,9 @@ static const char *name_of_user(void *question)
   return ((struct question *)question)->user.name;
 }
 
-/* -1 with ERR: there is a model and it cannot be read. */
-static int find_evidence(struct question *q, struct ft_error *err)
+static struct ft_submitter submitter_of(struct question *q)
 {
-  struct ft_evidence *e = &q->evidence;
-
-  e->elements.count = 0;
-  if (q->asked.array)
-    e->elements.count =
-        ft_array_choose(q->asked.array, &q->submission, e->elements.index, FT_ELEMENT_ESTIMATES);
-  return ft_evidence_find(q->state_fd, q->user.uid, name_of_user, q, &q->submission, &q->policy, e,
-                          err);
+  return (struct ft_submitter){ q->user.uid, name_of_user, q };
 }
 
 /* As typed or as the site has it; what --predict-mem alone would do where the site's is off. */
@@ -169,89 +155,61 @@ static ft_mode mode_of(const struct question *q)
 {
   if (q->asked.mode)
     return (ft_mode)ft_mode_from_name(q->asked.mode);
-  return q->policy.mode == FT_MODE_UNSET || q->policy.mode == FT_MODE_OFF ? FT_MODE_SET
+  return q->known.policy.mode == FT_MODE_UNSET || q->known.policy.mode == FT_MODE_OFF ? FT_MODE_SET
                                                                           : FT_MODE_UNSET;
-}
-
-/* Below the least number of runs nothing is claimed of them. */
-static bool claimed(const struct question *q)
-{
-  return q->estimate &&
-         (q->by_network || q->evidence.similar || q->estimate->runs >= q->policy.min_runs);
 }
 
 static json_t *whole_bytes(const struct question *q, double probability)
 {
-  return ft_json_number(true, round(ft_estimate_quantile(q->estimate, probability)));
+  return ft_json_number(true, round(ft_estimate_quantile(q->decided.question.estimate, probability)));
 }
 
 static json_t *quantiles(const struct question *q)
 {
-  if (!claimed(q))
+  if (!q->decided.plan.claimed)
     return json_null();
   return json_pack("{s:o, s:o, s:o}", "p05", whole_bytes(q, 0.05), "p50", whole_bytes(q, 0.5),
                    "p95", whole_bytes(q, 0.95));
 }
 
-/* How many elements the job array has and were looked at, and which needs most. */
+/* How many tasks the job array has and were looked at, and which needs most. */
 static json_t *array(const struct question *q, const ft_decision *decision)
 {
-  const struct ft_element_estimates *elements = &q->evidence.elements;
+  const struct ft_question *of = &q->decided.question;
   json_t *largest = json_null();
 
-  if (claimed(q) && !q->by_network && elements->count > 1)
-    largest = json_integer(elements->index[q->estimate - elements->each]);
+  if (q->decided.plan.claimed && of->elements && of->elements->count > 1)
+    largest = json_integer(of->elements->index[of->estimate - of->elements->each]);
   return json_pack("{s:I, s:I, s:o, s:o}", "elements",
                    (json_int_t)q->submission.request.array_tasks, "looked_at",
-                   (json_int_t)(q->estimate ? elements->count : 0), "largest", largest, "p_oom_any",
+                   (json_int_t)(of->estimate ? q->known.evidence.elements.count : 0), "largest",
+                   largest, "p_oom_any",
                    ft_json_number(decision->has_p_oom_any, decision->p_oom_any));
 }
 
 static int print_json(const struct question *q, const ft_decision *decision)
 {
+  const struct ft_submission_decision *d = &q->decided;
   const char *reason = decision->reason[0] ? decision->reason : NULL;
-  const char *method = claimed(q) ? q->estimate->method : NULL;
+  const char *method = d->plan.claimed ? d->question.estimate->method : NULL;
   json_t *chosen =
-      json_pack("{s:s, s:o, s:o, s:o}", "action", ft_action_name(decision->action), "mem_bytes",
-                ft_json_number(decision->mem_bytes > 0, (double)decision->mem_bytes), "p_oom",
-                ft_json_number(decision->has_p_oom, decision->p_oom), "reason",
-                reason ? ft_json_text(reason) : json_null());
+      json_pack("{s:s, s:o, s:o, s:o, s:s}", "action", ft_action_name(decision->action),
+                "mem_bytes", ft_json_number(decision->mem_bytes > 0, (double)decision->mem_bytes),
+                "p_oom", ft_json_number(decision->has_p_oom, decision->p_oom), "reason",
+                reason ? ft_json_text(reason) : json_null(), "rule",
+                ft_decision_rule_name(decision->rule));
 
   return ft_json_print(json_pack(
       "{s:o, s:I, s:o, s:o, s:o, s:o, s:n, s:o, s:o, s:o, s:o*, s:o*, s:o*, s:o*, s:o*}", "app",
-      ft_json_text(q->submission.app), "runs", (json_int_t)(q->estimate ? q->estimate->runs : 0),
-      "method", method ? ft_json_text(method) : json_null(), "peak_memory_bytes", quantiles(q),
+      ft_json_text(q->submission.app), "runs", (json_int_t)decision->runs, "method",
+      method ? ft_json_text(method) : json_null(), "peak_memory_bytes", quantiles(q),
       "gpu_memory_bytes", ft_predict_network_gpu(&q->network), "runtime_seconds",
       ft_perf_runtime(&q->perf), "energy_joules", "mig", ft_predict_network_slice(&q->network),
       "relative", ft_perf_relative(&q->perf), "decision", chosen, "elsewhere",
       ft_perf_elsewhere(&q->perf), "network", ft_predict_network_said(&q->network), "imported_from",
-      q->evidence.imported ? ft_json_text(q->submission.job_name) : NULL, "similar_apps",
-      q->evidence.similar && !q->by_network ? json_integer(q->evidence.similar) : NULL, "array",
+      d->question.imported_from ? ft_json_text(q->submission.job_name) : NULL, "similar_apps",
+      d->question.similar ? json_integer(d->question.similar) : NULL, "array",
       q->asked.array ? array(q, decision) : NULL));
-}
-
-/* The plugin is silent where there is nothing to say; who asks gets an answer. */
-static void print_summary(const struct question *q, const ft_decision *decision)
-{
-  char middle[32], high[32];
-  const char *app = q->submission.app;
-
-  if (!q->estimate) {
-    printf("%s: no run of it is known yet\n", app);
-  } else if (!claimed(q)) {
-    printf("%s: %u of the %u runs that a prediction takes are known\n", app, q->estimate->runs,
-           (unsigned)q->policy.min_runs);
-  } else {
-    ft_units_show_bytes((uint64_t)ft_estimate_quantile(q->estimate, 0.5), middle, sizeof middle);
-    ft_units_show_bytes((uint64_t)ft_estimate_quantile(q->estimate, 0.95), high, sizeof high);
-    if (q->evidence.similar)
-      printf("%s may need %s, 95 %% below %s (from %u similar app%s of yours)\n", app, middle, high,
-             q->evidence.similar, q->evidence.similar == 1 ? "" : "s");
-    else
-      printf("%s needs %s, 95 %% below %s (%u %sruns)%s%s\n", app, middle, high, q->estimate->runs,
-             q->evidence.imported ? "imported " : "", decision->reason[0] ? "; " : "",
-             decision->mode == FT_MODE_OFF ? "nothing is done in mode off" : decision->reason);
-  }
 }
 
 /* What is said of the network: whether there was anything. */
@@ -285,63 +243,60 @@ static int refused(const struct question *q)
 
 static int answer(struct question *q)
 {
-  struct ft_question question = { .mode = mode_of(q),
-                                  .app = q->submission.app,
-                                  .request = &q->submission.request,
-                                  .policy = &q->policy,
-                                  .partition = q->has_partition ? &q->partition : NULL,
-                                  .joined = q->joined,
-                                  .memory_is_consumable = q->site.memory_is_consumable,
-                                  .rule = q->site.rule };
+  const ft_decision *decision = &q->decided.decision;
   struct ft_explanation said;
-  ft_decision decision;
   int status = FT_EXIT_DONE;
 
-  ft_question_take(&question, &q->evidence, q->submission.job_name);
-  q->by_network = ft_predict_network_take(&q->network, &q->policy, &question);
-  q->estimate = question.estimate;
-  ft_decide(&question, &decision);
+  ft_submission_decide(&(struct ft_submission_question){ .site = &q->site,
+                                                         .submission = &q->submission,
+                                                         .known = &q->known,
+                                                         .network = &q->network.said,
+                                                         .mode = mode_of(q),
+                                                         .answer = true },
+                       &q->decided);
   if (q->asked.json) {
-    status = print_json(q, &decision);
+    status = print_json(q, decision);
   } else {
     bool told = print_network(q);
 
     ft_perf_print(&q->perf);
-    ft_explain(&question, &decision, &said);
+    ft_submission_explain(&q->decided, &said);
     /* that no run is known goes without saying behind that */
-    if (told && decision.action == FT_ACTION_LEAVE && !decision.has_p50_bytes)
+    if (told && decision->action == FT_ACTION_LEAVE && !decision->has_p50_bytes)
       said.count = 0;
     for (int i = 0; i < said.count; i++)
       printf("%s\n", said.line[i]);
-    if (said.count == 0 && !told)
-      print_summary(q, &decision);
     status = ft_flush(q->name);
   }
-  return status == FT_EXIT_DONE && decision.action == FT_ACTION_REJECT ? FT_EXIT_NO : status;
+  return status == FT_EXIT_DONE && decision->action == FT_ACTION_REJECT ? FT_EXIT_NO : status;
 }
 
 /* Run times; the partition, and with it what is known of it, may be another afterwards. */
 static int look_elsewhere(struct question *q, struct ft_error *err)
 {
-  struct ft_question question = { .policy = &q->policy };
   const ft_request *request = &q->submission.request;
+  struct ft_submitter submitter = submitter_of(q);
 
-  ft_question_take(&question, &q->evidence, q->submission.job_name);
-  q->by_network = ft_predict_network_take(&q->network, &q->policy, &question);
-  q->estimate = question.estimate;
-  if (ft_perf_find(&q->asked, q->state_fd, &q->site, q->user.uid, claimed(q) ? q->estimate : NULL,
+  ft_submission_decide(&(struct ft_submission_question){ .site = &q->site,
+                                                         .submission = &q->submission,
+                                                         .known = &q->known,
+                                                         .network = &q->network.said,
+                                                         .mode = FT_MODE_CHECK },
+                       &q->decided);
+  if (ft_perf_find(&q->asked, q->state_fd, &q->site, q->user.uid,
+                   q->decided.plan.claimed ? q->decided.question.estimate : NULL,
                    q->network.asked ? &q->network.said : NULL, &q->submission, &q->perf, err) < 0)
     return -1;
-  if (!q->perf.choice.partitions[0])
-    return 0;
-  q->has_partition =
-      ft_decide_partition(q->state_fd, &q->site, request, &q->partition, &q->joined, NULL) == 0;
-  ft_policy_resolve(&q->site, request->partition, request->account, q->user.name, &q->policy);
-  return find_evidence(q, err);
+  if (q->perf.choice.partitions[0]) {
+    ft_known_policy(&q->site, &submitter, request, &q->known);
+    ft_known_place(q->state_fd, &q->site, request, &q->known);
+  }
+  return 0;
 }
 
 static int predict(struct question *q)
 {
+  struct ft_submitter submitter;
   struct ft_error err;
   ft_request request;
 
@@ -362,12 +317,13 @@ static int predict(struct question *q)
     return ft_complain(q->name, FT_EXIT_USAGE, "%s", err.text);
   ft_predict_network_ask(&q->asked, q->config.state_directory, q->user.name, &q->submission,
                          &q->network);
-  q->has_partition =
-      ft_decide_partition(q->state_fd, &q->site, &request, &q->partition, &q->joined, NULL) == 0;
-  ft_policy_resolve(&q->site, request.partition, request.account, q->user.name, &q->policy);
+  submitter = submitter_of(q);
+  ft_known_policy(&q->site, &submitter, &request, &q->known);
+  ft_known_place(q->state_fd, &q->site, &request, &q->known);
   if (q->network.said.action == FT_ACTION_REJECT)
     return refused(q);
-  if (find_evidence(q, &err) < 0 || look_elsewhere(q, &err) < 0)
+  if (ft_known_find(q->state_fd, &submitter, &q->submission, q->asked.array, &q->known, &err) < 0 ||
+      look_elsewhere(q, &err) < 0)
     return ft_complain(q->name, FT_EXIT_SYSTEM, "%s", err.text);
   return answer(q);
 }

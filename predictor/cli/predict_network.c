@@ -57,25 +57,6 @@ void ft_predict_network_ask(const struct ft_asked *asked, const char *state, con
   free(frame);
 }
 
-bool ft_predict_network_take(struct ft_predict_network *network, const ft_policy *policy,
-                             struct ft_question *question)
-{
-  const struct ft_estimate *runs = question->estimate;
-
-  if (network->said.quantiles_count != FT_ESTIMATE_LEVELS ||
-      (runs && (runs->runs >= policy->min_runs || runs->bound_bytes > 0)))
-    return false;
-  memcpy(network->host.quantile, network->said.quantiles, sizeof network->host.quantile);
-  (void)ft_string_copy("operators", network->host.method, sizeof network->host.method);
-  question->estimate = &network->host;
-  question->elements = NULL;
-  question->imported_from = NULL;
-  question->pooled = false;
-  question->similar = question->at_large = 0;
-  question->network = network->said.subject;
-  return true;
-}
-
 /* ---- JSON ---- */
 
 static json_t *whole(const struct ft_estimate *e, double probability)

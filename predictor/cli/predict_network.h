@@ -12,7 +12,6 @@
 struct ft_predict_network {
   ft_network said; /* what the plugin's child would have said */
   struct ft_helper_gpu gpu;
-  struct ft_estimate host; /* of a job without GPUs: the memory it needs */
   bool asked;
 };
 
@@ -22,10 +21,6 @@ struct ft_predict_network {
  */
 void ft_predict_network_ask(const struct ft_asked *asked, const char *state, const char *user,
                             ft_submission *submission, struct ft_predict_network *network);
-
-/* Where runs say less than POLICY asks for, QUESTION is of the network's own figure: true. */
-bool ft_predict_network_take(struct ft_predict_network *network, const ft_policy *policy,
-                             struct ft_question *question);
 
 /* A slice, and how probable it is that it does not hold what ESTIMATE tells, for --json: a new
  * reference, null without SLICE. */

@@ -13,6 +13,8 @@ void ft_question_take(struct ft_question *question, const struct ft_evidence *ev
   question->pooled = evidence->pooled;
   question->similar = evidence->similar;
   question->at_large = evidence->at_large;
+  if (evidence->facts.runs)
+    question->facts = &evidence->facts;
   if (evidence->imported)
     question->imported_from = job_name;
   if (!evidence->estimate || !elements->count)
@@ -21,31 +23,34 @@ void ft_question_take(struct ft_question *question, const struct ft_evidence *ev
   question->estimate = &elements->each[ft_decide_largest(elements, question->policy)];
 }
 
-void ft_decide(const struct ft_question *question, ft_decision *out)
+void ft_decide(const struct ft_question *question, const struct ft_plan *plan, ft_decision *out)
 {
   const struct ft_estimate *e = question->estimate;
-  struct ft_plan plan;
 
-  ft_plan_make(question, &plan);
-  *out = (ft_decision){ .action = plan.action, .mode = plan.mode, .mem_unit = plan.unit };
-  (void)ft_string_copy(plan.reason, out->reason, sizeof out->reason);
-  if (e && plan.mode != FT_MODE_OFF) {
+  *out = (ft_decision){ .action = plan->action, .mode = plan->mode, .mem_unit = plan->unit };
+  (void)ft_string_copy(plan->reason, out->reason, sizeof out->reason);
+  if (plan->mode == FT_MODE_OFF)
+    return;
+  if (question->facts)
+    out->runs = question->facts->completed;
+  if (e) {
     out->runs = e->runs;
     (void)ft_string_copy(e->method, out->method, sizeof out->method);
   }
-  if (!plan.claimed)
+  if (!plan->known)
     return;
-  if (plan.action == FT_ACTION_SET || plan.action == FT_ACTION_RAISE ||
-      plan.action == FT_ACTION_TRIM)
-    out->mem_bytes = plan.unit_amount;
-  if (plan.p_oom >= 0) {
+  out->rule = plan->rule;
+  if (plan->action == FT_ACTION_SET || plan->action == FT_ACTION_RAISE ||
+      plan->action == FT_ACTION_TRIM)
+    out->mem_bytes = plan->unit_amount;
+  if (plan->p_oom >= 0) {
     out->has_p_oom = true;
-    out->p_oom = plan.p_oom;
+    out->p_oom = plan->p_oom;
     out->has_p_oom_any = question->request->array_tasks > 0;
     if (out->has_p_oom_any)
-      out->p_oom_any = ft_plan_any(question, plan.oom_bytes);
+      out->p_oom_any = ft_plan_any(question, plan->oom_bytes);
   }
-  if (plan.by_bound)
+  if (!plan->claimed)
     return;
   out->has_p05_bytes = out->has_p50_bytes = out->has_p95_bytes = true;
   out->p05_bytes = ft_estimate_quantile(e, 0.05);

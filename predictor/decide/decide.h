@@ -58,6 +58,10 @@ struct ft_question {
   bool pooled;        /* its runs are all users' */
   unsigned similar;   /* it is from so many similar apps; 0: it is not */
   unsigned at_large;  /* it is what so many apps of the site need, and no claim; 0: it is not */
+  const struct ft_facts *facts; /* what its own runs have shown; NULL: no run of it is known */
+  bool interactive;   /* a person works in it */
+  bool cannot_reject; /* Slurm would not heed a rejection */
+  bool answer;        /* somebody waits for an answer, whether or not anything is wrong */
   const char
       *network; /* the estimate is of this, "training of batch 64 of net.onnx"; NULL: of runs */
   const ft_policy *policy;       /* resolved */
@@ -77,32 +81,38 @@ void ft_question_take(struct ft_question *question, const struct ft_evidence *ev
 /* Which of ELEMENTS, at least one, would be given the most under POLICY. */
 size_t ft_decide_largest(const struct ft_element_estimates *elements, const ft_policy *policy);
 
+struct ft_plan;
+
 /*
- * Decide. OUT is filled whole; out->mem_bytes is in out->mem_unit, the user's own
- * unit where there is one.
+ * Fills OUT whole with what PLAN, made for QUESTION (decide/plan.h), decides. OUT's mem_bytes is in
+ * its mem_unit, the user's own unit where there is one.
  *
- * The amount is what is expected to waste least where that is known, at least the quantile that is
- * passed with oom_probability, the floor and a fifth more than what a job like it lately died at,
- * rounded up, and never more than the partition's maximum or its largest node. Below min_runs
- * nothing is claimed but that: one that died gets half as much again.
- * - A limit is too low when the chance that more is needed is over 5 % and over
- *   twice oom_probability; far too high when it is more than
- *   trim_factor times the amount.
- * - set, force: memory is set where none was asked for; below trim_runs, on an
- *   exclusive node, or where memory is not allocated, only upward. raise: also
- *   upward where too little was asked for. trim: also downward, from trim_runs on.
- * - A chance over reject_probability, under the memory the job will then have,
- *   rejects it, except in the mode force and in a check that the user typed; in
- *   the site's own check it does.
- * Runs that were only imported under the same job name, none of its own, never make a job smaller
- * nor reject it. From similar apps memory is set where none was asked for and too little would be
- * had, and else only told where it is likelier than not that more is needed.
- * So it is with what a model file says, which counts whatever min_runs is.
- * One --mem covers all elements of a job array: the amount is the largest one's, and the
- * chance that counts is the worst one's; that of any is told beside it.
- * Chances are within [1e-6, 1 - 1e-6]; none is given where nothing kills.
+ * Rules, in order of precedence, of which out->rule names the one that decided:
+ * - request: what was typed is changed only in a mode that may. raise: upward where it is too low;
+ *   trim: also downward. A limit is too low where comparable runs have needed more, or the
+ *   probability of that is over 5 % and over twice oom_probability.
+ * - default: where nothing was typed the job gets no less than without foretell until trim_runs
+ *   runs stand behind the estimate, nor on nodes of its own, nor where memory is not allocated.
+ * - maximum: the partition's, or its largest node.
+ * - leak: killed at leak_runs growing limits, none having completed, it is given no more than was
+ *   tried, unless the user asks for more with raise.
+ * - floor: at least what comparable runs (estimate/facts.h) used or were killed at, with a margin,
+ *   and twice the limit that killed the last; where none is comparable and fewer than min_runs
+ *   completed, at least what any used. It holds from the first run on.
+ * - ceiling: thin evidence (fewer than min_runs, borrowed, extrapolated) sets at most
+ *   ceiling_factor times the largest peak or bound in it.
+ * - estimate: what is expected to waste least, at least the quantile exceeded with oom_probability.
+ *
+ * A rejection needs a probability over reject_probability under the memory that the job will have,
+ * evidence that is not thin, and comparable completed runs which all used more; never in the mode
+ * force nor in a check that the user typed. Thin evidence warns; it never rejects and never lowers.
+ * What only similar apps have needed is set where the user asked for it, and only told under a
+ * site's own mode. An interactive session is not set from history.
+ * One --mem covers all tasks of a job array: the amount is the largest one's, and the probability
+ * that counts is the worst one's; that of any is told beside it.
+ * Probabilities are within [1e-6, 1 - 1e-6]; none is given where nothing kills.
  */
-void ft_decide(const struct ft_question *question, ft_decision *out);
+void ft_decide(const struct ft_question *question, const struct ft_plan *plan, ft_decision *out);
 
 enum { FT_EXPLAIN_LINES = 3, FT_EXPLAIN_SIZE = 512 };
 
@@ -112,8 +122,8 @@ struct ft_explanation {
   char line[FT_EXPLAIN_LINES][FT_EXPLAIN_SIZE]; /* without "foretell: " */
 };
 
-/* What the user is told about DECISION, in the voice of ARCHITECTURE.md. */
-void ft_explain(const struct ft_question *question, const ft_decision *decision,
-                struct ft_explanation *out);
+/* What the user is told about DECISION, which was made of QUESTION by PLAN. */
+void ft_explain(const struct ft_question *question, const struct ft_plan *plan,
+                const ft_decision *decision, struct ft_explanation *out);
 
 #endif

@@ -12,6 +12,8 @@
 
 /* Elements of an array whose medians are within this part of the largest need the same. */
 #define ALIKE 0.98
+/* A probability above which a limit is not called enough. */
+#define LIKELY 0.05
 
 struct voice {
   const struct ft_question *q;
@@ -103,7 +105,7 @@ static void say_runs(struct voice *v)
     say(v, " of all users");
   if (v->q->imported_from)
     say(v, " of jobs named %s", v->q->imported_from);
-  say(v, "%s)", v->q->estimate->extrapolated ? ", none of them quite like it" : "");
+  say(v, "%s)", v->q->estimate->extrapolated ? ", extrapolated" : "");
 }
 
 /* Whether the elements of the array need so different amounts that the largest is to be named. */
@@ -128,14 +130,49 @@ static void say_middle(struct voice *v, const char *verb)
     say(v, " (element %u)", (unsigned)all->index[v->q->estimate - all->each]);
 }
 
+/* "(3 runs)", "(4 runs, 1 completed)", "(6 runs, none completed)" */
+static void say_count(struct voice *v, unsigned runs, unsigned completed)
+{
+  say(v, " (%u run%s", runs, runs == 1 ? "" : "s");
+  if (!completed)
+    say(v, ", none completed");
+  else if (completed < runs)
+    say(v, ", %u completed", completed);
+  say(v, ")");
+}
+
+/* What runs have shown, without a claim about those to come: "x has used up to 210 MiB and was
+ * killed at 227 MiB (4 runs, 1 completed)". */
+static void say_facts(struct voice *v)
+{
+  const struct ft_facts *f = v->q->facts;
+  bool like = f->like_runs > 0;
+  double used = like ? f->like_peak_bytes : f->peak_bytes;
+  double least = like ? f->like_bound_bytes : f->bound_bytes;
+
+  say(v, "%s ", v->q->app);
+  if (used > 0) {
+    say(v, "has used up to ");
+    say_bytes(v, used);
+    say(v, like ? "" : ", by runs unlike this one");
+  }
+  if (f->like_killed_bytes > 0) {
+    say(v, "%swas killed at ", used > 0 ? " and " : "");
+    say_bytes(v, f->like_killed_bytes);
+  } else if (!(used > 0)) {
+    say(v, "has needed at least ");
+    say_bytes(v, least);
+  }
+  say_count(v, like ? f->like_runs : f->runs, like ? f->like_completed : f->completed);
+}
+
 /* "unet3d needs 11.2 GiB, 95 % below 12.6 GiB (42 runs)" */
 static void say_need(struct voice *v)
 {
   const struct ft_estimate *e = v->q->estimate;
 
-  if (v->plan->by_bound) {
-    say(v, "%s has died at ", v->q->app);
-    say_bytes(v, e->bound_bytes);
+  if (!v->plan->claimed) {
+    say_facts(v);
     return;
   }
   say_middle(v, v->q->similar ? "may need" : "needs");
@@ -201,6 +238,36 @@ static void say_no_node(struct voice *v)
   say_bytes(v, (double)v->plan->node_most);
 }
 
+/* Why it is that much, where the estimate alone would have said otherwise. */
+static void say_rule(struct voice *v)
+{
+  const char *name = ft_decision_rule_name(v->plan->rule);
+
+  if (v->plan->rule == FT_DECIDED_BY_CEILING)
+    say(v, ", at most %.3g times what was needed so far until more runs are known (%s)",
+        v->q->policy->ceiling_factor, name);
+  else if (v->plan->rule == FT_DECIDED_BY_LEAK)
+    say(v, ", no more than was tried (%s); to try more, ask for it with --predict-mem=raise", name);
+  else if (v->plan->rule == FT_DECIDED_BY_FLOOR)
+    say(v, " (%s)", name);
+}
+
+/* "(maximum)" */
+static void say_maximum(struct voice *v)
+{
+  say(v, " (%s)", ft_decision_rule_name(FT_DECIDED_BY_MAXIMUM));
+}
+
+/* "x was killed at 3 growing limits, at last 400 MiB, and has never completed: it may leak memory" */
+static void say_leak(struct voice *v)
+{
+  const struct ft_facts *f = v->q->facts;
+
+  say(v, "%s was killed at %u growing limits, the last ", v->q->app, f->growing_kills);
+  say_bytes(v, f->like_killed_bytes);
+  say(v, ", and never completed: it may leak memory");
+}
+
 /* Set, raised or lowered. */
 static void say_change(struct voice *v)
 {
@@ -218,17 +285,33 @@ static void say_change(struct voice *v)
     say(v, " to ");
   }
   say_slurm(v, p->unit_amount);
+  say_rule(v);
   if (p->no_node) {
     say(v, ", but ");
     say_no_node(v);
+    say_maximum(v);
   } else if (p->capped) {
     say(v, ", the most that ");
     say_partition(v, "allows");
+    say_maximum(v);
   }
   if (p->p_amount >= 0 && (p->capped || v->q->request->array_tasks > 1)) {
     say(v, "; out of memory: ");
     say_chance(v, p->p_amount, p->amount);
   }
+}
+
+/* Whether running out of memory is likelier than not, or has been seen. */
+static bool would_fail(const struct voice *v)
+{
+  const struct ft_plan *p = v->plan;
+
+  if (p->p_limit > 0.5)
+    return true;
+  return v->q->facts && (double)p->limit <= fmax(v->q->facts->like_sure_bytes,
+                                                 v->q->facts->like_completed
+                                                     ? 0
+                                                     : v->q->facts->like_killed_bytes);
 }
 
 static void explain_low(struct voice *v)
@@ -241,8 +324,7 @@ static void explain_low(struct voice *v)
     say_limit(v, ", less than that");
   } else {
     say(v, "; with ");
-    say_limit(v, p->p_limit < 0 || p->p_limit > 0.5 ? " it would run out of memory"
-                                                    : " it may run out of memory");
+    say_limit(v, would_fail(v) ? " it would run out of memory" : " it may run out of memory");
   }
   if (p->p_limit >= 0) {
     say(v, " (");
@@ -342,56 +424,70 @@ static void say_at_large(struct voice *v)
   say_bytes(v, ft_estimate_quantile(v->q->estimate, 0.95));
 }
 
-/* The user asked to be told, and nothing is wrong. */
+/* Nothing is wrong, and somebody asked to be told. */
 static void explain_nothing_done(struct voice *v)
 {
   const struct ft_plan *p = v->plan;
 
-  if (!p->claimed) {
+  if (!p->known) {
     if (v->q->at_large)
       say_at_large(v);
-    else if (v->q->estimate)
-      say(v, "%s: %u of the %u runs that a prediction takes are known", v->q->app,
-          v->q->estimate->runs, (unsigned)v->q->policy->min_runs);
+    else if (v->q->facts && v->q->facts->runs)
+      say(v, "%s: no run of it tells what it needs", v->q->app), say_count(v, v->q->facts->runs,
+                                                                           v->q->facts->completed);
     else
       say(v, "%s: no run of it is known yet", v->q->app);
     return;
   }
   say_need(v);
-  if (!p->kills) {
+  if (p->mode == FT_MODE_OFF)
+    return;
+  if (v->q->interactive && p->mode != FT_MODE_CHECK) {
+    say(v, "; an interactive session is not set from that");
+  } else if (!p->kills) {
     say(v, "; nothing here kills a job for its memory");
-  } else if (p->limit && p->p_limit >= 0) {
+  } else if (p->limit && p->p_limit >= 0 && p->p_limit <= LIKELY) {
     say(v, "; ");
     say_limit(v, " is enough (out of memory: ");
     say_chance(v, p->p_limit, p->limit);
     say(v, ")");
+  } else if (p->limit && p->p_limit >= 0) {
+    say(v, "; ");
+    say_limit(v, " may not be enough (out of memory: ");
+    say_chance(v, p->p_limit, p->limit);
+    say(v, ")");
+  } else if (p->limit) {
+    say(v, "; ");
+    say_limit(v, " stays (");
+    say(v, "%s)", ft_decision_rule_name(p->rule));
   }
 }
 
-void ft_explain(const struct ft_question *question, const ft_decision *decision,
-                struct ft_explanation *out)
+void ft_explain(const struct ft_question *question, const struct ft_plan *plan,
+                const ft_decision *decision, struct ft_explanation *out)
 {
-  struct ft_plan plan;
-  struct voice v = { question, &plan, out };
-  ft_action action;
+  struct voice v = { question, plan, out };
+  ft_action action = decision->action;
 
   out->count = 0;
   out->error = false;
-  ft_plan_make(question, &plan);
-  if (plan.mode == FT_MODE_OFF)
+  if (plan->mode == FT_MODE_OFF && !question->answer)
     return;
-  action = plan.claimed ? decision->action : FT_ACTION_LEAVE;
-  if (question->policy->quiet && !(plan.typed && plan.mode == FT_MODE_CHECK) &&
+  if (question->policy->quiet && !question->answer &&
+      !(plan->typed && plan->mode == FT_MODE_CHECK) &&
       (action == FT_ACTION_LEAVE || action == FT_ACTION_WARN))
     return;
-  if (action == FT_ACTION_LEAVE && !plan.typed)
+  if (action == FT_ACTION_LEAVE && !plan->typed && !question->answer)
     return;
   new_line(&v);
   switch (action) {
   case FT_ACTION_SET:
   case FT_ACTION_RAISE:
   case FT_ACTION_TRIM:
-    say_need(&v);
+    if (plan->rule == FT_DECIDED_BY_LEAK)
+      say_leak(&v);
+    else
+      say_need(&v);
     say_change(&v);
     break;
   case FT_ACTION_WARN:

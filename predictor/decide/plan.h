@@ -5,6 +5,12 @@
 
 #include "predictor/decide/decide.h"
 
+/* Of the nodes that a job may run on. */
+struct ft_nodes {
+  uint64_t cpus;                    /* allocated on the least favourable node */
+  uint64_t least_bytes, most_bytes; /* of those that have as many CPUs; 0: not known */
+};
+
 /* How much memory a node of the job has without foretell. */
 enum ft_limit_kind {
   FT_LIMIT_UNKNOWN,   /* the partition is not known */
@@ -17,8 +23,9 @@ enum ft_limit_kind {
 struct ft_plan {
   ft_mode mode;
   bool typed;    /* the user asked for this mode */
-  bool claimed;  /* there is enough evidence to say anything */
-  bool by_bound; /* too few completed runs, but it has died at a known peak */
+  bool claimed;  /* there is enough evidence to say how probable anything is */
+  bool known;    /* or at least facts, which say what is enough and what is not */
+  bool thin;     /* fewer than min_runs, borrowed or extrapolated: warns, never rejects nor lowers */
   bool kills;    /* something here kills for memory */
 
   enum ft_limit_kind limit_kind;
@@ -29,8 +36,11 @@ struct ft_plan {
 
   ft_mem_unit unit;     /* what an amount is set in */
   uint64_t per_node;    /* such units on a node */
+  ft_decision_rule rule; /* that decided the amount */
+  uint64_t shown;       /* per node: what comparable runs have shown to be needed; 0: nothing */
   uint64_t amount;      /* per node: what it should have */
   uint64_t unit_amount; /* the same in the unit */
+  uint64_t lowest, unit_lowest; /* and the least that it may be lowered to */
   bool capped;          /* less than the need calls for, because of `most` */
   bool no_node;         /* more likely than not no node of the partition is large enough */
 
@@ -61,9 +71,34 @@ uint64_t ft_plan_default(const ft_request *request, const ft_partition *partitio
 uint64_t ft_plan_most(const ft_request *request, const ft_partition *partition);
 
 /*
- * The chance that any element of the job's array runs out under BYTES, each on its own; of elements
- * that were not looked at, as of those that were. Of a job that is no array: that it does.
+ * The probability that any task of the job array runs out of memory under BYTES, integrated over
+ * what the tasks share (a one-factor Gaussian copula, Vasicek 2002, whose correlation is the
+ * estimate's shared part); of tasks that were not looked at, as of those that were. Of a job that
+ * is no array: that it does.
  */
 double ft_plan_any(const struct ft_question *question, uint64_t bytes);
+
+/* ---- parts of ft_plan_make ---- */
+
+/* A * B, or the largest number there is. */
+uint64_t ft_plan_times(uint64_t a, uint64_t b);
+
+/* Whether the job has its nodes to itself. */
+bool ft_plan_exclusive(const struct ft_question *question);
+
+struct ft_nodes ft_plan_nodes(const struct ft_question *question);
+
+/* Fill what the job has without foretell, and the most that it may have. */
+void ft_plan_find_limit(const struct ft_question *question, struct ft_plan *plan,
+                        const struct ft_nodes *nodes);
+void ft_plan_find_most(const struct ft_question *question, struct ft_plan *plan,
+                       const struct ft_nodes *nodes);
+
+/* Fill claimed, known, thin, and by the rules rule, shown and amount (decide/rules.c). */
+void ft_plan_weigh(const struct ft_question *question, struct ft_plan *plan);
+void ft_plan_find_amount(const struct ft_question *question, struct ft_plan *plan);
+
+/* What ESTIMATE alone asks for under POLICY, in bytes. */
+double ft_plan_need(const struct ft_estimate *estimate, const ft_policy *policy);
 
 #endif

@@ -30,6 +30,10 @@ static void override(ft_policy *out, const ft_policy *with)
     out->failure_price = with->failure_price;
   if (with->has_borrow)
     out->borrow = with->borrow;
+  if (with->has_ceiling_factor)
+    out->ceiling_factor = with->ceiling_factor;
+  if (with->has_leak_runs)
+    out->leak_runs = with->leak_runs;
 }
 
 /*
@@ -59,6 +63,10 @@ static void join(ft_policy *into, const ft_policy *other)
     into->trim_factor = other->trim_factor;
   if (other->failure_price > into->failure_price)
     into->failure_price = other->failure_price;
+  if (other->ceiling_factor < into->ceiling_factor)
+    into->ceiling_factor = other->ceiling_factor;
+  if (other->leak_runs && (!into->leak_runs || other->leak_runs < into->leak_runs))
+    into->leak_runs = other->leak_runs;
   into->quiet = into->quiet && other->quiet;
   into->borrow = into->borrow && other->borrow;
 }

@@ -92,7 +92,7 @@ void ft_allocation_question(const ft_model *model, const ft_feature *features, s
 static bool all_numbers(const ft_model *model)
 {
   for (size_t j = 0; j < model->columns_count; j++)
-    if (model->columns[j].categorical)
+    if (model->columns[j].categorical && model->columns[j].categories_count > 1)
       return false;
   return true;
 }

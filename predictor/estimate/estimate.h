@@ -24,6 +24,8 @@ struct ft_estimate {
   double max_bytes;    /* the most a run of it has ever used; 0: not known */
   /* what a job like this one lately died at, nothing having completed above; 0: none */
   double bound_bytes;
+  /* the part of the variance of its logarithm that runs submitted together share, 0 to 1 */
+  double shared;
   /* what is expected to waste least (ft_allocate_memory); 0: not asked for */
   double allocation_bytes;
 };

@@ -13,28 +13,45 @@
 /* What a job is called that was given no name says nothing of what it runs. */
 static const char *const nameless[] = { "wrap", "interactive", "bash", "sh", "sbatch", NULL };
 
-static bool evaluate(const ft_submission *s, const ft_policy *policy, struct ft_evidence *out)
+/* What MODEL says: its facts into FACTS, and where it has an estimate, that. */
+static bool evaluate(const ft_submission *s, const ft_policy *policy, struct ft_evidence *out,
+                     struct ft_facts *facts)
 {
+  ft_feature features[FT_TASK_FEATURES];
   struct ft_error why;
+  size_t count;
 
   if (out->elements.count) {
     out->estimate = out->elements.each;
-    return ft_estimate_elements(&out->model, s, policy->failure_price, &out->elements,
+    return ft_estimate_elements(&out->model, s, policy->failure_price, &out->elements, facts,
                                 &why) == 0;
   }
   out->estimate = &out->alone;
-  return ft_allocate_memory(&out->model, s->features, s->features_count, 0,
-                            policy->failure_price, &out->alone, &out->alone.allocation_bytes,
-                            &why) == 0;
+  count = ft_task_features(&out->model, s, NULL, features);
+  ft_task_facts(&out->model, features, count, facts);
+  return ft_allocate_memory(&out->model, features, count, 0, policy->failure_price, &out->alone,
+                            &out->alone.allocation_bytes, &why) == 0;
 }
 
 /* Read UID's own model of APP, else the site's. Returns 1; 0: nothing is known; -1 with ERR. */
 static int find(int state_fd, uint32_t uid, const char *app, const ft_submission *s,
-                const ft_policy *policy, struct ft_evidence *out, struct ft_error *err)
+                const ft_policy *policy, struct ft_evidence *out, struct ft_facts *facts,
+                struct ft_error *err)
 {
   if (ft_layout_read_evaluator(state_fd, uid, app, &out->model, err) < 0)
     return errno == ENOENT ? 0 : -1;
-  return evaluate(s, policy, out);
+  return evaluate(s, policy, out, facts);
+}
+
+/* The same of the submission's app, or where nothing is known under that name of a former one. */
+static int find_own(int state_fd, uint32_t uid, const ft_submission *s, const ft_policy *policy,
+                    struct ft_evidence *out, struct ft_error *err)
+{
+  int found = find(state_fd, uid, s->app, s, policy, out, &out->facts, err);
+
+  for (size_t i = 0; !found && !out->facts.runs && i < s->former_apps_count; i++)
+    found = find(state_fd, uid, s->former_apps[i], s, policy, out, &out->facts, err);
+  return found;
 }
 
 /* Read what stands in while the app has too few runs. False where there is no such. */
@@ -42,15 +59,16 @@ static bool find_other(int state_fd, uint32_t uid, const char *(*user)(void *), 
                        const ft_submission *s, const ft_policy *policy, struct ft_evidence *out)
 {
   char app[sizeof s->app];
+  struct ft_facts facts;
   struct ft_error why;
 
   if (!s->default_app)
     return ft_layout_read_shared(state_fd, s->app, &out->model, &why) == 0 &&
-           evaluate(s, policy, out);
+           evaluate(s, policy, out, &facts);
   if (!s->job_name[0] || ft_string_listed(nameless, s->job_name))
     return false;
   ft_layout_imported_app(user(data), uid, s->job_name, app);
-  return find(state_fd, uid, app, s, policy, out, &why) > 0;
+  return find(state_fd, uid, app, s, policy, out, &facts, &why) > 0;
 }
 
 static void take(struct ft_evidence *out, const struct ft_estimate *estimate)
@@ -87,7 +105,8 @@ int ft_evidence_find(int state_fd, uint32_t uid, const char *(*user)(void *data)
 
   out->imported = out->pooled = false;
   out->similar = out->at_large = 0;
-  own = find(state_fd, uid, s->app, s, policy, out, err);
+  out->facts = (struct ft_facts){ .runs = 0 };
+  own = find_own(state_fd, uid, s, policy, out, err);
   if (own < 0)
     return -1;
   if (own) {
@@ -109,7 +128,7 @@ int ft_evidence_find(int state_fd, uint32_t uid, const char *(*user)(void *data)
     return 0;
   }
   /* its own again */
-  if (!own || find(state_fd, uid, s->app, s, policy, out, err) <= 0)
+  if (!own || find_own(state_fd, uid, s, policy, out, err) <= 0)
     out->estimate = NULL;
   if (policy->borrow)
     borrow(state_fd, uid, s, out);

@@ -5,6 +5,7 @@
 
 #include "predictor/core/error.h"
 #include "predictor/estimate/elements.h"
+#include "predictor/estimate/facts.h"
 #include "predictor/record/record.h"
 
 struct ft_evidence {
@@ -12,6 +13,7 @@ struct ft_evidence {
   struct ft_element_estimates elements; /* of a job array */
   struct ft_estimate alone;
   const struct ft_estimate *estimate; /* NULL: nothing is known; of an array: its first element's */
+  struct ft_facts facts; /* of its own runs; of an array what holds for every task */
   bool pooled;                        /* from runs of all users of an app that the site shares */
   bool imported;    /* from runs imported for the job's name, which are none of its app's own */
   unsigned similar; /* from so many similar apps of the user's, beside its own runs; 0: it is not */

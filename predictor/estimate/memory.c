@@ -33,6 +33,9 @@ enum { LEAST_BANDED = 2, MOST_BANDED = 8 };
 
 enum { LOWER_QUARTER = 4, MIDDLE = 5, UPPER_QUARTER = 6, MOST_EVIDENCE = 200 };
 
+/* No 90 % interval is taken to be narrower, in log units, where widths are divided. */
+#define NARROWEST 1e-9
+
 /* The normal score of 95 %. */
 #define SCORE 1.644853626951
 
@@ -136,7 +139,7 @@ static int estimate(const ft_model *model, const ft_feature *features, size_t co
   float x[sizeof model->columns / sizeof *model->columns];
   unsigned evidence = model->completed < MOST_EVIDENCE ? model->completed : MOST_EVIDENCE;
   struct ft_centre centre;
-  double least, within, factor;
+  double least, within, factor, own;
   bool ranked;
 
   *out = (struct ft_estimate){ .runs = model->completed };
@@ -153,6 +156,7 @@ static int estimate(const ft_model *model, const ft_feature *features, size_t co
   if (ranked && !e->has_bound_log)
     take_ranks(e, out->quantile);
   keep_beyond(out->quantile, least);
+  own = out->quantile[MOST_BANDED] - out->quantile[LEAST_BANDED];
   ft_estimate_widen(out->quantile, centre.doubt);
   within *= 1 + 2 / fmax(model->completed, 1);
   factor = exp(fmin(fmax(e->band, -FT_MEMORY_MOST_BAND), FT_MEMORY_MOST_BAND));
@@ -167,6 +171,10 @@ static int estimate(const ft_model *model, const ft_feature *features, size_t co
     lengthen(out->quantile, ft_memory_widening(ft_memory_rounds(model)) - 1, 0, highest);
     calibrate(out->quantile, factor, within, least, ranked ? INFINITY : highest);
   }
+  /* what the interval is wider by than single runs differ is common to those submitted together */
+  own = fmax(own, NARROWEST);
+  own /= fmax(out->quantile[MOST_BANDED] - out->quantile[LEAST_BANDED], own);
+  out->shared = 1 - own * own;
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++) {
     /* within 2^-60 and 2^60 bytes, so that every reader of it stays finite */
     out->quantile[i] = exp(fmin(fmax(centre.log + out->quantile[i], -60 * M_LN2), 60 * M_LN2));

@@ -10,8 +10,10 @@
 #include "predictor/estimate/allocation.h"
 #include "predictor/estimate/evaluate.h"
 #include "predictor/estimate/memory.h"
+#include "predictor/estimate/variant.h"
 #include "predictor/online/band.h"
 #include "predictor/online/change.h"
+#include "predictor/online/facts.h"
 #include "predictor/online/failure.h"
 #include "predictor/online/gpus.h"
 #include "predictor/online/online.h"
@@ -29,12 +31,85 @@ enum {
 #define ABSURD_BYTES 0x1p50
 /* A killed run whose end nobody could tell had reached this part of its limit. */
 #define NEAR_LIMIT 0.95
+/* One whose peak, by the kernel's own record too, stayed below this part of its limit was not killed
+ * by it: what is missed between two samples is less. */
+#define STARVED_BELOW 0.5
 
 void ft_online_init(ft_model *model, const char *app, uint32_t uid, ft_rule rule)
 {
   *model = (ft_model){ .schema = FT_SCHEMA, .uid = uid, .rule = rule };
   (void)ft_string_copy(app, model->app, sizeof model->app);
   (void)ft_string_copy(PACKAGE_VERSION, model->version, sizeof model->version);
+}
+
+/* What an observation says of its run: the submission's features and its variant. */
+struct told {
+  ft_feature features[COUNT(((ft_submission *)NULL)->features) + 1];
+  size_t count;
+};
+
+/* ---- variants ---- */
+
+enum {
+  MOST_HASHES = COUNT(((ft_model *)NULL)->variant_hashes),
+  MOST_VARIANTS = MOST_LEVELS
+};
+
+/* A variant that no known hash belongs to; of too many the one whose hashes are oldest. */
+static unsigned free_variant(const ft_model *model)
+{
+  bool taken[MOST_VARIANTS + 1] = { false };
+
+  for (size_t i = 0; i < model->variant_hashes_count; i++)
+    if (model->variant_ids.bytes[i] <= MOST_VARIANTS)
+      taken[model->variant_ids.bytes[i]] = true;
+  for (unsigned v = 1; v <= MOST_VARIANTS; v++)
+    if (!taken[v])
+      return v;
+  return model->variant_ids.bytes[0];
+}
+
+/* HASH belongs to VARIANT and is the newest. */
+static void note_hash(ft_model *model, uint32_t hash, unsigned variant)
+{
+  size_t at = 0, count = model->variant_hashes_count;
+
+  if (!hash)
+    return;
+  while (at < count && model->variant_hashes[at] != hash)
+    at++;
+  if (at == count && count < MOST_HASHES)
+    count++;
+  else if (at == count)
+    at = 0;
+  for (; at + 1 < count; at++) {
+    model->variant_hashes[at] = model->variant_hashes[at + 1];
+    model->variant_ids.bytes[at] = model->variant_ids.bytes[at + 1];
+  }
+  model->variant_hashes[at] = hash;
+  model->variant_ids.bytes[at] = (pb_byte_t)variant;
+  model->variant_hashes_count = (pb_size_t)count;
+  model->variant_ids.size = (pb_size_t)count;
+}
+
+static void learn_variant(ft_model *model, const ft_submission *s)
+{
+  unsigned variant = ft_variant_find(model, s->script_hash, s->directory_hash);
+
+  if (!variant)
+    variant = free_variant(model);
+  note_hash(model, s->directory_hash, variant);
+  note_hash(model, s->script_hash, variant);
+}
+
+static void gather_told(const ft_model *model, const ft_observation *o, struct told *out)
+{
+  const ft_submission *s = &o->submission;
+
+  out->count = s->features_count;
+  memcpy(out->features, s->features, out->count * sizeof *out->features);
+  out->count += ft_variant_feature(model, s->script_hash, s->directory_hash,
+                                   &out->features[out->count]);
 }
 
 /* ---- columns ---- */
@@ -111,12 +186,12 @@ static bool learn_level(ft_model *model, ft_column *column, const ft_feature *fe
 }
 
 /* Whether any column, or a level of one, means something else now. */
-static bool learn_columns(ft_model *model, const ft_observation *observation)
+static bool learn_columns(ft_model *model, const struct told *told)
 {
   bool changed = false;
 
-  for (size_t i = 0; i < observation->submission.features_count; i++) {
-    const ft_feature *feature = &observation->submission.features[i];
+  for (size_t i = 0; i < told->count; i++) {
+    const ft_feature *feature = &told->features[i];
     ft_column *column = column_of(model, feature, &changed);
 
     if (column && column->categorical)
@@ -139,6 +214,21 @@ static bool died_of_memory(const ft_observation *o, double bytes)
 }
 
 /*
+ * Whether the run was killed though neither samples nor the kernel's own record of its largest
+ * process came near its limit: its node was out of memory, by whomever, which says nothing of what
+ * the run needs. memory.events counts such a kill as any other, and page cache may fill the limit.
+ */
+static bool was_starved(const ft_observation *o, ft_rule rule)
+{
+  uint64_t limit = o->has_killed_at_bytes ? o->killed_at_bytes : o->limit_bytes;
+  double peak = fmax(ft_observation_peak(o, rule), (double)o->largest_process_bytes);
+
+  return o->outcome == FT_OUTCOME_OUT_OF_MEMORY && o->has_largest_process_bytes && limit &&
+         (o->has_killed_at_bytes || o->submission.request.nodes <= 1) &&
+         peak < STARVED_BELOW * (double)limit;
+}
+
+/*
  * What the run needed at least: its peak, and where it was killed by a limit,
  * that limit, however little of the last moments was sampled: whoever killed it
  * had seen it pass there. Of a job on several nodes Slurm does not say on which.
@@ -152,8 +242,7 @@ static double known_need(const ft_observation *o, ft_rule rule)
     return peak;
   if (o->has_killed_at_bytes)
     limit = (double)o->killed_at_bytes;
-  else if (o->has_limit_bytes &&
-           (o->submission.request.nodes == 1 || o->submission.request.tasks <= 1))
+  else if (o->has_limit_bytes && (o->submission.request.nodes == 1 || o->submission.request.tasks <= 1))
     limit = (double)o->limit_bytes;
   return limit <= ABSURD_BYTES ? fmax(peak, limit) : peak;
 }
@@ -170,8 +259,7 @@ static ft_run run_of(const ft_observation *o, double bytes)
                  .bytes = bytes,
                  .out_of_memory = died_of_memory(o, bytes),
                  .runtime_seconds = or_zero(o->runtime_seconds) };
-  const ft_feature *network =
-      ft_feature_find(o->submission.features, o->submission.features_count, FT_FEATURE_NETWORK);
+  const ft_feature *network = ft_feature_find(o->submission.features, o->submission.features_count, FT_FEATURE_NETWORK);
 
   run.gpu_bytes = (float)ft_observation_gpu_bytes(o);
   if (network && network->has_number && network->number > 0 && network->number < ABSURD_BYTES)
@@ -182,12 +270,12 @@ static ft_run run_of(const ft_observation *o, double bytes)
   return run;
 }
 
-static void predict(ft_model *model, const ft_observation *o, bool known, ft_run *run)
+static void predict(ft_model *model, const ft_observation *o, const struct told *told, bool known,
+                    ft_run *run)
 {
   struct ft_estimate estimate;
 
-  if (ft_estimate_memory(model, o->submission.features, o->submission.features_count, &estimate,
-                         NULL) < 0)
+  if (ft_estimate_memory(model, told->features, told->count, &estimate, NULL) < 0)
     return;
   run->has_predicted_log = true;
   run->predicted_log = (float)log(ft_estimate_quantile(&estimate, 0.5));
@@ -196,7 +284,7 @@ static void predict(ft_model *model, const ft_observation *o, bool known, ft_run
 }
 
 /* What the equation says of it, which never saw it. */
-static void predict_by_equation(const ft_model *model, const ft_observation *o, ft_run *run)
+static void predict_by_equation(const ft_model *model, const struct told *told, ft_run *run)
 {
   const ft_equation *q = &model->evaluator.equation;
   struct ft_expression code;
@@ -205,21 +293,20 @@ static void predict_by_equation(const ft_model *model, const ft_observation *o, 
 
   if (!model->evaluator.has_equation || !ft_equation_open(q, &code))
     return;
-  ft_columns_fill(model->columns, model->columns_count, o->submission.features,
-                  o->submission.features_count, x);
+  ft_columns_fill(model->columns, model->columns_count, told->features, told->count, x);
   says = ft_equation_log(q, &code, x, model->columns_count);
   run->equation_log = isnan(says) ? 0 : (float)says;
 }
 
 /* What each member of the ensemble would have wasted on RUN, had it sized it. */
-static void judge(ft_model *model, const ft_observation *o, const ft_run *run)
+static void judge(ft_model *model, const struct told *told, const ft_run *run)
 {
   const ft_evaluator *e = &model->evaluator;
   struct ft_ensemble_question q;
 
   if (run->censored || !model->has_evaluator || !ft_ensemble_ready(e))
     return;
-  ft_allocation_question(model, o->submission.features, o->submission.features_count, 0,
+  ft_allocation_question(model, told->features, told->count, 0,
                          e->failure_price > 0 ? e->failure_price : 1, &q);
   ft_ensemble_judge(&model->evaluator, &q, run->bytes, run->runtime_seconds, model->completed);
 }
@@ -301,9 +388,10 @@ int ft_online_update(ft_model *model, const ft_observation *observation, struct 
   double bytes = known_need(observation, model->rule);
   struct ft_refit *work;
   bool known = false, follows;
+  struct told told;
   ft_run run;
 
-  if (!(bytes > 0 && bytes <= ABSURD_BYTES))
+  if (!(bytes > 0 && bytes <= ABSURD_BYTES) || was_starved(observation, model->rule))
     return 0;
   work = ft_refit_new();
   if (!work)
@@ -311,8 +399,9 @@ int ft_online_update(ft_model *model, const ft_observation *observation, struct 
   run = run_of(observation, bytes);
   for (size_t i = 0; i < model->history_count; i++)
     known = known || model->history[i].key == run.key;
-  predict(model, observation, known, &run);
-  predict_by_equation(model, observation, &run);
+  gather_told(model, observation, &told);
+  predict(model, observation, &told, known, &run);
+  predict_by_equation(model, &told, &run);
   for (size_t i = 0; i < model->history_count; i++) {
     if (model->history[i].key != run.key)
       continue;
@@ -325,18 +414,20 @@ int ft_online_update(ft_model *model, const ft_observation *observation, struct 
     break;
   }
   if (!known)
-    judge(model, observation, &run);
+    judge(model, &told, &run);
   if (!known && !run.censored)
     ft_band_count(model, observation);
-  follows = !learn_columns(model, observation) && !known;
+  learn_variant(model, &observation->submission);
+  gather_told(model, observation, &told);
+  follows = !learn_columns(model, &told) && !known;
   run.x_count = model->columns_count;
-  ft_columns_fill(model->columns, model->columns_count, observation->submission.features,
-                  observation->submission.features_count, run.x);
+  ft_columns_fill(model->columns, model->columns_count, told.features, told.count, run.x);
   count_run(model, &run, 1);
   follows &= insert_run(model, &run);
   model->updated = fmax(model->updated, run.time);
   if (!follows || !ft_refit_follow(model, work))
     refit(model, work);
+  ft_facts_fill(model);
   free(work);
   return 1;
 }

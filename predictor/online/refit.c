@@ -246,7 +246,8 @@ void ft_refit_model(ft_model *model, struct ft_refit *r)
   double by;
 
   forget_fit(&model->evaluator);
-  model->has_evaluator = false;
+  /* without a run that says what is needed the evaluator holds facts alone */
+  model->has_evaluator = true;
   gather(model, r);
   if (!r->data.runs)
     return;

@@ -173,7 +173,8 @@ static int check_views(const ft_evaluator *e, struct ft_error *err)
 static int check_facts(const ft_evaluator *e, size_t columns, struct ft_error *err)
 {
   if (e->fact_kinds.size != e->fact_bytes_count ||
-      e->fact_x_count != (size_t)e->fact_bytes_count * e->fact_columns_count)
+      e->fact_x_count != (size_t)e->fact_bytes_count * e->fact_columns_count ||
+      e->facts_explained > e->fact_columns_count)
     return bad(err, "facts");
   for (size_t i = 0; i < e->fact_columns_count; i++)
     if (e->fact_columns[i] >= columns)

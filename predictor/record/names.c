@@ -30,7 +30,11 @@ const ft_policy ft_policy_defaults = { .mode = FT_MODE_OFF,
                                        .has_failure_price = true,
                                        .failure_price = 1.1,
                                        .has_borrow = true,
-                                       .borrow = true };
+                                       .borrow = true,
+                                       .has_ceiling_factor = true,
+                                       .ceiling_factor = 2,
+                                       .has_leak_runs = true,
+                                       .leak_runs = 3 };
 
 static const char *const outcome_names[] = { "unknown",       "completed", "failed",
                                              "out_of_memory", "cancelled", "timeout",
@@ -40,6 +44,8 @@ static const char *const mode_names[] = {
 };
 static const char *const action_names[] = { "leave", "set", "raise", "trim", "warn", "reject" };
 static const char *const rule_names[] = { "unknown", "none", "rss", "pss", "cgroup" };
+static const char *const decision_rule_names[] = { "none",  "request", "default", "maximum",
+                                                   "leak",  "floor",   "ceiling", "estimate" };
 static const char *const source_names[] = { "agent", "sacct", "trace", "sacct_total" };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -75,6 +81,11 @@ const char *ft_action_name(ft_action action)
 const char *ft_rule_name(ft_rule rule)
 {
   return name_of(rule_names, COUNT(rule_names), rule);
+}
+
+const char *ft_decision_rule_name(ft_decision_rule rule)
+{
+  return name_of(decision_rule_names, COUNT(decision_rule_names), rule);
 }
 
 const char *ft_source_name(ft_source source)

@@ -103,6 +103,7 @@ const char *ft_outcome_name(ft_outcome outcome);
 const char *ft_mode_name(ft_mode mode);
 const char *ft_action_name(ft_action action);
 const char *ft_rule_name(ft_rule rule);
+const char *ft_decision_rule_name(ft_decision_rule rule);
 const char *ft_source_name(ft_source source);
 
 /* The other way; -1 when NAME is none of them. */

@@ -87,7 +87,7 @@ like "$(import --timezone=+02:00 "$fixtures/sacct/slurm-22.05-full.txt")" \
   "without an agent, it is said when there will be models"
 is "$(import --json --timezone=+02:00 "$fixtures/sacct/slurm-22.05-full.txt" |
   python3 -c 'import json, sys; print(json.load(sys.stdin)["agent_runs"])')" False "in JSON, too"
-config
+config 'max_apps = 0'
 start
 wait_until 20 model alicetrain 1000
 ok $? "an agent that starts publishes them"

@@ -37,7 +37,7 @@ run predict $app --json
 is "$(json .)" 'app runs method peak_memory_bytes gpu_memory_bytes runtime_seconds energy_joules mig relative decision' \
   "predict --json has the keys that scripts rely on"
 is "$(json peak_memory_bytes)" "p05 p50 p95" "peak_memory_bytes holds quantiles"
-is "$(json decision)" "action mem_bytes p_oom reason" "decision has its keys"
+is "$(json decision)" "action mem_bytes p_oom reason rule" "decision has its keys"
 is "$(json decision.action)" '"set"' "memory is set where none is asked for"
 is "$(json gpu_memory_bytes)$(json mig)$(json relative)" "nullnull[]" "what is not known is null"
 like "$(json peak_memory_bytes.p50)" '^[0-9]{10}$' "bytes are whole"

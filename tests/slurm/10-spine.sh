@@ -42,7 +42,7 @@ wait_until 15 sort_learned
 ok $? "five runs are learned as one app"
 
 submit sbatch --predict-mem sort.sh words-32
-like "$err" '^sbatch: foretell: .* needs .*\(5 runs\); --mem set to [0-9]+[MG]$' "the next is predicted, and told"
+like "$err" '^sbatch: foretell: .* needs .*\(5 runs\); --mem set to [0-9]+[MG]( \(floor\))?$' "the next is predicted, and told"
 is "$(said)" 1 "in one line"
 between "$(mib "$(asked "$id")")" 83 160 "its memory is set, from its input's size"
 diag "$err"

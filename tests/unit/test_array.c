@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "tests/unit/scratch.h"
+#include "tests/unit/decided.h"
 
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
@@ -364,6 +365,7 @@ static void one_amount_for_all_is_the_largest_ones(void **state)
                                           .nodes = { { .cpus = 8,
                                                        .mem_bytes = UINT64_C(8) << 30 } } };
   static struct ft_element_estimates elements;
+  struct ft_facts facts = { .runs = 0 };
   ft_model model = by_index();
   struct ft_explanation said;
   ft_request request = { .array_tasks = 10 };
@@ -379,15 +381,14 @@ static void one_amount_for_all_is_the_largest_ones(void **state)
   ft_policy_resolve(NULL, NULL, NULL, NULL, &policy);
   policy.round_bytes = 1 << 20;
   elements.count = ft_array_choose("1-10", &out, elements.index, FT_ELEMENT_ESTIMATES);
-  assert_int_equal(ft_estimate_elements(&model, &out, 1, &elements, &err), 0);
+  assert_int_equal(ft_estimate_elements(&model, &out, 1, &elements, &facts, &err), 0);
   assert_int_equal(elements.count, 10);
   largest = ft_decide_largest(&elements, &policy);
   assert_int_equal(elements.index[largest], 10);
   for (size_t i = 0; i < elements.count; i++)
     assert_true((elements.each[i].allocation_bytes > 0) == (i == largest));
   q.estimate = &elements.each[largest];
-  ft_decide(&q, &d);
-  ft_explain(&q, &d, &said);
+  decide(&q, &d, &said);
   assert_int_equal(d.action, FT_ACTION_SET);
   if (d.mem_bytes < UINT64_C(195) << 20 || d.mem_bytes > UINT64_C(230) << 20)
     fail_msg("%llu MiB", (unsigned long long)(d.mem_bytes >> 20));
@@ -402,8 +403,9 @@ static void one_amount_for_all_is_the_largest_ones(void **state)
   request.mem_bytes = UINT64_C(100) << 20;
   policy.has_reject_probability = true;
   policy.reject_probability = 0.5;
-  ft_decide(&q, &d);
-  ft_explain(&q, &d, &said);
+  facts.like_sure_bytes = 190 << 20;
+  q.facts = &facts;
+  decide(&q, &d, &said);
   assert_int_equal(d.action, FT_ACTION_REJECT);
   assert_true(d.p_oom > 0.99 && d.p_oom_any >= d.p_oom);
   if (!strstr(said.line[0], "x has needed up to 195 MiB (element 10) (40 runs)"))
@@ -413,16 +415,17 @@ static void one_amount_for_all_is_the_largest_ones(void **state)
 static void elements_that_do_not_differ_are_estimated_once(void **state)
 {
   static struct ft_element_estimates elements;
+  struct ft_facts facts = { .runs = 0 };
   ft_model model = by_index();
 
   (void)state;
   describe("./x --n 3\n", NULL);
   elements.count = ft_array_choose("0-3999999", &out, elements.index, FT_ELEMENT_ESTIMATES);
   assert_int_equal(elements.count, FT_ELEMENT_ESTIMATES);
-  assert_int_equal(ft_estimate_elements(&model, &out, 1, &elements, &err), 0);
+  assert_int_equal(ft_estimate_elements(&model, &out, 1, &elements, &facts, &err), 0);
   assert_int_equal(elements.count, 1);
   elements.count = 0;
-  assert_int_equal(ft_estimate_elements(&model, &out, 1, &elements, &err), -1);
+  assert_int_equal(ft_estimate_elements(&model, &out, 1, &elements, &facts, &err), -1);
 }
 
 int main(void)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "predictor/history/changes.h"
+#include "predictor/history/expire.h"
 #include "predictor/history/rebuild.h"
 
 static char folder[64], path[96];
@@ -153,6 +154,7 @@ static unsigned runs_of(uint32_t uid, const char *app)
 static void a_renamed_app_takes_its_runs_along(void **state)
 {
   struct ft_error err;
+  uint32_t uid = 0;
   int64_t at = 0;
 
   (void)state;
@@ -168,6 +170,8 @@ static void a_renamed_app_takes_its_runs_along(void **state)
   assert_string_equal(next(&at), "");
   assert_int_equal(ft_store_rename_app(store, 1000, "job.sh-1", "train.py-2", &err), 1);
   reopen();
+  assert_int_equal(ft_store_next_gone(store, &uid, &err), 1);
+  assert_int_equal(uid, 1000);
   assert_int_equal(runs_of(1000, "job.sh-1"), 0);
   assert_int_equal(runs_of(1000, "train.py-2"), 3);
   assert_int_equal(runs_of(1000, "other"), 1);
@@ -233,6 +237,8 @@ static void a_store_of_schema_1_is_brought_up_to_date(void **state)
   sql("DROP TABLE changed; ALTER TABLE observation DROP COLUMN killed_at_bytes;"
       "ALTER TABLE observation DROP COLUMN system_seconds;"
       "ALTER TABLE observation DROP COLUMN gpu_transfer_bytes;"
+      "DROP TRIGGER observation_app_last; DROP INDEX observation_age; DROP TABLE app;"
+      "DROP TABLE gone; ALTER TABLE observation DROP COLUMN put_time;"
       "ALTER TABLE observation DROP COLUMN script_hash;"
       "ALTER TABLE observation DROP COLUMN directory_hash;"
       "PRAGMA user_version = 1");

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "tests/unit/unit.h"
+#include "tests/unit/decided.h"
 
 #include "predictor/core/units.h"
 #include "predictor/decide/plan.h"
@@ -18,6 +19,23 @@ static struct ft_estimate estimate_of(double bytes, unsigned runs)
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
     e.quantile[i] = bytes * exp(0.0714 * ft_normal_quantile(ft_estimate_levels[i]));
   return e;
+}
+
+/* COMPLETED comparable runs that used up to BYTES, and where DIED_AT is above 0 one killed there
+ * after them. */
+static struct ft_facts facts_of(unsigned completed, double bytes, double died_at)
+{
+  struct ft_facts f = { .runs = completed + (died_at > 0), .completed = completed };
+
+  f.like_runs = f.runs;
+  f.like_completed = completed;
+  f.peak_bytes = f.like_peak_bytes = completed ? bytes : 0;
+  f.like_sure_bytes = completed >= FT_FACTS_SURE_RUNS ? 0.9 * bytes : 0;
+  f.bound_bytes = f.like_bound_bytes = FT_FACTS_KILLED_FACTOR * died_at;
+  f.like_killed_bytes = f.lately_killed_bytes = died_at;
+  f.like_killed = f.lately_killed = died_at > 0;
+  f.growing_kills = died_at > 0 && !completed;
+  return f;
 }
 
 /* ---- the limit ---- */
@@ -214,8 +232,8 @@ static const struct scene scenes[] = {
     .line = { "unet3d needs 11.2 GiB (42 runs); you asked for --mem=64G, 50 GiB more than it has "
               "ever used" } },
   { .name = "trim lowers", .mode = FT_MODE_TRIM, .partition = &per_node, .runs = 42,
-    .request = NODE(64 * GB), .action = FT_ACTION_TRIM, .mem_bytes = 12900 * MB,
-    .line = { NEEDS "; --mem lowered from 64G to 12900M" } },
+    .request = NODE(64 * GB), .action = FT_ACTION_TRIM, .mem_bytes = 13800 * MB,
+    .line = { NEEDS "; --mem lowered from 64G to 13800M" } },
   { .name = "trim raises too", .mode = FT_MODE_TRIM, .partition = &per_node, .runs = 42,
     .request = NODE(4 * GB), .action = FT_ACTION_RAISE, .mem_bytes = 12900 * MB,
     .line = { NEEDS "; --mem raised from 4G to 12900M" } },
@@ -224,8 +242,8 @@ static const struct scene scenes[] = {
     .line = { "unet3d needs 11.2 GiB (19 runs); you asked for --mem=64G, 50 GiB more than it has "
               "ever used" } },
   { .name = "a whole node can be trimmed", .mode = FT_MODE_TRIM, .partition = &per_node, .runs = 42,
-    .request = { .mem_unit = FT_MEM_ALL }, .action = FT_ACTION_TRIM, .mem_bytes = 12900 * MB,
-    .line = { NEEDS "; --mem lowered from 0 (a whole node) to 12900M" } },
+    .request = { .mem_unit = FT_MEM_ALL }, .action = FT_ACTION_TRIM, .mem_bytes = 13800 * MB,
+    .line = { NEEDS "; --mem lowered from 0 (a whole node) to 13800M" } },
   { .name = "not an exclusive one", .mode = FT_MODE_TRIM, .partition = &per_node, .runs = 42,
     .request = { .mem_unit = FT_MEM_ALL, .exclusive = true }, .action = FT_ACTION_LEAVE,
     .line = { NEEDS "; --mem=0, a whole node, 100 GiB, is enough (out of memory: under 0.1 %)" } },
@@ -234,7 +252,7 @@ static const struct scene scenes[] = {
     .line = { "unet3d needs 11.2 GiB, 95 % below 12.6 GiB (19 runs); a whole node, 100 GiB, is "
               "enough (out of memory: under 0.1 %)" } },
   { .name = "but many do", .mode = FT_MODE_SET, .partition = &no_default, .runs = 42,
-    .action = FT_ACTION_SET, .mem_bytes = 12900 * MB, .line = { NEEDS "; --mem set to 12900M" } },
+    .action = FT_ACTION_SET, .mem_bytes = 13800 * MB, .line = { NEEDS "; --mem set to 13800M" } },
   { .name = "an exclusive job is not made smaller", .mode = FT_MODE_SET, .partition = &alone,
     .runs = 42, .action = FT_ACTION_LEAVE,
     .line = { NEEDS "; the default of partition main, 32 GiB, is enough (out of memory: under 0.1 "
@@ -252,16 +270,16 @@ static const struct scene scenes[] = {
   { .name = "MaxMemPerCPU is never crossed", .mode = FT_MODE_RAISE, .partition = &at_most_per_cpu,
     .runs = 42, .request = { .mem_unit = FT_MEM_CPU, .mem_bytes = 1 * GB, .cpus_per_task = 5 },
     .action = FT_ACTION_RAISE, .mem_bytes = 2 * GB,
-    .line = { NEEDS "; --mem-per-cpu raised from 1G to 2G, the most that partition main allows; "
+    .line = { NEEDS "; --mem-per-cpu raised from 1G to 2G, the most that partition main allows (maximum); "
               "out "
               "of memory: 94.4 %" } },
   { .name = "nor MaxMemPerNode", .mode = FT_MODE_SET, .partition = &at_most, .runs = 42,
     .action = FT_ACTION_SET, .mem_bytes = 8 * GB,
-    .line = { NEEDS "; --mem set to 8G, the most that partition main allows; out of memory: over "
+    .line = { NEEDS "; --mem set to 8G, the most that partition main allows (maximum); out of memory: over "
               "99.9 %" } },
   { .name = "no node is large enough", .mode = FT_MODE_SET, .partition = &tiny, .runs = 42,
     .action = FT_ACTION_SET, .mem_bytes = 8 * GB,
-    .line = { NEEDS "; --mem set to 8G, but no node of partition main has more than 8 GiB; out of "
+    .line = { NEEDS "; --mem set to 8G, but no node of partition main has more than 8 GiB (maximum); out of "
               "memory: over 99.9 %" } },
   { .name = "and that is refused", .mode = FT_MODE_SET, .partition = &tiny, .runs = 42,
     .reject = 0.9,
@@ -282,12 +300,11 @@ static const struct scene scenes[] = {
               "out of "
               "memory (94.4 %).",
               "ask for --mem=12900M, or submit it all the same with --predict-mem=force" } },
-  { .name = "of what no run was like nothing is remembered", .mode = FT_MODE_SET,
+  { .name = "what is extrapolated warns and does not reject", .mode = FT_MODE_SET,
     .partition = &per_node, .runs = 42, .extrapolated = true, .request = NODE(10 * GB),
-    .reject = 0.9, .action = FT_ACTION_REJECT,
-    .line = { "not submitted: --mem=10G, but unet3d needs 11.2 GiB (42 runs, none of them quite "
-              "like it): it would run out of memory (94.4 %).",
-              "ask for --mem=12900M, or submit it all the same with --predict-mem=force" } },
+    .reject = 0.9, .action = FT_ACTION_WARN,
+    .line = { "unet3d needs 11.2 GiB, 95 % below 12.6 GiB (42 runs, extrapolated); with --mem=10G "
+              "it would run out of memory (94.4 %); ask for --mem=12900M" } },
   { .name = "not below the site's probability", .mode = FT_MODE_SET, .partition = &per_node,
     .runs = 42, .request = NODE(10 * GB), .reject = 0.95, .action = FT_ACTION_WARN,
     .line = { NEEDS "; with --mem=10G it would run out of memory (94.4 %); ask for "
@@ -318,22 +335,23 @@ static const struct scene scenes[] = {
     .action = FT_ACTION_LEAVE, .line = { "unet3d: no run of it is known yet" } },
   { .name = "nor anything said unasked", .site_mode = FT_MODE_SET, .partition = &per_node,
     .action = FT_ACTION_LEAVE },
-  { .name = "too few runs", .mode = FT_MODE_RAISE, .partition = &per_node, .runs = 4,
-    .request = NODE(1 * GB), .reject = 0.1, .action = FT_ACTION_LEAVE,
-    .line = { "unet3d: 4 of the 5 runs that a prediction takes are known" } },
-  { .name = "what it died at is known at once", .mode = FT_MODE_SET, .partition = &per_node,
-    .runs = 1, .died_at = 2, .action = FT_ACTION_SET, .mem_bytes = 3100 * MB,
-    .line = { "unet3d has died at 2 GiB; --mem set to 3100M" } },
+  { .name = "few runs are facts, and no claim", .mode = FT_MODE_RAISE, .partition = &per_node,
+    .runs = 4, .request = NODE(1 * GB), .reject = 0.1, .action = FT_ACTION_RAISE,
+    .mem_bytes = 12900 * MB,
+    .line = { "unet3d has used up to 11.2 GiB (4 runs); --mem raised from 1G to 12900M" } },
+  { .name = "what it was killed at is known at once", .mode = FT_MODE_SET, .partition = &per_node,
+    .died_at = 2, .action = FT_ACTION_SET, .mem_bytes = 5000 * MB,
+    .line = { "unet3d was killed at 2 GiB (1 run, none completed); --mem set to 5000M (floor)" } },
   { .name = "and may be passed by what was asked", .mode = FT_MODE_RAISE, .partition = &per_node,
-    .runs = 1, .died_at = 2, .request = NODE(4 * GB), .action = FT_ACTION_LEAVE,
-    .line = { "unet3d has died at 2 GiB" } },
-  { .name = "or not", .mode = FT_MODE_SET, .partition = &per_node, .runs = 1, .died_at = 2,
+    .died_at = 2, .request = NODE(4 * GB), .action = FT_ACTION_LEAVE,
+    .line = { "unet3d was killed at 2 GiB (1 run, none completed); --mem=4G stays (request)" } },
+  { .name = "or not", .mode = FT_MODE_SET, .partition = &per_node, .died_at = 2,
     .reject = 0.01, .request = NODE(2 * GB), .action = FT_ACTION_WARN,
-    .line = { "unet3d has died at 2 GiB; with --mem=2G it would run out of memory; ask for "
-              "--mem=3100M" } },
+    .line = { "unet3d was killed at 2 GiB (1 run, none completed); with --mem=2G it would run out "
+              "of memory; ask for --mem=5000M" } },
   { .name = "an amount passes what it lately died at", .mode = FT_MODE_SET, .partition = &per_node,
-    .runs = 42, .died_at = 20, .action = FT_ACTION_SET, .mem_bytes = 24600 * MB,
-    .line = { NEEDS "; --mem set to 24600M" } },
+    .runs = 42, .died_at = 20, .action = FT_ACTION_SET, .mem_bytes = 32000 * MB,
+    .line = { NEEDS "; --mem set to 32000M (floor)" } },
   { .name = "nothing kills, but memory is allocated", .mode = FT_MODE_SET, .partition = &per_node,
     .runs = 42, .no_kill = true, .reject = 0.1, .action = FT_ACTION_SET, .mem_bytes = 12900 * MB,
     .line = { NEEDS "; --mem set to 12900M" } },
@@ -359,8 +377,7 @@ static const struct scene scenes[] = {
     .line = { "unet3d needs 10.2 MiB, 95 % below 11.5 MiB (42 runs); --mem set to 100M" } },
   { .name = "beyond the evidence", .mode = FT_MODE_SET, .partition = &per_node, .runs = 42,
     .extrapolated = true, .action = FT_ACTION_SET, .mem_bytes = 12900 * MB,
-    .line = { "unet3d needs 11.2 GiB, 95 % below 12.6 GiB (42 runs, none of them quite like it); "
-              "--mem "
+    .line = { "unet3d needs 11.2 GiB, 95 % below 12.6 GiB (42 runs, extrapolated); --mem "
               "set to 12900M" } },
 };
 
@@ -374,24 +391,26 @@ static void play(const struct scene *s, ft_decision *decision, struct ft_explana
                                .reject_probability = s->reject,
                                .has_quiet = true,
                                .quiet = s->quiet } };
-  struct ft_estimate e = estimate_of((s->need > 0 ? s->need : 11.2) * (double)GB, s->runs);
+  double need = (s->need > 0 ? s->need : 11.2) * (double)GB, died_at = s->died_at * (double)GB;
+  struct ft_estimate e = estimate_of(need, s->runs);
+  struct ft_facts facts = facts_of(s->runs, need, died_at);
   ft_policy policy;
   struct ft_question q = { .mode = s->mode,
                            .app = "unet3d",
                            .request = &s->request,
                            .estimate = s->runs ? &e : NULL,
+                           .facts = facts.runs ? &facts : NULL,
                            .policy = &policy,
                            .partition = s->partition,
                            .memory_is_consumable = !s->not_consumable,
                            .rule = s->no_kill ? FT_RULE_NONE : FT_RULE_CGROUP };
 
-  e.bound_bytes = s->died_at * (double)GB;
+  e.bound_bytes = died_at;
   e.extrapolated = s->extrapolated;
   ft_policy_resolve(&site, NULL, NULL, NULL, &policy);
   if (s->site_mode == FT_MODE_UNSET)
     policy.mode = FT_MODE_OFF;
-  ft_decide(&q, decision);
-  ft_explain(&q, decision, said);
+  decide(&q, decision, said);
 }
 
 static void every_scene_ends_as_written(void **state)
@@ -411,6 +430,133 @@ static void every_scene_ends_as_written(void **state)
         fail_msg("%s: said '%s'", s->name, l < said.count ? said.line[l] : "");
     if (said.error != (s->action == FT_ACTION_REJECT))
       fail_msg("%s: error %d", s->name, said.error);
+  }
+}
+
+/* ---- the rules, each at its edges ---- */
+
+struct rule_case {
+  const char *name;
+  ft_mode mode;
+  ft_request request;
+  struct ft_facts facts;
+  double estimate, allocation; /* GiB; 0: none */
+  unsigned runs, similar;
+  bool site_mode, interactive, extrapolated;
+  ft_action action;
+  ft_decision_rule rule;
+  uint64_t mem_bytes;
+};
+
+/* With 1 GiB for who asks for nothing. */
+static const struct rule_case rule_cases[] = {
+  { "what one run needed is a floor", FT_MODE_SET, { 0 },
+    { .runs = 1, .completed = 1, .like_runs = 1, .like_completed = 1, .peak_bytes = 2 * GB,
+      .like_peak_bytes = 2 * GB }, 0, 0, 0, 0, 0, 0, 0,
+    FT_ACTION_SET, FT_DECIDED_BY_FLOOR, 2300 * MB },
+  { "that holds above what is needed at a mean", FT_MODE_SET, { 0 },
+    { .runs = 50, .completed = 50, .like_runs = 50, .like_completed = 50, .peak_bytes = 4 * GB,
+      .like_peak_bytes = 4 * GB }, 2, 0, 50, 0, 0, 0, 0,
+    FT_ACTION_SET, FT_DECIDED_BY_FLOOR, 4600 * MB },
+  { "a death is not forgotten for one success", FT_MODE_SET, { 0 },
+    { .runs = 2, .completed = 1, .like_runs = 2, .like_completed = 1, .peak_bytes = 2 * GB,
+      .like_peak_bytes = 2 * GB, .like_killed = 1, .like_killed_bytes = 1.9 * GB,
+      .bound_bytes = 2.28 * GB, .like_bound_bytes = 2.28 * GB }, 0, 0, 0, 0, 0, 0, 0,
+    FT_ACTION_SET, FT_DECIDED_BY_FLOOR, 2400 * MB },
+  { "runs unlike it count while there are few", FT_MODE_SET, { 0 },
+    { .runs = 4, .completed = 4, .peak_bytes = 2 * GB }, 0, 0, 0, 0, 0, 0, 0,
+    FT_ACTION_SET, FT_DECIDED_BY_FLOOR, 2300 * MB },
+  { "and not where there are more", FT_MODE_SET, { 0 },
+    { .runs = 5, .completed = 5, .peak_bytes = 8 * GB }, 2, 0, 5, 0, 0, 0, 0,
+    FT_ACTION_SET, FT_DECIDED_BY_ESTIMATE, 2400 * MB },
+  { "few runs set at most twice what they needed", FT_MODE_SET, { 0 },
+    { .runs = 3, .completed = 3, .like_runs = 3, .like_completed = 3, .peak_bytes = 2 * GB,
+      .like_peak_bytes = 2 * GB }, 9, 0, 3, 0, 0, 0, 0,
+    FT_ACTION_SET, FT_DECIDED_BY_CEILING, 4100 * MB },
+  { "so does what is extrapolated", FT_MODE_SET, { 0 },
+    { .runs = 30, .completed = 30, .peak_bytes = 2 * GB }, 9, 0, 30, 0, 0, 0, true,
+    FT_ACTION_SET, FT_DECIDED_BY_CEILING, 4100 * MB },
+  { "what is not thin has no ceiling", FT_MODE_SET, { 0 },
+    { .runs = 30, .completed = 30, .peak_bytes = 2 * GB }, 9, 0, 30, 0, 0, 0, 0,
+    FT_ACTION_SET, FT_DECIDED_BY_ESTIMATE, 10400 * MB },
+  { "two kills at growing limits are no leak", FT_MODE_SET, { 0 },
+    { .runs = 2, .like_runs = 2, .like_killed = 2, .lately_killed = 2, .growing_kills = 2,
+      .like_killed_bytes = 2 * GB, .lately_killed_bytes = 2 * GB, .bound_bytes = 2.4 * GB,
+      .like_bound_bytes = 2.4 * GB }, 0, 0, 0, 0, 0, 0, 0,
+    FT_ACTION_SET, FT_DECIDED_BY_FLOOR, 5000 * MB },
+  { "three may be", FT_MODE_SET, { 0 },
+    { .runs = 3, .like_runs = 3, .like_killed = 3, .lately_killed = 3, .growing_kills = 3,
+      .like_killed_bytes = 4 * GB, .lately_killed_bytes = 4 * GB, .bound_bytes = 4.8 * GB,
+      .like_bound_bytes = 4.8 * GB }, 0, 0, 0, 0, 0, 0, 0,
+    FT_ACTION_SET, FT_DECIDED_BY_LEAK, 4100 * MB },
+  { "unless the user asks for more", FT_MODE_RAISE, NODE(4 * GB),
+    { .runs = 3, .like_runs = 3, .like_killed = 3, .lately_killed = 3, .growing_kills = 3,
+      .like_killed_bytes = 4 * GB, .lately_killed_bytes = 4 * GB, .bound_bytes = 4.8 * GB,
+      .like_bound_bytes = 4.8 * GB }, 0, 0, 0, 0, 0, 0, 0,
+    FT_ACTION_RAISE, FT_DECIDED_BY_FLOOR, 9900 * MB },
+  { "raise raises to what completed", FT_MODE_RAISE, NODE(1536 * MB),
+    { .runs = 2, .completed = 1, .like_runs = 2, .like_completed = 1, .peak_bytes = 2 * GB,
+      .like_peak_bytes = 2 * GB, .like_killed = 1, .like_killed_bytes = 1.2 * GB,
+      .bound_bytes = 1.44 * GB, .like_bound_bytes = 1.44 * GB }, 0, 0, 0, 0, 0, 0, 0,
+    FT_ACTION_RAISE, FT_DECIDED_BY_FLOOR, 2300 * MB },
+  { "the user's request stands in the mode set", FT_MODE_SET, NODE(1536 * MB),
+    { .runs = 1, .completed = 1, .like_runs = 1, .like_completed = 1, .peak_bytes = 2 * GB,
+      .like_peak_bytes = 2 * GB }, 0, 0, 0, 0, 0, 0, 0,
+    FT_ACTION_WARN, FT_DECIDED_BY_REQUEST, 0 },
+  { "few runs take nothing away", FT_MODE_SET, { 0 },
+    { .runs = 19, .completed = 19, .like_runs = 19, .like_completed = 19, .peak_bytes = GB / 2,
+      .like_peak_bytes = GB / 2 }, 0.5, 0, 19, 0, 0, 0, 0,
+    FT_ACTION_LEAVE, FT_DECIDED_BY_DEFAULT, 0 },
+  { "similar apps are set where the user asked", FT_MODE_SET, { 0 }, { 0 }, 2, 0, 0, 1, 0, 0, 0,
+    FT_ACTION_SET, FT_DECIDED_BY_ESTIMATE, 2400 * MB },
+  { "and only told under the site's mode", FT_MODE_SET, { 0 }, { 0 }, 2, 0, 0, 1, true, 0, 0,
+    FT_ACTION_WARN, FT_DECIDED_BY_ESTIMATE, 0 },
+  { "a session is not set from history", FT_MODE_SET, { 0 },
+    { .runs = 9, .completed = 9, .like_runs = 9, .like_completed = 9, .peak_bytes = 2 * GB,
+      .like_peak_bytes = 2 * GB }, 2, 0, 9, 0, 0, true, 0,
+    FT_ACTION_LEAVE, FT_DECIDED_BY_NONE, 0 },
+  { "runs that only failed say what they used", FT_MODE_SET, { 0 },
+    { .runs = 6, .like_runs = 6, .bound_bytes = 1.5 * GB, .like_bound_bytes = 1.5 * GB }, 0, 0, 0,
+    0, 0, 0, 0, FT_ACTION_SET, FT_DECIDED_BY_FLOOR, 1600 * MB },
+};
+
+static void each_rule_decides_at_its_edges(void **state)
+{
+  static const ft_partition gigabyte = { .name = "main",
+                                         .def_mem_bytes = 1 * GB,
+                                         .nodes_count = 1,
+                                         .nodes = { { .cpus = 8, .mem_bytes = 100 * GB } } };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(rule_cases); i++) {
+    const struct rule_case *c = &rule_cases[i];
+    struct ft_estimate e = estimate_of(c->estimate * (double)GB, c->runs);
+    ft_policy policy = ft_policy_defaults;
+    struct ft_question q = { .mode = c->site_mode ? FT_MODE_UNSET : c->mode,
+                             .app = "x",
+                             .request = &c->request,
+                             .estimate = c->estimate > 0 ? &e : NULL,
+                             .facts = c->facts.runs ? &c->facts : NULL,
+                             .similar = c->similar,
+                             .interactive = c->interactive,
+                             .policy = &policy,
+                             .partition = &gigabyte,
+                             .memory_is_consumable = true,
+                             .rule = FT_RULE_CGROUP };
+    struct ft_explanation said;
+    ft_decision d;
+
+    e.extrapolated = c->extrapolated;
+    policy.mode = c->mode;
+    policy.oom_probability = 0.05;
+    decide(&q, &d, &said);
+    if (d.action != c->action || d.rule != c->rule || d.mem_bytes != c->mem_bytes)
+      fail_msg("%s: %s by %s, %llu MiB: %s", c->name, ft_action_name(d.action),
+               ft_decision_rule_name(d.rule), (unsigned long long)(d.mem_bytes / MB),
+               said.count ? said.line[0] : d.reason);
+    if (d.action == FT_ACTION_SET && d.rule != FT_DECIDED_BY_ESTIMATE &&
+        !strstr(said.line[0], ft_decision_rule_name(d.rule)))
+      fail_msg("%s: the rule is not named: %s", c->name, said.line[0]);
   }
 }
 
@@ -449,7 +595,8 @@ static void check_laws(const struct ft_question *q, const ft_decision *d,
     assert_false(changed);
   if (changed && asked && q->request->mem_unit != FT_MEM_ALL)
     assert_int_equal(d->mem_unit, q->request->mem_unit);
-  if (changed && (q->estimate->runs < q->policy->trim_runs || q->request->exclusive))
+  if (changed &&
+      (!q->estimate || q->estimate->runs < q->policy->trim_runs || q->request->exclusive))
     assert_false(smaller_than_without(q, d));
   if (changed && q->partition && q->partition->max_mem_bytes && q->partition->max_per_cpu &&
       d->mem_unit == FT_MEM_CPU)
@@ -484,6 +631,7 @@ static void the_laws_hold_for_every_combination(void **state)
     ft_policy policy;
     ft_request request = { 0 };
     struct ft_estimate e;
+    struct ft_facts facts;
     struct ft_question q = { .app = "a", .request = &request, .policy = &policy };
     struct ft_explanation said;
     ft_decision d;
@@ -505,9 +653,10 @@ static void the_laws_hold_for_every_combination(void **state)
     request.cpus_per_task = 1 + (k & 8);
     e.bound_bytes = k & 32 ? 9 * (double)GB : 0;
     request.array_tasks = k & 4 ? 20 : 0;
-    q.estimate = e.runs || e.bound_bytes > 0 ? &e : NULL;
-    ft_decide(&q, &d);
-    ft_explain(&q, &d, &said);
+    q.estimate = e.runs ? &e : NULL;
+    facts = facts_of(e.runs, 11.2 * (double)GB, e.bound_bytes);
+    q.facts = facts.runs ? &facts : NULL;
+    decide(&q, &d, &said);
     check_laws(&q, &d, &said);
     count++;
   }
@@ -519,6 +668,7 @@ static void long_names_are_cut_not_overrun(void **state)
   char app[128];
   struct scene s = scenes[0];
   struct ft_estimate e = estimate_of(11.2 * (double)GB, 42);
+  struct ft_facts facts = facts_of(42, 11.2 * (double)GB, 0);
   struct ft_explanation said;
   ft_partition partition = tiny;
   ft_policy policy;
@@ -532,11 +682,10 @@ static void long_names_are_cut_not_overrun(void **state)
   app[sizeof app - 1] = '\0';
   memset(partition.name, 'p', sizeof partition.name - 1);
   s.request.array_tasks = UINT32_MAX;
-  e.extrapolated = true;
+  q.facts = &facts;
   ft_policy_resolve(NULL, NULL, NULL, NULL, &policy);
   policy.reject_probability = 0.5;
-  ft_decide(&q, &d);
-  ft_explain(&q, &d, &said);
+  decide(&q, &d, &said);
   assert_int_equal(said.count, 2);
   assert_true(strlen(said.line[0]) < FT_EXPLAIN_SIZE - 1);
 }
@@ -568,6 +717,7 @@ int main(void)
     cmocka_unit_test(levels_have_their_normal_scores),
     cmocka_unit_test(limits_follow_tasks_nodes_and_cpus),
     cmocka_unit_test(every_scene_ends_as_written),
+    cmocka_unit_test(each_rule_decides_at_its_edges),
     cmocka_unit_test(the_laws_hold_for_every_combination),
     cmocka_unit_test(long_names_are_cut_not_overrun),
     cmocka_unit_test(exceedance_and_quantile_are_inverse),

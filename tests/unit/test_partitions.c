@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "tests/unit/scratch.h"
+#include "tests/unit/decided.h"
 
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
@@ -161,7 +162,7 @@ static void any_of_them_may_be_where_it_runs(void **state)
     assert_int_equal(
         ft_decide_partition(state_fd, &site, &request, &partition, &q.joined, NULL),
         0);
-    ft_decide(&q, &d);
+    decide(&q, &d, NULL);
     if (d.action != cases[i].action || d.mem_bytes < cases[i].least_mib * MB ||
         d.mem_bytes > cases[i].most_mib * MB)
       fail_msg("%s, %u runs: %s, %u MiB: %s", cases[i].names, cases[i].runs,
@@ -194,7 +195,7 @@ static void what_is_told_is_of_the_partition_that_gives_least(void **state)
     { "main,near", FT_MODE_CHECK, 0, FT_ACTION_WARN, "the default of partitions main,near, 10 MiB" },
     { "near", FT_MODE_CHECK, 0, FT_ACTION_WARN,
       "; ask for --mem=60M, the most that partition near allows" },
-    { "near,near2", FT_MODE_SET, 0, FT_ACTION_SET, "60M, the most that partitions near,near2 allow;" },
+    { "near,near2", FT_MODE_SET, 0, FT_ACTION_SET, "60M, the most that partitions near,near2 allow (maximum);" },
   };
 
   (void)state;
@@ -205,8 +206,12 @@ static void what_is_told_is_of_the_partition_that_gives_least(void **state)
     ft_request request = { 0 };
     ft_policy policy = ft_policy_defaults;
     ft_decision d;
+    struct ft_facts facts = { .runs = 4, .completed = 4, .peak_bytes = 100 * MB, .like_runs = 4,
+                              .like_completed = 4, .like_peak_bytes = 100 * MB,
+                              .like_sure_bytes = 95 * MB };
     struct ft_question q = { .mode = cases[i].mode, .app = "x", .request = &request,
                              .policy = &policy, .partition = &partition, .estimate = &estimate,
+                             .facts = &facts,
                              .memory_is_consumable = true, .rule = FT_RULE_RSS };
 
     (void)ft_string_copy(cases[i].names, request.partition, sizeof request.partition);
@@ -215,8 +220,7 @@ static void what_is_told_is_of_the_partition_that_gives_least(void **state)
     policy.reject_probability = cases[i].reject;
     assert_int_equal(
         ft_decide_partition(state_fd, &site, &request, &partition, &q.joined, NULL), 0);
-    ft_decide(&q, &d);
-    ft_explain(&q, &d, &said);
+    decide(&q, &d, &said);
     if (d.action != cases[i].action || !said.count || !strstr(said.line[0], cases[i].says))
       fail_msg("%s: %s, %s", cases[i].names, ft_action_name(d.action),
                said.count ? said.line[0] : "nothing");

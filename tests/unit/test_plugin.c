@@ -44,6 +44,9 @@ static ft_model *sample_model(void)
   m->evaluator.residuals_count = 40;
   for (int i = 0; i < 40; i++)
     m->evaluator.residuals[i] = (i - 20) * 0.002;
+  /* two runs that completed */
+  m->evaluator.fact_bytes_count = m->evaluator.fact_kinds.size = 2;
+  m->evaluator.fact_bytes[0] = m->evaluator.fact_bytes[1] = 1e9F;
   return m;
 }
 
@@ -53,6 +56,7 @@ static void make_indexed(ft_model *m)
   ft_evaluator *e = &m->evaluator;
 
   (void)ft_string_copy("indexed", m->app, sizeof m->app);
+  e->fact_bytes_count = e->fact_kinds.size = 0;
   m->columns_count = 1;
   (void)ft_string_copy("n", m->columns[0].name, sizeof m->columns[0].name);
   e->log_target = false;
@@ -284,6 +288,29 @@ static void memory_is_set_in_the_users_unit(void **state)
     assert_has(output, "post_opt 0\n");
     if (lines_said(output) != cases[i].lines)
       fail_msg("%s: %s", cases[i].line, output);
+  }
+}
+
+static void a_value_that_slurm_rejects_leaves_the_users(void **state)
+{
+  static const struct {
+    const char *line, *rejected, *wanted;
+  } cases[] = {
+    { "sbatch --predict-app=sorter --predict-mem=raise --mem=900M job.sh 7", "FAKE_REJECTED=mem",
+      "\nmem=900M\n" },
+    { "srun --predict-app=sorter --predict-mem=raise --mem-per-cpu=900M ./x",
+      "FAKE_REJECTED=mem-per-cpu", "\nmem-per-cpu=900M\n" },
+    { "sbatch --predict-app=sorter --predict-mem job.sh 7", "FAKE_REJECTED=mem", "post_opt 0\n" },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    const char *output = submit(cases[i].line, cases[i].rejected);
+
+    assert_has(output, cases[i].wanted);
+    assert_has(output, "Slurm did not take the memory");
+    assert_null(strstr(output, "=lost"));
+    assert_null(strstr(output, "set to"));
   }
 }
 
@@ -604,6 +631,7 @@ int main(int argc, char **argv)
     cmocka_unit_test(what_slurm_carries_of_the_options_is_taken_back),
     cmocka_unit_test(a_model_file_costs_a_line_at_most),
     cmocka_unit_test(memory_is_set_in_the_users_unit),
+    cmocka_unit_test(a_value_that_slurm_rejects_leaves_the_users),
     cmocka_unit_test(an_array_is_given_what_its_largest_element_needs),
     cmocka_unit_test(what_was_imported_for_the_jobs_name_helps_until_it_has_runs),
     cmocka_unit_test(unknown_modes_are_refused_with_the_known_ones),

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The rules by which a job's amount of memory follows from the estimate and from facts. In order of
+ * precedence: the partition's maximum, leak, floor, ceiling, estimate. What a user typed, and what
+ * a job would have had without foretell, are respected by who uses the amount (plan.c).
+ */
+#include "config.h"
+
+#include <math.h>
+
+#include "predictor/core/units.h"
+#include "predictor/decide/plan.h"
+
+/* Over the largest peak of comparable completed runs. Chosen by tests/bench/weeks. */
+#define FLOOR_MARGIN 1.1
+/* A job that was killed is given this many times the limit that killed it, as much as a ceiling of
+ * twice its bound allows: after k submissions at least 2^k times. */
+#define KILLED_GROWTH 2.4
+/* Over what a job like it lately died at, by the estimate's own bound. */
+#define BOUND_MARGIN 1.2
+/* No evidence is certainty. */
+#define SURE 1e-6
+/* What min_runs comparable runs have needed is passed by at most this, whatever the estimate says;
+ * tests/bench/weeks: a sixth fewer amounts above three times the need, no more deaths. */
+#define RICH_CEILING 1.3
+/* A job is lowered only to what is exceeded this many times more rarely than what it is raised to:
+ * a death where it would have lived is foretell's. */
+#define LOWER_TIMES 10
+
+static const struct ft_facts no_facts;
+
+static const struct ft_facts *facts_of(const struct ft_question *q)
+{
+  return q->facts && !q->network ? q->facts : &no_facts;
+}
+
+static bool is_borrowed(const struct ft_question *q)
+{
+  return q->similar || q->imported_from;
+}
+
+void ft_plan_weigh(const struct ft_question *q, struct ft_plan *plan)
+{
+  const struct ft_estimate *e = q->estimate;
+  const struct ft_facts *f = facts_of(q);
+  bool enough = e && e->runs >= q->policy->min_runs && e->runs > 0;
+
+  plan->claimed = e && !q->at_large && (enough || q->network || q->similar);
+  plan->thin = !e || is_borrowed(q) || (!enough && !q->network) || e->extrapolated;
+  plan->known = plan->claimed || f->peak_bytes > 0 || f->bound_bytes > 0;
+}
+
+static double target(const ft_policy *policy)
+{
+  double p = policy->oom_probability;
+
+  /* what is proposed must not be rejected */
+  if (policy->reject_probability > 0)
+    p = fmin(p, policy->reject_probability);
+  return fmin(fmax(p, SURE), 0.5);
+}
+
+/* What E says is exceeded with PROBABILITY, or is expected to waste least if that is more. */
+static double need_of(const struct ft_estimate *e, double probability)
+{
+  double need = fmax(ft_estimate_quantile(e, 1 - probability), e->allocation_bytes);
+
+  return fmax(need, e->bound_bytes * BOUND_MARGIN);
+}
+
+double ft_plan_need(const struct ft_estimate *e, const ft_policy *policy)
+{
+  return need_of(e, target(policy));
+}
+
+/* What comparable runs, or where there are none and few at all any runs, have shown to be needed. */
+static double floor_of(const struct ft_question *q)
+{
+  const struct ft_facts *f = facts_of(q);
+  double floor;
+
+  if (!f->like_runs)
+    return f->completed < q->policy->min_runs ? FLOOR_MARGIN * f->peak_bytes : 0;
+  floor = fmax(FLOOR_MARGIN * f->like_peak_bytes, f->like_bound_bytes);
+  /* killed above all that any is known to have needed */
+  if (f->lately_killed_bytes > f->like_peak_bytes)
+    floor = fmax(floor, KILLED_GROWTH * f->lately_killed_bytes);
+  return floor;
+}
+
+/* What comparable runs used or needed at the least, without a margin. */
+static double shown_by(const struct ft_facts *f)
+{
+  return fmax(f->like_peak_bytes, f->like_bound_bytes);
+}
+
+/* The most that thin evidence sets; infinite where there is none to be thin. */
+static double ceiling_of(const struct ft_question *q)
+{
+  const struct ft_facts *f = facts_of(q);
+  bool rich = f->like_completed >= q->policy->min_runs;
+  double factor = rich ? fmin(RICH_CEILING, q->policy->ceiling_factor) : q->policy->ceiling_factor;
+  double shown = f->like_runs ? shown_by(f) : fmax(f->peak_bytes, f->bound_bytes);
+
+  if (is_borrowed(q) && q->estimate)
+    shown = fmax(shown, q->estimate->max_bytes);
+  return shown > 0 ? factor * shown : INFINITY;
+}
+
+/* Whether the app may leak: it was killed at ever growing limits, and nobody asks for more. */
+static bool may_leak(const struct ft_question *q, const struct ft_plan *plan)
+{
+  bool asked = q->request->mem_unit != FT_MEM_NONE &&
+               (plan->mode == FT_MODE_RAISE || plan->mode == FT_MODE_TRIM);
+
+  return q->policy->leak_runs && facts_of(q)->growing_kills >= q->policy->leak_runs && !asked;
+}
+
+static uint64_t rounded_up(double bytes, uint64_t to)
+{
+  if (!to)
+    to = FT_MIB;
+  if (!(bytes < 0x1p60))
+    return UINT64_C(1) << 60;
+  return ft_plan_times((uint64_t)ceil(bytes / (double)to), to);
+}
+
+/* The outer quantiles of few runs are what priors say: of those what wastes least counts. */
+static double estimated_need(const struct ft_question *q, const struct ft_plan *plan)
+{
+  const struct ft_estimate *e = q->estimate;
+
+  if (plan->thin && !e->extrapolated && e->allocation_bytes > 0)
+    return need_of(e, 0.5);
+  return need_of(e, target(q->policy));
+}
+
+/* The amount before it is rounded, and the rule that made it. */
+static double amount_by_rules(const struct ft_question *q, struct ft_plan *plan)
+{
+  double need = 0, floor = floor_of(q), ceiling = ceiling_of(q);
+
+  plan->rule = FT_DECIDED_BY_ESTIMATE;
+  if (q->estimate && !q->at_large)
+    need = estimated_need(q, plan);
+  if (plan->thin || facts_of(q)->like_runs) {
+    floor = fmin(floor, ceiling);
+    if (need > ceiling) {
+      need = ceiling;
+      plan->rule = FT_DECIDED_BY_CEILING;
+    }
+  }
+  if (need < floor) {
+    need = floor;
+    plan->rule = FT_DECIDED_BY_FLOOR;
+  }
+  if (may_leak(q, plan) && need > facts_of(q)->like_killed_bytes) {
+    need = facts_of(q)->like_killed_bytes;
+    plan->rule = FT_DECIDED_BY_LEAK;
+  }
+  plan->shown = (uint64_t)fmin(fmin(floor, shown_by(facts_of(q))), 0x1p60);
+  return fmax(need, (double)q->policy->floor_bytes);
+}
+
+/* NEED, rounded up, into AMOUNT bytes a node and UNIT_AMOUNT; whether that had to be less than it. */
+static bool fit_amount(const struct ft_question *q, const struct ft_plan *plan, double need,
+                       uint64_t *amount, uint64_t *unit_amount)
+{
+  bool capped = false;
+
+  *amount = rounded_up(need, q->policy->round_bytes);
+  if (plan->most && *amount > plan->most) {
+    capped = (double)plan->most < need;
+    *amount = plan->most / FT_MIB * FT_MIB;
+  }
+  *unit_amount = *amount;
+  if (plan->per_node > 1) {
+    *unit_amount = rounded_up((double)*amount / (double)plan->per_node, FT_MIB);
+    if (plan->most && *unit_amount > plan->most / plan->per_node)
+      *unit_amount = plan->most / plan->per_node / FT_MIB * FT_MIB;
+    *amount = ft_plan_times(*unit_amount, plan->per_node);
+  }
+  return capped;
+}
+
+void ft_plan_find_amount(const struct ft_question *q, struct ft_plan *plan)
+{
+  double need = amount_by_rules(q, plan), lowest = need;
+
+  if (q->estimate && !q->at_large)
+    lowest = fmax(fmax(need_of(q->estimate, target(q->policy) / LOWER_TIMES), floor_of(q)),
+                  (double)q->policy->floor_bytes);
+  (void)fit_amount(q, plan, lowest, &plan->lowest, &plan->unit_lowest);
+  plan->capped = fit_amount(q, plan, need, &plan->amount, &plan->unit_amount);
+  if (plan->capped)
+    plan->rule = FT_DECIDED_BY_MAXIMUM;
+  plan->no_node = plan->claimed && !plan->thin && plan->node_most &&
+                  ft_estimate_exceeds(q->estimate, (double)plan->node_most) > 0.5;
+}

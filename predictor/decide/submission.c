@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <string.h>
+
+#include "predictor/decide/submission.h"
+#include "predictor/request/array.h"
+
+/* The submitter's name where SITE has a policy for somebody by name; looking it up takes a while. */
+static const char *name_for_policy(const ft_site *site, const struct ft_submitter *submitter)
+{
+  for (size_t i = 0; i < site->overrides_count; i++)
+    if (site->overrides[i].user[0])
+      return submitter->name(submitter->data);
+  return NULL;
+}
+
+void ft_known_policy(const ft_site *site, const struct ft_submitter *submitter,
+                     const ft_request *request, struct ft_known *known)
+{
+  ft_policy_resolve(site, request->partition, request->account, name_for_policy(site, submitter),
+                    &known->policy);
+}
+
+void ft_known_place(int state_fd, const ft_site *site, const ft_request *request,
+                    struct ft_known *known)
+{
+  known->has_partition = ft_decide_partition(state_fd, site, request, &known->partition,
+                                             &known->joined, NULL) == 0;
+}
+
+int ft_known_find(int state_fd, const struct ft_submitter *submitter, const ft_submission *s,
+                  const char *array, struct ft_known *known, struct ft_error *err)
+{
+  struct ft_evidence *e = &known->evidence;
+
+  e->elements.count =
+      array ? ft_array_choose(array, s, e->elements.index, FT_ELEMENT_ESTIMATES) : 0;
+  if (ft_evidence_find(state_fd, submitter->uid, submitter->name, submitter->data, s,
+                       &known->policy, e, err) == 0)
+    return 0;
+  e->estimate = NULL;
+  e->facts = (struct ft_facts){ .runs = 0 };
+  return -1;
+}
+
+/* Where runs say too little a network's own figure counts. */
+static void take_network(const ft_network *network, struct ft_submission_decision *out)
+{
+  struct ft_question *q = &out->question;
+
+  if (!network || network->quantiles_count != FT_ESTIMATE_LEVELS ||
+      (q->estimate &&
+       (q->estimate->runs >= q->policy->min_runs || q->estimate->bound_bytes > 0)))
+    return;
+  out->by_network = true;
+  out->host = (struct ft_estimate){ .method = "operators" };
+  memcpy(out->host.quantile, network->quantiles, sizeof out->host.quantile);
+  q->estimate = &out->host;
+  q->elements = NULL;
+  q->imported_from = NULL;
+  q->pooled = false;
+  q->similar = q->at_large = 0;
+  q->network = network->subject;
+}
+
+void ft_submission_decide(const struct ft_submission_question *q,
+                          struct ft_submission_decision *out)
+{
+  const struct ft_known *known = q->known;
+
+  out->question = (struct ft_question){ .mode = q->mode,
+                                        .app = q->submission->app,
+                                        .request = &q->submission->request,
+                                        .policy = &known->policy,
+                                        .partition = known->has_partition ? &known->partition
+                                                                          : NULL,
+                                        .joined = known->joined,
+                                        .memory_is_consumable = q->site->memory_is_consumable,
+                                        .rule = q->site->rule,
+                                        .interactive = q->submission->interactive,
+                                        .cannot_reject = q->cannot_reject,
+                                        .answer = q->answer };
+  out->by_network = false;
+  ft_question_take(&out->question, &known->evidence, q->submission->job_name);
+  take_network(q->network, out);
+  ft_plan_make(&out->question, &out->plan);
+  ft_decide(&out->question, &out->plan, &out->decision);
+}
+
+void ft_submission_explain(const struct ft_submission_decision *decision,
+                           struct ft_explanation *out)
+{
+  ft_explain(&decision->question, &decision->plan, &decision->decision, out);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * One submission from what is known to a decision: the way of the plugin, of foretell predict, of
+ * --predict-partition and of tests/bench/weeks.
+ */
+#ifndef FT_DECIDE_SUBMISSION_H
+#define FT_DECIDE_SUBMISSION_H
+
+#include "predictor/decide/decide.h"
+#include "predictor/decide/plan.h"
+#include "predictor/estimate/evidence.h"
+
+/* What the state directory knows of a submission, read once. */
+struct ft_known {
+  ft_policy policy;       /* resolved for its partition, account and user */
+  ft_partition partition; /* where has_partition */
+  bool has_partition;
+  struct ft_joined joined;
+  struct ft_evidence evidence; /* estimate NULL and no facts: nothing is known */
+};
+
+/* Whose submission it is. NAME(DATA) is called where a policy or imported runs name users. */
+struct ft_submitter {
+  uint32_t uid;
+  const char *(*name)(void *data);
+  void *data;
+};
+
+/* Resolves KNOWN's policy for REQUEST under SITE. */
+void ft_known_policy(const ft_site *site, const struct ft_submitter *submitter,
+                     const ft_request *request, struct ft_known *known);
+
+/* Reads KNOWN's partition, or what several have in common. One that cannot be read is not known. */
+void ft_known_place(int state_fd, const ft_site *site, const ft_request *request,
+                    struct ft_known *known);
+
+/*
+ * Reads the evidence for SUBMISSION, whose policy KNOWN has, from the state directory STATE_FD; of a
+ * job array (ARRAY, the value of --array; NULL: none) for up to FT_ELEMENT_ESTIMATES of its tasks.
+ * Returns 0; -1 with ERR when a model is there and cannot be read: nothing is known then.
+ */
+int ft_known_find(int state_fd, const struct ft_submitter *submitter,
+                  const ft_submission *submission, const char *array, struct ft_known *known,
+                  struct ft_error *err);
+
+struct ft_submission_question {
+  const ft_site *site;
+  const ft_submission *submission;
+  const struct ft_known *known;
+  const ft_network *network; /* what is told of a model file; NULL: nothing */
+  ft_mode mode;              /* the user's; FT_MODE_UNSET: the policy's */
+  bool cannot_reject;        /* Slurm would not heed a rejection */
+  bool answer;               /* somebody waits for an answer, whether or not anything is wrong */
+};
+
+/* A decision and all that it stands on; KNOWN and SUBMISSION have to outlive it. */
+struct ft_submission_decision {
+  struct ft_question question;
+  struct ft_plan plan;
+  struct ft_estimate host; /* of the memory that a network needs */
+  bool by_network;         /* the estimate is that */
+  ft_decision decision;
+};
+
+/* Decides. Pure. OUT is filled whole; it points into itself and must not be copied. */
+void ft_submission_decide(const struct ft_submission_question *question,
+                          struct ft_submission_decision *out);
+
+/* What the user is told of DECISION. */
+void ft_submission_explain(const struct ft_submission_decision *decision,
+                           struct ft_explanation *out);
+
+#endif

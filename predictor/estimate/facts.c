@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+
+#include "predictor/estimate/facts.h"
+
+/* A limit has grown when it is this many times the largest before. */
+#define GROWN 1.1
+/* A run that completes with this part of the largest limit that killed one shows that such limits
+ * are needed, and not used by a leak. */
+#define NEAR 0.7
+
+bool ft_facts_alike(const ft_column *column, double a, double b)
+{
+  if (isnan(a) || isnan(b))
+    return isnan(a) && isnan(b);
+  if (column->categorical)
+    return a == b && a >= 0;
+  if (a == b)
+    return true;
+  return a * b > 0 && fmax(fabs(a), fabs(b)) <= FT_FACTS_FACTOR * fmin(fabs(a), fabs(b));
+}
+
+bool ft_facts_comparable(const ft_model *model, const uint8_t *columns, size_t count,
+                         size_t explained, const float *a, const float *b)
+{
+  bool less = false, more = false;
+
+  for (size_t c = 0; c < count; c++) {
+    const ft_column *column = &model->columns[columns[c]];
+
+    if (ft_facts_alike(column, (double)a[c], (double)b[c]))
+      continue;
+    if (c < explained || column->categorical)
+      return false;
+    less |= a[c] < b[c];
+    more |= !(a[c] < b[c]);
+  }
+  return more || !less;
+}
+
+static bool is_comparable(const ft_evaluator *e, const ft_model *model, size_t fact,
+                          const float *asked)
+{
+  return ft_facts_comparable(model, e->fact_columns, e->fact_columns_count, e->facts_explained,
+                             asked, &e->fact_x[fact * e->fact_columns_count]);
+}
+
+static double bound_of(ft_fact_kind kind, double bytes)
+{
+  return kind == FT_FACT_KILLED ? FT_FACTS_KILLED_FACTOR * bytes
+         : kind == FT_FACT_STOPPED ? bytes
+                                   : 0;
+}
+
+static void add_comparable(struct ft_facts *f, ft_fact_kind kind, double bytes)
+{
+  f->like_runs++;
+  f->like_bound_bytes = fmax(f->like_bound_bytes, bound_of(kind, bytes));
+  if (kind == FT_FACT_COMPLETED) {
+    if (!f->like_completed++ || bytes < f->like_sure_bytes)
+      f->like_sure_bytes = bytes;
+    f->like_peak_bytes = fmax(f->like_peak_bytes, bytes);
+    f->lately_killed = 0;
+    f->lately_killed_bytes = 0;
+    if (bytes >= NEAR * f->like_killed_bytes)
+      f->growing_kills = 0;
+  } else if (kind == FT_FACT_KILLED) {
+    if (bytes > GROWN * fmax(f->like_killed_bytes, f->like_peak_bytes))
+      f->growing_kills++;
+    f->like_killed++;
+    f->like_killed_bytes = fmax(f->like_killed_bytes, bytes);
+    f->lately_killed++;
+    f->lately_killed_bytes = fmax(f->lately_killed_bytes, bytes);
+  }
+}
+
+void ft_facts_find(const ft_model *model, const float *x, size_t count, struct ft_facts *out)
+{
+  const ft_evaluator *e = &model->evaluator;
+  float asked[sizeof e->fact_columns / sizeof *e->fact_columns];
+
+  *out = (struct ft_facts){ .runs = model->runs, .completed = model->completed };
+  for (size_t c = 0; c < e->fact_columns_count; c++)
+    asked[c] = e->fact_columns[c] < count ? x[e->fact_columns[c]] : NAN;
+  for (size_t i = 0; i < e->fact_bytes_count; i++) {
+    ft_fact_kind kind = (ft_fact_kind)e->fact_kinds.bytes[i];
+    double bytes = (double)e->fact_bytes[i];
+
+    out->bound_bytes = fmax(out->bound_bytes, bound_of(kind, bytes));
+    if (kind == FT_FACT_COMPLETED)
+      out->peak_bytes = fmax(out->peak_bytes, bytes);
+    if (is_comparable(e, model, i, asked))
+      add_comparable(out, kind, bytes);
+  }
+  if (out->like_completed < FT_FACTS_SURE_RUNS)
+    out->like_sure_bytes = 0;
+}
+
+static unsigned more(unsigned a, unsigned b)
+{
+  return a > b ? a : b;
+}
+
+void ft_facts_join(struct ft_facts *into, const struct ft_facts *other)
+{
+  into->like_runs = more(into->like_runs, other->like_runs);
+  into->like_completed = more(into->like_completed, other->like_completed);
+  into->like_peak_bytes = fmax(into->like_peak_bytes, other->like_peak_bytes);
+  into->like_sure_bytes = fmax(into->like_sure_bytes, other->like_sure_bytes);
+  into->like_bound_bytes = fmax(into->like_bound_bytes, other->like_bound_bytes);
+  into->like_killed_bytes = fmax(into->like_killed_bytes, other->like_killed_bytes);
+  into->like_killed = more(into->like_killed, other->like_killed);
+  into->lately_killed = more(into->lately_killed, other->lately_killed);
+  into->lately_killed_bytes = fmax(into->lately_killed_bytes, other->lately_killed_bytes);
+  into->growing_kills = more(into->growing_kills, other->growing_kills);
+}

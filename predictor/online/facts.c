@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/estimate/facts.h"
+#include "predictor/online/facts.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+enum {
+  FACTS = COUNT(((ft_evaluator *)NULL)->fact_bytes),
+  FACT_COLUMNS = COUNT(((ft_evaluator *)NULL)->fact_columns),
+  COLUMNS = COUNT(((ft_model *)NULL)->columns),
+  RUNS = COUNT(((ft_model *)NULL)->history),
+  NEWEST = FACTS / 2, /* facts that are kept however little they needed */
+  FITTED_RUNS = 20    /* completed runs from which on the fit alone says which categories matter */
+};
+
+/* ---- which runs ---- */
+
+struct candidate {
+  float residual;
+  unsigned run;
+};
+
+static int by_falling_residual(const void *a, const void *b)
+{
+  const struct candidate *x = a, *y = b;
+
+  if (x->residual != y->residual)
+    return (x->residual < y->residual) - (x->residual > y->residual);
+  return (x->run < y->run) - (x->run > y->run);
+}
+
+/* Marks the newest runs, and of the older ones those that needed most beside the centre. */
+static void choose_runs(const ft_model *model, bool *chosen)
+{
+  size_t count = model->history_count, newest = count < FACTS ? count : NEWEST;
+  struct candidate older[RUNS];
+
+  for (size_t i = 0; i < count; i++) {
+    chosen[i] = i + newest >= count;
+    older[i] = (struct candidate){ model->history[i].residual, (unsigned)i };
+  }
+  qsort(older, count - newest, sizeof *older, by_falling_residual);
+  for (size_t i = 0; i < count - newest && i < FACTS - newest; i++)
+    chosen[older[i].run] = true;
+}
+
+static ft_fact_kind kind_of(const ft_run *run)
+{
+  if (run->out_of_memory)
+    return FT_FACT_KILLED;
+  return run->censored ? FT_FACT_STOPPED : FT_FACT_COMPLETED;
+}
+
+/* ---- which columns ---- */
+
+static bool moves_centre(const ft_evaluator *e, size_t column)
+{
+  for (size_t i = 0; i < e->terms_count; i++) {
+    const ft_term *t = &e->terms[i];
+
+    if (t->column != column)
+      continue;
+    if (t->coefficient != 0)
+      return true;
+    for (size_t l = 0; l < t->levels_count; l++)
+      if (t->levels[l] != 0)
+        return true;
+  }
+  for (size_t v = 0; e->by_equation && v < e->equation.columns_count; v++)
+    if (e->equation.columns[v] == column)
+      return true;
+  return false;
+}
+
+static float value_of(const ft_run *run, size_t column)
+{
+  return column < run->x_count ? run->x[column] : NAN;
+}
+
+static bool is_alike(const ft_model *model, size_t column, const ft_run *a, const ft_run *b)
+{
+  return ft_facts_alike(&model->columns[column], (double)value_of(a, column),
+                        (double)value_of(b, column));
+}
+
+static bool has_agreed(const ft_run *a, const ft_run *b)
+{
+  return fmax(a->bytes, b->bytes) <= FT_FACTS_FACTOR * fmin(a->bytes, b->bytes);
+}
+
+/* Whether A and B are comparable in the columns that are known to explain the memory. */
+static bool are_comparable(const ft_model *model, const ft_run *a, const ft_run *b)
+{
+  const ft_evaluator *e = &model->evaluator;
+
+  for (size_t c = 0; c < e->facts_explained; c++)
+    if (!is_alike(model, e->fact_columns[c], a, b))
+      return false;
+  return true;
+}
+
+/* What pairs of completed runs say of a column. */
+struct pairs {
+  unsigned alike_agreed, alike_differed; /* alike in it: have they needed the same? */
+  unsigned apart_agreed, apart_differed; /* not alike in it */
+};
+
+static struct pairs compare_pairs(const ft_model *model, const bool *chosen, size_t column)
+{
+  struct pairs p = { 0 };
+
+  for (size_t i = 0; i < model->history_count; i++)
+    for (size_t k = 0; k < i; k++) {
+      const ft_run *a = &model->history[i], *b = &model->history[k];
+      bool alike, agreed;
+
+      if (!chosen[i] || !chosen[k] || a->censored || b->censored || !are_comparable(model, a, b))
+        continue;
+      alike = is_alike(model, column, a, b);
+      agreed = has_agreed(a, b);
+      *(alike ? agreed ? &p.alike_agreed : &p.alike_differed
+              : agreed ? &p.apart_agreed : &p.apart_differed) += 1;
+    }
+  return p;
+}
+
+static void add_column(ft_evaluator *e, size_t column)
+{
+  if (e->fact_columns_count < FACT_COLUMNS)
+    e->fact_columns[e->fact_columns_count++] = (uint8_t)column;
+}
+
+/*
+ * Of few runs the fit says little, and pairs of them more. A number explains the memory that runs
+ * which are alike in it share, where others differ; one in which no two runs are alike may. A
+ * category may matter until runs that differ in it, and are comparable else, have agreed.
+ */
+static void add_by_pairs(ft_model *model, const bool *chosen)
+{
+  ft_evaluator *e = &model->evaluator;
+  size_t open[COLUMNS], opens = 0;
+  bool explained = e->fact_columns_count > 0;
+
+  for (size_t j = 0; j < model->columns_count && !explained; j++) {
+    struct pairs p = { 0 };
+
+    if (model->columns[j].categorical)
+      continue;
+    p = compare_pairs(model, chosen, j);
+    if (p.apart_differed && p.alike_agreed && !p.alike_differed)
+      add_column(e, j);
+    else if (!p.alike_agreed && !p.alike_differed && !p.apart_agreed)
+      open[opens++] = j;
+  }
+  e->facts_explained = e->fact_columns_count;
+  for (size_t j = 0; j < model->columns_count; j++) {
+    struct pairs p;
+
+    if (!model->columns[j].categorical || moves_centre(e, j))
+      continue;
+    p = compare_pairs(model, chosen, j);
+    if (!p.apart_agreed || p.apart_differed)
+      add_column(e, j);
+  }
+  for (size_t i = 0; i < opens && !e->facts_explained; i++)
+    add_column(e, open[i]);
+}
+
+static void choose_columns(ft_model *model, const bool *chosen)
+{
+  ft_evaluator *e = &model->evaluator;
+
+  e->fact_columns_count = 0;
+  for (size_t j = 0; j < model->columns_count; j++)
+    if (moves_centre(e, j))
+      add_column(e, j);
+  e->facts_explained = e->fact_columns_count;
+  if (model->completed < FITTED_RUNS)
+    add_by_pairs(model, chosen);
+}
+
+void ft_facts_fill(ft_model *model)
+{
+  ft_evaluator *e = &model->evaluator;
+  bool chosen[RUNS];
+  size_t count = 0;
+
+  choose_runs(model, chosen);
+  choose_columns(model, chosen);
+  e->fact_x_count = 0;
+  for (size_t i = 0; i < model->history_count; i++) {
+    const ft_run *run = &model->history[i];
+
+    if (!chosen[i])
+      continue;
+    e->fact_bytes[count] = (float)run->bytes;
+    e->fact_kinds.bytes[count++] = (pb_byte_t)kind_of(run);
+    for (size_t c = 0; c < e->fact_columns_count; c++)
+      e->fact_x[e->fact_x_count++] = value_of(run, e->fact_columns[c]);
+  }
+  e->fact_bytes_count = (pb_size_t)count;
+  e->fact_kinds.size = (pb_size_t)count;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <gsl/gsl_cdf.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "tests/bench/weeks/figures.h"
+
+/* A set amount counts as too much above these. */
+#define TOO_MUCH 3
+#define TOO_MUCH_LEAST (100 * 0x1p20)
+#define GIB_HOUR (0x1p30 * 3600)
+
+enum { TENTH = 10 };
+
+double weeks_upper(struct weeks_part p)
+{
+  double low = 0, high = 1;
+
+  if (!p.of || p.count >= p.of)
+    return 1;
+  /* gsl_cdf_beta_Pinv gives up on some of these */
+  for (int i = 0; i < 60; i++) {
+    double middle = (low + high) / 2;
+    bool below = gsl_cdf_beta_P(middle, (double)p.count + 1, (double)(p.of - p.count)) < 0.95;
+
+    *(below ? &low : &high) = middle;
+  }
+  return high;
+}
+
+static bool changed(const struct weeks_attempt *a)
+{
+  return a->action == FT_ACTION_SET || a->action == FT_ACTION_RAISE || a->action == FT_ACTION_TRIM;
+}
+
+static uint64_t node_of(const struct weeks_world *w, const struct weeks_attempt *a)
+{
+  const struct weeks_stream *s = w->stream;
+
+  return s->site[s->app[s->submission[a->submission].app].site].node_bytes;
+}
+
+/* ---- recovery ---- */
+
+bool weeks_recovers(const struct weeks_world *w, size_t attempt, bool *recovered)
+{
+  const struct weeks_attempt *a = &w->attempt[attempt];
+  const struct weeks_submission *s = &w->stream->submission[a->submission];
+  double most = ceil(log2(a->peak_bytes / (double)a->given_bytes));
+
+  *recovered = false;
+  if (!a->deaths || isinf(a->need_bytes) || a->peak_bytes > (double)node_of(w, a) ||
+      s->reaction == WEEKS_GIVES_UP || !weeks_may_raise(a) ||
+      (a->previous != WEEKS_NO_ATTEMPT && w->attempt[a->previous].deaths))
+    return false;
+  for (uint32_t i = a->next; i != WEEKS_NO_ATTEMPT; i = w->attempt[i].next) {
+    const struct weeks_attempt *later = &w->attempt[i];
+
+    /* its user helps himself: at once, or because foretell has not */
+    if (!weeks_may_raise(later))
+      return later->number - a->number > 1;
+    *recovered = !later->deaths && later->action != FT_ACTION_REJECT;
+    if (*recovered || later->number - a->number >= most)
+      return true;
+  }
+  return true;
+}
+
+/* ---- apps ---- */
+
+/* Of an app; where the mode lets foretell act: its submissions up to the first that is made when
+ * nine of its runs have ended. */
+struct app {
+  bool tenth;
+  bool wrong; /* one of them had too little without foretell, and some run was known */
+  bool acted;
+  double wasted, needed; /* byte seconds, of what foretell may size */
+};
+
+static void note_acted(struct app *app, const struct weeks_attempt *a)
+{
+  if (!weeks_may_raise(a) || app->tenth)
+    return;
+  app->acted |= changed(a);
+  app->wrong |= a->known && a->peak_bytes > (double)a->without_bytes;
+  app->tenth = a->known + 1 >= TENTH;
+}
+
+static void count_apps(struct weeks_table *t, const struct weeks_stream *s, const struct app *app)
+{
+  for (size_t i = 0; i < s->apps; i++)
+    for (int all = 0; all < 2 && app[i].tenth; all++) {
+      struct weeks_figures *f = &t->kind[all ? WEEKS_KINDS : s->app[i].kind];
+
+      f->acted_at_all.of++;
+      f->acted_at_all.count += !app[i].acted;
+      f->part[WEEKS_NOT_ACTED].of += app[i].wrong;
+      f->part[WEEKS_NOT_ACTED].count += app[i].wrong && !app[i].acted;
+    }
+}
+
+/* ---- attempts ---- */
+
+static void count_part(struct weeks_part *part, bool is)
+{
+  part->of++;
+  part->count += is;
+}
+
+static void count_attempt(struct weeks_figures *f, const struct weeks_world *w, size_t i)
+{
+  const struct weeks_attempt *a = &w->attempt[i];
+  bool would_live = a->peak_bytes <= (double)a->without_bytes, recovered;
+  double given = (double)a->given_bytes;
+
+  f->submissions++;
+  f->changed += changed(a);
+  f->rejected += a->action == FT_ACTION_REJECT;
+  f->died_again += a->deaths && a->like_known && weeks_may_raise(a);
+  if (changed(a)) {
+    count_part(&f->part[WEEKS_KILLED_BY], a->deaths && would_live);
+    count_part(&f->part[WEEKS_TOO_MUCH],
+               given > TOO_MUCH * a->need_bytes && given > TOO_MUCH_LEAST);
+  }
+  if (changed(a) || a->action == FT_ACTION_REJECT)
+    count_part(&f->part[WEEKS_REJECTED_WRONG],
+               a->action == FT_ACTION_REJECT && would_live && a->all_complete);
+  if (weeks_recovers(w, i, &recovered))
+    count_part(&f->part[WEEKS_NOT_RECOVERED], !recovered);
+}
+
+/* Whether foretell is free to size this work, as it is first submitted. */
+static bool is_free(const struct weeks_world *w, const struct weeks_attempt *a)
+{
+  const struct weeks_submission *s = &w->stream->submission[a->submission];
+  struct weeks_attempt first = { .mem_unit = s->mem_unit,
+                                 .mode = s->typed_mode != FT_MODE_UNSET
+                                             ? s->typed_mode
+                                             : w->stream->site[w->stream->app[s->app].site].mode };
+
+  return weeks_may_lower(&first);
+}
+
+static void count_waste(struct weeks_figures *f, const struct weeks_world *w,
+                        const struct weeks_attempt *a, unsigned policy)
+{
+  const struct weeks_submission *s = &w->stream->submission[a->submission];
+  bool unfinished = false;
+
+  if (!is_free(w, a))
+    return;
+  f->of[policy].wasted_gib_hours += a->wasted / GIB_HOUR;
+  f->of[policy].deaths += a->deaths > 0;
+  if (a->number)
+    return;
+  for (uint32_t i = 0; i < s->tasks; i++)
+    unfinished |= !w->done[s->first_task + i];
+  f->of[policy].unfinished += unfinished;
+}
+
+/* Byte seconds that the work of ATTEMPT needs. */
+static double needed_by(const struct weeks_world *w, const struct weeks_attempt *a)
+{
+  const struct weeks_submission *s = &w->stream->submission[a->submission];
+  double sum = 0;
+
+  for (size_t i = s->first_task; i < s->first_task + s->tasks; i++)
+    sum += w->stream->task[i].need_bytes * w->stream->task[i].reached * w->stream->task[i].seconds;
+  return sum;
+}
+
+/* An app that its user's mode lets foretell size counts once, however large it is. */
+static void count_ratios(struct weeks_table *t, const struct weeks_stream *s, const struct app *app,
+                         unsigned policy)
+{
+  for (size_t i = 0; i < s->apps; i++)
+    for (int all = 0; all < 2 && app[i].needed > 0; all++) {
+      struct weeks_figures *f = &t->kind[all ? WEEKS_KINDS : s->app[i].kind];
+
+      f->of[policy].apps++;
+      f->of[policy].log_ratios += log1p(app[i].wasted / app[i].needed);
+    }
+}
+
+/* Count what foretell did in the I-th attempt of W. */
+static void count_foretell(struct weeks_table *t, const struct weeks_world *w, size_t i,
+                           struct app *app)
+{
+  const struct weeks_attempt *a = &w->attempt[i];
+  uint32_t kind = w->stream->app[w->stream->submission[a->submission].app].kind;
+
+  count_attempt(&t->kind[kind], w, i);
+  count_attempt(&t->kind[WEEKS_KINDS], w, i);
+  count_attempt(&t->rule[a->rule], w, i);
+  count_waste(&t->rule[a->rule], w, a, 0);
+  note_acted(app, a);
+}
+
+int weeks_count(struct weeks_table *t, const struct weeks_world *w, unsigned policy,
+                struct ft_error *err)
+{
+  struct app *apps = calloc(w->stream->apps + 1, sizeof *apps);
+
+  if (!apps)
+    return ft_error_errno(err, "counting");
+  t->stream = w->stream;
+  for (size_t i = 0; i < w->attempts; i++) {
+    const struct weeks_attempt *a = &w->attempt[i];
+    uint32_t number = w->stream->submission[a->submission].app;
+    struct app *app = &apps[number];
+
+    if (!policy)
+      count_foretell(t, w, i, app);
+    count_waste(&t->kind[w->stream->app[number].kind], w, a, policy);
+    /* what a leak needs is not known, and one of them weighs more than a thousand jobs */
+    if (isinf(a->need_bytes))
+      continue;
+    count_waste(&t->kind[WEEKS_KINDS], w, a, policy);
+    if (is_free(w, a)) {
+      app->wasted += a->wasted;
+      app->needed += a->number ? 0 : needed_by(w, a);
+    }
+  }
+  if (!policy)
+    count_apps(t, w->stream, apps);
+  count_ratios(t, w->stream, apps, policy);
+  free(apps);
+  return 0;
+}

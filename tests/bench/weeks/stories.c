@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The apps that foretell served worst, each told submission by submission until the worst moment.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "predictor/core/units.h"
+#include "tests/bench/weeks/figures.h"
+
+enum { LINES = 14, FIRST_LINES = 3, ALIKE = 2, ATTEMPTS_OF_LEAK = 3 };
+
+/* What an attempt can be ashamed of. */
+enum shame { KILLED_BY, REJECTED, DIED_AGAIN, NOT_RECOVERED, TOO_MUCH, LEAKED, SHAMES };
+
+static const char *const shame_names[SHAMES] = {
+  "killed by foretell's figure",
+  "rejected, and would have completed",
+  "died again although a run like it was known",
+  "not recovered from a death in time",
+  "given far too much",
+  "a leak that was given more and more",
+};
+
+/* How bad each is; too much memory by its factor. */
+static const double weights[SHAMES] = { 10, 10, 6, 5, 1, 3 };
+
+struct story {
+  uint32_t app;
+  double score, worst;
+  size_t worst_attempt;
+  enum shame shame;
+  unsigned deaths_of_leak;
+};
+
+static bool changed(const struct weeks_attempt *a)
+{
+  return a->action == FT_ACTION_SET || a->action == FT_ACTION_RAISE || a->action == FT_ACTION_TRIM;
+}
+
+static double shame_of(const struct weeks_world *w, size_t i, struct story *story,
+                       enum shame *shame)
+{
+  const struct weeks_attempt *a = &w->attempt[i];
+  double without = (double)a->without_bytes, given = (double)a->given_bytes;
+  bool would_live = a->peak_bytes <= without, recovered;
+
+  if (changed(a) && a->deaths && would_live)
+    *shame = KILLED_BY;
+  else if (a->action == FT_ACTION_REJECT && would_live && a->all_complete)
+    *shame = REJECTED;
+  else if (a->deaths && a->like_known && weeks_may_raise(a))
+    *shame = DIED_AGAIN;
+  else if (weeks_recovers(w, i, &recovered) && !recovered)
+    *shame = NOT_RECOVERED;
+  else if (isinf(a->need_bytes) && changed(a) && given > without &&
+           story->deaths_of_leak++ >= ATTEMPTS_OF_LEAK)
+    *shame = LEAKED;
+  else if (changed(a) && given > 3 * a->need_bytes && given > fmax(without, 100 * 0x1p20)) {
+    *shame = TOO_MUCH;
+    return log2(given / a->need_bytes) + fmax(log2(given / 0x1p30), 0);
+  } else {
+    return 0;
+  }
+  return weights[*shame];
+}
+
+static int worse(const void *a, const void *b)
+{
+  const struct story *x = a, *y = b;
+
+  return (x->score < y->score) - (x->score > y->score);
+}
+
+/* ---- one of them ---- */
+
+static const char *shown(double bytes, char out[32])
+{
+  return isinf(bytes) ? "without end" : ft_units_show_bytes((uint64_t)bytes, out, 32);
+}
+
+static void print_features(const struct weeks_submission *s, FILE *out)
+{
+  for (uint32_t i = 0; i < s->values; i++)
+    if (s->value[i].category)
+      fprintf(out, " %s=%s", s->value[i].name, s->value[i].category);
+    else
+      fprintf(out, " %s=%.4g", s->value[i].name, s->value[i].number);
+  if (s->array)
+    fprintf(out, " array of %u", s->tasks);
+  fprintf(out, " script %04x in %04x", s->script_hash & 0xffff, s->directory_hash & 0xffff);
+}
+
+static void print_outcome(const struct weeks_world *w, const struct weeks_attempt *a, FILE *out)
+{
+  static const char *const endings[] = { "completes", "fails",         "is cancelled",
+                                         "times out", "node was full", "is requeued, completes" };
+  const struct weeks_submission *s = &w->stream->submission[a->submission];
+
+  if (a->action == FT_ACTION_REJECT)
+    fprintf(out, "not submitted");
+  else if (a->deaths)
+    fprintf(out, "KILLED%s", a->peak_bytes <= (double)a->without_bytes ? " by foretell" : "");
+  else
+    fprintf(out, "%s", endings[w->stream->task[s->first_task].ending]);
+  if (s->array)
+    fprintf(out, " (%u of %u killed)", a->deaths, a->runs);
+}
+
+static void print_attempt(const struct weeks_world *w, const struct weeks_attempt *a, FILE *out)
+{
+  const struct weeks_submission *s = &w->stream->submission[a->submission];
+  char typed[32], given[32], need[32], chance[32] = "";
+  long minutes = lround(a->time / 60);
+
+  fprintf(out, "  day %2ld %02ld:%02ld %-5s %4u runs known; ", minutes / 1440, minutes / 60 % 24,
+          minutes % 60, ft_mode_name(a->mode), a->known);
+  fprintf(out, a->mem_unit == FT_MEM_NONE ? "default %s" : "typed %s",
+          shown((double)a->without_bytes, typed));
+  if (a->number)
+    fprintf(out, " (try %u)", a->number + 1);
+  if (a->p_oom >= 0)
+    (void)snprintf(chance, sizeof chance, ", p %.2g", a->p_oom);
+  fprintf(out, ": %s", ft_action_name(a->action));
+  if (changed(a))
+    fprintf(out, " %s", shown((double)a->given_bytes, given));
+  fprintf(out, "%s (%s: %s); needs %s: ", chance, ft_decision_rule_name(a->rule), a->reason,
+          shown(a->need_bytes, need));
+  print_outcome(w, a, out);
+  fprintf(out, ";");
+  print_features(s, out);
+  fprintf(out, "\n");
+}
+
+static int by_time(const void *a, const void *b)
+{
+  const struct weeks_attempt *x = *(const struct weeks_attempt *const *)a;
+  const struct weeks_attempt *y = *(const struct weeks_attempt *const *)b;
+
+  if (x->time != y->time)
+    return x->time < y->time ? -1 : 1;
+  return (x > y) - (x < y);
+}
+
+/* The attempts of the app of STORY up to its worst moment, in order of time. */
+static const struct weeks_attempt **gather(const struct weeks_world *w, const struct story *story,
+                                           size_t *count)
+{
+  const struct weeks_attempt **list = malloc(w->attempts * sizeof(struct weeks_attempt *));
+
+  *count = 0;
+  for (size_t i = 0; list && i < w->attempts; i++)
+    if (w->stream->submission[w->attempt[i].submission].app == story->app &&
+        w->attempt[i].time <= w->attempt[story->worst_attempt].time)
+      list[(*count)++] = &w->attempt[i];
+  if (list)
+    qsort(list, *count, sizeof *list, by_time);
+  return list;
+}
+
+static int print_story(const struct weeks_world *w, const struct story *story, FILE *out)
+{
+  const struct weeks_app *app = &w->stream->app[story->app];
+  const struct weeks_site *site = &w->stream->site[app->site];
+  const struct weeks_attempt **list;
+  char node[32], given[32];
+  size_t count;
+
+  list = gather(w, story, &count);
+  if (!list)
+    return -1;
+  fprintf(out, "\n%s (%s): %s. Default %s%s, node %s\n", app->name, w->stream->kind_name[app->kind],
+          shame_names[story->shame], shown((double)site->default_bytes, given),
+          site->default_per_cpu ? " a CPU" : "", shown((double)site->node_bytes, node));
+  for (size_t i = 0; i < count; i++) {
+    if (i == FIRST_LINES && count > LINES)
+      fprintf(out, "  ... %zu more\n", count - LINES);
+    if (i < FIRST_LINES || i + LINES >= count + FIRST_LINES)
+      print_attempt(w, list[i], out);
+  }
+  free(list);
+  return 0;
+}
+
+/* ---- all of them ---- */
+
+static void score(const struct weeks_world *w, struct story *story)
+{
+  for (size_t i = 0; i < w->stream->apps; i++)
+    story[i].app = (uint32_t)i;
+  for (size_t i = 0; i < w->attempts; i++) {
+    struct story *of = &story[w->stream->submission[w->attempt[i].submission].app];
+    enum shame shame = SHAMES;
+    double bad = shame_of(w, i, of, &shame);
+
+    of->score += bad;
+    if (bad >= of->worst && bad > 0) {
+      of->worst = bad;
+      of->worst_attempt = i;
+      of->shame = shame;
+    }
+  }
+  /* often is worse than once, but not as often */
+  for (size_t i = 0; i < w->stream->apps; i++)
+    story[i].score = story[i].worst > 0 ? story[i].worst + 2 * log2(story[i].score) : 0;
+}
+
+int weeks_print_worst(const struct weeks_world *w, unsigned count, FILE *out, struct ft_error *err)
+{
+  struct story *story = calloc(w->stream->apps + 1, sizeof *story);
+  unsigned told[SHAMES] = { 0 }, done = 0;
+
+  if (!story)
+    return ft_error_errno(err, "the worst stories");
+  score(w, story);
+  qsort(story, w->stream->apps, sizeof *story, worse);
+  /* of each shame a few */
+  for (size_t i = 0; i < w->stream->apps && done < count && story[i].score > 0; i++)
+    if (told[story[i].shame]++ < ALIKE) {
+      if (print_story(w, &story[i], out) < 0)
+        break;
+      done++;
+    }
+  free(story);
+  return 0;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A question from plan to what is said of the decision. */
+#ifndef FT_TESTS_DECIDED_H
+#define FT_TESTS_DECIDED_H
+
+#include "predictor/decide/plan.h"
+
+/* SAID may be NULL. */
+static inline void decide(const struct ft_question *q, ft_decision *d, struct ft_explanation *said)
+{
+  struct ft_plan plan;
+
+  ft_plan_make(q, &plan);
+  ft_decide(q, &plan, d);
+  if (said)
+    ft_explain(q, &plan, d, said);
+}
+
+#endif
