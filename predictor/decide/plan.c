@@ -164,7 +164,7 @@ static void keep_request(const struct ft_question *q, struct ft_plan *plan)
     act(plan, FT_ACTION_LEAVE,
         plan->claimed && !plan->thin ? "it has enough memory"
                                      : "nothing known says that it has too little");
-  if (q->request->mem_unit != FT_MEM_NONE)
+  if (q->request->mem_unit != FT_MEM_NONE && plan->rule != FT_DECIDED_BY_LEAK)
     plan->rule = FT_DECIDED_BY_REQUEST;
 }
 

@@ -79,7 +79,7 @@ static void arguments_become_features(void **state)
     { "./train --batch $1\n", "32", "batch=32", "" },
     { "./train $1 --n $UNKNOWN\n", "32", "arg1=32", "" },
     { "sort \"$1\" >out\n", "words-8", "", "words-8" },
-    { "./run train <words\n", "data", "", "words data" },
+    { "./run train <words\n", "data", "arg1=train", "words data" },
     { "./run\n", "*.c", "", "" },
     { "./run 'my dir/in put.dat' my\\ other/one.h5\n", NULL, "", "my dir/in put.dat my other/one.h5" },
     { "./run --in=\"a b.dat\" --title 'x y' \"$1\"\n", "c d", "", "a b.dat c d" },
