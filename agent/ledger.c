@@ -358,10 +358,32 @@ static void trim(struct ft_ledger *ledger)
     ft_log(LOG_WARNING, "%s", err.text);
 }
 
+/*
+ * Runs that are recorded under O's app's former names are its own. Their marks in the store have
+ * the models follow, also where the agent ends before they do.
+ */
+static int link_former(struct ft_ledger *ledger, const ft_observation *o, struct ft_error *err)
+{
+  const ft_submission *s = &o->submission;
+
+  for (size_t i = 0; i < s->former_apps_count; i++) {
+    int renamed = ft_store_rename_app(ledger->store, o->uid, s->former_apps[i], s->app, err);
+
+    if (renamed < 0)
+      return -1;
+    if (renamed)
+      ft_log(LOG_INFO, "runs of %s are runs of %s now", s->former_apps[i], s->app);
+    ledger->behind |= renamed > 0;
+  }
+  return 0;
+}
+
 static int put_and_learn(struct ft_ledger *ledger, const ft_observation *o, struct ft_error *err)
 {
   ft_observation *merged = &ledger->work->merged;
 
+  if (link_former(ledger, o, err) < 0)
+    return -1;
   if (ft_store_put(ledger->store, o, merged, err) < 0)
     return -1;
   return refine(ledger, merged, err);

@@ -10,6 +10,7 @@
 #include "predictor/core/buf.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
+#include "predictor/history/changes.h"
 #include "predictor/history/merge.h"
 #include "predictor/history/row.h"
 #include "predictor/history/schema.h"
@@ -291,6 +292,50 @@ int ft_store_commit(struct ft_store *store, struct ft_error *err)
 
   store->inside = false;
   return status < 0 ? -1 : commit(store, err);
+}
+
+/* Run SQL, whose ?1 to ?3 are UID, FROM and TO. Returns what sqlite3_step returns. */
+static int step_names(struct ft_store *store, const char *sql, uint32_t uid, const char *from,
+                      const char *to)
+{
+  sqlite3_stmt *s = NULL;
+  int step = SQLITE_ERROR;
+
+  if (sqlite3_prepare_v2(store->db, sql, -1, &s, NULL) == SQLITE_OK) {
+    sqlite3_bind_int64(s, 1, uid);
+    sqlite3_bind_text(s, 2, from, -1, SQLITE_STATIC);
+    sqlite3_bind_text(s, 3, to, -1, SQLITE_STATIC);
+    step = sqlite3_step(s);
+  }
+  sqlite3_finalize(s);
+  return step;
+}
+
+int ft_store_rename_app(struct ft_store *store, uint32_t uid, const char *from, const char *to,
+                        struct ft_error *err)
+{
+  static const char find[] = "SELECT 1 FROM observation WHERE app = ?2 AND uid = ?1 AND ?3 > ''"
+                             " AND ?3 <> ?2 LIMIT 1";
+  static const char rename[] = "UPDATE observation SET app = ?3 WHERE app = ?2 AND uid = ?1";
+  /* of its runs the trigger of the schema knows those alone that are put */
+  static const char last[] = "INSERT OR REPLACE INTO app SELECT uid, ?3, max(last, ifnull("
+                             "(SELECT last FROM app WHERE uid = ?1 AND app = ?3), 0))"
+                             " FROM app WHERE uid = ?1 AND app = ?2";
+  int step = *from ? step_names(store, find, uid, from, to) : SQLITE_DONE;
+
+  /* most runs have nothing to rename, and no writer is in anybody's way */
+  if (step != SQLITE_ROW)
+    return step == SQLITE_DONE ? 0 : ft_store_failed(store, "read", err);
+  if (ft_store_begin(store, err) < 0)
+    return -1;
+  if (step_names(store, rename, uid, from, to) != SQLITE_DONE ||
+      step_names(store, last, uid, from, to) != SQLITE_DONE)
+    ft_store_failed(store, "rename", err);
+  else if (ft_store_left(store, uid, from, err) >= 0 &&
+           ft_store_mark(store, uid, to, NULL, err) == 0)
+    return ft_store_commit(store, err) < 0 ? -1 : 1;
+  ft_store_undo(store);
+  return -1;
 }
 
 static sqlite3_stmt *select_runs(struct ft_store *store, const struct ft_store_filter *filter,

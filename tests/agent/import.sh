@@ -106,7 +106,7 @@ kill -HUP "$pid"
 wait_until 20 predicts "$(id -un)/nightly" "9 2048"
 printf '%s\n' '#!/bin/sh' './new_program' >"$scratch/new.sh"
 like "$("$foretell" predict --state="$state" --mem=1G --job-name=nightly "$scratch/new.sh")" \
-  'nightly-[0-9a-f]+ needs .*\(9 imported runs of jobs named nightly\)' "an app of that job name borrows them"
+  'new_program-[0-9a-f]+ needs .*\(9 imported runs of jobs named nightly\)' "an app of that job name borrows them"
 like "$("$foretell" predict --state="$state" --mem=1G --job-name=nightly --json "$scratch/new.sh")" \
   '"imported_from": ?"nightly"' "and says so in JSON"
 

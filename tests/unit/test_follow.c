@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "agent/follow.h"
+#include "agent/ledger.h"
 #include "agent/sweep.h"
 #include "predictor/core/hash.h"
 #include "predictor/history/changes.h"
@@ -124,6 +125,44 @@ static void an_app_without_runs_has_no_model(void **state)
   (void)steps();
   assert_int_equal(published("a"), 0);
   assert_int_equal(published("b"), 1);
+}
+
+/* By the first run that tells of the former name; once more changes nothing. */
+static void a_run_links_its_apps_former_names(void **state)
+{
+  struct ft_ledger *ledger;
+  struct ft_error err;
+  ft_observation o;
+
+  (void)state;
+  put(1, "job.sh-1", 1);
+  put(2, "job.sh-1", 2);
+  put(3, "train.py-2", 3);
+  put(4, "stays", 4);
+  (void)steps();
+  assert_int_equal(published("job.sh-1"), 2);
+  o = put(5, "train.py-2", 5);
+  o.job_id = 6;
+  o.submission.former_apps_count = 2;
+  strcpy(o.submission.former_apps[0], "none");
+  strcpy(o.submission.former_apps[1], "job.sh-1");
+  ledger = ft_ledger_open(state_fd, folder, publisher, &err);
+  assert_non_null(ledger);
+  ft_ledger_set_rule(ledger, FT_RULE_RSS);
+  assert_true(ft_ledger_take(ledger, &o));
+  /* killed here: another agent goes on */
+  ft_ledger_close(ledger);
+  (void)steps();
+  assert_int_equal(published("job.sh-1"), 0);
+  assert_int_equal(published("train.py-2"), 5);
+  assert_int_equal(published("stays"), 1);
+  ledger = ft_ledger_open(state_fd, folder, publisher, &err);
+  assert_non_null(ledger);
+  ft_ledger_set_rule(ledger, FT_RULE_RSS);
+  o.job_id = 7;
+  assert_false(ft_ledger_take(ledger, &o));
+  assert_int_equal(published("train.py-2"), 6);
+  ft_ledger_close(ledger);
 }
 
 static void long_work_is_done_in_steps_and_learns_what_comes_meanwhile(void **state)
@@ -356,6 +395,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
     TEST(marked_apps_are_published_and_only_they),
     TEST(an_app_without_runs_has_no_model),
+    TEST(a_run_links_its_apps_former_names),
     TEST(long_work_is_done_in_steps_and_learns_what_comes_meanwhile),
     TEST(no_run_that_is_published_has_ended_in_the_future),
     TEST(another_rule_begins_anew),

@@ -172,12 +172,12 @@ static void app_and_features_are_carried_without_being_asked(void **state)
   static const struct {
     const char *line, *carried;
   } cases[] = {
-    { "sbatch job.sh 7", ": job.sh-" },
+    { "sbatch job.sh 7", ": sorter-" },
     { "sbatch job.sh 7", " het=0 size=7 arch=a\n" },
     { "sbatch --predict-app=mine --predict-params=a=1 job.sh 7", "mine het=0 a=1 size=7 arch=a\n" },
     { "sbatch --ntasks=4 --container-image=img.sqsh job.sh 7", " tasks=4 container=img.sqsh\n" },
-    { "sbatch --wrap ./x", ": job.sh-" },
-    { "sbatch job.sh -- 7", ": job.sh-" },
+    { "sbatch --wrap ./x", ": x-" },
+    { "sbatch job.sh -- 7", ": sorter-" },
     { "sbatch --mem 4G -p x -n3 --chdir . job.sh 7", " het=0 size=7 arch=a" },
     { "sbatch --chdir=other job.sh 7", " het=0 other=7\n" },
     { "sbatch --chdir other job.sh 7", " het=0 other=7\n" },
@@ -485,7 +485,7 @@ static void a_late_or_broken_child_is_abandoned(void **state)
     begun = ft_io_monotonic();
     output = submit("sbatch job.sh ./job.sh", NULL);
     assert_true(ft_io_monotonic() < begun + 5);
-    assert_has(output, "carried FORETELL: job.sh-");
+    assert_has(output, "carried FORETELL: sorter-");
     assert_has(output, "post_opt 0\n");
     assert_int_equal(lines_said(output), 0);
   }
@@ -520,7 +520,7 @@ static void what_does_not_count_is_told(void **state)
   output = submit("sbatch --predict-mem job.sh 7", NULL);
   assert_has(output, "no run of it is known yet; but apps.conf: line 2: ");
   assert_int_equal(lines_said(output), 1);
-  assert_has(output, "carried FORETELL: job.sh-");
+  assert_has(output, "carried FORETELL: sorter-");
   assert_has(output, " size=7 arch=a");
   assert_int_equal(lines_said(submit("sbatch job.sh 7", NULL)), 0);
   assert_int_equal(unlinkat(state_fd, ".config/foretell/apps.conf", 0), 0);
