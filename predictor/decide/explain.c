@@ -175,7 +175,7 @@ static void say_need(struct voice *v)
     say_facts(v);
     return;
   }
-  say_middle(v, v->q->similar ? "may need" : "needs");
+  say_middle(v, v->q->similar || e->extrapolated ? "may need" : "needs");
   say(v, ", 95 %% below ");
   say_bytes(v, ft_estimate_quantile(e, 0.95));
   say(v, " ");
@@ -244,8 +244,8 @@ static void say_rule(struct voice *v)
   const char *name = ft_decision_rule_name(v->plan->rule);
 
   if (v->plan->rule == FT_DECIDED_BY_CEILING)
-    say(v, ", at most %.3g times what was needed so far until more runs are known (%s)",
-        v->q->policy->ceiling_factor, name);
+    say(v, ", at most %.3g times what was needed so far%s (%s)", ft_plan_ceiling_factor(v->q),
+        v->plan->thin ? " until more runs are known" : "", name);
   else if (v->plan->rule == FT_DECIDED_BY_LEAK)
     say(v, " and no further (%s); to try more, ask for as much with --predict-mem=raise", name);
   else if (v->plan->rule == FT_DECIDED_BY_FLOOR)
@@ -320,9 +320,16 @@ static bool would_fail(const struct voice *v)
                                                      : v->q->facts->like_killed_bytes);
 }
 
+/* Whether the amount is worth a word: it is more, and not likelier than not too little. */
+static bool is_advised(const struct ft_plan *p)
+{
+  return p->amount > p->limit && !(p->p_amount > 0.5) && p->rule != FT_DECIDED_BY_LEAK;
+}
+
 static void explain_low(struct voice *v)
 {
   const struct ft_plan *p = v->plan;
+  bool advised = is_advised(p) || (p->capped && p->amount > p->limit);
 
   if (p->rule == FT_DECIDED_BY_LEAK)
     say_leak(v);
@@ -345,14 +352,14 @@ static void explain_low(struct voice *v)
   if (p->no_node) {
     say(v, "; ");
     say_no_node(v);
-  } else if (p->amount > p->limit) {
+  } else if (advised) {
     say(v, "; ask for ");
     say_amount(v);
   }
   if (p->capped && !p->no_node) {
-    say(v, p->amount > p->limit ? ", the most that " : "; ");
+    say(v, advised ? ", the most that " : "; ");
     say_partition(v, "allows");
-    say(v, p->amount > p->limit ? "" : " no more");
+    say(v, advised ? "" : " no more");
   }
 }
 
@@ -463,6 +470,9 @@ static void explain_nothing_done(struct voice *v)
     say_limit(v, " may not be enough (out of memory: ");
     say_chance(v, p->p_limit, p->limit);
     say(v, ")");
+  } else if (p->limit && p->mode == FT_MODE_CHECK) {
+    say(v, "; nothing known says that ");
+    say_limit(v, " is too little");
   } else if (p->limit) {
     say(v, "; ");
     say_limit(v, " stays (");

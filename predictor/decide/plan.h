@@ -98,6 +98,9 @@ void ft_plan_find_most(const struct ft_question *question, struct ft_plan *plan,
 void ft_plan_weigh(const struct ft_question *question, struct ft_plan *plan);
 void ft_plan_find_amount(const struct ft_question *question, struct ft_plan *plan);
 
+/* How many times the largest peak or bound in its evidence QUESTION's job is set at most. */
+double ft_plan_ceiling_factor(const struct ft_question *question);
+
 /* What ESTIMATE alone asks for under POLICY, in bytes. */
 double ft_plan_need(const struct ft_estimate *estimate, const ft_policy *policy);
 
