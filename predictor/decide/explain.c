@@ -12,6 +12,8 @@
 
 /* Elements of an array whose medians are within this part of the largest need the same. */
 #define ALIKE 0.98
+/* An extrapolated interval that reaches this many times its median is not worth telling. */
+#define VAGUE 4
 /* A probability above which a limit is not called enough. */
 #define LIKELY 0.05
 
@@ -171,7 +173,9 @@ static void say_need(struct voice *v)
 {
   const struct ft_estimate *e = v->q->estimate;
 
-  if (!v->plan->claimed) {
+  if (!v->plan->claimed ||
+      (e->extrapolated && v->q->facts &&
+       ft_estimate_quantile(e, 0.95) > VAGUE * ft_estimate_quantile(e, 0.5))) {
     say_facts(v);
     return;
   }

@@ -69,7 +69,8 @@ static bool is_too_low(const struct ft_question *q, const struct ft_plan *plan)
   if (!plan->limit || !(plan->kills || q->memory_is_consumable))
     return false;
   return plan->limit < plan->shown ||
-         (plan->claimed && plan->rule != FT_DECIDED_BY_LEAK && exceeds(q, plan->limit) > p);
+         (plan->claimed && plan->rule != FT_DECIDED_BY_LEAK &&
+          !(plan->thin && q->facts && q->facts->less) && exceeds(q, plan->limit) > p);
 }
 
 static void judge_limit(const struct ft_question *q, struct ft_plan *plan)

@@ -87,6 +87,8 @@ static double floor_of(const struct ft_question *q)
   const struct ft_facts *f = facts_of(q);
   double floor;
 
+  if (f->less)
+    return 0;
   if (!f->like_runs)
     return f->completed < q->policy->min_runs ? FLOOR_MARGIN * f->peak_bytes : 0;
   floor = fmax(FLOOR_MARGIN * f->like_peak_bytes, bound_with_margin(f));
@@ -154,6 +156,9 @@ static double estimated_need(const struct ft_question *q, const struct ft_plan *
 {
   const struct ft_estimate *e = q->estimate;
 
+  /* of what has less than all before it nothing says that it needs more than it has */
+  if (plan->thin && facts_of(q)->less)
+    return 0;
   if (plan->thin && !e->extrapolated && e->allocation_bytes > 0)
     return need_of(e, 0.5);
   return need_of(e, target(q->policy));

@@ -25,29 +25,33 @@ bool ft_facts_alike(const ft_column *column, double a, double b)
   return a * b > 0 && fmax(fabs(a), fabs(b)) <= FT_FACTS_FACTOR * fmin(fabs(a), fabs(b));
 }
 
-bool ft_facts_comparable(const ft_model *model, const uint8_t *columns, size_t count,
-                         size_t explained, const float *a, const float *b)
+enum relation {
+  RUN_DIFFERS,
+  RUN_HAS_MORE, /* of each number that differs, and nothing else does */
+  RUN_IS_COMPARABLE
+};
+
+/* How FACT is to a submission that has the values ASKED by the evaluator's fact columns. */
+static enum relation compare(const ft_model *model, size_t fact, const float *asked)
 {
-  bool less = false, more = false;
+  const ft_evaluator *e = &model->evaluator;
+  const float *x = &e->fact_x[fact * e->fact_columns_count];
+  bool less = false, more = false, explained = false;
 
-  for (size_t c = 0; c < count; c++) {
-    const ft_column *column = &model->columns[columns[c]];
+  for (size_t c = 0; c < e->fact_columns_count; c++) {
+    const ft_column *column = &model->columns[e->fact_columns[c]];
 
-    if (ft_facts_alike(column, (double)a[c], (double)b[c]))
+    if (ft_facts_alike(column, (double)asked[c], (double)x[c]))
       continue;
-    if (c < explained || column->categorical)
-      return false;
-    less |= a[c] < b[c];
-    more |= !(a[c] < b[c]);
+    if (column->categorical)
+      return RUN_DIFFERS;
+    explained |= c < e->facts_explained;
+    less |= asked[c] < x[c];
+    more |= !(asked[c] < x[c]);
   }
-  return more || !less;
-}
-
-static bool is_comparable(const ft_evaluator *e, const ft_model *model, size_t fact,
-                          const float *asked)
-{
-  return ft_facts_comparable(model, e->fact_columns, e->fact_columns_count, e->facts_explained,
-                             asked, &e->fact_x[fact * e->fact_columns_count]);
+  if (less && !more)
+    return RUN_HAS_MORE;
+  return explained ? RUN_DIFFERS : RUN_IS_COMPARABLE;
 }
 
 static double bound_of(ft_fact_kind kind, double bytes)
@@ -89,10 +93,14 @@ void ft_facts_find(const ft_model *model, const float *x, size_t count, struct f
   unsigned left = 0;
 
   *out = (struct ft_facts){ .runs = model->runs, .completed = model->completed };
+  out->less = e->fact_bytes_count > 0;
   for (size_t c = 0; c < e->fact_columns_count; c++)
     asked[c] = e->fact_columns[c] < count ? x[e->fact_columns[c]] : NAN;
   for (size_t i = 0; i < e->fact_bytes_count; i++) {
-    comparable[i] = is_comparable(e, model, i, asked);
+    enum relation relation = compare(model, i, asked);
+
+    out->less &= relation == RUN_HAS_MORE;
+    comparable[i] = relation == RUN_IS_COMPARABLE;
     left += comparable[i] && e->fact_kinds.bytes[i] == FT_FACT_COMPLETED;
   }
   for (size_t i = 0; i < e->fact_bytes_count; i++) {
@@ -117,6 +125,7 @@ static unsigned more(unsigned a, unsigned b)
 
 void ft_facts_join(struct ft_facts *into, const struct ft_facts *other)
 {
+  into->less = into->less && other->less;
   into->like_runs = more(into->like_runs, other->like_runs);
   into->like_completed = more(into->like_completed, other->like_completed);
   into->like_peak_bytes = fmax(into->like_peak_bytes, other->like_peak_bytes);
