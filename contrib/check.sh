@@ -11,8 +11,10 @@
 set -u
 top=$(cd "$(dirname "$0")/.." && pwd)
 unset FT_LONG
+check_limit=3600 # seconds
 if [ "${1-}" = --long ]; then
   export FT_LONG=1
+  check_limit=7200
   shift
 fi
 work=${1:-$top/build-check}
@@ -50,7 +52,7 @@ build() {
 check() {
   local name=$1
   shift
-  cd "$work/$name" && env "$@" timeout -k 30 3600 make -k $jobs check
+  cd "$work/$name" && env "$@" timeout -k 30 $check_limit make -k $jobs check
 }
 
 distribution() {

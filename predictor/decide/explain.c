@@ -251,7 +251,10 @@ static void say_rule(struct voice *v)
     say(v, ", at most %.3g times what was needed so far%s (%s)", ft_plan_ceiling_factor(v->q),
         v->plan->thin ? " until more runs are known" : "", name);
   else if (v->plan->rule == FT_DECIDED_BY_LEAK)
-    say(v, " and no further (%s); to try more, ask for as much with --predict-mem=raise", name);
+    say(v,
+        " and no further (%s); to try more, ask for at least that with --mem and "
+        "--predict-mem=raise",
+        name);
   else if (v->plan->rule == FT_DECIDED_BY_FLOOR)
     say(v, " (%s)", name);
 }
@@ -276,6 +279,16 @@ static void say_leak(struct voice *v)
     say(v, ", and never completed");
   }
   say(v, ": it may leak memory");
+}
+
+/* Also where the user asks for more nevertheless. */
+static bool may_leak(const struct voice *v)
+{
+  const struct ft_facts *f = v->q->facts;
+
+  return v->plan->rule == FT_DECIDED_BY_LEAK ||
+         (f && !v->q->network && v->q->policy->leak_runs &&
+          f->growing_kills >= v->q->policy->leak_runs && f->lately_killed > 0);
 }
 
 /* Set, raised or lowered. */
@@ -505,7 +518,7 @@ void ft_explain(const struct ft_question *question, const struct ft_plan *plan,
   case FT_ACTION_SET:
   case FT_ACTION_RAISE:
   case FT_ACTION_TRIM:
-    if (plan->rule == FT_DECIDED_BY_LEAK)
+    if (may_leak(&v))
       say_leak(&v);
     else
       say_need(&v);

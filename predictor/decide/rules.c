@@ -196,7 +196,8 @@ static double amount_by_rules(const struct ft_question *q, struct ft_plan *plan)
   return fmax(need, (double)q->policy->floor_bytes);
 }
 
-/* NEED, rounded up, or where it may leak down to whole MiB, into AMOUNT bytes a node and UNIT_AMOUNT; whether that had to be less than it. */
+/* NEED, rounded up, or where it may leak down to whole MiB, into AMOUNT bytes a node and
+ * UNIT_AMOUNT; whether that had to be less than it. */
 static bool fit_amount(const struct ft_question *q, const struct ft_plan *plan, double need,
                        uint64_t *amount, uint64_t *unit_amount)
 {

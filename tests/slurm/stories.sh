@@ -191,7 +191,7 @@ story_leak() { # USER MODE
   unlike "$err" 'ask for' "$who: a check advises nothing"
   attempt "$user" --predict-mem=raise --mem=$((tried + 20))M "leak-$mode-$user.sh"
   between "$mem" $((2 * tried)) 8000 "$who: who asks for more with raise is given more"
-  like "$err" 'raised from' "$who: which is said"
+  like "$err" 'may leak memory; --mem raised from' "$who: which is said, and why it may be in vain"
 }
 
 # ---- 5, 6: an array of which every task has run once
