@@ -39,7 +39,7 @@ static const struct ft_facts *facts_of(const struct ft_question *q)
 
 static bool is_borrowed(const struct ft_question *q)
 {
-  return q->similar || q->imported_from;
+  return q->similar || q->imported_from || facts_of(q)->borrowed;
 }
 
 void ft_plan_weigh(const struct ft_question *q, struct ft_plan *plan)
