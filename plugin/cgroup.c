@@ -99,6 +99,48 @@ static bool read_number(const char *folder, const char *name, const char *key, u
   return found;
 }
 
+/*
+ * How often cgroup v1 refused FOLDER memory at its limit. NAME counts refusals that reclaim made
+ * good, too: a refusal that killed leaves a peak at the limit, less than an allocation that the
+ * kernel kills for may be large (PAGE_ALLOC_COSTLY_ORDER: 8 pages).
+ */
+static bool read_refusals(const char *folder, const char *name, uint64_t *out)
+{
+  char failures[64], peak[64], limit[64];
+  uint64_t most, bytes;
+  long page = sysconf(_SC_PAGESIZE);
+
+  (void)snprintf(failures, sizeof failures, "%s.failcnt", name);
+  (void)snprintf(peak, sizeof peak, "%s.max_usage_in_bytes", name);
+  (void)snprintf(limit, sizeof limit, "%s.limit_in_bytes", name);
+  if (!read_number(folder, failures, NULL, out) || !read_number(folder, peak, NULL, &bytes) ||
+      !read_number(folder, limit, NULL, &most))
+    return false;
+  if (bytes + 8 * (uint64_t)page < most)
+    *out = 0;
+  return true;
+}
+
+/*
+ * How often an allocation failed at a limit of FOLDER. v2 counts that on the way up as well, unless
+ * mounted with memory_localevents. Where swap is limited as memory is, v1 counts it there alone.
+ */
+static void read_limit_hits(const char *folder, bool unified, ft_task_end *out)
+{
+  static const char *const limits[] = { "memory", "memory.memsw" };
+  uint64_t value;
+
+  if (unified && read_number(folder, "memory.events", "oom", &value)) {
+    out->has_limit_hits = true;
+    out->limit_hits = value > out->limit_hits ? value : out->limit_hits;
+  }
+  for (size_t i = 0; !unified && i < sizeof limits / sizeof *limits; i++)
+    if (read_refusals(folder, limits[i], &value)) {
+      out->has_limit_hits = true;
+      out->limit_hits += value;
+    }
+}
+
 void ft_cgroup_read(const struct ft_cgroup *cgroup, ft_task_end *out)
 {
   /* v1 says "no limit" as the largest multiple of a page, v2 as "max" */
@@ -129,6 +171,7 @@ void ft_cgroup_read(const struct ft_cgroup *cgroup, ft_task_end *out)
       out->has_oom_kills = true;
       out->oom_kills = cgroup->unified ? value : out->oom_kills + value;
     }
+    read_limit_hits(folder, cgroup->unified, out);
     while (length && folder[--length] != '/')
       ;
   }

@@ -27,7 +27,7 @@ bool ft_cgroup_find(const char *proc, pid_t pid, uint32_t job_id, struct ft_cgro
 
 /*
  * Fill charge_bytes (the job's peak where the kernel keeps one), cgroup_limit_bytes (the
- * least on the way up to the job) and oom_kills (on that way).
+ * least on the way up to the job), oom_kills and limit_hits (on that way).
  */
 void ft_cgroup_read(const struct ft_cgroup *cgroup, ft_task_end *out);
 

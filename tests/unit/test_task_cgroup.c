@@ -97,6 +97,121 @@ static void v2_counts_the_jobs_own(void **state)
   ft_cgroup_free(&c);
 }
 
+/* ---- whose limit killed ---- */
+
+/* A level of a job's cgroups, from the job's own down: what limits it, and what the kernel counts.
+ */
+struct level {
+  const char *folder;
+  long long limit, peak, failures; /* KiB; a limit of 0: none */
+};
+
+static void put_number(const char *folder_in, const char *file, long long value)
+{
+  char path[128], text[32];
+
+  (void)snprintf(path, sizeof path, "memory/hits/%s/%s", folder_in, file);
+  (void)snprintf(text, sizeof text, "%lld\n", value);
+  put(path, text);
+}
+
+static void put_level(const struct level *l, const char *name)
+{
+  char file[64];
+
+  (void)snprintf(file, sizeof file, "%s.limit_in_bytes", name);
+  put_number(l->folder, file, l->limit ? l->limit * 1024 : 9223372036854771712);
+  (void)snprintf(file, sizeof file, "%s.max_usage_in_bytes", name);
+  put_number(l->folder, file, l->peak * 1024);
+  (void)snprintf(file, sizeof file, "%s.failcnt", name);
+  put_number(l->folder, file, l->failures);
+}
+
+static void v1_knows_whose_limit_was_hit(void **state)
+{
+  static const struct {
+    struct level memory[3];
+    struct level swap; /* and memory, of the job's own */
+    uint64_t hits;
+  } cases[] = {
+    /* the job's own, its step's, both */
+    { { { "job_17", 8000, 8000, 5 }, { "job_17/step_0", 0, 8000, 0 } }, { 0 }, 5 },
+    { { { "job_17", 8000, 7000, 0 }, { "job_17/step_0", 7000, 7000, 3 } }, { 0 }, 3 },
+    { { { "job_17", 8000, 8000, 2 }, { "job_17/step_0", 8000, 8000, 3 } }, { 0 }, 5 },
+    /* an ancestor of the job's: nothing of the job's own says so */
+    { { { ".", 8000, 8000, 9 }, { "job_17", 8000, 5000, 0 }, { "job_17/step_0", 0, 5000, 0 } },
+      { 0 },
+      0 },
+    /* an allocation of several pages is refused before the last page is taken, but no sooner */
+    { { { "job_17", 8000, 7990, 1 } }, { 0 }, 1 },
+    { { { "job_17", 80000, 70000, 7 } }, { 0 }, 0 },
+    /* a limit that was lowered since */
+    { { { "job_17", 6000, 8000, 1 } }, { 0 }, 1 },
+    /* no limit at all */
+    { { { "job_17", 0, 8000, 0 } }, { 0 }, 0 },
+    /* swap is limited as memory is, and asked first */
+    { { { "job_17", 8000, 8000, 0 } }, { "job_17", 8000, 8000, 4 }, 4 },
+    { { { "job_17", 8000, 8000, 0 } }, { "job_17", 9000, 8000, 0 }, 0 },
+  };
+
+  (void)state;
+  put("proc/self/mountinfo", v1_mounts);
+  put("proc/4242/cgroup", "5:memory:/hits/job_17/step_0\n");
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    const struct level none = { "job_17/step_0", 0, 0, 0 };
+    ft_task_end end = { 0 };
+    struct ft_cgroup c;
+
+    put_level(&none, "memory");
+    for (size_t k = 0; k < COUNT_OF(cases[i].memory) && cases[i].memory[k].folder; k++)
+      put_level(&cases[i].memory[k], "memory");
+    if (cases[i].swap.folder)
+      put_level(&cases[i].swap, "memory.memsw");
+    assert_true(find(&c));
+    ft_cgroup_read(&c, &end);
+    assert_true(end.has_limit_hits);
+    if (end.limit_hits != cases[i].hits)
+      fail_msg("case %zu: %llu, expected %llu", i, (unsigned long long)end.limit_hits,
+               (unsigned long long)cases[i].hits);
+    ft_cgroup_free(&c);
+  }
+}
+
+static void v2_knows_whose_limit_was_hit(void **state)
+{
+  static const struct {
+    const char *above, *job, *step; /* memory.events; NULL: no such file */
+    uint64_t hits;
+    bool known;
+  } cases[] = {
+    { "oom 1\noom_kill 1\n", "low 0\noom 1\noom_kill 1\n", "oom 0\noom_kill 1\n", 1, true },
+    { "oom 3\noom_kill 1\n", "oom 3\noom_kill 1\n", "oom 3\noom_kill 1\n", 3, true },
+    /* with memory_localevents a level counts its own alone */
+    { "oom 0\n", "oom 0\noom_kill 0\n", "oom 2\noom_kill 1\n", 2, true },
+    /* the limit of the node's slice, or the node itself, was what killed */
+    { "oom 1\noom_kill 1\n", "oom 0\noom_kill 1\n", "oom 0\noom_kill 1\n", 0, true },
+    { "oom 1\n", "oom_kill 1\n", NULL, 0, false },
+    { "oom 1\n", "oom \noom x\n", NULL, 0, false },
+  };
+
+  (void)state;
+  put("proc/self/mountinfo", "31 1 0:28 / @/v2 rw - cgroup2 cgroup2 rw\n");
+  put("proc/4242/cgroup", "0::/hits/job_17/step_0\n");
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    ft_task_end end = { 0 };
+    struct ft_cgroup c;
+
+    put("v2/hits/memory.events", cases[i].above);
+    put("v2/hits/job_17/memory.events", cases[i].job);
+    put("v2/hits/job_17/step_0/memory.events", cases[i].step ? cases[i].step : "");
+    assert_true(find(&c));
+    ft_cgroup_read(&c, &end);
+    assert_int_equal(end.has_limit_hits, cases[i].known);
+    assert_true(end.limit_hits == cases[i].hits);
+    ft_cgroup_free(&c);
+  }
+}
+
 static void a_mounted_part_is_found(void **state)
 {
   struct ft_cgroup c;
@@ -156,6 +271,8 @@ int main(void)
 {
   const struct CMUnitTest tests[] = { cmocka_unit_test(v1_adds_up_to_the_job),
                                       cmocka_unit_test(v2_counts_the_jobs_own),
+                                      cmocka_unit_test(v1_knows_whose_limit_was_hit),
+                                      cmocka_unit_test(v2_knows_whose_limit_was_hit),
                                       cmocka_unit_test(a_mounted_part_is_found),
                                       cmocka_unit_test(another_ones_cgroup_does_not_count) };
 
