@@ -7,7 +7,7 @@
 
 /* Of the nodes that a job may run on. */
 struct ft_nodes {
-  uint64_t cpus;                    /* allocated on the least favourable node */
+  uint64_t cpus; /* that count where memory is per CPU, on the least favourable node */
   uint64_t least_bytes, most_bytes; /* of those that have as many CPUs; 0: not known */
 };
 
@@ -61,7 +61,7 @@ void ft_plan_make(const struct ft_question *question, struct ft_plan *plan);
  * --cpus-per-task is there; 0: none. PARTITION may be NULL, here and below. */
 uint64_t ft_plan_cpus_of_gpus(const ft_request *request, const ft_partition *partition);
 
-/* How many CPUs REQUEST takes on the node where it takes the fewest, nodes having NODE_CPUS. */
+/* How many CPUs REQUEST asks for on the node where they are fewest, nodes having NODE_CPUS. */
 uint64_t ft_plan_cpus_on_node(const ft_request *request, const ft_partition *partition,
                               uint64_t node_cpus);
 
