@@ -49,12 +49,6 @@ static uint64_t cpus_on_node(const ft_request *r, const ft_partition *partition,
   return cpus > of_gpus ? cpus : of_gpus;
 }
 
-uint64_t ft_plan_cpus_on_node(const ft_request *r, const ft_partition *partition,
-                              uint64_t node_cpus)
-{
-  return cpus_on_node(r, partition, node_cpus, 1);
-}
-
 bool ft_plan_exclusive(const struct ft_question *q)
 {
   return q->request->exclusive || (q->partition && q->partition->exclusive);
@@ -76,6 +70,7 @@ static uint64_t whole_node_cpus(const ft_request *r, const ft_node_kind *kind)
   return kind->cpus / (kind->threads_per_core ? kind->threads_per_core : 1) * threads_of(r, kind);
 }
 
+/* The most CPUs that the job may have on one node. */
 static uint64_t largest_cpus(const ft_request *r, const ft_partition *partition)
 {
   uint64_t most = 0;
@@ -85,6 +80,8 @@ static uint64_t largest_cpus(const ft_request *r, const ft_partition *partition)
 
     most = cpus > most ? cpus : most;
   }
+  if (partition && partition->most_cpus && partition->most_cpus < most)
+    most = partition->most_cpus;
   return most;
 }
 
@@ -108,7 +105,7 @@ static uint64_t counted_cpus(const struct ft_question *q, const ft_node_kind *ki
 struct ft_nodes ft_plan_nodes(const struct ft_question *q)
 {
   uint64_t node_cpus = largest_cpus(q->request, q->partition), counted = 0;
-  struct ft_nodes n = { .cpus = ft_plan_cpus_on_node(q->request, q->partition, node_cpus) };
+  struct ft_nodes n = { .cpus = cpus_on_node(q->request, q->partition, node_cpus, 1) };
 
   for (int pass = 0; pass < 2 && q->partition && !n.most_bytes; pass++)
     for (size_t i = 0; i < q->partition->nodes_count; i++) {
