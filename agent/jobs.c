@@ -234,13 +234,13 @@ static void task_start(struct ft_jobs *jobs, struct job *job, const ft_announcem
  */
 static void note_kill(struct job *job, const struct step *step, const ft_task_end *end)
 {
-  bool starved = end->has_limit_hits && !end->limit_hits;
+  bool hit = end->has_limit_hits && end->limit_hits, starved = end->has_limit_hits && !hit;
   uint64_t limit = end->has_cgroup_limit_bytes ? end->cgroup_limit_bytes : 0;
 
   if (!end->has_oom_kills || !end->oom_kills)
     return;
   job->oom_kills += end->oom_kills;
-  if (step && step->limit_bytes && (!limit || step->limit_bytes < limit))
+  if (step && step->limit_bytes && (!limit || (!hit && step->limit_bytes < limit)))
     limit = step->limit_bytes;
   if (starved)
     limit = 0;

@@ -122,32 +122,65 @@ static bool read_refusals(const char *folder, const char *name, uint64_t *out)
 }
 
 /*
- * How often an allocation failed at a limit of FOLDER. v2 counts that on the way up as well, unless
- * mounted with memory_localevents. Where swap is limited as memory is, v1 counts it there alone.
+ * How often an allocation failed at a limit of FOLDER; 0 where that is not known. Where swap is
+ * limited as memory is, v1 counts it there alone; before Linux 5.2 v2 counts it above as well.
  */
-static void read_limit_hits(const char *folder, bool unified, ft_task_end *out)
+static uint64_t read_limit_hits(const char *folder, bool unified, ft_task_end *out)
 {
-  static const char *const limits[] = { "memory", "memory.memsw" };
+  static const char *const sources[2][2] = { { "memory", "memory.memsw" },
+                                             { "memory.events.local", "memory.events" } };
+  uint64_t hits = 0, value;
+
+  for (int i = 0; i < 2; i++) {
+    const char *name = sources[unified][i];
+
+    if (!(unified ? read_number(folder, name, "oom", &value) : read_refusals(folder, name, &value)))
+      continue;
+    out->has_limit_hits = true;
+    hits += value;
+    if (unified)
+      break;
+  }
+  return hits;
+}
+
+/* Of limits the least counts, of those that were hit where some were. */
+static void take_limit(const char *folder, bool unified, ft_task_end *out)
+{
+  /* v1 says "no limit" as the largest multiple of a page, v2 as "max" */
+  const uint64_t unlimited = UINT64_C(1) << 60;
+  uint64_t hits = read_limit_hits(folder, unified, out), value;
+
+  if (read_number(folder, unified ? "memory.max" : "memory.limit_in_bytes", NULL, &value) &&
+      value < unlimited &&
+      (!out->has_cgroup_limit_bytes || (hits && !out->limit_hits) ||
+       ((hits || !out->limit_hits) && value < out->cgroup_limit_bytes))) {
+    out->has_cgroup_limit_bytes = true;
+    out->cgroup_limit_bytes = value;
+  }
+  out->limit_hits += hits;
+}
+
+/*
+ * v1 counts a kill where the process was. v2 does on the way up as well: in the job's own folder
+ * (IS_JOB) those in its other steps, which tell of them themselves.
+ */
+static void take_kills(const char *folder, bool unified, bool is_job, ft_task_end *out)
+{
   uint64_t value;
 
-  if (unified && read_number(folder, "memory.events", "oom", &value)) {
-    out->has_limit_hits = true;
-    out->limit_hits = value > out->limit_hits ? value : out->limit_hits;
-  }
-  for (size_t i = 0; !unified && i < sizeof limits / sizeof *limits; i++)
-    if (read_refusals(folder, limits[i], &value)) {
-      out->has_limit_hits = true;
-      out->limit_hits += value;
-    }
+  if (!read_number(folder, unified ? "memory.events" : "memory.oom_control", "oom_kill", &value))
+    return;
+  if (!unified)
+    out->oom_kills += value;
+  else if (value > out->oom_kills && !(is_job && out->has_oom_kills))
+    out->oom_kills = value;
+  out->has_oom_kills = true;
 }
 
 void ft_cgroup_read(const struct ft_cgroup *cgroup, ft_task_end *out)
 {
-  /* v1 says "no limit" as the largest multiple of a page, v2 as "max" */
-  const uint64_t unlimited = UINT64_C(1) << 60;
   const char *peak = cgroup->unified ? "memory.peak" : "memory.max_usage_in_bytes";
-  const char *most = cgroup->unified ? "memory.max" : "memory.limit_in_bytes";
-  const char *events = cgroup->unified ? "memory.events" : "memory.oom_control";
   char folder[PATH_MAX];
   uint64_t value;
 
@@ -161,17 +194,8 @@ void ft_cgroup_read(const struct ft_cgroup *cgroup, ft_task_end *out)
       out->has_charge_bytes = true;
       out->charge_bytes = value;
     }
-    if (read_number(folder, most, NULL, &value) && value < unlimited &&
-        (!out->has_cgroup_limit_bytes || value < out->cgroup_limit_bytes)) {
-      out->has_cgroup_limit_bytes = true;
-      out->cgroup_limit_bytes = value;
-    }
-    /* v1 counts a kill where the process was, v2 on the way up as well */
-    if (read_number(folder, events, "oom_kill", &value)) {
-      out->has_oom_kills = true;
-      out->oom_kills = cgroup->unified ? value : out->oom_kills + value;
-    }
-    read_limit_hits(folder, cgroup->unified, out);
+    take_limit(folder, cgroup->unified, out);
+    take_kills(folder, cgroup->unified, length == cgroup->job_length, out);
     while (length && folder[--length] != '/')
       ;
   }

@@ -342,6 +342,8 @@ static void a_kill_is_by_the_limit_that_was_hit(void **state)
     { false, 0, 50, true, 50 },
     { true, 1, 50, true, 50 },
     { true, 7, 0, true, 60 },
+    /* the job's, of which its step may have but a part */
+    { true, 1, 90, true, 90 },
     /* out of memory above the job */
     { true, 0, 50, true, 0 },
     { true, 0, 0, true, 0 },

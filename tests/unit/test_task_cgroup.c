@@ -75,7 +75,7 @@ static void v1_adds_up_to_the_job(void **state)
   ft_cgroup_free(&c);
 }
 
-static void v2_counts_the_jobs_own(void **state)
+static void v2_counts_the_steps_own(void **state)
 {
   struct ft_cgroup c;
   ft_task_end end = { 0 };
@@ -86,6 +86,7 @@ static void v2_counts_the_jobs_own(void **state)
   put("v2/system.slice/slurmstepd.scope/job_17/memory.peak", "5000\n");
   put("v2/system.slice/slurmstepd.scope/job_17/memory.max", "6000\n");
   put("v2/system.slice/slurmstepd.scope/job_17/memory.events", "low 0\noom 1\noom_kill 4\n");
+  put("v2/system.slice/slurmstepd.scope/job_17/step_0/memory.events", "oom_kill 3\n");
   put("v2/system.slice/slurmstepd.scope/job_17/step_0/user/task_3/memory.max", "max\n");
   put("v2/system.slice/slurmstepd.scope/job_17/step_0/user/task_3/memory.events", "oom_kill 2\n");
   assert_true(find(&c));
@@ -93,7 +94,7 @@ static void v2_counts_the_jobs_own(void **state)
   ft_cgroup_read(&c, &end);
   assert_true(end.charge_bytes == 5000);
   assert_true(end.cgroup_limit_bytes == 6000);
-  assert_true(end.oom_kills == 4);
+  assert_true(end.oom_kills == 3);
   ft_cgroup_free(&c);
 }
 
@@ -180,34 +181,45 @@ static void v1_knows_whose_limit_was_hit(void **state)
 static void v2_knows_whose_limit_was_hit(void **state)
 {
   static const struct {
-    const char *above, *job, *step; /* memory.events; NULL: no such file */
-    uint64_t hits;
+    const char *job, *job_local, *step, *step_local; /* memory.events; "": none is there */
+    uint64_t hits, kills, limit;                     /* the job has 8000, the step 7000 */
     bool known;
   } cases[] = {
-    { "oom 1\noom_kill 1\n", "low 0\noom 1\noom_kill 1\n", "oom 0\noom_kill 1\n", 1, true },
-    { "oom 3\noom_kill 1\n", "oom 3\noom_kill 1\n", "oom 3\noom_kill 1\n", 3, true },
-    /* with memory_localevents a level counts its own alone */
-    { "oom 0\n", "oom 0\noom_kill 0\n", "oom 2\noom_kill 1\n", 2, true },
+    /* the step's, the job's, both */
+    { "oom 1\noom_kill 1\n", "low 0\noom 0\n", "oom 1\noom_kill 1\n", "oom 1\n", 1, 1, 7000, true },
+    { "oom 1\noom_kill 1\n", "low 0\noom 1\n", "oom 0\noom_kill 1\n", "oom 0\n", 1, 1, 8000, true },
+    { "oom 5\noom_kill 1\n", "low 0\noom 2\n", "oom 3\noom_kill 1\n", "oom 3\n", 5, 1, 7000, true },
+    /* another step's */
+    { "oom 1\noom_kill 1\n", "low 0\noom 0\n", "oom 0\noom_kill 0\n", "oom 0\n", 0, 0, 7000, true },
     /* the limit of the node's slice, or the node itself, was what killed */
-    { "oom 1\noom_kill 1\n", "oom 0\noom_kill 1\n", "oom 0\noom_kill 1\n", 0, true },
-    { "oom 1\n", "oom_kill 1\n", NULL, 0, false },
-    { "oom 1\n", "oom \noom x\n", NULL, 0, false },
+    { "oom 0\noom_kill 1\n", "low 0\noom 0\n", "oom 0\noom_kill 1\n", "oom 0\n", 0, 1, 7000, true },
+    /* before Linux 5.2 */
+    { "oom 1\noom_kill 1\n", "", "oom 1\noom_kill 1\n", "", 2, 1, 7000, true },
+    { "oom 1\noom_kill 1\n", "", "oom 0\noom_kill 1\n", "", 1, 1, 8000, true },
+    { "oom 0\noom_kill 1\n", "", "oom 0\noom_kill 1\n", "", 0, 1, 7000, true },
+    { "oom_kill 1\n", "oom \noom x\n", "", "", 0, 1, 7000, false },
   };
 
   (void)state;
   put("proc/self/mountinfo", "31 1 0:28 / @/v2 rw - cgroup2 cgroup2 rw\n");
   put("proc/4242/cgroup", "0::/hits/job_17/step_0\n");
+  put("v2/hits/memory.events.local", "oom 1\noom_kill 1\n");
+  put("v2/hits/job_17/memory.max", "8000\n");
+  put("v2/hits/job_17/step_0/memory.max", "7000\n");
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     ft_task_end end = { 0 };
     struct ft_cgroup c;
 
-    put("v2/hits/memory.events", cases[i].above);
     put("v2/hits/job_17/memory.events", cases[i].job);
-    put("v2/hits/job_17/step_0/memory.events", cases[i].step ? cases[i].step : "");
+    put("v2/hits/job_17/memory.events.local", cases[i].job_local);
+    put("v2/hits/job_17/step_0/memory.events", cases[i].step);
+    put("v2/hits/job_17/step_0/memory.events.local", cases[i].step_local);
     assert_true(find(&c));
     ft_cgroup_read(&c, &end);
-    assert_int_equal(end.has_limit_hits, cases[i].known);
-    assert_true(end.limit_hits == cases[i].hits);
+    if (end.has_limit_hits != cases[i].known || end.limit_hits != cases[i].hits ||
+        end.oom_kills != cases[i].kills || end.cgroup_limit_bytes != cases[i].limit)
+      fail_msg("case %zu: %llu hits, %llu kills, limit %llu", i, (unsigned long long)end.limit_hits,
+               (unsigned long long)end.oom_kills, (unsigned long long)end.cgroup_limit_bytes);
     ft_cgroup_free(&c);
   }
 }
@@ -270,7 +282,7 @@ static int tear_down(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = { cmocka_unit_test(v1_adds_up_to_the_job),
-                                      cmocka_unit_test(v2_counts_the_jobs_own),
+                                      cmocka_unit_test(v2_counts_the_steps_own),
                                       cmocka_unit_test(v1_knows_whose_limit_was_hit),
                                       cmocka_unit_test(v2_knows_whose_limit_was_hit),
                                       cmocka_unit_test(a_mounted_part_is_found),
