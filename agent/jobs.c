@@ -237,7 +237,8 @@ static void note_kill(struct job *job, const struct step *step, const ft_task_en
   bool hit = end->has_limit_hits && end->limit_hits, starved = end->has_limit_hits && !hit;
   uint64_t limit = end->has_cgroup_limit_bytes ? end->cgroup_limit_bytes : 0;
 
-  if (!end->has_oom_kills || !end->oom_kills)
+  job->has_oom_kills = job->has_oom_kills || end->has_oom_kills;
+  if (!end->oom_kills)
     return;
   job->oom_kills += end->oom_kills;
   if (step && step->limit_bytes && (!limit || (!hit && step->limit_bytes < limit)))

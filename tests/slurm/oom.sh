@@ -97,19 +97,19 @@ story_of_others() {
   is "$(observed "$id" killed_at_bytes)" 0 "$FT_ENFORCE: but not at a limit of its own"
   diag "limit $(observed "$id" limit_bytes), rss $(observed "$id" rss_bytes), charge $(observed "$id" charge_bytes)"
 
-  submit sbatch --parsable --output=/dev/null --mem=500M --predict-app=by-hand --wrap "exec $hog --mib 55 --seconds 60"
-  wait_until 10 pgrep -f "$hog --mib 55 --seconds 60"
+  submit sbatch --parsable --output=/dev/null --mem=300M --predict-app=by-hand --wrap "exec $hog --mib 275 --seconds 60"
+  wait_until 10 pgrep -f "$hog --mib 275 --seconds 60"
   wait_until 1 false
-  kill -KILL $(pgrep -f "$hog --mib 55 --seconds 60")
+  kill -KILL $(pgrep -f "$hog --mib 275 --seconds 60")
   job_wait "$id" >/dev/null
   wait_observed "$id"
   wait_until 10 model_file by-hand
-  ok $? "$FT_ENFORCE: a job is killed by hand"
+  ok $? "$FT_ENFORCE: a job is killed by hand near its limit"
   is "$(observed "$id" killed_at_bytes)" "" "$FT_ENFORCE: not at a limit"
   ! test_out_of_memory "$id"
   ok $? "$FT_ENFORCE: nor for its memory"
-  ask --predict-mem=raise --mem=500M --predict-app=by-hand --wrap "exec $hog --mib 55 --seconds 60"
-  is "$(asked "$id")" 500M "$FT_ENFORCE: it keeps what it asks for"
+  ask --predict-mem=raise --mem=300M --predict-app=by-hand --wrap "exec $hog --mib 275 --seconds 60"
+  is "$(asked "$id")" 300M "$FT_ENFORCE: it keeps what it asks for"
 
   # models are made in the order of runs: the one before the last is by now
   ask --predict-mem=raise --mem=100M --predict-app=above --wrap "exec $hog --mib 80"

@@ -329,6 +329,34 @@ static void endings_are_told_apart(void **state)
   }
 }
 
+/* A SIGKILL near the limit is scancel's or an impatient user's where the kernel says that it has
+ * not killed. */
+static void the_kernel_knows_whether_it_has_killed(void **state)
+{
+  static const struct {
+    ft_rule rule;
+    bool counted;
+    ft_outcome outcome;
+  } cases[] = { { FT_RULE_RSS, false, FT_OUTCOME_OUT_OF_MEMORY },
+                { FT_RULE_RSS, true, FT_OUTCOME_OUT_OF_MEMORY },
+                { FT_RULE_CGROUP, false, FT_OUTCOME_OUT_OF_MEMORY },
+                { FT_RULE_CGROUP, true, FT_OUTCOME_UNKNOWN } };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_ending ending = { .has_status = true,
+                                .status = SIGKILL,
+                                .batch = true,
+                                .has_oom_kills = cases[i].counted,
+                                .peak_bytes = 95,
+                                .limit_bytes = 100,
+                                .rule = cases[i].rule };
+
+    assert_int_equal(ft_ending_judge(&ending).outcome, cases[i].outcome);
+    assert_false(ft_ending_judge(&ending).settled);
+  }
+}
+
 /* Whose limit it was the node knows where its kernel counts what failed at one. */
 static void a_kill_is_by_the_limit_that_was_hit(void **state)
 {
@@ -840,6 +868,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
     TEST(a_batch_job_is_over_with_its_script),
     TEST(endings_are_told_apart),
+    TEST(the_kernel_knows_whether_it_has_killed),
     TEST(a_kill_is_by_the_limit_that_was_hit),
     TEST(a_kill_by_a_limit_counts_beside_others),
     TEST(slurm_completes_what_the_node_cannot_tell),
