@@ -100,48 +100,45 @@ static bool read_number(const char *folder, const char *name, const char *key, u
 }
 
 /*
- * How often cgroup v1 refused FOLDER memory at its limit. NAME counts refusals that reclaim made
- * good, too: a refusal that killed leaves a peak at the limit, less than an allocation that the
- * kernel kills for may be large (PAGE_ALLOC_COSTLY_ORDER: 8 pages).
+ * How often cgroup v1 refused FOLDER memory, or with SWAP memory and swap together, at its limit.
+ * The kernel counts refusals that reclaim made good, too, and of swap since some release none: one
+ * that killed leaves a peak at the limit, less than an allocation that the kernel kills for may be
+ * large (PAGE_ALLOC_COSTLY_ORDER: 8 pages).
  */
-static bool read_refusals(const char *folder, const char *name, uint64_t *out)
+static bool read_refusals(const char *folder, bool swap, uint64_t *out)
 {
-  char failures[64], peak[64], limit[64];
-  uint64_t most, bytes;
-  long page = sysconf(_SC_PAGESIZE);
+  uint64_t most, bytes, page = (uint64_t)sysconf(_SC_PAGESIZE);
 
-  (void)snprintf(failures, sizeof failures, "%s.failcnt", name);
-  (void)snprintf(peak, sizeof peak, "%s.max_usage_in_bytes", name);
-  (void)snprintf(limit, sizeof limit, "%s.limit_in_bytes", name);
-  if (!read_number(folder, failures, NULL, out) || !read_number(folder, peak, NULL, &bytes) ||
-      !read_number(folder, limit, NULL, &most))
+  if (!read_number(folder, swap ? "memory.memsw.failcnt" : "memory.failcnt", NULL, out) ||
+      !read_number(folder, swap ? "memory.memsw.max_usage_in_bytes" : "memory.max_usage_in_bytes",
+                   NULL, &bytes) ||
+      !read_number(folder, swap ? "memory.memsw.limit_in_bytes" : "memory.limit_in_bytes", NULL,
+                   &most))
     return false;
-  if (bytes + 8 * (uint64_t)page < most)
+  if (bytes + 8 * page < most)
     *out = 0;
+  else if (swap && !*out)
+    *out = 1;
   return true;
 }
 
 /*
  * How often an allocation failed at a limit of FOLDER; 0 where that is not known. Where swap is
- * limited as memory is, v1 counts it there alone; before Linux 5.2 v2 counts it above as well.
+ * limited as memory is, v1 refuses that alone; before Linux 5.2 v2 counts what failed below as
+ * well.
  */
 static uint64_t read_limit_hits(const char *folder, bool unified, ft_task_end *out)
 {
-  static const char *const sources[2][2] = { { "memory", "memory.memsw" },
-                                             { "memory.events.local", "memory.events" } };
-  uint64_t hits = 0, value;
+  uint64_t memory = 0, swap = 0;
 
-  for (int i = 0; i < 2; i++) {
-    const char *name = sources[unified][i];
-
-    if (!(unified ? read_number(folder, name, "oom", &value) : read_refusals(folder, name, &value)))
-      continue;
-    out->has_limit_hits = true;
-    hits += value;
-    if (unified)
-      break;
+  if (unified)
+    out->has_limit_hits |= read_number(folder, "memory.events.local", "oom", &memory) ||
+                           read_number(folder, "memory.events", "oom", &memory);
+  else {
+    out->has_limit_hits |= read_refusals(folder, false, &memory);
+    out->has_limit_hits |= read_refusals(folder, true, &swap);
   }
-  return hits;
+  return memory + swap;
 }
 
 /* Of limits the least counts, of those that were hit where some were. */

@@ -152,6 +152,8 @@ static void v1_knows_whose_limit_was_hit(void **state)
     { { { "job_17", 0, 8000, 0 } }, { 0 }, 0 },
     /* swap is limited as memory is, and asked first */
     { { { "job_17", 8000, 8000, 0 } }, { "job_17", 8000, 8000, 4 }, 4 },
+    /* and its refusals are not counted by Linux 6.18 */
+    { { { "job_17", 8000, 8000, 0 } }, { "job_17", 8000, 8000, 0 }, 1 },
     { { { "job_17", 8000, 8000, 0 } }, { "job_17", 9000, 8000, 0 }, 0 },
   };
 
