@@ -7,7 +7,7 @@
 
 /* Of the nodes that a job may run on. */
 struct ft_nodes {
-  uint64_t cpus;                    /* allocated on the least favourable node */
+  uint64_t cpus; /* that count where memory is per CPU, on the least favourable node */
   uint64_t least_bytes, most_bytes; /* of those that have as many CPUs; 0: not known */
 };
 
@@ -61,10 +61,6 @@ void ft_plan_make(const struct ft_question *question, struct ft_plan *plan);
  * --cpus-per-task is there; 0: none. PARTITION may be NULL, here and below. */
 uint64_t ft_plan_cpus_of_gpus(const ft_request *request, const ft_partition *partition);
 
-/* How many CPUs REQUEST takes on the node where it takes the fewest, nodes having NODE_CPUS. */
-uint64_t ft_plan_cpus_on_node(const ft_request *request, const ft_partition *partition,
-                              uint64_t node_cpus);
-
 /* Per node of PARTITION, as REQUEST asks: its default memory and its maximum; 0: none. */
 uint64_t ft_plan_default(const ft_request *request, const ft_partition *partition,
                          bool memory_is_consumable);
@@ -86,6 +82,7 @@ uint64_t ft_plan_times(uint64_t a, uint64_t b);
 /* Whether the job has its nodes to itself. */
 bool ft_plan_exclusive(const struct ft_question *question);
 
+/* Of QUESTION only request and partition count. */
 struct ft_nodes ft_plan_nodes(const struct ft_question *question);
 
 /* Fill what the job has without foretell, and the most that it may have. */

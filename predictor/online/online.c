@@ -214,15 +214,18 @@ static bool died_of_memory(const ft_observation *o, double bytes)
 }
 
 /*
- * Whether the run was killed though neither samples nor the kernel's own record of its largest
- * process came near its limit: its node was out of memory, by whomever, which says nothing of what
- * the run needs. memory.events counts such a kill as any other, and page cache may fill the limit.
+ * Whether the run was killed because its node was out of memory, by whomever, which says nothing of
+ * what the run needs. The agent knows where the kernel counts what failed at a limit. Otherwise,
+ * and as page cache may have filled the limit before, the run was if neither samples nor the
+ * kernel's own record of its largest process came near its limit.
  */
 static bool was_starved(const ft_observation *o, ft_rule rule)
 {
   uint64_t limit = o->has_killed_at_bytes ? o->killed_at_bytes : o->limit_bytes;
   double peak = fmax(ft_observation_peak(o, rule), (double)o->largest_process_bytes);
 
+  if (o->has_killed_at_bytes && !o->killed_at_bytes)
+    return o->outcome == FT_OUTCOME_OUT_OF_MEMORY;
   return o->outcome == FT_OUTCOME_OUT_OF_MEMORY && o->has_largest_process_bytes && limit &&
          (o->has_killed_at_bytes || o->submission.request.nodes <= 1) &&
          peak < STARVED_BELOW * (double)limit;

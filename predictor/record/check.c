@@ -359,7 +359,7 @@ static int check_announcement(const ft_announcement *a, struct ft_error *err)
 
 static int check_partition(const ft_partition *p, struct ft_error *err)
 {
-  if (!printable(p->name) || !isfinite(p->updated) ||
+  if (!printable(p->name) || !isfinite(p->updated) || (unsigned)p->cpu_unit > _ft_cpu_unit_MAX ||
       !(p->max_seconds >= 0 && isfinite(p->max_seconds)) ||
       !(p->default_seconds >= 0 && isfinite(p->default_seconds)))
     return bad(err, "partition");
