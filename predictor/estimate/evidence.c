@@ -13,9 +13,8 @@
 /* What a job is called that was given no name says nothing of what it runs. */
 static const char *const nameless[] = { "wrap", "interactive", "bash", "sh", "sbatch", NULL };
 
-/* What MODEL says: its facts into FACTS, and where it has an estimate, that. */
-static bool evaluate(const ft_submission *s, const ft_policy *policy, struct ft_evidence *out,
-                     struct ft_facts *facts)
+bool ft_evidence_evaluate(const ft_submission *s, const ft_policy *policy,
+                          struct ft_evidence *out, struct ft_facts *facts)
 {
   ft_feature features[FT_TASK_FEATURES];
   struct ft_error why;
@@ -40,7 +39,7 @@ static int find(int state_fd, uint32_t uid, const char *app, const ft_submission
 {
   if (ft_layout_read_evaluator(state_fd, uid, app, &out->model, err) < 0)
     return errno == ENOENT ? 0 : -1;
-  return evaluate(s, policy, out, facts);
+  return ft_evidence_evaluate(s, policy, out, facts);
 }
 
 /* The same of the submission's app, or where nothing is known under that name of a former one. */
@@ -64,7 +63,7 @@ static bool find_other(int state_fd, uint32_t uid, const char *(*user)(void *), 
 
   if (!s->default_app)
     return ft_layout_read_shared(state_fd, s->app, &out->model, &why) == 0 &&
-           evaluate(s, policy, out, &facts);
+           ft_evidence_evaluate(s, policy, out, &facts);
   if (!s->job_name[0] || ft_string_listed(nameless, s->job_name))
     return false;
   ft_layout_imported_app(user(data), uid, s->job_name, app);

@@ -36,4 +36,9 @@ int ft_evidence_find(int state_fd, uint32_t uid, const char *(*user)(void *data)
                      const ft_submission *submission, const ft_policy *policy,
                      struct ft_evidence *out, struct ft_error *err);
 
+/* Evaluates OUT->model for SUBMISSION, of a job array as above, into FACTS and OUT->estimate. Returns
+ * whether there is an estimate; the facts are there in either case. */
+bool ft_evidence_evaluate(const ft_submission *submission, const ft_policy *policy,
+                          struct ft_evidence *out, struct ft_facts *facts);
+
 #endif
