@@ -344,6 +344,7 @@ static void apply_config(struct ft_agent *agent)
   ft_cluster_set(agent->cluster, agent->config.slurm_bin, agent->config.cluster_seconds, &host);
   ft_asker_set_folder(agent->asker, agent->config.slurm_bin);
   ft_ledger_set_keep(agent->ledger, agent->config.max_runs);
+  ft_ledger_set_limits(agent->ledger, agent->config.max_age_seconds, agent->config.max_apps);
   ft_ledger_set_borrow(agent->ledger, agent->config.policy.borrow);
   ft_ledger_set_price(agent->ledger, agent->config.policy.failure_price);
   ft_ledger_set_shared(agent->ledger, agent->config.apps, agent->config.app_count);

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "agent/follow.h"
+#include "agent/kin.h"
 #include "agent/log.h"
 #include "predictor/core/io.h"
 #include "predictor/history/changes.h"
@@ -23,6 +24,7 @@ enum { RUNS = 2 }; /* learnt between two looks at the clock */
 
 struct ft_follow {
   struct ft_publisher *publisher;
+  int state_fd;
   const struct ft_shared_apps *shared;
   ft_rule rule;
   double price;
@@ -36,13 +38,14 @@ struct ft_follow {
   struct ft_rebuild *rebuild; /* of that change; NULL: none is being made */
 };
 
-struct ft_follow *ft_follow_open(struct ft_publisher *publisher)
+struct ft_follow *ft_follow_open(struct ft_publisher *publisher, int state_fd)
 {
   struct ft_follow *follow = calloc(1, sizeof *follow);
 
   if (!follow)
     return NULL;
   follow->publisher = publisher;
+  follow->state_fd = state_fd;
   follow->price = 1;
   return follow;
 }
@@ -184,13 +187,19 @@ static int publish_performance(struct ft_follow *follow, struct ft_error *err)
   return performance->runs ? ft_publish_performance(follow->publisher, performance, err) : 0;
 }
 
+static void forget(struct ft_follow *follow, const ft_model *model)
+{
+  ft_publish_forget_model(follow->publisher, model->uid, model->app);
+  ft_kin_forget_needs(follow->state_fd, model->uid, model->app);
+}
+
 static int publish(struct ft_follow *follow, struct ft_store *store, struct ft_error *err)
 {
   ft_model *model = &follow->rebuild->model;
 
   ft_online_hold_times(model, (double)time(NULL));
   if (!model->runs)
-    ft_publish_forget_model(follow->publisher, model->uid, model->app);
+    forget(follow, model);
   else if (ft_publish_model(follow->publisher, model, err) < 0 ||
            publish_performance(follow, err) < 0)
     return postpone(follow, store, err);

@@ -14,8 +14,8 @@
 
 struct ft_follow;
 
-/* Publish with PUBLISHER (borrowed). NULL out of memory. */
-struct ft_follow *ft_follow_open(struct ft_publisher *publisher);
+/* Publish with PUBLISHER below the state folder STATE_FD (both borrowed). NULL out of memory. */
+struct ft_follow *ft_follow_open(struct ft_publisher *publisher, int state_fd);
 void ft_follow_close(struct ft_follow *follow);
 
 /* The apps whose pooled models follow as well; borrowed, and looked at from now on. */

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/kin.h"
 #include "agent/log.h"
@@ -72,6 +73,11 @@ static int note_likeness(struct ft_publisher *publisher, int state_fd, const cha
 
 /* ---- what the site's apps need ---- */
 
+static uint64_t key_of(uint32_t uid, const char *app)
+{
+  return ft_hash64(ft_hash64(FT_HASH_SEED, app, strlen(app)), (const char *)&uid, sizeof uid);
+}
+
 static bool needs_of(const ft_model *model, ft_prior_app *out)
 {
   double value[RUNS];
@@ -83,9 +89,7 @@ static bool needs_of(const ft_model *model, ft_prior_app *out)
   if (count < APP_RUNS)
     return false;
   ft_order_sort(value, count);
-  *out = (ft_prior_app){ .key = ft_hash64(ft_hash64(FT_HASH_SEED, model->app, strlen(model->app)),
-                                          (const char *)&model->uid, sizeof model->uid),
-                         .log_bytes = value[count / 2] };
+  *out = (ft_prior_app){ .key = key_of(model->uid, model->app), .log_bytes = value[count / 2] };
   /* the middle half of a normal distribution is 1.349 standard deviations wide */
   out->spread = (value[count - 1 - count / 4] - value[count / 4]) / 1.349;
   return true;
@@ -126,28 +130,63 @@ static void summarise(const ft_prior *from, ft_prior *out)
     out->bytes[out->bytes_count++] = exp(needs[(size_t)(parts[i] * (from->known_count - 1) + 0.5)]);
 }
 
+/* Replace the agent's file with PRIOR, and what it says at large. Returns 0 or -1 with ERR. */
+static int write_prior(int state_fd, const ft_prior *prior, struct ft_error *err)
+{
+  ft_prior *told;
+  int status;
+
+  if (ft_record_write(FT_RECORD_PRIOR, prior, state_fd, FT_LAYOUT_PRIOR_APPS, 0600, err) < 0)
+    return -1;
+  if (prior->known_count < LEAST_APPS)
+    return unlinkat(state_fd, FT_LAYOUT_PRIOR, 0) < 0 && errno != ENOENT
+               ? ft_error_errno(err, FT_LAYOUT_PRIOR)
+               : 0;
+  told = malloc(sizeof *told);
+  if (!told)
+    return ft_error_errno(err, FT_LAYOUT_PRIOR);
+  summarise(prior, told);
+  status = ft_record_write(FT_RECORD_PRIOR, told, state_fd, FT_LAYOUT_PRIOR, 0644, err);
+  free(told);
+  return status;
+}
+
 static int note_needs(int state_fd, const ft_model *model, struct ft_error *err)
 {
-  ft_prior *prior = malloc(2 * sizeof *prior), *told;
+  ft_prior *prior = malloc(sizeof *prior);
   ft_prior_app app;
   int status = 0;
 
   if (!prior)
     return ft_error_errno(err, FT_LAYOUT_PRIOR);
-  told = prior + 1;
   if (!needs_of(model, &app))
     goto out;
   if (ft_record_read(FT_RECORD_PRIOR, state_fd, FT_LAYOUT_PRIOR_APPS, prior, NULL) < 0)
     *prior = (ft_prior){ .schema = FT_SCHEMA };
   put(prior, &app);
-  status = ft_record_write(FT_RECORD_PRIOR, prior, state_fd, FT_LAYOUT_PRIOR_APPS, 0600, err);
-  if (status == 0 && prior->known_count >= LEAST_APPS) {
-    summarise(prior, told);
-    status = ft_record_write(FT_RECORD_PRIOR, told, state_fd, FT_LAYOUT_PRIOR, 0644, err);
-  }
+  status = write_prior(state_fd, prior, err);
 out:
   free(prior);
   return status;
+}
+
+void ft_kin_forget_needs(int state_fd, uint32_t uid, const char *app)
+{
+  ft_prior *prior = malloc(sizeof *prior);
+  uint64_t key = key_of(uid, app);
+  struct ft_error err;
+  pb_size_t i = 0;
+
+  if (prior && ft_record_read(FT_RECORD_PRIOR, state_fd, FT_LAYOUT_PRIOR_APPS, prior, NULL) == 0) {
+    while (i < prior->known_count && prior->known[i].key != key)
+      i++;
+    if (i < prior->known_count) {
+      prior->known[i] = prior->known[--prior->known_count];
+      if (write_prior(state_fd, prior, &err) < 0)
+        tell(FT_LAYOUT_PRIOR, &err);
+    }
+  }
+  free(prior);
 }
 
 void ft_kin_note(struct ft_publisher *publisher, int state_fd, const ft_model *model,

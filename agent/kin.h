@@ -16,4 +16,7 @@
 void ft_kin_note(struct ft_publisher *publisher, int state_fd, const ft_model *model,
                  const ft_observation *observation);
 
+/* UID's APP, which has no run any more, is none of those that tell what the site's apps need. */
+void ft_kin_forget_needs(int state_fd, uint32_t uid, const char *app);
+
 #endif

@@ -14,9 +14,12 @@
 #include "agent/ledger.h"
 #include "agent/log.h"
 #include "agent/spool.h"
+#include "agent/sweep.h"
+#include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
 #include "predictor/history/changes.h"
+#include "predictor/history/expire.h"
 #include "predictor/history/nodes.h"
 #include "predictor/history/rebuild.h"
 #include "predictor/online/failure.h"
@@ -25,6 +28,8 @@
 #include "predictor/online/performance.h"
 #include "predictor/record/layout.h"
 
+/* Between two looks at what is too old. */
+#define EXPIRE_SECONDS 3600.0
 /* Observations between two trims of an app in the store. */
 #define TRIM_EVERY 8
 /* Runs of an app without a model that are learnt on the spot: no more than 2 ms. */
@@ -48,6 +53,11 @@ struct ft_ledger {
   struct ft_store *store; /* NULL while it cannot be opened */
   struct ft_spool *spool;
   struct ft_follow *follow;
+  struct ft_sweep *sweep;
+  struct ft_expire expire;
+  bool expiring;    /* a pass of it is under way */
+  double expire_at; /* the next one, of ft_io_monotonic */
+  bool expire_told; /* that it fails */
   bool behind; /* a model is to be made by and by */
   struct ft_shared_apps shared;
   ft_rule rule;
@@ -123,8 +133,9 @@ struct ft_ledger *ft_ledger_open(int state_fd, const char *state_path,
   ledger->spool = ft_spool_open(state_fd, err);
   if (!ledger->spool)
     goto fail;
-  ledger->follow = ft_follow_open(publisher);
-  if (!ledger->follow) {
+  ledger->follow = ft_follow_open(publisher, state_fd);
+  ledger->sweep = ft_sweep_open(publisher, state_fd);
+  if (!ledger->follow || !ledger->sweep) {
     ft_error_errno(err, "ledger");
     goto fail;
   }
@@ -146,6 +157,7 @@ void ft_ledger_close(struct ft_ledger *ledger)
     return;
   ft_spool_close(ledger->spool);
   ft_follow_close(ledger->follow);
+  ft_sweep_close(ledger->sweep);
   ft_store_close(ledger->store);
   free(ledger);
 }
@@ -153,6 +165,14 @@ void ft_ledger_close(struct ft_ledger *ledger)
 void ft_ledger_set_keep(struct ft_ledger *ledger, uint64_t keep)
 {
   ledger->keep = keep;
+}
+
+void ft_ledger_set_limits(struct ft_ledger *ledger, double max_age_seconds, uint64_t max_apps)
+{
+  ledger->expire.max_age_seconds = max_age_seconds;
+  ledger->expire.max_apps = max_apps;
+  ledger->expiring = false;
+  ledger->expire_at = 0;
 }
 
 void ft_ledger_set_shared(struct ft_ledger *ledger, const ft_declared_app *apps, size_t count)
@@ -188,11 +208,48 @@ void ft_ledger_set_borrow(struct ft_ledger *ledger, bool borrow)
   ledger->borrow = borrow;
 }
 
+/* Returns as ft_store_expire_step. */
+static int expire(struct ft_ledger *ledger, struct ft_error *err)
+{
+  struct ft_expire *e = &ledger->expire;
+  double now = ft_io_monotonic();
+  int status;
+
+  if (!ledger->expiring && now < ledger->expire_at)
+    return 0;
+  if (!ledger->expiring && ft_store_expire_begin(ledger->store, e, ft_io_now(), err) < 0)
+    return -1;
+  ledger->expiring = true;
+  status = ft_store_expire_step(ledger->store, e, err);
+  if (status)
+    return status;
+  if (e->runs)
+    ft_log(LOG_INFO,
+           "%" PRIu64 " runs removed from the store by max_age or max_apps, %" PRIu64
+           " apps with their last one",
+           e->runs, e->apps);
+  ledger->expiring = false;
+  ledger->expire_at = now + EXPIRE_SECONDS;
+  return 0;
+}
+
 bool ft_ledger_follow(struct ft_ledger *ledger)
 {
   struct ft_error err;
+  int status;
 
-  return have_store(ledger, &err) && ft_follow_step(ledger->follow, ledger->store);
+  if (!have_store(ledger, &err))
+    return false;
+  status = expire(ledger, &err);
+  /* models are made of what is left, and a folder is swept when its models have gone */
+  if (status > 0 || ft_follow_step(ledger->follow, ledger->store))
+    return true;
+  if (status == 0)
+    status = ft_sweep_step(ledger->sweep, ledger->store, &err);
+  if (status < 0 && !ledger->expire_told)
+    ft_log(LOG_WARNING, "old runs stay for now: %s", err.text);
+  ledger->expire_told = status < 0;
+  return status > 0;
 }
 
 /* The model of UID, be it the user's own or that of all, as it was published. */
@@ -301,10 +358,32 @@ static void trim(struct ft_ledger *ledger)
     ft_log(LOG_WARNING, "%s", err.text);
 }
 
+/*
+ * Runs that are recorded under O's app's former names are its own. Their marks in the store have
+ * the models follow, also where the agent ends before they do.
+ */
+static int link_former(struct ft_ledger *ledger, const ft_observation *o, struct ft_error *err)
+{
+  const ft_submission *s = &o->submission;
+
+  for (size_t i = 0; i < s->former_apps_count; i++) {
+    int renamed = ft_store_rename_app(ledger->store, o->uid, s->former_apps[i], s->app, err);
+
+    if (renamed < 0)
+      return -1;
+    if (renamed)
+      ft_log(LOG_INFO, "runs of %s are runs of %s now", s->former_apps[i], s->app);
+    ledger->behind |= renamed > 0;
+  }
+  return 0;
+}
+
 static int put_and_learn(struct ft_ledger *ledger, const ft_observation *o, struct ft_error *err)
 {
   ft_observation *merged = &ledger->work->merged;
 
+  if (link_former(ledger, o, err) < 0)
+    return -1;
   if (ft_store_put(ledger->store, o, merged, err) < 0)
     return -1;
   return refine(ledger, merged, err);

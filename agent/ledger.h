@@ -22,6 +22,12 @@ void ft_ledger_close(struct ft_ledger *ledger);
 /* At most KEEP observations an app stay in the store; 0: all. */
 void ft_ledger_set_keep(struct ft_ledger *ledger, uint64_t keep);
 
+/*
+ * Runs older than MAX_AGE_SECONDS go, and the apps of a user beyond the MAX_APPS that ran last; 0:
+ * no limit. ft_ledger_follow does it: from now on, and every hour.
+ */
+void ft_ledger_set_limits(struct ft_ledger *ledger, double max_age_seconds, uint64_t max_apps);
+
 /* The apps of the site, COUNT of them, have a model of all users' runs beside each user's own. */
 void ft_ledger_set_shared(struct ft_ledger *ledger, const ft_declared_app *apps, size_t count);
 
@@ -36,7 +42,8 @@ void ft_ledger_set_price(struct ft_ledger *ledger, double price);
 void ft_ledger_set_borrow(struct ft_ledger *ledger, bool borrow);
 
 /*
- * Publish what others have put into the store, a few milliseconds' work. Returns whether there
+ * Remove what is too old or too much and publish what others have put into the store, a few
+ * milliseconds' work. Returns whether there
  * is more to do at once.
  */
 bool ft_ledger_follow(struct ft_ledger *ledger);

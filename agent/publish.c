@@ -268,6 +268,17 @@ void ft_publish_forget_model(struct ft_publisher *p, uint32_t uid, const char *a
   }
 }
 
+void ft_publish_forget_folder(struct ft_publisher *p, uint32_t uid)
+{
+  char folder[16];
+
+  (void)snprintf(folder, sizeof folder, "%" PRIu32, uid);
+  if (unlinkat(p->models_fd, folder, AT_REMOVEDIR) < 0 || p->user_fd < 0 || p->uid != uid)
+    return;
+  close(p->user_fd);
+  p->user_fd = -1;
+}
+
 bool ft_shared_app(const struct ft_shared_apps *shared, const char *app)
 {
   for (size_t i = 0; shared && i < shared->count; i++)

@@ -54,6 +54,9 @@ void ft_publish_forget_shared(struct ft_publisher *publisher, const struct ft_sh
 /* Remove the files of user UID's APP, which has no run any more. */
 void ft_publish_forget_model(struct ft_publisher *publisher, uint32_t uid, const char *app);
 
+/* Remove user UID's folder if it is empty. */
+void ft_publish_forget_folder(struct ft_publisher *publisher, uint32_t uid);
+
 /* Replace the site file and the file of declared apps. */
 int ft_publish_site(struct ft_publisher *publisher, const ft_site *site, const ft_apps *apps,
                     struct ft_error *err);

@@ -236,6 +236,16 @@ static void reset(const struct ft_bridge *bridge, enum ft_option option)
     (void)function(bridge->opt, option_names[option]);
 }
 
+/* A value that Slurm rejects has emptied the option (22.05): the user's own is set again. */
+static bool replace(const struct ft_bridge *bridge, enum ft_option option, const char *value)
+{
+  if (set(bridge, option, value))
+    return true;
+  if (bridge->value[option])
+    (void)set(bridge, option, bridge->value[option]);
+  return false;
+}
+
 int ft_bridge_set_memory(const struct ft_bridge *bridge, ft_mem_unit unit, uint64_t bytes)
 {
   enum ft_option which = unit == FT_MEM_CPU   ? FT_OPTION_MEM_PER_CPU
@@ -246,12 +256,12 @@ int ft_bridge_set_memory(const struct ft_bridge *bridge, ft_mem_unit unit, uint6
   if (!bytes)
     return -1;
   note_theirs(bridge);
+  ft_units_slurm_bytes(bytes, value, sizeof value);
+  if (!replace(bridge, which, value))
+    return -1;
   for (size_t i = 0; i < MEMORY_OPTIONS; i++)
     if (memory_options[i] != which && bridge->value[memory_options[i]])
       reset(bridge, memory_options[i]);
-  ft_units_slurm_bytes(bytes, value, sizeof value);
-  if (!set(bridge, which, value))
-    return -1;
   replaced.which = which;
   (void)memory_of(value, &replaced.bytes);
   return 0;
@@ -278,7 +288,8 @@ int ft_bridge_set_gpus(const struct ft_bridge *bridge, const char *name, const c
   gpus.which = where[i];
   gpus.had = bridge->value[gpus.which];
   if (!ft_string_copy(bridge->value[gpus.which], gpus.theirs, sizeof gpus.theirs) ||
-      !ft_string_copy(value, gpus.ours, sizeof gpus.ours) || !set(bridge, gpus.which, value)) {
+      !ft_string_copy(value, gpus.ours, sizeof gpus.ours) ||
+      !replace(bridge, gpus.which, value)) {
     gpus.ours[0] = '\0';
     return -1;
   }
@@ -325,7 +336,7 @@ int ft_bridge_set_partition(const struct ft_bridge *bridge, const char *list)
   partition.had = now;
   if (!list[0] || !ft_string_copy(now, partition.theirs, sizeof partition.theirs) ||
       !ft_string_copy(list, partition.ours, sizeof partition.ours) ||
-      !set(bridge, FT_OPTION_PARTITION, list)) {
+      !replace(bridge, FT_OPTION_PARTITION, list)) {
     partition.ours[0] = '\0';
     return -1;
   }

@@ -81,16 +81,16 @@ struct ft_gpus_asked ft_bridge_gpus(const struct ft_bridge *bridge);
 void ft_bridge_request(const struct ft_bridge *bridge, bool local, ft_request *out);
 
 /*
- * Make the job ask for BYTES in UNIT; another unit's value is reset first, for
- * they exclude one another. Returns 0; -1 when Slurm refused.
+ * Make the job ask for BYTES in UNIT. The other units exclude it: their values are reset once Slurm
+ * has taken this one. Returns 0; -1 when Slurm refused, the user's own request being as it was.
  */
 int ft_bridge_set_memory(const struct ft_bridge *bridge, ft_mem_unit unit, uint64_t bytes);
 
 /* Make the job ask for VALUE in the option NAME: gres, gpus or gpus-per-node. Returns 0; -1 for any
- * other, a value of other letters than those have, and when Slurm refused. */
+ * other, a value of other letters than those have, and when Slurm refused, as above. */
 int ft_bridge_set_gpus(const struct ft_bridge *bridge, const char *name, const char *value);
 
-/* Make the job ask for the partitions LIST. Returns 0; -1 when Slurm refused. */
+/* Make the job ask for the partitions LIST. Returns 0; -1 when Slurm refused, as above. */
 int ft_bridge_set_partition(const struct ft_bridge *bridge, const char *list);
 
 /*

@@ -194,13 +194,19 @@ const char *ft_collect_user(struct ft_collected *collected)
   return collected->user;
 }
 
+/* Absolute, as far as that is known: an app's variants are told apart by it. */
 static void find_directory(const struct ft_bridge *bridge, struct ft_collected *out)
 {
   const char *asked = bridge->value[FT_OPTION_CHDIR];
+  size_t size = sizeof out->directory, length;
 
-  if (asked)
-    (void)ft_string_copy(asked, out->directory, sizeof out->directory);
-  else if (!getcwd(out->directory, sizeof out->directory))
+  if ((asked && asked[0] == '/') || !getcwd(out->directory, size)) {
+    (void)ft_string_copy(asked ? asked : "", out->directory, size);
+    return;
+  }
+  length = strlen(out->directory);
+  if (asked && strcmp(asked, ".") != 0 &&
+      (size_t)snprintf(out->directory + length, size - length, "/%s", asked) >= size - length)
     out->directory[0] = '\0';
 }
 

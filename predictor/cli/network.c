@@ -262,7 +262,7 @@ static int read_runs(struct work *w, const ft_submission *submission, struct ft_
     return -1;
   known->elements.count =
       array ? ft_array_choose(array, submission, known->elements.index, FT_ELEMENT_ESTIMATES) : 0;
-  if (ft_evidence_evaluate(submission, &w->policy, known, &known->facts)) {
+  if (ft_evidence_evaluate(&known->model, submission, &w->policy, known, &known->facts)) {
     largest = known->elements.count ? ft_decide_largest(&known->elements, &w->policy) : 0;
     w->estimate = known->estimate[largest];
     w->has_estimate = true;

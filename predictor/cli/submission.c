@@ -69,6 +69,8 @@ static void fill_table(struct ft_asked *a, struct ft_option table[TABLE])
     { 't', "time", "TIME", "time limit", FT_OPTION_STRING, &a->time },
     { 'a', "array", "LIST", "elements of a job array", FT_OPTION_STRING, &a->array },
     { 'J', "job-name", "NAME", "job name", FT_OPTION_STRING, &a->job_name },
+    { 'D', "chdir", "DIR", "working directory; default: the current one", FT_OPTION_STRING,
+      &a->directory },
     { 0, "container", "PATH", "container image", FT_OPTION_STRING, &a->container },
     { 0, "wrap", "COMMAND", "a command line in place of a script", FT_OPTION_STRING, &a->wrap },
     { 0, "srun", NULL, "SCRIPT is a command, as srun or salloc would get it", FT_OPTION_FLAG,

@@ -109,6 +109,30 @@ bool ft_units_seconds(struct ft_text text, double *seconds)
   return true;
 }
 
+bool ft_units_period(struct ft_text text, double *seconds)
+{
+  static const struct {
+    const char *name;
+    double seconds;
+  } units[] = {
+    { "hour", 3600 }, { "day", 86400 }, { "month", 30 * 86400.0 }, { "year", 365 * 86400.0 }
+  };
+  double number;
+
+  text = ft_text_trim(text);
+  if (!ft_text_double(&text, &number) || !(number >= 0 && number < 1e9))
+    return false;
+  text = ft_text_trim(text);
+  for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+    if (ft_text_skip(&text, units[i].name)) {
+      (void)ft_text_skip(&text, "s");
+      *seconds = number * units[i].seconds;
+      return ft_text_left(&text) == 0;
+    }
+  *seconds = 0;
+  return number == 0 && ft_text_left(&text) == 0;
+}
+
 const char *ft_units_show_seconds(double seconds, char *out, size_t size)
 {
   if (seconds < 59.95)

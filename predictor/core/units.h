@@ -37,6 +37,12 @@ const char *ft_units_slurm_bytes(uint64_t bytes, char *out, size_t size);
  */
 bool ft_units_seconds(struct ft_text text, double *seconds);
 
+/*
+ * A period in the words of slurmdbd.conf, a number of hours, days, months (of 30 days) or years (of
+ * 365): "400 days", "24months", "1 year"; 0 needs no unit. Returns false on anything else.
+ */
+bool ft_units_period(struct ft_text text, double *seconds);
+
 /* "37 s", "4.2 min", "3.5 h", "2.1 d". */
 const char *ft_units_show_seconds(double seconds, char *out, size_t size);
 

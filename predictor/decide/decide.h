@@ -94,13 +94,15 @@ struct ft_plan;
  * - default: where nothing was typed the job gets no less than without foretell until trim_runs
  *   runs stand behind the estimate, nor on nodes of its own, nor where memory is not allocated.
  * - maximum: the partition's, or its largest node.
- * - leak: killed at leak_runs growing limits, none having completed, it is given no more than was
- *   tried, unless the user asks for more with raise.
+ * - leak: killed at leak_runs growing limits, none having completed near them, it is given what
+ *   those of its runs needed that completed, else no more than was tried, unless the user asks for
+ *   as much as that with raise.
  * - floor: at least what comparable runs (estimate/facts.h) used or were killed at, with a margin,
- *   and twice the limit that killed the last; where none is comparable and fewer than min_runs
+ *   and 2.4 times the limit that killed the last; where none is comparable and fewer than min_runs
  *   completed, at least what any used. It holds from the first run on.
  * - ceiling: thin evidence (fewer than min_runs, borrowed, extrapolated) sets at most
- *   ceiling_factor times the largest peak or bound in it.
+ *   ceiling_factor times the largest peak or bound in it, min_runs comparable runs at most 1.3 times
+ *   theirs.
  * - estimate: what is expected to waste least, at least the quantile exceeded with oom_probability.
  *
  * A rejection needs a probability over reject_probability under the memory that the job will have,

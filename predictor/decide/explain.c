@@ -12,6 +12,8 @@
 
 /* Elements of an array whose medians are within this part of the largest need the same. */
 #define ALIKE 0.98
+/* An extrapolated interval that reaches this many times its median is not worth telling. */
+#define VAGUE 4
 /* A probability above which a limit is not called enough. */
 #define LIKELY 0.05
 
@@ -55,6 +57,11 @@ const char *ft_explain_facts(const struct ft_facts *f, const char *of, const cha
   return out;
 }
 
+bool ft_explain_is_vague(const struct ft_estimate *e)
+{
+  return e->extrapolated && ft_estimate_quantile(e, 0.95) > VAGUE * ft_estimate_quantile(e, 0.5);
+}
+
 const char *ft_explain_rule(ft_decision_rule rule, const ft_policy *policy, char *out, size_t size)
 {
   const char *name = ft_decision_rule_name(rule);
@@ -66,8 +73,7 @@ const char *ft_explain_rule(ft_decision_rule rule, const ft_policy *policy, char
                    policy->ceiling_factor, name);
   else if (rule == FT_DECIDED_BY_LEAK)
     (void)snprintf(out, size,
-                   ", no more than was tried (%s); to try more, ask for it with "
-                   "--predict-mem=raise",
+                   " and no further (%s); to try more, ask for as much with --predict-mem=raise",
                    name);
   else if (rule == FT_DECIDED_BY_FLOOR)
     (void)snprintf(out, size, " (%s)", name);
@@ -212,7 +218,7 @@ static void say_need(struct voice *v)
 {
   const struct ft_estimate *e = v->q->estimate;
 
-  if (!v->plan->claimed) {
+  if (!v->plan->claimed || (v->q->facts && ft_explain_is_vague(e))) {
     say_facts(v);
     return;
   }
@@ -293,14 +299,20 @@ static void say_maximum(struct voice *v)
   say(v, " (%s)", ft_decision_rule_name(FT_DECIDED_BY_MAXIMUM));
 }
 
-/* "x was killed at 3 growing limits, at last 400 MiB, and has never completed: it may leak memory" */
+/* "x was killed at 3 growing limits, the last 400 MiB, and never completed: it may leak memory" */
 static void say_leak(struct voice *v)
 {
   const struct ft_facts *f = v->q->facts;
 
   say(v, "%s was killed at %u growing limits, the last ", v->q->app, f->growing_kills);
   say_bytes(v, f->like_killed_bytes);
-  say(v, ", and never completed: it may leak memory");
+  if (f->like_peak_bytes > 0) {
+    say(v, ", and completed with at most ");
+    say_bytes(v, f->like_peak_bytes);
+  } else {
+    say(v, ", and never completed");
+  }
+  say(v, ": it may leak memory");
 }
 
 /* Set, raised or lowered. */
@@ -353,7 +365,10 @@ static void explain_low(struct voice *v)
 {
   const struct ft_plan *p = v->plan;
 
-  say_need(v);
+  if (p->rule == FT_DECIDED_BY_LEAK)
+    say_leak(v);
+  else
+    say_need(v);
   if (!p->kills) {
     say(v, v->q->request->mem_unit == FT_MEM_NONE ? "; it has " : "; you asked for ");
     say_limit(v, ", less than that");
@@ -402,15 +417,10 @@ static void explain_high(struct voice *v)
 
 static void explain_warning(struct voice *v)
 {
-  if (v->plan->too_low) {
-    explain_low(v);
-  } else if (v->plan->too_high) {
+  if (v->plan->too_high && !v->plan->too_low)
     explain_high(v);
-  } else {
-    say_need(v);
-    say(v, "; ");
-    say_no_node(v);
-  }
+  else
+    explain_low(v);
 }
 
 /* "--mem=4G, but unet3d has needed 11.2 GiB (42 runs)"; or the partition allows too little. */
@@ -474,7 +484,10 @@ static void explain_nothing_done(struct voice *v)
       say(v, "%s: no run of it is known yet", v->q->app);
     return;
   }
-  say_need(v);
+  if (p->rule == FT_DECIDED_BY_LEAK)
+    say_leak(v);
+  else
+    say_need(v);
   if (p->mode == FT_MODE_OFF)
     return;
   if (v->q->interactive && p->mode != FT_MODE_CHECK) {

@@ -68,7 +68,9 @@ static bool is_too_low(const struct ft_question *q, const struct ft_plan *plan)
 
   if (!plan->limit || !(plan->kills || q->memory_is_consumable))
     return false;
-  return plan->limit < plan->shown || (plan->claimed && exceeds(q, plan->limit) > p);
+  return plan->limit < plan->shown ||
+         (plan->claimed && plan->rule != FT_DECIDED_BY_LEAK &&
+          !(plan->thin && q->facts && q->facts->less) && exceeds(q, plan->limit) > p);
 }
 
 static void judge_limit(const struct ft_question *q, struct ft_plan *plan)
@@ -163,7 +165,7 @@ static void keep_request(const struct ft_question *q, struct ft_plan *plan)
     act(plan, FT_ACTION_LEAVE,
         plan->claimed && !plan->thin ? "it has enough memory"
                                      : "nothing known says that it has too little");
-  if (q->request->mem_unit != FT_MEM_NONE)
+  if (q->request->mem_unit != FT_MEM_NONE && plan->rule != FT_DECIDED_BY_LEAK)
     plan->rule = FT_DECIDED_BY_REQUEST;
 }
 

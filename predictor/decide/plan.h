@@ -111,6 +111,9 @@ const char *ft_explain_count(unsigned runs, unsigned completed, char out[FT_EXPL
 const char *ft_explain_facts(const struct ft_facts *facts, const char *of, const char *killed,
                              char *out, size_t size);
 
+/* Whether ESTIMATE is not worth telling beside facts: extrapolated, and wide. */
+bool ft_explain_is_vague(const struct ft_estimate *estimate);
+
 /* Why RULE made an amount other than the estimate's: " (floor)"; "" where it did not. */
 const char *ft_explain_rule(ft_decision_rule rule, const ft_policy *policy, char *out, size_t size);
 

@@ -79,6 +79,8 @@ static double floor_of(const struct ft_question *q)
   const struct ft_facts *f = facts_of(q);
   double floor;
 
+  if (f->less)
+    return 0;
   if (!f->like_runs)
     return f->completed < q->policy->min_runs ? FLOOR_MARGIN * f->peak_bytes : 0;
   floor = fmax(FLOOR_MARGIN * f->like_peak_bytes, f->like_bound_bytes);
@@ -107,13 +109,23 @@ static double ceiling_of(const struct ft_question *q)
   return shown > 0 ? factor * shown : INFINITY;
 }
 
-/* Whether the app may leak: it was killed at ever growing limits, and nobody asks for more. */
+/* Whether the app may leak: it was killed at ever growing limits, and its user does not ask for as
+ * much as was tried, to be raised from there. */
 static bool may_leak(const struct ft_question *q, const struct ft_plan *plan)
 {
-  bool asked = q->request->mem_unit != FT_MEM_NONE &&
-               (plan->mode == FT_MODE_RAISE || plan->mode == FT_MODE_TRIM);
+  const struct ft_facts *f = facts_of(q);
+  bool asked = plan->typed && q->request->mem_unit != FT_MEM_NONE &&
+               (plan->mode == FT_MODE_RAISE || plan->mode == FT_MODE_TRIM) &&
+               (double)plan->limit >= f->like_killed_bytes;
 
-  return q->policy->leak_runs && facts_of(q)->growing_kills >= q->policy->leak_runs && !asked;
+  return q->policy->leak_runs && f->growing_kills >= q->policy->leak_runs && !asked;
+}
+
+/* What an app that may leak is given at most: what those of its runs needed that completed, or where
+ * none has what was tried. */
+static double leak_amount(const struct ft_facts *f)
+{
+  return f->like_peak_bytes > 0 ? FLOOR_MARGIN * f->like_peak_bytes : f->like_killed_bytes;
 }
 
 static uint64_t rounded_up(double bytes, uint64_t to)
@@ -130,6 +142,9 @@ static double estimated_need(const struct ft_question *q, const struct ft_plan *
 {
   const struct ft_estimate *e = q->estimate;
 
+  /* of what has less than all before it nothing says that it needs more than it has */
+  if (plan->thin && facts_of(q)->less)
+    return 0;
   if (plan->thin && !e->extrapolated && e->allocation_bytes > 0)
     return need_of(e, 0.5);
   return need_of(e, target(q->policy));
@@ -154,11 +169,12 @@ static double amount_by_rules(const struct ft_question *q, struct ft_plan *plan)
     need = floor;
     plan->rule = FT_DECIDED_BY_FLOOR;
   }
-  if (may_leak(q, plan) && need > facts_of(q)->like_killed_bytes) {
-    need = facts_of(q)->like_killed_bytes;
+  plan->shown = (uint64_t)fmin(fmin(floor, shown_by(facts_of(q))), 0x1p60);
+  if (may_leak(q, plan) && need > leak_amount(facts_of(q))) {
+    need = leak_amount(facts_of(q));
+    plan->shown = (uint64_t)fmin((double)plan->shown, need / FLOOR_MARGIN);
     plan->rule = FT_DECIDED_BY_LEAK;
   }
-  plan->shown = (uint64_t)fmin(fmin(floor, shown_by(facts_of(q))), 0x1p60);
   return fmax(need, (double)q->policy->floor_bytes);
 }
 

@@ -194,6 +194,8 @@ static void apply_rules(const struct ft_slice_question *q, const struct ft_slice
   policy.round_bytes = FT_MIB;
   /* the next larger slice, which the bound asks for, has twice the memory: that is growth enough */
   facts.lately_killed_bytes = 0;
+  /* host memory then stays what it is; here a slice has to be named */
+  facts.less = false;
   ft_plan_weigh(&rules, plan);
   ft_plan_find_amount(&rules, plan);
   if (facts.like_completed && facts.like_killed_bytes < q->held_bytes &&
@@ -206,7 +208,11 @@ static void apply_rules(const struct ft_slice_question *q, const struct ft_slice
 static void find_need(const struct ft_slice_question *q, const struct ft_slice_place *place,
                       const struct ft_estimate *e, struct ft_plan *plan)
 {
-  *plan = (struct ft_plan){ .mode = mode_of(q), .claimed = true, .p_limit = -1 };
+  *plan = (struct ft_plan){ .mode = mode_of(q),
+                            .typed = q->mode != FT_MODE_UNSET,
+                            .limit = (uint64_t)place->limit_bytes,
+                            .claimed = true,
+                            .p_limit = -1 };
   if (q->facts)
     apply_rules(q, place, e, plan);
   else
@@ -271,7 +277,7 @@ static void say_need(const struct ft_slice_question *q, const struct ft_plan *pl
 {
   char middle[32], high[32], facts[256];
 
-  if (plan->claimed)
+  if (plan->claimed && !(q->facts && ft_explain_is_vague(e)))
     say(n, "%s needs %s of GPU memory, 95 %% below %s (%s)", q->subject,
         show(ft_estimate_quantile(e, 0.5), middle), show(ft_estimate_quantile(e, 0.95), high),
         q->evidence);
@@ -435,7 +441,10 @@ static bool is_too_small(const struct ft_slice_question *q, const struct ft_slic
 {
   double p = plan->thin ? LOW_THIN : fmax(LOW_LEAST, LOW_TIMES * q->policy->oom_probability);
 
-  return place->limit_bytes < (double)plan->shown || plan->p_limit > p;
+  if (place->limit_bytes < (double)plan->shown)
+    return true;
+  return plan->rule != FT_DECIDED_BY_LEAK && !(plan->thin && q->facts && q->facts->less) &&
+         plan->p_limit > p;
 }
 
 /* Whether the job is rejected: of an app's own runs only if all comparable ones needed more. */

@@ -13,7 +13,7 @@
 /* What a job is called that was given no name says nothing of what it runs. */
 static const char *const nameless[] = { "wrap", "interactive", "bash", "sh", "sbatch", NULL };
 
-bool ft_evidence_evaluate(const ft_submission *s, const ft_policy *policy,
+bool ft_evidence_evaluate(const ft_model *model, const ft_submission *s, const ft_policy *policy,
                           struct ft_evidence *out, struct ft_facts *facts)
 {
   ft_feature features[FT_TASK_FEATURES];
@@ -22,13 +22,13 @@ bool ft_evidence_evaluate(const ft_submission *s, const ft_policy *policy,
 
   if (out->elements.count) {
     out->estimate = out->elements.each;
-    return ft_estimate_elements(&out->model, s, policy->failure_price, &out->elements, facts,
+    return ft_estimate_elements(model, s, policy->failure_price, &out->elements, facts,
                                 &why) == 0;
   }
   out->estimate = &out->alone;
-  count = ft_task_features(&out->model, s, NULL, features);
-  ft_task_facts(&out->model, features, count, facts);
-  return ft_allocate_memory(&out->model, features, count, 0, policy->failure_price, &out->alone,
+  count = ft_task_features(model, s, NULL, features);
+  ft_task_facts(model, features, count, facts);
+  return ft_allocate_memory(model, features, count, 0, policy->failure_price, &out->alone,
                             &out->alone.allocation_bytes, &why) == 0;
 }
 
@@ -39,7 +39,7 @@ static int find(int state_fd, uint32_t uid, const char *app, const ft_submission
 {
   if (ft_layout_read_evaluator(state_fd, uid, app, &out->model, err) < 0)
     return errno == ENOENT ? 0 : -1;
-  return ft_evidence_evaluate(s, policy, out, facts);
+  return ft_evidence_evaluate(&out->model, s, policy, out, facts);
 }
 
 /* The same of the submission's app, or where nothing is known under that name of a former one. */
@@ -63,7 +63,7 @@ static bool find_other(int state_fd, uint32_t uid, const char *(*user)(void *), 
 
   if (!s->default_app)
     return ft_layout_read_shared(state_fd, s->app, &out->model, &why) == 0 &&
-           ft_evidence_evaluate(s, policy, out, &facts);
+           ft_evidence_evaluate(&out->model, s, policy, out, &facts);
   if (!s->job_name[0] || ft_string_listed(nameless, s->job_name))
     return false;
   ft_layout_imported_app(user(data), uid, s->job_name, app);

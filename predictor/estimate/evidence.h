@@ -36,9 +36,12 @@ int ft_evidence_find(int state_fd, uint32_t uid, const char *(*user)(void *data)
                      const ft_submission *submission, const ft_policy *policy,
                      struct ft_evidence *out, struct ft_error *err);
 
-/* Evaluates OUT->model for SUBMISSION, of a job array as above, into FACTS and OUT->estimate. Returns
- * whether there is an estimate; the facts are there in either case. */
-bool ft_evidence_evaluate(const ft_submission *submission, const ft_policy *policy,
-                          struct ft_evidence *out, struct ft_facts *facts);
+/*
+ * What MODEL says of SUBMISSION under POLICY: FACTS, and OUT->estimate, of a job array for the tasks
+ * that OUT->elements has. Pure. False where it has no estimate.
+ */
+bool ft_evidence_evaluate(const ft_model *model, const ft_submission *submission,
+                          const ft_policy *policy, struct ft_evidence *out,
+                          struct ft_facts *facts);
 
 #endif

@@ -7,6 +7,9 @@
 
 /* A limit has grown when it is this many times the largest before. */
 #define GROWN 1.1
+/* The bound of a run counts until so many comparable ones have completed: what these needed counts
+ * then, and how probable another such run is the estimate says. */
+enum { OUTLIVED = 5 };
 /* A run that completes with this part of the largest limit that killed one shows that such limits
  * are needed, and not used by a leak. */
 #define NEAR 0.7
@@ -22,29 +25,33 @@ bool ft_facts_alike(const ft_column *column, double a, double b)
   return a * b > 0 && fmax(fabs(a), fabs(b)) <= FT_FACTS_FACTOR * fmin(fabs(a), fabs(b));
 }
 
-bool ft_facts_comparable(const ft_model *model, const uint8_t *columns, size_t count,
-                         size_t explained, const float *a, const float *b)
+enum relation {
+  RUN_DIFFERS,
+  RUN_HAS_MORE, /* of each number that differs, and nothing else does */
+  RUN_IS_COMPARABLE
+};
+
+/* How FACT is to a submission that has the values ASKED by the evaluator's fact columns. */
+static enum relation compare(const ft_model *model, size_t fact, const float *asked)
 {
-  bool less = false, more = false;
+  const ft_evaluator *e = &model->evaluator;
+  const float *x = &e->fact_x[fact * e->fact_columns_count];
+  bool less = false, more = false, explained = false;
 
-  for (size_t c = 0; c < count; c++) {
-    const ft_column *column = &model->columns[columns[c]];
+  for (size_t c = 0; c < e->fact_columns_count; c++) {
+    const ft_column *column = &model->columns[e->fact_columns[c]];
 
-    if (ft_facts_alike(column, (double)a[c], (double)b[c]))
+    if (ft_facts_alike(column, (double)asked[c], (double)x[c]))
       continue;
-    if (c < explained || column->categorical)
-      return false;
-    less |= a[c] < b[c];
-    more |= !(a[c] < b[c]);
+    if (column->categorical)
+      return RUN_DIFFERS;
+    explained |= c < e->facts_explained;
+    less |= asked[c] < x[c];
+    more |= !(asked[c] < x[c]);
   }
-  return more || !less;
-}
-
-static bool is_comparable(const ft_evaluator *e, const ft_model *model, size_t fact,
-                          const float *asked)
-{
-  return ft_facts_comparable(model, e->fact_columns, e->fact_columns_count, e->facts_explained,
-                             asked, &e->fact_x[fact * e->fact_columns_count]);
+  if (less && !more)
+    return RUN_HAS_MORE;
+  return explained ? RUN_DIFFERS : RUN_IS_COMPARABLE;
 }
 
 static double bound_of(ft_fact_kind kind, double bytes)
@@ -54,10 +61,12 @@ static double bound_of(ft_fact_kind kind, double bytes)
                                    : 0;
 }
 
-static void add_comparable(struct ft_facts *f, ft_fact_kind kind, double bytes)
+/* OUTLIVED: enough comparable runs have completed since that needed less. */
+static void add_comparable(struct ft_facts *f, ft_fact_kind kind, double bytes, bool outlived)
 {
   f->like_runs++;
-  f->like_bound_bytes = fmax(f->like_bound_bytes, bound_of(kind, bytes));
+  if (!outlived)
+    f->like_bound_bytes = fmax(f->like_bound_bytes, bound_of(kind, bytes));
   if (kind == FT_FACT_COMPLETED) {
     if (!f->like_completed++ || bytes < f->like_sure_bytes)
       f->like_sure_bytes = bytes;
@@ -80,10 +89,20 @@ void ft_facts_find(const ft_model *model, const float *x, size_t count, struct f
 {
   const ft_evaluator *e = &model->evaluator;
   float asked[sizeof e->fact_columns / sizeof *e->fact_columns];
+  bool comparable[sizeof e->fact_bytes / sizeof *e->fact_bytes];
+  unsigned left = 0;
 
   *out = (struct ft_facts){ .runs = model->runs, .completed = model->completed };
+  out->less = e->fact_bytes_count > 0;
   for (size_t c = 0; c < e->fact_columns_count; c++)
     asked[c] = e->fact_columns[c] < count ? x[e->fact_columns[c]] : NAN;
+  for (size_t i = 0; i < e->fact_bytes_count; i++) {
+    enum relation relation = compare(model, i, asked);
+
+    out->less &= relation == RUN_HAS_MORE;
+    comparable[i] = relation == RUN_IS_COMPARABLE;
+    left += comparable[i] && e->fact_kinds.bytes[i] == FT_FACT_COMPLETED;
+  }
   for (size_t i = 0; i < e->fact_bytes_count; i++) {
     ft_fact_kind kind = (ft_fact_kind)e->fact_kinds.bytes[i];
     double bytes = (double)e->fact_bytes[i];
@@ -91,8 +110,9 @@ void ft_facts_find(const ft_model *model, const float *x, size_t count, struct f
     out->bound_bytes = fmax(out->bound_bytes, bound_of(kind, bytes));
     if (kind == FT_FACT_COMPLETED)
       out->peak_bytes = fmax(out->peak_bytes, bytes);
-    if (is_comparable(e, model, i, asked))
-      add_comparable(out, kind, bytes);
+    left -= comparable[i] && kind == FT_FACT_COMPLETED;
+    if (comparable[i])
+      add_comparable(out, kind, bytes, left >= OUTLIVED);
   }
   if (out->like_completed < FT_FACTS_SURE_RUNS)
     out->like_sure_bytes = 0;
@@ -105,6 +125,7 @@ static unsigned more(unsigned a, unsigned b)
 
 void ft_facts_join(struct ft_facts *into, const struct ft_facts *other)
 {
+  into->less = into->less && other->less;
   into->like_runs = more(into->like_runs, other->like_runs);
   into->like_completed = more(into->like_completed, other->like_completed);
   into->like_peak_bytes = fmax(into->like_peak_bytes, other->like_peak_bytes);

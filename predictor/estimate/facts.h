@@ -25,13 +25,14 @@
 
 /* Comparable completed runs from which on what all of them used is taken to be needed for sure.
  * Chosen by tests/bench/weeks. */
-enum { FT_FACTS_SURE_RUNS = 1 };
+enum { FT_FACTS_SURE_RUNS = 2 };
 
 struct ft_facts {
   /* of all its runs that the model remembers */
   unsigned runs, completed;
   double peak_bytes;  /* largest of a completed run; 0: none completed */
   double bound_bytes; /* largest of one that did not complete; 0: none */
+  bool less; /* each of them is set aside for having more of all that differs */
   /* of the comparable ones */
   unsigned like_runs, like_completed;
   double like_peak_bytes;   /* largest peak of a completed run; 0: none completed */
@@ -49,11 +50,6 @@ struct ft_facts {
 /* Whether values A and B of COLUMN, NaN where a run has none, are comparable. A category that no
  * run has had (FT_X_UNSEEN) is comparable to none. */
 bool ft_facts_alike(const ft_column *column, double a, double b);
-
-/* Whether a run with the values A and one with B, COUNT each by COLUMNS of MODEL, are comparable,
- * A being asked about; the first EXPLAINED of the columns are known to explain the memory. */
-bool ft_facts_comparable(const ft_model *model, const uint8_t *columns, size_t count,
-                         size_t explained, const float *a, const float *b);
 
 /* Fills OUT with what MODEL's runs show for a submission with COUNT values X by column. */
 void ft_facts_find(const ft_model *model, const float *x, size_t count, struct ft_facts *out);

@@ -40,6 +40,19 @@ static const struct migration {
   { 3, "" }, /* killed_at_bytes */
   { 4, "" }, /* system_seconds, gpu_transfer_bytes */
   { 5, "" }, /* script_hash, directory_hash */
+  /* expire.h: each user's apps with the end of their last run, users of whom an app has gone. The
+   * trigger replaces by itself: an outer OR REPLACE takes the place of ON CONFLICT. */
+  { 6, "ALTER TABLE observation ADD COLUMN put_time REAL;"
+       "CREATE INDEX observation_age ON observation (" FT_SCHEMA_AGE_TIME ");"
+       "CREATE TABLE app (uid INTEGER NOT NULL, app TEXT NOT NULL, last REAL NOT NULL,"
+       " PRIMARY KEY (uid, app)) WITHOUT ROWID;"
+       "CREATE INDEX app_last ON app (uid, last);"
+       "CREATE TRIGGER observation_app_last AFTER INSERT ON observation WHEN NEW.app > '' BEGIN"
+       " INSERT OR REPLACE INTO app VALUES (NEW.uid, NEW.app, max(ifnull(NEW.end_time, 0), ifnull("
+       "(SELECT last FROM app WHERE uid = NEW.uid AND app = NEW.app), 0))); END;"
+       "INSERT INTO app SELECT uid, app, ifnull(MAX(end_time), 0) FROM observation WHERE app > ''"
+       " GROUP BY app, uid;"
+       "CREATE TABLE gone (uid INTEGER PRIMARY KEY);" },
 };
 
 int ft_schema_error(struct ft_error *err, sqlite3 *db, const char *path, const char *doing)

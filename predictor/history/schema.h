@@ -9,7 +9,11 @@
 #include "predictor/core/error.h"
 
 /* The newest schema of the store that this build knows: PRAGMA user_version. */
-#define FT_STORE_SCHEMA 5
+#define FT_STORE_SCHEMA 6
+
+/* What a run's age counts from, as the index observation_age has it: its end, or when it was put.
+ */
+#define FT_SCHEMA_AGE_TIME "max(ifnull(end_time, 0), ifnull(put_time, 0))"
 
 /*
  * Open PATH as ft_store_open says. Returns NULL with ERR; nothing is left behind that was not

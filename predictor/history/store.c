@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "predictor/core/buf.h"
+#include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/history/changes.h"
 #include "predictor/history/merge.h"
@@ -109,13 +110,17 @@ static int prepare_put(struct ft_store *store, struct ft_error *err)
   if (store->put)
     return 0;
   ft_buf_init(&tail, FT_LIMIT_SQL);
-  (void)ft_buf_printf(&tail, ") VALUES (?1, ?2");
+  /* a run that is completed is not put anew */
+  (void)ft_buf_printf(&tail, ") VALUES (?1, ?2,"
+                             " ifnull((SELECT put_time FROM observation WHERE id = ?1), ?3)");
   for (int i = 0; i < sqlite3_column_count(store->find) - 1; i++)
-    (void)ft_buf_printf(&tail, ", ?%d", i + 3);
+    (void)ft_buf_printf(&tail, ", ?%d", i + 4);
   if (ft_buf_printf(&tail, ")") < 0)
     ft_error_set(err, "%s: out of memory", store->path);
   else
-    store->put = ft_store_prepare(store, "INSERT OR REPLACE INTO observation (id, peak_bytes, ",
+    store->put = ft_store_prepare(store,
+                                  "INSERT OR REPLACE INTO observation (id, peak_bytes,"
+                                  " put_time, ",
                                   ft_buf_text(&tail), err);
   ft_buf_free(&tail);
   return store->put ? 0 : -1;
@@ -176,7 +181,8 @@ static int write_row(struct ft_store *store, bool replaces, sqlite3_int64 id,
     sqlite3_bind_double(s, 2, peak);
   else
     sqlite3_bind_null(s, 2);
-  if (ft_row_bind(s, 3, o, &why) < 0)
+  sqlite3_bind_double(s, 3, ft_io_now());
+  if (ft_row_bind(s, 4, o, &why) < 0)
     status = ft_error_set(err, "%s: put: %s", store->path, why.text);
   else if (sqlite3_step(s) != SQLITE_DONE)
     status = ft_store_failed(store, "put", err);
@@ -191,7 +197,8 @@ static int put_inside(struct ft_store *store, const ft_observation *o, ft_observ
   sqlite3_int64 id = 0;
   int found = find(store, o, &id, merged, err);
   char app[sizeof merged->submission.app];
-  uint32_t uid;
+  bool moved = false;
+  uint32_t uid = 0;
 
   if (found < 0)
     return -1;
@@ -199,16 +206,16 @@ static int put_inside(struct ft_store *store, const ft_observation *o, ft_observ
     memcpy(app, merged->submission.app, sizeof app);
     uid = merged->uid;
     ft_observation_merge(merged, o);
-    /* a run that turns out to be another app's is none of the first one's any more */
-    if ((strcmp(app, merged->submission.app) != 0 || uid != merged->uid) &&
-        ft_store_mark(store, uid, app, NULL, err) < 0)
-      return -1;
+    moved = strcmp(app, merged->submission.app) != 0 || uid != merged->uid;
   } else {
     *merged = *o;
   }
   merged->schema = FT_SCHEMA;
   merged->submit_time = whole(merged->submit_time);
-  return write_row(store, found, id, merged, err);
+  if (write_row(store, found, id, merged, err) < 0)
+    return -1;
+  /* a run that turns out to be another app's is none of the first one's any more */
+  return moved && ft_store_left(store, uid, app, err) < 0 ? -1 : 0;
 }
 
 static int begin(struct ft_store *store, struct ft_error *err)
@@ -285,6 +292,50 @@ int ft_store_commit(struct ft_store *store, struct ft_error *err)
 
   store->inside = false;
   return status < 0 ? -1 : commit(store, err);
+}
+
+/* Run SQL, whose ?1 to ?3 are UID, FROM and TO. Returns what sqlite3_step returns. */
+static int step_names(struct ft_store *store, const char *sql, uint32_t uid, const char *from,
+                      const char *to)
+{
+  sqlite3_stmt *s = NULL;
+  int step = SQLITE_ERROR;
+
+  if (sqlite3_prepare_v2(store->db, sql, -1, &s, NULL) == SQLITE_OK) {
+    sqlite3_bind_int64(s, 1, uid);
+    sqlite3_bind_text(s, 2, from, -1, SQLITE_STATIC);
+    sqlite3_bind_text(s, 3, to, -1, SQLITE_STATIC);
+    step = sqlite3_step(s);
+  }
+  sqlite3_finalize(s);
+  return step;
+}
+
+int ft_store_rename_app(struct ft_store *store, uint32_t uid, const char *from, const char *to,
+                        struct ft_error *err)
+{
+  static const char find[] = "SELECT 1 FROM observation WHERE app = ?2 AND uid = ?1 AND ?3 > ''"
+                             " AND ?3 <> ?2 LIMIT 1";
+  static const char rename[] = "UPDATE observation SET app = ?3 WHERE app = ?2 AND uid = ?1";
+  /* of its runs the trigger of the schema knows those alone that are put */
+  static const char last[] = "INSERT OR REPLACE INTO app SELECT uid, ?3, max(last, ifnull("
+                             "(SELECT last FROM app WHERE uid = ?1 AND app = ?3), 0))"
+                             " FROM app WHERE uid = ?1 AND app = ?2";
+  int step = *from ? step_names(store, find, uid, from, to) : SQLITE_DONE;
+
+  /* most runs have nothing to rename, and no writer is in anybody's way */
+  if (step != SQLITE_ROW)
+    return step == SQLITE_DONE ? 0 : ft_store_failed(store, "read", err);
+  if (ft_store_begin(store, err) < 0)
+    return -1;
+  if (step_names(store, rename, uid, from, to) != SQLITE_DONE ||
+      step_names(store, last, uid, from, to) != SQLITE_DONE)
+    ft_store_failed(store, "rename", err);
+  else if (ft_store_left(store, uid, from, err) >= 0 &&
+           ft_store_mark(store, uid, to, NULL, err) == 0)
+    return ft_store_commit(store, err) < 0 ? -1 : 1;
+  ft_store_undo(store);
+  return -1;
 }
 
 static sqlite3_stmt *select_runs(struct ft_store *store, const struct ft_store_filter *filter,

@@ -40,6 +40,14 @@ void ft_store_rest(struct ft_store *store);
 int ft_store_put(struct ft_store *store, const ft_observation *observation,
                  ft_observation *merged, struct ft_error *err);
 
+/*
+ * Make the runs of UID's app FROM runs of TO, and mark both (changes.h): all of it or nothing, in a
+ * transaction of its own. Runs of other users stay. Durable on return. Returns 1; 0 when FROM has
+ * no run, which writes nothing; -1 with ERR.
+ */
+int ft_store_rename_app(struct ft_store *store, uint32_t uid, const char *from, const char *to,
+                        struct ft_error *err);
+
 /* Many at once: between these two, puts are one transaction. */
 int ft_store_begin(struct ft_store *store, struct ft_error *err);
 int ft_store_commit(struct ft_store *store, struct ft_error *err);

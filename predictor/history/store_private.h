@@ -38,6 +38,12 @@ sqlite3_stmt *ft_store_prepare(struct ft_store *store, const char *head, const c
 /* What was put since ft_store_begin is not to be. */
 void ft_store_undo(struct ft_store *store);
 
+/*
+ * Inside a transaction: runs of UID's APP have left it. It is marked (changes.h), and where none
+ * is left it has gone (expire.h). Returns 1 when it has, 0 when not, -1 with ERR.
+ */
+int ft_store_left(struct ft_store *store, uint32_t uid, const char *app, struct ft_error *err);
+
 /* Why the last call on STORE failed, while DOING what. Returns -1. */
 int ft_store_failed(struct ft_store *store, const char *doing, struct ft_error *err);
 

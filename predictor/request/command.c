@@ -9,7 +9,7 @@
 static const char *const keywords[] = { "if", "then", "elif", "else", "while", "until",
                                         "do", "!",    "{",    "}",    NULL };
 
-/* What runs no program whose memory counts. */
+/* What runs no program whose memory counts; "./test" is a user's own. */
 static const char *const ignored[] = {
   "for",      "case",     "select",  "function", "fi",     "done",     "esac",    "in",
   "[",        "[[",       "test",    ":",        ".",      "source",   "alias",   "bg",
@@ -76,11 +76,47 @@ static const struct launcher {
     2 },
   { "docker", "vewuv", ",volume,env,workdir,user,name,memory,cpus,gpus,network,entrypoint,mount,",
     2, 2 },
-  { "shifter", "iVv", ",image,volume,", 0, 0 }
+  { "shifter", "iVv", ",image,volume,", 0, 0 },
+  { "torchrun", "r",
+    ",nnodes,nproc_per_node,nproc-per-node,rdzv_backend,rdzv-backend,rdzv_endpoint,rdzv-endpoint,"
+    "rdzv_id,rdzv-id,rdzv_conf,rdzv-conf,master_addr,master-addr,master_port,master-port,"
+    "node_rank,node-rank,max_restarts,max-restarts,monitor_interval,monitor-interval,role,log_dir,"
+    "log-dir,redirects,tee,",
+    0, 0 },
+  { "accelerate", "",
+    ",config_file,num_processes,num_machines,machine_rank,main_process_ip,main_process_port,"
+    "mixed_precision,gpu_ids,dynamo_backend,rdzv_backend,num_cpu_threads_per_process,"
+    "deepspeed_config_file,zero_stage,",
+    1, 0 },
+  { "deepspeed", "Hie",
+    ",hostfile,include,exclude,num_nodes,num_gpus,master_addr,master_port,launcher,launcher_args,",
+    0, 0 },
+  { "horovodrun", "Hnp", ",hosts,hostfile,num-proc,network-interface,", 0, 0 },
+  { "charmrun", "", ",nodelist,", 0, 0 },
+  { "nsys", "otswfy", ",output,trace,sample,stats,force-overwrite,delay,duration,", 1, 0 },
+  { "perf", "eoFCp", ",event,output,", 1, 0 },
+  { "strace", "eopPsS", "", 0, 0 },
+  { "likwid-perfctr", "CgTtoS", ",group,", 0, 0 },
+  { "likwid-pin", "c", "", 0, 0 },
+  { "likwid-mpirun", "ncgpno", ",pin,mpi,omp,", 0, 0 },
+  { "coverage", "", ",rcfile,source,data-file,omit,include,", 1, 0 },
+  { "mprof", "oTC", ",output,interval,", 1, 0 },
+  { "sudo", "uug", ",user,group,", 0, 0 },
+  { "cProfile", "os", ",outfile,", 0, 0 },
+  { "accelerate.commands.launch", "",
+    ",config_file,num_processes,main_process_port,mixed_precision,", 0, 0 }
 };
 
-/* They do so in their sub-command "run" alone. */
-static const char *const runners[] = { "conda", "uv", NULL };
+/* They do so where one of these follows. */
+static const char *const verbs[][2] = { { "conda", ",run," },
+                                        { "uv", ",run," },
+                                        { "singularity", ",exec,run," },
+                                        { "docker", ",exec,run," },
+                                        { "accelerate", ",launch," },
+                                        { "nsys", ",profile,launch," },
+                                        { "perf", ",stat,record," },
+                                        { "coverage", ",run," },
+                                        { "mprof", ",run," } };
 
 /* Two-valued options of MPI's launchers. */
 static const char *const pairs[] = { "mca", "gmca", "genv", "env", NULL };
@@ -95,6 +131,14 @@ static const char *const aliases[][2] = { { "mpiexec", "mpirun" },
                                           { "catchsegv", "nohup" },
                                           { "mamba", "conda" },
                                           { "micromamba", "conda" },
+                                          { "torch.distributed.run", "torchrun" },
+                                          { "torch.distributed.launch", "torchrun" },
+                                          { "mpi4py", "nohup" },
+                                          { "mpi4py.futures", "nohup" },
+                                          { "kernprof", "cProfile" },
+                                          { "memory_profiler", "cProfile" },
+                                          { "pyinstrument", "cProfile" },
+                                          { "scalene", "cProfile" },
                                           { "poetry", "uv" },
                                           { "pipenv", "uv" },
                                           { "pixi", "uv" } };
@@ -104,6 +148,17 @@ static const char *base_name(const char *path)
   const char *slash = strrchr(path, '/');
 
   return slash ? slash + 1 : path;
+}
+
+const char *ft_word_base(const struct ft_word *word, char out[FT_BASE_NAME])
+{
+  const char *base = word->unknown ? word->base : base_name(word->text);
+  struct ft_text text = ft_text_from(base);
+
+  if (ft_text_left(&text) >= FT_BASE_NAME)
+    text.end = text.at + FT_BASE_NAME - 1;
+  (void)ft_text_copy(text, out, FT_BASE_NAME);
+  return out;
 }
 
 static const struct launcher *find_launcher(const char *name)
@@ -117,17 +172,6 @@ static const struct launcher *find_launcher(const char *name)
   return NULL;
 }
 
-/* What launches another program at the word AT of C; NULL: nothing does. */
-static const struct launcher *launcher_at(const struct ft_command *c, size_t at)
-{
-  const struct launcher *found = at < c->count ? find_launcher(base_name(c->word[at].text)) : NULL;
-
-  if (found && ft_string_listed(runners, found->name) &&
-      (at + 1 == c->count || strcmp(c->word[at + 1].text, "run") != 0))
-    return NULL;
-  return found;
-}
-
 static bool in_names(const char *names, const char *name)
 {
   size_t length = strlen(name);
@@ -138,6 +182,20 @@ static bool in_names(const char *names, const char *name)
     if (p > names && p[-1] == ',' && p[length] == ',')
       return true;
   return false;
+}
+
+/* What launches another program at the word AT of C; NULL: nothing does. */
+static const struct launcher *launcher_at(const struct ft_command *c, size_t at)
+{
+  char base[FT_BASE_NAME];
+  const struct launcher *found =
+      at < c->count ? find_launcher(ft_word_base(&c->word[at], base)) : NULL;
+
+  for (size_t i = 0; found && i < sizeof verbs / sizeof *verbs; i++)
+    if (strcmp(verbs[i][0], found->name) == 0 &&
+        (at + 1 == c->count || !in_names(verbs[i][1], c->word[at + 1].text)))
+      return NULL;
+  return found;
 }
 
 static bool numeric(const char *word)
@@ -163,11 +221,16 @@ static size_t values_of(const struct launcher *launcher, const char *option)
   return in_names(launcher->names, name) ? 1 : 0;
 }
 
-/* The program behind LAUNCHER, whose word is AT; COUNT where there is none. */
+/*
+ * The program behind LAUNCHER, whose word is AT: its image, where that says what runs; COUNT where
+ * there is none.
+ */
 static size_t behind(const struct launcher *launcher, const struct ft_command *c, size_t at,
                      const char **image)
 {
-  size_t count = c->count;
+  bool runs_image = strcmp(launcher->name, "singularity") == 0 && at + 1 < c->count &&
+                    strcmp(c->word[at + 1].text, "run") == 0;
+  size_t count = c->count, none = count;
   int operands = launcher->operands, seen = 0;
 
   for (at++; at < count; at++) {
@@ -191,46 +254,116 @@ static size_t behind(const struct launcher *launcher, const struct ft_command *c
       return at;
     seen++;
     operands--;
-    if (seen == launcher->image)
-      *image = text;
+    if (seen != launcher->image)
+      continue;
+    *image = text;
+    if (runs_image)
+      return at;
+    none = at;
   }
-  return count;
+  return none;
 }
 
-/* Whether NAME interprets what a word of its own names: "python3.11", "bash". */
-static bool is_interpreter(const char *name)
+enum ft_interpreter ft_interpreter(const char *name)
 {
-  static const char *const names[] = { "python", "pypy", "bash", "sh",    "zsh",     "ksh",  "dash",
-                                       "perl",   "ruby", "node", "julia", "Rscript", "java", "R" };
+  static const struct {
+    const char *name;
+    enum ft_interpreter kind;
+  } known[] = {
+    { "python", FT_INTERPRETER_LANGUAGE },    { "ipython", FT_INTERPRETER_LANGUAGE },
+    { "pypy", FT_INTERPRETER_LANGUAGE },      { "perl", FT_INTERPRETER_LANGUAGE },
+    { "ruby", FT_INTERPRETER_LANGUAGE },      { "node", FT_INTERPRETER_LANGUAGE },
+    { "julia", FT_INTERPRETER_LANGUAGE },     { "Rscript", FT_INTERPRETER_LANGUAGE },
+    { "R", FT_INTERPRETER_LANGUAGE },         { "java", FT_INTERPRETER_LANGUAGE },
+    { "octave", FT_INTERPRETER_LANGUAGE },    { "lua", FT_INTERPRETER_LANGUAGE },
+    { "php", FT_INTERPRETER_LANGUAGE },       { "tclsh", FT_INTERPRETER_LANGUAGE },
+    { "papermill", FT_INTERPRETER_LANGUAGE }, { "spark-submit", FT_INTERPRETER_LANGUAGE },
+    { "bash", FT_INTERPRETER_SHELL },         { "sh", FT_INTERPRETER_SHELL },
+    { "dash", FT_INTERPRETER_SHELL },         { "ksh", FT_INTERPRETER_SHELL },
+    { "zsh", FT_INTERPRETER_SHELL },          { "valgrind", FT_INTERPRETER_CHECKER },
+    { "gdb", FT_INTERPRETER_CHECKER },        { "heaptrack", FT_INTERPRETER_CHECKER }
+  };
 
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
     struct ft_text rest = ft_text_from(name);
 
-    if (!ft_text_skip(&rest, names[i]))
+    if (!ft_text_skip(&rest, known[i].name))
       continue;
     while (rest.at < rest.end && ((*rest.at >= '0' && *rest.at <= '9') || *rest.at == '.'))
       rest.at++;
     if (rest.at == rest.end)
-      return true;
+      return known[i].kind;
   }
-  return false;
+  return FT_INTERPRETER_NONE;
 }
 
-/* What the interpreter at AT runs: "x.py", the module behind -m, the text behind -c. */
-static size_t find_script(const struct ft_command *c, size_t at)
-{
-  for (size_t i = at + 1; i < c->count; i++) {
-    const char *text = c->word[i].text;
+/* Options of interpreters that take a value of their own. */
+static const char *const valued[] = { "-W",
+                                      "-X",
+                                      "-cp",
+                                      "-classpath",
+                                      "-p",
+                                      "-t",
+                                      "-L",
+                                      "-J",
+                                      "--master",
+                                      "--class",
+                                      "--deploy-mode",
+                                      "--conf",
+                                      "--jars",
+                                      "--driver-memory",
+                                      "--executor-memory",
+                                      "--class-path",
+                                      NULL };
 
-    if (strcmp(text, "-m") == 0 || strcmp(text, "-c") == 0 || strcmp(text, "-e") == 0 ||
-        strcmp(text, "-jar") == 0)
+/* Whether the option TEXT of an interpreter has VALUE, the next word, for its own. */
+static bool has_value(const char *text, const char *value)
+{
+  static const char *const flags[] = { "-p", "-t", "-L", NULL };
+
+  /* with some interpreters these are flags, with others numbers or files follow */
+  if (ft_string_listed(flags, text))
+    return numeric(value) || strcmp(value, "auto") == 0;
+  return ft_string_listed(valued, text);
+}
+
+/* "-Dtmp=$TMPDIR" is one, whatever its value. */
+static bool is_option(const struct ft_word *word)
+{
+  return word->unknown ? ft_text_starts(word->raw, "-") : word->text[0] == '-';
+}
+
+/* What the interpreter at AT runs: "x.py", the module behind -m, the statements behind -c. */
+static size_t find_script(const struct ft_command *c, size_t at, enum ft_interpreter kind,
+                          bool *statements)
+{
+  const struct launcher *launcher;
+  const char *image = NULL;
+
+  for (size_t i = at + 1; i < c->count; i++) {
+    const char *text = c->word[i].text, *next = i + 1 < c->count ? c->word[i + 1].text : "";
+    bool module = strcmp(text, "-m") == 0;
+
+    /* modules of Python that run a script which they are given */
+    if (module && (launcher = find_launcher(next))) {
+      i = behind(launcher, c, i + 1, &image);
+      return i < c->count ? i : at;
+    }
+    *statements = strcmp(text, "-c") == 0 || strcmp(text, "--eval") == 0 ||
+                  (strcmp(text, "-e") == 0 && kind != FT_INTERPRETER_SHELL);
+    if (*statements || module || strcmp(text, "-jar") == 0)
       return i + 1 < c->count ? i + 1 : at;
-    if (strcmp(text, "-W") == 0 || strcmp(text, "-X") == 0 || strcmp(text, "-cp") == 0) {
+    if (strcmp(text, "--args") == 0 && kind != FT_INTERPRETER_CHECKER)
+      return at;
+    /* R CMD BATCH x.R */
+    if ((i + 1 < c->count && has_value(text, next)) ||
+        (strcmp(text, "CMD") == 0 && strcmp(next, "BATCH") == 0)) {
       i++;
       continue;
     }
-    if (text[0] != '-' || c->word[i].unknown)
-      return i;
+    if (is_option(&c->word[i]) || (i > at + 1 && numeric(text)))
+      continue;
+    return i;
   }
   return at;
 }
@@ -238,13 +371,13 @@ static size_t find_script(const struct ft_command *c, size_t at)
 /* The text of "bash -c TEXT", "sh -lc TEXT"; NULL for anything else. */
 static const char *inner_of(const struct ft_command *c, const struct ft_parts *parts)
 {
-  static const char *const shells[] = { "bash", "sh", "dash", "ksh", "zsh", NULL };
+  char base[FT_BASE_NAME];
   const char *option = parts->script > parts->program ? c->word[parts->script - 1].text : "";
   size_t length = strlen(option);
 
   if (length < 2 || option[0] != '-' || option[1] == '-' || option[length - 1] != 'c' ||
       c->word[parts->script].unknown ||
-      !ft_string_listed(shells, base_name(c->word[parts->program].text)))
+      ft_interpreter(ft_word_base(&c->word[parts->program], base)) != FT_INTERPRETER_SHELL)
     return NULL;
   return c->word[parts->script].text;
 }
@@ -295,6 +428,8 @@ bool ft_parts_find(struct ft_shell *shell, const struct ft_command *c, struct ft
                    const char **directory)
 {
   const struct launcher *launcher;
+  enum ft_interpreter kind;
+  char base[FT_BASE_NAME];
   size_t at = 0;
 
   *out = (struct ft_parts){ 0 };
@@ -306,12 +441,15 @@ bool ft_parts_find(struct ft_shell *shell, const struct ft_command *c, struct ft
     return false;
   while ((launcher = launcher_at(c, at)))
     at = behind(launcher, c, at, &out->image);
-  if (at >= c->count || (!c->word[at].text[0] && !c->word[at].unknown) ||
-      ft_string_listed(ignored, base_name(c->word[at].text)))
+  if (at >= c->count || c->pattern || c->defines ||
+      (!c->word[at].text[0] && !c->word[at].unknown) ||
+      (strncmp(c->word[at].text, "./", 2) != 0 &&
+       ft_string_listed(ignored, ft_word_base(&c->word[at], base))))
     return false;
   out->program = out->script = at;
-  if (is_interpreter(base_name(c->word[at].text)))
-    out->script = find_script(c, at);
+  kind = ft_interpreter(ft_word_base(&c->word[at], base));
+  if (kind)
+    out->script = find_script(c, at, kind, &out->statements);
   out->inner = inner_of(c, out);
   return true;
 }

@@ -10,7 +10,25 @@ struct ft_parts {
   size_t script;     /* of what an interpreter runs; PROGRAM where there is no such word */
   const char *image; /* of the container that a launcher runs it in, or NULL */
   const char *inner; /* the commands that a shell is given with -c, or NULL */
+  bool statements;   /* SCRIPT is no file but what stands behind -c or -e */
 };
+
+enum { FT_BASE_NAME = 128 };
+
+/*
+ * The file name that WORD ends in, without folder, cut to fit OUT; "" where it is not known.
+ * Returns OUT.
+ */
+const char *ft_word_base(const struct ft_word *word, char out[FT_BASE_NAME]);
+
+/* What kind of interpreter the program NAME is. */
+enum ft_interpreter {
+  FT_INTERPRETER_NONE,
+  FT_INTERPRETER_LANGUAGE, /* python, java: the script is the program */
+  FT_INTERPRETER_SHELL,    /* a language as well */
+  FT_INTERPRETER_CHECKER   /* valgrind: it takes memory of its own for the program that it runs */
+};
+enum ft_interpreter ft_interpreter(const char *name);
 
 /*
  * Find the parts of COMMAND. False where it runs no program of interest:

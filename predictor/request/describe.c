@@ -11,6 +11,7 @@
 #include "predictor/request/array.h"
 #include "predictor/request/describe.h"
 #include "predictor/request/features.h"
+#include "predictor/request/key.h"
 #include "predictor/request/normal.h"
 
 enum {
@@ -21,7 +22,7 @@ enum {
   MOST_CATEGORY = sizeof((ft_feature *)NULL)->category - 1
 };
 
-/* One reading of a script: the hash of it normalised, and what its commands say. */
+/* One reading of a script: its key, the hash of it normalised, and what its commands say. */
 struct reading {
   const struct ft_description *what;
   uint64_t hash;
@@ -29,7 +30,7 @@ struct reading {
   unsigned lines;
   const char *image;
   char image_text[128];
-  char program[sizeof((ft_submission *)NULL)->program]; /* of the last command that runs one */
+  struct ft_key key;
   bool inside;           /* of what a command of the script hands to a shell */
   struct ft_found found; /* undeclared */
   struct ft_command command;
@@ -56,7 +57,7 @@ static void begin(struct reading *r, const struct ft_description *what,
   r->matched = what->app_count;
   r->lines = 0;
   r->image = NULL;
-  r->program[0] = '\0';
+  ft_key_begin(&r->key);
   r->inside = false;
   ft_found_begin(&r->found, files);
   if (what->app_count)
@@ -68,6 +69,7 @@ static void hash_body(struct ft_text line, void *data)
   struct reading *r = data;
 
   r->hash = ft_normal_line(r->hash, line);
+  ft_key_line(&r->key, line);
 }
 
 /* A command as it would be typed, from its word FIRST on, with single blanks. */
@@ -122,13 +124,6 @@ static void match_apps(struct reading *r, const struct ft_parts *parts)
   }
 }
 
-static void note_program(struct reading *r, const struct ft_parts *parts)
-{
-  const char *text = r->command.word[parts->script].text, *slash = strrchr(text, '/');
-
-  show(slash ? slash + 1 : text, sizeof r->program - 1, r->program);
-}
-
 static void take_command(struct reading *r);
 
 /* The commands in TEXT, which the script's normal form has already as a word. */
@@ -137,6 +132,8 @@ static void take_inner(struct reading *r, const char *text)
   struct ft_shell *shell = &r->shell;
   const struct ft_text rest = shell->rest;
   const size_t documents = shell->heredoc_count, arguments = shell->argument_count;
+  const unsigned depth = shell->depth, cases = shell->cases;
+  const bool in_pattern = shell->in_pattern;
   char copy[INNER_SIZE], directory[sizeof r->found.directory];
   const bool lost = r->found.lost;
 
@@ -146,11 +143,16 @@ static void take_inner(struct reading *r, const char *text)
   r->inside = true;
   shell->rest = ft_text_from(copy);
   shell->heredoc_count = shell->argument_count = 0;
+  shell->depth = shell->cases = 0;
+  shell->in_pattern = false;
   while (ft_shell_next(shell, &r->command, NULL, NULL))
     take_command(r);
   shell->rest = rest;
   shell->heredoc_count = documents;
   shell->argument_count = arguments;
+  shell->depth = depth;
+  shell->cases = cases;
+  shell->in_pattern = in_pattern;
   (void)ft_string_copy(directory, r->found.directory, sizeof directory);
   r->found.lost = lost;
   r->inside = false;
@@ -171,9 +173,9 @@ static void take_command(struct reading *r)
     r->hash = ft_hash64(r->hash, "\n", 1);
   if (directory)
     ft_found_directory(&r->found, directory);
+  ft_key_take(&r->key, c, runs ? &parts : NULL);
   if (!runs)
     return;
-  note_program(r, &parts);
   if (parts.image && *parts.image && !r->image) {
     (void)ft_string_copy(parts.image, r->image_text, sizeof r->image_text);
     r->image = r->image_text;
@@ -187,8 +189,7 @@ static void take_command(struct reading *r)
 /* The words of WHAT's arguments as a command; texts are borrowed. */
 static void arguments_as_command(const struct ft_description *what, struct ft_command *out)
 {
-  out->count = 0;
-  out->input = NULL;
+  ft_shell_empty(out);
   for (size_t i = 0; i < what->argument_count && out->count < FT_SHELL_WORDS; i++)
     out->word[out->count++] =
         (struct ft_word){ .raw = ft_text_from(what->arguments[i]), .text = what->arguments[i] };
@@ -239,6 +240,21 @@ static void set_app(const char *name, char out[NAME_SIZE])
                    ft_hash64(FT_HASH_SEED, name, length));
 }
 
+static uint32_t fold(uint64_t hash)
+{
+  return (uint32_t)(hash ^ hash >> 32);
+}
+
+/* 0 stands for what is not known. */
+static uint32_t fold_known(uint64_t hash)
+{
+  uint32_t folded = fold(hash);
+
+  return folded ? folded : 1;
+}
+
+/* Of the job's name, the script's normal form and the user: one more echo makes another app. It is
+ * the name where no program is known, and was every app's name once. */
 static void hashed_app(const struct reading *r, char out[NAME_SIZE])
 {
   const char *user = r->what->user ? r->what->user : "";
@@ -249,7 +265,76 @@ static void hashed_app(const struct reading *r, char out[NAME_SIZE])
                  sizeof name);
   hash = ft_hash64(hash, name, strlen(name) + 1);
   hash = ft_hash64(hash, user, strlen(user) + 1);
-  (void)snprintf(out, NAME_SIZE, "%s-%08" PRIx32, name, (uint32_t)(hash ^ hash >> 32));
+  (void)snprintf(out, NAME_SIZE, "%s-%08" PRIx32, name, fold(hash));
+}
+
+/* Of the programs that it runs; where none is known, as above. */
+static void keyed_app(struct reading *r, char out[NAME_SIZE])
+{
+  char more[24] = "";
+  uint64_t hash;
+
+  if (!ft_key_hash(&r->key, r->what->user ? r->what->user : "", &hash)) {
+    hashed_app(r, out);
+    return;
+  }
+  if (r->key.count > 1)
+    (void)snprintf(more, sizeof more, "+%zu", r->key.count - 1);
+  (void)snprintf(out, NAME_SIZE, "%s%s-%08" PRIx32, r->key.shown, more, fold(hash));
+}
+
+static void add_former(const char *name, ft_submission *out)
+{
+  enum { LIMIT = sizeof out->former_apps / sizeof *out->former_apps };
+
+  if (strcmp(name, out->app) == 0 || out->former_apps_count == LIMIT ||
+      (out->former_apps_count && strcmp(name, out->former_apps[0]) == 0))
+    return;
+  (void)ft_string_copy(name, out->former_apps[out->former_apps_count++], NAME_SIZE);
+}
+
+/* The app, and what its earlier runs may be recorded under: the derived name of one that has been
+ * declared since, and the name by job name and script that every app had until 0.1.0 was released.
+ */
+static void name_app(struct reading *r, ft_submission *out)
+{
+  const struct ft_description *what = r->what;
+  char name[NAME_SIZE];
+
+  out->default_app = false;
+  if (what->app && *what->app) {
+    set_app(what->app, out->app);
+    return;
+  }
+  keyed_app(r, name);
+  out->default_app = r->matched == what->app_count;
+  set_app(out->default_app ? name : what->apps[r->matched].name, out->app);
+  add_former(name, out);
+  hashed_app(r, name);
+  add_former(name, out);
+}
+
+/* The hash of an absolute path, however many '/' it ends in; 0 of any other. */
+static uint32_t hash_directory(const char *path)
+{
+  size_t length = path ? strlen(path) : 0;
+
+  while (length > 1 && path[length - 1] == '/')
+    length--;
+  return length && path[0] == '/' ? fold_known(ft_hash64(FT_HASH_SEED, path, length)) : 0;
+}
+
+/* A shell or another interpreter that reads what is typed, what serves a session, or salloc's own
+ * shell. */
+static bool is_interactive(const struct reading *r, const ft_request *request)
+{
+  const struct ft_description *what = r->what;
+
+  if (what->script)
+    return r->key.serves;
+  if (!what->argument_count)
+    return request->command == FT_COMMAND_SALLOC;
+  return r->key.serves || r->key.idle;
 }
 
 /* "name=value,name=value". Nothing of it counts unless all of it is understood. */
@@ -344,20 +429,20 @@ int ft_describe(const struct ft_description *what, const ft_request *request, ft
 
   begin(&r, what, files, &declared_files);
   read_all(&r);
-  *out = (ft_submission){ .schema = FT_SCHEMA, .has_request = true, .request = *request };
+  *out = (ft_submission){ .schema = FT_SCHEMA,
+                          .has_request = true,
+                          .request = *request,
+                          .directory_hash = hash_directory(what->directory),
+                          .interactive = is_interactive(&r, request) };
+  if (r.hash != FT_HASH_SEED)
+    out->script_hash = fold_known(r.hash);
   (void)ft_string_copy(PACKAGE_VERSION, out->version, sizeof out->version);
   show(what->job_name, sizeof out->job_name - 1, out->job_name);
-  (void)ft_string_copy(r.program, out->program, sizeof out->program);
+  name_app(&r, out);
+  show(r.key.last, sizeof out->program - 1, out->program);
   if (r.image && !out->request.container[0])
     (void)ft_string_copy(r.image, out->request.container, sizeof out->request.container);
   make_printable(&out->request);
-  if (what->app && *what->app)
-    set_app(what->app, out->app);
-  else if (r.matched < what->app_count)
-    set_app(what->apps[r.matched].name, out->app);
-  else
-    hashed_app(&r, out->app);
-  out->default_app = !(what->app && *what->app) && r.matched == what->app_count;
   found = r.matched < what->app_count ? &r.declared : &r.found;
   if (files && found == &r.declared)
     *files = declared_files;

@@ -31,15 +31,29 @@ static size_t find_variable(const struct ft_shell *shell, struct ft_text name)
   return i;
 }
 
+/* What an assignment's WORD has behind its '=', or the file name that alone is known of it; NULL:
+ * neither. */
+static const char *assigned(const struct ft_word *word, bool *adds)
+{
+  const char *equals = strchr(word->text, '=');
+
+  *adds = false;
+  if (word->unknown)
+    return word->base;
+  *adds = equals && equals > word->text && equals[-1] == '+';
+  return equals ? equals + 1 : NULL;
+}
+
 void ft_shell_assign(struct ft_shell *shell, struct ft_text name, const struct ft_word *word)
 {
   size_t i = find_variable(shell, name), kept = 0;
-  const char *value = word && !word->unknown ? strchr(word->text, '=') : NULL;
-  bool known = value && ft_text_left(&name) < sizeof shell->variable[0].name;
+  bool adds = false, known;
+  const char *value = word ? assigned(word, &adds) : NULL;
 
-  if (known && value > word->text && value[-1] == '+' && i < shell->variable_count)
+  if (adds && i < shell->variable_count && !shell->variable[i].base)
     kept = strlen(shell->variable[i].value);
-  known = known && kept + strlen(++value) < FT_SHELL_VALUE;
+  known = value && ft_text_left(&name) < sizeof shell->variable[0].name &&
+          kept + strlen(value) < FT_SHELL_VALUE;
   if (i == shell->variable_count) {
     if (!known || i == FT_SHELL_VARIABLES)
       return;
@@ -52,6 +66,7 @@ void ft_shell_assign(struct ft_shell *shell, struct ft_text name, const struct f
   }
   (void)ft_string_copy(value, shell->variable[i].value + kept, FT_SHELL_VALUE - kept);
   shell->variable[i].argument = kept ? 0 : word->argument;
+  shell->variable[i].base = word->unknown;
 }
 
 bool ft_shell_assignment(struct ft_text *text, struct ft_text *name)
@@ -197,7 +212,7 @@ static const char *value_of(const struct ft_shell *shell, struct ft_text name, u
   i = find_variable(shell, name);
   if (i == shell->variable_count && shell->array && ft_text_equals(name, "SLURM_ARRAY_TASK_ID"))
     return index_text;
-  if (i == shell->variable_count)
+  if (i == shell->variable_count || shell->variable[i].base)
     return NULL;
   if (shell->variable[i].argument)
     *argument = shell->variable[i].argument;
@@ -363,6 +378,60 @@ static unsigned argument_of(const struct ft_shell *shell, const char *text, unsi
   return 0;
 }
 
+static struct ft_text without_quotes(struct ft_text raw)
+{
+  if (ft_text_left(&raw) > 1 && *raw.at == '"' && raw.end[-1] == '"')
+    return ft_text_of(raw.at + 1, ft_text_left(&raw) - 2);
+  return raw;
+}
+
+/* The variable that RAW is, and nothing else: $NAME, "${NAME}". */
+static size_t only_variable(const struct ft_shell *shell, struct ft_text raw)
+{
+  raw = without_quotes(raw);
+  if (ft_text_skip(&raw, "${") && raw.end[-1] == '}')
+    raw.end--;
+  else if (!ft_text_skip(&raw, "$"))
+    return shell->variable_count;
+  return find_variable(shell, raw);
+}
+
+/* The file name that RAW ends in, where no variable or quote is in it: "$HOME/bin/sim". */
+static struct ft_text known_end(struct ft_text raw)
+{
+  struct ft_text end = without_quotes(raw);
+
+  if ((ft_text_skip(&end, "$(which ") || ft_text_skip(&end, "$(command -v ")) &&
+      ft_text_left(&end)) {
+    end.end--;
+  } else {
+    const char *p = end.end;
+
+    while (p > end.at && p[-1] != '/')
+      p--;
+    end.at = p > end.at ? p : end.end;
+  }
+  for (const char *p = end.at; p < end.end; p++)
+    if (strchr("$`(){}[]*?\"'\\ \t\n", *p))
+      return ft_text_from("");
+  return end;
+}
+
+/* WORD, whose value is RAW, is not known: what its end may tell all the same. */
+static void keep_base(struct ft_shell *shell, struct ft_word *word, struct ft_text raw)
+{
+  struct ft_text base = known_end(raw);
+  size_t i = only_variable(shell, raw);
+
+  if (i < shell->variable_count && shell->variable[i].base)
+    base = ft_text_from(shell->variable[i].value);
+  if (!ft_text_left(&base) || ft_text_left(&base) >= FT_SHELL_TEXT - shell->used)
+    return;
+  word->base = shell->text + shell->used;
+  (void)ft_text_copy(base, shell->text + shell->used, FT_SHELL_TEXT - shell->used);
+  shell->used += ft_text_left(&base) + 1;
+}
+
 void ft_shell_expand(struct ft_shell *shell, struct ft_word *word)
 {
   struct ft_text raw = word->raw, name;
@@ -380,6 +449,7 @@ void ft_shell_expand(struct ft_shell *shell, struct ft_word *word)
     word->unknown = true;
     word->text = "";
     shell->used = begin;
+    keep_base(shell, word, raw);
     return;
   }
   shell->text[shell->used++] = '\0';

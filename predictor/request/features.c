@@ -281,6 +281,16 @@ static size_t take_option(struct ft_found *found, const struct ft_command *c, si
   return i;
 }
 
+/* Whether TEXT may be one of a few words that choose what a program does, "dense" or "sparse":
+ * letters alone, for names of samples and secrets have digits. */
+static bool is_choice(const char *text)
+{
+  enum { LONGEST = 16 };
+  size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-");
+
+  return length >= 2 && length <= LONGEST && !text[length] && text[0] != '-';
+}
+
 void ft_found_arguments(struct ft_found *found, const struct ft_command *c,
                         const struct ft_parts *parts, bool own)
 {
@@ -311,9 +321,13 @@ void ft_found_arguments(struct ft_found *found, const struct ft_command *c,
         continue;
       (void)snprintf(name, sizeof name, "arg%u", operands);
       ft_found_value(found, name, word->text);
-    } else if ((own || word->argument) && !number_of(word->text, &number) &&
-               may_be_file(word->text)) {
-      ask_file(found, word->text, "bytes", "input_bytes");
+    } else if (!number_of(word->text, &number)) {
+      if ((own || word->argument) && may_be_file(word->text))
+        ask_file(found, word->text, "bytes", "input_bytes");
+      if ((own || !word->argument) && is_choice(word->text)) {
+        (void)snprintf(name, sizeof name, "arg%u", operands);
+        ft_found_value(found, name, word->text);
+      }
     }
   }
   if (!own && c->input && may_be_file(c->input))

@@ -12,9 +12,18 @@ void ft_shell_begin(struct ft_shell *shell, struct ft_text script, const char *c
   shell->array = false;
   shell->arguments = arguments;
   shell->argument_count = argument_count;
+  shell->depth = shell->cases = 0;
+  shell->in_pattern = false;
   shell->variable_count = 0;
   shell->heredoc_count = 0;
   shell->used = 0;
+}
+
+void ft_shell_empty(struct ft_command *command)
+{
+  command->count = 0;
+  command->input = NULL;
+  command->document = command->defines = command->pattern = false;
 }
 
 static bool all_arguments(struct ft_text raw)
@@ -103,6 +112,7 @@ static void redirect(struct ft_shell *shell, struct ft_command *command)
   }
   if (ft_text_skip(rest, "<<")) {
     (void)ft_text_skip(rest, "-");
+    command->document = true;
     begin_document(shell);
     return;
   }
@@ -137,13 +147,54 @@ static bool is_descriptor(struct ft_text raw, const struct ft_text *rest)
   return true;
 }
 
+/* "()" at the cursor, behind a word: a function of that name begins. */
+static bool defines(const struct ft_text *rest)
+{
+  const char *p = rest->at + 1;
+
+  while (p < rest->end && ft_shell_blank(*p))
+    p++;
+  return *rest->at == '(' && p < rest->end && *p == ')';
+}
+
+/* Whether COMMAND begins with the word NAME, behind one that may stand before it. */
+static bool begins(const struct ft_command *command, const char *name)
+{
+  static const char *const before[] = { "do", "then", "else", "{", "!", NULL };
+  size_t first = command->count > 1 && ft_string_listed(before, command->word[0].text);
+
+  return command->count > first && strcmp(command->word[first].text, name) == 0;
+}
+
+/* COMMAND, which may have no word, ends at the cursor's byte C ('\0': at the end of all). */
+static void end_command(struct ft_shell *shell, struct ft_command *command, char c)
+{
+  command->defines = command->count && c == '(' && defines(&shell->rest);
+  if (begins(command, "esac")) {
+    shell->cases -= shell->cases > 0;
+    shell->in_pattern = false;
+  }
+  command->pattern = shell->in_pattern;
+  if (begins(command, "case")) {
+    shell->cases++;
+    shell->in_pattern = true;
+  }
+  if (c == '(' && !shell->in_pattern)
+    shell->depth++;
+  else if (c == ')' && shell->in_pattern)
+    shell->in_pattern = false;
+  else if (c == ')')
+    shell->depth -= shell->depth > 0;
+  else if (c == ';' && shell->cases && ft_text_starts(shell->rest, ";;"))
+    shell->in_pattern = true;
+}
+
 bool ft_shell_next(struct ft_shell *shell, struct ft_command *command,
                    void (*body)(struct ft_text line, void *data), void *data)
 {
   struct ft_text *rest = &shell->rest;
 
-  command->count = 0;
-  command->input = NULL;
+  ft_shell_empty(command);
   shell->used = 0;
   while (rest->at < rest->end) {
     char c = *rest->at;
@@ -162,6 +213,7 @@ bool ft_shell_next(struct ft_shell *shell, struct ft_command *command,
     } else if (ft_text_starts(*rest, "((")) {
       rest->at = ft_shell_skip(rest->at + 1, rest->end, '(', ')');
     } else if (ft_shell_ends_word(c)) {
+      end_command(shell, command, c);
       rest->at++;
       if (c == '\n')
         skip_documents(shell, body, data);
@@ -176,5 +228,6 @@ bool ft_shell_next(struct ft_shell *shell, struct ft_command *command,
         add_word(shell, command, raw);
     }
   }
+  end_command(shell, command, '\0');
   return command->count > 0;
 }

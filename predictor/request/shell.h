@@ -28,6 +28,7 @@ struct ft_word {
   struct ft_text raw; /* as written; empty: what was written is the word's before */
   const char *text;   /* expanded; "" where it is not known */
   bool unknown;       /* holds what only running it could tell */
+  const char *base;   /* of such a one the file name that it ends in, "$HOME/bin/sim"; or NULL */
   unsigned argument;  /* k: it is the script's k-th argument, or NAME= and that; 0: it is not */
 };
 
@@ -35,6 +36,9 @@ struct ft_word {
 struct ft_command {
   size_t count;
   const char *input; /* the file standard input comes from, or NULL */
+  bool document;     /* standard input, or another one, is a document (<<) */
+  bool defines;      /* its last word is the name of a function that begins here: NAME() */
+  bool pattern;      /* no command: what a branch of a case is for */
   struct ft_word word[FT_SHELL_WORDS];
 };
 
@@ -43,6 +47,9 @@ struct ft_shell {
   bool array; /* what is submitted is a job array: SLURM_ARRAY_TASK_ID is known to be its index */
   const char *const *arguments;
   size_t argument_count;
+  unsigned depth;  /* of (...) */
+  unsigned cases;  /* of case ... esac */
+  bool in_pattern; /* what comes next is a branch's pattern */
   size_t heredoc_count;
   struct ft_text heredoc[4]; /* the words that end the documents begun on this line */
   size_t variable_count;
@@ -51,9 +58,13 @@ struct ft_shell {
   struct {
     char name[48];
     char value[FT_SHELL_VALUE]; /* a list's words, one behind the other */
+    bool base;                  /* the value is not known but for this file name in its end */
     unsigned argument;          /* as a word's */
   } variable[FT_SHELL_VARIABLES];
 };
+
+/* Make COMMAND one without words. */
+void ft_shell_empty(struct ft_command *command);
 
 /* Begin to read SCRIPT, which is borrowed as ARGUMENTS are. */
 void ft_shell_begin(struct ft_shell *shell, struct ft_text script, const char *const *arguments,

@@ -35,6 +35,7 @@ struct key {
     KEY_NUMBER,
     KEY_INTEGER,
     KEY_BYTES,
+    KEY_PERIOD,
     KEY_MODE,
     KEY_RULE,
     KEY_NAME,
@@ -69,7 +70,9 @@ static const struct key site_keys[] = { { "state_dir", KEY_PATH, 0, PATH_MAX },
                                         { "slurm_bin", KEY_PATH, 0, PATH_MAX },
                                         { "helper_timeout_ms", KEY_INTEGER, 10, 10000 },
                                         { "user_apps", KEY_BOOL, 0, 0 },
-                                        { "max_runs", KEY_INTEGER, 0, 10000000 } };
+                                        { "max_runs", KEY_INTEGER, 0, 10000000 },
+                                        { "max_age", KEY_PERIOD, 3600, 100 * 365 * 86400.0 },
+                                        { "max_apps", KEY_INTEGER, 0, 1000000 } };
 
 static const struct key *find_key(const char *name)
 {
@@ -125,6 +128,7 @@ static void on_error(cfg_t *cfg, const char *format, va_list ap)
 static int check_text(cfg_t *cfg, const struct key *key, const char *text)
 {
   uint64_t bytes;
+  double seconds;
   int mode;
 
   switch (key->type) {
@@ -144,6 +148,15 @@ static int check_text(cfg_t *cfg, const struct key *key, const char *text)
         (double)bytes <= key->high)
       return 0;
     cfg_error(cfg, "%s: expected a size such as 100M or 4G, not \"%s\"", key->name, text);
+    return -1;
+  case KEY_PERIOD:
+    if (ft_units_period(ft_text_from(text), &seconds) &&
+        (seconds == 0 || (seconds >= key->low && seconds <= key->high)))
+      return 0;
+    cfg_error(cfg,
+              "%s: expected 0 or a period such as \"400 days\" or 2years, from 1hour to 100years,"
+              " not \"%s\"",
+              key->name, text);
     return -1;
   case KEY_PATH:
     if ((text[0] == '/' || !text[0]) && strlen(text) < (size_t)key->high)
@@ -354,6 +367,8 @@ static cfg_opt_t site_options[] = { CFG_STR("state_dir", NULL, CFGF_NODEFAULT),
                                     CFG_INT("helper_timeout_ms", 0, CFGF_NODEFAULT),
                                     CFG_BOOL("user_apps", cfg_true, CFGF_NODEFAULT),
                                     CFG_INT("max_runs", 0, CFGF_NODEFAULT),
+                                    CFG_STR("max_age", NULL, CFGF_NODEFAULT),
+                                    CFG_INT("max_apps", 0, CFGF_NODEFAULT),
                                     POLICY_OPTIONS,
                                     CFG_SEC("partition", override_options, SECTION_FLAGS),
                                     CFG_SEC("account", override_options, SECTION_FLAGS),
@@ -441,7 +456,9 @@ void ft_config_defaults(struct ft_config *config)
                                 .cluster_seconds = 300,
                                 .helper_milliseconds = 500,
                                 .user_apps = true,
-                                .max_runs = 10000 };
+                                .max_runs = 10000,
+                                .max_age_seconds = 2 * 365 * 86400.0,
+                                .max_apps = 1000 };
   (void)ft_string_copy(FT_STATE_DIRECTORY, config->state_directory, sizeof config->state_directory);
   (void)ft_string_copy(FT_SOCKET, config->socket, sizeof config->socket);
   config->policy = ft_policy_defaults;
@@ -479,6 +496,10 @@ static void read_numbers(cfg_t *cfg, struct ft_config *config)
     config->helper_milliseconds = (uint32_t)cfg_getint(cfg, "helper_timeout_ms");
   if (SET(cfg, "max_runs"))
     config->max_runs = (uint64_t)cfg_getint(cfg, "max_runs");
+  if (SET(cfg, "max_age"))
+    (void)ft_units_period(ft_text_from(cfg_getstr(cfg, "max_age")), &config->max_age_seconds);
+  if (SET(cfg, "max_apps"))
+    config->max_apps = (uint64_t)cfg_getint(cfg, "max_apps");
   if (SET(cfg, "user_apps"))
     config->user_apps = cfg_getbool(cfg, "user_apps");
   if (SET(cfg, "memory_rule")) {

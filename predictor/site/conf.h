@@ -36,6 +36,8 @@ struct ft_config {
   uint32_t helper_milliseconds; /* deadline of the foretell child: 500 */
   bool user_apps;               /* ~/.config/foretell/apps.conf counts */
   uint64_t max_runs;            /* observations kept a app in the store: 10000; 0: all */
+  double max_age_seconds;       /* of a run in the store: 2 years; 0: any */
+  uint64_t max_apps;            /* of a user: 1000; 0: any number */
   ft_policy policy;             /* every field set */
   pb_size_t override_count;
   ft_override overrides[64];

@@ -87,7 +87,7 @@ like "$(import --timezone=+02:00 "$fixtures/sacct/slurm-22.05-full.txt")" \
   "without an agent, it is said when there will be models"
 is "$(import --json --timezone=+02:00 "$fixtures/sacct/slurm-22.05-full.txt" |
   python3 -c 'import json, sys; print(json.load(sys.stdin)["agent_runs"])')" False "in JSON, too"
-config
+config 'max_apps = 0'
 start
 wait_until 20 model alicetrain 1000
 ok $? "an agent that starts publishes them"
@@ -106,7 +106,7 @@ kill -HUP "$pid"
 wait_until 20 predicts "$(id -un)/nightly" "9 2048"
 printf '%s\n' '#!/bin/sh' './new_program' >"$scratch/new.sh"
 like "$("$foretell" predict --state="$state" --mem=1G --job-name=nightly "$scratch/new.sh")" \
-  'nightly-[0-9a-f]+ needs .*\(9 imported runs of jobs named nightly\)' "an app of that job name borrows them"
+  'new_program-[0-9a-f]+ needs .*\(9 imported runs of jobs named nightly\)' "an app of that job name borrows them"
 like "$("$foretell" predict --state="$state" --mem=1G --job-name=nightly --json "$scratch/new.sh")" \
   '"imported_from": ?"nightly"' "and says so in JSON"
 

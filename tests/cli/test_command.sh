@@ -51,10 +51,12 @@ like "$(json array.p_oom_any)" '^0\.' "and the chance of any"
 run predict $app
 like "$out" '^unet3d needs 8\.[0-9]+ GiB, 95 % below 9\.[0-9]+ GiB \(39 runs\); --mem set to [0-9]+M$' \
   "predict speaks as the plugin does"
-run predict $app --mem=4G
+# of this kind of run some are known
+like="--state=$state --app=unet3d --params=batch=32,arch=resnet50"
+run predict $like --mem=4G
 is "$status" 1 "what would be rejected is a negative answer"
 like "$out" '^not submitted: --mem=4G, but unet3d has needed' "and says so"
-run predict $app --mem=4G --mode=force
+run predict $like --mem=4G --mode=force
 is "$status" 0 "force is not rejected"
 run predict $app --mem=4G --mem-per-cpu=1G
 is "$status" 2 "units of memory exclude one another"

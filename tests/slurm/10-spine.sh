@@ -60,6 +60,32 @@ is "$(job_wait "$id")" COMPLETED "and completes"
 submit sbatch --mem=40M --predict-mem=force sort.sh words-32
 is "$status $(asked "$id")" "0 40M" "--predict-mem=force submits it all the same"
 
+# ---- an edit leaves it the same app; an app that is declared takes its runs along
+job_wait "$id" >/dev/null
+wait_observed "$id"
+sed -i '2a date; echo "sorting $1"' sort.sh
+submit sbatch --predict-mem sort.sh words-24
+like "$err" 'needs .*\([0-9]+ runs\); --mem set to [0-9]+[MG]$' "with an echo more it is still predicted from its runs"
+is "$(job_wait "$id")" COMPLETED "and completes"
+wait_observed "$id"
+is "$(observed "$id" app)" "$sort_app" "as a run of the same app"
+before=$(runs_of "$sort_app")
+mkdir -p home/.config/foretell
+printf 'app "sorting" {\n  command = "sort *"\n}\n' >home/.config/foretell/apps.conf
+user_home=$HOME
+export HOME="$PWD/home"
+submit sbatch --mem=1000M sort.sh words-8
+export HOME="$user_home"
+is "$(job_wait "$id")" COMPLETED "it is declared, and completes"
+wait_until 15 has_runs sorting $((before + 1))
+ok $? "as a run of the declared app, beside those before"
+is "$(runs_of "$sort_app")" 0 "of which none has the old name"
+no_model() {
+  ! model_file "$sort_app"
+}
+wait_until 15 no_model
+ok $? "nor has a model"
+
 # ---- xz, python3: real programs whose memory is one of their parameters
 cat >xz.sh <<'END'
 #!/bin/bash

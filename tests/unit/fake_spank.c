@@ -43,6 +43,7 @@ static struct spank_option *registered[12];
 static size_t registered_count;
 static pid_t task_pid;
 static int failing_allocation = -1, allocations;
+static const char *rejected; /* the option whose next value is */
 static const void *plugin_base;
 
 static int index_of(const char *name)
@@ -93,6 +94,12 @@ int slurm_option_set(struct fake_opt *o, const char *name, const char *value, bo
   if (i < 0)
     return -1;
   free(o->value[i]);
+  o->value[i] = NULL;
+  /* as Slurm 22.05: what stood there is lost, and whether it was set is not touched */
+  if (rejected && strcmp(rejected, name) == 0) {
+    rejected = NULL;
+    return -1;
+  }
   o->value[i] = strdup(value ? value : "exclusive");
   o->set[i] = true;
   return 0;
@@ -354,6 +361,7 @@ static int play_submission(void *plugin, int argc, char **argv, int ac, char **a
     plugin_base = info.dli_fbase;
     failing_allocation = (int)strtol(failing, NULL, 10);
   }
+  rejected = getenv("FAKE_REJECTED");
   status = find_hook(plugin, "slurm_spank_init_post_opt")(NULL, ac, av);
   if (failing && allocations < failing_allocation)
     printf("all done\n");
@@ -361,7 +369,7 @@ static int play_submission(void *plugin, int argc, char **argv, int ac, char **a
   printf("post_opt %d\n", status);
   for (int i = 0; i < 4; i++)
     if (opt.set[i])
-      printf("%s=%s\n", option_names[i], opt.value[i]);
+      printf("%s=%s\n", option_names[i], opt.value[i] ? opt.value[i] : "lost");
   return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "predictor/history/changes.h"
+#include "predictor/history/expire.h"
 #include "predictor/history/rebuild.h"
 
 static char folder[64], path[96];
@@ -137,6 +138,50 @@ static void a_run_that_becomes_another_apps_marks_the_first(void **state)
   assert_string_equal(next(&at), "");
 }
 
+static unsigned runs_of(uint32_t uid, const char *app)
+{
+  ft_model *model = malloc(sizeof *model);
+  struct ft_error err;
+  unsigned runs;
+
+  assert_non_null(model);
+  assert_int_equal(ft_store_model(store, uid, app, FT_RULE_RSS, model, &err), 0);
+  runs = model->runs;
+  free(model);
+  return runs;
+}
+
+static void a_renamed_app_takes_its_runs_along(void **state)
+{
+  struct ft_error err;
+  uint32_t uid = 0;
+  int64_t at = 0;
+
+  (void)state;
+  put(1, "job.sh-1", 1);
+  put(2, "job.sh-1", 2);
+  put(3, "train.py-2", 3);
+  put(4, "other", 4);
+  assert_int_equal(ft_store_rename_app(store, 1000 + 1, "job.sh-1", "train.py-2", &err), 0);
+  assert_int_equal(ft_store_rename_app(store, 1000, "none", "train.py-2", &err), 0);
+  assert_int_equal(ft_store_rename_app(store, 1000, "other", "other", &err), 0);
+  assert_int_equal(ft_store_rename_app(store, 1000, "other", "", &err), 0);
+  assert_int_equal(ft_store_rename_app(store, 1000, "", "other", &err), 0);
+  assert_string_equal(next(&at), "");
+  assert_int_equal(ft_store_rename_app(store, 1000, "job.sh-1", "train.py-2", &err), 1);
+  reopen();
+  assert_int_equal(ft_store_next_gone(store, &uid, &err), 1);
+  assert_int_equal(uid, 1000);
+  assert_int_equal(runs_of(1000, "job.sh-1"), 0);
+  assert_int_equal(runs_of(1000, "train.py-2"), 3);
+  assert_int_equal(runs_of(1000, "other"), 1);
+  assert_string_equal(next(&at), "job.sh-1");
+  assert_string_equal(next(&at), "train.py-2");
+  assert_string_equal(next(&at), "");
+  assert_int_equal(ft_store_rename_app(store, 1000, "job.sh-1", "train.py-2", &err), 0);
+  assert_string_equal(next(&at), "");
+}
+
 static void what_is_published_is_kept(void **state)
 {
   struct ft_error err;
@@ -192,6 +237,8 @@ static void a_store_of_schema_1_is_brought_up_to_date(void **state)
   sql("DROP TABLE changed; ALTER TABLE observation DROP COLUMN killed_at_bytes;"
       "ALTER TABLE observation DROP COLUMN system_seconds;"
       "ALTER TABLE observation DROP COLUMN gpu_transfer_bytes;"
+      "DROP TRIGGER observation_app_last; DROP INDEX observation_age; DROP TABLE app;"
+      "DROP TABLE gone; ALTER TABLE observation DROP COLUMN put_time;"
       "ALTER TABLE observation DROP COLUMN script_hash;"
       "ALTER TABLE observation DROP COLUMN directory_hash;"
       "PRAGMA user_version = 1");
@@ -274,6 +321,7 @@ int main(void)
   const struct CMUnitTest tests[] = { TEST(marks_come_in_order_and_once),
                                       TEST(marks_are_part_of_the_transaction),
                                       TEST(a_run_that_becomes_another_apps_marks_the_first),
+                                      TEST(a_renamed_app_takes_its_runs_along),
                                       TEST(what_is_published_is_kept),
                                       TEST(another_rule_marks_every_app_once),
                                       TEST(another_price_marks_every_app_once),

@@ -63,6 +63,7 @@ static void every_key_is_read(void **state)
       "\"milan\"\n"
       "sample_hz = 5\ncluster_refresh = 60\nmemory_rule = cgroup\nslurm_bin = /opt/slurm/bin\n"
       "helper_timeout_ms = 250\nuser_apps = no\nmax_runs = 0\n"
+      "max_age = \"400 days\"\nmax_apps = 50\n"
       "mode = check\nmin_runs = 3\ntrim_runs = 30\noom_probability = 0.02\n"
       "reject_probability = 0.9\nfloor = 1G\nround = 64M\ntrim_factor = 3.5\nquiet = yes\n"
       "failure_price = 4\nborrow = no\n"
@@ -82,7 +83,8 @@ static void every_key_is_read(void **state)
   assert_int_equal(c.rule, FT_RULE_CGROUP);
   assert_int_equal(c.helper_milliseconds, 250);
   assert_false(c.user_apps);
-  assert_true(c.max_runs == 0);
+  assert_true(c.max_runs == 0 && c.max_apps == 50);
+  assert_true(c.max_age_seconds == 400 * 86400.0);
   assert_int_equal(c.policy.mode, FT_MODE_CHECK);
   assert_int_equal(c.policy.min_runs, 3);
   assert_int_equal(c.policy.trim_runs, 30);
@@ -123,6 +125,11 @@ static void what_is_wrong_is_named_with_its_line(void **state)
                 { "oom_probability = 0.9\n", { "line 1", "oom_probability" } },
                 { "mode = sometimes\n", { "line 1", "sometimes" } },
                 { "mode = force\n", { "line 1", "force" } },
+                { "max_age = 400\n", { "line 1", "max_age: expected 0 or a period" } },
+                { "max_age = \"2 minutes\"\n", { "line 1", "max_age" } },
+                { "max_age = 200years\n", { "line 1", "from 1hour to 100years" } },
+                { "max_age = 0.5hours\n", { "line 1", "max_age" } },
+                { "max_apps = -1\n", { "line 1", "max_apps" } },
                 { "floor = -3\n", { "line 1", "floor" } },
                 { "state_dir = here\n", { "line 1", "absolute" } },
                 { "memory_rule = unknown\n", { "line 1", "memory_rule" } },

@@ -70,6 +70,28 @@ static void durations_as_slurm_writes_them(void **state)
   }
 }
 
+static void periods_as_slurmdbd_conf_writes_them(void **state)
+{
+  static const struct {
+    const char *text;
+    double days;
+  } cases[] = {
+    { "0", 0 },          { "400 days", 400 }, { "1day", 1 },        { "12hours", 0.5 },
+    { "24months", 720 }, { "2 years ", 730 }, { "1.5 day", 1.5 },   { "0days", 0 },
+    { "30", -1 },        { "days", -1 },      { "-1 day", -1 },     { "3 weeks", -1 },
+    { "1 dayss", -1 },   { "", -1 },          { "1e300years", -1 }, { "nan days", -1 }
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    double seconds = -1;
+    bool good = ft_units_period(ft_text_from(cases[i].text), &seconds);
+
+    if (good != (cases[i].days >= 0) || (good && seconds != cases[i].days * 86400))
+      fail_msg("'%s' gave %g", cases[i].text, seconds);
+  }
+}
+
 static void sizes_read_well(void **state)
 {
   char out[32];
@@ -428,6 +450,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(bytes_as_slurm_writes_them),
     cmocka_unit_test(durations_as_slurm_writes_them),
+    cmocka_unit_test(periods_as_slurmdbd_conf_writes_them),
     cmocka_unit_test(sizes_read_well),
     cmocka_unit_test(numbers_keep_their_bounds),
     cmocka_unit_test(text_is_cut_at_its_ends),

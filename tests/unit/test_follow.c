@@ -10,7 +10,11 @@
 #include <unistd.h>
 
 #include "agent/follow.h"
+#include "agent/ledger.h"
+#include "agent/sweep.h"
+#include "predictor/core/hash.h"
 #include "predictor/history/changes.h"
+#include "predictor/history/expire.h"
 #include "predictor/record/layout.h"
 #include "tests/unit/fixture.h"
 
@@ -30,7 +34,7 @@ static int set_up(void **state)
   (void)snprintf(path, sizeof path, "%s/store.db", folder);
   store = ft_store_open(path, true, &err);
   publisher = ft_publisher_open(state_fd, &err);
-  follow = ft_follow_open(publisher);
+  follow = ft_follow_open(publisher, state_fd);
   if (!store || !publisher || !follow)
     return -1;
   ft_follow_set_rule(follow, FT_RULE_RSS);
@@ -123,6 +127,44 @@ static void an_app_without_runs_has_no_model(void **state)
   assert_int_equal(published("b"), 1);
 }
 
+/* By the first run that tells of the former name; once more changes nothing. */
+static void a_run_links_its_apps_former_names(void **state)
+{
+  struct ft_ledger *ledger;
+  struct ft_error err;
+  ft_observation o;
+
+  (void)state;
+  put(1, "job.sh-1", 1);
+  put(2, "job.sh-1", 2);
+  put(3, "train.py-2", 3);
+  put(4, "stays", 4);
+  (void)steps();
+  assert_int_equal(published("job.sh-1"), 2);
+  o = put(5, "train.py-2", 5);
+  o.job_id = 6;
+  o.submission.former_apps_count = 2;
+  strcpy(o.submission.former_apps[0], "none");
+  strcpy(o.submission.former_apps[1], "job.sh-1");
+  ledger = ft_ledger_open(state_fd, folder, publisher, &err);
+  assert_non_null(ledger);
+  ft_ledger_set_rule(ledger, FT_RULE_RSS);
+  assert_true(ft_ledger_take(ledger, &o));
+  /* killed here: another agent goes on */
+  ft_ledger_close(ledger);
+  (void)steps();
+  assert_int_equal(published("job.sh-1"), 0);
+  assert_int_equal(published("train.py-2"), 5);
+  assert_int_equal(published("stays"), 1);
+  ledger = ft_ledger_open(state_fd, folder, publisher, &err);
+  assert_non_null(ledger);
+  ft_ledger_set_rule(ledger, FT_RULE_RSS);
+  o.job_id = 7;
+  assert_false(ft_ledger_take(ledger, &o));
+  assert_int_equal(published("train.py-2"), 6);
+  ft_ledger_close(ledger);
+}
+
 static void long_work_is_done_in_steps_and_learns_what_comes_meanwhile(void **state)
 {
   struct ft_error err;
@@ -192,6 +234,114 @@ static void another_rule_begins_anew(void **state)
   free(model);
 }
 
+/* Whether APP has an entry in the file of apps alike LIKENESS. */
+static bool noted(const char *likeness, const char *app)
+{
+  struct ft_error err;
+  ft_kin kin;
+
+  if (ft_layout_read_kin(state_fd, (uint32_t)geteuid(), likeness, &kin, &err) < 0)
+    return false;
+  for (pb_size_t i = 0; i < kin.apps_count; i++)
+    if (strcmp(kin.apps[i].app, app) == 0)
+      return true;
+  return false;
+}
+
+static void note(const char *likeness, const char *app, const char *other)
+{
+  ft_kin kin = { .schema = FT_SCHEMA, .apps_count = other ? 2 : 1 };
+  char name[FT_LAYOUT_NAME_SIZE];
+  struct ft_error err;
+
+  (void)snprintf(kin.likeness, sizeof kin.likeness, "%s", likeness);
+  (void)snprintf(kin.apps[0].app, sizeof kin.apps[0].app, "%s", app);
+  (void)snprintf(kin.apps[1].app, sizeof kin.apps[1].app, "%s", other ? other : "");
+  ft_layout_kin_name(likeness, name);
+  assert_int_equal(ft_record_write(FT_RECORD_KIN, &kin,
+                                   ft_publish_folder(publisher, (uint32_t)geteuid(), &err), name,
+                                   0644, &err),
+                   0);
+}
+
+/* The agent's file of what apps need: COUNT of them, the first being the user's APP. */
+static void put_prior(const char *app, pb_size_t count)
+{
+  uint32_t uid = (uint32_t)geteuid();
+  ft_prior prior = { .schema = FT_SCHEMA, .known_count = count };
+  struct ft_error err;
+
+  for (pb_size_t i = 0; i < count; i++)
+    prior.known[i] = (ft_prior_app){ .key = i, .log_bytes = i };
+  prior.known[0].key =
+      ft_hash64(ft_hash64(FT_HASH_SEED, app, strlen(app)), (const char *)&uid, sizeof uid);
+  assert_int_equal(
+      ft_record_write(FT_RECORD_PRIOR, &prior, state_fd, FT_LAYOUT_PRIOR_APPS, 0600, &err), 0);
+  assert_int_equal(ft_record_write(FT_RECORD_PRIOR, &prior, state_fd, FT_LAYOUT_PRIOR, 0644, &err),
+                   0);
+}
+
+static void expire_and_sweep(const struct ft_expire *limits)
+{
+  struct ft_sweep *sweep = ft_sweep_open(publisher, state_fd);
+  struct ft_expire expire = *limits;
+  struct ft_error err;
+
+  assert_non_null(sweep);
+  assert_int_equal(ft_store_expire_begin(store, &expire, (double)time(NULL), &err), 0);
+  while (ft_store_expire_step(store, &expire, &err) > 0)
+    continue;
+  (void)steps();
+  while (ft_sweep_step(sweep, store, &err) > 0)
+    continue;
+  ft_sweep_close(sweep);
+}
+
+static void of_an_app_that_has_gone_nothing_is_left(void **state)
+{
+  static const struct ft_expire one_app = { .max_apps = 1 }, none = { .max_age_seconds = 86400 };
+  const double now = (double)time(NULL);
+  struct ft_error err;
+  ft_prior prior;
+  char path[96];
+  sqlite3 *db;
+
+  (void)state;
+  put(1, "a", now - 9e6);
+  put(2, "b", now - 8e6);
+  (void)steps();
+  note("name:both", "a", "b");
+  note("program:one", "a", NULL);
+  put_prior("a", 21);
+  expire_and_sweep(&one_app);
+  assert_int_equal(published("a"), 0);
+  assert_int_equal(published("b"), 1);
+  assert_true(noted("name:both", "b") && !noted("name:both", "a"));
+  assert_false(noted("program:one", "a"));
+  assert_int_equal(ft_record_read(FT_RECORD_PRIOR, state_fd, FT_LAYOUT_PRIOR_APPS, &prior, &err),
+                   0);
+  assert_int_equal(prior.known_count, 20);
+  assert_int_equal(ft_record_read(FT_RECORD_PRIOR, state_fd, FT_LAYOUT_PRIOR, &prior, &err), 0);
+  assert_int_equal(prior.apps, 20);
+
+  /* its last app, and one too few for the site's needs to name nobody */
+  put_prior("b", 20);
+  (void)snprintf(path, sizeof path, "%s/store.db", folder);
+  assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+  assert_int_equal(sqlite3_exec(db, "UPDATE observation SET put_time = 0", NULL, NULL, NULL), 0);
+  sqlite3_close(db);
+  put(3, "", now);
+  expire_and_sweep(&none);
+  assert_int_equal(faccessat(state_fd, FT_LAYOUT_PRIOR, F_OK, 0), -1);
+  (void)snprintf(path, sizeof path, FT_LAYOUT_MODELS "/%u", (unsigned)geteuid());
+  assert_int_equal(faccessat(state_fd, path, F_OK, 0), -1);
+
+  /* who comes back begins anew */
+  put(4, "b", now);
+  (void)steps();
+  assert_int_equal(published("b"), 1);
+}
+
 static void a_folder_that_cannot_be_written_is_tried_again(void **state)
 {
   char models[96];
@@ -245,9 +395,11 @@ int main(void)
   const struct CMUnitTest tests[] = {
     TEST(marked_apps_are_published_and_only_they),
     TEST(an_app_without_runs_has_no_model),
+    TEST(a_run_links_its_apps_former_names),
     TEST(long_work_is_done_in_steps_and_learns_what_comes_meanwhile),
     TEST(no_run_that_is_published_has_ended_in_the_future),
     TEST(another_rule_begins_anew),
+    TEST(of_an_app_that_has_gone_nothing_is_left),
     TEST(a_folder_that_cannot_be_written_is_tried_again),
     TEST(a_row_that_cannot_be_read_holds_up_no_other_app),
   };

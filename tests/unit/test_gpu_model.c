@@ -115,7 +115,7 @@ static void ask_batch(struct story *s, const char *gres, ft_mode mode, double ba
   s->known.model = s->model;
   s->known.elements.count = 0;
   assert_true(ft_gpu_model_make(&s->known.model, &q.held_bytes, &err) > 0);
-  s->has_estimate = ft_evidence_evaluate(&submission, &s->policy, &s->known, &s->known.facts);
+  s->has_estimate = ft_evidence_evaluate(&s->known.model, &submission, &s->policy, &s->known, &s->known.facts);
   ft_slice_find(&q, &place);
   s->said = (ft_network){ .error = "" };
   (void)ft_slice_decide(&q, &place, s->has_estimate ? s->known.estimate : NULL, &s->said);
@@ -245,7 +245,7 @@ static void a_leak_is_not_followed_for_ever(void **state)
   run(s, 9500, "2g.10gb", FT_OUTCOME_FAILED);
   ask(s, "", FT_MODE_UNSET);
   SETS("2g.10gb");
-  SAYS("no more than was tried (leak)");
+  SAYS("and no further (leak)");
   ask(s, "gpu:2g.10gb:1", FT_MODE_RAISE);
   assert_int_equal(s->said.action, FT_ACTION_RAISE);
   assert_string_equal(s->said.value, "gpu:3g.20gb:1");

@@ -172,12 +172,12 @@ static void app_and_features_are_carried_without_being_asked(void **state)
   static const struct {
     const char *line, *carried;
   } cases[] = {
-    { "sbatch job.sh 7", ": job.sh-" },
+    { "sbatch job.sh 7", ": sorter-" },
     { "sbatch job.sh 7", " het=0 size=7 arch=a\n" },
     { "sbatch --predict-app=mine --predict-params=a=1 job.sh 7", "mine het=0 a=1 size=7 arch=a\n" },
     { "sbatch --ntasks=4 --container-image=img.sqsh job.sh 7", " tasks=4 container=img.sqsh\n" },
-    { "sbatch --wrap ./x", ": job.sh-" },
-    { "sbatch job.sh -- 7", ": job.sh-" },
+    { "sbatch --wrap ./x", ": x-" },
+    { "sbatch job.sh -- 7", ": sorter-" },
     { "sbatch --mem 4G -p x -n3 --chdir . job.sh 7", " het=0 size=7 arch=a" },
     { "sbatch --chdir=other job.sh 7", " het=0 other=7\n" },
     { "sbatch --chdir other job.sh 7", " het=0 other=7\n" },
@@ -288,6 +288,29 @@ static void memory_is_set_in_the_users_unit(void **state)
     assert_has(output, "post_opt 0\n");
     if (lines_said(output) != cases[i].lines)
       fail_msg("%s: %s", cases[i].line, output);
+  }
+}
+
+static void a_value_that_slurm_rejects_leaves_the_users(void **state)
+{
+  static const struct {
+    const char *line, *rejected, *wanted;
+  } cases[] = {
+    { "sbatch --predict-app=sorter --predict-mem=raise --mem=900M job.sh 7", "FAKE_REJECTED=mem",
+      "\nmem=900M\n" },
+    { "srun --predict-app=sorter --predict-mem=raise --mem-per-cpu=900M ./x",
+      "FAKE_REJECTED=mem-per-cpu", "\nmem-per-cpu=900M\n" },
+    { "sbatch --predict-app=sorter --predict-mem job.sh 7", "FAKE_REJECTED=mem", "post_opt 0\n" },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    const char *output = submit(cases[i].line, cases[i].rejected);
+
+    assert_has(output, cases[i].wanted);
+    assert_has(output, "Slurm did not take the memory");
+    assert_null(strstr(output, "=lost"));
+    assert_null(strstr(output, "set to"));
   }
 }
 
@@ -462,7 +485,7 @@ static void a_late_or_broken_child_is_abandoned(void **state)
     begun = ft_io_monotonic();
     output = submit("sbatch job.sh ./job.sh", NULL);
     assert_true(ft_io_monotonic() < begun + 5);
-    assert_has(output, "carried FORETELL: job.sh-");
+    assert_has(output, "carried FORETELL: sorter-");
     assert_has(output, "post_opt 0\n");
     assert_int_equal(lines_said(output), 0);
   }
@@ -497,7 +520,7 @@ static void what_does_not_count_is_told(void **state)
   output = submit("sbatch --predict-mem job.sh 7", NULL);
   assert_has(output, "no run of it is known yet; but apps.conf: line 2: ");
   assert_int_equal(lines_said(output), 1);
-  assert_has(output, "carried FORETELL: job.sh-");
+  assert_has(output, "carried FORETELL: sorter-");
   assert_has(output, " size=7 arch=a");
   assert_int_equal(lines_said(submit("sbatch job.sh 7", NULL)), 0);
   assert_int_equal(unlinkat(state_fd, ".config/foretell/apps.conf", 0), 0);
@@ -608,6 +631,7 @@ int main(int argc, char **argv)
     cmocka_unit_test(what_slurm_carries_of_the_options_is_taken_back),
     cmocka_unit_test(a_model_file_costs_a_line_at_most),
     cmocka_unit_test(memory_is_set_in_the_users_unit),
+    cmocka_unit_test(a_value_that_slurm_rejects_leaves_the_users),
     cmocka_unit_test(an_array_is_given_what_its_largest_element_needs),
     cmocka_unit_test(what_was_imported_for_the_jobs_name_helps_until_it_has_runs),
     cmocka_unit_test(unknown_modes_are_refused_with_the_known_ones),

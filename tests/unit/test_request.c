@@ -79,7 +79,7 @@ static void arguments_become_features(void **state)
     { "./train --batch $1\n", "32", "batch=32", "" },
     { "./train $1 --n $UNKNOWN\n", "32", "arg1=32", "" },
     { "sort \"$1\" >out\n", "words-8", "", "words-8" },
-    { "./run train <words\n", "data", "", "words data" },
+    { "./run train <words\n", "data", "arg1=train", "words data" },
     { "./run\n", "*.c", "", "" },
     { "./run 'my dir/in put.dat' my\\ other/one.h5\n", NULL, "", "my dir/in put.dat my other/one.h5" },
     { "./run --in=\"a b.dat\" --title 'x y' \"$1\"\n", "c d", "", "a b.dat c d" },
@@ -144,32 +144,31 @@ static void numbers_and_paths_make_no_new_app(void **state)
   static const struct {
     const char *a, *b;
     bool same;
-  } cases[] = { { "./sim 100 /data/a.dat\n", "./sim 2000 /other/b.csv\n", true },
-                { "./sim --n=1 in.dat\n", "./sim  --n=2e6   mesh.dat # x\n", true },
-                { "#SBATCH --mem=1G\n\n./sim 4G\n",
-                  "#SBATCH --mem=2G\n#SBATCH -n 3\n./sim 512MiB\n", true },
-                { "/opt/v1/bin/sim 1\n", "/opt/v2/bin/sim 2\n", true },
-                { "python /home/a/x.py 1\n", "python /home/b/x.py 2\n", true },
-                { "cat <<E\nn = 5\nE\n./sim\n", "cat <<E\nn = 7\nE\n./sim\n", true },
-                { "A='--in /a/b.dat --n 3'\n./sim $A\n", "A=\"--in /b.dat --n 4e6\"\n./sim $A\n",
-                  true },
-                { "A=(--in /a/b.dat --n 3)\n./sim\n", "A=(--in /b.dat --n 4e6)\n./sim\n", true },
-                { "A=(--arch a)\n./sim\n", "A=(--arch b)\n./sim\n", false },
-                { "bash -c './sim 1'\n", "bash -c './sim 2'\n", true },
-                { "bash -c './sim 1'\n", "bash -c './simulate 1'\n", false },
-                { "./sim 1\n", "./simulate 1\n", false },
-                { "./solver_a 1\n", "./solver_b 1\n", false },
-                { "python a.py\n", "python b.py\n", false },
-                { "./sim --arch resnet50\n", "./sim --arch resnet101\n", false },
-                { "./sim --arch a\n", "./sim --arch b\n", false },
-                { "./sim\n", "./sim\n./post\n", false } };
+  } cases[] = {
+    { "./sim 100 /data/a.dat\n", "./sim 2000 /other/b.csv\n", true },
+    { "./sim --n=1 in.dat\n", "./sim  --n=2e6   mesh.dat # x\n", true },
+    { "#SBATCH --mem=1G\n\n./sim 4G\n", "#SBATCH --mem=2G\n#SBATCH -n 3\n./sim 512MiB\n", true },
+    { "/opt/v1/bin/sim 1\n", "/opt/v2/bin/sim 2\n", true },
+    { "python /home/a/x.py 1\n", "python /home/b/x.py 2\n", true },
+    { "cat <<E\nn = 5\nE\n./sim\n", "cat <<E\nn = 7\nE\n./sim\n", true },
+    { "A='--in /a/b.dat --n 3'\n./sim $A\n", "A=\"--in /b.dat --n 4e6\"\n./sim $A\n", true },
+    { "A=(--in /a/b.dat --n 3)\n./sim\n", "A=(--in /b.dat --n 4e6)\n./sim\n", true },
+    { "A=(--arch a)\n./sim\n", "A=(--arch b)\n./sim\n", true },
+    { "bash -c './sim 1'\n", "bash -c './sim 2'\n", true },
+    { "bash -c './sim 1'\n", "bash -c './simulate 1'\n", false },
+    { "./sim 1\n", "./simulate 1\n", false },
+    { "./solver_a 1\n", "./solver_b 1\n", false },
+    { "python a.py\n", "python b.py\n", false },
+    { "./sim --arch resnet50\n", "./sim --arch resnet101\n", true },
+    { "./sim --arch a\n", "./sim --arch b\n", true },
+    { "./sim\n", "./sim\n./post\n", false }
+  };
   char first[sizeof out.app];
 
   (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     assert_int_equal(describe(cases[i].a, NULL), 0);
     memcpy(first, out.app, sizeof first);
-    assert_int_equal(strncmp(first, "job.sh-", 7), 0);
     assert_int_equal(describe(cases[i].b, NULL), 0);
     if ((strcmp(first, out.app) == 0) != cases[i].same)
       fail_msg("%s and %s: %s, %s", cases[i].a, cases[i].b, first, out.app);
@@ -197,27 +196,195 @@ static void arguments_make_no_new_app(void **state)
     }
 }
 
-static void an_app_is_a_users_and_a_jobs(void **state)
+/* Of two submissions of one script; FIRST becomes the former's app. */
+static bool same_app(const struct ft_description *a, const struct ft_description *b)
+{
+  char first[sizeof out.app];
+
+  assert_int_equal(ft_describe(a, &no_request, &out, NULL, &err), 0);
+  memcpy(first, out.app, sizeof first);
+  assert_int_equal(ft_describe(b, &no_request, &out, NULL, &err), 0);
+  return strcmp(first, out.app) == 0;
+}
+
+static void an_app_is_a_users_and_a_programs(void **state)
+{
+  struct ft_description a = {
+    .user = "ada", .job_name = "first", .script = "./x\n", .script_length = 4
+  };
+  struct ft_description b = a;
+
+  (void)state;
+  b.job_name = "second";
+  assert_true(same_app(&a, &b));
+  assert_int_equal(strncmp(out.app, "x-", 2), 0);
+  assert_int_equal(strlen(out.app), 2 + 8);
+  b.user = "bob";
+  assert_false(same_app(&a, &b));
+}
+
+/* Then only the job's name and the text tell. */
+static void without_a_program_the_job_name_counts(void **state)
 {
   static const struct {
-    const char *user, *job, *name;
-  } cases[] = { { "ada", "run_17", "run_0-" }, { "ada", "run_18", "run_0-" },
-                { "bob", "run_17", "run_0-" }, { "ada", "unet3d", "unet3d-" },
-                { "ada", "", "job-" },         { "ada", "a\tb\033[31m", "a_b_[0-" } };
-  char app[COUNT_OF(cases)][sizeof out.app];
+    const char *script, *job, *name;
+    bool same;
+  } cases[] = { { "echo 1\n", "run_17", "run_0-", true },
+                { "echo 1\n", "run_18", "run_0-", true },
+                { "echo x\n", "run_18", "run_0-", false },
+                { "echo 1\n", "unet3d", "unet3d-", false },
+                { "echo 1\n", "", "job-", false },
+                { "echo 1\n", "a\tb\033[31m", "a_b_[0-", false },
+                { "cat a | head\n", "look", "look-", false },
+                { "$EXE --n 3\n", "env", "env-", false },
+                { "python $1\n", "env", "env-", false },
+                { "bash -c \"$CMD\"\n", "env", "env-", false } };
+  const struct ft_description what = {
+    .user = "ada", .job_name = "run_1", .script = "echo 2\n", .script_length = 7
+  };
 
   (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    struct ft_description what = {
-      .user = cases[i].user, .job_name = cases[i].job, .script = "./x\n", .script_length = 4
-    };
+    struct ft_description other = { .user = "ada",
+                                    .job_name = cases[i].job,
+                                    .script = cases[i].script,
+                                    .script_length = strlen(cases[i].script) };
 
-    assert_int_equal(ft_describe(&what, &no_request, &out, NULL, &err), 0);
-    assert_int_equal(strncmp(out.app, cases[i].name, strlen(cases[i].name)), 0);
-    memcpy(app[i], out.app, sizeof out.app);
+    if (same_app(&what, &other) != cases[i].same ||
+        strncmp(out.app, cases[i].name, strlen(cases[i].name)) != 0)
+      fail_msg("%s of %s: %s", cases[i].script, cases[i].job, out.app);
+    assert_int_equal(out.former_apps_count, 0);
   }
-  assert_string_equal(app[0], app[1]);
-  assert_string_not_equal(app[0], app[2]);
+}
+
+static void an_app_is_shown_by_what_runs(void **state)
+{
+  static const struct {
+    const char *script, *shown, *program;
+  } cases[] = { { "module load x\npython3 -u /a/train.py --n 3\necho\n", "train.py-", "train.py" },
+                { "bwa mem r.fa a.fq | samtools sort -o b -\n", "bwa-mem+1-", "samtools" },
+                { "java -jar x/picard.jar SortSam I=a\n", "picard.jar-SortSam-", "picard.jar" },
+                { "python main.py train --n 3\n", "main.py-train-", "main.py" },
+                { "./train resnet50 x\n", "train-", "train" },
+                { "nextflow run nf-core/rnaseq\n", "rnaseq-", "rnaseq" },
+                { "python - <<E | tee log\nimport x\nE\n", "python-", "python" },
+                { "samtools sort b\n", "samtools-sort-", "samtools" },
+                { "./b\n./a\n./b\n", "a+1-", "b" },
+                { "sort a >b\ntar cf c b\n", "sort-", "sort" },
+                { "tar cf c b\n", "tar-", "tar" },
+                { "./sim\ntar cf c b\n", "sim-", "sim" },
+                { "./run_17 3\n", "run_0-", "run_17" },
+                { "apptainer run x/tool-1.2.sif a\n", "tool-0.sif-", "tool-1.2.sif" },
+                { "srun bash -c './sim 3'\n", "sim-", "sim" } };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    assert_int_equal(describe(cases[i].script, NULL), 0);
+    if (strncmp(out.app, cases[i].shown, strlen(cases[i].shown)) != 0 ||
+        strlen(out.app) != strlen(cases[i].shown) + 8 || strcmp(out.program, cases[i].program) != 0)
+      fail_msg("%s: %s, %s", cases[i].script, out.app, out.program);
+  }
+}
+
+static void earlier_names_go_along(void **state)
+{
+  static const ft_declared_app apps[] = { { .name = "declared", .command = "sim *" } };
+  struct ft_description what = {
+    .user = "0", .job_name = "job.sh", .script = "./sim 3\n", .script_length = 8, .apps = apps
+  };
+  char derived[sizeof out.app], before[sizeof out.app];
+
+  (void)state;
+  assert_int_equal(ft_describe(&what, &no_request, &out, NULL, &err), 0);
+  memcpy(derived, out.app, sizeof derived);
+  assert_int_equal(out.former_apps_count, 1);
+  memcpy(before, out.former_apps[0], sizeof before);
+  /* as the release before calls it */
+  assert_string_equal(before, "job.sh-fcfad726");
+  what.app_count = 1;
+  assert_int_equal(ft_describe(&what, &no_request, &out, NULL, &err), 0);
+  assert_string_equal(out.app, "declared");
+  assert_int_equal(out.former_apps_count, 2);
+  assert_string_equal(out.former_apps[0], derived);
+  assert_string_equal(out.former_apps[1], before);
+  what.app = "mine";
+  assert_int_equal(ft_describe(&what, &no_request, &out, NULL, &err), 0);
+  assert_int_equal(out.former_apps_count, 0);
+}
+
+static void hashes_tell_variants_apart(void **state)
+{
+  struct ft_description what = { .directory = "/a/b", .script = "./x 3\n", .script_length = 6 };
+  uint32_t script, directory;
+
+  (void)state;
+  assert_int_equal(ft_describe(&what, &no_request, &out, NULL, &err), 0);
+  script = out.script_hash;
+  directory = out.directory_hash;
+  assert_true(script && directory);
+  what = (struct ft_description){ .user = "7",
+                                  .job_name = "y",
+                                  .directory = "/a/b/",
+                                  .script = "#!/bin/sh\n./x  4 # y\n",
+                                  .script_length = 21 };
+  assert_int_equal(ft_describe(&what, &no_request, &out, NULL, &err), 0);
+  assert_int_equal(out.script_hash, script);
+  assert_int_equal(out.directory_hash, directory);
+  what.script = "echo\n./x 3\n";
+  what.script_length = 11;
+  what.directory = "b";
+  assert_int_equal(ft_describe(&what, &no_request, &out, NULL, &err), 0);
+  assert_int_not_equal(out.script_hash, script);
+  assert_int_equal(out.directory_hash, 0);
+  what.directory = "/";
+  what.script = NULL;
+  assert_int_equal(ft_describe(&what, &no_request, &out, NULL, &err), 0);
+  assert_int_equal(out.script_hash, 0);
+  assert_int_not_equal(out.directory_hash, 0);
+}
+
+static void sessions_are_interactive(void **state)
+{
+  static const struct {
+    ft_command command;
+    const char *script; /* NULL: the words */
+    const char *words[3];
+    bool interactive;
+  } cases[] = {
+    { FT_COMMAND_SALLOC, NULL, { NULL }, true },
+    { FT_COMMAND_SALLOC, NULL, { "bash", "-l" }, true },
+    { FT_COMMAND_SALLOC, NULL, { "srun", "-n1", "bash" }, true },
+    { FT_COMMAND_SALLOC, NULL, { "mpirun", "./solver" }, false },
+    { FT_COMMAND_SRUN, NULL, { "/bin/zsh", "-i" }, true },
+    { FT_COMMAND_SRUN, NULL, { "python3" }, true },
+    { FT_COMMAND_SRUN, NULL, { "bash", "run.sh" }, false },
+    { FT_COMMAND_SRUN, NULL, { "bash", "-c", "./sim" }, false },
+    { FT_COMMAND_SRUN, NULL, { "./sim" }, false },
+    { FT_COMMAND_SRUN, NULL, { "jupyter", "lab" }, true },
+    { FT_COMMAND_SBATCH, NULL, { NULL }, false },
+    { FT_COMMAND_SBATCH, "jupyter lab --no-browser --port=8888\n", { NULL }, true },
+    { FT_COMMAND_SBATCH, "jupyter-notebook --ip 0.0.0.0\n", { NULL }, true },
+    { FT_COMMAND_SBATCH, "python -m jupyter lab\n", { NULL }, true },
+    { FT_COMMAND_SBATCH, "code-server --bind-addr x\n", { NULL }, true },
+    { FT_COMMAND_SBATCH, "apptainer exec r.sif rserver --www-port 1\n", { NULL }, true },
+    { FT_COMMAND_SBATCH, "jupyter nbconvert --execute a.ipynb\n", { NULL }, false },
+    { FT_COMMAND_SBATCH, "bash\n", { NULL }, false },
+    { FT_COMMAND_SBATCH, "python train.py\n", { NULL }, false }
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    const ft_request request = { .command = cases[i].command };
+    struct ft_description what = { .script = cases[i].script,
+                                   .script_length = cases[i].script ? strlen(cases[i].script) : 0,
+                                   .arguments = cases[i].words };
+
+    while (what.argument_count < COUNT_OF(cases[i].words) && cases[i].words[what.argument_count])
+      what.argument_count++;
+    assert_int_equal(ft_describe(&what, &request, &out, NULL, &err), 0);
+    if (out.interactive != cases[i].interactive)
+      fail_msg("%zu: %s", i, cases[i].script ? cases[i].script : cases[i].words[0]);
+  }
 }
 
 static void explicit_app_wins_and_stays_short(void **state)
@@ -452,7 +619,12 @@ int main(void)
   const struct CMUnitTest tests[] = { cmocka_unit_test(arguments_become_features),
                                       cmocka_unit_test(numbers_and_paths_make_no_new_app),
                                       cmocka_unit_test(arguments_make_no_new_app),
-                                      cmocka_unit_test(an_app_is_a_users_and_a_jobs),
+                                      cmocka_unit_test(an_app_is_a_users_and_a_programs),
+                                      cmocka_unit_test(without_a_program_the_job_name_counts),
+                                      cmocka_unit_test(an_app_is_shown_by_what_runs),
+                                      cmocka_unit_test(earlier_names_go_along),
+                                      cmocka_unit_test(hashes_tell_variants_apart),
+                                      cmocka_unit_test(sessions_are_interactive),
                                       cmocka_unit_test(explicit_app_wins_and_stays_short),
                                       cmocka_unit_test(params_come_first_and_whole),
                                       cmocka_unit_test(the_request_fills_what_is_left),

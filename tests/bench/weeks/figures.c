@@ -198,13 +198,33 @@ static void count_foretell(struct weeks_table *t, const struct weeks_world *w, s
   note_acted(app, a);
 }
 
+/* Which submissions foretell changed or rejected, whose world is the first. */
+static int note_touched(struct weeks_table *t, const struct weeks_world *w, unsigned policy)
+{
+  if (policy)
+    return 0;
+  t->touched = calloc(w->stream->submissions + 1, sizeof *t->touched);
+  for (size_t i = 0; t->touched && i < w->attempts; i++)
+    t->touched[w->attempt[i].submission] |=
+        changed(&w->attempt[i]) || w->attempt[i].action == FT_ACTION_REJECT;
+  return t->touched ? 0 : -1;
+}
+
+void weeks_table_free(struct weeks_table *t)
+{
+  free(t->touched);
+  t->touched = NULL;
+}
+
 int weeks_count(struct weeks_table *t, const struct weeks_world *w, unsigned policy,
                 struct ft_error *err)
 {
   struct app *apps = calloc(w->stream->apps + 1, sizeof *apps);
 
-  if (!apps)
+  if (!apps || note_touched(t, w, policy) < 0) {
+    free(apps);
     return ft_error_errno(err, "counting");
+  }
   t->stream = w->stream;
   for (size_t i = 0; i < w->attempts; i++) {
     const struct weeks_attempt *a = &w->attempt[i];
@@ -218,6 +238,8 @@ int weeks_count(struct weeks_table *t, const struct weeks_world *w, unsigned pol
     if (isinf(a->need_bytes))
       continue;
     count_waste(&t->kind[WEEKS_KINDS], w, a, policy);
+    if (t->touched[a->submission])
+      count_waste(&t->of_touched, w, a, policy);
     if (is_free(w, a)) {
       app->wasted += a->wasted;
       app->needed += a->number ? 0 : needed_by(w, a);

@@ -42,6 +42,10 @@ struct weeks_table {
   const struct weeks_stream *stream;
   struct weeks_figures kind[WEEKS_KINDS + 1]; /* the last: all of them */
   struct weeks_figures rule[WEEKS_RULES];     /* by the rule that decided; foretell's alone */
+  /* submissions of which foretell changed or rejected an attempt, and what each policy wasted on
+   * them; leaks left out */
+  bool *touched;
+  struct weeks_figures of_touched;
 };
 
 /* Count what foretell did in WORLD; PEER 0, or what peer PEER - 1 wasted in it. 0; -1 with ERR. */
@@ -54,6 +58,8 @@ double weeks_upper(struct weeks_part part);
 /* Whether the n-th attempt of WORLD starts a chain after a death, that may be recovered from; and
  * if so whether it has been. */
 bool weeks_recovers(const struct weeks_world *world, size_t attempt, bool *recovered);
+
+void weeks_table_free(struct weeks_table *table);
 
 void weeks_print(const struct weeks_table *table, FILE *out);
 json_t *weeks_json(const struct weeks_table *table);

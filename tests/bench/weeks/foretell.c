@@ -11,7 +11,6 @@
 
 #include "predictor/core/text.h"
 #include "predictor/decide/submission.h"
-#include "predictor/estimate/allocation.h"
 #include "predictor/online/online.h"
 #include "tests/bench/weeks/policies.h"
 #include "tests/bench/weeks/records.h"
@@ -84,30 +83,6 @@ static void switch_off(const char *without, ft_submission *submission, struct ft
 
 /* ---- the decision ---- */
 
-/* What MODEL says of S, as ft_evidence_find takes it from a file. */
-static void evaluate(const ft_model *model, const ft_submission *s, const ft_policy *policy,
-                     struct ft_evidence *out)
-{
-  ft_feature features[FT_TASK_FEATURES];
-  struct ft_error why;
-  size_t count;
-  int status;
-
-  if (out->elements.count) {
-    out->estimate = out->elements.each;
-    status =
-        ft_estimate_elements(model, s, policy->failure_price, &out->elements, &out->facts, &why);
-  } else {
-    out->estimate = &out->alone;
-    count = ft_task_features(model, s, NULL, features);
-    ft_task_facts(model, features, count, &out->facts);
-    status = ft_allocate_memory(model, features, count, 0, policy->failure_price, &out->alone,
-                                &out->alone.allocation_bytes, &why);
-  }
-  if (status < 0)
-    out->estimate = NULL;
-}
-
 /*
  * The one place in which the bench asks foretell: SUBMISSION on SITE in MODE (FT_MODE_UNSET: the
  * site's), MODEL being what is known of its app (NULL: nothing), KNOWN's evidence having the
@@ -128,8 +103,9 @@ static void decide_submission(ft_submission *submission, const struct weeks_site
   known->policy = foretell_site.policy;
   known->evidence.estimate = NULL;
   known->evidence.facts = (struct ft_facts){ .runs = 0 };
-  if (model)
-    evaluate(model, submission, &known->policy, &known->evidence);
+  if (model && !ft_evidence_evaluate(model, submission, &known->policy, &known->evidence,
+                                     &known->evidence.facts))
+    known->evidence.estimate = NULL;
   switch_off(without, submission, known);
   ft_submission_decide(&question, &decision);
   *out = decision.decision;

@@ -91,27 +91,31 @@ static double ratio_of(const struct weeks_figures *f, unsigned policy)
   return f->of[policy].apps ? exp(f->of[policy].log_ratios / (double)f->of[policy].apps) : 1;
 }
 
+static void print_waste_of(const char *name, const struct weeks_figures *f, FILE *out)
+{
+  fprintf(out, "%-14s", name);
+  for (unsigned p = 0; p <= WEEKS_PEERS; p++)
+    fprintf(out, " %10.0f/%6llu/%6llu", f->of[p].wasted_gib_hours,
+            (unsigned long long)f->of[p].deaths, (unsigned long long)f->of[p].unfinished);
+  print_best(f, out);
+}
+
 static void print_waste(const struct weeks_table *t, FILE *out)
 {
   fprintf(
       out,
       "\nWhere the mode lets foretell size the job: GiB h above the need / killed submissions / "
       "work given up; foretell's part of the best peer's (goal 50 %% at no more kills), and of "
-      "its kills. \"all\" is without leaking runs\n"
+      "its kills. \"all\" is without leaking runs, "
+      "\"changed alone\" what foretell changed or rejected of them\n"
       "%-14s %24s",
       "", "foretell");
   for (unsigned p = 0; p < WEEKS_PEERS; p++)
     fprintf(out, " %24s", weeks_peers[p].name);
   fprintf(out, " %8s %8s\n", "of best", "of kills");
-  for (uint32_t row = 0; row <= WEEKS_KINDS; row = next_row(t, row)) {
-    const struct weeks_figures *f = &t->kind[row];
-
-    fprintf(out, "%-14s", name_of(t, row));
-    for (unsigned p = 0; p <= WEEKS_PEERS; p++)
-      fprintf(out, " %10.0f/%6llu/%6llu", f->of[p].wasted_gib_hours,
-              (unsigned long long)f->of[p].deaths, (unsigned long long)f->of[p].unfinished);
-    print_best(f, out);
-  }
+  for (uint32_t row = 0; row <= WEEKS_KINDS; row = next_row(t, row))
+    print_waste_of(name_of(t, row), &t->kind[row], out);
+  print_waste_of("changed alone", &t->of_touched, out);
 }
 
 static void print_ratios(const struct weeks_table *t, FILE *out)
@@ -172,6 +176,7 @@ json_t *weeks_json(const struct weeks_table *t)
   for (unsigned r = 0; rules && r < WEEKS_RULES; r++)
     (void)json_object_set_new(rules, ft_decision_rule_name((ft_decision_rule)r),
                               figures_json(&t->rule[r]));
+  (void)json_object_set_new(object, "changed_alone", figures_json(&t->of_touched));
   (void)json_object_set_new(object, "rules", rules);
   return object;
 }

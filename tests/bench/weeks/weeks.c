@@ -135,6 +135,7 @@ int main(int argc, char **argv)
     status = print(&o, &table);
   if (status < 0)
     (void)fprintf(stderr, "weeks: %s\n", err.text);
+  weeks_table_free(&table);
   weeks_stream_free(&stream);
   return status < 0 || fflush(stdout) != 0 ? 3 : 0;
 }
