@@ -23,6 +23,9 @@
 /* What min_runs comparable runs have needed is passed by at most this, whatever the estimate says;
  * tests/bench/weeks: a sixth fewer amounts above three times the need, no more deaths. */
 #define RICH_CEILING 1.3
+/* A job is raised to at most this many times what is exceeded with 5 %: beyond that tails are guesses,
+ * and a death, with more after it, costs less. Chosen by tests/bench/weeks. */
+#define TAIL_FACTOR 1.5
 /* A job is lowered only to what is exceeded this many times more rarely than what it is raised to:
  * a death where it would have lived is foretell's. */
 #define LOWER_TIMES 10
@@ -147,7 +150,8 @@ static double estimated_need(const struct ft_question *q, const struct ft_plan *
     return 0;
   if (plan->thin && !e->extrapolated && e->allocation_bytes > 0)
     return need_of(e, 0.5);
-  return need_of(e, target(q->policy));
+  return fmin(need_of(e, target(q->policy)),
+              fmax(TAIL_FACTOR * ft_estimate_quantile(e, 0.95), need_of(e, 0.05)));
 }
 
 /* The amount before it is rounded, and the rule that made it. */
