@@ -115,7 +115,8 @@ static void ask_batch(struct story *s, const char *gres, ft_mode mode, double ba
   s->known.model = s->model;
   s->known.elements.count = 0;
   assert_true(ft_gpu_model_make(&s->known.model, &q.held_bytes, &err) > 0);
-  s->has_estimate = ft_evidence_evaluate(&s->known.model, &submission, &s->policy, &s->known, &s->known.facts);
+  s->has_estimate =
+      ft_evidence_evaluate(&s->known.model, &submission, &s->policy, &s->known, &s->known.facts);
   ft_slice_find(&q, &place);
   s->said = (ft_network){ .error = "" };
   (void)ft_slice_decide(&q, &place, s->has_estimate ? s->known.estimate : NULL, &s->said);
@@ -338,6 +339,34 @@ static void the_largest_slice_is_enough_where_runs_completed_in_it(void **state)
   SAYS("no MIG slice of partition gpus holds it");
 }
 
+/* Records come from other machines and releases. */
+static void whatever_was_measured_there_is_an_answer(void **state)
+{
+  static const double bytes[] = { 1, 1e3, 3e9, 5.1e9, 4e10, 0x1p62, 0x1.8p63 };
+  static const char *const profiles[] = { "", "1g.5gb", "3g.20gb", "0g.0gb", "1c.3g.20gb", "\x7f" };
+  static const ft_outcome outcomes[] = { FT_OUTCOME_COMPLETED, FT_OUTCOME_FAILED,
+                                         FT_OUTCOME_CANCELLED, FT_OUTCOME_OUT_OF_MEMORY };
+  static const char *const asked[] = { "", "gpu:1", "gpu:1g.5gb", "gpu:3g.20gb:2", "gpu:v100" };
+  struct story *s = *state;
+
+  for (unsigned i = 0; i < 120; i++) {
+    ft_observation o =
+        observed(1, profiles[i * 7 % COUNT_OF(profiles)], outcomes[i * 5 % COUNT_OF(outcomes)]);
+
+    o.gpu_memory_bytes = (uint64_t)bytes[i * 11 % COUNT_OF(bytes)];
+    if (i % 3)
+      assert_true(ft_feature_number(o.submission.features, &o.submission.features_count, 24,
+                                    "batch", i % 13));
+    learn(s, o);
+    for (size_t a = 0; a < COUNT_OF(asked); a++) {
+      ask_batch(s, asked[a], i % 2 ? FT_MODE_RAISE : FT_MODE_UNSET, i % 17);
+      assert_true(s->said.lines_count > 0 && s->said.lines[0][0]);
+      assert_null(strstr(s->said.lines[0], "nan"));
+      assert_null(strstr(s->said.lines[0], " 0 B"));
+    }
+  }
+}
+
 #define STORY(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -352,6 +381,7 @@ int main(void)
     STORY(few_runs_take_no_large_slice),
     STORY(an_app_that_fills_any_gpu_stays_where_it_completed),
     STORY(the_largest_slice_is_enough_where_runs_completed_in_it),
+    STORY(whatever_was_measured_there_is_an_answer),
     STORY(only_completed_comparable_runs_reject),
     STORY(a_smaller_batch_is_not_rejected_for_larger_ones),
   };
