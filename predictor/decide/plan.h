@@ -95,6 +95,25 @@ void ft_plan_find_most(const struct ft_question *question, struct ft_plan *plan,
 void ft_plan_weigh(const struct ft_question *question, struct ft_plan *plan);
 void ft_plan_find_amount(const struct ft_question *question, struct ft_plan *plan);
 
+/* ---- parts of sentences; each writes OUT and returns it ---- */
+
+enum { FT_EXPLAIN_COUNT = 64 };
+
+/* "3 runs", "4 runs, 1 completed", "6 runs, none completed". */
+const char *ft_explain_count(unsigned runs, unsigned completed, char out[FT_EXPLAIN_COUNT]);
+
+/* What FACTS show, without a claim about runs to come: "has used up to 210 MiB and was killed at 227
+ * MiB (4 runs, 1 completed)"; OF (" of GPU memory") follows the first amount, KILLED says "was killed
+ * at". */
+const char *ft_explain_facts(const struct ft_facts *facts, const char *of, const char *killed,
+                             char *out, size_t size);
+
+/* Whether ESTIMATE is not worth telling beside facts: extrapolated, and wide. */
+bool ft_explain_is_vague(const struct ft_estimate *estimate);
+
+/* Why RULE made an amount other than the estimate's: " (floor)"; "" where it did not. */
+const char *ft_explain_rule(ft_decision_rule rule, const ft_policy *policy, char *out, size_t size);
+
 /* What ESTIMATE alone asks for under POLICY, in bytes. */
 double ft_plan_need(const struct ft_estimate *estimate, const ft_policy *policy);
 

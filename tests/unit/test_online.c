@@ -516,7 +516,7 @@ static void a_later_record_replaces_an_earlier_one(void **state)
   assert_int_equal(model.completed, 7);
   assert_int_equal(model.censored, 0);
   assert_int_equal(model.history_count, 7);
-  assert_true(model.history[6].has_predicted_log);
+  assert_true(model.history[6].predicted_log != 0);
   assert_near(exp((double)model.history[6].predicted_log), GIB, 0.05);
 }
 
@@ -529,9 +529,9 @@ static void the_first_run_has_no_prediction(void **state)
   die(0, GIB, FT_OUTCOME_CANCELLED);
   assert_int_equal(ft_estimate_memory(&model, NULL, 0, &e, NULL), -1);
   complete(1, GIB);
-  assert_false(model.history[1].has_predicted_log);
+  assert_true(model.history[1].predicted_log == 0);
   complete(2, GIB);
-  assert_true(model.history[2].has_predicted_log);
+  assert_true(model.history[2].predicted_log != 0);
 }
 
 static void history_stays_bounded_and_in_order(void **state)
