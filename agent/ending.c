@@ -23,8 +23,8 @@ int ft_ending_signal(int status)
 
 static bool at_limit(const struct ft_ending *e)
 {
-  return e->rule != FT_RULE_NONE && e->limit_bytes &&
-         e->peak_bytes >= NEAR_LIMIT * (double)e->limit_bytes;
+  return e->rule != FT_RULE_NONE && !(e->rule == FT_RULE_CGROUP && e->has_oom_kills) &&
+         e->limit_bytes && e->peak_bytes >= NEAR_LIMIT * (double)e->limit_bytes;
 }
 
 struct ft_verdict ft_ending_judge(const struct ft_ending *e)

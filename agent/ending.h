@@ -13,6 +13,7 @@ struct ft_ending {
   bool has_status;
   int status;           /* of the batch script, else the worst of all tasks; as of waitpid */
   bool batch;           /* status is the batch script's: Slurm's state follows from it */
+  bool has_oom_kills;   /* the kernel counts them */
   uint64_t oom_kills;   /* by the kernel, all steps */
   double peak_bytes;    /* that counts under rule */
   uint64_t limit_bytes; /* 0: none known */
@@ -28,7 +29,8 @@ struct ft_verdict {
 
 /*
  * Judge by what the node saw. A SIGKILL with the peak at 90 % of the limit or
- * more is taken for the limit's enforcement, which on the node looks the same as scancel.
+ * more is taken for the limit's enforcement, which on the node looks the same as scancel, but where
+ * the kernel enforces limits and counts no kill.
  */
 struct ft_verdict ft_ending_judge(const struct ft_ending *ending);
 

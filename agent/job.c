@@ -283,6 +283,7 @@ void ft_job_judge(struct job *job)
   struct ft_ending ending = { .has_status = job->has_status,
                               .status = job->status,
                               .batch = job->batch_over,
+                              .has_oom_kills = job->has_oom_kills,
                               .oom_kills = job->oom_kills,
                               .peak_bytes = ft_observation_peak(job->o, job->o->rule),
                               .limit_bytes = job->o->limit_bytes,

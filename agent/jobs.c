@@ -228,17 +228,24 @@ static void task_start(struct ft_jobs *jobs, struct job *job, const ft_announcem
     ft_log(LOG_DEBUG, "job %" PRIu32 ": %s", job->id, err.text);
 }
 
-/* The kernel has killed in STEP (NULL: not known): what it had is what was too little. */
+/*
+ * The kernel has killed in STEP (NULL: not known). Where that was at a limit of the job's own, or
+ * nothing is known of it, what the step had is what was too little; else no limit was: 0.
+ */
 static void note_kill(struct job *job, const struct step *step, const ft_task_end *end)
 {
+  bool hit = end->has_limit_hits && end->limit_hits, starved = end->has_limit_hits && !hit;
   uint64_t limit = end->has_cgroup_limit_bytes ? end->cgroup_limit_bytes : 0;
 
-  if (!end->has_oom_kills || !end->oom_kills)
+  job->has_oom_kills = job->has_oom_kills || end->has_oom_kills;
+  if (!end->oom_kills)
     return;
   job->oom_kills += end->oom_kills;
-  if (step && step->limit_bytes && (!limit || step->limit_bytes < limit))
+  if (step && step->limit_bytes && (!limit || (!hit && step->limit_bytes < limit)))
     limit = step->limit_bytes;
-  if (!limit || (job->o->has_killed_at_bytes && limit <= job->o->killed_at_bytes))
+  if (starved)
+    limit = 0;
+  if ((!limit && !starved) || (job->o->has_killed_at_bytes && limit <= job->o->killed_at_bytes))
     return;
   job->o->has_killed_at_bytes = true;
   job->o->killed_at_bytes = limit;

@@ -207,6 +207,24 @@ static bool has_trees(const char *version)
          ft_text_u64(&text, 255, &minor) && (major > 23 || (major == 23 && minor >= 2));
 }
 
+bool ft_scontrol_cpu_unit(struct ft_text value, ft_cpu_unit *out)
+{
+  static const struct {
+    const char *name;
+    ft_cpu_unit unit;
+  } units[] = { { "CR_Core", FT_CPU_UNIT_CORE },
+                { "CR_Core_Memory", FT_CPU_UNIT_CORE },
+                { "CR_Socket", FT_CPU_UNIT_SOCKET },
+                { "CR_Socket_Memory", FT_CPU_UNIT_SOCKET } };
+
+  for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+    if (ft_text_lists_any_case(value, ft_text_from(units[i].name))) {
+      *out = units[i].unit;
+      return true;
+    }
+  return false;
+}
+
 static void take_setting(struct ft_text key, struct ft_text value, struct enforcement *e,
                          struct ft_slurm_config *out)
 {
@@ -219,6 +237,8 @@ static void take_setting(struct ft_text key, struct ft_text value, struct enforc
     take_text(value, out->version, sizeof out->version);
   } else if (ft_text_equals(key, "SelectTypeParameters")) {
     out->memory_is_consumable = holds(value, "_MEMORY");
+    out->one_task_per_core = ft_text_lists_any_case(value, ft_text_from("CR_ONE_TASK_PER_CORE"));
+    (void)ft_scontrol_cpu_unit(value, &out->cpu_unit);
   } else if (ft_text_equals(key, "SlurmdUser")) {
     if (ft_text_until(&value, '(', &name) && ft_text_u64(&value, UINT32_MAX, &uid))
       out->slurmd_uid = (uint32_t)uid;

@@ -33,6 +33,8 @@ int ft_scontrol_job(struct ft_text text, uint32_t job_id, struct ft_slurm_job *o
 struct ft_slurm_config {
   char cluster[64], version[24];
   bool memory_is_consumable;
+  ft_cpu_unit cpu_unit; /* for partitions that say nothing */
+  bool one_task_per_core;
   ft_rule rule;
   uint32_t slurmd_uid;    /* SlurmdUser */
   uint64_t def_mem_bytes; /* for partitions that say nothing; 0: unlimited */
@@ -76,6 +78,12 @@ int ft_scontrol_partitions(struct ft_text partitions, struct ft_text nodes,
                            const struct ft_slurm_config *config,
                            const struct ft_scontrol_host *host, ft_partition *out, size_t limit,
                            size_t *count, struct ft_error *err);
+
+/*
+ * What a value of SelectTypeParameters gives to one job as a whole; false, and OUT as it is, where
+ * that says nothing of cores or sockets.
+ */
+bool ft_scontrol_cpu_unit(struct ft_text value, ft_cpu_unit *out);
 
 /*
  * What of "scontrol show partition -o" and "show config" comes after JobDefaults, as in

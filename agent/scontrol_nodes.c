@@ -112,6 +112,8 @@ static void take_partition(struct ft_text line, const struct ft_slurm_config *co
       out->max_per_cpu = ft_text_equals(key, "MaxMemPerCPU");
     } else if (ft_text_equals(key, "JobDefaults")) {
       ft_scontrol_per_gpu(word, &out->def_mem_per_gpu_bytes, &out->def_cpus_per_gpu);
+    } else if (ft_text_equals(key, "SelectTypeParameters")) {
+      (void)ft_scontrol_cpu_unit(word, &out->cpu_unit);
     } else if (ft_text_equals(key, "MaxTime")) {
       out->max_seconds = seconds_of(word);
     } else if (ft_text_equals(key, "DefaultTime")) {
@@ -131,6 +133,10 @@ static void take_partition(struct ft_text line, const struct ft_slurm_config *co
     out->def_mem_bytes = config->def_mem_bytes;
     out->def_per_cpu = config->def_per_cpu;
   }
+  /* select/cons_tres heeds a partition's own only where the cluster's is one, too */
+  if (!out->cpu_unit || !config->cpu_unit)
+    out->cpu_unit = config->cpu_unit;
+  out->one_task_per_core = config->one_task_per_core;
   if (!out->def_mem_per_gpu_bytes)
     out->def_mem_per_gpu_bytes = config->def_mem_per_gpu_bytes;
   if (!out->def_cpus_per_gpu)
@@ -281,7 +287,7 @@ static void take_features(struct ft_text list, ft_node_kind *out)
 static bool take_node(struct ft_text line, const struct ft_scontrol_host *host, struct node *out)
 {
   struct ft_text word, key;
-  uint64_t reserved = 0;
+  uint64_t reserved = 0, cores = 0;
 
   *out = (struct node){ .kind.count = 1 };
   if (!ft_text_word(&line, &out->name) || !ft_text_skip(&out->name, "NodeName="))
@@ -307,6 +313,10 @@ static bool take_node(struct ft_text line, const struct ft_scontrol_host *host, 
       reserved = mib_of(word);
     else if (ft_text_equals(key, "ThreadsPerCore"))
       out->kind.threads_per_core = (uint32_t)number_of(word, UINT32_MAX);
+    else if (ft_text_equals(key, "Sockets"))
+      out->kind.sockets = (uint32_t)number_of(word, UINT32_MAX);
+    else if (ft_text_equals(key, "CoresPerSocket"))
+      cores = number_of(word, UINT32_MAX);
     else if (ft_text_equals(key, "Gres"))
       take_gres(out->gres = word, &out->kind);
     else if (ft_text_equals(key, "NodeHostName"))
@@ -315,6 +325,9 @@ static bool take_node(struct ft_text line, const struct ft_scontrol_host *host, 
       out->partitions = word;
   }
   out->kind.mem_bytes -= reserved < out->kind.mem_bytes ? reserved : out->kind.mem_bytes;
+  /* a site may count a node's cores as its CPUs */
+  if (out->kind.cpus && out->kind.cpus <= cores * out->kind.sockets)
+    out->kind.threads_per_core = 1;
   if (!out->cpus)
     out->cpus = out->kind.cpus; /* before 22.05 */
   return true;
@@ -340,8 +353,8 @@ static const char *platform_of(const struct node *node, const struct ft_scontrol
 static bool same_hardware(const ft_node_kind *a, const ft_node_kind *b)
 {
   return a->cpus == b->cpus && a->mem_bytes == b->mem_bytes &&
-         a->threads_per_core == b->threads_per_core && strcmp(a->gres, b->gres) == 0 &&
-         a->gres_cut == b->gres_cut;
+         a->threads_per_core == b->threads_per_core && a->sockets == b->sockets &&
+         strcmp(a->gres, b->gres) == 0 && a->gres_cut == b->gres_cut;
 }
 
 /* Put the features of MORE with those of KIND. */

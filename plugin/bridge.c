@@ -47,6 +47,7 @@ static const char option_names[FT_OPTIONS][20] = {
   [FT_OPTION_GPUS_PER_SOCKET] = "gpus-per-socket",
   [FT_OPTION_GPUS_PER_TASK] = "gpus-per-task",
   [FT_OPTION_GRES] = "gres",
+  [FT_OPTION_HINT] = "hint",
   [FT_OPTION_JOBID] = "jobid",
   [FT_OPTION_MEM] = "mem",
   [FT_OPTION_MEM_PER_CPU] = "mem-per-cpu",
@@ -169,6 +170,17 @@ struct ft_gpus_asked ft_bridge_gpus(const struct ft_bridge *bridge)
                                             [FT_GPUS_SOCKET] = value[FT_OPTION_GPUS_PER_SOCKET] } };
 }
 
+/* What of a core the job uses, as Slurm reads it (verify_hint); 0: all of it. */
+static uint32_t threads_per_core(const struct ft_bridge *bridge)
+{
+  static const char one[] = "compute_bound,memory_bound,nomultithread";
+  const char *hint = bridge->value[FT_OPTION_HINT];
+  uint32_t typed = number_of(bridge->value[FT_OPTION_THREADS_PER_CORE]);
+
+  return !typed && hint && ft_text_lists_any_case(ft_text_from(one), ft_text_from(hint)) ? 1
+                                                                                          : typed;
+}
+
 void ft_bridge_request(const struct ft_bridge *bridge, bool local, ft_request *out)
 {
   char *const *value = bridge->value;
@@ -182,7 +194,7 @@ void ft_bridge_request(const struct ft_bridge *bridge, bool local, ft_request *o
   out->cpus_per_task = number_of(value[FT_OPTION_CPUS_PER_TASK]);
   out->cpus_per_gpu = number_of(value[FT_OPTION_CPUS_PER_GPU]);
   out->tasks_per_node = number_of(value[FT_OPTION_NTASKS_PER_NODE]);
-  out->threads_per_core = number_of(value[FT_OPTION_THREADS_PER_CORE]);
+  out->threads_per_core = threads_per_core(bridge);
   (void)ft_string_copy(value[FT_OPTION_PARTITION], out->partition, sizeof out->partition);
   (void)ft_string_copy(value[FT_OPTION_ACCOUNT], out->account, sizeof out->account);
   (void)ft_string_copy(value[FT_OPTION_QOS], out->qos, sizeof out->qos);

@@ -99,13 +99,85 @@ static bool read_number(const char *folder, const char *name, const char *key, u
   return found;
 }
 
-void ft_cgroup_read(const struct ft_cgroup *cgroup, ft_task_end *out)
+/*
+ * How often cgroup v1 refused FOLDER memory, or with SWAP memory and swap together, at its limit.
+ * The kernel counts refusals that reclaim made good, too, and of swap since some release none: one
+ * that killed leaves a peak at the limit, less than an allocation that the kernel kills for may be
+ * large (PAGE_ALLOC_COSTLY_ORDER: 8 pages).
+ */
+static bool read_refusals(const char *folder, bool swap, uint64_t *out)
+{
+  uint64_t most, bytes, page = (uint64_t)sysconf(_SC_PAGESIZE);
+
+  if (!read_number(folder, swap ? "memory.memsw.failcnt" : "memory.failcnt", NULL, out) ||
+      !read_number(folder, swap ? "memory.memsw.max_usage_in_bytes" : "memory.max_usage_in_bytes",
+                   NULL, &bytes) ||
+      !read_number(folder, swap ? "memory.memsw.limit_in_bytes" : "memory.limit_in_bytes", NULL,
+                   &most))
+    return false;
+  if (bytes + 8 * page < most)
+    *out = 0;
+  else if (swap && !*out)
+    *out = 1;
+  return true;
+}
+
+/*
+ * How often an allocation failed at a limit of FOLDER; 0 where that is not known. Where swap is
+ * limited as memory is, v1 refuses that alone; before Linux 5.2 v2 counts what failed below as
+ * well.
+ */
+static uint64_t read_limit_hits(const char *folder, bool unified, ft_task_end *out)
+{
+  uint64_t memory = 0, swap = 0;
+
+  if (unified)
+    out->has_limit_hits |= read_number(folder, "memory.events.local", "oom", &memory) ||
+                           read_number(folder, "memory.events", "oom", &memory);
+  else {
+    out->has_limit_hits |= read_refusals(folder, false, &memory);
+    out->has_limit_hits |= read_refusals(folder, true, &swap);
+  }
+  return memory + swap;
+}
+
+/* Of limits the least counts, of those that were hit where some were. */
+static void take_limit(const char *folder, bool unified, ft_task_end *out)
 {
   /* v1 says "no limit" as the largest multiple of a page, v2 as "max" */
   const uint64_t unlimited = UINT64_C(1) << 60;
+  uint64_t hits = read_limit_hits(folder, unified, out), value;
+
+  if (read_number(folder, unified ? "memory.max" : "memory.limit_in_bytes", NULL, &value) &&
+      value < unlimited &&
+      (!out->has_cgroup_limit_bytes || (hits && !out->limit_hits) ||
+       ((hits || !out->limit_hits) && value < out->cgroup_limit_bytes))) {
+    out->has_cgroup_limit_bytes = true;
+    out->cgroup_limit_bytes = value;
+  }
+  out->limit_hits += hits;
+}
+
+/*
+ * v1 counts a kill where the process was. v2 does on the way up as well: in the job's own folder
+ * (IS_JOB) those in its other steps, which tell of them themselves.
+ */
+static void take_kills(const char *folder, bool unified, bool is_job, ft_task_end *out)
+{
+  uint64_t value;
+
+  if (!read_number(folder, unified ? "memory.events" : "memory.oom_control", "oom_kill", &value))
+    return;
+  if (!unified)
+    out->oom_kills += value;
+  else if (value > out->oom_kills && !(is_job && out->has_oom_kills))
+    out->oom_kills = value;
+  out->has_oom_kills = true;
+}
+
+void ft_cgroup_read(const struct ft_cgroup *cgroup, ft_task_end *out)
+{
   const char *peak = cgroup->unified ? "memory.peak" : "memory.max_usage_in_bytes";
-  const char *most = cgroup->unified ? "memory.max" : "memory.limit_in_bytes";
-  const char *events = cgroup->unified ? "memory.events" : "memory.oom_control";
   char folder[PATH_MAX];
   uint64_t value;
 
@@ -119,16 +191,8 @@ void ft_cgroup_read(const struct ft_cgroup *cgroup, ft_task_end *out)
       out->has_charge_bytes = true;
       out->charge_bytes = value;
     }
-    if (read_number(folder, most, NULL, &value) && value < unlimited &&
-        (!out->has_cgroup_limit_bytes || value < out->cgroup_limit_bytes)) {
-      out->has_cgroup_limit_bytes = true;
-      out->cgroup_limit_bytes = value;
-    }
-    /* v1 counts a kill where the process was, v2 on the way up as well */
-    if (read_number(folder, events, "oom_kill", &value)) {
-      out->has_oom_kills = true;
-      out->oom_kills = cgroup->unified ? value : out->oom_kills + value;
-    }
+    take_limit(folder, cgroup->unified, out);
+    take_kills(folder, cgroup->unified, length == cgroup->job_length, out);
     while (length && folder[--length] != '/')
       ;
   }

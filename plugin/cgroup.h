@@ -26,8 +26,9 @@ struct ft_cgroup {
 bool ft_cgroup_find(const char *proc, pid_t pid, uint32_t job_id, struct ft_cgroup *out);
 
 /*
- * Fill charge_bytes (the job's peak where the kernel keeps one), cgroup_limit_bytes (the
- * least on the way up to the job) and oom_kills (on that way).
+ * Fill, by what is on the way up to the job's folder, charge_bytes (the peak where the kernel keeps
+ * one), cgroup_limit_bytes (the least limit, of those that were hit where some were), oom_kills (of
+ * the step) and limit_hits.
  */
 void ft_cgroup_read(const struct ft_cgroup *cgroup, ft_task_end *out);
 

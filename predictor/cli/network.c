@@ -19,9 +19,11 @@
 #include "predictor/decide/decide.h"
 #include "predictor/decide/slice.h"
 #include "predictor/estimate/gpu_params.h"
-#include "predictor/estimate/gpu_runs.h"
+#include "predictor/estimate/evidence.h"
 #include "predictor/graph/analyse.h"
+#include "predictor/online/gpu_model.h"
 #include "predictor/record/layout.h"
+#include "predictor/request/array.h"
 
 /* All that an answer needs; too large for a stack. */
 struct work {
@@ -41,6 +43,8 @@ struct work {
   struct ft_gpu_memory memory;
   struct ft_measured measured;
   struct ft_estimate estimate; /* of one GPU's memory, or of the host's */
+  bool has_estimate;
+  struct ft_evidence runs;     /* without a model file: of one GPU's memory */
   char subject[160], evidence[192];
 };
 
@@ -218,31 +222,56 @@ static int read_network(struct work *w, ft_submission *submission, struct ft_err
   }
   ft_measured_evidence(&w->measured, w->gpu, &w->memory, w->evidence, sizeof w->evidence);
   w->estimate = w->memory.estimate;
+  w->has_estimate = true;
   printable_name(w->network->file, name);
   (void)snprintf(w->subject, sizeof w->subject, "%s of batch %lld of %s",
                  w->run.training ? "training" : "inference", (long long)w->run.sizes.batch, name);
   return 0;
 }
 
+/* The app's model, also under a former name, becomes one of GPU memory. Whether a run remains. */
+static bool read_gpu_model(struct work *w, const ft_submission *submission, struct ft_error *err)
+{
+  int fd = open(w->asked->state, O_PATH | O_DIRECTORY | O_CLOEXEC), runs = 0;
+  uint32_t uid = (uint32_t)getuid();
+  ft_model *model = &w->runs.model;
+
+  if (fd >= 0 && ft_layout_read_model(fd, uid, submission->app, model, NULL) == 0)
+    runs = ft_gpu_model_make(model, &w->question.held_bytes, err);
+  for (pb_size_t i = 0; fd >= 0 && !runs && i < submission->former_apps_count; i++)
+    if (ft_layout_read_model(fd, uid, submission->former_apps[i], model, NULL) == 0)
+      runs = ft_gpu_model_make(model, &w->question.held_bytes, err);
+  if (fd >= 0)
+    close(fd);
+  if (!runs)
+    (void)ft_error_set(err,
+                       "--predict-mig: %s has no run whose GPU memory was measured; "
+                       "--predict-model tells without any",
+                       submission->app);
+  return runs > 0;
+}
+
 /* Without a model file the app's own past runs tell, where their GPUs were measured. */
 static int read_runs(struct work *w, const ft_submission *submission, struct ft_error *err)
 {
-  int fd = open(w->asked->state, O_PATH | O_DIRECTORY | O_CLOEXEC);
-  ft_model *model = malloc(sizeof *model);
-  bool found = fd >= 0 && model &&
-               ft_layout_read_model(fd, (uint32_t)getuid(), submission->app, model, NULL) == 0 &&
-               ft_gpu_runs_estimate(model, &w->estimate) && w->estimate.runs >= w->policy.min_runs;
+  struct ft_evidence *known = &w->runs;
+  const char *array = w->asked->frame->description.array;
+  size_t largest;
 
-  free(model);
-  if (fd >= 0)
-    close(fd);
-  if (!found)
-    return ft_error_set(err,
-                        "--predict-mig: %s has too few runs whose GPU memory was measured; "
-                        "--predict-model tells without any",
-                        submission->app);
+  if (!read_gpu_model(w, submission, err))
+    return -1;
+  known->elements.count =
+      array ? ft_array_choose(array, submission, known->elements.index, FT_ELEMENT_ESTIMATES) : 0;
+  if (ft_evidence_evaluate(&known->model, submission, &w->policy, known, &known->facts)) {
+    largest = known->elements.count ? ft_decide_largest(&known->elements, &w->policy) : 0;
+    w->estimate = known->estimate[largest];
+    w->has_estimate = true;
+  }
+  w->question.facts = &known->facts;
   (void)ft_string_copy(submission->app, w->subject, sizeof w->subject);
-  (void)snprintf(w->evidence, sizeof w->evidence, "%u runs", w->estimate.runs);
+  (void)snprintf(w->evidence, sizeof w->evidence, "%u run%s%s", w->estimate.runs,
+                 w->estimate.runs == 1 ? "" : "s",
+                 w->estimate.extrapolated ? ", extrapolated" : "");
   return 0;
 }
 
@@ -310,7 +339,8 @@ static void show_gpu(struct work *w, const ft_network *network)
   if (!gpu)
     return;
   gpu->estimate = w->estimate;
-  gpu->has_estimate = true;
+  gpu->has_estimate =
+      w->has_estimate && (w->graph || w->estimate.runs >= w->policy.min_runs);
   if (network->option[0]) {
     w->question.option = network->option;
     w->question.value = network->value;
@@ -329,8 +359,8 @@ static void decide(struct work *w, ft_network *network)
     network->quantiles_count = FT_ESTIMATE_LEVELS;
     return;
   }
-  if (ft_slice_decide(&w->question, &w->place, &w->estimate, network) && w->graph &&
-      network->lines_count && w->place.most_bytes > 0) {
+  if (ft_slice_decide(&w->question, &w->place, w->has_estimate ? &w->estimate : NULL, network) &&
+      w->graph && network->lines_count && w->place.most_bytes > 0) {
     w->asked->keep();
     say_instead(w, network);
   }

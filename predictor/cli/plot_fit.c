@@ -383,7 +383,7 @@ static int plot_fit(struct fit *fit, struct ft_error *err)
     if (fit->plot->by)
       add_run(fit, run, value_of(model, run, column), of_another_category(model, run, column));
     else
-      add_run(fit, run, run->has_predicted_log ? exp((double)run->predicted_log) : NAN,
+      add_run(fit, run, run->predicted_log != 0 ? exp((double)run->predicted_log) : NAN,
               2 * i < model->history_count);
   }
   if (fit->full.count + fit->faint.count == 0) {

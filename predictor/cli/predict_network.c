@@ -75,17 +75,19 @@ json_t *ft_predict_network_gpu(const struct ft_predict_network *network)
 
 json_t *ft_predict_slice_json(const struct ft_mig_profile *slice, const struct ft_estimate *e)
 {
-  return slice ? json_pack("{s:s, s:s, s:o, s:o, s:f}", "gpu", slice->gpu, "profile", slice->name,
+  return slice ? json_pack("{s:s, s:s, s:o, s:o, s:o}", "gpu", slice->gpu, "profile", slice->name,
                            "memory_bytes", ft_json_number(true, round(slice->memory_mib * MIB)),
                            "instances", ft_json_number(slice->instances > 0, slice->instances),
-                           "p_oom", ft_estimate_exceeds(e, slice->memory_mib * MIB))
+                           "p_oom",
+                           e ? json_real(ft_estimate_exceeds(e, slice->memory_mib * MIB))
+                             : json_null())
                : json_null();
 }
 
 json_t *ft_predict_network_slice(const struct ft_predict_network *network)
 {
   return ft_predict_slice_json(network->gpu.has_slice ? &network->gpu.slice : NULL,
-                               &network->gpu.estimate);
+                               network->gpu.has_estimate ? &network->gpu.estimate : NULL);
 }
 
 json_t *ft_predict_instead_json(const struct ft_instead *list, size_t count)

@@ -49,7 +49,8 @@ static void fill_memory(const struct ft_elsewhere_question *q, const ft_partitio
                         const struct ft_row_nodes *n, struct ft_elsewhere_row *row)
 {
   const ft_request *r = &q->submission->request;
-  double cpus = (double)ft_plan_cpus_on_node(r, p, n->most_cpus);
+  struct ft_question question = { .request = r, .partition = p };
+  double cpus = (double)ft_plan_nodes(&question).cpus;
   double most = (double)p->max_mem_bytes * (p->max_per_cpu ? cpus : 1);
 
   row->memory_bytes = n->memory_bytes;

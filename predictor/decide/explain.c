@@ -17,6 +17,72 @@
 /* A probability above which a limit is not called enough. */
 #define LIKELY 0.05
 
+/* ---- parts of sentences ---- */
+
+const char *ft_explain_count(unsigned runs, unsigned completed, char out[FT_EXPLAIN_COUNT])
+{
+  int used = snprintf(out, FT_EXPLAIN_COUNT, "%u run%s", runs, runs == 1 ? "" : "s");
+
+  if (!completed)
+    (void)snprintf(out + used, FT_EXPLAIN_COUNT - (size_t)used, ", none completed");
+  else if (completed < runs)
+    (void)snprintf(out + used, FT_EXPLAIN_COUNT - (size_t)used, ", %u completed", completed);
+  return out;
+}
+
+static const char *show(double bytes, char out[32])
+{
+  return ft_units_show_bytes(bytes < 0x1p63 ? (uint64_t)fmax(bytes, 0) : INT64_MAX, out, 32);
+}
+
+const char *ft_explain_facts(const struct ft_facts *f, const char *of, const char *killed,
+                             char *out, size_t size)
+{
+  bool like = f->like_runs > 0;
+  double used = like ? f->like_peak_bytes : f->peak_bytes;
+  double least = like ? f->like_bound_bytes : f->bound_bytes;
+  char most[32], limit[32], bound[32], count[FT_EXPLAIN_COUNT], first[96] = "", second[96] = "";
+
+  if (used > 0)
+    (void)snprintf(first, sizeof first, "has used up to %s%s%s", show(used, most), of,
+                   like ? "" : ", by runs unlike this one");
+  if (f->like_killed_bytes > 0)
+    (void)snprintf(second, sizeof second, "%s%s %s%s", used > 0 ? " and " : "", killed,
+                   show(f->like_killed_bytes, limit), used > 0 ? "" : of);
+  else if (!(used > 0))
+    (void)snprintf(second, sizeof second, "has needed at least %s%s", show(least, bound), of);
+  (void)snprintf(out, size, "%s%s (%s)", first, second,
+                 ft_explain_count(like ? f->like_runs : f->runs,
+                                  like ? f->like_completed : f->completed, count));
+  return out;
+}
+
+bool ft_explain_is_vague(const struct ft_estimate *e)
+{
+  return e->extrapolated && ft_estimate_quantile(e, 0.95) > VAGUE * ft_estimate_quantile(e, 0.5);
+}
+
+const char *ft_explain_rule(const struct ft_plan *plan, char *out, size_t size)
+{
+  const char *name = ft_decision_rule_name(plan->rule);
+
+  out[0] = '\0';
+  if (plan->rule == FT_DECIDED_BY_CEILING)
+    (void)snprintf(out, size,
+                   ", at most %.3g times what was needed so far%s (%s)", plan->ceiling_factor,
+                   plan->thin ? " until more runs are known" : "", name);
+  else if (plan->rule == FT_DECIDED_BY_LEAK)
+    (void)snprintf(out, size,
+                   " and no further (%s); to try more, ask for at least that much with "
+                   "--predict-mem=raise",
+                   name);
+  else if (plan->rule == FT_DECIDED_BY_FLOOR)
+    (void)snprintf(out, size, " (%s)", name);
+  return out;
+}
+
+/* ---- the sentences ---- */
+
 struct voice {
   const struct ft_question *q;
   const struct ft_plan *plan;
@@ -45,9 +111,7 @@ static void say_bytes(struct voice *v, double bytes)
 {
   char text[32];
 
-  say(v, "%s",
-      ft_units_show_bytes(bytes < 0x1p63 ? (uint64_t)fmax(bytes, 0) : INT64_MAX, text,
-                          sizeof text));
+  say(v, "%s", show(bytes, text));
 }
 
 static void say_slurm(struct voice *v, uint64_t bytes)
@@ -138,37 +202,19 @@ static void say_middle(struct voice *v, const char *verb)
 /* "(3 runs)", "(4 runs, 1 completed)", "(6 runs, none completed)" */
 static void say_count(struct voice *v, unsigned runs, unsigned completed)
 {
-  say(v, " (%u run%s", runs, runs == 1 ? "" : "s");
-  if (!completed)
-    say(v, ", none completed");
-  else if (completed < runs)
-    say(v, ", %u completed", completed);
-  say(v, ")");
+  char text[FT_EXPLAIN_COUNT];
+
+  say(v, " (%s)", ft_explain_count(runs, completed, text));
 }
 
 /* What runs have shown, without a claim about those to come: "x has used up to 210 MiB and was
  * killed at 227 MiB (4 runs, 1 completed)". */
 static void say_facts(struct voice *v)
 {
-  const struct ft_facts *f = v->q->facts;
-  bool like = f->like_runs > 0;
-  double used = like ? f->like_peak_bytes : f->peak_bytes;
-  double least = like ? f->like_bound_bytes : f->bound_bytes;
+  char text[FT_EXPLAIN_SIZE];
 
-  say(v, "%s ", v->q->app);
-  if (used > 0) {
-    say(v, "has used up to ");
-    say_bytes(v, used);
-    say(v, like ? "" : ", by runs unlike this one");
-  }
-  if (f->like_killed_bytes > 0) {
-    say(v, "%swas killed at ", used > 0 ? " and " : "");
-    say_bytes(v, f->like_killed_bytes);
-  } else if (!(used > 0)) {
-    say(v, "has needed at least ");
-    say_bytes(v, least);
-  }
-  say_count(v, like ? f->like_runs : f->runs, like ? f->like_completed : f->completed);
+  say(v, "%s %s", v->q->app,
+      ft_explain_facts(v->q->facts, "", "was killed at", text, sizeof text));
 }
 
 /* "unet3d needs 11.2 GiB, 95 % below 12.6 GiB (42 runs)" */
@@ -176,9 +222,7 @@ static void say_need(struct voice *v)
 {
   const struct ft_estimate *e = v->q->estimate;
 
-  if (!v->plan->claimed ||
-      (e->extrapolated && v->q->facts &&
-       ft_estimate_quantile(e, 0.95) > VAGUE * ft_estimate_quantile(e, 0.5))) {
+  if (!v->plan->claimed || (v->q->facts && ft_explain_is_vague(e))) {
     say_facts(v);
     return;
   }
@@ -248,18 +292,9 @@ static void say_no_node(struct voice *v)
 /* Why it is that much, where the estimate alone would have said otherwise. */
 static void say_rule(struct voice *v)
 {
-  const char *name = ft_decision_rule_name(v->plan->rule);
+  char text[FT_EXPLAIN_SIZE];
 
-  if (v->plan->rule == FT_DECIDED_BY_CEILING)
-    say(v, ", at most %.3g times what was needed so far%s (%s)", ft_plan_ceiling_factor(v->q),
-        v->plan->thin ? " until more runs are known" : "", name);
-  else if (v->plan->rule == FT_DECIDED_BY_LEAK)
-    say(v,
-        " and no further (%s); to try more, ask for at least that with --mem and "
-        "--predict-mem=raise",
-        name);
-  else if (v->plan->rule == FT_DECIDED_BY_FLOOR)
-    say(v, " (%s)", name);
+  say(v, "%s", ft_explain_rule(v->plan, text, sizeof text));
 }
 
 /* "(maximum)" */

@@ -12,16 +12,6 @@ uint64_t ft_plan_times(uint64_t a, uint64_t b)
   return a && b > UINT64_MAX / a ? UINT64_MAX : a * b;
 }
 
-static uint64_t largest_cpus(const ft_partition *partition)
-{
-  uint64_t most = 0;
-
-  for (size_t i = 0; partition && i < partition->nodes_count; i++)
-    if (partition->nodes[i].cpus > most)
-      most = partition->nodes[i].cpus;
-  return most;
-}
-
 uint64_t ft_plan_cpus_of_gpus(const ft_request *r, const ft_partition *partition)
 {
   uint64_t each = r->cpus_per_gpu;
@@ -31,15 +21,22 @@ uint64_t ft_plan_cpus_of_gpus(const ft_request *r, const ft_partition *partition
   return each * r->gpus_per_node;
 }
 
+static uint64_t up_to_whole(uint64_t count, uint64_t unit)
+{
+  return unit > 1 && count % unit && count <= UINT64_MAX - unit ? count + unit - count % unit
+                                                                : count;
+}
+
 /*
  * Tasks are spread over the nodes asked for; where none are, Slurm fills as
- * few nodes as it can. The least favourable one has the fewest.
+ * few nodes as it can. The least favourable one has the fewest. A task has no
+ * part of PER_TASK CPUs.
  */
-uint64_t ft_plan_cpus_on_node(const ft_request *r, const ft_partition *partition,
-                              uint64_t node_cpus)
+static uint64_t cpus_on_node(const ft_request *r, const ft_partition *partition, uint64_t node_cpus,
+                             uint64_t per_task)
 {
-  uint64_t cpus = r->cpus_per_task ? r->cpus_per_task : 1, nodes = r->nodes ? r->nodes : 1;
-  uint64_t tasks = r->tasks, fit = node_cpus / cpus;
+  uint64_t cpus = up_to_whole(r->cpus_per_task ? r->cpus_per_task : 1, per_task);
+  uint64_t nodes = r->nodes ? r->nodes : 1, tasks = r->tasks, fit = node_cpus / cpus;
   uint64_t of_gpus = ft_plan_cpus_of_gpus(r, partition);
 
   if (!tasks)
@@ -57,29 +54,78 @@ bool ft_plan_exclusive(const struct ft_question *q)
   return q->request->exclusive || (q->partition && q->partition->exclusive);
 }
 
+/* ---- whole cores ---- */
+
+/* The threads of a core of KIND that the job uses. */
+static uint64_t threads_of(const ft_request *r, const ft_node_kind *kind)
+{
+  uint64_t threads = kind->threads_per_core ? kind->threads_per_core : 1;
+
+  return r->threads_per_core && r->threads_per_core < threads ? r->threads_per_core : threads;
+}
+
+/* The CPUs of a whole node of KIND, but for threads that the job leaves idle: they do not count. */
+static uint64_t whole_node_cpus(const ft_request *r, const ft_node_kind *kind)
+{
+  return kind->cpus / (kind->threads_per_core ? kind->threads_per_core : 1) * threads_of(r, kind);
+}
+
+/* The most CPUs that the job may have on one node. */
+static uint64_t largest_cpus(const ft_request *r, const ft_partition *partition)
+{
+  uint64_t most = 0;
+
+  for (size_t i = 0; partition && i < partition->nodes_count; i++) {
+    uint64_t cpus = whole_node_cpus(r, &partition->nodes[i]);
+
+    most = cpus > most ? cpus : most;
+  }
+  if (partition && partition->most_cpus && partition->most_cpus < most)
+    most = partition->most_cpus;
+  return most;
+}
+
+/* The CPUs that count on a node of KIND in the partition, whose nodes have up to NODE_CPUS. */
+static uint64_t counted_cpus(const struct ft_question *q, const ft_node_kind *kind,
+                             uint64_t node_cpus)
+{
+  const ft_partition *p = q->partition;
+  uint64_t whole = whole_node_cpus(q->request, kind), threads = threads_of(q->request, kind);
+  uint64_t cpus = cpus_on_node(q->request, p, node_cpus, p->one_task_per_core ? threads : 1);
+
+  if (ft_plan_exclusive(q))
+    return whole > cpus ? whole : cpus;
+  if (p->cpu_unit == FT_CPU_UNIT_CORE)
+    return up_to_whole(cpus, threads);
+  if (p->cpu_unit == FT_CPU_UNIT_SOCKET && kind->sockets)
+    return up_to_whole(cpus, whole / kind->sockets);
+  return cpus;
+}
+
 struct ft_nodes ft_plan_nodes(const struct ft_question *q)
 {
-  struct ft_nodes n = { .cpus = ft_plan_cpus_on_node(q->request, q->partition,
-                                                  largest_cpus(q->partition)) };
-  uint64_t whole = 0;
+  uint64_t node_cpus = largest_cpus(q->request, q->partition), counted = 0;
+  struct ft_nodes n = { .cpus = cpus_on_node(q->request, q->partition, node_cpus, 1) };
 
   for (int pass = 0; pass < 2 && q->partition && !n.most_bytes; pass++)
     for (size_t i = 0; i < q->partition->nodes_count; i++) {
       const ft_node_kind *kind = &q->partition->nodes[i];
+      uint64_t cpus = counted_cpus(q, kind, node_cpus);
 
       /* where no node has as many CPUs, and what --constraint asks for, all count: Slurm says so */
-      if (!kind->mem_bytes || (pass == 0 && ((kind->cpus && kind->cpus < n.cpus) ||
-                                             !ft_constraint_allows(q->request->constraint, kind))))
+      if (!kind->mem_bytes ||
+          (pass == 0 && ((kind->cpus && whole_node_cpus(q->request, kind) < n.cpus) ||
+                         !ft_constraint_allows(q->request->constraint, kind))))
         continue;
       if (!n.least_bytes || kind->mem_bytes < n.least_bytes)
         n.least_bytes = kind->mem_bytes;
       if (kind->mem_bytes > n.most_bytes)
         n.most_bytes = kind->mem_bytes;
-      if (kind->cpus && (!whole || kind->cpus < whole))
-        whole = kind->cpus;
+      if (kind->cpus && (!counted || cpus < counted))
+        counted = cpus;
     }
-  if (ft_plan_exclusive(q) && whole > n.cpus)
-    n.cpus = whole;
+  if (counted > n.cpus)
+    n.cpus = counted;
   return n;
 }
 

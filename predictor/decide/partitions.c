@@ -69,6 +69,7 @@ static void join(const ft_site *site, const ft_request *request, ft_partition *i
       or_none(ft_plan_default(request, into, consumable))) {
     into->def_mem_bytes = other->def_mem_bytes;
     into->def_per_cpu = other->def_per_cpu;
+    into->cpu_unit = other->cpu_unit;
   }
   if (or_none(ft_plan_most(request, other)) > or_none(ft_plan_most(request, into))) {
     into->max_mem_bytes = other->max_mem_bytes;

@@ -133,8 +133,9 @@ static void set_memory(const struct ft_question *q, struct ft_plan *plan)
 {
   if (!plan->kills && !q->memory_is_consumable)
     act(plan, FT_ACTION_LEAVE, "memory is neither allocated nor enforced here");
-  else if (plan->limit && plan->amount > plan->limit && q->similar && !plan->typed)
-    act(plan, FT_ACTION_WARN, "the site's mode does not set what only similar apps have needed");
+  else if (plan->limit && plan->amount > plan->limit && !plan->typed &&
+           (q->similar || (q->facts && q->facts->borrowed)))
+    act(plan, FT_ACTION_WARN, "the site's mode does not set what only others have needed");
   else if (plan->limit && plan->amount > plan->limit)
     act(plan, FT_ACTION_SET, "no memory was asked for and it would have got too little");
   else if ((!may_lower(q, plan) || !q->memory_is_consumable || ft_plan_exclusive(q) ||

@@ -7,7 +7,7 @@
 
 /* Of the nodes that a job may run on. */
 struct ft_nodes {
-  uint64_t cpus;                    /* allocated on the least favourable node */
+  uint64_t cpus; /* that count where memory is per CPU, on the least favourable node */
   uint64_t least_bytes, most_bytes; /* of those that have as many CPUs; 0: not known */
 };
 
@@ -37,6 +37,7 @@ struct ft_plan {
   ft_mem_unit unit;     /* what an amount is set in */
   uint64_t per_node;    /* such units on a node */
   ft_decision_rule rule; /* that decided the amount */
+  double ceiling_factor; /* times what its evidence shows is set at most */
   uint64_t shown;       /* per node: what comparable runs have shown to be needed; 0: nothing */
   uint64_t amount;      /* per node: what it should have */
   uint64_t unit_amount; /* the same in the unit */
@@ -61,10 +62,6 @@ void ft_plan_make(const struct ft_question *question, struct ft_plan *plan);
  * --cpus-per-task is there; 0: none. PARTITION may be NULL, here and below. */
 uint64_t ft_plan_cpus_of_gpus(const ft_request *request, const ft_partition *partition);
 
-/* How many CPUs REQUEST takes on the node where it takes the fewest, nodes having NODE_CPUS. */
-uint64_t ft_plan_cpus_on_node(const ft_request *request, const ft_partition *partition,
-                              uint64_t node_cpus);
-
 /* Per node of PARTITION, as REQUEST asks: its default memory and its maximum; 0: none. */
 uint64_t ft_plan_default(const ft_request *request, const ft_partition *partition,
                          bool memory_is_consumable);
@@ -86,6 +83,7 @@ uint64_t ft_plan_times(uint64_t a, uint64_t b);
 /* Whether the job has its nodes to itself. */
 bool ft_plan_exclusive(const struct ft_question *question);
 
+/* Of QUESTION only request and partition count. */
 struct ft_nodes ft_plan_nodes(const struct ft_question *question);
 
 /* Fill what the job has without foretell, and the most that it may have. */
@@ -98,8 +96,24 @@ void ft_plan_find_most(const struct ft_question *question, struct ft_plan *plan,
 void ft_plan_weigh(const struct ft_question *question, struct ft_plan *plan);
 void ft_plan_find_amount(const struct ft_question *question, struct ft_plan *plan);
 
-/* How many times the largest peak or bound in its evidence QUESTION's job is set at most. */
-double ft_plan_ceiling_factor(const struct ft_question *question);
+/* ---- parts of sentences; each writes OUT and returns it ---- */
+
+enum { FT_EXPLAIN_COUNT = 64 };
+
+/* "3 runs", "4 runs, 1 completed", "6 runs, none completed". */
+const char *ft_explain_count(unsigned runs, unsigned completed, char out[FT_EXPLAIN_COUNT]);
+
+/* What FACTS show, without a claim about runs to come: "has used up to 210 MiB and was killed at 227
+ * MiB (4 runs, 1 completed)"; OF (" of GPU memory") follows the first amount, KILLED says "was killed
+ * at". */
+const char *ft_explain_facts(const struct ft_facts *facts, const char *of, const char *killed,
+                             char *out, size_t size);
+
+/* Whether ESTIMATE is not worth telling beside facts: extrapolated, and wide. */
+bool ft_explain_is_vague(const struct ft_estimate *estimate);
+
+/* Why PLAN's amount is another than the estimate's: " (floor)"; "" where it is not. */
+const char *ft_explain_rule(const struct ft_plan *plan, char *out, size_t size);
 
 /* What ESTIMATE alone asks for under POLICY, in bytes. */
 double ft_plan_need(const struct ft_estimate *estimate, const ft_policy *policy);

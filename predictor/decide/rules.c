@@ -39,7 +39,7 @@ static const struct ft_facts *facts_of(const struct ft_question *q)
 
 static bool is_borrowed(const struct ft_question *q)
 {
-  return q->similar || q->imported_from;
+  return q->similar || q->imported_from || facts_of(q)->borrowed;
 }
 
 void ft_plan_weigh(const struct ft_question *q, struct ft_plan *plan)
@@ -107,7 +107,7 @@ static double shown_by(const struct ft_facts *f)
   return fmax(f->like_peak_bytes, f->like_bound_bytes);
 }
 
-double ft_plan_ceiling_factor(const struct ft_question *q)
+static double ceiling_factor_of(const struct ft_question *q)
 {
   bool rich = facts_of(q)->like_completed >= q->policy->min_runs;
 
@@ -123,7 +123,7 @@ static double ceiling_of(const struct ft_question *q)
 
   if (is_borrowed(q) && q->estimate && !f->like_completed)
     shown = fmax(shown, q->estimate->max_bytes);
-  return shown > 0 ? ft_plan_ceiling_factor(q) * shown : INFINITY;
+  return shown > 0 ? ceiling_factor_of(q) * shown : INFINITY;
 }
 
 /* Whether the app may leak: it was killed at ever growing limits, and its user does not ask for as
@@ -174,6 +174,7 @@ static double amount_by_rules(const struct ft_question *q, struct ft_plan *plan)
   double need = 0, floor = floor_of(q), ceiling = ceiling_of(q);
 
   plan->rule = FT_DECIDED_BY_ESTIMATE;
+  plan->ceiling_factor = ceiling_factor_of(q);
   if (q->estimate && !q->at_large)
     need = estimated_need(q, plan);
   if (plan->thin || facts_of(q)->like_runs) {

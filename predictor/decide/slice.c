@@ -8,6 +8,7 @@
 
 #include "predictor/core/units.h"
 #include "predictor/decide/gpus.h"
+#include "predictor/decide/plan.h"
 #include "predictor/decide/slice.h"
 #include "predictor/estimate/gpu_memory.h"
 
@@ -15,6 +16,8 @@
  */
 #define LOW_TIMES 2
 #define LOW_LEAST 0.05
+/* By thin evidence, as there. */
+#define LOW_THIN 0.5
 #define MIB 1048576.0
 
 /* ---- what is asked of GPUs ---- */
@@ -75,22 +78,24 @@ static bool take_piece(const struct ft_slice_question *q, struct ft_text piece,
   return true;
 }
 
-static struct ft_mig_offer offered(const struct ft_slice_question *q, const struct ft_estimate *e,
-                                   double probability, struct ft_mig_offer *largest)
+/* The smallest slice of the partition that holds BYTES. */
+static struct ft_mig_offer offered(const struct ft_slice_question *q, double bytes,
+                                   struct ft_mig_offer *largest)
 {
-  return ft_mig_offered(q->table, q->partition, q->joined ? q->joined->having : NULL, q->gpu, e,
-                        probability, largest);
+  struct ft_estimate need = { .runs = 0 };
+
+  for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
+    need.quantile[i] = fmax(bytes, 1);
+  return ft_mig_offered(q->table, q->partition, q->joined ? q->joined->having : NULL, q->gpu,
+                        &need, 0.5, largest);
 }
 
 /* The first of GPU ("": any) among the partition's that is largest. */
 static struct ft_mig_offer largest(const struct ft_slice_question *q)
 {
-  struct ft_estimate any = { .quantile = { 0 } };
   struct ft_mig_offer largest;
 
-  for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
-    any.quantile[i] = 1;
-  (void)offered(q, &any, 0.5, &largest);
+  (void)offered(q, 1, &largest);
   return largest;
 }
 
@@ -167,6 +172,77 @@ double ft_slice_probability(const ft_policy *policy)
   return 1 - fmin(fmax(p, 1e-4), 0.5);
 }
 
+/* ---- what it has to hold ---- */
+
+static ft_mode mode_of(const struct ft_slice_question *q)
+{
+  return q->mode != FT_MODE_UNSET ? q->mode : q->policy->mode;
+}
+
+/* The rules for host memory, asked about a GPU's. */
+static void apply_rules(const struct ft_slice_question *q, const struct ft_slice_place *place,
+                        const struct ft_estimate *e, struct ft_plan *plan)
+{
+  ft_request request = { .mem_unit = place->gres[0] ? FT_MEM_GPU : FT_MEM_NONE };
+  ft_policy policy = *q->policy;
+  struct ft_facts facts = *q->facts;
+  struct ft_question rules = {
+    .request = &request, .policy = &policy, .facts = &facts, .estimate = e
+  };
+
+  policy.floor_bytes = 0;
+  policy.round_bytes = FT_MIB;
+  /* the next larger slice, which the bound asks for, has twice the memory: that is growth enough */
+  facts.lately_killed_bytes = 0;
+  /* host memory then stays what it is; here a slice has to be named */
+  facts.less = false;
+  ft_plan_weigh(&rules, plan);
+  ft_plan_find_amount(&rules, plan);
+  if (facts.like_completed && facts.like_killed_bytes < q->held_bytes &&
+      (double)plan->amount > q->held_bytes) {
+    plan->amount = (uint64_t)q->held_bytes;
+    plan->rule = FT_DECIDED_BY_FLOOR;
+  }
+}
+
+static void find_need(const struct ft_slice_question *q, const struct ft_slice_place *place,
+                      const struct ft_estimate *e, struct ft_plan *plan)
+{
+  *plan = (struct ft_plan){ .mode = mode_of(q),
+                            .typed = q->mode != FT_MODE_UNSET,
+                            .limit = (uint64_t)place->limit_bytes,
+                            .claimed = true,
+                            .p_limit = -1 };
+  if (q->facts)
+    apply_rules(q, place, e, plan);
+  else
+    plan->amount = (uint64_t)fmin(
+        ceil(ft_estimate_quantile(e, ft_slice_probability(q->policy))), 0x1p60);
+  if (plan->claimed && place->limit_bytes > 0)
+    plan->p_limit = ft_estimate_exceeds(e, place->limit_bytes);
+}
+
+/*
+ * The smallest slice that holds it. A margin over what runs have needed gives way where there is no
+ * larger slice than the one that holds that.
+ */
+static struct ft_mig_offer choose(const struct ft_slice_question *q, struct ft_plan *plan,
+                                  struct ft_mig_offer *most)
+{
+  struct ft_mig_offer best = offered(q, (double)plan->amount, most);
+  const struct ft_facts *f = q->facts;
+  double needed;
+
+  if (best.slice || !most->slice || !f)
+    return best;
+  needed = f->like_runs ? fmax(f->like_peak_bytes, f->like_bound_bytes)
+                        : fmax(f->peak_bytes, f->bound_bytes);
+  if (most->slice->memory_mib * MIB < needed)
+    return best;
+  plan->rule = FT_DECIDED_BY_MAXIMUM;
+  return *most;
+}
+
 /* ---- what is said ---- */
 
 __attribute__((format(printf, 2, 3))) static void say(ft_network *n, const char *format, ...)
@@ -196,13 +272,28 @@ static void say_percent(ft_network *n, double p)
   say(n, p < 0.001 ? "under 0.1 %%" : p > 0.999 ? "over 99.9 %%" : "%.3g %%", 100 * p);
 }
 
-static void say_need(const struct ft_slice_question *q, const struct ft_estimate *e, ft_network *n)
+static void say_need(const struct ft_slice_question *q, const struct ft_plan *plan,
+                     const struct ft_estimate *e, ft_network *n)
 {
-  char middle[32], high[32];
+  char middle[32], high[32], facts[256];
 
-  say(n, "%s needs %s of GPU memory, 95 %% below %s (%s)", q->subject,
-      show(ft_estimate_quantile(e, 0.5), middle), show(ft_estimate_quantile(e, 0.95), high),
-      q->evidence);
+  if (plan->claimed && !(q->facts && ft_explain_is_vague(e)))
+    say(n, "%s needs %s of GPU memory, 95 %% below %s (%s)", q->subject,
+        show(ft_estimate_quantile(e, 0.5), middle), show(ft_estimate_quantile(e, 0.95), high),
+        q->evidence);
+  else
+    say(n, "%s %s", q->subject,
+        ft_explain_facts(q->facts, " of GPU memory", "failed in", facts, sizeof facts));
+}
+
+static void say_rule(const struct ft_plan *plan, ft_network *n)
+{
+  char text[160];
+
+  if (plan->rule == FT_DECIDED_BY_MAXIMUM)
+    say(n, ", the largest (%s)", ft_decision_rule_name(plan->rule));
+  else
+    say(n, "%s", ft_explain_rule(plan, text, sizeof text));
 }
 
 /* ---- what is asked for instead ---- */
@@ -266,7 +357,7 @@ static void say_narrowed(const struct ft_slice_question *q, struct ft_mig_offer 
 
 static bool set_slice(const struct ft_slice_question *q, const struct ft_slice_place *place,
                       struct ft_mig_offer best, struct ft_mig_offer most,
-                      const struct ft_estimate *e, ft_network *n)
+                      const struct ft_plan *plan, const struct ft_estimate *e, ft_network *n)
 {
   char bytes[32], called[FT_CALLED];
   bool several = ft_partition_called(q->partition, called);
@@ -274,15 +365,17 @@ static bool set_slice(const struct ft_slice_question *q, const struct ft_slice_p
   bool asked = best.slice && ask_for(q, place, best, n);
 
   new_line(n);
-  say_need(q, e, n);
+  say_need(q, plan, e, n);
   if (asked && is_settable(q)) {
     n->action = FT_ACTION_SET;
     say(n, "; --%s set to %s", n->option, n->value);
+    say_rule(plan, n);
     say_narrowed(q, best, n);
     return false;
   }
   if (asked) {
     say(n, "; ask for --%s=%s", n->option, n->value);
+    say_rule(plan, n);
     say_narrowed(q, best, n);
   }
   leave(n, FT_ACTION_WARN);
@@ -320,59 +413,86 @@ static void reject(const struct ft_slice_question *q, const struct ft_slice_plac
   say(n, "submit it all the same with --predict-mem=force");
 }
 
-static void warn(const struct ft_slice_question *q, const struct ft_slice_place *place, double p,
-                 const struct ft_estimate *e, struct ft_mig_offer best, ft_network *n)
+static void warn(const struct ft_slice_question *q, const struct ft_slice_place *place,
+                 const struct ft_plan *plan, const struct ft_estimate *e, struct ft_mig_offer best,
+                 ft_network *n)
 {
   char has[32], called[FT_CALLED];
 
   (void)ft_partition_called(q->partition, called);
   new_line(n);
-  say_need(q, e, n);
-  say(n, "; %s has %s: it %s run out of memory (", place->gres, show(place->limit_bytes, has),
-      p > 0.5 ? "would" : "may");
-  say_percent(n, p);
-  say(n, ")");
+  say_need(q, plan, e, n);
+  say(n, "; %s has %s: it %s run out of memory", place->gres, show(place->limit_bytes, has),
+      plan->p_limit > 0.5 ? "would" : "may");
+  if (plan->p_limit >= 0) {
+    say(n, " (");
+    say_percent(n, plan->p_limit);
+    say(n, ")");
+  }
   if (n->value[0])
     say(n, "; ask for --%s=%s", n->option, n->value);
   else if (!best.slice)
     say(n, "; no MIG slice of %s holds it", called);
 }
 
+/* As for host memory (plan.c): facts show it, or it is probable enough. */
+static bool is_too_small(const struct ft_slice_question *q, const struct ft_slice_place *place,
+                         const struct ft_plan *plan)
+{
+  double p = plan->thin ? LOW_THIN : fmax(LOW_LEAST, LOW_TIMES * q->policy->oom_probability);
+
+  if (place->limit_bytes < (double)plan->shown)
+    return true;
+  return plan->rule != FT_DECIDED_BY_LEAK && !(plan->thin && q->facts && q->facts->less) &&
+         plan->p_limit > p;
+}
+
+/* Whether the job is rejected: of an app's own runs only if all comparable ones needed more. */
+static bool is_rejected(const struct ft_slice_question *q, const struct ft_slice_place *place,
+                        const struct ft_plan *plan)
+{
+  if (!(q->policy->reject_probability > 0) || q->mild ||
+      !(plan->p_limit > q->policy->reject_probability) || plan->mode == FT_MODE_FORCE ||
+      (plan->mode == FT_MODE_CHECK && q->mode != FT_MODE_UNSET))
+    return false;
+  return !q->facts || (!plan->thin && !(q->held_bytes > 0) &&
+                       place->limit_bytes < q->facts->like_sure_bytes);
+}
+
 /* A slice is named. */
 static bool judge(const struct ft_slice_question *q, const struct ft_slice_place *place,
-                  struct ft_mig_offer best, const struct ft_estimate *e, ft_network *n)
+                  const struct ft_plan *plan, struct ft_mig_offer best,
+                  const struct ft_estimate *e, ft_network *n)
 {
-  const ft_policy *policy = q->policy;
-  ft_mode mode = q->mode != FT_MODE_UNSET ? q->mode : policy->mode;
-  double p = ft_estimate_exceeds(e, place->limit_bytes);
-  bool low = p > fmax(LOW_LEAST, LOW_TIMES * policy->oom_probability), may_raise;
-  bool rejects = policy->reject_probability > 0 && !q->mild && p > policy->reject_probability &&
-                 mode != FT_MODE_FORCE && !(mode == FT_MODE_CHECK && q->mode != FT_MODE_UNSET);
+  bool low = is_too_small(q, place, plan), rejects = is_rejected(q, place, plan);
+  bool may_raise = q->choose && is_settable(q) &&
+                   (plan->mode == FT_MODE_RAISE || plan->mode == FT_MODE_TRIM);
   char has[32];
 
-  may_raise = q->choose && is_settable(q) && (mode == FT_MODE_RAISE || mode == FT_MODE_TRIM);
   if ((low || rejects) && best.slice && best.slice->memory_mib * MIB > place->limit_bytes)
     (void)ask_for(q, place, best, n);
   if (low && may_raise && n->value[0]) {
     n->action = FT_ACTION_RAISE;
     new_line(n);
-    say_need(q, e, n);
+    say_need(q, plan, e, n);
     say(n, "; --%s raised from %s:%u to %s", n->option, place->gres, (unsigned)place->count,
         n->value);
+    say_rule(plan, n);
     say_narrowed(q, best, n);
     return false;
   }
   if (rejects) {
-    reject(q, place, p, e, n);
+    reject(q, place, plan->p_limit, e, n);
     n->option[0] = n->value[0] = '\0';
   } else if (low) {
-    warn(q, place, p, e, best, n);
+    warn(q, place, plan, e, best, n);
     leave(n, FT_ACTION_WARN);
   } else {
     leave(n, FT_ACTION_LEAVE);
     new_line(n);
-    say_need(q, e, n);
-    say(n, "; %s, %s, is enough", place->gres, show(place->limit_bytes, has));
+    say_need(q, plan, e, n);
+    say(n, "; %s, %s, %s", place->gres, show(place->limit_bytes, has),
+        plan->claimed ? "is enough" : "stays");
   }
   return low || rejects;
 }
@@ -382,18 +502,20 @@ bool ft_slice_decide(const struct ft_slice_question *q, const struct ft_slice_pl
 {
   bool asked = q->choose || q->mode != FT_MODE_UNSET, quiet;
   struct ft_mig_offer best, most;
+  struct ft_plan made, *plan = &made;
   bool runs_out = false;
 
   leave(n, FT_ACTION_LEAVE);
   n->lines_count = 0;
-  best = offered(q, e, ft_slice_probability(q->policy), &most);
+  find_need(q, place, e, plan);
+  best = choose(q, plan, &most);
   if (place->limit_bytes > 0) {
-    runs_out = judge(q, place, best, e, n);
+    runs_out = judge(q, place, plan, best, e, n);
   } else if (q->choose && !place->gres[0]) {
-    runs_out = set_slice(q, place, best, most, e, n);
+    runs_out = set_slice(q, place, best, most, plan, e, n);
   } else {
     new_line(n);
-    say_need(q, e, n);
+    say_need(q, plan, e, n);
     if (place->slice)
       say(n, "; how much %s has nobody lists, the site's mig.conf can say it", place->gres);
   }

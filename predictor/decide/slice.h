@@ -19,6 +19,8 @@ struct ft_slice_question {
   const char *value;              /* what it says there */
   const char *subject;            /* "training of batch 64 of net.onnx" */
   const char *evidence;           /* "by its operators" */
+  const struct ft_facts *facts;   /* of GPU memory, by the app's own runs; NULL: it is a network */
+  double held_bytes;              /* the same runs' (online/gpu_model.h) */
   const ft_policy *policy;        /* resolved */
   const ft_partition *partition;  /* NULL: not known */
   const struct ft_joined *joined; /* where that is several in one; NULL: it is not */
@@ -44,8 +46,18 @@ void ft_slice_find(const struct ft_slice_question *question, struct ft_slice_pla
 double ft_slice_probability(const ft_policy *policy);
 
 /*
- * Decide about PLACE, found for QUESTION, by ESTIMATE (bytes of one GPU); NETWORK gets action,
- * lines, option and value.
+ * Decide about PLACE, found for QUESTION, by ESTIMATE (bytes of one GPU; NULL: there are facts
+ * alone); NETWORK gets action, lines, option and value.
+ *
+ * Without a network the amount that a slice has to hold is made by the rules for host memory
+ * (decide.h), leak, floor, ceiling and estimate, with these differences:
+ * - A run that ran out of GPU memory makes it 1.2 times that slice: the next larger one, as slices
+ *   of a GPU double.
+ * - What all completed runs filled, whatever its size, holds it (held_bytes).
+ * - The floor and rounding of the policy are of host memory and do not count.
+ * - --predict-mig is the user's wish: there is no trim_runs below which nothing is chosen.
+ * - Nothing is rejected for a held_bytes, of which the peaks show no need.
+ *
  * - Where the job names no type of GPU, --predict-mig sets the smallest slice of the partition that
  *   holds the estimate with the site's probability, as many as there were GPUs asked for. Of
  *   several partitions, any of which may be where it starts, one that most of them have.

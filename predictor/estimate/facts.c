@@ -2,8 +2,10 @@
 #include "config.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "predictor/estimate/facts.h"
+#include "predictor/estimate/variant.h"
 
 /* A limit has grown when it is this many times the largest before. */
 #define GROWN 1.1
@@ -49,9 +51,11 @@ static enum relation compare(const ft_model *model, size_t fact, const float *as
     less |= asked[c] < x[c];
     more |= !(asked[c] < x[c]);
   }
-  if (less && !more)
-    return RUN_HAS_MORE;
-  return explained ? RUN_DIFFERS : RUN_IS_COMPARABLE;
+  if (explained)
+    return less && !more ? RUN_HAS_MORE : RUN_DIFFERS;
+  /* of what killed a run too little is better known than of what it needed */
+  return less && !more && e->fact_kinds.bytes[fact] != FT_FACT_KILLED ? RUN_HAS_MORE
+                                                                       : RUN_IS_COMPARABLE;
 }
 
 static double bound_of(ft_fact_kind kind, double bytes)
@@ -85,6 +89,25 @@ static void add_comparable(struct ft_facts *f, ft_fact_kind kind, double bytes, 
   }
 }
 
+/* Whether no run is of the variant ASKED about, and variants have not been seen to need the same. */
+static bool is_borrowed(const ft_model *model, const float *asked)
+{
+  const ft_evaluator *e = &model->evaluator;
+
+  for (size_t c = 0; c < e->fact_columns_count; c++) {
+    const ft_column *column = &model->columns[e->fact_columns[c]];
+
+    if (strcmp(column->name, FT_VARIANT_FEATURE) != 0)
+      continue;
+    for (size_t i = 0; i < e->fact_bytes_count; i++)
+      if (ft_facts_alike(column, (double)asked[c],
+                         (double)e->fact_x[i * e->fact_columns_count + c]))
+        return false;
+    return e->fact_bytes_count > 0;
+  }
+  return false;
+}
+
 void ft_facts_find(const ft_model *model, const float *x, size_t count, struct ft_facts *out)
 {
   const ft_evaluator *e = &model->evaluator;
@@ -96,6 +119,7 @@ void ft_facts_find(const ft_model *model, const float *x, size_t count, struct f
   out->less = e->fact_bytes_count > 0;
   for (size_t c = 0; c < e->fact_columns_count; c++)
     asked[c] = e->fact_columns[c] < count ? x[e->fact_columns[c]] : NAN;
+  out->borrowed = is_borrowed(model, asked);
   for (size_t i = 0; i < e->fact_bytes_count; i++) {
     enum relation relation = compare(model, i, asked);
 
@@ -125,6 +149,7 @@ static unsigned more(unsigned a, unsigned b)
 
 void ft_facts_join(struct ft_facts *into, const struct ft_facts *other)
 {
+  into->borrowed |= other->borrowed;
   into->less = into->less && other->less;
   into->like_runs = more(into->like_runs, other->like_runs);
   into->like_completed = more(into->like_completed, other->like_completed);

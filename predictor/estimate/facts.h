@@ -5,8 +5,8 @@
  *
  * A run is *comparable* to a submission when the columns that explain the app's memory agree:
  * numbers within FT_FACTS_FACTOR, categories exactly; all runs are where no column explains it. Of
- * numbers that few runs do not yet tell whether they matter, a run is set aside only where the
- * submission has less of each that differs. The *bound*
+ * numbers that few runs do not yet tell whether they matter, a run that was not killed is set aside
+ * where the submission has less of each that differs. The *bound*
  * of a run that did not complete is the least that it needed: FT_FACTS_KILLED_FACTOR times the limit
  * of its own that killed it, else the peak that was seen.
  */
@@ -32,6 +32,7 @@ struct ft_facts {
   unsigned runs, completed;
   double peak_bytes;  /* largest of a completed run; 0: none completed */
   double bound_bytes; /* largest of one that did not complete; 0: none */
+  bool borrowed; /* they are of other variants (estimate/variant.h), which may need something else */
   bool less; /* each of them is set aside for having more of all that differs */
   /* of the comparable ones */
   unsigned like_runs, like_completed;

@@ -101,16 +101,31 @@ bool ft_mig_may_be(const struct ft_mig_table *table, const char *name, const cha
   return !sized || !size[0] || strstr(after, size);
 }
 
-const struct ft_gpu *ft_mig_gpu_called(const struct ft_mig_table *table, const char *name)
+/* The memory of the whole GPU of which P is a profile. */
+static double whole_mib(const struct ft_mig_table *table, const struct ft_mig_profile *p)
 {
-  const struct ft_gpu *gpu = ft_gpu_find(name);
+  double most = 0;
 
-  if (gpu || !ft_mig_names_gpu(table, name))
-    return gpu;
-  for (size_t i = 0; (gpu = ft_gpu_at(i)); i++)
-    if (!gpu->host && ft_mig_may_be(table, name, gpu->name))
-      return gpu;
-  return NULL;
+  for (size_t i = 0; i < table->count; i++)
+    if (strcmp(table->profiles[i].gpu, p->gpu) == 0)
+      most = fmax(most, table->profiles[i].memory_mib);
+  return most;
+}
+
+double ft_mig_whole_bytes(const struct ft_mig_table *table, const char *name)
+{
+  double least = INFINITY;
+
+  if (!ft_mig_names_gpu(table, name))
+    return 0;
+  for (size_t i = 0; i < table->count; i++) {
+    const struct ft_mig_profile *p = &table->profiles[i];
+
+    if (!(i && strcmp(p->gpu, p[-1].gpu) == 0) && ft_mig_may_be(table, name, p->gpu) &&
+        whole_mib(table, p) > 0)
+      least = fmin(least, whole_mib(table, p));
+  }
+  return isfinite(least) ? least * 1024 * 1024 : 0;
 }
 
 /* ---- which slice a gres is ---- */

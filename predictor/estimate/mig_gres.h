@@ -22,6 +22,12 @@ bool ft_mig_may_be(const struct ft_mig_table *table, const char *name, const cha
 const struct ft_gpu *ft_mig_gpu_called(const struct ft_mig_table *table, const char *name);
 
 /*
+ * The memory, in bytes, of a GPU that NVML calls NAME: the least of those that it may be, whole; 0
+ * where TABLE has none of them.
+ */
+double ft_mig_whole_bytes(const struct ft_mig_table *table, const char *name);
+
+/*
  * The slice that GRES ("gpu:a100_1g.5gb") is, NULL when it is none. Where GPUs of several sizes
  * have a slice of that name it is the one that the other slices of PARTITION (NULL: not known) and
  * GPU ("": any), what the user calls it, leave possible, and of those the one with the least

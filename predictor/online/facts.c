@@ -189,12 +189,27 @@ static void add_by_pairs(ft_model *model, const bool *chosen)
     add_column(e, open[i]);
 }
 
+/* Whether all completed runs have needed the same, so that there is nothing to explain. */
+static bool have_all_agreed(const ft_model *model, const bool *chosen)
+{
+  double least = INFINITY, most = 0;
+
+  for (size_t i = 0; i < model->history_count; i++) {
+    if (!chosen[i] || model->history[i].censored)
+      continue;
+    least = fmin(least, model->history[i].bytes);
+    most = fmax(most, model->history[i].bytes);
+  }
+  return most <= FT_FACTS_FACTOR * least;
+}
+
 static void choose_columns(ft_model *model, const bool *chosen)
 {
   ft_evaluator *e = &model->evaluator;
+  bool agreed = have_all_agreed(model, chosen);
 
   e->fact_columns_count = 0;
-  for (size_t j = 0; j < model->columns_count; j++)
+  for (size_t j = 0; j < model->columns_count && !agreed; j++)
     if (moves_centre(e, j))
       add_column(e, j);
   e->facts_explained = e->fact_columns_count;

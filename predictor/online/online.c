@@ -15,6 +15,7 @@
 #include "predictor/online/change.h"
 #include "predictor/online/facts.h"
 #include "predictor/online/failure.h"
+#include "predictor/online/gpu_model.h"
 #include "predictor/online/gpus.h"
 #include "predictor/online/online.h"
 #include "predictor/online/refit.h"
@@ -214,15 +215,18 @@ static bool died_of_memory(const ft_observation *o, double bytes)
 }
 
 /*
- * Whether the run was killed though neither samples nor the kernel's own record of its largest
- * process came near its limit: its node was out of memory, by whomever, which says nothing of what
- * the run needs. memory.events counts such a kill as any other, and page cache may fill the limit.
+ * Whether the run was killed because its node was out of memory, by whomever, which says nothing of
+ * what the run needs. The agent knows where the kernel counts what failed at a limit. Otherwise,
+ * and as page cache may have filled the limit before, the run was if neither samples nor the
+ * kernel's own record of its largest process came near its limit.
  */
 static bool was_starved(const ft_observation *o, ft_rule rule)
 {
   uint64_t limit = o->has_killed_at_bytes ? o->killed_at_bytes : o->limit_bytes;
   double peak = fmax(ft_observation_peak(o, rule), (double)o->largest_process_bytes);
 
+  if (o->has_killed_at_bytes && !o->killed_at_bytes)
+    return o->outcome == FT_OUTCOME_OUT_OF_MEMORY;
   return o->outcome == FT_OUTCOME_OUT_OF_MEMORY && o->has_largest_process_bytes && limit &&
          (o->has_killed_at_bytes || o->submission.request.nodes <= 1) &&
          peak < STARVED_BELOW * (double)limit;
@@ -265,6 +269,7 @@ static ft_run run_of(const ft_observation *o, double bytes)
   if (network && network->has_number && network->number > 0 && network->number < ABSURD_BYTES)
     run.network_bytes = (float)network->number;
   run.gpu = ft_gpus_hash(o->gpu_name);
+  run.gpu_limit_bytes = (float)ft_gpu_model_limit(o);
   run.censored = o->censored || run.out_of_memory;
   run.sampled = !run.censored && o->peak_is_bound;
   return run;
@@ -277,7 +282,6 @@ static void predict(ft_model *model, const ft_observation *o, const struct told 
 
   if (ft_estimate_memory(model, told->features, told->count, &estimate, NULL) < 0)
     return;
-  run->has_predicted_log = true;
   run->predicted_log = (float)log(ft_estimate_quantile(&estimate, 0.5));
   if (!run->censored && !known)
     ft_band_learn(model, o, &estimate, run->bytes);
@@ -348,8 +352,7 @@ static bool insert_run(ft_model *model, const ft_run *run)
   return at + 1 == model->history_count;
 }
 
-/* Runs of what the app was before it changed leave, and all that was learnt from them. */
-static void forget_before(ft_model *model, size_t count)
+void ft_online_forget(ft_model *model, size_t count)
 {
   ft_evaluator *e = &model->evaluator;
 
@@ -369,15 +372,14 @@ static void forget_before(ft_model *model, size_t count)
   ft_band_recount(model);
 }
 
-/* Make the evaluator anew from the history, or from what of it the app still is. */
-static void refit(ft_model *model, struct ft_refit *work)
+void ft_online_refit(ft_model *model, struct ft_refit *work)
 {
   size_t before;
 
   ft_refit_model(model, work);
   before = ft_change_find(model, ft_refit_above(work));
   if (before) {
-    forget_before(model, before);
+    ft_online_forget(model, before);
     ft_refit_model(model, work);
   }
   ft_failure_learn_time(model);
@@ -406,7 +408,6 @@ int ft_online_update(ft_model *model, const ft_observation *observation, struct 
     if (model->history[i].key != run.key)
       continue;
     /* what was said before anything of this run was known stands */
-    run.has_predicted_log = model->history[i].has_predicted_log;
     run.predicted_log = model->history[i].predicted_log;
     run.equation_log = model->history[i].equation_log;
     count_run(model, &model->history[i], -1);
@@ -426,7 +427,7 @@ int ft_online_update(ft_model *model, const ft_observation *observation, struct 
   follows &= insert_run(model, &run);
   model->updated = fmax(model->updated, run.time);
   if (!follows || !ft_refit_follow(model, work))
-    refit(model, work);
+    ft_online_refit(model, work);
   ft_facts_fill(model);
   free(work);
   return 1;

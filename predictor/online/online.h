@@ -7,6 +7,7 @@
 #define FT_ONLINE_ONLINE_H
 
 #include "predictor/core/error.h"
+#include "predictor/online/refit.h"
 #include "predictor/record/record.h"
 
 /* An empty model of user UID's APP that learns the peak that counts under RULE. */
@@ -30,5 +31,13 @@ int ft_online_update(ft_model *model, const ft_observation *observation, struct 
  * learnt.
  */
 void ft_online_hold_times(ft_model *model, double latest);
+
+/* Makes MODEL's evaluator anew from its history, using WORK; runs of what the app was before it
+ * changed (online/change.h) leave the history. */
+void ft_online_refit(ft_model *model, struct ft_refit *work);
+
+/* Removes the COUNT oldest runs from MODEL's history, counts the others anew and clears what was
+ * learnt from any: ft_online_refit has to follow. */
+void ft_online_forget(ft_model *model, size_t count);
 
 #endif

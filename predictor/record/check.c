@@ -251,7 +251,7 @@ static int check_model(const ft_model *m, struct ft_error *err)
     if (!isfinite(r->time) || !(r->bytes >= 0 && r->bytes <= MOST_BYTES) ||
         !isfinite(r->predicted_log) || !isfinite(r->runtime_seconds) ||
         !isfinite(r->equation_log) || !isfinite(r->residual) || !isfinite(r->gpu_bytes) ||
-        !isfinite(r->network_bytes))
+        !isfinite(r->network_bytes) || !isfinite(r->gpu_limit_bytes))
       return bad(err, "history");
     if (!are_values(r->x, r->x_count, m->columns, m->columns_count))
       return bad(err, "history");
@@ -359,7 +359,7 @@ static int check_announcement(const ft_announcement *a, struct ft_error *err)
 
 static int check_partition(const ft_partition *p, struct ft_error *err)
 {
-  if (!printable(p->name) || !isfinite(p->updated) ||
+  if (!printable(p->name) || !isfinite(p->updated) || (unsigned)p->cpu_unit > _ft_cpu_unit_MAX ||
       !(p->max_seconds >= 0 && isfinite(p->max_seconds)) ||
       !(p->default_seconds >= 0 && isfinite(p->default_seconds)))
     return bad(err, "partition");

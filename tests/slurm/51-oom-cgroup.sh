@@ -9,4 +9,5 @@ cluster_cgroup_version >/dev/null && [ -w /sys/fs/cgroup ] || {
 }
 play_begin
 story
+story_of_others
 play_end

@@ -177,7 +177,7 @@ like "$(rows long)" 'no node has the GPUs it asks for' "and counted for each tas
 } >runs.csv
 ask --predict-mig --predict-app=unet --wrap true
 is "$status $(said) $(gres "$id")" "0 1 " "without a model file and without runs nothing is set"
-like "$err" 'unet has too few runs whose GPU memory was measured; --predict-model tells' "which is said"
+like "$err" 'unet has no run whose GPU memory was measured; --predict-model tells' "which is said"
 "$foretell" import --state="$FT_STATE" runs.csv >"$scratch/import" 2>&1
 ok $? "eight runs are imported"
 kill -HUP "$(cluster_pid foretelld)"
@@ -299,6 +299,45 @@ train 12 --gres=gpu:1g.5gb:1 --predict-mem=check
 like "$err" "net needs $(awk -v mib="${now% *}" 'BEGIN { printf "%.3g", mib / 1024 }') GiB .*by its operators, 5 runs of networks on this GPU" \
   "and so does sbatch"
 diag "${foreseen[12]} MiB, now $now: $err"
+
+# ---- an app's first submissions, without a model file
+# segment MIB STATUS OPTION...: runs with so much GPU memory in use and ends so, until it is learnt
+segments=0
+segment() {
+  local mib=$1 end=$2
+  shift 2
+  submit sbatch --parsable --output=/dev/null --predict-app=segment "$@" \
+    --wrap "echo \$\$ $mib >'$FT_FAKE_NVML_FILE'; sleep 1; : >'$FT_FAKE_NVML_FILE'; exit $end"
+  job_wait "$id" >/dev/null
+  segments=$((segments + 1))
+  wait_until 20 has_runs segment $segments
+}
+segment 4700 1 --gres=gpu:1g.5gb:1
+is "$(observed "$id" outcome)" failed "a run fails with its slice full"
+segment 6000 0 --predict-mig
+is "$(gres "$id")" gpu:2g.10gb:1 "the next one gets the next larger slice"
+like "$err" 'segment failed in 4.75 GiB of GPU memory \(1 run, none completed\); --gres set to' "and why"
+diag "$err"
+segment 6000 0 --predict-mig
+is "$(gres "$id")" gpu:2g.10gb:1 "what it completed in it gets again"
+like "$err" 'segment has used up to 5.86 GiB of GPU memory and failed in 4.75 GiB \(2 runs, 1 completed\)' \
+  "by runs that are counted as they are"
+diag "$err"
+ask --predict-app=segment --predict-mig --gres=gpu:1g.5gb:1 -p strict --wrap true
+is "$status $(gres "$id")" "0 gpu:1g.5gb:1" "few runs reject nothing"
+like "$err" 'gpu:1g.5gb has 4.75 GiB: it may run out of memory; ask for --gres=gpu:2g.10gb:1' "they warn"
+ask --predict-app=segment --predict-mig --predict-mem=raise --gres=gpu:1g.5gb:1 --wrap true
+is "$(gres "$id")" gpu:2g.10gb:1 "the mode raise raises by them"
+like "$err" 'raised from gpu:1g.5gb:1 to gpu:2g.10gb:1' "and says so"
+segment 6000 0 --predict-mig
+segment 6000 0 --predict-mig
+is "$(gres "$id")" gpu:2g.10gb:1 "with more runs the slice stays"
+FT_PLUGSTACK=required cluster_write_plugstack
+ask --predict-app=segment --predict-mig --gres=gpu:1g.5gb:1 -p strict --wrap true
+is "$([ "$status" != 0 ] && echo rejected)" rejected "from min_runs completed ones on the site's policy rejects"
+like "$err" 'not submitted: gpu:1g.5gb has 4.75 GiB, but segment needs 5.86 GiB of GPU memory \(4 runs\)' "and why"
+diag "$err"
+cluster_write_plugstack
 
 # ---- whatever stands in the model file's place
 suffers() {

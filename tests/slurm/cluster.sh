@@ -11,6 +11,7 @@
 #                    In Slurm "-PID" is appended, for cgroups carry the node's name.
 #   FT_PARTITIONS    lines of slurm.conf, with @NAME@ for a node's name; empty: one "main"
 #   FT_SLURM_CONF    more lines of slurm.conf
+#   FT_CGROUP_CONF   more lines of cgroup.conf
 #   FT_GRES_CONF     lines of gres.conf, with @NAME@ likewise
 #   FT_PLUGIN        path of spank_foretell.so; empty: no plugin
 #   FT_PLUGSTACK     optional | required
@@ -26,6 +27,7 @@
 : "${FT_NODES=one 8 8000}"
 : "${FT_PARTITIONS=}"
 : "${FT_SLURM_CONF=}"
+: "${FT_CGROUP_CONF=}"
 : "${FT_GRES_CONF=}"
 : "${FT_PLUGIN=}"
 : "${FT_PLUGSTACK=optional}"
@@ -189,6 +191,7 @@ CgroupAutomount=no
 IgnoreSystemd=yes
 ConstrainRAMSpace=yes
 ConstrainCores=no
+$FT_CGROUP_CONF
 END
   fi
 

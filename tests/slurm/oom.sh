@@ -67,6 +67,65 @@ story() {
   is "$(observed "$id" censored)" 1 "$FT_ENFORCE: and is censored"
 }
 
+# Whose limit it was that killed; where the kernel enforces limits.
+story_of_others() {
+  local above limit=memory.max none=max
+
+  submit sbatch --parsable --output=/dev/null --mem=70M --predict-app=own --wrap "exec $hog --mib 90 --seconds 4"
+  job_wait "$id" >/dev/null
+  wait_observed "$id"
+  is "$(observed "$id" killed_at_bytes)" $((70 << 20)) "$FT_ENFORCE: a job is killed at its own limit"
+  submit sbatch --parsable --output=/dev/null --mem=300M --predict-app=own-step \
+    --wrap "srun --mem=70M $hog --mib 90 --seconds 4"
+  job_wait "$id" >/dev/null
+  wait_observed "$id"
+  is "$(observed "$id" killed_at_bytes)" $((70 << 20)) "$FT_ENFORCE: another one at its step's"
+
+  # memory runs out above the job, as it does on a node that is overcommitted
+  submit sbatch --parsable --output=/dev/null --mem=600M --predict-app=above \
+    --wrap "cat /proc/self/cgroup >cgroup; until [ -e go ]; do sleep 0.1; done; exec $hog --mib 300 --seconds 4"
+  wait_until 10 find_cgroup_above
+  above=$(find_cgroup_above)
+  [ -e "$above/$limit" ] || { limit=memory.limit_in_bytes none=-1; }
+  echo 150M >"$above/$limit"
+  touch go
+  like "$(job_wait "$id")" '^(OUT_OF_MEMORY|FAILED|CANCELLED)$' "$FT_ENFORCE: a job is killed for want of memory above it"
+  echo $none >"$above/$limit"
+  wait_observed "$id"
+  wait_until 10 test_out_of_memory "$id"
+  ok $? "$FT_ENFORCE: it is seen as out of memory"
+  is "$(observed "$id" killed_at_bytes)" 0 "$FT_ENFORCE: but not at a limit of its own"
+  diag "limit $(observed "$id" limit_bytes), rss $(observed "$id" rss_bytes), charge $(observed "$id" charge_bytes)"
+
+  submit sbatch --parsable --output=/dev/null --mem=300M --predict-app=by-hand --wrap "exec $hog --mib 275 --seconds 60"
+  wait_until 10 pgrep -f "$hog --mib 275 --seconds 60"
+  wait_until 1 false
+  kill -KILL $(pgrep -f "$hog --mib 275 --seconds 60")
+  job_wait "$id" >/dev/null
+  wait_observed "$id"
+  wait_until 10 model_file by-hand
+  ok $? "$FT_ENFORCE: a job is killed by hand near its limit"
+  is "$(observed "$id" killed_at_bytes)" "" "$FT_ENFORCE: not at a limit"
+  ! test_out_of_memory "$id"
+  ok $? "$FT_ENFORCE: nor for its memory"
+  ask --predict-mem=raise --mem=300M --predict-app=by-hand --wrap "exec $hog --mib 275 --seconds 60"
+  is "$(asked "$id")" 300M "$FT_ENFORCE: it keeps what it asks for"
+
+  # models are made in the order of runs: the one before the last is by now
+  ask --predict-mem=raise --mem=100M --predict-app=above --wrap "exec $hog --mib 80"
+  is "$(asked "$id")" 100M "$FT_ENFORCE: what was killed for want of memory above it raises nothing"
+  unlike "$err" 'has needed|was killed' "$FT_ENFORCE: for it has taught nothing"
+  diag "$err"
+}
+
+# the cgroup above the job's, by what a job has written; v1 has one for each user, which comes and goes
+find_cgroup_above() {
+  local root=/sys/fs/cgroup path
+  path=$(sed -nE 's,^([0-9]+:memory|0:):(.*)/job_[0-9]+/.*,\2,p' cgroup 2>/dev/null)
+  [ ! -d $root/memory ] || root=$root/memory
+  [ -n "$path" ] && echo "$root${path%/uid_*}"
+}
+
 # outcomes by their numbers in foretell.proto
 test_out_of_memory() {
   case $(observed "$1" outcome) in 3 | out_of_memory) ;; *) return 1 ;; esac

@@ -329,6 +329,106 @@ static void endings_are_told_apart(void **state)
   }
 }
 
+/* A SIGKILL near the limit is scancel's or an impatient user's where the kernel says that it has
+ * not killed. */
+static void the_kernel_knows_whether_it_has_killed(void **state)
+{
+  static const struct {
+    ft_rule rule;
+    bool counted;
+    ft_outcome outcome;
+  } cases[] = { { FT_RULE_RSS, false, FT_OUTCOME_OUT_OF_MEMORY },
+                { FT_RULE_RSS, true, FT_OUTCOME_OUT_OF_MEMORY },
+                { FT_RULE_CGROUP, false, FT_OUTCOME_OUT_OF_MEMORY },
+                { FT_RULE_CGROUP, true, FT_OUTCOME_UNKNOWN } };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_ending ending = { .has_status = true,
+                                .status = SIGKILL,
+                                .batch = true,
+                                .has_oom_kills = cases[i].counted,
+                                .peak_bytes = 95,
+                                .limit_bytes = 100,
+                                .rule = cases[i].rule };
+
+    assert_int_equal(ft_ending_judge(&ending).outcome, cases[i].outcome);
+    assert_false(ft_ending_judge(&ending).settled);
+  }
+}
+
+/* Whose limit it was the node knows where its kernel counts what failed at one. */
+static void a_kill_is_by_the_limit_that_was_hit(void **state)
+{
+  static const struct {
+    bool known;
+    uint64_t hits, limit; /* of the cgroup, MiB */
+    bool has_killed_at;
+    uint64_t killed_at; /* MiB */
+  } cases[] = {
+    { false, 0, 0, true, 60 },
+    { false, 0, 50, true, 50 },
+    { true, 1, 50, true, 50 },
+    { true, 7, 0, true, 60 },
+    /* the job's, of which its step may have but a part */
+    { true, 1, 90, true, 90 },
+    /* out of memory above the job */
+    { true, 0, 50, true, 0 },
+    { true, 0, 0, true, 0 },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    uint32_t job = (uint32_t)i + 1;
+    ft_announcement a = announcement(job, BATCH);
+
+    begin_batch(job);
+    a.which_event = ft_announcement_task_end_tag;
+    a.event.task_end = (ft_task_end){ .status = SIGKILL,
+                                      .has_oom_kills = true,
+                                      .oom_kills = 1,
+                                      .has_limit_hits = cases[i].known,
+                                      .limit_hits = cases[i].hits,
+                                      .has_cgroup_limit_bytes = cases[i].limit > 0,
+                                      .cgroup_limit_bytes = cases[i].limit * FT_MIB,
+                                      .last = true };
+    (void)say(&a);
+    assert_int_equal(w.finished, i + 1);
+    assert_int_equal(w.last.outcome, FT_OUTCOME_OUT_OF_MEMORY);
+    assert_int_equal(w.last.has_killed_at_bytes, cases[i].has_killed_at);
+    assert_int_equal(w.last.killed_at_bytes, cases[i].killed_at * FT_MIB);
+  }
+}
+
+/* One step is killed at its own limit, another one for want of memory above the job: the former
+ * shows what does not suffice, whichever came first. */
+static void a_kill_by_a_limit_counts_beside_others(void **state)
+{
+  (void)state;
+  for (uint32_t first = 0; first < 2; first++) {
+    uint32_t job = first + 1;
+
+    begin_batch(job);
+    for (uint32_t step = 0; step < 2; step++) {
+      ft_announcement a = announcement(job, step);
+
+      (void)task_start(job, step);
+      a.which_event = ft_announcement_task_end_tag;
+      a.event.task_end = (ft_task_end){ .status = SIGKILL,
+                                        .has_oom_kills = true,
+                                        .oom_kills = 1,
+                                        .has_limit_hits = true,
+                                        .limit_hits = step == first,
+                                        .last = true };
+      (void)say(&a);
+    }
+    (void)task_end(job, BATCH, EXIT(1));
+    assert_int_equal(w.finished, first + 1);
+    assert_true(w.last.has_killed_at_bytes);
+    assert_int_equal(w.last.killed_at_bytes, 60 * FT_MIB);
+  }
+}
+
 static void slurm_completes_what_the_node_cannot_tell(void **state)
 {
   static const ft_outcome outcomes[] = { FT_OUTCOME_CANCELLED, FT_OUTCOME_TIMEOUT,
@@ -768,6 +868,9 @@ int main(void)
   const struct CMUnitTest tests[] = {
     TEST(a_batch_job_is_over_with_its_script),
     TEST(endings_are_told_apart),
+    TEST(the_kernel_knows_whether_it_has_killed),
+    TEST(a_kill_is_by_the_limit_that_was_hit),
+    TEST(a_kill_by_a_limit_counts_beside_others),
     TEST(slurm_completes_what_the_node_cannot_tell),
     TEST(what_the_kernel_said_stands),
     TEST(an_element_of_an_array_has_its_own_features),

@@ -114,6 +114,60 @@ static ft_partition *partitions_of(const char *kind, size_t *count)
   return out;
 }
 
+static void whole_cores_and_sockets_are_read(void **state)
+{
+  static const struct {
+    const char *cluster, *partition, *node;
+    ft_cpu_unit unit;
+    bool one_task;
+    unsigned threads;
+  } cases[] = {
+    { "CR_CPU_MEMORY", "NONE", "CPUTot=32", FT_CPU_UNIT_CPU, false, 2 },
+    { "NONE", "NONE", "CPUTot=32", FT_CPU_UNIT_CPU, false, 2 },
+    { "CR_CORE_MEMORY", "NONE", "CPUTot=32", FT_CPU_UNIT_CORE, false, 2 },
+    { "CR_CORE", "NONE", "CPUTot=32", FT_CPU_UNIT_CORE, false, 2 },
+    { "CR_SOCKET_MEMORY,CR_LLN", "NONE", "CPUTot=32", FT_CPU_UNIT_SOCKET, false, 2 },
+    { "CR_CORE_MEMORY,CR_ONE_TASK_PER_CORE", "NONE", "CPUTot=32", FT_CPU_UNIT_CORE, true, 2 },
+    /* a word that has another in it */
+    { "CR_CPU_MEMORY,CR_CORE_DEFAULT_DIST_BLOCK", "NONE", "CPUTot=32", FT_CPU_UNIT_CPU, false, 2 },
+    /* a partition's own, where Slurm heeds it */
+    { "CR_CORE_MEMORY", "CR_SOCKET_MEMORY", "CPUTot=32", FT_CPU_UNIT_SOCKET, false, 2 },
+    { "CR_SOCKET_MEMORY", "CR_CORE", "CPUTot=32", FT_CPU_UNIT_CORE, false, 2 },
+    { "CR_CPU_MEMORY", "CR_CORE_MEMORY", "CPUTot=32", FT_CPU_UNIT_CPU, false, 2 },
+    /* its cores are the node's CPUs */
+    { "CR_CORE_MEMORY", "NONE", "CPUTot=16", FT_CPU_UNIT_CORE, false, 1 },
+    { "CR_CORE_MEMORY", "NONE", "", FT_CPU_UNIT_CORE, false, 2 },
+  };
+  const struct ft_scontrol_host host = { "vm", "epyc", NULL };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    char config_text[128], partition[128], node[192];
+    struct ft_slurm_config config;
+    struct ft_error err;
+    static ft_partition out;
+    size_t count;
+
+    (void)snprintf(config_text, sizeof config_text,
+                   "ClusterName = c\nSelectTypeParameters    = %s\n", cases[i].cluster);
+    (void)snprintf(partition, sizeof partition, "PartitionName=main SelectTypeParameters=%s\n",
+                   cases[i].partition);
+    (void)snprintf(node, sizeof node,
+                   "NodeName=a CoresPerSocket=8 %s RealMemory=1000 Sockets=2 ThreadsPerCore=2 "
+                   "Partitions=main\n",
+                   cases[i].node);
+    assert_int_equal(ft_scontrol_config(ft_text_from(config_text), &config, &err), 0);
+    assert_int_equal(ft_scontrol_partitions(ft_text_from(partition), ft_text_from(node), &config,
+                                            &host, &out, 1, &count, &err),
+                     0);
+    assert_int_equal(out.cpu_unit, cases[i].unit);
+    assert_int_equal(out.one_task_per_core, cases[i].one_task);
+    assert_int_equal(out.nodes_count, 1);
+    assert_int_equal(out.nodes[0].sockets, 2);
+    assert_int_equal(out.nodes[0].threads_per_core, cases[i].threads);
+  }
+}
+
 static void partitions_have_their_limits(void **state)
 {
   size_t count;
@@ -570,6 +624,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_rule_is_what_enforces),
     cmocka_unit_test(a_real_configuration_is_read),
+    cmocka_unit_test(whole_cores_and_sockets_are_read),
     cmocka_unit_test(partitions_have_their_limits),
     cmocka_unit_test(global_defaults_are_inherited),
     cmocka_unit_test(kinds_of_nodes_are_counted),

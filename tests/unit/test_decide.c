@@ -76,6 +76,24 @@ static const ft_partition alone = { .name = "main",
                                     .nodes_count = 1,
                                     .nodes = { { .count = 4, .cpus = 32,
                                       .mem_bytes = 100 * GB } } };
+static const ft_partition hyperthreads = { .name = "main",
+                                           .def_mem_bytes = 10 * MB,
+                                           .def_per_cpu = true,
+                                           .nodes_count = 1,
+                                           .nodes = { { .count = 4,
+                                                        .cpus = 32,
+                                                        .threads_per_core = 2,
+                                                        .sockets = 2,
+                                                        .mem_bytes = 100 * GB } } };
+/* the job may start on either: what the one with one thread a core gives is the least */
+static const ft_partition threads_and_none = {
+  .name = "main",
+  .def_mem_bytes = 10 * MB,
+  .def_per_cpu = true,
+  .nodes_count = 2,
+  .nodes = { { .cpus = 32, .threads_per_core = 2, .mem_bytes = 100 * GB },
+             { .cpus = 16, .threads_per_core = 1, .mem_bytes = 100 * GB } }
+};
 static const ft_partition at_most_per_cpu = { .name = "main",
                                               .def_mem_bytes = 1 * GB,
                                               .def_per_cpu = true,
@@ -168,6 +186,74 @@ static void limits_follow_tasks_nodes_and_cpus(void **state)
     if (limit != cases[i].limit)
       fail_msg("case %zu: %llu MiB, expected %llu", i, (unsigned long long)(limit / MB),
                (unsigned long long)(cases[i].limit / MB));
+  }
+}
+
+/* What Slurm 22.05 gave to jobs on a node of two sockets of eight cores with two threads, with
+ * DefMemPerCPU=10; as in tests/slurm/55-threads.sh. */
+static void hyperthreads_count_as_slurm_counts_them(void **state)
+{
+  static const struct {
+    ft_request request;
+    const ft_partition *partition;
+    unsigned cpu, core, one_task, socket; /* MiB, by SelectTypeParameters */
+  } cases[] = {
+    { { .tasks = 1 }, &hyperthreads, 10, 20, 20, 160 },
+    { { .cpus_per_task = 2 }, &hyperthreads, 20, 20, 20, 160 },
+    { { .cpus_per_task = 3 }, &hyperthreads, 30, 40, 40, 160 },
+    { { .tasks = 2, .cpus_per_task = 3 }, &hyperthreads, 60, 60, 80, 160 },
+    { { .threads_per_core = 1 }, &hyperthreads, 10, 10, 10, 80 },
+    { { .threads_per_core = 1, .cpus_per_task = 3 }, &hyperthreads, 30, 30, 30, 80 },
+    { { .threads_per_core = 1, .tasks = 2, .cpus_per_task = 3 }, &hyperthreads, 60, 60, 60, 80 },
+    { { .threads_per_core = 2, .cpus_per_task = 3 }, &hyperthreads, 30, 40, 40, 160 },
+    { { .threads_per_core = 4, .cpus_per_task = 3 }, &hyperthreads, 30, 40, 40, 160 },
+    { { .exclusive = true }, &hyperthreads, 320, 320, 320, 320 },
+    { { .exclusive = true, .threads_per_core = 1 }, &hyperthreads, 160, 160, 160, 160 },
+    { { .mem_unit = FT_MEM_CPU, .mem_bytes = 20 * MB, .cpus_per_task = 3 },
+      &hyperthreads,
+      60,
+      80,
+      80,
+      320 },
+    { { .mem_unit = FT_MEM_CPU, .mem_bytes = 20 * MB, .threads_per_core = 1, .cpus_per_task = 3 },
+      &hyperthreads,
+      60,
+      60,
+      60,
+      160 },
+    { { .mem_unit = FT_MEM_NODE, .mem_bytes = 50 * MB }, &hyperthreads, 50, 50, 50, 50 },
+    /* more tasks than the cores of a node, of each of which one thread is used: two nodes */
+    { { .tasks = 20, .threads_per_core = 1 }, &hyperthreads, 100, 100, 100, 160 },
+    { { .tasks = 20 }, &hyperthreads, 200, 200, 200, 320 },
+    { { .tasks = 1 }, &threads_and_none, 10, 10, 10, 10 },
+    { { .cpus_per_task = 17 }, &threads_and_none, 170, 180, 180, 170 }, /* sockets not known */
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    const struct {
+      ft_cpu_unit unit;
+      bool one_task;
+      unsigned expected;
+    } sites[] = { { FT_CPU_UNIT_CPU, false, cases[i].cpu },
+                  { FT_CPU_UNIT_CORE, false, cases[i].core },
+                  { FT_CPU_UNIT_CORE, true, cases[i].one_task },
+                  { FT_CPU_UNIT_SOCKET, false, cases[i].socket } };
+
+    for (size_t k = 0; k < COUNT_OF(sites); k++) {
+      ft_partition partition = *cases[i].partition;
+      struct ft_question q = { .request = &cases[i].request,
+                               .partition = &partition,
+                               .memory_is_consumable = true };
+      uint64_t limit;
+
+      partition.cpu_unit = sites[k].unit;
+      partition.one_task_per_core = sites[k].one_task;
+      limit = limit_without(&q);
+      if (limit != sites[k].expected * MB)
+        fail_msg("case %zu, site %zu: %llu MiB, expected %u", i, k,
+                 (unsigned long long)(limit / MB), sites[k].expected);
+    }
   }
 }
 
@@ -511,6 +597,9 @@ static const struct rule_case rule_cases[] = {
     FT_ACTION_SET, FT_DECIDED_BY_ESTIMATE, 2400 * MB },
   { "and only told under the site's mode", FT_MODE_SET, { 0 }, { 0 }, 2, 0, 0, 1, true, 0, 0,
     FT_ACTION_WARN, FT_DECIDED_BY_ESTIMATE, 0 },
+  { "so it is with other variants of the app", FT_MODE_SET, { 0 },
+    { .runs = 9, .completed = 9, .borrowed = true, .peak_bytes = 2 * GB }, 2, 0, 9, 0, true, 0, true,
+    FT_ACTION_WARN, FT_DECIDED_BY_ESTIMATE, 0 },
   { "a session is not set from history", FT_MODE_SET, { 0 },
     { .runs = 9, .completed = 9, .like_runs = 9, .like_completed = 9, .peak_bytes = 2 * GB,
       .like_peak_bytes = 2 * GB }, 2, 0, 9, 0, 0, true, 0,
@@ -720,6 +809,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(levels_have_their_normal_scores),
     cmocka_unit_test(limits_follow_tasks_nodes_and_cpus),
+    cmocka_unit_test(hyperthreads_count_as_slurm_counts_them),
     cmocka_unit_test(every_scene_ends_as_written),
     cmocka_unit_test(each_rule_decides_at_its_edges),
     cmocka_unit_test(the_laws_hold_for_every_combination),

@@ -245,6 +245,47 @@ static void a_run_killed_by_its_limit_needed_more_than_that(void **state)
   }
 }
 
+static void a_run_whose_node_was_out_of_memory_teaches_nothing(void **state)
+{
+  static const struct {
+    bool known;                             /* what limit killed */
+    double killed_at, limit, peak, largest; /* MiB */
+    bool learned;
+  } cases[] = {
+    { true, 0, 2000, 1500, 1500, false },
+    { true, 0, 2000, 2000, 2000, false },
+    { true, 0, 0, 100, 100, false },
+    /* at its own limit; but page cache may have filled that before the node ran out */
+    { true, 2000, 2000, 1900, 1900, true },
+    { true, 2000, 2000, 100, 100, false },
+    /* by an agent that does not know */
+    { false, 0, 2000, 1500, 1500, true },
+    { false, 0, 2000, 100, 100, false },
+  };
+  static ft_model before;
+
+  (void)state;
+  complete(0, 100 * 0x1p20);
+  before = model;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    ft_observation o = observation_of(1, cases[i].peak * 0x1p20);
+
+    model = before;
+    o.outcome = FT_OUTCOME_OUT_OF_MEMORY;
+    o.censored = true;
+    o.has_limit_bytes = cases[i].limit > 0;
+    o.limit_bytes = (uint64_t)(cases[i].limit * 0x1p20);
+    o.has_killed_at_bytes = cases[i].known;
+    o.killed_at_bytes = (uint64_t)(cases[i].killed_at * 0x1p20);
+    o.has_largest_process_bytes = true;
+    o.largest_process_bytes = (uint64_t)(cases[i].largest * 0x1p20);
+    if (ft_online_update(&model, &o, NULL) != cases[i].learned)
+      fail_msg("case %zu", i);
+    if (!cases[i].learned)
+      assert_memory_equal(&model, &before, sizeof model);
+  }
+}
+
 static void kills_converge_upward(void **state)
 {
   static const double reached[] = { 1, 0.6 }; /* of the limit, as sampled */
@@ -475,7 +516,7 @@ static void a_later_record_replaces_an_earlier_one(void **state)
   assert_int_equal(model.completed, 7);
   assert_int_equal(model.censored, 0);
   assert_int_equal(model.history_count, 7);
-  assert_true(model.history[6].has_predicted_log);
+  assert_true(model.history[6].predicted_log != 0);
   assert_near(exp((double)model.history[6].predicted_log), GIB, 0.05);
 }
 
@@ -488,9 +529,9 @@ static void the_first_run_has_no_prediction(void **state)
   die(0, GIB, FT_OUTCOME_CANCELLED);
   assert_int_equal(ft_estimate_memory(&model, NULL, 0, &e, NULL), -1);
   complete(1, GIB);
-  assert_false(model.history[1].has_predicted_log);
+  assert_true(model.history[1].predicted_log == 0);
   complete(2, GIB);
-  assert_true(model.history[2].has_predicted_log);
+  assert_true(model.history[2].predicted_log != 0);
 }
 
 static void history_stays_bounded_and_in_order(void **state)
@@ -663,6 +704,7 @@ int main(void)
     cmocka_unit_test_setup(many_killed_runs_do_not_pull_the_estimate_down, start),
     cmocka_unit_test_setup(after_a_kill_the_next_amount_is_clearly_more, start),
     cmocka_unit_test_setup(a_run_killed_by_its_limit_needed_more_than_that, start),
+    cmocka_unit_test_setup(a_run_whose_node_was_out_of_memory_teaches_nothing, start),
     cmocka_unit_test_setup(kills_converge_upward, start),
     cmocka_unit_test_setup(a_run_that_stopped_early_says_nothing, start),
     cmocka_unit_test_setup(an_old_kill_is_outlived, start),

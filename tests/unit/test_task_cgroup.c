@@ -75,7 +75,7 @@ static void v1_adds_up_to_the_job(void **state)
   ft_cgroup_free(&c);
 }
 
-static void v2_counts_the_jobs_own(void **state)
+static void v2_counts_the_steps_own(void **state)
 {
   struct ft_cgroup c;
   ft_task_end end = { 0 };
@@ -86,6 +86,7 @@ static void v2_counts_the_jobs_own(void **state)
   put("v2/system.slice/slurmstepd.scope/job_17/memory.peak", "5000\n");
   put("v2/system.slice/slurmstepd.scope/job_17/memory.max", "6000\n");
   put("v2/system.slice/slurmstepd.scope/job_17/memory.events", "low 0\noom 1\noom_kill 4\n");
+  put("v2/system.slice/slurmstepd.scope/job_17/step_0/memory.events", "oom_kill 3\n");
   put("v2/system.slice/slurmstepd.scope/job_17/step_0/user/task_3/memory.max", "max\n");
   put("v2/system.slice/slurmstepd.scope/job_17/step_0/user/task_3/memory.events", "oom_kill 2\n");
   assert_true(find(&c));
@@ -93,8 +94,136 @@ static void v2_counts_the_jobs_own(void **state)
   ft_cgroup_read(&c, &end);
   assert_true(end.charge_bytes == 5000);
   assert_true(end.cgroup_limit_bytes == 6000);
-  assert_true(end.oom_kills == 4);
+  assert_true(end.oom_kills == 3);
   ft_cgroup_free(&c);
+}
+
+/* ---- whose limit killed ---- */
+
+/* A level of a job's cgroups, from the job's own down: what limits it, and what the kernel counts.
+ */
+struct level {
+  const char *folder;
+  long long limit, peak, failures; /* KiB; a limit of 0: none */
+};
+
+static void put_number(const char *folder_in, const char *file, long long value)
+{
+  char path[128], text[32];
+
+  (void)snprintf(path, sizeof path, "memory/hits/%s/%s", folder_in, file);
+  (void)snprintf(text, sizeof text, "%lld\n", value);
+  put(path, text);
+}
+
+static void put_level(const struct level *l, const char *name)
+{
+  char file[64];
+
+  (void)snprintf(file, sizeof file, "%s.limit_in_bytes", name);
+  put_number(l->folder, file, l->limit ? l->limit * 1024 : 9223372036854771712);
+  (void)snprintf(file, sizeof file, "%s.max_usage_in_bytes", name);
+  put_number(l->folder, file, l->peak * 1024);
+  (void)snprintf(file, sizeof file, "%s.failcnt", name);
+  put_number(l->folder, file, l->failures);
+}
+
+static void v1_knows_whose_limit_was_hit(void **state)
+{
+  static const struct {
+    struct level memory[3];
+    struct level swap; /* and memory, of the job's own */
+    uint64_t hits;
+  } cases[] = {
+    /* the job's own, its step's, both */
+    { { { "job_17", 8000, 8000, 5 }, { "job_17/step_0", 0, 8000, 0 } }, { 0 }, 5 },
+    { { { "job_17", 8000, 7000, 0 }, { "job_17/step_0", 7000, 7000, 3 } }, { 0 }, 3 },
+    { { { "job_17", 8000, 8000, 2 }, { "job_17/step_0", 8000, 8000, 3 } }, { 0 }, 5 },
+    /* an ancestor of the job's: nothing of the job's own says so */
+    { { { ".", 8000, 8000, 9 }, { "job_17", 8000, 5000, 0 }, { "job_17/step_0", 0, 5000, 0 } },
+      { 0 },
+      0 },
+    /* an allocation of several pages is refused before the last page is taken, but no sooner */
+    { { { "job_17", 8000, 7990, 1 } }, { 0 }, 1 },
+    { { { "job_17", 80000, 70000, 7 } }, { 0 }, 0 },
+    /* a limit that was lowered since */
+    { { { "job_17", 6000, 8000, 1 } }, { 0 }, 1 },
+    /* no limit at all */
+    { { { "job_17", 0, 8000, 0 } }, { 0 }, 0 },
+    /* swap is limited as memory is, and asked first */
+    { { { "job_17", 8000, 8000, 0 } }, { "job_17", 8000, 8000, 4 }, 4 },
+    /* and its refusals are not counted by Linux 6.18 */
+    { { { "job_17", 8000, 8000, 0 } }, { "job_17", 8000, 8000, 0 }, 1 },
+    { { { "job_17", 8000, 8000, 0 } }, { "job_17", 9000, 8000, 0 }, 0 },
+  };
+
+  (void)state;
+  put("proc/self/mountinfo", v1_mounts);
+  put("proc/4242/cgroup", "5:memory:/hits/job_17/step_0\n");
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    const struct level none = { "job_17/step_0", 0, 0, 0 };
+    ft_task_end end = { 0 };
+    struct ft_cgroup c;
+
+    put_level(&none, "memory");
+    for (size_t k = 0; k < COUNT_OF(cases[i].memory) && cases[i].memory[k].folder; k++)
+      put_level(&cases[i].memory[k], "memory");
+    if (cases[i].swap.folder)
+      put_level(&cases[i].swap, "memory.memsw");
+    assert_true(find(&c));
+    ft_cgroup_read(&c, &end);
+    assert_true(end.has_limit_hits);
+    if (end.limit_hits != cases[i].hits)
+      fail_msg("case %zu: %llu, expected %llu", i, (unsigned long long)end.limit_hits,
+               (unsigned long long)cases[i].hits);
+    ft_cgroup_free(&c);
+  }
+}
+
+static void v2_knows_whose_limit_was_hit(void **state)
+{
+  static const struct {
+    const char *job, *job_local, *step, *step_local; /* memory.events; "": none is there */
+    uint64_t hits, kills, limit;                     /* the job has 8000, the step 7000 */
+    bool known;
+  } cases[] = {
+    /* the step's, the job's, both */
+    { "oom 1\noom_kill 1\n", "low 0\noom 0\n", "oom 1\noom_kill 1\n", "oom 1\n", 1, 1, 7000, true },
+    { "oom 1\noom_kill 1\n", "low 0\noom 1\n", "oom 0\noom_kill 1\n", "oom 0\n", 1, 1, 8000, true },
+    { "oom 5\noom_kill 1\n", "low 0\noom 2\n", "oom 3\noom_kill 1\n", "oom 3\n", 5, 1, 7000, true },
+    /* another step's */
+    { "oom 1\noom_kill 1\n", "low 0\noom 0\n", "oom 0\noom_kill 0\n", "oom 0\n", 0, 0, 7000, true },
+    /* the limit of the node's slice, or the node itself, was what killed */
+    { "oom 0\noom_kill 1\n", "low 0\noom 0\n", "oom 0\noom_kill 1\n", "oom 0\n", 0, 1, 7000, true },
+    /* before Linux 5.2 */
+    { "oom 1\noom_kill 1\n", "", "oom 1\noom_kill 1\n", "", 2, 1, 7000, true },
+    { "oom 1\noom_kill 1\n", "", "oom 0\noom_kill 1\n", "", 1, 1, 8000, true },
+    { "oom 0\noom_kill 1\n", "", "oom 0\noom_kill 1\n", "", 0, 1, 7000, true },
+    { "oom_kill 1\n", "oom \noom x\n", "", "", 0, 1, 7000, false },
+  };
+
+  (void)state;
+  put("proc/self/mountinfo", "31 1 0:28 / @/v2 rw - cgroup2 cgroup2 rw\n");
+  put("proc/4242/cgroup", "0::/hits/job_17/step_0\n");
+  put("v2/hits/memory.events.local", "oom 1\noom_kill 1\n");
+  put("v2/hits/job_17/memory.max", "8000\n");
+  put("v2/hits/job_17/step_0/memory.max", "7000\n");
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    ft_task_end end = { 0 };
+    struct ft_cgroup c;
+
+    put("v2/hits/job_17/memory.events", cases[i].job);
+    put("v2/hits/job_17/memory.events.local", cases[i].job_local);
+    put("v2/hits/job_17/step_0/memory.events", cases[i].step);
+    put("v2/hits/job_17/step_0/memory.events.local", cases[i].step_local);
+    assert_true(find(&c));
+    ft_cgroup_read(&c, &end);
+    if (end.has_limit_hits != cases[i].known || end.limit_hits != cases[i].hits ||
+        end.oom_kills != cases[i].kills || end.cgroup_limit_bytes != cases[i].limit)
+      fail_msg("case %zu: %llu hits, %llu kills, limit %llu", i, (unsigned long long)end.limit_hits,
+               (unsigned long long)end.oom_kills, (unsigned long long)end.cgroup_limit_bytes);
+    ft_cgroup_free(&c);
+  }
 }
 
 static void a_mounted_part_is_found(void **state)
@@ -155,7 +284,9 @@ static int tear_down(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = { cmocka_unit_test(v1_adds_up_to_the_job),
-                                      cmocka_unit_test(v2_counts_the_jobs_own),
+                                      cmocka_unit_test(v2_counts_the_steps_own),
+                                      cmocka_unit_test(v1_knows_whose_limit_was_hit),
+                                      cmocka_unit_test(v2_knows_whose_limit_was_hit),
                                       cmocka_unit_test(a_mounted_part_is_found),
                                       cmocka_unit_test(another_ones_cgroup_does_not_count) };
 

@@ -26,5 +26,6 @@ between "$((${charge:-0} >> 20))" 30 79 "its charge is seen"
 between "$(($(observed "$id" 'coalesce(charge_less_cache_bytes, 0)') >> 20))" 29 79 "without cache, too"
 between "$(($(observed "$id" 'coalesce(rss_bytes, 0)') >> 20))" 29 79 "and its RSS"
 story
+story_of_others
 diag "took $SECONDS s in the guest"
 play_end

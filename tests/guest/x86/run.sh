@@ -94,7 +94,7 @@ build_initrd() {
 
 build_initrd || { echo "1..1"; echo "not ok 1 - the initrd can be made"; exit 1; }
 
-timeout 300 qemu-system-x86_64 -cpu max -m 1500 -nographic -nodefaults -serial stdio \
+timeout 600 qemu-system-x86_64 -cpu max -m 1500 -nographic -nodefaults -serial stdio \
   -kernel "$cache/vmlinuz" -initrd "$work/initrd.gz" -append "console=ttyS0 quiet panic=-1" \
   -no-reboot </dev/null 2>&1 | tr -d '\r' | tee "$work/console" |
   sed -nE '/^(ok|not ok|1\.\.|#)/p'

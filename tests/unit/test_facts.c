@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What runs have shown for a submission, from the observation to the facts. */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include "predictor/core/units.h"
+#include "predictor/estimate/elements.h"
+#include "predictor/online/online.h"
+
+#define MB (double)FT_MIB
+
+static ft_model model;
+static ft_submission asked;
+static struct ft_facts facts;
+static unsigned runs;
+
+static int start(void **state)
+{
+  (void)state;
+  ft_online_init(&model, "solve", 1000, FT_RULE_CGROUP);
+  asked = (ft_submission){ .schema = FT_SCHEMA };
+  runs = 0;
+  return 0;
+}
+
+/* The submission that is asked about, and that runs: N and KIND ("": none). */
+static void submit(double n, const char *kind)
+{
+  asked.features_count = 0;
+  (void)ft_feature_number(asked.features, &asked.features_count, 24, "n", n);
+  if (kind[0])
+    (void)ft_feature_category(asked.features, &asked.features_count, 24, "kind", kind);
+}
+
+static void learn(ft_observation *o)
+{
+  struct ft_error err = { "" };
+
+  o->schema = FT_SCHEMA;
+  o->job_id = ++runs;
+  o->submit_time = o->end_time = 1000.0 * runs;
+  o->runtime_seconds = 10;
+  o->rule = FT_RULE_CGROUP;
+  o->submission = asked;
+  o->has_charge_less_cache_bytes = true;
+  if (ft_online_update(&model, o, &err) < 0)
+    fail_msg("%s", err.text);
+}
+
+static void complete(double mib)
+{
+  learn(&(ft_observation){ .outcome = FT_OUTCOME_COMPLETED,
+                           .charge_less_cache_bytes = (uint64_t)(mib * MB) });
+}
+
+static void killed(double limit_mib)
+{
+  learn(&(ft_observation){ .outcome = FT_OUTCOME_OUT_OF_MEMORY,
+                           .censored = true,
+                           .has_limit_bytes = true,
+                           .limit_bytes = (uint64_t)(limit_mib * MB),
+                           .has_killed_at_bytes = true,
+                           .killed_at_bytes = (uint64_t)(limit_mib * MB),
+                           .charge_less_cache_bytes = (uint64_t)(limit_mib * MB) });
+}
+
+static void look(void)
+{
+  ft_feature features[FT_TASK_FEATURES];
+  size_t count = ft_task_features(&model, &asked, NULL, features);
+
+  ft_task_facts(&model, features, count, &facts);
+}
+
+static void assert_mib(double bytes, double mib)
+{
+  if (fabs(bytes / MB - mib) > 0.01 * mib + 0.01)
+    fail_msg("%g MiB, expected %g", bytes / MB, mib);
+}
+
+static void a_number_that_explains_tells_runs_apart(void **state)
+{
+  (void)state;
+  for (int i = 0; i < 3; i++)
+    for (double n = 1; n <= 16; n *= 2) {
+      submit(n, "");
+      complete(100 * n);
+    }
+  submit(4, "");
+  look();
+  assert_int_equal(facts.like_completed, 3);
+  assert_mib(facts.like_peak_bytes, 400);
+  assert_mib(facts.peak_bytes, 1600);
+  submit(6, "");
+  look();
+  assert_int_equal(facts.like_completed, 0);
+}
+
+static void where_nothing_explains_it_all_runs_count(void **state)
+{
+  (void)state;
+  for (int i = 0; i < 6; i++) {
+    submit(1 + i, "");
+    complete(100 + i);
+  }
+  submit(3, "");
+  look();
+  assert_int_equal(facts.like_completed, 6);
+  assert_mib(facts.like_sure_bytes, 100);
+}
+
+/* Six dense matrices say nothing of what a sparse one needs. */
+static void another_kind_is_not_comparable(void **state)
+{
+  static const double size[] = { 1000, 2000, 4000, 6000, 8000, 9000 };
+
+  (void)state;
+  for (int i = 0; i < 6; i++) {
+    submit(size[i], "dense");
+    complete(10 + 8 * size[i] * size[i] / MB);
+  }
+  submit(3000, "sparse");
+  complete(90);
+  submit(9000, "sparse");
+  look();
+  assert_true(facts.like_sure_bytes <= 90 * MB);
+  assert_true(facts.like_peak_bytes <= 90 * MB);
+  submit(9000, "dense");
+  look();
+  assert_true(facts.like_peak_bytes > 600 * MB);
+}
+
+static void what_has_less_is_not_held_to_what_has_more(void **state)
+{
+  (void)state;
+  submit(8, "");
+  complete(800);
+  submit(2, "");
+  look();
+  assert_true(facts.less);
+  assert_int_equal(facts.like_runs, 0);
+  submit(20, "");
+  look();
+  assert_false(facts.less);
+  assert_mib(facts.like_peak_bytes, 800);
+  /* but what was killed is not forgotten for that */
+  submit(8, "");
+  killed(300);
+  submit(2, "");
+  look();
+  assert_false(facts.less);
+  assert_mib(facts.lately_killed_bytes, 300);
+}
+
+/* The same program from another directory with another text needs a run of its own that agrees. */
+static void other_variants_are_borrowed_until_one_agrees(void **state)
+{
+  (void)state;
+  submit(1, "");
+  asked.script_hash = 11;
+  asked.directory_hash = 21;
+  for (int i = 0; i < 4; i++)
+    complete(100 + i);
+  look();
+  assert_int_equal(facts.like_completed, 4);
+  asked.script_hash = 12; /* edited */
+  look();
+  assert_true(!facts.borrowed && facts.like_completed == 4);
+  asked.script_hash = 11;
+  asked.directory_hash = 22; /* copied elsewhere */
+  look();
+  assert_true(!facts.borrowed && facts.like_completed == 4);
+  asked.script_hash = 13;
+  look();
+  assert_true(facts.borrowed);
+  assert_int_equal(facts.like_runs, 0);
+  assert_int_equal(facts.completed, 4);
+  complete(101);
+  look();
+  assert_false(facts.borrowed);
+  assert_int_equal(facts.like_completed, 5);
+  /* and one that needs something else stays apart */
+  asked.script_hash = 14;
+  asked.directory_hash = 24;
+  complete(400);
+  look();
+  assert_int_equal(facts.like_completed, 1);
+  assert_mib(facts.like_peak_bytes, 400);
+}
+
+static void kills_are_bounds_until_they_are_outlived(void **state)
+{
+  (void)state;
+  submit(1, "");
+  killed(100);
+  look();
+  assert_mib(facts.like_bound_bytes, 120);
+  assert_mib(facts.lately_killed_bytes, 100);
+  assert_int_equal(facts.growing_kills, 1);
+  killed(100);
+  killed(240);
+  killed(580);
+  look();
+  assert_int_equal(facts.growing_kills, 3);
+  complete(200);
+  look();
+  assert_int_equal(facts.lately_killed, 0);
+  assert_int_equal(facts.growing_kills, 3); /* it completed with far less: a leak may do that */
+  assert_mib(facts.like_bound_bytes, 1.2 * 580);
+  for (int i = 0; i < 5; i++)
+    complete(200);
+  look();
+  assert_mib(facts.like_bound_bytes, 0);
+  complete(500);
+  look();
+  assert_int_equal(facts.growing_kills, 0);
+}
+
+static void a_node_without_memory_says_nothing(void **state)
+{
+  (void)state;
+  submit(1, "");
+  complete(100);
+  learn(&(ft_observation){ .outcome = FT_OUTCOME_OUT_OF_MEMORY,
+                           .censored = true,
+                           .has_limit_bytes = true,
+                           .limit_bytes = (uint64_t)(8000 * MB),
+                           .has_killed_at_bytes = true,
+                           .killed_at_bytes = (uint64_t)(8000 * MB),
+                           .has_largest_process_bytes = true,
+                           .largest_process_bytes = (uint64_t)(80 * MB),
+                           .charge_less_cache_bytes = (uint64_t)(90 * MB) });
+  look();
+  assert_int_equal(facts.runs, 1);
+  assert_mib(facts.like_bound_bytes, 0);
+}
+
+static void runs_that_only_failed_are_known(void **state)
+{
+  (void)state;
+  submit(1, "");
+  for (int i = 0; i < 6; i++)
+    learn(&(ft_observation){ .outcome = FT_OUTCOME_FAILED,
+                             .censored = true,
+                             .charge_less_cache_bytes = (uint64_t)(50 * MB) });
+  look();
+  assert_int_equal(facts.runs, 6);
+  assert_int_equal(facts.completed, 0);
+  assert_mib(facts.like_bound_bytes, 50);
+}
+
+static void the_largest_of_many_runs_is_kept(void **state)
+{
+  (void)state;
+  submit(1, "");
+  complete(900);
+  for (int i = 0; i < 150; i++)
+    complete(800 + i % 7);
+  look();
+  assert_int_equal(facts.runs, 151);
+  assert_mib(facts.like_peak_bytes, 900);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test_setup(a_number_that_explains_tells_runs_apart, start),
+    cmocka_unit_test_setup(where_nothing_explains_it_all_runs_count, start),
+    cmocka_unit_test_setup(another_kind_is_not_comparable, start),
+    cmocka_unit_test_setup(what_has_less_is_not_held_to_what_has_more, start),
+    cmocka_unit_test_setup(other_variants_are_borrowed_until_one_agrees, start),
+    cmocka_unit_test_setup(kills_are_bounds_until_they_are_outlived, start),
+    cmocka_unit_test_setup(a_node_without_memory_says_nothing, start),
+    cmocka_unit_test_setup(runs_that_only_failed_are_known, start),
+    cmocka_unit_test_setup(the_largest_of_many_runs_is_kept, start),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What an app's runs show of its GPU memory, and which slice the next one gets for it. */
+#include "tests/unit/unit.h"
+
+#include "predictor/decide/slice.h"
+#include "predictor/online/gpu_model.h"
+#include "predictor/online/online.h"
+
+#define MIB 1048576.0
+
+static struct ft_mig_table table;
+static const ft_partition partition = {
+  .schema = FT_SCHEMA,
+  .name = "gpus",
+  .gres_count = 3,
+  .gres = { { .name = "gpu:1g.5gb", .count = 2 },
+            { .name = "gpu:2g.10gb", .count = 2 },
+            { .name = "gpu:3g.20gb", .count = 2 } },
+};
+
+/* An app's runs, and what is decided for its next submission. */
+struct story {
+  ft_model model;
+  struct ft_evidence known;
+  ft_policy policy;
+  ft_network said;
+  uint32_t jobs;
+  bool has_estimate;
+};
+
+static int begin(void **state)
+{
+  struct story *s = calloc(1, sizeof *s);
+
+  ft_mig_known(&table);
+  if (!s)
+    return -1;
+  ft_online_init(&s->model, "unet", 1000, FT_RULE_RSS);
+  s->policy = ft_policy_defaults;
+  s->policy.mode = FT_MODE_SET;
+  s->policy.reject_probability = 0.5;
+  *state = s;
+  return 0;
+}
+
+static int end(void **state)
+{
+  free(*state);
+  return 0;
+}
+
+/* A run that had MIB_USED of an A100's slice PROFILE in use ("": of all of it). */
+static ft_observation observed(double mib_used, const char *profile, ft_outcome outcome)
+{
+  ft_observation o = { .schema = FT_SCHEMA,
+                       .rule = FT_RULE_RSS,
+                       .outcome = outcome,
+                       .censored = outcome != FT_OUTCOME_COMPLETED,
+                       .has_rss_bytes = true,
+                       .rss_bytes = 1000 << 20,
+                       .runtime_seconds = 60,
+                       .gpu_name = "NVIDIA A100-SXM4-40GB",
+                       .has_gpu_memory_bytes = true,
+                       .gpu_memory_bytes = (uint64_t)(mib_used * MIB) };
+
+  (void)snprintf(o.mig_profile, sizeof o.mig_profile, "%s", profile);
+  return o;
+}
+
+static void learn(struct story *s, ft_observation o)
+{
+  struct ft_error err;
+
+  o.job_id = ++s->jobs;
+  o.start_time = 1e9 + 1000.0 * s->jobs;
+  o.end_time = o.start_time + 60;
+  assert_int_equal(ft_online_update(&s->model, &o, &err), 1);
+}
+
+static void run(struct story *s, double mib_used, const char *profile, ft_outcome outcome)
+{
+  learn(s, observed(mib_used, profile, outcome));
+}
+
+static void run_batch(struct story *s, double batch, double mib_used, const char *profile)
+{
+  ft_observation o = observed(mib_used, profile, FT_OUTCOME_COMPLETED);
+
+  assert_true(
+      ft_feature_number(o.submission.features, &o.submission.features_count, 24, "batch", batch));
+  learn(s, o);
+}
+
+/* Decide about a submission with --gres=GRES ("": none) and, above 0, BATCH. */
+static void ask_batch(struct story *s, const char *gres, ft_mode mode, double batch)
+{
+  ft_submission submission = { .schema = FT_SCHEMA, .app = "unet" };
+  struct ft_slice_question q = { .mode = mode,
+                                 .choose = true,
+                                 .gpu = "",
+                                 .option = gres[0] ? "gres" : "",
+                                 .value = gres,
+                                 .subject = "unet",
+                                 .evidence = "runs",
+                                 .policy = &s->policy,
+                                 .partition = &partition,
+                                 .table = &table,
+                                 .facts = &s->known.facts };
+  struct ft_slice_place place;
+  struct ft_error err;
+
+  if (batch > 0)
+    assert_true(
+        ft_feature_number(submission.features, &submission.features_count, 24, "batch", batch));
+  s->known.model = s->model;
+  s->known.elements.count = 0;
+  assert_true(ft_gpu_model_make(&s->known.model, &q.held_bytes, &err) > 0);
+  s->has_estimate =
+      ft_evidence_evaluate(&s->known.model, &submission, &s->policy, &s->known, &s->known.facts);
+  ft_slice_find(&q, &place);
+  s->said = (ft_network){ .error = "" };
+  (void)ft_slice_decide(&q, &place, s->has_estimate ? s->known.estimate : NULL, &s->said);
+}
+
+static void ask(struct story *s, const char *gres, ft_mode mode)
+{
+  ask_batch(s, gres, mode, 0);
+}
+
+/* ---- which runs ran out of GPU memory ---- */
+
+static void a_run_that_failed_with_its_gpu_nearly_full_ran_out(void **state)
+{
+  static const struct {
+    double used;
+    const char *profile, *gres, *gpu;
+    ft_outcome outcome;
+    double limit;
+    bool out;
+  } cases[] = {
+    { 4700, "1g.5gb", "", "NVIDIA A100-SXM4-40GB", FT_OUTCOME_FAILED, 4864, true },
+    { 3950, "1g.5gb", "", "NVIDIA A100-SXM4-40GB", FT_OUTCOME_FAILED, 4864, true },
+    { 3800, "1g.5gb", "", "NVIDIA A100-SXM4-40GB", FT_OUTCOME_FAILED, 4864, false },
+    { 4700, "1g.5gb", "", "NVIDIA A100-SXM4-40GB", FT_OUTCOME_COMPLETED, 4864, false },
+    { 4700, "1g.5gb", "", "NVIDIA A100-SXM4-40GB", FT_OUTCOME_CANCELLED, 0, false },
+    { 4700, "1g.5gb", "", "NVIDIA A100-SXM4-40GB", FT_OUTCOME_OUT_OF_MEMORY, 0, false },
+    /* NVML's profile counts before the request */
+    { 4700, "1g.5gb", "gpu:3g.20gb:1", "NVIDIA A100-SXM4-40GB", FT_OUTCOME_FAILED, 4864, true },
+    { 4700, "", "nic:1,gpu:1g.5gb:1", "NVIDIA A100-SXM4-40GB", FT_OUTCOME_FAILED, 4864, true },
+    { 4700, "", "gpu:1", "NVIDIA A100-SXM4-40GB", FT_OUTCOME_FAILED, 40192, false },
+    { 39000, "", "", "NVIDIA A100-SXM4-40GB", FT_OUTCOME_FAILED, 40192, true },
+    /* a GPU that no list has; a profile that none has; more than there is */
+    { 15000, "", "", "Tesla V100", FT_OUTCOME_FAILED, 0, false },
+    { 15000, "9g.99gb", "", "NVIDIA A100-SXM4-40GB", FT_OUTCOME_FAILED, 0, false },
+    { 9000, "1g.5gb", "", "NVIDIA A100-SXM4-40GB", FT_OUTCOME_FAILED, 0, false },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    ft_observation o = observed(cases[i].used, cases[i].profile, cases[i].outcome);
+    ft_run r = { .gpu_bytes = (float)(cases[i].used * MIB), .censored = o.censored };
+
+    (void)snprintf(o.gpu_name, sizeof o.gpu_name, "%s", cases[i].gpu);
+    (void)snprintf(o.submission.request.gres, sizeof o.submission.request.gres, "%s",
+                   cases[i].gres);
+    r.gpu_limit_bytes = (float)ft_gpu_model_limit(&o);
+    if (fabs((double)r.gpu_limit_bytes / MIB - cases[i].limit) > 0.02 * cases[i].limit ||
+        ft_gpu_model_ran_out(&r) != cases[i].out)
+      fail_msg("row %zu: %g MiB, %d", i, (double)r.gpu_limit_bytes / MIB, ft_gpu_model_ran_out(&r));
+  }
+}
+
+static void runs_without_a_measured_gpu_say_nothing(void **state)
+{
+  struct story *s = *state;
+  ft_observation o = observed(0, "", FT_OUTCOME_COMPLETED);
+  double held;
+
+  o.has_gpu_memory_bytes = false;
+  learn(s, o);
+  assert_int_equal(ft_gpu_model_make(&s->model, &held, NULL), 0);
+  assert_true(held == 0);
+}
+
+/* ---- stories ---- */
+
+#define SETS(slice)                                                                                \
+  do {                                                                                             \
+    if (s->said.action != FT_ACTION_SET || strcmp(s->said.value, "gpu:" slice ":1") != 0)          \
+      fail_msg("%s expected: \"%s\", %s", slice, s->said.value, s->said.lines[0]);                 \
+  } while (0)
+#define SAYS(text)                                                                                 \
+  do {                                                                                             \
+    if (!strstr(s->said.lines[0], text))                                                           \
+      fail_msg("\"%s\" expected: %s", text, s->said.lines[0]);                                     \
+  } while (0)
+
+static void the_first_run_is_enough_to_choose(void **state)
+{
+  struct story *s = *state;
+
+  run(s, 3000, "3g.20gb", FT_OUTCOME_COMPLETED);
+  ask(s, "", FT_MODE_UNSET);
+  SETS("1g.5gb");
+  SAYS("unet has used up to 2.93 GiB of GPU memory (1 run); --gres set to");
+}
+
+static void after_a_death_the_slice_is_larger_and_stays_so(void **state)
+{
+  struct story *s = *state;
+
+  run(s, 4700, "1g.5gb", FT_OUTCOME_FAILED);
+  ask(s, "", FT_MODE_UNSET);
+  SETS("2g.10gb");
+  SAYS("unet failed in 4.75 GiB of GPU memory (1 run, none completed)");
+  run(s, 9500, "2g.10gb", FT_OUTCOME_FAILED);
+  ask(s, "", FT_MODE_UNSET);
+  SETS("3g.20gb");
+  run(s, 12000, "3g.20gb", FT_OUTCOME_COMPLETED);
+  ask(s, "", FT_MODE_UNSET);
+  SETS("3g.20gb");
+  SAYS("(3 runs, 1 completed)");
+  for (int i = 0; i < 6; i++) {
+    run(s, 12000, "3g.20gb", FT_OUTCOME_COMPLETED);
+    ask(s, "", FT_MODE_UNSET);
+    SETS("3g.20gb");
+  }
+}
+
+static void what_failed_for_another_reason_raises_nothing(void **state)
+{
+  struct story *s = *state;
+
+  run(s, 1000, "1g.5gb", FT_OUTCOME_FAILED);
+  ask(s, "", FT_MODE_UNSET);
+  SETS("1g.5gb");
+  SAYS("has needed at least 1000 MiB of GPU memory (1 run, none completed)");
+}
+
+static void a_leak_is_not_followed_for_ever(void **state)
+{
+  struct story *s = *state;
+
+  s->policy.leak_runs = 2;
+  run(s, 4700, "1g.5gb", FT_OUTCOME_FAILED);
+  run(s, 9500, "2g.10gb", FT_OUTCOME_FAILED);
+  ask(s, "", FT_MODE_UNSET);
+  SETS("2g.10gb");
+  SAYS("and no further (leak)");
+  ask(s, "gpu:2g.10gb:1", FT_MODE_RAISE);
+  assert_int_equal(s->said.action, FT_ACTION_RAISE);
+  assert_string_equal(s->said.value, "gpu:3g.20gb:1");
+}
+
+/* Thin evidence takes at most the slice that holds ceiling_factor times what was needed. */
+static void few_runs_take_no_large_slice(void **state)
+{
+  struct story *s = *state;
+
+  for (int i = 0; i < 4; i++)
+    run_batch(s, 1 + i, 1000 * (1 + i), "3g.20gb");
+  ask_batch(s, "", FT_MODE_UNSET, 4);
+  SETS("1g.5gb");
+  ask_batch(s, "", FT_MODE_UNSET, 1000);
+  SETS("2g.10gb");
+  SAYS("(ceiling)");
+}
+
+/* TensorFlow's runs use what there is. */
+static void an_app_that_fills_any_gpu_stays_where_it_completed(void **state)
+{
+  struct story *s = *state;
+
+  for (int i = 0; i < 8; i++) {
+    run(s, 4750, "1g.5gb", FT_OUTCOME_COMPLETED);
+    ask(s, "", FT_MODE_UNSET);
+    SETS("1g.5gb");
+    SAYS("(floor)");
+  }
+  run(s, 19500, "3g.20gb", FT_OUTCOME_COMPLETED);
+  ask(s, "gpu:1g.5gb:1", FT_MODE_UNSET);
+  assert_int_not_equal(s->said.action, FT_ACTION_REJECT);
+}
+
+static void only_completed_comparable_runs_reject(void **state)
+{
+  struct story *s = *state;
+
+  for (int i = 0; i < 4; i++) {
+    run(s, 7000 + 10 * i, "2g.10gb", FT_OUTCOME_COMPLETED);
+    ask(s, "gpu:1g.5gb:1", FT_MODE_UNSET);
+    assert_int_equal(s->said.action, FT_ACTION_WARN);
+    SAYS("gpu:1g.5gb has 4.75 GiB: it ");
+    SAYS("ask for --gres=gpu:2g.10gb:1");
+  }
+  for (int i = 0; i < 8; i++)
+    run(s, 7000 + 10 * i, "2g.10gb", FT_OUTCOME_COMPLETED);
+  ask(s, "gpu:1g.5gb:1", FT_MODE_UNSET);
+  assert_int_equal(s->said.action, FT_ACTION_REJECT);
+  ask(s, "gpu:1g.5gb:1", FT_MODE_FORCE);
+  assert_int_equal(s->said.action, FT_ACTION_WARN);
+  run(s, 3000, "1g.5gb", FT_OUTCOME_COMPLETED);
+  ask(s, "gpu:1g.5gb:1", FT_MODE_UNSET);
+  assert_int_equal(s->said.action, FT_ACTION_WARN);
+}
+
+/* A feature that explains GPU memory counts, though the host's memory is always the same. */
+static void a_smaller_batch_is_not_rejected_for_larger_ones(void **state)
+{
+  struct story *s = *state;
+
+  for (int i = 0; i < 8; i++) {
+    run_batch(s, 64, 8000 + 10 * i, "2g.10gb");
+    run_batch(s, 32, 4100 + 10 * i, "2g.10gb");
+  }
+  ask_batch(s, "gpu:1g.5gb:1", FT_MODE_UNSET, 64);
+  assert_int_equal(s->said.action, FT_ACTION_REJECT);
+  ask_batch(s, "gpu:1g.5gb:1", FT_MODE_UNSET, 16);
+  assert_int_not_equal(s->said.action, FT_ACTION_REJECT);
+  ask_batch(s, "", FT_MODE_UNSET, 32);
+  SETS("1g.5gb");
+  ask_batch(s, "", FT_MODE_UNSET, 64);
+  SETS("2g.10gb");
+}
+
+/* Where there is no larger slice no margin is left. */
+static void the_largest_slice_is_enough_where_runs_completed_in_it(void **state)
+{
+  struct story *s = *state;
+
+  run(s, 17000, "3g.20gb", FT_OUTCOME_COMPLETED);
+  run(s, 19000, "", FT_OUTCOME_COMPLETED);
+  ask(s, "", FT_MODE_UNSET);
+  SETS("3g.20gb");
+  SAYS("(maximum)");
+  run(s, 19500, "3g.20gb", FT_OUTCOME_FAILED);
+  ask(s, "", FT_MODE_UNSET);
+  assert_int_equal(s->said.action, FT_ACTION_WARN);
+  SAYS("no MIG slice of partition gpus holds it");
+}
+
+/* Records come from other machines and releases. */
+static void whatever_was_measured_there_is_an_answer(void **state)
+{
+  static const double bytes[] = { 1, 1e3, 3e9, 5.1e9, 4e10, 0x1p62, 0x1.8p63 };
+  static const char *const profiles[] = { "", "1g.5gb", "3g.20gb", "0g.0gb", "1c.3g.20gb", "\x7f" };
+  static const ft_outcome outcomes[] = { FT_OUTCOME_COMPLETED, FT_OUTCOME_FAILED,
+                                         FT_OUTCOME_CANCELLED, FT_OUTCOME_OUT_OF_MEMORY };
+  static const char *const asked[] = { "", "gpu:1", "gpu:1g.5gb", "gpu:3g.20gb:2", "gpu:v100" };
+  struct story *s = *state;
+
+  for (unsigned i = 0; i < 120; i++) {
+    ft_observation o =
+        observed(1, profiles[i * 7 % COUNT_OF(profiles)], outcomes[i * 5 % COUNT_OF(outcomes)]);
+
+    o.gpu_memory_bytes = (uint64_t)bytes[i * 11 % COUNT_OF(bytes)];
+    if (i % 3)
+      assert_true(ft_feature_number(o.submission.features, &o.submission.features_count, 24,
+                                    "batch", i % 13));
+    learn(s, o);
+    for (size_t a = 0; a < COUNT_OF(asked); a++) {
+      ask_batch(s, asked[a], i % 2 ? FT_MODE_RAISE : FT_MODE_UNSET, i % 17);
+      assert_true(s->said.lines_count > 0 && s->said.lines[0][0]);
+      assert_null(strstr(s->said.lines[0], "nan"));
+      assert_null(strstr(s->said.lines[0], " 0 B"));
+    }
+  }
+}
+
+#define STORY(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    STORY(a_run_that_failed_with_its_gpu_nearly_full_ran_out),
+    STORY(runs_without_a_measured_gpu_say_nothing),
+    STORY(the_first_run_is_enough_to_choose),
+    STORY(after_a_death_the_slice_is_larger_and_stays_so),
+    STORY(what_failed_for_another_reason_raises_nothing),
+    STORY(a_leak_is_not_followed_for_ever),
+    STORY(few_runs_take_no_large_slice),
+    STORY(an_app_that_fills_any_gpu_stays_where_it_completed),
+    STORY(the_largest_slice_is_enough_where_runs_completed_in_it),
+    STORY(whatever_was_measured_there_is_an_answer),
+    STORY(only_completed_comparable_runs_reject),
+    STORY(a_smaller_batch_is_not_rejected_for_larger_ones),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
