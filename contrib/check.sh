@@ -5,9 +5,18 @@
 # Slurm included) and makes a distribution. Ends with "N passed, N failed, N skipped";
 # fails unless nothing failed.
 #
-#   contrib/check.sh [FOLDER]    builds in FOLDER (default: build-check), which is kept
+#   contrib/check.sh [--long] [FOLDER]    builds in FOLDER (default: build-check), which is kept
+#
+#   --long   every story of tests/slurm/24-stories.sh, too, which takes many minutes
 set -u
 top=$(cd "$(dirname "$0")/.." && pwd)
+unset FT_LONG
+check_limit=3600 # seconds
+if [ "${1-}" = --long ]; then
+  export FT_LONG=1
+  check_limit=7200
+  shift
+fi
 work=${1:-$top/build-check}
 . "$top/contrib/packages.sh"
 export FT_CI=1 LC_ALL=C.UTF-8
@@ -43,7 +52,7 @@ build() {
 check() {
   local name=$1
   shift
-  cd "$work/$name" && env "$@" timeout -k 30 3600 make -k $jobs check
+  cd "$work/$name" && env "$@" timeout -k 30 $check_limit make -k $jobs check
 }
 
 distribution() {

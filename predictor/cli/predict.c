@@ -182,7 +182,7 @@ static json_t *array(const struct question *q, const ft_decision *decision)
     largest = json_integer(of->elements->index[of->estimate - of->elements->each]);
   return json_pack("{s:I, s:I, s:o, s:o}", "elements",
                    (json_int_t)q->submission.request.array_tasks, "looked_at",
-                   (json_int_t)(of->estimate ? q->known.evidence.elements.count : 0), "largest",
+                   (json_int_t)(of->elements ? of->elements->count : of->estimate != NULL), "largest",
                    largest, "p_oom_any",
                    ft_json_number(decision->has_p_oom_any, decision->p_oom_any));
 }

@@ -4,6 +4,13 @@
 #include "predictor/core/text.h"
 #include "predictor/decide/plan.h"
 
+/* Whether the user asks for an amount where none was typed. */
+static bool is_asked_to_set(const struct ft_question *q)
+{
+  return q->mode != FT_MODE_UNSET && q->mode != FT_MODE_CHECK &&
+         q->request->mem_unit == FT_MEM_NONE;
+}
+
 void ft_question_take(struct ft_question *question, const struct ft_evidence *evidence,
                       const char *job_name)
 {
@@ -13,11 +20,16 @@ void ft_question_take(struct ft_question *question, const struct ft_evidence *ev
   question->pooled = evidence->pooled;
   question->similar = evidence->similar;
   question->at_large = evidence->at_large;
+  /* what similar apps have needed does not hide what may be acted upon */
+  if (evidence->similar && evidence->own && !is_asked_to_set(question)) {
+    question->estimate = evidence->own;
+    question->similar = 0;
+  }
   if (evidence->facts.runs)
     question->facts = &evidence->facts;
   if (evidence->imported)
     question->imported_from = job_name;
-  if (!evidence->estimate || !elements->count)
+  if (!question->estimate || question->estimate == &evidence->others || !elements->count)
     return;
   question->elements = elements;
   question->estimate = &elements->each[ft_decide_largest(elements, question->policy)];

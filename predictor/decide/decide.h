@@ -72,8 +72,9 @@ struct ft_question {
 };
 
 /*
- * Put EVIDENCE (which is borrowed, as JOB_NAME is) into QUESTION, whose policy is there already: of
- * a job array's elements the largest one's estimate is its estimate.
+ * Put EVIDENCE (which is borrowed, as JOB_NAME is) into QUESTION, whose mode, request and policy are
+ * there already: of a job array's elements the largest one's estimate is its estimate. What similar
+ * apps have needed stands in for the app's own runs only where the user asks for memory to be set.
  */
 void ft_question_take(struct ft_question *question, const struct ft_evidence *evidence,
                       const char *job_name);

@@ -62,20 +62,20 @@ bool ft_explain_is_vague(const struct ft_estimate *e)
   return e->extrapolated && ft_estimate_quantile(e, 0.95) > VAGUE * ft_estimate_quantile(e, 0.5);
 }
 
-const char *ft_explain_rule(ft_decision_rule rule, const ft_policy *policy, char *out, size_t size)
+const char *ft_explain_rule(const struct ft_plan *plan, char *out, size_t size)
 {
-  const char *name = ft_decision_rule_name(rule);
+  const char *name = ft_decision_rule_name(plan->rule);
 
   out[0] = '\0';
-  if (rule == FT_DECIDED_BY_CEILING)
+  if (plan->rule == FT_DECIDED_BY_CEILING)
+    (void)snprintf(out, size, ", at most %.3g times what was needed so far%s (%s)",
+                   plan->ceiling_factor, plan->thin ? " until more runs are known" : "", name);
+  else if (plan->rule == FT_DECIDED_BY_LEAK)
     (void)snprintf(out, size,
-                   ", at most %.3g times what was needed so far until more runs are known (%s)",
-                   policy->ceiling_factor, name);
-  else if (rule == FT_DECIDED_BY_LEAK)
-    (void)snprintf(out, size,
-                   " and no further (%s); to try more, ask for as much with --predict-mem=raise",
+                   " and no further (%s); to try more, ask for at least that with --mem and "
+                   "--predict-mem=raise",
                    name);
-  else if (rule == FT_DECIDED_BY_FLOOR)
+  else if (plan->rule == FT_DECIDED_BY_FLOOR)
     (void)snprintf(out, size, " (%s)", name);
   return out;
 }
@@ -222,7 +222,7 @@ static void say_need(struct voice *v)
     say_facts(v);
     return;
   }
-  say_middle(v, v->q->similar ? "may need" : "needs");
+  say_middle(v, v->q->similar || e->extrapolated ? "may need" : "needs");
   say(v, ", 95 %% below ");
   say_bytes(v, ft_estimate_quantile(e, 0.95));
   say(v, " ");
@@ -290,7 +290,7 @@ static void say_rule(struct voice *v)
 {
   char text[FT_EXPLAIN_SIZE];
 
-  say(v, "%s", ft_explain_rule(v->plan->rule, v->q->policy, text, sizeof text));
+  say(v, "%s", ft_explain_rule(v->plan, text, sizeof text));
 }
 
 /* "(maximum)" */
@@ -313,6 +313,16 @@ static void say_leak(struct voice *v)
     say(v, ", and never completed");
   }
   say(v, ": it may leak memory");
+}
+
+/* Also where the user asks for more nevertheless. */
+static bool may_leak(const struct voice *v)
+{
+  const struct ft_facts *f = v->q->facts;
+
+  return v->plan->rule == FT_DECIDED_BY_LEAK ||
+         (f && !v->q->network && v->q->policy->leak_runs &&
+          f->growing_kills >= v->q->policy->leak_runs && f->lately_killed > 0);
 }
 
 /* Set, raised or lowered. */
@@ -361,9 +371,16 @@ static bool would_fail(const struct voice *v)
                                                      : v->q->facts->like_killed_bytes);
 }
 
+/* Whether the amount is worth a word: it is more, and not likelier than not too little. */
+static bool is_advised(const struct ft_plan *p)
+{
+  return p->amount > p->limit && !(p->p_amount > 0.5) && p->rule != FT_DECIDED_BY_LEAK;
+}
+
 static void explain_low(struct voice *v)
 {
   const struct ft_plan *p = v->plan;
+  bool advised = is_advised(p) || (p->capped && p->amount > p->limit);
 
   if (p->rule == FT_DECIDED_BY_LEAK)
     say_leak(v);
@@ -386,14 +403,14 @@ static void explain_low(struct voice *v)
   if (p->no_node) {
     say(v, "; ");
     say_no_node(v);
-  } else if (p->amount > p->limit) {
+  } else if (advised) {
     say(v, "; ask for ");
     say_amount(v);
   }
   if (p->capped && !p->no_node) {
-    say(v, p->amount > p->limit ? ", the most that " : "; ");
+    say(v, advised ? ", the most that " : "; ");
     say_partition(v, "allows");
-    say(v, p->amount > p->limit ? "" : " no more");
+    say(v, advised ? "" : " no more");
   }
 }
 
@@ -504,6 +521,9 @@ static void explain_nothing_done(struct voice *v)
     say_limit(v, " may not be enough (out of memory: ");
     say_chance(v, p->p_limit, p->limit);
     say(v, ")");
+  } else if (p->limit && p->mode == FT_MODE_CHECK) {
+    say(v, "; nothing known says that ");
+    say_limit(v, " is too little");
   } else if (p->limit) {
     say(v, "; ");
     say_limit(v, " stays (");
@@ -532,7 +552,7 @@ void ft_explain(const struct ft_question *question, const struct ft_plan *plan,
   case FT_ACTION_SET:
   case FT_ACTION_RAISE:
   case FT_ACTION_TRIM:
-    if (plan->rule == FT_DECIDED_BY_LEAK)
+    if (may_leak(&v))
       say_leak(&v);
     else
       say_need(&v);

@@ -76,6 +76,14 @@ double ft_plan_need(const struct ft_estimate *e, const ft_policy *policy)
   return need_of(e, target(policy));
 }
 
+/* The largest bound of comparable runs. One that is a peak has no margin yet. */
+static double bound_with_margin(const struct ft_facts *f)
+{
+  bool killed = f->like_bound_bytes < 1.001 * FT_FACTS_KILLED_FACTOR * f->like_killed_bytes;
+
+  return killed ? f->like_bound_bytes : FLOOR_MARGIN * f->like_bound_bytes;
+}
+
 /* What comparable runs, or where there are none and few at all any runs, have shown to be needed. */
 static double floor_of(const struct ft_question *q)
 {
@@ -86,7 +94,7 @@ static double floor_of(const struct ft_question *q)
     return 0;
   if (!f->like_runs)
     return f->completed < q->policy->min_runs ? FLOOR_MARGIN * f->peak_bytes : 0;
-  floor = fmax(FLOOR_MARGIN * f->like_peak_bytes, f->like_bound_bytes);
+  floor = fmax(FLOOR_MARGIN * f->like_peak_bytes, bound_with_margin(f));
   /* killed above all that any is known to have needed */
   if (f->lately_killed_bytes > f->like_peak_bytes)
     floor = fmax(floor, KILLED_GROWTH * f->lately_killed_bytes);
@@ -99,17 +107,23 @@ static double shown_by(const struct ft_facts *f)
   return fmax(f->like_peak_bytes, f->like_bound_bytes);
 }
 
-/* The most that thin evidence sets; infinite where there is none to be thin. */
+static double ceiling_factor_of(const struct ft_question *q)
+{
+  bool rich = facts_of(q)->like_completed >= q->policy->min_runs;
+
+  return rich ? fmin(RICH_CEILING, q->policy->ceiling_factor) : q->policy->ceiling_factor;
+}
+
+/* The most that thin evidence sets; infinite where there is none to be thin. What similar apps have
+ * needed counts until a run of its own has completed. */
 static double ceiling_of(const struct ft_question *q)
 {
   const struct ft_facts *f = facts_of(q);
-  bool rich = f->like_completed >= q->policy->min_runs;
-  double factor = rich ? fmin(RICH_CEILING, q->policy->ceiling_factor) : q->policy->ceiling_factor;
   double shown = f->like_runs ? shown_by(f) : fmax(f->peak_bytes, f->bound_bytes);
 
-  if (is_borrowed(q) && q->estimate)
+  if (is_borrowed(q) && q->estimate && !f->like_completed)
     shown = fmax(shown, q->estimate->max_bytes);
-  return shown > 0 ? factor * shown : INFINITY;
+  return shown > 0 ? ceiling_factor_of(q) * shown : INFINITY;
 }
 
 /* Whether the app may leak: it was killed at ever growing limits, and its user does not ask for as
@@ -160,6 +174,7 @@ static double amount_by_rules(const struct ft_question *q, struct ft_plan *plan)
   double need = 0, floor = floor_of(q), ceiling = ceiling_of(q);
 
   plan->rule = FT_DECIDED_BY_ESTIMATE;
+  plan->ceiling_factor = ceiling_factor_of(q);
   if (q->estimate && !q->at_large)
     need = estimated_need(q, plan);
   if (plan->thin || facts_of(q)->like_runs) {
@@ -182,13 +197,17 @@ static double amount_by_rules(const struct ft_question *q, struct ft_plan *plan)
   return fmax(need, (double)q->policy->floor_bytes);
 }
 
-/* NEED, rounded up, into AMOUNT bytes a node and UNIT_AMOUNT; whether that had to be less than it. */
+/* NEED, rounded up, or where it may leak down to whole MiB, into AMOUNT bytes a node and
+ * UNIT_AMOUNT; whether that had to be less than it. */
 static bool fit_amount(const struct ft_question *q, const struct ft_plan *plan, double need,
                        uint64_t *amount, uint64_t *unit_amount)
 {
   bool capped = false;
 
   *amount = rounded_up(need, q->policy->round_bytes);
+  /* or it would grow by as much with every submission */
+  if (plan->rule == FT_DECIDED_BY_LEAK && need >= (double)FT_MIB)
+    *amount = (uint64_t)(need / (double)FT_MIB) * FT_MIB;
   if (plan->most && *amount > plan->most) {
     capped = (double)plan->most < need;
     *amount = plan->most / FT_MIB * FT_MIB;

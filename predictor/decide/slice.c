@@ -286,14 +286,14 @@ static void say_need(const struct ft_slice_question *q, const struct ft_plan *pl
         ft_explain_facts(q->facts, " of GPU memory", "failed in", facts, sizeof facts));
 }
 
-static void say_rule(const struct ft_slice_question *q, const struct ft_plan *plan, ft_network *n)
+static void say_rule(const struct ft_plan *plan, ft_network *n)
 {
   char text[160];
 
   if (plan->rule == FT_DECIDED_BY_MAXIMUM)
     say(n, ", the largest (%s)", ft_decision_rule_name(plan->rule));
   else
-    say(n, "%s", ft_explain_rule(plan->rule, q->policy, text, sizeof text));
+    say(n, "%s", ft_explain_rule(plan, text, sizeof text));
 }
 
 /* ---- what is asked for instead ---- */
@@ -369,13 +369,13 @@ static bool set_slice(const struct ft_slice_question *q, const struct ft_slice_p
   if (asked && is_settable(q)) {
     n->action = FT_ACTION_SET;
     say(n, "; --%s set to %s", n->option, n->value);
-    say_rule(q, plan, n);
+    say_rule(plan, n);
     say_narrowed(q, best, n);
     return false;
   }
   if (asked) {
     say(n, "; ask for --%s=%s", n->option, n->value);
-    say_rule(q, plan, n);
+    say_rule(plan, n);
     say_narrowed(q, best, n);
   }
   leave(n, FT_ACTION_WARN);
@@ -477,7 +477,7 @@ static bool judge(const struct ft_slice_question *q, const struct ft_slice_place
     say_need(q, plan, e, n);
     say(n, "; --%s raised from %s:%u to %s", n->option, place->gres, (unsigned)place->count,
         n->value);
-    say_rule(q, plan, n);
+    say_rule(plan, n);
     say_narrowed(q, best, n);
     return false;
   }

@@ -70,28 +70,15 @@ static bool find_other(int state_fd, uint32_t uid, const char *(*user)(void *), 
   return find(state_fd, uid, app, s, policy, out, &facts, &why) > 0;
 }
 
-static void take(struct ft_evidence *out, const struct ft_estimate *estimate)
-{
-  out->alone = *estimate;
-  out->estimate = &out->alone;
-  if (!out->elements.count)
-    return;
-  out->elements.count = 1;
-  out->elements.each[0] = *estimate;
-  out->estimate = out->elements.each;
-}
-
 /* From others, while it has too few runs of its own. */
 static void borrow(int state_fd, uint32_t uid, const ft_submission *s, struct ft_evidence *out)
 {
-  const struct ft_estimate *own = out->estimate && out->estimate->runs ? out->estimate : NULL;
-  struct ft_estimate estimate;
-
-  out->similar = ft_borrow(state_fd, uid, s, own, &out->model, &estimate);
-  if (!out->similar && !own)
-    out->at_large = ft_borrow_from_all(state_fd, &estimate);
+  out->own = out->estimate && out->estimate->runs ? out->estimate : NULL;
+  out->similar = ft_borrow(state_fd, uid, s, out->own, &out->model, &out->others);
+  if (!out->similar && !out->own)
+    out->at_large = ft_borrow_from_all(state_fd, &out->others);
   if (out->similar || out->at_large)
-    take(out, &estimate);
+    out->estimate = &out->others;
 }
 
 int ft_evidence_find(int state_fd, uint32_t uid, const char *(*user)(void *data), void *data,
@@ -104,6 +91,7 @@ int ft_evidence_find(int state_fd, uint32_t uid, const char *(*user)(void *data)
 
   out->imported = out->pooled = false;
   out->similar = out->at_large = 0;
+  out->own = NULL;
   out->facts = (struct ft_facts){ .runs = 0 };
   own = find_own(state_fd, uid, s, policy, out, err);
   if (own < 0)

@@ -11,8 +11,11 @@
 struct ft_evidence {
   ft_model model;
   struct ft_element_estimates elements; /* of a job array */
-  struct ft_estimate alone;
-  const struct ft_estimate *estimate; /* NULL: nothing is known; of an array: its first element's */
+  struct ft_estimate alone, others;
+  const struct ft_estimate *estimate; /* NULL: nothing is known; of an array: its first element's,
+                                         where it is borrowed &others, which is for every element */
+  const struct ft_estimate *own; /* of its own completed runs, where `estimate` is borrowed; NULL:
+                                    there are none; of an array: its first element's */
   struct ft_facts facts; /* of its own runs; of an array what holds for every task */
   bool pooled;                        /* from runs of all users of an app that the site shares */
   bool imported;    /* from runs imported for the job's name, which are none of its app's own */

@@ -243,6 +243,56 @@ static void similar_apps_reject_nothing_and_make_nothing_smaller(void **state)
       }
 }
 
+/* One run of its own is acted upon in every mode that may, whatever similar apps have needed. */
+static void similar_apps_do_not_hide_what_its_own_runs_have_shown(void **state)
+{
+  static const struct {
+    ft_mode mode, site;
+    double asked_mib;
+    ft_action action;
+  } cases[] = {
+    { FT_MODE_RAISE, FT_MODE_CHECK, 150, FT_ACTION_RAISE },
+    { FT_MODE_TRIM, FT_MODE_CHECK, 150, FT_ACTION_RAISE },
+    { FT_MODE_UNSET, FT_MODE_SET, 0, FT_ACTION_SET },
+    { FT_MODE_UNSET, FT_MODE_RAISE, 0, FT_ACTION_SET },
+    { FT_MODE_UNSET, FT_MODE_RAISE, 150, FT_ACTION_RAISE },
+    { FT_MODE_SET, FT_MODE_CHECK, 0, FT_ACTION_SET },
+    { FT_MODE_CHECK, FT_MODE_CHECK, 150, FT_ACTION_WARN },
+  };
+  ft_partition partition = { .def_mem_bytes = 100 << 20 };
+
+  (void)state;
+  run(getuid(), "train-1", "", "train.py", 200, 40);
+  run(getuid(), "train-4", "", "train.py", 230, 1);
+  look("train-4", "", "train.py", 8);
+  assert_true(evidence.similar == 1 && evidence.own && evidence.own->runs == 1);
+  policy.floor_bytes = policy.round_bytes = 1 << 20;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    double asked = cases[i].asked_mib;
+    ft_request request = { .mem_unit = asked > 0 ? FT_MEM_NODE : FT_MEM_NONE,
+                           .mem_bytes = (uint64_t)(asked * 0x1p20) };
+    struct ft_question q = { .mode = cases[i].mode,
+                             .app = "train-4",
+                             .request = &request,
+                             .policy = &policy,
+                             .partition = &partition,
+                             .memory_is_consumable = true,
+                             .rule = FT_RULE_CGROUP };
+    struct ft_explanation said;
+    ft_decision decision;
+
+    policy.mode = cases[i].site;
+    ft_question_take(&q, &evidence, "");
+    decide(&q, &decision, &said);
+    if (decision.action != cases[i].action ||
+        (decision.mem_bytes && (decision.mem_bytes < (uint64_t)253 << 20 ||
+                                decision.mem_bytes > (uint64_t)460 << 20)))
+      fail_msg("case %zu: %s %.0f MiB", i, said.line[0], (double)decision.mem_bytes / 0x1p20);
+    if (cases[i].mode != FT_MODE_SET)
+      assert_non_null(strstr(said.line[0], "has used up to 230 MiB (1 run)"));
+  }
+}
+
 static void broken_files_are_done_without(void **state)
 {
   char likeness[80], name[FT_LAYOUT_NAME_SIZE], path[400];
@@ -276,6 +326,7 @@ int main(void)
     TEST(own_runs_soon_count_for_more_and_then_alone),
     TEST(what_all_apps_need_names_nobody),
     TEST(similar_apps_reject_nothing_and_make_nothing_smaller),
+    TEST(similar_apps_do_not_hide_what_its_own_runs_have_shown),
     TEST(broken_files_are_done_without),
   };
 

@@ -1,0 +1,357 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Users' first weeks, each story ten submissions deep and more: what is said, set and stored, and how
+# the jobs end, where the kernel kills at 100 MiB a CPU. Sourced by 23- and 24-.
+FT_ENFORCE=cgroup
+. "${BASH_SOURCE[0]%/*}/play.sh"
+FT_PLUGSTACK=required
+FT_PARTITIONS='PartitionName=main Nodes=@one@ Default=YES DefMemPerCPU=100 MaxTime=60
+PartitionName=setting Nodes=@one@ DefMemPerCPU=100 MaxTime=60
+PartitionName=raising Nodes=@one@ DefMemPerCPU=100 MaxTime=60'
+FT_FORETELL_CONF='mode = "check"
+reject_probability = 0.5
+helper_timeout_ms = 10000
+floor = "16M"
+round = "1M"
+partition "setting" { mode = "set" }
+partition "raising" { mode = "raise" }'
+
+stories_begin() {
+  cluster_cgroup_version >/dev/null && [ -w /sys/fs/cgroup ] || {
+    echo "1..0 # SKIP no memory controller of cgroups is mounted; tests/guest has one"
+    exit 0
+  }
+  play_begin
+}
+
+# script NAME LINE...: a batch script, in which PROGRAM is a program of its own: what runs the same
+# program under the same user is one app
+script() {
+  local name=$1 program=$cluster_work/${1%.sh}
+  shift
+  cp "$hog" "$program"
+  set -- "${@//PROGRAM/$program}"
+  printf '%s\n' '#!/bin/bash' '#SBATCH --output=/dev/null' "$@" >"$name"
+  chmod 0755 "$name"
+}
+
+# mode_options NAME: what is typed in a story's mode; nothing in the site's own
+mode_options() {
+  case $1 in
+  set) echo --predict-mem ;;
+  raise) echo --predict-mem=raise --mem=150M ;;
+  trim) echo --predict-mem=trim ;;
+  site-set) echo -p setting ;;
+  site-raise) echo -p raising ;;
+  esac
+}
+
+# models USER: tells one state of the user's models from the next
+models() {
+  stat -c '%n %i %y' "$FT_STATE/models/$(id -u "$1")/"*.model 2>/dev/null | cksum
+}
+
+models_changed() {
+  [ "$(models "$1")" != "$models_before" ]
+}
+
+# attempt USER WORD...: submits with sbatch, until the run is learned. Sets out, err, status, id, and
+# of a job that was submitted mem (MiB a node or CPU), state and outcome.
+attempt() {
+  local user=$1
+  shift
+  models_before=$(models "$user")
+  submit cluster_as "$user" sbatch --parsable "$@"
+  mem= state=refused outcome=
+  [ "$status" = 0 ] || { diag "$user: $*: refused: $err"; return 1; }
+  mem=$(mib "$(asked "$id")")
+  state=$(job_wait "$id" 60)
+  wait_observed "$id" && wait_until 10 models_changed "$user"
+  outcome=$(observed "$id" outcome)
+  diag "$user: $*: $mem MiB, $outcome; ${err:-nothing said}"
+}
+
+# hold USER WORD...: the same of a job that never starts
+hold() {
+  local user=$1
+  shift
+  submit cluster_as "$user" sbatch --parsable --hold "$@"
+  mem=
+  [ "$status" != 0 ] || mem=$(mib "$(asked "$id")")
+  diag "$user: $*: ${mem:-refused}; ${err:-nothing said}"
+  [ "$status" != 0 ] || scancel "$id"
+}
+
+# app_runs USER APP OUTCOME: how many runs of it ended so
+app_runs() {
+  store "select count(*) from observation where app = '$2' and uid = $(id -u "$1") and outcome = '$3'"
+}
+
+# ---- 1: it needs 230 MiB; what has killed it once kills it no more
+story_need() { # USER MODE
+  local user=$1 mode=$2 who="$1, $2" deaths=0 late=0 least=0 most=0 previous= missed=0 app i
+  script "need-$mode-$user.sh" "exec PROGRAM --mib 230 --seconds 0.3"
+  for i in 1 2 3 4 5 6 7 8 9 10; do
+    attempt "$user" $(mode_options "$mode") "need-$mode-$user.sh"
+    [ "$previous" != out_of_memory ] || grep -q 'was killed at .*(floor)$' <<<"$err" || missed=1
+    case $outcome in
+    out_of_memory) deaths=$((deaths + 1)) ;;
+    completed) least=1 ;;
+    esac
+    [ "$least:$outcome" = 1:completed ] || [ $least = 0 ] || late=$((late + 1))
+    [ "${mem:-9999}" -le "$most" ] || most=${mem:-9999}
+    previous=$outcome
+  done
+  app=$(observed "$id" app)
+  between "$deaths" 0 2 "$who: 230 MiB are found within two deaths"
+  is "$late" 0 "$who: none of ten submissions dies once one has completed"
+  is "$missed" 0 "$who: what follows a death is set by the rule floor, and said"
+  between "$most" 231 690 "$who: and never more than three times what it needs"
+  between "$mem" 231 460 "$who: nor twice the tenth time"
+  like "$err" "$app needs 23[0-9] MiB, 95 % below .* \\([0-9]+ runs\\); --mem (set|raised from 150M) to ${mem}M( \\(floor\\))?\$" \
+    "$who: which is said with its evidence"
+  is "$(app_runs "$user" "$app" completed) $(app_runs "$user" "$app" out_of_memory)" "$((10 - deaths)) $deaths" \
+    "$who: all ten are stored as they ended"
+}
+
+# one run died at 120 MiB and one completed, given 1 GiB
+story_raise() { # USER
+  local user=$1 i
+  script "between-$user.sh" "exec PROGRAM --mib 205 --seconds 0.3"
+  attempt "$user" --predict-mem=off --mem=120M "between-$user.sh"
+  is "$outcome" out_of_memory "$user: a job of 205 MiB dies at 120"
+  attempt "$user" --predict-mem=off --mem=1G "between-$user.sh"
+  for i in 1 2 3 4 5 6 7 8; do
+    attempt "$user" --predict-mem=raise --mem=150M "between-$user.sh"
+    [ "$outcome" = completed ] || break
+  done
+  is "$i $outcome" "8 completed" "$user: and is raised from 150M ever after one run completed"
+}
+
+# ---- 2: an edit leaves it the same app
+story_edit() { # USER
+  local user=$1 app mib edit n=0
+  script "edited-$user.sh" 'size=$1' "PROGRAM --mib \$size --seconds 0.3"
+  for mib in 100 110 120 125 105 115 122 124; do
+    attempt "$user" --mem=1G "edited-$user.sh" $mib
+  done
+  app=$(observed "$id" app)
+  for edit in '2a echo "size $1"' 's/size/mib_wanted/g' '2a export OMP_NUM_THREADS=1' '2a # of March' '2a set -e' \
+    '2a date' 's/\$mib_wanted/"${mib_wanted}"/' '2a echo begun >/dev/null' '$a echo done' '2a sleep 0.1'; do
+    sed -i "$edit" "edited-$user.sh"
+    n=$((n + 1))
+    if [ $((n % 2)) = 0 ]; then
+      attempt "$user" -p setting "edited-$user.sh" 120
+    else
+      attempt "$user" --predict-mem "edited-$user.sh" 120
+    fi
+    is "$(observed "$id" app) $outcome" "$app completed" "$user: after $edit it is the same app, and completes"
+    between "${mem:-0}" 121 250 "$user: given what its runs needed, and not a node"
+  done
+}
+
+# ---- 3: runs unlike it reject nothing
+story_unlike() { # USER
+  local user=$1 n
+  script "solve-$user.sh" 'mib=250' 'if [ "$1" = dense ]; then mib=$(($2 * $2 / 100000)); fi' \
+    "exec PROGRAM --mib \$mib --seconds 0.3"
+  for n in 2000 2500 3000 3500 4000 4500; do
+    attempt "$user" --mem=1G "solve-$user.sh" dense $n
+  done
+  attempt "$user" --mem=1G "solve-$user.sh" sparse 3000
+  attempt "$user" --mem=500M "solve-$user.sh" sparse 9000
+  is "$status $mem $outcome" "0 500 completed" "$user: sparse 9000 is not rejected for what dense needs"
+  for n in 8000 9500; do
+    attempt "$user" --mem=500M "solve-$user.sh" sparse $n
+    is "$status $mem $outcome" "0 500 completed" "$user: nor is sparse $n"
+  done
+  attempt "$user" --predict-mem "solve-$user.sh" sparse 9000
+  is "$outcome" completed "$user: set, it completes"
+  between "$mem" 251 750 "$user: with at most three times its need"
+  hold "$user" --mem=60M "solve-$user.sh" dense 4500
+  is "$([ "$status" = 0 ] || echo rejected)" rejected "$user: what runs like it have all used more than is rejected"
+  hold "$user" --mem=60M --predict-mem=force "solve-$user.sh" dense 4500
+  is "$status $mem" "0 60" "$user: but with force"
+}
+
+# ---- 4: it may leak
+story_leak() { # USER MODE
+  local user=$1 mode=$2 who="$1, $2" i tried= said=0 grown=0
+  script "leak-$mode-$user.sh" "exec PROGRAM --mib 6000 --seconds 1"
+  for i in 1 2 3 4 5 6 7 8 9 10; do
+    attempt "$user" $(mode_options "$mode" | sed 's/ --mem=.*//') "leak-$mode-$user.sh"
+    [ "$i" != 4 ] || tried=$mem
+    [ "$i" -lt 4 ] || { grep -q 'may leak memory' <<<"$err" && said=$((said + 1)); }
+    [ "$i" -lt 5 ] || [ "$mem" = "$tried" ] || grown=1
+  done
+  is "$said" 7 "$who: from its third death on it is said that it may leak"
+  is "$grown" 0 "$who: and it is given no more than was tried"
+  between "$tried" 200 1000 "$who: which is three growing limits"
+  like "$err" "was killed at 3 growing limits, the last .*--mem set to ${mem}M .*\\(leak\\)" "$who: with the rule's name"
+  hold "$user" --predict-mem=check "leak-$mode-$user.sh"
+  unlike "$err" 'ask for' "$who: a check advises nothing"
+  attempt "$user" --predict-mem=raise --mem=$((tried + 20))M "leak-$mode-$user.sh"
+  between "$mem" $((2 * tried)) 8000 "$who: who asks for more with raise is given more"
+  like "$err" 'may leak memory; --mem raised from' "$who: which is said, and why it may be in vain"
+}
+
+# ---- 5, 6: an array of which every task has run once
+array_done() {
+  [ "$(store "select count(*) from observation where array_job_id = $1")" = "$2" ] && models_changed "$3"
+}
+
+story_array() { # USER ROUNDS
+  local user=$1 rounds=$2 one any options
+  script "tasks-$user.sh" 'i=$SLURM_ARRAY_TASK_ID' "exec PROGRAM --mib \$((150 + 84 * (i % 12) / 11)) --seconds 0.3"
+  models_before=$(models "$user")
+  submit cluster_as "$user" sbatch --parsable --mem=1G --array=1-24 "tasks-$user.sh"
+  wait_until 60 array_done "$id" 24 "$user"
+  ok $? "$user: every task of an array has run once"
+  for options in --predict-mem '-p setting' '-p raising' '--predict-mem=raise --mem=100M' '--predict-mem=trim --mem=2G'; do
+    hold "$user" $options --array=1-384 "tasks-$user.sh"
+    between "${mem:-0}" 234 470 "$user: with $options it is not set several times its largest"
+  done
+  hold "$user" --predict-mem --array=1-384 "tasks-$user.sh"
+  one=$(sed -nE 's/.*out of memory: (under )?([0-9.]+) % for one element.*/\2/p' <<<"$err")
+  any=$(sed -nE 's/.*, (under )?([0-9.]+) % for any of 384.*/\2/p' <<<"$err")
+  awk -v one="$one" -v any="$any" 'BEGIN {
+    exit !(any != "" && any >= one && any < 60 && any < 70 * (1 - (1 - one / 100) ^ 384)) }'
+  ok $? "$user: tasks of one array are alike: $one % for one, $any % for any of 384"
+  while [ $((rounds -= 1)) -gt 0 ]; do
+    models_before=$(models "$user")
+    submit cluster_as "$user" sbatch --parsable --predict-mem --array=1-12 "tasks-$user.sh"
+    wait_until 60 array_done "$id" 12 "$user"
+    is "$(store "select group_concat(distinct outcome) from observation where array_job_id = $id")" completed \
+      "$user: the next round completes with $(asked "$id")"
+  done
+}
+
+# ---- 7: runs that fail
+story_failing() { # USER
+  local user=$1 i said
+  script "fails-$user.sh" "PROGRAM --mib 60 --seconds 0.2" 'exit 1'
+  for i in 1 2 3 4 5 6; do
+    attempt "$user" "fails-$user.sh"
+  done
+  hold "$user" --predict-mem=check "fails-$user.sh"
+  like "$err" 'has needed at least [0-9.]+ MiB \(6 runs, none completed\); nothing known says that .* is too little$' \
+    "$user: six runs that exit with 1 are six runs, none completed"
+  hold "$user" --predict-mem "fails-$user.sh"
+  is "$mem" 100 "$user: what has never died is set no more than it gets without asking"
+  hold "$user" --predict-mem=raise --mem=50M "fails-$user.sh"
+  between "$mem" 65 100 "$user: what was used before it failed is a floor, with a margin"
+  said=$(cluster_as "$user" "$foretell" predict --state="$FT_STATE" --json --mem=50M "fails-$user.sh")
+  like "$said" '"action": "warn".*"p_oom": null, "reason": "it has less memory than it is likely to need"' \
+    "$user: foretell predict gives the same reason"
+  cp "$hog" "steady-$user"
+  for i in 1 2 3 4 5 6; do
+    models_before=$(models "$user")
+    cluster_as "$user" srun -Q --mem=1G "$PWD/steady-$user" --mib 150 --seconds 0.2
+    wait_until 10 models_changed "$user"
+  done
+  said=$(cluster_as "$user" "$foretell" predict --state="$FT_STATE" --srun --json --mem=151M "$PWD/steady-$user" --mib 150 --seconds 0.2)
+  unlike "$said" '"p_oom": 0\.[1-9].*"it has enough memory"' "$user: a reason does not contradict the probability"
+  like "$said" '"action": "(warn|reject)", .*"p_oom": 0\.[3-9][0-9]*, "reason": "it (has less memory|would run out)' \
+    "$user: but agrees with it"
+  said=$(cluster_as "$user" "$foretell" predict --state="$FT_STATE" --srun --json --mem=260M "$PWD/steady-$user" --mib 150 --seconds 0.2)
+  like "$said" '"p_oom": (0\.00|[0-9.]+e-).*"reason": "it has enough memory", "rule": "request"' "$user: on both sides"
+}
+
+# ---- what ends otherwise
+story_cancelled() { # USER
+  local user=$1
+  script "cancelled-$user.sh" "exec PROGRAM --mib 230 --seconds 60"
+  models_before=$(models "$user")
+  submit cluster_as "$user" sbatch --parsable --mem=1G "cancelled-$user.sh"
+  wait_until 10 job_running "$id"
+  wait_until 10 pgrep -u "$user" -f "cancelled-$user --mib"
+  wait_until 1 false
+  scancel "$id"
+  wait_observed "$id" && wait_until 10 models_changed "$user"
+  hold "$user" --predict-mem "cancelled-$user.sh"
+  between "${mem:-0}" 250 460 "$user: what a cancelled job had used is needed, with a margin"
+}
+
+requeue_done() {
+  [ "$(store "select count(*) from observation where job_id = $1")" = 2 ]
+}
+
+story_requeued() { # USER
+  local user=$1 app
+  script "requeued-$user.sh" "[ -e again-$user ] || { touch again-$user; exec PROGRAM --mib 120 --seconds 60; }" \
+    "exec PROGRAM --mib 80 --seconds 0.5"
+  submit cluster_as "$user" sbatch --parsable --requeue --mem=1G --predict-mem=set "requeued-$user.sh"
+  wait_until 20 pgrep -u "$user" -f "requeued-$user --mib 120"
+  wait_until 1 false
+  scontrol requeue "$id"
+  wait_until 180 requeue_done "$id"
+  ok $? "$user: both runs of a requeued job are stored"
+  app=$(observed "$id" app | head -n 1)
+  is "$(store "select group_concat(outcome || ' ' || (rss_bytes >> 20 > 100), ', ') from (select * from observation where job_id = $id order by begin_time)")" \
+    "requeued 1, completed 0" "$user: each with its own peak"
+  is "$(app_runs "$user" "$app" completed)" 1 "$user: under one app"
+  hold "$user" --predict-mem "requeued-$user.sh"
+  between "${mem:-0}" 121 300 "$user: the next one is given what either needed"
+}
+
+story_step() { # USER
+  local user=$1 i most=0
+  script "step-$user.sh" "srun --mem=100M PROGRAM --mib 150 --seconds 0.5"
+  for i in 1 2 3 4 5 6 7 8 9 10; do
+    attempt "$user" --predict-mem=raise --mem=400M "step-$user.sh"
+    [ "${mem:-9999}" -le $most ] || most=${mem:-9999}
+  done
+  is "$most" 400 "$user: a step's own limit does not raise the job's, which has more"
+  is "$outcome $(observed "$id" "killed_at_bytes >> 20")" "out_of_memory 100" "$user: it is stored as killed at its limit"
+}
+
+# ---- sessions, options, two users
+allocated() { # COMMAND...: what a session was given, from its shell's job
+  echo 'echo job $SLURM_JOB_ID; exit' >in
+  "$@" <in >stdout 2>stderr
+  id=$(sed -n 's/^job \([0-9]*\).*/\1/p' stdout | tail -n 1)
+  err=$(grep foretell: stderr)
+  mem=$(mib "$(asked "$id")")
+  diag "$*: $mem; $err"
+}
+
+story_sessions() {
+  learn steady 200 201 202 199 200 201
+  allocated salloc --predict-mem --predict-app=steady
+  is "$mem" 100 "salloc's shell is not set from history"
+  like "$err" 'an interactive session is not set' "which is said"
+  allocated salloc --predict-mem --predict-app=steady bash
+  is "$mem" 100 "nor is a shell in salloc"
+  allocated srun --predict-mem --predict-app=steady bash
+  is "$mem" 100 "nor in srun"
+  allocated script -qec "srun --predict-mem --predict-app=steady --pty bash" /dev/null
+  is "$mem" 100 "nor on a terminal"
+}
+
+story_wrong_options() {
+  local option
+  script wrong.sh true
+  for option in sett raise=3 MB -1; do
+    hold root --predict-mem="$option" wrong.sh
+    is "$([ "$status" = 0 ] || echo refused)" refused "--predict-mem=$option is refused"
+    like "$err" "foretell: --predict-mem=$option: expected check, set, raise, trim, off or force" "and what is meant is said"
+  done
+}
+
+# the same script, named alike: each has runs of his own
+story_two_users() {
+  local user i
+  script shared.sh "exec PROGRAM --mib 230 --seconds 0.3"
+  for i in 1 2 3 4 5 6; do
+    attempt root --mem=1G shared.sh
+  done
+  attempt nobody --predict-mem shared.sh
+  like "$err" 'no run of it is known yet$' "another user's runs are not told"
+  is "$mem $outcome" "100 out_of_memory" "nor acted upon"
+  attempt nobody --predict-mem shared.sh
+  is "$outcome" completed "he finds his own way"
+  like "$err" '\(1 run, none completed\)' "from his own runs"
+  hold root --mem=60M shared.sh
+  is "$([ "$status" = 0 ] || echo rejected)" rejected "who has runs enough is rejected"
+  hold nobody --mem=60M shared.sh
+  is "$status" 0 "who has two is warned"
+}
