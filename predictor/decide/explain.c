@@ -162,7 +162,10 @@ static void say_runs(struct voice *v)
     return;
   }
   if (v->q->similar) {
-    say(v, "(from %u similar app%s of yours)", v->q->similar, v->q->similar == 1 ? "" : "s");
+    say(v, "(");
+    if (runs)
+      say(v, "%u run%s, and ", runs, runs == 1 ? "" : "s");
+    say(v, "from %u similar app%s of yours)", v->q->similar, v->q->similar == 1 ? "" : "s");
     return;
   }
   say(v, "(%u %srun%s", runs, v->q->imported_from ? "imported " : "", runs == 1 ? "" : "s");

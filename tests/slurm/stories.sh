@@ -86,12 +86,13 @@ app_runs() {
   store "select count(*) from observation where app = '$2' and uid = $(id -u "$1") and outcome = '$3'"
 }
 
-# ---- 1: it needs 230 MiB; what has killed it once kills it no more
+# ---- 1: it needs 230 MiB; what has killed it once kills it no more. The names of a user's jobs are
+# alike, so that from the second mode on there are similar apps.
 story_need() { # USER MODE
   local user=$1 mode=$2 who="$1, $2" deaths=0 late=0 least=0 most=0 previous= missed=0 app i
   script "need-$mode-$user.sh" "exec PROGRAM --mib 230 --seconds 0.3"
   for i in 1 2 3 4 5 6 7 8 9 10; do
-    attempt "$user" $(mode_options "$mode") "need-$mode-$user.sh"
+    attempt "$user" $(mode_options "$mode") -J "need_${#mode}" "need-$mode-$user.sh"
     [ "$previous" != out_of_memory ] || grep -q 'was killed at .*(floor)$' <<<"$err" || missed=1
     case $outcome in
     out_of_memory) deaths=$((deaths + 1)) ;;
@@ -286,7 +287,7 @@ story_requeued() { # USER
   wait_until 180 requeue_done "$id"
   ok $? "$user: both runs of a requeued job are stored"
   app=$(observed "$id" app | head -n 1)
-  is "$(store "select group_concat(outcome || ' ' || (rss_bytes >> 20 > 100), ', ') from (select * from observation where job_id = $id order by begin_time)")" \
+  is "$(store "select group_concat(outcome || ' ' || (rss_bytes >> 20 > 100), ', ') from (select * from observation where job_id = $id order by restart_count)")" \
     "requeued 1, completed 0" "$user: each with its own peak"
   is "$(app_runs "$user" "$app" completed)" 1 "$user: under one app"
   hold "$user" --predict-mem "requeued-$user.sh"
@@ -308,13 +309,14 @@ story_step() { # USER
 allocated() { # COMMAND...: what a session was given, from its shell's job
   echo 'echo job $SLURM_JOB_ID; exit' >in
   "$@" <in >stdout 2>stderr
-  id=$(sed -n 's/^job \([0-9]*\).*/\1/p' stdout | tail -n 1)
+  id=$(tr -d '\r' <stdout | sed -nE 's/.*job ([0-9]+)$/\1/p' | tail -n 1)
   err=$(grep foretell: stderr)
   mem=$(mib "$(asked "$id")")
   diag "$*: $mem; $err"
 }
 
 story_sessions() {
+  local terminal
   learn steady 200 201 202 199 200 201
   allocated salloc --predict-mem --predict-app=steady
   is "$mem" 100 "salloc's shell is not set from history"
@@ -323,7 +325,8 @@ story_sessions() {
   is "$mem" 100 "nor is a shell in salloc"
   allocated srun --predict-mem --predict-app=steady bash
   is "$mem" 100 "nor in srun"
-  allocated script -qec "srun --predict-mem --predict-app=steady --pty bash" /dev/null
+  terminal=$(type -P script) || { skip "nor on a terminal" "script(1) is not installed"; return; }
+  allocated "$terminal" -qec "srun --predict-mem --predict-app=steady --pty bash" /dev/null
   is "$mem" 100 "nor on a terminal"
 }
 
