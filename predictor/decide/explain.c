@@ -68,9 +68,8 @@ const char *ft_explain_rule(const struct ft_plan *plan, char *out, size_t size)
 
   out[0] = '\0';
   if (plan->rule == FT_DECIDED_BY_CEILING)
-    (void)snprintf(out, size,
-                   ", at most %.3g times what was needed so far%s (%s)", plan->ceiling_factor,
-                   plan->thin ? " until more runs are known" : "", name);
+    (void)snprintf(out, size, ", at most %.3g times what was needed so far%s (%s)",
+                   plan->ceiling_factor, plan->thin ? " until more runs are known" : "", name);
   else if (plan->rule == FT_DECIDED_BY_LEAK)
     (void)snprintf(out, size,
                    " and no further (%s); to try more, ask for at least that much with "

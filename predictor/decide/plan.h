@@ -37,7 +37,7 @@ struct ft_plan {
   ft_mem_unit unit;     /* what an amount is set in */
   uint64_t per_node;    /* such units on a node */
   ft_decision_rule rule; /* that decided the amount */
-  double ceiling_factor; /* times what its evidence shows is set at most */
+  double ceiling_factor; /* times the largest peak or bound in the evidence, at most */
   uint64_t shown;       /* per node: what comparable runs have shown to be needed; 0: nothing */
   uint64_t amount;      /* per node: what it should have */
   uint64_t unit_amount; /* the same in the unit */
@@ -112,7 +112,7 @@ const char *ft_explain_facts(const struct ft_facts *facts, const char *of, const
 /* Whether ESTIMATE is not worth telling beside facts: extrapolated, and wide. */
 bool ft_explain_is_vague(const struct ft_estimate *estimate);
 
-/* Why PLAN's amount is another than the estimate's: " (floor)"; "" where it is not. */
+/* Why PLAN's rule made an amount other than the estimate's: " (floor)"; "" where it did not. */
 const char *ft_explain_rule(const struct ft_plan *plan, char *out, size_t size);
 
 /* What ESTIMATE alone asks for under POLICY, in bytes. */

@@ -109,7 +109,7 @@ static double shown_by(const struct ft_facts *f)
 
 static double ceiling_factor_of(const struct ft_question *q)
 {
-  bool rich = facts_of(q)->like_completed >= q->policy->min_runs;
+  bool rich = facts_of(q)->least_completed >= q->policy->min_runs;
 
   return rich ? fmin(RICH_CEILING, q->policy->ceiling_factor) : q->policy->ceiling_factor;
 }
@@ -119,8 +119,10 @@ static double ceiling_factor_of(const struct ft_question *q)
 static double ceiling_of(const struct ft_question *q)
 {
   const struct ft_facts *f = facts_of(q);
-  double shown = f->like_runs ? shown_by(f) : fmax(f->peak_bytes, f->bound_bytes);
+  double shown = shown_by(f);
 
+  if (!f->least_runs)
+    shown = fmax(shown, fmax(f->peak_bytes, f->bound_bytes));
   if (is_borrowed(q) && q->estimate && !f->like_completed)
     shown = fmax(shown, q->estimate->max_bytes);
   return shown > 0 ? ceiling_factor_of(q) * shown : INFINITY;

@@ -140,6 +140,8 @@ void ft_facts_find(const ft_model *model, const float *x, size_t count, struct f
   }
   if (out->like_completed < FT_FACTS_SURE_RUNS)
     out->like_sure_bytes = 0;
+  out->least_runs = out->like_runs;
+  out->least_completed = out->like_completed;
 }
 
 static unsigned more(unsigned a, unsigned b)
@@ -147,10 +149,17 @@ static unsigned more(unsigned a, unsigned b)
   return a > b ? a : b;
 }
 
+static unsigned fewer(unsigned a, unsigned b)
+{
+  return a < b ? a : b;
+}
+
 void ft_facts_join(struct ft_facts *into, const struct ft_facts *other)
 {
   into->borrowed |= other->borrowed;
   into->less = into->less && other->less;
+  into->least_runs = fewer(into->least_runs, other->least_runs);
+  into->least_completed = fewer(into->least_completed, other->least_completed);
   into->like_runs = more(into->like_runs, other->like_runs);
   into->like_completed = more(into->like_completed, other->like_completed);
   into->like_peak_bytes = fmax(into->like_peak_bytes, other->like_peak_bytes);

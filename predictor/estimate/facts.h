@@ -41,6 +41,8 @@ struct ft_facts {
   double like_bound_bytes;  /* largest bound; 0: none */
   double like_killed_bytes; /* largest limit that killed one; 0: none was killed */
   unsigned like_killed;     /* runs that were killed by their own limit */
+  /* of a job array the same of the task that has the fewest such runs, else equal to the above */
+  unsigned least_runs, least_completed;
   /* of the newest comparable runs, those killed since the last that completed, and at what */
   unsigned lately_killed;
   double lately_killed_bytes;

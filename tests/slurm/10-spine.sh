@@ -65,7 +65,7 @@ job_wait "$id" >/dev/null
 wait_observed "$id"
 sed -i '2a date; echo "sorting $1"' sort.sh
 submit sbatch --predict-mem sort.sh words-24
-like "$err" 'needs .*\([0-9]+ runs\); --mem set to [0-9]+[MG]$' "with an echo more it is still predicted from its runs"
+like "$err" 'needs .*\([0-9]+ runs\); --mem set to [0-9]+[MG]' "with an echo more it is still predicted from its runs"
 is "$(job_wait "$id")" COMPLETED "and completes"
 wait_observed "$id"
 is "$(observed "$id" app)" "$sort_app" "as a run of the same app"

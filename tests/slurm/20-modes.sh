@@ -40,8 +40,8 @@ is "$status $(asked "$id")" "0 10M per cpu" "check changes nothing"
 is "$(said)" 1 "and says one line"
 try --predict-mem=set
 between "$(mib "$(asked "$id")")" 100 400 "set sets what was not asked for"
-like "$err" 'sbatch: foretell: steady needs .*\(6 runs\); --mem set to [0-9]+M$' "and says so"
-said_mem=$(sed -nE 's/.*--mem set to ([0-9]+M)$/\1/p' <<<"$err")
+like "$err" 'sbatch: foretell: steady needs .*\(6 runs\); --mem set to [0-9]+M( \(floor\))?$' "and says so"
+said_mem=$(sed -nE 's/.*--mem set to ([0-9]+M)( \(floor\))?$/\1/p' <<<"$err")
 is "$(asked "$id")" "$said_mem" "with the figure that Slurm holds"
 try --predict-mem
 is "$(asked "$id")" "$said_mem" "--predict-mem alone is set"
@@ -72,7 +72,7 @@ try --predict-mem=banana
 is "$([ "$status" != 0 ] && echo refused)" refused "a mode that does not exist is refused by sbatch"
 like "$err" 'banana' "by its name"
 ask --predict-mem --predict-app=single --wrap true
-like "$err" "single has used up to .* \\(1 run\\); --mem set to [0-9]+M \\(floor\\)" "below the configured number of runs what was needed is a floor"
+like "$err" "single has used up to .* \\(1 run\\); --mem set to [0-9]+M" "below the configured number of runs what was needed is a floor"
 ask --predict-mem --predict-app=nobody-knows-it --wrap true
 is "$status $(asked "$id")" "0 10M per cpu" "nor for an unknown app"
 between "$(said)" 0 1 "with at most one line"

@@ -28,7 +28,8 @@ static struct ft_facts facts_of(unsigned completed, double bytes, double died_at
   struct ft_facts f = { .runs = completed + (died_at > 0), .completed = completed };
 
   f.like_runs = f.runs;
-  f.like_completed = completed;
+  f.like_completed = f.least_completed = completed;
+  f.least_runs = f.runs;
   f.peak_bytes = f.like_peak_bytes = completed ? bytes : 0;
   f.like_sure_bytes = completed >= FT_FACTS_SURE_RUNS ? 0.9 * bytes : 0;
   f.bound_bytes = f.like_bound_bytes = FT_FACTS_KILLED_FACTOR * died_at;
@@ -625,11 +626,12 @@ static void each_rule_decides_at_its_edges(void **state)
     const struct rule_case *c = &rule_cases[i];
     struct ft_estimate e = estimate_of(c->estimate * (double)GB, c->runs);
     ft_policy policy = ft_policy_defaults;
+    struct ft_facts facts = c->facts;
     struct ft_question q = { .mode = c->site_mode ? FT_MODE_UNSET : c->mode,
                              .app = "x",
                              .request = &c->request,
                              .estimate = c->estimate > 0 ? &e : NULL,
-                             .facts = c->facts.runs ? &c->facts : NULL,
+                             .facts = facts.runs ? &facts : NULL,
                              .similar = c->similar,
                              .interactive = c->interactive,
                              .policy = &policy,
@@ -639,6 +641,8 @@ static void each_rule_decides_at_its_edges(void **state)
     struct ft_explanation said;
     ft_decision d;
 
+    facts.least_runs = facts.like_runs;
+    facts.least_completed = facts.like_completed;
     e.extrapolated = c->extrapolated;
     policy.mode = c->mode;
     policy.oom_probability = 0.05;
