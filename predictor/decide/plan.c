@@ -60,6 +60,13 @@ size_t ft_decide_largest(const struct ft_element_estimates *elements, const ft_p
   return largest;
 }
 
+/* Whether nothing says that the job, which has less of all that matters than any run, needs more than
+ * it has. */
+static bool has_less(const struct ft_question *q, const struct ft_plan *plan)
+{
+  return plan->thin && q->facts && q->facts->less && !q->network;
+}
+
 /* Whether facts or, with the probability that the site minds, the estimate show that the limit does
  * not suffice. */
 static bool is_too_low(const struct ft_question *q, const struct ft_plan *plan)
@@ -70,7 +77,7 @@ static bool is_too_low(const struct ft_question *q, const struct ft_plan *plan)
     return false;
   return plan->limit < plan->shown ||
          (plan->claimed && plan->rule != FT_DECIDED_BY_LEAK &&
-          !(plan->thin && q->facts && q->facts->less) && exceeds(q, plan->limit) > p);
+          !has_less(q, plan) && exceeds(q, plan->limit) > p);
 }
 
 static void judge_limit(const struct ft_question *q, struct ft_plan *plan)
@@ -133,6 +140,8 @@ static void set_memory(const struct ft_question *q, struct ft_plan *plan)
 {
   if (!plan->kills && !q->memory_is_consumable)
     act(plan, FT_ACTION_LEAVE, "memory is neither allocated nor enforced here");
+  else if (has_less(q, plan))
+    stay_with(plan, FT_DECIDED_BY_DEFAULT, "it has less than every run of it that is known");
   else if (plan->limit && plan->amount > plan->limit && !plan->typed &&
            (q->similar || (q->facts && q->facts->borrowed)))
     act(plan, FT_ACTION_WARN, "the site's mode does not set what only others have needed");

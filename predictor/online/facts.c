@@ -136,23 +136,6 @@ static void add_column(ft_evaluator *e, size_t column)
     e->fact_columns[e->fact_columns_count++] = (uint8_t)column;
 }
 
-/* Whether no two completed runs differ in COLUMN: nothing is known of what it does. */
-static bool is_untried(const ft_model *model, const bool *chosen, size_t column)
-{
-  const ft_run *first = NULL;
-
-  for (size_t i = 0; i < model->history_count; i++) {
-    const ft_run *run = &model->history[i];
-
-    if (!chosen[i] || run->censored)
-      continue;
-    if (first && !is_alike(model, column, first, run))
-      return false;
-    first = first ? first : run;
-  }
-  return first && !isnan(value_of(first, column));
-}
-
 /*
  * Of few runs the fit says little, and pairs of them more. A number explains the memory that runs
  * which are alike in it share, where others differ; one in which no two runs are alike may. A
@@ -215,9 +198,6 @@ static void choose_columns(ft_model *model, const bool *chosen)
   e->facts_explained = e->fact_columns_count;
   if (model->completed < FITTED_RUNS)
     add_by_pairs(model, chosen);
-  for (size_t j = 0; j < model->columns_count; j++)
-    if (!model->columns[j].categorical && is_untried(model, chosen, j))
-      add_column(e, j);
 }
 
 void ft_facts_fill(ft_model *model)

@@ -134,8 +134,10 @@ static void another_kind_is_not_comparable(void **state)
 static void what_has_less_is_not_held_to_what_has_more(void **state)
 {
   (void)state;
-  submit(8, "");
-  complete(800);
+  for (double n = 8; n <= 16; n *= 2) {
+    submit(n, "");
+    complete(100 * n);
+  }
   submit(2, "");
   look();
   assert_true(facts.less);
@@ -143,7 +145,7 @@ static void what_has_less_is_not_held_to_what_has_more(void **state)
   submit(20, "");
   look();
   assert_false(facts.less);
-  assert_mib(facts.like_peak_bytes, 800);
+  assert_mib(facts.like_peak_bytes, 1600);
   /* but what was killed is not forgotten for that */
   submit(8, "");
   killed(300);
@@ -151,6 +153,34 @@ static void what_has_less_is_not_held_to_what_has_more(void **state)
   look();
   assert_false(facts.less);
   assert_mib(facts.lately_killed_bytes, 300);
+}
+
+/* What never varied is not known to matter. */
+static void a_number_that_never_varied_sets_nothing_aside(void **state)
+{
+  (void)state;
+  submit(0.5, "");
+  for (int i = 0; i < 6; i++)
+    complete(100);
+  submit(0.3, "");
+  look();
+  assert_int_equal(facts.like_completed, 6);
+}
+
+/* Without the features of its runs a submission has neither less nor more than they. */
+static void a_missing_feature_is_not_less(void **state)
+{
+  static const double mib[] = { 100, 101, 99, 100, 102, 100 };
+
+  (void)state;
+  for (int i = 0; i < 6; i++) {
+    submit(mib[i], "");
+    complete(3 + mib[i]);
+  }
+  asked.features_count = 0;
+  look();
+  assert_false(facts.less);
+  assert_int_equal(facts.completed, 6);
 }
 
 /* The same program from another directory with another text needs a run of its own that agrees. */
@@ -269,6 +299,8 @@ int main(void)
     cmocka_unit_test_setup(where_nothing_explains_it_all_runs_count, start),
     cmocka_unit_test_setup(another_kind_is_not_comparable, start),
     cmocka_unit_test_setup(what_has_less_is_not_held_to_what_has_more, start),
+    cmocka_unit_test_setup(a_number_that_never_varied_sets_nothing_aside, start),
+    cmocka_unit_test_setup(a_missing_feature_is_not_less, start),
     cmocka_unit_test_setup(other_variants_are_borrowed_until_one_agrees, start),
     cmocka_unit_test_setup(kills_are_bounds_until_they_are_outlived, start),
     cmocka_unit_test_setup(a_node_without_memory_says_nothing, start),
