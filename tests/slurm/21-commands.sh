@@ -85,8 +85,8 @@ is "$(said)" 2 "each is raised from its own request"
 between "$(mib "$(asked "$((id + 1))")")" 30 60 "to its own need"
 scancel "$id"
 submit salloc --predict-mem --predict-app=steady : --predict-app=little sh -c 'squeue -h -j $SLURM_JOB_ID -o "%i %m"'
-is "$status $(grep -c '^salloc: foretell: .* --mem set to' <<<"$err")" "0 2" "salloc predicts each component"
-is "$(sort <<<"$out" | cut -d' ' -f2 | tr '\n' ' ')" "$steady $little " "and each has its own"
+is "$status $(grep -c '^salloc: foretell: .* --mem set to' <<<"$err")" "0 1" "salloc predicts the component that has the command"
+is "$(sort <<<"$out" | cut -d' ' -f2 | tr '\n' ' ')" "10M $little " "and leaves the other alone, which may be a session"
 submit srun --predict-mem --predict-app=steady sh -c 'squeue -h -j $SLURM_JOB_ID -o "%i %m"' : --predict-app=little true
 is "$status $(grep -c '^srun: foretell: .* --mem set to' <<<"$err")" "0 2" "so does srun"
 like "$out" "\+1 $little\$" "each from its own command"

@@ -77,7 +77,8 @@ if [ "$FT_STATE" = "$scratch/mnt/state" ]; then
   run
   is "$(job_wait "$id")" COMPLETED "the store's disk is full: a job completes"
   full=$id
-  submit sbatch --parsable --output=/dev/null --predict-mem --predict-app=steady --wrap true
+  submit sbatch --parsable --output=/dev/null --predict-mem --predict-app=steady \
+    --wrap "$hog --mib 100 --seconds 0.5"
   between "$(mib "$(asked "$id")")" 100 400 "submissions are still predicted"
   between "$(said)" 0 1 "with at most one line"
   cluster_pid foretelld >/dev/null
