@@ -85,6 +85,7 @@ int ft_evidence_find(int state_fd, uint32_t uid, const char *(*user)(void *data)
                      const ft_submission *s, const ft_policy *policy,
                      struct ft_evidence *out, struct ft_error *err)
 {
+  const struct ft_estimate *kept;
   double used = 0;
   unsigned runs = 0;
   int own;
@@ -107,6 +108,8 @@ int ft_evidence_find(int state_fd, uint32_t uid, const char *(*user)(void *data)
       out->estimate = NULL;
     return 0;
   }
+  kept = own ? out->estimate : NULL;
+  out->estimate = NULL;
   if (find_other(state_fd, uid, user, data, s, policy, out) &&
       out->estimate->runs >= policy->min_runs &&
       used <= ft_estimate_quantile(out->estimate, 0.95)) {
@@ -114,8 +117,10 @@ int ft_evidence_find(int state_fd, uint32_t uid, const char *(*user)(void *data)
     out->pooled = !s->default_app;
     return 0;
   }
-  /* its own again */
-  if (!own || find_own(state_fd, uid, s, policy, out, err) <= 0)
+  /* its own again, which is read again only where another took its place */
+  if (!out->estimate)
+    out->estimate = kept;
+  else if (!own || find_own(state_fd, uid, s, policy, out, err) <= 0)
     out->estimate = NULL;
   if (policy->borrow)
     borrow(state_fd, uid, s, out);
