@@ -67,17 +67,21 @@ static bool has_less(const struct ft_question *q, const struct ft_plan *plan)
   return plan->thin && q->facts && q->facts->less && !q->network;
 }
 
-/* Whether facts or, with the probability that the site minds, the estimate show that the limit does
- * not suffice. */
+bool ft_plan_is_too_low(const struct ft_plan *plan, const ft_policy *policy, bool less,
+                        double limit, double p)
+{
+  double most = plan->thin ? LOW_THIN : fmax(LOW_LEAST, LOW_TIMES * policy->oom_probability);
+
+  return limit < (double)plan->shown ||
+         (plan->rule != FT_DECIDED_BY_LEAK && !less && p > most);
+}
+
 static bool is_too_low(const struct ft_question *q, const struct ft_plan *plan)
 {
-  double p = plan->thin ? LOW_THIN : fmax(LOW_LEAST, LOW_TIMES * q->policy->oom_probability);
-
   if (!plan->limit || !(plan->kills || q->memory_is_consumable))
     return false;
-  return plan->limit < plan->shown ||
-         (plan->claimed && plan->rule != FT_DECIDED_BY_LEAK &&
-          !has_less(q, plan) && exceeds(q, plan->limit) > p);
+  return ft_plan_is_too_low(plan, q->policy, has_less(q, plan), (double)plan->limit,
+                            plan->claimed ? exceeds(q, plan->limit) : -1);
 }
 
 static void judge_limit(const struct ft_question *q, struct ft_plan *plan)

@@ -115,6 +115,13 @@ bool ft_explain_is_vague(const struct ft_estimate *estimate);
 /* Why PLAN's rule made an amount other than the estimate's: " (floor)"; "" where it did not. */
 const char *ft_explain_rule(const struct ft_plan *plan, char *out, size_t size);
 
+/*
+ * Whether LIMIT, in bytes, does not suffice: facts show it, or it is exceeded with a probability P
+ * (negative: not known) that POLICY minds. LESS: the job has less of all that matters than any run.
+ */
+bool ft_plan_is_too_low(const struct ft_plan *plan, const ft_policy *policy, bool less,
+                        double limit, double p);
+
 /* What ESTIMATE alone asks for under POLICY, in bytes. */
 double ft_plan_need(const struct ft_estimate *estimate, const ft_policy *policy);
 

@@ -12,12 +12,6 @@
 #include "predictor/decide/slice.h"
 #include "predictor/estimate/gpu_memory.h"
 
-/* As for memory (plan.c): too small where the chance is over twice the one aimed at, and over 5 %.
- */
-#define LOW_TIMES 2
-#define LOW_LEAST 0.05
-/* By thin evidence, as there. */
-#define LOW_THIN 0.5
 #define MIB 1048576.0
 
 /* ---- what is asked of GPUs ---- */
@@ -435,18 +429,6 @@ static void warn(const struct ft_slice_question *q, const struct ft_slice_place 
     say(n, "; no MIG slice of %s holds it", called);
 }
 
-/* As for host memory (plan.c): facts show it, or it is probable enough. */
-static bool is_too_small(const struct ft_slice_question *q, const struct ft_slice_place *place,
-                         const struct ft_plan *plan)
-{
-  double p = plan->thin ? LOW_THIN : fmax(LOW_LEAST, LOW_TIMES * q->policy->oom_probability);
-
-  if (place->limit_bytes < (double)plan->shown)
-    return true;
-  return plan->rule != FT_DECIDED_BY_LEAK && !(plan->thin && q->facts && q->facts->less) &&
-         plan->p_limit > p;
-}
-
 /* Whether the job is rejected: of an app's own runs only if all comparable ones needed more. */
 static bool is_rejected(const struct ft_slice_question *q, const struct ft_slice_place *place,
                         const struct ft_plan *plan)
@@ -464,7 +446,8 @@ static bool judge(const struct ft_slice_question *q, const struct ft_slice_place
                   const struct ft_plan *plan, struct ft_mig_offer best,
                   const struct ft_estimate *e, ft_network *n)
 {
-  bool low = is_too_small(q, place, plan), rejects = is_rejected(q, place, plan);
+  bool less = plan->thin && q->facts && q->facts->less;
+  bool low = ft_plan_is_too_low(plan, q->policy, less, place->limit_bytes, plan->p_limit), rejects = is_rejected(q, place, plan);
   bool may_raise = q->choose && is_settable(q) &&
                    (plan->mode == FT_MODE_RAISE || plan->mode == FT_MODE_TRIM);
   char has[32];
