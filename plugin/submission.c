@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "plugin/submission.h"
+#include "predictor/core/io.h"
 #include "predictor/core/text.h"
 
 bool ft_collect_is_step(const struct ft_bridge *bridge, bool local)
@@ -195,20 +196,6 @@ const char *ft_collect_user(struct ft_collected *collected)
 }
 
 /* Absolute, as far as that is known: an app's variants are told apart by it. */
-static void find_directory(const struct ft_bridge *bridge, struct ft_collected *out)
-{
-  const char *asked = bridge->value[FT_OPTION_CHDIR];
-  size_t size = sizeof out->directory, length;
-
-  if ((asked && asked[0] == '/') || !getcwd(out->directory, size)) {
-    (void)ft_string_copy(asked ? asked : "", out->directory, size);
-    return;
-  }
-  length = strlen(out->directory);
-  if (asked && strcmp(asked, ".") != 0 &&
-      (size_t)snprintf(out->directory + length, size - length, "/%s", asked) >= size - length)
-    out->directory[0] = '\0';
-}
 
 /* sbatch: the script is --wrap's, the first operand's, or standard input's. */
 static void collect_script(const struct ft_bridge *bridge, struct ft_collected *out, int first,
@@ -246,7 +233,7 @@ void ft_collect(const struct ft_bridge *bridge, const struct ft_options *options
   find_user(bridge, out);
   if (out->request.array_tasks)
     out->description.array = bridge->value[FT_OPTION_ARRAY];
-  find_directory(bridge, out);
+  ft_io_directory(bridge->value[FT_OPTION_CHDIR], out->directory, sizeof out->directory);
   (void)ft_bridge_get(bridge, "job-name", out->job_name, sizeof out->job_name);
   count = find_words(&out->command_line, out->words);
   if (out->request.command == FT_COMMAND_SBATCH) {

@@ -101,21 +101,6 @@ static const char *job_name(const struct ft_asked *asked)
   return slash ? slash + 1 : path;
 }
 
-/* Where the job would run, absolute as far as that is known. Returns it; NULL: it is not. */
-static const char *find_directory(struct question *q)
-{
-  const char *asked = q->asked.directory;
-  size_t size = sizeof q->directory, length;
-
-  if ((asked && asked[0] == '/') || !getcwd(q->directory, size))
-    return asked;
-  length = strlen(q->directory);
-  if (asked && strcmp(asked, ".") != 0 &&
-      (size_t)snprintf(q->directory + length, size - length, "/%s", asked) >= size - length)
-    return NULL;
-  return q->directory;
-}
-
 static int describe(struct question *q, const ft_request *request, struct ft_error *err)
 {
   char number[12];
@@ -123,7 +108,6 @@ static int describe(struct question *q, const ft_request *request, struct ft_err
                                  .params = q->asked.params,
                                  .user = number,
                                  .job_name = job_name(&q->asked),
-                                 .directory = find_directory(q),
                                  .script = q->asked.script.data,
                                  .script_length = q->asked.script.length,
                                  .arguments = q->asked.arguments,
@@ -133,6 +117,9 @@ static int describe(struct question *q, const ft_request *request, struct ft_err
                                  .app_count = q->app_count };
 
   (void)snprintf(number, sizeof number, "%u", (unsigned)q->user.uid);
+  ft_io_directory(q->asked.directory, q->directory, sizeof q->directory);
+  if (q->directory[0])
+    what.directory = q->directory;
   if (ft_describe(&what, request, &q->submission, &q->files, err) < 0)
     return -1;
   ft_describe_files(&q->files, what.directory, what.array,

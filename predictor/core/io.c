@@ -14,6 +14,7 @@
 
 #include "predictor/core/hot.h"
 #include "predictor/core/io.h"
+#include "predictor/core/text.h"
 
 int ft_io_open_regular(int dirfd, const char *name, struct ft_error *err)
 {
@@ -216,4 +217,18 @@ void ft_io_close_from(int first)
 #endif
   for (int fd = first; fd < 4096; fd++)
     close(fd);
+}
+
+void ft_io_directory(const char *asked, char *out, size_t size)
+{
+  size_t length;
+
+  if ((asked && asked[0] == '/') || !getcwd(out, size)) {
+    (void)ft_string_copy(asked ? asked : "", out, size);
+    return;
+  }
+  length = strlen(out);
+  if (asked && strcmp(asked, ".") != 0 &&
+      (size_t)snprintf(out + length, size - length, "/%s", asked) >= size - length)
+    out[0] = '\0';
 }

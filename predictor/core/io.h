@@ -65,4 +65,10 @@ bool ft_io_ready(int fd, short events, double deadline);
 /* Close FIRST and all descriptors above it. */
 void ft_io_close_from(int first);
 
+/*
+ * Write the directory of a job that asked for ASKED (NULL: for none) into OUT, absolute as far as the
+ * current one is known; "" where it is not or has no room.
+ */
+void ft_io_directory(const char *asked, char *out, size_t size);
+
 #endif
