@@ -101,9 +101,9 @@ struct ft_plan;
  * - floor: at least what comparable runs (estimate/facts.h) used or were killed at, with a margin,
  *   and 2.4 times the limit that killed the last; where none is comparable and fewer than min_runs
  *   completed, at least what any used. It holds from the first run on.
- * - ceiling: thin evidence (fewer than min_runs, borrowed, extrapolated) sets at most
- *   ceiling_factor times the largest peak or bound in it, min_runs comparable runs at most 1.3 times
- *   theirs.
+ * - ceiling: thin evidence (fewer than min_runs, borrowed, extrapolated, or runs that differ by what
+ *   the estimate does not know yet) sets at most ceiling_factor times the largest peak or bound in
+ *   it, min_runs comparable runs at most 1.3 times theirs.
  * - estimate: what is expected to waste least, at least the quantile exceeded with oom_probability.
  *
  * A rejection needs a probability over reject_probability under the memory that the job will have,

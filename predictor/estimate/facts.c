@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "predictor/estimate/evaluate.h"
 #include "predictor/estimate/facts.h"
 #include "predictor/estimate/variant.h"
 
@@ -58,11 +59,15 @@ static enum relation compare(const ft_model *model, size_t fact, const float *as
                                                                        : RUN_IS_COMPARABLE;
 }
 
+double ft_facts_bound(ft_fact_kind kind, double bytes)
+{
+  return kind == FT_FACT_KILLED ? FT_FACTS_KILLED_FACTOR * bytes : bytes;
+}
+
+/* The bound of a run that did not complete; 0 of one that did. */
 static double bound_of(ft_fact_kind kind, double bytes)
 {
-  return kind == FT_FACT_KILLED ? FT_FACTS_KILLED_FACTOR * bytes
-         : kind == FT_FACT_STOPPED ? bytes
-                                   : 0;
+  return kind == FT_FACT_COMPLETED ? 0 : ft_facts_bound(kind, bytes);
 }
 
 /* OUTLIVED: enough comparable runs have completed since that needed less. */
@@ -120,6 +125,8 @@ void ft_facts_find(const ft_model *model, const float *x, size_t count, struct f
   for (size_t c = 0; c < e->fact_columns_count; c++)
     asked[c] = e->fact_columns[c] < count ? x[e->fact_columns[c]] : NAN;
   out->borrowed = is_borrowed(model, asked);
+  for (size_t c = 0; c < e->facts_explained; c++)
+    out->unexplained |= !ft_evaluate_uses(e, e->fact_columns[c]);
   for (size_t i = 0; i < e->fact_bytes_count; i++) {
     enum relation relation = compare(model, i, asked);
 
@@ -157,6 +164,7 @@ static unsigned fewer(unsigned a, unsigned b)
 void ft_facts_join(struct ft_facts *into, const struct ft_facts *other)
 {
   into->borrowed |= other->borrowed;
+  into->unexplained |= other->unexplained;
   into->less = into->less && other->less;
   into->least_runs = fewer(into->least_runs, other->least_runs);
   into->least_completed = fewer(into->least_completed, other->least_completed);

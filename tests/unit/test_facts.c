@@ -167,6 +167,31 @@ static void a_number_that_never_varied_sets_nothing_aside(void **state)
   assert_int_equal(facts.like_completed, 6);
 }
 
+/* Nine runs of one size, and kills of one far larger: each size has its own runs, and until the
+ * estimate knows the size that is said. */
+static void kills_tell_sizes_apart(void **state)
+{
+  (void)state;
+  submit(230, "");
+  for (int i = 0; i < 9; i++)
+    complete(230);
+  submit(6000, "");
+  killed(300);
+  killed(800);
+  killed(2000);
+  look();
+  assert_int_equal(facts.like_runs, 3);
+  assert_mib(facts.lately_killed_bytes, 2000);
+  assert_true(facts.unexplained);
+  submit(230, "");
+  look();
+  assert_int_equal(facts.like_runs, 9);
+  assert_mib(facts.like_bound_bytes, 0);
+  submit(60, "");
+  look();
+  assert_int_equal(facts.like_runs, 0);
+}
+
 /* Without the features of its runs a submission has neither less nor more than they. */
 static void a_missing_feature_is_not_less(void **state)
 {
@@ -300,6 +325,7 @@ int main(void)
     cmocka_unit_test_setup(another_kind_is_not_comparable, start),
     cmocka_unit_test_setup(what_has_less_is_not_held_to_what_has_more, start),
     cmocka_unit_test_setup(a_number_that_never_varied_sets_nothing_aside, start),
+    cmocka_unit_test_setup(kills_tell_sizes_apart, start),
     cmocka_unit_test_setup(a_missing_feature_is_not_less, start),
     cmocka_unit_test_setup(other_variants_are_borrowed_until_one_agrees, start),
     cmocka_unit_test_setup(kills_are_bounds_until_they_are_outlived, start),
