@@ -204,6 +204,8 @@ static void choose(const struct ft_question *q, struct ft_plan *plan)
     act(plan, FT_ACTION_WARN, "no node of the partition is large enough");
   else if (plan->action == FT_ACTION_LEAVE && plan->too_low && !q->interactive)
     act(plan, FT_ACTION_WARN, "it has less memory than it is likely to need");
+  else if (plan->action == FT_ACTION_LEAVE && q->facts && q->facts->lately_step_limited)
+    act(plan, FT_ACTION_WARN, "a step of it was killed at a limit of its own");
 }
 
 static bool changes(ft_action action)

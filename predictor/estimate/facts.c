@@ -82,6 +82,7 @@ static void add_comparable(struct ft_facts *f, ft_fact_kind kind, double bytes, 
     f->like_peak_bytes = fmax(f->like_peak_bytes, bytes);
     f->lately_killed = 0;
     f->lately_killed_bytes = 0;
+    f->lately_step_limited = 0;
     if (bytes >= NEAR * f->like_killed_bytes)
       f->growing_kills = 0;
   } else if (kind == FT_FACT_KILLED) {
@@ -91,6 +92,8 @@ static void add_comparable(struct ft_facts *f, ft_fact_kind kind, double bytes, 
     f->like_killed_bytes = fmax(f->like_killed_bytes, bytes);
     f->lately_killed++;
     f->lately_killed_bytes = fmax(f->lately_killed_bytes, bytes);
+  } else if (kind == FT_FACT_STEP_LIMITED) {
+    f->lately_step_limited++;
   }
 }
 
@@ -177,5 +180,6 @@ void ft_facts_join(struct ft_facts *into, const struct ft_facts *other)
   into->like_killed = more(into->like_killed, other->like_killed);
   into->lately_killed = more(into->lately_killed, other->lately_killed);
   into->lately_killed_bytes = fmax(into->lately_killed_bytes, other->lately_killed_bytes);
+  into->lately_step_limited = more(into->lately_step_limited, other->lately_step_limited);
   into->growing_kills = more(into->growing_kills, other->growing_kills);
 }

@@ -47,6 +47,7 @@ struct ft_facts {
   /* of the newest comparable runs, those killed since the last that completed, and at what */
   unsigned lately_killed;
   double lately_killed_bytes;
+  unsigned lately_step_limited; /* and in which a step was killed at a limit of its own */
   /* kills at limits that grew each time by more than a tenth, where no comparable run completed */
   unsigned growing_kills;
 };

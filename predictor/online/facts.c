@@ -53,8 +53,10 @@ static void choose_runs(const ft_model *model, bool *chosen)
 
 static ft_fact_kind kind_of(const ft_run *run)
 {
-  if (run->out_of_memory)
+  if (run->killed_by == FT_KILLED_BY_LIMIT)
     return FT_FACT_KILLED;
+  if (run->killed_by == FT_KILLED_BY_STEP_LIMIT)
+    return FT_FACT_STEP_LIMITED;
   return run->censored ? FT_FACT_STOPPED : FT_FACT_COMPLETED;
 }
 

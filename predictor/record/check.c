@@ -251,7 +251,8 @@ static int check_model(const ft_model *m, struct ft_error *err)
     if (!isfinite(r->time) || !(r->bytes >= 0 && r->bytes <= MOST_BYTES) ||
         !isfinite(r->predicted_log) || !isfinite(r->runtime_seconds) ||
         !isfinite(r->equation_log) || !isfinite(r->residual) || !isfinite(r->gpu_bytes) ||
-        !isfinite(r->network_bytes) || !isfinite(r->gpu_limit_bytes))
+        !isfinite(r->network_bytes) || !isfinite(r->gpu_limit_bytes) ||
+        r->killed_by > _ft_killer_MAX)
       return bad(err, "history");
     if (!are_values(r->x, r->x_count, m->columns, m->columns_count))
       return bad(err, "history");

@@ -272,6 +272,36 @@ static void kills_are_bounds_until_they_are_outlived(void **state)
   assert_int_equal(facts.growing_kills, 0);
 }
 
+/* A step that was killed at 100 MiB of a job's 1000: more for the job helps nobody. */
+static void a_steps_own_limit_is_not_the_jobs(void **state)
+{
+  ft_observation o = { .outcome = FT_OUTCOME_OUT_OF_MEMORY,
+                       .censored = true,
+                       .has_limit_bytes = true,
+                       .limit_bytes = (uint64_t)(1000 * MB),
+                       .has_killed_at_bytes = true,
+                       .killed_at_bytes = (uint64_t)(100 * MB),
+                       .charge_less_cache_bytes = (uint64_t)(100 * MB) };
+
+  (void)state;
+  submit(1, "");
+  asked.request.mem_unit = FT_MEM_NODE;
+  learn(&o);
+  look();
+  assert_int_equal(facts.lately_step_limited, 1);
+  assert_int_equal(facts.like_killed, 0);
+  assert_mib(facts.like_bound_bytes, 100);
+  /* a step's memory by its CPUs grows with the job's */
+  asked.request.mem_unit = FT_MEM_CPU;
+  learn(&o);
+  look();
+  assert_int_equal(facts.lately_step_limited, 1);
+  assert_mib(facts.lately_killed_bytes, 100);
+  complete(300);
+  look();
+  assert_int_equal(facts.lately_step_limited, 0);
+}
+
 static void a_node_without_memory_says_nothing(void **state)
 {
   (void)state;
@@ -329,6 +359,7 @@ int main(void)
     cmocka_unit_test_setup(a_missing_feature_is_not_less, start),
     cmocka_unit_test_setup(other_variants_are_borrowed_until_one_agrees, start),
     cmocka_unit_test_setup(kills_are_bounds_until_they_are_outlived, start),
+    cmocka_unit_test_setup(a_steps_own_limit_is_not_the_jobs, start),
     cmocka_unit_test_setup(a_node_without_memory_says_nothing, start),
     cmocka_unit_test_setup(runs_that_only_failed_are_known, start),
     cmocka_unit_test_setup(the_largest_of_many_runs_is_kept, start),
