@@ -36,6 +36,7 @@ struct ft_file_query {
   char path[FT_FILE_PATH]; /* FT_SHELL_INDEX where a job array's index stands */
   char counts[64];  /* "bytes", "lines", "key:NAME" */
   char feature[48]; /* bytes of several files add up in one feature */
+  bool pattern;     /* path has "*", "?" or "[...]" as a shell expands them */
 };
 
 struct ft_file_queries {
@@ -61,9 +62,10 @@ int ft_describe(const struct ft_description *what, const ft_request *request, ft
                 struct ft_file_queries *files, struct ft_error *err);
 
 /*
- * Look at FILES and put what counts among OUT's features: only regular files
- * are opened, for "lines" and "key:" at most 64 MiB are read, and nothing is begun
- * after DEADLINE (ft_io_monotonic). Of files that the index of ARRAY (NULL: none) names,
+ * Look at FILES and put what counts among OUT's features: only regular files are opened, for
+ * "lines" and "key:" at most 64 MiB are read; the bytes of a directory are those of all files below
+ * it (tree.h). Nothing is begun after DEADLINE (ft_io_monotonic), and a feature of which it cut
+ * anything off is not known. Of files that the index of ARRAY (NULL: none) names,
  * those of all elements, or of so many evenly spread ones as a record holds, are looked at; of such
  * features the first four count. Not to be called in the plugin.
  */

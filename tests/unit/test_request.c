@@ -80,10 +80,12 @@ static void arguments_become_features(void **state)
     { "./train $1 --n $UNKNOWN\n", "32", "arg1=32", "" },
     { "sort \"$1\" >out\n", "words-8", "", "words-8" },
     { "./run train <words\n", "data", "arg1=train", "words data" },
-    { "./run\n", "*.c", "", "" },
-    { "./run 'my dir/in put.dat' my\\ other/one.h5\n", NULL, "", "my dir/in put.dat my other/one.h5" },
+    { "./run\n", "*.c", "", "*.c" },
+    { "./run 'my dir/in put.dat' my\\ other/one.h5\n", NULL, "",
+      "my dir/in put.dat my other/one.h5" },
     { "./run --in=\"a b.dat\" --title 'x y' \"$1\"\n", "c d", "", "a b.dat c d" },
-    { "awk '{ print $1/2 }' \"a, b.dat\"\n./run -e 's/a b/c d/; q' '(a b/c)' 'x > y/z'\n", NULL, "", "" },
+    { "awk '{ print $1/2 }' \"a, b.dat\"\n./run -e 's/a b/c d/; q' '(a b/c)' 'x > y/z'\n", NULL, "",
+      "a, b.dat (a b/c)" },
     { "./train \"$@\"\n", "--batch=16", "batch=16", "" },
     { "exec ./train # --batch 9\n", NULL, "", "" },
     { "if [ -f a.txt ]; then ./train --n 3; else ./train --n 4; fi\n", NULL, "n=3", "" },
@@ -116,8 +118,8 @@ static void arguments_become_features(void **state)
     { "A='  '\nC=\"python train.py --n 3\"\nsrun -n 2 $C $A --m 4\n", NULL, "n=3 m=4", "" },
     { "./train $1\n", "--n 3", "n=3", "" },
     /* lists */
-    { "A=(--n 3 \\\n --title 'x y' # no\n --in a.dat)\n./train \"${A[@]}\" --m 4\n", NULL, "n=3 m=4",
-      "a.dat" },
+    { "A=(--n 3 \\\n --title 'x y' # no\n --in a.dat)\n./train \"${A[@]}\" --m 4\n", NULL,
+      "n=3 m=4", "a.dat" },
     { "A=(--n 3)\nA+=(--m \"$UNKNOWN\" --k 5)\n./train ${A[@]}\n", NULL, "n=3 k=5", "" },
     { "A=(3 4)\n./train --n $A --m ${A[1]} --k ${#A[@]}\n", NULL, "n=3", "" },
     { "A=(--n 3)\nB=(${A[*]} --m 4)\nC=\"${B[@]}\"\n./train $C\n", NULL, "n=3 m=4", "" },
@@ -128,7 +130,8 @@ static void arguments_become_features(void **state)
     { "ls | xargs -n 1 -P 4 ./train --n 3\n", NULL, "n=3", "" },
     { "srun bash -lc 'cd x; ./train --n 3 --in a.dat'\n./post b.dat\n", "7", "n=3 arg1=7",
       "x/a.dat b.dat" },
-    { "bash -c './train --n $1' _ 5\nbash -c \"./train --m $HOME\" --k\n", "7", "arg2=5 k=yes arg1=7", "" },
+    { "bash -c './train --n $1' _ 5\nbash -c \"./train --m $HOME\" --k\n", "7",
+      "arg2=5 k=yes arg1=7", "" },
   };
 
   (void)state;
@@ -519,12 +522,12 @@ static void only_regular_files_are_looked_at(void **state)
 {
   char folder[SCRATCH_SIZE];
   static const struct ft_file_queries ask = { 6,
-                                              { { "a", "bytes", "input_bytes" },
-                                                { "b", "bytes", "input_bytes" },
-                                                { "fifo", "lines", "fifo" },
-                                                { "none", "bytes", "none" },
-                                                { "b", "lines", "lines" },
-                                                { "a", "key:nodes", "nodes" } } };
+                                              { { "a", "bytes", "input_bytes", false },
+                                                { "b", "bytes", "input_bytes", false },
+                                                { "fifo", "lines", "fifo", false },
+                                                { "none", "bytes", "none", false },
+                                                { "b", "lines", "lines", false },
+                                                { "a", "key:nodes", "nodes", false } } };
   double begun;
   int fd;
 
@@ -541,6 +544,78 @@ static void only_regular_files_are_looked_at(void **state)
   ft_describe_files(&ask, folder, NULL, begun, &out);
   assert_string_equal(features(), "");
   assert_true(ft_io_monotonic() < begun + 5);
+  (void)scratch_close(folder, fd);
+}
+
+static const char *in_folder(const char *folder, const char *script, double deadline)
+{
+  struct ft_description what = { .script = script,
+                                 .script_length = strlen(script),
+                                 .directory = folder };
+
+  assert_int_equal(ft_describe(&what, &no_request, &out, &files, &err), 0);
+  ft_describe_files(&files, folder, NULL, deadline, &out);
+  return features();
+}
+
+/* the same of a path */
+static void put_into(int fd, const char *path, const char *text)
+{
+  int file = openat(fd, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+  assert_int_equal(ft_io_write_all(file, text, strlen(text)), 0);
+  close(file);
+}
+
+static void directories_patterns_and_odd_names_have_sizes(void **state)
+{
+  static const struct {
+    const char *command, *features;
+  } cases[] = {
+    { "./sim data/", "input_bytes=1111" },
+    { "./sim data/s1", "input_bytes=110" },
+    { "./sim --in=data/", "input_bytes=1111" },
+    { "./sim data/*/*.txt", "input_bytes=1110" },
+    { "./sim data/s[12]/a.txt", "input_bytes=1010" },
+    { "./sim data/?1/*", "input_bytes=110" },
+    { "./sim data/*.csv", "" },
+    { "cat data/s1/*.txt | ./sim", "input_bytes=110" },
+    { "./sim \"x (v2).txt\"", "input_bytes=5" },
+    { "./sim a=b.txt", "input_bytes=6" },
+    { "./sim -- -dash.txt", "input_bytes=7" },
+    { "./sim ./-dash.txt", "input_bytes=7" },
+    { "./sim -- 5", "arg1=5" },
+    { "./sim 'star*.txt'", "input_bytes=8" },
+    { "./sim link.dat", "" },
+    { "./sim loop/", "input_bytes=0" },
+    { "./sim none/*.txt", "" },
+  };
+  char folder[SCRATCH_SIZE], text[1001];
+  int fd;
+
+  (void)state;
+  fd = scratch_open(folder);
+  memset(text, 'x', 1000);
+  text[1000] = '\0';
+  assert_int_equal(mkdirat(fd, "data", 0700) | mkdirat(fd, "data/s1", 0700) |
+                       mkdirat(fd, "data/s2", 0700) | mkdirat(fd, "loop", 0700),
+                   0);
+  assert_int_equal(symlinkat("..", fd, "loop/up"), 0);
+  assert_int_equal(symlinkat("none", fd, "link.dat"), 0);
+  put_into(fd, "data/.hidden", "x");
+  put_into(fd, "data/s1/a.txt", text + 990);
+  put_into(fd, "data/s1/b.txt", text + 900);
+  put_into(fd, "data/s2/a.txt", text);
+  put_into(fd, "x (v2).txt", text + 995);
+  put_into(fd, "a=b.txt", text + 994);
+  put_into(fd, "-dash.txt", text + 993);
+  put_into(fd, "star*.txt", text + 992);
+  put_into(fd, "star2.txt", text);
+  for (size_t i = 0; i < COUNT_OF(cases); i++)
+    assert_string_equal(in_folder(folder, cases[i].command, ft_io_monotonic() + 10),
+                        cases[i].features);
+  /* what is cut off is not known, instead of a part of the sum */
+  assert_string_equal(in_folder(folder, "./sim a=b.txt data/", ft_io_monotonic()), "");
   (void)scratch_close(folder, fd);
 }
 
@@ -631,6 +706,8 @@ int main(void)
                                       cmocka_unit_test(srun_has_no_script),
                                       cmocka_unit_test(declared_apps_say_what_counts),
                                       cmocka_unit_test(only_regular_files_are_looked_at),
+                                      cmocka_unit_test(
+                                          directories_patterns_and_odd_names_have_sizes),
                                       cmocka_unit_test(hostile_scripts_take_no_time),
                                       cmocka_unit_test(frames_go_both_ways_and_refuse_damage) };
 
