@@ -141,6 +141,8 @@ static void describe(struct prediction *w)
     what->apps = w->apps.apps;
     what->app_count = w->apps.apps_count;
   }
+  if (w->has_site)
+    what->secrets = (struct ft_secret_rules){ w->site.keep_arguments, w->site.drop_arguments };
   if (ft_describe(what, &w->collected.request, &w->submission, &w->files, &err) < 0)
     note(w, &err);
   describe_files(w);

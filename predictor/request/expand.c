@@ -196,6 +196,15 @@ static void put_list(struct sink *sink, const char *value)
 
 static const char index_text[] = { FT_SHELL_INDEX, '\0' };
 
+/* Whether a variable NAME with VALUE is one that nothing may be made of. */
+static bool is_secret(const struct ft_shell *shell, struct ft_text name, const char *value)
+{
+  char copy[sizeof shell->variable[0].name];
+
+  (void)ft_text_copy(name, copy, sizeof copy);
+  return ft_secret_name(copy, value, shell->secrets);
+}
+
 /* The value of $NAME or $1; NULL where it is not known. *ARGUMENT gets its number. */
 static const char *value_of(const struct ft_shell *shell, struct ft_text name, unsigned *argument)
 {
@@ -212,7 +221,8 @@ static const char *value_of(const struct ft_shell *shell, struct ft_text name, u
   i = find_variable(shell, name);
   if (i == shell->variable_count && shell->array && ft_text_equals(name, "SLURM_ARRAY_TASK_ID"))
     return index_text;
-  if (i == shell->variable_count || shell->variable[i].base)
+  if (i == shell->variable_count || shell->variable[i].base ||
+      is_secret(shell, name, shell->variable[i].value))
     return NULL;
   if (shell->variable[i].argument)
     *argument = shell->variable[i].argument;
@@ -223,6 +233,7 @@ static const char *value_of(const struct ft_shell *shell, struct ft_text name, u
 static void expand_braces(struct sink *sink, struct ft_text inside, unsigned *argument, bool quoted)
 {
   struct ft_text name = { inside.at, inside.at };
+  char instead[FT_SHELL_VALUE];
   const char *value;
 
   while (name.end < inside.end && name_byte(*name.end, false))
@@ -244,8 +255,10 @@ static void expand_braces(struct sink *sink, struct ft_text inside, unsigned *ar
   }
   if (value && *value)
     put_value(sink, value, quoted);
-  else if (ft_text_left(&inside) && (memchr(inside.at, '$', ft_text_left(&inside)) ||
-                                     memchr(inside.at, '`', ft_text_left(&inside))))
+  else if ((ft_text_left(&inside) && (memchr(inside.at, '$', ft_text_left(&inside)) ||
+                                      memchr(inside.at, '`', ft_text_left(&inside)))) ||
+           !ft_text_copy(inside, instead, sizeof instead) ||
+           is_secret(sink->shell, name, instead))
     sink->word->unknown = true;
   else
     put(sink, inside.at, ft_text_left(&inside));

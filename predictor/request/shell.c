@@ -10,6 +10,7 @@ void ft_shell_begin(struct ft_shell *shell, struct ft_text script, const char *c
 {
   shell->rest = script;
   shell->array = false;
+  shell->secrets = NULL;
   shell->arguments = arguments;
   shell->argument_count = argument_count;
   shell->depth = shell->cases = 0;

@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 #include "predictor/core/text.h"
+#include "predictor/record/secret.h"
 
 enum {
   FT_SHELL_WORDS = 128,     /* of one command */
@@ -45,6 +46,7 @@ struct ft_command {
 struct ft_shell {
   struct ft_text rest;
   bool array; /* what is submitted is a job array: SLURM_ARRAY_TASK_ID is known to be its index */
+  const struct ft_secret_rules *secrets; /* variables by the names of secrets are not known */
   const char *const *arguments;
   size_t argument_count;
   unsigned depth;  /* of (...) */

@@ -582,7 +582,8 @@ static void frames_go_both_ways_and_refuse_damage(void **state)
                                  .script = "x\0y",
                                  .script_length = 3,
                                  .arguments = arguments,
-                                 .argument_count = 3 };
+                                 .argument_count = 3,
+                                 .secrets = { "auth", NULL } };
   struct ft_frame *frame = malloc(sizeof *frame);
   struct ft_buf buf;
 
@@ -596,6 +597,8 @@ static void frames_go_both_ways_and_refuse_damage(void **state)
   assert_string_equal(frame->network.option, "gres");
   assert_string_equal(frame->description.app, "a");
   assert_null(frame->description.params);
+  assert_string_equal(frame->description.secrets.keep, "auth");
+  assert_null(frame->description.secrets.drop);
   assert_int_equal(frame->description.script_length, 3);
   assert_int_equal(frame->description.argument_count, 3);
   assert_string_equal(frame->description.arguments[2], "3");
