@@ -168,9 +168,8 @@ void ft_job_take_record(struct job *job, const struct ft_slurm_job *answer)
     (void)ft_string_copy(answer->account, o->account, sizeof o->account);
   if (answer->partition[0] && !strchr(answer->partition, ','))
     (void)ft_string_copy(answer->partition, o->partition, sizeof o->partition);
-  /* the submission may have left it out */
-  if (!ft_secret_value(answer->name))
-    set_once(answer->name, o->submission.job_name, sizeof o->submission.job_name);
+  set_once(ft_secret_value(answer->name) ? FT_SECRET_JOB_NAME : answer->name,
+           o->submission.job_name, sizeof o->submission.job_name);
 }
 
 /*

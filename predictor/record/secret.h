@@ -41,6 +41,10 @@ bool ft_secret_value(const char *value);
 /* Whether NAME with VALUE is secret by either, or NAME looks like a value that is. */
 bool ft_secret_argument(const char *name, const char *value, const struct ft_secret_rules *rules);
 
+/* What a job is called in records whose name is secret: one without a name would get it from Slurm.
+ */
+#define FT_SECRET_JOB_NAME "job"
+
 enum { FT_SECRET_LOOKED = 512 };
 
 #endif

@@ -437,7 +437,7 @@ static void hide_names(struct reading *r, struct ft_description *what, ft_reques
   const char *container = request->container[0] ? request->container : r->image;
 
   if (what->job_name && ft_hides(&r->hidden, what->job_name))
-    what->job_name = NULL;
+    what->job_name = FT_SECRET_JOB_NAME;
   if (r->key.shown[0] && ft_hides(&r->hidden, r->key.shown))
     (void)ft_string_copy("app", r->key.shown, sizeof r->key.shown);
   if (ft_hides(&r->hidden, r->key.last))

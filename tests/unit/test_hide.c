@@ -138,7 +138,7 @@ static void names_that_hold_a_secret_are_left_out(void **state)
 {
   (void)state;
   assert_int_equal(describe("./x --token hunterpass\n", NULL, "run-hunterpass", NULL), 0);
-  assert_string_equal(out.job_name, "");
+  assert_string_equal(out.job_name, "job");
   assert_false(holds("hunterpass"));
   assert_int_equal(describe("true\n", NULL, "token=hunterpass", NULL), 0);
   assert_false(holds("hunterpass"));
