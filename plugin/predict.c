@@ -268,6 +268,7 @@ static int decide_memory(struct prediction *w)
 static int predict_here(struct prediction *w)
 {
   bool elsewhere = w->options.perf || w->options.partition, off, known = false;
+  char line[FT_PARAMS_LINE];
   struct ft_submitter submitter = submitter_of(w);
   ft_submission *s = &w->submission;
   struct ft_error err;
@@ -282,6 +283,8 @@ static int predict_here(struct prediction *w)
                           &err) == 0;
     if (!known)
       w->why = err;
+    else if (!w->asks_network && ft_known_params(&w->known, s, w->options.params, line))
+      ft_advise_line(line);
   }
   if (elsewhere)
     look_elsewhere(w);

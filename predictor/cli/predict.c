@@ -285,6 +285,7 @@ static int look_elsewhere(struct question *q, struct ft_error *err)
 static int predict(struct question *q)
 {
   struct ft_submitter submitter;
+  char line[FT_PARAMS_LINE];
   struct ft_error err;
   ft_request request;
 
@@ -313,6 +314,8 @@ static int predict(struct question *q)
   if (ft_known_find(q->state_fd, &submitter, &q->submission, q->asked.array, &q->known, &err) < 0 ||
       look_elsewhere(q, &err) < 0)
     return ft_complain(q->name, FT_EXIT_SYSTEM, "%s", err.text);
+  if (!q->network.asked && ft_known_params(&q->known, &q->submission, q->asked.params, line))
+    (void)ft_complain(q->name, FT_EXIT_DONE, "%s", line);
   return answer(q);
 }
 

@@ -177,6 +177,9 @@ low=$(mib "$(asked "$id")")
 ask --predict-mem --predict-app=params --predict-params=n=190 --wrap true
 high=$(mib "$(asked "$id")")
 between "$low" 100 "$((high - 40))" "and tell 100 from 190"
+ask --predict-mem --predict-app=params --predict-params=m=190 --wrap true
+like "$err" '^sbatch: foretell: m: not a feature of this app; known: n(, |$)' "a name that is misspelt is told"
+is "$(grep -c 'm: not' <<<"$err")" 1 "once"
 ask --predict-mem --predict-app=params --predict-params='n=,=' --wrap true
 is "$status" 0 "parameters that cannot be understood do not keep a job"
 is "$(said)" 1 "and are said in one line"
