@@ -217,6 +217,7 @@ static void read_all(struct reading *r)
   ft_shell_begin(&r->shell, ft_text_of(what->script, length), what->arguments,
                  what->argument_count);
   r->shell.secrets = &r->hidden.rules;
+  r->shell.exported = what->exported;
   r->shell.array = what->array && ft_array_count(what->array) > 0;
   while (ft_shell_next(&r->shell, &r->command, hash_body, r))
     take_command(r);

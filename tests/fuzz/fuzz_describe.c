@@ -59,6 +59,7 @@ static void describe(const uint8_t *data, size_t size)
 {
   static ft_submission submission;
   static struct ft_file_queries files;
+  static const char *const environment[] = { "N=3", "DB_PASSWORD=hunterpass", "X=--a b", NULL };
   const ft_request request = { .tasks = 1 };
   const uint8_t *nul = size ? memchr(data, '\0', size) : NULL;
   size_t length = nul ? (size_t)(nul - data) : 0;
@@ -69,6 +70,7 @@ static void describe(const uint8_t *data, size_t size)
                                  .script = nul ? (const char *)nul + 1 : (const char *)data,
                                  .script_length = nul ? size - length - 1 : size,
                                  .arguments = arguments,
+                                 .exported = { NULL, environment },
                                  .apps = apps,
                                  .app_count = 1 };
 
