@@ -216,6 +216,8 @@ int main(int argc, char **argv)
   reply->schema = FT_SCHEMA;
   reply->has_submission = true;
   submission = &reply->submission;
+  if (frame->description.exported.list)
+    frame->description.exported.environment = (const char *const *)environ;
   frame->description.apps = apps;
   frame->description.app_count = read_apps(&asked, apps, reply->error, sizeof reply->error);
   /* params that are not understood were the plugin's to complain of */

@@ -11,6 +11,7 @@
 #include "predictor/request/array.h"
 #include "predictor/request/describe.h"
 #include "predictor/request/features.h"
+#include "predictor/request/hide.h"
 #include "predictor/request/key.h"
 #include "predictor/request/normal.h"
 
@@ -31,6 +32,7 @@ struct reading {
   const char *image;
   char image_text[128];
   struct ft_key key;
+  struct ft_hidden hidden;
   bool inside;           /* of what a command of the script hands to a shell */
   struct ft_found found; /* undeclared */
   struct ft_command command;
@@ -58,6 +60,7 @@ static void begin(struct reading *r, const struct ft_description *what,
   r->lines = 0;
   r->image = NULL;
   ft_key_begin(&r->key);
+  ft_hidden_begin(&r->hidden, &what->secrets);
   r->inside = false;
   ft_found_begin(&r->found, files);
   if (what->app_count)
@@ -165,6 +168,7 @@ static void take_command(struct reading *r)
   struct ft_parts parts;
   bool runs = ft_parts_find(&r->shell, c, &parts, &directory);
 
+  ft_hide_words(&r->hidden, &r->command, runs ? &parts : NULL);
   for (size_t i = 0; i < c->count && !r->inside; i++)
     if (ft_text_left(&c->word[i].raw))
       r->hash = ft_normal_word(r->hash, c->word[i].raw,
@@ -202,6 +206,7 @@ static void read_all(struct reading *r)
 
   if (!what->script) {
     ft_shell_begin(&r->shell, ft_text_from(""), NULL, 0);
+    r->shell.secrets = &r->hidden.rules;
     arguments_as_command(what, &r->command);
     if (r->command.count)
       take_command(r);
@@ -211,10 +216,13 @@ static void read_all(struct reading *r)
     length = FT_LIMIT_ANALYSED;
   ft_shell_begin(&r->shell, ft_text_of(what->script, length), what->arguments,
                  what->argument_count);
+  r->shell.secrets = &r->hidden.rules;
+  r->shell.exported = what->exported;
   r->shell.array = what->array && ft_array_count(what->array) > 0;
   while (ft_shell_next(&r->shell, &r->command, hash_body, r))
     take_command(r);
   arguments_as_command(what, &r->command);
+  ft_hide_arguments(&r->hidden, &r->command);
   ft_found_arguments(&r->found, &r->command, &(struct ft_parts){ 0 }, true);
 }
 
@@ -338,7 +346,8 @@ static bool is_interactive(const struct reading *r, const ft_request *request)
 }
 
 /* "name=value,name=value". Nothing of it counts unless all of it is understood. */
-static int take_params(const char *params, ft_submission *out, struct ft_error *err)
+static int take_params(const char *params, const struct ft_secret_rules *secrets,
+                       ft_submission *out, struct ft_error *err)
 {
   struct ft_text text = ft_text_from(params), piece, name;
   struct ft_found found;
@@ -357,6 +366,10 @@ static int take_params(const char *params, ft_submission *out, struct ft_error *
                           "params: \"%.64s\": expected name=value of at most 47 and 63 "
                           "characters, separated by commas",
                           name.at);
+    if (ft_secret_argument(key, value, secrets))
+      return ft_error_set(err,
+                          "params: the value of \"%.48s\" looks like a secret and is not taken",
+                          ft_secret_value(key) ? "..." : key);
     ft_found_value(&found, key, value);
     if (found.count == seen)
       return ft_error_set(err,
@@ -419,25 +432,48 @@ static void append_index(ft_submission *out)
   append(out, &feature, 1, FT_FEATURES);
 }
 
+/* What users name themselves, where a secret is in it; once the script has been read. */
+static void hide_names(struct reading *r, struct ft_description *what, ft_request *request)
+{
+  const char *container = request->container[0] ? request->container : r->image;
+
+  if (what->job_name && ft_hides(&r->hidden, what->job_name))
+    what->job_name = FT_SECRET_JOB_NAME;
+  if (r->key.shown[0] && ft_hides(&r->hidden, r->key.shown))
+    (void)ft_string_copy("app", r->key.shown, sizeof r->key.shown);
+  if (ft_hides(&r->hidden, r->key.last))
+    r->key.last[0] = '\0';
+  if (container && ft_hides(&r->hidden, container)) {
+    request->container[0] = '\0';
+    r->image = NULL;
+  }
+}
+
 int ft_describe(const struct ft_description *what, const ft_request *request, ft_submission *out,
                 struct ft_file_queries *files, struct ft_error *err)
 {
   struct ft_file_queries declared_files;
+  struct ft_description shown = *what;
   struct reading r;
-  const struct ft_found *found;
+  struct ft_found *found;
   int status = 0;
 
-  begin(&r, what, files, &declared_files);
+  if (what->app && ft_secret_value(what->app)) {
+    status = ft_error_set(err, "app: its name looks like a secret and is not taken");
+    shown.app = NULL;
+  }
+  begin(&r, &shown, files, &declared_files);
   read_all(&r);
   *out = (ft_submission){ .schema = FT_SCHEMA,
                           .has_request = true,
                           .request = *request,
                           .directory_hash = hash_directory(what->directory),
                           .interactive = is_interactive(&r, request) };
+  hide_names(&r, &shown, &out->request);
   if (r.hash != FT_HASH_SEED)
     out->script_hash = fold_known(r.hash);
   (void)ft_string_copy(PACKAGE_VERSION, out->version, sizeof out->version);
-  show(what->job_name, sizeof out->job_name - 1, out->job_name);
+  show(shown.job_name, sizeof out->job_name - 1, out->job_name);
   name_app(&r, out);
   show(r.key.last, sizeof out->program - 1, out->program);
   if (r.image && !out->request.container[0])
@@ -447,7 +483,8 @@ int ft_describe(const struct ft_description *what, const ft_request *request, ft
   if (files && found == &r.declared)
     *files = declared_files;
   if (what->params && *what->params)
-    status = take_params(what->params, out, err);
+    status = take_params(what->params, &r.hidden.rules, out, err);
+  ft_hide_features(&r.hidden, found->features, &found->count);
   append(out, found->features, found->count, FT_FEATURES_FOUND);
   append_request(out);
   if (r.shell.array)

@@ -11,6 +11,8 @@
 #include <stddef.h>
 
 #include "predictor/record/record.h"
+#include "predictor/record/secret.h"
+#include "predictor/request/export.h"
 
 /* What was submitted; everything borrowed, NULL where there is none. */
 struct ft_description {
@@ -25,6 +27,8 @@ struct ft_description {
   const char *const *arguments; /* of the script; or the command and arguments of srun */
   size_t argument_count;
   const char *array;     /* --array: its elements differ in what their index stands in */
+  struct ft_secret_rules secrets; /* the site's */
+  struct ft_export exported;      /* what the script finds in its environment */
   const ft_declared_app *apps;  /* the user's first, then the site's: the first match counts */
   size_t app_count;
 };
@@ -55,8 +59,10 @@ struct ft_file_queries {
  * precedence: params, arguments, nodes/tasks/cpus/container of REQUEST. In a job array a
  * value that $SLURM_ARRAY_TASK_ID stands in is per_element; where no number is, and no file
  * either once they are looked at, the index itself is the feature "array_task_id".
- * Returns 0; -1 with ERR when params cannot be understood; OUT is then still
- * usable, without them. FILES may be NULL.
+ * Secrets (hide.h) enter none of this: of arguments, variables, params, the explicit app, the job
+ * name, the container. The script's hash, of 32 bits, is of its whole text.
+ * Returns 0; -1 with ERR when params cannot be understood, or params or app hold a secret; OUT is
+ * then still usable, without them. FILES may be NULL.
  */
 int ft_describe(const struct ft_description *what, const ft_request *request, ft_submission *out,
                 struct ft_file_queries *files, struct ft_error *err);

@@ -305,6 +305,38 @@ static bool is_choice(const char *text)
   return length >= 2 && length <= LONGEST && !text[length] && text[0] != '-';
 }
 
+/* Variables that say where things are, how much is printed, or how processes find each other. */
+static bool is_surrounding(const char *name)
+{
+  static const char *const begins[] = { "LC_",  "LANG", "PYTHON",  "TF_CPP_", "NCCL_", "UCX_",
+                                        "FI_",  "OMPI_", "I_MPI_", "MASTER_", "CUDA_", "SLURM_",
+                                        "RANK", "WORLD_SIZE", "TERM", "DISPLAY" };
+
+  for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+    if (strncmp(name, begins[i], strlen(begins[i])) == 0)
+      return true;
+  return ft_string_ends(name, "PATH") || ft_string_ends(name, "_SEED") ||
+         ft_string_ends(name, "_PORT");
+}
+
+/* "SIZE=3000 ./sim", "env SIZE=3000 ./sim": numbers and choices among what stands before it. */
+static void take_assignments(struct ft_found *found, const struct ft_command *c, size_t program)
+{
+  for (size_t i = 0; i < program; i++) {
+    const struct ft_word *word = &c->word[i];
+    struct ft_text raw = word->raw, variable;
+    const char *value;
+    char name[64];
+    double number;
+
+    if (word->unknown || !ft_shell_assignment(&raw, &variable))
+      continue;
+    value = split_equals(word->text, name);
+    if (value && !is_surrounding(name) && (number_of(value, &number) || is_choice(value)))
+      take_value(found, name, word, value);
+  }
+}
+
 void ft_found_arguments(struct ft_found *found, const struct ft_command *c,
                         const struct ft_parts *parts, bool own)
 {
@@ -312,6 +344,8 @@ void ft_found_arguments(struct ft_found *found, const struct ft_command *c,
   unsigned operands = 0;
   bool operands_only = false; /* "--" has been */
 
+  if (!own)
+    take_assignments(found, c, parts->program);
   for (size_t i = first; i < c->count; i++) {
     const struct ft_word *word = &c->word[i];
     const char *value;

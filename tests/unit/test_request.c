@@ -70,7 +70,13 @@ static void arguments_become_features(void **state)
       "x.h5" },
     { "srun -n 4 --mem 2G -c2 ./solver 100 grid/a.msh\n", NULL, "arg1=100", "grid/a.msh" },
     { "mpirun -np 8 --bind-to core --mca btl tcp,self ./solver -n 100\n", NULL, "n=100", "" },
-    { "time nice -n 5 env A=1 timeout 60 ./solver --size=4G\n", NULL, "size=4294967296", "" },
+    { "time nice -n 5 env A=1 timeout 60 ./solver --size=4G\n", NULL,
+      "A=1 size=4294967296", "" },
+    { "SIZE=3000 MODE=fast LC_ALL=C OUT=$x IN=/a/b.dat ./solver --n 2\n", NULL, "SIZE=3000 MODE=fast n=2",
+      "" },
+    { "SIZE=$1 ./solver\n", "3000", "SIZE=3000", "" },
+    { ": ${N:=20} ${M=3}\n./solver --n $N --m ${M:-4}\n", NULL, "n=20 m=3", "" },
+    { "declare -i N=3\nlocal M=4\n./solver --n $N --m $M\n", NULL, "n=3 m=4", "" },
     { "java -Xmx4g -jar app.jar --threads 2\n", NULL, "Xmx=4294967296 threads=2", "" },
     { "dd if=/data/in of=/dev/null bs=1M count=10\n", NULL, "bs=1048576 count=10", "/data/in" },
     { "sort -k2 < input.txt > output.txt 2>&1\n", NULL, "k=2", "input.txt" },
@@ -139,6 +145,51 @@ static void arguments_become_features(void **state)
     assert_int_equal(describe(cases[i].script, cases[i].argument), 0);
     if (strcmp(features(), cases[i].features) != 0 || strcmp(asked_files(), cases[i].files) != 0)
       fail_msg("%s: \"%s\" and files \"%s\"", cases[i].script, features(), asked_files());
+  }
+}
+
+static void variables_come_from_the_environment(void **state)
+{
+  static const char *const environment[] = { "N=200", "HOME=/home/ada", "EMPTY=", "TOKEN=abcdef",
+                                             "LIST=--m 4 --k 5", "SLURM_NTASKS=7", "TMPDIR=/x",
+                                             NULL };
+  static const struct {
+    const char *list, *script, *features, *files;
+  } cases[] = {
+    { NULL, "N=${N:-20}\n./x --n $N\n", "n=200", "" },
+    { "ALL", "./x --n ${N:-20}\n", "n=200", "" },
+    { "NONE", "./x --n ${N:-20}\n", "n=20", "" },
+    { "NIL", "./x --n $N\n", "", "" },
+    { "ALL,N=300", "./x --n ${N:-20}\n", "n=300", "" },
+    { "N=300", "./x --n $N $LIST\n", "n=300", "" },
+    { "N", "./x --n $N $LIST\n", "n=200", "" },
+    { "M='3,4',N=5,K=\"6\"", "./x --m $M --n $N --k $K\n", "m=3,4 n=5 k=6", "" },
+    { NULL, "./x --n $N $LIST\n", "n=200 m=4 k=5", "" },
+    { NULL, "./x --in $HOME/a.dat --n ${EMPTY:-3}\n", "n=3", "/home/ada/a.dat" },
+    /* what the script sets, also to what only running it tells */
+    { NULL, "N=3\n./x --n $N\n", "n=3", "" },
+    { NULL, "N=$(nproc)\n./x --n $N --m 1\n", "m=1", "" },
+    { NULL, "read N\n./x --n $N --m 1\n", "m=1", "" },
+    { NULL, "for N in 1 2; do ./x --n $N --m 1; done\n", "m=1", "" },
+    { NULL, "declare -i N=3\n./x --n $N\n", "n=3", "" },
+    /* set anew in the job, and secrets */
+    { NULL, "./x --n $SLURM_NTASKS --in $TMPDIR/a.dat --m 1\n", "m=1", "" },
+    { "ALL,TOKEN=ghijkl", "./x $TOKEN --y ${TOKEN} --m 1\n", "m=1", "" },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    const struct ft_description what = { .user = "ada",
+                                         .job_name = "j",
+                                         .directory = "/data",
+                                         .script = cases[i].script,
+                                         .script_length = strlen(cases[i].script),
+                                         .exported = { cases[i].list, environment } };
+
+    assert_int_equal(ft_describe(&what, &no_request, &out, &files, &err), 0);
+    if (strcmp(features(), cases[i].features) != 0 || strcmp(asked_files(), cases[i].files) != 0)
+      fail_msg("%s: %s: \"%s\" and files \"%s\"", cases[i].list ? cases[i].list : "-",
+               cases[i].script, features(), asked_files());
   }
 }
 
@@ -648,7 +699,7 @@ static void hostile_scripts_take_no_time(void **state)
 
 static void frames_go_both_ways_and_refuse_damage(void **state)
 {
-  const char *arguments[] = { "--n", "", "3" };
+  const char *arguments[] = { "--n", "", "3" }, *const environment = NULL;
   const ft_request request = { .tasks = 3, .mem_bytes = 7 };
   const struct ft_network_asked asked = { .file = "net.onnx", .mig = "", .option = "gres" };
   struct ft_description what = { .app = "a",
@@ -657,7 +708,9 @@ static void frames_go_both_ways_and_refuse_damage(void **state)
                                  .script = "x\0y",
                                  .script_length = 3,
                                  .arguments = arguments,
-                                 .argument_count = 3 };
+                                 .argument_count = 3,
+                                 .exported = { NULL, &environment },
+                                 .secrets = { "auth", NULL } };
   struct ft_frame *frame = malloc(sizeof *frame);
   struct ft_buf buf;
 
@@ -671,6 +724,10 @@ static void frames_go_both_ways_and_refuse_damage(void **state)
   assert_string_equal(frame->network.option, "gres");
   assert_string_equal(frame->description.app, "a");
   assert_null(frame->description.params);
+  assert_string_equal(frame->description.secrets.keep, "auth");
+  assert_null(frame->description.secrets.drop);
+  assert_string_equal(frame->description.exported.list, "ALL");
+  assert_null(frame->description.exported.environment);
   assert_int_equal(frame->description.script_length, 3);
   assert_int_equal(frame->description.argument_count, 3);
   assert_string_equal(frame->description.arguments[2], "3");
@@ -692,6 +749,7 @@ static void frames_go_both_ways_and_refuse_damage(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = { cmocka_unit_test(arguments_become_features),
+                                      cmocka_unit_test(variables_come_from_the_environment),
                                       cmocka_unit_test(numbers_and_paths_make_no_new_app),
                                       cmocka_unit_test(arguments_make_no_new_app),
                                       cmocka_unit_test(an_app_is_a_users_and_a_programs),
