@@ -78,6 +78,8 @@ static void describe(const uint8_t *data, size_t size)
     (void)ft_describe(&what, &request, &submission, NULL, NULL);
     check(&submission);
   }
+  ft_describe_script(ft_text_of(what.script, what.script_length), NULL, &submission, &files);
+  check(&submission);
   what.array = what.argument_count ? arguments[what.argument_count - 1] : "1-9";
   (void)ft_describe(&what, &request, &submission, &files, NULL);
   check(&submission);

@@ -524,7 +524,8 @@ static void only_regular_files_are_looked_at(void **state)
                                                 { "fifo", "lines", "fifo" },
                                                 { "none", "bytes", "none" },
                                                 { "b", "lines", "lines" },
-                                                { "a", "key:nodes", "nodes" } } };
+                                                { "a", "key:nodes", "nodes" } },
+                                              "" };
   double begun;
   int fd;
 
