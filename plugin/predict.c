@@ -117,7 +117,7 @@ static void describe_files(struct prediction *w)
   struct ft_error err;
 
   w->asks_network = network;
-  if (!w->files.count && !helper.user_apps && !network)
+  if (!w->files.count && !w->files.script[0] && !helper.user_apps && !network)
     return;
   /* the site's policy may be for somebody by name */
   if (network)

@@ -10,6 +10,7 @@
 
 #include <stddef.h>
 
+#include "predictor/core/text.h"
 #include "predictor/record/record.h"
 #include "predictor/record/secret.h"
 #include "predictor/request/export.h"
@@ -46,13 +47,15 @@ struct ft_file_query {
 struct ft_file_queries {
   size_t count;
   struct ft_file_query query[FT_FILE_QUERIES];
+  char script[FT_FILE_PATH]; /* that a workflow's manager has written for its task; "": none */
+  struct ft_secret_rules secrets; /* what is secret in it */
 };
 
 /*
  * Fill OUT's schema, version, app, former_apps, features, request, job name, program, hashes, and
  * whether it is interactive. The app is, in this order: the explicit one; the first declared one
- * whose pattern matches; the user and the programs that the script runs (key.h), shown as
- * "program-hash"; where none is known, the user, the job name and the script normalised (normal.h),
+ * whose pattern matches; the user and the task of a workflow (workflow.h), shown as "task-hash", or
+ * the programs that the script runs (key.h), shown as "program-hash"; where none is known, the user, the job name and the script normalised (normal.h),
  * shown as "jobname-hash". An app name of more than 127 bytes is cut and ends in its hash.
  * former_apps are hints for whoever records the run: of a declared app the derived name, and of
  * every one that is not explicit the name by job name and script. Features are, in order of
@@ -68,12 +71,22 @@ int ft_describe(const struct ft_description *what, const ft_request *request, ft
                 struct ft_file_queries *files, struct ft_error *err);
 
 /*
+ * Add to OUT's features, and to FILES, what the commands in SCRIPT tell, which a workflow's task
+ * runs, but for what is secret by SECRETS; its app is none of them. FILES are begun anew. DIRECTORY
+ * may be NULL.
+ */
+void ft_describe_script(struct ft_text script, const char *directory,
+                        const struct ft_secret_rules *secrets, ft_submission *out,
+                        struct ft_file_queries *files);
+
+/*
  * Look at FILES and put what counts among OUT's features: only regular files are opened, for
  * "lines" and "key:" at most 64 MiB are read; the bytes of a directory are those of all files below
  * it (tree.h). Nothing is begun after DEADLINE (ft_io_monotonic), and a feature of which it cut
  * anything off is not known. Of files that the index of ARRAY (NULL: none) names,
  * those of all elements, or of so many evenly spread ones as a record holds, are looked at; of such
- * features the first four count. Not to be called in the plugin.
+ * features the first four count. The task's own script is read, too, and the files that it names
+ * looked at. Not to be called in the plugin.
  */
 void ft_describe_files(const struct ft_file_queries *files, const char *directory,
                        const char *array, double deadline, ft_submission *out);

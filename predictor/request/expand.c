@@ -92,6 +92,12 @@ static const char *skip_quoted(const char *p, const char *end, char quote)
   return p < end ? p + 1 : end;
 }
 
+bool ft_shell_quoted(struct ft_text raw)
+{
+  return ft_text_left(&raw) >= 2 && *raw.at == '"' && raw.end[-1] == '"' &&
+         skip_quoted(raw.at + 1, raw.end, '"') == raw.end;
+}
+
 const char *ft_shell_skip(const char *p, const char *end, char open, char close)
 {
   size_t depth = 1;

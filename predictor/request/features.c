@@ -30,8 +30,10 @@ void ft_found_begin(struct ft_found *found, struct ft_file_queries *files)
   found->directory[0] = '\0';
   found->lost = false;
   found->arguments_named = 0;
-  if (files)
+  if (files) {
     files->count = 0;
+    files->script[0] = '\0';
+  }
 }
 
 /* VALUE with WITH for a job array's index, in OUT; VALUE itself where it has none; NULL: too long.
@@ -335,6 +337,19 @@ static void take_assignments(struct ft_found *found, const struct ft_command *c,
     if (value && !is_surrounding(name) && (number_of(value, &number) || is_choice(value)))
       take_value(found, name, word, value);
   }
+}
+
+void ft_found_choice(struct ft_found *found, const char *name, const char *value)
+{
+  double number;
+
+  if (number_of(value, &number) || is_choice(value))
+    ft_found_value(found, name, value);
+}
+
+void ft_found_file(struct ft_found *found, const char *path)
+{
+  ask_file(found, path, "bytes", "input_bytes");
 }
 
 void ft_found_arguments(struct ft_found *found, const struct ft_command *c,

@@ -304,22 +304,91 @@ static size_t count_indexed(const struct ft_file_queries *files)
   return count < MOST_LISTS ? count : MOST_LISTS;
 }
 
+/* Read the start of the script PATH into OUT; false where it is none that can be read. */
+static bool read_script(int directory, const char *path, char *out, size_t size, size_t *length)
+{
+  struct stat st;
+  int fd = openat(directory, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  bool done = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+
+  *length = 0;
+  while (done && *length < size) {
+    ssize_t got = read(fd, out + *length, size - *length);
+
+    if (got < 0 && errno == EINTR)
+      continue;
+    done = got >= 0;
+    if (got <= 0)
+      break;
+    *length += (size_t)got;
+  }
+  if (fd >= 0)
+    close(fd);
+  return done;
+}
+
+static bool has_query(const struct ft_file_queries *files, const struct ft_file_query *query)
+{
+  for (size_t i = 0; i < files->count; i++)
+    if (strcmp(files->query[i].path, query->path) == 0 &&
+        strcmp(files->query[i].feature, query->feature) == 0)
+      return true;
+  return false;
+}
+
+/* Add what the script of a workflow's task says to OUT, and the files that it names to L's, of
+ * which ALL is a copy that may grow. */
+static void look_inside(const struct looking *l, const char *directory, ft_submission *out,
+                        struct ft_file_queries *all)
+{
+  struct ft_file_queries *inside = malloc(sizeof *inside);
+  struct stat st;
+  size_t length;
+
+  /* a FIFO is not opened, for that alone can wake its writer */
+  if (inside && fstatat(l->directory, all->script, &st, 0) == 0 && S_ISREG(st.st_mode) &&
+      read_script(l->directory, all->script, l->chunk, CHUNK, &length)) {
+    ft_describe_script(ft_text_of(l->chunk, length), directory, &l->files->secrets, out,
+                       inside);
+    for (size_t i = 0; i < inside->count && all->count < FT_FILE_QUERIES; i++)
+      if (!has_query(all, &inside->query[i]))
+        all->query[all->count++] = inside->query[i];
+  }
+  free(inside);
+}
+
+static void look_at_all(struct looking *l, const char *array, ft_submission *out)
+{
+  l->indexed = count_indexed(l->files);
+  for (size_t i = 0; i < l->files->count; i++) {
+    const char *feature = l->files->query[i].feature;
+
+    if (first_of(l->files, i) == i && ft_io_monotonic() < l->deadline &&
+        !ft_feature_find(out->features, out->features_count, feature))
+      take_feature(l, feature, array, out);
+  }
+}
+
 void ft_describe_files(const struct ft_file_queries *files, const char *directory,
                        const char *array, double deadline, ft_submission *out)
 {
-  struct looking l = {
-    files, open(directory && *directory ? directory : "/", O_PATH | O_DIRECTORY | O_CLOEXEC),
-    deadline, malloc(CHUNK), count_indexed(files)
-  };
+  struct looking l = { .files = files,
+                       .directory = open(directory && *directory ? directory : "/",
+                                         O_PATH | O_DIRECTORY | O_CLOEXEC),
+                       .deadline = deadline,
+                       .chunk = malloc(CHUNK) };
+  struct ft_file_queries *all = files->script[0] ? malloc(sizeof *all) : NULL;
 
-  for (size_t i = 0; l.chunk && l.directory >= 0 && i < files->count; i++) {
-    const char *feature = files->query[i].feature;
-
-    if (first_of(files, i) == i && ft_io_monotonic() < deadline &&
-        !ft_feature_find(out->features, out->features_count, feature))
-      take_feature(&l, feature, array, out);
+  if (l.chunk && l.directory >= 0) {
+    if (all && ft_io_monotonic() < deadline) {
+      *all = *files;
+      l.files = all;
+      look_inside(&l, directory, out, all);
+    }
+    look_at_all(&l, array, out);
   }
   if (l.directory >= 0)
     close(l.directory);
   free(l.chunk);
+  free(all);
 }

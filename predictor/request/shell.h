@@ -85,6 +85,9 @@ void ft_shell_begin(struct ft_shell *shell, struct ft_text script, const char *c
 bool ft_shell_next(struct ft_shell *shell, struct ft_command *command,
                    void (*body)(struct ft_text line, void *data), void *data);
 
+/* Whether RAW is one text in double quotes and nothing else. */
+bool ft_shell_quoted(struct ft_text raw);
+
 /* Remember NAME as what WORD, a "NAME=...", has behind its '='; as not known where WORD is NULL. */
 void ft_shell_assign(struct ft_shell *shell, struct ft_text name, const struct ft_word *word);
 

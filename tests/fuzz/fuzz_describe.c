@@ -101,6 +101,9 @@ static void describe(const uint8_t *data, size_t size)
     (void)ft_describe(&what, &request, &submission, NULL, NULL);
     check(&submission);
   }
+  ft_describe_script(ft_text_of(what.script, what.script_length), NULL, &what.secrets, &submission,
+                     &files);
+  check(&submission);
   what.array = what.argument_count ? arguments[what.argument_count - 1] : "1-9";
   (void)ft_describe(&what, &request, &submission, &files, NULL);
   check(&submission);

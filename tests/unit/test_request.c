@@ -578,7 +578,9 @@ static void only_regular_files_are_looked_at(void **state)
                                                 { "fifo", "lines", "fifo", false },
                                                 { "none", "bytes", "none", false },
                                                 { "b", "lines", "lines", false },
-                                                { "a", "key:nodes", "nodes", false } } };
+                                                { "a", "key:nodes", "nodes", false } },
+                                              "",
+                                              { NULL, NULL } };
   double begun;
   int fd;
 
