@@ -381,12 +381,14 @@ static int link_former(struct ft_ledger *ledger, const ft_observation *o, struct
 static int put_and_learn(struct ft_ledger *ledger, const ft_observation *o, struct ft_error *err)
 {
   ft_observation *merged = &ledger->work->merged;
+  int status;
 
   if (link_former(ledger, o, err) < 0)
     return -1;
-  if (ft_store_put(ledger->store, o, merged, err) < 0)
-    return -1;
-  return refine(ledger, merged, err);
+  status = ft_store_put(ledger->store, o, merged, err);
+  if (status > 0)
+    ft_log(LOG_DEBUG, "job %" PRIu32 ": it was to be forgotten", o->job_id);
+  return status ? (status < 0 ? -1 : 0) : refine(ledger, merged, err);
 }
 
 /* Store, learn, publish. Returns 0 when nothing is left to do, -1 with ERR. */
