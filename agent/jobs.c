@@ -320,6 +320,7 @@ bool ft_jobs_announce(struct ft_jobs *jobs, const ft_announcement *a, pid_t peer
   struct job *job = find(jobs, a->job_id);
   bool begins = a->which_event == ft_announcement_job_start_tag ||
                 a->which_event == ft_announcement_task_start_tag;
+  bool forgotten = false;
 
   if (job && begins && a->restart_count > job->restart_count) {
     /* the prolog does not know the count: what only it has announced is this run */
@@ -327,6 +328,7 @@ bool ft_jobs_announce(struct ft_jobs *jobs, const ft_announcement *a, pid_t peer
       ft_job_set_restart(job, a->restart_count);
     } else {
       supersede(jobs, job, now);
+      forgotten = job->forgotten;
       job = NULL;
     }
   }
@@ -339,6 +341,7 @@ bool ft_jobs_announce(struct ft_jobs *jobs, const ft_announcement *a, pid_t peer
     job = begin(jobs, a, resumed, now);
   if (!job || !ft_job_unpack(job))
     return false;
+  job->forgotten = job->forgotten || forgotten;
   ft_job_take_common(job, a);
   if (job->phase != PHASE_LIVE && a->which_event != ft_announcement_job_end_tag)
     return false; /* too late to count */
@@ -354,11 +357,22 @@ bool ft_jobs_announce(struct ft_jobs *jobs, const ft_announcement *a, pid_t peer
     task_end(jobs, job, a, now);
     break;
   case ft_announcement_job_end_tag:
-    return job_end(jobs, job, a, now);
+    return job_end(jobs, job, a, now) && !job->forgotten;
   default:
     break;
   }
-  return job->phase == PHASE_LIVE;
+  return job->phase == PHASE_LIVE && !job->forgotten;
+}
+
+void ft_jobs_forget(struct ft_jobs *jobs,
+                    bool (*matches)(const ft_observation *observation, void *data), void *data)
+{
+  for (struct job *job = jobs->list; job; job = job->next) {
+    if (job->forgotten || job->phase == PHASE_DONE || !ft_job_unpack(job) || !matches(job->o, data))
+      continue;
+    job->forgotten = true;
+    forget_packets(jobs, job);
+  }
 }
 
 /* ---- Slurm's record ---- */
@@ -514,7 +528,8 @@ void ft_jobs_close(struct ft_jobs *jobs)
     } else if (job->phase == PHASE_LIVE && job->tree) {
       close_tree(jobs, job);
       ft_job_fold_earlier(job);
-      jobs->settings.suspend(job->o, jobs->settings.data);
+      if (!job->forgotten)
+        jobs->settings.suspend(job->o, jobs->settings.data);
     }
     drop(jobs, job);
   }

@@ -260,8 +260,11 @@ int ft_store_is_forgotten(struct ft_store *store, const ft_observation *o, struc
   struct ft_tombstone stone;
   struct run run;
 
+  int status;
+
   describe(o, &run);
-  return find_stone(store, &run, &stone, err);
+  status = find_stone(store, &run, &stone, err);
+  return status > 0 && bury_run(store, &stone, &run, err) < 0 ? -1 : status;
 }
 
 int ft_store_note_former(struct ft_store *store, uint32_t uid, const char *from, const char *to,

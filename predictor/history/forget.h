@@ -88,7 +88,10 @@ void ft_forgetting_end(struct ft_forgetting *pass);
 /* Overwrite what was removed where that is still to be done. Returns 0 or -1 with ERR. */
 int ft_store_scrub(struct ft_store *store, struct ft_error *err);
 
-/* Whether a tombstone covers OBSERVATION. Returns 1, 0, or -1 with ERR. */
+/*
+ * Whether a tombstone covers OBSERVATION, of a run that goes on; the run then gets its own, as one
+ * that leaves does. Returns 1, 0, or -1 with ERR.
+ */
 int ft_store_is_forgotten(struct ft_store *store, const ft_observation *observation,
                           struct ft_error *err);
 

@@ -93,3 +93,17 @@ bool ft_gpus_learn(ft_gpus *gpus, const ft_observation *o)
   kind->runs[kind->runs_count++] = run;
   return true;
 }
+
+bool ft_gpus_forget(ft_gpus *gpus, const ft_observation *o)
+{
+  uint64_t key = ft_observation_key(o);
+  bool changed = false;
+
+  for (size_t k = 0; k < gpus->kinds_count; k++)
+    for (size_t i = gpus->kinds[k].runs_count; i-- > 0;)
+      if (gpus->kinds[k].runs[i].key == key) {
+        remove_run(&gpus->kinds[k], i);
+        changed = true;
+      }
+  return changed;
+}

@@ -339,7 +339,8 @@ static int check_policy(const ft_policy *p, struct ft_error *err)
 
 static int check_site(const ft_site *s, struct ft_error *err)
 {
-  if ((unsigned)s->rule > _ft_rule_MAX || !isfinite(s->updated) || !printable(s->cluster))
+  if ((unsigned)s->rule > _ft_rule_MAX || !isfinite(s->updated) || !printable(s->cluster) ||
+      !printable(s->socket))
     return bad(err, "site");
   for (size_t i = 0; i < s->overrides_count; i++)
     if (check_policy(&s->overrides[i].policy, err) < 0)
