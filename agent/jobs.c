@@ -320,7 +320,6 @@ bool ft_jobs_announce(struct ft_jobs *jobs, const ft_announcement *a, pid_t peer
   struct job *job = find(jobs, a->job_id);
   bool begins = a->which_event == ft_announcement_job_start_tag ||
                 a->which_event == ft_announcement_task_start_tag;
-  bool forgotten = false;
 
   if (job && begins && a->restart_count > job->restart_count) {
     /* the prolog does not know the count: what only it has announced is this run */
@@ -328,7 +327,6 @@ bool ft_jobs_announce(struct ft_jobs *jobs, const ft_announcement *a, pid_t peer
       ft_job_set_restart(job, a->restart_count);
     } else {
       supersede(jobs, job, now);
-      forgotten = job->forgotten;
       job = NULL;
     }
   }
@@ -341,7 +339,6 @@ bool ft_jobs_announce(struct ft_jobs *jobs, const ft_announcement *a, pid_t peer
     job = begin(jobs, a, resumed, now);
   if (!job || !ft_job_unpack(job))
     return false;
-  job->forgotten = job->forgotten || forgotten;
   ft_job_take_common(job, a);
   if (job->phase != PHASE_LIVE && a->which_event != ft_announcement_job_end_tag)
     return false; /* too late to count */
