@@ -119,8 +119,8 @@ static int append(int fd, struct entry *entry, const void *packet, struct ft_err
   return -1;
 }
 
-int ft_journal_add(struct ft_journal *journal, const ft_announcement *announcement, pid_t peer, double utc,
-                const void *packet, size_t length, struct ft_error *err)
+int ft_journal_add(struct ft_journal *journal, const ft_announcement *announcement, pid_t peer,
+                   double utc, const void *packet, size_t length, struct ft_error *err)
 {
   struct entry entry = { .length = (uint32_t)length,
                          .crc = ft_crc32(packet, length),

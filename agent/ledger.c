@@ -99,9 +99,8 @@ static int leave_gpus(const ft_observation *o, void *data, struct ft_error *err)
 {
   struct ft_ledger *ledger = data;
 
-  return ft_gpus_forget(&ledger->gpus, o)
-             ? ft_publish_gpus(ledger->publisher, &ledger->gpus, err)
-             : 0;
+  return ft_gpus_forget(&ledger->gpus, o) ? ft_publish_gpus(ledger->publisher, &ledger->gpus, err)
+                                          : 0;
 }
 
 static bool learn_gpu(const ft_observation *o, void *data)

@@ -147,6 +147,38 @@ wait_until 60 is_stored "app = 'after'" 1
 is "$(stored "job_id = 8")" 0 "and its end is not stored"
 is "$(found RUNNING)" "" "not a byte of it"
 
+# ---- what stays on record, and what is kept elsewhere
+
+{
+  echo "app,job_id,peak_mib,end,uid,job_name,decision_mode,decision_action,request_mem_bytes,request_mem_unit"
+  echo "OVERRIDE,60,300,$((now - 600)),1001,OVERRIDE,force,warn,1048576,node"
+  echo "OVERRIDE,61,300,$((now - 500)),1001,OVERRIDE,set,set,1048576,node"
+} >"$scratch/overrides.csv"
+"$foretell" import --state="$state" "$scratch/overrides.csv" >/dev/null
+is "$(as 1001 OVERRIDE)" \
+  "forgot 1 run of 1 app (1 model removed); that 1 run overrode the policy stays on record" \
+  "that a policy was overridden stays"
+is "$(found OVERRIDE)" "" "without a word of what ran"
+is "$(stored "job_id = 60 AND uid = 1001 AND decision_mode = 'force' AND peak_bytes IS NULL")" 1 \
+  "who did it and when is there"
+"$foretell" import --state="$state" "$scratch/overrides.csv" >/dev/null
+is "$(found OVERRIDE) $(stored "job_id IN (60, 61)")" " 1" "an import of it changes nothing"
+
+stop
+mkdir "$scratch/lib"
+ln -s "$(cd "$FT_TOP_BUILDDIR" && pwd)/tests/unit/.libs/libfakenvml.so" \
+  "$scratch/lib/libnvidia-ml.so.1"
+export FT_FAKE_NVML=gpus FT_FAKE_NVML_FILE=$scratch/process
+: >"$FT_FAKE_NVML_FILE"
+LD_LIBRARY_PATH=$scratch/lib start
+"$announce" "$socket" job=70 uid=1001 app=NETWORK feature="model_gpu_bytes:$((300 << 20))" -- \
+  bash -c "echo \$\$ 900 >'$FT_FAKE_NVML_FILE'; sleep 0.5; : >'$FT_FAKE_NVML_FILE'"
+wait_until 60 test -s "$state/gpus"
+with=$(stat -c %s "$state/gpus")
+is "$(as 1001 NETWORK)" "forgot 1 run of 1 app (1 model removed)" "a run on a GPU is forgotten"
+[ "$(stat -c %s "$state/gpus")" -lt "$with" ]
+ok $? "and what was measured of the GPU with it"
+
 # ---- killed at any time
 
 for ((round = 0; round < 6; round++)); do
