@@ -36,6 +36,12 @@ void ft_records_close(struct ft_records *records);
 int ft_records_filter(const char *app, const char *user, const char *since,
                       struct ft_store_filter *filter, struct ft_error *err);
 
+/*
+ * What TEXT, the value of --OPTION, is as a time, UTC: a day, a time or an age before now, as above.
+ * Returns 0; -1 with ERR.
+ */
+int ft_records_time(const char *option, const char *text, double *time, struct ft_error *err);
+
 /* What the job would have had on its node without foretell, in bytes; 0: not known. */
 double ft_records_asked(const ft_observation *observation);
 

@@ -341,7 +341,7 @@ static int check_policy(const ft_policy *p, struct ft_error *err)
 static int check_site(const ft_site *s, struct ft_error *err)
 {
   if ((unsigned)s->rule > _ft_rule_MAX || !isfinite(s->updated) || !printable(s->cluster) ||
-      !printable(s->keep_arguments) || !printable(s->drop_arguments))
+      !printable(s->keep_arguments) || !printable(s->drop_arguments) || !printable(s->socket))
     return bad(err, "site");
   for (size_t i = 0; i < s->overrides_count; i++)
     if (check_policy(&s->overrides[i].policy, err) < 0)
@@ -436,6 +436,15 @@ static int check_gpus(const ft_gpus *g, struct ft_error *err)
   return 0;
 }
 
+static int check_question(const ft_question *q, struct ft_error *err)
+{
+  const ft_forget *f = &q->asked.forget;
+
+  if (q->which_asked == ft_question_forget_tag && (!printable(f->app) || !isfinite(f->before)))
+    return bad(err, "forget");
+  return 0;
+}
+
 int ft_record_check(enum ft_record record, const void *message, struct ft_error *err)
 {
   switch (record) {
@@ -465,6 +474,10 @@ int ft_record_check(enum ft_record record, const void *message, struct ft_error 
     return check_prior(message, err);
   case FT_RECORD_GPUS:
     return check_gpus(message, err);
+  case FT_RECORD_QUESTION:
+    return check_question(message, err);
+  case FT_RECORD_REPLY:
+    return printable(((const ft_reply *)message)->error) ? 0 : bad(err, "error");
   }
   return 0;
 }
