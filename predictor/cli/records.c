@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +96,32 @@ int ft_records_filter(const char *app, const char *user, const char *since,
     filter->uid = found.uid;
   }
   return since ? read_since(since, &filter->since, err) : 0;
+}
+
+bool ft_records_job(const char *text, struct ft_store_filter *filter)
+{
+  struct ft_text cursor = ft_text_from(text);
+  uint64_t job, task = 0;
+  bool by_task;
+
+  if (!ft_text_u64(&cursor, UINT32_MAX, &job) || !job)
+    return false;
+  by_task = ft_text_skip(&cursor, "_");
+  if ((by_task && !ft_text_u64(&cursor, UINT32_MAX, &task)) || ft_text_left(&cursor))
+    return false;
+  filter->job_id = (uint32_t)job;
+  filter->by_task = by_task;
+  filter->task_id = (uint32_t)task;
+  return true;
+}
+
+const char *ft_records_job_name(const ft_observation *o, char out[24])
+{
+  if (o->array_job_id)
+    (void)snprintf(out, 24, "%" PRIu32 "_%" PRIu32, o->array_job_id, o->array_task_id);
+  else
+    (void)snprintf(out, 24, "%" PRIu32, o->job_id);
+  return out;
 }
 
 double ft_records_asked(const ft_observation *o)

@@ -36,6 +36,15 @@ void ft_records_close(struct ft_records *records);
 int ft_records_filter(const char *app, const char *user, const char *since,
                       struct ft_store_filter *filter, struct ft_error *err);
 
+/*
+ * Enters the job TEXT into FILTER: "139", which is that job and every task of the job array of that
+ * number, or "139_4", a task of it. Returns false, leaving FILTER alone, where TEXT is neither.
+ */
+bool ft_records_job(const char *text, struct ft_store_filter *filter);
+
+/* The job of OBSERVATION as Slurm shows it: "139_4" for a task of a job array. Returns OUT. */
+const char *ft_records_job_name(const ft_observation *observation, char out[24]);
+
 /* What the job would have had on its node without foretell, in bytes; 0: not known. */
 double ft_records_asked(const ft_observation *observation);
 

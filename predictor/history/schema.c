@@ -53,6 +53,9 @@ static const struct migration {
        "INSERT INTO app SELECT uid, app, ifnull(MAX(end_time), 0) FROM observation WHERE app > ''"
        " GROUP BY app, uid;"
        "CREATE TABLE gone (uid INTEGER PRIMARY KEY);" },
+  /* decision_rule; the tasks of a job array are found by the array's job */
+  { 7, "CREATE INDEX observation_array ON observation (array_job_id, array_task_id)"
+       " WHERE array_job_id > 0;" },
 };
 
 int ft_schema_error(struct ft_error *err, sqlite3 *db, const char *path, const char *doing)

@@ -64,6 +64,35 @@ is "$(run history --since=2999-01-01) $(run history --since=2999-01-01 net)" \
 run history nonsense >/dev/null
 is $? 1 "an app that never ran is none"
 
+# parts of names and jobs
+cat >"$scratch/found.csv" <<'CSV'
+app,uid,user,job_id,array_job_id,array_task_id,submit,end,peak_mb,state
+fold-proteins,1,zoe,139,0,0,1795224000,1795224100,100,completed
+fold-sheets,1,zoe,142,140,4,1795224000,1795224200,200,completed
+fold-sheets,1,zoe,143,140,5,1795224000,1795224300,300,completed
+fold-140,1,zoe,7,0,0,1795224000,1795224400,400,completed
+CSV
+run import "$scratch/found.csv" >/dev/null
+is "$(run history FOLD | sed 's/ .*//' | tr '\n' ' ')" "APP fold-140 fold-sheets fold-proteins " \
+  "apps are found by part of their names"
+like "$(run history prot)" " 139 .*completed +95.4 MiB" "of one app alone the runs are shown"
+is "$(run history prot --json | python3 -c 'import json, sys
+d = json.load(sys.stdin); print(d["app"], len(d["runs"]))')" "fold-proteins 1" "in JSON by its whole name"
+like "$(run history 139)" " 139 .*fold-proteins" "a job is found by its number, and its app is told"
+is "$(run history 140 | awk '{ print $2 }' | tr '\n' ' ')" "JOB 140_5 140_4 " "a job array has all its tasks"
+is "$(run history 140_4 | awk '{ print $2 }' | tr '\n' ' ')" "JOB 140_4 " "one of which is found"
+is "$(run history 143 | awk '{ print $2 }' | tr '\n' ' ')" "JOB 140_5 " "by its own number, too"
+is "$(run history 140_4 --json | python3 -c 'import json, sys
+d = json.load(sys.stdin); print(d["job"], [run["array_task_id"] for run in d["runs"]])')" "140_4 [4]" \
+  "and in JSON"
+is "$(run history --fit fold; cat "$scratch/err")" \
+  "foretell history: fold: part of the names of several apps; which?" "a fit is of one app"
+for word in 141 140_6 140_ _4 00 4294967296 140_99999999999 '%' "$(printf 'x\033[2J')"; do
+  run history "$word" >"$scratch/out"
+  is "$?:$(cat "$scratch/out"):$(LC_ALL=C tr -d ' -~\n' <"$scratch/err" | wc -c)" "1::0" \
+    "neither an app nor a job: $(printf %s "$word" | tr -d '\033')"
+done
+
 # times and a limit as the agent has them
 printf '%s\n' app,job_id,submit,start,end,runtime,outcome,rss_bytes,killed_at_bytes \
   exact,900001,1795224700,1795224712.9577742,1795224718.25,5.2922258,out_of_memory,73396224,73400320 \

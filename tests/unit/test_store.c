@@ -111,6 +111,7 @@ static ft_observation everything(void)
   strcpy(o.submission.request.partition, "a,b");
   o.submission.decision.action = FT_ACTION_RAISE;
   o.submission.decision.mode = FT_MODE_RAISE;
+  o.submission.decision.rule = FT_DECIDED_BY_FLOOR;
   o.submission.decision.has_p_oom = true;
   o.submission.decision.p_oom = 0.013;
   strcpy(o.submission.decision.reason, "asked for too little");
@@ -228,7 +229,11 @@ static void filters_restrict(void **state)
     { { .since = 1e9 + 25 }, 6, 15, 20 },
     { { .limit = 3 }, 3, 20, 18 },
     { { .app = "even", .limit = 2, .since = 5, .by_uid = true, .uid = 1000 }, 2, 20, 18 },
-    { { .job_id = 7 }, 1, 7, 7 }
+    { { .job_id = 7 }, 1, 7, 7 },
+    { { .job_id = 7, .by_task = true }, 0, 0, 0 },
+    { { .job_id = 18 }, 3, 18, 20 },
+    { { .job_id = 19 }, 1, 19, 19 },
+    { { .job_id = 18, .by_task = true, .task_id = 2 }, 1, 19, 19 }
   };
   struct ft_store *store = must_open(true);
   struct ft_error err;
@@ -238,6 +243,10 @@ static void filters_restrict(void **state)
   for (uint32_t job = 20; job; job--) {
     ft_observation o = run(job, job % 2 ? "odd" : "even", job * 100);
 
+    if (job >= 18) {
+      o.array_job_id = 18;
+      o.array_task_id = job - 17;
+    }
     assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
   }
   assert_int_equal(ft_store_commit(store, &err), 0);
@@ -335,7 +344,7 @@ static void strange_files_are_refused_in_one_line(void **state)
   static const struct {
     const char *sql, *expected;
   } cases[] = {
-    { "PRAGMA user_version = 99", "schema 99, but this foretell knows 1 to 6" },
+    { "PRAGMA user_version = 99", "schema 99, but this foretell knows 1 to 7" },
     { "PRAGMA user_version = -1", "schema -1" },
     { "PRAGMA application_id = 1", "not a store of foretell" },
   };
