@@ -7,8 +7,10 @@
 #include <malloc.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/agent.h"
@@ -25,6 +27,7 @@
 #include "agent/measure/measure.h"
 #include "agent/platforms.h"
 #include "agent/publish.h"
+#include "agent/questions.h"
 #include "agent/relate.h"
 #include "agent/seek.h"
 #include "predictor/core/hot.h"
@@ -70,6 +73,7 @@ struct ft_agent {
   struct ft_jobs *jobs;
   struct ft_live *live;
   struct ft_listener *listener;
+  struct ft_questions *questions; /* NULL: nobody can ask */
   struct ft_timer sample, tick, retry, follow;
   ft_observation finished;
 };
@@ -257,6 +261,51 @@ static void resume(struct ft_agent *agent)
   tick_soon(agent);
 }
 
+/* ---- questions of users ---- */
+
+/* Whether Q is of the state folder that this agent works in; else REPLY says so. */
+static bool is_ours(const struct ft_agent *agent, const ft_question *q, ft_reply *reply)
+{
+  struct stat st;
+
+  if (fstat(agent->state_fd, &st) == 0 && q->state_device == st.st_dev &&
+      q->state_inode == st.st_ino)
+    return true;
+  (void)snprintf(reply->error, sizeof reply->error,
+                 "the foretelld of this machine works in another state folder: %.160s",
+                 agent->config.state_directory);
+  return false;
+}
+
+static bool answer(struct ft_asked *asked, ft_reply *reply, void *data)
+{
+  const struct ft_agent *agent = data;
+
+  if (is_ours(agent, asked->question, reply))
+    (void)ft_string_copy("this foretelld is of another version and does not know the question",
+                         reply->error, sizeof reply->error);
+  return true;
+}
+
+static void answer_ended(struct ft_asked *asked, void *data)
+{
+  (void)asked;
+  (void)data;
+}
+
+/* Jobs are measured also where nobody can ask. */
+static void open_questions(struct ft_agent *agent)
+{
+  const struct ft_answerer answerer = { answer, answer_ended, agent };
+  char path[sizeof agent->config.socket + sizeof FT_LAYOUT_ASK_SUFFIX];
+  struct ft_error err;
+
+  (void)snprintf(path, sizeof path, "%s" FT_LAYOUT_ASK_SUFFIX, agent->config.socket);
+  agent->questions = ft_questions_open(agent->loop, path, &answerer, &err);
+  if (!agent->questions)
+    ft_log(LOG_WARNING, "users cannot ask: %s", err.text);
+}
+
 /* ---- configuration ---- */
 
 static int read_config(const char *path, struct ft_config *config, struct ft_error *err)
@@ -332,6 +381,7 @@ static void cluster_known(const struct ft_slurm_config *config, const ft_partiti
   ft_ledger_see_nodes(agent->ledger, see_node, agent);
   apply_rule(agent);
   ft_listener_allow(agent->listener, config->slurmd_uid);
+  ft_questions_allow(agent->questions, config->slurm_uid);
   rest(agent);
 }
 
@@ -519,6 +569,7 @@ struct ft_agent *ft_agent_open(const char *config_path, struct ft_error *err)
   agent->listener = ft_listener_open(agent->loop, agent->config.socket, announced, agent, err);
   if (!agent->listener)
     goto fail;
+  open_questions(agent);
   resume(agent);
   retry(agent);
   ft_ledger_see_nodes(agent->ledger, see_node, agent);
@@ -541,6 +592,7 @@ void ft_agent_close(struct ft_agent *agent)
 {
   if (!agent)
     return;
+  ft_questions_close(agent->questions);
   ft_listener_close(agent->listener);
   ft_jobs_close(agent->jobs);
   ft_live_close(agent->live);

@@ -434,6 +434,15 @@ static int check_gpus(const ft_gpus *g, struct ft_error *err)
   return 0;
 }
 
+static int check_question(const ft_question *q, struct ft_error *err)
+{
+  const ft_forget *f = &q->asked.forget;
+
+  if (q->which_asked == ft_question_forget_tag && (!printable(f->app) || !isfinite(f->before)))
+    return bad(err, "forget");
+  return 0;
+}
+
 int ft_record_check(enum ft_record record, const void *message, struct ft_error *err)
 {
   switch (record) {
@@ -463,6 +472,10 @@ int ft_record_check(enum ft_record record, const void *message, struct ft_error 
     return check_prior(message, err);
   case FT_RECORD_GPUS:
     return check_gpus(message, err);
+  case FT_RECORD_QUESTION:
+    return check_question(message, err);
+  case FT_RECORD_REPLY:
+    return printable(((const ft_reply *)message)->error) ? 0 : bad(err, "error");
   }
   return 0;
 }
