@@ -5,7 +5,6 @@
  */
 #include "config.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -24,7 +23,6 @@
 #include "predictor/decide/grounds.h"
 #include "predictor/decide/submission.h"
 #include "predictor/history/json.h"
-#include "predictor/record/layout.h"
 #include "predictor/request/describe.h"
 
 enum { APPS = 64 }; /* the user's declared apps and the site's */
@@ -56,16 +54,7 @@ static int look_at_site(struct question *q, struct ft_error *err)
   q->state_fd = ft_open_state(q->asked.state, &q->config, err);
   if (q->state_fd < 0)
     return -1;
-  if (ft_layout_read_site(q->state_fd, &q->site, err) < 0) {
-    if (errno != ENOENT)
-      return -1;
-    ft_complain(q->name, 0, "no site file in %s: does foretelld run? The defaults hold",
-                q->config.state_directory);
-    q->site = (ft_site){ 0 };
-    ft_config_to_site(&q->config, &q->site, &q->site_apps);
-    return 0;
-  }
-  return ft_layout_read_apps(q->state_fd, &q->site, &q->site_apps, err);
+  return ft_read_site(q->name, q->state_fd, &q->config, &q->site, &q->site_apps, err);
 }
 
 /* The user's declared apps come first. A broken apps.conf is said, and counts for nothing. One's

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <unistd.h>
 
+#include "predictor/cli/cli.h"
 #include "predictor/cli/state.h"
 #include "predictor/core/text.h"
 #include "predictor/record/layout.h"
@@ -47,6 +49,20 @@ int ft_open_state(const char *name, struct ft_config *config, struct ft_error *e
   if (fd < 0)
     return ft_error_errno(err, "state folder %s", config->state_directory);
   return fd;
+}
+
+int ft_read_site(const char *command, int state_fd, const struct ft_config *config, ft_site *site,
+                 ft_apps *apps, struct ft_error *err)
+{
+  if (ft_layout_read_site(state_fd, site, err) == 0)
+    return ft_layout_read_apps(state_fd, site, apps, err);
+  if (errno != ENOENT)
+    return -1;
+  ft_complain(command, 0, "no site file in %s: does foretelld run? The defaults hold",
+              config->state_directory);
+  *site = (ft_site){ 0 };
+  ft_config_to_site(config, site, apps);
+  return 0;
 }
 
 bool ft_agent_works(int state_fd)

@@ -26,6 +26,14 @@ int ft_find_user(const char *name, struct ft_user *user, struct ft_error *err);
  */
 int ft_open_state(const char *name, struct ft_config *config, struct ft_error *err);
 
+/*
+ * Read SITE and its declared APPS from the state folder STATE_FD that CONFIG names. Without a site
+ * file CONFIG's settings hold, which is said on standard error in the name of COMMAND. Returns 0;
+ * -1 with ERR.
+ */
+int ft_read_site(const char *command, int state_fd, const struct ft_config *config, ft_site *site,
+                 ft_apps *apps, struct ft_error *err);
+
 /* Whether an agent works in the state folder STATE_FD. */
 bool ft_agent_works(int state_fd);
 
