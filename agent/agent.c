@@ -30,6 +30,7 @@
 #include "agent/questions.h"
 #include "agent/relate.h"
 #include "agent/seek.h"
+#include "agent/tell.h"
 #include "predictor/core/hot.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
@@ -281,16 +282,23 @@ static bool answer(struct ft_asked *asked, ft_reply *reply, void *data)
 {
   const struct ft_agent *agent = data;
 
-  if (is_ours(agent, asked->question, reply))
+  if (!is_ours(agent, asked->question, reply))
+    return true;
+  switch (asked->question->which_asked) {
+  case ft_question_wanted_tag:
+    return ft_tell_runs(asked, agent->ledger, agent->jobs, instant(), reply);
+  default:
     (void)ft_string_copy("this foretelld is of another version and does not know the question",
                          reply->error, sizeof reply->error);
-  return true;
+    return true;
+  }
 }
 
 static void answer_ended(struct ft_asked *asked, void *data)
 {
-  (void)asked;
   (void)data;
+  if (asked->question->which_asked == ft_question_wanted_tag)
+    ft_tell_ended(asked);
 }
 
 /* Jobs are measured also where nobody can ask. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * foretell history: the apps, an app's runs, a job's, and what was learnt from them. The
- * store is the agent's: whoever may not read it sees his own model files instead.
+ * store is the agent's: who may not read it asks the agent, and where there is none sees what model
+ * files tell.
  */
 #include "config.h"
 
@@ -37,6 +38,12 @@ struct look {
   char part[sizeof((struct ft_store_app *)0)->app]; /* whose name the word is part of; the latest */
   bool several;                                     /* and others */
 };
+
+/* From the store or from the agent; else model files are all there is. */
+static bool has_runs(const struct look *look)
+{
+  return look->records.store || look->records.runs;
+}
 
 static const char *bytes(double value, char out[32])
 {
@@ -192,9 +199,9 @@ static void show_remembered(struct look *look, const ft_model *model)
 static int find_model(struct look *look, ft_model *model, struct ft_error *err)
 {
   ft_rule rule = look->records.config.rule;
-  uint32_t uid = look->records.store && look->owners ? look->owner
-                 : look->filter.by_uid               ? look->filter.uid
-                                                     : look->viewer.uid;
+  uint32_t uid = has_runs(look) && look->owners ? look->owner
+                 : look->filter.by_uid          ? look->filter.uid
+                                                : look->viewer.uid;
   ft_site *site;
 
   if (ft_layout_read_model(look->records.state_fd, uid, look->word, model, err) == 0)
@@ -233,8 +240,8 @@ static void tell_rest(const struct look *look)
 static int each_app(struct look *look, bool (*visit)(const struct ft_store_app *app, void *data),
                     struct ft_error *err)
 {
-  if (look->records.store)
-    return ft_store_apps(look->records.store, visit, look, err);
+  if (has_runs(look))
+    return ft_records_apps(&look->records, visit, look, err);
   return ft_models_each(look->records.state_fd,
                         look->filter.by_uid ? look->filter.uid : look->viewer.uid, visit, look,
                         err);
@@ -262,7 +269,7 @@ static int show_job(struct look *look, const char *job)
 
 static int show_app_runs(struct look *look, ft_model *model)
 {
-  bool from_store = look->records.store, learnt = false;
+  bool from_store = has_runs(look), learnt = false;
   struct ft_error err, why = { "" };
   json_t *fit;
 
@@ -272,7 +279,7 @@ static int show_app_runs(struct look *look, ft_model *model)
                        " --user",
                        look->word, look->owners);
   look->filter.app = look->word;
-  if (from_store && ft_store_each(look->records.store, &look->filter, show_run, look, &err) < 0)
+  if (from_store && ft_records_each(&look->records, &look->filter, show_run, look, &err) < 0)
     return ft_complain(look->name, FT_EXIT_SYSTEM, "%s", err.text);
   if (look->fit || !from_store)
     learnt = find_model(look, model, &why) == 0;
@@ -298,10 +305,10 @@ static int find_job(struct look *look, const char *word, struct ft_error *err)
 {
   struct ft_store_filter filter = look->filter;
 
-  if (!look->records.store || look->fit || !ft_records_job(word, &filter))
+  if (!has_runs(look) || look->fit || !ft_records_job(word, &filter))
     return 0;
   look->job = true;
-  if (ft_store_each(look->records.store, &filter, show_run, look, err) < 0)
+  if (ft_records_each(&look->records, &filter, show_run, look, err) < 0)
     return -1;
   look->job = look->shown > 0;
   return look->job;
@@ -325,7 +332,7 @@ static int show_word(struct look *look)
   ft_model *model;
   int status;
 
-  if (find_app(look, &err) < 0 && look->records.store)
+  if (find_app(look, &err) < 0 && has_runs(look))
     return ft_complain(look->name, FT_EXIT_SYSTEM, "%s", err.text);
   if (strcmp(typed, look->word) != 0 || !look->owners) {
     status = find_job(look, typed, &err);
@@ -338,7 +345,7 @@ static int show_word(struct look *look)
     return look->fit ? ft_complain(look->name, FT_EXIT_USAGE,
                                    "%s: part of the names of several apps; which?", look->word)
                      : list_apps(look);
-  if (!look->owners && look->records.store)
+  if (!look->owners && has_runs(look))
     return ft_complain(look->name, FT_EXIT_NO, "%s: no run of such an app or job", look->word);
   model = malloc(sizeof *model);
   if (!model)
@@ -357,9 +364,11 @@ static int show(struct look *look)
     return ft_complain(look->name, FT_EXIT_USAGE, "%s", err.text);
   /* one more tells whether there are more; a limit of any size has the newest first */
   look->filter.limit = look->limit && look->limit < ULONG_MAX ? look->limit + 1 : UINT64_MAX;
-  if (ft_records_open(&look->records, look->state, false, &err) < 0) {
+  if (ft_records_ask(&look->records, look->state, &look->filter, &err) < 0) {
     if (look->records.state_fd < 0)
       return ft_complain(look->name, FT_EXIT_SYSTEM, "%s", err.text);
+    if (look->records.refused)
+      return ft_complain(look->name, FT_EXIT_NO, "%s", err.text);
     ft_complain(look->name, 0, "%s; what follows is from model files", err.text);
     look->damaged = access(look->records.path, R_OK) == 0;
   }

@@ -28,6 +28,8 @@ struct job {
   unsigned runs, completed, out_of_memory;
   double least, most;  /* peak of any run, in bytes */
   ft_observation told; /* the run that used most */
+  unsigned live;       /* runs that go on; one of them is told then */
+  double now_bytes;    /* that it has now; negative: not measured */
   struct ft_next next;
   bool has_next;
 };
@@ -71,6 +73,22 @@ static bool visit(const ft_observation *o, void *data)
   return true;
 }
 
+static void visit_live(const ft_observation *o, double now_bytes, void *data)
+{
+  struct job *job = data;
+  double peak = ft_observation_peak(o, o->rule);
+
+  if (!job->live || peak > ft_observation_peak(&job->told, job->told.rule)) {
+    job->told = *o;
+    job->now_bytes = now_bytes;
+  }
+  job->live++;
+  job->runs++;
+  job->most = fmax(job->most, peak);
+  if (peak > 0)
+    job->least = job->least > 0 ? fmin(job->least, peak) : peak;
+}
+
 /* ---- as text ---- */
 
 static void label(const char *name)
@@ -98,9 +116,11 @@ static void print_head(const struct job *job)
     return;
   label("runs:");
   printf("%u, %u completed, %u out of memory", job->runs, job->completed, job->out_of_memory);
+  if (job->live)
+    printf(", %u running", job->live);
   if (job->most > 0)
     printf("; peaks from %s to %s", bytes(job->least, text[0]), bytes(job->most, text[1]));
-  printf("; this is the one that used most\n");
+  printf("; this is the one that used most%s\n", job->live ? " of those that run" : "");
 }
 
 /* "--mem=4G", "no memory, and had the default of 4 GiB", "a whole node" */
@@ -184,12 +204,15 @@ static void print_decided(const ft_observation *o)
   printf("\n");
 }
 
-static void print_used(const ft_observation *o)
+static void print_used(const struct job *job)
 {
+  const ft_observation *o = &job->told;
   double peak = ft_observation_peak(o, o->rule);
   char text[3][32];
 
   label("used:");
+  if (job->live && job->now_bytes >= 0)
+    printf("%s now, at most ", bytes(job->now_bytes, text[0]));
   if (peak > 0)
     printf("%s%s", o->peak_is_bound ? "at least " : "", bytes(peak, text[0]));
   else
@@ -202,7 +225,7 @@ static void print_used(const ft_observation *o)
   if (o->has_time_to_peak_seconds && peak > 0)
     printf(", after %s", seconds(o->time_to_peak_seconds, text[0]));
   if (o->runtime_seconds > 0)
-    printf("; ran %s", seconds(o->runtime_seconds, text[1]));
+    printf("; %s %s", job->live ? "running for" : "ran", seconds(o->runtime_seconds, text[1]));
   if (o->has_cpu_seconds && o->runtime_seconds > 0 && o->cpus)
     printf(" on %.2g of %" PRIu32 " CPUs", o->cpu_seconds / o->runtime_seconds, o->cpus);
   printf("\n");
@@ -277,8 +300,9 @@ static int print_text(const struct job *job)
   print_asked(o);
   print_predicted(o);
   print_decided(o);
-  print_used(o);
-  print_ended(o);
+  print_used(job);
+  if (!job->live)
+    print_ended(o);
   print_next(job);
   return ft_flush(job->name);
 }
@@ -327,12 +351,14 @@ static json_t *predicted(const ft_observation *o)
       "runs", (json_int_t)d->runs, "method", ft_json_text(d->method));
 }
 
-static json_t *used(const ft_observation *o)
+static json_t *used(const struct job *job)
 {
+  const ft_observation *o = &job->told;
   double peak = ft_observation_peak(o, o->rule);
 
   return json_pack(
-      "{s:o, s:b, s:o, s:o, s:o, s:o, s:s, s:o, s:i, s:i, s:o}", "peak_bytes",
+      "{s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:s, s:o, s:i, s:i, s:o}", "now_bytes",
+      ft_json_number(job->live && job->now_bytes >= 0, job->now_bytes), "peak_bytes",
       ft_json_number(peak > 0, peak), "peak_is_bound", o->peak_is_bound, "limit_bytes",
       ft_json_number(o->has_limit_bytes && o->limit_bytes, (double)o->limit_bytes),
       "time_to_peak_seconds", ft_json_number(o->has_time_to_peak_seconds, o->time_to_peak_seconds),
@@ -348,26 +374,29 @@ static int print_json(const struct job *job)
   const ft_observation *o = &job->told;
   char name[24];
 
-  return ft_json_print(json_pack(
-      "{s:s, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "job",
-      ft_records_job_name(o, name), "app", ft_json_text(o->submission.app), "user",
-      o->user[0] ? ft_json_text(o->user) : json_null(), "node", ft_json_text(o->node), "runs",
-      (json_int_t)job->runs, "completed", (json_int_t)job->completed, "out_of_memory",
-      (json_int_t)job->out_of_memory, "asked", asked(o), "predicted", predicted(o), "decided",
-      o->submission.has_decision ? part(o, "decision_") : json_null(), "used", used(o), "next",
-      job->has_next ? ft_next_json(&job->next) : json_null()));
+  return ft_json_print(
+      json_pack("{s:s, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "job",
+                ft_records_job_name(o, name), "app", ft_json_text(o->submission.app), "user",
+                o->user[0] ? ft_json_text(o->user) : json_null(), "node", ft_json_text(o->node),
+                "runs", (json_int_t)job->runs, "completed", (json_int_t)job->completed,
+                "out_of_memory", (json_int_t)job->out_of_memory, "running", (json_int_t)job->live,
+                "asked", asked(o), "predicted", predicted(o), "decided",
+                o->submission.has_decision ? part(o, "decision_") : json_null(), "used", used(job),
+                "next", job->has_next ? ft_next_json(&job->next) : json_null()));
 }
 
 static int show(struct job *job)
 {
-  struct ft_error err;
+  struct ft_error err, why;
 
   if (!ft_records_job(job->word, &job->filter))
     return ft_complain(job->name, FT_EXIT_USAGE, "'%s': expected a job, such as 139 or 139_4",
                        job->word);
-  if (ft_records_open(&job->records, job->state, false, &err) < 0 ||
-      ft_store_each(job->records.store, &job->filter, visit, job, &err) < 0)
+  if (ft_records_ask(&job->records, job->state, &job->filter, &err) < 0 ||
+      ft_records_each(&job->records, &job->filter, visit, job, &err) < 0)
     return ft_complain(job->name, FT_EXIT_SYSTEM, "%s", err.text);
+  /* no agent here, or one that will not tell: nothing runs as far as is known */
+  (void)ft_records_live(&job->records, &job->filter, visit_live, job, &why);
   if (!job->runs)
     return ft_complain(job->name, FT_EXIT_NO, "%s: no run of such a job", job->word);
   job->has_next = job->told.submission.app[0] &&

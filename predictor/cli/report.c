@@ -245,8 +245,8 @@ static int make_report(const char *name, const char *state, const struct ft_stor
 
   if (!records)
     return ft_complain(name, FT_EXIT_SYSTEM, "out of memory");
-  if (ft_records_open(records, state, false, &err) < 0 ||
-      ft_store_each(records->store, filter, visit, &report, &err) < 0)
+  if (ft_records_ask(records, state, filter, &err) < 0 ||
+      ft_records_each(records, filter, visit, &report, &err) < 0)
     ft_complain(name, 0, "%s", err.text);
   else if (report.failed)
     ft_complain(name, 0, "out of memory");

@@ -5,12 +5,16 @@
 #include <fcntl.h>
 #include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "predictor/cli/cli.h"
 #include "predictor/cli/state.h"
 #include "predictor/core/text.h"
 #include "predictor/record/layout.h"
+
+/* Another foretell.conf than the installed one. */
+#define CONFIG_VARIABLE "FORETELL_CONFIG"
 
 int ft_find_user(const char *name, struct ft_user *user, struct ft_error *err)
 {
@@ -42,10 +46,13 @@ int ft_open_state(const char *name, struct ft_config *config, struct ft_error *e
 
   ft_config_defaults(config);
   /* a file that the agent refuses too leaves the defaults in force; foretell doctor says why */
-  (void)ft_config_read(NULL, config, NULL);
+  (void)ft_config_read(getenv(CONFIG_VARIABLE), config, NULL);
   if (name && !ft_string_copy(name, config->state_directory, sizeof config->state_directory))
     return ft_error_set(err, "state folder: a path that is too long");
   fd = open(config->state_directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  /* whoever may not list it may still name it to the agent */
+  if (fd < 0 && errno == EACCES)
+    fd = open(config->state_directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0)
     return ft_error_errno(err, "state folder %s", config->state_directory);
   return fd;

@@ -20,9 +20,9 @@ struct ft_user {
 int ft_find_user(const char *name, struct ft_user *user, struct ft_error *err);
 
 /*
- * Open the state folder NAME; NULL: foretell.conf's, or the built-in one where
- * there is no such file that can be read. CONFIG is filled, with defaults where need
- * be, its state_directory being the folder. Returns a descriptor; -1 with ERR.
+ * Open the state folder NAME; NULL: that of foretell.conf, or of the file that FORETELL_CONFIG
+ * names, or the built-in one where there is no such file that can be read. CONFIG is filled, with
+ * defaults where need be, its state_directory being the folder. Returns a descriptor; -1 with ERR.
  */
 int ft_open_state(const char *name, struct ft_config *config, struct ft_error *err);
 

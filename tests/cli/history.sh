@@ -153,7 +153,7 @@ print(json.load(sys.stdin)["total"]["median_error"])')" None "no evidence is nul
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
   chmod 755 "$scratch" "$state"
   out=$(setpriv --reuid=65534 --regid=65534 --clear-groups "$foretell" history --state="$state" 2>&1)
-  like "$out" "store.db: Permission denied; what follows is from model files" \
+  like "$out" "store.db: not to be read, and foretelld does not tell: .*; what follows is from model files" \
     "who may not read the store is told so"
   setpriv --reuid=65534 --regid=65534 --clear-groups "$foretell" report --state="$state" 2>/dev/null
   is $? 3 "and has no report"

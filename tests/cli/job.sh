@@ -46,7 +46,7 @@ like "$out" "killed at a step's limit of 500 MiB" "or a step's"
 like "$out" '  asked:     not known' "a request that is not known"
 
 run job --state="$state" 140_9 --json
-is "$(json .)" "job app user node runs completed out_of_memory asked predicted decided used next" "job --json has its keys"
+is "$(json .)" "job app user node runs completed out_of_memory running asked predicted decided used next" "job --json has its keys"
 is "$(json asked.mem_unit) $(json asked.mem_bytes) $(json predicted.p50) $(json decided.rule) $(json used.outcome) $(json used.killed_at_bytes)" \
   '"node" 4294967296 210000000 "estimate" "out_of_memory" 1073741824' "with what was asked, predicted, decided and used"
 is "$(json next)" "mem_bytes option p_oom lines" "and what to ask next time"
