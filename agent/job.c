@@ -115,10 +115,10 @@ out:
   free(s);
 }
 
-void ft_job_resolve_element(struct job *job)
+void ft_job_resolve_element(ft_observation *o)
 {
-  ft_submission *s = &job->o->submission;
-  const uint32_t *index = job->o->array_job_id ? &job->o->array_task_id : NULL;
+  ft_submission *s = &o->submission;
+  const uint32_t *index = o->array_job_id ? &o->array_task_id : NULL;
 
   ft_features_of_element(s->features, &s->features_count, sizeof s->features / sizeof *s->features,
                          s->elements, s->elements_count, index);
@@ -252,9 +252,8 @@ static void most_double(bool *has, double *value, bool other_has, double other)
 
 /* The kernel's totals go on across agents, peaks are the higher ones: the greater of each is a
  * lower bound. */
-void ft_job_fold_earlier(struct job *job)
+void ft_job_fold_earlier(const struct job *job, ft_observation *o)
 {
-  ft_observation *o = job->o;
   const ft_observation *e = job->earlier;
 
   if (!e)

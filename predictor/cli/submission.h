@@ -28,7 +28,7 @@ struct ft_asked {
   unsigned long tasks, cpus_per_task, cpus_per_gpu, tasks_per_node, threads_per_core;
   uint64_t mem, mem_per_cpu, mem_per_gpu; /* UINT64_MAX: not given */
   const char *choose;                     /* NULL: not asked */
-  bool exclusive, srun, perf, json;
+  bool exclusive, srun, perf, explain, json;
 
   const char *script_name; /* NULL: none, standard input, or --wrap */
   struct ft_buf script;

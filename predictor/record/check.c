@@ -439,9 +439,12 @@ static int check_gpus(const ft_gpus *g, struct ft_error *err)
 static int check_question(const ft_question *q, struct ft_error *err)
 {
   const ft_forget *f = &q->asked.forget;
+  const ft_wanted *w = &q->asked.wanted;
 
   if (q->which_asked == ft_question_forget_tag && (!printable(f->app) || !isfinite(f->before)))
     return bad(err, "forget");
+  if (q->which_asked == ft_question_wanted_tag && (!printable(w->app) || !isfinite(w->since)))
+    return bad(err, "wanted");
   return 0;
 }
 

@@ -63,6 +63,15 @@ like="--state=$state --app=unet3d --params=batch=32,arch=resnet50"
 run predict $like --mem=4G
 is "$status" 1 "what would be rejected is a negative answer"
 like "$out" '^not submitted: --mem=4G, but unet3d has needed' "and says so"
+run predict $app --mem=4G --explain
+like "$out" '  method: a regression on batch and arch through 39 completed runs; without batch [0-9.]+ GiB and without arch' \
+  "the features that a figure stands on are told, with what it would be without them"
+like "$out" '  runs like this one: [0-9]+ of 42' "and the runs"
+run predict $app --mem=4G --explain --json
+is "$(json explanation) $(json explanation.features.0)" \
+  "features runs lines feature value without_bytes low high unseen" "in JSON as data"
+run predict --state="$state" --app=unet3d --params="arch=$(printf '\303\251\302\2332J\033[2J')" --explain
+is "$(printf %s "$out" | LC_ALL=C tr -d ' -~\n\303\251' | wc -c)" 0 "no value reaches the terminal as a command"
 run predict $like --mem=4G --mode=force
 is "$status" 0 "force is not rejected"
 run predict $app --mem=4G --mem-per-cpu=1G
