@@ -259,10 +259,21 @@ static bool is_own(const char *path)
   return strncmp(path, ".snakemake/", 11) == 0 || strstr(path, "/.snakemake/");
 }
 
+/* Whether C, in a job array, tells of its first element what it tells of inputs. */
+static bool tells_of_first(const struct ft_command *c)
+{
+  for (size_t i = 0; i < c->count; i++)
+    if (ft_text_starts(c->word[i].raw, "--slurm-jobstep-array-execs"))
+      return true;
+  return false;
+}
+
 static void snakemake_features(const struct ft_command *c, struct ft_found *found)
 {
   size_t first, count = words_behind(c, "--target-jobs", &first);
 
+  if (tells_of_first(c))
+    return;
   /* of a group no job's wildcards are those of all */
   if (count == 1)
     take_wildcards(c->word[first].text, found);

@@ -49,6 +49,10 @@ static const struct workflow {
     { "snakemake8-slurm-sort-1.wrap", "@UUID@", NULL },
     NEW,
     "align-" },
+  { { "snakemake9-array-align.wrap", "@UUID@", NULL },
+    { "snakemake8-slurm-align.wrap", "@UUID@", NULL },
+    SAME,
+    "align-" },
   /* another version, or another way to submit, of one rule */
   { { "snakemake7-cluster-align.sh", "snakejob.align.@N@.sh", NULL },
     { "snakemake8-slurm-align.wrap", "@UUID@", NULL },
@@ -308,6 +312,7 @@ static void inputs_are_found(void **state)
       "" },
     { { "snakemake7-slurm-align.wrap", NULL, NULL }, "depth=30", "data/NA1287x.fq", "" },
     { { "snakemake8-slurm-align.wrap", NULL, NULL }, "depth=30", "data/NA1287x.fq", "" },
+    { { "snakemake9-array-align.wrap", NULL, NULL }, "", "", "" },
     { { "snakemake7-group.sh", NULL, NULL }, "", "/home/ada/wf/data/NA1287x.fq", "" },
     { { "nextflow-align.sh", ALIGN, NULL },
       "",
