@@ -7,7 +7,7 @@ packages_build='build-essential autoconf automake libtool pkg-config
   munge slurm-client slurm-wlm-basic-plugins slurmctld slurmd
   acl iproute2 procps util-linux xz-utils'
 packages_check='clang mandoc libclang-rt-dev valgrind git python3 python3-torch man-db sqlite3 binutils
-  file busybox-static cpio qemu-system-x86 qemu-system-arm gcc-aarch64-linux-gnu libc6-dev-arm64-cross'
+  snakemake file busybox-static cpio qemu-system-x86 qemu-system-arm gcc-aarch64-linux-gnu libc6-dev-arm64-cross'
 
 # install_packages NAME...: those that are not installed; nothing is asked, no service is started
 install_packages() {

@@ -183,6 +183,8 @@ static void take_inner(struct reading *r, struct ft_text text, bool own)
   shell->in_pattern = in_pattern;
   (void)ft_string_copy(directory, r->found.directory, sizeof directory);
   r->found.lost = lost;
+  /* of no command in it, and TEXT does not last */
+  r->document = ft_text_from("");
   r->depth--;
 }
 
@@ -296,9 +298,6 @@ static void read_all(struct reading *r)
   const struct ft_description *what = r->what;
   size_t length = what->script_length < FT_LIMIT_ANALYSED ? what->script_length : FT_LIMIT_ANALYSED;
 
-  if (ft_workflow_of_job(ft_text_of(what->script ? what->script : "", what->script ? length : 0),
-                         what->job_name, &r->task))
-    set_task(r);
   if (!what->script) {
     ft_shell_begin(&r->shell, ft_text_from(""), NULL, 0);
     r->shell.secrets = &r->hidden.rules;
@@ -307,6 +306,8 @@ static void read_all(struct reading *r)
       take_command(r);
     return;
   }
+  if (ft_workflow_of_job(ft_text_of(what->script, length), what->job_name, &r->task))
+    set_task(r);
   ft_shell_begin(&r->shell, ft_text_of(what->script, length), what->arguments,
                  what->argument_count);
   r->shell.secrets = &r->hidden.rules;

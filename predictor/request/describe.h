@@ -55,8 +55,8 @@ struct ft_file_queries {
  * Fill OUT's schema, version, app, former_apps, features, request, job name, program, hashes, and
  * whether it is interactive. The app is, in this order: the explicit one; the first declared one
  * whose pattern matches; the user and the task of a workflow (workflow.h), shown as "task-hash", or
- * the programs that the script runs (key.h), shown as "program-hash"; where none is known, the user, the job name and the script normalised (normal.h),
- * shown as "jobname-hash". An app name of more than 127 bytes is cut and ends in its hash.
+ * the programs that the script runs (key.h), shown as "program-hash"; where none is known, the
+ * user, the job name and the script normalised (normal.h), shown as "jobname-hash". An app name of more than 127 bytes is cut and ends in its hash.
  * former_apps are hints for whoever records the run: of a declared app the derived name, and of
  * every one that is not explicit the name by job name and script. Features are, in order of
  * precedence: params, arguments, nodes/tasks/cpus/container of REQUEST. In a job array a

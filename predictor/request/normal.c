@@ -6,6 +6,8 @@
 #include "predictor/core/hash.h"
 #include "predictor/request/normal.h"
 
+enum { HASH_LENGTH = 32 }; /* digits of MD5, and of a UUID without its '-': no name has as many */
+
 static bool is_digit(char c)
 {
   return c >= '0' && c <= '9';
@@ -34,6 +36,38 @@ static void skip_unit(struct ft_text *text)
     *text = rest;
 }
 
+static bool is_hex(char c)
+{
+  return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+bool ft_normal_is_uuid(struct ft_text text)
+{
+  if (ft_text_left(&text) < FT_UUID_LENGTH)
+    return false;
+  for (size_t i = 0; i < FT_UUID_LENGTH; i++)
+    if ((i == 8 || i == 13 || i == 18 || i == 23) ? text.at[i] != '-' : !is_hex(text.at[i]))
+      return false;
+  return true;
+}
+
+/* Take a UUID, or the hexadecimal digits of a hash, that no letter or digit follows. */
+static bool take_identifier(struct ft_text *text)
+{
+  struct ft_text rest = *text;
+
+  if (ft_normal_is_uuid(rest))
+    rest.at += FT_UUID_LENGTH;
+  else
+    while (rest.at < rest.end && is_hex(*rest.at))
+      rest.at++;
+  if (rest.at - text->at < HASH_LENGTH ||
+      (rest.at < rest.end && (is_letter(*rest.at) || is_digit(*rest.at))))
+    return false;
+  *text = rest;
+  return true;
+}
+
 /*
  * Take a number with its unit ("10", "0.5", "1e-3", "4G", "512MiB", "30s", "5%") that
  * stands alone: no letter before it (PREVIOUS: the byte there) nor after.
@@ -43,7 +77,11 @@ static bool take_number(struct ft_text *text, char previous)
   struct ft_text rest = *text;
   double value;
 
-  if (is_letter(previous) || is_digit(previous) || rest.at == rest.end || !is_digit(*rest.at))
+  if (is_letter(previous) || is_digit(previous) || rest.at == rest.end)
+    return false;
+  if (is_hex(*rest.at) && take_identifier(text))
+    return true;
+  if (!is_digit(*rest.at))
     return false;
   if (!ft_text_double(&rest, &value)) {
     /* past what a double holds: still a number */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What of a text stays when it is run again with other numbers and files: a
- * number becomes "0", a path "/". A hash of that is what tells undeclared apps apart.
+ * number, a UUID, or a long hash becomes "0", a path "/". A hash of that is what tells undeclared
+ * apps apart.
  */
 #ifndef FT_REQUEST_NORMAL_H
 #define FT_REQUEST_NORMAL_H
@@ -12,8 +13,13 @@
 
 #include "predictor/core/text.h"
 
+enum { FT_UUID_LENGTH = 36 }; /* bytes */
+
 /* Whether a word may name a file: it has a '/' or an extension, and is no number and no URL. */
 bool ft_normal_is_path(struct ft_text word);
+
+/* Whether TEXT begins with a UUID, 8-4-4-4-12 hexadecimal digits. */
+bool ft_normal_is_uuid(struct ft_text text);
 
 /* Add the word RAW, as it stands in a script, to HASH. KEEP: a program's name, whose folder alone
  * may change. */

@@ -8,9 +8,8 @@
 #include "predictor/request/workflow.h"
 
 enum {
-  HEAD = 64, /* lines at the beginning of a script that are searched for a comment */
-  RULES = 8, /* of a group of Snakemake's; further ones are no part of the name */
-  UUID_LENGTH = 36,
+  HEAD = 64,        /* lines at the beginning of a script that are searched for a comment */
+  RULES = 8,        /* of a group of Snakemake's; further ones are no part of the name */
   SHORT_LENGTH = 8, /* of a UUID in the names of Cromwell's jobs */
   HASH_START = 2,   /* digits of the first folder of a work directory of Nextflow's */
   HASH_REST = 30    /* and of the second */
@@ -61,15 +60,6 @@ static size_t hex_digits(const char *p, size_t length)
   while (i < length && is_hex(p[i]))
     i++;
   return i;
-}
-
-/* Whether P begins with 8-4-4-4-12 hexadecimal digits. */
-static bool is_uuid(const char *p)
-{
-  for (size_t i = 0; i < UUID_LENGTH; i++)
-    if ((i == 8 || i == 13 || i == 18 || i == 23) ? p[i] != '-' : !is_hex(p[i]))
-      return false;
-  return true;
 }
 
 /* ---- names and comments ---- */
@@ -198,7 +188,7 @@ bool ft_workflow_of_path(const char *path, struct ft_workflow *out)
   static const char call[] = "/call-";
   const char *at = strstr(path, call), *last = NULL;
 
-  if (!at || at - path < UUID_LENGTH || !is_uuid(at - UUID_LENGTH))
+  if (!at || at - path < FT_UUID_LENGTH || !ft_normal_is_uuid(ft_text_from(at - FT_UUID_LENGTH)))
     return false;
   /* of a workflow in a workflow the inner call is the task */
   for (; at; at = strstr(at + 1, call))
@@ -259,10 +249,21 @@ static bool is_own(const char *path)
   return strncmp(path, ".snakemake/", 11) == 0 || strstr(path, "/.snakemake/");
 }
 
+/* Whether C, in a job array, tells of its first element what it tells of inputs. */
+static bool tells_of_first(const struct ft_command *c)
+{
+  for (size_t i = 0; i < c->count; i++)
+    if (ft_text_starts(c->word[i].raw, "--slurm-jobstep-array-execs"))
+      return true;
+  return false;
+}
+
 static void snakemake_features(const struct ft_command *c, struct ft_found *found)
 {
   size_t first, count = words_behind(c, "--target-jobs", &first);
 
+  if (tells_of_first(c))
+    return;
   /* of a group no job's wildcards are those of all */
   if (count == 1)
     take_wildcards(c->word[first].text, found);
@@ -317,7 +318,7 @@ size_t ft_workflow_folder(const char *path)
     bool hashed = hex_digits(p + 1, HASH_START) == HASH_START && rest[-1] == '/' &&
                   hex_digits(rest, HASH_REST) == HASH_REST;
 
-    if (hashed || is_uuid(p + 1))
+    if (hashed || ft_normal_is_uuid(ft_text_from(p + 1)))
       return (size_t)(p - path);
   }
   return strlen(path);

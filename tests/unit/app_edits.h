@@ -699,6 +699,23 @@ static const struct edit edits[] = {
     NEW,
     { .script = HEAD "Rscript -e \"source('fit.R')\"\n" },
     { .script = HEAD "Rscript -e \"source('plot.R')\"\n" } },
+  /* ---- identifiers of a run ---- */
+  { "a UUID in the name of the script that is run",
+    SAME,
+    { .script = HEAD "python run_1b671a64-40d5-491e-99b0-da01ff1f3341.py --n 3\n" },
+    { .script = HEAD "python run_550e8400-e29b-41d4-a716-446655440000.py --n 3\n" } },
+  { "a hash in the name of the script that is run",
+    SAME,
+    { .script = HEAD "bash .submission_file_c4c79456be6042fb919e893d9f97fa7b.sh\n" },
+    { .script = HEAD "bash .submission_file_5bde35f83f264aef9da8b83ef181ddce.sh\n" } },
+  { "a UUID for the job's name, where no program is known",
+    SAME,
+    { .script = "#!/bin/sh\n$EXE input\n", .job_name = "abcdcd84-fd9a-416b-9dc9-ce0ef356c019" },
+    { .script = "#!/bin/sh\n$EXE input\n", .job_name = "0e53f457-b305-4ef6-aaf5-f00fb1ceae3f" } },
+  { "a word of hexadecimal letters is a name",
+    NEW,
+    { .script = HEAD "python decade.py --n 3\n" },
+    { .script = HEAD "python facade.py --n 3\n" } },
 };
 
 #endif

@@ -49,6 +49,10 @@ static const struct workflow {
     { "snakemake8-slurm-sort-1.wrap", "@UUID@", NULL },
     NEW,
     "align-" },
+  { { "snakemake9-array-align.wrap", "@UUID@", NULL },
+    { "snakemake8-slurm-align.wrap", "@UUID@", NULL },
+    SAME,
+    "align-" },
   /* another version, or another way to submit, of one rule */
   { { "snakemake7-cluster-align.sh", "snakejob.align.@N@.sh", NULL },
     { "snakemake8-slurm-align.wrap", "@UUID@", NULL },
@@ -143,13 +147,22 @@ static const char *const shorts[JOBS] = { "1b671a64", "550e8400", "6ba7b810",
                                           "abcdcd84", "5db60b58", "0a0a0a0a" };
 static const char *const numbers[JOBS] = { "1", "2", "3", "14", "15", "106" };
 
+/* NULL, or folders that stand for the work directory and for that of the inputs. */
+static const char *moved_work, *moved_inputs;
+
 /* FROM with what differs from job to job put in. */
 static void fill(const char *from, size_t job, char *out, size_t size)
 {
   const struct {
     const char *mark, *text;
-  } marks[] = { { "@SAMPLE@", samples[job] }, { "@WORK@", works[job] }, { "@UUID@", uuids[job] },
-                { "@TMP@", shorts[job] },     { "@N@", numbers[job] },  { "@NAME@", "name" },
+  } marks[] = { { moved_work ? "/scratch/ada/work/@WORK@" : "\n\n\n\n", moved_work },
+                { moved_inputs ? "/data" : "\n\n\n\n", moved_inputs },
+                { "@SAMPLE@", samples[job] },
+                { "@WORK@", works[job] },
+                { "@UUID@", uuids[job] },
+                { "@TMP@", shorts[job] },
+                { "@N@", numbers[job] },
+                { "@NAME@", "name" },
                 { "@FOLDER@", "runs" } };
   size_t used = 0;
 
@@ -163,7 +176,7 @@ static void fill(const char *from, size_t job, char *out, size_t size)
       out[used++] = *from++;
       continue;
     }
-    used += (size_t)snprintf(out + used, size - used, "%s", marks[i].text);
+    used += (size_t)snprintf(out + used, size - used, "%s", marks[i].text ? marks[i].text : "");
     from += strlen(marks[i].mark);
   }
   out[used] = '\0';
@@ -308,9 +321,14 @@ static void inputs_are_found(void **state)
       "" },
     { { "snakemake7-slurm-align.wrap", NULL, NULL }, "depth=30", "data/NA1287x.fq", "" },
     { { "snakemake8-slurm-align.wrap", NULL, NULL }, "depth=30", "data/NA1287x.fq", "" },
+    { { "snakemake9-array-align.wrap", NULL, NULL }, "", "", "" },
     { { "snakemake7-group.sh", NULL, NULL }, "", "/home/ada/wf/data/NA1287x.fq", "" },
     { { "nextflow-align.sh", ALIGN, NULL },
       "",
+      "/data/NA1287x_1.fq.gz /data/NA1287x_2.fq.gz /ref/hg38.fa",
+      "/scratch/ada/work/ab/12f09c3f1de2a6b57c80d94411aa37/.command.sh" },
+    { { "nextflow-container.sh", STAR, NULL },
+      "container=/images/star-2.7.10a.img",
       "/data/NA1287x_1.fq.gz /data/NA1287x_2.fq.gz /ref/hg38.fa",
       "/scratch/ada/work/ab/12f09c3f1de2a6b57c80d94411aa37/.command.sh" },
     { { "nextflow-trace.sh", STAR, NULL },
@@ -356,30 +374,35 @@ static void put_file(int fd, const char *name, const char *text)
 /* .command.sh is read, and staged links are followed to what they name. */
 static void a_tasks_script_is_followed(void **state)
 {
-  char folder[SCRATCH_SIZE], script[512];
-  int fd = scratch_open(folder);
+  const struct kind align = { "nextflow-align.sh", ALIGN, NULL };
+  static char text[TEXT], filled[TEXT];
+  char folder[SCRATCH_SIZE], inputs[SCRATCH_SIZE];
+  int fd = scratch_open(folder), inputs_fd = scratch_open(inputs);
 
   (void)state;
-  put_file(fd, "reads", "0123456789");
-  assert_int_equal(symlinkat("reads", fd, "staged"), 0);
-  put_file(fd, ".command.sh", "#!/bin/bash -euo pipefail\nbwa mem -t 4 -K 1000 ref.fa in.fq > x\n");
-  snprintf(script, sizeof script,
-           "#!/bin/bash\n# NEXTFLOW TASK: ALIGN (x)\nnxf_launch() {\n  /bin/bash -euo pipefail "
-           "%s/.command.sh\n}\nnxf_stage() {\n  ln -s %s/staged in.fq\n}\n",
-           folder, folder);
-  describe_text(&(struct kind){ "x.sh", NULL, NULL }, script, 0);
+  moved_work = folder;
+  moved_inputs = inputs;
+  put_file(inputs_fd, "reads", "0123456789");
+  assert_int_equal(symlinkat("reads", inputs_fd, "NA1287x_1.fq.gz"), 0);
+  put_file(inputs_fd, "NA1287x_2.fq.gz", "01234");
+  read_fixture("nextflow-align-command.sh", text);
+  fill(text, 0, filled, sizeof filled);
+  put_file(fd, ".command.sh", filled);
+  describe(&align, 0);
   ft_describe_files(&files, folder, NULL, ft_io_monotonic() + 10, &submission);
-  assert_string_equal(features(), "arg1=mem t=4 K=1000 input_bytes=10");
+  assert_string_equal(features(), "arg1=mem t=4 K=1e+08 _=4 input_bytes=15");
   assert_string_equal(submission.program, "ALIGN");
   /* what cannot be read tells nothing, and what is late neither */
   assert_int_equal(unlinkat(fd, ".command.sh", 0), 0);
   assert_int_equal(mkfifoat(fd, ".command.sh", 0600), 0);
-  describe_text(&(struct kind){ "x.sh", NULL, NULL }, script, 0);
+  describe(&align, 0);
   ft_describe_files(&files, folder, NULL, ft_io_monotonic() + 10, &submission);
-  assert_string_equal(features(), "input_bytes=10");
-  describe_text(&(struct kind){ "x.sh", NULL, NULL }, script, 0);
+  assert_string_equal(features(), "input_bytes=15");
+  describe(&align, 0);
   ft_describe_files(&files, folder, NULL, 0, &submission);
   assert_string_equal(features(), "");
+  moved_work = moved_inputs = NULL;
+  scratch_close(inputs, inputs_fd);
   scratch_close(folder, fd);
 }
 
