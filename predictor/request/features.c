@@ -294,9 +294,10 @@ static bool is_choice(const char *text)
 /* Variables that say where things are, how much is printed, or how processes find each other. */
 static bool is_surrounding(const char *name)
 {
-  static const char *const begins[] = { "LC_",  "LANG", "PYTHON",  "TF_CPP_", "NCCL_", "UCX_",
-                                        "FI_",  "OMPI_", "I_MPI_", "MASTER_", "CUDA_", "SLURM_",
-                                        "RANK", "WORLD_SIZE", "TERM", "DISPLAY" };
+  static const char *const begins[] = { "LC_",    "LANG",       "PYTHON", "TF_CPP_",
+                                        "NCCL_",  "UCX_",       "FI_",    "OMPI_",
+                                        "I_MPI_", "MASTER_",    "CUDA_",  "SLURM_",
+                                        "RANK",   "WORLD_SIZE", "TERM",   "DISPLAY" };
 
   for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
     if (strncmp(name, begins[i], strlen(begins[i])) == 0)
