@@ -63,8 +63,11 @@ static void begin(struct reading *r, const struct ft_description *what,
   ft_hidden_begin(&r->hidden, &what->secrets);
   r->inside = false;
   ft_found_begin(&r->found, files);
-  if (what->app_count)
+  r->found.secrets = &r->hidden.rules;
+  if (what->app_count) {
     ft_found_begin(&r->declared, declared_files);
+    r->declared.secrets = &r->hidden.rules;
+  }
 }
 
 static void hash_body(struct ft_text line, void *data)
@@ -354,6 +357,7 @@ static int take_params(const char *params, const struct ft_secret_rules *secrets
   size_t seen = 0;
 
   ft_found_begin(&found, NULL);
+  found.secrets = secrets;
   while (ft_text_until(&text, ',', &piece)) {
     char key[48], value[64];
 
