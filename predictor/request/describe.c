@@ -486,8 +486,8 @@ int ft_describe(const struct ft_description *what, const ft_request *request, ft
   found = r.matched < what->app_count ? &r.declared : &r.found;
   if (files && found == &r.declared)
     *files = declared_files;
-  if (what->params && *what->params)
-    status = take_params(what->params, &r.hidden.rules, out, err);
+  if (what->params && *what->params && take_params(what->params, &r.hidden.rules, out, err) < 0)
+    status = -1;
   ft_hide_features(&r.hidden, found->features, &found->count);
   append(out, found->features, found->count, FT_FEATURES_FOUND);
   append_request(out);
