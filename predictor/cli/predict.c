@@ -104,8 +104,7 @@ static int describe(struct question *q, const ft_request *request, struct ft_err
                                  .arguments = q->asked.arguments,
                                  .argument_count = q->asked.argument_count,
                                  .array = q->asked.array,
-                                 .exported = { q->asked.exported,
-                                               (const char *const *)environ },
+                                 .exported = { q->asked.exported, (const char *const *)environ },
                                  .secrets = { q->site.keep_arguments, q->site.drop_arguments },
                                  .apps = q->apps,
                                  .app_count = q->app_count };

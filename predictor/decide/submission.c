@@ -114,8 +114,8 @@ bool ft_known_params(const struct ft_known *known, const ft_submission *s, const
   if (!unknown)
     return false;
   used = strlen(line);
-  (void)snprintf(line + used, FT_PARAMS_LINE - used, ": not %s of this app; known: ",
-                 unknown > 1 ? "features" : "a feature");
+  (void)snprintf(line + used, FT_PARAMS_LINE - used,
+                 ": not %s of this app; known: ", unknown > 1 ? "features" : "a feature");
   add_known(&known->evidence.model, s, line);
   return true;
 }

@@ -430,8 +430,7 @@ static size_t take_assignments(struct ft_shell *shell, const struct ft_command *
   return at;
 }
 
-static const char *const declares[] = { "export",  "declare",  "typeset",
-                                        "local",   "readonly", NULL };
+static const char *const declares[] = { "export", "declare", "typeset", "local", "readonly", NULL };
 
 /* Not a program: what the shell does itself. *AT is behind it where a program follows. */
 static bool shell_does(struct ft_shell *shell, const struct ft_command *c, size_t at,

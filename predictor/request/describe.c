@@ -69,8 +69,11 @@ static void begin(struct reading *r, const struct ft_description *what,
   r->depth = 0;
   r->document = ft_text_from("");
   ft_found_begin(&r->found, files);
-  if (what->app_count)
+  r->found.secrets = &r->hidden.rules;
+  if (what->app_count) {
     ft_found_begin(&r->declared, declared_files);
+    r->declared.secrets = &r->hidden.rules;
+  }
 }
 
 static void hash_body(struct ft_text line, void *data)
@@ -457,6 +460,7 @@ static int take_params(const char *params, const struct ft_secret_rules *secrets
   size_t seen = 0;
 
   ft_found_begin(&found, NULL);
+  found.secrets = secrets;
   while (ft_text_until(&text, ',', &piece)) {
     char key[48], value[64];
 
@@ -605,8 +609,8 @@ int ft_describe(const struct ft_description *what, const ft_request *request, ft
     *files = declared_files;
   if (files)
     files->secrets = what->secrets;
-  if (what->params && *what->params)
-    status = take_params(what->params, &r.hidden.rules, out, err);
+  if (what->params && *what->params && take_params(what->params, &r.hidden.rules, out, err) < 0)
+    status = -1;
   ft_hide_features(&r.hidden, found->features, &found->count);
   append(out, found->features, found->count, FT_FEATURES_FOUND);
   append_request(out);

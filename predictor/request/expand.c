@@ -279,8 +279,8 @@ static void expand_braces(struct sink *sink, struct ft_text inside, unsigned *ar
     return;
   }
   assigns = ft_text_starts(inside, ":=") || ft_text_starts(inside, "=");
-  if (!ft_text_skip(&inside, ":-") && !ft_text_skip(&inside, "-") &&
-      !ft_text_skip(&inside, ":=") && !ft_text_skip(&inside, "=")) {
+  if (!ft_text_skip(&inside, ":-") && !ft_text_skip(&inside, "-") && !ft_text_skip(&inside, ":=") &&
+      !ft_text_skip(&inside, "=")) {
     sink->word->unknown = true;
     return;
   }
@@ -288,8 +288,7 @@ static void expand_braces(struct sink *sink, struct ft_text inside, unsigned *ar
     put_value(sink, value, quoted);
   else if ((ft_text_left(&inside) && (memchr(inside.at, '$', ft_text_left(&inside)) ||
                                       memchr(inside.at, '`', ft_text_left(&inside)))) ||
-           !ft_text_copy(inside, instead, sizeof instead) ||
-           is_secret(sink->shell, name, instead))
+           !ft_text_copy(inside, instead, sizeof instead) || is_secret(sink->shell, name, instead))
     sink->word->unknown = true;
   else {
     put(sink, inside.at, ft_text_left(&inside));

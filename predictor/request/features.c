@@ -27,6 +27,7 @@ void ft_found_begin(struct ft_found *found, struct ft_file_queries *files)
 {
   found->count = 0;
   found->files = files;
+  found->secrets = NULL;
   found->directory[0] = '\0';
   found->lost = false;
   found->arguments_named = 0;
@@ -116,7 +117,8 @@ void ft_found_value(struct ft_found *found, const char *name, const char *value)
   double number;
   char clean[48];
 
-  if (!clean_name(name, clean) || ft_feature_find(found->features, found->count, clean))
+  if (!clean_name(name, clean) || ft_feature_find(found->features, found->count, clean) ||
+      ft_secret_argument(name, value, found->secrets))
     return;
   if (take_indexed(found, clean, value))
     return;
@@ -310,9 +312,10 @@ static bool is_choice(const char *text)
 /* Variables that say where things are, how much is printed, or how processes find each other. */
 static bool is_surrounding(const char *name)
 {
-  static const char *const begins[] = { "LC_",  "LANG", "PYTHON",  "TF_CPP_", "NCCL_", "UCX_",
-                                        "FI_",  "OMPI_", "I_MPI_", "MASTER_", "CUDA_", "SLURM_",
-                                        "RANK", "WORLD_SIZE", "TERM", "DISPLAY" };
+  static const char *const begins[] = { "LC_",    "LANG",       "PYTHON", "TF_CPP_",
+                                        "NCCL_",  "UCX_",       "FI_",    "OMPI_",
+                                        "I_MPI_", "MASTER_",    "CUDA_",  "SLURM_",
+                                        "RANK",   "WORLD_SIZE", "TERM",   "DISPLAY" };
 
   for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
     if (strncmp(name, begins[i], strlen(begins[i])) == 0)
@@ -456,7 +459,8 @@ static void declared_feature(struct ft_found *found, const ft_declared_argument 
     return;
   if (name[0] >= '0' && name[0] <= '9' && !argument->feature[0])
     (void)snprintf(name, sizeof name, "arg%.40s", argument->name);
-  if (ft_feature_find(found->features, found->count, name))
+  if (ft_feature_find(found->features, found->count, name) ||
+      ft_secret_argument(argument->name, value, found->secrets))
     return;
   if (argument->categorical != number_of(value, &number) && take_indexed(found, name, value))
     return;

@@ -21,7 +21,7 @@ enum {
   FT_SHELL_TEXT = 16 << 10, /* bytes of one command's words */
   FT_SHELL_VARIABLES = 64,
   FT_SHELL_OUTSIDE = 1024, /* look-ups in the environment, each linear in it */
-  FT_SHELL_VALUE = 256 /* bytes of one variable */
+  FT_SHELL_VALUE = 256     /* bytes of one variable */
 };
 
 /* In an expanded word: where the index of a job array's element stands (ASCII's "substitute"). */
@@ -65,7 +65,7 @@ struct ft_shell {
   struct {
     char name[48];
     char value[FT_SHELL_VALUE]; /* a list's words, one behind the other */
-    bool base;                  /* the value is not known but for this file name in its end, or "" */
+    bool base; /* the value is not known but for this file name in its end, or "" */
     unsigned argument;          /* as a word's */
   } variable[FT_SHELL_VARIABLES];
 };

@@ -149,6 +149,7 @@ static void names_that_hold_a_secret_are_left_out(void **state)
   assert_false(holds("hunterpass"));
   assert_non_null(strstr(err.text, "\"token\""));
   assert_null(strstr(err.text, "hunterpass"));
+  assert_int_equal(describe("./x\n", NULL, "j", "n=3,m=4"), 0);
 }
 
 static void the_site_keeps_and_drops_by_name(void **state)
