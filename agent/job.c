@@ -9,6 +9,7 @@
 #include "agent/job.h"
 #include "agent/log.h"
 #include "predictor/core/text.h"
+#include "predictor/record/secret.h"
 
 struct job *ft_job_new(uint32_t id, uint32_t restart_count)
 {
@@ -168,7 +169,8 @@ void ft_job_take_record(struct job *job, const struct ft_slurm_job *answer)
     (void)ft_string_copy(answer->account, o->account, sizeof o->account);
   if (answer->partition[0] && !strchr(answer->partition, ','))
     (void)ft_string_copy(answer->partition, o->partition, sizeof o->partition);
-  set_once(answer->name, o->submission.job_name, sizeof o->submission.job_name);
+  set_once(ft_secret_value(answer->name) ? FT_SECRET_JOB_NAME : answer->name,
+           o->submission.job_name, sizeof o->submission.job_name);
 }
 
 /*

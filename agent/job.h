@@ -28,6 +28,7 @@ struct job {
   uint32_t id, restart_count; /* as in the observation, here while that is packed too */
   enum phase phase;
   bool resumed, batch_over, has_status, has_oom_kills, asking, told;
+  bool forgotten; /* nothing of it is to be kept in files */
   int status;
   uint64_t oom_kills, step_limit_bytes;
   unsigned step_count, failures;

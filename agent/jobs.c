@@ -354,11 +354,22 @@ bool ft_jobs_announce(struct ft_jobs *jobs, const ft_announcement *a, pid_t peer
     task_end(jobs, job, a, now);
     break;
   case ft_announcement_job_end_tag:
-    return job_end(jobs, job, a, now);
+    return job_end(jobs, job, a, now) && !job->forgotten;
   default:
     break;
   }
-  return job->phase == PHASE_LIVE;
+  return job->phase == PHASE_LIVE && !job->forgotten;
+}
+
+void ft_jobs_forget(struct ft_jobs *jobs,
+                    bool (*matches)(const ft_observation *observation, void *data), void *data)
+{
+  for (struct job *job = jobs->list; job; job = job->next) {
+    if (job->forgotten || job->phase == PHASE_DONE || !ft_job_unpack(job) || !matches(job->o, data))
+      continue;
+    job->forgotten = true;
+    forget_packets(jobs, job);
+  }
 }
 
 /* ---- Slurm's record ---- */
@@ -552,7 +563,8 @@ void ft_jobs_close(struct ft_jobs *jobs)
     } else if (job->phase == PHASE_LIVE && job->tree) {
       close_tree(jobs, job);
       ft_job_fold_earlier(job, job->o);
-      jobs->settings.suspend(job->o, jobs->settings.data);
+      if (!job->forgotten)
+        jobs->settings.suspend(job->o, jobs->settings.data);
     }
     drop(jobs, job);
   }

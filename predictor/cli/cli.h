@@ -33,6 +33,7 @@ int ft_command_graph(int argc, char **argv);
 int ft_command_replay(int argc, char **argv);
 int ft_command_train(int argc, char **argv);
 int ft_command_relative(int argc, char **argv);
+int ft_command_forget(int argc, char **argv);
 int ft_command_doctor(int argc, char **argv);
 
 /* What an option's argument is and where it goes. */

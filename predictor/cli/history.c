@@ -173,9 +173,9 @@ static void show_remembered(struct look *look, const ft_model *model)
 
   for (size_t i = model->history_count; i > 0; i--) {
     const ft_run *run = &model->history[i - 1];
-    const char *outcome = run->out_of_memory ? "out_of_memory"
-                          : run->censored    ? "censored"
-                                             : "completed";
+    const char *outcome = run->killed_by  ? "out_of_memory"
+                          : run->censored ? "censored"
+                                          : "completed";
 
     if (run->time < look->filter.since || is_full(look))
       continue;

@@ -22,6 +22,7 @@ static const struct command commands[] = {
   { "report", ft_command_report, "what predictions got right, saved and cost" },
   { "import", ft_command_import, "learn from sacct output or a CSV table" },
   { "export", ft_command_export, "write the observations out" },
+  { "forget", ft_command_forget, "remove runs for good: an app's, a job's, a user's, old ones" },
   { "fit", ft_command_fit, "find an equation for a column of any table" },
   { "graph", ft_command_graph, "what a network costs, from its model file" },
   { "replay", ft_command_replay, "what it would have saved on a trace of past jobs" },

@@ -104,6 +104,9 @@ static int describe(struct question *q, const ft_request *request, struct ft_err
                                  .arguments = q->asked.arguments,
                                  .argument_count = q->asked.argument_count,
                                  .array = q->asked.array,
+                                 .exported = { q->asked.exported,
+                                               (const char *const *)environ },
+                                 .secrets = { q->site.keep_arguments, q->site.drop_arguments },
                                  .apps = q->apps,
                                  .app_count = q->app_count };
 
@@ -319,6 +322,7 @@ static int look_elsewhere(struct question *q, struct ft_error *err)
 static int predict(struct question *q)
 {
   struct ft_submitter submitter;
+  char line[FT_PARAMS_LINE];
   struct ft_error err;
   ft_request request;
 
@@ -347,6 +351,8 @@ static int predict(struct question *q)
   if (ft_known_find(q->state_fd, &submitter, &q->submission, q->asked.array, &q->known, &err) < 0 ||
       look_elsewhere(q, &err) < 0)
     return ft_complain(q->name, FT_EXIT_SYSTEM, "%s", err.text);
+  if (!q->network.asked && ft_known_params(&q->known, &q->submission, q->asked.params, line))
+    (void)ft_complain(q->name, FT_EXIT_DONE, "%s", line);
   return answer(q);
 }
 

@@ -85,6 +85,23 @@ static int hear(int fd, ft_reply *reply, struct ft_error *err)
   return -1;
 }
 
+/* Returns a connection to the agent that works in STATE_FD; -1 with ERR and errno. */
+static int find_agent(const char *socket, int state_fd, struct ft_error *err)
+{
+  ft_site *site = malloc(sizeof *site);
+  int fd, saved;
+
+  if (!site)
+    return ft_error_errno(err, "foretelld");
+  if (ft_layout_read_site(state_fd, site, NULL) == 0 && site->socket[0])
+    socket = site->socket;
+  fd = connect_to(socket, err);
+  saved = errno;
+  free(site);
+  errno = saved;
+  return fd;
+}
+
 int ft_agent_ask(const char *socket, int state_fd, ft_question *question,
                  bool (*take)(const ft_reply *reply, void *data), void *data, struct ft_error *err)
 {
@@ -99,7 +116,7 @@ int ft_agent_ask(const char *socket, int state_fd, ft_question *question,
   question->schema = FT_SCHEMA;
   question->state_device = st.st_dev;
   question->state_inode = st.st_ino;
-  fd = connect_to(socket, err);
+  fd = find_agent(socket, state_fd, err);
   if (fd < 0 || say(fd, question, err) < 0)
     goto out;
   do

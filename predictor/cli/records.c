@@ -104,13 +104,13 @@ static bool read_age(const char *text, double *since)
   return false;
 }
 
-static int read_since(const char *text, double *since, struct ft_error *err)
+int ft_records_time(const char *option, const char *text, double *time, struct ft_error *err)
 {
   struct ft_zone *zone;
   char day[32];
   int status;
 
-  if (read_age(text, since))
+  if (read_age(text, time))
     return 0;
   /* a machine without a zone file counts in UTC */
   zone = ft_zone_open("local", NULL, NULL);
@@ -118,17 +118,17 @@ static int read_since(const char *text, double *since, struct ft_error *err)
     zone = ft_zone_open("UTC", NULL, err);
   if (!zone)
     return -1;
-  status = ft_time_parse(ft_text_from(text), zone, since);
+  status = ft_time_parse(ft_text_from(text), zone, time);
   if (status != 1) {
     (void)snprintf(day, sizeof day, "%.20sT00:00:00", text);
-    status = ft_time_parse(ft_text_from(day), zone, since);
+    status = ft_time_parse(ft_text_from(day), zone, time);
   }
   ft_zone_close(zone);
   if (status != 1)
     return ft_error_set(err,
-                        "--since=%.60s: expected a day such as 2026-11-20, a time or an age"
+                        "--%s=%.60s: expected a day such as 2026-11-20, a time or an age"
                         " such as 30d",
-                        text);
+                        option, text);
   return 0;
 }
 
@@ -144,7 +144,7 @@ int ft_records_filter(const char *app, const char *user, const char *since,
     filter->by_uid = true;
     filter->uid = found.uid;
   }
-  return since ? read_since(since, &filter->since, err) : 0;
+  return since ? ft_records_time("since", since, &filter->since, err) : 0;
 }
 
 bool ft_records_job(const char *text, struct ft_store_filter *filter)

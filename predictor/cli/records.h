@@ -63,6 +63,12 @@ int ft_records_filter(const char *app, const char *user, const char *since,
                       struct ft_store_filter *filter, struct ft_error *err);
 
 /*
+ * What TEXT, the value of --OPTION, is as a time, UTC: a day, a time or an age before now, as above.
+ * Returns 0; -1 with ERR.
+ */
+int ft_records_time(const char *option, const char *text, double *time, struct ft_error *err);
+
+/*
  * Enters the job TEXT into FILTER: "139", which is that job and every task of the job array of that
  * number, or "139_4", a task of it. Returns false, leaving FILTER alone, where TEXT is neither.
  */

@@ -72,6 +72,8 @@ static void fill_table(struct ft_asked *a, struct ft_option table[TABLE])
     { 'D', "chdir", "DIR", "working directory; default: the current one", FT_OPTION_STRING,
       &a->directory },
     { 0, "container", "PATH", "container image", FT_OPTION_STRING, &a->container },
+    { 0, "export", "LIST", "variables that the job is given, as sbatch has it", FT_OPTION_STRING,
+      &a->exported },
     { 0, "wrap", "COMMAND", "a command line in place of a script", FT_OPTION_STRING, &a->wrap },
     { 0, "srun", NULL, "SCRIPT is a command, as srun or salloc would get it", FT_OPTION_FLAG,
       &a->srun },

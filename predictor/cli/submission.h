@@ -20,7 +20,7 @@ struct ft_asked {
   const char *app, *params, *mode, *user, *state;
   const char *partition, *account, *qos, *constraint, *nodes;
   const char *nodelist, *nodefile, *exclude, *reservation;
-  const char *time, *array, *job_name, *directory, *wrap, *container;
+  const char *time, *array, *job_name, *directory, *wrap, *container, *exported;
   const char *model, *input, *device, *optimizer, *precision, *mig_file;
   /* of the script alone: --predict-model; --predict-mig, "" for any GPU; NULL: not asked */
   const char *network, *mig;

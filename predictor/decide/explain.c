@@ -325,6 +325,21 @@ static void say_leak(struct voice *v)
   say(v, ": it may leak memory");
 }
 
+static bool is_step_limited(const struct voice *v)
+{
+  return v->q->facts && !v->q->network && v->q->facts->lately_step_limited;
+}
+
+/* What the job's memory does not help against. */
+static void say_step_limit(struct voice *v)
+{
+  unsigned runs = v->q->facts->lately_step_limited;
+
+  new_line(v);
+  say(v, "in %u run%s a step of it was killed at a limit of its own, ", runs, runs == 1 ? "" : "s");
+  say(v, "which the job's --mem does not change: see --mem of srun in the script");
+}
+
 /* Also where the user asks for more nevertheless. */
 static bool may_leak(const struct voice *v)
 {
@@ -569,7 +584,10 @@ void ft_explain(const struct ft_question *question, const struct ft_plan *plan,
     say_change(&v);
     break;
   case FT_ACTION_WARN:
-    explain_warning(&v);
+    if (plan->too_low || plan->too_high || plan->no_node || !is_step_limited(&v))
+      explain_warning(&v);
+    else
+      explain_nothing_done(&v);
     break;
   case FT_ACTION_REJECT:
     explain_rejection(&v);
@@ -578,4 +596,6 @@ void ft_explain(const struct ft_question *question, const struct ft_plan *plan,
     explain_nothing_done(&v);
     break;
   }
+  if (is_step_limited(&v))
+    say_step_limit(&v);
 }

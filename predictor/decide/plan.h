@@ -25,7 +25,7 @@ struct ft_plan {
   bool typed;    /* the user asked for this mode */
   bool claimed;  /* there is enough evidence to say how probable anything is */
   bool known;    /* or at least facts, which say what is enough and what is not */
-  bool thin;     /* fewer than min_runs, borrowed or extrapolated: warns, never rejects nor lowers */
+  bool thin;     /* evidence that warns, but never rejects nor lowers (decide.h) */
   bool kills;    /* something here kills for memory */
 
   enum ft_limit_kind limit_kind;

@@ -49,6 +49,7 @@ void ft_store_close(struct ft_store *store)
   sqlite3_finalize(store->pooled_page);
   sqlite3_finalize(store->mark);
   sqlite3_finalize(store->next);
+  sqlite3_finalize(store->stones);
   (void)sqlite3_close(store->db);
   free(store->path);
   free(store);
@@ -191,8 +192,14 @@ static int write_row(struct ft_store *store, bool replaces, sqlite3_int64 id,
   return status;
 }
 
-static int put_inside(struct ft_store *store, const ft_observation *o, ft_observation *merged,
-                      struct ft_error *err)
+int ft_store_replace(struct ft_store *store, int64_t id, const ft_observation *o,
+                     struct ft_error *err)
+{
+  return prepare_put(store, err) < 0 ? -1 : write_row(store, true, id, o, err);
+}
+
+static int put_live(struct ft_store *store, const ft_observation *o, ft_observation *merged,
+                    struct ft_error *err)
 {
   sqlite3_int64 id = 0;
   int found = find(store, o, &id, merged, err);
@@ -216,6 +223,28 @@ static int put_inside(struct ft_store *store, const ft_observation *o, ft_observ
     return -1;
   /* a run that turns out to be another app's is none of the first one's any more */
   return moved && ft_store_left(store, uid, app, err) < 0 ? -1 : 0;
+}
+
+/* Returns as ft_store_put. */
+static int put_inside(struct ft_store *store, const ft_observation *o, ft_observation *merged,
+                      struct ft_error *err)
+{
+  ft_observation *rest;
+  int status;
+
+  *merged = *o;
+  status = ft_store_bury(store, merged, err);
+  if (status <= 0)
+    return status < 0 ? -1 : put_live(store, o, merged, err);
+  if (status == 1)
+    return 1;
+  rest = malloc(sizeof *rest);
+  if (!rest)
+    return ft_error_set(err, "%s: out of memory", store->path);
+  *rest = *merged;
+  status = put_live(store, rest, merged, err);
+  free(rest);
+  return status < 0 ? -1 : 1;
 }
 
 static int begin(struct ft_store *store, struct ft_error *err)
@@ -260,10 +289,10 @@ int ft_store_put(struct ft_store *store, const ft_observation *observation, ft_o
   if (begin(store, err) < 0)
     goto out;
   status = put_inside(store, observation, result, err);
-  if (status == 0)
-    status = commit(store, err);
-  else
+  if (status < 0)
     (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+  else if (commit(store, err) < 0)
+    status = -1;
 out:
   if (!merged)
     free(result);
@@ -332,6 +361,7 @@ int ft_store_rename_app(struct ft_store *store, uint32_t uid, const char *from, 
       step_names(store, last, uid, from, to) != SQLITE_DONE)
     ft_store_failed(store, "rename", err);
   else if (ft_store_left(store, uid, from, err) >= 0 &&
+           ft_store_note_former(store, uid, from, to, err) == 0 &&
            ft_store_mark(store, uid, to, NULL, err) == 0)
     return ft_store_commit(store, err) < 0 ? -1 : 1;
   ft_store_undo(store);

@@ -51,6 +51,13 @@ like "$(json array.p_oom_any)" '^0\.' "and the chance of any"
 run predict $app
 like "$out" '^unet3d needs 8\.[0-9]+ GiB, 95 % below 9\.[0-9]+ GiB \(39 runs\); --mem set to [0-9]+M$' \
   "predict speaks as the plugin does"
+run predict --state="$state" --app=unet3d --params=bacth=32,arch=vgg
+is "$status:$err" '0:foretell predict: bacth: not a feature of this app; known: batch, arch' \
+  "a misspelt name of a feature is told, with those that are known"
+run predict --state="$state" --app=unet3d --params=bacth=32,edge=3
+like "$err" ': bacth, edge: not features of this app; known: batch, arch$' "so are two"
+run predict --state="$state" --app=new --params=bacth=32
+is "$err" "" "not of an app that is new"
 # of this kind of run some are known
 like="--state=$state --app=unet3d --params=batch=32,arch=resnet50"
 run predict $like --mem=4G

@@ -766,6 +766,39 @@ static void an_agent_that_stops_hands_its_runs_on(void **state)
   assert_true(w.last.runtime_seconds == 15);
 }
 
+static bool is_job_7(const ft_observation *o, void *data)
+{
+  assert_ptr_equal(data, &w);
+  return o->job_id == 7 && strcmp(o->submission.app, "unet3d") == 0;
+}
+
+static void of_a_job_that_is_forgotten_no_file_is_kept(void **state)
+{
+  (void)state;
+  begin_batch(7);
+  begin_batch(8);
+  ft_jobs_forget(w.jobs, is_job_7, &w);
+  ft_jobs_forget(w.jobs, is_job_7, &w);
+  assert_int_equal(w.forgotten, 1);
+  assert_false(task_start(7, 0));
+  assert_true(task_start(8, 0));
+  assert_false(task_end(7, 0, 0));
+  /* whether its observation is kept the store knows */
+  (void)task_end(7, BATCH, 0);
+  assert_int_equal(w.finished, 1);
+  begin_batch(9);
+  begin_batch(10);
+  ft_jobs_forget(w.jobs, is_job_7, &w);
+  ft_jobs_close(w.jobs);
+  assert_int_equal(w.suspended, 3);
+  open_jobs();
+  begin_batch(7);
+  ft_jobs_forget(w.jobs, is_job_7, &w);
+  ft_jobs_close(w.jobs);
+  assert_int_equal(w.suspended, 3);
+  open_jobs();
+}
+
 static void a_job_without_a_task_leaves_no_trace(void **state)
 {
   (void)state;
@@ -948,6 +981,7 @@ int main(void)
     TEST(without_slurm_nothing_is_lost),
     TEST(at_the_time_limit_slurm_is_believed),
     TEST(an_agent_that_stops_hands_its_runs_on),
+    TEST(of_a_job_that_is_forgotten_no_file_is_kept),
     TEST(a_job_without_a_task_leaves_no_trace),
     TEST(a_strange_submission_is_measured_without),
     TEST(the_first_submission_that_decodes_counts),
