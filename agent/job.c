@@ -123,6 +123,7 @@ void ft_job_resolve_element(ft_observation *o)
   ft_features_of_element(s->features, &s->features_count, sizeof s->features / sizeof *s->features,
                          s->elements, s->elements_count, index);
   s->elements_count = 0;
+  ft_prediction_of_element(s, index);
 }
 
 void ft_job_take_common(struct job *job, const ft_announcement *a)

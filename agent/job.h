@@ -82,7 +82,7 @@ struct step *ft_job_begin_step(struct job *job, uint32_t id);
 void ft_job_end_step(struct job *job, uint32_t id, struct ft_instant now);
 void ft_job_forget_steps(struct job *job);
 
-/* The features of the job array that came with O's submission become those of its element. */
+/* Features and prediction of the job array that came with O's submission become its element's. */
 void ft_job_resolve_element(ft_observation *o);
 
 /* Put what an agent before us had measured of JOB into O. */

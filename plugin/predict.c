@@ -13,6 +13,7 @@
 #include "plugin/helper.h"
 #include "plugin/predict.h"
 #include "plugin/submission.h"
+#include "predictor/core/base64.h"
 #include "predictor/core/text.h"
 #include "predictor/decide/submission.h"
 #include "predictor/record/layout.h"
@@ -253,6 +254,7 @@ static int decide_memory(struct prediction *w)
       &w->decided);
   status = apply(w, &w->decided.decision);
   *decision = w->decided.decision;
+  ft_submission_note_tasks(&w->decided, &w->submission.tasks);
   /* that no run is known goes without saying where a network's memory was told, or why it was not
    */
   if (w->asks_network && decision->action == FT_ACTION_LEAVE && !decision->has_p50_bytes &&
@@ -296,14 +298,23 @@ static int predict_here(struct prediction *w)
 }
 
 /* The record travels as one value; Slurm exports it as SLURM_SPANK_FORETELL, under --export=NONE
- * too. */
-static void carry(spank_t spank, const struct prediction *w)
+ * too. Of a job array it may lack what was predicted for each task, which the node has no room for.
+ */
+static void carry(spank_t spank, struct prediction *w)
 {
+  enum { ROOM = FT_BASE64_SIZE(sizeof((ft_job_start *)NULL)->submission.bytes) };
   struct ft_error err;
   struct ft_buf text;
+  int status;
 
   ft_buf_init(&text, FT_LIMIT_ENVIRONMENT);
-  if (ft_submission_to_text(&w->submission, &text, &err) == 0)
+  status = ft_submission_to_text(&w->submission, &text, &err);
+  if (status == 0 && text.length >= ROOM && w->submission.tasks.index_count) {
+    w->submission.tasks = (ft_task_predictions){ 0 };
+    text.length = 0;
+    status = ft_submission_to_text(&w->submission, &text, &err);
+  }
+  if (status == 0)
     (void)spank_job_control_setenv(spank, "FORETELL", ft_buf_text(&text), 1);
   ft_buf_free(&text);
 }

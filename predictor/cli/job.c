@@ -32,6 +32,7 @@ struct job {
   double now_bytes;    /* that it has now; negative: not measured */
   struct ft_next next;
   bool has_next;
+  struct ft_error no_next; /* why there is none */
 };
 
 static const char *bytes(double value, char out[32])
@@ -266,11 +267,15 @@ static void print_next(const struct job *job)
   const struct ft_next *next = &job->next;
   char option[48], percent[FT_EXPLAIN_PERCENT];
 
-  if (!job->has_next)
-    return;
   label("next time:");
+  if (!job->has_next) {
+    ft_print_plain(job->no_next.text);
+    printf("\n");
+    return;
+  }
   if (next->advised) {
-    printf("%s", ft_next_option(next, option));
+    printf("%s%s", ft_next_option(next, option),
+           job->told.array_job_id ? ", for a task like this one" : "");
     if (next->decided.plan.p_amount >= 0)
       printf(" (out of memory: %s)", ft_explain_percent(next->decided.plan.p_amount, percent));
     printf("\n");
@@ -399,9 +404,10 @@ static int show(struct job *job)
   (void)ft_records_live(&job->records, &job->filter, visit_live, job, &why);
   if (!job->runs)
     return ft_complain(job->name, FT_EXIT_NO, "%s: no run of such a job", job->word);
+  ft_error_set(&job->no_next, "not known: its app is not known");
   job->has_next = job->told.submission.app[0] &&
                   ft_next_find(job->name, job->records.state_fd, &job->records.config, &job->told,
-                               &job->next, &err) == 0;
+                               &job->next, &job->no_next) == 0;
   return job->json ? print_json(job) : print_text(job);
 }
 

@@ -54,6 +54,18 @@ static int check_decision(const ft_decision *d, struct ft_error *err)
   return 0;
 }
 
+static bool sound_tasks(const ft_task_predictions *t)
+{
+  if (t->p05_bytes_count != t->index_count || t->p50_bytes_count != t->index_count ||
+      t->p95_bytes_count != t->index_count)
+    return false;
+  for (size_t i = 0; i < t->index_count; i++)
+    if (!isfinite(t->p95_bytes[i]) || !(t->p05_bytes[i] >= 0) ||
+        !(t->p05_bytes[i] <= t->p50_bytes[i]) || !(t->p50_bytes[i] <= t->p95_bytes[i]))
+      return false;
+  return true;
+}
+
 static int check_elements(const ft_elements *e, struct ft_error *err)
 {
   if (e->index_count != e->value_count || !printable(e->feature) ||
@@ -76,6 +88,8 @@ static int check_submission(const ft_submission *s, struct ft_error *err)
   if (check_features(s->features, s->features_count, err) < 0 ||
       check_request(&s->request, err) < 0)
     return -1;
+  if (!sound_tasks(&s->tasks))
+    return bad(err, "tasks");
   for (size_t i = 0; i < s->elements_count; i++)
     if (check_elements(&s->elements[i], err) < 0)
       return -1;

@@ -78,3 +78,22 @@ void ft_features_of_element(ft_feature *features, pb_size_t *count, size_t limit
         (void)ft_feature_number(features, count, limit, elements[k].feature,
                                 (double)elements[k].value[i]);
 }
+
+void ft_prediction_of_element(ft_submission *s, const uint32_t *index)
+{
+  ft_task_predictions *tasks = &s->tasks;
+  ft_decision *d = &s->decision;
+  pb_size_t i = 0;
+
+  if (index && tasks->index_count) {
+    while (i < tasks->index_count && tasks->index[i] != *index)
+      i++;
+    d->has_p05_bytes = d->has_p50_bytes = d->has_p95_bytes = i < tasks->index_count;
+  }
+  if (index && i < tasks->index_count) {
+    d->p05_bytes = (double)tasks->p05_bytes[i];
+    d->p50_bytes = (double)tasks->p50_bytes[i];
+    d->p95_bytes = (double)tasks->p95_bytes[i];
+  }
+  *tasks = (ft_task_predictions){ 0 };
+}

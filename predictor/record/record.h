@@ -133,6 +133,13 @@ bool ft_feature_number(ft_feature *features, pb_size_t *count, size_t limit, con
 bool ft_feature_category(ft_feature *features, pb_size_t *count, size_t limit, const char *name,
                          const char *category);
 
+/*
+ * Make the prediction in S's decision, which is the largest task's of a job array, that of the task
+ * INDEX: one that was not looked at has none. Without INDEX, or where nothing told the tasks apart,
+ * it stays.
+ */
+void ft_prediction_of_element(ft_submission *s, const uint32_t *index);
+
 /* The feature called NAME, or NULL. */
 const ft_feature *ft_feature_find(const ft_feature *features, size_t count, const char *name);
 

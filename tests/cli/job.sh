@@ -28,7 +28,7 @@ like "$out" '^  predicted: 200 MiB, 90 % between 181 MiB and 219 MiB \(12 runs, 
 like "$out" '^  decided:   lowered to --mem=1G, by rule estimate: .* \(out of memory: 0.4 %\)$' "what was decided, by which rule"
 like "$out" '^  used:      194 MiB of 1 GiB \(19 %\); ran 1.67 min on 1.5 of 2 CPUs$' "what it used"
 like "$out" '^  ended:     completed, 2026-11-2.T' "how it ended"
-like "$out" '^  next time: --mem=[0-9]+M \(out of memory: [0-9.]+ %\)$' "and what to ask for next time"
+like "$out" '^  next time: --mem=[0-9]+M, for a task like this one \(out of memory: [0-9.]+ %\)$' "and what to ask for next time"
 like "$out" 'fold needs [0-9.]+ GiB, 95 % below' "in predict's words"
 lines=$(printf '%s\n' "$out" | wc -l)
 [ "$lines" -le 13 ]

@@ -72,7 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   if (!size)
     return 0;
   prepare();
-  record = (data[0] & 0x7f) % (FT_RECORD_GPUS + 1);
+  record = (data[0] & 0x7f) % (FT_RECORD_REPLY + 1);
   file = malloc(size);
   fuzz_must(file != NULL);
   memcpy(file, data + 1, size - 1);

@@ -34,6 +34,15 @@ wait_until 120 has_runs indexed 15
 ok $? "its ten elements are learned"
 is "$(store "select group_concat(distinct outcome) from observation where array_job_id = $array")" completed \
   "all complete, from 20 to 200 MiB"
+is "$(store "select count(*) from observation where array_job_id = $array and decision_p50_bytes between 0.75 * peak_bytes and 1.33 * peak_bytes")" \
+  10 "each was predicted by itself, not by the largest"
+diag "$(store "select group_concat(printf('%d:%.0f/%.0f', array_task_id, decision_p50_bytes / 1048576, peak_bytes / 1048576), ' ') from observation where array_job_id = $array")"
+task=$("$foretell" job --state="$FT_STATE" "${array}_40")
+diag "$task"
+like "$task" "^job ${array}_40 of indexed" "foretell job tells of a task by Slurm's name for it"
+is "$("$foretell" history --state="$FT_STATE" "${array}_40" | awk 'NR > 1 { print $2 }')" "${array}_40" \
+  "and so does history"
+is "$("$foretell" history --state="$FT_STATE" "$array" | awk 'NR > 1' | wc -l)" 10 "of an array all tasks"
 ask --predict-mem --array=20,40 --predict-app=indexed index.sh
 between "$(mib "$(asked "$id")")" 40 80 "an array of small elements is given little"
 like "$("$foretell" predict --json --state="$FT_STATE" --array=20-200:20 --app=indexed index.sh)" \

@@ -494,6 +494,9 @@ static void an_element_of_an_array_has_its_own_features(void **state)
   s.elements[0].value[0] = 100;
   s.elements[0].value[1] = 200;
   (void)ft_string_copy("input_bytes", s.elements[0].feature, sizeof s.elements[0].feature);
+  s.has_decision = s.decision.has_p50_bytes = true;
+  s.decision.p50_bytes = 600;
+  s.tasks = (ft_task_predictions){ 2, { 4, 6 }, 2, { 300, 500 }, 2, { 400, 600 }, 2, { 450, 700 } };
   for (uint32_t element = 4; element < 8; element++) {
     ft_announcement a = announcement(element + 100, BATCH);
     const ft_feature *f;
@@ -517,6 +520,14 @@ static void an_element_of_an_array_has_its_own_features(void **state)
     f = ft_feature_find(w.last.submission.features, w.last.submission.features_count,
                         "input_bytes");
     assert_true(element == 4 || element == 6 ? f && f->number == 50 * (element - 2) : !f);
+    /* what was predicted for it, or for no task in particular where it is none */
+    assert_int_equal(w.last.submission.decision.has_p50_bytes, element != 5);
+    if (element == 4 || element == 6) {
+      assert_true(w.last.submission.decision.p50_bytes == 100 * element);
+      assert_true(w.last.submission.decision.p95_bytes == (element == 4 ? 450 : 700));
+    }
+    assert_true(element < 7 || w.last.submission.decision.p50_bytes == 600);
+    assert_int_equal(w.last.submission.tasks.index_count, 0);
   }
 }
 

@@ -187,7 +187,8 @@ static void fields_name_all_of_an_observation(void **state)
    * has_decision, padding
    */
   size_t covered =
-      sizeof s->elements + sizeof s->former_apps + sizeof s->program + sizeof s->version;
+      sizeof s->elements + sizeof s->former_apps + sizeof s->program + sizeof s->version +
+      sizeof s->tasks;
 
   (void)state;
   for (size_t i = 0; i < ft_field_count; i++) {
