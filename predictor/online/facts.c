@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "predictor/estimate/evaluate.h"
@@ -22,33 +21,27 @@ enum {
 
 /* ---- which runs ---- */
 
-struct candidate {
-  float residual;
-  unsigned run;
-};
-
-static int by_falling_residual(const void *a, const void *b)
-{
-  const struct candidate *x = a, *y = b;
-
-  if (x->residual != y->residual)
-    return (x->residual < y->residual) - (x->residual > y->residual);
-  return (x->run < y->run) - (x->run > y->run);
-}
-
 /* Marks the newest runs, and of the older ones those that needed most beside the centre. */
 static void choose_runs(const ft_model *model, bool *chosen)
 {
   size_t count = model->history_count, newest = count < FACTS ? count : NEWEST;
-  struct candidate older[RUNS];
+  size_t most[FACTS], found = 0; /* of the older ones, by falling residual */
 
   for (size_t i = 0; i < count; i++) {
+    float residual = model->history[i].residual;
+    size_t at;
+
     chosen[i] = i + newest >= count;
-    older[i] = (struct candidate){ model->history[i].residual, (unsigned)i };
+    if (chosen[i] || (found == FACTS - newest &&
+                      (!found || residual <= model->history[most[found - 1]].residual)))
+      continue;
+    found += found < FACTS - newest;
+    for (at = found - 1; at > 0 && residual > model->history[most[at - 1]].residual; at--)
+      most[at] = most[at - 1];
+    most[at] = i;
   }
-  qsort(older, count - newest, sizeof *older, by_falling_residual);
-  for (size_t i = 0; i < count - newest && i < FACTS - newest; i++)
-    chosen[older[i].run] = true;
+  for (size_t i = 0; i < found; i++)
+    chosen[most[i]] = true;
 }
 
 static ft_fact_kind kind_of(const ft_run *run)
