@@ -20,7 +20,7 @@ enum {
   STONES = 1000    /* of one user that name no job: each is looked at whenever a run is put */
 };
 
-#define PAGE_QUERY "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+#define BYTES_QUERY "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 
 /* What a tombstone looks at of a run. */
 struct run {
@@ -576,20 +576,6 @@ int ft_store_forget_step(struct ft_store *store, struct ft_forgetting *pass, str
 
 /* ---- what stays in files ---- */
 
-int ft_store_scrub(struct ft_store *store, struct ft_error *err)
-{
-  int64_t due = 0;
-
-  if (ask(store, "SELECT COUNT(*) FROM meta WHERE key = '" FT_SCHEMA_SCRUB "'", 0, &due, err) < 0)
-    return -1;
-  if (!due)
-    return 0;
-  /* bytes of cells that moved between pages stay where they were: a file made anew has none */
-  return ft_schema_run(store->db, store->path,
-                       "VACUUM; DELETE FROM meta WHERE key = '" FT_SCHEMA_SCRUB "';", "overwrite",
-                       err);
-}
-
 /* What the log held is in the file: empty it. Returns 0; -1 with ERR: a reader needs it still. */
 static int empty_log(struct ft_store *store, struct ft_error *err)
 {
@@ -600,13 +586,31 @@ static int empty_log(struct ft_store *store, struct ft_error *err)
   return busy ? ft_error_set(err, "%s: forget: another process reads it", store->path) : 0;
 }
 
-int ft_store_forget_end(struct ft_store *store, struct ft_forgetting *pass, uint64_t now_bytes,
-                        struct ft_error *err)
+int ft_store_scrub(struct ft_store *store, uint64_t most_bytes, struct ft_error *err)
 {
-  int64_t published, bytes = 0;
+  int64_t due = 0, bytes = 0;
+
+  if (ask(store, "SELECT COUNT(*) FROM meta WHERE key = '" FT_SCHEMA_SCRUB "'", 0, &due, err) < 0 ||
+      ask(store, BYTES_QUERY, 0, &bytes, err) < 0)
+    return -1;
+  if (!due || (uint64_t)bytes > most_bytes)
+    return due != 0;
+  /* bytes of cells that moved between pages stay where they were: a file made anew has none */
+  return ft_schema_run(store->db, store->path,
+                       "VACUUM; DELETE FROM meta WHERE key = '" FT_SCHEMA_SCRUB "'", "overwrite",
+                       err) < 0
+             ? -1
+             : empty_log(store, err);
+}
+
+/* No mark names PASS's apps any more, and the file is to be overwritten. Returns 0 or -1 with ERR.
+ */
+static int mark_for_scrub(struct ft_store *store, struct ft_forgetting *pass, struct ft_error *err)
+{
+  int64_t published;
   sqlite3_stmt *s;
 
-  if (pass->dry_run)
+  if (pass->marked)
     return 0;
   if (ft_store_published(store, &published, err) < 0)
     return -1;
@@ -616,9 +620,21 @@ int ft_store_forget_end(struct ft_store *store, struct ft_forgetting *pass, uint
   if (finish(store, s, err) < 0 ||
       ft_schema_run(store->db, store->path,
                     "INSERT OR REPLACE INTO meta VALUES ('" FT_SCHEMA_SCRUB "', '1')", "forget",
-                    err) < 0 ||
-      ask(store, PAGE_QUERY, 0, &bytes, err) < 0 ||
-      ((uint64_t)bytes <= now_bytes && ft_store_scrub(store, err) < 0) || empty_log(store, err) < 0)
+                    err) < 0)
+    return -1;
+  pass->marked = true;
+  return 0;
+}
+
+int ft_store_forget_end(struct ft_store *store, struct ft_forgetting *pass, uint64_t now_bytes,
+                        struct ft_error *err)
+{
+  sqlite3_stmt *s;
+
+  if (pass->dry_run)
+    return 0;
+  if (mark_for_scrub(store, pass, err) < 0 || ft_store_scrub(store, now_bytes, err) < 0 ||
+      empty_log(store, err) < 0)
     return -1;
   s = prepare(store, "UPDATE forgotten SET done = 1 WHERE id = ?1", err);
   if (s)

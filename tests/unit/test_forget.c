@@ -480,7 +480,8 @@ static void a_reader_is_waited_for(void **state)
   assert_int_equal(ft_store_forget_end(store, &pass, 0, &err), 0);
   ft_forgetting_end(&pass);
   assert_int_equal(number("SELECT COUNT(*) FROM meta WHERE key = 'scrub'"), 1);
-  assert_int_equal(ft_store_scrub(store, &err), 0);
+  assert_int_equal(ft_store_scrub(store, 4096, &err), 1);
+  assert_int_equal(ft_store_scrub(store, 1 << 20, &err), 0);
   assert_int_equal(number("SELECT COUNT(*) FROM meta WHERE key = 'scrub'"), 0);
 }
 
