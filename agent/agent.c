@@ -33,6 +33,7 @@
 #include "agent/questions.h"
 #include "agent/relate.h"
 #include "agent/seek.h"
+#include "agent/tell.h"
 #include "predictor/core/hot.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
@@ -345,6 +346,8 @@ static bool answer(struct ft_asked *asked, ft_reply *reply, void *data)
   switch (asked->question->which_asked) {
   case ft_question_forget_tag:
     return ft_answer_forget(agent->ledger, asked, reply, told_to_forget, agent);
+  case ft_question_wanted_tag:
+    return ft_tell_runs(asked, agent->ledger, agent->jobs, instant(), reply);
   default:
     (void)ft_string_copy("this foretelld is of another version and does not know the question",
                          reply->error, sizeof reply->error);
@@ -358,6 +361,8 @@ static void answer_ended(struct ft_asked *asked, void *data)
 
   if (asked->question->which_asked == ft_question_forget_tag)
     ft_answer_forget_ended(agent->ledger, asked);
+  else if (asked->question->which_asked == ft_question_wanted_tag)
+    ft_tell_ended(asked);
 }
 
 /* Jobs are measured also where nobody can ask. */

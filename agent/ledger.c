@@ -541,6 +541,11 @@ void ft_ledger_rest(struct ft_ledger *ledger)
     ft_store_rest(ledger->store);
 }
 
+struct ft_store *ft_ledger_store(struct ft_ledger *ledger, struct ft_error *err)
+{
+  return have_store(ledger, err) ? ledger->store : NULL;
+}
+
 bool ft_ledger_waits(const struct ft_ledger *ledger)
 {
   return !ft_spool_empty(ledger->spool);

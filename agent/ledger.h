@@ -14,6 +14,7 @@
 #include "predictor/record/record.h"
 
 struct ft_ledger;
+struct ft_store;
 
 /* Over the state folder STATE_FD, whose path is STATE_PATH (both borrowed). NULL with ERR. */
 struct ft_ledger *ft_ledger_open(int state_fd, const char *state_path,
@@ -94,6 +95,9 @@ void ft_ledger_see_nodes(struct ft_ledger *ledger,
 
 /* Nothing is to be done for a while: give back what is held only to be faster. */
 void ft_ledger_rest(struct ft_ledger *ledger);
+
+/* The store, for reading; NULL with ERR while it cannot be opened. Good until the next call. */
+struct ft_store *ft_ledger_store(struct ft_ledger *ledger, struct ft_error *err);
 
 /* Whether something waits. */
 bool ft_ledger_waits(const struct ft_ledger *ledger);

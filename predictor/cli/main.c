@@ -16,6 +16,7 @@ struct command {
 static const struct command commands[] = {
   { "predict", ft_command_predict, "what a submission would need and what would be decided" },
   { "history", ft_command_history, "list apps, their runs and what was learnt from them" },
+  { "job", ft_command_job, "what a job asked for and used, and what to ask next time" },
   { "profile", ft_command_profile, "measure a command with the agent's samplers" },
   { "plot", ft_command_plot, "draw a run or an app's fit as SVG or PNG" },
   { "report", ft_command_report, "what predictions got right, saved and cost" },

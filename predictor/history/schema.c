@@ -63,6 +63,9 @@ static const struct migration {
        "CREATE TABLE former (uid INTEGER NOT NULL, app INTEGER NOT NULL, was INTEGER NOT NULL,"
        " PRIMARY KEY (uid, app, was)) WITHOUT ROWID;"
        "INSERT OR REPLACE INTO meta VALUES ('" FT_SCHEMA_SCRUB "', '1');" },
+  /* decision_rule; the tasks of a job array are found by the array's job */
+  { 8, "CREATE INDEX observation_array ON observation (array_job_id, array_task_id)"
+       " WHERE array_job_id > 0;" },
 };
 
 int ft_schema_error(struct ft_error *err, sqlite3 *db, const char *path, const char *doing)

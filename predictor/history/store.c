@@ -373,13 +373,18 @@ static sqlite3_stmt *select_runs(struct ft_store *store, const struct ft_store_f
 {
   const char *order = filter->limit ? "DESC" : "ASC";
   sqlite3_stmt *s;
+  const char *job = "";
   char tail[512];
 
-  (void)snprintf(
-      tail, sizeof tail, " FROM observation WHERE 1%s%s%s%s ORDER BY end_time %s, id %s%s",
-      filter->app ? " AND app = ?1" : "", filter->by_uid ? " AND uid = ?2" : "",
-      filter->job_id ? " AND job_id = ?3" : "", filter->since > 0 ? " AND end_time >= ?4" : "",
-      order, order, filter->limit ? " LIMIT ?5" : "");
+  if (filter->job_id && filter->by_task)
+    job = " AND array_job_id = ?3 AND array_job_id > 0 AND array_task_id = ?6";
+  else if (filter->job_id)
+    job = " AND (job_id = ?3 OR (array_job_id = ?3 AND array_job_id > 0))";
+  (void)snprintf(tail, sizeof tail,
+                 " FROM observation WHERE 1%s%s%s%s ORDER BY end_time %s, id %s%s",
+                 filter->app ? " AND app = ?1" : "", filter->by_uid ? " AND uid = ?2" : "", job,
+                 filter->since > 0 ? " AND end_time >= ?4" : "", order, order,
+                 filter->limit ? " LIMIT ?5" : "");
   s = ft_store_prepare(store, "SELECT id, ", tail, err);
   if (!s)
     return NULL;
@@ -389,6 +394,8 @@ static sqlite3_stmt *select_runs(struct ft_store *store, const struct ft_store_f
     sqlite3_bind_int64(s, 2, filter->uid);
   if (filter->job_id)
     sqlite3_bind_int64(s, 3, filter->job_id);
+  if (filter->job_id && filter->by_task)
+    sqlite3_bind_int64(s, 6, filter->task_id);
   if (filter->since > 0)
     sqlite3_bind_double(s, 4, filter->since);
   if (filter->limit)

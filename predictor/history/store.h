@@ -58,7 +58,9 @@ struct ft_store_filter {
   const char *app;
   bool by_uid;
   uint32_t uid;
-  uint32_t job_id;
+  uint32_t job_id; /* of the run's own job, or of the job array that it is a task of */
+  bool by_task;
+  uint32_t task_id;     /* of the job array JOB_ID */
   double since;         /* end_time, UTC */
   uint64_t limit;       /* newest first when set, oldest first else */
 };

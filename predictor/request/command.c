@@ -129,6 +129,7 @@ static const char *const aliases[][2] = { { "mpiexec", "mpirun" },
                                           { "apptainer", "singularity" },
                                           { "podman", "docker" },
                                           { "catchsegv", "nohup" },
+                                          { "env_parallel", "parallel" },
                                           { "mamba", "conda" },
                                           { "micromamba", "conda" },
                                           { "torch.distributed.run", "torchrun" },
@@ -317,10 +318,14 @@ static const char *const valued[] = { "-W",
                                       NULL };
 
 /* Whether the option TEXT of an interpreter has VALUE, the next word, for its own. */
-static bool has_value(const char *text, const char *value)
+static bool has_value(const char *text, const char *value, enum ft_interpreter kind)
 {
   static const char *const flags[] = { "-p", "-t", "-L", NULL };
 
+  /* bash -euo pipefail */
+  if (kind == FT_INTERPRETER_SHELL && text[0] == '-' && text[1] != '-' && text[1] &&
+      text[strlen(text) - 1] == 'o')
+    return true;
   /* with some interpreters these are flags, with others numbers or files follow */
   if (ft_string_listed(flags, text))
     return numeric(value) || strcmp(value, "auto") == 0;
@@ -356,7 +361,7 @@ static size_t find_script(const struct ft_command *c, size_t at, enum ft_interpr
     if (strcmp(text, "--args") == 0 && kind != FT_INTERPRETER_CHECKER)
       return at;
     /* R CMD BATCH x.R */
-    if ((i + 1 < c->count && has_value(text, next)) ||
+    if ((i + 1 < c->count && has_value(text, next, kind)) ||
         (strcmp(text, "CMD") == 0 && strcmp(next, "BATCH") == 0)) {
       i++;
       continue;
@@ -368,18 +373,42 @@ static size_t find_script(const struct ft_command *c, size_t at, enum ft_interpr
   return at;
 }
 
-/* The text of "bash -c TEXT", "sh -lc TEXT"; NULL for anything else. */
-static const char *inner_of(const struct ft_command *c, const struct ft_parts *parts)
+/*
+ * The commands in WORD; empty where they cannot be told. A word "..." in which a variable is not
+ * known is taken as it stands in the script: only that variable will not be known.
+ */
+static struct ft_text payload_of(const struct ft_word *word, bool *quoted)
+{
+  struct ft_text raw = word->raw;
+
+  *quoted = false;
+  if (!word->unknown)
+    return ft_text_from(word->text);
+  if (!ft_shell_quoted(raw))
+    return ft_text_from("");
+  *quoted = true;
+  return ft_text_of(raw.at + 1, ft_text_left(&raw) - 2);
+}
+
+/* Whether WORD, which is in quotes, is a command with its arguments. */
+static bool is_commands(const struct ft_word *word)
+{
+  return ft_text_left(&word->raw) && strchr("\"'", *word->raw.at) &&
+         memchr(word->raw.at, ' ', ft_text_left(&word->raw));
+}
+
+/* The text of "bash -c TEXT", "sh -lc TEXT"; empty for anything else. */
+static struct ft_text inner_of(const struct ft_command *c, const struct ft_parts *parts,
+                               bool *quoted)
 {
   char base[FT_BASE_NAME];
   const char *option = parts->script > parts->program ? c->word[parts->script - 1].text : "";
   size_t length = strlen(option);
 
   if (length < 2 || option[0] != '-' || option[1] == '-' || option[length - 1] != 'c' ||
-      c->word[parts->script].unknown ||
       ft_interpreter(ft_word_base(&c->word[parts->program], base)) != FT_INTERPRETER_SHELL)
-    return NULL;
-  return c->word[parts->script].text;
+    return ft_text_from("");
+  return payload_of(&c->word[parts->script], quoted);
 }
 
 /* NAME=value words: remembered when nothing else is on the line. */
@@ -401,6 +430,9 @@ static size_t take_assignments(struct ft_shell *shell, const struct ft_command *
   return at;
 }
 
+static const char *const declares[] = { "export",  "declare",  "typeset",
+                                        "local",   "readonly", NULL };
+
 /* Not a program: what the shell does itself. *AT is behind it where a program follows. */
 static bool shell_does(struct ft_shell *shell, const struct ft_command *c, size_t at,
                        const char **directory)
@@ -412,8 +444,10 @@ static bool shell_does(struct ft_shell *shell, const struct ft_command *c, size_
       *directory = c->word[at + 1].unknown ? "" : c->word[at + 1].text;
     return true;
   }
-  if (strcmp(text, "export") == 0) {
-    (void)take_assignments(shell, c, at + 1);
+  if (ft_string_listed(declares, text)) {
+    while (++at < c->count && c->word[at].text[0] == '-')
+      ;
+    (void)take_assignments(shell, c, at);
     return true;
   }
   if (strcmp(text, "for") == 0 && at + 1 < c->count)
@@ -430,6 +464,7 @@ bool ft_parts_find(struct ft_shell *shell, const struct ft_command *c, struct ft
   const struct launcher *launcher;
   enum ft_interpreter kind;
   char base[FT_BASE_NAME];
+  bool joined = false; /* what follows may be a whole command in one word */
   size_t at = 0;
 
   *out = (struct ft_parts){ 0 };
@@ -439,17 +474,23 @@ bool ft_parts_find(struct ft_shell *shell, const struct ft_command *c, struct ft
   at = take_assignments(shell, c, at);
   if (at == c->count || shell_does(shell, c, at, directory))
     return false;
-  while ((launcher = launcher_at(c, at)))
+  while ((launcher = launcher_at(c, at))) {
+    joined = strcmp(launcher->name, "parallel") == 0;
     at = behind(launcher, c, at, &out->image);
+  }
   if (at >= c->count || c->pattern || c->defines ||
       (!c->word[at].text[0] && !c->word[at].unknown) ||
       (strncmp(c->word[at].text, "./", 2) != 0 &&
        ft_string_listed(ignored, ft_word_base(&c->word[at], base))))
     return false;
   out->program = out->script = at;
+  if (joined && is_commands(&c->word[at])) {
+    out->inner = payload_of(&c->word[at], &out->quoted);
+    return true;
+  }
   kind = ft_interpreter(ft_word_base(&c->word[at], base));
   if (kind)
     out->script = find_script(c, at, kind, &out->statements);
-  out->inner = inner_of(c, out);
+  out->inner = inner_of(c, out, &out->quoted);
   return true;
 }

@@ -9,7 +9,8 @@ struct ft_parts {
   size_t program;    /* index of its word */
   size_t script;     /* of what an interpreter runs; PROGRAM where there is no such word */
   const char *image; /* of the container that a launcher runs it in, or NULL */
-  const char *inner; /* the commands that a shell is given with -c, or NULL */
+  struct ft_text inner; /* the commands that a shell or GNU parallel is given as a word; or empty */
+  bool quoted;       /* INNER stands in the script's own quotes "...", nothing in it is expanded */
   bool statements;   /* SCRIPT is no file but what stands behind -c or -e */
 };
 

@@ -11,13 +11,16 @@
 #include "predictor/request/array.h"
 #include "predictor/request/describe.h"
 #include "predictor/request/features.h"
+#include "predictor/request/hide.h"
 #include "predictor/request/key.h"
 #include "predictor/request/normal.h"
+#include "predictor/request/workflow.h"
 
 enum {
-  LINE_SIZE = 1024,    /* of a command line that patterns are matched with */
-  LINES_MATCHED = 256, /* commands that patterns are matched with */
-  INNER_SIZE = 4096,   /* of the commands that a shell is given as a word */
+  LINE_SIZE = 1024,           /* of a command line that patterns are matched with */
+  LINES_MATCHED = 256,        /* commands that patterns are matched with */
+  INNER_SIZE = FT_SHELL_TEXT, /* bytes of the commands that a shell is given as a word */
+  INNER_DEPTH = 3,            /* of such commands in such commands */
   NAME_SIZE = sizeof((ft_submission *)NULL)->app,
   MOST_CATEGORY = sizeof((ft_feature *)NULL)->category - 1
 };
@@ -31,7 +34,10 @@ struct reading {
   const char *image;
   char image_text[128];
   struct ft_key key;
-  bool inside;           /* of what a command of the script hands to a shell */
+  struct ft_hidden hidden;
+  struct ft_workflow task;
+  unsigned depth;          /* 0: of the script; deeper: of what a command hands to a shell */
+  struct ft_text document; /* that was read last, as it stands in the script */
   struct ft_found found; /* undeclared */
   struct ft_command command;
   struct ft_shell shell;
@@ -58,7 +64,10 @@ static void begin(struct reading *r, const struct ft_description *what,
   r->lines = 0;
   r->image = NULL;
   ft_key_begin(&r->key);
-  r->inside = false;
+  ft_hidden_begin(&r->hidden, &what->secrets);
+  r->task = (struct ft_workflow){ 0 };
+  r->depth = 0;
+  r->document = ft_text_from("");
   ft_found_begin(&r->found, files);
   if (what->app_count)
     ft_found_begin(&r->declared, declared_files);
@@ -68,8 +77,12 @@ static void hash_body(struct ft_text line, void *data)
 {
   struct reading *r = data;
 
-  r->hash = ft_normal_line(r->hash, line);
+  if (!r->depth)
+    r->hash = ft_normal_line(r->hash, line);
   ft_key_line(&r->key, line);
+  if (!ft_text_left(&r->document))
+    r->document.at = line.at;
+  r->document.end = line.end;
 }
 
 /* A command as it would be typed, from its word FIRST on, with single blanks. */
@@ -126,26 +139,41 @@ static void match_apps(struct reading *r, const struct ft_parts *parts)
 
 static void take_command(struct reading *r);
 
-/* The commands in TEXT, which the script's normal form has already as a word. */
-static void take_inner(struct reading *r, const char *text)
+/* What stands in TEXT, in double quotes, for the shell that gets it: in OUT; false: too long. */
+static bool unquote(struct ft_text text, char out[INNER_SIZE])
+{
+  size_t used = 0;
+
+  while (text.at < text.end && used + 1 < INNER_SIZE) {
+    if (*text.at == '\\' && text.at + 1 < text.end && strchr("\"\\$`\n", text.at[1]))
+      text.at++;
+    out[used++] = *text.at++;
+  }
+  out[used] = '\0';
+  return text.at == text.end;
+}
+
+/*
+ * The commands in TEXT, which the script's normal form has already. OWN: their $1 is the script's.
+ * They leave the script's folder as it is.
+ */
+static void take_inner(struct reading *r, struct ft_text text, bool own)
 {
   struct ft_shell *shell = &r->shell;
   const struct ft_text rest = shell->rest;
   const size_t documents = shell->heredoc_count, arguments = shell->argument_count;
   const unsigned depth = shell->depth, cases = shell->cases;
-  const bool in_pattern = shell->in_pattern;
-  char copy[INNER_SIZE], directory[sizeof r->found.directory];
-  const bool lost = r->found.lost;
+  const bool in_pattern = shell->in_pattern, lost = r->found.lost;
+  char directory[sizeof r->found.directory];
 
-  if (r->inside || !ft_string_copy(text, copy, sizeof copy))
-    return;
   (void)ft_string_copy(r->found.directory, directory, sizeof directory);
-  r->inside = true;
-  shell->rest = ft_text_from(copy);
-  shell->heredoc_count = shell->argument_count = 0;
+  r->depth++;
+  shell->rest = text;
+  shell->heredoc_count = 0;
+  shell->argument_count = own ? arguments : 0;
   shell->depth = shell->cases = 0;
   shell->in_pattern = false;
-  while (ft_shell_next(shell, &r->command, NULL, NULL))
+  while (ft_shell_next(shell, &r->command, hash_body, r))
     take_command(r);
   shell->rest = rest;
   shell->heredoc_count = documents;
@@ -155,25 +183,89 @@ static void take_inner(struct reading *r, const char *text)
   shell->in_pattern = in_pattern;
   (void)ft_string_copy(directory, r->found.directory, sizeof directory);
   r->found.lost = lost;
-  r->inside = false;
+  r->depth--;
+}
+
+/* The commands that PARTS has in a word: a copy, for the next command takes its place. */
+static void take_payload(struct reading *r, const struct ft_parts *parts)
+{
+  char copy[INNER_SIZE];
+
+  if (parts->quoted ? unquote(parts->inner, copy) : ft_text_copy(parts->inner, copy, sizeof copy))
+    take_inner(r, ft_text_from(copy), parts->quoted);
+}
+
+/* Whether the command is a shell that reads its commands from the DOCUMENT behind it. */
+static bool runs_document(const struct reading *r, const struct ft_parts *parts,
+                          struct ft_text document)
+{
+  const struct ft_command *c = &r->command;
+  char base[FT_BASE_NAME];
+
+  return c->document && ft_text_left(&document) && parts->script == parts->program &&
+         ft_interpreter(ft_word_base(&c->word[parts->program], base)) == FT_INTERPRETER_SHELL;
+}
+
+/* What is read is one task of a workflow. */
+static void set_task(struct reading *r)
+{
+  ft_key_task(&r->key, r->task.manager, r->task.name);
+}
+
+/* What the arguments of a program say; those of a workflow's manager say other things. */
+static void take_arguments(struct reading *r, const struct ft_parts *parts)
+{
+  const char *script = ft_workflow_script(&r->command, parts);
+
+  if (ft_workflow_of_command(&r->command, parts, r->what->job_name, &r->task)) {
+    set_task(r);
+    ft_workflow_features(&r->task, &r->command, parts, &r->found);
+  } else if (!r->task.wrapped) {
+    ft_found_arguments(&r->found, &r->command, parts, false);
+  }
+  if (script && r->task.manager && r->found.files)
+    (void)ft_string_copy(script, r->found.files->script, sizeof r->found.files->script);
+}
+
+/* A cd to DIRECTORY, which may be that of a call of Cromwell's. */
+static void take_directory(struct reading *r, const char *directory)
+{
+  ft_found_directory(&r->found, directory);
+  if (!r->task.manager && ft_string_ends(directory, "/execution") &&
+      ft_workflow_of_path(directory, &r->task))
+    set_task(r);
+}
+
+static void hash_command(struct reading *r, const struct ft_parts *parts)
+{
+  const struct ft_command *c = &r->command;
+
+  for (size_t i = 0; i < c->count; i++)
+    if (ft_text_left(&c->word[i].raw))
+      r->hash = ft_normal_word(r->hash, c->word[i].raw,
+                               parts && (i == parts->program || i == parts->script));
+  r->hash = ft_hash64(r->hash, "\n", 1);
 }
 
 static void take_command(struct reading *r)
 {
-  const struct ft_command *c = &r->command;
+  const struct ft_text document = r->document;
   const char *directory;
   struct ft_parts parts;
-  bool runs = ft_parts_find(&r->shell, c, &parts, &directory);
+  bool runs = ft_parts_find(&r->shell, &r->command, &parts, &directory);
+  bool reads = runs && runs_document(r, &parts, document);
 
-  for (size_t i = 0; i < c->count && !r->inside; i++)
-    if (ft_text_left(&c->word[i].raw))
-      r->hash = ft_normal_word(r->hash, c->word[i].raw,
-                               runs && (i == parts.program || i == parts.script));
-  if (!r->inside)
-    r->hash = ft_hash64(r->hash, "\n", 1);
+  ft_hide_words(&r->hidden, &r->command, runs ? &parts : NULL);
+  r->document = ft_text_from("");
+  if (!r->depth)
+    hash_command(r, runs ? &parts : NULL);
   if (directory)
-    ft_found_directory(&r->found, directory);
-  ft_key_take(&r->key, c, runs ? &parts : NULL);
+    take_directory(r, directory);
+  if (reads)
+    parts.inner = document;
+  ft_key_take(&r->key, &r->command, runs ? &parts : NULL);
+  if (r->task.wrapped)
+    ft_workflow_features(&r->task, &r->command, NULL, &r->found);
   if (!runs)
     return;
   if (parts.image && *parts.image && !r->image) {
@@ -181,9 +273,13 @@ static void take_command(struct reading *r)
     r->image = r->image_text;
   }
   match_apps(r, &parts);
-  ft_found_arguments(&r->found, c, &parts, false);
-  if (parts.inner)
-    take_inner(r, parts.inner);
+  take_arguments(r, &parts);
+  if (!ft_text_left(&parts.inner) || r->depth == INNER_DEPTH)
+    return;
+  if (reads)
+    take_inner(r, document, true);
+  else
+    take_payload(r, &parts);
 }
 
 /* The words of WHAT's arguments as a command; texts are borrowed. */
@@ -198,23 +294,28 @@ static void arguments_as_command(const struct ft_description *what, struct ft_co
 static void read_all(struct reading *r)
 {
   const struct ft_description *what = r->what;
-  size_t length = what->script_length;
+  size_t length = what->script_length < FT_LIMIT_ANALYSED ? what->script_length : FT_LIMIT_ANALYSED;
 
+  if (ft_workflow_of_job(ft_text_of(what->script ? what->script : "", what->script ? length : 0),
+                         what->job_name, &r->task))
+    set_task(r);
   if (!what->script) {
     ft_shell_begin(&r->shell, ft_text_from(""), NULL, 0);
+    r->shell.secrets = &r->hidden.rules;
     arguments_as_command(what, &r->command);
     if (r->command.count)
       take_command(r);
     return;
   }
-  if (length > FT_LIMIT_ANALYSED)
-    length = FT_LIMIT_ANALYSED;
   ft_shell_begin(&r->shell, ft_text_of(what->script, length), what->arguments,
                  what->argument_count);
+  r->shell.secrets = &r->hidden.rules;
+  r->shell.exported = what->exported;
   r->shell.array = what->array && ft_array_count(what->array) > 0;
   while (ft_shell_next(&r->shell, &r->command, hash_body, r))
     take_command(r);
   arguments_as_command(what, &r->command);
+  ft_hide_arguments(&r->hidden, &r->command);
   ft_found_arguments(&r->found, &r->command, &(struct ft_parts){ 0 }, true);
 }
 
@@ -314,14 +415,23 @@ static void name_app(struct reading *r, ft_submission *out)
   add_former(name, out);
 }
 
-/* The hash of an absolute path, however many '/' it ends in; 0 of any other. */
+/* The hash of an absolute path, however many '/' it ends in and without the folders that a workflow
+ * manager makes for one task; 0 of any other. */
 static uint32_t hash_directory(const char *path)
 {
-  size_t length = path ? strlen(path) : 0;
+  size_t length = path ? ft_workflow_folder(path) : 0;
 
   while (length > 1 && path[length - 1] == '/')
     length--;
   return length && path[0] == '/' ? fold_known(ft_hash64(FT_HASH_SEED, path, length)) : 0;
+}
+
+/* Of a task the script differs with each sample: another workflow is one in another folder. */
+static uint32_t hash_task(const struct ft_workflow *task, uint32_t directory_hash)
+{
+  uint64_t hash = ft_hash64(FT_HASH_SEED, task->name, strlen(task->name));
+
+  return fold_known(ft_hash64(hash, &directory_hash, sizeof directory_hash));
 }
 
 /* A shell or another interpreter that reads what is typed, what serves a session, or salloc's own
@@ -338,7 +448,8 @@ static bool is_interactive(const struct reading *r, const ft_request *request)
 }
 
 /* "name=value,name=value". Nothing of it counts unless all of it is understood. */
-static int take_params(const char *params, ft_submission *out, struct ft_error *err)
+static int take_params(const char *params, const struct ft_secret_rules *secrets,
+                       ft_submission *out, struct ft_error *err)
 {
   struct ft_text text = ft_text_from(params), piece, name;
   struct ft_found found;
@@ -357,6 +468,10 @@ static int take_params(const char *params, ft_submission *out, struct ft_error *
                           "params: \"%.64s\": expected name=value of at most 47 and 63 "
                           "characters, separated by commas",
                           name.at);
+    if (ft_secret_argument(key, value, secrets))
+      return ft_error_set(err,
+                          "params: the value of \"%.48s\" looks like a secret and is not taken",
+                          ft_secret_value(key) ? "..." : key);
     ft_found_value(&found, key, value);
     if (found.count == seen)
       return ft_error_set(err,
@@ -419,25 +534,66 @@ static void append_index(ft_submission *out)
   append(out, &feature, 1, FT_FEATURES);
 }
 
+/* What users name themselves, where a secret is in it; once the script has been read. */
+static void hide_names(struct reading *r, struct ft_description *what, ft_request *request)
+{
+  const char *container = request->container[0] ? request->container : r->image;
+
+  if (what->job_name && ft_hides(&r->hidden, what->job_name))
+    what->job_name = FT_SECRET_JOB_NAME;
+  if (r->key.shown[0] && ft_hides(&r->hidden, r->key.shown))
+    (void)ft_string_copy("app", r->key.shown, sizeof r->key.shown);
+  if (ft_hides(&r->hidden, r->key.last))
+    r->key.last[0] = '\0';
+  if (container && ft_hides(&r->hidden, container)) {
+    request->container[0] = '\0';
+    r->image = NULL;
+  }
+}
+
+void ft_describe_script(struct ft_text script, const char *directory,
+                        const struct ft_secret_rules *secrets, ft_submission *out,
+                        struct ft_file_queries *files)
+{
+  const struct ft_description what = { .directory = directory,
+                                       .script = script.at,
+                                       .script_length = ft_text_left(&script),
+                                       .secrets = *secrets };
+  struct reading r;
+
+  begin(&r, &what, files, NULL);
+  read_all(&r);
+  ft_hide_features(&r.hidden, r.found.features, &r.found.count);
+  append(out, r.found.features, r.found.count, FT_FEATURES_FOUND);
+}
+
 int ft_describe(const struct ft_description *what, const ft_request *request, ft_submission *out,
                 struct ft_file_queries *files, struct ft_error *err)
 {
   struct ft_file_queries declared_files;
+  struct ft_description shown = *what;
   struct reading r;
-  const struct ft_found *found;
+  struct ft_found *found;
   int status = 0;
 
-  begin(&r, what, files, &declared_files);
+  if (what->app && ft_secret_value(what->app)) {
+    status = ft_error_set(err, "app: its name looks like a secret and is not taken");
+    shown.app = NULL;
+  }
+  begin(&r, &shown, files, &declared_files);
   read_all(&r);
   *out = (ft_submission){ .schema = FT_SCHEMA,
                           .has_request = true,
                           .request = *request,
                           .directory_hash = hash_directory(what->directory),
                           .interactive = is_interactive(&r, request) };
-  if (r.hash != FT_HASH_SEED)
+  hide_names(&r, &shown, &out->request);
+  if (r.task.manager)
+    out->script_hash = hash_task(&r.task, out->directory_hash);
+  else if (r.hash != FT_HASH_SEED)
     out->script_hash = fold_known(r.hash);
   (void)ft_string_copy(PACKAGE_VERSION, out->version, sizeof out->version);
-  show(what->job_name, sizeof out->job_name - 1, out->job_name);
+  show(shown.job_name, sizeof out->job_name - 1, out->job_name);
   name_app(&r, out);
   show(r.key.last, sizeof out->program - 1, out->program);
   if (r.image && !out->request.container[0])
@@ -446,8 +602,11 @@ int ft_describe(const struct ft_description *what, const ft_request *request, ft
   found = r.matched < what->app_count ? &r.declared : &r.found;
   if (files && found == &r.declared)
     *files = declared_files;
+  if (files)
+    files->secrets = what->secrets;
   if (what->params && *what->params)
-    status = take_params(what->params, out, err);
+    status = take_params(what->params, &r.hidden.rules, out, err);
+  ft_hide_features(&r.hidden, found->features, &found->count);
   append(out, found->features, found->count, FT_FEATURES_FOUND);
   append_request(out);
   if (r.shell.array)

@@ -31,6 +31,12 @@ bool ft_is_category(const char *value);
  * counts. */
 void ft_found_value(struct ft_found *found, const char *name, const char *value);
 
+/* As ft_found_value, but only a number, or a word that looks like one of a few that choose. */
+void ft_found_choice(struct ft_found *found, const char *name, const char *value);
+
+/* PATH is an input: its size counts. */
+void ft_found_file(struct ft_found *found, const char *path);
+
 /* Add COMMAND's arguments. OWN: they are the script's own, not of a command in it. */
 void ft_found_arguments(struct ft_found *found, const struct ft_command *command,
                         const struct ft_parts *parts, bool own);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A description on its way to the foretell child: fields of one letter, a
+ * A description on its way to the foretell child, which has inherited the environment: fields of one letter, a
  * length of 4 bytes (little-endian) and that many bytes. The child trusts it no
  * more than any other input.
  */

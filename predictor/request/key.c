@@ -309,6 +309,14 @@ static uint64_t hash_of(const struct ft_key_program *p)
   return ft_hash64(hash, &p->code, sizeof p->code);
 }
 
+/* Of a long name the end tells more: "PIPELINE_ALIGN_STAR". */
+static const char *end_of(const char *name)
+{
+  size_t length = strlen(name);
+
+  return length < FT_KEY_SHOWN ? name : name + length - (FT_KEY_SHOWN - 1);
+}
+
 /* "train.py", "samtools-sort". The first by name is shown: where it stands does not count. */
 static void show(struct ft_key *key, const struct ft_key_program *p)
 {
@@ -316,8 +324,12 @@ static void show(struct ft_key *key, const struct ft_key_program *p)
   bool sub = p->sub[0] && !p->script_last;
   char name[2 * FT_BASE_NAME], shown[FT_KEY_SHOWN];
 
-  (void)snprintf(name, sizeof name, "%s%s%s", base, sub ? "-" : "", sub ? p->sub : "");
-  ft_normal_name(name, shown, sizeof shown);
+  if (p->weight == FT_KEY_TASK) {
+    (void)ft_string_copy(end_of(p->sub), shown, sizeof shown);
+  } else {
+    (void)snprintf(name, sizeof name, "%s%s%s", base, sub ? "-" : "", sub ? p->sub : "");
+    ft_normal_name(name, shown, sizeof shown);
+  }
   if (!key->shown[0] || strcmp(shown, key->shown) < 0)
     (void)ft_string_copy(shown, key->shown, sizeof key->shown);
 }
@@ -405,10 +417,20 @@ void ft_key_take(struct ft_key *key, const struct ft_command *c, const struct ft
   if ((c->defines || named) && key->function_count < FT_KEY_FUNCTIONS)
     (void)ft_word_base(&c->word[named ? 1 : c->count - 1], key->function[key->function_count++]);
   /* a shell with commands of its own is none of the programs: they are */
-  if (parts && !parts->inner && key->commands++ < FT_KEY_COMMANDS)
+  if (parts && !ft_text_left(&parts->inner) && key->commands++ < FT_KEY_COMMANDS)
     take_program(key, c, parts);
   if (c->document && !key->waits.name[0])
     key->document = (struct ft_statements){ 0 };
+}
+
+void ft_key_task(struct ft_key *key, const char *manager, const char *name)
+{
+  struct ft_key_program p = { .weight = FT_KEY_TASK, .known = true };
+
+  (void)ft_string_copy(manager, p.name, sizeof p.name);
+  (void)ft_string_copy(name, p.sub, sizeof p.sub);
+  note(key, &p);
+  (void)ft_string_copy(name, key->last, sizeof key->last);
 }
 
 void ft_key_line(struct ft_key *key, struct ft_text line)

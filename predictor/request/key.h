@@ -4,7 +4,8 @@
  * runs. Of each the key has the name, the file that an interpreter runs, and the sub-command.
  * Arguments, numbers, folders, the order of the programs, and what launches them are no part of it.
  * Tools that work on text count only where a script runs no program, and those for files, code and
- * packages where it runs neither; what prints or looks at something never counts.
+ * packages where it runs neither; what prints or looks at something never counts. A job that is one
+ * task of a workflow (workflow.h) is that task, whatever else it runs.
  */
 #ifndef FT_REQUEST_KEY_H
 #define FT_REQUEST_KEY_H
@@ -24,7 +25,7 @@ enum {
 };
 
 /* How much a command tells of what its script is. */
-enum ft_key_weight { FT_KEY_LOOK, FT_KEY_TOOL, FT_KEY_TEXT, FT_KEY_PROGRAM };
+enum ft_key_weight { FT_KEY_LOOK, FT_KEY_TOOL, FT_KEY_TEXT, FT_KEY_PROGRAM, FT_KEY_TASK };
 
 /* One program that a script runs. */
 struct ft_key_program {
@@ -59,6 +60,9 @@ void ft_key_begin(struct ft_key *key);
 /* Take the script's next COMMAND; PARTS say which program it runs, NULL: none. */
 void ft_key_take(struct ft_key *key, const struct ft_command *command,
                  const struct ft_parts *parts);
+
+/* What is read is the task NAME of the workflow manager MANAGER. */
+void ft_key_task(struct ft_key *key, const char *manager, const char *name);
 
 /* Take a line of a document (<<), in the order in which ft_shell_next has them. */
 void ft_key_line(struct ft_key *key, struct ft_text line);
