@@ -123,7 +123,8 @@ static void strip(ft_observation *o)
   rest->submission.decision = (ft_decision){ .action = s->decision.action,
                                              .mode = s->decision.mode,
                                              .mem_unit = s->decision.mem_unit,
-                                             .mem_bytes = s->decision.mem_bytes };
+                                             .mem_bytes = s->decision.mem_bytes,
+                                             .rule = s->decision.rule };
   rest->submission.has_request = s->has_request;
   rest->submission.request = (ft_request){ .command = s->request.command,
                                            .mem_unit = s->request.mem_unit,
