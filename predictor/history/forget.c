@@ -179,6 +179,9 @@ static void read_stone(sqlite3_stmt *s, struct ft_tombstone *stone)
                                   .told = sqlite3_column_double(s, 7) };
 }
 
+/* Of those that name no job the user's own are found by the index that keeps them apart. */
+#define NO_JOB "job_id = 0 AND array_task_id = -1 AND cluster = ''"
+
 /* The tombstone that covers RUN becomes *OUT. Returns 1; 0: there is none; -1 with ERR. */
 static int find_stone(struct ft_store *store, const struct run *run, struct ft_tombstone *out,
                       struct ft_error *err)
@@ -187,12 +190,16 @@ static int find_stone(struct ft_store *store, const struct run *run, struct ft_t
   int step = SQLITE_DONE, found = 0;
 
   if (!s)
-    s = store->stones =
-        prepare(store, "SELECT " STONE_COLUMNS " FROM forgotten WHERE job_id IN (0, ?1, ?2)", err);
+    s = store->stones = prepare(store,
+                                "SELECT " STONE_COLUMNS " FROM forgotten WHERE " NO_JOB
+                                " AND uid IN (-1, ?3) UNION ALL SELECT " STONE_COLUMNS
+                                " FROM forgotten WHERE job_id IN (?1, ?2) AND job_id > 0",
+                                err);
   if (!s)
     return -1;
   sqlite3_bind_int64(s, 1, run->job_id);
   sqlite3_bind_int64(s, 2, run->array_job_id);
+  sqlite3_bind_int64(s, 3, run->uid);
   while (!found && (step = sqlite3_step(s)) == SQLITE_ROW) {
     const char *cluster = (const char *)sqlite3_column_text(s, 3);
 
@@ -327,7 +334,7 @@ static int tell_inside(struct ft_store *store, struct ft_tombstone *stone, struc
   int64_t count = 0;
 
   if (!stone->job_id && stone->uid >= 0 &&
-      ask(store, "SELECT COUNT(*) FROM forgotten WHERE uid = ?1 AND job_id = 0", stone->uid, &count,
+      ask(store, "SELECT COUNT(*) FROM forgotten WHERE " NO_JOB " AND uid = ?1", stone->uid, &count,
           err) < 0)
     return -1;
   if (count >= STONES)
