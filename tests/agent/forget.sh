@@ -124,6 +124,10 @@ is "$(as 1001 LATE)" "forgot 1 run of 1 app (1 model removed)" "what waits in th
 is "$(found LATE)" "" "and what is damaged there"
 stop
 cp "$scratch/late.obs" "$state/spool/0123456789abcdef.obs"
+# what an agent leaves that is killed while it writes
+for part in spool/.x.obs live/.7.part models/1001/.LATE-1.model; do
+  cp "$scratch/late.obs" "$state/$part.4711"
+done
 start
 wait_until 60 spooled 0
 is "$(stored "job_id = 7")" 0 "a spool that comes late brings nothing back"
