@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <malloc.h>
 #include <sched.h>
 #include <signal.h>
@@ -57,6 +58,9 @@
 /* The same where somebody waits for something to be forgotten, and what reads the store is in the
  * way. */
 #define FORGET_SECONDS 0.5
+/* For another process to make the store anew, at most, and between two such. */
+#define SCRUB_SECONDS 3600.0
+#define SCRUB_PAUSE_SECONDS 60.0
 /* Between two steps of publishing them, of 2 ms or so each, while jobs run here. */
 #define FOLLOW_PAUSE_SECONDS 0.008
 
@@ -81,6 +85,8 @@ struct ft_agent {
   struct ft_listener *listener;
   struct ft_questions *questions; /* NULL: nobody can ask */
   struct ft_timer sample, tick, retry, follow;
+  bool scrubbing;  /* a child makes the store anew */
+  double scrub_at; /* not before, monotonic */
   ft_observation finished;
 };
 
@@ -149,14 +155,44 @@ static void retry(void *data)
     ft_loop_at(agent->loop, &agent->retry, ft_io_monotonic() + RETRY_SECONDS);
 }
 
+static void scrubbed(const struct ft_child_result *result, void *data)
+{
+  struct ft_agent *agent = data;
+
+  agent->scrubbing = false;
+  agent->scrub_at = ft_io_monotonic() + SCRUB_PAUSE_SECONDS;
+  if (!result->ok)
+    ft_log(LOG_WARNING, "what was removed is in the store's file still: %s", result->why);
+}
+
+/* A large store is made anew by another process; what jobs tell waits in the spool meanwhile. */
+static void scrub(struct ft_agent *agent)
+{
+  char option[PATH_MAX + 16];
+  const char *const argv[] = { "/proc/self/exe", option, NULL };
+  const char *path;
+  struct ft_error err;
+
+  if (agent->scrubbing || ft_io_monotonic() < agent->scrub_at)
+    return;
+  path = ft_ledger_scrub(agent->ledger);
+  if (!path)
+    return;
+  (void)snprintf(option, sizeof option, "--scrub=%s", path);
+  agent->scrubbing = ft_child_run(agent->children, argv, SCRUB_SECONDS, scrubbed, agent, &err) == 0;
+  if (!agent->scrubbing)
+    ft_log(LOG_WARNING, "%s", err.text);
+}
+
 static void follow(void *data)
 {
   struct ft_agent *agent = data;
   double pause = 0;
 
-  if (!ft_ledger_follow(agent->ledger))
+  if (!ft_ledger_follow(agent->ledger)) {
     pause = ft_ledger_forgets(agent->ledger) ? FORGET_SECONDS : FOLLOW_SECONDS;
-  else if (ft_jobs_watched(agent->jobs))
+    scrub(agent);
+  } else if (ft_jobs_watched(agent->jobs))
     pause = FOLLOW_PAUSE_SECONDS;
   ft_loop_at(agent->loop, &agent->follow, ft_io_monotonic() + pause);
 }

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -20,6 +22,7 @@
 /* While another process is in the way: between two tries, and before it is given up. */
 #define PAUSE_SECONDS 0.1
 #define PATIENCE_SECONDS 20.0
+enum { SCRUB_WAIT_MILLISECONDS = 60000 };
 
 static int become_owner(int state_fd, const char *path, struct ft_error *err)
 {
@@ -172,6 +175,19 @@ static int forget(int state_fd, struct ft_ledger *ledger, const ft_forget *what,
   return status;
 }
 
+int ft_alone_scrub(const char *store_path, struct ft_error *err)
+{
+  struct ft_store *store = ft_store_open(store_path, true, err);
+  int status = -1;
+
+  if (store) {
+    ft_store_set_wait(store, SCRUB_WAIT_MILLISECONDS);
+    status = ft_store_scrub(store, UINT64_MAX, err);
+  }
+  ft_store_close(store);
+  return status;
+}
+
 static int work(int state_fd, const char *path, const ft_forget *what, ft_forgotten *out,
                 struct ft_error *err)
 {
@@ -191,6 +207,7 @@ int ft_alone_forget(int state_fd, const char *path, const ft_forget *what, ft_fo
                     struct ft_error *err)
 {
   ft_forget checked = *what;
+  char store[PATH_MAX + 16];
   int lock, status;
 
   if (ft_forget_permit(&checked, geteuid(), true, err) < 0 || become_owner(state_fd, path, err) < 0)
@@ -200,6 +217,10 @@ int ft_alone_forget(int state_fd, const char *path, const ft_forget *what, ft_fo
     return -1;
   ft_log_warnings();
   status = work(state_fd, path, &checked, out, err);
+  if (status == 0 && !checked.dry_run) {
+    (void)snprintf(store, sizeof store, "%s/" FT_LAYOUT_STORE, path);
+    status = ft_alone_scrub(store, err);
+  }
   close(lock);
   return status;
 }

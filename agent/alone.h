@@ -14,4 +14,10 @@
 int ft_alone_forget(int state_fd, const char *path, const ft_forget *what, ft_forgotten *out,
                     struct ft_error *err);
 
+/*
+ * Overwrite what was removed from the store STORE_PATH, whatever its size, waiting a minute for
+ * others who use it. Returns 0 or -1 with ERR.
+ */
+int ft_alone_scrub(const char *store_path, struct ft_error *err);
+
 #endif

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/alone.h"
 #include "agent/log.h"
 
 enum { EXIT_DONE = 0, EXIT_USAGE = 2, EXIT_SYSTEM = 3 };
@@ -24,12 +25,13 @@ static const char usage[] =
     "  -c, --config=FILE  read FILE instead of " FT_CONFIG_FILE "\n"
     "  -d, --daemon       go to the background once listening, and log to syslog\n"
     "  -f, --foreground   stay in the foreground, and log to standard error (the default)\n"
+    "      --scrub=FILE   overwrite what was removed from the store FILE, and exit\n"
     "  -v, --verbose      log more\n"
     "  -V, --version      print the version\n"
     "  -h, --help         print this\n";
 
 struct options {
-  const char *config;
+  const char *config, *scrub;
   bool daemon, verbose;
 };
 
@@ -47,13 +49,12 @@ static int refuse(const char *word)
 /* Returns -1 to go on, else the exit status. */
 static int parse(int argc, char **argv, struct options *out)
 {
-  static const struct option longs[] = { { "config", required_argument, NULL, 'c' },
-                                         { "daemon", no_argument, NULL, 'd' },
-                                         { "foreground", no_argument, NULL, 'f' },
-                                         { "verbose", no_argument, NULL, 'v' },
-                                         { "version", no_argument, NULL, 'V' },
-                                         { "help", no_argument, NULL, 'h' },
-                                         { 0 } };
+  static const struct option longs[] = {
+    { "config", required_argument, NULL, 'c' }, { "daemon", no_argument, NULL, 'd' },
+    { "foreground", no_argument, NULL, 'f' },   { "scrub", required_argument, NULL, 's' },
+    { "verbose", no_argument, NULL, 'v' },      { "version", no_argument, NULL, 'V' },
+    { "help", no_argument, NULL, 'h' },         { 0 }
+  };
   int option;
 
   opterr = 0;
@@ -67,6 +68,9 @@ static int parse(int argc, char **argv, struct options *out)
       break;
     case 'f':
       out->daemon = false;
+      break;
+    case 's':
+      out->scrub = optarg;
       break;
     case 'v':
       out->verbose = true;
@@ -139,6 +143,18 @@ static int open_standard_streams(void)
   return fd < 0 ? -1 : close(fd);
 }
 
+/* What an agent with a large store has done beside it. */
+static int scrub(const char *path)
+{
+  struct ft_error err;
+
+  (void)!nice(19);
+  if (ft_alone_scrub(path, &err) == 0)
+    return EXIT_DONE;
+  fprintf(stderr, "foretelld: %s\n", err.text);
+  return EXIT_SYSTEM;
+}
+
 int main(int argc, char **argv)
 {
   struct options options = { 0 };
@@ -151,6 +167,8 @@ int main(int argc, char **argv)
     return status;
   if (open_standard_streams() < 0)
     return EXIT_SYSTEM;
+  if (options.scrub)
+    return scrub(options.scrub);
   if (options.config && !(config = realpath(options.config, NULL))) {
     fprintf(stderr, "foretelld: %s: %s\n", options.config, strerror(errno));
     return EXIT_USAGE;

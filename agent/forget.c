@@ -8,12 +8,6 @@
 #include "agent/log.h"
 #include "predictor/core/io.h"
 
-/*
- * A store of so many bytes is made anew within half a second on a disk (at some 70 MB/s, measured
- * with SQLite 3.40), in which no job is sampled; a larger one when the agent is started.
- */
-#define NOW_BYTES (32 << 20)
-
 enum phase { IDLE, LOOK, WALK, END };
 
 struct ft_forgetter {
@@ -157,7 +151,7 @@ int ft_forgetter_end(struct ft_forgetter *f, struct ft_store *store, struct ft_e
 {
   if (f->phase != END)
     return 0;
-  if (failed(f, ft_store_forget_end(store, &f->pass, NOW_BYTES, err), err) < 0)
+  if (failed(f, ft_store_forget_end(store, &f->pass, FT_FORGET_NOW_BYTES, err), err) < 0)
     return -1;
   if (f->pass.runs)
     ft_log(LOG_INFO, "%" PRIu64 " runs forgotten, %" PRIu64 " apps with their last one",

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +57,7 @@ struct ft_journal *ft_journal_open(int state_fd, struct ft_error *err)
     free(journal);
     return NULL;
   }
+  ft_io_sweep(journal->fd, -INFINITY);
   return journal;
 }
 

@@ -155,8 +155,6 @@ struct ft_ledger *ft_ledger_open(int state_fd, const char *state_path,
     ft_log(LOG_ERR, "%s; observations wait in the spool", why.text);
     ledger->told = true;
   }
-  if (ledger->store && ft_store_scrub(ledger->store, &why) < 0)
-    ft_log(LOG_WARNING, "what was removed may be in the file still: %s", why.text);
   read_gpus(ledger);
   return ledger;
 fail:
@@ -502,6 +500,19 @@ void ft_ledger_drop_report(struct ft_ledger *ledger, struct ft_forget_report *re
 bool ft_ledger_forgets(const struct ft_ledger *ledger)
 {
   return ft_forgetter_busy(ledger->forgetter);
+}
+
+const char *ft_ledger_scrub(struct ft_ledger *ledger)
+{
+  struct ft_error err;
+  int status;
+
+  if (!have_store(ledger, &err))
+    return NULL;
+  status = ft_store_scrub(ledger->store, FT_FORGET_NOW_BYTES, &err);
+  if (status < 0)
+    ft_log(LOG_DEBUG, "what was removed is in the file still: %s", err.text);
+  return status > 0 ? ledger->store_path : NULL;
 }
 
 int ft_ledger_count_begin(struct ft_ledger *ledger, const ft_forget *what,

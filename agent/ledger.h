@@ -67,6 +67,12 @@ void ft_ledger_drop_report(struct ft_ledger *ledger, struct ft_forget_report *re
 /* Whether it is being done: ft_ledger_follow is to be called again soon even if it waits. */
 bool ft_ledger_forgets(const struct ft_ledger *ledger);
 
+/*
+ * Overwrite what was removed from the store where that is still to be done (ft_store_scrub).
+ * Returns the path of the store where it is too large to do it here: another process is to do it.
+ */
+const char *ft_ledger_scrub(struct ft_ledger *ledger);
+
 /* Count what WHAT, a dry run, would remove: PASS as of ft_store_forget_begin, and its steps. */
 int ft_ledger_count_begin(struct ft_ledger *ledger, const ft_forget *what,
                           struct ft_forgetting *pass, struct ft_error *err);

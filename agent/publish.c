@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +44,11 @@ static int open_folder(int parent, const char *name, mode_t mode, struct ft_erro
 
 enum { LEFT_SECONDS = 3600 };
 
-/* What an agent that was killed had begun to write. */
+/*
+ * What an agent that was killed had begun to write. In the state folder itself a child of its may
+ * write still; in the others nobody but us does, and a user's model of half a second ago may be one
+ * that is forgotten since.
+ */
 static void sweep(const struct ft_publisher *p)
 {
   DIR *users = ft_io_folder(p->models_fd, ".");
@@ -51,14 +56,14 @@ static void sweep(const struct ft_publisher *p)
   int user;
 
   ft_io_sweep(p->state_fd, LEFT_SECONDS);
-  ft_io_sweep(p->partitions_fd, LEFT_SECONDS);
+  ft_io_sweep(p->partitions_fd, -INFINITY);
   while (users && (entry = readdir(users))) {
     user = entry->d_name[0] == '.' ? -1
                                    : openat(p->models_fd, entry->d_name,
                                             O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (user < 0)
       continue;
-    ft_io_sweep(user, LEFT_SECONDS);
+    ft_io_sweep(user, -INFINITY);
     close(user);
   }
   if (users)

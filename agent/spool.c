@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,8 +66,10 @@ struct ft_spool *ft_spool_open(int state_fd, struct ft_error *err)
   spool->state_fd = state_fd;
   fd = open_folder(spool, false);
   spool->has_files = fd >= 0;
-  if (fd >= 0)
+  if (fd >= 0) {
+    ft_io_sweep(fd, -INFINITY);
     close(fd);
+  }
   return spool;
 }
 

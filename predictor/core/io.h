@@ -42,7 +42,7 @@ DIR *ft_io_folder(int dirfd, const char *name);
 
 /*
  * Remove from folder DIRFD what ft_io_write_file has left there because it was killed: what is
- * older than SECONDS, which nobody is still writing.
+ * older than SECONDS, which nobody is still writing; -INFINITY where nobody writes anything.
  */
 void ft_io_sweep(int dirfd, double seconds);
 

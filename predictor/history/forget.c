@@ -20,7 +20,7 @@ enum {
   STONES = 1000    /* of one user that name no job: each is looked at whenever a run is put */
 };
 
-#define PAGE_QUERY "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+#define BYTES_QUERY "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 
 /* What a tombstone looks at of a run. */
 struct run {
@@ -123,7 +123,8 @@ static void strip(ft_observation *o)
   rest->submission.decision = (ft_decision){ .action = s->decision.action,
                                              .mode = s->decision.mode,
                                              .mem_unit = s->decision.mem_unit,
-                                             .mem_bytes = s->decision.mem_bytes };
+                                             .mem_bytes = s->decision.mem_bytes,
+                                             .rule = s->decision.rule };
   rest->submission.has_request = s->has_request;
   rest->submission.request = (ft_request){ .command = s->request.command,
                                            .mem_unit = s->request.mem_unit,
@@ -178,6 +179,9 @@ static void read_stone(sqlite3_stmt *s, struct ft_tombstone *stone)
                                   .told = sqlite3_column_double(s, 7) };
 }
 
+/* Of those that name no job the user's own are found by the index that keeps them apart. */
+#define NO_JOB "job_id = 0 AND array_task_id = -1 AND cluster = ''"
+
 /* The tombstone that covers RUN becomes *OUT. Returns 1; 0: there is none; -1 with ERR. */
 static int find_stone(struct ft_store *store, const struct run *run, struct ft_tombstone *out,
                       struct ft_error *err)
@@ -186,12 +190,16 @@ static int find_stone(struct ft_store *store, const struct run *run, struct ft_t
   int step = SQLITE_DONE, found = 0;
 
   if (!s)
-    s = store->stones =
-        prepare(store, "SELECT " STONE_COLUMNS " FROM forgotten WHERE job_id IN (0, ?1, ?2)", err);
+    s = store->stones = prepare(store,
+                                "SELECT " STONE_COLUMNS " FROM forgotten WHERE " NO_JOB
+                                " AND uid IN (-1, ?3) UNION ALL SELECT " STONE_COLUMNS
+                                " FROM forgotten WHERE job_id IN (?1, ?2) AND job_id > 0",
+                                err);
   if (!s)
     return -1;
   sqlite3_bind_int64(s, 1, run->job_id);
   sqlite3_bind_int64(s, 2, run->array_job_id);
+  sqlite3_bind_int64(s, 3, run->uid);
   while (!found && (step = sqlite3_step(s)) == SQLITE_ROW) {
     const char *cluster = (const char *)sqlite3_column_text(s, 3);
 
@@ -326,7 +334,7 @@ static int tell_inside(struct ft_store *store, struct ft_tombstone *stone, struc
   int64_t count = 0;
 
   if (!stone->job_id && stone->uid >= 0 &&
-      ask(store, "SELECT COUNT(*) FROM forgotten WHERE uid = ?1 AND job_id = 0", stone->uid, &count,
+      ask(store, "SELECT COUNT(*) FROM forgotten WHERE " NO_JOB " AND uid = ?1", stone->uid, &count,
           err) < 0)
     return -1;
   if (count >= STONES)
@@ -576,20 +584,6 @@ int ft_store_forget_step(struct ft_store *store, struct ft_forgetting *pass, str
 
 /* ---- what stays in files ---- */
 
-int ft_store_scrub(struct ft_store *store, struct ft_error *err)
-{
-  int64_t due = 0;
-
-  if (ask(store, "SELECT COUNT(*) FROM meta WHERE key = '" FT_SCHEMA_SCRUB "'", 0, &due, err) < 0)
-    return -1;
-  if (!due)
-    return 0;
-  /* bytes of cells that moved between pages stay where they were: a file made anew has none */
-  return ft_schema_run(store->db, store->path,
-                       "VACUUM; DELETE FROM meta WHERE key = '" FT_SCHEMA_SCRUB "';", "overwrite",
-                       err);
-}
-
 /* What the log held is in the file: empty it. Returns 0; -1 with ERR: a reader needs it still. */
 static int empty_log(struct ft_store *store, struct ft_error *err)
 {
@@ -600,13 +594,31 @@ static int empty_log(struct ft_store *store, struct ft_error *err)
   return busy ? ft_error_set(err, "%s: forget: another process reads it", store->path) : 0;
 }
 
-int ft_store_forget_end(struct ft_store *store, struct ft_forgetting *pass, uint64_t now_bytes,
-                        struct ft_error *err)
+int ft_store_scrub(struct ft_store *store, uint64_t most_bytes, struct ft_error *err)
 {
-  int64_t published, bytes = 0;
+  int64_t due = 0, bytes = 0;
+
+  if (ask(store, "SELECT COUNT(*) FROM meta WHERE key = '" FT_SCHEMA_SCRUB "'", 0, &due, err) < 0 ||
+      ask(store, BYTES_QUERY, 0, &bytes, err) < 0)
+    return -1;
+  if (!due || (uint64_t)bytes > most_bytes)
+    return due != 0;
+  /* bytes of cells that moved between pages stay where they were: a file made anew has none */
+  return ft_schema_run(store->db, store->path,
+                       "VACUUM; DELETE FROM meta WHERE key = '" FT_SCHEMA_SCRUB "'", "overwrite",
+                       err) < 0
+             ? -1
+             : empty_log(store, err);
+}
+
+/* No mark names PASS's apps any more, and the file is to be overwritten. Returns 0 or -1 with ERR.
+ */
+static int mark_for_scrub(struct ft_store *store, struct ft_forgetting *pass, struct ft_error *err)
+{
+  int64_t published;
   sqlite3_stmt *s;
 
-  if (pass->dry_run)
+  if (pass->marked)
     return 0;
   if (ft_store_published(store, &published, err) < 0)
     return -1;
@@ -616,9 +628,21 @@ int ft_store_forget_end(struct ft_store *store, struct ft_forgetting *pass, uint
   if (finish(store, s, err) < 0 ||
       ft_schema_run(store->db, store->path,
                     "INSERT OR REPLACE INTO meta VALUES ('" FT_SCHEMA_SCRUB "', '1')", "forget",
-                    err) < 0 ||
-      ask(store, PAGE_QUERY, 0, &bytes, err) < 0 ||
-      ((uint64_t)bytes <= now_bytes && ft_store_scrub(store, err) < 0) || empty_log(store, err) < 0)
+                    err) < 0)
+    return -1;
+  pass->marked = true;
+  return 0;
+}
+
+int ft_store_forget_end(struct ft_store *store, struct ft_forgetting *pass, uint64_t now_bytes,
+                        struct ft_error *err)
+{
+  sqlite3_stmt *s;
+
+  if (pass->dry_run)
+    return 0;
+  if (mark_for_scrub(store, pass, err) < 0 || ft_store_scrub(store, now_bytes, err) < 0 ||
+      empty_log(store, err) < 0)
     return -1;
   s = prepare(store, "UPDATE forgotten SET done = 1 WHERE id = ?1", err);
   if (s)

@@ -51,6 +51,7 @@ struct ft_forgetting {
   uint64_t *apps;  /* hashes of those of which runs have gone, rising; freed by ft_forgetting_end */
   size_t app_count, app_room;
   int64_t row; /* runs up to this one were looked at */
+  bool marked; /* what of it is left in the file is to be overwritten */
   /*
    * Called for each run before it goes, inside the transaction; what the callee removes elsewhere
    * it may be told to remove again after a crash. May be NULL.
@@ -76,7 +77,7 @@ int ft_store_forget_step(struct ft_store *store, struct ft_forgetting *pass, str
 
 /*
  * PASS has ended, and so has what followed from it elsewhere. What was removed is overwritten in
- * the files too, now where the store has no more than NOW_BYTES, else by the next ft_store_scrub.
+ * the files too, now where the store has no more than NOW_BYTES, else by ft_store_scrub.
  * Returns 0; -1 with ERR, and is called again: a reader may be in the way.
  */
 int ft_store_forget_end(struct ft_store *store, struct ft_forgetting *pass, uint64_t now_bytes,
@@ -85,8 +86,12 @@ int ft_store_forget_end(struct ft_store *store, struct ft_forgetting *pass, uint
 /* Free what PASS holds. */
 void ft_forgetting_end(struct ft_forgetting *pass);
 
-/* Overwrite what was removed where that is still to be done. Returns 0 or -1 with ERR. */
-int ft_store_scrub(struct ft_store *store, struct ft_error *err);
+/*
+ * Overwrite what was removed where that is still to be done and the store has no more than
+ * MOST_BYTES: it is written anew, some 70 MB a second, and nobody else can put anything meanwhile.
+ * Returns 0 when nothing is to be done any more, 1 when it is larger, -1 with ERR.
+ */
+int ft_store_scrub(struct ft_store *store, uint64_t most_bytes, struct ft_error *err);
 
 /*
  * Whether a tombstone covers OBSERVATION, of a run that goes on; the run then gets its own, as one

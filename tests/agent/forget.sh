@@ -124,6 +124,10 @@ is "$(as 1001 LATE)" "forgot 1 run of 1 app (1 model removed)" "what waits in th
 is "$(found LATE)" "" "and what is damaged there"
 stop
 cp "$scratch/late.obs" "$state/spool/0123456789abcdef.obs"
+# what an agent leaves that is killed while it writes
+for part in spool/.x.obs live/.7.part models/1001/.LATE-1.model; do
+  cp "$scratch/late.obs" "$state/$part.4711"
+done
 start
 wait_until 60 spooled 0
 is "$(stored "job_id = 7")" 0 "a spool that comes late brings nothing back"
@@ -199,6 +203,35 @@ done
 forget --user=1004 --before=1m >/dev/null
 is "$(stored "app LIKE 'MANY%'")" 0 "an agent that was killed at it goes on"
 is "$(found MANY)" "" "until nothing is left"
+
+# ---- a store that is too large to be made anew in between
+
+job 30 1001 LARGE
+wait_until 60 is_stored "app = 'LARGE'" 1
+python3 - "$state/store.db" <<'END'
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1], timeout=20)
+db.execute("CREATE TABLE ballast (x)")
+db.execute("INSERT INTO ballast VALUES (zeroblob(40 << 20))")
+db.commit()
+END
+is "$(as 1001 LARGE)" "forgot 1 run of 1 app (1 model removed)" "runs leave a large store as well"
+scrubbed() {
+  python3 - "$state/store.db" <<'END'
+import sqlite3, sys
+db = sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True)
+sys.exit(db.execute("SELECT COUNT(*) FROM meta WHERE key = 'scrub'").fetchone()[0])
+END
+}
+wait_until 60 scrubbed
+ok $? "and another process makes it anew"
+is "$(found LARGE)" "" "with no byte of them"
+python3 - "$state/store.db" <<'END'
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1], timeout=20)
+db.execute("DROP TABLE ballast")
+db.commit()
+END
 
 # ---- without an agent
 

@@ -480,8 +480,30 @@ static void a_reader_is_waited_for(void **state)
   assert_int_equal(ft_store_forget_end(store, &pass, 0, &err), 0);
   ft_forgetting_end(&pass);
   assert_int_equal(number("SELECT COUNT(*) FROM meta WHERE key = 'scrub'"), 1);
-  assert_int_equal(ft_store_scrub(store, &err), 0);
+  assert_int_equal(ft_store_scrub(store, 4096, &err), 1);
+  assert_int_equal(ft_store_scrub(store, 1 << 20, &err), 0);
   assert_int_equal(number("SELECT COUNT(*) FROM meta WHERE key = 'scrub'"), 0);
+}
+
+/* Every run that is put is compared with them, however many users have told. */
+static void tombstones_are_found_by_an_index(void **state)
+{
+  sqlite3_stmt *s;
+  sqlite3 *db;
+
+  (void)state;
+  assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+  assert_int_equal(sqlite3_prepare_v2(db,
+                                      "EXPLAIN QUERY PLAN SELECT * FROM forgotten WHERE job_id = 0"
+                                      " AND array_task_id = -1 AND cluster = '' AND uid IN (-1, 5)"
+                                      " UNION ALL SELECT * FROM forgotten"
+                                      " WHERE job_id IN (7, 8) AND job_id > 0",
+                                      -1, &s, NULL),
+                   SQLITE_OK);
+  while (sqlite3_step(s) == SQLITE_ROW)
+    assert_null(strstr((const char *)sqlite3_column_text(s, 3), "SCAN"));
+  sqlite3_finalize(s);
+  sqlite3_close(db);
 }
 
 static void a_user_tells_so_much_and_no_more(void **state)
@@ -541,6 +563,7 @@ int main(void)
                                       TEST(whoever_is_told_of_a_run_may_refuse),
                                       TEST(no_byte_of_it_stays_in_the_files),
                                       TEST(a_reader_is_waited_for),
+                                      TEST(tombstones_are_found_by_an_index),
                                       TEST(a_user_tells_so_much_and_no_more),
                                       TEST(the_store_before_is_brought_up_to_date) };
 

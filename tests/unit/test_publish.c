@@ -299,11 +299,12 @@ static void what_was_left_half_written_is_gone_after_a_start(void **state)
     time_t age;
     bool stays;
   } cases[] = { { "models/7/.a-0123456789abcdef.model.4711", 7200, false },
-                { "models/7/.b-0123456789abcdef.model.4711", 60, true },
+                { "models/7/.b-0123456789abcdef.model.4711", 60, false },
                 { "models/7/a-0123456789abcdef.model", 7200, true },
                 { "models/7/.model.47x", 7200, true },
                 { "models/7/.model.", 7200, true },
                 { ".site.12", 7200, false },
+                { ".site.13", 60, true },
                 { "partitions/.all", 7200, true },
                 { "partitions/.all.9", 7200, false },
                 { "models/site/.a-0123456789abcdef.model.1", 7200, false } };
