@@ -7,26 +7,32 @@
 #include <malloc.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/answer_forget.h"
 #include "agent/ask.h"
 #include "agent/child.h"
 #include "agent/cluster.h"
 #include "agent/host.h"
 #include "agent/jobs.h"
+#include "agent/journal.h"
 #include "agent/ledger.h"
-#include "agent/live.h"
 #include "agent/listener.h"
+#include "agent/lock.h"
 #include "agent/log.h"
 #include "agent/loop.h"
 #include "agent/measure/measure.h"
 #include "agent/platforms.h"
 #include "agent/publish.h"
+#include "agent/questions.h"
 #include "agent/relate.h"
 #include "agent/seek.h"
+#include "agent/tell.h"
 #include "predictor/core/hot.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
@@ -48,6 +54,9 @@
 #define ASK_SECONDS 1.0
 /* Between two looks at whether others have put runs into the store. */
 #define FOLLOW_SECONDS 60.0
+/* The same where somebody waits for something to be forgotten, and what reads the store is in the
+ * way. */
+#define FORGET_SECONDS 0.5
 /* Between two steps of publishing them, of 2 ms or so each, while jobs run here. */
 #define FOLLOW_PAUSE_SECONDS 0.008
 
@@ -68,8 +77,9 @@ struct ft_agent {
   struct ft_ledger *ledger;
   struct ft_measure *measure;
   struct ft_jobs *jobs;
-  struct ft_live *live;
+  struct ft_journal *journal;
   struct ft_listener *listener;
+  struct ft_questions *questions; /* NULL: nobody can ask */
   struct ft_timer sample, tick, retry, follow;
   ft_observation finished;
 };
@@ -145,7 +155,7 @@ static void follow(void *data)
   double pause = 0;
 
   if (!ft_ledger_follow(agent->ledger))
-    pause = FOLLOW_SECONDS;
+    pause = ft_ledger_forgets(agent->ledger) ? FORGET_SECONDS : FOLLOW_SECONDS;
   else if (ft_jobs_watched(agent->jobs))
     pause = FOLLOW_PAUSE_SECONDS;
   ft_loop_at(agent->loop, &agent->follow, ft_io_monotonic() + pause);
@@ -185,7 +195,7 @@ static void forget(uint32_t job_id, void *data)
 {
   struct ft_agent *agent = data;
 
-  ft_live_forget(agent->live, job_id);
+  ft_journal_forget(agent->journal, job_id);
 }
 
 static void suspend(const ft_observation *observation, void *data)
@@ -193,7 +203,7 @@ static void suspend(const ft_observation *observation, void *data)
   struct ft_agent *agent = data;
   struct ft_error err;
 
-  if (ft_live_suspend(agent->live, observation, &err) < 0)
+  if (ft_journal_suspend(agent->journal, observation, &err) < 0)
     ft_log(LOG_ERR, "job %" PRIu32 ": what was measured so far is lost: %s", observation->job_id,
            err.text);
 }
@@ -219,7 +229,7 @@ static void announced(const ft_announcement *announcement, pid_t peer, const voi
    */
   (void)sched_yield();
   if (ft_jobs_announce(agent->jobs, announcement, peer, false, now) &&
-      ft_live_add(agent->live, announcement, peer, now.utc, packet, length, &err) < 0)
+      ft_journal_add(agent->journal, announcement, peer, now.utc, packet, length, &err) < 0)
     ft_log(LOG_WARNING, "job %" PRIu32 ": not found again should the agent be restarted: %s",
            announcement->job_id, err.text);
   arm_sampling(agent);
@@ -244,17 +254,92 @@ static void resumed(const ft_observation *observation, void *data)
   ft_jobs_resume(agent->jobs, observation);
 }
 
+static bool is_forgotten(const ft_observation *observation, void *data)
+{
+  struct ft_agent *agent = data;
+
+  return ft_ledger_is_forgotten(agent->ledger, observation);
+}
+
 static void resume(struct ft_agent *agent)
 {
-  const struct ft_live_calls calls = { replayed, resumed, agent };
+  const struct ft_journal_calls calls = { replayed, resumed, agent };
   size_t watched;
 
-  ft_live_replay(agent->live, &calls);
+  ft_journal_replay(agent->journal, &calls);
+  /* an agent before us may have been told and killed at once */
+  ft_jobs_forget(agent->jobs, is_forgotten, agent);
   watched = ft_jobs_watched(agent->jobs);
   if (watched)
     ft_log(LOG_INFO, "%zu job%s found again", watched, watched == 1 ? "" : "s");
   arm_sampling(agent);
   tick_soon(agent);
+}
+
+/* ---- questions of users ---- */
+
+/* Whether Q is of the state folder that this agent works in; else REPLY says so. */
+static bool is_ours(const struct ft_agent *agent, const ft_question *q, ft_reply *reply)
+{
+  struct stat st;
+
+  if (fstat(agent->state_fd, &st) == 0 && q->state_device == st.st_dev &&
+      q->state_inode == st.st_ino)
+    return true;
+  (void)snprintf(reply->error, sizeof reply->error,
+                 "the foretelld of this machine works in another state folder: %.160s",
+                 agent->config.state_directory);
+  return false;
+}
+
+/* The store does not take it any more; what is left is to be removed, and kept of jobs that run. */
+static void told_to_forget(void *data)
+{
+  struct ft_agent *agent = data;
+
+  ft_jobs_forget(agent->jobs, is_forgotten, agent);
+  follow_soon(agent);
+}
+
+static bool answer(struct ft_asked *asked, ft_reply *reply, void *data)
+{
+  struct ft_agent *agent = data;
+
+  if (!is_ours(agent, asked->question, reply))
+    return true;
+  switch (asked->question->which_asked) {
+  case ft_question_forget_tag:
+    return ft_answer_forget(agent->ledger, asked, reply, told_to_forget, agent);
+  case ft_question_wanted_tag:
+    return ft_tell_runs(asked, agent->ledger, agent->jobs, instant(), reply);
+  default:
+    (void)ft_string_copy("this foretelld is of another version and does not know the question",
+                         reply->error, sizeof reply->error);
+    return true;
+  }
+}
+
+static void answer_ended(struct ft_asked *asked, void *data)
+{
+  struct ft_agent *agent = data;
+
+  if (asked->question->which_asked == ft_question_forget_tag)
+    ft_answer_forget_ended(agent->ledger, asked);
+  else if (asked->question->which_asked == ft_question_wanted_tag)
+    ft_tell_ended(asked);
+}
+
+/* Jobs are measured also where nobody can ask. */
+static void open_questions(struct ft_agent *agent)
+{
+  const struct ft_answerer answerer = { answer, answer_ended, agent };
+  char path[sizeof agent->config.socket + sizeof FT_LAYOUT_ASK_SUFFIX];
+  struct ft_error err;
+
+  (void)snprintf(path, sizeof path, "%s" FT_LAYOUT_ASK_SUFFIX, agent->config.socket);
+  agent->questions = ft_questions_open(agent->loop, path, &answerer, &err);
+  if (!agent->questions)
+    ft_log(LOG_WARNING, "users cannot ask: %s", err.text);
 }
 
 /* ---- configuration ---- */
@@ -289,6 +374,7 @@ static void publish_site(struct ft_agent *agent)
   if (ft_publish_platforms(agent->publisher, &platforms, &err) < 0)
     ft_log(LOG_ERR, "%s", err.text);
   ft_config_to_site(&agent->config, &agent->site, apps);
+  (void)ft_string_copy(agent->config.socket, agent->site.socket, sizeof agent->site.socket);
   agent->site.updated = ft_io_now();
   if (ft_publish_site(agent->publisher, &agent->site, apps, &err) < 0)
     ft_log(LOG_ERR, "%s", err.text);
@@ -332,6 +418,7 @@ static void cluster_known(const struct ft_slurm_config *config, const ft_partiti
   ft_ledger_see_nodes(agent->ledger, see_node, agent);
   apply_rule(agent);
   ft_listener_allow(agent->listener, config->slurmd_uid);
+  ft_questions_allow(agent->questions, config->slurm_uid);
   rest(agent);
 }
 
@@ -397,23 +484,14 @@ static void signalled(int signal, void *data)
 static int take_state_folder(struct ft_agent *agent, struct ft_error *err)
 {
   const char *path = agent->config.state_directory;
-  struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 
   if (ft_io_make_path(path, 0755, err) < 0)
     return -1;
   agent->state_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (agent->state_fd < 0)
     return ft_error_errno(err, "%s", path);
-  agent->lock_fd =
-      openat(agent->state_fd, FT_LAYOUT_LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (agent->lock_fd < 0)
-    return ft_error_errno(err, "%s/" FT_LAYOUT_LOCK, path);
-  /* of the descriptor, not of the process; that it is held can be asked without taking it */
-  if (fcntl(agent->lock_fd, F_OFD_SETLK, &lock) < 0)
-    return errno == EAGAIN || errno == EACCES
-               ? ft_error_set(err, "%s: another foretelld works there", path)
-               : ft_error_errno(err, "%s/" FT_LAYOUT_LOCK, path);
-  return 0;
+  agent->lock_fd = ft_lock_state(agent->state_fd, path, err);
+  return agent->lock_fd < 0 ? -1 : 0;
 }
 
 /* ERR, which names what is in the state folder, with that folder. */
@@ -477,8 +555,8 @@ static int open_parts(struct ft_agent *agent, struct ft_error *err)
   agent->measure = jobs.measure = ft_measure_open(&measure, err);
   if (!agent->measure)
     return -1;
-  agent->live = ft_live_open(agent->state_fd, err);
-  if (!agent->live)
+  agent->journal = ft_journal_open(agent->state_fd, err);
+  if (!agent->journal)
     return in_state(agent, err);
   agent->jobs = ft_jobs_open(&jobs, err);
   return agent->jobs ? 0 : -1;
@@ -519,6 +597,7 @@ struct ft_agent *ft_agent_open(const char *config_path, struct ft_error *err)
   agent->listener = ft_listener_open(agent->loop, agent->config.socket, announced, agent, err);
   if (!agent->listener)
     goto fail;
+  open_questions(agent);
   resume(agent);
   retry(agent);
   ft_ledger_see_nodes(agent->ledger, see_node, agent);
@@ -541,9 +620,10 @@ void ft_agent_close(struct ft_agent *agent)
 {
   if (!agent)
     return;
+  ft_questions_close(agent->questions);
   ft_listener_close(agent->listener);
   ft_jobs_close(agent->jobs);
-  ft_live_close(agent->live);
+  ft_journal_close(agent->journal);
   ft_measure_close(agent->measure);
   ft_ledger_close(agent->ledger);
   ft_relater_close(agent->relater);

@@ -9,6 +9,7 @@
 #include "agent/job.h"
 #include "agent/log.h"
 #include "predictor/core/text.h"
+#include "predictor/record/secret.h"
 
 struct job *ft_job_new(uint32_t id, uint32_t restart_count)
 {
@@ -114,10 +115,10 @@ out:
   free(s);
 }
 
-void ft_job_resolve_element(struct job *job)
+void ft_job_resolve_element(ft_observation *o)
 {
-  ft_submission *s = &job->o->submission;
-  const uint32_t *index = job->o->array_job_id ? &job->o->array_task_id : NULL;
+  ft_submission *s = &o->submission;
+  const uint32_t *index = o->array_job_id ? &o->array_task_id : NULL;
 
   ft_features_of_element(s->features, &s->features_count, sizeof s->features / sizeof *s->features,
                          s->elements, s->elements_count, index);
@@ -167,7 +168,8 @@ void ft_job_take_record(struct job *job, const struct ft_slurm_job *answer)
     (void)ft_string_copy(answer->account, o->account, sizeof o->account);
   if (answer->partition[0] && !strchr(answer->partition, ','))
     (void)ft_string_copy(answer->partition, o->partition, sizeof o->partition);
-  set_once(answer->name, o->submission.job_name, sizeof o->submission.job_name);
+  set_once(ft_secret_value(answer->name) ? FT_SECRET_JOB_NAME : answer->name,
+           o->submission.job_name, sizeof o->submission.job_name);
 }
 
 /*
@@ -250,9 +252,8 @@ static void most_double(bool *has, double *value, bool other_has, double other)
 
 /* The kernel's totals go on across agents, peaks are the higher ones: the greater of each is a
  * lower bound. */
-void ft_job_fold_earlier(struct job *job)
+void ft_job_fold_earlier(const struct job *job, ft_observation *o)
 {
-  ft_observation *o = job->o;
   const ft_observation *e = job->earlier;
 
   if (!e)

@@ -28,6 +28,7 @@ struct job {
   uint32_t id, restart_count; /* as in the observation, here while that is packed too */
   enum phase phase;
   bool resumed, batch_over, has_status, has_oom_kills, asking, told;
+  bool forgotten; /* nothing of it is to be kept in files */
   int status;
   uint64_t oom_kills, step_limit_bytes;
   unsigned step_count, failures;
@@ -81,11 +82,11 @@ struct step *ft_job_begin_step(struct job *job, uint32_t id);
 void ft_job_end_step(struct job *job, uint32_t id, struct ft_instant now);
 void ft_job_forget_steps(struct job *job);
 
-/* The features of the job array that came with the submission become those of this element. */
-void ft_job_resolve_element(struct job *job);
+/* The features of the job array that came with O's submission become those of its element. */
+void ft_job_resolve_element(ft_observation *o);
 
-/* Put what an agent before us had measured into the observation. */
-void ft_job_fold_earlier(struct job *job);
+/* Put what an agent before us had measured of JOB into O. */
+void ft_job_fold_earlier(const struct job *job, ft_observation *o);
 
 /* Fill verdict, exit code and signal from what the node saw. */
 void ft_job_judge(struct job *job);

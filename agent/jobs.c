@@ -151,7 +151,7 @@ static void hand_over(struct ft_jobs *jobs, struct job *job)
 static void finish(struct ft_jobs *jobs, struct job *job, struct ft_instant now)
 {
   close_tree(jobs, job);
-  ft_job_fold_earlier(job);
+  ft_job_fold_earlier(job, job->o);
   ft_job_forget_steps(job);
   if (job->o->rule == FT_RULE_UNKNOWN)
     job->o->rule = jobs->settings.rule;
@@ -162,7 +162,7 @@ static void finish(struct ft_jobs *jobs, struct job *job, struct ft_instant now)
     job->o->has_limit_bytes = true;
     job->o->limit_bytes = job->step_limit_bytes;
   }
-  ft_job_resolve_element(job);
+  ft_job_resolve_element(job->o);
   ft_job_judge(job);
   job->ask_interval = jobs->settings.ask_seconds;
   job->drop_at = now.monotonic + (job->verdict.settled ? LINGER_SECONDS : ASK_NO_MORE_SECONDS);
@@ -354,11 +354,22 @@ bool ft_jobs_announce(struct ft_jobs *jobs, const ft_announcement *a, pid_t peer
     task_end(jobs, job, a, now);
     break;
   case ft_announcement_job_end_tag:
-    return job_end(jobs, job, a, now);
+    return job_end(jobs, job, a, now) && !job->forgotten;
   default:
     break;
   }
-  return job->phase == PHASE_LIVE;
+  return job->phase == PHASE_LIVE && !job->forgotten;
+}
+
+void ft_jobs_forget(struct ft_jobs *jobs,
+                    bool (*matches)(const ft_observation *observation, void *data), void *data)
+{
+  for (struct job *job = jobs->list; job; job = job->next) {
+    if (job->forgotten || job->phase == PHASE_DONE || !ft_job_unpack(job) || !matches(job->o, data))
+      continue;
+    job->forgotten = true;
+    forget_packets(jobs, job);
+  }
 }
 
 /* ---- Slurm's record ---- */
@@ -502,6 +513,44 @@ void ft_jobs_resume(struct ft_jobs *jobs, const ft_observation *observation)
     *job->earlier = *observation;
 }
 
+/* By the rule under which the job's memory is limited. */
+static double memory_now(const struct job *job)
+{
+  const struct ft_sample *sample = job->tree ? ft_tree_latest(job->tree) : NULL;
+
+  if (!sample)
+    return -1;
+  if (job->o->rule == FT_RULE_CGROUP && sample->charge_less_cache_bytes >= 0)
+    return sample->charge_less_cache_bytes;
+  if (job->o->rule == FT_RULE_PSS && sample->pss_bytes >= 0)
+    return sample->pss_bytes;
+  return sample->rss_bytes;
+}
+
+bool ft_jobs_live(struct ft_jobs *jobs, unsigned number, struct ft_instant now, ft_observation *out,
+                  double *now_bytes)
+{
+  for (struct job *job = jobs->list; job; job = job->next) {
+    if (job->phase != PHASE_LIVE || !job->o || number--)
+      continue;
+    *out = *job->o;
+    if (job->tree)
+      ft_tree_observe(job->tree, out);
+    ft_job_fold_earlier(job, out);
+    ft_job_resolve_element(out);
+    if (!out->has_limit_bytes && job->step_limit_bytes) {
+      out->has_limit_bytes = true;
+      out->limit_bytes = job->step_limit_bytes;
+    }
+    if (out->rule == FT_RULE_UNKNOWN)
+      out->rule = jobs->settings.rule;
+    out->runtime_seconds = now.monotonic - job->started;
+    *now_bytes = memory_now(job);
+    return true;
+  }
+  return false;
+}
+
 void ft_jobs_close(struct ft_jobs *jobs)
 {
   if (!jobs)
@@ -513,8 +562,9 @@ void ft_jobs_close(struct ft_jobs *jobs)
       hand_over(jobs, job);
     } else if (job->phase == PHASE_LIVE && job->tree) {
       close_tree(jobs, job);
-      ft_job_fold_earlier(job);
-      jobs->settings.suspend(job->o, jobs->settings.data);
+      ft_job_fold_earlier(job, job->o);
+      if (!job->forgotten)
+        jobs->settings.suspend(job->o, jobs->settings.data);
     }
     drop(jobs, job);
   }

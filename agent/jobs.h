@@ -65,6 +65,21 @@ void ft_jobs_answer(struct ft_jobs *jobs, uint32_t job_id, const struct ft_slurm
 /* Do what is due. Returns when to come again (monotonic), INFINITY: not before an announcement. */
 double ft_jobs_tick(struct ft_jobs *jobs, struct ft_instant now);
 
+/*
+ * Of jobs of which MATCHES says so nothing is kept any longer: their packets are forgotten, and they
+ * are not suspended. What becomes of their observations whoever gets them says.
+ */
+void ft_jobs_forget(struct ft_jobs *jobs,
+                    bool (*matches)(const ft_observation *observation, void *data), void *data);
+
+/*
+ * The run in place NUMBER, from 0 on, of those that go on here: OUT is what is known of it, as if
+ * it ended NOW without an outcome, and NOW_BYTES the memory that it has, by the rule that counts;
+ * negative: not measured. Returns false behind the last.
+ */
+bool ft_jobs_live(struct ft_jobs *jobs, unsigned number, struct ft_instant now, ft_observation *out,
+                  double *now_bytes);
+
 /* Which memory counts from now on; that of jobs that have begun stays. */
 void ft_jobs_set_rule(struct ft_jobs *jobs, ft_rule rule);
 

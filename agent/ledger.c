@@ -54,6 +54,7 @@ struct ft_ledger {
   struct ft_spool *spool;
   struct ft_follow *follow;
   struct ft_sweep *sweep;
+  struct ft_forgetter *forgetter;
   struct ft_expire expire;
   bool expiring;    /* a pass of it is under way */
   double expire_at; /* the next one, of ft_io_monotonic */
@@ -91,6 +92,15 @@ static bool have_store(struct ft_ledger *ledger, struct ft_error *err)
     }
   }
   return ledger->store != NULL;
+}
+
+/* What GPUs were measured to give is known by the run's key, which is gone with the run. */
+static int leave_gpus(const ft_observation *o, void *data, struct ft_error *err)
+{
+  struct ft_ledger *ledger = data;
+
+  return ft_gpus_forget(&ledger->gpus, o) ? ft_publish_gpus(ledger->publisher, &ledger->gpus, err)
+                                          : 0;
 }
 
 static bool learn_gpu(const ft_observation *o, void *data)
@@ -135,7 +145,8 @@ struct ft_ledger *ft_ledger_open(int state_fd, const char *state_path,
     goto fail;
   ledger->follow = ft_follow_open(publisher, state_fd);
   ledger->sweep = ft_sweep_open(publisher, state_fd);
-  if (!ledger->follow || !ledger->sweep) {
+  ledger->forgetter = ft_forgetter_open(leave_gpus, ledger);
+  if (!ledger->follow || !ledger->sweep || !ledger->forgetter) {
     ft_error_errno(err, "ledger");
     goto fail;
   }
@@ -144,6 +155,8 @@ struct ft_ledger *ft_ledger_open(int state_fd, const char *state_path,
     ft_log(LOG_ERR, "%s; observations wait in the spool", why.text);
     ledger->told = true;
   }
+  if (ledger->store && ft_store_scrub(ledger->store, &why) < 0)
+    ft_log(LOG_WARNING, "what was removed may be in the file still: %s", why.text);
   read_gpus(ledger);
   return ledger;
 fail:
@@ -158,6 +171,7 @@ void ft_ledger_close(struct ft_ledger *ledger)
   ft_spool_close(ledger->spool);
   ft_follow_close(ledger->follow);
   ft_sweep_close(ledger->sweep);
+  ft_forgetter_close(ledger->forgetter);
   ft_store_close(ledger->store);
   free(ledger);
 }
@@ -233,6 +247,22 @@ static int expire(struct ft_ledger *ledger, struct ft_error *err)
   return 0;
 }
 
+/* What is to leave the store. Returns as ft_store_expire_step. */
+static int leave(struct ft_ledger *ledger, struct ft_error *err)
+{
+  int status = ft_forgetter_step(ledger->forgetter, ledger->store, err);
+
+  return status ? status : expire(ledger, err);
+}
+
+/* What follows when all models are made. Returns likewise. */
+static int clean(struct ft_ledger *ledger, struct ft_error *err)
+{
+  int status = ft_sweep_step(ledger->sweep, ledger->store, err);
+
+  return status ? status : ft_forgetter_end(ledger->forgetter, ledger->store, err);
+}
+
 bool ft_ledger_follow(struct ft_ledger *ledger)
 {
   struct ft_error err;
@@ -240,12 +270,12 @@ bool ft_ledger_follow(struct ft_ledger *ledger)
 
   if (!have_store(ledger, &err))
     return false;
-  status = expire(ledger, &err);
+  status = leave(ledger, &err);
   /* models are made of what is left, and a folder is swept when its models have gone */
   if (status > 0 || ft_follow_step(ledger->follow, ledger->store))
     return true;
   if (status == 0)
-    status = ft_sweep_step(ledger->sweep, ledger->store, &err);
+    status = clean(ledger, &err);
   if (status < 0 && !ledger->expire_told)
     ft_log(LOG_WARNING, "old runs stay for now: %s", err.text);
   ledger->expire_told = status < 0;
@@ -381,12 +411,14 @@ static int link_former(struct ft_ledger *ledger, const ft_observation *o, struct
 static int put_and_learn(struct ft_ledger *ledger, const ft_observation *o, struct ft_error *err)
 {
   ft_observation *merged = &ledger->work->merged;
+  int status;
 
   if (link_former(ledger, o, err) < 0)
     return -1;
-  if (ft_store_put(ledger->store, o, merged, err) < 0)
-    return -1;
-  return refine(ledger, merged, err);
+  status = ft_store_put(ledger->store, o, merged, err);
+  if (status > 0)
+    ft_log(LOG_DEBUG, "job %" PRIu32 ": it was to be forgotten", o->job_id);
+  return status ? (status < 0 ? -1 : 0) : refine(ledger, merged, err);
 }
 
 /* Store, learn, publish. Returns 0 when nothing is left to do, -1 with ERR. */
@@ -450,10 +482,57 @@ bool ft_ledger_retry(struct ft_ledger *ledger)
   return false;
 }
 
+int ft_ledger_forget(struct ft_ledger *ledger, const ft_forget *what,
+                     struct ft_forget_report *report, struct ft_error *err)
+{
+  if (!have_store(ledger, err) ||
+      ft_forgetter_tell(ledger->forgetter, ledger->store, what, report, err) < 0)
+    return -1;
+  /* what waits is put now, or refused */
+  ft_spool_remove_bad(ledger->spool);
+  (void)ft_ledger_retry(ledger);
+  return 0;
+}
+
+void ft_ledger_drop_report(struct ft_ledger *ledger, struct ft_forget_report *report)
+{
+  ft_forgetter_drop(ledger->forgetter, report);
+}
+
+bool ft_ledger_forgets(const struct ft_ledger *ledger)
+{
+  return ft_forgetter_busy(ledger->forgetter);
+}
+
+int ft_ledger_count_begin(struct ft_ledger *ledger, const ft_forget *what,
+                          struct ft_forgetting *pass, struct ft_error *err)
+{
+  return have_store(ledger, err)
+             ? ft_store_forget_begin(ledger->store, what, ft_io_now(), pass, err)
+             : -1;
+}
+
+int ft_ledger_count(struct ft_ledger *ledger, struct ft_forgetting *pass, struct ft_error *err)
+{
+  return have_store(ledger, err) ? ft_store_forget_step(ledger->store, pass, err) : -1;
+}
+
+bool ft_ledger_is_forgotten(struct ft_ledger *ledger, const ft_observation *o)
+{
+  struct ft_error err;
+
+  return have_store(ledger, &err) && ft_store_is_forgotten(ledger->store, o, &err) > 0;
+}
+
 void ft_ledger_rest(struct ft_ledger *ledger)
 {
   if (ledger->store)
     ft_store_rest(ledger->store);
+}
+
+struct ft_store *ft_ledger_store(struct ft_ledger *ledger, struct ft_error *err)
+{
+  return have_store(ledger, err) ? ledger->store : NULL;
 }
 
 bool ft_ledger_waits(const struct ft_ledger *ledger)

@@ -9,10 +9,12 @@
 
 #include <stdbool.h>
 
+#include "agent/forget.h"
 #include "agent/publish.h"
 #include "predictor/record/record.h"
 
 struct ft_ledger;
+struct ft_store;
 
 /* Over the state folder STATE_FD, whose path is STATE_PATH (both borrowed). NULL with ERR. */
 struct ft_ledger *ft_ledger_open(int state_fd, const char *state_path,
@@ -54,6 +56,25 @@ bool ft_ledger_follow(struct ft_ledger *ledger);
  */
 bool ft_ledger_take(struct ft_ledger *ledger, const ft_observation *observation);
 
+/*
+ * Forget WHAT, which names something and is no dry run, also where it waits in the spool.
+ * ft_ledger_follow does it; REPORT as of agent/forget.h. Returns 0; -1 with ERR.
+ */
+int ft_ledger_forget(struct ft_ledger *ledger, const ft_forget *what,
+                     struct ft_forget_report *report, struct ft_error *err);
+void ft_ledger_drop_report(struct ft_ledger *ledger, struct ft_forget_report *report);
+
+/* Whether it is being done: ft_ledger_follow is to be called again soon even if it waits. */
+bool ft_ledger_forgets(const struct ft_ledger *ledger);
+
+/* Count what WHAT, a dry run, would remove: PASS as of ft_store_forget_begin, and its steps. */
+int ft_ledger_count_begin(struct ft_ledger *ledger, const ft_forget *what,
+                          struct ft_forgetting *pass, struct ft_error *err);
+int ft_ledger_count(struct ft_ledger *ledger, struct ft_forgetting *pass, struct ft_error *err);
+
+/* Whether OBSERVATION, of a run that goes on, is forgotten; false where that cannot be told. */
+bool ft_ledger_is_forgotten(struct ft_ledger *ledger, const ft_observation *observation);
+
 /* Try again what waits. Returns whether something still does. */
 bool ft_ledger_retry(struct ft_ledger *ledger);
 
@@ -68,6 +89,9 @@ void ft_ledger_see_nodes(struct ft_ledger *ledger,
 
 /* Nothing is to be done for a while: give back what is held only to be faster. */
 void ft_ledger_rest(struct ft_ledger *ledger);
+
+/* The store, for reading; NULL with ERR while it cannot be opened. Good until the next call. */
+struct ft_store *ft_ledger_store(struct ft_ledger *ledger, struct ft_error *err);
 
 /* Whether something waits. */
 bool ft_ledger_waits(const struct ft_ledger *ledger);

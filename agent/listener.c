@@ -2,16 +2,15 @@
 #include "config.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "agent/listener.h"
 #include "agent/log.h"
+#include "agent/socket.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 
@@ -166,64 +165,6 @@ static void accept_one(struct ft_watch *watch)
   receive_all(listener);
 }
 
-/* Whether somebody listens at ADDRESS. */
-static bool answers(const struct sockaddr_un *address)
-{
-  int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  bool yes;
-
-  if (fd < 0)
-    return false;
-  yes = connect(fd, (const struct sockaddr *)address, sizeof *address) == 0 || errno == EAGAIN;
-  close(fd);
-  return yes;
-}
-
-static int make_folder(const char *path, struct ft_error *err)
-{
-  char folder[PATH_MAX];
-  const char *slash = strrchr(path, '/');
-
-  if (!slash || slash == path)
-    return 0;
-  (void)ft_text_copy(ft_text_of(path, (size_t)(slash - path)), folder, sizeof folder);
-  return ft_io_make_path(folder, 0755, err);
-}
-
-static int bind_to(struct ft_listener *listener, const char *path, struct ft_error *err)
-{
-  struct sockaddr_un address = { .sun_family = AF_UNIX };
-  struct stat st;
-  mode_t mask;
-  int status;
-
-  if (!ft_string_copy(path, address.sun_path, sizeof address.sun_path))
-    return ft_error_set(err, "%s: longer than the %zu bytes a socket's name may have", path,
-                        sizeof address.sun_path - 1);
-  if (make_folder(path, err) < 0)
-    return -1;
-  listener->watch.fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (listener->watch.fd < 0)
-    return ft_error_errno(err, "%s", path);
-  if (lstat(path, &st) == 0) {
-    if (!S_ISSOCK(st.st_mode))
-      return ft_error_set(err, "%s: is there and is no socket", path);
-    if (answers(&address))
-      return ft_error_set(err, "%s: another process listens there", path);
-    (void)unlink(path);
-  }
-  mask = umask(0177);
-  status = bind(listener->watch.fd, (const struct sockaddr *)&address, sizeof address);
-  (void)umask(mask);
-  if (status < 0)
-    return ft_error_errno(err, "%s", path);
-  memcpy(listener->path, address.sun_path, sizeof listener->path);
-  if (listen(listener->watch.fd, SOMAXCONN) < 0 ||
-      ft_loop_watch(listener->loop, &listener->watch) < 0)
-    return ft_error_errno(err, "%s", path);
-  return 0;
-}
-
 struct ft_listener *ft_listener_open(struct ft_loop *loop, const char *path, ft_listener_call *call,
                                      void *data, struct ft_error *err)
 {
@@ -239,11 +180,15 @@ struct ft_listener *ft_listener_open(struct ft_loop *loop, const char *path, ft_
   listener->extra_uid = (uid_t)-1;
   listener->list.next = listener->list.previous = &listener->list;
   listener->watch = (struct ft_watch){ -1, accept_one, listener };
-  if (bind_to(listener, path, err) < 0) {
-    ft_listener_close(listener);
-    return NULL;
+  listener->watch.fd = ft_socket_listen(path, 0600, err);
+  if (listener->watch.fd >= 0) {
+    (void)ft_string_copy(path, listener->path, sizeof listener->path);
+    if (ft_loop_watch(loop, &listener->watch) == 0)
+      return listener;
+    ft_error_errno(err, "%s", path);
   }
-  return listener;
+  ft_listener_close(listener);
+  return NULL;
 }
 
 void ft_listener_allow(struct ft_listener *listener, uid_t uid)

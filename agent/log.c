@@ -11,7 +11,7 @@
 #include "predictor/core/io.h"
 
 static struct {
-  bool to_syslog, verbose, journal;
+  bool to_syslog, verbose, journal, warnings;
 } log_;
 
 void ft_log_open(bool to_syslog, bool verbose)
@@ -25,13 +25,18 @@ void ft_log_open(bool to_syslog, bool verbose)
     openlog("foretelld", LOG_PID, LOG_DAEMON);
 }
 
+void ft_log_warnings(void)
+{
+  log_.warnings = true;
+}
+
 void ft_log(int priority, const char *format, ...)
 {
   char line[1024];
   int length = 0, more, saved = errno;
   va_list ap;
 
-  if (priority > LOG_INFO && !log_.verbose)
+  if ((priority > LOG_INFO && !log_.verbose) || (priority > LOG_WARNING && log_.warnings))
     return;
   va_start(ap, format);
   if (log_.to_syslog) {

@@ -242,6 +242,9 @@ static void take_setting(struct ft_text key, struct ft_text value, struct enforc
   } else if (ft_text_equals(key, "SlurmdUser")) {
     if (ft_text_until(&value, '(', &name) && ft_text_u64(&value, UINT32_MAX, &uid))
       out->slurmd_uid = (uint32_t)uid;
+  } else if (ft_text_equals(key, "SlurmUser")) {
+    if (ft_text_until(&value, '(', &name) && ft_text_u64(&value, UINT32_MAX, &uid))
+      out->slurm_uid = (uint32_t)uid;
   } else if (ft_text_equals(key, "JobAcctGatherParams")) {
     e->over_memory_kill = ft_text_lists_any_case(value, ft_text_from("OverMemoryKill"));
     e->pss = ft_text_lists_any_case(value, ft_text_from("UsePss"));

@@ -37,6 +37,7 @@ struct ft_slurm_config {
   bool one_task_per_core;
   ft_rule rule;
   uint32_t slurmd_uid;    /* SlurmdUser */
+  uint32_t slurm_uid;     /* SlurmUser; root's where it is not known */
   uint64_t def_mem_bytes; /* for partitions that say nothing; 0: unlimited */
   bool def_per_cpu;
   uint64_t max_mem_bytes;

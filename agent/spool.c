@@ -13,9 +13,11 @@
 
 #include "agent/log.h"
 #include "agent/spool.h"
+#include "predictor/core/io.h"
 
 #define SPOOL_FOLDER "spool"
 #define SPOOL_SUFFIX ".obs"
+#define BAD_SUFFIX ".bad"
 
 /* As a record it takes a fiftieth. */
 struct kept {
@@ -36,11 +38,11 @@ static void name_of(const ft_observation *o, char out[32])
   (void)snprintf(out, 32, "%016" PRIx64 SPOOL_SUFFIX, ft_observation_key(o));
 }
 
-static bool is_observation(const char *name)
+static bool ends_in(const char *name, const char *suffix)
 {
-  size_t length = strlen(name), suffix = strlen(SPOOL_SUFFIX);
+  size_t length = strlen(name), rest = strlen(suffix);
 
-  return name[0] != '.' && length > suffix && strcmp(name + length - suffix, SPOOL_SUFFIX) == 0;
+  return name[0] != '.' && length > rest && strcmp(name + length - rest, suffix) == 0;
 }
 
 /* The folder, or -1 with errno; made when MAKE. */
@@ -174,7 +176,7 @@ static int offer_file(int folder, const char *name, int (*take)(const ft_observa
       (void)unlinkat(folder, name, 0);
   } else if (errno == EBADMSG || errno == EINVAL) {
     ft_log(LOG_WARNING, SPOOL_FOLDER "/%s; set aside", err.text);
-    (void)snprintf(bad, sizeof bad, "%.240s.bad", name);
+    (void)snprintf(bad, sizeof bad, "%.240s" BAD_SUFFIX, name);
     status = renameat(folder, name, folder, bad);
   } else {
     ft_log(LOG_WARNING, SPOOL_FOLDER "/%s", err.text);
@@ -201,7 +203,7 @@ static size_t offer_files(struct ft_spool *spool, bool *ended,
   while ((entry = readdir(folder))) {
     int status;
 
-    if (!is_observation(entry->d_name))
+    if (!ends_in(entry->d_name, SPOOL_SUFFIX))
       continue;
     status = *ended ? 1 : offer_file(dirfd(folder), entry->d_name, take, data);
     if (status < 0)
@@ -232,6 +234,18 @@ size_t ft_spool_offer(struct ft_spool *spool,
     free(o);
   }
   return left + spool->in_memory;
+}
+
+void ft_spool_remove_bad(struct ft_spool *spool)
+{
+  DIR *folder = ft_io_folder(spool->state_fd, SPOOL_FOLDER);
+  struct dirent *entry;
+
+  while (folder && (entry = readdir(folder)))
+    if (ends_in(entry->d_name, BAD_SUFFIX))
+      (void)unlinkat(dirfd(folder), entry->d_name, 0);
+  if (folder)
+    closedir(folder);
 }
 
 bool ft_spool_empty(const struct ft_spool *spool)

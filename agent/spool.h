@@ -33,6 +33,9 @@ int ft_spool_put(struct ft_spool *spool, const ft_observation *observation, stru
 size_t ft_spool_offer(struct ft_spool *spool,
                       int (*take)(const ft_observation *observation, void *data), void *data);
 
+/* Remove what was set aside: nothing says whose it is, or of what. */
+void ft_spool_remove_bad(struct ft_spool *spool);
+
 /* Whether anything is kept. */
 bool ft_spool_empty(const struct ft_spool *spool);
 

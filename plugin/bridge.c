@@ -42,6 +42,7 @@ static const char option_names[FT_OPTIONS][20] = {
   [FT_OPTION_CPUS_PER_TASK] = "cpus-per-task",
   [FT_OPTION_EXCLUDE] = "exclude",
   [FT_OPTION_EXCLUSIVE] = "exclusive",
+  [FT_OPTION_EXPORT] = "export",
   [FT_OPTION_GPUS] = "gpus",
   [FT_OPTION_GPUS_PER_NODE] = "gpus-per-node",
   [FT_OPTION_GPUS_PER_SOCKET] = "gpus-per-socket",

@@ -141,6 +141,8 @@ static void describe(struct prediction *w)
     what->apps = w->apps.apps;
     what->app_count = w->apps.apps_count;
   }
+  if (w->has_site)
+    what->secrets = (struct ft_secret_rules){ w->site.keep_arguments, w->site.drop_arguments };
   if (ft_describe(what, &w->collected.request, &w->submission, &w->files, &err) < 0)
     note(w, &err);
   describe_files(w);
@@ -266,6 +268,7 @@ static int decide_memory(struct prediction *w)
 static int predict_here(struct prediction *w)
 {
   bool elsewhere = w->options.perf || w->options.partition, off, known = false;
+  char line[FT_PARAMS_LINE];
   struct ft_submitter submitter = submitter_of(w);
   ft_submission *s = &w->submission;
   struct ft_error err;
@@ -280,6 +283,8 @@ static int predict_here(struct prediction *w)
                           &err) == 0;
     if (!known)
       w->why = err;
+    else if (!w->asks_network && ft_known_params(&w->known, s, w->options.params, line))
+      ft_advise_line(line);
   }
   if (elsewhere)
     look_elsewhere(w);

@@ -212,6 +212,8 @@ static void collect_script(const struct ft_bridge *bridge, struct ft_collected *
     read_script(elsewhere ? out->directory : ".", first < count ? out->words[first] : NULL,
                 &out->script);
   }
+  out->description.exported = (struct ft_export){ bridge->value[FT_OPTION_EXPORT],
+                                                  (const char *const *)environ };
   out->description.script = ft_buf_text(&out->script);
   out->description.script_length = out->script.length;
   if (first < count)

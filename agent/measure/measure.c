@@ -261,6 +261,31 @@ const struct ft_sample *ft_tree_latest(const struct ft_tree *tree)
   return &tree->latest;
 }
 
+static void take_most(bool *has, uint64_t *value, double most)
+{
+  if (most < 0)
+    return;
+  *has = true;
+  *value = (uint64_t)most;
+}
+
+void ft_tree_observe(const struct ft_tree *tree, ft_observation *out)
+{
+  const struct ft_sample *most = &tree->most;
+
+  if (!tree->samples)
+    return;
+  take_most(&out->has_rss_bytes, &out->rss_bytes, most->rss_bytes);
+  take_most(&out->has_pss_bytes, &out->pss_bytes, most->pss_bytes);
+  take_most(&out->has_charge_bytes, &out->charge_bytes, most->charge_bytes);
+  take_most(&out->has_charge_less_cache_bytes, &out->charge_less_cache_bytes,
+            most->charge_less_cache_bytes);
+  take_most(&out->has_gpu_memory_bytes, &out->gpu_memory_bytes, most->gpu_bytes);
+  out->samples = tree->samples;
+  out->has_processes = true;
+  out->processes = tree->most_processes;
+}
+
 bool ft_tree_alive(const struct ft_tree *tree)
 {
   return tree->alive > 0;

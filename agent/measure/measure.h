@@ -124,6 +124,10 @@ bool ft_tree_alive(const struct ft_tree *tree);
  */
 void ft_tree_close(struct ft_tree *tree, ft_observation *out);
 
+/* Enter into OUT the peaks of TREE so far that its samples show: what brief processes, counters and
+ * the kernel's totals add is there at its end. */
+void ft_tree_observe(const struct ft_tree *tree, ft_observation *out);
+
 /*
  * The platform: hwloc's picture in one line, "AMD EPYC 7763; 2 packages, 128
  * cores, 2 threads a core; L3 32 MiB; 512 GiB". Returns -1 with ERR.

@@ -22,6 +22,7 @@ enum {
 
 int ft_command_predict(int argc, char **argv);
 int ft_command_history(int argc, char **argv);
+int ft_command_job(int argc, char **argv);
 int ft_command_profile(int argc, char **argv);
 int ft_command_plot(int argc, char **argv);
 int ft_command_report(int argc, char **argv);
@@ -32,6 +33,7 @@ int ft_command_graph(int argc, char **argv);
 int ft_command_replay(int argc, char **argv);
 int ft_command_train(int argc, char **argv);
 int ft_command_relative(int argc, char **argv);
+int ft_command_forget(int argc, char **argv);
 int ft_command_doctor(int argc, char **argv);
 
 /* What an option's argument is and where it goes. */
@@ -65,7 +67,8 @@ int ft_options_parse(const struct ft_option *options, const char *usage, const c
 int ft_complain(const char *name, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Print TEXT and blanks up to WIDTH characters; longer ones are printed whole. */
+/* Print TEXT as ft_print_plain, and blanks up to WIDTH characters; longer ones are printed whole.
+ */
 void ft_print_column(const char *text, size_t width);
 
 /* Print TEXT, which comes from anywhere, with a question mark for each control character. */

@@ -127,12 +127,12 @@ static int export_runs(const char *name, const char *state, const struct ft_stor
 
   if (!records)
     return ft_complain(name, FT_EXIT_SYSTEM, "out of memory");
-  if (ft_records_open(records, state, false, &err) < 0) {
+  if (ft_records_ask(records, state, filter, &err) < 0) {
     ft_complain(name, 0, "%s", err.text);
     goto out;
   }
   print_head(output);
-  if (ft_store_each(records->store, filter, print_run, output, &err) < 0) {
+  if (ft_records_each(records, filter, print_run, output, &err) < 0) {
     ft_complain(name, 0, "%s", err.text);
     goto out;
   }

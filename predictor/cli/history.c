@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * foretell history: the apps, an app's runs and what was learnt from them. The
- * store is the agent's: whoever may not read it sees his own model files instead.
+ * foretell history: the apps, an app's runs, a job's, and what was learnt from them. The
+ * store is the agent's: who may not read it asks the agent, and where there is none sees what model
+ * files tell.
  */
 #include "config.h"
 
@@ -20,7 +21,9 @@
 
 struct look {
   const char *name; /* of the command */
-  const char *app, *user, *since, *state;
+  const char *word; /* that was typed: an app, a part of its name, or a job; NULL: none */
+  const char *user, *since, *state;
+  bool job; /* runs of a job are shown */
   unsigned long limit;
   bool fit, json;
   struct ft_store_filter filter;
@@ -32,7 +35,15 @@ struct look {
   bool damaged;   /* the store is there, and whoever may read it cannot */
   uint32_t owner; /* of the app, the most recent one */
   unsigned owners;
+  char part[sizeof((struct ft_store_app *)0)->app]; /* whose name the word is part of; the latest */
+  bool several;                                     /* and others */
 };
+
+/* From the store or from the agent; else model files are all there is. */
+static bool has_runs(const struct look *look)
+{
+  return look->records.store || look->records.runs;
+}
 
 static const char *bytes(double value, char out[32])
 {
@@ -50,13 +61,19 @@ static bool is_full(struct look *look)
   return full;
 }
 
+static bool is_meant(const struct look *look, const struct ft_store_app *app)
+{
+  if (look->filter.by_uid && app->uid != look->filter.uid)
+    return false;
+  return !look->word || strcasestr(app->app, look->word);
+}
+
 static bool show_app(const struct ft_store_app *app, void *data)
 {
   struct look *look = data;
   char low[32], high[32], time[32];
 
-  if (app->last_time < look->filter.since ||
-      (look->filter.by_uid && app->uid != look->filter.uid) || is_full(look))
+  if (app->last_time < look->filter.since || !is_meant(look, app) || is_full(look))
     return true;
   if (look->json) {
     json_array_append_new(look->list,
@@ -73,22 +90,28 @@ static bool show_app(const struct ft_store_app *app, void *data)
       printf("%-32s %-10s %6s %9s %8s  %-20s  %s\n", "APP", "USER", "RUNS", "COMPLETED", "CENSORED",
              "LAST", "PEAK");
     ft_print_column(app->app, 32);
-    printf(" %-10s %6" PRIu64 " %9" PRIu64 " %8" PRIu64 "  %-20s  %s to %s\n", app->user, app->runs,
-           app->completed, app->censored, ft_show_time(app->last_time, time),
-           bytes(app->min_bytes, low), bytes(app->max_bytes, high));
+    printf(" ");
+    ft_print_column(app->user, 10);
+    printf(" %6" PRIu64 " %9" PRIu64 " %8" PRIu64 "  %-20s  %s to %s\n", app->runs, app->completed,
+           app->censored, ft_show_time(app->last_time, time), bytes(app->min_bytes, low),
+           bytes(app->max_bytes, high));
   }
   look->shown++;
   return true;
 }
 
-static bool find_owner(const struct ft_store_app *app, void *data)
+/* Counts the users of the app that the word names, and the apps that have it in their names. */
+static bool note_app(const struct ft_store_app *app, void *data)
 {
   struct look *look = data;
 
-  if (strcmp(app->app, look->app) != 0 || (look->filter.by_uid && app->uid != look->filter.uid))
+  if (!is_meant(look, app))
     return true;
-  if (!look->owners++)
+  if (strcmp(app->app, look->word) == 0 && !look->owners++)
     look->owner = app->uid;
+  if (!look->part[0])
+    (void)ft_string_copy(app->app, look->part, sizeof look->part);
+  look->several |= strcmp(app->app, look->part) != 0;
   return true;
 }
 
@@ -97,10 +120,14 @@ static void print_features(const ft_observation *o)
   for (size_t i = 0; i < o->submission.features_count; i++) {
     const ft_feature *f = &o->submission.features[i];
 
-    if (f->has_number)
-      printf("%s%s=%.10g", i ? "," : "", f->name, f->number);
-    else
-      printf("%s%s=%s", i ? "," : "", f->name, f->category);
+    printf("%s", i ? "," : "");
+    ft_print_plain(f->name);
+    if (f->has_number) {
+      printf("=%.10g", f->number);
+    } else {
+      printf("=");
+      ft_print_plain(f->category);
+    }
   }
 }
 
@@ -109,7 +136,7 @@ static bool show_run(const ft_observation *o, void *data)
   double peak = ft_observation_peak(o, o->rule);
   const ft_decision *d = &o->submission.decision;
   struct look *look = data;
-  char text[5][32];
+  char text[5][32], job[24];
 
   if (is_full(look))
     return true;
@@ -122,13 +149,18 @@ static bool show_run(const ft_observation *o, void *data)
     return true;
   }
   if (!look->shown++)
-    printf("%-20s %10s %-12s %-13s %9s %9s %9s %9s  %s\n", "END", "JOB", "NODE", "OUTCOME", "PEAK",
-           "PREDICTED", "LIMIT", "TIME", "FEATURES");
-  printf("%-20s %10" PRIu32 " %-12s %-13s %9s %9s %9s %9s  ", ft_show_time(o->end_time, text[0]),
-         o->job_id, o->node, ft_outcome_name(o->outcome), bytes(peak, text[1]),
+    printf("%-20s %10s %-12s %-13s %9s %9s %9s %9s  %s%s\n", "END", "JOB", "NODE", "OUTCOME",
+           "PEAK", "PREDICTED", "LIMIT", "TIME", look->job ? "APP  " : "", "FEATURES");
+  printf("%-20s %10s ", ft_show_time(o->end_time, text[0]), ft_records_job_name(o, job));
+  ft_print_column(o->node, 12);
+  printf(" %-13s %9s %9s %9s %9s  ", ft_outcome_name(o->outcome), bytes(peak, text[1]),
          bytes(o->submission.has_decision && d->has_p50_bytes ? d->p50_bytes : 0, text[2]),
          bytes(o->has_limit_bytes ? (double)o->limit_bytes : 0, text[3]),
          o->runtime_seconds > 0 ? ft_units_show_seconds(o->runtime_seconds, text[4], 32) : "-");
+  if (look->job) {
+    ft_print_plain(o->submission.app);
+    printf("  ");
+  }
   print_features(o);
   printf("%s\n", o->peak_is_bound && !o->censored ? " (at least)" : "");
   return true;
@@ -141,9 +173,9 @@ static void show_remembered(struct look *look, const ft_model *model)
 
   for (size_t i = model->history_count; i > 0; i--) {
     const ft_run *run = &model->history[i - 1];
-    const char *outcome = run->out_of_memory ? "out_of_memory"
-                          : run->censored    ? "censored"
-                                             : "completed";
+    const char *outcome = run->killed_by  ? "out_of_memory"
+                          : run->censored ? "censored"
+                                          : "completed";
 
     if (run->time < look->filter.since || is_full(look))
       continue;
@@ -167,12 +199,12 @@ static void show_remembered(struct look *look, const ft_model *model)
 static int find_model(struct look *look, ft_model *model, struct ft_error *err)
 {
   ft_rule rule = look->records.config.rule;
-  uint32_t uid = look->owners          ? look->owner
-                 : look->filter.by_uid ? look->filter.uid
-                                       : look->viewer.uid;
+  uint32_t uid = has_runs(look) && look->owners ? look->owner
+                 : look->filter.by_uid          ? look->filter.uid
+                                                : look->viewer.uid;
   ft_site *site;
 
-  if (ft_layout_read_model(look->records.state_fd, uid, look->app, model, err) == 0)
+  if (ft_layout_read_model(look->records.state_fd, uid, look->word, model, err) == 0)
     return 0;
   if (!look->records.store || !look->owners)
     return -1;
@@ -181,7 +213,7 @@ static int find_model(struct look *look, ft_model *model, struct ft_error *err)
       ft_layout_read_site(look->records.state_fd, site, NULL) == 0)
     rule = site->rule;
   free(site);
-  return ft_store_model(look->records.store, uid, look->app, rule, model, err);
+  return ft_store_model(look->records.store, uid, look->word, rule, model, err);
 }
 
 static int end(struct look *look, json_t *answer)
@@ -204,84 +236,144 @@ static void tell_rest(const struct look *look)
     printf("no runs yet\n");
 }
 
+/* VISIT for each app, of the store or of the model files that may be read. */
+static int each_app(struct look *look, bool (*visit)(const struct ft_store_app *app, void *data),
+                    struct ft_error *err)
+{
+  if (has_runs(look))
+    return ft_records_apps(&look->records, visit, look, err);
+  return ft_models_each(look->records.state_fd,
+                        look->filter.by_uid ? look->filter.uid : look->viewer.uid, visit, look,
+                        err);
+}
+
 static int list_apps(struct look *look)
 {
-  uint32_t uid = look->filter.by_uid ? look->filter.uid : look->viewer.uid;
   struct ft_error err;
   int status;
 
-  if (look->records.store)
-    status = ft_store_apps(look->records.store, show_app, look, &err);
-  else
-    status = ft_models_each(look->records.state_fd, uid, show_app, look, &err);
-  if (status < 0)
+  if (each_app(look, show_app, &err) < 0)
     return ft_complain(look->name, FT_EXIT_SYSTEM, "%s", err.text);
   tell_rest(look);
   status = end(look, look->json ? json_pack("{s:O}", "apps", look->list) : NULL);
   return look->damaged && !look->shown ? FT_EXIT_SYSTEM : status;
 }
 
-static int show_one(struct look *look, ft_model *model)
+static int show_job(struct look *look, const char *job)
 {
-  bool from_store = look->records.store, learnt = false;
+  tell_rest(look);
+  return end(look, look->json
+                       ? json_pack("{s:o, s:O}", "job", ft_json_text(job), "runs", look->list)
+                       : NULL);
+}
+
+static int show_app_runs(struct look *look, ft_model *model)
+{
+  bool from_store = has_runs(look), learnt = false;
   struct ft_error err, why = { "" };
   json_t *fit;
 
-  if (from_store && (ft_store_apps(look->records.store, find_owner, look, &err) < 0 ||
-                     ft_store_each(look->records.store, &look->filter, show_run, look, &err) < 0))
-    return ft_complain(look->name, FT_EXIT_SYSTEM, "%s", err.text);
-  if (from_store && !look->owners)
-    return ft_complain(look->name, FT_EXIT_NO, "%s: no run of such an app", look->app);
-  if (look->fit && look->owners > 1)
+  if (from_store && look->fit && look->owners > 1)
     return ft_complain(look->name, FT_EXIT_USAGE,
                        "%s: %u users have such an app; say which with"
                        " --user",
-                       look->app, look->owners);
+                       look->word, look->owners);
+  look->filter.app = look->word;
+  if (from_store && ft_records_each(&look->records, &look->filter, show_run, look, &err) < 0)
+    return ft_complain(look->name, FT_EXIT_SYSTEM, "%s", err.text);
   if (look->fit || !from_store)
     learnt = find_model(look, model, &why) == 0;
   if (!from_store && !learnt)
     return ft_complain(look->name, look->damaged ? FT_EXIT_SYSTEM : FT_EXIT_NO,
-                       "%s: no model of such an app: %s", look->app, why.text);
+                       "%s: no model of such an app: %s", look->word, why.text);
   if (!from_store)
     show_remembered(look, model);
   tell_rest(look);
   if (look->fit && !learnt && !look->json)
-    ft_complain(look->name, 0, "%s: %s", look->app, why.text);
+    ft_complain(look->name, 0, "%s: %s", look->word, why.text);
   if (look->fit && learnt && !look->json)
     ft_fit_print(model);
   if (!look->json)
     return end(look, NULL);
   fit = look->fit && learnt ? ft_fit_json(model) : json_null();
-  return end(look, json_pack("{s:o, s:O, s:o}", "app", ft_json_text(look->app), "runs", look->list,
+  return end(look, json_pack("{s:o, s:O, s:o}", "app", ft_json_text(look->word), "runs", look->list,
                              "fit", fit));
+}
+
+/* Whether WORD is a job of which there are runs; they have been shown then. -1 with ERR. */
+static int find_job(struct look *look, const char *word, struct ft_error *err)
+{
+  struct ft_store_filter filter = look->filter;
+
+  if (!has_runs(look) || look->fit || !ft_records_job(word, &filter))
+    return 0;
+  look->job = true;
+  if (ft_records_each(&look->records, &filter, show_run, look, err) < 0)
+    return -1;
+  look->job = look->shown > 0;
+  return look->job;
+}
+
+/* The word is an app; or else part of the names of apps. Of one alone it is taken for that. */
+static int find_app(struct look *look, struct ft_error *err)
+{
+  if (each_app(look, note_app, err) < 0)
+    return -1;
+  if (look->owners || !look->part[0] || look->several)
+    return 0;
+  look->word = look->part;
+  return each_app(look, note_app, err);
+}
+
+static int show_word(struct look *look)
+{
+  const char *typed = look->word;
+  struct ft_error err;
+  ft_model *model;
+  int status;
+
+  if (find_app(look, &err) < 0 && has_runs(look))
+    return ft_complain(look->name, FT_EXIT_SYSTEM, "%s", err.text);
+  if (strcmp(typed, look->word) != 0 || !look->owners) {
+    status = find_job(look, typed, &err);
+    if (status < 0)
+      return ft_complain(look->name, FT_EXIT_SYSTEM, "%s", err.text);
+    if (status)
+      return show_job(look, typed);
+  }
+  if (!look->owners && look->several)
+    return look->fit ? ft_complain(look->name, FT_EXIT_USAGE,
+                                   "%s: part of the names of several apps; which?", look->word)
+                     : list_apps(look);
+  if (!look->owners && has_runs(look))
+    return ft_complain(look->name, FT_EXIT_NO, "%s: no run of such an app or job", look->word);
+  model = malloc(sizeof *model);
+  if (!model)
+    return ft_complain(look->name, FT_EXIT_SYSTEM, "out of memory");
+  status = show_app_runs(look, model);
+  free(model);
+  return status;
 }
 
 static int show(struct look *look)
 {
   struct ft_error err;
-  ft_model *model;
-  int status;
 
-  if (ft_records_filter(look->app, look->user, look->since, &look->filter, &err) < 0 ||
+  if (ft_records_filter(NULL, look->user, look->since, &look->filter, &err) < 0 ||
       ft_find_user(NULL, &look->viewer, &err) < 0)
     return ft_complain(look->name, FT_EXIT_USAGE, "%s", err.text);
   /* one more tells whether there are more; a limit of any size has the newest first */
   look->filter.limit = look->limit && look->limit < ULONG_MAX ? look->limit + 1 : UINT64_MAX;
-  if (ft_records_open(&look->records, look->state, false, &err) < 0) {
+  if (ft_records_ask(&look->records, look->state, &look->filter, &err) < 0) {
     if (look->records.state_fd < 0)
       return ft_complain(look->name, FT_EXIT_SYSTEM, "%s", err.text);
+    if (look->records.refused)
+      return ft_complain(look->name, FT_EXIT_NO, "%s", err.text);
     ft_complain(look->name, 0, "%s; what follows is from model files", err.text);
     look->damaged = access(look->records.path, R_OK) == 0;
   }
   look->list = json_array();
-  if (!look->app)
-    return list_apps(look);
-  model = malloc(sizeof *model);
-  if (!model)
-    return ft_complain(look->name, FT_EXIT_SYSTEM, "out of memory");
-  status = show_one(look, model);
-  free(model);
-  return status;
+  return look->word ? show_word(look) : list_apps(look);
 }
 
 int ft_command_history(int argc, char **argv)
@@ -304,14 +396,17 @@ int ft_command_history(int argc, char **argv)
     { 0 }
   };
 
-  first = ft_options_parse(options, "[OPTION]... [APP]",
-                           "List the apps, or the runs of one and with --fit its model.", false,
-                           argc, argv, &status);
+  first =
+      ft_options_parse(options, "[OPTION]... [WORD]",
+                       "List the apps, or those with WORD in their names; the runs of one app, with"
+                       " --fit its model, or of a job.",
+                       false, argc, argv, &status);
   if (first >= 0) {
-    look->app = first < argc ? argv[first] : NULL;
+    look->word = first < argc ? argv[first] : NULL;
     if (argc - first > 1)
-      status = ft_complain(argv[0], FT_EXIT_USAGE, "'%s': one app was expected", argv[first + 1]);
-    else if (look->fit && !look->app)
+      status =
+          ft_complain(argv[0], FT_EXIT_USAGE, "'%s': one app or job was expected", argv[first + 1]);
+    else if (look->fit && !look->word)
       status = ft_complain(argv[0], FT_EXIT_USAGE, "--fit: expected an app");
     else
       status = show(look);

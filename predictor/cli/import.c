@@ -36,6 +36,7 @@ struct task {
   struct ft_app_set apps;
   struct ft_progress progress;
   uint64_t told;
+  uint64_t forgotten; /* runs of this file that are not to come back (history/forget.h) */
   bool store_failed;
   struct known {
     char user[64];
@@ -69,10 +70,17 @@ static int put(const ft_observation *o, void *data, struct ft_error *err)
 {
   struct task *task = data;
   ft_observation merged;
+  int status;
 
   task->store_failed = true;
-  if (ft_store_put(task->records.store, o, &merged, err) < 0)
+  status = ft_store_put(task->records.store, o, &merged, err);
+  if (status < 0)
     return -1;
+  if (status > 0) {
+    task->forgotten++;
+    task->store_failed = false;
+    return 0;
+  }
   if (ft_store_mark(task->records.store, merged.uid, merged.submission.app, NULL, err) < 0)
     return -1;
   /* what a run turns out to be may be another app than the one it was taken for */
@@ -177,7 +185,9 @@ static void tell(struct task *task, const struct ft_import *import)
   json_t *file;
 
   if (!task->json) {
-    printf("%s: %" PRIu64 " runs", import->name, import->runs);
+    printf("%s: %" PRIu64 " runs", import->name, import->runs - task->forgotten);
+    if (task->forgotten)
+      printf(", %" PRIu64 " forgotten and left out", task->forgotten);
     if (import->not_ended)
       printf(", %" PRIu64 " jobs not ended or never begun", import->not_ended);
     if (import->bad)
@@ -187,7 +197,8 @@ static void tell(struct task *task, const struct ft_import *import)
   }
   file = json_object();
   json_object_set_new(file, "file", ft_json_text(import->name));
-  json_object_set_new(file, "runs", json_integer((json_int_t)import->runs));
+  json_object_set_new(file, "runs", json_integer((json_int_t)(import->runs - task->forgotten)));
+  json_object_set_new(file, "forgotten", json_integer((json_int_t)task->forgotten));
   json_object_set_new(file, "not_ended", json_integer((json_int_t)import->not_ended));
   json_object_set_new(file, "lines_passed_over", json_integer((json_int_t)import->bad));
   json_array_append_new(task->files, file);
@@ -222,6 +233,7 @@ static int import_file(struct task *task, const char *path)
 
   if (import.fd < 0)
     return ft_complain(task->name, FT_EXIT_USAGE, "%s: %s", path, strerror(errno));
+  task->forgotten = 0;
   if (ft_store_begin(task->records.store, &err) < 0)
     status = ft_complain(task->name, FT_EXIT_SYSTEM, "%s", err.text);
   else if (run_import(task, &import, path, &err) < 0)

@@ -16,11 +16,13 @@ struct command {
 static const struct command commands[] = {
   { "predict", ft_command_predict, "what a submission would need and what would be decided" },
   { "history", ft_command_history, "list apps, their runs and what was learnt from them" },
+  { "job", ft_command_job, "what a job asked for and used, and what to ask next time" },
   { "profile", ft_command_profile, "measure a command with the agent's samplers" },
   { "plot", ft_command_plot, "draw a run or an app's fit as SVG or PNG" },
   { "report", ft_command_report, "what predictions got right, saved and cost" },
   { "import", ft_command_import, "learn from sacct output or a CSV table" },
   { "export", ft_command_export, "write the observations out" },
+  { "forget", ft_command_forget, "remove runs for good: an app's, a job's, a user's, old ones" },
   { "fit", ft_command_fit, "find an equation for a column of any table" },
   { "graph", ft_command_graph, "what a network costs, from its model file" },
   { "replay", ft_command_replay, "what it would have saved on a trace of past jobs" },

@@ -33,13 +33,24 @@ void ft_print_column(const char *text, size_t width)
 {
   size_t length = ft_utf8_length(text);
 
-  printf("%s%*s", text, length < width ? (int)(width - length) : 0, "");
+  ft_print_plain(text);
+  printf("%*s", length < width ? (int)(width - length) : 0, "");
+}
+
+/* C1: U+0080 to U+009F, of which terminals obey some as they do escapes. */
+static bool is_c1(const unsigned char *at)
+{
+  return at[0] == 0xc2 && at[1] >= 0x80 && at[1] <= 0x9f;
 }
 
 void ft_print_plain(const char *text)
 {
-  for (; *text; text++)
-    putchar((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text);
+  for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
+    bool c1 = is_c1(at);
+
+    putchar(*at < ' ' || *at == 0x7f || c1 ? '?' : *at);
+    at += c1;
+  }
 }
 
 int ft_flush(const char *command)

@@ -5,7 +5,6 @@
  */
 #include "config.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -21,9 +20,9 @@
 #include "predictor/cli/submission.h"
 #include "predictor/core/io.h"
 #include "predictor/core/units.h"
+#include "predictor/decide/grounds.h"
 #include "predictor/decide/submission.h"
 #include "predictor/history/json.h"
-#include "predictor/record/layout.h"
 #include "predictor/request/describe.h"
 
 enum { APPS = 64 }; /* the user's declared apps and the site's */
@@ -46,6 +45,7 @@ struct question {
   struct ft_perf perf;
   struct ft_known known;
   struct ft_submission_decision decided;
+  struct ft_grounds grounds; /* with --explain */
 };
 
 /* The state folder and what lies in it: site and declared apps. */
@@ -54,16 +54,7 @@ static int look_at_site(struct question *q, struct ft_error *err)
   q->state_fd = ft_open_state(q->asked.state, &q->config, err);
   if (q->state_fd < 0)
     return -1;
-  if (ft_layout_read_site(q->state_fd, &q->site, err) < 0) {
-    if (errno != ENOENT)
-      return -1;
-    ft_complain(q->name, 0, "no site file in %s: does foretelld run? The defaults hold",
-                q->config.state_directory);
-    q->site = (ft_site){ 0 };
-    ft_config_to_site(&q->config, &q->site, &q->site_apps);
-    return 0;
-  }
-  return ft_layout_read_apps(q->state_fd, &q->site, &q->site_apps, err);
+  return ft_read_site(q->name, q->state_fd, &q->config, &q->site, &q->site_apps, err);
 }
 
 /* The user's declared apps come first. A broken apps.conf is said, and counts for nothing. One's
@@ -113,6 +104,8 @@ static int describe(struct question *q, const ft_request *request, struct ft_err
                                  .arguments = q->asked.arguments,
                                  .argument_count = q->asked.argument_count,
                                  .array = q->asked.array,
+                                 .exported = { q->asked.exported, (const char *const *)environ },
+                                 .secrets = { q->site.keep_arguments, q->site.drop_arguments },
                                  .apps = q->apps,
                                  .app_count = q->app_count };
 
@@ -174,6 +167,46 @@ static json_t *array(const struct question *q, const ft_decision *decision)
                    ft_json_number(decision->has_p_oom_any, decision->p_oom_any));
 }
 
+static json_t *of_bytes(double bytes)
+{
+  return ft_json_number(bytes > 0, round(bytes));
+}
+
+static json_t *json_of_effect(const struct ft_effect *e)
+{
+  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:b}", "feature", ft_json_text(e->name), "value",
+                   e->value[0] ? ft_json_text(e->value) : json_null(), "without_bytes",
+                   of_bytes(e->without_bytes), "low", ft_json_number(true, e->low), "high",
+                   ft_json_number(true, e->high), "unseen", e->unseen);
+}
+
+static json_t *explanation(const struct ft_grounds *g)
+{
+  json_t *features = json_array(), *lines = json_array(), *runs = json_null();
+  const struct ft_facts *f = g->facts;
+
+  for (size_t i = 0; i < g->effect_count; i++)
+    json_array_append_new(features, json_of_effect(&g->effect[i]));
+  for (int i = 0; i < g->count; i++)
+    json_array_append_new(lines, ft_json_text(g->line[i]));
+  if (f)
+    runs =
+        json_pack("{s:I, s:I, s:I, s:o, s:o, s:o}", "runs", (json_int_t)f->runs, "comparable",
+                  (json_int_t)f->like_runs, "comparable_completed", (json_int_t)f->like_completed,
+                  "least_bytes", of_bytes(f->like_sure_bytes), "peak_bytes",
+                  of_bytes(f->like_peak_bytes), "killed_bytes", of_bytes(f->like_killed_bytes));
+  return json_pack("{s:o, s:o, s:o}", "features", features, "runs", runs, "lines", lines);
+}
+
+static void print_grounds(const struct ft_grounds *g)
+{
+  for (int i = 0; i < g->count; i++) {
+    printf("  ");
+    ft_print_plain(g->line[i]);
+    printf("\n");
+  }
+}
+
 static int print_json(const struct question *q, const ft_decision *decision)
 {
   const struct ft_submission_decision *d = &q->decided;
@@ -187,8 +220,8 @@ static int print_json(const struct question *q, const ft_decision *decision)
                 ft_decision_rule_name(decision->rule));
 
   return ft_json_print(json_pack(
-      "{s:o, s:I, s:o, s:o, s:o, s:o, s:n, s:o, s:o, s:o, s:o*, s:o*, s:o*, s:o*, s:o*}", "app",
-      ft_json_text(q->submission.app), "runs", (json_int_t)decision->runs, "method",
+      "{s:o, s:I, s:o, s:o, s:o, s:o, s:n, s:o, s:o, s:o, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*}",
+      "app", ft_json_text(q->submission.app), "runs", (json_int_t)decision->runs, "method",
       method ? ft_json_text(method) : json_null(), "peak_memory_bytes", quantiles(q),
       "gpu_memory_bytes", ft_predict_network_gpu(&q->network), "runtime_seconds",
       ft_perf_runtime(&q->perf), "energy_joules", "mig", ft_predict_network_slice(&q->network),
@@ -196,7 +229,8 @@ static int print_json(const struct question *q, const ft_decision *decision)
       ft_perf_elsewhere(&q->perf), "network", ft_predict_network_said(&q->network), "imported_from",
       d->question.imported_from ? ft_json_text(q->submission.job_name) : NULL, "similar_apps",
       d->question.similar ? json_integer(d->question.similar) : NULL, "array",
-      q->asked.array ? array(q, decision) : NULL));
+      q->asked.array ? array(q, decision) : NULL, "explanation",
+      q->asked.explain ? explanation(&q->grounds) : NULL));
 }
 
 /* What is said of the network: whether there was anything. */
@@ -231,16 +265,18 @@ static int refused(const struct question *q)
 static int answer(struct question *q)
 {
   const ft_decision *decision = &q->decided.decision;
+  const struct ft_submission_question question = { .site = &q->site,
+                                                   .submission = &q->submission,
+                                                   .known = &q->known,
+                                                   .network = &q->network.said,
+                                                   .mode = mode_of(q),
+                                                   .answer = true };
   struct ft_explanation said;
   int status = FT_EXIT_DONE;
 
-  ft_submission_decide(&(struct ft_submission_question){ .site = &q->site,
-                                                         .submission = &q->submission,
-                                                         .known = &q->known,
-                                                         .network = &q->network.said,
-                                                         .mode = mode_of(q),
-                                                         .answer = true },
-                       &q->decided);
+  ft_submission_decide(&question, &q->decided);
+  if (q->asked.explain)
+    ft_grounds_find(&question, &q->decided, &q->grounds);
   if (q->asked.json) {
     status = print_json(q, decision);
   } else {
@@ -253,6 +289,7 @@ static int answer(struct question *q)
       said.count = 0;
     for (int i = 0; i < said.count; i++)
       printf("%s\n", said.line[i]);
+    print_grounds(&q->grounds);
     status = ft_flush(q->name);
   }
   return status == FT_EXIT_DONE && decision->action == FT_ACTION_REJECT ? FT_EXIT_NO : status;
@@ -284,6 +321,7 @@ static int look_elsewhere(struct question *q, struct ft_error *err)
 static int predict(struct question *q)
 {
   struct ft_submitter submitter;
+  char line[FT_PARAMS_LINE];
   struct ft_error err;
   ft_request request;
 
@@ -312,6 +350,8 @@ static int predict(struct question *q)
   if (ft_known_find(q->state_fd, &submitter, &q->submission, q->asked.array, &q->known, &err) < 0 ||
       look_elsewhere(q, &err) < 0)
     return ft_complain(q->name, FT_EXIT_SYSTEM, "%s", err.text);
+  if (!q->network.asked && ft_known_params(&q->known, &q->submission, q->asked.params, line))
+    (void)ft_complain(q->name, FT_EXIT_DONE, "%s", line);
   return answer(q);
 }
 

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "predictor/cli/records.h"
+#include "predictor/cli/records_asked.h"
 #include "predictor/core/hash.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
@@ -17,6 +20,8 @@ int ft_records_open(struct ft_records *records, const char *state, bool create,
                     struct ft_error *err)
 {
   records->store = NULL;
+  records->runs = NULL;
+  records->refused = false;
   records->state_fd = ft_open_state(state, &records->config, err);
   if (records->state_fd < 0)
     return -1;
@@ -27,9 +32,54 @@ int ft_records_open(struct ft_records *records, const char *state, bool create,
   return records->store ? 0 : -1;
 }
 
+int ft_records_ask(struct ft_records *records, const char *state,
+                   const struct ft_store_filter *wanted, struct ft_error *err)
+{
+  struct ft_error why;
+
+  if (ft_records_open(records, state, false, err) == 0)
+    return 0;
+  if (records->state_fd < 0 || access(records->path, R_OK) == 0 || errno != EACCES)
+    return -1;
+  records->runs = ft_records_asked_open(records->config.socket, records->state_fd, wanted, &why);
+  if (records->runs)
+    return 0;
+  records->refused = errno == 0;
+  if (records->refused)
+    return ft_error_set(err, "%s", why.text);
+  return ft_error_set(err, "%s: not to be read, and foretelld does not tell: %s", records->path,
+                      why.text);
+}
+
+int ft_records_each(struct ft_records *records, const struct ft_store_filter *filter,
+                    bool (*visit)(const ft_observation *observation, void *data), void *data,
+                    struct ft_error *err)
+{
+  if (records->runs)
+    return ft_records_asked_each(records->runs, filter, visit, data, err);
+  return ft_store_each(records->store, filter, visit, data, err);
+}
+
+int ft_records_apps(struct ft_records *records,
+                    bool (*visit)(const struct ft_store_app *app, void *data), void *data,
+                    struct ft_error *err)
+{
+  if (records->runs)
+    return ft_records_asked_apps(records->runs, visit, data, err);
+  return ft_store_apps(records->store, visit, data, err);
+}
+
+int ft_records_live(struct ft_records *records, const struct ft_store_filter *wanted,
+                    void (*visit)(const ft_observation *observation, double now_bytes, void *data),
+                    void *data, struct ft_error *err)
+{
+  return ft_records_asked_live(records->config.socket, records->state_fd, wanted, visit, data, err);
+}
+
 void ft_records_close(struct ft_records *records)
 {
   ft_store_close(records->store);
+  ft_records_asked_close(records->runs);
   if (records->state_fd >= 0)
     close(records->state_fd);
 }
@@ -54,13 +104,13 @@ static bool read_age(const char *text, double *since)
   return false;
 }
 
-static int read_since(const char *text, double *since, struct ft_error *err)
+int ft_records_time(const char *option, const char *text, double *time, struct ft_error *err)
 {
   struct ft_zone *zone;
   char day[32];
   int status;
 
-  if (read_age(text, since))
+  if (read_age(text, time))
     return 0;
   /* a machine without a zone file counts in UTC */
   zone = ft_zone_open("local", NULL, NULL);
@@ -68,17 +118,17 @@ static int read_since(const char *text, double *since, struct ft_error *err)
     zone = ft_zone_open("UTC", NULL, err);
   if (!zone)
     return -1;
-  status = ft_time_parse(ft_text_from(text), zone, since);
+  status = ft_time_parse(ft_text_from(text), zone, time);
   if (status != 1) {
     (void)snprintf(day, sizeof day, "%.20sT00:00:00", text);
-    status = ft_time_parse(ft_text_from(day), zone, since);
+    status = ft_time_parse(ft_text_from(day), zone, time);
   }
   ft_zone_close(zone);
   if (status != 1)
     return ft_error_set(err,
-                        "--since=%.60s: expected a day such as 2026-11-20, a time or an age"
+                        "--%s=%.60s: expected a day such as 2026-11-20, a time or an age"
                         " such as 30d",
-                        text);
+                        option, text);
   return 0;
 }
 
@@ -94,7 +144,33 @@ int ft_records_filter(const char *app, const char *user, const char *since,
     filter->by_uid = true;
     filter->uid = found.uid;
   }
-  return since ? read_since(since, &filter->since, err) : 0;
+  return since ? ft_records_time("since", since, &filter->since, err) : 0;
+}
+
+bool ft_records_job(const char *text, struct ft_store_filter *filter)
+{
+  struct ft_text cursor = ft_text_from(text);
+  uint64_t job, task = 0;
+  bool by_task;
+
+  if (!ft_text_u64(&cursor, UINT32_MAX, &job) || !job)
+    return false;
+  by_task = ft_text_skip(&cursor, "_");
+  if ((by_task && !ft_text_u64(&cursor, UINT32_MAX, &task)) || ft_text_left(&cursor))
+    return false;
+  filter->job_id = (uint32_t)job;
+  filter->by_task = by_task;
+  filter->task_id = (uint32_t)task;
+  return true;
+}
+
+const char *ft_records_job_name(const ft_observation *o, char out[24])
+{
+  if (o->array_job_id)
+    (void)snprintf(out, 24, "%" PRIu32 "_%" PRIu32, o->array_job_id, o->array_task_id);
+  else
+    (void)snprintf(out, 24, "%" PRIu32, o->job_id);
+  return out;
 }
 
 double ft_records_asked(const ft_observation *o)

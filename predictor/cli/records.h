@@ -16,7 +16,9 @@ struct ft_records {
   struct ft_config config; /* its state_directory is the folder */
   char path[PATH_MAX];     /* of the store */
   int state_fd;
-  struct ft_store *store; /* NULL: it could not be opened */
+  struct ft_store *store;        /* NULL: it could not be opened */
+  struct ft_records_asked *runs; /* what the agent told in its place; NULL: nothing */
+  bool refused;                  /* the agent has said that these runs are not told */
 };
 
 /*
@@ -26,7 +28,31 @@ struct ft_records {
  */
 int ft_records_open(struct ft_records *records, const char *state, bool create,
                     struct ft_error *err);
+
+/*
+ * The same for reading the runs of WANTED, whose limit does not count: where the store may not be
+ * read, the agent is asked for them, and tells a user's own (root and SlurmUser: all).
+ */
+int ft_records_ask(struct ft_records *records, const char *state,
+                   const struct ft_store_filter *wanted, struct ft_error *err);
 void ft_records_close(struct ft_records *records);
+
+/* As ft_store_each and ft_store_apps, of what was opened. */
+int ft_records_each(struct ft_records *records, const struct ft_store_filter *filter,
+                    bool (*visit)(const ft_observation *observation, void *data), void *data,
+                    struct ft_error *err);
+int ft_records_apps(struct ft_records *records,
+                    bool (*visit)(const struct ft_store_app *app, void *data), void *data,
+                    struct ft_error *err);
+
+/*
+ * Call VISIT with the runs of WANTED that go on on this node, as measured so far, and NOW_BYTES of
+ * memory that each has now (negative: not measured), as the agent tells. -1 with ERR where it does
+ * not.
+ */
+int ft_records_live(struct ft_records *records, const struct ft_store_filter *wanted,
+                    void (*visit)(const ft_observation *observation, double now_bytes, void *data),
+                    void *data, struct ft_error *err);
 
 /*
  * A filter from --app, --user and --since, each NULL where it was not given.
@@ -35,6 +61,21 @@ void ft_records_close(struct ft_records *records);
  */
 int ft_records_filter(const char *app, const char *user, const char *since,
                       struct ft_store_filter *filter, struct ft_error *err);
+
+/*
+ * What TEXT, the value of --OPTION, is as a time, UTC: a day, a time or an age before now, as above.
+ * Returns 0; -1 with ERR.
+ */
+int ft_records_time(const char *option, const char *text, double *time, struct ft_error *err);
+
+/*
+ * Enters the job TEXT into FILTER: "139", which is that job and every task of the job array of that
+ * number, or "139_4", a task of it. Returns false, leaving FILTER alone, where TEXT is neither.
+ */
+bool ft_records_job(const char *text, struct ft_store_filter *filter);
+
+/* The job of OBSERVATION as Slurm shows it: "139_4" for a task of a job array. Returns OUT. */
+const char *ft_records_job_name(const ft_observation *observation, char out[24]);
 
 /* What the job would have had on its node without foretell, in bytes; 0: not known. */
 double ft_records_asked(const ft_observation *observation);

@@ -47,6 +47,15 @@ struct tally {
    * above
    */
   uint64_t avoided;
+  /*
+   * What the decisions were worth. By action, those that changed the request; freed: asked less
+   * given where that was less, added: given less asked where it was more, so that saved is their
+   * difference; lost: given, of the runs that foretell's limit killed. Overrides: the user overrode
+   * a rejection (--predict-mem=force), and of these those that ended out of memory.
+   */
+  uint64_t decided[_ft_action_ARRAYSIZE];
+  double freed, added, lost;
+  uint64_t overrides, overrides_died;
 };
 
 struct report {
@@ -104,6 +113,29 @@ static void add_memory(struct tally *t, const ft_observation *o, double peak)
     t->saved += (asked - (double)o->limit_bytes) * gbh;
 }
 
+static void add_worth(struct tally *t, const ft_observation *o)
+{
+  double asked = ft_records_asked(o), gbh = o->runtime_seconds / 3600 / 1e9;
+  double given = o->has_limit_bytes ? (double)o->limit_bytes : 0;
+  bool died = o->outcome == FT_OUTCOME_OUT_OF_MEMORY;
+
+  if (o->submission.has_decision && o->submission.decision.mode == FT_MODE_FORCE) {
+    t->overrides++;
+    t->overrides_died += died;
+  }
+  if (!changed(o))
+    return;
+  t->decided[o->submission.decision.action]++;
+  if (!(given > 0 && gbh > 0))
+    return;
+  if (asked > 0) {
+    t->freed += fmax(asked - given, 0) * gbh;
+    t->added += fmax(given - asked, 0) * gbh;
+  }
+  if (died)
+    t->lost += given * gbh;
+}
+
 static void add_oom(struct tally *t, const ft_observation *o, double peak)
 {
   double asked = ft_records_asked(o);
@@ -128,6 +160,7 @@ static int add(struct tally *t, const ft_observation *o)
     (void)ft_string_copy(o->user, t->user, sizeof t->user);
   add_memory(t, o, peak);
   add_oom(t, o, peak);
+  add_worth(t, o);
   return add_prediction(t, o, peak);
 }
 
@@ -165,16 +198,22 @@ static json_t *json_of(struct tally *t)
   double error = median(t);
 
   return json_pack(
-      "{s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I}", "runs", (json_int_t)t->runs,
-      "completed", (json_int_t)t->completed, "censored", (json_int_t)t->censored, "predicted",
-      (json_int_t)t->predicted, "median_error", ft_json_number(error >= 0, error), "coverage90",
+      "{s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o,"
+      " s:I, s:I}",
+      "runs", (json_int_t)t->runs, "completed", (json_int_t)t->completed, "censored",
+      (json_int_t)t->censored, "predicted", (json_int_t)t->predicted, "median_error",
+      ft_json_number(error >= 0, error), "coverage90",
       ft_json_number(t->with_interval,
                      t->with_interval ? (double)t->covered / (double)t->with_interval : 0),
       "asked_gbh", ft_json_number(t->weighed, t->asked), "used_gbh",
       ft_json_number(t->weighed, t->used), "saved_gbh",
       ft_json_number(t->weighed || t->saved != 0, t->saved), "ooms_suffered",
       (json_int_t)t->suffered, "ooms_avoided", (json_int_t)t->avoided, "ooms_caused",
-      (json_int_t)t->caused);
+      (json_int_t)t->caused, "set", (json_int_t)t->decided[FT_ACTION_SET], "raised",
+      (json_int_t)t->decided[FT_ACTION_RAISE], "lowered", (json_int_t)t->decided[FT_ACTION_TRIM],
+      "freed_gbh", ft_json_number(true, t->freed), "added_gbh", ft_json_number(true, t->added),
+      "lost_gbh", ft_json_number(true, t->lost), "overrides", (json_int_t)t->overrides,
+      "overrides_out_of_memory", (json_int_t)t->overrides_died);
 }
 
 static int print_json(struct report *report)
@@ -216,13 +255,31 @@ static void print_row(const char *app, const char *user, struct tally *t)
   char text[5][16];
 
   ft_print_column(app, 28);
-  printf(" %-10s %7" PRIu64 " %7s %8s %10s %10s %10s %5" PRIu64 " %7" PRIu64 " %6" PRIu64 "\n",
-         user, t->runs, percent(error >= 0, error, text[0]),
+  printf(" ");
+  ft_print_column(user, 10);
+  printf(" %7" PRIu64 " %7s %8s %10s %10s %10s %5" PRIu64 " %7" PRIu64 " %6" PRIu64 "\n", t->runs,
+         percent(error >= 0, error, text[0]),
          percent(t->with_interval,
                  t->with_interval ? (double)t->covered / (double)t->with_interval : 0, text[1]),
          amount(t->weighed, t->asked, text[2]), amount(t->weighed, t->used, text[3]),
          amount(t->weighed || t->saved != 0, t->saved, text[4]), t->suffered, t->avoided,
          t->caused);
+}
+
+/* What the decisions were worth, of all that is shown. */
+static void print_worth(const struct tally *t)
+{
+  char text[3][16];
+
+  printf("requests: %" PRIu64 " set, %" PRIu64 " raised, %" PRIu64
+         " lowered; %s GBh freed, %s GBh added,"
+         " %s GBh lost in %" PRIu64 " run%s that foretell's limit killed\n",
+         t->decided[FT_ACTION_SET], t->decided[FT_ACTION_RAISE], t->decided[FT_ACTION_TRIM],
+         amount(true, t->freed, text[0]), amount(true, t->added, text[1]),
+         amount(true, t->lost, text[2]), t->caused, t->caused == 1 ? "" : "s");
+  if (t->overrides)
+    printf("overrides: %" PRIu64 " rejection%s overridden, %" PRIu64 " of these out of memory\n",
+           t->overrides, t->overrides == 1 ? "" : "s", t->overrides_died);
 }
 
 static int print_table(const char *name, struct report *report)
@@ -232,6 +289,7 @@ static int print_table(const char *name, struct report *report)
   for (size_t i = 0; i < report->apps.count; i++)
     print_row(report->apps.name[i].app, report->tally[i].user, &report->tally[i]);
   print_row("total", "", &report->total);
+  print_worth(&report->total);
   return ft_flush(name);
 }
 
@@ -245,8 +303,8 @@ static int make_report(const char *name, const char *state, const struct ft_stor
 
   if (!records)
     return ft_complain(name, FT_EXIT_SYSTEM, "out of memory");
-  if (ft_records_open(records, state, false, &err) < 0 ||
-      ft_store_each(records->store, filter, visit, &report, &err) < 0)
+  if (ft_records_ask(records, state, filter, &err) < 0 ||
+      ft_records_each(records, filter, visit, &report, &err) < 0)
     ft_complain(name, 0, "%s", err.text);
   else if (report.failed)
     ft_complain(name, 0, "out of memory");

@@ -20,11 +20,19 @@ struct ft_user {
 int ft_find_user(const char *name, struct ft_user *user, struct ft_error *err);
 
 /*
- * Open the state folder NAME; NULL: foretell.conf's, or the built-in one where
- * there is no such file that can be read. CONFIG is filled, with defaults where need
- * be, its state_directory being the folder. Returns a descriptor; -1 with ERR.
+ * Open the state folder NAME; NULL: that of foretell.conf, or of the file that FORETELL_CONFIG
+ * names, or the built-in one where there is no such file that can be read. CONFIG is filled, with
+ * defaults where need be, its state_directory being the folder. Returns a descriptor; -1 with ERR.
  */
 int ft_open_state(const char *name, struct ft_config *config, struct ft_error *err);
+
+/*
+ * Read SITE and its declared APPS from the state folder STATE_FD that CONFIG names. Without a site
+ * file CONFIG's settings hold, which is said on standard error in the name of COMMAND. Returns 0;
+ * -1 with ERR.
+ */
+int ft_read_site(const char *command, int state_fd, const struct ft_config *config, ft_site *site,
+                 ft_apps *apps, struct ft_error *err);
 
 /* Whether an agent works in the state folder STATE_FD. */
 bool ft_agent_works(int state_fd);

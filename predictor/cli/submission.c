@@ -72,6 +72,8 @@ static void fill_table(struct ft_asked *a, struct ft_option table[TABLE])
     { 'D', "chdir", "DIR", "working directory; default: the current one", FT_OPTION_STRING,
       &a->directory },
     { 0, "container", "PATH", "container image", FT_OPTION_STRING, &a->container },
+    { 0, "export", "LIST", "variables that the job is given, as sbatch has it", FT_OPTION_STRING,
+      &a->exported },
     { 0, "wrap", "COMMAND", "a command line in place of a script", FT_OPTION_STRING, &a->wrap },
     { 0, "srun", NULL, "SCRIPT is a command, as srun or salloc would get it", FT_OPTION_FLAG,
       &a->srun },
@@ -81,6 +83,8 @@ static void fill_table(struct ft_asked *a, struct ft_option table[TABLE])
       FT_OPTION_FLAG, &a->perf },
     { 0, "choose", "WHICH", "a partition: fastest or cheapest[:LIST], as --predict-partition",
       FT_OPTION_STRING, &a->choose },
+    { 0, "explain", NULL, "what the figure stands on: method, features and runs", FT_OPTION_FLAG,
+      &a->explain },
     { 0, "json", NULL, "answer in JSON", FT_OPTION_FLAG, &a->json },
     { 0 },
   };
@@ -238,8 +242,8 @@ static int apply_directives(struct ft_asked *asked, const struct ft_option *tabl
       i++;
     }
     if (taken || !option || strcmp(option->name, "json") == 0 ||
-        strcmp(option->name, "state") == 0 || strcmp(option->name, "user") == 0 ||
-        (option->type == FT_OPTION_FLAG && whole))
+        strcmp(option->name, "explain") == 0 || strcmp(option->name, "state") == 0 ||
+        strcmp(option->name, "user") == 0 || (option->type == FT_OPTION_FLAG && whole))
       continue;
     argv[argc++] = known;
     if (option->type != FT_OPTION_FLAG && !whole && i + 1 < count) {

@@ -20,7 +20,7 @@ struct ft_asked {
   const char *app, *params, *mode, *user, *state;
   const char *partition, *account, *qos, *constraint, *nodes;
   const char *nodelist, *nodefile, *exclude, *reservation;
-  const char *time, *array, *job_name, *directory, *wrap, *container;
+  const char *time, *array, *job_name, *directory, *wrap, *container, *exported;
   const char *model, *input, *device, *optimizer, *precision, *mig_file;
   /* of the script alone: --predict-model; --predict-mig, "" for any GPU; NULL: not asked */
   const char *network, *mig;
@@ -28,7 +28,7 @@ struct ft_asked {
   unsigned long tasks, cpus_per_task, cpus_per_gpu, tasks_per_node, threads_per_core;
   uint64_t mem, mem_per_cpu, mem_per_gpu; /* UINT64_MAX: not given */
   const char *choose;                     /* NULL: not asked */
-  bool exclusive, srun, perf, json;
+  bool exclusive, srun, perf, explain, json;
 
   const char *script_name; /* NULL: none, standard input, or --wrap */
   struct ft_buf script;

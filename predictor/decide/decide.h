@@ -93,7 +93,8 @@ struct ft_plan;
  *   trim: also downward. A limit is too low where comparable runs have needed more, or the
  *   probability of that is over 5 % and over twice oom_probability.
  * - default: where nothing was typed the job gets no less than without foretell until trim_runs
- *   runs stand behind the estimate, nor on nodes of its own, nor where memory is not allocated.
+ *   runs stand behind the estimate, nor on nodes of its own, nor where memory is not allocated; and
+ *   no more where its own runs show that this is passed with oom_probability at most.
  * - maximum: the partition's, or its largest node.
  * - leak: killed at leak_runs growing limits, none having completed near them, it is given what
  *   those of its runs needed that completed, else no more than was tried, unless the user asks for
@@ -101,9 +102,9 @@ struct ft_plan;
  * - floor: at least what comparable runs (estimate/facts.h) used or were killed at, with a margin,
  *   and 2.4 times the limit that killed the last; where none is comparable and fewer than min_runs
  *   completed, at least what any used. It holds from the first run on.
- * - ceiling: thin evidence (fewer than min_runs, borrowed, extrapolated) sets at most
- *   ceiling_factor times the largest peak or bound in it, min_runs comparable runs at most 1.3 times
- *   theirs.
+ * - ceiling: thin evidence (fewer than min_runs, borrowed, extrapolated, or runs that differ by
+ * what the estimate does not know yet) sets at most ceiling_factor times the largest peak or bound
+ * in it, min_runs comparable runs at most 1.3 times theirs.
  * - estimate: what is expected to waste least, at least the quantile exceeded with oom_probability.
  *
  * A rejection needs a probability over reject_probability under the memory that the job will have,

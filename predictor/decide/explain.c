@@ -30,6 +30,21 @@ const char *ft_explain_count(unsigned runs, unsigned completed, char out[FT_EXPL
   return out;
 }
 
+const char *ft_explain_percent(double p, char out[FT_EXPLAIN_PERCENT])
+{
+  if (p < 0.001)
+    return "under 0.1 %";
+  if (p > 0.999)
+    return "over 99.9 %";
+  (void)snprintf(out, FT_EXPLAIN_PERCENT, p < 0.0995 || p > 0.9 ? "%.1f %%" : "%.0f %%", 100 * p);
+  return out;
+}
+
+const char *ft_explain_option(ft_mem_unit unit)
+{
+  return unit == FT_MEM_CPU ? "--mem-per-cpu" : unit == FT_MEM_GPU ? "--mem-per-gpu" : "--mem";
+}
+
 static const char *show(double bytes, char out[32])
 {
   return ft_units_show_bytes(bytes < 0x1p63 ? (uint64_t)fmax(bytes, 0) : INT64_MAX, out, 32);
@@ -122,12 +137,9 @@ static void say_slurm(struct voice *v, uint64_t bytes)
 
 static void say_percent(struct voice *v, double p)
 {
-  if (p < 0.001)
-    say(v, "under 0.1 %%");
-  else if (p > 0.999)
-    say(v, "over 99.9 %%");
-  else
-    say(v, p < 0.0995 || p > 0.9 ? "%.1f %%" : "%.0f %%", 100 * p);
+  char text[FT_EXPLAIN_PERCENT];
+
+  say(v, "%s", ft_explain_percent(p, text));
 }
 
 /*
@@ -146,11 +158,6 @@ static void say_chance(struct voice *v, double p, uint64_t bytes)
   say(v, " for any of %u", (unsigned)elements);
   if (v->q->elements && v->q->elements->count > 1 && v->q->elements->count < elements)
     say(v, ", by %zu of them", v->q->elements->count);
-}
-
-static const char *option(ft_mem_unit unit)
-{
-  return unit == FT_MEM_CPU ? "--mem-per-cpu" : unit == FT_MEM_GPU ? "--mem-per-gpu" : "--mem";
 }
 
 static void say_runs(struct voice *v)
@@ -250,7 +257,7 @@ static void say_limit(struct voice *v, const char *follows)
 
   switch (v->plan->limit_kind) {
   case FT_LIMIT_ASKED:
-    say(v, "%s=", option(v->plan->unit));
+    say(v, "%s=", ft_explain_option(v->plan->unit));
     say_slurm(v, v->q->request->mem_bytes);
     break;
   case FT_LIMIT_DEFAULT:
@@ -276,7 +283,7 @@ static void say_limit(struct voice *v, const char *follows)
 
 static void say_amount(struct voice *v)
 {
-  say(v, "%s=", option(v->plan->unit));
+  say(v, "%s=", ft_explain_option(v->plan->unit));
   say_slurm(v, v->plan->unit_amount);
 }
 
@@ -318,6 +325,21 @@ static void say_leak(struct voice *v)
   say(v, ": it may leak memory");
 }
 
+static bool is_step_limited(const struct voice *v)
+{
+  return v->q->facts && !v->q->network && v->q->facts->lately_step_limited;
+}
+
+/* What the job's memory does not help against. */
+static void say_step_limit(struct voice *v)
+{
+  unsigned runs = v->q->facts->lately_step_limited;
+
+  new_line(v);
+  say(v, "in %u run%s a step of it was killed at a limit of its own, ", runs, runs == 1 ? "" : "s");
+  say(v, "which the job's --mem does not change: see --mem of srun in the script");
+}
+
 /* Also where the user asks for more nevertheless. */
 static bool may_leak(const struct voice *v)
 {
@@ -333,7 +355,7 @@ static void say_change(struct voice *v)
 {
   const struct ft_plan *p = v->plan;
 
-  say(v, "; %s ", option(p->unit));
+  say(v, "; %s ", ft_explain_option(p->unit));
   if (p->action == FT_ACTION_SET) {
     say(v, "set to ");
   } else {
@@ -562,7 +584,10 @@ void ft_explain(const struct ft_question *question, const struct ft_plan *plan,
     say_change(&v);
     break;
   case FT_ACTION_WARN:
-    explain_warning(&v);
+    if (plan->too_low || plan->too_high || plan->no_node || !is_step_limited(&v))
+      explain_warning(&v);
+    else
+      explain_nothing_done(&v);
     break;
   case FT_ACTION_REJECT:
     explain_rejection(&v);
@@ -571,4 +596,6 @@ void ft_explain(const struct ft_question *question, const struct ft_plan *plan,
     explain_nothing_done(&v);
     break;
   }
+  if (is_step_limited(&v))
+    say_step_limit(&v);
 }

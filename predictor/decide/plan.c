@@ -139,6 +139,13 @@ static bool set_as_most_give(const struct ft_question *q, struct ft_plan *plan)
   return true;
 }
 
+/* Whether the job's own runs say that it all but surely has enough. */
+static bool is_enough(const struct ft_question *q, const struct ft_plan *plan)
+{
+  return plan->claimed && !plan->thin && !q->network && plan->limit >= plan->shown &&
+         exceeds(q, plan->limit) <= q->policy->oom_probability;
+}
+
 /* Nothing was asked for and the mode may set. */
 static void set_memory(const struct ft_question *q, struct ft_plan *plan)
 {
@@ -146,6 +153,8 @@ static void set_memory(const struct ft_question *q, struct ft_plan *plan)
     act(plan, FT_ACTION_LEAVE, "memory is neither allocated nor enforced here");
   else if (has_less(q, plan))
     stay_with(plan, FT_DECIDED_BY_DEFAULT, "it has less than every run of it that is known");
+  else if (plan->limit && plan->amount > plan->limit && is_enough(q, plan))
+    stay_with(plan, FT_DECIDED_BY_DEFAULT, "what it gets without asking is enough");
   else if (plan->limit && plan->amount > plan->limit && !plan->typed &&
            (q->similar || (q->facts && q->facts->borrowed)))
     act(plan, FT_ACTION_WARN, "the site's mode does not set what only others have needed");
@@ -204,6 +213,8 @@ static void choose(const struct ft_question *q, struct ft_plan *plan)
     act(plan, FT_ACTION_WARN, "no node of the partition is large enough");
   else if (plan->action == FT_ACTION_LEAVE && plan->too_low && !q->interactive)
     act(plan, FT_ACTION_WARN, "it has less memory than it is likely to need");
+  else if (plan->action == FT_ACTION_LEAVE && q->facts && q->facts->lately_step_limited)
+    act(plan, FT_ACTION_WARN, "a step of it was killed at a limit of its own");
 }
 
 static bool changes(ft_action action)

@@ -25,7 +25,7 @@ struct ft_plan {
   bool typed;    /* the user asked for this mode */
   bool claimed;  /* there is enough evidence to say how probable anything is */
   bool known;    /* or at least facts, which say what is enough and what is not */
-  bool thin;     /* fewer than min_runs, borrowed or extrapolated: warns, never rejects nor lowers */
+  bool thin;     /* evidence that warns, but never rejects nor lowers (decide.h) */
   bool kills;    /* something here kills for memory */
 
   enum ft_limit_kind limit_kind;
@@ -96,9 +96,15 @@ void ft_plan_find_most(const struct ft_question *question, struct ft_plan *plan,
 void ft_plan_weigh(const struct ft_question *question, struct ft_plan *plan);
 void ft_plan_find_amount(const struct ft_question *question, struct ft_plan *plan);
 
-/* ---- parts of sentences; each writes OUT and returns it ---- */
+/* ---- parts of sentences; each returns what it made, in OUT where there is one ---- */
 
-enum { FT_EXPLAIN_COUNT = 64 };
+enum { FT_EXPLAIN_COUNT = 64, FT_EXPLAIN_PERCENT = 24 };
+
+/* "3.1 %", "over 99.9 %" of a probability. */
+const char *ft_explain_percent(double p, char out[FT_EXPLAIN_PERCENT]);
+
+/* "--mem-per-cpu": the option that is in UNIT. */
+const char *ft_explain_option(ft_mem_unit unit);
 
 /* "3 runs", "4 runs, 1 completed", "6 runs, none completed". */
 const char *ft_explain_count(unsigned runs, unsigned completed, char out[FT_EXPLAIN_COUNT]);

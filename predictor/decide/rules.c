@@ -48,8 +48,8 @@ void ft_plan_weigh(const struct ft_question *q, struct ft_plan *plan)
   const struct ft_facts *f = facts_of(q);
   bool enough = e && e->runs >= q->policy->min_runs && e->runs > 0;
 
-  plan->claimed = e && !q->at_large && (enough || q->network || q->similar);
-  plan->thin = !e || is_borrowed(q) || (!enough && !q->network) || e->extrapolated;
+  plan->claimed = e && !q->at_large && (enough || q->network || q->similar) && !f->unexplained;
+  plan->thin = !plan->claimed || is_borrowed(q) || (!enough && !q->network) || e->extrapolated;
   plan->known = plan->claimed || f->peak_bytes > 0 || f->bound_bytes > 0;
 }
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "predictor/core/text.h"
 #include "predictor/decide/submission.h"
 #include "predictor/request/array.h"
 
@@ -42,6 +44,80 @@ int ft_known_find(int state_fd, const struct ft_submitter *submitter, const ft_s
   e->estimate = NULL;
   e->facts = (struct ft_facts){ .runs = 0 };
   return -1;
+}
+
+static const ft_column *find_column(const ft_model *model, const char *name)
+{
+  for (size_t j = 0; j < model->columns_count; j++)
+    if (strcmp(model->columns[j].name, name) == 0)
+      return &model->columns[j];
+  return NULL;
+}
+
+/* Append NAME to the list that begins at FROM in LINE, of which LIMIT bytes may be used. */
+static bool add_name(char line[FT_PARAMS_LINE], size_t from, const char *name, size_t limit)
+{
+  size_t used = strlen(line);
+
+  if (used + strlen(name) + strlen(", ") >= limit)
+    return false;
+  (void)snprintf(line + used, FT_PARAMS_LINE - used, "%s%s", used > from ? ", " : "", name);
+  return true;
+}
+
+/* The model's features: those that S lacks, then the others. */
+static void add_known(const ft_model *model, const ft_submission *s, char line[FT_PARAMS_LINE])
+{
+  size_t from = strlen(line), length;
+
+  for (int present = 0; present < 2; present++)
+    for (size_t j = 0; j < model->columns_count; j++) {
+      const char *name = model->columns[j].name;
+
+      if ((ft_feature_find(s->features, s->features_count, name) != NULL) != present ||
+          add_name(line, from, name, FT_PARAMS_LINE - sizeof ", ..."))
+        continue;
+      length = strlen(line);
+      (void)snprintf(line + length, FT_PARAMS_LINE - length, ", ...");
+      return;
+    }
+}
+
+/* Whether KNOWN's model is the app's own, or the site's of it, and has room for more features. */
+static bool has_own_model(const struct ft_known *known)
+{
+  const struct ft_evidence *e = &known->evidence;
+
+  return e->estimate && !e->similar && !e->at_large && !e->imported &&
+         (e->pooled || e->estimate->runs >= known->policy.min_runs) && e->model.columns_count &&
+         e->model.columns_count < sizeof e->model.columns / sizeof *e->model.columns;
+}
+
+bool ft_known_params(const struct ft_known *known, const ft_submission *s, const char *params,
+                     char line[FT_PARAMS_LINE])
+{
+  struct ft_text rest = ft_text_from(params), piece, name;
+  size_t unknown = 0, used;
+  char copy[48];
+
+  line[0] = '\0';
+  if (!has_own_model(known))
+    return false;
+  while (ft_text_until(&rest, ',', &piece)) {
+    piece = ft_text_trim(piece);
+    if (!ft_text_until(&piece, '=', &name) || !ft_text_copy(name, copy, sizeof copy) ||
+        !ft_feature_find(s->features, s->features_count, copy) ||
+        find_column(&known->evidence.model, copy))
+      continue;
+    unknown += add_name(line, 0, copy, FT_PARAMS_LINE / 2);
+  }
+  if (!unknown)
+    return false;
+  used = strlen(line);
+  (void)snprintf(line + used, FT_PARAMS_LINE - used,
+                 ": not %s of this app; known: ", unknown > 1 ? "features" : "a feature");
+  add_known(&known->evidence.model, s, line);
+  return true;
 }
 
 /* Where runs say too little a network's own figure counts. */

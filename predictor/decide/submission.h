@@ -43,6 +43,17 @@ int ft_known_find(int state_fd, const struct ft_submitter *submitter,
                   const ft_submission *submission, const char *array, struct ft_known *known,
                   struct ft_error *err);
 
+enum { FT_PARAMS_LINE = 400 };
+
+/*
+ * Puts into LINE which names of PARAMS (the value of --predict-params; NULL: none) no run of
+ * SUBMISSION's app has had, and which ones are known, those first that SUBMISSION lacks: a misspelt
+ * one is not counted in silence. Returns false where there is no such name, or where KNOWN, filled
+ * by ft_known_find, has no model of at least min_runs runs of the app itself.
+ */
+bool ft_known_params(const struct ft_known *known, const ft_submission *submission,
+                     const char *params, char line[FT_PARAMS_LINE]);
+
 struct ft_submission_question {
   const ft_site *site;
   const ft_submission *submission;

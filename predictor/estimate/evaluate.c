@@ -185,3 +185,22 @@ void ft_evaluate_centre(const ft_evaluator *e, const float *x, size_t count, str
   /* nobody needs to be told of more than a factor of e^3 either way */
   out->doubt = isnan(variance + power) ? 9 : fmin(variance + power, 9);
 }
+
+bool ft_evaluate_uses(const ft_evaluator *e, size_t column)
+{
+  for (size_t i = 0; i < e->terms_count; i++) {
+    const ft_term *t = &e->terms[i];
+
+    if (t->column != column)
+      continue;
+    if (t->coefficient != 0)
+      return true;
+    for (size_t l = 0; l < t->levels_count; l++)
+      if (t->levels[l] != 0)
+        return true;
+  }
+  for (size_t v = 0; e->by_equation && v < e->equation.columns_count; v++)
+    if (e->equation.columns[v] == column)
+      return true;
+  return false;
+}

@@ -38,4 +38,7 @@ struct ft_centre {
 void ft_evaluate_centre(const ft_evaluator *evaluator, const float *x, size_t count,
                         struct ft_centre *out);
 
+/* Whether the centre depends on COLUMN. */
+bool ft_evaluate_uses(const ft_evaluator *evaluator, size_t column);
+
 #endif

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "predictor/estimate/evaluate.h"
 #include "predictor/estimate/facts.h"
 #include "predictor/estimate/variant.h"
 
@@ -58,11 +59,15 @@ static enum relation compare(const ft_model *model, size_t fact, const float *as
                                                                        : RUN_IS_COMPARABLE;
 }
 
+double ft_facts_bound(ft_fact_kind kind, double bytes)
+{
+  return kind == FT_FACT_KILLED ? FT_FACTS_KILLED_FACTOR * bytes : bytes;
+}
+
+/* The bound of a run that did not complete; 0 of one that did. */
 static double bound_of(ft_fact_kind kind, double bytes)
 {
-  return kind == FT_FACT_KILLED ? FT_FACTS_KILLED_FACTOR * bytes
-         : kind == FT_FACT_STOPPED ? bytes
-                                   : 0;
+  return kind == FT_FACT_COMPLETED ? 0 : ft_facts_bound(kind, bytes);
 }
 
 /* OUTLIVED: enough comparable runs have completed since that needed less. */
@@ -77,6 +82,7 @@ static void add_comparable(struct ft_facts *f, ft_fact_kind kind, double bytes, 
     f->like_peak_bytes = fmax(f->like_peak_bytes, bytes);
     f->lately_killed = 0;
     f->lately_killed_bytes = 0;
+    f->lately_step_limited = 0;
     if (bytes >= NEAR * f->like_killed_bytes)
       f->growing_kills = 0;
   } else if (kind == FT_FACT_KILLED) {
@@ -86,6 +92,8 @@ static void add_comparable(struct ft_facts *f, ft_fact_kind kind, double bytes, 
     f->like_killed_bytes = fmax(f->like_killed_bytes, bytes);
     f->lately_killed++;
     f->lately_killed_bytes = fmax(f->lately_killed_bytes, bytes);
+  } else if (kind == FT_FACT_STEP_LIMITED) {
+    f->lately_step_limited++;
   }
 }
 
@@ -120,6 +128,8 @@ void ft_facts_find(const ft_model *model, const float *x, size_t count, struct f
   for (size_t c = 0; c < e->fact_columns_count; c++)
     asked[c] = e->fact_columns[c] < count ? x[e->fact_columns[c]] : NAN;
   out->borrowed = is_borrowed(model, asked);
+  for (size_t c = 0; c < e->facts_explained; c++)
+    out->unexplained |= !ft_evaluate_uses(e, e->fact_columns[c]);
   for (size_t i = 0; i < e->fact_bytes_count; i++) {
     enum relation relation = compare(model, i, asked);
 
@@ -157,6 +167,7 @@ static unsigned fewer(unsigned a, unsigned b)
 void ft_facts_join(struct ft_facts *into, const struct ft_facts *other)
 {
   into->borrowed |= other->borrowed;
+  into->unexplained |= other->unexplained;
   into->less = into->less && other->less;
   into->least_runs = fewer(into->least_runs, other->least_runs);
   into->least_completed = fewer(into->least_completed, other->least_completed);
@@ -169,5 +180,6 @@ void ft_facts_join(struct ft_facts *into, const struct ft_facts *other)
   into->like_killed = more(into->like_killed, other->like_killed);
   into->lately_killed = more(into->lately_killed, other->lately_killed);
   into->lately_killed_bytes = fmax(into->lately_killed_bytes, other->lately_killed_bytes);
+  into->lately_step_limited = more(into->lately_step_limited, other->lately_step_limited);
   into->growing_kills = more(into->growing_kills, other->growing_kills);
 }

@@ -33,6 +33,7 @@ struct ft_facts {
   double peak_bytes;  /* largest of a completed run; 0: none completed */
   double bound_bytes; /* largest of one that did not complete; 0: none */
   bool borrowed; /* they are of other variants (estimate/variant.h), which may need something else */
+  bool unexplained; /* what the needs of runs differ by, the estimate does not know yet */
   bool less; /* each of them is set aside for having more of all that differs */
   /* of the comparable ones */
   unsigned like_runs, like_completed;
@@ -46,6 +47,7 @@ struct ft_facts {
   /* of the newest comparable runs, those killed since the last that completed, and at what */
   unsigned lately_killed;
   double lately_killed_bytes;
+  unsigned lately_step_limited; /* and in which a step was killed at a limit of its own */
   /* kills at limits that grew each time by more than a tenth, where no comparable run completed */
   unsigned growing_kills;
 };
@@ -53,6 +55,10 @@ struct ft_facts {
 /* Whether values A and B of COLUMN, NaN where a run has none, are comparable. A category that no
  * run has had (FT_X_UNSEEN) is comparable to none. */
 bool ft_facts_alike(const ft_column *column, double a, double b);
+
+/* What a run of KIND needed at the least, bytes, BYTES being what is remembered of it: its peak, or the
+ * limit that killed it. */
+double ft_facts_bound(ft_fact_kind kind, double bytes);
 
 /* Fills OUT with what MODEL's runs show for a submission with COUNT values X by column. */
 void ft_facts_find(const ft_model *model, const float *x, size_t count, struct ft_facts *out);

@@ -36,6 +36,11 @@ static const char *action_name(unsigned v)
   return ft_action_name((ft_action)v);
 }
 
+static const char *decided_by(unsigned v)
+{
+  return ft_decision_rule_name((ft_decision_rule)v);
+}
+
 static const char *outcome_name(unsigned v)
 {
   return ft_outcome_name((ft_outcome)v);
@@ -168,7 +173,9 @@ const struct ft_field ft_fields[] = {
   { "system_seconds", FT_FIELD_DOUBLE, FT_PART_MEASURED, HAS(system_seconds), NULL, 0, 4 },
   { "gpu_transfer_bytes", FT_FIELD_U64, FT_PART_MEASURED, HAS(gpu_transfer_bytes), NULL, 0, 4 },
   SUBMITTED(script_hash, FT_FIELD_U32, 5),
-  SUBMITTED(directory_hash, FT_FIELD_U32, 5)
+  SUBMITTED(directory_hash, FT_FIELD_U32, 5),
+  { "decision_rule", FT_FIELD_ENUM, FT_PART_DECISION, AT(submission.decision.rule), decided_by,
+    _ft_decision_rule_MAX, 8 }
 };
 
 const size_t ft_field_count = sizeof ft_fields / sizeof *ft_fields;

@@ -14,6 +14,7 @@
 #include "predictor/history/import.h"
 #include "predictor/history/json.h"
 #include "predictor/history/sacct_text.h"
+#include "predictor/record/secret.h"
 
 enum { MOST_FEATURES = 24, NAME = 64 };
 
@@ -438,6 +439,8 @@ static void read_feature(const struct reader *r, size_t i, ft_observation *o)
   for (char *p = category; *p; p++)
     if ((unsigned char)*p < ' ' || *p == 0x7f)
       *p = '?';
+  if (ft_secret_value(category))
+    return;
   (void)ft_feature_category(o->submission.features, &o->submission.features_count, MOST_FEATURES,
                             r->column[i].name, category);
 }
@@ -458,6 +461,8 @@ static int complete(const struct reader *r, ft_observation *o, struct ft_error *
 
   if (import->app)
     (void)ft_string_copy(import->app, o->submission.app, sizeof o->submission.app);
+  if (ft_secret_value(o->submission.job_name))
+    (void)ft_string_copy(FT_SECRET_JOB_NAME, o->submission.job_name, sizeof o->submission.job_name);
   if (!o->submission.app[0])
     return ft_error_set(err, "%s: line %" PRIu64 ": expected an app", import->name, r->csv.line);
   if (!o->user[0] && import->user)

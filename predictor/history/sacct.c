@@ -14,6 +14,7 @@
 #include "predictor/history/sacct_text.h"
 #include "predictor/history/steps.h"
 #include "predictor/record/layout.h"
+#include "predictor/record/secret.h"
 
 enum column {
   JOB_ID,
@@ -442,6 +443,8 @@ static int read_job(struct reader *r, const struct ft_sacct_id *id, struct ft_er
   read_name(r, ACCOUNT, o->account, sizeof o->account);
   read_name(r, PARTITION, o->partition, sizeof o->partition);
   read_name(r, JOB_NAME, o->submission.job_name, sizeof o->submission.job_name);
+  if (ft_secret_value(o->submission.job_name))
+    (void)ft_string_copy(FT_SECRET_JOB_NAME, o->submission.job_name, sizeof o->submission.job_name);
   name_app(r->import, o);
   if (*value(r, NODE_LIST) && !ft_sacct_first_node(value(r, NODE_LIST), o->node, sizeof o->node))
     return refuse(r, NODE_LIST, "expected node names", err);

@@ -53,6 +53,19 @@ static const struct migration {
        "INSERT INTO app SELECT uid, app, ifnull(MAX(end_time), 0) FROM observation WHERE app > ''"
        " GROUP BY app, uid;"
        "CREATE TABLE gone (uid INTEGER PRIMARY KEY);" },
+  /* forget.h: tombstones, and an app's former names as hashes. What was removed before has left
+   * bytes in the file. */
+  { 7, "CREATE TABLE forgotten (id INTEGER PRIMARY KEY AUTOINCREMENT, job_id INTEGER NOT NULL,"
+       " array_task_id INTEGER NOT NULL, cluster TEXT NOT NULL, uid INTEGER NOT NULL,"
+       " app INTEGER NOT NULL, before REAL NOT NULL, told REAL NOT NULL, done INTEGER NOT NULL,"
+       " UNIQUE (job_id, array_task_id, cluster, uid, app, before));"
+       "CREATE INDEX forgotten_undone ON forgotten (done) WHERE done = 0;"
+       "CREATE TABLE former (uid INTEGER NOT NULL, app INTEGER NOT NULL, was INTEGER NOT NULL,"
+       " PRIMARY KEY (uid, app, was)) WITHOUT ROWID;"
+       "INSERT OR REPLACE INTO meta VALUES ('" FT_SCHEMA_SCRUB "', '1');" },
+  /* decision_rule; the tasks of a job array are found by the array's job */
+  { 8, "CREATE INDEX observation_array ON observation (array_job_id, array_task_id)"
+       " WHERE array_job_id > 0;" },
 };
 
 int ft_schema_error(struct ft_error *err, sqlite3 *db, const char *path, const char *doing)
@@ -206,9 +219,12 @@ static int prepare(sqlite3 *db, const char *path, bool create, struct ft_error *
                                 : "an empty file");
   if (!create)
     return 0;
-  /* FULL: in WAL mode a commit is on the disk when it returns, at one fsync */
-  if (ft_schema_run(db, path, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;", "open",
-                    err) < 0)
+  /* FULL: in WAL mode a commit is on the disk when it returns, at one fsync. What is removed is
+   * overwritten. */
+  if (ft_schema_run(db, path,
+                    "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+                    "PRAGMA secure_delete = ON;",
+                    "open", err) < 0)
     return -1;
   if (version == FT_STORE_SCHEMA)
     return 0;

@@ -9,11 +9,14 @@
 #include "predictor/core/error.h"
 
 /* The newest schema of the store that this build knows: PRAGMA user_version. */
-#define FT_STORE_SCHEMA 6
+#define FT_STORE_SCHEMA 8
 
 /* What a run's age counts from, as the index observation_age has it: its end, or when it was put.
  */
 #define FT_SCHEMA_AGE_TIME "max(ifnull(end_time, 0), ifnull(put_time, 0))"
+
+/* A key of the table meta: pages of the file may hold what was removed. */
+#define FT_SCHEMA_SCRUB "scrub"
 
 /*
  * Open PATH as ft_store_open says. Returns NULL with ERR; nothing is left behind that was not

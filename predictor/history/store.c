@@ -49,6 +49,7 @@ void ft_store_close(struct ft_store *store)
   sqlite3_finalize(store->pooled_page);
   sqlite3_finalize(store->mark);
   sqlite3_finalize(store->next);
+  sqlite3_finalize(store->stones);
   (void)sqlite3_close(store->db);
   free(store->path);
   free(store);
@@ -191,8 +192,14 @@ static int write_row(struct ft_store *store, bool replaces, sqlite3_int64 id,
   return status;
 }
 
-static int put_inside(struct ft_store *store, const ft_observation *o, ft_observation *merged,
-                      struct ft_error *err)
+int ft_store_replace(struct ft_store *store, int64_t id, const ft_observation *o,
+                     struct ft_error *err)
+{
+  return prepare_put(store, err) < 0 ? -1 : write_row(store, true, id, o, err);
+}
+
+static int put_live(struct ft_store *store, const ft_observation *o, ft_observation *merged,
+                    struct ft_error *err)
 {
   sqlite3_int64 id = 0;
   int found = find(store, o, &id, merged, err);
@@ -216,6 +223,28 @@ static int put_inside(struct ft_store *store, const ft_observation *o, ft_observ
     return -1;
   /* a run that turns out to be another app's is none of the first one's any more */
   return moved && ft_store_left(store, uid, app, err) < 0 ? -1 : 0;
+}
+
+/* Returns as ft_store_put. */
+static int put_inside(struct ft_store *store, const ft_observation *o, ft_observation *merged,
+                      struct ft_error *err)
+{
+  ft_observation *rest;
+  int status;
+
+  *merged = *o;
+  status = ft_store_bury(store, merged, err);
+  if (status <= 0)
+    return status < 0 ? -1 : put_live(store, o, merged, err);
+  if (status == 1)
+    return 1;
+  rest = malloc(sizeof *rest);
+  if (!rest)
+    return ft_error_set(err, "%s: out of memory", store->path);
+  *rest = *merged;
+  status = put_live(store, rest, merged, err);
+  free(rest);
+  return status < 0 ? -1 : 1;
 }
 
 static int begin(struct ft_store *store, struct ft_error *err)
@@ -260,10 +289,10 @@ int ft_store_put(struct ft_store *store, const ft_observation *observation, ft_o
   if (begin(store, err) < 0)
     goto out;
   status = put_inside(store, observation, result, err);
-  if (status == 0)
-    status = commit(store, err);
-  else
+  if (status < 0)
     (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+  else if (commit(store, err) < 0)
+    status = -1;
 out:
   if (!merged)
     free(result);
@@ -332,6 +361,7 @@ int ft_store_rename_app(struct ft_store *store, uint32_t uid, const char *from, 
       step_names(store, last, uid, from, to) != SQLITE_DONE)
     ft_store_failed(store, "rename", err);
   else if (ft_store_left(store, uid, from, err) >= 0 &&
+           ft_store_note_former(store, uid, from, to, err) == 0 &&
            ft_store_mark(store, uid, to, NULL, err) == 0)
     return ft_store_commit(store, err) < 0 ? -1 : 1;
   ft_store_undo(store);
@@ -343,13 +373,18 @@ static sqlite3_stmt *select_runs(struct ft_store *store, const struct ft_store_f
 {
   const char *order = filter->limit ? "DESC" : "ASC";
   sqlite3_stmt *s;
+  const char *job = "";
   char tail[512];
 
-  (void)snprintf(
-      tail, sizeof tail, " FROM observation WHERE 1%s%s%s%s ORDER BY end_time %s, id %s%s",
-      filter->app ? " AND app = ?1" : "", filter->by_uid ? " AND uid = ?2" : "",
-      filter->job_id ? " AND job_id = ?3" : "", filter->since > 0 ? " AND end_time >= ?4" : "",
-      order, order, filter->limit ? " LIMIT ?5" : "");
+  if (filter->job_id && filter->by_task)
+    job = " AND array_job_id = ?3 AND array_job_id > 0 AND array_task_id = ?6";
+  else if (filter->job_id)
+    job = " AND (job_id = ?3 OR (array_job_id = ?3 AND array_job_id > 0))";
+  (void)snprintf(tail, sizeof tail,
+                 " FROM observation WHERE 1%s%s%s%s ORDER BY end_time %s, id %s%s",
+                 filter->app ? " AND app = ?1" : "", filter->by_uid ? " AND uid = ?2" : "", job,
+                 filter->since > 0 ? " AND end_time >= ?4" : "", order, order,
+                 filter->limit ? " LIMIT ?5" : "");
   s = ft_store_prepare(store, "SELECT id, ", tail, err);
   if (!s)
     return NULL;
@@ -359,6 +394,8 @@ static sqlite3_stmt *select_runs(struct ft_store *store, const struct ft_store_f
     sqlite3_bind_int64(s, 2, filter->uid);
   if (filter->job_id)
     sqlite3_bind_int64(s, 3, filter->job_id);
+  if (filter->job_id && filter->by_task)
+    sqlite3_bind_int64(s, 6, filter->task_id);
   if (filter->since > 0)
     sqlite3_bind_double(s, 4, filter->since);
   if (filter->limit)

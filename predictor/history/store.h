@@ -35,7 +35,8 @@ void ft_store_rest(struct ft_store *store);
  * has replaces the old one's, a field it lacks stays; a known outcome is never
  * replaced by an unknown one, nor an agent's peak by a sampled one.
  * MERGED (may be NULL) gets what the store now holds. Durable on return. The app of which
- * it is no run any more is marked (changes.h).
+ * it is no run any more is marked (changes.h). Returns 0; 1 where it is forgotten (forget.h): it is
+ * not put, or as an override without the rest, and MERGED is of no use; -1 with ERR.
  */
 int ft_store_put(struct ft_store *store, const ft_observation *observation,
                  ft_observation *merged, struct ft_error *err);
@@ -57,7 +58,9 @@ struct ft_store_filter {
   const char *app;
   bool by_uid;
   uint32_t uid;
-  uint32_t job_id;
+  uint32_t job_id; /* of the run's own job, or of the job array that it is a task of */
+  bool by_task;
+  uint32_t task_id;     /* of the job array JOB_ID */
   double since;         /* end_time, UTC */
   uint64_t limit;       /* newest first when set, oldest first else */
 };

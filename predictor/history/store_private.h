@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "predictor/core/error.h"
+#include "predictor/record/record.h"
 
 /* Whose turn it was: an app of a user. */
 struct ft_store_turn {
@@ -25,6 +26,7 @@ struct ft_store {
   sqlite3_stmt *pooled_page; /* of all users */
   sqlite3_stmt *mark;
   sqlite3_stmt *next; /* changed app */
+  sqlite3_stmt *stones; /* tombstones that may cover a run */
   struct ft_store_turn turn; /* trimmed last */
 };
 
@@ -43,6 +45,20 @@ void ft_store_undo(struct ft_store *store);
  * is left it has gone (expire.h). Returns 1 when it has, 0 when not, -1 with ERR.
  */
 int ft_store_left(struct ft_store *store, uint32_t uid, const char *app, struct ft_error *err);
+
+/* Inside a transaction: keep that runs of UID's app TO were FROM's. Returns 0 or -1 with ERR. */
+int ft_store_note_former(struct ft_store *store, uint32_t uid, const char *from, const char *to,
+                         struct ft_error *err);
+
+/*
+ * Inside a transaction: O is to be put. Returns 1 when a tombstone covers it and it is not to be; 2
+ * when it is, as O now is, stripped to what it overrode; 0 when none does; -1 with ERR.
+ */
+int ft_store_bury(struct ft_store *store, ft_observation *o, struct ft_error *err);
+
+/* Inside a transaction: the row ID becomes O. Returns 0 or -1 with ERR. */
+int ft_store_replace(struct ft_store *store, int64_t id, const ft_observation *o,
+                     struct ft_error *err);
 
 /* Why the last call on STORE failed, while DOING what. Returns -1. */
 int ft_store_failed(struct ft_store *store, const char *doing, struct ft_error *err);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predictor/estimate/evaluate.h"
 #include "predictor/estimate/facts.h"
 #include "predictor/online/facts.h"
 
@@ -52,31 +53,14 @@ static void choose_runs(const ft_model *model, bool *chosen)
 
 static ft_fact_kind kind_of(const ft_run *run)
 {
-  if (run->out_of_memory)
+  if (run->killed_by == FT_KILLED_BY_LIMIT)
     return FT_FACT_KILLED;
+  if (run->killed_by == FT_KILLED_BY_STEP_LIMIT)
+    return FT_FACT_STEP_LIMITED;
   return run->censored ? FT_FACT_STOPPED : FT_FACT_COMPLETED;
 }
 
 /* ---- which columns ---- */
-
-static bool moves_centre(const ft_evaluator *e, size_t column)
-{
-  for (size_t i = 0; i < e->terms_count; i++) {
-    const ft_term *t = &e->terms[i];
-
-    if (t->column != column)
-      continue;
-    if (t->coefficient != 0)
-      return true;
-    for (size_t l = 0; l < t->levels_count; l++)
-      if (t->levels[l] != 0)
-        return true;
-  }
-  for (size_t v = 0; e->by_equation && v < e->equation.columns_count; v++)
-    if (e->equation.columns[v] == column)
-      return true;
-  return false;
-}
 
 static float value_of(const ft_run *run, size_t column)
 {
@@ -89,9 +73,21 @@ static bool is_alike(const ft_model *model, size_t column, const ft_run *a, cons
                         (double)value_of(b, column));
 }
 
-static bool has_agreed(const ft_run *a, const ft_run *b)
+enum comparison { UNDECIDED, AGREED, DIFFERED };
+
+/* Whether A and B have needed the same. One that did not complete needed at least its bound. */
+static enum comparison compare_needs(const ft_run *a, const ft_run *b)
 {
-  return fmax(a->bytes, b->bytes) <= FT_FACTS_FACTOR * fmin(a->bytes, b->bytes);
+  double need_a = ft_facts_bound(kind_of(a), a->bytes);
+  double need_b = ft_facts_bound(kind_of(b), b->bytes);
+
+  if (a->censored && b->censored)
+    return UNDECIDED;
+  if (a->censored)
+    return need_a > FT_FACTS_FACTOR * need_b ? DIFFERED : UNDECIDED;
+  if (b->censored)
+    return need_b > FT_FACTS_FACTOR * need_a ? DIFFERED : UNDECIDED;
+  return fmax(need_a, need_b) <= FT_FACTS_FACTOR * fmin(need_a, need_b) ? AGREED : DIFFERED;
 }
 
 /* Whether A and B are comparable in the columns that are known to explain the memory. */
@@ -105,7 +101,7 @@ static bool are_comparable(const ft_model *model, const ft_run *a, const ft_run 
   return true;
 }
 
-/* What pairs of completed runs say of a column. */
+/* What pairs of runs say of a column. */
 struct pairs {
   unsigned alike_agreed, alike_differed; /* alike in it: have they needed the same? */
   unsigned apart_agreed, apart_differed; /* not alike in it */
@@ -118,12 +114,12 @@ static struct pairs compare_pairs(const ft_model *model, const bool *chosen, siz
   for (size_t i = 0; i < model->history_count; i++)
     for (size_t k = 0; k < i; k++) {
       const ft_run *a = &model->history[i], *b = &model->history[k];
-      bool alike, agreed;
+      enum comparison needs = compare_needs(a, b);
+      bool alike, agreed = needs == AGREED;
 
-      if (!chosen[i] || !chosen[k] || a->censored || b->censored || !are_comparable(model, a, b))
+      if (!chosen[i] || !chosen[k] || needs == UNDECIDED || !are_comparable(model, a, b))
         continue;
       alike = is_alike(model, column, a, b);
-      agreed = has_agreed(a, b);
       *(alike ? agreed ? &p.alike_agreed : &p.alike_differed
               : agreed ? &p.apart_agreed : &p.apart_differed) += 1;
     }
@@ -162,7 +158,7 @@ static void add_by_pairs(ft_model *model, const bool *chosen)
   for (size_t j = 0; j < model->columns_count; j++) {
     struct pairs p;
 
-    if (!model->columns[j].categorical || moves_centre(e, j))
+    if (!model->columns[j].categorical || ft_evaluate_uses(e, j))
       continue;
     p = compare_pairs(model, chosen, j);
     if (!p.apart_agreed || p.apart_differed)
@@ -172,16 +168,19 @@ static void add_by_pairs(ft_model *model, const bool *chosen)
     add_column(e, open[i]);
 }
 
-/* Whether all completed runs have needed the same, so that there is nothing to explain. */
+/* Whether no two runs have differed, so that there is nothing to explain. */
 static bool have_all_agreed(const ft_model *model, const bool *chosen)
 {
   double least = INFINITY, most = 0;
 
   for (size_t i = 0; i < model->history_count; i++) {
-    if (!chosen[i] || model->history[i].censored)
+    const ft_run *run = &model->history[i];
+
+    if (!chosen[i])
       continue;
-    least = fmin(least, model->history[i].bytes);
-    most = fmax(most, model->history[i].bytes);
+    if (!run->censored)
+      least = fmin(least, run->bytes);
+    most = fmax(most, ft_facts_bound(kind_of(run), run->bytes));
   }
   return most <= FT_FACTS_FACTOR * least;
 }
@@ -193,7 +192,7 @@ static void choose_columns(ft_model *model, const bool *chosen)
 
   e->fact_columns_count = 0;
   for (size_t j = 0; j < model->columns_count && !agreed; j++)
-    if (moves_centre(e, j))
+    if (ft_evaluate_uses(e, j))
       add_column(e, j);
   e->facts_explained = e->fact_columns_count;
   if (model->completed < FITTED_RUNS)

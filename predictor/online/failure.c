@@ -63,7 +63,7 @@ void ft_failure_learn_time(ft_model *model)
     const ft_run *run = &model->history[i];
     double whole;
 
-    if (!run->out_of_memory || !(run->runtime_seconds > 0))
+    if (run->killed_by != FT_KILLED_BY_LIMIT || !(run->runtime_seconds > 0))
       continue;
     whole = median_seconds(model, run->bytes, LIKE_IT);
     if (!(whole > 0))

@@ -64,7 +64,7 @@ double ft_gpu_model_limit(const ft_observation *o)
 
 bool ft_gpu_model_ran_out(const ft_run *run)
 {
-  return run->censored && !run->out_of_memory && run->gpu_limit_bytes > 0 &&
+  return run->censored && run->killed_by != FT_KILLED_BY_LIMIT && run->gpu_limit_bytes > 0 &&
          (double)run->gpu_bytes >= NEAR * (double)run->gpu_limit_bytes;
 }
 
@@ -98,9 +98,9 @@ static ft_run turned(const ft_run *run)
 {
   ft_run out = *run;
 
-  out.out_of_memory = ft_gpu_model_ran_out(run);
+  out.killed_by = ft_gpu_model_ran_out(run) ? FT_KILLED_BY_LIMIT : FT_KILLED_BY_NONE;
   out.bytes = (double)run->gpu_bytes;
-  if (out.out_of_memory)
+  if (out.killed_by)
     out.bytes = fmax(out.bytes, (double)run->gpu_limit_bytes);
   out.sampled = false;
   out.predicted_log = out.equation_log = out.residual = 0;

@@ -93,3 +93,24 @@ bool ft_gpus_learn(ft_gpus *gpus, const ft_observation *o)
   kind->runs[kind->runs_count++] = run;
   return true;
 }
+
+bool ft_gpus_forget(ft_gpus *gpus, const ft_observation *o)
+{
+  uint64_t key = ft_observation_key(o);
+  pb_size_t kept = 0;
+  bool changed = false;
+
+  for (size_t k = 0; k < gpus->kinds_count; k++) {
+    ft_gpu_kind *kind = &gpus->kinds[k];
+
+    for (size_t i = kind->runs_count; i-- > 0;)
+      if (kind->runs[i].key == key) {
+        remove_run(kind, i);
+        changed = true;
+      }
+    if (kind->runs_count)
+      gpus->kinds[kept++] = *kind;
+  }
+  gpus->kinds_count = kept;
+  return changed;
+}

@@ -17,4 +17,7 @@ uint32_t ft_gpus_hash(const char *name);
  */
 bool ft_gpus_learn(ft_gpus *gpus, const ft_observation *observation);
 
+/* Remove from GPUS what the run of OBSERVATION's key told. Returns whether anything has changed. */
+bool ft_gpus_forget(ft_gpus *gpus, const ft_observation *observation);
+
 #endif

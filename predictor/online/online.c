@@ -32,8 +32,10 @@ enum {
 #define ABSURD_BYTES 0x1p50
 /* A killed run whose end nobody could tell had reached this part of its limit. */
 #define NEAR_LIMIT 0.95
-/* One whose peak, by the kernel's own record too, stayed below this part of its limit was not killed
- * by it: what is missed between two samples is less. */
+/* A step's limit below this part of its job's is its own: Slurm rounds to MiB. */
+#define STEPS_OWN 0.95
+/* One whose peak, by the kernel's own record too, stayed below this part of its limit was not
+ * killed by it: what is missed between two samples is less. */
 #define STARVED_BELOW 0.5
 
 void ft_online_init(ft_model *model, const char *app, uint32_t uid, ft_rule rule)
@@ -251,6 +253,21 @@ static double known_need(const ft_observation *o, ft_rule rule)
   return limit <= ABSURD_BYTES ? fmax(peak, limit) : peak;
 }
 
+/*
+ * Whether a step was killed at a limit of its own (srun --mem in the script), which is not the
+ * job's nor follows it: by node a step has what the job has, by CPU what its CPUs have.
+ */
+static bool was_step_limited(const ft_observation *o)
+{
+  const ft_request *asked = &o->submission.request;
+  const ft_decision *decided = &o->submission.decision;
+  ft_mem_unit unit = decided->mem_bytes ? decided->mem_unit : asked->mem_unit;
+
+  return o->outcome == FT_OUTCOME_OUT_OF_MEMORY && o->has_killed_at_bytes && o->killed_at_bytes &&
+         o->has_limit_bytes && unit == FT_MEM_NODE &&
+         (double)o->killed_at_bytes < STEPS_OWN * (double)o->limit_bytes;
+}
+
 static double or_zero(double value)
 {
   return isfinite(value) ? value : 0;
@@ -261,7 +278,6 @@ static ft_run run_of(const ft_observation *o, double bytes)
   ft_run run = { .key = ft_observation_key(o),
                  .time = or_zero(o->end_time),
                  .bytes = bytes,
-                 .out_of_memory = died_of_memory(o, bytes),
                  .runtime_seconds = or_zero(o->runtime_seconds) };
   const ft_feature *network = ft_feature_find(o->submission.features, o->submission.features_count, FT_FEATURE_NETWORK);
 
@@ -270,7 +286,11 @@ static ft_run run_of(const ft_observation *o, double bytes)
     run.network_bytes = (float)network->number;
   run.gpu = ft_gpus_hash(o->gpu_name);
   run.gpu_limit_bytes = (float)ft_gpu_model_limit(o);
-  run.censored = o->censored || run.out_of_memory;
+  if (was_step_limited(o))
+    run.killed_by = FT_KILLED_BY_STEP_LIMIT;
+  else if (died_of_memory(o, bytes))
+    run.killed_by = FT_KILLED_BY_LIMIT;
+  run.censored = o->censored || run.killed_by;
   run.sampled = !run.censored && o->peak_is_bound;
   return run;
 }

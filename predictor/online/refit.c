@@ -50,7 +50,7 @@ size_t ft_refit_exact(const ft_model *model)
 
 static double joining_bytes(const ft_run *run)
 {
-  if (run->out_of_memory)
+  if (run->killed_by == FT_KILLED_BY_LIMIT)
     return run->bytes * exp(FT_KILLED_MARGIN + FT_KILLED_MEAN * M_LN2);
   return run->censored ? run->bytes * exp(FT_STOPPED_MARGIN + FT_STOPPED_MEAN * M_LN2) : run->bytes;
 }
@@ -69,7 +69,7 @@ static void gather(const ft_model *model, struct ft_refit *r)
       add_row(model, r, i, model->history[i].bytes);
   r->rows = r->data.runs;
   for (size_t i = 0; i < model->history_count && !r->rows; i++)
-    if (model->history[i].out_of_memory)
+    if (model->history[i].killed_by == FT_KILLED_BY_LIMIT)
       add_row(model, r, i, joining_bytes(&model->history[i]));
 }
 

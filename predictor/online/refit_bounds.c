@@ -47,11 +47,12 @@ struct fresh {
 static void note_fresh(struct fresh *f, const ft_run *run, double above)
 {
   f->count++;
-  if (f->count > 1 && run->out_of_memory && f->killed && fabs(above - f->above) < 0.2)
+  if (f->count > 1 && run->killed_by == FT_KILLED_BY_LIMIT && f->killed &&
+      fabs(above - f->above) < 0.2)
     f->again++;
   if (f->count == 1 || above > f->above) {
     f->above = above;
-    f->killed = run->out_of_memory;
+    f->killed = run->killed_by == FT_KILLED_BY_LIMIT;
   }
 }
 
@@ -145,11 +146,12 @@ void ft_refit_add_bounds(ft_model *model, struct ft_refit *r)
       continue;
     if (run->bytes > most_completed)
       e->bound_bytes = fmax(e->bound_bytes, run->bytes);
-    if (run->censored && is_fresh(model, r, i) && (r->rows || run->out_of_memory)) {
+    if (run->censored && is_fresh(model, r, i) &&
+        (r->rows || run->killed_by == FT_KILLED_BY_LIMIT)) {
       note_fresh(&fresh, run, r->above[i]);
     } else if (r->residuals && r->above[i] > r->residual[0]) {
       r->bound[older++] = (struct ft_bound){ .above = r->above[i], .bound = true };
-      killed |= run->out_of_memory;
+      killed |= run->killed_by == FT_KILLED_BY_LIMIT;
     }
   }
   if (older)

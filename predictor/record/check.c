@@ -251,7 +251,8 @@ static int check_model(const ft_model *m, struct ft_error *err)
     if (!isfinite(r->time) || !(r->bytes >= 0 && r->bytes <= MOST_BYTES) ||
         !isfinite(r->predicted_log) || !isfinite(r->runtime_seconds) ||
         !isfinite(r->equation_log) || !isfinite(r->residual) || !isfinite(r->gpu_bytes) ||
-        !isfinite(r->network_bytes) || !isfinite(r->gpu_limit_bytes))
+        !isfinite(r->network_bytes) || !isfinite(r->gpu_limit_bytes) ||
+        r->killed_by > _ft_killer_MAX)
       return bad(err, "history");
     if (!are_values(r->x, r->x_count, m->columns, m->columns_count))
       return bad(err, "history");
@@ -339,7 +340,8 @@ static int check_policy(const ft_policy *p, struct ft_error *err)
 
 static int check_site(const ft_site *s, struct ft_error *err)
 {
-  if ((unsigned)s->rule > _ft_rule_MAX || !isfinite(s->updated) || !printable(s->cluster))
+  if ((unsigned)s->rule > _ft_rule_MAX || !isfinite(s->updated) || !printable(s->cluster) ||
+      !printable(s->keep_arguments) || !printable(s->drop_arguments) || !printable(s->socket))
     return bad(err, "site");
   for (size_t i = 0; i < s->overrides_count; i++)
     if (check_policy(&s->overrides[i].policy, err) < 0)
@@ -434,6 +436,18 @@ static int check_gpus(const ft_gpus *g, struct ft_error *err)
   return 0;
 }
 
+static int check_question(const ft_question *q, struct ft_error *err)
+{
+  const ft_forget *f = &q->asked.forget;
+  const ft_wanted *w = &q->asked.wanted;
+
+  if (q->which_asked == ft_question_forget_tag && (!printable(f->app) || !isfinite(f->before)))
+    return bad(err, "forget");
+  if (q->which_asked == ft_question_wanted_tag && (!printable(w->app) || !isfinite(w->since)))
+    return bad(err, "wanted");
+  return 0;
+}
+
 int ft_record_check(enum ft_record record, const void *message, struct ft_error *err)
 {
   switch (record) {
@@ -463,6 +477,10 @@ int ft_record_check(enum ft_record record, const void *message, struct ft_error 
     return check_prior(message, err);
   case FT_RECORD_GPUS:
     return check_gpus(message, err);
+  case FT_RECORD_QUESTION:
+    return check_question(message, err);
+  case FT_RECORD_REPLY:
+    return printable(((const ft_reply *)message)->error) ? 0 : bad(err, "error");
   }
   return 0;
 }

@@ -47,6 +47,9 @@
 #define FT_LAYOUT_STORE "store.db"
 #define FT_LAYOUT_LOCK "agent.lock"
 
+/* Behind the path of the agent's socket: the one where users' commands ask it. */
+#define FT_LAYOUT_ASK_SUFFIX ".ask"
+
 /* Room for any name that ft_layout_model gives. */
 #define FT_LAYOUT_NAME_SIZE 128
 

@@ -40,7 +40,9 @@ static const struct kind {
   [FT_RECORD_PLATFORMS] = { "platforms", ft_platforms_fields, offsetof(ft_platforms, schema) },
   [FT_RECORD_KIN] = { "kin", ft_kin_fields, offsetof(ft_kin, schema) },
   [FT_RECORD_PRIOR] = { "prior", ft_prior_fields, offsetof(ft_prior, schema) },
-  [FT_RECORD_GPUS] = { "gpus", ft_gpus_fields, offsetof(ft_gpus, schema) }
+  [FT_RECORD_GPUS] = { "gpus", ft_gpus_fields, offsetof(ft_gpus, schema) },
+  [FT_RECORD_QUESTION] = { "question", ft_question_fields, offsetof(ft_question, schema) },
+  [FT_RECORD_REPLY] = { "reply", ft_reply_fields, offsetof(ft_reply, schema) }
 };
 
 static bool into_buf(pb_ostream_t *stream, const pb_byte_t *data, size_t length)

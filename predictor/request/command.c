@@ -430,6 +430,8 @@ static size_t take_assignments(struct ft_shell *shell, const struct ft_command *
   return at;
 }
 
+static const char *const declares[] = { "export", "declare", "typeset", "local", "readonly", NULL };
+
 /* Not a program: what the shell does itself. *AT is behind it where a program follows. */
 static bool shell_does(struct ft_shell *shell, const struct ft_command *c, size_t at,
                        const char **directory)
@@ -441,8 +443,10 @@ static bool shell_does(struct ft_shell *shell, const struct ft_command *c, size_
       *directory = c->word[at + 1].unknown ? "" : c->word[at + 1].text;
     return true;
   }
-  if (strcmp(text, "export") == 0) {
-    (void)take_assignments(shell, c, at + 1);
+  if (ft_string_listed(declares, text)) {
+    while (++at < c->count && c->word[at].text[0] == '-')
+      ;
+    (void)take_assignments(shell, c, at);
     return true;
   }
   if (strcmp(text, "for") == 0 && at + 1 < c->count)

@@ -11,6 +11,7 @@
 #include "predictor/request/array.h"
 #include "predictor/request/describe.h"
 #include "predictor/request/features.h"
+#include "predictor/request/hide.h"
 #include "predictor/request/key.h"
 #include "predictor/request/normal.h"
 #include "predictor/request/workflow.h"
@@ -33,6 +34,7 @@ struct reading {
   const char *image;
   char image_text[128];
   struct ft_key key;
+  struct ft_hidden hidden;
   struct ft_workflow task;
   unsigned depth;          /* 0: of the script; deeper: of what a command hands to a shell */
   struct ft_text document; /* that was read last, as it stands in the script */
@@ -62,12 +64,16 @@ static void begin(struct reading *r, const struct ft_description *what,
   r->lines = 0;
   r->image = NULL;
   ft_key_begin(&r->key);
+  ft_hidden_begin(&r->hidden, &what->secrets);
   r->task = (struct ft_workflow){ 0 };
   r->depth = 0;
   r->document = ft_text_from("");
   ft_found_begin(&r->found, files);
-  if (what->app_count)
+  r->found.secrets = &r->hidden.rules;
+  if (what->app_count) {
     ft_found_begin(&r->declared, declared_files);
+    r->declared.secrets = &r->hidden.rules;
+  }
 }
 
 static void hash_body(struct ft_text line, void *data)
@@ -254,6 +260,7 @@ static void take_command(struct reading *r)
   bool runs = ft_parts_find(&r->shell, &r->command, &parts, &directory);
   bool reads = runs && runs_document(r, &parts, document);
 
+  ft_hide_words(&r->hidden, &r->command, runs ? &parts : NULL);
   r->document = ft_text_from("");
   if (!r->depth)
     hash_command(r, runs ? &parts : NULL);
@@ -296,6 +303,7 @@ static void read_all(struct reading *r)
 
   if (!what->script) {
     ft_shell_begin(&r->shell, ft_text_from(""), NULL, 0);
+    r->shell.secrets = &r->hidden.rules;
     arguments_as_command(what, &r->command);
     if (r->command.count)
       take_command(r);
@@ -305,10 +313,13 @@ static void read_all(struct reading *r)
     set_task(r);
   ft_shell_begin(&r->shell, ft_text_of(what->script, length), what->arguments,
                  what->argument_count);
+  r->shell.secrets = &r->hidden.rules;
+  r->shell.exported = what->exported;
   r->shell.array = what->array && ft_array_count(what->array) > 0;
   while (ft_shell_next(&r->shell, &r->command, hash_body, r))
     take_command(r);
   arguments_as_command(what, &r->command);
+  ft_hide_arguments(&r->hidden, &r->command);
   ft_found_arguments(&r->found, &r->command, &(struct ft_parts){ 0 }, true);
 }
 
@@ -441,13 +452,15 @@ static bool is_interactive(const struct reading *r, const ft_request *request)
 }
 
 /* "name=value,name=value". Nothing of it counts unless all of it is understood. */
-static int take_params(const char *params, ft_submission *out, struct ft_error *err)
+static int take_params(const char *params, const struct ft_secret_rules *secrets,
+                       ft_submission *out, struct ft_error *err)
 {
   struct ft_text text = ft_text_from(params), piece, name;
   struct ft_found found;
   size_t seen = 0;
 
   ft_found_begin(&found, NULL);
+  found.secrets = secrets;
   while (ft_text_until(&text, ',', &piece)) {
     char key[48], value[64];
 
@@ -460,6 +473,10 @@ static int take_params(const char *params, ft_submission *out, struct ft_error *
                           "params: \"%.64s\": expected name=value of at most 47 and 63 "
                           "characters, separated by commas",
                           name.at);
+    if (ft_secret_argument(key, value, secrets))
+      return ft_error_set(err,
+                          "params: the value of \"%.48s\" looks like a secret and is not taken",
+                          ft_secret_value(key) ? "..." : key);
     ft_found_value(&found, key, value);
     if (found.count == seen)
       return ft_error_set(err,
@@ -522,16 +539,36 @@ static void append_index(ft_submission *out)
   append(out, &feature, 1, FT_FEATURES);
 }
 
-void ft_describe_script(struct ft_text script, const char *directory, ft_submission *out,
+/* What users name themselves, where a secret is in it; once the script has been read. */
+static void hide_names(struct reading *r, struct ft_description *what, ft_request *request)
+{
+  const char *container = request->container[0] ? request->container : r->image;
+
+  if (what->job_name && ft_hides(&r->hidden, what->job_name))
+    what->job_name = FT_SECRET_JOB_NAME;
+  if (r->key.shown[0] && ft_hides(&r->hidden, r->key.shown))
+    (void)ft_string_copy("app", r->key.shown, sizeof r->key.shown);
+  if (ft_hides(&r->hidden, r->key.last))
+    r->key.last[0] = '\0';
+  if (container && ft_hides(&r->hidden, container)) {
+    request->container[0] = '\0';
+    r->image = NULL;
+  }
+}
+
+void ft_describe_script(struct ft_text script, const char *directory,
+                        const struct ft_secret_rules *secrets, ft_submission *out,
                         struct ft_file_queries *files)
 {
   const struct ft_description what = { .directory = directory,
                                        .script = script.at,
-                                       .script_length = ft_text_left(&script) };
+                                       .script_length = ft_text_left(&script),
+                                       .secrets = *secrets };
   struct reading r;
 
   begin(&r, &what, files, NULL);
   read_all(&r);
+  ft_hide_features(&r.hidden, r.found.features, &r.found.count);
   append(out, r.found.features, r.found.count, FT_FEATURES_FOUND);
 }
 
@@ -539,23 +576,29 @@ int ft_describe(const struct ft_description *what, const ft_request *request, ft
                 struct ft_file_queries *files, struct ft_error *err)
 {
   struct ft_file_queries declared_files;
+  struct ft_description shown = *what;
   struct reading r;
-  const struct ft_found *found;
+  struct ft_found *found;
   int status = 0;
 
-  begin(&r, what, files, &declared_files);
+  if (what->app && ft_secret_value(what->app)) {
+    status = ft_error_set(err, "app: its name looks like a secret and is not taken");
+    shown.app = NULL;
+  }
+  begin(&r, &shown, files, &declared_files);
   read_all(&r);
   *out = (ft_submission){ .schema = FT_SCHEMA,
                           .has_request = true,
                           .request = *request,
                           .directory_hash = hash_directory(what->directory),
                           .interactive = is_interactive(&r, request) };
+  hide_names(&r, &shown, &out->request);
   if (r.task.manager)
     out->script_hash = hash_task(&r.task, out->directory_hash);
   else if (r.hash != FT_HASH_SEED)
     out->script_hash = fold_known(r.hash);
   (void)ft_string_copy(PACKAGE_VERSION, out->version, sizeof out->version);
-  show(what->job_name, sizeof out->job_name - 1, out->job_name);
+  show(shown.job_name, sizeof out->job_name - 1, out->job_name);
   name_app(&r, out);
   show(r.key.last, sizeof out->program - 1, out->program);
   if (r.image && !out->request.container[0])
@@ -564,8 +607,11 @@ int ft_describe(const struct ft_description *what, const ft_request *request, ft
   found = r.matched < what->app_count ? &r.declared : &r.found;
   if (files && found == &r.declared)
     *files = declared_files;
-  if (what->params && *what->params)
-    status = take_params(what->params, out, err);
+  if (files)
+    files->secrets = what->secrets;
+  if (what->params && *what->params && take_params(what->params, &r.hidden.rules, out, err) < 0)
+    status = -1;
+  ft_hide_features(&r.hidden, found->features, &found->count);
   append(out, found->features, found->count, FT_FEATURES_FOUND);
   append_request(out);
   if (r.shell.array)

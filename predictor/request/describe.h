@@ -12,6 +12,8 @@
 
 #include "predictor/core/text.h"
 #include "predictor/record/record.h"
+#include "predictor/record/secret.h"
+#include "predictor/request/export.h"
 
 /* What was submitted; everything borrowed, NULL where there is none. */
 struct ft_description {
@@ -26,6 +28,8 @@ struct ft_description {
   const char *const *arguments; /* of the script; or the command and arguments of srun */
   size_t argument_count;
   const char *array;     /* --array: its elements differ in what their index stands in */
+  struct ft_secret_rules secrets; /* the site's */
+  struct ft_export exported;      /* what the script finds in its environment */
   const ft_declared_app *apps;  /* the user's first, then the site's: the first match counts */
   size_t app_count;
 };
@@ -37,12 +41,14 @@ struct ft_file_query {
   char path[FT_FILE_PATH]; /* FT_SHELL_INDEX where a job array's index stands */
   char counts[64];  /* "bytes", "lines", "key:NAME" */
   char feature[48]; /* bytes of several files add up in one feature */
+  bool pattern;     /* path has "*", "?" or "[...]" as a shell expands them */
 };
 
 struct ft_file_queries {
   size_t count;
   struct ft_file_query query[FT_FILE_QUERIES];
   char script[FT_FILE_PATH]; /* that a workflow's manager has written for its task; "": none */
+  struct ft_secret_rules secrets; /* what is secret in it */
 };
 
 /*
@@ -56,23 +62,28 @@ struct ft_file_queries {
  * precedence: params, arguments, nodes/tasks/cpus/container of REQUEST. In a job array a
  * value that $SLURM_ARRAY_TASK_ID stands in is per_element; where no number is, and no file
  * either once they are looked at, the index itself is the feature "array_task_id".
- * Returns 0; -1 with ERR when params cannot be understood; OUT is then still
- * usable, without them. FILES may be NULL.
+ * Secrets (hide.h) enter none of this: of arguments, variables, params, the explicit app, the job
+ * name, the container. The script's hash, of 32 bits, is of its whole text.
+ * Returns 0; -1 with ERR when params cannot be understood, or params or app hold a secret; OUT is
+ * then still usable, without them. FILES may be NULL.
  */
 int ft_describe(const struct ft_description *what, const ft_request *request, ft_submission *out,
                 struct ft_file_queries *files, struct ft_error *err);
 
 /*
  * Add to OUT's features, and to FILES, what the commands in SCRIPT tell, which a workflow's task
- * runs; its app is none of them. FILES are begun anew. DIRECTORY may be NULL.
+ * runs, but for what is secret by SECRETS; its app is none of them. FILES are begun anew. DIRECTORY
+ * may be NULL.
  */
-void ft_describe_script(struct ft_text script, const char *directory, ft_submission *out,
+void ft_describe_script(struct ft_text script, const char *directory,
+                        const struct ft_secret_rules *secrets, ft_submission *out,
                         struct ft_file_queries *files);
 
 /*
- * Look at FILES and put what counts among OUT's features: only regular files
- * are opened, for "lines" and "key:" at most 64 MiB are read, and nothing is begun
- * after DEADLINE (ft_io_monotonic). Of files that the index of ARRAY (NULL: none) names,
+ * Look at FILES and put what counts among OUT's features: only regular files are opened, for
+ * "lines" and "key:" at most 64 MiB are read; the bytes of a directory are those of all files below
+ * it (tree.h). Nothing is begun after DEADLINE (ft_io_monotonic), and a feature of which it cut
+ * anything off is not known. Of files that the index of ARRAY (NULL: none) names,
  * those of all elements, or of so many evenly spread ones as a record holds, are looked at; of such
  * features the first four count. The task's own script is read, too, and the files that it names
  * looked at. Not to be called in the plugin.

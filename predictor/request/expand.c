@@ -52,21 +52,21 @@ void ft_shell_assign(struct ft_shell *shell, struct ft_text name, const struct f
 
   if (adds && i < shell->variable_count && !shell->variable[i].base)
     kept = strlen(shell->variable[i].value);
-  known = value && ft_text_left(&name) < sizeof shell->variable[0].name &&
-          kept + strlen(value) < FT_SHELL_VALUE;
+  known = value && kept + strlen(value) < FT_SHELL_VALUE;
   if (i == shell->variable_count) {
-    if (!known || i == FT_SHELL_VARIABLES)
+    if (i == FT_SHELL_VARIABLES || ft_text_left(&name) >= sizeof shell->variable[0].name) {
+      /* one more that only the script knows: from now on it may be any */
+      shell->exported.environment = NULL;
       return;
+    }
     (void)ft_text_copy(name, shell->variable[i].name, sizeof shell->variable[i].name);
     shell->variable_count++;
   }
-  if (!known) {
-    shell->variable[i] = shell->variable[--shell->variable_count];
-    return;
-  }
-  (void)ft_string_copy(value, shell->variable[i].value + kept, FT_SHELL_VALUE - kept);
-  shell->variable[i].argument = kept ? 0 : word->argument;
-  shell->variable[i].base = word->unknown;
+  if (!known)
+    kept = 0;
+  (void)ft_string_copy(known ? value : "", shell->variable[i].value + kept, FT_SHELL_VALUE - kept);
+  shell->variable[i].argument = kept || !known ? 0 : word->argument;
+  shell->variable[i].base = !known || word->unknown;
 }
 
 bool ft_shell_assignment(struct ft_text *text, struct ft_text *name)
@@ -202,8 +202,28 @@ static void put_list(struct sink *sink, const char *value)
 
 static const char index_text[] = { FT_SHELL_INDEX, '\0' };
 
-/* The value of $NAME or $1; NULL where it is not known. *ARGUMENT gets its number. */
-static const char *value_of(const struct ft_shell *shell, struct ft_text name, unsigned *argument)
+/* Whether a variable NAME with VALUE is one that nothing may be made of. */
+static bool is_secret(const struct ft_shell *shell, struct ft_text name, const char *value)
+{
+  char copy[sizeof shell->variable[0].name];
+
+  (void)ft_text_copy(name, copy, sizeof copy);
+  return ft_secret_name(copy, value, shell->secrets);
+}
+
+/* The value of a variable that the script has not set; NULL where it is not known. */
+static const char *exported_value(struct ft_shell *shell, struct ft_text name)
+{
+  if (shell->looked_outside++ >= FT_SHELL_OUTSIDE ||
+      !ft_export_value(&shell->exported, name, shell->from_outside, sizeof shell->from_outside) ||
+      is_secret(shell, name, shell->from_outside))
+    return NULL;
+  return shell->from_outside;
+}
+
+/* The value of $NAME or $1, until the next is asked for; NULL where it is not known. *ARGUMENT gets
+ * its number. */
+static const char *value_of(struct ft_shell *shell, struct ft_text name, unsigned *argument)
 {
   uint64_t number;
   struct ft_text digits = name;
@@ -218,18 +238,32 @@ static const char *value_of(const struct ft_shell *shell, struct ft_text name, u
   i = find_variable(shell, name);
   if (i == shell->variable_count && shell->array && ft_text_equals(name, "SLURM_ARRAY_TASK_ID"))
     return index_text;
-  if (i == shell->variable_count || shell->variable[i].base)
+  if (i == shell->variable_count)
+    return exported_value(shell, name);
+  if (shell->variable[i].base || is_secret(shell, name, shell->variable[i].value))
     return NULL;
   if (shell->variable[i].argument)
     *argument = shell->variable[i].argument;
   return shell->variable[i].value;
 }
 
-/* ${NAME}, ${NAME:-default}, ${NAME-default}, ${LIST[@]}; any other form is unknown. */
+/* ${NAME:=default}: what follows finds it. */
+static void assign_default(struct ft_shell *shell, struct ft_text name, const char *value)
+{
+  char text[FT_SHELL_VALUE + 1] = "=";
+
+  if (ft_string_copy(value, text + 1, sizeof text - 1))
+    ft_shell_assign(shell, name, &(struct ft_word){ .text = text });
+}
+
+/* ${NAME}, ${NAME:-default}, ${NAME-default}, ${NAME:=default}, ${LIST[@]}; any other form is
+ * unknown. */
 static void expand_braces(struct sink *sink, struct ft_text inside, unsigned *argument, bool quoted)
 {
   struct ft_text name = { inside.at, inside.at };
+  char instead[FT_SHELL_VALUE];
   const char *value;
+  bool assigns;
 
   while (name.end < inside.end && name_byte(*name.end, false))
     name.end++;
@@ -244,17 +278,23 @@ static void expand_braces(struct sink *sink, struct ft_text inside, unsigned *ar
       put_list(sink, value);
     return;
   }
-  if (!ft_text_skip(&inside, ":-") && !ft_text_skip(&inside, "-")) {
+  assigns = ft_text_starts(inside, ":=") || ft_text_starts(inside, "=");
+  if (!ft_text_skip(&inside, ":-") && !ft_text_skip(&inside, "-") && !ft_text_skip(&inside, ":=") &&
+      !ft_text_skip(&inside, "=")) {
     sink->word->unknown = true;
     return;
   }
   if (value && *value)
     put_value(sink, value, quoted);
-  else if (ft_text_left(&inside) && (memchr(inside.at, '$', ft_text_left(&inside)) ||
-                                     memchr(inside.at, '`', ft_text_left(&inside))))
+  else if ((ft_text_left(&inside) && (memchr(inside.at, '$', ft_text_left(&inside)) ||
+                                      memchr(inside.at, '`', ft_text_left(&inside)))) ||
+           !ft_text_copy(inside, instead, sizeof instead) || is_secret(sink->shell, name, instead))
     sink->word->unknown = true;
-  else
+  else {
     put(sink, inside.at, ft_text_left(&inside));
+    if (assigns)
+      assign_default(sink->shell, name, instead);
+  }
 }
 
 /* Expand what follows a '$'. Returns where it ends. */

@@ -27,6 +27,7 @@ void ft_found_begin(struct ft_found *found, struct ft_file_queries *files)
 {
   found->count = 0;
   found->files = files;
+  found->secrets = NULL;
   found->directory[0] = '\0';
   found->lost = false;
   found->arguments_named = 0;
@@ -116,7 +117,8 @@ void ft_found_value(struct ft_found *found, const char *name, const char *value)
   double number;
   char clean[48];
 
-  if (!clean_name(name, clean) || ft_feature_find(found->features, found->count, clean))
+  if (!clean_name(name, clean) || ft_feature_find(found->features, found->count, clean) ||
+      ft_secret_argument(name, value, found->secrets))
     return;
   if (take_indexed(found, clean, value))
     return;
@@ -126,20 +128,33 @@ void ft_found_value(struct ft_found *found, const char *name, const char *value)
     (void)ft_feature_category(found->features, &found->count, FT_FEATURES_FOUND, clean, value);
 }
 
-/* Blanks are taken for letters where nothing else in VALUE makes it a sentence or a program. */
-static bool is_path(const char *value)
+/* Whether VALUE is a path once each of INSTEAD is a letter. */
+static bool is_path_with(const char *value, const char *instead)
 {
   char one[FT_FILE_PATH], joined[FT_FILE_PATH];
 
   value = with_index(value, "1", one, sizeof one);
-  if (!value || !strchr(value, ' '))
-    return value && ft_normal_is_path(ft_text_from(value));
-  if (strpbrk(value, "{}()[]$;|<>\"'`=,&") || !ft_string_copy(value, joined, sizeof joined))
+  if (!value || !ft_string_copy(value, joined, sizeof joined))
     return false;
   for (char *p = joined; *p; p++)
-    if (*p == ' ')
+    if (strchr(instead, *p))
       *p = '_';
   return ft_normal_is_path(ft_text_from(joined));
+}
+
+/* Blanks are taken for letters where nothing else in VALUE makes it a program. */
+static bool is_path(const char *value)
+{
+  if (!strchr(value, ' '))
+    return is_path_with(value, "");
+  return !strpbrk(value, "{}$;|<>\"'`") && is_path_with(value, " ");
+}
+
+/* Whether a shell would put names of files for VALUE; that of a program may be a regular
+ * expression. */
+static bool is_pattern(const char *value)
+{
+  return strpbrk(value, "*?[") && !strpbrk(value, " {}()$^|\\;<>\"'`") && is_path_with(value, "*?");
 }
 
 /* A word that a user typed behind his script names a file more often than not, whatever its form.
@@ -169,6 +184,7 @@ static void ask_file(struct ft_found *found, const char *path, const char *count
     return;
   (void)ft_string_copy(counts, query.counts, sizeof query.counts);
   (void)ft_string_copy(feature, query.feature, sizeof query.feature);
+  query.pattern = is_pattern(path);
   for (size_t i = 0; i < files->count; i++)
     if (strcmp(files->query[i].path, query.path) == 0 &&
         strcmp(files->query[i].feature, query.feature) == 0)
@@ -202,7 +218,7 @@ static void take_value(struct ft_found *found, const char *name, const struct ft
 
   if (!clean_name(name, clean) || is_idle(clean))
     return;
-  if (is_path(value) && !number_of(value, &number)) {
+  if ((is_path(value) && !number_of(value, &number)) || is_pattern(value)) {
     ask_file(found, value, "bytes", "input_bytes");
     return;
   }
@@ -293,6 +309,39 @@ static bool is_choice(const char *text)
   return length >= 2 && length <= LONGEST && !text[length] && text[0] != '-';
 }
 
+/* Variables that say where things are, how much is printed, or how processes find each other. */
+static bool is_surrounding(const char *name)
+{
+  static const char *const begins[] = { "LC_",    "LANG",       "PYTHON", "TF_CPP_",
+                                        "NCCL_",  "UCX_",       "FI_",    "OMPI_",
+                                        "I_MPI_", "MASTER_",    "CUDA_",  "SLURM_",
+                                        "RANK",   "WORLD_SIZE", "TERM",   "DISPLAY" };
+
+  for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+    if (strncmp(name, begins[i], strlen(begins[i])) == 0)
+      return true;
+  return ft_string_ends(name, "PATH") || ft_string_ends(name, "_SEED") ||
+         ft_string_ends(name, "_PORT");
+}
+
+/* "SIZE=3000 ./sim", "env SIZE=3000 ./sim": numbers and choices among what stands before it. */
+static void take_assignments(struct ft_found *found, const struct ft_command *c, size_t program)
+{
+  for (size_t i = 0; i < program; i++) {
+    const struct ft_word *word = &c->word[i];
+    struct ft_text raw = word->raw, variable;
+    const char *value;
+    char name[64];
+    double number;
+
+    if (word->unknown || !ft_shell_assignment(&raw, &variable))
+      continue;
+    value = split_equals(word->text, name);
+    if (value && !is_surrounding(name) && (number_of(value, &number) || is_choice(value)))
+      take_value(found, name, word, value);
+  }
+}
+
 void ft_found_choice(struct ft_found *found, const char *name, const char *value)
 {
   double number;
@@ -311,7 +360,10 @@ void ft_found_arguments(struct ft_found *found, const struct ft_command *c,
 {
   size_t first = own ? 0 : parts->program + 1, script = own ? c->count : parts->script;
   unsigned operands = 0;
+  bool operands_only = false; /* "--" has been */
 
+  if (!own)
+    take_assignments(found, c, parts->program);
   for (size_t i = first; i < c->count; i++) {
     const struct ft_word *word = &c->word[i];
     const char *value;
@@ -320,15 +372,24 @@ void ft_found_arguments(struct ft_found *found, const struct ft_command *c,
 
     if (i == script || word->unknown)
       continue;
-    if (word->text[0] == '-' && word->text[1] && !number_of(word->text, &number)) {
+    if (!operands_only && strcmp(word->text, "--") == 0) {
+      operands_only = true;
+      continue;
+    }
+    if (!operands_only && word->text[0] == '-' && word->text[1] &&
+        !number_of(word->text, &number)) {
       i = take_option(found, c, i, script);
       continue;
     }
     operands++;
     value = split_equals(word->text, name);
     if (value && !strchr(name, '/')) {
+      /* or all of it is a file's name */
+      if (!strchr(value, '/') && is_path(value))
+        ask_file(found, word->text, "bytes", "input_bytes");
       take_value(found, name, word, value);
-    } else if (is_path(word->text)) {
+    } else if (is_path(word->text) || is_pattern(word->text) ||
+               (word->text[0] == '-' && may_be_file(word->text))) {
       ask_file(found, word->text, "bytes", "input_bytes");
     } else if (number_of(word->text, &number) && (own || !word->argument)) {
       /* already there under the name of the option that it is handed to */
@@ -398,7 +459,8 @@ static void declared_feature(struct ft_found *found, const ft_declared_argument 
     return;
   if (name[0] >= '0' && name[0] <= '9' && !argument->feature[0])
     (void)snprintf(name, sizeof name, "arg%.40s", argument->name);
-  if (ft_feature_find(found->features, found->count, name))
+  if (ft_feature_find(found->features, found->count, name) ||
+      ft_secret_argument(argument->name, value, found->secrets))
     return;
   if (argument->categorical != number_of(value, &number) && take_indexed(found, name, value))
     return;

@@ -16,6 +16,7 @@ struct ft_found {
   pb_size_t count;
   bool lost;                     /* a cd to where nobody knows */
   struct ft_file_queries *files; /* or NULL */
+  const struct ft_secret_rules *secrets; /* the site's, or NULL */
   uint64_t arguments_named; /* bit k - 1: the script's k-th argument is a named feature's value */
   char directory[FT_FILE_PATH];  /* that a cd has led to, relative to the submission's; "": there */
   ft_feature features[FT_FEATURES];
@@ -28,7 +29,7 @@ void ft_found_begin(struct ft_found *found, struct ft_file_queries *files);
 bool ft_is_category(const char *value);
 
 /* NAME is what VALUE says: a number or a size in bytes, else a category; the first of a name
- * counts. */
+ * counts, and nothing that is secret. */
 void ft_found_value(struct ft_found *found, const char *name, const char *value);
 
 /* As ft_found_value, but only a number, or a word that looks like one of a few that choose. */

@@ -17,6 +17,7 @@
 #include "predictor/request/array.h"
 #include "predictor/request/describe.h"
 #include "predictor/request/shell.h"
+#include "predictor/request/tree.h"
 
 enum {
   CHUNK = 64 << 10,
@@ -118,37 +119,46 @@ static bool count_lines(int fd, struct scan *scan, double deadline, char *chunk)
   }
 }
 
-/* What QUERY asks of its file; false where that cannot be told. */
-static bool look(const struct ft_file_query *query, int directory, double deadline, char *chunk,
-                 double *value)
+/*
+ * Adds to *SUM what QUERY asks of its file. Returns 1; 0 where there is no such file, or nothing of
+ * that kind in it; -1 where it cannot be told, as the deadline came first.
+ */
+static int look(const struct ft_file_query *query, int directory, double deadline, char *chunk,
+                double *sum)
 {
   struct scan scan = { 0 };
   struct stat st;
   bool done;
   int fd;
 
-  if (fstatat(directory, query->path, &st, 0) < 0 || !S_ISREG(st.st_mode))
-    return false;
+  if (fstatat(directory, query->path, &st, 0) < 0)
+    return query->pattern ? ft_tree_pattern(directory, query->path, deadline, sum) : 0;
+  if (S_ISDIR(st.st_mode) && strcmp(query->counts, "bytes") == 0)
+    return ft_tree_directory(directory, query->path, deadline, sum);
+  if (!S_ISREG(st.st_mode))
+    return 0;
   if (strcmp(query->counts, "bytes") == 0) {
-    *value = (double)st.st_size;
-    return true;
+    *sum += (double)st.st_size;
+    return 1;
   }
   if (strncmp(query->counts, "key:", 4) == 0) {
     scan.key = query->counts + 4;
     scan.key_length = strlen(scan.key);
     if (!scan.key_length)
-      return false;
+      return 0;
   } else if (strcmp(query->counts, "lines") != 0) {
-    return false;
+    return 0;
   }
   fd = openat(directory, query->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0)
-    return false;
+    return 0;
   done = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
          (scan.key ? find_key : count_lines)(fd, &scan, deadline, chunk);
   close(fd);
-  *value = scan.key ? scan.value : (double)scan.lines;
-  return done && (!scan.key || scan.found);
+  if (!done)
+    return -1;
+  *sum += scan.key ? scan.value : (double)scan.lines;
+  return !scan.key || scan.found;
 }
 
 /* What is looked at, and where. */
@@ -183,14 +193,14 @@ static bool element_path(const struct ft_file_query *query, uint32_t index,
 }
 
 /*
- * Add up what the files of FEATURE say: those of the element INDEX, or where it is NULL those that
- * are the same for all. False where none says anything.
+ * Adds to *SUM what the files of FEATURE say: those of the element INDEX, or where it is NULL those
+ * that are the same for all. Returns 1; 0 where none says anything; -1 where one could not be told:
+ * a part of a sum would mislead.
  */
-static bool add_up(const struct looking *l, const char *feature, const uint32_t *index, double *sum)
+static int add_up(const struct looking *l, const char *feature, const uint32_t *index, double *sum)
 {
   struct ft_file_query named;
-  bool any = false;
-  double value;
+  int any = 0, told;
 
   for (size_t i = 0; i < l->files->count; i++) {
     const struct ft_file_query *query = &l->files->query[i];
@@ -198,18 +208,17 @@ static bool add_up(const struct looking *l, const char *feature, const uint32_t 
 
     if (strcmp(query->feature, feature) != 0 || per_element != (index != NULL))
       continue;
-    /* a part of a sum would mislead */
     if (ft_io_monotonic() >= l->deadline)
-      return false;
+      return -1;
     if (per_element) {
       if (!element_path(query, *index, &named))
         continue;
       query = &named;
     }
-    if (look(query, l->directory, l->deadline, l->chunk, &value)) {
-      *sum += value;
-      any = true;
-    }
+    told = look(query, l->directory, l->deadline, l->chunk, sum);
+    if (told < 0)
+      return -1;
+    any |= told;
   }
   return any;
 }
@@ -226,7 +235,7 @@ static void take_elements(const struct looking *l, const char *feature, const ch
   for (size_t i = 0; i < count && ft_io_monotonic() < l->deadline; i++) {
     double sum = base;
 
-    if (!add_up(l, feature, &index[i], &sum))
+    if (add_up(l, feature, &index[i], &sum) <= 0)
       continue;
     out->index[out->index_count++] = index[i];
     out->value[out->value_count++] = (float)sum;
@@ -258,8 +267,10 @@ static void take_feature(const struct looking *l, const char *feature, const cha
 {
   enum { LIMIT = sizeof out->features / sizeof *out->features };
   double sum = 0;
-  bool any = add_up(l, feature, NULL, &sum);
+  int told = add_up(l, feature, NULL, &sum);
 
+  if (told < 0)
+    return;
   if (array && out->elements_count < MOST_LISTS && indexed(l->files, feature)) {
     ft_elements *elements = &out->elements[out->elements_count];
 
@@ -270,7 +281,7 @@ static void take_feature(const struct looking *l, const char *feature, const cha
       return;
     }
   }
-  if (any)
+  if (told)
     (void)ft_feature_number(out->features, &out->features_count, LIMIT, feature, sum);
 }
 
@@ -337,7 +348,8 @@ static void look_inside(const struct looking *l, const char *directory, ft_submi
   /* a FIFO is not opened, for that alone can wake its writer */
   if (inside && fstatat(l->directory, all->script, &st, 0) == 0 && S_ISREG(st.st_mode) &&
       read_script(l->directory, all->script, l->chunk, CHUNK, &length)) {
-    ft_describe_script(ft_text_of(l->chunk, length), directory, out, inside);
+    ft_describe_script(ft_text_of(l->chunk, length), directory, &l->files->secrets, out,
+                       inside);
     for (size_t i = 0; i < inside->count && all->count < FT_FILE_QUERIES; i++)
       if (!has_query(all, &inside->query[i]))
         all->query[all->count++] = inside->query[i];

@@ -57,9 +57,13 @@ int ft_frame_write(const struct ft_description *what, const ft_request *request,
 {
   if (add_request(out, request, err) < 0 || add_string(out, 'a', what->app) < 0 ||
       add_string(out, 'p', what->params) < 0 || add_string(out, 'u', what->user) < 0 ||
-      add_string(out, 'U', what->user_name) < 0 ||
-      add_string(out, 'j', what->job_name) < 0 || add_string(out, 'y', what->array) < 0 ||
-      add_string(out, 'd', what->directory) < 0 || add_network(out, network) < 0 ||
+      add_string(out, 'U', what->user_name) < 0 || add_string(out, 'j', what->job_name) < 0 ||
+      add_string(out, 'y', what->array) < 0 ||
+      (what->exported.environment &&
+       add_string(out, 'e', what->exported.list ? what->exported.list : "ALL") < 0) ||
+      add_string(out, 'K', what->secrets.keep) < 0 ||
+      add_string(out, 'D', what->secrets.drop) < 0 || add_string(out, 'd', what->directory) < 0 ||
+      add_network(out, network) < 0 ||
       (what->script && add(out, 's', what->script, what->script_length) < 0))
     goto full;
   for (size_t i = 0; i < what->argument_count && i < FT_FRAME_WORDS; i++)
@@ -112,6 +116,12 @@ static const char **string_field(struct ft_frame *out, char letter)
     return &d->directory;
   case 'y':
     return &d->array;
+  case 'e':
+    return &d->exported.list;
+  case 'K':
+    return &d->secrets.keep;
+  case 'D':
+    return &d->secrets.drop;
   }
   return NULL;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A description on its way to the foretell child: fields of one letter, a
- * length of 4 bytes (little-endian) and that many bytes. The child trusts it no
- * more than any other input.
+ * A description on its way to the foretell child, which has inherited the environment: fields of
+ * one letter, a length of 4 bytes (little-endian) and that many bytes. The child trusts it no more
+ * than any other input.
  */
 #ifndef FT_REQUEST_FRAME_H
 #define FT_REQUEST_FRAME_H

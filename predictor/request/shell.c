@@ -10,6 +10,9 @@ void ft_shell_begin(struct ft_shell *shell, struct ft_text script, const char *c
 {
   shell->rest = script;
   shell->array = false;
+  shell->secrets = NULL;
+  shell->exported = (struct ft_export){ 0 };
+  shell->looked_outside = 0;
   shell->arguments = arguments;
   shell->argument_count = argument_count;
   shell->depth = shell->cases = 0;

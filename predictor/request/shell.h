@@ -13,12 +13,15 @@
 #include <stddef.h>
 
 #include "predictor/core/text.h"
+#include "predictor/record/secret.h"
+#include "predictor/request/export.h"
 
 enum {
   FT_SHELL_WORDS = 128,     /* of one command */
   FT_SHELL_TEXT = 16 << 10, /* bytes of one command's words */
   FT_SHELL_VARIABLES = 64,
-  FT_SHELL_VALUE = 256 /* bytes of one variable */
+  FT_SHELL_OUTSIDE = 1024, /* look-ups in the environment, each linear in it */
+  FT_SHELL_VALUE = 256     /* bytes of one variable */
 };
 
 /* In an expanded word: where the index of a job array's element stands (ASCII's "substitute"). */
@@ -45,6 +48,8 @@ struct ft_command {
 struct ft_shell {
   struct ft_text rest;
   bool array; /* what is submitted is a job array: SLURM_ARRAY_TASK_ID is known to be its index */
+  const struct ft_secret_rules *secrets; /* variables by the names of secrets are not known */
+  struct ft_export exported;             /* variables that the script has not set */
   const char *const *arguments;
   size_t argument_count;
   unsigned depth;  /* of (...) */
@@ -54,11 +59,13 @@ struct ft_shell {
   struct ft_text heredoc[4]; /* the words that end the documents begun on this line */
   size_t variable_count;
   size_t used;
+  unsigned looked_outside;           /* how often */
+  char from_outside[FT_SHELL_VALUE]; /* the last variable's that was not the script's own */
   char text[FT_SHELL_TEXT];
   struct {
     char name[48];
     char value[FT_SHELL_VALUE]; /* a list's words, one behind the other */
-    bool base;                  /* the value is not known but for this file name in its end */
+    bool base; /* the value is not known but for this file name in its end, or "" */
     unsigned argument;          /* as a word's */
   } variable[FT_SHELL_VARIABLES];
 };
@@ -81,7 +88,7 @@ bool ft_shell_next(struct ft_shell *shell, struct ft_command *command,
 /* Whether RAW is one text in double quotes and nothing else. */
 bool ft_shell_quoted(struct ft_text raw);
 
-/* Remember NAME as what WORD, a "NAME=...", has behind its '='; forget it where WORD is NULL. */
+/* Remember NAME as what WORD, a "NAME=...", has behind its '='; as not known where WORD is NULL. */
 void ft_shell_assign(struct ft_shell *shell, struct ft_text name, const struct ft_word *word);
 
 /* If TEXT is NAME=..., or NAME+=..., with the name of a variable, take NAME and step over '='. */

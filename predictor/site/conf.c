@@ -70,6 +70,8 @@ static const struct key site_keys[] = { { "state_dir", KEY_PATH, 0, PATH_MAX },
                                         { "slurm_bin", KEY_PATH, 0, PATH_MAX },
                                         { "helper_timeout_ms", KEY_INTEGER, 10, 10000 },
                                         { "user_apps", KEY_BOOL, 0, 0 },
+                                        { "keep_arguments", KEY_NAME, 0, 256 },
+                                        { "drop_arguments", KEY_NAME, 0, 256 },
                                         { "max_runs", KEY_INTEGER, 0, 10000000 },
                                         { "max_age", KEY_PERIOD, 3600, 100 * 365 * 86400.0 },
                                         { "max_apps", KEY_INTEGER, 0, 1000000 } };
@@ -366,6 +368,8 @@ static cfg_opt_t site_options[] = { CFG_STR("state_dir", NULL, CFGF_NODEFAULT),
                                     CFG_STR("slurm_bin", NULL, CFGF_NODEFAULT),
                                     CFG_INT("helper_timeout_ms", 0, CFGF_NODEFAULT),
                                     CFG_BOOL("user_apps", cfg_true, CFGF_NODEFAULT),
+                                    CFG_STR("keep_arguments", NULL, CFGF_NODEFAULT),
+                                    CFG_STR("drop_arguments", NULL, CFGF_NODEFAULT),
                                     CFG_INT("max_runs", 0, CFGF_NODEFAULT),
                                     CFG_STR("max_age", NULL, CFGF_NODEFAULT),
                                     CFG_INT("max_apps", 0, CFGF_NODEFAULT),
@@ -476,6 +480,8 @@ static void read_names(cfg_t *cfg, struct ft_config *config)
                 { "cluster", config->cluster, sizeof config->cluster },
                 { "node_platform", config->node_platform, sizeof config->node_platform },
                 { "currency", config->currency, sizeof config->currency },
+                { "keep_arguments", config->keep_arguments, sizeof config->keep_arguments },
+                { "drop_arguments", config->drop_arguments, sizeof config->drop_arguments },
                 { "slurm_bin", config->slurm_bin, sizeof config->slurm_bin } };
 
   for (size_t i = 0; i < COUNT(names); i++)
@@ -606,6 +612,8 @@ void ft_config_to_site(const struct ft_config *config, ft_site *site, ft_apps *a
   site->overrides_count = config->override_count;
   memcpy(site->overrides, config->overrides, sizeof site->overrides);
   site->user_apps = config->user_apps;
+  (void)ft_string_copy(config->keep_arguments, site->keep_arguments, sizeof site->keep_arguments);
+  (void)ft_string_copy(config->drop_arguments, site->drop_arguments, sizeof site->drop_arguments);
   site->helper_milliseconds = config->helper_milliseconds;
   site->apps = config->app_count;
   *apps = (ft_apps){ .schema = FT_SCHEMA, .apps_count = config->app_count };

@@ -35,6 +35,8 @@ struct ft_config {
   char slurm_bin[PATH_MAX];     /* where scontrol and sacct are; empty: PATH */
   uint32_t helper_milliseconds; /* deadline of the foretell child: 500 */
   bool user_apps;               /* ~/.config/foretell/apps.conf counts */
+  char keep_arguments[256];     /* names, commas between: taken for harmless (record/secret.h) */
+  char drop_arguments[256];     /* the same: never taken */
   uint64_t max_runs;            /* observations kept a app in the store: 10000; 0: all */
   double max_age_seconds;       /* of a run in the store: 2 years; 0: any */
   uint64_t max_apps;            /* of a user: 1000; 0: any number */
@@ -63,8 +65,8 @@ int ft_config_read(const char *path, struct ft_config *config, struct ft_error *
 int ft_config_read_apps(const char *path, ft_declared_app *apps, size_t limit, size_t *count,
                         struct ft_error *err);
 
-/* Put what CONFIG says into SITE (policy, overrides, user_apps, deadline, cluster, rule) and APPS.
- */
+/* Put what CONFIG says into SITE (policy, overrides, user_apps, names of arguments, deadline,
+ * cluster, rule) and APPS. */
 void ft_config_to_site(const struct ft_config *config, ft_site *site, ft_apps *apps);
 
 /* Put what CONFIG says of platforms that concerns submissions into OUT. */

@@ -5,10 +5,10 @@
  *
  *   announce SOCKET [KEY=VALUE]... [-- COMMAND...]
  *
- * Keys: job, step (a number or batch), uid, restart, app, node, limit (bytes), mem_alloc,
- * feature (name:number), events (letters of what happens, in this order: j job start, s
- * task start, r run COMMAND, e task end, J job end, w wait for a file that comes into the
- * folder "models" and print the milliseconds since the end before it; "sre" unless told),
+ * Keys: job, array and task (of a job array), step (a number or batch), uid, restart, app, node,
+ * limit (bytes), mem_alloc, feature (name:number), events (letters of what happens, in this order:
+ * j job start, s task start, r run COMMAND, e task end, J job end, w wait for a file that comes
+ * into the folder "models" and print the milliseconds since the end before it; "sre" unless told),
  * status (of the task, if not COMMAND's), oom. Exit status: 0, 1 when nobody listens.
  */
 #include "config.h"
@@ -188,6 +188,10 @@ static void set(struct play *play, const char *key, char *value)
     a->step_id = strcmp(value, "batch") == 0 ? UINT32_C(0xfffffffb) : (uint32_t)number(value);
   else if (strcmp(key, "uid") == 0)
     a->uid = (uint32_t)number(value);
+  else if (strcmp(key, "array") == 0)
+    a->array_job_id = (uint32_t)number(value);
+  else if (strcmp(key, "task") == 0)
+    a->array_task_id = (uint32_t)number(value);
   else if (strcmp(key, "restart") == 0)
     a->restart_count = (uint32_t)number(value);
   else if (strcmp(key, "mem_alloc") == 0)

@@ -64,6 +64,35 @@ is "$(run history --since=2999-01-01) $(run history --since=2999-01-01 net)" \
 run history nonsense >/dev/null
 is $? 1 "an app that never ran is none"
 
+# parts of names and jobs
+cat >"$scratch/found.csv" <<'CSV'
+app,uid,user,job_id,array_job_id,array_task_id,submit,end,peak_mb,state
+fold-proteins,1,zoe,139,0,0,1795224000,1795224100,100,completed
+fold-sheets,1,zoe,142,140,4,1795224000,1795224200,200,completed
+fold-sheets,1,zoe,143,140,5,1795224000,1795224300,300,completed
+fold-140,1,zoe,7,0,0,1795224000,1795224400,400,completed
+CSV
+run import "$scratch/found.csv" >/dev/null
+is "$(run history FOLD | sed 's/ .*//' | tr '\n' ' ')" "APP fold-140 fold-sheets fold-proteins " \
+  "apps are found by part of their names"
+like "$(run history prot)" " 139 .*completed +95.4 MiB" "of one app alone the runs are shown"
+is "$(run history prot --json | python3 -c 'import json, sys
+d = json.load(sys.stdin); print(d["app"], len(d["runs"]))')" "fold-proteins 1" "in JSON by its whole name"
+like "$(run history 139)" " 139 .*fold-proteins" "a job is found by its number, and its app is told"
+is "$(run history 140 | awk '{ print $2 }' | tr '\n' ' ')" "JOB 140_5 140_4 " "a job array has all its tasks"
+is "$(run history 140_4 | awk '{ print $2 }' | tr '\n' ' ')" "JOB 140_4 " "one of which is found"
+is "$(run history 143 | awk '{ print $2 }' | tr '\n' ' ')" "JOB 140_5 " "by its own number, too"
+is "$(run history 140_4 --json | python3 -c 'import json, sys
+d = json.load(sys.stdin); print(d["job"], [run["array_task_id"] for run in d["runs"]])')" "140_4 [4]" \
+  "and in JSON"
+is "$(run history --fit fold; cat "$scratch/err")" \
+  "foretell history: fold: part of the names of several apps; which?" "a fit is of one app"
+for word in 141 140_6 140_ _4 00 4294967296 140_99999999999 '%' "$(printf 'x\033[2J')"; do
+  run history "$word" >"$scratch/out"
+  is "$?:$(cat "$scratch/out"):$(LC_ALL=C tr -d ' -~\n' <"$scratch/err" | wc -c)" "1::0" \
+    "neither an app nor a job: $(printf %s "$word" | tr -d '\033')"
+done
+
 # times and a limit as the agent has them
 printf '%s\n' app,job_id,submit,start,end,runtime,outcome,rss_bytes,killed_at_bytes \
   exact,900001,1795224700,1795224712.9577742,1795224718.25,5.2922258,out_of_memory,73396224,73400320 \
@@ -104,11 +133,11 @@ state=$scratch/state
 
 # asked 1 GiB for an hour: one was raised and lived, one was set and died, one was trimmed
 cat >"$scratch/decided.csv" <<'CSV'
-app,runtime,state,peak_mib,request_mib,limit_mib,decision_action,decision_mem_bytes,decision_p05_bytes,decision_p50_bytes,decision_p95_bytes
-d,3600,completed,1536,1024,2048,raise,2147483648,1500000000,1600000000,1700000000
-d,3600,out_of_memory,2048,,2048,set,2147483648,1500000000,1600000000,1700000000
-d,3600,completed,256,1024,512,trim,536870912,200000000,268435456,300000000
-d,3600,out_of_memory,1024,1024,1024,leave,0,,,
+app,runtime,state,peak_mib,request_mib,limit_mib,decision_action,decision_mem_bytes,decision_p05_bytes,decision_p50_bytes,decision_p95_bytes,decision_mode
+d,3600,completed,1536,1024,2048,raise,2147483648,1500000000,1600000000,1700000000,raise
+d,3600,out_of_memory,2048,,2048,set,2147483648,1500000000,1600000000,1700000000,set
+d,3600,completed,256,1024,512,trim,536870912,200000000,268435456,300000000,trim
+d,3600,out_of_memory,1024,1024,1024,leave,0,,,,force
 CSV
 run import "$scratch/decided.csv" >/dev/null
 is "$(run report --json --app=d | python3 -c 'import json, sys
@@ -118,13 +147,21 @@ print(t["runs"], t["predicted"], t["ooms_suffered"], t["ooms_avoided"], t["ooms_
       round(t["saved_gbh"], 3))')" \
   "4 2 2 1 1 0.0033 1 3.221 2.953 -0.537" "the report counts what it says it counts"
 like "$(run report --app=d)" "^total +4 " "and prints it"
+is "$(run report --json --app=d | python3 -c 'import json, sys
+t = json.load(sys.stdin)["total"]
+print(t["set"], t["raised"], t["lowered"], round(t["freed_gbh"], 3), round(t["added_gbh"], 3), round(t["lost_gbh"], 3),
+      t["overrides"], t["overrides_out_of_memory"], round(t["freed_gbh"] - t["added_gbh"] - t["saved_gbh"], 9))')" \
+  "1 1 1 0.537 1.074 2.147 1 1 0.0" "what the decisions were worth is freed, added and lost"
+like "$(run report --app=d)" "requests: 1 set, 1 raised, 1 lowered; 0.54 GBh freed, 1.07 GBh added, 2.15 GBh lost in 1 run that" \
+  "and said in words"
+like "$(run report --app=d)" "overrides: 1 rejection overridden, 1 of these out of memory" "overrides, too"
 is "$(run report --json --since=2100-01-01 | python3 -c 'import json, sys
 print(json.load(sys.stdin)["total"]["median_error"])')" None "no evidence is null"
 
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
   chmod 755 "$scratch" "$state"
   out=$(setpriv --reuid=65534 --regid=65534 --clear-groups "$foretell" history --state="$state" 2>&1)
-  like "$out" "store.db: Permission denied; what follows is from model files" \
+  like "$out" "store.db: not to be read, and foretelld does not tell: .*; what follows is from model files" \
     "who may not read the store is told so"
   setpriv --reuid=65534 --regid=65534 --clear-groups "$foretell" report --state="$state" 2>/dev/null
   is $? 3 "and has no report"

@@ -51,11 +51,27 @@ like "$(json array.p_oom_any)" '^0\.' "and the chance of any"
 run predict $app
 like "$out" '^unet3d needs 8\.[0-9]+ GiB, 95 % below 9\.[0-9]+ GiB \(39 runs\); --mem set to [0-9]+M$' \
   "predict speaks as the plugin does"
+run predict --state="$state" --app=unet3d --params=bacth=32,arch=vgg
+is "$status:$err" '0:foretell predict: bacth: not a feature of this app; known: batch, arch' \
+  "a misspelt name of a feature is told, with those that are known"
+run predict --state="$state" --app=unet3d --params=bacth=32,edge=3
+like "$err" ': bacth, edge: not features of this app; known: batch, arch$' "so are two"
+run predict --state="$state" --app=new --params=bacth=32
+is "$err" "" "not of an app that is new"
 # of this kind of run some are known
 like="--state=$state --app=unet3d --params=batch=32,arch=resnet50"
 run predict $like --mem=4G
 is "$status" 1 "what would be rejected is a negative answer"
 like "$out" '^not submitted: --mem=4G, but unet3d has needed' "and says so"
+run predict $app --mem=4G --explain
+like "$out" '  method: a regression on batch and arch through 39 completed runs; without batch [0-9.]+ GiB and without arch' \
+  "the features that a figure stands on are told, with what it would be without them"
+like "$out" '  runs like this one: [0-9]+ of 42' "and the runs"
+run predict $app --mem=4G --explain --json
+is "$(json explanation) $(json explanation.features.0)" \
+  "features runs lines feature value without_bytes low high unseen" "in JSON as data"
+run predict --state="$state" --app=unet3d --params="arch=$(printf '\303\251\302\2332J\033[2J')" --explain
+is "$(printf %s "$out" | LC_ALL=C tr -d ' -~\n\303\251' | wc -c)" 0 "no value reaches the terminal as a command"
 run predict $like --mem=4G --mode=force
 is "$status" 0 "force is not rejected"
 run predict $app --mem=4G --mem-per-cpu=1G

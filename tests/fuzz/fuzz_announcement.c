@@ -52,6 +52,18 @@ bool ft_tree_alive(const struct ft_tree *tree)
   return false;
 }
 
+const struct ft_sample *ft_tree_latest(const struct ft_tree *tree)
+{
+  (void)tree;
+  return NULL;
+}
+
+void ft_tree_observe(const struct ft_tree *tree, ft_observation *out)
+{
+  (void)tree;
+  (void)out;
+}
+
 void ft_tree_close(struct ft_tree *tree, ft_observation *out)
 {
   (void)out;

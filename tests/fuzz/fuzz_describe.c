@@ -2,7 +2,7 @@
 /*
  * The script parser, and the frame that carries a description to the child.
  * Input: an argument a line, a NUL, the script. Whatever is described must be a record
- * that its reader takes.
+ * that its reader takes, and that does not hold the password that two more arguments are.
  */
 #include "config.h"
 
@@ -15,6 +15,8 @@
 
 enum { ARGUMENTS = 16, LINES = 4096 };
 
+static const char password[] = "hunterpass";
+
 static const ft_declared_app apps[] = { { .name = "declared",
                                           .command = "declared*x",
                                           .arguments_count = 2,
@@ -26,6 +28,17 @@ static void must(int condition)
 {
   if (!condition)
     abort();
+}
+
+/* PASSWORD is nowhere in what was submitted but where it is one. */
+static void must_not_hold(const ft_submission *submission)
+{
+  struct ft_buf raw;
+
+  ft_buf_init(&raw, FT_LIMIT_ENVIRONMENT);
+  must(ft_record_encode(FT_RECORD_SUBMISSION, submission, &raw, NULL) == 0);
+  must(!memmem(raw.data, raw.length, password, strlen(password)));
+  ft_buf_free(&raw);
 }
 
 /* It goes into a record and comes out of it again. */
@@ -46,16 +59,18 @@ static void describe(const uint8_t *data, size_t size)
 {
   static ft_submission submission;
   static struct ft_file_queries files;
+  static const char *const environment[] = { "N=3", "DB_PASSWORD=hunterpass", "X=--a b", NULL };
   const ft_request request = { .tasks = 1 };
   const uint8_t *nul = size ? memchr(data, '\0', size) : NULL;
   size_t length = nul ? (size_t)(nul - data) : 0;
-  const char *arguments[ARGUMENTS];
+  const char *arguments[ARGUMENTS + 2];
   char lines[LINES];
   struct ft_description what = { .user = "u",
                                  .job_name = "j1",
                                  .script = nul ? (const char *)nul + 1 : (const char *)data,
                                  .script_length = nul ? size - length - 1 : size,
                                  .arguments = arguments,
+                                 .exported = { NULL, environment },
                                  .apps = apps,
                                  .app_count = 1 };
 
@@ -70,6 +85,14 @@ static void describe(const uint8_t *data, size_t size)
     if (*p)
       *p++ = '\0';
   }
+  if (!size || !memmem(data, size, password, strlen(password))) {
+    arguments[what.argument_count] = "--password";
+    arguments[what.argument_count + 1] = password;
+    what.argument_count += 2;
+    (void)ft_describe(&what, &request, &submission, &files, NULL);
+    must_not_hold(&submission);
+    what.argument_count -= 2;
+  }
   (void)ft_describe(&what, &request, &submission, &files, NULL);
   check(&submission);
   if (what.argument_count) {
@@ -78,7 +101,8 @@ static void describe(const uint8_t *data, size_t size)
     (void)ft_describe(&what, &request, &submission, NULL, NULL);
     check(&submission);
   }
-  ft_describe_script(ft_text_of(what.script, what.script_length), NULL, &submission, &files);
+  ft_describe_script(ft_text_of(what.script, what.script_length), NULL, &what.secrets, &submission,
+                     &files);
   check(&submission);
   what.array = what.argument_count ? arguments[what.argument_count - 1] : "1-9";
   (void)ft_describe(&what, &request, &submission, &files, NULL);

@@ -19,6 +19,8 @@ union fuzz_message {
   ft_kin kin;
   ft_prior prior;
   ft_gpus gpus;
+  ft_question question;
+  ft_reply reply;
 };
 
 #endif

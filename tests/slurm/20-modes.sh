@@ -177,6 +177,30 @@ low=$(mib "$(asked "$id")")
 ask --predict-mem --predict-app=params --predict-params=n=190 --wrap true
 high=$(mib "$(asked "$id")")
 between "$low" 100 "$((high - 40))" "and tell 100 from 190"
+cat >variable.sh <<END
+#!/bin/bash
+#SBATCH --output=/dev/null --mem=200M
+N=\${N:-20}
+$hog --seconds 0.4 --mib \$N
+END
+export N=30
+submit sbatch variable.sh
+ids=$id
+submit sbatch --export=ALL,N=40 variable.sh
+ids="$ids $id"
+submit sbatch --export=NONE variable.sh
+ids="$ids $id"
+unset N
+found=
+for id in $ids; do
+  job_wait "$id" >/dev/null
+  wait_observed "$id"
+  found="$found $(observed "$id" features | sed -nE 's/.*"mib":([0-9]+).*/\1/p')"
+done
+is "$found" " 30 40 20" "a variable is what the environment, --export or the script says"
+ask --predict-mem --predict-app=params --predict-params=m=190 --wrap true
+like "$err" '^sbatch: foretell: m: not a feature of this app; known: n(, |$)' "a name that is misspelt is told"
+is "$(grep -c 'm: not' <<<"$err")" 1 "once"
 ask --predict-mem --predict-app=params --predict-params='n=,=' --wrap true
 is "$status" 0 "parameters that cannot be understood do not keep a job"
 is "$(said)" 1 "and are said in one line"

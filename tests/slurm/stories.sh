@@ -303,6 +303,8 @@ story_step() { # USER
   done
   is "$most" 400 "$user: a step's own limit does not raise the job's, which has more"
   is "$outcome $(observed "$id" "killed_at_bytes >> 20")" "out_of_memory 100" "$user: it is stored as killed at its limit"
+  like "$err" "in [0-9]+ runs a step of it was killed at a limit of its own, which the job's --mem does not change" \
+    "$user: and that the job's memory is no help is said"
 }
 
 # ---- sessions, options, two users

@@ -65,6 +65,22 @@ bool ft_tree_alive(const struct ft_tree *tree)
   return fake.alive;
 }
 
+const struct ft_sample *ft_tree_latest(const struct ft_tree *tree)
+{
+  static struct ft_sample sample;
+
+  (void)tree;
+  sample = (struct ft_sample){ .rss_bytes = (double)fake.rss / 2 };
+  return &sample;
+}
+
+void ft_tree_observe(const struct ft_tree *tree, ft_observation *out)
+{
+  (void)tree;
+  out->has_rss_bytes = true;
+  out->rss_bytes = fake.rss;
+}
+
 void ft_tree_close(struct ft_tree *tree, ft_observation *out)
 {
   fake.open--;
@@ -739,6 +755,39 @@ static void an_agent_that_stops_hands_its_runs_on(void **state)
   assert_true(w.last.runtime_seconds == 15);
 }
 
+static bool is_job_7(const ft_observation *o, void *data)
+{
+  assert_ptr_equal(data, &w);
+  return o->job_id == 7 && strcmp(o->submission.app, "unet3d") == 0;
+}
+
+static void of_a_job_that_is_forgotten_no_file_is_kept(void **state)
+{
+  (void)state;
+  begin_batch(7);
+  begin_batch(8);
+  ft_jobs_forget(w.jobs, is_job_7, &w);
+  ft_jobs_forget(w.jobs, is_job_7, &w);
+  assert_int_equal(w.forgotten, 1);
+  assert_false(task_start(7, 0));
+  assert_true(task_start(8, 0));
+  assert_false(task_end(7, 0, 0));
+  /* whether its observation is kept the store knows */
+  (void)task_end(7, BATCH, 0);
+  assert_int_equal(w.finished, 1);
+  begin_batch(9);
+  begin_batch(10);
+  ft_jobs_forget(w.jobs, is_job_7, &w);
+  ft_jobs_close(w.jobs);
+  assert_int_equal(w.suspended, 3);
+  open_jobs();
+  begin_batch(7);
+  ft_jobs_forget(w.jobs, is_job_7, &w);
+  ft_jobs_close(w.jobs);
+  assert_int_equal(w.suspended, 3);
+  open_jobs();
+}
+
 static void a_job_without_a_task_leaves_no_trace(void **state)
 {
   (void)state;
@@ -862,6 +911,39 @@ static void what_is_settled_is_held_smaller(void **state)
   assert_int_equal(w.finished, JOBS);
 }
 
+static void what_goes_on_is_told_as_measured_so_far(void **state)
+{
+  ft_observation o, earlier = { .job_id = 7, .has_rss_bytes = true, .rss_bytes = 70 * FT_MIB };
+  double now_bytes = 0;
+
+  (void)state;
+  assert_false(ft_jobs_live(w.jobs, 0, w.now, &o, &now_bytes));
+  begin_batch(7);
+  assert_true(job_start(8));
+  pass(12);
+  for (unsigned i = 0; i < 2; i++) {
+    assert_true(ft_jobs_live(w.jobs, i, w.now, &o, &now_bytes));
+    if (o.job_id == 8) {
+      assert_true(now_bytes < 0); /* no task of it has begun */
+      continue;
+    }
+    assert_true(now_bytes == (double)(25 * FT_MIB));
+    assert_int_equal(o.rss_bytes, 50 * FT_MIB);
+    assert_int_equal(o.limit_bytes, 100 * FT_MIB);
+    assert_true(o.runtime_seconds == 12);
+    assert_int_equal(o.outcome, FT_OUTCOME_UNKNOWN);
+    assert_int_equal(o.rule, FT_RULE_RSS);
+  }
+  assert_false(ft_jobs_live(w.jobs, 2, w.now, &o, &now_bytes));
+  ft_jobs_resume(w.jobs, &earlier);
+  assert_true(ft_jobs_live(w.jobs, 1, w.now, &o, &now_bytes));
+  assert_int_equal(o.rss_bytes, 70 * FT_MIB);
+  assert_int_equal(w.finished, 0);
+  assert_false(task_end(7, BATCH, 0));
+  assert_true(ft_jobs_live(w.jobs, 0, w.now, &o, &now_bytes));
+  assert_int_equal(o.job_id, 8);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -888,6 +970,7 @@ int main(void)
     TEST(without_slurm_nothing_is_lost),
     TEST(at_the_time_limit_slurm_is_believed),
     TEST(an_agent_that_stops_hands_its_runs_on),
+    TEST(of_a_job_that_is_forgotten_no_file_is_kept),
     TEST(a_job_without_a_task_leaves_no_trace),
     TEST(a_strange_submission_is_measured_without),
     TEST(the_first_submission_that_decodes_counts),
@@ -896,6 +979,7 @@ int main(void)
     TEST(complete_jobs_are_dropped),
     TEST(what_is_over_is_held_small),
     TEST(what_is_settled_is_held_smaller),
+    TEST(what_goes_on_is_told_as_measured_so_far),
   };
 
   return cmocka_run_group_tests_name("agent jobs", tests, NULL, NULL);

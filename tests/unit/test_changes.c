@@ -239,8 +239,10 @@ static void a_store_of_schema_1_is_brought_up_to_date(void **state)
       "ALTER TABLE observation DROP COLUMN gpu_transfer_bytes;"
       "DROP TRIGGER observation_app_last; DROP INDEX observation_age; DROP TABLE app;"
       "DROP TABLE gone; ALTER TABLE observation DROP COLUMN put_time;"
+      "DROP TABLE forgotten; DROP TABLE former;"
       "ALTER TABLE observation DROP COLUMN script_hash;"
       "ALTER TABLE observation DROP COLUMN directory_hash;"
+      "ALTER TABLE observation DROP COLUMN decision_rule; DROP INDEX observation_array;"
       "PRAGMA user_version = 1");
   assert_null(ft_store_open(path, false, &err));
   assert_non_null(strstr(err.text, "older schema"));

@@ -76,6 +76,7 @@ static void a_real_configuration_is_read(void **state)
   assert_true(config.memory_is_consumable);
   assert_int_equal(config.rule, FT_RULE_RSS);
   assert_int_equal(config.slurmd_uid, 0);
+  assert_int_equal(config.slurm_uid, 0);
   assert_int_equal(config.def_mem_bytes, 1000 * FT_MIB);
   assert_false(config.def_per_cpu);
   assert_int_equal(config.max_mem_bytes, 0);

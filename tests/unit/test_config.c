@@ -64,6 +64,7 @@ static void every_key_is_read(void **state)
       "sample_hz = 5\ncluster_refresh = 60\nmemory_rule = cgroup\nslurm_bin = /opt/slurm/bin\n"
       "helper_timeout_ms = 250\nuser_apps = no\nmax_runs = 0\n"
       "max_age = \"400 days\"\nmax_apps = 50\n"
+      "keep_arguments = \"token_type, auth\"\ndrop_arguments = patient\n"
       "mode = check\nmin_runs = 3\ntrim_runs = 30\noom_probability = 0.02\n"
       "reject_probability = 0.9\nfloor = 1G\nround = 64M\ntrim_factor = 3.5\nquiet = yes\n"
       "failure_price = 4\nborrow = no\n"
@@ -84,6 +85,8 @@ static void every_key_is_read(void **state)
   assert_int_equal(c.helper_milliseconds, 250);
   assert_false(c.user_apps);
   assert_true(c.max_runs == 0 && c.max_apps == 50);
+  assert_string_equal(c.keep_arguments, "token_type, auth");
+  assert_string_equal(c.drop_arguments, "patient");
   assert_true(c.max_age_seconds == 400 * 86400.0);
   assert_int_equal(c.policy.mode, FT_MODE_CHECK);
   assert_int_equal(c.policy.min_runs, 3);
@@ -130,6 +133,7 @@ static void what_is_wrong_is_named_with_its_line(void **state)
                 { "max_age = 200years\n", { "line 1", "from 1hour to 100years" } },
                 { "max_age = 0.5hours\n", { "line 1", "max_age" } },
                 { "max_apps = -1\n", { "line 1", "max_apps" } },
+                { "keep_arguments = \"a\\n\"\n", { "line 1", "keep_arguments" } },
                 { "floor = -3\n", { "line 1", "floor" } },
                 { "state_dir = here\n", { "line 1", "absolute" } },
                 { "memory_rule = unknown\n", { "line 1", "memory_rule" } },
@@ -219,7 +223,7 @@ static void site_file_says_what_the_configuration_says(void **state)
   struct ft_error err;
 
   (void)state;
-  put("cluster = beta\nmode = set\nuser root { mode = off }\napp a { command = \"a\" }\n");
+  put("cluster = beta\ndrop_arguments = patient\nmode = set\nuser root { mode = off }\napp a { command = \"a\" }\n");
   assert_int_equal(ft_config_read(path, &c, &err), 0);
   site.rule = FT_RULE_RSS;
   ft_config_to_site(&c, &site, &apps);
@@ -227,6 +231,7 @@ static void site_file_says_what_the_configuration_says(void **state)
   assert_int_equal(site.rule, FT_RULE_RSS);
   assert_int_equal(site.policy.mode, FT_MODE_SET);
   assert_int_equal(site.overrides_count, 1);
+  assert_string_equal(site.drop_arguments, "patient");
   assert_int_equal(site.apps, 1);
   assert_string_equal(apps.apps[0].command, "a");
 }

@@ -167,6 +167,31 @@ static void a_number_that_never_varied_sets_nothing_aside(void **state)
   assert_int_equal(facts.like_completed, 6);
 }
 
+/* Nine runs of one size, and kills of one far larger: each size has its own runs, and until the
+ * estimate knows the size that is said. */
+static void kills_tell_sizes_apart(void **state)
+{
+  (void)state;
+  submit(230, "");
+  for (int i = 0; i < 9; i++)
+    complete(230);
+  submit(6000, "");
+  killed(300);
+  killed(800);
+  killed(2000);
+  look();
+  assert_int_equal(facts.like_runs, 3);
+  assert_mib(facts.lately_killed_bytes, 2000);
+  assert_true(facts.unexplained);
+  submit(230, "");
+  look();
+  assert_int_equal(facts.like_runs, 9);
+  assert_mib(facts.like_bound_bytes, 0);
+  submit(60, "");
+  look();
+  assert_int_equal(facts.like_runs, 0);
+}
+
 /* Without the features of its runs a submission has neither less nor more than they. */
 static void a_missing_feature_is_not_less(void **state)
 {
@@ -247,6 +272,36 @@ static void kills_are_bounds_until_they_are_outlived(void **state)
   assert_int_equal(facts.growing_kills, 0);
 }
 
+/* A step that was killed at 100 MiB of a job's 1000: more for the job helps nobody. */
+static void a_steps_own_limit_is_not_the_jobs(void **state)
+{
+  ft_observation o = { .outcome = FT_OUTCOME_OUT_OF_MEMORY,
+                       .censored = true,
+                       .has_limit_bytes = true,
+                       .limit_bytes = (uint64_t)(1000 * MB),
+                       .has_killed_at_bytes = true,
+                       .killed_at_bytes = (uint64_t)(100 * MB),
+                       .charge_less_cache_bytes = (uint64_t)(100 * MB) };
+
+  (void)state;
+  submit(1, "");
+  asked.request.mem_unit = FT_MEM_NODE;
+  learn(&o);
+  look();
+  assert_int_equal(facts.lately_step_limited, 1);
+  assert_int_equal(facts.like_killed, 0);
+  assert_mib(facts.like_bound_bytes, 100);
+  /* a step's memory by its CPUs grows with the job's */
+  asked.request.mem_unit = FT_MEM_CPU;
+  learn(&o);
+  look();
+  assert_int_equal(facts.lately_step_limited, 1);
+  assert_mib(facts.lately_killed_bytes, 100);
+  complete(300);
+  look();
+  assert_int_equal(facts.lately_step_limited, 0);
+}
+
 static void a_node_without_memory_says_nothing(void **state)
 {
   (void)state;
@@ -300,9 +355,11 @@ int main(void)
     cmocka_unit_test_setup(another_kind_is_not_comparable, start),
     cmocka_unit_test_setup(what_has_less_is_not_held_to_what_has_more, start),
     cmocka_unit_test_setup(a_number_that_never_varied_sets_nothing_aside, start),
+    cmocka_unit_test_setup(kills_tell_sizes_apart, start),
     cmocka_unit_test_setup(a_missing_feature_is_not_less, start),
     cmocka_unit_test_setup(other_variants_are_borrowed_until_one_agrees, start),
     cmocka_unit_test_setup(kills_are_bounds_until_they_are_outlived, start),
+    cmocka_unit_test_setup(a_steps_own_limit_is_not_the_jobs, start),
     cmocka_unit_test_setup(a_node_without_memory_says_nothing, start),
     cmocka_unit_test_setup(runs_that_only_failed_are_known, start),
     cmocka_unit_test_setup(the_largest_of_many_runs_is_kept, start),

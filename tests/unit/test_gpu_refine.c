@@ -222,6 +222,22 @@ static void a_later_record_replaces_and_one_network_takes_little_room(void **sta
   assert_int_equal(gpus.kinds_count, COUNT_OF(gpus.kinds));
 }
 
+static void a_run_that_is_forgotten_tells_nothing(void **state)
+{
+  static ft_gpus gpus;
+  ft_observation first = observation(1, 1000, 2740), second = observation(2, 3000, 4740);
+
+  (void)state;
+  (void)snprintf(second.gpu_name, sizeof second.gpu_name, "another");
+  assert_true(ft_gpus_learn(&gpus, &first));
+  assert_true(ft_gpus_learn(&gpus, &second));
+  assert_true(ft_gpus_forget(&gpus, &first));
+  assert_false(ft_gpus_forget(&gpus, &first));
+  assert_int_equal(gpus.kinds_count, 1);
+  assert_string_equal(gpus.kinds[0].name, "another");
+  assert_int_equal(gpus.kinds[0].runs_count, 1);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -231,6 +247,7 @@ int main(void)
     cmocka_unit_test(one_bad_reading_spoils_no_estimate),
     cmocka_unit_test(runs_of_the_app_tell_its_own_network),
     cmocka_unit_test(what_says_nothing_is_not_learnt),
+    cmocka_unit_test(a_run_that_is_forgotten_tells_nothing),
     cmocka_unit_test(a_later_record_replaces_and_one_network_takes_little_room),
   };
 

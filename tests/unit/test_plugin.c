@@ -544,6 +544,37 @@ static void the_child_adds_what_files_say(void **state)
   setenv("FAKE_HELPER", "helper=/nonexistent", 1);
 }
 
+static void children_of_one_user_take_turns(void **state)
+{
+  enum { TURNS = 8 };
+  static char path[600];
+  const char *top = getenv("FT_TOP_BUILDDIR"), *output;
+  struct sockaddr_un name = { .sun_family = AF_UNIX };
+  int held[TURNS];
+
+  (void)state;
+  (void)snprintf(path, sizeof path, "helper=%s/predictor/cli/foretell-helper", top ? top : ".");
+  setenv("FAKE_HELPER", path, 1);
+  for (unsigned i = 0; i < TURNS; i++) {
+    int length = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "foretell-helper/%u/%u",
+                          (unsigned)geteuid(), i);
+
+    held[i] = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(held[i], (struct sockaddr *)&name,
+                          (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)),
+                     0);
+  }
+  output = submit("sbatch --predict-mem job.sh ./job.sh", NULL);
+  assert_null(strstr(output, " input_bytes"));
+  assert_has(output, "no file was looked at: 8 submissions of this user are doing so");
+  close(held[3]);
+  assert_has(submit("sbatch job.sh ./job.sh", NULL), " input_bytes=75");
+  for (unsigned i = 0; i < TURNS; i++)
+    if (i != 3)
+      close(held[i]);
+  setenv("FAKE_HELPER", "helper=/nonexistent", 1);
+}
+
 #ifndef SANITIZED /* the sanitizer has put its own malloc there */
 static void every_allocation_may_fail(void **state)
 {
@@ -638,6 +669,7 @@ int main(int argc, char **argv)
     cmocka_unit_test(a_job_that_would_die_is_refused),
     cmocka_unit_test(a_late_or_broken_child_is_abandoned),
     cmocka_unit_test(the_child_adds_what_files_say),
+    cmocka_unit_test(children_of_one_user_take_turns),
     cmocka_unit_test(what_does_not_count_is_told),
 #ifndef SANITIZED
     cmocka_unit_test(every_allocation_may_fail),

@@ -70,7 +70,13 @@ static void arguments_become_features(void **state)
       "x.h5" },
     { "srun -n 4 --mem 2G -c2 ./solver 100 grid/a.msh\n", NULL, "arg1=100", "grid/a.msh" },
     { "mpirun -np 8 --bind-to core --mca btl tcp,self ./solver -n 100\n", NULL, "n=100", "" },
-    { "time nice -n 5 env A=1 timeout 60 ./solver --size=4G\n", NULL, "size=4294967296", "" },
+    { "time nice -n 5 env A=1 timeout 60 ./solver --size=4G\n", NULL,
+      "A=1 size=4294967296", "" },
+    { "SIZE=3000 MODE=fast LC_ALL=C OUT=$x IN=/a/b.dat ./solver --n 2\n", NULL, "SIZE=3000 MODE=fast n=2",
+      "" },
+    { "SIZE=$1 ./solver\n", "3000", "SIZE=3000", "" },
+    { ": ${N:=20} ${M=3}\n./solver --n $N --m ${M:-4}\n", NULL, "n=20 m=3", "" },
+    { "declare -i N=3\nlocal M=4\n./solver --n $N --m $M\n", NULL, "n=3 m=4", "" },
     { "java -Xmx4g -jar app.jar --threads 2\n", NULL, "Xmx=4294967296 threads=2", "" },
     { "dd if=/data/in of=/dev/null bs=1M count=10\n", NULL, "bs=1048576 count=10", "/data/in" },
     { "sort -k2 < input.txt > output.txt 2>&1\n", NULL, "k=2", "input.txt" },
@@ -80,10 +86,12 @@ static void arguments_become_features(void **state)
     { "./train $1 --n $UNKNOWN\n", "32", "arg1=32", "" },
     { "sort \"$1\" >out\n", "words-8", "", "words-8" },
     { "./run train <words\n", "data", "arg1=train", "words data" },
-    { "./run\n", "*.c", "", "" },
-    { "./run 'my dir/in put.dat' my\\ other/one.h5\n", NULL, "", "my dir/in put.dat my other/one.h5" },
+    { "./run\n", "*.c", "", "*.c" },
+    { "./run 'my dir/in put.dat' my\\ other/one.h5\n", NULL, "",
+      "my dir/in put.dat my other/one.h5" },
     { "./run --in=\"a b.dat\" --title 'x y' \"$1\"\n", "c d", "", "a b.dat c d" },
-    { "awk '{ print $1/2 }' \"a, b.dat\"\n./run -e 's/a b/c d/; q' '(a b/c)' 'x > y/z'\n", NULL, "", "" },
+    { "awk '{ print $1/2 }' \"a, b.dat\"\n./run -e 's/a b/c d/; q' '(a b/c)' 'x > y/z'\n", NULL, "",
+      "a, b.dat (a b/c)" },
     { "./train \"$@\"\n", "--batch=16", "batch=16", "" },
     { "exec ./train # --batch 9\n", NULL, "", "" },
     { "if [ -f a.txt ]; then ./train --n 3; else ./train --n 4; fi\n", NULL, "n=3", "" },
@@ -116,8 +124,8 @@ static void arguments_become_features(void **state)
     { "A='  '\nC=\"python train.py --n 3\"\nsrun -n 2 $C $A --m 4\n", NULL, "n=3 m=4", "" },
     { "./train $1\n", "--n 3", "n=3", "" },
     /* lists */
-    { "A=(--n 3 \\\n --title 'x y' # no\n --in a.dat)\n./train \"${A[@]}\" --m 4\n", NULL, "n=3 m=4",
-      "a.dat" },
+    { "A=(--n 3 \\\n --title 'x y' # no\n --in a.dat)\n./train \"${A[@]}\" --m 4\n", NULL,
+      "n=3 m=4", "a.dat" },
     { "A=(--n 3)\nA+=(--m \"$UNKNOWN\" --k 5)\n./train ${A[@]}\n", NULL, "n=3 k=5", "" },
     { "A=(3 4)\n./train --n $A --m ${A[1]} --k ${#A[@]}\n", NULL, "n=3", "" },
     { "A=(--n 3)\nB=(${A[*]} --m 4)\nC=\"${B[@]}\"\n./train $C\n", NULL, "n=3 m=4", "" },
@@ -128,7 +136,8 @@ static void arguments_become_features(void **state)
     { "ls | xargs -n 1 -P 4 ./train --n 3\n", NULL, "n=3", "" },
     { "srun bash -lc 'cd x; ./train --n 3 --in a.dat'\n./post b.dat\n", "7", "n=3 arg1=7",
       "x/a.dat b.dat" },
-    { "bash -c './train --n $1' _ 5\nbash -c \"./train --m $HOME\" --k\n", "7", "arg2=5 k=yes arg1=7", "" },
+    { "bash -c './train --n $1' _ 5\nbash -c \"./train --m $HOME\" --k\n", "7",
+      "arg2=5 k=yes arg1=7", "" },
   };
 
   (void)state;
@@ -136,6 +145,51 @@ static void arguments_become_features(void **state)
     assert_int_equal(describe(cases[i].script, cases[i].argument), 0);
     if (strcmp(features(), cases[i].features) != 0 || strcmp(asked_files(), cases[i].files) != 0)
       fail_msg("%s: \"%s\" and files \"%s\"", cases[i].script, features(), asked_files());
+  }
+}
+
+static void variables_come_from_the_environment(void **state)
+{
+  static const char *const environment[] = { "N=200", "HOME=/home/ada", "EMPTY=", "TOKEN=abcdef",
+                                             "LIST=--m 4 --k 5", "SLURM_NTASKS=7", "TMPDIR=/x",
+                                             NULL };
+  static const struct {
+    const char *list, *script, *features, *files;
+  } cases[] = {
+    { NULL, "N=${N:-20}\n./x --n $N\n", "n=200", "" },
+    { "ALL", "./x --n ${N:-20}\n", "n=200", "" },
+    { "NONE", "./x --n ${N:-20}\n", "n=20", "" },
+    { "NIL", "./x --n $N\n", "", "" },
+    { "ALL,N=300", "./x --n ${N:-20}\n", "n=300", "" },
+    { "N=300", "./x --n $N $LIST\n", "n=300", "" },
+    { "N", "./x --n $N $LIST\n", "n=200", "" },
+    { "M='3,4',N=5,K=\"6\"", "./x --m $M --n $N --k $K\n", "m=3,4 n=5 k=6", "" },
+    { NULL, "./x --n $N $LIST\n", "n=200 m=4 k=5", "" },
+    { NULL, "./x --in $HOME/a.dat --n ${EMPTY:-3}\n", "n=3", "/home/ada/a.dat" },
+    /* what the script sets, also to what only running it tells */
+    { NULL, "N=3\n./x --n $N\n", "n=3", "" },
+    { NULL, "N=$(nproc)\n./x --n $N --m 1\n", "m=1", "" },
+    { NULL, "read N\n./x --n $N --m 1\n", "m=1", "" },
+    { NULL, "for N in 1 2; do ./x --n $N --m 1; done\n", "m=1", "" },
+    { NULL, "declare -i N=3\n./x --n $N\n", "n=3", "" },
+    /* set anew in the job, and secrets */
+    { NULL, "./x --n $SLURM_NTASKS --in $TMPDIR/a.dat --m 1\n", "m=1", "" },
+    { "ALL,TOKEN=ghijkl", "./x $TOKEN --y ${TOKEN} --m 1\n", "m=1", "" },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    const struct ft_description what = { .user = "ada",
+                                         .job_name = "j",
+                                         .directory = "/data",
+                                         .script = cases[i].script,
+                                         .script_length = strlen(cases[i].script),
+                                         .exported = { cases[i].list, environment } };
+
+    assert_int_equal(ft_describe(&what, &no_request, &out, &files, &err), 0);
+    if (strcmp(features(), cases[i].features) != 0 || strcmp(asked_files(), cases[i].files) != 0)
+      fail_msg("%s: %s: \"%s\" and files \"%s\"", cases[i].list ? cases[i].list : "-",
+               cases[i].script, features(), asked_files());
   }
 }
 
@@ -519,13 +573,14 @@ static void only_regular_files_are_looked_at(void **state)
 {
   char folder[SCRATCH_SIZE];
   static const struct ft_file_queries ask = { 6,
-                                              { { "a", "bytes", "input_bytes" },
-                                                { "b", "bytes", "input_bytes" },
-                                                { "fifo", "lines", "fifo" },
-                                                { "none", "bytes", "none" },
-                                                { "b", "lines", "lines" },
-                                                { "a", "key:nodes", "nodes" } },
-                                              "" };
+                                              { { "a", "bytes", "input_bytes", false },
+                                                { "b", "bytes", "input_bytes", false },
+                                                { "fifo", "lines", "fifo", false },
+                                                { "none", "bytes", "none", false },
+                                                { "b", "lines", "lines", false },
+                                                { "a", "key:nodes", "nodes", false } },
+                                              "",
+                                              { NULL, NULL } };
   double begun;
   int fd;
 
@@ -542,6 +597,78 @@ static void only_regular_files_are_looked_at(void **state)
   ft_describe_files(&ask, folder, NULL, begun, &out);
   assert_string_equal(features(), "");
   assert_true(ft_io_monotonic() < begun + 5);
+  (void)scratch_close(folder, fd);
+}
+
+static const char *in_folder(const char *folder, const char *script, double deadline)
+{
+  struct ft_description what = { .script = script,
+                                 .script_length = strlen(script),
+                                 .directory = folder };
+
+  assert_int_equal(ft_describe(&what, &no_request, &out, &files, &err), 0);
+  ft_describe_files(&files, folder, NULL, deadline, &out);
+  return features();
+}
+
+/* the same of a path */
+static void put_into(int fd, const char *path, const char *text)
+{
+  int file = openat(fd, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+  assert_int_equal(ft_io_write_all(file, text, strlen(text)), 0);
+  close(file);
+}
+
+static void directories_patterns_and_odd_names_have_sizes(void **state)
+{
+  static const struct {
+    const char *command, *features;
+  } cases[] = {
+    { "./sim data/", "input_bytes=1111" },
+    { "./sim data/s1", "input_bytes=110" },
+    { "./sim --in=data/", "input_bytes=1111" },
+    { "./sim data/*/*.txt", "input_bytes=1110" },
+    { "./sim data/s[12]/a.txt", "input_bytes=1010" },
+    { "./sim data/?1/*", "input_bytes=110" },
+    { "./sim data/*.csv", "" },
+    { "cat data/s1/*.txt | ./sim", "input_bytes=110" },
+    { "./sim \"x (v2).txt\"", "input_bytes=5" },
+    { "./sim a=b.txt", "input_bytes=6" },
+    { "./sim -- -dash.txt", "input_bytes=7" },
+    { "./sim ./-dash.txt", "input_bytes=7" },
+    { "./sim -- 5", "arg1=5" },
+    { "./sim 'star*.txt'", "input_bytes=8" },
+    { "./sim link.dat", "" },
+    { "./sim loop/", "input_bytes=0" },
+    { "./sim none/*.txt", "" },
+  };
+  char folder[SCRATCH_SIZE], text[1001];
+  int fd;
+
+  (void)state;
+  fd = scratch_open(folder);
+  memset(text, 'x', 1000);
+  text[1000] = '\0';
+  assert_int_equal(mkdirat(fd, "data", 0700) | mkdirat(fd, "data/s1", 0700) |
+                       mkdirat(fd, "data/s2", 0700) | mkdirat(fd, "loop", 0700),
+                   0);
+  assert_int_equal(symlinkat("..", fd, "loop/up"), 0);
+  assert_int_equal(symlinkat("none", fd, "link.dat"), 0);
+  put_into(fd, "data/.hidden", "x");
+  put_into(fd, "data/s1/a.txt", text + 990);
+  put_into(fd, "data/s1/b.txt", text + 900);
+  put_into(fd, "data/s2/a.txt", text);
+  put_into(fd, "x (v2).txt", text + 995);
+  put_into(fd, "a=b.txt", text + 994);
+  put_into(fd, "-dash.txt", text + 993);
+  put_into(fd, "star*.txt", text + 992);
+  put_into(fd, "star2.txt", text);
+  for (size_t i = 0; i < COUNT_OF(cases); i++)
+    assert_string_equal(in_folder(folder, cases[i].command, ft_io_monotonic() + 10),
+                        cases[i].features);
+  /* what is cut off is not known, instead of a part of the sum */
+  assert_string_equal(in_folder(folder, "./sim a=b.txt data/", ft_io_monotonic()), "");
   (void)scratch_close(folder, fd);
 }
 
@@ -574,7 +701,7 @@ static void hostile_scripts_take_no_time(void **state)
 
 static void frames_go_both_ways_and_refuse_damage(void **state)
 {
-  const char *arguments[] = { "--n", "", "3" };
+  const char *arguments[] = { "--n", "", "3" }, *const environment = NULL;
   const ft_request request = { .tasks = 3, .mem_bytes = 7 };
   const struct ft_network_asked asked = { .file = "net.onnx", .mig = "", .option = "gres" };
   struct ft_description what = { .app = "a",
@@ -583,7 +710,9 @@ static void frames_go_both_ways_and_refuse_damage(void **state)
                                  .script = "x\0y",
                                  .script_length = 3,
                                  .arguments = arguments,
-                                 .argument_count = 3 };
+                                 .argument_count = 3,
+                                 .exported = { NULL, &environment },
+                                 .secrets = { "auth", NULL } };
   struct ft_frame *frame = malloc(sizeof *frame);
   struct ft_buf buf;
 
@@ -597,6 +726,10 @@ static void frames_go_both_ways_and_refuse_damage(void **state)
   assert_string_equal(frame->network.option, "gres");
   assert_string_equal(frame->description.app, "a");
   assert_null(frame->description.params);
+  assert_string_equal(frame->description.secrets.keep, "auth");
+  assert_null(frame->description.secrets.drop);
+  assert_string_equal(frame->description.exported.list, "ALL");
+  assert_null(frame->description.exported.environment);
   assert_int_equal(frame->description.script_length, 3);
   assert_int_equal(frame->description.argument_count, 3);
   assert_string_equal(frame->description.arguments[2], "3");
@@ -618,6 +751,7 @@ static void frames_go_both_ways_and_refuse_damage(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = { cmocka_unit_test(arguments_become_features),
+                                      cmocka_unit_test(variables_come_from_the_environment),
                                       cmocka_unit_test(numbers_and_paths_make_no_new_app),
                                       cmocka_unit_test(arguments_make_no_new_app),
                                       cmocka_unit_test(an_app_is_a_users_and_a_programs),
@@ -632,6 +766,8 @@ int main(void)
                                       cmocka_unit_test(srun_has_no_script),
                                       cmocka_unit_test(declared_apps_say_what_counts),
                                       cmocka_unit_test(only_regular_files_are_looked_at),
+                                      cmocka_unit_test(
+                                          directories_patterns_and_odd_names_have_sizes),
                                       cmocka_unit_test(hostile_scripts_take_no_time),
                                       cmocka_unit_test(frames_go_both_ways_and_refuse_damage) };
 

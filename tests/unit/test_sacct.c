@@ -391,6 +391,29 @@ static void long_and_strange_names_stay_apart(void **state)
   free(f);
 }
 
+static void secrets_are_left_out(void **state)
+{
+  struct found *f = malloc(sizeof *f);
+
+  (void)state;
+  prepare(f);
+  import_text(f, "JobID|UID|State|JobName|User\n1|5|FAILED|run-token=abcdef|alice\n",
+              ft_import_sacct);
+  assert_int_equal(f->count, 1);
+  assert_string_equal(f->run[0].submission.job_name, "job");
+  assert_string_equal(f->run[0].submission.app, "alice/job");
+  prepare(f);
+  f->import.features = "*";
+  import_text(f,
+              "app,uid,peak_mb,jobname,arch,hash\n"
+              "a,5,3,8f14e45fceea167a5a36dedd4bea2543,dense,8f14e45fceea167a5a36dedd4bea2543\n",
+              ft_import_csv);
+  assert_int_equal(f->count, 1);
+  assert_string_equal(f->run[0].submission.job_name, "job");
+  assert_int_equal(f->run[0].submission.features_count, 1);
+  free(f);
+}
+
 static void csv_columns_find_their_fields(void **state)
 {
   static const struct ft_import_map map = { "finished", "end_time" };
@@ -510,6 +533,7 @@ int main(void)
                                       cmocka_unit_test(bad_sacct_lines_are_named),
                                       cmocka_unit_test(a_run_with_a_lost_line_is_a_bound),
                                       cmocka_unit_test(long_and_strange_names_stay_apart),
+                                      cmocka_unit_test(secrets_are_left_out),
                                       cmocka_unit_test(csv_columns_find_their_fields),
                                       cmocka_unit_test(csv_units_stand_in_names),
                                       cmocka_unit_test(bad_csv_lines_are_named) };

@@ -3,7 +3,7 @@
 
 #include "tests/unit/scratch.h"
 
-#include "agent/live.h"
+#include "agent/journal.h"
 #include "agent/spool.h"
 #include "predictor/core/io.h"
 #include "predictor/core/random.h"
@@ -182,7 +182,7 @@ static void suspended(const ft_observation *o, void *data)
   found->rss = o->rss_bytes;
 }
 
-static void announce(struct ft_live *live, uint32_t job_id, uint32_t pid)
+static void announce(struct ft_journal *live, uint32_t job_id, uint32_t pid)
 {
   ft_announcement a = { .schema = FT_SCHEMA, .job_id = job_id };
   struct ft_error err;
@@ -192,52 +192,52 @@ static void announce(struct ft_live *live, uint32_t job_id, uint32_t pid)
   a.event.task_start.pid = pid;
   ft_buf_init(&buf, FT_LIMIT_RECORD);
   assert_int_equal(ft_record_encode(FT_RECORD_ANNOUNCEMENT, &a, &buf, &err), 0);
-  assert_int_equal(ft_live_add(live, &a, 42, 1000, buf.data, buf.length, &err), 0);
+  assert_int_equal(ft_journal_add(live, &a, 42, 1000, buf.data, buf.length, &err), 0);
   ft_buf_free(&buf);
 }
 
 static void runs_that_go_on_are_found_again(void **state)
 {
   struct found found = { 0 };
-  const struct ft_live_calls calls = { packet, suspended, &found };
+  const struct ft_journal_calls calls = { packet, suspended, &found };
   ft_observation o = observation(7);
-  struct ft_live *live;
+  struct ft_journal *live;
   struct ft_error err;
 
   (void)state;
-  live = ft_live_open(folder_fd, &err);
+  live = ft_journal_open(folder_fd, &err);
   assert_non_null(live);
   announce(live, 7, (uint32_t)getpid());
   announce(live, 7, 0);
   announce(live, 8, (uint32_t)getpid());
-  assert_int_equal(ft_live_suspend(live, &o, &err), 0);
-  ft_live_forget(live, 8);
-  ft_live_close(live);
-  live = ft_live_open(folder_fd, &err);
-  ft_live_replay(live, &calls);
+  assert_int_equal(ft_journal_suspend(live, &o, &err), 0);
+  ft_journal_forget(live, 8);
+  ft_journal_close(live);
+  live = ft_journal_open(folder_fd, &err);
+  ft_journal_replay(live, &calls);
   assert_int_equal(found.packets, 2);
   assert_int_equal(found.alive, 1);
   assert_int_equal(found.peer, 42);
   assert_int_equal(found.suspended, 1);
   assert_int_equal(found.rss, 1007);
-  ft_live_forget(live, 7);
+  ft_journal_forget(live, 7);
   found = (struct found){ 0 };
-  ft_live_replay(live, &calls);
+  ft_journal_replay(live, &calls);
   assert_int_equal(found.packets + found.suspended, 0);
-  ft_live_close(live);
+  ft_journal_close(live);
 }
 
 static void a_damaged_journal_gives_what_is_whole(void **state)
 {
   struct found found = { 0 };
-  const struct ft_live_calls calls = { packet, suspended, &found };
-  struct ft_live *live;
+  const struct ft_journal_calls calls = { packet, suspended, &found };
+  struct ft_journal *live;
   struct ft_error err;
   struct ft_buf file;
   int fd;
 
   (void)state;
-  live = ft_live_open(folder_fd, &err);
+  live = ft_journal_open(folder_fd, &err);
   announce(live, 7, 0);
   announce(live, 7, 0);
   fd = openat(folder_fd, "live", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -246,12 +246,12 @@ static void a_damaged_journal_gives_what_is_whole(void **state)
   for (size_t length = 0; length < file.length; length++) {
     assert_int_equal(ft_io_write_file(fd, "7", file.data, length, 0600, &err), 0);
     found.packets = 0;
-    ft_live_replay(live, &calls);
+    ft_journal_replay(live, &calls);
     assert_int_equal(found.packets, length >= file.length / 2 ? 1 : 0);
   }
   ft_buf_free(&file);
   close(fd);
-  ft_live_close(live);
+  ft_journal_close(live);
 }
 
 int main(void)

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <sys/mount.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "predictor/core/io.h"
+#include "predictor/history/pages.h"
 #include "predictor/history/store.h"
 
 static char folder[] = "/tmp/foretell-test-XXXXXX";
@@ -111,6 +113,7 @@ static ft_observation everything(void)
   strcpy(o.submission.request.partition, "a,b");
   o.submission.decision.action = FT_ACTION_RAISE;
   o.submission.decision.mode = FT_MODE_RAISE;
+  o.submission.decision.rule = FT_DECIDED_BY_FLOOR;
   o.submission.decision.has_p_oom = true;
   o.submission.decision.p_oom = 0.013;
   strcpy(o.submission.decision.reason, "asked for too little");
@@ -228,7 +231,11 @@ static void filters_restrict(void **state)
     { { .since = 1e9 + 25 }, 6, 15, 20 },
     { { .limit = 3 }, 3, 20, 18 },
     { { .app = "even", .limit = 2, .since = 5, .by_uid = true, .uid = 1000 }, 2, 20, 18 },
-    { { .job_id = 7 }, 1, 7, 7 }
+    { { .job_id = 7 }, 1, 7, 7 },
+    { { .job_id = 7, .by_task = true }, 0, 0, 0 },
+    { { .job_id = 18 }, 3, 18, 20 },
+    { { .job_id = 19 }, 1, 19, 19 },
+    { { .job_id = 18, .by_task = true, .task_id = 2 }, 1, 19, 19 }
   };
   struct ft_store *store = must_open(true);
   struct ft_error err;
@@ -238,6 +245,10 @@ static void filters_restrict(void **state)
   for (uint32_t job = 20; job; job--) {
     ft_observation o = run(job, job % 2 ? "odd" : "even", job * 100);
 
+    if (job >= 18) {
+      o.array_job_id = 18;
+      o.array_task_id = job - 17;
+    }
     assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
   }
   assert_int_equal(ft_store_commit(store, &err), 0);
@@ -248,6 +259,64 @@ static void filters_restrict(void **state)
     if (seen.count != cases[i].count || seen.first != cases[i].first || seen.last != cases[i].last)
       fail_msg("case %zu: %u from %u to %u", i, seen.count, seen.first, seen.last);
   }
+  ft_store_close(store);
+}
+
+static bool look_at_two(const ft_observation *o, void *data)
+{
+  struct seen *seen = data;
+
+  return seen->count < 2 && look(o, data);
+}
+
+static void runs_come_in_pages(void **state)
+{
+  struct ft_store_cursor cursor = { INFINITY, 0 };
+  struct ft_store *store = must_open(true);
+  char app[128] = "";
+  uint32_t uid = 0;
+  struct ft_error err;
+  unsigned pages = 0;
+  struct seen seen = { 0 };
+
+  (void)state;
+  for (uint32_t job = 1; job <= 20; job++) {
+    ft_observation o = run(job, job % 4 ? "odd" : "even", job * 100);
+
+    o.end_time = 1e9 + job / 2; /* two of each time */
+    o.uid = job % 4 == 3 ? 7 : 1000;
+    assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
+  }
+  while (ft_store_page(store, 1000, "odd", 0, &cursor, 3, look, &seen, &err) > 0)
+    pages++;
+  assert_int_equal(seen.count, 10);
+  assert_int_equal(pages, 4);
+  assert_true(seen.first == 18 && seen.last == 1);
+  cursor = (struct ft_store_cursor){ INFINITY, 0 };
+  seen = (struct seen){ 0 };
+  /* what is not taken comes again */
+  assert_int_equal(ft_store_page(store, 1000, "odd", 0, &cursor, 9, look_at_two, &seen, &err), 2);
+  assert_int_equal(ft_store_page(store, 1000, "odd", 0, &cursor, 1, look, &seen, &err), 1);
+  assert_true(seen.count == 3 && seen.last == 14);
+  cursor = (struct ft_store_cursor){ INFINITY, 0 };
+  seen = (struct seen){ 0 };
+  assert_int_equal(ft_store_page(store, 7, "odd", 1e9 + 5, &cursor, 9, look, &seen, &err), 3);
+  assert_int_equal(ft_store_page(store, 8, "odd", 0, &cursor, 9, look, &seen, &err), 0);
+
+  assert_int_equal(ft_store_next_app(store, false, &uid, app, &err), 1);
+  assert_true(uid == 7 && strcmp(app, "odd") == 0);
+  assert_int_equal(ft_store_next_app(store, false, &uid, app, &err), 1);
+  assert_true(uid == 1000 && strcmp(app, "even") == 0);
+  assert_int_equal(ft_store_next_app(store, false, &uid, app, &err), 1);
+  assert_int_equal(ft_store_next_app(store, false, &uid, app, &err), 0);
+  uid = 7;
+  app[0] = '\0';
+  assert_int_equal(ft_store_next_app(store, true, &uid, app, &err), 1);
+  assert_int_equal(ft_store_next_app(store, true, &uid, app, &err), 0);
+  assert_int_equal(ft_store_find_job(store, 4, true, &uid, app, &err), 0);
+  assert_int_equal(ft_store_find_job(store, 4, false, &uid, app, &err), 1);
+  assert_true(uid == 1000 && strcmp(app, "even") == 0);
+  assert_int_equal(ft_store_find_job(store, 21, false, &uid, app, &err), 0);
   ft_store_close(store);
 }
 
@@ -335,7 +404,7 @@ static void strange_files_are_refused_in_one_line(void **state)
   static const struct {
     const char *sql, *expected;
   } cases[] = {
-    { "PRAGMA user_version = 99", "schema 99, but this foretell knows 1 to 6" },
+    { "PRAGMA user_version = 99", "schema 99, but this foretell knows 1 to 8" },
     { "PRAGMA user_version = -1", "schema -1" },
     { "PRAGMA application_id = 1", "not a store of foretell" },
   };
@@ -615,7 +684,8 @@ static void closing_nothing_is_allowed(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = { TEST(what_is_put_comes_back_whole),
+  const struct CMUnitTest tests[] = { TEST(runs_come_in_pages),
+                                      TEST(what_is_put_comes_back_whole),
                                       TEST(same_run_is_one_row),
                                       TEST(filters_restrict),
                                       TEST(apps_are_counted_and_trimmed),

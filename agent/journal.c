@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "agent/listener.h"
-#include "agent/live.h"
+#include "agent/journal.h"
 #include "agent/log.h"
 #include "predictor/core/hash.h"
 #include "predictor/core/io.h"
@@ -26,7 +26,7 @@
  */
 #define FILE_LIMIT (4 << 20)
 
-struct ft_live {
+struct ft_journal {
   int fd;
 };
 
@@ -40,31 +40,31 @@ struct entry {
   double utc;
 };
 
-struct ft_live *ft_live_open(int state_fd, struct ft_error *err)
+struct ft_journal *ft_journal_open(int state_fd, struct ft_error *err)
 {
-  struct ft_live *live = calloc(1, sizeof *live);
+  struct ft_journal *journal = calloc(1, sizeof *journal);
 
-  if (!live) {
+  if (!journal) {
     ft_error_errno(err, LIVE_FOLDER);
     return NULL;
   }
-  live->fd = -1;
+  journal->fd = -1;
   if (mkdirat(state_fd, LIVE_FOLDER, 0700) == 0 || errno == EEXIST)
-    live->fd = openat(state_fd, LIVE_FOLDER, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-  if (live->fd < 0) {
+    journal->fd = openat(state_fd, LIVE_FOLDER, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+  if (journal->fd < 0) {
     ft_error_errno(err, LIVE_FOLDER);
-    free(live);
+    free(journal);
     return NULL;
   }
-  return live;
+  return journal;
 }
 
-void ft_live_close(struct ft_live *live)
+void ft_journal_close(struct ft_journal *journal)
 {
-  if (!live)
+  if (!journal)
     return;
-  close(live->fd);
-  free(live);
+  close(journal->fd);
+  free(journal);
 }
 
 static void name_of(uint32_t job_id, const char *suffix, char out[32])
@@ -119,8 +119,8 @@ static int append(int fd, struct entry *entry, const void *packet, struct ft_err
   return -1;
 }
 
-int ft_live_add(struct ft_live *live, const ft_announcement *announcement, pid_t peer, double utc,
-                const void *packet, size_t length, struct ft_error *err)
+int ft_journal_add(struct ft_journal *journal, const ft_announcement *announcement, pid_t peer,
+                   double utc, const void *packet, size_t length, struct ft_error *err)
 {
   struct entry entry = { .length = (uint32_t)length,
                          .crc = ft_crc32(packet, length),
@@ -131,7 +131,7 @@ int ft_live_add(struct ft_live *live, const ft_announcement *announcement, pid_t
   char name[32];
 
   name_of(announcement->job_id, "", name);
-  fd = openat(live->fd, name, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  fd = openat(journal->fd, name, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0)
     return ft_error_errno(err, LIVE_FOLDER "/%s", name);
   status = append(fd, &entry, packet, err);
@@ -139,27 +139,27 @@ int ft_live_add(struct ft_live *live, const ft_announcement *announcement, pid_t
   return status;
 }
 
-int ft_live_suspend(struct ft_live *live, const ft_observation *o, struct ft_error *err)
+int ft_journal_suspend(struct ft_journal *journal, const ft_observation *o, struct ft_error *err)
 {
   char name[32];
 
   name_of(o->job_id, PART_SUFFIX, name);
-  return ft_record_write(FT_RECORD_OBSERVATION, o, live->fd, name, 0600, err);
+  return ft_record_write(FT_RECORD_OBSERVATION, o, journal->fd, name, 0600, err);
 }
 
-void ft_live_forget(struct ft_live *live, uint32_t job_id)
+void ft_journal_forget(struct ft_journal *journal, uint32_t job_id)
 {
   char name[32];
 
   name_of(job_id, "", name);
-  (void)unlinkat(live->fd, name, 0);
+  (void)unlinkat(journal->fd, name, 0);
   name_of(job_id, PART_SUFFIX, name);
-  (void)unlinkat(live->fd, name, 0);
+  (void)unlinkat(journal->fd, name, 0);
 }
 
 /* Everything that replay reads into, on the heap: it is needed once. */
 struct replay {
-  const struct ft_live_calls *calls;
+  const struct ft_journal_calls *calls;
   ft_announcement announcement;
   ft_observation observation;
 };
@@ -185,28 +185,28 @@ static void replay_packets(struct replay *replay, const struct ft_buf *file)
   }
 }
 
-static void replay_run(struct ft_live *live, struct replay *replay, const char *name)
+static void replay_run(struct ft_journal *journal, struct replay *replay, const char *name)
 {
   char part[NAME_MAX + sizeof PART_SUFFIX];
   struct ft_error err;
   struct ft_buf file;
 
   ft_buf_init(&file, FILE_LIMIT + FT_LISTENER_PACKET + sizeof(struct entry));
-  if (ft_io_read_file(live->fd, name, &file, &err) == 0)
+  if (ft_io_read_file(journal->fd, name, &file, &err) == 0)
     replay_packets(replay, &file);
   else
     ft_log(LOG_WARNING, LIVE_FOLDER "/%s", err.text);
   ft_buf_free(&file);
   (void)snprintf(part, sizeof part, "%s" PART_SUFFIX, name);
-  if (ft_record_read(FT_RECORD_OBSERVATION, live->fd, part, &replay->observation, &err) == 0)
+  if (ft_record_read(FT_RECORD_OBSERVATION, journal->fd, part, &replay->observation, &err) == 0)
     replay->calls->suspended(&replay->observation, replay->calls->data);
   else if (errno != ENOENT)
     ft_log(LOG_WARNING, LIVE_FOLDER "/%s", err.text);
 }
 
-void ft_live_replay(struct ft_live *live, const struct ft_live_calls *calls)
+void ft_journal_replay(struct ft_journal *journal, const struct ft_journal_calls *calls)
 {
-  DIR *folder = ft_io_folder(live->fd, ".");
+  DIR *folder = ft_io_folder(journal->fd, ".");
   struct replay *replay = malloc(sizeof *replay);
   struct dirent *entry;
 
@@ -214,7 +214,7 @@ void ft_live_replay(struct ft_live *live, const struct ft_live_calls *calls)
     replay->calls = calls;
   while (folder && replay && (entry = readdir(folder)))
     if (!strchr(entry->d_name, '.'))
-      replay_run(live, replay, entry->d_name);
+      replay_run(journal, replay, entry->d_name);
   free(replay);
   if (folder)
     closedir(folder);

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the agent does on somebody's word, done by the command where no agent works. */
+#ifndef FT_AGENT_ALONE_H
+#define FT_AGENT_ALONE_H
+
+#include "predictor/record/record.h"
+
+/*
+ * Forget WHAT, or count it, in the state folder STATE_FD, whose path is PATH, as its agent would:
+ * store, models, journals and spool. Root becomes the folder's owner for good, so that all files
+ * stay that one's. OUT is what it came to. Returns 0; -1 with ERR: what is not done yet the next
+ * agent or call goes on with.
+ */
+int ft_alone_forget(int state_fd, const char *path, const ft_forget *what, ft_forgotten *out,
+                    struct ft_error *err);
+
+#endif

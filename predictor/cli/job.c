@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * foretell job: one job as a user asks about it: what it asked for, what was predicted and decided,
+ * what it used, and what to ask for next time. Of several runs (tasks of an array, nodes, restarts)
+ * the one that used most is told, and the others are counted.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/cli/cli.h"
+#include "predictor/cli/job_next.h"
+#include "predictor/cli/records.h"
+#include "predictor/core/units.h"
+#include "predictor/history/fields.h"
+#include "predictor/history/json.h"
+
+struct job {
+  const char *name; /* of the command */
+  const char *word; /* as typed */
+  const char *state;
+  bool json;
+  struct ft_store_filter filter;
+  struct ft_records records;
+  unsigned runs, completed, out_of_memory;
+  double least, most;  /* peak of any run, in bytes */
+  ft_observation told; /* the run that used most */
+  unsigned live;       /* runs that go on; one of them is told then */
+  double now_bytes;    /* that it has now; negative: not measured */
+  struct ft_next next;
+  bool has_next;
+};
+
+static const char *bytes(double value, char out[32])
+{
+  return ft_units_show_bytes((uint64_t)fmin(fmax(value, 0), 0x1p63), out, 32);
+}
+
+static const char *seconds(double value, char out[32])
+{
+  return ft_units_show_seconds(value, out, 32);
+}
+
+/* ---- which run ---- */
+
+/* A later attempt of a job that was requeued counts whatever the earlier one used. */
+static bool is_to_be_told(const struct job *job, const ft_observation *o, double peak)
+{
+  if (!job->runs)
+    return true;
+  if (o->job_id == job->told.job_id && o->restart_count != job->told.restart_count)
+    return o->restart_count > job->told.restart_count;
+  return peak > ft_observation_peak(&job->told, job->told.rule);
+}
+
+static bool visit(const ft_observation *o, void *data)
+{
+  struct job *job = data;
+  double peak = ft_observation_peak(o, o->rule);
+
+  if (is_to_be_told(job, o, peak))
+    job->told = *o;
+  job->runs++;
+  job->completed += o->outcome == FT_OUTCOME_COMPLETED;
+  job->out_of_memory += o->outcome == FT_OUTCOME_OUT_OF_MEMORY;
+  if (peak > 0) {
+    job->least = job->least > 0 ? fmin(job->least, peak) : peak;
+    job->most = fmax(job->most, peak);
+  }
+  return true;
+}
+
+static void visit_live(const ft_observation *o, double now_bytes, void *data)
+{
+  struct job *job = data;
+  double peak = ft_observation_peak(o, o->rule);
+
+  if (!job->live || peak > ft_observation_peak(&job->told, job->told.rule)) {
+    job->told = *o;
+    job->now_bytes = now_bytes;
+  }
+  job->live++;
+  job->runs++;
+  job->most = fmax(job->most, peak);
+  if (peak > 0)
+    job->least = job->least > 0 ? fmin(job->least, peak) : peak;
+}
+
+/* ---- as text ---- */
+
+static void label(const char *name)
+{
+  printf("  %-10s ", name);
+}
+
+static void print_head(const struct job *job)
+{
+  const ft_observation *o = &job->told;
+  char name[24], text[2][32];
+
+  printf("job %s of ", ft_records_job_name(o, name));
+  ft_print_plain(o->submission.app[0] ? o->submission.app : "an app that is not known");
+  if (o->user[0]) {
+    printf(", ");
+    ft_print_plain(o->user);
+  }
+  if (o->node[0]) {
+    printf(", on ");
+    ft_print_plain(o->node);
+  }
+  printf("\n");
+  if (job->runs < 2)
+    return;
+  label("runs:");
+  printf("%u, %u completed, %u out of memory", job->runs, job->completed, job->out_of_memory);
+  if (job->live)
+    printf(", %u running", job->live);
+  if (job->most > 0)
+    printf("; peaks from %s to %s", bytes(job->least, text[0]), bytes(job->most, text[1]));
+  printf("; this is the one that used most%s\n", job->live ? " of those that run" : "");
+}
+
+/* "--mem=4G", "no memory, and had the default of 4 GiB", "a whole node" */
+static void print_memory(const ft_observation *o)
+{
+  const ft_request *r = &o->submission.request;
+  char text[32];
+
+  if (r->mem_unit == FT_MEM_ALL)
+    printf("--mem=0, a whole node");
+  else if (r->mem_unit != FT_MEM_NONE)
+    printf("%s=%s", ft_explain_option(r->mem_unit),
+           ft_units_slurm_bytes(r->mem_bytes, text, sizeof text));
+  else if (o->has_partition_default_bytes)
+    printf("no memory; the default is %s", bytes((double)o->partition_default_bytes, text));
+  else
+    printf("no memory");
+}
+
+static void print_asked(const ft_observation *o)
+{
+  const ft_request *r = &o->submission.request;
+  char text[32];
+
+  label("asked:");
+  if (!o->submission.has_request) {
+    printf("not known\n");
+    return;
+  }
+  print_memory(o);
+  if (o->cpus)
+    printf(", %" PRIu32 " CPU%s", o->cpus, o->cpus == 1 ? "" : "s");
+  if (r->time_limit_seconds > 0)
+    printf(", %s", seconds(r->time_limit_seconds, text));
+  printf("\n");
+}
+
+static void print_predicted(const ft_observation *o)
+{
+  const ft_decision *d = &o->submission.decision;
+  char text[3][32];
+
+  label("predicted:");
+  if (!o->submission.has_decision || !d->has_p50_bytes) {
+    printf("nothing");
+    if (o->submission.has_decision)
+      printf("; %" PRIu32 " run%s had completed", d->runs, d->runs == 1 ? "" : "s");
+    printf("\n");
+    return;
+  }
+  printf("%s", bytes(d->p50_bytes, text[0]));
+  if (d->has_p05_bytes && d->has_p95_bytes)
+    printf(", 90 %% between %s and %s", bytes(d->p05_bytes, text[1]), bytes(d->p95_bytes, text[2]));
+  printf(" (%" PRIu32 " runs, ", d->runs);
+  ft_print_plain(d->method);
+  printf(")\n");
+}
+
+static void print_decided(const ft_observation *o)
+{
+  static const char *const done[] = { "nothing changed", "set",    "raised to",
+                                      "lowered to",      "warned", "rejected" };
+  const ft_decision *d = &o->submission.decision;
+  char text[32], percent[FT_EXPLAIN_PERCENT];
+
+  if (!o->submission.has_decision)
+    return;
+  label("decided:");
+  printf("%s", done[d->action]);
+  if (d->mem_bytes)
+    printf(" %s=%s", ft_explain_option(d->mem_unit),
+           ft_units_slurm_bytes(d->mem_bytes, text, sizeof text));
+  if (d->mode == FT_MODE_FORCE)
+    printf(", as --predict-mem=force overrides");
+  if (d->rule != FT_DECIDED_BY_NONE)
+    printf(", by rule %s: %s", ft_decision_rule_name(d->rule), ft_rule_meaning(d->rule));
+  else if (d->reason[0])
+    printf(": "), ft_print_plain(d->reason);
+  if (d->has_p_oom)
+    printf(" (out of memory: %s)", ft_explain_percent(d->p_oom, percent));
+  printf("\n");
+}
+
+static void print_used(const struct job *job)
+{
+  const ft_observation *o = &job->told;
+  double peak = ft_observation_peak(o, o->rule);
+  char text[3][32];
+
+  label("used:");
+  if (job->live && job->now_bytes >= 0)
+    printf("%s now, at most ", bytes(job->now_bytes, text[0]));
+  if (peak > 0)
+    printf("%s%s", o->peak_is_bound ? "at least " : "", bytes(peak, text[0]));
+  else
+    printf("memory was not measured");
+  if (o->has_limit_bytes && o->limit_bytes) {
+    printf(" of %s", bytes((double)o->limit_bytes, text[0]));
+    if (peak > 0)
+      printf(" (%.0f %%)", 100 * peak / (double)o->limit_bytes);
+  }
+  if (o->has_time_to_peak_seconds && peak > 0)
+    printf(", after %s", seconds(o->time_to_peak_seconds, text[0]));
+  if (o->runtime_seconds > 0)
+    printf("; %s %s", job->live ? "running for" : "ran", seconds(o->runtime_seconds, text[1]));
+  if (o->has_cpu_seconds && o->runtime_seconds > 0 && o->cpus)
+    printf(" on %.2g of %" PRIu32 " CPUs", o->cpu_seconds / o->runtime_seconds, o->cpus);
+  printf("\n");
+}
+
+/* Whose limit it was that killed. */
+static void print_killer(const ft_observation *o)
+{
+  char text[32];
+
+  if (!o->has_killed_at_bytes)
+    return;
+  if (!o->killed_at_bytes)
+    printf("; killed for want of memory on the node, below the job's own limit");
+  else if (o->has_limit_bytes && o->killed_at_bytes < o->limit_bytes)
+    printf("; killed at a step's limit of %s", bytes((double)o->killed_at_bytes, text));
+  else
+    printf("; killed at the job's own limit of %s", bytes((double)o->killed_at_bytes, text));
+}
+
+static void print_ended(const ft_observation *o)
+{
+  char text[32];
+
+  label("ended:");
+  for (const char *at = ft_outcome_name(o->outcome); *at; at++)
+    putchar(*at == '_' ? ' ' : *at);
+  print_killer(o);
+  if (o->signal)
+    printf(", signal %" PRIi32, o->signal);
+  else if (o->exit_code)
+    printf(", exit code %" PRIi32, o->exit_code);
+  printf(", %s\n", ft_show_time(o->end_time, text));
+}
+
+static void print_next(const struct job *job)
+{
+  const struct ft_next *next = &job->next;
+  char option[48], percent[FT_EXPLAIN_PERCENT];
+
+  if (!job->has_next)
+    return;
+  label("next time:");
+  if (next->advised) {
+    printf("%s", ft_next_option(next, option));
+    if (next->decided.plan.p_amount >= 0)
+      printf(" (out of memory: %s)", ft_explain_percent(next->decided.plan.p_amount, percent));
+    printf("\n");
+  }
+  for (int i = 0; i < next->said.count; i++) {
+    if (i || next->advised)
+      label("");
+    ft_print_plain(next->said.line[i]);
+    printf("\n");
+  }
+  for (int i = 0; i < next->grounds.count; i++) {
+    /* of a dozen lines those that the others do not say */
+    if (strncmp(next->grounds.line[i], "method: ", 8) != 0 &&
+        strncmp(next->grounds.line[i], "runs like ", 10) != 0)
+      continue;
+    label("");
+    ft_print_plain(next->grounds.line[i]);
+    printf("\n");
+  }
+}
+
+static int print_text(const struct job *job)
+{
+  const ft_observation *o = &job->told;
+
+  print_head(job);
+  print_asked(o);
+  print_predicted(o);
+  print_decided(o);
+  print_used(job);
+  if (!job->live)
+    print_ended(o);
+  print_next(job);
+  return ft_flush(job->name);
+}
+
+/* ---- as JSON ---- */
+
+/* The keys of OBSERVATION's fields that begin with PREFIX, without it; null where it has none. */
+static json_t *part(const ft_observation *o, const char *prefix)
+{
+  json_t *all = ft_json_observation(o), *out = json_object(), *value;
+  size_t length = strlen(prefix);
+  const char *key;
+
+  json_object_foreach(all, key, value)
+  {
+    if (strncmp(key, prefix, length) == 0)
+      (void)json_object_set(out, key + length, value);
+  }
+  json_decref(all);
+  return out;
+}
+
+static json_t *asked(const ft_observation *o)
+{
+  json_t *out;
+
+  if (!o->submission.has_request)
+    return json_null();
+  out = part(o, "request_");
+  (void)json_object_set_new(
+      out, "default_bytes",
+      ft_json_number(o->has_partition_default_bytes, (double)o->partition_default_bytes));
+  (void)json_object_set_new(out, "cpus", json_integer(o->cpus));
+  return out;
+}
+
+static json_t *predicted(const ft_observation *o)
+{
+  const ft_decision *d = &o->submission.decision;
+
+  if (!o->submission.has_decision || !d->has_p50_bytes)
+    return json_null();
+  return json_pack(
+      "{s:o, s:o, s:o, s:I, s:o}", "p05", ft_json_number(d->has_p05_bytes, d->p05_bytes), "p50",
+      ft_json_number(true, d->p50_bytes), "p95", ft_json_number(d->has_p95_bytes, d->p95_bytes),
+      "runs", (json_int_t)d->runs, "method", ft_json_text(d->method));
+}
+
+static json_t *used(const struct job *job)
+{
+  const ft_observation *o = &job->told;
+  double peak = ft_observation_peak(o, o->rule);
+
+  return json_pack(
+      "{s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:s, s:o, s:i, s:i, s:o}", "now_bytes",
+      ft_json_number(job->live && job->now_bytes >= 0, job->now_bytes), "peak_bytes",
+      ft_json_number(peak > 0, peak), "peak_is_bound", o->peak_is_bound, "limit_bytes",
+      ft_json_number(o->has_limit_bytes && o->limit_bytes, (double)o->limit_bytes),
+      "time_to_peak_seconds", ft_json_number(o->has_time_to_peak_seconds, o->time_to_peak_seconds),
+      "runtime_seconds", ft_json_number(o->runtime_seconds > 0, o->runtime_seconds), "cpu_seconds",
+      ft_json_number(o->has_cpu_seconds, o->cpu_seconds), "outcome", ft_outcome_name(o->outcome),
+      "killed_at_bytes", ft_json_number(o->has_killed_at_bytes, (double)o->killed_at_bytes),
+      "exit_code", o->exit_code, "signal", o->signal, "end_time",
+      ft_json_number(o->end_time > 0, o->end_time));
+}
+
+static int print_json(const struct job *job)
+{
+  const ft_observation *o = &job->told;
+  char name[24];
+
+  return ft_json_print(
+      json_pack("{s:s, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "job",
+                ft_records_job_name(o, name), "app", ft_json_text(o->submission.app), "user",
+                o->user[0] ? ft_json_text(o->user) : json_null(), "node", ft_json_text(o->node),
+                "runs", (json_int_t)job->runs, "completed", (json_int_t)job->completed,
+                "out_of_memory", (json_int_t)job->out_of_memory, "running", (json_int_t)job->live,
+                "asked", asked(o), "predicted", predicted(o), "decided",
+                o->submission.has_decision ? part(o, "decision_") : json_null(), "used", used(job),
+                "next", job->has_next ? ft_next_json(&job->next) : json_null()));
+}
+
+static int show(struct job *job)
+{
+  struct ft_error err, why;
+
+  if (!ft_records_job(job->word, &job->filter))
+    return ft_complain(job->name, FT_EXIT_USAGE, "'%s': expected a job, such as 139 or 139_4",
+                       job->word);
+  if (ft_records_ask(&job->records, job->state, &job->filter, &err) < 0 ||
+      ft_records_each(&job->records, &job->filter, visit, job, &err) < 0)
+    return ft_complain(job->name, FT_EXIT_SYSTEM, "%s", err.text);
+  /* no agent here, or one that will not tell: nothing runs as far as is known */
+  (void)ft_records_live(&job->records, &job->filter, visit_live, job, &why);
+  if (!job->runs)
+    return ft_complain(job->name, FT_EXIT_NO, "%s: no run of such a job", job->word);
+  job->has_next = job->told.submission.app[0] &&
+                  ft_next_find(job->name, job->records.state_fd, &job->records.config, &job->told,
+                               &job->next, &err) == 0;
+  return job->json ? print_json(job) : print_text(job);
+}
+
+int ft_command_job(int argc, char **argv)
+{
+  struct job *job = calloc(1, sizeof *job);
+  int first, status;
+
+  if (!job)
+    return ft_complain(argv[0], FT_EXIT_SYSTEM, "out of memory");
+  job->name = argv[0];
+  job->records.state_fd = -1;
+  const struct ft_option options[] = {
+    { 0, "state", "DIR", "the state folder", FT_OPTION_STRING, &job->state },
+    { 0, "json", NULL, "answer in JSON", FT_OPTION_FLAG, &job->json },
+    { 0 }
+  };
+
+  first =
+      ft_options_parse(options, "[OPTION]... ID[_TASK]",
+                       "Tell what a job asked for, what was predicted and decided, what it used,"
+                       " and what to ask for next time.",
+                       false, argc, argv, &status);
+  if (first >= 0) {
+    job->word = first < argc ? argv[first] : NULL;
+    if (argc - first != 1)
+      status = ft_complain(argv[0], FT_EXIT_USAGE, "one job was expected, such as 139 or 139_4");
+    else
+      status = show(job);
+  }
+  ft_records_close(&job->records);
+  free(job);
+  return status;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a job that has run should ask for next time, by the rules of a submission. */
+#ifndef FT_CLI_JOB_NEXT_H
+#define FT_CLI_JOB_NEXT_H
+
+#include <jansson.h>
+
+#include "predictor/cli/state.h"
+#include "predictor/decide/grounds.h"
+
+struct ft_next {
+  ft_site site;
+  ft_apps apps;
+  ft_submission submission;
+  struct ft_known known;
+  struct ft_submission_decision decided;
+  struct ft_explanation said;
+  struct ft_grounds grounds;
+  bool advised; /* the runs tell an amount */
+};
+
+/*
+ * Fills NEXT whole for a submission like OBSERVATION's from the state folder STATE_FD, as foretell
+ * predict --mode=check does. NEXT points into itself. Returns 0; -1 with ERR.
+ */
+int ft_next_find(const char *command, int state_fd, const struct ft_config *config,
+                 const ft_observation *observation, struct ft_next *next, struct ft_error *err);
+
+/* "--mem=6300M". Returns OUT. */
+const char *ft_next_option(const struct ft_next *next, char out[48]);
+
+/* As JSON: mem_bytes, option, p_oom, rule, lines. */
+json_t *ft_next_json(const struct ft_next *next);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "predictor/cli/question.h"
+#include "predictor/core/io.h"
+#include "predictor/record/layout.h"
+
+/* What an agent that is alive takes for a packet at most: a disk that hangs for a while included.
+ */
+#define PATIENCE_SECONDS 60
+
+/* Returns a connection to the agent at PATH; -1 with ERR and errno. */
+static int connect_to(const char *path, struct ft_error *err)
+{
+  const struct timeval patience = { .tv_sec = PATIENCE_SECONDS };
+  struct sockaddr_un address = { .sun_family = AF_UNIX };
+  int fd, saved;
+
+  if (snprintf(address.sun_path, sizeof address.sun_path, "%s" FT_LAYOUT_ASK_SUFFIX, path) >=
+      (int)sizeof address.sun_path) {
+    errno = ENAMETOOLONG;
+    return ft_error_errno(err, "%s" FT_LAYOUT_ASK_SUFFIX, path);
+  }
+  fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0 &&
+      setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) == 0 &&
+      connect(fd, (const struct sockaddr *)&address, sizeof address) == 0)
+    return fd;
+  saved = errno;
+  ft_error_errno(err, "%s", address.sun_path);
+  if (fd >= 0)
+    close(fd);
+  errno = saved;
+  return -1;
+}
+
+/* Returns 0; -1 with ERR. */
+static int say(int fd, const ft_question *question, struct ft_error *err)
+{
+  struct ft_buf packet;
+  int status;
+
+  ft_buf_init(&packet, FT_LIMIT_RECORD);
+  status = ft_record_encode(FT_RECORD_QUESTION, question, &packet, err);
+  /* where the agent has closed on us, hear() says so */
+  if (status == 0 && send(fd, packet.data, packet.length, MSG_NOSIGNAL) < 0 && errno != EPIPE)
+    status = ft_error_errno(err, "foretelld");
+  ft_buf_free(&packet);
+  return status;
+}
+
+/* Read a packet into REPLY. Returns 0; -1 with ERR and errno, which is 0 where the agent has said
+ * no. */
+static int hear(int fd, ft_reply *reply, struct ft_error *err)
+{
+  /* larger than any by a byte, so that a longer one shows */
+  static unsigned char packet[ft_reply_size + 1];
+  ssize_t got;
+
+  do
+    got = recv(fd, packet, sizeof packet, MSG_TRUNC);
+  while (got < 0 && errno == EINTR);
+  if (got < 0 && errno == EAGAIN)
+    return ft_error_set(err, "foretelld does not answer");
+  if (got <= 0 || (size_t)got >= sizeof packet) {
+    errno = got < 0 ? errno : ECONNRESET;
+    return ft_error_set(err, "foretelld closed the connection; too many questions at once, or it "
+                             "is stopping: try again");
+  }
+  if (ft_record_decode(FT_RECORD_REPLY, packet, (size_t)got, reply, err) < 0)
+    return -1;
+  if (!reply->error[0])
+    return 0;
+  ft_error_set(err, "%s", reply->error);
+  errno = 0;
+  return -1;
+}
+
+/* Returns a connection to the agent that works in STATE_FD; -1 with ERR and errno. */
+static int find_agent(const char *socket, int state_fd, struct ft_error *err)
+{
+  ft_site *site = malloc(sizeof *site);
+  int fd, saved;
+
+  if (!site)
+    return ft_error_errno(err, "foretelld");
+  if (ft_layout_read_site(state_fd, site, NULL) == 0 && site->socket[0])
+    socket = site->socket;
+  fd = connect_to(socket, err);
+  saved = errno;
+  free(site);
+  errno = saved;
+  return fd;
+}
+
+int ft_agent_ask(const char *socket, int state_fd, ft_question *question,
+                 bool (*take)(const ft_reply *reply, void *data), void *data, struct ft_error *err)
+{
+  ft_reply *reply = malloc(sizeof *reply);
+  int fd = -1, status = -1, saved;
+  struct stat st;
+
+  if (!reply || fstat(state_fd, &st) < 0) {
+    ft_error_errno(err, "foretelld");
+    goto out;
+  }
+  question->schema = FT_SCHEMA;
+  question->state_device = st.st_dev;
+  question->state_inode = st.st_ino;
+  fd = find_agent(socket, state_fd, err);
+  if (fd < 0 || say(fd, question, err) < 0)
+    goto out;
+  do
+    status = hear(fd, reply, err);
+  while (status == 0 && take(reply, data) && !reply->last);
+out:
+  saved = errno;
+  if (fd >= 0)
+    close(fd);
+  free(reply);
+  errno = saved;
+  return status;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Runs as the agent tells them to who may not read the store, held in memory. */
+#ifndef FT_CLI_RECORDS_ASKED_H
+#define FT_CLI_RECORDS_ASKED_H
+
+#include <stdbool.h>
+
+#include "predictor/core/error.h"
+#include "predictor/history/store.h"
+
+struct ft_records_asked;
+
+/*
+ * Ask the agent at SOCKET, which works in the state folder STATE_FD, for the runs of WANTED, but
+ * for its limit. Returns NULL with ERR where it does not tell, errno being 0 where it has refused.
+ */
+struct ft_records_asked *ft_records_asked_open(const char *socket, int state_fd,
+                                               const struct ft_store_filter *wanted,
+                                               struct ft_error *err);
+void ft_records_asked_close(struct ft_records_asked *asked);
+
+/* As ft_store_each and ft_store_apps. */
+int ft_records_asked_each(struct ft_records_asked *asked, const struct ft_store_filter *filter,
+                          bool (*visit)(const ft_observation *observation, void *data), void *data,
+                          struct ft_error *err);
+int ft_records_asked_apps(struct ft_records_asked *asked,
+                          bool (*visit)(const struct ft_store_app *app, void *data), void *data,
+                          struct ft_error *err);
+
+/* As ft_records_live. */
+int ft_records_asked_live(const char *socket, int state_fd, const struct ft_store_filter *wanted,
+                          void (*visit)(const ft_observation *observation, double now_bytes,
+                                        void *data),
+                          void *data, struct ft_error *err);
+
+#endif

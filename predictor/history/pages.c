@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <sqlite3.h>
+#include <stdlib.h>
+
+#include "predictor/core/text.h"
+#include "predictor/history/pages.h"
+#include "predictor/history/row.h"
+#include "predictor/history/store_private.h"
+
+enum { APP_SIZE = sizeof((struct ft_store_app *)NULL)->app };
+
+static int visit_row(struct ft_store *store, sqlite3_stmt *s, struct ft_store_cursor *cursor,
+                     ft_observation *o, bool (*visit)(const ft_observation *, void *), void *data,
+                     struct ft_error *err)
+{
+  int64_t row = sqlite3_column_int64(s, 0);
+  struct ft_error why;
+
+  if (ft_row_read(s, 2, o, &why) < 0)
+    return ft_error_set(err, "%s: row %lld: %s", store->path, (long long)row, why.text);
+  if (!visit(o, data))
+    return 0;
+  cursor->time = sqlite3_column_double(s, 1);
+  cursor->row = row;
+  return 1;
+}
+
+int ft_store_page(struct ft_store *store, uint32_t uid, const char *app, double since,
+                  struct ft_store_cursor *cursor, unsigned most,
+                  bool (*visit)(const ft_observation *observation, void *data), void *data,
+                  struct ft_error *err)
+{
+  sqlite3_stmt *s =
+      ft_store_prepare(store, "SELECT id, end_time, ",
+                       " FROM observation WHERE app = ?1 AND uid = ?2 AND end_time >= ?3"
+                       " AND (end_time, id) < (?4, ?5) ORDER BY end_time DESC, id DESC LIMIT ?6",
+                       err);
+  ft_observation *o = malloc(sizeof *o);
+  int visited = 0, status = 1, step = SQLITE_DONE;
+
+  if (!s || !o) {
+    status = s ? ft_error_set(err, "%s: out of memory", store->path) : -1;
+    goto out;
+  }
+  sqlite3_bind_text(s, 1, app, -1, SQLITE_STATIC);
+  sqlite3_bind_int64(s, 2, uid);
+  sqlite3_bind_double(s, 3, since);
+  sqlite3_bind_double(s, 4, cursor->time);
+  sqlite3_bind_int64(s, 5, cursor->row);
+  sqlite3_bind_int64(s, 6, most);
+  while (status > 0 && (step = sqlite3_step(s)) == SQLITE_ROW) {
+    status = visit_row(store, s, cursor, o, visit, data, err);
+    visited += status > 0;
+  }
+  if (status > 0 && step != SQLITE_DONE)
+    status = ft_store_failed(store, "read", err);
+out:
+  sqlite3_finalize(s);
+  free(o);
+  return status < 0 ? -1 : visited;
+}
+
+/* Run SQL, whose ?1 is NUMBER, ?2 UID, ?3 APP, for one row of a user and an app: these become it.
+ * Returns 1; 0 where there is none; -1 with ERR. */
+static int find_one(struct ft_store *store, const char *sql, uint32_t number, uint32_t *uid,
+                    char *app, struct ft_error *err)
+{
+  sqlite3_stmt *s = NULL;
+  int status, step;
+
+  if (sqlite3_prepare_v2(store->db, sql, -1, &s, NULL) != SQLITE_OK)
+    return ft_store_failed(store, "read", err);
+  sqlite3_bind_int64(s, 1, number);
+  sqlite3_bind_int64(s, 2, *uid);
+  sqlite3_bind_text(s, 3, app, -1, SQLITE_TRANSIENT);
+  step = sqlite3_step(s);
+  status = step == SQLITE_ROW ? 1 : step == SQLITE_DONE ? 0 : ft_store_failed(store, "read", err);
+  if (status > 0) {
+    *uid = (uint32_t)sqlite3_column_int64(s, 0);
+    (void)ft_string_copy((const char *)sqlite3_column_text(s, 1), app, APP_SIZE);
+  }
+  sqlite3_finalize(s);
+  return status;
+}
+
+int ft_store_next_app(struct ft_store *store, bool one_user, uint32_t *uid, char app[128],
+                      struct ft_error *err)
+{
+  return find_one(store,
+                  one_user ? "SELECT uid, app FROM app WHERE uid = ?2 AND app > ?3 AND ?1 = 0"
+                             " ORDER BY app LIMIT 1"
+                           : "SELECT uid, app FROM app WHERE (uid, app) > (?2, ?3) AND ?1 = 0"
+                             " ORDER BY uid, app LIMIT 1",
+                  0, uid, app, err);
+}
+
+int ft_store_find_job(struct ft_store *store, uint32_t job_id, bool one_user, uint32_t *uid,
+                      char app[128], struct ft_error *err)
+{
+  static const char any[] = "SELECT uid, ifnull(app, '') FROM observation WHERE (job_id = ?1"
+                            " OR (array_job_id = ?1 AND array_job_id > 0)) LIMIT 1";
+  static const char own[] = "SELECT uid, ifnull(app, '') FROM observation WHERE (job_id = ?1"
+                            " OR (array_job_id = ?1 AND array_job_id > 0)) AND uid = ?2 LIMIT 1";
+
+  return find_one(store, one_user ? own : any, job_id, uid, app, err);
+}

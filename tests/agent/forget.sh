@@ -1,0 +1,247 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# foretell forget: of what is forgotten no byte stays in the state folder and nothing comes back,
+# whoever asks, whether an agent works or not, and whenever it is killed; what is others' stays.
+: "${FT_TOP_SRCDIR:?}" "${FT_TOP_BUILDDIR:?}"
+. "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
+. "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
+need python3 setpriv
+foretell=$FT_TOP_BUILDDIR/predictor/cli/foretell
+now=$(date +%s)
+[ "$(id -u)" = 0 ] || tap_skip_all "it takes root to be one user and another"
+setpriv --reuid=1001 --clear-groups true 2>/dev/null || tap_skip_all "setpriv cannot change the user"
+
+# forget ARGUMENT...: as root; "as UID": as that user
+forget() {
+  "$foretell" forget --state="$state" "$@" 2>&1
+}
+as() {
+  local uid=$1
+  shift
+  setpriv --reuid="$uid" --regid="$uid" --clear-groups "$foretell" forget --state="$state" "$@" 2>&1
+}
+# in which files of the state folder $1 stands
+found() {
+  grep -rla "$1" "$state" | sed "s,$state/,," | sort | tr '\n' ' '
+}
+is_found() {
+  [ -n "$(found "$1")" ]
+}
+# job $1 of user $2's app $3
+job() {
+  "$announce" "$socket" job="$1" uid="$2" app="$3" feature="$3:1" -- true
+}
+stored() {
+  python3 - "$state/store.db" "$1" <<'END'
+import sqlite3, sys
+db = sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True)
+print(db.execute("SELECT COUNT(*) FROM observation WHERE " + sys.argv[2]).fetchone()[0])
+END
+}
+is_stored() {
+  [ "$(stored "$1")" = "$2" ]
+}
+# hold the store, as an import does, until release
+hold() {
+  mkfifo "$scratch/hold"
+  python3 - "$state/store.db" "$scratch/hold" <<'END' &
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=20)
+db.execute("BEGIN IMMEDIATE")
+open(sys.argv[2], "w").close()
+open(sys.argv[2]).read()
+END
+  holder=$!
+  cat "$scratch/hold"
+}
+release() {
+  : >"$scratch/hold"
+  wait "$holder"
+  rm "$scratch/hold"
+}
+# $3 runs of user $1's app $2, jobs from $4 on, of the last days
+runs() {
+  for ((i = 0; i < $3; i++)); do
+    echo "$2,$(($4 + i)),300,60,$((now - ($3 - i) * 600)),$1,$2"
+  done
+}
+import() {
+  { echo "app,job_id,peak_mib,runtime,end,uid,job_name"; cat; } >"$scratch/runs.csv"
+  "$foretell" import --state="$state" "$scratch/runs.csv" 2>&1
+}
+
+config
+start
+for id in 1 2 3; do
+  job "$id" 1001 PLANTED
+done
+job 4 1002 PLANTED
+job 5 1001 other
+wait_until 60 is_stored "job_id <= 5" 5
+wait_until 60 model PLANTED 1001
+wait_until 60 model other 1001
+
+# ---- who may
+
+is "$(as 1002 --user=1001)" \
+  "foretell forget: only root, SlurmUser and the owner of the state folder may forget what is another user's" \
+  "nobody forgets what is another's"
+is "$(as 1002 other)" "forgot 0 runs of 0 apps (0 models removed)" "nor an app of that name"
+is "$(as 1002 --job=1)" "forgot 0 runs of 0 apps (0 models removed)" "nor a job"
+is "$(as 1002 --before=0d)" "forgot 1 run of 1 app (1 model removed)" "of what is old each forgets the own"
+is "$(stored 1)" 4 "and all of the others' stays"
+is "$(as 1001 --dry-run PLANTED)" "would forget 3 runs of 1 app" "a dry run counts"
+is "$(stored 1)" 4 "and removes nothing"
+is "$(as 1001 PLANTED)" "forgot 3 runs of 1 app (1 model removed)" "a user forgets an app"
+is "$(found PLANTED)" "" "of which no byte stays"
+is "$(stored "app = 'other'")" 1 "the user's other app does"
+model other 1001 >/dev/null
+ok $? "with its model"
+
+# ---- what would bring it back
+
+is "$({ runs 1001 PLANTED 3 1; runs 1001 PLANTED 1 77; runs 1003 mine 1 78; } | import | head -1)" \
+  "$scratch/runs.csv: 1 runs, 4 forgotten and left out" "an import of the same runs does not"
+is "$(runs 1001 1001/train 3 1 | import | head -1)" "$scratch/runs.csv: 0 runs, 3 forgotten and left out" \
+  "nor one that knows them by another name"
+is "$(found PLANTED)" "" "they leave no byte either"
+job 6 1001 PLANTED
+wait_until 60 is_stored "app = 'PLANTED'" 1
+ok $? "a later run is learnt"
+
+hold
+job 7 1001 LATE
+wait_until 60 spooled 1
+cp "$state"/spool/*.obs "$scratch/late.obs"
+release
+wait_until 60 is_stored "app = 'LATE'" 1
+stop
+mkdir -p "$state/spool"
+cp "$scratch/late.obs" "$state/spool/0123456789abcdef.obs"
+echo "LATE, cut short" >"$state/spool/fedcba9876543210.obs"
+start
+is "$(as 1001 LATE)" "forgot 1 run of 1 app (1 model removed)" "what waits in the spool is forgotten"
+is "$(found LATE)" "" "and what is damaged there"
+stop
+cp "$scratch/late.obs" "$state/spool/0123456789abcdef.obs"
+start
+wait_until 60 spooled 0
+is "$(stored "job_id = 7")" 0 "a spool that comes late brings nothing back"
+is "$(found LATE)" "" "nor leaves anything"
+
+mkfifo "$scratch/go"
+"$announce" "$socket" job=8 uid=1001 app=RUNNING events=jsreJ -- cat "$scratch/go" >/dev/null &
+running=$!
+wait_until 60 is_found RUNNING
+cp -r "$state/live" "$scratch/live"
+is "$(as 1001 RUNNING)" "forgot 0 runs of 0 apps (0 models removed)" "a run that goes on is forgotten"
+is "$(found RUNNING)" "" "with its journal"
+stop KILL
+cp -r "$scratch/live" "$state"
+start
+is "$(found RUNNING)" "" "a journal that is read again after a crash is removed"
+: >"$scratch/go"
+wait "$running"
+job 9 1001 after
+wait_until 60 is_stored "app = 'after'" 1
+is "$(stored "job_id = 8")" 0 "and its end is not stored"
+is "$(found RUNNING)" "" "not a byte of it"
+
+# ---- what stays on record, and what is kept elsewhere
+
+{
+  echo "app,job_id,peak_mib,end,uid,job_name,decision_mode,decision_action,request_mem_bytes,request_mem_unit"
+  echo "OVERRIDE,60,300,$((now - 600)),1001,OVERRIDE,force,warn,1048576,node"
+  echo "OVERRIDE,61,300,$((now - 500)),1001,OVERRIDE,set,set,1048576,node"
+} >"$scratch/overrides.csv"
+"$foretell" import --state="$state" "$scratch/overrides.csv" >/dev/null
+is "$(as 1001 OVERRIDE)" \
+  "forgot 1 run of 1 app (1 model removed); that 1 run overrode the policy stays on record" \
+  "that a policy was overridden stays"
+is "$(found OVERRIDE)" "" "without a word of what ran"
+is "$(stored "job_id = 60 AND uid = 1001 AND decision_mode = 'force' AND peak_bytes IS NULL")" 1 \
+  "who did it and when is there"
+"$foretell" import --state="$state" "$scratch/overrides.csv" >/dev/null
+is "$(found OVERRIDE) $(stored "job_id IN (60, 61)")" " 1" "an import of it changes nothing"
+
+stop
+mkdir "$scratch/lib"
+ln -s "$(cd "$FT_TOP_BUILDDIR" && pwd)/tests/unit/.libs/libfakenvml.so" \
+  "$scratch/lib/libnvidia-ml.so.1"
+export FT_FAKE_NVML=gpus FT_FAKE_NVML_FILE=$scratch/process
+: >"$FT_FAKE_NVML_FILE"
+LD_LIBRARY_PATH=$scratch/lib start
+"$announce" "$socket" job=70 uid=1001 app=NETWORK feature="model_gpu_bytes:$((300 << 20))" -- \
+  bash -c "echo \$\$ 900 >'$FT_FAKE_NVML_FILE'; sleep 0.5; : >'$FT_FAKE_NVML_FILE'"
+wait_until 60 test -s "$state/gpus"
+with=$(stat -c %s "$state/gpus")
+is "$(as 1001 NETWORK)" "forgot 1 run of 1 app (1 model removed)" "a run on a GPU is forgotten"
+[ "$(stat -c %s "$state/gpus")" -lt "$with" ]
+ok $? "and what was measured of the GPU with it"
+
+# ---- killed at any time
+
+for ((round = 0; round < 6; round++)); do
+  {
+    for ((app = 0; app < 12; app++)); do
+      runs 1004 "MANY$round-$app" 25 $((10000 + 1000 * round + 50 * app))
+    done
+    runs 1004 stays 2 $((10800 + 1000 * round))
+  } | import >/dev/null
+  kill -HUP "$pid"
+  forget --user=1004 --before=1m >/dev/null &
+  asking=$!
+  sleep "0.0$((round * 9 / 5))"
+  stop KILL 2>/dev/null
+  wait "$asking"
+  start
+done
+forget --user=1004 --before=1m >/dev/null
+is "$(stored "app LIKE 'MANY%'")" 0 "an agent that was killed at it goes on"
+is "$(found MANY)" "" "until nothing is left"
+
+# ---- without an agent
+
+job 20 1001 ALONE
+job 21 1002 others
+wait_until 60 model ALONE 1001
+wait_until 60 model others 1002
+mkfifo "$scratch/go2"
+"$announce" "$socket" job=22 uid=1001 app=ALONE events=jsreJ -- cat "$scratch/go2" >/dev/null 2>&1 &
+running=$!
+wait_until 60 test -e "$state/live/22"
+stop KILL
+cp "$scratch/late.obs" "$state/spool/0123456789abcdef.obs"
+like "$(as 1001 ALONE)" "no foretelld listens on this machine; run this where it does, or ask root" \
+  "without an agent a user is told so"
+is "$(forget --dry-run ALONE)" "would forget 1 run of 1 app" "root needs none"
+is "$(forget ALONE)" "forgot 1 run of 1 app (1 model removed)" "and forgets"
+is "$(found ALONE)" "" "all of it, journal included"
+spooled 0
+ok $? "and what was in the spool from before"
+model others 1002 >/dev/null
+ok $? "not what is others'"
+: >"$scratch/go2"
+wait "$running"
+
+chown -R 1005:1005 "$state"
+is "$(forget others)" "forgot 1 run of 1 app (1 model removed)" "in a folder that is another's"
+is "$(find "$state" ! -uid 1005)" "" "all stays the owner's"
+chown -R 0:0 "$state"
+
+# ---- what it refuses
+
+refused() {
+  is "$(forget "${@:2}")" "foretell forget: $1" "${*:2} is refused"
+}
+is "$(forget)" "foretell forget: what? expected an app, --job, --user or --before" "all of it is refused"
+refused "--job=12x: expected a job's number, 139, or an array's element, 139_4" --job=12x
+refused "--job=0: expected a job's number, 139, or an array's element, 139_4" --job=0
+refused "--job=1_: expected a job's number, 139, or an array's element, 139_4" --job=1_
+refused "--user=nobody-of-that-name: no such user" --user=nobody-of-that-name
+refused "--before=soon: expected a day such as 2026-11-20, a time or an age such as 30d" --before=soon
+refused "the time before which runs are to be forgotten is in the future" --before=2999-01-01
+refused "'b': one app was expected" a b
+is "$(forget --json --dry-run nothing)" \
+  '{"dry_run": true, "runs": 0, "apps": 0, "models_removed": 0, "overrides_kept": 0}' "JSON"
+tap_done

@@ -1,0 +1,548 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include "tests/unit/scratch.h"
+
+#include <sqlite3.h>
+
+#include "predictor/core/io.h"
+#include "predictor/core/random.h"
+#include "predictor/history/changes.h"
+#include "predictor/history/expire.h"
+#include "predictor/history/forget.h"
+
+#define DAY 86400.0
+
+enum { ADA = 1001, BOB = 1002, ALL = 1000000 };
+
+static char folder[SCRATCH_SIZE], path[96];
+static int folder_fd;
+static struct ft_store *store;
+static double now;
+
+static void open_store(void)
+{
+  struct ft_error err;
+
+  ft_store_close(store);
+  store = ft_store_open(path, true, &err);
+  if (!store)
+    fail_msg("%s", err.text);
+}
+
+static int set_up(void **state)
+{
+  (void)state;
+  folder_fd = scratch_open(folder);
+  (void)snprintf(path, sizeof path, "%s/store.db", folder);
+  now = ft_io_now();
+  open_store();
+  return 0;
+}
+
+static int tear_down(void **state)
+{
+  (void)state;
+  ft_store_close(store);
+  store = NULL;
+  return scratch_close(folder, folder_fd);
+}
+
+static void sql(const char *text)
+{
+  char *why = NULL;
+  sqlite3 *db;
+
+  assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+  if (sqlite3_exec(db, text, NULL, NULL, &why) != SQLITE_OK)
+    fail_msg("%s: %s", text, why);
+  sqlite3_close(db);
+}
+
+/* The first number that TEXT gives. */
+static int64_t number(const char *text)
+{
+  sqlite3_stmt *s;
+  int64_t value;
+  sqlite3 *db;
+
+  assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+  if (sqlite3_prepare_v2(db, text, -1, &s, NULL) != SQLITE_OK)
+    fail_msg("%s: %s", text, sqlite3_errmsg(db));
+  assert_int_equal(sqlite3_step(s), SQLITE_ROW);
+  value = sqlite3_column_int64(s, 0);
+  sqlite3_finalize(s);
+  sqlite3_close(db);
+  return value;
+}
+
+static int64_t runs(void)
+{
+  return number("SELECT COUNT(*) FROM observation");
+}
+
+/* A run of an hour that ended DAYS ago, submitted an hour before it began. */
+static ft_observation run_of(uint32_t uid, const char *app, uint32_t job, double days)
+{
+  ft_observation o = { .schema = FT_SCHEMA,
+                       .job_id = job,
+                       .uid = uid,
+                       .node = "node1",
+                       .end_time = now - days * DAY,
+                       .runtime_seconds = 3600,
+                       .outcome = FT_OUTCOME_COMPLETED,
+                       .has_rss_bytes = true,
+                       .rss_bytes = 1000 };
+
+  o.start_time = o.end_time - 3600;
+  o.submit_time = floor(o.start_time - 3600);
+  (void)snprintf(o.submission.app, sizeof o.submission.app, "%s", app);
+  (void)snprintf(o.submission.job_name, sizeof o.submission.job_name, "job-of-%s", app);
+  return o;
+}
+
+/* What ft_store_put returns. */
+static int put(ft_observation o)
+{
+  struct ft_error err;
+  int status = ft_store_put(store, &o, NULL, &err);
+
+  if (status < 0)
+    fail_msg("%s", err.text);
+  return status;
+}
+
+static void begin(ft_forget what, struct ft_forgetting *pass)
+{
+  struct ft_error err;
+
+  if (ft_store_forget_begin(store, &what, now, pass, &err) < 0)
+    fail_msg("%s", err.text);
+}
+
+/* At most STEPS of PASS. Returns whether more is to be done. */
+static bool steps(struct ft_forgetting *pass, int count)
+{
+  struct ft_error err;
+  int status = 1;
+
+  while (status > 0 && count-- > 0)
+    status = ft_store_forget_step(store, pass, &err);
+  if (status < 0)
+    fail_msg("%s", err.text);
+  return status > 0;
+}
+
+static struct ft_forgetting forget(ft_forget what)
+{
+  struct ft_forgetting pass;
+  struct ft_error err;
+
+  begin(what, &pass);
+  assert_false(steps(&pass, ALL));
+  if (ft_store_forget_end(store, &pass, 1 << 20, &err) < 0)
+    fail_msg("%s", err.text);
+  ft_forgetting_end(&pass);
+  return pass;
+}
+
+static void an_apps_runs_leave_and_it_is_marked(void **state)
+{
+  struct ft_forgetting pass;
+
+  (void)state;
+  for (uint32_t job = 1; job <= 30; job++)
+    assert_int_equal(put(run_of(job % 3 ? ADA : BOB, job % 2 ? "a" : "b", job, 1)), 0);
+  begin((ft_forget){ .app = "a", .has_uid = true, .uid = ADA }, &pass);
+  assert_false(steps(&pass, ALL));
+  assert_int_equal(pass.runs, 10);
+  assert_int_equal(pass.app_count, 1);
+  assert_int_equal(pass.models, 1);
+  ft_forgetting_end(&pass);
+  assert_int_equal(runs(), 20);
+  assert_int_equal(number("SELECT COUNT(*) FROM observation WHERE app = 'a'"), 5);
+  assert_int_equal(number("SELECT COUNT(*) FROM changed WHERE app = 'a' AND uid = 1001"), 1);
+  assert_int_equal(number("SELECT uid FROM gone"), ADA);
+  pass = forget((ft_forget){ .app = "a" });
+  assert_int_equal(pass.runs, 5);
+  assert_int_equal(number("SELECT COUNT(DISTINCT app) FROM observation"), 1);
+}
+
+static void what_is_forgotten_does_not_come_back(void **state)
+{
+  ft_observation late = run_of(ADA, "a", 7, 3), other, again;
+
+  (void)state;
+  assert_int_equal(put(run_of(ADA, "a", 1, 2)), 0);
+  (void)forget((ft_forget){ .app = "a", .has_uid = true, .uid = ADA });
+  assert_int_equal(put(run_of(ADA, "a", 1, 2)), 1);
+  /* that nobody had seen */
+  assert_int_equal(put(late), 1);
+  /* an import knows the job, and another name for its app */
+  other = run_of(ADA, "ada/train", 1, 2);
+  other.node[0] = '\0';
+  assert_int_equal(put(other), 1);
+  other.job_id = 7;
+  assert_int_equal(put(other), 1);
+  assert_int_equal(runs(), 0);
+  /* others' runs, other apps' */
+  assert_int_equal(put(run_of(BOB, "a", 1, 2)), 0);
+  assert_int_equal(put(run_of(ADA, "b", 2, 2)), 0);
+  /* later ones, also of a job whose number is given out again */
+  again = run_of(ADA, "a", 1, -1);
+  assert_int_equal(put(again), 0);
+  assert_int_equal(runs(), 3);
+  /* under way when it was told: begun before */
+  again = run_of(ADA, "a", 9, -0.01);
+  assert_int_equal(put(again), 1);
+}
+
+static void without_a_time_it_is_forgotten(void **state)
+{
+  ft_observation o = { .schema = FT_SCHEMA, .job_id = 4, .uid = ADA, .submission.app = "a" };
+
+  (void)state;
+  assert_int_equal(put(o), 0);
+  (void)forget((ft_forget){ .app = "a" });
+  assert_int_equal(runs(), 0);
+  assert_int_equal(put(o), 1);
+}
+
+static void a_job_is_all_its_elements_or_one(void **state)
+{
+  ft_observation o;
+
+  (void)state;
+  for (uint32_t task = 1; task <= 4; task++) {
+    o = run_of(ADA, "a", task == 4 ? 139 : 139 + task, 1);
+    o.array_job_id = 139;
+    o.array_task_id = task;
+    assert_int_equal(put(o), 0);
+  }
+  assert_int_equal(put(run_of(ADA, "a", 150, 1)), 0);
+  (void)forget((ft_forget){ .job_id = 139, .has_array_task_id = true, .array_task_id = 2 });
+  assert_int_equal(runs(), 4);
+  assert_int_equal(number("SELECT COUNT(*) FROM observation WHERE array_task_id = 2"), 0);
+  (void)forget((ft_forget){ .job_id = 139, .has_uid = true, .uid = BOB });
+  assert_int_equal(runs(), 4);
+  (void)forget((ft_forget){ .job_id = 139, .has_uid = true, .uid = ADA });
+  assert_int_equal(runs(), 1);
+  /* an element that was pending still: of the same submission */
+  o = run_of(ADA, "a", 160, -1);
+  o.array_job_id = 139;
+  o.array_task_id = 5;
+  o.submit_time = floor(now - DAY);
+  assert_int_equal(put(o), 1);
+  o.submit_time = ceil(now + 10);
+  assert_int_equal(put(o), 0);
+}
+
+static void one_element_of_an_app_does_not_cover_its_array(void **state)
+{
+  ft_observation o = run_of(ADA, "a", 139, 1);
+
+  (void)state;
+  /* the last element has the array's own number */
+  o.array_job_id = 139;
+  o.array_task_id = 4;
+  assert_int_equal(put(o), 0);
+  (void)forget((ft_forget){ .app = "a" });
+  o = run_of(ADA, "b", 140, 1);
+  o.array_job_id = 139;
+  o.array_task_id = 1;
+  assert_int_equal(put(o), 0);
+}
+
+static void a_user_and_a_time_are_enough(void **state)
+{
+  (void)state;
+  for (uint32_t job = 1; job <= 10; job++) {
+    assert_int_equal(put(run_of(ADA, "a", job, job)), 0);
+    assert_int_equal(put(run_of(BOB, "a", 100 + job, job)), 0);
+  }
+  (void)forget((ft_forget){ .before = now - 6.5 * DAY });
+  assert_int_equal(runs(), 12);
+  (void)forget((ft_forget){ .before = now - 3.5 * DAY, .has_uid = true, .uid = ADA });
+  assert_int_equal(runs(), 9);
+  assert_int_equal(put(run_of(ADA, "a", 50, 4)), 1);
+  assert_int_equal(put(run_of(BOB, "a", 50, 4)), 0);
+  assert_int_equal(put(run_of(BOB, "a", 51, 7)), 1);
+  (void)forget((ft_forget){ .has_uid = true, .uid = BOB });
+  assert_int_equal(number("SELECT COUNT(*) FROM observation WHERE uid = 1002"), 0);
+  assert_int_equal(number("SELECT COUNT(*) FROM observation WHERE uid = 1001"), 3);
+}
+
+static void former_names_are_forgotten_too(void **state)
+{
+  struct ft_error err;
+
+  (void)state;
+  assert_int_equal(put(run_of(ADA, "oldest", 1, 9)), 0);
+  assert_int_equal(ft_store_rename_app(store, ADA, "oldest", "old", &err), 1);
+  assert_int_equal(ft_store_rename_app(store, ADA, "old", "new", &err), 1);
+  (void)forget((ft_forget){ .app = "new", .has_uid = true, .uid = ADA });
+  assert_int_equal(put(run_of(ADA, "oldest", 2, 8)), 1);
+  assert_int_equal(put(run_of(ADA, "old", 3, 8)), 1);
+  assert_int_equal(put(run_of(BOB, "old", 4, 8)), 0);
+  assert_int_equal(put(run_of(ADA, "older", 5, 8)), 0);
+}
+
+static ft_observation override(uint32_t job)
+{
+  ft_observation o = run_of(ADA, "secret", job, 1);
+
+  o.submission.has_decision = true;
+  o.submission.decision = (ft_decision){ .action = FT_ACTION_WARN,
+                                         .mode = FT_MODE_FORCE,
+                                         .has_p_oom = true,
+                                         .p_oom = 0.99,
+                                         .reason = "secret needs more" };
+  o.submission.has_request = true;
+  o.submission.request.mem_bytes = 1 << 20;
+  o.submission.request.mem_unit = FT_MEM_NODE;
+  (void)ft_feature_category(o.submission.features, &o.submission.features_count, 24, "file",
+                            "secret.txt");
+  return o;
+}
+
+#define SECRETS                                                                                    \
+  "SELECT COUNT(*) FROM observation WHERE app || job_name || features || decision_reason > ''"     \
+  " OR peak_bytes > 0 OR rss_bytes > 0"
+
+static void that_a_policy_was_overridden_stays_and_nothing_else(void **state)
+{
+  struct ft_forgetting pass;
+
+  (void)state;
+  assert_int_equal(put(override(1)), 0);
+  assert_int_equal(put(run_of(ADA, "secret", 2, 1)), 0);
+  pass = forget((ft_forget){ .has_uid = true, .uid = ADA });
+  assert_int_equal(pass.runs, 1);
+  assert_int_equal(pass.kept, 1);
+  assert_int_equal(pass.models, 1);
+  assert_int_equal(runs(), 1);
+  assert_int_equal(number(SECRETS), 0);
+  assert_int_equal(number("SELECT uid FROM observation WHERE decision_mode = 'force'"), ADA);
+  assert_int_equal(number("SELECT request_mem_bytes FROM observation"), 1 << 20);
+  /* told twice, recorded twice, seen for the first time */
+  pass = forget((ft_forget){ .has_uid = true, .uid = ADA });
+  assert_int_equal(pass.runs + pass.kept, 0);
+  assert_int_equal(put(override(1)), 1);
+  assert_int_equal(runs(), 1);
+  assert_int_equal(put(override(3)), 1);
+  assert_int_equal(runs(), 2);
+  assert_int_equal(number(SECRETS), 0);
+}
+
+static void a_dry_run_counts_and_changes_nothing(void **state)
+{
+  struct ft_forgetting pass;
+
+  (void)state;
+  for (uint32_t job = 1; job <= 20; job++)
+    assert_int_equal(put(run_of(ADA, job % 2 ? "a" : "b", job, 1)), 0);
+  assert_int_equal(put(override(99)), 0);
+  pass = forget((ft_forget){ .has_uid = true, .uid = ADA, .dry_run = true });
+  assert_int_equal(pass.runs, 20);
+  assert_int_equal(pass.kept, 1);
+  assert_int_equal(runs(), 21);
+  assert_int_equal(number("SELECT COUNT(*) FROM forgotten"), 0);
+  assert_int_equal(number("SELECT COUNT(*) FROM changed"), 0);
+}
+
+static void a_pass_that_is_cut_short_goes_on(void **state)
+{
+  struct ft_forgetting pass;
+  struct ft_error err;
+
+  (void)state;
+  for (uint32_t job = 1; job <= 50; job++)
+    assert_int_equal(put(run_of(ADA, "a", job, 1)), 0);
+  begin((ft_forget){ .app = "a" }, &pass);
+  assert_true(steps(&pass, 2));
+  ft_forgetting_end(&pass);
+  assert_in_range(runs(), 1, 49);
+  open_store();
+  /* what came after it was told is none of it */
+  assert_int_equal(put(run_of(ADA, "a", 60, -1)), 0);
+  assert_int_equal(ft_store_forget_next(store, &pass, &err), 1);
+  assert_false(steps(&pass, ALL));
+  assert_int_equal(runs(), 1);
+  assert_int_equal(ft_store_forget_end(store, &pass, 1 << 20, &err), 0);
+  ft_forgetting_end(&pass);
+  assert_int_equal(ft_store_forget_next(store, &pass, &err), 0);
+}
+
+static int leaves(const ft_observation *o, void *data, struct ft_error *err)
+{
+  unsigned *left = data;
+
+  assert_int_equal(o->rss_bytes, 1000);
+  return ++*left == 3 ? ft_error_set(err, "no room") : 0;
+}
+
+static void whoever_is_told_of_a_run_may_refuse(void **state)
+{
+  struct ft_forgetting pass;
+  struct ft_error err;
+  unsigned left = 0;
+
+  (void)state;
+  for (uint32_t job = 1; job <= 5; job++)
+    assert_int_equal(put(run_of(ADA, "a", job, 1)), 0);
+  begin((ft_forget){ .app = "a" }, &pass);
+  pass.leaving = leaves;
+  pass.data = &left;
+  assert_int_equal(ft_store_forget_step(store, &pass, &err), -1);
+  assert_string_equal(err.text, "no room");
+  assert_int_equal(runs(), 5);
+  assert_int_equal(pass.runs, 0);
+  assert_false(steps(&pass, ALL));
+  assert_int_equal(left, 8);
+  assert_int_equal(pass.runs, 5);
+  assert_int_equal(runs(), 0);
+  ft_forgetting_end(&pass);
+}
+
+/* How often TEXT stands in the files of the store. */
+static unsigned found(const char *text)
+{
+  static const char *const suffix[] = { "", "-wal", "-shm" };
+  unsigned count = 0;
+
+  for (size_t i = 0; i < COUNT_OF(suffix); i++) {
+    char name[128];
+    struct ft_buf file;
+
+    (void)snprintf(name, sizeof name, "%s%s", path, suffix[i]);
+    ft_buf_init(&file, FT_LIMIT_COMMAND);
+    if (ft_io_read_file(AT_FDCWD, name, &file, NULL) == 0)
+      for (const char *at = file.data;
+           (at = memmem(at, (size_t)(file.data + file.length - at), text, strlen(text))); at++)
+        count++;
+    ft_buf_free(&file);
+  }
+  return count;
+}
+
+static void no_byte_of_it_stays_in_the_files(void **state)
+{
+  struct ft_random random;
+  struct ft_forgetting pass;
+  struct ft_error err;
+  int64_t last = 0;
+
+  (void)state;
+  ft_random_seed(&random, 17);
+  assert_int_equal(ft_store_begin(store, &err), 0);
+  for (uint32_t i = 0; i < 3000; i++) {
+    ft_observation o = run_of(ADA + i % 3, i % 7 ? "other" : "PLANTED", 1 + i % 1500, 1);
+
+    /* rows that grow and move */
+    (void)snprintf(o.submission.job_name, sizeof o.submission.job_name, "%.60s%.*s",
+                   o.submission.app, (int)ft_random_below(&random, 60),
+                   "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx");
+    assert_int_equal(put(o), 0);
+    assert_int_equal(ft_store_mark(store, o.uid, o.submission.app, &last, &err), 0);
+  }
+  assert_int_equal(ft_store_commit(store, &err), 0);
+  assert_true(found("PLANTED") > 100);
+  /* before the agent has published */
+  begin((ft_forget){ .app = "PLANTED" }, &pass);
+  assert_false(steps(&pass, ALL));
+  assert_true(pass.runs > 100);
+  while (ft_store_next_change(store, last, &(struct ft_store_change){ 0 }, &err) > 0)
+    last++;
+  assert_int_equal(ft_store_keep_published(store, last, &err), 0);
+  assert_int_equal(ft_store_forget_end(store, &pass, 64 << 20, &err), 0);
+  ft_forgetting_end(&pass);
+  assert_int_equal(found("PLANTED"), 0);
+  assert_true(found("other") > 100);
+}
+
+static void a_reader_is_waited_for(void **state)
+{
+  struct ft_forgetting pass;
+  struct ft_error err;
+  sqlite3 *reader;
+
+  (void)state;
+  assert_int_equal(put(run_of(ADA, "a", 1, 1)), 0);
+  ft_store_set_wait(store, 0);
+  assert_int_equal(sqlite3_open(path, &reader), SQLITE_OK);
+  assert_int_equal(sqlite3_exec(reader, "BEGIN; SELECT * FROM observation", NULL, NULL, NULL),
+                   SQLITE_OK);
+  begin((ft_forget){ .app = "a" }, &pass);
+  assert_false(steps(&pass, ALL));
+  assert_int_equal(ft_store_forget_end(store, &pass, 0, &err), -1);
+  assert_non_null(strstr(err.text, "another process"));
+  sqlite3_close(reader);
+  assert_int_equal(ft_store_forget_end(store, &pass, 0, &err), 0);
+  ft_forgetting_end(&pass);
+  assert_int_equal(number("SELECT COUNT(*) FROM meta WHERE key = 'scrub'"), 1);
+  assert_int_equal(ft_store_scrub(store, &err), 0);
+  assert_int_equal(number("SELECT COUNT(*) FROM meta WHERE key = 'scrub'"), 0);
+}
+
+static void a_user_tells_so_much_and_no_more(void **state)
+{
+  ft_forget what = { .has_uid = true, .uid = ADA };
+  struct ft_forgetting pass;
+  struct ft_error err;
+
+  (void)state;
+  sql("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)"
+      " INSERT INTO forgotten (job_id, array_task_id, cluster, uid, app, before, told, done)"
+      " SELECT 0, -1, '', 1001, i, 0, 0, 1 FROM n");
+  assert_int_equal(ft_store_forget_begin(store, &what, now, &pass, &err), -1);
+  assert_non_null(strstr(err.text, "1000 things"));
+  what.job_id = 5;
+  assert_int_equal(ft_store_forget_begin(store, &what, now, &pass, &err), 0);
+  what = (ft_forget){ .has_uid = true, .uid = BOB };
+  assert_int_equal(ft_store_forget_begin(store, &what, now, &pass, &err), 0);
+}
+
+static void the_store_before_is_brought_up_to_date(void **state)
+{
+  struct ft_error err;
+
+  (void)state;
+  assert_int_equal(put(run_of(ADA, "a", 1, 1)), 0);
+  ft_store_close(store);
+  store = NULL;
+  sql("DROP TABLE forgotten; DROP TABLE former; DELETE FROM meta WHERE key = 'scrub';"
+      "ALTER TABLE observation DROP COLUMN decision_rule; DROP INDEX observation_array;"
+      "PRAGMA user_version = 6");
+  assert_null(ft_store_open(path, false, &err));
+  assert_non_null(strstr(err.text, "older schema"));
+  open_store();
+  /* what was removed by the release before stands in the file still */
+  assert_int_equal(number("SELECT COUNT(*) FROM meta WHERE key = 'scrub'"), 1);
+  assert_int_equal(runs(), 1);
+  (void)forget((ft_forget){ .app = "a" });
+  assert_int_equal(runs(), 0);
+  assert_int_equal(put(run_of(ADA, "a", 1, 1)), 1);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = { TEST(an_apps_runs_leave_and_it_is_marked),
+                                      TEST(what_is_forgotten_does_not_come_back),
+                                      TEST(without_a_time_it_is_forgotten),
+                                      TEST(a_job_is_all_its_elements_or_one),
+                                      TEST(one_element_of_an_app_does_not_cover_its_array),
+                                      TEST(a_user_and_a_time_are_enough),
+                                      TEST(former_names_are_forgotten_too),
+                                      TEST(that_a_policy_was_overridden_stays_and_nothing_else),
+                                      TEST(a_dry_run_counts_and_changes_nothing),
+                                      TEST(a_pass_that_is_cut_short_goes_on),
+                                      TEST(whoever_is_told_of_a_run_may_refuse),
+                                      TEST(no_byte_of_it_stays_in_the_files),
+                                      TEST(a_reader_is_waited_for),
+                                      TEST(a_user_tells_so_much_and_no_more),
+                                      TEST(the_store_before_is_brought_up_to_date) };
+
+  return cmocka_run_group_tests_name("forget", tests, NULL, NULL);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include <math.h>
+
+#include "predictor/core/units.h"
+#include "predictor/decide/grounds.h"
+#include "predictor/online/online.h"
+
+enum { RUNS = 42 };
+
+static ft_site site = { .schema = FT_SCHEMA, .rule = FT_RULE_RSS, .memory_is_consumable = true };
+static ft_submission submission;
+static struct ft_known known;
+static struct ft_submission_decision decided;
+static struct ft_grounds grounds;
+
+/* Of the app "fold": with BY a line over input_bytes, whose peak is three times it, else one peak.
+ */
+static void learn(int runs, bool by_input)
+{
+  struct ft_error err;
+
+  memset(&known, 0, sizeof known);
+  known.policy = ft_policy_defaults;
+  ft_online_init(&known.evidence.model, "fold", 1000, FT_RULE_RSS);
+  for (int i = 0; i < runs; i++) {
+    double input = (1 + i % 7) * (double)FT_GIB;
+    ft_observation o = { .schema = FT_SCHEMA,
+                         .job_id = 100 + (uint32_t)i,
+                         .submit_time = 1e9 + i,
+                         .end_time = 1e9 + i + 10,
+                         .runtime_seconds = 10,
+                         .rule = FT_RULE_RSS,
+                         .outcome = FT_OUTCOME_COMPLETED,
+                         .has_rss_bytes = true,
+                         .rss_bytes = (uint64_t)((by_input ? 3 * input : 3.0 * (double)FT_GIB) +
+                                                 (i % 5) * 3e6) };
+
+    assert_true(ft_feature_number(o.submission.features, &o.submission.features_count, 24,
+                                  "input_bytes", input));
+    assert_true(ft_online_update(&known.evidence.model, &o, &err) >= 0);
+  }
+}
+
+static void ask(const char *app, double input, uint64_t mem)
+{
+  struct ft_submission_question question = {
+    .site = &site, .submission = &submission, .known = &known, .mode = FT_MODE_CHECK, .answer = true
+  };
+
+  submission = (ft_submission){ .has_request = true };
+  strcpy(submission.app, app);
+  submission.request.mem_unit = FT_MEM_NODE;
+  submission.request.mem_bytes = mem;
+  if (input > 0)
+    assert_true(ft_feature_number(submission.features, &submission.features_count, 24,
+                                  "input_bytes", input));
+  if (!ft_evidence_evaluate(&known.evidence.model, &submission, &known.policy, &known.evidence,
+                            &known.evidence.facts))
+    known.evidence.estimate = NULL;
+  ft_submission_decide(&question, &decided);
+  ft_grounds_find(&question, &decided, &grounds);
+}
+
+/* That a line begins with HEAD and, unless NULL, has PART. */
+static void assert_said(const char *head, const char *part)
+{
+  for (int i = 0; i < grounds.count; i++)
+    if (strncmp(grounds.line[i], head, strlen(head)) == 0) {
+      if (part && !strstr(grounds.line[i], part))
+        fail_msg("'%s' lacks '%s'", grounds.line[i], part);
+      return;
+    }
+  fail_msg("nothing begins with '%s'", head);
+}
+
+static void a_feature_is_worth_what_the_estimate_moves_without_it(void **state)
+{
+  (void)state;
+  learn(RUNS, true);
+  ask("fold", 2.0 * (double)FT_GIB, 4 * FT_GIB);
+  assert_int_equal(grounds.effect_count, 1);
+  assert_string_equal(grounds.effect[0].name, "input_bytes");
+  assert_string_equal(grounds.effect[0].value, "2 GiB");
+  assert_false(grounds.effect[0].unseen);
+  /* the middle of the inputs in place of this one's */
+  assert_in_range((uint64_t)grounds.effect[0].without_bytes, 9 * FT_GIB, 14 * FT_GIB);
+  assert_said("estimate: ", "6.0");
+  assert_said("method: ", " on input_bytes through 42 completed runs; without it 1");
+  assert_said("runs like this one: ", " of 42; ");
+  assert_said("out of memory: over 99.9 % with 4 GiB, as asked; ", " with --mem=");
+  assert_said("rule: request, what was asked for stays", NULL);
+}
+
+static void what_no_run_has_had_is_told(void **state)
+{
+  (void)state;
+  learn(RUNS, true);
+  ask("fold", 50.0 * (double)FT_GIB, 4 * FT_GIB);
+  assert_true(grounds.effect[0].unseen);
+  assert_said("input_bytes=50 GiB: outside of the runs' 1 GiB to 7 GiB", NULL);
+  ask("fold", 0, 4 * FT_GIB);
+  assert_string_equal(grounds.effect[0].value, "");
+  assert_said("input_bytes: not known of this job", NULL);
+}
+
+static void without_a_feature_that_matters_the_peaks_are_told(void **state)
+{
+  (void)state;
+  learn(RUNS, false);
+  ask("fold", 2.0 * (double)FT_GIB, 4 * FT_GIB);
+  assert_int_equal(grounds.effect_count, 0);
+  assert_said("method: the peaks of 42 completed runs, which no feature tells apart", NULL);
+}
+
+static void few_runs_are_told_and_nothing_is_claimed(void **state)
+{
+  (void)state;
+  learn(2, true);
+  ask("fold", 2.0 * (double)FT_GIB, 4 * FT_GIB);
+  for (int i = 0; i < grounds.count; i++)
+    assert_null(strstr(grounds.line[i], "estimate"));
+  assert_said("runs like this one: ", "of 2");
+}
+
+static void a_model_of_another_app_has_no_say(void **state)
+{
+  (void)state;
+  learn(RUNS, true);
+  ask("another", 2.0 * (double)FT_GIB, 4 * FT_GIB);
+  assert_int_equal(grounds.effect_count, 0);
+}
+
+static void every_rule_has_a_meaning(void **state)
+{
+  (void)state;
+  for (int rule = 0; rule <= _ft_decision_rule_MAX; rule++)
+    assert_true(strlen(ft_rule_meaning((ft_decision_rule)rule)) > 10);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_feature_is_worth_what_the_estimate_moves_without_it),
+    cmocka_unit_test(what_no_run_has_had_is_told),
+    cmocka_unit_test(without_a_feature_that_matters_the_peaks_are_told),
+    cmocka_unit_test(few_runs_are_told_and_nothing_is_claimed),
+    cmocka_unit_test(a_model_of_another_app_has_no_say),
+    cmocka_unit_test(every_rule_has_a_meaning)
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

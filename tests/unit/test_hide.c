@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The secret of each submission here is "hunterpass", letters alone: nothing but its place tells.
+ */
+#include "config.h"
+
+#include "tests/unit/scratch.h"
+
+#include "predictor/core/buf.h"
+#include "predictor/request/describe.h"
+
+static struct ft_file_queries files;
+static ft_submission out;
+static struct ft_error err;
+static struct ft_secret_rules rules;
+
+static int describe(const char *script, const char *argument, const char *job_name,
+                    const char *params)
+{
+  const ft_request request = { .tasks = 1 };
+  const char *arguments[] = { argument };
+  struct ft_description what = { .user = "ada",
+                                 .job_name = job_name,
+                                 .params = params,
+                                 .directory = "/data",
+                                 .script = script,
+                                 .script_length = strlen(script),
+                                 .arguments = arguments,
+                                 .argument_count = argument != NULL,
+                                 .secrets = rules };
+
+  return ft_describe(&what, &request, &out, &files, &err);
+}
+
+/* Whether the record that would travel holds TEXT. */
+static bool holds(const char *text)
+{
+  struct ft_buf raw;
+  bool found;
+
+  ft_buf_init(&raw, FT_LIMIT_ENVIRONMENT);
+  assert_int_equal(ft_record_encode(FT_RECORD_SUBMISSION, &out, &raw, &err), 0);
+  found = memmem(raw.data, raw.length, text, strlen(text));
+  ft_buf_free(&raw);
+  return found;
+}
+
+static bool has_feature(const char *name)
+{
+  return ft_feature_find(out.features, out.features_count, name);
+}
+
+static void no_record_holds_a_secret(void **state)
+{
+  static const struct {
+    const char *script, *argument;
+  } cases[] = {
+    { "./x --password hunterpass --n 3\n", NULL },
+    { "./x --password=hunterpass --n 3\n", NULL },
+    { "./x -password hunterpass --n 3\n", NULL },
+    { "./x password=hunterpass --n 3\n", NULL },
+    { "./x --password 'hunterpass' --n 3\n", NULL },
+    { "./x --pass\"word\" hunterpass --n 3\n", NULL },
+    { "./x --token $1 --n 3\n", "hunterpass" },
+    { "./x --token=\"$1\" --n 3\n", "hunterpass" },
+    { "./x \"$@\" --n 3\n", "--token=hunterpass" },
+    { "./x --auth user:$1 --n 3\n", "hunterpass" },
+    { "T=$1\n./x --token $T --n 3\n", "hunterpass" },
+    { "T=$1\n./x $T --n 3; ./y --token $T\n", "hunterpass" },
+    { "TOKEN=hunterpass\n./x $TOKEN --n 3\n", NULL },
+    { "export API_KEY=hunterpass\n./x --y $API_KEY --n 3\n", NULL },
+    { "./x --y ${API_KEY:-hunterpass} --n 3\n", NULL },
+    { "./x --y ${API_KEY-hunterpass} --n 3\n", NULL },
+    { "API_KEY=hunterpass ./x hunterpass --n 3\n", NULL },
+    { "env API_KEY=hunterpass ./x hunterpass --n 3\n", NULL },
+    { "./z hunterpass\n./x --secret hunterpass --n 3\n", NULL },
+    { "A='--token hunterpass'\n./x $A --n 3\n", NULL },
+    { "A=(--token hunterpass)\n./x \"${A[@]}\" --n 3\n", NULL },
+    { "sshpass -p hunterpass ssh host\n./x --n 3\n", NULL },
+    { "mysql -phunterpass db\n./x --n 3\n", NULL },
+    { "curl -u ada:hunterpass http://h/hunterpass\n./x --y ada:hunterpass --n 3\n", NULL },
+    { "unzip -P hunterpass x.zip\n./x --n 3\n", NULL },
+    { "srun --export=ALL,TOKEN=hunterpass ./x --n 3\n", NULL },
+    { "bash -c './x --token hunterpass --n 3'\n", NULL },
+    { "bash -c './x --token=hunterpass --n 3'\n", NULL },
+    { "docker run -e TOKEN=hunterpass img ./x --n 3\n", NULL },
+    { "docker login --password hunterpass host\n./x --n 3\n", NULL },
+    { "apptainer exec docker://ada:hunterpass@h/img ./x --n 3\n", NULL },
+    { "./x --url=https://ada:hunterpass@h/y --n 3\n", NULL },
+    { "./x --dsn 'Server=h;Password=hunterpass' --n 3\n", NULL },
+    { "./x --header='Authorization:Bearer:hunterpass' --n 3\n", NULL },
+    { "hf login --token hunterpass --add\n./x --n 3\n", NULL },
+    { "login --password hunterpass hunterpass --add\n./x --n 3\n", NULL },
+    { "./x --n 3 <<END\npassword = hunterpass\nEND\n", NULL },
+    { "echo hunterpass | ./x --password-stdin --n 3\n", NULL },
+    { "./x --n 3 --passphrase \"$(cat file)\" \n", "hunterpass.txt" },
+    { "if [ \"$TOKEN\" = hunterpass ]; then ./x --n 3; fi\n", NULL },
+    { "./x --n 3 --secret-key hunterpass%a\n", NULL },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    assert_int_equal(describe(cases[i].script, cases[i].argument, "job.sh", NULL), 0);
+    if (holds("hunterpass"))
+      fail_msg("%s: the record holds the secret", cases[i].script);
+    if (!has_feature("n"))
+      fail_msg("%s: another feature is lost", cases[i].script);
+  }
+}
+
+static void the_app_is_what_it_was(void **state)
+{
+  static const char *const pairs[][2] = {
+    { "python train.py --n 3\n", "python train.py --n 3 --token hunterpass\n" },
+    { "python train.py --n 3\n", "export TOKEN=hunterpass\npython train.py --n 3\n" },
+    { "python train.py --n 3\n", "env TOKEN=hunterpass python train.py --n 3\n" },
+    { "python train.py --n 3\n", "TOKEN=hunterpass srun --auth python train.py --n 3\n" },
+    { "srun python train.py --n 3\n", "C='python train.py --token=hunterpass --n 3'\nsrun $C\n" },
+    { "python train.py --token abcdefgh\n", "python train.py --token hunterpass\n" },
+  };
+  char app[sizeof out.app];
+  uint32_t hash;
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(pairs); i++) {
+    assert_int_equal(describe(pairs[i][0], NULL, "job.sh", NULL), 0);
+    memcpy(app, out.app, sizeof app);
+    assert_int_equal(describe(pairs[i][1], NULL, "job.sh", NULL), 0);
+    assert_string_equal(out.app, app);
+  }
+  /* nor is it another text: a token is renewed */
+  assert_int_equal(describe(pairs[5][0], NULL, "job.sh", NULL), 0);
+  hash = out.script_hash;
+  assert_int_equal(describe(pairs[5][1], NULL, "job.sh", NULL), 0);
+  assert_int_equal(out.script_hash, hash);
+}
+
+static void names_that_hold_a_secret_are_left_out(void **state)
+{
+  (void)state;
+  assert_int_equal(describe("./x --token hunterpass\n", NULL, "run-hunterpass", NULL), 0);
+  assert_string_equal(out.job_name, "job");
+  assert_false(holds("hunterpass"));
+  assert_int_equal(describe("true\n", NULL, "token=hunterpass", NULL), 0);
+  assert_false(holds("hunterpass"));
+  assert_ptr_equal(strstr(out.app, "job-"), out.app);
+  assert_int_equal(describe("./x\n", NULL, "nightly-3", NULL), 0);
+  assert_string_equal(out.job_name, "nightly-3");
+  assert_int_equal(describe("./x\n", NULL, "j", "n=3,token=hunterpass"), -1);
+  assert_false(holds("hunterpass"));
+  assert_non_null(strstr(err.text, "\"token\""));
+  assert_null(strstr(err.text, "hunterpass"));
+  assert_int_equal(describe("./x\n", NULL, "j", "n=3,m=4"), 0);
+}
+
+static void the_site_keeps_and_drops_by_name(void **state)
+{
+  (void)state;
+  rules = (struct ft_secret_rules){ "token,auth", "patient" };
+  assert_int_equal(describe("T=dense\n./x --token $T --auth=basic --patient NA12878\n./y NA12878\n",
+                            NULL, "j", NULL),
+                   0);
+  assert_true(has_feature("token") && has_feature("auth"));
+  assert_false(holds("NA12878"));
+  assert_int_equal(describe("./x --patient 12\n", NULL, "j", NULL), 0);
+  assert_false(has_feature("patient"));
+  rules = (struct ft_secret_rules){ 0 };
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(no_record_holds_a_secret),
+    cmocka_unit_test(the_app_is_what_it_was),
+    cmocka_unit_test(names_that_hold_a_secret_are_left_out),
+    cmocka_unit_test(the_site_keeps_and_drops_by_name),
+  };
+
+  return cmocka_run_group_tests_name("hide", tests, NULL, NULL);
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Secrets here are made up. Where a scanner of repositories might take one for real, it stands in
+ * two pieces. */
+#include "config.h"
+
+#include "tests/unit/scratch.h"
+
+#include "predictor/record/secret.h"
+
+struct argument {
+  const char *name, *value;
+};
+
+static const struct argument secrets[] = {
+  /* by name */
+  { "--password", "hunter2" },
+  { "--passwd", "hunter" },
+  { "--db-password", "12345" },
+  { "--dbPassword", "correcthorse" },
+  { "--passphrase", "open sesame" },
+  { "PGPASSWORD", "x" },
+  { "MYSQL_PWD", "geheim" },
+  { "SSHPASS", "geheim" },
+  { "-pass", "geheim" },
+  { "--pw", "geheim" },
+  { "--token", "abcdef" },
+  { "--hf-token", "abcdef" },
+  { "HF_TOKEN", "abcdef" },
+  { "--authtoken", "abcdef" },
+  { "--api-key", "sk-LIVE-1" },
+  { "--apikey", "abcdef" },
+  { "--apiKey", "abcdef" },
+  { "WANDB_API_KEY", "local" },
+  { "AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI" },
+  { "--client_secret", "abcdef" },
+  { "--auth", "ada:hunter2" },
+  { "--oauth", "abcdef" },
+  { "--credentials", "ada" },
+  { "--bearer", "abcdef" },
+  { "--session-cookie", "abcdef" },
+  { "--jwt", "abcdef" },
+  { "--otp", "123456" },
+  { "--signature", "abcdef" },
+  { "--token", "123456" },
+  { "--license-key", "ABCD-EFGH-IJKL" },
+  /* by prefix */
+  { "--x", "sk-"
+           "proj-T3BlbkFJ0a1b2c3d4e5f6g7h" },
+  { "--x", "sk_live_"
+           "4eC39HqLyjWDarjtT1zdp7dc" },
+  { "--x", "ghp_"
+           "16C7e42F292c6912E7710c838347Ae178B4a" },
+  { "--x", "github_pat_"
+           "11ABCDEFG0123456789_abcdefghij" },
+  { "--x", "glpat-"
+           "a1B2c3D4e5F6g7H8i9J0" },
+  { "--x", "xoxb-"
+           "123456789012-abcdefABCDEF" },
+  { "--x", "AKIA"
+           "IOSFODNN7EXAMPLE" },
+  { "--x", "ASIA"
+           "Y34FZKBOKMUTVV7A" },
+  { "--x", "AIza"
+           "SyDaGmWKa4JsXZ-HjGw7ISLn_3namBGewQe" },
+  { "--x", "hf_"
+           "aBcDeFgHiJkLmNoPqRsTuVwXyZaBcDeFgH" },
+  { "--x", "npm_"
+           "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8" },
+  { "--x", "dckr_pat_"
+           "a1B2c3D4e5F6g7H8i9J0k1L2m3N" },
+  { "--x", "hvs."
+           "CAESIJ3x2a1b4c5d6e7f8g9h0" },
+  { "--x", "SG."
+           "ngeVfQFYQlKU0ufo8x5d1A.TwL2iGABf9DHoTf-09kqeF8tAmbihYzrnopKc-1s5cr" },
+  { "--x", "nvapi-"
+           "a1B2c3D4e5F6g7H8i9J0" },
+  { "--x", "run-ghp_"
+           "16C7e42F292c6912E7710c838347Ae178B4a" },
+  /* by form */
+  { "--x",
+    "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w" },
+  { "--x", "-----BEGIN OPENSSH PRIVATE KEY-----" },
+  { "--x", "postgres://ada:hunter2@db/x" },
+  { "--x", "https://a1b2c3d4e5f6a7b8c9d0@git.example/x.git" },
+  { "--x", "https://example.org/x?user=a&token=abcdefgh" },
+  { "--x", "Server=db;Uid=ada;Password=hunter2" },
+  { "-H", "Authorization: Bearer abcdef" },
+  { "--env", "DB_PASSWORD=hunter2" },
+  { "--x", "pass:hunter2" },
+  /* random */
+  { "--x", "8f14e45fceea167a5a36dedd4bea2543" },
+  { "--x", "356a192b7913b04c54574d18c28d46e6395428ab" },
+  { "--x", "q7Xv2LpZ9sKd4RtYb1Wm" },
+  { "--x", "k3j9x2m4q8w7e1r5t6y0" },
+  { "--x", "hT7kQ2/vB9+xZ4mN8pL1sD6wY3cF5gJ0aR2eU7iO" },
+  { "--x", "dGhpcyBpcyBhIHNlY3JldCB0b2tlbiAxMjM0NQ==" },
+  { "--x", "MTk4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs" },
+  { "ghp_"
+    "16C7e42F292c6912E7710c838347Ae178B4a",
+    "yes" },
+};
+
+static const struct argument harmless[] = {
+  { "--batch", "32" },
+  { "--arch", "resnet50" },
+  { "--model", "meta-llama/Llama-2-7b-hf" },
+  { "--model", "bert-large-uncased-whole-word-masking-finetuned-squad" },
+  { "--model", "facebook/wav2vec2-large-960h-lv60-self" },
+  { "--model", "Qwen2.5-Coder-7B-Instruct-GPTQ-Int4" },
+  { "--model", "vit_large_patch14_clip_quickgelu_336" },
+  { "--model", "sk-learn-random-forest" },
+  { "--model", "MultiHeadAttentionTransformerEncoderLayer" },
+  { "--data", "/data/ada/d41d8cd98f00b204e9800998ecf8427e.bin" },
+  { "--data", "work/3f/2a9c8d7e6b5a4f3e2d1c0b9a8f7e6d/x.bam" },
+  { "--data", "../runs/NA12878_S1_L001_R1_001.fastq.gz" },
+  { "--data", "https://example.org/a/b.tar.gz?n=3" },
+  { "--repo", "git@github.com:ada/x.git" },
+  { "--repo", "ssh://git@github.com/ada/x.git" },
+  { "--db", "postgres://ada@db/x" },
+  { "--run", "f3b5d2ee-7ae4-4e18-a2f8-9d1c0b7a6e54" },
+  { "--date", "2026-11-22T15:02:37Z" },
+  { "--date", "20261122T150237Z" },
+  { "--lr", "1e-3" },
+  { "--number", "123456789012345678901234567890" },
+  { "--sample", "NA12878" },
+  { "--sample", "SRR12345678" },
+  { "--size", "224x224x3x64" },
+  { "--range", "chr1:1000000-2000000" },
+  { "--commit", "66338cb" },
+  { "--image", "repo/x@sha256:8f14e45fceea167a5a36dedd4bea25438f14e45fceea167a5a36dedd4bea2543" },
+  { "--max-tokens", "4096" },
+  { "--max_new_tokens", "text" },
+  { "--tokens", "300000000000" },
+  { "--token-count", "128" },
+  { "--tokenizer", "bpe" },
+  { "--tokenize", "yes" },
+  { "--token", "2048" },
+  { "--keyframes", "many" },
+  { "--monkey", "bonobo" },
+  { "--key-size", "large" },
+  { "--sort-key", "name" },
+  { "--key", "2" },
+  { "--num_key_value_heads", "8" },
+  { "--keys", "100000000" },
+  { "--pass", "2" },
+  { "--bypass", "all" },
+  { "--high-pass", "strong" },
+  { "--compass", "north" },
+  { "--author", "ada" },
+  { "--auth", "none" },
+  { "--use-auth-token", "false" },
+  { "--key", "/home/ada/keys/id" },
+  { "--secret", "" },
+  { "--mode", "sparse" },
+  { "--host", "node01:29500" },
+  { "--mount", "/data:/mnt:ro" },
+  { "--define", "x=3,y=4" },
+};
+
+static void secrets_are_recognised(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(secrets); i++)
+    if (!ft_secret_argument(secrets[i].name, secrets[i].value, NULL))
+      fail_msg("%s %s is taken for harmless", secrets[i].name, secrets[i].value);
+}
+
+static void harmless_values_are_not(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(harmless); i++)
+    if (ft_secret_argument(harmless[i].name, harmless[i].value, NULL))
+      fail_msg("%s %s is taken for a secret", harmless[i].name, harmless[i].value);
+}
+
+static void the_site_decides_about_names(void **state)
+{
+  const struct ft_secret_rules rules = { "auth, --api-key,build", "patient,sample_id" };
+
+  (void)state;
+  assert_false(ft_secret_argument("--auth", "simple", &rules));
+  assert_false(ft_secret_argument("API_KEY", "simple", &rules));
+  assert_false(ft_secret_argument("--build", "8f14e45fceea167a5a36dedd4bea2543", &rules));
+  /* what is a secret beyond doubt stays one */
+  assert_true(ft_secret_argument("--auth",
+                                 "ghp_"
+                                 "16C7e42F292c6912E7710c838347Ae178B4a",
+                                 &rules));
+  assert_true(ft_secret_argument("--auth-x", "simple", &rules));
+  assert_true(ft_secret_argument("--patient", "3", &rules));
+  assert_true(ft_secret_argument("Sample-ID", "NA12878", &rules));
+  assert_false(ft_secret_argument("--patients", "3", &rules));
+}
+
+static void long_and_odd_values_are_read_to_their_bound(void **state)
+{
+  static char text[4096];
+
+  (void)state;
+  memset(text, '=', sizeof text - 1);
+  assert_false(ft_secret_value(text));
+  memset(text, 'a', sizeof text - 1);
+  assert_false(ft_secret_value(text));
+  assert_false(ft_secret_argument(text, "3", NULL));
+  assert_false(ft_secret_value(""));
+  assert_false(ft_secret_value("\xff\xfe:\x01"));
+  assert_false(ft_secret_argument("", "", NULL));
+  assert_false(ft_secret_argument("---", "x", &(struct ft_secret_rules){ ",,-", "" }));
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(secrets_are_recognised),
+    cmocka_unit_test(harmless_values_are_not),
+    cmocka_unit_test(the_site_decides_about_names),
+    cmocka_unit_test(long_and_odd_values_are_read_to_their_bound),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
