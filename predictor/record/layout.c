@@ -78,15 +78,62 @@ void ft_layout_kin_name(const char *likeness, char out[FT_LAYOUT_NAME_SIZE])
   file_name(likeness, ".kin", out);
 }
 
+/* Step back over a number that MARK stands before. */
+static void drop_number(struct ft_text *name, char mark)
+{
+  const char *end = name->end;
+
+  while (end > name->at && end[-1] >= '0' && end[-1] <= '9')
+    end--;
+  if (end < name->end && end - 1 > name->at && end[-1] == mark)
+    name->end = end - 1;
+}
+
+/*
+ * What of JOB_NAME is the same for all jobs of a workflow's task: "nf-ALIGN_(NA1287x)" of Nextflow,
+ * "snakejob.align.6.sh" and "snakejob_align_6" of Snakemake. HEAD is what it begins with, where
+ * what differs stands inside: "toil_job_3_align", "cromwell_1b671a64_align".
+ */
+static struct ft_text task_name(const char *job_name, struct ft_text *head)
+{
+  enum { SHORT_UUID = 8 }; /* digits */
+  struct ft_text name = ft_text_from(job_name), rest = name;
+  const char *tag = strstr(job_name, "_(");
+  size_t digits;
+  uint64_t number;
+
+  *head = ft_text_of(name.at, 0);
+  if (ft_text_skip(&rest, "nf-") && tag && ft_string_ends(job_name, ")")) {
+    name.end = tag;
+  } else if (ft_text_skip(&rest, "snakejob_")) {
+    drop_number(&name, '_');
+  } else if (ft_text_skip(&rest, "snakejob.") && ft_string_ends(job_name, ".sh")) {
+    name.end -= strlen(".sh");
+    drop_number(&name, '.');
+  } else if (ft_text_skip(&rest, "toil_job_")) {
+    head->end = rest.at;
+    if (ft_text_u64(&rest, UINT64_MAX, &number) && ft_text_skip(&rest, "_"))
+      return rest;
+    head->end = head->at;
+  } else if (ft_text_skip(&rest, "cromwell_")) {
+    digits = strspn(rest.at, "0123456789abcdef");
+    if (digits == SHORT_UUID && rest.at[digits] == '_') {
+      head->end = rest.at;
+      return (struct ft_text){ rest.at + digits + 1, rest.end };
+    }
+  }
+  return name;
+}
+
 void ft_layout_imported_app(const char *user, uint32_t uid, const char *job_name, char out[128])
 {
-  char whole[256];
+  struct ft_text head, name = task_name(job_name, &head);
+  char whole[256], number[12];
   int length;
 
-  if (user[0])
-    length = snprintf(whole, sizeof whole, "%s/%s", user, job_name);
-  else
-    length = snprintf(whole, sizeof whole, "%" PRIu32 "/%s", uid, job_name);
+  (void)snprintf(number, sizeof number, "%" PRIu32, uid);
+  length = snprintf(whole, sizeof whole, "%s/%.*s%.*s", user[0] ? user : number,
+                    (int)ft_text_left(&head), head.at, (int)ft_text_left(&name), name.at);
   if (!ft_string_copy(whole, out, 128) && length > 0)
     (void)snprintf(out + 110, 18, "-%016" PRIx64, ft_hash64(FT_HASH_SEED, whole, strlen(whole)));
 }

@@ -61,7 +61,8 @@ void ft_layout_model_name(const char *app, char out[FT_LAYOUT_NAME_SIZE]);
 
 /*
  * The app of what is imported without one: USER (his number UID where it is empty), '/' and
- * the job's name; cut to fit, it ends in its hash.
+ * the job's name, without what a workflow's manager adds for one job of a task; cut to fit, it ends
+ * in its hash.
  */
 void ft_layout_imported_app(const char *user, uint32_t uid, const char *job_name, char out[128]);
 

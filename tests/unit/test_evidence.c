@@ -136,6 +136,33 @@ static void long_names_stay_two(void **state)
   assert_string_equal(a, "77/train");
 }
 
+static void jobs_of_a_workflow_are_imported_by_task(void **state)
+{
+  static const char *const names[][2] = {
+    { "nf-ALIGN_(NA1287x)", "a/nf-ALIGN" },
+    { "nf-ALIGN_(a_(b))", "a/nf-ALIGN" },
+    { "nf-ALIGN", "a/nf-ALIGN" },
+    { "nf-core_run", "a/nf-core_run" },
+    { "snakejob.align_1.6.sh", "a/snakejob.align_1" },
+    { "snakejob_align_1_16", "a/snakejob_align_1" },
+    { "snakejob_6", "a/snakejob" },
+    { "snakejob_", "a/snakejob_" },
+    { "toil_job_3_align", "a/toil_job_align" },
+    { "toil_job_x", "a/toil_job_x" },
+    { "cromwell_1b671a64_align", "a/cromwell_align" },
+    { "cromwell_server", "a/cromwell_server" },
+    { "train_5", "a/train_5" },
+    { "", "a/" },
+  };
+  char app[128];
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(names); i++) {
+    ft_layout_imported_app("a", 1, names[i][0], app);
+    assert_string_equal(app, names[i][1]);
+  }
+}
+
 static int set_up(void **state)
 {
   (void)state;
@@ -158,7 +185,8 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(jobs_of_its_name_stand_in_while_it_has_too_few_runs),
     cmocka_unit_test(a_broken_model_of_its_own_is_an_error_and_a_borrowed_one_is_not),
-    cmocka_unit_test(long_names_stay_two)
+    cmocka_unit_test(long_names_stay_two),
+    cmocka_unit_test(jobs_of_a_workflow_are_imported_by_task)
   };
 
   return cmocka_run_group_tests_name("evidence", tests, set_up, tear_down);
