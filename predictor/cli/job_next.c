@@ -11,6 +11,14 @@ static const char *name_of(void *observation)
   return ((const ft_observation *)observation)->user;
 }
 
+/* Whether another amount than what it would have is worth a word. */
+static bool is_worth_asking(const struct ft_plan *plan)
+{
+  bool changes = (plan->too_low && plan->amount > plan->limit) || plan->too_high;
+
+  return plan->known && changes && plan->unit_amount > 0 && !(plan->p_amount > 0.5);
+}
+
 int ft_next_find(const char *command, int state_fd, const struct ft_config *config,
                  const ft_observation *o, struct ft_next *next, struct ft_error *err)
 {
@@ -33,7 +41,7 @@ int ft_next_find(const char *command, int state_fd, const struct ft_config *conf
   ft_submission_decide(&question, &next->decided);
   ft_submission_explain(&next->decided, &next->said);
   ft_grounds_find(&question, &next->decided, &next->grounds);
-  next->advised = next->decided.plan.known && next->decided.plan.unit_amount > 0;
+  next->advised = is_worth_asking(&next->decided.plan);
   return 0;
 }
 

@@ -16,7 +16,7 @@ struct ft_next {
   struct ft_submission_decision decided;
   struct ft_explanation said;
   struct ft_grounds grounds;
-  bool advised; /* the runs tell an amount */
+  bool advised; /* the runs tell an amount, other than what it would have */
 };
 
 /*

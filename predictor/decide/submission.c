@@ -6,6 +6,7 @@
 
 #include "predictor/core/text.h"
 #include "predictor/decide/submission.h"
+#include "predictor/estimate/variant.h"
 #include "predictor/request/array.h"
 
 /* The submitter's name where SITE has a policy for somebody by name; looking it up takes a while. */
@@ -74,7 +75,8 @@ static void add_known(const ft_model *model, const ft_submission *s, char line[F
     for (size_t j = 0; j < model->columns_count; j++) {
       const char *name = model->columns[j].name;
 
-      if ((ft_feature_find(s->features, s->features_count, name) != NULL) != present ||
+      if (strcmp(name, FT_VARIANT_FEATURE) == 0 ||
+          (ft_feature_find(s->features, s->features_count, name) != NULL) != present ||
           add_name(line, from, name, FT_PARAMS_LINE - sizeof ", ..."))
         continue;
       length = strlen(line);
