@@ -14,7 +14,8 @@ static const char *name_of(void *observation)
 /* Whether another amount than what it would have is worth a word. */
 static bool is_worth_asking(const struct ft_plan *plan)
 {
-  bool changes = (plan->too_low && plan->amount > plan->limit) || plan->too_high;
+  bool changes =
+      !plan->limit || (plan->too_low && plan->amount > plan->limit) || plan->too_high;
 
   return plan->known && changes && plan->unit_amount > 0 && !(plan->p_amount > 0.5);
 }

@@ -41,7 +41,6 @@ like "$out" 'out of memory; killed at the job.s own limit of 1 GiB' "and whose l
 run job --state="$state" 160
 like "$out" 'killed for want of memory on the node' "the node's memory"
 like "$out" '  asked:     no memory' "nothing asked for"
-like "$out" '^  next time: fold needs ' "and no amount to ask for where none is known to be too little"
 run job --state="$state" 161
 like "$out" "killed at a step's limit of 500 MiB" "or a step's"
 like "$out" '  asked:     not known' "a request that is not known"

@@ -233,6 +233,8 @@ story_failing() { # USER
   for i in 1 2 3 4 5 6; do
     attempt "$user" "fails-$user.sh"
   done
+  said=$("$foretell" job --state="$FT_STATE" "$id")
+  like "$said" 'next time: fails-.* is too little' "$user: foretell job advises no amount where nothing is wrong with it"
   hold "$user" --predict-mem=check "fails-$user.sh"
   like "$err" 'has needed at least [0-9.]+ MiB \(6 runs, none completed\); nothing known says that .* is too little$' \
     "$user: six runs that exit with 1 are six runs, none completed"
