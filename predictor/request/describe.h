@@ -38,8 +38,9 @@ enum { FT_FILE_QUERIES = 64, FT_FILE_PATH = 1024 };
 
 /* One file to be looked at. */
 struct ft_file_query {
-  char path[FT_FILE_PATH]; /* FT_SHELL_INDEX where a job array's index stands */
-  char counts[64];  /* "bytes", "lines", "key:NAME" */
+  char path[FT_FILE_PATH]; /* FT_SHELL_INDEX where a job array's index stands, or what it finds
+                              (lookup.h) */
+  char counts[64];         /* "bytes", "lines", "key:NAME"; "value": of path itself, a number */
   char feature[48]; /* bytes of several files add up in one feature */
   bool pattern;     /* path has "*", "?" or "[...]" as a shell expands them */
 };

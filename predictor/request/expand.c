@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "predictor/request/expand.h"
+#include "predictor/request/lookup.h"
 
 static bool name_byte(char c, bool first)
 {
@@ -258,6 +259,8 @@ static void assign_default(struct ft_shell *shell, struct ft_text name, const ch
 
 /* ${NAME}, ${NAME:-default}, ${NAME-default}, ${NAME:=default}, ${LIST[@]}; any other form is
  * unknown. */
+static bool expand_element(struct sink *sink, const char *value, struct ft_text inside);
+
 static void expand_braces(struct sink *sink, struct ft_text inside, unsigned *argument, bool quoted)
 {
   struct ft_text name = { inside.at, inside.at };
@@ -278,6 +281,8 @@ static void expand_braces(struct sink *sink, struct ft_text inside, unsigned *ar
       put_list(sink, value);
     return;
   }
+  if (sink->shell->array && ft_text_starts(inside, "[") && expand_element(sink, value, inside))
+    return;
   assigns = ft_text_starts(inside, ":=") || ft_text_starts(inside, "=");
   if (!ft_text_skip(&inside, ":-") && !ft_text_skip(&inside, "-") && !ft_text_skip(&inside, ":=") &&
       !ft_text_skip(&inside, "=")) {
@@ -297,6 +302,125 @@ static void expand_braces(struct sink *sink, struct ft_text inside, unsigned *ar
   }
 }
 
+static void expand_text(struct sink *sink, const char *p, const char *end, bool list,
+                        unsigned *argument);
+
+/* The array's index, with what is added to it, looked up by LOOKUP. */
+static bool put_lookup(struct sink *sink, const struct ft_lookup *lookup)
+{
+  char text[FT_SHELL_VALUE];
+
+  if (!ft_lookup_write(lookup, text, sizeof text))
+    return false;
+  put(sink, text, strlen(text));
+  return true;
+}
+
+static bool is_index(struct ft_shell *shell, struct ft_text name)
+{
+  unsigned argument = 0;
+  const char *value = ft_text_left(&name) ? value_of(shell, name, &argument) : NULL;
+
+  return value && strcmp(value, index_text) == 0;
+}
+
+/* INSIDE $((...)) or ${list[...]}: the array's index, with a number added to it or taken off. */
+static bool take_sum(struct ft_shell *shell, struct ft_text inside, int *offset)
+{
+  enum { MOST = 1000000 };
+  struct ft_text name;
+  uint64_t number = 0;
+  bool braces, minus;
+
+  inside = ft_text_trim(inside);
+  braces = ft_text_skip(&inside, "${") || (ft_text_skip(&inside, "$"), false);
+  name = (struct ft_text){ inside.at, inside.at };
+  while (name.end < inside.end && name_byte(*name.end, name.end == name.at))
+    name.end++;
+  inside.at = name.end;
+  if ((braces && !ft_text_skip(&inside, "}")) || !is_index(shell, name))
+    return false;
+  inside = ft_text_trim(inside);
+  minus = ft_text_starts(inside, "-");
+  if (ft_text_left(&inside)) {
+    if (!minus && !ft_text_starts(inside, "+"))
+      return false;
+    inside.at++;
+    inside = ft_text_trim(inside);
+    if (!ft_text_u64(&inside, MOST, &number) || inside.at < inside.end)
+      return false;
+  }
+  *offset = minus ? -(int)number : (int)number;
+  return true;
+}
+
+/* The INSIDE of $(...), where it looks the array's index up in a file. */
+static bool expand_command(struct sink *sink, struct ft_text inside)
+{
+  enum { WORDS = 24 };
+  struct ft_shell *shell = sink->shell;
+  const char *word[WORDS];
+  const size_t begin = shell->used;
+  struct ft_lookup lookup;
+  size_t count = 0;
+  bool known = true, found;
+
+  for (const char *p = inside.at; p < inside.end && known;) {
+    struct ft_word one = { .text = "" };
+    struct sink into = { shell, &one, false };
+    const char *stop = ft_shell_end_of_word(p, inside.end);
+    unsigned argument = 0;
+
+    if (ft_shell_blank(*p)) {
+      p++;
+      continue;
+    }
+    known = count < WORDS && (stop > p || *p == '|' || *p == '<');
+    if (!known)
+      break;
+    word[count++] = shell->text + shell->used;
+    if (stop == p)
+      put(&into, p++, 1);
+    else
+      expand_text(&into, p, stop, false, &argument);
+    p = stop > p ? stop : p;
+    known = !one.unknown && shell->used < FT_SHELL_TEXT - 1;
+    if (known)
+      shell->text[shell->used++] = '\0';
+  }
+  found = known && ft_lookup_of_command(word, count, &lookup);
+  if (found) {
+    char text[FT_SHELL_VALUE];
+
+    found = ft_lookup_write(&lookup, text, sizeof text);
+    shell->used = begin;
+    if (found)
+      put(sink, text, strlen(text));
+  }
+  shell->used = found ? shell->used : begin;
+  return found;
+}
+
+/* ${NAME[INDEX]} of a list that is known: VALUE are its words. */
+static bool expand_element(struct sink *sink, const char *value, struct ft_text inside)
+{
+  char list[FT_SHELL_VALUE] = { FT_LOOKUP_LIST };
+  struct ft_lookup lookup = { .in = ft_text_from(list) };
+
+  if (!value || !ft_text_skip(&inside, "[") || !ft_text_left(&inside) || inside.end[-1] != ']' ||
+      strpbrk(value, (const char[]){ UNKNOWN, FT_SHELL_INDEX, ' ', '\t', '\n', '*', '?', '\0' }) ||
+      !ft_string_copy(value, list + 1, sizeof list - 1))
+    return false;
+  inside.end--;
+  if (!take_sum(sink->shell, inside, &lookup.offset))
+    return false;
+  for (char *p = list + 1; *p; p++)
+    if (*p == BETWEEN)
+      *p = FT_LOOKUP_LIST;
+  lookup.in = ft_text_from(list);
+  return put_lookup(sink, &lookup);
+}
+
 /* Expand what follows a '$'. Returns where it ends. */
 static const char *expand(struct sink *sink, const char *p, const char *end, unsigned *argument,
                           bool quoted)
@@ -306,6 +430,17 @@ static const char *expand(struct sink *sink, const char *p, const char *end, uns
   if (p < end && *p == '{' && stop[-1] == '}') {
     expand_braces(sink, (struct ft_text){ p + 1, stop - 1 }, argument, quoted);
     return stop;
+  }
+  if (p < end && *p == '(' && stop[-1] == ')' && sink->shell->array && !sink->word->unknown) {
+    struct ft_lookup sum = { .in = ft_text_from("") };
+
+    if (stop - p > 4 && p[1] == '(' && stop[-2] == ')' &&
+        take_sum(sink->shell, (struct ft_text){ p + 2, stop - 2 }, &sum.offset)) {
+      (void)put_lookup(sink, &sum);
+      return stop;
+    }
+    if (expand_command(sink, (struct ft_text){ p + 1, stop - 1 }))
+      return stop;
   }
   if (p < end && *p >= '0' && *p <= '9')
     stop = p + 1;

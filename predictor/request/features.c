@@ -6,6 +6,7 @@
 
 #include "predictor/core/text.h"
 #include "predictor/request/features.h"
+#include "predictor/request/lookup.h"
 #include "predictor/request/normal.h"
 
 /* Options that tell where output goes or how a run is called, never how much it needs. */
@@ -45,13 +46,17 @@ static const char *with_index(const char *value, const char *with, char *out, si
 
   if (!strchr(value, FT_SHELL_INDEX))
     return value;
-  for (; *value; value++) {
+  while (*value) {
     bool index = *value == FT_SHELL_INDEX;
+    struct ft_lookup lookup;
 
     if (used + (index ? length : 1) >= size)
       return NULL;
     memcpy(out + used, index ? with : value, index ? length : 1);
     used += index ? length : 1;
+    value++;
+    if (index)
+      (void)ft_lookup_read(&value, &lookup);
   }
   out[used] = '\0';
   return out;
@@ -98,6 +103,22 @@ bool ft_is_category(const char *value)
   return true;
 }
 
+static void ask_file(struct ft_found *found, const char *path, const char *counts,
+                     const char *feature);
+
+/* What a job array's element finds in a file or list may be a number, or name a file. */
+static void ask_looked_up(struct ft_found *found, const char *name, const char *value)
+{
+  const char *end = value + 1;
+  struct ft_lookup lookup;
+
+  if (*value != FT_SHELL_INDEX || !ft_lookup_read(&end, &lookup) || *end)
+    return;
+  ask_file(found, value, "value", name);
+  if (ft_text_left(&lookup.in))
+    ask_file(found, value, "bytes", "input_bytes");
+}
+
 /* A value that holds the index of a job array's element is told of each when that is known. */
 static bool take_indexed(struct ft_found *found, const char *name, const char *value)
 {
@@ -106,6 +127,10 @@ static bool take_indexed(struct ft_found *found, const char *name, const char *v
 
   if (text == value)
     return false;
+  if (strchr(value, FT_LOOKUP_MARK)) {
+    ask_looked_up(found, name, value);
+    return true;
+  }
   if (text && ft_is_category(text) &&
       ft_feature_category(found->features, &found->count, FT_FEATURES_FOUND, name, text))
     found->features[found->count - 1].per_element = true;
@@ -175,6 +200,9 @@ static void ask_file(struct ft_found *found, const char *path, const char *count
   bool here = path[0] == '/' || !found->directory[0];
 
   if (!files || (found->lost && path[0] != '/') || files->count == FT_FILE_QUERIES)
+    return;
+  /* where what is looked up lies after a cd is not known */
+  if (strchr(path, FT_LOOKUP_MARK) && found->directory[0])
     return;
   if (strncmp(path, "/proc/", 6) == 0 || strncmp(path, "/sys/", 5) == 0 ||
       strncmp(path, "/dev/", 5) == 0)

@@ -16,12 +16,14 @@
 #include "predictor/core/text.h"
 #include "predictor/request/array.h"
 #include "predictor/request/describe.h"
+#include "predictor/request/lookup.h"
 #include "predictor/request/shell.h"
 #include "predictor/request/tree.h"
 
 enum {
   CHUNK = 64 << 10,
   MOST_READ = 64 << 20, /* of one file */
+  MOST_TABLE = 1 << 20, /* of one that a job array's index is looked up in */
   MOST_ELEMENTS = sizeof((ft_elements *)NULL)->index / sizeof(uint32_t),
   MOST_LISTS = sizeof((ft_submission *)NULL)->elements / sizeof(ft_elements)
 };
@@ -131,6 +133,14 @@ static int look(const struct ft_file_query *query, int directory, double deadlin
   bool done;
   int fd;
 
+  if (strcmp(query->counts, "value") == 0) {
+    double number;
+
+    if (!ft_feature_parse(query->path, &number))
+      return 0;
+    *sum += number;
+    return 1;
+  }
   if (fstatat(directory, query->path, &st, 0) < 0)
     return query->pattern ? ft_tree_pattern(directory, query->path, deadline, sum) : 0;
   if (S_ISDIR(st.st_mode) && strcmp(query->counts, "bytes") == 0)
@@ -167,29 +177,71 @@ struct looking {
   int directory;
   double deadline;
   char *chunk;
+  struct ft_buf table; /* the content of table_path, in which an index was looked up last */
+  char table_path[FT_FILE_PATH];
   size_t indexed; /* how many features files tell that a job array's index names, at most what a
                      record holds */
 };
 
+/* The content of the regular file PATH, of at most MOST_TABLE bytes; empty where there is none. */
+static struct ft_text table_of(struct looking *l, struct ft_text path)
+{
+  struct ft_error err;
+  struct stat st;
+  int fd;
+
+  if (ft_text_equals(path, l->table_path))
+    return ft_text_of(ft_buf_text(&l->table), l->table.length);
+  ft_buf_free(&l->table);
+  ft_buf_init(&l->table, MOST_TABLE);
+  if (!ft_text_copy(path, l->table_path, sizeof l->table_path) ||
+      fstatat(l->directory, l->table_path, &st, 0) < 0 || !S_ISREG(st.st_mode))
+    return ft_text_from("");
+  fd = openat(l->directory, l->table_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0 || ft_io_read_fd(fd, &l->table, &err) < 0)
+    ft_buf_free(&l->table);
+  if (fd >= 0)
+    close(fd);
+  return ft_text_of(ft_buf_text(&l->table), l->table.length);
+}
+
+/* What stands for the element INDEX where *AT is behind an FT_SHELL_INDEX: a part of NUMBER, or of
+ * what it finds. *AT is stepped behind it. */
+static bool resolve(struct looking *l, const char **at, uint32_t index, char number[24],
+                    struct ft_text *out)
+{
+  struct ft_lookup lookup = { .in = ft_text_from("") };
+  struct ft_text content;
+
+  if (!ft_lookup_read(at, &lookup) || !ft_text_left(&lookup.in)) {
+    *out = ft_text_of(number,
+                      (size_t)snprintf(number, 24, "%" PRId64, (int64_t)index + lookup.offset));
+    return true;
+  }
+  content = ft_lookup_is_list(&lookup) ? lookup.in : table_of(l, lookup.in);
+  return ft_lookup_find(&lookup, index, content, out);
+}
+
 /* QUERY's path for the element INDEX of a job array. */
-static bool element_path(const struct ft_file_query *query, uint32_t index,
+static bool element_path(struct looking *l, const struct ft_file_query *query, uint32_t index,
                          struct ft_file_query *out)
 {
   size_t used = 0;
 
   *out = *query;
-  for (const char *p = query->path; *p; p++) {
-    int length;
+  for (const char *p = query->path; *p;) {
+    struct ft_text piece = { p, p + 1 };
+    char number[24];
 
-    if (used >= sizeof out->path)
+    if (*p++ == FT_SHELL_INDEX && !resolve(l, &p, index, number, &piece))
       return false;
-    if (*p == FT_SHELL_INDEX)
-      length = snprintf(out->path + used, sizeof out->path - used, "%" PRIu32, index);
-    else
-      length = snprintf(out->path + used, sizeof out->path - used, "%c", *p);
-    used += (size_t)length;
+    if (ft_text_left(&piece) >= sizeof out->path - used)
+      return false;
+    (void)ft_text_copy(piece, out->path + used, sizeof out->path - used);
+    used += ft_text_left(&piece);
   }
-  return used < sizeof out->path;
+  out->path[used] = '\0';
+  return used > 0;
 }
 
 /*
@@ -197,7 +249,7 @@ static bool element_path(const struct ft_file_query *query, uint32_t index,
  * that are the same for all. Returns 1; 0 where none says anything; -1 where one could not be told:
  * a part of a sum would mislead.
  */
-static int add_up(const struct looking *l, const char *feature, const uint32_t *index, double *sum)
+static int add_up(struct looking *l, const char *feature, const uint32_t *index, double *sum)
 {
   struct ft_file_query named;
   int any = 0, told;
@@ -211,7 +263,7 @@ static int add_up(const struct looking *l, const char *feature, const uint32_t *
     if (ft_io_monotonic() >= l->deadline)
       return -1;
     if (per_element) {
-      if (!element_path(query, *index, &named))
+      if (!element_path(l, query, *index, &named))
         continue;
       query = &named;
     }
@@ -224,8 +276,8 @@ static int add_up(const struct looking *l, const char *feature, const uint32_t *
 }
 
 /* The files of FEATURE that a job array's index names: BASE and what they say, by element. */
-static void take_elements(const struct looking *l, const char *feature, const char *array,
-                          double base, ft_elements *out)
+static void take_elements(struct looking *l, const char *feature, const char *array, double base,
+                          ft_elements *out)
 {
   uint32_t index[MOST_ELEMENTS];
   size_t count = ft_array_spread(array, index, MOST_ELEMENTS / l->indexed);
@@ -262,7 +314,7 @@ static void forget_index(ft_submission *out)
   out->features_count = kept;
 }
 
-static void take_feature(const struct looking *l, const char *feature, const char *array,
+static void take_feature(struct looking *l, const char *feature, const char *array,
                          ft_submission *out)
 {
   enum { LIMIT = sizeof out->features / sizeof *out->features };
@@ -389,6 +441,7 @@ void ft_describe_files(const struct ft_file_queries *files, const char *director
   }
   if (l.directory >= 0)
     close(l.directory);
+  ft_buf_free(&l.table);
   free(l.chunk);
   free(all);
 }

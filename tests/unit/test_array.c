@@ -242,6 +242,67 @@ static void files_that_the_index_names_are_looked_at(void **state)
   (void)scratch_close(folder, fd);
 }
 
+/* What the index finds in a line, a row or a list is what the element has. */
+static void what_the_index_is_looked_up_in_is_read(void **state)
+{
+#define ID "${SLURM_ARRAY_TASK_ID}"
+  static const struct {
+    const char *script, *of_two;
+  } cases[] = {
+    { "./x $(sed -n \"" ID "p\" files.txt)\n", "input_bytes=200" },
+    { "F=$(sed -n \"$SLURM_ARRAY_TASK_ID p\" files.txt)\n./x --in \"$F\"\n", "input_bytes=200" },
+    { "F=$(sed \"" ID "q;d\" < files.txt)\n./x $F\n", "input_bytes=200" },
+    { "F=$(cat files.txt | sed -n " ID "p)\n./x $F\n", "input_bytes=200" },
+    { "F=$(head -n " ID " files.txt | tail -n 1)\n./x $F\n", "input_bytes=200" },
+    { "F=$(awk \"NR==$SLURM_ARRAY_TASK_ID\" files.txt)\n./x $F\n", "input_bytes=200" },
+    { "F=$(awk -v n=$SLURM_ARRAY_TASK_ID 'NR == n { print $1 }' files.txt)\n./x $F\n",
+      "input_bytes=200" },
+    { "N=$(awk -F, -v id=" ID " '$1==id {print $3}' table.csv)\n./x --n $N\n", "n=20" },
+    { "L=$((SLURM_ARRAY_TASK_ID + 1))\nN=$(sed -n \"${L}p\" table.csv | cut -d, -f3)\n./x --n $N\n",
+      "n=20" },
+    { "N=$(sed -n \"$((SLURM_ARRAY_TASK_ID+1))p\" table.csv | awk -F, '{print $3}')\n./x -n $N\n",
+      "n=20" },
+    { "S=(3 4 5 6)\n./x --size=${S[$SLURM_ARRAY_TASK_ID]}\n", "size=5" },
+    { "S=(in_1 in_2)\n./x ${S[$SLURM_ARRAY_TASK_ID-1]}.txt\n", "input_bytes=200" },
+    { "./x --n $((SLURM_ARRAY_TASK_ID - 1))\n", "n=1" },
+    { "F=$(sed -n \"" ID "p\" names.txt)\n./x in_$F.txt\n", "input_bytes=200" },
+    /* not there, or not known */
+    { "F=$(sed -n \"" ID "p\" none.txt)\n./x $F\n", "array_task_id=2" },
+    { "F=$(sed -n \"" ID "p\" $HOME/files.txt)\n./x $F\n", "array_task_id=2" },
+    { "F=$(sed -n \"" ID "p\" files.txt | rev)\n./x $F\n", "array_task_id=2" },
+    { "F=$(sed -n \"s/" ID "/p/\" files.txt)\n./x $F\n", "array_task_id=2" },
+    { "S=(3)\n./x --size=${S[$SLURM_ARRAY_TASK_ID]}\n", "array_task_id=2" },
+    { "S=(*.txt)\n./x ${S[$SLURM_ARRAY_TASK_ID]}\n", "array_task_id=2" },
+    { "cd sub; ./x $(sed -n \"" ID "p\" files.txt)\n", "array_task_id=2" },
+    { "F=$(sed -n \"" ID "p\n", "array_task_id=2" },
+  };
+#undef ID
+  static const struct {
+    const char *name, *text;
+  } tables[] = { { "files.txt", "in_1.txt\nin_2.txt\n" },
+                 { "names.txt", "1\n2\n" },
+                 { "table.csv", "id,name,n\n1,a,10\n2,b,20\n3,c,30" } };
+  const uint32_t two = 2;
+  char folder[SCRATCH_SIZE];
+  int fd;
+
+  (void)state;
+  fd = scratch_open(folder);
+  put(fd, "in_1.txt", 100);
+  put(fd, "in_2.txt", 200);
+  for (size_t i = 0; i < COUNT_OF(tables); i++)
+    assert_int_equal(ft_io_write_file(fd, tables[i].name, tables[i].text, strlen(tables[i].text),
+                                      0600, &err),
+                     0);
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    describe(cases[i].script, "1-3");
+    ft_describe_files(&files, folder, "1-3", ft_io_monotonic() + 10, &out);
+    if (strcmp(element(&two), cases[i].of_two) != 0)
+      fail_msg("%s: %s", cases[i].script, element(&two));
+  }
+  (void)scratch_close(folder, fd);
+}
+
 /* A declared app may count several things of an element's files. */
 static void each_feature_of_such_files_is_told(void **state)
 {
@@ -436,6 +497,7 @@ int main(void)
     cmocka_unit_test(a_record_goes_there_and_back),
     cmocka_unit_test(the_fullest_record_fits_its_packet),
     cmocka_unit_test(files_that_the_index_names_are_looked_at),
+    cmocka_unit_test(what_the_index_is_looked_up_in_is_read),
     cmocka_unit_test(each_feature_of_such_files_is_told),
     cmocka_unit_test(the_largest_files_are_among_those_estimated),
     cmocka_unit_test(the_child_is_told_of_the_array),
