@@ -265,7 +265,7 @@ choose fastest:slow,fast : --ntasks=1
 is "$(squeue -h -o '%P' -j "$id" | sort | tr '\n' ' ')" "fast slow " \
   "the next component of a heterogeneous job does not inherit it"
 choose fastest:slow,fast --predict-mem=check --mem=60M
-like "$err" 'nap needs .*--mem=60M' "memory is told after that"
+like "$err" "nap has used up to .*\(1 run\)" "memory is told after that, by the run that was like it"
 run_json() {
   "$foretell" predict --json --perf --state="$FT_STATE" --app=nap -p fast
 }
