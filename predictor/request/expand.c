@@ -354,18 +354,13 @@ static bool take_sum(struct ft_shell *shell, struct ft_text inside, int *offset)
   return true;
 }
 
-/* The INSIDE of $(...), where it looks the array's index up in a file. */
-static bool expand_command(struct sink *sink, struct ft_text inside)
+/* The words of the command INSIDE $(...), into WORD: how many; 0 where one is not known. */
+static size_t expand_words(struct ft_shell *shell, struct ft_text inside, const char **word,
+                           size_t limit)
 {
-  enum { WORDS = 24 };
-  struct ft_shell *shell = sink->shell;
-  const char *word[WORDS];
-  const size_t begin = shell->used;
-  struct ft_lookup lookup;
   size_t count = 0;
-  bool known = true, found;
 
-  for (const char *p = inside.at; p < inside.end && known;) {
+  for (const char *p = inside.at; p < inside.end;) {
     struct ft_word one = { .text = "" };
     struct sink into = { shell, &one, false };
     const char *stop = ft_shell_end_of_word(p, inside.end);
@@ -375,29 +370,44 @@ static bool expand_command(struct sink *sink, struct ft_text inside)
       p++;
       continue;
     }
-    known = count < WORDS && (stop > p || *p == '|' || *p == '<');
-    if (!known)
-      break;
+    if (count == limit || (stop == p && *p != '|' && *p != '<'))
+      return 0;
     word[count++] = shell->text + shell->used;
     if (stop == p)
-      put(&into, p++, 1);
+      put(&into, p, 1);
     else
       expand_text(&into, p, stop, false, &argument);
-    p = stop > p ? stop : p;
-    known = !one.unknown && shell->used < FT_SHELL_TEXT - 1;
-    if (known)
-      shell->text[shell->used++] = '\0';
+    p = stop == p ? p + 1 : stop;
+    if (one.unknown || shell->used == FT_SHELL_TEXT - 1)
+      return 0;
+    shell->text[shell->used++] = '\0';
   }
-  found = known && ft_lookup_of_command(word, count, &lookup);
-  if (found) {
-    char text[FT_SHELL_VALUE];
+  return count;
+}
 
-    found = ft_lookup_write(&lookup, text, sizeof text);
-    shell->used = begin;
-    if (found)
-      put(sink, text, strlen(text));
-  }
-  shell->used = found ? shell->used : begin;
+/* The INSIDE of $(...), where it looks the array's index up in a file. One within another is not
+ * read: a script may have as many as it is long. */
+static bool expand_command(struct sink *sink, struct ft_text inside)
+{
+  enum { WORDS = 24 };
+  struct ft_shell *shell = sink->shell;
+  const size_t begin = shell->used;
+  const char *word[WORDS];
+  char text[FT_SHELL_VALUE];
+  struct ft_lookup lookup;
+  size_t count;
+  bool found;
+
+  if (shell->inside)
+    return false;
+  shell->inside = true;
+  count = expand_words(shell, inside, word, WORDS);
+  shell->inside = false;
+  found = count && ft_lookup_of_command(word, count, &lookup) &&
+          ft_lookup_write(&lookup, text, sizeof text);
+  shell->used = begin;
+  if (found)
+    put(sink, text, strlen(text));
   return found;
 }
 

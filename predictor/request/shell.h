@@ -48,6 +48,7 @@ struct ft_command {
 struct ft_shell {
   struct ft_text rest;
   bool array; /* what is submitted is a job array: SLURM_ARRAY_TASK_ID is known to be its index */
+  bool inside;                           /* a $(...) is being read: those within it are not known */
   const struct ft_secret_rules *secrets; /* variables by the names of secrets are not known */
   struct ft_export exported;             /* variables that the script has not set */
   const char *const *arguments;

@@ -684,7 +684,7 @@ static void hostile_scripts_take_no_time(void **state)
   (void)state;
   assert_non_null(script);
   for (size_t i = 0; i < COUNT_OF(pieces); i++) {
-    struct ft_description what = { .script = script, .script_length = size };
+    struct ft_description what = { .script = script, .script_length = size, .array = "1-9" };
     size_t length = pieces[i][0] ? strlen(pieces[i]) : 1;
 
     for (size_t j = 0; j + length <= size; j += length)
@@ -694,6 +694,16 @@ static void hostile_scripts_take_no_time(void **state)
     if (ft_io_monotonic() - begun > took)
       took = ft_io_monotonic() - begun;
   }
+  /* as deep as a script can be */
+  for (size_t i = 0; i < FT_LIMIT_ANALYSED; i++)
+    script[i] = i >= FT_LIMIT_ANALYSED / 3 * 2 ? ')' : "$("[i % 2];
+  begun = ft_io_monotonic();
+  (void)ft_describe(&(struct ft_description){ .script = script,
+                                              .script_length = FT_LIMIT_ANALYSED,
+                                              .array = "1-9" },
+                    &no_request, &out, &files, &err);
+  if (ft_io_monotonic() - begun > took)
+    took = ft_io_monotonic() - begun;
   free(script);
   /* a thousand times what is usual: only a quadratic reader is caught */
   assert_true(took < 5);
