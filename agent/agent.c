@@ -55,8 +55,7 @@
 #define ASK_SECONDS 1.0
 /* Between two looks at whether others have put runs into the store. */
 #define FOLLOW_SECONDS 60.0
-/* The same where somebody waits for something to be forgotten, and what reads the store is in the
- * way. */
+/* The same while a question to forget runs is under way and the store is locked by a reader. */
 #define FORGET_SECONDS 0.5
 /* For another process to make the store anew, at most, and between two such. */
 #define SCRUB_SECONDS 3600.0
@@ -83,7 +82,7 @@ struct ft_agent {
   struct ft_jobs *jobs;
   struct ft_journal *journal;
   struct ft_listener *listener;
-  struct ft_questions *questions; /* NULL: nobody can ask */
+  struct ft_questions *questions; /* NULL: the socket could not be opened */
   struct ft_timer sample, tick, retry, follow;
   bool scrubbing;  /* a child makes the store anew */
   double scrub_at; /* not before, monotonic */
@@ -365,7 +364,7 @@ static void answer_ended(struct ft_asked *asked, void *data)
     ft_tell_ended(asked);
 }
 
-/* Jobs are measured also where nobody can ask. */
+/* Without the socket jobs are measured all the same. */
 static void open_questions(struct ft_agent *agent)
 {
   const struct ft_answerer answerer = { answer, answer_ended, agent };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the agent does on somebody's word, done by the command where no agent works. */
+/* What the agent does on request, done by the command itself where no agent is running. */
 #ifndef FT_AGENT_ALONE_H
 #define FT_AGENT_ALONE_H
 

@@ -99,7 +99,7 @@ static void count(struct ft_forgetter *f, const struct ft_forgetting *before)
   report->total.apps += f->pass.app_count - before->app_count;
 }
 
-/* Returns as ft_forgetter_step, and tells whoever waits why it does not go on. */
+/* Returns STATUS, and notes in every report whether, and why, the last step failed. */
 static int failed(struct ft_forgetter *f, int status, const struct ft_error *err)
 {
   for (struct ft_forget_report *r = f->reports; r; r = r->next) {

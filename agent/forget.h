@@ -13,7 +13,7 @@
 
 #include "predictor/history/forget.h"
 
-/* How far it is. Whoever asked for it owns it, and it stays where it is until it is dropped. */
+/* The progress of one request. Owned by the caller, who must not move it until it is dropped. */
 struct ft_forget_report {
   ft_forgotten total; /* so far */
   bool over;
@@ -24,7 +24,7 @@ struct ft_forget_report {
 };
 
 /*
- * A store of so many bytes is made anew within half a second on a disk (at some 70 MB/s, measured
+ * A store of so many bytes is rewritten within half a second on a disk (at some 70 MB/s, measured
  * with SQLite 3.40), in which no job is sampled. A larger one is another process's work.
  */
 #define FT_FORGET_NOW_BYTES (32 << 20)

@@ -45,7 +45,7 @@ const char *ft_explain_option(ft_mem_unit unit)
   return unit == FT_MEM_CPU ? "--mem-per-cpu" : unit == FT_MEM_GPU ? "--mem-per-gpu" : "--mem";
 }
 
-static const char *show(double bytes, char out[32])
+const char *ft_explain_bytes(double bytes, char out[32])
 {
   return ft_units_show_bytes(bytes < 0x1p63 ? (uint64_t)fmax(bytes, 0) : INT64_MAX, out, 32);
 }
@@ -59,13 +59,14 @@ const char *ft_explain_facts(const struct ft_facts *f, const char *of, const cha
   char most[32], limit[32], bound[32], count[FT_EXPLAIN_COUNT], first[96] = "", second[96] = "";
 
   if (used > 0)
-    (void)snprintf(first, sizeof first, "has used up to %s%s%s", show(used, most), of,
+    (void)snprintf(first, sizeof first, "has used up to %s%s%s", ft_explain_bytes(used, most), of,
                    like ? "" : ", by runs unlike this one");
   if (f->like_killed_bytes > 0)
     (void)snprintf(second, sizeof second, "%s%s %s%s", used > 0 ? " and " : "", killed,
-                   show(f->like_killed_bytes, limit), used > 0 ? "" : of);
+                   ft_explain_bytes(f->like_killed_bytes, limit), used > 0 ? "" : of);
   else if (!(used > 0))
-    (void)snprintf(second, sizeof second, "has needed at least %s%s", show(least, bound), of);
+    (void)snprintf(second, sizeof second, "has needed at least %s%s",
+                   ft_explain_bytes(least, bound), of);
   (void)snprintf(out, size, "%s%s (%s)", first, second,
                  ft_explain_count(like ? f->like_runs : f->runs,
                                   like ? f->like_completed : f->completed, count));
@@ -103,15 +104,20 @@ struct voice {
   struct ft_explanation *out;
 };
 
+void ft_explain_append(char line[FT_EXPLAIN_SIZE], const char *format, va_list ap)
+{
+  size_t used = strlen(line);
+
+  (void)vsnprintf(line + used, FT_EXPLAIN_SIZE - used, format, ap);
+}
+
 /* Go on with the current line. */
 __attribute__((format(printf, 2, 3))) static void say(struct voice *v, const char *format, ...)
 {
-  char *line = v->out->line[v->out->count - 1];
-  size_t used = strlen(line);
   va_list ap;
 
   va_start(ap, format);
-  (void)vsnprintf(line + used, FT_EXPLAIN_SIZE - used, format, ap);
+  ft_explain_append(v->out->line[v->out->count - 1], format, ap);
   va_end(ap);
 }
 
@@ -125,7 +131,7 @@ static void say_bytes(struct voice *v, double bytes)
 {
   char text[32];
 
-  say(v, "%s", show(bytes, text));
+  say(v, "%s", ft_explain_bytes(bytes, text));
 }
 
 static void say_slurm(struct voice *v, uint64_t bytes)

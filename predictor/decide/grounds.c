@@ -205,12 +205,10 @@ static void new_line(struct grounds *g)
 /* Go on with the current line. */
 __attribute__((format(printf, 2, 3))) static void say(struct grounds *g, const char *format, ...)
 {
-  char *line = g->out->line[g->out->count - 1];
-  size_t used = strlen(line);
   va_list ap;
 
   va_start(ap, format);
-  (void)vsnprintf(line + used, FT_EXPLAIN_SIZE - used, format, ap);
+  ft_explain_append(g->out->line[g->out->count - 1], format, ap);
   va_end(ap);
 }
 
@@ -218,9 +216,7 @@ static void say_bytes(struct grounds *g, double bytes)
 {
   char text[32];
 
-  say(g, "%s",
-      ft_units_show_bytes(bytes < 0x1p63 ? (uint64_t)fmax(bytes, 0) : INT64_MAX, text,
-                          sizeof text));
+  say(g, "%s", ft_explain_bytes(bytes, text));
 }
 
 static void say_chance(struct grounds *g, double p)

@@ -3,6 +3,8 @@
 #ifndef FT_DECIDE_PLAN_H
 #define FT_DECIDE_PLAN_H
 
+#include <stdarg.h>
+
 #include "predictor/decide/decide.h"
 
 /* Of the nodes that a job may run on. */
@@ -99,6 +101,13 @@ void ft_plan_find_amount(const struct ft_question *question, struct ft_plan *pla
 /* ---- parts of sentences; each returns what it made, in OUT where there is one ---- */
 
 enum { FT_EXPLAIN_COUNT = 64, FT_EXPLAIN_PERCENT = 24 };
+
+/* "11.2 GiB"; what is negative or too large for a size is the nearest one. */
+const char *ft_explain_bytes(double bytes, char out[32]);
+
+/* Append to LINE, cut where it is full. */
+__attribute__((format(printf, 2, 0))) void ft_explain_append(char line[FT_EXPLAIN_SIZE],
+                                                             const char *format, va_list ap);
 
 /* "3.1 %", "over 99.9 %" of a probability. */
 const char *ft_explain_percent(double p, char out[FT_EXPLAIN_PERCENT]);

@@ -245,34 +245,25 @@ static int bury_run(struct ft_store *store, const struct ft_tombstone *stone, co
   return stone->app && run->job_id ? put_stone(store, &own, run->cluster, true, err) : 0;
 }
 
-int ft_store_bury(struct ft_store *store, ft_observation *o, struct ft_error *err)
-{
-  struct ft_tombstone stone;
-  struct run run;
-  int status;
-
-  describe(o, &run);
-  status = find_stone(store, &run, &stone, err);
-  if (status <= 0)
-    return status;
-  if (bury_run(store, &stone, &run, err) < 0)
-    return -1;
-  if (!is_override(o))
-    return 1;
-  strip(o);
-  return o->schema ? 2 : 1;
-}
-
 int ft_store_is_forgotten(struct ft_store *store, const ft_observation *o, struct ft_error *err)
 {
   struct ft_tombstone stone;
   struct run run;
-
   int status;
 
   describe(o, &run);
   status = find_stone(store, &run, &stone, err);
   return status > 0 && bury_run(store, &stone, &run, err) < 0 ? -1 : status;
+}
+
+int ft_store_bury(struct ft_store *store, ft_observation *o, struct ft_error *err)
+{
+  int status = ft_store_is_forgotten(store, o, err);
+
+  if (status <= 0 || !is_override(o))
+    return status;
+  strip(o);
+  return o->schema ? 2 : 1;
 }
 
 int ft_store_note_former(struct ft_store *store, uint32_t uid, const char *from, const char *to,
