@@ -347,6 +347,8 @@ static bool answer(struct ft_asked *asked, ft_reply *reply, void *data)
     return ft_answer_forget(agent->ledger, asked, reply, told_to_forget, agent);
   case ft_question_wanted_tag:
     return ft_tell_runs(asked, agent->ledger, agent->jobs, instant(), reply);
+  case ft_question_rejected_tag:
+    return ft_take_rejected(asked, agent->ledger, reply);
   default:
     (void)ft_string_copy("this foretelld is of another version and does not know the question",
                          reply->error, sizeof reply->error);

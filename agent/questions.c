@@ -25,6 +25,7 @@ struct connection {
   struct ft_asked asked;
   ft_question question;
   bool asks;            /* the question has come */
+  bool begun;           /* its answer */
   bool over;            /* packet is the last one */
   struct ft_buf packet; /* that the peer had no room for yet */
   double until;         /* of the peer's patience, monotonic */
@@ -68,7 +69,9 @@ static bool is_there(const struct connection *c)
   return recv(c->watch.fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK) < 0 && errno == EAGAIN;
 }
 
-/* The next packet of C's answer. Returns 1 when there is one, 0 when not yet, -1 when it has ended.
+/*
+ * The next packet of C's answer. Returns 1 when there is one, 0 when not yet, -1 when it has ended.
+ * It begins though the peer has left: the plugin tells, and waits for nothing.
  */
 static int next_packet(struct connection *c)
 {
@@ -76,8 +79,9 @@ static int next_packet(struct connection *c)
   ft_reply *reply = &q->reply;
   struct ft_error err;
 
-  if (c->over || !is_there(c))
+  if (c->over || (c->begun && !is_there(c)))
     return -1;
+  c->begun = true;
   memset(reply, 0, sizeof *reply);
   reply->schema = FT_SCHEMA;
   if (!q->answerer.answer(&c->asked, reply, q->answerer.data))

@@ -3,8 +3,8 @@
  * The socket on which users' commands ask the agent (predictor/cli/question.h is the other side):
  * SOCK_SEQPACKET, mode 0666, apart from the plugin's so that no user is in its way. A connection
  * carries one encoded ft_question and then, the other way, ft_reply packets of which the last says
- * so. Who asks is what the kernel says of the peer (SO_PEERCRED), never what the packet says; what
- * that user may be told is decided by the callee.
+ * so; the plugin only tells, and leaves. Who asks is what the kernel says of the peer
+ * (SO_PEERCRED), never what the packet says; what that user may be told is decided by the callee.
  *
  * To add a question: a message in ft_question.asked (foretell.proto), its check in
  * record/check.c, and a case where agent.c answers.

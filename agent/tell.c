@@ -6,9 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/log.h"
 #include "agent/tell.h"
+#include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/history/pages.h"
+#include "predictor/history/rejections.h"
 
 /* Runs and apps that are looked at in one part: 2 ms at most. */
 #define RUNS_AT_ONCE 16
@@ -23,6 +26,8 @@ struct tell {
   struct ft_store_cursor cursor;
   bool in_app;   /* its runs are being told */
   unsigned live; /* of those that go on, told */
+  struct ft_rejections rejected; /* told last */
+  bool refusing;                 /* one was */
   struct ft_buf run;
 };
 
@@ -132,6 +137,27 @@ static void tell_live(struct tell *tell, struct ft_jobs *jobs, struct ft_instant
   free(o);
 }
 
+/* Returns 0; -1 with ERR. */
+static int tell_rejections(struct tell *tell, struct ft_store *store, ft_reply *reply,
+                           struct ft_error *err)
+{
+  struct ft_rejections *row = &tell->rejected;
+  int status;
+
+  if (!tell->refusing && tell->one_user)
+    row->uid = tell->uid;
+  status = ft_store_next_rejections(store, tell->one_user, !tell->refusing, tell->wanted->since,
+                                    row, err);
+  tell->refusing = true;
+  reply->last = status == 0;
+  if (status <= 0 || (tell->one_app && strcmp(row->app, tell->wanted->app) != 0))
+    return status < 0 ? -1 : 0;
+  reply->has_rejections = true;
+  reply->rejections = (ft_rejections){ .uid = row->uid, .count = row->count };
+  (void)ft_string_copy(row->app, reply->rejections.app, sizeof reply->rejections.app);
+  return 0;
+}
+
 /* Whose runs, and of which app. Returns 1; 0 where there are none to tell; -1 with ERR. */
 static int begin(struct tell *tell, const struct ft_asked *asked, struct ft_ledger *ledger,
                  struct ft_error *err)
@@ -145,7 +171,7 @@ static int begin(struct tell *tell, const struct ft_asked *asked, struct ft_ledg
   tell->uid = w->has_uid ? w->uid : tell->one_user ? asked->uid : 0;
   if (!asked->privileged && tell->uid != asked->uid)
     return ft_error_set(err, "another user's runs are seen by root and SlurmUser alone");
-  if (w->live)
+  if (w->live || w->rejections)
     return 1;
   store = ft_ledger_store(ledger, err);
   if (!store)
@@ -188,11 +214,27 @@ bool ft_tell_runs(struct ft_asked *asked, struct ft_ledger *ledger, struct ft_jo
     tell_live(tell, jobs, now, reply);
   } else if (status > 0) {
     store = ft_ledger_store(ledger, &err);
-    status = store ? tell_stored(tell, store, reply, &err) : -1;
+    if (!store)
+      status = -1;
+    else
+      status = (tell->wanted->rejections ? tell_rejections : tell_stored)(tell, store, reply, &err);
   }
   if (status < 0)
     (void)snprintf(reply->error, sizeof reply->error, "%.200s", err.text);
-  return reply->last || reply->error[0] || reply->record.size;
+  return reply->last || reply->error[0] || reply->record.size || reply->has_rejections;
+}
+
+bool ft_take_rejected(const struct ft_asked *asked, struct ft_ledger *ledger, ft_reply *reply)
+{
+  const char *app = asked->question->asked.rejected.app;
+  struct ft_error err;
+  struct ft_store *store = ft_ledger_store(ledger, &err);
+
+  if (!store || ft_store_reject(store, asked->uid, app, ft_io_now(), &err) < 0)
+    ft_log(LOG_WARNING, "that a submission of %s by user %u was refused is not counted: %s", app,
+           (unsigned)asked->uid, err.text);
+  reply->last = true;
+  return true;
 }
 
 void ft_tell_ended(struct ft_asked *asked)

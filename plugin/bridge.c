@@ -40,6 +40,7 @@ static const char option_names[FT_OPTIONS][20] = {
   [FT_OPTION_CONTAINER] = "container",
   [FT_OPTION_CPUS_PER_GPU] = "cpus-per-gpu",
   [FT_OPTION_CPUS_PER_TASK] = "cpus-per-task",
+  [FT_OPTION_DEBUGGER_TEST] = "debugger-test",
   [FT_OPTION_EXCLUDE] = "exclude",
   [FT_OPTION_EXCLUSIVE] = "exclusive",
   [FT_OPTION_EXPORT] = "export",

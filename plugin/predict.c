@@ -5,12 +5,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "plugin/advise.h"
 #include "plugin/bridge.h"
 #include "plugin/elsewhere.h"
 #include "plugin/helper.h"
+#include "plugin/packet.h"
 #include "plugin/predict.h"
 #include "plugin/submission.h"
 #include "predictor/core/base64.h"
@@ -42,6 +46,7 @@ struct prediction {
   ft_site site;        /* where has_site */
   ft_apps apps;        /* where has_apps */
   bool has_site, has_apps, asks_network;
+  bool perhaps_ours; /* the job may go to another cluster, too */
   struct ft_file_queries files;
   ft_submission submission;
   ft_network *network; /* what the child said of one; NULL: nothing */
@@ -232,6 +237,8 @@ static ft_mode mode_of(const struct prediction *w)
 {
   ft_mode site = w->known.policy.mode;
 
+  if (w->perhaps_ours)
+    return FT_MODE_OFF;
   if (w->options.mode == FT_MODE_UNSET && w->network && w->network->quantiles_count &&
       (site == FT_MODE_OFF || site == FT_MODE_UNSET))
     return FT_MODE_CHECK;
@@ -254,7 +261,9 @@ static int decide_memory(struct prediction *w)
       &w->decided);
   status = apply(w, &w->decided.decision);
   *decision = w->decided.decision;
-  ft_submission_note_tasks(&w->decided, &w->submission.tasks);
+  decision->overrode |= w->network && w->network->overrode;
+  if (decision->mode != FT_MODE_OFF)
+    ft_submission_note_tasks(&w->decided, &w->submission.tasks);
   /* that no run is known goes without saying where a network's memory was told, or why it was not
    */
   if (w->asks_network && decision->action == FT_ACTION_LEAVE && !decision->has_p50_bytes &&
@@ -269,7 +278,8 @@ static int decide_memory(struct prediction *w)
 /* By all that is known here, for a job of this cluster. */
 static int predict_here(struct prediction *w)
 {
-  bool elsewhere = w->options.perf || w->options.partition, off, known = false;
+  bool elsewhere = !w->perhaps_ours && (w->options.perf || w->options.partition);
+  bool off, rejects, known = false;
   char line[FT_PARAMS_LINE];
   struct ft_submitter submitter = submitter_of(w);
   ft_submission *s = &w->submission;
@@ -279,22 +289,44 @@ static int predict_here(struct prediction *w)
   off = mode_of(w) == FT_MODE_OFF ||
         (mode_of(w) == FT_MODE_UNSET && (w->known.policy.mode == FT_MODE_OFF ||
                                          w->known.policy.mode == FT_MODE_UNSET));
-  if (!off || elsewhere) {
+  /* in every mode */
+  rejects = w->known.policy.reject_probability > 0;
+  if (!off || elsewhere || rejects) {
     ft_known_place(w->state_fd, &w->site, &s->request, &w->known);
     known = ft_known_find(w->state_fd, &submitter, s, w->collected.description.array, &w->known,
                           &err) == 0;
     if (!known)
       w->why = err;
-    else if (!w->asks_network && ft_known_params(&w->known, s, w->options.params, line))
+    else if (!(off && !elsewhere) && !w->asks_network &&
+             ft_known_params(&w->known, s, w->options.params, line))
       ft_advise_line(line);
   }
   if (elsewhere)
     look_elsewhere(w);
-  if (w->network && apply_network(w) < 0)
+  if (w->network && !w->perhaps_ours && apply_network(w) < 0)
     return -1;
   s->has_decision = true;
   s->decision.mode = mode_of(w) != FT_MODE_UNSET ? mode_of(w) : w->known.policy.mode;
-  return off || !known ? 0 : decide_memory(w);
+  return known && (!off || rejects) ? decide_memory(w) : 0;
+}
+
+/* The agent counts it, for no job will tell. Where none listens, as on a login host without one,
+ * nobody does. */
+static void tell_rejected(const struct prediction *w)
+{
+  ft_question question = { .schema = FT_SCHEMA, .which_asked = ft_question_rejected_tag };
+  const char *socket = w->has_site && w->site.socket[0] ? w->site.socket : w->settings->socket;
+  char path[sizeof((struct sockaddr_un *)0)->sun_path];
+  struct stat st;
+
+  if (fstat(w->state_fd, &st) < 0 ||
+      snprintf(path, sizeof path, "%s" FT_LAYOUT_ASK_SUFFIX, socket) >= (int)sizeof path)
+    return;
+  question.state_device = st.st_dev;
+  question.state_inode = st.st_ino;
+  (void)ft_string_copy(w->submission.app, question.asked.rejected.app,
+                       sizeof question.asked.rejected.app);
+  ft_packet_send(path, FT_RECORD_QUESTION, &question);
 }
 
 /* The record travels as one value; Slurm exports it as SLURM_SPANK_FORETELL, under --export=NONE
@@ -319,17 +351,35 @@ static void carry(spank_t spank, struct prediction *w)
   ft_buf_free(&text);
 }
 
-/* Whether the job is for this cluster: neither nodes nor policy of another are known. */
+/*
+ * Whether the job may be for this cluster: neither nodes nor policy of another are known. Where it
+ * may be for others, too, it is only refused, never changed.
+ */
 static bool is_ours(struct prediction *w)
 {
-  const char *asked = w->bridge.value[FT_OPTION_CLUSTERS];
+  struct ft_text list = ft_text_from(w->bridge.value[FT_OPTION_CLUSTERS]), name;
+  size_t length = w->has_site ? strlen(w->site.cluster) : 0, ours = 0, others = 0;
   struct ft_error err;
 
-  if (!w->has_site || !w->site.cluster[0] || !asked || strcmp(asked, w->site.cluster) == 0)
+  if (!length || !w->bridge.value[FT_OPTION_CLUSTERS])
     return true;
-  (void)ft_error_set(&err, "--clusters=%.64s: only %s is known here", asked, w->site.cluster);
+  /* as Slurm compares them */
+  while (ft_text_until(&list, ',', &name)) {
+    name = ft_text_trim(name);
+    if (ft_text_left(&name) == length && strncasecmp(name.at, w->site.cluster, length) == 0)
+      ours++;
+    else if (ft_text_left(&name))
+      others++;
+    if (ft_text_left(&name) == 3 && strncasecmp(name.at, "all", 3) == 0)
+      ours++;
+  }
+  if (!others)
+    return true;
+  w->perhaps_ours = ours > 0;
+  (void)ft_error_set(&err, "--clusters=%.64s: only %s is known here",
+                     w->bridge.value[FT_OPTION_CLUSTERS], w->site.cluster);
   note(w, &err);
-  return false;
+  return ours > 0;
 }
 
 static int predict(spank_t spank, struct prediction *w)
@@ -362,6 +412,8 @@ static int predict(spank_t spank, struct prediction *w)
     ft_advise_failure(w->asked, &w->why);
   if (status == 0)
     carry(spank, w);
+  else
+    tell_rejected(w);
   ft_collect_free(&w->collected);
   free(w->network);
   if (w->state_fd >= 0)
@@ -387,7 +439,7 @@ int ft_predict(spank_t spank, const struct ft_settings *settings, bool local, un
   w->local = local;
   w->component = component;
   w->network = NULL;
-  w->has_site = w->has_apps = w->asks_network = false;
+  w->has_site = w->has_apps = w->asks_network = w->perhaps_ours = false;
   w->why.text[0] = '\0';
   status = predict(spank, w);
 release:

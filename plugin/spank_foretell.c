@@ -27,7 +27,7 @@ int slurm_spank_init(spank_t spank, int ac, char *av[])
   switch (spank_context()) {
   case S_CTX_LOCAL:
     /* inside an allocation the record is the job's own, and its steps want it */
-    step = getenv("SLURM_JOB_ID") || getenv("SLURM_JOBID");
+    step = getenv("SLURM_JOB_ID");
     ft_options_forget_outer(spank, !step);
     return ft_options_register(spank);
   case S_CTX_ALLOCATOR:

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "plugin/cgroup.h"
+#include "plugin/packet.h"
 #include "plugin/step.h"
 #include "predictor/core/base64.h"
 #include "predictor/core/text.h"
@@ -32,42 +29,6 @@ static size_t task_count, tasks_alive;
 
 /* What earlier tasks of this step had used when they ended: the kernel only adds up. */
 static struct rusage before;
-
-/* A full backlog empties within a fraction of a millisecond: after three tries it is lost. */
-static int connect_to(const char *path)
-{
-  const struct timespec pause = { .tv_nsec = 200000 };
-  struct sockaddr_un address = { .sun_family = AF_UNIX };
-  int fd;
-
-  if (!ft_string_copy(path, address.sun_path, sizeof address.sun_path))
-    return -1;
-  fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  for (int i = 0; fd >= 0 && i < 3; i++) {
-    if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
-      return fd;
-    if (errno != EAGAIN && errno != EINTR)
-      break;
-    (void)nanosleep(&pause, NULL);
-  }
-  if (fd >= 0)
-    close(fd);
-  return -1;
-}
-
-static void announce(const char *path, const ft_announcement *announcement)
-{
-  struct ft_buf packet;
-  int fd = connect_to(path);
-
-  if (fd < 0)
-    return;
-  ft_buf_init(&packet, FT_LIMIT_ENVIRONMENT);
-  if (ft_record_encode(FT_RECORD_ANNOUNCEMENT, announcement, &packet, NULL) == 0)
-    (void)send(fd, packet.data, packet.length, MSG_NOSIGNAL | MSG_DONTWAIT);
-  ft_buf_free(&packet);
-  close(fd);
-}
 
 static uint32_t item(spank_t spank, spank_item_t which)
 {
@@ -196,7 +157,7 @@ void ft_step_job_start(spank_t spank, const char *socket)
   fill_script(spank, &s, &a);
   take_submission(getenv("SPANK_FORETELL"), &start->submission.size, start->submission.bytes,
                   sizeof start->submission.bytes);
-  announce(socket, &a);
+  ft_packet_send(socket, FT_RECORD_ANNOUNCEMENT, &a);
 }
 
 void ft_step_job_end(spank_t spank, const char *socket)
@@ -213,7 +174,7 @@ void ft_step_job_end(spank_t spank, const char *socket)
     end->has_exit_code = true;
     end->exit_code = (int32_t)number(code);
   }
-  announce(socket, &a);
+  ft_packet_send(socket, FT_RECORD_ANNOUNCEMENT, &a);
 }
 
 static void remember(pid_t pid, uint32_t job_id)
@@ -255,7 +216,7 @@ void ft_step_task_start(spank_t spank, const char *socket)
   if (!a.het_offset)
     take_submission(look_up(&s, "SLURM_SPANK_FORETELL"), &start->submission.size,
                     start->submission.bytes, sizeof start->submission.bytes);
-  announce(socket, &a);
+  ft_packet_send(socket, FT_RECORD_ANNOUNCEMENT, &a);
 }
 
 static double seconds(const struct timeval *t)
@@ -310,7 +271,7 @@ void ft_step_task_end(spank_t spank, const char *socket)
   if (tasks_alive)
     tasks_alive--;
   end->last = tasks_alive == 0;
-  announce(socket, &a);
+  ft_packet_send(socket, FT_RECORD_ANNOUNCEMENT, &a);
 }
 
 void ft_step_forget(void)

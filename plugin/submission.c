@@ -16,8 +16,9 @@
 
 bool ft_collect_is_step(const struct ft_bridge *bridge, bool local)
 {
-  return local &&
-         (getenv("SLURM_JOB_ID") || getenv("SLURM_JOBID") || bridge->value[FT_OPTION_JOBID]);
+  const char *id = bridge->value[FT_OPTION_JOBID];
+
+  return local && id && strcmp(id, "unset") != 0 && !bridge->value[FT_OPTION_DEBUGGER_TEST];
 }
 
 /*

@@ -23,7 +23,11 @@ struct ft_collected {
   char *words[FT_WORDS + 1];
 };
 
-/* Whether this is srun inside an allocation, which submits nothing. */
+/*
+ * Whether this is srun inside an allocation, which submits nothing. By the job that srun has taken
+ * from --jobid or $SLURM_JOB_ID: for any other it fails by itself, but under --debugger-test, and
+ * for none, which may be written as a number too, it makes an allocation.
+ */
 bool ft_collect_is_step(const struct ft_bridge *bridge, bool local);
 
 /*

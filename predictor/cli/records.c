@@ -69,6 +69,26 @@ int ft_records_apps(struct ft_records *records,
   return ft_store_apps(records->store, visit, data, err);
 }
 
+int ft_records_rejections(struct ft_records *records, const struct ft_store_filter *filter,
+                          bool (*visit)(const struct ft_rejections *one, void *data), void *data,
+                          struct ft_error *err)
+{
+  struct ft_rejections row = { .uid = filter->by_uid ? filter->uid : 0 };
+  bool first = true;
+  int status;
+
+  if (records->runs)
+    return ft_records_asked_rejections(records->config.socket, records->state_fd, filter, visit,
+                                       data, err);
+  while ((status = ft_store_next_rejections(records->store, filter->by_uid, first, filter->since,
+                                            &row, err)) > 0) {
+    first = false;
+    if ((!filter->app || strcmp(filter->app, row.app) == 0) && !visit(&row, data))
+      break;
+  }
+  return status < 0 ? -1 : 0;
+}
+
 int ft_records_live(struct ft_records *records, const struct ft_store_filter *wanted,
                     void (*visit)(const ft_observation *observation, double now_bytes, void *data),
                     void *data, struct ft_error *err)

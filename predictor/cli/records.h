@@ -10,6 +10,7 @@
 
 #include "predictor/cli/state.h"
 #include "predictor/core/error.h"
+#include "predictor/history/rejections.h"
 #include "predictor/history/store.h"
 
 struct ft_records {
@@ -44,6 +45,15 @@ int ft_records_each(struct ft_records *records, const struct ft_store_filter *fi
 int ft_records_apps(struct ft_records *records,
                     bool (*visit)(const struct ft_store_app *app, void *data), void *data,
                     struct ft_error *err);
+
+/*
+ * Call VISIT with how often submissions were refused, by user and app, of FILTER's app and user and
+ * since the day of its time; it returns false to stop. From the store that was opened, or the agent
+ * where that told the runs. Returns 0; -1 with ERR.
+ */
+int ft_records_rejections(struct ft_records *records, const struct ft_store_filter *filter,
+                          bool (*visit)(const struct ft_rejections *one, void *data), void *data,
+                          struct ft_error *err);
 
 /*
  * Call VISIT with the runs of WANTED that go on on this node, as measured so far, and NOW_BYTES of

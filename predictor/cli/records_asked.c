@@ -60,21 +60,32 @@ static bool hear(const ft_reply *reply, void *data)
   return !h->failed;
 }
 
-static int ask(const char *socket, int state_fd, const struct ft_store_filter *wanted, bool live,
-               struct hearing *h, struct ft_error *err)
+/* The question that WANTED is; of what, but for the runs in the store, the caller enters. */
+static int make_question(const struct ft_store_filter *wanted, ft_question *out,
+                         struct ft_error *err)
 {
-  ft_question question = { .which_asked = ft_question_wanted_tag };
-  ft_wanted *w = &question.asked.wanted;
+  ft_wanted *w = &out->asked.wanted;
 
+  *out = (ft_question){ .which_asked = ft_question_wanted_tag };
   *w = (ft_wanted){ .has_uid = wanted->by_uid,
                     .uid = wanted->uid,
                     .job_id = wanted->job_id,
                     .has_array_task_id = wanted->by_task,
                     .array_task_id = wanted->task_id,
-                    .since = wanted->since,
-                    .live = live };
+                    .since = wanted->since };
   if (wanted->app && !ft_string_copy(wanted->app, w->app, sizeof w->app))
     return ft_error_set(err, "%.64s...: longer than the name of an app", wanted->app);
+  return 0;
+}
+
+static int ask(const char *socket, int state_fd, const struct ft_store_filter *wanted, bool live,
+               struct hearing *h, struct ft_error *err)
+{
+  ft_question question;
+
+  if (make_question(wanted, &question, err) < 0)
+    return -1;
+  question.asked.wanted.live = live;
   if (ft_agent_ask(socket, state_fd, &question, hear, h, err) < 0)
     return -1;
   if (!h->failed)
@@ -268,4 +279,36 @@ int ft_records_asked_live(const char *socket, int state_fd, const struct ft_stor
   struct hearing h = { .take = tell, .visit = visit, .data = data };
 
   return ask(socket, state_fd, wanted, true, &h, err);
+}
+
+/* ---- rejections ---- */
+
+struct refused {
+  bool (*visit)(const struct ft_rejections *one, void *data);
+  void *data;
+};
+
+static bool hear_rejections(const ft_reply *reply, void *data)
+{
+  struct refused *r = data;
+  struct ft_rejections one = { .uid = reply->rejections.uid, .count = reply->rejections.count };
+
+  if (!reply->has_rejections)
+    return true;
+  (void)ft_string_copy(reply->rejections.app, one.app, sizeof one.app);
+  return r->visit(&one, r->data);
+}
+
+int ft_records_asked_rejections(const char *socket, int state_fd,
+                                const struct ft_store_filter *wanted,
+                                bool (*visit)(const struct ft_rejections *one, void *data),
+                                void *data, struct ft_error *err)
+{
+  struct refused refused = { visit, data };
+  ft_question question;
+
+  if (make_question(wanted, &question, err) < 0)
+    return -1;
+  question.asked.wanted.rejections = true;
+  return ft_agent_ask(socket, state_fd, &question, hear_rejections, &refused, err);
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "predictor/core/error.h"
+#include "predictor/history/rejections.h"
 #include "predictor/history/store.h"
 
 struct ft_records_asked;
@@ -26,6 +27,12 @@ int ft_records_asked_each(struct ft_records_asked *asked, const struct ft_store_
 int ft_records_asked_apps(struct ft_records_asked *asked,
                           bool (*visit)(const struct ft_store_app *app, void *data), void *data,
                           struct ft_error *err);
+
+/* As ft_records_rejections. */
+int ft_records_asked_rejections(const char *socket, int state_fd,
+                                const struct ft_store_filter *wanted,
+                                bool (*visit)(const struct ft_rejections *one, void *data),
+                                void *data, struct ft_error *err);
 
 /* As ft_records_live. */
 int ft_records_asked_live(const char *socket, int state_fd, const struct ft_store_filter *wanted,

@@ -56,6 +56,7 @@ struct tally {
   uint64_t decided[_ft_action_ARRAYSIZE];
   double freed, added, lost;
   uint64_t overrides, overrides_died;
+  uint64_t rejected; /* submissions that were refused: no runs */
 };
 
 struct report {
@@ -119,7 +120,7 @@ static void add_worth(struct tally *t, const ft_observation *o)
   double given = o->has_limit_bytes ? (double)o->limit_bytes : 0;
   bool died = o->outcome == FT_OUTCOME_OUT_OF_MEMORY;
 
-  if (o->submission.has_decision && o->submission.decision.mode == FT_MODE_FORCE) {
+  if (o->submission.has_decision && o->submission.decision.overrode) {
     t->overrides++;
     t->overrides_died += died;
   }
@@ -164,25 +165,44 @@ static int add(struct tally *t, const ft_observation *o)
   return add_prediction(t, o, peak);
 }
 
-static bool visit(const ft_observation *o, void *data)
+/* The tally of UID's APP; NULL out of memory. */
+static struct tally *tally_of(struct report *report, const char *app, uint32_t uid)
 {
-  struct report *report = data;
-  long number = ft_app_set_add(&report->apps, o->submission.app, o->uid);
+  long number = ft_app_set_add(&report->apps, app, uid);
 
   if (number >= 0 && (size_t)number >= report->room) {
     size_t room = report->apps.room;
     struct tally *grown = realloc(report->tally, room * sizeof *grown);
 
-    if (grown) {
-      memset(grown + report->room, 0, (room - report->room) * sizeof *grown);
-      report->tally = grown;
-      report->room = room;
-    } else {
-      number = -1;
-    }
+    if (!grown)
+      return NULL;
+    memset(grown + report->room, 0, (room - report->room) * sizeof *grown);
+    report->tally = grown;
+    report->room = room;
   }
-  report->failed = number < 0 || add(&report->tally[number], o) < 0 || add(&report->total, o) < 0;
+  return number < 0 ? NULL : &report->tally[number];
+}
+
+static bool visit(const ft_observation *o, void *data)
+{
+  struct report *report = data;
+  struct tally *tally = tally_of(report, o->submission.app, o->uid);
+
+  report->failed = !tally || add(tally, o) < 0 || add(&report->total, o) < 0;
   return !report->failed;
+}
+
+static bool visit_rejections(const struct ft_rejections *one, void *data)
+{
+  struct report *report = data;
+  struct tally *tally = tally_of(report, one->app, one->uid);
+
+  report->failed = !tally;
+  if (!tally)
+    return false;
+  tally->rejected += one->count;
+  report->total.rejected += one->count;
+  return true;
 }
 
 /* of the absolute errors; negative: there are none */
@@ -199,7 +219,7 @@ static json_t *json_of(struct tally *t)
 
   return json_pack(
       "{s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o,"
-      " s:I, s:I}",
+      " s:I, s:I, s:I}",
       "runs", (json_int_t)t->runs, "completed", (json_int_t)t->completed, "censored",
       (json_int_t)t->censored, "predicted", (json_int_t)t->predicted, "median_error",
       ft_json_number(error >= 0, error), "coverage90",
@@ -212,8 +232,8 @@ static json_t *json_of(struct tally *t)
       (json_int_t)t->caused, "set", (json_int_t)t->decided[FT_ACTION_SET], "raised",
       (json_int_t)t->decided[FT_ACTION_RAISE], "lowered", (json_int_t)t->decided[FT_ACTION_TRIM],
       "freed_gbh", ft_json_number(true, t->freed), "added_gbh", ft_json_number(true, t->added),
-      "lost_gbh", ft_json_number(true, t->lost), "overrides", (json_int_t)t->overrides,
-      "overrides_out_of_memory", (json_int_t)t->overrides_died);
+      "lost_gbh", ft_json_number(true, t->lost), "rejections", (json_int_t)t->rejected, "overrides",
+      (json_int_t)t->overrides, "overrides_out_of_memory", (json_int_t)t->overrides_died);
 }
 
 static int print_json(struct report *report)
@@ -277,9 +297,10 @@ static void print_worth(const struct tally *t)
          t->decided[FT_ACTION_SET], t->decided[FT_ACTION_RAISE], t->decided[FT_ACTION_TRIM],
          amount(true, t->freed, text[0]), amount(true, t->added, text[1]),
          amount(true, t->lost, text[2]), t->caused, t->caused == 1 ? "" : "s");
-  if (t->overrides)
-    printf("overrides: %" PRIu64 " rejection%s overridden, %" PRIu64 " of these out of memory\n",
-           t->overrides, t->overrides == 1 ? "" : "s", t->overrides_died);
+  if (t->rejected || t->overrides)
+    printf("rejections: %" PRIu64 " submission%s refused, %" PRIu64
+           " submitted all the same (force), %" PRIu64 " of these out of memory\n",
+           t->rejected, t->rejected == 1 ? "" : "s", t->overrides, t->overrides_died);
 }
 
 static int print_table(const char *name, struct report *report)
@@ -304,7 +325,8 @@ static int make_report(const char *name, const char *state, const struct ft_stor
   if (!records)
     return ft_complain(name, FT_EXIT_SYSTEM, "out of memory");
   if (ft_records_ask(records, state, filter, &err) < 0 ||
-      ft_records_each(records, filter, visit, &report, &err) < 0)
+      ft_records_each(records, filter, visit, &report, &err) < 0 ||
+      ft_records_rejections(records, filter, visit_rejections, &report, &err) < 0)
     ft_complain(name, 0, "%s", err.text);
   else if (report.failed)
     ft_complain(name, 0, "out of memory");

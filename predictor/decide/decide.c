@@ -41,8 +41,9 @@ void ft_decide(const struct ft_question *question, const struct ft_plan *plan, f
 
   *out = (ft_decision){ .action = plan->action, .mode = plan->mode, .mem_unit = plan->unit };
   (void)ft_string_copy(plan->reason, out->reason, sizeof out->reason);
-  if (plan->mode == FT_MODE_OFF)
+  if (plan->mode == FT_MODE_OFF && plan->action != FT_ACTION_REJECT)
     return;
+  out->overrode = plan->overrides;
   if (question->facts)
     out->runs = question->facts->completed;
   if (e) {

@@ -17,7 +17,7 @@
  * partitions is the default one. A job that names several may start in any of them, so what
  * they say is joined first: of the modes the one that changes least, check where some are off and
  * some not; the least of the probabilities; the largest of runs, floor, rounding, trim_factor and
- * failure_price; quiet, and borrow, only where all have them.
+ * failure_price; quiet, borrow and force only where all have them.
  */
 void ft_policy_resolve(const ft_site *site, const char *partition, const char *account,
                        const char *user, ft_policy *out);
@@ -108,8 +108,9 @@ struct ft_plan;
  * - estimate: what is expected to waste least, at least the quantile exceeded with oom_probability.
  *
  * A rejection needs a probability over reject_probability under the memory that the job will have,
- * evidence that is not thin, and comparable completed runs which all used more; never in the mode
- * force nor in a check that the user typed. Thin evidence warns; it never rejects and never lowers.
+ * evidence that is not thin, and comparable completed runs which all used more. It is made in every
+ * mode, off and check too; the mode force overrides it where the policy has force = yes, which
+ * OUT's `overrode` says. Thin evidence warns; it never rejects and never lowers.
  * What only similar apps have needed is set where the user asked for it, and only told under a
  * site's own mode. An interactive session is not set from history.
  * One --mem covers all tasks of a job array: the amount is the largest one's, and the probability

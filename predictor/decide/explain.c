@@ -429,8 +429,6 @@ static void explain_low(struct voice *v)
     say_chance(v, p->p_limit, p->limit);
     say(v, ")");
   }
-  if (p->would_reject)
-    say(v, " and be rejected");
   if (p->no_node) {
     say(v, "; ");
     say_no_node(v);
@@ -498,13 +496,16 @@ static void explain_rejection(struct voice *v)
   say(v, ": it would run out of memory (");
   say_chance(v, p->p_oom, p->oom_bytes);
   say(v, ").");
-  new_line(v);
+  if (passes || v->q->policy->force || p->mode == FT_MODE_FORCE)
+    new_line(v);
   if (passes) {
     say(v, "ask for ");
     say_amount(v);
-    say(v, ", or ");
   }
-  say(v, "submit it all the same with --predict-mem=force");
+  if (v->q->policy->force)
+    say(v, "%ssubmit it all the same with --predict-mem=force", passes ? ", or " : "");
+  else if (p->mode == FT_MODE_FORCE)
+    say(v, "%s--predict-mem=force does not override that here", passes ? "; " : "");
 }
 
 /* "x: no run of it is known yet; half of the 57 apps here need 1.2 GiB or less, 95 % at most 30
@@ -570,7 +571,7 @@ void ft_explain(const struct ft_question *question, const struct ft_plan *plan,
 
   out->count = 0;
   out->error = false;
-  if (plan->mode == FT_MODE_OFF && !question->answer)
+  if (plan->mode == FT_MODE_OFF && !question->answer && action != FT_ACTION_REJECT)
     return;
   if (question->policy->quiet && !question->answer &&
       !(plan->typed && plan->mode == FT_MODE_CHECK) &&

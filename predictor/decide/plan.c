@@ -257,19 +257,28 @@ static bool is_shown_to_fail(const struct ft_question *q, const struct ft_plan *
          (double)plan->oom_bytes < q->facts->like_sure_bytes;
 }
 
+/* Under every mode alike: what foretell may change is another question. */
 static void perhaps_reject(const struct ft_question *q, struct ft_plan *plan)
 {
   plan->p_oom = changes(plan->action) ? plan->p_amount : plan->p_limit;
   plan->oom_bytes = changes(plan->action) ? plan->amount : plan->limit;
-  if (!(q->policy->reject_probability > 0) || plan->mode == FT_MODE_FORCE ||
-      !(plan->p_oom > q->policy->reject_probability) || !is_shown_to_fail(q, plan))
+  if (!(q->policy->reject_probability > 0) || !(plan->p_oom > q->policy->reject_probability) ||
+      !is_shown_to_fail(q, plan))
     return;
-  if (q->cannot_reject || (plan->mode == FT_MODE_CHECK && plan->typed)) {
-    plan->would_reject = !q->cannot_reject;
-    act(plan, FT_ACTION_WARN, "it would run out of memory");
-  } else {
-    act(plan, FT_ACTION_REJECT, "it would run out of memory");
-  }
+  plan->overrides = plan->mode == FT_MODE_FORCE && q->policy->force && !q->cannot_reject;
+  act(plan, q->cannot_reject || plan->overrides ? FT_ACTION_WARN : FT_ACTION_REJECT,
+      "it would run out of memory");
+}
+
+/* The job stays as it is, and may be rejected. */
+static void judge_unchanged(const struct ft_question *q, struct ft_plan *plan)
+{
+  ft_plan_find_amount(q, plan);
+  (void)take_least(q, plan);
+  judge_limit(q, plan);
+  perhaps_reject(q, plan);
+  if (plan->action != FT_ACTION_REJECT)
+    act(plan, FT_ACTION_LEAVE, "nothing is done in mode off");
 }
 
 void ft_plan_make(const struct ft_question *q, struct ft_plan *plan)
@@ -290,12 +299,14 @@ void ft_plan_make(const struct ft_question *q, struct ft_plan *plan)
   ft_plan_find_limit(q, plan, &n);
   ft_plan_find_most(q, plan, &n);
   ft_plan_weigh(q, plan);
-  if (plan->mode == FT_MODE_OFF) {
+  if (plan->mode == FT_MODE_OFF)
     act(plan, FT_ACTION_LEAVE, "nothing is done in mode off");
-    return;
-  }
-  if (!plan->known) {
+  else if (!plan->known)
     act(plan, FT_ACTION_LEAVE, e ? "too few runs are known" : "nothing is known of this app");
+  if (!plan->known)
+    return;
+  if (plan->mode == FT_MODE_OFF) {
+    judge_unchanged(q, plan);
     return;
   }
   ft_plan_find_amount(q, plan);

@@ -54,7 +54,7 @@ struct ft_plan {
   uint64_t oom_bytes; /* which is so much */
 
   ft_action action;
-  bool would_reject; /* but for the mode check */
+  bool overrides; /* it would be rejected but for the mode force */
   const char *reason;
 };
 

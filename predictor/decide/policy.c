@@ -28,6 +28,8 @@ static void override(ft_policy *out, const ft_policy *with)
     out->quiet = with->quiet;
   if (with->has_failure_price)
     out->failure_price = with->failure_price;
+  if (with->has_force)
+    out->force = with->force;
   if (with->has_borrow)
     out->borrow = with->borrow;
   if (with->has_ceiling_factor)
@@ -69,6 +71,7 @@ static void join(ft_policy *into, const ft_policy *other)
     into->leak_runs = other->leak_runs;
   into->quiet = into->quiet && other->quiet;
   into->borrow = into->borrow && other->borrow;
+  into->force = into->force && other->force;
 }
 
 /* What holds in the partition NAME: OUT, the site's, is overridden. */

@@ -401,10 +401,13 @@ static void reject(const struct ft_slice_question *q, const struct ft_slice_plac
       show(ft_estimate_quantile(e, 0.5), middle), q->evidence);
   say_percent(n, p);
   say(n, ").");
+  if (!n->value[0] && !q->policy->force)
+    return;
   new_line(n);
   if (n->value[0])
-    say(n, "ask for --%s=%s, or ", n->option, n->value);
-  say(n, "submit it all the same with --predict-mem=force");
+    say(n, "ask for --%s=%s%s", n->option, n->value, q->policy->force ? ", or " : "");
+  if (q->policy->force)
+    say(n, "submit it all the same with --predict-mem=force");
 }
 
 static void warn(const struct ft_slice_question *q, const struct ft_slice_place *place,
@@ -429,13 +432,13 @@ static void warn(const struct ft_slice_question *q, const struct ft_slice_place 
     say(n, "; no MIG slice of %s holds it", called);
 }
 
-/* Whether the job is rejected: of an app's own runs only if all comparable ones needed more. */
-static bool is_rejected(const struct ft_slice_question *q, const struct ft_slice_place *place,
-                        const struct ft_plan *plan)
+/* Whether the policy rejects the job: of an app's own runs only if all comparable ones needed more.
+ */
+static bool is_rejection_due(const struct ft_slice_question *q, const struct ft_slice_place *place,
+                             const struct ft_plan *plan)
 {
   if (!(q->policy->reject_probability > 0) || q->mild ||
-      !(plan->p_limit > q->policy->reject_probability) || plan->mode == FT_MODE_FORCE ||
-      (plan->mode == FT_MODE_CHECK && q->mode != FT_MODE_UNSET))
+      !(plan->p_limit > q->policy->reject_probability))
     return false;
   return !q->facts || (!plan->thin && !(q->held_bytes > 0) &&
                        place->limit_bytes < q->facts->like_sure_bytes);
@@ -447,7 +450,9 @@ static bool judge(const struct ft_slice_question *q, const struct ft_slice_place
                   const struct ft_estimate *e, ft_network *n)
 {
   bool less = plan->thin && q->facts && q->facts->less;
-  bool low = ft_plan_is_too_low(plan, q->policy, less, place->limit_bytes, plan->p_limit), rejects = is_rejected(q, place, plan);
+  bool low = ft_plan_is_too_low(plan, q->policy, less, place->limit_bytes, plan->p_limit);
+  bool due = is_rejection_due(q, place, plan);
+  bool rejects = due && !(plan->mode == FT_MODE_FORCE && q->policy->force);
   bool may_raise = q->choose && is_settable(q) &&
                    (plan->mode == FT_MODE_RAISE || plan->mode == FT_MODE_TRIM);
   char has[32];
@@ -464,6 +469,7 @@ static bool judge(const struct ft_slice_question *q, const struct ft_slice_place
     say_narrowed(q, best, n);
     return false;
   }
+  n->overrode = due && !rejects;
   if (rejects) {
     reject(q, place, plan->p_limit, e, n);
     n->option[0] = n->value[0] = '\0';

@@ -103,7 +103,8 @@ int ft_store_expire_begin(struct ft_store *store, struct ft_expire *expire, doub
     return -1;
   if (oldest > 0 && oldest < now - age * (1 + SLACK))
     expire->before = now - age;
-  return 0;
+  return change(store, "DELETE FROM rejection WHERE (day + 1) * 86400 < ?3", 0, NULL, now - age,
+                err);
 }
 
 int ft_store_left(struct ft_store *store, uint32_t uid, const char *app, struct ft_error *err)

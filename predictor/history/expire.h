@@ -5,6 +5,7 @@
  * whose models are to be made anew (changes.h), so a pass that is cut short is only late.
  *
  * A run's age counts from its end or, where that is later (an import), from when it was put first.
+ * Rejections (rejections.h) of days that are too old leave when a pass begins.
  */
 #ifndef FT_HISTORY_EXPIRE_H
 #define FT_HISTORY_EXPIRE_H

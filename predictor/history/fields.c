@@ -175,7 +175,9 @@ const struct ft_field ft_fields[] = {
   SUBMITTED(script_hash, FT_FIELD_U32, 5),
   SUBMITTED(directory_hash, FT_FIELD_U32, 5),
   { "decision_rule", FT_FIELD_ENUM, FT_PART_DECISION, AT(submission.decision.rule), decided_by,
-    _ft_decision_rule_MAX, 8 }
+    _ft_decision_rule_MAX, 8 },
+  { "decision_overrode", FT_FIELD_BOOL, FT_PART_DECISION, AT(submission.decision.overrode), NULL, 0,
+    9 }
 };
 
 const size_t ft_field_count = sizeof ft_fields / sizeof *ft_fields;

@@ -10,6 +10,7 @@
 #include "predictor/core/text.h"
 #include "predictor/history/changes.h"
 #include "predictor/history/forget.h"
+#include "predictor/history/rejections.h"
 #include "predictor/history/row.h"
 #include "predictor/history/schema.h"
 #include "predictor/history/store_private.h"
@@ -357,7 +358,8 @@ int ft_store_forget_begin(struct ft_store *store, const ft_forget *what, double 
     return 0;
   if (ft_store_begin(store, err) < 0)
     return -1;
-  if (tell_inside(store, &pass->stone, err) == 0)
+  if (tell_inside(store, &pass->stone, err) == 0 &&
+      ft_store_forget_rejections(store, what, err) == 0)
     return ft_store_commit(store, err);
   ft_store_undo(store);
   return -1;

@@ -18,6 +18,7 @@
  *
  * A run that overrode the site's policy (or was rejected by it) is not removed: its row stays,
  * without app, job name, features and everything measured. One that comes late is put so.
+ * Rejections (rejections.h) likewise stay, without their app.
  *
  * Removing is a pass in steps of a few milliseconds. Every step is a transaction that also marks
  * the apps whose models are to be made anew (changes.h), as expire.h does it. A pass that is cut

@@ -66,6 +66,10 @@ static const struct migration {
   /* decision_rule; the tasks of a job array are found by the array's job */
   { 8, "CREATE INDEX observation_array ON observation (array_job_id, array_task_id)"
        " WHERE array_job_id > 0;" },
+  /* decision_overrode; rejections.h, day of the epoch, UTC */
+  { 9, "CREATE TABLE rejection (uid INTEGER NOT NULL, app TEXT NOT NULL, day INTEGER NOT NULL,"
+       " count INTEGER NOT NULL, PRIMARY KEY (uid, app, day)) WITHOUT ROWID;"
+       "CREATE INDEX rejection_day ON rejection (uid, day);" },
 };
 
 int ft_schema_error(struct ft_error *err, sqlite3 *db, const char *path, const char *doing)

@@ -454,12 +454,22 @@ static int check_question(const ft_question *q, struct ft_error *err)
 {
   const ft_forget *f = &q->asked.forget;
   const ft_wanted *w = &q->asked.wanted;
+  const ft_rejected *r = &q->asked.rejected;
 
   if (q->which_asked == ft_question_forget_tag && (!printable(f->app) || !isfinite(f->before)))
     return bad(err, "forget");
   if (q->which_asked == ft_question_wanted_tag && (!printable(w->app) || !isfinite(w->since)))
     return bad(err, "wanted");
+  if (q->which_asked == ft_question_rejected_tag && !printable(r->app))
+    return bad(err, "rejected");
   return 0;
+}
+
+static int check_reply(const ft_reply *r, struct ft_error *err)
+{
+  if (!printable(r->error))
+    return bad(err, "error");
+  return printable(r->rejections.app) ? 0 : bad(err, "rejections");
 }
 
 int ft_record_check(enum ft_record record, const void *message, struct ft_error *err)
@@ -494,7 +504,7 @@ int ft_record_check(enum ft_record record, const void *message, struct ft_error 
   case FT_RECORD_QUESTION:
     return check_question(message, err);
   case FT_RECORD_REPLY:
-    return printable(((const ft_reply *)message)->error) ? 0 : bad(err, "error");
+    return check_reply(message, err);
   }
   return 0;
 }

@@ -56,6 +56,7 @@ static const struct key policy_keys[] = { { "mode", KEY_MODE, 0, 0 },
                                           { "quiet", KEY_BOOL, 0, 0 },
                                           { "failure_price", KEY_NUMBER, 0, 1e6 },
                                           { "borrow", KEY_BOOL, 0, 0 },
+                                          { "force", KEY_BOOL, 0, 0 },
                                           { "ceiling_factor", KEY_NUMBER, 1, 1000 },
                                           { "leak_runs", KEY_INTEGER, 0, 1000 } };
 
@@ -331,6 +332,8 @@ static void read_policy(cfg_t *cfg, ft_policy *p)
     p->quiet = cfg_getbool(cfg, "quiet");
   if ((p->has_failure_price |= SET(cfg, "failure_price")) && SET(cfg, "failure_price"))
     p->failure_price = cfg_getfloat(cfg, "failure_price");
+  if ((p->has_force |= SET(cfg, "force")) && SET(cfg, "force"))
+    p->force = cfg_getbool(cfg, "force");
   if ((p->has_borrow |= SET(cfg, "borrow")) && SET(cfg, "borrow"))
     p->borrow = cfg_getbool(cfg, "borrow");
   if ((p->has_ceiling_factor |= SET(cfg, "ceiling_factor")) && SET(cfg, "ceiling_factor"))
@@ -345,7 +348,7 @@ static void read_policy(cfg_t *cfg, ft_policy *p)
       CFG_FLOAT("reject_probability", 0, CFGF_NODEFAULT), CFG_STR("floor", NULL, CFGF_NODEFAULT),  \
       CFG_STR("round", NULL, CFGF_NODEFAULT), CFG_FLOAT("trim_factor", 0, CFGF_NODEFAULT),         \
       CFG_BOOL("quiet", cfg_false, CFGF_NODEFAULT), CFG_FLOAT("failure_price", 1, CFGF_NODEFAULT), \
-      CFG_BOOL("borrow", cfg_true, CFGF_NODEFAULT),                                                \
+      CFG_BOOL("borrow", cfg_true, CFGF_NODEFAULT), CFG_BOOL("force", cfg_true, CFGF_NODEFAULT),   \
       CFG_FLOAT("ceiling_factor", 2, CFGF_NODEFAULT), CFG_INT("leak_runs", 3, CFGF_NODEFAULT)
 
 static cfg_opt_t app_options[] = { CFG_STR("command", NULL, CFGF_NODEFAULT),

@@ -133,11 +133,11 @@ state=$scratch/state
 
 # asked 1 GiB for an hour: one was raised and lived, one was set and died, one was trimmed
 cat >"$scratch/decided.csv" <<'CSV'
-app,runtime,state,peak_mib,request_mib,limit_mib,decision_action,decision_mem_bytes,decision_p05_bytes,decision_p50_bytes,decision_p95_bytes,decision_mode
-d,3600,completed,1536,1024,2048,raise,2147483648,1500000000,1600000000,1700000000,raise
-d,3600,out_of_memory,2048,,2048,set,2147483648,1500000000,1600000000,1700000000,set
-d,3600,completed,256,1024,512,trim,536870912,200000000,268435456,300000000,trim
-d,3600,out_of_memory,1024,1024,1024,leave,0,,,,force
+app,runtime,state,peak_mib,request_mib,limit_mib,decision_action,decision_mem_bytes,decision_p05_bytes,decision_p50_bytes,decision_p95_bytes,decision_mode,decision_overrode
+d,3600,completed,1536,1024,2048,raise,2147483648,1500000000,1600000000,1700000000,raise,
+d,3600,out_of_memory,2048,,2048,set,2147483648,1500000000,1600000000,1700000000,set,
+d,3600,completed,256,1024,512,trim,536870912,200000000,268435456,300000000,trim,
+d,3600,out_of_memory,1024,1024,1024,leave,0,,,,force,1
 CSV
 run import "$scratch/decided.csv" >/dev/null
 is "$(run report --json --app=d | python3 -c 'import json, sys
@@ -154,7 +154,7 @@ print(t["set"], t["raised"], t["lowered"], round(t["freed_gbh"], 3), round(t["ad
   "1 1 1 0.537 1.074 2.147 1 1 0.0" "what the decisions were worth is freed, added and lost"
 like "$(run report --app=d)" "requests: 1 set, 1 raised, 1 lowered; 0.54 GBh freed, 1.07 GBh added, 2.15 GBh lost in 1 run that" \
   "and said in words"
-like "$(run report --app=d)" "overrides: 1 rejection overridden, 1 of these out of memory" "overrides, too"
+like "$(run report --app=d)" "rejections: 0 submissions refused, 1 submitted all the same .force., 1 of these out of memory" "overrides, too"
 is "$(run report --json --since=2100-01-01 | python3 -c 'import json, sys
 print(json.load(sys.stdin)["total"]["median_error"])')" None "no evidence is null"
 

@@ -122,7 +122,7 @@ is "$(json gpu_memory_bytes.p95)" "$needed" "and the same by --model"
 sed 's/batch=8/batch=65536,input=3x64x64/' "$scratch/net.sh" >"$scratch/large.sh"
 run predict --state="$state" --json "$scratch/large.sh"
 is "$(json network.action) $(json network.instead.0)" \
-  '"warn" change setting peak_memory_bytes gpu_memory_bytes step_time largest_batch' "and what would fit"
+  '"reject" change setting peak_memory_bytes gpu_memory_bytes step_time largest_batch' "and what would fit"
 hint=$(json network.instead.0.setting)
 like "$out" "it would fit with ${hint//\"/} " "which the line says, too"
 run predict --state="$state" --model="$corpus/net-resnet.onnx" --json \

@@ -4,13 +4,15 @@
 . "$(dirname "$0")/play.sh"
 FT_ENFORCE=rss
 FT_PARTITIONS='PartitionName=main Nodes=@one@ Default=YES DefMemPerCPU=10 MaxTime=60
-PartitionName=open Nodes=@one@ DefMemPerCPU=10 MaxTime=60'
+PartitionName=open Nodes=@one@ DefMemPerCPU=10 MaxTime=60
+PartitionName=strict Nodes=@one@ DefMemPerCPU=10 MaxTime=60'
 FT_FORETELL_CONF='min_runs = 3
 mode = "check"
 floor = "16M"
 round = "1M"
 reject_probability = 0.5
-partition "open" { reject_probability = 0 }'
+partition "open" { reject_probability = 0 }
+partition "strict" { mode = off force = no }'
 FT_PLUGSTACK=required
 play_begin
 learn steady 100 101 99 100 102 100
@@ -39,14 +41,38 @@ refused 'a list with a partition that refuses nothing' \
 refused 'the same list from its other end' sbatch -p main,open --mem=40M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
 refused '--mem-per-cpu' sbatch --mem-per-cpu=10M -c 2 --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
 like "$err" 'ask for --mem-per-cpu=' "and answered in its own unit"
+
+# what foretell may change is another question
+refused 'in mode off' sbatch --predict-mem=off --mem=40M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
+refused 'in a check' sbatch --predict-mem=check --mem=40M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
+refused 'off in the environment' env FORETELL_PREDICT_MEM=off sbatch --mem=40M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
+printf '#!/bin/sh\n#SBATCH --predict-mem=off --predict-app=steady\n%s\n' "$hog --mib 100 --seconds 0.5" >off.sh
+refused 'off in the script' sbatch --mem=40M off.sh
+refused 'where the site is off and lets nobody force it' \
+  sbatch -p strict --predict-mem=force --mem=40M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
+like "$err" 'predict-mem=force does not override that here' "and says that"
+for evasion in SLURM_JOBID= SLURM_JOBID=0 SLURM_JOBID=1 SLURM_JOB_ID=4294967294; do
+  refused "srun with $evasion" env "$evasion" srun --mem=40M --predict-app=steady $hog --mib 100 --seconds 0.5
+done
+refused 'srun --jobid=4294967294' srun --jobid=4294967294 --mem=40M --predict-app=steady $hog --mib 100 --seconds 0.5
 is "$(jobs)" "$before" "no job exists"
+refusals() {
+  [ "$(store "select sum(count) from rejection where app = 'steady' and uid = 0")" = "$1" ]
+}
+wait_until 15 refusals 18
+ok $? "each is counted"
+like "$("$foretell" report --state="$FT_STATE" --app=steady)" '^rejections: 18 submissions refused, 0 ' "and reported"
 
 ask --mem=40M --predict-mem=force --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
 is "$status" 0 "force submits"
+submit sbatch --parsable --output=/dev/null --mem=60M --predict-mem=force --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
+wait_observed "$id"
+is "$(observed "$id" decision_overrode)" 1 "and its record says that it was forced"
+like "$("$foretell" report --state="$FT_STATE" --app=steady)" ' 1 submitted all the same .force., [01] of these' "as the report does"
 ask -p open --mem=40M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
 is "$status" 0 "another partition's policy lets it pass"
-ask --mem=40M --predict-mem=off --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
-diag "with --predict-mem=off: exit $status; $err"
+submit salloc --mem=800M --predict-app=other srun --mem=40M --predict-app=steady true
+is "$status" 0 "a step of an allocation is none of it"
 ask --mem=800M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
 is "$status" 0 "enough passes"
 submit cluster_as nobody sbatch --parsable --mem=40M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"

@@ -21,7 +21,7 @@
 #pragma GCC visibility push(default)
 #include <slurm/spank.h>
 
-enum { NAMES = 21 };
+enum { NAMES = 22 };
 
 /* What a command's option object holds: some options by name, and whether they were set. */
 struct fake_opt {
@@ -32,7 +32,8 @@ struct fake_opt {
 static const char *const option_names[NAMES] = {
   "mem",   "mem-per-cpu",     "mem-per-gpu", "partition", "account",     "job-name", "wrap",
   "chdir", "ntasks",          "nodes",       "time",      "array",       "clusters", "gres",
-  "jobid", "container-image", "nodelist",    "exclude",   "reservation", "qos",      "exclusive"
+  "jobid", "container-image", "nodelist",    "exclude",   "reservation", "qos",      "debugger-test",
+  "exclusive"
 };
 
 extern struct fake_opt opt;
@@ -100,6 +101,9 @@ int slurm_option_set(struct fake_opt *o, const char *name, const char *value, bo
     rejected = NULL;
     return -1;
   }
+  /* as srun: its NO_VAL is no job */
+  if (strcmp(name, "jobid") == 0 && value && strcmp(value, "4294967294") == 0)
+    value = "unset";
   o->value[i] = strdup(value ? value : "exclusive");
   o->set[i] = true;
   return 0;
@@ -326,6 +330,8 @@ static int play_options(int argc, char **argv)
 
   if (chdir_in_script)
     (void)slurm_option_set(&opt, "chdir", chdir_in_script, false);
+  if (context == S_CTX_LOCAL && getenv("SLURM_JOB_ID"))
+    (void)slurm_option_set(&opt, "jobid", getenv("SLURM_JOB_ID"), false);
   optind = 0;
   while (status == 0 && (which = getopt_long(argc, argv, letters, table, NULL)) != -1) {
     if (which >= 2000)

@@ -270,7 +270,7 @@ struct scene {
   double need;        /* GiB; 0: 11.2 */
   double died_at;     /* GiB */
   double oom, reject;
-  bool quiet, not_consumable, no_kill, extrapolated;
+  bool quiet, not_consumable, no_kill, extrapolated, no_force;
   ft_action action;
   uint64_t mem_bytes;
   const char *line[2];
@@ -289,7 +289,26 @@ static const struct scene scenes[] = {
     .reject = 0.06, .action = FT_ACTION_SET, .mem_bytes = 12900 * MB,
     .line = { NEEDS "; --mem set to 12900M" } },
   { .name = "off is off", .mode = FT_MODE_OFF, .site_mode = FT_MODE_SET, .partition = &per_node,
-    .runs = 42, .reject = 0.1, .request = NODE(1 * GB), .action = FT_ACTION_LEAVE },
+    .runs = 42, .request = NODE(1 * GB), .action = FT_ACTION_LEAVE },
+  { .name = "off is off where nothing is to be rejected", .mode = FT_MODE_OFF,
+    .partition = &per_node, .runs = 42, .reject = 0.1, .request = NODE(20 * GB),
+    .action = FT_ACTION_LEAVE },
+  { .name = "off does not step around a rejection", .mode = FT_MODE_OFF, .partition = &per_node,
+    .runs = 42, .reject = 0.9, .request = NODE(10 * GB), .action = FT_ACTION_REJECT,
+    .line = { "not submitted: --mem=10G, but unet3d has needed 11.2 GiB (42 runs): it would run "
+              "out of memory (94.4 %).",
+              "ask for --mem=12900M, or submit it all the same with --predict-mem=force" } },
+  { .name = "nor does the site's own off", .partition = &per_node, .runs = 42, .reject = 0.9,
+    .request = NODE(10 * GB), .no_force = true, .action = FT_ACTION_REJECT,
+    .line = { "not submitted: --mem=10G, but unet3d has needed 11.2 GiB (42 runs): it would run "
+              "out of memory (94.4 %).",
+              "ask for --mem=12900M" } },
+  { .name = "nor does force where the site does not let it", .mode = FT_MODE_FORCE,
+    .partition = &per_node, .runs = 42, .reject = 0.9, .request = NODE(10 * GB), .no_force = true,
+    .action = FT_ACTION_REJECT,
+    .line = { "not submitted: --mem=10G, but unet3d has needed 11.2 GiB (42 runs): it would run "
+              "out of memory (94.4 %).",
+              "ask for --mem=12900M; --predict-mem=force does not override that here" } },
   { .name = "no mode at all is off", .partition = &per_node, .runs = 42,
     .action = FT_ACTION_LEAVE },
   { .name = "quiet still says what changes", .mode = FT_MODE_SET, .partition = &per_node,
@@ -400,10 +419,12 @@ static const struct scene scenes[] = {
     .request = NODE(10 * GB), .reject = 0.9, .action = FT_ACTION_WARN,
     .line = { NEEDS "; with --mem=10G it would run out of memory (94.4 %); ask for "
               "--mem=12900M" } },
-  { .name = "a check says what would be", .mode = FT_MODE_CHECK, .partition = &per_node, .runs = 42,
-    .request = NODE(10 * GB), .reject = 0.9, .action = FT_ACTION_WARN,
-    .line = { NEEDS "; with --mem=10G it would run out of memory (94.4 %) and be rejected; ask for "
-              "--mem=12900M" } },
+  { .name = "a check does not step around a rejection", .mode = FT_MODE_CHECK,
+    .partition = &per_node, .runs = 42, .request = NODE(10 * GB), .reject = 0.9,
+    .action = FT_ACTION_REJECT,
+    .line = { "not submitted: --mem=10G, but unet3d has needed 11.2 GiB (42 runs): it would run "
+              "out of memory (94.4 %).",
+              "ask for --mem=12900M, or submit it all the same with --predict-mem=force" } },
   { .name = "the site's check refuses a default that is too low", .site_mode = FT_MODE_CHECK,
     .partition = &per_node, .runs = 42, .reject = 0.9, .action = FT_ACTION_REJECT,
     .line = { "not submitted: the default of partition main, 2 GiB, but unet3d has needed 11.2 "
@@ -476,6 +497,8 @@ static void play(const struct scene *s, ft_decision *decision, struct ft_explana
                                .oom_probability = s->oom > 0 ? s->oom : 0.05,
                                .has_reject_probability = true,
                                .reject_probability = s->reject,
+                               .has_force = true,
+                               .force = !s->no_force,
                                .has_quiet = true,
                                .quiet = s->quiet } };
   double need = (s->need > 0 ? s->need : 11.2) * (double)GB, died_at = s->died_at * (double)GB;
@@ -1007,8 +1030,10 @@ static void check_laws(const struct ft_question *q, const ft_decision *d,
   assert_true(said->error == (d->action == FT_ACTION_REJECT));
   for (int l = 0; l < said->count; l++)
     assert_true(said->line[l][0] && strlen(said->line[l]) < FT_EXPLAIN_SIZE - 1);
-  if (mode == FT_MODE_OFF)
+  if (mode == FT_MODE_OFF && d->action != FT_ACTION_REJECT)
     assert_true(d->action == FT_ACTION_LEAVE && !said->count && !d->has_p_oom);
+  if (d->overrode)
+    assert_true(mode == FT_MODE_FORCE && d->p_oom > q->policy->reject_probability);
   if (mode == FT_MODE_CHECK || (asked && mode != FT_MODE_RAISE && mode != FT_MODE_TRIM))
     assert_false(changed);
   if (changed && asked && q->request->mem_unit != FT_MEM_ALL)
@@ -1023,7 +1048,7 @@ static void check_laws(const struct ft_question *q, const ft_decision *d,
     assert_true(d->p_oom > 0 && d->p_oom < 1 && q->rule != FT_RULE_NONE);
   if (d->action == FT_ACTION_REJECT) {
     assert_true(d->p_oom > q->policy->reject_probability && q->policy->reject_probability > 0);
-    assert_true(mode != FT_MODE_FORCE && q->mode != FT_MODE_CHECK);
+    assert_true(mode != FT_MODE_FORCE);
     assert_true(q->estimate->runs >= q->policy->min_runs && q->estimate->runs > 0);
     assert_int_equal(said->count, 2);
     assert_non_null(strstr(said->line[1], "--predict-mem=force"));

@@ -309,8 +309,10 @@ static void an_older_store_is_brought_up_to_date(void **state)
   ft_store_close(store);
   store = NULL;
   sql("DROP TRIGGER observation_app_last; DROP INDEX observation_age; DROP TABLE app; DROP TABLE"
-      " gone; ALTER TABLE observation DROP COLUMN put_time; DROP TABLE forgotten; DROP TABLE former;"
+      " gone; ALTER TABLE observation DROP COLUMN put_time; DROP TABLE forgotten; DROP TABLE "
+      "former;"
       "ALTER TABLE observation DROP COLUMN decision_rule; DROP INDEX observation_array;"
+      "DROP TABLE rejection; ALTER TABLE observation DROP COLUMN decision_overrode;"
       "PRAGMA user_version = 5");
   open_store();
   assert_int_equal(number("SELECT COUNT(*) FROM app"), 3);

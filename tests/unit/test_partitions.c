@@ -190,12 +190,17 @@ static void what_is_told_is_of_the_partition_that_gives_least(void **state)
       "the default of partition roomy, 1.95 GiB, is enough" },
     { "roomy,main", FT_MODE_UNSET, 0.5, FT_ACTION_REJECT,
       "not submitted: the default of partition main, 10 MiB, but x has needed" },
-    { "roomy,main", FT_MODE_CHECK, 0.5, FT_ACTION_WARN, " and be rejected; ask for --mem=" },
+    { "roomy,main", FT_MODE_CHECK, 0.5, FT_ACTION_REJECT,
+      "not submitted: the default of partition main, 10 MiB, but x has needed" },
+    { "roomy,main", FT_MODE_OFF, 0.5, FT_ACTION_REJECT,
+      "not submitted: the default of partition main, 10 MiB, but x has needed" },
     { "roomy,main", FT_MODE_SET, 0.5, FT_ACTION_SET, "--mem set to 2000M" },
-    { "main,near", FT_MODE_CHECK, 0, FT_ACTION_WARN, "the default of partitions main,near, 10 MiB" },
+    { "main,near", FT_MODE_CHECK, 0, FT_ACTION_WARN,
+      "the default of partitions main,near, 10 MiB" },
     { "near", FT_MODE_CHECK, 0, FT_ACTION_WARN,
       "; ask for --mem=60M, the most that partition near allows" },
-    { "near,near2", FT_MODE_SET, 0, FT_ACTION_SET, "60M, the most that partitions near,near2 allow (maximum);" },
+    { "near,near2", FT_MODE_SET, 0, FT_ACTION_SET,
+      "60M, the most that partitions near,near2 allow (maximum);" },
   };
 
   (void)state;

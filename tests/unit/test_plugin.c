@@ -264,20 +264,22 @@ static void memory_is_set_in_the_users_unit(void **state)
     size_t lines;
   } cases[] = {
     { "sbatch --predict-app=sorter --predict-mem job.sh 7", NULL, "\nmem=", 1 },
-    { "sbatch --predict-app=sorter --predict-mem=check job.sh 7", NULL, "post_opt 0\n", 1 },
-    { "sbatch --predict-app=sorter --predict-mem=off job.sh 7", NULL, "post_opt 0\n", 0 },
+    { "sbatch --predict-app=sorter --predict-mem=check --mem=4G job.sh 7", NULL, "post_opt 0\n",
+      1 },
+    { "sbatch --predict-app=sorter --predict-mem=off --mem=4G job.sh 7", NULL, "post_opt 0\n", 0 },
     { "sbatch --predict-app=sorter --predict-mem=set --mem=4G job.sh 7", NULL, "\nmem=4G\n", 1 },
     { "sbatch --predict-app=sorter --predict-mem=raise --mem=900M job.sh 7", NULL, "\nmem=1", 1 },
     { "sbatch --predict-app=sorter --predict-mem=trim --mem=6G job.sh 7", NULL, "\nmem=1", 1 },
     { "sbatch --predict-app=sorter --predict-mem=raise --mem-per-cpu=900M job.sh 7", NULL,
       "\nmem-per-cpu=1", 1 },
     { "sbatch --predict-app=sorter job.sh 7", "FORETELL_PREDICT_MEM=set", "\nmem=1", 1 },
-    { "sbatch --predict-app=sorter --predict-mem=off job.sh 7", "FORETELL_PREDICT_MEM=set",
+    { "sbatch --predict-app=sorter --predict-mem=off --mem=4G job.sh 7", "FORETELL_PREDICT_MEM=set",
       "post_opt 0\n", 0 },
     { "sbatch --predict-mem job.sh 7", "FORETELL_PREDICT_APP=sorter", "\nmem=1", 1 },
     { "srun --predict-app=sorter --predict-mem ./x", NULL, "\nmem=1", 1 },
     { "srun --predict-app=sorter --predict-mem ./x", "SLURM_JOB_ID=5", "post_opt 0\n", 0 },
-    { "sbatch --predict-app=sorter job.sh 7", "FORETELL_PREDICT_MEM=nonsense", "post_opt 0\n", 1 },
+    { "sbatch --predict-app=sorter --mem=4G job.sh 7", "FORETELL_PREDICT_MEM=nonsense",
+      "post_opt 0\n", 1 },
   };
 
   (void)state;
@@ -390,6 +392,37 @@ static void a_job_that_would_die_is_refused(void **state)
   output = submit("sbatch --predict-app=sorter --predict-mem=force --mem=100M job.sh 7", NULL);
   assert_has(output, "post_opt 0\n");
   assert_has(output, "carried");
+}
+
+/* What foretell may change is one question, what the site lets through another. */
+static void no_mode_and_no_job_number_steps_around_a_rejection(void **state)
+{
+  static const struct {
+    const char *line, *environment;
+  } refused[] = {
+    { "sbatch --predict-app=sorter --mem=100M job.sh 7", NULL },
+    { "sbatch --predict-app=sorter --predict-mem=off --mem=100M job.sh 7", NULL },
+    { "sbatch --predict-app=sorter --predict-mem=check --mem=100M job.sh 7", NULL },
+    { "sbatch --predict-app=sorter --mem=100M job.sh 7", "FORETELL_PREDICT_MEM=off" },
+    { "srun --predict-app=sorter --mem=100M ./x", NULL },
+    { "srun --predict-app=sorter --mem=100M ./x", "SLURM_JOBID=" },
+    { "srun --predict-app=sorter --mem=100M ./x", "SLURM_JOBID=5" },
+    { "srun --predict-app=sorter --mem=100M ./x", "SLURM_JOB_ID=4294967294" },
+    { "srun --predict-app=sorter --jobid=4294967294 --mem=100M ./x", NULL },
+    { "srun --predict-app=sorter --jobid=5 --debugger-test x --mem=100M ./x", NULL },
+  };
+  const char *output;
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(refused); i++) {
+    output = submit(refused[i].line, refused[i].environment);
+    if (!strstr(output, "post_opt -1\n") || !strstr(output, "not submitted") ||
+        lines_said(output) != 2)
+      fail_msg("%s: %s", refused[i].line, output);
+  }
+  output = submit("srun --predict-app=sorter --jobid=5 --mem=100M ./x", NULL);
+  assert_has(output, "post_opt 0\n");
+  assert_int_equal(lines_said(output), 0);
 }
 
 static void break_site(const char *how)
@@ -506,7 +539,7 @@ static void what_does_not_count_is_told(void **state)
   assert_has(output, "; but params: \"n=,=\": expected name=value");
   assert_has(output, "\nmem=1");
   assert_int_equal(lines_said(output), 1);
-  output = submit("sbatch --predict-app=sorter --predict-params=n=,= job.sh 7", NULL);
+  output = submit("sbatch --predict-app=sorter --predict-params=n=,= --mem=4G job.sh 7", NULL);
   assert_int_equal(lines_said(output), 0); /* who asks for nothing is told nothing */
 
   (void)snprintf(path, sizeof path, "helper=%s/predictor/cli/foretell-helper", top ? top : ".");
@@ -667,6 +700,7 @@ int main(int argc, char **argv)
     cmocka_unit_test(what_was_imported_for_the_jobs_name_helps_until_it_has_runs),
     cmocka_unit_test(unknown_modes_are_refused_with_the_known_ones),
     cmocka_unit_test(a_job_that_would_die_is_refused),
+    cmocka_unit_test(no_mode_and_no_job_number_steps_around_a_rejection),
     cmocka_unit_test(a_late_or_broken_child_is_abandoned),
     cmocka_unit_test(the_child_adds_what_files_say),
     cmocka_unit_test(children_of_one_user_take_turns),

@@ -16,6 +16,7 @@
 
 #include "predictor/core/io.h"
 #include "predictor/history/pages.h"
+#include "predictor/history/rejections.h"
 #include "predictor/history/store.h"
 
 static char folder[] = "/tmp/foretell-test-XXXXXX";
@@ -320,6 +321,57 @@ static void runs_come_in_pages(void **state)
   ft_store_close(store);
 }
 
+/* Submissions that were refused, by user, app and day. */
+static void rejections_are_counted_and_outlive_their_app(void **state)
+{
+  struct ft_store *store = must_open(true);
+  struct ft_rejections row = { .uid = 0 };
+  struct ft_error err;
+  char app[32];
+
+  (void)state;
+  for (unsigned i = 0; i < 3; i++)
+    assert_int_equal(ft_store_reject(store, 1000, "sorter", 1e9 + i * 86400.0, &err), 0);
+  assert_int_equal(ft_store_reject(store, 7, "sorter", 1e9, &err), 0);
+  assert_int_equal(ft_store_reject(store, 1000, "", 1e9, &err), 0);
+  assert_int_equal(ft_store_next_rejections(store, false, true, 0, &row, &err), 1);
+  assert_true(row.uid == 7 && row.count == 1 && strcmp(row.app, "sorter") == 0);
+  assert_int_equal(ft_store_next_rejections(store, false, false, 0, &row, &err), 1);
+  assert_true(row.uid == 1000 && row.count == 1 && strcmp(row.app, "") == 0);
+  assert_int_equal(ft_store_next_rejections(store, false, false, 0, &row, &err), 1);
+  assert_true(row.uid == 1000 && row.count == 3 && strcmp(row.app, "sorter") == 0);
+  assert_int_equal(ft_store_next_rejections(store, false, false, 0, &row, &err), 0);
+  /* one user's, of the last two days */
+  row = (struct ft_rejections){ .uid = 1000 };
+  assert_int_equal(ft_store_next_rejections(store, true, true, 1e9 + 86400, &row, &err), 1);
+  assert_true(row.uid == 1000 && row.count == 2);
+  assert_int_equal(ft_store_next_rejections(store, true, false, 1e9 + 86400, &row, &err), 0);
+
+  /* who claims to have been refused under ever new names makes no room for them */
+  for (unsigned i = 0; i < 3 * FT_REJECTED_APPS; i++) {
+    (void)snprintf(app, sizeof app, "forged-%u", i);
+    assert_int_equal(ft_store_reject(store, 9, app, 1e9, &err), 0);
+  }
+  row = (struct ft_rejections){ .uid = 9 };
+  assert_int_equal(ft_store_next_rejections(store, true, true, 0, &row, &err), 1);
+  assert_true(row.count >= 2 * FT_REJECTED_APPS && !row.app[0]);
+
+  /* what is forgotten stays without its app */
+  assert_int_equal(ft_store_begin(store, &err), 0);
+  assert_int_equal(ft_store_forget_rejections(
+                       store, &(ft_forget){ .has_uid = true, .uid = 1000, .app = "sorter" }, &err),
+                   0);
+  assert_int_equal(ft_store_commit(store, &err), 0);
+  row = (struct ft_rejections){ .uid = 1000 };
+  assert_int_equal(ft_store_next_rejections(store, true, true, 0, &row, &err), 1);
+  assert_true(row.uid == 1000 && row.count == 4 && !row.app[0]);
+  assert_int_equal(ft_store_next_rejections(store, true, false, 0, &row, &err), 0);
+  row = (struct ft_rejections){ .uid = 7 };
+  assert_int_equal(ft_store_next_rejections(store, true, true, 0, &row, &err), 1);
+  assert_true(strcmp(row.app, "sorter") == 0);
+  ft_store_close(store);
+}
+
 struct apps {
   unsigned count;
   struct ft_store_app app[4];
@@ -404,7 +456,7 @@ static void strange_files_are_refused_in_one_line(void **state)
   static const struct {
     const char *sql, *expected;
   } cases[] = {
-    { "PRAGMA user_version = 99", "schema 99, but this foretell knows 1 to 8" },
+    { "PRAGMA user_version = 99", "schema 99, but this foretell knows 1 to 9" },
     { "PRAGMA user_version = -1", "schema -1" },
     { "PRAGMA application_id = 1", "not a store of foretell" },
   };
@@ -685,6 +737,7 @@ static void closing_nothing_is_allowed(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = { TEST(runs_come_in_pages),
+                                      TEST(rejections_are_counted_and_outlive_their_app),
                                       TEST(what_is_put_comes_back_whole),
                                       TEST(same_run_is_one_row),
                                       TEST(filters_restrict),
