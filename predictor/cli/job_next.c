@@ -28,6 +28,7 @@ int ft_next_find(const char *command, int state_fd, const struct ft_config *conf
                                                    .submission = &next->submission,
                                                    .known = &next->known,
                                                    .mode = FT_MODE_CHECK,
+                                                   .cannot_reject = true, /* nothing is submitted */
                                                    .answer = true };
   const ft_request *request = &next->submission.request;
 

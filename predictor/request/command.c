@@ -354,6 +354,9 @@ static size_t find_script(const struct ft_command *c, size_t at, enum ft_interpr
       i = behind(launcher, c, i + 1, &image);
       return i < c->count ? i : at;
     }
+    /* standard input: what follows is handed to it */
+    if (strcmp(text, kind == FT_INTERPRETER_SHELL ? "-s" : "-") == 0)
+      return at;
     *statements = strcmp(text, "-c") == 0 || strcmp(text, "--eval") == 0 ||
                   (strcmp(text, "-e") == 0 && kind != FT_INTERPRETER_SHELL);
     if (*statements || module || strcmp(text, "-jar") == 0)

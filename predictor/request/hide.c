@@ -121,10 +121,17 @@ static char letter_of(const struct ft_command *c, const struct ft_parts *parts)
   return '\0';
 }
 
-/* The word AT is what a command runs, which stays. */
-static bool is_run(const struct ft_parts *parts, size_t at)
+/* The word AT is what a command runs, which stays, unless it is only taken for it: the value of an
+ * interpreter's option whose name is a secret's. */
+static bool is_run(const struct ft_hidden *hidden, const struct ft_command *c,
+                   const struct ft_parts *parts, size_t at)
 {
-  return parts && (at == parts->program || at == parts->script);
+  const char *before = at ? c->word[at - 1].text : "";
+
+  if (!parts || (at != parts->program && at != parts->script))
+    return false;
+  return at == parts->program || before[0] != '-' ||
+         !ft_secret_name(before, c->word[at].text, &hidden->rules);
 }
 
 void ft_hide_words(struct ft_hidden *hidden, struct ft_command *c, const struct ft_parts *parts)
@@ -134,14 +141,14 @@ void ft_hide_words(struct ft_hidden *hidden, struct ft_command *c, const struct 
   for (size_t i = 0; i < c->count; i++) {
     const char *value;
 
-    if (c->word[i].unknown || is_run(parts, i))
+    if (c->word[i].unknown || is_run(hidden, c, parts, i))
       continue;
     if (letter && i > parts->program)
       hide_letter(hidden, c, i, letter);
     value = secret_inside(hidden, c->word[i].text);
     if (value)
       hide(hidden, &c->word[i], value);
-    else if (i + 1 < c->count && !is_run(parts, i + 1))
+    else if (i + 1 < c->count && !is_run(hidden, c, parts, i + 1))
       i = hide_next(hidden, c, i);
   }
 }

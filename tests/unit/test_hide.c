@@ -56,6 +56,9 @@ static void no_record_holds_a_secret(void **state)
   } cases[] = {
     { "./x --password hunterpass --n 3\n", NULL },
     { "./x --password=hunterpass --n 3\n", NULL },
+    { "./x --n 3\npython3 - --password hunterpass <<'E'\nx = 1\nE\n", NULL },
+    { "./x --n 3\nbash -s --token hunterpass <<'E'\n./x --n 3\nE\n", NULL },
+    { "python3 --password hunterpass x --n 3\n", NULL },
     { "./x -password hunterpass --n 3\n", NULL },
     { "./x password=hunterpass --n 3\n", NULL },
     { "./x --password 'hunterpass' --n 3\n", NULL },
