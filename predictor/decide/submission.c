@@ -85,13 +85,15 @@ static void add_known(const ft_model *model, const ft_submission *s, char line[F
     }
 }
 
-/* Whether KNOWN's model is the app's own, or the site's of it, and has room for more features. */
+/* Whether KNOWN's model is the app's own, or the site's of it, with features and room for more: to
+ * an app without any, each is a first one. */
 static bool has_own_model(const struct ft_known *known)
 {
   const struct ft_evidence *e = &known->evidence;
+  size_t features = e->model.columns_count - (find_column(&e->model, FT_VARIANT_FEATURE) != NULL);
 
   return e->estimate && !e->similar && !e->at_large && !e->imported &&
-         (e->pooled || e->estimate->runs >= known->policy.min_runs) && e->model.columns_count &&
+         (e->pooled || e->estimate->runs >= known->policy.min_runs) && features &&
          e->model.columns_count < sizeof e->model.columns / sizeof *e->model.columns;
 }
 

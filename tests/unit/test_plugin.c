@@ -19,6 +19,7 @@
 
 #include "predictor/core/io.h"
 #include "predictor/core/units.h"
+#include "predictor/estimate/variant.h"
 #include "predictor/record/layout.h"
 #include "tests/unit/fake_spank.h"
 #include "tests/unit/play_plugin.h"
@@ -125,6 +126,12 @@ static void write_state(void)
   ft_layout_imported_app(user, (uint32_t)getuid(), "known", model->app);
   ft_layout_model_name(model->app, name);
   model->completed = 25;
+  assert_int_equal(ft_record_write(FT_RECORD_MODEL, model, models, name, 0644, &err), 0);
+  /* nothing of it ever varied but the script */
+  (void)ft_string_copy("plain", model->app, sizeof model->app);
+  (void)ft_string_copy(FT_VARIANT_FEATURE, model->columns[0].name, sizeof model->columns[0].name);
+  model->evaluator.terms_count = 0;
+  ft_layout_model_name(model->app, name);
   assert_int_equal(ft_record_write(FT_RECORD_MODEL, model, models, name, 0644, &err), 0);
   close(models);
   free(model);
@@ -541,6 +548,11 @@ static void what_does_not_count_is_told(void **state)
   assert_int_equal(lines_said(output), 1);
   output = submit("sbatch --predict-app=sorter --predict-params=n=,= --mem=4G job.sh 7", NULL);
   assert_int_equal(lines_said(output), 0); /* who asks for nothing is told nothing */
+  output = submit("sbatch --predict-app=indexed --predict-mem --predict-params=nn=3 job.sh", NULL);
+  assert_has(output, "nn: not a feature of this app; known: n\n");
+  output = submit("sbatch --predict-app=plain --predict-mem --predict-params=nn=3 job.sh", NULL);
+  assert_has(output, "plain needs");
+  assert_null(strstr(output, "not a feature"));
 
   (void)snprintf(path, sizeof path, "helper=%s/predictor/cli/foretell-helper", top ? top : ".");
   setenv("FAKE_HELPER", path, 1);
