@@ -174,6 +174,56 @@ static void fit(struct ft_additive_work *w, struct attempt *a)
   a->intercept = w->solution[0];
 }
 
+/* Of a number as it is and its logarithm, the other; CANDIDATE where there is none. */
+static size_t other_form(const struct ft_additive_work *w, size_t candidate)
+{
+  const struct candidate *c = &w->candidate[candidate];
+  size_t other = c->log ? candidate - 1 : candidate + 1;
+
+  return !c->levels && other < w->candidates && w->candidate[other].column == c->column ? other
+                                                                                        : candidate;
+}
+
+/*
+ * The form in which a number came in was chosen when terms that came later were missing: try the
+ * other one beside all of them.
+ */
+static void fit_forms(struct ft_additive_work *w, struct attempt *a)
+{
+  struct attempt *trial = &w->trial_form;
+
+  fit(w, a);
+  for (size_t t = 0; t < a->terms && a->terms > 1; t++) {
+    *trial = *a;
+    trial->chosen[t] = other_form(w, a->chosen[t]);
+    if (trial->chosen[t] == a->chosen[t])
+      continue;
+    fit(w, trial);
+    if (trial->error < a->error)
+      *a = *trial;
+  }
+}
+
+/* A, whose terms are chosen, is fitted: with those that were tried behind them where the fit, in
+ * which forms may be others, gains as much by them as is demanded. WITHOUT: its error without any
+ * term. */
+static void fit_chosen(struct ft_additive_work *w, struct attempt *a, double without)
+{
+  struct attempt *longer = &w->trial_terms;
+
+  *longer = *a;
+  if (a->terms)
+    fit_forms(w, a);
+  else
+    a->error = without;
+  if (longer->tried == longer->terms)
+    return;
+  longer->terms = longer->tried;
+  fit_forms(w, longer);
+  if (longer->error < a->error * pow(ft_additive_demanded(w), (double)(longer->terms - a->terms)))
+    *a = *longer;
+}
+
 /* ---- the public function ---- */
 
 static void give_term(const struct ft_additive_work *w, const struct candidate *c,
@@ -224,7 +274,7 @@ void ft_additive_fit(const struct ft_additive_data *data, struct ft_additive_wor
                      struct ft_additive *out)
 {
   struct attempt *best = &w->attempt[0];
-  double sum = 0, needed;
+  double sum = 0, needed, without;
 
   w->data = data;
   for (size_t i = 0; i < data->runs; i++)
@@ -238,15 +288,14 @@ void ft_additive_fit(const struct ft_additive_data *data, struct ft_additive_wor
   memset(w->attempt, 0, sizeof w->attempt);
   w->attempt[0].log_target = w->attempt[1].log_target = true;
   fit(w, best);
-  needed = best->error * ft_additive_demanded(w);
+  without = best->error;
+  needed = without * ft_additive_demanded(w);
   for (size_t k = 1; k < 3 && w->candidates && best->error > NO_ERROR; k++) {
     struct attempt *a = &w->attempt[k];
 
     ft_additive_choose(w, a);
-    if (!a->terms)
-      continue;
-    fit(w, a);
-    if (a->error < needed && a->error < 0.98 * best->error)
+    fit_chosen(w, a, without);
+    if (a->terms && a->error < needed && a->error < 0.98 * best->error)
       best = a;
   }
   give(w, best, out);

@@ -294,31 +294,40 @@ static void begin(struct ft_additive_work *w, bool log_target)
 
 void ft_additive_choose(struct ft_additive_work *w, struct attempt *a)
 {
+  const double demanded = ft_additive_demanded(w);
   size_t categorical = 0;
+  double error, wanted;
 
   begin(w, a->log_target);
   for (size_t i = 0; i < w->data->runs; i++)
     w->trial[0][i] = w->residual[i] / left_of(1 - w->hat[i]);
-  a->error = a->start_error = error_of(w, a->log_target, w->trial[0]);
-  while (a->terms < FT_ADDITIVE_TERMS && a->error > NO_ERROR) {
+  a->error = a->start_error = error = error_of(w, a->log_target, w->trial[0]);
+  wanted = error;
+  while (a->tried < FT_ADDITIVE_TERMS && error > NO_ERROR) {
     size_t pick[SHORTLIST], count = shortlist(w, categorical < CATEGORICAL_TERMS, pick), best = 0;
     double least = INFINITY;
 
     for (size_t k = 0; k < count; k++) {
-      double error;
+      double with;
 
       try_candidate(w, pick[k], w->trial[k]);
-      error = error_of(w, a->log_target, w->trial[k]);
-      if (error < least) {
-        least = error;
+      with = error_of(w, a->log_target, w->trial[k]);
+      if (with < least) {
+        least = with;
         best = pick[k];
       }
     }
-    if (!(least < a->error * ft_additive_demanded(w)))
+    wanted *= demanded;
+    /* two that count only together: the first is no gain by itself */
+    if (!(least < error) || (least >= wanted && a->tried > a->terms))
       break;
-    a->error = least;
-    a->chosen[a->terms++] = best;
+    error = least;
+    a->chosen[a->tried++] = best;
     categorical += w->candidate[best].levels > 0;
+    if (error < wanted) {
+      a->error = wanted = error;
+      a->terms = a->tried;
+    }
     accept(w, best);
   }
 }

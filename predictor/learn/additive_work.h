@@ -30,6 +30,7 @@ struct candidate {
 struct attempt {
   bool log_target;
   size_t terms, chosen[FT_ADDITIVE_TERMS];
+  size_t tried; /* terms, and those behind them that were not enough of a gain by themselves */
   double error, start_error;
   double intercept, coefficient[PARAMETERS];
   double residual[RUNS];
@@ -48,7 +49,8 @@ struct ft_additive_work {
   double design[RUNS * PARAMETERS]; /* row by row, each as wide as there are parameters */
   double gram[PARAMETERS][PARAMETERS], solution[PARAMETERS];
   double weight[RUNS];
-  struct attempt attempt[3];
+  struct attempt attempt[3]; /* without a term, and for each target */
+  struct attempt trial_form, trial_terms;
 };
 
 /* log(target / centre) where the target itself is additive. */
@@ -71,7 +73,10 @@ double ft_additive_demanded(const struct ft_additive_work *w);
 /* Find the candidates that vary in the data. */
 void ft_additive_gather(struct ft_additive_work *w);
 
-/* Choose the terms of A by their leave-one-out error, which is left in it. */
+/*
+ * Choose the terms of A by their leave-one-out error, which is left in it. Each has to reduce it as
+ * demanded, or two in a row by as much as both have to.
+ */
 void ft_additive_choose(struct ft_additive_work *w, struct attempt *a);
 
 #endif
