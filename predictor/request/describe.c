@@ -14,6 +14,7 @@
 #include "predictor/request/hide.h"
 #include "predictor/request/key.h"
 #include "predictor/request/normal.h"
+#include "predictor/request/properties.h"
 #include "predictor/request/workflow.h"
 
 enum {
@@ -318,6 +319,8 @@ static void read_all(struct reading *r)
   r->shell.array = what->array && ft_array_count(what->array) > 0;
   while (ft_shell_next(&r->shell, &r->command, hash_body, r))
     take_command(r);
+  if (r->task.manager)
+    ft_properties_features(ft_text_of(what->script, length), &r->found);
   arguments_as_command(what, &r->command);
   ft_hide_arguments(&r->hidden, &r->command);
   ft_found_arguments(&r->found, &r->command, &(struct ft_parts){ 0 }, true);
