@@ -432,6 +432,59 @@ static size_t take_assignments(struct ft_shell *shell, const struct ft_command *
 
 static const char *const declares[] = { "export", "declare", "typeset", "local", "readonly", NULL };
 
+static bool is_name(const char *text)
+{
+  struct ft_text name = ft_text_from(text);
+
+  for (; name.at < name.end; name.at++)
+    if (!(*name.at == '_' || (*name.at >= 'a' && *name.at <= 'z') ||
+          (*name.at >= 'A' && *name.at <= 'Z') ||
+          (name.at > text && *name.at >= '0' && *name.at <= '9')))
+      return false;
+  return *text;
+}
+
+/* "export N=3 M", "declare -x N": what stands behind the word AT is assigned, or exported. */
+static void take_declared(struct ft_shell *shell, const struct ft_command *c, size_t at)
+{
+  bool exports = strcmp(c->word[at].text, "export") == 0;
+
+  for (at++; at < c->count; at++) {
+    const struct ft_word *word = &c->word[at];
+    struct ft_text raw = word->raw, name;
+
+    if (word->text[0] == '-') {
+      if (strpbrk(word->text, "fF"))
+        return;
+      exports = exports ? !strchr(word->text, 'n') : strchr(word->text, 'x') != NULL;
+      continue;
+    }
+    if (ft_shell_assignment(&raw, &name))
+      ft_shell_assign(shell, name, word);
+    else if (!word->unknown && is_name(word->text))
+      name = ft_text_from(word->text);
+    else
+      continue;
+    if (exports)
+      ft_shell_export(shell, name);
+  }
+}
+
+/* "set -a", "set -o allexport", and with '+' the contrary. */
+static void take_set(struct ft_shell *shell, const struct ft_command *c, size_t at)
+{
+  for (at++; at < c->count; at++) {
+    const char *text = c->word[at].text;
+    const char *name = at + 1 < c->count ? c->word[at + 1].text : "";
+
+    if (strcmp(text, "--") == 0 || (*text != '-' && *text != '+'))
+      return;
+    if (text[1] == 'o' ? strcmp(name, "allexport") == 0 : strchr(text, 'a') != NULL)
+      shell->exports = *text == '-';
+    at += strchr(text, 'o') != NULL;
+  }
+}
+
 /* Not a program: what the shell does itself. *AT is behind it where a program follows. */
 static bool shell_does(struct ft_shell *shell, const struct ft_command *c, size_t at,
                        const char **directory)
@@ -444,11 +497,11 @@ static bool shell_does(struct ft_shell *shell, const struct ft_command *c, size_
     return true;
   }
   if (ft_string_listed(declares, text)) {
-    while (++at < c->count && c->word[at].text[0] == '-')
-      ;
-    (void)take_assignments(shell, c, at);
+    take_declared(shell, c, at);
     return true;
   }
+  if (strcmp(text, "set") == 0)
+    take_set(shell, c, at);
   if (strcmp(text, "for") == 0 && at + 1 < c->count)
     ft_shell_assign(shell, c->word[at + 1].raw, NULL);
   if (strcmp(text, "read") == 0)

@@ -302,12 +302,14 @@ static void read_all(struct reading *r)
   const struct ft_description *what = r->what;
   size_t length = what->script_length < FT_LIMIT_ANALYSED ? what->script_length : FT_LIMIT_ANALYSED;
 
+  ft_hide_exported(&r->hidden, &what->exported);
   if (!what->script) {
     ft_shell_begin(&r->shell, ft_text_from(""), NULL, 0);
     r->shell.secrets = &r->hidden.rules;
     arguments_as_command(what, &r->command);
     if (r->command.count)
       take_command(r);
+    ft_found_exported(&r->found, &r->shell, &what->exported);
     return;
   }
   if (ft_workflow_of_job(ft_text_of(what->script, length), what->job_name, &r->task))
@@ -324,6 +326,9 @@ static void read_all(struct reading *r)
   arguments_as_command(what, &r->command);
   ft_hide_arguments(&r->hidden, &r->command);
   ft_found_arguments(&r->found, &r->command, &(struct ft_parts){ 0 }, true);
+  /* of a workflow's task they are the manager's */
+  if (!r->task.manager)
+    ft_found_exported(&r->found, &r->shell, &r->shell.exported);
 }
 
 /* A record with anything else in it would be refused. */

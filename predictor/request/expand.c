@@ -61,13 +61,41 @@ void ft_shell_assign(struct ft_shell *shell, struct ft_text name, const struct f
       return;
     }
     (void)ft_text_copy(name, shell->variable[i].name, sizeof shell->variable[i].name);
+    shell->variable[i].exported = shell->variable[i].assigned = shell->variable[i].varied = false;
     shell->variable_count++;
   }
   if (!known)
     kept = 0;
+  shell->variable[i].varied |=
+      shell->variable[i].assigned &&
+      (kept || !known || shell->variable[i].base || strcmp(shell->variable[i].value, value) != 0);
+  shell->variable[i].assigned = true;
+  shell->variable[i].exported |= shell->exports;
   (void)ft_string_copy(known ? value : "", shell->variable[i].value + kept, FT_SHELL_VALUE - kept);
   shell->variable[i].argument = kept || !known ? 0 : word->argument;
   shell->variable[i].base = !known || word->unknown;
+}
+
+static const char *exported_value(struct ft_shell *shell, struct ft_text name);
+
+void ft_shell_export(struct ft_shell *shell, struct ft_text name)
+{
+  size_t i = find_variable(shell, name);
+  char text[FT_SHELL_VALUE + 1] = "=";
+  const char *value;
+
+  if (i == shell->variable_count) {
+    /* Slurm's own are not the script's, and stay what they are */
+    if (ft_text_starts(name, "SLURM"))
+      return;
+    value = exported_value(shell, name);
+    (void)ft_string_copy(value ? value : "", text + 1, sizeof text - 1);
+    ft_shell_assign(shell, name, value ? &(struct ft_word){ .text = text } : NULL);
+    if (i == shell->variable_count)
+      return;
+    shell->variable[i].assigned = value != NULL;
+  }
+  shell->variable[i].exported = true;
 }
 
 bool ft_shell_assignment(struct ft_text *text, struct ft_text *name)
@@ -576,6 +604,29 @@ static struct ft_text without_quotes(struct ft_text raw)
   return raw;
 }
 
+/* The name of the variable that RAW, or what is behind its '=', is and nothing else: "--n=$N",
+ * "${N:-20}". */
+static struct ft_text name_alone(struct ft_text raw)
+{
+  const char *equals = memchr(raw.at, '=', ft_text_left(&raw));
+  struct ft_text name;
+  bool braces;
+
+  if (equals && !memchr(raw.at, '$', (size_t)(equals - raw.at)))
+    raw.at = equals + 1;
+  raw = without_quotes(raw);
+  if (!ft_text_skip(&raw, "$"))
+    return ft_text_from("");
+  braces = ft_text_skip(&raw, "{");
+  name = (struct ft_text){ raw.at, raw.at };
+  while (name.end < raw.end && name_byte(*name.end, name.end == name.at))
+    name.end++;
+  if (braces ? raw.end[-1] == '}' && (name.end + 1 == raw.end || strchr(":-=", *name.end))
+             : name.end == raw.end)
+    return name;
+  return ft_text_from("");
+}
+
 /* The variable that RAW is, and nothing else: $NAME, "${NAME}". */
 static size_t only_variable(const struct ft_shell *shell, struct ft_text raw)
 {
@@ -646,6 +697,7 @@ void ft_shell_expand(struct ft_shell *shell, struct ft_word *word)
   shell->text[shell->used++] = '\0';
   word->text = shell->text + begin;
   word->argument = argument_of(shell, word->text, argument);
+  word->variable = name_alone(word->raw);
 }
 
 void ft_shell_split(struct ft_command *command)

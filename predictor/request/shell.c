@@ -9,7 +9,7 @@ void ft_shell_begin(struct ft_shell *shell, struct ft_text script, const char *c
                     size_t argument_count)
 {
   shell->rest = script;
-  shell->array = false;
+  shell->array = shell->exports = shell->inside = false;
   shell->secrets = NULL;
   shell->exported = (struct ft_export){ 0 };
   shell->looked_outside = 0;
