@@ -5,9 +5,14 @@
 #include "tests/unit/scratch.h"
 #include "tests/unit/decided.h"
 
+#include <math.h>
+#include <time.h>
+
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/decide/decide.h"
+#include "predictor/decide/tasks.h"
+#include "predictor/online/online.h"
 #include "predictor/request/array.h"
 #include "predictor/request/describe.h"
 #include "predictor/request/frame.h"
@@ -489,6 +494,161 @@ static void elements_that_do_not_differ_are_estimated_once(void **state)
   assert_int_equal(ft_estimate_elements(&model, &out, 1, &elements, &facts, &err), -1);
 }
 
+/* ---- what each task is told ---- */
+
+static struct ft_known known;
+static struct ft_submission_decision decided;
+
+/* RUNS of the app "x", whose peak is 20 MiB a unit of "n". */
+static void learn(int runs)
+{
+  memset(&known, 0, sizeof known);
+  known.policy = ft_policy_defaults;
+  ft_online_init(&known.evidence.model, "x", 1000, FT_RULE_RSS);
+  for (int i = 0; i < runs; i++) {
+    double n = 1 + i * 37 % 1000;
+    ft_observation o = { .schema = FT_SCHEMA,
+                         .job_id = 100 + (uint32_t)i,
+                         .submit_time = 1e9 + i,
+                         .end_time = 1e9 + i + 10,
+                         .runtime_seconds = 10,
+                         .rule = FT_RULE_RSS,
+                         .outcome = FT_OUTCOME_COMPLETED,
+                         .has_rss_bytes = true,
+                         .rss_bytes = (uint64_t)((20 * n + i % 5) * 0x1p20) };
+
+    assert_true(ft_feature_number(o.submission.features, &o.submission.features_count, 24, "n", n));
+    assert_true(ft_online_update(&known.evidence.model, &o, &err) >= 0);
+  }
+}
+
+/* Decides about SCRIPT as ARRAY. Returns the CPU seconds that the tasks' predictions took. */
+static double decide_array(const char *script, const char *array)
+{
+  static const ft_site site = { .schema = FT_SCHEMA,
+                                .rule = FT_RULE_RSS,
+                                .memory_is_consumable = true };
+  const struct ft_submission_question question = {
+    .site = &site, .submission = &out, .known = &known, .mode = FT_MODE_CHECK, .answer = true
+  };
+  clock_t begun;
+
+  describe(script, array);
+  out.request.array_tasks = ft_array_count(array);
+  known.evidence.elements.count =
+      ft_array_choose(array, &out, known.evidence.elements.index, FT_ELEMENT_ESTIMATES);
+  assert_true(ft_evidence_evaluate(&known.evidence.model, &out, &known.policy, &known.evidence,
+                                   &known.evidence.facts));
+  ft_submission_decide(&question, &decided);
+  begun = clock();
+  ft_tasks_note(&decided, &known, &out, array, &out.tasks);
+  return (double)(clock() - begun) / CLOCKS_PER_SEC;
+}
+
+/* What the record says of the task INDEX once it has been carried; 0: nothing of its own. */
+static double median_of(uint32_t index)
+{
+  static ft_submission carried;
+  struct ft_buf text;
+
+  ft_buf_init(&text, FT_LIMIT_ENVIRONMENT);
+  assert_int_equal(ft_submission_to_text(&out, &text, &err), 0);
+  assert_int_equal(ft_submission_from_text(ft_buf_text(&text), &carried, &err), 0);
+  ft_buf_free(&text);
+  ft_prediction_of_element(&carried, &index);
+  return carried.decision.has_p50_bytes ? carried.decision.p50_bytes : 0;
+}
+
+static void each_task_of_a_long_array_has_its_own_prediction(void **state)
+{
+  double took;
+
+  (void)state;
+  learn(200);
+  took = decide_array("./x --n $SLURM_ARRAY_TASK_ID\n", "1-1000");
+  print_message("# 1000 tasks: %.0f us, %u predictions\n", 1e6 * took,
+                (unsigned)out.tasks.p50_bytes_count);
+  assert_int_equal(out.tasks.index_count, 1000);
+  for (uint32_t index = 10; index <= 1000; index += 33) {
+    double expected = 20.0 * index * 0x1p20, median = median_of(index);
+
+    if (!(fabs(median / expected - 1) < 0.1))
+      fail_msg("task %u: %.0f MiB of %.0f", (unsigned)index, median / 0x1p20, expected / 0x1p20);
+  }
+  /* what none is made for has none: it is not the largest one's */
+  assert_true(median_of(1001) == 0);
+  /* few have theirs to the byte */
+  (void)decide_array("./x --n $SLURM_ARRAY_TASK_ID\n", "100-160");
+  assert_int_equal(out.tasks.index_count, 61);
+  assert_int_equal(out.tasks.p50_bytes_count, 61);
+  for (size_t i = 0; i < 61; i++)
+    assert_true(out.tasks.p50_bytes[out.tasks.row[i]] ==
+                (float)ft_estimate_quantile(&known.evidence.elements.each[i], 0.5));
+}
+
+static void tasks_of_the_same_features_share_a_prediction(void **state)
+{
+  double took;
+
+  (void)state;
+  learn(200);
+  /* nothing tells them apart: the job's prediction is every task's */
+  took = decide_array("./x --n 40\n", "0-4000000");
+  assert_int_equal(out.tasks.index_count, 0);
+  print_message("# 4000001 equal tasks: %.0f us\n", 1e6 * took);
+  /* a list of two, which a thousand tasks take turns in */
+  (void)decide_array("./x --n 40\n", "0-299");
+  out.elements_count = 1;
+  (void)ft_string_copy("n", out.elements[0].feature, sizeof out.elements[0].feature);
+  out.features_count = 0;
+  for (uint32_t i = 0; i < 300; i++) {
+    out.elements[0].index[out.elements[0].index_count++] = i;
+    out.elements[0].value[out.elements[0].value_count++] = i % 2 ? 100 : 900;
+  }
+  known.evidence.elements.count =
+      ft_array_choose("0-299", &out, known.evidence.elements.index, FT_ELEMENT_ESTIMATES);
+  assert_true(ft_evidence_evaluate(&known.evidence.model, &out, &known.policy, &known.evidence,
+                                   &known.evidence.facts));
+  decided.question.elements = &known.evidence.elements;
+  ft_tasks_note(&decided, &known, &out, "0-299", &out.tasks);
+  assert_int_equal(out.tasks.index_count, 300);
+  assert_int_equal(out.tasks.p50_bytes_count, 2);
+  assert_true(median_of(7) < 0.2 * median_of(8));
+  /* those whose file nobody looked at have none, and of a very long array the others do */
+  out.elements[0].index_count = out.elements[0].value_count = 200;
+  ft_tasks_note(&decided, &known, &out, "0-299", &out.tasks);
+  assert_int_equal(out.tasks.index_count, 200);
+  assert_true(median_of(250) == 0);
+  ft_tasks_note(&decided, &known, &out, "0-99999", &out.tasks);
+  assert_int_equal(out.tasks.index_count, 200);
+}
+
+static void predictions_shrink_until_they_fit(void **state)
+{
+  struct ft_buf text;
+  size_t before = SIZE_MAX, fewest = 1024;
+  unsigned attempt = 0;
+
+  (void)state;
+  learn(200);
+  (void)decide_array("./x --n $SLURM_ARRAY_TASK_ID\n", "0-1023");
+  ft_buf_init(&text, FT_LIMIT_ENVIRONMENT);
+  do {
+    text.length = 0;
+    assert_int_equal(ft_submission_to_text(&out, &text, &err), 0);
+    assert_true(text.length <= before);
+    assert_true(out.tasks.index_count && out.tasks.index_count <= fewest);
+    assert_true(attempt < 4 ? out.tasks.index_count == 1024 : out.tasks.index_count < fewest);
+    before = text.length;
+    fewest = out.tasks.index_count;
+    if (!attempt)
+      print_message("# %zu bytes in the environment\n", text.length);
+  } while (ft_tasks_shrink(&out.tasks, ++attempt));
+  assert_int_equal(out.tasks.index_count, 1);
+  assert_true(attempt < 20);
+  ft_buf_free(&text);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -502,7 +662,10 @@ int main(void)
     cmocka_unit_test(the_largest_files_are_among_those_estimated),
     cmocka_unit_test(the_child_is_told_of_the_array),
     cmocka_unit_test(one_amount_for_all_is_the_largest_ones),
-    cmocka_unit_test(elements_that_do_not_differ_are_estimated_once)
+    cmocka_unit_test(elements_that_do_not_differ_are_estimated_once),
+    cmocka_unit_test(each_task_of_a_long_array_has_its_own_prediction),
+    cmocka_unit_test(tasks_of_the_same_features_share_a_prediction),
+    cmocka_unit_test(predictions_shrink_until_they_fit)
   };
 
   return cmocka_run_group_tests_name("array", tests, NULL, NULL);
