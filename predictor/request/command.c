@@ -481,14 +481,43 @@ static void take_set(struct ft_shell *shell, const struct ft_command *c, size_t 
       return;
     if (text[1] == 'o' ? strcmp(name, "allexport") == 0 : strchr(text, 'a') != NULL)
       shell->exports = *text == '-';
+    if (text[1] == 'o' ? strcmp(name, "noglob") == 0 : strchr(text, 'f') != NULL)
+      shell->odd_names = true;
     at += strchr(text, 'o') != NULL;
   }
+}
+
+/* "mapfile -t NAME < FILE", "readarray NAME < <(ls data)" */
+static void take_mapfile(struct ft_shell *shell, const struct ft_command *c, size_t at)
+{
+  struct ft_text name = ft_text_from("MAPFILE"), process = c->process, number;
+  const char *input = c->input;
+  uint64_t skipped = 0;
+
+  for (at++; at < c->count; at++) {
+    const char *text = c->word[at].text;
+
+    if (text[0] != '-') {
+      name = ft_text_from(text);
+    } else if (strcmp(text, "-s") == 0 && at + 1 < c->count) {
+      number = ft_text_from(c->word[++at].text);
+      if (ft_text_u64(&number, 1000000, &skipped) && number.at == number.end)
+        continue;
+      input = NULL;
+      process = ft_text_from("");
+    } else if (strcmp(text, "-t") != 0) {
+      input = NULL;
+      process = ft_text_from("");
+    }
+  }
+  ft_shell_assign_lines(shell, name, input, process, (unsigned)skipped);
 }
 
 /* Not a program: what the shell does itself. *AT is behind it where a program follows. */
 static bool shell_does(struct ft_shell *shell, const struct ft_command *c, size_t at,
                        const char **directory)
 {
+  static const char *const odd[] = { "dotglob", "nocaseglob", "extglob", "globstar", NULL };
   const char *text = c->word[at].text;
 
   if (strcmp(text, "cd") == 0) {
@@ -502,6 +531,14 @@ static bool shell_does(struct ft_shell *shell, const struct ft_command *c, size_
   }
   if (strcmp(text, "set") == 0)
     take_set(shell, c, at);
+  if (strcmp(text, "shopt") == 0)
+    for (size_t i = at + 1; i < c->count; i++)
+      shell->odd_names |= ft_string_listed(odd, c->word[i].text);
+  /* of others what they read is an input */
+  if ((strcmp(text, "mapfile") == 0 || strcmp(text, "readarray") == 0) && shell->array) {
+    take_mapfile(shell, c, at);
+    return true;
+  }
   if (strcmp(text, "for") == 0 && at + 1 < c->count)
     ft_shell_assign(shell, c->word[at + 1].raw, NULL);
   if (strcmp(text, "read") == 0)

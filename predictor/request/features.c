@@ -117,7 +117,7 @@ static void ask_looked_up(struct ft_found *found, const char *name, const char *
   if (*value != FT_SHELL_INDEX || !ft_lookup_read(&end, &lookup) || *end)
     return;
   ask_file(found, value, "value", name);
-  if (ft_text_left(&lookup.in))
+  if (lookup.source)
     ask_file(found, value, "bytes", "input_bytes");
 }
 
@@ -214,7 +214,7 @@ static void ask_file(struct ft_found *found, const char *path, const char *count
     return;
   (void)ft_string_copy(counts, query.counts, sizeof query.counts);
   (void)ft_string_copy(feature, query.feature, sizeof query.feature);
-  query.pattern = is_pattern(path);
+  query.pattern = !strchr(path, FT_LOOKUP_MARK) && is_pattern(path);
   for (size_t i = 0; i < files->count; i++)
     if (strcmp(files->query[i].path, query.path) == 0 &&
         strcmp(files->query[i].feature, query.feature) == 0)

@@ -5,7 +5,9 @@
 #include "tests/unit/scratch.h"
 #include "tests/unit/decided.h"
 
+#include <locale.h>
 #include <math.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "predictor/core/io.h"
@@ -16,6 +18,7 @@
 #include "predictor/request/array.h"
 #include "predictor/request/describe.h"
 #include "predictor/request/frame.h"
+#include "predictor/request/names.h"
 
 static struct ft_file_queries files;
 static ft_submission out;
@@ -270,6 +273,7 @@ static void what_the_index_is_looked_up_in_is_read(void **state)
     { "S=(3 4 5 6)\n./x --size=${S[$SLURM_ARRAY_TASK_ID]}\n", "size=5" },
     { "S=(in_1 in_2)\n./x ${S[$SLURM_ARRAY_TASK_ID-1]}.txt\n", "input_bytes=200" },
     { "./x --n $((SLURM_ARRAY_TASK_ID - 1))\n", "n=1" },
+    { "S=(*.txt)\n./x ${S[$SLURM_ARRAY_TASK_ID]}\n", "input_bytes=200" },
     { "F=$(sed -n \"" ID "p\" names.txt)\n./x in_$F.txt\n", "input_bytes=200" },
     /* not there, or not known */
     { "F=$(sed -n \"" ID "p\" none.txt)\n./x $F\n", "array_task_id=2" },
@@ -277,7 +281,6 @@ static void what_the_index_is_looked_up_in_is_read(void **state)
     { "F=$(sed -n \"" ID "p\" files.txt | rev)\n./x $F\n", "array_task_id=2" },
     { "F=$(sed -n \"s/" ID "/p/\" files.txt)\n./x $F\n", "array_task_id=2" },
     { "S=(3)\n./x --size=${S[$SLURM_ARRAY_TASK_ID]}\n", "array_task_id=2" },
-    { "S=(*.txt)\n./x ${S[$SLURM_ARRAY_TASK_ID]}\n", "array_task_id=2" },
     { "cd sub; ./x $(sed -n \"" ID "p\" files.txt)\n", "array_task_id=2" },
     { "F=$(sed -n \"" ID "p\n", "array_task_id=2" },
   };
@@ -305,6 +308,169 @@ static void what_the_index_is_looked_up_in_is_read(void **state)
     if (strcmp(element(&two), cases[i].of_two) != 0)
       fail_msg("%s: %s", cases[i].script, element(&two));
   }
+  (void)scratch_close(folder, fd);
+}
+
+/* A file of SIZE bytes, in a folder perhaps. */
+static void make(int fd, const char *name, size_t size)
+{
+  int file = openat(fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+  assert_true(file >= 0);
+  assert_int_equal(ftruncate(file, (off_t)size), 0);
+  close(file);
+}
+
+/* What the script's lists hold that names of files or a file make. */
+static void what_a_list_is_made_of_is_read(void **state)
+{
+#define ID "$SLURM_ARRAY_TASK_ID"
+  static const struct {
+    const char *script, *of_two;
+  } cases[] = {
+    { "mapfile -t F < list.txt\n./x ${F[" ID "]}\n", "input_bytes=44" },
+    { "readarray -t F <list.txt\n./x --in=\"${F[" ID "]}\"\n", "input_bytes=44" },
+    { "readarray F < 'list.txt'\nI=${F[" ID "-1]}\n./x < $I\n", "input_bytes=22" },
+    { "mapfile -t -s 1 F < list.txt\n./x ${F[" ID "-1]}\n", "input_bytes=44" },
+    { "mapfile -t < list.txt\n./x ${MAPFILE[" ID "]}\n", "input_bytes=44" },
+    { "mapfile -t F < <(ls data/*.csv)\n./x ${F[" ID "]}\n", "input_bytes=44" },
+    { "mapfile -t F < <(ls data)\n./x data/${F[" ID "]}\n", "input_bytes=44" },
+    { "mapfile -t F < sizes.txt\n./x --n ${F[" ID "]}\n", "n=7" },
+    { "F=($(<list.txt))\n./x ${F[" ID "]}\n", "input_bytes=44" },
+    { "F=( $(cat list.txt) )\n./x ${F[" ID "]}\n", "input_bytes=44" },
+    { "F=($(cat sizes.txt))\n./x --n ${F[" ID "]}\n", "n=8" },
+    { "F=(data/*.csv)\n./x ${F[" ID "]}\n", "input_bytes=44" },
+    { "declare -a F=(data/*.csv)\n./x ${F[$((" ID " - 1))]}\n", "array_task_id=2" },
+    { "D=data\nF=(\"$D\"/*.csv)\n./x --in ${F[" ID " - 1]}\n", "input_bytes=22" },
+    { "F=(data/*.txt data/*.csv)\n./x ${F[" ID "]}\n", "input_bytes=22" },
+    { "F=(d*a/?.csv list.txt)\n./x ${F[" ID " + 1]}\n", "input_bytes=33" },
+    { "F=(odd/*)\n./x \"${F[" ID "]}\"\n", "input_bytes=3" },
+    { "F=($(ls data/*.csv))\n./x ${F[" ID "]}\n", "input_bytes=44" },
+    { "F=($(ls -1 data))\n./x data/${F[" ID "]}\n", "input_bytes=44" },
+    { "export LC_ALL=C\nF=($(ls data/*.csv))\n./x ${F[" ID "]}\n", "input_bytes=44" },
+    { "F=$(ls data/*.csv | sed -n \"" ID " p\")\n./x $F\n", "input_bytes=22" },
+    { "F=$(ls data | sed -n \"" ID " p\")\n./x data/$F\n", "input_bytes=22" },
+    { "./x $(ls data/*.csv | head -n " ID " | tail -n 1)\n", "input_bytes=22" },
+    { "./x data/$(ls data/ | sort | awk \"NR==" ID "\")\n", "input_bytes=22" },
+    { "shopt -s nullglob\nF=(data/*.csv)\n./x ${F[" ID "]}\n", "input_bytes=44" },
+    /* how they are sorted or named is not known, or there are fewer */
+    { "mapfile -t -n 9 F < list.txt\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    { "mapfile -t F < none.txt\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    { "mapfile -t -s 3 F < list.txt\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    { "mapfile -t F < <(find data)\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    { "cat list.txt | mapfile -t F\n./x ${F[" ID "]}\n", "array_task_id=2 input_bytes=33" },
+    { "F=(\"data/*.csv\")\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    { "F=('data/*.csv' x y)\n./x ${F[" ID " - 2]}\n", "array_task_id=2" },
+    { "F=(data/\\*.csv x y)\n./x ${F[" ID " - 2]}\n", "array_task_id=2" },
+    { "F=(data/*.none)\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    { "F=(data/*.none data/*.csv)\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    { "F=(data/*.txt)\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    { "S=({1..4} 9)\n./x --n ${S[" ID " - 1]}\n", "array_task_id=2" },
+    { "F=($(ls odd/*))\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    { "F=($(ls -t data/*.csv))\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    { "F=($(ls -r data/*.csv))\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    /* where Slurm puts what the tasks print */
+    { "F=($(ls))\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    { "F=($(ls .))\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    { "F=(*)\n./x ${F[" ID " - 2]}\n", "array_task_id=2" },
+    { "F=(./*t)\n./x ${F[" ID " - 2]}\n", "array_task_id=2" },
+    { "F=($(ls *))\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    { "F=($(ls data/a.csv data/b.csv))\n./x ${F[" ID " - 1]}\n", "array_task_id=2" },
+    { "F=($(ls data/*.csv | grep b))\n./x ${F[" ID " - 2]}\n", "array_task_id=2" },
+    { "F=(\"$(ls data/*.csv)\")\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    { "F=(data/*.csv)\nF+=($(ls data/*.txt))\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    { "F=$(ls -t data/*.csv | sed -n \"" ID " p\")\n./x $F\n", "array_task_id=2" },
+    { "F=$(ls \"data/*.csv\" | sed -n \"" ID " p\")\n./x $F\n", "array_task_id=2" },
+    { "shopt -s dotglob\nF=(data/*.csv)\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    { "set -f\nF=(data/*.csv)\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    { "export LC_ALL=de_DE.UTF-8\nF=(data/*.csv)\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    { "cd data\nF=(*.csv)\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    { "F=(*.csv)\ncd data\n./x ${F[" ID "]}\n", "array_task_id=2" },
+  };
+  static const struct {
+    const char *name;
+    size_t size;
+  } inputs[] = { { "data/a.csv", 11 }, { "data/b.csv", 22 }, { "data/c.csv", 44 },
+                 { "data/x.txt", 5 },  { "data/.a.csv", 1 }, { "odd/1 2", 1 },
+                 { "odd/3", 2 },       { "odd/4", 3 } };
+  static const char list[] = "data/a.csv\ndata/b.csv\ndata/c.csv\n";
+  const uint32_t two = 2;
+  char folder[SCRATCH_SIZE];
+  int fd;
+
+  (void)state;
+  fd = scratch_open(folder);
+  assert_int_equal(mkdirat(fd, "data", 0700), 0);
+  assert_int_equal(mkdirat(fd, "odd", 0700), 0);
+  for (size_t i = 0; i < COUNT_OF(inputs); i++)
+    make(fd, inputs[i].name, inputs[i].size);
+  assert_int_equal(ft_io_write_file(fd, "list.txt", list, sizeof list - 1, 0600, &err), 0);
+  assert_int_equal(ft_io_write_file(fd, "sizes.txt", "5 6\n8\n7\n", 8, 0600, &err), 0);
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    describe(cases[i].script, "1-3");
+    ft_describe_files(&files, folder, "1-3", ft_io_monotonic() + 10, &out);
+    if (strcmp(element(&two), cases[i].of_two) != 0)
+      fail_msg("%s: %s", cases[i].script, element(&two));
+  }
+  /* nor when time is up */
+  describe("F=(data/*.csv)\n./x ${F[" ID "]}\n", "1-3");
+  ft_describe_files(&files, folder, "1-3", 0, &out);
+  assert_string_equal(element(&two), "array_task_id=2");
+  (void)scratch_close(folder, fd);
+#undef ID
+}
+
+/* The n-th name of a pattern, by the order of bytes and by that of a locale; "": not known. */
+static const char *name_at(int fd, const char *pattern, unsigned place)
+{
+  static char name[64];
+  struct ft_text lines, line;
+  struct ft_buf text;
+
+  ft_buf_init(&text, 1 << 20);
+  name[0] = '\0';
+  if (ft_names_list(fd, ft_text_from(pattern), false, false, ft_io_monotonic() + 10, &text) == 0) {
+    lines = ft_text_of(ft_buf_text(&text), text.length);
+    for (unsigned i = 0; i <= place && ft_text_line(&lines, &line); i++)
+      (void)ft_text_copy(line, name, sizeof name);
+  }
+  ft_buf_free(&text);
+  return name;
+}
+
+static void names_have_a_place_where_every_order_agrees(void **state)
+{
+  char folder[SCRATCH_SIZE], command[SCRATCH_SIZE + 64], name[8];
+  locale_t locale;
+  int fd;
+
+  (void)state;
+  fd = scratch_open(folder);
+  for (const char *p = "ABacz"; *p; p++) {
+    (void)snprintf(name, sizeof name, "s%c", *p);
+    make(fd, name, 1);
+  }
+  assert_int_equal(setenv("LC_ALL", "C", 1), 0);
+  assert_string_equal(name_at(fd, "s?", 0), "sA");
+  assert_string_equal(name_at(fd, "s?", 1), "sB");
+  assert_string_equal(name_at(fd, "s?", 4), "sz");
+  (void)snprintf(command, sizeof command, "localedef -i en_US -f UTF-8 %s/en_US.UTF-8 2>/dev/null",
+                 folder);
+  assert_int_equal(setenv("LOCPATH", folder, 1), 0);
+  assert_int_equal(setenv("LC_ALL", "en_US.UTF-8", 1), 0);
+  locale = system(command) == 0 ? newlocale(LC_COLLATE_MASK, "", (locale_t)0) : (locale_t)0;
+  if (locale) {
+    /* a A B c z */
+    assert_string_equal(name_at(fd, "s?", 0), "");
+    assert_string_equal(name_at(fd, "s?", 1), "");
+    assert_string_equal(name_at(fd, "s?", 3), "sc");
+    assert_string_equal(name_at(fd, "s?", 4), "sz");
+    freelocale(locale);
+  } else {
+    print_message("# localedef makes no locale here\n");
+  }
+  assert_int_equal(unsetenv("LOCPATH"), 0);
+  assert_int_equal(unsetenv("LC_ALL"), 0);
   (void)scratch_close(folder, fd);
 }
 
@@ -658,6 +824,8 @@ int main(void)
     cmocka_unit_test(the_fullest_record_fits_its_packet),
     cmocka_unit_test(files_that_the_index_names_are_looked_at),
     cmocka_unit_test(what_the_index_is_looked_up_in_is_read),
+    cmocka_unit_test(what_a_list_is_made_of_is_read),
+    cmocka_unit_test(names_have_a_place_where_every_order_agrees),
     cmocka_unit_test(each_feature_of_such_files_is_told),
     cmocka_unit_test(the_largest_files_are_among_those_estimated),
     cmocka_unit_test(the_child_is_told_of_the_array),
