@@ -20,6 +20,7 @@
 #include "predictor/core/base64.h"
 #include "predictor/core/text.h"
 #include "predictor/decide/submission.h"
+#include "predictor/decide/tasks.h"
 #include "predictor/record/layout.h"
 
 enum {
@@ -263,7 +264,8 @@ static int decide_memory(struct prediction *w)
   *decision = w->decided.decision;
   decision->overrode |= w->network && w->network->overrode;
   if (decision->mode != FT_MODE_OFF)
-    ft_submission_note_tasks(&w->decided, &w->submission.tasks);
+    ft_tasks_note(&w->decided, &w->known, &w->submission, w->collected.description.array,
+                  &w->submission.tasks);
   /* that no run is known goes without saying where a network's memory was told, or why it was not
    */
   if (w->asks_network && decision->action == FT_ACTION_LEAVE && !decision->has_p50_bytes &&
@@ -330,22 +332,23 @@ static void tell_rejected(const struct prediction *w)
 }
 
 /* The record travels as one value; Slurm exports it as SLURM_SPANK_FORETELL, under --export=NONE
- * too. Of a job array it may lack what was predicted for each task, which the node has no room for.
+ * too. Of a job array it may lack what was predicted for some tasks, for which the node has no
+ * room.
  */
 static void carry(spank_t spank, struct prediction *w)
 {
   enum { ROOM = FT_BASE64_SIZE(sizeof((ft_job_start *)NULL)->submission.bytes) };
   struct ft_error err;
   struct ft_buf text;
+  unsigned attempt = 0;
   int status;
 
   ft_buf_init(&text, FT_LIMIT_ENVIRONMENT);
-  status = ft_submission_to_text(&w->submission, &text, &err);
-  if (status == 0 && text.length >= ROOM && w->submission.tasks.index_count) {
-    w->submission.tasks = (ft_task_predictions){ 0 };
+  do {
     text.length = 0;
     status = ft_submission_to_text(&w->submission, &text, &err);
-  }
+  } while (status == 0 && text.length >= ROOM && w->submission.tasks.index_count &&
+           ft_tasks_shrink(&w->submission.tasks, ++attempt));
   if (status == 0)
     (void)spank_job_control_setenv(spank, "FORETELL", ft_buf_text(&text), 1);
   ft_buf_free(&text);

@@ -213,8 +213,6 @@ static void collect_script(const struct ft_bridge *bridge, struct ft_collected *
     read_script(elsewhere ? out->directory : ".", first < count ? out->words[first] : NULL,
                 &out->script);
   }
-  out->description.exported = (struct ft_export){ bridge->value[FT_OPTION_EXPORT],
-                                                  (const char *const *)environ };
   out->description.script = ft_buf_text(&out->script);
   out->description.script_length = out->script.length;
   if (first < count)
@@ -238,6 +236,8 @@ void ft_collect(const struct ft_bridge *bridge, const struct ft_options *options
     out->description.array = bridge->value[FT_OPTION_ARRAY];
   ft_io_directory(bridge->value[FT_OPTION_CHDIR], out->directory, sizeof out->directory);
   (void)ft_bridge_get(bridge, "job-name", out->job_name, sizeof out->job_name);
+  out->description.exported =
+      (struct ft_export){ bridge->value[FT_OPTION_EXPORT], (const char *const *)environ };
   count = find_words(&out->command_line, out->words);
   if (out->request.command == FT_COMMAND_SBATCH) {
     first = sbatch_operands(bridge, count, out->words, &typed);

@@ -54,22 +54,28 @@ const char *ft_rule_meaning(ft_decision_rule rule)
 
 /* ---- features ---- */
 
-/* Whether the estimate is of the app's own model, or of one that stands in for it. The model of a
- * submission that borrows is overwritten by others. */
-static bool is_models(const struct grounds *g)
+/* Whether the model is of the submission's app. That of a submission that borrows is overwritten by
+ * others. */
+static bool is_of_app(const struct grounds *g)
 {
   const ft_submission *s = g->question->submission;
-  const struct ft_evidence *e = &g->question->known->evidence;
+  const char *app = g->question->known->evidence.model.app;
 
-  if (!g->decided->plan.claimed || g->decided->by_network || e->similar || e->at_large ||
-      !e->model.has_evaluator)
-    return false;
-  if (e->imported || strcmp(e->model.app, s->app) == 0)
+  if (strcmp(app, s->app) == 0)
     return true;
   for (size_t i = 0; i < s->former_apps_count; i++)
-    if (strcmp(e->model.app, s->former_apps[i]) == 0)
+    if (strcmp(app, s->former_apps[i]) == 0)
       return true;
   return false;
+}
+
+/* Whether the estimate is of the app's own model, or of one that stands in for it. */
+static bool is_models(const struct grounds *g)
+{
+  const struct ft_evidence *e = &g->question->known->evidence;
+
+  return g->decided->plan.claimed && !g->decided->by_network && !e->similar && !e->at_large &&
+         e->model.has_evaluator && (e->imported || is_of_app(g));
 }
 
 /* Those of the task that needs most, of a job array. */
@@ -306,6 +312,64 @@ static void say_method(struct grounds *g)
   }
 }
 
+/* "n=3"; of what differs from task to task the name alone, once. */
+static void say_features(struct grounds *g)
+{
+  const ft_submission *s = g->question->submission;
+  const char *separator = "features of this job: ";
+  char text[64];
+
+  new_line(g);
+  for (size_t i = 0; i < s->features_count; i++) {
+    const ft_feature *f = &s->features[i];
+
+    say(g, "%s%s", separator, f->name);
+    separator = ", ";
+    if (f->per_element) {
+      say(g, " (of each task)");
+      continue;
+    }
+    if (f->has_number)
+      show_number(f->name, f->number, text, sizeof text);
+    say(g, "=%s", f->has_number ? text : f->category);
+  }
+  for (size_t i = 0; i < s->elements_count; i++) {
+    if (ft_feature_find(s->features, s->features_count, s->elements[i].feature))
+      continue;
+    say(g, "%s%s (of each task)", separator, s->elements[i].feature);
+    separator = ", ";
+  }
+  if (separator[0] != ',')
+    say(g, "features of this job: none; --predict-params names some");
+}
+
+static bool has_feature(const ft_submission *s, const char *name)
+{
+  bool found = ft_feature_find(s->features, s->features_count, name);
+
+  for (size_t i = 0; i < s->elements_count; i++)
+    found |= strcmp(s->elements[i].feature, name) == 0;
+  return found;
+}
+
+/* What the app's runs had and this job lacks. */
+static void say_missing(struct grounds *g)
+{
+  const ft_model *model = &g->question->known->evidence.model;
+  bool any = false;
+
+  for (size_t j = 0; is_of_app(g) && j < model->columns_count && j < COLUMNS; j++) {
+    const char *name = model->columns[j].name;
+
+    if (strcmp(name, FT_VARIANT_FEATURE) == 0 || has_feature(g->question->submission, name))
+      continue;
+    if (!any)
+      new_line(g);
+    say(g, "%s%s", any ? ", " : "features of earlier runs that this job lacks: ", name);
+    any = true;
+  }
+}
+
 static void say_effects(struct grounds *g)
 {
   for (size_t i = 0; i < g->out->effect_count; i++) {
@@ -396,6 +460,10 @@ void ft_grounds_find(const struct ft_submission_question *question,
     say_estimate(&g);
     say_method(&g);
     say_effects(&g);
+  }
+  if (!g.model && !decided->by_network) {
+    say_features(&g);
+    say_missing(&g);
   }
   say_runs(&g);
   say_probabilities(&g);

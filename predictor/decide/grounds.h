@@ -26,7 +26,8 @@ struct ft_grounds {
 
 /*
  * Fills OUT whole with what DECIDED, which QUESTION was decided to, stands on. What similar apps or
- * a network say has no features. Pure; OUT points into QUESTION's evidence. Text comes from runs
+ * a network say has no features. As long as the app's own runs make no estimate, a line names the
+ * features that would count in one. Pure; OUT points into QUESTION's evidence. Text comes from runs
  * and may have any byte but NUL.
  */
 void ft_grounds_find(const struct ft_submission_question *question,

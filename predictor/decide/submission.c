@@ -168,26 +168,6 @@ void ft_submission_decide(const struct ft_submission_question *q,
   ft_decide(&out->question, &out->plan, &out->decision);
 }
 
-void ft_submission_note_tasks(const struct ft_submission_decision *decision,
-                              ft_task_predictions *tasks)
-{
-  const struct ft_element_estimates *e = decision->question.elements;
-
-  _Static_assert(FT_ELEMENT_ESTIMATES <= sizeof tasks->index / sizeof *tasks->index,
-                 "more tasks are looked at than a submission carries");
-  *tasks = (ft_task_predictions){ 0 };
-  if (!decision->plan.claimed || !e || e->count < 2)
-    return;
-  for (size_t i = 0; i < e->count; i++) {
-    tasks->index[i] = e->index[i];
-    tasks->p05_bytes[i] = (float)ft_estimate_quantile(&e->each[i], 0.05);
-    tasks->p50_bytes[i] = (float)ft_estimate_quantile(&e->each[i], 0.5);
-    tasks->p95_bytes[i] = (float)ft_estimate_quantile(&e->each[i], 0.95);
-  }
-  tasks->index_count = tasks->p05_bytes_count = tasks->p50_bytes_count = tasks->p95_bytes_count =
-      (pb_size_t)e->count;
-}
-
 void ft_submission_explain(const struct ft_submission_decision *decision,
                            struct ft_explanation *out)
 {

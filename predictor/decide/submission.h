@@ -77,11 +77,6 @@ struct ft_submission_decision {
 void ft_submission_decide(const struct ft_submission_question *question,
                           struct ft_submission_decision *out);
 
-/* Enters what DECISION predicts for each task of a job array that was looked at into TASKS, which
- * is empty where nothing tells them apart. */
-void ft_submission_note_tasks(const struct ft_submission_decision *decision,
-                              ft_task_predictions *tasks);
-
 /* What the user is told of DECISION. */
 void ft_submission_explain(const struct ft_submission_decision *decision,
                            struct ft_explanation *out);

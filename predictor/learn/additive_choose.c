@@ -6,7 +6,10 @@
 
 #include "predictor/learn/additive_work.h"
 
-enum { FEWEST_RUNS = 4 };
+enum {
+  FEWEST_RUNS = 4,
+  FEWEST_FOR_TWO = 8 /* below it two terms of noise often fit by themselves (test_learn) */
+};
 
 /* ---- candidates ---- */
 
@@ -319,7 +322,8 @@ void ft_additive_choose(struct ft_additive_work *w, struct attempt *a)
     }
     wanted *= demanded;
     /* two that count only together: the first is no gain by itself */
-    if (!(least < error) || (least >= wanted && a->tried > a->terms))
+    if (!(least < error) ||
+        (least >= wanted && (a->tried > a->terms || w->data->runs < FEWEST_FOR_TWO)))
       break;
     error = least;
     a->chosen[a->tried++] = best;

@@ -56,10 +56,13 @@ static int check_decision(const ft_decision *d, struct ft_error *err)
 
 static bool sound_tasks(const ft_task_predictions *t)
 {
-  if (t->p05_bytes_count != t->index_count || t->p50_bytes_count != t->index_count ||
-      t->p95_bytes_count != t->index_count)
+  if (t->index_count != (t->row_count ? t->row_count : t->p50_bytes_count) ||
+      t->p05_bytes_count != t->p50_bytes_count || t->p95_bytes_count != t->p50_bytes_count)
     return false;
-  for (size_t i = 0; i < t->index_count; i++)
+  for (size_t i = 0; i < t->row_count; i++)
+    if (t->row[i] >= t->p50_bytes_count)
+      return false;
+  for (size_t i = 0; i < t->p50_bytes_count; i++)
     if (!isfinite(t->p95_bytes[i]) || !(t->p05_bytes[i] >= 0) ||
         !(t->p05_bytes[i] <= t->p50_bytes[i]) || !(t->p50_bytes[i] <= t->p95_bytes[i]))
       return false;

@@ -91,9 +91,11 @@ void ft_prediction_of_element(ft_submission *s, const uint32_t *index)
     d->has_p05_bytes = d->has_p50_bytes = d->has_p95_bytes = i < tasks->index_count;
   }
   if (index && i < tasks->index_count) {
-    d->p05_bytes = (double)tasks->p05_bytes[i];
-    d->p50_bytes = (double)tasks->p50_bytes[i];
-    d->p95_bytes = (double)tasks->p95_bytes[i];
+    size_t row = tasks->row_count ? tasks->row[i] : i;
+
+    d->p05_bytes = (double)tasks->p05_bytes[row];
+    d->p50_bytes = (double)tasks->p50_bytes[row];
+    d->p95_bytes = (double)tasks->p95_bytes[row];
   }
   *tasks = (ft_task_predictions){ 0 };
 }

@@ -435,10 +435,92 @@ static size_t take_assignments(struct ft_shell *shell, const struct ft_command *
 
 static const char *const declares[] = { "export", "declare", "typeset", "local", "readonly", NULL };
 
+static bool is_name(const char *text)
+{
+  struct ft_text name = ft_text_from(text);
+
+  for (; name.at < name.end; name.at++)
+    if (!(*name.at == '_' || (*name.at >= 'a' && *name.at <= 'z') ||
+          (*name.at >= 'A' && *name.at <= 'Z') ||
+          (name.at > text && *name.at >= '0' && *name.at <= '9')))
+      return false;
+  return *text;
+}
+
+/* "export N=3 M", "declare -x N": what stands behind the word AT is assigned, or exported. */
+static void take_declared(struct ft_shell *shell, const struct ft_command *c, size_t at)
+{
+  bool exports = strcmp(c->word[at].text, "export") == 0;
+
+  for (at++; at < c->count; at++) {
+    const struct ft_word *word = &c->word[at];
+    struct ft_text raw = word->raw, name;
+
+    if (word->text[0] == '-') {
+      if (strpbrk(word->text, "fF"))
+        return;
+      exports = exports ? !strchr(word->text, 'n') : strchr(word->text, 'x') != NULL;
+      continue;
+    }
+    if (ft_shell_assignment(&raw, &name))
+      ft_shell_assign(shell, name, word);
+    else if (!word->unknown && is_name(word->text))
+      name = ft_text_from(word->text);
+    else
+      continue;
+    if (exports)
+      ft_shell_export(shell, name);
+  }
+}
+
+/* "set -a", "set -o allexport", and with '+' the contrary. */
+static void take_set(struct ft_shell *shell, const struct ft_command *c, size_t at)
+{
+  for (at++; at < c->count; at++) {
+    const char *text = c->word[at].text;
+    const char *name = at + 1 < c->count ? c->word[at + 1].text : "";
+
+    if (strcmp(text, "--") == 0 || (*text != '-' && *text != '+'))
+      return;
+    if (text[1] == 'o' ? strcmp(name, "allexport") == 0 : strchr(text, 'a') != NULL)
+      shell->exports = *text == '-';
+    if (text[1] == 'o' ? strcmp(name, "noglob") == 0 : strchr(text, 'f') != NULL)
+      shell->odd_names = true;
+    at += strchr(text, 'o') != NULL;
+  }
+}
+
+/* "mapfile -t NAME < FILE", "readarray NAME < <(ls data)" */
+static void take_mapfile(struct ft_shell *shell, const struct ft_command *c, size_t at)
+{
+  struct ft_text name = ft_text_from("MAPFILE"), process = c->process, number;
+  const char *input = c->input;
+  uint64_t skipped = 0;
+
+  for (at++; at < c->count; at++) {
+    const char *text = c->word[at].text;
+
+    if (text[0] != '-') {
+      name = ft_text_from(text);
+    } else if (strcmp(text, "-s") == 0 && at + 1 < c->count) {
+      number = ft_text_from(c->word[++at].text);
+      if (ft_text_u64(&number, 1000000, &skipped) && number.at == number.end)
+        continue;
+      input = NULL;
+      process = ft_text_from("");
+    } else if (strcmp(text, "-t") != 0) {
+      input = NULL;
+      process = ft_text_from("");
+    }
+  }
+  ft_shell_assign_lines(shell, name, input, process, (unsigned)skipped);
+}
+
 /* Not a program: what the shell does itself. *AT is behind it where a program follows. */
 static bool shell_does(struct ft_shell *shell, const struct ft_command *c, size_t at,
                        const char **directory)
 {
+  static const char *const odd[] = { "dotglob", "nocaseglob", "extglob", "globstar", NULL };
   const char *text = c->word[at].text;
 
   if (strcmp(text, "cd") == 0) {
@@ -447,9 +529,17 @@ static bool shell_does(struct ft_shell *shell, const struct ft_command *c, size_
     return true;
   }
   if (ft_string_listed(declares, text)) {
-    while (++at < c->count && c->word[at].text[0] == '-')
-      ;
-    (void)take_assignments(shell, c, at);
+    take_declared(shell, c, at);
+    return true;
+  }
+  if (strcmp(text, "set") == 0)
+    take_set(shell, c, at);
+  if (strcmp(text, "shopt") == 0)
+    for (size_t i = at + 1; i < c->count; i++)
+      shell->odd_names |= ft_string_listed(odd, c->word[i].text);
+  /* of others what they read is an input */
+  if ((strcmp(text, "mapfile") == 0 || strcmp(text, "readarray") == 0) && shell->array) {
+    take_mapfile(shell, c, at);
     return true;
   }
   if (strcmp(text, "for") == 0 && at + 1 < c->count)

@@ -14,6 +14,7 @@
 #include "predictor/request/hide.h"
 #include "predictor/request/key.h"
 #include "predictor/request/normal.h"
+#include "predictor/request/properties.h"
 #include "predictor/request/workflow.h"
 
 enum {
@@ -301,12 +302,14 @@ static void read_all(struct reading *r)
   const struct ft_description *what = r->what;
   size_t length = what->script_length < FT_LIMIT_ANALYSED ? what->script_length : FT_LIMIT_ANALYSED;
 
+  ft_hide_exported(&r->hidden, &what->exported);
   if (!what->script) {
     ft_shell_begin(&r->shell, ft_text_from(""), NULL, 0);
     r->shell.secrets = &r->hidden.rules;
     arguments_as_command(what, &r->command);
     if (r->command.count)
       take_command(r);
+    ft_found_exported(&r->found, &r->shell, &what->exported);
     return;
   }
   if (ft_workflow_of_job(ft_text_of(what->script, length), what->job_name, &r->task))
@@ -318,9 +321,14 @@ static void read_all(struct reading *r)
   r->shell.array = what->array && ft_array_count(what->array) > 0;
   while (ft_shell_next(&r->shell, &r->command, hash_body, r))
     take_command(r);
+  if (r->task.manager)
+    ft_properties_features(ft_text_of(what->script, length), &r->found);
   arguments_as_command(what, &r->command);
   ft_hide_arguments(&r->hidden, &r->command);
   ft_found_arguments(&r->found, &r->command, &(struct ft_parts){ 0 }, true);
+  /* of a workflow's task they are the manager's */
+  if (!r->task.manager)
+    ft_found_exported(&r->found, &r->shell, &r->shell.exported);
 }
 
 /* A record with anything else in it would be refused. */

@@ -29,7 +29,7 @@ struct ft_description {
   size_t argument_count;
   const char *array;     /* --array: its elements differ in what their index stands in */
   struct ft_secret_rules secrets; /* the site's */
-  struct ft_export exported;      /* what the script finds in its environment */
+  struct ft_export exported;      /* what the job finds in its environment */
   const ft_declared_app *apps;  /* the user's first, then the site's: the first match counts */
   size_t app_count;
 };

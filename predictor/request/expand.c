@@ -45,6 +45,8 @@ static const char *assigned(const struct ft_word *word, bool *adds)
   return equals ? equals + 1 : NULL;
 }
 
+static void assign_printed(struct ft_shell *shell, size_t variable, struct ft_text raw);
+
 void ft_shell_assign(struct ft_shell *shell, struct ft_text name, const struct ft_word *word)
 {
   size_t i = find_variable(shell, name), kept = 0;
@@ -61,13 +63,45 @@ void ft_shell_assign(struct ft_shell *shell, struct ft_text name, const struct f
       return;
     }
     (void)ft_text_copy(name, shell->variable[i].name, sizeof shell->variable[i].name);
+    shell->variable[i].exported = shell->variable[i].assigned = shell->variable[i].varied = false;
     shell->variable_count++;
   }
   if (!known)
     kept = 0;
+  shell->variable[i].varied |=
+      shell->variable[i].assigned &&
+      (kept || !known || shell->variable[i].base || strcmp(shell->variable[i].value, value) != 0);
+  shell->variable[i].assigned = true;
+  shell->variable[i].lookup = false;
+  shell->variable[i].literal = (word && word->literal) || (kept && shell->variable[i].literal);
+  shell->variable[i].exported |= shell->exports;
   (void)ft_string_copy(known ? value : "", shell->variable[i].value + kept, FT_SHELL_VALUE - kept);
   shell->variable[i].argument = kept || !known ? 0 : word->argument;
   shell->variable[i].base = !known || word->unknown;
+  if (word && shell->array)
+    assign_printed(shell, i, word->raw);
+}
+
+static const char *exported_value(struct ft_shell *shell, struct ft_text name);
+
+void ft_shell_export(struct ft_shell *shell, struct ft_text name)
+{
+  size_t i = find_variable(shell, name);
+  char text[FT_SHELL_VALUE + 1] = "=";
+  const char *value;
+
+  if (i == shell->variable_count) {
+    /* Slurm's own are not the script's, and stay what they are */
+    if (ft_text_starts(name, "SLURM"))
+      return;
+    value = exported_value(shell, name);
+    (void)ft_string_copy(value ? value : "", text + 1, sizeof text - 1);
+    ft_shell_assign(shell, name, value ? &(struct ft_word){ .text = text } : NULL);
+    if (i == shell->variable_count)
+      return;
+    shell->variable[i].assigned = value != NULL;
+  }
+  shell->variable[i].exported = true;
 }
 
 bool ft_shell_assignment(struct ft_text *text, struct ft_text *name)
@@ -159,7 +193,10 @@ struct sink {
   struct ft_shell *shell;
   struct ft_word *word;
   bool splits; /* blanks of a variable part words */
+  bool literal; /* of what was put in quotes something could be a pattern without them */
 };
+
+static const char patterns[] = "*?[";
 
 static void put(struct sink *sink, const char *data, size_t length)
 {
@@ -183,6 +220,7 @@ static void put_value(struct sink *sink, const char *value, bool quoted)
   if (value[length] == UNKNOWN)
     sink->word->unknown = true;
   put(sink, value, length);
+  sink->literal |= quoted && strpbrk(value, patterns);
   for (; sink->splits && !quoted && from < sink->shell->used; from++)
     if (ft_shell_blank(sink->shell->text[from]) || sink->shell->text[from] == '\n')
       sink->shell->text[from] = BETWEEN;
@@ -259,7 +297,7 @@ static void assign_default(struct ft_shell *shell, struct ft_text name, const ch
 
 /* ${NAME}, ${NAME:-default}, ${NAME-default}, ${NAME:=default}, ${LIST[@]}; any other form is
  * unknown. */
-static bool expand_element(struct sink *sink, const char *value, struct ft_text inside);
+static bool expand_element(struct sink *sink, struct ft_text name, struct ft_text inside);
 
 static void expand_braces(struct sink *sink, struct ft_text inside, unsigned *argument, bool quoted)
 {
@@ -281,7 +319,7 @@ static void expand_braces(struct sink *sink, struct ft_text inside, unsigned *ar
       put_list(sink, value);
     return;
   }
-  if (sink->shell->array && ft_text_starts(inside, "[") && expand_element(sink, value, inside))
+  if (sink->shell->array && ft_text_starts(inside, "[") && expand_element(sink, name, inside))
     return;
   assigns = ft_text_starts(inside, ":=") || ft_text_starts(inside, "=");
   if (!ft_text_skip(&inside, ":-") && !ft_text_skip(&inside, "-") && !ft_text_skip(&inside, ":=") &&
@@ -304,6 +342,8 @@ static void expand_braces(struct sink *sink, struct ft_text inside, unsigned *ar
 
 static void expand_text(struct sink *sink, const char *p, const char *end, bool list,
                         unsigned *argument);
+
+enum { LISTER_WORDS = 24 }; /* of a command that an index is looked up by */
 
 /* The array's index, with what is added to it, looked up by LOOKUP. */
 static bool put_lookup(struct sink *sink, const struct ft_lookup *lookup)
@@ -362,7 +402,7 @@ static size_t expand_words(struct ft_shell *shell, struct ft_text inside, const 
 
   for (const char *p = inside.at; p < inside.end;) {
     struct ft_word one = { .text = "" };
-    struct sink into = { shell, &one, false };
+    struct sink into = { shell, &one, false, false };
     const char *stop = ft_shell_end_of_word(p, inside.end);
     unsigned argument = 0;
 
@@ -378,21 +418,38 @@ static size_t expand_words(struct ft_shell *shell, struct ft_text inside, const 
     else
       expand_text(&into, p, stop, false, &argument);
     p = stop == p ? p + 1 : stop;
-    if (one.unknown || shell->used == FT_SHELL_TEXT - 1)
+    if (one.unknown || into.literal || shell->used == FT_SHELL_TEXT - 1)
       return 0;
     shell->text[shell->used++] = '\0';
   }
   return count;
 }
 
+/* Whether the script changes the order of names, in which SOURCE has them, or what patterns name.
+ */
+static bool is_sure(const struct ft_shell *shell, enum ft_lookup_source source)
+{
+  static const char *const orders[] = { "LC_ALL", "LC_COLLATE", "LANG" };
+
+  if (source != FT_LOOKUP_NAMES && source != FT_LOOKUP_LISTING && source != FT_LOOKUP_PARTED)
+    return true;
+  for (size_t k = 0; k < sizeof orders / sizeof *orders; k++) {
+    size_t i = find_variable(shell, ft_text_from(orders[k]));
+
+    if (i < shell->variable_count && strcmp(shell->variable[i].value, "C") != 0 &&
+        strcmp(shell->variable[i].value, "POSIX") != 0)
+      return false;
+  }
+  return !shell->odd_names;
+}
+
 /* The INSIDE of $(...), where it looks the array's index up in a file. One within another is not
  * read: a script may have as many as it is long. */
 static bool expand_command(struct sink *sink, struct ft_text inside)
 {
-  enum { WORDS = 24 };
   struct ft_shell *shell = sink->shell;
   const size_t begin = shell->used;
-  const char *word[WORDS];
+  const char *word[LISTER_WORDS];
   char text[FT_SHELL_VALUE];
   struct ft_lookup lookup;
   size_t count;
@@ -401,9 +458,9 @@ static bool expand_command(struct sink *sink, struct ft_text inside)
   if (shell->inside)
     return false;
   shell->inside = true;
-  count = expand_words(shell, inside, word, WORDS);
+  count = expand_words(shell, inside, word, LISTER_WORDS);
   shell->inside = false;
-  found = count && ft_lookup_of_command(word, count, &lookup) &&
+  found = count && ft_lookup_of_command(word, count, &lookup) && is_sure(shell, lookup.source) &&
           ft_lookup_write(&lookup, text, sizeof text);
   shell->used = begin;
   if (found)
@@ -411,23 +468,112 @@ static bool expand_command(struct sink *sink, struct ft_text inside)
   return found;
 }
 
-/* ${NAME[INDEX]} of a list that is known: VALUE are its words. */
-static bool expand_element(struct sink *sink, const char *value, struct ft_text inside)
+/* Make the variable I the list that LOOKUP finds elements in. */
+static void keep_lookup(struct ft_shell *shell, size_t i, const struct ft_lookup *lookup)
 {
-  char list[FT_SHELL_VALUE] = { FT_LOOKUP_LIST };
-  struct ft_lookup lookup = { .in = ft_text_from(list) };
+  char text[FT_SHELL_VALUE];
 
-  if (!value || !ft_text_skip(&inside, "[") || !ft_text_left(&inside) || inside.end[-1] != ']' ||
-      strpbrk(value, (const char[]){ UNKNOWN, FT_SHELL_INDEX, ' ', '\t', '\n', '*', '?', '\0' }) ||
-      !ft_string_copy(value, list + 1, sizeof list - 1))
+  if (!is_sure(shell, lookup->source) || !ft_lookup_write(lookup, text, sizeof text))
+    return;
+  (void)ft_string_copy(text, shell->variable[i].value, sizeof shell->variable[i].value);
+  shell->variable[i].base = shell->variable[i].lookup = true;
+}
+
+/* The list that the commands INSIDE print, by lines or by words (PARTED). */
+static void assign_lister(struct ft_shell *shell, size_t i, struct ft_text inside, bool parted,
+                          unsigned skipped)
+{
+  const size_t begin = shell->used;
+  const char *word[LISTER_WORDS];
+  struct ft_lookup lookup;
+  size_t count;
+
+  if (shell->inside)
+    return;
+  shell->inside = true;
+  count = expand_words(shell, inside, word, LISTER_WORDS);
+  shell->inside = false;
+  if (count && ft_lookup_of_lister(word, count, parted, &lookup)) {
+    lookup.offset += (int)skipped;
+    keep_lookup(shell, i, &lookup);
+  }
+  shell->used = begin;
+}
+
+/* NAME=($(ls data)), NAME=($(<list.txt)): RAW is the whole word. */
+static void assign_printed(struct ft_shell *shell, size_t variable, struct ft_text raw)
+{
+  struct ft_text name;
+
+  if (!ft_shell_assignment(&raw, &name) || raw.at[-2] == '+' || !ft_text_skip(&raw, "(") ||
+      raw.at == raw.end || raw.end[-1] != ')')
+    return;
+  raw.end--;
+  raw = ft_text_trim(raw);
+  if (!ft_text_skip(&raw, "$(") || ft_shell_skip(raw.at, raw.end, '(', ')') != raw.end ||
+      raw.end[-1] != ')')
+    return;
+  raw.end--;
+  assign_lister(shell, variable, raw, true, 0);
+}
+
+void ft_shell_assign_lines(struct ft_shell *shell, struct ft_text name, const char *file,
+                           struct ft_text process, unsigned skipped)
+{
+  const char *const words[] = { "cat", file };
+  struct ft_lookup lookup;
+  size_t i;
+
+  ft_shell_assign(shell, name, NULL);
+  i = find_variable(shell, name);
+  if (i == shell->variable_count || !shell->array)
+    return;
+  if (!file) {
+    assign_lister(shell, i, process, false, skipped);
+  } else if (ft_lookup_of_lister(words, 2, false, &lookup)) {
+    lookup.offset += (int)skipped;
+    keep_lookup(shell, i, &lookup);
+  }
+}
+
+/* ${NAME[INDEX]} of a list that is known. */
+static bool expand_element(struct sink *sink, struct ft_text name, struct ft_text inside)
+{
+  static const char not_words[] = { UNKNOWN, FT_SHELL_INDEX, ' ', '\t', '\n', '{', '~', '\0' };
+  struct ft_shell *shell = sink->shell;
+  struct ft_lookup lookup = { .source = FT_LOOKUP_LIST };
+  size_t i = find_variable(shell, name);
+  char list[FT_SHELL_VALUE];
+  unsigned argument = 0;
+  int offset;
+
+  if (i == shell->variable_count || !ft_text_skip(&inside, "[") || !ft_text_left(&inside) ||
+      inside.end[-1] != ']')
     return false;
   inside.end--;
-  if (!take_sum(sink->shell, inside, &lookup.offset))
+  if (!take_sum(shell, inside, &offset))
     return false;
-  for (char *p = list + 1; *p; p++)
-    if (*p == BETWEEN)
-      *p = FT_LOOKUP_LIST;
-  lookup.in = ft_text_from(list);
+  (void)ft_string_copy(shell->variable[i].value, list, sizeof list);
+  if (shell->variable[i].lookup) {
+    const char *text = list + 1;
+
+    (void)ft_lookup_read(&text, &lookup);
+  } else {
+    if (!value_of(shell, name, &argument) || strpbrk(list, not_words))
+      return false;
+    for (char *p = list; *p; p++)
+      if (*p == BETWEEN)
+        *p = FT_LOOKUP_NEXT;
+    if (strpbrk(list, patterns)) {
+      lookup.source = FT_LOOKUP_NAMES;
+      offset++;
+    }
+    if (lookup.source == FT_LOOKUP_NAMES &&
+        (shell->variable[i].literal || !is_sure(shell, FT_LOOKUP_NAMES)))
+      return false;
+    lookup.in = ft_text_from(list);
+  }
+  lookup.offset += offset;
   return put_lookup(sink, &lookup);
 }
 
@@ -477,6 +623,7 @@ static const char *expand_quoted(struct sink *sink, const char *p, const char *e
       sink->word->unknown = true;
       p = skip_quoted(p + 1, end, '`');
     } else {
+      sink->literal |= *p && strchr(patterns, *p);
       put(sink, p++, 1);
     }
   }
@@ -493,11 +640,14 @@ static void expand_text(struct sink *sink, const char *p, const char *end, bool 
     const char *quote;
 
     if (*p == '\\') {
+      sink->literal |= p + 1 < end && p[1] && strchr(patterns, p[1]);
       if (p + 1 < end && p[1] != '\n')
         put(sink, p + 1, 1);
       p += p + 1 < end ? 2 : 1;
     } else if (*p == '\'') {
       quote = skip_quoted(p + 1, end, '\'');
+      for (const char *q = p + 1; q < quote; q++)
+        sink->literal |= *q && strchr(patterns, *q);
       put(sink, p + 1, (size_t)(quote - p - 1) - (quote[-1] == '\'' && quote > p + 1));
       p = quote;
     } else if (*p == '"') {
@@ -576,6 +726,29 @@ static struct ft_text without_quotes(struct ft_text raw)
   return raw;
 }
 
+/* The name of the variable that RAW, or what is behind its '=', is and nothing else: "--n=$N",
+ * "${N:-20}". */
+static struct ft_text name_alone(struct ft_text raw)
+{
+  const char *equals = memchr(raw.at, '=', ft_text_left(&raw));
+  struct ft_text name;
+  bool braces;
+
+  if (equals && !memchr(raw.at, '$', (size_t)(equals - raw.at)))
+    raw.at = equals + 1;
+  raw = without_quotes(raw);
+  if (!ft_text_skip(&raw, "$"))
+    return ft_text_from("");
+  braces = ft_text_skip(&raw, "{");
+  name = (struct ft_text){ raw.at, raw.at };
+  while (name.end < raw.end && name_byte(*name.end, name.end == name.at))
+    name.end++;
+  if (braces ? raw.end[-1] == '}' && (name.end + 1 == raw.end || strchr(":-=", *name.end))
+             : name.end == raw.end)
+    return name;
+  return ft_text_from("");
+}
+
 /* The variable that RAW is, and nothing else: $NAME, "${NAME}". */
 static size_t only_variable(const struct ft_shell *shell, struct ft_text raw)
 {
@@ -614,7 +787,7 @@ static void keep_base(struct ft_shell *shell, struct ft_word *word, struct ft_te
   struct ft_text base = known_end(raw);
   size_t i = only_variable(shell, raw);
 
-  if (i < shell->variable_count && shell->variable[i].base)
+  if (i < shell->variable_count && shell->variable[i].base && !shell->variable[i].lookup)
     base = ft_text_from(shell->variable[i].value);
   if (!ft_text_left(&base) || ft_text_left(&base) >= FT_SHELL_TEXT - shell->used)
     return;
@@ -627,7 +800,7 @@ void ft_shell_expand(struct ft_shell *shell, struct ft_word *word)
 {
   struct ft_text raw = word->raw, name;
   bool assigns = ft_shell_assignment(&raw, &name);
-  struct sink sink = { shell, word, !assigns };
+  struct sink sink = { shell, word, !assigns, false };
   size_t begin = shell->used;
   unsigned argument = 0;
 
@@ -645,7 +818,9 @@ void ft_shell_expand(struct ft_shell *shell, struct ft_word *word)
   }
   shell->text[shell->used++] = '\0';
   word->text = shell->text + begin;
+  word->literal = sink.literal;
   word->argument = argument_of(shell, word->text, argument);
+  word->variable = name_alone(word->raw);
 }
 
 void ft_shell_split(struct ft_command *command)

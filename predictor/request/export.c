@@ -51,6 +51,17 @@ static bool copy_from(const char *const *environment, struct ft_text name, char 
   return false;
 }
 
+bool ft_export_name(struct ft_text *list, struct ft_text *name)
+{
+  struct ft_text piece;
+
+  while (take_piece(list, &piece))
+    if (!ft_text_equals(piece, "ALL") && !ft_text_equals(piece, "NONE") &&
+        !ft_text_equals(piece, "NIL") && ft_text_until(&piece, '=', name) && ft_text_left(name))
+      return true;
+  return false;
+}
+
 bool ft_export_value(const struct ft_export *exported, struct ft_text name, char *out, size_t size)
 {
   struct ft_text list = ft_text_from(exported->list ? exported->list : "ALL"), piece, key;

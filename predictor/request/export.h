@@ -15,6 +15,12 @@ struct ft_export {
 };
 
 /*
+ * Takes the next variable that LIST, the value of --export, names: "N" of "ALL,N=3" and of "ALL,N".
+ * Returns false at the end.
+ */
+bool ft_export_name(struct ft_text *list, struct ft_text *name);
+
+/*
  * Copies the value that a job finds in the variable NAME into OUT, of SIZE bytes. Returns false
  * where it has none, where it is longer, and for what Slurm or the shell sets anew in a job:
  * SLURM_*, BASH*, TMPDIR, PWD, HOSTNAME and the like.

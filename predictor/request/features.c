@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "predictor/core/hash.h"
 #include "predictor/core/text.h"
 #include "predictor/request/features.h"
 #include "predictor/request/lookup.h"
@@ -32,6 +33,7 @@ void ft_found_begin(struct ft_found *found, struct ft_file_queries *files)
   found->directory[0] = '\0';
   found->lost = false;
   found->arguments_named = 0;
+  found->variable_count = 0;
   if (files) {
     files->count = 0;
     files->script[0] = '\0';
@@ -115,7 +117,7 @@ static void ask_looked_up(struct ft_found *found, const char *name, const char *
   if (*value != FT_SHELL_INDEX || !ft_lookup_read(&end, &lookup) || *end)
     return;
   ask_file(found, value, "value", name);
-  if (ft_text_left(&lookup.in))
+  if (lookup.source)
     ask_file(found, value, "bytes", "input_bytes");
 }
 
@@ -212,7 +214,7 @@ static void ask_file(struct ft_found *found, const char *path, const char *count
     return;
   (void)ft_string_copy(counts, query.counts, sizeof query.counts);
   (void)ft_string_copy(feature, query.feature, sizeof query.feature);
-  query.pattern = is_pattern(path);
+  query.pattern = !strchr(path, FT_LOOKUP_MARK) && is_pattern(path);
   for (size_t i = 0; i < files->count; i++)
     if (strcmp(files->query[i].path, query.path) == 0 &&
         strcmp(files->query[i].feature, query.feature) == 0)
@@ -237,6 +239,26 @@ void ft_found_directory(struct ft_found *found, const char *path)
     (void)ft_string_copy(joined, found->directory, sizeof found->directory);
 }
 
+static uint64_t hash_of(struct ft_text name)
+{
+  return ft_hash64(FT_HASH_SEED, name.at, ft_text_left(&name));
+}
+
+/* WORD is the value of a feature. */
+static void note_variable(struct ft_found *found, const struct ft_word *word)
+{
+  if (ft_text_left(&word->variable) && found->variable_count < FT_FOUND_VARIABLES)
+    found->variable[found->variable_count++] = hash_of(word->variable);
+}
+
+static bool is_noted(const struct ft_found *found, struct ft_text name)
+{
+  for (size_t i = 0; i < found->variable_count; i++)
+    if (found->variable[i] == hash_of(name))
+      return true;
+  return false;
+}
+
 /* The value of the option NAME: a file, or a feature. */
 static void take_value(struct ft_found *found, const char *name, const struct ft_word *word,
                        const char *value)
@@ -252,6 +274,7 @@ static void take_value(struct ft_found *found, const char *name, const struct ft
   }
   if (word->argument && word->argument <= 64)
     found->arguments_named |= UINT64_C(1) << (word->argument - 1);
+  note_variable(found, word);
   ft_found_value(found, name, value);
 }
 
@@ -337,19 +360,53 @@ static bool is_choice(const char *text)
   return length >= 2 && length <= LONGEST && !text[length] && text[0] != '-';
 }
 
-/* Variables that say where things are, how much is printed, or how processes find each other. */
+/* Variables that say where things are, how much is printed, how processes find each other or where
+ * they run, and what a login or environment modules set up. */
 static bool is_surrounding(const char *name)
 {
-  static const char *const begins[] = { "LC_",    "LANG",       "PYTHON", "TF_CPP_",
-                                        "NCCL_",  "UCX_",       "FI_",    "OMPI_",
-                                        "I_MPI_", "MASTER_",    "CUDA_",  "SLURM_",
-                                        "RANK",   "WORLD_SIZE", "TERM",   "DISPLAY" };
+  static const char *const begins[] = {
+    "LC_",     "LANG",     "PYTHON",     "TF_CPP_",  "NCCL_",    "UCX_",        "FI_",
+    "OMPI_",   "I_MPI_",   "MASTER_",    "CUDA_",    "SLURM_",   "SBATCH_",     "RANK",
+    "TERM",    "DISPLAY",  "WORLD_SIZE", "MODULE",   "LMOD_",    "_LM",         "LOADEDMODULES",
+    "CONDA_",  "XDG_",     "SSH_",       "DBUS_",    "HIST",     "SINGULARITY", "APPTAINER",
+    "KMP_AFF", "OMP_PROC", "OMP_PLACES", "OMP_DISP", "FORETELL_"
+  };
+  static const char *const names[] = { "USER",   "LOGNAME", "SHELL", "HOME",    "EDITOR", "VISUAL",
+                                       "PAGER",  "MAIL",    "PS1",   "PS4",     "SEED",   "PORT",
+                                       "OUTPUT", "OUTDIR",  "DEBUG", "VERBOSE", NULL };
+  static const char *const ends[] = { "PATH",   "_SEED", "_PORT",  "_PROXY",
+                                      "_proxy", "_HOME", "_DEBUG", "_VERBOSE" };
 
   for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
     if (strncmp(name, begins[i], strlen(begins[i])) == 0)
       return true;
-  return ft_string_ends(name, "PATH") || ft_string_ends(name, "_SEED") ||
-         ft_string_ends(name, "_PORT");
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+    if (ft_string_ends(name, ends[i]))
+      return true;
+  return ft_string_listed(names, name);
+}
+
+/* The variable NAME with VALUE, unless it says something of other things than a program's work. */
+static void take_variable(struct ft_found *found, struct ft_text name, const char *value)
+{
+  char copy[48];
+
+  if (ft_text_copy(name, copy, sizeof copy) && !is_surrounding(copy) && !is_idle(copy) &&
+      !is_noted(found, name))
+    ft_found_choice(found, copy, value);
+}
+
+/* The NAME=VALUE pieces of srun's --export, where NAME is none of what stands around a job. */
+static void take_export_list(struct ft_found *found, struct ft_text list)
+{
+  const struct ft_export explicitly = { .list = list.at,
+                                        .environment = (const char *const[]){ NULL } };
+  struct ft_text name;
+  char value[64];
+
+  while (ft_export_name(&list, &name))
+    if (ft_export_value(&explicitly, name, value, sizeof value))
+      take_variable(found, name, value);
 }
 
 /* "SIZE=3000 ./sim", "env SIZE=3000 ./sim": numbers and choices among what stands before it. */
@@ -362,11 +419,35 @@ static void take_assignments(struct ft_found *found, const struct ft_command *c,
     char name[64];
     double number;
 
+    if (!word->unknown && strncmp(word->text, "--export=", 9) == 0)
+      take_export_list(found, ft_text_from(word->text + 9));
     if (word->unknown || !ft_shell_assignment(&raw, &variable))
       continue;
     value = split_equals(word->text, name);
     if (value && !is_surrounding(name) && (number_of(value, &number) || is_choice(value)))
       take_value(found, name, word, value);
+  }
+}
+
+void ft_found_exported(struct ft_found *found, const struct ft_shell *shell,
+                       const struct ft_export *exported)
+{
+  struct ft_text list = ft_text_from(exported->list), name;
+  char value[FT_SHELL_VALUE];
+
+  for (size_t i = 0; i < shell->variable_count; i++) {
+    name = ft_text_from(shell->variable[i].name);
+    if (!shell->variable[i].base && !shell->variable[i].varied &&
+        (shell->variable[i].exported || ft_export_value(exported, name, value, sizeof value)))
+      take_variable(found, name, shell->variable[i].value);
+  }
+  while (ft_export_name(&list, &name)) {
+    bool own = false;
+
+    for (size_t i = 0; i < shell->variable_count; i++)
+      own |= ft_text_equals(name, shell->variable[i].name);
+    if (!own && ft_export_value(exported, name, value, sizeof value))
+      take_variable(found, name, value);
   }
 }
 
@@ -424,12 +505,14 @@ void ft_found_arguments(struct ft_found *found, const struct ft_command *c,
       if (own && i < 64 && (found->arguments_named & UINT64_C(1) << i))
         continue;
       (void)snprintf(name, sizeof name, "arg%u", operands);
+      note_variable(found, word);
       ft_found_value(found, name, word->text);
     } else if (!number_of(word->text, &number)) {
       if ((own || word->argument) && may_be_file(word->text))
         ask_file(found, word->text, "bytes", "input_bytes");
       if ((own || !word->argument) && is_choice(word->text)) {
         (void)snprintf(name, sizeof name, "arg%u", operands);
+        note_variable(found, word);
         ft_found_value(found, name, word->text);
       }
     }

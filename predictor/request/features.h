@@ -8,7 +8,8 @@
 
 enum {
   FT_FEATURES = sizeof((ft_submission *)NULL)->features / sizeof(ft_feature),
-  FT_FEATURES_FOUND = FT_FEATURES - 6 /* the others are kept for input_* and the request's own */
+  FT_FEATURES_FOUND = FT_FEATURES - 6, /* the others are kept for input_* and the request's own */
+  FT_FOUND_VARIABLES = 32
 };
 
 /* What is found while a script is read. */
@@ -17,6 +18,9 @@ struct ft_found {
   bool lost;                     /* a cd to where nobody knows */
   struct ft_file_queries *files; /* or NULL */
   const struct ft_secret_rules *secrets; /* the site's, or NULL */
+  size_t variable_count;
+  uint64_t
+      variable[FT_FOUND_VARIABLES]; /* hashes of the names of those that are features' values */
   uint64_t arguments_named; /* bit k - 1: the script's k-th argument is a named feature's value */
   char directory[FT_FILE_PATH];  /* that a cd has led to, relative to the submission's; "": there */
   ft_feature features[FT_FEATURES];
@@ -45,6 +49,14 @@ void ft_found_arguments(struct ft_found *found, const struct ft_command *command
 /* Add what APP declares to count of COMMAND. */
 void ft_found_declared(struct ft_found *found, const struct ft_command *command,
                        const struct ft_parts *parts, const ft_declared_app *app);
+
+/*
+ * Add what programs find in their environment: variables that SHELL's script exports, or assigns
+ * where EXPORTED hands them on, and those that --export names; numbers and choices alone. What is a
+ * feature as the value of an argument is none again; nor is what the script gives several values.
+ */
+void ft_found_exported(struct ft_found *found, const struct ft_shell *shell,
+                       const struct ft_export *exported);
 
 /* A cd to PATH; "": to where nobody knows. */
 void ft_found_directory(struct ft_found *found, const char *path);

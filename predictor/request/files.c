@@ -17,6 +17,7 @@
 #include "predictor/request/array.h"
 #include "predictor/request/describe.h"
 #include "predictor/request/lookup.h"
+#include "predictor/request/names.h"
 #include "predictor/request/shell.h"
 #include "predictor/request/tree.h"
 
@@ -177,31 +178,74 @@ struct looking {
   int directory;
   double deadline;
   char *chunk;
-  struct ft_buf table; /* the content of table_path, in which an index was looked up last */
+  struct ft_buf table; /* the lines of table_path, in which an index was looked up last */
+  enum ft_lookup_source table_source;
   char table_path[FT_FILE_PATH];
   size_t indexed; /* how many features files tell that a job array's index names, at most what a
                      record holds */
 };
 
-/* The content of the regular file PATH, of at most MOST_TABLE bytes; empty where there is none. */
-static struct ft_text table_of(struct looking *l, struct ft_text path)
+/* Read the regular file PATH, of at most MOST_TABLE bytes, into L's table. */
+static int read_table(struct looking *l, const char *path)
 {
   struct ft_error err;
   struct stat st;
-  int fd;
+  int status, fd;
 
-  if (ft_text_equals(path, l->table_path))
+  if (fstatat(l->directory, path, &st, 0) < 0 || !S_ISREG(st.st_mode))
+    return -1;
+  fd = openat(l->directory, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0)
+    return -1;
+  status = ft_io_read_fd(fd, &l->table, &err);
+  close(fd);
+  return status;
+}
+
+/* Make a line of each word of L's table. A shell would expand a pattern in it: then it is not
+ * known. */
+static int part_table(struct looking *l)
+{
+  struct ft_text rest = ft_text_of(ft_buf_text(&l->table), l->table.length), word;
+  char *out = l->table.data;
+
+  while (ft_text_word(&rest, &word)) {
+    size_t length = ft_text_left(&word);
+
+    if (memchr(word.at, '*', length) || memchr(word.at, '?', length) ||
+        memchr(word.at, '[', length))
+      return -1;
+    memmove(out, word.at, length);
+    out += length;
+    if (out < l->table.data + l->table.length)
+      *out++ = '\n';
+  }
+  if (out)
+    l->table.length = (size_t)(out - l->table.data);
+  return 0;
+}
+
+/* The lines of LOOKUP's source; empty where they are not known. */
+static struct ft_text table_of(struct looking *l, const struct ft_lookup *lookup)
+{
+  bool listing = lookup->source != FT_LOOKUP_NAMES, parted = lookup->source == FT_LOOKUP_PARTED;
+  int status = -1;
+
+  if (lookup->source == l->table_source && ft_text_equals(lookup->in, l->table_path))
     return ft_text_of(ft_buf_text(&l->table), l->table.length);
   ft_buf_free(&l->table);
   ft_buf_init(&l->table, MOST_TABLE);
-  if (!ft_text_copy(path, l->table_path, sizeof l->table_path) ||
-      fstatat(l->directory, l->table_path, &st, 0) < 0 || !S_ISREG(st.st_mode))
-    return ft_text_from("");
-  fd = openat(l->directory, l->table_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (fd < 0 || ft_io_read_fd(fd, &l->table, &err) < 0)
+  l->table_source = lookup->source;
+  if (!ft_text_copy(lookup->in, l->table_path, sizeof l->table_path))
+    l->table_source = FT_LOOKUP_NOWHERE;
+  else if (lookup->source == FT_LOOKUP_LINES || lookup->source == FT_LOOKUP_WORDS)
+    status = read_table(l, l->table_path);
+  else
+    status = ft_names_list(l->directory, lookup->in, listing, parted, l->deadline, &l->table);
+  if (status == 0 && lookup->source == FT_LOOKUP_WORDS)
+    status = part_table(l);
+  if (status < 0)
     ft_buf_free(&l->table);
-  if (fd >= 0)
-    close(fd);
   return ft_text_of(ft_buf_text(&l->table), l->table.length);
 }
 
@@ -213,13 +257,16 @@ static bool resolve(struct looking *l, const char **at, uint32_t index, char num
   struct ft_lookup lookup = { .in = ft_text_from("") };
   struct ft_text content;
 
-  if (!ft_lookup_read(at, &lookup) || !ft_text_left(&lookup.in)) {
+  if (!ft_lookup_read(at, &lookup) || !lookup.source) {
     *out = ft_text_of(number,
                       (size_t)snprintf(number, 24, "%" PRId64, (int64_t)index + lookup.offset));
     return true;
   }
-  content = ft_lookup_is_list(&lookup) ? lookup.in : table_of(l, lookup.in);
-  return ft_lookup_find(&lookup, index, content, out);
+  if (lookup.source == FT_LOOKUP_LIST)
+    content = ft_text_from("");
+  else
+    content = table_of(l, &lookup);
+  return ft_lookup_find(&lookup, index, content, out) && ft_text_left(out);
 }
 
 /* QUERY's path for the element INDEX of a job array. */

@@ -161,6 +161,18 @@ void ft_hide_arguments(struct ft_hidden *hidden, struct ft_command *c)
       hide(hidden, &c->word[i], c->word[i].text);
 }
 
+void ft_hide_exported(struct ft_hidden *hidden, const struct ft_export *exported)
+{
+  struct ft_text list = ft_text_from(exported->list), name;
+  char copy[FT_BASE_NAME], value[FT_SHELL_VALUE];
+
+  while (ft_export_name(&list, &name))
+    if (ft_text_copy(name, copy, sizeof copy) &&
+        ft_export_value(exported, name, value, sizeof value) &&
+        ft_secret_argument(copy, value, &hidden->rules))
+      note(hidden, value);
+}
+
 bool ft_hides(const struct ft_hidden *hidden, const char *text)
 {
   return holds_known(hidden, text) || ft_secret_value(text);

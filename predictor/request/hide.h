@@ -38,6 +38,9 @@ void ft_hide_words(struct ft_hidden *hidden, struct ft_command *command,
 /* The same for the script's own arguments, of which some may be secret by the script. */
 void ft_hide_arguments(struct ft_hidden *hidden, struct ft_command *command);
 
+/* Remember the values of EXPORTED's variables that --export names and that are secret. */
+void ft_hide_exported(struct ft_hidden *hidden, const struct ft_export *exported);
+
 /* Whether TEXT, a name of the user's choice, is or holds a secret. */
 bool ft_hides(const struct ft_hidden *hidden, const char *text);
 

@@ -15,13 +15,14 @@ bool ft_lookup_write(const struct ft_lookup *l, char *out, size_t size)
 {
   int length;
 
-  if (!ft_text_left(&l->in))
+  if (l->source == FT_LOOKUP_NOWHERE)
     length =
         snprintf(out, size, "%c%c%d%c", FT_SHELL_INDEX, FT_LOOKUP_MARK, l->offset, FT_LOOKUP_MARK);
   else
-    length = snprintf(out, size, "%c%c%d:%u:%u:%u:%.*s%c", FT_SHELL_INDEX, FT_LOOKUP_MARK,
-                      l->offset, l->key, l->column, (unsigned)(unsigned char)l->delimiter,
-                      (int)ft_text_left(&l->in), l->in.at, FT_LOOKUP_MARK);
+    length =
+        snprintf(out, size, "%c%c%d:%u:%u:%u:%u:%.*s%c", FT_SHELL_INDEX, FT_LOOKUP_MARK, l->offset,
+                 (unsigned)l->source, l->key, l->column, (unsigned)(unsigned char)l->delimiter,
+                 (int)ft_text_left(&l->in), l->in.at, FT_LOOKUP_MARK);
   return length > 0 && (size_t)length < size;
 }
 
@@ -50,7 +51,7 @@ bool ft_lookup_read(const char **text, struct ft_lookup *out)
 {
   const char *end = **text == FT_LOOKUP_MARK ? strchr(*text + 1, FT_LOOKUP_MARK) : NULL;
   struct ft_text inside = { *text + 1, end };
-  unsigned delimiter;
+  unsigned delimiter, source;
 
   if (!end)
     return false;
@@ -58,9 +59,11 @@ bool ft_lookup_read(const char **text, struct ft_lookup *out)
   *out = (struct ft_lookup){ .in = ft_text_from("") };
   if (!take_offset(&inside, &out->offset) || inside.at == inside.end)
     return true;
-  if (take_number(&inside, MOST_COLUMN, &out->key) &&
+  if (take_number(&inside, FT_LOOKUP_LIST, &source) &&
+      take_number(&inside, MOST_COLUMN, &out->key) &&
       take_number(&inside, MOST_COLUMN, &out->column) && take_number(&inside, 255, &delimiter) &&
       ft_text_skip(&inside, ":")) {
+    out->source = (enum ft_lookup_source)source;
     out->delimiter = (char)delimiter;
     out->in = inside;
   }
@@ -104,7 +107,7 @@ static bool take_index(struct ft_text *text, int *offset)
   if (text->at == text->end || *text->at != FT_SHELL_INDEX)
     return false;
   (void)ft_lookup_read(&at, &plain);
-  if (ft_text_left(&plain.in))
+  if (plain.source)
     return false;
   text->at = at;
   *offset = plain.offset;
@@ -265,6 +268,31 @@ static bool take_file(struct words *w, struct ft_lookup *out)
   return true;
 }
 
+/* "ls data", "ls -1 x*.csv | sort": one operand, or none. */
+static bool take_ls(struct words *w, struct ft_lookup *out)
+{
+  if (!skip(w, "ls"))
+    return false;
+  (void)skip(w, "-1");
+  out->source = FT_LOOKUP_LISTING;
+  out->in = ft_text_from(".");
+  if (w->at < w->count && strcmp(peek(w), "|") != 0)
+    out->in = ft_text_from(w->word[w->at++]);
+  if (w->at + 1 < w->count && strcmp(peek(w), "|") == 0 && strcmp(w->word[w->at + 1], "sort") == 0)
+    w->at += 2;
+  return !ft_text_starts(out->in, "-") && !ft_text_starts(out->in, "<") &&
+         (w->at == w->count || strcmp(peek(w), "|") == 0);
+}
+
+/* Whether TEXT is a path without blanks and control characters. */
+static bool is_plain(struct ft_text text)
+{
+  for (const char *p = text.at; p < text.end; p++)
+    if ((unsigned char)*p <= ' ')
+      return false;
+  return text.at < text.end;
+}
+
 /* "| tail -n 1" */
 static bool take_tail(struct words *w)
 {
@@ -313,9 +341,10 @@ bool ft_lookup_of_command(const char *const *word, size_t count, struct ft_looku
 {
   static const char *const awks[] = { "awk", "gawk", "mawk", NULL };
   struct words w = { word, count, 0 };
-  bool piped = skip(&w, "cat") && take_file(&w, out), found, head = false;
+  bool piped, found, head = false;
 
-  *out = (struct ft_lookup){ .in = piped ? ft_text_from(word[1]) : ft_text_from("") };
+  *out = (struct ft_lookup){ .source = FT_LOOKUP_LINES, .in = ft_text_from("") };
+  piped = skip(&w, "cat") ? take_file(&w, out) : take_ls(&w, out);
   if (piped && !skip(&w, "|"))
     return false;
   if (skip(&w, "sed"))
@@ -326,18 +355,27 @@ bool ft_lookup_of_command(const char *const *word, size_t count, struct ft_looku
     found = head = skip(&w, "head") && take_head(&w, out);
   if (!found || (!piped && !take_file(&w, out)) || (head && !take_tail(&w)) || !take_cut(&w, out))
     return false;
-  for (const char *p = out->in.at; p < out->in.end; p++)
-    if ((unsigned char)*p <= ' ')
-      return false;
-  return out->in.at < out->in.end;
+  return is_plain(out->in);
+}
+
+bool ft_lookup_of_lister(const char *const *word, size_t count, bool parted, struct ft_lookup *out)
+{
+  struct words w = { word, count, 0 };
+  bool found;
+
+  *out = (struct ft_lookup){ .source = parted ? FT_LOOKUP_WORDS : FT_LOOKUP_LINES,
+                             .offset = 1,
+                             .in = ft_text_from("") };
+  if (skip(&w, "<"))
+    found = take_file(&w, out);
+  else
+    found = skip(&w, "cat") ? take_file(&w, out) : take_ls(&w, out);
+  if (found && parted && out->source == FT_LOOKUP_LISTING)
+    out->source = FT_LOOKUP_PARTED;
+  return found && w.at == w.count && is_plain(out->in);
 }
 
 /* ---- content ---- */
-
-bool ft_lookup_is_list(const struct ft_lookup *l)
-{
-  return ft_text_left(&l->in) && *l->in.at == FT_LOOKUP_LIST;
-}
 
 static bool cell_of(struct ft_text line, unsigned column, char delimiter, struct ft_text *out)
 {
@@ -354,8 +392,7 @@ static bool cell_of(struct ft_text line, unsigned column, char delimiter, struct
 
 static bool in_list(struct ft_text list, int64_t index, struct ft_text *found)
 {
-  list.at++;
-  while (index >= 0 && ft_text_until(&list, FT_LOOKUP_LIST, found))
+  while (index >= 0 && ft_text_until(&list, FT_LOOKUP_NEXT, found))
     if (index-- == 0)
       return true;
   return false;
@@ -368,7 +405,7 @@ bool ft_lookup_find(const struct ft_lookup *l, uint32_t index, struct ft_text co
   struct ft_text line, cell, digits;
   uint64_t number;
 
-  if (ft_lookup_is_list(l))
+  if (l->source == FT_LOOKUP_LIST)
     return in_list(l->in, wanted, found);
   for (int64_t i = 1; ft_text_line(&content, &line); i++) {
     if (!l->key && i < wanted)

@@ -9,7 +9,7 @@ void ft_shell_begin(struct ft_shell *shell, struct ft_text script, const char *c
                     size_t argument_count)
 {
   shell->rest = script;
-  shell->array = false;
+  shell->array = shell->exports = shell->inside = shell->odd_names = false;
   shell->secrets = NULL;
   shell->exported = (struct ft_export){ 0 };
   shell->looked_outside = 0;
@@ -26,6 +26,7 @@ void ft_shell_empty(struct ft_command *command)
 {
   command->count = 0;
   command->input = NULL;
+  command->process = ft_text_from("");
   command->document = command->defines = command->pattern = false;
 }
 
@@ -120,7 +121,9 @@ static void redirect(struct ft_shell *shell, struct ft_command *command)
     return;
   }
   if (ft_text_starts(*rest, "<(") || ft_text_starts(*rest, ">(")) {
+    command->process.at = rest->at + 2;
     rest->at = ft_shell_skip(rest->at + 2, rest->end, '(', ')');
+    command->process.end = rest->at - (rest->at[-1] == ')');
     return;
   }
   if (ft_text_skip(rest, "<")) {

@@ -31,7 +31,9 @@ struct ft_word {
   struct ft_text raw; /* as written; empty: what was written is the word's before */
   const char *text;   /* expanded; "" where it is not known */
   bool unknown;       /* holds what only running it could tell */
+  bool literal;       /* a quoted part has "*", "?" or "[" */
   const char *base;   /* of such a one the file name that it ends in, "$HOME/bin/sim"; or NULL */
+  struct ft_text variable; /* the name of the variable that it, or what stands behind its '=', is */
   unsigned argument;  /* k: it is the script's k-th argument, or NAME= and that; 0: it is not */
 };
 
@@ -39,6 +41,7 @@ struct ft_word {
 struct ft_command {
   size_t count;
   const char *input; /* the file standard input comes from, or NULL */
+  struct ft_text process; /* the commands in <(...), or empty */
   bool document;     /* standard input, or another one, is a document (<<) */
   bool defines;      /* its last word is the name of a function that begins here: NAME() */
   bool pattern;      /* no command: what a branch of a case is for */
@@ -48,6 +51,8 @@ struct ft_command {
 struct ft_shell {
   struct ft_text rest;
   bool array; /* what is submitted is a job array: SLURM_ARRAY_TASK_ID is known to be its index */
+  bool odd_names; /* patterns do not name what they usually do: shopt -s dotglob, set -f */
+  bool exports;                          /* set -a: each variable assigned is exported */
   bool inside;                           /* a $(...) is being read: those within it are not known */
   const struct ft_secret_rules *secrets; /* variables by the names of secrets are not known */
   struct ft_export exported;             /* variables that the script has not set */
@@ -67,6 +72,10 @@ struct ft_shell {
     char name[48];
     char value[FT_SHELL_VALUE]; /* a list's words, one behind the other */
     bool base; /* the value is not known but for this file name in its end, or "" */
+    bool lookup;                /* elements are found by VALUE (lookup.h) */
+    bool literal;               /* as a word's */
+    bool exported;              /* programs find it in their environment */
+    bool assigned, varied;      /* it has been given a value; and later another one */
     unsigned argument;          /* as a word's */
   } variable[FT_SHELL_VARIABLES];
 };
@@ -91,6 +100,17 @@ bool ft_shell_quoted(struct ft_text raw);
 
 /* Remember NAME as what WORD, a "NAME=...", has behind its '='; as not known where WORD is NULL. */
 void ft_shell_assign(struct ft_shell *shell, struct ft_text name, const struct ft_word *word);
+
+/*
+ * NAME becomes a list of the lines, but for the first SKIPPED ones, of FILE (NULL: none) or, where
+ * there is none, of what the commands in PROCESS print; not known where that is not understood.
+ */
+void ft_shell_assign_lines(struct ft_shell *shell, struct ft_text name, const char *file,
+                           struct ft_text process, unsigned skipped);
+
+/* Programs find the variable NAME, which the script may give a value later, in their environment.
+ */
+void ft_shell_export(struct ft_shell *shell, struct ft_text name);
 
 /* If TEXT is NAME=..., or NAME+=..., with the name of a variable, take NAME and step over '='. */
 bool ft_shell_assignment(struct ft_text *text, struct ft_text *name);

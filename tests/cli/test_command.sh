@@ -58,6 +58,8 @@ run predict --state="$state" --app=unet3d --params=bacth=32,edge=3
 like "$err" ': bacth, edge: not features of this app; known: batch, arch$' "so are two"
 run predict --state="$state" --app=new --params=bacth=32
 is "$err" "" "not of an app that is new"
+run predict --state="$state" --app=new --params=bacth=32 --explain
+like "$out" '^  features of this job: bacth=32' "of which the features that would count are explained"
 # of this kind of run some are known
 like="--state=$state --app=unet3d --params=batch=32,arch=resnet50"
 run predict $like --mem=4G

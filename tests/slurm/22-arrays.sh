@@ -43,6 +43,13 @@ like "$task" "^job ${array}_40 of indexed" "foretell job tells of a task by Slur
 is "$("$foretell" history --state="$FT_STATE" "${array}_40" | awk 'NR > 1 { print $2 }')" "${array}_40" \
   "and so does history"
 is "$("$foretell" history --state="$FT_STATE" "$array" | awk 'NR > 1' | wc -l)" 10 "of an array all tasks"
+# ---- more than are looked at for the decision
+submit sbatch --parsable --predict-mem=check --mem=150M --array=20-99 --predict-app=indexed index.sh
+array=$id
+wait_until 240 has_runs indexed 95
+ok $? "an array of eighty is learned"
+is "$(store "select count(*) from observation where array_job_id = $array and decision_p50_bytes between 0.75 * peak_bytes and 1.33 * peak_bytes")" \
+  80 "each of its elements was predicted by itself"
 ask --predict-mem --array=20,40 --predict-app=indexed index.sh
 between "$(mib "$(asked "$id")")" 40 80 "an array of small elements is given little"
 like "$("$foretell" predict --json --state="$FT_STATE" --array=20-200:20 --app=indexed index.sh)" \

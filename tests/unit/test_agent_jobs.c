@@ -496,7 +496,16 @@ static void an_element_of_an_array_has_its_own_features(void **state)
   (void)ft_string_copy("input_bytes", s.elements[0].feature, sizeof s.elements[0].feature);
   s.has_decision = s.decision.has_p50_bytes = true;
   s.decision.p50_bytes = 600;
-  s.tasks = (ft_task_predictions){ 2, { 4, 6 }, 2, { 300, 500 }, 2, { 400, 600 }, 2, { 450, 700 } };
+  s.tasks = (ft_task_predictions){ .index_count = 2,
+                                   .index = { 4, 6 },
+                                   .row_count = 2,
+                                   .row = { 1, 0 },
+                                   .p05_bytes_count = 2,
+                                   .p05_bytes = { 500, 300 },
+                                   .p50_bytes_count = 2,
+                                   .p50_bytes = { 600, 400 },
+                                   .p95_bytes_count = 2,
+                                   .p95_bytes = { 700, 450 } };
   for (uint32_t element = 4; element < 8; element++) {
     ft_announcement a = announcement(element + 100, BATCH);
     const ft_feature *f;

@@ -5,12 +5,20 @@
 #include "tests/unit/scratch.h"
 #include "tests/unit/decided.h"
 
+#include <locale.h>
+#include <math.h>
+#include <sys/stat.h>
+#include <time.h>
+
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/decide/decide.h"
+#include "predictor/decide/tasks.h"
+#include "predictor/online/online.h"
 #include "predictor/request/array.h"
 #include "predictor/request/describe.h"
 #include "predictor/request/frame.h"
+#include "predictor/request/names.h"
 
 static struct ft_file_queries files;
 static ft_submission out;
@@ -265,6 +273,7 @@ static void what_the_index_is_looked_up_in_is_read(void **state)
     { "S=(3 4 5 6)\n./x --size=${S[$SLURM_ARRAY_TASK_ID]}\n", "size=5" },
     { "S=(in_1 in_2)\n./x ${S[$SLURM_ARRAY_TASK_ID-1]}.txt\n", "input_bytes=200" },
     { "./x --n $((SLURM_ARRAY_TASK_ID - 1))\n", "n=1" },
+    { "S=(*.txt)\n./x ${S[$SLURM_ARRAY_TASK_ID]}\n", "input_bytes=200" },
     { "F=$(sed -n \"" ID "p\" names.txt)\n./x in_$F.txt\n", "input_bytes=200" },
     /* not there, or not known */
     { "F=$(sed -n \"" ID "p\" none.txt)\n./x $F\n", "array_task_id=2" },
@@ -272,7 +281,6 @@ static void what_the_index_is_looked_up_in_is_read(void **state)
     { "F=$(sed -n \"" ID "p\" files.txt | rev)\n./x $F\n", "array_task_id=2" },
     { "F=$(sed -n \"s/" ID "/p/\" files.txt)\n./x $F\n", "array_task_id=2" },
     { "S=(3)\n./x --size=${S[$SLURM_ARRAY_TASK_ID]}\n", "array_task_id=2" },
-    { "S=(*.txt)\n./x ${S[$SLURM_ARRAY_TASK_ID]}\n", "array_task_id=2" },
     { "cd sub; ./x $(sed -n \"" ID "p\" files.txt)\n", "array_task_id=2" },
     { "F=$(sed -n \"" ID "p\n", "array_task_id=2" },
   };
@@ -300,6 +308,169 @@ static void what_the_index_is_looked_up_in_is_read(void **state)
     if (strcmp(element(&two), cases[i].of_two) != 0)
       fail_msg("%s: %s", cases[i].script, element(&two));
   }
+  (void)scratch_close(folder, fd);
+}
+
+/* A file of SIZE bytes, in a folder perhaps. */
+static void make(int fd, const char *name, size_t size)
+{
+  int file = openat(fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+  assert_true(file >= 0);
+  assert_int_equal(ftruncate(file, (off_t)size), 0);
+  close(file);
+}
+
+/* What the script's lists hold that names of files or a file make. */
+static void what_a_list_is_made_of_is_read(void **state)
+{
+#define ID "$SLURM_ARRAY_TASK_ID"
+  static const struct {
+    const char *script, *of_two;
+  } cases[] = {
+    { "mapfile -t F < list.txt\n./x ${F[" ID "]}\n", "input_bytes=44" },
+    { "readarray -t F <list.txt\n./x --in=\"${F[" ID "]}\"\n", "input_bytes=44" },
+    { "readarray F < 'list.txt'\nI=${F[" ID "-1]}\n./x < $I\n", "input_bytes=22" },
+    { "mapfile -t -s 1 F < list.txt\n./x ${F[" ID "-1]}\n", "input_bytes=44" },
+    { "mapfile -t < list.txt\n./x ${MAPFILE[" ID "]}\n", "input_bytes=44" },
+    { "mapfile -t F < <(ls data/*.csv)\n./x ${F[" ID "]}\n", "input_bytes=44" },
+    { "mapfile -t F < <(ls data)\n./x data/${F[" ID "]}\n", "input_bytes=44" },
+    { "mapfile -t F < sizes.txt\n./x --n ${F[" ID "]}\n", "n=7" },
+    { "F=($(<list.txt))\n./x ${F[" ID "]}\n", "input_bytes=44" },
+    { "F=( $(cat list.txt) )\n./x ${F[" ID "]}\n", "input_bytes=44" },
+    { "F=($(cat sizes.txt))\n./x --n ${F[" ID "]}\n", "n=8" },
+    { "F=(data/*.csv)\n./x ${F[" ID "]}\n", "input_bytes=44" },
+    { "declare -a F=(data/*.csv)\n./x ${F[$((" ID " - 1))]}\n", "array_task_id=2" },
+    { "D=data\nF=(\"$D\"/*.csv)\n./x --in ${F[" ID " - 1]}\n", "input_bytes=22" },
+    { "F=(data/*.txt data/*.csv)\n./x ${F[" ID "]}\n", "input_bytes=22" },
+    { "F=(d*a/?.csv list.txt)\n./x ${F[" ID " + 1]}\n", "input_bytes=33" },
+    { "F=(odd/*)\n./x \"${F[" ID "]}\"\n", "input_bytes=3" },
+    { "F=($(ls data/*.csv))\n./x ${F[" ID "]}\n", "input_bytes=44" },
+    { "F=($(ls -1 data))\n./x data/${F[" ID "]}\n", "input_bytes=44" },
+    { "export LC_ALL=C\nF=($(ls data/*.csv))\n./x ${F[" ID "]}\n", "input_bytes=44" },
+    { "F=$(ls data/*.csv | sed -n \"" ID " p\")\n./x $F\n", "input_bytes=22" },
+    { "F=$(ls data | sed -n \"" ID " p\")\n./x data/$F\n", "input_bytes=22" },
+    { "./x $(ls data/*.csv | head -n " ID " | tail -n 1)\n", "input_bytes=22" },
+    { "./x data/$(ls data/ | sort | awk \"NR==" ID "\")\n", "input_bytes=22" },
+    { "shopt -s nullglob\nF=(data/*.csv)\n./x ${F[" ID "]}\n", "input_bytes=44" },
+    /* how they are sorted or named is not known, or there are fewer */
+    { "mapfile -t -n 9 F < list.txt\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    { "mapfile -t F < none.txt\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    { "mapfile -t -s 3 F < list.txt\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    { "mapfile -t F < <(find data)\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    { "cat list.txt | mapfile -t F\n./x ${F[" ID "]}\n", "array_task_id=2 input_bytes=33" },
+    { "F=(\"data/*.csv\")\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    { "F=('data/*.csv' x y)\n./x ${F[" ID " - 2]}\n", "array_task_id=2" },
+    { "F=(data/\\*.csv x y)\n./x ${F[" ID " - 2]}\n", "array_task_id=2" },
+    { "F=(data/*.none)\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    { "F=(data/*.none data/*.csv)\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    { "F=(data/*.txt)\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    { "S=({1..4} 9)\n./x --n ${S[" ID " - 1]}\n", "array_task_id=2" },
+    { "F=($(ls odd/*))\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    { "F=($(ls -t data/*.csv))\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    { "F=($(ls -r data/*.csv))\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    /* where Slurm puts what the tasks print */
+    { "F=($(ls))\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    { "F=($(ls .))\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    { "F=(*)\n./x ${F[" ID " - 2]}\n", "array_task_id=2" },
+    { "F=(./*t)\n./x ${F[" ID " - 2]}\n", "array_task_id=2" },
+    { "F=($(ls *))\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    { "F=($(ls data/a.csv data/b.csv))\n./x ${F[" ID " - 1]}\n", "array_task_id=2" },
+    { "F=($(ls data/*.csv | grep b))\n./x ${F[" ID " - 2]}\n", "array_task_id=2" },
+    { "F=(\"$(ls data/*.csv)\")\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    { "F=(data/*.csv)\nF+=($(ls data/*.txt))\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    { "F=$(ls -t data/*.csv | sed -n \"" ID " p\")\n./x $F\n", "array_task_id=2" },
+    { "F=$(ls \"data/*.csv\" | sed -n \"" ID " p\")\n./x $F\n", "array_task_id=2" },
+    { "shopt -s dotglob\nF=(data/*.csv)\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    { "set -f\nF=(data/*.csv)\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    { "export LC_ALL=de_DE.UTF-8\nF=(data/*.csv)\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    { "cd data\nF=(*.csv)\n./x ${F[" ID "]}\n", "array_task_id=2" },
+    { "F=(*.csv)\ncd data\n./x ${F[" ID "]}\n", "array_task_id=2" },
+  };
+  static const struct {
+    const char *name;
+    size_t size;
+  } inputs[] = { { "data/a.csv", 11 }, { "data/b.csv", 22 }, { "data/c.csv", 44 },
+                 { "data/x.txt", 5 },  { "data/.a.csv", 1 }, { "odd/1 2", 1 },
+                 { "odd/3", 2 },       { "odd/4", 3 } };
+  static const char list[] = "data/a.csv\ndata/b.csv\ndata/c.csv\n";
+  const uint32_t two = 2;
+  char folder[SCRATCH_SIZE];
+  int fd;
+
+  (void)state;
+  fd = scratch_open(folder);
+  assert_int_equal(mkdirat(fd, "data", 0700), 0);
+  assert_int_equal(mkdirat(fd, "odd", 0700), 0);
+  for (size_t i = 0; i < COUNT_OF(inputs); i++)
+    make(fd, inputs[i].name, inputs[i].size);
+  assert_int_equal(ft_io_write_file(fd, "list.txt", list, sizeof list - 1, 0600, &err), 0);
+  assert_int_equal(ft_io_write_file(fd, "sizes.txt", "5 6\n8\n7\n", 8, 0600, &err), 0);
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    describe(cases[i].script, "1-3");
+    ft_describe_files(&files, folder, "1-3", ft_io_monotonic() + 10, &out);
+    if (strcmp(element(&two), cases[i].of_two) != 0)
+      fail_msg("%s: %s", cases[i].script, element(&two));
+  }
+  /* nor when time is up */
+  describe("F=(data/*.csv)\n./x ${F[" ID "]}\n", "1-3");
+  ft_describe_files(&files, folder, "1-3", 0, &out);
+  assert_string_equal(element(&two), "array_task_id=2");
+  (void)scratch_close(folder, fd);
+#undef ID
+}
+
+/* The n-th name of a pattern, by the order of bytes and by that of a locale; "": not known. */
+static const char *name_at(int fd, const char *pattern, unsigned place)
+{
+  static char name[64];
+  struct ft_text lines, line;
+  struct ft_buf text;
+
+  ft_buf_init(&text, 1 << 20);
+  name[0] = '\0';
+  if (ft_names_list(fd, ft_text_from(pattern), false, false, ft_io_monotonic() + 10, &text) == 0) {
+    lines = ft_text_of(ft_buf_text(&text), text.length);
+    for (unsigned i = 0; i <= place && ft_text_line(&lines, &line); i++)
+      (void)ft_text_copy(line, name, sizeof name);
+  }
+  ft_buf_free(&text);
+  return name;
+}
+
+static void names_have_a_place_where_every_order_agrees(void **state)
+{
+  char folder[SCRATCH_SIZE], command[SCRATCH_SIZE + 64], name[8];
+  locale_t locale;
+  int fd;
+
+  (void)state;
+  fd = scratch_open(folder);
+  for (const char *p = "ABacz"; *p; p++) {
+    (void)snprintf(name, sizeof name, "s%c", *p);
+    make(fd, name, 1);
+  }
+  assert_int_equal(setenv("LC_ALL", "C", 1), 0);
+  assert_string_equal(name_at(fd, "s?", 0), "sA");
+  assert_string_equal(name_at(fd, "s?", 1), "sB");
+  assert_string_equal(name_at(fd, "s?", 4), "sz");
+  (void)snprintf(command, sizeof command, "localedef -i en_US -f UTF-8 %s/en_US.UTF-8 2>/dev/null",
+                 folder);
+  assert_int_equal(setenv("LOCPATH", folder, 1), 0);
+  assert_int_equal(setenv("LC_ALL", "en_US.UTF-8", 1), 0);
+  locale = system(command) == 0 ? newlocale(LC_COLLATE_MASK, "", (locale_t)0) : (locale_t)0;
+  if (locale) {
+    /* a A B c z */
+    assert_string_equal(name_at(fd, "s?", 0), "");
+    assert_string_equal(name_at(fd, "s?", 1), "");
+    assert_string_equal(name_at(fd, "s?", 3), "sc");
+    assert_string_equal(name_at(fd, "s?", 4), "sz");
+    freelocale(locale);
+  } else {
+    print_message("# localedef makes no locale here\n");
+  }
+  assert_int_equal(unsetenv("LOCPATH"), 0);
+  assert_int_equal(unsetenv("LC_ALL"), 0);
   (void)scratch_close(folder, fd);
 }
 
@@ -489,6 +660,161 @@ static void elements_that_do_not_differ_are_estimated_once(void **state)
   assert_int_equal(ft_estimate_elements(&model, &out, 1, &elements, &facts, &err), -1);
 }
 
+/* ---- what each task is told ---- */
+
+static struct ft_known known;
+static struct ft_submission_decision decided;
+
+/* RUNS of the app "x", whose peak is 20 MiB a unit of "n". */
+static void learn(int runs)
+{
+  memset(&known, 0, sizeof known);
+  known.policy = ft_policy_defaults;
+  ft_online_init(&known.evidence.model, "x", 1000, FT_RULE_RSS);
+  for (int i = 0; i < runs; i++) {
+    double n = 1 + i * 37 % 1000;
+    ft_observation o = { .schema = FT_SCHEMA,
+                         .job_id = 100 + (uint32_t)i,
+                         .submit_time = 1e9 + i,
+                         .end_time = 1e9 + i + 10,
+                         .runtime_seconds = 10,
+                         .rule = FT_RULE_RSS,
+                         .outcome = FT_OUTCOME_COMPLETED,
+                         .has_rss_bytes = true,
+                         .rss_bytes = (uint64_t)((20 * n + i % 5) * 0x1p20) };
+
+    assert_true(ft_feature_number(o.submission.features, &o.submission.features_count, 24, "n", n));
+    assert_true(ft_online_update(&known.evidence.model, &o, &err) >= 0);
+  }
+}
+
+/* Decides about SCRIPT as ARRAY. Returns the CPU seconds that the tasks' predictions took. */
+static double decide_array(const char *script, const char *array)
+{
+  static const ft_site site = { .schema = FT_SCHEMA,
+                                .rule = FT_RULE_RSS,
+                                .memory_is_consumable = true };
+  const struct ft_submission_question question = {
+    .site = &site, .submission = &out, .known = &known, .mode = FT_MODE_CHECK, .answer = true
+  };
+  clock_t begun;
+
+  describe(script, array);
+  out.request.array_tasks = ft_array_count(array);
+  known.evidence.elements.count =
+      ft_array_choose(array, &out, known.evidence.elements.index, FT_ELEMENT_ESTIMATES);
+  assert_true(ft_evidence_evaluate(&known.evidence.model, &out, &known.policy, &known.evidence,
+                                   &known.evidence.facts));
+  ft_submission_decide(&question, &decided);
+  begun = clock();
+  ft_tasks_note(&decided, &known, &out, array, &out.tasks);
+  return (double)(clock() - begun) / CLOCKS_PER_SEC;
+}
+
+/* What the record says of the task INDEX once it has been carried; 0: nothing of its own. */
+static double median_of(uint32_t index)
+{
+  static ft_submission carried;
+  struct ft_buf text;
+
+  ft_buf_init(&text, FT_LIMIT_ENVIRONMENT);
+  assert_int_equal(ft_submission_to_text(&out, &text, &err), 0);
+  assert_int_equal(ft_submission_from_text(ft_buf_text(&text), &carried, &err), 0);
+  ft_buf_free(&text);
+  ft_prediction_of_element(&carried, &index);
+  return carried.decision.has_p50_bytes ? carried.decision.p50_bytes : 0;
+}
+
+static void each_task_of_a_long_array_has_its_own_prediction(void **state)
+{
+  double took;
+
+  (void)state;
+  learn(200);
+  took = decide_array("./x --n $SLURM_ARRAY_TASK_ID\n", "1-1000");
+  print_message("# 1000 tasks: %.0f us, %u predictions\n", 1e6 * took,
+                (unsigned)out.tasks.p50_bytes_count);
+  assert_int_equal(out.tasks.index_count, 1000);
+  for (uint32_t index = 10; index <= 1000; index += 33) {
+    double expected = 20.0 * index * 0x1p20, median = median_of(index);
+
+    if (!(fabs(median / expected - 1) < 0.1))
+      fail_msg("task %u: %.0f MiB of %.0f", (unsigned)index, median / 0x1p20, expected / 0x1p20);
+  }
+  /* what none is made for has none: it is not the largest one's */
+  assert_true(median_of(1001) == 0);
+  /* few have theirs to the byte */
+  (void)decide_array("./x --n $SLURM_ARRAY_TASK_ID\n", "100-160");
+  assert_int_equal(out.tasks.index_count, 61);
+  assert_int_equal(out.tasks.p50_bytes_count, 61);
+  for (size_t i = 0; i < 61; i++)
+    assert_true(out.tasks.p50_bytes[out.tasks.row[i]] ==
+                (float)ft_estimate_quantile(&known.evidence.elements.each[i], 0.5));
+}
+
+static void tasks_of_the_same_features_share_a_prediction(void **state)
+{
+  double took;
+
+  (void)state;
+  learn(200);
+  /* nothing tells them apart: the job's prediction is every task's */
+  took = decide_array("./x --n 40\n", "0-4000000");
+  assert_int_equal(out.tasks.index_count, 0);
+  print_message("# 4000001 equal tasks: %.0f us\n", 1e6 * took);
+  /* a list of two, which a thousand tasks take turns in */
+  (void)decide_array("./x --n 40\n", "0-299");
+  out.elements_count = 1;
+  (void)ft_string_copy("n", out.elements[0].feature, sizeof out.elements[0].feature);
+  out.features_count = 0;
+  for (uint32_t i = 0; i < 300; i++) {
+    out.elements[0].index[out.elements[0].index_count++] = i;
+    out.elements[0].value[out.elements[0].value_count++] = i % 2 ? 100 : 900;
+  }
+  known.evidence.elements.count =
+      ft_array_choose("0-299", &out, known.evidence.elements.index, FT_ELEMENT_ESTIMATES);
+  assert_true(ft_evidence_evaluate(&known.evidence.model, &out, &known.policy, &known.evidence,
+                                   &known.evidence.facts));
+  decided.question.elements = &known.evidence.elements;
+  ft_tasks_note(&decided, &known, &out, "0-299", &out.tasks);
+  assert_int_equal(out.tasks.index_count, 300);
+  assert_int_equal(out.tasks.p50_bytes_count, 2);
+  assert_true(median_of(7) < 0.2 * median_of(8));
+  /* those whose file nobody looked at have none, and of a very long array the others do */
+  out.elements[0].index_count = out.elements[0].value_count = 200;
+  ft_tasks_note(&decided, &known, &out, "0-299", &out.tasks);
+  assert_int_equal(out.tasks.index_count, 200);
+  assert_true(median_of(250) == 0);
+  ft_tasks_note(&decided, &known, &out, "0-99999", &out.tasks);
+  assert_int_equal(out.tasks.index_count, 200);
+}
+
+static void predictions_shrink_until_they_fit(void **state)
+{
+  struct ft_buf text;
+  size_t before = SIZE_MAX, fewest = 1024;
+  unsigned attempt = 0;
+
+  (void)state;
+  learn(200);
+  (void)decide_array("./x --n $SLURM_ARRAY_TASK_ID\n", "0-1023");
+  ft_buf_init(&text, FT_LIMIT_ENVIRONMENT);
+  do {
+    text.length = 0;
+    assert_int_equal(ft_submission_to_text(&out, &text, &err), 0);
+    assert_true(text.length <= before);
+    assert_true(out.tasks.index_count && out.tasks.index_count <= fewest);
+    assert_true(attempt < 4 ? out.tasks.index_count == 1024 : out.tasks.index_count < fewest);
+    before = text.length;
+    fewest = out.tasks.index_count;
+    if (!attempt)
+      print_message("# %zu bytes in the environment\n", text.length);
+  } while (ft_tasks_shrink(&out.tasks, ++attempt));
+  assert_int_equal(out.tasks.index_count, 1);
+  assert_true(attempt < 20);
+  ft_buf_free(&text);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -498,11 +824,16 @@ int main(void)
     cmocka_unit_test(the_fullest_record_fits_its_packet),
     cmocka_unit_test(files_that_the_index_names_are_looked_at),
     cmocka_unit_test(what_the_index_is_looked_up_in_is_read),
+    cmocka_unit_test(what_a_list_is_made_of_is_read),
+    cmocka_unit_test(names_have_a_place_where_every_order_agrees),
     cmocka_unit_test(each_feature_of_such_files_is_told),
     cmocka_unit_test(the_largest_files_are_among_those_estimated),
     cmocka_unit_test(the_child_is_told_of_the_array),
     cmocka_unit_test(one_amount_for_all_is_the_largest_ones),
-    cmocka_unit_test(elements_that_do_not_differ_are_estimated_once)
+    cmocka_unit_test(elements_that_do_not_differ_are_estimated_once),
+    cmocka_unit_test(each_task_of_a_long_array_has_its_own_prediction),
+    cmocka_unit_test(tasks_of_the_same_features_share_a_prediction),
+    cmocka_unit_test(predictions_shrink_until_they_fit)
   };
 
   return cmocka_run_group_tests_name("array", tests, NULL, NULL);

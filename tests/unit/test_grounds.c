@@ -124,6 +124,35 @@ static void few_runs_are_told_and_nothing_is_claimed(void **state)
   for (int i = 0; i < grounds.count; i++)
     assert_null(strstr(grounds.line[i], "estimate"));
   assert_said("runs like this one: ", "of 2");
+  assert_said("features of this job: input_bytes=2 GiB", NULL);
+  ask("fold", 0, 4 * FT_GIB);
+  assert_said("features of this job: none; --predict-params names some", NULL);
+  assert_said("features of earlier runs that this job lacks: input_bytes", NULL);
+  ask("another", 2.0 * (double)FT_GIB, 4 * FT_GIB);
+  for (int i = 0; i < grounds.count; i++)
+    assert_null(strstr(grounds.line[i], "lacks"));
+}
+
+static void what_differs_from_task_to_task_is_named_once(void **state)
+{
+  ft_submission *s = &submission;
+  const struct ft_submission_question question = {
+    .site = &site, .submission = s, .known = &known, .mode = FT_MODE_CHECK, .answer = true
+  };
+
+  (void)state;
+  learn(2, true);
+  ask("fold", 0, 4 * FT_GIB);
+  s->features[s->features_count++] =
+      (ft_feature){ .name = "n", .category = "%a", .per_element = true };
+  assert_true(ft_feature_category(s->features, &s->features_count, 24, "arch", "resnet"));
+  s->elements_count = 1;
+  strcpy(s->elements[0].feature, "input_bytes");
+  ft_grounds_find(&question, &decided, &grounds);
+  assert_said("features of this job: n (of each task), arch=resnet, input_bytes (of each task)",
+              NULL);
+  for (int i = 0; i < grounds.count; i++)
+    assert_null(strstr(grounds.line[i], "lacks"));
 }
 
 static void a_model_of_another_app_has_no_say(void **state)
@@ -148,6 +177,7 @@ int main(void)
     cmocka_unit_test(what_no_run_has_had_is_told),
     cmocka_unit_test(without_a_feature_that_matters_the_peaks_are_told),
     cmocka_unit_test(few_runs_are_told_and_nothing_is_claimed),
+    cmocka_unit_test(what_differs_from_task_to_task_is_named_once),
     cmocka_unit_test(a_model_of_another_app_has_no_say),
     cmocka_unit_test(every_rule_has_a_meaning)
   };

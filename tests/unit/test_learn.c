@@ -113,6 +113,41 @@ static void a_feature_that_matters_is_found_among_noise(void **state)
   assert_near(fit.term[0].coefficient / fit.term[0].scale, 3, 0.05);
 }
 
+/* Twelve runs and more of two modes and seven sizes, which need what both say; neither says much by
+ * itself. A third column repeats the mode, as an operand of a script that is an option of its
+ * program. */
+static void two_that_count_only_together_are_found(void **state)
+{
+  static const double sizes[] = { 1.2, 1.5, 2, 2.5, 3, 3.5, 4.5 };
+  static struct ft_additive_data data = { .levels = { 2, 0, 2 } };
+  struct ft_random random;
+  int missed = 0;
+
+  (void)state;
+  for (unsigned seed = 0; seed < 40; seed++) {
+    struct ft_additive fit;
+    double error = 0;
+
+    ft_random_seed(&random, seed);
+    data.runs = 12 + seed % 9;
+    data.columns = 2 + seed % 2;
+    for (size_t i = 0; i < data.runs; i++) {
+      double size = sizes[ft_random_below(&random, 7)];
+
+      data.x[0][i] = data.x[2][i] = (float)ft_random_below(&random, 2);
+      data.x[1][i] = (float)(size * 1e6);
+      data.y[i] =
+          (6 + size * (data.x[0][i] > 0 ? 80 : 40)) * exp(0.003 * ft_random_normal(&random));
+    }
+    fit = fit_of(&data);
+    for (size_t i = 0; i < data.runs; i++)
+      error += fabs(fit.residual[i]) / (double)data.runs;
+    missed += error > 0.03;
+  }
+  if (missed > 4)
+    fail_msg("%d of 40 are missed", missed);
+}
+
 static void noise_alone_gives_no_term(void **state)
 {
   static struct ft_additive_data data = { .columns = 24 };
@@ -203,6 +238,7 @@ int main(void)
     cmocka_unit_test(few_or_equal_residuals_give_no_narrow_spread),
     cmocka_unit_test(quantiles_of_residuals_never_cross),
     cmocka_unit_test(a_feature_that_matters_is_found_among_noise),
+    cmocka_unit_test(two_that_count_only_together_are_found),
     cmocka_unit_test(noise_alone_gives_no_term),
     cmocka_unit_test(one_absurd_value_moves_little),
     cmocka_unit_test(columns_of_any_shape_give_finite_fits),

@@ -193,6 +193,76 @@ static void variables_come_from_the_environment(void **state)
   }
 }
 
+/* A program may read what no line of the script shows. */
+static void exported_variables_are_features(void **state)
+{
+  static const char *const environment[] = { "N=200",       "USER=ada", "PATH=/bin",  "M=7",
+                                             "TOKEN=abcde", "HOME=/h",  "KIND=dense", "SLURM_X=3",
+                                             "TEXT=a b",    "SEED=12",  NULL };
+  static const struct {
+    const char *list, *script, *features;
+  } cases[] = {
+    { NULL, "export N=3\n./x\n", "N=3" },
+    { NULL, "N=3; export N\n./x\n", "N=3" },
+    { NULL, "export K\nK=3\n./x\n", "K=3" },
+    { NULL, "export K=3 L\nL=fine\n./x --m 1\n", "m=1 K=3 L=fine" },
+    { NULL, "declare -x K=3\ntypeset -ix L=4\n./x\n", "K=3 L=4" },
+    { NULL, "set -a\nK=3\nset +a\nL=4\n./x\n", "K=3" },
+    { NULL, "set -euo pipefail\nK=3\nset -o allexport\nL=4\n./x\n", "L=4" },
+    { NULL, "export OMP_NUM_THREADS=4 SIZE=2G\n./x\n", "OMP_NUM_THREADS=4 SIZE=2147483648" },
+    { NULL, "export K=3 L=4\n./x --k=$K --l \"${L:-2}\" --o out_$L\n", "k=3 l=4" },
+    { NULL, "export K=3 L=4\n./x $K --m ${K}0 > out_$L\n", "arg1=3 m=30 L=4" },
+    { NULL, "bash -c 'export K=3; ./x'\n", "K=3" },
+    { NULL, "srun --export=ALL,K=3,PATH=/bin,L ./x --m 1\n", "K=3 m=1" },
+    /* also where the submitting environment has it, by name alone */
+    { NULL, "export N\n./x\n", "N=200" },
+    { NULL, "N=3\n./x\n", "N=3" },
+    { NULL, "N=${N:-20}\n./x\n", "N=200" },
+    { NULL, "K=${K:-20}\n./x\n", "" },
+    { "NONE", "N=${N:-20}\n./x\n", "" },
+    { "ALL,N=300", "./x\n", "N=300" },
+    { "ALL,N=300,KIND", "./x\n", "N=300 KIND=dense" },
+    { "N=300", "N=4\n./x\n", "N=4" },
+    { "N=300", "unset M\nN=${N:-20}\n./x\n", "N=300" },
+    /* not all of it, nothing that is set up for every job, and no secret */
+    { NULL, "K=3\n./x\n", "" },
+    { "ALL", "./x\n", "" },
+    { "ALL,USER,PATH,SLURM_X,SEED,TEXT", "./x\n", "" },
+    { "ALL,TOKEN,API_KEY=abcdefg,M", "./x\n", "M=7" },
+    { "ALL,PGPASSWORD=correcthorse,M", "export K=correcthorse L=fine\n./x\n", "L=fine M=7" },
+    { NULL, "export API_TOKEN=abc DB_PASSWORD=123456 K=3\n./x\n", "K=3" },
+    { NULL, "export OMP_PLACES=cores CUDA_X=1 PYTHONHASHSEED=0 OUT=a/b seed=3\n./x\n", "" },
+    { NULL, "export -n K=3\nexport -f run\n./x\n", "" },
+    /* which value a program finds is not known */
+    { NULL, "export K=3\n./x\nexport K=4\n./x\n", "" },
+    { NULL, "if a; then export K=3; else export K=4; fi\n./x\n", "" },
+    { NULL, "export K=3\nK=$(nproc)\n./x\n", "" },
+    { NULL, "export K=$(nproc) L=$SLURM_NTASKS\n./x\n", "" },
+    { NULL, "export K=3\nK+=4\n./x\n", "" },
+    { NULL, "for K in 1 2; do export K; ./x; done\n", "" },
+  };
+  char app[sizeof out.app] = "";
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    const struct ft_description what = { .user = "ada",
+                                         .job_name = "j",
+                                         .directory = "/data",
+                                         .script = cases[i].script,
+                                         .script_length = strlen(cases[i].script),
+                                         .exported = { cases[i].list, environment } };
+
+    assert_int_equal(ft_describe(&what, &no_request, &out, &files, &err), 0);
+    if (strcmp(features(), cases[i].features) != 0)
+      fail_msg("%s: %s: \"%s\"", cases[i].list ? cases[i].list : "-", cases[i].script, features());
+    /* a variable is no part of an app */
+    if (!i)
+      memcpy(app, out.app, sizeof app);
+    if (!strstr(cases[i].script, "if a"))
+      assert_string_equal(out.app, app);
+  }
+}
+
 static void numbers_and_paths_make_no_new_app(void **state)
 {
   static const struct {
@@ -762,6 +832,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = { cmocka_unit_test(arguments_become_features),
                                       cmocka_unit_test(variables_come_from_the_environment),
+                                      cmocka_unit_test(exported_variables_are_features),
                                       cmocka_unit_test(numbers_and_paths_make_no_new_app),
                                       cmocka_unit_test(arguments_make_no_new_app),
                                       cmocka_unit_test(an_app_is_a_users_and_a_programs),

@@ -316,7 +316,7 @@ static void inputs_are_found(void **state)
     const char *features, *files, *script;
   } cases[] = {
     { { "snakemake7-cluster-align.sh", NULL, NULL },
-      "depth=30",
+      "depth=30 k=19",
       "/home/ada/wf/data/NA1287x.fq",
       "" },
     { { "snakemake7-slurm-align.wrap", NULL, NULL }, "depth=30", "data/NA1287x.fq", "" },
@@ -361,6 +361,50 @@ static void inputs_are_found(void **state)
       fail_msg("%s: \"%s\", files \"%s\" and script \"%s\"", cases[i].kind.file, features(),
                asked_files(), files.script);
   }
+}
+
+/* What a rule's parameters are, as Snakemake writes them into the job's script. */
+static void parameters_are_features(void **state)
+{
+  static const struct {
+    const char *properties, *features;
+  } cases[] = {
+    { "{\"params\": {\"k\": 19, \"rate\": 1e-3, \"mode\": \"dense\"}}",
+      "k=19 rate=0.001 mode=dense" },
+    { "{\"rule\":\"align\",\"params\":{\"k\":19,\"fast\":true},\"threads\":2}", "k=19 fast=true" },
+    { "{\"log\": [\"\\\"params\\\": {\\\"k\\\": 1}\"], \"params\": {\"k\": 2}}", "k=2" },
+    { "{\"input\": [{\"params\": {\"k\": 1}}], \"params\": {\"a\": [1, {\"k\": 3}], \"b\": {\"k\": "
+      "4}, \"c\": 5}}",
+      "c=5" },
+    { "{\"params\": {\"x\": null, \"extra\": \"--fast -v\", \"sample\": \"NA12\", \"y\": -2}}",
+      "y=-2" },
+    { "{\"params\": {\"api_token\": \"abcdef\", \"password\": 123456, \"n\": 1}}", "n=1" },
+    { "{\"params\": {\"depth\": 7, \"n\": 1}}", "depth=30 n=1" },
+    { "{\"params\": {}}", "" },
+    { "{\"params\": []}", "" },
+    { "{\"params\": {\"n\": 1", "" },
+    { "{\"params\": {\"n\": 1, \"m\": \"x", "" },
+    { "{\"params\"", "" },
+    { "{\"rule\": }, \"params\": {\"n\": 1}}", "" },
+    { "{", "" },
+  };
+  static const struct kind kind = { "x.sh", NULL, NULL };
+  char text[1024];
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    bool wildcard = strstr(cases[i].properties, "depth");
+
+    snprintf(text, sizeof text,
+             "#!/bin/sh\n# properties = %s\npython3 -m snakemake --target-jobs 'align:%s'\n",
+             cases[i].properties, wildcard ? "depth=30" : "");
+    describe_text(&kind, text, 0);
+    if (strcmp(features(), cases[i].features) != 0)
+      fail_msg("%s: \"%s\"", cases[i].properties, features());
+  }
+  /* of another script it is any comment */
+  describe_text(&kind, "# properties = {\"params\": {\"n\": 1}}\n./x --m 3\n", 0);
+  assert_string_equal(features(), "m=3");
 }
 
 static void put_file(int fd, const char *name, const char *text)
@@ -452,6 +496,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = { cmocka_unit_test(a_task_is_one_app),
                                       cmocka_unit_test(inputs_are_found),
+                                      cmocka_unit_test(parameters_are_features),
                                       cmocka_unit_test(a_tasks_script_is_followed),
                                       cmocka_unit_test(bad_scripts_are_no_worse) };
 

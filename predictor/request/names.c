@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "predictor/core/io.h"
+#include "predictor/request/lookup.h"
+#include "predictor/request/names.h"
+#include "predictor/request/tree.h"
+
+enum { PATH = 1024, TEXT = 1 << 20 };
+
+/* The names found so far, each ended by a NUL in TEXT. */
+struct names {
+  double deadline;
+  size_t entries, count;
+  bool unknown;
+  struct ft_buf text;
+};
+
+static bool is_cut_off(struct names *n)
+{
+  if (++n->entries > FT_TREE_ENTRIES || ft_io_monotonic() >= n->deadline)
+    n->unknown = true;
+  return n->unknown;
+}
+
+static void add(struct names *n, const char *name)
+{
+  if (++n->count > FT_NAMES_MOST || ft_buf_add(&n->text, name, strlen(name) + 1) < 0)
+    n->unknown = true;
+}
+
+static DIR *open_directory(int directory, const char *path)
+{
+  int fd = openat(directory, *path ? path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
+  DIR *opened = fd < 0 ? NULL : fdopendir(fd);
+
+  if (!opened && fd >= 0)
+    close(fd);
+  return opened;
+}
+
+/* Appends COMPONENT, of LENGTH bytes, to the path of USED bytes; 0: too long. */
+static size_t extend(char path[PATH], size_t used, const char *component, size_t length)
+{
+  if (used + length + 1 >= PATH)
+    return 0;
+  memcpy(path + used, component, length);
+  path[used + length] = '\0';
+  return used + length;
+}
+
+static void match(struct names *n, int directory, char path[PATH], size_t used,
+                  const char *pattern);
+
+/* The entries of PATH that the first component of PATTERN, of LENGTH bytes, names; REST follows. */
+static void match_entries(struct names *n, int directory, char path[PATH], size_t used,
+                          const char *pattern, size_t length)
+{
+  const char *rest = pattern + length;
+  DIR *opened = open_directory(directory, path);
+  const struct dirent *entry;
+  char component[PATH];
+
+  if (!opened) {
+    n->unknown |= errno != ENOENT && errno != ENOTDIR;
+    return;
+  }
+  memcpy(component, pattern, length);
+  component[length] = '\0';
+  for (errno = 0; !is_cut_off(n) && (entry = readdir(opened)); errno = 0) {
+    size_t longer;
+
+    if (fnmatch(component, entry->d_name, FNM_PERIOD | FNM_NOESCAPE) != 0)
+      continue;
+    longer = extend(path, used, entry->d_name, strlen(entry->d_name));
+    if (!longer)
+      n->unknown = true;
+    else if (*rest)
+      match(n, directory, path, longer, rest);
+    else
+      add(n, path);
+    path[used] = '\0';
+  }
+  n->unknown |= errno != 0;
+  closedir(opened);
+}
+
+/* Names that PATTERN gives behind PATH, of USED bytes. */
+static void match(struct names *n, int directory, char path[PATH], size_t used, const char *pattern)
+{
+  size_t plain = strspn(pattern, "/"), length;
+  struct stat st;
+
+  for (;;) {
+    length = plain + strcspn(pattern + plain, "/");
+    if (!pattern[plain] || memchr(pattern + plain, '*', length - plain) ||
+        memchr(pattern + plain, '?', length - plain) ||
+        memchr(pattern + plain, '[', length - plain))
+      break;
+    plain = length + strspn(pattern + length, "/");
+  }
+  used = extend(path, used, pattern, plain);
+  if (plain && !used) {
+    n->unknown = true;
+  } else if (pattern[plain]) {
+    match_entries(n, directory, path, used, pattern + plain, length - plain);
+  } else if (fstatat(directory, path, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+    add(n, path);
+  }
+}
+
+static bool is_pattern(const char *word)
+{
+  return strpbrk(word, "*?[");
+}
+
+/* What ls prints of WORD: a directory's entries, or files. */
+static void list(struct names *n, int directory, const char *word)
+{
+  char path[PATH] = "";
+  struct stat st;
+  int fd;
+
+  if (is_pattern(word)) {
+    match(n, directory, path, 0, word);
+    for (const char *p = n->text.data; p && p < n->text.data + n->text.length; p += strlen(p) + 1)
+      n->unknown |= fstatat(directory, p, &st, 0) < 0 || S_ISDIR(st.st_mode) || is_cut_off(n);
+  } else if (fstatat(directory, word, &st, 0) < 0) {
+    n->unknown = true;
+  } else if (!S_ISDIR(st.st_mode)) {
+    add(n, word);
+  } else if ((fd = openat(directory, word, O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0) {
+    n->unknown = true;
+  } else {
+    match_entries(n, fd, path, 0, "*", 1);
+    close(fd);
+  }
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* As a shell and ls: of names that a locale takes for equal the bytes decide. */
+static int by_locale(const void *a, const void *b, void *locale)
+{
+  int order = strcoll_l(*(const char *const *)a, *(const char *const *)b, (locale_t)locale);
+
+  return order ? order : by_bytes(a, b);
+}
+
+/* Adds N's names, sorted, to OUT; an empty line where two orders differ. */
+static int put_sorted(const struct names *n, struct ft_buf *out)
+{
+  const char **order = calloc(2 * n->count + 1, sizeof *order), **other = order + n->count;
+  locale_t locale = newlocale(LC_COLLATE_MASK, "", (locale_t)0);
+  const char *name = n->text.data;
+  int status = order ? 0 : -1;
+
+  for (size_t i = 0; order && i < n->count; i++, name += strlen(name) + 1)
+    order[i] = other[i] = name;
+  if (order) {
+    qsort(order, n->count, sizeof *order, by_bytes);
+    if (locale)
+      qsort_r(other, n->count, sizeof *other, by_locale, locale);
+    else
+      memcpy(other, order, n->count * sizeof *order);
+  }
+  for (size_t i = 0; status == 0 && i < n->count; i++)
+    status = ft_buf_printf(out, "%s\n", order[i] == other[i] ? order[i] : "");
+  if (locale)
+    freelocale(locale);
+  free(order);
+  return status;
+}
+
+/* Whether one of N's names would be read as several, or as another. */
+static bool has_odd_name(const struct names *n, bool parted)
+{
+  for (size_t i = 0; i + 1 < n->text.length; i++)
+    if (n->text.data[i] == '\n' || n->text.data[i] == '\r' ||
+        (parted && strchr(" \t*?[", n->text.data[i]) && n->text.data[i]))
+      return true;
+  return false;
+}
+
+/* Whether WORD names what Slurm writes where the job begins, by its usual name: it is not there
+ * yet. */
+static bool has_output(const char *word)
+{
+  while (strncmp(word, "./", 2) == 0)
+    word += 2;
+  return !*word || strcmp(word, ".") == 0 || fnmatch(word, "slurm-1_1.out", FNM_NOESCAPE) == 0;
+}
+
+int ft_names_list(int directory, struct ft_text words, bool listing, bool parted, double deadline,
+                  struct ft_buf *out)
+{
+  struct ft_text word;
+  int status = 0;
+
+  while (status == 0 && ft_text_until(&words, FT_LOOKUP_NEXT, &word)) {
+    struct names n = { .deadline = deadline };
+    char text[PATH], path[PATH] = "";
+
+    ft_buf_init(&n.text, TEXT);
+    if (!ft_text_copy(word, text, sizeof text) || has_output(text) ||
+        (is_pattern(text) && ft_string_ends(text, "/")))
+      n.unknown = true;
+    else if (listing)
+      list(&n, directory, text);
+    else if (is_pattern(text))
+      match(&n, directory, path, 0, text);
+    else
+      add(&n, text);
+    if (n.unknown || !n.count || has_odd_name(&n, parted) || put_sorted(&n, out) < 0 ||
+        ft_io_monotonic() >= deadline)
+      status = -1;
+    ft_buf_free(&n.text);
+  }
+  return status;
+}
