@@ -257,7 +257,7 @@ set -m # else the shell starts what is in the background deaf to SIGINT
 pid=$!
 sleep 1
 kill -INT "$pid"
-wait "$pid"
+wait_child 120 "$pid"
 is $? 130 "an interrupt is told as one"
 out=$(cat "$scratch/out")
 is "$(json methods.symbolic.cancelled)" true "it tells the best so far, and that it is that"
