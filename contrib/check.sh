@@ -75,7 +75,8 @@ fuzz() {
   mkdir -p "$work/fuzz" && cd "$work/fuzz" &&
     "$top/configure" -q --enable-werror CC=clang CFLAGS='-g -O1' --enable-fuzz \
       --enable-sanitizers=address,undefined &&
-    make $jobs $targets && printf '%s\n' $targets | xargs -P "$(nproc)" -I '{}' bash -c 'fuzz_one "$1"' fuzz '{}'
+    make $jobs check TESTS= check_PROGRAMS="$(printf '%s ' $targets)" &&
+    printf '%s\n' $targets | xargs -P "$(nproc)" -I '{}' bash -c 'fuzz_one "$1"' fuzz '{}'
 }
 
 # fuzz_one TARGET
