@@ -18,6 +18,10 @@
 enum { LEAST_ROUNDS = 3, MOST_ROUNDS = 1000 };
 static const double work = 4e9, settled = 1e-5;
 
+/* Added to variances in each round, so that a column that is constant or unknown can be divided by.
+ */
+#define RIDGE 1e-9
+
 /* What expectation and maximisation work on. */
 struct completion {
   size_t rows;
@@ -114,7 +118,7 @@ static void estimate(const struct completion *c, struct ft_gauss *g)
     for (size_t j = 0; j < n; j++)
       g->covariance[i * n + j] *= (i == j ? 1 : keep) / m;
   for (size_t o = 0; o < n; o++)
-    g->covariance[o * n + o] += 1e-9;
+    g->covariance[o * n + o] += RIDGE;
 }
 
 /* The gaps of row R, whose other numbers determine them by WEIGHTS. */
@@ -202,7 +206,8 @@ static double changed(struct completion *c, const struct ft_gauss *g)
   for (size_t i = 0; i < cells; i++)
     most = fmax(most, fabs(c->out[i] - c->before[i]) / deviation[i % n]);
   for (size_t i = 0; i < n * n; i++)
-    most = fmax(most, fabs(g->covariance[i] - before[i]) / (deviation[i / n] * deviation[i % n]));
+    most = fmax(most, (fabs(g->covariance[i] - before[i]) - 2 * RIDGE) /
+                          (deviation[i / n] * deviation[i % n]));
   memcpy(c->before, c->out, cells * sizeof *c->before);
   memcpy(before, g->covariance, n * n * sizeof *before);
   return most;

@@ -388,6 +388,26 @@ static void columns_missing_together_keep_their_correlation(void **state)
   }
 }
 
+static void a_column_without_numbers_is_0_at_once(void **state)
+{
+  enum { FEW = 20, THREE = 3 };
+  static double y[FEW * THREE], out[FEW * THREE];
+  static struct ft_gauss g;
+  struct ft_error err;
+
+  (void)state;
+  for (size_t r = 0; r < FEW; r++) {
+    y[THREE * r] = (double)r;
+    y[THREE * r + 1] = r % 5 ? 2 * (double)r : NAN;
+    y[THREE * r + 2] = NAN;
+  }
+  assert_int_equal(ft_gauss_fit(y, FEW, THREE, out, &g, &err), 0);
+  for (size_t r = 0; r < FEW; r++)
+    assert_true(out[THREE * r + 2] == 0);
+  /* each round adds 1e-9 */
+  assert_true(g.covariance[2 * THREE + 2] < 100e-9);
+}
+
 static void kept_and_read_back_it_says_the_same(void **state)
 {
   static struct world w;
@@ -637,6 +657,7 @@ int main(void)
     cmocka_unit_test(a_time_on_one_platform_tells_of_the_others),
     cmocka_unit_test(a_column_of_ten_rows_is_completed_by_the_others),
     cmocka_unit_test(columns_missing_together_keep_their_correlation),
+    cmocka_unit_test(a_column_without_numbers_is_0_at_once),
     cmocka_unit_test(kept_and_read_back_it_says_the_same),
     cmocka_unit_test(numbers_are_little_endian_and_bounded),
     cmocka_unit_test(a_platform_of_ten_rows_is_learnt_apart),
