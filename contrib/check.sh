@@ -7,11 +7,15 @@
 #
 #   contrib/check.sh [--long] [FOLDER]    builds in FOLDER (default: build-check), which is kept
 #
-#   --long   every story of tests/slurm/24-stories.sh, too, which takes many minutes
+#   --long   every story of tests/slurm/24-stories.sh, too, and each fuzz target for a minute;
+#            both take many minutes
 set -u
 top=$(cd "$(dirname "$0")/.." && pwd)
 unset FT_LONG
-check_limit=3600 # seconds
+# seconds; several times what two busy cores take
+build_limit=2400
+check_limit=3600
+fuzz_seconds=60 # a target
 if [ "${1-}" = --long ]; then
   export FT_LONG=1
   check_limit=7200
@@ -24,15 +28,20 @@ unset MAKEFLAGS MAKELEVEL MFLAGS
 jobs=-j$(nproc)
 failed_stages=0
 
-# stage NAME COMMAND...: runs it with its output in a log; says how it went and how long it took
+# stage NAME LIMIT COMMAND...: runs a function or command with its output in a log, for LIMIT seconds at most;
+# says how it went and how long it took
 stage() {
-  local name=$1 begun=$SECONDS status
-  shift
-  "$@" >"$work/$name.log" 2>&1 </dev/null
+  local name=$1 limit=$2 begun=$SECONDS status
+  shift 2
+  timeout -k 60 "$limit" bash -c '"$@"' "$name" "$@" >"$work/$name.log" 2>&1 </dev/null &
+  running=$!
+  wait $running
   status=$?
+  running=
   if [ $status = 0 ]; then
     echo "$name: done, $((SECONDS - begun)) s"
   else
+    [ $status != 124 ] && [ $status != 137 ] || echo "$name: stopped, no end within $limit s"
     failed_stages=$((failed_stages + 1))
     echo "$name: FAILED, $((SECONDS - begun)) s; the end of $work/$name.log:"
     tail -n 30 "$work/$name.log" | sed 's/^/  /'
@@ -52,12 +61,40 @@ build() {
 check() {
   local name=$1
   shift
-  cd "$work/$name" && env "$@" timeout -k 30 $check_limit make -k $jobs check
+  cd "$work/$name" && env "$@" make -k $jobs check
 }
 
 distribution() {
   cd "$work/gcc" && FT_NO_SLURM=1 FT_CI= make $jobs distcheck
 }
+
+# fuzz: every target, one a processor, from its corpus; inputs that it adds or that break it stay in the build folder
+fuzz() {
+  local targets
+  targets=$(sed -n 's/^fuzz_tests += //p' "$top/tests/fuzz/Makemodule.am")
+  mkdir -p "$work/fuzz" && cd "$work/fuzz" &&
+    "$top/configure" -q --enable-werror CC=clang CFLAGS='-g -O1' --enable-fuzz \
+      --enable-sanitizers=address,undefined &&
+    make $jobs check TESTS= check_PROGRAMS="$(printf '%s ' $targets)" &&
+    printf '%s\n' $targets | xargs -P "$(nproc)" -I '{}' bash -c 'fuzz_one "$1"' fuzz '{}'
+}
+
+# fuzz_one TARGET
+fuzz_one() {
+  local name=${1##*/fuzz_}
+  mkdir -p "found/$name"
+  "$1" -max_total_time="$fuzz_seconds" -timeout=20 -rss_limit_mb=4096 -verbosity=0 -print_final_stats=1 \
+    -artifact_prefix="found/$name-" "found/$name" "$top/tests/fuzz/corpus/$name" || {
+    echo "fuzz_$name: broken by found/$name-*"
+    return 1
+  }
+}
+
+# An interrupt ends the stage, too, which has a process group of its own.
+running=
+trap '[ -z "$running" ] || kill "$running"; exit 130' INT TERM HUP
+export -f install_packages build check distribution fuzz fuzz_one
+export top work jobs fuzz_seconds
 
 if [ -e "$work" ] && [ ! -e "$work/made-by-check.sh" ]; then
   echo "check.sh: $work is there, and not from an earlier run" >&2
@@ -65,15 +102,16 @@ if [ -e "$work" ] && [ ! -e "$work/made-by-check.sh" ]; then
 fi
 rm -rf "$work"
 mkdir -p "$work" && touch "$work/made-by-check.sh" || exit 1
-stage packages install_packages $packages_build $packages_check || exit 1
-stage autogen "$top/autogen.sh" || exit 1
-stage gcc-build build gcc --enable-werror CC=gcc && stage gcc-check check gcc
-stage clang-build build clang --enable-werror CC=clang &&
-  stage clang-check check clang FT_NO_SLURM=1
-stage sanitizers-build build sanitizers --enable-werror CC=gcc CFLAGS='-g -O1' \
+stage packages $build_limit install_packages $packages_build $packages_check || exit 1
+stage autogen $build_limit "$top/autogen.sh" || exit 1
+stage gcc-build $build_limit build gcc --enable-werror CC=gcc && stage gcc-check $check_limit check gcc
+stage clang-build $build_limit build clang --enable-werror CC=clang &&
+  stage clang-check $check_limit check clang FT_NO_SLURM=1
+stage sanitizers-build $build_limit build sanitizers --enable-werror CC=gcc CFLAGS='-g -O1' \
   --enable-sanitizers=address,undefined &&
-  stage sanitizers-check check sanitizers FT_NO_SLURM=1
-stage distcheck distribution
+  stage sanitizers-check $check_limit check sanitizers FT_NO_SLURM=1
+stage distcheck $check_limit distribution
+[ -z "${FT_LONG-}" ] || stage fuzz $((build_limit + 3600)) fuzz
 
 # ---- the sum, from what automake recorded of every test
 records() {

@@ -19,6 +19,10 @@
 
 enum { SEEDS = 1000 };
 
+/* Rows below which an equation of a few constants fits by chance: twice as many as five constants.
+ */
+enum { FEW_ROWS = 10 };
+
 struct options {
   const char *target, *features, *held, *method, *unit, *primitives;
   double test;
@@ -351,6 +355,18 @@ out:
   return status;
 }
 
+/* Says so where a search finds an equation for the rows of T by chance. */
+static void warn_of_few_rows(const struct ft_table *t, const struct options *o)
+{
+  size_t rows = t->rows - (size_t)floor(o->test * (double)t->rows + 0.5);
+
+  if (rows < FEW_ROWS &&
+      (strcmp(o->method, "all") == 0 || strcmp(o->method, method_names[FT_FIT_SYMBOLIC]) == 0))
+    (void)ft_complain(
+        "fit", 0, "warning: an equation from %zu rows may fit them by chance; expected %d or more",
+        rows, FEW_ROWS);
+}
+
 /* What is asked of the table PATH. */
 static int fit(const char *path, struct options *o)
 {
@@ -367,6 +383,7 @@ static int fit(const char *path, struct options *o)
   else {
     if (t.held)
       o->test = held_part(&t);
+    warn_of_few_rows(&t, o);
     status = run(&t, o);
   }
   ft_table_free(&t);

@@ -31,6 +31,16 @@ double ft_constants_error(const struct ft_rows *rows, const struct ft_expression
 double ft_constants_fit(const struct ft_rows *rows, struct ft_expression *expression,
                         struct ft_sweep *sweep, int steps);
 
+/*
+ * Error of EXPRESSION on rows held out, as a fraction: 5 folds (of fewer rows, as many), each
+ * judged by constants fitted to the others from starts that SEED draws; with FIT false by the
+ * constants as they are. ROOM is for as many numbers as ROWS has. MISSED gets each row's relative
+ * error. Infinite where undefined.
+ */
+double ft_constants_validate(const struct ft_rows *rows, const struct ft_expression *expression,
+                             struct ft_sweep *sweep, bool fit, uint64_t seed, double *room,
+                             double *missed);
+
 /* How many constants the last ft_constants_fit has fitted besides intercept and slope. */
 int ft_constants_fitted(const struct ft_sweep *sweep);
 

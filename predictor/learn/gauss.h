@@ -18,9 +18,11 @@ struct ft_gauss {
 };
 
 /*
- * Complete OUT, where Y, rows x OUTPUTS (1 to FT_GAUSS_OUTPUTS), is NAN, and learn GAUSS from it:
- * expectation and maximisation (Dempster, Laird, Rubin 1977), off-diagonal covariances shrunk by
- * rows / (rows + OUTPUTS). A column without any number becomes 0. 0; -1 with ERR.
+ * Completes a table and learns GAUSS from it, by expectation and maximisation (Dempster, Laird,
+ * Rubin 1977): OUT gets Y, ROWS x OUTPUTS (1 to FT_GAUSS_OUTPUTS), with an expected number wherever
+ * Y is NAN. Covariances count what the gaps of a row leave uncertain together (Little and Rubin
+ * 2002, section 11.2); those off the diagonal are shrunk as if OUTPUTS more rows were uncorrelated.
+ * A column without any number becomes 0. Returns 0; -1 with ERR.
  */
 int ft_gauss_fit(const double *y, size_t rows, size_t outputs, double *out, struct ft_gauss *gauss,
                  struct ft_error *err);

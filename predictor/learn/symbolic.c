@@ -16,14 +16,17 @@
 #include "predictor/learn/tree.h"
 
 enum {
-  SEEN = 4096,     /* structures that are remembered with their fitted constants */
-  ENOUGH_FITS = 3, /* of one structure with constants: then what was found best is taken */
-  EARLY_STEPS = 3, /* of Levenberg-Marquardt while evolving */
-  LATE_STEPS = 60, /* on the front */
-  FOLDS = 5,
-  FIRST_DEPTH = 3, /* of the first trees, ramped from 1 */
-  ASK = 1024       /* trees between two looks at whether to go on: seconds at the most */
+  SEEN = 4096,         /* structures that are remembered with their fitted constants */
+  ENOUGH_FITS = 3,     /* of one structure with constants: then what was found best is taken */
+  EARLY_STEPS = 3,     /* of Levenberg-Marquardt while evolving */
+  LATE_STEPS = 60,     /* on the front */
+  FIRST_DEPTH = 3,     /* of the first trees, ramped from 1 */
+  ASK = 1024,          /* trees between two looks at whether to go on: seconds at the most */
+  ROWS_A_PARAMETER = 2 /* at least, of the equation that is chosen */
 };
+
+/* A relative error on rows held out that no wrong equation has. */
+#define EXACT 1e-6
 
 /* Errors that differ by less differ by rounding. */
 #define ROUNDING 1e-9
@@ -55,6 +58,7 @@ struct search {
   double *mape; /* of the candidates, and their lengths, side by side */
   uint8_t *length, *used;
   struct tree *best; /* by length */
+  double *missed;    /* by point of the front, each row's error when held out; and one more */
   double least;      /* error of them all */
 };
 
@@ -308,30 +312,16 @@ static bool evolve(struct search *f)
 
 /* ---- the front ---- */
 
-/* MAPE over the rows held out in turn. */
-static double validate(const struct search *f, const struct ft_expression *e)
+/* What P misses of rows held out, and in MISSED each row's part of it. */
+static void validate(const struct search *f, struct ft_symbolic_point *p, double *missed)
 {
   double *room = f->copy + f->data.room * (f->data.columns + 2);
-  double total = 0;
-  size_t folds = f->data.rows < FOLDS ? f->data.rows : FOLDS;
 
-  for (size_t k = 0; k < folds; k++) {
-    struct ft_expression refit = *e;
-    struct ft_rows part;
-
-    ft_rows_leave_out(&f->data, k, folds, room, &part);
-    if (f->set.constants)
-      (void)ft_constants_fit(&part, &refit, f->sweep, LATE_STEPS);
-    for (size_t r = k; r < f->data.rows; r += folds) {
-      double x[FT_EXPRESSION_VARIABLES];
-
-      for (size_t c = 0; c < f->data.columns; c++)
-        x[c] = f->data.x[c * f->data.room + r];
-      total += f->data.weight[r] * fabs(ft_expression_evaluate(&refit, x) - f->data.y[r]);
-    }
-  }
-  total /= (double)f->data.rows;
-  return isfinite(total) ? total : INFINITY;
+  p->validated = ft_constants_validate(&f->data, &p->expression, f->sweep, f->set.constants,
+                                       f->set.seed, room, missed);
+  p->parameters = 1 + (p->expression.intercept != 0);
+  if (f->set.constants)
+    p->parameters += (unsigned)ft_constants_fitted(f->sweep);
 }
 
 /*
@@ -366,17 +356,20 @@ static double description(const struct search *f, const struct ft_symbolic_point
 }
 
 /* P without an intercept, where that takes less to say and the error stays below BAR. */
-static void try_through(const struct search *f, double bar, struct ft_symbolic_point *p)
+static void try_through(const struct search *f, double bar, struct ft_symbolic_point *p,
+                        double *missed)
 {
   struct ft_symbolic_point q = *p;
 
   ft_sweep_through(f->sweep, true);
   q.mape = fit(f, &q.expression, LATE_STEPS);
   if (q.mape < bar) {
-    q.validated = validate(f, &q.expression);
+    validate(f, &q, f->missed + FT_SYMBOLIC_FRONT * f->data.rows);
     q.description = description(f, &q);
-    if (q.description < p->description)
+    if (q.description < p->description) {
       *p = q;
+      memcpy(missed, f->missed + FT_SYMBOLIC_FRONT * f->data.rows, f->data.rows * sizeof *missed);
+    }
   }
   ft_sweep_through(f->sweep, false);
 }
@@ -393,32 +386,88 @@ static void fit_late(const struct search *f, struct tree *t)
   t->mape = error;
 }
 
-/* Turn the best of each length into the front; that which takes least to say is chosen. */
-static void conclude(const struct search *f, struct ft_symbolic_result *out)
+/* The best of each length, fitted to the end and without dead parts: what is shorter then competes
+ * there. */
+static void settle(struct search *f)
 {
-  double least = INFINITY;
-
-  out->count = out->chosen = 0;
-  for (int length = 1; length <= FT_EXPRESSION_NODES; length++) {
-    struct ft_symbolic_point *p = &out->front[out->count];
+  for (int length = FT_EXPRESSION_NODES; length > 0; length--) {
     struct tree *t = &f->best[length];
 
     if (!t->known)
       continue;
     fit_late(f, t);
-    if (!(t->mape < least * (1 - 1e-6)))
+    if (!ft_tree_prune(&t->code, &f->data))
+      continue;
+    do
+      fit_late(f, t);
+    while (ft_tree_prune(&t->code, &f->data));
+    t->known = false;
+    if (!f->best[t->code.length].known || t->mape < f->best[t->code.length].mape)
+      f->best[t->code.length] = *t;
+    f->best[t->code.length].known = true;
+  }
+}
+
+/* Whether point A of the front misses more than B by more than a standard error, row by row. */
+static bool is_worse(const struct search *f, size_t a, size_t b)
+{
+  const double *p = f->missed + a * f->data.rows, *q = f->missed + b * f->data.rows;
+  double rows = (double)f->data.rows, mean = 0, squares = 0;
+
+  for (size_t r = 0; r < f->data.rows; r++)
+    mean += (p[r] - q[r]) / rows;
+  for (size_t r = 0; r < f->data.rows; r++)
+    squares += pow(p[r] - q[r] - mean, 2);
+  return !(mean <= sqrt(squares / (rows * (rows - 1))));
+}
+
+/* Whether the rows can carry P's parameters. Many structures were tried: with as many parameters as
+ * rows some fits by chance even what is held out, but none does to the last digit. */
+static bool is_carried(const struct search *f, const struct ft_symbolic_point *p)
+{
+  return p->validated < EXACT || p->parameters * ROWS_A_PARAMETER <= f->data.rows;
+}
+
+/*
+ * The point that takes least to say, or the simplest that rows held out do not tell from it (one
+ * standard error: Breiman and others, Classification and Regression Trees, 1984).
+ */
+static unsigned choose_point(const struct search *f, const struct ft_symbolic_result *out)
+{
+  unsigned chosen = 0, simplest = 0;
+
+  for (unsigned i = 1; i < out->count; i++)
+    if (out->front[i].description < out->front[chosen].description && is_carried(f, &out->front[i]))
+      chosen = i;
+  while (simplest < chosen && is_worse(f, simplest, chosen))
+    simplest++;
+  return simplest;
+}
+
+/* Turn the best of each length into the front, and choose of it. */
+static void conclude(struct search *f, struct ft_symbolic_result *out)
+{
+  double least = INFINITY;
+
+  settle(f);
+  out->count = 0;
+  for (int length = 1; length <= FT_EXPRESSION_NODES; length++) {
+    struct ft_symbolic_point *p = &out->front[out->count];
+    double *missed = f->missed + out->count * f->data.rows;
+    const struct tree *t = &f->best[length];
+
+    if (!t->known || !(t->mape < least * (1 - 1e-6)))
       continue;
     least = t->mape;
     p->expression = t->code;
     p->mape = least;
-    p->validated = validate(f, &t->code);
+    validate(f, p, missed);
     p->description = description(f, p);
     if (f->set.constants)
-      try_through(f, out->count ? p[-1].mape : INFINITY, p);
-    if (p->description < out->front[out->chosen].description)
-      out->chosen = out->count;
+      try_through(f, out->count ? p[-1].mape : INFINITY, p, missed);
     out->count++;
   }
+  out->chosen = choose_point(f, out);
 }
 
 /* ---- the whole ---- */
@@ -520,14 +569,16 @@ static int open_search(struct search *f, struct ft_error *err)
   f->mape = malloc(2 * n * sizeof *f->mape);
   f->length = malloc(2 * n);
   f->used = malloc(2 * n);
+  f->missed = calloc((FT_SYMBOLIC_FRONT + 1) * f->data.rows, sizeof *f->missed);
   if (f->copy && f->sweep && (f->seen || !f->set.constants) && f->slot && f->best && f->candidate &&
-      f->next && f->mape && f->length && f->used)
+      f->next && f->mape && f->length && f->used && f->missed)
     return 0;
   return ft_error_errno(err, "symbolic regression");
 }
 
 static void close_search(struct search *f)
 {
+  free(f->missed);
   free(f->used);
   free(f->length);
   free(f->mape);

@@ -38,15 +38,16 @@ enum {
 
 struct ft_symbolic_point {
   struct ft_expression expression;
+  unsigned parameters; /* fitted: slope, intercept unless it is 0, constants */
   double mape;       /* over the rows that were given */
-  double validated;  /* MAPE in 5 folds, the constants fitted without the fold */
+  double validated;  /* MAPE in 5 folds, constants fitted anew to the other rows */
   double description; /* nats that it and the errors take to say: the less, the better */
 };
 
 struct ft_symbolic_result {
   unsigned count;    /* of the Pareto front of error against length, shortest first */
   struct ft_symbolic_point front[FT_SYMBOLIC_FRONT];
-  unsigned chosen; /* what takes least to say */
+  unsigned chosen; /* the simplest within the noise */
   bool cancelled;
 };
 

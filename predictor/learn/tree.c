@@ -81,8 +81,8 @@ void ft_tree_grow(struct ft_grower *g, struct ft_expression *e, int depth)
 }
 
 /* COUNT nodes of FROM, from SOURCE on, to TO, from TARGET on. */
-static void move(struct ft_expression *to, int target, const struct ft_expression *from,
-                 int source, int count)
+static void move(struct ft_expression *to, int target, const struct ft_expression *from, int source,
+                 int count)
 {
   memcpy(to->symbol + target, from->symbol + source, (size_t)count);
   memcpy(to->variable + target, from->variable + source, (size_t)count);
@@ -227,11 +227,71 @@ static bool mutate_constants(struct ft_grower *g, const struct ft_expression *ol
 bool ft_tree_mutate(struct ft_grower *g, struct ft_expression *e)
 {
   static bool (*const operators[])(struct ft_grower *, const struct ft_expression *,
-                                   struct ft_expression *) = {
-    mutate_subtree, mutate_node, mutate_insert, mutate_shrink, mutate_constants
-  };
+                                   struct ft_expression *) = { mutate_subtree, mutate_node,
+                                                               mutate_insert, mutate_shrink,
+                                                               mutate_constants };
   struct ft_expression old;
 
   ft_tree_copy(&old, e);
   return operators[ft_grower_below(g, sizeof operators / sizeof *operators)](g, &old, e);
+}
+
+/* The value of the nodes FIRST..LAST of E, a subtree, at X. */
+static double value_of(const struct ft_expression *e, int first, int last, const double *x)
+{
+  struct ft_expression part = { .slope = 1 };
+
+  part.length = (uint8_t)(last + 1 - first);
+  move(&part, 0, e, first, part.length);
+  memcpy(part.scale, e->scale + first, part.length * sizeof *part.scale);
+  return ft_expression_evaluate(&part, x);
+}
+
+static bool reads_variable(const struct ft_expression *e, int first, int last)
+{
+  for (int i = first; i <= last; i++)
+    if (e->symbol[i] == FT_SYMBOL_VARIABLE)
+      return true;
+  return false;
+}
+
+/* The operand of the minimum at I that is the smaller on all rows: its last node; -1: neither. */
+static int smaller_of(const struct ft_expression *e, int i, const struct ft_rows *rows)
+{
+  int right = ft_expression_start(e, i - 1), left = ft_expression_start(e, right - 1);
+  bool left_acts = false, right_acts = false;
+
+  for (size_t r = 0; r < rows->rows && !(left_acts && right_acts); r++) {
+    double x[FT_EXPRESSION_VARIABLES], a, b;
+
+    for (size_t c = 0; c < rows->columns; c++)
+      x[c] = rows->x[c * rows->room + r];
+    a = value_of(e, left, right - 1, x);
+    b = value_of(e, right, i - 1, x);
+    left_acts |= !(b <= a);
+    right_acts |= !(a <= b);
+  }
+  return left_acts && right_acts ? -1 : right_acts ? i - 1 : right - 1;
+}
+
+bool ft_tree_prune(struct ft_expression *e, const struct ft_rows *rows)
+{
+  int before = e->length;
+
+  for (int i = e->length - 1; i >= 0; i--) {
+    struct ft_expression old = *e, constant = { .length = 1, .symbol = { FT_SYMBOL_CONSTANT } };
+    int first = ft_expression_start(e, i), kept;
+
+    if (first < i && !reads_variable(e, first, i)) {
+      constant.constant[0] = value_of(e, first, i, NULL);
+      if (isfinite(constant.constant[0]) && splice(&old, first, i, &constant, 0, 1, e))
+        i = first;
+    } else if (e->symbol[i] == FT_SYMBOL_MINIMUM && (kept = smaller_of(e, i, rows)) >= 0) {
+      int start = ft_expression_start(&old, kept);
+
+      if (splice(&old, first, i, &old, start, kept + 1 - start, e))
+        i = first + kept + 1 - start;
+    }
+  }
+  return e->length < before;
 }

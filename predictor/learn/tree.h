@@ -9,6 +9,7 @@
 
 #include "predictor/core/random.h"
 #include "predictor/learn/expression.h"
+#include "predictor/learn/rows.h"
 
 /* What trees are made of, and by which numbers. */
 struct ft_grower {
@@ -60,5 +61,11 @@ void ft_tree_cross(struct ft_grower *g, const struct ft_expression *a,
 
 /* One of the five mutations: subtree, node, insert, shrink, constants. Whether E changed. */
 bool ft_tree_mutate(struct ft_grower *g, struct ft_expression *e);
+
+/*
+ * Replaces each minimum of which one side is the smaller on all ROWS by that side, and what reads
+ * no variable by one constant. E has the same value on all rows. Returns whether E is shorter.
+ */
+bool ft_tree_prune(struct ft_expression *e, const struct ft_rows *rows);
 
 #endif

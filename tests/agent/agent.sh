@@ -171,7 +171,7 @@ ok $? "and removes the socket"
 start
 wait_until 60 said '1 job found again'
 ok $? "a run that goes on is found again"
-wait "$client"
+wait_child 60 "$client"
 wait_until 60 said 'job 20: long, completed, [67][0-9](\.[0-9])? MiB'
 ok $? "with what was measured before"
 is "$(stored 20)" "$(stored 7 | cut -d' ' -f1) 1" "but its peak is only a bound"
@@ -228,7 +228,7 @@ reader=$!
 pid=$!
 pids="$pids $pid"
 wait_until 60 listening
-wait "$reader"
+wait_child 60 "$reader"
 kill -HUP "$pid"
 "$announce" "$socket" job=41 app=unread -- true
 wait_until 60 model unread

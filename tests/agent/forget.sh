@@ -52,11 +52,11 @@ open(sys.argv[2], "w").close()
 open(sys.argv[2]).read()
 END
   holder=$!
-  cat "$scratch/hold"
+  timeout 60 cat "$scratch/hold"
 }
 release() {
-  : >"$scratch/hold"
-  wait "$holder"
+  open_fifo 60 "$scratch/hold"
+  wait_child 60 "$holder"
   rm "$scratch/hold"
 }
 # $3 runs of user $1's app $2, jobs from $4 on, of the last days
@@ -144,8 +144,8 @@ stop KILL
 cp -r "$scratch/live" "$state"
 start
 is "$(found RUNNING)" "" "a journal that is read again after a crash is removed"
-: >"$scratch/go"
-wait "$running"
+open_fifo 60 "$scratch/go"
+wait_child 60 "$running"
 job 9 1001 after
 wait_until 60 is_stored "app = 'after'" 1
 is "$(stored "job_id = 8")" 0 "and its end is not stored"
@@ -197,7 +197,7 @@ for ((round = 0; round < 6; round++)); do
   asking=$!
   sleep "0.0$((round * 9 / 5))"
   stop KILL 2>/dev/null
-  wait "$asking"
+  wait_child 60 "$asking"
   start
 done
 forget --user=1004 --before=1m >/dev/null
@@ -254,8 +254,8 @@ spooled 0
 ok $? "and what was in the spool from before"
 model others 1002 >/dev/null
 ok $? "not what is others'"
-: >"$scratch/go2"
-wait "$running"
+open_fifo 60 "$scratch/go2"
+wait_child 60 "$running"
 
 chown -R 1005:1005 "$state"
 is "$(forget others)" "forgot 1 run of 1 app (1 model removed)" "in a folder that is another's"

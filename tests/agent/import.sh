@@ -188,7 +188,7 @@ import os, sqlite3, sys, time
 db = sqlite3.connect(sys.argv[1], isolation_level=None)
 db.execute("BEGIN IMMEDIATE")
 open(sys.argv[2] + ".locked", "w")
-while not os.path.exists(sys.argv[2]):
+while os.path.exists(sys.argv[1]) and not os.path.exists(sys.argv[2]):
     time.sleep(0.05)
 db.execute("COMMIT")
 END

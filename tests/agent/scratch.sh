@@ -2,6 +2,7 @@
 # A foretelld in a scratch folder, without a Slurm; sourced, as is tap.sh before it.
 # Commands: config [LINE]..., start, stop [SIGNAL], said PATTERN, model APP [UID], spooled COUNT.
 # Variables: state, socket, scratch, pid (of the agent started last).
+. "$FT_TOP_SRCDIR/tests/slurm/wait.sh"
 agent=$FT_TOP_BUILDDIR/foretelld
 announce=$FT_TOP_BUILDDIR/tests/agent/announce
 
@@ -21,15 +22,6 @@ finish() {
   [ -n "${FT_KEEP_SCRATCH-}" ] || rm -rf "$scratch"
 }
 trap finish EXIT
-
-wait_until() {
-  local end=$((SECONDS + $1))
-  shift
-  until "$@" >/dev/null 2>&1; do
-    [ $SECONDS -lt $end ] || return 1
-    sleep 0.02
-  done
-}
 
 config() {
   printf '%s\n' "state_dir = \"$state\"" "socket = \"$socket\"" \
@@ -52,7 +44,7 @@ start() {
 
 stop() {
   kill "-${1:-TERM}" "$pid"
-  wait "$pid"
+  wait_child 120 "$pid"
 }
 
 said() {

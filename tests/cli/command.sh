@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # What the tests of foretell(1) share; sourced. $scratch is theirs and goes with them.
 . "${FT_TOP_SRCDIR:-.}/tests/slurm/tap.sh"
+. "${FT_TOP_SRCDIR:-.}/tests/slurm/wait.sh"
 
 foretell=${FT_TOP_BUILDDIR:-build}/predictor/cli/foretell
 scratch=$(mktemp -d) || exit 1

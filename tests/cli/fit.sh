@@ -32,6 +32,19 @@ run fit --target=peak_bytes --features=edge,batch --front --test=0 "$scratch/net
 like "$out" $'\n>  +[0-9]+ ' "the front is shown, and which was chosen"
 unlike "$out" nan "nothing is told of a test part that is empty"
 
+# truth: 4e8 + 812 edge^3 batch, with noise of some per cent
+table edge,batch,peak_bytes 16,1,410000000 32,4,530000000 48,2,590000000 64,8,1900000000 96,16,7200000000
+run fit -t peak_bytes --test=0 "$scratch/t.csv" --json
+is "$err" "foretell fit: warning: an equation from 5 rows may fit them by chance; expected 10 or more" \
+  "few rows are warned of"
+is "$(printf '%s' "$out" | python3 -c 'import json, sys
+front = json.load(sys.stdin)["methods"]["symbolic"]["front"]
+chosen, = [p for p in front if p["chosen"]]
+print(chosen["length"] < 8, chosen["validated_mape"] > 1, max(p["validated_mape"] for p in front[3:]) > 10)')" \
+  "True True True" "no long equation that fits five rows exactly is chosen, and rows held out tell why"
+run fit -t peak_bytes --test=0 --method=linear "$scratch/t.csv"
+is "$err" "" "least squares search nothing"
+
 table input_bytes,runtime_seconds 1048576,3 2097152,5 3145728,7 4194304,9 5242880,11
 run fit -t runtime_seconds --test=0 "$scratch/t.csv"
 like "$out" '2\*input_bytes \+ 1 \[input_bytes in MiB\]' "features in bytes are told in their unit"
@@ -257,7 +270,7 @@ set -m # else the shell starts what is in the background deaf to SIGINT
 pid=$!
 sleep 1
 kill -INT "$pid"
-wait "$pid"
+wait_child 120 "$pid"
 is $? 130 "an interrupt is told as one"
 out=$(cat "$scratch/out")
 is "$(json methods.symbolic.cancelled)" true "it tells the best so far, and that it is that"

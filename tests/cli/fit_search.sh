@@ -50,6 +50,10 @@ is "$status:$err" "0:" "into a file there is nothing to be shown"
 catches() {
   grep -q '^SigCgt:.*[2367abef]$' "/proc/$pid/status"
 }
+# searches: whether it has worked for a tenth of a second
+searches() {
+  test "$(cut -d' ' -f14 "/proc/$pid/stat")" -gt 10
+}
 # begin WORDS...: something that would take minutes
 begin() {
   "$foretell" fit -t peak_bytes "$@" >"$scratch/out" &
@@ -57,20 +61,20 @@ begin() {
 }
 interrupt() {
   kill -INT "$pid"
-  wait "$pid"
+  wait_child 300 "$pid"
   status=$?
   out=$(cat "$scratch/out")
 }
 # interrupted WORDS...: the answer of a search that is interrupted
 interrupted() {
   begin "$scratch/net.csv" --generations=100000 "$@"
-  until catches; do sleep 0.05; done
+  wait_until 60 catches
   sleep 0.2
   interrupt
 }
 
 begin "$scratch/net.csv" --generations=1000 --json
-until [ "$(cut -d' ' -f14 "/proc/$pid/stat")" -gt 10 ]; do sleep 0.02; done
+wait_until 60 searches
 interrupt
 is "$status $(json methods.symbolic.cancelled)" "0 false" \
   "what a script started in the background is deaf to an interrupt"
@@ -99,7 +103,7 @@ awk 'BEGIN {
   }
 }' >"$scratch/wide.csv"
 begin "$scratch/wide.csv" --method=all --seeds=100 --generations=0 --population=2
-until grep -q '^symbolic' "$scratch/out"; do sleep 0.05; done
+wait_until 120 grep -q '^symbolic' "$scratch/out"
 ok $(($(catches && echo 1) + 0)) "once the search is over, an interrupt is not caught"
 interrupt
 is "$status $(cut -d' ' -f1 <<<"$out" | tr '\n' ' ')" "130 1000 method symbolic " \

@@ -11,20 +11,34 @@ mkfifo "$scratch/pipe"
 runs() {
   seq "$1" "$2" | awk '{ printf "app%d,%d,100,60,%d\n", $1 % 9, $1, 1700000000 + $1 }'
 }
+# reads_pipe: whether the command has opened the pipe
+reads_pipe() {
+  ls -l "/proc/$pid/fd" | grep -q "$scratch/pipe"
+}
+# open_pipe: file descriptor 3 writes to the command. A reader of our own keeps the shell from waiting for it.
+open_pipe() {
+  exec 4<>"$scratch/pipe" 3>"$scratch/pipe"
+  wait_until 60 reads_pipe
+  exec 4>&-
+}
 # begin WORDS...: a command that reads what is written to file descriptor 3
 begin() {
   "$foretell" "$@" <"$scratch/pipe" >"$scratch/out" 2>"$scratch/err" &
   pid=$!
-  exec 3>"$scratch/pipe"
+  open_pipe
   { echo app,job_id,peak_mib,runtime,end && runs 1 20000; } >&3
 }
-# interrupt: once it has read all there is, and waits for more
-interrupt() {
-  while kill -0 "$pid" && ! { [ "$(python3 -c 'import fcntl, struct, sys, termios
+# has_read_all: whether the command has read all that was written and waits for more, or has ended
+has_read_all() {
+  ! kill -0 "$pid" || { [ "$(python3 -c 'import fcntl, struct, sys, termios
 print(struct.unpack("i", fcntl.ioctl(3, termios.FIONREAD, bytes(4)))[0])')" = 0 ] &&
-    grep -q '^State:.S' "/proc/$pid/status"; }; do sleep 0.05; done
+    grep -q '^State:.S' "/proc/$pid/status"; }
+}
+# interrupt: once it has read all
+interrupt() {
+  wait_until 120 has_read_all
   kill -INT "$pid"
-  wait "$pid"
+  wait_child 120 "$pid"
   status=$?
   exec 3>&-
   out=$(cat "$scratch/out" "$scratch/err")
@@ -44,13 +58,15 @@ done
 "$foretell" replay --format=nextflow --protocol=published --seeds=1000 "$scratch/pipe" \
   >"$scratch/out" 2>"$scratch/err" &
 pid=$!
-exec 3>"$scratch/pipe"
+open_pipe
 seq 20000 | awk 'BEGIN { print "process,realtime,rss" } { printf "A,60000,%d\n", 1e8 + $1 % 977 * 1e5 }' >&3
 exec 3>&-
-# until it has read all and plays
-while kill -0 "$pid" && ls -l "/proc/$pid/fd" | grep -q "$scratch/pipe"; do sleep 0.02; done
+plays() {
+  ! reads_pipe
+}
+wait_until 120 plays
 kill -INT "$pid"
-wait "$pid"
+wait_child 120 "$pid"
 is "$?:$(cat "$scratch/out" "$scratch/err")" "130:" "nor while it is played"
 
 begin import --state="$scratch/state" --format=csv -

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # foretell profile: what it measures, what it writes, and how it ends.
 . "${FT_TOP_SRCDIR:-.}/tests/slurm/tap.sh"
+. "${FT_TOP_SRCDIR:-.}/tests/slurm/wait.sh"
 
 foretell=${FT_TOP_BUILDDIR:-.}/predictor/cli/foretell
 foretell=$(cd "$(dirname "$foretell")" && pwd)/foretell
@@ -129,7 +130,7 @@ ok $? "a process left behind stays in sight ($rss)"
   sh -c 'trap "exit 9" USR1; echo $$ >ready; while :; do sleep 0.05; done' &
 for _ in $(seq 100); do test -s ready && break; sleep 0.05; done
 kill -USR1 $!
-wait $!
+wait_child 60 $!
 is $? 9 "a signal reaches the command"
 
 "$foretell" profile --quiet --output full.dat -- sleep 0.3 2>err

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # foretell doctor, on folders that stand for a node.
 . "${FT_TOP_SRCDIR:-.}/tests/slurm/tap.sh"
+. "${FT_TOP_SRCDIR:-.}/tests/slurm/wait.sh"
 
 build=${FT_TOP_BUILDDIR:-build}
 foretell=$build/predictor/cli/foretell
@@ -102,10 +103,7 @@ mkdir "$hung"
 echo 'state_dir = /hung' >"$root/hung.conf"
 "${FT_TOP_SRCDIR:-.}/tests/slurm/hang-mount" "$hung" >"$root/mounted" 2>&1 &
 hanging=$!
-for _ in $(seq 100); do
-  [ -s "$root/mounted" ] && break
-  sleep 0.05
-done
+wait_until 5 test -s "$root/mounted"
 if grep -q mounted "$root/mounted"; then
   out=$(timeout 20 "$foretell" doctor --root="$root" --config=/hung.conf 2>&1)
   is "$?" 1 "a state folder that hangs is a negative answer"
@@ -117,7 +115,7 @@ else
   skip "a state folder that hangs" "$(cat "$root/mounted")"
 fi
 kill "$hanging" 2>/dev/null
-wait "$hanging" 2>/dev/null
+wait_child 60 "$hanging"
 umount "$hung" 2>/dev/null
 
 run --json

@@ -96,7 +96,7 @@ is "$n $status" "25 0" "25 models with flipped bits: submitted, at most one line
 
 # ---- while it is being read
 (
-  while [ ! -e "$scratch/enough" ]; do
+  while [ -e "$scratch/good.model" ] && [ ! -e "$scratch/enough" ]; do
     for n in 10 $((size / 2)) $size; do
       head -c "$n" "$scratch/good.model" >"$file"
     done
@@ -107,7 +107,7 @@ for n in $(seq 1 40); do
   [ "$status" = 0 ] && [ "$(said)" -le 1 ] || break
 done
 touch "$scratch/enough"
-wait $!
+wait_child 60 $!
 is "$n $status" "40 0" "a model that changes while it is read: submitted, at most one line each"
 restore
 
@@ -201,7 +201,7 @@ else
   skip "a file system that hangs" "$(cat "$scratch/mounted")"
 fi
 kill "$hanging" 2>/dev/null
-wait "$hanging" 2>/dev/null
+wait_child 60 "$hanging"
 umount "$scratch/mnt" 2>/dev/null
 
 # ---- a disk of this machine that a process serves, which is gone
@@ -226,7 +226,7 @@ else
 fi
 if [ -n "$disk" ]; then
   kill "$hanging" 2>/dev/null
-  wait "$hanging" 2>/dev/null
+  wait_child 60 "$hanging"
   umount "$scratch/mnt" 2>/dev/null
   losetup --detach "$disk"
 fi

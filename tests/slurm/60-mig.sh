@@ -369,7 +369,7 @@ while cat text.onnx >>growing.onnx; do :; done &
 grower=$!
 suffers "a file that grows" growing.onnx
 kill "$grower"
-wait "$grower" 2>/dev/null
+wait_child 60 "$grower"
 rm -f growing.onnx
 ln -s loop.onnx loop.onnx
 suffers "a link to itself" loop.onnx

@@ -37,15 +37,7 @@
 : "${FT_ADDRESS=127.0.0.1}"
 : "${FT_SLURMD_PREFIX=}"
 
-# wait_until SECONDS COMMAND...: poll it until it succeeds; 1 when it never did
-wait_until() {
-  local end=$((SECONDS + $1))
-  shift
-  until "$@" >/dev/null 2>&1; do
-    [ $SECONDS -lt $end ] || return 1
-    sleep 0.05
-  done
-}
+. "$(dirname "${BASH_SOURCE[0]}")/wait.sh"
 
 # cluster_missing: the first program that is needed and not here; fails if all are
 cluster_missing() {

@@ -353,6 +353,61 @@ static void a_column_of_ten_rows_is_completed_by_the_others(void **state)
     fail_msg("%.2f of the spread is missed", missed / spread);
 }
 
+/* Two platforms on which the same apps have not run: their correlation is that of the rows that know both,
+ * shrunk as if as many more rows as there are columns were uncorrelated. */
+static void columns_missing_together_keep_their_correlation(void **state)
+{
+  enum { MANY = 1000, THREE = 3 };
+  static double y[MANY * THREE], out[MANY * THREE];
+  static struct ft_gauss g;
+  const double truth = 0.92;
+
+  (void)state;
+  for (size_t tenths = 0; tenths < 10; tenths += 3) {
+    double known = MANY / 10.0 * (10 - (double)tenths), least = truth * known / (known + THREE);
+    struct ft_random random;
+    struct ft_error err;
+    double found;
+
+    ft_random_seed(&random, 22);
+    for (size_t r = 0; r < MANY; r++) {
+      double *row = y + r * THREE, shared = ft_random_normal(&random);
+
+      row[0] = ft_random_normal(&random);
+      row[1] = 3 * shared;
+      row[2] = truth * shared + sqrt(1 - truth * truth) * ft_random_normal(&random);
+      if (r % 10 < tenths)
+        row[1] = row[2] = NAN;
+    }
+    assert_int_equal(ft_gauss_fit(y, MANY, THREE, out, &g, &err), 0);
+    found = g.covariance[1 * THREE + 2] /
+            sqrt(g.covariance[1 * THREE + 1] * g.covariance[2 * THREE + 2]);
+    if (fabs(found - least) > 0.03)
+      fail_msg("%zu0 %% missing: correlation %.3f; expected %.3f", tenths, found, least);
+    assert_true(sqrt(g.covariance[1 * THREE + 1]) > 2.5 && sqrt(g.covariance[1 * THREE + 1]) < 3.5);
+  }
+}
+
+static void a_column_without_numbers_is_0_at_once(void **state)
+{
+  enum { FEW = 20, THREE = 3 };
+  static double y[FEW * THREE], out[FEW * THREE];
+  static struct ft_gauss g;
+  struct ft_error err;
+
+  (void)state;
+  for (size_t r = 0; r < FEW; r++) {
+    y[THREE * r] = (double)r;
+    y[THREE * r + 1] = r % 5 ? 2 * (double)r : NAN;
+    y[THREE * r + 2] = NAN;
+  }
+  assert_int_equal(ft_gauss_fit(y, FEW, THREE, out, &g, &err), 0);
+  for (size_t r = 0; r < FEW; r++)
+    assert_true(out[THREE * r + 2] == 0);
+  /* each round adds 1e-9 */
+  assert_true(g.covariance[2 * THREE + 2] < 100e-9);
+}
+
 static void kept_and_read_back_it_says_the_same(void **state)
 {
   static struct world w;
@@ -601,6 +656,8 @@ int main(void)
     cmocka_unit_test(runs_seen_correct_it_the_more_the_more_they_are),
     cmocka_unit_test(a_time_on_one_platform_tells_of_the_others),
     cmocka_unit_test(a_column_of_ten_rows_is_completed_by_the_others),
+    cmocka_unit_test(columns_missing_together_keep_their_correlation),
+    cmocka_unit_test(a_column_without_numbers_is_0_at_once),
     cmocka_unit_test(kept_and_read_back_it_says_the_same),
     cmocka_unit_test(numbers_are_little_endian_and_bounded),
     cmocka_unit_test(a_platform_of_ten_rows_is_learnt_apart),

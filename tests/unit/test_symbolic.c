@@ -4,8 +4,10 @@
 #include "tests/unit/unit.h"
 
 #include "predictor/core/random.h"
+#include "predictor/learn/constants.h"
 #include "predictor/learn/linear.h"
 #include "predictor/learn/symbolic.h"
+#include "predictor/learn/tree.h"
 
 enum { EDGES = 6, BATCHES = 5, ROWS = EDGES * BATCHES };
 
@@ -308,6 +310,156 @@ static void noise_is_not_learnt(void **state)
   }
 }
 
+/* Postfix TEXT: x and z are variables, "1" the first of CONSTANTS and so on. */
+static struct ft_expression expression_of(const char *text, const double *constants)
+{
+  struct ft_expression e = { .slope = 1 };
+
+  for (; *text; text++, e.length++) {
+    e.scale[e.length] = 1;
+    e.symbol[e.length] = *text == '+'                   ? FT_SYMBOL_ADD
+                         : *text == '*'                 ? FT_SYMBOL_MULTIPLY
+                         : *text == 'm'                 ? FT_SYMBOL_MINIMUM
+                         : *text == 'x' || *text == 'z' ? FT_SYMBOL_VARIABLE
+                                                        : FT_SYMBOL_CONSTANT;
+    e.variable[e.length] = *text == 'z';
+    if (*text >= '1' && *text <= '9')
+      e.constant[e.length] = constants[*text - '1'];
+  }
+  return e;
+}
+
+/* Five rows of noise and an equation of five constants: fitted to all it misses nothing, and
+ * nothing of that is left when a row is held out. */
+static void validation_knows_nothing_of_the_rows_held_out(void **state)
+{
+  enum { FIVE = 5 };
+  static double five_x[FT_ROWS_BLOCK], five_y[FT_ROWS_BLOCK], weight[FT_ROWS_BLOCK];
+  static double room[3 * FT_ROWS_BLOCK], missed[FIVE];
+  static const double one[] = { 1, 1, 1 };
+  struct ft_rows rows = { five_x, five_y, weight, FIVE, FT_ROWS_BLOCK, 1 };
+  struct ft_expression e = expression_of("x1+x*2+x*3+x*", one);
+  struct ft_sweep *sweep = ft_sweep_new();
+  double held, sum = 0;
+
+  (void)state;
+  assert_non_null(sweep);
+  for (int i = 0; i < FIVE; i++) {
+    five_x[i] = 0.4 + 0.3 * i;
+    five_y[i] = i % 2 ? 1.3 : 0.7;
+    weight[i] = 1 / five_y[i];
+  }
+  ft_rows_fill(five_x, five_y, weight, &rows);
+  assert_true(ft_constants_fit(&rows, &e, sweep, 1000) < 1e-3);
+  held = ft_constants_validate(&rows, &e, sweep, true, 1, room, missed);
+  if (!(held > 0.2))
+    fail_msg("an error of %g on rows held out", held);
+  for (int i = 0; i < FIVE; i++)
+    sum += missed[i] / FIVE;
+  assert_near(sum, held, 1e-12);
+  free(sweep);
+}
+
+static void few_rows_choose_nothing_long(void **state)
+{
+  static const double few_x[] = { 16, 1, 32, 4, 48, 2, 64, 8, 96, 16 };
+  static const double few_y[] = { 4.1e8, 5.3e8, 5.9e8, 1.9e9, 7.2e9 };
+  struct ft_symbolic_settings settings;
+  struct ft_error err;
+
+  (void)state;
+  for (uint64_t seed = 1; seed <= 6; seed++) {
+    const struct ft_symbolic_point *p;
+
+    ft_symbolic_defaults(&settings);
+    settings.seed = seed;
+    assert_int_equal(ft_symbolic_fit(few_x, few_y, 5, 2, &settings, &result, &err), 0);
+    p = &result.front[result.chosen];
+    if (p->parameters > 2 || p->expression.length > 6 || p->validated < 0.01)
+      fail_msg("seed %u: %u parameters, length %u, %g when held out", (unsigned)seed, p->parameters,
+               p->expression.length, p->validated);
+  }
+}
+
+/* Rows whose x is 1 to 3 and whose z is 4 to 6. */
+static void what_never_acts_is_pruned(void **state)
+{
+  static const double constants[] = { -0.0047, 5, 2 };
+  static const struct {
+    const char *whole, *pruned;
+  } cases[] = { { "1xm", "1" },     { "x1m", "1" },         { "xzm", "x" },
+                { "zxm", "x" },     { "x2m", "x" },         { "z2m", "z2m" },
+                { "x3m", "x3m" },   { "zx1m*z+", "z1*z+" }, { "xzm2zm+", "x2zm+" },
+                { "23+x*", "7x*" }, { "2xzmm", "x" },       { "xx1m+", "x1+" } };
+  static double table[2 * FT_ROWS_BLOCK];
+  struct ft_rows rows = { .x = table, .rows = 9, .room = FT_ROWS_BLOCK, .columns = 2 };
+
+  (void)state;
+  for (int i = 0; i < 9; i++) {
+    table[i] = 1 + i % 3;
+    table[FT_ROWS_BLOCK + i] = 4 + (double)(i / 3);
+  }
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_expression e = expression_of(cases[i].whole, constants);
+    struct ft_expression wanted = expression_of(cases[i].pruned, constants);
+    bool shorter = strlen(cases[i].pruned) < strlen(cases[i].whole);
+
+    if (ft_tree_prune(&e, &rows) != shorter || e.length != wanted.length ||
+        memcmp(e.symbol, wanted.symbol, e.length) != 0 ||
+        memcmp(e.variable, wanted.variable, e.length) != 0)
+      fail_msg("%s: not %s", cases[i].whole, cases[i].pruned);
+    assert_true(ft_expression_valid(&e, 2));
+  }
+}
+
+/* The value at row R of E's subtree that ends with the node LAST. */
+static double side(const struct ft_expression *e, int last, int r)
+{
+  int first = ft_expression_start(e, last);
+  struct ft_expression part = { .length = (uint8_t)(last + 1 - first), .slope = 1 };
+
+  memcpy(part.symbol, e->symbol + first, part.length);
+  memcpy(part.variable, e->variable + first, part.length);
+  memcpy(part.constant, e->constant + first, part.length * sizeof *part.constant);
+  memcpy(part.scale, e->scale + first, part.length * sizeof *part.scale);
+  return ft_expression_evaluate(&part, &x[2 * r]);
+}
+
+static void both_sides_of_a_minimum_act(void **state)
+{
+  struct ft_symbolic_settings settings;
+  struct ft_error err;
+  int minima = 0;
+
+  (void)state;
+  for (uint64_t seed = 1; seed <= 10; seed++) {
+    make_data(0.05, seed);
+    ft_symbolic_defaults(&settings);
+    settings.primitives |= 1u << FT_SYMBOL_MINIMUM;
+    settings.generations = 40;
+    settings.seed = seed;
+    assert_int_equal(ft_symbolic_fit(x, y, ROWS, 2, &settings, &result, &err), 0);
+    for (unsigned i = 0; i < result.count; i++)
+      for (int node = 0; node < result.front[i].expression.length; node++) {
+        const struct ft_expression *e = &result.front[i].expression;
+        int left = 0, right = 0;
+
+        if (e->symbol[node] != FT_SYMBOL_MINIMUM)
+          continue;
+        minima++;
+        for (int r = 0; r < ROWS; r++) {
+          double a = side(e, ft_expression_start(e, node - 1) - 1, r), b = side(e, node - 1, r);
+
+          left += a < b;
+          right += b < a;
+        }
+        if (!left || !right)
+          fail_msg("seed %u, length %u: one side never acts", (unsigned)seed, e->length);
+      }
+  }
+  assert_true(minima > 10);
+}
+
 static void an_intercept_stands_where_the_rows_want_one(void **state)
 {
   struct ft_symbolic_settings settings;
@@ -602,27 +754,32 @@ static void linear_coefficients_are_recovered(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(a_known_equation_is_recovered),
-                                      cmocka_unit_test(known_functions_are_recovered),
-                                      cmocka_unit_test(of_many_rows_some_are_used),
-                                      cmocka_unit_test(equations_print_for_people_and_programs),
-                                      cmocka_unit_test(a_divisor_keeps_its_brackets),
-                                      cmocka_unit_test(what_reads_no_variable_is_a_number),
-                                      cmocka_unit_test(latex_is_what_tex_reads),
-                                      cmocka_unit_test(noise_is_not_learnt),
-                                      cmocka_unit_test(an_intercept_stands_where_the_rows_want_one),
-                                      cmocka_unit_test(the_same_seed_gives_the_same_equation),
-                                      cmocka_unit_test(the_front_falls_and_every_point_is_valid),
-                                      cmocka_unit_test(errors_are_what_the_equations_do),
-                                      cmocka_unit_test(a_minimum_is_found_where_it_is_switched_on),
-                                      cmocka_unit_test(
-                                          more_primitives_are_taken_where_the_rows_want_them),
-                                      cmocka_unit_test(a_search_can_be_cancelled),
-                                      cmocka_unit_test(a_large_population_is_not_waited_for),
-                                      cmocka_unit_test(the_search_for_more_can_be_cancelled),
-                                      cmocka_unit_test(what_cannot_be_fitted_is_said),
-                                      cmocka_unit_test(hostile_bytecode_is_refused),
-                                      cmocka_unit_test(linear_coefficients_are_recovered) };
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_known_equation_is_recovered),
+    cmocka_unit_test(known_functions_are_recovered),
+    cmocka_unit_test(of_many_rows_some_are_used),
+    cmocka_unit_test(equations_print_for_people_and_programs),
+    cmocka_unit_test(a_divisor_keeps_its_brackets),
+    cmocka_unit_test(what_reads_no_variable_is_a_number),
+    cmocka_unit_test(latex_is_what_tex_reads),
+    cmocka_unit_test(noise_is_not_learnt),
+    cmocka_unit_test(validation_knows_nothing_of_the_rows_held_out),
+    cmocka_unit_test(few_rows_choose_nothing_long),
+    cmocka_unit_test(what_never_acts_is_pruned),
+    cmocka_unit_test(both_sides_of_a_minimum_act),
+    cmocka_unit_test(an_intercept_stands_where_the_rows_want_one),
+    cmocka_unit_test(the_same_seed_gives_the_same_equation),
+    cmocka_unit_test(the_front_falls_and_every_point_is_valid),
+    cmocka_unit_test(errors_are_what_the_equations_do),
+    cmocka_unit_test(a_minimum_is_found_where_it_is_switched_on),
+    cmocka_unit_test(more_primitives_are_taken_where_the_rows_want_them),
+    cmocka_unit_test(a_search_can_be_cancelled),
+    cmocka_unit_test(a_large_population_is_not_waited_for),
+    cmocka_unit_test(the_search_for_more_can_be_cancelled),
+    cmocka_unit_test(what_cannot_be_fitted_is_said),
+    cmocka_unit_test(hostile_bytecode_is_refused),
+    cmocka_unit_test(linear_coefficients_are_recovered)
+  };
 
   return cmocka_run_group_tests_name("symbolic", tests, NULL, NULL);
 }

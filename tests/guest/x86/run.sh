@@ -78,7 +78,7 @@ build_initrd() {
     "$FT_ROOT/libexec/foretell/foretell-network" "$FT_PLUGIN_BUILT"
   mkdir -p "$initrd/test/tests/slurm"
   cp -L "$hog" "$initrd/test/hog"
-  cp "$FT_TOP_SRCDIR"/tests/slurm/{tap,cluster,install,play,oom}.sh "$initrd/test/tests/slurm"
+  cp "$FT_TOP_SRCDIR"/tests/slurm/{tap,wait,cluster,install,play,oom}.sh "$initrd/test/tests/slurm"
   cp "$FT_TOP_SRCDIR/tests/guest/x86/guest.sh" "$initrd/test"
   cp "$FT_TOP_SRCDIR/tests/guest/x86/init" "$initrd/sbin/init"
   chmod 0755 "$initrd/sbin/init"

@@ -1,0 +1,51 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# ELF headers and symbols of all that is installed: PIE, BIND_NOW, RELRO, stack protection, checked functions.
+. "${FT_TOP_SRCDIR:-.}/tests/slurm/tap.sh"
+need readelf
+cd "${FT_TOP_BUILDDIR:-build}" || exit 1
+
+# built NAME: the file that libtool links, not its wrapper script
+built() {
+  local file
+  for file in "${1%/*}/.libs/${1##*/}" "$1"; do
+    [ ! -f "$file" ] || { echo "$file"; return; }
+  done
+}
+
+# objects_with FOLDER SYMBOL: the object files below FOLDER that refer to SYMBOL
+objects_with() {
+  find "$1" -name '*.o' -exec sh -c 'readelf -sW "$0" | grep -Eq "UND $1"' {} "$2" \; -print
+}
+
+optimised=$(sed -n 's/^CFLAGS = //p' Makefile | grep -E -- '-O([1-9s]|fast|g|$| )')
+for name in ./foretelld predictor/cli/foretell predictor/cli/foretell-helper predictor/cli/foretell-network \
+  ./spank_foretell.so ./libforetell.so; do
+  file=$(built "$name")
+  header=$(readelf -hW "$file")
+  segments=$(readelf -lW "$file")
+  dynamic=$(readelf -dW "$file")
+  symbols=$(readelf --dyn-syms -W "$file")
+  like "$header" 'Type: +DYN' "$name: position-independent"
+  case $name in
+    *.so) ;;
+    *) like "$dynamic" 'FLAGS_1.*PIE' "$name: marked as an executable" ;;
+  esac
+  like "$dynamic" 'BIND_NOW|FLAGS_1.*NOW' "$name: all symbols are bound before main"
+  like "$segments" 'GNU_RELRO' "$name: relocations are read-only afterwards"
+  like "$segments" 'GNU_STACK .* RW +0x' "$name: the stack is not executable"
+  unlike "$segments" 'LOAD .* RWE ' "$name: no segment is writable and executable"
+  unlike "$dynamic" 'TEXTREL' "$name: no relocation changes code"
+  like "$symbols" '__stack_chk_fail' "$name: stack protection"
+  if [ -n "$optimised" ]; then
+    like "$symbols" '__(snprintf|vsnprintf|memcpy|read|pread64)_chk' "$name: checked functions"
+  else
+    skip "$name: checked functions" "not optimised"
+  fi
+done
+
+# Static libraries of the distribution refer to __stack_chk_fail as well: foretell's own objects must do so.
+for folder in agent plugin predictor/core predictor/graph predictor/record predictor/cli; do
+  like "$(objects_with "$folder" __stack_chk_fail)" . "$folder: its functions have stack protection"
+done
+tap_done

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Waiting with a bound, for shell tests; sourced (bash). A test that could wait for ever ends nowhere
+# when what it waits for has failed.
+
+# wait_until SECONDS COMMAND...: polls COMMAND until it succeeds; 1 when it never did
+wait_until() {
+  local end=$((SECONDS + $1))
+  shift
+  until "$@" >/dev/null 2>&1; do
+    [ $SECONDS -lt $end ] || return 1
+    sleep 0.02
+  done
+}
+
+# wait_child SECONDS PID: waits for a child; returns its exit status. A child that has not ended by then is
+# killed, which makes the status 137.
+wait_child() {
+  if ! wait_until "$1" child_ended "$2"; then
+    echo "# process $2 has not ended within $1 s" >&2
+    kill -KILL "$2"
+  fi
+  wait "$2" 2>/dev/null
+}
+
+# bash reaps its children as they end and keeps their status for wait
+child_ended() {
+  ! kill -0 "$1"
+}
+
+# open_fifo SECONDS FIFO: opens and closes FIFO for writing, which waits for a reader; 124 when there is none
+open_fifo() {
+  # shellcheck disable=SC2016
+  timeout "$1" sh -c ': >"$1"' - "$2"
+}
