@@ -209,7 +209,7 @@ int ft_arg_ints(const struct ft_call *c, unsigned i, const char *key, int64_t *o
 int ft_arg_each(const struct ft_call *c, unsigned i, const char *key, int n, int64_t otherwise,
                 int64_t *out)
 {
-  int count = n > FT_GRAPH_RANK / 2 ? -1 : ft_arg_ints(c, i, key, out, FT_GRAPH_RANK);
+  int count = n < 1 || n > FT_GRAPH_RANK / 2 ? -1 : ft_arg_ints(c, i, key, out, n);
 
   if (count < 0 || (count > 1 && count != n))
     return ft_live_fail(c->l, "%s: expected %d numbers for argument %u", c->name, n, i);

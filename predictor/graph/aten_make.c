@@ -32,6 +32,17 @@ static int filled(struct ft_call *c, const int64_t *dims, int rank, unsigned ele
       c, ft_live_constant(c->l, element, rank, dims, count <= FT_GRAPH_VALUES ? values : NULL));
 }
 
+/* eye(n), eye(n, m) */
+static int identity(struct ft_call *c)
+{
+  int64_t dims[2] = { ft_arg_int(c, 0, "n", INT64_MIN) };
+
+  dims[1] = ft_arg_int(c, 1, "m", dims[0]);
+  if (dims[0] == INT64_MIN || dims[1] == INT64_MIN)
+    return ft_aten_unknown(c);
+  return filled(c, dims, 2, element_of(c, 99, FT_ELEMENT_FLOAT), (double)NAN);
+}
+
 int ft_aten_factory(struct ft_call *c)
 {
   bool fresh = strncmp(c->name, "new_", 4) == 0, random = strstr(c->name, "rand") != NULL;
@@ -42,6 +53,8 @@ int ft_aten_factory(struct ft_call *c)
   int64_t dims[FT_GRAPH_RANK];
   int n;
 
+  if (strcmp(c->name, "eye") == 0)
+    return identity(c);
   while (whole && at < 2 && ft_arg(c, at, NULL)->type == FT_VALUE_INT &&
          strcmp(c->name, "randint") == 0)
     at++;
@@ -55,8 +68,6 @@ int ft_aten_factory(struct ft_call *c)
   }
   if (n < 0)
     return ft_aten_unknown(c);
-  if (strcmp(c->name, "eye") == 0)
-    dims[n++] = ft_arg_int(c, 1, "m", dims[0]);
   if (full) {
     value = ft_value_number(ft_arg(c, at + 1, "fill_value"));
     if (!fresh && ft_arg(c, at + 1, "fill_value")->type == FT_VALUE_INT)
@@ -65,8 +76,7 @@ int ft_aten_factory(struct ft_call *c)
       element = FT_ELEMENT_BOOL;
   }
   return filled(c, dims, n,
-                element_of(c, full ? at + 2 : at + 1, whole ? FT_ELEMENT_INT64 : element),
-                strcmp(c->name, "eye") == 0 ? (double)NAN : value);
+                element_of(c, full ? at + 2 : at + 1, whole ? FT_ELEMENT_INT64 : element), value);
 }
 
 int ft_aten_like(struct ft_call *c)

@@ -44,7 +44,7 @@ static bool integers(const char *name, int64_t a, int64_t b, int64_t *out)
     return true;
   }
   if (strcmp(name, "remainder") == 0 || strcmp(name, "mod") == 0 || strcmp(name, "fmod") == 0) {
-    *out = a - divide(a, b) * b;
+    *out = a % b + (a % b != 0 && (a < 0) != (b < 0) ? b : 0);
     return true;
   }
   return false;

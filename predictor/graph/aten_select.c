@@ -295,11 +295,12 @@ int ft_aten_im2col(struct ft_call *c)
   dims[1] = ft_times(t->dims[1], ft_times(k[0], k[1]));
   dims[2] = 1;
   for (int i = 0; i < 2; i++) {
-    int64_t room = t->dims[i + 2] + 2 * p[i] - ft_times(d[i], k[i] - 1) - 1;
+    int64_t window = ft_plus(ft_times(d[i], k[i] - 1), 1);
+    int64_t room = ft_plus(t->dims[i + 2], ft_times(2, p[i]));
 
-    if (p[i] < 0 || p[i] > FT_GRAPH_DIMENSION || s[i] < 1 || room < 0)
+    if (window < 1 || p[i] < 0 || s[i] < 1 || (room >= 0 && room < window))
       return ft_live_fail(c->l, "%s: windows larger than the input", c->name);
-    dims[2] = ft_times(dims[2], room / s[i] + 1);
+    dims[2] = ft_times(dims[2], room < 0 ? -1 : (room - window) / s[i] + 1);
   }
   return custom(c, "ReverseSequence", dims, 3);
 }
