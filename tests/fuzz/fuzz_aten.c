@@ -256,6 +256,8 @@ static void call(struct ft_graph *graph, const char *name, struct ft_text line)
   struct ft_live l;
 
   called = name;
+  if (graph->results.used > FT_LIMIT_GRAPH / 2)
+    ft_arena_free(&graph->results);
   must(ft_live_begin(&l, &in) == 0, "no memory");
   c.l = &l;
   c.count = read_arguments(&l, line, args, keys);
