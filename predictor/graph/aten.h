@@ -118,6 +118,10 @@ struct ft_operand ft_value_either(struct ft_live *l, const struct ft_operand *co
 int ft_aten(struct ft_call *call);
 /* The same for what has no tensor among its arguments; 1: not known either. */
 int ft_aten_number(struct ft_call *call);
+/* The same for a string as the first argument; never 1. */
+int ft_aten_text(struct ft_call *call);
+/* str(VALUE) as the result. Returns 0 or -1. */
+int ft_aten_to_text(struct ft_call *call, const struct ft_operand *value);
 
 /* ---- for the families (aten_*.c) ---- */
 

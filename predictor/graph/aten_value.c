@@ -124,7 +124,7 @@ int ft_value_truth(const struct ft_live *l, const struct ft_operand *value)
   case FT_VALUE_REAL:
     return value->known ? value->real != 0 : -1;
   case FT_VALUE_STRING:
-    return value->string[0] != '\0';
+    return value->known ? value->string[0] != '\0' : -1;
   case FT_VALUE_LIST:
   case FT_VALUE_TUPLE:
   case FT_VALUE_DICT:

@@ -224,6 +224,20 @@ static void a_layer_costs_what_it_does_whichever_result_is_read(void **state)
   ft_graph_free(graph);
 }
 
+static void attributes_of_a_file_are_no_hints(void **state)
+{
+  struct ft_graph *graph = corpus_graph("onnx/hints.onnx");
+  struct figures said, plain;
+
+  (void)state;
+  assert_true(measure(graph, 2, NULL, &said));
+  for (uint32_t i = 0; i < graph->block.operator_count; i++)
+    graph->block.operators[i].attribute_count = 0;
+  assert_true(measure(graph, 2, NULL, &plain));
+  same_figures("hints", &plain, &said);
+  ft_graph_free(graph);
+}
+
 /* ---- samples ---- */
 
 /* Three samples at once cost what three times one costs. */
@@ -298,6 +312,7 @@ int main(void)
     cmocka_unit_test(operands_may_stand_in_any_order),
     cmocka_unit_test(results_that_nobody_reads_cost_nothing),
     cmocka_unit_test(a_layer_costs_what_it_does_whichever_result_is_read),
+    cmocka_unit_test(attributes_of_a_file_are_no_hints),
     cmocka_unit_test(every_normalisation_has_its_own_statistics),
     cmocka_unit_test(statistics_are_kept_for_the_backward_pass),
     cmocka_unit_test(samples_cost_the_same_at_once_and_one_by_one),
