@@ -2,7 +2,7 @@
 /*
  * The same networks from every framework cost the same. The files are made by
  * tests/fixtures/graph/make-archives, make-torch, make-torch-quantized, make-quantized,
- * make-tensorflow, make-paddle and make-hf.
+ * make-tensorflow, make-paddle, make-paddle-norms and make-hf.
  */
 #include "config.h"
 
@@ -322,6 +322,23 @@ static void regions_of_paddle_are_followed(void **state)
   ft_graph_free(graph);
 }
 
+static void norms_of_paddle_go_over_their_axis(void **state)
+{
+  static const char *const shapes[] = { "2x1x16x16", "2x3x16", "scalar" };
+  struct ft_analysis a;
+  struct ft_graph *graph = analyse("paddle/norms.json", 2, NULL, &a);
+  const struct ft_block *b = &graph->block;
+  char shown[64];
+
+  (void)state;
+  assert_int_equal(a.cost.unknown + a.cost.unresolved, 0);
+  assert_int_equal(b->output_count, COUNT_OF(shapes));
+  for (uint32_t i = 0; i < b->output_count; i++)
+    assert_string_equal(ft_tensor_show(&graph->tensors[b->outputs[i]], shown, sizeof shown),
+                        shapes[i]);
+  ft_graph_free(graph);
+}
+
 static void functions_of_onnx_are_put_in_their_calls_place(void **state)
 {
   struct ft_analysis plain, called;
@@ -600,6 +617,7 @@ int main(void)
     cmocka_unit_test(a_side_that_refuses_is_not_taken),
     cmocka_unit_test(a_list_of_many_tensors_is_looked_through_once),
     cmocka_unit_test(regions_of_paddle_are_followed),
+    cmocka_unit_test(norms_of_paddle_go_over_their_axis),
     cmocka_unit_test(functions_of_onnx_are_put_in_their_calls_place),
     cmocka_unit_test(language_models_have_the_parameters_that_transformers_counts),
     cmocka_unit_test(an_unknown_family_is_guessed_and_said_to_be),
