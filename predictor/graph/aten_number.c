@@ -405,7 +405,7 @@ static int order(struct ft_call *c, const struct ft_operand *a)
 
   if (is(c, "sorted"))
     list = ft_value_list(c->l, FT_VALUE_LIST, a->list->items, a->list->count);
-  if (!list.list)
+  if (!list.list || ft_value_change(c->l, list.list) < 0)
     return -1;
   if (is(c, "clear"))
     list.list->count = 0;
@@ -430,6 +430,8 @@ static int seek(struct ft_call *c, const struct ft_operand *a, const struct ft_o
     if (equal && is(c, "index"))
       return give(c, ft_value_int((int64_t)i));
     if (equal && is(c, "remove")) {
+      if (ft_value_change(c->l, a->list) < 0)
+        return -1;
       memmove(&a->list->items[i], &a->list->items[i + 1],
               (a->list->count - i - 1) * sizeof *a->list->items);
       a->list->count--;
@@ -445,6 +447,8 @@ static int changed(struct ft_call *c, const struct ft_operand *a, const struct f
   struct ft_operand *at;
   size_t count = a->list->count;
 
+  if (ft_value_change(c->l, a->list) < 0)
+    return -1;
   if (is(c, "append") && c->count == 2)
     return ft_value_append(c->l, a->list, *b) < 0 ? -1 : give(c, *a);
   if (is(c, "pop") && count) {
@@ -550,6 +554,8 @@ static int dictionary(struct ft_call *c, const struct ft_operand *a, const struc
     if (is(c, "__getitem__") || is(c, "get"))
       return give(c, a->list->items[i + 1]);
     if (is(c, "_set_item") && c->count == 3) {
+      if (ft_value_change(c->l, a->list) < 0)
+        return -1;
       a->list->items[i + 1] = c->args[2];
       return give(c, *a);
     }

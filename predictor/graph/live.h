@@ -30,12 +30,15 @@ struct ft_weight {
   uint32_t tensor;
 };
 
+struct ft_changes;
+
 struct ft_live {
   struct ft_infer *in;
   struct ft_graph *graph;
-  struct ft_block *block; /* the one that is being filled */
-  const char *scope;      /* what an operator is called after; "" at first */
-  uint64_t at;            /* its byte in the file or the part of it */
+  struct ft_block *block;     /* the one that is being filled */
+  const char *scope;          /* what an operator is called after; "" at first */
+  uint64_t at;                /* its byte in the file or the part of it */
+  struct ft_changes *changes; /* of the side of a branch that is followed; NULL: none (aten.h) */
   /* private */
   size_t tensor_room, operator_room, constant_room, input_room, output_room, in_room, held_room;
   uint32_t serial, serials, outer;

@@ -312,6 +312,11 @@ static int attribute(struct ft_script_run *r, const struct ft_operand *of, const
   for (size_t i = 0; class && i < class->constant_count; i++)
     if (strcmp(class->constants[i].name, name) == 0)
       *value = class->constants[i].value;
+  if (value->type == FT_VALUE_LIST || value->type == FT_VALUE_TUPLE) {
+    /* a list of this run: the program's own outlives what a run may put into it */
+    *value = ft_value_list(&r->live, value->type, value->list->items, value->list->count);
+    return r->live.failed ? -1 : 0;
+  }
   if (!field)
     return 0;
   if (field->type == FT_VALUE_OBJECT && !field->object->path)

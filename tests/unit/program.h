@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A TorchScript program of one module without weights, from the lines of its forward(self, x). */
+/* A TorchScript program of one module, which has a constant and no weights, from the lines of its
+ * forward(self, x). */
 #ifndef FT_TESTS_UNIT_PROGRAM_H
 #define FT_TESTS_UNIT_PROGRAM_H
 
@@ -23,9 +24,9 @@ static const char program_pickle[] = "\x80\x02"
 /* LINES are set apart by "|"; to be released with program_free. */
 static inline void program_read(struct program *p, const char *lines)
 {
-  char text[8192] =
-      "class Net(Module):\n  def forward(self: __torch__.Net,\n    x: Tensor) -> Tensor:\n"
-      "    ";
+  char text[8192] = "class Net(Module):\n  sizes : Final[List[int]] = [1, 2]\n  def forward(self: "
+                    "__torch__.Net,\n    x: Tensor) -> Tensor:\n"
+                    "    ";
   size_t length = strlen(text);
 
   memset(p, 0, sizeof *p);

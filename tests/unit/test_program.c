@@ -91,9 +91,23 @@ static void results_have_pytorchs_sizes(void **state)
   }
 }
 
+static void a_constant_stays_what_it_is(void **state)
+{
+  struct program p;
+  char shown[64];
+
+  (void)state;
+  program_read(&p, "s = self.sizes|_0 = torch.append(s, 3)|return torch.zeros(self.sizes)");
+  for (int i = 0; i < 3; i++) {
+    assert_int_equal(program_run(&p, 2, "3"), 0);
+    assert_string_equal(ft_tensor_show(program_result(&p), shown, sizeof shown), "1x2");
+  }
+  program_free(&p);
+}
+
 /* ---- branches ---- */
 
-__attribute__((unused)) static void each_side_of_a_branch_has_its_own_lists(void **state)
+static void each_side_of_a_branch_has_its_own_lists(void **state)
 {
   static const char branch[] = "if bool(torch.gt(torch.sum(x), 0)):";
   static const struct {
@@ -136,6 +150,8 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_language_means_what_python_means),
     cmocka_unit_test(results_have_pytorchs_sizes),
+    cmocka_unit_test(a_constant_stays_what_it_is),
+    cmocka_unit_test(each_side_of_a_branch_has_its_own_lists),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
