@@ -111,6 +111,8 @@ int ft_aten(struct ft_call *c)
   if (status <= 0)
     return status;
   status = e ? e->run(c) : ft_aten_unknown(c);
+  if (status < 0 && !c->l->in->err->text[0])
+    return ft_live_fail(c->l, "%s: its arguments do not fit together", c->name);
   if (status == 0 && is_in_place(c->name) && c->count && c->args[0].type == FT_VALUE_TENSOR &&
       c->result.type == FT_VALUE_TENSOR && c->result.tensor != c->args[0].tensor)
     ft_aten_instead(c->l, c->args[0].tensor, c->result.tensor);
@@ -209,7 +211,7 @@ int ft_arg_ints(const struct ft_call *c, unsigned i, const char *key, int64_t *o
 int ft_arg_each(const struct ft_call *c, unsigned i, const char *key, int n, int64_t otherwise,
                 int64_t *out)
 {
-  int count = n > FT_GRAPH_RANK / 2 ? -1 : ft_arg_ints(c, i, key, out, FT_GRAPH_RANK);
+  int count = n < 1 || n > FT_GRAPH_RANK / 2 ? -1 : ft_arg_ints(c, i, key, out, n);
 
   if (count < 0 || (count > 1 && count != n))
     return ft_live_fail(c->l, "%s: expected %d numbers for argument %u", c->name, n, i);
@@ -242,8 +244,6 @@ int ft_arg_axis(const struct ft_call *c, unsigned i, const char *key, int64_t ot
 int ft_give(struct ft_call *c, uint32_t tensor)
 {
   c->result = ft_value_tensor(tensor);
-  if (!tensor && !c->l->in->err->text[0])
-    return ft_live_fail(c->l, "%s: its arguments do not fit together", c->name);
   return tensor ? 0 : -1;
 }
 

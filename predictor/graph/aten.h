@@ -46,7 +46,9 @@ struct ft_operand {
 struct ft_values {
   struct ft_operand *items;
   size_t count, room;
-  bool sorted; /* tensors in an object's list: which of them are learnt is known */
+  bool sorted;   /* tensors in an object's list: which of them are learnt is known */
+  bool merged;   /* what both sides of a branch have left in it is in it */
+  unsigned kept; /* how many of the branches around know what it held before them */
 };
 
 struct ft_field {
@@ -98,6 +100,33 @@ int ft_value_truth(const struct ft_live *l, const struct ft_operand *value);
  */
 uint32_t ft_value_as_tensor(struct ft_live *l, const struct ft_operand *value);
 
+/* Before LIST is changed in its place. Returns 0 or -1. */
+int ft_value_change(struct ft_live *l, struct ft_values *list);
+/* A new LIST, of which no branch around needs to know what it held. Returns 0 or -1. */
+int ft_value_made(struct ft_live *l, struct ft_values *list);
+
+/* ---- the lists that one side of a branch changes (aten_change.c) ---- */
+
+struct ft_changed {
+  struct ft_values *list;
+  struct ft_operand *items; /* before the side; after ft_changes_undo behind it */
+  size_t count;
+  bool made; /* on this side: it held nothing before */
+};
+
+struct ft_changes {
+  struct ft_changes *outer;
+  struct ft_changed *all;
+  size_t count, room;
+  unsigned level;
+};
+
+/* From now on what lists held is kept in CHANGES, until ft_changes_end (0 or -1). */
+void ft_changes_begin(struct ft_live *l, struct ft_changes *changes);
+int ft_changes_end(struct ft_live *l, struct ft_changes *changes);
+/* The lists hold what they did before, CHANGES what they did then. */
+void ft_changes_undo(struct ft_changes *changes);
+
 /* One side of a branch: a closed block (ft_live_close) and what it gives. */
 struct ft_side {
   struct ft_block *block;
@@ -118,6 +147,10 @@ struct ft_operand ft_value_either(struct ft_live *l, const struct ft_operand *co
 int ft_aten(struct ft_call *call);
 /* The same for what has no tensor among its arguments; 1: not known either. */
 int ft_aten_number(struct ft_call *call);
+/* The same for a string as the first argument; never 1. */
+int ft_aten_text(struct ft_call *call);
+/* str(VALUE) as the result. Returns 0 or -1. */
+int ft_aten_to_text(struct ft_call *call, const struct ft_operand *value);
 
 /* ---- for the families (aten_*.c) ---- */
 

@@ -142,12 +142,6 @@ static int named_dimensions(const char *name)
   return 2;
 }
 
-/* What is pooled and where it came from, where the program asks for both. */
-static int give_indexed(struct ft_call *c, uint32_t y)
-{
-  return ft_give_many(c, y, 2);
-}
-
 int ft_aten_pool(struct ft_call *c)
 {
   bool largest = strcmp(ft_aten_type(c), "MaxPool") == 0;
@@ -172,8 +166,8 @@ int ft_aten_pool(struct ft_call *c)
   put_window(c->l, &w, n);
   ft_live_ints(c->l, "kernel_shape", w.kernel, (size_t)n);
   ft_live_int(c->l, "ceil_mode", ft_arg_true(c, largest ? 5 : 4, "ceil_mode", false));
-  if (indexed)
-    return give_indexed(c, ft_live_end(c->l, 2));
+  if (indexed) /* where each came from too */
+    return ft_give_many(c, ft_live_end(c->l, 2), 2);
   return ft_give(c, ft_live_end(c->l, 1));
 }
 
@@ -200,7 +194,7 @@ static uint32_t resize(struct ft_live *l, uint32_t x, const int64_t *sizes, int 
 int ft_aten_adaptive_pool(struct ft_call *c)
 {
   bool largest = strcmp(ft_aten_type(c), "MaxPool") == 0, ones = true, even = true;
-  int n = named_dimensions(c->name), count;
+  int n = named_dimensions(c->name), count = 1;
   int64_t out[FT_GRAPH_RANK];
   uint32_t x = ft_arg_tensor(c, 0), y;
   struct window w = { .automatic = NULL };
@@ -212,13 +206,15 @@ int ft_aten_adaptive_pool(struct ft_call *c)
   t = ft_live_of(c->l, x);
   if (t->rank <= n)
     return ft_aten_unknown(c);
-  count =
-      sizes->type == FT_VALUE_LIST || sizes->type == FT_VALUE_TUPLE ? (int)sizes->list->count : 1;
+  if (sizes->type == FT_VALUE_LIST || sizes->type == FT_VALUE_TUPLE) {
+    count = (int)sizes->list->count;
+    sizes = sizes->list->items;
+  }
+  if (count != 1 && count != n)
+    return ft_live_fail(c->l, "%s: %d sizes for %d dimensions", c->name, count, n);
   for (int i = 0; i < n; i++) {
-    const struct ft_operand *s = sizes;
+    const struct ft_operand *s = &sizes[count == n ? i : 0];
 
-    if (sizes->type == FT_VALUE_LIST || sizes->type == FT_VALUE_TUPLE)
-      s = &sizes->list->items[count == n ? i : 0];
     out[i] = s->type == FT_VALUE_INT && s->known ? s->integer : t->dims[t->rank - n + i];
     ones = ones && out[i] == 1;
     even = divide(t->dims[t->rank - n + i], out[i], &w.kernel[i], &w.stride[i]) && even;
@@ -226,7 +222,7 @@ int ft_aten_adaptive_pool(struct ft_call *c)
   }
   if (!ones && !even) {
     y = resize(c->l, x, out, n);
-    return largest ? give_indexed(c, y) : ft_give(c, y);
+    return largest ? ft_give_first(c, y, 1) : ft_give(c, y);
   }
   ft_live_op(c->l, !ones ? ft_aten_type(c) : largest ? "GlobalMaxPool" : "GlobalAveragePool");
   ft_live_in(c->l, x);
@@ -234,10 +230,8 @@ int ft_aten_adaptive_pool(struct ft_call *c)
     put_window(c->l, &w, n);
     ft_live_ints(c->l, "kernel_shape", w.kernel, (size_t)n);
   }
-  if (!largest)
-    return ft_give(c, ft_live_end(c->l, 1));
   y = ft_live_end(c->l, 1);
-  return y && give_indexed(c, y) == 0 ? 0 : -1;
+  return largest ? ft_give_first(c, y, 1) : ft_give(c, y);
 }
 
 /* ---- normalisation ---- */

@@ -32,6 +32,17 @@ static int filled(struct ft_call *c, const int64_t *dims, int rank, unsigned ele
       c, ft_live_constant(c->l, element, rank, dims, count <= FT_GRAPH_VALUES ? values : NULL));
 }
 
+/* eye(n), eye(n, m) */
+static int identity(struct ft_call *c)
+{
+  int64_t dims[2] = { ft_arg_int(c, 0, "n", INT64_MIN) };
+
+  dims[1] = ft_arg_int(c, 1, "m", dims[0]);
+  if (dims[0] == INT64_MIN || dims[1] == INT64_MIN)
+    return ft_aten_unknown(c);
+  return filled(c, dims, 2, element_of(c, 99, FT_ELEMENT_FLOAT), (double)NAN);
+}
+
 int ft_aten_factory(struct ft_call *c)
 {
   bool fresh = strncmp(c->name, "new_", 4) == 0, random = strstr(c->name, "rand") != NULL;
@@ -42,6 +53,8 @@ int ft_aten_factory(struct ft_call *c)
   int64_t dims[FT_GRAPH_RANK];
   int n;
 
+  if (strcmp(c->name, "eye") == 0)
+    return identity(c);
   while (whole && at < 2 && ft_arg(c, at, NULL)->type == FT_VALUE_INT &&
          strcmp(c->name, "randint") == 0)
     at++;
@@ -55,8 +68,6 @@ int ft_aten_factory(struct ft_call *c)
   }
   if (n < 0)
     return ft_aten_unknown(c);
-  if (strcmp(c->name, "eye") == 0)
-    dims[n++] = ft_arg_int(c, 1, "m", dims[0]);
   if (full) {
     value = ft_value_number(ft_arg(c, at + 1, "fill_value"));
     if (!fresh && ft_arg(c, at + 1, "fill_value")->type == FT_VALUE_INT)
@@ -65,8 +76,7 @@ int ft_aten_factory(struct ft_call *c)
       element = FT_ELEMENT_BOOL;
   }
   return filled(c, dims, n,
-                element_of(c, full ? at + 2 : at + 1, whole ? FT_ELEMENT_INT64 : element),
-                strcmp(c->name, "eye") == 0 ? (double)NAN : value);
+                element_of(c, full ? at + 2 : at + 1, whole ? FT_ELEMENT_INT64 : element), value);
 }
 
 int ft_aten_like(struct ft_call *c)
@@ -84,6 +94,23 @@ int ft_aten_like(struct ft_call *c)
                 element_of(c, strncmp(c->name, "full", 4) == 0 ? 2 : 1, t->element), value);
 }
 
+/* linspace(start, end, steps): both ends are among them */
+static int steps_between(struct ft_call *c)
+{
+  double start = ft_value_number(ft_arg(c, 0, "start")), end = ft_value_number(ft_arg(c, 1, "end"));
+  int64_t steps = ft_arg_int(c, 2, "steps", INT64_MIN);
+  double values[FT_GRAPH_VALUES];
+
+  if (steps == INT64_MIN)
+    return ft_aten_unknown(c);
+  if (steps < 0 || steps > FT_GRAPH_DIMENSION)
+    return ft_live_fail(c->l, "%s: %lld steps", c->name, (long long)steps);
+  for (int64_t i = 0; i < steps && i < FT_GRAPH_VALUES; i++)
+    values[i] = i ? start + (double)i * ((end - start) / (double)(steps - 1)) : start;
+  return ft_give(c, ft_live_constant(c->l, element_of(c, 99, FT_ELEMENT_FLOAT), 1, &steps,
+                                     steps <= FT_GRAPH_VALUES ? values : NULL));
+}
+
 /* arange(end), arange(start, end), arange(start, end, step); numbers come first */
 int ft_aten_arange(struct ft_call *c)
 {
@@ -92,6 +119,8 @@ int ft_aten_arange(struct ft_call *c)
   uint32_t in[3];
   const struct ft_operand *v;
 
+  if (strcmp(c->name, "linspace") == 0)
+    return steps_between(c);
   while (count < 3 && ft_value_is_number(ft_arg(c, count, NULL)) &&
          !(count && ft_arg(c, count, "dtype")->type == FT_VALUE_BOOL)) {
     v = ft_arg(c, count, NULL);
@@ -105,12 +134,7 @@ int ft_aten_arange(struct ft_call *c)
     n[1] = n[0];
     n[0] = 0;
   }
-  if (strcmp(c->name, "linspace") == 0) {
-    n[1] = n[2];
-    n[0] = 0;
-    n[2] = 1;
-    element = FT_ELEMENT_FLOAT;
-  } else if (count == 3 && c->count > 3 && ft_arg(c, 3, NULL)->type == FT_VALUE_NONE && n[2] == 0) {
+  if (count == 3 && c->count > 3 && ft_arg(c, 3, NULL)->type == FT_VALUE_NONE && n[2] == 0) {
     n[2] = 1;
   }
   for (int i = 0; i < 3; i++) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a program computes without tensors: numbers, lists, strings. */
+/* What a program computes without tensors: numbers and lists; strings are in aten_string.c. */
 #include "config.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "predictor/core/text.h"
@@ -43,8 +44,12 @@ static bool integers(const char *name, int64_t a, int64_t b, int64_t *out)
     *out = divide(a, b);
     return true;
   }
-  if (strcmp(name, "remainder") == 0 || strcmp(name, "mod") == 0 || strcmp(name, "fmod") == 0) {
-    *out = a - divide(a, b) * b;
+  if (strcmp(name, "trunc") == 0) {
+    *out = a / b;
+    return true;
+  }
+  if (strcmp(name, "remainder") == 0 || strcmp(name, "mod") == 0) {
+    *out = a % b + (a % b != 0 && (a < 0) != (b < 0) ? b : 0);
     return true;
   }
   return false;
@@ -52,8 +57,9 @@ static bool integers(const char *name, int64_t a, int64_t b, int64_t *out)
 
 static double reals(const char *name, double a, double b)
 {
-  static const char *const names[] = { "add", "sub",      "mul",       "div",         "truediv",
-                                       "pow", "floordiv", "remainder", "floor_divide" };
+  static const char *const names[] = { "add",     "sub",  "mul",          "div",
+                                       "truediv", "pow",  "floordiv",     "remainder",
+                                       "trunc",   "fmod", "floor_divide", "mod" };
   size_t i = 0;
 
   while (i < sizeof names / sizeof *names && strcmp(name, names[i]) != 0)
@@ -71,9 +77,14 @@ static double reals(const char *name, double a, double b)
   case 5:
     return pow(a, b);
   case 6:
-  case 8:
+  case 10:
     return b == 0 ? (double)NAN : floor(a / b);
+  case 8:
+    return b == 0 ? (double)NAN : trunc(a / b);
+  case 9:
+    return b == 0 ? (double)NAN : fmod(a, b);
   case 7:
+  case 11:
     return b == 0 ? (double)NAN : a - b * floor(a / b);
   default:
     return (double)NAN;
@@ -87,19 +98,22 @@ static int arithmetic(struct ft_call *c, const struct ft_operand *a, const struc
   const char *name = c->name;
   double value;
   int64_t out;
+  bool real;
 
   if (is(c, "div") && mode->type == FT_VALUE_STRING)
-    name = "floordiv";
+    name = strcmp(mode->string, "trunc") == 0 ? "trunc" : "floordiv";
+  real = !whole || strcmp(name, "div") == 0 || strcmp(name, "truediv") == 0 ||
+         strcmp(name, "fmod") == 0;
   if (!a->known || !b->known)
-    return give(c, ft_value_some(whole && strcmp(name, "div") != 0 ? FT_VALUE_INT : FT_VALUE_REAL));
+    return give(c, ft_value_some(real ? FT_VALUE_REAL : FT_VALUE_INT));
   if (whole && integers(name, a->integer, b->integer, &out))
     return give(c, ft_value_int(out));
   value = reals(name, ft_value_number(a), ft_value_number(b));
   if (whole && strcmp(name, "pow") == 0 && value == floor(value) && fabs(value) < 0x1p53)
     return give(c, ft_value_int((int64_t)value));
-  if (whole && strcmp(name, "div") != 0 && strcmp(name, "truediv") != 0)
-    return give(c, ft_value_some(FT_VALUE_INT));
-  return give(c, ft_value_real(value));
+  if (whole && strcmp(name, "pow") == 0 && b->integer < 0)
+    return give(c, ft_value_real(value));
+  return give(c, real ? ft_value_real(value) : ft_value_some(FT_VALUE_INT));
 }
 
 /* ---- comparison ---- */
@@ -116,7 +130,7 @@ static int same(const struct ft_operand *a, const struct ft_operand *b, int dept
   if (ft_value_is_number(a) && ft_value_is_number(b))
     return a->known && b->known ? ft_value_number(a) == ft_value_number(b) : -1;
   if (a->type == FT_VALUE_STRING && b->type == FT_VALUE_STRING)
-    return strcmp(a->string, b->string) == 0;
+    return a->known && b->known ? strcmp(a->string, b->string) == 0 : -1;
   if (a->type == FT_VALUE_OPAQUE || b->type == FT_VALUE_OPAQUE)
     return -1;
   if ((a->type == FT_VALUE_LIST || a->type == FT_VALUE_TUPLE) && a->type == b->type) {
@@ -165,12 +179,22 @@ static struct ft_operand truth_of(const struct ft_call *c, const struct ft_opera
   return truth < 0 ? ft_value_some(FT_VALUE_BOOL) : ft_value_bool((truth == 1) != negated);
 }
 
+static struct ft_operand add(const struct ft_operand *a, const struct ft_operand *b)
+{
+  int64_t sum;
+
+  if (a->type == FT_VALUE_REAL || b->type == FT_VALUE_REAL)
+    return ft_value_real(ft_value_number(a) + ft_value_number(b));
+  return a->known && b->known && integers("add", a->integer, b->integer, &sum)
+             ? ft_value_int(sum)
+             : ft_value_some(FT_VALUE_INT);
+}
+
 /* all and any of a list of truths; the extremes and the sum of numbers */
 static int over_list(struct ft_call *c, const struct ft_values *list)
 {
   bool all = is(c, "all"), any = is(c, "any");
-  struct ft_operand best = list->count ? list->items[0] : ft_value_none();
-  int64_t sum = 0;
+  struct ft_operand best = list->count ? list->items[0] : ft_value_none(), sum = ft_value_int(0);
 
   for (size_t i = 0; i < list->count; i++) {
     const struct ft_operand *v = &list->items[i];
@@ -188,12 +212,12 @@ static int over_list(struct ft_call *c, const struct ft_values *list)
     if (is(c, "max") ? ft_value_number(v) > ft_value_number(&best)
                      : ft_value_number(v) < ft_value_number(&best))
       best = *v;
-    sum = ft_plus(sum, v->type == FT_VALUE_INT && v->integer >= 0 ? v->integer : -1);
+    sum = add(&sum, v);
   }
   if (all || any)
     return give(c, ft_value_bool(all));
   if (is(c, "sum"))
-    return give(c, sum < 0 ? ft_value_some(FT_VALUE_INT) : ft_value_int(sum));
+    return give(c, sum);
   return give(c, best);
 }
 
@@ -245,7 +269,9 @@ static int two_numbers(struct ft_call *c, const struct ft_operand *a, const stru
   return one_number(c, a);
 }
 
-/* ---- lists and strings ---- */
+/* ---- lists ---- */
+
+enum { REPEATED = 1 << 22 }; /* elements of a list that was multiplied */
 
 static struct ft_operand *element(const struct ft_values *list, const struct ft_operand *index)
 {
@@ -267,14 +293,22 @@ static int concatenate(struct ft_call *c, const struct ft_operand *a, const stru
   return give(c, sum);
 }
 
+/* A, N times; longer ones than are followed are not known. */
 static int times(struct ft_call *c, const struct ft_operand *a, int64_t n)
 {
   struct ft_operand all = ft_value_list(c->l, a->type, NULL, 0);
+  int64_t count = n > 0 ? ft_times((int64_t)a->list->count, n) : 0;
 
-  for (int64_t i = 0; all.type == a->type && i < n; i++)
-    for (size_t j = 0; j < a->list->count; j++)
-      if (ft_value_append(c->l, all.list, a->list->items[j]) < 0)
-        return -1;
+  if (all.type != a->type)
+    return -1;
+  if (count > REPEATED)
+    return give(c, ft_value_some(FT_VALUE_OPAQUE));
+  all.list->items = count ? ft_live_take(c->l, (size_t)count * sizeof *all.list->items) : NULL;
+  if (count && !all.list->items)
+    return -1;
+  all.list->count = all.list->room = (size_t)count;
+  for (size_t i = 0; i < all.list->count; i++)
+    all.list->items[i] = a->list->items[i % a->list->count];
   return give(c, all);
 }
 
@@ -322,12 +356,99 @@ static int copied(struct ft_call *c, const struct ft_operand *a)
   return give(c, all);
 }
 
+/* Python's order: numbers by size, strings by their bytes. */
+static int by_order(const void *a, const void *b)
+{
+  const struct ft_operand *x = a, *y = b;
+  double m = ft_value_number(x), n = ft_value_number(y);
+
+  if (x->type == FT_VALUE_STRING && y->type == FT_VALUE_STRING)
+    return strcmp(x->string, y->string);
+  return m < n ? -1 : m > n;
+}
+
+static void reverse(struct ft_values *list)
+{
+  for (size_t i = 0; i < list->count / 2; i++) {
+    struct ft_operand one = list->items[i];
+
+    list->items[i] = list->items[list->count - 1 - i];
+    list->items[list->count - 1 - i] = one;
+  }
+}
+
+/* Numbers or strings in order; of what is not known neither which nor where. */
+static void sort(struct ft_values *list, bool descending)
+{
+  bool known = true;
+
+  for (size_t i = 0; i < list->count; i++) {
+    const struct ft_operand *v = &list->items[i];
+
+    known = known && v->known && (ft_value_is_number(v) || v->type == FT_VALUE_STRING) &&
+            (v->type == FT_VALUE_STRING) == (list->items[0].type == FT_VALUE_STRING);
+  }
+  if (known && list->count)
+    qsort(list->items, list->count, sizeof *list->items, by_order);
+  for (size_t i = 0; !known && i < list->count; i++)
+    list->items[i] =
+        ft_value_some(ft_value_is_number(&list->items[i]) ? list->items[i].type : FT_VALUE_OPAQUE);
+  if (known && descending)
+    reverse(list);
+}
+
+/* sorted(a, reverse), which is a new list; a.sort(reverse), a.reverse(), a.clear() */
+static int order(struct ft_call *c, const struct ft_operand *a)
+{
+  bool descending = ft_arg_true(c, 1, "reverse", false);
+  struct ft_operand list = *a;
+
+  if (is(c, "sorted"))
+    list = ft_value_list(c->l, FT_VALUE_LIST, a->list->items, a->list->count);
+  if (!list.list || ft_value_change(c->l, list.list) < 0)
+    return -1;
+  if (is(c, "clear"))
+    list.list->count = 0;
+  else if (is(c, "reverse"))
+    reverse(list.list);
+  else
+    sort(list.list, descending);
+  return give(c, is(c, "sorted") ? list : ft_value_none());
+}
+
+/* a.index(b), a.count(b), a.remove(b); 1: that cannot be told. */
+static int seek(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
+{
+  int64_t found = 0;
+  int left = COMPARED, equal;
+
+  for (size_t i = 0; i < a->list->count; i++) {
+    equal = same(&a->list->items[i], b, 4, &left);
+    if (equal < 0)
+      return give(c, ft_value_some(is(c, "remove") ? FT_VALUE_NONE : FT_VALUE_INT));
+    found += equal;
+    if (equal && is(c, "index"))
+      return give(c, ft_value_int((int64_t)i));
+    if (equal && is(c, "remove")) {
+      if (ft_value_change(c->l, a->list) < 0)
+        return -1;
+      memmove(&a->list->items[i], &a->list->items[i + 1],
+              (a->list->count - i - 1) * sizeof *a->list->items);
+      a->list->count--;
+      return give(c, ft_value_none());
+    }
+  }
+  return is(c, "count") ? give(c, ft_value_int(found)) : 1;
+}
+
 /* What changes the list A: 0, or -1; 1: it is another call. */
 static int changed(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
 {
   struct ft_operand *at;
   size_t count = a->list->count;
 
+  if (ft_value_change(c->l, a->list) < 0)
+    return -1;
   if (is(c, "append") && c->count == 2)
     return ft_value_append(c->l, a->list, *b) < 0 ? -1 : give(c, *a);
   if (is(c, "pop") && count) {
@@ -339,12 +460,13 @@ static int changed(struct ft_call *c, const struct ft_operand *a, const struct f
     a->list->count--;
     return 0;
   }
-  if (is(c, "insert") && c->count == 3 && b->type == FT_VALUE_INT && b->known && b->integer >= 0 &&
-      b->integer <= (int64_t)count) {
+  if (is(c, "insert") && c->count == 3 && b->type == FT_VALUE_INT && b->known) {
+    size_t place = (size_t)settle(b->integer, (int64_t)count, 0, (int64_t)count);
+
     if (ft_value_append(c->l, a->list, c->args[2]) < 0)
       return -1;
-    at = &a->list->items[b->integer];
-    memmove(at + 1, at, (count - (size_t)b->integer) * sizeof *at);
+    at = &a->list->items[place];
+    memmove(at + 1, at, (count - place) * sizeof *at);
     *at = c->args[2];
     return give(c, *a);
   }
@@ -388,20 +510,30 @@ static int lists(struct ft_call *c, const struct ft_operand *a, const struct ft_
   if (IS_ONE_OF(c, "append", "pop", "insert", "_set_item"))
     return changed(c, a, b);
   if (is(c, "mul") && b->type == FT_VALUE_INT && b->known)
-    return times(c, a, b->integer > FT_LIVE_OPERATORS ? 0 : b->integer);
+    return times(c, a, b->integer);
   if (is(c, "slice"))
     return part(c, a);
-  if (is(c, "copy") || is(c, "sorted"))
+  if (is(c, "copy"))
     return give(c, ft_value_list(c->l, FT_VALUE_LIST, a->list->items, a->list->count));
+  if (is(c, "sorted") || is(c, "sort") || is(c, "reverse") || is(c, "clear"))
+    return order(c, a);
+  if (is(c, "index") || is(c, "count") || is(c, "remove"))
+    return seek(c, a, b);
   if (is(c, "__getitem__")) {
     at = element(a->list, b);
     return at ? give(c, *at) : 1;
   }
   if (is(c, "__contains__")) {
-    for (size_t i = 0; i < a->list->count; i++)
-      if (same(&a->list->items[i], b, 4, &left) == 1)
+    bool known = true;
+
+    for (size_t i = 0; i < a->list->count; i++) {
+      int equal = same(&a->list->items[i], b, 4, &left);
+
+      if (equal == 1)
         return give(c, ft_value_bool(true));
-    return give(c, ft_value_bool(false));
+      known = known && equal == 0;
+    }
+    return give(c, known ? ft_value_bool(false) : ft_value_some(FT_VALUE_BOOL));
   }
   if (IS_ONE_OF(c, "max", "min", "all", "any", "sum"))
     return over_list(c, a->list);
@@ -422,6 +554,8 @@ static int dictionary(struct ft_call *c, const struct ft_operand *a, const struc
     if (is(c, "__getitem__") || is(c, "get"))
       return give(c, a->list->items[i + 1]);
     if (is(c, "_set_item") && c->count == 3) {
+      if (ft_value_change(c->l, a->list) < 0)
+        return -1;
       a->list->items[i + 1] = c->args[2];
       return give(c, *a);
     }
@@ -446,29 +580,6 @@ static int dictionary(struct ft_call *c, const struct ft_operand *a, const struc
   return give(c, list);
 }
 
-static int strings(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
-{
-  const char *found;
-
-  if (is(c, "len"))
-    return give(c, ft_value_int((int64_t)strlen(a->string)));
-  if (is(c, "eq") || is(c, "ne"))
-    return compare(c, a, b);
-  if (is(c, "find") && b->type == FT_VALUE_STRING) {
-    found = strstr(a->string, b->string);
-    return give(c, ft_value_int(found ? found - a->string : -1));
-  }
-  if (is(c, "__contains__") && b->type == FT_VALUE_STRING)
-    return give(c, ft_value_bool(strstr(a->string, b->string) != NULL));
-  if (is(c, "startswith") && b->type == FT_VALUE_STRING)
-    return give(c, ft_value_bool(strncmp(a->string, b->string, strlen(b->string)) == 0));
-  if (is(c, "add") && b->type == FT_VALUE_STRING)
-    return give(c, ft_value_string(ft_live_format(c->l, "%.400s%.400s", a->string, b->string)));
-  if (IS_ONE_OF(c, "format", "lower", "upper", "strip", "replace", "join", "str", "percentFormat"))
-    return give(c, *a); /* it is only ever shown */
-  return 1;
-}
-
 /* What does not depend on what it is asked of. */
 static int facts(struct ft_call *c)
 {
@@ -489,8 +600,8 @@ static int facts(struct ft_call *c)
     return give(c, ft_value_none());
   if ((is(c, "dict") || is(c, "list")) && !c->count)
     return give(c, ft_value_list(c->l, c->name[0] == 'd' ? FT_VALUE_DICT : FT_VALUE_LIST, NULL, 0));
-  if (is(c, "format") || is(c, "str"))
-    return give(c, ft_value_string(""));
+  if (is(c, "str") && c->count == 1 && c->args[0].type != FT_VALUE_STRING)
+    return ft_aten_to_text(c, &c->args[0]);
   if (is(c, "device") || is(c, "type"))
     return c->count && c->args[0].type == FT_VALUE_STRING ? give(c, c->args[0]) : 1;
   return 1;
@@ -587,7 +698,7 @@ int ft_aten_number(struct ft_call *c)
   if (a->type == FT_VALUE_LIST || a->type == FT_VALUE_TUPLE || a->type == FT_VALUE_DICT)
     return lists(c, a, b);
   if (a->type == FT_VALUE_STRING)
-    return strings(c, a, b);
+    return equality ? compare(c, a, b) : ft_aten_text(c);
   if (is(c, "len") && ft_value_is_tensor(a))
     return length_of_tensor(c);
   if (ft_value_is_number(a)) {

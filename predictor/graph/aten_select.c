@@ -37,15 +37,36 @@ int ft_aten_gather(struct ft_call *c)
   return ft_give(c, along(c->l, "GatherElements", x, index, 0));
 }
 
+/* X with the dimensions in front that have an index in LIST: where indices stand apart, what they
+ * give comes first (aten/src/ATen/native/TensorAdvancedIndexingUtils.h, transposeToFront). */
+static uint32_t indexed_first(struct ft_live *l, uint32_t x, const struct ft_values *list)
+{
+  const struct ft_tensor *t = ft_live_of(l, x);
+  int64_t order[FT_GRAPH_RANK];
+  int n = 0;
+
+  for (int pass = 0; pass < 2; pass++)
+    for (int i = 0; i < t->rank; i++) {
+      bool index = (size_t)i < list->count && list->items[i].type != FT_VALUE_NONE;
+
+      if (index == (pass == 0))
+        order[n++] = i;
+    }
+  return ft_live_transpose(l, x, order, t->rank);
+}
+
 /* x[i, :, j]: a list with an index, or None, for each dimension. */
 int ft_aten_index(struct ft_call *c)
 {
   const struct ft_operand *list = ft_arg(c, 1, "indices");
   uint32_t x = ft_arg_tensor(c, 0), index = 0, other;
-  int axis = -1, count = 0;
+  int axis = -1, last = -1, count = 0;
 
   if (!x || list->type != FT_VALUE_LIST || ft_live_of(c->l, x)->rank < 0)
     return ft_aten_not_shaped(c, x);
+  if (list->list->count > (size_t)ft_live_of(c->l, x)->rank)
+    return ft_live_fail(c->l, "%s: %zu indices for %d dimensions", c->name, list->list->count,
+                        ft_live_of(c->l, x)->rank);
   for (size_t i = 0; i < list->list->count; i++) {
     if (list->list->items[i].type == FT_VALUE_NONE)
       continue;
@@ -54,6 +75,7 @@ int ft_aten_index(struct ft_call *c)
       return -1;
     if (axis < 0)
       axis = (int)i;
+    last = (int)i;
     index = index ? ft_live_binary(c->l, "Add", index, other) : other;
     if (!index)
       return -1;
@@ -63,6 +85,10 @@ int ft_aten_index(struct ft_call *c)
     return ft_aten_same(c);
   if (ft_live_of(c->l, index)->element == FT_ELEMENT_BOOL)
     return ft_aten_unknown(c); /* as many as are true */
+  if (last - axis >= count) {
+    x = indexed_first(c->l, x, list->list);
+    axis = 0;
+  }
   /* several indices, broadcast together, take their dimensions' place at once */
   for (int i = 1; i < count && x; i++) {
     int64_t at = axis;
@@ -235,7 +261,10 @@ int ft_aten_upsample(struct ft_call *c)
 
     if (isnan(by) || by < 0)
       return ft_aten_unknown(c);
-    all[i + 2] = factors ? ft_whole(floor((double)t->dims[i + 2] * by)) : sizes[i];
+    if (factors && t->dims[i + 2] < 0)
+      all[i + 2] = -1;
+    else
+      all[i + 2] = factors ? ft_whole(floor((double)t->dims[i + 2] * by)) : sizes[i];
   }
   return ft_give(c, ft_live_resize(c->l, x, all, t->rank));
 }
@@ -295,11 +324,12 @@ int ft_aten_im2col(struct ft_call *c)
   dims[1] = ft_times(t->dims[1], ft_times(k[0], k[1]));
   dims[2] = 1;
   for (int i = 0; i < 2; i++) {
-    int64_t room = t->dims[i + 2] + 2 * p[i] - ft_times(d[i], k[i] - 1) - 1;
+    int64_t window = ft_plus(ft_times(d[i], k[i] - 1), 1);
+    int64_t room = ft_plus(t->dims[i + 2], ft_times(2, p[i]));
 
-    if (p[i] < 0 || p[i] > FT_GRAPH_DIMENSION || s[i] < 1 || room < 0)
+    if (window < 1 || p[i] < 0 || s[i] < 1 || (room >= 0 && room < window))
       return ft_live_fail(c->l, "%s: windows larger than the input", c->name);
-    dims[2] = ft_times(dims[2], room / s[i] + 1);
+    dims[2] = ft_times(dims[2], room < 0 ? -1 : (room - window) / s[i] + 1);
   }
   return custom(c, "ReverseSequence", dims, 3);
 }

@@ -16,13 +16,12 @@ int ft_aten_view(struct ft_call *c)
   if (!x)
     return -1;
   if (n < 0 && to->type == FT_VALUE_LIST && to->list->count <= FT_GRAPH_RANK) {
-    /* a size that is not known: left open, as far as one can be */
+    /* sizes that are not known are left open */
     n = (int)to->list->count;
     for (int i = 0; i < n; i++)
-      dims[i] = to->list->items[i].known ? to->list->items[i].integer : -1;
-    for (int i = 0, open = 0; i < n; i++)
-      if (dims[i] == -1 && open++)
-        return ft_aten_unknown(c);
+      dims[i] = to->list->items[i].type == FT_VALUE_INT && to->list->items[i].known
+                    ? to->list->items[i].integer
+                    : -1;
   }
   if (n < 0)
     return ft_aten_unknown(c);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "predictor/graph/backward.h"
+#include "predictor/graph/infer.h"
 
 struct rule {
   const char *type;
@@ -111,4 +112,25 @@ struct ft_backward ft_backward_of(const struct ft_operator *op)
     return rule->backward;
   return (struct ft_backward){ .saves =
                                    op->kind ? FT_SAVES_FIRST : FT_SAVES_FIRST | FT_SAVES_RESULT };
+}
+
+int64_t ft_backward_groups(const struct ft_operator *op, const struct ft_tensor *y, int64_t batch)
+{
+  int64_t axis = ft_integer(op, "axis", -1), groups = batch;
+
+  if (y->rank < 2)
+    return 0;
+  if (strcmp(op->type, "BatchNormalization") == 0) {
+    groups = y->dims[1];
+  } else if (strcmp(op->type, "LayerNormalization") == 0) {
+    axis = axis < 0 ? axis + y->rank : axis;
+    for (int i = 0; i < axis && i < y->rank; i++)
+      groups = ft_times(groups, y->dims[i]);
+  } else {
+    groups = ft_times(groups, y->dims[0]);
+    groups = ft_times(groups, strcmp(op->type, "GroupNormalization") == 0
+                                  ? ft_integer(op, "num_groups", 1)
+                                  : y->dims[1]);
+  }
+  return groups > 0 ? groups : 0;
 }

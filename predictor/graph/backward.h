@@ -37,4 +37,11 @@ struct ft_backward {
 /* An operator without a rule keeps what goes in and, where it is unknown, what comes out. */
 struct ft_backward ft_backward_of(const struct ft_operator *op);
 
+/*
+ * How many means and deviations normalisation OP keeps (FT_SAVES_STATISTICS), whose result is Y:
+ * one a channel, group, or place that is normalised. Y stands for BATCH times as many samples.
+ * Returns 0 where that is not known.
+ */
+int64_t ft_backward_groups(const struct ft_operator *op, const struct ft_tensor *y, int64_t batch);
+
 #endif

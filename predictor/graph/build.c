@@ -277,6 +277,14 @@ static int define_inputs(struct ft_build *build, struct scope *scope)
   return 0;
 }
 
+/* A layer makes its first result also where the file leaves it out and others alone are read. */
+static bool makes_first(const struct ft_operator *op)
+{
+  const struct ft_operator_kind *kind = ft_kind_find(op->domain, op->type);
+
+  return op->output_count && kind && kind->work != FT_WORK_NONE;
+}
+
 static int define_outputs(struct ft_build *build, struct scope *scope)
 {
   struct ft_block *block = scope->block;
@@ -287,15 +295,16 @@ static int define_outputs(struct ft_build *build, struct scope *scope)
     for (uint32_t j = 0; j < op->output_count; j++) {
       uint32_t name = op->outputs[j];
 
-      if (name == 0)
+      if (name == 0 && (j || !makes_first(op)))
         continue;
-      if (own(build, scope, name))
+      if (name && own(build, scope, name))
         return fail(build, op, "a second definition of", ft_build_text(build, name));
       op->outputs[j] = define(build, scope, name);
       if (!op->outputs[j])
         return -1;
       build->graph->tensors[op->outputs[j]].producer = i + 1;
     }
+    build->names[0].tensor = 0;
   }
   for (size_t i = 0; i < block->draft->info_count; i++) {
     uint32_t tensor = own(build, scope, block->draft->infos[i].name);
@@ -377,10 +386,13 @@ static int put_in_order(struct ft_build *build, struct scope *scope)
       if (--waits[users[e]] == 0)
         queue[ready++] = users[e];
   }
-  for (uint32_t i = 0; i < n; i++)
+  for (uint32_t i = 0; i < n; i++) {
+    const struct ft_operator *op = &block->operators[i];
+
     if (waits[i])
-      return fail(build, &block->operators[i], "waits for its own result,",
-                  build->graph->tensors[block->operators[i].outputs[0]].name);
+      return fail(build, op, "waits for its own result,",
+                  build->graph->tensors[op->output_count ? op->outputs[0] : 0].name);
+  }
   for (uint32_t i = 0; i < n; i++) {
     sorted[i] = block->operators[queue[i]];
     for (uint32_t j = 0; j < sorted[i].output_count; j++)

@@ -151,14 +151,16 @@ static int64_t segment_size(int64_t size)
   return (size + ROUND_LARGE - 1) / ROUND_LARGE * ROUND_LARGE;
 }
 
+static bool has_room(const struct ft_caching *c, int64_t size)
+{
+  return !c->capacity || segment_size(size) <= c->capacity - c->reserved;
+}
+
 static uint32_t new_segment(struct ft_caching *c, int64_t size, bool small)
 {
   int64_t bytes = segment_size(size);
-  uint32_t b;
+  uint32_t b = new_block(c, bytes, small);
 
-  if (c->capacity && c->reserved + bytes > c->capacity)
-    return NOTHING;
-  b = new_block(c, bytes, small);
   if (b == NOTHING)
     return NOTHING;
   c->reserved += bytes;
@@ -201,13 +203,13 @@ int64_t ft_caching_take(struct ft_caching *c, int64_t bytes)
   if (b != NOTHING) {
     unset_free(c, b);
   } else {
-    b = new_segment(c, size, small);
-    if (b == NOTHING) {
+    if (!has_room(c, size))
       ft_caching_empty(c);
-      b = new_segment(c, size, small);
-    }
-    if (b == NOTHING)
+    if (!has_room(c, size))
       return -1;
+    b = new_segment(c, size, small);
+    if (b == NOTHING)
+      return -2;
   }
   block(c, b)->used = true;
   if (split(c, b, size) < 0)

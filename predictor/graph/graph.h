@@ -100,7 +100,8 @@ enum ft_attribute_type {
   FT_ATTRIBUTE_REALS,
   FT_ATTRIBUTE_INTEGERS,
   FT_ATTRIBUTE_TENSOR,
-  FT_ATTRIBUTE_BLOCK
+  FT_ATTRIBUTE_BLOCK,
+  FT_ATTRIBUTE_HINT /* an integer or a string that a reader knows, and no file can say */
 };
 
 struct ft_attribute {

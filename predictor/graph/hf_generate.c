@@ -137,7 +137,7 @@ static uint32_t joined(struct ft_hf_run *r, const uint32_t *parts, size_t count)
     ft_live_in(&r->live, parts[i]);
   ft_live_int(&r->live, "axis", 2);
   if (r->m->wide_angles)
-    ft_live_string(&r->live, "spelt", "cache");
+    ft_live_hint(&r->live, "spelt", 0, "cache");
   return ft_live_end(&r->live, 1);
 }
 

@@ -59,7 +59,7 @@ static uint32_t in_32_bits(struct ft_hf_run *r, const char *type, uint32_t a, ui
   ft_live_in(&r->live, a);
   if (b)
     ft_live_in(&r->live, b);
-  ft_live_string(&r->live, "spelt", "float");
+  ft_live_hint(&r->live, "spelt", 0, "float");
   return ft_live_end(&r->live, 1);
 }
 

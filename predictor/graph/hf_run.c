@@ -107,7 +107,7 @@ uint32_t ft_hf_normalise(struct ft_hf_run *r, uint32_t x, const char *name)
     ft_live_in(&r->live, b);
   ft_live_int(&r->live, "axis", -1);
   if (m->spelt_norm[0])
-    ft_live_string(&r->live, "spelt", m->spelt_norm);
+    ft_live_hint(&r->live, "spelt", 0, m->spelt_norm);
   return ft_live_end(&r->live, 1);
 }
 
@@ -129,7 +129,7 @@ uint32_t ft_hf_activate(struct ft_hf_run *r, uint32_t x)
   ft_live_op(&r->live, type);
   ft_live_in(&r->live, x);
   if (r->m->spelt_activation[0])
-    ft_live_string(&r->live, "spelt", r->m->spelt_activation);
+    ft_live_hint(&r->live, "spelt", 0, r->m->spelt_activation);
   return ft_live_end(&r->live, 1);
 }
 
@@ -152,7 +152,7 @@ static uint32_t rotary(struct ft_hf_run *r, uint32_t x)
   ft_live_op(&r->live, "RotaryEmbedding");
   ft_live_in(&r->live, x);
   if (r->m->wide_angles)
-    ft_live_string(&r->live, "spelt", "rotary");
+    ft_live_hint(&r->live, "spelt", 0, "rotary");
   return ft_live_end(&r->live, 1);
 }
 
@@ -201,7 +201,7 @@ static uint32_t project(struct ft_hf_run *r, uint32_t x, uint32_t all, const cha
   if (x && turned && m->norm_root_heads && ft_hf_slides(r)) {
     ft_live_op(&r->live, "RMSNormalization");
     ft_live_in(&r->live, x);
-    ft_live_string(&r->live, "spelt", "l2");
+    ft_live_hint(&r->live, "spelt", 0, "l2");
     x = ft_live_end(&r->live, 1);
   }
   if (x && name[0] == 'q' && m->dense_queries)
@@ -289,15 +289,15 @@ uint32_t ft_hf_read_out(struct ft_hf_run *r, uint32_t q, uint32_t k, uint32_t v,
   ft_live_in(&r->live, v);
   if (bias)
     ft_live_in(&r->live, bias);
-  ft_live_int(&r->live, "dropout", m->drop_attention);
-  ft_live_int(&r->live, "upcast", m->upcast);
-  ft_live_int(&r->live, "plain", m->plain_attention);
-  ft_live_int(&r->live, "math", m->math);
-  ft_live_int(&r->live, "softcap", m->softcap);
+  ft_live_hint(&r->live, "dropout", m->drop_attention, NULL);
+  ft_live_hint(&r->live, "upcast", m->upcast, NULL);
+  ft_live_hint(&r->live, "plain", m->plain_attention, NULL);
+  ft_live_hint(&r->live, "math", m->math, NULL);
+  ft_live_hint(&r->live, "softcap", m->softcap, NULL);
   /* a tower's windows are cut out of the picture instead */
   if (m->masked ||
       (!m->open_size && ft_hf_slides(r) && ft_live_of(&r->live, k)->dims[2] > m->reach))
-    ft_live_int(&r->live, "masked", 1);
+    ft_live_hint(&r->live, "masked", 1, NULL);
   y = ft_live_end(&r->live, 1);
   y = y ? ft_live_transpose(&r->live, y, order, 4) : 0;
   y = y ? ft_live_reshape(&r->live, y, dims, 3) : 0;

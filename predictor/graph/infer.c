@@ -42,6 +42,20 @@ int64_t ft_integer(const struct ft_operator *op, const char *name, int64_t other
   return a && a->type == FT_ATTRIBUTE_INTEGER ? a->integer : otherwise;
 }
 
+int64_t ft_hint(const struct ft_operator *op, const char *name)
+{
+  const struct ft_attribute *a = op->attribute_count ? ft_attribute(op, name) : NULL;
+
+  return a && a->type == FT_ATTRIBUTE_HINT ? a->integer : 0;
+}
+
+const char *ft_hint_text(const struct ft_operator *op, const char *name)
+{
+  const struct ft_attribute *a = op->attribute_count ? ft_attribute(op, name) : NULL;
+
+  return a && a->type == FT_ATTRIBUTE_HINT ? a->string : NULL;
+}
+
 int64_t ft_whole(double value)
 {
   if (value >= 0x1p62)

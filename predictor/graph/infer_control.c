@@ -190,9 +190,9 @@ int ft_infer_scan(struct ft_infer *in)
   struct ft_block *body = block_of(in, "body");
   unsigned old = in->graph->version == 8,
            count = in->op->input_count - (in->op->input_count && old);
-  int64_t states = (int64_t)count - scanned;
+  int64_t states = scanned < 1 || scanned > count ? -1 : (int64_t)count - scanned;
 
-  if (!body || scanned < 1 || states < 0 || body->input_count < count)
+  if (!body || states < 0 || body->input_count < count)
     return ft_contradiction(in, "expected a body with %u inputs", count);
   for (unsigned i = 0; i < count; i++) {
     const struct ft_tensor *x = ft_input(in, i + old);

@@ -315,6 +315,14 @@ void ft_live_string(struct ft_live *l, const char *name, const char *value)
   add_attribute(l, name, FT_ATTRIBUTE_STRING)->string = value;
 }
 
+void ft_live_hint(struct ft_live *l, const char *name, int64_t value, const char *text)
+{
+  struct ft_attribute *a = add_attribute(l, name, FT_ATTRIBUTE_HINT);
+
+  a->integer = value;
+  a->string = text;
+}
+
 static struct ft_operator *append(struct ft_live *l, uint32_t outputs)
 {
   struct ft_block *b = l->block;
@@ -381,9 +389,21 @@ uint32_t ft_live_binary(struct ft_live *l, const char *type, uint32_t a, uint32_
 
 uint32_t ft_live_reshape(struct ft_live *l, uint32_t x, const int64_t *dims, int rank)
 {
+  enum { UNKNOWN = -2 }; /* of Reshape's own sizes */
+  int64_t sizes[FT_GRAPH_RANK];
+  int open = 0;
+
+  if (rank > FT_GRAPH_RANK) {
+    (void)ft_live_fail(l, "a shape of %d dimensions", rank);
+    return 0;
+  }
+  for (int i = 0; i < rank; i++)
+    open += dims[i] == -1;
+  for (int i = 0; i < rank; i++)
+    sizes[i] = dims[i] == -1 && open > 1 ? UNKNOWN : dims[i];
   ft_live_op(l, "Reshape");
   ft_live_in(l, x);
-  ft_live_ints(l, "shape", dims, (size_t)rank);
+  ft_live_ints(l, "shape", sizes, (size_t)rank);
   ft_live_int(l, "allowzero", 1);
   return ft_live_end(l, 1);
 }

@@ -30,12 +30,15 @@ struct ft_weight {
   uint32_t tensor;
 };
 
+struct ft_changes;
+
 struct ft_live {
   struct ft_infer *in;
   struct ft_graph *graph;
-  struct ft_block *block; /* the one that is being filled */
-  const char *scope;      /* what an operator is called after; "" at first */
-  uint64_t at;            /* its byte in the file or the part of it */
+  struct ft_block *block;     /* the one that is being filled */
+  const char *scope;          /* what an operator is called after; "" at first */
+  uint64_t at;                /* its byte in the file or the part of it */
+  struct ft_changes *changes; /* of the side of a branch that is followed; NULL: none (aten.h) */
   /* private */
   size_t tensor_room, operator_room, constant_room, input_room, output_room, in_room, held_room;
   uint32_t serial, serials, outer;
@@ -105,12 +108,15 @@ void ft_live_in(struct ft_live *l, uint32_t tensor);
 void ft_live_int(struct ft_live *l, const char *name, int64_t value);
 void ft_live_ints(struct ft_live *l, const char *name, const int64_t *values, size_t count);
 void ft_live_string(struct ft_live *l, const char *name, const char *value);
+/* What the reader knows beside the operator's own attributes, a number or TEXT (NULL: none). */
+void ft_live_hint(struct ft_live *l, const char *name, int64_t value, const char *text);
 /* Run it. Returns the first of its OUTPUTS results, which follow each other. */
 uint32_t ft_live_end(struct ft_live *l, uint32_t outputs);
 
 /* The commonest kinds in one call. */
 uint32_t ft_live_unary(struct ft_live *l, const char *type, uint32_t x);
 uint32_t ft_live_binary(struct ft_live *l, const char *type, uint32_t a, uint32_t b);
+/* One of DIMS that is -1 follows from the others; of several none is known. */
 uint32_t ft_live_reshape(struct ft_live *l, uint32_t x, const int64_t *dims, int rank);
 /* The COUNT TENSORS one behind the other along AXIS. */
 uint32_t ft_live_concat(struct ft_live *l, const uint32_t *tensors, size_t count, int64_t axis);

@@ -120,14 +120,8 @@ static int64_t extras(struct follow *f, const struct ft_operator *op, unsigned w
     bytes += elements;
   if (what & FT_SAVES_GATES) /* LSTM 4 gates and a cell, GRU 3 and 1, RNN 1 */
     bytes += 4 * elements * (op->type[0] == 'L' ? 5 : op->type[0] == 'G' ? 4 : 1);
-  if (what & FT_SAVES_STATISTICS && y->rank > 1) {
-    int64_t groups = strcmp(op->type, "BatchNormalization") == 0 ? y->dims[1]
-                     : strcmp(op->type, "LayerNormalization") == 0
-                         ? elements / (y->dims[y->rank - 1] ? y->dims[y->rank - 1] : 1)
-                         : y->dims[0] * y->dims[1];
-
-    bytes += 2 * 4 * groups;
-  }
+  if (what & FT_SAVES_STATISTICS)
+    bytes = ft_plus(bytes, ft_times(2 * 4, ft_backward_groups(op, y, 1)));
   return bytes;
 }
 

@@ -62,6 +62,7 @@ static const struct ft_pir_operator operators[] = {
   { "nearest_interp", "nearest_interp_v2", "X,OutSize,SizeTensor", "Out", "" },
   { "nonzero", "where_index", "X", "Out", "" },
   { "not_equal", "not_equal", "X,Y", "Out", "" },
+  { "p_norm", "p_norm", "X", "Out", "" },
   { "pad3d", "pad3d", "X,=paddings", "Out", "" },
   { "pool2d", "pool2d", "X,=ksize", "Out", "kernel_size=ksize" },
   { "pool3d", "pool3d", "X,=ksize", "Out", "kernel_size=ksize" },

@@ -183,7 +183,7 @@ static const struct {
 }, reductions[] = {
   { "reduce_mean", "mean", NULL }, { "reduce_sum", "sum", NULL }, { "reduce_max", "amax", NULL },
   { "reduce_min", "amin", NULL }, { "reduce_prod", "prod", NULL }, { "reduce_all", "all", NULL },
-  { "reduce_any", "any", NULL }, { "p_norm", "norm", NULL },
+  { "reduce_any", "any", NULL },
 };
 
 #define IN(table) (sizeof(table) / sizeof *(table))
@@ -265,6 +265,7 @@ static const struct {
                  { "lookup_table", ft_pd_look_up },
                  { "gather", ft_pd_look_up },
                  { "pad3d", ft_pd_pad },
+                 { "p_norm", ft_pd_norm },
                  { "where", ft_pd_where } };
 
 /* All inputs of what is not known, and as many results as it has. */

@@ -67,6 +67,7 @@ int ft_pd_concat(struct ft_pd_run *r);
 int ft_pd_stack(struct ft_pd_run *r);
 int ft_pd_where(struct ft_pd_run *r);
 int ft_pd_scale(struct ft_pd_run *r);
+int ft_pd_norm(struct ft_pd_run *r);
 /* NAME is ATen's operator. */
 int ft_pd_reduce(struct ft_pd_run *r, const char *name);
 

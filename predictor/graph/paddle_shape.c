@@ -2,6 +2,7 @@
 /* Operators of PaddlePaddle that shape, choose and join. */
 #include "config.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "predictor/core/text.h"
@@ -98,7 +99,7 @@ int ft_pd_assign_value(struct ft_pd_run *r)
     a = ft_pd_attribute(r, names[i]);
   dims[0] = a ? (int64_t)a->count : 0;
   for (size_t i = 0; a && i < a->count && i < FT_GRAPH_VALUES; i++)
-    values[i] = a->integers ? (double)a->integers[i] : a->reals[i];
+    values[i] = a->integers ? (double)a->integers[i] : a->reals ? a->reals[i] : (double)NAN;
   if (shape && shape->integers && shape->count <= FT_GRAPH_RANK) {
     rank = (int)shape->count;
     memcpy(dims, shape->integers, shape->count * sizeof *dims);
@@ -124,7 +125,7 @@ int ft_pd_resize(struct ft_pd_run *r)
     args[1] = list;
   } else if (out.type == FT_VALUE_TENSOR) {
     args[1] = out;
-  } else if (scale && scale->reals) {
+  } else if (scale && scale->reals && scale->count) {
     args[2] = ft_value_list(&r->live, FT_VALUE_LIST, NULL, 0);
     for (size_t i = 0; args[2].type == FT_VALUE_LIST && i < 2; i++)
       (void)ft_value_append(&r->live, args[2].list,
@@ -179,6 +180,18 @@ int ft_pd_reduce(struct ft_pd_run *r, const char *name)
                                ft_value_bool(ft_pd_integer(r, "keep_dim", 0) != 0) };
 
   return ft_pd_call_and_give(r, name, args, ft_pd_integer(r, "reduce_all", 0) ? 1 : 3);
+}
+
+/* p_norm(x): over one axis, or over all of it as one vector. */
+int ft_pd_norm(struct ft_pd_run *r)
+{
+  const struct ft_pd_attribute *order = ft_pd_attribute(r, "porder");
+  struct ft_operand axis = ft_value_int(ft_pd_integer(r, "axis", -1));
+  struct ft_operand args[] = { ft_pd_input(r, "X"), ft_value_real(order ? order->real : 2),
+                               ft_value_list(&r->live, FT_VALUE_LIST, &axis, 1),
+                               ft_value_bool(ft_pd_integer(r, "keepdim", 0) != 0) };
+
+  return ft_pd_call_and_give(r, "norm", args, ft_pd_integer(r, "asvector", 0) ? 2 : 4);
 }
 
 /* x times a number and another added: what is there of both */

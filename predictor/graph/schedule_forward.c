@@ -55,15 +55,10 @@ static void save_extras(struct ft_plan *p, uint32_t i, unsigned saves)
                                                : op->type[0] == 'G' ? 4
                                                                     : 1),
                                           elements)));
-  if (saves & FT_SAVES_STATISTICS && y->rank > 1) {
-    int64_t groups = ft_plan_is(op, "BatchNormalization") ? y->dims[1]
-                     : ft_plan_is(op, "LayerNormalization")
-                         ? elements / (y->dims[y->rank - 1] ? y->dims[y->rank - 1] : 1)
-                         : ft_times(y->dims[0], y->dims[1]);
-
-    ft_plan_keep(p, i, ft_plan_take(p, ft_times(4, groups)));
-    ft_plan_keep(p, i, ft_plan_take(p, ft_times(4, groups)));
-  }
+  if (saves & FT_SAVES_STATISTICS)
+    for (int k = 0; k < 2; k++)
+      ft_plan_keep(p, i,
+                   ft_plan_take(p, ft_times(4, ft_backward_groups(op, y, p->options->batch))));
 }
 
 int64_t ft_plan_broadcast(const struct ft_plan *p, const struct ft_operator *op, uint32_t t)

@@ -90,12 +90,19 @@ static const struct ft_operator *producer(const struct ft_plan *p, uint32_t t)
   return from && from <= p->block->operator_count ? &p->block->operators[from - 1] : NULL;
 }
 
+/* Whether OP's result has room where its first operand lies: that is not spread over the other. */
+static bool fits_first(const struct ft_plan *p, const struct ft_operator *op)
+{
+  return ft_tensor_elements(ft_plan_tensor(p, op->inputs[0])) ==
+         ft_tensor_elements(ft_plan_tensor(p, op->outputs[0]));
+}
+
 /* A bias or a residual sum that is added where its first operand lies. */
 static bool adds_in_place(const struct ft_plan *p, const struct ft_operator *op)
 {
   const struct ft_operator *from = producer(p, ft_plan_input(op, 0));
 
-  if (!ft_plan_is(op, "Add") || !from || p->uses[op->inputs[0]] != 1)
+  if (!ft_plan_is(op, "Add") || !from || p->uses[op->inputs[0]] != 1 || !fits_first(p, op))
     return false;
   return ft_plan_is(from, "BatchNormalization") ||
          (ft_plan_is(from, "MatMul") && p->cost->learnt[ft_plan_input(op, 1)]);
@@ -113,8 +120,7 @@ bool ft_plan_in_place(const struct ft_plan *p, const struct ft_operator *op)
          (ft_plan_is(op, "Relu") || ft_plan_is(from, "BatchNormalization") ||
           ft_plan_is(from, "Conv")) &&
          !p->places[op->inputs[0]].strides && !(ft_backward_of(from).saves & FT_SAVES_RESULT) &&
-         ft_tensor_elements(ft_plan_tensor(p, op->inputs[0])) ==
-             ft_tensor_elements(ft_plan_tensor(p, op->outputs[0]));
+         fits_first(p, op);
 }
 
 static void reads(struct ft_plan *p, uint32_t t, uint32_t when)

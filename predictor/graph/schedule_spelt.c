@@ -46,7 +46,7 @@ static int64_t sharing(const struct ft_plan *p, const struct ft_operator *op)
  * mask asks for (transformers' sdpa_attention.py, use_gqa_in_sdpa). */
 static bool masked(const struct ft_operator *op)
 {
-  return ft_integer(op, "masked", 0) != 0;
+  return ft_hint(op, "masked") != 0;
 }
 
 /*
@@ -56,7 +56,7 @@ static bool masked(const struct ft_operator *op)
 bool ft_plan_spells_attention(const struct ft_plan *p, const struct ft_operator *op)
 {
   return ft_plan_is(op, "Attention") &&
-         (!p->options->fused_attention || ft_integer(op, "plain", 0) ||
+         (!p->options->fused_attention || ft_hint(op, "plain") ||
           (p->options->precision < FT_PRECISION_AMP && sharing(p, op) > 1 && !masked(op)));
 }
 
@@ -65,7 +65,7 @@ bool ft_plan_spells_attention(const struct ft_plan *p, const struct ft_operator 
 static bool in_32_bits(const struct ft_plan *p, const struct ft_operator *op)
 {
   return p->options->fused_attention && p->options->precision > FT_PRECISION_AMP &&
-         ft_integer(op, "math", 0);
+         ft_hint(op, "math");
 }
 
 int64_t ft_plan_scores(const struct ft_plan *p, const struct ft_operator *op)
@@ -90,22 +90,21 @@ void ft_plan_spell_attention(struct ft_plan *p, uint32_t i, bool saves)
   const struct ft_operator *op = &p->block->operators[i];
   int64_t elements = ft_plan_spells_attention(p, op) ? score_elements(p, op) : 0;
   int64_t width = in_32_bits(p, op) ? 4 : p->places[op->outputs[0]].width;
-  bool drops = p->options->training && ft_integer(op, "dropout", 0);
-  bool wide =
-      width < 4 && (p->options->precision == FT_PRECISION_AMP || ft_integer(op, "upcast", 0));
+  bool drops = p->options->training && ft_hint(op, "dropout");
+  bool wide = width < 4 && (p->options->precision == FT_PRECISION_AMP || ft_hint(op, "upcast"));
   uint32_t copies[4] = { 0, 0, 0, 0 }, scores, probabilities;
 
   if (!elements)
     return;
   for (uint32_t j = 0; !saves && j < 3; j++)
     copies[j] = ft_plan_take(p, ft_plan_operand(p, op, ft_plan_input(op, j)));
-  if (!saves && p->options->fused_attention && !ft_integer(op, "plain", 0)) /* scaled beforehand */
+  if (!saves && p->options->fused_attention && !ft_hint(op, "plain")) /* scaled beforehand */
     copies[3] = ft_plan_take(p, ft_plan_operand(p, op, ft_plan_input(op, 1)));
   scores = ft_plan_take(p, ft_times(elements, width));
-  if (saves && p->places[op->outputs[0]].wanted && ft_integer(op, "softcap", 0))
+  if (saves && p->places[op->outputs[0]].wanted && ft_hint(op, "softcap"))
     /* its tangent, or what the mask, which no cast narrows, was added to */
     keep(p, i, elements,
-         ft_integer(op, "softcap", 0) > 1 && p->options->precision == FT_PRECISION_AMP ? 4 : width);
+         ft_hint(op, "softcap") > 1 && p->options->precision == FT_PRECISION_AMP ? 4 : width);
   probabilities = ft_plan_take(p, ft_times(elements, wide ? 4 : width));
   ft_plan_drop(p, scores);
   if (!saves || !p->places[op->outputs[0]].wanted) {
@@ -130,7 +129,7 @@ void ft_plan_spell_attention(struct ft_plan *p, uint32_t i, bool saves)
 static int64_t written(const struct ft_plan *p, const struct ft_operator *op, uint32_t t)
 {
   const struct ft_tensor *k = ft_plan_tensor(p, t);
-  bool plain = !p->options->fused_attention || ft_integer(op, "plain", 0);
+  bool plain = !p->options->fused_attention || ft_hint(op, "plain");
   bool cast = p->options->precision == FT_PRECISION_AMP && p->places[t].width == 4;
 
   if (k->rank != 4 || k->dims[1] != 1)
@@ -157,7 +156,7 @@ int64_t ft_plan_operand(const struct ft_plan *p, const struct ft_operator *op, u
     width = 2; /* what products take */
   else if (in_32_bits(p, op))
     width = 4;
-  else if (t != ft_plan_input(op, 2) && ft_integer(op, "upcast", 0) > 1)
+  else if (t != ft_plan_input(op, 2) && ft_hint(op, "upcast") > 1)
     width = 4;
   if (t != ft_plan_input(op, 0))
     times = written(p, op, t);
@@ -177,7 +176,7 @@ static void keep_fused(struct ft_plan *p, uint32_t i)
 
   if (last > 0 && ft_tensor_elements(y) > 0)
     keep(p, i, ft_times(ft_tensor_elements(y) / last, p->options->batch), 4);
-  if (masked(op))
+  if (masked(op) && y->rank > 1)
     keep(p, i, score_elements(p, op) / (y->dims[1] ? y->dims[1] : 1),
          p->places[op->outputs[0]].width);
   if (bias && p->places[bias].wanted)

@@ -49,11 +49,10 @@ enum { COUNT = sizeof table / sizeof *table };
 /* Which of the table OP is; COUNT: none. */
 static size_t find(const struct ft_operator *op)
 {
-  const struct ft_attribute *a = op->attribute_count ? ft_attribute(op, "spelt") : NULL;
+  const char *name = ft_hint_text(op, "spelt");
   size_t i = 0;
 
-  while (i < COUNT &&
-         (!a || a->type != FT_ATTRIBUTE_STRING || strcmp(table[i].name, a->string) != 0))
+  while (i < COUNT && (!name || strcmp(table[i].name, name) != 0))
     i++;
   return i;
 }
@@ -70,9 +69,9 @@ bool ft_spelt_of(const struct ft_operator *op, enum ft_spelt_width width, struct
 
 bool ft_spelt_floats(const struct ft_operator *op)
 {
-  const struct ft_attribute *a = op->attribute_count ? ft_attribute(op, "spelt") : NULL;
+  const char *name = ft_hint_text(op, "spelt");
 
-  return a && a->type == FT_ATTRIBUTE_STRING && strcmp(a->string, "float") == 0;
+  return name && strcmp(name, "float") == 0;
 }
 
 bool ft_spelt_narrows(const struct ft_operator *op)

@@ -108,7 +108,9 @@ static void sizes_after(struct ft_tf_loop *loop, const struct ft_operand *state,
                         ? t->dims[i] - s->dims[i]
                         : 0;
 
-    dims[i] = grown && turns < 0 ? -1 : ft_plus(t->dims[i], ft_times(grown, turns - 1));
+    dims[i] = t->dims[i];
+    if (grown)
+      dims[i] = turns < 0 ? -1 : ft_plus(t->dims[i], ft_times(grown, turns - 1));
     dims[i] = dims[i] > FT_GRAPH_DIMENSION ? -1 : dims[i];
   }
 }

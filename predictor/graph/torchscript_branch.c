@@ -16,6 +16,7 @@ enum { LEVELS = 12 };
 struct fork {
   struct ft_operand *variables;
   bool *set;
+  struct ft_changes lists; /* that were changed */
 };
 
 static int copy_variables(struct ft_script_run *r, const struct ft_script_frame *f, struct fork *to)
@@ -82,6 +83,42 @@ static int merge(struct ft_script_run *r, const struct ft_operand *a, const stru
   return r->live.failed ? -1 : 0;
 }
 
+/* LIST, which holds what the first side left in it, becomes what both left, OTHER of COUNT the
+ * second: where one is longer, its rest is of one side alone. */
+static int merge_list(struct ft_script_run *r, struct ft_values *list,
+                      const struct ft_operand *other, size_t count)
+{
+  const struct ft_operand none = ft_value_none();
+  size_t most = list->count > count ? list->count : count;
+  struct ft_operand *items = ft_live_take(&r->live, (most + 1) * sizeof *items);
+
+  for (size_t i = 0; items && i < most; i++)
+    if (merge(r, i < list->count ? &list->items[i] : &none, i < count ? &other[i] : &none, LEVELS,
+              &items[i]) < 0)
+      return -1;
+  if (!items)
+    return -1;
+  list->items = items;
+  list->count = list->room = most;
+  return 0;
+}
+
+/* What both sides have left in lists that were there before; the second's changes are undone. */
+static int merge_lists(struct ft_script_run *r, const struct fork forks[2])
+{
+  for (int side = 1; side >= 0; side--)
+    for (size_t i = 0; i < forks[side].lists.count; i++) {
+      const struct ft_changed *one = &forks[side].lists.all[i];
+
+      if (one->made || one->list->merged)
+        continue;
+      one->list->merged = true;
+      if (merge_list(r, one->list, one->items, one->count) < 0)
+        return -1;
+    }
+  return 0;
+}
+
 /* Put the results, which begin at FIRST, in the place of their numbers. Returns 0; -1 where lists
  * stand in lists again and again. */
 static int settle(struct ft_script_run *r, struct ft_operand *value, uint32_t first, int level)
@@ -94,6 +131,20 @@ static int settle(struct ft_script_run *r, struct ft_operand *value, uint32_t fi
     for (size_t i = 0; i < value->list->count; i++)
       if (settle(r, &value->list->items[i], first, level - 1) < 0)
         return -1;
+  return 0;
+}
+
+static int settle_lists(struct ft_script_run *r, const struct fork forks[2], uint32_t first)
+{
+  for (int side = 0; side < 2; side++)
+    for (size_t i = 0; i < forks[side].lists.count; i++) {
+      struct ft_values *list = forks[side].lists.all[i].list;
+
+      for (size_t j = 0; list->merged && j < list->count; j++)
+        if (settle(r, &list->items[j], first, LEVELS) < 0)
+          return -1;
+      list->merged = false;
+    }
   return 0;
 }
 
@@ -138,6 +189,8 @@ static int join(struct ft_script_run *r, struct ft_script_frame *f, const char *
   uint32_t first;
 
   r->pair_count = 0;
+  if (merge_lists(r, forks) < 0)
+    return -1;
   for (size_t i = 0; i < f->function->slots; i++) {
     struct ft_operand merged = forks[forks[0].set[i] ? 0 : 1].variables[i];
 
@@ -160,12 +213,14 @@ static int join(struct ft_script_run *r, struct ft_script_frame *f, const char *
   for (size_t i = 0; i < f->function->slots; i++)
     if (settle(r, &f->variables[i], first, LEVELS) < 0)
       return -1;
-  return FT_SCRIPT_GOES_ON;
+  return settle_lists(r, forks, first) < 0 ? -1 : FT_SCRIPT_GOES_ON;
 }
 
-/* BODY in a block of its own, from the variables in FORK on, which it changes. */
+/* BODY in a block of its own, from the variables in FORK on, which it changes; what it changes in
+ * lists is kept in LISTS, where that is not NULL. */
 static int aside(struct ft_script_run *r, struct ft_script_frame *f,
-                 const struct ft_script_body *body, struct fork *fork, struct ft_block **block)
+                 const struct ft_script_body *body, struct fork *fork, struct ft_changes *lists,
+                 struct ft_block **block)
 {
   struct ft_script_frame inner = *f;
   struct ft_live_frame frame;
@@ -175,7 +230,11 @@ static int aside(struct ft_script_run *r, struct ft_script_frame *f,
   inner.set = fork->set;
   if (ft_live_open(&r->live, &frame) < 0)
     return -1;
+  if (lists)
+    ft_changes_begin(&r->live, lists);
   status = ft_script_follow(r, &inner, body);
+  if (lists && ft_changes_end(&r->live, lists) < 0)
+    status = -1;
   ft_live_close(&r->live, &frame);
   *block = frame.block;
   return status < 0 ? -1 : 0;
@@ -197,16 +256,22 @@ int ft_script_either(struct ft_script_run *r, struct ft_script_frame *f,
                      const struct ft_script_statement *s, uint32_t condition)
 {
   struct ft_block *blocks[2];
-  struct fork forks[2];
+  struct fork forks[2] = { { 0 }, { 0 } };
 
   if (s->body->raises || s->otherwise->raises) /* a check of the data: it is taken to hold */
     return s->body->raises && s->otherwise->raises
                ? FT_SCRIPT_GOES_ON
                : ft_script_follow(r, f, s->body->raises ? s->otherwise : s->body);
-  for (int i = 1; i >= 0; i--)
-    if (copy_variables(r, f, &forks[i]) < 0 ||
-        aside(r, f, i ? s->otherwise : s->body, &forks[i], &blocks[i]) < 0)
+  for (int i = 1; i >= 0; i--) {
+    int status = copy_variables(r, f, &forks[i]);
+
+    if (status == 0)
+      status = aside(r, f, i ? s->otherwise : s->body, &forks[i], &forks[i].lists, &blocks[i]);
+    if (i || status < 0)
+      ft_changes_undo(&forks[i].lists);
+    if (status < 0)
       return refused(r) ? ft_script_follow(r, f, i ? s->body : s->otherwise) : -1;
+  }
   return join(r, f, "If", condition, forks, blocks, 2, 1);
 }
 
@@ -214,10 +279,10 @@ int ft_script_some_turns(struct ft_script_run *r, struct ft_script_frame *f,
                          const struct ft_script_statement *s)
 {
   struct ft_block *block;
-  struct fork forks[2];
+  struct fork forks[2] = { { 0 }, { 0 } };
 
   if (copy_variables(r, f, &forks[0]) < 0 || copy_variables(r, f, &forks[1]) < 0 ||
-      aside(r, f, s->body, &forks[0], &block) < 0)
+      aside(r, f, s->body, &forks[0], NULL, &block) < 0)
     return -1;
   return join(r, f, "Loop", 0, forks, &block, 1, -1);
 }

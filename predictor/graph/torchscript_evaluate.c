@@ -205,10 +205,15 @@ static int built_in(struct ft_script_run *r, struct ft_script_frame *f, const ch
   if (strcmp(name, "int") == 0 || strcmp(name, "float") == 0 || strcmp(name, "bool") == 0)
     return ft_script_evaluate(r, f, args[0], value) < 0 ? -1 : convert(r, name, value);
   if (strcmp(name, "str") == 0 || strcmp(name, "print") == 0) {
+    struct ft_call call = { .l = &r->live };
+
     if (ft_script_evaluate(r, f, args[0], value) < 0)
       return -1;
-    if (value->type != FT_VALUE_STRING)
-      *value = ft_value_string("");
+    if (value->type != FT_VALUE_STRING) {
+      if (ft_aten_to_text(&call, value) < 0)
+        return -1;
+      *value = call.result;
+    }
     return 0;
   }
   return 1;
@@ -307,6 +312,11 @@ static int attribute(struct ft_script_run *r, const struct ft_operand *of, const
   for (size_t i = 0; class && i < class->constant_count; i++)
     if (strcmp(class->constants[i].name, name) == 0)
       *value = class->constants[i].value;
+  if (value->type == FT_VALUE_LIST || value->type == FT_VALUE_TUPLE) {
+    /* a list of this run: the program's own outlives what a run may put into it */
+    *value = ft_value_list(&r->live, value->type, value->list->items, value->list->count);
+    return r->live.failed ? -1 : 0;
+  }
   if (!field)
     return 0;
   if (field->type == FT_VALUE_OBJECT && !field->object->path)

@@ -93,7 +93,7 @@ static int64_t range(struct ft_script_run *r, struct ft_script_frame *f,
     return -1;
   *start = numbers[0];
   *step = numbers[2];
-  if ((numbers[2] > 0) != (numbers[1] > numbers[0]))
+  if (numbers[2] > 0 ? numbers[1] <= numbers[0] : numbers[1] >= numbers[0])
     return 0;
   return (numbers[1] - numbers[0] - (numbers[2] > 0 ? 1 : -1)) / numbers[2] + 1;
 }

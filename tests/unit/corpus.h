@@ -56,7 +56,7 @@ static inline unsigned corpus_rows(const char *name, size_t columns, void *state
   (void)snprintf(path, sizeof path, "%s/tests/fixtures/graph/%s", top ? top : ".", name);
   fd = open(path, O_RDONLY | O_CLOEXEC);
   assert_true(fd >= 0);
-  ft_csv_init(&csv, fd, path, ',', false);
+  ft_csv_init(&csv, fd, path, ',', true);
   assert_int_equal(ft_csv_next(&csv, &err), 1);
   for (; ft_csv_next(&csv, &err) == 1; rows++) {
     assert_int_equal(csv.count, columns);

@@ -96,6 +96,24 @@ static void a_full_device_gives_cached_segments_back_before_it_refuses(void **st
   ft_arena_free(&arena);
 }
 
+static void an_arena_that_is_full_is_not_a_device_that_is(void **state)
+{
+  int64_t capacities[] = { 0, INT64_C(1) << 50 };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(capacities); i++) {
+    struct ft_caching c;
+    int64_t taken = 1;
+
+    open_caching(&c, capacities[i]);
+    arena.limit = 4096;
+    for (int j = 0; j < 4096 && taken > 0; j++)
+      taken = ft_caching_take(&c, 20 * MIB);
+    assert_int_equal(taken, -2);
+    ft_arena_free(&arena);
+  }
+}
+
 static void an_emptied_cache_keeps_what_is_in_use(void **state)
 {
   struct ft_caching c;
@@ -181,6 +199,7 @@ int main(void)
     cmocka_unit_test(freed_memory_is_split_merged_and_used_again),
     cmocka_unit_test(what_is_left_of_a_large_block_stays_with_it_up_to_a_mebibyte),
     cmocka_unit_test(a_full_device_gives_cached_segments_back_before_it_refuses),
+    cmocka_unit_test(an_arena_that_is_full_is_not_a_device_that_is),
     cmocka_unit_test(an_emptied_cache_keeps_what_is_in_use),
     cmocka_unit_test(many_requests_add_up),
     cmocka_unit_test(a_reshape_is_a_view_where_pytorch_has_one),

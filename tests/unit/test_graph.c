@@ -346,6 +346,8 @@ static void bad_files_give_a_line_with_file_and_place(void **state)
     { "hostile-weight", "more than 2^50 elements" },
     { "hostile-tile", "along dimension 1: expected 0 to 2^40" },
     { "hostile-deep", "graphs within each other more than 16 deep" },
+    { "hostile-scan", "byte 16: Scan \"y\": expected a body with 1 inputs" },
+    { "hostile-waiting", "waits for its own result" },
     { "hostile-fit", "byte 15: Add \"y\": 1x2 and 3 do not fit together" },
     { "convolution", "its dimension 2 (height) is open: give it with --input" },
     { "not-there", "No such file" },

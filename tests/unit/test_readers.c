@@ -2,7 +2,7 @@
 /*
  * The same networks from every framework cost the same. The files are made by
  * tests/fixtures/graph/make-archives, make-torch, make-torch-quantized, make-quantized,
- * make-tensorflow, make-paddle and make-hf.
+ * make-tensorflow, make-paddle, make-paddle-norms and make-hf.
  */
 #include "config.h"
 
@@ -12,6 +12,7 @@
 
 #include "predictor/core/io.h"
 #include "predictor/graph/analyse.h"
+#include "predictor/graph/tensorflow_run.h"
 
 /* The costs of NAME; the graph is to be freed. */
 static struct ft_graph *analyse(const char *name, int64_t batch, const char *input,
@@ -269,6 +270,66 @@ static void a_long_loop_is_counted(void **state)
   }
 }
 
+static int ask_nothing(struct ft_tf_loop *loop, const struct ft_operand *state)
+{
+  (void)loop;
+  (void)state;
+  return -1;
+}
+
+/* The first state keeps its size, the second becomes longer. */
+static int turn_once(struct ft_tf_loop *loop, const struct ft_operand *state,
+                     struct ft_operand *next)
+{
+  struct ft_live *l = &loop->r->live;
+  const uint32_t both[2] = { state[1].tensor, state[0].tensor };
+
+  next[0] = ft_value_tensor(ft_live_unary(l, "Relu", state[0].tensor));
+  next[1] = ft_value_tensor(ft_live_concat(l, both, 2, 1));
+  return next[0].tensor && next[1].tensor ? 0 : -1;
+}
+
+static int follow_loop(struct ft_infer *in)
+{
+  struct ft_tf_run *r = in->graph->program;
+  struct ft_operand state[2];
+  struct ft_tf_loop loop = {
+    .r = r, .state = state, .count = 2, .ask = ask_nothing, .turn = turn_once
+  };
+  struct ft_declared *d;
+
+  assert_int_equal(ft_live_begin(&r->live, in), 0);
+  for (int i = 0; i < 2; i++) {
+    d = ft_live_take(&r->live, sizeof *d);
+    *d = (struct ft_declared){ .rank = -1, .element = FT_ELEMENT_FLOAT };
+    state[i] = ft_value_tensor(ft_live_input(&r->live, i ? "b" : "a", d));
+  }
+  if (ft_infer_inputs(in) < 0 || ft_tf_turns(&loop) < 0)
+    return -1;
+  return ft_live_output(&r->live, state[0].tensor) < 0 ||
+                 ft_live_output(&r->live, state[1].tensor) < 0
+             ? -1
+             : 0;
+}
+
+static void what_a_loop_of_unknown_length_does_not_change_is_known(void **state)
+{
+  struct ft_graph_sizes sizes = { .batch = 2, .input = "a=3x4,b=5x4" };
+  static struct ft_tf_run run;
+  struct ft_graph graph = { .file = "loop", .format = "loop", .expand = follow_loop };
+  struct ft_error err = { "" };
+  char shown[64];
+
+  (void)state;
+  graph.program = &run;
+  graph.arena.limit = graph.results.limit = 1 << 20;
+  if (ft_graph_infer(&graph, &sizes, &err) < 0)
+    fail_msg("%s", err.text);
+  assert_string_equal(ft_tensor_show(&graph.tensors[graph.block.outputs[0]], shown, 64), "2x3x4");
+  assert_string_equal(ft_tensor_show(&graph.tensors[graph.block.outputs[1]], shown, 64), "2x?x4");
+  ft_arena_free(&graph.results);
+}
+
 static void a_side_that_refuses_is_not_taken(void **state)
 {
   struct ft_analysis a;
@@ -319,6 +380,23 @@ static void regions_of_paddle_are_followed(void **state)
   assert_int_equal(a.cost.macs, 2 * (36 + 72 + 72));
   assert_int_equal(a.cost.parameters, 42 + 84 + 78);
   assert_int_equal(a.cost.unknown, 0);
+  ft_graph_free(graph);
+}
+
+static void norms_of_paddle_go_over_their_axis(void **state)
+{
+  static const char *const shapes[] = { "2x1x16x16", "2x3x16", "scalar" };
+  struct ft_analysis a;
+  struct ft_graph *graph = analyse("paddle/norms.json", 2, NULL, &a);
+  const struct ft_block *b = &graph->block;
+  char shown[64];
+
+  (void)state;
+  assert_int_equal(a.cost.unknown + a.cost.unresolved, 0);
+  assert_int_equal(b->output_count, COUNT_OF(shapes));
+  for (uint32_t i = 0; i < b->output_count; i++)
+    assert_string_equal(ft_tensor_show(&graph->tensors[b->outputs[i]], shown, sizeof shown),
+                        shapes[i]);
   ft_graph_free(graph);
 }
 
@@ -597,9 +675,11 @@ int main(void)
     cmocka_unit_test(a_batch_multiplies_and_may_be_asked_again),
     cmocka_unit_test(a_long_loop_is_counted),
     cmocka_unit_test(branches_are_followed_by_size_and_kept_by_data),
+    cmocka_unit_test(what_a_loop_of_unknown_length_does_not_change_is_known),
     cmocka_unit_test(a_side_that_refuses_is_not_taken),
     cmocka_unit_test(a_list_of_many_tensors_is_looked_through_once),
     cmocka_unit_test(regions_of_paddle_are_followed),
+    cmocka_unit_test(norms_of_paddle_go_over_their_axis),
     cmocka_unit_test(functions_of_onnx_are_put_in_their_calls_place),
     cmocka_unit_test(language_models_have_the_parameters_that_transformers_counts),
     cmocka_unit_test(an_unknown_family_is_guessed_and_said_to_be),
