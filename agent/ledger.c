@@ -415,7 +415,7 @@ static int put_and_learn(struct ft_ledger *ledger, const ft_observation *o, stru
     return -1;
   status = ft_store_put(ledger->store, o, merged, err);
   if (status > 0)
-    ft_log(LOG_DEBUG, "job %" PRIu32 ": it was to be forgotten", o->job_id);
+    ft_log(LOG_DEBUG, "job %" PRIu32 ": it was to be forgotten, or has completed before", o->job_id);
   return status ? (status < 0 ? -1 : 0) : refine(ledger, merged, err);
 }
 
