@@ -18,6 +18,7 @@
 #include "agent/log.h"
 #include "agent/publish.h"
 #include "predictor/core/io.h"
+#include "predictor/online/pool.h"
 #include "predictor/record/layout.h"
 
 struct ft_publisher {
@@ -195,6 +196,29 @@ static int publish_shared(struct ft_publisher *p, enum ft_record record, const v
   return status;
 }
 
+static void forget(struct ft_publisher *p, const char *folder, const char *name)
+{
+  char path[PATH_MAX];
+
+  if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, name) < sizeof path)
+    (void)unlinkat(p->models_fd, path, 0);
+}
+
+/* What all may read of MODEL, all users'; nothing where too few users stand behind it. */
+static int publish_told(struct ft_publisher *p, const ft_model *model, const char *name,
+                        struct ft_error *err)
+{
+  ft_model *told = malloc(sizeof *told);
+  int status = told ? ft_pool_tell(model, told, err) : ft_error_errno(err, "%s", model->app);
+
+  if (status > 0)
+    status = publish_shared(p, FT_RECORD_MODEL, told, name, err);
+  else if (status == 0)
+    forget(p, "site", name);
+  free(told);
+  return status;
+}
+
 int ft_publish_folder(struct ft_publisher *p, uint32_t uid, struct ft_error *err)
 {
   if (p->user_fd >= 0 && p->uid == uid)
@@ -228,7 +252,7 @@ int ft_publish_model(struct ft_publisher *p, const ft_model *model, struct ft_er
   ft_layout_model_name(model->app, name);
   if (publish_own(p, model->uid, FT_RECORD_MODEL, model, name, err) < 0)
     return -1;
-  if (model->uid == FT_LAYOUT_POOLED && publish_shared(p, FT_RECORD_MODEL, model, name, err) < 0)
+  if (model->uid == FT_LAYOUT_POOLED && publish_told(p, model, name, err) < 0)
     return -1;
   if (p->published)
     p->published(model, p->data);
@@ -243,20 +267,14 @@ int ft_publish_performance(struct ft_publisher *p, const ft_performance *perform
   ft_layout_performance_name(performance->app, name);
   if (publish_own(p, performance->uid, FT_RECORD_PERFORMANCE, performance, name, err) < 0)
     return -1;
-  if (performance->uid == FT_LAYOUT_POOLED &&
-      publish_shared(p, FT_RECORD_PERFORMANCE, performance, name, err) < 0)
+  if (performance->uid == FT_LAYOUT_POOLED && !ft_pool_has_users(performance))
+    forget(p, "site", name);
+  else if (performance->uid == FT_LAYOUT_POOLED &&
+           publish_shared(p, FT_RECORD_PERFORMANCE, performance, name, err) < 0)
     return -1;
   if (p->timed)
     p->timed(performance, p->timed_data);
   return 0;
-}
-
-static void forget(struct ft_publisher *p, const char *folder, const char *name)
-{
-  char path[PATH_MAX];
-
-  if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, name) < sizeof path)
-    (void)unlinkat(p->models_fd, path, 0);
 }
 
 void ft_publish_forget_model(struct ft_publisher *p, uint32_t uid, const char *app)

@@ -10,6 +10,7 @@
 
 #include "agent/publish.h"
 #include "predictor/core/io.h"
+#include "predictor/online/pool.h"
 #include "predictor/record/layout.h"
 
 static char folder[SCRATCH_SIZE];
@@ -103,8 +104,14 @@ static void a_pooled_model_is_readable_without_its_history(void **state)
   (void)state;
   assert_non_null(read);
   model->history_count = 3;
-  for (int i = 0; i < 3; i++)
+  for (int i = 0; i < 3; i++) {
     model->history[i].bytes = 1e9;
+    model->history[i].key = ft_pool_key(1, 1000);
+  }
+  assert_int_equal(ft_publish_model(publisher, model, &err), 0);
+  assert_int_equal(ft_layout_read_shared(state_fd, "unet3d", read, &err), -1);
+  for (uint32_t i = 0; i < 3; i++)
+    model->history[i].key = ft_pool_key(1, 1000 + i);
   assert_int_equal(ft_publish_model(publisher, model, &err), 0);
   assert_int_equal(fstatat(state_fd, "models/4294967295", &st, 0), 0);
   assert_int_equal(st.st_mode & 07777, 0700);
@@ -137,12 +144,17 @@ static void run_times_lie_beside_the_model(void **state)
                          .runs = 1,
                          .places_count = 1,
                          .places = { { .platform = "epyc" } },
-                         .history_count = 1,
-                         .history = { { .seconds = 2 } } };
+                         .history_count = 3 };
+  for (uint32_t i = 0; i < 3; i++)
+    p->history[i] = (ft_timed_run){ .key = ft_pool_key(1, 1000 + i / 2), .seconds = 2 };
+  assert_int_equal(ft_publish_performance(publisher, p, &err), 0);
+  /* of two users */
+  assert_int_equal(ft_layout_read_performance(state_fd, 1234, "unet3d", read, &err), -1);
+  p->history[1].key = ft_pool_key(1, 1002);
   assert_int_equal(ft_publish_performance(publisher, p, &err), 0);
   assert_int_equal(ft_layout_read_own_performance(state_fd, FT_LAYOUT_POOLED, "unet3d", read, &err),
                    0);
-  assert_int_equal(read->history_count, 1);
+  assert_int_equal(read->history_count, 3);
   /* what all may read says nothing of single runs */
   assert_int_equal(ft_layout_read_performance(state_fd, 1234, "unet3d", read, &err), 0);
   assert_string_equal(read->places[0].platform, "epyc");
