@@ -55,7 +55,7 @@ static int note_likeness(struct ft_publisher *publisher, int state_fd, const cha
   struct ft_error why;
   ft_kin *kin = malloc(sizeof *kin);
   ft_kin_app *app;
-  int folder, status = -1;
+  int status;
 
   if (!kin)
     return ft_error_errno(err, "%s", likeness);
@@ -67,9 +67,7 @@ static int note_likeness(struct ft_publisher *publisher, int state_fd, const cha
   *app = (ft_kin_app){ .runs = model->completed, .updated = model->updated };
   (void)ft_string_copy(model->app, app->app, sizeof app->app);
   ft_layout_kin_name(likeness, name);
-  folder = ft_publish_folder(publisher, model->uid, err);
-  if (folder >= 0)
-    status = ft_record_write(FT_RECORD_KIN, kin, folder, name, 0644, err);
+  status = ft_publish_own(publisher, model->uid, FT_RECORD_KIN, kin, name, err);
   free(kin);
   return status;
 }
