@@ -8,6 +8,7 @@
 
 #include "agent/scontrol.h"
 #include "predictor/core/units.h"
+#include "predictor/core/utf8.h"
 
 /* The states a job cannot leave (slurm.h, job_states); DEADLINE is a time limit, too. */
 static const struct {
@@ -56,13 +57,10 @@ static bool utc_time(struct ft_text text, double *seconds)
   return true;
 }
 
-/* Records hold printable text only. */
 static void take_text(struct ft_text value, char *out, size_t size)
 {
   (void)ft_text_copy(value, out, size);
-  for (; *out; out++)
-    if ((unsigned char)*out < ' ' || *out == 0x7f)
-      *out = '?';
+  ft_utf8_clean(out);
 }
 
 /* "name(1000)". */

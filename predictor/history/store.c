@@ -16,6 +16,7 @@
 #include "predictor/history/schema.h"
 #include "predictor/history/store.h"
 #include "predictor/history/store_private.h"
+#include "predictor/record/layout.h"
 
 /* Of the runs that are kept so many more may come before the oldest go: each time is a commit. */
 #define TRIM_PART 64
@@ -324,6 +325,11 @@ int ft_store_put(struct ft_store *store, const ft_observation *observation, ft_o
 
   if (!result)
     return ft_error_set(err, "%s: out of memory", store->path);
+  if (observation->uid == FT_LAYOUT_POOLED) {
+    ft_error_set(err, "%s: job %u: user %u is nobody", store->path, (unsigned)observation->job_id,
+                 (unsigned)observation->uid);
+    goto out;
+  }
   if (prepare_put(store, err) < 0)
     goto out;
   if (store->inside) {

@@ -246,6 +246,9 @@ static void a_job_completes_once(void **state)
   o.restart_count = 2;
   o.outcome = FT_OUTCOME_OUT_OF_MEMORY;
   assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
+  o.uid = UINT32_MAX; /* all users' */
+  assert_int_equal(ft_store_put(store, &o, NULL, &err), -1);
+  assert_line(&err, "is nobody");
   /* the next one of that number is another job, as is another task */
   o = run(1, "a", 100);
   o.submit_time += 1e6;
