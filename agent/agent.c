@@ -620,9 +620,12 @@ struct ft_agent *ft_agent_open(const char *config_path, struct ft_error *err)
   (void)mallopt(M_MMAP_THRESHOLD, MAP_BYTES);
   agent->state_fd = agent->lock_fd = agent->root_fd = -1;
   agent->config_path = config_path;
-  if (read_config(config_path, &agent->config, err) < 0 || take_state_folder(agent, err) < 0)
+  if (read_config(config_path, &agent->config, err) < 0)
     goto fail;
+  /* first: its child would hold the lock for as long as it lives, be this process there or not */
   ft_host_read(&agent->host);
+  if (take_state_folder(agent, err) < 0)
+    goto fail;
   /* what the cluster was holds until Slurm says what it is */
   if (ft_layout_read_site(agent->state_fd, &agent->site, &why) < 0)
     agent->site = (ft_site){ .schema = FT_SCHEMA };

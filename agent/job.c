@@ -183,6 +183,18 @@ void ft_job_take_end(struct job *job, const struct ft_slurm_job *answer)
   job->o->runtime_seconds -= late;
 }
 
+bool ft_job_take_suspended(struct job *job, const struct ft_slurm_job *answer)
+{
+  double seconds = answer->suspended_seconds;
+
+  if (job->shortened || !answer->over || answer->restart_count != job->o->restart_count ||
+      seconds <= 0 || seconds >= job->o->runtime_seconds)
+    return false;
+  job->shortened = true;
+  job->o->runtime_seconds -= seconds;
+  return true;
+}
+
 struct step *ft_job_find_step(struct job *job, uint32_t id)
 {
   for (struct step *step = job->steps; step; step = step->next)

@@ -29,6 +29,8 @@ struct job {
   enum phase phase;
   bool resumed, batch_over, has_status, has_oom_kills, asking, told;
   bool confirmed; /* Slurm's record was seen since it began: it has this restart count */
+  bool stopped;   /* its processes were: Slurm may have suspended it */
+  bool shortened; /* by the time for which it was */
   bool forgotten; /* nothing of it is to be kept in files */
   int status;
   uint64_t oom_kills, step_limit_bytes;
@@ -76,6 +78,12 @@ void ft_job_take_record(struct job *job, const struct ft_slurm_job *record);
 
 /* The end that nobody announced, by Slurm's clock; RECORD may be NULL. */
 void ft_job_take_end(struct job *job, const struct ft_slurm_job *record);
+
+/*
+ * Take from the run time of JOB, which is over, what RECORD tells that it was suspended for. Returns
+ * whether there was anything, the first time.
+ */
+bool ft_job_take_suspended(struct job *job, const struct ft_slurm_job *record);
 
 /* The live step ID, or NULL; begun where it is not there; NULL too when there are too many. */
 struct step *ft_job_find_step(struct job *job, uint32_t id);

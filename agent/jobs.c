@@ -74,6 +74,7 @@ static void close_tree(struct ft_jobs *jobs, struct job *job)
 {
   if (!job->tree)
     return;
+  job->stopped = job->stopped || ft_tree_was_stopped(job->tree);
   ft_tree_close(job->tree, job->o);
   job->tree = NULL;
   jobs->watched--;
@@ -207,6 +208,8 @@ static void finish(struct ft_jobs *jobs, struct job *job, struct ft_instant now)
   }
   ft_job_resolve_element(job->o);
   ft_job_judge(job);
+  /* for how long it was suspended Slurm alone knows */
+  job->verdict.settled = job->verdict.settled && !job->stopped;
   job->ask_interval = jobs->settings.ask_seconds;
   job->drop_at = now.monotonic + (job->verdict.settled ? LINGER_SECONDS : ASK_NO_MORE_SECONDS);
   if (job->o->submit_time <= 0 && job->failures < SUBMIT_TIME_TRIES) {
@@ -436,6 +439,7 @@ static void answer_done(struct ft_jobs *jobs, struct job *job, const struct ft_s
                         struct ft_instant now)
 {
   struct ft_verdict verdict = job->verdict;
+  bool shorter = answer && ft_job_take_suspended(job, answer);
 
   if (answer && !verdict.settled)
     verdict = ft_ending_correct(verdict, job->restart_count, answer);
@@ -447,7 +451,7 @@ static void answer_done(struct ft_jobs *jobs, struct job *job, const struct ft_s
       return;
     }
     hand_over(jobs, job);
-  } else if (verdict.outcome != job->o->outcome) {
+  } else if (verdict.outcome != job->o->outcome || shorter) {
     hand_over(jobs, job);
   }
   if (verdict.settled) {

@@ -5,6 +5,7 @@
 #include "tests/unit/unit.h"
 
 #include <malloc.h>
+#include <math.h>
 #include <signal.h>
 
 #include "agent/ending.h"
@@ -24,7 +25,7 @@ struct ft_tree {
 
 static struct fake {
   int open, roots;
-  bool alive;
+  bool alive, stopped;
   uint64_t rss;
 } fake;
 
@@ -63,6 +64,12 @@ bool ft_tree_alive(const struct ft_tree *tree)
 {
   (void)tree;
   return fake.alive;
+}
+
+bool ft_tree_was_stopped(const struct ft_tree *tree)
+{
+  (void)tree;
+  return fake.stopped;
 }
 
 const struct ft_sample *ft_tree_latest(const struct ft_tree *tree)
@@ -708,6 +715,27 @@ static void slurm_knows_the_restart_count_of_what_runs(void **state)
   assert_true(w.last.submit_time == 4990);
 }
 
+static void suspended_time_is_no_run_time(void **state)
+{
+  struct ft_slurm_job r = record();
+
+  (void)state;
+  begin_batch(7);
+  fake.stopped = true;
+  pass(8.7);
+  (void)task_end(7, BATCH, 0);
+  assert_int_equal(w.last.outcome, FT_OUTCOME_COMPLETED);
+  pass(1.1);
+  r.over = true;
+  r.outcome = FT_OUTCOME_COMPLETED;
+  r.suspended_seconds = 7;
+  ft_jobs_answer(w.jobs, 7, &r, w.now);
+  assert_int_equal(w.finished, 2);
+  assert_true(fabs(w.last.runtime_seconds - 1.7) < 1e-9);
+  ft_jobs_answer(w.jobs, 7, &r, w.now);
+  assert_int_equal(w.finished, 2);
+}
+
 static void steps_are_one_tree(void **state)
 {
   (void)state;
@@ -1091,6 +1119,7 @@ int main(void)
     TEST(a_job_is_asked_about_once_at_a_time),
     TEST(the_prolog_does_not_know_the_restart_count),
     TEST(slurm_knows_the_restart_count_of_what_runs),
+    TEST(suspended_time_is_no_run_time),
     TEST(steps_are_one_tree),
     TEST(the_extern_step_is_none),
     TEST(a_job_of_srun_is_over_with_the_job),
