@@ -43,5 +43,21 @@ if command -v prlimit >/dev/null; then
 else
   skip "without a descriptor to spare it waits" "prlimit is not installed"
 fi
+
+# ---- scontrol suspend: Slurm counts neither the time nor asks of the node to
+
+echo "JobId=8 JobName=test UserId=x($(id -u)) GroupId=x(0) JobState=COMPLETED Restarts=0" \
+  "RunTime=00:00:01 SubmitTime=2026-01-02T03:04:05 StartTime=2026-01-02T03:04:05" \
+  "EndTime=2026-01-02T03:04:08 Partition=main" >"$scratch/job_8"
+"$announce" "$socket" job=8 app=paused -- sh -c "echo \$\$ >$scratch/child; sleep 0.5; kill -STOP \$\$" &
+client=$!
+wait_until 20 test -s "$scratch/child"
+sleep 2.8
+mv "$scratch/job_8" "$FT_SCONTROL/job_8"
+kill -CONT "$(cat "$scratch/child")"
+wait "$client"
+wait_until 60 said 'job 8: paused, completed, .* in [01]\.[0-9] s'
+ok $? "time for which a job was suspended is no run time"
+grep 'job 8: paused' "$scratch/log" | diag
 stop
 tap_done
