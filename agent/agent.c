@@ -381,15 +381,16 @@ static void open_questions(struct ft_agent *agent)
 
 /* ---- configuration ---- */
 
+/* What it names is run: nobody else may change it. */
 static int read_config(const char *path, struct ft_config *config, struct ft_error *err)
 {
   ft_config_defaults(config);
-  if (ft_config_read(path, config, err) == 0)
-    return 0;
   /* without a file of his own choice, a user has the defaults */
   if (!path && access(FT_CONFIG_FILE, F_OK) < 0 && errno == ENOENT)
     return 0;
-  return -1;
+  if (ft_io_check_owner(path ? path : FT_CONFIG_FILE, err) < 0)
+    return -1;
+  return ft_config_read(path, config, err);
 }
 
 static void see_node(const char *node, const char *platform, double time, void *data)
@@ -522,7 +523,7 @@ static int take_state_folder(struct ft_agent *agent, struct ft_error *err)
 {
   const char *path = agent->config.state_directory;
 
-  if (ft_io_make_path(path, 0755, err) < 0)
+  if (ft_io_make_path(path, 0755, err) < 0 || ft_io_check_owner(path, err) < 0)
     return -1;
   agent->state_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (agent->state_fd < 0)
@@ -621,9 +622,12 @@ struct ft_agent *ft_agent_open(const char *config_path, struct ft_error *err)
   (void)mallopt(M_MMAP_THRESHOLD, MAP_BYTES);
   agent->state_fd = agent->lock_fd = agent->root_fd = -1;
   agent->config_path = config_path;
-  if (read_config(config_path, &agent->config, err) < 0 || take_state_folder(agent, err) < 0)
+  if (read_config(config_path, &agent->config, err) < 0)
     goto fail;
+  /* first: its child would hold the lock for as long as it lives, be this process there or not */
   ft_host_read(&agent->host);
+  if (take_state_folder(agent, err) < 0)
+    goto fail;
   /* what the cluster was holds until Slurm says what it is */
   if (ft_layout_read_site(agent->state_fd, &agent->site, &why) < 0)
     agent->site = (ft_site){ .schema = FT_SCHEMA };

@@ -198,7 +198,8 @@ static int publish(struct ft_follow *follow, struct ft_store *store, struct ft_e
   ft_model *model = &follow->rebuild->model;
 
   ft_online_hold_times(model, (double)time(NULL));
-  if (!model->runs)
+  if (!model->runs ||
+      (model->uid == FT_LAYOUT_POOLED && !ft_shared_app(follow->shared, model->app)))
     forget(follow, model);
   else if (ft_publish_model(follow->publisher, model, err) < 0 ||
            publish_performance(follow, err) < 0)

@@ -3,8 +3,10 @@
 
 #include <fcntl.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -33,6 +35,7 @@ static void read_fingerprint(struct ft_host *host)
   if (pid == 0) {
     char line[sizeof host->fingerprint] = "";
 
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)alarm(FINGERPRINT_SECONDS);
     if (ft_platform_fingerprint(line, sizeof line, &err) < 0)
       ft_log(LOG_WARNING, "platform: %s", err.text);

@@ -152,10 +152,6 @@ void ft_job_take_record(struct job *job, const struct ft_slurm_job *answer)
 {
   ft_observation *o = job->o;
 
-  /* the batch script may have lost the variable that counts */
-  if (job->phase == PHASE_LIVE && job->steps && answer->running &&
-      answer->restart_count > o->restart_count)
-    ft_job_set_restart(job, answer->restart_count);
   /* a requeued job has a new submit time */
   if (answer->restart_count != o->restart_count)
     return;
@@ -185,6 +181,18 @@ void ft_job_take_end(struct job *job, const struct ft_slurm_job *answer)
     return;
   job->o->end_time = answer->end_time;
   job->o->runtime_seconds -= late;
+}
+
+bool ft_job_take_suspended(struct job *job, const struct ft_slurm_job *answer)
+{
+  double seconds = answer->suspended_seconds;
+
+  if (job->shortened || !answer->over || answer->restart_count != job->o->restart_count ||
+      seconds <= 0 || seconds >= job->o->runtime_seconds)
+    return false;
+  job->shortened = true;
+  job->o->runtime_seconds -= seconds;
+  return true;
 }
 
 struct step *ft_job_find_step(struct job *job, uint32_t id)
@@ -253,12 +261,8 @@ static void most_double(bool *has, double *value, bool other_has, double other)
 
 /* The kernel's totals go on across agents, peaks are the higher ones: the greater of each is a
  * lower bound. */
-void ft_job_fold_earlier(const struct job *job, ft_observation *o)
+static void fold(const ft_observation *e, ft_observation *o)
 {
-  const ft_observation *e = job->earlier;
-
-  if (!e)
-    return;
 #define MOST(field) most_u64(&o->has_##field, &o->field, e->has_##field, e->field)
   MOST(rss_bytes);
   MOST(pss_bytes);
@@ -278,6 +282,12 @@ void ft_job_fold_earlier(const struct job *job, ft_observation *o)
   most_double(&o->has_cpu_seconds, &o->cpu_seconds, e->has_cpu_seconds, e->cpu_seconds);
   most_double(&o->has_system_seconds, &o->system_seconds, e->has_system_seconds, e->system_seconds);
   o->samples += e->samples;
+}
+
+void ft_job_fold_earlier(const struct job *job, ft_observation *o)
+{
+  if (job->earlier)
+    fold(job->earlier, o);
 }
 
 void ft_job_judge(struct job *job)
@@ -317,4 +327,37 @@ void ft_job_take_status(struct job *job, uint32_t step_id, int status)
     job->status = job->has_status ? worse(job->status, status) : status;
   }
   job->has_status = true;
+}
+
+static void join_kills(struct job *job, const struct job *part)
+{
+  job->has_oom_kills = job->has_oom_kills || part->has_oom_kills;
+  job->oom_kills += part->oom_kills;
+  most_u64(&job->o->has_killed_at_bytes, &job->o->killed_at_bytes, part->o->has_killed_at_bytes,
+           part->o->killed_at_bytes);
+  if (part->step_limit_bytes > job->step_limit_bytes)
+    job->step_limit_bytes = part->step_limit_bytes;
+}
+
+void ft_job_join(struct job *job, struct job *part)
+{
+  ft_job_fold_earlier(job, job->o);
+  free(job->earlier);
+  job->earlier = part->tree ? malloc(sizeof *job->earlier) : NULL;
+  if (!part->tree)
+    fold(part->o, job->o);
+  else if (job->earlier)
+    *job->earlier = *job->o;
+  job->tree = part->tree;
+  part->tree = NULL;
+  ft_job_forget_steps(job);
+  job->steps = part->steps;
+  job->step_count = part->step_count;
+  part->steps = NULL;
+  join_kills(job, part);
+  if (part->has_status)
+    ft_job_take_status(job, part->batch_over ? FT_STEP_BATCH : 0, part->status);
+  job->resumed = job->resumed || part->resumed;
+  job->idle_since = part->idle_since;
+  job->ask_interval = part->ask_interval;
 }

@@ -25,9 +25,12 @@ enum phase {
 };
 
 struct job {
-  uint32_t id, restart_count; /* as in the observation, here while that is packed too */
+  uint32_t id, restart_count, uid; /* as in the observation, here while that is packed too */
   enum phase phase;
   bool resumed, batch_over, has_status, has_oom_kills, asking, told;
+  bool confirmed; /* Slurm's record was seen since it began: it has this restart count */
+  bool stopped;   /* its processes were: Slurm may have suspended it */
+  bool shortened; /* by the time for which it was */
   bool forgotten; /* nothing of it is to be kept in files */
   int status;
   uint64_t oom_kills, step_limit_bytes;
@@ -76,6 +79,12 @@ void ft_job_take_record(struct job *job, const struct ft_slurm_job *record);
 /* The end that nobody announced, by Slurm's clock; RECORD may be NULL. */
 void ft_job_take_end(struct job *job, const struct ft_slurm_job *record);
 
+/*
+ * Take from the run time of JOB, which is over, what RECORD tells that it was suspended for. Returns
+ * whether there was anything, the first time.
+ */
+bool ft_job_take_suspended(struct job *job, const struct ft_slurm_job *record);
+
 /* The live step ID, or NULL; begun where it is not there; NULL too when there are too many. */
 struct step *ft_job_find_step(struct job *job, uint32_t id);
 struct step *ft_job_begin_step(struct job *job, uint32_t id);
@@ -84,6 +93,12 @@ void ft_job_forget_steps(struct job *job);
 
 /* Features and prediction of the job array that came with O's submission become its element's. */
 void ft_job_resolve_element(ft_observation *o);
+
+/*
+ * PART, which was taken for a later run, is JOB's: what it has seen, its tree and its steps become
+ * JOB's, whose own tree is closed.
+ */
+void ft_job_join(struct job *job, struct job *part);
 
 /* Put what an agent before us had measured of JOB into O. */
 void ft_job_fold_earlier(const struct job *job, ft_observation *o);

@@ -53,10 +53,28 @@ static struct job *find(struct ft_jobs *jobs, uint32_t job_id)
   return found;
 }
 
+/* Another entry of JOB's job id that is restart COUNT; NULL. */
+static struct job *find_other(struct ft_jobs *jobs, const struct job *job, uint32_t count)
+{
+  for (struct job *other = jobs->list; other; other = other->next)
+    if (other != job && other->id == job->id && other->restart_count == count)
+      return other;
+  return NULL;
+}
+
+static bool is_asked(const struct ft_jobs *jobs, uint32_t job_id)
+{
+  for (const struct job *job = jobs->list; job; job = job->next)
+    if (job->id == job_id && job->asking)
+      return true;
+  return false;
+}
+
 static void close_tree(struct ft_jobs *jobs, struct job *job)
 {
   if (!job->tree)
     return;
+  job->stopped = job->stopped || ft_tree_was_stopped(job->tree);
   ft_tree_close(job->tree, job->o);
   job->tree = NULL;
   jobs->watched--;
@@ -91,34 +109,58 @@ FT_HOT size_t ft_jobs_watched(const struct ft_jobs *jobs)
   return jobs->watched;
 }
 
-/* Room for another job: the one that was handed over and would be dropped first makes way. */
-static bool make_room(struct ft_jobs *jobs)
+/* Drop the job, of UID's alone where OF_USER, that was handed over and would be dropped first. */
+static bool drop_first(struct ft_jobs *jobs, uint32_t uid, bool of_user)
 {
   struct job *first = NULL;
 
-  if (jobs->count < FT_JOBS_LIMIT)
-    return true;
   for (struct job *job = jobs->list; job; job = job->next)
-    if (job->phase == PHASE_DONE && (!first || job->drop_at < first->drop_at))
+    if (job->phase == PHASE_DONE && (!of_user || job->uid == uid) &&
+        (!first || job->drop_at < first->drop_at))
       first = job;
   if (first)
     drop(jobs, first);
   return first != NULL;
 }
 
+/* What UID has here: jobs, and the live steps of all of them. */
+static void count_of(const struct ft_jobs *jobs, uint32_t uid, size_t *count, size_t *steps)
+{
+  *count = *steps = 0;
+  for (const struct job *job = jobs->list; job; job = job->next)
+    if (job->uid == uid) {
+      ++*count;
+      *steps += job->step_count;
+    }
+}
+
+/* Room for another job of UID: no user takes that of all others. */
+static bool make_room(struct ft_jobs *jobs, uint32_t uid)
+{
+  size_t count, steps;
+
+  count_of(jobs, uid, &count, &steps);
+  if (count >= FT_JOBS_OF_USER && !drop_first(jobs, uid, true))
+    return false;
+  return jobs->count < FT_JOBS_LIMIT || drop_first(jobs, uid, false);
+}
+
 static struct job *begin(struct ft_jobs *jobs, const ft_announcement *a, bool resumed,
                          struct ft_instant now)
 {
-  struct job *job = make_room(jobs) ? ft_job_new(a->job_id, a->restart_count) : NULL;
+  struct job *job = make_room(jobs, a->uid) ? ft_job_new(a->job_id, a->restart_count) : NULL;
 
   if (!job) {
     if (!jobs->told_full)
-      ft_log(LOG_ERR, "job %" PRIu32 " and others are not measured: %zu are known already",
-             a->job_id, jobs->count);
+      ft_log(LOG_ERR,
+             "job %" PRIu32 " of user %" PRIu32 " and others are not measured: %zu are known "
+             "already, of one user at most %d",
+             a->job_id, a->uid, jobs->count, FT_JOBS_OF_USER);
     jobs->told_full = true;
     return NULL;
   }
   jobs->told_full = false;
+  job->uid = a->uid;
   job->o->schema = FT_SCHEMA;
   job->o->rule = jobs->settings.rule;
   job->resumed = resumed;
@@ -142,6 +184,8 @@ static void hand_over(struct ft_jobs *jobs, struct job *job)
     ft_log(LOG_ERR, "job %" PRIu32 ": its observation is lost: out of memory", job->id);
     return;
   }
+  if (!job->confirmed)
+    ft_job_set_restart(job, 0);
   job->o->outcome = job->verdict.outcome;
   job->o->censored = job->verdict.outcome != FT_OUTCOME_COMPLETED;
   jobs->settings.finished(job->o, jobs->settings.data);
@@ -164,6 +208,8 @@ static void finish(struct ft_jobs *jobs, struct job *job, struct ft_instant now)
   }
   ft_job_resolve_element(job->o);
   ft_job_judge(job);
+  /* for how long it was suspended Slurm alone knows */
+  job->verdict.settled = job->verdict.settled && !job->stopped;
   job->ask_interval = jobs->settings.ask_seconds;
   job->drop_at = now.monotonic + (job->verdict.settled ? LINGER_SECONDS : ASK_NO_MORE_SECONDS);
   if (job->o->submit_time <= 0 && job->failures < SUBMIT_TIME_TRIES) {
@@ -204,6 +250,14 @@ static bool open_tree(struct ft_jobs *jobs, struct job *job, struct ft_instant n
   return true;
 }
 
+static struct step *begin_step(struct ft_jobs *jobs, struct job *job, uint32_t id)
+{
+  size_t count, steps;
+
+  count_of(jobs, job->uid, &count, &steps);
+  return steps < FT_JOBS_STEPS_OF_USER ? ft_job_begin_step(job, id) : ft_job_find_step(job, id);
+}
+
 static void task_start(struct ft_jobs *jobs, struct job *job, const ft_announcement *a, pid_t peer,
                        struct ft_instant now)
 {
@@ -216,7 +270,7 @@ static void task_start(struct ft_jobs *jobs, struct job *job, const ft_announcem
     return;
   if (start->limit_bytes > job->step_limit_bytes)
     job->step_limit_bytes = start->limit_bytes;
-  step = ft_job_begin_step(job, a->step_id);
+  step = begin_step(jobs, job, a->step_id);
   if (step && start->tasks > step->tasks)
     step->tasks = start->tasks;
   if (step && start->limit_bytes > step->limit_bytes)
@@ -301,17 +355,25 @@ static bool job_end(struct ft_jobs *jobs, struct job *job, const ft_announcement
   return job->phase == PHASE_LIVE;
 }
 
-/* A run of a job that has been started again since: Slurm has requeued it. */
-static void supersede(struct ft_jobs *jobs, struct job *job, struct ft_instant now)
+/* Whether nothing of JOB that is known lives. */
+static bool idle(const struct job *job)
 {
-  if (job->phase == PHASE_LIVE && job->tree) {
-    finish(jobs, job, now);
-    job->verdict = (struct ft_verdict){ FT_OUTCOME_REQUEUED, true };
-    if (job->phase == PHASE_DONE)
-      hand_over(jobs, job);
-    else
-      forget_packets(jobs, job);
-  }
+  return !job->steps || !job->tree || !ft_tree_alive(job->tree);
+}
+
+/*
+ * The run of JOB's job id that A, which says that it is a later restart, belongs to; NULL: a new
+ * one. The count comes from the job's own environment: it ends no run here, and what says it while
+ * something of JOB lives is JOB's. Slurm's record decides (settle_claim).
+ */
+static struct job *claimed(struct job *job, const ft_announcement *a)
+{
+  if (job->phase != PHASE_LIVE)
+    return NULL;
+  /* the prolog does not know the count: what only it has announced is this run */
+  if (!job->tree)
+    ft_job_set_restart(job, a->restart_count);
+  return !job->tree || !job->confirmed || !idle(job) ? job : NULL;
 }
 
 bool ft_jobs_announce(struct ft_jobs *jobs, const ft_announcement *a, pid_t peer, bool resumed,
@@ -321,15 +383,8 @@ bool ft_jobs_announce(struct ft_jobs *jobs, const ft_announcement *a, pid_t peer
   bool begins = a->which_event == ft_announcement_job_start_tag ||
                 a->which_event == ft_announcement_task_start_tag;
 
-  if (job && begins && a->restart_count > job->restart_count) {
-    /* the prolog does not know the count: what only it has announced is this run */
-    if (job->phase == PHASE_LIVE && !job->tree) {
-      ft_job_set_restart(job, a->restart_count);
-    } else {
-      supersede(jobs, job, now);
-      job = NULL;
-    }
-  }
+  if (job && begins && a->restart_count > job->restart_count)
+    job = claimed(job, a);
   if (job && job->phase != PHASE_LIVE && begins && !job->steps &&
       a->which_event == ft_announcement_job_start_tag)
     job = NULL; /* a job id that has come round again */
@@ -384,8 +439,9 @@ static void answer_done(struct ft_jobs *jobs, struct job *job, const struct ft_s
                         struct ft_instant now)
 {
   struct ft_verdict verdict = job->verdict;
+  bool shorter = answer && ft_job_take_suspended(job, answer);
 
-  if (answer)
+  if (answer && !verdict.settled)
     verdict = ft_ending_correct(verdict, job->restart_count, answer);
   job->verdict = verdict;
   if (job->phase == PHASE_UNKEYED) {
@@ -395,7 +451,7 @@ static void answer_done(struct ft_jobs *jobs, struct job *job, const struct ft_s
       return;
     }
     hand_over(jobs, job);
-  } else if (verdict.outcome != job->o->outcome) {
+  } else if (verdict.outcome != job->o->outcome || shorter) {
     hand_over(jobs, job);
   }
   if (verdict.settled) {
@@ -409,19 +465,18 @@ static void answer_done(struct ft_jobs *jobs, struct job *job, const struct ft_s
 static void answer_live(struct ft_jobs *jobs, struct job *job, const struct ft_slurm_job *answer,
                         struct ft_instant now)
 {
-  bool idle = !job->steps || !job->tree || !ft_tree_alive(job->tree);
-
+  bool still = idle(job);
   bool over = answer && (answer->over || answer->restart_count > job->restart_count);
 
   /* nobody can say any more: Slurm has forgotten the job, or is gone */
   if (!answer && now.monotonic - job->idle_since >= GIVE_UP_SECONDS)
     over = true;
-  if (idle && over && !job->tree) {
+  if (still && over && !job->tree) {
     forget_packets(jobs, job);
     drop(jobs, job);
     return;
   }
-  if (idle && over) {
+  if (still && over) {
     finish(jobs, job, now);
     ft_job_take_end(job, answer);
     if (job->phase != PHASE_LIVE)
@@ -430,10 +485,53 @@ static void answer_live(struct ft_jobs *jobs, struct job *job, const struct ft_s
   }
   /* ft_jobs_tick asks again when nothing has lived for a while */
   if (job->o->submit_time > 0 &&
-      !(idle && now.monotonic - job->idle_since >= jobs->settings.grace_seconds))
+      !(still && now.monotonic - job->idle_since >= jobs->settings.grace_seconds))
     job->next_ask = INFINITY;
   else
     ask_later(job, now);
+}
+
+/*
+ * An answer to a question asked since JOB began says of how many restarts Slurm knows: where JOB
+ * said more it is the run that Slurm knows, together with what else we have of that one.
+ */
+static void settle_claim(struct ft_jobs *jobs, struct job *job, const struct ft_slurm_job *answer)
+{
+  struct job *same;
+
+  if (!job->asking || job->confirmed)
+    return;
+  job->confirmed = true;
+  if (job->restart_count <= answer->restart_count)
+    return;
+  same = find_other(jobs, job, answer->restart_count);
+  if (!same) {
+    if (ft_job_unpack(job))
+      ft_job_set_restart(job, answer->restart_count);
+    return;
+  }
+  if (same->phase == PHASE_LIVE && ft_job_unpack(job)) {
+    close_tree(jobs, same);
+    ft_job_join(same, job);
+    if (job->phase != PHASE_LIVE)
+      finish(jobs, same,
+             (struct ft_instant){ job->started + job->o->runtime_seconds, job->o->end_time });
+  } else {
+    ft_log(LOG_DEBUG, "job %" PRIu32 ": Slurm knows of no restart %" PRIu32, job->id,
+           job->restart_count);
+  }
+  drop(jobs, job);
+}
+
+static void settle_claims(struct ft_jobs *jobs, uint32_t job_id, const struct ft_slurm_job *answer)
+{
+  struct job *next;
+
+  for (struct job *job = jobs->list; job; job = next) {
+    next = job->next;
+    if (job->id == job_id)
+      settle_claim(jobs, job, answer);
+  }
 }
 
 void ft_jobs_answer(struct ft_jobs *jobs, uint32_t job_id, const struct ft_slurm_job *answer,
@@ -441,13 +539,20 @@ void ft_jobs_answer(struct ft_jobs *jobs, uint32_t job_id, const struct ft_slurm
 {
   struct job *next;
 
+  if (answer)
+    settle_claims(jobs, job_id, answer);
   for (struct job *job = jobs->list; job; job = next) {
     next = job->next;
-    if (job->id != job_id)
+    /* what was asked before a run began is not about it */
+    if (job->id != job_id || (answer && !job->asking && !job->confirmed))
       continue;
     job->asking = false;
     if (!ft_job_unpack(job))
       continue;
+    /* the batch script may have lost the variable that counts */
+    if (answer && job->phase == PHASE_LIVE && job->steps && answer->running &&
+        answer->restart_count > job->restart_count && find(jobs, job_id) == job)
+      ft_job_set_restart(job, answer->restart_count);
     if (answer)
       ft_job_take_record(job, answer);
     else
@@ -490,12 +595,15 @@ double ft_jobs_tick(struct ft_jobs *jobs, struct ft_instant now)
     else if (job->phase != PHASE_LIVE)
       ft_job_pack(job);
     look(jobs, job, now);
-    if (!job->asking && now.monotonic >= job->next_ask) {
+    if (!job->asking && now.monotonic >= job->next_ask && !is_asked(jobs, job->id)) {
       job->asking = true;
       job->next_ask = INFINITY;
       jobs->settings.ask(job->id, jobs->settings.data);
     }
-    due = fmin(due, fmin(job->next_ask, job->drop_at));
+    /* what is overdue waits for the answer about another run of the job */
+    due = fmin(due, job->drop_at);
+    if (job->next_ask > now.monotonic)
+      due = fmin(due, job->next_ask);
     if (job->phase == PHASE_LIVE)
       due = fmin(due, now.monotonic + LOOK_SECONDS);
   }

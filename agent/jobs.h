@@ -13,7 +13,9 @@
 
 enum {
   FT_JOBS_LIMIT = 4096, /* at once on one node, those that are over but not yet complete included */
-  FT_JOBS_STEPS = 1024  /* live ones of one job */
+  FT_JOBS_OF_USER = FT_JOBS_LIMIT / 2, /* of them, of one user */
+  FT_JOBS_STEPS = 1024, /* live ones of one job */
+  FT_JOBS_STEPS_OF_USER = 4096
 };
 
 /* The same instant on both clocks: ft_io_monotonic, ft_io_now. */
@@ -31,7 +33,10 @@ struct ft_jobs_settings {
    * about it. The callee fills what it knows of the node, not of the run.
    */
   void (*finished)(const ft_observation *observation, void *data);
-  /* Ask Slurm about JOB_ID; the answer comes by ft_jobs_answer, never from inside the call. */
+  /*
+   * Ask Slurm about JOB_ID; the answer comes by ft_jobs_answer, never from inside the call. Not
+   * called again for the same job before that.
+   */
   void (*ask)(uint32_t job_id, void *data);
   /* The packets about JOB_ID so far need not be kept any longer. */
   void (*forget)(uint32_t job_id, void *data);

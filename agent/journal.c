@@ -29,6 +29,7 @@
 
 struct ft_journal {
   int fd;
+  uint32_t boot;
 };
 
 /* Before each packet; only ever read by the machine that wrote it, in its own byte order. */
@@ -36,10 +37,23 @@ struct entry {
   uint32_t length;
   uint32_t crc; /* of the packet */
   int32_t peer;
-  int32_t reserved;
+  uint32_t boot;    /* hash of the kernel's boot_id */
   uint64_t started; /* of the process that the packet names: /proc/PID/stat, starttime; 0: none */
-  double utc;
+  double utc, monotonic;
 };
+
+/* Of this boot: what the monotonic clock counts from. */
+static uint32_t boot_hash(void)
+{
+  struct ft_buf buf;
+  uint32_t hash = 0;
+
+  ft_buf_init(&buf, FT_LIMIT_PROC);
+  if (ft_io_read_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", &buf, NULL) == 0)
+    hash = ft_crc32(buf.data, buf.length);
+  ft_buf_free(&buf);
+  return hash;
+}
 
 struct ft_journal *ft_journal_open(int state_fd, struct ft_error *err)
 {
@@ -58,6 +72,7 @@ struct ft_journal *ft_journal_open(int state_fd, struct ft_error *err)
     return NULL;
   }
   ft_io_sweep(journal->fd, -INFINITY);
+  journal->boot = boot_hash();
   return journal;
 }
 
@@ -98,6 +113,14 @@ static uint64_t start_of(uint32_t pid)
   return ticks;
 }
 
+/* When ENTRY was added, by the clock of now, which may have been set since. */
+static double time_of(const struct entry *entry, uint32_t boot)
+{
+  double ago = ft_io_monotonic() - entry->monotonic;
+
+  return boot && entry->boot == boot && ago >= 0 ? ft_io_now() - ago : entry->utc;
+}
+
 static uint32_t pid_of(const ft_announcement *a)
 {
   return a->which_event == ft_announcement_task_start_tag ? a->event.task_start.pid : 0;
@@ -128,7 +151,9 @@ int ft_journal_add(struct ft_journal *journal, const ft_announcement *announceme
                          .crc = ft_crc32(packet, length),
                          .peer = (int32_t)peer,
                          .started = start_of(pid_of(announcement)),
-                         .utc = utc };
+                         .boot = journal->boot,
+                         .utc = utc,
+                         .monotonic = ft_io_monotonic() };
   int fd, status;
   char name[32];
 
@@ -166,8 +191,10 @@ struct replay {
   ft_observation observation;
 };
 
-static void replay_packets(struct replay *replay, const struct ft_buf *file)
+/* Returns whether there is any packet. */
+static bool replay_packets(struct replay *replay, const struct ft_buf *file, uint32_t boot)
 {
+  bool any = false;
   const char *at = ft_buf_text(file), *end = at + file->length;
   ft_announcement *a = &replay->announcement;
   struct entry entry;
@@ -178,13 +205,23 @@ static void replay_packets(struct replay *replay, const struct ft_buf *file)
     if (entry.length > FT_LISTENER_PACKET || entry.length > (size_t)(end - at) ||
         ft_crc32(at, entry.length) != entry.crc ||
         ft_record_decode(FT_RECORD_ANNOUNCEMENT, at, entry.length, a, NULL) < 0)
-      return;
+      break;
     at += entry.length;
     if (a->which_event == ft_announcement_task_start_tag &&
         (!entry.started || start_of(pid_of(a)) != entry.started))
       a->event.task_start.pid = 0;
-    replay->calls->packet(a, entry.peer, entry.utc, replay->calls->data);
+    replay->calls->packet(a, entry.peer, time_of(&entry, boot), replay->calls->data);
+    any = true;
   }
+  return any;
+}
+
+/* A file whose first packet was cut by a crash tells of no run that could end: it goes. */
+static void remove_run(struct ft_journal *journal, const char *name, const char *part)
+{
+  ft_log(LOG_WARNING, LIVE_FOLDER "/%s: nothing in it can be read; removed", name);
+  (void)unlinkat(journal->fd, name, 0);
+  (void)unlinkat(journal->fd, part, 0);
 }
 
 static void replay_run(struct ft_journal *journal, struct replay *replay, const char *name)
@@ -193,13 +230,13 @@ static void replay_run(struct ft_journal *journal, struct replay *replay, const 
   struct ft_error err;
   struct ft_buf file;
 
-  ft_buf_init(&file, FILE_LIMIT + FT_LISTENER_PACKET + sizeof(struct entry));
-  if (ft_io_read_file(journal->fd, name, &file, &err) == 0)
-    replay_packets(replay, &file);
-  else
-    ft_log(LOG_WARNING, LIVE_FOLDER "/%s", err.text);
-  ft_buf_free(&file);
   (void)snprintf(part, sizeof part, "%s" PART_SUFFIX, name);
+  ft_buf_init(&file, FILE_LIMIT + FT_LISTENER_PACKET + sizeof(struct entry));
+  if (ft_io_read_file(journal->fd, name, &file, &err) < 0)
+    ft_log(LOG_WARNING, LIVE_FOLDER "/%s", err.text);
+  else if (!replay_packets(replay, &file, journal->boot))
+    remove_run(journal, name, part);
+  ft_buf_free(&file);
   if (ft_record_read(FT_RECORD_OBSERVATION, journal->fd, part, &replay->observation, &err) == 0)
     replay->calls->suspended(&replay->observation, replay->calls->data);
   else if (errno != ENOENT)

@@ -12,6 +12,7 @@
 #include "predictor/core/hash.h"
 #include "predictor/core/order.h"
 #include "predictor/core/text.h"
+#include "predictor/online/pool.h"
 #include "predictor/record/layout.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -21,7 +22,9 @@ enum {
   MOST_KNOWN = COUNT(((ft_prior *)NULL)->known),
   RUNS = COUNT(((ft_model *)NULL)->history),
   APP_RUNS = 5,    /* completed runs from which on an app's needs count among the site's */
-  LEAST_APPS = 20  /* below so many nobody is told: one app might be made out */
+  LEAST_APPS = 20, /* below so many nobody is told: one app might be made out */
+  LEAST_USERS = FT_POOL_USERS,
+  MOST_OF_USER = MOST_KNOWN / 4
 };
 
 static void tell(const char *what, const struct ft_error *why)
@@ -52,7 +55,7 @@ static int note_likeness(struct ft_publisher *publisher, int state_fd, const cha
   struct ft_error why;
   ft_kin *kin = malloc(sizeof *kin);
   ft_kin_app *app;
-  int folder, status = -1;
+  int status;
 
   if (!kin)
     return ft_error_errno(err, "%s", likeness);
@@ -64,9 +67,7 @@ static int note_likeness(struct ft_publisher *publisher, int state_fd, const cha
   *app = (ft_kin_app){ .runs = model->completed, .updated = model->updated };
   (void)ft_string_copy(model->app, app->app, sizeof app->app);
   ft_layout_kin_name(likeness, name);
-  folder = ft_publish_folder(publisher, model->uid, err);
-  if (folder >= 0)
-    status = ft_record_write(FT_RECORD_KIN, kin, folder, name, 0644, err);
+  status = ft_publish_own(publisher, model->uid, FT_RECORD_KIN, kin, name, err);
   free(kin);
   return status;
 }
@@ -89,45 +90,107 @@ static bool needs_of(const ft_model *model, ft_prior_app *out)
   if (count < APP_RUNS)
     return false;
   ft_order_sort(value, count);
-  *out = (ft_prior_app){ .key = key_of(model->uid, model->app), .log_bytes = value[count / 2] };
+  *out = (ft_prior_app){ .key = key_of(model->uid, model->app),
+                         .log_bytes = value[count / 2],
+                         .user = model->uid };
   /* the middle half of a normal distribution is 1.349 standard deviations wide */
   out->spread = (value[count - 1 - count / 4] - value[count / 4]) / 1.349;
   return true;
 }
 
-/* Among as many as fit, by their hashes: an app's stays, another's comes or not by chance. */
+/*
+ * Among as many as fit, of one user and of all, by their hashes: an app's stays, another's comes or
+ * not by chance.
+ */
 static void put(ft_prior *prior, const ft_prior_app *app)
 {
-  ft_prior_app *largest = prior->known;
+  ft_prior_app *largest = NULL, *own = NULL;
+  size_t of_user = 0;
 
   for (size_t i = 0; i < prior->known_count; i++) {
-    if (prior->known[i].key == app->key) {
-      prior->known[i] = *app;
+    ft_prior_app *known = &prior->known[i];
+
+    if (known->key == app->key) {
+      *known = *app;
       return;
     }
-    if (prior->known[i].key > largest->key)
-      largest = &prior->known[i];
+    if (!largest || known->key > largest->key)
+      largest = known;
+    if (known->user != app->user)
+      continue;
+    of_user++;
+    if (!own || known->key > own->key)
+      own = known;
   }
-  if (prior->known_count < MOST_KNOWN)
-    prior->known[prior->known_count++] = *app;
-  else if (app->key < largest->key)
+  if (of_user >= MOST_OF_USER)
+    largest = own;
+  else if (prior->known_count < MOST_KNOWN)
+    largest = &prior->known[prior->known_count++];
+  else if (app->key >= largest->key)
+    return;
+  if (of_user < MOST_OF_USER || app->key < largest->key)
     *largest = *app;
+}
+
+/* A number of an app's, which weighs a part of its user. */
+struct weighed {
+  double value, weight;
+};
+
+static int by_value(const void *a, const void *b)
+{
+  const struct weighed *one = a, *two = b;
+
+  return one->value < two->value ? -1 : one->value > two->value;
+}
+
+/* The value below which PART of the weight of USERS lies; ITEM is sorted. */
+static double quantile(const struct weighed *item, size_t count, double part, double users)
+{
+  double below = 0;
+  size_t i = 0;
+
+  while (i + 1 < count && below + item[i].weight < part * users)
+    below += item[i++].weight;
+  return item[i].value;
+}
+
+/* How many users' apps PRIOR knows. APPS, unless it is NULL: of each app, how many its user has. */
+static size_t count_users(const ft_prior *prior, unsigned *apps)
+{
+  size_t users = 0;
+
+  for (size_t i = 0; i < prior->known_count; i++) {
+    unsigned same = 0, before = 0;
+
+    for (size_t k = 0; k < prior->known_count; k++) {
+      same += prior->known[k].user == prior->known[i].user;
+      before += k < i && prior->known[k].user == prior->known[i].user;
+    }
+    users += !before;
+    if (apps)
+      apps[i] = same;
+  }
+  return users;
 }
 
 static void summarise(const ft_prior *from, ft_prior *out)
 {
   static const double parts[COUNT(out->bytes)] = { 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95 };
-  double needs[MOST_KNOWN], spreads[MOST_KNOWN];
+  struct weighed needs[MOST_KNOWN], spreads[MOST_KNOWN];
+  unsigned apps[MOST_KNOWN];
+  double users = (double)count_users(from, apps);
 
   *out = (ft_prior){ .schema = FT_SCHEMA, .apps = from->known_count };
   for (size_t i = 0; i < from->known_count; i++) {
-    needs[i] = from->known[i].log_bytes;
-    spreads[i] = from->known[i].spread;
+    needs[i] = (struct weighed){ from->known[i].log_bytes, 1.0 / apps[i] };
+    spreads[i] = (struct weighed){ from->known[i].spread, 1.0 / apps[i] };
   }
-  ft_order_sort(needs, from->known_count);
-  out->spread = ft_order_middle(spreads, from->known_count);
+  qsort(needs, from->known_count, sizeof *needs, by_value);
+  qsort(spreads, from->known_count, sizeof *spreads, by_value);
+  out->spread = quantile(spreads, from->known_count, 0.5, users);
   for (size_t i = 0; i < COUNT(parts); i++)
-    out->bytes[out->bytes_count++] = exp(needs[(size_t)(parts[i] * (from->known_count - 1) + 0.5)]);
+    out->bytes[out->bytes_count++] = exp(quantile(needs, from->known_count, parts[i], users));
 }
 
 /* Replace the agent's file with PRIOR, and what it says at large. Returns 0 or -1 with ERR. */
@@ -138,7 +201,7 @@ static int write_prior(int state_fd, const ft_prior *prior, struct ft_error *err
 
   if (ft_record_write(FT_RECORD_PRIOR, prior, state_fd, FT_LAYOUT_PRIOR_APPS, 0600, err) < 0)
     return -1;
-  if (prior->known_count < LEAST_APPS)
+  if (prior->known_count < LEAST_APPS || count_users(prior, NULL) < LEAST_USERS)
     return unlinkat(state_fd, FT_LAYOUT_PRIOR, 0) < 0 && errno != ENOENT
                ? ft_error_errno(err, FT_LAYOUT_PRIOR)
                : 0;

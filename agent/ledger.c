@@ -67,6 +67,7 @@ struct ft_ledger {
   uint64_t keep;
   unsigned since_trim;
   bool told;    /* that the store refuses */
+  bool skip_told; /* that it refuses one that waits, and takes others */
   int64_t seen; /* up to this run its nodes were */
   ft_gpus gpus;
   struct work *work; /* while an observation is put */
@@ -406,20 +407,38 @@ static int link_former(struct ft_ledger *ledger, const ft_observation *o, struct
   return 0;
 }
 
+/* The store has O, and a model cannot be made of it: what it is of is marked, for ft_follow. */
+static void learn_later(struct ft_ledger *ledger, const ft_observation *o, const struct ft_error *why)
+{
+  const char *app = o->submission.app;
+  struct ft_error err;
+
+  ft_log(LOG_WARNING, "job %" PRIu32 ": %s of user %" PRIu32 " has no new model: %s", o->job_id, app,
+         o->uid, why->text);
+  if (app[0] && (ft_store_mark(ledger->store, o->uid, app, NULL, &err) < 0 ||
+                 (ft_shared_app(&ledger->shared, app) &&
+                  ft_store_mark(ledger->store, FT_LAYOUT_POOLED, app, NULL, &err) < 0)))
+    ft_log(LOG_WARNING, "%s", err.text);
+  ledger->behind = true;
+}
+
 static int put_and_learn(struct ft_ledger *ledger, const ft_observation *o, struct ft_error *err)
 {
   ft_observation *merged = &ledger->work->merged;
+  struct ft_error why;
   int status;
 
   if (link_former(ledger, o, err) < 0)
     return -1;
   status = ft_store_put(ledger->store, o, merged, err);
   if (status > 0)
-    ft_log(LOG_DEBUG, "job %" PRIu32 ": it was to be forgotten", o->job_id);
-  return status ? (status < 0 ? -1 : 0) : refine(ledger, merged, err);
+    ft_log(LOG_DEBUG, "job %" PRIu32 ": it was to be forgotten, or has completed before", o->job_id);
+  if (status == 0 && refine(ledger, merged, &why) < 0)
+    learn_later(ledger, merged, &why);
+  return status < 0 ? -1 : 0;
 }
 
-/* Store, learn, publish. Returns 0 when nothing is left to do, -1 with ERR. */
+/* Store, learn, publish. Returns 0 when the store has it or refuses it for good, -1 with ERR. */
 static int put(struct ft_ledger *ledger, const ft_observation *o, struct ft_error *err)
 {
   int status;
@@ -457,15 +476,31 @@ bool ft_ledger_take(struct ft_ledger *ledger, const ft_observation *o)
   return false;
 }
 
+/* Whether the store can be written at all. */
+static bool takes_any(struct ft_ledger *ledger)
+{
+  struct ft_error err;
+
+  return have_store(ledger, &err) && ft_store_begin(ledger->store, &err) == 0 &&
+         ft_store_commit(ledger->store, &err) == 0;
+}
+
 static int take_again(const ft_observation *o, void *data)
 {
   struct ft_ledger *ledger = data;
   struct ft_error err;
-  int status = put(ledger, o, &err);
 
-  if (status < 0)
+  if (put(ledger, o, &err) == 0)
+    return 0;
+  if (!takes_any(ledger)) {
     ft_log(LOG_DEBUG, "still waiting: %s", err.text);
-  return status;
+    return -1;
+  }
+  if (!ledger->skip_told)
+    ft_log(LOG_WARNING, "job %" PRIu32 ": its observation stays in the spool: %s", o->job_id,
+           err.text);
+  ledger->skip_told = true;
+  return 1;
 }
 
 bool ft_ledger_retry(struct ft_ledger *ledger)
@@ -476,7 +511,7 @@ bool ft_ledger_retry(struct ft_ledger *ledger)
     return true;
   if (ledger->told)
     ft_log(LOG_INFO, "the store takes observations again; none waits");
-  ledger->told = false;
+  ledger->told = ledger->skip_told = false;
   return false;
 }
 

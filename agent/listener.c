@@ -27,6 +27,7 @@ struct connection {
 struct ft_listener {
   struct ft_loop *loop;
   struct ft_watch watch;
+  struct ft_rest rest;
   char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
   ft_listener_call *call;
   void *data;
@@ -132,11 +133,16 @@ static void accept_one(struct ft_watch *watch)
   struct ucred peer;
 
   if (fd < 0) {
+    int why = errno;
+
+    if (why == EAGAIN || why == EINTR || why == ECONNABORTED)
+      return;
+    refuse(listener, strerror(why));
     /* out of descriptors: without room nothing could ever be accepted again */
-    if ((errno == EMFILE || errno == ENFILE) && listener->connections)
+    if ((why == EMFILE || why == ENFILE) && listener->connections)
       drop(listener->list.next);
-    if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
-      refuse(listener, strerror(errno));
+    else
+      ft_rest_begin(&listener->rest, listener->loop, watch);
     return;
   }
   if (!may_announce(listener, fd, &peer)) {
@@ -209,6 +215,7 @@ void ft_listener_close(struct ft_listener *listener)
     return;
   while (listener->list.next != &listener->list)
     drop(listener->list.next);
+  ft_rest_end(&listener->rest);
   if (listener->watch.fd >= 0) {
     ft_loop_unwatch(listener->loop, &listener->watch);
     close(listener->watch.fd);

@@ -18,6 +18,7 @@
 #include "agent/log.h"
 #include "agent/publish.h"
 #include "predictor/core/io.h"
+#include "predictor/online/pool.h"
 #include "predictor/record/layout.h"
 
 struct ft_publisher {
@@ -26,6 +27,7 @@ struct ft_publisher {
   /* the folder used last: runs of one user come in bursts */
   uint32_t uid;
   int user_fd;
+  bool gives; /* there are no ACLs there: each of its files is given to the user */
   void (*published)(const ft_model *model, void *data);
   void *data;
   void (*timed)(const ft_performance *performance, void *data);
@@ -155,30 +157,36 @@ static int let_read(int fd, uint32_t uid)
   return set_acl(path, ACL_TYPE_DEFAULT, text);
 }
 
+/*
+ * Without ACLs whoever knows a file's name may open it, which is its user's. The folder stays ours:
+ * its owner could put what he likes in the place of our files.
+ */
+static int let_pass(int fd)
+{
+  if (geteuid() != 0)
+    return -1;
+  return fchown(fd, 0, 0) < 0 || fchmod(fd, 0711) < 0 ? -1 : 0;
+}
+
 static int open_user_folder(struct ft_publisher *p, uint32_t uid, struct ft_error *err)
 {
   char name[16];
-  struct stat st;
   int fd;
 
   (void)snprintf(name, sizeof name, "%" PRIu32, uid);
   fd = open_folder(p->models_fd, name, 0700, err);
   if (fd < 0)
     return -1;
-  if (uid == geteuid() || uid == FT_LAYOUT_POOLED)
+  p->gives = false;
+  if (uid == geteuid() || uid == FT_LAYOUT_POOLED || let_read(fd, uid) == 0)
     return fd;
-  if (fstat(fd, &st) == 0 && st.st_uid == uid)
-    return fd; /* given to the user before */
-  if (let_read(fd, uid) == 0)
-    return fd;
-  if (geteuid() == 0 && fchown(fd, uid, (gid_t)-1) == 0)
-    return fd;
-  if (!p->told)
+  p->gives = let_pass(fd) == 0;
+  if (!p->gives && !p->told)
     ft_log(LOG_WARNING,
            "models/%s: its user cannot be let in: %s; expected a filesystem with "
            "POSIX ACLs, or to run as root",
            name, strerror(errno));
-  p->told = true;
+  p->told = p->told || !p->gives;
   return fd;
 }
 
@@ -195,7 +203,30 @@ static int publish_shared(struct ft_publisher *p, enum ft_record record, const v
   return status;
 }
 
-int ft_publish_folder(struct ft_publisher *p, uint32_t uid, struct ft_error *err)
+static void forget(struct ft_publisher *p, const char *folder, const char *name)
+{
+  char path[PATH_MAX];
+
+  if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, name) < sizeof path)
+    (void)unlinkat(p->models_fd, path, 0);
+}
+
+/* What all may read of MODEL, all users'; nothing where too few users stand behind it. */
+static int publish_told(struct ft_publisher *p, const ft_model *model, const char *name,
+                        struct ft_error *err)
+{
+  ft_model *told = malloc(sizeof *told);
+  int status = told ? ft_pool_tell(model, told, err) : ft_error_errno(err, "%s", model->app);
+
+  if (status > 0)
+    status = publish_shared(p, FT_RECORD_MODEL, told, name, err);
+  else if (status == 0)
+    forget(p, "site", name);
+  free(told);
+  return status;
+}
+
+static int user_folder(struct ft_publisher *p, uint32_t uid, struct ft_error *err)
 {
   if (p->user_fd >= 0 && p->uid == uid)
     return p->user_fd;
@@ -206,15 +237,17 @@ int ft_publish_folder(struct ft_publisher *p, uint32_t uid, struct ft_error *err
   return p->user_fd;
 }
 
-/* Replace the file NAME of user UID with RECORD. */
-static int publish_own(struct ft_publisher *p, uint32_t uid, enum ft_record record,
-                       const void *message, const char *name, struct ft_error *err)
+int ft_publish_own(struct ft_publisher *p, uint32_t uid, enum ft_record record, const void *message,
+                   const char *name, struct ft_error *err)
 {
-  if (ft_publish_folder(p, uid, err) < 0)
+  if (user_folder(p, uid, err) < 0)
     return -1;
   /* the group bits are the ACL's mask; who gets no entry is kept out by the folder */
-  if (ft_record_write(record, message, p->user_fd, name, 0644, err) == 0)
-    return 0;
+  if (ft_record_write(record, message, p->user_fd, name, p->gives ? 0400 : 0644, err) == 0) {
+    if (!p->gives || fchownat(p->user_fd, name, uid, (gid_t)-1, AT_SYMLINK_NOFOLLOW) == 0)
+      return 0;
+    ft_error_errno(err, "%s", name);
+  }
   /* the folder may have been removed under us: it is made anew the next time */
   close(p->user_fd);
   p->user_fd = -1;
@@ -226,9 +259,9 @@ int ft_publish_model(struct ft_publisher *p, const ft_model *model, struct ft_er
   char name[FT_LAYOUT_NAME_SIZE];
 
   ft_layout_model_name(model->app, name);
-  if (publish_own(p, model->uid, FT_RECORD_MODEL, model, name, err) < 0)
+  if (ft_publish_own(p, model->uid, FT_RECORD_MODEL, model, name, err) < 0)
     return -1;
-  if (model->uid == FT_LAYOUT_POOLED && publish_shared(p, FT_RECORD_MODEL, model, name, err) < 0)
+  if (model->uid == FT_LAYOUT_POOLED && publish_told(p, model, name, err) < 0)
     return -1;
   if (p->published)
     p->published(model, p->data);
@@ -241,22 +274,16 @@ int ft_publish_performance(struct ft_publisher *p, const ft_performance *perform
   char name[FT_LAYOUT_NAME_SIZE];
 
   ft_layout_performance_name(performance->app, name);
-  if (publish_own(p, performance->uid, FT_RECORD_PERFORMANCE, performance, name, err) < 0)
+  if (ft_publish_own(p, performance->uid, FT_RECORD_PERFORMANCE, performance, name, err) < 0)
     return -1;
-  if (performance->uid == FT_LAYOUT_POOLED &&
-      publish_shared(p, FT_RECORD_PERFORMANCE, performance, name, err) < 0)
+  if (performance->uid == FT_LAYOUT_POOLED && !ft_pool_has_users(performance))
+    forget(p, "site", name);
+  else if (performance->uid == FT_LAYOUT_POOLED &&
+           publish_shared(p, FT_RECORD_PERFORMANCE, performance, name, err) < 0)
     return -1;
   if (p->timed)
     p->timed(performance, p->timed_data);
   return 0;
-}
-
-static void forget(struct ft_publisher *p, const char *folder, const char *name)
-{
-  char path[PATH_MAX];
-
-  if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, name) < sizeof path)
-    (void)unlinkat(p->models_fd, path, 0);
 }
 
 void ft_publish_forget_model(struct ft_publisher *p, uint32_t uid, const char *app)

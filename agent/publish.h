@@ -28,8 +28,9 @@ void ft_publisher_watch_times(struct ft_publisher *publisher,
 /*
  * Replace the model file of MODEL's app and user. The user's folder is ours
  * (0700) and has an ACL entry that lets him read it; where the filesystem has
- * no ACLs it is given to him instead, which only root can do. A pooled model's
- * (FT_LAYOUT_POOLED) is ours alone, and all may read a copy without its history.
+ * no ACLs only its files are given to him, to be read, which only root can do, and who does not
+ * know their names finds none. A pooled model's (FT_LAYOUT_POOLED) is ours alone, and all may read
+ * what ft_pool_tell makes of it, without its history; where that is nothing there is no such file.
  */
 int ft_publish_model(struct ft_publisher *publisher, const ft_model *model, struct ft_error *err);
 
@@ -37,8 +38,9 @@ int ft_publish_model(struct ft_publisher *publisher, const ft_model *model, stru
 int ft_publish_performance(struct ft_publisher *publisher, const ft_performance *performance,
                            struct ft_error *err);
 
-/* The folder of user UID's models, as above; borrowed. -1 with ERR. */
-int ft_publish_folder(struct ft_publisher *publisher, uint32_t uid, struct ft_error *err);
+/* Replace the file NAME in user UID's folder, as above. Returns 0 or -1 with ERR. */
+int ft_publish_own(struct ft_publisher *publisher, uint32_t uid, enum ft_record record,
+                   const void *message, const char *name, struct ft_error *err);
 
 /* The apps whose models are shared: those that foretell.conf declares. */
 struct ft_shared_apps {

@@ -35,6 +35,7 @@ struct connection {
 struct ft_questions {
   struct ft_loop *loop;
   struct ft_watch watch;
+  struct ft_rest rest;
   char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
   struct ft_answerer answerer;
   uid_t extra_uid; /* (uid_t)-1: none */
@@ -234,8 +235,11 @@ static void accept_one(struct ft_watch *watch)
   int fd = accept4(watch->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
   struct connection *c;
 
-  if (fd < 0)
+  if (fd < 0) {
+    if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+      ft_rest_begin(&q->rest, q->loop, watch);
     return;
+  }
   c = begin(q, fd);
   if (c && ft_loop_watch(q->loop, &c->watch) == 0) {
     append(c);
@@ -283,6 +287,7 @@ void ft_questions_close(struct ft_questions *q)
   while (q->list)
     drop(q->list);
   ft_loop_cancel(q->loop, &q->timer);
+  ft_rest_end(&q->rest);
   if (q->watch.fd >= 0) {
     ft_loop_unwatch(q->loop, &q->watch);
     close(q->watch.fd);

@@ -8,6 +8,7 @@
 
 #include "agent/scontrol.h"
 #include "predictor/core/units.h"
+#include "predictor/core/utf8.h"
 
 /* The states a job cannot leave (slurm.h, job_states); DEADLINE is a time limit, too. */
 static const struct {
@@ -56,13 +57,10 @@ static bool utc_time(struct ft_text text, double *seconds)
   return true;
 }
 
-/* Records hold printable text only. */
 static void take_text(struct ft_text value, char *out, size_t size)
 {
   (void)ft_text_copy(value, out, size);
-  for (; *out; out++)
-    if ((unsigned char)*out < ' ' || *out == 0x7f)
-      *out = '?';
+  ft_utf8_clean(out);
 }
 
 /* "name(1000)". */
@@ -94,7 +92,13 @@ static void take_state(struct ft_text value, struct ft_slurm_job *out)
     }
 }
 
-static void take_job_field(struct ft_text key, struct ft_text value, struct ft_slurm_job *out)
+/* What of a job's record its suspended time follows from: negative: not known. */
+struct times {
+  double start, run;
+};
+
+static void take_job_field(struct ft_text key, struct ft_text value, struct ft_slurm_job *out,
+                           struct times *times)
 {
   uint64_t number;
 
@@ -112,6 +116,10 @@ static void take_job_field(struct ft_text key, struct ft_text value, struct ft_s
     (void)utc_time(value, &out->submit_time);
   else if (ft_text_equals(key, "EndTime"))
     (void)utc_time(value, &out->end_time);
+  else if (ft_text_equals(key, "StartTime"))
+    (void)utc_time(value, &times->start);
+  else if (ft_text_equals(key, "RunTime"))
+    (void)ft_units_seconds(value, &times->run);
   else if (ft_text_equals(key, "TimeLimit"))
     (void)ft_units_seconds(value, &out->time_limit_seconds);
 }
@@ -123,6 +131,7 @@ static void take_job_field(struct ft_text key, struct ft_text value, struct ft_s
 static void take_job(struct ft_text line, struct ft_slurm_job *out)
 {
   struct ft_text word, key;
+  struct times times = { -1, -1 };
   bool seen_user = false;
 
   while (ft_text_word(&line, &word)) {
@@ -134,10 +143,13 @@ static void take_job(struct ft_text line, struct ft_slurm_job *out)
       seen_user = true;
     /* from here on, paths and comments: a user's own words */
     if (ft_text_equals(key, "Command") || ft_text_equals(key, "Comment"))
-      return;
+      break;
     if (seen_user)
-      take_job_field(key, word, out);
+      take_job_field(key, word, out, &times);
   }
+  if (out->over && out->end_time > 0 && times.start > 0 && times.run >= 0 &&
+      out->end_time - times.start > times.run)
+    out->suspended_seconds = out->end_time - times.start - times.run;
 }
 
 int ft_scontrol_job(struct ft_text text, uint32_t job_id, struct ft_slurm_job *out,

@@ -23,6 +23,7 @@ struct ft_slurm_job {
   double submit_time;        /* 0: not known */
   double end_time;           /* of a job that is over; 0: not known */
   double time_limit_seconds; /* 0: unlimited or not known */
+  double suspended_seconds;  /* of a job that is over: from its start to its end, not run; whole */
 };
 
 /* Returns 0; -1 with ERR when TEXT holds no such job. */

@@ -14,6 +14,9 @@
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 
+/* Who connects meanwhile waits in the socket's queue. */
+#define REST_SECONDS 0.5
+
 /* Whether somebody listens at ADDRESS. */
 static bool answers(const struct sockaddr_un *address)
 {
@@ -78,4 +81,28 @@ int ft_socket_listen(const char *path, mode_t mode, struct ft_error *err)
     (void)unlink(path);
   close(fd);
   return -1;
+}
+
+static void watch_again(void *data)
+{
+  struct ft_rest *rest = data;
+
+  if (ft_loop_watch(rest->loop, rest->watch) < 0)
+    ft_loop_at(rest->loop, &rest->timer, ft_io_monotonic() + REST_SECONDS);
+}
+
+void ft_rest_begin(struct ft_rest *rest, struct ft_loop *loop, struct ft_watch *watch)
+{
+  rest->loop = loop;
+  rest->watch = watch;
+  rest->timer.fire = watch_again;
+  rest->timer.data = rest;
+  ft_loop_unwatch(loop, watch);
+  ft_loop_at(loop, &rest->timer, ft_io_monotonic() + REST_SECONDS);
+}
+
+void ft_rest_end(struct ft_rest *rest)
+{
+  if (rest->loop)
+    ft_loop_cancel(rest->loop, &rest->timer);
 }

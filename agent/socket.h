@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include "agent/loop.h"
 #include "predictor/core/error.h"
 
 /*
@@ -13,5 +14,18 @@
  * block, -1 with ERR. Whoever closes it removes PATH.
  */
 int ft_socket_listen(const char *path, mode_t mode, struct ft_error *err);
+
+/*
+ * WATCH, of a socket that listens, is left alone for a moment: where nothing can be accepted for
+ * want of descriptors or memory it stays ready, and whoever waits for it would do nothing else.
+ */
+struct ft_rest {
+  struct ft_loop *loop;
+  struct ft_watch *watch;
+  struct ft_timer timer;
+};
+
+void ft_rest_begin(struct ft_rest *rest, struct ft_loop *loop, struct ft_watch *watch);
+void ft_rest_end(struct ft_rest *rest);
 
 #endif

@@ -88,10 +88,10 @@ static int write_file(struct ft_spool *spool, const ft_observation *o, struct ft
   return status;
 }
 
-/* The first in memory; NULL out of it. */
-static ft_observation *first_in_memory(const struct ft_spool *spool)
+/* KEPT's observation, to be freed; NULL out of memory. */
+static ft_observation *decode(const struct kept *kept)
 {
-  const struct ft_buf *record = &spool->memory->record;
+  const struct ft_buf *record = &kept->record;
   ft_observation *o = malloc(sizeof *o);
 
   if (o && ft_record_decode(FT_RECORD_OBSERVATION, record->data, record->length, o, NULL) == 0)
@@ -118,7 +118,7 @@ void ft_spool_close(struct ft_spool *spool)
   if (!spool)
     return;
   while (spool->memory) {
-    ft_observation *o = first_in_memory(spool);
+    ft_observation *o = decode(spool->memory);
 
     if (!o)
       ft_log(LOG_ERR, "an observation is lost: out of memory");
@@ -162,7 +162,7 @@ int ft_spool_put(struct ft_spool *spool, const ft_observation *o, struct ft_erro
   return 1;
 }
 
-/* Offer one file. Returns 0 when it is gone, -1 when it was not taken. */
+/* Offer one file. Returns 0 when it is gone, 1 when it was not taken, -1 when no other will be. */
 static int offer_file(int folder, const char *name, int (*take)(const ft_observation *, void *),
                       void *data)
 {
@@ -189,8 +189,8 @@ static int offer_file(int folder, const char *name, int (*take)(const ft_observa
   return status;
 }
 
-/* Returns how many files are left, and in *ENDED whether one was not taken. */
-static size_t offer_files(struct ft_spool *spool, bool *ended,
+/* Returns how many files are left; *SKIPS more may stay, none once it is 0. */
+static size_t offer_files(struct ft_spool *spool, unsigned *skips,
                           int (*take)(const ft_observation *, void *), void *data)
 {
   int fd = open_folder(spool, false);
@@ -208,33 +208,46 @@ static size_t offer_files(struct ft_spool *spool, bool *ended,
 
     if (!ends_in(entry->d_name, SPOOL_SUFFIX))
       continue;
-    status = *ended ? 1 : offer_file(dirfd(folder), entry->d_name, take, data);
-    if (status < 0)
-      *ended = true;
+    status = *skips ? offer_file(dirfd(folder), entry->d_name, take, data) : 1;
+    if (status && *skips)
+      *skips = status < 0 ? 0 : *skips - 1;
     left += status != 0;
   }
   closedir(folder);
   return left;
 }
 
+/* Offer what AT, in memory, points to. Returns as offer_file. */
+static int offer_kept(struct ft_spool *spool, struct kept **at,
+                      int (*take)(const ft_observation *, void *), void *data)
+{
+  ft_observation *o = decode(*at);
+  int status = o ? take(o, data) : -1;
+
+  if (status == 0)
+    drop(spool, at);
+  free(o);
+  return status;
+}
+
 size_t ft_spool_offer(struct ft_spool *spool,
                       int (*take)(const ft_observation *observation, void *data), void *data)
 {
-  bool ended = false;
+  unsigned skips = FT_SPOOL_SKIPS;
+  struct kept **at = &spool->memory;
   size_t left = 0;
 
   if (spool->has_files) {
-    left = offer_files(spool, &ended, take, data);
+    left = offer_files(spool, &skips, take, data);
     spool->has_files = left > 0;
   }
-  while (spool->memory && !ended) {
-    ft_observation *o = first_in_memory(spool);
+  while (*at && skips) {
+    int status = offer_kept(spool, at, take, data);
 
-    if (!o || take(o, data) < 0)
-      ended = true;
-    else
-      drop(spool, &spool->memory);
-    free(o);
+    if (status)
+      skips = status < 0 ? 0 : skips - 1;
+    if (status > 0)
+      at = &(*at)->next;
   }
   return left + spool->in_memory;
 }

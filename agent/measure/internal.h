@@ -131,6 +131,8 @@ struct ft_tree {
   double spike_bytes; /* RSS that only the kernel's high water marks saw; negative: none */
   double spike_time;
   double may_bytes;     /* what it may have been at most while brief children lived */
+  bool stopped;         /* a member was, at an instant at which that was looked at */
+  double stop_due;      /* when that is next */
   bool ends_lost;       /* of whom the kernel kept no record */
   bool rss_is_bound;    /* closed: more may have been used */
   bool charge_is_whole; /* the kernel's own peak of the charge is known */
@@ -187,6 +189,7 @@ struct ft_stat {
   char command[16]; /* TASK_COMM_LEN */
   pid_t parent, group, session;
   bool forked; /* it has not called exec */
+  bool stopped; /* by a signal, as scontrol suspend sends them */
   bool thread; /* PID is a thread other than its process's first */
   uint64_t start;
   unsigned threads;

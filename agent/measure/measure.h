@@ -113,6 +113,9 @@ const struct ft_sample *ft_tree_latest(const struct ft_tree *tree);
 /* What the kernel knew at a task's end and no sample can: folded into the peaks. */
 void ft_tree_note_end(struct ft_tree *tree, const ft_task_end *end);
 
+/* Whether processes of TREE were seen stopped by a signal, which is looked at every second. */
+bool ft_tree_was_stopped(const struct ft_tree *tree);
+
 /* Whether any process of TREE still lives. */
 bool ft_tree_alive(const struct ft_tree *tree);
 

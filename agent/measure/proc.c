@@ -117,8 +117,10 @@ int ft_stat_parse(const char *text, size_t length, double tick_seconds, struct f
   *stat = (struct ft_stat){ 0 };
   ft_text_copy(ft_text_of(open + 1, (size_t)(close - open - 1)), stat->command,
                sizeof stat->command);
-  while (last < 38 && ft_text_word(&rest, &word))
+  while (last < 38 && ft_text_word(&rest, &word)) {
     field[++last] = signed_number(word);
+    stat->stopped = last == 3 ? ft_text_equals(word, "T") : stat->stopped;
+  }
   if (last < 38)
     return -1;
   /* proc(5): 4 ppid, 5 pgrp, 6 session, 9 flags, 10-13 faults, 14-17 times, 20 threads, 22 start */
@@ -134,8 +136,8 @@ int ft_stat_parse(const char *text, size_t length, double tick_seconds, struct f
   stat->children[FT_TOTAL_MINOR_FAULTS] = (double)field[11];
   stat->own[FT_TOTAL_MAJOR_FAULTS] = (double)field[12];
   stat->children[FT_TOTAL_MAJOR_FAULTS] = (double)field[13];
-  stat->own[FT_TOTAL_CPU_SECONDS] = (double)(field[14] + field[15]) * tick_seconds;
-  stat->children[FT_TOTAL_CPU_SECONDS] = (double)(field[16] + field[17]) * tick_seconds;
+  stat->own[FT_TOTAL_CPU_SECONDS] = ((double)field[14] + (double)field[15]) * tick_seconds;
+  stat->children[FT_TOTAL_CPU_SECONDS] = ((double)field[16] + (double)field[17]) * tick_seconds;
   stat->own[FT_TOTAL_SYSTEM_SECONDS] = (double)field[15] * tick_seconds;
   stat->children[FT_TOTAL_SYSTEM_SECONDS] = (double)field[17] * tick_seconds;
   return 0;

@@ -17,6 +17,8 @@
 #include "predictor/core/hash.h"
 
 /* Of one tree: as many as Linux has pids (PID_MAX_LIMIT) would be a node with nothing else. */
+/* Between two looks whether a tree is stopped: Slurm tells of whole seconds. */
+#define STOP_SECONDS 1.0
 #define MEMBERS_LIMIT (1 << 20)
 
 /*
@@ -292,6 +294,27 @@ void ft_tree_look_at_rest(struct ft_tree *tree)
       ft_tree_look_at(tree, i);
 }
 
+/* Who is suspended is so with all others of the job: the youngest that lives tells it. */
+static void look_whether_stopped(struct ft_tree *tree)
+{
+  struct ft_stat stat;
+
+  tree->stop_due = tree->measure->now + STOP_SECONDS;
+  for (size_t i = tree->count; i-- > 0 && !tree->stopped;) {
+    const struct ft_member *member = &tree->members[i];
+
+    if (member->gone || member->zombie || member->skipped)
+      continue;
+    tree->stopped = ft_stat_read(tree->measure, member->pid, &stat) == 0 && stat.stopped;
+    return;
+  }
+}
+
+bool ft_tree_was_stopped(const struct ft_tree *tree)
+{
+  return tree->stopped;
+}
+
 FT_HOT void ft_tree_look(struct ft_tree *tree)
 {
   const struct ft_measure *measure = tree->measure;
@@ -307,4 +330,6 @@ FT_HOT void ft_tree_look(struct ft_tree *tree)
   }
   if (tree->stir)
     ft_tree_look_at_rest(tree);
+  if (!tree->stopped && measure->now >= tree->stop_due)
+    look_whether_stopped(tree);
 }

@@ -23,6 +23,7 @@
 enum { MOST_TOLD = 20, NAMES = 256 }; /* skipped lines that are told; users kept in mind */
 
 struct task {
+  ft_observation clean; /* that is put */
   const char *name; /* of the command */
   const char *state, *format, *timezone, *app, *user, *cluster, *features;
   bool keep_going, json;
@@ -73,7 +74,9 @@ static int put(const ft_observation *o, void *data, struct ft_error *err)
   int status;
 
   task->store_failed = true;
-  status = ft_store_put(task->records.store, o, &merged, err);
+  task->clean = *o;
+  ft_record_clean(FT_RECORD_OBSERVATION, &task->clean);
+  status = ft_store_put(task->records.store, &task->clean, &merged, err);
   if (status < 0)
     return -1;
   if (status > 0) {

@@ -14,6 +14,8 @@
 #include "predictor/core/io.h"
 #include "predictor/core/utf8.h"
 
+enum { COUNT_AT_ONCE = 128 }; /* characters, of at most 4 bytes */
+
 int ft_complain(const char *name, int status, const char *format, ...)
 {
   char text[1024];
@@ -22,9 +24,7 @@ int ft_complain(const char *name, int status, const char *format, ...)
   va_start(args, format);
   (void)vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  for (char *p = text; *p; p++)
-    if ((unsigned char)*p < ' ' || *p == 0x7f)
-      *p = '?'; /* names come from anywhere: none may begin a line of its own */
+  ft_utf8_clean(text); /* names come from anywhere: none may begin a line of its own */
   fprintf(stderr, "foretell%s%s: %s\n", name ? " " : "", name ? name : "", text);
   return status;
 }
@@ -37,19 +37,21 @@ void ft_print_column(const char *text, size_t width)
   printf("%*s", length < width ? (int)(width - length) : 0, "");
 }
 
-/* C1: U+0080 to U+009F, of which terminals obey some as they do escapes. */
-static bool is_c1(const unsigned char *at)
-{
-  return at[0] == 0xc2 && at[1] >= 0x80 && at[1] <= 0x9f;
-}
-
 void ft_print_plain(const char *text)
 {
-  for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
-    bool c1 = is_c1(at);
+  char clean[512];
 
-    putchar(*at < ' ' || *at == 0x7f || c1 ? '?' : *at);
-    at += c1;
+  while (*text) {
+    size_t length = strlen(text);
+
+    /* in parts that end between characters */
+    for (size_t count = COUNT_AT_ONCE; length >= sizeof clean; count--)
+      length = ft_utf8_bytes(text, count);
+    memcpy(clean, text, length);
+    clean[length] = '\0';
+    ft_utf8_clean(clean);
+    fputs(clean, stdout);
+    text += length;
   }
 }
 

@@ -91,7 +91,7 @@ static int add_prediction(struct tally *t, const ft_observation *o, double peak)
   const ft_decision *d = &o->submission.decision;
 
   if (o->outcome != FT_OUTCOME_COMPLETED || o->peak_is_bound || peak <= 0 ||
-      !o->submission.has_decision || !d->has_p50_bytes)
+      !o->submission.has_decision || !d->has_p50_bytes || !(d->p50_bytes > 0))
     return 0;
   t->predicted++;
   if (d->has_p05_bytes && d->has_p95_bytes) {

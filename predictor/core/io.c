@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -172,6 +173,40 @@ int ft_io_make_path(const char *path, mode_t mode, struct ft_error *err)
       return ft_error_errno(err, "mkdir %s", part);
   }
   return 0;
+}
+
+static int check_one(const char *path, bool above, struct ft_error *err)
+{
+  struct stat st;
+
+  if (lstat(path, &st) < 0)
+    return ft_error_errno(err, "%s", path);
+  if (st.st_uid != 0 && st.st_uid != geteuid()) {
+    errno = EPERM;
+    return ft_error_set(err, "%s: user %u owns it; expected root or the one that runs this", path,
+                        (unsigned)st.st_uid);
+  }
+  if ((st.st_mode & (S_IWGRP | S_IWOTH)) && !(above && st.st_mode & S_ISVTX)) {
+    errno = EPERM;
+    return ft_error_set(err, "%s: others than its owner may write to it (mode %04o)", path,
+                        (unsigned)(st.st_mode & 07777));
+  }
+  return 0;
+}
+
+int ft_io_check_owner(const char *path, struct ft_error *err)
+{
+  char *real = realpath(path, NULL);
+  int status = real ? check_one(real, false, err) : ft_error_errno(err, "%s", path);
+
+  while (status == 0 && strcmp(real, "/") != 0) {
+    char *slash = strrchr(real, '/');
+
+    slash[slash == real] = '\0';
+    status = check_one(real, true, err);
+  }
+  free(real);
+  return status;
 }
 
 static double clock_seconds(clockid_t clock)

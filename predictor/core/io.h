@@ -52,6 +52,14 @@ int ft_io_write_all(int fd, const void *data, size_t length);
 /* Make PATH and its missing parents with MODE, as mkdir -p. */
 int ft_io_make_path(const char *path, mode_t mode, struct ft_error *err);
 
+/*
+ * Whether nobody but root and the running user can change what PATH names, as sshd asks of its
+ * files: they own it and all folders above it, and no group or others may write to any of them,
+ * except to folders with the sticky bit above it. Returns 0; -1 with ERR, errno being EPERM where
+ * somebody can.
+ */
+int ft_io_check_owner(const char *path, struct ft_error *err);
+
 /* Seconds on CLOCK_MONOTONIC; seconds since the epoch (UTC). */
 double ft_io_monotonic(void);
 double ft_io_now(void);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
+#include <string.h>
+
 #include "predictor/core/utf8.h"
 
 /* How many bytes the character at S takes; 0: none begins there. NUL ends what is looked at. */
@@ -42,6 +44,51 @@ void ft_utf8_mend(char *text)
     }
     text += length;
   }
+}
+
+/* Of LENGTH bytes at S, which are a character, whether it is one of ft_utf8_plain's. */
+static bool is_plain(const unsigned char *s, size_t length)
+{
+  if (length == 1)
+    return s[0] >= ' ' && s[0] != 0x7f;
+  if (length == 2) /* U+0080 to U+009F, U+061C */
+    return !(s[0] == 0xc2 && s[1] < 0xa0) && !(s[0] == 0xd8 && s[1] == 0x9c);
+  if (length == 3 && s[0] == 0xe2 && s[1] == 0x80) /* U+200E and F, U+2028 to U+202E */
+    return s[2] != 0x8e && s[2] != 0x8f && (s[2] < 0xa8 || s[2] > 0xae);
+  if (length == 3 && s[0] == 0xe2 && s[1] == 0x81) /* U+2066 to U+2069 */
+    return s[2] < 0xa6 || s[2] > 0xa9;
+  return true;
+}
+
+bool ft_utf8_plain(const char *text)
+{
+  const unsigned char *s = (const unsigned char *)text;
+
+  for (size_t length; *s; s += length) {
+    length = character(s);
+    if (!length || !is_plain(s, length))
+      return false;
+  }
+  return true;
+}
+
+void ft_utf8_clean(char *text)
+{
+  char *to = text;
+
+  for (size_t length; *text; text += length) {
+    const unsigned char *s = (const unsigned char *)text;
+
+    length = character(s);
+    if (!length || !is_plain(s, length)) {
+      length = length ? length : 1;
+      *to++ = '?';
+      continue;
+    }
+    memmove(to, text, length);
+    to += length;
+  }
+  *to = '\0';
 }
 
 size_t ft_utf8_bytes(const char *text, size_t count)

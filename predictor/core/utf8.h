@@ -15,6 +15,16 @@ bool ft_utf8_valid(const char *text);
 /* Replace by '?' every byte of TEXT that is part of no character. */
 void ft_utf8_mend(char *text);
 
+/*
+ * Whether TEXT may stand on any terminal, in any table: UTF-8 throughout, without control characters
+ * (C0, DEL, C1), line and paragraph separators, and what turns the direction of writing (Unicode's
+ * Bidi_Control).
+ */
+bool ft_utf8_plain(const char *text);
+
+/* Replace by '?' each character of TEXT for which it may not, and each byte that is part of none. */
+void ft_utf8_clean(char *text);
+
 /* How many characters TEXT has; a byte that is part of none counts as one. */
 size_t ft_utf8_length(const char *text);
 

@@ -118,7 +118,7 @@ static void stay_with(struct ft_plan *plan, ft_decision_rule rule, const char *r
 /* Whether enough of its own runs stand behind the estimate. */
 static bool may_lower(const struct ft_question *q, const struct ft_plan *plan)
 {
-  return plan->claimed && !plan->thin && !q->network &&
+  return plan->claimed && !plan->thin && !q->network && !q->pooled &&
          q->estimate->runs >= q->policy->trim_runs;
 }
 

@@ -10,6 +10,7 @@
 #include "predictor/core/csv.h"
 #include "predictor/core/hash.h"
 #include "predictor/core/units.h"
+#include "predictor/core/utf8.h"
 #include "predictor/history/fields.h"
 #include "predictor/history/import.h"
 #include "predictor/history/json.h"
@@ -227,9 +228,8 @@ static int map_column(struct reader *r, size_t i, struct ft_error *err)
                                                    : listed(import->features, r->csv.field[i]));
   if (!ft_text_copy(ft_text_trim(ft_text_from(r->csv.field[i])), c->name, 48) && c->feature)
     return ft_csv_fail(&r->csv, i, "feature", err, "expected a name of at most 47 bytes");
-  for (const char *p = c->name; c->feature && (p == c->name || *p); p++)
-    if ((unsigned char)*p < ' ' || *p == 0x7f)
-      return ft_csv_fail(&r->csv, i, "feature", err, "expected a printable name");
+  if (c->feature && (!c->name[0] || !ft_utf8_plain(c->name)))
+    return ft_csv_fail(&r->csv, i, "feature", err, "expected a printable name");
   return 0;
 }
 
@@ -436,9 +436,7 @@ static void read_feature(const struct reader *r, size_t i, ft_observation *o)
     return;
   }
   (void)ft_text_copy(text, category, sizeof category);
-  for (char *p = category; *p; p++)
-    if ((unsigned char)*p < ' ' || *p == 0x7f)
-      *p = '?';
+  ft_utf8_clean(category);
   if (ft_secret_value(category))
     return;
   (void)ft_feature_category(o->submission.features, &o->submission.features_count, MOST_FEATURES,

@@ -10,6 +10,7 @@
 
 #include "predictor/core/csv.h"
 #include "predictor/core/units.h"
+#include "predictor/core/utf8.h"
 #include "predictor/history/import.h"
 #include "predictor/history/sacct_text.h"
 #include "predictor/history/steps.h"
@@ -150,18 +151,10 @@ static int read_u32(const struct reader *r, enum column c, uint32_t *out, struct
   return 0;
 }
 
-/* names come from users: what would break a line on a terminal is replaced */
-static void clean(char *name)
-{
-  for (; *name; name++)
-    if ((unsigned char)*name < ' ' || *name == 0x7f)
-      *name = '?';
-}
-
 static void read_name(const struct reader *r, enum column c, char *out, size_t size)
 {
   (void)ft_string_copy(value(r, c), out, size);
-  clean(out);
+  ft_utf8_clean(out);
 }
 
 static int read_id(struct reader *r, const struct ft_sacct_id *id, struct ft_error *err)
@@ -448,7 +441,7 @@ static int read_job(struct reader *r, const struct ft_sacct_id *id, struct ft_er
   name_app(r->import, o);
   if (*value(r, NODE_LIST) && !ft_sacct_first_node(value(r, NODE_LIST), o->node, sizeof o->node))
     return refuse(r, NODE_LIST, "expected node names", err);
-  clean(o->node);
+  ft_utf8_clean(o->node);
   if (*value(r, TOTAL_CPU)) {
     if (!ft_units_seconds(ft_text_from(value(r, TOTAL_CPU)), &o->cpu_seconds))
       return refuse(r, TOTAL_CPU, "expected a duration such as 00:01.500", err);

@@ -16,6 +16,7 @@
 #include "predictor/history/schema.h"
 #include "predictor/history/store.h"
 #include "predictor/history/store_private.h"
+#include "predictor/record/layout.h"
 
 /* Of the runs that are kept so many more may come before the oldest go: each time is a commit. */
 #define TRIM_PART 64
@@ -44,6 +45,7 @@ void ft_store_close(struct ft_store *store)
   if (!store)
     return;
   sqlite3_finalize(store->find);
+  sqlite3_finalize(store->completed);
   sqlite3_finalize(store->put);
   sqlite3_finalize(store->page);
   sqlite3_finalize(store->pooled_page);
@@ -95,6 +97,19 @@ sqlite3_stmt *ft_store_prepare(struct ft_store *store, const char *head, const c
   return statement;
 }
 
+static int prepare_completed(struct ft_store *store, struct ft_error *err)
+{
+  if (!store->completed &&
+      sqlite3_prepare_v3(store->db,
+                         "SELECT 1 FROM observation WHERE job_id = ?1 AND cluster = ?2"
+                         " AND het_offset = ?4 AND array_job_id = ?5 AND array_task_id = ?6"
+                         " AND uid = ?7 AND outcome = ?9 AND (restart_count < ?3"
+                         " OR (restart_count = ?3 AND ?8 = 0 AND submit_time > 0)) LIMIT 1",
+                         -1, SQLITE_PREPARE_PERSISTENT, &store->completed, NULL) != SQLITE_OK)
+    return ft_store_failed(store, "prepare", err);
+  return 0;
+}
+
 static int prepare_put(struct ft_store *store, struct ft_error *err)
 {
   struct ft_buf tail;
@@ -106,7 +121,7 @@ static int prepare_put(struct ft_store *store, struct ft_error *err)
                          " AND submit_time = ?3 AND restart_count = ?4 AND het_offset = ?5"
                          " AND array_job_id = ?6 AND array_task_id = ?7 AND node = ?8",
                          err);
-  if (!store->find)
+  if (!store->find || prepare_completed(store, err) < 0)
     return -1;
   if (store->put)
     return 0;
@@ -198,15 +213,46 @@ int ft_store_replace(struct ft_store *store, int64_t id, const ft_observation *o
   return prepare_put(store, err) < 0 ? -1 : write_row(store, true, id, o, err);
 }
 
+/*
+ * Whether a run of O's job before it has completed: a job does so once, whoever has Slurm start it
+ * again, or the agent take it for a restart that Slurm does not tell of. -1 with ERR.
+ */
+static int has_completed(struct ft_store *store, const ft_observation *o, struct ft_error *err)
+{
+  sqlite3_stmt *s = store->completed;
+  int step;
+
+  if (o->source != FT_SOURCE_AGENT || o->outcome != FT_OUTCOME_COMPLETED ||
+      (!o->restart_count && o->submit_time > 0))
+    return 0;
+  sqlite3_bind_int64(s, 1, o->job_id);
+  sqlite3_bind_text(s, 2, o->cluster, -1, SQLITE_STATIC);
+  sqlite3_bind_int64(s, 3, o->restart_count);
+  sqlite3_bind_int64(s, 4, o->het_offset);
+  sqlite3_bind_int64(s, 5, o->array_job_id);
+  sqlite3_bind_int64(s, 6, o->array_task_id);
+  sqlite3_bind_int64(s, 7, o->uid);
+  sqlite3_bind_double(s, 8, whole(o->submit_time));
+  sqlite3_bind_text(s, 9, ft_outcome_name(FT_OUTCOME_COMPLETED), -1, SQLITE_STATIC);
+  step = sqlite3_step(s);
+  sqlite3_reset(s);
+  if (step != SQLITE_ROW && step != SQLITE_DONE)
+    return ft_store_failed(store, "put", err);
+  return step == SQLITE_ROW;
+}
+
 static int put_live(struct ft_store *store, const ft_observation *o, ft_observation *merged,
                     struct ft_error *err)
 {
   sqlite3_int64 id = 0;
-  int found = find(store, o, &id, merged, err);
+  int found, again = has_completed(store, o, err);
   char app[sizeof merged->submission.app];
   bool moved = false;
   uint32_t uid = 0;
 
+  if (again)
+    return again;
+  found = find(store, o, &id, merged, err);
   if (found < 0)
     return -1;
   if (found) {
@@ -279,6 +325,11 @@ int ft_store_put(struct ft_store *store, const ft_observation *observation, ft_o
 
   if (!result)
     return ft_error_set(err, "%s: out of memory", store->path);
+  if (observation->uid == FT_LAYOUT_POOLED) {
+    ft_error_set(err, "%s: job %u: user %u is nobody", store->path, (unsigned)observation->job_id,
+                 (unsigned)observation->uid);
+    goto out;
+  }
   if (prepare_put(store, err) < 0)
     goto out;
   if (store->inside) {

@@ -21,6 +21,7 @@ struct ft_store {
   char *path;
   bool inside;        /* between begin and commit */
   sqlite3_stmt *find; /* by key, for put */
+  sqlite3_stmt *completed; /* runs before one of the same job */
   sqlite3_stmt *put;
   sqlite3_stmt *page; /* runs of an app after one of them */
   sqlite3_stmt *pooled_page; /* of all users */

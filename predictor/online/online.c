@@ -18,7 +18,9 @@
 #include "predictor/online/gpu_model.h"
 #include "predictor/online/gpus.h"
 #include "predictor/online/online.h"
+#include "predictor/online/pool.h"
 #include "predictor/online/refit.h"
+#include "predictor/record/layout.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -273,9 +275,16 @@ static double or_zero(double value)
   return isfinite(value) ? value : 0;
 }
 
-static ft_run run_of(const ft_observation *o, double bytes)
+uint64_t ft_online_key(uint32_t uid, const ft_observation *o)
 {
-  ft_run run = { .key = ft_observation_key(o),
+  uint64_t key = ft_observation_key(o);
+
+  return uid == FT_LAYOUT_POOLED ? ft_pool_key(key, o->uid) : key;
+}
+
+static ft_run run_of(const ft_model *model, const ft_observation *o, double bytes)
+{
+  ft_run run = { .key = ft_online_key(model->uid, o),
                  .time = or_zero(o->end_time),
                  .bytes = bytes,
                  .runtime_seconds = or_zero(o->runtime_seconds) };
@@ -358,6 +367,8 @@ static bool insert_run(ft_model *model, const ft_run *run)
 {
   size_t at;
 
+  if (model->uid == FT_LAYOUT_POOLED && !ft_pool_make_room(model, run))
+    return false;
   if (model->history_count == MOST_RUNS) {
     if (run->time < model->history[0].time)
       return false;
@@ -418,7 +429,7 @@ int ft_online_update(ft_model *model, const ft_observation *observation, struct 
   work = ft_refit_new();
   if (!work)
     return ft_error_errno(err, "%s: update", model->app);
-  run = run_of(observation, bytes);
+  run = run_of(model, observation, bytes);
   for (size_t i = 0; i < model->history_count; i++)
     known = known || model->history[i].key == run.key;
   gather_told(model, observation, &told);

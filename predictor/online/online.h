@@ -40,4 +40,7 @@ void ft_online_refit(ft_model *model, struct ft_refit *work);
  * learnt from any: ft_online_refit has to follow. */
 void ft_online_forget(ft_model *model, size_t count);
 
+/* The key of O's run in the history of user UID's model. */
+uint64_t ft_online_key(uint32_t uid, const ft_observation *o);
+
 #endif

@@ -332,7 +332,7 @@ struct work {
 static int learn(struct work *w, const ft_observation *o, struct ft_error *err)
 {
   ft_performance *p = &w->next;
-  ft_timed_run run = { .key = ft_observation_key(o),
+  ft_timed_run run = { .key = ft_online_key(p->uid, o),
                        .time = o->end_time,
                        .seconds = o->runtime_seconds,
                        .counted_count = FT_COUNTED };

@@ -8,8 +8,13 @@
 
 /* No job on one node has used a pebibyte; what learns takes no more either. */
 #define MOST_BYTES 0x1p50
+/* An estimate may exceed what any job has used, by its tails. */
+#define MOST_FORESEEN 0x1p60
 /* Of a failed attempt (foretell.conf). */
 #define MOST_PRICE 1e6
+
+/* (uid_t)-1 is no user's: models of it are all users' (FT_LAYOUT_POOLED). */
+#define NOBODY UINT32_MAX
 
 static int bad(struct ft_error *err, const char *field)
 {
@@ -44,11 +49,24 @@ static int check_request(const ft_request *r, struct ft_error *err)
   return 0;
 }
 
+static bool is_probability(double p)
+{
+  return p >= 0 && p <= 1;
+}
+
+/* What is foreseen: what is absent is 0. */
+static bool are_quantiles(double low, double middle, double high)
+{
+  return low >= 0 && (!(middle > 0) || middle >= low) && (!(high > 0) || high >= middle) &&
+         middle >= 0 && high >= 0 && low <= MOST_FORESEEN && middle <= MOST_FORESEEN &&
+         high <= MOST_FORESEEN;
+}
+
 static int check_decision(const ft_decision *d, struct ft_error *err)
 {
   if ((unsigned)d->action > _ft_action_MAX || (unsigned)d->mode > _ft_mode_MAX ||
-      (unsigned)d->mem_unit > _ft_mem_unit_MAX || !isfinite(d->p_oom) || !isfinite(d->p_oom_any) ||
-      !isfinite(d->p05_bytes) || !isfinite(d->p50_bytes) || !isfinite(d->p95_bytes) ||
+      (unsigned)d->mem_unit > _ft_mem_unit_MAX || !is_probability(d->p_oom) || !is_probability(d->p_oom_any) ||
+      !are_quantiles(d->p05_bytes, d->p50_bytes, d->p95_bytes) ||
       (unsigned)d->rule > _ft_decision_rule_MAX || !printable(d->reason) || !printable(d->method))
     return bad(err, "decision");
   return 0;
@@ -63,7 +81,7 @@ static bool sound_tasks(const ft_task_predictions *t)
     if (t->row[i] >= t->p50_bytes_count)
       return false;
   for (size_t i = 0; i < t->p50_bytes_count; i++)
-    if (!isfinite(t->p95_bytes[i]) || !(t->p05_bytes[i] >= 0) ||
+    if (!((double)t->p95_bytes[i] <= MOST_FORESEEN) || !(t->p05_bytes[i] >= 0) ||
         !(t->p05_bytes[i] <= t->p50_bytes[i]) || !(t->p50_bytes[i] <= t->p95_bytes[i]))
       return false;
   return true;
@@ -104,6 +122,8 @@ static int check_observation(const ft_observation *o, struct ft_error *err)
   if (!printable(o->cluster) || !printable(o->node) || !printable(o->user) ||
       !printable(o->account) || !printable(o->partition))
     return bad(err, "name");
+  if (o->uid == NOBODY)
+    return bad(err, "uid");
   if ((unsigned)o->source > _ft_source_MAX || (unsigned)o->rule > _ft_rule_MAX ||
       (unsigned)o->outcome > _ft_outcome_MAX)
     return bad(err, "outcome");
@@ -370,6 +390,8 @@ static int check_announcement(const ft_announcement *a, struct ft_error *err)
 {
   if (!printable(a->node) || !printable(a->partition) || !printable(a->account))
     return bad(err, "node, partition or account");
+  if (a->uid == NOBODY)
+    return bad(err, "uid");
   if (a->which_event == ft_announcement_task_end_tag &&
       (!isfinite(a->event.task_end.cpu_seconds) || !isfinite(a->event.task_end.system_seconds)))
     return bad(err, "cpu_seconds or system_seconds");

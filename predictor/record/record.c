@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <pb_common.h>
 #include <pb_decode.h>
 #include <pb_encode.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include "predictor/core/base64.h"
 #include "predictor/core/hash.h"
 #include "predictor/core/io.h"
+#include "predictor/core/utf8.h"
 #include "predictor/record/check.h"
 #include "predictor/record/packed.h"
 #include "predictor/record/record.h"
@@ -98,6 +100,45 @@ static bool decode_observation(pb_istream_t *stream, ft_observation *o)
   return decode_before(stream, &o->submission);
 }
 
+/*
+ * Clean all text of a message: names of jobs, files and partitions come from users, and are shown
+ * to others. Those of what the agent made of such records are clean with them.
+ */
+static void clean(const pb_msgdesc_t *fields, void *message)
+{
+  pb_field_iter_t field;
+
+  if (!pb_field_iter_begin(&field, fields, message))
+    return;
+  do {
+    pb_size_t count = 1;
+
+    if (PB_HTYPE(field.type) == PB_HTYPE_REPEATED)
+      count = *(const pb_size_t *)field.pSize;
+    else if (PB_HTYPE(field.type) == PB_HTYPE_ONEOF)
+      count = *(const pb_size_t *)field.pSize == field.tag;
+    for (pb_size_t i = 0; i < count; i++) {
+      char *at = (char *)field.pData + (size_t)i * field.data_size;
+
+      if (PB_LTYPE(field.type) == PB_LTYPE_STRING)
+        ft_utf8_clean(at);
+      else if (PB_LTYPE(field.type) == PB_LTYPE_SUBMESSAGE)
+        clean(field.submsg_desc, at);
+    }
+  } while (pb_field_iter_next(&field));
+}
+
+void ft_record_clean(enum ft_record record, void *message)
+{
+  clean(kinds[record].fields, message);
+}
+
+static bool is_of_users(enum ft_record record)
+{
+  return record == FT_RECORD_SUBMISSION || record == FT_RECORD_OBSERVATION ||
+         record == FT_RECORD_ANNOUNCEMENT || record == FT_RECORD_QUESTION;
+}
+
 int ft_record_decode(enum ft_record record, const void *data, size_t length, void *message,
                      struct ft_error *err)
 {
@@ -124,6 +165,8 @@ int ft_record_decode(enum ft_record record, const void *data, size_t length, voi
     errno = EBADMSG;
     return ft_error_set(err, "%s: %s", kind->name, why.text);
   }
+  if (is_of_users(record))
+    clean(kind->fields, message);
   return 0;
 }
 

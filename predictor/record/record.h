@@ -42,6 +42,9 @@ enum ft_record {
 int ft_record_encode(enum ft_record record, const void *message, struct ft_buf *out,
                      struct ft_error *err);
 
+/* Clean all text in MESSAGE (ft_utf8_clean). */
+void ft_record_clean(enum ft_record record, void *message);
+
 /*
  * Decode LENGTH bytes into MESSAGE, which is overwritten whole. Strings end in
  * NUL, lists keep their bounds, the schema is not newer than FT_SCHEMA, enums

@@ -64,6 +64,8 @@ start
   runs 1002 unused 9 90 3000
   runs 1002 shared 9 90 4000
   runs 1003 shared 9 9 5000
+  runs 1007 shared 9 9 6000
+  runs 1006 shared 9 9 7000
 } | import
 kill -HUP "$pid"
 wait_until 20 knows used 1001 40
@@ -84,7 +86,7 @@ is "$(find "$state/models/1001" -name 'unused*')" "" "apps without a run have no
 is "$(stored unused)" 0 "nor runs"
 wait_until 20 remade
 is "$("$foretell" predict --state="$state" --mem=1G --app=shared --user=1009 2>&1 | grep -o '[0-9]* runs of all')" \
-  "9 runs of all" "and all users' model has the others' runs alone"
+  "27 runs of all" "and all users' model has the others' runs alone"
 
 # ---- killed at any time
 

@@ -31,10 +31,21 @@ config "$declared"
 start
 "$foretell" import --state="$state" "$scratch/runs.csv" >/dev/null 2>&1
 kill -HUP "$pid"
-wait_until 20 predicts_from 8
-ok $? "eight runs of two users predict a third one's"
+wait_until 20 ls "$state"/models/4294967295/blast-*.model
+wait_until 20 ls "$state"/models/1002/blast-*.model
+is "$(shared_model blast)" "" "what two users ran, others are not told"
+{
+  echo "app,job_id,peak_mib,runtime,end,uid,platform"
+  for i in 1 2 3 4; do
+    echo "blast,$((400 + i)),305,60,$((1700000200 + i)),1004,new"
+  done
+} >"$scratch/third.csv"
+"$foretell" import --state="$state" "$scratch/third.csv" >/dev/null 2>&1
+kill -HUP "$pid"
+wait_until 20 predicts_from 12
+ok $? "twelve runs of three users predict a fourth one's"
 diag "$(predicts 1003)"
-like "$(predicts 1001)" '\(8 runs of all users\)' "who has too few of his own is told all users', too"
+like "$(predicts 1001)" '\(12 runs of all users\)' "who has too few of his own is told all users', too"
 is "$(stat -c %a "$(shared_model blast)" "$state/models/site" | tr '\n' ' ')" "644 755 " "all may read it"
 is "$(stat -c %a "$state/models/4294967295")" 700 "what it is learned on only the agent may"
 is "$(shared_model alone)" "" "an app that the site does not declare is not shared"
@@ -45,13 +56,17 @@ ok $? "single runs are not in what all may read"
 is "$(ls "$state"/models/*/*.perf | sed "s,.*models/,,; s,-[^-]*perf,,")" "1001/blast
 1002/alone
 1002/blast
+1004/blast
 4294967295/blast
 site/blast" "run times lie beside every model"
 
-"$announce" "$socket" job=59 app=blast -- true
+"$announce" "$socket" job=59 uid=1002 app=blast -- python3 -S -c 'import time
+held = bytearray(296 << 20)
+time.sleep(0.3)'
 wait_until 20 said 'job 59: blast, completed'
-wait_until 20 predicts_from 9
+wait_until 20 predicts_from 13
 ok $? "a run here is learned at once"
+diag "$(predicts 1003)"
 
 for i in 5 6 7; do
   echo "app,job_id,peak_mib,runtime,end,uid"
@@ -59,13 +74,13 @@ for i in 5 6 7; do
 done | sed '3d;5d' >"$scratch/more.csv"
 "$foretell" import --state="$state" "$scratch/more.csv" >/dev/null 2>&1
 kill -HUP "$pid"
-wait_until 20 predicts_from 12
+wait_until 20 predicts_from 16
 ok $? "and what is imported later"
 like "$(predicts 1001)" '\(7 runs\)' "enough runs of one's own come first"
 
 stop
 start
-like "$(predicts 1003)" '\(12 runs of all users\)' "an agent that starts again keeps it"
+like "$(predicts 1003)" '\(16 runs of all users\)' "an agent that starts again keeps it"
 config
 kill -HUP "$pid"
 gone() { [ -z "$(shared_model blast)" ]; }
@@ -73,7 +88,32 @@ wait_until 20 gone
 ok $? "an app that is declared no longer is shared no longer"
 config "$declared"
 kill -HUP "$pid"
-wait_until 20 predicts_from 12
+wait_until 20 predicts_from 16
 ok $? "and again when it is"
+
+# ---- one user does not speak for another
+
+needs() {
+  "$foretell" predict --state="$state" --mem=1G --app=blast --user=1003 --json |
+    python3 -c 'import json, sys; print(json.load(sys.stdin)["peak_memory_bytes"]["'"$1"'"])'
+}
+near() {
+  python3 -c 'import sys; was, now = map(float, sys.argv[1:]); sys.exit(abs(now / was - 1) > 0.05)' "$@"
+}
+middle=$(needs p50)
+high=$(needs p95)
+{
+  echo "app,job_id,peak_mib,runtime,end,uid,platform"
+  for i in $(seq 104); do
+    echo "blast,$((1000 + i)),3.8,60,$((1700001000 + i)),1005,new"
+  done
+} >"$scratch/flood.csv"
+"$foretell" import --state="$state" "$scratch/flood.csv" >/dev/null 2>&1
+kill -HUP "$pid"
+wait_until 20 ls "$state"/models/1005/blast-*.model
+sleep 2
+near "$middle" "$(needs p50)" && near "$high" "$(needs p95)"
+ok $? "104 runs of one user move what another is told by 5 % at most"
+diag "$middle $high, then $(needs p50) $(needs p95)"
 stop
 tap_done

@@ -52,6 +52,12 @@ bool ft_tree_alive(const struct ft_tree *tree)
   return false;
 }
 
+bool ft_tree_was_stopped(const struct ft_tree *tree)
+{
+  (void)tree;
+  return false;
+}
+
 const struct ft_sample *ft_tree_latest(const struct ft_tree *tree)
 {
   (void)tree;

@@ -5,6 +5,7 @@
 #include "tests/unit/unit.h"
 
 #include <malloc.h>
+#include <math.h>
 #include <signal.h>
 
 #include "agent/ending.h"
@@ -24,7 +25,7 @@ struct ft_tree {
 
 static struct fake {
   int open, roots;
-  bool alive;
+  bool alive, stopped;
   uint64_t rss;
 } fake;
 
@@ -63,6 +64,12 @@ bool ft_tree_alive(const struct ft_tree *tree)
 {
   (void)tree;
   return fake.alive;
+}
+
+bool ft_tree_was_stopped(const struct ft_tree *tree)
+{
+  (void)tree;
+  return fake.stopped;
 }
 
 const struct ft_sample *ft_tree_latest(const struct ft_tree *tree)
@@ -581,14 +588,110 @@ static void a_requeued_run_is_seen(void **state)
   assert_int_equal(w.last.outcome, FT_OUTCOME_COMPLETED);
 }
 
+static void answer_restarts(uint32_t job, uint32_t restarts, bool over)
+{
+  struct ft_slurm_job r = record();
+
+  r.restart_count = restarts;
+  r.running = !over;
+  r.over = over;
+  r.outcome = FT_OUTCOME_COMPLETED;
+  ft_jobs_answer(w.jobs, job, &r, w.now);
+  (void)ft_jobs_tick(w.jobs, w.now);
+}
+
 static void a_run_started_again_ends_the_one_before(void **state)
 {
   (void)state;
   begin_batch(7);
+  fake.alive = false; /* its ends were lost */
   assert_true(task_start_of(7, BATCH, 1));
+  assert_int_equal(w.finished, 0);
+  answer_restarts(7, 1, false);
   assert_int_equal(w.last.outcome, FT_OUTCOME_REQUEUED);
   assert_int_equal(w.last.restart_count, 0);
   assert_int_equal(ft_jobs_watched(w.jobs), 1);
+}
+
+/* SLURM_RESTART_COUNT=$i srun, below a batch script or a shell of salloc's, while Slurm answers. */
+static void restarts_that_slurm_does_not_know_are_one_run(void **state)
+{
+  (void)state;
+  for (int batch = 0; batch < 2; batch++) {
+    uint32_t job = 7 + (uint32_t)batch;
+
+    w.finished = 0;
+    assert_true(task_start(job, batch ? BATCH : 0));
+    answer_restarts(job, 0, false);
+    fake.rss = 90 * FT_MIB;
+    if (!batch)
+      (void)task_end(job, 0, 0);
+    for (uint32_t i = 1; i < 40; i++) {
+      (void)task_start_of(job, i, i);
+      pass(1);
+      answer_restarts(job, 0, false);
+      fake.rss = 10 * FT_MIB;
+      (void)task_end(job, i, 0);
+    }
+    (void)task_start_of(job, 40, 40);
+    if (batch)
+      (void)task_end(job, BATCH, 0);
+    (void)task_end(job, 40, 0);
+    (void)job_end(job);
+    pass(2);
+    answer_restarts(job, 0, true);
+    for (int i = 0; i < 40; i++)
+      pass(1);
+    answer_restarts(job, 0, true);
+    assert_int_equal(w.finished, 1);
+    assert_int_equal(w.last.restart_count, 0);
+    assert_int_equal(w.last.outcome, FT_OUTCOME_COMPLETED);
+    assert_int_equal(w.last.submit_time, 4990);
+    assert_true(w.last.runtime_seconds >= 39);
+    if (!batch)
+      assert_int_equal(w.last.rss_bytes, 90 * FT_MIB);
+    assert_int_equal(ft_jobs_watched(w.jobs), 0);
+  }
+}
+
+static void a_count_of_its_own_environment_is_none_without_slurm(void **state)
+{
+  (void)state;
+  assert_true(task_start_of(7, BATCH, 12));
+  (void)task_end(7, BATCH, 0);
+  for (int i = 0; i < 700 && !w.finished; i++) {
+    pass(1);
+    ft_jobs_answer(w.jobs, 7, NULL, w.now);
+  }
+  assert_int_equal(w.finished, 1);
+  assert_int_equal(w.last.restart_count, 0);
+}
+
+/* Asked before the run began, Slurm cannot know of it. */
+static void an_old_answer_refutes_no_restart(void **state)
+{
+  (void)state;
+  assert_true(task_start(7, BATCH));
+  (void)task_end(7, BATCH, SIGTERM);
+  assert_true(task_start_of(7, BATCH, 1));
+  answer_restarts(7, 0, false);
+  assert_int_equal(ft_jobs_watched(w.jobs), 1);
+  answer_restarts(7, 1, false);
+  (void)task_end(7, BATCH, 0);
+  assert_int_equal(w.last.restart_count, 1);
+  assert_int_equal(w.last.outcome, FT_OUTCOME_COMPLETED);
+}
+
+static void a_job_is_asked_about_once_at_a_time(void **state)
+{
+  (void)state;
+  for (uint32_t i = 0; i < 4200; i++) {
+    (void)task_start_of(7, i, i);
+    assert_int_equal(w.asked, 1);
+  }
+  answer_restarts(7, 0, false);
+  assert_true(job_start(8));
+  assert_int_equal(w.asked_id, 8);
 }
 
 static void the_prolog_does_not_know_the_restart_count(void **state)
@@ -619,6 +722,27 @@ static void slurm_knows_the_restart_count_of_what_runs(void **state)
   assert_int_equal(w.finished, 1);
   assert_int_equal(w.last.restart_count, 3);
   assert_true(w.last.submit_time == 4990);
+}
+
+static void suspended_time_is_no_run_time(void **state)
+{
+  struct ft_slurm_job r = record();
+
+  (void)state;
+  begin_batch(7);
+  fake.stopped = true;
+  pass(8.7);
+  (void)task_end(7, BATCH, 0);
+  assert_int_equal(w.last.outcome, FT_OUTCOME_COMPLETED);
+  pass(1.1);
+  r.over = true;
+  r.outcome = FT_OUTCOME_COMPLETED;
+  r.suspended_seconds = 7;
+  ft_jobs_answer(w.jobs, 7, &r, w.now);
+  assert_int_equal(w.finished, 2);
+  assert_true(fabs(w.last.runtime_seconds - 1.7) < 1e-9);
+  ft_jobs_answer(w.jobs, 7, &r, w.now);
+  assert_int_equal(w.finished, 2);
 }
 
 static void steps_are_one_tree(void **state)
@@ -765,6 +889,7 @@ static void an_agent_that_stops_hands_its_runs_on(void **state)
   a.event.task_start.pid = SLURMSTEPD;
   (void)ft_jobs_announce(w.jobs, &a, SLURMSTEPD, true, (struct ft_instant){ 100, 5000 });
   ft_jobs_resume(w.jobs, &part);
+  (void)ft_jobs_tick(w.jobs, w.now);
   answer(7, false, 0);
   pass(5);
   (void)task_end(7, BATCH, 0);
@@ -860,9 +985,27 @@ static void the_first_submission_that_decodes_counts(void **state)
 
 static void jobs_without_number_are_bounded(void **state)
 {
+  ft_announcement a;
+
   (void)state;
-  for (uint32_t job = 1; job <= FT_JOBS_LIMIT + 10; job++)
-    assert_int_equal(job_start(job), job <= FT_JOBS_LIMIT);
+  for (uint32_t job = 1; job <= FT_JOBS_LIMIT + 10; job++) {
+    a = announcement(job, 0);
+    a.uid = 1000 + job % 4;
+    a.which_event = ft_announcement_job_start_tag;
+    assert_int_equal(say(&a), job <= FT_JOBS_LIMIT);
+  }
+}
+
+static void one_user_leaves_room_for_others(void **state)
+{
+  ft_announcement a = announcement(FT_JOBS_LIMIT + 1, 0);
+
+  (void)state;
+  for (uint32_t job = 1; job <= FT_JOBS_LIMIT; job++)
+    assert_int_equal(job_start(job), job <= FT_JOBS_OF_USER);
+  a.uid = 1001;
+  a.which_event = ft_announcement_job_start_tag;
+  assert_true(say(&a));
 }
 
 static void what_is_over_makes_way(void **state)
@@ -979,8 +1122,13 @@ int main(void)
     TEST(an_inferred_oom_yields_only_to_a_better_reason),
     TEST(a_requeued_run_is_seen),
     TEST(a_run_started_again_ends_the_one_before),
+    TEST(restarts_that_slurm_does_not_know_are_one_run),
+    TEST(a_count_of_its_own_environment_is_none_without_slurm),
+    TEST(an_old_answer_refutes_no_restart),
+    TEST(a_job_is_asked_about_once_at_a_time),
     TEST(the_prolog_does_not_know_the_restart_count),
     TEST(slurm_knows_the_restart_count_of_what_runs),
+    TEST(suspended_time_is_no_run_time),
     TEST(steps_are_one_tree),
     TEST(the_extern_step_is_none),
     TEST(a_job_of_srun_is_over_with_the_job),
@@ -995,6 +1143,7 @@ int main(void)
     TEST(a_strange_submission_is_measured_without),
     TEST(the_first_submission_that_decodes_counts),
     TEST(jobs_without_number_are_bounded),
+    TEST(one_user_leaves_room_for_others),
     TEST(what_is_over_makes_way),
     TEST(complete_jobs_are_dropped),
     TEST(what_is_over_is_held_small),

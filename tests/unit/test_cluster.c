@@ -576,6 +576,18 @@ static void a_jobs_record_is_read(void **state)
     assert_string_equal(job.account, "");
     assert_string_equal(job.partition, "main");
   }
+  /* as 24.11 prints a job that was suspended for 7 s */
+  assert_int_equal(ft_scontrol_job(ft_text_from("JobId=9 JobName=x UserId=root(0) GroupId=root(0) "
+                                                "JobState=COMPLETED Restarts=0 RunTime=00:00:01 "
+                                                "StartTime=2026-11-20T22:23:57 "
+                                                "EndTime=2026-11-20T22:24:05 "
+                                                "SuspendTime=2026-11-20T22:24:04 SecsPreSuspend=0 "
+                                                "Partition=main\n"),
+                                   9, &job, &err),
+                   0);
+  assert_true(job.suspended_seconds == 7);
+  assert_int_equal(ft_scontrol_job(text_of(&jobs), 1, &job, &err), 0);
+  assert_true(job.suspended_seconds == 0);
   assert_int_equal(ft_scontrol_job(text_of(&jobs), 7777, &job, &err), -1);
   assert_int_equal(ft_scontrol_job(text_of(&none), 999, &job, &err), -1);
   ft_buf_free(&jobs);

@@ -445,9 +445,71 @@ static void what_is_no_character_becomes_a_question_mark(void **state)
   }
 }
 
+static void text_of_users_is_cleaned(void **state)
+{
+  static const struct {
+    const char *text, *clean;
+  } cases[] = {
+    { "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80", "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80" },
+    { "\x1b[31m\n\x7f", "?[31m??" },
+    { "\xc2\x9b" "31m \xc2\x80\xc2\x9f\xc2\xa0", "?31m ??\xc2\xa0" },
+    { "\xe2\x80\xae" "gpj \xe2\x80\xaa\xe2\x80\xaf", "?gpj ?\xe2\x80\xaf" },
+    { "\xd8\x9c\xe2\x80\x8e\xe2\x80\x8f\xe2\x80\x90", "???\xe2\x80\x90" },
+    { "\xe2\x81\xa5\xe2\x81\xa6\xe2\x81\xa9\xe2\x81\xaa", "\xe2\x81\xa5??\xe2\x81\xaa" },
+    { "\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xa7", "??\xe2\x80\xa7" },
+    { "a\xff\xc3(\xed\xa0\x80", "a?" "?(??" "?" },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    char text[64];
+
+    strcpy(text, cases[i].text);
+    assert_int_equal(ft_utf8_plain(text), strcmp(text, cases[i].clean) == 0);
+    ft_utf8_clean(text);
+    assert_string_equal(text, cases[i].clean);
+    assert_true(ft_utf8_plain(text));
+  }
+}
+
+static void only_root_and_oneself_own_what_is_obeyed(void **state)
+{
+  char folder[] = "/tmp/foretell-test-XXXXXX", path[64];
+  struct ft_error err;
+  int fd;
+
+  (void)state;
+  assert_non_null(mkdtemp(folder));
+  (void)snprintf(path, sizeof path, "%s/conf", folder);
+  assert_int_equal(ft_io_check_owner(path, &err), -1);
+  assert_int_equal(errno, ENOENT);
+  fd = open(path, O_WRONLY | O_CREAT, 0644);
+  assert_true(fd >= 0);
+  assert_int_equal(fchmod(fd, 0644), 0);
+  assert_int_equal(ft_io_check_owner(path, &err), 0);
+  assert_int_equal(fchmod(fd, 0646), 0);
+  assert_int_equal(ft_io_check_owner(path, &err), -1);
+  assert_int_equal(errno, EPERM);
+  assert_int_equal(fchmod(fd, 0644), 0);
+  assert_int_equal(chmod(folder, 0770), 0);
+  assert_int_equal(ft_io_check_owner(path, &err), -1);
+  assert_int_equal(chmod(folder, 01777), 0);
+  assert_int_equal(ft_io_check_owner(path, &err), 0);
+  if (geteuid() == 0) {
+    assert_int_equal(fchown(fd, 4711, 0), 0);
+    assert_int_equal(ft_io_check_owner(path, &err), -1);
+    assert_non_null(strstr(err.text, "4711"));
+  }
+  close(fd);
+  assert_int_equal(unlink(path), 0);
+  assert_int_equal(rmdir(folder), 0);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test(text_of_users_is_cleaned),
+    cmocka_unit_test(only_root_and_oneself_own_what_is_obeyed),
     cmocka_unit_test(bytes_as_slurm_writes_them),
     cmocka_unit_test(durations_as_slurm_writes_them),
     cmocka_unit_test(periods_as_slurmdbd_conf_writes_them),

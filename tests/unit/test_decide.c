@@ -270,7 +270,7 @@ struct scene {
   double need;        /* GiB; 0: 11.2 */
   double died_at;     /* GiB */
   double oom, reject;
-  bool quiet, not_consumable, no_kill, extrapolated, no_force;
+  bool quiet, not_consumable, no_kill, extrapolated, no_force, pooled;
   ft_action action;
   uint64_t mem_bytes;
   const char *line[2];
@@ -347,6 +347,14 @@ static const struct scene scenes[] = {
     .request = NODE(64 * GB), .action = FT_ACTION_WARN,
     .line = { "unet3d needs 11.2 GiB (19 runs); you asked for --mem=64G, 50 GiB more than it has "
               "ever used" } },
+  { .name = "what other users needed lowers nothing", .mode = FT_MODE_TRIM, .partition = &per_node,
+    .runs = 42, .pooled = true, .request = NODE(64 * GB), .action = FT_ACTION_WARN,
+    .line = { "unet3d needs 11.2 GiB (42 runs of all users); you asked for --mem=64G, 50 GiB more "
+              "than it has ever used" } },
+  { .name = "nor a default", .mode = FT_MODE_SET, .partition = &per_node, .runs = 42,
+    .need = 0.5, .pooled = true, .action = FT_ACTION_LEAVE,
+    .line = { "unet3d needs 512 MiB, 95 % below 576 MiB (42 runs of all users); the default of "
+              "partition main, 2 GiB, is enough (out of memory: under 0.1 %)" } },
   { .name = "a whole node can be trimmed", .mode = FT_MODE_TRIM, .partition = &per_node, .runs = 42,
     .request = { .mem_unit = FT_MEM_ALL }, .action = FT_ACTION_TRIM, .mem_bytes = 13800 * MB,
     .line = { NEEDS "; --mem lowered from 0 (a whole node) to 13800M" } },
@@ -512,6 +520,7 @@ static void play(const struct scene *s, ft_decision *decision, struct ft_explana
                            .facts = facts.runs ? &facts : NULL,
                            .policy = &policy,
                            .partition = s->partition,
+                           .pooled = s->pooled,
                            .memory_is_consumable = !s->not_consumable,
                            .rule = s->no_kill ? FT_RULE_NONE : FT_RULE_CGROUP };
 

@@ -258,9 +258,7 @@ static void note(const char *likeness, const char *app, const char *other)
   (void)snprintf(kin.apps[0].app, sizeof kin.apps[0].app, "%s", app);
   (void)snprintf(kin.apps[1].app, sizeof kin.apps[1].app, "%s", other ? other : "");
   ft_layout_kin_name(likeness, name);
-  assert_int_equal(ft_record_write(FT_RECORD_KIN, &kin,
-                                   ft_publish_folder(publisher, (uint32_t)geteuid(), &err), name,
-                                   0644, &err),
+  assert_int_equal(ft_publish_own(publisher, (uint32_t)geteuid(), FT_RECORD_KIN, &kin, name, &err),
                    0);
 }
 
@@ -272,7 +270,7 @@ static void put_prior(const char *app, pb_size_t count)
   struct ft_error err;
 
   for (pb_size_t i = 0; i < count; i++)
-    prior.known[i] = (ft_prior_app){ .key = i, .log_bytes = i };
+    prior.known[i] = (ft_prior_app){ .key = i, .log_bytes = i, .user = i % 5 };
   prior.known[0].key =
       ft_hash64(ft_hash64(FT_HASH_SEED, app, strlen(app)), (const char *)&uid, sizeof uid);
   assert_int_equal(

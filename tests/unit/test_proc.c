@@ -50,6 +50,20 @@ static void a_stat_is_read_whatever_its_process_is_called(void **state)
   }
 }
 
+static void the_largest_totals_add_up(void **state)
+{
+  static const char text[] =
+      "77 (sh) T 7 8 9 0 -1 64 5 6 7 8 9223372036854775807 9223372036854775807 9223372036854775807 "
+      "9223372036854775807 20 0 9 0 4711 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 3 0\n";
+  struct ft_stat stat;
+
+  (void)state;
+  assert_int_equal(ft_stat_parse(text, sizeof text - 1, 1, &stat), 0);
+  assert_true(stat.own[FT_TOTAL_CPU_SECONDS] == 0x1p64);
+  assert_true(stat.children[FT_TOTAL_CPU_SECONDS] == 0x1p64);
+  assert_true(stat.stopped);
+}
+
 static void a_number_is_one_or_none(void **state)
 {
   static const struct {
@@ -310,6 +324,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_stat_is_read_whatever_its_process_is_called),
+    cmocka_unit_test(the_largest_totals_add_up),
     cmocka_unit_test(a_number_is_one_or_none),
     cmocka_unit_test(a_keys_value_is_its_own_lines),
     cmocka_unit_test(a_cgroup_that_does_not_fit_is_none),

@@ -3,13 +3,16 @@
 
 #include "tests/unit/scratch.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <sys/acl.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <time.h>
 
 #include "agent/publish.h"
 #include "predictor/core/io.h"
+#include "predictor/online/pool.h"
 #include "predictor/record/layout.h"
 
 static char folder[SCRATCH_SIZE];
@@ -103,8 +106,14 @@ static void a_pooled_model_is_readable_without_its_history(void **state)
   (void)state;
   assert_non_null(read);
   model->history_count = 3;
-  for (int i = 0; i < 3; i++)
+  for (int i = 0; i < 3; i++) {
     model->history[i].bytes = 1e9;
+    model->history[i].key = ft_pool_key(1, 1000);
+  }
+  assert_int_equal(ft_publish_model(publisher, model, &err), 0);
+  assert_int_equal(ft_layout_read_shared(state_fd, "unet3d", read, &err), -1);
+  for (uint32_t i = 0; i < 3; i++)
+    model->history[i].key = ft_pool_key(1, 1000 + i);
   assert_int_equal(ft_publish_model(publisher, model, &err), 0);
   assert_int_equal(fstatat(state_fd, "models/4294967295", &st, 0), 0);
   assert_int_equal(st.st_mode & 07777, 0700);
@@ -137,12 +146,17 @@ static void run_times_lie_beside_the_model(void **state)
                          .runs = 1,
                          .places_count = 1,
                          .places = { { .platform = "epyc" } },
-                         .history_count = 1,
-                         .history = { { .seconds = 2 } } };
+                         .history_count = 3 };
+  for (uint32_t i = 0; i < 3; i++)
+    p->history[i] = (ft_timed_run){ .key = ft_pool_key(1, 1000 + i / 2), .seconds = 2 };
+  assert_int_equal(ft_publish_performance(publisher, p, &err), 0);
+  /* of two users */
+  assert_int_equal(ft_layout_read_performance(state_fd, 1234, "unet3d", read, &err), -1);
+  p->history[1].key = ft_pool_key(1, 1002);
   assert_int_equal(ft_publish_performance(publisher, p, &err), 0);
   assert_int_equal(ft_layout_read_own_performance(state_fd, FT_LAYOUT_POOLED, "unet3d", read, &err),
                    0);
-  assert_int_equal(read->history_count, 1);
+  assert_int_equal(read->history_count, 3);
   /* what all may read says nothing of single runs */
   assert_int_equal(ft_layout_read_performance(state_fd, 1234, "unet3d", read, &err), 0);
   assert_string_equal(read->places[0].platform, "epyc");
@@ -176,10 +190,57 @@ static void its_user_cannot_change_it(void **state)
   assert_int_equal(ft_publish_model(publisher, model, &err), 0);
   (void)snprintf(path, sizeof path, "%s/models/4711", folder);
   assert_int_equal(stat(path, &st), 0);
-  if (getxattr(path, "system.posix_acl_access", NULL, 0) < 0)
-    skip(); /* no ACLs here: the folder is the user's */
   assert_int_equal(st.st_uid, 0);
+  if (getxattr(path, "system.posix_acl_access", NULL, 0) < 0)
+    skip(); /* no ACLs here */
   assert_int_equal(st.st_mode & 07, 0);
+  free(model);
+}
+
+static bool no_acls;
+
+/* In place of libacl's: some file systems have none. */
+int acl_set_file(const char *path, acl_type_t type, acl_t acl)
+{
+  int (*real)(const char *, acl_type_t, acl_t);
+
+  if (no_acls) {
+    errno = EOPNOTSUPP;
+    return -1;
+  }
+  *(void **)&real = dlsym(RTLD_NEXT, "acl_set_file");
+  return real(path, type, acl);
+}
+
+static void without_acls_the_folder_stays_ours(void **state)
+{
+  ft_model *model = model_of(4711);
+  char path[256], name[FT_LAYOUT_NAME_SIZE];
+  struct ft_error err;
+  struct stat st;
+
+  (void)state;
+  if (geteuid() != 0) {
+    free(model);
+    skip();
+  }
+  /* it was given to its user before */
+  (void)snprintf(path, sizeof path, "%s/models/4711", folder);
+  assert_int_equal(mkdir(path, 0700), 0);
+  assert_int_equal(chown(path, 4711, 4711), 0);
+  no_acls = true;
+  assert_int_equal(ft_publish_model(publisher, model, &err), 0);
+  no_acls = false;
+  assert_int_equal(stat(path, &st), 0);
+  assert_int_equal(st.st_uid, 0);
+  assert_int_equal(st.st_mode & 07777, 0711);
+  ft_layout_model_name(model->app, name);
+  (void)snprintf(path, sizeof path, "%s/models/4711/%s", folder, name);
+  assert_int_equal(stat(path, &st), 0);
+  assert_int_equal(st.st_uid, 4711);
+  assert_int_equal(st.st_mode & 07777, 0400);
+  assert_true(readable_by(4711));
+  assert_false(readable_by(4712));
   free(model);
 }
 
@@ -328,6 +389,7 @@ int main(void)
                                       TEST(a_pooled_model_is_readable_without_its_history),
                                       TEST(run_times_lie_beside_the_model),
                                       TEST(its_user_cannot_change_it),
+                                      TEST(without_acls_the_folder_stays_ours),
                                       TEST(a_folder_that_was_removed_is_made_anew),
                                       TEST(partitions_that_are_gone_are_removed),
                                       TEST(all_partitions_stand_in_one_file_too),

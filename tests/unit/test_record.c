@@ -4,6 +4,7 @@
 #include "tests/unit/scratch.h"
 
 #include <errno.h>
+#include <math.h>
 
 #include "predictor/core/io.h"
 #include "predictor/record/layout.h"
@@ -164,6 +165,90 @@ static void hostile_bytes_are_refused(void **state)
   assert_int_equal(ft_record_decode(FT_RECORD_SUBMISSION, buf.data, buf.length, &out, &err), -1);
   ft_buf_free(&buf);
   assert_int_equal(ft_submission_from_text("not base64!", &out, &err), -1);
+}
+
+/* Encoded as it is and decoded again. */
+static int through(enum ft_record record, const void *in, void *out)
+{
+  struct ft_error err;
+  struct ft_buf buf;
+  int status;
+
+  ft_buf_init(&buf, FT_LIMIT_RECORD);
+  assert_int_equal(ft_record_encode(record, in, &buf, &err), 0);
+  status = ft_record_decode(record, buf.data, buf.length, out, &err);
+  ft_buf_free(&buf);
+  return status;
+}
+
+static void a_forged_decision_is_refused(void **state)
+{
+  static const struct {
+    double p05, p50, p95, p_oom;
+    int status;
+  } cases[] = { { 1e9, 2e9, 3e9, 0.5, 0 },  { 1e9, -1e308, 3e9, 0.5, -1 },
+                { -1, 2e9, 3e9, 0.5, -1 },  { 1e9, 2e9, 1e308, 0.5, -1 },
+                { 3e9, 2e9, 1e9, 0.5, -1 }, { 1e9, 2e9, 3e9, -0.1, -1 },
+                { 1e9, 2e9, 3e9, 7, -1 },   { 1e9, NAN, 3e9, 0.5, -1 } };
+  static ft_submission out;
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    ft_submission s = { .schema = FT_SCHEMA, .app = "a", .has_decision = true };
+
+    s.decision.has_p05_bytes = s.decision.has_p50_bytes = s.decision.has_p95_bytes = true;
+    s.decision.has_p_oom = true;
+    s.decision.p05_bytes = cases[i].p05;
+    s.decision.p50_bytes = cases[i].p50;
+    s.decision.p95_bytes = cases[i].p95;
+    s.decision.p_oom = cases[i].p_oom;
+    if (through(FT_RECORD_SUBMISSION, &s, &out) != cases[i].status)
+      fail_msg("case %zu", i);
+  }
+}
+
+static void names_of_users_are_clean(void **state)
+{
+  static ft_submission out;
+  static ft_announcement told;
+  ft_submission s = { .schema = FT_SCHEMA,
+                      .app = "Caf\xc3\xa9 \xc2\x9b" "31m",
+                      .job_name = "a\xe2\x80\xae" "b\xff",
+                      .features_count = 1,
+                      .former_apps_count = 1,
+                      .has_request = true };
+  ft_announcement a = { .schema = FT_SCHEMA,
+                        .partition = "m\xe2\x81\xa6",
+                        .which_event = ft_announcement_job_end_tag };
+
+  (void)state;
+  strcpy(s.features[0].name, "arch");
+  strcpy(s.features[0].category, "\xe2\x80\x8f" "x");
+  strcpy(s.former_apps[0], "\xc3");
+  strcpy(s.request.qos, "q\xc2\x85");
+  assert_int_equal(through(FT_RECORD_SUBMISSION, &s, &out), 0);
+  assert_string_equal(out.app, "Caf\xc3\xa9 ?31m");
+  assert_string_equal(out.job_name, "a?b?");
+  assert_string_equal(out.features[0].category, "?x");
+  assert_string_equal(out.former_apps[0], "?");
+  assert_string_equal(out.request.qos, "q?");
+  assert_int_equal(through(FT_RECORD_ANNOUNCEMENT, &a, &told), 0);
+  assert_string_equal(told.partition, "m?");
+}
+
+static void nobody_is_no_user(void **state)
+{
+  static ft_announcement told;
+  static ft_observation read;
+  ft_announcement a = { .schema = FT_SCHEMA, .uid = UINT32_MAX - 1 };
+  ft_observation o = { .schema = FT_SCHEMA, .uid = UINT32_MAX - 1 };
+
+  (void)state;
+  assert_int_equal(through(FT_RECORD_ANNOUNCEMENT, &a, &told), 0);
+  assert_int_equal(through(FT_RECORD_OBSERVATION, &o, &read), 0);
+  a.uid = o.uid = UINT32_MAX;
+  assert_int_equal(through(FT_RECORD_ANNOUNCEMENT, &a, &told), -1);
+  assert_int_equal(through(FT_RECORD_OBSERVATION, &o, &read), -1);
 }
 
 static void needs_that_do_not_fit_together_are_refused(void **state)
@@ -367,6 +452,9 @@ int main(void)
                                       cmocka_unit_test(an_observation_of_the_release_before_is_the_same),
                                       cmocka_unit_test(an_observation_without_an_app_keeps_the_rest),
                                       cmocka_unit_test(hostile_bytes_are_refused),
+                                      cmocka_unit_test(a_forged_decision_is_refused),
+                                      cmocka_unit_test(names_of_users_are_clean),
+                                      cmocka_unit_test(nobody_is_no_user),
                                       cmocka_unit_test(needs_that_do_not_fit_together_are_refused),
                                       cmocka_unit_test(damage_anywhere_is_noticed),
                                       cmocka_unit_test(a_list_is_read_up_to_where_it_is_damaged),

@@ -217,6 +217,50 @@ static void same_run_is_one_row(void **state)
   ft_store_close(store);
 }
 
+static void a_job_completes_once(void **state)
+{
+  struct ft_store *store = must_open(true);
+  ft_observation o = run(1, "a", 100);
+  struct ft_error err;
+
+  (void)state;
+  /* it died, was started again, and completed; nodes of one run are others */
+  o.outcome = FT_OUTCOME_REQUEUED;
+  assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
+  o.outcome = FT_OUTCOME_COMPLETED;
+  o.restart_count = 1;
+  o.submit_time += 100;
+  assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
+  assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
+  strcpy(o.node, "n2");
+  assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
+  assert_int_equal(count(store), 3);
+  /* scontrol requeue after its end, elsewhere too; or a restart that nobody confirms */
+  o.restart_count = 2;
+  o.submit_time += 100;
+  assert_int_equal(ft_store_put(store, &o, NULL, &err), 1);
+  strcpy(o.node, "n3");
+  assert_int_equal(ft_store_put(store, &o, NULL, &err), 1);
+  o.restart_count = 1;
+  o.submit_time = 0;
+  assert_int_equal(ft_store_put(store, &o, NULL, &err), 1);
+  o.restart_count = 2;
+  o.outcome = FT_OUTCOME_OUT_OF_MEMORY;
+  assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
+  o.uid = UINT32_MAX; /* all users' */
+  assert_int_equal(ft_store_put(store, &o, NULL, &err), -1);
+  assert_line(&err, "is nobody");
+  /* the next one of that number is another job, as is another task */
+  o = run(1, "a", 100);
+  o.submit_time += 1e6;
+  assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
+  o.restart_count = 3;
+  o.array_task_id = 4;
+  assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
+  assert_int_equal(count(store), 6);
+  ft_store_close(store);
+}
+
 static void filters_restrict(void **state)
 {
   static const struct {
@@ -740,6 +784,7 @@ int main(void)
                                       TEST(rejections_are_counted_and_outlive_their_app),
                                       TEST(what_is_put_comes_back_whole),
                                       TEST(same_run_is_one_row),
+                                      TEST(a_job_completes_once),
                                       TEST(filters_restrict),
                                       TEST(apps_are_counted_and_trimmed),
                                       TEST(unfinished_transaction_is_undone),

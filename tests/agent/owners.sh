@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The agent obeys no configuration and works in no state folder that others may change.
+: "${FT_TOP_SRCDIR:?}" "${FT_TOP_BUILDDIR:?}"
+. "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
+. "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
+
+# refuses PATTERN NAME: it does not start, and says why
+refuses() {
+  timeout 60 "$agent" -c "$scratch/foretell.conf" 2>"$scratch/said"
+  is $? 3 "$2"
+  like "$(cat "$scratch/said")" "$1" "and that is said"
+}
+
+config
+chmod 0666 "$scratch/foretell.conf"
+refuses 'foretell.conf: others than its owner may write to it' "a configuration that all may write is not obeyed"
+chmod 0664 "$scratch/foretell.conf"
+refuses 'foretell.conf: others than its owner may write to it' "nor one that a group may"
+chmod 0644 "$scratch/foretell.conf"
+chmod 0777 "$scratch"
+refuses "$scratch: others than its owner may write to it" "nor one that may be replaced"
+chmod 0755 "$scratch"
+mkdir -m 0777 "$state"
+refuses "$state: others than its owner may write to it" "a state folder that all may write is not worked in"
+chmod 0755 "$state"
+if [ "$(id -u)" = 0 ]; then
+  chown 4711 "$scratch/foretell.conf"
+  refuses 'foretell.conf: user 4711 owns it' "root obeys no other's configuration"
+  chown 0 "$scratch/foretell.conf"
+  chown 4711 "$state"
+  refuses "$state: user 4711 owns it" "and works in no other's state folder"
+  chown 0 "$state"
+else
+  skip "root obeys no other's configuration" "not root"
+fi
+start
+ok $? "with what is its own it starts, below a folder with the sticky bit"
+chmod 0666 "$scratch/foretell.conf"
+kill -HUP "$pid"
+wait_until 60 said 'others than its owner may write to it.*; the old configuration stays'
+ok $? "nor is one obeyed that is changed later"
+stop
+tap_done

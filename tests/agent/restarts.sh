@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What a job's own environment says of restarts makes no runs: Slurm's record does.
+: "${FT_TOP_SRCDIR:?}" "${FT_TOP_BUILDDIR:?}"
+. "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
+. "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
+
+# rows of job $1 in the store: "restart_count outcome", in order
+rows() {
+  python3 - "$state/store.db" "$1" <<'END'
+import sqlite3, sys
+db = sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True)
+print(*["%s %s" % row for row in db.execute(
+    "SELECT restart_count, outcome FROM observation WHERE job_id = ? ORDER BY restart_count", (sys.argv[2],))], sep="; ")
+END
+}
+record() {
+  echo "JobId=$1 JobName=test UserId=x($(id -u)) GroupId=x(0) JobState=$2 Restarts=$3" \
+    "SubmitTime=2026-01-02T03:0$3:05" >"$FT_SCONTROL/job_$1"
+}
+known() {
+  [ -n "$(rows "$1")" ]
+}
+
+config
+start
+for i in 0 1 2 3 4 5 6 7 8 9; do
+  "$announce" "$socket" job=7 step="$i" restart="$i" app=forged -- true
+done
+record 7 COMPLETED 0
+"$announce" "$socket" job=7 events=J
+wait_until 60 known 7
+"$announce" "$socket" job=8 app=next -- true
+wait_until 60 known 8
+sleep 1.5
+is "$(rows 7)" "0 completed" "ten restarts of a job's own making are one run"
+record 9 RUNNING 1
+"$announce" "$socket" job=9 restart=5 app=forged -- true
+wait_until 60 known 9
+is "$(rows 9)" "1 completed" "a restart has the number that Slurm gives it"
+record 9 RUNNING 2
+"$announce" "$socket" job=9 restart=2 app=forged -- true
+wait_until 60 said 'job 9: it was to be forgotten, or has completed before'
+is "$(rows 9)" "1 completed" "a job that has completed does not complete again"
+record 9 RUNNING 3
+"$announce" "$socket" job=9 restart=3 app=forged oom=1 status=9 -- true
+wait_until 60 said 'job 9: forged, out_of_memory'
+is "$(rows 9)" "1 completed; 3 out_of_memory" "it may die once more, when Slurm has started it again"
+stop
+tap_done

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What all users' runs of a shared app tell others, whatever one of them puts in. */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "predictor/core/units.h"
+#include "predictor/estimate/memory.h"
+#include "predictor/online/online.h"
+#include "predictor/online/performance.h"
+#include "predictor/online/pool.h"
+#include "predictor/record/layout.h"
+
+enum { FORGED = 104, EACH = 12 };
+
+static ft_model pooled, before, told;
+static ft_performance performance;
+static uint32_t next_job;
+
+/* A run of UID with BATCH that used BYTES. */
+static void run(uint32_t uid, double batch, double bytes, const char *extra)
+{
+  ft_observation o = { .schema = FT_SCHEMA,
+                       .job_id = ++next_job,
+                       .uid = uid,
+                       .end_time = next_job,
+                       .outcome = FT_OUTCOME_COMPLETED,
+                       .runtime_seconds = 10,
+                       .platform = "epyc",
+                       .has_rss_bytes = true,
+                       .rss_bytes = (uint64_t)bytes };
+  struct ft_error err = { "" };
+
+  (void)ft_feature_number(o.submission.features, &o.submission.features_count, 4, "batch", batch);
+  if (extra)
+    (void)ft_feature_number(o.submission.features, &o.submission.features_count, 4, extra, batch);
+  o.submission.script_hash = uid;
+  if (ft_online_update(&pooled, &o, &err) < 0 || ft_performance_update(&performance, &o, &err) < 0)
+    fail_msg("%s", err.text);
+}
+
+static double need(double batch)
+{
+  return (200 + 3 * batch) * FT_MIB;
+}
+
+/* What USERS honest ones ran, in turn, which differ by up to 5 %. */
+static void begin(unsigned users)
+{
+  ft_online_init(&pooled, "blast", FT_LAYOUT_POOLED, FT_RULE_RSS);
+  ft_performance_init(&performance, "blast", FT_LAYOUT_POOLED);
+  next_job = 0;
+  for (unsigned i = 0; i < EACH; i++)
+    for (unsigned u = 0; u < users; u++) {
+      double batch = 8 * (1 + (i * 5 + u * 3) % 8);
+
+      run(1001 + u, batch, need(batch) * (1 + 0.05 * sin(i * 7.0 + u)), NULL);
+    }
+}
+
+static int tell(ft_model *out)
+{
+  struct ft_error err = { "" };
+  int status = ft_pool_tell(&pooled, out, &err);
+
+  if (status < 0)
+    fail_msg("%s", err.text);
+  return status;
+}
+
+static double says(const ft_model *model, double batch, double probability)
+{
+  ft_feature feature[1] = { 0 };
+  pb_size_t count = 0;
+  struct ft_estimate e;
+  struct ft_error err = { "" };
+
+  (void)ft_feature_number(feature, &count, 1, "batch", batch);
+  if (ft_estimate_memory(model, feature, count, &e, &err) < 0)
+    fail_msg("%s", err.text);
+  return ft_estimate_quantile(&e, probability);
+}
+
+static void a_flood_of_one_user_moves_little_of_what_others_are_told(void **state)
+{
+  static const struct {
+    const char *what;
+    double batch, bytes; /* batch 0: the honest ones' */
+    const char *extra;
+    unsigned users;
+  } cases[] = {
+    { "next to nothing", 0, 3.8 * FT_MIB, NULL, 3 },
+    { "a whole node", 0, 100.0 * FT_GIB, NULL, 3 },
+    { "a little more", 0, 330.0 * FT_MIB, NULL, 3 },
+    { "next to nothing of four", 0, 3.8 * FT_MIB, NULL, 4 },
+    { "beyond all that was seen", 1e6, 100.0 * FT_GIB, NULL, 3 },
+    { "at the edge", 64, 3.8 * FT_MIB, NULL, 3 },
+    { "a feature of its own", 0, 3.8 * FT_MIB, "mine", 3 },
+  };
+
+  (void)state;
+  for (size_t c = 0; c < COUNT_OF(cases); c++) {
+    begin(cases[c].users);
+    assert_int_equal(tell(&before), 1);
+    for (unsigned i = 0; i < FORGED; i++)
+      run(2000, cases[c].batch > 0 ? cases[c].batch : 8 * (1 + i % 8), cases[c].bytes,
+          cases[c].extra);
+    if (tell(&told) != 1)
+      fail_msg("%s: nothing is told", cases[c].what);
+    for (double batch = 8; batch <= 64; batch += 8) {
+      assert_in_range(says(&before, batch, 0.5), need(batch) * 0.93, need(batch) * 1.07);
+      for (int high = 0; high < 2; high++) {
+        double was = says(&before, batch, high ? 0.95 : 0.5);
+        double is = says(&told, batch, high ? 0.95 : 0.5);
+
+        if (fabs(log(is / was)) > log(1.05))
+          fail_msg("%s: batch %g, %s: %.1f MiB were %.1f", cases[c].what, batch,
+                   high ? "95 %" : "50 %", is / FT_MIB, was / FT_MIB);
+      }
+    }
+    assert_true(told.completed <= (cases[c].users + 1) * FT_POOL_RUNS);
+  }
+}
+
+static void several_users_stand_behind_what_is_told(void **state)
+{
+  (void)state;
+  begin(2);
+  assert_int_equal(tell(&told), 0);
+  assert_false(ft_pool_has_users(&performance));
+  /* nor does one who ran what nobody else did */
+  for (unsigned i = 0; i < FORGED; i++)
+    run(2000, 1e6, need(8), NULL);
+  assert_int_equal(tell(&told), 0);
+  begin(3);
+  assert_int_equal(tell(&told), 1);
+  assert_true(ft_pool_has_users(&performance));
+  begin(0);
+  for (unsigned i = 0; i < FORGED; i++)
+    run(2000, 8, need(8), NULL);
+  assert_int_equal(tell(&told), 0);
+  assert_int_equal(pooled.history_count, FT_POOL_RUNS);
+  assert_int_equal(performance.history_count, FT_POOL_RUNS);
+}
+
+static void nothing_is_told_of_single_runs_or_scripts(void **state)
+{
+  (void)state;
+  begin(3);
+  assert_int_equal(tell(&told), 1);
+  assert_int_equal(told.variant_hashes_count, 0);
+  for (size_t i = 0; i < told.history_count; i++)
+    for (size_t j = 0; j < told.columns_count; j++)
+      if (strcmp(told.columns[j].name, "variant") == 0)
+        assert_true(isnan(told.history[i].x[j]));
+}
+
+static void a_forged_death_raises_nobody(void **state)
+{
+  double was;
+
+  (void)state;
+  begin(3);
+  assert_int_equal(tell(&before), 1);
+  was = says(&before, 32, 0.95);
+  for (unsigned i = 0; i < FORGED; i++) {
+    ft_observation o = { .schema = FT_SCHEMA,
+                         .job_id = ++next_job,
+                         .uid = 2000,
+                         .end_time = next_job,
+                         .outcome = FT_OUTCOME_OUT_OF_MEMORY,
+                         .censored = true,
+                         .runtime_seconds = 10,
+                         .has_limit_bytes = true,
+                         .limit_bytes = 100 * FT_GIB,
+                         .has_rss_bytes = true,
+                         .rss_bytes = 100 * FT_GIB };
+    struct ft_error err;
+
+    (void)ft_feature_number(o.submission.features, &o.submission.features_count, 4, "batch", 32);
+    assert_true(ft_online_update(&pooled, &o, &err) >= 0);
+  }
+  assert_int_equal(tell(&told), 1);
+  assert_true(fabs(log(says(&told, 32, 0.95) / was)) < log(1.05));
+  for (size_t i = 0; i < told.evaluator.fact_kinds.size; i++)
+    assert_int_equal(told.evaluator.fact_kinds.bytes[i], FT_FACT_COMPLETED);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_flood_of_one_user_moves_little_of_what_others_are_told),
+    cmocka_unit_test(several_users_stand_behind_what_is_told),
+    cmocka_unit_test(nothing_is_told_of_single_runs_or_scripts),
+    cmocka_unit_test(a_forged_death_raises_nobody),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
