@@ -2,7 +2,7 @@
 /* Where a task's memory is charged, on gathered layouts of /proc and of cgroups. */
 #include "config.h"
 
-#include "tests/unit/scratch.h"
+#include "tests/unit/fixture.h"
 
 #include "plugin/cgroup.h"
 #include "predictor/core/cgroup.h"
@@ -300,6 +300,43 @@ static void a_job_is_told_by_where_its_processes_are(void **state)
   }
 }
 
+/* The same job as in test_measure.c, by the slurmstepd of its script and that of its step. */
+static void each_release_lets_slurmstepd_find_the_job(void **state)
+{
+  static const struct {
+    const char *fixture;
+    int stepd, task;
+    uint64_t peak;
+  } cases[] = { { "proc-slurm-22.05", 877, 888, 68947968 },
+                { "proc-slurm-22.05", 902, 911, 68947968 },
+                { "proc-slurm-26.05", 815, 830, 71446528 },
+                { "proc-slurm-26.05", 844, 863, 71446528 },
+                { "proc-slurm-26.05-job", 3656, 3670, 69406720 },
+                { "proc-slurm-26.05-job", 3685, 3698, 69406720 } };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    char node[SCRATCH_SIZE], from[160], to[160], proc[160], mounts[256];
+    ft_task_end end = { 0 };
+    struct ft_cgroup c;
+
+    fixture_make(cases[i].fixture, node);
+    (void)snprintf(from, sizeof from, "%s/proc/%d/cgroup", node, cases[i].stepd);
+    (void)snprintf(to, sizeof to, "%s/proc/self/cgroup", node);
+    assert_int_equal(rename(from, to), 0);
+    (void)snprintf(mounts, sizeof mounts, "31 1 0:28 / %s/sys/fs/cgroup rw - cgroup2 cgroup rw\n",
+                   node);
+    fixture_put(node, "proc/self/mountinfo", mounts, strlen(mounts));
+    (void)snprintf(proc, sizeof proc, "%s/proc", node);
+    assert_true(ft_cgroup_find(proc, cases[i].task, &c));
+    ft_cgroup_read(&c, &end);
+    assert_int_equal(end.charge_bytes, cases[i].peak);
+    assert_int_equal(end.cgroup_limit_bytes, 300 << 20);
+    ft_cgroup_free(&c);
+    assert_int_equal(scratch_remove(node), 0);
+  }
+}
+
 static void another_ones_cgroup_does_not_count(void **state)
 {
   static const char *const groups[] = { "0::/system.slice/slurmd.service\n",
@@ -352,6 +389,7 @@ int main(void)
                                       cmocka_unit_test(v2_knows_whose_limit_was_hit),
                                       cmocka_unit_test(a_mounted_part_is_found),
                                       cmocka_unit_test(a_job_is_told_by_where_its_processes_are),
+                                      cmocka_unit_test(each_release_lets_slurmstepd_find_the_job),
                                       cmocka_unit_test(another_ones_cgroup_does_not_count) };
 
   return cmocka_run_group_tests_name("cgroup of a task", tests, set_up, tear_down);
