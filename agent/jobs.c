@@ -471,6 +471,10 @@ static void answer_live(struct ft_jobs *jobs, struct job *job, const struct ft_s
   /* nobody can say any more: Slurm has forgotten the job, or is gone */
   if (!answer && now.monotonic - job->idle_since >= GIVE_UP_SECONDS)
     over = true;
+  /* a task's end that the agent has yet to read tells more than Slurm does */
+  if (still && over && job->steps && !job->resumed &&
+      now.monotonic - job->idle_since < jobs->settings.grace_seconds)
+    over = false;
   if (still && over && !job->tree) {
     forget_packets(jobs, job);
     drop(jobs, job);

@@ -103,7 +103,11 @@ static void take_partition(struct ft_text line, const struct ft_slurm_config *co
     if (ft_text_equals(key, "Default")) {
       out->is_default = ft_text_equals(word, "YES");
     } else if (ft_text_equals(key, "OverSubscribe")) {
-      out->exclusive = ft_text_equals(word, "EXCLUSIVE");
+      /* up to 25.11, with ExclusiveTopo=YES too */
+      out->exclusive |= ft_text_equals(word, "EXCLUSIVE");
+    } else if (ft_text_equals(key, "Exclusive")) {
+      /* from 26.05 on; USER shares a node among one user's jobs */
+      out->exclusive |= ft_text_equals(word, "NODE") || ft_text_equals(word, "TOPO");
     } else if (ft_text_equals(key, "DefMemPerNode") || ft_text_equals(key, "DefMemPerCPU")) {
       out->def_mem_bytes = mib_of(word);
       out->def_per_cpu = ft_text_equals(key, "DefMemPerCPU");

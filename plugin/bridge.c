@@ -44,6 +44,7 @@ static const char option_names[FT_OPTIONS][20] = {
   [FT_OPTION_EXCLUDE] = "exclude",
   [FT_OPTION_EXCLUSIVE] = "exclusive",
   [FT_OPTION_EXPORT] = "export",
+  [FT_OPTION_EXTERNAL] = "external",
   [FT_OPTION_GPUS] = "gpus",
   [FT_OPTION_GPUS_PER_NODE] = "gpus-per-node",
   [FT_OPTION_GPUS_PER_SOCKET] = "gpus-per-socket",
@@ -183,6 +184,15 @@ static uint32_t threads_per_core(const struct ft_bridge *bridge)
                                                                                           : typed;
 }
 
+/*
+ * Whether the job gets whole nodes: "allocation", which srun has from 26.05 on, does not hold for its
+ * own step. With "user", "mcs" and "topo" it gets no more CPUs than it asks for.
+ */
+static bool is_exclusive(const char *value)
+{
+  return value && (strcmp(value, "exclusive") == 0 || strcmp(value, "allocation") == 0);
+}
+
 void ft_bridge_request(const struct ft_bridge *bridge, bool local, ft_request *out)
 {
   char *const *value = bridge->value;
@@ -190,7 +200,7 @@ void ft_bridge_request(const struct ft_bridge *bridge, bool local, ft_request *o
 
   *out = (ft_request){ .command = command_of(bridge, local) };
   read_memory(bridge, out);
-  out->exclusive = value[FT_OPTION_EXCLUSIVE] && !strcmp(value[FT_OPTION_EXCLUSIVE], "exclusive");
+  out->exclusive = is_exclusive(value[FT_OPTION_EXCLUSIVE]);
   out->nodes = number_of(value[FT_OPTION_NODES]);
   out->tasks = number_of(value[FT_OPTION_NTASKS]);
   out->cpus_per_task = number_of(value[FT_OPTION_CPUS_PER_TASK]);

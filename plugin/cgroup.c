@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,35 +38,36 @@ static bool find_mount(const char *proc, struct ft_cgroup_mounts *mounts)
   return found;
 }
 
-static bool find_path(const char *proc, pid_t pid, bool v1, char *out, size_t size)
+/* The path of WHO, a process's number or "self". */
+static bool find_path(const char *proc, const char *who, bool v1, char *out, size_t size)
 {
   struct ft_buf data;
   char path[64];
   bool found;
 
-  (void)snprintf(path, sizeof path, "%s/%ld/cgroup", proc, (long)pid);
+  (void)snprintf(path, sizeof path, "%s/%s/cgroup", proc, who);
   found = ft_cgroup_parse_path(slurp(path, &data), v1, out, size);
   ft_buf_free(&data);
   return found;
 }
 
-bool ft_cgroup_find(const char *proc, pid_t pid, uint32_t job_id, struct ft_cgroup *out)
+bool ft_cgroup_find(const char *proc, pid_t pid, struct ft_cgroup *out)
 {
   struct ft_cgroup_mounts mounts;
-  char path[PATH_MAX], full[PATH_MAX] = "/", folder[32];
-  const char *job;
-  size_t length;
+  char stepd[PATH_MAX], task[PATH_MAX], job[PATH_MAX], full[PATH_MAX] = "/", number[24];
 
   *out = (struct ft_cgroup){ 0 };
-  if (!find_mount(proc, &mounts) || !find_path(proc, pid, mounts.v1, path, sizeof path) ||
-      !ft_cgroup_folder_of(&mounts, path, full + 1, sizeof full - 1))
+  (void)snprintf(number, sizeof number, "%ld", (long)pid);
+  /* "self", for a SPANK callback may run in a child of slurmstepd's (contain_spank) */
+  if (!find_mount(proc, &mounts) || !find_path(proc, "self", mounts.v1, stepd, sizeof stepd) ||
+      !find_path(proc, number, mounts.v1, task, sizeof task) ||
+      !ft_cgroup_job_of(stepd, task, mounts.v1, job, sizeof job) ||
+      !ft_cgroup_folder_of(&mounts, job, full + 1, sizeof full - 1))
+    return false;
+  out->job_length = strlen(full);
+  if (!ft_cgroup_folder_of(&mounts, task, full + 1, sizeof full - 1))
     return false;
   out->unified = !mounts.v1;
-  length = (size_t)snprintf(folder, sizeof folder, "/job_%" PRIu32, job_id);
-  job = strstr(full, folder);
-  if (!job || (job[length] != '/' && job[length] != '\0'))
-    return false;
-  out->job_length = (size_t)(job - full) + length;
   out->path = strdup(full);
   return out->path;
 }

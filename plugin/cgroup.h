@@ -7,7 +7,7 @@
 #define FT_PLUGIN_CGROUP_H
 
 #include <stdbool.h>
-#include <stdint.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 #include "predictor/record/record.h"
@@ -19,11 +19,11 @@ struct ft_cgroup {
 };
 
 /*
- * Find where PID is. Only a path below a folder called "job_ID" counts: any other
- * cgroup is not the job's alone. PROC is "/proc". Returns whether there is one;
- * OUT is released with ft_cgroup_free either way.
+ * Find the cgroup of task PID in its slurmstepd, which is the calling process. It counts only below
+ * one that Slurm made for the job (ft_cgroup_job_of): any other is not the job's alone. PROC is
+ * "/proc". Returns whether there is one; OUT is released with ft_cgroup_free either way.
  */
-bool ft_cgroup_find(const char *proc, pid_t pid, uint32_t job_id, struct ft_cgroup *out);
+bool ft_cgroup_find(const char *proc, pid_t pid, struct ft_cgroup *out);
 
 /*
  * Fill, by what is on the way up to the job's folder, charge_bytes (the peak where the kernel keeps

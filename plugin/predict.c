@@ -437,6 +437,9 @@ int ft_predict(spank_t spank, const struct ft_settings *settings, bool local, un
   if (ft_collect_is_step(&w->bridge, local))
     goto release;
   ft_bridge_restore(&w->bridge);
+  /* a job that another workload manager has started runs nothing here */
+  if (w->bridge.value[FT_OPTION_EXTERNAL])
+    goto release;
   ft_advise_quiet(w->bridge.value[FT_OPTION_QUIET]);
   w->settings = settings;
   w->local = local;

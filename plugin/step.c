@@ -177,7 +177,7 @@ void ft_step_job_end(spank_t spank, const char *socket)
   ft_packet_send(socket, FT_RECORD_ANNOUNCEMENT, &a);
 }
 
-static void remember(pid_t pid, uint32_t job_id)
+static void remember(pid_t pid)
 {
   struct task *grown;
 
@@ -189,7 +189,7 @@ static void remember(pid_t pid, uint32_t job_id)
     return;
   tasks = grown;
   tasks[task_count].pid = pid;
-  (void)ft_cgroup_find("/proc", pid, job_id, &tasks[task_count].cgroup);
+  (void)ft_cgroup_find("/proc", pid, &tasks[task_count].cgroup);
   task_count++;
 }
 
@@ -205,7 +205,7 @@ void ft_step_task_start(spank_t spank, const char *socket)
   if (spank_get_item(spank, S_TASK_PID, &pid) != ESPANK_SUCCESS || pid <= 0)
     return;
   fill_step(spank, &s, &a);
-  remember(pid, a.job_id);
+  remember(pid);
   start->pid = (uint32_t)pid;
   start->tasks = item(spank, S_JOB_LOCAL_TASK_COUNT);
   start->limit_bytes = a.alloc_mem_bytes;

@@ -34,7 +34,7 @@ enum { HUGETLB_LIMIT = 4 };
 
 struct cgroup {
   double next_search, search_interval;
-  bool job;               /* job_NUMBER: nothing else is ever in it */
+  bool job;               /* it is a job's own: nothing else is ever in it */
   int usage_fd, stat_fd, peak_fd, swap_fd;
   int hugetlb_fds[HUGETLB_LIMIT];
   char folder[PATH_MAX];  /* below the root descriptor */
@@ -181,7 +181,7 @@ static void search(struct ft_tree *tree, struct cgroup *cgroup)
   if (!member || !ft_cgroup_path_of(measure, measure->mounts->v1, member->pid, own, sizeof own))
     return;
   ft_string_copy(own, path, sizeof path);
-  job = !tree->command && ft_cgroup_cut_at_job(path);
+  job = !tree->command && ft_cgroup_find_job(tree, path, sizeof path);
   if ((!job && !ft_cgroup_cut_at_own(tree, path, sizeof path)) ||
       !ft_cgroup_folder_of(measure->mounts, path, folder, sizeof folder) ||
       (strcmp(own, path) && !ft_cgroup_is_hierarchical(measure, folder))) {

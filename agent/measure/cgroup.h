@@ -4,8 +4,8 @@
  * descriptor, without a leading '/'; arrays for them have PATH_MAX bytes.
  *
  * Which level counts:
- * - A tree that is a job (its roots are Slurm's or the job's own processes): the
- *   ancestor called job_NUMBER, where Slurm limits and charges all of a job's steps.
+ * - A tree that is a job (its roots are Slurm's or the job's own processes): the job's own, where
+ *   Slurm limits and charges all of a job's steps (ft_cgroup_job_of).
  * - Else, and for a command that this process itself began, the topmost cgroup above a
  *   member that holds no process outside the tree. There is none in a login
  *   session: its charge is not the command's.
@@ -30,8 +30,11 @@ const char *ft_cgroup_usage_name(const struct ft_cgroup_mounts *mounts);
 bool ft_cgroup_read_number(const struct ft_measure *measure, const char *folder, const char *name,
                            double *value);
 
-/* Cut PATH after a component job_NUMBER, as Slurm names them in v1 and v2. False without one. */
-bool ft_cgroup_cut_at_job(char *path);
+/*
+ * Put the path of the job's own cgroup that TREE's processes are in into PATH, of SIZE bytes, by what
+ * its roots' slurmstepd and its processes are in. False, and PATH as it is, where Slurm made none.
+ */
+bool ft_cgroup_find_job(const struct ft_tree *tree, char *path, size_t size);
 
 /* Cut PATH at the topmost level that is TREE's alone and is charged. False when none is. */
 bool ft_cgroup_cut_at_own(const struct ft_tree *tree, char *path, size_t size);

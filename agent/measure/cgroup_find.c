@@ -16,6 +16,9 @@
 
 enum { DEPTH_LIMIT = 16, FOLDERS_LIMIT = 256 };
 
+/* Of a job's tasks: where Slurm made no cgroup for the first ones it made none at all. */
+enum { ROOTS_TRIED = 4 };
+
 /* Of /proc/PID/cgroup: the dozen lines of version 1 with paths of a thousand bytes. */
 enum { CGROUP_BYTES = 16384 };
 
@@ -77,16 +80,34 @@ bool ft_cgroup_read_number(const struct ft_measure *measure, const char *folder,
 
 /* ---- which level ---- */
 
-bool ft_cgroup_cut_at_job(char *path)
+/* A process of the step whose slurmstepd is ROOT or its parent. */
+static pid_t task_of(const struct ft_tree *tree, const struct ft_member *root)
 {
-  for (char *at = path; (at = strstr(at, "/job_")); at++) {
-    struct ft_text rest = ft_text_from(at + 5);
-    uint64_t job;
+  if (!root->skipped)
+    return root->pid;
+  for (size_t i = 0; i < tree->count; i++)
+    if (ft_member_lives(&tree->members[i]) && tree->members[i].parent == root->pid)
+      return tree->members[i].pid;
+  return 0;
+}
 
-    if (!ft_text_u64(&rest, UINT32_MAX, &job) || (ft_text_left(&rest) && *rest.at != '/'))
+bool ft_cgroup_find_job(const struct ft_tree *tree, char *path, size_t size)
+{
+  bool v1 = tree->measure->mounts->v1;
+  char stepd[PATH_MAX], task[PATH_MAX];
+  int tried = 0;
+
+  for (size_t i = 0; i < tree->count && tried < ROOTS_TRIED; i++) {
+    const struct ft_member *root = &tree->members[i];
+
+    if (!root->root || root->gone)
       continue;
-    path[rest.at - path] = '\0';
-    return true;
+    tried++;
+    if (ft_cgroup_path_of(tree->measure, v1, root->skipped ? root->pid : root->parent, stepd,
+                          sizeof stepd) &&
+        ft_cgroup_path_of(tree->measure, v1, task_of(tree, root), task, sizeof task) &&
+        ft_cgroup_job_of(stepd, task, v1, path, size))
+      return true;
   }
   return false;
 }

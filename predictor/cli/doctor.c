@@ -395,6 +395,7 @@ int ft_command_doctor(int argc, char **argv)
   check_agent(doctor);
   check_state(doctor);
   ft_doctor_slurm(doctor);
+  ft_doctor_cgroup(doctor);
   check_samplers(doctor);
 
   status = json ? print_json(doctor) : print(doctor);

@@ -42,6 +42,9 @@ const char *ft_doctor_path(const struct ft_doctor *doctor, const char *name, cha
 /* Slurm's side: its version, plugstack.conf, the plugin and the command that it starts. */
 void ft_doctor_slurm(struct ft_doctor *doctor);
 
+/* What Slurm calls the cgroups of its jobs, where one runs here. */
+void ft_doctor_cgroup(struct ft_doctor *doctor);
+
 /*
  * The version of Slurm, as in SLURM_VERSION_NUMBER (major << 16 | minor << 8 |
  * micro), that a SPANK plugin was built for: its symbol plugin_version, read from

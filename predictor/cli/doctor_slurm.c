@@ -357,7 +357,11 @@ static void check_plugin(struct ft_doctor *doctor, const struct slurm *slurm)
   show_version(slurm->version, runs);
   if (slurm->version && (version ^ slurm->version) & 0xffff00)
     ft_doctor_add(doctor, "plugin", FT_FINDING_FAIL,
-                  "%s was built for Slurm %s, but Slurm is %s: build it anew", named, built, runs);
+                  "%s was built for Slurm %s, but Slurm is %s, and %s: build it anew", named, built,
+                  runs,
+                  slurm->required
+                      ? "no job can be submitted"
+                      : "scripts with #SBATCH --predict-mem fail with \"unrecognized option\"");
   else
     ft_doctor_add(doctor, "plugin", FT_FINDING_OK, "%s, built for Slurm %s", named, built);
 }

@@ -88,6 +88,35 @@ bool ft_cgroup_parse_path(struct ft_text text, bool v1, char *path, size_t size)
   return false;
 }
 
+/* How many levels PATH, "" or "/a/b", has. */
+static size_t count_levels(const char *path)
+{
+  size_t count = 0;
+
+  for (; *path; path++)
+    count += *path == '/' && path[1];
+  return count;
+}
+
+bool ft_cgroup_job_of(const char *stepd, const char *task, bool v1, char *job, size_t size)
+{
+  size_t step = 0, length;
+
+  /* the length of the step's path: both go on with another level, or end */
+  for (size_t i = 0;; i++) {
+    if ((stepd[i] == '/' || !stepd[i]) && (task[i] == '/' || !task[i]))
+      step = i;
+    if (!stepd[i] || stepd[i] != task[i])
+      break;
+  }
+  if (v1 ? count_levels(stepd + step) != 0 || count_levels(task + step) < 1
+         : count_levels(stepd + step) != 1 || count_levels(task + step) < 2)
+    return false;
+  for (length = step; length && task[--length] != '/';)
+    ;
+  return length && ft_text_copy(ft_text_of(task, length), job, size);
+}
+
 bool ft_cgroup_folder_of(const struct ft_cgroup_mounts *mounts, const char *path, char *folder,
                          size_t size)
 {

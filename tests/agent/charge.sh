@@ -61,14 +61,24 @@ about() {
 }
 
 job=100
-# hold $1 in a cgroup of job $job; the agent samples it
+# hold $1 in a cgroup of job $job, laid out as Slurm does it; the agent samples it
 measure() {
+  local step stepd task
   job=$((job + 1))
-  mkdir "$group/job_$job"
-  "$announce" "$socket" job=$job "app=$1" -- sh -c \
-    "echo \$\$ >$group/job_$job/cgroup.procs; exec python3 $scratch/hold $1 $scratch 1.5"
+  step=$group/s7JDM$job/step_0 stepd=$step task=$step/task_0
+  mkdir -p "$step"
+  if [ $limit = memory.max ]; then
+    stepd=$step/slurm task=$step/user/task_0
+    mkdir -p "$stepd" "$step/user"
+    for level in "$step/.." "$step" "$step/user"; do
+      echo +memory >"$level/cgroup.subtree_control"
+    done
+  fi
+  mkdir "$task"
+  sh -c 'echo $$ >"$0/cgroup.procs"; exec "$@"' "$stepd" "$announce" "$socket" job=$job "app=$1" -- \
+    sh -c "echo \$\$ >$task/cgroup.procs; exec python3 $scratch/hold $1 $scratch 1.5"
   wait_until 20 model "$1"
-  rmdir "$group/job_$job"
+  find "$group/s7JDM$job" -depth -type d -exec rmdir {} +
 }
 
 # whether the kernel kills who holds $1 and may have 48 MiB

@@ -87,6 +87,28 @@ echo 'optional spank_foretell.so state=/state' >"$root/etc/slurm/plugstack.conf"
 run
 like "$out" '^warn plugstack.conf: .* optional, so that a rejection is said' \
   "rejecting through an optional plugin is warned of"
+# of another release: the version that sbatch compares is overwritten
+python3 - "$plugin" "$root/usr/lib/slurm/spank_foretell.so" <<'END'
+import subprocess, sys
+data = bytearray(open(sys.argv[1], "rb").read())
+symbols = subprocess.run(["readelf", "-sW", sys.argv[1]], capture_output=True, text=True).stdout
+sections = subprocess.run(["readelf", "-SW", sys.argv[1]], capture_output=True, text=True).stdout
+address = next(int(l.split()[1], 16) for l in symbols.splitlines() if l.endswith(" plugin_version"))
+for line in sections.splitlines():
+    word = line.replace("[ ", "[").split()
+    if len(word) > 5 and word[0].startswith("[") and word[3].isalnum():
+        try:
+            begin, at, size = (int(x, 16) for x in word[3:6])
+        except ValueError:
+            continue
+        if begin <= address < begin + size:
+            offset = at + address - begin
+            data[offset:offset + 4] = (19 << 16 | 5 << 8 | 1).to_bytes(4, "little")
+open(sys.argv[2], "wb").write(data)
+END
+run
+like "$out" '^FAIL plugin: .* built for Slurm 19.05.1, .* fail with "unrecognized option": build it anew' \
+  "of another release's plugin is said what it does to scripts"
 head -c 3000 "$plugin" >"$root/usr/lib/slurm/spank_foretell.so"
 run
 like "$out" '^FAIL plugin: .* not a SPANK plugin' "a plugin that is cut off fails"
@@ -96,6 +118,27 @@ like "$out" '^FAIL plugin: .* no symbol plugin_version' "so does another program
 echo 'modus = off' >>"$root/foretell.conf"
 run
 like "$out" '^FAIL foretell.conf: .*: line [0-9]+: ' "a configuration that is wrong is named by its line"
+
+# what Slurm calls the cgroups of its jobs is told by one that runs: slurmstepd's task is 91
+mkdir -p "$root"/proc/{90,91}
+unlike "$out" '^[a-zA-Z]+ +job cgroups:' "without a mount of cgroups nothing is said of them"
+echo '31 1 0:28 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw' >"$root/proc/self/mountinfo"
+echo slurmstepd >"$root/proc/90/comm"
+echo bash >"$root/proc/91/comm"
+printf 'Name:\tbash\nPPid:\t90\n' >"$root/proc/91/status"
+for folder in job_17 s7JDM817Z5HE00; do
+  echo "0::/system.slice/slurmstepd.scope/$folder/step_0/slurm" >"$root/proc/90/cgroup"
+  echo "0::/system.slice/slurmstepd.scope/$folder/step_0/user/task_0" >"$root/proc/91/cgroup"
+  run
+  case $folder in
+  job_17) like "$out" '^ok   job cgroups: .*/job_17, by the job.s number' "a job's cgroup by its number" ;;
+  *) like "$out" "^ok   job cgroups: .*/$folder, by Slurm's identifier" "and by Slurm's identifier" ;;
+  esac
+done
+echo "0::/system.slice/slurmd.service" | tee "$root/proc/90/cgroup" >"$root/proc/91/cgroup"
+run
+like "$out" '^[a-z]+ +job cgroups: (none|a job runs here and has none)' "a job without one is seen"
+rm -r "$root"/proc/{90,91}
 
 # what is not right in a folder that hangs cannot be told, and holds up nobody
 hung=$root/hung

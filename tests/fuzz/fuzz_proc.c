@@ -40,13 +40,16 @@ static void try_numbers(const char *text)
 
 static void try_cgroup(struct ft_text text, bool v1)
 {
-  char path[PATH_MAX];
+  static const char stepd[] = "/slurm/uid_1000/job_57/step_0/slurm";
+  char path[PATH_MAX], job[PATH_MAX];
 
   if (!ft_cgroup_parse_path(text, v1, path, sizeof path))
     return;
   fuzz_must(path[0] == '/' && strlen(path) < sizeof path && !strstr(path, "/.."));
-  if (ft_cgroup_cut_at_job(path))
-    fuzz_must(strstr(path, "/job_") != NULL && strlen(path) < sizeof path);
+  if (ft_cgroup_job_of(path, stepd, v1, job, sizeof job) ||
+      ft_cgroup_job_of(stepd, path, v1, job, sizeof job))
+    fuzz_must(job[0] == '/' && job[1] && strncmp(stepd, job, strlen(job)) == 0 &&
+              strncmp(path, job, strlen(job)) == 0);
 }
 
 static void try_mounts(struct ft_text text)

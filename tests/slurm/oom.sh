@@ -121,7 +121,7 @@ story_of_others() {
 # the cgroup above the job's, by what a job has written; v1 has one for each user, which comes and goes
 find_cgroup_above() {
   local root=/sys/fs/cgroup path
-  path=$(sed -nE 's,^([0-9]+:memory|0:):(.*)/job_[0-9]+/.*,\2,p' cgroup 2>/dev/null)
+  path=$(sed -nE 's,^([0-9]+:memory|0:):(.*)/[^/]+/step_.*,\2,p' cgroup 2>/dev/null)
   [ ! -d $root/memory ] || root=$root/memory
   [ -n "$path" ] && echo "$root${path%/uid_*}"
 }

@@ -21,7 +21,7 @@
 #pragma GCC visibility push(default)
 #include <slurm/spank.h>
 
-enum { NAMES = 22 };
+enum { NAMES = 23, EXCLUSIVE = 20, EXTERNAL = 21 };
 
 /* What a command's option object holds: some options by name, and whether they were set. */
 struct fake_opt {
@@ -32,8 +32,8 @@ struct fake_opt {
 static const char *const option_names[NAMES] = {
   "mem",   "mem-per-cpu",     "mem-per-gpu", "partition", "account",     "job-name", "wrap",
   "chdir", "ntasks",          "nodes",       "time",      "array",       "clusters", "gres",
-  "jobid", "container-image", "nodelist",    "exclude",   "reservation", "qos",      "debugger-test",
-  "exclusive"
+  "jobid", "container-image", "nodelist",    "exclude",   "reservation", "qos",      "exclusive",
+  "external", "debugger-test"
 };
 
 extern struct fake_opt opt;
@@ -104,7 +104,7 @@ int slurm_option_set(struct fake_opt *o, const char *name, const char *value, bo
   /* as srun: its NO_VAL is no job */
   if (strcmp(name, "jobid") == 0 && value && strcmp(value, "4294967294") == 0)
     value = "unset";
-  o->value[i] = strdup(value ? value : "exclusive");
+  o->value[i] = strdup(value ? value : i == EXTERNAL ? "set" : "exclusive");
   o->set[i] = true;
   return 0;
 }
@@ -140,7 +140,10 @@ struct option *slurm_option_table_create(struct fake_opt *o, char **letters)
   (void)o;
   *letters = xstrdup("+p:n:");
   for (int i = 0; table && i < NAMES; i++)
-    table[i] = (struct option){ option_names[i], i == NAMES - 1 ? no_argument : required_argument,
+    table[i] = (struct option){ option_names[i],
+                                i == EXCLUSIVE  ? optional_argument
+                                : i == EXTERNAL ? no_argument
+                                                : required_argument,
                                 NULL, 1000 + i };
   for (size_t i = 0; table && i < registered_count; i++)
     table[NAMES + i] =

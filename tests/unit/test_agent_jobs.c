@@ -452,6 +452,56 @@ static void a_kill_by_a_limit_counts_beside_others(void **state)
   }
 }
 
+/* On a busy node Slurm says that a job is over before the agent has read that its task is. */
+static void a_tasks_end_that_is_yet_to_be_read_counts(void **state)
+{
+  ft_announcement a = announcement(7, BATCH);
+
+  (void)state;
+  fake.alive = false;
+  a.which_event = ft_announcement_task_start_tag;
+  a.event.task_start = (ft_task_start){ .tasks = 1 };
+  (void)say(&a);
+  answer(7, true, FT_OUTCOME_FAILED);
+  assert_int_equal(w.finished, 0);
+  (void)task_end(7, BATCH, EXIT(3));
+  assert_int_equal(w.finished, 1);
+  assert_int_equal(w.last.outcome, FT_OUTCOME_FAILED);
+  assert_int_equal(w.last.exit_code, 3);
+  /* one that is lost is not waited for */
+  a.job_id = 8;
+  a.which_event = ft_announcement_task_start_tag;
+  a.event.task_start = (ft_task_start){ .tasks = 1 };
+  (void)say(&a);
+  answer(8, true, FT_OUTCOME_FAILED);
+  pass(31);
+  answer(8, true, FT_OUTCOME_FAILED);
+  assert_true(w.finished > 1);
+  assert_int_equal(w.last.outcome, FT_OUTCOME_FAILED);
+}
+
+/* Slurm 26.05's --mem-update: slurmstepd has another limit at a task's end than at its start. */
+static void a_limit_that_slurm_lowers_is_the_one_that_counts(void **state)
+{
+  ft_announcement a = announcement(1, BATCH);
+
+  (void)state;
+  begin_batch(1);
+  a.alloc_mem_bytes = 40 * FT_MIB;
+  a.which_event = ft_announcement_task_end_tag;
+  a.event.task_end = (ft_task_end){ .status = SIGKILL,
+                                    .has_oom_kills = true,
+                                    .oom_kills = 1,
+                                    .has_limit_hits = true,
+                                    .limit_hits = 1,
+                                    .has_cgroup_limit_bytes = true,
+                                    .cgroup_limit_bytes = 40 * FT_MIB,
+                                    .last = true };
+  (void)say(&a);
+  assert_int_equal(w.last.limit_bytes, 40 * FT_MIB);
+  assert_int_equal(w.last.killed_at_bytes, 40 * FT_MIB);
+}
+
 static void slurm_completes_what_the_node_cannot_tell(void **state)
 {
   static const ft_outcome outcomes[] = { FT_OUTCOME_CANCELLED, FT_OUTCOME_TIMEOUT,
@@ -1116,6 +1166,8 @@ int main(void)
     TEST(the_kernel_knows_whether_it_has_killed),
     TEST(a_kill_is_by_the_limit_that_was_hit),
     TEST(a_kill_by_a_limit_counts_beside_others),
+    TEST(a_tasks_end_that_is_yet_to_be_read_counts),
+    TEST(a_limit_that_slurm_lowers_is_the_one_that_counts),
     TEST(slurm_completes_what_the_node_cannot_tell),
     TEST(what_the_kernel_said_stands),
     TEST(an_element_of_an_array_has_its_own_features),

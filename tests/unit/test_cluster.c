@@ -115,6 +115,130 @@ static ft_partition *partitions_of(const char *kind, size_t *count)
   return out;
 }
 
+/* Parse what scontrol of RELEASE has shown of partitions and nodes into P, four of them. */
+static void read_recorded(const char *release, struct ft_slurm_config *config, ft_partition *p)
+{
+  const struct ft_scontrol_host host = { "vm", "epyc", NULL };
+  struct ft_buf text[3];
+  char name[64];
+  struct ft_error err;
+  size_t count;
+
+  for (size_t i = 0; i < COUNT_OF(text); i++) {
+    static const char *const shown[] = { "config", "partition", "node" };
+
+    (void)snprintf(name, sizeof name, "%s/%s", release, shown[i]);
+    text[i] = fixture(name);
+  }
+  assert_int_equal(ft_scontrol_config(text_of(&text[0]), config, &err), 0);
+  if (ft_scontrol_partitions(text_of(&text[1]), text_of(&text[2]), config, &host, p, 4, &count,
+                             &err) < 0)
+    fail_msg("%s: %s", release, err.text);
+  assert_int_equal(count, 4);
+  for (size_t i = 0; i < COUNT_OF(text); i++)
+    ft_buf_free(&text[i]);
+}
+
+/* The releases whose scontrol tests/fixtures/scontrol/record has recorded, all of one slurm.conf. */
+static const char *const releases[] = { "22.05", "25.11", "26.05" };
+
+static void each_release_shows_the_same_cluster(void **state)
+{
+  static ft_partition p[4];
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(releases); i++) {
+    struct ft_slurm_config config;
+
+    read_recorded(releases[i], &config, p);
+    assert_string_equal(config.cluster, "foretell");
+    assert_int_equal(strncmp(config.version, releases[i], strlen(releases[i])), 0);
+    assert_int_equal(config.rule, FT_RULE_CGROUP);
+    assert_true(config.memory_is_consumable);
+    assert_int_equal(config.def_mem_bytes, 1000 * FT_MIB);
+    assert_true(p[0].is_default && !p[0].exclusive && p[0].def_per_cpu);
+    assert_int_equal(p[0].def_mem_bytes, 512 * FT_MIB);
+    assert_true(p[0].max_seconds == 3600 && p[0].most_nodes == 2 && !p[0].restricted);
+    assert_int_equal(p[0].nodes_count, 2);
+    assert_int_equal(p[0].nodes[0].mem_bytes, 4000 * FT_MIB);
+    assert_int_equal(p[0].nodes[1].cpus, 8);
+    assert_int_equal(p[0].idle_nodes, 1);
+    assert_int_equal(p[0].idle_cpus, 11);
+    assert_string_equal(p[1].name, "alone");
+    assert_true(p[1].exclusive);
+    assert_int_equal(p[1].def_mem_bytes, 2000 * FT_MIB);
+    assert_int_equal(p[1].max_mem_bytes, 6000 * FT_MIB);
+    /* of one user's jobs, but of several at once */
+    assert_string_equal(p[2].name, "user");
+    assert_false(p[2].exclusive);
+    assert_int_equal(p[2].def_mem_bytes, 1000 * FT_MIB);
+    assert_true(!p[3].exclusive && p[3].closed && !p[2].closed);
+  }
+}
+
+static void each_release_shows_the_same_jobs(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(releases); i++) {
+    struct ft_slurm_job job;
+    struct ft_error err;
+    struct ft_buf text;
+    char name[64];
+
+    (void)snprintf(name, sizeof name, "%s/job", releases[i]);
+    text = fixture(name);
+    assert_int_equal(ft_scontrol_job(text_of(&text), 1, &job, &err), 0);
+    assert_true(job.over && job.outcome == FT_OUTCOME_COMPLETED && job.time_limit_seconds == 420);
+    assert_true(job.submit_time > 0 && job.end_time > job.submit_time);
+    assert_int_equal(ft_scontrol_job(text_of(&text), 2, &job, &err), 0);
+    assert_true(job.over && job.outcome == FT_OUTCOME_FAILED && job.restart_count == 0);
+    assert_string_equal(job.partition, "main");
+    assert_int_equal(ft_scontrol_job(text_of(&text), 3, &job, &err), 0);
+    assert_true(!job.over && !job.running);
+    assert_string_equal(job.partition, "alone");
+    /* its comment and its command line say otherwise */
+    assert_int_equal(ft_scontrol_job(text_of(&text), 4, &job, &err), 0);
+    assert_true(!job.over && job.running && job.uid == 0);
+    assert_string_equal(job.user, "root");
+    ft_buf_free(&text);
+  }
+}
+
+static void a_partition_of_whole_nodes_is_exclusive(void **state)
+{
+  static const struct {
+    const char *shown;
+    bool exclusive;
+  } cases[] = {
+    { "OverSubscribe=EXCLUSIVE", true },
+    { "ExclusiveUser=NO OverSubscribe=EXCLUSIVE", true },
+    { "ExclusiveUser=YES OverSubscribe=NO", false },
+    { "OverSubscribe=FORCE:4", false },
+    /* from 26.05 on; a partition that is exclusive has OverSubscribe=NO */
+    { "Exclusive=NODE OverSubscribe=NO", true },
+    { "Exclusive=TOPO OverSubscribe=NO", true },
+    { "Exclusive=USER OverSubscribe=NO", false },
+    { "Exclusive=NO OverSubscribe=YES:4", false },
+  };
+  const struct ft_slurm_config config = { .cluster = "c" };
+  const struct ft_scontrol_host host = { "vm", "", NULL };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    static ft_partition p;
+    char line[128];
+    struct ft_error err;
+    size_t count;
+
+    (void)snprintf(line, sizeof line, "PartitionName=a %s State=UP\n", cases[i].shown);
+    assert_int_equal(ft_scontrol_partitions(ft_text_from(line), ft_text_from(""), &config, &host,
+                                            &p, 1, &count, &err),
+                     0);
+    if (p.exclusive != cases[i].exclusive)
+      fail_msg("%s", cases[i].shown);
+  }
+}
+
 static void whole_cores_and_sockets_are_read(void **state)
 {
   static const struct {
@@ -637,6 +761,9 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_rule_is_what_enforces),
     cmocka_unit_test(a_real_configuration_is_read),
+    cmocka_unit_test(each_release_shows_the_same_cluster),
+    cmocka_unit_test(each_release_shows_the_same_jobs),
+    cmocka_unit_test(a_partition_of_whole_nodes_is_exclusive),
     cmocka_unit_test(whole_cores_and_sockets_are_read),
     cmocka_unit_test(partitions_have_their_limits),
     cmocka_unit_test(global_defaults_are_inherited),

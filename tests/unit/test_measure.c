@@ -260,6 +260,40 @@ static void each_layout_gives_the_charge_of_the_right_level(void **state)
   }
 }
 
+/*
+ * A job of a script and a step with 60 MiB, as a guest with that release of Slurm had it
+ * (tests/guest/x86/run.sh): the job's own charge, whichever of its steps is known first.
+ */
+static void each_release_gives_the_charge_of_the_job(void **state)
+{
+  static const struct {
+    const char *fixture;
+    pid_t script, step;
+    double peak; /* bytes, of the job's own memory.peak */
+  } cases[] = { { "proc-slurm-22.05", 888, 911, 68947968 },
+                { "proc-slurm-26.05", 830, 863, 71446528 },
+                { "proc-slurm-26.05-job", 3670, 3698, 69406720 } };
+
+  (void)state;
+  for (size_t i = 0; i < 3 * COUNT_OF(cases); i++) {
+    size_t k = i / 3;
+    struct node node;
+
+    node_make(&node, cases[k].fixture, FT_RULE_CGROUP);
+    if (i % 3 != 1)
+      node_root(&node, cases[k].script, false);
+    if (i % 3 != 0)
+      node_root(&node, cases[k].step, false);
+    node_look(&node);
+    node_finish(&node);
+    if ((double)node.seen.charge_bytes != cases[k].peak ||
+        node.seen.limit_bytes != 300 * UINT64_C(1048576))
+      fail_msg("%s, case %zu: %llu bytes, limit %llu", cases[k].fixture, i,
+               (unsigned long long)node.seen.charge_bytes,
+               (unsigned long long)node.seen.limit_bytes);
+  }
+}
+
 static void a_peak_counts_that_grew_while_we_watched(void **state)
 {
   struct node node;
@@ -534,6 +568,7 @@ int main(void)
     cmocka_unit_test(a_high_water_mark_adds_to_what_the_others_held),
     cmocka_unit_test(what_only_the_end_tells_is_in_the_peaks),
     cmocka_unit_test(each_layout_gives_the_charge_of_the_right_level),
+    cmocka_unit_test(each_release_gives_the_charge_of_the_job),
     cmocka_unit_test(a_peak_counts_that_grew_while_we_watched),
     cmocka_unit_test(a_charge_without_hierarchy_is_not_the_jobs),
     cmocka_unit_test(pss_is_read_where_it_may_change_the_answer),

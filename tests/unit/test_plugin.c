@@ -432,6 +432,43 @@ static void no_mode_and_no_job_number_steps_around_a_rejection(void **state)
   assert_int_equal(lines_said(output), 0);
 }
 
+/* 200 MiB a CPU are too little for one, and enough on all eight of a node. */
+static void a_job_that_has_whole_nodes_is_not_refused(void **state)
+{
+  static const struct {
+    const char *exclusive;
+    int status;
+  } cases[] = { { "", -1 },
+                { "--exclusive", 0 },
+                { "--exclusive=exclusive", 0 },
+                { "--exclusive=allocation", 0 },
+                { "--exclusive=user", -1 },
+                { "--exclusive=mcs", -1 },
+                { "--exclusive=topo", -1 } };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    char line[128], expected[32];
+
+    (void)snprintf(line, sizeof line,
+                   "sbatch --predict-app=sorter --predict-mem --mem-per-cpu=200M %s job.sh 7",
+                   cases[i].exclusive);
+    (void)snprintf(expected, sizeof expected, "post_opt %d\n", cases[i].status);
+    assert_has(submit(line, NULL), expected);
+  }
+}
+
+static void of_an_external_job_nothing_is_said(void **state)
+{
+  const char *output =
+      submit("sbatch --external --predict-app=sorter --predict-mem --mem=100M", NULL);
+
+  (void)state;
+  assert_has(output, "post_opt 0\n");
+  assert_int_equal(lines_said(output), 0);
+  assert_null(strstr(output, "carried"));
+}
+
 static void break_site(const char *how)
 {
   if (strcmp(how, "absent") == 0) {
@@ -713,6 +750,8 @@ int main(int argc, char **argv)
     cmocka_unit_test(unknown_modes_are_refused_with_the_known_ones),
     cmocka_unit_test(a_job_that_would_die_is_refused),
     cmocka_unit_test(no_mode_and_no_job_number_steps_around_a_rejection),
+    cmocka_unit_test(a_job_that_has_whole_nodes_is_not_refused),
+    cmocka_unit_test(of_an_external_job_nothing_is_said),
     cmocka_unit_test(a_late_or_broken_child_is_abandoned),
     cmocka_unit_test(the_child_adds_what_files_say),
     cmocka_unit_test(children_of_one_user_take_turns),

@@ -2,9 +2,10 @@
 /* Where a task's memory is charged, on gathered layouts of /proc and of cgroups. */
 #include "config.h"
 
-#include "tests/unit/scratch.h"
+#include "tests/unit/fixture.h"
 
 #include "plugin/cgroup.h"
+#include "predictor/core/cgroup.h"
 #include "predictor/core/io.h"
 
 static char folder[SCRATCH_SIZE];
@@ -33,12 +34,13 @@ static void put(const char *path, const char *text)
   ft_buf_free(&buf);
 }
 
+/* The calling process is slurmstepd, the task is 4242. */
 static bool find(struct ft_cgroup *out)
 {
   char proc[64];
 
   (void)snprintf(proc, sizeof proc, "%s/proc", folder);
-  return ft_cgroup_find(proc, 4242, 17, out);
+  return ft_cgroup_find(proc, 4242, out);
 }
 
 static const char v1_mounts[] =
@@ -54,6 +56,7 @@ static void v1_adds_up_to_the_job(void **state)
 
   (void)state;
   put("proc/self/mountinfo", v1_mounts);
+  put("proc/self/cgroup", "7:cpu,cpuacct:/\n5:memory:/slurm/uid_0/job_17/step_batch\n0::/\n");
   put("proc/4242/cgroup", "7:cpu,cpuacct:/\n5:memory:/slurm/uid_0/job_17/step_batch/task_0\n"
                           "1:name=systemd:/x\n0::/\n");
   put("memory/slurm/memory.max_usage_in_bytes", "99999\n");
@@ -82,6 +85,7 @@ static void v2_counts_the_steps_own(void **state)
 
   (void)state;
   put("proc/self/mountinfo", "31 1 0:28 / @/v2 rw - cgroup2 cgroup2 rw\n");
+  put("proc/self/cgroup", "0::/system.slice/slurmstepd.scope/job_17/step_0/slurm\n");
   put("proc/4242/cgroup", "0::/system.slice/slurmstepd.scope/job_17/step_0/user/task_3\n");
   put("v2/system.slice/slurmstepd.scope/job_17/memory.peak", "5000\n");
   put("v2/system.slice/slurmstepd.scope/job_17/memory.max", "6000\n");
@@ -159,7 +163,8 @@ static void v1_knows_whose_limit_was_hit(void **state)
 
   (void)state;
   put("proc/self/mountinfo", v1_mounts);
-  put("proc/4242/cgroup", "5:memory:/hits/job_17/step_0\n");
+  put("proc/self/cgroup", "5:memory:/hits/job_17/step_0\n");
+  put("proc/4242/cgroup", "5:memory:/hits/job_17/step_0/task_0\n");
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     const struct level none = { "job_17/step_0", 0, 0, 0 };
     ft_task_end end = { 0 };
@@ -204,7 +209,8 @@ static void v2_knows_whose_limit_was_hit(void **state)
 
   (void)state;
   put("proc/self/mountinfo", "31 1 0:28 / @/v2 rw - cgroup2 cgroup2 rw\n");
-  put("proc/4242/cgroup", "0::/hits/job_17/step_0\n");
+  put("proc/self/cgroup", "0::/hits/job_17/step_0/slurm\n");
+  put("proc/4242/cgroup", "0::/hits/job_17/step_0/user/task_0\n");
   put("v2/hits/memory.events.local", "oom 1\noom_kill 1\n");
   put("v2/hits/job_17/memory.max", "8000\n");
   put("v2/hits/job_17/step_0/memory.max", "7000\n");
@@ -233,7 +239,8 @@ static void a_mounted_part_is_found(void **state)
 
   (void)state;
   put("proc/self/mountinfo", "31 1 0:28 /pod @/part rw - cgroup2 cgroup2 rw\n");
-  put("proc/4242/cgroup", "0::/pod/job_17/step_0\n");
+  put("proc/self/cgroup", "0::/pod/job_17/step_0/slurm\n");
+  put("proc/4242/cgroup", "0::/pod/job_17/step_0/user/task_0\n");
   put("part/job_17/memory.peak", "12\n");
   assert_true(find(&c));
   ft_cgroup_read(&c, &end);
@@ -241,18 +248,109 @@ static void a_mounted_part_is_found(void **state)
   ft_cgroup_free(&c);
 }
 
+/* What Slurm calls the job's cgroup does not matter, where slurmstepd and its task are does. */
+static void a_job_is_told_by_where_its_processes_are(void **state)
+{
+#define SCOPE "/system.slice/slurmstepd.scope"
+  static const struct {
+    bool v1;
+    const char *stepd, *task, *job; /* NULL: none */
+  } cases[] = {
+    /* 22.05 to 25.11; 26.05 with CgroupJobIdPaths=yes */
+    { false, SCOPE "/job_17/step_batch/slurm", SCOPE "/job_17/step_batch/user/task_0",
+      SCOPE "/job_17" },
+    { false, SCOPE "/job_17/step_0/slurm", SCOPE "/job_17/step_0/user/task_special",
+      SCOPE "/job_17" },
+    /* 26.05 */
+    { false, SCOPE "/s7JDM817Z5HE00/step_batch/slurm",
+      SCOPE "/s7JDM817Z5HE00/step_batch/user/task_0", SCOPE "/s7JDM817Z5HE00" },
+    { false, "/s7/step_0/slurm", "/s7/step_0/user/task_0/of/the/user", "/s7" },
+    /* v1, of every release */
+    { true, "/slurm/uid_0/job_17/step_0", "/slurm/uid_0/job_17/step_0/task_1",
+      "/slurm/uid_0/job_17" },
+    /* another step's slurmstepd, another job's */
+    { false, SCOPE "/s7/step_0/slurm", SCOPE "/s7/step_1/user/task_0", NULL },
+    { false, SCOPE "/s7/step_0/slurm", SCOPE "/s8/step_0/user/task_0", NULL },
+    { true, "/slurm/uid_0/job_17/step_0", "/slurm/uid_0/job_17/step_1/task_0", NULL },
+    /* one that begins alike */
+    { false, "/s7/step_1/slurm", "/s7/step_10/user/task_0", NULL },
+    { true, "/slurm/uid_0/job_17/step_1", "/slurm/uid_0/job_17/step_10/task_0", NULL },
+    /* Slurm has made none */
+    { false, "/system.slice/slurmd.service", "/system.slice/slurmd.service", NULL },
+    { false, "/user.slice/user-0.slice/session-1.scope", "/user.slice/user-0.slice/session-2.scope",
+      NULL },
+    { false, "/system.slice/slurmd.service", "/user.slice/user-0.slice/session-2.scope", NULL },
+    { true, "/system.slice/slurmd.service", "/user.slice/session-2.scope", NULL },
+    { true, "/", "/slurm/uid_0/job_17/step_1/task_0", NULL },
+    { true, "/", "/", NULL },
+    { false, "/", "/user/task_0", NULL },
+    /* no job is all of the machine */
+    { false, "/step_0/slurm", "/step_0/user/task_0", NULL },
+    { true, "/step_0", "/step_0/task_0", NULL },
+    { false, "", "", NULL },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    char job[128] = "";
+    bool found = ft_cgroup_job_of(cases[i].stepd, cases[i].task, cases[i].v1, job, sizeof job);
+
+    if (found != (cases[i].job != NULL) || strcmp(job, cases[i].job ? cases[i].job : "") != 0)
+      fail_msg("case %zu: %d, \"%s\"", i, found, job);
+  }
+}
+
+/* The same job as in test_measure.c, by the slurmstepd of its script and that of its step. */
+static void each_release_lets_slurmstepd_find_the_job(void **state)
+{
+  static const struct {
+    const char *fixture;
+    int stepd, task;
+    uint64_t peak;
+  } cases[] = { { "proc-slurm-22.05", 877, 888, 68947968 },
+                { "proc-slurm-22.05", 902, 911, 68947968 },
+                { "proc-slurm-26.05", 815, 830, 71446528 },
+                { "proc-slurm-26.05", 844, 863, 71446528 },
+                { "proc-slurm-26.05-job", 3656, 3670, 69406720 },
+                { "proc-slurm-26.05-job", 3685, 3698, 69406720 } };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    char node[SCRATCH_SIZE], from[160], to[160], proc[160], mounts[256];
+    ft_task_end end = { 0 };
+    struct ft_cgroup c;
+
+    fixture_make(cases[i].fixture, node);
+    (void)snprintf(from, sizeof from, "%s/proc/%d/cgroup", node, cases[i].stepd);
+    (void)snprintf(to, sizeof to, "%s/proc/self/cgroup", node);
+    assert_int_equal(rename(from, to), 0);
+    (void)snprintf(mounts, sizeof mounts, "31 1 0:28 / %s/sys/fs/cgroup rw - cgroup2 cgroup rw\n",
+                   node);
+    fixture_put(node, "proc/self/mountinfo", mounts, strlen(mounts));
+    (void)snprintf(proc, sizeof proc, "%s/proc", node);
+    assert_true(ft_cgroup_find(proc, cases[i].task, &c));
+    ft_cgroup_read(&c, &end);
+    assert_int_equal(end.charge_bytes, cases[i].peak);
+    assert_int_equal(end.cgroup_limit_bytes, 300 << 20);
+    ft_cgroup_free(&c);
+    assert_int_equal(scratch_remove(node), 0);
+  }
+}
+
 static void another_ones_cgroup_does_not_count(void **state)
 {
   static const char *const groups[] = { "0::/system.slice/slurmd.service\n",
-                                        "0::/job_170/step_0\n",
+                                        "0::/job_17/step_1/user/task_0\n",
+                                        "0::/job_17/step_0\n",
+                                        "0::/../job_17/step_0/user/task_0\n",
                                         "0::/\n",
                                         "",
-                                        "garbage\n0:\n::\n",
-                                        "0::/uid_0/xjob_17\n" };
+                                        "garbage\n0:\n::\n" };
   struct ft_cgroup c;
 
   (void)state;
   put("proc/self/mountinfo", "31 1 0:28 / @/v2 rw - cgroup2 cgroup2 rw\n");
+  put("proc/self/cgroup", "0::/job_17/step_0/slurm\n");
   for (size_t i = 0; i < COUNT_OF(groups); i++) {
     ft_task_end end = { 0 };
 
@@ -262,7 +360,9 @@ static void another_ones_cgroup_does_not_count(void **state)
     assert_false(end.has_charge_bytes);
     ft_cgroup_free(&c);
   }
-  put("proc/4242/cgroup", "0::/job_17\n");
+  put("proc/4242/cgroup", "0::/job_17/step_0/user/task_0\n");
+  assert_true(find(&c));
+  ft_cgroup_free(&c);
   put("proc/self/mountinfo", "31 1 0:28 / x\n - - \n");
   assert_false(find(&c));
   ft_cgroup_free(&c);
@@ -288,6 +388,8 @@ int main(void)
                                       cmocka_unit_test(v1_knows_whose_limit_was_hit),
                                       cmocka_unit_test(v2_knows_whose_limit_was_hit),
                                       cmocka_unit_test(a_mounted_part_is_found),
+                                      cmocka_unit_test(a_job_is_told_by_where_its_processes_are),
+                                      cmocka_unit_test(each_release_lets_slurmstepd_find_the_job),
                                       cmocka_unit_test(another_ones_cgroup_does_not_count) };
 
   return cmocka_run_group_tests_name("cgroup of a task", tests, set_up, tear_down);

@@ -3,10 +3,14 @@
 # A machine with nothing but cgroup v2, and a whole Slurm in it: Debian's cloud
 # kernel emulated by qemu, with this machine's own Slurm, munge and foretell in an
 # initrd. The tests themselves are in guest.sh; their TAP comes over the serial line.
+# FT_GATHER=DIR: puts what contrib/gather-proc finds of a running job there into
+# DIR/proc-slurm-RELEASE.files, and where the job's cgroup is called job_ID on request
+# into DIR/proc-slurm-RELEASE-job.files: fixtures of tests/unit.
 FT_TOP_SRCDIR=${FT_TOP_SRCDIR-$(cd "$(dirname "$0")/../../.." && pwd)}
 [ "$(uname -m)" = x86_64 ] || { echo "1..0 # SKIP the guest is x86_64"; exit 0; }
 . "$FT_TOP_SRCDIR/tests/slurm/play.sh"
 need qemu-system-x86_64 apt-get dpkg-deb cpio gzip
+PATH=$PATH:/usr/sbin:/sbin
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/ft-guest-XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -65,24 +69,26 @@ build_initrd() {
   ln -sf bash "$initrd/bin/sh"
   for program in munged munge slurmctld slurmd slurmstepd sbatch srun salloc scontrol sinfo squeue scancel \
     setpriv setsid sqlite3 pgrep; do
-    put "$(PATH=$PATH:/usr/sbin:/sbin type -P $program)" || return 1
+    put "$(type -P $program)" || return 1
   done
   plugins=$(dirname "$(ldd "$(type -P sbatch)" | grep -o '/[^ ]*libslurmfull.so')")
-  put "$plugins"/{accounting_storage_none,acct_gather_*_none,auth_munge,burst_buffer_*,cgroup_v2}.so \
-    "$plugins"/{cli_filter_none,core_spec_none,cred_munge,ext_sensors_none,gpu_generic,gres_gpu}.so \
-    "$plugins"/{hash_k12,job_container_none,job_submit_defaults,jobacct_gather_cgroup}.so \
-    "$plugins"/{jobcomp_none,launch_slurm,mcs_none,mpi_none,power_none,preempt_none}.so \
-    "$plugins"/{prep_script,priority_basic,proctrack_cgroup,route_default,sched_backfill}.so \
-    "$plugins"/{select_cons_tres,site_factor_none,switch_none,task_cgroup,topology_none}.so 2>/dev/null
+  # which ones a release needs differs; those of slurmrestd are most of them by size
+  for program in "$plugins"/*.so; do
+    case ${program##*/} in
+    libslurm* | data_parser_* | openapi_* | serializer_* | rest_auth_* | *_mysql.so | *_lua.so | mpi_pmi*) ;;
+    *) put "$program" ;;
+    esac
+  done
   put "$FT_ROOT/sbin/foretelld" "$FT_ROOT/bin/foretell" "$FT_ROOT/libexec/foretell/foretell-helper" \
     "$FT_ROOT/libexec/foretell/foretell-network" "$FT_PLUGIN_BUILT"
   mkdir -p "$initrd/test/tests/slurm"
   cp -L "$hog" "$initrd/test/hog"
   cp "$FT_TOP_SRCDIR"/tests/slurm/{tap,wait,cluster,install,play,oom}.sh "$initrd/test/tests/slurm"
-  cp "$FT_TOP_SRCDIR/tests/guest/x86/guest.sh" "$initrd/test"
+  cp "$FT_TOP_SRCDIR/tests/guest/x86/guest.sh" "$FT_TOP_SRCDIR/contrib/gather-proc" "$initrd/test"
   cp "$FT_TOP_SRCDIR/tests/guest/x86/init" "$initrd/sbin/init"
   chmod 0755 "$initrd/sbin/init"
-  printf '%s\n' "FT_ROOT=$FT_ROOT" "FT_PLUGIN_BUILT=$FT_PLUGIN_BUILT" FT_HOG=/test/hog FT_CI=1 \
+  printf '%s\n' "FT_ROOT=$FT_ROOT" "FT_PLUGIN_BUILT=$FT_PLUGIN_BUILT" FT_HOG=/test/hog FT_CI=1 "FT_GATHER=${FT_GATHER+1}" \
+    "PATH=$(dirname "$(type -P sbatch)"):$(dirname "$(type -P slurmd)"):\$PATH" \
     >"$initrd/test/settings"
   printf '%s\n' root:x:0:0:root:/root:/bin/sh nobody:x:65534:65534:nobody:/tmp:/bin/sh \
     >"$initrd/etc/passwd"
@@ -94,7 +100,7 @@ build_initrd() {
 
 build_initrd || { echo "1..1"; echo "not ok 1 - the initrd can be made"; exit 1; }
 
-timeout 600 qemu-system-x86_64 -cpu max -m 1500 -nographic -nodefaults -serial stdio \
+timeout 1500 qemu-system-x86_64 -cpu max -m 1500 -nographic -nodefaults -serial stdio \
   -kernel "$cache/vmlinuz" -initrd "$work/initrd.gz" -append "console=ttyS0 quiet panic=-1" \
   -no-reboot </dev/null 2>&1 | tr -d '\r' | tee "$work/console" |
   sed -nE '/^(ok|not ok|1\.\.|#)/p'
@@ -103,3 +109,7 @@ grep -q '^1\.\.' "$work/console" || {
   echo "Bail out! the guest did not finish"
   exit 1
 }
+[ -z "${FT_GATHER-}" ] || for name in $(sed -n 's/^==> \([0-9.]*[a-z-]*\)$/\1/p' "$work/console"); do
+  sed -n "/^==> $name\$/,/^<==/p" "$work/console" | sed '1d;$d' | base64 -d | gunzip \
+    >"$FT_GATHER/proc-slurm-$name.files" || exit 1
+done
