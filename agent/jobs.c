@@ -298,7 +298,7 @@ static bool job_end(struct ft_jobs *jobs, struct job *job, const ft_announcement
     return false;
   }
   finish(jobs, job, now);
-  return job->phase == PHASE_LIVE;
+  return job->phase != PHASE_DONE;
 }
 
 /* A run of a job that has been started again since: Slurm has requeued it. */
@@ -358,7 +358,8 @@ bool ft_jobs_announce(struct ft_jobs *jobs, const ft_announcement *a, pid_t peer
   default:
     break;
   }
-  return job->phase == PHASE_LIVE && !job->forgotten;
+  /* what is over but lacks its submit time is nowhere yet but here */
+  return job->phase != PHASE_DONE && !job->forgotten;
 }
 
 void ft_jobs_forget(struct ft_jobs *jobs,

@@ -708,6 +708,21 @@ static void a_task_end_alone_makes_a_bound(void **state)
   assert_int_equal(w.last.outcome, FT_OUTCOME_COMPLETED);
 }
 
+/* An agent that is killed meanwhile would have nothing of it otherwise. */
+static void an_end_is_kept_until_slurm_has_told_the_submit_time(void **state)
+{
+  (void)state;
+  assert_true(task_end(7, BATCH, 0));
+  assert_true(task_start(8, 0));
+  assert_true(job_end(8));
+  assert_int_equal(w.finished, 0);
+  assert_int_equal(w.forgotten, 0);
+  answer(7, false, 0);
+  answer(8, true, FT_OUTCOME_COMPLETED);
+  assert_int_equal(w.finished, 2);
+  assert_int_equal(w.forgotten, 2);
+}
+
 static void without_slurm_nothing_is_lost(void **state)
 {
   (void)state;
@@ -978,6 +993,7 @@ int main(void)
     TEST(without_an_epilog_slurm_is_asked),
     TEST(lost_ends_are_found_by_the_dead),
     TEST(a_task_end_alone_makes_a_bound),
+    TEST(an_end_is_kept_until_slurm_has_told_the_submit_time),
     TEST(without_slurm_nothing_is_lost),
     TEST(at_the_time_limit_slurm_is_believed),
     TEST(an_agent_that_stops_hands_its_runs_on),
