@@ -187,6 +187,14 @@ start
 wait_until 60 said 'job 21: long, timeout'
 ok $? "a run that ended without an agent is what Slurm says"
 
+# the disk had the run, but not yet its model
+wait_until 60 model long
+stop KILL
+rm "$(model long)"
+start
+wait_until 60 model long
+ok $? "a model that a power cut kept from the disk is made anew"
+
 # ---- Slurm's record completes what the node cannot tell
 
 "$announce" "$socket" job=30 app=hog status=9 -- true
