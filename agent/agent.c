@@ -233,14 +233,16 @@ static void forget(uint32_t job_id, void *data)
   ft_journal_forget(agent->journal, job_id);
 }
 
-static void suspend(const ft_observation *observation, void *data)
+static bool suspend(const ft_observation *observation, void *data)
 {
   struct ft_agent *agent = data;
   struct ft_error err;
 
-  if (ft_journal_suspend(agent->journal, observation, &err) < 0)
-    ft_log(LOG_ERR, "job %" PRIu32 ": what was measured so far is lost: %s", observation->job_id,
-           err.text);
+  if (ft_journal_suspend(agent->journal, observation, &err) == 0)
+    return true;
+  ft_log(LOG_ERR, "job %" PRIu32 ": the next agent will not find it again: %s", observation->job_id,
+         err.text);
+  return false;
 }
 
 static void answered(uint32_t job_id, const struct ft_slurm_job *answer, void *data)

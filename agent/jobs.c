@@ -510,8 +510,17 @@ void ft_jobs_resume(struct ft_jobs *jobs, const ft_observation *observation)
   if (!job || job->earlier || job->restart_count != observation->restart_count)
     return;
   job->earlier = malloc(sizeof *job->earlier);
-  if (job->earlier)
-    *job->earlier = *observation;
+  if (!job->earlier)
+    return;
+  *job->earlier = *observation;
+  if (job->phase != PHASE_UNKEYED || !ft_job_unpack(job))
+    return;
+  /* its end was among the packets; the agent before us may have seen all of the run */
+  if (observation->end_time > 0)
+    *job->o = *observation;
+  else
+    ft_job_fold_earlier(job, job->o);
+  ft_job_judge(job);
 }
 
 /* By the rule under which the job's memory is limited. */
@@ -552,6 +561,11 @@ bool ft_jobs_live(struct ft_jobs *jobs, unsigned number, struct ft_instant now, 
   return false;
 }
 
+static bool suspend(struct ft_jobs *jobs, struct job *job)
+{
+  return ft_job_unpack(job) && jobs->settings.suspend(job->o, jobs->settings.data);
+}
+
 void ft_jobs_close(struct ft_jobs *jobs)
 {
   if (!jobs)
@@ -560,12 +574,14 @@ void ft_jobs_close(struct ft_jobs *jobs)
     struct job *job = jobs->list;
 
     if (job->phase == PHASE_UNKEYED) {
-      hand_over(jobs, job);
+      /* the next agent may learn the key: without it the run might be put twice */
+      if (job->forgotten || !suspend(jobs, job))
+        hand_over(jobs, job);
     } else if (job->phase == PHASE_LIVE && job->tree) {
       close_tree(jobs, job);
       ft_job_fold_earlier(job, job->o);
       if (!job->forgotten)
-        jobs->settings.suspend(job->o, jobs->settings.data);
+        (void)suspend(jobs, job);
     }
     drop(jobs, job);
   }
