@@ -435,6 +435,7 @@ static void cluster_known(const struct ft_slurm_config *config, const ft_partiti
   struct ft_agent *agent = data;
   struct ft_error err;
 
+  ft_asker_hold(agent->asker, false);
   if (!config)
     return;
   (void)ft_string_copy(config->cluster, agent->site.cluster, sizeof agent->site.cluster);
@@ -640,6 +641,8 @@ struct ft_agent *ft_agent_open(const char *config_path, struct ft_error *err)
   resume(agent);
   retry(agent);
   ft_ledger_see_nodes(agent->ledger, see_node, agent);
+  /* no run is stored without its submit time: nor then without the cluster, which its key has too */
+  ft_asker_hold(agent->asker, !agent->site.cluster[0]);
   ft_cluster_refresh(agent->cluster);
   ft_log(LOG_INFO, "listening at %s, state in %s", agent->config.socket,
          agent->config.state_directory);
