@@ -337,8 +337,10 @@ bool ft_jobs_announce(struct ft_jobs *jobs, const ft_announcement *a, pid_t peer
     return false;
   if (!job)
     job = begin(jobs, a, resumed, now);
-  if (!job || !ft_job_unpack(job))
-    return false;
+  if (!job)
+    return jobs->count < FT_JOBS_LIMIT; /* out of memory: the next agent may have some */
+  if (!ft_job_unpack(job))
+    return job->phase != PHASE_DONE && !job->forgotten;
   ft_job_take_common(job, a);
   if (job->phase != PHASE_LIVE && a->which_event != ft_announcement_job_end_tag)
     return false; /* too late to count */

@@ -53,7 +53,8 @@ void ft_jobs_close(struct ft_jobs *jobs);
 /*
  * The plugin has said something; PEER is the process that said it. RESUMED: it said so to
  * an agent before this one, so part of the run was not seen.
- * Returns whether the run was not handed over, so that this packet should be kept.
+ * Returns whether the run was not handed over, nor is one too many, so that this packet should
+ * be kept.
  */
 bool ft_jobs_announce(struct ft_jobs *jobs, const ft_announcement *announcement, pid_t peer,
                       bool resumed, struct ft_instant now);
