@@ -233,14 +233,16 @@ static void forget(uint32_t job_id, void *data)
   ft_journal_forget(agent->journal, job_id);
 }
 
-static void suspend(const ft_observation *observation, void *data)
+static bool suspend(const ft_observation *observation, void *data)
 {
   struct ft_agent *agent = data;
   struct ft_error err;
 
-  if (ft_journal_suspend(agent->journal, observation, &err) < 0)
-    ft_log(LOG_ERR, "job %" PRIu32 ": what was measured so far is lost: %s", observation->job_id,
-           err.text);
+  if (ft_journal_suspend(agent->journal, observation, &err) == 0)
+    return true;
+  ft_log(LOG_ERR, "job %" PRIu32 ": the next agent will not find it again: %s", observation->job_id,
+         err.text);
+  return false;
 }
 
 static void answered(uint32_t job_id, const struct ft_slurm_job *answer, void *data)
@@ -434,6 +436,7 @@ static void cluster_known(const struct ft_slurm_config *config, const ft_partiti
   struct ft_agent *agent = data;
   struct ft_error err;
 
+  ft_asker_hold(agent->asker, false);
   if (!config)
     return;
   (void)ft_string_copy(config->cluster, agent->site.cluster, sizeof agent->site.cluster);
@@ -642,6 +645,8 @@ struct ft_agent *ft_agent_open(const char *config_path, struct ft_error *err)
   resume(agent);
   retry(agent);
   ft_ledger_see_nodes(agent->ledger, see_node, agent);
+  /* no run is stored without its submit time: nor then without the cluster, which its key has too */
+  ft_asker_hold(agent->asker, !agent->site.cluster[0]);
   ft_cluster_refresh(agent->cluster);
   ft_log(LOG_INFO, "listening at %s, state in %s", agent->config.socket,
          agent->config.state_directory);

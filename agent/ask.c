@@ -32,6 +32,7 @@ struct ft_asker {
   uint32_t queue[QUEUE];
   unsigned first, count;
   bool silent; /* said that nobody answers */
+  bool held;
 };
 
 void ft_ask_program(const char *folder, char *out, size_t size)
@@ -104,7 +105,7 @@ static void next(void *data)
   struct ft_asker *asker = data;
   struct question *q;
 
-  while (asker->count && (q = spare(asker))) {
+  while (!asker->held && asker->count && (q = spare(asker))) {
     uint32_t job_id = asker->queue[asker->first];
 
     asker->first = (asker->first + 1) % QUEUE;
@@ -141,6 +142,12 @@ void ft_asker_close(struct ft_asker *asker)
 void ft_asker_set_folder(struct ft_asker *asker, const char *folder)
 {
   ft_ask_program(folder, asker->program, sizeof asker->program);
+}
+
+void ft_asker_hold(struct ft_asker *asker, bool held)
+{
+  asker->held = held;
+  later(asker);
 }
 
 void ft_asker_ask(struct ft_asker *asker, uint32_t job_id)

@@ -19,6 +19,9 @@ void ft_asker_close(struct ft_asker *asker);
 /* Where scontrol is: a folder, "" for PATH. */
 void ft_asker_set_folder(struct ft_asker *asker, const char *folder);
 
+/* While HELD nothing is asked: what is to be waits. */
+void ft_asker_hold(struct ft_asker *asker, bool held);
+
 /* Ask about JOB_ID; CALL comes later, also when nobody can be asked. */
 void ft_asker_ask(struct ft_asker *asker, uint32_t job_id);
 

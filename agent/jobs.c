@@ -352,7 +352,7 @@ static bool job_end(struct ft_jobs *jobs, struct job *job, const ft_announcement
     return false;
   }
   finish(jobs, job, now);
-  return job->phase == PHASE_LIVE;
+  return job->phase != PHASE_DONE;
 }
 
 /* Whether nothing of JOB that is known lives. */
@@ -392,8 +392,10 @@ bool ft_jobs_announce(struct ft_jobs *jobs, const ft_announcement *a, pid_t peer
     return false;
   if (!job)
     job = begin(jobs, a, resumed, now);
-  if (!job || !ft_job_unpack(job))
-    return false;
+  if (!job)
+    return jobs->count < FT_JOBS_LIMIT; /* out of memory: the next agent may have some */
+  if (!ft_job_unpack(job))
+    return job->phase != PHASE_DONE && !job->forgotten;
   ft_job_take_common(job, a);
   if (job->phase != PHASE_LIVE && a->which_event != ft_announcement_job_end_tag)
     return false; /* too late to count */
@@ -413,7 +415,8 @@ bool ft_jobs_announce(struct ft_jobs *jobs, const ft_announcement *a, pid_t peer
   default:
     break;
   }
-  return job->phase == PHASE_LIVE && !job->forgotten;
+  /* what is over but lacks its submit time is nowhere yet but here */
+  return job->phase != PHASE_DONE && !job->forgotten;
 }
 
 void ft_jobs_forget(struct ft_jobs *jobs,
@@ -621,8 +624,17 @@ void ft_jobs_resume(struct ft_jobs *jobs, const ft_observation *observation)
   if (!job || job->earlier || job->restart_count != observation->restart_count)
     return;
   job->earlier = malloc(sizeof *job->earlier);
-  if (job->earlier)
-    *job->earlier = *observation;
+  if (!job->earlier)
+    return;
+  *job->earlier = *observation;
+  if (job->phase != PHASE_UNKEYED || !ft_job_unpack(job))
+    return;
+  /* its end was among the packets; the agent before us may have seen all of the run */
+  if (observation->end_time > 0)
+    *job->o = *observation;
+  else
+    ft_job_fold_earlier(job, job->o);
+  ft_job_judge(job);
 }
 
 /* By the rule under which the job's memory is limited. */
@@ -663,6 +675,11 @@ bool ft_jobs_live(struct ft_jobs *jobs, unsigned number, struct ft_instant now, 
   return false;
 }
 
+static bool suspend(struct ft_jobs *jobs, struct job *job)
+{
+  return ft_job_unpack(job) && jobs->settings.suspend(job->o, jobs->settings.data);
+}
+
 void ft_jobs_close(struct ft_jobs *jobs)
 {
   if (!jobs)
@@ -671,12 +688,14 @@ void ft_jobs_close(struct ft_jobs *jobs)
     struct job *job = jobs->list;
 
     if (job->phase == PHASE_UNKEYED) {
-      hand_over(jobs, job);
+      /* the next agent may learn the key: without it the run might be put twice */
+      if (job->forgotten || !suspend(jobs, job))
+        hand_over(jobs, job);
     } else if (job->phase == PHASE_LIVE && job->tree) {
       close_tree(jobs, job);
       ft_job_fold_earlier(job, job->o);
       if (!job->forgotten)
-        jobs->settings.suspend(job->o, jobs->settings.data);
+        (void)suspend(jobs, job);
     }
     drop(jobs, job);
   }

@@ -40,8 +40,11 @@ struct ft_jobs_settings {
   void (*ask)(uint32_t job_id, void *data);
   /* The packets about JOB_ID so far need not be kept any longer. */
   void (*forget)(uint32_t job_id, void *data);
-  /* The agent stops while this run goes on: what was measured so far. */
-  void (*suspend)(const ft_observation *observation, void *data);
+  /*
+   * The agent stops while this run goes on, or lacks its submit time: what was measured so far.
+   * Returns whether the next agent will find it with the run's packets.
+   */
+  bool (*suspend)(const ft_observation *observation, void *data);
   void *data;
 };
 
@@ -49,13 +52,14 @@ struct ft_jobs;
 
 struct ft_jobs *ft_jobs_open(const struct ft_jobs_settings *settings, struct ft_error *err);
 
-/* Forget all jobs: those that are over are finished as they are, the others suspended. */
+/* Forget all jobs; those that were not handed over are suspended. */
 void ft_jobs_close(struct ft_jobs *jobs);
 
 /*
  * The plugin has said something; PEER is the process that said it. RESUMED: it said so to
  * an agent before this one, so part of the run was not seen.
- * Returns whether the run goes on, so that this packet should be kept.
+ * Returns whether the run was not handed over, nor is one too many, so that this packet should
+ * be kept.
  */
 bool ft_jobs_announce(struct ft_jobs *jobs, const ft_announcement *announcement, pid_t peer,
                       bool resumed, struct ft_instant now);

@@ -170,6 +170,9 @@ int ft_journal_suspend(struct ft_journal *journal, const ft_observation *o, stru
 {
   char name[32];
 
+  name_of(o->job_id, "", name);
+  if (faccessat(journal->fd, name, F_OK, 0) < 0)
+    return ft_error_errno(err, LIVE_FOLDER "/%s", name);
   name_of(o->job_id, PART_SUFFIX, name);
   return ft_record_write(FT_RECORD_OBSERVATION, o, journal->fd, name, 0600, err);
 }

@@ -21,7 +21,10 @@ void ft_journal_close(struct ft_journal *journal);
 int ft_journal_add(struct ft_journal *journal, const ft_announcement *announcement, pid_t peer, double utc,
                 const void *packet, size_t length, struct ft_error *err);
 
-/* Keep what was measured of OBSERVATION's run so far. Returns 0 or -1 with ERR. */
+/*
+ * Keep what was measured of OBSERVATION's run so far. Returns 0; -1 with ERR, also where there is no
+ * packet of the run, without which nobody would read it.
+ */
 int ft_journal_suspend(struct ft_journal *journal, const ft_observation *observation, struct ft_error *err);
 
 /* The run is over. */

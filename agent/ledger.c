@@ -2,11 +2,13 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "agent/follow.h"
@@ -36,6 +38,9 @@
 #define RUNS_AT_ONCE 16
 /* Runs whose nodes are looked at, some 10 ms' work. */
 #define NODES_AT_ONCE 4096
+/* Runs that the store holds, but perhaps no model on the disk, where the machine lost its power: a
+ * put syncs what was published before it, so one would do were there no corrections of runs. */
+#define RUNS_UNSYNCED 16
 /* Others may hold the store for long (an import): what is to be put waits in the spool, jobs are
  * sampled meanwhile. */
 #define WAIT_MILLISECONDS 20
@@ -123,11 +128,33 @@ static void read_gpus(struct ft_ledger *ledger)
     ft_log(LOG_WARNING, "%s", err.text);
 }
 
+/* SQLite removes its log when the store is closed (sqlite.org/wal.html). */
+static bool was_interrupted(const struct ft_ledger *ledger)
+{
+  struct stat st;
+
+  return fstatat(ledger->state_fd, FT_LAYOUT_STORE "-wal", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+         st.st_size > 0;
+}
+
+/* With ledger->told where it cannot be: what is to be stored waits. */
+static void open_store(struct ft_ledger *ledger)
+{
+  bool interrupted = was_interrupted(ledger);
+  struct ft_error err;
+
+  if (!have_store(ledger, &err)) {
+    ft_log(LOG_ERR, "%s; observations wait in the spool", err.text);
+    ledger->told = true;
+  } else if (interrupted && ft_store_mark_last(ledger->store, RUNS_UNSYNCED, &err) < 0) {
+    ft_log(LOG_WARNING, "%s", err.text);
+  }
+}
+
 struct ft_ledger *ft_ledger_open(int state_fd, const char *state_path,
                                  struct ft_publisher *publisher, struct ft_error *err)
 {
   struct ft_ledger *ledger = calloc(1, sizeof *ledger);
-  struct ft_error why;
 
   if (!ledger) {
     ft_error_errno(err, "ledger");
@@ -152,10 +179,7 @@ struct ft_ledger *ft_ledger_open(int state_fd, const char *state_path,
     goto fail;
   }
   ft_follow_set_shared(ledger->follow, &ledger->shared);
-  if (!have_store(ledger, &why)) {
-    ft_log(LOG_ERR, "%s; observations wait in the spool", why.text);
-    ledger->told = true;
-  }
+  open_store(ledger);
   read_gpus(ledger);
   return ledger;
 fail:

@@ -46,6 +46,17 @@ int ft_store_mark(struct ft_store *store, uint32_t uid, const char *app, int64_t
   return status;
 }
 
+int ft_store_mark_last(struct ft_store *store, unsigned count, struct ft_error *err)
+{
+  char sql[192];
+
+  (void)snprintf(sql, sizeof sql,
+                 "INSERT OR REPLACE INTO changed (app, uid) SELECT DISTINCT app, uid FROM"
+                 " (SELECT app, uid FROM observation ORDER BY id DESC LIMIT %u) WHERE app > ''",
+                 count);
+  return ft_schema_run(store->db, store->path, sql, "mark", err);
+}
+
 int ft_store_next_change(struct ft_store *store, int64_t after, struct ft_store_change *change,
                          struct ft_error *err)
 {

@@ -19,6 +19,9 @@
 int ft_store_mark(struct ft_store *store, uint32_t uid, const char *app, int64_t *number,
                   struct ft_error *err);
 
+/* Mark the apps of the COUNT runs that came last. Returns 0 or -1 with ERR. */
+int ft_store_mark_last(struct ft_store *store, unsigned count, struct ft_error *err);
+
 struct ft_store_change {
   int64_t number; /* above 0 */
   char app[128];

@@ -12,10 +12,15 @@ partition() {
 
 # observations of job $1 in the store, as "outcome peak_is_bound"
 stored() {
-  python3 - "$state/store.db" "$1" <<'END'
+  column "outcome, peak_is_bound" "$1"
+}
+
+# columns $1 of job $2's observations
+column() {
+  python3 - "$state/store.db" "$1" "$2" <<'END'
 import sqlite3, sys
 db = sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True)
-for row in db.execute("SELECT outcome, peak_is_bound FROM observation WHERE job_id = ?", (sys.argv[2],)):
+for row in db.execute("SELECT %s FROM observation WHERE job_id = ?" % sys.argv[2], (sys.argv[3],)):
     print(*row)
 END
 }
@@ -187,6 +192,14 @@ start
 wait_until 60 said 'job 21: long, timeout'
 ok $? "a run that ended without an agent is what Slurm says"
 
+# the disk had the run, but not yet its model
+wait_until 60 model long
+stop KILL
+rm "$(model long)"
+start
+wait_until 60 model long
+ok $? "a model that a power cut kept from the disk is made anew"
+
 # ---- Slurm's record completes what the node cannot tell
 
 "$announce" "$socket" job=30 app=hog status=9 -- true
@@ -214,6 +227,15 @@ ok $? "until it can be stored"
 wait_until 60 spooled 0
 ok $? "and only until then"
 is "$(stored 40 | wc -l)" 1 "nothing is lost"
+stop
+
+# ---- the first run of a node, before the cluster's name is known
+
+rm -rf "$state" "$scratch/log"
+start
+"$announce" "$socket" job=45 app=first -- true
+wait_until 60 model first
+is "$(column cluster 45)" foretell "a run is not stored before the cluster has its name"
 stop
 
 # ---- nobody reads its log, or it has none to write to

@@ -102,6 +102,12 @@ static void with_observation(const ft_observation *o, void *data)
   (void)data;
 }
 
+static bool suspend(const ft_observation *o, void *data)
+{
+  with_observation(o, data);
+  return true;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   static ft_announcement announcement;
@@ -111,7 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                              .finished = finished,
                                              .ask = with_job,
                                              .forget = with_job,
-                                             .suspend = with_observation };
+                                             .suspend = suspend };
   struct ft_instant now = { 1000, 2000 };
   struct ft_jobs *jobs = ft_jobs_open(&settings, NULL);
 

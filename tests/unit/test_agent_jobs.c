@@ -106,6 +106,7 @@ static struct world {
   struct ft_instant now;
   unsigned finished, asked, forgotten, suspended;
   uint32_t asked_id;
+  bool no_journal;
   ft_observation last;
 } w;
 
@@ -130,11 +131,12 @@ static void forget(uint32_t job_id, void *data)
   w.forgotten++;
 }
 
-static void suspend(const ft_observation *o, void *data)
+static bool suspend(const ft_observation *o, void *data)
 {
   (void)data;
   w.suspended++;
   w.last = *o;
+  return !w.no_journal;
 }
 
 static void open_jobs(void)
@@ -891,6 +893,21 @@ static void a_task_end_alone_makes_a_bound(void **state)
   assert_int_equal(w.last.outcome, FT_OUTCOME_COMPLETED);
 }
 
+/* An agent that is killed meanwhile would have nothing of it otherwise. */
+static void an_end_is_kept_until_slurm_has_told_the_submit_time(void **state)
+{
+  (void)state;
+  assert_true(task_end(7, BATCH, 0));
+  assert_true(task_start(8, 0));
+  assert_true(job_end(8));
+  assert_int_equal(w.finished, 0);
+  assert_int_equal(w.forgotten, 0);
+  answer(7, false, 0);
+  answer(8, true, FT_OUTCOME_COMPLETED);
+  assert_int_equal(w.finished, 2);
+  assert_int_equal(w.forgotten, 2);
+}
+
 static void without_slurm_nothing_is_lost(void **state)
 {
   (void)state;
@@ -948,6 +965,57 @@ static void an_agent_that_stops_hands_its_runs_on(void **state)
   assert_int_equal(w.last.samples, 20);
   assert_true(w.last.peak_is_bound);
   assert_true(w.last.runtime_seconds == 15);
+}
+
+static void replay(uint32_t job, pb_size_t event)
+{
+  ft_announcement a = announcement(job, BATCH);
+
+  a.which_event = event;
+  if (event == ft_announcement_task_end_tag)
+    a.event.task_end.last = true;
+  (void)ft_jobs_announce(w.jobs, &a, SLURMSTEPD, true, w.now);
+}
+
+/* Stored without a submit time it would be another run than the one with it. */
+static void a_run_without_a_submit_time_waits_for_the_next_agent(void **state)
+{
+  ft_observation part;
+
+  (void)state;
+  fake.rss = 80 * FT_MIB;
+  assert_true(task_start(7, BATCH));
+  pass(10);
+  assert_true(task_end(7, BATCH, 0));
+  ft_jobs_close(w.jobs);
+  assert_int_equal(w.finished, 0);
+  assert_int_equal(w.suspended, 1);
+  part = w.last;
+  open_jobs();
+  fake.rss = 30 * FT_MIB;
+  replay(7, ft_announcement_task_start_tag);
+  replay(7, ft_announcement_task_end_tag);
+  ft_jobs_resume(w.jobs, &part);
+  assert_int_equal(w.finished, 0);
+  answer(7, true, FT_OUTCOME_COMPLETED);
+  assert_int_equal(w.finished, 1);
+  assert_int_equal(w.last.outcome, FT_OUTCOME_COMPLETED);
+  assert_int_equal(w.last.rss_bytes, 80 * FT_MIB);
+  assert_int_equal(w.last.samples, 10);
+  assert_false(w.last.peak_is_bound);
+  assert_true(w.last.submit_time == 4990);
+  assert_true(w.last.runtime_seconds == 10);
+}
+
+static void a_run_that_no_file_can_keep_is_handed_over(void **state)
+{
+  (void)state;
+  (void)task_end(7, BATCH, 0);
+  w.no_journal = true;
+  ft_jobs_close(w.jobs);
+  assert_int_equal(w.suspended, 1);
+  assert_int_equal(w.finished, 1);
+  open_jobs();
 }
 
 static bool is_job_7(const ft_observation *o, void *data)
@@ -1187,9 +1255,12 @@ int main(void)
     TEST(without_an_epilog_slurm_is_asked),
     TEST(lost_ends_are_found_by_the_dead),
     TEST(a_task_end_alone_makes_a_bound),
+    TEST(an_end_is_kept_until_slurm_has_told_the_submit_time),
     TEST(without_slurm_nothing_is_lost),
     TEST(at_the_time_limit_slurm_is_believed),
     TEST(an_agent_that_stops_hands_its_runs_on),
+    TEST(a_run_without_a_submit_time_waits_for_the_next_agent),
+    TEST(a_run_that_no_file_can_keep_is_handed_over),
     TEST(of_a_job_that_is_forgotten_no_file_is_kept),
     TEST(a_job_without_a_task_leaves_no_trace),
     TEST(a_strange_submission_is_measured_without),

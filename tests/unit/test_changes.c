@@ -85,6 +85,23 @@ static const char *next(int64_t *number)
   return change.app;
 }
 
+static void the_apps_of_the_last_runs_are_marked(void **state)
+{
+  struct ft_error err = { "" };
+  int64_t at = 0;
+
+  (void)state;
+  put(1, "a", 10);
+  put(2, "b", 30);
+  put(3, "c", 20);
+  put(4, "", 40);
+  put(5, "c", 25);
+  assert_int_equal(ft_store_mark_last(store, 4, &err), 0);
+  assert_string_equal(next(&at), "c");
+  assert_string_equal(next(&at), "b");
+  assert_string_equal(next(&at), "");
+}
+
 static void marks_come_in_order_and_once(void **state)
 {
   int64_t at = 0, first;
@@ -320,7 +337,8 @@ static void a_model_made_in_steps_is_the_same(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = { TEST(marks_come_in_order_and_once),
+  const struct CMUnitTest tests[] = { TEST(the_apps_of_the_last_runs_are_marked),
+                                      TEST(marks_come_in_order_and_once),
                                       TEST(marks_are_part_of_the_transaction),
                                       TEST(a_run_that_becomes_another_apps_marks_the_first),
                                       TEST(a_renamed_app_takes_its_runs_along),

@@ -242,6 +242,8 @@ static void runs_that_go_on_are_found_again(void **state)
   announce(live, 7, 0);
   announce(live, 8, (uint32_t)getpid());
   assert_int_equal(ft_journal_suspend(live, &o, &err), 0);
+  o.job_id = 9; /* of which there is no packet */
+  assert_int_equal(ft_journal_suspend(live, &o, &err), -1);
   ft_journal_forget(live, 8);
   ft_journal_close(live);
   live = ft_journal_open(folder_fd, &err);

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Runs for tests/bench/faults, and what is left of them.
+ *
+ *   fault_runs stream SOCKET FOLDER FIRST AT_ONCE >LEDGER
+ *     AT_ONCE runs at any time, each a process of 20 to 150 ms: its start and its end are announced
+ *     as slurmstepd does, whether or not anybody listens, and FOLDER/job_ID becomes what
+ *     tests/agent/scontrol says of a job that is over. Job ids count from FIRST. SIGTERM ends all
+ *     runs and then the program. The ledger has a line a run: its id, then for start and end
+ *     "taken" (the agent read the packet and lived on), "unknown" (the agent ended meanwhile, or
+ *     never closed the connection) or "refused" (it did not read it).
+ *
+ *   fault_runs records STATE
+ *     Reads all records of the state folder STATE as the agent and submissions do. Prints a line a
+ *     damaged one, and "model APP UID RUNS" of each model. Exit status 1: one is damaged.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "predictor/core/io.h"
+#include "predictor/core/random.h"
+#include "predictor/core/text.h"
+#include "predictor/record/record.h"
+
+#define SHORTEST_SECONDS 0.02
+#define LONGEST_SECONDS 0.15
+/* After SIGTERM, for packets that the agent has not read. */
+#define PATIENCE_SECONDS 5.0
+
+enum {
+  RUNS_LIMIT = 200, /* of which a packet is not settled; the agent holds 512 connections */
+  APPS = 3
+};
+
+enum { START, END, PACKETS };
+
+struct packet {
+  int fd; /* -1: settled */
+  pid_t agent;
+  const char *fate;
+};
+
+struct run {
+  uint32_t job;
+  pid_t pid; /* 0: over */
+  double due;
+  struct packet packet[PACKETS];
+};
+
+struct stream {
+  struct sockaddr_un address;
+  const char *folder;
+  struct run run[RUNS_LIMIT];
+  size_t count, alive;
+  uint32_t next_job;
+  struct ft_random random;
+};
+
+static volatile sig_atomic_t stopped;
+
+static void stop(int signal)
+{
+  (void)signal;
+  stopped = 1;
+}
+
+static void die(const char *what)
+{
+  fprintf(stderr, "fault_runs: %s: %s\n", what, strerror(errno));
+  exit(1);
+}
+
+/* ---- packets ---- */
+
+/* Whether PID has not begun to exit: what it closes then, it closes without having read it. */
+static bool lives(pid_t pid)
+{
+  enum { STATE = 3, FLAGS = 9, PF_EXITING = 0x4 }; /* proc(5), stat; linux/sched.h */
+  struct ft_text text, word = { 0 };
+  char path[32];
+  const char *parenthesis;
+  uint64_t flags = PF_EXITING;
+  struct ft_buf buf;
+
+  (void)snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+  ft_buf_init(&buf, FT_LIMIT_PROC);
+  if (ft_io_read_file(AT_FDCWD, path, &buf, NULL) == 0 &&
+      (parenthesis = strrchr(ft_buf_text(&buf), ')'))) {
+    text = ft_text_from(parenthesis + 1);
+    for (int field = STATE; field <= FLAGS; field++)
+      if (!ft_text_word(&text, &word))
+        word = (struct ft_text){ 0 };
+    if (!ft_text_u64(&word, UINT64_MAX, &flags))
+      flags = PF_EXITING;
+  }
+  ft_buf_free(&buf);
+  return !(flags & PF_EXITING);
+}
+
+static void settle(struct packet *p, const char *fate)
+{
+  if (p->fd >= 0)
+    close(p->fd);
+  p->fd = -1;
+  p->fate = fate;
+}
+
+/* Without a wait, as the plugin; the connection stays open until the agent closes it. */
+static void announce(const struct stream *s, struct packet *p, const ft_announcement *a)
+{
+  struct ucred peer;
+  socklen_t length = sizeof peer;
+  struct ft_error err;
+  struct ft_buf buf;
+  bool sent;
+
+  ft_buf_init(&buf, FT_LIMIT_RECORD);
+  if (ft_record_encode(FT_RECORD_ANNOUNCEMENT, a, &buf, &err) < 0) {
+    fprintf(stderr, "fault_runs: %s\n", err.text);
+    exit(1);
+  }
+  p->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (p->fd < 0)
+    die("socket");
+  sent = connect(p->fd, (const struct sockaddr *)&s->address, sizeof s->address) == 0 &&
+         getsockopt(p->fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
+         send(p->fd, buf.data, buf.length, MSG_NOSIGNAL) == (ssize_t)buf.length &&
+         shutdown(p->fd, SHUT_WR) == 0;
+  ft_buf_free(&buf);
+  if (sent)
+    p->agent = peer.pid;
+  else
+    settle(p, "refused");
+}
+
+/* The agent closes when it has read; the kernel resets what nobody has read (unix(7)). */
+static void look(struct packet *p)
+{
+  char byte;
+  ssize_t got = recv(p->fd, &byte, 1, MSG_DONTWAIT);
+
+  if (got < 0 && (errno == EAGAIN || errno == EINTR))
+    return;
+  if (got < 0)
+    settle(p, "refused");
+  else
+    settle(p, lives(p->agent) ? "taken" : "unknown");
+}
+
+/* ---- runs ---- */
+
+static ft_announcement about(const struct run *run)
+{
+  ft_announcement a = { .schema = FT_SCHEMA, .job_id = run->job, .uid = geteuid() };
+
+  a.step_id = UINT32_C(0xfffffffb); /* the batch script's, slurm.h */
+  (void)ft_string_copy("node1", a.node, sizeof a.node);
+  return a;
+}
+
+static void begin(struct stream *s)
+{
+  struct run *run = &s->run[s->count];
+  ft_submission submission = { .schema = FT_SCHEMA };
+  ft_announcement a;
+  ft_task_start *start = &a.event.task_start;
+  struct ft_buf buf;
+  pid_t pid = fork();
+
+  if (pid < 0)
+    die("fork");
+  if (pid == 0) {
+    (void)signal(SIGTERM, SIG_DFL);
+    for (;;)
+      pause();
+  }
+  *run = (struct run){ .job = s->next_job++, .pid = pid };
+  run->due = ft_io_monotonic() + SHORTEST_SECONDS +
+             (LONGEST_SECONDS - SHORTEST_SECONDS) * ft_random_double(&s->random);
+  a = about(run);
+  a.which_event = ft_announcement_task_start_tag;
+  start->pid = (uint32_t)pid;
+  start->tasks = 1;
+  (void)snprintf(submission.app, sizeof submission.app, "fault%u", run->job % APPS);
+  (void)ft_feature_number(submission.features, &submission.features_count, 24, "batch",
+                          1 + run->job % 16);
+  ft_buf_init(&buf, FT_LIMIT_RECORD);
+  if (ft_record_encode(FT_RECORD_SUBMISSION, &submission, &buf, NULL) == 0 &&
+      buf.length <= sizeof start->submission.bytes) {
+    start->submission.size = (pb_size_t)buf.length;
+    memcpy(start->submission.bytes, ft_buf_text(&buf), buf.length);
+  }
+  ft_buf_free(&buf);
+  s->count++;
+  s->alive++;
+  run->packet[END].fd = -1;
+  announce(s, &run->packet[START], &a);
+}
+
+/* As scontrol show job -o prints it. */
+static void tell_slurm(const struct stream *s, const struct run *run)
+{
+  char line[256], name[32];
+  struct ft_error err;
+  int folder = open(s->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), length;
+
+  if (folder < 0)
+    die(s->folder);
+  length = snprintf(line, sizeof line,
+                    "JobId=%" PRIu32 " JobName=test UserId=root(0) GroupId=root(0) "
+                    "JobState=COMPLETED Restarts=0 BatchFlag=1 ExitCode=0:0 TimeLimit=01:00:00 "
+                    "SubmitTime=2026-01-02T03:04:05 Partition=main\n",
+                    run->job);
+  (void)snprintf(name, sizeof name, "job_%" PRIu32, run->job);
+  if (ft_io_write_file(folder, name, line, (size_t)length, 0644, &err) < 0) {
+    fprintf(stderr, "fault_runs: %s\n", err.text);
+    exit(1);
+  }
+  close(folder);
+}
+
+static void end(struct stream *s, struct run *run)
+{
+  ft_announcement a = about(run);
+
+  (void)kill(run->pid, SIGKILL);
+  (void)waitpid(run->pid, NULL, 0);
+  a.which_event = ft_announcement_task_end_tag;
+  a.event.task_end = (ft_task_end){ .pid = (uint32_t)run->pid,
+                                    .has_largest_process_bytes = true,
+                                    .largest_process_bytes = UINT64_C(1) << 20,
+                                    .last = true };
+  run->pid = 0;
+  s->alive--;
+  announce(s, &run->packet[END], &a);
+  tell_slurm(s, run);
+}
+
+static void print_settled(struct stream *s)
+{
+  for (size_t i = 0; i < s->count;) {
+    struct run *run = &s->run[i];
+
+    if (run->pid || run->packet[START].fd >= 0 || run->packet[END].fd >= 0) {
+      i++;
+      continue;
+    }
+    printf("%" PRIu32 " %s %s\n", run->job, run->packet[START].fate, run->packet[END].fate);
+    *run = s->run[--s->count];
+  }
+  if (fflush(stdout) == EOF)
+    die("standard output");
+}
+
+static void wait_for_packets(struct stream *s)
+{
+  struct pollfd set[RUNS_LIMIT * PACKETS];
+  nfds_t count = 0;
+
+  for (size_t i = 0; i < s->count * PACKETS; i++)
+    set[count++] = (struct pollfd){ s->run[i / PACKETS].packet[i % PACKETS].fd, POLLIN, 0 };
+  if (poll(set, count, 5) < 0 && errno != EINTR)
+    die("poll");
+  for (size_t i = 0; i < count; i++)
+    if (set[i].fd >= 0 && set[i].revents)
+      look(&s->run[i / PACKETS].packet[i % PACKETS]);
+}
+
+static void end_due(struct stream *s)
+{
+  double now = ft_io_monotonic();
+
+  for (size_t i = 0; i < s->count; i++)
+    if (s->run[i].pid && (stopped || now >= s->run[i].due))
+      end(s, &s->run[i]);
+}
+
+static int stream(struct stream *s, size_t at_once)
+{
+  double give_up = 0;
+
+  while (!stopped || s->count) {
+    while (!stopped && s->alive < at_once && s->count < RUNS_LIMIT)
+      begin(s);
+    wait_for_packets(s);
+    end_due(s);
+    if (stopped && give_up <= 0)
+      give_up = ft_io_monotonic() + PATIENCE_SECONDS;
+    if (stopped && ft_io_monotonic() >= give_up)
+      for (size_t i = 0; i < s->count * PACKETS; i++)
+        if (s->run[i / PACKETS].packet[i % PACKETS].fd >= 0)
+          settle(&s->run[i / PACKETS].packet[i % PACKETS], "unknown");
+    print_settled(s);
+  }
+  return 0;
+}
+
+/* ---- records ---- */
+
+/* By the end of the name, or all of it (layout.h, spool.h, journal.h). */
+static const struct {
+  const char *end;
+  enum ft_record record;
+} kinds[] = { { ".model", FT_RECORD_MODEL },
+              { ".perf", FT_RECORD_PERFORMANCE },
+              { ".kin", FT_RECORD_KIN },
+              { ".obs", FT_RECORD_OBSERVATION },
+              { ".part", FT_RECORD_OBSERVATION },
+              { "/site", FT_RECORD_SITE },
+              { "/apps", FT_RECORD_APPS },
+              { "/gpus", FT_RECORD_GPUS },
+              { "/platforms", FT_RECORD_PLATFORMS } };
+
+static bool damaged;
+
+static int read_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+  static union {
+    ft_model model;
+    ft_performance performance;
+    ft_kin kin;
+    ft_observation observation;
+    ft_site site;
+    ft_apps apps;
+    ft_gpus gpus;
+    ft_platforms platforms;
+  } message;
+  size_t length = strlen(path), rest;
+  struct ft_error err;
+
+  (void)st;
+  (void)at;
+  for (size_t i = 0; type == FTW_F && i < sizeof kinds / sizeof *kinds; i++) {
+    rest = strlen(kinds[i].end);
+    if (length <= rest || strcmp(path + length - rest, kinds[i].end) != 0 ||
+        strstr(path, "relative.model"))
+      continue;
+    if (ft_record_read(kinds[i].record, AT_FDCWD, path, &message, &err) < 0) {
+      printf("damaged %s\n", err.text);
+      damaged = true;
+    } else if (kinds[i].record == FT_RECORD_MODEL) {
+      printf("model %s %" PRIu32 " %" PRIu32 "\n", message.model.app, message.model.uid,
+             message.model.runs);
+    }
+  }
+  return 0;
+}
+
+static uint64_t number(const char *text)
+{
+  struct ft_text cursor = ft_text_from(text);
+  uint64_t value = 0;
+
+  errno = EINVAL;
+  if (!ft_text_u64(&cursor, UINT32_MAX, &value) || ft_text_left(&cursor))
+    die(text);
+  return value;
+}
+
+int main(int argc, char **argv)
+{
+  static struct stream s;
+  struct sigaction action = { .sa_handler = stop };
+
+  if (argc == 3 && strcmp(argv[1], "records") == 0) {
+    if (nftw(argv[2], read_one, 16, FTW_PHYS) < 0)
+      die(argv[2]);
+    return damaged;
+  }
+  if (argc != 6 || strcmp(argv[1], "stream") != 0) {
+    fputs("usage: fault_runs stream SOCKET FOLDER FIRST AT_ONCE | fault_runs records STATE\n",
+          stderr);
+    return 2;
+  }
+  s.address.sun_family = AF_UNIX;
+  (void)ft_string_copy(argv[2], s.address.sun_path, sizeof s.address.sun_path);
+  s.folder = argv[3];
+  s.next_job = (uint32_t)number(argv[4]);
+  ft_random_seed(&s.random, s.next_job);
+  if (sigaction(SIGTERM, &action, NULL) < 0)
+    die("SIGTERM");
+  return stream(&s, number(argv[5]));
+}
