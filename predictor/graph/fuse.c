@@ -320,7 +320,8 @@ static void attention(struct fuse *f, const struct ft_operator *op)
   fusion->keys = k;
   fusion->values = operand(f, a.values);
   p = &f->graph->tensors[a.probabilities];
-  fusion->groups = p->rank > 0 && p->dims[p->rank - 1] > 0 ? ft_tensor_elements(p) / p->dims[p->rank - 1] : 0;
+  fusion->groups =
+      p->rank > 0 && p->dims[p->rank - 1] > 0 ? ft_tensor_elements(p) / p->dims[p->rank - 1] : 0;
 }
 
 /* The first dimension of what is fed. */

@@ -49,7 +49,8 @@ enum ft_element {
 unsigned ft_element_bits(unsigned type);
 bool ft_element_is_real(unsigned type);
 const char *ft_element_name(unsigned type);
-/* The element of TYPE, of 8 to 64 bits, whose bytes are at DATA, the lowest first; NAN: not known. */
+/* The element of TYPE, of 8 to 64 bits, whose bytes are at DATA, the lowest first; NAN: not known.
+ */
 double ft_element_value(unsigned type, const uint8_t *data);
 
 /* What a file says of a tensor. */

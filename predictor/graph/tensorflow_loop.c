@@ -12,7 +12,7 @@
 #include "predictor/graph/tensorflow_run.h"
 
 enum {
-  LOOK = 16,                /* turns that are followed before the rest is counted */
+  LOOK = 16,                  /* turns that are followed before the rest is counted */
   UNROLLED = FT_TF_NODES / 2, /* nodes of all turns that are followed */
   TURNS = 1 << 16             /* that are followed, however short */
 };
