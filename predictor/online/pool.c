@@ -135,8 +135,8 @@ static bool is_like(const ft_model *others, size_t j, float x, bool *have)
   }
   *have = low <= high;
   slack = SLACK * fmax(fabs(low), fabs(high));
-  return same || (!others->columns[j].categorical && (double)x >= low - slack &&
-                  (double)x <= high + slack);
+  return same ||
+         (!others->columns[j].categorical && (double)x >= low - slack && (double)x <= high + slack);
 }
 
 /* RUN without what no other user's run has; false where it lies beyond the others'. */
@@ -170,8 +170,7 @@ static size_t features_of(const ft_model *model, const ft_run *run, ft_feature *
     *feature = (ft_feature){ .has_number = !column->categorical, .number = (double)run->x[j] };
     (void)ft_string_copy(column->name, feature->name, sizeof feature->name);
     if (column->categorical)
-      (void)ft_string_copy(column->categories[level], feature->category,
-                           sizeof feature->category);
+      (void)ft_string_copy(column->categories[level], feature->category, sizeof feature->category);
     count++;
   }
   return count;

@@ -31,9 +31,10 @@ bool ft_pool_make_room(ft_model *model, const ft_run *run);
  * Fills TOLD with the model of POOLED's completed runs that all may read. Each run counts as far as
  * the other users' runs bear it out: where they have none like it, in features that matter or not,
  * it is left out, and so is a user whose middle run is outside the 5 % and 95 % quantiles of what
- * the others say. The runs of each of the rest are moved together until the middle one is within the
- * middle half of that, and each counts as no more and no less than those quantiles. What tells of single users' scripts is left out. Returns 1; 0 where fewer than FT_POOL_USERS
- * users stand behind it, TOLD being of no use; -1 with ERR out of memory. Takes up to 2 ms a user.
+ * the others say. The runs of each of the rest are moved together until the middle one is within
+ * the middle half of that, and each counts as no more and no less than those quantiles. What tells
+ * of single users' scripts is left out. Returns 1; 0 where fewer than FT_POOL_USERS users stand
+ * behind it, TOLD being of no use; -1 with ERR out of memory. Takes up to 2 ms a user.
  */
 int ft_pool_tell(const ft_model *pooled, ft_model *told, struct ft_error *err);
 
