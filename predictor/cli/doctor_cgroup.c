@@ -21,10 +21,10 @@ enum { PIDS_LIMIT = 65536 };
 
 /* What is found on the way. */
 struct jobs {
-  int proc;                  /* descriptor of /proc */
+  int proc; /* descriptor of /proc */
   struct ft_cgroup_mounts mounts;
-  bool steps;                /* a slurmstepd has a task */
-  char job[PATH_MAX];        /* a job's own cgroup; empty: none is found */
+  bool steps;         /* a slurmstepd has a task */
+  char job[PATH_MAX]; /* a job's own cgroup; empty: none is found */
 };
 
 /* Read the file NAME of process PID into OUT. */
@@ -57,8 +57,7 @@ static uint64_t parent_of(const struct jobs *jobs, uint64_t pid)
   if (read_of(jobs, pid, "status", &text)) {
     rest = ft_text_of(ft_buf_text(&text), text.length);
     while (!parent && ft_text_line(&rest, &line))
-      if (ft_text_word(&line, &word) && ft_text_equals(word, "PPid:") &&
-          ft_text_word(&line, &word))
+      if (ft_text_word(&line, &word) && ft_text_equals(word, "PPid:") && ft_text_word(&line, &word))
         (void)ft_text_u64(&word, INT32_MAX, &parent);
   }
   ft_buf_free(&text);

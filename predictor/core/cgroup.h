@@ -32,12 +32,12 @@ bool ft_cgroup_parse_mounts(struct ft_text mountinfo, struct ft_cgroup_mounts *m
 bool ft_cgroup_parse_path(struct ft_text text, bool v1, char *path, size_t size);
 
 /*
- * Find a job's own cgroup by two paths of one of its steps: STEPD, its slurmstepd's, and TASK, that of
- * a process of one of its tasks. It is the parent of the deepest cgroup that holds both, the step's,
- * whatever Slurm calls either: "job_17" up to 25.11, "s7JDM817Z5HE00" from 26.05 on. In cgroup v1
- * slurmstepd is in the step's own cgroup, in v2 in one next to that of all the tasks'. Returns false
- * and leaves JOB, of SIZE bytes, where the two are placed otherwise: then neither has a cgroup that
- * Slurm made for the job.
+ * Find a job's own cgroup by two paths of one of its steps: STEPD, its slurmstepd's, and TASK, that
+ * of a process of one of its tasks. It is the parent of the deepest cgroup that holds both, the
+ * step's, whatever Slurm calls either: "job_17" up to 25.11, "s7JDM817Z5HE00" from 26.05 on. In
+ * cgroup v1 slurmstepd is in the step's own cgroup, in v2 in one next to that of all the tasks'.
+ * Returns false and leaves JOB, of SIZE bytes, where the two are placed otherwise: then neither has
+ * a cgroup that Slurm made for the job.
  */
 bool ft_cgroup_job_of(const char *stepd, const char *task, bool v1, char *job, size_t size);
 

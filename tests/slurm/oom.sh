@@ -54,7 +54,7 @@ story() {
 
   # cancelled is not out of memory
   submit sbatch --parsable --output=/dev/null --mem=500M --predict-app=cancelled --wrap "exec $hog --mib 50 --seconds 60"
-  wait_until 10 pgrep -f "$hog --mib 50 --seconds 60"
+  wait_until 60 pgrep -f "$hog --mib 50 --seconds 60"
   wait_until 1 false
   scancel "$id"
   wait_observed "$id"
@@ -84,7 +84,7 @@ story_of_others() {
   # memory runs out above the job, as it does on a node that is overcommitted
   submit sbatch --parsable --output=/dev/null --mem=600M --predict-app=above \
     --wrap "cat /proc/self/cgroup >cgroup; until [ -e go ]; do sleep 0.1; done; exec $hog --mib 300 --seconds 4"
-  wait_until 10 find_cgroup_above
+  wait_until 60 find_cgroup_above
   above=$(find_cgroup_above)
   [ -e "$above/$limit" ] || { limit=memory.limit_in_bytes none=-1; }
   echo 150M >"$above/$limit"
@@ -98,7 +98,7 @@ story_of_others() {
   diag "limit $(observed "$id" limit_bytes), rss $(observed "$id" rss_bytes), charge $(observed "$id" charge_bytes)"
 
   submit sbatch --parsable --output=/dev/null --mem=300M --predict-app=by-hand --wrap "exec $hog --mib 275 --seconds 60"
-  wait_until 10 pgrep -f "$hog --mib 275 --seconds 60"
+  wait_until 60 pgrep -f "$hog --mib 275 --seconds 60"
   wait_until 1 false
   kill -KILL $(pgrep -f "$hog --mib 275 --seconds 60")
   job_wait "$id" >/dev/null
