@@ -38,9 +38,10 @@
 #define RUNS_AT_ONCE 16
 /* Runs whose nodes are looked at, some 10 ms' work. */
 #define NODES_AT_ONCE 4096
-/* Runs that the store holds, but perhaps no model on the disk, where the machine lost its power: a
- * put syncs what was published before it, so one would do were there no corrections of runs. */
-#define RUNS_UNSYNCED 16
+/* Runs that the store holds, but perhaps no model on the disk, after an end without a warning: the
+ * last one, for a put syncs what was published before it; and what waits in memory because its
+ * model could not be written. */
+#define RUNS_UNSYNCED FT_SPOOL_MEMORY
 /* Others may hold the store for long (an import): what is to be put waits in the spool, jobs are
  * sampled meanwhile. */
 #define WAIT_MILLISECONDS 20
@@ -440,7 +441,13 @@ static int put_and_learn(struct ft_ledger *ledger, const ft_observation *o, stru
   status = ft_store_put(ledger->store, o, merged, err);
   if (status > 0)
     ft_log(LOG_DEBUG, "job %" PRIu32 ": it was to be forgotten", o->job_id);
-  return status ? (status < 0 ? -1 : 0) : refine(ledger, merged, err);
+  if (status)
+    return status < 0 ? -1 : 0;
+  if (refine(ledger, merged, err) == 0)
+    return 0;
+  /* it is tried again, by the next agent, too, should this one end before that */
+  (void)ft_store_mark(ledger->store, o->uid, o->submission.app, NULL, NULL);
+  return -1;
 }
 
 /* Store, learn, publish. Returns 0 when nothing is left to do, -1 with ERR. */
