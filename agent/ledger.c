@@ -38,9 +38,10 @@
 #define RUNS_AT_ONCE 16
 /* Runs whose nodes are looked at, some 10 ms' work. */
 #define NODES_AT_ONCE 4096
-/* Runs that the store holds, but perhaps no model on the disk, where the machine lost its power: a
- * put syncs what was published before it, so one would do were there no corrections of runs. */
-#define RUNS_UNSYNCED 16
+/* Runs that the store holds, but perhaps no model on the disk, after an end without a warning: the
+ * last one, for a put syncs what was published before it; and what waits in memory because its
+ * model could not be written. */
+#define RUNS_UNSYNCED FT_SPOOL_MEMORY
 /* Others may hold the store for long (an import): what is to be put waits in the spool, jobs are
  * sampled meanwhile. */
 #define WAIT_MILLISECONDS 20
