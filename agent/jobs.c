@@ -134,6 +134,14 @@ static void count_of(const struct ft_jobs *jobs, uint32_t uid, size_t *count, si
     }
 }
 
+static bool has_room(const struct ft_jobs *jobs, uint32_t uid)
+{
+  size_t count, steps;
+
+  count_of(jobs, uid, &count, &steps);
+  return jobs->count < FT_JOBS_LIMIT && count < FT_JOBS_OF_USER;
+}
+
 /* Room for another job of UID: no user takes that of all others. */
 static bool make_room(struct ft_jobs *jobs, uint32_t uid)
 {
@@ -393,7 +401,7 @@ bool ft_jobs_announce(struct ft_jobs *jobs, const ft_announcement *a, pid_t peer
   if (!job)
     job = begin(jobs, a, resumed, now);
   if (!job)
-    return jobs->count < FT_JOBS_LIMIT; /* out of memory: the next agent may have some */
+    return has_room(jobs, a->uid); /* out of memory: the next agent may have some */
   if (!ft_job_unpack(job))
     return job->phase != PHASE_DONE && !job->forgotten;
   ft_job_take_common(job, a);
@@ -475,7 +483,8 @@ static void answer_live(struct ft_jobs *jobs, struct job *job, const struct ft_s
   if (!answer && now.monotonic - job->idle_since >= GIVE_UP_SECONDS)
     over = true;
   /* a task's end that the agent has yet to read tells more than Slurm does */
-  if (still && over && job->steps && !job->resumed &&
+  if (still && over && job->steps && !job->resumed && answer &&
+      answer->restart_count == job->restart_count &&
       now.monotonic - job->idle_since < jobs->settings.grace_seconds)
     over = false;
   if (still && over && !job->tree) {

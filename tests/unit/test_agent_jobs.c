@@ -997,6 +997,7 @@ static void a_run_without_a_submit_time_waits_for_the_next_agent(void **state)
   replay(7, ft_announcement_task_end_tag);
   ft_jobs_resume(w.jobs, &part);
   assert_int_equal(w.finished, 0);
+  (void)ft_jobs_tick(w.jobs, w.now); /* Slurm is asked */
   answer(7, true, FT_OUTCOME_COMPLETED);
   assert_int_equal(w.finished, 1);
   assert_int_equal(w.last.outcome, FT_OUTCOME_COMPLETED);
