@@ -90,10 +90,10 @@ static void add_known(const ft_model *model, const ft_submission *s, char line[F
 static bool has_own_model(const struct ft_known *known)
 {
   const struct ft_evidence *e = &known->evidence;
-  size_t features = e->model.columns_count - (find_column(&e->model, FT_VARIANT_FEATURE) != NULL);
 
   return e->estimate && !e->similar && !e->at_large && !e->imported &&
-         (e->pooled || e->estimate->runs >= known->policy.min_runs) && features &&
+         (e->pooled || e->estimate->runs >= known->policy.min_runs) &&
+         e->model.columns_count > (find_column(&e->model, FT_VARIANT_FEATURE) ? 1 : 0) &&
          e->model.columns_count < sizeof e->model.columns / sizeof *e->model.columns;
 }
 

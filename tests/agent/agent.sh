@@ -15,6 +15,10 @@ stored() {
   column "outcome, peak_is_bound" "$1"
 }
 
+is_stored() {
+  [ -n "$(stored "$1")" ]
+}
+
 # columns $1 of job $2's observations
 column() {
   python3 - "$state/store.db" "$1" "$2" <<'END'
@@ -179,6 +183,7 @@ ok $? "a run that goes on is found again"
 wait_child 60 "$client"
 wait_until 60 said 'job 20: long, completed, [67][0-9](\.[0-9])? MiB'
 ok $? "with what was measured before"
+wait_until 10 is_stored 20 # it is told first
 is "$(stored 20)" "$(stored 7 | cut -d' ' -f1) 1" "but its peak is only a bound"
 [ ! -e "$state/live/20" ]
 ok $? "and is then over"

@@ -2,12 +2,12 @@
 # Waiting with a bound, for shell tests; sourced (bash). A test that could wait for ever ends nowhere
 # when what it waits for has failed.
 
-# wait_until SECONDS COMMAND...: polls COMMAND until it succeeds; 1 when it never did
+# wait_until SECONDS COMMAND...: polls COMMAND until it succeeds; 1 when it never did, after SECONDS at least
 wait_until() {
   local end=$((SECONDS + $1))
   shift
   until "$@" >/dev/null 2>&1; do
-    [ $SECONDS -lt $end ] || return 1
+    [ $SECONDS -le $end ] || return 1
     sleep 0.02
   done
 }
