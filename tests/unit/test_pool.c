@@ -23,10 +23,11 @@ static uint32_t next_job;
 /* A run of UID with BATCH that used BYTES. */
 static void run(uint32_t uid, double batch, double bytes, const char *extra)
 {
+  const uint32_t job = ++next_job;
   ft_observation o = { .schema = FT_SCHEMA,
-                       .job_id = ++next_job,
+                       .job_id = job,
                        .uid = uid,
-                       .end_time = next_job,
+                       .end_time = job,
                        .outcome = FT_OUTCOME_COMPLETED,
                        .runtime_seconds = 10,
                        .platform = "epyc",
@@ -167,10 +168,11 @@ static void a_forged_death_raises_nobody(void **state)
   assert_int_equal(tell(&before), 1);
   was = says(&before, 32, 0.95);
   for (unsigned i = 0; i < FORGED; i++) {
+    const uint32_t job = ++next_job;
     ft_observation o = { .schema = FT_SCHEMA,
-                         .job_id = ++next_job,
+                         .job_id = job,
                          .uid = 2000,
-                         .end_time = next_job,
+                         .end_time = job,
                          .outcome = FT_OUTCOME_OUT_OF_MEMORY,
                          .censored = true,
                          .runtime_seconds = 10,
