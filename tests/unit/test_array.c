@@ -20,6 +20,16 @@
 #include "predictor/request/frame.h"
 #include "predictor/request/names.h"
 
+#ifdef __SANITIZE_ADDRESS__
+const char *__lsan_default_suppressions(void);
+
+/* glibc's newlocale does not free the list that it makes of LOCPATH. */
+const char *__lsan_default_suppressions(void)
+{
+  return "leak:__argz_add_sep";
+}
+#endif
+
 static struct ft_file_queries files;
 static ft_submission out;
 static struct ft_error err;

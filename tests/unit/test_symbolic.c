@@ -384,7 +384,7 @@ static void few_rows_choose_nothing_long(void **state)
 /* Rows whose x is 1 to 3 and whose z is 4 to 6. */
 static void what_never_acts_is_pruned(void **state)
 {
-  static const double constants[] = { -0.0047, 5, 2 };
+  static const double constants[9] = { -0.0047, 5, 2, [6] = 7 };
   static const struct {
     const char *whole, *pruned;
   } cases[] = { { "1xm", "1" },     { "x1m", "1" },         { "xzm", "x" },
