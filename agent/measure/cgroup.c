@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -223,24 +224,44 @@ static double reread_number(int fd)
 }
 
 /*
- * memory.stat: file pages on the LRU lists are the cache that is dropped before
- * anything is killed; shared memory and tmpfs are "cache" too, but not there and not
- * droppable. In v1 only the keys with total_ hold what is below the cgroup.
+ * The cache that is dropped before anything is killed, in bytes, by memory.stat in TEXT; -1: not
+ * known. File pages on the LRU lists are; shared memory and tmpfs are "cache" too, but not there
+ * and not droppable. A page that was just read or written waits for its list, and with large folios
+ * tens of MiB do: of all file pages those are droppable, too, that are neither shared memory nor
+ * locked. In v1 only the keys with total_ hold what is below the cgroup.
  */
+static double droppable(const char *text, bool v1)
+{
+  double active, inactive, file, shmem, locked;
+
+  if (!ft_proc_value(text, v1 ? "total_active_file" : "active_file", &active) ||
+      !ft_proc_value(text, v1 ? "total_inactive_file" : "inactive_file", &inactive))
+    return -1;
+  if (!ft_proc_value(text, v1 ? "total_cache" : "file", &file) ||
+      !ft_proc_value(text, v1 ? "total_shmem" : "shmem", &shmem) ||
+      !ft_proc_value(text, v1 ? "total_unevictable" : "unevictable", &locked))
+    return active + inactive;
+  return fmax(active + inactive, file - shmem - locked);
+}
+
 static void read_stat(struct ft_tree *tree, struct cgroup *cgroup, struct ft_sample *sample)
 {
   bool v1 = tree->cgroup_v1;
   char text[16384];
-  double active, inactive, value, hugetlb = -1;
+  double cache, value, again, hugetlb = -1;
 
   if (cgroup->stat_fd < 0 || ft_proc_reread(cgroup->stat_fd, text, sizeof text) <= 0)
     return;
-  if (ft_proc_value(text, v1 ? "total_active_file" : "active_file", &active) &&
-      ft_proc_value(text, v1 ? "total_inactive_file" : "inactive_file", &inactive)) {
-    double less = sample->charge_bytes - active - inactive;
+  cache = droppable(text, v1);
+  if (cache >= 0) {
+    double less = sample->charge_bytes - cache;
 
-    ft_most(&cgroup->most_cache, active + inactive);
-    sample->charge_less_cache_bytes = less > 0 ? less : 0;
+    /* what was dropped between the two readings is in neither: a file that is removed, for one */
+    if (less > tree->most.charge_less_cache_bytes &&
+        (again = reread_number(cgroup->usage_fd)) >= 0 && again < sample->charge_bytes)
+      less = again - cache;
+    ft_most(&cgroup->most_cache, cache);
+    sample->charge_less_cache_bytes = fmax(less, 0);
   }
   if (ft_proc_value(text, v1 ? "total_shmem" : "shmem", &value))
     ft_most(&cgroup->most_shmem, value);
