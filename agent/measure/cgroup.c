@@ -36,7 +36,7 @@ enum { HUGETLB_LIMIT = 4 };
 struct cgroup {
   double next_search, search_interval;
   bool job;               /* it is a job's own: nothing else is ever in it */
-  int usage_fd, stat_fd, peak_fd, swap_fd;
+  int usage_fd, stat_fd, peak_fd, swap_fd, kmem_fd;
   int hugetlb_fds[HUGETLB_LIMIT];
   char folder[PATH_MAX];  /* below the root descriptor */
   double peak_before;     /* its peak when it was found */
@@ -100,6 +100,7 @@ static void leave(struct ft_tree *tree, struct cgroup *cgroup)
   close_file(&cgroup->stat_fd);
   close_file(&cgroup->peak_fd);
   close_file(&cgroup->swap_fd);
+  close_file(&cgroup->kmem_fd);
   for (size_t i = 0; i < HUGETLB_LIMIT; i++)
     close_file(&cgroup->hugetlb_fds[i]);
   free(tree->cgroup);
@@ -158,6 +159,7 @@ static void enter(struct ft_tree *tree, struct cgroup *cgroup, const char *path)
   cgroup->peak_fd =
       open_file(measure, cgroup->folder, v1 ? "memory.max_usage_in_bytes" : "memory.peak");
   cgroup->swap_fd = v1 ? -1 : open_file(measure, cgroup->folder, "memory.swap.current");
+  cgroup->kmem_fd = v1 ? open_file(measure, cgroup->folder, "memory.kmem.usage_in_bytes") : -1;
   if (!v1)
     open_hugetlb(measure, cgroup);
   cgroup->peak_before = -1;
@@ -202,7 +204,7 @@ static int open_(struct ft_measure *measure, struct ft_tree *tree, void *state)
   struct cgroup *cgroup = state;
 
   (void)measure;
-  cgroup->usage_fd = cgroup->stat_fd = cgroup->peak_fd = cgroup->swap_fd = -1;
+  cgroup->usage_fd = cgroup->stat_fd = cgroup->peak_fd = cgroup->swap_fd = cgroup->kmem_fd = -1;
   for (size_t i = 0; i < HUGETLB_LIMIT; i++)
     cgroup->hugetlb_fds[i] = -1;
   cgroup->peak_bytes = cgroup->limit_bytes = cgroup->most_cache = -1;
@@ -244,24 +246,46 @@ static double droppable(const char *text, bool v1)
   return fmax(active + inactive, file - shmem - locked);
 }
 
+/*
+ * What the charge consists of, in bytes, by memory.stat in TEXT; -1: not known. Kernel memory is in
+ * memory.stat since Linux 5.18; v1 has a file of its own for it.
+ */
+static double accounted(const struct cgroup *cgroup, const char *text, bool v1)
+{
+  static const char *const v1_keys[] = { "total_rss", "total_cache", NULL };
+  static const char *const v2_keys[] = {
+    "kernel", "anon", "file", "sock", "zswap", "hugetlb", NULL
+  };
+  double sum = v1 ? reread_number(cgroup->kmem_fd) : 0, value;
+
+  if (sum < 0 || !ft_proc_value(text, v1 ? v1_keys[0] : v2_keys[0], &value))
+    return -1;
+  for (const char *const *key = v1 ? v1_keys : v2_keys; *key; key++)
+    if (ft_proc_value(text, *key, &value))
+      sum += value;
+  return sum;
+}
+
+/*
+ * The charge is exact; memory.stat may be two seconds old where CPUs are busy (FLUSH_TIME in Linux'
+ * mm/memcontrol.c). What of the charge it does not account for yet may be cache, and is left out:
+ * the next readings have it. So is what was dropped between the two readings, a file that was
+ * removed.
+ */
 static void read_stat(struct ft_tree *tree, struct cgroup *cgroup, struct ft_sample *sample)
 {
   bool v1 = tree->cgroup_v1;
   char text[16384];
-  double cache, value, again, hugetlb = -1;
+  double cache, charge = sample->charge_bytes, value, hugetlb = -1;
 
   if (cgroup->stat_fd < 0 || ft_proc_reread(cgroup->stat_fd, text, sizeof text) <= 0)
     return;
   cache = droppable(text, v1);
   if (cache >= 0) {
-    double less = sample->charge_bytes - cache;
-
-    /* what was dropped between the two readings is in neither: a file that is removed, for one */
-    if (less > tree->most.charge_less_cache_bytes &&
-        (again = reread_number(cgroup->usage_fd)) >= 0 && again < sample->charge_bytes)
-      less = again - cache;
+    if ((value = accounted(cgroup, text, v1)) >= 0)
+      charge = fmin(charge, value);
     ft_most(&cgroup->most_cache, cache);
-    sample->charge_less_cache_bytes = fmax(less, 0);
+    sample->charge_less_cache_bytes = fmax(charge - cache, 0);
   }
   if (ft_proc_value(text, v1 ? "total_shmem" : "shmem", &value))
     ft_most(&cgroup->most_shmem, value);

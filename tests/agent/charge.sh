@@ -60,6 +60,8 @@ about() {
   [ "$1" -ge "$2" ] && [ "$1" -lt $(($2 + 40)) ]
 }
 
+# Linux adds up what memory.stat tells at least every 2 s (FLUSH_TIME in mm/memcontrol.c)
+hold=3
 job=100
 # hold $1 in a cgroup of job $job, laid out as Slurm does it; the agent samples it
 measure() {
@@ -76,7 +78,7 @@ measure() {
   fi
   mkdir "$task"
   sh -c 'echo $$ >"$0/cgroup.procs"; exec "$@"' "$stepd" "$announce" "$socket" job=$job "app=$1" -- \
-    sh -c "echo \$\$ >$task/cgroup.procs; exec python3 $scratch/hold $1 $scratch 1.5"
+    sh -c "echo \$\$ >$task/cgroup.procs; exec python3 $scratch/hold $1 $scratch $hold"
   wait_until 20 model "$1"
   find "$group/s7JDM$job" -depth -type d -exec rmdir {} +
 }
