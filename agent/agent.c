@@ -383,7 +383,7 @@ static void open_questions(struct ft_agent *agent)
 
 /* ---- configuration ---- */
 
-/* What it names is run: nobody else may change it. */
+/* The file names programs that the agent runs, so nobody else may change it. */
 static int read_config(const char *path, struct ft_config *config, struct ft_error *err)
 {
   ft_config_defaults(config);

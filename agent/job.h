@@ -95,8 +95,8 @@ void ft_job_forget_steps(struct job *job);
 void ft_job_resolve_element(ft_observation *o);
 
 /*
- * PART, which was taken for a later run, is JOB's: what it has seen, its tree and its steps become
- * JOB's, whose own tree is closed.
+ * PART was taken for a later run and belongs to JOB: add its measurements to JOB's and move its tree
+ * and steps there. JOB's own tree must be closed before.
  */
 void ft_job_join(struct job *job, struct job *part);
 

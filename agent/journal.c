@@ -219,7 +219,7 @@ static bool replay_packets(struct replay *replay, const struct ft_buf *file, uin
   return any;
 }
 
-/* A file whose first packet was cut by a crash tells of no run that could end: it goes. */
+/* A file whose first packet was cut by a crash names no run: it is removed. */
 static void remove_run(struct ft_journal *journal, const char *name, const char *part)
 {
   ft_log(LOG_WARNING, LIVE_FOLDER "/%s: nothing in it can be read; removed", name);

@@ -22,8 +22,8 @@ int ft_journal_add(struct ft_journal *journal, const ft_announcement *announceme
                 const void *packet, size_t length, struct ft_error *err);
 
 /*
- * Keep what was measured of OBSERVATION's run so far. Returns 0; -1 with ERR, also where there is no
- * packet of the run, without which nobody would read it.
+ * Keep what was measured of OBSERVATION's run so far. Returns 0; -1 with ERR, also where the journal
+ * has no packet of the run: the next agent finds runs by their packets.
  */
 int ft_journal_suspend(struct ft_journal *journal, const ft_observation *observation, struct ft_error *err);
 

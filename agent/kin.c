@@ -22,7 +22,7 @@ enum {
   MOST_KNOWN = COUNT(((ft_prior *)NULL)->known),
   RUNS = COUNT(((ft_model *)NULL)->history),
   APP_RUNS = 5,    /* completed runs from which on an app's needs count among the site's */
-  LEAST_APPS = 20, /* below so many nobody is told: one app might be made out */
+  LEAST_APPS = 20, /* with fewer nothing is published: a single app could be recognised */
   LEAST_USERS = FT_POOL_USERS,
   MOST_OF_USER = MOST_KNOWN / 4
 };
@@ -99,8 +99,8 @@ static bool needs_of(const ft_model *model, ft_prior_app *out)
 }
 
 /*
- * Among as many as fit, of one user and of all, by their hashes: an app's stays, another's comes or
- * not by chance.
+ * Keep APP if there is room among its user's apps and among all; else the apps with the smallest
+ * hashes are kept, which is a random choice that does not change.
  */
 static void put(ft_prior *prior, const ft_prior_app *app)
 {

@@ -27,7 +27,6 @@ struct tell {
   bool in_app;   /* its runs are being told */
   unsigned live; /* of those that go on, told */
   struct ft_rejections rejected; /* told last */
-  bool refusing;                 /* one was */
   struct ft_buf run;
 };
 
@@ -144,11 +143,9 @@ static int tell_rejections(struct tell *tell, struct ft_store *store, ft_reply *
   struct ft_rejections *row = &tell->rejected;
   int status;
 
-  if (!tell->refusing && tell->one_user)
+  if (tell->one_user)
     row->uid = tell->uid;
-  status = ft_store_next_rejections(store, tell->one_user, !tell->refusing, tell->wanted->since,
-                                    row, err);
-  tell->refusing = true;
+  status = ft_store_next_rejections(store, tell->one_user, tell->wanted->since, row, err);
   reply->last = status == 0;
   if (status <= 0 || (tell->one_app && strcmp(row->app, tell->wanted->app) != 0))
     return status < 0 ? -1 : 0;

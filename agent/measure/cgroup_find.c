@@ -80,7 +80,7 @@ bool ft_cgroup_read_number(const struct ft_measure *measure, const char *folder,
 
 /* ---- which level ---- */
 
-/* A process of the step whose slurmstepd is ROOT or its parent. */
+/* The number of a process of ROOT's step: ROOT is its slurmstepd or a child of it. 0: none. */
 static pid_t task_of(const struct ft_tree *tree, const struct ft_member *root)
 {
   if (!root->skipped)

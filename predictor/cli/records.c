@@ -74,18 +74,15 @@ int ft_records_rejections(struct ft_records *records, const struct ft_store_filt
                           struct ft_error *err)
 {
   struct ft_rejections row = { .uid = filter->by_uid ? filter->uid : 0 };
-  bool first = true;
   int status;
 
   if (records->runs)
     return ft_records_asked_rejections(records->config.socket, records->state_fd, filter, visit,
                                        data, err);
-  while ((status = ft_store_next_rejections(records->store, filter->by_uid, first, filter->since,
-                                            &row, err)) > 0) {
-    first = false;
+  while ((status = ft_store_next_rejections(records->store, filter->by_uid, filter->since, &row,
+                                            err)) > 0)
     if ((!filter->app || strcmp(filter->app, row.app) == 0) && !visit(&row, data))
       break;
-  }
   return status < 0 ? -1 : 0;
 }
 

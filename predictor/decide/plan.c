@@ -236,9 +236,11 @@ static bool take_least(const struct ft_question *q, struct ft_plan *plan)
 
 static void judge(const struct ft_question *q, struct ft_plan *plan)
 {
-  if (plan->mode == FT_MODE_CHECK)
+  if (plan->mode == FT_MODE_CHECK || plan->mode == FT_MODE_OFF)
     (void)take_least(q, plan);
   judge_limit(q, plan);
+  if (plan->mode == FT_MODE_OFF)
+    return;
   choose(q, plan);
   if (changes(plan->action) || plan->limit_of || !take_least(q, plan))
     return;
@@ -263,22 +265,11 @@ static void perhaps_reject(const struct ft_question *q, struct ft_plan *plan)
   plan->p_oom = changes(plan->action) ? plan->p_amount : plan->p_limit;
   plan->oom_bytes = changes(plan->action) ? plan->amount : plan->limit;
   if (!(q->policy->reject_probability > 0) || !(plan->p_oom > q->policy->reject_probability) ||
-      !is_shown_to_fail(q, plan))
+      !is_shown_to_fail(q, plan) || (q->cannot_reject && plan->mode == FT_MODE_OFF))
     return;
   plan->overrides = plan->mode == FT_MODE_FORCE && q->policy->force && !q->cannot_reject;
   act(plan, q->cannot_reject || plan->overrides ? FT_ACTION_WARN : FT_ACTION_REJECT,
       "it would run out of memory");
-}
-
-/* The job stays as it is, and may be rejected. */
-static void judge_unchanged(const struct ft_question *q, struct ft_plan *plan)
-{
-  ft_plan_find_amount(q, plan);
-  (void)take_least(q, plan);
-  judge_limit(q, plan);
-  perhaps_reject(q, plan);
-  if (plan->action != FT_ACTION_REJECT)
-    act(plan, FT_ACTION_LEAVE, "nothing is done in mode off");
 }
 
 void ft_plan_make(const struct ft_question *q, struct ft_plan *plan)
@@ -305,10 +296,6 @@ void ft_plan_make(const struct ft_question *q, struct ft_plan *plan)
     act(plan, FT_ACTION_LEAVE, e ? "too few runs are known" : "nothing is known of this app");
   if (!plan->known)
     return;
-  if (plan->mode == FT_MODE_OFF) {
-    judge_unchanged(q, plan);
-    return;
-  }
   ft_plan_find_amount(q, plan);
   judge(q, plan);
   perhaps_reject(q, plan);

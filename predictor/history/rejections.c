@@ -65,24 +65,23 @@ int ft_store_forget_rejections(struct ft_store *store, const ft_forget *what,
              : write(store, with_app, uid, what->app, before, 0, err);
 }
 
-int ft_store_next_rejections(struct ft_store *store, bool one_user, bool first, double since,
+int ft_store_next_rejections(struct ft_store *store, bool one_user, double since,
                              struct ft_rejections *row, struct ft_error *err)
 {
-  static const char next[] =
-      "SELECT uid, app, sum(count) FROM rejection WHERE (uid, app) > (?1, ?2)"
-      " AND (?3 = 0 OR uid = ?1) AND day >= ?4 GROUP BY uid, app ORDER BY uid, app LIMIT 1";
-  static const char begin[] =
+  static const char sql[] =
       "SELECT uid, app, sum(count) FROM rejection WHERE (uid, app) >= (?1, ?2)"
-      " AND (?3 = 0 OR uid = ?1) AND day >= ?4 GROUP BY uid, app ORDER BY uid, app LIMIT 1";
+      " AND (?5 = 0 OR uid <> ?1 OR app <> ?2) AND (?3 = 0 OR uid = ?1) AND day >= ?4"
+      " GROUP BY uid, app ORDER BY uid, app LIMIT 1";
   sqlite3_stmt *s = NULL;
   int status, step;
 
-  if (sqlite3_prepare_v2(store->db, first ? begin : next, -1, &s, NULL) != SQLITE_OK)
+  if (sqlite3_prepare_v2(store->db, sql, -1, &s, NULL) != SQLITE_OK)
     return ft_store_failed(store, "read", err);
   sqlite3_bind_int64(s, 1, row->uid);
   sqlite3_bind_text(s, 2, row->app, -1, SQLITE_TRANSIENT);
   sqlite3_bind_int(s, 3, one_user);
   sqlite3_bind_int64(s, 4, day_of(since));
+  sqlite3_bind_int64(s, 5, (sqlite3_int64)row->count);
   step = sqlite3_step(s);
   status = step == SQLITE_ROW ? 1 : step == SQLITE_DONE ? 0 : ft_store_failed(store, "read", err);
   if (status > 0) {

@@ -25,10 +25,10 @@ int ft_store_reject(struct ft_store *store, uint32_t uid, const char *app, doubl
 
 /*
  * The user and app behind those of ROW become it, by user and then by name, with the rejections of
- * the days from SINCE on; first {0}, whose app comes with FIRST. With ONE_USER those of ROW's user
- * alone. Returns 1; 0 behind the last; -1 with ERR.
+ * the days from SINCE on. ROW is zeroed to begin with, but for the user with ONE_USER: then those of
+ * that user alone are told. Returns 1; 0 behind the last; -1 with ERR.
  */
-int ft_store_next_rejections(struct ft_store *store, bool one_user, bool first, double since,
+int ft_store_next_rejections(struct ft_store *store, bool one_user, double since,
                              struct ft_rejections *row, struct ft_error *err);
 
 /* Inside a transaction: rejections that WHAT (forget.h) names stay without their app. Returns 0 or -1

@@ -936,6 +936,19 @@ static void at_the_time_limit_slurm_is_believed(void **state)
   assert_true(w.last.censored);
 }
 
+/* The agent ends while one run is not over, and another begins. Returns what it leaves of the run. */
+static ft_observation next_agent(void)
+{
+  ft_observation part;
+
+  ft_jobs_close(w.jobs);
+  assert_int_equal(w.finished, 0);
+  assert_int_equal(w.suspended, 1);
+  part = w.last;
+  open_jobs();
+  return part;
+}
+
 static void an_agent_that_stops_hands_its_runs_on(void **state)
 {
   ft_observation part;
@@ -945,11 +958,7 @@ static void an_agent_that_stops_hands_its_runs_on(void **state)
   fake.rss = 80 * FT_MIB;
   begin_batch(7);
   pass(10);
-  ft_jobs_close(w.jobs);
-  assert_int_equal(w.finished, 0);
-  assert_int_equal(w.suspended, 1);
-  part = w.last;
-  open_jobs();
+  part = next_agent();
   fake.rss = 30 * FT_MIB;
   a = announcement(7, BATCH);
   a.which_event = ft_announcement_task_start_tag;
@@ -987,11 +996,7 @@ static void a_run_without_a_submit_time_waits_for_the_next_agent(void **state)
   assert_true(task_start(7, BATCH));
   pass(10);
   assert_true(task_end(7, BATCH, 0));
-  ft_jobs_close(w.jobs);
-  assert_int_equal(w.finished, 0);
-  assert_int_equal(w.suspended, 1);
-  part = w.last;
-  open_jobs();
+  part = next_agent();
   fake.rss = 30 * FT_MIB;
   replay(7, ft_announcement_task_start_tag);
   replay(7, ft_announcement_task_end_tag);

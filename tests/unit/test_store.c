@@ -378,18 +378,18 @@ static void rejections_are_counted_and_outlive_their_app(void **state)
     assert_int_equal(ft_store_reject(store, 1000, "sorter", 1e9 + i * 86400.0, &err), 0);
   assert_int_equal(ft_store_reject(store, 7, "sorter", 1e9, &err), 0);
   assert_int_equal(ft_store_reject(store, 1000, "", 1e9, &err), 0);
-  assert_int_equal(ft_store_next_rejections(store, false, true, 0, &row, &err), 1);
+  assert_int_equal(ft_store_next_rejections(store, false, 0, &row, &err), 1);
   assert_true(row.uid == 7 && row.count == 1 && strcmp(row.app, "sorter") == 0);
-  assert_int_equal(ft_store_next_rejections(store, false, false, 0, &row, &err), 1);
+  assert_int_equal(ft_store_next_rejections(store, false, 0, &row, &err), 1);
   assert_true(row.uid == 1000 && row.count == 1 && strcmp(row.app, "") == 0);
-  assert_int_equal(ft_store_next_rejections(store, false, false, 0, &row, &err), 1);
+  assert_int_equal(ft_store_next_rejections(store, false, 0, &row, &err), 1);
   assert_true(row.uid == 1000 && row.count == 3 && strcmp(row.app, "sorter") == 0);
-  assert_int_equal(ft_store_next_rejections(store, false, false, 0, &row, &err), 0);
+  assert_int_equal(ft_store_next_rejections(store, false, 0, &row, &err), 0);
   /* one user's, of the last two days */
   row = (struct ft_rejections){ .uid = 1000 };
-  assert_int_equal(ft_store_next_rejections(store, true, true, 1e9 + 86400, &row, &err), 1);
+  assert_int_equal(ft_store_next_rejections(store, true, 1e9 + 86400, &row, &err), 1);
   assert_true(row.uid == 1000 && row.count == 2);
-  assert_int_equal(ft_store_next_rejections(store, true, false, 1e9 + 86400, &row, &err), 0);
+  assert_int_equal(ft_store_next_rejections(store, true, 1e9 + 86400, &row, &err), 0);
 
   /* who claims to have been refused under ever new names makes no room for them */
   for (unsigned i = 0; i < 3 * FT_REJECTED_APPS; i++) {
@@ -397,7 +397,7 @@ static void rejections_are_counted_and_outlive_their_app(void **state)
     assert_int_equal(ft_store_reject(store, 9, app, 1e9, &err), 0);
   }
   row = (struct ft_rejections){ .uid = 9 };
-  assert_int_equal(ft_store_next_rejections(store, true, true, 0, &row, &err), 1);
+  assert_int_equal(ft_store_next_rejections(store, true, 0, &row, &err), 1);
   assert_true(row.count >= 2 * FT_REJECTED_APPS && !row.app[0]);
 
   /* what is forgotten stays without its app */
@@ -407,11 +407,11 @@ static void rejections_are_counted_and_outlive_their_app(void **state)
                    0);
   assert_int_equal(ft_store_commit(store, &err), 0);
   row = (struct ft_rejections){ .uid = 1000 };
-  assert_int_equal(ft_store_next_rejections(store, true, true, 0, &row, &err), 1);
+  assert_int_equal(ft_store_next_rejections(store, true, 0, &row, &err), 1);
   assert_true(row.uid == 1000 && row.count == 4 && !row.app[0]);
-  assert_int_equal(ft_store_next_rejections(store, true, false, 0, &row, &err), 0);
+  assert_int_equal(ft_store_next_rejections(store, true, 0, &row, &err), 0);
   row = (struct ft_rejections){ .uid = 7 };
-  assert_int_equal(ft_store_next_rejections(store, true, true, 0, &row, &err), 1);
+  assert_int_equal(ft_store_next_rejections(store, true, 0, &row, &err), 1);
   assert_true(strcmp(row.app, "sorter") == 0);
   ft_store_close(store);
 }
