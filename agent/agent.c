@@ -476,6 +476,7 @@ static void apply_config(struct ft_agent *agent)
   ft_ledger_set_borrow(agent->ledger, agent->config.policy.borrow);
   ft_ledger_set_price(agent->ledger, agent->config.policy.failure_price);
   ft_ledger_set_shared(agent->ledger, agent->config.apps, agent->config.app_count);
+  ft_jobs_set_apps(agent->jobs, agent->config.apps, agent->config.app_count);
   publish_site(agent);
   apply_rule(agent);
 }

@@ -281,6 +281,8 @@ static void fold(const ft_observation *e, ft_observation *o)
 #undef MOST
   most_double(&o->has_cpu_seconds, &o->cpu_seconds, e->has_cpu_seconds, e->cpu_seconds);
   most_double(&o->has_system_seconds, &o->system_seconds, e->has_system_seconds, e->system_seconds);
+  o->has_command_ran = o->has_command_ran || e->has_command_ran;
+  o->command_ran = o->command_ran || e->command_ran;
   o->samples += e->samples;
 }
 

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "agent/job.h"
 #include "agent/log.h"
@@ -28,6 +29,8 @@ struct ft_jobs {
   struct job *list;
   size_t count, watched;
   bool told_full;
+  const ft_declared_app *apps; /* the site's */
+  size_t app_count;
 };
 
 struct ft_jobs *ft_jobs_open(const struct ft_jobs_settings *settings, struct ft_error *err)
@@ -97,6 +100,12 @@ static void forget_packets(struct ft_jobs *jobs, const struct job *job)
 {
   if (find(jobs, job->id) == job)
     jobs->settings.forget(job->id, jobs->settings.data);
+}
+
+void ft_jobs_set_apps(struct ft_jobs *jobs, const ft_declared_app *apps, size_t count)
+{
+  jobs->apps = apps;
+  jobs->app_count = count;
 }
 
 void ft_jobs_set_rule(struct ft_jobs *jobs, ft_rule rule)
@@ -237,6 +246,13 @@ static bool over(const struct job *job)
 
 /* ---- steps and tasks ---- */
 
+static void expect_command(const struct ft_jobs *jobs, const struct job *job)
+{
+  for (size_t i = 0; i < jobs->app_count; i++)
+    if (strcmp(jobs->apps[i].name, job->o->submission.app) == 0)
+      ft_tree_expect(job->tree, jobs->apps[i].command);
+}
+
 static bool open_tree(struct ft_jobs *jobs, struct job *job, struct ft_instant now)
 {
   char mark[32];
@@ -252,6 +268,7 @@ static bool open_tree(struct ft_jobs *jobs, struct job *job, struct ft_instant n
   /* what a job leaves behind (setsid, and its parent ended) has Slurm's variable still */
   (void)snprintf(mark, sizeof mark, "SLURM_JOB_ID=%" PRIu32, job->id);
   ft_tree_set_mark(job->tree, mark, job->o->uid);
+  expect_command(jobs, job);
   jobs->watched++;
   job->started = now.monotonic;
   job->o->start_time = now.utc;

@@ -52,6 +52,12 @@ struct ft_jobs;
 
 struct ft_jobs *ft_jobs_open(const struct ft_jobs_settings *settings, struct ft_error *err);
 
+/*
+ * The apps that the site declares: of their runs begun from now on it is noted whether the declared
+ * command ran. COUNT of them, borrowed until others are set.
+ */
+void ft_jobs_set_apps(struct ft_jobs *jobs, const ft_declared_app *apps, size_t count);
+
 /* Forget all jobs; those that were not handed over are suspended. */
 void ft_jobs_close(struct ft_jobs *jobs);
 

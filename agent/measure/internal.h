@@ -152,6 +152,10 @@ struct ft_tree {
   uid_t user;                  /* whose processes they are */
   pid_t above[FT_ABOVE_LIMIT]; /* ancestors of the latest root, from its parent on; 0: no more */
 
+  char **expected; /* patterns of the commands that its app is declared to run */
+  size_t expected_count;
+  bool command_ran; /* a process of it ran one */
+
   bool command; /* a root is the measuring process itself: a command, not a job */
   char *cgroup; /* path in its hierarchy of the cgroup whose charge counts; NULL: none */
   bool cgroup_v1;
@@ -248,6 +252,9 @@ bool ft_orphan_is_one(const struct ft_tree *tree, pid_t parent);
 
 /* Whether PID is of TREE's user and began with the tree's mark in its environment. */
 bool ft_orphan_has_mark(const struct ft_tree *tree, pid_t pid);
+
+/* Whether one of TREE's members that are new or changed runs what is expected of it. */
+void ft_command_look(struct ft_tree *tree);
 
 /* Release what exits.c holds for the context. */
 void ft_exits_forget(struct ft_measure *measure);

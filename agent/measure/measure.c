@@ -240,6 +240,8 @@ FT_HOT static void sample_tree(struct ft_measure *measure, struct ft_tree *tree)
     sample->processes = before.processes;
     sample->threads = before.threads;
   }
+  if (tree->news && tree->expected_count && !tree->command_ran)
+    ft_command_look(tree);
   for (size_t i = 0; i < SAMPLERS; i++)
     if (tree->states[i] && (tree->news || !samplers[i]->by_members))
       samplers[i]->sample(measure, tree, tree->states[i], sample);
@@ -254,6 +256,17 @@ FT_HOT void ft_measure_sample(struct ft_measure *measure)
     keep_most(tree);
     ft_tree_sweep(tree);
   }
+}
+
+void ft_tree_expect(struct ft_tree *tree, const char *pattern)
+{
+  char **expected = realloc(tree->expected, (tree->expected_count + 1) * sizeof *expected);
+
+  if (!expected)
+    return;
+  tree->expected = expected;
+  expected[tree->expected_count] = strdup(pattern);
+  tree->expected_count += expected[tree->expected_count] != NULL;
 }
 
 const struct ft_sample *ft_tree_latest(const struct ft_tree *tree)
@@ -384,6 +397,10 @@ void ft_tree_close(struct ft_tree *tree, ft_observation *out)
     out->processes = tree->most_processes;
     out->threads = tree->most_threads;
   }
+  if (out && tree->expected_count) {
+    out->has_command_ran = true;
+    out->command_ran = tree->command_ran;
+  }
   if (out && tree->samples) {
     out->has_time_to_peak_seconds = true;
     out->time_to_peak_seconds = peak_time(tree) - tree->started;
@@ -393,5 +410,8 @@ void ft_tree_close(struct ft_tree *tree, ft_observation *out)
   ft_tree_forget(tree);
   free(tree->ends);
   free(tree->cgroup);
+  while (tree->expected_count)
+    free(tree->expected[--tree->expected_count]);
+  free(tree->expected);
   free(tree);
 }

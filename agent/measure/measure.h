@@ -102,6 +102,13 @@ int ft_tree_add_root(struct ft_tree *tree, pid_t pid, bool skip_self, struct ft_
 void ft_tree_set_mark(struct ft_tree *tree, const char *mark, uid_t user);
 
 /*
+ * From now on look whether a process of TREE runs what its app is declared to: whether a command
+ * line matches PATTERN (fnmatch) or another one that is expected, from its first, second or third
+ * word on, with that word's folder or without. Out of memory nothing is expected.
+ */
+void ft_tree_expect(struct ft_tree *tree, const char *pattern);
+
+/*
  * Take a sample of every open tree: one look for new processes serves them all.
  * Cost with 50 processes: see tests/bench.
  */
@@ -121,9 +128,10 @@ bool ft_tree_alive(const struct ft_tree *tree);
 
 /*
  * End: fill what was measured into OUT (peaks, counters, I/O, threads, samples,
- * sample_seconds, time_to_peak_seconds, peak_is_bound where children too brief to be sampled
- * may have made it higher, or the kernel could not keep the records of their ends, and where OUT
- * has none yet limit_bytes, that of the tree's cgroup; nothing else) and free TREE. OUT may be NULL.
+ * sample_seconds, time_to_peak_seconds, command_ran where one was expected, peak_is_bound where
+ * children too brief to be sampled may have made it higher, or the kernel could not keep the
+ * records of their ends, and where OUT has none yet limit_bytes, that of the tree's cgroup; nothing
+ * else) and free TREE. OUT may be NULL.
  */
 void ft_tree_close(struct ft_tree *tree, ft_observation *out);
 

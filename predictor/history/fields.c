@@ -177,7 +177,8 @@ const struct ft_field ft_fields[] = {
   { "decision_rule", FT_FIELD_ENUM, FT_PART_DECISION, AT(submission.decision.rule), decided_by,
     _ft_decision_rule_MAX, 8 },
   { "decision_overrode", FT_FIELD_BOOL, FT_PART_DECISION, AT(submission.decision.overrode), NULL, 0,
-    9 }
+    9 },
+  { "command_ran", FT_FIELD_BOOL, FT_PART_MEASURED, HAS(command_ran), NULL, 0, 10 }
 };
 
 const size_t ft_field_count = sizeof ft_fields / sizeof *ft_fields;

@@ -70,6 +70,7 @@ static const struct migration {
   { 9, "CREATE TABLE rejection (uid INTEGER NOT NULL, app TEXT NOT NULL, day INTEGER NOT NULL,"
        " count INTEGER NOT NULL, PRIMARY KEY (uid, app, day)) WITHOUT ROWID;"
        "CREATE INDEX rejection_day ON rejection (uid, day);" },
+  { 10, "" }, /* command_ran */
 };
 
 int ft_schema_error(struct ft_error *err, sqlite3 *db, const char *path, const char *doing)

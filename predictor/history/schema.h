@@ -9,7 +9,7 @@
 #include "predictor/core/error.h"
 
 /* The newest schema of the store that this build knows: PRAGMA user_version. */
-#define FT_STORE_SCHEMA 9
+#define FT_STORE_SCHEMA 10
 
 /* What a run's age counts from, as the index observation_age has it: its end, or when it was put.
  */

@@ -424,7 +424,8 @@ int ft_online_update(ft_model *model, const ft_observation *observation, struct 
   struct told told;
   ft_run run;
 
-  if (!(bytes > 0 && bytes <= ABSURD_BYTES) || was_starved(observation, model->rule))
+  if (!(bytes > 0 && bytes <= ABSURD_BYTES) || was_starved(observation, model->rule) ||
+      (model->uid == FT_LAYOUT_POOLED && !ft_pool_counts(observation)))
     return 0;
   work = ft_refit_new();
   if (!work)

@@ -11,6 +11,8 @@
 #include "predictor/estimate/evaluate.h"
 #include "predictor/online/online.h"
 #include "predictor/online/performance.h"
+#include "predictor/online/pool.h"
+#include "predictor/record/layout.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -363,7 +365,7 @@ int ft_performance_update(ft_performance *p, const ft_observation *o, struct ft_
   struct work *w;
   int status;
 
-  if (!counts(o))
+  if (!counts(o) || (p->uid == FT_LAYOUT_POOLED && !ft_pool_counts(o)))
     return 0;
   w = malloc(sizeof *w);
   if (!w)

@@ -40,6 +40,11 @@ bool ft_pool_same_user(uint64_t key, uint64_t other)
   return key >> RUN_BITS == other >> RUN_BITS;
 }
 
+bool ft_pool_counts(const ft_observation *o)
+{
+  return !o->has_command_ran || o->command_ran;
+}
+
 static void remove_run(ft_model *model, size_t at)
 {
   model->history_count--;

@@ -21,6 +21,10 @@ uint64_t ft_pool_key(uint64_t key, uint32_t uid);
 /* Whether the runs with the two keys of ft_pool_key are one user's. */
 bool ft_pool_same_user(uint64_t key, uint64_t other);
 
+/* Whether OBSERVATION counts among all users': nobody saw that its app's declared command did not
+ * run. */
+bool ft_pool_counts(const ft_observation *observation);
+
 /*
  * Whether RUN may join MODEL, all users': its user has fewer than FT_POOL_RUNS there, or an older
  * one, which leaves.

@@ -60,12 +60,23 @@ is "$(ls "$state"/models/*/*.perf | sed "s,.*models/,,; s,-[^-]*perf,,")" "1001/
 4294967295/blast
 site/blast" "run times lie beside every model"
 
-"$announce" "$socket" job=59 uid=1002 app=blast -- python3 -S -c 'import time
+cat >"$scratch/blastp" <<'END'
+import time
 held = bytearray(296 << 20)
-time.sleep(0.3)'
+time.sleep(1.5)
+END
+cp "$scratch/blastp" "$scratch/other"
+"$announce" "$socket" job=58 uid=1002 app=blast -- python3 -S "$scratch/other" --n 3
+wait_until 20 said 'job 58: blast, completed'
+"$announce" "$socket" job=59 uid=1002 app=blast -- python3 -S "$scratch/blastp" --n 3
 wait_until 20 said 'job 59: blast, completed'
 wait_until 20 predicts_from 13
-ok $? "a run here is learned at once"
+ok $? "a run here is learned at once, if it ran the declared command"
+is "$("$foretell" export --state="$state" --app=blast | python3 -c 'import csv, sys
+for row in csv.DictReader(sys.stdin):
+    if row["job_id"] in ("58", "59", "101"):
+        print(row["job_id"], row["command_ran"])' | sort | tr '\n' ';')" "101 ;58 0;59 1;" \
+  "which is noted of each run here"
 diag "$(predicts 1003)"
 
 for i in 5 6 7; do

@@ -33,6 +33,12 @@ int ft_tree_add_root(struct ft_tree *tree, pid_t pid, bool skip_self, struct ft_
   return ft_error_set(err, "%ld: no such process", (long)pid);
 }
 
+void ft_tree_expect(struct ft_tree *tree, const char *pattern)
+{
+  (void)tree;
+  (void)pattern;
+}
+
 void ft_tree_set_mark(struct ft_tree *tree, const char *mark, uid_t user)
 {
   (void)tree;

@@ -27,6 +27,7 @@ static struct fake {
   int open, roots;
   bool alive, stopped;
   uint64_t rss;
+  const char *expected; /* of the latest tree of which anything was */
 } fake;
 
 struct ft_tree *ft_tree_open(struct ft_measure *measure, struct ft_error *err)
@@ -52,6 +53,12 @@ void ft_tree_set_mark(struct ft_tree *tree, const char *mark, uid_t user)
   (void)tree;
   (void)mark;
   (void)user;
+}
+
+void ft_tree_expect(struct ft_tree *tree, const char *pattern)
+{
+  (void)tree;
+  fake.expected = pattern;
 }
 
 void ft_tree_note_end(struct ft_tree *tree, const ft_task_end *end)
@@ -949,6 +956,19 @@ static ft_observation next_agent(void)
   return part;
 }
 
+static void of_a_declared_app_the_command_is_expected(void **state)
+{
+  const ft_declared_app apps[] = { { .name = "blast", .command = "blastp *" },
+                                   { .name = "unet3d", .command = "train.py *" } };
+
+  (void)state;
+  begin_batch(6);
+  assert_null(fake.expected);
+  ft_jobs_set_apps(w.jobs, apps, 2);
+  begin_batch(7);
+  assert_string_equal(fake.expected, "train.py *");
+}
+
 static void an_agent_that_stops_hands_its_runs_on(void **state)
 {
   ft_observation part;
@@ -1264,6 +1284,7 @@ int main(void)
     TEST(an_end_is_kept_until_slurm_has_told_the_submit_time),
     TEST(without_slurm_nothing_is_lost),
     TEST(at_the_time_limit_slurm_is_believed),
+    TEST(of_a_declared_app_the_command_is_expected),
     TEST(an_agent_that_stops_hands_its_runs_on),
     TEST(a_run_without_a_submit_time_waits_for_the_next_agent),
     TEST(a_run_that_no_file_can_keep_is_handed_over),

@@ -261,6 +261,7 @@ static void a_store_of_schema_1_is_brought_up_to_date(void **state)
       "ALTER TABLE observation DROP COLUMN directory_hash;"
       "ALTER TABLE observation DROP COLUMN decision_rule; DROP INDEX observation_array;"
       "ALTER TABLE observation DROP COLUMN decision_overrode; DROP TABLE rejection;"
+      "ALTER TABLE observation DROP COLUMN command_ran;"
       "PRAGMA user_version = 1");
   assert_null(ft_store_open(path, false, &err));
   assert_non_null(strstr(err.text, "older schema"));

@@ -313,6 +313,7 @@ static void an_older_store_is_brought_up_to_date(void **state)
       "former;"
       "ALTER TABLE observation DROP COLUMN decision_rule; DROP INDEX observation_array;"
       "DROP TABLE rejection; ALTER TABLE observation DROP COLUMN decision_overrode;"
+      "ALTER TABLE observation DROP COLUMN command_ran;"
       "PRAGMA user_version = 5");
   open_store();
   assert_int_equal(number("SELECT COUNT(*) FROM app"), 3);

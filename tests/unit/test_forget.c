@@ -535,6 +535,7 @@ static void the_store_before_is_brought_up_to_date(void **state)
   sql("DROP TABLE forgotten; DROP TABLE former; DELETE FROM meta WHERE key = 'scrub';"
       "ALTER TABLE observation DROP COLUMN decision_rule; DROP INDEX observation_array;"
       "DROP TABLE rejection; ALTER TABLE observation DROP COLUMN decision_overrode;"
+      "ALTER TABLE observation DROP COLUMN command_ran;"
       "PRAGMA user_version = 6");
   assert_null(ft_store_open(path, false, &err));
   assert_non_null(strstr(err.text, "older schema"));

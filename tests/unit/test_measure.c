@@ -333,6 +333,46 @@ static void an_account_that_lags_behind_the_charge_is_no_peak(void **state)
 #undef SCOPE
 }
 
+static void the_declared_command_is_looked_for_among_the_processes(void **state)
+{
+  static const struct {
+    const char *cmdline;
+    size_t length;
+    const char *pattern, *other;
+    bool ran;
+  } cases[] = {
+#define WORDS(text) text, sizeof text
+    { WORDS("blastp\0-n\0003"), "blastp *", NULL, true },
+    { WORDS("/opt/bin/blastp\0-n\0003"), "blastp *", NULL, true },
+    { WORDS("/opt/bin/blastp"), "blastp*", NULL, true },
+    { WORDS("python3\0-u\0/home/u/train.py\0--batch\0008"), "train.py *", NULL, true },
+    { WORDS("python3\0/home/u/train.py"), "python3 */train.py", NULL, true },
+    { WORDS("blastn\0-n\0003"), "blastp *", "blastn *", true },
+    { WORDS("blastn\0-n\0003"), "blastp *", NULL, false },
+    { WORDS("sleep\00010"), "blastp *", NULL, false },
+    { WORDS("bash\0-c\0sleep 10\0blastp\0x"), "blastp *", NULL, false },
+    { "", 0, "*", NULL, false }, /* a kernel thread, or one that has ended */
+#undef WORDS
+  };
+
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct node node;
+
+    node_make(&node, "proc-v2", FT_RULE_RSS);
+    fixture_put(node.folder, "proc/950/cmdline", cases[i].cmdline, cases[i].length);
+    ft_tree_expect(node.tree, cases[i].pattern);
+    if (cases[i].other)
+      ft_tree_expect(node.tree, cases[i].other);
+    node_root(&node, 950, false);
+    node_look(&node);
+    node_finish(&node);
+    assert_true(node.seen.has_command_ran);
+    if (node.seen.command_ran != cases[i].ran)
+      fail_msg("%s for %s", cases[i].cmdline, cases[i].pattern);
+  }
+}
+
 static void a_charge_without_hierarchy_is_not_the_jobs(void **state)
 {
   struct node node;
@@ -595,6 +635,7 @@ int main(void)
     cmocka_unit_test(each_release_gives_the_charge_of_the_job),
     cmocka_unit_test(a_peak_counts_that_grew_while_we_watched),
     cmocka_unit_test(an_account_that_lags_behind_the_charge_is_no_peak),
+    cmocka_unit_test(the_declared_command_is_looked_for_among_the_processes),
     cmocka_unit_test(a_charge_without_hierarchy_is_not_the_jobs),
     cmocka_unit_test(pss_is_read_where_it_may_change_the_answer),
     cmocka_unit_test(shared_pages_of_several_processes_are_worth_a_reading),

@@ -191,6 +191,31 @@ static void a_forged_death_raises_nobody(void **state)
     assert_int_equal(told.evaluator.fact_kinds.bytes[i], FT_FACT_COMPLETED);
 }
 
+static void a_run_of_another_command_counts_for_its_user_alone(void **state)
+{
+  ft_observation o = { .schema = FT_SCHEMA,
+                       .uid = 1001,
+                       .end_time = 1,
+                       .outcome = FT_OUTCOME_COMPLETED,
+                       .runtime_seconds = 10,
+                       .platform = "epyc",
+                       .has_command_ran = true,
+                       .has_rss_bytes = true,
+                       .rss_bytes = FT_GIB };
+  struct ft_error err;
+  ft_model own;
+
+  (void)state;
+  ft_online_init(&own, "blast", 1001, FT_RULE_RSS);
+  begin(0);
+  assert_int_equal(ft_online_update(&pooled, &o, &err), 0);
+  assert_int_equal(ft_performance_update(&performance, &o, &err), 0);
+  assert_int_equal(ft_online_update(&own, &o, &err), 1);
+  o.command_ran = true;
+  assert_int_equal(ft_online_update(&pooled, &o, &err), 1);
+  assert_int_equal(ft_performance_update(&performance, &o, &err), 1);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -198,6 +223,7 @@ int main(void)
     cmocka_unit_test(several_users_stand_behind_what_is_told),
     cmocka_unit_test(nothing_is_told_of_single_runs_or_scripts),
     cmocka_unit_test(a_forged_death_raises_nobody),
+    cmocka_unit_test(a_run_of_another_command_counts_for_its_user_alone),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Whether a process of a tree runs the command that its app is declared to run. */
+#include "config.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+#include "agent/measure/internal.h"
+
+enum {
+  LINE_SIZE = 1024, /* of a command line; what is longer is cut, as in request/describe.c */
+  FIRST_WORDS = 3,  /* a program follows its interpreter and one option: "python3 -u train.py" */
+  MOST_READ = 64    /* members at one instant: a command line takes some 5 us to read */
+};
+
+/* Replace the NULs between the words of TEXT, LENGTH bytes of a cmdline file, by spaces. */
+static void join_words(char *text, size_t length)
+{
+  while (length && !text[length - 1])
+    length--;
+  for (size_t i = 0; i < length; i++)
+    if (!text[i])
+      text[i] = ' ';
+}
+
+static bool is_expected(const struct ft_tree *tree, const char *text)
+{
+  for (size_t i = 0; i < tree->expected_count; i++)
+    if (fnmatch(tree->expected[i], text, 0) == 0)
+      return true;
+  return false;
+}
+
+static bool line_matches(const struct ft_tree *tree, const char *text)
+{
+  for (int word = 0; word < FIRST_WORDS && text; word++) {
+    const char *space = strchr(text, ' '), *base = text;
+
+    for (const char *at = text; *at && at != space; at++)
+      if (*at == '/')
+        base = at + 1;
+    if (is_expected(tree, text) || is_expected(tree, base))
+      return true;
+    text = space ? space + 1 : NULL;
+  }
+  return false;
+}
+
+/* A process has its parent's command line until it calls exec, after which its size differs. */
+void ft_command_look(struct ft_tree *tree)
+{
+  char text[LINE_SIZE];
+  size_t read = 0;
+
+  for (size_t i = 0; i < tree->count && !tree->command_ran && read < MOST_READ; i++) {
+    const struct ft_member *member = &tree->members[i];
+    ssize_t length;
+
+    if (!ft_member_lives(member) || !(member->fresh || member->changed || member->look))
+      continue;
+    length = ft_proc_read_pid(tree->measure, member->pid, "cmdline", text, sizeof text);
+    read++;
+    if (length <= 0)
+      continue;
+    join_words(text, (size_t)length);
+    tree->command_ran = line_matches(tree, text);
+  }
+}
