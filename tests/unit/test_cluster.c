@@ -140,7 +140,7 @@ static void read_recorded(const char *release, struct ft_slurm_config *config, f
 }
 
 /* The releases whose scontrol tests/fixtures/scontrol/record has recorded, all of one slurm.conf. */
-static const char *const releases[] = { "22.05", "25.11", "26.05" };
+static const char *const releases[] = { "22.05", "23.11", "24.11", "25.11", "26.05" };
 
 static void each_release_shows_the_same_cluster(void **state)
 {
