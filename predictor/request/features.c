@@ -470,6 +470,7 @@ void ft_found_arguments(struct ft_found *found, const struct ft_command *c,
   size_t first = own ? 0 : parts->program + 1, script = own ? c->count : parts->script;
   unsigned operands = 0;
   bool operands_only = false; /* "--" has been */
+  bool named; /* it is there already, under the name of the option that it is handed to */
 
   if (!own)
     take_assignments(found, c, parts->program);
@@ -491,6 +492,7 @@ void ft_found_arguments(struct ft_found *found, const struct ft_command *c,
       continue;
     }
     operands++;
+    named = own && i < 64 && (found->arguments_named & UINT64_C(1) << i);
     value = split_equals(word->text, name);
     if (value && !strchr(name, '/')) {
       /* or all of it is a file's name */
@@ -501,8 +503,7 @@ void ft_found_arguments(struct ft_found *found, const struct ft_command *c,
                (word->text[0] == '-' && may_be_file(word->text))) {
       ask_file(found, word->text, "bytes", "input_bytes");
     } else if (number_of(word->text, &number) && (own || !word->argument)) {
-      /* already there under the name of the option that it is handed to */
-      if (own && i < 64 && (found->arguments_named & UINT64_C(1) << i))
+      if (named)
         continue;
       (void)snprintf(name, sizeof name, "arg%u", operands);
       note_variable(found, word);
@@ -510,7 +511,7 @@ void ft_found_arguments(struct ft_found *found, const struct ft_command *c,
     } else if (!number_of(word->text, &number)) {
       if ((own || word->argument) && may_be_file(word->text))
         ask_file(found, word->text, "bytes", "input_bytes");
-      if ((own || !word->argument) && is_choice(word->text)) {
+      if ((own || !word->argument) && !named && is_choice(word->text)) {
         (void)snprintf(name, sizeof name, "arg%u", operands);
         note_variable(found, word);
         ft_found_value(found, name, word->text);

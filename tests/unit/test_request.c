@@ -84,6 +84,7 @@ static void arguments_become_features(void **state)
       "batch=64 size=7", "" },
     { "./train --batch $1\n", "32", "batch=32", "" },
     { "./train $1 --n $UNKNOWN\n", "32", "arg1=32", "" },
+    { "./train --mode ${1:-fast}\n", "slow", "mode=slow", "slow" },
     { "sort \"$1\" >out\n", "words-8", "", "words-8" },
     { "./run train <words\n", "data", "arg1=train", "words data" },
     { "./run\n", "*.c", "", "*.c" },
