@@ -53,6 +53,23 @@ is "$(job_wait "$id")" COMPLETED "an agent that comes back in the middle of a jo
 wait_until 8 test_observed "$id"
 diag "its observation: rss $(observed "$id" rss_bytes), outcome $(observed "$id" outcome), bound $(observed "$id" peak_is_bound)"
 
+# ---- suspended
+run 3
+wait_until 5 pgrep -f "$hog --mib 100 --seconds 3"
+scontrol suspend "$id"
+is "$?:$(job_field "$id" JobState)" 0:SUSPENDED "a job is suspended"
+sleep 5
+scontrol resume "$id"
+is "$(job_wait "$id")" COMPLETED "and resumed: it completes"
+wait_observed "$id"
+ran_briefly() {
+  seconds=$(observed "$id" runtime_seconds)
+  [ "${seconds%.*}" -le 5 ]
+}
+wait_until 30 ran_briefly
+ok $? "how long it was suspended is no run time, once Slurm has said it"
+diag "$seconds s, by Slurm $(job_field "$id" RunTime)"
+
 # ---- hung
 pid=$(cluster_pid foretelld)
 kill -STOP "$pid"
