@@ -12,6 +12,7 @@
 #include "predictor/core/io.h"
 #include "predictor/core/units.h"
 #include "predictor/graph/analyse.h"
+#include "predictor/graph/import/read.h"
 #include "predictor/history/json.h"
 
 enum { LAYERS = 50000 }; /* in JSON: ten times what the largest networks have */

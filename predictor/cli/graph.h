@@ -3,7 +3,7 @@
 #ifndef FT_CLI_GRAPH_H
 #define FT_CLI_GRAPH_H
 
-#include "predictor/graph/memory.h"
+#include "predictor/graph/training/memory.h"
 
 /* Draw memory over the layers into OUTPUT, which ends in .svg or .png. Returns 0; -1 with ERR. */
 int ft_graph_picture(const char *name, const struct ft_memory *memory, const char *output,

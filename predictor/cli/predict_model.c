@@ -17,6 +17,7 @@
 #include "predictor/core/units.h"
 #include "predictor/decide/slice.h"
 #include "predictor/estimate/gpu_params.h"
+#include "predictor/graph/import/read.h"
 #include "predictor/history/json.h"
 #include "predictor/record/layout.h"
 

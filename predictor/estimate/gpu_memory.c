@@ -8,8 +8,8 @@
 #include "predictor/core/buf.h"
 #include "predictor/estimate/gpu_memory.h"
 #include "predictor/estimate/mig.h"
-#include "predictor/graph/caching.h"
-#include "predictor/graph/infer.h"
+#include "predictor/graph/shape/infer.h"
+#include "predictor/graph/training/caching.h"
 
 #define MIB 1048576.0
 

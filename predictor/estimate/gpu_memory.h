@@ -9,7 +9,7 @@
 
 #include "predictor/estimate/estimate.h"
 #include "predictor/graph/analyse.h"
-#include "predictor/graph/schedule.h"
+#include "predictor/graph/training/schedule.h"
 
 struct ft_gpu {
   const char *name;

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "predictor/estimate/gpu_time.h"
-#include "predictor/graph/infer.h"
-#include "predictor/graph/kinds.h"
+#include "predictor/graph/shape/infer.h"
+#include "predictor/graph/shape/kinds.h"
 
 /*
  * Operations and bytes a second, dense, from NVIDIA's data sheets (A30, A100, H100, H200, GH200,

@@ -2,7 +2,7 @@
 #include "config.h"
 
 #include "predictor/graph/analyse.h"
-#include "predictor/graph/infer.h"
+#include "predictor/graph/shape/infer.h"
 
 static void scale_cost(struct ft_cost *cost, int64_t batch)
 {

@@ -3,7 +3,7 @@
 #ifndef FT_GRAPH_ANALYSE_H
 #define FT_GRAPH_ANALYSE_H
 
-#include "predictor/graph/memory.h"
+#include "predictor/graph/training/memory.h"
 
 struct ft_analysis {
   struct ft_cost cost;

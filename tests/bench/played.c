@@ -13,6 +13,7 @@
 
 #include "predictor/core/text.h"
 #include "predictor/estimate/gpu_params.h"
+#include "predictor/graph/import/read.h"
 
 static bool set(struct ft_gpu_run *run, struct ft_text params)
 {

@@ -19,7 +19,7 @@
 #include "predictor/core/buf.h"
 #include "predictor/core/text.h"
 #include "predictor/graph/analyse.h"
-#include "predictor/graph/aten.h"
+#include "predictor/graph/aten/aten.h"
 #include "tests/fuzz/graph.h"
 
 enum { ARGUMENTS = 16, ITEMS = 64, LINES = 2, LEVELS = 4 };
@@ -29,7 +29,7 @@ static const struct {
   int (*run)(struct ft_call *c);
   const char *type;
 } table[] = {
-#include "predictor/graph/aten_table.h"
+#include "predictor/graph/aten/aten_table.h"
 };
 
 /* What aten_number.c answers for, and some that write into their first argument. */

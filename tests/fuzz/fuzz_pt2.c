@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "predictor/graph/pt2.h"
+#include "predictor/graph/import/torch/pt2.h"
 #include "tests/fuzz/graph.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "predictor/core/text.h"
-#include "predictor/graph/torchscript.h"
+#include "predictor/graph/import/torch/torchscript.h"
 #include "tests/fuzz/graph.h"
 
 /* Parse each file of TEXT; 0 or -1. */

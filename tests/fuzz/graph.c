@@ -10,6 +10,7 @@
 #include "predictor/core/io.h"
 #include "predictor/estimate/gpu_memory.h"
 #include "predictor/graph/analyse.h"
+#include "predictor/graph/import/read.h"
 #include "tests/fuzz/graph.h"
 
 static void check(struct ft_graph *graph, int64_t batch, const char *input)

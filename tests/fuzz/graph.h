@@ -3,7 +3,7 @@
 #ifndef FT_FUZZ_GRAPH_H
 #define FT_FUZZ_GRAPH_H
 
-#include "predictor/graph/build.h"
+#include "predictor/graph/import/build.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 #include "predictor/core/csv.h"
-#include "predictor/graph/graph.h"
+#include "predictor/graph/import/read.h"
+#include "predictor/graph/ir/graph.h"
 
 /* NAME's path, as "hf/bert.json" has one. */
 static inline const char *corpus_path(const char *name, char out[4096])

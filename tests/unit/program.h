@@ -8,7 +8,7 @@
 
 #include "predictor/core/buf.h"
 #include "predictor/graph/analyse.h"
-#include "predictor/graph/torchscript.h"
+#include "predictor/graph/import/torch/torchscript.h"
 
 struct program {
   struct ft_graph *graph;

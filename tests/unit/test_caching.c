@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/unit/unit.h"
 
-#include "predictor/graph/caching.h"
-#include "predictor/graph/strides.h"
+#include "predictor/graph/shape/strides.h"
+#include "predictor/graph/training/caching.h"
 
 #define KIB INT64_C(1024)
 #define MIB (KIB * 1024)

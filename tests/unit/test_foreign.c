@@ -9,7 +9,8 @@
 #include <zip.h>
 
 #include "predictor/core/io.h"
-#include "predictor/graph/graph.h"
+#include "predictor/graph/import/read.h"
+#include "predictor/graph/ir/graph.h"
 
 static void says(const char *path, const char *what)
 {

@@ -9,6 +9,7 @@
 
 #include "predictor/core/io.h"
 #include "predictor/graph/analyse.h"
+#include "predictor/graph/import/read.h"
 
 static const char *path_of(const char *name, char out[4096])
 {

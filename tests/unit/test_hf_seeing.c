@@ -7,6 +7,7 @@
 
 #include "predictor/estimate/gpu_memory.h"
 #include "predictor/graph/analyse.h"
+#include "predictor/graph/import/read.h"
 
 static void parameters_are_those_that_transformers_counts(void **state)
 {

@@ -12,7 +12,8 @@
 
 #include "predictor/core/io.h"
 #include "predictor/graph/analyse.h"
-#include "predictor/graph/tensorflow_run.h"
+#include "predictor/graph/import/read.h"
+#include "predictor/graph/import/tensorflow/tensorflow_run.h"
 
 /* The costs of NAME; the graph is to be freed. */
 static struct ft_graph *analyse(const char *name, int64_t batch, const char *input,

@@ -12,7 +12,8 @@
 
 #include "predictor/estimate/gpu_memory.h"
 #include "predictor/graph/analyse.h"
-#include "predictor/graph/backward.h"
+#include "predictor/graph/import/read.h"
+#include "predictor/graph/training/backward.h"
 
 /* ---- the corpus ---- */
 

@@ -14,7 +14,8 @@
 #include <unistd.h>
 
 #include "predictor/decide/decide.h"
-#include "predictor/graph/memory.h"
+#include "predictor/graph/import/read.h"
+#include "predictor/graph/training/memory.h"
 #include "predictor/history/store.h"
 #include "predictor/online/online.h"
 #include "predictor/record/layout.h"

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * ATen, PyTorch's operators (aten/src/ATen/native/native_functions.yaml), as operators of ours. A
+ * call has the program's own values; what has no tensor in it is computed, the rest becomes
+ * operators of the graph.
+ */
+#ifndef FT_GRAPH_ATEN_H
+#define FT_GRAPH_ATEN_H
+
+#include "predictor/graph/shape/live.h"
+
+enum ft_value_type {
+  FT_VALUE_NONE,
+  FT_VALUE_BOOL,
+  FT_VALUE_INT,
+  FT_VALUE_REAL,
+  FT_VALUE_STRING,
+  FT_VALUE_TENSOR,
+  FT_VALUE_WEIGHT, /* a tensor that nobody used so far */
+  FT_VALUE_LIST,
+  FT_VALUE_TUPLE,
+  FT_VALUE_DICT, /* a list: key, value, key, value */
+  FT_VALUE_OBJECT,
+  FT_VALUE_NAME,  /* of a function or class */
+  FT_VALUE_OPAQUE /* something that is not followed */
+};
+
+struct ft_values;
+struct ft_object;
+
+struct ft_operand {
+  uint8_t type;  /* enum ft_value_type */
+  bool known;    /* of BOOL, INT, REAL: which one it is */
+  bool computed; /* a tensor of one element whose number is followed: 0-dimensional, not Python's */
+  union {
+    int64_t integer; /* BOOL, INT */
+    double real;
+    const char *string; /* STRING, NAME */
+    uint32_t tensor;
+    struct ft_weight *weight;
+    struct ft_values *list; /* shared: a list is the same wherever it is held */
+    struct ft_object *object;
+  };
+};
+
+struct ft_values {
+  struct ft_operand *items;
+  size_t count, room;
+  bool sorted;   /* tensors in an object's list: which of them are learnt is known */
+  bool merged;   /* what both sides of a branch have left in it is in it */
+  unsigned kept; /* how many of the branches around know what it held before them */
+};
+
+struct ft_field {
+  const char *name;
+  struct ft_operand value;
+};
+
+/* The field that holds an object's state where that is no dictionary of its fields. */
+#define FT_OBJECT_STATE "(state)"
+
+struct ft_object {
+  const char *type; /* its class */
+  const char *path; /* where it was found: "layer1.0" */
+  struct ft_field *fields;
+  size_t count, room;
+};
+
+struct ft_call {
+  struct ft_live *l;
+  const char *name; /* "conv2d", without the namespace */
+  const struct ft_operand *args;
+  const char *const *keys; /* of each argument; NULL: by its place */
+  size_t count;
+  unsigned outputs; /* of an unknown operator: how many its caller expects */
+  struct ft_operand result;
+};
+
+/* Values. Makers return NONE where memory is out: ask l->failed. */
+struct ft_operand ft_value_none(void);
+struct ft_operand ft_value_bool(bool value);
+struct ft_operand ft_value_int(int64_t value);
+struct ft_operand ft_value_real(double value);
+struct ft_operand ft_value_string(const char *text);
+struct ft_operand ft_value_tensor(uint32_t tensor);
+struct ft_operand ft_value_some(uint8_t type); /* a number that is not known, or OPAQUE */
+struct ft_operand ft_value_list(struct ft_live *l, uint8_t type, const struct ft_operand *items,
+                                size_t count);
+int ft_value_append(struct ft_live *l, struct ft_values *list, struct ft_operand item);
+/* The field NAME; NULL: none. */
+struct ft_operand *ft_object_field(const struct ft_object *object, const char *name);
+int ft_object_set(struct ft_live *l, struct ft_object *object, const char *name,
+                  struct ft_operand value);
+bool ft_value_is_tensor(const struct ft_operand *value);
+bool ft_value_is_number(const struct ft_operand *value);
+double ft_value_number(const struct ft_operand *value); /* NAN where it is not known */
+/* Whether it is true: 1, 0; -1 not known. A tensor's number is looked up. */
+int ft_value_truth(const struct ft_live *l, const struct ft_operand *value);
+/* VALUE as a tensor (a number becomes a constant); 0: it is none, or the error is set (l->failed).
+ */
+uint32_t ft_value_as_tensor(struct ft_live *l, const struct ft_operand *value);
+
+/* Before LIST is changed in its place. Returns 0 or -1. */
+int ft_value_change(struct ft_live *l, struct ft_values *list);
+/* A new LIST, of which no branch around needs to know what it held. Returns 0 or -1. */
+int ft_value_made(struct ft_live *l, struct ft_values *list);
+
+/* ---- the lists that one side of a branch changes (aten_change.c) ---- */
+
+struct ft_changed {
+  struct ft_values *list;
+  struct ft_operand *items; /* before the side; after ft_changes_undo behind it */
+  size_t count;
+  bool made; /* on this side: it held nothing before */
+};
+
+struct ft_changes {
+  struct ft_changes *outer;
+  struct ft_changed *all;
+  size_t count, room;
+  unsigned level;
+};
+
+/* From now on what lists held is kept in CHANGES, until ft_changes_end (0 or -1). */
+void ft_changes_begin(struct ft_live *l, struct ft_changes *changes);
+int ft_changes_end(struct ft_live *l, struct ft_changes *changes);
+/* The lists hold what they did before, CHANGES what they did then. */
+void ft_changes_undo(struct ft_changes *changes);
+
+/* One side of a branch: a closed block (ft_live_close) and what it gives. */
+struct ft_side {
+  struct ft_block *block;
+  const struct ft_operand *values;
+  size_t count;
+};
+/*
+ * Both SIDES of a branch by CONDITION: a list of results, alike to what the first gives. Tensors
+ * are new ones, other values the first's. FT_VALUE_NONE with the error.
+ */
+struct ft_operand ft_value_either(struct ft_live *l, const struct ft_operand *condition,
+                                  const struct ft_side sides[2]);
+
+/*
+ * Carry out CALL. Returns 0 with its result; -1 with the error of what contradicts itself. A name
+ * that is not known gives an operator of unknown kind and a result of unknown shape.
+ */
+int ft_aten(struct ft_call *call);
+/* The same for what has no tensor among its arguments; 1: not known either. */
+int ft_aten_number(struct ft_call *call);
+/* The same for a string as the first argument; never 1. */
+int ft_aten_text(struct ft_call *call);
+/* str(VALUE) as the result. Returns 0 or -1. */
+int ft_aten_to_text(struct ft_call *call, const struct ft_operand *value);
+
+/* ---- for the families (aten_*.c) ---- */
+
+/* Argument I, or the one called KEY; a NONE where it is not given. */
+const struct ft_operand *ft_arg(const struct ft_call *c, unsigned i, const char *key);
+bool ft_arg_given(const struct ft_call *c, unsigned i, const char *key);
+uint32_t ft_arg_tensor(const struct ft_call *c, unsigned i);
+uint32_t ft_arg_maybe(const struct ft_call *c, unsigned i); /* 0 where it is None */
+/* An integer; OTHERWISE where it is not given, INT64_MIN where it is not known. */
+int64_t ft_arg_int(const struct ft_call *c, unsigned i, const char *key, int64_t otherwise);
+bool ft_arg_true(const struct ft_call *c, unsigned i, const char *key, bool otherwise);
+/* Integers of a list, or one; how many, 0 where none is given, -1 where one is not known. */
+int ft_arg_ints(const struct ft_call *c, unsigned i, const char *key, int64_t *out, int room);
+/* The same for N dimensions: one number stands for all, OTHERWISE where it is not given. */
+int ft_arg_each(const struct ft_call *c, unsigned i, const char *key, int n, int64_t otherwise,
+                int64_t *out);
+/* The rank of argument I, -1 not known. An axis within RANK, counted from the front; -1 outside. */
+int ft_arg_rank(const struct ft_call *c, unsigned i);
+int ft_arg_axis(const struct ft_call *c, unsigned i, const char *key, int64_t otherwise, int rank);
+int ft_give(struct ft_call *c, uint32_t tensor);
+int ft_give_many(struct ft_call *c, uint32_t first, unsigned count);
+/* TENSOR and MORE results that nobody asks for the size of. */
+int ft_give_first(struct ft_call *c, uint32_t tensor, unsigned more);
+int ft_aten_unknown(struct ft_call *c);
+/* Argument 0 as *X, its rank known; else NULL, and the call ends with ft_aten_not_shaped. */
+const struct ft_tensor *ft_aten_shaped(struct ft_call *c, uint32_t *x);
+/* The call becomes an operator of unknown kind; -1 where X is 0. */
+int ft_aten_not_shaped(struct ft_call *c, uint32_t x);
+/* All tensors of the call as inputs of one operator whose result has DIMS. */
+int ft_aten_told(struct ft_call *c, const int64_t *dims, int rank, unsigned element);
+unsigned ft_aten_element(int64_t scalar_type);     /* c10/core/ScalarType.h -> ours */
+const char *ft_aten_type(const struct ft_call *c); /* the table's second column */
+/* Y has been made of X where X lies: it stands for X, and within what X is a view of. */
+void ft_aten_instead(struct ft_live *l, uint32_t x, uint32_t y);
+
+#define FT_ATEN(name) int ft_aten_##name(struct ft_call *c)
+FT_ATEN(unary);
+FT_ATEN(binary);
+FT_ATEN(scalar_left);
+FT_ATEN(same);
+FT_ATEN(convolution);
+FT_ATEN(conv);
+FT_ATEN(conv_transpose);
+FT_ATEN(pool);
+FT_ATEN(adaptive_pool);
+FT_ATEN(batch_norm);
+FT_ATEN(layer_norm);
+FT_ATEN(group_norm);
+FT_ATEN(instance_norm);
+FT_ATEN(linear);
+FT_ATEN(matmul);
+FT_ATEN(addmm);
+FT_ATEN(baddbmm);
+FT_ATEN(einsum);
+FT_ATEN(recurrent);
+FT_ATEN(cell);
+FT_ATEN(embedding);
+FT_ATEN(attention);
+FT_ATEN(encoder_layer);
+FT_ATEN(native_attention);
+FT_ATEN(dropout);
+FT_ATEN(softmax);
+FT_ATEN(to);
+FT_ATEN(size);
+FT_ATEN(dim);
+FT_ATEN(numel);
+FT_ATEN(query);
+FT_ATEN(item);
+FT_ATEN(view);
+FT_ATEN(view_as);
+FT_ATEN(flatten);
+FT_ATEN(unflatten);
+FT_ATEN(transpose);
+FT_ATEN(permute);
+FT_ATEN(movedim);
+FT_ATEN(unsqueeze);
+FT_ATEN(squeeze);
+FT_ATEN(expand);
+FT_ATEN(repeat);
+FT_ATEN(repeat_interleave);
+FT_ATEN(cat);
+FT_ATEN(stack);
+FT_ATEN(split);
+FT_ATEN(unbind);
+FT_ATEN(slice);
+FT_ATEN(select);
+FT_ATEN(index_select);
+FT_ATEN(gather);
+FT_ATEN(index);
+FT_ATEN(nonzero);
+FT_ATEN(where);
+FT_ATEN(masked_fill);
+FT_ATEN(roll);
+FT_ATEN(flip);
+FT_ATEN(pixel_shuffle);
+FT_ATEN(pad);
+FT_ATEN(upsample);
+FT_ATEN(grid_sample);
+FT_ATEN(unfold);
+FT_ATEN(im2col);
+FT_ATEN(one_hot);
+FT_ATEN(reduce);
+FT_ATEN(arg);
+FT_ATEN(extremum);
+FT_ATEN(var_mean);
+FT_ATEN(topk);
+FT_ATEN(sort);
+FT_ATEN(factory);
+FT_ATEN(like);
+FT_ATEN(arange);
+FT_ATEN(meshgrid);
+FT_ATEN(scalar_tensor);
+FT_ATEN(nms);
+FT_ATEN(roi_align);
+FT_ATEN(deform_conv);
+FT_ATEN(write);
+FT_ATEN(fourier);
+FT_ATEN(part);
+FT_ATEN(complex);
+FT_ATEN(pairs);
+FT_ATEN(affine_grid);
+FT_ATEN(outer);
+FT_ATEN(variadic);
+FT_ATEN(glu);
+FT_ATEN(tensor_split);
+FT_ATEN(pile);
+FT_ATEN(strided);
+FT_ATEN(diagonal);
+FT_ATEN(distances);
+FT_ATEN(col2im);
+FT_ATEN(bag);
+FT_ATEN(loss);
+FT_ATEN(class_loss);
+FT_ATEN(similarity);
+FT_ATEN(broadcast);
+FT_ATEN(weight_norm);
+FT_ATEN(diff);
+FT_ATEN(grouped);
+FT_ATEN(histogram);
+FT_ATEN(stft);
+FT_ATEN(prepack);
+FT_ATEN(quantized);
+FT_ATEN(quantize);
+FT_ATEN(dequantize);
+FT_ATEN(fake_quantize);
+FT_ATEN(quantized_recurrent);
+#undef FT_ATEN
+
+#endif

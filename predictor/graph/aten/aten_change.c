@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What lists held before a branch changed them. A list is the same wherever it is held, so both
+ * sides of a branch that depends on data change the same one: each begins with what it held before.
+ * A list is copied when it is first changed, once for every branch around.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "predictor/graph/aten/aten.h"
+
+static struct ft_changed *note(struct ft_live *l, struct ft_changes *changes)
+{
+  struct ft_changed *all =
+      ft_live_grow(l, changes->all, &changes->room, changes->count, sizeof *all);
+
+  if (!all)
+    return NULL;
+  changes->all = all;
+  all[changes->count] = (struct ft_changed){ .made = true };
+  return &all[changes->count++];
+}
+
+void ft_changes_begin(struct ft_live *l, struct ft_changes *changes)
+{
+  *changes =
+      (struct ft_changes){ .outer = l->changes, .level = l->changes ? l->changes->level + 1 : 1 };
+  l->changes = changes;
+}
+
+int ft_changes_end(struct ft_live *l, struct ft_changes *changes)
+{
+  l->changes = changes->outer;
+  for (size_t i = 0; i < changes->count; i++) {
+    struct ft_changed *one = &changes->all[i], *outer;
+
+    one->list->kept = changes->level - 1;
+    outer = one->made && changes->outer ? note(l, changes->outer) : NULL;
+    if (outer)
+      outer->list = one->list;
+  }
+  return l->failed ? -1 : 0;
+}
+
+void ft_changes_undo(struct ft_changes *changes)
+{
+  for (size_t i = 0; i < changes->count; i++) {
+    struct ft_changed *one = &changes->all[i];
+    struct ft_operand *items = one->list->items;
+    size_t count = one->list->count;
+
+    if (one->made)
+      continue;
+    one->list->items = one->items;
+    one->list->count = one->list->room = one->count;
+    one->items = items;
+    one->count = count;
+  }
+}
+
+int ft_value_made(struct ft_live *l, struct ft_values *list)
+{
+  struct ft_changed *one = l->changes ? note(l, l->changes) : NULL;
+
+  if (!l->changes)
+    return 0;
+  if (!one)
+    return -1;
+  one->list = list;
+  list->kept = l->changes->level;
+  return 0;
+}
+
+int ft_value_change(struct ft_live *l, struct ft_values *list)
+{
+  for (struct ft_changes *c = l->changes; c && c->level > list->kept; c = c->outer) {
+    struct ft_changed *one = note(l, c);
+
+    if (!one)
+      return -1;
+    one->list = list;
+    one->items = ft_live_take(l, (list->count + 1) * sizeof *one->items);
+    if (!one->items)
+      return -1;
+    if (list->count)
+      memcpy(one->items, list->items, list->count * sizeof *one->items);
+    one->count = list->count;
+    one->made = false;
+  }
+  if (l->changes && list->kept < l->changes->level)
+    list->kept = l->changes->level;
+  return 0;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Operators of ATen that make tensors. */
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "predictor/graph/aten/aten.h"
+
+static unsigned element_of(const struct ft_call *c, unsigned i, unsigned otherwise)
+{
+  const struct ft_operand *v = ft_arg(c, i, "dtype");
+
+  return v->type == FT_VALUE_INT && v->known ? ft_aten_element(v->integer) : otherwise;
+}
+
+static int filled(struct ft_call *c, const int64_t *dims, int rank, unsigned element, double value)
+{
+  double values[FT_GRAPH_VALUES];
+  int64_t count = 1;
+
+  for (int i = 0; i < rank; i++) {
+    if (dims[i] < 0 || dims[i] > FT_GRAPH_DIMENSION)
+      return ft_live_fail(c->l, "%s: a size of %lld", c->name, (long long)dims[i]);
+    count = ft_times(count, dims[i]);
+  }
+  if (count > FT_GRAPH_ELEMENTS)
+    return ft_live_fail(c->l, "%s: more than 2^50 elements", c->name);
+  for (int64_t i = 0; i < count && i < FT_GRAPH_VALUES; i++)
+    values[i] = value;
+  return ft_give(
+      c, ft_live_constant(c->l, element, rank, dims, count <= FT_GRAPH_VALUES ? values : NULL));
+}
+
+/* eye(n), eye(n, m) */
+static int identity(struct ft_call *c)
+{
+  int64_t dims[2] = { ft_arg_int(c, 0, "n", INT64_MIN) };
+
+  dims[1] = ft_arg_int(c, 1, "m", dims[0]);
+  if (dims[0] == INT64_MIN || dims[1] == INT64_MIN)
+    return ft_aten_unknown(c);
+  return filled(c, dims, 2, element_of(c, 99, FT_ELEMENT_FLOAT), (double)NAN);
+}
+
+int ft_aten_factory(struct ft_call *c)
+{
+  bool fresh = strncmp(c->name, "new_", 4) == 0, random = strstr(c->name, "rand") != NULL;
+  bool whole = strcmp(c->name, "randperm") == 0 || strcmp(c->name, "randint") == 0;
+  bool full = strstr(c->name, "full") != NULL;
+  double value = strstr(c->name, "ones") ? 1 : random || strstr(c->name, "empty") ? (double)NAN : 0;
+  unsigned element = FT_ELEMENT_FLOAT, at = fresh ? 1 : 0;
+  int64_t dims[FT_GRAPH_RANK];
+  int n;
+
+  if (strcmp(c->name, "eye") == 0)
+    return identity(c);
+  while (whole && at < 2 && ft_arg(c, at, NULL)->type == FT_VALUE_INT &&
+         strcmp(c->name, "randint") == 0)
+    at++;
+  n = ft_arg_ints(c, at, "size", dims, FT_GRAPH_RANK);
+  if (fresh) {
+    uint32_t x = ft_arg_tensor(c, 0);
+
+    if (!x)
+      return -1;
+    element = ft_live_of(c->l, x)->element;
+  }
+  if (n < 0)
+    return ft_aten_unknown(c);
+  if (full) {
+    value = ft_value_number(ft_arg(c, at + 1, "fill_value"));
+    if (!fresh && ft_arg(c, at + 1, "fill_value")->type == FT_VALUE_INT)
+      element = FT_ELEMENT_INT64;
+    if (!fresh && ft_arg(c, at + 1, "fill_value")->type == FT_VALUE_BOOL)
+      element = FT_ELEMENT_BOOL;
+  }
+  return filled(c, dims, n,
+                element_of(c, full ? at + 2 : at + 1, whole ? FT_ELEMENT_INT64 : element), value);
+}
+
+int ft_aten_like(struct ft_call *c)
+{
+  double value = strstr(c->name, "ones") ? 1 : strstr(c->name, "zeros") ? 0 : (double)NAN;
+  const struct ft_tensor *t;
+  uint32_t x;
+
+  t = ft_aten_shaped(c, &x);
+  if (!t || ft_tensor_elements(t) < 0)
+    return ft_aten_not_shaped(c, x);
+  if (strncmp(c->name, "full", 4) == 0)
+    value = ft_value_number(ft_arg(c, 1, "fill_value"));
+  return filled(c, t->dims, t->rank,
+                element_of(c, strncmp(c->name, "full", 4) == 0 ? 2 : 1, t->element), value);
+}
+
+/* linspace(start, end, steps): both ends are among them */
+static int steps_between(struct ft_call *c)
+{
+  double start = ft_value_number(ft_arg(c, 0, "start")), end = ft_value_number(ft_arg(c, 1, "end"));
+  int64_t steps = ft_arg_int(c, 2, "steps", INT64_MIN);
+  double values[FT_GRAPH_VALUES];
+
+  if (steps == INT64_MIN)
+    return ft_aten_unknown(c);
+  if (steps < 0 || steps > FT_GRAPH_DIMENSION)
+    return ft_live_fail(c->l, "%s: %lld steps", c->name, (long long)steps);
+  for (int64_t i = 0; i < steps && i < FT_GRAPH_VALUES; i++)
+    values[i] = i ? start + (double)i * ((end - start) / (double)(steps - 1)) : start;
+  return ft_give(c, ft_live_constant(c->l, element_of(c, 99, FT_ELEMENT_FLOAT), 1, &steps,
+                                     steps <= FT_GRAPH_VALUES ? values : NULL));
+}
+
+/* arange(end), arange(start, end), arange(start, end, step); numbers come first */
+int ft_aten_arange(struct ft_call *c)
+{
+  double n[3] = { 0, (double)NAN, 1 };
+  unsigned count = 0, element = FT_ELEMENT_INT64;
+  uint32_t in[3];
+  const struct ft_operand *v;
+
+  if (strcmp(c->name, "linspace") == 0)
+    return steps_between(c);
+  while (count < 3 && ft_value_is_number(ft_arg(c, count, NULL)) &&
+         !(count && ft_arg(c, count, "dtype")->type == FT_VALUE_BOOL)) {
+    v = ft_arg(c, count, NULL);
+    if (v->type == FT_VALUE_REAL)
+      element = FT_ELEMENT_FLOAT;
+    n[count++] = ft_value_number(v);
+  }
+  if (!count)
+    return ft_aten_unknown(c);
+  if (count == 1) {
+    n[1] = n[0];
+    n[0] = 0;
+  }
+  if (count == 3 && c->count > 3 && ft_arg(c, 3, NULL)->type == FT_VALUE_NONE && n[2] == 0) {
+    n[2] = 1;
+  }
+  for (int i = 0; i < 3; i++) {
+    in[i] = ft_live_number(c->l, element, n[i]);
+    if (!in[i])
+      return -1;
+  }
+  ft_live_op(c->l, "Range");
+  for (int i = 0; i < 3; i++)
+    ft_live_in(c->l, in[i]);
+  in[0] = ft_live_end(c->l, 1);
+  if (in[0])
+    ft_live_of(c->l, in[0])->element = (uint8_t)element_of(c, 99, element);
+  return ft_give(c, in[0]);
+}
+
+int ft_aten_meshgrid(struct ft_call *c)
+{
+  const struct ft_operand *list = ft_arg(c, 0, "tensors"), *mode = ft_arg(c, 1, "indexing");
+  bool turned = mode->type == FT_VALUE_STRING && strcmp(mode->string, "xy") == 0;
+  int64_t dims[FT_GRAPH_RANK], one[FT_GRAPH_RANK];
+  uint32_t in[FT_GRAPH_RANK], wanted;
+  size_t n;
+
+  if (list->type != FT_VALUE_LIST || list->list->count < 1 || list->list->count > 8)
+    return ft_aten_unknown(c);
+  n = list->list->count;
+  for (size_t i = 0; i < n; i++) {
+    in[i] = ft_value_as_tensor(c->l, &list->list->items[i]);
+    if (!in[i])
+      return -1;
+    dims[i] = ft_tensor_elements(ft_live_of(c->l, in[i]));
+    if (dims[i] < 0)
+      return ft_aten_unknown(c);
+  }
+  if (turned && n > 1) {
+    int64_t first = dims[0];
+
+    dims[0] = dims[1];
+    dims[1] = first;
+  }
+  c->result = ft_value_list(c->l, FT_VALUE_LIST, NULL, 0);
+  for (size_t i = 0; i < n && c->result.type == FT_VALUE_LIST; i++) {
+    size_t place = turned && i < 2 && n > 1 ? 1 - i : i;
+
+    for (size_t j = 0; j < n; j++)
+      one[j] = j == place ? dims[j] : 1;
+    in[i] = ft_live_reshape(c->l, in[i], one, (int)n);
+    wanted = in[i] ? ft_live_list(c->l, dims, n) : 0;
+    in[i] = wanted ? ft_live_binary(c->l, "Expand", in[i], wanted) : 0;
+    if (!in[i] || ft_value_append(c->l, c->result.list, ft_value_tensor(in[i])) < 0)
+      return -1;
+  }
+  return c->l->failed ? -1 : 0;
+}
+
+/* tensor(3.0), tensor([1, 2]) */
+int ft_aten_scalar_tensor(struct ft_call *c)
+{
+  const struct ft_operand *v = ft_arg(c, 0, NULL);
+  double values[FT_GRAPH_VALUES];
+  int64_t count;
+  bool whole = true;
+
+  if (ft_value_is_tensor(v))
+    return ft_aten_same(c);
+  if (v->type != FT_VALUE_LIST || v->list->count > FT_GRAPH_VALUES)
+    return ft_aten_unknown(c);
+  count = (int64_t)v->list->count;
+  for (int64_t i = 0; i < count; i++) {
+    values[i] = ft_value_number(&v->list->items[i]);
+    whole = whole && v->list->items[i].type == FT_VALUE_INT;
+  }
+  return ft_give(c, ft_live_constant(c->l,
+                                     element_of(c, 99, whole ? FT_ELEMENT_INT64 : FT_ELEMENT_FLOAT),
+                                     1, &count, values));
+}

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Recurrence and attention of ATen. */
+#include "config.h"
+
+#include <string.h>
+
+#include "predictor/graph/aten/aten.h"
+
+/* ---- recurrence ---- */
+
+/* What PyTorch keeps apart and ONNX joins: one for each direction, or two biases each. */
+static struct ft_weight *join(struct ft_live *l, struct ft_weight *const *parts, unsigned count,
+                              unsigned directions)
+{
+  const struct ft_declared *first = &parts[0]->declared;
+  struct ft_weight *w = parts[0]->joined;
+  int rank = first->rank;
+  int64_t rows = 0;
+
+  if (w)
+    return w;
+  w = ft_live_take(l, sizeof *w);
+  if (!w)
+    return NULL;
+  w->name = parts[0]->name;
+  w->declared =
+      (struct ft_declared){ .rank = rank + 1, .element = first->element, .kept = first->kept };
+  w->declared.dims = ft_live_take(l, (size_t)(rank + 2) * sizeof *w->declared.dims);
+  if (!w->declared.dims)
+    return NULL;
+  for (unsigned i = 0; i < count; i++) {
+    rows = ft_plus(rows, parts[i]->declared.dims[0]);
+    w->declared.elements = ft_plus(w->declared.elements, parts[i]->declared.elements);
+  }
+  w->declared.dims[0] = directions;
+  w->declared.dims[1] = rows / directions;
+  for (int i = 1; i < rank; i++)
+    w->declared.dims[i + 1] = first->dims[i];
+  parts[0]->joined = w;
+  return w;
+}
+
+/* Tensors of weights that a layer has: input, recurrent, biases (0: none). */
+static int join_layer(struct ft_call *c, const struct ft_operand *params, unsigned each,
+                      unsigned directions, uint32_t out[3])
+{
+  struct ft_weight *parts[4];
+
+  out[2] = 0;
+  for (unsigned k = 0; k < (each > 2 ? 3 : 2); k++) {
+    unsigned count = 0;
+    struct ft_weight *w;
+
+    for (unsigned d = 0; d < directions; d++)
+      for (unsigned j = k; j < (k == 2 ? 4 : k + 1); j++) {
+        const struct ft_operand *p = &params[d * each + j];
+
+        if (p->type != FT_VALUE_WEIGHT || p->weight->declared.rank != (k == 2 ? 1 : 2))
+          return 1;
+        parts[count++] = p->weight;
+      }
+    w = join(c->l, parts, count, directions);
+    out[k] = w ? ft_live_weight(c->l, w) : 0;
+    if (!out[k])
+      return -1;
+  }
+  return 0;
+}
+
+/* One layer over a sequence of (steps, batch, features); OUT: results, last states. */
+static uint32_t run_layer(struct ft_call *c, uint32_t x, const uint32_t w[3], unsigned directions,
+                          unsigned outputs)
+{
+  const char *type = ft_aten_type(c);
+  int64_t hidden = ft_live_of(c->l, w[1])->dims[2];
+
+  ft_live_op(c->l, type);
+  ft_live_in(c->l, x);
+  for (int i = 0; i < 3; i++)
+    ft_live_in(c->l, w[i]);
+  ft_live_int(c->l, "hidden_size", hidden);
+  ft_live_string(c->l, "direction", directions == 2 ? "bidirectional" : "forward");
+  return ft_live_end(c->l, outputs);
+}
+
+/* (steps, directions, batch, hidden) as PyTorch has it: (steps, batch, directions x hidden). */
+static uint32_t fold(struct ft_live *l, uint32_t y)
+{
+  static const int64_t turned[] = { 0, 2, 1, 3 };
+  const struct ft_tensor *t = ft_live_of(l, y);
+  int64_t dims[3];
+
+  if (t->rank != 4)
+    return y;
+  dims[0] = t->dims[0];
+  dims[1] = t->dims[2];
+  dims[2] = ft_times(t->dims[1], t->dims[3]);
+  if (t->dims[1] != 1)
+    y = ft_live_transpose(l, y, turned, 4);
+  return y ? ft_live_reshape(l, y, dims, 3) : 0;
+}
+
+static uint32_t join_states(struct ft_live *l, const uint32_t *states, unsigned layers)
+{
+  if (layers == 1)
+    return states[0];
+  ft_live_op(l, "Concat");
+  for (unsigned i = 0; i < layers; i++)
+    ft_live_in(l, states[i]);
+  ft_live_int(l, "axis", 0);
+  return ft_live_end(l, 1);
+}
+
+/* (x, states, weights, biases?, layers, dropout, training, bidirectional, batch_first) */
+int ft_aten_recurrent(struct ft_call *c)
+{
+  static const int64_t swapped[] = { 1, 0, 2 };
+  enum { LAYERS = 64 };
+  const struct ft_operand *params = ft_arg(c, 2, NULL);
+  bool biases = ft_arg_true(c, 3, NULL, true), batch_first = ft_arg_true(c, 8, NULL, false);
+  unsigned directions = ft_arg_true(c, 7, NULL, false) ? 2 : 1, each = biases ? 4 : 2;
+  unsigned outputs = strcmp(c->name, "lstm") == 0 ? 3 : 2;
+  int64_t layers = ft_arg_int(c, 4, NULL, 1);
+  uint32_t x, w[3], y = 0, states[2][LAYERS];
+  struct ft_operand parts[3];
+  int status;
+
+  if (params->type != FT_VALUE_LIST || layers < 1 || layers > LAYERS || ft_arg_rank(c, 0) != 3 ||
+      params->list->count != (size_t)layers * directions * each)
+    return ft_aten_unknown(c);
+  x = ft_arg_tensor(c, 0);
+  if (x && batch_first)
+    x = ft_live_transpose(c->l, x, swapped, 3);
+  for (unsigned i = 0; x && i < layers; i++) {
+    status = join_layer(c, params->list->items + i * directions * each, each, directions, w);
+    if (status)
+      return status < 0 ? -1 : ft_aten_unknown(c);
+    y = run_layer(c, x, w, directions, outputs);
+    if (!y)
+      return -1;
+    for (unsigned k = 1; k < outputs; k++)
+      states[k - 1][i] = y + k;
+    x = fold(c->l, y);
+  }
+  if (x && batch_first)
+    x = ft_live_transpose(c->l, x, swapped, 3);
+  if (!x)
+    return -1;
+  parts[0] = ft_value_tensor(x);
+  for (unsigned k = 1; k < outputs; k++) {
+    parts[k] = ft_value_tensor(join_states(c->l, states[k - 1], (unsigned)layers));
+    if (!parts[k].tensor)
+      return -1;
+  }
+  c->result = ft_value_list(c->l, FT_VALUE_TUPLE, parts, outputs);
+  return 0;
+}
+
+static uint32_t connect(struct ft_live *l, uint32_t x, uint32_t w, uint32_t b)
+{
+  if (!x || !w)
+    return 0;
+  ft_live_op(l, "Linear");
+  ft_live_in(l, x);
+  ft_live_in(l, w);
+  if (b)
+    ft_live_in(l, b);
+  return ft_live_end(l, 1);
+}
+
+static uint32_t two(struct ft_live *l, const char *type, uint32_t a, uint32_t b)
+{
+  return a && b ? ft_live_binary(l, type, a, b) : 0;
+}
+
+static uint32_t one(struct ft_live *l, const char *type, uint32_t x)
+{
+  return x ? ft_live_unary(l, type, x) : 0;
+}
+
+static uint32_t parts(struct ft_live *l, uint32_t x, uint32_t count)
+{
+  if (!x)
+    return 0;
+  ft_live_op(l, "Split");
+  ft_live_in(l, x);
+  ft_live_int(l, "axis", -1);
+  return ft_live_end(l, count);
+}
+
+/* LSTM (Hochreiter and Schmidhuber 1997), gates in PyTorch's order: i, f, g, o. */
+static int lstm_step(struct ft_call *c, uint32_t gates, uint32_t cell)
+{
+  struct ft_live *l = c->l;
+  uint32_t g = parts(l, gates, 4), kept, added, output;
+  struct ft_operand both[2];
+
+  if (!g)
+    return -1;
+  kept = two(l, "Mul", one(l, "Sigmoid", g + 1), cell);
+  added = two(l, "Mul", one(l, "Sigmoid", g), one(l, "Tanh", g + 2));
+  cell = two(l, "Add", kept, added);
+  output = two(l, "Mul", one(l, "Sigmoid", g + 3), one(l, "Tanh", cell));
+  if (!output)
+    return -1;
+  both[0] = ft_value_tensor(output);
+  both[1] = ft_value_tensor(cell);
+  c->result = ft_value_list(l, FT_VALUE_TUPLE, both, 2);
+  return 0;
+}
+
+/* GRU (Cho et al. 2014), gates in PyTorch's order: r, z, n. */
+static int gru_step(struct ft_call *c, uint32_t fed, uint32_t kept, uint32_t h)
+{
+  struct ft_live *l = c->l;
+  uint32_t a = parts(l, fed, 3), b = parts(l, kept, 3), r, z, n;
+
+  if (!a || !b)
+    return -1;
+  r = one(l, "Sigmoid", two(l, "Add", a, b));
+  z = one(l, "Sigmoid", two(l, "Add", a + 1, b + 1));
+  n = one(l, "Tanh", two(l, "Add", a + 2, two(l, "Mul", r, b + 2)));
+  return ft_give(c, two(l, "Add", n, two(l, "Mul", z, two(l, "Sub", h, n))));
+}
+
+/* (x, h or [h, c], w_ih, w_hh, b_ih, b_hh) */
+int ft_aten_cell(struct ft_call *c)
+{
+  bool lstm = strcmp(c->name, "lstm_cell") == 0;
+  const struct ft_operand *states = ft_arg(c, 1, "hx"), *h = states;
+  uint32_t hidden, fed, kept;
+
+  if (lstm) {
+    if ((states->type != FT_VALUE_LIST && states->type != FT_VALUE_TUPLE) ||
+        states->list->count != 2)
+      return ft_aten_unknown(c);
+    h = &states->list->items[0];
+  }
+  hidden = ft_value_as_tensor(c->l, h);
+  fed = connect(c->l, ft_arg_tensor(c, 0), ft_arg_tensor(c, 2), ft_arg_maybe(c, 4));
+  kept = connect(c->l, hidden, ft_arg_tensor(c, 3), ft_arg_maybe(c, 5));
+  if (!fed || !kept)
+    return -1;
+  if (lstm)
+    return lstm_step(c, two(c->l, "Add", fed, kept),
+                     ft_value_as_tensor(c->l, &states->list->items[1]));
+  if (strcmp(c->name, "gru_cell") == 0)
+    return gru_step(c, fed, kept, hidden);
+  return ft_give(c, one(c->l, "Tanh", two(c->l, "Add", fed, kept)));
+}
+
+/* ---- attention ---- */
+
+static uint32_t attend(struct ft_live *l, uint32_t q, uint32_t k, uint32_t v, uint32_t mask)
+{
+  if (!q || !k || !v)
+    return 0;
+  ft_live_op(l, "Attention");
+  ft_live_in(l, q);
+  ft_live_in(l, k);
+  ft_live_in(l, v);
+  if (mask)
+    ft_live_in(l, mask);
+  return ft_live_end(l, 1);
+}
+
+int ft_aten_attention(struct ft_call *c)
+{
+  uint32_t q = ft_arg_tensor(c, 0), k = ft_arg_tensor(c, 1), v = ft_arg_tensor(c, 2), y;
+  bool masked = strcmp(c->name, "scaled_dot_product_attention") == 0;
+
+  y = attend(c->l, q, k, v, masked ? ft_arg_maybe(c, 3) : 0);
+  if (masked || !y)
+    return ft_give(c, y);
+  return ft_give_first(c, y, 8);
+}
+
+/* (batch, length, features) into heads: (batch, heads, length, features / heads). */
+static uint32_t heads_of(struct ft_live *l, uint32_t x, int64_t heads)
+{
+  static const int64_t order[] = { 0, 2, 1, 3 };
+  const struct ft_tensor *t = ft_live_of(l, x);
+  int64_t dims[4] = { t->dims[0], t->dims[1], heads, t->dims[2] / heads };
+
+  x = ft_live_reshape(l, x, dims, 4);
+  return x ? ft_live_transpose(l, x, order, 4) : 0;
+}
+
+/* Attention of X to itself by one matrix for queries, keys and values. */
+static uint32_t attend_self(struct ft_live *l, uint32_t x, int64_t heads, const uint32_t w[4])
+{
+  static const int64_t order[] = { 0, 2, 1, 3 };
+  int64_t dims[3];
+  uint32_t qkv = connect(l, x, w[0], w[1]), p, y;
+
+  if (!qkv || ft_live_of(l, x)->rank != 3 || heads < 1)
+    return 0;
+  memcpy(dims, ft_live_of(l, x)->dims, sizeof dims);
+  p = parts(l, qkv, 3);
+  if (!p)
+    return 0;
+  y = attend(l, heads_of(l, p, heads), heads_of(l, p + 1, heads), heads_of(l, p + 2, heads), 0);
+  y = y ? ft_live_transpose(l, y, order, 4) : 0;
+  y = y ? ft_live_reshape(l, y, dims, 3) : 0;
+  return connect(l, y, w[2], w[3]);
+}
+
+static uint32_t normalise(struct ft_live *l, uint32_t x, uint32_t w, uint32_t b)
+{
+  if (!x)
+    return 0;
+  ft_live_op(l, "LayerNormalization");
+  ft_live_in(l, x);
+  ft_live_in(l, w);
+  ft_live_in(l, b);
+  ft_live_int(l, "axis", -1);
+  return ft_live_end(l, 1);
+}
+
+/* What nn.TransformerEncoderLayer runs as one call when nothing is learnt. */
+int ft_aten_encoder_layer(struct ft_call *c)
+{
+  bool gelu = ft_arg_true(c, 7, NULL, false), norm_first = ft_arg_true(c, 8, NULL, false);
+  int64_t heads = ft_arg_int(c, 2, NULL, 1);
+  struct ft_live *l = c->l;
+  uint32_t w[18], x, y;
+
+  if (ft_arg_rank(c, 0) != 3 || heads < 1)
+    return ft_aten_unknown(c);
+  for (unsigned i = 3; i < 18; i++)
+    w[i] = i < 7 || i > 9 ? ft_arg_tensor(c, i) : 0;
+  x = ft_arg_tensor(c, 0);
+  y = attend_self(l, norm_first ? normalise(l, x, w[10], w[11]) : x, heads, w + 3);
+  x = two(l, "Add", x, y);
+  x = norm_first ? x : normalise(l, x, w[10], w[11]);
+  y = norm_first ? normalise(l, x, w[12], w[13]) : x;
+  y = connect(l, one(l, gelu ? "Gelu" : "Relu", connect(l, y, w[14], w[15])), w[16], w[17]);
+  x = two(l, "Add", x, y);
+  return ft_give(c, norm_first ? x : normalise(l, x, w[12], w[13]));
+}
+
+/* (query, key, value, features, heads, qkv, bias, projection, bias, ...) */
+int ft_aten_native_attention(struct ft_call *c)
+{
+  struct ft_operand both[2] = { { 0 } };
+  uint32_t w[4], y;
+
+  if (ft_arg_rank(c, 0) != 3)
+    return ft_aten_unknown(c);
+  for (unsigned i = 0; i < 4; i++)
+    w[i] = ft_arg_tensor(c, 5 + i);
+  y = attend_self(c->l, ft_arg_tensor(c, 0), ft_arg_int(c, 4, NULL, 1), w);
+  if (!y)
+    return -1;
+  both[0] = ft_value_tensor(y);
+  c->result = ft_value_list(c->l, FT_VALUE_TUPLE, both, 2);
+  return 0;
+}

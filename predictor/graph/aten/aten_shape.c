@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Operators of ATen that give the same elements another shape. */
+#include "config.h"
+
+#include <string.h>
+
+#include "predictor/graph/aten/aten.h"
+
+int ft_aten_view(struct ft_call *c)
+{
+  int64_t dims[FT_GRAPH_RANK];
+  uint32_t x = ft_arg_tensor(c, 0);
+  int n = ft_arg_ints(c, 1, "size", dims, FT_GRAPH_RANK);
+  const struct ft_operand *to = ft_arg(c, 1, NULL);
+
+  if (!x)
+    return -1;
+  if (n < 0 && to->type == FT_VALUE_LIST && to->list->count <= FT_GRAPH_RANK) {
+    /* sizes that are not known are left open */
+    n = (int)to->list->count;
+    for (int i = 0; i < n; i++)
+      dims[i] = to->list->items[i].type == FT_VALUE_INT && to->list->items[i].known
+                    ? to->list->items[i].integer
+                    : -1;
+  }
+  if (n < 0)
+    return ft_aten_unknown(c);
+  if (c->args[1].type == FT_VALUE_INT && n == 1 && strncmp(c->name, "view", 4) == 0 &&
+      c->count == 2 && c->keys && c->keys[1])
+    return ft_aten_same(c); /* view.dtype */
+  return ft_give(c, ft_live_reshape(c->l, x, dims, n));
+}
+
+static uint32_t expand(struct ft_live *l, uint32_t x, const int64_t *dims, int rank)
+{
+  uint32_t list = ft_live_list(l, dims, (size_t)rank);
+
+  return list ? ft_live_binary(l, "Expand", x, list) : 0;
+}
+
+int ft_aten_view_as(struct ft_call *c)
+{
+  uint32_t x = ft_arg_tensor(c, 0), other = ft_arg_tensor(c, 1);
+  const struct ft_tensor *t;
+
+  if (!x || !other)
+    return -1;
+  t = ft_live_of(c->l, other);
+  if (t->rank < 0 || ft_tensor_elements(t) < 0)
+    return ft_aten_unknown(c);
+  return ft_give(c, strcmp(c->name, "expand_as") == 0 ? expand(c->l, x, t->dims, t->rank)
+                                                      : ft_live_reshape(c->l, x, t->dims, t->rank));
+}
+
+/* Dimensions FIRST to LAST of X become COUNT others. */
+static int replace(struct ft_call *c, uint32_t x, int first, int last, const int64_t *with,
+                   int count)
+{
+  const struct ft_tensor *t = ft_live_of(c->l, x);
+  int64_t dims[2 * FT_GRAPH_RANK];
+  int n = 0;
+
+  for (int i = 0; i < first; i++)
+    dims[n++] = t->dims[i];
+  for (int i = 0; i < count; i++)
+    dims[n++] = with[i];
+  for (int i = last + 1; i < t->rank; i++)
+    dims[n++] = t->dims[i];
+  for (int i = 0; i < n; i++)
+    if (dims[i] < -1 || n > FT_GRAPH_RANK)
+      return ft_live_fail(c->l, "%s: %d dimensions, one of %lld", c->name, n, (long long)dims[i]);
+  return ft_give(c, ft_live_reshape(c->l, x, dims, n));
+}
+
+int ft_aten_flatten(struct ft_call *c)
+{
+  const struct ft_tensor *t;
+  int64_t product = 1;
+  int first, last;
+  uint32_t x;
+
+  t = ft_aten_shaped(c, &x);
+  if (!t)
+    return ft_aten_not_shaped(c, x);
+  if (t->rank == 0)
+    return replace(c, x, 0, -1, &product, 1);
+  first = ft_arg_axis(c, 1, "start_dim", 0, t->rank);
+  last = ft_arg_axis(c, 2, "end_dim", -1, t->rank);
+  if (first < 0 || last < 0)
+    return -1;
+  for (int i = first; i <= last; i++)
+    product = ft_times(product, t->dims[i]);
+  return replace(c, x, first, last < first ? first - 1 : last, &product, last < first ? 0 : 1);
+}
+
+int ft_aten_unflatten(struct ft_call *c)
+{
+  int64_t sizes[FT_GRAPH_RANK];
+  const struct ft_tensor *t;
+  int axis, n;
+  uint32_t x;
+
+  t = ft_aten_shaped(c, &x);
+  if (!t)
+    return ft_aten_not_shaped(c, x);
+  axis = ft_arg_axis(c, 1, "dim", 0, t->rank);
+  n = ft_arg_ints(c, 2, "sizes", sizes, FT_GRAPH_RANK);
+  if (n < 0)
+    return ft_aten_unknown(c);
+  return axis < 0 ? -1 : replace(c, x, axis, axis, sizes, n);
+}
+
+int ft_aten_transpose(struct ft_call *c)
+{
+  bool last = strcmp(c->name, "mT") == 0 || strcmp(c->name, "mH") == 0 ||
+              strcmp(c->name, "adjoint") == 0 || strcmp(c->name, "matrix_H") == 0;
+  bool given = ft_arg_given(c, 1, "dim0");
+  int64_t order[FT_GRAPH_RANK];
+  const struct ft_tensor *t;
+  int a, b;
+  uint32_t x;
+
+  t = ft_aten_shaped(c, &x);
+  if (!t)
+    return ft_aten_not_shaped(c, x);
+  if (t->rank < 2 && !given)
+    return ft_aten_same(c);
+  for (int i = 0; i < t->rank; i++)
+    order[i] = given || last ? i : t->rank - 1 - i;
+  if (given || last) {
+    a = given ? ft_arg_axis(c, 1, "dim0", 0, t->rank) : t->rank - 2;
+    b = given ? ft_arg_axis(c, 2, "dim1", 0, t->rank) : t->rank - 1;
+    if (a < 0 || b < 0)
+      return -1;
+    order[a] = b;
+    order[b] = a;
+  }
+  return ft_give(c, ft_live_transpose(c->l, x, order, t->rank));
+}
+
+int ft_aten_permute(struct ft_call *c)
+{
+  int64_t order[FT_GRAPH_RANK];
+  uint32_t x = ft_arg_tensor(c, 0);
+  int n = ft_arg_ints(c, 1, "dims", order, FT_GRAPH_RANK);
+
+  if (n < 0)
+    return ft_aten_unknown(c);
+  return ft_give(c, x ? ft_live_transpose(c->l, x, order, n) : 0);
+}
+
+int ft_aten_movedim(struct ft_call *c)
+{
+  int64_t from[FT_GRAPH_RANK], to[FT_GRAPH_RANK], order[FT_GRAPH_RANK];
+  bool taken[FT_GRAPH_RANK] = { false };
+  int n = ft_arg_ints(c, 1, NULL, from, FT_GRAPH_RANK), next = 0;
+  const struct ft_tensor *t;
+  uint32_t x;
+
+  t = ft_aten_shaped(c, &x);
+  if (!t || n < 0 || ft_arg_ints(c, 2, NULL, to, FT_GRAPH_RANK) != n)
+    return ft_aten_not_shaped(c, x);
+  for (int i = 0; i < t->rank; i++)
+    order[i] = -1;
+  for (int i = 0; i < n; i++) {
+    int64_t a = from[i] < 0 ? from[i] + t->rank : from[i], b = to[i] < 0 ? to[i] + t->rank : to[i];
+
+    if (a < 0 || a >= t->rank || b < 0 || b >= t->rank)
+      return ft_live_fail(c->l, "%s: a dimension outside %d", c->name, t->rank);
+    order[b] = a;
+    taken[a] = true;
+  }
+  for (int i = 0; i < t->rank; i++) {
+    while (order[i] < 0 && next < t->rank && taken[next])
+      next++;
+    if (order[i] < 0)
+      order[i] = next++;
+  }
+  return ft_give(c, ft_live_transpose(c->l, x, order, t->rank));
+}
+
+int ft_aten_unsqueeze(struct ft_call *c)
+{
+  uint32_t x = ft_arg_tensor(c, 0);
+  int rank = x ? ft_live_of(c->l, x)->rank : -1, axis;
+  int64_t at;
+
+  if (rank < 0)
+    return ft_aten_not_shaped(c, x);
+  axis = ft_arg_axis(c, 1, "dim", 0, rank + 1);
+  if (axis < 0)
+    return -1;
+  at = axis;
+  ft_live_op(c->l, "Unsqueeze");
+  ft_live_in(c->l, x);
+  ft_live_ints(c->l, "axes", &at, 1);
+  return ft_give(c, ft_live_end(c->l, 1));
+}
+
+/* Dimensions of 1 are dropped; others that are named stay, as in PyTorch. */
+int ft_aten_squeeze(struct ft_call *c)
+{
+  int64_t axes[FT_GRAPH_RANK], ones[FT_GRAPH_RANK];
+  int n = ft_arg_ints(c, 1, "dim", axes, FT_GRAPH_RANK), count = 0;
+  const struct ft_tensor *t;
+  uint32_t x;
+
+  t = ft_aten_shaped(c, &x);
+  if (!t || n < 0)
+    return ft_aten_not_shaped(c, x);
+  for (int i = 0; n == 0 && i < t->rank; i++)
+    if (t->dims[i] == 1)
+      ones[count++] = i;
+  for (int i = 0; i < n; i++) {
+    int64_t axis = axes[i] < 0 ? axes[i] + t->rank : axes[i];
+
+    if (axis >= 0 && axis < t->rank && t->dims[axis] == 1)
+      ones[count++] = axis;
+  }
+  if (!count)
+    return ft_aten_same(c);
+  ft_live_op(c->l, "Squeeze");
+  ft_live_in(c->l, x);
+  ft_live_ints(c->l, "axes", ones, (size_t)count);
+  return ft_give(c, ft_live_end(c->l, 1));
+}
+
+int ft_aten_expand(struct ft_call *c)
+{
+  int64_t dims[FT_GRAPH_RANK];
+  int n = ft_arg_ints(c, 1, "size", dims, FT_GRAPH_RANK);
+  const struct ft_tensor *t;
+  uint32_t x;
+
+  t = ft_aten_shaped(c, &x);
+  if (!t || n < t->rank)
+    return ft_aten_not_shaped(c, x);
+  for (int i = 0; i < n; i++)
+    if (dims[i] == -1)
+      dims[i] = i < n - t->rank ? 1 : t->dims[i - (n - t->rank)];
+  return ft_give(c, expand(c->l, x, dims, n));
+}
+
+int ft_aten_repeat(struct ft_call *c)
+{
+  int64_t times[FT_GRAPH_RANK], dims[FT_GRAPH_RANK];
+  int n = ft_arg_ints(c, 1, "repeats", times, FT_GRAPH_RANK), more;
+  const struct ft_tensor *t;
+  uint32_t x, list;
+
+  t = ft_aten_shaped(c, &x);
+  if (!t || n < 0)
+    return ft_aten_not_shaped(c, x);
+  more = n > t->rank ? n - t->rank : 0;
+  for (int i = n - 1; n < t->rank && i >= 0; i--) /* tile: missing ones stand in front */
+    times[i + t->rank - n] = times[i];
+  for (int i = 0; i < t->rank - n; i++)
+    times[i] = 1;
+  for (int i = 0; i < more + t->rank; i++)
+    dims[i] = i < more ? 1 : t->dims[i - more];
+  n = more + t->rank;
+  if (more)
+    x = ft_live_reshape(c->l, x, dims, n);
+  list = x ? ft_live_list(c->l, times, (size_t)n) : 0;
+  return ft_give(c, list ? ft_live_binary(c->l, "Tile", x, list) : 0);
+}
+
+/* Each element of a dimension so many times: a dimension behind it, expanded, joined again. */
+int ft_aten_repeat_interleave(struct ft_call *c)
+{
+  int64_t times = ft_arg_int(c, 1, "repeats", INT64_MIN), with[2], dims[FT_GRAPH_RANK + 1];
+  const struct ft_tensor *t;
+  int axis, rank;
+  uint32_t x;
+
+  t = ft_aten_shaped(c, &x);
+  if (!t || times < 0 || t->rank == 0 || t->rank >= FT_GRAPH_RANK || !ft_arg_given(c, 2, "dim"))
+    return ft_aten_not_shaped(c, x);
+  rank = t->rank;
+  axis = ft_arg_axis(c, 2, "dim", 0, rank);
+  if (axis < 0)
+    return -1;
+  with[0] = t->dims[axis];
+  with[1] = 1;
+  if (replace(c, x, axis, axis, with, 2) < 0)
+    return -1;
+  memcpy(dims, ft_live_of(c->l, c->result.tensor)->dims, (size_t)(rank + 1) * sizeof *dims);
+  dims[axis + 1] = times;
+  x = expand(c->l, c->result.tensor, dims, rank + 1);
+  with[0] = ft_times(with[0], times);
+  return x ? replace(c, x, axis, axis + 1, with, 1) : -1;
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What a program computes with strings, as Python does for ASCII. A string that is not known has
+ * the text that is next to it, for complaints alone.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "predictor/core/text.h"
+#include "predictor/graph/aten/aten.h"
+
+static int give(struct ft_call *c, struct ft_operand v)
+{
+  c->result = v;
+  return 0;
+}
+
+static bool is(const struct ft_call *c, const char *name)
+{
+  return strcmp(c->name, name) == 0;
+}
+
+static int give_text(struct ft_call *c, const char *text, size_t length)
+{
+  char *kept = length < FT_GRAPH_NAME ? ft_live_text(c->l, text, length) : NULL;
+
+  if (!kept && length < FT_GRAPH_NAME)
+    return -1;
+  return give(c, kept ? ft_value_string(kept) : ft_value_some(FT_VALUE_OPAQUE));
+}
+
+/* The text of A, which is not known to be what the program has. */
+static int give_unknown(struct ft_call *c, const struct ft_operand *a)
+{
+  c->result = *a;
+  c->result.known = false;
+  return 0;
+}
+
+static bool is_blank(char c)
+{
+  return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static int change_case(struct ft_call *c, const char *text, char from, int by)
+{
+  size_t length = strlen(text);
+  char *out = ft_live_text(c->l, text, length);
+
+  for (size_t i = 0; out && i < length; i++)
+    if (out[i] >= from && out[i] < from + 26)
+      out[i] = (char)(out[i] + by);
+  return out ? give(c, ft_value_string(out)) : -1;
+}
+
+/* strip(), lstrip(), rstrip(), without characters of their own */
+static int strip(struct ft_call *c, const char *text)
+{
+  const char *end = text + strlen(text);
+
+  while (!is(c, "rstrip") && is_blank(*text))
+    text++;
+  while (!is(c, "lstrip") && end > text && is_blank(end[-1]))
+    end--;
+  return give_text(c, text, (size_t)(end - text));
+}
+
+/* Every OLD of TEXT becomes NEW. */
+static int replace(struct ft_call *c, const char *text, const char *old, const char *new)
+{
+  char out[FT_GRAPH_NAME];
+  size_t length = 0;
+
+  if (!old[0])
+    return give_unknown(c, c->args);
+  while (*text && length + 1 < sizeof out) {
+    bool found = strncmp(text, old, strlen(old)) == 0;
+
+    if (found)
+      length += (size_t)snprintf(out + length, sizeof out - length, "%s", new);
+    else
+      out[length++] = *text;
+    text += found ? strlen(old) : 1;
+  }
+  return length + 1 < sizeof out ? give_text(c, out, length) : give_unknown(c, c->args);
+}
+
+/* SEPARATOR.join(list) */
+static int join(struct ft_call *c, const char *separator, const struct ft_values *list)
+{
+  char out[FT_GRAPH_NAME];
+  size_t length = 0;
+
+  for (size_t i = 0; i < list->count && length < sizeof out; i++) {
+    const struct ft_operand *v = &list->items[i];
+
+    if (v->type != FT_VALUE_STRING || !v->known)
+      return give_unknown(c, c->args);
+    length +=
+        (size_t)snprintf(out + length, sizeof out - length, "%s%s", i ? separator : "", v->string);
+  }
+  return length < sizeof out ? give_text(c, out, length) : give_unknown(c, c->args);
+}
+
+/* TEXT.split(SEPARATOR) */
+static int split(struct ft_call *c, const char *text, const char *separator)
+{
+  struct ft_operand all = ft_value_list(c->l, FT_VALUE_LIST, NULL, 0);
+  const char *end;
+
+  if (!separator[0])
+    return give_unknown(c, c->args);
+  for (; all.list; text = end + strlen(separator)) {
+    end = strstr(text, separator);
+    if (give_text(c, text, end ? (size_t)(end - text) : strlen(text)) < 0 ||
+        ft_value_append(c->l, all.list, c->result) < 0)
+      return -1;
+    if (!end)
+      return give(c, all);
+  }
+  return -1;
+}
+
+/* What str() makes of V into OUT, how long it is; 0: that is not known. */
+static size_t show(const struct ft_operand *v, char *out, size_t size)
+{
+  if (v->type == FT_VALUE_STRING && v->known)
+    return (size_t)snprintf(out, size, "%s", v->string);
+  if (v->type == FT_VALUE_INT && v->known)
+    return (size_t)snprintf(out, size, "%lld", (long long)v->integer);
+  if (v->type == FT_VALUE_BOOL && v->known)
+    return (size_t)snprintf(out, size, "%s", v->integer ? "True" : "False");
+  return 0;
+}
+
+/* "{}x{}".format(a, b) */
+static int format(struct ft_call *c, const char *text)
+{
+  char out[FT_GRAPH_NAME];
+  size_t length = 0, next = 1, one;
+
+  while (*text && length + 1 < sizeof out) {
+    if (strncmp(text, "{}", 2) != 0) {
+      if (*text == '{' || *text == '}')
+        return give_unknown(c, c->args);
+      out[length++] = *text++;
+      continue;
+    }
+    one = next < c->count ? show(&c->args[next++], out + length, sizeof out - length) : 0;
+    if (!one)
+      return give_unknown(c, c->args);
+    length += one;
+    text += 2;
+  }
+  return length + 1 < sizeof out ? give_text(c, out, length) : give_unknown(c, c->args);
+}
+
+/* What asks two strings something; 1: another call. */
+static int ask(struct ft_call *c, const char *a, const char *b)
+{
+  const char *found = strstr(a, b);
+
+  if (is(c, "find") && c->count == 2)
+    return give(c, ft_value_int(found ? found - a : -1));
+  if (is(c, "__contains__"))
+    return give(c, ft_value_bool(found != NULL));
+  if (is(c, "startswith") && c->count == 2)
+    return give(c, ft_value_bool(strncmp(a, b, strlen(b)) == 0));
+  if (is(c, "endswith") && c->count == 2)
+    return give(c, ft_value_bool(ft_string_ends(a, b)));
+  if (is(c, "add") && strlen(a) + strlen(b) < FT_GRAPH_NAME)
+    return give(c, ft_value_string(ft_live_format(c->l, "%s%s", a, b)));
+  if (is(c, "split") && c->count == 2)
+    return split(c, a, b);
+  if (is(c, "replace") && c->count == 3 && c->args[2].type == FT_VALUE_STRING && c->args[2].known)
+    return replace(c, a, b, c->args[2].string);
+  return 1;
+}
+
+int ft_aten_text(struct ft_call *c)
+{
+  static const char *const made[] = { "add",           "capitalize", "center",   "format",
+                                      "join",          "ljust",      "lower",    "lstrip",
+                                      "percentFormat", "replace",    "rjust",    "rstrip",
+                                      "str",           "strip",      "title",    "upper",
+                                      "zfill",         "expandtabs", "swapcase", NULL };
+  const struct ft_operand *a = ft_arg(c, 0, NULL), *b = ft_arg(c, 1, NULL);
+  int status = 1;
+
+  if (a->known && is(c, "len"))
+    return give(c, ft_value_int((int64_t)strlen(a->string)));
+  if (a->known && (is(c, "lower") || is(c, "upper")))
+    return change_case(c, a->string, is(c, "lower") ? 'A' : 'a', is(c, "lower") ? 32 : -32);
+  if (a->known && c->count == 1 && (is(c, "strip") || is(c, "lstrip") || is(c, "rstrip")))
+    return strip(c, a->string);
+  if (is(c, "str"))
+    return give(c, *a);
+  if (a->known && is(c, "format"))
+    return format(c, a->string);
+  if (a->known && is(c, "join") && (b->type == FT_VALUE_LIST || b->type == FT_VALUE_TUPLE))
+    return join(c, a->string, b->list);
+  if (a->known && b->type == FT_VALUE_STRING && b->known)
+    status = ask(c, a->string, b->string);
+  if (status <= 0)
+    return status;
+  if (ft_string_listed(made, c->name))
+    return give_unknown(c, a);
+  return give(c, is(c, "len") || is(c, "find") ? ft_value_some(FT_VALUE_INT)
+                 : is(c, "__contains__") || is(c, "startswith") || is(c, "endswith")
+                     ? ft_value_some(FT_VALUE_BOOL)
+                     : ft_value_some(FT_VALUE_OPAQUE));
+}
+
+int ft_aten_to_text(struct ft_call *c, const struct ft_operand *v)
+{
+  char out[FT_GRAPH_NAME];
+  size_t length = show(v, out, sizeof out);
+
+  if (length && length < sizeof out)
+    return give_text(c, out, length);
+  c->result = ft_value_string("");
+  c->result.known = false;
+  return 0;
+}

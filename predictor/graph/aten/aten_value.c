@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The values of a program that is followed. */
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "predictor/graph/aten/aten.h"
+
+struct ft_operand ft_value_none(void)
+{
+  return (struct ft_operand){ .type = FT_VALUE_NONE };
+}
+
+struct ft_operand ft_value_bool(bool value)
+{
+  return (struct ft_operand){ .type = FT_VALUE_BOOL, .known = true, .integer = value };
+}
+
+struct ft_operand ft_value_int(int64_t value)
+{
+  return (struct ft_operand){ .type = FT_VALUE_INT, .known = true, .integer = value };
+}
+
+struct ft_operand ft_value_real(double value)
+{
+  return (struct ft_operand){ .type = FT_VALUE_REAL, .known = !isnan(value), .real = value };
+}
+
+struct ft_operand ft_value_string(const char *text)
+{
+  return (struct ft_operand){ .type = FT_VALUE_STRING, .known = true, .string = text };
+}
+
+struct ft_operand ft_value_tensor(uint32_t tensor)
+{
+  return (struct ft_operand){ .type = FT_VALUE_TENSOR, .tensor = tensor };
+}
+
+struct ft_operand ft_value_some(uint8_t type)
+{
+  return (struct ft_operand){ .type = type };
+}
+
+struct ft_operand ft_value_list(struct ft_live *l, uint8_t type, const struct ft_operand *items,
+                                size_t count)
+{
+  struct ft_operand v = { .type = type, .known = true };
+
+  v.list = ft_live_take(l, sizeof *v.list);
+  if (!v.list || ft_value_made(l, v.list) < 0)
+    return ft_value_none();
+  for (size_t i = 0; i < count; i++)
+    if (ft_value_append(l, v.list, items[i]) < 0)
+      return ft_value_none();
+  return v;
+}
+
+int ft_value_append(struct ft_live *l, struct ft_values *list, struct ft_operand item)
+{
+  struct ft_operand *items;
+
+  if (ft_value_change(l, list) < 0)
+    return -1;
+  items = ft_live_grow(l, list->items, &list->room, list->count, sizeof *items);
+  if (!items)
+    return -1;
+  list->items = items;
+  items[list->count++] = item;
+  return 0;
+}
+
+struct ft_operand *ft_object_field(const struct ft_object *object, const char *name)
+{
+  for (size_t i = 0; i < object->count; i++)
+    if (strcmp(object->fields[i].name, name) == 0)
+      return &object->fields[i].value;
+  return NULL;
+}
+
+int ft_object_set(struct ft_live *l, struct ft_object *object, const char *name,
+                  struct ft_operand value)
+{
+  struct ft_operand *old = ft_object_field(object, name);
+  struct ft_field *fields;
+
+  if (old) {
+    *old = value;
+    return 0;
+  }
+  fields = ft_live_grow(l, object->fields, &object->room, object->count, sizeof *fields);
+  if (!fields)
+    return -1;
+  object->fields = fields;
+  fields[object->count++] = (struct ft_field){ name, value };
+  return 0;
+}
+
+bool ft_value_is_tensor(const struct ft_operand *value)
+{
+  return value->type == FT_VALUE_TENSOR || value->type == FT_VALUE_WEIGHT;
+}
+
+bool ft_value_is_number(const struct ft_operand *value)
+{
+  return value->type == FT_VALUE_INT || value->type == FT_VALUE_REAL ||
+         value->type == FT_VALUE_BOOL;
+}
+
+double ft_value_number(const struct ft_operand *value)
+{
+  if (!value->known || !ft_value_is_number(value))
+    return (double)NAN;
+  return value->type == FT_VALUE_REAL ? value->real : (double)value->integer;
+}
+
+int ft_value_truth(const struct ft_live *l, const struct ft_operand *value)
+{
+  const struct ft_tensor *t;
+
+  switch (value->type) {
+  case FT_VALUE_NONE:
+    return 0;
+  case FT_VALUE_BOOL:
+  case FT_VALUE_INT:
+    return value->known ? value->integer != 0 : -1;
+  case FT_VALUE_REAL:
+    return value->known ? value->real != 0 : -1;
+  case FT_VALUE_STRING:
+    return value->known ? value->string[0] != '\0' : -1;
+  case FT_VALUE_LIST:
+  case FT_VALUE_TUPLE:
+  case FT_VALUE_DICT:
+    return value->list->count > 0;
+  case FT_VALUE_TENSOR:
+    t = ft_live_of(l, value->tensor);
+    return t->values && ft_tensor_elements(t) == 1 && !isnan(t->values[0]) ? t->values[0] != 0 : -1;
+  default:
+    return -1;
+  }
+}
+
+uint32_t ft_value_as_tensor(struct ft_live *l, const struct ft_operand *value)
+{
+  switch (value->type) {
+  case FT_VALUE_TENSOR:
+    return value->tensor;
+  case FT_VALUE_WEIGHT:
+    return ft_live_weight(l, value->weight);
+  case FT_VALUE_BOOL:
+    return ft_live_number(l, FT_ELEMENT_BOOL, ft_value_number(value));
+  case FT_VALUE_INT:
+    return ft_live_number(l, FT_ELEMENT_INT64, ft_value_number(value));
+  case FT_VALUE_REAL:
+    /* a Python number takes the tensor's own type */
+    return ft_live_number(l, FT_ELEMENT_FLOAT, ft_value_number(value));
+  case FT_VALUE_NONE:
+    return 0;
+  case FT_VALUE_OPAQUE: /* something that was not followed: a tensor with nothing known of it */
+    l->lost = true;
+    ft_live_unknown(l, "", "Unknown");
+    return ft_live_end(l, 1);
+  default:
+    (void)ft_live_fail(l, "expected a tensor, found a %s",
+                       value->type == FT_VALUE_STRING  ? "text"
+                       : value->type == FT_VALUE_NAME  ? value->string
+                       : value->type == FT_VALUE_LIST  ? "list"
+                       : value->type == FT_VALUE_TUPLE ? "tuple"
+                                                       : "module");
+    return 0;
+  }
+}
+
+const struct ft_tensor *ft_aten_shaped(struct ft_call *c, uint32_t *x)
+{
+  *x = ft_arg_tensor(c, 0);
+  return *x && ft_live_of(c->l, *x)->rank >= 0 ? ft_live_of(c->l, *x) : NULL;
+}
+
+int ft_aten_not_shaped(struct ft_call *c, uint32_t x)
+{
+  return x ? ft_aten_unknown(c) : -1;
+}
+
+/* ---- branches ---- */
+
+/* The tensors among a side's values become its block's outputs. */
+static int end_side(struct ft_live *l, const struct ft_side *side)
+{
+  struct ft_block *block = side->block;
+
+  block->outputs = ft_live_take(l, (side->count + 1) * sizeof *block->outputs);
+  if (!block->outputs)
+    return -1;
+  for (size_t i = 0; i < side->count; i++)
+    if (side->values[i].type == FT_VALUE_TENSOR)
+      block->outputs[block->output_count++] = side->values[i].tensor;
+  return 0;
+}
+
+struct ft_operand ft_value_either(struct ft_live *l, const struct ft_operand *condition,
+                                  const struct ft_side sides[2])
+{
+  static const char *const names[] = { "then_branch", "else_branch" };
+  struct ft_block *const blocks[2] = { sides[0].block, sides[1].block };
+  struct ft_operand list = ft_value_list(l, FT_VALUE_TUPLE, sides[0].values, sides[0].count);
+  uint32_t result;
+
+  if (list.type != FT_VALUE_TUPLE || end_side(l, &sides[0]) < 0 || end_side(l, &sides[1]) < 0)
+    return ft_value_none();
+  result = ft_live_blocks(l, "If", condition->type == FT_VALUE_TENSOR ? condition->tensor : 0,
+                          blocks, names, 2, blocks[0]->output_count, 1);
+  if (!result)
+    return ft_value_none();
+  for (size_t i = 0; i < list.list->count; i++) {
+    struct ft_operand *v = &list.list->items[i];
+
+    if (v->type != FT_VALUE_TENSOR)
+      continue;
+    if (ft_like(l->in, ft_live_of(l, result), ft_live_of(l, v->tensor)) < 0)
+      return ft_value_none();
+    *v = ft_value_tensor(result++);
+  }
+  return list;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Operators of ATen that write into a tensor: a part of it, or what somebody else holds too. */
+#include "config.h"
+
+#include <string.h>
+
+#include "predictor/graph/aten/aten.h"
+#include "predictor/graph/shape/strides.h"
+
+enum { VIEWS = 32 }; /* of views: deeper ones are not followed */
+
+/* The operator of the block at hand that gives X as a view of its first input; NULL: none. */
+static const struct ft_operator *view(const struct ft_live *l, uint32_t x)
+{
+  const struct ft_tensor *t = ft_live_of(l, x);
+  const struct ft_operator *op;
+
+  if (!t->producer || t->block != l->serial)
+    return NULL;
+  op = &l->block->operators[t->producer - 1];
+  if (!op->kind || !op->input_count || !op->inputs[0])
+    return NULL;
+  /* of numbers that are followed one is chosen, not cut out; an index of many copies */
+  if (strcmp(op->type, "Gather") == 0 && op->input_count > 1)
+    return ft_live_of(l, op->inputs[1])->rank == 0 ? op : NULL;
+  return op->kind->view ? op : NULL;
+}
+
+/* Whether OP copies: a reshape of what lies as STRIDES says, which become those of its result. */
+static bool copies(const struct ft_live *l, const struct ft_operator *op,
+                   struct ft_strides *strides)
+{
+  const struct ft_tensor *x = ft_live_of(l, op->inputs[0]), *y = ft_live_of(l, op->outputs[0]);
+  struct ft_strides from = *strides;
+  bool reshapes = strcmp(op->type, "Reshape") == 0 || strcmp(op->type, "Flatten") == 0;
+
+  if (x->rank < 0 || y->rank < 0 || ft_tensor_elements(x) <= 0 || ft_tensor_elements(y) <= 0)
+    return false;
+  if (reshapes && ft_strides_reshape(x, &from, y->dims, y->rank, strides))
+    return false;
+  if (!reshapes && ft_strides_view(l->graph, op, &from, strides))
+    return false;
+  ft_strides_dense(y, strides);
+  return reshapes;
+}
+
+/* The tensor whose memory X is a view of, as far as the block at hand tells. */
+static uint32_t base_of(const struct ft_live *l, uint32_t x)
+{
+  const struct ft_operator *views[VIEWS];
+  struct ft_strides strides = { { 0 } };
+  uint32_t base = x;
+  int count = 0;
+
+  while (count < VIEWS && (views[count] = view(l, base)))
+    base = views[count++]->inputs[0];
+  if (ft_live_of(l, base)->rank >= 0)
+    ft_strides_dense(ft_live_of(l, base), &strides);
+  while (count-- > 0)
+    if (copies(l, views[count], &strides))
+      base = count ? views[count - 1]->inputs[0] : x;
+  return base;
+}
+
+void ft_aten_instead(struct ft_live *l, uint32_t x, uint32_t y)
+{
+  uint32_t base = base_of(l, x);
+
+  ft_live_instead(l, x, y);
+  if (base == x || view(l, y)) /* x.unsqueeze_(0) writes nothing */
+    return;
+  if (ft_live_of(l, y)->data || !ft_live_of(l, base)->values) /* numbers that are followed stay */
+    ft_live_part(l, base, y);
+}
+
+/* Argument I and all that stands in it, as inputs; whether one of them is the network's data. */
+static int add_sources(struct ft_call *c, const struct ft_operand *v, int depth, bool *data)
+{
+  if (ft_value_is_tensor(v)) {
+    uint32_t tensor = ft_value_as_tensor(c->l, v);
+
+    if (!tensor)
+      return -1;
+    ft_live_in(c->l, tensor);
+    *data = *data || ft_live_of(c->l, tensor)->data || ft_live_of(c->l, tensor)->constant;
+  }
+  if ((v->type == FT_VALUE_LIST || v->type == FT_VALUE_TUPLE) && depth)
+    for (size_t i = 0; i < v->list->count; i++)
+      if (add_sources(c, &v->list->items[i], depth - 1, data) < 0)
+        return -1;
+  return 0;
+}
+
+/* Whether SOURCE is what INTO was written with: x[i] += y in Python copies a view onto itself. */
+static bool holds_already(struct ft_live *l, uint32_t into, const struct ft_operand *source)
+{
+  const struct ft_tensor *t = ft_live_of(l, into);
+  const struct ft_operator *op;
+
+  if (source->type != FT_VALUE_TENSOR || !t->producer || t->block != l->serial)
+    return false;
+  op = &l->block->operators[t->producer - 1];
+  return strcmp(op->type, "ScatterND") == 0 && op->input_count == 2 &&
+         op->inputs[1] == ft_live_now(l, source->tensor);
+}
+
+/*
+ * index_put(x, indices, values), scatter(x, dim, index, src), copy(x, src) and those alike: X with
+ * the others in it. Of numbers that are followed X stays as it is.
+ */
+int ft_aten_write(struct ft_call *c)
+{
+  bool copy = strncmp(c->name, "copy", 4) == 0, in_place = c->name[strlen(c->name) - 1] == '_';
+  uint32_t x = ft_arg_tensor(c, 0), into = x;
+  bool data;
+
+  if (!x)
+    return -1;
+  if (copy && in_place)
+    into = base_of(c->l, x); /* x[...] = ... */
+  if (into != x && holds_already(c->l, into, ft_arg(c, 1, "src")))
+    return ft_aten_same(c);
+  data = ft_live_of(c->l, into)->data;
+  ft_live_op(c->l, "ScatterND");
+  ft_live_in(c->l, into);
+  for (size_t i = 1; i < c->count; i++)
+    if (add_sources(c, &c->args[i], 2, &data) < 0)
+      return -1;
+  if (!data)
+    return ft_aten_same(c);
+  into = ft_live_end(c->l, 1);
+  if (!into)
+    return -1;
+  if (copy && in_place) {
+    ft_live_instead(c->l, base_of(c->l, x), into);
+    return ft_aten_same(c);
+  }
+  return ft_give(c, into);
+}

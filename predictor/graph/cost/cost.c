@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <string.h>
+
+#include "predictor/core/buf.h"
+#include "predictor/graph/cost/bound.h"
+#include "predictor/graph/cost/cost.h"
+#include "predictor/graph/cost/fuse.h"
+#include "predictor/graph/cost/quantized.h"
+#include "predictor/graph/shape/einsum.h"
+
+struct count {
+  struct ft_graph *graph;
+  struct ft_cost *cost;
+  struct ft_error *err;
+  uint8_t *role;   /* of each tensor */
+  bool *learnt;    /* of each tensor */
+  uint8_t *packed; /* of each tensor; see ft_cost */
+  int64_t *most;   /* of each tensor; see bound.h */
+  int64_t kept;    /* by unknown operators, at most */
+  size_t layer_room, unknown_room;
+};
+
+enum { ROLE_NONE, ROLE_USED, ROLE_PARAMETER, ROLE_COUNTED };
+
+static int exhausted(struct count *c)
+{
+  return ft_error_set(c->err, "%s: its layers need more than %d MiB, or memory is out",
+                      c->graph->file, FT_LIMIT_GRAPH >> 20);
+}
+
+static const struct ft_tensor *tensor(const struct count *c, const uint32_t *list, uint32_t n,
+                                      uint32_t i)
+{
+  return i < n && list[i] ? &c->graph->tensors[list[i]] : NULL;
+}
+
+static const struct ft_tensor *input(const struct count *c, const struct ft_operator *op,
+                                     uint32_t i)
+{
+  return tensor(c, op->inputs, op->input_count, i);
+}
+
+static const struct ft_tensor *output(const struct count *c, const struct ft_operator *op)
+{
+  return tensor(c, op->outputs, op->output_count, 0);
+}
+
+/* ---- parameters ---- */
+
+/* How many inputs of OP can be learnt: sizes, limits and running statistics are not. */
+static uint32_t learnt_inputs(const struct ft_operator *op)
+{
+  static const struct {
+    const char *type;
+    uint32_t count;
+  } some[] = { { "BatchNormalization", 3 },
+               { "Resize", 1 },
+               { "Upsample", 1 },
+               { "Pad", 1 },
+               { "Clip", 1 },
+               { "Dropout", 1 },
+               { "Range", 0 },
+               { "OneHot", 1 },
+               { "RotaryEmbedding", 1 },
+               { "STFT", 1 },
+               { "MelWeightMatrix", 0 } };
+
+  for (size_t i = 0; i < sizeof some / sizeof *some; i++)
+    if (strcmp(op->type, some[i].type) == 0 && op->input_count > some[i].count)
+      return some[i].count;
+  return op->input_count;
+}
+
+/*
+ * Whether input I of OP can be learnt or be computed from what is. Quantised weights are marked,
+ * and what only moves them hands the mark on.
+ */
+static bool follows(struct count *c, const struct ft_operator *op, uint32_t i)
+{
+  const struct ft_tensor *x = &c->graph->tensors[op->inputs[i]];
+  enum ft_quantized what;
+  unsigned each;
+
+  if (!op->inputs[i] || i >= learnt_inputs(op))
+    return false;
+  what = ft_quantized_input(op, i, x->element, &each);
+  if (what == FT_QUANTIZED_WEIGHT && !c->packed[op->inputs[i]])
+    c->packed[op->inputs[i]] = (uint8_t)each;
+  else if (what == FT_QUANTIZED_NOT && op->output_count && c->packed[op->outputs[0]] &&
+           x->element == output(c, op)->element)
+    c->packed[op->inputs[i]] = c->packed[op->outputs[0]];
+  return what != FT_QUANTIZED_SCALE;
+}
+
+/*
+ * What a result depends on, other than as a running mean or variance: those are
+ * kept with the weights and not learnt, nor is what they alone are computed from.
+ */
+static void mark_used(struct count *c, const struct ft_block *block)
+{
+  for (uint32_t i = 0; i < block->output_count; i++)
+    c->role[block->outputs[i]] = ROLE_USED;
+  for (uint32_t i = block->operator_count; i-- > 0;) {
+    const struct ft_operator *op = &block->operators[i];
+    bool used = false;
+
+    for (uint32_t j = 0; j < op->output_count; j++)
+      used = used || (op->outputs[j] && c->role[op->outputs[j]] == ROLE_USED);
+    for (uint32_t j = 0; used && j < op->input_count; j++)
+      if (follows(c, op, j))
+        c->role[op->inputs[j]] = ROLE_USED;
+    for (uint32_t j = 0; used && j < op->capture_count; j++)
+      c->role[op->captures[j]] = ROLE_USED;
+    for (uint32_t j = 0; used && j < op->attribute_count; j++)
+      if (op->attributes[j].type == FT_ATTRIBUTE_BLOCK)
+        mark_used(c, op->attributes[j].block);
+  }
+}
+
+static int64_t weights_in(const struct count *c, uint32_t tensor)
+{
+  return ft_times(ft_tensor_elements(&c->graph->tensors[tensor]),
+                  c->packed[tensor] ? c->packed[tensor] : 1);
+}
+
+/* Whole numbers and what was quantised are parameters, but nothing learns them any more. */
+static void add_parameter(struct count *c, uint32_t tensor)
+{
+  const struct ft_tensor *t = &c->graph->tensors[tensor];
+
+  c->role[tensor] = ROLE_PARAMETER;
+  c->cost->parameters = ft_plus(c->cost->parameters, weights_in(c, tensor));
+  if (!ft_element_is_real(t->element) || c->packed[tensor])
+    return;
+  c->learnt[tensor] = true;
+  c->cost->parameter_bytes = ft_plus(c->cost->parameter_bytes, ft_tensor_bytes(t));
+}
+
+static void mark_constants(struct count *c, const struct ft_block *block)
+{
+  for (uint32_t i = 0; i < block->constant_count; i++) {
+    const struct ft_declared *d = c->graph->tensors[block->constants[i]].constant;
+    uint32_t t = block->constants[i];
+
+    if (c->role[t] == ROLE_USED && (ft_element_is_real(d->element) || c->packed[t]) && !d->kept)
+      add_parameter(c, t);
+    else
+      c->cost->buffers = ft_plus(c->cost->buffers, d->elements);
+  }
+}
+
+/*
+ * PyTorch's exporter writes parameters of equal values once, and an Identity for
+ * each of the others: gains and shifts that nobody has trained. Whole matrices are equal only where
+ * a module is shared, and then they are one.
+ */
+static bool is_twin(const struct count *c, const struct ft_operator *op)
+{
+  uint8_t role = op->input_count ? c->role[op->inputs[0]] : ROLE_NONE;
+
+  return strcmp(op->type, "Identity") == 0 && op->output_count && !op->data &&
+         c->graph->tensors[op->outputs[0]].rank == 1 &&
+         (role == ROLE_PARAMETER || role == ROLE_COUNTED) && c->role[op->outputs[0]] == ROLE_USED;
+}
+
+static int64_t parameters_of(struct count *c, const struct ft_operator *op)
+{
+  int64_t sum = 0;
+
+  for (uint32_t i = 0; i < op->input_count; i++) {
+    uint8_t *role = &c->role[op->inputs[i]];
+
+    if (*role != ROLE_PARAMETER)
+      continue;
+    sum = ft_plus(sum, weights_in(c, op->inputs[i]));
+    *role = ROLE_COUNTED;
+  }
+  return sum;
+}
+
+/*
+ * ---- multiply-accumulates ----
+ * Normalisation and pooling at the rates of fvcore (fvcore/nn/jit_handles.py,
+ * norm_flop_counter, batchnorm_flop_jit), whose sums are what is mostly published: 2 an element
+ * where the statistics are there, 5 where they are taken of the data, 1 an element that is
+ * averaged.
+ */
+
+static int64_t product(const struct ft_tensor *t, int first, int last)
+{
+  int64_t result = 1;
+
+  for (int i = first; i < last; i++)
+    result = ft_times(result, t->dims[i]);
+  return result;
+}
+
+static int64_t recurrent(const struct ft_operator *op, const struct ft_tensor *x,
+                         const struct ft_tensor *w, const struct ft_tensor *r)
+{
+  if (!w || !r || x->rank != 3 || w->rank != 3 || r->rank != 3)
+    return -1;
+  (void)op;
+  /* w: directions x gates of hidden x inputs; r: the same x hidden */
+  return ft_times(ft_times(x->dims[0], x->dims[1]), ft_plus(product(w, 0, 3), product(r, 0, 3)));
+}
+
+static int64_t attention(const struct ft_tensor *q, const struct ft_tensor *k,
+                         const struct ft_tensor *v, const struct ft_tensor *past,
+                         const struct ft_tensor *y)
+{
+  int last = q->rank - 1;
+  int64_t before = past && past->rank == 4 ? past->dims[2] : 0;
+
+  if (!k || !v || y->rank != q->rank || k->rank != q->rank || q->rank < 3)
+    return -1;
+  if (k->dims[last - 1] < 0 || before < 0)
+    return -1;
+  return ft_times(ft_times(product(q, 0, last), ft_plus(k->dims[last - 1], before)),
+                  ft_plus(q->dims[last], y->dims[last]));
+}
+
+/* For each word and head of keys K a state of as many rows as a key and columns as a value of V has
+ * is changed, by the delta rule read before too; for each head of queries it is read. */
+static int64_t states(const struct ft_operator *op, const struct ft_tensor *q,
+                      const struct ft_tensor *k, const struct ft_tensor *v)
+{
+  const struct ft_attribute *rule = ft_attribute(op, "update_rule");
+  int64_t heads = ft_integer(op, "q_num_heads", 0), kv = ft_integer(op, "kv_num_heads", 0), each;
+  bool delta = !rule || !rule->string || strstr(rule->string, "delta");
+
+  if (!k || !v || q->rank != 3 || k->rank != 3 || v->rank != 3 || kv < 1 || k->dims[2] < 0 ||
+      v->dims[2] < 0)
+    return -1;
+  each = ft_times(k->dims[2] / kv, v->dims[2] / kv);
+  return ft_times(ft_times(product(q, 0, 2), each), ft_plus(ft_times(delta ? 2 : 1, kv), heads));
+}
+
+/* Each word goes through K of the experts, whose weights are W and V. */
+static int64_t experts(const struct ft_operator *op, const struct ft_tensor *x,
+                       const struct ft_tensor *w, const struct ft_tensor *v)
+{
+  int64_t each;
+
+  if (!v || x->rank < 1 || w->rank != 3 || v->rank != 3 || w->dims[0] < 1)
+    return -1;
+  each = ft_plus(product(w, 1, 3), product(v, 1, 3));
+  return ft_times(ft_times(product(x, 0, x->rank - 1), ft_integer(op, "k", 1)), each);
+}
+
+static int64_t einsum(const struct count *c, const struct ft_operator *op)
+{
+  struct ft_infer in = { .graph = c->graph, .op = (struct ft_operator *)op };
+  struct ft_einsum e;
+
+  return ft_einsum_read(&in, &e) < 0 ? -1 : ft_einsum_products(&e);
+}
+
+/* Whether OP is a batch normalisation of weights, by statistics of their own. */
+static bool standardises(const struct ft_operator *op)
+{
+  return op->kind && op->kind->work == FT_WORK_NORM && !op->data;
+}
+
+static int64_t macs_of(const struct count *c, const struct ft_operator *op)
+{
+  const struct ft_tensor *x = input(c, op, 0), *y = output(c, op), *w;
+  uint8_t work = op->kind ? op->kind->work : FT_WORK_NONE;
+  int inner;
+
+  if (work == FT_WORK_NONE)
+    return 0;
+  if (work == FT_WORK_RUNTIME)
+    return ft_runtime_macs(c->graph, op);
+  w = input(c, op, op->kind->weight);
+  if (!x || !y || !w || x->rank < 0 || w->rank < 0)
+    return -1;
+  switch (work) {
+  case FT_WORK_CONV:
+    return ft_times(ft_tensor_elements(y), product(w, 1, w->rank));
+  case FT_WORK_TRANSPOSED:
+    return ft_times(ft_tensor_elements(x), product(w, 1, w->rank));
+  case FT_WORK_PRODUCT:
+    inner = ft_integer(op, "transA", 0) && x->rank > 1 ? x->rank - 2 : x->rank - 1;
+    return x->rank ? ft_times(ft_tensor_elements(y), x->dims[inner]) : -1;
+  case FT_WORK_GEMM:
+    return x->rank == 2 ? ft_times(ft_tensor_elements(y), x->dims[ft_integer(op, "transA", 0) == 0])
+                        : -1;
+  case FT_WORK_EINSUM:
+    return einsum(c, op);
+  case FT_WORK_RECURRENT:
+    return recurrent(op, x, w, input(c, op, 2));
+  case FT_WORK_ATTENTION:
+    return attention(x, input(c, op, 1), input(c, op, 2), input(c, op, 4), y);
+  case FT_WORK_STATES:
+    return states(op, x, input(c, op, 1), input(c, op, 2));
+  case FT_WORK_EXPERTS:
+    return experts(op, x, w, input(c, op, 3));
+  case FT_WORK_NORM: /* of weights that are standardised anew in each pass too */
+    return ft_times(ft_tensor_elements(x), standardises(op) ? 5 : 2);
+  case FT_WORK_STATISTICS:
+    return ft_times(ft_tensor_elements(x), 5);
+  default: /* pooling of everything */
+    return ft_tensor_elements(x);
+  }
+}
+
+/* ---- layers ---- */
+
+/* Activation functions are computed in their input's place, as is dropout. */
+static bool in_place(const struct ft_operator *op)
+{
+  static const char *const types[] = { "Relu", "LeakyRelu", "Clip",        "Dropout",   "Elu",
+                                       "Selu", "Celu",      "HardSigmoid", "HardSwish", "PRelu" };
+
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    if (strcmp(op->type, types[i]) == 0)
+      return true;
+  return false;
+}
+
+static int64_t activations_of(const struct count *c, const struct ft_operator *op)
+{
+  int64_t sum = 0;
+
+  if (op->kind && (op->kind->view || in_place(op)))
+    return 0;
+  for (uint32_t i = 0; i < op->output_count; i++)
+    if (op->outputs[i])
+      sum = ft_plus(sum, ft_tensor_elements(&c->graph->tensors[op->outputs[i]]));
+  return sum;
+}
+
+/*
+ * Bounds of what is not known: of sizes see bound.h. Of an unknown operator, and of one whose sizes
+ * are not known, every result needs every parameter once, as in a full connection.
+ */
+static void bound(const struct count *c, struct ft_layer *layer)
+{
+  const struct ft_operator *op = layer->op;
+
+  layer->activations_at_most = layer->activations;
+  layer->macs_at_most = layer->macs;
+  if (layer->activations < 0)
+    layer->activations_at_most = ft_times(ft_bound_result(c->graph, op, c->most), op->output_count);
+  if (!op->kind || layer->macs < 0)
+    layer->macs_at_most = ft_times(
+        layer->activations ? layer->activations_at_most
+                           : ft_times(ft_bound_result(c->graph, op, c->most), op->output_count),
+        layer->parameters ? layer->parameters : ft_bound_products(c->graph, op, c->most));
+}
+
+static int note_unknown(struct count *c, const struct ft_operator *op)
+{
+  struct ft_unknown *list = c->cost->unknowns;
+
+  c->cost->unknown++;
+  for (size_t i = 0; i < c->cost->unknown_count; i++)
+    if (strcmp(list[i].type, op->type) == 0 && strcmp(list[i].domain, op->domain) == 0) {
+      list[i].count++;
+      return 0;
+    }
+  if (c->cost->unknown_count == FT_COST_UNKNOWNS)
+    return 0;
+  list = ft_arena_grow(&c->graph->results, list, &c->unknown_room, c->cost->unknown_count,
+                       sizeof *list);
+  if (!list)
+    return exhausted(c);
+  c->cost->unknowns = list;
+  list[c->cost->unknown_count++] = (struct ft_unknown){ op->domain, op->type, 1 };
+  return 0;
+}
+
+/* What was counted so far of a block, so that branches can be compared. */
+struct sums {
+  int64_t macs, activations, macs_at_most, activations_at_most;
+};
+
+static int count_block(struct count *c, const struct ft_block *block, int depth, struct sums *sums);
+
+/* Of two branches the dearer, of a loop's body as many as it turns; an unknown number has no bound.
+ */
+static int count_blocks(struct count *c, const struct ft_operator *op, int depth,
+                        struct ft_layer *layer)
+{
+  for (uint32_t i = 0; i < op->attribute_count; i++) {
+    struct sums s = { 0 };
+
+    if (op->attributes[i].type != FT_ATTRIBUTE_BLOCK)
+      continue;
+    if (count_block(c, op->attributes[i].block, depth + 1, &s) < 0)
+      return -1;
+    if (op->turns < 0) {
+      s.macs_at_most = -1;
+      s.activations_at_most = -1;
+    } else {
+      s.macs = ft_times(s.macs, op->turns);
+      s.macs_at_most = ft_times(s.macs_at_most, op->turns);
+      s.activations = ft_times(s.activations, op->turns);
+      s.activations_at_most = ft_times(s.activations_at_most, op->turns);
+    }
+    if (s.macs > layer->macs)
+      layer->macs = s.macs;
+    if (s.macs_at_most < 0 || s.macs_at_most > layer->macs_at_most)
+      layer->macs_at_most = s.macs_at_most;
+    if (s.activations > layer->activations)
+      layer->activations = s.activations;
+    if (s.activations > layer->inside)
+      layer->inside = s.activations;
+    if (s.activations_at_most < 0 || s.activations_at_most > layer->activations_at_most)
+      layer->activations_at_most = s.activations_at_most;
+  }
+  return 0;
+}
+
+/*
+ * A layer's normalisation that is spelled out is counted as one that is not, at its division; the
+ * other division that is part of something larger has a number below it (GELU).
+ */
+static int64_t spelled_out(const struct count *c, const struct ft_operator *op,
+                           const struct ft_fusion *fusion)
+{
+  const struct ft_tensor *below = input(c, op, 1);
+  bool within = fusion->kind == FT_FUSED_INSIDE || fusion->kind == FT_FUSED_NORM;
+
+  return within && strcmp(op->type, "Div") == 0 && below && below->data
+             ? ft_times(ft_tensor_elements(output(c, op)), 5)
+             : 0;
+}
+
+static int count_operator(struct count *c, const struct ft_operator *op,
+                          const struct ft_fusion *fusion, int depth, struct sums *sums)
+{
+  struct ft_layer layer = { .op = op, .depth = depth }, *layers;
+
+  ft_bound_results(c->graph, op, c->most);
+  if (!op->kind && note_unknown(c, op) < 0)
+    return -1;
+  if (is_twin(c, op)) {
+    add_parameter(c, op->outputs[0]);
+    return 0;
+  }
+  layer.parameters = parameters_of(c, op);
+  if (!op->data && op->kind && !layer.parameters)
+    return 0;
+  if (op->kind && !op->resolved)
+    c->cost->unresolved++;
+  layer.macs = op->data || standardises(op) ? macs_of(c, op) : 0;
+  if (layer.macs == 0)
+    layer.macs = spelled_out(c, op, fusion);
+  /* what a framework computes in one go has no memory in between */
+  layer.activations =
+      op->data && fusion->kind != FT_FUSED_INSIDE && !fusion->bias ? activations_of(c, op) : 0;
+  bound(c, &layer);
+  if (!op->kind)
+    c->kept = ft_plus(c->kept, layer.activations_at_most);
+  if (count_blocks(c, op, depth, &layer) < 0)
+    return -1;
+  if (depth == 0 && op->turns != 1 && layer.inside > 0) {
+    c->cost->inside = ft_plus(c->cost->inside, layer.inside);
+    c->cost->endless += op->turns < 0;
+  }
+  layers = ft_arena_grow(&c->graph->results, c->cost->layers, &c->layer_room, c->cost->layer_count,
+                         sizeof *layers);
+  if (!layers)
+    return exhausted(c);
+  c->cost->layers = layers;
+  layers[c->cost->layer_count++] = layer;
+  sums->macs = ft_plus(sums->macs, layer.macs > 0 ? layer.macs : 0);
+  sums->activations = ft_plus(sums->activations, layer.activations > 0 ? layer.activations : 0);
+  sums->macs_at_most = ft_plus(sums->macs_at_most, layer.macs_at_most);
+  sums->activations_at_most = ft_plus(sums->activations_at_most, layer.activations_at_most);
+  return 0;
+}
+
+static int count_block(struct count *c, const struct ft_block *block, int depth, struct sums *sums)
+{
+  struct ft_fusion *fusions =
+      ft_arena_take(&c->graph->results, (block->operator_count + 1) * sizeof *fusions);
+
+  if (!fusions || ft_fuse(c->graph, block, false, fusions) < 0)
+    return exhausted(c);
+  mark_constants(c, block);
+  for (uint32_t i = 0; i < block->operator_count; i++)
+    if (count_operator(c, &block->operators[i], &fusions[i], depth, sums) < 0)
+      return -1;
+  return 0;
+}
+
+int ft_graph_cost(struct ft_graph *graph, struct ft_cost *cost, struct ft_error *err)
+{
+  struct count c = { .graph = graph, .cost = cost, .err = err };
+  struct sums sums = { 0 };
+
+  *cost = (struct ft_cost){ .operators = graph->operator_count };
+  c.role = ft_arena_take(&graph->results, graph->tensor_count);
+  c.learnt = ft_arena_take(&graph->results, graph->tensor_count * sizeof *c.learnt);
+  c.packed = ft_arena_take(&graph->results, graph->tensor_count);
+  c.most = ft_arena_take(&graph->results, graph->tensor_count * sizeof *c.most);
+  if (!c.role || !c.learnt || !c.packed || !c.most)
+    return exhausted(&c);
+  cost->learnt = c.learnt;
+  cost->packed = c.packed;
+  mark_used(&c, &graph->block);
+  for (uint32_t i = 0; i < graph->block.input_count; i++) {
+    int64_t fed = ft_tensor_elements(&graph->tensors[graph->block.inputs[i]]);
+
+    sums.activations = ft_plus(sums.activations, fed > 0 ? fed : 0);
+    sums.activations_at_most = ft_plus(sums.activations_at_most, fed);
+  }
+  if (count_block(&c, &graph->block, 0, &sums) < 0)
+    return -1;
+  cost->macs = sums.macs;
+  cost->activations = sums.activations;
+  cost->macs_at_most = sums.macs_at_most;
+  cost->activations_at_most = sums.activations_at_most;
+  cost->open_at_most = sums.activations_at_most < 0
+                           ? -1
+                           : ft_plus(sums.activations_at_most - sums.activations, c.kept);
+  return 0;
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <string.h>
+
+#include "predictor/graph/cost/fuse.h"
+#include "predictor/graph/shape/infer.h"
+
+struct fuse {
+  struct ft_graph *graph;
+  const struct ft_block *block;
+  struct ft_fusion *fusions;
+  uint32_t *uses, *user; /* of each tensor: how many, and one of them */
+  int64_t batch;         /* the first dimension of what is fed */
+};
+
+static uint32_t input(const struct ft_operator *op, uint32_t i)
+{
+  return i < op->input_count ? op->inputs[i] : 0;
+}
+
+static bool is(const struct ft_operator *op, const char *type)
+{
+  return op && strcmp(op->type, type) == 0;
+}
+
+/* The operator of this block that gives TENSOR if it is of TYPE, else NULL. */
+static const struct ft_operator *from(const struct fuse *f, uint32_t tensor, const char *type)
+{
+  const struct ft_tensor *t = &f->graph->tensors[tensor];
+  const struct ft_operator *op;
+
+  if (!tensor || !t->producer || t->producer > f->block->operator_count)
+    return NULL;
+  op = &f->block->operators[t->producer - 1];
+  return op->output_count && op->outputs[0] == tensor && is(op, type) ? op : NULL;
+}
+
+static bool constant(const struct fuse *f, uint32_t tensor)
+{
+  return tensor && !f->graph->tensors[tensor].data;
+}
+
+/* The other operand of OP than ONE. */
+static uint32_t other(const struct ft_operator *op, uint32_t one)
+{
+  return input(op, 0) == one ? input(op, 1) : input(op, 0);
+}
+
+/* The operand of OP that is fed, the other being a constant; 0 when it is not so. */
+static uint32_t fed(const struct fuse *f, const struct ft_operator *op)
+{
+  if (constant(f, input(op, 1)) && !constant(f, input(op, 0)))
+    return input(op, 0);
+  return constant(f, input(op, 0)) && !constant(f, input(op, 1)) ? input(op, 1) : 0;
+}
+
+static void inside(struct fuse *f, const struct ft_operator *op)
+{
+  f->fusions[op - f->block->operators].kind = FT_FUSED_INSIDE;
+}
+
+static void last(struct fuse *f, const struct ft_operator *op, uint8_t kind, uint32_t tensor,
+                 int64_t groups)
+{
+  f->fusions[op - f->block->operators] =
+      (struct ft_fusion){ .kind = kind, .input = tensor, .groups = groups };
+}
+
+/* x times sigmoid(x), or hard sigmoid. */
+static bool gate(struct fuse *f, const struct ft_operator *op)
+{
+  for (uint32_t i = 0; i < 2; i++) {
+    const struct ft_operator *s = from(f, input(op, i), "Sigmoid");
+
+    s = s ? s : from(f, input(op, i), "HardSigmoid");
+    if (!s || input(s, 0) != input(op, !i) || f->uses[input(op, i)] != 1)
+      continue;
+    inside(f, s);
+    last(f, op, FT_FUSED_ACTIVATION, input(s, 0), 0);
+    return true;
+  }
+  return false;
+}
+
+/* x times (1 + erf(x / sqrt 2)) in OP, times a half before or behind it. */
+static bool gelu(struct fuse *f, const struct ft_operator *op)
+{
+  for (uint32_t i = 0; i < 2; i++) {
+    const struct ft_operator *one = from(f, input(op, i), "Add"), *erf, *scale, *half, *end = op;
+    uint32_t x;
+
+    erf = one ? from(f, fed(f, one), "Erf") : NULL;
+    scale = erf ? from(f, input(erf, 0), "Div") : NULL;
+    scale = scale ? scale : erf ? from(f, input(erf, 0), "Mul") : NULL;
+    x = scale ? fed(f, scale) : 0;
+    if (!x)
+      continue;
+    half = from(f, input(op, !i), "Mul");
+    if (input(op, !i) == x && f->uses[op->outputs[0]] == 1) {
+      end = &f->block->operators[f->user[op->outputs[0]]];
+      if (!is(end, "Mul") || fed(f, end) != op->outputs[0])
+        continue;
+      inside(f, op);
+    } else if (half && fed(f, half) == x) {
+      inside(f, half);
+    } else {
+      continue;
+    }
+    inside(f, one);
+    inside(f, erf);
+    inside(f, scale);
+    last(f, end, FT_FUSED_ACTIVATION, x, 0);
+    return true;
+  }
+  return false;
+}
+
+/* The only user of OP's result if it is of TYPE with a constant beside it, else OP. */
+static const struct ft_operator *affine(struct fuse *f, const struct ft_operator *op,
+                                        const char *type)
+{
+  const struct ft_operator *next;
+
+  if (f->uses[op->outputs[0]] != 1)
+    return op;
+  next = &f->block->operators[f->user[op->outputs[0]]];
+  if (!is(next, type) || !constant(f, other(next, op->outputs[0])))
+    return op;
+  inside(f, op);
+  return next;
+}
+
+/* (x - mean) / sqrt(mean of its square + epsilon), times gain plus shift. */
+static void layer_norm(struct fuse *f, const struct ft_operator *op)
+{
+  const struct ft_operator *sub = from(f, input(op, 0), "Sub"), *root, *add, *mean, *square, *first;
+
+  root = from(f, input(op, 1), "Sqrt");
+  add = root ? from(f, input(root, 0), "Add") : NULL;
+  mean = add ? from(f, fed(f, add), "ReduceMean") : NULL;
+  square = mean ? from(f, input(mean, 0), "Pow") : NULL;
+  square = square ? square : mean ? from(f, input(mean, 0), "Mul") : NULL;
+  first = sub ? from(f, input(sub, 1), "ReduceMean") : NULL;
+  if (!square || !first || input(first, 0) != input(sub, 0) || input(square, 0) != sub->outputs[0])
+    return;
+  inside(f, sub);
+  inside(f, root);
+  inside(f, add);
+  inside(f, mean);
+  inside(f, square);
+  inside(f, first);
+  op = affine(f, op, "Mul");
+  op = affine(f, op, "Add");
+  last(f, op, FT_FUSED_NORM, input(sub, 0),
+       ft_tensor_elements(&f->graph->tensors[mean->outputs[0]]));
+}
+
+/* torch.var, as exporters spell it: the mean of (x - mean) times itself. Its kernel keeps x alone.
+ */
+static bool variance(struct fuse *f, const struct ft_operator *op)
+{
+  const struct ft_operator *square = from(f, input(op, 0), "Mul"), *sub, *mean;
+
+  sub = square && input(square, 0) == input(square, 1) ? from(f, input(square, 0), "Sub") : NULL;
+  mean = sub ? from(f, input(sub, 1), "ReduceMean") : NULL;
+  if (!mean || input(mean, 0) != input(sub, 0) || f->uses[sub->outputs[0]] != 2 ||
+      f->uses[square->outputs[0]] != 1)
+    return false;
+  inside(f, sub);
+  inside(f, square);
+  if (f->uses[mean->outputs[0]] == 1)
+    inside(f, mean);
+  last(f, op, FT_FUSED_NORM, input(sub, 0), 0);
+  return true;
+}
+
+/* Group normalisation: groups in place of channels, normalised, back again, times gain plus shift.
+ */
+static void group_norm(struct fuse *f, const struct ft_operator *op)
+{
+  const struct ft_operator *to = from(f, input(op, 0), "Reshape"), *back, *end;
+  const struct ft_tensor *x = &f->graph->tensors[input(op, 0)];
+
+  if (!to || f->uses[op->outputs[0]] != 1)
+    return;
+  back = &f->block->operators[f->user[op->outputs[0]]];
+  if (!is(back, "Reshape") || f->uses[back->outputs[0]] != 1)
+    return;
+  end = affine(f, back, "Mul");
+  end = affine(f, end, "Add");
+  if (end == back)
+    return;
+  inside(f, op);
+  last(f, end, FT_FUSED_NORM, input(to, 0), x->rank > 1 ? ft_times(x->dims[0], x->dims[1]) : 0);
+}
+
+/* The product of queries and keys that SCORES are, scaled or shifted; NULL when they are not. */
+static const struct ft_operator *scores(struct fuse *f, uint32_t scores,
+                                        const struct ft_operator **between, int *count)
+{
+  for (int i = 0; i < 4; i++) {
+    const struct ft_operator *product = from(f, scores, "MatMul"), *op;
+    uint32_t next = 0;
+
+    if (f->uses[scores] != 1)
+      return NULL;
+    if (product)
+      return product;
+    op = from(f, scores, "Mul");
+    op = op ? op : from(f, scores, "Div");
+    next = op ? fed(f, op) : 0;
+    op = op ? op : from(f, scores, "Add");
+    next = op && !next ? fed(f, op) : next;
+    if (!next)
+      return NULL;
+    between[(*count)++] = op;
+    scores = next;
+  }
+  return NULL;
+}
+
+/* A bias behind a product, as layers on more than two dimensions are exported. */
+static bool biased(const struct fuse *f, const struct ft_operator *op)
+{
+  uint32_t x = fed(f, op), b = x ? other(op, x) : 0;
+
+  return x && from(f, x, "MatMul") && f->uses[x] == 1 && f->graph->tensors[b].rank == 1;
+}
+
+/* What TENSOR is the transpose of, when nobody else wants it; else 0. */
+static uint32_t turned(struct fuse *f, uint32_t tensor)
+{
+  const struct ft_operator *turn = from(f, tensor, "Transpose");
+
+  return turn && f->uses[tensor] == 1 ? input(turn, 0) : 0;
+}
+
+/* The operand of a product of attention: before it was scaled and turned. */
+static uint32_t operand(struct fuse *f, uint32_t tensor)
+{
+  const struct ft_operator *scale = from(f, tensor, "Mul");
+
+  if (scale && fed(f, scale) && f->uses[tensor] == 1) {
+    inside(f, scale);
+    tensor = fed(f, scale);
+  }
+  if (turned(f, tensor)) {
+    inside(f, from(f, tensor, "Transpose"));
+    tensor = turned(f, tensor);
+  }
+  return tensor;
+}
+
+/* softmax(q k' + bias) v; or v softmax(...)'. */
+struct attention {
+  const struct ft_operator *softmax, *product; /* of queries and keys */
+  const struct ft_operator *between[4];        /* scales and shifts of the scores */
+  int count;
+  bool turned; /* the probabilities stand second */
+  uint32_t probabilities, values;
+};
+
+/* Whether the last product of one is OP. PyTorch's kernels take batch, heads, rows and columns. */
+static bool find_attention(struct fuse *f, const struct ft_operator *op, struct attention *a)
+{
+  uint32_t first = input(op, 0), second = input(op, 1);
+
+  *a = (struct attention){ .probabilities = first, .values = second };
+  a->softmax = from(f, first, "Softmax");
+  if (!a->softmax && turned(f, second) && from(f, turned(f, second), "Softmax")) {
+    a->turned = true;
+    a->probabilities = turned(f, second);
+    a->values = first;
+    a->softmax = from(f, a->probabilities, "Softmax");
+  }
+  if (!a->softmax || f->uses[a->probabilities] != 1 ||
+      f->graph->tensors[op->outputs[0]].rank != 4 || constant(f, a->values))
+    return false;
+  a->product = scores(f, input(a->softmax, 0), a->between, &a->count);
+  return a->product && !constant(f, input(a->product, 0)) && !constant(f, input(a->product, 1));
+}
+
+/*
+ * Attention within windows or patches, which stand in the batch's place, is mostly spelt out; a
+ * network that has it somewhere spells it out where one window is all there is, too.
+ */
+static bool has_windows(struct fuse *f)
+{
+  struct attention a;
+
+  for (uint32_t i = 0; i < f->block->operator_count; i++) {
+    const struct ft_operator *op = &f->block->operators[i];
+
+    if (op->data && op->output_count && is(op, "MatMul") && find_attention(f, op, &a) &&
+        f->graph->tensors[op->outputs[0]].dims[0] != f->batch)
+      return true;
+  }
+  return false;
+}
+
+static void attention(struct fuse *f, const struct ft_operator *op)
+{
+  struct ft_fusion *fusion = &f->fusions[op - f->block->operators];
+  const struct ft_tensor *p;
+  struct attention a;
+  uint32_t q, k;
+
+  if (!find_attention(f, op, &a))
+    return;
+  inside(f, a.softmax);
+  inside(f, a.product);
+  while (a.count > 0)
+    inside(f, a.between[--a.count]);
+  if (a.turned)
+    inside(f, from(f, input(op, 1), "Transpose"));
+  q = operand(f, input(a.product, 0));
+  k = operand(f, input(a.product, 1));
+  last(f, op, FT_FUSED_ATTENTION, q, 0);
+  fusion->keys = k;
+  fusion->values = operand(f, a.values);
+  p = &f->graph->tensors[a.probabilities];
+  fusion->groups =
+      p->rank > 0 && p->dims[p->rank - 1] > 0 ? ft_tensor_elements(p) / p->dims[p->rank - 1] : 0;
+}
+
+/* The first dimension of what is fed. */
+static int64_t batch(const struct ft_graph *graph, const struct ft_block *block)
+{
+  const struct ft_tensor *x = &graph->tensors[block->input_count ? block->inputs[0] : 0];
+
+  return x->rank > 0 ? x->dims[0] : 0;
+}
+
+int ft_fuse(struct ft_graph *graph, const struct ft_block *block, bool fuse_attention,
+            struct ft_fusion *fusions)
+{
+  struct fuse f = {
+    .graph = graph, .block = block, .fusions = fusions, .batch = batch(graph, block)
+  };
+
+  f.uses = ft_arena_take(&graph->results, graph->tensor_count * sizeof *f.uses);
+  f.user = ft_arena_take(&graph->results, graph->tensor_count * sizeof *f.user);
+  if (!f.uses || !f.user)
+    return -1;
+  for (uint32_t i = 0; i < block->operator_count; i++) {
+    const struct ft_operator *op = &block->operators[i];
+
+    for (uint32_t j = 0; j < op->input_count + op->capture_count; j++) {
+      uint32_t t = j < op->input_count ? op->inputs[j] : op->captures[j - op->input_count];
+
+      f.uses[t]++;
+      f.user[t] = i;
+    }
+  }
+  for (uint32_t i = 0; i < block->output_count; i++)
+    f.uses[block->outputs[i]] += 2; /* not inside anything */
+  fuse_attention = fuse_attention && !has_windows(&f);
+  for (uint32_t i = 0; i < block->operator_count; i++) {
+    const struct ft_operator *op = &block->operators[i];
+
+    if (!op->data || !op->output_count || fusions[i].kind != FT_FUSED_NOT)
+      continue;
+    fusions[i].bias = is(op, "Add") && biased(&f, op);
+    if (is(op, "Mul"))
+      (void)(gate(&f, op) || gelu(&f, op));
+    else if (is(op, "Div"))
+      layer_norm(&f, op);
+    else if (is(op, "ReduceMean"))
+      (void)variance(&f, op);
+    else if (is(op, "InstanceNormalization"))
+      group_norm(&f, op);
+    else if (fuse_attention && is(op, "MatMul"))
+      attention(&f, op);
+  }
+  return 0;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <string.h>
+
+#include "predictor/core/text.h"
+#include "predictor/core/units.h"
+#include "predictor/graph/import/foreign.h"
+
+#define EXPORT "torch.export.save, torch.jit.save or torch.onnx.export"
+#define UNPACKED "what is in it, unpacked"
+#define STABLEHLO                                                                                  \
+  "what an exporter to ONNX, or Keras with model.export(FOLDER), writes of the network"
+#define KERAS "what model.export(FOLDER) or tf.saved_model.save writes"
+
+/* What stands at byte AT. */
+static const struct {
+  size_t at, length;
+  const char *magic, *what, *instead;
+} magics[] = {
+  { 0, 4, "GGUF", "weights for llama.cpp (GGUF)",
+    "the config.json that they were made with, or what the framework exports" },
+  { 0, 8, "\x89HDF\r\n\x1a\n", "an HDF5 file, as Keras keeps weights in", KERAS },
+  { 4, 4, "TFL3", "a TensorFlow Lite model", "the saved model that it was made of" },
+  { 4, 4, "ORTM", "a model in ONNX Runtime's own form", "the ONNX file that it was made of" },
+  { 4, 4, "ET12", "an ExecuTorch program", "what torch.export.save writes of the network" },
+  { 0, 4, "ML\xefR", "MLIR bytecode (StableHLO)", STABLEHLO },
+  { 0, 8, "module @", "MLIR (StableHLO) as text", STABLEHLO },
+  { 0, 4, "#loc", "MLIR (StableHLO) as text", STABLEHLO },
+  { 0, 9, "HloModule", "HLO as text", STABLEHLO },
+  { 0, 2, "\x1f\x8b", "a file compressed by gzip", UNPACKED },
+  { 0, 3, "BZh", "a file compressed by bzip2", UNPACKED },
+  { 0, 6, "\xfd\x37zXZ", "a file compressed by xz", UNPACKED },
+  { 0, 4, "\x28\xb5\x2f\xfd", "a file compressed by zstd", UNPACKED },
+  { 0, 4, "\x04\x22\x4d\x18", "a file compressed by lz4", UNPACKED },
+  { 257, 5, "ustar", "a tar archive", UNPACKED },
+  { 0, 4, "ftrt", "a TensorRT engine", "the ONNX file that it was made of" },
+  { 0, 4,
+    "\x7f"
+    "ELF",
+    "compiled code", "what " EXPORT " writes" },
+  { 0, 6, "\x93NUMPY", "a NumPy array", "what the framework exports" },
+  /* a pickle of protocol 2 that begins with torch.serialization's MAGIC_NUMBER */
+  { 0, 14, "\x80\x02\x8a\x0al\xfc\x9c\x46\xf9 j\xa8P\x19",
+    "weights as PyTorch wrote them before 1.6", "what " EXPORT " writes" },
+  { 0, 5, "<?xml", "an XML file, as OpenVINO's are", "the ONNX file that it was made of" },
+};
+
+static int is_foreign(const char *file, const char *what, const char *instead, struct ft_error *err)
+{
+  return ft_error_set(err, "%s: byte 0: found %s, no network that can be read: give %s", file, what,
+                      instead);
+}
+
+/* The length of a header of JSON in 8 bytes, the header, and then SIZE less both of weights
+ * (huggingface/safetensors, README.md). */
+static uint64_t safetensors(const char *head, size_t length, uint64_t size)
+{
+  uint64_t header = 0;
+
+  if (length < 10 || head[8] != '{')
+    return 0;
+  for (int i = 7; i >= 0; i--)
+    header = header << 8 | (unsigned char)head[i];
+  return header >= 2 && header < size && size - header > 8 ? size - header - 8 : 0;
+}
+
+/* Parameters begin with the versions and lengths of nothing, then a description (PaddlePaddle,
+ * SerializeToStream of DenseTensor). */
+static bool is_paddle(const char *head, size_t length)
+{
+  static const char nothing[16];
+
+  return length > 22 && memcmp(head, nothing, sizeof nothing) == 0 && head[20] == 0x08 &&
+         head[22] == 0x10;
+}
+
+/* What jax.export serialises begins with tables of its own; the module within says its version. */
+static bool is_jax(const char *head, size_t length)
+{
+  static const char version[] = "StableHLO_v";
+
+  return length > 4 && memcmp(head + 1, "\0\0\0", 3) == 0 &&
+         memmem(head, length, version, sizeof version - 1);
+}
+
+/* A file of a model, in a folder that was packed. */
+static bool is_model(const char *name)
+{
+  static const char *const ends[] = { ".onnx", ".pb", ".pdmodel", ".pt", ".pt2", "/config.json" };
+
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+    if (ft_string_ends(name, ends[i]))
+      return true;
+  return strcmp(name, "config.json") == 0;
+}
+
+int ft_foreign_head(const char *file, const char *head, size_t length, uint64_t size,
+                    struct ft_error *err)
+{
+  uint64_t weights = safetensors(head, length, size);
+  char shown[32];
+
+  for (size_t i = 0; i < sizeof magics / sizeof *magics; i++)
+    if (length >= magics[i].at + magics[i].length &&
+        memcmp(head + magics[i].at, magics[i].magic, magics[i].length) == 0)
+      return is_foreign(file, magics[i].what, magics[i].instead, err);
+  if (weights)
+    return ft_error_set(
+        err,
+        "%s: byte 0: found %s of weights alone (safetensors), no network that can be "
+        "read: give the config.json beside them, or what %s writes",
+        file, ft_units_show_bytes(weights, shown, sizeof shown), EXPORT);
+  if (is_jax(head, length))
+    return is_foreign(file, "what jax.export serialises (StableHLO)", STABLEHLO, err);
+  if (is_paddle(head, length))
+    return is_foreign(file, "PaddlePaddle's parameters", "the .json or .pdmodel beside them", err);
+  return 0;
+}
+
+int ft_foreign_archive(const struct ft_archive *archive, struct ft_error *err)
+{
+  bool code = false, pickle = false;
+  uint64_t bytes = 0;
+  char shown[32];
+
+  for (uint64_t i = 0; i < archive->count; i++) {
+    const char *name = ft_archive_name(archive, i), *slash = strchr(name, '/');
+
+    if (strcmp(name, "model.weights.h5") == 0)
+      return is_foreign(archive->file, "a Keras archive", KERAS, err);
+    if (strstr(name, "/aotinductor/"))
+      return is_foreign(archive->file, "code that AOTInductor has compiled",
+                        "what torch.export.save writes of the network", err);
+    if (!slash && ft_string_ends(name, ".npy"))
+      return is_foreign(archive->file, "NumPy arrays", "what the framework exports", err);
+    code = code || ft_archive_is_code(name);
+    pickle = pickle || ft_archive_at_top(name, "data.pkl");
+    if (slash && strncmp(slash, "/data/", 6) == 0 && ft_archive_size(archive, i) < UINT64_MAX / 4)
+      bytes =
+          bytes + ft_archive_size(archive, i) < bytes ? bytes : bytes + ft_archive_size(archive, i);
+  }
+  for (uint64_t i = 0; !code && !pickle && i < archive->count; i++)
+    if (is_model(ft_archive_name(archive, i)))
+      return is_foreign(archive->file, "a zip archive", UNPACKED, err);
+  if (code || !pickle)
+    return 0;
+  return ft_error_set(err,
+                      "%s: expected a program, found weights or a pickled object alone (%s of "
+                      "tensors): give what %s writes",
+                      archive->file, ft_units_show_bytes(bytes, shown, sizeof shown), EXPORT);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Experts: a few for each word, chosen by a router (Shazeer et al. 2017), or all for every word,
+ * each weighed by it (transformers 5.23, models/llama4). */
+#include "config.h"
+
+#include "predictor/graph/import/huggingface/hf_run.h"
+
+/* X as (1, words, features). */
+static uint32_t flat(struct ft_hf_run *r, uint32_t x)
+{
+  const int64_t *in = x ? ft_live_of(&r->live, x)->dims : NULL;
+  int64_t dims[3] = { 1, 0, 0 };
+
+  if (!x)
+    return 0;
+  dims[1] = in[0] * in[1];
+  dims[2] = in[2];
+  return ft_live_reshape(&r->live, x, dims, 3);
+}
+
+/* Every expert works on all of X, times what ROUTER gives it. */
+static uint32_t every_expert(struct ft_hf_run *r, uint32_t x, uint32_t router)
+{
+  static const int64_t turned[] = { 2, 1, 0 };
+  const struct ft_hf *m = r->m;
+  int64_t copies[3] = { m->experts, 1, 1 }, dims[3] = { 0, 0, m->hidden }, zero = 0;
+  uint32_t up = ft_hf_weight(r, "experts.gate_up", m->hidden, 2 * m->expert_inner, m->experts);
+  uint32_t down = ft_hf_weight(r, "experts.down", m->expert_inner, m->hidden, m->experts);
+  uint32_t scores = flat(r, router), list, y, gate;
+
+  if (!x || !scores || !up || !down)
+    return 0;
+  dims[0] = ft_live_of(&r->live, x)->dims[0];
+  dims[1] = ft_live_of(&r->live, x)->dims[1];
+  scores = ft_live_unary(&r->live, "Sigmoid", scores);
+  scores = scores ? ft_live_transpose(&r->live, scores, turned, 3) : 0;
+  list = ft_live_list(&r->live, copies, 3);
+  x = flat(r, x);
+  x = x && list ? ft_live_binary(&r->live, "Tile", x, list) : 0;
+  y = ft_hf_both(r, "MatMul", ft_hf_both(r, "Mul", x, scores), up);
+  if (!y)
+    return 0;
+  gate = ft_live_slice(&r->live, y, 2, 0, m->expert_inner, 1);
+  y = ft_live_slice(&r->live, y, 2, m->expert_inner, 2 * m->expert_inner, 1);
+  y = ft_hf_both(r, "Mul", y, ft_hf_activate(r, gate));
+  y = ft_hf_both(r, "MatMul", y, down);
+  list = ft_live_list(&r->live, &zero, 1);
+  if (!y || !list)
+    return 0;
+  ft_live_op(&r->live, "ReduceSum");
+  ft_live_in(&r->live, y);
+  ft_live_in(&r->live, list);
+  y = ft_live_end(&r->live, 1);
+  return y ? ft_live_reshape(&r->live, y, dims, 3) : 0;
+}
+
+/* A few of them work on each word. */
+static uint32_t chosen(struct ft_hf_run *r, uint32_t x, uint32_t router)
+{
+  const struct ft_hf *m = r->m;
+  uint32_t parts[4] = { 0 }, biases[2] = { 0, 0 };
+  bool packs = ft_hf_packs(r, "experts");
+
+  if (packs) {
+    ft_hf_packed(r, "experts.gate_up", 2 * m->expert_inner, m->hidden, m->experts, parts);
+    ft_hf_packed(r, "experts.down", m->hidden, m->expert_inner, m->experts, parts + 2);
+  } else {
+    parts[0] = ft_hf_weight(r, "experts.gate_up", 2 * m->expert_inner, m->hidden, m->experts);
+    parts[2] = ft_hf_weight(r, "experts.down", m->hidden, m->expert_inner, m->experts);
+  }
+  if (m->expert_bias) {
+    biases[0] = ft_hf_weight(r, "experts.gate_up.bias", m->experts, 2 * m->expert_inner, 0);
+    biases[1] = ft_hf_weight(r, "experts.down.bias", m->experts, m->hidden, 0);
+  }
+  if (!x || !router || !parts[0] || !parts[2])
+    return 0;
+  ft_hf_scope(r, "experts");
+  if (packs)
+    ft_live_unknown(&r->live, "com.microsoft", "QMoE");
+  else
+    ft_live_op(&r->live, "MoE");
+  ft_live_in(&r->live, x);
+  ft_live_in(&r->live, router);
+  ft_live_in(&r->live, parts[0]);
+  if (packs) {
+    ft_live_in(&r->live, parts[1]);
+    ft_live_in(&r->live, biases[0]);
+  }
+  ft_live_in(&r->live, parts[2]);
+  if (packs)
+    ft_live_in(&r->live, parts[3]);
+  for (int i = packs; i < 2; i++)
+    if (biases[i])
+      ft_live_in(&r->live, biases[i]);
+  if (packs)
+    ft_live_int(&r->live, "expert_weight_bits", 8); /* as many elements as weights */
+  ft_live_int(&r->live, "k", m->chosen);
+  return ft_live_end(&r->live, 1);
+}
+
+uint32_t ft_hf_experts(struct ft_hf_run *r, uint32_t x)
+{
+  const struct ft_hf *m = r->m;
+  uint32_t router = ft_hf_connect(r, x, "router", m->experts, m->router_bias);
+  uint32_t y = m->every_expert ? every_expert(r, x, router) : chosen(r, x, router), shared;
+
+  if (!m->shared_inner)
+    return y;
+  shared = ft_hf_widen(r, x, m->shared_inner);
+  if (m->shared_gate) {
+    uint32_t gate = ft_hf_connect(r, x, "shared_gate", 1, false);
+
+    shared = ft_hf_both(r, "Mul", gate ? ft_live_unary(&r->live, "Sigmoid", gate) : 0, shared);
+  }
+  return ft_hf_both(r, "Add", y, shared);
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Words that are made one by one: keys and values of those before them are kept (transformers
+ * 5.23, cache_utils.py and generation/utils.py). One pass reads the prompt, the largest of the
+ * others makes the last word; ft_graph_sizes says which of them it is.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "predictor/core/text.h"
+#include "predictor/graph/import/huggingface/hf_config.h"
+#include "predictor/graph/import/huggingface/hf_run.h"
+
+enum { WORD = 64 }; /* layers whose kind one number of ft_hf.slides holds */
+
+/* ---- which layers see a part of the words alone ---- */
+
+static void slides(struct ft_hf *m, int64_t layer, bool yes)
+{
+  uint64_t bit = UINT64_C(1) << (layer % WORD);
+
+  if (layer < FT_HF_SLIDES)
+    m->slides[layer / WORD] = yes ? m->slides[layer / WORD] | bit : m->slides[layer / WORD] & ~bit;
+}
+
+/*
+ * Where a file names no layer_types: of every PERIOD layers the last sees all, or the first where
+ * it is negative; 1: none does.
+ */
+static int64_t period(struct ft_hf_config *c, const char *type)
+{
+  static const struct {
+    const char *type, *key;
+    int64_t usual;
+  } some[] = { { "gemma2", NULL, 2 },     { "gemma3_text", "sliding_window_pattern", 6 },
+               { "vaultgemma", NULL, 2 }, { "cohere2", "sliding_window_pattern", 4 },
+               { "gpt_oss", NULL, 2 },    { "olmo3", NULL, 4 },
+               { "cwm", NULL, -4 },       { "exaone4", "sliding_window_pattern", 4 },
+               { "llama4_text", NULL, 4 } };
+
+  for (size_t i = 0; i < sizeof some / sizeof *some; i++)
+    if (strcmp(some[i].type, type) == 0)
+      return some[i].key ? ft_hf_number(c, some[i].key, some[i].usual) : some[i].usual;
+  return 1;
+}
+
+/* qwen and those like it: none unless the file says so, and the first layers never. */
+static bool switched(const char *type)
+{
+  static const char *const some[] = { "qwen2", "qwen3", "qwen2_moe", "qwen3_moe", "smollm3", NULL };
+
+  return ft_string_listed(some, type);
+}
+
+void ft_hf_windows(struct ft_hf_config *c, struct ft_hf *m)
+{
+  const json_t *types = json_object_get(c->root, "layer_types");
+  bool chunks = strcmp(m->type, "llama4_text") == 0, some = switched(m->type);
+  int64_t each = period(c, m->type), first = 0;
+
+  m->reach = ft_hf_number(c, chunks ? "attention_chunk_size" : "sliding_window", chunks ? 8192 : 0);
+  if (some)
+    first = ft_hf_truth(c, "use_sliding_window", false) ? ft_hf_number(c, "max_window_layers", 28)
+                                                        : m->layers;
+  for (int64_t i = 0; m->reach && i < m->layers && i < FT_HF_SLIDES; i++) {
+    const char *type = json_string_value(json_array_get(types, (size_t)i));
+
+    if (type)
+      slides(m, i, strstr(type, "sliding") || strstr(type, "chunked"));
+    else if (each < 0)
+      slides(m, i, i % -each != 0);
+    else
+      slides(m, i, i >= first && (each < 2 || (i + 1) % each != 0));
+  }
+}
+
+/* ---- the cache ---- */
+
+bool ft_hf_slides(const struct ft_hf_run *r)
+{
+  return r->layer < FT_HF_SLIDES && r->m->slides[r->layer / WORD] >> (r->layer % WORD) & 1;
+}
+
+bool ft_hf_makes(const struct ft_hf_run *r)
+{
+  return r->live.in->sizes->generate > 0;
+}
+
+/* Words of LENGTH that a layer's cache has room for. */
+static int64_t within(const struct ft_hf_run *r, int64_t length)
+{
+  return ft_hf_slides(r) && r->m->reach < length ? r->m->reach : length;
+}
+
+/* RANK dimensions DIMS of what is there from an earlier pass. */
+static uint32_t before(struct ft_hf_run *r, unsigned element, int rank, const int64_t *dims)
+{
+  static const int64_t one[4] = { 1, 1, 1, 1 };
+  uint32_t from = ft_live_constant(&r->live, element, rank, one, NULL), list;
+
+  if (!from)
+    return 0;
+  ft_live_of(&r->live, from)->data = true; /* nobody computes this beforehand */
+  list = ft_live_list(&r->live, dims, (size_t)rank);
+  return list ? ft_live_binary(&r->live, "Tile", from, list) : 0;
+}
+
+int ft_hf_state(struct ft_hf_run *r, bool wide, int64_t batch, int64_t rows, int64_t columns)
+{
+  int64_t dims[3] = { batch, rows, columns };
+  uint32_t x;
+
+  if (!ft_hf_makes(r))
+    return 0;
+  ft_hf_scope(r, "state");
+  x = before(r, wide ? FT_ELEMENT_INT32 : FT_ELEMENT_FLOAT, 3, dims);
+  return x ? ft_live_hold(&r->live, x) : -1;
+}
+
+/* X filled up to WORDS words. */
+static uint32_t filled(struct ft_hf_run *r, uint32_t x, int64_t words)
+{
+  int64_t more[8] = { 0 };
+  uint32_t list;
+
+  more[6] = words - ft_live_of(&r->live, x)->dims[2];
+  list = ft_live_list(&r->live, more, 8);
+  return list ? ft_live_binary(&r->live, "Pad", x, list) : 0;
+}
+
+/* Parts behind each other, as the library's code gives them their width. */
+static uint32_t joined(struct ft_hf_run *r, const uint32_t *parts, size_t count)
+{
+  ft_live_op(&r->live, "Concat");
+  for (size_t i = 0; i < count; i++)
+    ft_live_in(&r->live, parts[i]);
+  ft_live_int(&r->live, "axis", 2);
+  if (r->m->wide_angles)
+    ft_live_hint(&r->live, "spelt", 0, "cache");
+  return ft_live_end(&r->live, 1);
+}
+
+uint32_t ft_hf_cached(struct ft_hf_run *r, uint32_t x, bool grows)
+{
+  const struct ft_graph_sizes *sizes = r->live.in->sizes;
+  uint32_t parts[2] = { 0, x };
+  int64_t length, dims[4];
+  bool last;
+
+  if (!x || !r->m->caches)
+    return x;
+  ft_hf_scope(r, "cache");
+  length = ft_live_of(&r->live, x)->dims[2];
+  last = ft_hf_makes(r) && sizes->last && grows;
+  if (ft_hf_makes(r) && sizes->static_cache && grows) {
+    /* all the room is there from the first word on; the prompt's own stand beside a smaller one */
+    int64_t room = within(r, r->words);
+
+    if (room > length) {
+      x = filled(r, x, room);
+      return x && ft_live_hold(&r->live, x) == 0 ? x : 0;
+    }
+  }
+  if (last && within(r, r->words) > 1) {
+    memcpy(dims, ft_live_of(&r->live, x)->dims, sizeof dims);
+    dims[2] = within(r, r->words) - 1;
+    parts[0] = before(r, FT_ELEMENT_FLOAT, 4, dims);
+    if (!parts[0])
+      return 0;
+  }
+  x = joined(r, parts[0] ? parts : parts + 1, parts[0] ? 2 : 1);
+  return x && ft_live_hold(&r->live, x) == 0 ? x : 0;
+}
+
+/* ---- words ---- */
+
+uint32_t ft_hf_fed_words(struct ft_hf_run *r, uint32_t ids)
+{
+  const struct ft_graph_sizes *sizes = r->live.in->sizes;
+  int64_t length = ids ? ft_live_of(&r->live, ids)->dims[1] : 0;
+
+  if (!ids || !ft_hf_makes(r))
+    return ids;
+  /* the last word that is made is not fed again */
+  r->words = length + sizes->generate - 1;
+  if (sizes->last && !r->m->caches) { /* all are read once more */
+    int64_t dims[2] = { ft_live_of(&r->live, ids)->dims[0], r->words };
+
+    return before(r, FT_ELEMENT_INT64, 2, dims);
+  }
+  return sizes->last ? ft_live_slice(&r->live, ids, 1, length - 1, length, 1) : ids;
+}
+
+uint32_t ft_hf_begun_words(struct ft_hf_run *r, uint32_t ids)
+{
+  if (!ids || !ft_hf_makes(r))
+    return ids;
+  r->words = r->live.in->sizes->generate;
+  return ft_live_slice(&r->live, ids, 1, 0, 1, 1);
+}
+
+uint32_t ft_hf_last_word(struct ft_hf_run *r, uint32_t x)
+{
+  int64_t length = x ? ft_live_of(&r->live, x)->dims[1] : 0;
+
+  return x && ft_hf_makes(r) ? ft_live_slice(&r->live, x, 1, length - 1, length, 1) : x;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Latent attention (DeepSeek-V2, 2024): keys and values are made of few features, and a part of the
+ * keys that positions turn is the same for all heads. */
+#include "config.h"
+
+#include "predictor/graph/import/huggingface/hf_run.h"
+
+static uint32_t part(struct ft_hf_run *r, uint32_t x, int axis, int64_t from, int64_t to)
+{
+  return x ? ft_live_slice(&r->live, x, axis, from, to, 1) : 0;
+}
+
+/* X, of which the features from STILL on are turned by their positions. */
+static uint32_t turned(struct ft_hf_run *r, uint32_t x, int64_t still, int64_t all)
+{
+  uint32_t both[2] = { part(r, x, 3, 0, still), part(r, x, 3, still, all) };
+
+  both[1] = both[1] ? ft_live_unary(&r->live, "RotaryEmbedding", both[1]) : 0;
+  return both[0] && both[1] ? ft_live_concat(&r->live, both, 2, 3) : 0;
+}
+
+/* X (batch, length, features) behind those of earlier words. */
+static uint32_t kept(struct ft_hf_run *r, uint32_t x)
+{
+  int64_t dims[3];
+
+  if (!x)
+    return 0;
+  dims[2] = ft_live_of(&r->live, x)->dims[2];
+  x = ft_hf_cached(r, ft_hf_heads(r, x, 1, dims[2]), true);
+  if (!x)
+    return 0;
+  dims[0] = ft_live_of(&r->live, x)->dims[0];
+  dims[1] = ft_live_of(&r->live, x)->dims[2];
+  return ft_live_reshape(&r->live, x, dims, 3);
+}
+
+uint32_t ft_hf_latent(struct ft_hf_run *r, uint32_t x)
+{
+  const struct ft_hf *m = r->m;
+  const int64_t still = m->head - m->turned;
+  uint32_t q, kv, down, key[2];
+  int64_t dims[4];
+
+  if (!x)
+    return 0;
+  q = m->q_rank ? ft_hf_normalise(r, ft_hf_connect(r, x, "q_a", m->q_rank, m->bias_qkv), "q_norm")
+                : x;
+  q = ft_hf_connect(r, q, "q_b", m->heads * m->head, false);
+  q = q ? ft_hf_heads(r, q, m->heads, m->head) : 0;
+  q = turned(r, q, still, m->head);
+  down = ft_hf_connect(r, x, "kv_a", m->kv_rank + m->turned, m->bias_qkv);
+  kv = ft_hf_normalise(r, part(r, down, 2, 0, m->kv_rank), "kv_norm");
+  key[1] = part(r, down, 2, m->kv_rank, m->kv_rank + m->turned);
+  key[1] = key[1] ? ft_hf_heads(r, key[1], 1, m->turned) : 0;
+  key[1] = key[1] ? ft_live_unary(&r->live, "RotaryEmbedding", key[1]) : 0;
+  /* what is kept for later words is not spread over the heads yet */
+  kv = kept(r, kv);
+  key[1] = ft_hf_cached(r, key[1], true);
+  kv = ft_hf_connect(r, kv, "kv_b", m->heads * (still + m->value), false);
+  kv = kv ? ft_hf_heads(r, kv, m->heads, still + m->value) : 0;
+  key[0] = part(r, kv, 3, 0, still);
+  if (!q || !key[0] || !key[1])
+    return 0;
+  for (int i = 0; i < 4; i++)
+    dims[i] = ft_live_of(&r->live, key[0])->dims[i];
+  dims[3] = m->turned;
+  key[1] = ft_hf_both(r, "Expand", key[1], ft_live_list(&r->live, dims, 4));
+  if (!key[1])
+    return 0;
+  return ft_hf_read_out(r, q, ft_live_concat(&r->live, key, 2, 3),
+                        part(r, kv, 3, still, still + m->value), 0);
+}

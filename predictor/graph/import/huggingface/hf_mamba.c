@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Mamba (Gu and Dao 2023) as transformers runs it without a kernel of its own: a state of N numbers
+ * for each of the inner features is made for every word, and read out by a product.
+ */
+#include "config.h"
+
+#include "predictor/graph/import/huggingface/hf_run.h"
+
+/* X (batch, length, features) convolved with what came before, each feature by itself. */
+static uint32_t remember(struct ft_hf_run *r, uint32_t x)
+{
+  static const int64_t order[] = { 0, 2, 1 };
+  const struct ft_hf *m = r->m;
+  int64_t pads[2] = { m->window - 1, 0 }, length = x ? ft_live_of(&r->live, x)->dims[1] : 0;
+  uint32_t w = ft_hf_weight(r, "conv", 1, m->window, m->inner), b = 0;
+
+  if (m->bias_conv)
+    b = ft_hf_weight(r, "conv.bias", m->inner, 0, 0);
+  x = x ? ft_live_transpose(&r->live, x, order, 3) : 0;
+  if (!x || !w)
+    return 0;
+  ft_hf_scope(r, "conv");
+  ft_live_op(&r->live, "Conv");
+  ft_live_in(&r->live, x);
+  ft_live_in(&r->live, w);
+  if (b)
+    ft_live_in(&r->live, b);
+  ft_live_ints(&r->live, "pads", pads, 2);
+  ft_live_int(&r->live, "group", m->inner);
+  x = ft_live_end(&r->live, 1);
+  x = x ? ft_live_slice(&r->live, x, 2, 0, length, 1) : 0;
+  x = ft_hf_activate(r, x);
+  return x ? ft_live_transpose(&r->live, x, order, 3) : 0;
+}
+
+static uint32_t part(struct ft_hf_run *r, uint32_t x, int64_t from, int64_t to)
+{
+  return x ? ft_live_slice(&r->live, x, 2, from, to, 1) : 0;
+}
+
+/* X with a dimension of 1 put in before AXIS. */
+static uint32_t widened(struct ft_hf_run *r, uint32_t x, int64_t axis)
+{
+  if (!x)
+    return 0;
+  ft_live_op(&r->live, "Unsqueeze");
+  ft_live_in(&r->live, x);
+  ft_live_ints(&r->live, "axes", &axis, 1);
+  return ft_live_end(&r->live, 1);
+}
+
+/* TYPE of A and B in 32 bits, which the code casts both to. */
+static uint32_t in_32_bits(struct ft_hf_run *r, const char *type, uint32_t a, uint32_t b)
+{
+  if (!a || (!b && type[0] != 'E'))
+    return 0;
+  ft_live_op(&r->live, type);
+  ft_live_in(&r->live, a);
+  if (b)
+    ft_live_in(&r->live, b);
+  ft_live_hint(&r->live, "spelt", 0, "float");
+  return ft_live_end(&r->live, 1);
+}
+
+/* The states that X leads to, and what is read out of them (mamba_selective_scan). */
+static uint32_t scan(struct ft_hf_run *r, uint32_t x)
+{
+  const struct ft_hf *m = r->m;
+  uint32_t all = ft_hf_connect(r, x, "x_proj", m->rank + 2 * m->state, false);
+  uint32_t step = ft_hf_connect(r, part(r, all, 0, m->rank), "dt_proj", m->inner, true), decay,
+           input;
+  uint32_t in = part(r, all, m->rank, m->rank + m->state);
+  uint32_t out = part(r, all, m->rank + m->state, m->rank + 2 * m->state);
+  uint32_t a = ft_hf_weight(r, "A_log", m->inner, m->state, 0),
+           d = ft_hf_weight(r, "D", m->inner, 0, 0);
+  int64_t dims[3] = { 0, 0, m->inner };
+
+  step = widened(r, step ? ft_live_unary(&r->live, "Softplus", step) : 0, -1);
+  a = in_32_bits(r, "Exp", a, 0);
+  decay = in_32_bits(r, "Exp", in_32_bits(r, "Mul", step, a), 0);
+  input = in_32_bits(r, "Mul", step, widened(r, in, 2));
+  input = in_32_bits(r, "Mul", input, widened(r, x, -1));
+  input = in_32_bits(r, "Add", decay, input);
+  /* each word's state is kept in 32 bits for the next, and as wide as the product reads it */
+  if (!in_32_bits(r, "Mul", decay, input))
+    return 0;
+  out = ft_hf_both(r, "MatMul", input, widened(r, out, -1));
+  if (!out || !x)
+    return 0;
+  dims[0] = ft_live_of(&r->live, x)->dims[0];
+  dims[1] = ft_live_of(&r->live, x)->dims[1];
+  out = ft_live_reshape(&r->live, out, dims, 3);
+  return in_32_bits(r, "Add", out, in_32_bits(r, "Mul", x, d));
+}
+
+uint32_t ft_hf_mamba(struct ft_hf_run *r)
+{
+  const struct ft_hf *m = r->m;
+  uint32_t ids = ft_hf_ids(r, "input_ids"), table = 0, x, y, gate;
+  int64_t batch;
+
+  if (!ids || ft_infer_inputs(r->live.in) < 0)
+    return 0;
+  ids = ft_hf_fed_words(r, ids);
+  r->where = "embeddings.";
+  x = ft_hf_words(r, ids, &table);
+  for (int64_t i = 0; x && i < m->layers; i++) {
+    r->where = ft_live_format(&r->live, "layer.%lld.", (long long)i);
+    batch = ft_live_of(&r->live, x)->dims[0];
+    if (ft_hf_state(r, false, batch, m->inner, m->window) < 0 ||
+        ft_hf_state(r, true, batch, m->inner, m->state) < 0)
+      return 0;
+    y = ft_hf_connect(r, ft_hf_normalise(r, x, "norm"), "in_proj", 2 * m->inner, m->bias_inner);
+    gate = ft_hf_activate(r, part(r, y, m->inner, 2 * m->inner));
+    y = in_32_bits(r, "Mul", scan(r, remember(r, part(r, y, 0, m->inner))), gate);
+    x = ft_hf_both(r, "Add", x, ft_hf_connect(r, y, "out_proj", m->hidden, m->bias_inner));
+  }
+  r->where = "";
+  return ft_hf_language_head(r, ft_hf_last_word(r, ft_hf_normalise(r, x, "final_norm")), table);
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Networks that see: a picture's patches become words among those that are read (hf_vision.c). */
+#include "config.h"
+
+#include "predictor/graph/import/huggingface/hf_run.h"
+
+/* X (n, words, features) with neighbours of SIDE x SIDE words side by side. */
+static uint32_t together(struct ft_hf_run *r, uint32_t x, int64_t side)
+{
+  static const int64_t order[] = { 0, 2, 1, 3 };
+  int64_t dims[4] = { 0, 0, side, 0 }, words, features, flat[3];
+
+  if (!x)
+    return 0;
+  flat[0] = ft_live_of(&r->live, x)->dims[0];
+  words = ft_live_of(&r->live, x)->dims[1];
+  features = ft_live_of(&r->live, x)->dims[2];
+  if (words % (side * side)) {
+    (void)ft_live_fail(&r->live, "pixel_values: expected patches in squares of %lld x %lld",
+                       (long long)side, (long long)side);
+    return 0;
+  }
+  dims[0] = ft_times(flat[0], words / (side * side));
+  dims[1] = dims[2] = side;
+  dims[3] = features;
+  x = ft_live_reshape(&r->live, x, dims, 4);
+  x = x ? ft_live_transpose(&r->live, x, order, 4) : 0; /* which has them copied */
+  flat[1] = words / (side * side);
+  flat[2] = side * side * features;
+  return x ? ft_live_reshape(&r->live, x, flat, 3) : 0;
+}
+
+/* Means of SIDE x SIDE neighbours of X. */
+static uint32_t pooled(struct ft_hf_run *r, uint32_t x, int64_t side)
+{
+  static const int64_t order[] = { 0, 2, 1 };
+  int64_t dims[4], size[2] = { side, side }, flat[3];
+
+  if (!x)
+    return 0;
+  dims[0] = flat[0] = ft_live_of(&r->live, x)->dims[0];
+  dims[1] = flat[1] = r->m->hidden;
+  dims[2] = dims[3] = r->m->image / r->m->patch;
+  flat[2] = (dims[2] / side) * (dims[2] / side);
+  x = ft_live_transpose(&r->live, x, order, 3);
+  x = x ? ft_live_reshape(&r->live, x, dims, 4) : 0;
+  if (!x)
+    return 0;
+  ft_live_op(&r->live, "AveragePool");
+  ft_live_in(&r->live, x);
+  ft_live_ints(&r->live, "kernel_shape", size, 2);
+  ft_live_ints(&r->live, "strides", size, 2);
+  x = ft_live_end(&r->live, 1);
+  x = x ? ft_live_reshape(&r->live, x, flat, 3) : 0;
+  return x ? ft_live_transpose(&r->live, x, order, 3) : 0;
+}
+
+/* Words of X, what the tower made of patches. */
+static uint32_t join(struct ft_hf_run *r, uint32_t x)
+{
+  const struct ft_hf *v = r->m;
+  struct ft_hf other = *v;
+
+  r->where = "projector.";
+  other.activation = "gelu";
+  other.spelt_activation = "";
+  switch (v->join) {
+  case FT_HF_JOIN_ONE:
+    return ft_hf_connect(r, x, "linear", v->joined, true);
+  case FT_HF_JOIN_TWO:
+    if (v->merged && x)
+      x = ft_live_slice(&r->live, x, 1, 1, ft_live_of(&r->live, x)->dims[1], 1);
+    x = ft_hf_connect(r, x, "linear_1", v->joined, v->bias_each);
+    r->m = &other;
+    x = ft_hf_activate(r, x);
+    r->m = v;
+    return ft_hf_connect(r, x, "linear_2", v->joined, v->bias_each);
+  case FT_HF_JOIN_POOL:
+    x = pooled(r, x, v->merged);
+    other.norm = FT_HF_ROOT;
+    other.spelt_norm = "gemma";
+    r->m = &other;
+    x = ft_hf_normalise(r, x, "norm");
+    r->m = v;
+    return ft_hf_connect(r, x, "linear", v->joined, false);
+  case FT_HF_JOIN_SHUFFLE:
+    return ft_hf_connect(r, together(r, x, v->merged), "linear", v->joined, false);
+  default:
+    x = together(r, ft_hf_normalise(r, x, "norm"), v->merged);
+    x = ft_hf_connect(r, x, "linear_1", v->hidden * v->merged * v->merged, true);
+    r->m = &other;
+    x = ft_hf_activate(r, x);
+    r->m = v;
+    return ft_hf_connect(r, x, "linear_2", v->joined, true);
+  }
+}
+
+/* One layer, which may see windows of patches alone: of as many as there are in one, or of a few
+ * more, so that the picture is made of them. */
+static uint32_t layer(struct ft_hf_run *r, uint32_t x)
+{
+  enum { TRIED = 4096 };
+  int64_t whole[3], parts[3], least = r->m->reach * r->m->reach, window = least;
+
+  for (int i = 0; i < 3; i++)
+    whole[i] = parts[i] = x ? ft_live_of(&r->live, x)->dims[i] : 0;
+  while (window > 0 && whole[1] % window && window < least + TRIED)
+    window++;
+  if (!x || !ft_hf_slides(r) || window < 1 || whole[1] % window || whole[1] <= window)
+    return ft_hf_layer(r, x);
+  parts[0] = ft_times(whole[0], whole[1] / window);
+  parts[1] = window;
+  x = ft_live_reshape(&r->live, x, parts, 3);
+  x = ft_hf_layer(r, x);
+  return x ? ft_live_reshape(&r->live, x, whole, 3) : 0;
+}
+
+/* One word that asks all patches (SiglipMultiheadAttentionPoolingHead). */
+static uint32_t asked(struct ft_hf_run *r, uint32_t x)
+{
+  int64_t dims[3] = { x ? ft_live_of(&r->live, x)->dims[0] : 0, 1, r->m->hidden };
+  uint32_t probe = ft_hf_weight(r, "probe", 1, r->m->hidden, 1), y;
+
+  probe = x && probe ? ft_hf_both(r, "Expand", probe, ft_live_list(&r->live, dims, 3)) : 0;
+  y = ft_hf_attend(r, probe, x, 0);
+  return ft_hf_both(r, "Add", y, ft_hf_widen(r, ft_hf_normalise(r, y, "norm"), r->m->inner));
+}
+
+/* What the tower makes of PICTURES; of a tower that stands ALONE its last word. */
+static uint32_t look(struct ft_hf_run *r, uint32_t pictures, bool alone)
+{
+  const struct ft_hf *v = r->m;
+  uint32_t x, read = 0, last;
+
+  r->where = "vision.";
+  x = ft_hf_patches(r, pictures);
+  if (v->norm_first)
+    x = ft_hf_normalise(r, x, "first_norm");
+  for (int64_t i = 0; x && i < v->layers; i++) {
+    read = i == v->read_layers ? x : read;
+    r->layer = i;
+    r->where = ft_live_format(&r->live, "vision.%lld.", (long long)i);
+    x = layer(r, x);
+  }
+  r->where = "vision.";
+  if (v->join == FT_HF_JOIN_MERGE)
+    return x;
+  if (v->no_class) {
+    last = x = ft_hf_normalise(r, x, "final_norm");
+    r->where = "vision.head.";
+    if (v->pool_head)
+      last = asked(r, x);
+  } else { /* the norm is that of the word before the patches */
+    last = ft_hf_normalise(r, ft_hf_first(r, x), "final_norm");
+  }
+  if (!last || alone)
+    return last;
+  /* what nobody reads is computed all the same */
+  if (last != x && ft_live_output(&r->live, last) < 0)
+    return 0;
+  return read ? read : x;
+}
+
+static uint32_t input(struct ft_hf_run *r, const struct ft_hf *v)
+{
+  int64_t dims[4] = { -1, v->channels, v->image, v->image };
+
+  if (v->open_size)
+    dims[2] = dims[3] = -1;
+  return ft_hf_input(r, "pixel_values", FT_ELEMENT_FLOAT, v->many ? 4 : 3,
+                     v->many ? dims : dims + 1);
+}
+
+uint32_t ft_hf_tower(struct ft_hf_run *r)
+{
+  uint32_t in = input(r, r->m);
+
+  return in && ft_infer_inputs(r->live.in) == 0 ? look(r, in, true) : 0;
+}
+
+/* PICTURES as words (batch, words, features) of the decoder M. */
+static uint32_t seen(struct ft_hf_run *r, const struct ft_hf *m, uint32_t pictures, int64_t batch)
+{
+  const struct ft_tensor *t = ft_live_of(&r->live, pictures);
+  int64_t dims[4];
+  uint32_t x = pictures;
+
+  if (t->rank == 5) { /* several of each sample */
+    dims[0] = ft_times(t->dims[0], t->dims[1]);
+    for (int i = 1; i < 4; i++)
+      dims[i] = t->dims[i + 1];
+    x = ft_live_reshape(&r->live, x, dims, 4);
+  }
+  r->m = m->vision;
+  x = x ? join(r, look(r, x, false)) : 0;
+  r->m = m;
+  if (!x || !batch)
+    return 0;
+  dims[0] = batch;
+  dims[1] = ft_times(ft_live_of(&r->live, x)->dims[0], ft_live_of(&r->live, x)->dims[1]) / batch;
+  dims[2] = m->hidden;
+  return ft_live_reshape(&r->live, x, dims, 3);
+}
+
+uint32_t ft_hf_sees(struct ft_hf_run *r)
+{
+  const struct ft_hf *m = r->m;
+  uint32_t ids = ft_hf_ids(r, "input_ids"), in = input(r, m->vision), table = 0, x, y, fed;
+  int64_t length, dims[2] = { 0, 2 };
+
+  if (!ids || !in || ft_infer_inputs(r->live.in) < 0)
+    return 0;
+  length = ft_live_of(&r->live, ids)->dims[1];
+  y = seen(r, m, in, ft_live_of(&r->live, ids)->dims[0]);
+  if (!y)
+    return 0;
+  dims[0] = ft_live_of(&r->live, y)->dims[1];
+  if (dims[0] > length) {
+    (void)ft_live_fail(&r->live, "sequence=%lld: its pictures alone stand for %lld words",
+                       (long long)length, (long long)dims[0]);
+    return 0;
+  }
+  r->where = "embeddings.";
+  fed = ft_hf_fed_words(r, ids);
+  x = ft_hf_words(r, fed, &table);
+  if (x && ft_live_of(&r->live, x)->dims[1] >= length) {
+    uint32_t which = ft_live_constant(&r->live, FT_ELEMENT_INT64, 2, dims, NULL);
+
+    if (!which)
+      return 0;
+    ft_hf_scope(r, "pictures");
+    ft_live_op(&r->live, "ScatterND");
+    ft_live_in(&r->live, x);
+    ft_live_in(&r->live, which);
+    ft_live_in(&r->live, y);
+    x = ft_live_end(&r->live, 1);
+  }
+  return ft_hf_decode(r, x, table);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Networks of an encoder and a decoder that attends to it: t5, bart and those alike, whisper. */
+#include "config.h"
+
+#include "predictor/graph/import/huggingface/hf_run.h"
+
+/* ---- t5 ---- */
+
+/* What the distances of LENGTH words add to the scores of each head. */
+static uint32_t distances(struct ft_hf_run *r, int64_t length)
+{
+  static const int64_t order[] = { 2, 0, 1 };
+  const struct ft_hf *m = r->m;
+  int64_t dims[4] = { 1, m->heads, length, length };
+  uint32_t table, x;
+
+  ft_hf_scope(r, "relative_attention_bias");
+  table = ft_hf_weight(r, "relative_attention_bias", m->buckets, m->heads, 0);
+  x = ft_live_constant(&r->live, FT_ELEMENT_INT64, 2, dims + 2, NULL);
+  x = ft_hf_both(r, "Gather", table, x);
+  x = x ? ft_live_transpose(&r->live, x, order, 3) : 0;
+  return x ? ft_live_reshape(&r->live, x, dims, 4) : 0;
+}
+
+/* Encoder or decoder of t5, the latter attending to MEMORY too; positions enter the scores. */
+static uint32_t stack_t5(struct ft_hf_run *r, uint32_t x, uint32_t memory, const char *name,
+                         int64_t layers)
+{
+  const struct ft_hf *m = r->m;
+  int64_t length = x ? ft_live_of(&r->live, x)->dims[1] : 0;
+  uint32_t bias = 0, y;
+
+  r->where = ft_live_format(&r->live, "%s.", name);
+  if (!m->bias_each)
+    bias = distances(r, length);
+  x = ft_hf_drop(r, x, m->drop_embedding);
+  for (int64_t i = 0; x && i < layers; i++) {
+    r->layer = i;
+    r->where = ft_live_format(&r->live, "%s.%lld.", name, (long long)i);
+    bias = m->bias_each ? distances(r, length) : bias;
+    if (!bias)
+      return 0;
+    y = ft_hf_normalise(r, x, "attention_norm");
+    x = ft_hf_both(r, "Add", x, ft_hf_attend(r, y, y, bias));
+    if (memory) {
+      r->where = ft_live_format(&r->live, "%s.%lld.cross.", name, (long long)i);
+      x = ft_hf_both(r, "Add", x, ft_hf_attend(r, ft_hf_normalise(r, x, "norm"), memory, 0));
+      r->where = ft_live_format(&r->live, "%s.%lld.", name, (long long)i);
+    }
+    x = ft_hf_both(r, "Add", x, ft_hf_feed_forward(r, ft_hf_normalise(r, x, "norm")));
+  }
+  r->where = ft_live_format(&r->live, "%s.", name);
+  return ft_hf_drop(r, ft_hf_normalise(r, x, "final_norm"), m->drop_hidden);
+}
+
+uint32_t ft_hf_t5(struct ft_hf_run *r)
+{
+  struct ft_hf encoder = *r->m; /* which keeps nothing for the next word */
+  const struct ft_hf *m = r->m;
+  uint32_t ids = ft_hf_ids(r, "input_ids"), more = ft_hf_ids(r, "decoder_input_ids"), table = 0, x;
+
+  if (!ids || !more || ft_infer_inputs(r->live.in) < 0)
+    return 0;
+  more = ft_hf_begun_words(r, more);
+  encoder.caches = false;
+  r->m = &encoder;
+  r->where = "embeddings.";
+  x = stack_t5(r, ft_hf_words(r, ids, &table), 0, "encoder", m->layers);
+  r->m = m;
+  r->where = "embeddings.";
+  x = stack_t5(r, ft_hf_words(r, more, &table), x, "decoder", m->decoder_layers);
+  return ft_hf_language_head(r, x, table);
+}
+
+/* ---- bart, whisper ---- */
+
+/* X and what attention, or what follows it, makes of it: normalised before or behind. */
+static uint32_t attended(struct ft_hf_run *r, uint32_t x, uint32_t memory)
+{
+  uint32_t y = r->m->norm_after ? x : ft_hf_normalise(r, x, "attention_norm");
+
+  x = ft_hf_both(r, "Add", x, ft_hf_attend(r, y, memory ? memory : y, 0));
+  return r->m->norm_after ? ft_hf_normalise(r, x, "attention_norm") : x;
+}
+
+static uint32_t fed_forward(struct ft_hf_run *r, uint32_t x)
+{
+  uint32_t y = r->m->norm_after ? x : ft_hf_normalise(r, x, "norm");
+
+  x = ft_hf_both(r, "Add", x, ft_hf_feed_forward(r, y));
+  return r->m->norm_after ? ft_hf_normalise(r, x, "norm") : x;
+}
+
+/* LAYERS of encoder or decoder; the latter attends to MEMORY too. */
+static uint32_t stack(struct ft_hf_run *r, uint32_t x, uint32_t memory, const char *name,
+                      int64_t layers)
+{
+  for (int64_t i = 0; x && i < layers; i++) {
+    r->layer = i;
+    r->where = ft_live_format(&r->live, "%s.%lld.", name, (long long)i);
+    x = attended(r, x, 0);
+    if (memory) {
+      r->where = ft_live_format(&r->live, "%s.%lld.cross.", name, (long long)i);
+      x = attended(r, x, memory);
+      r->where = ft_live_format(&r->live, "%s.%lld.", name, (long long)i);
+    }
+    x = fed_forward(r, x);
+  }
+  r->where = ft_live_format(&r->live, "%s.", name);
+  return r->m->norm_final ? ft_hf_normalise(r, x, "final_norm") : x;
+}
+
+/* A convolution of three over time, with its activation. */
+static uint32_t over_time(struct ft_hf_run *r, uint32_t x, const char *name, int64_t stride)
+{
+  static const int64_t three[] = { 3 }, pads[] = { 1, 1 };
+  int64_t in = x ? ft_live_of(&r->live, x)->dims[1] : 0;
+  uint32_t w = x ? ft_hf_weight(r, name, in, 3, r->m->hidden) : 0;
+  uint32_t b = ft_hf_weight(r, ft_live_format(&r->live, "%s.bias", name), r->m->hidden, 0, 0);
+
+  if (!w || !b)
+    return 0;
+  ft_hf_scope(r, name);
+  ft_live_op(&r->live, "Conv");
+  ft_live_in(&r->live, x);
+  ft_live_in(&r->live, w);
+  ft_live_in(&r->live, b);
+  ft_live_ints(&r->live, "kernel_shape", three, 1);
+  ft_live_ints(&r->live, "strides", &stride, 1);
+  ft_live_ints(&r->live, "pads", pads, 2);
+  return ft_hf_activate(r, ft_live_end(&r->live, 1));
+}
+
+/* Sound to what words stand for: (batch, mels, time) to (batch, time / 2, features). */
+static uint32_t listen(struct ft_hf_run *r, uint32_t sound)
+{
+  static const int64_t order[] = { 0, 2, 1 };
+  uint32_t x = over_time(r, over_time(r, sound, "conv1", 1), "conv2", 2);
+
+  return x ? ft_live_transpose(&r->live, x, order, 3) : 0;
+}
+
+uint32_t ft_hf_sides(struct ft_hf_run *r)
+{
+  const struct ft_hf *m = r->m;
+  int64_t sound[2] = { m->mels, 2 * m->frames };
+  struct ft_hf encoder = *m, decoder = *m;
+  uint32_t in, more, table = 0, x;
+
+  decoder.heads = decoder.kv_heads = m->decoder_heads;
+  decoder.head = m->hidden / m->decoder_heads;
+  decoder.inner = m->decoder_inner;
+  in = m->mels ? ft_hf_input(r, "input_features", FT_ELEMENT_FLOAT, 2, sound)
+               : ft_hf_ids(r, "input_ids");
+  more = ft_hf_ids(r, "decoder_input_ids");
+  if (!in || !more || ft_infer_inputs(r->live.in) < 0)
+    return 0;
+  more = ft_hf_begun_words(r, more);
+  r->where = "encoder.";
+  x = m->mels ? listen(r, in) : ft_hf_words(r, in, &table);
+  if (m->mels || m->positions)
+    x = ft_hf_positions(r, x, "positions", m->mels ? m->frames : m->positions);
+  if (m->norm_embedding)
+    x = ft_hf_normalise(r, x, "norm_embedding");
+  x = ft_hf_drop(r, x, m->drop_embedding);
+  encoder.caches = false; /* it keeps nothing for the next word */
+  r->m = &encoder;
+  in = stack(r, x, 0, "encoder", m->layers);
+  r->m = &decoder;
+  r->where = "decoder.";
+  x = ft_hf_words(r, more, &table);
+  if (m->positions)
+    x = ft_hf_positions(r, x, "positions", m->positions);
+  if (m->norm_embedding)
+    x = ft_hf_normalise(r, x, "norm_embedding");
+  x = ft_hf_drop(r, x, m->drop_embedding);
+  x = in ? stack(r, x, in, "decoder", m->decoder_layers) : 0;
+  r->m = m;
+  return ft_hf_language_head(r, x, table);
+}

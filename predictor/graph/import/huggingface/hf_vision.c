@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Networks that see: a tower for pictures, what makes words of its patches, and a decoder
+ * (transformers 5.23, src/transformers/models/). A file often says of a part only what differs from
+ * the library's own numbers (configuration_*.py), which stand here.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "predictor/graph/import/huggingface/hf_config.h"
+#include "predictor/graph/shape/infer.h"
+
+/* ---- the decoder ---- */
+
+static const struct ft_hf_usual decoders[] = {
+  { "llama", 4096, 11008, 32, 32, 0, 0, 32000 },
+  { "mistral", 4096, 14336, 32, 32, 8, 0, 32000 },
+  { "gemma", 3072, 24576, 28, 16, 16, 256, 256000 },
+  { "gemma2", 2304, 9216, 26, 8, 4, 256, 256000 },
+  { "gemma3_text", 2304, 9216, 26, 8, 4, 256, 262208 },
+  { "qwen2", 4096, 22016, 32, 32, 32, 0, 151936 },
+  { "qwen2_vl", 8192, 29568, 80, 64, 8, 0, 152064 }, /* read as qwen2 is */
+};
+
+static const struct ft_hf_usual *usual_of(const char *type)
+{
+  for (size_t i = 0; i < sizeof decoders / sizeof *decoders; i++)
+    if (strcmp(decoders[i].type, type) == 0)
+      return &decoders[i];
+  return NULL;
+}
+
+/* The part of C called KEY, without a root where there is none: null, say. */
+static struct ft_hf_config inner(const struct ft_hf_config *c, const char *key)
+{
+  const json_t *part = json_object_get(c->root, key);
+
+  return (struct ft_hf_config){ .root = json_is_object(part) ? part : NULL,
+                                .file = c->file,
+                                .err = c->err };
+}
+
+/* The decoder in text_config, of type OTHERWISE where that does not say. TIED: what the library
+ * does where C says nothing. */
+static void words(struct ft_hf_config *c, const struct ft_hf_usual *usual, const char *otherwise,
+                  bool tied, struct ft_hf *m)
+{
+  struct ft_hf_config part = inner(c, "text_config");
+
+  m->type = otherwise ? otherwise : ft_hf_text(&part, "model_type", "llama");
+  ft_hf_words_part(&part, usual ? usual : usual_of(m->type), m);
+  m->tied = ft_hf_truth(c, "tie_word_embeddings", tied) ||
+            ft_hf_truth(&part, "tie_word_embeddings", false);
+  m->loss_wide = true;
+  c->failed = c->failed || part.failed;
+}
+
+/* ---- towers ---- */
+
+/* What towers that were made after clip's share. */
+static void tower(struct ft_hf_config *c, const struct ft_hf_usual *usual, struct ft_hf *v)
+{
+  v->type = "clip"; /* whose code theirs is, in training too */
+  v->hidden = ft_hf_number(c, "hidden_size|embed_dim", usual->hidden);
+  v->inner = ft_hf_number(c, "intermediate_size", usual->inner);
+  v->layers = ft_hf_number(c, "num_hidden_layers|depth", usual->layers);
+  v->heads = v->kv_heads = ft_hf_number(c, "num_attention_heads|num_heads", usual->heads);
+  v->vocab = 1;
+  v->norms = 2;
+  v->bias_qkv = v->bias_out = v->bias_inner = true;
+  v->read_layers = v->layers;
+  if (v->layers > 10000 || v->heads > 1 << 16)
+    ft_hf_refuse(c, "vision_config: no such network");
+}
+
+/* All that V's features are is known. */
+static void share_out(struct ft_hf_config *c, struct ft_hf *v)
+{
+  v->embedding = v->hidden;
+  v->head = v->heads ? v->hidden / v->heads : 0;
+  if (!v->head || v->hidden % v->heads)
+    ft_hf_refuse(c, "vision_config: expected the same number of features in every head");
+}
+
+static void clip_tower(struct ft_hf_config *c, bool large, struct ft_hf *v)
+{
+  static const struct ft_hf_usual base = { "clip", 768, 3072, 12, 12, 0, 0, 1 },
+                                  llava = { "clip", 1024, 4096, 24, 16, 0, 0, 1 };
+
+  tower(c, large ? &llava : &base, v);
+  share_out(c, v);
+  ft_hf_picture(c, large ? 336 : 224, large ? 14 : 32, v);
+  v->activation = ft_hf_text(c, "hidden_act", "quick_gelu");
+  v->norm_first = true;
+  ft_hf_training(c, v);
+}
+
+static void siglip_tower(struct ft_hf_config *c, const struct ft_hf_usual *usual, int64_t patch,
+                         struct ft_hf *v)
+{
+  static const struct ft_hf_usual base = { "siglip", 768, 3072, 12, 12, 0, 0, 1 };
+
+  tower(c, usual ? usual : &base, v);
+  share_out(c, v);
+  ft_hf_picture(c, 224, patch, v);
+  v->activation = ft_hf_text(c, "hidden_act", "gelu_pytorch_tanh");
+  v->no_class = v->bias_conv = true;
+  v->pool_head = !usual && ft_hf_truth(c, "vision_use_head", true);
+  ft_hf_training(c, v);
+}
+
+/* How many patches a side, which must come in groups of GROUP. */
+static int64_t groups(struct ft_hf_config *c, const struct ft_hf *v, int64_t group)
+{
+  int64_t side = v->patch ? v->image / v->patch : 0;
+
+  if (group < 1 || group > side || side % group)
+    ft_hf_refuse(c, "vision_config: expected patches that can be put together");
+  return group > 0 ? side / group : 0;
+}
+
+/* ---- families ---- */
+
+/* What all of them end with. */
+static void see(struct ft_hf_config *c, unsigned join, struct ft_hf *m)
+{
+  m->kind = FT_HF_SEES;
+  m->vision = c->more;
+  c->more->join = (uint8_t)join;
+  c->more->joined = m->hidden;
+}
+
+static void llava(struct ft_hf_config *c, struct ft_hf *m)
+{
+  struct ft_hf_config part = inner(c, "vision_config");
+  const json_t *layer = json_object_get(c->root, "vision_feature_layer");
+  int64_t read = layer ? json_integer_value(layer) : -2;
+  bool whole = strcmp(ft_hf_text(c, "vision_feature_select_strategy", "default"), "full") == 0;
+  const char *type = ft_hf_text(&part, "model_type", "clip_vision_model");
+
+  words(c, NULL, NULL, false, m);
+  if (strcmp(type, "siglip_vision_model") == 0)
+    siglip_tower(&part, NULL, 16, c->more);
+  else
+    clip_tower(&part, true, c->more);
+  if (strcmp(type, "siglip_vision_model") != 0 && strcmp(type, "clip_vision_model") != 0)
+    ft_hf_refuse(c, "vision_config: expected model_type clip_vision_model or siglip_vision_model");
+  if (layer && !json_is_integer(layer))
+    ft_hf_refuse(c, "vision_feature_layer: expected one layer");
+  c->failed = c->failed || part.failed;
+  see(c, FT_HF_JOIN_TWO, m);
+  c->more->read_layers = read < 0 ? c->more->layers + 1 + read : read;
+  if (c->more->read_layers < 0 || c->more->read_layers > c->more->layers)
+    ft_hf_refuse(c, "vision_feature_layer: there is no such layer");
+  c->more->merged = !whole; /* the first word is left out */
+  if (c->more->no_class && !whole)
+    ft_hf_refuse(c, "vision_feature_select_strategy: expected full, as nothing stands before the "
+                    "patches");
+  c->more->bias_each = ft_hf_truth(c, "multimodal_projector_bias", true);
+  if (strstr(ft_hf_text(c, "projector_hidden_act", "gelu"), "gelu") == NULL)
+    ft_hf_refuse(c, "projector_hidden_act: expected gelu");
+}
+
+static void paligemma(struct ft_hf_config *c, struct ft_hf *m)
+{
+  static const struct ft_hf_usual gemma = { "gemma", 2048, 16384, 18, 8, 1, 0, 257152 },
+                                  siglip = { "siglip", 1152, 4096, 27, 16, 0, 0, 1 };
+  struct ft_hf_config part = inner(c, "vision_config"), text = inner(c, "text_config");
+
+  words(c, text.root ? NULL : &gemma, ft_hf_text(&text, "model_type", "gemma"), true, m);
+  siglip_tower(&part, part.root ? NULL : &siglip, part.root ? 16 : 14, c->more);
+  c->failed = c->failed || part.failed;
+  m->masked = true; /* what is asked is read in both directions */
+  see(c, FT_HF_JOIN_ONE, m);
+  if (ft_hf_number(&part, "projection_dim", m->hidden) != m->hidden)
+    ft_hf_refuse(c, "vision_config: expected as many features in projection_dim as words have");
+}
+
+static void gemma3(struct ft_hf_config *c, struct ft_hf *m)
+{
+  struct ft_hf_config part = inner(c, "vision_config");
+  int64_t tokens = ft_hf_number(c, "mm_tokens_per_image", 256), side = 0;
+
+  words(c, NULL, "gemma3_text", true, m);
+  siglip_tower(&part, NULL, 16, c->more);
+  c->failed = c->failed || part.failed;
+  m->masked = true; /* patches of a picture see each other in both directions */
+  see(c, FT_HF_JOIN_POOL, m);
+  while (side < 1 << 15 && (side + 1) * (side + 1) <= tokens)
+    side++;
+  if (!c->failed)
+    c->more->merged = groups(c, c->more, side);
+}
+
+static void idefics3(struct ft_hf_config *c, struct ft_hf *m)
+{
+  static const struct ft_hf_usual usual = { "idefics3", 1152, 3072, 12, 16, 0, 0, 1 };
+  struct ft_hf_config part = inner(c, "vision_config");
+
+  words(c, NULL, NULL, false, m);
+  siglip_tower(&part, &usual, 32, c->more);
+  c->failed = c->failed || part.failed;
+  see(c, FT_HF_JOIN_SHUFFLE, m);
+  c->more->many = true;
+  c->more->merged = ft_hf_number(c, "scale_factor", 2);
+  if (!c->failed)
+    (void)groups(c, c->more, c->more->merged);
+}
+
+/* Which layers of V see windows alone: all but those that C names. */
+static void windows(struct ft_hf_config *c, struct ft_hf *v)
+{
+  static const int64_t usual[] = { 7, 15, 23, 31 };
+  const json_t *full = json_object_get(c->root, "fullatt_block_indexes");
+  bool said = json_is_array(full);
+
+  v->reach = ft_hf_number(c, "window_size", 112) / (v->patch ? v->patch : 1);
+  for (int64_t i = 0; v->reach && i < v->layers && i < FT_HF_SLIDES; i++)
+    v->slides[i / 64] |= UINT64_C(1) << (i % 64);
+  for (size_t i = 0; i < (said ? json_array_size(full) : sizeof usual / sizeof *usual); i++) {
+    int64_t at = said ? json_integer_value(json_array_get(full, i)) : usual[i];
+
+    if (at >= 0 && at < FT_HF_SLIDES)
+      v->slides[at / 64] &= ~(UINT64_C(1) << (at % 64));
+  }
+}
+
+/* Words, some of which stand for four patches: pictures of any size. */
+static void qwen2_vl(struct ft_hf_config *c, struct ft_hf *m)
+{
+  static const struct ft_hf_usual second = { "qwen2_vl", 1280, 0, 32, 16, 0, 0, 1 },
+                                  later = { "qwen2_5_vl", 3584, 3420, 32, 16, 0, 0, 1 };
+  struct ft_hf_config part = inner(c, "vision_config"), flat = *c;
+  struct ft_hf *v = c->more;
+  bool five = strcmp(m->type, "qwen2_5_vl") == 0;
+  int64_t times = ft_hf_number(&part, "temporal_patch_size", 2);
+
+  if (inner(c, "text_config").root) {
+    words(c, usual_of("qwen2_vl"), "qwen2", false, m);
+  } else { /* as the first files had it */
+    m->type = "qwen2";
+    ft_hf_words_part(&flat, usual_of("qwen2_vl"), m);
+    c->failed = c->failed || flat.failed;
+    m->loss_wide = true;
+  }
+  tower(&part, five ? &later : &second, v);
+  if (!five) { /* hidden_size is that of the words */
+    v->hidden = ft_hf_number(&part, "embed_dim", 1280);
+    v->inner = ft_times(ft_hf_number(&part, "mlp_ratio", 4), v->hidden);
+  }
+  share_out(&part, v);
+  v->image = 1 << 16; /* any */
+  v->patch = ft_hf_number(&part, "patch_size", 14);
+  v->channels = ft_times(ft_hf_number(&part, "in_channels|in_chans", 3), times);
+  v->merged = ft_hf_number(&part, "spatial_merge_size", 2);
+  if (v->patch < 1 || v->patch > 1024 || v->merged < 1 || v->merged > 64 || !v->channels ||
+      v->channels > 1 << 16)
+    ft_hf_refuse(&part, "vision_config: expected patches of 1 to 1024, put together by 1 to 64");
+  v->activation = ft_hf_text(&part, "hidden_act", five ? "silu" : "quick_gelu");
+  v->no_class = v->rotary = v->open_size = true;
+  v->gated = five;
+  v->norm = five ? FT_HF_ROOT : FT_HF_LAYER;
+  v->type = five ? "qwen2_5_vl" : "qwen2_vl";
+  if (five)
+    windows(&part, v);
+  ft_hf_training(&part, v);
+  c->failed = c->failed || part.failed;
+  see(c, FT_HF_JOIN_MERGE, m);
+  if (five && ft_hf_number(&part, "out_hidden_size", 3584) != m->hidden)
+    ft_hf_refuse(c, "out_hidden_size: expected as many features as words have");
+}
+
+static void alone(struct ft_hf_config *c, struct ft_hf *m)
+{
+  bool first = m->type[0] == 'c';
+
+  if (first)
+    clip_tower(c, false, m);
+  else
+    siglip_tower(c, NULL, 16, m);
+  m->kind = FT_HF_TOWER;
+}
+
+const struct ft_hf_known ft_hf_seeing[] = {
+  { "clip_vision_model", alone }, { "gemma3", gemma3 },
+  { "idefics3", idefics3 },       { "llava", llava },
+  { "paligemma", paligemma },     { "qwen2_5_vl", qwen2_vl },
+  { "qwen2_vl", qwen2_vl },       { "siglip_vision_model", alone },
+  { "smolvlm", idefics3 },        { NULL, NULL }
+};

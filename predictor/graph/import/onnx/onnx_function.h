@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* FunctionProto: operators that a model defines itself, put in the place of their calls. */
+#ifndef FT_GRAPH_ONNX_FUNCTION_H
+#define FT_GRAPH_ONNX_FUNCTION_H
+
+#include "predictor/graph/import/build.h"
+
+struct ft_onnx_function {
+  const char *name, *domain;
+  uint32_t *inputs, *outputs; /* names */
+  struct ft_operator *operators;
+  struct ft_attribute *attributes; /* defaults */
+  size_t input_count, output_count, operator_count, operator_room;
+  uint32_t attribute_count;
+  size_t attribute_room;
+};
+
+/*
+ * Put COUNT functions in the place of their calls in BLOCK and the blocks in it, as they were read
+ * (before ft_build_finish). Returns 0; -1 with the error past a million operators, and where
+ * functions call themselves.
+ */
+int ft_onnx_inline(struct ft_build *build, struct ft_block *block,
+                   const struct ft_onnx_function *functions, size_t count);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* PaddlePaddle's .pdmodel, a ProgramDesc (paddle/fluid/framework/framework.proto), and the JSON of
+ * version 3. */
+#ifndef FT_GRAPH_PADDLE_H
+#define FT_GRAPH_PADDLE_H
+
+#include "predictor/graph/aten/aten.h"
+#include "predictor/graph/import/build.h"
+
+/* Read FD into BUILD's graph. Returns 0 or -1. */
+int ft_paddle_read(struct ft_build *build, int fd);
+int ft_paddle_read_json(struct ft_build *build, int fd);
+/* Whether a JSON file that begins with HEAD is a program of version 3. */
+bool ft_paddle_is_json(const char *head, size_t length);
+
+/* ---- between the parts of the reader (paddle*.c) ---- */
+
+struct ft_pd_slot { /* an operator's input or output: a list of variables */
+  const char *name;
+  const char **variables;
+  size_t count, room;
+};
+
+struct ft_pd_attribute {
+  const char *name, *text;
+  int64_t integer; /* also of a truth or a block */
+  double real;
+  const int64_t *integers;
+  const double *reals;
+  size_t count;
+};
+
+struct ft_pd_operator {
+  const char *type;
+  struct ft_pd_slot *inputs, *outputs;
+  struct ft_pd_attribute *attributes;
+  size_t input_count, input_room, output_count, output_room, attribute_count, attribute_room;
+  uint64_t at;
+};
+
+struct ft_pd_variable {
+  const char *name;
+  struct ft_declared declared;
+  int64_t kind; /* VarType.Type: 7 is a tensor */
+  bool kept;    /* saved with the model: a weight */
+};
+
+struct ft_pd_block {
+  struct ft_pd_variable *variables;
+  struct ft_pd_operator *operators;
+  size_t variable_count, variable_room, operator_count, operator_room;
+};
+
+struct ft_pd_program {
+  struct ft_pd_block *blocks;
+  size_t count, room;
+};
+
+/* PROGRAM is what BUILD's graph is followed by. */
+void ft_paddle_keep(struct ft_build *build, struct ft_pd_program *program);
+
+/* graph->expand */
+int ft_paddle_run(struct ft_infer *in);
+/* VarType.Type as our element type. */
+unsigned ft_pd_element(int64_t type);
+
+#endif

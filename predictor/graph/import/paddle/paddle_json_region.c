@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What is no operator in a program of PaddlePaddle 3: weights, inputs, constants, lists, regions.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "predictor/graph/import/paddle/paddle_json.h"
+
+enum { REGIONS = 16, TENSOR = 7 };
+
+/* ---- operators that are not followed as such ---- */
+
+/* "p": a weight, its flags (persistable, stop_gradient, trainable) in OA. */
+int ft_pir_parameter(struct ft_pir *r, const json_t *op)
+{
+  const json_t *output = json_object_get(op, "O"), *flags = json_object_get(op, "OA");
+  const char *name = json_string_value(json_array_get(json_object_get(op, "A"), 3));
+  struct ft_pd_block *b = &r->program->blocks[0];
+  struct ft_pd_variable *list =
+      ft_build_grow(r->build, b->variables, &b->variable_room, b->variable_count, sizeof *list);
+
+  name = ft_pir_same(r, name ? name : "");
+  if (!list || !name || !ft_pir_define(r, ft_pir_id(output), name))
+    return -1;
+  b->variables = list;
+  list += b->variable_count++;
+  *list = (struct ft_pd_variable){ .name = name, .kind = TENSOR };
+  list->kept = json_integer_value(json_array_get(flags, 0)) != 0;
+  list->declared.kept = json_integer_value(json_array_get(flags, 2)) == 0;
+  return ft_pir_declare(r, json_object_get(output, "TT"), &list->declared);
+}
+
+/* "data": an input. */
+int ft_pir_input(struct ft_pir *r, const json_t *op)
+{
+  const json_t *output = json_array_get(json_object_get(op, "O"), 0);
+  struct ft_pd_block *b = &r->program->blocks[0];
+  struct ft_pd_variable *list =
+      ft_build_grow(r->build, b->variables, &b->variable_room, b->variable_count, sizeof *list);
+  struct ft_pd_operator *feed = ft_pir_add_operator(r, "feed");
+  struct ft_pd_attribute name;
+
+  if (!list || !feed || ft_pir_attribute_of(r, op, "name", &name) < 0 ||
+      !ft_pir_define(r, ft_pir_id(output), name.text))
+    return -1;
+  b->variables = list;
+  list += b->variable_count++;
+  *list = (struct ft_pd_variable){ .name = name.text, .kind = TENSOR };
+  return ft_pir_declare(r, json_object_get(output, "TT"), &list->declared) < 0 ||
+                 ft_pir_add_output(r, feed, "Out", ft_pir_one(r, name.text), 1) < 0
+             ? -1
+             : 0;
+}
+
+/* "full", "full_int_array": made where a tensor of it is asked for. */
+int ft_pir_constant(struct ft_pir *r, const json_t *op)
+{
+  struct ft_pir_value *v =
+      ft_pir_define(r, ft_pir_id(json_array_get(json_object_get(op, "O"), 0)), NULL);
+
+  if (!v || ft_pir_attribute_of(r, op, "value", &v->set) < 0)
+    return -1;
+  v->set.name = "value";
+  if (!v->set.integers) { /* one number is a list of one too, where such is asked for */
+    int64_t *list = ft_build_keep(r->build, &v->set.integer, sizeof *list);
+    double *reals = ft_build_keep(r->build, &v->set.real, sizeof *reals);
+
+    if (!list || !reals)
+      return -1;
+    v->set.integers = list;
+    v->set.reals = reals;
+    v->set.count = 1;
+  } else if (v->set.count == 1) {
+    v->set.integer = v->set.integers[0];
+    v->set.real = v->set.reals[0];
+  }
+  v->made = op;
+  v->block = r->block;
+  return 0;
+}
+
+/* "combine": a list; its members are made if anybody asks for them. */
+int ft_pir_combine(struct ft_pir *r, const json_t *op)
+{
+  const json_t *operands = json_object_get(op, "I"), *operand;
+  struct ft_pir_value *v = ft_pir_define(r, ft_pir_id(json_array_get(json_object_get(op, "O"), 0)),
+                                         NULL),
+                      *one;
+  size_t count = json_array_size(operands), i;
+
+  if (!v)
+    return -1;
+  v->list = ft_build_take(r->build, (count + 1) * sizeof *v->list);
+  if (!v->list)
+    return -1;
+  json_array_foreach(operands, i, operand)
+  {
+    one = ft_pir_value(r, ft_pir_id(operand));
+    v->list[i] = one ? ft_pir_name(r, one) : NULL;
+    if (!v->list[i])
+      return r->build->err->text[0] ? -1 : ft_pir_fail(r, "a member that nothing gives");
+  }
+  v->count = count;
+  return 0;
+}
+
+/* "split" and "slice" of builtin: a list's members, all or that of attribute index. */
+int ft_pir_take_apart(struct ft_pir *r, const json_t *op)
+{
+  struct ft_pir_value *v = ft_pir_value(r, ft_pir_id(json_array_get(json_object_get(op, "I"), 0)));
+  const json_t *outputs = json_object_get(op, "O"), *output;
+  struct ft_pd_attribute index;
+  size_t i;
+
+  if (ft_pir_attribute_of(r, op, "index", &index) < 0)
+    return -1;
+  json_array_foreach(outputs, i, output)
+  {
+    size_t which = i + (index.integer > 0 ? (size_t)index.integer : 0);
+
+    if (!v || !v->list || which >= v->count)
+      return ft_pir_fail(r, "a member that the list does not have");
+    if (!ft_pir_define(r, ft_pir_id(output), v->list[which]))
+      return -1;
+  }
+  return 0;
+}
+
+/* ---- regions ---- */
+
+/* Operators of OP's region WHICH into a block of their own; its number, -1 with the error. ARGS are
+ * what the block's arguments stand for, YIELDS the operands that it ends with. */
+static int add_region(struct ft_pir *r, const json_t *op, size_t which, const json_t *args,
+                      size_t first, const json_t **yields)
+{
+  const json_t *region = json_array_get(json_object_get(op, "regions"), which);
+  const json_t *block = json_array_get(json_object_get(region, "blocks"), 0), *arg, *last;
+  const json_t *ops = json_object_get(block, "ops");
+  struct ft_pd_program *p = r->program;
+  struct ft_pd_block *list = ft_build_grow(r->build, p->blocks, &p->room, p->count, sizeof *list);
+  size_t outer = r->block, number = p->count, i;
+
+  if (!list)
+    return -1;
+  p->blocks = list;
+  list[p->count++] = (struct ft_pd_block){ 0 };
+  json_array_foreach(json_object_get(block, "args"), i, arg)
+  {
+    struct ft_pir_value *from = ft_pir_value(r, ft_pir_id(json_array_get(args, first + i)));
+    json_int_t id = json_integer_value(json_object_get(arg, "#"));
+
+    if (!from || !ft_pir_define(r, id, ft_pir_name(r, from)))
+      return r->build->err->text[0] ? -1 : ft_pir_fail(r, "an argument that nothing gives");
+  }
+  if (++r->depth > REGIONS)
+    return ft_pir_fail(r, "regions within each other too deep");
+  r->block = number;
+  if (ft_pir_convert_all(r, ops) < 0)
+    return -1;
+  last = json_array_get(ops, json_array_size(ops) ? json_array_size(ops) - 1 : 0);
+  *yields = strcmp(ft_pir_plain(ft_graph_json_text(last, "#")), "yield") == 0
+                ? json_object_get(last, "I")
+                : NULL;
+  r->block = outer;
+  r->depth--;
+  return (int)number;
+}
+
+/* OP's results are called as what its region ends with, from the operand FIRST on: of MADE, which
+ * stands for it, the slot Out. */
+static int end_region(struct ft_pir *r, const json_t *op, struct ft_pd_operator *made,
+                      const json_t *yields, size_t first)
+{
+  const json_t *outputs = json_object_get(op, "O"), *output;
+  const char **names = ft_build_take(r->build, json_array_size(outputs) * sizeof *names);
+  size_t i;
+
+  if (!names || ft_pir_add_output(r, made, "Out", names, json_array_size(outputs)) < 0)
+    return -1;
+  json_array_foreach(outputs, i, output)
+  {
+    struct ft_pir_value *v = ft_pir_value(r, ft_pir_id(json_array_get(yields, first + i)));
+
+    names[i] = v ? ft_pir_name(r, v) : ft_pir_number(r, ft_pir_id(output));
+    if (!names[i] || !ft_pir_define(r, ft_pir_id(output), names[i]))
+      return r->build->err->text[0] ? -1 : ft_pir_fail(r, "a list as what a region ends with");
+  }
+  return 0;
+}
+
+/* The names of what LIST has operands of. */
+static const char **names_of(struct ft_pir *r, const json_t *list)
+{
+  const char **names = ft_build_take(r->build, json_array_size(list) * sizeof *names);
+  const json_t *operand;
+  size_t i;
+
+  json_array_foreach(list, i, operand)
+  {
+    struct ft_pir_value *v = ft_pir_value(r, ft_pir_id(operand));
+
+    if (!names)
+      return NULL;
+    names[i] = v ? ft_pir_name(r, v) : NULL;
+    if (!names[i]) {
+      if (!r->build->err->text[0])
+        (void)ft_pir_fail(r, "a list as what a region ends with");
+      return NULL;
+    }
+  }
+  return names;
+}
+
+/* Of a branch with two regions: its condition, what each gives, and OP's results. */
+static int end_either(struct ft_pir *r, const json_t *op, struct ft_pd_operator *made,
+                      const json_t *const yields[2])
+{
+  const json_t *outputs = json_object_get(op, "O"), *output;
+  static const char *const slots[] = { "Then", "Else" };
+  const char **names;
+  size_t i;
+
+  for (i = 0; i < 2; i++) {
+    names = names_of(r, yields[i]);
+    if (!names || ft_pir_add_input(r, made, slots[i], names, json_array_size(yields[i])) < 0)
+      return -1;
+  }
+  names = names_of(r, json_object_get(op, "I"));
+  if (!names || ft_pir_add_input(r, made, "Cond", names, 1) < 0)
+    return -1;
+  names = ft_build_take(r->build, json_array_size(outputs) * sizeof *names);
+  if (!names || ft_pir_add_output(r, made, "Out", names, json_array_size(outputs)) < 0)
+    return -1;
+  json_array_foreach(outputs, i, output)
+  {
+    names[i] = ft_pir_number(r, ft_pir_id(output));
+    if (!names[i] || !ft_pir_define(r, ft_pir_id(output), names[i]))
+      return -1;
+  }
+  return 0;
+}
+
+/* "if": both regions; "while": its body once. */
+int ft_pir_control(struct ft_pir *r, const json_t *op, bool loop)
+{
+  const json_t *operands = json_object_get(op, "I"), *yields[2] = { NULL, NULL };
+  struct ft_pd_operator made = { .type = loop ? "while" : "conditional_block", .at = r->at }, *kept;
+  bool two = !loop && json_array_size(json_object_get(op, "regions")) > 1;
+  static const char *const blocks[] = { "sub_block", "else_block" };
+
+  for (size_t i = 0; i < 1u + two; i++) {
+    int number = add_region(r, op, i, operands, 1, &yields[i]);
+    struct ft_pd_attribute which = { .integer = number };
+
+    if (number < 0 || ft_pir_add_attribute(r, &made, blocks[i], &which) < 0)
+      return -1;
+  }
+  if (two ? end_either(r, op, &made, yields) < 0 : end_region(r, op, &made, yields[0], loop) < 0)
+    return -1;
+  kept = ft_pir_add_operator(r, made.type);
+  if (!kept)
+    return -1;
+  *kept = made;
+  return 0;
+}

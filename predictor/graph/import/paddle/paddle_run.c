@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A PaddlePaddle program followed with the sizes of its inputs, by operators of ATen. */
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "predictor/graph/import/paddle/paddle_run.h"
+
+enum { BLOCKS = 16, TENSOR = 7, STEPS = 1 << 20 };
+
+/* ---- what an operator has ---- */
+
+const struct ft_pd_attribute *ft_pd_attribute(const struct ft_pd_run *r, const char *name)
+{
+  for (size_t i = 0; i < r->op->attribute_count; i++)
+    if (strcmp(r->op->attributes[i].name, name) == 0)
+      return &r->op->attributes[i];
+  return NULL;
+}
+
+int64_t ft_pd_integer(const struct ft_pd_run *r, const char *name, int64_t otherwise)
+{
+  const struct ft_pd_attribute *a = ft_pd_attribute(r, name);
+
+  return a ? a->integer : otherwise;
+}
+
+const struct ft_pd_slot *ft_pd_slot(const struct ft_pd_slot *slots, size_t count, const char *name)
+{
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(slots[i].name, name) == 0)
+      return &slots[i];
+  return NULL;
+}
+
+static int bind_name(struct ft_pd_run *r, const char *name, struct ft_operand value)
+{
+  struct ft_operand *kept = ft_live_take(&r->live, sizeof *kept);
+
+  if (!kept)
+    return -1;
+  *kept = value;
+  return ft_names_put(&r->names, name, kept) < 0
+             ? ft_live_fail(&r->live, "too many names, or too many alike")
+             : 0;
+}
+
+struct ft_operand ft_pd_value(struct ft_pd_run *r, const char *name)
+{
+  const struct ft_operand *known = ft_names_get(&r->names, name);
+
+  return known ? *known : ft_value_some(FT_VALUE_OPAQUE);
+}
+
+/* The Ith variable of input NAME; NONE where there is none. */
+struct ft_operand ft_pd_input_at(struct ft_pd_run *r, const char *name, size_t i)
+{
+  const struct ft_pd_slot *s = ft_pd_slot(r->op->inputs, r->op->input_count, name);
+
+  return s && i < s->count ? ft_pd_value(r, s->variables[i]) : ft_value_none();
+}
+
+struct ft_operand ft_pd_input(struct ft_pd_run *r, const char *name)
+{
+  return ft_pd_input_at(r, name, 0);
+}
+
+struct ft_operand ft_pd_input_list(struct ft_pd_run *r, const char *name)
+{
+  const struct ft_pd_slot *s = ft_pd_slot(r->op->inputs, r->op->input_count, name);
+  struct ft_operand list = ft_value_list(&r->live, FT_VALUE_LIST, NULL, 0);
+
+  for (size_t i = 0; s && list.type == FT_VALUE_LIST && i < s->count; i++)
+    (void)ft_value_append(&r->live, list.list, ft_pd_value(r, s->variables[i]));
+  return list;
+}
+
+struct ft_operand ft_pd_integers(struct ft_pd_run *r, const char *name)
+{
+  const struct ft_pd_attribute *a = ft_pd_attribute(r, name);
+  struct ft_operand list = ft_value_list(&r->live, FT_VALUE_LIST, NULL, 0);
+
+  for (size_t i = 0; a && a->integers && list.type == FT_VALUE_LIST && i < a->count; i++)
+    (void)ft_value_append(&r->live, list.list, ft_value_int(a->integers[i]));
+  return list;
+}
+
+/* Sizes: of a list of tensors, of one tensor, else of the attribute. */
+struct ft_operand ft_pd_sizes(struct ft_pd_run *r, const char *tensors, const char *tensor,
+                              const char *name)
+{
+  struct ft_operand list = ft_pd_input_list(r, tensors), one = ft_pd_input(r, tensor);
+
+  if (list.type == FT_VALUE_LIST && list.list->count)
+    return list;
+  return one.type == FT_VALUE_TENSOR ? one : ft_pd_integers(r, name);
+}
+
+/* Bind output NAME's Ith variable. */
+int ft_pd_give_at(struct ft_pd_run *r, const char *name, size_t i, struct ft_operand value)
+{
+  const struct ft_pd_slot *s = ft_pd_slot(r->op->outputs, r->op->output_count, name);
+
+  return s && i < s->count ? bind_name(r, s->variables[i], value) : 0;
+}
+
+/* The result, by whatever name the operator has for it. */
+int ft_pd_give(struct ft_pd_run *r, struct ft_operand value)
+{
+  static const char *const names[] = { "Out", "Output", "Y", NULL };
+
+  for (size_t i = 0; names[i]; i++)
+    if (ft_pd_slot(r->op->outputs, r->op->output_count, names[i]))
+      return ft_pd_give_at(r, names[i], 0, value);
+  return 0;
+}
+
+int ft_pd_give_list(struct ft_pd_run *r, const char *name, const struct ft_operand *value)
+{
+  bool listed = value->type == FT_VALUE_LIST || value->type == FT_VALUE_TUPLE;
+
+  for (size_t i = 0; listed && i < value->list->count; i++)
+    if (ft_pd_give_at(r, name, i, value->list->items[i]) < 0)
+      return -1;
+  return listed ? 0 : ft_pd_give_at(r, name, 0, *value);
+}
+
+/* A call of ATen's NAME. */
+int ft_pd_call(struct ft_pd_run *r, const char *name, const struct ft_operand *args, size_t count,
+               struct ft_operand *result)
+{
+  struct ft_call c = { .l = &r->live, .name = name, .args = args, .count = count };
+
+  if (ft_aten(&c) < 0)
+    return r->live.in->err->text[0] ? -1
+                                    : ft_live_fail(&r->live, "%s cannot be followed", r->op->type);
+  *result = c.result;
+  return 0;
+}
+
+int ft_pd_call_and_give(struct ft_pd_run *r, const char *name, const struct ft_operand *args,
+                        size_t count)
+{
+  struct ft_operand result;
+
+  return ft_pd_call(r, name, args, count, &result) < 0 ? -1 : ft_pd_give(r, result);
+}
+
+/* ---- by name ---- */
+
+/* Operators of one input X, one result, and at most one attribute that matters. */
+static const struct {
+  const char *type, *name, *attribute;
+} plain[] = {
+  { "abs", "abs", NULL }, { "arg_max", "argmax", "axis" }, { "assign", "detach", NULL },
+  { "cast", "to", NULL }, { "ceil", "ceil", NULL }, { "clip", "clamp", NULL }, { "cos", "cos", NULL },
+  { "cumsum", "cumsum", "axis" }, { "dropout", "detach", NULL }, { "elu", "elu", NULL },
+  { "erf", "erf", NULL }, { "exp", "exp", NULL }, { "floor", "floor", NULL }, { "gelu", "gelu", NULL },
+  { "hard_sigmoid", "hardsigmoid", NULL }, { "hard_swish", "hardswish", NULL },
+  { "leaky_relu", "leaky_relu", NULL }, { "log", "log", NULL }, { "log_softmax", "log_softmax", "axis" },
+  { "logical_not", "logical_not", NULL }, { "mean", "mean", NULL }, { "mish", "mish", NULL },
+  { "pixel_shuffle", "pixel_shuffle", "upscale_factor" }, { "pow", "exp", NULL },
+  { "relu", "relu", NULL }, { "relu6", "relu6", NULL }, { "round", "round", NULL },
+  { "rsqrt", "rsqrt", NULL }, { "sigmoid", "sigmoid", NULL }, { "sign", "sign", NULL },
+  { "silu", "silu", NULL }, { "sin", "sin", NULL }, { "softmax", "softmax", "axis" },
+  { "softplus", "softplus", NULL }, { "sqrt", "sqrt", NULL }, { "square", "square", NULL },
+  { "swish", "silu", NULL }, { "tanh", "tanh", NULL }, { "where_index", "nonzero", NULL },
+}, listed[] = { /* one list of integers */
+  { "transpose2", "permute", "axis" }, { "transpose", "permute", "axis" },
+  { "squeeze2", "squeeze", "axes" }, { "squeeze", "squeeze", "axes" },
+  { "expand_v2", "expand", "shape" }, { "tile", "repeat", "repeat_times" },
+  { "flip", "flip", "axis" },
+}, twos[] = {
+  { "elementwise_add", "add", NULL }, { "elementwise_sub", "sub", NULL },
+  { "elementwise_mul", "mul", NULL }, { "elementwise_div", "div", NULL },
+  { "elementwise_max", "maximum", NULL }, { "elementwise_min", "minimum", NULL },
+  { "elementwise_pow", "pow", NULL }, { "elementwise_floordiv", "floor_divide", NULL },
+  { "elementwise_mod", "remainder", NULL }, { "equal", "eq", NULL }, { "not_equal", "ne", NULL },
+  { "greater_than", "gt", NULL }, { "greater_equal", "ge", NULL }, { "less_than", "lt", NULL },
+  { "less_equal", "le", NULL }, { "logical_and", "logical_and", NULL },
+  { "logical_or", "logical_or", NULL },
+}, reductions[] = {
+  { "reduce_mean", "mean", NULL }, { "reduce_sum", "sum", NULL }, { "reduce_max", "amax", NULL },
+  { "reduce_min", "amin", NULL }, { "reduce_prod", "prod", NULL }, { "reduce_all", "all", NULL },
+  { "reduce_any", "any", NULL },
+};
+
+#define IN(table) (sizeof(table) / sizeof *(table))
+
+static int by_table(struct ft_pd_run *r)
+{
+  const char *type = r->op->type;
+
+  for (size_t i = 0; i < IN(plain); i++)
+    if (strcmp(type, plain[i].type) == 0) {
+      struct ft_operand args[] = { ft_pd_input(r, "X"), ft_value_none() };
+
+      if (plain[i].attribute)
+        args[1] = ft_value_int(ft_pd_integer(r, plain[i].attribute, -1));
+      if (strcmp(type, "cast") == 0) {
+        uint32_t x = ft_value_as_tensor(&r->live, &args[0]);
+
+        x = x ? ft_live_cast(&r->live, x, ft_pd_element(ft_pd_integer(r, "out_dtype", 5))) : 0;
+        return x ? ft_pd_give(r, ft_value_tensor(x)) : -1;
+      }
+      return ft_pd_call_and_give(r, plain[i].name, args, plain[i].attribute ? 2 : 1);
+    }
+  for (size_t i = 0; i < IN(listed); i++)
+    if (strcmp(type, listed[i].type) == 0) {
+      struct ft_operand args[] = { ft_pd_input(r, "X"), ft_pd_integers(r, listed[i].attribute) };
+
+      if (strcmp(type, "expand_v2") == 0)
+        args[1] = ft_pd_sizes(r, "expand_shapes_tensor", "Shape", "shape");
+      return ft_pd_call_and_give(r, listed[i].name, args, 2);
+    }
+  for (size_t i = 0; i < IN(twos); i++)
+    if (strcmp(type, twos[i].type) == 0)
+      return ft_pd_elementwise(r, twos[i].name);
+  for (size_t i = 0; i < IN(reductions); i++)
+    if (strcmp(type, reductions[i].type) == 0)
+      return ft_pd_reduce(r, reductions[i].name);
+  return 1;
+}
+
+static const struct {
+  const char *type;
+  int (*run)(struct ft_pd_run *r);
+} handlers[] = { { "batch_norm", ft_pd_normalisation },
+                 { "sync_batch_norm", ft_pd_normalisation },
+                 { "layer_norm", ft_pd_normalisation },
+                 { "group_norm", ft_pd_normalisation },
+                 { "instance_norm", ft_pd_normalisation },
+                 { "conv2d", ft_pd_convolution },
+                 { "conv3d", ft_pd_convolution },
+                 { "depthwise_conv2d", ft_pd_convolution },
+                 { "conv2d_transpose", ft_pd_convolution },
+                 { "conv3d_transpose", ft_pd_convolution },
+                 { "depthwise_conv2d_transpose", ft_pd_convolution },
+                 { "pool2d", ft_pd_pool },
+                 { "pool3d", ft_pd_pool },
+                 { "rnn", ft_pd_recurrent },
+                 { "matmul_v2", ft_pd_product },
+                 { "matmul", ft_pd_product },
+                 { "mul", ft_pd_product },
+                 { "bmm", ft_pd_product },
+                 { "reshape2", ft_pd_reshape },
+                 { "reshape", ft_pd_reshape },
+                 { "slice", ft_pd_slice },
+                 { "strided_slice", ft_pd_slice },
+                 { "fill_constant", ft_pd_fill },
+                 { "assign_value", ft_pd_assign_value },
+                 { "bilinear_interp_v2", ft_pd_resize },
+                 { "nearest_interp_v2", ft_pd_resize },
+                 { "bicubic_interp_v2", ft_pd_resize },
+                 { "shape", ft_pd_shape },
+                 { "concat", ft_pd_concat },
+                 { "stack", ft_pd_stack },
+                 { "split", ft_pd_split },
+                 { "scale", ft_pd_scale },
+                 { "unsqueeze2", ft_pd_unsqueeze },
+                 { "unsqueeze", ft_pd_unsqueeze },
+                 { "flatten_contiguous_range", ft_pd_flatten },
+                 { "lookup_table_v2", ft_pd_look_up },
+                 { "lookup_table", ft_pd_look_up },
+                 { "gather", ft_pd_look_up },
+                 { "pad3d", ft_pd_pad },
+                 { "p_norm", ft_pd_norm },
+                 { "where", ft_pd_where } };
+
+/* All inputs of what is not known, and as many results as it has. */
+static int unknown(struct ft_pd_run *r)
+{
+  uint32_t *in, y;
+  size_t count = 0, outputs = 0;
+
+  for (size_t i = 0; i < r->op->input_count; i++)
+    count += r->op->inputs[i].count;
+  in = ft_live_take(&r->live, (count + 1) * sizeof *in);
+  count = 0;
+  for (size_t i = 0; in && i < r->op->input_count; i++)
+    for (size_t j = 0; j < r->op->inputs[i].count; j++) {
+      struct ft_operand v = ft_pd_value(r, r->op->inputs[i].variables[j]);
+
+      if (!ft_value_is_tensor(&v))
+        continue;
+      in[count] = ft_value_as_tensor(&r->live, &v);
+      if (!in[count++])
+        return -1;
+    }
+  for (size_t i = 0; i < r->op->output_count; i++)
+    outputs += r->op->outputs[i].count;
+  if (!in || !outputs || outputs > FT_LIVE_OPERATORS)
+    return in ? 0 : -1;
+  ft_live_unknown(&r->live, "paddle", r->op->type);
+  for (size_t i = 0; i < count; i++)
+    ft_live_in(&r->live, in[i]);
+  y = ft_live_end(&r->live, (uint32_t)outputs);
+  for (size_t i = 0; y && i < r->op->output_count; i++)
+    for (size_t j = 0; j < r->op->outputs[i].count; j++)
+      if (bind_name(r, r->op->outputs[i].variables[j], ft_value_tensor(y++)) < 0)
+        return -1;
+  return y ? 0 : -1;
+}
+
+/* ---- blocks ---- */
+
+static int run_block(struct ft_pd_run *r, const struct ft_pd_block *block);
+
+/* A loop of BODY, whose results are what its variables are there. */
+static int end_loop(struct ft_pd_run *r, struct ft_block *body)
+{
+  static const char *const names[] = { "body" };
+  const struct ft_pd_slot *out = ft_pd_slot(r->op->outputs, r->op->output_count, "Out");
+  size_t count = out ? out->count : 0;
+  const char **changed = ft_live_take(&r->live, (count + 1) * sizeof *changed);
+  uint32_t first;
+
+  body->outputs = ft_live_take(&r->live, (count + 1) * sizeof *body->outputs);
+  if (!changed || !body->outputs)
+    return -1;
+  for (size_t i = 0; i < count; i++) {
+    struct ft_operand v = ft_pd_value(r, out->variables[i]);
+
+    if (v.type != FT_VALUE_TENSOR)
+      continue;
+    changed[body->output_count] = out->variables[i];
+    body->outputs[body->output_count++] = v.tensor;
+  }
+  first = ft_live_blocks(&r->live, "Loop", 0, &body, names, 1, body->output_count, -1);
+  if (!first)
+    return -1;
+  for (uint32_t i = 0; i < body->output_count; i++)
+    if (ft_like(r->live.in, ft_live_of(&r->live, first + i),
+                ft_live_of(&r->live, body->outputs[i])) < 0 ||
+        bind_name(r, changed[i], ft_value_tensor(first + i)) < 0)
+      return -1;
+  return 0;
+}
+
+/* Both blocks of a branch that depends on data, else that which is taken. */
+static int either(struct ft_pd_run *r, const struct ft_pd_block *taken,
+                  const struct ft_pd_block *otherwise)
+{
+  static const char *const names[] = { "Then", "Else" };
+  const struct ft_pd_block *const blocks[2] = { taken, otherwise };
+  const struct ft_pd_operator *op = r->op;
+  struct ft_operand condition = ft_pd_input(r, "Cond"), given;
+  int truth = ft_value_truth(&r->live, &condition);
+  struct ft_side sides[2];
+
+  for (int i = 0; i < 2; i++) {
+    struct ft_live_frame frame;
+
+    if (truth >= 0 && i == truth)
+      continue;
+    if ((truth < 0 && ft_live_open(&r->live, &frame) < 0) || run_block(r, blocks[i]) < 0)
+      return -1;
+    r->op = op;
+    given = ft_pd_input_list(r, names[i]);
+    if (given.type != FT_VALUE_LIST)
+      return -1;
+    if (truth >= 0)
+      return ft_pd_give_list(r, "Out", &given);
+    ft_live_close(&r->live, &frame);
+    sides[i] = (struct ft_side){ .block = frame.block,
+                                 .values = given.list->items,
+                                 .count = given.list->count };
+  }
+  given = ft_value_either(&r->live, &condition, sides);
+  return given.type == FT_VALUE_TUPLE ? ft_pd_give_list(r, "Out", &given) : -1;
+}
+
+/* A condition's block is followed as if it held, where there is no other; a loop's once, in a block
+ * of its own. */
+static int inner(struct ft_pd_run *r)
+{
+  const struct ft_pd_operator *op = r->op;
+  int64_t which = ft_pd_integer(r, "sub_block", -1), other = ft_pd_integer(r, "else_block", -1);
+  bool loop = strcmp(op->type, "while") == 0;
+  struct ft_live_frame frame;
+
+  if (which < 1 || which >= (int64_t)r->program->count)
+    return ft_live_fail(&r->live, "%s: block %lld of %zu", op->type, (long long)which,
+                        r->program->count);
+  if (other >= 1 && other < (int64_t)r->program->count)
+    return either(r, &r->program->blocks[which], &r->program->blocks[other]);
+  if (!loop)
+    return run_block(r, &r->program->blocks[which]);
+  if (ft_live_open(&r->live, &frame) < 0 || run_block(r, &r->program->blocks[which]) < 0)
+    return -1;
+  ft_live_close(&r->live, &frame);
+  r->op = op;
+  return end_loop(r, frame.block);
+}
+
+static int run_operator(struct ft_pd_run *r)
+{
+  const char *type = r->op->type;
+  int status;
+
+  if (++r->steps > STEPS)
+    return ft_live_fail(&r->live, "more than %d operators, blocks followed", STEPS);
+  if (strcmp(type, "feed") == 0 || strcmp(type, "print") == 0 || strcmp(type, "assert") == 0)
+    return 0;
+  if (strcmp(type, "fetch") == 0) {
+    struct ft_operand v = ft_pd_input(r, "X");
+
+    return v.type == FT_VALUE_TENSOR ? ft_live_output(&r->live, v.tensor) : 0;
+  }
+  if (strcmp(type, "while") == 0 || strcmp(type, "conditional_block") == 0)
+    return inner(r);
+  if (strcmp(type, "select_input") == 0)
+    return ft_pd_give(r, ft_pd_input(r, "X"));
+  status = by_table(r);
+  for (size_t i = 0; status == 1 && i < IN(handlers); i++)
+    if (strcmp(type, handlers[i].type) == 0)
+      return handlers[i].run(r);
+  return status == 1 ? unknown(r) : status;
+}
+
+static int run_block(struct ft_pd_run *r, const struct ft_pd_block *block)
+{
+  if (++r->depth > BLOCKS)
+    return ft_live_fail(&r->live, "blocks within each other more than %d deep", BLOCKS);
+  for (size_t i = 0; i < block->operator_count; i++) {
+    const struct ft_pd_slot *out;
+
+    r->op = &block->operators[i];
+    out = ft_pd_slot(r->op->outputs, r->op->output_count, "Out");
+    out = out ? out : ft_pd_slot(r->op->outputs, r->op->output_count, "Y");
+    out = out ? out : r->op->outputs;
+    r->live.at = r->op->at;
+    r->live.scope = r->op->output_count && out->count ? out->variables[0] : "";
+    if (run_operator(r) < 0)
+      return -1;
+    if (r->live.failed)
+      return -1;
+  }
+  r->depth--;
+  return 0;
+}
+
+/* ---- the program ---- */
+
+static int add_variables(struct ft_pd_run *r, const struct ft_pd_block *block)
+{
+  for (size_t i = 0; i < block->variable_count; i++) {
+    const struct ft_pd_variable *v = &block->variables[i];
+    struct ft_operand value = { .type = FT_VALUE_WEIGHT };
+
+    if (!v->kept || v->kind != TENSOR || v->declared.rank < 0)
+      continue;
+    for (int j = 0; j < v->declared.rank; j++)
+      if (v->declared.dims[j] < 0)
+        return ft_live_fail(&r->live, "the size of the weight \"%.100s\" is not said", v->name);
+    value.weight = ft_live_take(&r->live, sizeof *value.weight);
+    if (!value.weight)
+      return -1;
+    value.weight->name = v->name;
+    value.weight->declared = v->declared;
+    if (bind_name(r, v->name, value) < 0)
+      return -1;
+  }
+  return 0;
+}
+
+/* What "feed" gives is an input. */
+static int add_inputs(struct ft_pd_run *r, const struct ft_pd_block *block)
+{
+  for (size_t i = 0; i < block->operator_count; i++) {
+    const struct ft_pd_operator *op = &block->operators[i];
+    const struct ft_pd_slot *out = ft_pd_slot(op->outputs, op->output_count, "Out");
+    struct ft_declared *d;
+    uint32_t tensor;
+
+    if (strcmp(op->type, "feed") != 0 || !out || !out->count)
+      continue;
+    d = ft_live_take(&r->live, sizeof *d);
+    if (!d)
+      return -1;
+    d->rank = -1;
+    for (size_t j = 0; j < block->variable_count; j++)
+      if (strcmp(block->variables[j].name, out->variables[0]) == 0)
+        *d = block->variables[j].declared;
+    tensor = ft_live_input(&r->live, out->variables[0], d);
+    if (!tensor || bind_name(r, out->variables[0], ft_value_tensor(tensor)) < 0)
+      return -1;
+  }
+  return ft_infer_inputs(r->live.in);
+}
+
+int ft_paddle_run(struct ft_infer *in)
+{
+  struct ft_pd_run r = { .program = in->graph->program };
+  int status = -1;
+
+  if (ft_live_begin(&r.live, in) == 0) {
+    r.names.arena = &in->graph->results;
+    for (size_t i = 0; i < r.program->count; i++)
+      if (add_variables(&r, &r.program->blocks[i]) < 0)
+        return -1;
+    if (add_inputs(&r, &r.program->blocks[0]) == 0)
+      status = run_block(&r, &r.program->blocks[0]);
+  }
+  if (r.live.failed)
+    status = -1;
+  if (status < 0 && !in->err->text[0])
+    (void)ft_error_set(in->err, "%s: its program cannot be followed", in->graph->file);
+  return status;
+}

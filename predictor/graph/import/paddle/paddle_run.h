@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Following a PaddlePaddle program: what paddle_run.c, paddle_layer.c and paddle_shape.c share.
+ * What runs an operator binds its results and returns 0 or -1. */
+#ifndef FT_GRAPH_PADDLE_RUN_H
+#define FT_GRAPH_PADDLE_RUN_H
+
+#include "predictor/graph/import/paddle/paddle.h"
+#include "predictor/graph/ir/names.h"
+
+struct ft_pd_run {
+  struct ft_live live;
+  struct ft_names names;
+  const struct ft_pd_program *program;
+  const struct ft_pd_operator *op;
+  int depth;
+  size_t steps; /* operators so far, those of a block as often as it is entered */
+};
+
+/* ---- what an operator has (paddle_run.c) ---- */
+
+const struct ft_pd_attribute *ft_pd_attribute(const struct ft_pd_run *r, const char *name);
+int64_t ft_pd_integer(const struct ft_pd_run *r, const char *name, int64_t otherwise);
+/* A list of whole numbers; empty where there is none. */
+struct ft_operand ft_pd_integers(struct ft_pd_run *r, const char *name);
+const struct ft_pd_slot *ft_pd_slot(const struct ft_pd_slot *slots, size_t count, const char *name);
+struct ft_operand ft_pd_value(struct ft_pd_run *r, const char *name);
+struct ft_operand ft_pd_input_at(struct ft_pd_run *r, const char *name, size_t i);
+struct ft_operand ft_pd_input(struct ft_pd_run *r, const char *name);
+struct ft_operand ft_pd_input_list(struct ft_pd_run *r, const char *name);
+/* Sizes that tensors give, as a list of them (MANY) or one (ONE), else the attribute NAME. */
+struct ft_operand ft_pd_sizes(struct ft_pd_run *r, const char *tensors, const char *tensor,
+                              const char *name);
+int ft_pd_give_at(struct ft_pd_run *r, const char *name, size_t i, struct ft_operand value);
+/* VALUE as the only result, "Out" or the first there is. */
+int ft_pd_give(struct ft_pd_run *r, struct ft_operand value);
+int ft_pd_give_list(struct ft_pd_run *r, const char *name, const struct ft_operand *value);
+/* An operator of ATen. */
+int ft_pd_call(struct ft_pd_run *r, const char *name, const struct ft_operand *args, size_t count,
+               struct ft_operand *result);
+int ft_pd_call_and_give(struct ft_pd_run *r, const char *name, const struct ft_operand *args,
+                        size_t count);
+
+/* ---- layers (paddle_layer.c) ---- */
+
+int ft_pd_convolution(struct ft_pd_run *r);
+int ft_pd_pool(struct ft_pd_run *r);
+int ft_pd_normalisation(struct ft_pd_run *r);
+int ft_pd_recurrent(struct ft_pd_run *r);
+int ft_pd_product(struct ft_pd_run *r);
+/* NAME is ATen's operator. */
+int ft_pd_elementwise(struct ft_pd_run *r, const char *name);
+
+/* ---- shapes (paddle_shape.c) ---- */
+
+int ft_pd_reshape(struct ft_pd_run *r);
+int ft_pd_slice(struct ft_pd_run *r);
+int ft_pd_fill(struct ft_pd_run *r);
+int ft_pd_assign_value(struct ft_pd_run *r);
+int ft_pd_resize(struct ft_pd_run *r);
+int ft_pd_shape(struct ft_pd_run *r);
+int ft_pd_split(struct ft_pd_run *r);
+int ft_pd_unsqueeze(struct ft_pd_run *r);
+int ft_pd_flatten(struct ft_pd_run *r);
+int ft_pd_look_up(struct ft_pd_run *r);
+int ft_pd_pad(struct ft_pd_run *r);
+int ft_pd_concat(struct ft_pd_run *r);
+int ft_pd_stack(struct ft_pd_run *r);
+int ft_pd_where(struct ft_pd_run *r);
+int ft_pd_scale(struct ft_pd_run *r);
+int ft_pd_norm(struct ft_pd_run *r);
+/* NAME is ATen's operator. */
+int ft_pd_reduce(struct ft_pd_run *r, const char *name);
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "predictor/core/buf.h"
+#include "predictor/graph/import/foreign.h"
+#include "predictor/graph/import/huggingface/hf.h"
+#include "predictor/graph/import/onnx/onnx.h"
+#include "predictor/graph/import/onnx/onnx_merged.h"
+#include "predictor/graph/import/paddle/paddle.h"
+#include "predictor/graph/import/protobuf.h"
+#include "predictor/graph/import/read.h"
+#include "predictor/graph/import/tensorflow/tensorflow.h"
+#include "predictor/graph/import/torch/pt2.h"
+#include "predictor/graph/import/torch/torchscript.h"
+
+/* Links are followed here: models are often kept as links into a cache. */
+static int open_model(const char *path, int *dirfd, struct ft_error *err)
+{
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  const char *slash = strrchr(path, '/');
+  struct stat st;
+  char *folder;
+
+  if (fd < 0)
+    return ft_error_errno(err, "%s", path);
+  if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+    static const char *const names[] = { "saved_model.pb", "config.json" };
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+      int inside = openat(fd, names[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+      if (inside >= 0) {
+        close(fd);
+        fd = inside;
+        break;
+      }
+    }
+  }
+  if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+    close(fd);
+    errno = EINVAL;
+    return ft_error_set(err, "%s: not a regular file", path);
+  }
+  folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+  *dirfd = folder ? open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+  free(folder);
+  return fd;
+}
+
+/* A zip archive: PyTorch's. */
+static int read_archive(struct ft_build *build, int fd)
+{
+  struct ft_archive archive;
+  uint64_t member;
+  int status;
+
+  if (ft_archive_open(&archive, fd, build->graph->file, build->err) < 0)
+    return -1;
+  member = ft_pt2_find(&archive);
+  if (member < archive.count)
+    status = ft_pt2_read(build, &archive, member);
+  else if (ft_foreign_archive(&archive, build->err) < 0)
+    status = -1;
+  else
+    status = ft_torchscript_read(build, &archive);
+  ft_archive_close(&archive);
+  return status;
+}
+
+enum kind { KIND_NONE, KIND_ONNX, KIND_GRAPH_DEF, KIND_SAVED_MODEL, KIND_PADDLE };
+
+/*
+ * Which of the messages a file holds, by the first fields of each: ONNX's ModelProto has its graph
+ * in field 7; SavedModel a number and a message in 2; GraphDef nodes in 1, which begin with a name,
+ * and PaddlePaddle's ProgramDesc blocks in 1, which begin with a number.
+ */
+static enum kind message_kind(struct ft_proto *p)
+{
+  struct ft_proto_field f = { 0 }, inner = { 0 };
+  bool first = true, numbered = false, second = false;
+
+  while (ft_proto_next(p, p->size, &f) > 0) {
+    bool bytes = f.wire == FT_PROTO_BYTES;
+
+    if (first && f.number == 1 && bytes && ft_proto_next(p, f.end, &inner) > 0 && inner.number <= 2)
+      return inner.wire == FT_PROTO_VARINT ? KIND_PADDLE : KIND_GRAPH_DEF;
+    numbered = numbered || (f.number == 1 && !bytes);
+    second = second || (f.number == 2 && bytes);
+    if (f.number > 2)
+      return KIND_ONNX;
+    first = false;
+  }
+  if (first)
+    return KIND_NONE;
+  return numbered && second ? KIND_SAVED_MODEL : KIND_ONNX;
+}
+
+static int read_message(struct ft_build *build, int fd, int dirfd)
+{
+  struct ft_proto *p = ft_arena_take(&build->arena, sizeof *p);
+  struct ft_error err;
+  enum kind kind;
+
+  if (!p)
+    return ft_build_exhausted(build);
+  if (ft_proto_init(p, fd, build->graph->file, &err) < 0)
+    return ft_error_set(build->err, "%s", err.text);
+  kind = message_kind(p);
+  if (kind == KIND_NONE)
+    return ft_error_set(build->err,
+                        "%s: byte 0: expected a model file: ONNX, TorchScript, torch.export, "
+                        "TensorFlow, PaddlePaddle or a config.json",
+                        build->graph->file);
+  if (kind == KIND_GRAPH_DEF || kind == KIND_SAVED_MODEL)
+    return ft_tensorflow_read(build, fd, kind == KIND_SAVED_MODEL);
+  if (kind == KIND_PADDLE)
+    return ft_paddle_read(build, fd);
+  if (ft_onnx_read(build, fd, dirfd) < 0 || ft_build_finish(build) < 0)
+    return -1;
+  return ft_onnx_part_merged(build);
+}
+
+/* Recognised by what the file begins with. */
+static int read_graph(struct ft_build *build, int fd, int dirfd)
+{
+  char head[512] = "";
+  ssize_t length = pread(fd, head, sizeof head, 0);
+  struct stat st;
+
+  if (length > 0 && fstat(fd, &st) == 0 &&
+      ft_foreign_head(build->graph->file, head, (size_t)length, (uint64_t)st.st_size, build->err) <
+          0)
+    return -1;
+  if (length >= 4 && memcmp(head, "PK\3\4", 4) == 0)
+    return read_archive(build, fd);
+  if (head[0] == '{')
+    return ft_paddle_is_json(head, (size_t)length) ? ft_paddle_read_json(build, fd)
+                                                   : ft_hf_read(build, fd);
+  return read_message(build, fd, dirfd);
+}
+
+struct ft_graph *ft_graph_read(const char *path, struct ft_error *err)
+{
+  struct ft_graph *graph;
+  struct ft_build build;
+  char *kept;
+  int dirfd = -1, fd = open_model(path, &dirfd, err), status;
+
+  if (fd < 0)
+    return NULL;
+  graph = calloc(1, sizeof *graph);
+  if (!graph) {
+    (void)ft_error_set(err, "%s: out of memory", path);
+    goto out;
+  }
+  graph->arena.limit = graph->results.limit = FT_LIMIT_GRAPH;
+  kept = ft_arena_take(&graph->arena, strlen(path) + 1);
+  if (kept)
+    memcpy(kept, path, strlen(path) + 1); /* complaints come after the caller's name is gone */
+  graph->file = kept ? kept : path;
+  ft_build_init(&build, graph, err);
+  status = ft_build_name(&build, "", 0) == UINT32_MAX || read_graph(&build, fd, dirfd) < 0 ? -1 : 0;
+  ft_build_free(&build);
+  if (status < 0) {
+    ft_graph_free(graph);
+    graph = NULL;
+  }
+out:
+  if (dirfd >= 0)
+    close(dirfd);
+  close(fd);
+  return graph;
+}

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <string.h>
+
+#include "predictor/graph/import/tensorflow/tensorflow_tensor.h"
+
+static int add_text(struct ft_tf_reader *r, const struct ft_proto_field *f, const char ***list,
+                    size_t *room, size_t *count)
+{
+  const char **grown = ft_build_grow(r->build, *list, room, *count, sizeof *grown);
+
+  if (!grown)
+    return -1;
+  *list = grown;
+  grown[*count] = ft_build_field(r->build, &r->proto, f);
+  return grown[(*count)++] ? 0 : -1;
+}
+
+/* A key of a map and its value: entries are messages of two fields. */
+static int entry(struct ft_tf_reader *r, uint64_t end, const char **key,
+                 struct ft_proto_field *value)
+{
+  struct ft_proto_field f = { 0 };
+  int more;
+
+  *key = "";
+  *value = (struct ft_proto_field){ 0 };
+  while ((more = ft_proto_next(&r->proto, end, &f)) > 0) {
+    if (f.number == 1 && f.wire == FT_PROTO_BYTES) {
+      *key = ft_build_field(r->build, &r->proto, &f);
+      if (!*key)
+        return -1;
+    } else if (f.number == 2 && f.wire == FT_PROTO_BYTES) {
+      *value = f;
+      return 1; /* keys come first */
+    }
+  }
+  return more;
+}
+
+/* ---- nodes ---- */
+
+static int keep_integers(struct ft_tf_reader *r, struct ft_tf_attribute *a, size_t count)
+{
+  int64_t *kept;
+
+  if (count > FT_GRAPH_VALUES)
+    return 0;
+  kept = ft_build_take(r->build, (count + 1) * sizeof *kept);
+  if (!kept)
+    return -1;
+  memcpy(kept, r->integers, count * sizeof *kept);
+  a->integers = kept;
+  a->count = count;
+  return 0;
+}
+
+static int list_value(struct ft_tf_reader *r, uint64_t end, struct ft_tf_attribute *a)
+{
+  struct ft_proto_field f = { 0 };
+  size_t count = 0;
+  int more;
+
+  while ((more = ft_proto_next(&r->proto, end, &f)) > 0) {
+    if (f.number == 3 && ft_proto_integers(&r->proto, &f, r->integers, FT_GRAPH_VALUES, &count) < 0)
+      return -1;
+    if (f.number == 7 && f.wire == FT_PROTO_BYTES && !a->shape) {
+      a->shape = ft_build_take(r->build, sizeof *a->shape);
+      if (!a->shape || ft_tf_read_shape(r, f.end, a->shape) < 0)
+        return -1;
+    }
+  }
+  return more < 0 ? -1 : keep_integers(r, a, count);
+}
+
+static int function_name(struct ft_tf_reader *r, uint64_t end, struct ft_tf_attribute *a)
+{
+  struct ft_proto_field f = { 0 };
+  int more;
+
+  while ((more = ft_proto_next(&r->proto, end, &f)) > 0)
+    if (f.number == 1 && f.wire == FT_PROTO_BYTES) {
+      a->text = ft_build_field(r->build, &r->proto, &f);
+      if (!a->text)
+        return -1;
+    }
+  return more;
+}
+
+/* AttrValue */
+static int attribute_value(struct ft_tf_reader *r, uint64_t end, struct ft_tf_attribute *a)
+{
+  struct ft_proto_field f = { 0 };
+  int more, status = 0;
+
+  while (status == 0 && (more = ft_proto_next(&r->proto, end, &f)) > 0) {
+    bool bytes = f.wire == FT_PROTO_BYTES;
+
+    if (f.number == 1 && bytes)
+      status = list_value(r, f.end, a);
+    else if (f.number == 2 && bytes)
+      status = (a->text = ft_build_field(r->build, &r->proto, &f)) ? 0 : -1;
+    else if ((f.number == 3 || f.number == 5 || f.number == 6) && f.wire == FT_PROTO_VARINT)
+      a->integer = (int64_t)f.value;
+    else if (f.number == 7 && bytes) {
+      a->shape = ft_build_take(r->build, sizeof *a->shape);
+      status = a->shape ? ft_tf_read_shape(r, f.end, a->shape) : -1;
+    } else if (f.number == 8 && bytes)
+      status = ft_tf_read_tensor(r, f.end, &a->tensor);
+    else if (f.number == 10 && bytes)
+      status = function_name(r, f.end, a);
+  }
+  return status < 0 || more < 0 ? -1 : 0;
+}
+
+static int add_attribute(struct ft_tf_reader *r, uint64_t end, struct ft_tf_node *n)
+{
+  struct ft_tf_attribute *list =
+      ft_build_grow(r->build, n->attributes, &n->attribute_room, n->attribute_count, sizeof *list);
+  struct ft_proto_field value;
+  int more;
+
+  if (!list)
+    return -1;
+  n->attributes = list;
+  list += n->attribute_count++;
+  *list = (struct ft_tf_attribute){ .key = "", .text = "" };
+  more = entry(r, end, &list->key, &value);
+  if (more <= 0)
+    return more;
+  return attribute_value(r, value.end, list);
+}
+
+/* NodeDef */
+static int add_node(struct ft_tf_reader *r, const struct ft_proto_field *field,
+                    struct ft_tf_function *into)
+{
+  struct ft_tf_node *list = ft_build_grow(r->build, into->nodes, &into->node_room, into->node_count,
+                                          sizeof *list),
+                    *n;
+  struct ft_proto_field f = { 0 };
+  int more, status = 0;
+
+  if (!list)
+    return -1;
+  into->nodes = list;
+  n = &list[into->node_count];
+  *n = (struct ft_tf_node){ .name = "", .op = "", .at = field->at };
+  while (status == 0 && (more = ft_proto_next(&r->proto, field->end, &f)) > 0) {
+    if (f.wire != FT_PROTO_BYTES)
+      continue;
+    if (f.number == 1)
+      status = (n->name = ft_build_field(r->build, &r->proto, &f)) ? 0 : -1;
+    else if (f.number == 2)
+      status = (n->op = ft_build_field(r->build, &r->proto, &f)) ? 0 : -1;
+    else if (f.number == 3)
+      status = add_text(r, &f, &n->inputs, &n->input_room, &n->input_count);
+    else if (f.number == 5)
+      status = add_attribute(r, f.end, n);
+  }
+  if (status < 0 || more < 0)
+    return -1;
+  if (!n->name[0] || !n->op[0])
+    return ft_proto_fail(&r->proto, field->at,
+                         "a node without a name or operator: expected a "
+                         "TensorFlow graph");
+  into->node_count++;
+  return 0;
+}
+
+/* ---- functions ---- */
+
+/* ArgDef: its name */
+static int argument(struct ft_tf_reader *r, uint64_t end, const char ***list, size_t *room,
+                    size_t *count)
+{
+  struct ft_proto_field f = { 0 };
+  int more;
+
+  while ((more = ft_proto_next(&r->proto, end, &f)) > 0)
+    if (f.number == 1 && f.wire == FT_PROTO_BYTES && add_text(r, &f, list, room, count) < 0)
+      return -1;
+  return more;
+}
+
+/* OpDef */
+static int signature(struct ft_tf_reader *r, uint64_t end, struct ft_tf_function *fn)
+{
+  struct ft_proto_field f = { 0 };
+  int more, status = 0;
+
+  while (status == 0 && (more = ft_proto_next(&r->proto, end, &f)) > 0) {
+    if (f.wire != FT_PROTO_BYTES)
+      continue;
+    if (f.number == 1)
+      status = (fn->name = ft_build_field(r->build, &r->proto, &f)) ? 0 : -1;
+    else if (f.number == 2)
+      status = argument(r, f.end, &fn->arguments, &fn->argument_room, &fn->argument_count);
+    else if (f.number == 3)
+      status = argument(r, f.end, &fn->outputs, &fn->output_room, &fn->output_count);
+  }
+  return status < 0 || more < 0 ? -1 : 0;
+}
+
+static int result(struct ft_tf_reader *r, uint64_t end, struct ft_tf_function *fn)
+{
+  struct ft_proto_field value;
+  const char *key, *what;
+  int more = entry(r, end, &key, &value);
+
+  if (more <= 0)
+    return more;
+  if (!fn->results) {
+    fn->results = ft_build_take(r->build, (fn->output_count + 1) * sizeof *fn->results);
+    if (!fn->results)
+      return -1;
+  }
+  what = ft_build_field(r->build, &r->proto, &value);
+  for (size_t i = 0; what && i < fn->output_count; i++)
+    if (strcmp(fn->outputs[i], key) == 0)
+      fn->results[i] = what;
+  return what ? 0 : -1;
+}
+
+/* FunctionDef; its signature comes first. */
+static int function(struct ft_tf_reader *r, uint64_t end, struct ft_tf_function *fn)
+{
+  struct ft_proto_field f = { 0 };
+  int more, status = 0;
+
+  *fn = (struct ft_tf_function){ .name = "" };
+  while (status == 0 && (more = ft_proto_next(&r->proto, end, &f)) > 0) {
+    if (f.wire != FT_PROTO_BYTES)
+      continue;
+    if (f.number == 1)
+      status = signature(r, f.end, fn);
+    else if (f.number == 3)
+      status = add_node(r, &f, fn);
+    else if (f.number == 4)
+      status = result(r, f.end, fn);
+  }
+  return status < 0 || more < 0 ? -1 : 0;
+}
+
+static int library(struct ft_tf_reader *r, uint64_t end)
+{
+  struct ft_tf_program *p = r->program;
+  struct ft_proto_field f = { 0 };
+  int more;
+
+  while ((more = ft_proto_next(&r->proto, end, &f)) > 0) {
+    struct ft_tf_function *list;
+
+    if (f.number != 1 || f.wire != FT_PROTO_BYTES)
+      continue;
+    list =
+        ft_build_grow(r->build, p->functions, &p->function_room, p->function_count, sizeof *list);
+    if (!list)
+      return -1;
+    p->functions = list;
+    if (function(r, f.end, &list[p->function_count++]) < 0)
+      return -1;
+  }
+  return more;
+}
+
+static int graph_def(struct ft_tf_reader *r, uint64_t end)
+{
+  struct ft_proto_field f = { 0 };
+  int more, status = 0;
+
+  while (status == 0 && (more = ft_proto_next(&r->proto, end, &f)) > 0) {
+    if (f.number == 1 && f.wire == FT_PROTO_BYTES)
+      status = add_node(r, &f, &r->program->graph);
+    else if (f.number == 2 && f.wire == FT_PROTO_BYTES)
+      status = library(r, f.end);
+  }
+  return status < 0 || more < 0 ? -1 : 0;
+}
+
+/* ---- saved models ---- */
+
+/* TensorInfo: its name */
+static int output_info(struct ft_tf_reader *r, uint64_t end)
+{
+  struct ft_tf_program *p = r->program;
+  struct ft_proto_field value, f = { 0 };
+  const char *key;
+  int more = entry(r, end, &key, &value);
+
+  if (more <= 0)
+    return more;
+  while ((more = ft_proto_next(&r->proto, value.end, &f)) > 0)
+    if (f.number == 1 && f.wire == FT_PROTO_BYTES &&
+        add_text(r, &f, &p->outputs, &p->output_room, &p->output_count) < 0)
+      return -1;
+  return more;
+}
+
+/* The signature that is served by default, else the first that gives something. */
+static int signature_def(struct ft_tf_reader *r, uint64_t end)
+{
+  struct ft_proto_field value, f = { 0 };
+  const char *key;
+  bool wanted;
+  int more = entry(r, end, &key, &value);
+
+  if (more <= 0)
+    return more;
+  wanted = strcmp(key, "serving_default") == 0;
+  if (key[0] == '_' || r->program->signed_for || (r->program->output_count && !wanted))
+    return 0;
+  r->program->output_count = 0;
+  r->program->signed_for = wanted;
+  while ((more = ft_proto_next(&r->proto, value.end, &f)) > 0)
+    if (f.number == 2 && f.wire == FT_PROTO_BYTES && output_info(r, f.end) < 0)
+      return -1;
+  return more;
+}
+
+/* SavedVariable: whether it is learnt, and its name */
+static int variable(struct ft_tf_reader *r, uint64_t end)
+{
+  struct ft_proto_field f = { 0 };
+  bool learnt = false;
+  const char *name = "";
+  int more;
+
+  while ((more = ft_proto_next(&r->proto, end, &f)) > 0) {
+    if (f.number == 3 && f.wire == FT_PROTO_VARINT)
+      learnt = f.value != 0;
+    else if (f.number == 6 && f.wire == FT_PROTO_BYTES) {
+      name = ft_build_field(r->build, &r->proto, &f);
+      if (!name)
+        return -1;
+    }
+  }
+  if (more < 0)
+    return -1;
+  return !learnt && name[0] && ft_names_put(&r->program->settled, name, r->program) < 0
+             ? ft_build_exhausted(r->build)
+             : 0;
+}
+
+/* SavedObjectGraph: of its objects the variables */
+static int objects(struct ft_tf_reader *r, uint64_t end)
+{
+  struct ft_proto_field f = { 0 }, o;
+  int more, inner;
+
+  while ((more = ft_proto_next(&r->proto, end, &f)) > 0) {
+    if (f.number != 1 || f.wire != FT_PROTO_BYTES)
+      continue;
+    o = (struct ft_proto_field){ 0 };
+    while ((inner = ft_proto_next(&r->proto, f.end, &o)) > 0)
+      if (o.number == 7 && o.wire == FT_PROTO_BYTES && variable(r, o.end) < 0)
+        return -1;
+    if (inner < 0)
+      return -1;
+  }
+  return more;
+}
+
+static int meta_graph(struct ft_tf_reader *r, uint64_t end)
+{
+  struct ft_proto_field f = { 0 };
+  int more, status = 0;
+
+  while (status == 0 && (more = ft_proto_next(&r->proto, end, &f)) > 0) {
+    if (f.wire != FT_PROTO_BYTES)
+      continue;
+    if (f.number == 2)
+      status = graph_def(r, f.end);
+    else if (f.number == 5)
+      status = signature_def(r, f.end);
+    else if (f.number == 7)
+      status = objects(r, f.end);
+  }
+  return status < 0 || more < 0 ? -1 : 0;
+}
+
+static int index_nodes(struct ft_tf_reader *r, struct ft_tf_function *fn)
+{
+  fn->by_name.arena = &r->build->graph->arena;
+  for (size_t i = 0; i < fn->node_count; i++) {
+    if (ft_names_get(&fn->by_name, fn->nodes[i].name))
+      return ft_proto_fail(&r->proto, fn->nodes[i].at, "a second node called \"%.100s\"",
+                           fn->nodes[i].name);
+    if (ft_names_put(&fn->by_name, fn->nodes[i].name, &fn->nodes[i]) < 0)
+      return ft_build_exhausted(r->build);
+  }
+  return ft_tf_link_all(r->build, fn);
+}
+
+int ft_tensorflow_read(struct ft_build *build, int fd, bool saved_model)
+{
+  struct ft_tf_reader *r = ft_arena_take(&build->arena, sizeof *r);
+  struct ft_tf_program *p = ft_arena_take(&build->graph->arena, sizeof *p);
+  struct ft_proto_field f = { 0 };
+  bool found = false;
+  int more = 0;
+
+  if (!r || !p)
+    return ft_build_exhausted(build);
+  r->build = build;
+  r->program = p;
+  p->by_name.arena = p->settled.arena = &build->graph->arena;
+  if (ft_proto_init(&r->proto, fd, build->graph->file, build->err) < 0)
+    return -1;
+  if (!saved_model && graph_def(r, r->proto.size) < 0)
+    return -1;
+  while (saved_model && !found && (more = ft_proto_next(&r->proto, r->proto.size, &f)) > 0)
+    if (f.number == 2 && f.wire == FT_PROTO_BYTES) {
+      found = true; /* further ones are for other devices */
+      if (meta_graph(r, f.end) < 0)
+        return -1;
+    }
+  if (more < 0 || index_nodes(r, &p->graph) < 0)
+    return -1;
+  for (size_t i = 0; i < p->function_count; i++)
+    if (index_nodes(r, &p->functions[i]) < 0)
+      return -1;
+    else if (ft_names_put(&p->by_name, p->functions[i].name, &p->functions[i]) < 0)
+      return ft_build_exhausted(build);
+  if (!p->graph.node_count)
+    return ft_error_set(build->err, "%s: byte 0: expected a TensorFlow graph, found no node in it",
+                        build->graph->file);
+  build->graph->format = saved_model ? "tensorflow saved model" : "tensorflow graph";
+  build->graph->producer = "tensorflow";
+  build->graph->program = p;
+  build->graph->expand = ft_tensorflow_run;
+  return 0;
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "predictor/graph/import/tensorflow/tensorflow_node.h"
+
+/* ---- inputs and results ---- */
+
+const struct ft_operand *ft_tf_operand(const struct ft_tf_call *c, size_t i)
+{
+  static const struct ft_operand none = { .type = FT_VALUE_NONE };
+
+  return i < c->in_count ? &c->in[i] : &none;
+}
+
+uint32_t ft_tf_tensor(struct ft_tf_call *c, size_t i)
+{
+  uint32_t t = ft_value_as_tensor(c->l, ft_tf_operand(c, i));
+
+  if (!t && !c->l->in->err->text[0])
+    (void)ft_live_fail(c->l, "%s \"%.100s\": input %zu is missing", c->node->op, c->node->name, i);
+  return t;
+}
+
+int ft_tf_give_tensor(struct ft_tf_call *c, uint32_t t)
+{
+  return t ? ft_tf_give(c, ft_value_tensor(t)) : -1;
+}
+
+int ft_tf_give_tensors(struct ft_tf_call *c, uint32_t first, uint32_t count)
+{
+  for (uint32_t i = 0; first && i < count; i++)
+    if (ft_tf_give(c, ft_value_tensor(first + i)) < 0)
+      return -1;
+  return first ? 0 : -1;
+}
+
+struct ft_tensor *ft_tf_of(const struct ft_tf_call *c, uint32_t t)
+{
+  return ft_live_of(c->l, t);
+}
+
+/* Whole numbers that input I holds; how many, -1 not known. */
+int ft_tf_numbers(struct ft_tf_call *c, size_t i, int64_t *out, int room)
+{
+  const struct ft_operand *v = ft_tf_operand(c, i);
+  const struct ft_tensor *t = v->type == FT_VALUE_TENSOR ? ft_tf_of(c, v->tensor) : NULL;
+  int64_t count = t ? ft_tensor_elements(t) : -1;
+
+  if (!t || count < 0 || count > room || (count && !t->values))
+    return -1;
+  for (int64_t j = 0; j < count; j++) {
+    if (isnan(t->values[j]))
+      return -1;
+    out[j] = ft_whole(t->values[j]);
+  }
+  return (int)count;
+}
+
+bool ft_tf_is(const struct ft_tf_call *c, const char *op)
+{
+  return strcmp(c->node->op, op) == 0;
+}
+
+bool ft_tf_channels_first(const struct ft_tf_call *c)
+{
+  return strncmp(ft_tf_text(c->node, "data_format", "NHWC"), "NC", 2) == 0;
+}
+
+/* ---- all of them ---- */
+
+static const struct {
+  const char *op, *type;
+} unaries[] = {
+  { "Abs", "Abs" }, { "Acos", "Acos" }, { "Asin", "Asin" }, { "Atan", "Atan" },
+  { "Ceil", "Ceil" }, { "Cos", "Cos" }, { "Cosh", "Cosh" }, { "Cumsum", "CumSum" },
+  { "Elu", "Elu" }, { "Erf", "Erf" }, { "Erfc", "Erf" }, { "Exp", "Exp" }, { "Expm1", "Exp" },
+  { "Floor", "Floor" }, { "IsInf", "IsInf" }, { "IsNan", "IsNaN" }, { "L2Loss", "ReduceSumSquare" },
+  { "LRN", "LRN" }, { "LeakyRelu", "LeakyRelu" }, { "Log", "Log" }, { "Log1p", "Log" },
+  { "LogSoftmax", "LogSoftmax" }, { "LogicalNot", "Not" }, { "MatrixBandPart", "Trilu" },
+  { "Neg", "Neg" }, { "Reciprocal", "Reciprocal" }, { "Relu", "Relu" }, { "Relu6", "Clip" },
+  { "ReverseSequence", "ReverseSequence" }, { "ReverseV2", "ReverseSequence" },
+  { "Rint", "Round" }, { "Round", "Round" }, { "Rsqrt", "Reciprocal" }, { "Selu", "Selu" },
+  { "Shape", "Shape" }, { "Sigmoid", "Sigmoid" }, { "Sign", "Sign" }, { "Sin", "Sin" },
+  { "Sinh", "Sinh" }, { "Size", "Size" }, { "Softmax", "Softmax" }, { "Softplus", "Softplus" },
+  { "Softsign", "Softsign" }, { "Sqrt", "Sqrt" }, { "Square", "Mul" }, { "Tan", "Tan" },
+  { "Tanh", "Tanh" }, { "Where", "NonZero" }, { "ZerosLike", "RandomNormalLike" },
+  { "OnesLike", "RandomNormalLike" }, { "ClipByValue", "Clip" }, { "Quantize", "QuantizeLinear" },
+}, binaries[] = {
+  { "Add", "Add" }, { "AddV2", "Add" }, { "BiasAdd", "Add" }, { "BitwiseAnd", "BitwiseAnd" },
+  { "BroadcastTo", "Expand" }, { "Div", "Div" }, { "DivNoNan", "Div" }, { "Equal", "Equal" },
+  { "FloorDiv", "Div" }, { "FloorMod", "Mod" }, { "GatherNd", "GatherND" }, { "Greater", "Greater" },
+  { "GreaterEqual", "GreaterOrEqual" }, { "Less", "Less" }, { "LessEqual", "LessOrEqual" },
+  { "LogicalAnd", "And" }, { "LogicalOr", "Or" }, { "Maximum", "Max" }, { "Minimum", "Min" },
+  { "Mod", "Mod" }, { "Mul", "Mul" }, { "NotEqual", "Equal" }, { "Pow", "Pow" }, { "RealDiv", "Div" },
+  { "SquaredDifference", "Sub" }, { "Sub", "Sub" }, { "Tile", "Tile" }, { "TruncateDiv", "Div" },
+  { "Xdivy", "Div" },
+}, reductions[] = {
+  { "All", "ReduceMin" }, { "Any", "ReduceMax" }, { "Max", "ReduceMax" }, { "Mean", "ReduceMean" },
+  { "Min", "ReduceMin" }, { "Prod", "ReduceProd" }, { "Sum", "ReduceSum" },
+};
+
+#define IN(table) (sizeof(table) / sizeof *(table))
+
+/* What passes its first input on. */
+static const char *const passed[] = { "BatchFunction",
+                                      "CheckNumerics",
+                                      "DisableCopyOnRead",
+                                      "EnsureShape",
+                                      "Enter",
+                                      "Exit",
+                                      "Identity",
+                                      "IdentityN",
+                                      "LoopCond",
+                                      "Merge",
+                                      "PlaceholderWithDefault",
+                                      "PreventGradient",
+                                      "ReadVariableOp",
+                                      "Snapshot",
+                                      "StopGradient",
+                                      "Switch",
+                                      "FakeQuantWithMinMaxVars",
+                                      NULL };
+static const char *const silent[] = { "Assert",  "AssignVariableOp",   "NoOp", "Print",
+                                      "PrintV2", "VarIsInitializedOp", NULL };
+
+static int by_table(struct ft_tf_call *c)
+{
+  for (size_t i = 0; i < IN(unaries); i++)
+    if (ft_tf_is(c, unaries[i].op)) {
+      uint32_t x = ft_tf_tensor(c, 0);
+
+      return ft_tf_give_tensor(c, x ? ft_live_unary(c->l, unaries[i].type, x) : 0);
+    }
+  if ((ft_tf_is(c, "BiasAdd") || ft_tf_is(c, "Add") || ft_tf_is(c, "AddV2")) && ft_tf_take_in(c))
+    return ft_tf_give(c, *ft_tf_operand(c, 0));
+  for (size_t i = 0; i < IN(binaries); i++)
+    if (ft_tf_is(c, binaries[i].op)) {
+      uint32_t a = ft_tf_tensor(c, 0), b = ft_tf_tensor(c, 1);
+
+      if (ft_tf_is(c, "BiasAdd") && ft_tf_channels_first(c) && a && b && ft_tf_of(c, a)->rank > 2) {
+        int64_t dims[FT_GRAPH_RANK] = { ft_tf_of(c, b)->rank == 1 ? ft_tf_of(c, b)->dims[0] : 1 };
+
+        for (int j = 1; j < ft_tf_of(c, a)->rank - 1; j++)
+          dims[j] = 1;
+        b = ft_live_reshape(c->l, b, dims, ft_tf_of(c, a)->rank - 1);
+      }
+      return ft_tf_give_tensor(c, a && b ? ft_live_binary(c->l, binaries[i].type, a, b) : 0);
+    }
+  for (size_t i = 0; i < IN(reductions); i++)
+    if (ft_tf_is(c, reductions[i].op))
+      return ft_tf_reduce(c, reductions[i].type);
+  return 1;
+}
+
+static int by_shape(struct ft_tf_call *c)
+{
+  static const struct {
+    const char *op;
+    int (*run)(struct ft_tf_call *c);
+  } table[] = { { "AvgPool", ft_tf_pool },
+                { "AvgPool3D", ft_tf_pool },
+                { "BatchMatMul", ft_tf_batch_product },
+                { "BatchMatMulV2", ft_tf_batch_product },
+                { "BatchMatMulV3", ft_tf_batch_product },
+                { "Cast", ft_tf_cast },
+                { "Concat", ft_tf_concat },
+                { "ConcatV2", ft_tf_concat },
+                { "Conv2D", ft_tf_convolution },
+                { "Conv2DBackpropInput", ft_tf_transposed },
+                { "Conv3D", ft_tf_convolution },
+                { "Conv3DBackpropInputV2", ft_tf_transposed },
+                { "DepthwiseConv2dNative", ft_tf_depthwise },
+                { "Einsum", ft_tf_einsum },
+                { "ExpandDims", ft_tf_expand_dims },
+                { "Fill", ft_tf_fill },
+                { "FusedBatchNorm", ft_tf_batch_norm },
+                { "FusedBatchNormV2", ft_tf_batch_norm },
+                { "FusedBatchNormV3", ft_tf_batch_norm },
+                { "Gather", ft_tf_gather },
+                { "GatherV2", ft_tf_gather },
+                { "MatMul", ft_tf_product },
+                { "MaxPool", ft_tf_pool },
+                { "MaxPool3D", ft_tf_pool },
+                { "MirrorPad", ft_tf_pad },
+                { "Pack", ft_tf_pack },
+                { "Pad", ft_tf_pad },
+                { "PadV2", ft_tf_pad },
+                { "Reshape", ft_tf_reshape },
+                { "ResizeBicubic", ft_tf_resize },
+                { "ResizeBilinear", ft_tf_resize },
+                { "ResizeNearestNeighbor", ft_tf_resize },
+                { "ResourceGather", ft_tf_gather },
+                { "Slice", ft_tf_slice },
+                { "Split", ft_tf_split },
+                { "SplitV", ft_tf_split },
+                { "Squeeze", ft_tf_squeeze },
+                { "StridedSlice", ft_tf_strided_slice },
+                { "Transpose", ft_tf_transpose },
+                { "Unpack", ft_tf_unpack } };
+
+  for (size_t i = 0; i < IN(table); i++)
+    if (ft_tf_is(c, table[i].op))
+      return table[i].run(c);
+  return 1;
+}
+
+/* Those that a handful of lines is enough for. */
+static int by_hand(struct ft_tf_call *c)
+{
+  uint32_t x, y;
+
+  if (strncmp(c->node->op, "TensorList", 10) == 0 || ft_tf_is(c, "EmptyTensorList"))
+    return ft_tf_list_operator(c);
+  if (ft_tf_is(c, "ArgMax") || ft_tf_is(c, "ArgMin"))
+    return ft_tf_arg(c, c->node->op);
+  if (ft_tf_is(c, "Select") || ft_tf_is(c, "SelectV2"))
+    return ft_tf_three(c, "Where");
+  if (ft_tf_is(c, "Range"))
+    return ft_tf_three(c, "Range");
+  if (ft_tf_is(c, "OneHot"))
+    return ft_tf_three(c, "OneHot");
+  if (ft_tf_is(c, "SpaceToBatchND") || ft_tf_is(c, "BatchToSpaceND"))
+    return ft_tf_space_batch(c, ft_tf_is(c, "SpaceToBatchND"));
+  if (ft_tf_is(c, "AddN"))
+    return ft_tf_begin(c, "Sum", 0, c->in_count) < 0 ? -1
+                                                     : ft_tf_give_tensor(c, ft_live_end(c->l, 1));
+  if (ft_tf_is(c, "Rank")) {
+    x = ft_tf_tensor(c, 0);
+    return ft_tf_give_tensor(
+        c, x ? ft_live_number(c->l, FT_ELEMENT_INT64,
+                              ft_tf_of(c, x)->rank < 0 ? (double)NAN : ft_tf_of(c, x)->rank)
+             : 0);
+  }
+  if (ft_tf_is(c, "TopKV2") || ft_tf_is(c, "TopK")) {
+    x = ft_tf_tensor(c, 0);
+    y = ft_tf_tensor(c, 1);
+    if (!x || !y)
+      return -1;
+    ft_live_op(c->l, "TopK");
+    ft_live_in(c->l, x);
+    ft_live_in(c->l, y);
+    return ft_tf_give_tensors(c, ft_live_end(c->l, 2), 2);
+  }
+  if (ft_tf_is(c, "DepthToSpace") || ft_tf_is(c, "SpaceToDepth")) {
+    x = ft_tf_tensor(c, 0);
+    if (!x)
+      return -1;
+    ft_live_op(c->l, c->node->op);
+    ft_live_in(c->l, x);
+    ft_live_int(c->l, "blocksize", ft_tf_integer(c->node, "block_size", 1));
+    if (!ft_tf_channels_first(c))
+      ft_live_string(c->l, "layout", "NHWC");
+    return ft_tf_give_tensor(c, ft_live_end(c->l, 1));
+  }
+  return 1;
+}
+
+static int unknown(struct ft_tf_call *c)
+{
+  uint32_t *in = ft_live_take(c->l, (c->in_count + 1) * sizeof *in);
+  const struct ft_tf_attribute *shape = ft_tf_attribute(c->node, "_output_shapes");
+  size_t count = 0;
+  uint32_t y;
+
+  for (size_t i = 0; in && i < c->in_count; i++)
+    if (ft_value_is_tensor(&c->in[i])) {
+      in[count] = ft_value_as_tensor(c->l, &c->in[i]);
+      if (!in[count++])
+        return -1;
+    }
+  if (!in)
+    return -1;
+  ft_live_unknown(c->l, "tensorflow", c->node->op);
+  for (size_t i = 0; i < count; i++)
+    ft_live_in(c->l, in[i]);
+  y = ft_live_end(c->l, 1);
+  if (y && shape && shape->shape && shape->shape->rank >= 0) {
+    int64_t *dims = ft_shape(c->l->in, ft_tf_of(c, y), shape->shape->rank);
+
+    if (!dims)
+      return -1;
+    memcpy(dims, shape->shape->dims, (size_t)shape->shape->rank * sizeof *dims);
+  }
+  return ft_tf_give_tensor(c, y);
+}
+
+int ft_tensorflow_node(struct ft_tf_call *c)
+{
+  int status = 1;
+
+  for (size_t i = 0; passed[i]; i++)
+    if (ft_tf_is(c, passed[i])) {
+      for (size_t j = 0; j < c->in_count; j++)
+        if (ft_tf_give(c, c->in[j]) < 0)
+          return -1;
+      if (ft_tf_is(c, "Switch") && c->in_count > 1) /* what is passed on, on either side */
+        c->out[1] = c->out[0];
+      return 0;
+    }
+  for (size_t i = 0; silent[i]; i++)
+    if (ft_tf_is(c, silent[i]))
+      return 0;
+  status = by_table(c);
+  status = status == 1 ? by_shape(c) : status;
+  status = status == 1 ? by_hand(c) : status;
+  if (status == 1) {
+    c->out_count = 0;
+    status = unknown(c);
+  }
+  return c->l->failed ? -1 : status;
+}

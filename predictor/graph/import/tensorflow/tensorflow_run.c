@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A TensorFlow graph followed from its outputs back: each node once what it needs is there,
+ * functions in the place of their calls, loops turn by turn while their condition is known.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/graph/import/tensorflow/tensorflow_run.h"
+
+enum { CALLS = 64 };
+
+int ft_tf_fail(struct ft_tf_run *r, const struct ft_tf_node *n, const char *what)
+{
+  return ft_error_set(r->live.in->err, "%s: byte %llu: %.40s \"%.120s\": %s", r->live.graph->file,
+                      (unsigned long long)n->at, n->op, n->name, what);
+}
+
+/* ---- attributes ---- */
+
+const struct ft_tf_attribute *ft_tf_attribute(const struct ft_tf_node *node, const char *key)
+{
+  for (size_t i = 0; i < node->attribute_count; i++)
+    if (strcmp(node->attributes[i].key, key) == 0)
+      return &node->attributes[i];
+  return NULL;
+}
+
+int64_t ft_tf_integer(const struct ft_tf_node *node, const char *key, int64_t otherwise)
+{
+  const struct ft_tf_attribute *a = ft_tf_attribute(node, key);
+
+  return a ? a->integer : otherwise;
+}
+
+const char *ft_tf_text(const struct ft_tf_node *node, const char *key, const char *otherwise)
+{
+  const struct ft_tf_attribute *a = ft_tf_attribute(node, key);
+
+  return a ? a->text : otherwise;
+}
+
+int ft_tf_give(struct ft_tf_call *c, struct ft_operand value)
+{
+  struct ft_operand *out = ft_live_grow(c->l, c->out, &c->out_room, c->out_count, sizeof *out);
+
+  if (!out)
+    return -1;
+  c->out = out;
+  out[c->out_count++] = value;
+  return 0;
+}
+
+/* ---- nodes ---- */
+
+static int normalise(struct ft_tf_run *r, struct ft_tf_scope *s, struct ft_tf_call *c,
+                     const char *const in[5])
+{
+  struct ft_operand values[5];
+  uint32_t tensors[5];
+  bool own;
+
+  for (int i = 0; i < 5; i++) {
+    values[i] = in[i][0] ? ft_tf_value(s, in[i]) : ft_value_none();
+    tensors[i] = ft_value_as_tensor(&r->live, &values[i]);
+    if (!tensors[i] && in[i][0])
+      return -1;
+  }
+  own = !tensors[3] || ft_live_of(&r->live, tensors[3])->data; /* a layer's own mean */
+  ft_live_op(&r->live, own ? "LayerNormalization" : "BatchNormalization");
+  for (int i = 0; i < (own ? 3 : 5); i++)
+    ft_live_in(&r->live, tensors[i]);
+  if (own)
+    ft_live_int(&r->live, "axis", -1);
+  tensors[0] = ft_live_end(&r->live, 1);
+  return tensors[0] ? ft_tf_give(c, ft_value_tensor(tensors[0])) : -1;
+}
+
+/* A variable, or a resource that stands for one. */
+static int variable(struct ft_tf_run *r, struct ft_tf_call *c)
+{
+  const struct ft_tf_attribute *shape = ft_tf_attribute(c->node, "shape");
+  struct ft_operand v = { .type = FT_VALUE_WEIGHT };
+  const char *names[3] = { c->node->name, ft_tf_text(c->node, "shared_name", ""),
+                           ft_tf_text(c->node, "debug_name", "") };
+
+  if (!shape || !shape->shape || shape->shape->rank < 0)
+    return ft_tf_give(c, ft_value_some(FT_VALUE_OPAQUE));
+  v.weight = ft_live_take(&r->live, sizeof *v.weight);
+  if (!v.weight)
+    return -1;
+  v.weight->name = c->node->name;
+  v.weight->declared = *shape->shape;
+  v.weight->declared.element = (uint8_t)ft_tf_element(ft_tf_integer(c->node, "dtype", 1));
+  for (int i = 0; i < 3; i++)
+    v.weight->declared.kept =
+        v.weight->declared.kept || (names[i][0] && ft_names_get(&r->program->settled, names[i])) ||
+        strstr(names[i], "moving_mean") || strstr(names[i], "moving_variance");
+  for (int i = 0; i < v.weight->declared.rank; i++)
+    if (v.weight->declared.dims[i] < 0)
+      return ft_tf_give(c, ft_value_some(FT_VALUE_OPAQUE));
+  return ft_tf_give(c, v);
+}
+
+static int input(struct ft_tf_run *r, struct ft_tf_call *c)
+{
+  const struct ft_tf_attribute *shape = ft_tf_attribute(c->node, "shape");
+  struct ft_declared *d = ft_live_take(&r->live, sizeof *d);
+  uint32_t tensor;
+
+  if (!d)
+    return -1;
+  if (shape && shape->shape)
+    *d = *shape->shape;
+  else
+    d->rank = -1;
+  if (d->rank == 0) { /* what writers put where they do not know, or a phase to run in */
+    const struct ft_tf_attribute *given = ft_tf_attribute(c->node, "_output_shapes");
+
+    d->rank = given && given->shape ? given->shape->rank : d->rank;
+    d->dims = given && given->shape ? given->shape->dims : d->dims;
+  }
+  d->element = (uint8_t)ft_tf_element(ft_tf_integer(c->node, "dtype", 1));
+  d->at = c->node->at;
+  tensor = ft_live_input(&r->live, c->node->name, d);
+  return tensor ? ft_tf_give(c, ft_value_tensor(tensor)) : -1;
+}
+
+/* Weights of a frozen graph are constants; a list of sizes or a number is not learnt. */
+static int constant(struct ft_tf_run *r, struct ft_tf_call *c)
+{
+  const struct ft_tf_attribute *a = ft_tf_attribute(c->node, "value");
+  struct ft_tf_node *node = (struct ft_tf_node *)c->node; /* each turn of a loop has the same */
+  bool known = node->expansion == r->program->expansion;
+  struct ft_operand v = { .type = FT_VALUE_WEIGHT };
+
+  if (!a || !a->tensor)
+    return ft_tf_fail(r, c->node, "expected a value");
+  if (a->tensor->rank > 0 && ft_element_is_real(a->tensor->element)) {
+    if (node->expansion != r->program->expansion) {
+      node->weight = ft_live_take(&r->live, sizeof *node->weight);
+      if (!node->weight)
+        return -1;
+      node->weight->name = node->name;
+      node->weight->declared = *a->tensor;
+      node->expansion = r->program->expansion;
+    }
+    v.weight = node->weight;
+    return ft_tf_give(c, v);
+  }
+  if (!known || !node->tensor || ft_live_of(&r->live, node->tensor)->block != r->live.serial)
+    node->tensor = ft_live_constant(&r->live, a->tensor->element, a->tensor->rank, a->tensor->dims,
+                                    a->tensor->values);
+  node->expansion = r->program->expansion;
+  return node->tensor ? ft_tf_give(c, ft_value_tensor(node->tensor)) : -1;
+}
+
+static bool starts(const char *text, const char *with)
+{
+  return strncmp(text, with, strlen(with)) == 0;
+}
+
+static bool calls(const struct ft_tf_run *r, const char *op)
+{
+  static const char *const some[] = { "PartitionedCall",
+                                      "StatefulPartitionedCall",
+                                      "While",
+                                      "StatelessWhile",
+                                      "If",
+                                      "StatelessIf",
+                                      NULL };
+
+  for (size_t i = 0; some[i]; i++)
+    if (strcmp(op, some[i]) == 0)
+      return true;
+  return ft_names_get(&r->program->by_name, op) != NULL;
+}
+
+/* Room for what goes into N: shared by all that call nothing, and so are done before the next. */
+static struct ft_operand *inputs_of(struct ft_tf_run *r, const struct ft_tf_node *n)
+{
+  size_t count = n->input_count + 1;
+
+  if (calls(r, n->op))
+    return ft_live_take(&r->live, count * sizeof *r->inputs);
+  if (count > r->input_room) {
+    r->inputs = ft_live_take(&r->live, 2 * count * sizeof *r->inputs);
+    r->input_room = r->inputs ? 2 * count : 0;
+  }
+  return r->inputs;
+}
+
+static int run_node(struct ft_tf_run *r, struct ft_tf_scope *s, struct ft_tf_call *c)
+{
+  const char *op = c->node->op, *in[5];
+  struct ft_operand *args;
+  size_t count = 0;
+
+  if (strcmp(op, "Const") == 0)
+    return constant(r, c);
+  if (strcmp(op, "Placeholder") == 0) {
+    for (size_t i = 0; i < s->argument_count; i++)
+      if (strcmp(s->function->arguments[i], c->node->name) == 0)
+        return ft_tf_give(c, s->arguments[i]);
+    return ft_tf_give(c, ft_value_some(FT_VALUE_OPAQUE));
+  }
+  if (strcmp(op, "VarHandleOp") == 0 || starts(op, "Variable"))
+    return variable(r, c);
+  if (strcmp(op, "Exit") == 0)
+    return ft_tf_leave(r, s, c);
+  if (ft_tf_is_normalisation(s, c->node, in))
+    return normalise(r, s, c, in);
+  args = inputs_of(r, c->node);
+  if (!args)
+    return -1;
+  for (size_t i = 0; i < c->node->input_count; i++)
+    if (c->node->inputs[i][0] != '^')
+      args[count++] = ft_tf_value(s, c->node->inputs[i]);
+  c->in = args;
+  c->in_count = count;
+  if (strcmp(op, "PartitionedCall") == 0 || strcmp(op, "StatefulPartitionedCall") == 0)
+    return ft_tf_run_function(r, c, "f", args, count);
+  if (strcmp(op, "While") == 0 || strcmp(op, "StatelessWhile") == 0)
+    return ft_tf_loop(r, c);
+  if (strcmp(op, "If") == 0 || strcmp(op, "StatelessIf") == 0)
+    return ft_tf_either(r, c);
+  if (ft_names_get(&r->program->by_name, op)) { /* a function called by its own name */
+    const struct ft_tf_function *fn = ft_names_get(&r->program->by_name, op);
+
+    return ft_tf_follow(r, fn, fn->results, fn->results ? fn->output_count : 0, args, count, c);
+  }
+  return ft_tensorflow_node(c);
+}
+
+int ft_tf_run_nodes(struct ft_tf_run *r, struct ft_tf_scope *s, const size_t *order, size_t count)
+{
+  struct ft_live *l = &r->live;
+
+  for (size_t i = 0; i < count; i++) {
+    struct ft_tf_call c = { .l = l, .node = &s->function->nodes[order[i]] };
+
+    if (s->counts[order[i]])
+      continue;
+    l->at = c.node->at;
+    l->scope = c.node->name;
+    if (++r->steps > FT_TF_NODES)
+      return ft_live_fail(l, "more than %d nodes, loops unrolled", FT_TF_NODES);
+    c.out = ft_live_take(l, sizeof *c.out); /* most give one */
+    c.out_room = c.out != NULL;
+    if (!c.out || run_node(r, s, &c) < 0)
+      return l->in->err->text[0] ? -1 : ft_tf_fail(r, c.node, "cannot be followed");
+    s->values[order[i]] = c.out;
+    s->counts[order[i]] = c.out_count;
+  }
+  return 0;
+}
+
+/* The nodes that OUTPUTS need; of a function's results they are kept, for loops ask again. */
+static const size_t *put_in_order(struct ft_tf_run *r, struct ft_tf_scope *s,
+                                  const char *const *outputs, size_t output_count, size_t *count)
+{
+  struct ft_tf_function *fn = (struct ft_tf_function *)s->function;
+  struct ft_live *l = &r->live;
+  size_t n = fn->node_count + 1, *order;
+  struct ft_tf_visit *stack;
+  uint8_t *seen;
+
+  *count = fn->ordered;
+  if (fn->order && outputs == fn->results)
+    return fn->order;
+  seen = ft_live_take(l, n);
+  stack = ft_live_take(l, n * sizeof *stack);
+  order = ft_arena_take(outputs == fn->results ? &l->graph->arena : &l->graph->results,
+                        n * sizeof *order);
+  if (!seen || !stack || !order)
+    return NULL;
+  *count = 0;
+  for (size_t i = 0; i < output_count; i++)
+    if (outputs[i] && ft_tf_order(r, s, outputs[i], seen, stack, order, count) < 0)
+      return NULL;
+  if (outputs == fn->results) {
+    fn->order = order;
+    fn->ordered = *count;
+  }
+  return order;
+}
+
+/* What OUTPUTS of FN are, into INTO. */
+int ft_tf_follow(struct ft_tf_run *r, const struct ft_tf_function *fn, const char *const *outputs,
+                 size_t output_count, const struct ft_operand *args, size_t arg_count,
+                 struct ft_tf_call *into)
+{
+  struct ft_tf_scope s = { .function = fn, .arguments = args, .argument_count = arg_count };
+  struct ft_live *l = &r->live;
+  size_t n = fn->node_count + 1, count;
+  const size_t *order = put_in_order(r, &s, outputs, output_count, &count);
+
+  s.values = ft_live_take(l, n * sizeof *s.values);
+  s.counts = ft_live_take(l, n * sizeof *s.counts);
+  if (!order || !s.values || !s.counts)
+    return -1;
+  if (++r->depth > CALLS)
+    return ft_live_fail(l, "functions within each other more than %d deep", CALLS);
+  if (ft_tf_run_nodes(r, &s, order, count) < 0)
+    return -1;
+  r->depth--;
+  for (size_t i = 0; i < output_count; i++)
+    if (ft_tf_give(into,
+                   outputs[i] ? ft_tf_value(&s, outputs[i]) : ft_value_some(FT_VALUE_OPAQUE)) < 0)
+      return -1;
+  return 0;
+}
+
+/* ---- the graph ---- */
+
+/* Results that nobody uses: what a frozen graph is for. */
+static const char **loose_ends(struct ft_tf_run *r, size_t *count)
+{
+  static const char *const none[] = { "NoOp",   "Const",     "Assert",      "Placeholder",
+                                      "SaveV2", "RestoreV2", "VarHandleOp", NULL };
+  const struct ft_tf_function *g = &r->program->graph;
+  const char **ends = ft_live_take(&r->live, (g->node_count + 1) * sizeof *ends);
+  uint8_t *used = ft_live_take(&r->live, g->node_count + 1);
+  struct ft_tf_scope s = { .function = g };
+  uint32_t which;
+
+  if (!ends || !used)
+    return NULL;
+  for (size_t i = 0; i < g->node_count; i++)
+    for (size_t j = 0; j < g->nodes[i].input_count; j++) {
+      const struct ft_tf_node *n = ft_tf_source(&s, g->nodes[i].inputs[j], &which);
+
+      if (n)
+        used[n - g->nodes] = 1;
+    }
+  for (size_t i = 0; i < g->node_count; i++) {
+    bool idle = used[i];
+
+    for (size_t j = 0; none[j]; j++)
+      idle = idle || strcmp(g->nodes[i].op, none[j]) == 0;
+    if (!idle)
+      ends[(*count)++] = g->nodes[i].name;
+  }
+  return ends;
+}
+
+/* Placeholders that the outputs need, before all else: sizes are given to them together. */
+static int add_inputs(struct ft_tf_run *r, struct ft_tf_scope *s, const char *const *outputs,
+                      size_t count)
+{
+  const struct ft_tf_function *g = s->function;
+  size_t n = g->node_count + 1, needed = 0;
+  uint8_t *seen = ft_live_take(&r->live, n);
+  struct ft_tf_visit *stack = ft_live_take(&r->live, n * sizeof *stack);
+  size_t *order = ft_live_take(&r->live, n * sizeof *order);
+
+  if (!seen || !stack || !order)
+    return -1;
+  for (size_t i = 0; i < count; i++)
+    if (ft_tf_order(r, s, outputs[i], seen, stack, order, &needed) < 0)
+      return -1;
+  for (size_t i = 0; i < g->node_count; i++) {
+    struct ft_tf_call c = { .l = &r->live, .node = &g->nodes[i] };
+
+    if (seen[i] != 2 || strcmp(g->nodes[i].op, "Placeholder") != 0)
+      continue;
+    if (input(r, &c) < 0)
+      return -1;
+    s->values[i] = c.out;
+    s->counts[i] = c.out_count;
+  }
+  return ft_infer_inputs(r->live.in);
+}
+
+/* Placeholders become arguments of the graph, which is then followed as a function is. */
+static int follow_graph(struct ft_tf_run *r)
+{
+  struct ft_tf_function graph = r->program->graph;
+  const char *const *outputs = r->program->outputs;
+  struct ft_tf_call results = { .l = &r->live };
+  size_t count = r->program->output_count, n = graph.node_count + 1;
+  struct ft_tf_scope s = { .function = &graph };
+  struct ft_operand *args;
+  const char **names;
+  size_t given = 0;
+
+  if (!count)
+    outputs = loose_ends(r, &count);
+  s.values = ft_live_take(&r->live, n * sizeof *s.values);
+  s.counts = ft_live_take(&r->live, n * sizeof *s.counts);
+  args = ft_live_take(&r->live, n * sizeof *args);
+  names = ft_live_take(&r->live, n * sizeof *names);
+  if (!outputs || !s.values || !s.counts || !args || !names ||
+      add_inputs(r, &s, outputs, count) < 0)
+    return -1;
+  for (size_t i = 0; i < graph.node_count; i++)
+    if (s.counts[i]) {
+      if (ft_live_of(&r->live, s.values[i][0].tensor)->rank < 0)
+        return ft_error_set(r->live.in->err,
+                            "%s: the file does not say the size of its input \"%.100s\": give it "
+                            "with --input",
+                            r->live.graph->file, graph.nodes[i].name);
+      names[given] = graph.nodes[i].name;
+      args[given++] = s.values[i][0];
+    }
+  graph.arguments = names;
+  graph.argument_count = given;
+  if (ft_tf_follow(r, &graph, outputs, count, args, given, &results) < 0)
+    return -1;
+  for (size_t i = 0; i < results.out_count; i++)
+    if (results.out[i].type == FT_VALUE_TENSOR &&
+        ft_live_output(&r->live, results.out[i].tensor) < 0)
+      return -1;
+  return 0;
+}
+
+int ft_tensorflow_run(struct ft_infer *in)
+{
+  struct ft_tf_run *r = calloc(1, sizeof *r);
+  int status = -1;
+
+  if (!r)
+    return ft_error_set(in->err, "%s: out of memory", in->graph->file);
+  r->program = in->graph->program;
+  r->program->expansion++;
+  if (ft_live_begin(&r->live, in) == 0)
+    status = follow_graph(r);
+  if (status == 0 && r->live.failed)
+    status = -1;
+  if (status < 0 && !in->err->text[0])
+    (void)ft_error_set(in->err, "%s: its graph cannot be followed", in->graph->file);
+  free(r);
+  return status;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/graph/import/torch/torchscript.h"
+
+/* ---- looking up ---- */
+
+static int by_function(const void *a, const void *b)
+{
+  return strcmp(((const struct ft_script_function *)a)->name,
+                ((const struct ft_script_function *)b)->name);
+}
+
+static int by_class(const void *a, const void *b)
+{
+  return strcmp(((const struct ft_script_class *)a)->name,
+                ((const struct ft_script_class *)b)->name);
+}
+
+void ft_script_sort(struct ft_script *script)
+{
+  if (script->function_count)
+    qsort(script->functions, script->function_count, sizeof *script->functions, by_function);
+  if (script->class_count)
+    qsort(script->classes, script->class_count, sizeof *script->classes, by_class);
+}
+
+const struct ft_script_function *ft_script_function(const struct ft_script *script,
+                                                    const char *name)
+{
+  struct ft_script_function key = { .name = name };
+
+  return script->function_count
+             ? bsearch(&key, script->functions, script->function_count, sizeof key, by_function)
+             : NULL;
+}
+
+const struct ft_script_class *ft_script_class(const struct ft_script *script, const char *name)
+{
+  struct ft_script_class key = { .name = name };
+
+  return script->class_count
+             ? bsearch(&key, script->classes, script->class_count, sizeof key, by_class)
+             : NULL;
+}
+
+/* ---- the archive ---- */
+
+enum { SMALL = 512, SMALLS = 4096 };
+
+/* "net/constants/12" */
+static int read_small(struct ft_build *build, struct ft_archive *archive, uint64_t i,
+                      struct ft_script *script)
+{
+  const char *key = strstr(ft_archive_name(archive, i), "/constants/");
+  struct ft_script_small *list, one = { 0 };
+
+  if (!key || script->small_count >= SMALLS || ft_archive_size(archive, i) > SMALL)
+    return 0;
+  key += strlen("/constants/");
+  one.key = ft_build_same(build, key, strlen(key));
+  one.data = one.key ? ft_archive_read(archive, i, &build->graph->arena, &one.length) : NULL;
+  list = one.data ? ft_build_grow(build, script->small, &script->small_room, script->small_count,
+                                  sizeof *list)
+                  : NULL;
+  if (!list)
+    return -1;
+  script->small = list;
+  list[script->small_count++] = one;
+  return 0;
+}
+
+static int read_member(struct ft_build *build, struct ft_archive *archive, uint64_t i,
+                       struct ft_script *script)
+{
+  struct ft_arena *arena = &build->graph->arena;
+  const char *name = ft_archive_name(archive, i), *part, **said, **data;
+  bool code = ft_archive_is_code(name), pickle = ft_archive_at_top(name, "data.pkl");
+  size_t length, *kept;
+  char *text;
+
+  if (!code && !pickle && !ft_archive_at_top(name, "constants.pkl"))
+    return read_small(build, archive, i, script);
+  part = strchr(name, '/') + 1;
+  part = ft_build_same(build, part, strlen(part));
+  text = part ? ft_archive_read(archive, i, arena, &length) : NULL;
+  if (!text)
+    return -1;
+  if (code)
+    return ft_script_parse(build, script, part, text, length);
+  said = pickle ? &script->data_part : &script->constants_part;
+  data = pickle ? &script->data : &script->constants;
+  kept = pickle ? &script->data_length : &script->constants_length;
+  *said = part;
+  *data = text;
+  *kept = length;
+  return 0;
+}
+
+int ft_torchscript_read(struct ft_build *build, struct ft_archive *archive)
+{
+  struct ft_script *script = ft_build_take(build, sizeof *script);
+
+  if (!script)
+    return -1;
+  for (uint64_t i = 0; i < archive->count; i++)
+    if (read_member(build, archive, i, script) < 0)
+      return -1;
+  if (!script->data)
+    return ft_error_set(build->err, "%s: expected a TorchScript archive, found no data.pkl in it",
+                        build->graph->file);
+  if (!script->function_count)
+    return ft_error_set(build->err, "%s: expected a program, found no function in it",
+                        build->graph->file);
+  ft_script_sort(script);
+  build->graph->format = "torchscript";
+  build->graph->producer = "pytorch";
+  build->graph->program = script;
+  build->graph->expand = ft_script_run;
+  return 0;
+}

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A TorchScript program followed with the sizes of its inputs: numbers are computed, tensors become
+ * operators.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/core/text.h"
+#include "predictor/graph/import/torch/torchscript_run.h"
+
+enum { CALLS = 150, STEPS = 1 << 22, LEVELS = 12, IMAGES = 1024, WALKED = 1 << 24 };
+
+int ft_script_fail(struct ft_script_run *r, const char *format, const char *what)
+{
+  return ft_error_set(r->live.in->err, "%s: %s: byte %llu: %s%.200s", r->live.graph->file,
+                      r->live.in->part ? r->live.in->part : "", (unsigned long long)r->live.at,
+                      format, what);
+}
+
+/* ---- statements ---- */
+
+static int assign(struct ft_script_run *r, struct ft_script_frame *f,
+                  const struct ft_script_node *target, struct ft_operand value)
+{
+  struct ft_operand of;
+
+  switch (target->kind) {
+  case FT_SCRIPT_NAME:
+    f->variables[target->slot] = value;
+    f->set[target->slot] = true;
+    return 0;
+  case FT_SCRIPT_TUPLE:
+    if (value.type != FT_VALUE_LIST && value.type != FT_VALUE_TUPLE) {
+      /* several results of something that is not followed */
+      for (size_t i = 0; i < target->count; i++)
+        if (assign(r, f, target->kids[i],
+                   ft_value_is_tensor(&value) ? value : ft_value_some(FT_VALUE_OPAQUE)) < 0)
+          return -1;
+      return 0;
+    }
+    if (value.list->count < target->count)
+      return ft_script_fail(r, "fewer values than names", "");
+    for (size_t i = 0; i < target->count; i++)
+      if (assign(r, f, target->kids[i], value.list->items[i]) < 0)
+        return -1;
+    return 0;
+  case FT_SCRIPT_ATTRIBUTE:
+    if (ft_script_evaluate(r, f, target->kids[0], &of) < 0)
+      return -1;
+    return of.type == FT_VALUE_OBJECT ? ft_object_set(&r->live, of.object, target->text, value) : 0;
+  default:
+    return 0;
+  }
+}
+
+static int condition(struct ft_script_run *r, struct ft_script_frame *f,
+                     const struct ft_script_statement *s)
+{
+  struct ft_operand value;
+  int truth;
+
+  if (ft_script_evaluate(r, f, s->value, &value) < 0)
+    return -1;
+  truth = ft_value_truth(&r->live, &value);
+  if (truth < 0)
+    return ft_script_either(r, f, s, value.type == FT_VALUE_TENSOR ? value.tensor : 0);
+  return ft_script_follow(r, f, truth ? s->body : s->otherwise);
+}
+
+/* How often "for i in range(...)" turns; -1 not known. */
+static int64_t range(struct ft_script_run *r, struct ft_script_frame *f,
+                     const struct ft_script_node *n, int64_t *start, int64_t *step, int *status)
+{
+  int64_t numbers[3] = { 0, 0, 1 };
+  struct ft_operand value;
+
+  *status = 0;
+  for (size_t i = 1; i < n->count && i < 4; i++) {
+    *status = ft_script_evaluate(r, f, n->kids[i], &value);
+    if (*status < 0 || value.type != FT_VALUE_INT || !value.known)
+      return -1;
+    numbers[i - 1] = value.integer;
+  }
+  if (n->count == 2) {
+    numbers[1] = numbers[0];
+    numbers[0] = 0;
+  }
+  if (numbers[2] == 0 || numbers[1] > FT_GRAPH_DIMENSION || numbers[0] < -FT_GRAPH_DIMENSION ||
+      numbers[0] > FT_GRAPH_DIMENSION || numbers[1] < -FT_GRAPH_DIMENSION)
+    return -1;
+  *start = numbers[0];
+  *step = numbers[2];
+  if (numbers[2] > 0 ? numbers[1] <= numbers[0] : numbers[1] >= numbers[0])
+    return 0;
+  return (numbers[1] - numbers[0] - (numbers[2] > 0 ? 1 : -1)) / numbers[2] + 1;
+}
+
+static int walk(struct ft_script_run *r, struct ft_script_frame *f,
+                const struct ft_script_statement *s)
+{
+  const struct ft_script_node *n = s->value;
+  bool ranged = n->kind == FT_SCRIPT_CALL && ft_script_named(n->kids[0], "range");
+  int64_t start = 0, step = 1, turns;
+  struct ft_operand over = { 0 };
+  int status = 0;
+
+  if (ranged) {
+    turns = range(r, f, n, &start, &step, &status);
+  } else {
+    status = ft_script_evaluate(r, f, n, &over);
+    turns =
+        over.type == FT_VALUE_LIST || over.type == FT_VALUE_TUPLE ? (int64_t)over.list->count : -1;
+  }
+  if (status < 0)
+    return -1;
+  if (turns < 0 || turns > FT_SCRIPT_TURNS) {
+    if (assign(r, f, s->target,
+               ranged ? ft_value_some(FT_VALUE_INT) : ft_value_some(FT_VALUE_OPAQUE)) < 0)
+      return -1;
+    return ft_script_some_turns(r, f, s);
+  }
+  for (int64_t i = 0; i < turns; i++) {
+    if (assign(r, f, s->target, ranged ? ft_value_int(start + i * step) : over.list->items[i]) < 0)
+      return -1;
+    status = ft_script_follow(r, f, s->body);
+    if (status != FT_SCRIPT_GOES_ON)
+      return status;
+    if (!ranged && over.list->count < (size_t)turns)
+      break;
+  }
+  return FT_SCRIPT_GOES_ON;
+}
+
+static int repeat(struct ft_script_run *r, struct ft_script_frame *f,
+                  const struct ft_script_statement *s)
+{
+  struct ft_operand value;
+  int truth, status;
+
+  for (int i = 0; i < FT_SCRIPT_TURNS; i++) {
+    if (ft_script_evaluate(r, f, s->value, &value) < 0)
+      return -1;
+    truth = ft_value_truth(&r->live, &value);
+    if (truth < 0)
+      return ft_script_some_turns(r, f, s);
+    if (!truth)
+      return FT_SCRIPT_GOES_ON;
+    status = ft_script_follow(r, f, s->body);
+    if (status != FT_SCRIPT_GOES_ON)
+      return status;
+  }
+  return ft_script_fail(r, "a loop that does not end", "");
+}
+
+static int run_statement(struct ft_script_run *r, struct ft_script_frame *f,
+                         const struct ft_script_statement *s)
+{
+  const struct ft_script_node *n = s->value;
+  struct ft_operand value;
+  unsigned expected;
+
+  r->live.at = s->at;
+  r->live.in->part = f->function->part;
+  if (++r->steps > STEPS)
+    return ft_script_fail(r, "a program that does not end", "");
+  switch (s->verb) {
+  case FT_SCRIPT_IF:
+    return condition(r, f, s);
+  case FT_SCRIPT_FOR:
+    return walk(r, f, s);
+  case FT_SCRIPT_WHILE:
+    return repeat(r, f, s);
+  case FT_SCRIPT_RETURN:
+    return ft_script_evaluate(r, f, n, &f->result) < 0 ? -1 : FT_SCRIPT_RETURNED;
+  case FT_SCRIPT_RUN:
+    return ft_script_evaluate(r, f, n, &value) < 0 ? -1 : FT_SCRIPT_GOES_ON;
+  default:
+    expected = s->target->kind == FT_SCRIPT_TUPLE ? (unsigned)s->target->count : 1;
+    if (n->kind == FT_SCRIPT_CALL ? ft_script_apply(r, f, n, expected, &value) < 0
+                                  : ft_script_evaluate(r, f, n, &value) < 0)
+      return -1;
+    return assign(r, f, s->target, value) < 0 ? -1 : FT_SCRIPT_GOES_ON;
+  }
+}
+
+int ft_script_follow(struct ft_script_run *r, struct ft_script_frame *f,
+                     const struct ft_script_body *body)
+{
+  for (size_t i = 0; i < body->count; i++) {
+    int status = run_statement(r, f, &body->statements[i]);
+
+    if (status != FT_SCRIPT_GOES_ON)
+      return status;
+  }
+  return FT_SCRIPT_GOES_ON;
+}
+
+/* Arguments by place and by key, defaults for the others. */
+static int bind(struct ft_script_run *r, struct ft_script_frame *f, const struct ft_operand *args,
+                const char *const *keys, size_t count)
+{
+  const struct ft_script_function *fn = f->function;
+
+  for (size_t i = 0; i < fn->parameter_count; i++) {
+    const struct ft_script_parameter *p = &fn->parameters[i];
+    bool found = i < count && (!keys || !keys[i]);
+    struct ft_operand value = found ? args[i] : ft_value_none();
+
+    for (size_t j = 0; !found && keys && j < count; j++)
+      if (keys[j] && strcmp(keys[j], p->name) == 0) {
+        value = args[j];
+        found = true;
+      }
+    if (!found && p->otherwise && ft_script_evaluate(r, NULL, p->otherwise, &value) < 0)
+      return -1;
+    f->variables[p->slot] = value;
+    f->set[p->slot] = true;
+  }
+  return 0;
+}
+
+int ft_script_call(struct ft_script_run *r, const struct ft_script_function *function,
+                   const struct ft_operand *args, const char *const *keys, size_t count,
+                   struct ft_operand *result)
+{
+  struct ft_script_frame f = { .function = function };
+  const char *part = r->live.in->part;
+  uint64_t at = r->live.at;
+  int status;
+
+  if (r->depth >= CALLS)
+    return ft_script_fail(r, "calls within each other too deep: ", function->name);
+  f.variables = ft_live_take(&r->live, (function->slots + 1) * sizeof *f.variables);
+  f.set = ft_live_take(&r->live, (function->slots + 1) * sizeof *f.set);
+  if (!f.variables || !f.set || bind(r, &f, args, keys, count) < 0)
+    return -1;
+  r->depth++;
+  status = ft_script_follow(r, &f, &function->body);
+  r->depth--;
+  if (status >= 0) {
+    r->live.at = at;
+    r->live.in->part = part;
+  }
+  *result = f.result;
+  return status < 0 ? -1 : 0;
+}
+
+/* ---- the network ---- */
+
+static bool asked_for(const struct ft_infer *in, const char *name)
+{
+  struct ft_text list = ft_text_from(in->sizes->input), piece;
+
+  while (ft_text_until(&list, ',', &piece))
+    if (ft_text_starts(piece, name) && ft_text_left(&piece) > strlen(name) &&
+        piece.at[strlen(name)] == '=')
+      return true;
+  return false;
+}
+
+/* Tensors that forward takes are the network's inputs; of optional ones those that are asked for.
+ */
+static int declare_inputs(struct ft_script_run *r, const struct ft_script_function *forward,
+                          struct ft_operand *args)
+{
+  for (size_t i = 1; i < forward->parameter_count; i++) {
+    const struct ft_script_parameter *p = &forward->parameters[i];
+    bool optional = p->otherwise || strncmp(p->type, "Optional", 8) == 0;
+    bool tensor =
+        strstr(p->type, "Tensor") && !strstr(p->type, "Dict") && !strstr(p->type, "Tuple");
+    struct ft_declared *d;
+
+    args[i] = ft_value_some(FT_VALUE_OPAQUE);
+    if (tensor && (!optional || asked_for(r->live.in, p->name))) {
+      d = ft_live_take(&r->live, sizeof *d);
+      if (!d)
+        return -1;
+      *d = (struct ft_declared){ .rank = -1, .at = 0 };
+      args[i] = ft_value_tensor(ft_live_input(&r->live, p->name, d));
+      if (!args[i].tensor)
+        return -1;
+    } else if (p->otherwise) {
+      if (ft_script_evaluate(r, NULL, p->otherwise, &args[i]) < 0)
+        return -1;
+    } else if (optional) {
+      args[i] = ft_value_none();
+    } else if (strcmp(p->type, "int") == 0) {
+      args[i] = ft_value_some(FT_VALUE_INT);
+    } else if (strcmp(p->type, "bool") == 0) {
+      args[i] = ft_value_some(FT_VALUE_BOOL);
+    }
+  }
+  return ft_infer_inputs(r->live.in);
+}
+
+/* A list of images is given as one tensor of them. */
+static int take_apart(struct ft_script_run *r, struct ft_operand *arg)
+{
+  struct ft_operand args[2] = { *arg, ft_value_int(0) };
+  struct ft_call unbind = { .l = &r->live, .args = args, .count = 2, .name = "unbind" };
+  const struct ft_tensor *t = ft_live_of(&r->live, arg->tensor);
+
+  if (t->rank < 1 || t->dims[0] > IMAGES)
+    return ft_live_fail(&r->live, "a list of %lld tensors: expected at most %d",
+                        (long long)(t->rank < 1 ? 0 : t->dims[0]), IMAGES);
+  if (ft_aten(&unbind) < 0)
+    return -1;
+  *arg = unbind.result;
+  return 0;
+}
+
+static int check_inputs(struct ft_script_run *r, const struct ft_script_function *forward,
+                        struct ft_operand *args)
+{
+  for (size_t i = 1; i < forward->parameter_count; i++) {
+    const struct ft_script_parameter *p = &forward->parameters[i];
+
+    if (args[i].type != FT_VALUE_TENSOR)
+      continue;
+    if (ft_live_of(&r->live, args[i].tensor)->rank < 0)
+      return ft_error_set(r->live.in->err,
+                          "%s: the file does not say the size of its input \"%.100s\": give it "
+                          "with --input, as in --input=%.100s=3x224x224",
+                          r->live.graph->file, p->name, p->name);
+    if (strstr(p->type, "List[") && take_apart(r, &args[i]) < 0)
+      return -1;
+  }
+  return 0;
+}
+
+int ft_script_walks(struct ft_script_run *r)
+{
+  return r->walked++ < WALKED
+             ? 0
+             : ft_live_fail(&r->live, "lists that stand in lists: more than 2^24 values");
+}
+
+static int add_outputs(struct ft_script_run *r, const struct ft_operand *value, int level)
+{
+  if (ft_script_walks(r) < 0)
+    return -1;
+  if (value->type == FT_VALUE_OPAQUE || !level)
+    r->live.lost = true;
+  if (value->type == FT_VALUE_TENSOR)
+    return ft_live_output(&r->live, value->tensor);
+  if ((value->type == FT_VALUE_LIST || value->type == FT_VALUE_TUPLE ||
+       value->type == FT_VALUE_DICT) &&
+      level)
+    for (size_t i = 0; i < value->list->count; i++)
+      if (add_outputs(r, &value->list->items[i], level - 1) < 0)
+        return -1;
+  return 0;
+}
+
+static int read_constants(struct ft_script_run *r, const struct ft_script *script)
+{
+  struct ft_operand value;
+
+  if (!script->constants)
+    return 0;
+  if (ft_pickle_read(&r->live, script->constants_part, script->constants, script->constants_length,
+                     script, &value) < 0)
+    return -1;
+  if (value.type == FT_VALUE_TUPLE || value.type == FT_VALUE_LIST)
+    r->constants = value.list;
+  return 0;
+}
+
+int ft_script_run(struct ft_infer *in)
+{
+  const struct ft_script *script = in->graph->program;
+  const struct ft_script_function *forward;
+  struct ft_operand network, *args, result;
+  struct ft_script_run *r = calloc(1, sizeof *r);
+  int status = -1;
+
+  if (!r)
+    return ft_error_set(in->err, "%s: out of memory", in->graph->file);
+  r->script = script;
+  if (ft_live_begin(&r->live, in) < 0 ||
+      ft_pickle_read(&r->live, script->data_part, script->data, script->data_length, NULL,
+                     &network) < 0 ||
+      read_constants(r, script) < 0)
+    goto out;
+  if (network.type != FT_VALUE_OBJECT) {
+    (void)ft_error_set(in->err, "%s: %s: byte 0: expected a module", in->graph->file,
+                       script->data_part);
+    goto out;
+  }
+  network.object->path = "";
+  forward =
+      ft_script_function(script, ft_live_format(&r->live, "%s.forward", network.object->type));
+  if (!forward || !forward->parameter_count) {
+    (void)ft_error_set(in->err, "%s: its module %.200s has no forward()", in->graph->file,
+                       network.object->type);
+    goto out;
+  }
+  args = ft_live_take(&r->live, forward->parameter_count * sizeof *args);
+  if (!args || declare_inputs(r, forward, args) < 0 || check_inputs(r, forward, args) < 0)
+    goto out;
+  args[0] = network;
+  if (ft_script_call(r, forward, args, NULL, forward->parameter_count, &result) < 0 ||
+      add_outputs(r, &result, LEVELS) < 0 || ft_live_loose_ends(&r->live) < 0)
+    goto out;
+  status = r->live.failed ? -1 : 0;
+out:
+  if (status < 0 && !in->err->text[0])
+    (void)ft_error_set(in->err, "%s: its graph needs more memory than there is", in->graph->file);
+  in->part = NULL;
+  free(r);
+  return status;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <string.h>
+
+#include "predictor/core/hash.h"
+#include "predictor/graph/ir/names.h"
+
+enum { STEPS = 1 << 27 };
+
+struct ft_names_slot {
+  const char *name;
+  uint64_t hash;
+  void *what;
+};
+
+/* The slot of NAME, or the free one where it would be; NULL when there were too many steps. */
+static struct ft_names_slot *find(struct ft_names *n, const char *name, uint64_t hash)
+{
+  size_t at = hash & (n->room - 1);
+
+  for (; n->slots[at].name; at = (at + 1) & (n->room - 1)) {
+    if (n->slots[at].hash == hash && strcmp(n->slots[at].name, name) == 0)
+      break;
+    if (++n->steps > STEPS)
+      return NULL;
+  }
+  return &n->slots[at];
+}
+
+static uint64_t hash_of(const char *name)
+{
+  uint64_t hash = ft_hash64(FT_HASH_SEED, name, strlen(name));
+
+  return hash ^ hash >> 32;
+}
+
+static int enlarge(struct ft_names *n)
+{
+  struct ft_names old = *n;
+
+  n->room = old.room ? 2 * old.room : 256;
+  n->slots = ft_arena_take(n->arena, n->room * sizeof *n->slots);
+  if (!n->slots) {
+    *n = old;
+    return -1;
+  }
+  for (size_t i = 0; i < old.room; i++) {
+    struct ft_names_slot *slot =
+        old.slots[i].name ? find(n, old.slots[i].name, old.slots[i].hash) : NULL;
+
+    if (slot)
+      *slot = old.slots[i];
+  }
+  return 0;
+}
+
+void *ft_names_get(struct ft_names *names, const char *name)
+{
+  const struct ft_names_slot *slot = names->room ? find(names, name, hash_of(name)) : NULL;
+
+  return slot && slot->name ? slot->what : NULL;
+}
+
+int ft_names_put(struct ft_names *names, const char *name, void *what)
+{
+  uint64_t hash = hash_of(name);
+  struct ft_names_slot *slot;
+
+  if (2 * names->count >= names->room && enlarge(names) < 0)
+    return -1;
+  slot = find(names, name, hash);
+  if (!slot)
+    return -1;
+  names->count += !slot->name;
+  *slot = (struct ft_names_slot){ name, hash, what };
+  return 0;
+}

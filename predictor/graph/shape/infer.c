@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "predictor/core/buf.h"
+#include "predictor/core/text.h"
+#include "predictor/graph/shape/infer.h"
+
+enum { WORK = 64 << 20 }; /* values computed for one graph: a second's worth */
+
+/* ---- what the rules use ---- */
+
+struct ft_tensor *ft_input(const struct ft_infer *in, unsigned i)
+{
+  uint32_t tensor = i < in->op->input_count ? in->op->inputs[i] : 0;
+
+  return tensor ? &in->graph->tensors[tensor] : NULL;
+}
+
+struct ft_tensor *ft_output(const struct ft_infer *in, unsigned i)
+{
+  return &in->graph->tensors[i < in->op->output_count ? in->op->outputs[i] : 0];
+}
+
+const struct ft_attribute *ft_attribute(const struct ft_operator *op, const char *name)
+{
+  for (uint32_t i = 0; i < op->attribute_count; i++)
+    if (strcmp(op->attributes[i].name, name) == 0)
+      return &op->attributes[i];
+  return NULL;
+}
+
+int64_t ft_integer(const struct ft_operator *op, const char *name, int64_t otherwise)
+{
+  const struct ft_attribute *a = ft_attribute(op, name);
+
+  return a && a->type == FT_ATTRIBUTE_INTEGER ? a->integer : otherwise;
+}
+
+int64_t ft_hint(const struct ft_operator *op, const char *name)
+{
+  const struct ft_attribute *a = op->attribute_count ? ft_attribute(op, name) : NULL;
+
+  return a && a->type == FT_ATTRIBUTE_HINT ? a->integer : 0;
+}
+
+const char *ft_hint_text(const struct ft_operator *op, const char *name)
+{
+  const struct ft_attribute *a = op->attribute_count ? ft_attribute(op, name) : NULL;
+
+  return a && a->type == FT_ATTRIBUTE_HINT ? a->string : NULL;
+}
+
+int64_t ft_whole(double value)
+{
+  if (value >= 0x1p62)
+    return INT64_C(1) << 62;
+  if (value <= -0x1p62)
+    return -(INT64_C(1) << 62);
+  return (int64_t)value;
+}
+
+int64_t ft_times(int64_t a, int64_t b)
+{
+  int64_t product;
+
+  if (a < 0 || b < 0)
+    return -1;
+  return __builtin_mul_overflow(a, b, &product) || product > INT64_C(1) << 62 ? INT64_C(1) << 62
+                                                                              : product;
+}
+
+int64_t ft_plus(int64_t a, int64_t b)
+{
+  int64_t most = INT64_C(1) << 62;
+
+  return a < 0 || b < 0 ? -1 : a > most - b ? most : a + b;
+}
+
+int ft_list(const struct ft_infer *in, const char *name, int slot, int64_t *out, int room)
+{
+  const struct ft_attribute *a = name ? ft_attribute(in->op, name) : NULL;
+  const struct ft_tensor *t = slot < 0 ? NULL : ft_input(in, (unsigned)slot);
+  int64_t count;
+
+  if (a && a->type == FT_ATTRIBUTE_INTEGERS) {
+    if (a->count > (size_t)room)
+      return -2;
+    for (size_t i = 0; i < a->count; i++)
+      out[i] = ft_whole((double)a->integers[i]);
+    return (int)a->count;
+  }
+  if (!t)
+    return -1;
+  count = ft_tensor_elements(t);
+  if (count == 0)
+    return 0;
+  if (!t->values || count < 0 || count > room)
+    return -2;
+  for (int64_t i = 0; i < count; i++) {
+    if (isnan(t->values[i]))
+      return -2;
+    out[i] = ft_whole(t->values[i]);
+  }
+  return (int)count;
+}
+
+static int exhausted(struct ft_infer *in)
+{
+  return ft_error_set(in->err, "%s: its shapes need more than %d MiB, or memory is out",
+                      in->graph->file, FT_LIMIT_GRAPH >> 20);
+}
+
+int64_t *ft_shape(struct ft_infer *in, struct ft_tensor *tensor, int rank)
+{
+  if (rank > FT_GRAPH_RANK) {
+    (void)ft_contradiction(in, "a result of more than %d dimensions", FT_GRAPH_RANK);
+    return NULL;
+  }
+  tensor->dims = ft_arena_take(&in->graph->results, (size_t)(rank + 1) * sizeof *tensor->dims);
+  if (!tensor->dims) {
+    tensor->rank = -1;
+    (void)exhausted(in);
+    return NULL;
+  }
+  tensor->rank = rank;
+  tensor->values = NULL;
+  tensor->sequence = NULL;
+  for (int i = 0; i < rank; i++)
+    tensor->dims[i] = -1;
+  return tensor->dims;
+}
+
+int ft_like(struct ft_infer *in, struct ft_tensor *tensor, const struct ft_tensor *from)
+{
+  int64_t *dims;
+
+  if (!from || from->rank < 0)
+    return 0;
+  dims = ft_shape(in, tensor, from->rank);
+  if (!dims)
+    return -1;
+  memcpy(dims, from->dims, (size_t)from->rank * sizeof *dims);
+  return 0;
+}
+
+double *ft_values(struct ft_infer *in, struct ft_tensor *tensor)
+{
+  int64_t count = 1;
+  double *values;
+
+  if (tensor->rank < 0 || in->work > WORK)
+    return NULL;
+  for (int i = 0; i < tensor->rank; i++) {
+    count = ft_times(count, tensor->dims[i]);
+    if (count < 0 || count > FT_GRAPH_VALUES)
+      return NULL;
+  }
+  values = ft_arena_take(&in->graph->results, (size_t)(count + 1) * sizeof *values);
+  if (!values) {
+    in->exhausted = true;
+    return NULL;
+  }
+  in->work += (uint64_t)count + 1;
+  for (int64_t i = 0; i < count; i++)
+    values[i] = NAN;
+  tensor->values = values;
+  return values;
+}
+
+void ft_steps(const struct ft_tensor *x, int64_t *steps)
+{
+  int64_t step = 1;
+
+  for (int i = x->rank - 1; i >= 0; i--) {
+    steps[i] = step;
+    step = ft_times(step, x->dims[i]);
+  }
+}
+
+void ft_copy_values(struct ft_infer *in, struct ft_tensor *y, const struct ft_tensor *x,
+                    int64_t from, const int64_t *steps)
+{
+  double *values = x->values ? ft_values(in, y) : NULL;
+
+  for (int64_t i = 0, n = values ? ft_tensor_elements(y) : 0; i < n; i++) {
+    int64_t rest = i, at = from;
+
+    for (int j = y->rank - 1; j >= 0; j--) {
+      at += rest % y->dims[j] * steps[j];
+      rest /= y->dims[j];
+    }
+    values[i] = x->values[at];
+  }
+}
+
+int ft_axis(struct ft_infer *in, int64_t axis, int rank)
+{
+  if (axis < -rank || axis >= rank)
+    return ft_contradiction(in, "axis %lld of %d dimensions", (long long)axis, rank);
+  return (int)(axis < 0 ? axis + rank : axis);
+}
+
+int ft_contradiction(struct ft_infer *in, const char *format, ...)
+{
+  char text[256];
+  va_list args;
+
+  va_start(args, format);
+  (void)vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  return ft_error_set(in->err, "%s: %.80s%sbyte %llu: %.40s \"%.80s\": %s", in->graph->file,
+                      in->part ? in->part : "", in->part ? ": " : "",
+                      (unsigned long long)in->op->at, in->op->type, in->op->name, text);
+}
+
+/* ---- sizes that the caller gives ---- */
+
+static int bind(struct ft_infer *in, const char *name, int64_t value)
+{
+  for (int i = 0; i < in->binding_count; i++)
+    if (strcmp(in->bindings[i].name, name) == 0)
+      return 0;
+  if (in->binding_count < (int)(sizeof in->bindings / sizeof *in->bindings))
+    in->bindings[in->binding_count++] = (struct ft_binding){ name, value };
+  return 0;
+}
+
+static int64_t bound(const struct ft_infer *in, const char *name)
+{
+  for (int i = 0; name && name[0] && i < in->binding_count; i++)
+    if (strcmp(in->bindings[i].name, name) == 0)
+      return in->bindings[i].value;
+  return -1;
+}
+
+/* "3x512x512" into DIMS. Returns how many, 0 of "batch", -1 when TEXT is none. */
+static int parse_dims(struct ft_text text, int64_t *dims)
+{
+  int count = 0;
+  uint64_t value;
+
+  if (ft_text_equals(text, "batch"))
+    return 0;
+  while (count < FT_GRAPH_RANK) {
+    if (!ft_text_u64(&text, (uint64_t)FT_GRAPH_DIMENSION, &value) || value == 0)
+      return -1;
+    dims[count++] = (int64_t)value;
+    if (ft_text_left(&text) == 0)
+      return count;
+    if (!ft_text_skip(&text, "x"))
+      return -1;
+  }
+  return -1;
+}
+
+static bool piece_name(struct ft_text *piece, struct ft_text *name)
+{
+  struct ft_text rest = *piece;
+
+  *name = ft_text_of("", 0);
+  if (!memchr(piece->at, '=', ft_text_left(piece)))
+    return false;
+  (void)ft_text_until(&rest, '=', name);
+  *piece = rest;
+  return true;
+}
+
+/* Whether anything in the graph's inputs is called NAME; a dimension of that name is bound. */
+static bool bind_symbol(struct ft_infer *in, struct ft_text name, int64_t value)
+{
+  const struct ft_block *block = &in->graph->block;
+
+  for (uint32_t i = 0; i < block->input_count; i++) {
+    const struct ft_declared *d = in->graph->tensors[block->inputs[i]].declared;
+
+    for (int j = 0; d && d->symbols && j < d->rank; j++)
+      if (d->symbols[j] && ft_text_equals(name, d->symbols[j]))
+        return bind(in, d->symbols[j], value) == 0;
+  }
+  return false;
+}
+
+/* The piece of --input that is meant for the input NAME; the first input also takes one without.
+ * Returns how many sizes it gives; -1: there is none. */
+static int given_dims(const struct ft_infer *in, const char *name, bool first, int64_t *dims)
+{
+  struct ft_text list = ft_text_from(in->sizes->input), piece, called;
+  int found = -1;
+
+  while (ft_text_until(&list, ',', &piece)) {
+    bool named = piece_name(&piece, &called);
+
+    if (named ? ft_text_equals(called, name) : first)
+      found = parse_dims(piece, dims);
+  }
+  return found;
+}
+
+/* Every piece must say something that can be understood. */
+static int check_sizes(struct ft_infer *in)
+{
+  struct ft_text list = ft_text_from(in->sizes->input), piece, called;
+  const struct ft_block *block = &in->graph->block;
+  int64_t dims[FT_GRAPH_RANK];
+
+  while (ft_text_until(&list, ',', &piece)) {
+    bool named = piece_name(&piece, &called), known = !named;
+    int count = parse_dims(piece, dims);
+
+    if (count < 0)
+      return ft_error_set(in->err, "--input=%.120s: expected sizes such as 3x224x224, or batch",
+                          in->sizes->input);
+    for (uint32_t i = 0; i < block->input_count; i++)
+      known = known || ft_text_equals(called, in->graph->tensors[block->inputs[i]].name);
+    if (!known && count == 1)
+      known = bind_symbol(in, called, dims[0]);
+    if (!known)
+      return ft_error_set(in->err, "--input=%.120s: %s has no input or dimension \"%.*s\"",
+                          in->sizes->input, in->graph->file, (int)ft_text_left(&called), called.at);
+  }
+  return 0;
+}
+
+/* Whether a dimension is the batch by its name. */
+static bool names_batch(const char *symbol)
+{
+  return symbol && (strncasecmp(symbol, "batch", 5) == 0 || strcmp(symbol, "N") == 0);
+}
+
+/* Which dimension of D is the batch: the one of that name, else the first. */
+static int batch_dimension(const struct ft_declared *d)
+{
+  for (int i = 0; d && d->symbols && i < d->rank; i++)
+    if (names_batch(d->symbols[i]))
+      return i;
+  return 0;
+}
+
+/* An input's shape: what was given, else what the file says; the batch where that is open. */
+static int set_input(struct ft_infer *in, struct ft_tensor *t, bool first)
+{
+  const struct ft_declared *d = t->declared;
+  int64_t given[FT_GRAPH_RANK];
+  int count = given_dims(in, t->name, first, given), rank = d ? d->rank : -1;
+  int batch = batch_dimension(d);
+
+  in->feed = (struct ft_operator){ .type = "input", .name = t->name, .at = d ? d->at : 0 };
+  in->op = &in->feed;
+  t->data = true;
+  t->element = d ? d->element : FT_ELEMENT_UNKNOWN;
+  if (rank < 0)
+    rank = count >= 0 ? count + 1 : -1;
+  if (rank < 0)
+    return 0;
+  if (count >= 0 && count != rank && count != rank - 1)
+    return ft_contradiction(in, "--input gives %d sizes, it has %d dimensions and a batch", count,
+                            rank - 1);
+  if (!ft_shape(in, t, rank))
+    return -1;
+  for (int i = 0; i < rank; i++) {
+    const char *symbol = d && d->symbols && i < d->rank ? d->symbols[i] : NULL;
+    int64_t dim = d && i < d->rank ? d->dims[i] : -1;
+
+    if (count == rank)
+      dim = given[i];
+    else if (count > 0 && i != batch)
+      dim = given[i - (i > batch)];
+    else if (dim < 0 && bound(in, symbol) >= 0)
+      dim = bound(in, symbol);
+    else if (dim < 0 && i == batch)
+      dim = in->sizes->batch;
+    else if (dim < 0)
+      return ft_contradiction(in, "its dimension %d (%s) is open: give it with --input", i,
+                              symbol && symbol[0] ? symbol : "no name");
+    t->dims[i] = dim;
+    if (symbol && symbol[0])
+      (void)bind(in, symbol, dim);
+  }
+  return 0;
+}
+
+int ft_infer_inputs(struct ft_infer *in)
+{
+  const struct ft_block *block = &in->graph->block;
+
+  if (check_sizes(in) < 0)
+    return -1;
+  for (uint32_t i = 0; i < block->input_count; i++)
+    if (set_input(in, &in->graph->tensors[block->inputs[i]], i == 0) < 0)
+      return -1;
+  return 0;
+}
+
+/* ---- the graph ---- */
+
+static int reset(struct ft_infer *in)
+{
+  struct ft_graph *g = in->graph;
+
+  ft_arena_free(&g->results);
+  for (uint32_t i = 0; i < g->tensor_count; i++) {
+    struct ft_tensor *t = &g->tensors[i];
+    const struct ft_declared *c = t->constant;
+
+    t->dims = c ? c->dims : NULL;
+    t->rank = c ? c->rank : -1;
+    t->values = c ? c->values : NULL;
+    t->sequence = NULL;
+    t->element = c ? c->element : FT_ELEMENT_UNKNOWN;
+    t->data = false;
+  }
+  return 0;
+}
+
+/* What the file itself says of an output that no rule could tell. */
+static int take_declared(struct ft_infer *in, struct ft_tensor *t)
+{
+  const struct ft_declared *d = t->declared;
+
+  if (!d || d->rank < 0)
+    return 0;
+  if (t->element == FT_ELEMENT_UNKNOWN)
+    t->element = d->element;
+  if (t->rank >= 0 && t->rank != d->rank)
+    return 0;
+  if (t->rank < 0 && !ft_shape(in, t, d->rank))
+    return -1;
+  for (int i = 0; i < d->rank; i++)
+    if (t->dims[i] < 0)
+      t->dims[i] = d->dims[i] >= 0 ? d->dims[i] : bound(in, d->symbols ? d->symbols[i] : NULL);
+  return 0;
+}
+
+static int finish_output(struct ft_infer *in, struct ft_tensor *t)
+{
+  int64_t count = 1;
+
+  if (ft_tensor_elements(t) < 0 && take_declared(in, t) < 0)
+    return -1;
+  if (t->element == FT_ELEMENT_UNKNOWN && in->op->input_count && ft_input(in, 0))
+    t->element = ft_input(in, 0)->element;
+  t->data = in->op->data;
+  for (int i = 0; i < t->rank; i++) {
+    if (t->dims[i] < -1 || t->dims[i] > FT_GRAPH_DIMENSION)
+      return ft_contradiction(in, "a result of %lld along dimension %d: expected 0 to 2^40",
+                              (long long)t->dims[i], i);
+    if (t->dims[i] > 0)
+      count = ft_times(count, t->dims[i]);
+    if (count > FT_GRAPH_ELEMENTS)
+      return ft_contradiction(in, "a result of more than 2^50 elements");
+  }
+  if (t->rank < 0 || ft_tensor_elements(t) < 0)
+    in->op->resolved = false;
+  return 0;
+}
+
+int ft_infer_operator(struct ft_infer *in, struct ft_operator *op)
+{
+  const char *type = op->type;
+  int status;
+
+  in->op = op;
+  op->resolved = true;
+  op->data = false;
+  op->turns = 1;
+  for (uint32_t i = 0; i < op->input_count; i++)
+    op->data = op->data || in->graph->tensors[op->inputs[i]].data;
+  for (uint32_t i = 0; i < op->capture_count; i++)
+    op->data = op->data || in->graph->tensors[op->captures[i]].data;
+  if (strcmp(type, "Shape") == 0 || strcmp(type, "Size") == 0)
+    op->data = false;
+  status = op->kind ? op->kind->infer(in) : 0;
+  if (in->exhausted)
+    return exhausted(in);
+  if (status < 0)
+    return -1;
+  in->op = op;
+  for (uint32_t i = 0; i < op->output_count; i++)
+    if (op->outputs[i] && finish_output(in, &in->graph->tensors[op->outputs[i]]) < 0)
+      return -1;
+  return 0;
+}
+
+int ft_infer_block(struct ft_infer *in, struct ft_block *block)
+{
+  for (uint32_t i = 0; i < block->operator_count; i++)
+    if (ft_infer_operator(in, &block->operators[i]) < 0)
+      return -1;
+  return 0;
+}
+
+int ft_graph_infer(struct ft_graph *graph, const struct ft_graph_sizes *sizes, struct ft_error *err)
+{
+  struct ft_infer in = { .graph = graph, .sizes = sizes, .err = err };
+
+  if (sizes->batch < 1 || sizes->batch > FT_GRAPH_DIMENSION)
+    return ft_error_set(err, "a batch of %lld: expected 1 or more", (long long)sizes->batch);
+  if (graph->expand) {
+    ft_arena_free(&graph->results);
+    return graph->expand(&in);
+  }
+  if (reset(&in) < 0 || ft_infer_inputs(&in) < 0)
+    return -1;
+  return ft_infer_block(&in, &graph->block);
+}

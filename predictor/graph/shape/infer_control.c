@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Operators that hold blocks: If, Loop, Scan. */
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "predictor/graph/shape/infer.h"
+
+static struct ft_block *block_of(const struct ft_infer *in, const char *name)
+{
+  const struct ft_attribute *a = ft_attribute(in->op, name);
+
+  return a && a->type == FT_ATTRIBUTE_BLOCK ? a->block : NULL;
+}
+
+static int run(struct ft_infer *in, struct ft_block *block)
+{
+  struct ft_operator *outer = in->op;
+  int status = ft_infer_block(in, block);
+
+  in->op = outer;
+  return status;
+}
+
+static struct ft_tensor *result(const struct ft_infer *in, const struct ft_block *block, unsigned i)
+{
+  return i < block->output_count ? &in->graph->tensors[block->outputs[i]] : NULL;
+}
+
+/* What both branches agree on; of two sizes neither is known. */
+int ft_infer_if(struct ft_infer *in)
+{
+  struct ft_block *yes = block_of(in, "then_branch"), *no = block_of(in, "else_branch");
+  const struct ft_tensor *condition = ft_input(in, 0);
+
+  if (!yes || !no)
+    return ft_contradiction(in, "expected two branches");
+  if (condition && condition->values && ft_tensor_elements(condition) == 1 &&
+      !isnan(condition->values[0])) {
+    yes = condition->values[0] != 0 ? yes : no;
+    no = yes;
+  }
+  if (run(in, yes) < 0 || (no != yes && run(in, no) < 0))
+    return -1;
+  for (unsigned i = 0; i < in->op->output_count; i++) {
+    const struct ft_tensor *a = result(in, yes, i), *b = result(in, no, i);
+    struct ft_tensor *y = ft_output(in, i);
+
+    if (!a || !b || a->rank < 0 || a->rank != b->rank)
+      continue;
+    y->element = a->element;
+    if (ft_like(in, y, a) < 0)
+      return -1;
+    for (int j = 0; j < y->rank; j++)
+      if (a->dims[j] != b->dims[j])
+        y->dims[j] = -1;
+    if (a == b) {
+      y->values = a->values;
+      y->sequence = a->sequence;
+    }
+  }
+  return 0;
+}
+
+/* A block's input takes the shape of FROM, without its first DROPPED dimensions. */
+static int hand_over(struct ft_infer *in, struct ft_tensor *to, const struct ft_tensor *from,
+                     int dropped)
+{
+  to->data = true;
+  to->rank = -1;
+  if (!from || from->rank < dropped)
+    return 0;
+  to->element = from->element;
+  if (!ft_shape(in, to, from->rank - dropped))
+    return -1;
+  memcpy(to->dims, from->dims + dropped, (size_t)to->rank * sizeof *to->dims);
+  return 0;
+}
+
+/* The body for each in a sequence; of further inputs those that are sequences go along with it. */
+int ft_infer_sequence_map(struct ft_infer *in)
+{
+  struct ft_block *body = block_of(in, "body");
+  const struct ft_tensor *first = ft_input(in, 0);
+  int64_t count = first && first->sequence ? first->sequence->count : -1;
+
+  if (!body || body->input_count < in->op->input_count)
+    return ft_contradiction(in, "expected a body with %u inputs", in->op->input_count);
+  for (unsigned i = 0; i < in->op->input_count; i++) {
+    struct ft_tensor *to = &in->graph->tensors[body->inputs[i]];
+    const struct ft_tensor *x = ft_input(in, i);
+
+    bool one = !i || (x && x->sequence);
+
+    if (hand_over(in, to, one ? NULL : x, 0) < 0 || (one && ft_infer_sequence_each(in, x, to) < 0))
+      return -1;
+  }
+  in->op->turns = count;
+  if (run(in, body) < 0)
+    return -1;
+  for (unsigned i = 0; i < in->op->output_count; i++) {
+    const struct ft_tensor *each = result(in, body, i);
+
+    if (each && ft_infer_sequence_of(in, ft_output(in, i), each, count) < 0)
+      return -1;
+  }
+  return 0;
+}
+
+/* An output of a loop; collected over TURNS where it has one dimension more than the block's. */
+static int take_over(struct ft_infer *in, struct ft_tensor *to, const struct ft_tensor *from,
+                     bool collected, int64_t turns)
+{
+  if (!from || from->rank < 0)
+    return 0;
+  to->element = from->element;
+  if (!ft_shape(in, to, from->rank + collected))
+    return -1;
+  if (collected)
+    to->dims[0] = turns;
+  memcpy(to->dims + collected, from->dims, (size_t)from->rank * sizeof *to->dims);
+  return 0;
+}
+
+/* A batch around TO's shape. */
+static int surround(struct ft_infer *in, struct ft_tensor *to, int64_t batch)
+{
+  const struct ft_tensor inner = *to;
+
+  if (!ft_shape(in, to, inner.rank + 1))
+    return -1;
+  to->dims[0] = batch;
+  memcpy(to->dims + 1, inner.dims, (size_t)inner.rank * sizeof *to->dims);
+  return 0;
+}
+
+/* What a turn makes larger than what it was given, FROM, grows by as much in each. */
+static void grow(struct ft_tensor *to, const struct ft_tensor *from, int64_t turns)
+{
+  for (int i = 0; from && from->rank == to->rank && i < to->rank; i++) {
+    int64_t more = to->dims[i] - from->dims[i];
+
+    if (from->dims[i] < 0 || to->dims[i] < 0 || !more)
+      continue;
+    to->dims[i] = more > 0 ? ft_plus(from->dims[i], ft_times(more, turns)) : -1;
+  }
+}
+
+int ft_infer_loop(struct ft_infer *in)
+{
+  struct ft_block *body = block_of(in, "body");
+  const struct ft_tensor *count = ft_input(in, 0);
+  unsigned carried = in->op->input_count > 2 ? in->op->input_count - 2 : 0;
+  int64_t turns = -1;
+
+  if (!body || body->input_count < carried + 2)
+    return ft_contradiction(in, "expected a body with %u inputs", carried + 2);
+  if (count && count->values && ft_tensor_elements(count) == 1 && !isnan(count->values[0]))
+    turns = ft_whole(count->values[0]);
+  in->op->turns = turns = turns > FT_GRAPH_DIMENSION ? -1 : turns;
+  for (unsigned i = 0; i < 2; i++) {
+    struct ft_tensor *t = &in->graph->tensors[body->inputs[i]];
+
+    t->element = i ? FT_ELEMENT_BOOL : FT_ELEMENT_INT64;
+    if (!ft_shape(in, t, 0))
+      return -1;
+  }
+  for (unsigned i = 0; i < carried; i++)
+    if (hand_over(in, &in->graph->tensors[body->inputs[i + 2]], ft_input(in, i + 2), 0) < 0)
+      return -1;
+  if (run(in, body) < 0)
+    return -1;
+  for (unsigned i = 0; i < in->op->output_count; i++) {
+    if (take_over(in, ft_output(in, i), result(in, body, i + 1), i >= carried, turns) < 0)
+      return -1;
+    if (i < carried)
+      grow(ft_output(in, i), ft_input(in, i + 2), turns);
+  }
+  return 0;
+}
+
+/*
+ * States first, then what is walked through along its first axis. Version 8 has lengths before all
+ * of them, "" where they are alike, and a batch around each.
+ */
+int ft_infer_scan(struct ft_infer *in)
+{
+  int64_t scanned = ft_integer(in->op, "num_scan_inputs", 0), turns = -1, batch = 1;
+  struct ft_block *body = block_of(in, "body");
+  unsigned old = in->graph->version == 8,
+           count = in->op->input_count - (in->op->input_count && old);
+  int64_t states = scanned < 1 || scanned > count ? -1 : (int64_t)count - scanned;
+
+  if (!body || states < 0 || body->input_count < count)
+    return ft_contradiction(in, "expected a body with %u inputs", count);
+  for (unsigned i = 0; i < count; i++) {
+    const struct ft_tensor *x = ft_input(in, i + old);
+
+    if (i >= states && x && x->rank > (int)old) {
+      turns = x->dims[old];
+      batch = old ? x->dims[0] : 1;
+    }
+    if (hand_over(in, &in->graph->tensors[body->inputs[i]], x, (int)old + (i >= states)) < 0)
+      return -1;
+  }
+  in->op->turns = ft_times(turns, batch);
+  if (run(in, body) < 0)
+    return -1;
+  for (unsigned i = 0; i < in->op->output_count; i++) {
+    struct ft_tensor *y = ft_output(in, i);
+
+    if (take_over(in, y, result(in, body, i), i >= states, turns) < 0)
+      return -1;
+    if (old && y->rank >= 0 && surround(in, y, batch) < 0)
+      return -1;
+  }
+  return 0;
+}

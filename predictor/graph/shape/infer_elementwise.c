@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Element by element, with NumPy's broadcasting; sizes are computed along. */
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "predictor/graph/shape/infer.h"
+
+int ft_broadcast(struct ft_infer *in, const struct ft_tensor *a, const struct ft_tensor *b,
+                 int64_t *dims)
+{
+  int rank = a->rank > b->rank ? a->rank : b->rank;
+
+  for (int i = 0; i < rank; i++) {
+    int64_t x = i < rank - a->rank ? 1 : a->dims[i - (rank - a->rank)];
+    int64_t y = i < rank - b->rank ? 1 : b->dims[i - (rank - b->rank)];
+
+    if (x == 1 || (x < 0 && y > 1))
+      dims[i] = y;
+    else if (y == 1 || y < 0 || x == y)
+      dims[i] = x;
+    else if (x < 0)
+      dims[i] = -1;
+    else {
+      char one[128], other[128];
+
+      return ft_contradiction(in, "%s and %s do not fit together (%lld and %lld)",
+                              ft_tensor_show(a, one, sizeof one),
+                              ft_tensor_show(b, other, sizeof other), (long long)x, (long long)y);
+    }
+  }
+  return rank;
+}
+
+int ft_infer_same(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0);
+
+  return ft_like(in, ft_output(in, 0), x);
+}
+
+/* To whole numbers, of the zero's type, and back to the scale's (onnx, Operators.md). */
+int ft_infer_quantize(struct ft_infer *in)
+{
+  bool back = in->op->type[0] == 'D';
+  const struct ft_tensor *type = ft_input(in, back ? 1 : 2);
+  struct ft_tensor *y = ft_output(in, 0);
+  int64_t told = ft_integer(in->op, "output_dtype", 0);
+
+  y->element = told > 0 && told <= FT_ELEMENT_LAST ? (uint8_t)told
+               : type                              ? type->element
+               : back                              ? FT_ELEMENT_FLOAT
+                                                   : FT_ELEMENT_UINT8;
+  return ft_like(in, y, ft_input(in, 0));
+}
+
+static double unary(const char *type, double x)
+{
+  static const struct {
+    const char *type;
+    double (*of)(double);
+  } functions[] = { { "Sqrt", sqrt }, { "Floor", floor }, { "Ceil", ceil },  { "Exp", exp },
+                    { "Log", log },   { "Abs", fabs },    { "Round", rint }, { "Tanh", tanh },
+                    { "Sin", sin },   { "Cos", cos } };
+
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+    if (strcmp(type, functions[i].type) == 0)
+      return functions[i].of(x);
+  if (strcmp(type, "Neg") == 0)
+    return -x;
+  if (strcmp(type, "Reciprocal") == 0)
+    return 1 / x;
+  if (strcmp(type, "Relu") == 0)
+    return x > 0 || isnan(x) ? x : 0;
+  if (strcmp(type, "Not") == 0)
+    return x == 0;
+  if (strcmp(type, "Sign") == 0)
+    return x > 0 ? 1 : x < 0 ? -1 : x;
+  return strcmp(type, "Identity") == 0 ? x : (double)NAN;
+}
+
+int ft_infer_unary(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0);
+  struct ft_tensor *y = ft_output(in, 0);
+  double *values;
+
+  if (!x)
+    return 0;
+  if (ft_like(in, y, x) < 0)
+    return -1;
+  if (strcmp(in->op->type, "Identity") == 0) {
+    y->values = x->values;
+    y->sequence = x->sequence;
+    return 0;
+  }
+  values = x->values ? ft_values(in, y) : NULL;
+  for (int64_t i = 0; values && i < ft_tensor_elements(y); i++)
+    values[i] = unary(in->op->type, x->values[i]);
+  return 0;
+}
+
+int ft_infer_cast(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0), *like = ft_input(in, 1);
+  struct ft_tensor *y = ft_output(in, 0);
+  int64_t to = ft_integer(in->op, "to", like ? like->element : FT_ELEMENT_UNKNOWN);
+  double *values;
+
+  if (!x || ft_like(in, y, x) < 0)
+    return x ? -1 : 0;
+  y->element = to >= 0 && to <= FT_ELEMENT_LAST ? (uint8_t)to : FT_ELEMENT_UNKNOWN;
+  values = x->values ? ft_values(in, y) : NULL;
+  for (int64_t i = 0; values && i < ft_tensor_elements(y); i++)
+    values[i] = ft_element_is_real(y->element)                          ? x->values[i]
+                : y->element == FT_ELEMENT_BOOL && !isnan(x->values[i]) ? x->values[i] != 0
+                                                                        : trunc(x->values[i]);
+  return 0;
+}
+
+/* Operators of two operands; the letters are used as a switch's labels. */
+static char operation(const char *type)
+{
+  static const struct {
+    const char *type;
+    char letter;
+  } table[] = { { "Add", '+' },        { "Sub", '-' },     { "Mul", '*' },
+                { "Div", '/' },        { "Mod", '%' },     { "Pow", '^' },
+                { "Max", 'M' },        { "Min", 'm' },     { "Sum", '+' },
+                { "Equal", '=' },      { "Greater", '>' }, { "Less", '<' },
+                { "And", '&' },        { "Or", '|' },      { "GreaterOrEqual", 'G' },
+                { "LessOrEqual", 'L' } };
+
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+    if (strcmp(type, table[i].type) == 0)
+      return table[i].letter;
+  return 0;
+}
+
+static double binary(char what, double x, double y, bool real)
+{
+  if (isnan(x) || isnan(y))
+    return (double)NAN;
+  switch (what) {
+  case '+':
+    return x + y;
+  case '-':
+    return x - y;
+  case '*':
+    return x * y;
+  case '/':
+    return y == 0 ? (double)NAN : real ? x / y : trunc(x / y);
+  case '%': /* the sign of the divisor, as Python's */
+    return y == 0 ? (double)NAN : x - y * floor(x / y);
+  case '^':
+    return pow(x, y);
+  case 'M':
+    return x > y ? x : y;
+  case 'm':
+    return x < y ? x : y;
+  case '=':
+    return x == y;
+  case '>':
+    return x > y;
+  case '<':
+    return x < y;
+  case 'G':
+    return x >= y;
+  case 'L':
+    return x <= y;
+  case '&':
+    return x != 0 && y != 0;
+  case '|':
+    return x != 0 || y != 0;
+  default:
+    return (double)NAN;
+  }
+}
+
+/* Where in T's values the element at POSITION (of Y's shape, row by row) lies. */
+static int64_t broadcast_index(const struct ft_tensor *t, const struct ft_tensor *y,
+                               int64_t position)
+{
+  int64_t index = 0, stride = 1;
+
+  for (int i = y->rank - 1; i >= 0; i--) {
+    int64_t at = position % y->dims[i];
+    int j = i - (y->rank - t->rank);
+
+    position /= y->dims[i];
+    if (j >= 0) {
+      index += t->dims[j] == 1 ? 0 : at * stride;
+      stride *= t->dims[j];
+    }
+  }
+  return index;
+}
+
+static bool compares(const char *type)
+{
+  return strchr("=><GL&|", operation(type)) && operation(type);
+}
+
+/* OUT from A and B; OUT may not be one of them. */
+static int combine(struct ft_infer *in, struct ft_tensor *out, const struct ft_tensor *a,
+                   const struct ft_tensor *b)
+{
+  char what = operation(in->op->type);
+  bool real = ft_element_is_real(a->element);
+  int64_t dims[FT_GRAPH_RANK];
+  double *values;
+  int rank;
+
+  if (a->rank < 0 || b->rank < 0)
+    return 0;
+  rank = ft_broadcast(in, a, b, dims);
+  if (rank < 0 || !ft_shape(in, out, rank))
+    return -1;
+  memcpy(out->dims, dims, (size_t)rank * sizeof *dims);
+  values = what && a->values && b->values ? ft_values(in, out) : NULL;
+  for (int64_t i = 0, n = values ? ft_tensor_elements(out) : 0; i < n; i++)
+    values[i] = binary(what, a->values[broadcast_index(a, out, i)],
+                       b->values[broadcast_index(b, out, i)], real);
+  return 0;
+}
+
+int ft_infer_binary(struct ft_infer *in)
+{
+  const struct ft_tensor *a = ft_input(in, 0), *b = ft_input(in, 1);
+  struct ft_tensor *y = ft_output(in, 0);
+
+  if (!a || !b)
+    return 0;
+  y->element = compares(in->op->type) ? FT_ELEMENT_BOOL : a->element;
+  return combine(in, y, a, b);
+}
+
+int ft_infer_variadic(struct ft_infer *in)
+{
+  struct ft_tensor *y = ft_output(in, 0), so_far;
+  const struct ft_tensor *x = ft_input(in, 0);
+
+  if (!x || ft_like(in, y, x) < 0)
+    return x ? -1 : 0;
+  y->values = x->values;
+  y->element = x->element;
+  for (unsigned i = 1; i < in->op->input_count; i++) {
+    x = ft_input(in, i);
+    if (!x || x->rank < 0 || y->rank < 0) {
+      y->rank = -1;
+      return 0;
+    }
+    so_far = *y;
+    if (combine(in, y, &so_far, x) < 0)
+      return -1;
+  }
+  return 0;
+}
+
+int ft_infer_where(struct ft_infer *in)
+{
+  const struct ft_tensor *c = ft_input(in, 0), *a = ft_input(in, 1), *b = ft_input(in, 2);
+  struct ft_tensor *y = ft_output(in, 0), both;
+  int64_t dims[FT_GRAPH_RANK], more[FT_GRAPH_RANK];
+  double *values;
+  int rank;
+
+  if (!a || !b || !c)
+    return 0;
+  y->element = a->element;
+  if (a->rank < 0 || b->rank < 0 || c->rank < 0)
+    return 0;
+  rank = ft_broadcast(in, a, b, dims);
+  if (rank < 0)
+    return -1;
+  both = (struct ft_tensor){ .rank = rank, .dims = dims };
+  rank = ft_broadcast(in, &both, c, more);
+  if (rank < 0 || !ft_shape(in, y, rank))
+    return -1;
+  memcpy(y->dims, more, (size_t)rank * sizeof *more);
+  values = c->values && a->values && b->values ? ft_values(in, y) : NULL;
+  for (int64_t i = 0, n = values ? ft_tensor_elements(y) : 0; i < n; i++) {
+    double chosen = c->values[broadcast_index(c, y, i)];
+
+    values[i] = isnan(chosen) ? (double)NAN
+                : chosen != 0 ? a->values[broadcast_index(a, y, i)]
+                              : b->values[broadcast_index(b, y, i)];
+  }
+  return 0;
+}
+
+/* The mask has the data's shape. */
+int ft_infer_dropout(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0);
+
+  if (ft_like(in, ft_output(in, 0), x) < 0)
+    return -1;
+  ft_output(in, 0)->element = x ? x->element : FT_ELEMENT_UNKNOWN;
+  ft_output(in, 0)->values = x ? x->values : NULL;
+  if (in->op->output_count < 2)
+    return 0;
+  ft_output(in, 1)->element = FT_ELEMENT_BOOL;
+  return ft_like(in, ft_output(in, 1), x);
+}

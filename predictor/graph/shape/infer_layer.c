@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Layers that compute: convolution, pooling, products, normalisation, recurrence, attention. */
+#include "config.h"
+
+#include <string.h>
+
+#include "predictor/graph/shape/infer.h"
+
+/* How a window moves over one dimension (onnx, Operators.md: Conv, MaxPool). */
+struct window {
+  int64_t kernel[FT_GRAPH_RANK], stride[FT_GRAPH_RANK], dilation[FT_GRAPH_RANK];
+  int64_t before[FT_GRAPH_RANK], after[FT_GRAPH_RANK], extra[FT_GRAPH_RANK];
+  bool same, ceiling;
+};
+
+/* One attribute with a number for each of N dimensions; OTHERWISE where it is not there. */
+static int per_dimension(struct ft_infer *in, const char *name, int n, int64_t otherwise,
+                         int64_t least, int64_t *out)
+{
+  int count = ft_list(in, name, -1, out, FT_GRAPH_RANK);
+
+  for (int i = 0; count < 0 && i < n; i++)
+    out[i] = otherwise;
+  if (count >= 0 && count != n)
+    return ft_contradiction(in, "%s has %d numbers for %d dimensions", name, count, n);
+  for (int i = 0; i < n; i++)
+    if (out[i] < least || out[i] > FT_GRAPH_DIMENSION)
+      return ft_contradiction(in, "%s of %lld: expected %lld to 2^40", name, (long long)out[i],
+                              (long long)least);
+  return 0;
+}
+
+static int read_window(struct ft_infer *in, int n, struct window *w)
+{
+  const struct ft_attribute *a = ft_attribute(in->op, "auto_pad");
+  int64_t pads[2 * FT_GRAPH_RANK];
+  int count = ft_list(in, "pads", -1, pads, 2 * FT_GRAPH_RANK);
+
+  w->same = a && (strcmp(a->string, "SAME_UPPER") == 0 || strcmp(a->string, "SAME_LOWER") == 0);
+  w->ceiling = ft_integer(in->op, "ceil_mode", 0) != 0;
+  if (count >= 0 && count != 2 * n)
+    return ft_contradiction(in, "pads has %d numbers for %d dimensions", count, n);
+  for (int i = 0; i < n; i++) {
+    w->before[i] = count < 0 || w->same ? 0 : pads[i];
+    w->after[i] = count < 0 || w->same ? 0 : pads[n + i];
+    if (w->before[i] < -FT_GRAPH_DIMENSION || w->before[i] > FT_GRAPH_DIMENSION ||
+        w->after[i] < -FT_GRAPH_DIMENSION || w->after[i] > FT_GRAPH_DIMENSION)
+      return ft_contradiction(in, "pads of more than 2^40");
+  }
+  return per_dimension(in, "strides", n, 1, 1, w->stride) < 0 ||
+                 per_dimension(in, "dilations", n, 1, 1, w->dilation) < 0 ||
+                 per_dimension(in, "output_padding", n, 0, 0, w->extra) < 0
+             ? -1
+             : 0;
+}
+
+static int64_t slide(const struct window *w, int i, int64_t size)
+{
+  int64_t span = w->kernel[i] < 0 ? -1 : ft_times(w->kernel[i] - 1, w->dilation[i]) + 1, room;
+
+  if (size < 0 || span < 0)
+    return -1;
+  if (w->same)
+    return (size + w->stride[i] - 1) / w->stride[i];
+  room = size + w->before[i] + w->after[i] - span;
+  if (room < 0)
+    return 0;
+  if (w->ceiling) {
+    int64_t steps = (room + w->stride[i] - 1) / w->stride[i];
+
+    /* the last window must begin inside the data (PyTorch, and onnx since 1.13) */
+    if (steps * w->stride[i] >= size + w->before[i])
+      steps--;
+    return steps + 1;
+  }
+  return room / w->stride[i] + 1;
+}
+
+static int slide_all(struct ft_infer *in, const struct ft_tensor *x, const struct window *w,
+                     struct ft_tensor *y)
+{
+  for (int i = 0; i < x->rank - 2; i++) {
+    y->dims[i + 2] = slide(w, i, x->dims[i + 2]);
+    if (y->dims[i + 2] == 0 && x->dims[i + 2] != 0)
+      return ft_contradiction(in, "a window of %lld over %lld: the input is too small",
+                              (long long)w->kernel[i], (long long)x->dims[i + 2]);
+  }
+  return 0;
+}
+
+/* TensorFlow's order of dimensions, and at times ONNX Runtime's: batch, places, channels. Of X a
+ * copy in ours into TURNED. */
+static bool channels_last(const struct ft_infer *in)
+{
+  const struct ft_attribute *a = ft_attribute(in->op, "layout");
+
+  return (a && a->type == FT_ATTRIBUTE_STRING && strcmp(a->string, "NHWC") == 0) ||
+         ft_integer(in->op, "channels_last", 0) == 1 || strncmp(in->op->type, "Nhwc", 4) == 0;
+}
+
+static const struct ft_tensor *channels_first(const struct ft_infer *in, const struct ft_tensor *x,
+                                              struct ft_tensor *turned, int64_t *dims)
+{
+  if (!x || x->rank < 3 || !channels_last(in))
+    return x;
+  *turned = *x;
+  turned->dims = dims;
+  dims[0] = x->dims[0];
+  dims[1] = x->dims[x->rank - 1];
+  memcpy(dims + 2, x->dims + 1, (size_t)(x->rank - 2) * sizeof *dims);
+  return turned;
+}
+
+/* A result back into the order of the input; STATUS is handed on. */
+static int back(const struct ft_infer *in, struct ft_tensor *y, int status)
+{
+  int64_t channels;
+
+  if (status < 0 || y->rank < 3 || !channels_last(in))
+    return status;
+  channels = y->dims[1];
+  memmove(y->dims + 1, y->dims + 2, (size_t)(y->rank - 2) * sizeof *y->dims);
+  y->dims[y->rank - 1] = channels;
+  return status;
+}
+
+/* Whether input X and filters K are of sizes that are known: 1, 0; -1 where they contradict. */
+static int filtered(struct ft_infer *in, const struct ft_tensor *x, const struct ft_tensor *k)
+{
+  if (!x || !k || x->rank < 0 || k->rank < 0)
+    return 0;
+  if (x->rank < 3 || k->rank != x->rank)
+    return ft_contradiction(in, "an input of %d dimensions and filters of %d", x->rank, k->rank);
+  return 1;
+}
+
+int ft_infer_conv(struct ft_infer *in)
+{
+  int64_t dims[FT_GRAPH_RANK];
+  struct ft_tensor turned;
+  unsigned weight = in->op->kind->weight;
+  const struct ft_tensor *x = ft_input(in, 0), *k = ft_input(in, weight);
+  int64_t group = ft_integer(in->op, "group", 1);
+  struct ft_tensor *y = ft_output(in, 0);
+  int known = filtered(in, x, k);
+  struct window w;
+
+  if (known <= 0)
+    return known;
+  x = channels_first(in, x, &turned, dims);
+  if (group < 1 || group > FT_GRAPH_DIMENSION)
+    return ft_contradiction(in, "%lld groups", (long long)group);
+  /* blocks of channels are filled up */
+  if (x->dims[1] >= 0 && k->dims[1] >= 0 && x->dims[1] != ft_times(k->dims[1], group) &&
+      strcmp(in->op->domain, "com.microsoft.nchwc") != 0)
+    return ft_contradiction(in, "%lld channels, but filters for %lld", (long long)x->dims[1],
+                            (long long)ft_times(k->dims[1], group));
+  if (read_window(in, x->rank - 2, &w) < 0 || !ft_shape(in, y, x->rank))
+    return -1;
+  memcpy(w.kernel, k->dims + 2, (size_t)(x->rank - 2) * sizeof *w.kernel);
+  y->dims[0] = x->dims[0];
+  y->dims[1] = k->dims[0];
+  if (strcmp(in->op->type, "ConvInteger") == 0)
+    y->element = 6;
+  return back(in, y, slide_all(in, x, &w, y));
+}
+
+int ft_infer_conv_transpose(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0), *k = ft_input(in, 1);
+  int64_t group = ft_integer(in->op, "group", 1), sizes[FT_GRAPH_RANK];
+  struct ft_tensor *y = ft_output(in, 0), turned;
+  int64_t dims[FT_GRAPH_RANK];
+  int given, known = filtered(in, x, k);
+  struct window w;
+
+  if (known <= 0)
+    return known;
+  x = channels_first(in, x, &turned, dims);
+  if (read_window(in, x->rank - 2, &w) < 0 || !ft_shape(in, y, x->rank))
+    return -1;
+  y->dims[0] = x->dims[0];
+  y->dims[1] = ft_times(k->dims[1], group);
+  given = ft_list(in, "output_shape", -1, sizes, FT_GRAPH_RANK);
+  for (int i = 0; i < x->rank - 2; i++) {
+    int64_t span = k->dims[i + 2] < 1 ? -1 : ft_times(k->dims[i + 2] - 1, w.dilation[i]) + 1;
+
+    if (given >= x->rank - 2)
+      y->dims[i + 2] = sizes[i + given - (x->rank - 2)];
+    else if (w.same)
+      y->dims[i + 2] = ft_times(x->dims[i + 2], w.stride[i]);
+    else if (x->dims[i + 2] > 0 && span > 0)
+      y->dims[i + 2] = ft_times(x->dims[i + 2] - 1, w.stride[i]) / 2 + span / 2 > FT_GRAPH_DIMENSION
+                           ? FT_GRAPH_DIMENSION + 1
+                           : ft_times(x->dims[i + 2] - 1, w.stride[i]) + w.extra[i] + span -
+                                 w.before[i] - w.after[i];
+    if (y->dims[i + 2] < -1)
+      return ft_contradiction(in, "a result of %lld along dimension %d", (long long)y->dims[i + 2],
+                              i + 2);
+  }
+  return back(in, y, 0);
+}
+
+int ft_infer_pool(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0);
+  struct ft_tensor *y = ft_output(in, 0), turned;
+  int64_t dims[FT_GRAPH_RANK];
+  struct window w;
+
+  if (!x || x->rank < 0)
+    return 0;
+  if (x->rank < 3)
+    return ft_contradiction(in, "an input of %d dimensions", x->rank);
+  x = channels_first(in, x, &turned, dims);
+  if (read_window(in, x->rank - 2, &w) < 0 ||
+      per_dimension(in, "kernel_shape", x->rank - 2, 1, 1, w.kernel) < 0 ||
+      !ft_shape(in, y, x->rank))
+    return -1;
+  y->dims[0] = x->dims[0];
+  y->dims[1] = x->dims[1];
+  if (back(in, y, slide_all(in, x, &w, y)) < 0)
+    return -1;
+  ft_output(in, 1)->element = FT_ELEMENT_INT64; /* where the largest were */
+  return in->op->output_count > 1 ? ft_like(in, ft_output(in, 1), y) : 0;
+}
+
+int ft_infer_global_pool(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0);
+  struct ft_tensor *y = ft_output(in, 0);
+
+  if (ft_like(in, y, x) < 0)
+    return -1;
+  for (int i = channels_last(in) ? 1 : 2; i < y->rank - channels_last(in); i++)
+    y->dims[i] = 1;
+  return 0;
+}
+
+int ft_infer_batch_norm(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0);
+
+  if (ft_like(in, ft_output(in, 0), x) < 0)
+    return -1;
+  for (unsigned i = 1; i < in->op->output_count; i++)
+    if (ft_like(in, ft_output(in, i), ft_input(in, 1)) < 0)
+      return -1;
+  return 0;
+}
+
+/* Mean and deviation, where they are asked for, have one value where an axis was. */
+int ft_infer_norm(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0);
+  int axis;
+
+  if (!x || x->rank < 0)
+    return 0;
+  if (ft_like(in, ft_output(in, 0), x) < 0)
+    return -1;
+  if (in->op->output_count < 2)
+    return 0;
+  axis = ft_axis(in, ft_integer(in->op, "axis", -1), x->rank);
+  if (axis < 0)
+    return -1;
+  for (unsigned i = 1; i < in->op->output_count; i++) {
+    if (ft_like(in, ft_output(in, i), x) < 0)
+      return -1;
+    for (int j = axis; j < x->rank; j++)
+      ft_output(in, i)->dims[j] = 1;
+  }
+  return 0;
+}
+
+int ft_infer_matmul(struct ft_infer *in)
+{
+  const struct ft_tensor *a = ft_input(in, 0), *b = ft_input(in, in->op->kind->weight);
+  struct ft_tensor *y = ft_output(in, 0), front_a, front_b;
+  int64_t dims[FT_GRAPH_RANK], inner_a, inner_b;
+  int rank;
+
+  if (!a || !b || a->rank < 0 || b->rank < 0)
+    return 0;
+  if (a->rank == 0 || b->rank == 0)
+    return ft_contradiction(in, "a product with a scalar");
+  inner_a = a->dims[a->rank - 1];
+  inner_b = b->dims[b->rank > 1 ? b->rank - 2 : 0];
+  if (inner_a >= 0 && inner_b >= 0 && inner_a != inner_b) {
+    char one[128], other[128];
+
+    return ft_contradiction(in, "%s times %s: %lld and %lld", ft_tensor_show(a, one, sizeof one),
+                            ft_tensor_show(b, other, sizeof other), (long long)inner_a,
+                            (long long)inner_b);
+  }
+  front_a = (struct ft_tensor){ .dims = a->dims, .rank = a->rank > 2 ? a->rank - 2 : 0 };
+  front_b = (struct ft_tensor){ .dims = b->dims, .rank = b->rank > 2 ? b->rank - 2 : 0 };
+  rank = ft_broadcast(in, &front_a, &front_b, dims);
+  if (rank < 0)
+    return -1;
+  if (a->rank > 1)
+    dims[rank++] = a->dims[a->rank - 2];
+  if (b->rank > 1)
+    dims[rank++] = b->dims[b->rank - 1];
+  if (!ft_shape(in, y, rank))
+    return -1;
+  memcpy(y->dims, dims, (size_t)rank * sizeof *dims);
+  if (strcmp(in->op->type, "MatMulInteger") == 0)
+    y->element = 6;
+  return 0;
+}
+
+int ft_infer_product(struct ft_infer *in, const struct ft_tensor *a, const struct ft_tensor *b)
+{
+  int across = ft_integer(in->op, "transA", 0) != 0, turned = ft_integer(in->op, "transB", 0) != 0;
+  struct ft_tensor *y = ft_output(in, 0);
+
+  if (a->dims[!across] >= 0 && b->dims[turned] >= 0 && a->dims[!across] != b->dims[turned])
+    return ft_contradiction(in, "%lld columns times %lld rows", (long long)a->dims[!across],
+                            (long long)b->dims[turned]);
+  if (!ft_shape(in, y, 2))
+    return -1;
+  y->dims[0] = a->dims[across];
+  y->dims[1] = b->dims[!turned];
+  return 0;
+}
+
+int ft_infer_gemm(struct ft_infer *in)
+{
+  const struct ft_tensor *a = ft_input(in, 0), *b = ft_input(in, 1);
+
+  if (!a || !b || a->rank < 0 || b->rank < 0)
+    return 0;
+  if (a->rank != 2 || b->rank != 2)
+    return ft_contradiction(in, "expected two matrices, found %d and %d dimensions", a->rank,
+                            b->rank);
+  return ft_infer_product(in, a, b);
+}
+
+/* One direction or two; the layouts of ONNX's LSTM, GRU and RNN. */
+int ft_infer_recurrent(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0), *r = ft_input(in, 2);
+  bool batch_first = ft_integer(in->op, "layout", 0) != 0;
+  int64_t hidden, directions, sequence, batch;
+
+  if (!x || !r || x->rank < 0 || r->rank < 0)
+    return 0;
+  if (x->rank != 3 || r->rank != 3)
+    return ft_contradiction(in, "expected 3 dimensions, found %d and %d", x->rank, r->rank);
+  /* what is quantised lies the other way round, all gates of a hidden unit in a row */
+  hidden = r->dims[strcmp(in->op->type, "DynamicQuantizeLSTM") == 0 ? 1 : 2];
+  directions = r->dims[0];
+  sequence = x->dims[batch_first];
+  batch = x->dims[!batch_first];
+  if (in->op->output_count && in->op->outputs[0]) {
+    int64_t *dims = ft_shape(in, ft_output(in, 0), 4);
+
+    if (!dims)
+      return -1;
+    dims[0] = batch_first ? batch : sequence;
+    dims[1] = batch_first ? sequence : directions;
+    dims[2] = batch_first ? directions : batch;
+    dims[3] = hidden;
+  }
+  for (unsigned i = 1; i < in->op->output_count; i++) {
+    int64_t *dims = ft_shape(in, ft_output(in, i), 3);
+
+    if (!dims)
+      return -1;
+    dims[0] = batch_first ? batch : directions;
+    dims[1] = batch_first ? directions : batch;
+    dims[2] = hidden;
+  }
+  return 0;
+}

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Operators that give the same elements another shape, and those that make or ask for shapes. */
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "predictor/graph/shape/infer.h"
+
+/* The values of X for Y, which has the same elements in the same order. */
+static void same_values(struct ft_tensor *y, const struct ft_tensor *x)
+{
+  y->values = x->values;
+}
+
+int ft_infer_constant(struct ft_infer *in)
+{
+  const struct ft_attribute *a = ft_attribute(in->op, "value");
+  struct ft_tensor *y = ft_output(in, 0);
+  double *values;
+
+  if (a && a->type == FT_ATTRIBUTE_TENSOR) {
+    y->constant = a->tensor;
+    y->dims = a->tensor->dims;
+    y->rank = a->tensor->rank;
+    y->values = a->tensor->values;
+    y->element = a->tensor->element;
+    return 0;
+  }
+  for (uint32_t i = 0; i < in->op->attribute_count; i++) {
+    a = &in->op->attributes[i];
+    bool integer = a->type == FT_ATTRIBUTE_INTEGER || a->type == FT_ATTRIBUTE_INTEGERS;
+    bool list = a->type == FT_ATTRIBUTE_INTEGERS || a->type == FT_ATTRIBUTE_REALS;
+
+    if (strncmp(a->name, "value_", 6) != 0 || (!integer && !list && a->type != FT_ATTRIBUTE_REAL))
+      continue;
+    if (!ft_shape(in, y, list))
+      return -1;
+    if (list)
+      y->dims[0] = (int64_t)a->count;
+    y->element = integer ? FT_ELEMENT_INT64 : FT_ELEMENT_FLOAT;
+    values = ft_values(in, y);
+    for (size_t j = 0; values && j < (list ? a->count : 1); j++)
+      values[j] = list      ? integer ? (double)a->integers[j] : a->reals[j]
+                       : integer ? (double)a->integer
+                            : a->real;
+  }
+  return 0;
+}
+
+static int64_t clamp(int64_t value, int64_t low, int64_t high)
+{
+  return value < low ? low : value > high ? high : value;
+}
+
+int ft_infer_shape(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0);
+  struct ft_tensor *y = ft_output(in, 0);
+  int64_t start, end;
+  double *values;
+
+  y->element = FT_ELEMENT_INT64;
+  if (!x || x->rank < 0)
+    return 0;
+  start = ft_integer(in->op, "start", 0);
+  end = ft_integer(in->op, "end", x->rank);
+  start = clamp(start < 0 ? start + x->rank : start, 0, x->rank);
+  end = clamp(end < 0 ? end + x->rank : end, start, x->rank);
+  if (!ft_shape(in, y, 1))
+    return -1;
+  y->dims[0] = end - start;
+  values = ft_values(in, y);
+  for (int64_t i = start; values && i < end; i++)
+    values[i - start] = x->dims[i] < 0 ? (double)NAN : (double)x->dims[i];
+  return 0;
+}
+
+int ft_infer_size(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0);
+  struct ft_tensor *y = ft_output(in, 0);
+  double *values;
+
+  y->element = FT_ELEMENT_INT64;
+  if (!ft_shape(in, y, 0))
+    return -1;
+  values = ft_values(in, y);
+  if (values && x && ft_tensor_elements(x) >= 0)
+    values[0] = (double)ft_tensor_elements(x);
+  return 0;
+}
+
+/* A shape whose sizes are the values of INPUT; -1 for those that are not known. */
+static int shape_from_values(struct ft_infer *in, struct ft_tensor *y,
+                             const struct ft_tensor *input)
+{
+  if (!input || input->rank != 1 || input->dims[0] < 0)
+    return 0;
+  if (input->dims[0] > FT_GRAPH_RANK)
+    return ft_contradiction(in, "a shape of %lld dimensions", (long long)input->dims[0]);
+  if (!ft_shape(in, y, (int)input->dims[0]))
+    return -1;
+  for (int i = 0; input->values && i < y->rank; i++) {
+    if (isnan(input->values[i]))
+      continue;
+    y->dims[i] = ft_whole(input->values[i]);
+    if (y->dims[i] < 0)
+      return ft_contradiction(in, "a size of %lld", (long long)y->dims[i]);
+  }
+  return 0;
+}
+
+int ft_infer_constant_of_shape(struct ft_infer *in)
+{
+  const struct ft_attribute *a = ft_attribute(in->op, "value");
+  const struct ft_declared *value = a ? a->tensor : NULL;
+  struct ft_tensor *y = ft_output(in, 0);
+  double *values;
+
+  y->element = value ? value->element : FT_ELEMENT_FLOAT;
+  if (shape_from_values(in, y, ft_input(in, 0)) < 0)
+    return -1;
+  values = ft_values(in, y);
+  for (int64_t i = 0, n = values ? ft_tensor_elements(y) : 0; i < n; i++)
+    values[i] = !value ? 0 : value->values ? value->values[0] : (double)NAN;
+  return 0;
+}
+
+int ft_infer_random(struct ft_infer *in)
+{
+  int64_t dims[FT_GRAPH_RANK];
+  int rank = ft_list(in, "shape", -1, dims, FT_GRAPH_RANK);
+  struct ft_tensor *y = ft_output(in, 0);
+
+  y->element = FT_ELEMENT_FLOAT;
+  if (rank < 0)
+    return ft_infer_same(in);
+  if (!ft_shape(in, y, rank))
+    return -1;
+  memcpy(y->dims, dims, (size_t)rank * sizeof *dims);
+  return 0;
+}
+
+int ft_infer_range(struct ft_infer *in)
+{
+  const struct ft_tensor *start = ft_input(in, 0), *limit = ft_input(in, 1),
+                         *step = ft_input(in, 2);
+  struct ft_tensor *y = ft_output(in, 0);
+  double count, *values;
+
+  if (!ft_shape(in, y, 1))
+    return -1;
+  if (!start || !limit || !step || !start->values || !limit->values || !step->values ||
+      !ft_tensor_elements(start) || !ft_tensor_elements(limit) || !ft_tensor_elements(step))
+    return 0;
+  count = ceil((limit->values[0] - start->values[0]) / step->values[0]);
+  if (isnan(count))
+    return 0;
+  y->dims[0] = count > 0 ? ft_whole(count) : 0;
+  values = ft_values(in, y);
+  for (int64_t i = 0; values && i < y->dims[0]; i++)
+    values[i] = start->values[0] + (double)i * step->values[0];
+  return 0;
+}
+
+/* The one size that Reshape leaves open (-1), from the number of elements. */
+static int fill_open(struct ft_infer *in, const struct ft_tensor *x, struct ft_tensor *y, int open)
+{
+  int64_t total = ft_tensor_elements(x), rest = 1;
+  char one[128], other[128];
+
+  for (int i = 0; i < y->rank; i++)
+    if (i != open) {
+      if (y->dims[i] < 0)
+        return 0;
+      rest = ft_times(rest, y->dims[i]);
+    }
+  if (total < 0)
+    return 0;
+  if (open >= 0 && rest > 0 && total % rest == 0) {
+    y->dims[open] = total / rest;
+    return 0;
+  }
+  if (open < 0 && rest == total)
+    return 0;
+  if (open >= 0 && rest == 0 && total == 0) {
+    y->dims[open] = 0;
+    return 0;
+  }
+  return ft_contradiction(in, "%s has %lld elements and cannot become %s",
+                          ft_tensor_show(x, one, sizeof one), (long long)total,
+                          ft_tensor_show(y, other, sizeof other));
+}
+
+int ft_infer_reshape(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0), *s = ft_input(in, 1);
+  bool zero_is_zero = ft_integer(in->op, "allowzero", 0) != 0;
+  int64_t wanted[FT_GRAPH_RANK];
+  struct ft_tensor *y = ft_output(in, 0);
+  int rank, open = -1, unknown = 0;
+
+  if (!x)
+    return 0;
+  y->element = x->element;
+  rank = ft_list(in, "shape", -1, wanted, FT_GRAPH_RANK);
+  if (rank < 0 && (!s || s->rank != 1 || s->dims[0] < 0))
+    return 0;
+  if (rank < 0 && s->dims[0] > FT_GRAPH_RANK)
+    return ft_contradiction(in, "a shape of %lld dimensions", (long long)s->dims[0]);
+  for (int i = 0; rank < 0 && i < s->dims[0]; i++)
+    wanted[i] = s->values && !isnan(s->values[i]) ? ft_whole(s->values[i]) : -2;
+  rank = rank < 0 ? (int)s->dims[0] : rank;
+  if (!ft_shape(in, y, rank))
+    return -1;
+  for (int i = 0; i < rank; i++) {
+    if (wanted[i] == 0 && !zero_is_zero)
+      wanted[i] = x->rank < 0 ? -2 : i < x->rank ? x->dims[i] < 0 ? -2 : x->dims[i] : 0;
+    if (wanted[i] == -1) {
+      if (open >= 0)
+        return ft_contradiction(in, "two sizes of -1");
+      open = i;
+    } else if (wanted[i] < -2) {
+      return ft_contradiction(in, "a size of %lld", (long long)wanted[i]);
+    }
+    unknown += wanted[i] == -2;
+    y->dims[i] = wanted[i] < 0 ? -1 : wanted[i];
+  }
+  for (int i = 0; unknown == 1 && open < 0 && i < rank; i++)
+    if (wanted[i] == -2)
+      open = i;
+  if (fill_open(in, x, y, open) < 0)
+    return -1;
+  if (ft_tensor_elements(y) >= 0)
+    same_values(y, x);
+  return 0;
+}
+
+int ft_infer_flatten(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0);
+  struct ft_tensor *y = ft_output(in, 0);
+  int64_t axis = ft_integer(in->op, "axis", 1);
+
+  if (!x || x->rank < 0)
+    return 0;
+  if (axis < -x->rank || axis > x->rank)
+    return ft_contradiction(in, "axis %lld of %d dimensions", (long long)axis, x->rank);
+  axis = axis < 0 ? axis + x->rank : axis;
+  if (!ft_shape(in, y, 2))
+    return -1;
+  y->dims[0] = y->dims[1] = 1;
+  for (int i = 0; i < x->rank; i++)
+    y->dims[i >= axis] = ft_times(y->dims[i >= axis], x->dims[i]);
+  same_values(y, x);
+  return 0;
+}
+
+/* Mark the axes of LIST in MARKED. Returns 0 or -1. */
+static int mark_axes(struct ft_infer *in, const int64_t *list, int count, int rank, bool *marked)
+{
+  for (int i = 0; i < count; i++) {
+    int axis = ft_axis(in, list[i], rank);
+
+    if (axis < 0)
+      return -1;
+    marked[axis] = true;
+  }
+  return 0;
+}
+
+int ft_infer_squeeze(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0);
+  struct ft_tensor *y = ft_output(in, 0);
+  bool marked[FT_GRAPH_RANK] = { false };
+  int64_t axes[FT_GRAPH_RANK];
+  int count, rank = 0;
+
+  if (!x || x->rank < 0)
+    return 0;
+  count = ft_list(in, "axes", 1, axes, FT_GRAPH_RANK);
+  if (count == -2)
+    return 0;
+  for (int i = 0; count == -1 && i < x->rank; i++) {
+    if (x->dims[i] < 0)
+      return 0;
+    marked[i] = x->dims[i] == 1;
+  }
+  if (mark_axes(in, axes, count, x->rank, marked) < 0)
+    return -1;
+  for (int i = 0; i < x->rank; i++) {
+    if (marked[i] && x->dims[i] > 1)
+      return ft_contradiction(in, "dimension %d is %lld: expected 1", i, (long long)x->dims[i]);
+    rank += !marked[i];
+  }
+  if (!ft_shape(in, y, rank))
+    return -1;
+  for (int i = 0, j = 0; i < x->rank; i++)
+    if (!marked[i])
+      y->dims[j++] = x->dims[i];
+  same_values(y, x);
+  return 0;
+}
+
+int ft_infer_unsqueeze(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0);
+  struct ft_tensor *y = ft_output(in, 0);
+  bool marked[2 * FT_GRAPH_RANK] = { false };
+  int64_t axes[FT_GRAPH_RANK];
+  int count;
+
+  if (!x || x->rank < 0)
+    return 0;
+  count = ft_list(in, "axes", 1, axes, FT_GRAPH_RANK);
+  if (count < 0)
+    return 0;
+  if (mark_axes(in, axes, count, x->rank + count, marked) < 0 || !ft_shape(in, y, x->rank + count))
+    return -1;
+  for (int i = 0, j = 0; i < y->rank; i++)
+    y->dims[i] = marked[i] || j >= x->rank ? 1 : x->dims[j++];
+  same_values(y, x);
+  return 0;
+}
+
+int ft_infer_transpose(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0);
+  struct ft_tensor *y = ft_output(in, 0);
+  bool marked[FT_GRAPH_RANK] = { false };
+  int64_t order[FT_GRAPH_RANK], steps[FT_GRAPH_RANK], moved[FT_GRAPH_RANK];
+  int count;
+
+  if (!x || x->rank < 0)
+    return 0;
+  count = ft_list(in, "perm", -1, order, FT_GRAPH_RANK);
+  for (int i = 0; count < 0 && i < x->rank; i++)
+    order[i] = x->rank - 1 - i;
+  if (count >= 0 && count != x->rank)
+    return ft_contradiction(in, "an order of %d dimensions for %d", count, x->rank);
+  if (mark_axes(in, order, x->rank, x->rank, marked) < 0 || !ft_shape(in, y, x->rank))
+    return -1;
+  for (int i = 0; i < x->rank; i++) {
+    if (!marked[i])
+      return ft_contradiction(in, "an order that leaves dimension %d out", i);
+    order[i] = order[i] < 0 ? order[i] + x->rank : order[i];
+    y->dims[i] = x->dims[order[i]];
+  }
+  ft_steps(x, steps);
+  for (int i = 0; i < x->rank; i++)
+    moved[i] = steps[order[i]];
+  ft_copy_values(in, y, x, 0, moved);
+  return 0;
+}
+
+int ft_infer_expand(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0);
+  struct ft_tensor *y = ft_output(in, 0), wanted = { .rank = -1 };
+  int64_t dims[FT_GRAPH_RANK];
+  double *values;
+  int rank;
+
+  if (!x || x->rank < 0)
+    return 0;
+  y->element = x->element;
+  if (shape_from_values(in, &wanted, ft_input(in, 1)) < 0)
+    return -1;
+  if (wanted.rank < 0)
+    return 0;
+  rank = ft_broadcast(in, x, &wanted, dims);
+  if (rank < 0 || !ft_shape(in, y, rank))
+    return -1;
+  memcpy(y->dims, dims, (size_t)rank * sizeof *dims);
+  if (!x->values || ft_tensor_elements(x) != 1)
+    return 0;
+  values = ft_values(in, y);
+  for (int64_t i = 0, n = values ? ft_tensor_elements(y) : 0; i < n; i++)
+    values[i] = x->values[0];
+  return 0;
+}
+
+int ft_infer_tile(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0);
+  struct ft_tensor *y = ft_output(in, 0);
+  int64_t times[FT_GRAPH_RANK];
+  int count;
+
+  if (!x || x->rank < 0 || !ft_shape(in, y, x->rank))
+    return x && x->rank >= 0 ? -1 : 0;
+  count = ft_list(in, NULL, 1, times, FT_GRAPH_RANK);
+  for (int i = 0; count == x->rank && i < x->rank; i++)
+    y->dims[i] = ft_times(x->dims[i], times[i]);
+  return 0;
+}
+
+static int blocks(struct ft_infer *in, bool to_space)
+{
+  int64_t size = ft_integer(in->op, "blocksize", 1);
+  const struct ft_tensor *x = ft_input(in, 0);
+  struct ft_tensor *y = ft_output(in, 0);
+  bool last = ft_attribute(in->op, "layout") != NULL; /* TensorFlow's order: channels behind */
+
+  if (!x || x->rank != 4)
+    return 0;
+  if (size < 1 || size > 1 << 20)
+    return ft_contradiction(in, "blocks of %lld", (long long)size);
+  if (!ft_shape(in, y, 4))
+    return -1;
+  y->dims[0] = x->dims[0];
+  for (int i = 1; i < 4; i++) {
+    bool channels = i == (last ? 3 : 1), grows = !channels == to_space;
+    int64_t by = channels ? size * size : size;
+
+    if (!grows && x->dims[i] % by > 0)
+      return ft_contradiction(in, "%lld in blocks of %lld", (long long)x->dims[i], (long long)by);
+    y->dims[i] = grows ? ft_times(x->dims[i], by) : x->dims[i] < 0 ? -1 : x->dims[i] / by;
+  }
+  return 0;
+}
+
+int ft_infer_depth_to_space(struct ft_infer *in)
+{
+  return blocks(in, true);
+}
+
+int ft_infer_space_to_depth(struct ft_infer *in)
+{
+  return blocks(in, false);
+}

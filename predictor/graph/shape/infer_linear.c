@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A full connection as PyTorch has it: any rank times a transposed matrix. */
+#include "config.h"
+
+#include <string.h>
+
+#include "predictor/graph/shape/infer.h"
+
+int ft_infer_linear(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0), *w = ft_input(in, 1);
+  struct ft_tensor *y = ft_output(in, 0);
+
+  if (!x || !w || x->rank < 0 || w->rank < 0)
+    return 0;
+  if (x->rank < 1 || w->rank != 2)
+    return ft_contradiction(in, "an input of %d dimensions and a matrix of %d", x->rank, w->rank);
+  if (x->dims[x->rank - 1] >= 0 && x->dims[x->rank - 1] != w->dims[1])
+    return ft_contradiction(in, "%lld features, but weights for %lld",
+                            (long long)x->dims[x->rank - 1], (long long)w->dims[1]);
+  if (ft_like(in, y, x) < 0)
+    return -1;
+  y->dims[y->rank - 1] = w->dims[0];
+  return 0;
+}

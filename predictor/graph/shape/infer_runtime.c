@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Shapes and multiplications of ONNX Runtime's own operators (onnxruntime,
+ * docs/ContribOperators.md): products with quantised weights, attention with its projection or its
+ * cache, layers joined.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "predictor/graph/shape/infer.h"
+
+static const struct ft_tensor *tensor(const struct ft_graph *graph, const struct ft_operator *op,
+                                      uint32_t i)
+{
+  return i < op->input_count && op->inputs[i] ? &graph->tensors[op->inputs[i]] : NULL;
+}
+
+static bool is(const struct ft_operator *op, const char *type)
+{
+  return strcmp(op->type, type) == 0;
+}
+
+static int64_t last(const struct ft_tensor *x)
+{
+  return x && x->rank > 0 ? x->dims[x->rank - 1] : -1;
+}
+
+/* ---- element by element ---- */
+
+/* Between each pair of inputs stand a scale and a zero. */
+int ft_infer_runtime_broadcast(struct ft_infer *in)
+{
+  bool where = is(in->op, "QLinearWhere");
+  const struct ft_tensor *a = ft_input(in, where ? 1 : 0), *b = ft_input(in, where ? 4 : 3);
+  const struct ft_tensor *c = where ? ft_input(in, 0) : NULL;
+  int64_t dims[FT_GRAPH_RANK], more[FT_GRAPH_RANK];
+  struct ft_tensor *y = ft_output(in, 0), both;
+  int rank;
+
+  if (!a || !b || a->rank < 0 || b->rank < 0 || (where && (!c || c->rank < 0)))
+    return 0;
+  y->element = a->element;
+  rank = ft_broadcast(in, a, b, dims);
+  both = (struct ft_tensor){ .rank = rank, .dims = dims };
+  if (rank >= 0 && where)
+    rank = ft_broadcast(in, &both, c, more);
+  if (rank < 0 || !ft_shape(in, y, rank))
+    return -1;
+  memcpy(y->dims, where ? more : dims, (size_t)rank * sizeof *dims);
+  return 0;
+}
+
+/* A scale, a zero, and then of each input itself, its scale and its zero. */
+int ft_infer_runtime_concat(struct ft_infer *in)
+{
+  const struct ft_tensor *first = ft_input(in, 2), *x;
+  struct ft_tensor *y = ft_output(in, 0);
+  int64_t sum = 0;
+  int axis;
+
+  if (!first || first->rank < 0)
+    return 0;
+  y->element = first->element;
+  axis = ft_axis(in, ft_integer(in->op, "axis", 0), first->rank);
+  if (axis < 0 || ft_like(in, y, first) < 0)
+    return -1;
+  for (unsigned i = 2; i < in->op->input_count; i += 3) {
+    x = ft_input(in, i);
+    sum = x && x->rank == first->rank ? ft_plus(sum, x->dims[axis]) : -1;
+  }
+  y->dims[axis] = sum;
+  return 0;
+}
+
+int ft_infer_runtime_reduce(struct ft_infer *in)
+{
+  return ft_attribute(in->op, "axes") ? ft_infer_reduce(in) : 0;
+}
+
+/* One half gates the other. */
+int ft_infer_runtime_halves(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0);
+  struct ft_tensor *y = ft_output(in, 0);
+
+  if (last(x) < 0)
+    return 0;
+  if (ft_like(in, y, x) < 0)
+    return -1;
+  y->dims[y->rank - 1] /= 2;
+  return 0;
+}
+
+/* Of layers two results are means and deviations, if any; the others the sum that was normalised.
+ */
+int ft_infer_runtime_skip(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0);
+
+  for (unsigned i = 0; i < in->op->output_count; i++) {
+    struct ft_tensor *y = ft_output(in, i);
+
+    if (ft_like(in, y, x) < 0)
+      return -1;
+    if ((i == 1 || i == 2) && y->rank > 0 && !is(in->op, "SkipGroupNorm"))
+      y->dims[y->rank - 1] = 1;
+  }
+  return 0;
+}
+
+/* Channels are put into blocks and back: then as many as there were, behind them if asked for. */
+int ft_infer_runtime_reorder(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0);
+  bool out = is(in->op, "ReorderOutput"), after = ft_integer(in->op, "channels_last", 0) != 0;
+  struct ft_tensor *y = ft_output(in, 0);
+
+  if (!x || x->rank < 3)
+    return 0;
+  if (ft_like(in, y, x) < 0)
+    return -1;
+  if (after && !out) {
+    y->dims[1] = last(x);
+    memcpy(y->dims + 2, x->dims + 1, (size_t)(x->rank - 2) * sizeof *y->dims);
+  } else if (after) {
+    memcpy(y->dims + 1, x->dims + 2, (size_t)(x->rank - 2) * sizeof *y->dims);
+  }
+  if (out)
+    y->dims[after ? y->rank - 1 : 1] = ft_integer(in->op, "channels", x->dims[1]);
+  return 0;
+}
+
+/* ---- products ---- */
+
+/* The last two dimensions of X, which may be swapped, into ROWS and COLUMNS. */
+static void matrix(const struct ft_tensor *x, bool swapped, int64_t *rows, int64_t *columns)
+{
+  *rows = x->rank > 1 ? x->dims[x->rank - (swapped ? 1 : 2)] : 1;
+  *columns = x->dims[x->rank - (swapped && x->rank > 1 ? 2 : 1)];
+}
+
+int ft_infer_runtime_product(struct ft_infer *in)
+{
+  bool across = ft_integer(in->op, "transA", 0) != 0, turned = ft_integer(in->op, "transB", 0) != 0;
+  const struct ft_tensor *a = ft_input(in, 0), *b = ft_input(in, 1);
+  struct ft_tensor *y = ft_output(in, 0), front_a, front_b;
+  int64_t dims[FT_GRAPH_RANK], rows, inner, depth, columns;
+  int rank;
+
+  if (is(in->op, "MatMulIntegerToFloat"))
+    y->element = ft_input(in, 2) ? ft_input(in, 2)->element : FT_ELEMENT_FLOAT;
+  if (!a || !b || a->rank < 1 || b->rank < 2 || ft_integer(in->op, "transBatchA", 0) ||
+      ft_integer(in->op, "transBatchB", 0))
+    return 0;
+  matrix(a, across, &rows, &inner);
+  matrix(b, turned, &depth, &columns);
+  if (inner >= 0 && depth >= 0 && inner != depth)
+    return ft_contradiction(in, "%lld columns times %lld rows", (long long)inner, (long long)depth);
+  front_a = (struct ft_tensor){ .dims = a->dims, .rank = a->rank > 2 ? a->rank - 2 : 0 };
+  front_b = (struct ft_tensor){ .dims = b->dims, .rank = b->rank - 2 };
+  rank = ft_broadcast(in, &front_a, &front_b, dims);
+  if (rank < 0)
+    return -1;
+  if (a->rank > 1)
+    dims[rank++] = rows;
+  dims[rank++] = columns;
+  if (!ft_shape(in, y, rank))
+    return -1;
+  memcpy(y->dims, dims, (size_t)rank * sizeof *dims);
+  return 0;
+}
+
+/* Weights in blocks of a few bits: K inputs to N outputs. */
+int ft_infer_runtime_packed(struct ft_infer *in)
+{
+  int64_t k = ft_integer(in->op, "K", -1), n = ft_integer(in->op, "N", -1), sizes[2];
+  const struct ft_tensor *x = ft_input(in, 0);
+  struct ft_tensor *y = ft_output(in, 0);
+
+  if (is(in->op, "MatMulFpQ4") && ft_list(in, NULL, 2, sizes, 2) == 2) {
+    k = sizes[0];
+    n = sizes[1];
+  } else if (is(in->op, "MatMulBnb4") && !ft_integer(in->op, "transB", 1)) {
+    return 0;
+  }
+  if (!x || x->rank < 1 || k < 1 || n < 1 || n > FT_GRAPH_DIMENSION)
+    return 0;
+  if (last(x) >= 0 && last(x) != k)
+    return ft_contradiction(in, "%lld features, but weights for %lld", (long long)last(x),
+                            (long long)k);
+  if (ft_like(in, y, x) < 0)
+    return -1;
+  y->dims[y->rank - 1] = n;
+  return 0;
+}
+
+int ft_infer_runtime_gemm(struct ft_infer *in)
+{
+  const struct ft_tensor *a = ft_input(in, 0), *b = ft_input(in, 3), *zero = ft_input(in, 8);
+
+  ft_output(in, 0)->element = zero ? zero->element : FT_ELEMENT_FLOAT;
+  return a && b && a->rank == 2 && b->rank == 2 ? ft_infer_product(in, a, b) : 0;
+}
+
+/* Rows of a table that is kept in a few bits. */
+int ft_infer_runtime_gather(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0), *which = ft_input(in, 1), *scale = ft_input(in, 2);
+  int64_t bits = ft_integer(in->op, "bits", 4);
+  struct ft_tensor *y = ft_output(in, 0);
+  int axis, at = 0;
+
+  if (!x || !which || x->rank < 1 || which->rank < 0)
+    return 0;
+  y->element = scale ? scale->element : FT_ELEMENT_FLOAT;
+  axis = ft_axis(in, ft_integer(in->op, "gather_axis", 0), x->rank);
+  if (axis < 0 || !ft_shape(in, y, x->rank + which->rank - 1))
+    return -1;
+  for (int i = 0; i < x->rank; i++) {
+    if (i != axis)
+      y->dims[at++] = x->dims[i];
+    for (int j = 0; i == axis && j < which->rank; j++)
+      y->dims[at++] = which->dims[j];
+  }
+  if (axis != x->rank - 1 && ft_element_bits(x->element) == 8 && bits > 0 && bits < 8)
+    y->dims[y->rank - 1] = ft_times(last(x), 8 / bits);
+  return 0;
+}
+
+/* Words, their places and what sentence they are of: (batch, length) to (batch, length, size). */
+int ft_infer_runtime_embed(struct ft_infer *in)
+{
+  const struct ft_tensor *ids = ft_input(in, 0), *words = ft_input(in, 2), *scale = ft_input(in, 8);
+  bool quantized = in->op->type[0] == 'Q';
+
+  if (!ids || !words || ids->rank != 2 || words->rank != 2)
+    return 0;
+  for (unsigned i = 0; i < in->op->output_count; i++) {
+    struct ft_tensor *y = ft_output(in, i);
+
+    y->element = i == 1 ? FT_ELEMENT_INT32 : quantized && scale ? scale->element : words->element;
+    if (!ft_shape(in, y, i == 1 ? 1 : 3))
+      return -1;
+    y->dims[0] = ids->dims[0];
+    if (i == 1)
+      continue;
+    y->dims[1] = ids->dims[1];
+    y->dims[2] = words->dims[1];
+  }
+  return 0;
+}
+
+/* ---- attention ---- */
+
+/* Sizes of one attention, -1 where they are not known. */
+struct attention {
+  int64_t batch, length, seen; /* words, and of them and those before how many are looked at */
+  int64_t heads, kept;         /* of queries, and of what is kept */
+  int64_t keys, values;        /* sizes of all heads' queries and results */
+  int64_t projected;           /* multiplications of the projection before it */
+};
+
+/* What is projected here: (batch, length, inputs) and weights (inputs, all three). */
+static void read_projected(const struct ft_graph *g, const struct ft_operator *op,
+                           struct attention *a)
+{
+  const struct ft_tensor *x = tensor(g, op, 0), *w = tensor(g, op, 1);
+  const struct ft_tensor *past = tensor(g, op, op->type[0] == 'Q' ? 8 : 4);
+  const struct ft_attribute *sizes = ft_attribute(op, "qkv_hidden_sizes");
+
+  if (!x || !w || x->rank != 3 || w->rank != 2)
+    return;
+  a->batch = x->dims[0];
+  a->length = x->dims[1];
+  a->seen = ft_plus(a->length, past ? past->rank == 5 ? past->dims[3] : -1 : 0);
+  a->heads = a->kept = ft_integer(op, "num_heads", -1);
+  a->keys = a->values = w->dims[1] < 0 ? -1 : w->dims[1] / 3;
+  if (sizes && sizes->integers && sizes->count == 3) {
+    a->keys = sizes->integers[0];
+    a->values = sizes->integers[2];
+  }
+  a->projected = ft_times(ft_times(a->batch, a->length), ft_times(w->dims[0], w->dims[1]));
+}
+
+/* Queries, keys and values, apart or in one, and what was kept of words before. */
+static void read_given(const struct ft_graph *g, const struct ft_operator *op, struct attention *a)
+{
+  bool grouped = is(op, "GroupQueryAttention");
+  const struct ft_tensor *q = tensor(g, op, 0), *k = tensor(g, op, 1), *v = tensor(g, op, 2);
+  const struct ft_tensor *past = tensor(g, op, grouped ? 3 : 6);
+  int64_t before = past ? past->rank == 4 ? past->dims[2] : -1 : 0;
+
+  a->heads = ft_integer(op, "num_heads", -1);
+  a->kept = ft_integer(op, "kv_num_heads", a->heads);
+  if (!q || q->rank < 3 || a->heads < 1 || a->kept < 1)
+    return;
+  a->batch = q->dims[0];
+  a->length = a->seen = q->dims[1];
+  if (q->rank == 5) {
+    a->keys = a->values = ft_times(q->dims[2], q->dims[4]);
+  } else if (!k && q->dims[2] >= 0) {
+    a->keys = a->values = ft_times(q->dims[2] / ft_plus(a->heads, ft_times(2, a->kept)), a->heads);
+  } else if (k) {
+    a->keys = a->values = q->dims[2];
+    a->seen = k->rank == 4 ? k->dims[2] : k->rank == 3 || k->rank == 5 ? k->dims[1] : -1;
+    if (v && v->rank == 4)
+      a->values = ft_times(v->dims[1], v->dims[3]);
+    else if (v && v->rank == 3 && v->dims[2] >= 0)
+      a->values = ft_times(v->dims[2] / a->kept, a->heads);
+  }
+  a->seen = ft_plus(a->seen, before);
+}
+
+static struct attention read_attention(const struct ft_graph *g, const struct ft_operator *op)
+{
+  struct attention a = { -1, -1, -1, -1, -1, -1, -1, 0 };
+
+  if (is(op, "Attention") || is(op, "QAttention"))
+    read_projected(g, op, &a);
+  else
+    read_given(g, op, &a);
+  return a;
+}
+
+/* (batch, length, size), and keys and values kept: (batch, heads, length, size of one), or both in
+ * one. */
+int ft_infer_runtime_attention(struct ft_infer *in)
+{
+  const struct attention a = read_attention(in->graph, in->op);
+  bool joined = is(in->op, "Attention") || is(in->op, "QAttention");
+  const struct ft_tensor *x = ft_input(in, 0);
+
+  if (!x || a.heads < 1 || a.values < 0)
+    return 0;
+  for (unsigned i = 0; i < in->op->output_count && i < 3; i++) {
+    struct ft_tensor *y = ft_output(in, i);
+    int64_t *dims = ft_shape(in, y, i == 0 ? 3 : joined ? 5 : 4);
+    int64_t size = i == 1 ? a.keys : a.values;
+
+    if (!dims)
+      return -1;
+    y->element = ft_element_is_real(x->element) ? x->element : FT_ELEMENT_FLOAT;
+    if (i == 0) {
+      dims[0] = a.batch;
+      dims[1] = a.length;
+      dims[2] = a.values;
+      continue;
+    }
+    if (joined)
+      *dims++ = 2;
+    dims[0] = a.batch;
+    dims[1] = a.kept;
+    dims[2] = a.seen;
+    dims[3] = size < 0 ? -1 : size / a.heads;
+  }
+  return 0;
+}
+
+/* ---- what they multiply ---- */
+
+/* Each word goes through K of the experts: two or three matrices, some in a few bits. */
+static int64_t experts(const struct ft_graph *g, const struct ft_operator *op)
+{
+  bool packed = is(op, "QMoE");
+  int64_t bits = packed ? ft_integer(op, "expert_weight_bits", 4) : 8, sum = 0;
+  const struct ft_tensor *x = tensor(g, op, 0);
+
+  if (last(x) < 1 || ft_tensor_elements(x) < 0 || bits < 1 || bits > 8)
+    return -1;
+  for (uint32_t i = 2; i <= (packed ? 8 : 6); i += packed ? 3 : 2) {
+    const struct ft_tensor *w = tensor(g, op, i);
+
+    if (w && (w->rank != 3 || w->dims[0] < 1))
+      return -1;
+    if (w)
+      sum = ft_plus(sum, ft_times(ft_times(w->dims[1], w->dims[2]), 8 / bits));
+  }
+  return ft_times(ft_times(ft_tensor_elements(x) / last(x), ft_integer(op, "k", 1)), sum);
+}
+
+int64_t ft_runtime_macs(const struct ft_graph *graph, const struct ft_operator *op)
+{
+  struct attention a;
+
+  if (is(op, "MoE") || is(op, "QMoE"))
+    return experts(graph, op);
+  a = read_attention(graph, op);
+  return ft_plus(a.projected, ft_times(ft_times(ft_times(a.batch, a.length), a.seen),
+                                       ft_plus(a.keys, a.values)));
+}

@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Operators that choose, join, repeat or reduce elements. */
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "predictor/graph/shape/infer.h"
+
+int ft_infer_concat(struct ft_infer *in)
+{
+  const struct ft_tensor *first = ft_input(in, 0), *x;
+  struct ft_tensor *y = ft_output(in, 0);
+  int64_t sum = 0, at = 0;
+  bool followed = true;
+  double *values;
+  int axis;
+
+  if (!first || first->rank < 0)
+    return 0;
+  y->element = first->element;
+  axis = ft_axis(in, ft_integer(in->op, "axis", 1), first->rank);
+  if (axis < 0 || ft_like(in, y, first) < 0)
+    return -1;
+  for (unsigned i = 0; i < in->op->input_count; i++) {
+    x = ft_input(in, i);
+    if (!x || x->rank < 0) {
+      y->dims[axis] = -1;
+      return 0;
+    }
+    if (x->rank != first->rank)
+      return ft_contradiction(in, "%d and %d dimensions", first->rank, x->rank);
+    sum = sum < 0 || x->dims[axis] < 0 ? -1 : sum + x->dims[axis];
+    if (sum > FT_GRAPH_DIMENSION)
+      return ft_contradiction(in, "more than 2^40 along dimension %d", axis);
+    for (int j = 0; j < x->rank; j++) {
+      if (j != axis && y->dims[j] >= 0 && x->dims[j] >= 0 && y->dims[j] != x->dims[j])
+        return ft_contradiction(in, "%lld and %lld along dimension %d", (long long)y->dims[j],
+                                (long long)x->dims[j], j);
+      if (j != axis && y->dims[j] < 0)
+        y->dims[j] = x->dims[j];
+    }
+    followed = followed && ft_tensor_elements(x) >= 0;
+  }
+  y->dims[axis] = sum;
+  if (!followed || y->rank != 1)
+    return 0;
+  /* only lists of sizes are joined, and what is not known in them stays so */
+  values = ft_values(in, y);
+  for (unsigned i = 0; values && i < in->op->input_count; i++) {
+    x = ft_input(in, i);
+    for (int64_t j = 0; j < x->dims[0]; j++)
+      values[at++] = x->values ? x->values[j] : (double)NAN;
+  }
+  return 0;
+}
+
+int ft_infer_split(struct ft_infer *in)
+{
+  int64_t sizes[FT_GRAPH_VALUES], parts = in->op->output_count, part, from = 0;
+  const struct ft_tensor *x = ft_input(in, 0);
+  int axis, count;
+
+  if (!x || x->rank < 0)
+    return 0;
+  axis = ft_axis(in, ft_integer(in->op, "axis", 0), x->rank);
+  if (axis < 0)
+    return -1;
+  count = ft_list(in, "split", 1, sizes, FT_GRAPH_VALUES);
+  if (count >= 0 && count != parts)
+    return ft_contradiction(in, "%d sizes for %lld parts", count, (long long)parts);
+  part = x->dims[axis] < 0 || parts == 0 ? -1 : (x->dims[axis] + parts - 1) / parts;
+  for (unsigned i = 0; i < in->op->output_count; i++) {
+    struct ft_tensor *y = ft_output(in, i);
+    int64_t left = x->dims[axis] - from;
+
+    y->element = x->element;
+    if (ft_like(in, y, x) < 0)
+      return -1;
+    y->dims[axis] = count >= 0                ? sizes[i]
+                    : count == -2 || part < 0 ? -1
+                    : part < left             ? part
+                                              : left;
+    if (y->dims[axis] < -1 || y->dims[axis] > FT_GRAPH_DIMENSION ||
+        (x->dims[axis] >= 0 && y->dims[axis] > left))
+      return ft_contradiction(in, "a part of %lld out of %lld", (long long)y->dims[axis],
+                              (long long)x->dims[axis]);
+    if (x->rank == 1 && x->values && y->dims[0] >= 0)
+      y->values = x->values + from;
+    from += y->dims[axis] > 0 ? y->dims[axis] : 0;
+  }
+  return 0;
+}
+
+/* One axis of Slice: where it begins and how many (onnx, Operators.md: Slice). */
+static int64_t slice_axis(int64_t dim, int64_t *start, int64_t end, int64_t step)
+{
+  int64_t low = step > 0 ? 0 : -1, high = step > 0 ? dim : dim - 1;
+
+  *start = *start < 0 ? *start + dim : *start;
+  end = end < 0 ? end + dim : end;
+  *start = *start < 0 ? 0 : *start > high ? high : *start;
+  end = end < low ? low : end > dim ? dim : end;
+  if (step > 0)
+    return end > *start ? (end - *start - 1) / step + 1 : 0;
+  return *start > end ? (*start - end - 1) / -step + 1 : 0;
+}
+
+int ft_infer_slice(struct ft_infer *in)
+{
+  int64_t starts[FT_GRAPH_RANK], ends[FT_GRAPH_RANK], axes[FT_GRAPH_RANK], steps[FT_GRAPH_RANK];
+  const struct ft_tensor *x = ft_input(in, 0);
+  struct ft_tensor *y = ft_output(in, 0);
+  int64_t along[FT_GRAPH_RANK], from = 0;
+  int n, m, named, stepped;
+
+  if (!x || x->rank < 0)
+    return 0;
+  y->element = x->element;
+  n = ft_list(in, "starts", 1, starts, FT_GRAPH_RANK);
+  m = ft_list(in, "ends", 2, ends, FT_GRAPH_RANK);
+  named = ft_list(in, "axes", 3, axes, FT_GRAPH_RANK);
+  stepped = ft_list(in, NULL, 4, steps, FT_GRAPH_RANK);
+  if (named == -2 || (n >= 0 && m >= 0 && n != m) || (n < 0 && named < 0))
+    return named == -2 || n < 0 || m < 0 ? 0 : ft_contradiction(in, "%d starts and %d ends", n, m);
+  if (ft_like(in, y, x) < 0)
+    return -1;
+  ft_steps(x, along);
+  for (int i = 0; i < (named >= 0 ? named : n); i++) {
+    int64_t step = stepped > i ? steps[i] : 1;
+    int axis = ft_axis(in, named >= 0 ? axes[i] : i, x->rank);
+
+    if (axis < 0)
+      return -1;
+    if (step == 0)
+      return ft_contradiction(in, "steps of 0");
+    if (n <= i || m <= i || stepped == -2 || x->dims[axis] < 0) {
+      y->dims[axis] = -1;
+      continue;
+    }
+    if (y->dims[axis] != x->dims[axis])
+      return ft_contradiction(in, "axis %d named twice", axis);
+    y->dims[axis] = slice_axis(x->dims[axis], &starts[i], ends[i], step);
+    if (!x->values)
+      continue;
+    from += starts[i] * along[axis];
+    along[axis] = y->dims[axis] > 1 ? along[axis] * step : 0;
+  }
+  ft_copy_values(in, y, x, from, along);
+  return 0;
+}
+
+int ft_infer_gather(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0), *index = ft_input(in, 1);
+  struct ft_tensor *y = ft_output(in, 0);
+  int axis, rank;
+  double *values;
+
+  if (!x || !index || x->rank < 0 || index->rank < 0)
+    return 0;
+  y->element = x->element;
+  axis = ft_axis(in, ft_integer(in->op, "axis", 0), x->rank);
+  rank = x->rank - 1 + index->rank;
+  if (axis < 0 || !ft_shape(in, y, rank))
+    return -1;
+  memcpy(y->dims, x->dims, (size_t)axis * sizeof *y->dims);
+  memcpy(y->dims + axis, index->dims, (size_t)index->rank * sizeof *y->dims);
+  memcpy(y->dims + axis + index->rank, x->dims + axis + 1,
+         (size_t)(x->rank - axis - 1) * sizeof *y->dims);
+  if (x->rank != 1 || !x->values || !index->values || x->dims[0] < 0)
+    return 0;
+  values = ft_values(in, y);
+  for (int64_t i = 0, n = values ? ft_tensor_elements(y) : 0; i < n; i++) {
+    double at = index->values[i] < 0 ? index->values[i] + (double)x->dims[0] : index->values[i];
+
+    if (at < 0 || at >= (double)x->dims[0])
+      return ft_contradiction(in, "element %g of %lld", index->values[i], (long long)x->dims[0]);
+    if (!isnan(at))
+      values[i] = x->values[ft_whole(at)];
+  }
+  return 0;
+}
+
+int ft_infer_gather_elements(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0);
+
+  ft_output(in, 0)->element = x ? x->element : FT_ELEMENT_UNKNOWN;
+  return ft_like(in, ft_output(in, 0), ft_input(in, 1));
+}
+
+int ft_infer_gather_nd(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0), *index = ft_input(in, 1);
+  int64_t batch = ft_integer(in->op, "batch_dims", 0), depth;
+  struct ft_tensor *y = ft_output(in, 0);
+  int rank;
+
+  if (!x || !index || x->rank < 0 || index->rank < 1 || index->dims[index->rank - 1] < 0)
+    return 0;
+  depth = index->dims[index->rank - 1];
+  if (batch < 0 || batch >= index->rank || depth > x->rank - batch)
+    return ft_contradiction(in, "indices of %lld and %lld batch dimensions into %d",
+                            (long long)depth, (long long)batch, x->rank);
+  rank = index->rank - 1 + x->rank - (int)(depth + batch);
+  if (!ft_shape(in, y, rank))
+    return -1;
+  memcpy(y->dims, index->dims, (size_t)(index->rank - 1) * sizeof *y->dims);
+  memcpy(y->dims + index->rank - 1, x->dims + batch + depth,
+         (size_t)(x->rank - (int)(depth + batch)) * sizeof *y->dims);
+  return 0;
+}
+
+int ft_infer_pad(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0);
+  bool marked = ft_input(in, 3) != NULL;
+  int64_t pads[2 * FT_GRAPH_RANK], axes[FT_GRAPH_RANK];
+  struct ft_tensor *y = ft_output(in, 0);
+  int count, n;
+
+  if (!x || x->rank < 0)
+    return 0;
+  count = ft_list(in, "pads", 1, pads, 2 * FT_GRAPH_RANK);
+  n = marked ? ft_list(in, NULL, 3, axes, FT_GRAPH_RANK) : x->rank;
+  for (int i = 0; !marked && i < n; i++)
+    axes[i] = i;
+  if (ft_like(in, y, x) < 0)
+    return -1;
+  if (count < 0 || n < 0) {
+    for (int i = 0; i < y->rank; i++)
+      y->dims[i] = -1;
+    return 0;
+  }
+  if (count != 2 * n)
+    return ft_contradiction(in, "%d numbers for %d dimensions", count, n);
+  for (int i = 0; i < n; i++) {
+    int axis = ft_axis(in, axes[i], x->rank);
+    int64_t more = pads[i] / 2 + pads[n + i] / 2;
+
+    if (axis < 0)
+      return -1;
+    if (y->dims[axis] < 0)
+      continue;
+    if (more > FT_GRAPH_DIMENSION || y->dims[axis] + pads[i] + pads[n + i] < 0)
+      return ft_contradiction(in, "%lld and %lld added to %lld", (long long)pads[i],
+                              (long long)pads[n + i], (long long)y->dims[axis]);
+    y->dims[axis] += pads[i] + pads[n + i];
+  }
+  return 0;
+}
+
+/* Sizes that keep the picture's proportions: all by the least of the scales, or by the largest. */
+static void keep_aspect(const struct ft_infer *in, const struct ft_tensor *x, const int64_t *axes,
+                        int count, int64_t *sizes)
+{
+  const struct ft_attribute *a = ft_attribute(in->op, "keep_aspect_ratio_policy");
+  bool least = a && a->type == FT_ATTRIBUTE_STRING && strcmp(a->string, "not_larger") == 0;
+  double by = 0;
+
+  if (!least && (!a || a->type != FT_ATTRIBUTE_STRING || strcmp(a->string, "not_smaller") != 0))
+    return;
+  for (int i = 0; i < count; i++) {
+    double scale = axes[i] < -x->rank || axes[i] >= x->rank ? 0 : (double)sizes[i];
+
+    scale /= scale > 0 ? (double)x->dims[axes[i] < 0 ? axes[i] + x->rank : axes[i]] : 1;
+    if (!(scale > 0) || isinf(scale))
+      return;
+    by = i == 0 || (least ? scale < by : scale > by) ? scale : by;
+  }
+  for (int i = 0; i < count; i++)
+    sizes[i] =
+        ft_whole(floor(by * (double)x->dims[axes[i] < 0 ? axes[i] + x->rank : axes[i]] + 0.5));
+}
+
+/* Resize (roi, scales, sizes from version 11; scales before) and Upsample. */
+int ft_infer_resize(struct ft_infer *in)
+{
+  const struct ft_attribute *a = ft_attribute(in->op, "scales");
+  bool old = in->op->input_count == 2 || in->op->input_count == 1;
+  const struct ft_tensor *x = ft_input(in, 0), *scales = ft_input(in, old ? 1 : 2);
+  int64_t sizes[FT_GRAPH_RANK], axes[FT_GRAPH_RANK], n;
+  const double *by = a && a->type == FT_ATTRIBUTE_REALS ? a->reals : scales ? scales->values : NULL;
+  struct ft_tensor *y = ft_output(in, 0);
+  int given, named;
+
+  if (!x || x->rank < 0)
+    return 0;
+  y->element = x->element;
+  if (ft_like(in, y, x) < 0)
+    return -1;
+  given = old ? -1 : ft_list(in, NULL, 3, sizes, FT_GRAPH_RANK);
+  named = ft_list(in, "axes", -1, axes, FT_GRAPH_RANK);
+  n = a && a->type == FT_ATTRIBUTE_REALS         ? (int64_t)a->count
+      : scales && ft_tensor_elements(scales) > 0 ? ft_tensor_elements(scales)
+                                                 : 0;
+  for (int i = 0; named < 0 && i < y->rank; i++)
+    axes[i] = i;
+  named = named < 0 ? y->rank : named;
+  if (given == named)
+    keep_aspect(in, x, axes, named, sizes);
+  for (int i = 0; i < named; i++) {
+    int axis = ft_axis(in, axes[i], y->rank);
+
+    if (axis < 0)
+      return -1;
+    if (given > 0 && given != named)
+      return ft_contradiction(in, "%d sizes for %d dimensions", given, named);
+    if (given > 0)
+      y->dims[axis] = sizes[i];
+    else if (by && n == named && !isnan(by[i]) && by[i] > 0 && x->dims[axis] >= 0)
+      y->dims[axis] = ft_whole(floor((double)x->dims[axis] * by[i]));
+    else
+      y->dims[axis] = -1;
+  }
+  return 0;
+}
+
+int ft_infer_one_hot(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0), *depth = ft_input(in, 1), *v = ft_input(in, 2);
+  struct ft_tensor *y = ft_output(in, 0);
+  int axis;
+
+  if (!x || x->rank < 0)
+    return 0;
+  y->element = v ? v->element : FT_ELEMENT_UNKNOWN;
+  axis = ft_axis(in, ft_integer(in->op, "axis", -1), x->rank + 1);
+  if (axis < 0 || !ft_shape(in, y, x->rank + 1))
+    return -1;
+  for (int i = 0, j = 0; i < y->rank; i++)
+    y->dims[i] =
+        i != axis ? x->dims[j++]
+        : depth && depth->values && ft_tensor_elements(depth) > 0 && !isnan(depth->values[0])
+            ? ft_whole(depth->values[0])
+            : -1;
+  return 0;
+}
+
+int ft_infer_top_k(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0), *k = ft_input(in, 1);
+  int axis;
+
+  if (!x || x->rank < 0)
+    return 0;
+  axis = ft_axis(in, ft_integer(in->op, "axis", -1), x->rank);
+  if (axis < 0)
+    return -1;
+  ft_output(in, 0)->element = x->element;
+  ft_output(in, 1)->element = FT_ELEMENT_INT64;
+  for (unsigned i = 0; i < in->op->output_count; i++) {
+    struct ft_tensor *y = ft_output(in, i);
+
+    if (ft_like(in, y, x) < 0)
+      return -1;
+    y->dims[axis] = k && k->values && ft_tensor_elements(k) > 0 && !isnan(k->values[0])
+                        ? ft_whole(k->values[0])
+                        : ft_integer(in->op, "k", -1);
+  }
+  return 0;
+}
+
+int ft_infer_non_zero(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0);
+  struct ft_tensor *y = ft_output(in, 0);
+
+  y->element = FT_ELEMENT_INT64;
+  if (!ft_shape(in, y, 2))
+    return -1;
+  if (x && x->rank >= 0)
+    y->dims[0] = x->rank;
+  return 0;
+}
+
+/* How many of the conditions in T hold; -1 not known. */
+static int64_t holding(const struct ft_tensor *t)
+{
+  int64_t count = 0;
+
+  if (!t || !t->values)
+    return -1;
+  for (int64_t i = 0; i < ft_tensor_elements(t); i++) {
+    if (isnan(t->values[i]))
+      return -1;
+    count += t->values[i] != 0;
+  }
+  return count;
+}
+
+/* Along an axis, or of all elements in a row where none is given. */
+int ft_infer_compress(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0);
+  const struct ft_attribute *a = ft_attribute(in->op, "axis");
+  struct ft_tensor *y = ft_output(in, 0);
+  int axis = 0;
+
+  if (!x || x->rank < 0)
+    return 0;
+  y->element = x->element;
+  if (a)
+    axis = ft_axis(in, a->integer, x->rank);
+  if (axis < 0 || (a ? ft_like(in, y, x) < 0 : !ft_shape(in, y, 1)))
+    return -1;
+  y->dims[axis] = holding(ft_input(in, 1));
+  return 0;
+}
+
+/* What a reduction makes of a list of sizes. */
+static void reduce_values(struct ft_infer *in, const struct ft_tensor *x, struct ft_tensor *y)
+{
+  const char *type = in->op->type + strlen("Reduce");
+  double result, *values;
+
+  if (!x->values || x->rank > 1 || ft_tensor_elements(y) != 1 || ft_tensor_elements(x) < 1)
+    return;
+  values = ft_values(in, y);
+  if (!values)
+    return;
+  result = x->values[0];
+  for (int64_t i = 1; i < ft_tensor_elements(x); i++) {
+    double v = x->values[i];
+
+    result = strcmp(type, "Prod") == 0  ? result * v
+             : strcmp(type, "Sum") == 0 ? result + v
+             : strcmp(type, "Max") == 0 ? (v > result ? v : result)
+             : strcmp(type, "Min") == 0 ? (v < result ? v : result)
+                                        : (double)NAN;
+  }
+  values[0] = result;
+}
+
+static int reduce_axes(struct ft_infer *in, const int64_t *axes, int count, bool keep)
+{
+  const struct ft_tensor *x = ft_input(in, 0);
+  struct ft_tensor *y = ft_output(in, 0);
+  bool marked[FT_GRAPH_RANK] = { false };
+  int rank = 0;
+
+  for (int i = 0; i < count; i++) {
+    int axis = ft_axis(in, axes[i], x->rank);
+
+    if (axis < 0)
+      return -1;
+    marked[axis] = true;
+  }
+  for (int i = 0; i < x->rank; i++)
+    rank += keep || !marked[i];
+  if (!ft_shape(in, y, rank))
+    return -1;
+  for (int i = 0, j = 0; i < x->rank; i++)
+    if (keep || !marked[i])
+      y->dims[j++] = marked[i] ? 1 : x->dims[i];
+  return 0;
+}
+
+int ft_infer_reduce(struct ft_infer *in)
+{
+  bool keep = ft_integer(in->op, "keepdims", 1) != 0;
+  const struct ft_tensor *x = ft_input(in, 0);
+  int64_t axes[FT_GRAPH_RANK];
+  int count;
+
+  if (!x || x->rank < 0)
+    return 0;
+  count = ft_list(in, "axes", 1, axes, FT_GRAPH_RANK);
+  ft_output(in, 0)->element = x->element;
+  if (count == -2)
+    return 0;
+  if (count <= 0 && ft_integer(in->op, "noop_with_empty_axes", 0))
+    return ft_like(in, ft_output(in, 0), x);
+  for (int i = 0; count <= 0 && i < x->rank; i++)
+    axes[i] = i;
+  if (reduce_axes(in, axes, count <= 0 ? x->rank : count, keep) < 0)
+    return -1;
+  reduce_values(in, x, ft_output(in, 0));
+  return 0;
+}
+
+int ft_infer_arg(struct ft_infer *in)
+{
+  int64_t axis = ft_integer(in->op, "axis", 0);
+  const struct ft_tensor *x = ft_input(in, 0);
+
+  ft_output(in, 0)->element = FT_ELEMENT_INT64;
+  if (!x || x->rank < 0)
+    return 0;
+  return reduce_axes(in, &axis, 1, ft_integer(in->op, "keepdims", 1) != 0);
+}
+
+/* Boxes out of a map of features: RoiAlign, MaxRoiPool. */
+int ft_infer_roi(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0), *boxes = ft_input(in, 1);
+  struct ft_tensor *y = ft_output(in, 0);
+  int64_t pooled[2];
+  int count = ft_list(in, "pooled_shape", -1, pooled, 2);
+
+  if (!x || !boxes || x->rank != 4 || boxes->rank != 2)
+    return 0;
+  if (!ft_shape(in, y, 4))
+    return -1;
+  y->dims[0] = boxes->dims[0];
+  y->dims[1] = x->dims[1];
+  y->dims[2] = count == 2 ? pooled[0] : ft_integer(in->op, "output_height", 1);
+  y->dims[3] = count == 2 ? pooled[1] : ft_integer(in->op, "output_width", 1);
+  return 0;
+}
+
+int ft_infer_grid_sample(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0), *grid = ft_input(in, 1);
+  struct ft_tensor *y = ft_output(in, 0);
+
+  if (!x || !grid || x->rank < 3 || grid->rank != x->rank)
+    return 0;
+  if (!ft_shape(in, y, x->rank))
+    return -1;
+  memcpy(y->dims, x->dims, 2 * sizeof *y->dims);
+  memcpy(y->dims + 2, grid->dims + 1, (size_t)(x->rank - 2) * sizeof *y->dims);
+  return 0;
+}
+
+/* As many boxes as pass: at most what is asked for of each class and image. */
+int ft_infer_nms(struct ft_infer *in)
+{
+  struct ft_tensor *y = ft_output(in, 0);
+
+  y->element = FT_ELEMENT_INT64;
+  if (!ft_shape(in, y, 2))
+    return -1;
+  y->dims[1] = 3;
+  return 0;
+}

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Sequences and optionals of ONNX, and operators on text. A sequence is a tensor of as many
+ * elements as all in it have together, of which struct ft_sequence says how they are parted.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "predictor/graph/shape/infer.h"
+
+enum { ITEMS = 256 }; /* past these a sequence knows what each is like, not which is which */
+
+static const struct ft_sequence *sequence(const struct ft_tensor *t)
+{
+  return t ? t->sequence : NULL;
+}
+
+static int64_t elements_of(const struct ft_sized *s)
+{
+  int64_t product = 1;
+
+  if (s->rank < 0)
+    return -1;
+  for (int i = 0; i < s->rank; i++)
+    product = ft_times(product, s->dims[i]);
+  return product;
+}
+
+static struct ft_sized shape_of(const struct ft_tensor *t)
+{
+  return (struct ft_sized){ .rank = t ? t->rank : -1, .dims = t ? t->dims : NULL };
+}
+
+/* SIZE bytes among the results; NULL where memory is out. */
+static void *take(struct ft_infer *in, size_t size)
+{
+  void *memory = ft_arena_take(&in->graph->results, size);
+
+  in->exhausted |= !memory;
+  return memory;
+}
+
+/* What A and B have in common, into *A. */
+static int unite(struct ft_infer *in, struct ft_sized *a, const struct ft_sized *b)
+{
+  int64_t *dims;
+
+  if (a->rank < 0 || a->rank != b->rank) {
+    a->rank = -1;
+    return 0;
+  }
+  dims = take(in, (size_t)(a->rank + 1) * sizeof *dims);
+  if (!dims)
+    return -1;
+  for (int i = 0; i < a->rank; i++)
+    dims[i] = a->dims[i] == b->dims[i] ? a->dims[i] : -1;
+  a->dims = dims;
+  return 0;
+}
+
+/* Y holds COUNT tensors (-1: so many are not known): ITEMS, or where that is NULL EACH alike. */
+static int hold(struct ft_infer *in, struct ft_tensor *y, int64_t count,
+                const struct ft_sized *items, struct ft_sized each)
+{
+  struct ft_sequence *s = take(in, sizeof *s);
+  int64_t sum = 0;
+
+  if (!s || !ft_shape(in, y, 1))
+    return -1;
+  *s = (struct ft_sequence){ .count = count, .each = each };
+  if (items && count <= ITEMS) {
+    struct ft_sized *kept = take(in, (size_t)(count + 1) * sizeof *kept);
+
+    if (!kept)
+      return -1;
+    memcpy(kept, items, (size_t)count * sizeof *kept);
+    s->items = kept;
+  }
+  for (int64_t i = 0; items && i < count; i++) {
+    sum = ft_plus(sum, elements_of(&items[i]));
+    if (i == 0)
+      s->each = items[0];
+    else if (unite(in, &s->each, &items[i]) < 0)
+      return -1;
+  }
+  y->dims[0] = items || !count ? sum : ft_times(count, elements_of(&each));
+  y->sequence = s;
+  return 0;
+}
+
+/* The position that input I says, from 0 to MOST; OTHERWISE where it is absent, -1 not known. */
+static int64_t position(const struct ft_infer *in, unsigned i, int64_t count, int64_t most,
+                        int64_t otherwise)
+{
+  const struct ft_tensor *t = ft_input(in, i);
+  int64_t at;
+
+  if (!t)
+    return otherwise;
+  if (!t->values || ft_tensor_elements(t) != 1 || isnan(t->values[0]) || count < 0)
+    return -1;
+  at = ft_whole(t->values[0]);
+  at = at < 0 ? at + count : at;
+  return at < 0 || at > most ? -1 : at;
+}
+
+int ft_infer_sequence_construct(struct ft_infer *in)
+{
+  struct ft_sized items[ITEMS], each = shape_of(ft_input(in, 0));
+  unsigned count = in->op->input_count;
+
+  for (unsigned i = 0; i < count && i < ITEMS; i++)
+    items[i] = shape_of(ft_input(in, i));
+  for (unsigned i = 1; count > ITEMS && i < count; i++) {
+    struct ft_sized next = shape_of(ft_input(in, i));
+
+    if (unite(in, &each, &next) < 0)
+      return -1;
+  }
+  return hold(in, ft_output(in, 0), count, count > ITEMS ? NULL : items, each);
+}
+
+int ft_infer_sequence_empty(struct ft_infer *in)
+{
+  int64_t element = ft_integer(in->op, "dtype", FT_ELEMENT_FLOAT);
+  struct ft_tensor *y = ft_output(in, 0);
+
+  y->element = element >= 0 && element <= FT_ELEMENT_LAST ? (uint8_t)element : FT_ELEMENT_UNKNOWN;
+  return hold(in, y, 0, NULL, (struct ft_sized){ .rank = -1 });
+}
+
+/* SequenceInsert(sequence, tensor, place), SequenceErase(sequence, place) */
+int ft_infer_sequence_change(struct ft_infer *in)
+{
+  bool more = strcmp(in->op->type, "SequenceInsert") == 0;
+  const struct ft_sequence *s = sequence(ft_input(in, 0));
+  struct ft_tensor *y = ft_output(in, 0);
+  struct ft_sized items[ITEMS + 1], added = shape_of(ft_input(in, 1)), each;
+  int64_t at, count;
+
+  if (!s)
+    return 0;
+  each = s->each;
+  count = s->count < 0 ? -1 : more ? s->count + 1 : s->count - 1;
+  at = more ? position(in, 2, s->count, s->count, s->count)
+            : position(in, 1, s->count, s->count - 1, s->count - 1);
+  if (!more && s->count == 0)
+    return ft_contradiction(in, "nothing to take out of a sequence");
+  if (more && ft_input(in, 1) && !y->element)
+    y->element = ft_input(in, 1)->element;
+  if (at < 0 || count > ITEMS || (s->count && !s->items)) {
+    if (more && s->count == 0)
+      each = added;
+    else if (more && unite(in, &each, &added) < 0)
+      return -1;
+    return hold(in, y, count, NULL, each);
+  }
+  for (int64_t i = 0, j = 0; i < count; i++) {
+    j += !more && i == at;
+    items[i] = more && i == at ? added : s->items[j];
+    j += !more || i != at;
+  }
+  return hold(in, y, count, items, each);
+}
+
+int ft_infer_sequence_at(struct ft_infer *in)
+{
+  const struct ft_sequence *s = sequence(ft_input(in, 0));
+  int64_t at = s ? position(in, 1, s->count, s->count - 1, -1) : -1;
+  struct ft_tensor *y = ft_output(in, 0), from;
+
+  if (!s)
+    return 0;
+  from = (struct ft_tensor){ .rank = s->each.rank, .dims = s->each.dims };
+  if (at >= 0 && s->items)
+    from = (struct ft_tensor){ .rank = s->items[at].rank, .dims = s->items[at].dims };
+  return ft_like(in, y, &from);
+}
+
+int ft_infer_sequence_length(struct ft_infer *in)
+{
+  const struct ft_sequence *s = sequence(ft_input(in, 0));
+  struct ft_tensor *y = ft_output(in, 0);
+  double *values;
+
+  y->element = FT_ELEMENT_INT64;
+  if (!ft_shape(in, y, 0))
+    return -1;
+  values = s && s->count >= 0 ? ft_values(in, y) : NULL;
+  if (values)
+    values[0] = (double)s->count;
+  return 0;
+}
+
+/* X in COUNT pieces of SIZES along AXIS. */
+static int part(struct ft_infer *in, const struct ft_tensor *x, int axis, const int64_t *sizes,
+                int count)
+{
+  size_t rank = (size_t)x->rank;
+  int64_t *dims = take(in, (size_t)count * rank * sizeof *dims);
+  struct ft_sized items[ITEMS];
+
+  if (!dims)
+    return -1;
+  for (int i = 0; i < count; i++, dims += rank) {
+    if (sizes[i] < 0)
+      return ft_contradiction(in, "a piece of %lld", (long long)sizes[i]);
+    items[i] = (struct ft_sized){ .rank = x->rank, .dims = dims };
+    memcpy(dims, x->dims, rank * sizeof *dims);
+    dims[axis] = sizes[i];
+  }
+  return hold(in, ft_output(in, 0), count, items, items[0]);
+}
+
+/* Pieces of one size (the last may be less), of the sizes given, or of 1. */
+int ft_infer_split_to_sequence(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0), *split = ft_input(in, 1);
+  struct ft_sized each = { .rank = -1 };
+  int64_t sizes[ITEMS], size = 1, count = -1, *dims;
+  int axis, given = -1;
+
+  if (!x || x->rank < 1)
+    return 0;
+  axis = ft_axis(in, ft_integer(in->op, "axis", 0), x->rank);
+  if (axis < 0)
+    return -1;
+  if (split) {
+    given = ft_list(in, NULL, 1, sizes, ITEMS);
+    if (given > 0 && split->rank == 1)
+      return part(in, x, axis, sizes, given);
+    size = given == 1 && split->rank == 0 ? sizes[0] : 0;
+  }
+  if (size > 0 && x->dims[axis] >= 0)
+    count = (x->dims[axis] + size - 1) / size;
+  dims = take(in, (size_t)(x->rank + 1) * sizeof *dims);
+  if (!dims)
+    return -1;
+  each = (struct ft_sized){ .rank = x->rank, .dims = dims };
+  memcpy(dims, x->dims, (size_t)x->rank * sizeof *dims);
+  dims[axis] = size > 0 && x->dims[axis] >= 0 && x->dims[axis] % size == 0 ? size : -1;
+  if (!split && ft_integer(in->op, "keepdims", 1) == 0) {
+    memmove(dims + axis, dims + axis + 1, (size_t)(x->rank - axis - 1) * sizeof *dims);
+    each.rank--;
+  }
+  if (hold(in, ft_output(in, 0), count, NULL, each) < 0)
+    return -1;
+  ft_output(in, 0)->dims[0] = ft_tensor_elements(x); /* however they are parted */
+  return 0;
+}
+
+int ft_infer_concat_from_sequence(struct ft_infer *in)
+{
+  const struct ft_sequence *s = sequence(ft_input(in, 0));
+  bool new_axis = ft_integer(in->op, "new_axis", 0) != 0;
+  struct ft_tensor *y = ft_output(in, 0);
+  int64_t sum = 0;
+  int axis, rank;
+
+  if (!s || s->each.rank < 0)
+    return 0;
+  rank = s->each.rank + new_axis;
+  axis = ft_axis(in, ft_integer(in->op, "axis", 0), rank);
+  if (axis < 0 || !ft_shape(in, y, rank))
+    return -1;
+  for (int i = 0, j = 0; i < rank; i++)
+    if (i != axis || !new_axis)
+      y->dims[i] = s->each.dims[j++];
+  if (new_axis) {
+    y->dims[axis] = s->count;
+    return 0;
+  }
+  for (int64_t i = 0; s->items && i < s->count; i++)
+    sum = ft_plus(sum, s->items[i].dims[axis]);
+  y->dims[axis] = s->items ? sum : ft_times(s->count, s->each.dims[axis]);
+  return 0;
+}
+
+int ft_infer_sequence_each(struct ft_infer *in, const struct ft_tensor *from, struct ft_tensor *to)
+{
+  const struct ft_sequence *s = sequence(from);
+  struct ft_tensor each = { .rank = s ? s->each.rank : -1, .dims = s ? s->each.dims : NULL };
+
+  to->element = from ? from->element : FT_ELEMENT_UNKNOWN;
+  return ft_like(in, to, &each);
+}
+
+int ft_infer_sequence_of(struct ft_infer *in, struct ft_tensor *to, const struct ft_tensor *each,
+                         int64_t count)
+{
+  to->element = each->element;
+  return hold(in, to, count, NULL, shape_of(each));
+}
+
+static int nothing(struct ft_infer *in, struct ft_tensor *y)
+{
+  if (!ft_shape(in, y, 1))
+    return -1;
+  y->dims[0] = 0;
+  return 0;
+}
+
+/* Optional(x), OptionalGetElement(x): what is in it */
+int ft_infer_optional(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0);
+  struct ft_tensor *y = ft_output(in, 0);
+
+  if (!x)
+    return nothing(in, y);
+  y->element = x->element;
+  if (ft_like(in, y, x) < 0)
+    return -1;
+  y->values = x->values;
+  y->sequence = x->sequence;
+  return 0;
+}
+
+int ft_infer_optional_has(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0);
+  struct ft_tensor *y = ft_output(in, 0);
+  double *values;
+
+  y->element = FT_ELEMENT_BOOL;
+  if (!ft_shape(in, y, 0))
+    return -1;
+  values = x ? NULL : ft_values(in, y);
+  if (values)
+    values[0] = 0;
+  return 0;
+}
+
+/* ---- text ---- */
+
+/* StringSplit: as many words as the longest has, and how many there are. */
+int ft_infer_string_split(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0);
+  struct ft_tensor *y = ft_output(in, 0);
+
+  if (!x || x->rank < 0)
+    return 0;
+  if (!ft_shape(in, y, x->rank + 1))
+    return -1;
+  memcpy(y->dims, x->dims, (size_t)x->rank * sizeof *y->dims);
+  ft_output(in, 1)->element = FT_ELEMENT_INT64;
+  return ft_like(in, ft_output(in, 1), x);
+}
+
+/* Words that say nothing are left out, where there are any. */
+int ft_infer_string_normalizer(struct ft_infer *in)
+{
+  struct ft_tensor *y = ft_output(in, 0);
+
+  if (ft_like(in, y, ft_input(in, 0)) < 0)
+    return -1;
+  if (y->rank > 0 && ft_attribute(in->op, "stopwords"))
+    y->dims[y->rank - 1] = -1;
+  return 0;
+}
+
+int ft_infer_match(struct ft_infer *in)
+{
+  ft_output(in, 0)->element = FT_ELEMENT_BOOL;
+  return ft_like(in, ft_output(in, 0), ft_input(in, 0));
+}
+
+/* TfIdfVectorizer: a number for each of the word groups that it counts. */
+int ft_infer_tf_idf(struct ft_infer *in)
+{
+  const struct ft_attribute *a = ft_attribute(in->op, "ngram_indexes");
+  struct ft_tensor *y = ft_output(in, 0);
+  int64_t most = -1;
+
+  y->element = FT_ELEMENT_FLOAT;
+  if (ft_like(in, y, ft_input(in, 0)) < 0)
+    return -1;
+  if (y->rank == 0)
+    return ft_contradiction(in, "expected words in a row, found one");
+  if (y->rank < 0)
+    return 0;
+  for (size_t i = 0; a && a->type == FT_ATTRIBUTE_INTEGERS && i < a->count; i++)
+    most = a->integers[i] > most && a->integers[i] < FT_GRAPH_DIMENSION ? a->integers[i] : most;
+  y->dims[y->rank - 1] = most < 0 ? -1 : most + 1;
+  return 0;
+}
+
+/* Rows, columns, colours. */
+int ft_infer_image(struct ft_infer *in)
+{
+  const struct ft_attribute *a = ft_attribute(in->op, "pixel_format");
+  struct ft_tensor *y = ft_output(in, 0);
+
+  y->element = FT_ELEMENT_UINT8;
+  if (!ft_shape(in, y, 3))
+    return -1;
+  y->dims[2] = a && a->type == FT_ATTRIBUTE_STRING && strcmp(a->string, "Grayscale") == 0 ? 1 : 3;
+  return 0;
+}

@@ -1,0 +1,597 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "predictor/core/buf.h"
+#include "predictor/graph/shape/live.h"
+
+/* ---- memory ---- */
+
+static int exhausted(struct ft_live *l)
+{
+  l->failed = true;
+  return ft_error_set(l->in->err, "%s: its graph needs more than %d MiB, or memory is out",
+                      l->graph->file, FT_LIMIT_GRAPH >> 20);
+}
+
+int ft_live_fail(struct ft_live *l, const char *format, ...)
+{
+  char text[512];
+  va_list args;
+
+  va_start(args, format);
+  (void)vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  return ft_error_set(l->in->err, "%s: %s%sbyte %llu: %s", l->graph->file,
+                      l->in->part ? l->in->part : "", l->in->part ? ": " : "",
+                      (unsigned long long)l->at, text);
+}
+
+void *ft_live_take(struct ft_live *l, size_t size)
+{
+  void *taken = ft_arena_take(&l->graph->results, size ? size : 1);
+
+  if (!taken)
+    (void)exhausted(l);
+  return taken;
+}
+
+char *ft_live_text(struct ft_live *l, const char *text, size_t length)
+{
+  char *kept = ft_live_take(l, length + 1);
+
+  if (kept && length)
+    memcpy(kept, text, length);
+  return kept;
+}
+
+const char *ft_live_format(struct ft_live *l, const char *format, ...)
+{
+  char text[FT_GRAPH_NAME];
+  const char *kept;
+  va_list args;
+
+  va_start(args, format);
+  (void)vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  kept = ft_live_text(l, text, strlen(text));
+  return kept ? kept : "";
+}
+
+void *ft_live_grow(struct ft_live *l, void *data, size_t *room, size_t count, size_t size)
+{
+  void *grown = ft_arena_grow(&l->graph->results, data, room, count, size);
+
+  if (!grown)
+    (void)exhausted(l);
+  return grown;
+}
+
+/* ---- tensors ---- */
+
+/* A tensor of the current block with nothing known of it. */
+static uint32_t add_tensor(struct ft_live *l, const char *name)
+{
+  struct ft_graph *g = l->graph;
+  struct ft_tensor *tensors =
+      ft_live_grow(l, g->tensors, &l->tensor_room, g->tensor_count, sizeof *tensors);
+
+  if (!tensors)
+    return g->tensor_count ? 0 : UINT32_MAX;
+  g->tensors = tensors;
+  tensors[g->tensor_count] = (struct ft_tensor){ .name = name, .rank = -1, .block = l->serial };
+  return g->tensor_count++;
+}
+
+int ft_live_begin(struct ft_live *l, struct ft_infer *in)
+{
+  struct ft_graph *g = in->graph;
+
+  *l = (struct ft_live){ .in = in, .graph = g, .block = &g->block, .scope = "" };
+  l->serial = l->serials = 1;
+  g->block = (struct ft_block){ 0 };
+  in->err->text[0] = '\0';
+  g->tensors = NULL;
+  g->tensor_count = g->operator_count = g->chances = g->held_count = 0;
+  g->held = NULL;
+  if (add_tensor(l, "") == UINT32_MAX)
+    return -1;
+  g->tensors[0].block = 0;
+  return l->failed ? -1 : 0;
+}
+
+static int add_index(struct ft_live *l, uint32_t **list, size_t *room, uint32_t *count,
+                     uint32_t tensor)
+{
+  uint32_t *grown = ft_live_grow(l, *list, room, *count, sizeof *grown);
+
+  if (!grown)
+    return -1;
+  *list = grown;
+  grown[(*count)++] = tensor;
+  return 0;
+}
+
+uint32_t ft_live_input(struct ft_live *l, const char *name, const struct ft_declared *declared)
+{
+  uint32_t tensor = add_tensor(l, name);
+
+  if (!tensor || add_index(l, &l->graph->block.inputs, &l->input_room, &l->graph->block.input_count,
+                           tensor) < 0)
+    return 0;
+  ft_live_of(l, tensor)->declared = declared;
+  return tensor;
+}
+
+/* The end of the chain, which is halved on the way. */
+uint32_t ft_live_now(struct ft_live *l, uint32_t tensor)
+{
+  while (tensor < l->instead_count && l->instead[tensor]) {
+    uint32_t next = l->instead[tensor];
+
+    if (next < l->instead_count && l->instead[next])
+      l->instead[tensor] = next = l->instead[next];
+    tensor = next;
+  }
+  return tensor;
+}
+
+void ft_live_instead(struct ft_live *l, uint32_t x, uint32_t y)
+{
+  uint32_t now = ft_live_now(l, x);
+
+  if (!x || now >= y || ft_live_of(l, x)->block != l->serial)
+    return;
+  while (l->instead_count <= now)
+    if (add_index(l, &l->instead, &l->instead_room, &l->instead_count, 0) < 0)
+      return;
+  l->instead[now] = y;
+  if (now != x)
+    l->instead[x] = y;
+}
+
+int ft_live_output(struct ft_live *l, uint32_t tensor)
+{
+  return add_index(l, &l->block->outputs, &l->output_room, &l->block->output_count,
+                   ft_live_whole(l, ft_live_now(l, tensor)));
+}
+
+int ft_live_hold(struct ft_live *l, uint32_t tensor)
+{
+  return add_index(l, &l->graph->held, &l->held_room, &l->graph->held_count,
+                   ft_live_whole(l, ft_live_now(l, tensor)));
+}
+
+int ft_live_loose_ends(struct ft_live *l)
+{
+  const struct ft_block *block = l->block;
+  uint32_t count = block->operator_count; /* an output may bring one more, to be whole */
+  bool *read = l->lost ? ft_live_take(l, l->graph->tensor_count * sizeof *read) : NULL;
+
+  if (!read)
+    return l->lost ? -1 : 0;
+  for (uint32_t i = 0; i < count; i++) {
+    const struct ft_operator *op = &block->operators[i];
+
+    for (uint32_t j = 0; j < op->input_count; j++)
+      read[op->inputs[j]] = true;
+    for (uint32_t j = 0; j < op->capture_count; j++)
+      read[op->captures[j]] = true;
+  }
+  for (uint32_t i = 0; i < block->output_count; i++)
+    read[block->outputs[i]] = true;
+  for (uint32_t i = 0; i < count; i++)
+    for (uint32_t j = 0; j < block->operators[i].output_count; j++) {
+      uint32_t tensor = block->operators[i].outputs[j];
+
+      if (tensor && !read[tensor] && ft_live_output(l, tensor) < 0)
+        return -1;
+    }
+  return 0;
+}
+
+static void hold(struct ft_tensor *t, const struct ft_declared *d)
+{
+  t->constant = d;
+  t->dims = d->dims;
+  t->rank = d->rank;
+  t->values = d->values;
+  t->element = d->element;
+}
+
+/* Weights belong to the outermost block, whoever asks first. */
+uint32_t ft_live_weight(struct ft_live *l, struct ft_weight *weight)
+{
+  struct ft_block *block = &l->graph->block;
+
+  if (weight->tensor)
+    return weight->tensor;
+  weight->tensor = add_tensor(l, weight->name);
+  if (!weight->tensor || add_index(l, &block->constants, &l->constant_room, &block->constant_count,
+                                   weight->tensor) < 0)
+    return 0;
+  hold(ft_live_of(l, weight->tensor), &weight->declared);
+  ft_live_of(l, weight->tensor)->block = 1;
+  return weight->tensor;
+}
+
+static struct ft_attribute *add_attribute(struct ft_live *l, const char *name,
+                                          enum ft_attribute_type type)
+{
+  static struct ft_attribute spare;
+  struct ft_attribute *a =
+      l->attribute_count < FT_LIVE_ATTRIBUTES ? &l->attributes[l->attribute_count++] : &spare;
+
+  *a = (struct ft_attribute){ .name = name, .type = type, .string = "" };
+  return a;
+}
+
+uint32_t ft_live_constant(struct ft_live *l, unsigned element, int rank, const int64_t *dims,
+                          const double *values)
+{
+  struct ft_declared *d = ft_live_take(l, sizeof *d);
+  int64_t count = 1;
+
+  if (!d || rank > FT_GRAPH_RANK)
+    return 0;
+  *d = (struct ft_declared){ .rank = rank, .element = (uint8_t)element };
+  d->dims = ft_live_take(l, (size_t)(rank + 1) * sizeof *dims);
+  if (!d->dims)
+    return 0;
+  for (int i = 0; i < rank; i++) {
+    d->dims[i] = dims[i];
+    count = ft_times(count, dims[i]);
+  }
+  d->elements = count;
+  if (values && count >= 0 && count <= FT_GRAPH_VALUES) {
+    double *kept = ft_live_take(l, (size_t)(count + 1) * sizeof *kept);
+
+    if (!kept)
+      return 0;
+    memcpy(kept, values, (size_t)count * sizeof *kept);
+    d->values = kept;
+  }
+  ft_live_op(l, "Constant");
+  add_attribute(l, "value", FT_ATTRIBUTE_TENSOR)->tensor = d;
+  return ft_live_end(l, 1);
+}
+
+uint32_t ft_live_number(struct ft_live *l, unsigned element, double value)
+{
+  return ft_live_constant(l, element, 0, NULL, &value);
+}
+
+uint32_t ft_live_list(struct ft_live *l, const int64_t *values, size_t count)
+{
+  double numbers[FT_GRAPH_VALUES];
+  int64_t dim = (int64_t)count;
+
+  for (size_t i = 0; i < count && i < FT_GRAPH_VALUES; i++)
+    numbers[i] = (double)values[i];
+  return ft_live_constant(l, FT_ELEMENT_INT64, 1, &dim, count <= FT_GRAPH_VALUES ? numbers : NULL);
+}
+
+/* ---- operators ---- */
+
+void ft_live_unknown(struct ft_live *l, const char *domain, const char *type)
+{
+  l->type = type;
+  l->domain = domain;
+  l->in_count = l->attribute_count = 0;
+}
+
+void ft_live_op(struct ft_live *l, const char *type)
+{
+  ft_live_unknown(l, "", type);
+}
+
+void ft_live_in(struct ft_live *l, uint32_t tensor)
+{
+  (void)add_index(l, &l->ins, &l->in_room, &l->in_count, ft_live_now(l, tensor));
+}
+
+void ft_live_int(struct ft_live *l, const char *name, int64_t value)
+{
+  add_attribute(l, name, FT_ATTRIBUTE_INTEGER)->integer = value;
+}
+
+void ft_live_ints(struct ft_live *l, const char *name, const int64_t *values, size_t count)
+{
+  struct ft_attribute *a = add_attribute(l, name, FT_ATTRIBUTE_INTEGERS);
+  int64_t *kept = ft_live_take(l, (count + 1) * sizeof *kept);
+
+  if (!kept)
+    return;
+  memcpy(kept, values, count * sizeof *kept);
+  a->integers = kept;
+  a->count = count;
+}
+
+void ft_live_string(struct ft_live *l, const char *name, const char *value)
+{
+  add_attribute(l, name, FT_ATTRIBUTE_STRING)->string = value;
+}
+
+void ft_live_hint(struct ft_live *l, const char *name, int64_t value, const char *text)
+{
+  struct ft_attribute *a = add_attribute(l, name, FT_ATTRIBUTE_HINT);
+
+  a->integer = value;
+  a->string = text;
+}
+
+static struct ft_operator *append(struct ft_live *l, uint32_t outputs)
+{
+  struct ft_block *b = l->block;
+  struct ft_operator op = { .name = l->scope, .type = l->type, .domain = l->domain, .at = l->at };
+  struct ft_operator *ops;
+
+  for (uint32_t i = 0; i < l->in_count; i++)
+    l->ins[i] = ft_live_whole(l, ft_live_now(l, l->ins[i]));
+  ops = ft_live_grow(l, b->operators, &l->operator_room, b->operator_count, sizeof *ops);
+  if (!ops)
+    return NULL;
+  b->operators = ops;
+  if (l->graph->operator_count >= FT_LIVE_OPERATORS) {
+    (void)ft_live_fail(l, "more than %d operators: a network has fewer", FT_LIVE_OPERATORS);
+    return NULL;
+  }
+  op.turns = 1;
+  op.kind = ft_kind_find(l->domain, l->type);
+  op.inputs = ft_live_take(l, (l->in_count + 1) * sizeof *op.inputs);
+  op.outputs = ft_live_take(l, (outputs + 1) * sizeof *op.outputs);
+  op.attributes = ft_live_take(l, (l->attribute_count + 1) * sizeof *op.attributes);
+  if (!op.inputs || !op.outputs || !op.attributes || l->failed)
+    return NULL;
+  if (l->in_count)
+    memcpy(op.inputs, l->ins, l->in_count * sizeof *op.inputs);
+  memcpy(op.attributes, l->attributes, l->attribute_count * sizeof *op.attributes);
+  op.input_count = l->in_count;
+  op.attribute_count = l->attribute_count;
+  op.output_count = outputs;
+  for (uint32_t i = 0; i < outputs; i++) {
+    op.outputs[i] = add_tensor(l, l->scope);
+    if (!op.outputs[i])
+      return NULL;
+    ft_live_of(l, op.outputs[i])->producer = b->operator_count + 1;
+  }
+  l->graph->operator_count++;
+  ops[b->operator_count] = op;
+  return &ops[b->operator_count++];
+}
+
+uint32_t ft_live_end(struct ft_live *l, uint32_t outputs)
+{
+  struct ft_operator *op = append(l, outputs);
+
+  if (!op || ft_infer_operator(l->in, op) < 0)
+    return 0;
+  return op->outputs[0];
+}
+
+uint32_t ft_live_unary(struct ft_live *l, const char *type, uint32_t x)
+{
+  ft_live_op(l, type);
+  ft_live_in(l, x);
+  return ft_live_end(l, 1);
+}
+
+uint32_t ft_live_binary(struct ft_live *l, const char *type, uint32_t a, uint32_t b)
+{
+  ft_live_op(l, type);
+  ft_live_in(l, a);
+  ft_live_in(l, b);
+  return ft_live_end(l, 1);
+}
+
+uint32_t ft_live_reshape(struct ft_live *l, uint32_t x, const int64_t *dims, int rank)
+{
+  enum { UNKNOWN = -2 }; /* of Reshape's own sizes */
+  int64_t sizes[FT_GRAPH_RANK];
+  int open = 0;
+
+  if (rank > FT_GRAPH_RANK) {
+    (void)ft_live_fail(l, "a shape of %d dimensions", rank);
+    return 0;
+  }
+  for (int i = 0; i < rank; i++)
+    open += dims[i] == -1;
+  for (int i = 0; i < rank; i++)
+    sizes[i] = dims[i] == -1 && open > 1 ? UNKNOWN : dims[i];
+  ft_live_op(l, "Reshape");
+  ft_live_in(l, x);
+  ft_live_ints(l, "shape", sizes, (size_t)rank);
+  ft_live_int(l, "allowzero", 1);
+  return ft_live_end(l, 1);
+}
+
+uint32_t ft_live_concat(struct ft_live *l, const uint32_t *tensors, size_t count, int64_t axis)
+{
+  ft_live_op(l, "Concat");
+  for (size_t i = 0; i < count; i++)
+    ft_live_in(l, tensors[i]);
+  ft_live_int(l, "axis", axis);
+  return ft_live_end(l, 1);
+}
+
+uint32_t ft_live_resize(struct ft_live *l, uint32_t x, const int64_t *dims, int rank)
+{
+  uint32_t list = ft_live_list(l, dims, (size_t)rank);
+
+  if (!list)
+    return 0;
+  ft_live_op(l, "Resize");
+  ft_live_in(l, x);
+  ft_live_in(l, 0);
+  ft_live_in(l, 0);
+  ft_live_in(l, list);
+  return ft_live_end(l, 1);
+}
+
+uint32_t ft_live_transpose(struct ft_live *l, uint32_t x, const int64_t *order, int rank)
+{
+  ft_live_op(l, "Transpose");
+  ft_live_in(l, x);
+  ft_live_ints(l, "perm", order, (size_t)rank);
+  return ft_live_end(l, 1);
+}
+
+uint32_t ft_live_slice(struct ft_live *l, uint32_t x, int axis, int64_t start, int64_t end,
+                       int64_t step)
+{
+  int64_t along = axis;
+  uint32_t steps = step == 1 ? 0 : ft_live_list(l, &step, 1);
+
+  if (step != 1 && !steps)
+    return 0;
+  ft_live_op(l, "Slice");
+  ft_live_in(l, x);
+  for (int i = 0; steps && i < 4; i++)
+    ft_live_in(l, i < 3 ? 0 : steps);
+  ft_live_ints(l, "starts", &start, 1);
+  ft_live_ints(l, "ends", &end, 1);
+  ft_live_ints(l, "axes", &along, 1);
+  return ft_live_end(l, 1);
+}
+
+uint32_t ft_live_cast(struct ft_live *l, uint32_t x, unsigned element)
+{
+  if (!element || ft_live_of(l, x)->element == element)
+    return x;
+  ft_live_op(l, "Cast");
+  ft_live_in(l, x);
+  ft_live_int(l, "to", element);
+  return ft_live_end(l, 1);
+}
+
+bool ft_live_reshape_weight(struct ft_live *l, struct ft_weight *w, const int64_t *dims, int rank)
+{
+  int64_t count = 1, *kept;
+  int open = -1; /* the one that is not said */
+
+  if (w->tensor || rank < 1 || rank > FT_GRAPH_RANK)
+    return false;
+  for (int i = 0; i < rank; i++)
+    if (dims[i] == -1 && open < 0)
+      open = i;
+    else
+      count = ft_times(count, dims[i]);
+  if (count < 1 || (open < 0 ? count != w->declared.elements : w->declared.elements % count != 0))
+    return false;
+  kept = ft_live_take(l, (size_t)rank * sizeof *kept);
+  if (!kept)
+    return false;
+  memcpy(kept, dims, (size_t)rank * sizeof *kept);
+  if (open >= 0)
+    kept[open] = w->declared.elements / count;
+  w->declared.dims = kept;
+  w->declared.rank = rank;
+  return true;
+}
+
+bool ft_live_add_bias(struct ft_live *l, uint32_t x, struct ft_weight *bias, int64_t channels)
+{
+  static const char *const layers[] = { "Conv", "ConvTranspose", "Gemm", "MatMul", NULL };
+  const struct ft_tensor *t = ft_live_of(l, x);
+  struct ft_operator *op;
+  uint32_t *in, w;
+  bool layer = false;
+
+  if (bias->tensor || !t->producer || t->block != l->serial ||
+      t->producer > l->block->operator_count || bias->declared.elements != channels)
+    return false;
+  op = &l->block->operators[t->producer - 1];
+  for (size_t i = 0; layers[i]; i++)
+    layer = layer || strcmp(op->type, layers[i]) == 0;
+  if (!layer || op->input_count != 2)
+    return false;
+  in = ft_live_take(l, 3 * sizeof *in);
+  w = in ? ft_live_weight(l, bias) : 0;
+  if (!w)
+    return false;
+  memcpy(in, op->inputs, 2 * sizeof *in);
+  in[2] = w;
+  op->inputs = in;
+  op->input_count = 3;
+  return true;
+}
+
+/* ---- blocks ---- */
+
+int ft_live_open(struct ft_live *l, struct ft_live_frame *frame)
+{
+  *frame = (struct ft_live_frame){ .outer = l->block,
+                                   .serial = l->serial,
+                                   .operator_room = l->operator_room,
+                                   .output_room = l->output_room };
+  frame->block = ft_live_take(l, sizeof *frame->block);
+  if (!frame->block)
+    return -1;
+  if (l->outer == FT_GRAPH_DEPTH)
+    return ft_live_fail(l, "branches within each other more than %d deep", FT_GRAPH_DEPTH);
+  l->outer++;
+  l->block = frame->block;
+  l->serial = ++l->serials;
+  l->operator_room = l->output_room = 0;
+  return 0;
+}
+
+void ft_live_close(struct ft_live *l, const struct ft_live_frame *frame)
+{
+  l->outer--;
+  l->block = frame->outer;
+  l->serial = frame->serial;
+  l->operator_room = frame->operator_room;
+  l->output_room = frame->output_room;
+}
+
+/* Tensors from outside BLOCK that it reads: those with a lower serial than the current block's. */
+static int capture(struct ft_live *l, struct ft_operator *op, const struct ft_block *block,
+                   size_t *room)
+{
+  for (uint32_t i = 0; i < block->operator_count + 1; i++) {
+    const struct ft_operator *o = i < block->operator_count ? &block->operators[i] : NULL;
+    uint32_t count = o ? o->input_count + o->capture_count : block->output_count;
+
+    for (uint32_t j = 0; j < count; j++) {
+      uint32_t tensor = !o                   ? block->outputs[j]
+                        : j < o->input_count ? o->inputs[j]
+                                             : o->captures[j - o->input_count];
+
+      if (tensor && ft_live_of(l, tensor)->block <= l->serial &&
+          add_index(l, &op->captures, room, &op->capture_count, tensor) < 0)
+        return -1;
+    }
+  }
+  return 0;
+}
+
+uint32_t ft_live_blocks(struct ft_live *l, const char *type, uint32_t condition,
+                        struct ft_block *const *blocks, const char *const *names, unsigned count,
+                        uint32_t outputs, int64_t turns)
+{
+  struct ft_operator *op;
+  size_t room = 0;
+
+  ft_live_op(l, type);
+  ft_live_in(l, condition);
+  for (unsigned i = 0; i < count; i++)
+    add_attribute(l, names[i], FT_ATTRIBUTE_BLOCK)->block = blocks[i];
+  op = append(l, outputs);
+  if (!op)
+    return 0;
+  op->turns = turns;
+  op->resolved = true;
+  for (unsigned i = 0; i < count; i++)
+    if (capture(l, op, blocks[i], &room) < 0)
+      return 0;
+  op->data = ft_live_of(l, condition)->data;
+  for (uint32_t i = 0; i < op->capture_count; i++)
+    op->data = op->data || ft_live_of(l, op->captures[i])->data;
+  for (uint32_t i = 0; i < outputs; i++)
+    ft_live_of(l, op->outputs[i])->data = op->data;
+  return outputs ? op->outputs[0] : l->graph->tensor_count;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What is written into a part of a tensor is put there when somebody reads the tensor. */
+#include "config.h"
+
+#include <string.h>
+
+#include "predictor/graph/shape/live.h"
+
+enum { DEPTH = 16 }; /* of parts of parts that wait for each other; deeper ones are not written */
+
+static int reserve(struct ft_live *l, uint32_t tensor)
+{
+  uint32_t *part;
+
+  while (l->part_count <= tensor) {
+    part = ft_live_grow(l, l->part, &l->part_room, l->part_count, sizeof *part);
+    if (!part)
+      return -1;
+    l->part = part;
+    part[l->part_count++] = 0;
+  }
+  return 0;
+}
+
+void ft_live_part(struct ft_live *l, uint32_t x, uint32_t part)
+{
+  uint32_t now = ft_live_now(l, x);
+
+  if (ft_live_of(l, now)->block != l->serial)
+    return;
+  if (now < l->part_count && l->part[now] && ft_live_now(l, l->part[now]) == part)
+    return; /* the part that waits has been changed once more */
+  now = ft_live_now(l, ft_live_whole(l, now));
+  if (reserve(l, now) < 0)
+    return;
+  l->part[now] = part;
+}
+
+uint32_t ft_live_whole(struct ft_live *l, uint32_t tensor)
+{
+  uint32_t part = tensor < l->part_count ? l->part[tensor] : 0, whole;
+  struct ft_live aside; /* an operator may be half put together */
+
+  if (!part || l->part_depth == DEPTH)
+    return tensor;
+  aside = *l;
+  l->part_depth++;
+  l->part[tensor] = 0;
+  l->ins = NULL;
+  l->in_room = 0;
+  ft_live_op(l, "ScatterND");
+  ft_live_in(l, tensor);
+  ft_live_in(l, part);
+  whole = ft_live_end(l, 1);
+  l->part_depth--;
+  l->ins = aside.ins;
+  l->in_room = aside.in_room;
+  l->in_count = aside.in_count;
+  l->type = aside.type;
+  l->domain = aside.domain;
+  l->attribute_count = aside.attribute_count;
+  memcpy(l->attributes, aside.attributes, sizeof l->attributes);
+  if (!whole) {
+    l->failed = true;
+    return tensor;
+  }
+  if (ft_live_of(l, tensor)->block == l->serial)
+    ft_live_instead(l, tensor, whole);
+  else
+    l->part[tensor] = part; /* a branch writes for itself alone */
+  return whole;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * PyTorch's caching allocator, played without a GPU (c10/cuda/CUDACachingAllocator.cpp, 2.x with
+ * its default settings): what it takes from the device, segment by segment, and so what nvidia-smi
+ * shows, for a series of requests.
+ */
+#ifndef FT_GRAPH_CACHING_H
+#define FT_GRAPH_CACHING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "predictor/core/random.h"
+#include "predictor/graph/ir/arena.h"
+
+struct ft_caching_block;
+
+struct ft_caching {
+  struct ft_arena *arena; /* where the blocks are kept */
+  struct ft_caching_block *blocks;
+  size_t room, count;
+  uint32_t free_roots[2]; /* small and large, by size and age */
+  uint32_t spare;         /* blocks that may be used again */
+  struct ft_random random;
+  int64_t capacity;  /* bytes of the device that may be taken; 0: no end */
+  int64_t reserved;  /* taken from the device now */
+  int64_t peak;      /* and at most so far */
+  int64_t allocated; /* of that handed out, rounded */
+  int64_t allocated_peak;
+};
+
+/* Start an empty one of CAPACITY bytes, 0 for no end, whose blocks live in ARENA. */
+void ft_caching_init(struct ft_caching *caching, struct ft_arena *arena, int64_t capacity);
+
+/*
+ * Hand out BYTES. Returns the block, above 0; 0 for 0 bytes; -1 when the device has no more, also
+ * after all cached segments were given back (as PyTorch tries before it raises out of memory), or
+ * -2 when the arena has no more.
+ */
+int64_t ft_caching_take(struct ft_caching *caching, int64_t bytes);
+
+/* Take BLOCK back (0: nothing) and merge it with its neighbours. */
+void ft_caching_give(struct ft_caching *caching, int64_t block);
+
+/* torch.cuda.empty_cache(): segments of which nothing is in use go back to the device. */
+void ft_caching_empty(struct ft_caching *caching);
+
+#endif

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <string.h>
+
+#include "predictor/core/buf.h"
+#include "predictor/graph/cost/fuse.h"
+#include "predictor/graph/shape/infer.h"
+#include "predictor/graph/training/backward.h"
+#include "predictor/graph/training/memory.h"
+#include "predictor/graph/training/spelt.h"
+
+/* Where a tensor's elements lie. */
+struct place {
+  uint32_t owner; /* the tensor whose memory it is; itself unless it is a view */
+  uint32_t until; /* the last operator that reads that memory, + 1 (of the owner) */
+  int64_t bytes;  /* of the owner */
+  bool scattered; /* a view that a reshape has to copy */
+  bool saved;     /* kept for the backward pass (of the owner) */
+};
+
+struct follow {
+  struct ft_graph *graph;
+  struct ft_memory *memory;
+  struct ft_error *err;
+  struct place *places;
+  size_t room;
+};
+
+const char *ft_optimizer_name(enum ft_optimizer optimizer)
+{
+  static const char *const names[FT_OPTIMIZERS] = { "sgd", "momentum", "adam", "adamw",
+                                                    "adam8bit" };
+
+  return names[optimizer];
+}
+
+static int64_t bytes_of(struct follow *f, uint32_t tensor)
+{
+  int64_t bytes = ft_tensor_bytes(&f->graph->tensors[tensor]);
+
+  if (bytes < 0)
+    f->memory->complete = false;
+  return bytes < 0 ? 0 : bytes;
+}
+
+/* ---- who owns what ---- */
+
+/* Whether OP gives its first input's memory another shape; PyTorch's rules of what can be a view.
+ */
+static bool is_view(const struct follow *f, const struct ft_operator *op)
+{
+  if (strcmp(op->type, "Dropout") == 0 && op->input_count && op->data)
+    return true; /* in inference; in training its result stands for what went in */
+  if (!op->kind || !op->kind->view || !op->input_count || !op->data)
+    return false;
+  if (!f->graph->tensors[op->inputs[0]].data)
+    return false;
+  return !f->places[op->inputs[0]].scattered ||
+         (strcmp(op->type, "Reshape") != 0 && strcmp(op->type, "Flatten") != 0);
+}
+
+static bool scatters(const struct ft_operator *op)
+{
+  return strcmp(op->type, "Transpose") == 0 || strcmp(op->type, "Slice") == 0 ||
+         strcmp(op->type, "Split") == 0 || strcmp(op->type, "Expand") == 0;
+}
+
+static void settle(struct follow *f, const struct ft_operator *op, bool inside)
+{
+  bool view = is_view(f, op);
+
+  for (uint32_t i = 0; i < op->output_count; i++) {
+    struct place *p = &f->places[op->outputs[i]];
+
+    if (!op->outputs[i])
+      continue;
+    if (view) {
+      p->owner = f->places[op->inputs[0]].owner;
+      p->scattered = f->places[op->inputs[0]].scattered || scatters(op);
+    } else {
+      p->owner = op->outputs[i];
+      p->bytes = inside || !op->data ? 0 : bytes_of(f, op->outputs[i]);
+    }
+  }
+}
+
+static void reads(struct follow *f, uint32_t tensor, uint32_t when)
+{
+  struct place *p = &f->places[f->places[tensor].owner];
+
+  if (p->until < when)
+    p->until = when;
+}
+
+/* ---- what is kept ---- */
+
+static int64_t save(struct follow *f, uint32_t tensor)
+{
+  struct place *p = &f->places[f->places[tensor].owner];
+
+  if (!tensor || !f->graph->tensors[tensor].data || p->saved)
+    return 0;
+  p->saved = true;
+  return p->bytes;
+}
+
+/* What of an operator's own making is kept beside its tensors. */
+static int64_t extras(struct follow *f, const struct ft_operator *op, unsigned what)
+{
+  const struct ft_tensor *tensors = f->graph->tensors;
+  const struct ft_tensor *y = &tensors[op->output_count ? op->outputs[0] : 0];
+  int64_t elements = ft_tensor_elements(y), bytes = 0;
+
+  if (elements < 0)
+    return 0;
+  if (what & FT_SAVES_INDICES)
+    bytes += 8 * elements;
+  if (what & FT_SAVES_MASK)
+    bytes += elements;
+  if (what & FT_SAVES_GATES) /* LSTM 4 gates and a cell, GRU 3 and 1, RNN 1 */
+    bytes += 4 * elements * (op->type[0] == 'L' ? 5 : op->type[0] == 'G' ? 4 : 1);
+  if (what & FT_SAVES_STATISTICS)
+    bytes = ft_plus(bytes, ft_times(2 * 4, ft_backward_groups(op, y, 1)));
+  return bytes;
+}
+
+/* What the softmax gave that OP, a product, takes first; 0 where it is another operator's. */
+static int64_t probabilities(const struct follow *f, const struct ft_block *block,
+                             const struct ft_operator *op)
+{
+  const struct ft_tensor *first = &f->graph->tensors[op->input_count ? op->inputs[0] : 0];
+
+  if (!first->producer || first->producer > block->operator_count ||
+      strcmp(op->type, "MatMul") != 0 ||
+      strcmp(block->operators[first->producer - 1].type, "Softmax") != 0)
+    return 0;
+  return f->places[f->places[op->inputs[0]].owner].bytes;
+}
+
+static int64_t saved_by(struct follow *f, const struct ft_operator *op,
+                        const struct ft_fusion *fusion)
+{
+  const struct ft_tensor *tensors = f->graph->tensors;
+  unsigned what = ft_backward_of(op).saves;
+  uint32_t first = op->input_count ? op->inputs[0] : 0;
+  uint32_t second = op->input_count > 1 ? op->inputs[1] : 0;
+  struct ft_spelt spelt;
+  int64_t bytes = 0;
+
+  if (!op->data || fusion->kind == FT_FUSED_INSIDE)
+    return 0;
+  if (fusion->kind == FT_FUSED_ACTIVATION)
+    return save(f, fusion->input);
+  if (fusion->kind == FT_FUSED_NORM)
+    return save(f, fusion->input) + 8 * (fusion->groups > 0 ? fusion->groups : 0);
+  if (ft_spelt_of(op, FT_SPELT_32, &spelt)) {
+    if (op->output_count && ft_tensor_elements(&tensors[op->outputs[0]]) > 0)
+      bytes =
+          ft_times(4 * (spelt.narrow + spelt.wide), ft_tensor_elements(&tensors[op->outputs[0]]));
+    return ft_plus(bytes, spelt.input ? save(f, first) : 0);
+  }
+  bytes = extras(f, op, what);
+  if (what & FT_SAVES_FIRST)
+    bytes += save(f, first);
+  if (what & FT_SAVES_SECOND)
+    bytes += save(f, second);
+  if (what & FT_SAVES_THIRD && op->input_count > 2)
+    bytes += save(f, op->inputs[2]);
+  if (what & FT_SAVES_RESULT && op->output_count)
+    bytes += save(f, op->outputs[0]);
+  /* each for the other's gradient: a number that is neither learnt nor fed needs none */
+  if (what & FT_SAVES_BOTH) {
+    if (tensors[second].data || (tensors[second].constant && !tensors[second].producer))
+      bytes += save(f, first);
+    if (tensors[first].data || (tensors[first].constant && !tensors[first].producer) ||
+        strcmp(op->type, "Div") == 0)
+      bytes += save(f, second);
+  }
+  return bytes;
+}
+
+/* ---- over the schedule ---- */
+
+static int exhausted(struct follow *f)
+{
+  return ft_error_set(f->err, "%s: its tensors need more than %d MiB, or memory is out",
+                      f->graph->file, FT_LIMIT_GRAPH >> 20);
+}
+
+static int add_layer(struct follow *f, int64_t live, int64_t saved)
+{
+  struct ft_memory *m = f->memory;
+  struct ft_memory_layer *layers =
+      ft_arena_grow(&f->graph->results, m->layers, &f->room, m->layer_count, sizeof *layers);
+
+  if (!layers)
+    return exhausted(f);
+  m->layers = layers;
+  layers[m->layer_count++] = (struct ft_memory_layer){ live, saved };
+  return 0;
+}
+
+static int follow_block(struct follow *f, const struct ft_block *block, int depth, int64_t *peak);
+
+/* Blocks inside OP: the most that one of them needs while OP runs. */
+static int follow_inner(struct follow *f, const struct ft_operator *op, int depth, int64_t *most)
+{
+  *most = 0;
+  for (uint32_t i = 0; i < op->attribute_count; i++) {
+    int64_t peak = 0;
+
+    if (op->attributes[i].type != FT_ATTRIBUTE_BLOCK)
+      continue;
+    if (follow_block(f, op->attributes[i].block, depth + 1, &peak) < 0)
+      return -1;
+    *most = peak > *most ? peak : *most;
+  }
+  return 0;
+}
+
+/* Give every tensor its place and find when it is read last. */
+static void settle_block(struct follow *f, const struct ft_block *block,
+                         const struct ft_fusion *fusions)
+{
+  for (uint32_t i = 0; i < block->input_count; i++) {
+    f->places[block->inputs[i]].owner = block->inputs[i];
+    f->places[block->inputs[i]].bytes = bytes_of(f, block->inputs[i]);
+  }
+  for (uint32_t i = 0; i < block->operator_count; i++) {
+    const struct ft_operator *op = &block->operators[i];
+
+    settle(f, op, fusions[i].kind == FT_FUSED_INSIDE);
+    for (uint32_t j = 0; j < op->input_count; j++)
+      reads(f, op->inputs[j], i + 1);
+    for (uint32_t j = 0; j < op->capture_count; j++)
+      reads(f, op->captures[j], i + 1);
+    if (fusions[i].input)
+      reads(f, fusions[i].input, i + 1);
+  }
+  for (uint32_t i = 0; i < block->output_count; i++)
+    reads(f, block->outputs[i], UINT32_MAX);
+  for (uint32_t i = 0; block == &f->graph->block && i < f->graph->held_count; i++)
+    reads(f, f->graph->held[i], UINT32_MAX);
+}
+
+/* What OP read for the last time, and results that nobody reads. */
+static int64_t released(const struct follow *f, const struct ft_operator *op, uint32_t input,
+                        uint32_t when, int64_t live)
+{
+  for (uint32_t j = 0; j < op->input_count + op->capture_count + op->output_count + 1; j++) {
+    uint32_t k = j < op->input_count                       ? op->inputs[j]
+                 : j < op->input_count + op->capture_count ? op->captures[j - op->input_count]
+                 : j < op->input_count + op->capture_count + op->output_count
+                     ? op->outputs[j - op->input_count - op->capture_count]
+                     : input;
+    struct place *p = &f->places[f->places[k].owner];
+
+    if (p->bytes && p->until <= when) {
+      live = live > p->bytes ? live - p->bytes : 0; /* a sum that was cut may fall short */
+      p->bytes = 0;
+    }
+  }
+  return live;
+}
+
+static int follow_block(struct follow *f, const struct ft_block *block, int depth, int64_t *peak)
+{
+  struct ft_fusion *fusions =
+      ft_arena_take(&f->graph->results, (block->operator_count + 1) * sizeof *fusions);
+  int64_t live = 0, inner, saved;
+
+  if (!fusions || ft_fuse(f->graph, block, false, fusions) < 0)
+    return exhausted(f);
+  settle_block(f, block, fusions);
+  for (uint32_t i = 0; i < block->input_count; i++)
+    live = ft_plus(live, f->places[block->inputs[i]].bytes);
+  *peak = live;
+  for (uint32_t i = 0; i < block->operator_count; i++) {
+    const struct ft_operator *op = &block->operators[i];
+
+    for (uint32_t j = 0; j < op->output_count; j++)
+      if (f->places[op->outputs[j]].owner == op->outputs[j])
+        live = ft_plus(live, f->places[op->outputs[j]].bytes);
+    saved = saved_by(f, op, &fusions[i]);
+    f->memory->saved_bytes = ft_plus(f->memory->saved_bytes, saved);
+    f->memory->attention_bytes = ft_plus(f->memory->attention_bytes, probabilities(f, block, op));
+    if (follow_inner(f, op, depth, &inner) < 0)
+      return -1;
+    inner = ft_plus(live, inner);
+    if (inner > *peak)
+      *peak = inner;
+    if (depth == 0 && op->data && fusions[i].kind != FT_FUSED_INSIDE &&
+        add_layer(f, inner, saved) < 0)
+      return -1;
+    live = released(f, op, fusions[i].input, i + 1, live);
+  }
+  return 0;
+}
+
+static int64_t constant_bytes(const struct ft_graph *g, const struct ft_block *block)
+{
+  int64_t bytes = 0;
+
+  for (uint32_t i = 0; i < block->constant_count; i++)
+    bytes = ft_plus(bytes, ft_tensor_bytes(&g->tensors[block->constants[i]]));
+  return bytes;
+}
+
+int ft_graph_memory(struct ft_graph *graph, const struct ft_cost *cost, struct ft_memory *memory,
+                    struct ft_error *err)
+{
+  struct follow f = { .graph = graph, .memory = memory, .err = err };
+
+  *memory = (struct ft_memory){ .complete = !cost->unresolved && !cost->unknown && !cost->endless,
+                                .loop_bytes = ft_times(4, cost->inside) };
+  f.places = ft_arena_take(&graph->results, graph->tensor_count * sizeof *f.places);
+  if (!f.places)
+    return exhausted(&f);
+  for (uint32_t i = 0; i < graph->tensor_count; i++)
+    f.places[i].owner = i;
+  if (follow_block(&f, &graph->block, 0, &memory->activation_peak_bytes) < 0)
+    return -1;
+  memory->saved_bytes = ft_plus(memory->saved_bytes, memory->loop_bytes);
+  memory->weight_bytes = constant_bytes(graph, &graph->block);
+  memory->parameter_bytes = cost->parameter_bytes;
+  memory->gradient_bytes = memory->parameter_bytes;
+  memory->inference_peak_bytes = ft_plus(memory->weight_bytes, memory->activation_peak_bytes);
+  /* a velocity; two moments, of Adam and AdamW alike (Kingma and Ba 2015) */
+  memory->optimizer_bytes[FT_OPTIMIZER_MOMENTUM] = memory->parameter_bytes;
+  memory->optimizer_bytes[FT_OPTIMIZER_ADAM] = ft_times(2, memory->parameter_bytes);
+  memory->optimizer_bytes[FT_OPTIMIZER_ADAMW] = ft_times(2, memory->parameter_bytes);
+  memory->optimizer_bytes[FT_OPTIMIZER_ADAM8] = memory->parameter_bytes / 2;
+  return 0;
+}

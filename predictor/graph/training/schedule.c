@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include "predictor/core/buf.h"
+#include "predictor/graph/shape/infer.h"
+#include "predictor/graph/training/schedule_plan.h"
+
+static void parameters(struct ft_plan *p)
+{
+  unsigned gpus = ft_plan_shards(p) ? p->options->gpus : 1;
+
+  for (uint32_t t = 1; t < p->graph->tensor_count; t++) {
+    const struct ft_tensor *x = ft_plan_tensor(p, t);
+
+    if (!p->cost->learnt[t] &&
+        !(x->constant && (ft_element_is_real(x->element) || p->cost->packed[t]) && x->rank > 0))
+      continue;
+    if (p->cost->learnt[t]) {
+      p->out->learnt[p->out->learnt_count++] = ft_plan_bytes(p, t);
+      p->out->learnt_bytes = ft_plus(p->out->learnt_bytes, ft_plan_bytes(p, t));
+      if (ft_plan_bytes(p, t) > p->out->learnt_most)
+        p->out->learnt_most = ft_plan_bytes(p, t);
+    }
+    if (p->cost->packed[t])
+      p->out->packed_bytes = ft_plus(p->out->packed_bytes, ft_plan_bytes(p, t));
+    if (!p->cost->learnt[t]) {
+      (void)ft_plan_take(p, ft_plan_bytes(p, t));
+      continue;
+    }
+    (void)ft_plan_take(p, ft_share(ft_plan_bytes(p, t), gpus));
+    if (p->options->keep_gradients && p->options->training && !ft_plan_views(p))
+      (void)ft_plan_take(p, ft_share(ft_plan_bytes(p, t), gpus));
+  }
+  ft_plan_buckets(p);
+  p->out->parameters = p->out->count;
+}
+
+/* ---- checkpointing (torch.utils.checkpoint) ---- */
+
+static uint32_t begins(const struct ft_plan *p, uint32_t segment)
+{
+  return p->cuts[segment];
+}
+
+/*
+ * At each operator and behind the last: CROSSING, bytes that earlier operators gave and later ones
+ * read; GIVEN, bytes that earlier ones gave.
+ */
+static void measure(const struct ft_plan *p, int64_t *crossing, int64_t *given)
+{
+  uint32_t count = p->block->operator_count;
+  int64_t most = INT64_MAX / 4 / p->graph->tensor_count; /* of one: no sum overflows */
+
+  for (uint32_t t = 1; t < p->graph->tensor_count; t++) {
+    const struct ft_place *place = &p->places[t];
+    uint32_t from = ft_plan_tensor(p, t)->producer;
+    uint32_t last = place->last < count ? place->last : count;
+    int64_t bytes = ft_plan_bytes(p, t);
+
+    if (ft_plan_tensor(p, t)->block != 1 /* the outermost */ || place->owner != t || place->fixed ||
+        !from || from > count || p->fusions[from - 1].kind == FT_FUSED_INSIDE)
+      continue;
+    bytes = bytes < most ? bytes : most;
+    given[from] += bytes;
+    if (from < last) {
+      crossing[from] += bytes;
+      crossing[last] -= bytes;
+    }
+  }
+  for (uint32_t i = 1; i <= count; i++) {
+    crossing[i] += crossing[i - 1];
+    given[i] += given[i - 1];
+  }
+}
+
+static int64_t apart(int64_t a, int64_t b)
+{
+  return a > b ? a - b : b - a;
+}
+
+/*
+ * Segments give about as many bytes, and end where least crosses: between the blocks of a network,
+ * as whoever checkpoints chooses them.
+ */
+static void cut(struct ft_plan *p)
+{
+  uint32_t count = p->block->operator_count, at = 0;
+  int64_t *crossing = ft_arena_take(&p->graph->results, (count + 1) * sizeof *crossing);
+  int64_t *given = ft_arena_take(&p->graph->results, (count + 1) * sizeof *given);
+
+  p->cuts = ft_arena_take(&p->graph->results, (p->segments + 1) * sizeof *p->cuts);
+  if (!crossing || !given || !p->cuts) {
+    p->failed = true;
+    return;
+  }
+  measure(p, crossing, given);
+  for (uint32_t k = 1; k < p->segments; k++) {
+    int64_t part = given[count] / p->segments, even = part * k;
+    uint32_t best;
+
+    while (at < count && given[at] < even - part / 2)
+      at++;
+    best = at;
+    for (; at < count && given[at] < even + part / 2; at++)
+      if (crossing[at] < crossing[best] ||
+          (crossing[at] == crossing[best] && apart(given[at], even) < apart(given[best], even)))
+        best = at;
+    p->cuts[k] = best;
+  }
+  p->cuts[p->segments] = count;
+}
+
+/* Let SEGMENT keep T, when that comes from before it. */
+static void pin(struct ft_plan *p, uint32_t segment, uint32_t t)
+{
+  uint32_t owner = p->places[t].owner, from = ft_plan_tensor(p, owner)->producer;
+
+  if (owner && from && from <= begins(p, segment) && p->places[owner].held)
+    ft_plan_keep(p, p->block->operator_count + segment, ft_plan_hold(p, p->places[owner].buffer));
+}
+
+/* What comes from before a segment stays until its backward pass. */
+static void pin_inputs(struct ft_plan *p, uint32_t segment)
+{
+  for (uint32_t i = begins(p, segment); i < begins(p, segment + 1); i++) {
+    const struct ft_operator *op = &p->block->operators[i];
+
+    for (uint32_t j = 0; j < op->input_count; j++)
+      pin(p, segment, op->inputs[j]);
+    pin(p, segment, p->fusions[i].input);
+    pin(p, segment, p->fusions[i].keys);
+    pin(p, segment, p->fusions[i].values);
+  }
+}
+
+static void forward(struct ft_plan *p, uint32_t segment, bool save, bool again)
+{
+  for (uint32_t i = begins(p, segment); i < begins(p, segment + 1); i++) {
+    ft_plan_units_enter(p, i, again);
+    ft_plan_forward(p, i, save);
+    if (!again)
+      ft_plan_units_leave(p, i);
+  }
+}
+
+static void release(struct ft_plan *p, uint32_t t)
+{
+  if (!p->places[t].held)
+    return;
+  p->places[t].held = false;
+  ft_plan_drop(p, p->places[t].buffer);
+}
+
+/* A segment once more, now with all that its backward pass needs; and that. */
+static void back(struct ft_plan *p, uint32_t segment)
+{
+  uint32_t first = begins(p, segment), end = begins(p, segment + 1);
+
+  if (segment + 1 < p->segments) {
+    forward(p, segment, true, true);
+    for (uint32_t i = first; i < end; i++)
+      for (uint32_t j = 0; j < p->block->operators[i].output_count; j++)
+        release(p, p->block->operators[i].outputs[j]);
+  }
+  for (uint32_t i = end; i-- > first;) {
+    ft_plan_units_return(p, i);
+    ft_plan_backward(p, i);
+    ft_plan_units_reduce(p, i);
+  }
+  ft_plan_forget(p, p->block->operator_count + segment);
+}
+
+/* ---- the whole pass ---- */
+
+static void finish_forward(struct ft_plan *p)
+{
+  for (uint32_t i = 0; i < p->block->output_count; i++) {
+    uint32_t t = p->block->outputs[i];
+
+    if (p->options->training && p->places[t].wanted)
+      p->places[t].gradient = ft_plan_take(p, ft_plan_bytes(p, t));
+    release(p, p->places[t].owner);
+  }
+  for (uint32_t i = 0; i < p->graph->held_count; i++)
+    release(p, p->places[p->graph->held[i]].owner);
+  for (uint32_t t = 1; t < p->graph->tensor_count; t++)
+    if (p->places[t].named)
+      release(p, t);
+}
+
+/*
+ * Chances of words become a loss (aten/src/ATen/native/LossNLL.cpp): their logarithms are kept;
+ * then the gradients of both of its steps are there at once.
+ */
+static uint32_t compare(struct ft_plan *p)
+{
+  uint32_t t = p->graph->chances, wide, kept;
+  bool casts = t && p->places[t].width < 4 &&
+               (p->graph->chances_wide || p->options->precision == FT_PRECISION_AMP);
+  int64_t bytes = t ? ft_times(ft_plan_bytes(p, t), casts ? 2 : 1) : 0;
+
+  if (!p->options->training || !t)
+    return 0;
+  wide = ft_plan_take(p, casts ? bytes : 0);
+  kept = ft_plan_take(p, bytes);
+  ft_plan_drop(p, wide);
+  if (casts && !p->graph->chances_wide) /* autocast's own cast keeps what it was given */
+    ft_plan_keep(p, p->graph->tensors[t].producer - 1, ft_plan_take(p, ft_plan_bytes(p, t)));
+  return kept;
+}
+
+static void compare_back(struct ft_plan *p, uint32_t kept)
+{
+  uint32_t step = ft_plan_take(p, kept ? p->sizes[kept - 1] : 0),
+           gradient = ft_plan_take(p, kept ? p->sizes[kept - 1] : 0);
+
+  ft_plan_drop(p, step);
+  ft_plan_drop(p, kept);
+  ft_plan_drop(p, gradient); /* the chances' own takes its place */
+}
+
+static void pass(struct ft_plan *p)
+{
+  uint32_t loss;
+
+  int64_t before = p->live;
+
+  for (uint32_t i = 0; i < p->block->input_count; i++)
+    p->out->fed_bytes = ft_plus(p->out->fed_bytes, ft_plan_bytes(p, p->block->inputs[i]));
+  for (uint32_t k = 0; k < p->segments; k++) {
+    if (k + 1 < p->segments)
+      pin_inputs(p, k);
+    forward(p, k, (p->options->training || p->options->saves) && k + 1 == p->segments, false);
+  }
+  loss = compare(p);
+  p->out->saved_bytes = p->live - before - p->gathered_bytes;
+  p->out->forward = p->out->count;
+  compare_back(p, loss);
+  finish_forward(p);
+  for (uint32_t k = p->options->training ? p->segments : 0; k-- > 0;)
+    back(p, k);
+  for (uint32_t i = 0; i < p->block->operator_count; i++)
+    ft_plan_forget(p, i);
+  ft_plan_units_end(p);
+  p->out->backward = p->out->count;
+  ft_plan_units_forget(p);
+  for (uint32_t t = 1; t < p->graph->tensor_count; t++)
+    ft_plan_drop(p, p->places[t].gradient);
+}
+
+int ft_schedule_make(struct ft_graph *graph, const struct ft_cost *cost,
+                     const struct ft_schedule_options *options, struct ft_schedule *schedule,
+                     struct ft_error *err)
+{
+  struct ft_plan p = {
+    .graph = graph, .block = &graph->block, .cost = cost, .options = options, .out = schedule
+  };
+  size_t operators;
+
+  *schedule = (struct ft_schedule){ 0 };
+  p.segments = options->training && options->segments > 1 ? options->segments : 1;
+  if (p.segments > graph->block.operator_count)
+    p.segments = graph->block.operator_count ? graph->block.operator_count : 1;
+  operators = (size_t)graph->block.operator_count + p.segments + 1;
+  p.fusions = ft_arena_take(&graph->results, operators * sizeof *p.fusions);
+  p.places = ft_arena_take(&graph->results, graph->tensor_count * sizeof *p.places);
+  p.uses = ft_arena_take(&graph->results, graph->tensor_count * sizeof *p.uses);
+  p.users = ft_arena_take(&graph->results, graph->tensor_count * sizeof *p.users);
+  p.inside = ft_arena_take(&graph->results, operators * sizeof *p.inside);
+  p.keeps = ft_arena_take(&graph->results, operators * sizeof *p.keeps);
+  schedule->learnt = ft_arena_take(&graph->results, graph->tensor_count * sizeof *schedule->learnt);
+  if (!p.fusions || !p.places || !p.uses || !p.users || !p.keeps || !p.inside ||
+      !schedule->learnt || ft_fuse(graph, p.block, options->fused_attention, p.fusions) < 0)
+    p.failed = true;
+  if (!p.failed) {
+    for (size_t i = 0; i < cost->layer_count; i++)
+      if (cost->layers[i].depth == 0)
+        p.inside[cost->layers[i].op - p.block->operators] = cost->layers[i].inside;
+    ft_plan_settle(&p);
+    ft_plan_name(&p);
+    cut(&p);
+  }
+  if (!p.failed) {
+    ft_plan_units(&p);
+    parameters(&p);
+    if (!p.failed)
+      pass(&p);
+  }
+  if (p.failed)
+    return ft_error_set(err, "%s: one pass of it needs more than %d MiB to follow", graph->file,
+                        FT_LIMIT_GRAPH >> 20);
+  return 0;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include "predictor/graph/shape/infer.h"
+#include "predictor/graph/training/schedule_plan.h"
+
+/* Add BUFFER (a reference is taken over) to the gradient of T. */
+static void accumulate(struct ft_plan *p, uint32_t t, uint32_t buffer)
+{
+  uint32_t *gradient = &p->places[t].gradient, sum;
+
+  if (p->cost->learnt[t] &&
+      (ft_plan_views(p) || (p->options->keep_gradients && !ft_plan_shards(p)))) {
+    ft_plan_drop(p, buffer); /* added to the one that is there */
+    return;
+  }
+  if (!*gradient) {
+    *gradient = buffer;
+    return;
+  }
+  if (buffer && p->references[*gradient - 1] > 1) {
+    sum = ft_plan_take(p, ft_plan_bytes(p, t)); /* a part of another gradient: a view of it */
+    ft_plan_drop(p, *gradient);
+    *gradient = sum;
+  }
+  ft_plan_drop(p, buffer);
+}
+
+static void give(struct ft_plan *p, uint32_t t, uint32_t gradient, uint8_t how)
+{
+  if (!t || !p->places[t].wanted)
+    return;
+  if (how == FT_GRADIENT_PASSES && gradient)
+    accumulate(p, t, ft_plan_hold(p, gradient));
+  else
+    accumulate(p, t, ft_plan_take(p, ft_plan_bytes(p, t)));
+}
+
+static void give_conv(struct ft_plan *p, const struct ft_operator *op)
+{
+  if (ft_plan_input(op, 2))
+    give(p, ft_plan_input(op, 2), 0, FT_GRADIENT_NEW);
+  if (p->places[ft_plan_input(op, 0)].wanted) {
+    uint32_t gradient = ft_plan_take(p, ft_plan_bytes(p, ft_plan_input(op, 0)));
+
+    ft_plan_work(p, op, 1);
+    accumulate(p, ft_plan_input(op, 0), gradient);
+  }
+  if (p->places[ft_plan_input(op, 1)].wanted) {
+    uint32_t gradient = ft_plan_take(p, ft_plan_bytes(p, ft_plan_input(op, 1)));
+
+    ft_plan_work(p, op, 2);
+    accumulate(p, ft_plan_input(op, 1), gradient);
+  }
+}
+
+static void give_inputs(struct ft_plan *p, uint32_t i, uint32_t gradient)
+{
+  const struct ft_operator *op = &p->block->operators[i];
+  const struct ft_fusion *fusion = &p->fusions[i];
+  struct ft_backward rule = ft_backward_of(op);
+  int64_t result = ft_plan_bytes(p, op->outputs[0]);
+  uint32_t spelt[2]; /* gradients of attention's probabilities and scores */
+
+  if (fusion->kind == FT_FUSED_ATTENTION) {
+    uint32_t delta = ft_plan_take(p, ft_times(4 * p->options->batch, fusion->groups));
+
+    give(p, fusion->input, 0, FT_GRADIENT_NEW);
+    give(p, fusion->keys, 0, FT_GRADIENT_NEW);
+    give(p, fusion->values, 0, FT_GRADIENT_NEW);
+    ft_plan_drop(p, delta);
+    return;
+  }
+  if (fusion->kind == FT_FUSED_ACTIVATION || fusion->kind == FT_FUSED_NORM) {
+    give(p, fusion->input, 0, FT_GRADIENT_NEW);
+    for (uint32_t j = 0; fusion->kind == FT_FUSED_NORM && j < op->input_count; j++)
+      if (p->cost->learnt[op->inputs[j]])
+        give(p, op->inputs[j], 0, FT_GRADIENT_NEW);
+    return;
+  }
+  if (ft_plan_is(op, "Conv") || ft_plan_is(op, "ConvTranspose")) {
+    give_conv(p, op);
+    return;
+  }
+  for (int k = 0; k < 2; k++)
+    spelt[k] = ft_plan_take(p, ft_plan_scores(p, op));
+  for (uint32_t j = 0; j < op->input_count; j++) {
+    uint32_t t = op->inputs[j], full = 0;
+    uint8_t how = ft_plan_pads_pool(p, op) ? FT_GRADIENT_PASSES : rule.gradient;
+
+    if (!t || !p->places[t].wanted)
+      continue;
+    if (how == FT_GRADIENT_PASSES && op->output_count == 1 && !ft_plan_is(op, "Concat") &&
+        !ft_plan_is(op, "Pad") && ft_plan_bytes(p, t) != result)
+      how = FT_GRADIENT_NEW; /* a sum over what was broadcast */
+    if (how == FT_GRADIENT_NEW && ft_plan_is(op, "Mul") && ft_plan_bytes(p, t) < result)
+      full = ft_plan_take(p, result); /* the product before its sum */
+    else
+      full = ft_plan_take(p, ft_plan_broadcast(p, op, t)); /* the same of a matrix product */
+    if (ft_plan_is(op, "Gather") && p->places[t].gradient && ft_plan_selects(p, op))
+      continue; /* unbind: one stack of them all */
+    give(p, t, gradient, how);
+    ft_plan_drop(p, full);
+  }
+  for (int k = 0; k < 2; k++)
+    ft_plan_drop(p, spelt[k]);
+}
+
+void ft_plan_backward(struct ft_plan *p, uint32_t i)
+{
+  const struct ft_operator *op = &p->block->operators[i];
+  uint32_t gradient = 0;
+
+  if (!ft_plan_runs(p, op) || !op->output_count)
+    return;
+  if (p->options->offload)
+    ft_plan_fetch(p, i);
+  for (uint32_t j = 0; j < op->output_count && !gradient; j++)
+    gradient = op->outputs[j] ? p->places[op->outputs[j]].gradient : 0;
+  if (gradient && p->fusions[i].kind != FT_FUSED_INSIDE)
+    give_inputs(p, i, gradient);
+  ft_plan_forget(p, i);
+  for (uint32_t j = 0; j < op->output_count; j++) {
+    uint32_t t = op->outputs[j];
+
+    if (!t || p->cost->learnt[t])
+      continue;
+    ft_plan_drop(p, p->places[t].gradient);
+    p->places[t].gradient = 0;
+  }
+}

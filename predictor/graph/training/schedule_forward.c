@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include "predictor/graph/shape/infer.h"
+#include "predictor/graph/shape/kinds.h"
+#include "predictor/graph/training/schedule_plan.h"
+
+/* Whether a copy in 16 bits is made of what OP takes: by mixed precision, or by the code where all
+ * else has 16. */
+static bool casts(const struct ft_plan *p, const struct ft_operator *op, uint32_t t)
+{
+  bool wide = p->places[t].width == 4 && t != op->outputs[0];
+
+  if (!op->kind || p->options->precision < FT_PRECISION_AMP)
+    return false;
+  if (p->options->precision > FT_PRECISION_AMP)
+    return op->kind->weight && wide && p->places[op->outputs[0]].width == 2;
+  return (op->kind->weight || (ft_plan_is(op, "Attention") && !ft_plan_spells_attention(p, op) &&
+                               !ft_plan_operand(p, op, t))) &&
+         (p->cost->learnt[t] || wide);
+}
+
+static void save(struct ft_plan *p, uint32_t op, uint32_t t)
+{
+  struct ft_place *place = ft_plan_owner(p, t);
+
+  /* a product keeps its operand as it was cast */
+  if (!t || place->fixed || !place->buffer || casts(p, &p->block->operators[op], t) ||
+      ft_plan_widened(p, op) == t)
+    return;
+  ft_plan_keep(p, op, ft_plan_hold(p, place->buffer));
+}
+
+static bool learnt(const struct ft_plan *p, uint32_t t)
+{
+  return p->places[t].wanted;
+}
+
+/* What an operator makes for its backward pass beside tensors of the graph. */
+static void save_extras(struct ft_plan *p, uint32_t i, unsigned saves)
+{
+  const struct ft_operator *op = &p->block->operators[i];
+  const struct ft_tensor *y = ft_plan_tensor(p, op->outputs[0]);
+  int64_t elements = ft_times(ft_tensor_elements(y), p->options->batch);
+
+  if (elements <= 0)
+    return;
+  if (saves & FT_SAVES_INDICES)
+    ft_plan_keep(p, i, ft_plan_take(p, ft_times(8, elements)));
+  if (saves & FT_SAVES_MASK)
+    ft_plan_keep(p, i, ft_plan_take(p, elements));
+  if (saves & FT_SAVES_GATES) /* LSTM 4 gates and a cell, GRU 3 and 1, RNN 1 */
+    ft_plan_keep(p, i,
+                 ft_plan_take(p, ft_times(4 * (op->type[0] == 'L'   ? 5
+                                               : op->type[0] == 'G' ? 4
+                                                                    : 1),
+                                          elements)));
+  if (saves & FT_SAVES_STATISTICS)
+    for (int k = 0; k < 2; k++)
+      ft_plan_keep(p, i,
+                   ft_plan_take(p, ft_times(4, ft_backward_groups(op, y, p->options->batch))));
+}
+
+int64_t ft_plan_broadcast(const struct ft_plan *p, const struct ft_operator *op, uint32_t t)
+{
+  const struct ft_tensor *x = ft_plan_tensor(p, t), *y = ft_plan_tensor(p, op->outputs[0]);
+  int64_t own = 1, wide = 1;
+
+  if (!ft_plan_is(op, "MatMul") || x->rank < 3 || y->rank < 4 ||
+      ft_plan_tensor(p, op->inputs[op->inputs[0] == t])->rank < 3)
+    return 0;
+  for (int i = 0; i < x->rank - 2; i++)
+    own = ft_times(own, x->dims[i]);
+  for (int i = 0; i < y->rank - 2; i++)
+    wide = ft_times(wide, y->dims[i]);
+  return own > 0 && wide > own ? ft_times(ft_plan_bytes(p, t), wide / own) : 0;
+}
+
+/*
+ * What a matrix product makes of operand T before it multiplies: more than three dimensions become
+ * three (two where the other is a matrix that is learnt), and where they do not lie so that is a
+ * copy, which is then kept in the operand's place (aten/src/ATen/native/LinearAlgebra.cpp, matmul).
+ */
+static uint32_t copy_of(struct ft_plan *p, const struct ft_operator *op, uint32_t t)
+{
+  const struct ft_tensor *x = ft_plan_tensor(p, t), *y = ft_plan_tensor(p, op->outputs[0]);
+  const struct ft_tensor *other = ft_plan_tensor(p, op->inputs[op->inputs[0] == t]);
+  int64_t dims[3] = { 1, 1, 1 }, broadcast = ft_plan_broadcast(p, op, t);
+  struct ft_strides from, strides;
+  int kept = other->rank == 2 ? 1 : 2;
+
+  if (x->rank < 3 || (kept == 2 && y->rank < 4) || other->rank < 2)
+    return 0;
+  if (broadcast)
+    return ft_plan_take(p, broadcast);
+  for (int i = 0; i < x->rank - kept; i++)
+    dims[0] = ft_times(dims[0], x->dims[i]);
+  for (int i = 0; i < kept; i++)
+    dims[i + 1] = x->dims[x->rank - kept + i];
+  from = ft_plan_strides(p, t);
+  if (ft_strides_reshape(x, &from, dims, kept + 1, &strides))
+    return 0;
+  return ft_plan_take(p, ft_plan_bytes(p, t));
+}
+
+/* Of a loop or a branch that is not played all that its turns give: a backward pass needs no more.
+ */
+static void save_inside(struct ft_plan *p, uint32_t i)
+{
+  int64_t width = p->options->precision > FT_PRECISION_AMP ? 2 : 4;
+
+  ft_plan_keep(p, i, ft_plan_take(p, ft_times(ft_times(width, p->inside[i]), p->options->batch)));
+}
+
+/* Operand J of attention, or the copy that is made of it. */
+static void save_operand(struct ft_plan *p, uint32_t i, uint32_t j)
+{
+  const struct ft_operator *op = &p->block->operators[i];
+  int64_t copied = ft_plan_operand(p, op, ft_plan_input(op, j));
+
+  if (copied)
+    ft_plan_keep(p, i, ft_plan_take(p, copied));
+  else
+    save(p, i, ft_plan_input(op, j));
+}
+
+static void save_all(struct ft_plan *p, uint32_t i)
+{
+  const struct ft_operator *op = &p->block->operators[i];
+  const struct ft_fusion *fusion = &p->fusions[i];
+  unsigned saves = ft_backward_of(op).saves;
+  bool input;
+
+  if (!p->places[op->outputs[0]].wanted)
+    return;
+  save_inside(p, i);
+  if (fusion->kind == FT_FUSED_ACTIVATION || fusion->kind == FT_FUSED_NORM) {
+    save(p, i, fusion->input);
+    if (fusion->kind == FT_FUSED_NORM && fusion->groups > 0) {
+      ft_plan_keep(p, i, ft_plan_take(p, ft_times(4 * p->options->batch, fusion->groups)));
+      ft_plan_keep(p, i, ft_plan_take(p, ft_times(4 * p->options->batch, fusion->groups)));
+    }
+    return;
+  }
+  if (fusion->kind == FT_FUSED_ATTENTION) {
+    save(p, i, fusion->input);
+    save(p, i, fusion->keys);
+    save(p, i, fusion->values);
+    save(p, i, op->outputs[0]);
+    ft_plan_keep(p, i, ft_plan_take(p, ft_times(4 * p->options->batch, fusion->groups)));
+    return;
+  }
+  if (ft_plan_is(op, "MatMul") && op->input_count == 2) {
+    for (uint32_t j = 0; j < 2; j++) {
+      uint32_t copy = p->places[op->inputs[j]].fixed ? 0 : copy_of(p, op, op->inputs[j]);
+
+      if (!learnt(p, op->inputs[!j]))
+        ft_plan_drop(p, copy);
+      else if (copy)
+        ft_plan_keep(p, i, copy);
+      else
+        save(p, i, op->inputs[j]);
+    }
+    return;
+  }
+  if (ft_backward_of(op).in_place && !ft_plan_is(op, "Relu") && !ft_plan_in_place(p, op))
+    saves = FT_SAVES_FIRST;
+  if (ft_plan_spells_attention(p, op))
+    saves &= ~(unsigned)FT_SAVES_RESULT; /* which the fused kernel needs */
+  if (ft_plan_keep_spelt(p, i, &input)) {
+    if (input)
+      save(p, i, ft_plan_input(op, 0));
+    return;
+  }
+  save_extras(p, i, saves);
+  if (saves & FT_SAVES_FIRST)
+    save_operand(p, i, 0);
+  if (saves & FT_SAVES_SECOND)
+    save_operand(p, i, 1);
+  if (saves & FT_SAVES_THIRD)
+    save_operand(p, i, 2);
+  if (saves & FT_SAVES_RESULT)
+    save(p, i, op->outputs[0]);
+  if (saves & FT_SAVES_BOTH) {
+    if (learnt(p, ft_plan_input(op, 1)))
+      save(p, i, ft_plan_input(op, 0));
+    if (learnt(p, ft_plan_input(op, 0)))
+      save(p, i, ft_plan_input(op, 1));
+    if (ft_plan_is(op, "Div") && learnt(p, ft_plan_input(op, 1)))
+      save(p, i, ft_plan_input(op, 1));
+  }
+}
+
+static int64_t share(double part, int64_t bytes)
+{
+  double product = part * (double)bytes;
+
+  return product > 0 && product < (double)FT_GRAPH_ELEMENTS ? (int64_t)product : 0;
+}
+
+/* Whether T's channels come in fours, as tensor cores take them in 32 bits. */
+static bool aligned(const struct ft_plan *p, uint32_t t)
+{
+  const struct ft_tensor *x = ft_plan_tensor(p, t);
+
+  return x->rank < 2 || x->dims[1] % 4 == 0;
+}
+
+/* Whether a spatial kernel is so wide that copies with channels last pay in every direction. */
+static bool copies_all(const struct ft_plan *p, const struct ft_tensor *kernel, int64_t group)
+{
+  int64_t channels = p->options->copied_channels;
+
+  return channels && group == 1 && kernel->rank == 4 && kernel->dims[0] >= channels &&
+         kernel->dims[1] >= channels && kernel->dims[2] > 1;
+}
+
+static double part_of(const struct ft_workspace *w, const struct ft_tensor *kernel, int64_t group)
+{
+  if (group > 1)
+    return w->grouped;
+  for (int i = 2; i < kernel->rank; i++)
+    if (kernel->dims[i] > 1)
+      return w->spatial;
+  return w->pointwise;
+}
+
+/* Workspace of a convolution in one direction; grouped by channel PyTorch has a kernel without. */
+static int64_t workspace(const struct ft_plan *p, const struct ft_operator *op, int direction)
+{
+  const struct ft_workspace *w = &p->options->workspace[direction];
+  const struct ft_tensor *kernel = ft_plan_tensor(p, ft_plan_input(op, 1));
+  int64_t group, both;
+  double part;
+
+  if (!ft_plan_is(op, "Conv") && !ft_plan_is(op, "ConvTranspose"))
+    return 0;
+  group = ft_integer(op, "group", 1);
+  if (kernel->rank > 1 && kernel->dims[1] == 1 && group > 1)
+    return 0;
+  if (copies_all(p, kernel, group)) {
+    part = 1;
+  } else {
+    part = part_of(w, kernel, group);
+    if (!aligned(p, ft_plan_input(op, 0)) || !aligned(p, op->outputs[0]))
+      part += w->odd;
+  }
+  both = ft_plus(ft_plan_bytes(p, ft_plan_input(op, 0)), ft_plan_bytes(p, op->outputs[0]));
+  return ft_plus(share(part, both), share(w->weight, ft_plan_bytes(p, ft_plan_input(op, 1))));
+}
+
+void ft_plan_work(struct ft_plan *p, const struct ft_operator *op, int direction)
+{
+  int64_t bytes = workspace(p, op, direction), firm = p->out->firm_bytes;
+  uint32_t buffer;
+
+  if (ft_plan_is(op, "Conv"))
+    ft_plan_emit(p, FT_EVENT_TRIED, 0, 0);
+  buffer = ft_plan_take(p, bytes);
+  if (buffer && !p->failed)
+    p->out->events[p->out->count - 1].kind = FT_EVENT_WORK;
+  p->out->firm_bytes = firm;
+  ft_plan_drop(p, buffer);
+}
+
+static void release(struct ft_plan *p, uint32_t t, uint32_t when)
+{
+  struct ft_place *place = ft_plan_owner(p, t);
+
+  if (!t || !place->held || place->named || place->last > when)
+    return;
+  place->held = false;
+  ft_plan_drop(p, place->buffer);
+}
+
+/*
+ * Autocast makes 16 bits of what a product takes and keeps that (its weights until the end), and 32
+ * of what else it runs so, which is kept if a backward pass reads it.
+ */
+static void cast(struct ft_plan *p, uint32_t i)
+{
+  const struct ft_operator *op = &p->block->operators[i];
+  uint32_t wide = ft_plan_widened(p, i), copy;
+
+  if (wide) {
+    copy = ft_plan_take(p, ft_times(2, ft_plan_bytes(p, wide)));
+    if (p->places[op->outputs[0]].wanted &&
+        (p->fusions[i].kind == FT_FUSED_NORM || ft_backward_of(op).saves & FT_SAVES_FIRST))
+      ft_plan_keep(p, i, copy);
+    else
+      ft_plan_drop(p, copy);
+    return;
+  }
+
+  for (uint32_t j = 0; j < op->input_count; j++)
+    if (casts(p, op, op->inputs[j]) && !p->places[op->inputs[j]].cast) {
+      ft_plan_keep(p, i, ft_plan_take(p, ft_plan_bytes(p, op->inputs[j]) / 2));
+      /* autocast keeps what it made of a weight for whoever takes it next */
+      p->places[op->inputs[j]].cast = p->cost->learnt[op->inputs[j]] && p->segments < 2;
+    }
+}
+
+void ft_plan_forward(struct ft_plan *p, uint32_t i, bool saves)
+{
+  const struct ft_operator *op = &p->block->operators[i];
+  const struct ft_fusion *fusion = &p->fusions[i];
+
+  if (!ft_plan_runs(p, op) || !op->output_count)
+    return;
+  if (fusion->kind != FT_FUSED_INSIDE) {
+    for (uint32_t j = 0; j < op->output_count; j++) {
+      uint32_t t = op->outputs[j];
+
+      if (!t || p->places[t].owner != t || p->places[t].held)
+        continue;
+      p->places[t].buffer = ft_plan_take(p, ft_plan_bytes(p, t));
+      p->places[t].held = p->places[t].buffer != 0;
+    }
+    cast(p, i);
+    ft_plan_work(p, op, 0);
+    ft_plan_spell_attention(p, i, saves);
+    if (saves)
+      save_all(p, i);
+    else
+      ft_plan_forget(p, i);
+    if (p->options->offload && p->options->training)
+      ft_plan_send(p, i);
+  }
+  for (uint32_t j = 0; j < op->input_count; j++)
+    release(p, op->inputs[j], i + 1);
+  for (uint32_t j = 0; j < op->capture_count; j++)
+    release(p, op->captures[j], i + 1);
+  release(p, fusion->input, i + 1);
+  release(p, fusion->keys, i + 1);
+  release(p, fusion->values, i + 1);
+  for (uint32_t j = 0; j < op->output_count; j++)
+    release(p, op->outputs[j], i + 1);
+}

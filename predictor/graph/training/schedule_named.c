@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What Python holds for longer than the network needs it. What the outermost module hands from one
+ * of its modules to several others has a name in its code, and what has a name there stays until
+ * that code returns, whatever the backward pass needs of it. Modules are told by the names that
+ * PyTorch's exporter gives operators, "/cell_3/conv_1x1/conv/Conv"; where there are none nothing is
+ * held. (PyTorch's NASNet-A and PNASNet keep the results of all their cells so.)
+ */
+#include "config.h"
+
+#include "predictor/graph/training/schedule_plan.h"
+
+/* The length of what NAME says of the outermost module's module: "/cell_3"; 0: nothing. */
+static size_t module_of(const char *name)
+{
+  size_t length = name[0] == '/' ? 1 + strcspn(name + 1, "/") : 0;
+
+  return length && name[length] == '/' ? length : 0;
+}
+
+static bool same_module(const char *a, const char *b)
+{
+  size_t length = module_of(a);
+
+  return length == module_of(b) && memcmp(a, b, length) == 0;
+}
+
+/* Whose operator reads: an activation function that the exporter merged with another module's has
+ * that one's name, and its own module is its user's (onnx_merged.h). */
+static const char *reader(const struct ft_plan *p, const struct ft_operator *op)
+{
+  if (op->output_count == 1 && ft_backward_of(op).in_place && p->users[op->outputs[0]])
+    return p->users[op->outputs[0]]->name;
+  return op->name;
+}
+
+void ft_plan_name(struct ft_plan *p)
+{
+  const char **readers =
+      ft_arena_take(&p->graph->results, p->graph->tensor_count * sizeof *readers);
+
+  if (!readers) {
+    p->failed = true;
+    return;
+  }
+  for (uint32_t i = 0; i < p->block->operator_count; i++)
+    for (uint32_t j = 0; j < p->block->operators[i].input_count; j++) {
+      uint32_t t = p->places[p->block->operators[i].inputs[j]].owner;
+      uint32_t from = ft_plan_tensor(p, t)->producer;
+      const char *by = reader(p, &p->block->operators[i]);
+
+      if (!t || p->places[t].fixed || ft_plan_tensor(p, t)->block != 1 || !from ||
+          from > p->block->operator_count || !module_of(by) ||
+          !module_of(p->block->operators[from - 1].name) ||
+          same_module(by, p->block->operators[from - 1].name))
+        continue;
+      if (!readers[t])
+        readers[t] = by;
+      else if (!same_module(by, readers[t]))
+        p->places[t].named = true;
+    }
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include "predictor/graph/shape/infer.h"
+#include "predictor/graph/shape/kinds.h"
+#include "predictor/graph/training/schedule_plan.h"
+#include "predictor/graph/training/spelt.h"
+
+/* One element along an axis, as unbind and indexing with a number take it. */
+bool ft_plan_selects(const struct ft_plan *p, const struct ft_operator *op)
+{
+  return ft_plan_is(op, "Gather") && op->input_count > 1 &&
+         ft_plan_tensor(p, op->inputs[1])->rank == 0 && !ft_plan_tensor(p, op->inputs[1])->data;
+}
+
+/* Padding that pooling does itself: an average's, which exporters spell out; a maximum's never. */
+bool ft_plan_pads_pool(const struct ft_plan *p, const struct ft_operator *op)
+{
+  const struct ft_operator *user = p->users[op->outputs[0]];
+
+  return ft_plan_is(op, "Pad") && p->uses[op->outputs[0]] == 1 && user &&
+         ft_plan_is(user, "AveragePool");
+}
+
+/* How T lies; dense unless it is a view of another order. */
+struct ft_strides ft_plan_strides(const struct ft_plan *p, uint32_t t)
+{
+  struct ft_strides strides = { { 0 } };
+
+  if (p->places[t].strides)
+    return *p->places[t].strides;
+  if (ft_plan_tensor(p, t)->rank > 0)
+    ft_strides_dense(ft_plan_tensor(p, t), &strides);
+  return strides;
+}
+
+static void lies(struct ft_plan *p, uint32_t t, const struct ft_strides *strides)
+{
+  struct ft_strides *own, dense = { { 0 } };
+  size_t size = sizeof *strides->step *
+                (size_t)(ft_plan_tensor(p, t)->rank > 0 ? ft_plan_tensor(p, t)->rank : 0);
+
+  if (ft_plan_tensor(p, t)->rank <= 0)
+    return;
+  ft_strides_dense(ft_plan_tensor(p, t), &dense);
+  if (memcmp(&dense, strides, size) == 0)
+    return;
+  own = ft_arena_take(&p->graph->results, sizeof *own);
+  if (!own)
+    p->failed = true;
+  else
+    memcpy(own, strides, size);
+  p->places[t].strides = own;
+}
+
+/* A cast to what it is already gives the same tensor, and dropout where nothing learns. */
+static bool does_nothing(const struct ft_plan *p, const struct ft_operator *op)
+{
+  if (ft_plan_is(op, "Dropout"))
+    return !p->options->training && op->output_count == 1;
+  return ft_plan_is(op, "Cast") &&
+         ft_plan_tensor(p, op->inputs[0])->element == ft_plan_tensor(p, op->outputs[0])->element;
+}
+
+/* Whether OP's results are views of its first input, and then how they lie. */
+static bool is_view(const struct ft_plan *p, const struct ft_operator *op,
+                    struct ft_strides *strides)
+{
+  const struct ft_tensor *x = ft_plan_tensor(p, op->inputs[0]),
+                         *y = ft_plan_tensor(p, op->outputs[0]);
+  struct ft_strides from;
+
+  if (!op->kind || x->rank < 0 || y->rank < 0 ||
+      (!op->kind->view && !ft_plan_selects(p, op) && !does_nothing(p, op)))
+    return false;
+  from = ft_plan_strides(p, op->inputs[0]);
+  if (does_nothing(p, op)) {
+    *strides = from;
+    return true;
+  }
+  if (ft_plan_is(op, "Reshape") || ft_plan_is(op, "Flatten"))
+    return ft_strides_reshape(x, &from, y->dims, y->rank, strides);
+  return ft_strides_view(p->graph, op, &from, strides);
+}
+
+static const struct ft_operator *producer(const struct ft_plan *p, uint32_t t)
+{
+  uint32_t from = ft_plan_tensor(p, t)->producer;
+
+  return from && from <= p->block->operator_count ? &p->block->operators[from - 1] : NULL;
+}
+
+/* Whether OP's result has room where its first operand lies: that is not spread over the other. */
+static bool fits_first(const struct ft_plan *p, const struct ft_operator *op)
+{
+  return ft_tensor_elements(ft_plan_tensor(p, op->inputs[0])) ==
+         ft_tensor_elements(ft_plan_tensor(p, op->outputs[0]));
+}
+
+/* A bias or a residual sum that is added where its first operand lies. */
+static bool adds_in_place(const struct ft_plan *p, const struct ft_operator *op)
+{
+  const struct ft_operator *from = producer(p, ft_plan_input(op, 0));
+
+  if (!ft_plan_is(op, "Add") || !from || p->uses[op->inputs[0]] != 1 || !fits_first(p, op))
+    return false;
+  return ft_plan_is(from, "BatchNormalization") ||
+         (ft_plan_is(from, "MatMul") && p->cost->learnt[ft_plan_input(op, 1)]);
+}
+
+bool ft_plan_in_place(const struct ft_plan *p, const struct ft_operator *op)
+{
+  const struct ft_operator *from = producer(p, ft_plan_input(op, 0));
+
+  if (adds_in_place(p, op))
+    return true;
+  if (p->options->out_of_place)
+    return false;
+  return ft_backward_of(op).in_place && from && p->uses[op->inputs[0]] == 1 &&
+         (ft_plan_is(op, "Relu") || ft_plan_is(from, "BatchNormalization") ||
+          ft_plan_is(from, "Conv")) &&
+         !p->places[op->inputs[0]].strides && !(ft_backward_of(from).saves & FT_SAVES_RESULT) &&
+         fits_first(p, op);
+}
+
+static void reads(struct ft_plan *p, uint32_t t, uint32_t when)
+{
+  if (ft_plan_owner(p, t)->last < when)
+    ft_plan_owner(p, t)->last = when;
+}
+
+static void count_uses(struct ft_plan *p)
+{
+  for (uint32_t i = 0; i < p->block->operator_count; i++) {
+    const struct ft_operator *op = &p->block->operators[i];
+
+    for (uint32_t j = 0; j < op->input_count; j++) {
+      p->uses[op->inputs[j]]++;
+      p->users[op->inputs[j]] = op;
+    }
+    for (uint32_t j = 0; j < op->capture_count; j++)
+      p->uses[op->captures[j]]++;
+  }
+  for (uint32_t i = 0; i < p->block->output_count; i++)
+    p->uses[p->block->outputs[i]]++;
+}
+
+/* Where OP's results lie. */
+static void place(struct ft_plan *p, const struct ft_operator *op, const struct ft_fusion *fusion)
+{
+  struct ft_strides strides = { { 0 } }, from;
+  const struct ft_tensor *y = ft_plan_tensor(p, op->output_count ? op->outputs[0] : 0);
+  bool view;
+
+  if (!op->output_count || !op->input_count || y->rank < 0)
+    return;
+  if (y->rank == 4 && ft_plan_is(op, "Attention") && p->options->precision >= FT_PRECISION_AMP &&
+      !ft_plan_spells_attention(p, op)) { /* as its queries lie (flash_api.cpp, empty_like) */
+    from = ft_plan_strides(p, op->inputs[0]);
+    ft_strides_like(y, &from, &strides);
+    lies(p, op->outputs[0], &strides);
+    return;
+  }
+  if (y->rank == 4 && (fusion->kind == FT_FUSED_ATTENTION ||
+                       (ft_plan_is(op, "Attention") && !ft_plan_spells_attention(p, op)))) {
+    /* heads side by side */
+    int64_t heads = y->dims[1], rows = y->dims[2], size = y->dims[3];
+
+    strides = (struct ft_strides){ { ft_times(rows, ft_times(heads, size)), size,
+                                     ft_times(heads, size), 1 } };
+    lies(p, op->outputs[0], &strides);
+    return;
+  }
+  if (fusion->kind != FT_FUSED_NOT || !op->inputs[0])
+    return;
+  view = is_view(p, op, &strides);
+  if (view || ft_plan_in_place(p, op) || ft_plan_pads_pool(p, op)) {
+    for (uint32_t j = 0; j < op->output_count; j++) {
+      p->places[op->outputs[j]].owner = p->places[op->inputs[0]].owner;
+      if (view)
+        lies(p, op->outputs[j], &strides);
+    }
+  } else if (p->places[op->inputs[0]].strides &&
+             ft_plan_tensor(p, op->inputs[0])->rank == y->rank &&
+             ft_tensor_elements(ft_plan_tensor(p, op->inputs[0])) == ft_tensor_elements(y) &&
+             ft_backward_of(op).gradient != FT_GRADIENT_STOPS && op->kind &&
+             op->kind->work == FT_WORK_NONE && !ft_plan_is(op, "Softmax") &&
+             !ft_plan_is(op, "Concat") && !op->kind->view) {
+    from = ft_plan_strides(p, op->inputs[0]);
+    ft_strides_like(y, &from, &strides);
+    lies(p, op->outputs[0], &strides);
+  }
+}
+
+/* Whether mixed precision runs OP in 32 bits (torch.amp, "CUDA Ops that can autocast to float32").
+ */
+static bool runs_wide(const struct ft_operator *op, const struct ft_fusion *fusion)
+{
+  static const char *const wide[] = {
+    "Softmax",   "LogSoftmax",         "LayerNormalization", "Exp",    "Log",       "Pow",
+    "ReduceSum", "GroupNormalization", "Softplus",           "CumSum", "Reciprocal"
+  };
+
+  if (fusion->kind == FT_FUSED_NORM)
+    return true;
+  for (size_t i = 0; fusion->kind == FT_FUSED_NOT && i < sizeof wide / sizeof *wide; i++)
+    if (ft_plan_is(op, wide[i]))
+      return true;
+  return false;
+}
+
+uint32_t ft_plan_widened(const struct ft_plan *p, uint32_t i)
+{
+  const struct ft_operator *op = &p->block->operators[i];
+  uint32_t t = p->fusions[i].input ? p->fusions[i].input : ft_plan_input(op, 0);
+  struct ft_spelt spelt;
+
+  if (ft_spelt_of(op, FT_SPELT_CAST, &spelt))
+    return 0; /* what it makes of its input is told there */
+  return p->options->precision == FT_PRECISION_AMP && runs_wide(op, &p->fusions[i]) &&
+                 p->places[t].width == 2 && ft_plan_real(p, t)
+             ? t
+             : 0;
+}
+
+/*
+ * The width of OP's results. Mixed precision: products in 16 bits, what autocast runs in 32 bits in
+ * those, the rest in the widest of its inputs.
+ */
+static uint8_t width_of(const struct ft_plan *p, const struct ft_operator *op,
+                        const struct ft_fusion *fusion)
+{
+  uint8_t width = 2;
+  bool promotes = op->kind && op->kind->work == FT_WORK_NONE; /* what is learnt has 32 */
+
+  if (ft_spelt_floats(op))
+    return 4;
+  if (ft_spelt_narrows(op) && p->options->precision == FT_PRECISION_AMP)
+    return 2;
+  if (ft_spelt_widens(op) && p->options->precision == FT_PRECISION_AMP)
+    return 4;
+  if (p->options->precision < FT_PRECISION_AMP)
+    return 4;
+  if (p->options->precision > FT_PRECISION_AMP)
+    return 2;
+  if (op->kind && op->kind->weight)
+    return 2;
+  if (runs_wide(op, fusion))
+    return 4;
+  if (fusion->kind == FT_FUSED_ATTENTION || ft_plan_is(op, "Attention"))
+    return 2;
+  if (fusion->kind == FT_FUSED_ACTIVATION)
+    return p->places[fusion->input].width;
+  for (uint32_t i = 0; i < op->input_count; i++)
+    if ((ft_plan_tensor(p, op->inputs[i])->data || (promotes && p->places[op->inputs[i]].wanted)) &&
+        p->places[op->inputs[i]].width > width)
+      width = p->places[op->inputs[i]].width;
+  return width;
+}
+
+/* Who owns what, whose gradient is wanted, and when memory is read last. */
+void ft_plan_settle(struct ft_plan *p)
+{
+  count_uses(p);
+  for (uint32_t t = 0; t < p->graph->tensor_count; t++) {
+    p->places[t].owner = t;
+    p->places[t].wanted = p->cost->learnt[t];
+    p->places[t].width = p->options->precision > FT_PRECISION_AMP ? 2 : 4;
+    p->places[t].fixed = ft_plan_tensor(p, t)->constant || p->cost->learnt[t];
+  }
+  for (uint32_t i = 0; i < p->block->input_count; i++)
+    p->places[p->block->inputs[i]].fixed = true;
+  for (uint32_t i = 0; i < p->block->operator_count; i++) {
+    const struct ft_operator *op = &p->block->operators[i];
+    bool wanted = false;
+
+    for (uint32_t j = 0; j < op->input_count; j++)
+      wanted = wanted || (op->inputs[j] && p->places[op->inputs[j]].wanted);
+    if (ft_backward_of(op).gradient == FT_GRADIENT_STOPS)
+      wanted = false;
+    for (uint32_t j = 0; j < op->output_count; j++)
+      if (op->outputs[j] && ft_plan_real(p, op->outputs[j]))
+        p->places[op->outputs[j]].wanted = p->places[op->outputs[j]].wanted || wanted;
+  }
+  for (uint32_t i = 0; i < p->block->operator_count; i++) {
+    const struct ft_operator *op = &p->block->operators[i];
+    const struct ft_fusion *fusion = &p->fusions[i];
+
+    if (!ft_plan_runs(p, op))
+      continue;
+    for (uint32_t j = 0; j < op->output_count; j++)
+      p->places[op->outputs[j]].width = width_of(p, op, fusion);
+    place(p, op, fusion);
+    for (uint32_t j = 0; j < op->input_count; j++)
+      reads(p, op->inputs[j], i + 1);
+    for (uint32_t j = 0; j < op->capture_count; j++)
+      reads(p, op->captures[j], i + 1);
+    reads(p, fusion->input, i + 1);
+    reads(p, fusion->keys, i + 1);
+    reads(p, fusion->values, i + 1);
+  }
+  for (uint32_t i = 0; i < p->block->output_count; i++)
+    reads(p, p->block->outputs[i], UINT32_MAX);
+  for (uint32_t i = 0; i < p->graph->held_count; i++)
+    reads(p, p->graph->held[i], UINT32_MAX);
+}

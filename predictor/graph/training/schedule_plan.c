@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include "predictor/graph/shape/infer.h"
+#include "predictor/graph/training/schedule_plan.h"
+
+/* ---- buffers ---- */
+
+void ft_plan_emit(struct ft_plan *p, uint8_t kind, uint32_t buffer, int64_t bytes)
+{
+  struct ft_event *events = ft_arena_grow(&p->graph->results, p->out->events, &p->event_room,
+                                          p->out->count, sizeof *events);
+
+  if (!events) {
+    p->failed = true;
+    return;
+  }
+  p->out->events = events;
+  events[p->out->count++] = (struct ft_event){ bytes, buffer, kind };
+}
+
+/* A buffer of BYTES with one reference, + 1; 0 for none. */
+uint32_t ft_plan_take(struct ft_plan *p, int64_t bytes)
+{
+  uint32_t buffer = p->out->buffers, *references;
+  int64_t *sizes;
+
+  if (bytes <= 0)
+    return 0;
+  references = ft_arena_grow(&p->graph->results, p->references, &p->reference_room, buffer,
+                             sizeof *references);
+  if (references)
+    p->references = references;
+  sizes = ft_arena_grow(&p->graph->results, p->sizes, &p->size_room, buffer, sizeof *sizes);
+  if (sizes)
+    p->sizes = sizes;
+  if (!references || !sizes) {
+    p->failed = true;
+    return 0;
+  }
+  references[buffer] = 1;
+  sizes[buffer] = bytes;
+  p->out->buffers++;
+  p->live = ft_plus(p->live, bytes);
+  if (p->live > p->out->peak_bytes)
+    p->out->peak_bytes = p->live;
+  if (p->live > p->out->firm_bytes)
+    p->out->firm_bytes = p->live;
+  ft_plan_emit(p, FT_EVENT_TAKE, buffer, bytes);
+  return buffer + 1;
+}
+
+uint32_t ft_plan_hold(struct ft_plan *p, uint32_t buffer)
+{
+  if (buffer)
+    p->references[buffer - 1]++;
+  return buffer;
+}
+
+void ft_plan_drop(struct ft_plan *p, uint32_t buffer)
+{
+  if (!buffer || --p->references[buffer - 1])
+    return;
+  p->live = p->live > p->sizes[buffer - 1] ? p->live - p->sizes[buffer - 1] : 0;
+  ft_plan_emit(p, FT_EVENT_GIVE, buffer - 1, 0);
+}
+
+void ft_plan_keep(struct ft_plan *p, uint32_t op, uint32_t buffer)
+{
+  struct ft_kept *kept;
+
+  if (!buffer)
+    return;
+  kept = ft_arena_grow(&p->graph->results, p->kept, &p->kept_room, p->kept_count, sizeof *kept);
+  if (!kept) {
+    p->failed = true;
+    return;
+  }
+  p->kept = kept;
+  kept[p->kept_count++] = (struct ft_kept){ buffer, p->keeps[op] };
+  p->keeps[op] = (uint32_t)p->kept_count;
+}
+
+void ft_plan_send(struct ft_plan *p, uint32_t op)
+{
+  for (uint32_t k = p->keeps[op]; k && !p->failed; k = p->kept[k - 1].next) {
+    uint32_t buffer = p->kept[k - 1].buffer;
+
+    p->out->offloaded_bytes = ft_plus(p->out->offloaded_bytes, p->sizes[buffer - 1]);
+    ft_plan_drop(p, buffer);
+  }
+}
+
+void ft_plan_fetch(struct ft_plan *p, uint32_t op)
+{
+  for (uint32_t k = p->keeps[op]; k && !p->failed; k = p->kept[k - 1].next)
+    p->kept[k - 1].buffer = ft_plan_take(p, p->sizes[p->kept[k - 1].buffer - 1]);
+}
+
+/* ---- tensors ---- */
+
+int64_t ft_plan_bytes(const struct ft_plan *p, uint32_t t)
+{
+  const struct ft_tensor *x = ft_plan_tensor(p, t);
+  int64_t bytes =
+      ft_plan_real(p, t) ? ft_times(ft_tensor_elements(x), p->places[t].width) : ft_tensor_bytes(x);
+
+  return bytes > 0 ? ft_times(bytes, x->data ? p->options->batch : 1) : 0;
+}
+
+void ft_plan_forget(struct ft_plan *p, uint32_t op)
+{
+  for (uint32_t k = p->keeps[op]; k; k = p->kept[k - 1].next)
+    ft_plan_drop(p, p->kept[k - 1].buffer);
+  p->keeps[op] = 0;
+}
+
+bool ft_plan_runs(const struct ft_plan *p, const struct ft_operator *op)
+{
+  bool wanted = false;
+
+  for (uint32_t i = 0; i < op->output_count; i++) {
+    if (op->outputs[i] && p->cost->learnt[op->outputs[i]])
+      return false; /* a parameter that the exporter wrote as another's copy */
+    wanted = wanted || p->places[op->outputs[i]].wanted;
+  }
+  return op->data || wanted;
+}

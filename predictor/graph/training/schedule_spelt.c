@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What is kept of operations that a library's own code spells out: attention, and those of spelt.h.
+ */
+#include "config.h"
+
+#include "predictor/graph/shape/infer.h"
+#include "predictor/graph/training/schedule_plan.h"
+#include "predictor/graph/training/spelt.h"
+
+/* ---- attention ---- */
+
+/* Elements of the products of queries and keys where OP is attention; 0 elsewhere. */
+static int64_t score_elements(const struct ft_plan *p, const struct ft_operator *op)
+{
+  const struct ft_tensor *q = ft_plan_tensor(p, ft_plan_input(op, 0));
+  const struct ft_tensor *k = ft_plan_tensor(p, ft_plan_input(op, 1));
+  const struct ft_tensor *past = ft_plan_tensor(p, ft_plan_input(op, 4));
+  int64_t rows = 1, columns;
+
+  if (!ft_plan_is(op, "Attention") || q->rank < 3 || k->rank < 3)
+    return 0;
+  for (int i = 0; i < q->rank - 1; i++)
+    rows = ft_times(rows, q->dims[i]);
+  if (q->rank == 3) /* heads stand in the last dimension */
+    rows = ft_times(rows, ft_integer(op, "q_num_heads", 1));
+  columns = k->dims[k->rank - 2];
+  if (ft_plan_input(op, 4) && past->rank == 4)
+    columns = ft_plus(columns, past->dims[2]);
+  if (rows <= 0 || columns <= 0)
+    return 0;
+  return ft_times(ft_times(rows, columns), q->data ? p->options->batch : 1);
+}
+
+/* How many heads of queries share one of keys. */
+static int64_t sharing(const struct ft_plan *p, const struct ft_operator *op)
+{
+  const struct ft_tensor *q = ft_plan_tensor(p, ft_plan_input(op, 0));
+  const struct ft_tensor *k = ft_plan_tensor(p, ft_plan_input(op, 1));
+
+  return q->rank == 4 && k->rank == 4 && k->dims[1] > 0 && q->dims[1] > k->dims[1]
+             ? q->dims[1] / k->dims[1]
+             : 1;
+}
+
+/* A mask is written out, and keys and values for every head of queries, as a kernel that takes a
+ * mask asks for (transformers' sdpa_attention.py, use_gqa_in_sdpa). */
+static bool masked(const struct ft_operator *op)
+{
+  return ft_hint(op, "masked") != 0;
+}
+
+/*
+ * Heads that share keys have a fused kernel in 16 bits alone (scaled_dot_product_attention,
+ * enable_gqa: "works only for Flash_attention and math kernel").
+ */
+bool ft_plan_spells_attention(const struct ft_plan *p, const struct ft_operator *op)
+{
+  return ft_plan_is(op, "Attention") &&
+         (!p->options->fused_attention || ft_hint(op, "plain") ||
+          (p->options->precision < FT_PRECISION_AMP && sharing(p, op) > 1 && !masked(op)));
+}
+
+/* Whether OP asks for a kernel that there is none of, and gets operations in 32 bits instead
+ * (_scaled_dot_product_attention_math). */
+static bool in_32_bits(const struct ft_plan *p, const struct ft_operator *op)
+{
+  return p->options->fused_attention && p->options->precision > FT_PRECISION_AMP &&
+         ft_hint(op, "math");
+}
+
+int64_t ft_plan_scores(const struct ft_plan *p, const struct ft_operator *op)
+{
+  if (!ft_plan_spells_attention(p, op))
+    return 0;
+  return ft_times(score_elements(p, op), in_32_bits(p, op) ? 4 : p->places[op->outputs[0]].width);
+}
+
+static void keep(struct ft_plan *p, uint32_t i, int64_t elements, int64_t width)
+{
+  ft_plan_keep(p, i, ft_plan_take(p, ft_times(elements, width)));
+}
+
+/*
+ * Scores and the probabilities of them. A softmax keeps these, in 32 bits where autocast or the
+ * code asks for them; dropout a byte for each; the product with the values what it takes, where
+ * that is another tensor by now.
+ */
+void ft_plan_spell_attention(struct ft_plan *p, uint32_t i, bool saves)
+{
+  const struct ft_operator *op = &p->block->operators[i];
+  int64_t elements = ft_plan_spells_attention(p, op) ? score_elements(p, op) : 0;
+  int64_t width = in_32_bits(p, op) ? 4 : p->places[op->outputs[0]].width;
+  bool drops = p->options->training && ft_hint(op, "dropout");
+  bool wide = width < 4 && (p->options->precision == FT_PRECISION_AMP || ft_hint(op, "upcast"));
+  uint32_t copies[4] = { 0, 0, 0, 0 }, scores, probabilities;
+
+  if (!elements)
+    return;
+  for (uint32_t j = 0; !saves && j < 3; j++)
+    copies[j] = ft_plan_take(p, ft_plan_operand(p, op, ft_plan_input(op, j)));
+  if (!saves && p->options->fused_attention && !ft_hint(op, "plain")) /* scaled beforehand */
+    copies[3] = ft_plan_take(p, ft_plan_operand(p, op, ft_plan_input(op, 1)));
+  scores = ft_plan_take(p, ft_times(elements, width));
+  if (saves && p->places[op->outputs[0]].wanted && ft_hint(op, "softcap"))
+    /* its tangent, or what the mask, which no cast narrows, was added to */
+    keep(p, i, elements,
+         ft_hint(op, "softcap") > 1 && p->options->precision == FT_PRECISION_AMP ? 4 : width);
+  probabilities = ft_plan_take(p, ft_times(elements, wide ? 4 : width));
+  ft_plan_drop(p, scores);
+  if (!saves || !p->places[op->outputs[0]].wanted) {
+    ft_plan_drop(p, probabilities);
+    for (int j = 0; j < 4; j++)
+      ft_plan_drop(p, copies[j]);
+    return;
+  }
+  ft_plan_keep(p, i, probabilities);
+  if (drops)
+    keep(p, i, elements, 1);
+  if (drops || wide)
+    keep(p, i, elements, width);
+}
+
+/* ---- what attention takes ---- */
+
+/*
+ * How often keys or values T are written out: once for every head of queries. Those of one head for
+ * all only look larger (repeat_kv), until they are cast, or multiplied for several samples.
+ */
+static int64_t written(const struct ft_plan *p, const struct ft_operator *op, uint32_t t)
+{
+  const struct ft_tensor *k = ft_plan_tensor(p, t);
+  bool plain = !p->options->fused_attention || ft_hint(op, "plain");
+  bool cast = p->options->precision == FT_PRECISION_AMP && p->places[t].width == 4;
+
+  if (k->rank != 4 || k->dims[1] != 1)
+    return sharing(p, op);
+  if (plain ? ft_times(k->dims[0], k->data ? p->options->batch : 1) < 2 : masked(op) && !cast)
+    return 1;
+  return sharing(p, op);
+}
+
+/*
+ * Keys and values are written out once for every head of queries; a part of a larger tensor is
+ * copied, as one of these does not lie in three dimensions; some code computes scores in 32 bits.
+ */
+int64_t ft_plan_operand(const struct ft_plan *p, const struct ft_operator *op, uint32_t t)
+{
+  const struct ft_place *place = &p->places[t];
+  int64_t bytes = ft_plan_bytes(p, t), times = 1, width = place->width;
+
+  if ((!ft_plan_spells_attention(p, op) && (!masked(op) || !ft_plan_is(op, "Attention") ||
+                                            t == ft_plan_input(op, 0) || written(p, op, t) < 2)) ||
+      !width)
+    return 0;
+  if (p->options->precision == FT_PRECISION_AMP)
+    width = 2; /* what products take */
+  else if (in_32_bits(p, op))
+    width = 4;
+  else if (t != ft_plan_input(op, 2) && ft_hint(op, "upcast") > 1)
+    width = 4;
+  if (t != ft_plan_input(op, 0))
+    times = written(p, op, t);
+  if (times < 2 && width == place->width && ft_plan_bytes(p, place->owner) <= bytes)
+    return 0;
+  return ft_times(bytes / place->width, times * width);
+}
+
+/* What a fused kernel keeps beside what it takes and gives: logarithms of sums, one for each head
+ * and row; what was added to the scores. */
+static void keep_fused(struct ft_plan *p, uint32_t i)
+{
+  const struct ft_operator *op = &p->block->operators[i];
+  const struct ft_tensor *y = ft_plan_tensor(p, op->outputs[0]);
+  uint32_t bias = ft_plan_input(op, 3);
+  int64_t last = y->rank > 0 ? y->dims[y->rank - 1] : 0;
+
+  if (last > 0 && ft_tensor_elements(y) > 0)
+    keep(p, i, ft_times(ft_tensor_elements(y) / last, p->options->batch), 4);
+  if (masked(op) && y->rank > 1)
+    keep(p, i, score_elements(p, op) / (y->dims[1] ? y->dims[1] : 1),
+         p->places[op->outputs[0]].width);
+  if (bias && p->places[bias].wanted)
+    keep(p, i, ft_tensor_elements(ft_plan_tensor(p, bias)), p->places[op->outputs[0]].width);
+}
+
+/* ---- the rest ---- */
+
+bool ft_plan_keep_spelt(struct ft_plan *p, uint32_t i, bool *input)
+{
+  const struct ft_operator *op = &p->block->operators[i];
+  int64_t elements =
+      ft_times(ft_tensor_elements(ft_plan_tensor(p, op->outputs[0])), p->options->batch);
+  int64_t last = ft_plan_tensor(p, op->outputs[0])->rank;
+  uint8_t width = p->places[ft_plan_input(op, 0)].width;
+  struct ft_spelt spelt;
+
+  *input = false;
+  if (ft_plan_is(op, "Attention") && !ft_plan_spells_attention(p, op))
+    keep_fused(p, i);
+  if (elements <= 0 || last < 1 ||
+      !ft_spelt_of(op,
+                   width == 4                                  ? FT_SPELT_32
+                   : p->options->precision == FT_PRECISION_AMP ? FT_SPELT_CAST
+                                                               : FT_SPELT_16,
+                   &spelt))
+    return false;
+  if (ft_spelt_narrows(op) && p->options->precision == FT_PRECISION_AMP && width == 4) {
+    keep(p, i, elements, 2); /* the cast that it makes */
+    spelt.input = false;
+  }
+  for (int k = 0; k < spelt.narrow; k++)
+    keep(p, i, elements, width);
+  for (int k = 0; k < spelt.wide; k++)
+    keep(p, i, elements, 4);
+  last = ft_plan_tensor(p, op->outputs[0])->dims[last - 1];
+  if (ft_plan_is(op, "RMSNormalization") || ft_plan_is(op, "LayerNormalization"))
+    keep(p, i, last > 0 ? elements / last : 0, 4);
+  *input = spelt.input;
+  return true;
+}

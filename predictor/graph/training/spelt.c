@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <string.h>
+
+#include "predictor/graph/shape/infer.h"
+#include "predictor/graph/training/spelt.h"
+
+/*
+ * transformers 5.23, src/transformers: activations.py and each family's own normalisation. A power
+ * keeps its base, a product both factors where both are wanted, a tangent its result; autocast runs
+ * powers in 32 bits.
+ */
+static const struct {
+  const char *name;
+  bool widens;
+  struct ft_spelt kept[FT_SPELT_WIDTHS];
+} table[] = {
+  /* w * (x.float() * rsqrt(mean(x.float()^2))).to(x) */
+  { "llama", true, { { true, 0, 1 }, { false, 1, 1 }, { false, 1, 1 } } },
+  /* (w * (x.float() * rsqrt(...))).to(x) */
+  { "gemma", false, { { true, 0, 1 }, { false, 0, 2 }, { false, 0, 2 } } },
+  /* w * (x * rsqrt(mean(x.float()^2))).to(w) */
+  { "t5", true, { { true, 0, 1 }, { true, 1, 1 }, { true, 0, 2 } } },
+  /* w.float() * ((x.float() - m) * rsqrt(mean((x.float() - m)^2))), the difference taken twice */
+  { "cohere", false, { { false, 0, 3 }, { false, 0, 3 }, { false, 0, 3 } } },
+  /* layer_norm(x.float()).to(x) */
+  { "olmo", false, { { true, 0, 0 }, { false, 0, 1 }, { false, 0, 1 } } },
+  /* x.float() * rsqrt(mean(x.float()^2)), without gains (Llama4TextL2Norm) */
+  { "l2", false, { { true, 0, 0 }, { false, 0, 1 }, { false, 0, 1 } } },
+  /* layer_norm of what autocast's 16 bits are, outside of it (NemotronLayerNorm1P) */
+  { "nemotron", false, { { true, 0, 0 }, { true, 0, 0 }, { true, 0, 0 } } },
+  /* x cos + rotate(x) sin, of angles in 32 bits: nothing is kept */
+  { "rotary", true, { { false, 0, 0 }, { false, 0, 0 }, { false, 0, 0 } } },
+  /* values are kept in the width of keys, which angles made 32 bits (cache_utils.py) */
+  { "cache", true, { { false, 0, 0 }, { false, 0, 0 }, { false, 0, 0 } } },
+  /* 0.5 x (1 + tanh(c (x + 0.044715 x^3))) */
+  { "gelu_new", true, { { true, 0, 3 }, { true, 3, 0 }, { false, 1, 3 } } },
+  /* 0.5 x (1 + tanh(0.7978845608 x (1 + 0.044715 x x))) */
+  { "gelu_fast", false, { { true, 0, 6 }, { true, 6, 0 }, { true, 6, 0 } } },
+  /* relu(x)^2 */
+  { "relu2", true, { { false, 0, 1 }, { false, 1, 0 }, { false, 1, 1 } } },
+  /* x sigmoid(1.702 x) */
+  { "quick_gelu", false, { { true, 0, 1 }, { true, 1, 0 }, { true, 1, 0 } } },
+};
+
+enum { COUNT = sizeof table / sizeof *table };
+
+/* Which of the table OP is; COUNT: none. */
+static size_t find(const struct ft_operator *op)
+{
+  const char *name = ft_hint_text(op, "spelt");
+  size_t i = 0;
+
+  while (i < COUNT && (!name || strcmp(table[i].name, name) != 0))
+    i++;
+  return i;
+}
+
+bool ft_spelt_of(const struct ft_operator *op, enum ft_spelt_width width, struct ft_spelt *spelt)
+{
+  size_t i = find(op);
+
+  if (i == COUNT)
+    return false;
+  *spelt = table[i].kept[width];
+  return true;
+}
+
+bool ft_spelt_floats(const struct ft_operator *op)
+{
+  const char *name = ft_hint_text(op, "spelt");
+
+  return name && strcmp(name, "float") == 0;
+}
+
+bool ft_spelt_narrows(const struct ft_operator *op)
+{
+  size_t i = find(op);
+
+  return i < COUNT && strcmp(table[i].name, "nemotron") == 0;
+}
+
+bool ft_spelt_widens(const struct ft_operator *op)
+{
+  size_t i = find(op);
+
+  return i < COUNT && table[i].widens;
+}
