@@ -7,8 +7,8 @@
 #include <inttypes.h>
 
 #include "predictor/cli/cli.h"
-#include "predictor/cli/graph.h"
 #include "predictor/cli/guard.h"
+#include "predictor/cli/plot/graph.h"
 #include "predictor/core/io.h"
 #include "predictor/core/units.h"
 #include "predictor/graph/analyse.h"

@@ -6,7 +6,7 @@
 #ifndef FT_CLI_HELPER_H
 #define FT_CLI_HELPER_H
 
-#include "predictor/cli/predict_model.h"
+#include "predictor/cli/predict/predict_model.h"
 #include "predictor/core/buf.h"
 #include "predictor/estimate/mig.h"
 #include "predictor/request/frame.h"

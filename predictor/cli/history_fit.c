@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "predictor/cli/cli.h"
-#include "predictor/cli/equation.h"
+#include "predictor/cli/fit/equation.h"
 #include "predictor/cli/history.h"
 #include "predictor/core/grow.h"
 #include "predictor/core/io.h"

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "predictor/cli/helper.h"
-#include "predictor/cli/measured.h"
-#include "predictor/cli/predict_model.h"
+#include "predictor/cli/predict/measured.h"
+#include "predictor/cli/predict/predict_model.h"
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
 #include "predictor/decide/decide.h"

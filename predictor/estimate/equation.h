@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "predictor/learn/expression.h"
+#include "predictor/learn/symbolic/expression.h"
 #include "predictor/record/record.h"
 
 /*

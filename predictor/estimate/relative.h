@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "predictor/learn/ratios.h"
+#include "predictor/learn/relative/ratios.h"
 
 enum {
   FT_RELATIVE_ROWS = 20000,

@@ -7,7 +7,7 @@
 
 #include "predictor/core/hash.h"
 #include "predictor/estimate/equation.h"
-#include "predictor/learn/symbolic.h"
+#include "predictor/learn/symbolic/symbolic.h"
 #include "predictor/online/discover.h"
 #include "predictor/online/refit.h"
 

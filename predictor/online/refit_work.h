@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "predictor/learn/additive.h"
+#include "predictor/learn/regression/additive.h"
 #include "predictor/online/refit.h"
 
 enum {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "predictor/cli/relative.h"
+#include "predictor/cli/relative/relative.h"
 #include "predictor/core/io.h"
 #include "predictor/core/order.h"
 

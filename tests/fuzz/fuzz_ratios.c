@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "predictor/learn/numbers.h"
-#include "predictor/learn/ratios.h"
+#include "predictor/learn/relative/ratios.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

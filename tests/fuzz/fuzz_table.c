@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "predictor/cli/fit_table.h"
-#include "predictor/cli/relative.h"
+#include "predictor/cli/fit/fit_table.h"
+#include "predictor/cli/relative/relative.h"
 #include "predictor/estimate/mig.h"
 #include "tests/fuzz/input.h"
 

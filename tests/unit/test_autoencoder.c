@@ -5,7 +5,7 @@
 
 #include "tests/unit/unit.h"
 
-#include "predictor/learn/autoencoder_work.h"
+#include "predictor/learn/neural/autoencoder_work.h"
 #include "predictor/learn/numbers.h"
 
 enum { ROWS = 200, COLUMNS = 12, OUTPUTS = 3, HIDDEN = 2 };

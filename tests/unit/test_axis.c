@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* predictor/cli/axis.c */
+/* predictor/cli/plot/axis.c */
 #include "config.h"
 
 #include "tests/unit/unit.h"
 
-#include "predictor/cli/chart.h"
+#include "predictor/cli/plot/chart.h"
 
 static void ticks_are_round_in_the_axis_unit(void **state)
 {

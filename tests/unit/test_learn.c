@@ -4,8 +4,8 @@
 #include "tests/unit/unit.h"
 
 #include "predictor/core/random.h"
-#include "predictor/learn/additive.h"
 #include "predictor/learn/distribution.h"
+#include "predictor/learn/regression/additive.h"
 #include "predictor/learn/spread.h"
 
 static void normal_quantiles_and_probabilities_are_inverse(void **state)

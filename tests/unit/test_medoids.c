@@ -5,7 +5,7 @@
 #include "tests/unit/unit.h"
 
 #include "predictor/core/random.h"
-#include "predictor/learn/medoids.h"
+#include "predictor/learn/relative/medoids.h"
 
 enum { CLUSTERS = 4, EACH = 25, ROWS = CLUSTERS * EACH, COLUMNS = 3 };
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "predictor/cli/cli.h"
-#include "predictor/cli/submission.h"
+#include "predictor/cli/predict/submission.h"
 #include "predictor/core/units.h"
 
 enum { WORDS = 8 };

@@ -4,9 +4,9 @@
 #include "tests/unit/unit.h"
 
 #include "predictor/core/random.h"
-#include "predictor/learn/range.h"
-#include "predictor/learn/symbolic.h"
-#include "predictor/learn/tree.h"
+#include "predictor/learn/symbolic/range.h"
+#include "predictor/learn/symbolic/symbolic.h"
+#include "predictor/learn/symbolic/tree.h"
 
 enum { ALL = (1 << FT_SYMBOLS) - 1 - (1 << FT_SYMBOL_CONSTANT) - (1 << FT_SYMBOL_VARIABLE) };
 

@@ -6,7 +6,7 @@
 
 #include "predictor/core/random.h"
 #include "predictor/learn/numbers.h"
-#include "predictor/learn/ratios.h"
+#include "predictor/learn/relative/ratios.h"
 
 enum { ROWS = 120, COLUMNS = 5, OUTPUTS = 4 };
 

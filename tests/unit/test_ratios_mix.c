@@ -4,7 +4,7 @@
 
 #include "tests/unit/unit.h"
 
-#include "predictor/learn/ratios_mix.h"
+#include "predictor/learn/relative/ratios_mix.h"
 
 enum { ROWS = 30, MANY_ROWS = 500, FOLDS = 10 };
 

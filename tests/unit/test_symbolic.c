@@ -4,10 +4,10 @@
 #include "tests/unit/unit.h"
 
 #include "predictor/core/random.h"
-#include "predictor/learn/constants.h"
-#include "predictor/learn/linear.h"
-#include "predictor/learn/symbolic.h"
-#include "predictor/learn/tree.h"
+#include "predictor/learn/regression/linear.h"
+#include "predictor/learn/symbolic/constants.h"
+#include "predictor/learn/symbolic/symbolic.h"
+#include "predictor/learn/symbolic/tree.h"
 
 enum { EDGES = 6, BATCHES = 5, ROWS = EDGES * BATCHES };
 

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * foretell doctor: looks at every part of an installation and says, for what is
+ * not right, what to do. Nothing is changed.
+ */
+#include "config.h"
+
+#include <acl/libacl.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/acl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "agent/measure/measure.h"
+#include "predictor/cli/cli.h"
+#include "predictor/cli/doctor/doctor.h"
+#include "predictor/cli/guard.h"
+#include "predictor/core/io.h"
+#include "predictor/core/text.h"
+#include "predictor/core/units.h"
+#include "predictor/history/json.h"
+#include "predictor/history/store.h"
+#include "predictor/record/layout.h"
+
+enum { STATE_SECONDS = 2 /* for the state folder to answer; a submission gives it less */ };
+
+static const char usage[] = "[OPTION]...";
+static const char summary[] = "Checks the installation on this host and says what to do.";
+static const char *const words[] = { "ok", "warn", "FAIL" };
+static const char *const statuses[] = { "ok", "warn", "fail" };
+
+void ft_doctor_add(struct ft_doctor *doctor, const char *name, enum ft_finding finding,
+                   const char *format, ...)
+{
+  struct ft_check *check;
+  va_list args;
+
+  if (doctor->count == FT_CHECKS)
+    return;
+  check = &doctor->check[doctor->count++];
+  check->finding = finding;
+  (void)ft_string_copy(name, check->name, sizeof check->name);
+  va_start(args, format);
+  (void)vsnprintf(check->text, sizeof check->text, format, args);
+  va_end(args);
+  for (char *p = check->text; *p; p++)
+    if ((unsigned char)*p < ' ' || *p == 0x7f)
+      *p = '?';
+}
+
+const char *ft_doctor_path(const struct ft_doctor *doctor, const char *name, char out[PATH_MAX])
+{
+  (void)snprintf(out, PATH_MAX, "%s%s", doctor->root, name);
+  return out;
+}
+
+static void check_config(struct ft_doctor *doctor, const char *file)
+{
+  char path[PATH_MAX];
+  struct ft_error err;
+
+  ft_config_defaults(&doctor->config);
+  ft_doctor_path(doctor, file, path);
+  if (access(path, F_OK) < 0 && errno == ENOENT)
+    ft_doctor_add(doctor, "foretell.conf", FT_FINDING_WARN, "%s is not there; defaults hold", file);
+  else if (ft_config_read(path, &doctor->config, &err) < 0)
+    ft_doctor_add(doctor, "foretell.conf", FT_FINDING_FAIL, "%s; the agent keeps the old one",
+                  err.text);
+  else
+    ft_doctor_add(doctor, "foretell.conf", FT_FINDING_OK,
+                  "%s, mode %s, failure_price %g, %d override%s, %d app%s", file,
+                  ft_mode_name(doctor->config.policy.mode),
+                  doctor->config.policy.failure_price,
+                  (int)doctor->config.override_count, doctor->config.override_count == 1 ? "" : "s",
+                  (int)doctor->config.app_count, doctor->config.app_count == 1 ? "" : "s");
+}
+
+/* Whether a process called slurmd runs: what measures is needed where jobs run. */
+static bool find_slurmd(const struct ft_doctor *doctor)
+{
+  char path[PATH_MAX];
+  DIR *proc = opendir(ft_doctor_path(doctor, "/proc", path));
+  const struct dirent *entry;
+  bool found = false;
+
+  while (proc && !found && (entry = readdir(proc))) {
+    char name[NAME_MAX + 16];
+    struct ft_buf text;
+
+    if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
+      continue;
+    (void)snprintf(name, sizeof name, "%s/comm", entry->d_name);
+    ft_buf_init(&text, FT_LIMIT_PROC);
+    found = ft_io_read_file(dirfd(proc), name, &text, NULL) == 0 &&
+            strcmp(ft_buf_text(&text), "slurmd\n") == 0;
+    ft_buf_free(&text);
+  }
+  if (proc)
+    closedir(proc);
+  return found;
+}
+
+static void check_agent(struct ft_doctor *doctor)
+{
+  struct sockaddr_un address = { .sun_family = AF_UNIX };
+  char path[PATH_MAX];
+  int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+  ft_doctor_path(doctor, doctor->config.socket, path);
+  if (!ft_string_copy(path, address.sun_path, sizeof address.sun_path))
+    ft_doctor_add(doctor, "agent", FT_FINDING_FAIL, "%s: longer than a socket's name may be", path);
+  else if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
+    ft_doctor_add(doctor, "agent", FT_FINDING_OK, "foretelld answers on %s", doctor->config.socket);
+  else if (errno == EACCES)
+    ft_doctor_add(doctor, "agent", FT_FINDING_WARN, "%s: for root only; run this as root",
+                  doctor->config.socket);
+  else if (doctor->slurmd_here)
+    ft_doctor_add(doctor, "agent", FT_FINDING_FAIL,
+                  "%s: %s; no job on this node is measured: systemctl enable --now foretelld",
+                  doctor->config.socket, strerror(errno));
+  else
+    ft_doctor_add(doctor, "agent", FT_FINDING_OK, "none runs here, and none is needed: no slurmd");
+  if (fd >= 0)
+    close(fd);
+}
+
+static void check_site(struct ft_doctor *doctor, int state_fd)
+{
+  struct ft_error err;
+  char age[32];
+  double seconds;
+
+  if (ft_layout_read_site(state_fd, &doctor->site, &err) < 0) {
+    ft_doctor_add(doctor, "site", FT_FINDING_FAIL, "%s; foretelld writes it: is it running?",
+                  err.text);
+    return;
+  }
+  doctor->has_site = true;
+  seconds = ft_io_now() - doctor->site.updated;
+  ft_units_show_seconds(seconds > 0 ? seconds : 0, age, sizeof age);
+  if (seconds > 3 * doctor->config.cluster_seconds)
+    ft_doctor_add(doctor, "site", FT_FINDING_WARN,
+                  "cluster %s was last looked at %s ago: is foretelld running?",
+                  doctor->site.cluster, age);
+  else if (doctor->site.rule == FT_RULE_UNKNOWN)
+    ft_doctor_add(doctor, "site", FT_FINDING_WARN,
+                  "cluster %s: what kills for memory here is not known; set memory_rule in "
+                  "foretell.conf",
+                  doctor->site.cluster);
+  else
+    ft_doctor_add(doctor, "site", FT_FINDING_OK, "cluster %s, memory rule %s, seen %s ago",
+                  doctor->site.cluster, ft_rule_name(doctor->site.rule), age);
+  if (doctor->has_site && !doctor->site.memory_is_consumable)
+    ft_doctor_add(doctor, "scheduling", FT_FINDING_WARN,
+                  "SelectTypeParameters has no _Memory: memory asked for saves nothing here");
+}
+
+static void check_store(struct ft_doctor *doctor, const char *folder)
+{
+  char path[PATH_MAX + 16];
+  struct ft_store *store;
+  struct ft_error err;
+
+  (void)snprintf(path, sizeof path, "%s/" FT_LAYOUT_STORE, folder);
+  if (access(path, R_OK) < 0) {
+    if (errno == EACCES)
+      ft_doctor_add(doctor, "store", FT_FINDING_WARN, "for root only; run this as root");
+    else if (errno == ENOENT && !doctor->slurmd_here)
+      ft_doctor_add(doctor, "store", FT_FINDING_OK, "none on this host");
+    else
+      ft_doctor_add(doctor, "store", FT_FINDING_WARN, "%s: %s; no run was observed yet", path,
+                    strerror(errno));
+    return;
+  }
+  store = ft_store_open(path, false, &err);
+  if (store)
+    ft_doctor_add(doctor, "store", FT_FINDING_OK, "%s can be read", path);
+  else
+    ft_doctor_add(doctor, "store", FT_FINDING_FAIL, "%s", err.text);
+  ft_store_close(store);
+}
+
+/* Whether the access list of PATH lets user UID read and search it. */
+static bool user_may_read(const char *path, uid_t uid)
+{
+  acl_t list = acl_get_file(path, ACL_TYPE_ACCESS);
+  acl_entry_t entry;
+  bool may = false;
+
+  for (int more = list ? acl_get_entry(list, ACL_FIRST_ENTRY, &entry) : 0; more == 1 && !may;
+       more = acl_get_entry(list, ACL_NEXT_ENTRY, &entry)) {
+    acl_tag_t tag;
+    acl_permset_t rights;
+    uid_t *who;
+
+    if (acl_get_tag_type(entry, &tag) < 0 || tag != ACL_USER || acl_get_permset(entry, &rights) < 0)
+      continue;
+    who = acl_get_qualifier(entry);
+    may = who && *who == uid && acl_get_perm(rights, ACL_READ) == 1 &&
+          acl_get_perm(rights, ACL_EXECUTE) == 1;
+    if (who)
+      acl_free(who);
+  }
+  if (list)
+    acl_free(list);
+  return may;
+}
+
+/* A user's folder: that user may read it and nobody else but its owner. Returns what is wrong. */
+static const char *wrong_with(const char *path, uid_t uid)
+{
+  struct stat about;
+
+  if (lstat(path, &about) < 0)
+    return "cannot be looked at";
+  if (!S_ISDIR(about.st_mode))
+    return "is no folder";
+  if (about.st_mode & S_IRWXO)
+    return "can be read by everybody";
+  if (about.st_uid != uid && !user_may_read(path, uid))
+    return "cannot be read by its user: no access control list on this file system?";
+  return NULL;
+}
+
+static void check_models(struct ft_doctor *doctor, const char *folder)
+{
+  char path[PATH_MAX + 16], each[PATH_MAX + NAME_MAX + 32];
+  const struct dirent *entry;
+  unsigned users = 0, bad = 0;
+  DIR *models;
+
+  (void)snprintf(path, sizeof path, "%s/" FT_LAYOUT_MODELS, folder);
+  models = opendir(path);
+  if (!models) {
+    ft_doctor_add(doctor, "models", FT_FINDING_WARN, "%s: %s; nothing was learnt yet", path,
+                  strerror(errno));
+    return;
+  }
+  while ((entry = readdir(models))) {
+    struct ft_text number = ft_text_from(entry->d_name);
+    const char *wrong;
+    uint64_t uid;
+
+    if (!ft_text_u64(&number, UINT32_MAX, &uid) || ft_text_left(&number))
+      continue;
+    /* what the agent learns on of all users together: whoever is the agent owns it */
+    if (uid == FT_LAYOUT_POOLED)
+      continue;
+    users++;
+    (void)snprintf(each, sizeof each, "%s/%s", path, entry->d_name);
+    wrong = wrong_with(each, (uid_t)uid);
+    if (wrong && bad++ == 0)
+      ft_doctor_add(doctor, "models", FT_FINDING_FAIL, "%s %s", each, wrong);
+  }
+  closedir(models);
+  if (!bad)
+    ft_doctor_add(doctor, "models", FT_FINDING_OK, "of %u user%s, each readable by that user alone",
+                  users, users == 1 ? "" : "s");
+}
+
+static bool has_byte(int dirfd, const char *name)
+{
+  int fd = openat(dirfd, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  char byte;
+
+  return fd >= 0 && read(fd, &byte, 1) == 1;
+}
+
+/* Touch what the checks of FOLDER read: where its file system hangs, so does this. */
+static void touch_state(const char *folder)
+{
+  int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *models;
+
+  (void)has_byte(fd, FT_LAYOUT_SITE);
+  (void)has_byte(fd, FT_LAYOUT_STORE);
+  models = ft_io_folder(fd, FT_LAYOUT_MODELS);
+  if (models)
+    (void)readdir(models);
+}
+
+static void check_state(struct ft_doctor *doctor)
+{
+  char folder[PATH_MAX];
+  int fd;
+
+  ft_doctor_path(doctor, doctor->config.state_directory, folder);
+  if (!ft_guard_ends(touch_state, folder, STATE_SECONDS)) {
+    ft_doctor_add(doctor, "state", FT_FINDING_FAIL,
+                  "%s: no answer within %d s: is its file server gone? nothing is predicted "
+                  "until it answers",
+                  folder, STATE_SECONDS);
+    return;
+  }
+  fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) {
+    ft_doctor_add(
+        doctor, "state", FT_FINDING_FAIL,
+        "%s: %s; foretelld makes it, and where users submit it has to be mounted or copied", folder,
+        strerror(errno));
+    return;
+  }
+  ft_doctor_add(doctor, "state", FT_FINDING_OK, "%s", folder);
+  check_site(doctor, fd);
+  check_store(doctor, folder);
+  check_models(doctor, folder);
+  close(fd);
+}
+
+static void check_samplers(struct ft_doctor *doctor)
+{
+  struct ft_measure_settings settings = { .seconds = 1 / doctor->config.sample_hertz,
+                                          .rule = doctor->site.rule };
+  const struct ft_measure_report *reports;
+  struct ft_measure *measure = NULL;
+  struct ft_error err;
+  size_t count;
+
+  settings.root_fd =
+      open(doctor->in_fixture ? doctor->root : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (settings.root_fd >= 0)
+    measure = ft_measure_open(&settings, &err);
+  else
+    ft_error_errno(&err, "%s/", doctor->root);
+  if (!measure) {
+    ft_doctor_add(doctor, "measuring", FT_FINDING_FAIL, "%s", err.text);
+  } else {
+    reports = ft_measure_reports(measure, &count);
+    for (size_t i = 0; i < count; i++)
+      ft_doctor_add(doctor, reports[i].name,
+                    reports[i].works                      ? FT_FINDING_OK
+                    : strcmp(reports[i].name, "rss") == 0 ? FT_FINDING_FAIL
+                                                          : FT_FINDING_WARN,
+                    "%s", reports[i].why);
+  }
+  ft_measure_close(measure);
+  if (settings.root_fd >= 0)
+    close(settings.root_fd);
+}
+
+static int print_json(const struct ft_doctor *doctor)
+{
+  json_t *checks = json_array();
+
+  for (size_t i = 0; i < doctor->count; i++)
+    (void)json_array_append_new(checks, json_pack("{s:s, s:s, s:o}", "name", doctor->check[i].name,
+                                                  "status", statuses[doctor->check[i].finding],
+                                                  "text", ft_json_text(doctor->check[i].text)));
+  return ft_json_print(json_pack("{s:o}", "checks", checks));
+}
+
+static int print(const struct ft_doctor *doctor)
+{
+  for (size_t i = 0; i < doctor->count; i++)
+    printf("%-4s %s: %s\n", words[doctor->check[i].finding], doctor->check[i].name,
+           doctor->check[i].text);
+  return ft_flush("doctor");
+}
+
+int ft_command_doctor(int argc, char **argv)
+{
+  const char *root = "/", *config = FT_CONFIG_FILE;
+  bool json = false;
+  const struct ft_option options[] = {
+    { 0, "config", "FILE", "foretell.conf to check; default: " FT_CONFIG_FILE, FT_OPTION_STRING,
+      &config },
+    { 0, "root", "DIR", "a folder to check in place of /, such as an image of a node",
+      FT_OPTION_STRING, &root },
+    { 0, "json", NULL, "answer in JSON", FT_OPTION_FLAG, &json },
+    { 0 },
+  };
+  struct ft_doctor *doctor;
+  int status = FT_EXIT_USAGE,
+      first = ft_options_parse(options, usage, summary, false, argc, argv, &status);
+
+  if (first < 0)
+    return status;
+  if (first < argc)
+    return ft_complain(argv[0], FT_EXIT_USAGE, "%s: no operand is expected", argv[first]);
+  doctor = calloc(1, sizeof *doctor);
+  if (!doctor)
+    return ft_complain(argv[0], FT_EXIT_SYSTEM, "out of memory");
+  doctor->in_fixture = strcmp(root, "/") != 0;
+  doctor->root = doctor->in_fixture ? root : "";
+
+  check_config(doctor, config);
+  doctor->slurmd_here = find_slurmd(doctor);
+  check_agent(doctor);
+  check_state(doctor);
+  ft_doctor_slurm(doctor);
+  ft_doctor_cgroup(doctor);
+  check_samplers(doctor);
+
+  status = json ? print_json(doctor) : print(doctor);
+  for (size_t i = 0; i < doctor->count; i++)
+    if (status == FT_EXIT_DONE && doctor->check[i].finding == FT_FINDING_FAIL)
+      status = FT_EXIT_NO;
+  free(doctor);
+  return status;
+}

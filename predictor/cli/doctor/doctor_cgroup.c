@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * foretell doctor: what Slurm calls the cgroups of the jobs that run here, by its slurmstepd and
+ * their tasks.
+ */
+#include "config.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/cli/doctor/doctor.h"
+#include "predictor/core/buf.h"
+#include "predictor/core/cgroup.h"
+#include "predictor/core/io.h"
+#include "predictor/core/text.h"
+
+/* Of a node's processes: what is not among them tells nothing. */
+enum { PIDS_LIMIT = 65536 };
+
+/* What is found on the way. */
+struct jobs {
+  int proc; /* descriptor of /proc */
+  struct ft_cgroup_mounts mounts;
+  bool steps;         /* a slurmstepd has a task */
+  char job[PATH_MAX]; /* a job's own cgroup; empty: none is found */
+};
+
+/* Read the file NAME of process PID into OUT. */
+static bool read_of(const struct jobs *jobs, uint64_t pid, const char *name, struct ft_buf *out)
+{
+  char path[64];
+
+  ft_buf_init(out, FT_LIMIT_PROC);
+  (void)snprintf(path, sizeof path, "%llu/%s", (unsigned long long)pid, name);
+  return ft_io_read_file(jobs->proc, path, out, NULL) == 0;
+}
+
+static bool is_slurmstepd(const struct jobs *jobs, uint64_t pid)
+{
+  struct ft_buf text;
+  bool is = read_of(jobs, pid, "comm", &text) &&
+            ft_text_starts(ft_text_from(ft_buf_text(&text)), "slurmstepd");
+
+  ft_buf_free(&text);
+  return is;
+}
+
+/* The parent of PID; 0: not known. */
+static uint64_t parent_of(const struct jobs *jobs, uint64_t pid)
+{
+  struct ft_text rest, line, word;
+  struct ft_buf text;
+  uint64_t parent = 0;
+
+  if (read_of(jobs, pid, "status", &text)) {
+    rest = ft_text_of(ft_buf_text(&text), text.length);
+    while (!parent && ft_text_line(&rest, &line))
+      if (ft_text_word(&line, &word) && ft_text_equals(word, "PPid:") && ft_text_word(&line, &word))
+        (void)ft_text_u64(&word, INT32_MAX, &parent);
+  }
+  ft_buf_free(&text);
+  return parent;
+}
+
+static bool path_of(const struct jobs *jobs, uint64_t pid, char path[PATH_MAX])
+{
+  struct ft_buf text;
+  bool found = read_of(jobs, pid, "cgroup", &text) &&
+               ft_cgroup_parse_path(ft_text_of(ft_buf_text(&text), text.length), jobs->mounts.v1,
+                                    path, PATH_MAX);
+
+  ft_buf_free(&text);
+  return found;
+}
+
+/* Look whether PID is a task, and where its job's cgroup is. */
+static void look_at(struct jobs *jobs, uint64_t pid)
+{
+  char stepd[PATH_MAX], task[PATH_MAX];
+  uint64_t parent = parent_of(jobs, pid);
+
+  if (!parent || !is_slurmstepd(jobs, parent) || is_slurmstepd(jobs, pid))
+    return;
+  jobs->steps = true;
+  if (path_of(jobs, parent, stepd) && path_of(jobs, pid, task))
+    (void)ft_cgroup_job_of(stepd, task, jobs->mounts.v1, jobs->job, sizeof jobs->job);
+}
+
+static bool find_mounts(struct jobs *jobs)
+{
+  struct ft_buf text;
+  bool found;
+
+  ft_buf_init(&text, FT_LIMIT_MOUNTS);
+  found = ft_io_read_file(jobs->proc, "self/mountinfo", &text, NULL) == 0 &&
+          ft_cgroup_parse_mounts(ft_text_of(ft_buf_text(&text), text.length), &jobs->mounts);
+  ft_buf_free(&text);
+  return found;
+}
+
+static void report(struct ft_doctor *doctor, const struct jobs *jobs)
+{
+  static const char name[] = "job cgroups";
+  const char *job = strrchr(jobs->job, '/');
+
+  if (job && ft_text_starts(ft_text_from(job + 1), "job_"))
+    ft_doctor_add(doctor, name, FT_FINDING_OK, "%s, by the job's number", jobs->job);
+  else if (job)
+    ft_doctor_add(doctor, name, FT_FINDING_OK,
+                  "%s, by Slurm's identifier (Slurm 26.05; CgroupJobIdPaths=yes in cgroup.conf "
+                  "brings job_ID back)",
+                  jobs->job);
+  else if (jobs->steps && doctor->site.rule == FT_RULE_CGROUP)
+    ft_doctor_add(doctor, name, FT_FINDING_WARN,
+                  "a job runs here and has none that charges memory, though the memory rule is "
+                  "cgroup; see slurmd's log");
+  else if (jobs->steps)
+    ft_doctor_add(doctor, name, FT_FINDING_OK, "none: Slurm makes no cgroups that charge memory");
+  else if (doctor->slurmd_here)
+    ft_doctor_add(doctor, name, FT_FINDING_OK,
+                  "no job runs here now: run this again while one does");
+}
+
+void ft_doctor_cgroup(struct ft_doctor *doctor)
+{
+  struct jobs *jobs = calloc(1, sizeof *jobs);
+  const struct dirent *entry;
+  char path[PATH_MAX];
+  int left = PIDS_LIMIT;
+  DIR *proc;
+
+  if (!jobs)
+    return;
+  proc = opendir(ft_doctor_path(doctor, "/proc", path));
+  if (!proc)
+    goto out;
+  jobs->proc = dirfd(proc);
+  if (find_mounts(jobs)) {
+    while (!jobs->job[0] && left-- && (entry = readdir(proc))) {
+      struct ft_text name = ft_text_from(entry->d_name);
+      uint64_t pid;
+
+      if (ft_text_u64(&name, INT32_MAX, &pid) && !ft_text_left(&name))
+        look_at(jobs, pid);
+    }
+    report(doctor, jobs);
+  }
+  closedir(proc);
+out:
+  free(jobs);
+}

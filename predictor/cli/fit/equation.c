@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "predictor/cli/cli.h"
+#include "predictor/cli/fit/equation.h"
+#include "predictor/core/text.h"
+#include "predictor/core/units.h"
+#include "predictor/estimate/equation.h"
+#include "predictor/history/json.h"
+
+enum {
+  VARIABLES = sizeof((ft_equation *)NULL)->columns,
+  NAME = sizeof((ft_column *)NULL)->name + sizeof((ft_column *)NULL)->categories[0] + 1
+};
+
+/* Beside a product of powers within e to this, either way, the constant of values up to 1e100, the
+ * most that a table holds, is well within a double. */
+#define FAR 400
+
+bool ft_named_bytes(const char *name)
+{
+  size_t length = strlen(name);
+
+  return strcmp(name, "bytes") == 0 || (length > 6 && strcmp(name + length - 6, "_bytes") == 0);
+}
+
+/* Where E first reads VARIABLE; -1: nowhere. */
+static int find(const struct ft_expression *e, size_t variable)
+{
+  for (int i = 0; i < e->length; i++)
+    if (e->symbol[i] == FT_SYMBOL_VARIABLE && e->variable[i] == variable)
+      return i;
+  return -1;
+}
+
+/* The unit of a variable called NAME, of the order of SIZE: 1, or one of bytes, which is added to
+ * LEGEND behind BEFORE. */
+static double unit_of(const char *name, double size, const char **before, struct ft_buf *legend)
+{
+  const char *unit;
+  double of;
+
+  if (!ft_named_bytes(name))
+    return 1;
+  of = ft_units_of_bytes(fabs(size), &unit);
+  (void)ft_buf_printf(legend, "%s%s in %s", *before, name, unit);
+  *before = ", ";
+  return of;
+}
+
+/* Variables in bytes are put into larger units, which are added to LEGEND. */
+static void choose_units(struct ft_expression *e, const char *const *names, size_t variables,
+                         struct ft_buf *legend)
+{
+  const char *before = legend->length ? "; " : "";
+
+  for (size_t v = 0; v < variables; v++) {
+    int first = find(e, v);
+    double of = first < 0 ? 1 : unit_of(names[v], e->scale[first], &before, legend);
+
+    for (int i = first; i >= 0 && i < e->length; i++)
+      if (e->symbol[i] == FT_SYMBOL_VARIABLE && e->variable[i] == v)
+        e->scale[i] /= of;
+  }
+}
+
+int ft_show_expression(const struct ft_expression *expression, const char *const *names,
+                       size_t variables, const char *unit, double typical, bool latex, int digits,
+                       struct ft_buf *out)
+{
+  struct ft_expression e = *expression;
+  struct ft_buf legend;
+  int status = -1;
+
+  ft_buf_init(&legend, out->limit);
+  if (!unit) {
+    double of = ft_units_of_bytes(fabs(typical), &unit);
+
+    e.intercept /= of;
+    e.slope /= of;
+  }
+  (void)ft_buf_printf(&legend, "%s", unit);
+  choose_units(&e, names, variables, &legend);
+  if (!legend.failed)
+    status = ft_expression_print(&e, names, ft_buf_text(&legend), latex, digits, out);
+  ft_buf_free(&legend);
+  return status;
+}
+
+/* X as it is printed. */
+static double rounded(double x, int digits)
+{
+  char text[40];
+
+  (void)snprintf(text, sizeof text, "%.*g", digits, x);
+  return ft_text_is_double(ft_text_from(text), &x) ? x : 1;
+}
+
+/* The factors that are far from 1, be they all so, are of variables divided by what they are of the
+ * order of. Returns the logarithm of the constant. */
+static double scale_factors(const struct ft_linear_equation *q, const double *of, double constant,
+                            int digits, double *scale)
+{
+  for (size_t v = 0; v < q->variables; v++) {
+    double size = q->sizes[v] / of[v], power = q->coefficients[v + 1];
+
+    if (fabs(power * log(size)) * (double)q->variables > FAR)
+      scale[v] = rounded(size, digits);
+    constant += power * log(scale[v]);
+  }
+  return constant;
+}
+
+int ft_show_linear(const struct ft_linear_equation *q, const char *unit, double typical, bool latex,
+                   int digits, struct ft_buf *out)
+{
+  double of[FT_EXPRESSION_VARIABLES], coefficient[FT_EXPRESSION_VARIABLES];
+  double scale[FT_EXPRESSION_VARIABLES], constant = q->coefficients[0], target = 1;
+  const char *before;
+  struct ft_buf legend;
+  int status = -1;
+
+  if (!unit)
+    target = ft_units_of_bytes(fabs(typical), &unit);
+  ft_buf_init(&legend, out->limit);
+  (void)ft_buf_printf(&legend, "%s", unit);
+  before = legend.length ? "; " : "";
+  constant = q->logarithms ? constant - log(target) : constant / target;
+  for (size_t v = 0; v < q->variables; v++) {
+    double c = q->coefficients[v + 1];
+
+    scale[v] = 1;
+    of[v] = c == 0 ? 1 : unit_of(q->names[v], q->sizes[v], &before, &legend);
+    coefficient[v] = q->logarithms ? c : c * of[v] / target;
+    constant += q->logarithms ? c * log(of[v]) : 0;
+  }
+  if (q->logarithms)
+    constant = exp(scale_factors(q, of, constant, digits, scale));
+  if (!legend.failed)
+    status = ft_terms_print(
+        &(struct ft_terms){ q->logarithms, constant, q->variables, q->names, coefficient, scale },
+        ft_buf_text(&legend), latex, digits, out);
+  ft_buf_free(&legend);
+  return status;
+}
+
+int ft_show_equation(const ft_model *model, bool latex, struct ft_buf *out)
+{
+  const ft_equation *q = &model->evaluator.equation;
+  char name[VARIABLES][NAME];
+  const char *names[VARIABLES];
+  struct ft_expression e;
+
+  if (!model->evaluator.has_equation || !ft_equation_open(q, &e))
+    return 0;
+  for (size_t v = 0; v < q->columns_count; v++) {
+    const ft_column *column = &model->columns[q->columns[v]];
+    bool level = q->levels[v] && q->levels[v] <= column->categories_count;
+
+    (void)snprintf(name[v], sizeof name[v], "%s%s%s", column->name, level ? "=" : "",
+                   level ? column->categories[q->levels[v] - 1] : "");
+    names[v] = name[v];
+  }
+  return ft_show_expression(&e, names, q->columns_count, NULL, model->evaluator.max_bytes, latex,
+                            FT_EQUATION_DIGITS, out);
+}
+
+json_t *ft_equation_json(const ft_model *model)
+{
+  const ft_equation *q = &model->evaluator.equation;
+  struct ft_buf text, latex;
+  json_t *json = NULL;
+
+  ft_buf_init(&text, FT_LIMIT_LINE);
+  ft_buf_init(&latex, FT_LIMIT_LINE);
+  if (ft_show_equation(model, false, &text) == 0 && ft_show_equation(model, true, &latex) == 0 &&
+      text.length)
+    json = json_pack("{s:o, s:o, s:f, s:I, s:f, s:b}", "equation", ft_json_text(text.data), "latex",
+                     ft_json_text(latex.data), "error", q->error, "runs", (json_int_t)q->runs,
+                     "fitted", q->fitted, "used", model->evaluator.by_equation);
+  ft_buf_free(&text);
+  ft_buf_free(&latex);
+  return json ? json : json_null();
+}

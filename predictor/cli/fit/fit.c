@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * foretell fit: an equation for a column of any table. Rows are split at random
+ * into training and test part, or as a column says; the test part chooses nothing. With several
+ * seeds the medians over the splits are told, and every test error with --json.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/cli/cli.h"
+#include "predictor/cli/fit/equation.h"
+#include "predictor/cli/fit/fit.h"
+#include "predictor/core/order.h"
+#include "predictor/core/text.h"
+
+enum { SEEDS = 1000 };
+
+/* Rows below which an equation of a few constants fits by chance: twice as many as five constants.
+ */
+enum { FEW_ROWS = 10 };
+
+struct options {
+  const char *target, *features, *held, *method, *unit, *primitives;
+  double test;
+  unsigned long seed, seeds, population, generations, tournament, digits;
+  struct ft_symbolic_settings symbolic; /* what follows from these */
+  bool drawn_constants, front, skips, json;
+};
+
+static const char *const method_names[FT_FIT_METHODS] = {
+  [FT_FIT_SYMBOLIC] = "symbolic", [FT_FIT_LINEAR] = "linear", [FT_FIT_LOGLINEAR] = "loglinear"
+};
+
+/* ---- telling ---- */
+
+static double median(const struct ft_outcome *out, size_t count, size_t offset)
+{
+  double value[SEEDS];
+
+  for (size_t i = 0; i < count; i++)
+    memcpy(&value[i], (const char *)&out[i] + offset, sizeof *value);
+  return ft_order_median(value, count);
+}
+
+static json_t *method_json(const struct ft_outcome *out, size_t count)
+{
+  json_t *spread = json_array();
+
+  for (size_t i = 0; i < count; i++)
+    json_array_append_new(spread, ft_json_number(true, out[i].test_mape));
+  return json_pack(
+      "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o}", "equation", ft_buf_text(&out[0].equation),
+      "latex", out[0].latex.length ? json_string(out[0].latex.data) : json_null(), "train_mape",
+      ft_json_number(true, median(out, count, offsetof(struct ft_outcome, train_mape))),
+      "test_mape", ft_json_number(true, median(out, count, offsetof(struct ft_outcome, test_mape))),
+      "r2", ft_json_number(true, median(out, count, offsetof(struct ft_outcome, r2))), "seconds",
+      ft_json_number(true, median(out, count, offsetof(struct ft_outcome, seconds))), "test_mapes",
+      spread, "cancelled", out[count - 1].cancelled, "front",
+      out[0].front ? json_incref(out[0].front) : json_null());
+}
+
+/* As "12.34 %", or a dash where nothing was tested. */
+static const char *show_error(double percent, char out[16])
+{
+  if (isfinite(percent))
+    (void)snprintf(out, 16, percent < 1e5 ? "%8.2f %%" : "%8.2g %%", percent);
+  else
+    (void)snprintf(out, 16, "%8s  ", "-");
+  return out;
+}
+
+static void method_print(const char *name, const struct ft_outcome *out, size_t count)
+{
+  double r2 = median(out, count, offsetof(struct ft_outcome, r2));
+  char train[16], test[16], fit[16];
+
+  (void)snprintf(fit, sizeof fit, !isfinite(r2) ? "-" : r2 > -999 ? "%.4f" : "%.1e", r2);
+  printf("%-10s %s %s %8s %8.3f s  %s%s\n", name,
+         show_error(median(out, count, offsetof(struct ft_outcome, train_mape)), train),
+         show_error(median(out, count, offsetof(struct ft_outcome, test_mape)), test), fit,
+         median(out, count, offsetof(struct ft_outcome, seconds)), ft_buf_text(&out[0].equation),
+         out[count - 1].cancelled ? " (the best so far)" : "");
+}
+
+/* The front of the first split, a line an equation. */
+static void front_print(const json_t *front)
+{
+  size_t i;
+  json_t *p;
+
+  printf("%-10s %10s %10s  equation, as simple as its errors allow\n", "length", "train",
+         "validated");
+  json_array_foreach((json_t *)(uintptr_t)front, i, p) printf(
+      "%s %8lld %8.2f %% %8.2f %%  %s\n", json_is_true(json_object_get(p, "chosen")) ? ">" : " ",
+      (long long)json_integer_value(json_object_get(p, "length")),
+      json_number_value(json_object_get(p, "train_mape")),
+      json_number_value(json_object_get(p, "validated_mape")),
+      json_string_value(json_object_get(p, "equation")));
+}
+
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int signal)
+{
+  (void)signal;
+  interrupted = 1;
+}
+
+static bool go_on(void)
+{
+  return !interrupted;
+}
+
+/* Room for the split of one seed, and the features chosen for each. */
+struct work {
+  struct ft_split split;
+  size_t *order;
+  struct ft_choice *choices; /* by seed, for all methods; NULL: they fit to all */
+};
+
+static void close_work(struct work *w)
+{
+  ft_split_free(&w->split);
+  free(w->order);
+  free(w->choices);
+}
+
+static int open_work(const struct ft_table *t, const struct options *o, struct work *w,
+                     struct ft_error *err)
+{
+  struct ft_progress progress;
+  int status = 0;
+
+  w->order = malloc(t->rows * sizeof *w->order);
+  if (!w->order || ft_split_open(t, &w->split) < 0)
+    return ft_error_errno(err, "fit");
+  if (t->columns <= FT_EXPRESSION_VARIABLES)
+    return 0;
+  w->choices = calloc(o->seeds, sizeof *w->choices);
+  if (!w->choices)
+    return ft_error_errno(err, "fit");
+  ft_progress_start(&progress, "features", (double)o->seeds);
+  for (size_t i = 0; status == 0 && i < o->seeds; i++) {
+    ft_split_draw(t, o->test, o->seed + i, w->order, &w->split);
+    status = ft_split_choose(t, &w->split, &w->choices[i], err);
+    ft_progress_step(&progress, (double)i + 1);
+  }
+  ft_progress_end(&progress);
+  return status;
+}
+
+/* Fit METHOD on every split until interrupted. Its outcomes are added to METHODS_JSON, or printed.
+ */
+static int run_method(int method, const struct ft_table *t, const struct options *o, struct work *w,
+                      json_t *methods, struct ft_error *err)
+{
+  struct ft_outcome *out = calloc(o->seeds, sizeof *out);
+  size_t done = 0;
+  struct ft_progress progress;
+  /* the paper's primitives, and the rows decide about one more, but where somebody chose them */
+  unsigned more = o->primitives ? 0 : 1u << FT_SYMBOL_MINIMUM;
+  double turns = (double)o->generations * (more ? 2 : 1);
+  struct ft_fit_settings settings = { o->unit, (int)o->digits, o->symbolic, more, go_on, &progress,
+                                      0 };
+  int status = out ? 0 : ft_error_errno(err, "fit");
+
+  ft_progress_start(&progress, method_names[method], turns * (double)o->seeds);
+  while (status == 0 && done < o->seeds && (!interrupted || !done)) {
+    ft_split_draw(t, o->test, o->seed + done, w->order, &w->split);
+    settings.before = turns * (double)done;
+    status = ft_fit(method, t, &w->split, w->choices ? &w->choices[done] : NULL, &settings,
+                    o->seed + done, &out[done], err);
+    done++;
+  }
+  ft_progress_end(&progress);
+  if (status == 0 && methods)
+    json_object_set_new(methods, method_names[method], method_json(out, done));
+  if (status == 0 && !methods)
+    method_print(method_names[method], out, done);
+  if (status == 0 && !methods && o->front && out[0].front)
+    front_print(out[0].front);
+  for (size_t i = 0; i < done; i++)
+    ft_outcome_free(&out[i]);
+  free(out);
+  return status;
+}
+
+static int take_primitives(struct options *o)
+{
+  static const char *const names[FT_SYMBOLS] = {
+    [FT_SYMBOL_ADD] = "add",    [FT_SYMBOL_MULTIPLY] = "multiply", [FT_SYMBOL_SQUARE] = "square",
+    [FT_SYMBOL_CUBE] = "cube",  [FT_SYMBOL_SUBTRACT] = "subtract", [FT_SYMBOL_DIVIDE] = "divide",
+    [FT_SYMBOL_ROOT] = "root",  [FT_SYMBOL_LOG] = "log",           [FT_SYMBOL_SINE] = "sin",
+    [FT_SYMBOL_COSINE] = "cos", [FT_SYMBOL_EXPONENTIAL] = "exp",   [FT_SYMBOL_MINIMUM] = "min"
+  };
+  struct ft_text list = ft_text_from(o->primitives), piece;
+  bool known = ft_text_left(&list) > 0;
+
+  if (!o->primitives)
+    return 0;
+  o->symbolic.primitives = 0;
+  while (known && ft_text_until(&list, ',', &piece)) {
+    unsigned bit = 0;
+
+    for (unsigned s = 0; s < FT_SYMBOLS; s++)
+      if (names[s] && ft_text_equals(ft_text_trim(piece), names[s]))
+        bit = 1u << s;
+    known = bit != 0;
+    o->symbolic.primitives |= bit;
+  }
+  return known ? 0
+               : ft_complain("fit", -1,
+                             "--primitives=%s: expected names of add, multiply, square, cube, "
+                             "subtract, divide, root, log, sin, cos, exp, min",
+                             o->primitives);
+}
+
+static bool share(double value)
+{
+  return value >= 0 && value <= 1;
+}
+
+/* What the search is to be, once the options are known to be in range. */
+static int take_symbolic(struct options *o)
+{
+  struct ft_symbolic_settings *s = &o->symbolic;
+
+  if (o->population < 2 || o->population > FT_SYMBOLIC_POPULATION || o->generations > 100000)
+    return ft_complain("fit", -1,
+                       "expected a population of 2 to 100000 and at most 100000 "
+                       "generations");
+  if (o->tournament < 1 || o->tournament > 1000 || !(s->parsimony_size >= 1) ||
+      !(s->parsimony_size <= 2) || !share(s->crossover) || !share(s->mutation))
+    return ft_complain("fit", -1,
+                       "expected a tournament of 1 to 1000, a parsimony of 1 to 2 and "
+                       "probabilities of 0 to 1");
+  s->population = (unsigned)o->population;
+  s->generations = (unsigned)o->generations;
+  s->fitness_size = (unsigned)o->tournament;
+  s->constants = !o->drawn_constants;
+  return take_primitives(o);
+}
+
+static int check_options(const struct options *o)
+{
+  int known = strcmp(o->method, "all") == 0;
+
+  for (int m = 0; m < FT_FIT_METHODS; m++)
+    known |= strcmp(o->method, method_names[m]) == 0;
+  if (!o->target)
+    return ft_complain("fit", -1, "which column? --target=COLUMN");
+  if (!known)
+    return ft_complain("fit", -1, "--method=%s: expected symbolic, linear, loglinear or all",
+                       o->method);
+  if (!(o->test >= 0 && o->test < 1))
+    return ft_complain("fit", -1, "--test=%g: expected a part from 0 to below 1", o->test);
+  if (o->digits < 1 || o->digits > 17)
+    return ft_complain("fit", -1, "--digits=%lu: expected 1 to 17", o->digits);
+  if (o->seeds < 1 || o->seeds > SEEDS)
+    return ft_complain("fit", -1, "--seeds=%lu: expected 1 to %d", o->seeds, SEEDS);
+  return 0;
+}
+
+/* The part of the rows that a column holds out. */
+static double held_part(const struct ft_table *t)
+{
+  size_t held = 0;
+
+  for (size_t r = 0; r < t->rows; r++)
+    held += t->held[r];
+  return (double)held / (double)t->rows;
+}
+
+/* While a search goes on an interrupt ends it, and the best so far is told; a second one ends the
+ * command, as the first does at any other time. Whom a shell has started deaf to it stays so. */
+static int run_search(const struct ft_table *t, const struct options *o, struct work *w,
+                      json_t *methods, struct ft_error *err)
+{
+  struct sigaction action = { .sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND }, prior;
+  int status;
+
+  (void)sigaction(SIGINT, NULL, &prior);
+  if (prior.sa_handler != SIG_IGN)
+    (void)sigaction(SIGINT, &action, NULL);
+  status = run_method(FT_FIT_SYMBOLIC, t, o, w, methods, err);
+  (void)sigaction(SIGINT, &prior, NULL);
+  return status;
+}
+
+/* Run the methods that are asked for, until interrupted. Returns whether any could. */
+static bool run_methods(const struct ft_table *t, const struct options *o, struct work *w,
+                        json_t *methods)
+{
+  bool all = strcmp(o->method, "all") == 0, any = false;
+  struct ft_error err;
+
+  for (int m = 0; m < FT_FIT_METHODS; m++) {
+    if (!all && strcmp(o->method, method_names[m]) != 0)
+      continue;
+    if (methods)
+      json_object_set_new(methods, method_names[m], json_null());
+    if (interrupted)
+      continue;
+    if ((m == FT_FIT_SYMBOLIC ? run_search(t, o, w, methods, &err)
+                              : run_method(m, t, o, w, methods, &err)) == 0)
+      any = true;
+    else
+      (void)ft_complain("fit", 0, "%s", err.text);
+    (void)fflush(stdout);
+  }
+  return any;
+}
+
+static void print_head(const struct ft_table *t, const struct options *o)
+{
+  char skipped[64] = "";
+
+  if (t->skipped)
+    (void)snprintf(skipped, sizeof skipped, " and %zu that lack a number", t->skipped);
+  printf("%zu rows%s, %zu feature%s, %g of the rows held out, %lu seed%s\n", t->rows, skipped,
+         t->columns, t->columns == 1 ? "" : "s", o->test, o->seeds, o->seeds == 1 ? "" : "s");
+  printf("%-10s %10s %10s %8s %10s  equation\n", "method", "train", "test", "R2", "time");
+}
+
+static int run(const struct ft_table *t, const struct options *o)
+{
+  struct work w = { .order = NULL };
+  json_t *methods = o->json ? json_object() : NULL;
+  struct ft_error err;
+  bool any = false;
+  int status = 0;
+
+  if (open_work(t, o, &w, &err) < 0) {
+    status = ft_complain("fit", FT_EXIT_SYSTEM, "%s", err.text);
+    json_decref(methods);
+    goto out;
+  }
+  if (!o->json)
+    print_head(t, o);
+  any = run_methods(t, o, &w, methods);
+  if (o->json)
+    status = ft_json_print(json_pack("{s:s, s:i, s:i, s:i, s:f, s:o}", "target", o->target, "rows",
+                                     (int)t->rows, "skipped", (int)t->skipped, "seeds",
+                                     (int)o->seeds, "test", o->test, "methods", methods));
+  else
+    status = ft_flush("fit");
+  if (status == FT_EXIT_DONE && !any)
+    status = FT_EXIT_USAGE;
+out:
+  close_work(&w);
+  return status;
+}
+
+/* Says so where a search finds an equation for the rows of T by chance. */
+static void warn_of_few_rows(const struct ft_table *t, const struct options *o)
+{
+  size_t rows = t->rows - (size_t)floor(o->test * (double)t->rows + 0.5);
+
+  if (rows < FEW_ROWS &&
+      (strcmp(o->method, "all") == 0 || strcmp(o->method, method_names[FT_FIT_SYMBOLIC]) == 0))
+    (void)ft_complain(
+        "fit", 0, "warning: an equation from %zu rows may fit them by chance; expected %d or more",
+        rows, FEW_ROWS);
+}
+
+/* What is asked of the table PATH. */
+static int fit(const char *path, struct options *o)
+{
+  struct ft_table t = { .skips = o->skips };
+  struct ft_error err;
+  int status;
+
+  if (!o->unit && o->target && !ft_named_bytes(o->target))
+    o->unit = "";
+  if (check_options(o) < 0 || take_symbolic(o) < 0)
+    return FT_EXIT_USAGE;
+  if (ft_table_read(path, o->target, o->features, o->held, &t, &err) < 0)
+    status = ft_complain("fit", FT_EXIT_USAGE, "%s", err.text);
+  else {
+    if (t.held)
+      o->test = held_part(&t);
+    warn_of_few_rows(&t, o);
+    status = run(&t, o);
+  }
+  ft_table_free(&t);
+  if (interrupted) {
+    /* whoever waits for the command learns that it was, and a script ends with it */
+    (void)signal(SIGINT, SIG_DFL);
+    (void)raise(SIGINT);
+  }
+  return status;
+}
+
+int ft_command_fit(int argc, char **argv)
+{
+  struct options o = { .method = "symbolic",
+                       .test = 0.3,
+                       .seed = 1,
+                       .seeds = 1,
+                       .population = 300,
+                       .generations = 150,
+                       .tournament = 3,
+                       .digits = FT_EQUATION_DIGITS };
+  const struct ft_option options[] = {
+    { 't', "target", "COLUMN", "the column to model", FT_OPTION_STRING, &o.target },
+    { 'f', "features", "LIST", "columns to model it from, with commas; else all others",
+      FT_OPTION_STRING, &o.features },
+    { 'm', "method", "NAME", "symbolic (default), linear, loglinear or all", FT_OPTION_STRING,
+      &o.method },
+    { 0, "skip-missing", NULL, "leave out rows that lack a number", FT_OPTION_FLAG, &o.skips },
+    { 0, "test", "PART", "part of the rows to hold out (0.3)", FT_OPTION_DOUBLE, &o.test },
+    { 0, "held", "COLUMN", "hold out the rows in which COLUMN is not 0, instead of a part",
+      FT_OPTION_STRING, &o.held },
+    { 0, "seed", "N", "of the split and of the search (1)", FT_OPTION_COUNT, &o.seed },
+    { 0, "seeds", "K", "do it for K seeds and tell medians (1)", FT_OPTION_COUNT, &o.seeds },
+    { 0, "population", "N", "equations in a generation (300)", FT_OPTION_COUNT, &o.population },
+    { 0, "generations", "N", "how many generations (150)", FT_OPTION_COUNT, &o.generations },
+    { 0, "tournament", "N", "equations in a tournament of fitness (3)", FT_OPTION_COUNT,
+      &o.tournament },
+    { 0, "parsimony", "SIZE", "of the tournament of length, 1 to 2 (1.1)", FT_OPTION_DOUBLE,
+      &o.symbolic.parsimony_size },
+    { 0, "crossover", "P", "probability of crossover (1)", FT_OPTION_DOUBLE,
+      &o.symbolic.crossover },
+    { 0, "mutation", "P", "probability of mutation (0.5)", FT_OPTION_DOUBLE, &o.symbolic.mutation },
+    { 0, "primitives", "LIST", "add,multiply,square,cube, and min if the rows say so",
+      FT_OPTION_STRING, &o.primitives },
+    { 0, "drawn-constants", NULL, "keep constants as drawn, do not fit them", FT_OPTION_FLAG,
+      &o.drawn_constants },
+    { 0, "front", NULL, "show every equation of the front of error against length", FT_OPTION_FLAG,
+      &o.front },
+    { 0, "digits", "N", "of coefficients and powers, 1 to 17 (4)", FT_OPTION_COUNT, &o.digits },
+    { 'u', "unit", "UNIT", "of the target, shown with the equation", FT_OPTION_STRING, &o.unit },
+    { 'j', "json", NULL, "print one JSON object", FT_OPTION_FLAG, &o.json },
+    { 0 }
+  };
+  int status, first;
+
+  ft_symbolic_defaults(&o.symbolic);
+  first =
+      ft_options_parse(options, "[OPTION]... DATA.csv",
+                       "Finds an equation for a column of a table.", false, argc, argv, &status);
+  if (first < 0)
+    return status;
+  if (argc - first != 1)
+    return ft_complain("fit", FT_EXIT_USAGE, "expected one table; see foretell fit --help");
+  return fit(argv[first], &o);
+}

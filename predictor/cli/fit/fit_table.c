@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "predictor/cli/fit/fit_table.h"
+#include "predictor/core/csv.h"
+#include "predictor/core/text.h"
+#include "predictor/core/utf8.h"
+#include "predictor/learn/symbolic/symbolic.h"
+
+enum {
+  ROWS = 1000000,
+  NUMBERS = 24 * ROWS, /* features of all rows: 192 MB */
+  FIELDS = 2 * FT_TABLE_FEATURES
+};
+
+static int find_field(const struct ft_csv *csv, const char *name, size_t *field)
+{
+  for (size_t i = 0; i < csv->count; i++)
+    if (strcmp(csv->field[i], name) == 0) {
+      *field = i;
+      return 0;
+    }
+  return -1;
+}
+
+static int add_column(const struct ft_csv *csv, struct ft_table *t, const char *name,
+                      struct ft_error *err)
+{
+  struct ft_table_column *column = &t->column[t->columns];
+
+  if (t->columns > FT_TABLE_FEATURES)
+    return ft_error_set(err, "%s: more than %d features; --features chooses columns", csv->name,
+                        FT_TABLE_FEATURES);
+  if (!ft_string_copy(name, column->name, sizeof column->name))
+    return ft_error_set(err, "%s: column \"%s\": a name of more than %zu bytes", csv->name, name,
+                        sizeof column->name - 1);
+  if (find_field(csv, name, &column->field) < 0)
+    return ft_error_set(err, "%s: line %llu: no column \"%s\"; the first is \"%.60s\"", csv->name,
+                        (unsigned long long)csv->line, name, csv->field[0]);
+  for (size_t i = column->field + 1; i < csv->count; i++)
+    if (strcmp(csv->field[i], name) == 0)
+      return ft_error_set(err, "%s: line %llu: columns %zu and %zu are both called \"%s\"",
+                          csv->name, (unsigned long long)csv->line, column->field + 1, i + 1, name);
+  for (size_t i = 0; i < t->columns; i++)
+    if (t->column[i].field == column->field)
+      return ft_error_set(err, "%s: column \"%s\" is named twice; the target is no feature",
+                          csv->name, name);
+  if (t->holds && t->held_field == column->field)
+    return ft_error_set(err, "%s: column \"%s\" says which rows are held out, and no more",
+                        csv->name, name);
+  t->columns++;
+  return 0;
+}
+
+/* Without the blanks around it, in place. */
+static char *trim(char *field)
+{
+  struct ft_text text = ft_text_trim(ft_text_from(field));
+
+  field[text.end - field] = '\0';
+  return field + (text.at - field);
+}
+
+/* Whether STRING can be printed in one line and as JSON: UTF-8 without control characters. */
+static bool printable(const char *string)
+{
+  const char *p = string;
+
+  while ((unsigned char)*p >= ' ' && *p != 0x7f)
+    p++;
+  return !*p && ft_utf8_valid(string);
+}
+
+/* The names as they are meant; a line of anything else is none of names. */
+static int check_header(struct ft_csv *csv, const char *target, struct ft_error *err)
+{
+  size_t numbers = 0, field;
+  double value;
+
+  for (size_t i = 0; i < csv->count; i++) {
+    csv->field[i] = trim(csv->field[i]);
+    if (!printable(csv->field[i]))
+      return ft_csv_fail(csv, i, "name", err,
+                         "expected UTF-8 without control characters, and lines that end in LF");
+    numbers += ft_text_is_double(ft_text_from(csv->field[i]), &value);
+  }
+  if (numbers == csv->count && find_field(csv, target, &field) < 0)
+    return ft_error_set(err, "%s: line %llu: numbers; expected a line of column names", csv->name,
+                        (unsigned long long)csv->line);
+  return 0;
+}
+
+/* The features, by name or all but the target, and then the target, which is not counted. */
+static int read_header(struct ft_csv *csv, const char *target, const char *features,
+                       const char *held, struct ft_table *t, struct ft_error *err)
+{
+  struct ft_text list = ft_text_from(features), piece;
+  char name[64];
+
+  if (check_header(csv, target, err) < 0)
+    return -1;
+  t->column = calloc(FT_TABLE_FEATURES + 2, sizeof *t->column);
+  if (!t->column)
+    return ft_error_errno(err, "%s", csv->name);
+  t->fields = csv->count;
+  t->holds = held != NULL;
+  if (held && find_field(csv, held, &t->held_field) < 0)
+    return ft_error_set(err, "%s: line %llu: no column \"%s\"", csv->name,
+                        (unsigned long long)csv->line, held);
+  while (features && ft_text_until(&list, ',', &piece)) {
+    if (!ft_text_copy(ft_text_trim(piece), name, sizeof name) || !name[0])
+      return ft_error_set(err, "--features=%s: expected names with commas between them", features);
+    if (add_column(csv, t, name, err) < 0)
+      return -1;
+  }
+  for (size_t i = 0; !features && i < csv->count; i++)
+    if (csv->field[i][0] && strcmp(csv->field[i], target) != 0 && (!held || i != t->held_field) &&
+        add_column(csv, t, csv->field[i], err) < 0)
+      return -1;
+  if (!t->columns)
+    return ft_error_set(err, "%s: no column but the target", csv->name);
+  if (add_column(csv, t, target, err) < 0)
+    return -1;
+  t->columns--;
+  return 0;
+}
+
+/* Whether the row is held out, by its number in the column that says so. */
+static int read_held(const struct ft_csv *csv, struct ft_table *t, struct ft_error *err)
+{
+  double value;
+
+  if (t->held_field >= csv->count)
+    return ft_error_set(err, "%s: line %llu: no value that holds it out or not", csv->name,
+                        (unsigned long long)csv->line);
+  if (!ft_text_is_double(ft_text_trim(ft_text_from(csv->field[t->held_field])), &value))
+    return ft_csv_fail(csv, t->held_field, "held", err, "expected 0, or 1 where it is held out");
+  t->held[t->rows] = value != 0;
+  return 0;
+}
+
+static int make_room(const struct ft_csv *csv, struct ft_table *t, struct ft_error *err)
+{
+  size_t most = NUMBERS / t->columns < ROWS ? NUMBERS / t->columns : ROWS;
+  size_t room = !t->room ? 256 : 2 * t->room < most ? 2 * t->room : most;
+  double *x, *y;
+
+  if (t->rows == most)
+    return ft_error_set(err, "%s: line %llu: more than %zu rows of %zu features", csv->name,
+                        (unsigned long long)csv->line, most, t->columns);
+  x = realloc(t->x, room * t->columns * sizeof *x);
+  if (x)
+    t->x = x;
+  y = realloc(t->y, room * sizeof *y);
+  if (y)
+    t->y = y;
+  if (t->holds) {
+    bool *h = realloc(t->held, room * sizeof *h);
+
+    if (!h)
+      return ft_error_errno(err, "%s", csv->name);
+    t->held = h;
+  }
+  if (!x || !y)
+    return ft_error_errno(err, "%s", csv->name);
+  t->room = room;
+  return 0;
+}
+
+/* What tables have where there is no number. */
+static bool is_missing(const char *field)
+{
+  static const char *const words[] = { "",    "NA", "N/A",  "n/a",  "na", "NaN",  "nan",
+                                       "NAN", "-",  "null", "NULL", "?",  "None", NULL };
+
+  return ft_string_listed(words, field);
+}
+
+/* The number of FIELD, whose decimal sign may be a comma where that does not separate. */
+static bool take_number(const struct ft_csv *csv, size_t field, double *value)
+{
+  const char *from = csv->field[field], *comma = strchr(from, ',');
+  char text[64];
+
+  if (ft_text_is_double(ft_text_from(from), value))
+    return true;
+  if (csv->separator == ',' || !comma || strchr(from, '.') ||
+      !ft_string_copy(from, text, sizeof text))
+    return false;
+  text[comma - from] = '.';
+  return ft_text_is_double(ft_text_from(text), value);
+}
+
+/* The number of column C. Returns 1; 0 where it is missing and its row is left out; -1 with ERR. */
+static int read_number(const struct ft_csv *csv, struct ft_table *t, size_t c, double *to,
+                       struct ft_error *err)
+{
+  const char *name = t->column[c].name;
+  size_t field = t->column[c].field;
+  const char *from = csv->field[field];
+  char sign = strchr(from, '.') ? '.' : strchr(from, ',') ? ',' : '\0';
+
+  if (is_missing(from))
+    return t->skips ? 0
+                    : ft_csv_fail(csv, field, name, err,
+                                  "expected a number; --skip-missing leaves such rows out");
+  if (!take_number(csv, field, to))
+    return ft_csv_fail(csv, field, name, err, "expected a number; --features chooses columns");
+  if (sign && t->decimal && sign != t->decimal)
+    return ft_csv_fail(csv, field, name, err,
+                       "expected one decimal sign, a point or a comma, in the whole table");
+  t->decimal = sign ? sign : t->decimal;
+  if (fabs(*to) > FT_SYMBOLIC_MOST)
+    return ft_csv_fail(csv, field, name, err, "expected at most 1e100");
+  return 1;
+}
+
+static int add_row(struct ft_csv *csv, struct ft_table *t, struct ft_error *err)
+{
+  if (t->rows == t->room && make_room(csv, t, err) < 0)
+    return -1;
+  if (csv->count > t->fields)
+    return ft_error_set(err, "%s: line %llu: %zu values in %zu columns", csv->name,
+                        (unsigned long long)csv->line, csv->count, t->fields);
+  for (size_t c = 0; c <= t->columns; c++) {
+    double *to = c < t->columns ? &t->x[t->rows * t->columns + c] : &t->y[t->rows];
+    int got;
+
+    size_t field = t->column[c].field;
+
+    if (field >= csv->count)
+      return ft_error_set(err, "%s: line %llu: no value for \"%s\"", csv->name,
+                          (unsigned long long)csv->line, t->column[c].name);
+    csv->field[field] = trim(csv->field[field]);
+    got = read_number(csv, t, c, to, err);
+    t->skipped += got == 0;
+    if (got <= 0)
+      return got;
+  }
+  if (fabs(t->y[t->rows]) < 1 / FT_SYMBOLIC_MOST)
+    return ft_csv_fail(csv, t->column[t->columns].field, t->column[t->columns].name, err,
+                       "the target must not be 0: errors are relative");
+  if (t->holds && read_held(csv, t, err) < 0)
+    return -1;
+  t->rows++;
+  return 0;
+}
+
+int ft_table_read(const char *path, const char *target, const char *features, const char *held,
+                  struct ft_table *t, struct ft_error *err)
+{
+  struct ft_csv csv;
+  size_t trained = 0;
+  int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC), got;
+
+  if (fd < 0)
+    return ft_error_errno(err, "%s", path);
+  ft_csv_init(&csv, fd, path, ',', true);
+  csv.most = FIELDS;
+  got = ft_csv_guess(&csv, err) < 0 ? -1 : ft_csv_next(&csv, err);
+  if (got == 0)
+    got = ft_error_set(err, "%s: empty; expected a line of column names", path);
+  else if (got > 0)
+    got = read_header(&csv, target, features, held, t, err) < 0 ? -1 : 1;
+  while (got > 0 && (got = ft_csv_next(&csv, err)) > 0)
+    got = add_row(&csv, t, err) < 0 ? -1 : 1;
+  ft_csv_free(&csv);
+  close(fd);
+  if (got == 0 && t->rows < 4)
+    return ft_error_set(err,
+                        t->skipped ? "%s: %zu rows with all numbers; 4 are the least"
+                                   : "%s: %zu rows; 4 are the least",
+                        path, t->rows);
+  for (size_t r = 0; got == 0 && r < t->rows; r++)
+    trained += !t->held || !t->held[r];
+  if (got == 0 && trained < 2)
+    return ft_error_set(err, "%s: %zu rows are not held out by \"%s\"; 2 are the least", path,
+                        trained, held);
+  return got;
+}
+
+void ft_table_free(struct ft_table *table)
+{
+  free(table->column);
+  free(table->held);
+  free(table->x);
+  free(table->y);
+}

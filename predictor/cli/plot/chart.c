@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Draws; what the marks mean is the caller's. */
+#include "config.h"
+
+#include <cairo-svg.h>
+#include <cairo.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "predictor/cli/plot/chart.h"
+#include "predictor/core/buf.h"
+#include "predictor/core/io.h"
+#include "predictor/core/text.h"
+#include "predictor/core/utf8.h"
+
+/* All lengths are CSS pixels of an SVG; a PNG has SCALE times as many each way. */
+enum { WIDTH = 800, HEIGHT = 500, LEFT = 64, RIGHT = 28, BOTTOM = 58, SLANTED = 130, SCALE = 2 };
+
+/* The longest text that is written, in bytes. */
+#define WRITTEN 512
+
+/* Of names written aslant, in radians. */
+#define SLANT 0.6
+
+struct colour {
+  double red, green, blue;
+};
+
+static const struct colour ink = { 0.13, 0.15, 0.19 }, faint = { 0.42, 0.45, 0.50 },
+                           rule = { 0.88, 0.89, 0.91 }, blue = { 0.13, 0.40, 0.67 },
+                           orange = { 0.84, 0.37, 0.05 };
+
+typedef void point_function(cairo_t *c, double x, double y);
+
+struct ft_chart {
+  bool png;
+  cairo_surface_t *surface;
+  cairo_t *c;
+  struct ft_buf out;
+  struct ft_axis x, y;
+  double top, ground; /* of the plot itself */
+  bool slanted;       /* names too long to stand side by side */
+  double legend_x;
+};
+
+static void use(cairo_t *c, struct colour colour, double alpha)
+{
+  cairo_set_source_rgba(c, colour.red, colour.green, colour.blue, alpha);
+}
+
+static double place(const struct ft_axis *axis, double value, double from, double to)
+{
+  double part;
+
+  if (axis->log)
+    part = value > 0 ? log(value / axis->low) / log(axis->high / axis->low) : -1;
+  else
+    part = (value - axis->low) / (axis->high - axis->low);
+  return from + fmin(fmax(part, -1), 2) * (to - from);
+}
+
+static double at_x(const struct ft_chart *chart, double value)
+{
+  return place(&chart->x, value, LEFT, WIDTH - RIGHT);
+}
+
+static double at_y(const struct ft_chart *chart, double value)
+{
+  return place(&chart->y, value, chart->ground, chart->top);
+}
+
+static cairo_status_t collect(void *closure, const unsigned char *data, unsigned length)
+{
+  return ft_buf_add(closure, data, length) == 0 ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_WRITE_ERROR;
+}
+
+/* TEXT as cairo takes it: after a string that is no UTF-8 it does nothing more. */
+static const char *mended(const char *text, char out[WRITTEN])
+{
+  (void)ft_string_copy(text, out, WRITTEN);
+  ft_utf8_mend(out);
+  return out;
+}
+
+static double width_of(cairo_t *c, const char *text)
+{
+  cairo_text_extents_t extents;
+  char shown[WRITTEN];
+
+  cairo_text_extents(c, mended(text, shown), &extents);
+  return extents.x_advance;
+}
+
+/* TEXT at a baseline; ALIGN is the part of its width that lies left of X. */
+static void write_text(cairo_t *c, double x, double y, double align, const char *text)
+{
+  char shown[WRITTEN];
+
+  cairo_move_to(c, x - align * width_of(c, text), y);
+  cairo_show_text(c, mended(text, shown));
+}
+
+/* TEXT, cut with an ellipsis where it would be wider than WIDTH. */
+static void write_cut(cairo_t *c, double x, double y, double width, const char *text)
+{
+  static const char ellipsis[] = "\xe2\x80\xa6";
+  char whole[WRITTEN - sizeof ellipsis], cut[WRITTEN];
+  bool complete = ft_string_copy(text, whole, sizeof whole);
+  size_t length = ft_utf8_length(whole);
+
+  (void)ft_string_copy(whole, cut, sizeof cut);
+  while (length && (!complete || width_of(c, cut) > width)) {
+    (void)snprintf(cut, sizeof cut, "%.*s%s", (int)ft_utf8_bytes(whole, --length), whole, ellipsis);
+    complete = true;
+  }
+  write_text(c, x, y, 0, cut);
+}
+
+static void set_font(cairo_t *c, double size, bool bold)
+{
+  cairo_select_font_face(c, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
+                         bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
+  cairo_set_font_size(c, size);
+}
+
+static const char *axis_title(const struct ft_axis *axis, char out[128])
+{
+  (void)snprintf(out, 128, axis->unit_name[0] ? "%s (%s)" : "%s", axis->title, axis->unit_name);
+  return out;
+}
+
+static void line(cairo_t *c, double x0, double y0, double x1, double y1)
+{
+  /* half a pixel: a line of width 1 then covers whole pixels */
+  cairo_move_to(c, floor(x0) + 0.5, floor(y0) + 0.5);
+  cairo_line_to(c, floor(x1) + 0.5, floor(y1) + 0.5);
+  cairo_stroke(c);
+}
+
+/* Names wider than their part of the axis are written aslant, and the plot ends higher. */
+static void make_room(struct ft_chart *chart)
+{
+  double room = (double)(WIDTH - LEFT - RIGHT) / (double)(chart->x.tick_count + 1), widest = 0;
+  char text[64];
+
+  set_font(chart->c, 12, false);
+  for (size_t i = 0; i < chart->x.tick_count && chart->x.kind == FT_AXIS_NAMES; i++)
+    widest = fmax(widest, width_of(chart->c, ft_axis_label(&chart->x, i, text)));
+  chart->slanted = widest > room - 4;
+  chart->ground = HEIGHT - BOTTOM;
+  if (chart->slanted)
+    chart->ground -= fmin(widest, SLANTED) * sin(SLANT);
+}
+
+/* TEXT, ending below the tick at X. */
+static void write_slanted(struct ft_chart *chart, double x, const char *text)
+{
+  cairo_t *c = chart->c;
+
+  cairo_save(c);
+  cairo_translate(c, x + 4, chart->ground + 14);
+  cairo_rotate(c, -SLANT);
+  write_cut(c, -fmin(width_of(c, text), SLANTED), 0, SLANTED, text);
+  cairo_restore(c);
+}
+
+static void draw_axes(struct ft_chart *chart)
+{
+  cairo_t *c = chart->c;
+  char text[128];
+  cairo_set_line_width(c, 1);
+  set_font(c, 12, false);
+  for (size_t i = 0; i < chart->y.tick_count; i++) {
+    double y = at_y(chart, chart->y.tick[i]);
+
+    use(c, rule, 1);
+    line(c, LEFT, y, WIDTH - RIGHT, y);
+    use(c, faint, 1);
+    write_text(c, LEFT - 8, y + 4, 1, ft_axis_label(&chart->y, i, text));
+  }
+  for (size_t i = 0; i < chart->x.tick_count; i++) {
+    double x = at_x(chart, chart->x.tick[i]);
+
+    use(c, faint, 1);
+    line(c, x, chart->ground, x, chart->ground + 5);
+    ft_axis_label(&chart->x, i, text);
+    if (chart->slanted)
+      write_slanted(chart, x, text);
+    else
+      write_text(c, x, chart->ground + 20, 0.5, text);
+  }
+  use(c, faint, 1);
+  line(c, LEFT, chart->ground, WIDTH - RIGHT, chart->ground);
+  use(c, ink, 1);
+  write_text(c, (LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 14, 0.5, axis_title(&chart->x, text));
+  write_text(c, 20, chart->top - 12, 0, axis_title(&chart->y, text));
+}
+
+struct ft_chart *ft_chart_open(bool png, bool legend, const char *title, const char *subtitle,
+                               const struct ft_axis *x, const struct ft_axis *y,
+                               struct ft_error *err)
+{
+  struct ft_chart *chart = calloc(1, sizeof *chart);
+
+  if (!chart) {
+    ft_error_errno(err, "a chart");
+    return NULL;
+  }
+  chart->png = png;
+  chart->top = legend ? 116 : 92;
+  chart->x = *x;
+  chart->y = *y;
+  ft_axis_fit(&chart->x);
+  ft_axis_fit(&chart->y);
+  ft_buf_init(&chart->out, FT_LIMIT_OUTPUT);
+  if (png) {
+    chart->surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, SCALE * WIDTH, SCALE * HEIGHT);
+  } else {
+    chart->surface = cairo_svg_surface_create_for_stream(collect, &chart->out, WIDTH, HEIGHT);
+    cairo_svg_surface_set_document_unit(chart->surface, CAIRO_SVG_UNIT_PX);
+  }
+  chart->c = cairo_create(chart->surface);
+  if (png)
+    cairo_scale(chart->c, SCALE, SCALE);
+  cairo_set_source_rgb(chart->c, 1, 1, 1);
+  cairo_paint(chart->c);
+  use(chart->c, ink, 1);
+  set_font(chart->c, 17, true);
+  write_cut(chart->c, 20, 28, WIDTH - 40, title);
+  if (subtitle) {
+    use(chart->c, faint, 1);
+    set_font(chart->c, 12.5, false);
+    write_cut(chart->c, 20, 47, WIDTH - 40, subtitle);
+  }
+  chart->legend_x = 20;
+  make_room(chart);
+  draw_axes(chart);
+  return chart;
+}
+
+static void path(struct ft_chart *chart, const double *x, const double *y, size_t count)
+{
+  for (size_t i = 0; i < count; i++)
+    cairo_line_to(chart->c, at_x(chart, x[i]), at_y(chart, y[i]));
+}
+
+static void draw_dot(cairo_t *c, double x, double y, double alpha)
+{
+  cairo_new_sub_path(c);
+  cairo_arc(c, x, y, 3.2, 0, 2 * M_PI);
+  use(c, blue, alpha);
+  cairo_fill(c);
+}
+
+static void draw_point(cairo_t *c, double x, double y)
+{
+  draw_dot(c, x, y, 0.8);
+}
+
+static void draw_faint(cairo_t *c, double x, double y)
+{
+  draw_dot(c, x, y, 0.3);
+}
+
+/* A lower bound: an open triangle that points to where the truth lies. */
+static void draw_bound(cairo_t *c, double x, double y)
+{
+  cairo_move_to(c, x - 4, y + 3);
+  cairo_line_to(c, x + 4, y + 3);
+  cairo_line_to(c, x, y - 4.5);
+  cairo_close_path(c);
+  use(c, orange, 1);
+  cairo_set_line_width(c, 1.4);
+  cairo_stroke(c);
+}
+
+static void stroke(cairo_t *c, enum ft_mark mark)
+{
+  static const double dashes[] = { 4, 4 };
+
+  if (mark == FT_MARK_SAME)
+    cairo_set_dash(c, dashes, 2, 0);
+  use(c, mark == FT_MARK_SAME ? faint : blue, 1);
+  cairo_set_line_width(c, mark == FT_MARK_SAME ? 1 : 1.8);
+  cairo_set_line_join(c, CAIRO_LINE_JOIN_ROUND);
+  cairo_stroke(c);
+  cairo_set_dash(c, NULL, 0, 0);
+}
+
+static void draw_area(struct ft_chart *chart, const double *x, const double *y, size_t count)
+{
+  cairo_move_to(chart->c, at_x(chart, x[0]), chart->ground);
+  path(chart, x, y, count);
+  cairo_line_to(chart->c, at_x(chart, x[count - 1]), chart->ground);
+  cairo_close_path(chart->c);
+  use(chart->c, blue, 0.14);
+  cairo_fill(chart->c);
+}
+
+static point_function *point_of(enum ft_mark mark)
+{
+  switch (mark) {
+  case FT_MARK_POINT:
+    return draw_point;
+  case FT_MARK_FAINT:
+    return draw_faint;
+  case FT_MARK_BOUND:
+    return draw_bound;
+  default:
+    return NULL;
+  }
+}
+
+void ft_chart_series(struct ft_chart *chart, enum ft_mark mark, const double *x, const double *y,
+                     const double *low, size_t count)
+{
+  point_function *point = point_of(mark);
+  cairo_t *c = chart->c;
+
+  if (count == 0)
+    return;
+  cairo_save(c);
+  if (point)
+    cairo_rectangle(c, LEFT - 6, chart->top - 6, WIDTH - LEFT - RIGHT + 12, HEIGHT);
+  else
+    cairo_rectangle(c, LEFT, chart->top - 1, WIDTH - LEFT - RIGHT, chart->ground - chart->top + 1);
+  cairo_clip(c);
+  cairo_new_path(c);
+  if (point) {
+    for (size_t i = 0; i < count; i++)
+      point(c, at_x(chart, x[i]), at_y(chart, y[i]));
+  } else if (mark == FT_MARK_BAND) {
+    path(chart, x, y, count);
+    for (size_t i = count; i-- > 0;)
+      cairo_line_to(c, at_x(chart, x[i]), at_y(chart, low[i]));
+    cairo_close_path(c);
+    use(c, blue, 0.16);
+    cairo_fill(c);
+  } else {
+    if (mark == FT_MARK_AREA)
+      draw_area(chart, x, y, count);
+    path(chart, x, y, count);
+    stroke(c, mark);
+  }
+  cairo_restore(c);
+}
+
+void ft_chart_legend(struct ft_chart *chart, enum ft_mark mark, const char *text)
+{
+  enum { KEY = 18, BASE = 71 };
+  point_function *point = point_of(mark);
+  cairo_t *c = chart->c;
+  double x = chart->legend_x, y = BASE - 4;
+
+  cairo_new_path(c);
+  if (point) {
+    point(c, x + KEY / 2.0, y);
+  } else if (mark == FT_MARK_BAND) {
+    cairo_rectangle(c, x, y - 5, KEY, 10);
+    use(c, blue, 0.16);
+    cairo_fill(c);
+  } else {
+    cairo_move_to(c, x, y);
+    cairo_line_to(c, x + KEY, y);
+    stroke(c, mark);
+  }
+  set_font(c, 12, false);
+  use(c, ink, 1);
+  write_text(c, x + KEY + 6, BASE, 0, text);
+  chart->legend_x = x + KEY + 6 + width_of(c, text) + 22;
+}
+
+void ft_chart_note(struct ft_chart *chart, double x, double y, const char *text)
+{
+  cairo_t *c = chart->c;
+  double px = at_x(chart, x), py = at_y(chart, y), width;
+
+  set_font(c, 12, true);
+  width = width_of(c, text);
+  draw_point(c, px, py);
+  use(c, ink, 1);
+  write_text(c, px + (px + width + 10 > WIDTH - RIGHT ? -8 : 8), fmax(py - 8, chart->top - 4),
+             px + width + 10 > WIDTH - RIGHT ? 1 : 0, text);
+}
+
+static int deliver(const struct ft_buf *out, const char *path, struct ft_error *err)
+{
+  const char *name = path ? path : "standard output";
+  int fd =
+      path ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666) : STDOUT_FILENO;
+  bool failed = fd < 0 || ft_io_write_all(fd, out->data, out->length) < 0;
+
+  if (failed)
+    ft_error_errno(err, "%s", name);
+  if (path && fd >= 0 && close(fd) < 0 && !failed) {
+    failed = true;
+    ft_error_errno(err, "%s", name);
+  }
+  return failed ? -1 : 0;
+}
+
+void ft_chart_discard(struct ft_chart *chart)
+{
+  if (!chart)
+    return;
+  cairo_destroy(chart->c);
+  cairo_surface_destroy(chart->surface);
+  ft_buf_free(&chart->out);
+  free(chart);
+}
+
+int ft_chart_close(struct ft_chart *chart, const char *path, struct ft_error *err)
+{
+  cairo_status_t status;
+  int result = -1;
+
+  cairo_show_page(chart->c);
+  status = cairo_status(chart->c);
+  if (status == CAIRO_STATUS_SUCCESS && chart->png)
+    status = cairo_surface_write_to_png_stream(chart->surface, collect, &chart->out);
+  cairo_surface_finish(chart->surface);
+  if (status == CAIRO_STATUS_SUCCESS)
+    status = cairo_surface_status(chart->surface);
+  if (status != CAIRO_STATUS_SUCCESS || chart->out.failed || !chart->out.data)
+    ft_error_set(err, "the drawing: %s",
+                 status ? cairo_status_to_string(status) : "larger than 64 MiB");
+  else
+    result = deliver(&chart->out, path, err);
+  ft_chart_discard(chart);
+  return result;
+}

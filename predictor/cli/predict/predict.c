@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * foretell predict: what the plugin would answer in sbatch, for people and for
+ * scripts. The same functions decide; only the way in and out differs.
+ */
+#include "config.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "predictor/cli/cli.h"
+#include "predictor/cli/guard.h"
+#include "predictor/cli/predict/predict_model.h"
+#include "predictor/cli/predict/predict_network.h"
+#include "predictor/cli/predict/predict_perf.h"
+#include "predictor/cli/predict/submission.h"
+#include "predictor/cli/state.h"
+#include "predictor/core/io.h"
+#include "predictor/core/units.h"
+#include "predictor/decide/grounds.h"
+#include "predictor/decide/submission.h"
+#include "predictor/history/json.h"
+#include "predictor/request/describe.h"
+
+enum { APPS = 64 }; /* the user's declared apps and the site's */
+
+/* All that an answer needs; too large for a stack. */
+struct question {
+  struct ft_asked asked;
+  const char *name; /* of the command, for complaints */
+  int state_fd;
+  struct ft_user user;
+  char directory[PATH_MAX];
+  struct ft_config config;
+  ft_site site;
+  ft_apps site_apps;
+  ft_declared_app apps[APPS];
+  size_t app_count;
+  ft_submission submission;
+  struct ft_file_queries files;
+  struct ft_predict_network network;
+  struct ft_perf perf;
+  struct ft_known known;
+  struct ft_submission_decision decided;
+  struct ft_grounds grounds; /* with --explain */
+};
+
+/* The state folder and what lies in it: site and declared apps. */
+static int look_at_site(struct question *q, struct ft_error *err)
+{
+  q->state_fd = ft_open_state(q->asked.state, &q->config, err);
+  if (q->state_fd < 0)
+    return -1;
+  return ft_read_site(q->name, q->state_fd, &q->config, &q->site, &q->site_apps, err);
+}
+
+/* The user's declared apps come first. A broken apps.conf is said, and counts for nothing. One's
+ * own lie where HOME says, as for the plugin. */
+static void gather_apps(struct question *q)
+{
+  const char *home = q->asked.user ? q->user.home : getenv("HOME");
+  char path[PATH_MAX + 32];
+  struct ft_error err;
+
+  (void)snprintf(path, sizeof path, "%.*s/.config/foretell/apps.conf", PATH_MAX, home ? home : "");
+  if (q->site.user_apps && home && *home && access(path, R_OK) == 0 &&
+      ft_config_read_apps(path, q->apps, APPS / 2, &q->app_count, &err) < 0) {
+    ft_complain(q->name, 0, "%s", err.text);
+    q->app_count = 0;
+  }
+  for (pb_size_t i = 0; i < q->site_apps.apps_count && q->app_count < APPS; i++)
+    q->apps[q->app_count++] = q->site_apps.apps[i];
+}
+
+/* As sbatch names a job that was given no name: by its script or "wrap"; else it has none. */
+static const char *job_name(const struct ft_asked *asked)
+{
+  const char *path = asked->script_name, *slash;
+
+  if (asked->job_name)
+    return asked->job_name;
+  if (asked->wrap)
+    return "wrap";
+  if (asked->srun && asked->argument_count)
+    path = asked->arguments[0];
+  if (!path)
+    return NULL;
+  slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+static int describe(struct question *q, const ft_request *request, struct ft_error *err)
+{
+  char number[12];
+  struct ft_description what = { .app = q->asked.app,
+                                 .params = q->asked.params,
+                                 .user = number,
+                                 .job_name = job_name(&q->asked),
+                                 .script = q->asked.script.data,
+                                 .script_length = q->asked.script.length,
+                                 .arguments = q->asked.arguments,
+                                 .argument_count = q->asked.argument_count,
+                                 .array = q->asked.array,
+                                 .exported = { q->asked.exported, (const char *const *)environ },
+                                 .secrets = { q->site.keep_arguments, q->site.drop_arguments },
+                                 .apps = q->apps,
+                                 .app_count = q->app_count };
+
+  (void)snprintf(number, sizeof number, "%u", (unsigned)q->user.uid);
+  ft_io_directory(q->asked.directory, q->directory, sizeof q->directory);
+  if (q->directory[0])
+    what.directory = q->directory;
+  if (ft_describe(&what, request, &q->submission, &q->files, err) < 0)
+    return -1;
+  ft_describe_files(&q->files, what.directory, what.array,
+                    ft_io_monotonic() + 1e-3 * q->site.helper_milliseconds, &q->submission);
+  return 0;
+}
+
+static const char *name_of_user(void *question)
+{
+  return ((struct question *)question)->user.name;
+}
+
+static struct ft_submitter submitter_of(struct question *q)
+{
+  return (struct ft_submitter){ q->user.uid, name_of_user, q };
+}
+
+/* As typed or as the site has it; what --predict-mem alone would do where the site's is off. */
+static ft_mode mode_of(const struct question *q)
+{
+  if (q->asked.mode)
+    return (ft_mode)ft_mode_from_name(q->asked.mode);
+  return q->known.policy.mode == FT_MODE_UNSET || q->known.policy.mode == FT_MODE_OFF ? FT_MODE_SET
+                                                                          : FT_MODE_UNSET;
+}
+
+static json_t *whole_bytes(const struct question *q, double probability)
+{
+  return ft_json_number(true, round(ft_estimate_quantile(q->decided.question.estimate, probability)));
+}
+
+static json_t *quantiles(const struct question *q)
+{
+  if (!q->decided.plan.claimed)
+    return json_null();
+  return json_pack("{s:o, s:o, s:o}", "p05", whole_bytes(q, 0.05), "p50", whole_bytes(q, 0.5),
+                   "p95", whole_bytes(q, 0.95));
+}
+
+/* How many tasks the job array has and were looked at, and which needs most. */
+static json_t *array(const struct question *q, const ft_decision *decision)
+{
+  const struct ft_question *of = &q->decided.question;
+  json_t *largest = json_null();
+
+  if (q->decided.plan.claimed && of->elements && of->elements->count > 1)
+    largest = json_integer(of->elements->index[of->estimate - of->elements->each]);
+  return json_pack("{s:I, s:I, s:o, s:o}", "elements",
+                   (json_int_t)q->submission.request.array_tasks, "looked_at",
+                   (json_int_t)(of->elements ? of->elements->count : of->estimate != NULL), "largest",
+                   largest, "p_oom_any",
+                   ft_json_number(decision->has_p_oom_any, decision->p_oom_any));
+}
+
+static json_t *of_bytes(double bytes)
+{
+  return ft_json_number(bytes > 0, round(bytes));
+}
+
+static json_t *json_of_effect(const struct ft_effect *e)
+{
+  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:b}", "feature", ft_json_text(e->name), "value",
+                   e->value[0] ? ft_json_text(e->value) : json_null(), "without_bytes",
+                   of_bytes(e->without_bytes), "low", ft_json_number(true, e->low), "high",
+                   ft_json_number(true, e->high), "unseen", e->unseen);
+}
+
+static json_t *explanation(const struct ft_grounds *g)
+{
+  json_t *features = json_array(), *lines = json_array(), *runs = json_null();
+  const struct ft_facts *f = g->facts;
+
+  for (size_t i = 0; i < g->effect_count; i++)
+    json_array_append_new(features, json_of_effect(&g->effect[i]));
+  for (int i = 0; i < g->count; i++)
+    json_array_append_new(lines, ft_json_text(g->line[i]));
+  if (f)
+    runs =
+        json_pack("{s:I, s:I, s:I, s:o, s:o, s:o}", "runs", (json_int_t)f->runs, "comparable",
+                  (json_int_t)f->like_runs, "comparable_completed", (json_int_t)f->like_completed,
+                  "least_bytes", of_bytes(f->like_sure_bytes), "peak_bytes",
+                  of_bytes(f->like_peak_bytes), "killed_bytes", of_bytes(f->like_killed_bytes));
+  return json_pack("{s:o, s:o, s:o}", "features", features, "runs", runs, "lines", lines);
+}
+
+static void print_grounds(const struct ft_grounds *g)
+{
+  for (int i = 0; i < g->count; i++) {
+    printf("  ");
+    ft_print_plain(g->line[i]);
+    printf("\n");
+  }
+}
+
+static int print_json(const struct question *q, const ft_decision *decision)
+{
+  const struct ft_submission_decision *d = &q->decided;
+  const char *reason = decision->reason[0] ? decision->reason : NULL;
+  const char *method = d->plan.claimed ? d->question.estimate->method : NULL;
+  json_t *chosen =
+      json_pack("{s:s, s:o, s:o, s:o, s:s}", "action", ft_action_name(decision->action),
+                "mem_bytes", ft_json_number(decision->mem_bytes > 0, (double)decision->mem_bytes),
+                "p_oom", ft_json_number(decision->has_p_oom, decision->p_oom), "reason",
+                reason ? ft_json_text(reason) : json_null(), "rule",
+                ft_decision_rule_name(decision->rule));
+
+  return ft_json_print(json_pack(
+      "{s:o, s:I, s:o, s:o, s:o, s:o, s:n, s:o, s:o, s:o, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*}",
+      "app", ft_json_text(q->submission.app), "runs", (json_int_t)decision->runs, "method",
+      method ? ft_json_text(method) : json_null(), "peak_memory_bytes", quantiles(q),
+      "gpu_memory_bytes", ft_predict_network_gpu(&q->network), "runtime_seconds",
+      ft_perf_runtime(&q->perf), "energy_joules", "mig", ft_predict_network_slice(&q->network),
+      "relative", ft_perf_relative(&q->perf), "decision", chosen, "elsewhere",
+      ft_perf_elsewhere(&q->perf), "network", ft_predict_network_said(&q->network), "imported_from",
+      d->question.imported_from ? ft_json_text(q->submission.job_name) : NULL, "similar_apps",
+      d->question.similar ? json_integer(d->question.similar) : NULL, "array",
+      q->asked.array ? array(q, decision) : NULL, "explanation",
+      q->asked.explain ? explanation(&q->grounds) : NULL));
+}
+
+/* What is said of the network: whether there was anything. */
+static bool print_network(const struct question *q)
+{
+  const ft_network *n = &q->network.said;
+
+  if (n->error[0])
+    ft_complain(q->name, 0, "no prediction: %s", n->error);
+  for (pb_size_t i = 0; i < n->lines_count; i++)
+    printf("%s\n", n->lines[i]);
+  return n->error[0] || n->lines_count;
+}
+
+/* A job that is refused for its GPU is not looked at further. */
+static int refused(const struct question *q)
+{
+  const ft_network *n = &q->network.said;
+  ft_decision decision = { .action = FT_ACTION_REJECT };
+  int status;
+
+  (void)ft_string_copy(n->lines_count ? n->lines[0] : "", decision.reason, sizeof decision.reason);
+  if (q->asked.json) {
+    status = print_json(q, &decision);
+  } else {
+    (void)print_network(q);
+    status = ft_flush(q->name);
+  }
+  return status == FT_EXIT_DONE ? FT_EXIT_NO : status;
+}
+
+static int answer(struct question *q)
+{
+  const ft_decision *decision = &q->decided.decision;
+  const struct ft_submission_question question = { .site = &q->site,
+                                                   .submission = &q->submission,
+                                                   .known = &q->known,
+                                                   .network = &q->network.said,
+                                                   .mode = mode_of(q),
+                                                   .answer = true };
+  struct ft_explanation said;
+  int status = FT_EXIT_DONE;
+
+  ft_submission_decide(&question, &q->decided);
+  if (q->asked.explain)
+    ft_grounds_find(&question, &q->decided, &q->grounds);
+  if (q->asked.json) {
+    status = print_json(q, decision);
+  } else {
+    bool told = print_network(q);
+
+    ft_perf_print(&q->perf);
+    ft_submission_explain(&q->decided, &said);
+    /* that no run is known goes without saying behind that */
+    if (told && decision->action == FT_ACTION_LEAVE && !decision->has_p50_bytes)
+      said.count = 0;
+    for (int i = 0; i < said.count; i++)
+      printf("%s\n", said.line[i]);
+    print_grounds(&q->grounds);
+    status = ft_flush(q->name);
+  }
+  return status == FT_EXIT_DONE && decision->action == FT_ACTION_REJECT ? FT_EXIT_NO : status;
+}
+
+/* Run times; the partition, and with it what is known of it, may be another afterwards. */
+static int look_elsewhere(struct question *q, struct ft_error *err)
+{
+  const ft_request *request = &q->submission.request;
+  struct ft_submitter submitter = submitter_of(q);
+
+  ft_submission_decide(&(struct ft_submission_question){ .site = &q->site,
+                                                         .submission = &q->submission,
+                                                         .known = &q->known,
+                                                         .network = &q->network.said,
+                                                         .mode = FT_MODE_CHECK },
+                       &q->decided);
+  if (ft_perf_find(&q->asked, q->state_fd, &q->site, q->user.uid,
+                   q->decided.plan.claimed ? q->decided.question.estimate : NULL,
+                   q->network.asked ? &q->network.said : NULL, &q->submission, &q->perf, err) < 0)
+    return -1;
+  if (q->perf.choice.partitions[0]) {
+    ft_known_policy(&q->site, &submitter, request, &q->known);
+    ft_known_place(q->state_fd, &q->site, request, &q->known);
+  }
+  return 0;
+}
+
+static int predict(struct question *q)
+{
+  struct ft_submitter submitter;
+  char line[FT_PARAMS_LINE];
+  struct ft_error err;
+  ft_request request;
+
+  if (q->asked.mode && ft_mode_from_name(q->asked.mode) <= FT_MODE_UNSET)
+    return ft_complain(q->name, FT_EXIT_USAGE,
+                       "--mode=%s: expected check, set, raise, trim, off or force", q->asked.mode);
+  if (q->asked.choose && !ft_perf_is_choice(q->asked.choose))
+    return ft_complain(q->name, FT_EXIT_USAGE,
+                       "--choose=%.64s: expected fastest or cheapest, or either with :LIST",
+                       q->asked.choose);
+  if (ft_asked_request(&q->asked, &request, &err) < 0 ||
+      ft_find_user(q->asked.user, &q->user, &err) < 0)
+    return ft_complain(q->name, FT_EXIT_USAGE, "%s", err.text);
+  if (look_at_site(q, &err) < 0)
+    return ft_complain(q->name, FT_EXIT_SYSTEM, "%s", err.text);
+  gather_apps(q);
+  if (describe(q, &request, &err) < 0)
+    return ft_complain(q->name, FT_EXIT_USAGE, "%s", err.text);
+  ft_predict_network_ask(&q->asked, q->config.state_directory, q->user.name, &q->submission,
+                         &q->network);
+  submitter = submitter_of(q);
+  ft_known_policy(&q->site, &submitter, &request, &q->known);
+  ft_known_place(q->state_fd, &q->site, &request, &q->known);
+  if (q->network.said.action == FT_ACTION_REJECT)
+    return refused(q);
+  if (ft_known_find(q->state_fd, &submitter, &q->submission, q->asked.array, &q->known, &err) < 0 ||
+      look_elsewhere(q, &err) < 0)
+    return ft_complain(q->name, FT_EXIT_SYSTEM, "%s", err.text);
+  if (!q->network.asked && ft_known_params(&q->known, &q->submission, q->asked.params, line))
+    (void)ft_complain(q->name, FT_EXIT_DONE, "%s", line);
+  return answer(q);
+}
+
+static int of_model(void *data)
+{
+  const struct question *q = data;
+
+  return ft_predict_model(&q->asked, q->name);
+}
+
+static int of_submission(void *data)
+{
+  return predict(data);
+}
+
+/* Whatever a model file has a say in is answered where it can do no harm. */
+static int guarded(struct question *q)
+{
+  if (q->asked.model)
+    return ft_guard(q->name, q->asked.model, FT_GUARD_SECONDS, of_model, q);
+  if (q->asked.network)
+    return ft_guard(q->name, q->asked.network, FT_GUARD_SECONDS, of_submission, q);
+  return predict(q);
+}
+
+int ft_command_predict(int argc, char **argv)
+{
+  struct question *q = calloc(1, sizeof *q);
+  int status = FT_EXIT_SYSTEM;
+
+  if (!q)
+    return ft_complain(argv[0], FT_EXIT_SYSTEM, "out of memory");
+  q->name = argv[0];
+  q->state_fd = -1;
+  if (ft_asked_parse(&q->asked, argc, argv, &status) == 0)
+    status = guarded(q);
+  if (q->state_fd >= 0)
+    close(q->state_fd);
+  ft_asked_free(&q->asked);
+  free(q);
+  return status;
+}

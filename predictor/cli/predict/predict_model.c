@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "predictor/cli/cli.h"
+#include "predictor/cli/predict/measured.h"
+#include "predictor/cli/predict/predict_model.h"
+#include "predictor/cli/predict/predict_network.h"
+#include "predictor/cli/state.h"
+#include "predictor/core/io.h"
+#include "predictor/core/text.h"
+#include "predictor/core/units.h"
+#include "predictor/decide/slice.h"
+#include "predictor/estimate/gpu_params.h"
+#include "predictor/graph/import/read.h"
+#include "predictor/history/json.h"
+#include "predictor/record/layout.h"
+
+#define MIB 1048576.0
+
+/* With this probability a slice, or the GPU, holds what is predicted; a site has its own. */
+static const double usual = 0.95;
+
+struct answer {
+  const struct ft_asked *asked;
+  char device[64], input[64]; /* of the params; "" where they say nothing */
+  const struct ft_gpu *gpu;
+  struct ft_gpu_run run;
+  struct ft_gpu_memory memory;
+  struct ft_mig_table mig;
+  const struct ft_mig_profile *slice;
+  ft_site site;
+  double safe;
+  struct ft_measured measured;
+  char evidence[192];
+  struct ft_instead instead[FT_INSTEADS];
+  size_t instead_count;
+  double runs_out;
+};
+
+/* ---- what is asked ---- */
+
+static int take_params(struct answer *a, const char *params, struct ft_error *err)
+{
+  struct ft_text list = ft_text_from(params), one;
+
+  while (ft_text_until(&list, ',', &one)) {
+    struct ft_text whole = one, name;
+
+    if (!ft_text_until(&one, '=', &name))
+      name = one;
+    if ((ft_text_equals(name, "device") && ft_text_copy(one, a->device, sizeof a->device)) ||
+        (ft_text_equals(name, "input") && ft_text_copy(one, a->input, sizeof a->input)))
+      continue;
+    if (ft_gpu_params_set(&a->run, name, one) <= 0)
+      return ft_error_set(err,
+                          "--params: \"%.*s\": with --model expected device, input, " FT_GPU_PARAMS,
+                          (int)ft_text_left(&whole), whole.at);
+  }
+  return 0;
+}
+
+/* VALUE of the option NAME, where it is given. */
+static int take_option(const char *name, const char *value, const char *expected,
+                       struct ft_gpu_run *run, struct ft_error *err)
+{
+  if (!value || ft_gpu_params_set(run, ft_text_from(name), ft_text_from(value)) > 0)
+    return 0;
+  return ft_error_set(err, "--%s=%s: expected %s", name, value, expected);
+}
+
+static int take_run(struct answer *a, struct ft_error *err)
+{
+  const struct ft_asked *asked = a->asked;
+  struct ft_gpu_run *run = &a->run;
+
+  ft_gpu_run_begin(run);
+  run->sizes.input = asked->input;
+  if (take_option("mode", asked->mode, "with --model training or inference", run, err) < 0 ||
+      take_option("optimizer", asked->optimizer, "sgd, momentum, adam, adamw or adam8bit", run,
+                  err) < 0 ||
+      take_option("precision", asked->precision, "fp32, tf32, amp, bf16 or fp16", run, err) < 0)
+    return -1;
+  if (asked->params && take_params(a, asked->params, err) < 0)
+    return -1;
+  if (a->input[0])
+    run->sizes.input = a->input;
+  return 0;
+}
+
+static int take_device(struct answer *a, struct ft_error *err)
+{
+  const char *name = a->device[0] ? a->device : a->asked->device;
+  char names[256] = "";
+
+  ft_mig_known(&a->mig);
+  a->gpu = name ? ft_mig_gpu_called(&a->mig, name) : ft_gpu_at(0);
+  if (a->gpu)
+    return 0;
+  for (size_t i = 0; ft_gpu_at(i); i++) {
+    size_t length = strlen(names);
+
+    (void)snprintf(names + length, sizeof names - length, "%s%s", i ? ", " : "",
+                   ft_gpu_at(i)->name);
+  }
+  return ft_error_set(err, "--device=%s: expected one of %s", name, names);
+}
+
+/* The lines of --mig-file. */
+static int take_mig(struct answer *a, struct ft_error *err)
+{
+  struct ft_buf text;
+  int status = 0;
+
+  if (!a->asked->mig_file)
+    return 0;
+  ft_buf_init(&text, FT_LIMIT_CONFIG);
+  if (ft_io_read_file(AT_FDCWD, a->asked->mig_file, &text, err) < 0 ||
+      ft_mig_read(&a->mig, ft_buf_text(&text), a->asked->mig_file, err) < 0)
+    status = -1;
+  ft_buf_free(&text);
+  return status;
+}
+
+/* What a site knows and wants, where there is one: only a folder that is named must be there. */
+static int take_site(struct answer *a, struct ft_error *err)
+{
+  const struct ft_asked *asked = a->asked;
+  const struct ft_measured_gpu gpu = { a->gpu, "" };
+  struct ft_config config;
+  struct ft_user user;
+  ft_policy policy;
+  int fd, status;
+
+  a->safe = usual;
+  if (ft_find_user(asked->user, &user, err) < 0)
+    return -1;
+  fd = ft_open_state(asked->state, &config, err);
+  if (fd < 0 && asked->state)
+    return -1;
+  if (fd >= 0 && ft_layout_read_site(fd, &a->site, NULL) == 0) {
+    ft_policy_resolve(&a->site, asked->partition ? asked->partition : "",
+                      asked->account ? asked->account : "", user.name, &policy);
+    a->safe = ft_slice_probability(&policy);
+  }
+  status = ft_measured_slices(fd, &a->mig, err);
+  ft_measured_read(fd, &a->mig, &gpu, user.uid, asked->app, &a->measured);
+  if (fd >= 0)
+    close(fd);
+  return status;
+}
+
+/* ---- what is answered ---- */
+
+static json_t *bytes_json(double bytes)
+{
+  return ft_json_number(bytes > 0, round(bytes));
+}
+
+static json_t *quantiles(const struct ft_estimate *e)
+{
+  return json_pack("{s:o, s:o, s:o}", "p05", bytes_json(ft_estimate_quantile(e, 0.05)), "p50",
+                   bytes_json(ft_estimate_quantile(e, 0.5)), "p95",
+                   bytes_json(ft_estimate_quantile(e, 0.95)));
+}
+
+static json_t *parts(const struct answer *a)
+{
+  const struct ft_gpu_memory *m = &a->memory;
+
+  return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:o}", "context_bytes",
+                   (json_int_t)m->context_bytes, "parameters_bytes", (json_int_t)m->parameter_bytes,
+                   "gradients_bytes", (json_int_t)m->gradient_bytes, "optimizer_bytes",
+                   (json_int_t)m->optimizer_bytes, "activations_bytes",
+                   (json_int_t)m->activation_bytes, "cached_bytes", (json_int_t)m->cached_bytes,
+                   "loops_bytes_at_most", (json_int_t)m->loop_bytes, "complete", (int)m->complete,
+                   "unknown_bytes_at_most",
+                   m->open_bytes < 0 ? json_null() : json_integer(m->open_bytes));
+}
+
+static int print_json(const struct answer *a)
+{
+  return ft_json_print(json_pack(
+      "{s:s?, s:i, s:s, s:o, s:o, s:n, s:n, s:o, s:f, s:[], s:n, s:s, s:o, s:b, s:I, s:o, s:o, "
+      "s:o}",
+      "app", a->asked->app, "runs", (int)a->memory.estimate.runs, "method",
+      a->memory.estimate.method, "peak_memory_bytes",
+      a->gpu->host ? quantiles(&a->memory.estimate) : json_null(), "gpu_memory_bytes",
+      a->gpu->host ? json_null() : quantiles(&a->memory.estimate), "runtime_seconds",
+      "energy_joules", "mig", ft_predict_slice_json(a->slice, &a->memory.estimate),
+      "mig_probability", a->safe, "relative", "decision", "device", a->gpu->name, "device_bytes",
+      bytes_json(a->gpu->memory_mib * MIB), "device_measured", (int)a->gpu->measured, "device_runs",
+      (json_int_t)a->measured.run_count, "p_oom", ft_json_number(!a->gpu->host, a->runs_out),
+      "parts", parts(a), "instead", ft_predict_instead_json(a->instead, a->instead_count)));
+}
+
+static const char *show(double bytes, char out[32])
+{
+  return ft_units_show_bytes((uint64_t)(bytes > 0 ? bytes : 0), out, 32);
+}
+
+static void print_slice(const struct answer *a)
+{
+  const struct ft_mig_profile *slice = a->slice;
+  char bytes[32], times[32] = "";
+
+  if (slice->instances)
+    (void)snprintf(times, sizeof times, ", %u on a GPU", slice->instances);
+  printf("smallest MIG slice of %s that holds it at %.4g %%: %s (%s%s)\n", a->gpu->name,
+         100 * a->safe, slice->name, show(slice->memory_mib * MIB, bytes), times);
+}
+
+static int print_text(const struct answer *a)
+{
+  const struct ft_gpu_memory *m = &a->memory;
+  char one[32], two[32], three[32], four[32], most[48];
+
+  printf("%s of batch %lld needs %s of %s, 95 %% below %s (%s)\n",
+         a->run.training ? "training" : "inference", (long long)a->run.sizes.batch,
+         show(m->bytes, one), a->gpu->host ? "memory" : "GPU memory",
+         show(ft_estimate_quantile(&m->estimate, 0.95), two), a->evidence);
+  printf("parameters %s, gradients %s, optimiser %s", show((double)m->parameter_bytes, one),
+         show((double)m->gradient_bytes, two), show((double)m->optimizer_bytes, three));
+  printf(", activations %s", show((double)m->activation_bytes, four));
+  printf(", cached %s, context %s\n", show((double)m->cached_bytes, one),
+         show((double)m->context_bytes, two));
+  if (m->loop_bytes > 0)
+    printf(
+        "of the activations at most %s in loops that are counted, not followed: an upper bound\n",
+        show((double)m->loop_bytes, one));
+  if (a->slice)
+    print_slice(a);
+  else if (!a->gpu->host)
+    printf("no MIG slice of %s that is known holds it at %.4g %%\n", a->gpu->name, 100 * a->safe);
+  if (a->instead_count)
+    printf("%s runs out of memory (%.3g %%); what would fit:\n", a->gpu->name, 100 * a->runs_out);
+  for (size_t i = 0; i < a->instead_count; i++) {
+    const struct ft_instead *x = &a->instead[i];
+
+    printf("  %s: %s", x->setting, show(x->bytes, one));
+    if (x->time > 0)
+      printf(", a step takes about x %s", ft_instead_times(x->time, two));
+    printf("%s\n", ft_instead_most(x, most));
+  }
+  return ft_flush("predict");
+}
+
+static void refine(void *context, const struct ft_gpu *gpu, struct ft_gpu_memory *memory)
+{
+  const struct answer *a = context;
+
+  ft_measured_refine(&a->measured, gpu, memory);
+}
+
+static int answer(struct answer *a, struct ft_graph *graph)
+{
+  int status;
+
+  refine(a, a->gpu, &a->memory);
+  ft_measured_evidence(&a->measured, a->gpu, &a->memory, a->evidence, sizeof a->evidence);
+  if (!a->gpu->host) {
+    a->slice = ft_mig_choose(&a->mig, a->gpu->name, NULL, &a->memory.estimate, a->safe);
+    a->runs_out = ft_gpu_memory_runs_out(&a->memory, a->gpu);
+  }
+  if (a->runs_out > 0.5)
+    a->instead_count =
+        ft_instead_find(&(struct ft_instead_question){ .graph = graph,
+                                                       .part.gpu = a->gpu,
+                                                       .run = a->run,
+                                                       .bytes = a->gpu->memory_mib * MIB,
+                                                       .probability = a->safe,
+                                                       .refine = refine,
+                                                       .context = a },
+                        a->instead);
+  status = a->asked->json ? print_json(a) : print_text(a);
+  return status == FT_EXIT_DONE && a->runs_out > 0.5 ? FT_EXIT_NO : status;
+}
+
+int ft_predict_model(const struct ft_asked *asked, const char *command)
+{
+  struct answer *a = calloc(1, sizeof *a);
+  struct ft_graph *graph = NULL;
+  struct ft_error err = { "" };
+  int status = FT_EXIT_USAGE;
+
+  if (!a)
+    return ft_complain(command, FT_EXIT_SYSTEM, "out of memory");
+  a->asked = asked;
+  if (take_run(a, &err) < 0 || take_device(a, &err) < 0)
+    goto out;
+  if (take_site(a, &err) < 0) {
+    status = FT_EXIT_SYSTEM;
+    goto out;
+  }
+  if (take_mig(a, &err) < 0)
+    goto out;
+  graph = ft_graph_read(asked->model, &err);
+  if (graph && ft_gpu_memory(graph, a->gpu, &a->run, &a->memory, &err) == 0) {
+    status = answer(a, graph);
+    err.text[0] = '\0';
+  }
+out:
+  if (err.text[0])
+    (void)ft_complain(command, 0, "%s", err.text);
+  ft_graph_free(graph);
+  ft_measured_free(&a->measured);
+  free(a);
+  return status;
+}

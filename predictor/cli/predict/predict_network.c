@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/cli/predict/predict_network.h"
+#include "predictor/core/text.h"
+#include "predictor/history/json.h"
+
+#define MIB 1048576.0
+
+static void keep_nothing(void)
+{
+}
+
+/* What would be set becomes a part of the request. */
+static void apply(const ft_network *said, ft_request *request)
+{
+  if (strcmp(said->option, "gres") != 0)
+    return;
+  (void)ft_string_copy(said->value, request->gres, sizeof request->gres);
+  if (!request->gpus_per_node)
+    request->gpus_per_node = 1;
+}
+
+void ft_predict_network_ask(const struct ft_asked *asked, const char *state, const char *user,
+                            ft_submission *submission, struct ft_predict_network *network)
+{
+  struct ft_frame *frame;
+  struct ft_helper_question question = { .state = state,
+                                         .keep = keep_nothing,
+                                         .gpu = &network->gpu };
+  bool off = asked->mode && ft_mode_from_name(asked->mode) == FT_MODE_OFF;
+  enum ft_gpus which = ft_gpus_find(&asked->gpus);
+
+  network->asked = asked->mig || (asked->network && !off);
+  if (!network->asked)
+    return;
+  frame = calloc(1, sizeof *frame);
+  if (!frame) {
+    (void)ft_string_copy("out of memory", network->said.error, sizeof network->said.error);
+    return;
+  }
+  frame->description = (struct ft_description){ .params = asked->params, .user = user };
+  frame->request = submission->request;
+  frame->network =
+      (struct ft_network_asked){ .file = asked->network, .mig = asked->mig, .mode = asked->mode };
+  if (which < FT_GPUS_OPTIONS) {
+    frame->network.option = ft_gpus_name(which);
+    frame->network.value = asked->gpus.value[which];
+  }
+  question.frame = frame;
+  ft_helper_network(&question, submission, &network->said);
+  apply(&network->said, &submission->request);
+  free(frame);
+}
+
+/* ---- JSON ---- */
+
+static json_t *whole(const struct ft_estimate *e, double probability)
+{
+  return ft_json_number(true, round(ft_estimate_quantile(e, probability)));
+}
+
+json_t *ft_predict_network_gpu(const struct ft_predict_network *network)
+{
+  const struct ft_estimate *e = &network->gpu.estimate;
+
+  return network->gpu.has_estimate ? json_pack("{s:o, s:o, s:o}", "p05", whole(e, 0.05), "p50",
+                                               whole(e, 0.5), "p95", whole(e, 0.95))
+                                   : json_null();
+}
+
+json_t *ft_predict_slice_json(const struct ft_mig_profile *slice, const struct ft_estimate *e)
+{
+  return slice ? json_pack("{s:s, s:s, s:o, s:o, s:o}", "gpu", slice->gpu, "profile", slice->name,
+                           "memory_bytes", ft_json_number(true, round(slice->memory_mib * MIB)),
+                           "instances", ft_json_number(slice->instances > 0, slice->instances),
+                           "p_oom",
+                           e ? json_real(ft_estimate_exceeds(e, slice->memory_mib * MIB))
+                             : json_null())
+               : json_null();
+}
+
+json_t *ft_predict_network_slice(const struct ft_predict_network *network)
+{
+  return ft_predict_slice_json(network->gpu.has_slice ? &network->gpu.slice : NULL,
+                               network->gpu.has_estimate ? &network->gpu.estimate : NULL);
+}
+
+json_t *ft_predict_instead_json(const struct ft_instead *list, size_t count)
+{
+  json_t *all = json_array();
+
+  for (size_t i = 0; i < count; i++) {
+    const struct ft_instead *x = &list[i];
+    bool host = strcmp(x->change, "cpu") == 0;
+
+    json_array_append_new(
+        all, json_pack("{s:s, s:s, s:o, s:o, s:o, s:o}", "change", x->change, "setting", x->setting,
+                       "peak_memory_bytes", ft_json_number(host && x->bytes > 0, round(x->bytes)),
+                       "gpu_memory_bytes", ft_json_number(!host && x->bytes > 0, round(x->bytes)),
+                       "step_time", ft_json_number(x->time > 0, x->time), "largest_batch",
+                       ft_json_number(x->largest_batch > 0, (double)x->largest_batch)));
+  }
+  return all;
+}
+
+json_t *ft_predict_network_said(const struct ft_predict_network *network)
+{
+  const ft_network *n = &network->said;
+  json_t *lines;
+
+  if (!network->asked)
+    return NULL;
+  lines = json_array();
+  for (pb_size_t i = 0; i < n->lines_count; i++)
+    json_array_append_new(lines, ft_json_text(n->lines[i]));
+  return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "action", ft_action_name(n->action), "option",
+                   n->option[0] ? ft_json_text(n->option) : json_null(), "value",
+                   n->value[0] ? ft_json_text(n->value) : json_null(), "lines", lines, "instead",
+                   ft_predict_instead_json(network->gpu.instead, network->gpu.instead_count),
+                   "error", n->error[0] ? ft_json_text(n->error) : json_null());
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <string.h>
+
+#include "predictor/cli/cli.h"
+#include "predictor/cli/predict/predict_perf.h"
+#include "predictor/core/io.h"
+#include "predictor/core/text.h"
+#include "predictor/decide/elsewhere_nodes.h"
+#include "predictor/history/json.h"
+
+bool ft_perf_is_choice(const char *text)
+{
+  const char *list;
+
+  return ft_elsewhere_wish(text, &list) != FT_WISH_NONE;
+}
+
+int ft_perf_find(const struct ft_asked *asked, int state_fd, const ft_site *site, uint32_t uid,
+                 const struct ft_estimate *memory, const ft_network *network,
+                 ft_submission *submission, struct ft_perf *perf, struct ft_error *err)
+{
+  ft_request *request = &submission->request;
+  const char *list = NULL, *look = NULL;
+  enum ft_wish wish = FT_WISH_NONE;
+
+  if (asked->choose)
+    wish = ft_elsewhere_wish(asked->choose, &list);
+  look = list ? list : strchr(request->partition, ',') ? request->partition : NULL;
+  /* without the table only where it goes, which is looked at in any case */
+  if (!look && !asked->perf)
+    look = request->partition[0] ? request->partition : site->default_partition;
+  perf->table = asked->perf;
+  perf->choice.partitions[0] = perf->choice.line[0] = '\0';
+  perf->question = (struct ft_elsewhere_question){ .submission = submission,
+                                                   .asked = { .gpus = asked->gpus,
+                                                              .nodelist = asked->nodelist,
+                                                              .nodefile = asked->nodefile,
+                                                              .reservation = asked->reservation,
+                                                              .exclude = asked->exclude },
+                                                   .evidence = &perf->evidence,
+                                                   .memory = memory,
+                                                   .now = ft_io_now() };
+  ft_elsewhere_take(network, &perf->question.asked);
+  if (ft_elsewhere_find(state_fd, site, uid, submission, look, &perf->evidence, err) < 0)
+    return -1;
+  ft_elsewhere_look(&perf->question, &perf->elsewhere);
+  if (wish == FT_WISH_NONE)
+    return 0;
+  ft_elsewhere_choose(&perf->question, &perf->elsewhere, wish, list, true, &perf->choice);
+  if (perf->choice.partitions[0])
+    (void)ft_string_copy(perf->choice.partitions, request->partition, sizeof request->partition);
+  return 0;
+}
+
+static void print(const char *line, void *data)
+{
+  (void)data;
+  puts(line);
+}
+
+void ft_perf_print(const struct ft_perf *perf)
+{
+  if (perf->table)
+    ft_elsewhere_table(&perf->question, &perf->elsewhere, print, NULL);
+  if (perf->choice.line[0])
+    puts(perf->choice.line);
+}
+
+static json_t *quantile(const struct ft_estimate *estimate, double probability)
+{
+  return ft_json_number(true, ft_estimate_quantile(estimate, probability));
+}
+
+static json_t *quantiles(const struct ft_runtime_place *place)
+{
+  if (!place)
+    return json_null();
+  return json_pack("{s:o, s:o, s:o}", "p05", quantile(&place->seconds, 0.05), "p50",
+                   quantile(&place->seconds, 0.5), "p95", quantile(&place->seconds, 0.95));
+}
+
+json_t *ft_perf_runtime(const struct ft_perf *perf)
+{
+  const struct ft_elsewhere_row *home = ft_elsewhere_home(&perf->elsewhere, perf->evidence.home);
+
+  return quantiles(home ? home->place : NULL);
+}
+
+static json_t *speed(bool known, double speed, double p05, double p95, const char *platform)
+{
+  return json_pack("{s:o, s:o, s:o, s:o}", "platform", ft_json_text(platform), "speed",
+                   ft_json_number(known, speed), "p05", ft_json_number(known, p05), "p95",
+                   ft_json_number(known, p95));
+}
+
+/* Against where the job goes, else against where the app has run. */
+json_t *ft_perf_relative(const struct ft_perf *perf)
+{
+  const struct ft_elsewhere *e = &perf->elsewhere;
+  const struct ft_elsewhere_row *home = ft_elsewhere_home(e, perf->evidence.home);
+  struct ft_elsewhere_row base = { .place = home ? home->place : e->place };
+  json_t *list = json_array();
+
+  for (size_t i = 0; i < e->place_count; i++) {
+    struct ft_elsewhere_row row = { .place = &e->place[i] };
+
+    if (e->place[i].known)
+      ft_elsewhere_compare(&row, &base);
+    (void)json_array_append_new(list, speed(e->place[i].known, row.speed, row.speed_p05,
+                                            row.speed_p95, e->place[i].platform));
+  }
+  return list;
+}
+
+static json_t *answer(enum ft_suits suits)
+{
+  static const char *const names[] = { NULL, "enough", "hardly", "too little" };
+
+  return names[suits] ? json_string(names[suits]) : json_null();
+}
+
+static json_t *row_of(const struct ft_perf *perf, const struct ft_elsewhere_row *row)
+{
+  const ft_partition *p = &perf->evidence.partition[row->partition];
+  const char *doubt = ft_elsewhere_doubt(&perf->question, row->partition);
+  json_t *object = speed(row->compared, row->speed, row->speed_p05, row->speed_p95, row->platform);
+
+  if (!row->platform[0])
+    (void)json_object_set_new(object, "platform", json_null());
+  (void)json_object_set_new(object, "partition", ft_json_text(p->name));
+  (void)json_object_set_new(object, "runs", json_integer(row->place ? row->place->runs : 0));
+  (void)json_object_set_new(object, "runtime_seconds", quantiles(row->place));
+  (void)json_object_set_new(object, "price", ft_json_number(row->price >= 0, row->price));
+  (void)json_object_set_new(object, "memory_bytes",
+                            ft_json_number(row->memory_bytes > 0, (double)row->memory_bytes));
+  (void)json_object_set_new(object, "memory", answer(row->memory));
+  (void)json_object_set_new(object, "time", answer(row->time));
+  (void)json_object_set_new(object, "obstacle",
+                            row->obstacle ? json_string(row->obstacle) : json_null());
+  (void)json_object_set_new(object, "free",
+                            row->free_known ? json_boolean(row->free) : json_null());
+  (void)json_object_set_new(object, "idle_nodes", ft_json_number(p->has_idle_nodes, p->idle_nodes));
+  (void)json_object_set_new(object, "idle_cpus", ft_json_number(p->has_idle_cpus, p->idle_cpus));
+  (void)json_object_set_new(object, "restricted", json_boolean(p->restricted));
+  (void)json_object_set_new(object, "doubt", doubt ? json_string(doubt) : json_null());
+  (void)json_object_set_new(object, "updated", ft_json_number(p->updated > 0, p->updated));
+  return object;
+}
+
+static json_t *name_of(const struct ft_perf *perf, size_t partition)
+{
+  return partition < FT_ELSEWHERE_PARTITIONS
+             ? ft_json_text(perf->evidence.partition[partition].name)
+             : json_null();
+}
+
+json_t *ft_perf_elsewhere(const struct ft_perf *perf)
+{
+  const char *currency = perf->evidence.platforms.currency;
+  json_t *rows;
+
+  if (!perf->table && !perf->choice.line[0])
+    return NULL;
+  rows = json_array();
+  for (size_t i = 0; i < perf->elsewhere.count; i++)
+    (void)json_array_append_new(rows, row_of(perf, &perf->elsewhere.row[i]));
+  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "partitions", rows, "currency",
+                   currency[0] ? ft_json_text(currency) : json_null(), "fastest",
+                   name_of(perf, perf->elsewhere.fastest), "cheapest",
+                   name_of(perf, perf->elsewhere.cheapest), "chosen",
+                   perf->choice.partitions[0] ? ft_json_text(perf->choice.partitions) : json_null(),
+                   "reason", perf->choice.line[0] ? ft_json_text(perf->choice.line) : json_null());
+}

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "predictor/cli/predict/submission.h"
+#include "predictor/core/io.h"
+#include "predictor/core/text.h"
+#include "predictor/core/units.h"
+#include "predictor/request/array.h"
+
+#define NOT_GIVEN UINT64_MAX
+
+enum { TABLE = 48, DIRECTIVE_WORDS = 256 };
+
+static void fill_table(struct ft_asked *a, struct ft_option table[TABLE])
+{
+  const struct ft_option options[] = {
+    { 0, "app", "NAME", "the app, as --predict-app", FT_OPTION_STRING, &a->app },
+    { 0, "params", "LIST", "features, name=value,..., as --predict-params", FT_OPTION_STRING,
+      &a->params },
+    { 0, "mode", "MODE",
+      "check, set, raise, trim, off or force; with --model training or inference", FT_OPTION_STRING,
+      &a->mode },
+    { 0, "model", "FILE", "GPU memory of the network in this model file", FT_OPTION_STRING,
+      &a->model },
+    { 0, "input", "SIZES", "its input, CxHxW, where the file leaves it open", FT_OPTION_STRING,
+      &a->input },
+    { 0, "device", "GPU", "the GPU it is for: a100-40gb, h100-80gb, ...", FT_OPTION_STRING,
+      &a->device },
+    { 0, "optimizer", "NAME", "sgd, momentum, adam, adamw or adam8bit", FT_OPTION_STRING,
+      &a->optimizer },
+    { 0, "precision", "NAME", "fp32, tf32, amp, bf16 or fp16", FT_OPTION_STRING, &a->precision },
+    { 0, "mig-file", "FILE", "MIG profiles beside those that are known", FT_OPTION_STRING,
+      &a->mig_file },
+    { 0, "mem", "SIZE", "memory per node", FT_OPTION_BYTES, &a->mem },
+    { 0, "mem-per-cpu", "SIZE", "memory per CPU", FT_OPTION_BYTES, &a->mem_per_cpu },
+    { 0, "mem-per-gpu", "SIZE", "memory per GPU", FT_OPTION_BYTES, &a->mem_per_gpu },
+    { 'p', "partition", "NAME", "partition", FT_OPTION_STRING, &a->partition },
+    { 'A', "account", "NAME", "account", FT_OPTION_STRING, &a->account },
+    { 'q', "qos", "NAME", "quality of service", FT_OPTION_STRING, &a->qos },
+    { 'C', "constraint", "LIST", "features of nodes", FT_OPTION_STRING, &a->constraint },
+    { 0, "gres", "LIST", "generic resources", FT_OPTION_STRING, &a->gpus.value[FT_GPUS_GRES] },
+    { 'G', "gpus", "N", "GPUs", FT_OPTION_STRING, &a->gpus.value[FT_GPUS_JOB] },
+    { 0, "gpus-per-node", "N", "GPUs per node", FT_OPTION_STRING, &a->gpus.value[FT_GPUS_NODE] },
+    { 0, "gpus-per-socket", "N", "GPUs per socket", FT_OPTION_STRING,
+      &a->gpus.value[FT_GPUS_SOCKET] },
+    { 0, "gpus-per-task", "N", "GPUs per task", FT_OPTION_STRING, &a->gpus.value[FT_GPUS_TASK] },
+    { 0, "tres-per-task", "LIST", "trackable resources per task", FT_OPTION_STRING,
+      &a->gpus.value[FT_GPUS_TRES] },
+    { 'N', "nodes", "N", "nodes", FT_OPTION_STRING, &a->nodes },
+    { 'w', "nodelist", "LIST", "nodes that it must have", FT_OPTION_STRING, &a->nodelist },
+    { 'F', "nodefile", "FILE", "a file of nodes that it must have", FT_OPTION_STRING,
+      &a->nodefile },
+    { 'x', "exclude", "LIST", "nodes that it must not have", FT_OPTION_STRING, &a->exclude },
+    { 0, "reservation", "NAME", "a reservation", FT_OPTION_STRING, &a->reservation },
+    { 'n', "ntasks", "N", "tasks", FT_OPTION_COUNT, &a->tasks },
+    { 'c', "cpus-per-task", "N", "CPUs per task", FT_OPTION_COUNT, &a->cpus_per_task },
+    { 0, "cpus-per-gpu", "N", "CPUs per GPU", FT_OPTION_COUNT, &a->cpus_per_gpu },
+    { 0, "ntasks-per-node", "N", "tasks per node", FT_OPTION_COUNT, &a->tasks_per_node },
+    { 0, "threads-per-core", "N", "threads per core", FT_OPTION_COUNT, &a->threads_per_core },
+    { 0, "exclusive", NULL, "nodes of its own", FT_OPTION_FLAG, &a->exclusive },
+    { 't', "time", "TIME", "time limit", FT_OPTION_STRING, &a->time },
+    { 'a', "array", "LIST", "elements of a job array", FT_OPTION_STRING, &a->array },
+    { 'J', "job-name", "NAME", "job name", FT_OPTION_STRING, &a->job_name },
+    { 'D', "chdir", "DIR", "working directory; default: the current one", FT_OPTION_STRING,
+      &a->directory },
+    { 0, "container", "PATH", "container image", FT_OPTION_STRING, &a->container },
+    { 0, "export", "LIST", "variables that the job is given, as sbatch has it", FT_OPTION_STRING,
+      &a->exported },
+    { 0, "wrap", "COMMAND", "a command line in place of a script", FT_OPTION_STRING, &a->wrap },
+    { 0, "srun", NULL, "SCRIPT is a command, as srun or salloc would get it", FT_OPTION_FLAG,
+      &a->srun },
+    { 0, "user", "USER", "whose app; default: yours", FT_OPTION_STRING, &a->user },
+    { 0, "state", "DIR", "state folder; default: as configured", FT_OPTION_STRING, &a->state },
+    { 0, "perf", NULL, "how long it would take in each partition, as --predict-perf",
+      FT_OPTION_FLAG, &a->perf },
+    { 0, "choose", "WHICH", "a partition: fastest or cheapest[:LIST], as --predict-partition",
+      FT_OPTION_STRING, &a->choose },
+    { 0, "explain", NULL, "what the figure stands on: method, features and runs", FT_OPTION_FLAG,
+      &a->explain },
+    { 0, "json", NULL, "answer in JSON", FT_OPTION_FLAG, &a->json },
+    { 0 },
+  };
+  _Static_assert(sizeof options / sizeof *options <= TABLE, "the table is too small");
+
+  memcpy(table, options, sizeof options);
+}
+
+static const char usage[] = "[OPTION]... [--] [SCRIPT [ARGUMENT]...]";
+static const char summary[] =
+    "What a submission would need and what would be decided, as the plugin would in sbatch.";
+
+static void begin(struct ft_asked *asked)
+{
+  *asked =
+      (struct ft_asked){ .mem = NOT_GIVEN, .mem_per_cpu = NOT_GIVEN, .mem_per_gpu = NOT_GIVEN };
+}
+
+/* One word of a directive: quotes are taken off. Returns false at the line's end. */
+static bool take_word(const char **at, const char *end, char **out)
+{
+  char quote = 0;
+  const char *p = *at;
+  char *to = *out;
+
+  while (p < end && (*p == ' ' || *p == '\t' || *p == '\r'))
+    p++;
+  if (p == end || *p == '#') {
+    *at = end;
+    return false;
+  }
+  for (; p < end && (quote || (*p != ' ' && *p != '\t' && *p != '\r')); p++) {
+    if (*p == '\\' && quote != '\'' && p + 1 < end)
+      *to++ = *++p;
+    else if (quote ? *p == quote : *p == '"' || *p == '\'')
+      quote = quote ? 0 : *p;
+    else
+      *to++ = *p;
+  }
+  *to++ = '\0';
+  *at = p;
+  *out = to;
+  return true;
+}
+
+size_t ft_asked_directives(const char *text, char *words)
+{
+  struct ft_text cursor = ft_text_from(text), line;
+  size_t count = 0;
+
+  while (ft_text_line(&cursor, &line)) {
+    struct ft_text trimmed = ft_text_trim(line);
+
+    if (ft_text_left(&trimmed) == 0)
+      continue;
+    if (*trimmed.at != '#')
+      break; /* sbatch(1): no directive counts after the first command */
+    if (!ft_text_skip(&line, "#SBATCH") || line.at == line.end ||
+        (*line.at != ' ' && *line.at != '\t'))
+      continue;
+    while (take_word(&line.at, line.end, &words))
+      count++;
+  }
+  return count;
+}
+
+/* The option of TABLE that WORD ("--name=x", "-Nx") begins, and whether its argument is in it. */
+static const struct ft_option *find(const struct ft_option *table, const char *word, bool *whole)
+{
+  size_t length = strcspn(word, "=");
+
+  for (const struct ft_option *o = table; o->name; o++) {
+    if (strncmp(word, "--", 2) == 0 && strlen(o->name) == length - 2 &&
+        strncmp(word + 2, o->name, length - 2) == 0) {
+      *whole = word[length] == '=';
+      return o;
+    }
+    if (o->letter && word[0] == '-' && word[1] == o->letter) {
+      *whole = word[2] != '\0';
+      return o;
+    }
+  }
+  return NULL;
+}
+
+/* In a script the plugin's own options have their names in sbatch. */
+static char *here(char *word)
+{
+  static const struct {
+    const char *there, *here;
+  } names[] = { { "--predict-mem=", "--mode=" },
+                { "--predict-app=", "--app=" },
+                { "--predict-params=", "--params=" },
+                { "--predict-perf", "--perf" },
+                { "--predict-partition", "--choose" } };
+  static char set[] = "--mode=set";
+
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    size_t there = strlen(names[i].there), shorter = strlen(names[i].here);
+
+    if (strncmp(word, names[i].there, there) == 0)
+      return memcpy(word + there - shorter, names[i].here, shorter);
+  }
+  return strcmp(word, "--predict-mem") == 0 ? set : word;
+}
+
+/* What a script asks about its network, which this command has no words for. AFTER follows WORD;
+ * returns how many of them that took. */
+static int take_network(struct ft_asked *asked, const char *word, const char *after)
+{
+  struct ft_text text = ft_text_from(word);
+
+  if (strcmp(word, "--predict-mig") == 0) {
+    asked->mig = "";
+    return 1;
+  }
+  if (ft_text_skip(&text, "--predict-mig=")) {
+    asked->mig = text.at;
+    return 1;
+  }
+  if (ft_text_skip(&text, "--predict-model=")) {
+    asked->network = text.at;
+    return 1;
+  }
+  if (strcmp(word, "--predict-model") != 0 || !after)
+    return 0;
+  asked->network = after;
+  return 2;
+}
+
+/* Apply the script's directives; those that do not matter here are passed over. */
+static int apply_directives(struct ft_asked *asked, const struct ft_option *table, char *name,
+                            int *status)
+{
+  char *argv[DIRECTIVE_WORDS + 2] = { name };
+  char *word;
+  size_t count;
+  int argc = 1;
+
+  asked->lines = malloc(asked->script.length + 1);
+  if (!asked->lines) {
+    *status = ft_complain(name, FT_EXIT_SYSTEM, "out of memory");
+    return -1;
+  }
+  count = ft_asked_directives(ft_buf_text(&asked->script), asked->lines);
+  word = asked->lines;
+  for (size_t i = 0; i < count && argc < DIRECTIVE_WORDS; i++, word += strlen(word) + 1) {
+    bool whole = false;
+    int taken = take_network(asked, word, i + 1 < count ? word + strlen(word) + 1 : NULL);
+    char *known = here(word);
+    const struct ft_option *option = find(table, known, &whole);
+
+    if (taken == 2) {
+      word += strlen(word) + 1;
+      i++;
+    }
+    if (taken || !option || strcmp(option->name, "json") == 0 ||
+        strcmp(option->name, "explain") == 0 || strcmp(option->name, "state") == 0 ||
+        strcmp(option->name, "user") == 0 || (option->type == FT_OPTION_FLAG && whole))
+      continue;
+    argv[argc++] = known;
+    if (option->type != FT_OPTION_FLAG && !whole && i + 1 < count) {
+      word += strlen(word) + 1;
+      argv[argc++] = word;
+      i++;
+    }
+  }
+  return ft_options_parse(table, usage, summary, true, argc, argv, status) < 0 ? -1 : 0;
+}
+
+/* As sbatch: in the working directory, else along PATH. */
+static int open_script(const char *name)
+{
+  struct ft_text list = ft_text_from(getenv("PATH")), folder;
+  int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  int fd = open(name, flags), first = errno;
+  char path[PATH_MAX];
+
+  while (fd < 0 && !strchr(name, '/') && ft_text_until(&list, ':', &folder)) {
+    int length =
+        snprintf(path, sizeof path, "%.*s/%s", (int)ft_text_left(&folder), folder.at, name);
+
+    if (length > 0 && (size_t)length < sizeof path)
+      fd = open(path, flags);
+  }
+  errno = first;
+  return fd;
+}
+
+/* What sbatch takes for no script, in its order (get_script_buffer of 22.05.8). */
+static int check_script(const struct ft_buf *script, const char *name, struct ft_error *err)
+{
+  struct ft_text all = ft_text_of(script->data, script->length), trimmed = ft_text_trim(all);
+
+  if (!ft_text_left(&all))
+    return ft_error_set(err, "%s: the script is empty", name);
+  if (!ft_text_left(&trimmed))
+    return ft_error_set(err, "%s: the script has only blanks in it", name);
+  if (!ft_text_starts(all, "#!"))
+    return ft_error_set(
+        err, "%s: not a script: its first line must start with #! and an interpreter", name);
+  if (memchr(script->data, '\0', script->length))
+    return ft_error_set(err, "%s: not a script: it has a NUL in it", name);
+  if (memmem(script->data, script->length, "\r\n", 2))
+    return ft_error_set(err, "%s: its lines end as in DOS (\\r\\n), which sbatch refuses", name);
+  return 0;
+}
+
+static int read_script(struct ft_asked *asked, const char *path, struct ft_error *err)
+{
+  const char *name = path ? path : "standard input";
+  struct stat about;
+  struct ft_error why;
+  int fd = path ? open_script(path) : STDIN_FILENO;
+  int result = -1;
+
+  if (fd < 0)
+    return ft_error_errno(err, "%s", path);
+  if (path && (fstat(fd, &about) < 0 || !S_ISREG(about.st_mode)))
+    ft_error_set(err, "%s: not a regular file", path);
+  else if (ft_io_read_fd(fd, &asked->script, &why) < 0)
+    ft_error_set(err, "%s: %s", name, why.text);
+  else
+    result = check_script(&asked->script, name, err);
+  if (path)
+    close(fd);
+  return result;
+}
+
+/* Find the script among the operands and read it. */
+static int take_script(struct ft_asked *asked, int argc, char **argv, int first,
+                       struct ft_error *err)
+{
+  ft_buf_init(&asked->script, FT_LIMIT_SCRIPT);
+  if (!asked->srun && !asked->wrap && first < argc)
+    asked->script_name = argv[first++];
+  asked->arguments = (const char *const *)argv + first;
+  asked->argument_count = (size_t)(argc - first);
+  if (asked->wrap)
+    return ft_buf_printf(&asked->script, "%s", asked->wrap);
+  if (asked->script_name)
+    return read_script(asked, asked->script_name, err);
+  if (asked->app || asked->model || asked->argument_count)
+    return 0;
+  if (asked->srun || isatty(STDIN_FILENO))
+    return ft_error_set(err, "which script? or --app=NAME, or --wrap=COMMAND");
+  return read_script(asked, NULL, err);
+}
+
+static bool memory_given(const struct ft_asked *asked)
+{
+  return asked->mem != NOT_GIVEN || asked->mem_per_cpu != NOT_GIVEN ||
+         asked->mem_per_gpu != NOT_GIVEN;
+}
+
+int ft_asked_parse(struct ft_asked *asked, int argc, char **argv, int *status)
+{
+  struct ft_option table[TABLE];
+  struct ft_error err;
+  bool typed;
+  int first;
+
+  begin(asked);
+  fill_table(asked, table);
+  first = ft_options_parse(table, usage, summary, true, argc, argv, status);
+  if (first < 0)
+    return -1;
+  if (take_script(asked, argc, argv, first, &err) < 0) {
+    *status = ft_complain(argv[0], FT_EXIT_USAGE, "%s", err.text);
+    return -1;
+  }
+  if (!asked->script_name && asked->wrap)
+    return 0;
+
+  /* the directives first, then the command line once more: what is typed wins */
+  typed = memory_given(asked);
+  if (apply_directives(asked, table, argv[0], status) < 0)
+    return -1;
+  if (typed)
+    asked->mem = asked->mem_per_cpu = asked->mem_per_gpu = NOT_GIVEN;
+  return ft_options_parse(table, usage, summary, true, argc, argv, status) < 0 ? -1 : 0;
+}
+
+void ft_asked_free(struct ft_asked *asked)
+{
+  ft_buf_free(&asked->script);
+  free(asked->lines);
+}
+
+static int count_elements(const char *list, uint32_t *count, struct ft_error *err)
+{
+  *count = ft_array_count(list);
+  if (*count)
+    return 0;
+  return ft_error_set(err, "--array=%s: expected a list such as 0-9:2,20%%4", list);
+}
+
+/* The least of "2", "2-4"; K and M are Slurm's 1024 and 1024 squared, and nobody's here. */
+static int least_nodes(const char *text, uint32_t *nodes, struct ft_error *err)
+{
+  struct ft_text cursor = ft_text_from(text);
+  uint64_t low, high;
+
+  if (!ft_text_u64(&cursor, UINT32_MAX, &low) ||
+      (ft_text_skip(&cursor, "-") && !ft_text_u64(&cursor, UINT32_MAX, &high)) ||
+      ft_text_left(&cursor))
+    return ft_error_set(err, "--nodes=%s: expected a number or a range", text);
+  *nodes = (uint32_t)low;
+  return 0;
+}
+
+static int fill_gpus(const struct ft_asked *asked, ft_request *request, struct ft_error *err)
+{
+  for (enum ft_gpus i = 0; i < FT_GPUS_OPTIONS; i++) {
+    uint64_t count;
+
+    if (!ft_gpus_count(i, asked->gpus.value[i], &count))
+      return ft_error_set(err, "--%s=%s: expected a number or TYPE:NUMBER", ft_gpus_name(i),
+                          asked->gpus.value[i]);
+  }
+  request->gpus_per_node = ft_gpus_per_node(&asked->gpus, request);
+  return 0;
+}
+
+static int fill_memory(const struct ft_asked *asked, ft_request *request, struct ft_error *err)
+{
+  if ((asked->mem != NOT_GIVEN) + (asked->mem_per_cpu != NOT_GIVEN) +
+          (asked->mem_per_gpu != NOT_GIVEN) >
+      1)
+    return ft_error_set(err, "--mem, --mem-per-cpu and --mem-per-gpu exclude one another");
+  if (asked->mem != NOT_GIVEN) {
+    request->mem_unit = asked->mem ? FT_MEM_NODE : FT_MEM_ALL;
+    request->mem_bytes = asked->mem;
+  } else if (asked->mem_per_cpu != NOT_GIVEN) {
+    request->mem_unit = FT_MEM_CPU;
+    request->mem_bytes = asked->mem_per_cpu;
+  } else if (asked->mem_per_gpu != NOT_GIVEN) {
+    request->mem_unit = FT_MEM_GPU;
+    request->mem_bytes = asked->mem_per_gpu;
+  }
+  return 0;
+}
+
+static uint32_t clamp(unsigned long number)
+{
+  return number > UINT32_MAX ? UINT32_MAX : (uint32_t)number;
+}
+
+int ft_asked_request(const struct ft_asked *a, ft_request *r, struct ft_error *err)
+{
+  const struct {
+    const char *name, *text;
+    char *out;
+    size_t size;
+  } words[] = { { "partition", a->partition, r->partition, sizeof r->partition },
+                { "account", a->account, r->account, sizeof r->account },
+                { "qos", a->qos, r->qos, sizeof r->qos },
+                { "constraint", a->constraint, r->constraint, sizeof r->constraint },
+                { "gres", a->gpus.value[FT_GPUS_GRES], r->gres, sizeof r->gres },
+                { "container", a->container, r->container, sizeof r->container } };
+
+  *r = (ft_request){ .command = a->srun ? FT_COMMAND_SRUN : FT_COMMAND_SBATCH,
+                     .exclusive = a->exclusive,
+                     .tasks = clamp(a->tasks),
+                     .cpus_per_task = clamp(a->cpus_per_task),
+                     .cpus_per_gpu = clamp(a->cpus_per_gpu),
+                     .tasks_per_node = clamp(a->tasks_per_node),
+                     .threads_per_core = clamp(a->threads_per_core) };
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (words[i].text && !ft_string_copy(words[i].text, words[i].out, words[i].size))
+      return ft_error_set(err, "--%s: longer than %zu bytes", words[i].name, words[i].size - 1);
+  if (a->time && !ft_units_seconds(ft_text_from(a->time), &r->time_limit_seconds))
+    return ft_error_set(err, "--time=%s: expected minutes, h:min:s or d-h:min:s", a->time);
+  if ((a->nodes && least_nodes(a->nodes, &r->nodes, err) < 0) ||
+      (a->array && count_elements(a->array, &r->array_tasks, err) < 0) || fill_gpus(a, r, err) < 0)
+    return -1;
+  return fill_memory(a, r, err);
+}

@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * foretell relative: how fast the runs of a table would be on other platforms; by a model file or,
+ * without one, each row predicted from groups of rows that it is not in. foretell train relative:
+ * makes the model file.
+ */
+#include "config.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/cli/records.h"
+#include "predictor/cli/relative/relative.h"
+#include "predictor/core/text.h"
+#include "predictor/record/layout.h"
+
+struct options {
+  struct ft_relative_reading reading;
+  const char *from, *learner, *model, *output, *plot, *state;
+  unsigned long trees, seed, folds, which;
+  bool json, store;
+};
+
+enum { TREES_MOST = 2000, FOLDS_MOST = 1000 };
+
+/* What the two commands have in common. */
+/* clang-format off */
+#define TABLE_OPTIONS(o)                                                                          \
+  { 0, "from", "PLATFORM", "whose time is known; default: the one most measured",                 \
+    FT_OPTION_STRING, &(o).from },                                                                \
+  { 'g', "group", "LIST", "columns that make a group, held out together",                         \
+    FT_OPTION_STRING, &(o).reading.groups },                                                      \
+  { 'f', "features", "LIST", "columns to predict from; default: all of numbers",                  \
+    FT_OPTION_STRING, &(o).reading.features },                                                    \
+  { 0, "platforms", "LIST", "the platforms that count; default: all",                             \
+    FT_OPTION_STRING, &(o).reading.platforms }
+#define LEARNER_OPTIONS(o)                                                                        \
+  { 0, "learner", "LIST", "take these, untried; default: best, a mixture",                        \
+    FT_OPTION_STRING, &(o).learner },                                                             \
+  { 0, "trees", "N", "in a forest, 3 to 2000 (150)", FT_OPTION_COUNT, &(o).trees },               \
+  { 0, "seed", "N", "of all that is drawn (1)", FT_OPTION_COUNT, &(o).seed }
+#define STORE_OPTIONS(o)                                                                          \
+  { 0, "store", NULL, "of the agent's observations, in place of a table",                         \
+    FT_OPTION_FLAG, &(o).store },                                                                 \
+  { 0, "state", "DIR", "the state folder with them", FT_OPTION_STRING, &(o).state },              \
+  { 'j', "json", NULL, "print one JSON object", FT_OPTION_FLAG, &(o).json }
+/* clang-format on */
+
+/* What the options ask the learners to be. */
+static int settings_of(const struct options *o, const struct ft_relative_table *t,
+                       const char *command, struct ft_relative_settings *s)
+{
+  struct ft_error err;
+
+  *s = (struct ft_relative_settings){ 0 };
+  s->ratios = (struct ft_ratios_settings){
+    (unsigned)o->trees, (1u << FT_LEARNERS) - 1, false, o->seed, NULL, NULL
+  };
+  if (strcmp(o->learner, "best") != 0) {
+    s->ratios.learners = 0;
+    s->ratios.untried = true;
+    for (int l = 0; l < FT_LEARNERS; l++)
+      if (ft_text_lists(ft_text_from(o->learner), ft_learner_names[l]))
+        s->ratios.learners |= 1u << l;
+    if (!s->ratios.learners)
+      return ft_complain(command, FT_EXIT_USAGE,
+                         "--learner=%s: expected best, or of constant, trees, forest, boosting, "
+                         "ridge, ridge_trees, few_trees, process, rate_trees, "
+                         "rate_process, work_process, work_rates, autoencoder",
+                         o->learner);
+  }
+  if (o->trees < 3 || o->trees > TREES_MOST || o->folds > FOLDS_MOST)
+    return ft_complain(command, FT_EXIT_USAGE, "expected 3 to %d trees and at most %d folds",
+                       TREES_MOST, FOLDS_MOST);
+  s->from = ft_relative_source(t, o->from, &err);
+  return s->from == SIZE_MAX ? ft_complain(command, FT_EXIT_USAGE, "%s", err.text) : FT_EXIT_DONE;
+}
+
+static void tell_zeros(const struct ft_relative_table *t, const char *command)
+{
+  if (t->zeros)
+    (void)ft_complain(command, 0, "%zu time%s of 0 left out: nothing was measured", t->zeros,
+                      t->zeros == 1 ? "" : "s");
+}
+
+/* ---- JSON ---- */
+
+static json_t *names_json(const ft_relative_name *names, size_t count)
+{
+  json_t *list = json_array();
+
+  for (size_t i = 0; i < count; i++)
+    json_array_append_new(list, json_string(names[i]));
+  return list;
+}
+
+static json_t *numbers_json(const double *value, size_t count)
+{
+  json_t *list = json_array();
+
+  for (size_t i = 0; i < count; i++)
+    json_array_append_new(list, ft_json_number(true, value[i]));
+  return list;
+}
+
+static json_t *learners_json(const struct ft_ratios *m)
+{
+  json_t *all = json_object();
+
+  for (int l = 0; l < FT_LEARNERS; l++)
+    if (m->weight[l] > 0 || !isnan(m->error[l]))
+      json_object_set_new(all, ft_learner_names[l],
+                          json_pack("{s:o, s:o}", "weight", ft_json_number(true, m->weight[l]),
+                                    "held_out_error", ft_json_number(true, m->error[l])));
+  return all;
+}
+
+static json_t *trial_json(const struct ft_relative_table *t, const struct ft_relative_trial *y,
+                          const struct ft_relative_score *s)
+{
+  json_t *rows = json_array();
+  size_t n = t->platforms;
+
+  for (size_t r = 0; r < t->rows; r++)
+    json_array_append_new(rows, json_pack("{s:s, s:o, s:o, s:o, s:o}", "app", t->label[r], "speed",
+                                          numbers_json(y->speed + r * n, n), "p05",
+                                          numbers_json(y->low + r * n, n), "p95",
+                                          numbers_json(y->high + r * n, n), "measured_speed",
+                                          numbers_json(y->measured + r * n, n)));
+  return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "platforms",
+                   names_json(t->platform, n), "from", t->platform[y->from], "rows", rows, "r2",
+                   ft_json_number(true, s->r2), "pairwise_order", ft_json_number(true, s->order),
+                   "vector_order", ft_json_number(true, s->vectors), "chosen_slowdown",
+                   ft_json_number(true, s->chosen), "median_error", ft_json_number(true, s->error),
+                   "coverage90", ft_json_number(true, s->coverage), "platform_r2",
+                   numbers_json(s->platform_r2, n));
+}
+
+/* ---- without a model: rows held out ---- */
+
+static const char *show(double value, char out[16])
+{
+  (void)snprintf(out, 16, isfinite(value) ? "%.3f" : "-", value);
+  return out;
+}
+
+static void trial_print(const struct ft_relative_table *t, const struct ft_relative_trial *y,
+                        const struct ft_relative_score *s)
+{
+  char a[16], b[16], c[16], d[16];
+
+  printf("%zu rows, %zu features, from %s; every row predicted from groups that it is not in\n"
+         "%-24s %8s %12s\n",
+         t->rows, t->features, t->platform[y->from], "platform", "R2", "median error");
+  for (size_t p = 0; p < t->platforms; p++)
+    if (p != y->from)
+      printf("%-24s %8s %10s %%\n", t->platform[p], show(s->platform_r2[p], a),
+             show(100 * s->platform_error[p], b));
+  printf("R2 %s, pairs in order %s %%, chosen platform %s times as slow as the fastest, "
+         "median error %s %%\n",
+         show(s->r2, a), show(100 * s->order, b), show(s->chosen, c), show(100 * s->error, d));
+  printf("90 %% interval: %s %% of the times within\n", show(100 * s->coverage, a));
+}
+
+static int run_trial(const struct options *o, const struct ft_relative_table *t)
+{
+  struct ft_relative_settings settings;
+  struct ft_relative_trial trial = { 0 };
+  struct ft_relative_score score;
+  struct ft_progress progress;
+  struct ft_error err;
+  int status = settings_of(o, t, "relative", &settings);
+
+  if (status != FT_EXIT_DONE)
+    return status;
+  ft_progress_start(&progress, "relative", 0);
+  status = FT_EXIT_USAGE;
+  if (ft_relative_try(t, &settings, o->folds, &progress, &trial, &err) < 0 ||
+      ft_relative_score(&trial, &score, &err) < 0) {
+    ft_progress_end(&progress);
+    (void)ft_complain("relative", 0, "%s", err.text);
+    goto out;
+  }
+  ft_progress_end(&progress);
+  status = FT_EXIT_DONE;
+  if (o->plot && ft_relative_plot(t, &trial, o->plot, &err) < 0)
+    status = ft_complain("relative", FT_EXIT_SYSTEM, "%s", err.text);
+  else if (o->json)
+    status = ft_json_print(trial_json(t, &trial, &score));
+  else
+    trial_print(t, &trial, &score);
+out:
+  ft_relative_trial_free(&trial);
+  return status;
+}
+
+/* ---- by a model ---- */
+
+static size_t find(const ft_relative_name *names, size_t count, const char *name)
+{
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(names[i], name) == 0)
+      return i;
+  return SIZE_MAX;
+}
+
+/* What the table has that the model does not know, and the other way round. */
+static void tell_differences(const struct ft_relative_model *m, const struct ft_relative_table *t)
+{
+  size_t absent = 0;
+
+  for (size_t f = 0; f < m->features; f++)
+    absent += find(t->feature, t->features, m->feature[f]) == SIZE_MAX;
+  if (absent)
+    (void)ft_complain("relative", 0,
+                      "%zu of the model's %zu features are not in the table: taken "
+                      "as missing",
+                      absent, m->features);
+  for (size_t p = 0; p < t->platforms; p++)
+    if (find(m->platform, m->platforms, t->platform[p]) == SIZE_MAX)
+      (void)ft_complain("relative", 0,
+                        "platform %s: the model does not know it; its times are not used",
+                        t->platform[p]);
+}
+
+static void answer_print(const struct ft_relative_model *m, const char *label, double seconds,
+                         const struct ft_relative_answer *a)
+{
+  printf("%s\n", label);
+  for (size_t p = 0; p < m->platforms; p++) {
+    printf("  %-24s %8.3f times as fast (90 %%: %.3f to %.3f)", m->platform[p], a->speed[p],
+           a->low[p], a->high[p]);
+    if (isnan(seconds))
+      printf("\n");
+    else
+      printf(", time %.6g\n", seconds / a->speed[p]);
+  }
+}
+
+static int run_model(const struct options *o, const struct ft_relative_table *t)
+{
+  struct ft_relative_model m;
+  double x[FT_ENCODE_COLUMNS], seconds[FT_RELATIVE_PLATFORMS];
+  json_t *rows = o->json ? json_array() : NULL, *answer;
+  struct ft_relative_answer a;
+  struct ft_error err;
+  int status = FT_EXIT_USAGE;
+
+  if (ft_relative_load(o->model, &m, &err) < 0)
+    goto fail;
+  tell_differences(&m, t);
+  for (size_t r = 0; r < t->rows; r++) {
+    for (size_t f = 0; f < m.features; f++) {
+      size_t at = find(t->feature, t->features, m.feature[f]);
+
+      x[f] = at == SIZE_MAX ? NAN : t->x[r * t->features + at];
+    }
+    for (size_t p = 0; p < m.platforms; p++) {
+      size_t at = find(t->platform, t->platforms, m.platform[p]);
+
+      seconds[p] = at == SIZE_MAX ? NAN : t->seconds[r * t->platforms + at];
+    }
+    if (ft_relative_ask(&m, x, seconds, &a, &err) < 0)
+      goto fail;
+    if (rows)
+      json_array_append_new(rows, json_pack("{s:s, s:o, s:o, s:o}", "app", t->label[r], "speed",
+                                            numbers_json(a.speed, m.platforms), "p05",
+                                            numbers_json(a.low, m.platforms), "p95",
+                                            numbers_json(a.high, m.platforms)));
+    else
+      answer_print(&m, t->label[r], seconds[0], &a);
+  }
+  status = FT_EXIT_DONE;
+  if (rows) {
+    answer =
+        json_pack("{s:o, s:s, s:o, s:o}", "platforms", names_json(m.platform, m.platforms), "from",
+                  m.platform[0], "rows", json_incref(rows), "learners", learners_json(&m.ratios));
+    status = ft_json_print(answer);
+  }
+  goto out;
+fail:
+  (void)ft_complain("relative", 0, "%s", err.text);
+out:
+  json_decref(rows);
+  ft_relative_model_free(&m);
+  return status;
+}
+
+/* ---- which runs to measure ---- */
+
+static int run_which(const struct options *o, const struct ft_relative_table *t)
+{
+  size_t *which = NULL, *share = NULL, from;
+  size_t room = o->which < FT_RELATIVE_ROWS ? o->which : FT_RELATIVE_ROWS;
+  json_t *rows = o->json ? json_array() : NULL;
+  struct ft_error err;
+  int status = FT_EXIT_USAGE;
+
+  which = calloc(room + 1, sizeof *which);
+  share = calloc(room + 1, sizeof *share);
+  from = ft_relative_source(t, o->from, &err);
+  if (!which || !share)
+    ft_error_set(&err, "out of memory");
+  if (!which || !share || from == SIZE_MAX ||
+      ft_relative_which(t, from, o->which, o->seed, which, share, &err) < 0) {
+    (void)ft_complain("relative", 0, "%s", err.text);
+    goto out;
+  }
+  status = FT_EXIT_DONE;
+  for (size_t k = 0; k < o->which; k++)
+    if (rows)
+      json_array_append_new(rows,
+                            json_pack("{s:s, s:I, s:I}", "app", t->label[which[k]], "row",
+                                      (json_int_t)which[k], "stands_for", (json_int_t)share[k]));
+    else
+      printf("%-40s stands for %zu row%s\n", t->label[which[k]], share[k],
+             share[k] == 1 ? "" : "s");
+  if (rows)
+    status = ft_json_print(json_pack("{s:s, s:O}", "from", t->platform[from], "which", rows));
+out:
+  free(which);
+  free(share);
+  json_decref(rows);
+  return status;
+}
+
+/* The table: the store's, or of the file that ARGV says beside NOUNS other words. */
+static int read_table(const struct options *o, int argc, char **argv, int first, int nouns,
+                      struct ft_records *records, struct ft_relative_table *t)
+{
+  struct ft_error err;
+  int status;
+
+  if (argc - first != nouns + !o->store)
+    return ft_complain(argv[0], FT_EXIT_USAGE, "expected one DATA.csv, or --store without any");
+  if (o->store && (o->reading.features || o->reading.groups || o->reading.platforms))
+    return ft_complain(argv[0], FT_EXIT_USAGE,
+                       "--features, --group and --platforms are of a table: not with --store");
+  if (o->state && !o->store)
+    return ft_complain(argv[0], FT_EXIT_USAGE, "--state is of the store: not without --store");
+  status = o->store ? ft_relative_read_store(o->state, records, t, &err)
+                    : ft_relative_read(argv[first + nouns], &o->reading, t, &err);
+  if (status < 0)
+    return ft_complain(argv[0], FT_EXIT_USAGE, "%s", err.text);
+  tell_zeros(t, argv[0]);
+  return FT_EXIT_DONE;
+}
+
+int ft_command_relative(int argc, char **argv)
+{
+  struct options o = { .learner = "best", .trees = 150, .seed = 1, .which = ULONG_MAX };
+  const struct ft_option options[] = {
+    { 'm', "model", "FILE", "predict by this model, of foretell train relative", FT_OPTION_STRING,
+      &o.model },
+    TABLE_OPTIONS(o),
+    { 0, "folds", "N", "parts to hold out; default: each group, 10 parts of more than 60",
+      FT_OPTION_COUNT, &o.folds },
+    { 0, "which", "N", "tell which N runs to measure on a platform that joins", FT_OPTION_COUNT,
+      &o.which },
+    LEARNER_OPTIONS(o),
+    { 0, "plot", "PREFIX", "draw PREFIX-distribution.svg, -vector, -order, -error and -roc",
+      FT_OPTION_STRING, &o.plot },
+    STORE_OPTIONS(o),
+    { 0 }
+  };
+  struct ft_relative_table t = { 0 };
+  struct ft_records records = { .state_fd = -1 };
+  int status, first;
+
+  first = ft_options_parse(options, "[OPTION]... DATA.csv|--store",
+                           "How fast the runs of a table would be on other platforms.", false, argc,
+                           argv, &status);
+  if (first < 0)
+    return status;
+  if (o.model && o.plot)
+    return ft_complain(argv[0], FT_EXIT_USAGE, "--plot shows rows held out: not with --model");
+  if (o.which != ULONG_MAX && (o.model || o.plot))
+    return ft_complain(argv[0], FT_EXIT_USAGE,
+                       "--which chooses rows of a table: not with --model or --plot");
+  status = read_table(&o, argc, argv, first, 0, &records, &t);
+  if (status == FT_EXIT_DONE)
+    status = o.which != ULONG_MAX ? run_which(&o, &t)
+             : o.model            ? run_model(&o, &t)
+                                  : run_trial(&o, &t);
+  ft_relative_table_free(&t);
+  ft_records_close(&records);
+  return status;
+}
+
+/* ---- foretell train relative ---- */
+
+/* One group of rows, or learners that were named, leave no error that is known. */
+static bool was_held_out(const struct ft_ratios *ratios)
+{
+  for (size_t o = 0; o < ratios->outputs; o++)
+    if (ratios->count[o])
+      return true;
+  return false;
+}
+
+struct learning {
+  struct ft_progress progress;
+  double learners; /* fitted so far */
+};
+
+/* One more learner is about to be fitted. */
+static bool tick(void *data)
+{
+  struct learning *l = data;
+
+  ft_progress_step(&l->progress, l->learners++);
+  return false;
+}
+
+static int train(const struct options *o, const struct ft_relative_table *t)
+{
+  struct ft_relative_settings settings;
+  struct ft_relative_model m;
+  struct learning learning = { .learners = 0 };
+  struct ft_error err;
+  int status = settings_of(o, t, "train", &settings), learnt;
+
+  if (status != FT_EXIT_DONE)
+    return status;
+  status = FT_EXIT_USAGE;
+  ft_progress_start(&learning.progress, "train", 0);
+  settings.ratios.stop = tick;
+  settings.ratios.data = &learning;
+  learnt = ft_relative_learn(t, NULL, &settings, &m, &err);
+  ft_progress_end(&learning.progress);
+  if (learnt < 0 || ft_relative_save(&m, o->output, o->store ? 0600 : 0644, &err) < 0) {
+    (void)ft_complain("train", 0, "%s", err.text);
+  } else if (o->json) {
+    status = ft_json_print(json_pack(
+        "{s:o, s:s, s:i, s:o, s:o}", "platforms", names_json(m.platform, m.platforms), "from",
+        m.platform[0], "rows", (int)m.ratios.rows, "learners", learners_json(&m.ratios),
+        "held_out_error", ft_json_number(was_held_out(&m.ratios), m.ratios.mixed)));
+  } else {
+    status = FT_EXIT_DONE;
+    printf("%s: from %s to %zu platforms, learnt from %zu rows", o->output, m.platform[0],
+           m.platforms - 1, m.ratios.rows);
+    if (was_held_out(&m.ratios))
+      printf("; typically within a factor of %.2f on rows held out", exp(m.ratios.mixed));
+    printf("\n");
+    for (int l = 0; l < FT_LEARNERS; l++)
+      if (m.ratios.weight[l] > 0)
+        printf("  %-12s %3.0f %%\n", ft_learner_names[l], 100 * m.ratios.weight[l]);
+  }
+  ft_relative_model_free(&m);
+  return status;
+}
+
+int ft_command_train(int argc, char **argv)
+{
+  struct options o = { .learner = "best", .trees = 150, .seed = 1 };
+  const struct ft_option options[] = {
+    { 'o', "output", "FILE", "where the model goes; of the store: relative.model beside it",
+      FT_OPTION_STRING, &o.output },
+    TABLE_OPTIONS(o),
+    LEARNER_OPTIONS(o),
+    STORE_OPTIONS(o),
+    { 0 }
+  };
+  struct ft_relative_table t = { 0 };
+  struct ft_records records = { .state_fd = -1 };
+  char path[PATH_MAX + sizeof FT_LAYOUT_RELATIVE];
+  int status, first;
+
+  first = ft_options_parse(options, "relative [OPTION]... DATA.csv|--store",
+                           "Learns from a table what foretell relative predicts.", false, argc,
+                           argv, &status);
+  if (first < 0)
+    return status;
+  if (argc == first || strcmp(argv[first], "relative") != 0)
+    return ft_complain(argv[0], FT_EXIT_USAGE, "expected \"relative\" and one DATA.csv");
+  if (!o.output && !o.store)
+    return ft_complain(argv[0], FT_EXIT_USAGE, "where to? --output=FILE");
+  status = read_table(&o, argc, argv, first, 1, &records, &t);
+  if (status == FT_EXIT_DONE) {
+    if (!o.output)
+      (void)snprintf(path, sizeof path, "%s/" FT_LAYOUT_RELATIVE, records.config.state_directory);
+    o.output = o.output ? o.output : path;
+    status = train(&o, &t);
+  }
+  ft_relative_table_free(&t);
+  ft_records_close(&records);
+  return status;
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A table of times and features from a CSV file. */
+#include "config.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "predictor/cli/relative/relative.h"
+#include "predictor/core/csv.h"
+#include "predictor/core/hash.h"
+#include "predictor/core/text.h"
+
+/* Larger numbers are no measurement. */
+#define MOST 1e100
+
+enum role { IGNORED, FEATURE, TIME };
+
+struct reader {
+  const struct ft_relative_reading *reading;
+  struct ft_relative_table *t;
+  struct ft_csv csv;
+  enum role role[FT_CSV_FIELDS];
+  size_t place[FT_CSV_FIELDS]; /* among the features or the platforms */
+  size_t grouped[8], grouped_count;
+  bool text[FT_CSV_FIELDS]; /* by feature: something stood there that is no number */
+  uint64_t *hash;           /* of groups, by row */
+  size_t room;
+};
+
+/* The platform in "time:NAME" or "time_UNIT:NAME", or NULL. */
+static const char *platform_in(const char *column)
+{
+  const char *colon = strchr(column, ':');
+
+  return colon && strncmp(column, "time", 4) == 0 && (column[4] == ':' || column[4] == '_')
+             ? colon + 1
+             : NULL;
+}
+
+static int add_name(struct reader *r, size_t field, const char *name, enum role role,
+                    struct ft_error *err)
+{
+  bool time = role == TIME;
+  ft_relative_name **names = time ? &r->t->platform : &r->t->feature;
+  size_t *count = time ? &r->t->platforms : &r->t->features;
+  size_t most = time ? FT_RELATIVE_PLATFORMS : FT_ENCODE_COLUMNS - 1;
+
+  for (const char *p = name; *p; p++)
+    if ((unsigned char)*p < ' ' || *p == 0x7f)
+      return ft_csv_fail(&r->csv, field, "column", err,
+                         "expected a name without control characters");
+  if (!name[0] || strlen(name) >= FT_RELATIVE_NAME)
+    return ft_csv_fail(&r->csv, field, "column", err, "expected a name of 1 to 63 bytes");
+  if (*count == most)
+    return ft_error_set(err, "%s: more than %zu %s", r->csv.name, most,
+                        time ? "platforms" : "features");
+  for (size_t i = 0; i < *count; i++)
+    if (strcmp((*names)[i], name) == 0)
+      return ft_csv_fail(&r->csv, field, "column", err, "a second one of that name");
+  (void)ft_string_copy(name, (*names)[*count], FT_RELATIVE_NAME);
+  r->role[field] = role;
+  r->place[field] = (*count)++;
+  return 0;
+}
+
+/* Every name in LIST must be a column (or, where TIMES, a platform). */
+static int check_list(const struct reader *r, const char *list, bool times, const char *what,
+                      struct ft_error *err)
+{
+  struct ft_text text = ft_text_from(list), piece;
+
+  while (list && ft_text_until(&text, ',', &piece)) {
+    bool found = false;
+
+    piece = ft_text_trim(piece);
+    for (size_t f = 0; f < r->csv.count && !found; f++) {
+      const char *name = times ? platform_in(r->csv.field[f]) : r->csv.field[f];
+
+      found = name && ft_text_equals(piece, name);
+    }
+    if (!found)
+      return ft_error_set(err, "%s: line %llu: no %s \"%.*s\"", r->csv.name,
+                          (unsigned long long)r->csv.line, what,
+                          (int)(ft_text_left(&piece) < 63 ? ft_text_left(&piece) : 63), piece.at);
+  }
+  return 0;
+}
+
+static int read_header(struct reader *r, struct ft_error *err)
+{
+  const struct ft_relative_reading *w = r->reading;
+
+  if (check_list(r, w->features, false, "column", err) < 0 ||
+      check_list(r, w->groups, false, "column", err) < 0 ||
+      check_list(r, w->platforms, true, "platform", err) < 0)
+    return -1;
+  r->t->feature = calloc(FT_ENCODE_COLUMNS, sizeof *r->t->feature);
+  r->t->platform = calloc(FT_RELATIVE_PLATFORMS, sizeof *r->t->platform);
+  if (!r->t->feature || !r->t->platform)
+    return ft_error_set(err, "%s: out of memory", r->csv.name);
+  for (size_t f = 0; f < r->csv.count; f++) {
+    const char *name = r->csv.field[f], *platform = platform_in(name);
+    bool listed = w->features && ft_text_lists(ft_text_from(w->features), name);
+    bool grouped = w->groups && ft_text_lists(ft_text_from(w->groups), name);
+
+    if (grouped && r->grouped_count < sizeof r->grouped / sizeof *r->grouped)
+      r->grouped[r->grouped_count++] = f;
+    if (platform && !listed) {
+      if (w->platforms && !ft_text_lists(ft_text_from(w->platforms), platform))
+        continue;
+      if (add_name(r, f, platform, TIME, err) < 0)
+        return -1;
+    } else if (listed || (!w->features && !grouped)) {
+      if (add_name(r, f, name, FEATURE, err) < 0)
+        return -1;
+    }
+  }
+  return 0;
+}
+
+static int grow(struct reader *r, struct ft_error *err)
+{
+  struct ft_relative_table *t = r->t;
+  size_t room = !r->room ? 128 : 2 * r->room < FT_RELATIVE_ROWS ? 2 * r->room : FT_RELATIVE_ROWS;
+  struct {
+    void **at;
+    size_t size;
+  } all[] = { { (void **)&t->x, t->features * sizeof *t->x },
+              { (void **)&t->seconds, t->platforms * sizeof *t->seconds },
+              { (void **)&t->label, sizeof *t->label },
+              { (void **)&t->group, sizeof *t->group },
+              { (void **)&r->hash, sizeof *r->hash } };
+
+  if (t->rows == FT_RELATIVE_ROWS)
+    return ft_error_set(err, "%s: line %llu: more than %d rows", r->csv.name,
+                        (unsigned long long)r->csv.line, FT_RELATIVE_ROWS);
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    void *more = realloc(*all[i].at, room * all[i].size + 1);
+
+    if (!more)
+      return ft_error_set(err, "%s: out of memory", r->csv.name);
+    *all[i].at = more;
+  }
+  r->room = room;
+  return 0;
+}
+
+static bool missing(struct ft_text text)
+{
+  return ft_text_left(&text) == 0 || ft_text_equals(text, "NA") || ft_text_equals(text, "nan") ||
+         ft_text_equals(text, "NaN");
+}
+
+static int read_field(struct reader *r, size_t field, struct ft_error *err)
+{
+  struct ft_relative_table *t = r->t;
+  struct ft_text text = ft_text_trim(ft_text_from(r->csv.field[field]));
+  bool time = r->role[field] == TIME;
+  double *to = time ? &t->seconds[t->rows * t->platforms + r->place[field]]
+                    : &t->x[t->rows * t->features + r->place[field]];
+
+  if (missing(text))
+    return 0;
+  if (!ft_text_is_double(text, to)) {
+    *to = NAN;
+    if (time)
+      return ft_csv_fail(&r->csv, field, "time", err, "expected a number, or nothing");
+    if (r->reading->features)
+      return ft_csv_fail(&r->csv, field, "feature", err, "expected a number, or nothing");
+    r->text[r->place[field]] = true;
+    return 0;
+  }
+  if (fabs(*to) > MOST)
+    return ft_csv_fail(&r->csv, field, "number", err, "expected at most 1e100");
+  if (time && *to < 0)
+    return ft_csv_fail(&r->csv, field, "time", err, "expected none below 0");
+  if (time && *to < 1 / MOST) {
+    t->zeros++;
+    *to = NAN;
+  }
+  return 0;
+}
+
+static int add_row(struct reader *r, struct ft_error *err)
+{
+  struct ft_relative_table *t = r->t;
+  uint64_t hash = FT_HASH_SEED;
+  char *label;
+  size_t used = 0;
+
+  if (t->rows == r->room && grow(r, err) < 0)
+    return -1;
+  label = t->label[t->rows];
+  label[0] = '\0';
+  for (size_t c = 0; c < t->features; c++)
+    t->x[t->rows * t->features + c] = NAN;
+  for (size_t p = 0; p < t->platforms; p++)
+    t->seconds[t->rows * t->platforms + p] = NAN;
+  for (size_t f = 0; f < r->csv.count; f++)
+    if (r->role[f] != IGNORED && read_field(r, f, err) < 0)
+      return -1;
+  for (size_t g = 0; g < r->grouped_count; g++) {
+    const char *word = r->grouped[g] < r->csv.count ? r->csv.field[r->grouped[g]] : "";
+
+    hash = ft_hash64(hash, word, strlen(word) + 1);
+    used += (size_t)snprintf(label + used, FT_RELATIVE_NAME - used, "%s%.40s", g ? "/" : "", word);
+    used = used < FT_RELATIVE_NAME ? used : FT_RELATIVE_NAME - 1;
+  }
+  if (!r->grouped_count) {
+    (void)snprintf(label, FT_RELATIVE_NAME, "line %llu", (unsigned long long)r->csv.line);
+    hash = t->rows;
+  }
+  r->hash[t->rows++] = hash;
+  return 0;
+}
+
+/* Leave out the columns of text that nobody asked for. */
+static void drop_text(struct reader *r)
+{
+  struct ft_relative_table *t = r->t;
+  size_t kept = 0, before = t->features;
+  size_t from[FT_CSV_FIELDS];
+
+  for (size_t c = 0; c < before; c++)
+    if (!r->text[c]) {
+      memmove(t->feature[kept], t->feature[c], FT_RELATIVE_NAME);
+      from[kept++] = c;
+    }
+  for (size_t i = 0; i < t->rows; i++)
+    for (size_t c = 0; c < kept; c++)
+      t->x[i * kept + c] = t->x[i * before + from[c]];
+  t->features = kept;
+}
+
+static int by_hash(const void *a, const void *b)
+{
+  uint64_t p = *(const uint64_t *)a, q = *(const uint64_t *)b;
+
+  return (p > q) - (p < q);
+}
+
+/* Number the groups, so that equal hashes are one. */
+static int number(struct reader *r, struct ft_error *err)
+{
+  size_t rows = r->t->rows;
+  uint64_t *sorted;
+
+  if (!rows)
+    return 0;
+  sorted = malloc(rows * sizeof *sorted);
+  if (!sorted)
+    return ft_error_set(err, "%s: out of memory", r->csv.name);
+  memcpy(sorted, r->hash, rows * sizeof *sorted);
+  qsort(sorted, rows, sizeof *sorted, by_hash);
+  for (size_t i = 0; i < rows; i++) {
+    size_t low = 0, high = rows;
+
+    while (low < high) { /* the first of its kind */
+      size_t middle = low + (high - low) / 2;
+
+      if (sorted[middle] < r->hash[i])
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    r->t->group[i] = low;
+  }
+  free(sorted);
+  return 0;
+}
+
+int ft_relative_read(const char *path, const struct ft_relative_reading *reading,
+                     struct ft_relative_table *t, struct ft_error *err)
+{
+  struct reader *r = calloc(1, sizeof *r);
+  int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+  int got = -1;
+
+  *t = (struct ft_relative_table){ 0 };
+  if (!r || fd < 0) {
+    ft_error_errno(err, "%s", path);
+    goto out;
+  }
+  r->reading = reading;
+  r->t = t;
+  ft_csv_init(&r->csv, fd, path, ',', true);
+  got = ft_csv_next(&r->csv, err);
+  if (got == 0)
+    got = ft_error_set(err, "%s: empty; expected a line of column names", path);
+  else if (got > 0)
+    got = read_header(r, err) < 0 ? -1 : 1;
+  while (got > 0 && (got = ft_csv_next(&r->csv, err)) > 0)
+    got = add_row(r, err) < 0 ? -1 : 1;
+  if (got == 0) {
+    drop_text(r);
+    got = number(r, err);
+  }
+  ft_csv_free(&r->csv);
+out:
+  if (r)
+    free(r->hash);
+  free(r);
+  if (fd >= 0)
+    close(fd);
+  return got;
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How an auto-encoder and its regressor are trained: rows in, in batches, by the phases of the
+ * paper's Figure 1. */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/learn/neural/autoencoder_work.h"
+
+/* Kingma and Ba 2015: alpha's good default. */
+#define RATE 1e-3F
+/* The least logarithm of the decoder's deviation (Rybkin and others 2021, their code's soft clip).
+ */
+#define LEAST_LOG_DEVIATION (-6)
+/* Beyond this a variance of the latent space overflows. */
+#define FAR 10
+
+/*
+ * The regressor's three layers of 1024 units are the paper's. It does not give the auto-encoder's
+ * sizes, nor any number of epochs: these are ours, such that 88 rows take seconds.
+ */
+const struct ft_autoencoder_settings ft_autoencoder_usual = {
+  .latent = 8, .hidden = 64, .units = 1024, .steps = { 300, 900, 30, 40 }
+};
+
+int ft_autoencoder_work_make(struct ft_autoencoder_work *w, const struct ft_autoencoder_settings *s,
+                             size_t columns, size_t outputs, struct ft_random *random,
+                             struct ft_error *err)
+{
+  const size_t width[FT_AUTOENCODER_PARTS][5] = { { columns, s->hidden, 2 * s->latent },
+                                                  { s->latent, s->hidden, columns },
+                                                  { s->latent, s->units, s->units, s->units,
+                                                    outputs } };
+  static const size_t layers[FT_AUTOENCODER_PARTS] = { 2, 2, 4 };
+  size_t places = (size_t)FT_AUTOENCODER_BATCH * (s->latent + 1);
+
+  *w = (struct ft_autoencoder_work){ .columns = columns, .outputs = outputs, .latent = s->latent };
+  if (s->latent < 1 || s->latent > FT_AUTOENCODER_LATENT)
+    return ft_error_set(err, "a latent space of %zu; expected 1 to %d", s->latent,
+                        FT_AUTOENCODER_LATENT);
+  w->noise = calloc(places, sizeof *w->noise);
+  w->z = calloc(places, sizeof *w->z);
+  w->slope = calloc(places, sizeof *w->slope);
+  if (!w->noise || !w->z || !w->slope)
+    return ft_error_set(err, "an auto-encoder: out of memory");
+  if (ft_blas_open(&w->blas, err) < 0)
+    return -1;
+  for (size_t p = 0; p < FT_AUTOENCODER_PARTS; p++)
+    if (ft_network_make(&w->part[p], width[p], layers[p], random, err) < 0 ||
+        ft_network_pass_make(&w->pass[p], &w->part[p], FT_AUTOENCODER_BATCH, err) < 0 ||
+        ft_adam_make(&w->adam[p], &w->part[p], err) < 0)
+      return -1;
+  return 0;
+}
+
+void ft_autoencoder_work_free(struct ft_autoencoder_work *w)
+{
+  for (size_t p = 0; p < FT_AUTOENCODER_PARTS; p++) {
+    ft_network_free(&w->part[p]);
+    ft_network_pass_free(&w->pass[p]);
+    ft_adam_free(&w->adam[p]);
+  }
+  free(w->noise);
+  free(w->z);
+  free(w->slope);
+  ft_blas_close(&w->blas);
+}
+
+/*
+ * Minus the log-likelihood of a row, less a constant, of a normal distribution whose one variance
+ * is the mean squared error itself (Rybkin and others 2021, the optimal sigma); SLOPE gets that of
+ * the mean over ROWS. MISSED gets the error.
+ */
+static double calibrated(const float *said, const float *truth, size_t rows, size_t count,
+                         float *slope, double *missed)
+{
+  double squares = 0, variance;
+
+  for (size_t i = 0; i < rows * count; i++)
+    squares += pow((double)said[i] - (double)truth[i], 2);
+  *missed = squares / (double)(rows * count);
+  variance = fmax(*missed, exp(2 * LEAST_LOG_DEVIATION));
+  for (size_t i = 0; i < rows * count; i++)
+    slope[i] = (said[i] - truth[i]) / (float)(variance * (double)rows);
+  return (double)count / 2 * (log(variance) + *missed / variance - 1);
+}
+
+/* Forward through the encoder, and a place drawn for each row by the noise that is given. */
+static void encode(struct ft_autoencoder_work *w, const float *x, size_t rows)
+{
+  const float *out;
+
+  ft_network_forward(&w->blas, &w->part[FT_ENCODER], x, rows, &w->pass[FT_ENCODER]);
+  out = w->pass[FT_ENCODER].out[1];
+  for (size_t r = 0; r < rows; r++)
+    for (size_t k = 0; k < w->latent; k++) {
+      float spread = fminf(fmaxf(out[(2 * r + 1) * w->latent + k], -FAR), FAR);
+
+      w->z[r * w->latent + k] =
+          out[2 * r * w->latent + k] + expf(spread / 2) * w->noise[r * w->latent + k];
+    }
+}
+
+/* The divergence from a standard normal, weighed, and back through the encoder with the slopes at
+ * the places. */
+static double encode_back(struct ft_autoencoder_work *w, size_t rows, double kl)
+{
+  struct ft_network_pass *pass = &w->pass[FT_ENCODER];
+  double divergence = 0;
+
+  for (size_t r = 0; r < rows; r++)
+    for (size_t k = 0; k < w->latent; k++) {
+      size_t i = 2 * r * w->latent + k, j = i + w->latent, at = r * w->latent + k;
+      float mean = pass->out[1][i], log_variance = pass->out[1][j],
+            part = (float)(kl / (double)rows);
+      float inside = log_variance > -FAR && log_variance < FAR ? 1 : 0;
+      float variance = expf(fminf(fmaxf(log_variance, -FAR), FAR));
+
+      divergence += ((double)mean * mean + variance - 1 - log((double)variance)) / 2;
+      pass->slope[1][i] = w->slope[at] + part * mean;
+      pass->slope[1][j] =
+          inside * (w->slope[at] * w->noise[at] * sqrtf(variance) + part * (variance - 1)) / 2;
+    }
+  ft_network_backward(&w->blas, &w->part[FT_ENCODER], pass, w->adam[FT_ENCODER].gradient, NULL);
+  return divergence / (double)rows;
+}
+
+double ft_autoencoder_loss(struct ft_autoencoder_work *w, enum ft_autoencoder_phase phase,
+                           const float *x, const float *y, size_t rows, double kl,
+                           struct ft_autoencoder_told *told)
+{
+  struct ft_network_pass *decoder = &w->pass[FT_DECODER], *regressor = &w->pass[FT_REGRESSOR];
+  bool regress = phase >= FT_AUTOENCODER_FEEDBACK, code = phase <= FT_AUTOENCODER_FEEDBACK;
+  float back[FT_AUTOENCODER_BATCH * FT_AUTOENCODER_LATENT];
+  double loss = 0, missed, divergence;
+
+  *told = (struct ft_autoencoder_told){ phase, NAN, NAN };
+  encode(w, x, rows);
+  memset(w->slope, 0, rows * w->latent * sizeof *w->slope);
+  if (code) {
+    ft_network_forward(&w->blas, &w->part[FT_DECODER], w->z, rows, decoder);
+    loss = calibrated(decoder->out[1], x, rows, w->columns, decoder->slope[1], &missed);
+    ft_network_backward(&w->blas, &w->part[FT_DECODER], decoder, w->adam[FT_DECODER].gradient,
+                        w->slope);
+    told->bound = -loss - (double)w->columns / 2 * (1 + log(2 * acos(-1)));
+  }
+  if (regress) {
+    ft_network_forward(&w->blas, &w->part[FT_REGRESSOR], w->z, rows, regressor);
+    loss += calibrated(regressor->out[3], y, rows, w->outputs, regressor->slope[3], &told->missed);
+    ft_network_backward(&w->blas, &w->part[FT_REGRESSOR], regressor, w->adam[FT_REGRESSOR].gradient,
+                        back);
+    for (size_t i = 0; code && i < rows * w->latent; i++)
+      w->slope[i] += back[i];
+  }
+  if (code) {
+    divergence = encode_back(w, rows, kl);
+    loss += kl * divergence;
+    told->bound -= divergence;
+  }
+  return loss;
+}
+
+/* The steps of one phase, on rows drawn batch by batch in an order that is dealt anew each time
+ * round. */
+static int run_phase(struct ft_autoencoder_work *w, const struct ft_autoencoder_settings *s,
+                     enum ft_autoencoder_phase phase, const struct ft_samples *all,
+                     const float *whole[2], size_t *order, struct ft_random *random,
+                     float *batch[2], struct ft_error *err)
+{
+  size_t at = all->rows, rows = all->rows < FT_AUTOENCODER_BATCH ? all->rows : FT_AUTOENCODER_BATCH;
+  size_t count[2] = { all->columns, all->outputs };
+
+  for (size_t step = 0; step < s->steps[phase]; step++) {
+    double kl = phase == FT_AUTOENCODER_CALIBRATE ? 0
+                : phase == FT_AUTOENCODER_ANNEAL  ? (double)(step + 1) / (double)s->steps[phase]
+                                                  : 1;
+    struct ft_autoencoder_told told;
+
+    if (at + rows > all->rows) {
+      for (size_t i = all->rows; i > 1; i--) {
+        size_t j = ft_random_below(random, i), swap = order[i - 1];
+
+        order[i - 1] = order[j];
+        order[j] = swap;
+      }
+      at = 0;
+    }
+    for (size_t r = 0; r < rows; r++, at++)
+      for (size_t k = 0; k < 2; k++)
+        memcpy(batch[k] + r * count[k], whole[k] + order[at] * count[k], count[k] * sizeof(float));
+    for (size_t i = 0; i < rows * w->latent; i++)
+      w->noise[i] = (float)ft_random_normal(random);
+    (void)ft_autoencoder_loss(w, phase, batch[0], batch[1], rows, kl, &told);
+    for (size_t p = 0; p < FT_AUTOENCODER_PARTS; p++)
+      if (p == FT_REGRESSOR ? phase >= FT_AUTOENCODER_FEEDBACK : phase <= FT_AUTOENCODER_FEEDBACK)
+        ft_adam_step(&w->adam[p], &w->part[p], RATE);
+    if (s->stop && s->stop(s->data, &told))
+      return ft_error_set(err, "an auto-encoder: stopped");
+  }
+  return 0;
+}
+
+/* Mean and deviation of the outputs; Y gets them scaled. */
+static int scale(const struct ft_samples *s, struct ft_autoencoder *m, float *y,
+                 struct ft_error *err)
+{
+  m->mean = calloc(s->outputs, sizeof *m->mean);
+  m->deviation = calloc(s->outputs, sizeof *m->deviation);
+  if (!m->mean || !m->deviation)
+    return ft_error_set(err, "an auto-encoder: out of memory");
+  for (size_t o = 0; o < s->outputs; o++) {
+    double squares = 0;
+
+    for (size_t r = 0; r < s->rows; r++)
+      m->mean[o] += s->y[r * s->outputs + o] / (double)s->rows;
+    for (size_t r = 0; r < s->rows; r++)
+      squares += pow(s->y[r * s->outputs + o] - m->mean[o], 2) / (double)s->rows;
+    m->deviation[o] = fmax(sqrt(squares), 1e-9);
+    for (size_t r = 0; r < s->rows; r++)
+      y[r * s->outputs + o] = (float)((s->y[r * s->outputs + o] - m->mean[o]) / m->deviation[o]);
+  }
+  return 0;
+}
+
+int ft_autoencoder_fit(const struct ft_samples *s, const struct ft_autoencoder_settings *settings,
+                       struct ft_autoencoder *m, struct ft_error *err)
+{
+  float *x = calloc(s->rows * s->columns + 1, sizeof *x),
+        *y = calloc(s->rows * s->outputs + 1, sizeof *y);
+  float *batch[2] = { calloc(FT_AUTOENCODER_BATCH * (s->columns + 1), sizeof(float)),
+                      calloc(FT_AUTOENCODER_BATCH * (s->outputs + 1), sizeof(float)) };
+  size_t *order = calloc(s->rows + 1, sizeof *order);
+  const float *whole[2] = { x, y };
+  struct ft_autoencoder_work w = { 0 };
+  struct ft_random random;
+  int status = -1;
+
+  *m = (struct ft_autoencoder){ .columns = s->columns,
+                                .outputs = s->outputs,
+                                .latent = settings->latent };
+  if (!x || !y || !batch[0] || !batch[1] || !order || !s->rows || !s->outputs || !s->columns) {
+    ft_error_set(err, "an auto-encoder: no rows, or out of memory");
+    goto out;
+  }
+  ft_random_seed(&random, settings->seed);
+  for (size_t i = 0; i < s->rows * s->columns; i++)
+    x[i] = (float)s->x[i];
+  for (size_t r = 0; r < s->rows; r++)
+    order[r] = r;
+  if (scale(s, m, y, err) < 0 ||
+      ft_autoencoder_work_make(&w, settings, s->columns, s->outputs, &random, err) < 0)
+    goto out;
+  for (int phase = 0; phase < FT_AUTOENCODER_PHASES; phase++)
+    if (run_phase(&w, settings, (enum ft_autoencoder_phase)phase, s, whole, order, &random, batch,
+                  err) < 0)
+      goto out;
+  m->encoder = w.part[FT_ENCODER];
+  m->regressor = w.part[FT_REGRESSOR];
+  w.part[FT_ENCODER] = w.part[FT_REGRESSOR] = (struct ft_network){ 0 };
+  status = 0;
+out:
+  ft_autoencoder_work_free(&w);
+  free(x);
+  free(y);
+  free(batch[0]);
+  free(batch[1]);
+  free(order);
+  return status;
+}

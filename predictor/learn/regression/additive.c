@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/core/order.h"
+#include "predictor/learn/regression/additive_work.h"
+
+enum { ROUNDS = 4 /* of reweighting */ };
+
+/* 95 % efficient at the normal distribution (Huber 1964). */
+#define HUBER 1.345
+/* Weights that all change by less are at rest. */
+#define SETTLED 0.02
+
+size_t ft_additive_work_size(void)
+{
+  return sizeof(struct ft_additive_work);
+}
+
+static size_t make_design(struct ft_additive_work *w, const struct attempt *a)
+{
+  double *x = w->design;
+
+  for (size_t i = 0; i < w->data->runs; i++) {
+    *x++ = 1;
+    for (size_t t = 0; t < a->terms; t++) {
+      const struct candidate *c = &w->candidate[a->chosen[t]];
+      int level;
+
+      if (!c->levels) {
+        *x++ = w->z[a->chosen[t]][i];
+        continue;
+      }
+      level = level_of(w, c, i);
+      memset(x, 0, c->levels * sizeof *x);
+      if (level >= 0)
+        x[level] = 1;
+      x += c->levels;
+    }
+  }
+  return (size_t)(x - w->design) / w->data->runs;
+}
+
+/* Cholesky's factor of the gram matrix, in its lower half; a pivot that is lost to rounding is
+ * held. */
+static void factor(struct ft_additive_work *w, size_t width)
+{
+  for (size_t j = 0; j < width; j++) {
+    double pivot = w->gram[j][j], least = 1e-12 * pivot + 1e-300;
+
+    for (size_t k = 0; k < j; k++)
+      pivot -= w->gram[j][k] * w->gram[j][k];
+    w->gram[j][j] = sqrt(fmax(pivot, least));
+    for (size_t i = j + 1; i < width; i++) {
+      double sum = w->gram[i][j];
+
+      for (size_t k = 0; k < j; k++)
+        sum -= w->gram[i][k] * w->gram[j][k];
+      w->gram[i][j] = sum / w->gram[j][j];
+    }
+  }
+}
+
+/* Ridge regression by row weights; PENALTY counts against an average row, not for the intercept. */
+static void solve(struct ft_additive_work *w, size_t width, double penalty)
+{
+  double *b = w->solution, all = 0;
+
+  for (size_t j = 0; j < width; j++)
+    memset(w->gram[j], 0, width * sizeof *w->gram[j]);
+  memset(b, 0, sizeof w->solution);
+  for (size_t i = 0; i < w->data->runs; i++) {
+    const double *x = &w->design[i * width];
+
+    all += w->weight[i];
+    for (size_t j = 0; j < width; j++) {
+      double wx = w->weight[i] * x[j];
+
+      if (wx == 0)
+        continue;
+      b[j] += wx * w->target[i];
+      for (size_t k = 0; k <= j; k++)
+        w->gram[j][k] += wx * x[k];
+    }
+  }
+  for (size_t j = 1; j < width; j++)
+    w->gram[j][j] += penalty * all / (double)w->data->runs;
+  factor(w, width);
+  for (size_t j = 0; j < width; j++) {
+    for (size_t k = 0; k < j; k++)
+      b[j] -= w->gram[j][k] * b[k];
+    b[j] /= w->gram[j][j];
+  }
+  for (size_t j = width; j-- > 0;) {
+    for (size_t k = j + 1; k < width; k++)
+      b[j] -= w->gram[k][j] * b[k];
+    b[j] /= w->gram[j][j];
+  }
+}
+
+/* The diagonal of the hat matrix for a row. */
+static double leverage(const struct ft_additive_work *w, size_t width, size_t row)
+{
+  const double *x = &w->design[row * width];
+  double u[PARAMETERS], sum = 0;
+
+  for (size_t j = 0; j < width; j++) {
+    u[j] = x[j];
+    for (size_t k = 0; k < j; k++)
+      u[j] -= w->gram[j][k] * u[k];
+    u[j] /= w->gram[j][j];
+    sum += u[j] * u[j];
+  }
+  return w->weight[row] * sum;
+}
+
+/* Leave-one-out residuals of the solution, and the rows' next weights. Returns whether these
+ * changed. */
+static bool judge(struct ft_additive_work *w, struct attempt *a, size_t width)
+{
+  size_t runs = w->data->runs;
+  double centre, scale;
+  bool changed = false;
+
+  for (size_t i = 0; i < runs; i++) {
+    double fit = 0, h = fmin(leverage(w, width, i), 0.95), loo;
+
+    for (size_t j = 0; j < width; j++)
+      fit += w->design[i * width + j] * w->solution[j];
+    loo = runs > 1 ? (fit - h * w->target[i]) / (1 - h) : fit;
+    a->residual[i] =
+        a->log_target ? w->target[i] - loo : log_residual(w->target[i], loo, w->solution[0]);
+    w->row[i] = a->log_target ? 1 : 1 / fmax(fit, w->solution[0] * FT_ADDITIVE_FLOOR);
+  }
+  memcpy(w->sorted, a->residual, runs * sizeof *w->sorted);
+  centre = ft_order_middle(w->sorted, runs);
+  for (size_t i = 0; i < runs; i++)
+    w->sorted[i] = fabs(a->residual[i] - centre);
+  scale = fmax(1.4826 * ft_order_middle(w->sorted, runs), 1e-3);
+  for (size_t i = 0; i < runs; i++) {
+    double away = fabs(a->residual[i] - centre) / scale;
+    double weight = w->row[i] * w->row[i] * (away > HUBER ? HUBER / away : 1);
+
+    changed |= !(fabs(weight - w->weight[i]) <= SETTLED * w->weight[i]);
+    w->weight[i] = weight;
+  }
+  return changed;
+}
+
+static void fit(struct ft_additive_work *w, struct attempt *a)
+{
+  size_t width = make_design(w, a), runs = w->data->runs;
+  double ratio = a->error / fmax(a->start_error, 1e-9);
+  /* noise against signal, both squared: the Bayesian ridge penalty for standardised columns */
+  double penalty = fmin(fmax(ratio * ratio, 1e-3), 1);
+
+  for (size_t i = 0; i < runs; i++) {
+    w->target[i] = a->log_target ? w->log_y[i] : w->y[i];
+    w->row[i] = a->log_target ? 1 : 1 / w->y[i];
+    w->weight[i] = w->row[i] * w->row[i];
+  }
+  for (int round = 0; round < ROUNDS; round++) {
+    solve(w, width, penalty);
+    if (!judge(w, a, width))
+      break;
+  }
+  a->error = 0;
+  for (size_t i = 0; i < runs; i++)
+    a->error += fmin(fabs(a->residual[i]), MOST_ERROR) / (double)runs;
+  memcpy(a->coefficient, w->solution, sizeof a->coefficient);
+  a->intercept = w->solution[0];
+}
+
+/* Of a number as it is and its logarithm, the other; CANDIDATE where there is none. */
+static size_t other_form(const struct ft_additive_work *w, size_t candidate)
+{
+  const struct candidate *c = &w->candidate[candidate];
+  size_t other = c->log ? candidate - 1 : candidate + 1;
+
+  return !c->levels && other < w->candidates && w->candidate[other].column == c->column ? other
+                                                                                        : candidate;
+}
+
+/*
+ * The form in which a number came in was chosen when terms that came later were missing: try the
+ * other one beside all of them.
+ */
+static void fit_forms(struct ft_additive_work *w, struct attempt *a)
+{
+  struct attempt *trial = &w->trial_form;
+
+  fit(w, a);
+  for (size_t t = 0; t < a->terms && a->terms > 1; t++) {
+    *trial = *a;
+    trial->chosen[t] = other_form(w, a->chosen[t]);
+    if (trial->chosen[t] == a->chosen[t])
+      continue;
+    fit(w, trial);
+    if (trial->error < a->error)
+      *a = *trial;
+  }
+}
+
+/* A, whose terms are chosen, is fitted: with those that were tried behind them where the fit, in
+ * which forms may be others, gains as much by them as is demanded. WITHOUT: its error without any
+ * term. */
+static void fit_chosen(struct ft_additive_work *w, struct attempt *a, double without)
+{
+  struct attempt *longer = &w->trial_terms;
+
+  *longer = *a;
+  if (a->terms)
+    fit_forms(w, a);
+  else
+    a->error = without;
+  if (longer->tried == longer->terms)
+    return;
+  longer->terms = longer->tried;
+  fit_forms(w, longer);
+  if (longer->error < a->error * pow(ft_additive_demanded(w), (double)(longer->terms - a->terms)))
+    *a = *longer;
+}
+
+/* ---- the public function ---- */
+
+static void give_term(const struct ft_additive_work *w, const struct candidate *c,
+                      const double *coefficient, double unit, struct ft_additive_term *out)
+{
+  bool seen[FT_ADDITIVE_LEVELS] = { false };
+  double squares = 0;
+  size_t count = 0;
+
+  *out = (struct ft_additive_term){
+    .column = c->column, .log = c->log, .mean = c->mean, .scale = c->scale, .levels = c->levels
+  };
+  if (!c->levels) {
+    out->coefficient = coefficient[0] * unit;
+    return;
+  }
+  for (size_t i = 0; i < w->data->runs; i++) {
+    int level = level_of(w, c, i);
+
+    if (level >= 0)
+      seen[level] = true;
+  }
+  for (size_t l = 0; l < c->levels; l++) {
+    out->level[l] = coefficient[l] * unit;
+    squares += out->level[l] * out->level[l];
+    count += seen[l];
+  }
+  out->level_scale = sqrt(squares / (double)(count > 1 ? count - 1 : 1));
+}
+
+static void give(const struct ft_additive_work *w, const struct attempt *a, struct ft_additive *out)
+{
+  double unit = a->log_target ? 1 : w->scale_y;
+  size_t at = 1;
+
+  *out = (struct ft_additive){ .log_target = a->log_target, .terms = a->terms };
+  out->intercept = a->log_target ? a->intercept + log(w->scale_y) : a->intercept * unit;
+  for (size_t t = 0; t < a->terms; t++) {
+    const struct candidate *c = &w->candidate[a->chosen[t]];
+
+    give_term(w, c, &a->coefficient[at], unit, &out->term[t]);
+    at += c->levels ? c->levels : 1;
+  }
+  memcpy(out->residual, a->residual, w->data->runs * sizeof *out->residual);
+}
+
+void ft_additive_fit(const struct ft_additive_data *data, struct ft_additive_work *w,
+                     struct ft_additive *out)
+{
+  struct attempt *best = &w->attempt[0];
+  double sum = 0, needed, without;
+
+  w->data = data;
+  for (size_t i = 0; i < data->runs; i++)
+    sum += log(data->y[i]);
+  w->scale_y = exp(sum / (double)data->runs);
+  for (size_t i = 0; i < data->runs; i++) {
+    w->y[i] = data->y[i] / w->scale_y;
+    w->log_y[i] = log(w->y[i]);
+  }
+  ft_additive_gather(w);
+  memset(w->attempt, 0, sizeof w->attempt);
+  w->attempt[0].log_target = w->attempt[1].log_target = true;
+  fit(w, best);
+  without = best->error;
+  needed = without * ft_additive_demanded(w);
+  for (size_t k = 1; k < 3 && w->candidates && best->error > NO_ERROR; k++) {
+    struct attempt *a = &w->attempt[k];
+
+    ft_additive_choose(w, a);
+    fit_chosen(w, a, without);
+    if (a->terms && a->error < needed && a->error < 0.98 * best->error)
+      best = a;
+  }
+  give(w, best, out);
+}

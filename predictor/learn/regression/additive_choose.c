@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which terms an additive function gets. */
+#include "config.h"
+
+#include <math.h>
+
+#include "predictor/learn/regression/additive_work.h"
+
+enum {
+  FEWEST_RUNS = 4,
+  FEWEST_FOR_TWO = 8 /* below it two terms of noise often fit by themselves (test_learn) */
+};
+
+/* ---- candidates ---- */
+
+static bool standardise(struct ft_additive_work *w, size_t column, bool log)
+{
+  struct candidate *c = &w->candidate[w->candidates];
+  const float *x = w->data->x[column];
+  double *z = w->z[w->candidates], sum = 0, squares = 0, low = INFINITY, high = -INFINITY;
+  size_t present = 0;
+
+  for (size_t i = 0; i < w->data->runs; i++) {
+    z[i] = log ? log1p(fabs((double)x[i])) : (double)x[i];
+    if (isnan(z[i]))
+      continue;
+    present++;
+    sum += z[i];
+    low = z[i] < low ? z[i] : low;
+    high = z[i] > high ? z[i] : high;
+  }
+  if (present < 3 || !(high - low > 1e-6 * fmax(fabs(low), fabs(high))))
+    return false;
+  *c = (struct candidate){ .column = column, .log = log, .mean = sum / (double)present };
+  for (size_t i = 0; i < w->data->runs; i++)
+    if (!isnan(z[i]))
+      squares += (z[i] - c->mean) * (z[i] - c->mean);
+  c->scale = sqrt(squares / (double)present);
+  for (size_t i = 0; i < w->data->runs; i++)
+    z[i] = isnan(z[i]) ? 0 : (z[i] - c->mean) / c->scale;
+  w->candidates++;
+  return true;
+}
+
+/* A logarithm is worth trying where the values keep one sign and span a factor of 1.5. */
+static bool spans(const struct ft_additive_data *data, size_t column)
+{
+  double low = INFINITY, high = -INFINITY;
+
+  for (size_t i = 0; i < data->runs; i++) {
+    double x = (double)data->x[column][i];
+
+    low = x < low ? x : low;
+    high = x > high ? x : high;
+  }
+  return low >= 0 && high > 1.5 * low;
+}
+
+static bool levels_differ(const struct ft_additive_data *data, size_t column)
+{
+  float first = NAN;
+
+  for (size_t i = 0; i < data->runs; i++) {
+    if (isnan(first))
+      first = data->x[column][i];
+    else if (!isnan(data->x[column][i]) && data->x[column][i] != first)
+      return true;
+  }
+  return false;
+}
+
+void ft_additive_gather(struct ft_additive_work *w)
+{
+  const struct ft_additive_data *data = w->data;
+
+  w->candidates = w->columns_used = 0;
+  if (data->runs < FEWEST_RUNS)
+    return;
+  for (size_t j = 0; j < data->columns; j++) {
+    size_t before = w->candidates;
+
+    if (data->levels[j]) {
+      if (levels_differ(data, j))
+        w->candidate[w->candidates++] =
+            (struct candidate){ .column = j, .levels = data->levels[j] };
+    } else if (standardise(w, j, false) && spans(data, j)) {
+      (void)standardise(w, j, true);
+    }
+    w->columns_used += w->candidates > before;
+  }
+}
+
+/* ---- errors ---- */
+
+/* Mean size of the leave-one-out errors, given LOO, the rows' weighted residuals. */
+static double error_of(const struct ft_additive_work *w, bool log_target, const double *loo)
+{
+  double sum = 0;
+
+  for (size_t i = 0; i < w->data->runs; i++) {
+    double e =
+        log_target ? loo[i] : log_residual(w->target[i], w->target[i] - loo[i] / w->row[i], 1);
+
+    e = fabs(e);
+    sum += e < MOST_ERROR ? e : MOST_ERROR;
+  }
+  return sum / (double)w->data->runs;
+}
+
+double ft_additive_demanded(const struct ft_additive_work *w)
+{
+  return 1 - fmin(0.85, 1.2 * sqrt(log(1 + (double)w->columns_used) / (double)w->data->runs));
+}
+
+/* ---- choosing terms ---- */
+
+struct level_sums {
+  double sum[FT_ADDITIVE_LEVELS], weight[FT_ADDITIVE_LEVELS], shrink;
+};
+
+static void sum_levels(const struct ft_additive_work *w, const struct candidate *c,
+                       struct level_sums *s)
+{
+  double all = 0;
+
+  *s = (struct level_sums){ 0 };
+  for (size_t i = 0; i < w->data->runs; i++) {
+    int level = level_of(w, c, i);
+
+    all += w->row[i] * w->row[i];
+    if (level < 0)
+      continue;
+    s->sum[level] += w->row[i] * w->residual[i];
+    s->weight[level] += w->row[i] * w->row[i];
+  }
+  s->shrink = all / (double)w->data->runs / 2;
+}
+
+/* Explained squares of the residual. */
+static double gain_of(const struct ft_additive_work *w, size_t candidate)
+{
+  const struct candidate *c = &w->candidate[candidate];
+  double dot = 0;
+
+  if (c->levels) {
+    struct level_sums s;
+
+    sum_levels(w, c, &s);
+    for (size_t l = 0; l < c->levels; l++)
+      dot += s.sum[l] * s.sum[l] / (s.weight[l] + s.shrink);
+    return dot;
+  }
+  for (size_t i = 0; i < w->data->runs; i++)
+    dot += w->v[candidate][i] * w->residual[i];
+  return c->squares > 1e-6 ? dot * dot / c->squares : 0;
+}
+
+/* What leaving a row out leaves of its own say, at least. */
+static double left_of(double part)
+{
+  return part > 0.05 ? part : 0.05;
+}
+
+/* The leave-one-out residuals if CANDIDATE came in. */
+static void try_candidate(const struct ft_additive_work *w, size_t candidate, double *loo)
+{
+  const struct candidate *c = &w->candidate[candidate];
+  const double *v = w->v[candidate];
+  double dot = 0;
+
+  if (c->levels) {
+    struct level_sums s;
+
+    sum_levels(w, c, &s);
+    for (size_t i = 0; i < w->data->runs; i++) {
+      int level = level_of(w, c, i);
+      double row = w->row[i];
+
+      loo[i] = w->residual[i] / left_of(1 - w->hat[i]);
+      if (level >= 0)
+        loo[i] -=
+            row * (s.sum[level] - row * w->residual[i]) / (s.weight[level] - row * row + s.shrink);
+    }
+    return;
+  }
+  for (size_t i = 0; i < w->data->runs; i++)
+    dot += v[i] * w->residual[i];
+  for (size_t i = 0; i < w->data->runs; i++)
+    loo[i] = (w->residual[i] - v[i] * dot / c->squares) /
+             left_of(1 - w->hat[i] - v[i] * v[i] / c->squares);
+}
+
+/* Take CANDIDATE in: the residual and all other candidates lose its direction. */
+static void accept(struct ft_additive_work *w, size_t candidate)
+{
+  struct candidate *c = &w->candidate[candidate];
+  double *v = w->v[candidate], squares = 0, dot = 0;
+
+  if (c->levels) {
+    struct level_sums s;
+
+    sum_levels(w, c, &s);
+    for (size_t i = 0; i < w->data->runs; i++) {
+      int level = level_of(w, c, i);
+      double weight = level < 0 ? 0 : s.weight[level] + s.shrink;
+
+      v[i] = level < 0 ? 0 : w->row[i] * s.sum[level] / weight;
+      w->hat[i] += level < 0 ? 0 : w->row[i] * w->row[i] / weight;
+    }
+  }
+  for (size_t i = 0; i < w->data->runs; i++) {
+    squares += v[i] * v[i];
+    dot += v[i] * w->residual[i];
+  }
+  for (size_t i = 0; i < w->data->runs && squares > 0; i++) {
+    w->residual[i] -= v[i] * (c->levels ? 1 : dot / squares);
+    w->hat[i] += c->levels ? 0 : v[i] * v[i] / squares;
+  }
+  for (size_t j = 0; j < w->candidates; j++) {
+    struct candidate *other = &w->candidate[j];
+
+    if (other->column == c->column)
+      other->used = true;
+    if (other->used || other->levels || !(squares > 0))
+      continue;
+    dot = 0;
+    for (size_t i = 0; i < w->data->runs; i++)
+      dot += w->v[j][i] * v[i];
+    other->squares = 0;
+    for (size_t i = 0; i < w->data->runs; i++) {
+      w->v[j][i] -= v[i] * dot / squares;
+      other->squares += w->v[j][i] * w->v[j][i];
+    }
+  }
+}
+
+/* The best up to SHORTLIST candidates by explained squares, in PICK. */
+static size_t shortlist(const struct ft_additive_work *w, bool categories, size_t pick[SHORTLIST])
+{
+  double gain[SHORTLIST];
+  size_t count = 0;
+
+  for (size_t j = 0; j < w->candidates; j++) {
+    double g;
+    size_t at;
+
+    if (w->candidate[j].used || (w->candidate[j].levels && !categories))
+      continue;
+    g = gain_of(w, j);
+    for (at = count; at > 0 && g > gain[at - 1]; at--)
+      if (at < SHORTLIST) {
+        gain[at] = gain[at - 1];
+        pick[at] = pick[at - 1];
+      }
+    if (at >= SHORTLIST || !(g > 0))
+      continue;
+    gain[at] = g;
+    pick[at] = j;
+    if (count < SHORTLIST)
+      count++;
+  }
+  return count;
+}
+
+/* The intercept comes in first: everything is made orthogonal to it. */
+static void begin(struct ft_additive_work *w, bool log_target)
+{
+  size_t runs = w->data->runs;
+  double squares = 0, dot = 0;
+
+  for (size_t i = 0; i < runs; i++) {
+    w->target[i] = log_target ? w->log_y[i] : w->y[i];
+    w->row[i] = log_target ? 1 : 1 / w->y[i];
+    squares += w->row[i] * w->row[i];
+    dot += w->row[i] * w->row[i] * w->target[i];
+  }
+  for (size_t i = 0; i < runs; i++) {
+    w->residual[i] = w->row[i] * (w->target[i] - dot / squares);
+    w->hat[i] = w->row[i] * w->row[i] / squares;
+  }
+  for (size_t j = 0; j < w->candidates; j++) {
+    struct candidate *c = &w->candidate[j];
+
+    c->used = false;
+    c->squares = 0;
+    if (c->levels)
+      continue;
+    dot = 0;
+    for (size_t i = 0; i < runs; i++)
+      dot += w->row[i] * w->row[i] * w->z[j][i];
+    for (size_t i = 0; i < runs; i++) {
+      w->v[j][i] = w->row[i] * (w->z[j][i] - dot / squares);
+      c->squares += w->v[j][i] * w->v[j][i];
+    }
+  }
+}
+
+void ft_additive_choose(struct ft_additive_work *w, struct attempt *a)
+{
+  const double demanded = ft_additive_demanded(w);
+  size_t categorical = 0;
+  double error, wanted;
+
+  begin(w, a->log_target);
+  for (size_t i = 0; i < w->data->runs; i++)
+    w->trial[0][i] = w->residual[i] / left_of(1 - w->hat[i]);
+  a->error = a->start_error = error = error_of(w, a->log_target, w->trial[0]);
+  wanted = error;
+  while (a->tried < FT_ADDITIVE_TERMS && error > NO_ERROR) {
+    size_t pick[SHORTLIST], count = shortlist(w, categorical < CATEGORICAL_TERMS, pick), best = 0;
+    double least = INFINITY;
+
+    for (size_t k = 0; k < count; k++) {
+      double with;
+
+      try_candidate(w, pick[k], w->trial[k]);
+      with = error_of(w, a->log_target, w->trial[k]);
+      if (with < least) {
+        least = with;
+        best = pick[k];
+      }
+    }
+    wanted *= demanded;
+    /* two that count only together: the first is no gain by itself */
+    if (!(least < error) ||
+        (least >= wanted && (a->tried > a->terms || w->data->runs < FEWEST_FOR_TWO)))
+      break;
+    error = least;
+    a->chosen[a->tried++] = best;
+    categorical += w->candidate[best].levels > 0;
+    if (error < wanted) {
+      a->error = wanted = error;
+      a->terms = a->tried;
+    }
+    accept(w, best);
+  }
+}

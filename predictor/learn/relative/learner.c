@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/learn/numbers.h"
+#include "predictor/learn/relative/learner.h"
+
+/* NUMBERS: as a forest is kept, each of its leaves bringing two nodes of 4 numbers. */
+enum { CHOOSE_ROWS = 300, FOLDS = 5, OUTPUTS = 64, NUMBERS = 2 << 20 };
+enum ridge { NO_RIDGE, MEAN, FEW, ALL };
+enum span { USUAL, PLAIN, RATES }; /* all but rates; no differences; rates alone */
+
+static const struct {
+  enum ridge ridge;
+  double lambda; /* in rows */
+  enum span span;
+  bool process;
+  bool works;
+  bool network;
+  struct ft_forest_settings forest; /* trees 0: none; 1: as many as asked for */
+} kinds[FT_LEARNERS] = {
+  [FT_LEARNER_CONSTANT] = { .ridge = MEAN, .lambda = 1 },
+  [FT_LEARNER_TREES] = { .span = PLAIN, .forest = { 1, 1, 64, 1, 0, true, false, 0 } },
+  [FT_LEARNER_FOREST] = { .forest = { 1, 1, 64, 1.0 / 3, 0, false, true, 0 } },
+  [FT_LEARNER_BOOSTING] = { .forest = { 1, 2, 3, 0.3, 0.08, false, false, 0 } },
+  [FT_LEARNER_RIDGE] = { .ridge = ALL, .lambda = 10 },
+  [FT_LEARNER_RIDGE_TREES] = { .ridge = ALL,
+                               .lambda = 20,
+                               .forest = { 1, 1, 64, 0.5, 0, true, false, 0 } },
+  [FT_LEARNER_FEW_TREES] = { .ridge = FEW,
+                             .lambda = 3,
+                             .forest = { 1, 1, 64, 0.5, 0, true, false, 0 } },
+  [FT_LEARNER_PROCESS] = { .process = true },
+  [FT_LEARNER_RATE_TREES] = { .span = RATES, .forest = { 1, 1, 64, 1, 0, true, false, 0 } },
+  [FT_LEARNER_RATE_PROCESS] = { .span = RATES, .process = true },
+  [FT_LEARNER_WORK_PROCESS] = { .process = true, .works = true },
+  [FT_LEARNER_WORK_RATES] = { .span = RATES, .process = true, .works = true },
+  [FT_LEARNER_AUTOENCODER] = { .network = true },
+};
+
+const char *const ft_learner_names[FT_LEARNERS] = {
+  [FT_LEARNER_CONSTANT] = "constant",
+  [FT_LEARNER_TREES] = "trees",
+  [FT_LEARNER_FOREST] = "forest",
+  [FT_LEARNER_BOOSTING] = "boosting",
+  [FT_LEARNER_RIDGE] = "ridge",
+  [FT_LEARNER_RIDGE_TREES] = "ridge_trees",
+  [FT_LEARNER_FEW_TREES] = "few_trees",
+  [FT_LEARNER_PROCESS] = "process",
+  [FT_LEARNER_RATE_TREES] = "rate_trees",
+  [FT_LEARNER_RATE_PROCESS] = "rate_process",
+  [FT_LEARNER_WORK_PROCESS] = "work_process",
+  [FT_LEARNER_WORK_RATES] = "work_rates",
+  [FT_LEARNER_AUTOENCODER] = "autoencoder",
+};
+
+static int fit_ridge(const struct ft_samples *s, const uint32_t *few, size_t count,
+                     struct ft_learner *l, struct ft_error *err)
+{
+  uint32_t *all = calloc(s->columns + 1, sizeof *all);
+  enum ridge ridge = kinds[l->kind].ridge;
+  int status;
+
+  if (!all)
+    return ft_error_set(err, "ridge regression: out of memory");
+  for (size_t c = 0; c < s->columns; c++)
+    all[c] = (uint32_t)c;
+  status = ft_ridge_fit(s, ridge == FEW ? few : all,
+                        ridge == MEAN  ? 0
+                        : ridge == FEW ? count
+                                       : s->columns,
+                        kinds[l->kind].lambda, &l->ridge, err);
+  free(all);
+  return status;
+}
+
+/* Trees on what the ridge leaves. */
+static int fit_forest(const struct ft_samples *s, unsigned trees, uint64_t seed,
+                      struct ft_learner *l, struct ft_error *err)
+{
+  double said[OUTPUTS];
+  size_t room;
+  double *y = calloc(s->rows * s->outputs + 1, sizeof *y);
+  struct ft_forest_settings settings = kinds[l->kind].forest;
+  struct ft_samples rest = { s->x, y, s->rows, s->columns, s->outputs };
+  int status = -1;
+
+  if (!y) {
+    ft_error_set(err, "a forest: out of memory");
+    goto out;
+  }
+  for (size_t r = 0; r < s->rows; r++) {
+    memset(said, 0, sizeof said);
+    if (kinds[l->kind].ridge != NO_RIDGE)
+      ft_ridge_add(&l->ridge, s->x + r * s->columns, said);
+    for (size_t o = 0; o < s->outputs; o++)
+      y[r * s->outputs + o] = s->y[r * s->outputs + o] - said[o];
+  }
+  /* large tables have larger leaves, so that a forest stays within its bound */
+  room = (size_t)NUMBERS / (s->outputs + 8) / trees;
+  while (s->rows / settings.leaf > (room ? room : 1) && settings.leaf < s->rows)
+    settings.leaf *= 2;
+  settings.trees = trees;
+  settings.seed = seed;
+  status = ft_forest_fit(&rest, &settings, &l->forest, err);
+out:
+  free(y);
+  return status;
+}
+
+/* Sums of works, taken off Y. A time that spans less than orders of magnitude is no work: then
+ * there is none. */
+static int fit_works(const struct ft_samples *s, const struct ft_encode *encode,
+                     struct ft_learner *l, double *y, struct ft_error *err)
+{
+  double scale[FT_ENCODE_MOST] = { 0 }, said[OUTPUTS];
+
+  if (!encode->column[0].logs || !(encode->column[0].deviation > 0))
+    return 0;
+  for (size_t c = 0; c < encode->raw; c++)
+    scale[c] = encode->column[c].logs ? encode->column[c].deviation : 0;
+  if (ft_works_fit(s, scale, &l->works, err) < 0)
+    return -1;
+  for (size_t r = 0; r < s->rows; r++) {
+    memset(said, 0, sizeof said);
+    ft_works_add(&l->works, s->x + r * s->columns, said);
+    for (size_t o = 0; o < s->outputs; o++)
+      y[r * s->outputs + o] -= said[o];
+  }
+  return 0;
+}
+
+bool ft_learner_slow(enum ft_learner_kind kind)
+{
+  return kinds[kind].network;
+}
+
+bool ft_learner_linear(enum ft_learner_kind kind)
+{
+  /* a process has a linear kernel among its own */
+  return kinds[kind].ridge == FEW || kinds[kind].ridge == ALL || kinds[kind].process;
+}
+
+static bool stop_network(void *data, const struct ft_autoencoder_told *told)
+{
+  const struct ft_learner_settings *settings = data;
+
+  (void)told;
+  return settings->stop(settings->data);
+}
+
+static int fit_network(const struct ft_samples *s, const struct ft_learner_settings *settings,
+                       struct ft_learner *l, struct ft_error *err)
+{
+  struct ft_autoencoder_settings network = ft_autoencoder_usual;
+  struct ft_learner_settings copy = *settings;
+
+  network.seed = settings->seed;
+  network.stop = settings->stop ? stop_network : NULL;
+  network.data = &copy;
+  return ft_autoencoder_fit(s, &network, &l->autoencoder, err);
+}
+
+/* Which of the columns that ENCODE makes are L's. */
+static void take_span(const struct ft_encode *encode, struct ft_learner *l)
+{
+  enum span span = kinds[l->kind].span;
+
+  l->columns = span == PLAIN ? encode->plain : encode->columns - encode->rates;
+  if (span == RATES && encode->rates) {
+    l->from = l->columns;
+    l->columns = encode->rates;
+  }
+}
+
+static int fit_kind(const struct ft_samples *s, const struct ft_learner_settings *settings,
+                    struct ft_learner *l, struct ft_error *err)
+{
+  if (kinds[l->kind].ridge != NO_RIDGE && fit_ridge(s, settings->few, settings->count, l, err) < 0)
+    return -1;
+  if (kinds[l->kind].forest.trees && fit_forest(s, settings->trees, settings->seed, l, err) < 0)
+    return -1;
+  if (kinds[l->kind].process && ft_process_fit(s, &l->process, err) < 0)
+    return -1;
+  return kinds[l->kind].network ? fit_network(s, settings, l, err) : 0;
+}
+
+int ft_learner_fit(enum ft_learner_kind kind, const struct ft_samples *s,
+                   const struct ft_learner_settings *settings, struct ft_learner *l,
+                   struct ft_error *err)
+{
+  struct ft_samples part = *s;
+  double *x, *y;
+  int status = -1;
+
+  *l = (struct ft_learner){ .kind = kind, .outputs = s->outputs };
+  take_span(settings->encode, l);
+  if (s->outputs < 1 || s->outputs > OUTPUTS)
+    return ft_error_set(err, "%zu outputs; expected 1 to %d", s->outputs, OUTPUTS);
+  if (settings->stop && settings->stop(settings->data))
+    return ft_error_set(err, "%s: stopped", ft_learner_names[kind]);
+  x = calloc(s->rows * l->columns + 1, sizeof *x);
+  y = calloc(s->rows * s->outputs + 1, sizeof *y);
+  if (!x || !y) {
+    ft_error_set(err, "%s: out of memory", ft_learner_names[kind]);
+    goto out;
+  }
+  for (size_t r = 0; r < s->rows; r++)
+    memcpy(x + r * l->columns, s->x + r * s->columns + l->from, l->columns * sizeof *x);
+  memcpy(y, s->y, s->rows * s->outputs * sizeof *y);
+  if (kinds[kind].works && fit_works(s, settings->encode, l, y, err) < 0)
+    goto out;
+  part.x = x;
+  part.y = y;
+  part.columns = l->columns;
+  status = fit_kind(&part, settings, l, err);
+out:
+  free(x);
+  free(y);
+  return status;
+}
+
+void ft_learner_predict(const struct ft_learner *l, const double *row, double *out)
+{
+  const double *x = row + l->from;
+
+  if (l->forest.trees)
+    ft_forest_predict(&l->forest, x, out);
+  else
+    memset(out, 0, l->outputs * sizeof *out);
+  if (l->ridge.weight)
+    ft_ridge_add(&l->ridge, x, out);
+  if (l->process.rows)
+    ft_process_add(&l->process, x, out);
+  if (l->works.used)
+    ft_works_add(&l->works, row, out);
+  if (l->autoencoder.latent)
+    ft_autoencoder_add(&l->autoencoder, x, out);
+}
+
+/* ---- the columns of a ridge of a few ---- */
+
+/* Squared error on held-out groups of a ridge of COUNT columns; INFINITY where it cannot be. */
+static double held_out(const struct ft_samples *s, const size_t *group, const uint32_t *few,
+                       size_t count, double *x, double *y)
+{
+  double error = 0, said[OUTPUTS];
+
+  for (size_t fold = 0; fold < FOLDS; fold++) {
+    struct ft_samples part = { x, y, 0, count, s->outputs };
+    uint32_t all[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+    struct ft_ridge ridge;
+    struct ft_error ignored;
+
+    for (size_t r = 0; r < s->rows; r++) {
+      if (group[r] % FOLDS == fold)
+        continue;
+      for (size_t k = 0; k < count; k++)
+        x[part.rows * count + k] = s->x[r * s->columns + few[k]];
+      memcpy(y + part.rows++ * s->outputs, s->y + r * s->outputs, s->outputs * sizeof *y);
+    }
+    if (!part.rows || ft_ridge_fit(&part, all, count, 3, &ridge, &ignored) < 0) {
+      if (part.rows)
+        ft_ridge_free(&ridge);
+      return INFINITY;
+    }
+    for (size_t k = 0; k < count; k++)
+      ridge.column[k] = few[k];
+    for (size_t r = 0; r < s->rows; r++) {
+      if (group[r] % FOLDS != fold)
+        continue;
+      memset(said, 0, sizeof said);
+      ft_ridge_add(&ridge, s->x + r * s->columns, said);
+      for (size_t o = 0; o < s->outputs; o++) {
+        double e = s->y[r * s->outputs + o] - said[o];
+
+        error += e * e;
+      }
+    }
+    ft_ridge_free(&ridge);
+  }
+  return error;
+}
+
+size_t ft_learner_choose(const struct ft_samples *all, const size_t *group, size_t plain,
+                         uint32_t first, uint32_t *few, size_t most)
+{
+  struct ft_samples s = *all;
+  double *x, *y, best;
+  size_t count = 1;
+
+  few[0] = first;
+  s.rows = s.rows < CHOOSE_ROWS ? s.rows : CHOOSE_ROWS;
+  x = calloc(s.rows * most + 1, sizeof *x);
+  y = calloc(s.rows * s.outputs + 1, sizeof *y);
+  best = x && y && most <= 16 ? held_out(&s, group, few, 1, x, y) : INFINITY;
+  while (isfinite(best) && count < most) {
+    double least = best;
+    uint32_t which = 0;
+
+    for (uint32_t c = 0; c < plain; c++) {
+      double error;
+
+      few[count] = c;
+      error = held_out(&s, group, few, count + 1, x, y);
+      if (error < least) {
+        least = error;
+        which = c;
+      }
+    }
+    if (!(least < 0.99 * best))
+      break;
+    few[count++] = which;
+    best = least;
+  }
+  free(x);
+  free(y);
+  return count;
+}
+
+/* ---- kept and read back ---- */
+
+void ft_learner_save(const struct ft_learner *l, struct ft_numbers *out)
+{
+  ft_numbers_put(out, l->kind);
+  if (kinds[l->kind].ridge != NO_RIDGE)
+    ft_ridge_save(&l->ridge, out);
+  if (kinds[l->kind].forest.trees)
+    ft_forest_save(&l->forest, out);
+  if (kinds[l->kind].process)
+    ft_process_save(&l->process, out);
+  if (kinds[l->kind].works) {
+    ft_numbers_put(out, l->works.used > 0);
+    if (l->works.used)
+      ft_works_save(&l->works, out);
+  }
+  if (kinds[l->kind].network)
+    ft_autoencoder_save(&l->autoencoder, out);
+}
+
+int ft_learner_load(struct ft_numbers_reader *in, const struct ft_encode *encode, size_t outputs,
+                    struct ft_learner *l, struct ft_error *err)
+{
+  size_t columns;
+
+  *l = (struct ft_learner){ .outputs = outputs };
+  l->kind = (enum ft_learner_kind)ft_numbers_take_count(in, 0, FT_LEARNERS - 1);
+  take_span(encode, l);
+  columns = l->columns;
+  if (kinds[l->kind].ridge != NO_RIDGE && ft_ridge_load(in, columns, outputs, &l->ridge, err) < 0)
+    return -1;
+  if (kinds[l->kind].forest.trees && ft_forest_load(in, columns, outputs, &l->forest, err) < 0)
+    return -1;
+  if (kinds[l->kind].process && ft_process_load(in, columns, outputs, &l->process, err) < 0)
+    return -1;
+  if (kinds[l->kind].works && ft_numbers_take_count(in, 0, 1) &&
+      ft_works_load(in, encode->columns, outputs, &l->works, err) < 0)
+    return -1;
+  return kinds[l->kind].network ? ft_autoencoder_load(in, columns, outputs, &l->autoencoder, err)
+                                : 0;
+}
+
+void ft_learner_free(struct ft_learner *l)
+{
+  if (!l)
+    return;
+  ft_ridge_free(&l->ridge);
+  ft_works_free(&l->works);
+  ft_forest_free(&l->forest);
+  ft_process_free(&l->process);
+  ft_autoencoder_free(&l->autoencoder);
+}

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Equations for people: multiplied out where they are polynomials. */
+#include "config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "predictor/learn/symbolic/expression.h"
+
+enum {
+  MONOMIALS = 64,
+  DEGREE = 12,
+  LEAVES = (FT_EXPRESSION_NODES + 1) / 2 /* of a tree whose inner nodes are binary */
+};
+
+/* The variables that an equation reads, in their order: of many, it has few. */
+struct read {
+  int count;
+  uint8_t variable[LEAVES];
+};
+
+struct monomial {
+  double coefficient;
+  uint8_t power[LEAVES]; /* by place among those read */
+};
+
+struct polynomial {
+  int count;
+  struct monomial term[MONOMIALS];
+};
+
+static struct read variables_read(const struct ft_expression *e)
+{
+  struct read r = { 0 };
+
+  for (int i = 0; i < e->length; i++) {
+    uint8_t v = e->variable[i];
+    int at = 0;
+
+    if (e->symbol[i] != FT_SYMBOL_VARIABLE)
+      continue;
+    while (at < r.count && r.variable[at] < v)
+      at++;
+    if (at < r.count && r.variable[at] == v)
+      continue;
+    memmove(r.variable + at + 1, r.variable + at, (size_t)(r.count - at));
+    r.variable[at] = v;
+    r.count++;
+  }
+  return r;
+}
+
+static int place(const struct read *r, uint8_t variable)
+{
+  int at = 0;
+
+  while (r->variable[at] != variable)
+    at++;
+  return at;
+}
+
+/* Add one term, joining it with an equal one. False when there are too many. */
+static bool add_term(struct polynomial *p, const struct monomial *m)
+{
+  for (int i = 0; i < p->count; i++)
+    if (memcmp(p->term[i].power, m->power, sizeof m->power) == 0) {
+      p->term[i].coefficient += m->coefficient;
+      return true;
+    }
+  if (p->count == MONOMIALS)
+    return false;
+  p->term[p->count++] = *m;
+  return true;
+}
+
+static bool product(const struct polynomial *a, const struct polynomial *b, struct polynomial *out)
+{
+  out->count = 0;
+  for (int i = 0; i < a->count; i++)
+    for (int j = 0; j < b->count; j++) {
+      struct monomial m = a->term[i];
+      int degree = 0;
+
+      m.coefficient *= b->term[j].coefficient;
+      for (int v = 0; v < LEAVES; v++)
+        degree += m.power[v] = (uint8_t)(m.power[v] + b->term[j].power[v]);
+      if (degree > DEGREE || !add_term(out, &m))
+        return false;
+    }
+  return true;
+}
+
+static bool sum(const struct polynomial *b, double sign, struct polynomial *a)
+{
+  for (int i = 0; i < b->count; i++) {
+    struct monomial m = b->term[i];
+
+    m.coefficient *= sign;
+    if (!add_term(a, &m))
+      return false;
+  }
+  return true;
+}
+
+/* One step on a stack of polynomials; false when the symbol is none or it grows too long. */
+static bool step(const struct ft_expression *e, const struct read *r, int i,
+                 struct polynomial *stack, int *top)
+{
+  struct polynomial *a, result, twice;
+  struct monomial m = { .coefficient = 1 };
+
+  switch ((enum ft_symbol)e->symbol[i]) {
+  case FT_SYMBOL_CONSTANT:
+    m.coefficient = e->constant[i];
+    break;
+  case FT_SYMBOL_VARIABLE:
+    m.coefficient = 1 / e->scale[i];
+    m.power[place(r, e->variable[i])] = 1;
+    break;
+  case FT_SYMBOL_ADD:
+  case FT_SYMBOL_SUBTRACT:
+    --*top;
+    return sum(&stack[*top], e->symbol[i] == FT_SYMBOL_ADD ? 1 : -1, &stack[*top - 1]);
+  case FT_SYMBOL_MULTIPLY:
+    --*top;
+    a = &stack[*top - 1];
+    if (!product(a, &stack[*top], &result))
+      return false;
+    *a = result;
+    return true;
+  case FT_SYMBOL_SQUARE:
+  case FT_SYMBOL_CUBE:
+    a = &stack[*top - 1];
+    if (!product(a, a, &result))
+      return false;
+    if (e->symbol[i] == FT_SYMBOL_CUBE) {
+      if (!product(&result, a, &twice))
+        return false;
+      result = twice;
+    }
+    *a = result;
+    return true;
+  default:
+    return false;
+  }
+  stack[*top].count = 1;
+  stack[(*top)++].term[0] = m;
+  return true;
+}
+
+static int by_degree(const struct monomial *a, const struct monomial *b)
+{
+  int da = 0, db = 0;
+
+  for (int v = 0; v < LEAVES; v++) {
+    da += a->power[v];
+    db += b->power[v];
+  }
+  return da != db ? db - da : memcmp(b->power, a->power, sizeof a->power);
+}
+
+static bool expand(const struct ft_expression *e, const struct read *r, struct polynomial *out)
+{
+  struct polynomial stack[FT_EXPRESSION_DEPTH];
+  struct monomial constant = { .coefficient = e->intercept };
+  int top = 0;
+
+  for (int i = 0; i < e->length; i++)
+    if (!step(e, r, i, stack, &top))
+      return false;
+  *out = stack[0];
+  for (int i = 0; i < out->count; i++)
+    out->term[i].coefficient *= e->slope;
+  if (!add_term(out, &constant))
+    return false;
+  for (int i = 1; i < out->count; i++)
+    for (int j = i; j > 0 && by_degree(&out->term[j - 1], &out->term[j]) > 0; j--) {
+      struct monomial m = out->term[j];
+
+      out->term[j] = out->term[j - 1];
+      out->term[j - 1] = m;
+    }
+  return true;
+}
+
+struct style {
+  bool latex;
+  int digits; /* of a coefficient */
+};
+
+/* In LaTeX what C writes with an exponent is set as a power of ten. */
+static int print_number(double value, struct style style, struct ft_buf *out)
+{
+  char text[40];
+  const char *exponent;
+
+  (void)snprintf(text, sizeof text, "%.*g", style.digits, value);
+  exponent = style.latex ? strchr(text, 'e') : NULL;
+  if (!exponent)
+    return ft_buf_printf(out, "%s", text);
+  /* "e+09" and "e-05" */
+  return ft_buf_printf(out, "%.*s \\times 10^{%s%s}", (int)(exponent - text), text,
+                       exponent[1] == '-' ? "-" : "", exponent + 2 + strspn(exponent + 2, "0"));
+}
+
+/* What TeX reads as something else, as it is said in mathematics. */
+static const char *escape(char c)
+{
+  static const struct {
+    char c;
+    const char *tex;
+  } special[] = { { '_', "\\_" },       { '%', "\\%" },    { '&', "\\&" },
+                  { '#', "\\#" },       { '$', "\\$" },    { ' ', "\\ " },
+                  { '{', "\\{" },       { '}', "\\}" },    { '\\', "{\\backslash}" },
+                  { '^', "{\\wedge}" }, { '~', "{\\sim}" } };
+
+  for (size_t i = 0; i < sizeof special / sizeof *special; i++)
+    if (special[i].c == c)
+      return special[i].tex;
+  return NULL;
+}
+
+static int print_name(const char *name, struct style style, struct ft_buf *out)
+{
+  if (!style.latex)
+    return ft_buf_printf(out, "%s", name);
+  if (ft_buf_printf(out, "\\mathrm{") < 0)
+    return -1;
+  for (; *name; name++) {
+    const char *tex = escape(*name);
+
+    if ((tex ? ft_buf_printf(out, "%s", tex) : ft_buf_printf(out, "%c", *name)) < 0)
+      return -1;
+  }
+  return ft_buf_printf(out, "}");
+}
+
+static int print_monomial(const struct monomial *m, const struct read *r, const char *const *names,
+                          struct style style, struct ft_buf *out)
+{
+  if (print_number(fabs(m->coefficient), style, out) < 0)
+    return -1;
+  for (int v = 0; v < r->count; v++) {
+    if (!m->power[v])
+      continue;
+    if (ft_buf_printf(out, style.latex ? " \\cdot " : "*") < 0 ||
+        print_name(names[r->variable[v]], style, out) < 0)
+      return -1;
+    if (m->power[v] > 1 && ft_buf_printf(out, style.latex ? "^{%d}" : "^%d", m->power[v]) < 0)
+      return -1;
+  }
+  return 0;
+}
+
+static int print_polynomial(const struct polynomial *p, const struct read *r,
+                            const char *const *names, struct style style, struct ft_buf *out)
+{
+  bool first = true;
+
+  for (int i = 0; i < p->count; i++) {
+    const struct monomial *m = &p->term[i];
+
+    if (m->coefficient == 0)
+      continue;
+    if (ft_buf_printf(out, "%s",
+                      first ? (m->coefficient < 0 ? "-" : "")
+                            : (m->coefficient < 0 ? " - " : " + ")) < 0 ||
+        print_monomial(m, r, names, style, out) < 0)
+      return -1;
+    first = false;
+  }
+  return first ? ft_buf_printf(out, "0") : 0;
+}
+
+/* What stands before, between and after operands; in LaTeX the second of each. */
+static const struct form {
+  const char *before[2], *between[2], *after[2];
+} forms[FT_SYMBOLS] = {
+  [FT_SYMBOL_ADD] = { { "(", "\\left(" }, { " + ", " + " }, { ")", "\\right)" } },
+  [FT_SYMBOL_SUBTRACT] = { { "(", "\\left(" }, { " - ", " - " }, { ")", "\\right)" } },
+  [FT_SYMBOL_MULTIPLY] = { { "", "" }, { "*", " \\cdot " }, { "", "" } },
+  [FT_SYMBOL_DIVIDE] = { { "(", "\\frac{" }, { "/", "}{" }, { ")", "}" } },
+  [FT_SYMBOL_SQUARE] = { { "(", "\\left(" }, { 0 }, { ")^2", "\\right)^{2}" } },
+  [FT_SYMBOL_CUBE] = { { "(", "\\left(" }, { 0 }, { ")^3", "\\right)^{3}" } },
+  [FT_SYMBOL_ROOT] = { { "sqrt(abs(", "\\sqrt{\\left|" }, { 0 }, { "))", "\\right|}" } },
+  [FT_SYMBOL_LOG] = { { "log(1 + abs(", "\\log\\left(1 + \\left|" },
+                      { 0 },
+                      { "))", "\\right|\\right)" } },
+  [FT_SYMBOL_SINE] = { { "sin(", "\\sin\\left(" }, { 0 }, { ")", "\\right)" } },
+  [FT_SYMBOL_COSINE] = { { "cos(", "\\cos\\left(" }, { 0 }, { ")", "\\right)" } },
+  [FT_SYMBOL_EXPONENTIAL] = { { "exp(", "\\exp\\left(" }, { 0 }, { ")", "\\right)" } },
+  [FT_SYMBOL_MINIMUM] = { { "min(", "\\min\\left(" }, { ", ", ", " }, { ")", "\\right)" } }
+};
+
+/* A variable divided by its scale, which most often is 1 once units are chosen. */
+static int print_variable(const char *name, double scale, struct style style, struct ft_buf *out)
+{
+  bool divided = scale != 1;
+
+  if (divided && ft_buf_printf(out, style.latex ? "\\frac{" : "(") < 0)
+    return -1;
+  if (print_name(name, style, out) < 0)
+    return -1;
+  if (!divided)
+    return 0;
+  if (ft_buf_printf(out, style.latex ? "}{" : "/") < 0 || print_number(scale, style, out) < 0)
+    return -1;
+  return ft_buf_printf(out, style.latex ? "}" : ")");
+}
+
+/* What the subtree ending at I is wherever; NAN where it reads a variable. */
+static double value_of(const struct ft_expression *e, int i)
+{
+  int start = ft_expression_start(e, i);
+  struct ft_expression part = { .length = (uint8_t)(i + 1 - start), .slope = 1 };
+
+  if (memchr(e->symbol + start, FT_SYMBOL_VARIABLE, part.length))
+    return NAN;
+  memcpy(part.symbol, e->symbol + start, part.length);
+  memcpy(part.constant, e->constant + start, part.length * sizeof *part.constant);
+  return ft_expression_evaluate(&part, NULL);
+}
+
+static int print_tree(const struct ft_expression *e, int i, const char *const *names,
+                      struct style style, struct ft_buf *out)
+{
+  const struct form *form = &forms[e->symbol[i]];
+  double value = value_of(e, i);
+  /* a product alone stands without brackets: a / (b * c) */
+  bool bracket = !style.latex && e->symbol[i] == FT_SYMBOL_DIVIDE &&
+                 e->symbol[i - 1] == FT_SYMBOL_MULTIPLY && !isfinite(value_of(e, i - 1));
+
+  if (isfinite(value))
+    return print_number(value, style, out);
+  if (e->symbol[i] == FT_SYMBOL_VARIABLE)
+    return print_variable(names[e->variable[i]], e->scale[i], style, out);
+  if (ft_buf_printf(out, "%s", form->before[style.latex]) < 0)
+    return -1;
+  if (form->between[style.latex] &&
+      (print_tree(e, ft_expression_start(e, i - 1) - 1, names, style, out) < 0 ||
+       ft_buf_printf(out, "%s", form->between[style.latex]) < 0))
+    return -1;
+  if ((bracket && ft_buf_printf(out, "(") < 0) || print_tree(e, i - 1, names, style, out) < 0 ||
+      (bracket && ft_buf_printf(out, ")") < 0))
+    return -1;
+  return ft_buf_printf(out, "%s", form->after[style.latex]);
+}
+
+/* What is no polynomial, with the constants about it only where they do something. */
+static int print_whole(const struct ft_expression *e, const char *const *names, struct style style,
+                       struct ft_buf *out)
+{
+  if (e->intercept != 0 && (print_number(e->intercept, style, out) < 0 ||
+                            ft_buf_printf(out, e->slope < 0 ? " - " : " + ") < 0))
+    return -1;
+  if (e->intercept == 0 && e->slope < 0 && ft_buf_printf(out, "-") < 0)
+    return -1;
+  if (fabs(e->slope) != 1 && (print_number(fabs(e->slope), style, out) < 0 ||
+                              ft_buf_printf(out, style.latex ? " \\cdot " : "*") < 0))
+    return -1;
+  return print_tree(e, e->length - 1, names, style, out);
+}
+
+static int print_unit(const char *unit, struct style style, struct ft_buf *out)
+{
+  if (!unit || !unit[0])
+    return 0;
+  if (!style.latex)
+    return ft_buf_printf(out, " [%s]", unit);
+  return ft_buf_printf(out, "\\;") < 0 ? -1 : print_name(unit, style, out);
+}
+
+int ft_expression_print(const struct ft_expression *e, const char *const *names, const char *unit,
+                        bool latex, int digits, struct ft_buf *out)
+{
+  const struct style style = { latex, digits };
+  struct read r = variables_read(e);
+  struct polynomial p;
+
+  if ((expand(e, &r, &p) ? print_polynomial(&p, &r, names, style, out)
+                         : print_whole(e, names, style, out)) < 0)
+    return -1;
+  return print_unit(unit, style, out);
+}
+
+static int print_factor(const struct ft_terms *t, size_t i, struct style style, struct ft_buf *out)
+{
+  bool bracket = style.latex && t->scale[i] != 1;
+
+  if (ft_buf_printf(out, "%s%s", style.latex ? " \\cdot " : "*", bracket ? "\\left(" : "") < 0 ||
+      print_variable(t->name[i], t->scale[i], style, out) < 0 ||
+      ft_buf_printf(out, "%s^%s", bracket ? "\\right)" : "", style.latex ? "{" : "") < 0 ||
+      print_number(t->coefficient[i], style, out) < 0)
+    return -1;
+  return ft_buf_printf(out, style.latex ? "}" : "");
+}
+
+static int print_summand(const struct ft_terms *t, size_t i, struct style style, struct ft_buf *out)
+{
+  if (ft_buf_printf(out, t->coefficient[i] < 0 ? " - " : " + ") < 0 ||
+      print_number(fabs(t->coefficient[i]), style, out) < 0 ||
+      ft_buf_printf(out, style.latex ? " \\cdot " : "*") < 0)
+    return -1;
+  return print_variable(t->name[i], t->scale[i], style, out);
+}
+
+int ft_terms_print(const struct ft_terms *t, const char *unit, bool latex, int digits,
+                   struct ft_buf *out)
+{
+  const struct style style = { latex, digits };
+
+  if (print_number(t->constant, style, out) < 0)
+    return -1;
+  for (size_t i = 0; i < t->count; i++) {
+    if (t->coefficient[i] == 0)
+      continue;
+    if ((t->product ? print_factor : print_summand)(t, i, style, out) < 0)
+      return -1;
+  }
+  return print_unit(unit, style, out);
+}

@@ -1,0 +1,627 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Trees lie in slots, twice as many as the population: selection takes numbers of slots, and
+ * only offspring are copies.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/learn/symbolic/constants.h"
+#include "predictor/learn/symbolic/range.h"
+#include "predictor/learn/symbolic/symbolic.h"
+#include "predictor/learn/symbolic/tree.h"
+
+enum {
+  SEEN = 4096,         /* structures that are remembered with their fitted constants */
+  ENOUGH_FITS = 3,     /* of one structure with constants: then what was found best is taken */
+  EARLY_STEPS = 3,     /* of Levenberg-Marquardt while evolving */
+  LATE_STEPS = 60,     /* on the front */
+  FIRST_DEPTH = 3,     /* of the first trees, ramped from 1 */
+  ASK = 1024,          /* trees between two looks at whether to go on: seconds at the most */
+  ROWS_A_PARAMETER = 2 /* at least, of the equation that is chosen */
+};
+
+/* A relative error on rows held out that no wrong equation has. */
+#define EXACT 1e-6
+
+/* Errors that differ by less differ by rounding. */
+#define ROUNDING 1e-9
+
+struct tree {
+  struct ft_expression code; /* scales are the data's and never change */
+  double mape;
+  bool known;
+};
+
+/* A structure (symbols and variables) that was fitted before, and the best that came of it. */
+struct seen {
+  uint64_t hash;
+  unsigned fits;
+  struct tree best;
+};
+
+struct search {
+  struct ft_rows data;
+  struct ft_symbolic_settings set;
+  struct ft_grower grower;
+  struct ft_sweep *sweep;
+  double *copy; /* of the table, scaled; then room for the same without a fold */
+  struct ft_range range[FT_EXPRESSION_VARIABLES]; /* of the table */
+  struct seen *seen;
+  struct tree *slot;   /* 2 * population */
+  uint32_t *candidate; /* slots: of the parents, then of their offspring */
+  uint32_t *next;
+  double *mape; /* of the candidates, and their lengths, side by side */
+  uint8_t *length, *used;
+  struct tree *best; /* by length */
+  double *missed;    /* by point of the front, each row's error when held out; and one more */
+  double least;      /* error of them all */
+};
+
+void ft_symbolic_defaults(struct ft_symbolic_settings *settings)
+{
+  *settings =
+      (struct ft_symbolic_settings){ .population = 300,
+                                     .generations = 150,
+                                     .fitness_size = 3,
+                                     .parsimony_size = 1.1,
+                                     .crossover = 1,
+                                     .mutation = 0.5,
+                                     .primitives = 1u << FT_SYMBOL_ADD | 1u << FT_SYMBOL_MULTIPLY |
+                                                   1u << FT_SYMBOL_SQUARE | 1u << FT_SYMBOL_CUBE,
+                                     .constants = true,
+                                     .seed = 1 };
+}
+
+/* ---- what a tree is worth ---- */
+
+static void copy_tree(struct tree *to, const struct tree *from)
+{
+  ft_tree_copy(&to->code, &from->code);
+  to->code.intercept = from->code.intercept;
+  to->code.slope = from->code.slope;
+  to->mape = from->mape;
+  to->known = from->known;
+}
+
+static bool same_structure(const struct ft_expression *a, const struct ft_expression *b)
+{
+  return a->length == b->length && memcmp(a->symbol, b->symbol, a->length) == 0 &&
+         memcmp(a->variable, b->variable, a->length) == 0;
+}
+
+/* Eight bytes at a time: this is done for every offspring. */
+static uint64_t hash_bytes(uint64_t hash, const uint8_t *bytes, size_t count)
+{
+  for (size_t i = 0; i < count; i += sizeof hash) {
+    uint64_t word = 0;
+
+    memcpy(&word, bytes + i, count - i < sizeof word ? count - i : sizeof word);
+    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
+static struct seen *find_seen(const struct search *f, const struct ft_expression *e)
+{
+  uint64_t hash = hash_bytes(hash_bytes(e->length, e->symbol, e->length), e->variable, e->length);
+  struct seen *seen = &f->seen[hash % SEEN];
+
+  if (seen->hash != hash || !same_structure(&seen->best.code, e)) {
+    seen->hash = hash;
+    seen->fits = 0;
+  }
+  return seen;
+}
+
+/*
+ * The error of E, its constants fitted in STEPS steps; infinite where it could divide by 0 between
+ * the rows: such a pole fits one row by chance and is anything elsewhere.
+ */
+static double fit(const struct search *f, struct ft_expression *e, int steps)
+{
+  double error = f->set.constants ? ft_constants_fit(&f->data, e, f->sweep, steps)
+                                  : ft_constants_error(&f->data, e, f->sweep);
+
+  return f->set.primitives & 1u << FT_SYMBOL_DIVIDE && !ft_ranges_sound(e, f->range) ? INFINITY
+                                                                                     : error;
+}
+
+/*
+ * The same structure comes up again and again once a population agrees: after
+ * some fits from different constants, the best of them is what it is worth.
+ */
+static void measure(const struct search *f, struct tree *t)
+{
+  struct seen *seen;
+
+  if (t->known)
+    return;
+  t->known = true;
+  if (!f->set.constants) {
+    t->mape = fit(f, &t->code, 0);
+    return;
+  }
+  seen = find_seen(f, &t->code);
+  if (seen->fits >= ENOUGH_FITS) {
+    copy_tree(t, &seen->best);
+    return;
+  }
+  t->mape = fit(f, &t->code, EARLY_STEPS);
+  if (!seen->fits++ || t->mape < seen->best.mape)
+    copy_tree(&seen->best, t);
+  if (!ft_constants_fitted(f->sweep))
+    seen->fits = ENOUGH_FITS;
+}
+
+/* The best tree of each length so far. */
+static void remember(struct search *f, const struct tree *t)
+{
+  struct tree *b = &f->best[t->code.length];
+
+  if (!b->known || t->mape < b->mape)
+    copy_tree(b, t);
+  f->least = fmin(f->least, t->mape);
+}
+
+/* After G generations; false to cancel. */
+static bool go_on(const struct search *f, unsigned g)
+{
+  return !f->set.progress || f->set.progress(f->set.data, g, f->least);
+}
+
+/* ---- selection ---- */
+
+/* The best of a tournament by error, as a candidate's number. */
+static uint32_t by_fitness(struct search *f, uint32_t count)
+{
+  uint32_t best = ft_grower_below(&f->grower, count);
+
+  for (unsigned i = 1; i < f->set.fitness_size; i++) {
+    uint32_t other = ft_grower_below(&f->grower, count);
+
+    best = f->mape[other] < f->mape[best] ? other : best;
+  }
+  return best;
+}
+
+/* Double tournament, fitness first (Luke and Panait 2002). */
+static uint32_t choose(struct search *f, uint32_t count)
+{
+  uint32_t a = by_fitness(f, count), b = by_fitness(f, count);
+  uint32_t shorter = f->length[a] <= f->length[b] ? a : b;
+
+  if (f->length[a] == f->length[b])
+    return ft_grower_below(&f->grower, 2) ? a : b;
+  return ft_grower_chance(&f->grower, f->set.parsimony_size / 2) ? shorter : a + b - shorter;
+}
+
+/* ---- generations ---- */
+
+/* Slots that no parent lies in become the offspring's. */
+static void free_slots(struct search *f)
+{
+  uint32_t n = f->set.population, found = n;
+
+  memset(f->used, 0, 2 * (size_t)n);
+  for (uint32_t i = 0; i < n; i++)
+    f->used[f->candidate[i]] = 1;
+  for (uint32_t slot = 0; slot < 2 * n && found < 2 * n; slot++)
+    if (!f->used[slot])
+      f->candidate[found++] = slot;
+}
+
+/* Parents I and I + 1 have offspring; a last one without a partner has a copy. */
+static void breed(struct search *f, uint32_t i)
+{
+  uint32_t n = f->set.population;
+  const struct tree *a = &f->slot[f->candidate[i]];
+  const struct tree *b = i + 1 < n ? &f->slot[f->candidate[i + 1]] : NULL;
+  struct tree *x = &f->slot[f->candidate[n + i]];
+  struct tree *y = b ? &f->slot[f->candidate[n + i + 1]] : NULL;
+  bool changed[2];
+
+  copy_tree(x, a);
+  if (!b)
+    return;
+  copy_tree(y, b);
+  if (!ft_grower_chance(&f->grower, f->set.crossover))
+    return;
+  ft_tree_cross(&f->grower, &a->code, &b->code, &x->code, &y->code, changed);
+  x->known &= !changed[0];
+  y->known &= !changed[1];
+}
+
+/*
+ * The generation after G: the candidates are parents, then their offspring; parents are selected
+ * from all. False when it was cancelled.
+ */
+static bool generation(struct search *f, unsigned g)
+{
+  uint32_t n = f->set.population;
+
+  free_slots(f);
+  for (uint32_t i = 0; i < n; i += 2)
+    breed(f, i);
+  for (uint32_t i = 0; i < 2 * n; i++) {
+    struct tree *t = &f->slot[f->candidate[i]];
+
+    if (i >= n) {
+      if (ft_grower_chance(&f->grower, f->set.mutation) && ft_tree_mutate(&f->grower, &t->code))
+        t->known = false;
+      measure(f, t);
+      remember(f, t);
+      if (i % ASK == ASK - 1 && !go_on(f, g))
+        return false;
+    }
+    f->mape[i] = t->mape;
+    f->length[i] = t->code.length;
+  }
+  for (uint32_t i = 0; i < n; i++)
+    f->next[i] = f->candidate[choose(f, 2 * n)];
+  memcpy(f->candidate, f->next, n * sizeof *f->next);
+  return go_on(f, g + 1);
+}
+
+static void begin_tree(struct tree *t)
+{
+  t->known = false;
+  t->code.intercept = 0;
+  t->code.slope = 1;
+  for (int i = 0; i < FT_EXPRESSION_NODES; i++)
+    t->code.scale[i] = 1;
+}
+
+static bool begin(struct search *f)
+{
+  uint32_t n = f->set.population;
+
+  for (size_t i = 0; i < 2 * (size_t)n; i++)
+    begin_tree(&f->slot[i]);
+  for (int i = 0; i <= FT_EXPRESSION_NODES; i++)
+    begin_tree(&f->best[i]);
+  for (uint32_t i = 0; i < n; i++) {
+    struct tree *t = &f->slot[i];
+
+    f->candidate[i] = i;
+    ft_tree_grow(&f->grower, &t->code, 1 + (int)(i % FIRST_DEPTH));
+    measure(f, t);
+    remember(f, t);
+    if (i % ASK == ASK - 1 && !go_on(f, 0))
+      return false;
+  }
+  return true;
+}
+
+/* False when it was cancelled. */
+static bool evolve(struct search *f)
+{
+  f->least = INFINITY;
+  if (!begin(f))
+    return false;
+  for (unsigned g = 0; g < f->set.generations; g++)
+    if (!generation(f, g))
+      return false;
+  return true;
+}
+
+/* ---- the front ---- */
+
+/* What P misses of rows held out, and in MISSED each row's part of it. */
+static void validate(const struct search *f, struct ft_symbolic_point *p, double *missed)
+{
+  double *room = f->copy + f->data.room * (f->data.columns + 2);
+
+  p->validated = ft_constants_validate(&f->data, &p->expression, f->sweep, f->set.constants,
+                                       f->set.seed, room, missed);
+  p->parameters = 1 + (p->expression.intercept != 0);
+  if (f->set.constants)
+    p->parameters += (unsigned)ft_constants_fitted(f->sweep);
+}
+
+/*
+ * What it takes to say which expression it is, in nats: of each node, which of those that could
+ * stand there. The order of operands that can be exchanged says nothing. An intercept is a sum with
+ * a constant; a slope there always is, for units are anybody's.
+ */
+static double size_of(const struct search *f, const struct ft_expression *e)
+{
+  double leaf = log((double)f->data.columns + 1);
+  double inner = log((double)(f->grower.unary_count + f->grower.binary_count));
+  double size = e->intercept != 0 ? inner + leaf - M_LN2 : 0;
+
+  for (int i = 0; i < e->length; i++) {
+    size += ft_symbol_arity(e->symbol[i]) ? inner : leaf;
+    if (e->symbol[i] == FT_SYMBOL_ADD || e->symbol[i] == FT_SYMBOL_MULTIPLY ||
+        e->symbol[i] == FT_SYMBOL_MINIMUM)
+      size -= M_LN2;
+  }
+  return size;
+}
+
+/*
+ * And what it then takes to say the rows, whose relative errors are Laplace's: minimum description
+ * length (Rissanen 1978; of expressions Bartlett, Desmond and Ferreira 2023). Constants are fitted
+ * without the rows that they are judged by, but the search has seen all of them: an error alone,
+ * held out or not, prefers what is long.
+ */
+static double description(const struct search *f, const struct ft_symbolic_point *p)
+{
+  return size_of(f, &p->expression) + (double)f->data.rows * log(p->validated + ROUNDING);
+}
+
+/* P without an intercept, where that takes less to say and the error stays below BAR. */
+static void try_through(const struct search *f, double bar, struct ft_symbolic_point *p,
+                        double *missed)
+{
+  struct ft_symbolic_point q = *p;
+
+  ft_sweep_through(f->sweep, true);
+  q.mape = fit(f, &q.expression, LATE_STEPS);
+  if (q.mape < bar) {
+    validate(f, &q, f->missed + FT_SYMBOLIC_FRONT * f->data.rows);
+    q.description = description(f, &q);
+    if (q.description < p->description) {
+      *p = q;
+      memcpy(missed, f->missed + FT_SYMBOLIC_FRONT * f->data.rows, f->data.rows * sizeof *missed);
+    }
+  }
+  ft_sweep_through(f->sweep, false);
+}
+
+/* Fit the constants of T to the end, unless that takes a divisor to 0. */
+static void fit_late(const struct search *f, struct tree *t)
+{
+  struct ft_expression e = t->code;
+  double error = fit(f, &e, LATE_STEPS);
+
+  if (!isfinite(error))
+    return;
+  t->code = e;
+  t->mape = error;
+}
+
+/* The best of each length, fitted to the end and without dead parts: what is shorter then competes
+ * there. */
+static void settle(struct search *f)
+{
+  for (int length = FT_EXPRESSION_NODES; length > 0; length--) {
+    struct tree *t = &f->best[length];
+
+    if (!t->known)
+      continue;
+    fit_late(f, t);
+    if (!ft_tree_prune(&t->code, &f->data))
+      continue;
+    do
+      fit_late(f, t);
+    while (ft_tree_prune(&t->code, &f->data));
+    t->known = false;
+    if (!f->best[t->code.length].known || t->mape < f->best[t->code.length].mape)
+      f->best[t->code.length] = *t;
+    f->best[t->code.length].known = true;
+  }
+}
+
+/* Whether point A of the front misses more than B by more than a standard error, row by row. */
+static bool is_worse(const struct search *f, size_t a, size_t b)
+{
+  const double *p = f->missed + a * f->data.rows, *q = f->missed + b * f->data.rows;
+  double rows = (double)f->data.rows, mean = 0, squares = 0;
+
+  for (size_t r = 0; r < f->data.rows; r++)
+    mean += (p[r] - q[r]) / rows;
+  for (size_t r = 0; r < f->data.rows; r++)
+    squares += pow(p[r] - q[r] - mean, 2);
+  return !(mean <= sqrt(squares / (rows * (rows - 1))));
+}
+
+/* Whether the rows can carry P's parameters. Many structures were tried: with as many parameters as
+ * rows some fits by chance even what is held out, but none does to the last digit. */
+static bool is_carried(const struct search *f, const struct ft_symbolic_point *p)
+{
+  return p->validated < EXACT || p->parameters * ROWS_A_PARAMETER <= f->data.rows;
+}
+
+/*
+ * The point that takes least to say, or the simplest that rows held out do not tell from it (one
+ * standard error: Breiman and others, Classification and Regression Trees, 1984).
+ */
+static unsigned choose_point(const struct search *f, const struct ft_symbolic_result *out)
+{
+  unsigned chosen = 0, simplest = 0;
+
+  for (unsigned i = 1; i < out->count; i++)
+    if (out->front[i].description < out->front[chosen].description && is_carried(f, &out->front[i]))
+      chosen = i;
+  while (simplest < chosen && is_worse(f, simplest, chosen))
+    simplest++;
+  return simplest;
+}
+
+/* Turn the best of each length into the front, and choose of it. */
+static void conclude(struct search *f, struct ft_symbolic_result *out)
+{
+  double least = INFINITY;
+
+  settle(f);
+  out->count = 0;
+  for (int length = 1; length <= FT_EXPRESSION_NODES; length++) {
+    struct ft_symbolic_point *p = &out->front[out->count];
+    double *missed = f->missed + out->count * f->data.rows;
+    const struct tree *t = &f->best[length];
+
+    if (!t->known || !(t->mape < least * (1 - 1e-6)))
+      continue;
+    least = t->mape;
+    p->expression = t->code;
+    p->mape = least;
+    validate(f, p, missed);
+    p->description = description(f, p);
+    if (f->set.constants)
+      try_through(f, out->count ? p[-1].mape : INFINITY, p, missed);
+    out->count++;
+  }
+  out->chosen = choose_point(f, out);
+}
+
+/* ---- the whole ---- */
+
+static int check(const double *x, const double *y, size_t rows, size_t columns,
+                 struct ft_error *err)
+{
+  for (size_t i = 0; i < rows * columns; i++)
+    if (!(fabs(x[i]) <= FT_SYMBOLIC_MOST))
+      return ft_error_set(err, "symbolic regression: row %zu: a value is no number within %g",
+                          i / columns + 1, FT_SYMBOLIC_MOST);
+  for (size_t r = 0; r < rows; r++)
+    if (!(fabs(y[r]) <= FT_SYMBOLIC_MOST && fabs(y[r]) >= 1 / FT_SYMBOLIC_MOST))
+      return ft_error_set(err,
+                          "symbolic regression: row %zu: the target is %g; expected a number "
+                          "from %g to %g, for MAPE divides by it",
+                          r + 1, y[r], 1 / FT_SYMBOLIC_MOST, FT_SYMBOLIC_MOST);
+  return 0;
+}
+
+/* The mean of absolute values, by which they are divided. */
+static double mean_size(const double *value, size_t rows)
+{
+  double mean = 0;
+
+  for (size_t r = 0; r < rows; r++)
+    mean += fabs(value[r]) / (double)rows;
+  return mean > 1 / FT_SYMBOLIC_MOST ? mean : 1;
+}
+
+/* Copy ROWS rows, or as many drawn at random as are used (Knuth's algorithm S), and scale them. */
+static void prepare(struct search *f, const double *x, const double *y, size_t rows, double *scale)
+{
+  size_t columns = f->data.columns, room = f->data.room, to = 0;
+  double *sx = f->copy, *sy = sx + room * columns, *w = sy + room;
+  struct ft_random random;
+
+  ft_random_seed(&random, f->set.seed);
+  for (size_t r = 0; r < rows && to < f->data.rows; r++) {
+    if (rows > f->data.rows && ft_random_below(&random, rows - r) >= f->data.rows - to)
+      continue;
+    for (size_t c = 0; c < columns; c++)
+      sx[c * room + to] = x[r * columns + c];
+    sy[to++] = y[r];
+  }
+  for (size_t c = 0; c <= columns; c++) {
+    double *column = sx + c * room; /* the last is the target */
+
+    scale[c] = mean_size(column, f->data.rows);
+    if (c < columns) {
+      f->range[c] = ft_range_of(column, f->data.rows, f->copy + room * (columns + 2));
+      f->range[c].low /= scale[c];
+      f->range[c].high /= scale[c];
+    }
+    for (size_t r = 0; r < f->data.rows; r++)
+      column[r] /= scale[c];
+  }
+  for (size_t r = 0; r < f->data.rows; r++)
+    w[r] = 1 / fabs(sy[r]);
+  f->data.x = sx;
+  f->data.y = sy;
+  f->data.weight = w;
+  ft_rows_fill(sx, sy, w, &f->data);
+}
+
+/* Of intercepts nothing is left but rounding where they are this part of the least target. */
+#define NO_INTERCEPT 1e-13
+
+static void unscale(const struct search *f, struct ft_symbolic_result *out, const double *scale)
+{
+  size_t columns = f->data.columns;
+  double least = INFINITY;
+
+  for (size_t r = 0; r < f->data.rows; r++)
+    least = fmin(least, fabs(f->data.y[r]));
+  for (unsigned i = 0; i < out->count; i++) {
+    struct ft_expression *e = &out->front[i].expression;
+
+    for (int node = 0; node < e->length; node++)
+      if (e->symbol[node] == FT_SYMBOL_VARIABLE)
+        e->scale[node] = scale[e->variable[node]];
+    e->intercept *= fabs(e->intercept) > NO_INTERCEPT * least ? scale[columns] : 0;
+    e->slope *= scale[columns];
+  }
+}
+
+static int open_search(struct search *f, struct ft_error *err)
+{
+  size_t n = f->set.population;
+
+  /* the table and the same without a fold, which has no more rows */
+  f->copy = malloc(2 * f->data.room * (f->data.columns + 2) * sizeof *f->copy);
+  f->sweep = ft_sweep_new();
+  f->seen = f->set.constants ? calloc(SEEN, sizeof *f->seen) : NULL;
+  f->slot = malloc(2 * n * sizeof *f->slot);
+  f->best = malloc((FT_EXPRESSION_NODES + 1) * sizeof *f->best);
+  f->candidate = malloc(2 * n * sizeof *f->candidate);
+  f->next = malloc(n * sizeof *f->next);
+  f->mape = malloc(2 * n * sizeof *f->mape);
+  f->length = malloc(2 * n);
+  f->used = malloc(2 * n);
+  f->missed = calloc((FT_SYMBOLIC_FRONT + 1) * f->data.rows, sizeof *f->missed);
+  if (f->copy && f->sweep && (f->seen || !f->set.constants) && f->slot && f->best && f->candidate &&
+      f->next && f->mape && f->length && f->used && f->missed)
+    return 0;
+  return ft_error_errno(err, "symbolic regression");
+}
+
+static void close_search(struct search *f)
+{
+  free(f->missed);
+  free(f->used);
+  free(f->length);
+  free(f->mape);
+  free(f->next);
+  free(f->candidate);
+  free(f->best);
+  free(f->slot);
+  free(f->seen);
+  free(f->sweep);
+  free(f->copy);
+}
+
+int ft_symbolic_fit(const double *x, const double *y, size_t rows, size_t columns,
+                    const struct ft_symbolic_settings *settings, struct ft_symbolic_result *result,
+                    struct ft_error *err)
+{
+  struct search f = { .data = { .columns = columns }, .set = *settings };
+  double scale[FT_EXPRESSION_VARIABLES + 1];
+  int status = -1;
+
+  if (rows < 2 || columns < 1 || columns > FT_EXPRESSION_VARIABLES || settings->population < 2 ||
+      settings->population > FT_SYMBOLIC_POPULATION)
+    return ft_error_set(err,
+                        "symbolic regression: expected 2 or more rows, 1 to %d columns and a "
+                        "population of 2 to %d",
+                        FT_EXPRESSION_VARIABLES, FT_SYMBOLIC_POPULATION);
+  ft_grower_begin(&f.grower, f.set.seed, columns, f.set.primitives);
+  if (!f.grower.binary_count && !f.grower.unary_count)
+    return ft_error_set(err, "symbolic regression: no primitives");
+  if (check(x, y, rows, columns, err) < 0)
+    return -1;
+  f.data.rows = rows < FT_SYMBOLIC_ROWS ? rows : FT_SYMBOLIC_ROWS;
+  f.data.room = ft_rows_room(f.data.rows);
+  if (open_search(&f, err) < 0)
+    goto out;
+  prepare(&f, x, y, rows, scale);
+  result->cancelled = !evolve(&f);
+  conclude(&f, result);
+  unscale(&f, result, scale);
+  status = result->count ? 0
+                         : ft_error_set(err, "symbolic regression: no equation is defined "
+                                             "on all rows");
+out:
+  close_search(&f);
+  return status;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Whether a table wants more primitives than it is searched with, as its rows say. */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "predictor/learn/symbolic/symbolic.h"
+
+enum { TRIAL = 3 /* a part of the generations, after which a search that is behind is given up */ };
+
+/* An error below which there is nothing left to be found. */
+#define EXACT 1e-6
+
+/* Two searches, one after the other, told as one. */
+struct trial {
+  const struct ft_symbolic_settings *settings;
+  unsigned before;
+  double bar; /* the error that must be undercut after the trial; negative: none */
+  bool behind;
+};
+
+static bool go_on(void *data, unsigned generation, double best)
+{
+  struct trial *t = data;
+
+  if (t->settings->progress &&
+      !t->settings->progress(t->settings->data, t->before + generation, best))
+    return false;
+  t->behind = t->bar >= 0 && generation >= t->settings->generations / TRIAL && best >= t->bar;
+  return !t->behind;
+}
+
+static const struct ft_symbolic_point *chosen(const struct ft_symbolic_result *r)
+{
+  return &r->front[r->chosen];
+}
+
+int ft_symbolic_fit_more(const double *x, const double *y, size_t rows, size_t columns,
+                         const struct ft_symbolic_settings *settings, unsigned more,
+                         struct ft_symbolic_result *result, struct ft_error *err)
+{
+  struct ft_symbolic_settings own = *settings;
+  struct trial trial = { .settings = settings, .bar = -1 };
+  struct ft_symbolic_result *other;
+
+  own.progress = go_on;
+  own.data = &trial;
+  if (ft_symbolic_fit(x, y, rows, columns, &own, result, err) < 0)
+    return -1;
+  if (!more || result->cancelled || chosen(result)->validated < EXACT)
+    return 0;
+  other = malloc(sizeof *other);
+  if (!other)
+    return ft_error_errno(err, "symbolic regression");
+  own.primitives |= more;
+  trial.before = settings->generations;
+  trial.bar = result->front[result->count - 1].mape;
+  if (ft_symbolic_fit(x, y, rows, columns, &own, other, NULL) == 0 && !trial.behind) {
+    bool cancelled = other->cancelled;
+
+    if (chosen(other)->description < chosen(result)->description)
+      *result = *other;
+    result->cancelled = cancelled;
+  }
+  free(other);
+  return 0;
+}

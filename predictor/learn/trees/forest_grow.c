@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What grows a forest. */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/core/grow.h"
+#include "predictor/core/random.h"
+#include "predictor/learn/trees/forest.h"
+
+/* A value of one column, and whose. */
+struct place {
+  double x;
+  uint32_t row;
+};
+
+/* A node that is still to be grown: rows FIRST .. FIRST + COUNT - 1 of the order. */
+struct task {
+  size_t first, count;
+  uint32_t node;
+  unsigned depth;
+};
+
+struct grower {
+  const struct ft_samples *s;
+  const struct ft_forest_settings *settings;
+  struct ft_forest *forest;
+  struct ft_random random;
+  const double *y;     /* what this tree learns */
+  uint32_t *order;     /* rows, those of a node together */
+  uint32_t *column;    /* all columns, in the order drawn */
+  struct place *place; /* of one node */
+  struct task *task;   /* at most one more than rows */
+  double *total, *left;
+  double *rest; /* boosting: what is left of y */
+  size_t node_room, leaf_room;
+};
+
+struct split {
+  uint32_t column;
+  double threshold, gain;
+};
+
+/* Sum of squares of the sums, each over its count: what a split of the rows is to make large. */
+static double gain_of(const struct grower *g, size_t left, size_t count)
+{
+  double gain = 0, l = 1 / (double)left, r = 1 / (double)(count - left);
+
+  for (size_t o = 0; o < g->s->outputs; o++) {
+    double rest = g->total[o] - g->left[o];
+
+    gain += g->left[o] * g->left[o] * l + rest * rest * r;
+  }
+  return gain;
+}
+
+static void add_row(const struct grower *g, double *sum, uint32_t row)
+{
+  const double *y = g->y + (size_t)row * g->s->outputs;
+
+  for (size_t o = 0; o < g->s->outputs; o++)
+    sum[o] += y[o];
+}
+
+/* One threshold drawn between the ends. */
+static void try_drawn(struct grower *g, const struct task *t, uint32_t column, double low,
+                      double high, struct split *best)
+{
+  double threshold = low + ft_random_double(&g->random) * (high - low), gain;
+  size_t left = 0;
+
+  threshold = threshold < high ? threshold : low;
+  memset(g->left, 0, g->s->outputs * sizeof *g->left);
+  for (size_t i = 0; i < t->count; i++)
+    if (g->place[i].x <= threshold) {
+      add_row(g, g->left, g->place[i].row);
+      left++;
+    }
+  if (left < g->settings->leaf || t->count - left < g->settings->leaf)
+    return;
+  gain = gain_of(g, left, t->count);
+  if (gain > best->gain)
+    *best = (struct split){ column, threshold, gain };
+}
+
+static int by_value(const void *a, const void *b)
+{
+  const struct place *p = a, *q = b;
+
+  if (p->x < q->x || p->x > q->x)
+    return p->x < q->x ? -1 : 1;
+  return (p->row > q->row) - (p->row < q->row);
+}
+
+/* Every threshold half way between two values. */
+static void try_all(struct grower *g, const struct task *t, uint32_t column, struct split *best)
+{
+  qsort(g->place, t->count, sizeof *g->place, by_value);
+  memset(g->left, 0, g->s->outputs * sizeof *g->left);
+  for (size_t i = 0; i + 1 < t->count; i++) {
+    double low = g->place[i].x, high = g->place[i + 1].x, gain;
+
+    add_row(g, g->left, g->place[i].row);
+    if (!(low < high) || i + 1 < g->settings->leaf || t->count - i - 1 < g->settings->leaf)
+      continue;
+    gain = gain_of(g, i + 1, t->count);
+    if (gain > best->gain) {
+      double half = low + (high - low) / 2;
+
+      *best = (struct split){ column, half < high ? half : low, gain };
+    }
+  }
+}
+
+/* The best split of the columns tried; gain is -1 when there is none. */
+static struct split seek(struct grower *g, const struct task *t)
+{
+  size_t columns = g->s->columns, tried = 0;
+  size_t most = (size_t)fmax(1, ceil(g->settings->share * (double)columns));
+  struct split best = { 0, 0, -1 };
+
+  memset(g->total, 0, g->s->outputs * sizeof *g->total);
+  for (size_t i = 0; i < t->count; i++)
+    add_row(g, g->total, g->order[t->first + i]);
+  for (size_t c = 0; c < columns && tried < most; c++) {
+    size_t other = c + ft_random_below(&g->random, columns - c);
+    uint32_t column = g->column[other];
+    double low = INFINITY, high = -INFINITY;
+
+    g->column[other] = g->column[c];
+    g->column[c] = column;
+    for (size_t i = 0; i < t->count; i++) {
+      uint32_t row = g->order[t->first + i];
+
+      g->place[i] = (struct place){ g->s->x[(size_t)row * columns + column], row };
+      low = fmin(low, g->place[i].x);
+      high = fmax(high, g->place[i].x);
+    }
+    if (!(low < high))
+      continue;
+    tried++;
+    if (g->settings->drawn)
+      try_drawn(g, t, column, low, high, &best);
+    else
+      try_all(g, t, column, &best);
+  }
+  return best;
+}
+
+static uint32_t add_node(struct grower *g)
+{
+  struct ft_forest *f = g->forest;
+
+  struct ft_forest_node *more = ft_grow(f->node, &g->node_room, f->nodes, sizeof *more, UINT32_MAX);
+
+  if (!more)
+    return UINT32_MAX;
+  f->node = more;
+  return (uint32_t)f->nodes++;
+}
+
+/* Make NODE a leaf of the mean of the task's rows. */
+static int add_leaf(struct grower *g, const struct task *t, struct ft_error *err)
+{
+  struct ft_forest *f = g->forest;
+  size_t outputs = f->outputs;
+  double *value, scale = (g->settings->rate > 0 ? g->settings->rate : 1) / (double)t->count;
+
+  if ((f->leaves + 1) * outputs > FT_FOREST_VALUES)
+    return ft_error_set(err, "a forest: more than %d numbers in its leaves", FT_FOREST_VALUES);
+  value = ft_grow(f->value, &g->leaf_room, f->leaves, outputs * sizeof *value, FT_FOREST_VALUES);
+  if (!value)
+    return ft_error_set(err, "a forest: out of memory");
+  f->value = value;
+  value = f->value + f->leaves * outputs;
+  memset(value, 0, outputs * sizeof *value);
+  for (size_t i = 0; i < t->count; i++)
+    add_row(g, value, g->order[t->first + i]);
+  for (size_t o = 0; o < outputs; o++)
+    value[o] *= scale;
+  f->node[t->node] = (struct ft_forest_node){ .column = UINT32_MAX, .left = (uint32_t)f->leaves++ };
+  return 0;
+}
+
+/* Bring the rows that go left to the front. Returns how many they are. */
+static size_t part(struct grower *g, const struct task *t, const struct split *split)
+{
+  size_t left = 0;
+
+  for (size_t i = 0; i < t->count; i++) {
+    uint32_t row = g->order[t->first + i];
+
+    if (g->s->x[(size_t)row * g->s->columns + split->column] <= split->threshold) {
+      g->order[t->first + i] = g->order[t->first + left];
+      g->order[t->first + left++] = row;
+    }
+  }
+  return left;
+}
+
+static int grow_tree(struct grower *g, uint32_t *root, struct ft_error *err)
+{
+  size_t tasks = 1, rows = g->s->rows;
+
+  for (size_t i = 0; i < rows; i++)
+    g->order[i] = (uint32_t)(g->settings->resampled ? ft_random_below(&g->random, rows) : i);
+  *root = add_node(g);
+  g->task[0] = (struct task){ 0, rows, *root, 0 };
+  while (tasks) {
+    struct task t = g->task[--tasks];
+    struct split split = { 0, 0, -1 };
+    uint32_t l, r;
+    size_t left;
+
+    if (t.node == UINT32_MAX)
+      return ft_error_set(err, "a forest: out of memory");
+    if (t.count >= 2 * (size_t)g->settings->leaf && t.count > 1 && t.depth < g->settings->depth)
+      split = seek(g, &t);
+    if (split.gain < 0) {
+      if (add_leaf(g, &t, err) < 0)
+        return -1;
+      continue;
+    }
+    left = part(g, &t, &split);
+    l = add_node(g);
+    r = l == UINT32_MAX ? l : add_node(g);
+    g->forest->node[t.node] = (struct ft_forest_node){ split.threshold, split.column, l, r };
+    g->task[tasks++] = (struct task){ t.first + left, t.count - left, r, t.depth + 1 };
+    g->task[tasks++] = (struct task){ t.first, left, l, t.depth + 1 };
+  }
+  return 0;
+}
+
+/* Take from what is left what the tree under ROOT says. */
+static void subtract(struct grower *g, uint32_t root)
+{
+  const struct ft_forest *f = g->forest;
+
+  for (size_t r = 0; r < g->s->rows; r++) {
+    const double *x = g->s->x + r * g->s->columns;
+    const struct ft_forest_node *n = &f->node[root];
+
+    while (n->column != UINT32_MAX)
+      n = &f->node[x[n->column] <= n->threshold ? n->left : n->right];
+    for (size_t o = 0; o < f->outputs; o++)
+      g->rest[r * f->outputs + o] -= f->value[(size_t)n->left * f->outputs + o];
+  }
+}
+
+/* Boosting begins with the mean. */
+static void begin_boosting(struct grower *g)
+{
+  size_t rows = g->s->rows, outputs = g->s->outputs;
+
+  for (size_t r = 0; r < rows; r++)
+    for (size_t o = 0; o < outputs; o++)
+      g->forest->base[o] += g->s->y[r * outputs + o] / (double)rows;
+  for (size_t r = 0; r < rows; r++)
+    for (size_t o = 0; o < outputs; o++)
+      g->rest[r * outputs + o] = g->s->y[r * outputs + o] - g->forest->base[o];
+  g->y = g->rest;
+}
+
+static void *room(size_t count, size_t size)
+{
+  return calloc(count ? count : 1, size);
+}
+
+int ft_forest_fit(const struct ft_samples *s, const struct ft_forest_settings *settings,
+                  struct ft_forest *forest, struct ft_error *err)
+{
+  struct grower g = { .s = s, .settings = settings, .forest = forest, .y = s->y };
+  bool boosts = settings->rate > 0;
+  int status = -1;
+
+  *forest = (struct ft_forest){ .columns = s->columns,
+                                .outputs = s->outputs,
+                                .scale = boosts ? 1 : 1 / (double)settings->trees };
+  if (!s->rows || !s->outputs || !settings->trees)
+    return ft_error_set(err, "a forest: nothing to learn from");
+  g.order = room(s->rows, sizeof *g.order);
+  g.column = room(s->columns, sizeof *g.column);
+  g.place = room(s->rows, sizeof *g.place);
+  g.task = room(s->rows + 2, sizeof *g.task);
+  g.total = room(s->outputs, sizeof *g.total);
+  g.left = room(s->outputs, sizeof *g.left);
+  g.rest = room(boosts ? s->rows * s->outputs : 1, sizeof *g.rest);
+  forest->base = room(s->outputs, sizeof *forest->base);
+  forest->root = room(settings->trees, sizeof *forest->root);
+  if (!g.order || !g.column || !g.place || !g.task || !g.total || !g.left || !g.rest ||
+      !forest->base || !forest->root) {
+    ft_error_set(err, "a forest: out of memory");
+    goto out;
+  }
+  for (size_t c = 0; c < s->columns; c++)
+    g.column[c] = (uint32_t)c;
+  ft_random_seed(&g.random, settings->seed);
+  if (boosts)
+    begin_boosting(&g);
+  for (; forest->trees < settings->trees; forest->trees++) {
+    if (grow_tree(&g, &forest->root[forest->trees], err) < 0)
+      goto out;
+    if (boosts)
+      subtract(&g, forest->root[forest->trees]);
+  }
+  status = 0;
+out:
+  free(g.order);
+  free(g.column);
+  free(g.place);
+  free(g.task);
+  free(g.total);
+  free(g.left);
+  free(g.rest);
+  return status;
+}
