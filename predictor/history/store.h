@@ -54,6 +54,9 @@ int ft_store_rename_app(struct ft_store *store, uint32_t uid, const char *from, 
 int ft_store_begin(struct ft_store *store, struct ft_error *err);
 int ft_store_commit(struct ft_store *store, struct ft_error *err);
 
+/* What was put since ft_store_begin is not to be. */
+void ft_store_undo(struct ft_store *store);
+
 /* What to look at; zero fields do not restrict. */
 struct ft_store_filter {
   const char *app;
