@@ -35,7 +35,7 @@ void ft_store_rest(struct ft_store *store);
  * has replaces the old one's, a field it lacks stays; a known outcome is never
  * replaced by an unknown one, nor an agent's peak by a sampled one.
  * MERGED (may be NULL) gets what the store now holds. Durable on return. The app of which
- * it is no run any more is marked (changes.h). Returns 0; 1 where it is forgotten (forget.h) or an
+ * it is no run any more, or not by the key that it had, is marked (changes.h). Returns 0; 1 where it is forgotten (forget.h) or an
  * agent's completed run of a job of which one has completed already: it is not put, or as an
  * override without the rest, and MERGED is of no use; -1 with ERR.
  */
