@@ -48,8 +48,8 @@
 
 struct work;
 
-/* Of a run that was put: its app's, and where that is shared that of all users' runs (changes.h); 0:
- * another one waits. */
+/* Of a run that was put: its app's, and where that is shared that of all users' runs (changes.h);
+ * 0: another one waits. */
 struct marks {
   int64_t first, last;
 };

@@ -285,8 +285,8 @@ static int put_live(struct ft_store *store, const ft_observation *o, ft_observat
     memcpy(app, merged->submission.app, sizeof app);
     uid = merged->uid;
     ft_observation_merge(merged, o);
-    moved = complete_key(merged, o) || strcmp(app, merged->submission.app) != 0 ||
-            uid != merged->uid;
+    moved =
+        complete_key(merged, o) || strcmp(app, merged->submission.app) != 0 || uid != merged->uid;
   } else {
     *merged = *o;
   }
