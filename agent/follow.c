@@ -87,17 +87,27 @@ void ft_follow_set_price(struct ft_follow *follow, double price)
   give_up(follow);
 }
 
-static int make_ready(struct ft_follow *follow, struct ft_store *store, struct ft_error *err)
+int ft_follow_published(struct ft_follow *follow, struct ft_store *store, int64_t *number,
+                        struct ft_error *err)
 {
-  int marked;
-
-  if (follow->ready)
-    return 0;
   if (!follow->known && ft_store_published(store, &follow->at, err) < 0)
     return -1;
   if (!follow->known)
     follow->kept = follow->at;
   follow->known = true;
+  *number = follow->at;
+  return 0;
+}
+
+static int make_ready(struct ft_follow *follow, struct ft_store *store, struct ft_error *err)
+{
+  int64_t number;
+  int marked;
+
+  if (follow->ready)
+    return 0;
+  if (ft_follow_published(follow, store, &number, err) < 0)
+    return -1;
   marked = ft_store_set_rule(store, follow->rule, err);
   if (marked < 0)
     return -1;
@@ -113,6 +123,24 @@ static int make_ready(struct ft_follow *follow, struct ft_store *store, struct f
   return 0;
 }
 
+static int keep(struct ft_follow *follow, struct ft_store *store, struct ft_error *err)
+{
+  if (follow->kept == follow->at)
+    return 0;
+  if (ft_store_keep_published(store, follow->at, err) < 0)
+    return -1;
+  follow->kept = follow->at;
+  return 0;
+}
+
+void ft_follow_keep(struct ft_follow *follow, struct ft_store *store)
+{
+  struct ft_error err;
+
+  if (keep(follow, store, &err) < 0)
+    ft_log(LOG_DEBUG, "%s", err.text);
+}
+
 /* Nothing is marked any more but what could not be published just now. */
 static int end(struct ft_follow *follow, struct ft_store *store, struct ft_error *err)
 {
@@ -123,12 +151,7 @@ static int end(struct ft_follow *follow, struct ft_store *store, struct ft_error
   if (!follow->limit)
     follow->told = false;
   follow->limit = 0;
-  if (follow->kept == follow->at)
-    return 0;
-  if (ft_store_keep_published(store, follow->at, err) < 0)
-    return -1;
-  follow->kept = follow->at;
-  return 0;
+  return keep(follow, store, err);
 }
 
 /* Returns 1 with the next change's rebuild begun, 0 when there is none, -1 with ERR. */
@@ -247,6 +270,14 @@ bool ft_follow_step(struct ft_follow *follow, struct ft_store *store)
     ft_log(LOG_WARNING, "models do not follow the store now: %s", err.text);
   follow->told = follow->told || status < 0;
   return status > 0;
+}
+
+void ft_follow_pass(struct ft_follow *follow, struct ft_store *store, int64_t first, int64_t last)
+{
+  struct ft_store_change change;
+
+  if (ft_store_next_change(store, follow->at, &change, NULL) > 0 && change.number == first)
+    follow->at = last;
 }
 
 void ft_follow_learn(struct ft_follow *follow, const ft_observation *o)

@@ -39,4 +39,17 @@ bool ft_follow_step(struct ft_follow *follow, struct ft_store *store);
  */
 void ft_follow_learn(struct ft_follow *follow, const ft_observation *observation);
 
+/* NUMBER gets that of the last change in STORE that is published. Returns 0 or -1 with ERR. */
+int ft_follow_published(struct ft_follow *follow, struct ft_store *store, int64_t *number,
+                        struct ft_error *err);
+
+/*
+ * The agent itself has published the changes from FIRST to LAST: nothing is left to do for them,
+ * unless something before them is.
+ */
+void ft_follow_pass(struct ft_follow *follow, struct ft_store *store, int64_t first, int64_t last);
+
+/* Tell STORE what is published. What it cannot be told now is published once more. */
+void ft_follow_keep(struct ft_follow *follow, struct ft_store *store);
+
 #endif

@@ -168,11 +168,14 @@ int ft_journal_add(struct ft_journal *journal, const ft_announcement *announceme
 
 int ft_journal_suspend(struct ft_journal *journal, const ft_observation *o, struct ft_error *err)
 {
+  struct stat st;
   char name[32];
 
   name_of(o->job_id, "", name);
-  if (faccessat(journal->fd, name, F_OK, 0) < 0)
+  if (fstatat(journal->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
     return ft_error_errno(err, LIVE_FOLDER "/%s", name);
+  if (st.st_size == 0) /* the disk had room for the name alone */
+    return ft_error_set(err, LIVE_FOLDER "/%s: empty", name);
   name_of(o->job_id, PART_SUFFIX, name);
   return ft_record_write(FT_RECORD_OBSERVATION, o, journal->fd, name, 0600, err);
 }

@@ -38,10 +38,6 @@
 #define RUNS_AT_ONCE 16
 /* Runs whose nodes are looked at, some 10 ms' work. */
 #define NODES_AT_ONCE 4096
-/* Runs that the store holds, but perhaps no model on the disk, after an end without a warning: the
- * last one, for a put syncs what was published before it; and what waits in memory because its
- * model could not be written. */
-#define RUNS_UNSYNCED FT_SPOOL_MEMORY
 /* Others may hold the store for long (an import): what is to be put waits in the spool, jobs are
  * sampled meanwhile. */
 #define WAIT_MILLISECONDS 20
@@ -51,6 +47,12 @@
 #define CACHE_KIB 128
 
 struct work;
+
+/* Of a run that was put: its app's, and where that is shared that of all users' runs (changes.h);
+ * 0: another one waits. */
+struct marks {
+  int64_t first, last;
+};
 
 struct ft_ledger {
   int state_fd;
@@ -65,7 +67,7 @@ struct ft_ledger {
   bool expiring;    /* a pass of it is under way */
   double expire_at; /* the next one, of ft_io_monotonic */
   bool expire_told; /* that it fails */
-  bool behind; /* a model is to be made by and by */
+  bool behind; /* a model is to be made by and by of what was put last */
   struct ft_shared_apps shared;
   ft_rule rule;
   double price;
@@ -129,27 +131,15 @@ static void read_gpus(struct ft_ledger *ledger)
     ft_log(LOG_WARNING, "%s", err.text);
 }
 
-/* SQLite removes its log when the store is closed (sqlite.org/wal.html). */
-static bool was_interrupted(const struct ft_ledger *ledger)
-{
-  struct stat st;
-
-  return fstatat(ledger->state_fd, FT_LAYOUT_STORE "-wal", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-         st.st_size > 0;
-}
-
 /* With ledger->told where it cannot be: what is to be stored waits. */
 static void open_store(struct ft_ledger *ledger)
 {
-  bool interrupted = was_interrupted(ledger);
   struct ft_error err;
 
-  if (!have_store(ledger, &err)) {
-    ft_log(LOG_ERR, "%s; observations wait in the spool", err.text);
-    ledger->told = true;
-  } else if (interrupted && ft_store_mark_last(ledger->store, RUNS_UNSYNCED, &err) < 0) {
-    ft_log(LOG_WARNING, "%s", err.text);
-  }
+  if (have_store(ledger, &err))
+    return;
+  ft_log(LOG_ERR, "%s; observations wait in the spool", err.text);
+  ledger->told = true;
 }
 
 struct ft_ledger *ft_ledger_open(int state_fd, const char *state_path,
@@ -193,6 +183,8 @@ void ft_ledger_close(struct ft_ledger *ledger)
   if (!ledger)
     return;
   ft_spool_close(ledger->spool);
+  if (ledger->follow && ledger->store)
+    ft_follow_keep(ledger->follow, ledger->store);
   ft_follow_close(ledger->follow);
   ft_sweep_close(ledger->sweep);
   ft_forgetter_close(ledger->forgetter);
@@ -316,8 +308,8 @@ static bool read_model(struct ft_ledger *ledger, uint32_t uid, const ft_observat
 }
 
 /*
- * Make the model from the store: here and now where that is soon done, else by and by. Returns 1
- * when it is made, 0 when it will be, -1 with ERR.
+ * Make the model from the store: here and now where that is soon done, else by and by, by the mark
+ * of O's run. Returns 1 when it is made, 0 when it will be, -1 with ERR.
  */
 static int rebuild(struct ft_ledger *ledger, uint32_t uid, const ft_observation *o,
                    struct ft_error *err)
@@ -334,7 +326,6 @@ static int rebuild(struct ft_ledger *ledger, uint32_t uid, const ft_observation 
     ledger->work->model = rebuild->model;
     ledger->work->performance = rebuild->performance;
   } else if (status == 0) {
-    status = ft_store_mark(ledger->store, uid, o->submission.app, NULL, err);
     ledger->behind = true;
   }
   free(rebuild);
@@ -432,35 +423,61 @@ static int link_former(struct ft_ledger *ledger, const ft_observation *o, struct
   return 0;
 }
 
-/* The store has O, and a model cannot be made of it: what it is of is marked, for ft_follow. */
-static void learn_later(struct ft_ledger *ledger, const ft_observation *o, const struct ft_error *why)
+/* Mark what MERGED is of, as long as the models do not tell of it. Returns 0 or -1 with ERR. */
+static int mark(struct ft_ledger *ledger, const ft_observation *merged, struct marks *marks,
+                struct ft_error *err)
 {
-  const char *app = o->submission.app;
-  struct ft_error err;
+  const char *app = merged->submission.app;
+  int64_t after;
 
-  ft_log(LOG_WARNING, "job %" PRIu32 ": %s of user %" PRIu32 " has no new model: %s", o->job_id, app,
-         o->uid, why->text);
-  if (app[0] && (ft_store_mark(ledger->store, o->uid, app, NULL, &err) < 0 ||
-                 (ft_shared_app(&ledger->shared, app) &&
-                  ft_store_mark(ledger->store, FT_LAYOUT_POOLED, app, NULL, &err) < 0)))
-    ft_log(LOG_WARNING, "%s", err.text);
-  ledger->behind = true;
+  *marks = (struct marks){ 0 };
+  if (ft_follow_published(ledger->follow, ledger->store, &after, err) < 0 ||
+      ft_store_mark_after(ledger->store, merged->uid, app, after, &marks->first, err) < 0)
+    return -1;
+  marks->last = marks->first;
+  if (!ft_shared_app(&ledger->shared, app))
+    return 0;
+  return ft_store_mark_after(ledger->store, FT_LAYOUT_POOLED, app, after, &marks->last, err);
+}
+
+/* O's run and its marks are stored together or not at all. Returns as ft_store_put. */
+static int put_marked(struct ft_ledger *ledger, const ft_observation *o, ft_observation *merged,
+                      struct marks *marks, struct ft_error *err)
+{
+  int status;
+
+  if (ft_store_begin(ledger->store, err) < 0)
+    return -1;
+  status = ft_store_put(ledger->store, o, merged, err);
+  if (status < 0 || (status == 0 && mark(ledger, merged, marks, err) < 0)) {
+    ft_store_undo(ledger->store);
+    return -1;
+  }
+  return ft_store_commit(ledger->store, err) < 0 ? -1 : status;
 }
 
 static int put_and_learn(struct ft_ledger *ledger, const ft_observation *o, struct ft_error *err)
 {
   ft_observation *merged = &ledger->work->merged;
   struct ft_error why;
+  struct marks marks;
   int status;
 
   if (link_former(ledger, o, err) < 0)
     return -1;
-  status = ft_store_put(ledger->store, o, merged, err);
-  if (status > 0)
+  status = put_marked(ledger, o, merged, &marks, err);
+  if (status < 0)
+    return -1;
+  if (status > 0) {
     ft_log(LOG_DEBUG, "job %" PRIu32 ": it was to be forgotten, or has completed before", o->job_id);
-  if (status == 0 && refine(ledger, merged, &why) < 0)
-    learn_later(ledger, merged, &why);
-  return status < 0 ? -1 : 0;
+  } else if (refine(ledger, merged, &why) < 0) {
+    ft_log(LOG_WARNING, "job %" PRIu32 ": %s of user %" PRIu32 " has no new model: %s", o->job_id,
+           merged->submission.app, merged->uid, why.text);
+    ledger->behind = true;
+  } else if (marks.first && marks.last && !ledger->behind) {
+    ft_follow_pass(ledger->follow, ledger->store, marks.first, marks.last);
+  }
+  return 0;
 }
 
 /* Store, learn, publish. Returns 0 when the store has it or refuses it for good, -1 with ERR. */
@@ -473,6 +490,7 @@ static int put(struct ft_ledger *ledger, const ft_observation *o, struct ft_erro
   ledger->work = malloc(sizeof *ledger->work);
   if (!ledger->work)
     return ft_error_errno(err, "job %" PRIu32, o->job_id);
+  ledger->behind = false;
   status = put_and_learn(ledger, o, err);
   free(ledger->work);
   ledger->work = NULL;
@@ -487,7 +505,6 @@ bool ft_ledger_take(struct ft_ledger *ledger, const ft_observation *o)
   int status;
 
   say(o);
-  ledger->behind = false;
   if (put(ledger, o, &err) == 0)
     return ledger->behind;
   status = ft_spool_put(ledger->spool, o, &why);

@@ -23,38 +23,38 @@ static int prepare_once(struct ft_store *store, sqlite3_stmt **statement, const 
   return ft_store_failed(store, "prepare", err);
 }
 
-int ft_store_mark(struct ft_store *store, uint32_t uid, const char *app, int64_t *number,
-                  struct ft_error *err)
+int ft_store_mark_after(struct ft_store *store, uint32_t uid, const char *app, int64_t after,
+                        int64_t *number, struct ft_error *err)
 {
   sqlite3_stmt *s;
   int status = 0;
 
+  if (number)
+    *number = 0;
   if (!*app)
     return 0;
-  if (prepare_once(store, &store->mark, "INSERT OR REPLACE INTO changed (app, uid) VALUES (?1, ?2)",
+  if (prepare_once(store, &store->mark,
+                   "INSERT OR REPLACE INTO changed (app, uid) SELECT ?1, ?2 WHERE NOT EXISTS"
+                   " (SELECT 1 FROM changed WHERE app = ?1 AND uid = ?2 AND id > ?3)",
                    err) < 0)
     return -1;
   s = store->mark;
   sqlite3_bind_text(s, 1, app, -1, SQLITE_STATIC);
   sqlite3_bind_int64(s, 2, uid);
+  sqlite3_bind_int64(s, 3, after);
   if (sqlite3_step(s) != SQLITE_DONE)
     status = ft_store_failed(store, "mark", err);
-  else if (number)
+  else if (number && sqlite3_changes(store->db))
     *number = sqlite3_last_insert_rowid(store->db);
   sqlite3_reset(s);
   sqlite3_clear_bindings(s);
   return status;
 }
 
-int ft_store_mark_last(struct ft_store *store, unsigned count, struct ft_error *err)
+int ft_store_mark(struct ft_store *store, uint32_t uid, const char *app, int64_t *number,
+                  struct ft_error *err)
 {
-  char sql[192];
-
-  (void)snprintf(sql, sizeof sql,
-                 "INSERT OR REPLACE INTO changed (app, uid) SELECT DISTINCT app, uid FROM"
-                 " (SELECT app, uid FROM observation ORDER BY id DESC LIMIT %u) WHERE app > ''",
-                 count);
-  return ft_schema_run(store->db, store->path, sql, "mark", err);
+  return ft_store_mark_after(store, uid, app, INT64_MAX, number, err);
 }
 
 int ft_store_next_change(struct ft_store *store, int64_t after, struct ft_store_change *change,

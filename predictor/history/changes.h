@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Which apps' models do not yet tell what the store holds. Whoever puts runs without
- * publishing their model marks its app; marks are numbered upwards, an app's newer one takes
- * the place of its older, and the agent keeps the number up to which it has published.
+ * Which apps' models do not yet tell what the store holds. Whoever puts runs marks their app in the
+ * same transaction; marks are numbered upwards, an app's newer one takes the place of its older, and
+ * the agent keeps the number up to which it has published.
  */
 #ifndef FT_HISTORY_CHANGES_H
 #define FT_HISTORY_CHANGES_H
@@ -19,8 +19,12 @@
 int ft_store_mark(struct ft_store *store, uint32_t uid, const char *app, int64_t *number,
                   struct ft_error *err);
 
-/* Mark the apps of the COUNT runs that came last. Returns 0 or -1 with ERR. */
-int ft_store_mark_last(struct ft_store *store, unsigned count, struct ft_error *err);
+/*
+ * The same where UID's APP has no mark above AFTER yet; one that it has keeps its turn, and NUMBER
+ * gets 0.
+ */
+int ft_store_mark_after(struct ft_store *store, uint32_t uid, const char *app, int64_t after,
+                        int64_t *number, struct ft_error *err);
 
 struct ft_store_change {
   int64_t number; /* above 0 */

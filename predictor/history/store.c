@@ -117,9 +117,13 @@ static int prepare_put(struct ft_store *store, struct ft_error *err)
   if (!store->find)
     store->find =
         ft_store_prepare(store, "SELECT id, ",
-                         " FROM observation WHERE job_id = ?1 AND cluster = ?2"
-                         " AND submit_time = ?3 AND restart_count = ?4 AND het_offset = ?5"
-                         " AND array_job_id = ?6 AND array_task_id = ?7 AND node = ?8",
+                         " FROM observation WHERE job_id = ?1 AND restart_count = ?4"
+                         " AND het_offset = ?5 AND array_job_id = ?6 AND array_task_id = ?7"
+                         " AND node = ?8 AND ((cluster = ?2 AND submit_time = ?3)"
+                         " OR (uid = ?9 AND start_time <= ?11 AND end_time >= ?10"
+                         " AND ((submit_time = 0 AND cluster IN (?2, ''))"
+                         " OR (?3 = 0 AND ?2 IN (cluster, '')))))"
+                         " ORDER BY cluster = ?2 AND submit_time = ?3 DESC LIMIT 1",
                          err);
   if (!store->find || prepare_completed(store, err) < 0)
     return -1;
@@ -149,7 +153,10 @@ static double whole(double time)
 }
 
 /*
- * ID and OLD become the stored run of the same key. Returns 1; 0 when there is none; -1 with ERR.
+ * ID and OLD become the stored run of the same key. An agent that Slurm did not answer stores a run
+ * without a submit time, perhaps without the cluster's name, and may learn both later, or the agent
+ * after it: of runs of one job on one node those that overlap are one. Returns 1; 0 when there is
+ * none; -1 with ERR.
  */
 static int find(struct ft_store *store, const ft_observation *o, sqlite3_int64 *id,
                 ft_observation *old, struct ft_error *err)
@@ -166,6 +173,12 @@ static int find(struct ft_store *store, const ft_observation *o, sqlite3_int64 *
   sqlite3_bind_int64(s, 6, o->array_job_id);
   sqlite3_bind_int64(s, 7, o->array_task_id);
   sqlite3_bind_text(s, 8, o->node, -1, SQLITE_STATIC);
+  if (o->source == FT_SOURCE_AGENT)
+    sqlite3_bind_int64(s, 9, o->uid);
+  else
+    sqlite3_bind_null(s, 9); /* is no user */
+  sqlite3_bind_double(s, 10, o->start_time);
+  sqlite3_bind_double(s, 11, o->end_time);
   step = sqlite3_step(s);
   if (step == SQLITE_ROW) {
     *id = sqlite3_column_int64(s, 0);
@@ -241,6 +254,19 @@ static int has_completed(struct ft_store *store, const ft_observation *o, struct
   return step == SQLITE_ROW;
 }
 
+/* What TO's key lacks and FROM's has becomes TO's. Returns whether there is anything. */
+static bool complete_key(ft_observation *to, const ft_observation *from)
+{
+  bool time = to->submit_time <= 0 && from->submit_time > 0;
+  bool cluster = !to->cluster[0] && from->cluster[0];
+
+  if (time)
+    to->submit_time = from->submit_time;
+  if (cluster)
+    memcpy(to->cluster, from->cluster, sizeof to->cluster);
+  return time || cluster;
+}
+
 static int put_live(struct ft_store *store, const ft_observation *o, ft_observation *merged,
                     struct ft_error *err)
 {
@@ -259,7 +285,8 @@ static int put_live(struct ft_store *store, const ft_observation *o, ft_observat
     memcpy(app, merged->submission.app, sizeof app);
     uid = merged->uid;
     ft_observation_merge(merged, o);
-    moved = strcmp(app, merged->submission.app) != 0 || uid != merged->uid;
+    moved =
+        complete_key(merged, o) || strcmp(app, merged->submission.app) != 0 || uid != merged->uid;
   } else {
     *merged = *o;
   }
@@ -267,7 +294,8 @@ static int put_live(struct ft_store *store, const ft_observation *o, ft_observat
   merged->submit_time = whole(merged->submit_time);
   if (write_row(store, found, id, merged, err) < 0)
     return -1;
-  /* a run that turns out to be another app's is none of the first one's any more */
+  /* a run that turns out to be another app's is none of the first one's any more; models know a run
+   * by its key */
   return moved && ft_store_left(store, uid, app, err) < 0 ? -1 : 0;
 }
 

@@ -34,10 +34,10 @@ void ft_store_rest(struct ft_store *store);
  * Put OBSERVATION. One of the same key is completed: a field that the new one
  * has replaces the old one's, a field it lacks stays; a known outcome is never
  * replaced by an unknown one, nor an agent's peak by a sampled one.
- * MERGED (may be NULL) gets what the store now holds. Durable on return. The app of which
- * it is no run any more is marked (changes.h). Returns 0; 1 where it is forgotten (forget.h) or an
- * agent's completed run of a job of which one has completed already: it is not put, or as an
- * override without the rest, and MERGED is of no use; -1 with ERR.
+ * MERGED (may be NULL) gets what the store now holds. Durable on return. The app of which it is no
+ * run any more, or not by the key that it had, is marked (changes.h). Returns 0; 1 where it is
+ * forgotten (forget.h) or an agent's completed run of a job of which one has completed already: it
+ * is not put, or as an override without the rest, and MERGED is of no use; -1 with ERR.
  */
 int ft_store_put(struct ft_store *store, const ft_observation *observation,
                  ft_observation *merged, struct ft_error *err);
@@ -53,6 +53,9 @@ int ft_store_rename_app(struct ft_store *store, uint32_t uid, const char *from, 
 /* Many at once: between these two, puts are one transaction. */
 int ft_store_begin(struct ft_store *store, struct ft_error *err);
 int ft_store_commit(struct ft_store *store, struct ft_error *err);
+
+/* What was put since ft_store_begin is not to be. */
+void ft_store_undo(struct ft_store *store);
 
 /* What to look at; zero fields do not restrict. */
 struct ft_store_filter {

@@ -38,9 +38,6 @@ struct ft_store {
 sqlite3_stmt *ft_store_prepare(struct ft_store *store, const char *head, const char *tail,
                                struct ft_error *err);
 
-/* What was put since ft_store_begin is not to be. */
-void ft_store_undo(struct ft_store *store);
-
 /*
  * Inside a transaction: runs of UID's APP have left it. It is marked (changes.h), and where none
  * is left it has gone (expire.h). Returns 1 when it has, 0 when not, -1 with ERR.

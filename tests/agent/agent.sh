@@ -197,12 +197,13 @@ start
 wait_until 60 said 'job 21: long, timeout'
 ok $? "a run that ended without an agent is what Slurm says"
 
-# the disk had the run, but not yet its model
-wait_until 60 model long
+# the disk had the run, but neither its model yet nor that it was published
+"$announce" "$socket" job=22 app=cut -- true
+wait_until 60 model cut
 stop KILL
-rm "$(model long)"
+rm "$(model cut)"
 start
-wait_until 60 model long
+wait_until 60 model cut
 ok $? "a model that a power cut kept from the disk is made anew"
 
 # ---- Slurm's record completes what the node cannot tell

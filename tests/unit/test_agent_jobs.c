@@ -922,13 +922,19 @@ static void without_slurm_nothing_is_lost(void **state)
   ft_jobs_answer(w.jobs, 7, NULL, w.now);
   (void)task_end(7, BATCH, SIGKILL);
   assert_int_equal(w.finished, 0); /* waits for its submit time */
-  for (int i = 0; i < 20; i++) {
+  for (int i = 0; i < 20 && !w.finished; i++) {
     pass(1);
     ft_jobs_answer(w.jobs, 7, NULL, w.now);
   }
   assert_int_equal(w.finished, 1);
   assert_true(w.last.censored);
   assert_true(w.last.submit_time == 0);
+  /* it is back, and knows better: the store is to see that both are one run (test_store) */
+  pass(100);
+  answer(7, true, FT_OUTCOME_TIMEOUT);
+  assert_int_equal(w.finished, 2);
+  assert_int_equal(w.last.outcome, FT_OUTCOME_TIMEOUT);
+  assert_true(w.last.submit_time > 0 && w.last.start_time <= w.last.end_time);
 }
 
 static void at_the_time_limit_slurm_is_believed(void **state)

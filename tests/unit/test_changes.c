@@ -85,21 +85,25 @@ static const char *next(int64_t *number)
   return change.app;
 }
 
-static void the_apps_of_the_last_runs_are_marked(void **state)
+static void a_mark_that_waits_keeps_its_turn(void **state)
 {
-  struct ft_error err = { "" };
-  int64_t at = 0;
+  int64_t at = 0, number = -1;
+  struct ft_error err;
 
   (void)state;
-  put(1, "a", 10);
-  put(2, "b", 30);
-  put(3, "c", 20);
-  put(4, "", 40);
-  put(5, "c", 25);
-  assert_int_equal(ft_store_mark_last(store, 4, &err), 0);
-  assert_string_equal(next(&at), "c");
+  mark("a");
+  mark("b");
+  assert_int_equal(ft_store_mark_after(store, 1000, "a", 0, &number, &err), 0);
+  assert_int_equal(number, 0);
+  assert_string_equal(next(&at), "a");
+  assert_int_equal(ft_store_mark_after(store, 1000, "a", at, &number, &err), 0);
+  assert_true(number > at);
   assert_string_equal(next(&at), "b");
+  assert_string_equal(next(&at), "a");
+  assert_int_equal(at, number);
   assert_string_equal(next(&at), "");
+  assert_int_equal(ft_store_mark_after(store, 1000, "", 0, &number, &err), 0);
+  assert_int_equal(number, 0);
 }
 
 static void marks_come_in_order_and_once(void **state)
@@ -339,7 +343,7 @@ static void a_model_made_in_steps_is_the_same(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = { TEST(the_apps_of_the_last_runs_are_marked),
+  const struct CMUnitTest tests[] = { TEST(a_mark_that_waits_keeps_its_turn),
                                       TEST(marks_come_in_order_and_once),
                                       TEST(marks_are_part_of_the_transaction),
                                       TEST(a_run_that_becomes_another_apps_marks_the_first),

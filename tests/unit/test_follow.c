@@ -165,6 +165,87 @@ static void a_run_links_its_apps_former_names(void **state)
   ft_ledger_close(ledger);
 }
 
+static void sql(const char *text)
+{
+  char path[96];
+  sqlite3 *db;
+
+  (void)snprintf(path, sizeof path, "%s/store.db", folder);
+  assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+  assert_int_equal(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
+  sqlite3_close(db);
+}
+
+/* No other has the store open: what an agent leaves that is killed is not there. */
+static struct ft_ledger *open_ledger(void)
+{
+  struct ft_ledger *ledger;
+  struct ft_error err;
+
+  ft_store_close(store);
+  store = NULL;
+  ledger = ft_ledger_open(state_fd, folder, publisher, &err);
+  assert_non_null(ledger);
+  ft_ledger_set_rule(ledger, FT_RULE_RSS);
+  return ledger;
+}
+
+/* A disk may be too full for a model's file and for a mark in the store, and take a run's row. */
+static void no_run_is_stored_without_its_models_mark(void **state)
+{
+  ft_observation o = put(1, "a", 1);
+  struct ft_ledger *ledger = open_ledger();
+  char models[96];
+
+  (void)state;
+  while (ft_ledger_follow(ledger))
+    continue;
+  assert_int_equal(published("a"), 1);
+  (void)snprintf(models, sizeof models, "%s/models/%u", folder, (unsigned)geteuid());
+  ft_publish_forget_model(publisher, o.uid, "a");
+  ft_publish_forget_folder(publisher, o.uid);
+  fixture_put(folder, models + strlen(folder) + 1, "", 0);
+  sql("CREATE TRIGGER full BEFORE INSERT ON changed BEGIN SELECT RAISE(ABORT, 'full'); END");
+  o.job_id = 2;
+  (void)ft_ledger_take(ledger, &o);
+  sql("DROP TRIGGER full");
+  ft_ledger_close(ledger);
+  assert_int_equal(unlink(models), 0);
+  ledger = open_ledger();
+  (void)ft_ledger_retry(ledger);
+  while (ft_ledger_follow(ledger))
+    continue;
+  assert_int_equal(published("a"), 2);
+  ft_ledger_close(ledger);
+}
+
+/* What the agent has published itself is not made once more, neither by it nor by the next one. */
+static void what_is_published_with_its_run_is_not_made_again(void **state)
+{
+  ft_observation o = put(1, "a", 1);
+  struct ft_ledger *ledger = open_ledger();
+  struct stat before, after;
+  char name[FT_LAYOUT_NAME_SIZE], path[256];
+
+  (void)state;
+  while (ft_ledger_follow(ledger))
+    continue;
+  for (o.job_id = 2; o.job_id < 5; o.job_id++)
+    assert_false(ft_ledger_take(ledger, &o));
+  assert_int_equal(published("a"), 4);
+  ft_layout_model_name("a", name);
+  (void)snprintf(path, sizeof path, "%s/models/%u/%s", folder, (unsigned)geteuid(), name);
+  assert_int_equal(stat(path, &before), 0);
+  assert_false(ft_ledger_follow(ledger));
+  ft_ledger_close(ledger);
+  ledger = open_ledger();
+  while (ft_ledger_follow(ledger))
+    continue;
+  ft_ledger_close(ledger);
+  assert_int_equal(stat(path, &after), 0);
+  assert_memory_equal(&before.st_mtim, &after.st_mtim, sizeof before.st_mtim);
+}
+
 static void long_work_is_done_in_steps_and_learns_what_comes_meanwhile(void **state)
 {
   struct ft_error err;
@@ -363,24 +444,16 @@ static void a_folder_that_cannot_be_written_is_tried_again(void **state)
 static void a_row_that_cannot_be_read_holds_up_no_other_app(void **state)
 {
   struct ft_error err;
+  char path[96];
 
   (void)state;
   put(1, "a", 1);
   put(2, "b", 2);
   ft_store_close(store);
-  {
-    char path[96];
-    sqlite3 *db;
-
-    (void)snprintf(path, sizeof path, "%s/store.db", folder);
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    assert_int_equal(
-        sqlite3_exec(db, "UPDATE observation SET features = '7' WHERE app = 'a'", NULL, NULL, NULL),
-        SQLITE_OK);
-    sqlite3_close(db);
-    store = ft_store_open(path, true, &err);
-    assert_non_null(store);
-  }
+  sql("UPDATE observation SET features = '7' WHERE app = 'a'");
+  (void)snprintf(path, sizeof path, "%s/store.db", folder);
+  store = ft_store_open(path, true, &err);
+  assert_non_null(store);
   (void)steps();
   assert_int_equal(published("a"), 0);
   assert_int_equal(published("b"), 1);
@@ -394,6 +467,8 @@ int main(void)
     TEST(marked_apps_are_published_and_only_they),
     TEST(an_app_without_runs_has_no_model),
     TEST(a_run_links_its_apps_former_names),
+    TEST(no_run_is_stored_without_its_models_mark),
+    TEST(what_is_published_with_its_run_is_not_made_again),
     TEST(long_work_is_done_in_steps_and_learns_what_comes_meanwhile),
     TEST(no_run_that_is_published_has_ended_in_the_future),
     TEST(another_rule_begins_anew),

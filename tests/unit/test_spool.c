@@ -234,6 +234,7 @@ static void runs_that_go_on_are_found_again(void **state)
   ft_observation o = observation(7);
   struct ft_journal *live;
   struct ft_error err;
+  int fd;
 
   (void)state;
   live = ft_journal_open(folder_fd, &err);
@@ -242,7 +243,11 @@ static void runs_that_go_on_are_found_again(void **state)
   announce(live, 7, 0);
   announce(live, 8, (uint32_t)getpid());
   assert_int_equal(ft_journal_suspend(live, &o, &err), 0);
-  o.job_id = 9; /* of which there is no packet */
+  o.job_id = 9; /* of which there is no packet, nor where the disk had room for the name alone */
+  assert_int_equal(ft_journal_suspend(live, &o, &err), -1);
+  fd = openat(folder_fd, "live/9", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  assert_true(fd >= 0);
+  close(fd);
   assert_int_equal(ft_journal_suspend(live, &o, &err), -1);
   ft_journal_forget(live, 8);
   ft_journal_close(live);

@@ -217,6 +217,53 @@ static void same_run_is_one_row(void **state)
   ft_store_close(store);
 }
 
+/* Slurm may answer only after the agent has given up, or to the agent after it. */
+static void a_submit_time_that_comes_later_makes_no_second_run(void **state)
+{
+  struct ft_store *store = must_open(true);
+  ft_observation o = run(1, "a", 100), merged;
+  double submitted = o.submit_time;
+  struct ft_error err;
+
+  (void)state;
+  o.start_time = submitted + 10;
+  o.end_time = submitted + 20;
+  o.submit_time = 0;
+  o.cluster[0] = '\0';
+  o.outcome = FT_OUTCOME_FAILED;
+  assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
+  o = run(1, "a", 100);
+  o.start_time = submitted + 10.5; /* as the next agent has it of the packets */
+  o.end_time = submitted + 20;
+  o.outcome = FT_OUTCOME_TIMEOUT;
+  assert_int_equal(ft_store_put(store, &o, &merged, &err), 0);
+  assert_int_equal(merged.outcome, FT_OUTCOME_TIMEOUT);
+  assert_true(merged.submit_time == floor(submitted));
+  assert_string_equal(merged.cluster, o.cluster);
+  assert_int_equal(count(store), 1);
+  /* from the spool of the agent before */
+  o.submit_time = 0;
+  assert_int_equal(ft_store_put(store, &o, &merged, &err), 0);
+  assert_true(merged.submit_time == floor(submitted));
+  assert_int_equal(count(store), 1);
+  /* the next job of that number, another's, another node, what is no agent's */
+  o.start_time += 1e6;
+  o.end_time += 1e6;
+  assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
+  o.uid++;
+  o.submit_time = submitted + 1e6;
+  assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
+  o.uid--;
+  o.submit_time = submitted;
+  strcpy(o.node, "n2");
+  assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
+  o.submit_time = 0;
+  o.source = FT_SOURCE_TRACE;
+  assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
+  assert_int_equal(count(store), 5);
+  ft_store_close(store);
+}
+
 static void a_job_completes_once(void **state)
 {
   struct ft_store *store = must_open(true);
@@ -784,6 +831,7 @@ int main(void)
                                       TEST(rejections_are_counted_and_outlive_their_app),
                                       TEST(what_is_put_comes_back_whole),
                                       TEST(same_run_is_one_row),
+                                      TEST(a_submit_time_that_comes_later_makes_no_second_run),
                                       TEST(a_job_completes_once),
                                       TEST(filters_restrict),
                                       TEST(apps_are_counted_and_trimmed),
