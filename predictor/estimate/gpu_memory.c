@@ -20,7 +20,8 @@
  */
 enum { CONTEXT_MIB = 1740, HOST_MIB = 290 };
 
-/* Of what glibc's heap keeps for the backward pass, so much more stays between blocks in use. */
+/* Of what glibc's heap keeps for the backward pass, so much more stays between blocks in use; the
+ * same with each network left out (tests/bench/cpu_training). */
 static const double host_kept = 0.35;
 
 /* Peaks of processes lie so much further from what was played, of a logarithm: of twenty, one took
