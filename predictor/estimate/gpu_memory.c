@@ -20,15 +20,15 @@
  */
 enum { CONTEXT_MIB = 1740, HOST_MIB = 290 };
 
-/* Of what is kept for the backward pass, so much more stays in glibc's heap, between blocks in use.
- */
-static const double host_kept = 0.25;
+/* Of what glibc's heap keeps for the backward pass, so much more stays between blocks in use; the
+ * same with each network left out (tests/bench/cpu_training). */
+static const double host_kept = 0.35;
 
 /* Peaks of processes lie so much further from what was played, of a logarithm: of twenty, one took
  * 0.19 more (tests/bench/cpu_training). */
 static const double host_more = 0.1;
 
-/* On a CPU: oneDNN's reordered copies; glibc gives large blocks back (tests/bench/cpu_training). */
+/* On a CPU: oneDNN's reordered copies (tests/bench/cpu_training). */
 static const struct ft_workspace host_workspace[3] = { { 1, 1, 1, 1, 0 },
                                                        { 1, 1, 1, 1, 0 },
                                                        { 1, 1, 1, 1, 0 } };
@@ -155,6 +155,7 @@ struct player {
   int64_t *sizes;  /* of each buffer that a tensor has now */
   int64_t *states; /* of each parameter tensor: its state, and what a step makes for a while */
   int64_t live, live_peak; /* bytes of tensors now, and at most */
+  int64_t heap_kept;       /* of glibc's heap, bytes that the last forward pass left in use */
 };
 
 enum { PASSES = 3 /* after the first with its trials the next is like the one after it */ };
@@ -169,7 +170,8 @@ static void count(struct player *p, int64_t bytes)
 /*
  * One step of the optimiser: its state comes with the first. torch.optim works on lists of all
  * parameters and makes one as large for a while (gradients with their decay, square roots); its
- * fused kernels and those of 8 bits make none.
+ * fused kernels and those of 8 bits make none. On a CPU it goes from one parameter to the next
+ * (torch/optim/optimizer.py, _default_to_fused_or_foreach).
  */
 static int64_t optimize(struct player *p, bool first)
 {
@@ -191,6 +193,11 @@ static int64_t optimize(struct player *p, bool first)
       failed = *scratch = ft_caching_take(&p->caching, bytes);
       count(p, bytes);
       made = ft_plus(made, bytes);
+      if (p->caching.glibc) {
+        ft_caching_give(&p->caching, *scratch);
+        count(p, -bytes);
+        made = *scratch = 0;
+      }
     }
   }
   count(p, -made);
@@ -251,10 +258,13 @@ static int64_t begin(struct player *p)
 static int64_t pass(struct player *p, bool first)
 {
   const struct ft_schedule *s = p->schedule;
+  int64_t before = ft_caching_heap(&p->caching);
 
   for (size_t i = s->parameters; i <= s->count; i++) { /* gradients that stay end with the pass */
     const struct ft_event *e;
 
+    if (i == s->forward)
+      p->heap_kept = ft_caching_heap(&p->caching) - before;
     if (i == s->backward && p->run->training) {
       int64_t failed = optimize(p, first);
 
@@ -275,32 +285,32 @@ static int64_t pass(struct player *p, bool first)
 }
 
 /*
- * Play SCHEDULE on a device of CAPACITY bytes (0: without an end) into CACHING and, if not
- * NULL, what tensors take at most into LIVE. Returns 0; -1: it runs out; -2: memory is out here.
+ * Play SCHEDULE on a device of CAPACITY bytes, 0 without an end, or on a HOST. P tells what came of
+ * it; its blocks are gone. Returns 0; -1: it runs out; -2: memory is out here.
  */
-static int play(const struct ft_schedule *schedule, const struct ft_gpu_run *run, int64_t capacity,
-                struct ft_caching *caching, int64_t *live)
+static int play(const struct ft_schedule *schedule, const struct ft_gpu_run *run, bool host,
+                int64_t capacity, struct player *p)
 {
-  struct player p = { .schedule = schedule, .run = run, .arena.limit = FT_LIMIT_GRAPH };
   int64_t failed = 0;
 
-  p.blocks = calloc((size_t)schedule->buffers + 1, sizeof *p.blocks);
-  p.sizes = calloc((size_t)schedule->buffers + 1, sizeof *p.sizes);
-  p.states = calloc(2 * (size_t)schedule->learnt_count + 1, sizeof *p.states);
-  if (!p.blocks || !p.sizes || !p.states)
+  *p = (struct player){ .schedule = schedule, .run = run, .arena.limit = FT_LIMIT_GRAPH };
+  p->blocks = calloc((size_t)schedule->buffers + 1, sizeof *p->blocks);
+  p->sizes = calloc((size_t)schedule->buffers + 1, sizeof *p->sizes);
+  p->states = calloc(2 * (size_t)schedule->learnt_count + 1, sizeof *p->states);
+  if (!p->blocks || !p->sizes || !p->states)
     failed = -2;
-  ft_caching_init(&p.caching, &p.arena, capacity);
+  if (host)
+    ft_caching_init_glibc(&p->caching, &p->arena);
+  else
+    ft_caching_init(&p->caching, &p->arena, capacity);
   if (failed >= 0)
-    failed = begin(&p);
+    failed = begin(p);
   for (int i = 0; i < PASSES && failed >= 0; i++)
-    failed = pass(&p, i == 0);
-  *caching = p.caching;
-  if (live)
-    *live = p.live_peak;
-  free(p.blocks);
-  free(p.sizes);
-  free(p.states);
-  ft_arena_free(&p.arena);
+    failed = pass(p, i == 0);
+  free(p->blocks);
+  free(p->sizes);
+  free(p->states);
+  ft_arena_free(&p->arena);
   return failed < 0 ? (int)failed : 0;
 }
 
@@ -310,11 +320,11 @@ static int least(const struct ft_schedule *schedule, const struct ft_gpu_run *ru
                  int64_t *bytes)
 {
   int64_t low = schedule->firm_bytes < peak ? schedule->firm_bytes : peak, high = peak;
-  struct ft_caching caching;
+  struct player p;
 
   while (high - low > peak / 100 + 1) {
     int64_t middle = low + (high - low) / 2;
-    int failed = play(schedule, run, middle, &caching, NULL);
+    int failed = play(schedule, run, false, middle, &p);
 
     if (failed < -1)
       return -1;
@@ -376,19 +386,20 @@ static void fill_parts(struct ft_gpu_memory *memory, const struct ft_gpu_run *ru
         memory->optimizer_bytes, kept_of(run, schedule, state_bytes(run, schedule->learnt[k])));
 }
 
-/* Peak RSS: glibc splits and keeps as PyTorch's cache does, and some more. */
+/* Peak RSS: what glibc's malloc is played to keep, and some more. */
 static int fill_host(struct ft_gpu_memory *memory, const struct ft_gpu *gpu,
                      const struct ft_gpu_run *run, const struct ft_schedule *schedule)
 {
-  struct ft_caching caching;
+  struct player p;
   double once = (double)schedule->peak_bytes + (double)memory->optimizer_bytes;
 
-  if (play(schedule, run, 0, &caching, &memory->live_bytes) < 0)
+  if (play(schedule, run, true, 0, &p) < 0)
     return -1;
+  memory->live_bytes = p.live_peak;
   memory->context_bytes = (int64_t)(gpu->context_mib * MIB);
-  memory->cached_bytes = (int64_t)(host_kept * (double)schedule->saved_bytes);
-  if ((double)caching.peak > once)
-    memory->cached_bytes += (int64_t)((double)caching.peak - once);
+  memory->cached_bytes = (int64_t)(host_kept * (double)p.heap_kept);
+  if ((double)p.caching.peak > once)
+    memory->cached_bytes += (int64_t)((double)p.caching.peak - once);
   memory->bytes = (double)memory->context_bytes + (double)schedule->fed_bytes + once +
                   (double)memory->cached_bytes;
   memory->least_bytes = memory->squeezed_bytes = memory->bytes;
@@ -423,7 +434,7 @@ int ft_gpu_memory_pass(struct ft_graph *graph, const struct ft_gpu *gpu,
   const struct ft_gpu_constants *constants = run->constants ? run->constants : &ft_gpu_constants;
   struct ft_schedule schedule;
   struct ft_analysis analysis;
-  struct ft_caching caching;
+  struct player p;
   int64_t smallest;
   double other;
 
@@ -450,18 +461,19 @@ int ft_gpu_memory_pass(struct ft_graph *graph, const struct ft_gpu *gpu,
     return fill_host(memory, gpu, run, &schedule) < 0
                ? ft_error_set(err, "%s: memory is out", graph->file)
                : 0;
-  if (play(&schedule, run, 0, &caching, &memory->live_bytes) < 0 ||
-      least(&schedule, run, caching.peak, &smallest) < 0)
+  if (play(&schedule, run, false, 0, &p) < 0 ||
+      least(&schedule, run, p.caching.peak, &smallest) < 0)
     return ft_error_set(err, "%s: memory is out", graph->file);
+  memory->live_bytes = p.live_peak;
   memory->context_bytes =
       (int64_t)((gpu && !run->constants ? gpu->context_mib : constants->context_mib) * MIB);
-  memory->cached_bytes = caching.peak - caching.allocated_peak;
+  memory->cached_bytes = p.caching.peak - p.caching.allocated_peak;
   other = (double)memory->context_bytes +
           (run->training ? constants->fed : 1) * (double)schedule.fed_bytes;
-  memory->bytes = (double)caching.peak + other;
+  memory->bytes = (double)p.caching.peak + other;
   memory->squeezed_bytes = (double)smallest + other;
-  memory->least_bytes = fmin((double)caching.peak, slack * (double)smallest) + other;
-  memory->network_bytes = (double)caching.peak + other - (double)memory->context_bytes;
+  memory->least_bytes = fmin((double)p.caching.peak, slack * (double)smallest) + other;
+  memory->network_bytes = (double)p.caching.peak + other - (double)memory->context_bytes;
   ft_gpu_memory_cap(memory, gpu);
   fill_estimate(memory, gpu);
   return 0;

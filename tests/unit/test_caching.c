@@ -136,27 +136,70 @@ static void an_emptied_cache_keeps_what_is_in_use(void **state)
 }
 
 /* Ten thousand takes and gives: nothing is lost, nothing counted twice. */
-static void many_requests_add_up(void **state)
+static void requests_add_up(struct ft_caching *c)
 {
-  static int64_t blocks[500];
+  int64_t blocks[500] = { 0 };
   struct ft_random random;
-  struct ft_caching c;
 
-  (void)state;
-  open_caching(&c, 0);
   ft_random_seed(&random, 7);
   for (int i = 0; i < 10000; i++) {
     size_t k = ft_random_below(&random, COUNT_OF(blocks));
 
-    ft_caching_give(&c, blocks[k]);
-    blocks[k] = ft_caching_take(&c, (int64_t)ft_random_below(&random, 8 * (uint64_t)MIB));
-    assert_true(blocks[k] >= 0 && c.allocated <= c.reserved && c.reserved <= c.peak);
+    ft_caching_give(c, blocks[k]);
+    blocks[k] = ft_caching_take(c, (int64_t)ft_random_below(&random, 8 * (uint64_t)MIB));
+    assert_true(blocks[k] >= 0 && c->allocated <= c->reserved && c->reserved <= c->peak);
   }
   for (size_t k = 0; k < COUNT_OF(blocks); k++)
-    ft_caching_give(&c, blocks[k]);
-  assert_int_equal(c.allocated, 0);
+    ft_caching_give(c, blocks[k]);
+  assert_int_equal(c->allocated, 0);
+}
+
+static void many_requests_add_up(void **state)
+{
+  struct ft_caching c;
+
+  (void)state;
+  open_caching(&c, 0);
+  requests_add_up(&c);
   ft_caching_empty(&c);
   assert_int_equal(c.reserved, 0);
+  ft_arena_free(&arena);
+  open_caching(&c, 0);
+  ft_caching_init_glibc(&c, &arena);
+  requests_add_up(&c);
+  assert_int_equal(ft_caching_heap(&c), 0);
+  assert_true(c.reserved < 2 * c.mapped_from); /* the end of the heap, below what is trimmed */
+  ft_arena_free(&arena);
+}
+
+/* mallopt(3): M_MMAP_THRESHOLD grows with what is given back, to 32 MiB. */
+static void glibc_gives_large_blocks_back_and_reuses_the_others(void **state)
+{
+  struct ft_caching c;
+  int64_t large, small[2];
+
+  (void)state;
+  open_caching(&c, 0);
+  ft_caching_init_glibc(&c, &arena);
+  for (int i = 0; i < 2; i++) {
+    large = ft_caching_take(&c, 33 * MIB);
+    assert_int_equal(ft_caching_heap(&c), 0);
+    ft_caching_give(&c, large);
+    assert_int_equal(c.reserved, 0);
+  }
+  ft_caching_give(&c, ft_caching_take(&c, 20 * MIB)); /* mapped, but the next is not */
+  assert_int_equal(c.reserved, 0);
+  small[0] = ft_caching_take(&c, 19 * MIB);
+  small[1] = ft_caching_take(&c, MIB);
+  assert_true(ft_caching_heap(&c) > 20 * MIB);
+  ft_caching_give(&c, small[0]);
+  assert_true(c.reserved > 20 * MIB); /* behind it something is in use */
+  small[0] = ft_caching_take(&c, 10 * MIB);
+  assert_true(c.reserved < 21 * MIB);
+  ft_caching_give(&c, small[0]);
+  ft_caching_give(&c, small[1]);
+  assert_true(c.reserved > 20 * MIB); /* less than twice 20 MiB at the end stays */
+  assert_int_equal(c.allocated, 0);
   ft_arena_free(&arena);
 }
 
@@ -202,6 +245,7 @@ int main(void)
     cmocka_unit_test(an_arena_that_is_full_is_not_a_device_that_is),
     cmocka_unit_test(an_emptied_cache_keeps_what_is_in_use),
     cmocka_unit_test(many_requests_add_up),
+    cmocka_unit_test(glibc_gives_large_blocks_back_and_reuses_the_others),
     cmocka_unit_test(a_reshape_is_a_view_where_pytorch_has_one),
   };
 

@@ -508,6 +508,33 @@ static void an_estimate_is_sure_of_nothing(void **state)
   assert_true(ft_gpu_memory_runs_out(&memory, ft_gpu_at(0)) < 1e-3);
 }
 
+/* glibc maps what is larger than 32 MiB and gives it back: nothing of it stays between blocks. */
+static void a_process_on_a_cpu_keeps_no_large_blocks(void **state)
+{
+  static const struct {
+    int64_t batch;
+    double least, most;
+  } cases[] = { { 64, 0.3, 1e9 }, { 65536, 0, 0.15 } };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct ft_graph *graph = open_graph("convolution");
+    struct ft_error err = { "" };
+    struct ft_gpu_memory memory;
+    struct ft_gpu_run run;
+
+    ft_gpu_run_begin(&run);
+    run.sizes.batch = cases[i].batch;
+    run.sizes.input = "3x32x32";
+    run.accumulate = 2;
+    if (ft_gpu_memory(graph, ft_gpu_find("cpu"), &run, &memory, &err) < 0)
+      fail_msg("%s", err.text);
+    assert_true((double)memory.cached_bytes >= cases[i].least * (double)memory.activation_bytes);
+    assert_true((double)memory.cached_bytes <= cases[i].most * (double)memory.activation_bytes);
+    ft_graph_free(graph);
+  }
+}
+
 static void gpus_are_found_in_any_spelling(void **state)
 {
   (void)state;
@@ -539,6 +566,7 @@ int main(void)
     cmocka_unit_test(attention_spelt_out_keeps_its_probabilities),
     cmocka_unit_test(a_loop_keeps_at_most_what_all_its_turns_give),
     cmocka_unit_test(an_estimate_is_sure_of_nothing),
+    cmocka_unit_test(a_process_on_a_cpu_keeps_no_large_blocks),
     cmocka_unit_test(gpus_are_found_in_any_spelling),
   };
 

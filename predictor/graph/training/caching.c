@@ -12,13 +12,20 @@
 #define MIN_LARGE_ALLOC (INT64_C(10) << 20)
 #define ROUND_LARGE (INT64_C(2) << 20)
 
+/* glibc's: DEFAULT_MMAP_THRESHOLD_MIN and _MAX of 64 bits, a page, and what PyTorch aligns by with
+ * the chunk's header (c10/core/impl/alloc_cpu.cpp, posix_memalign). */
+#define MAPPED_FROM (INT64_C(128) << 10)
+#define MAPPED_FROM_MOST (INT64_C(32) << 20)
+#define PAGE INT64_C(4096)
+#define CHUNK_SIZE INT64_C(64)
+
 /* A piece of a segment. Free ones stand in a treap by size, then age. */
 struct ft_caching_block {
   int64_t size;
   uint32_t before, after; /* neighbours in the segment; 0: none */
   uint32_t left, right;   /* in the treap */
   uint32_t weight;        /* heap order of the treap */
-  bool small, used;
+  bool small, used, mapped;
 };
 
 enum { NOTHING = 0 };
@@ -32,6 +39,13 @@ void ft_caching_init(struct ft_caching *c, struct ft_arena *arena, int64_t capac
 {
   *c = (struct ft_caching){ .arena = arena, .capacity = capacity };
   ft_random_seed(&c->random, 1);
+}
+
+void ft_caching_init_glibc(struct ft_caching *c, struct ft_arena *arena)
+{
+  ft_caching_init(c, arena, 0);
+  c->glibc = true;
+  c->mapped_from = MAPPED_FROM;
 }
 
 /* ---- the free blocks of a pool ---- */
@@ -62,6 +76,8 @@ static void set_free(struct ft_caching *c, uint32_t b)
 {
   uint32_t *at = &c->free_roots[!block(c, b)->small];
 
+  if (c->glibc && b == c->last)
+    return;
   while (*at != NOTHING && block(c, *at)->weight >= block(c, b)->weight)
     at = before(c, *at, b) ? &block(c, *at)->right : &block(c, *at)->left;
   cut(c, *at, b, &block(c, b)->left, &block(c, b)->right);
@@ -72,6 +88,8 @@ static void unset_free(struct ft_caching *c, uint32_t b)
 {
   uint32_t *at = &c->free_roots[!block(c, b)->small], low, high;
 
+  if (c->glibc && b == c->last)
+    return;
   while (*at != b)
     at = before(c, *at, b) ? &block(c, *at)->right : &block(c, *at)->left;
   low = block(c, b)->left;
@@ -156,6 +174,13 @@ static bool has_room(const struct ft_caching *c, int64_t size)
   return !c->capacity || segment_size(size) <= c->capacity - c->reserved;
 }
 
+static void reserve(struct ft_caching *c, int64_t bytes)
+{
+  c->reserved += bytes;
+  if (c->reserved > c->peak)
+    c->peak = c->reserved;
+}
+
 static uint32_t new_segment(struct ft_caching *c, int64_t size, bool small)
 {
   int64_t bytes = segment_size(size);
@@ -163,10 +188,40 @@ static uint32_t new_segment(struct ft_caching *c, int64_t size, bool small)
 
   if (b == NOTHING)
     return NOTHING;
-  c->reserved += bytes;
-  if (c->reserved > c->peak)
-    c->peak = c->reserved;
+  reserve(c, bytes);
   return b;
+}
+
+/* glibc's for SIZE, of which no free block inside the heap has room: the heap's end, a mapping of
+ * its own or a heap that grows. */
+static uint32_t new_chunk(struct ft_caching *c, int64_t size)
+{
+  uint32_t last = c->last, b;
+  int64_t left = last != NOTHING && !block(c, last)->used ? block(c, last)->size : 0;
+
+  if (left < size && size >= c->mapped_from) {
+    b = new_block(c, (size + PAGE - 1) / PAGE * PAGE, false);
+    if (b == NOTHING)
+      return NOTHING;
+    block(c, b)->mapped = true;
+    c->mapped += block(c, b)->size;
+    reserve(c, block(c, b)->size);
+    return b;
+  }
+  if (left == 0) {
+    b = new_block(c, 0, false);
+    if (b == NOTHING)
+      return NOTHING;
+    block(c, b)->before = last;
+    if (last != NOTHING)
+      block(c, last)->after = b;
+    c->last = last = b;
+  }
+  if (left < size) {
+    reserve(c, size - left);
+    block(c, last)->size = size;
+  }
+  return last;
 }
 
 /* Cut what SIZE leaves of B off, where the pool's rule says that it is worth it. */
@@ -176,7 +231,8 @@ static int split(struct ft_caching *c, uint32_t b, int64_t size)
   bool small = block(c, b)->small;
   uint32_t rest;
 
-  if (small ? left < MIN_BLOCK_SIZE : left <= SMALL_SIZE)
+  if (c->glibc ? left < CHUNK_SIZE || block(c, b)->mapped
+               : left < (small ? MIN_BLOCK_SIZE : SMALL_SIZE + 1))
     return 0;
   rest = new_block(c, left, small);
   if (rest == NOTHING)
@@ -187,14 +243,16 @@ static int split(struct ft_caching *c, uint32_t b, int64_t size)
     block(c, block(c, rest)->after)->before = rest;
   block(c, b)->after = rest;
   block(c, b)->size = size;
+  if (b == c->last)
+    c->last = rest;
   set_free(c, rest);
   return 0;
 }
 
 int64_t ft_caching_take(struct ft_caching *c, int64_t bytes)
 {
-  int64_t size = rounded(bytes);
-  bool small = size <= SMALL_SIZE;
+  int64_t size = c->glibc ? (bytes / CHUNK_SIZE + 2) * CHUNK_SIZE : rounded(bytes);
+  bool small = !c->glibc && size <= SMALL_SIZE;
   uint32_t b;
 
   if (bytes <= 0)
@@ -202,6 +260,10 @@ int64_t ft_caching_take(struct ft_caching *c, int64_t bytes)
   b = best_fit(c, size, small);
   if (b != NOTHING) {
     unset_free(c, b);
+  } else if (c->glibc) {
+    b = new_chunk(c, size);
+    if (b == NOTHING)
+      return -2;
   } else {
     if (!has_room(c, size))
       ft_caching_empty(c);
@@ -220,6 +282,33 @@ int64_t ft_caching_take(struct ft_caching *c, int64_t bytes)
   return b;
 }
 
+/* A mapped block goes back, and later ones of its size come of the heap (mallopt(3),
+ * M_MMAP_THRESHOLD). */
+static void unmap(struct ft_caching *c, uint32_t b)
+{
+  int64_t size = block(c, b)->size;
+
+  if (size > c->mapped_from && size <= MAPPED_FROM_MOST)
+    c->mapped_from = size;
+  c->reserved -= size;
+  c->mapped -= size;
+  drop_block(c, b);
+}
+
+/* The end of the heap goes back once it is twice what is mapped (mallopt(3), M_TRIM_THRESHOLD). */
+static void trim(struct ft_caching *c)
+{
+  uint32_t last = c->last;
+
+  if (block(c, last)->size < 2 * c->mapped_from)
+    return;
+  c->reserved -= block(c, last)->size;
+  c->last = block(c, last)->before;
+  if (c->last != NOTHING)
+    block(c, c->last)->after = NOTHING;
+  drop_block(c, last);
+}
+
 void ft_caching_give(struct ft_caching *c, int64_t given)
 {
   uint32_t b = (uint32_t)given, other;
@@ -227,6 +316,10 @@ void ft_caching_give(struct ft_caching *c, int64_t given)
   if (given <= 0)
     return;
   c->allocated -= block(c, b)->size;
+  if (block(c, b)->mapped) {
+    unmap(c, b);
+    return;
+  }
   block(c, b)->used = false;
   other = block(c, b)->after;
   if (other != NOTHING && !block(c, other)->used) {
@@ -235,6 +328,8 @@ void ft_caching_give(struct ft_caching *c, int64_t given)
     block(c, b)->after = block(c, other)->after;
     if (block(c, b)->after != NOTHING)
       block(c, block(c, b)->after)->before = b;
+    if (other == c->last)
+      c->last = b;
     drop_block(c, other);
   }
   other = block(c, b)->before;
@@ -244,15 +339,19 @@ void ft_caching_give(struct ft_caching *c, int64_t given)
     block(c, other)->after = block(c, b)->after;
     if (block(c, other)->after != NOTHING)
       block(c, block(c, other)->after)->before = other;
+    if (b == c->last)
+      c->last = other;
     drop_block(c, b);
     b = other;
   }
   set_free(c, b);
+  if (b == c->last)
+    trim(c);
 }
 
 void ft_caching_empty(struct ft_caching *c)
 {
-  for (size_t i = 1; i < c->count; i++) {
+  for (size_t i = 1; i < c->count && !c->glibc; i++) {
     struct ft_caching_block *b = block(c, (uint32_t)i);
 
     if (b->used || b->size == 0 || b->before != NOTHING || b->after != NOTHING)

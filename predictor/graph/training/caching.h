@@ -2,7 +2,7 @@
 /*
  * PyTorch's caching allocator, played without a GPU (c10/cuda/CUDACachingAllocator.cpp, 2.x with
  * its default settings): what it takes from the device, segment by segment, and so what nvidia-smi
- * shows, for a series of requests.
+ * shows, for a series of requests. Of a process on a CPU: glibc's malloc, by the same blocks.
  */
 #ifndef FT_GRAPH_CACHING_H
 #define FT_GRAPH_CACHING_H
@@ -28,10 +28,21 @@ struct ft_caching {
   int64_t peak;      /* and at most so far */
   int64_t allocated; /* of that handed out, rounded */
   int64_t allocated_peak;
+  bool glibc;          /* its main heap and what it maps, instead of PyTorch's segments */
+  uint32_t last;       /* glibc: the block at the heap's end; free it stands in no treap */
+  int64_t mapped;      /* glibc: bytes that have mappings of their own */
+  int64_t mapped_from; /* glibc: bytes of a block from which it has a mapping of its own */
 };
 
 /* Start an empty one of CAPACITY bytes, 0 for no end, whose blocks live in ARENA. */
 void ft_caching_init(struct ft_caching *caching, struct ft_arena *arena, int64_t capacity);
+
+/*
+ * Start glibc's malloc with nothing in use and no end (malloc/malloc.c 2.36, mallopt(3)): large
+ * blocks are mapped and go back to the kernel at once, the others come of one heap, of which only
+ * the end goes back. RESERVED is then what is resident.
+ */
+void ft_caching_init_glibc(struct ft_caching *caching, struct ft_arena *arena);
 
 /*
  * Hand out BYTES. Returns the block, above 0; 0 for 0 bytes; -1 when the device has no more, also
@@ -43,7 +54,14 @@ int64_t ft_caching_take(struct ft_caching *caching, int64_t bytes);
 /* Take BLOCK back (0: nothing) and merge it with its neighbours. */
 void ft_caching_give(struct ft_caching *caching, int64_t block);
 
-/* torch.cuda.empty_cache(): segments of which nothing is in use go back to the device. */
+/* Bytes in use of glibc's heap, without what is mapped. */
+static inline int64_t ft_caching_heap(const struct ft_caching *caching)
+{
+  return caching->allocated - caching->mapped;
+}
+
+/* torch.cuda.empty_cache(): segments of which nothing is in use go back to the device.
+ * glibc has nothing like it. */
 void ft_caching_empty(struct ft_caching *caching);
 
 #endif
