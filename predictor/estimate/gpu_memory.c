@@ -24,7 +24,7 @@ enum { CONTEXT_MIB = 1740, HOST_MIB = 290 };
  * to 0.35 with each network left out (tests/bench/cpu_training). */
 static const double host_kept = 0.35;
 
-/* Peaks of processes lie so much further from what was played, of a logarithm: of 31, one took
+/* Peaks of processes lie so much further from what was played, of a logarithm: of 35, one took
  * 0.17 more (tests/bench/cpu_training). */
 static const double host_more = 0.1;
 
