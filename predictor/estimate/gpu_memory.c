@@ -20,12 +20,12 @@
  */
 enum { CONTEXT_MIB = 1740, HOST_MIB = 290 };
 
-/* Of what glibc's heap keeps for the backward pass, so much more stays between blocks in use; the
- * same with each network left out (tests/bench/cpu_training). */
+/* Of what glibc's heap keeps for the backward pass, so much more stays between blocks in use; 0.3
+ * to 0.35 with each network left out (tests/bench/cpu_training). */
 static const double host_kept = 0.35;
 
-/* Peaks of processes lie so much further from what was played, of a logarithm: of twenty, one took
- * 0.19 more (tests/bench/cpu_training). */
+/* Peaks of processes lie so much further from what was played, of a logarithm: of 35, one took
+ * 0.17 more (tests/bench/cpu_training). */
 static const double host_more = 0.1;
 
 /* On a CPU: oneDNN's reordered copies (tests/bench/cpu_training). */
