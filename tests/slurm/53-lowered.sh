@@ -1,0 +1,35 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The memory of a running job is lowered, as --mem-update does it by itself (Slurm 26.05 and later).
+FT_ENFORCE=cgroup
+. "$(dirname "$0")/oom.sh"
+cluster_cgroup_version >/dev/null && [ -w /sys/fs/cgroup ] || {
+  echo "1..0 # SKIP no memory controller of cgroups is mounted"
+  exit 0
+}
+FT_SLURM_CONF=PrologFlags=Contain # slurmd lowers the limit through the extern step
+release=$(slurmd -V | sed -E 's/.* ([0-9]+\.[0-9]+)\..*/\1/')
+[[ $release < 26.05 ]] && {
+  echo "1..0 # SKIP Slurm $release lowers no running job's memory"
+  exit 0
+}
+play_begin
+submit sbatch --parsable --output=/dev/null --mem=300M --predict-app=lowered --wrap "$hog --mib 60 --seconds 8"
+fits=$id
+submit sbatch --parsable --output=/dev/null --mem=300M --predict-app=grown \
+  --wrap "$hog --mib 60 --seconds 6; $hog --mib 200 --seconds 4"
+grows=$id
+wait_until 20 pgrep -f "$hog --mib 60 --seconds 8" >/dev/null
+wait_until 20 pgrep -f "$hog --mib 60 --seconds 6" >/dev/null
+for id in "$fits" "$grows"; do
+  wait_until 20 scontrol update jobid="$id" MinMemoryNode=100
+  ok $? "job $id has 100 MiB from now on"
+done
+is "$(job_wait "$fits")" COMPLETED "one that needs less completes"
+wait_observed "$fits"
+is "$(observed "$fits" limit_bytes)" $((100 << 20)) "its limit is the one that it had at its end"
+is "$(job_wait "$grows")" OUT_OF_MEMORY "one that needs more is killed"
+wait_observed "$grows"
+wait_until 10 test_out_of_memory "$grows"
+is "$(observed "$grows" killed_at_bytes)" $((100 << 20)) "at the lower limit"
+play_end
