@@ -111,7 +111,7 @@ bool ft_shell_assignment(struct ft_text *text, struct ft_text *name)
   while (p < text->end && name_byte(*p, p == text->at))
     p++;
   *name = (struct ft_text){ text->at, p };
-  if (p + 1 < text->end && p[0] == '+' && p[1] == '=')
+  if (p < text->end && *p == '+' && p + 1 < text->end && p[1] == '=')
     p++;
   if (name->at == name->end || p == text->end || *p != '=')
     return false;
