@@ -209,10 +209,20 @@ static void hand_over(struct ft_jobs *jobs, struct job *job)
   forget_packets(jobs, job);
 }
 
+static bool is_declared(const struct ft_jobs *jobs, const char *app)
+{
+  for (size_t i = 0; i < jobs->app_count; i++)
+    if (strcmp(jobs->apps[i].name, app) == 0)
+      return true;
+  return false;
+}
+
 static void finish(struct ft_jobs *jobs, struct job *job, struct ft_instant now)
 {
   close_tree(jobs, job);
   ft_job_fold_earlier(job, job->o);
+  /* an app that was named too late to look for its command was not seen to run it */
+  job->o->has_command_ran = job->o->has_command_ran || is_declared(jobs, job->o->submission.app);
   ft_job_forget_steps(job);
   if (job->o->rule == FT_RULE_UNKNOWN)
     job->o->rule = jobs->settings.rule;

@@ -973,6 +973,8 @@ static void of_a_declared_app_the_command_is_expected(void **state)
   ft_jobs_set_apps(w.jobs, apps, 2);
   begin_batch(7);
   assert_string_equal(fake.expected, "train.py *");
+  assert_false(task_end(7, BATCH, 0));
+  assert_true(w.last.has_command_ran && !w.last.command_ran);
 }
 
 static void an_agent_that_stops_hands_its_runs_on(void **state)
